@@ -135,7 +135,7 @@ const struct baseline *baselines_expired(const struct baselines *baselines, cons
 	const struct baseline *latest = baselines_find(baselines, application, INT64_MIN);
 	const struct baseline *counts = baselines_find(baselines, application, now_ms);
 
-	return latest && (!counts || latest > counts) ? latest : NULL; /* both point into the same array */
+	return latest && (!counts || latest > counts) ? latest : NULL; /* both pointers are into the same array */
 }
 
 char *baselines_expired_text(const struct baseline *b)

@@ -16,13 +16,13 @@
 #include <string.h>
 
 #define DAY_MS	     INT64_C(86400000)
-#define POLISH	     10	 /* rounds */
-#define MODES_LEVEL  .05 /* largest probability of versions keeping to one of two levels by chance, for the versions to decide the level */
-#define MODES_NAMED  8	 /* versions that a line names, at most */
+#define POLISH	     10	 /* rounds of median polish */
+#define MODES_LEVEL  .05 /* largest probability that chance keeps each version to one of two levels, for versions to count as the cause */
+#define MODES_NAMED  8	 /* maximum number of versions listed in a line */
 #define COST_HEIGHT  240.
-#define LEFT	     9. /* per cent, for labels beside the axis */
+#define LEFT	     9. /* percent of the width, for labels left of the axis */
 #define RIGHT	     2.
-#define POINTS_LARGE 150 /* if there are more points, they are drawn smaller */
+#define POINTS_LARGE 150 /* number of points above which the chart draws smaller points */
 
 /* ---- reading results ---- */
 
@@ -30,18 +30,18 @@ struct result {
 	size_t point, machine;
 	int64_t taken_ms, repetition;
 	double cost;
-	size_t recorded;     /* number of values that cost is the mean of */
-	double processor_us; /* CPU time; 0: not known */
+	size_t recorded;     /* number of values averaged in `cost` */
+	double processor_us; /* CPU time, us; 0: not known */
 };
 
 /* A machine with results. */
 struct machine_seen {
 	char *name, *architecture; /* architecture NULL: not known */
 	size_t results;
-	const struct fingerprint *fingerprint; /* latest fingerprint of its results; NULL: none */
+	const struct fingerprint *fingerprint; /* latest fingerprint used with the machine's results; NULL: none */
 };
 
-/* State of loading: results of all machines are read; then those of other architectures are dropped. */
+/* State of loading. Results of all machines are read first; then those of other architectures are dropped. */
 struct loading {
 	struct history *history;
 	const struct evidence *evidence;
@@ -67,8 +67,8 @@ static bool is_point(const struct history_point *p, const char *version, const c
 	return strcmp(p->version, version) == 0 && strcmp(p->plan, plan) == 0 && (*plan || p->taken_ms / DAY_MS == taken_ms / DAY_MS);
 }
 
-/* Returns the point of a row, and adds it if it is new. Rows are ordered by version, machine and time. So the point is mostly that of the
- * row before or the next one, since other machines ran at the same times; else one of the last, those of the same version. */
+/* Returns the index of the row's point, adding the point if new. Rows are sorted by version, machine and time. So it is mostly the point of
+ * the previous row or the next point, as other machines ran at the same times; else another point of the same version. */
 static size_t point_of(struct loading *l, const char *version, const char *plan, int64_t taken_ms)
 {
 	struct history *h = l->history;
@@ -87,7 +87,7 @@ static size_t point_of(struct loading *l, const char *version, const char *plan,
 	return h->n - 1;
 }
 
-/* Keeps the latest fingerprint of the machine's results. */
+/* Stores in `machine` the fingerprint `id` if it is later than the stored one. */
 static void fingerprint_note(const struct loading *l, struct machine_seen *machine, const char *id)
 {
 	const struct fingerprint *f = machine->fingerprint;
@@ -98,7 +98,7 @@ static void fingerprint_note(const struct loading *l, struct machine_seen *machi
 		machine->fingerprint = f;
 }
 
-/* Adds a row of the store: another value of the last result (ordinals of one key are adjacent), or the next result. */
+/* Adds a row of the store: either another value of the last result (ordinals of one key are adjacent) or the next result. */
 static void add_row(struct loading *l, sqlite3_stmt *stmt)
 {
 	const char *version = store_text(stmt, 0);
@@ -122,7 +122,7 @@ static void add_row(struct loading *l, sqlite3_stmt *stmt)
 	}
 	if (!l->machines[machine].architecture && *store_text(stmt, 7))
 		l->machines[machine].architecture = mem_string(store_text(stmt, 7));
-	last->cost += store_double(stmt, 5); /* a sum until load_results() divides it */
+	last->cost += store_double(stmt, 5); /* sum; load_results() divides it */
 	last->recorded++;
 }
 
@@ -148,7 +148,7 @@ static enum assay_status load_results(struct store *store, struct loading *l, st
 	return st;
 }
 
-/* Replaces the metric by CPU time, and drops results without a known CPU time. Reports whether any is known; if not, changes nothing. */
+/* Replaces the metric by CPU time and drops results without CPU time. If no result has CPU time, changes nothing and returns false. */
 static bool turn_to_processor(struct loading *l)
 {
 	size_t n = 0;
@@ -166,7 +166,7 @@ static bool turn_to_processor(struct loading *l)
 
 /* ---- machines of one architecture ---- */
 
-/* Counts the results of a machine's architecture in `others`, which has all architectures until one is chosen. */
+/* Adds the machine's results to its architecture in `others`, which holds all architectures until one is chosen. */
 static void count_architecture(struct history *h, const struct machine_seen *m)
 {
 	size_t i = 0;
@@ -200,7 +200,7 @@ static enum assay_status choose_architecture(struct history *h, const char *aske
 	return ASSAY_OK;
 }
 
-/* Changes the numbers of points and machines in results. Drops results whose new point or machine is SIZE_MAX. */
+/* Renumbers the points and machines of results. Drops results whose new point or machine is SIZE_MAX. */
 static void renumber(struct loading *l, const size_t *points, const size_t *machines)
 {
 	size_t results = 0;
@@ -264,7 +264,7 @@ static void point_release(struct history_point *p)
 ORDER_BY(compare_versions, struct history_point, BY_TEXT(version) BY_UP(taken_ms))
 ORDER_BY(compare_points, struct history_point, BY_UP(since_ms) BY_TEXT(version) BY_UP(taken_ms) BY_TEXT(plan))
 
-/* Returns the first point of a version, h->n if there is none. */
+/* Returns the index of the first point of a version; h->n if there is none. */
 static size_t point_of_version(const struct history *h, const char *version)
 {
 	size_t i = 0;
@@ -274,7 +274,7 @@ static size_t point_of_version(const struct history *h, const char *version)
 	return i;
 }
 
-/* Moves each baseline before its candidate, whichever a night ran first. */
+/* Moves each baseline before its candidate, regardless of the order in which nights ran them. */
 static void put_baselines_first(struct history *h)
 {
 	for (size_t k = h->decisions.n; k-- > 0;) {
@@ -288,7 +288,7 @@ static void put_baselines_first(struct history *h)
 	}
 }
 
-/* Orders points by version. Removes those without results on these machines. */
+/* Sorts points by version, and removes points without results on the chosen machines. */
 static void order_points(struct loading *l)
 {
 	struct history *h = l->history;
@@ -303,7 +303,7 @@ static void order_points(struct loading *l)
 	}
 	for (size_t i = 0; i < h->n; i++) {
 		at[i] = SIZE_MAX;
-		h->points[i].runs = i; /* its old index, until runs are counted */
+		h->points[i].runs = i; /* temporarily the old index */
 		if (h->points[i].taken_ms < INT64_MAX)
 			h->points[n++] = h->points[i];
 		else
@@ -350,9 +350,9 @@ static void medians(struct history *h, struct loading *l)
 	}
 }
 
-/* ---- one series of all machines ---- */
+/* ---- merging machines into one series ---- */
 
-/* Sets merged costs by Tukey's median polish (Exploratory Data Analysis, 1977): removes the cost differences between machines. */
+/* Computes merged costs by Tukey's median polish (Exploratory Data Analysis, 1977), which removes cost differences between machines. */
 static void merge(struct history *h)
 {
 	double *of_machine = mem_new(h->n_machines + 1, sizeof(double)), *x = mem_new(h->n + h->n_machines + 1, sizeof(double));
@@ -380,14 +380,14 @@ static void merge(struct history *h)
 
 /* ---- decisions of nights ---- */
 
-/* Reports whether measurements led to this decision: a pass or a finding with a ratio. */
+/* Reports whether measurements led to this decision, a pass or a finding with a ratio. */
 static bool is_decided(const struct night_decision *decision)
 {
 	return (decision->judged.decision == DECISION_PASS || decision_is_finding(decision->judged.decision)) &&
 	       !isnan(decision->judged.ratio);
 }
 
-/* Reports whether a later comparison decided about the same versions. One that decided nothing does not replace a decision. */
+/* Reports whether a later decision on the same versions replaces this one. A comparison that decided nothing replaces none. */
 static bool is_outdated(const struct history *h, const struct night_decision *decision)
 {
 	for (const struct night_decision *d = h->decisions.items; d < decision; d++)
@@ -397,14 +397,14 @@ static bool is_outdated(const struct history *h, const struct night_decision *de
 	return false;
 }
 
-/* Reports whether the decision is a finding that no later decision about the same versions has replaced. */
+/* Reports whether the decision is a finding that no later decision on the same versions has replaced. */
 static bool history_is_found(const struct history *h, const struct night_decision *decision)
 {
 	return decision_is_finding(decision->judged.decision) && is_decided(decision) && !is_outdated(h, decision);
 }
 
-/* Fills in the cost (metric or CPU time) and the threshold if they are not given. The cost is that of the last valid finding, else of the
- * last comparison that decided, else the metric. The threshold is that of the last comparison that decided, else `min_effect`. */
+/* Chooses the cost (metric or CPU time) and the threshold if not given. Cost: that of the last valid finding, else of the last decided
+ * comparison, else the metric. Threshold: that of the last decided comparison, else `min_effect`. */
 static void follow_decided(struct history *h, double min_effect)
 {
 	const struct night_decision *last = NULL, *found = NULL;
@@ -419,7 +419,7 @@ static void follow_decided(struct history *h, double min_effect)
 		h->min_effect = last ? last->request.min_effect : min_effect;
 }
 
-/* Sets the decisions of points: the worst of each night. A later night replaces an earlier one, but a finding only if it decided. */
+/* Sets the decision of each point: the worst of a night. Later nights replace earlier ones, but replace a finding only if they decided. */
 static void place_decisions(struct history *h)
 {
 	for (size_t k = h->decisions.n; k-- > 0;) {
@@ -438,7 +438,7 @@ static void place_decisions(struct history *h)
 
 /* ---- changes ---- */
 
-/* Returns the index of the segment that contains a point. */
+/* Returns the index of the segment that contains `point`. */
 static size_t history_segment(const struct history *h, size_t point)
 {
 	size_t k = 0;
@@ -448,7 +448,7 @@ static size_t history_segment(const struct history *h, size_t point)
 	return k;
 }
 
-/* Returns the first point of a finding's candidate if the finding uses this cost and the levels show less than half of it; else h->n. */
+/* Returns the first point of a finding's candidate if the levels of the same cost show less than half of the finding; else h->n. */
 static size_t denied_at(const struct history *h, const struct night_decision *decision)
 {
 	size_t baseline = point_of_version(h, decision->request.baseline), candidate = point_of_version(h, decision->request.candidate);
@@ -461,7 +461,7 @@ static size_t denied_at(const struct history *h, const struct night_decision *de
 	return change / log(decision->judged.ratio) >= .5 ? h->n : candidate;
 }
 
-/* Finds changes of x[n]. groups: the version of each; NULL: all have the same version. */
+/* Finds changes in x[n]. groups: version index of each value; NULL: all values have the same version. */
 static struct change_points find_changes(const struct history *h, const double *x, size_t n, const size_t *groups, const bool *known,
 					 double level)
 {
@@ -472,7 +472,7 @@ static struct change_points find_changes(const struct history *h, const double *
 	return changes;
 }
 
-/* Finds changes of the merged costs. A finding that the levels do not show starts a level; if that does not show it, it is h->denied. */
+/* Finds changes of the merged costs. A finding that the levels do not show starts a level; if still not shown, it becomes h->denied. */
 static void find_merged(struct history *h, const double *x, const size_t *versions)
 {
 	bool *known = mem_new(h->n + 1, sizeof(*known));
@@ -491,7 +491,7 @@ static void find_merged(struct history *h, const double *x, const size_t *versio
 	free(known);
 }
 
-/* Adds changes of a series whose points have the indices at[] in the history. */
+/* Reports the changes of a series; at[] maps the indices in the series to points of the history. */
 static void tell_changes(struct history *h, const struct change_points *c, const size_t *at, size_t machine)
 {
 	for (size_t k = 0; k < c->n; k++) {
@@ -503,7 +503,7 @@ static void tell_changes(struct history *h, const struct change_points *c, const
 	}
 }
 
-/* Finds changes that the merged costs do not show: on one machine between versions, or on all (SIZE_MAX) within one version. */
+/* Finds changes hidden in the merged costs: on one machine between versions, or on all machines (SIZE_MAX) within one version. */
 static void look_aside(struct history *h, size_t begin, size_t end, const size_t *versions, size_t machine, size_t looks)
 {
 	double *x = mem_new(end - begin, sizeof(*x));
@@ -551,21 +551,21 @@ static void find_all_changes(struct history *h)
 	mem_free(x, versions, at);
 }
 
-/* ---- all ---- */
+/* ---- loading ---- */
 
-/* Returns the error that explains why there is no result. */
+/* Returns an error that explains why no result can be used. */
 static enum assay_status no_results(struct store *store, const char *application, struct assay_error *err)
 {
 	char *version = NULL;
 	enum assay_status st = run_resolve(store, application, NULL, &version, err);
 
-	if (!st || st == ASSAY_E_USAGE) /* there are results, of one or of several versions */
+	if (!st || st == ASSAY_E_USAGE) /* there are results of one or several versions */
 		st = assay_fail(err, ASSAY_E_NOTFOUND, "no result of '%s' can be compared: all are 0 or failed", application);
 	free(version);
 	return st;
 }
 
-/* Reads the number of runs and of failed runs of each version, and the direction of the metric. */
+/* Counts the runs and failed runs of each version, and reads the metric's direction. */
 static enum assay_status read_versions(struct store *store, struct history *h, int64_t until_ms, struct assay_error *err)
 {
 	size_t capacity = 0, since = SIZE_MAX;
@@ -660,9 +660,9 @@ void history_release(struct history *h)
 	*h = (struct history){ 0 };
 }
 
-/* ---- as an answer: changes first, then every point ---- */
+/* ---- answer: changes first, then every point ---- */
 
-/* Returns a log cost relative to the first level. */
+/* Returns the cost relative to the first level; `cost` is a logarithm. */
 static double relative_cost(const struct history *h, double cost)
 {
 	return exp(cost - h->changes.segments[0].median);
@@ -676,7 +676,7 @@ static bool is_spike(const struct history *h, size_t point)
 	return false;
 }
 
-/* Returns the difference of a machine's means after and before a change; NaN if one is missing. */
+/* Returns the difference of a machine's mean log costs after and before a change; NaN if either is missing. */
 static double difference(const struct history *h, const struct history_change *t, size_t machine)
 {
 	double sums[2] = { 0 };
@@ -693,7 +693,7 @@ static double difference(const struct history *h, const struct history_change *t
 	return n[0] && n[1] ? sums[1] / (double)n[1] - sums[0] / (double)n[0] : (double)NAN;
 }
 
-/* Counts the machines that moved by more than half of a change. Sets *machines to the number of those that ran before and after it. */
+/* Counts the machines that moved by more than half of a change. Sets *machines to the number of machines that ran before and after it. */
 static size_t moved_on(const struct history *h, const struct history_change *t, size_t *machines)
 {
 	size_t moved = 0;
@@ -708,7 +708,7 @@ static size_t moved_on(const struct history *h, const struct history_change *t, 
 	return moved;
 }
 
-/* Returns the decision of a point as text; "" if there is none. free() it. */
+/* Returns the text of a point's decision; "" if there is none. free() it. */
 static char *decision_words(const struct history_point *p)
 {
 	const struct night_decision *decision = p->decision;
@@ -759,15 +759,15 @@ static void answer_changes(const struct history *h, struct document *d)
 	doc_end(d);
 }
 
-/* ---- two levels ---- */
+/* ---- segments with two levels ---- */
 
 enum modes_by { MODES_BY_VERSIONS, MODES_BY_OTHER, MODES_BY_UNKNOWN };
 
 /* A segment with two levels, and whether its versions determine the level. */
 struct modes {
-	const struct change_points_segment *segment; /* NULL: none */
+	const struct change_points_segment *segment; /* NULL: no segment has two levels */
 	enum modes_by by;
-	const struct history_point **high; /* [n_high]: one point per version that has a point on the higher level */
+	const struct history_point **high; /* [n_high], first point of each version that reaches the higher level */
 	size_t n_high, n_versions;
 };
 
@@ -776,7 +776,7 @@ static bool is_high(const struct modes *m, const struct history_point *p)
 	return p->cost > (m->segment->modes[0] + m->segment->modes[1]) / 2;
 }
 
-/* Returns the levels of a segment. Versions determine the level if none is on both, and that is improbable by chance (MODES_LEVEL). */
+/* Finds the two levels of a segment. Versions determine the level if none is on both, and chance hardly explains this (MODES_LEVEL). */
 static struct modes modes_of(const struct history *h, size_t segment)
 {
 	const struct change_points_segment *s = &h->changes.segments[segment];
@@ -826,7 +826,7 @@ static void answer_modes_line(const struct history *h, const struct modes *m, st
 	buf_release(&names);
 }
 
-/* Adds the pairs of levels between which segments alternate, and the cause that determines the level. */
+/* Adds the pairs of levels between which segments alternate, and the cause of the alternation. */
 static void answer_modes(const struct history *h, struct document *d)
 {
 	static const char *const words[] = { [MODES_BY_VERSIONS] = "versions", [MODES_BY_OTHER] = "other", [MODES_BY_UNKNOWN] = "unknown" };
@@ -854,7 +854,7 @@ static void answer_modes(const struct history *h, struct document *d)
 	doc_end(d);
 }
 
-/* Returns an axis for all costs, relative to the first level. */
+/* Returns an axis that includes all costs, relative to the first level. */
 static struct svg_axis cost_axis(const struct history *h)
 {
 	double low = 1, high = 1;
@@ -903,16 +903,16 @@ static void answer_points(const struct history *h, struct document *d)
 	doc_end(d);
 }
 
-/* ---- the picture ---- */
+/* ---- the chart ---- */
 
 struct frame {
 	const struct history *h;
-	struct svg_axis axis; /* upwards */
+	struct svg_axis axis; /* vertical axis */
 	double height;	      /* pixels */
 	struct buf *out;
 };
 
-/* Returns the x position of a point, per cent. Points have equal distances. */
+/* Returns the horizontal position of a point, percent. Points are equidistant. */
 static double x_of(const struct history *h, double point)
 {
 	return LEFT + (100 - LEFT - RIGHT) * (point + .5) / (double)h->n;
@@ -990,7 +990,7 @@ static void answer_picture(const struct history *h, struct document *d)
 	doc_style(d, "plot-of costs");
 }
 
-/* ---- all ---- */
+/* ---- the whole answer ---- */
 
 static void answer_architectures(const struct history *h, struct document *d)
 {
@@ -1017,7 +1017,7 @@ static void answer_by(const struct history *h, struct document *d)
 		doc_line(d, "%zu other point%s no CPU time that is known.", h->without, h->without == 1 ? " has" : "s have");
 }
 
-/* Adds findings by the other cost (CPU time or metric), which this history need not show. */
+/* Adds findings in the other time (CPU time or metric), which this history may not show. */
 static void answer_elsewhere(const struct history *h, struct document *d)
 {
 	bool any = false;
@@ -1041,7 +1041,7 @@ static void answer_elsewhere(const struct history *h, struct document *d)
 		doc_line(d, "'--by %s' judges these.", h->by == HISTORY_PROCESSOR ? "metric" : "processor");
 }
 
-/* Adds the number of failed runs: of the newest version if it fails more often than before, else of all versions. */
+/* Adds the number of failed runs: of the newest version if it failed more often than earlier ones, else of all versions. */
 static void say_failed(const struct history *h, struct buf *out)
 {
 	const struct history_tried *newest = &h->tried[h->n_tried - 1];
@@ -1076,7 +1076,7 @@ static void answer_failures(const struct history *h, struct document *d)
 
 /* ---- the outcome ---- */
 
-/* Returns the change with the largest rise in cost among the latest ones of single machines and versions; NULL: there are none. So a faster
+/* Returns the change with the largest rise in cost among the latest change of each single machine or version; NULL: none. So a faster
  * machine does not hide a slower one. */
 static const struct history_change *worst_aside(const struct history *h)
 {
@@ -1092,7 +1092,7 @@ static const struct history_change *worst_aside(const struct history *h)
 	return worst;
 }
 
-/* Adds the sentence of the answer, and returns the code of the outcome. */
+/* Writes the first sentence of the answer to `out`, and returns the code of the outcome. */
 static const char *outcome_of(const struct history *h, const struct modes *m, enum doc_tone *tone, struct buf *out)
 {
 	const struct change_points *c = &h->changes;
@@ -1161,7 +1161,7 @@ char *history_answer(const struct history *h, struct document *d)
 	const char *word = outcome_of(h, &modes, &tone, &sentence);
 	char *code;
 
-	if (newest->since < SIZE_MAX && (newest->failed == newest->runs || tone == DOC_GOOD)) { /* a good cost must not hide failures */
+	if (newest->since < SIZE_MAX && (newest->failed == newest->runs || tone == DOC_GOOD)) { /* low cost must not hide failures */
 		tone = DOC_BAD;
 		word = "fails";
 		buf_clear(&sentence);

@@ -1,4 +1,4 @@
-/* The cost of an application from version to version, merged over machines of one architecture, and where it changed. */
+/* Cost of an application over its versions, merged over machines of one architecture, and the versions at which it changed. */
 #ifndef GATE_NIGHTLY_HISTORY_H
 #define GATE_NIGHTLY_HISTORY_H
 
@@ -8,23 +8,23 @@
 #include "model/change_points.h"
 #include "runs/running/evidence.h"
 
-/* The results of one version from one plan; of imported ones, of one day. */
+/* Results of one version from one plan; imported results are grouped by day instead. */
 struct history_point {
-	char *version, *plan; /* plan "": imported */
-	int64_t taken_ms;     /* time of its first result */
-	int64_t since_ms;     /* time of the first result of its version */
+	char *version, *plan; /* plan is "" for imported results */
+	int64_t taken_ms;     /* time of this point's first result */
+	int64_t since_ms;     /* time of the version's first result in any plan */
 	size_t machines, runs;
-	double cost; /* cost merged over machines, without the differences between machines: log of the metric or of its reciprocal */
-	double *on;  /* [n_machines], median cost on each machine, log as above; NaN: it did not run there */
+	double cost; /* log of the metric, or of its reciprocal if higher is better; merged over machines, without their differences */
+	double *on;  /* [n_machines], log of the median cost on each machine; NaN: no run there */
 	const struct night_decision
-	    *decision; /* worst decision of the last night about its version; a finding stays until a later one decides; NULL: none */
+	    *decision; /* worst decision of the last night that compared this version; a finding stays until a later decision; NULL: none */
 };
 
-/* A change at point `at`. The points from `begin` up to `end` (exclusive) around it have no other change. */
+/* A change at point `at`. The points from member `begin` up to `end` (exclusive) contain no other change. */
 struct history_change {
 	size_t begin, at, end;
-	size_t machine;	      /* only machine that has it; SIZE_MAX: it is not limited to one machine */
-	double before, after; /* medians */
+	size_t machine;	      /* index of the only machine with this change; SIZE_MAX: several machines show it */
+	double before, after; /* median costs of the points before and after the change */
 };
 
 struct history_architecture {
@@ -32,15 +32,15 @@ struct history_architecture {
 	size_t results;
 };
 
-/* The cost of a history: the metric (median of runs), or the CPU time (mean of runs), which a busy machine hardly changes. */
-enum history_by { HISTORY_METRIC, HISTORY_PROCESSOR, HISTORY_DECIDED /* the cost of the last finding, else of the last decision */ };
+/* Source of the costs in a history: the metric (median of runs) or CPU time (mean of runs), which other load hardly changes. */
+enum history_by { HISTORY_METRIC, HISTORY_PROCESSOR, HISTORY_DECIDED /* source of the last finding, or else of the last decision */ };
 
-/* All runs of a version, also failed ones. */
+/* Number of runs of a version, including failed ones. */
 struct history_tried {
 	char *version;
-	int64_t taken_ms; /* time of the first run */
+	int64_t taken_ms; /* time of the version's first run */
 	int64_t failed, runs;
-	size_t since; /* first of the versions up to this one that all failed more often than those before; SIZE_MAX: this one did not */
+	size_t since; /* index of the first of the versions up to this one that all failed more often than before; SIZE_MAX: none */
 };
 
 struct history {
@@ -51,30 +51,30 @@ struct history {
 	struct history_architecture *others; /* [n_others], excluded architectures */
 	size_t n_others;
 	bool higher_is_better;
-	char **machines; /* [n_machines], by name */
+	char **machines; /* [n_machines], sorted by name */
 	size_t n_machines;
-	struct history_point *points; /* [n], by version, in the order of their first results, then by time */
+	struct history_point *points; /* [n], grouped by version in the order of first results, then by time */
 	size_t n;
-	double min_effect;	      /* smallest change that matters */
-	struct change_points changes; /* changes of the merged costs */
+	double min_effect;	      /* smallest change that matters, as a fraction */
+	struct change_points changes; /* changes of the costs merged over machines */
 	struct history_change
-	    *told; /* [n_told] these; then changes on one machine or within one version that the merged costs do not show */
+	    *told; /* [n_told] changes to report: `changes`, then those on one machine or within one version, which merged costs hide */
 	size_t n_told;
 	struct night_decisions decisions;
-	struct history_tried *tried; /* [n_tried], all versions, also those without a point, in the order of their first runs */
+	struct history_tried *tried; /* [n_tried] all versions, including those without a point, in the order of their first runs */
 	size_t n_tried;
 	int64_t failed, runs;		     /* sums over all versions */
-	const struct night_decision *denied; /* finding that the costs of its versions do not show; NULL: none */
+	const struct night_decision *denied; /* finding that the costs of its versions do not confirm; NULL: none */
 };
 
-/* Loads the history of an application (NAME or NAME/INPUT, as in results). by: HISTORY_DECIDED is the metric if nothing was decided.
- * architecture NULL: that of most results; results of unknown architecture count with any. min_effect 0: that of the last comparison that
- * decided, else the laboratory's. until_ms: later results and decisions are excluded; INT64_MAX: none are. Versions that nights found
- * slower or faster start a new level. *out is overwritten; history_release() it. ASSAY_E_NOTFOUND: there are no results. */
+/* Loads the history of an application (NAME or NAME/INPUT, as in results). Versions that nights found slower or faster start a new level.
+ * by: HISTORY_DECIDED means the metric if there is no decision. architecture NULL: the one with most results; results of unknown
+ * architecture always count. min_effect 0: that of the last decided comparison, else the laboratory's. until_ms: excludes later results and
+ * decisions; INT64_MAX: none. Overwrites *out; history_release() it. ASSAY_E_NOTFOUND: no results. */
 enum assay_status history_load(struct lab *lab, const struct evidence *evidence, const char *application, const char *architecture,
 			       enum history_by by, double min_effect, int64_t until_ms, struct history *out, struct assay_error *err);
-void history_release(struct history *history); /* accepts zeroed */
+void history_release(struct history *history); /* accepts a zeroed struct */
 
-/* Fills the document: the outcome, a chart for pages, changes, modes, points. Returns its summary ("changed at VERSION"); free() it. */
+/* Fills the document: outcome, chart (pages only), changes, modes, points. Returns a summary ("changed at VERSION"); free() it. */
 char *history_answer(const struct history *history, struct document *d);
 #endif

@@ -9,7 +9,7 @@
 
 /* ---- the rules of a night ---- */
 
-/* Returns the first rule that applies; DECISION_RULES if none does: then the verdict stands. */
+/* Returns the first rule that applies; DECISION_RULES if none does and the verdict stands. */
 static enum decision_rule decision_rule_of(const struct decision_input *in)
 {
 	bool finding = decision_is_finding(in->verdict);
@@ -33,7 +33,7 @@ void judge_request_release(struct judge_request *q)
 	*q = (struct judge_request){ .plan = "" };
 }
 
-/* ---- two versions of one plan ---- */
+/* ---- comparing two versions of one plan ---- */
 
 void judge_compared_release(struct judge_compared *c)
 {
@@ -86,7 +86,7 @@ bool judge_settled(const struct verdict *v)
 	return v->effect.decision == DECISION_PASS || verdict_never_starts(v);
 }
 
-/* Returns the two-sided p-value, computed back from the interval and corrected for the level that this look may spend; NaN: no interval. */
+/* Returns the two-sided p-value, computed from the interval and corrected for interim analyses; NaN without an interval. */
 static double p_of(const struct verdict *v)
 {
 	const struct effect *e = verdict_effect(v);
@@ -100,7 +100,7 @@ static double p_of(const struct verdict *v)
 	return fmin(1, 2 * stats_t_cdf(-statistic, df) * (1 - EFFECT_LEVEL) / (1 - level));
 }
 
-/* Counts the machines whose log ratio exceeds `least` in the direction of a finding. Sets *last to the last of them, if any. */
+/* Counts the machines whose log ratio exceeds `least` in the direction of the finding. Sets *last to the last such machine, if any. */
 static size_t machines_showing(const struct verdict *v, enum decision finding, double least, const char **last)
 {
 	double way = finding == DECISION_IMPROVED ? -1 : 1;
@@ -117,7 +117,7 @@ static size_t machines_showing(const struct verdict *v, enum decision finding, d
 	return n;
 }
 
-/* Returns the only machine that shows the finding by more than half of min_effect; NULL: several do, or none, or only one machine ran. */
+/* Returns the machine if exactly one of several shows the finding by more than half of min_effect; else NULL. */
 static const char *machine_behind(const struct verdict *v)
 {
 	const char *machine = NULL;
@@ -135,7 +135,7 @@ size_t judgement_machines(const struct judgement *j)
 	return n;
 }
 
-/* ---- confirmation runs, and the A/A control ---- */
+/* ---- confirmation runs and A/A control ---- */
 
 /* Returns the number of runs whose recorded calls the comparison analysed. */
 static int64_t recorded_in(const struct comparison *c)
@@ -147,7 +147,7 @@ bool judge_seen_again(const struct verdict *v, enum decision finding, bool proce
 {
 	size_t wanted = machines < v->pairing.used ? machines : v->pairing.used;
 	const struct effect *e = effect_behind(v, processor);
-	bool away = finding == DECISION_IMPROVED ? stats_round(e->high) < 1 : stats_round(e->low) > 1; /* false if there is no interval */
+	bool away = finding == DECISION_IMPROVED ? stats_round(e->high) < 1 : stats_round(e->low) > 1; /* false without an interval */
 	const char *ignored;
 
 	return (v->effect.decision == finding || away) && machines_showing(v, finding, 0, &ignored) >= wanted;
@@ -169,7 +169,7 @@ static void answer_side_effect(const char *key, const struct judge_compared *c, 
 	doc_end(d);
 }
 
-/* Sets control_moved if the A/A control moved like the finding, by the time that decided. Its recorded calls are not analysed. */
+/* Sets control_moved if the A/A control changed like the finding, in the time that decided. Does not analyse recorded calls. */
 static enum assay_status judge_control(struct lab *lab, const struct evidence *evidence, const struct judge_request *q, const char *plan,
 				       const char *architecture, bool processor, const char *key, struct judgement *out, struct document *d,
 				       struct assay_error *err)
@@ -192,7 +192,7 @@ static enum assay_status judge_control(struct lab *lab, const struct evidence *e
 	return st;
 }
 
-/* Judges the confirmation runs of a finding: whether they show it again, and whether their A/A control moved. */
+/* Judges the confirmation runs of a finding: whether they show the finding again, and whether their A/A control changed. */
 static enum assay_status judge_fresh(struct lab *lab, const struct evidence *evidence, const struct judge_request *q,
 				     const char *architecture, bool processor, struct judgement *out, struct document *d,
 				     struct assay_error *err)
@@ -221,7 +221,7 @@ static enum assay_status judge_fresh(struct lab *lab, const struct evidence *evi
 
 /* ---- the document ---- */
 
-/* Adds the last reason of every decision that used an accepted baseline. */
+/* Adds the acceptance of the baseline, if accepted, as the last reason. */
 static void add_accepted(const struct judge_request *q, struct reasons *out)
 {
 	char *text = q->accepted && *q->accepted ? mem_format("the baseline, %s, was %s", q->baseline, q->accepted) : NULL;
@@ -310,7 +310,7 @@ static void judge_nothing(const struct judge_request *q, struct judgement *out)
 	document_release(&d);
 }
 
-/* Returns the document of the runs that count, with all members that `assay gate` has for them. */
+/* Returns the document of the comparison's runs, with the members that `assay gate` prints. */
 static cJSON *runs_json(const struct comparison *c)
 {
 	struct document d;

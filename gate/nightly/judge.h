@@ -1,5 +1,5 @@
-/* Decides a comparison of a night from its evidence. The request holds all inputs of the decision besides raw results, and is stored with
- * it: the same request over the same raw results gives the same document, byte by byte. */
+/* Decides a comparison of a night from its evidence. The request contains every input of the decision except raw results, and is stored
+ * with the decision. The same request and raw results give the same document, byte by byte. */
 #ifndef GATE_NIGHTLY_JUDGE_H
 #define GATE_NIGHTLY_JUDGE_H
 
@@ -11,28 +11,28 @@
 #include "gate/conditions/disturbed.h"
 #include "runs/running/evidence.h"
 
-/* Version of the rules. Increase it with every change in base, runs or gate that may change the decision or the text for the same results.
- * Otherwise earlier decisions would be reported as tampered with. */
+/* Version of the decision rules. Increase it with every change in base, runs or gate that may change a decision or its text for the same
+ * results. Otherwise assay reports earlier decisions as tampered with. */
 #define JUDGE_RULES 1
 
-/* A request for a decision. Recomputing a decision takes these values from the store, and looks none of them up again. */
+/* Request for a decision. To recompute a decision, assay reads these values from the store and does not determine any of them again. */
 struct judge_request {
-	int64_t rules; /* JUDGE_RULES of the assay that made it; 0: it is not stored */
+	int64_t rules; /* JUDGE_RULES of the assay that made the request; 0: not stored */
 	char *application, *baseline, *candidate;
-	char plan[DIGEST_ID_BYTES];	  /* "": nothing was run; `why` has the reason */
+	char plan[DIGEST_ID_BYTES];	  /* plan of the runs; "": nothing was run, for the reason in `why` */
 	char fresh_plan[DIGEST_ID_BYTES]; /* plan of the confirmation runs, which include an A/A control; "": none */
 	double min_effect, min_gain;	  /* min_gain 0: same as min_effect */
-	bool confirm;			  /* a finding needs confirmation runs */
-	bool control;			  /* the plan itself also has an A/A control */
-	int64_t machines;		  /* number of machines that must show a finding again; all if there are fewer */
-	bool chance, alike;		  /* results of the night's other comparisons (struct decision_input) */
-	char *why;			  /* why there is nothing to compare; else "" */
-	char *accepted;			  /* when and why users accepted the baseline (baselines_text()); "" or NULL: they did not */
-	const struct calibration_quote *calibration; /* quote to show; NULL: the laboratory's current one */
+	bool confirm;			  /* findings need confirmation runs */
+	bool control;			  /* `plan` also contains an A/A control */
+	int64_t machines;   /* number of machines on which confirmation runs must show the finding; limited to those that ran */
+	bool chance, alike; /* results of the night's other comparisons (struct decision_input) */
+	char *why;	    /* reason if there is nothing to compare, else "" */
+	char *accepted;	    /* date and reason of the baseline's acceptance (baselines_text()); "" or NULL: not accepted */
+	const struct calibration_quote *calibration; /* false-alarm rates to show; NULL: the laboratory's current ones */
 };
-void judge_request_release(struct judge_request *request); /* accepts zeroed */
+void judge_request_release(struct judge_request *request); /* accepts a zeroed struct */
 
-/* Comparison of the results of two versions from one plan, without those of excluded disturbed runs. */
+/* Comparison of the results of two versions from one plan, without excluded disturbed runs. */
 struct judge_compared {
 	struct run_set sides[2];
 	struct disturbed disturbed;
@@ -42,23 +42,22 @@ struct judge_compared {
 struct judge_asked {
 	const struct judge_request *request;
 	const char *plan;
-	const char *candidate;	   /* NULL: the request's */
-	const char *architecture;  /* architecture of the machines to use; NULL: all machines */
+	const char *candidate;	   /* version to compare; NULL: the request's */
+	const char *architecture;  /* restricts the runs to machines of this architecture; NULL: no restriction */
 	enum comparison_part last; /* last part to compute */
 };
 
-/* Compares the request's baseline with a candidate. judge_compared_release() *out, whatever is returned. */
+/* Compares the request's baseline with a candidate. The caller must judge_compared_release() *out even after an error. */
 enum assay_status judge_compare(struct lab *lab, const struct evidence *evidence, const struct judge_asked *asked,
 				struct judge_compared *out, struct assay_error *err);
-void judge_compared_release(struct judge_compared *compared); /* accepts zeroed */
+void judge_compared_release(struct judge_compared *compared); /* accepts a zeroed struct */
 
 /* ---- the rules of a night ---- */
 
-/* Table of rules that turns the verdict of a comparison's runs, its confirmation runs with their A/A control, and the night's other
- * comparisons into one decision. The first rule that applies decides (docs/statistics.md shows the table). The rules in
- * gate/decide/rules.h make the verdict, from performance, CPU time, waiting, builds and failures. */
+/* Table of rules that decides a comparison of a night: from the verdict on its runs, the confirmation runs with their A/A control, and the
+ * other comparisons. The first rule that applies decides (table: docs/statistics.md). The rules in gate/decide/rules.h make the verdict. */
 
-/* Results of confirmation runs: constant, code. none: not requested; due: requested, not made; disturbed: the environment slowed them. */
+/* Results of confirmation runs: constant, code. none: not needed; due: needed but missing; disturbed: the environment slowed the runs. */
 #define DECISION_FRESH_ROWS(X)                                                                                                             \
 	X(FRESH_NONE, "none")                                                                                                              \
 	X(FRESH_DUE, "due")                                                                                                                \
@@ -70,17 +69,16 @@ enum decision_fresh { DECISION_FRESH_ROWS(ROWS_ENUM) FRESHES };
 const char *decision_fresh_code(enum decision_fresh fresh);
 
 struct decision_input {
-	enum decision verdict;	   /* verdict of the runs that count */
-	bool left_out;		   /* too many of the runs were disturbed */
-	enum decision_fresh fresh; /* whether confirmation runs showed a finding again, on enough machines */
-	bool control_moved;	   /* the A/A control moved in the same direction */
-	bool chance;		   /* among as many comparisons as the night has, such a finding may be chance */
+	enum decision verdict;	   /* verdict on the comparison's runs */
+	bool left_out;		   /* too many runs were disturbed */
+	enum decision_fresh fresh; /* result of the confirmation runs */
+	bool control_moved;	   /* the A/A control changed in the direction of the finding */
+	bool chance;		   /* the finding may be chance among as many comparisons as the night has */
 	bool alike;		   /* nearly all comparisons of the night lean like this finding, or several depend on one machine */
 	bool crashes;		   /* every run of the candidate crashed or hung, and no run of the baseline failed */
 };
 
-/* Constant, code of the reason, decision, condition, text of the reason; a text that starts with a space follows "a regression" or "an
- * improvement". */
+/* Constant, code, decision, condition, text. A text that starts with a space follows "a regression" or "an improvement". */
 /* clang-format off */
 #define DECISION_RULE_ROWS(X)                                                                                                              \
 	X(RULE_CRASHES, "every_run_crashes", DECISION_REGRESSION, in->verdict == DECISION_REGRESSION && in->crashes,                       \
@@ -106,60 +104,61 @@ enum decision_rule { DECISION_RULE_ROWS(ROWS_ENUM) DECISION_RULES };
 
 /* ---- the decision ---- */
 
-/* A machine that ran both versions. */
+/* Machine that ran both versions. */
 struct judge_machine {
 	char *machine;
-	double log_ratio; /* NaN: the machine does not count */
+	double log_ratio; /* log of candidate / baseline; NaN: the machine does not count */
 };
 
-/* A function that explains the decision: function_evidence_row(). */
+/* Function that explains the decision: a copy of function_evidence_row(). */
 struct judge_function {
-	char *name, *file, *kind, *counter; /* file, counter "": not known, or none */
+	char *name, *file, *kind, *counter; /* file and counter are "" if unknown or none */
 	int64_t line;
 	double normal, now, part;
 };
-#define JUDGE_FUNCTIONS 5 /* functions that are kept, at most */
+#define JUDGE_FUNCTIONS 5 /* maximum number of functions to keep */
 
-/* Nights store all members except machine, fresh_why, why and rule; of the input, only fresh and control_moved (gate/nightly/night.h). */
+/* A decision. Nights store all members except machine, fresh_why, why and rule; of `input`, only fresh and control_moved
+ * (gate/nightly/night.h). */
 struct judgement {
 	struct decision_input input;
-	enum decision_rule rule; /* DECISION_RULES: the verdict stands */
+	enum decision_rule rule; /* rule that decided; DECISION_RULES: none, so the verdict stands */
 	enum decision decision;
-	bool by_processor;		/* CPU time decided, and the ratio is that of CPU time */
-	double ratio, low, high, level; /* NaN: not known */
-	double p;			/* two-sided p-value of the finding, corrected for interim analyses; NaN: there is no interval */
+	bool by_processor;		/* CPU time decided, and `ratio` is that of CPU time */
+	double ratio, low, high, level; /* ratio with its interval and level; NaN: not known */
+	double p;			/* two-sided p-value, corrected for interim analyses; NaN: there is no interval */
 	char *machine;			/* machine without which the finding would not hold; NULL: none */
-	char *fresh_why;		/* time that the environment cost confirmation runs; NULL: that does not explain the difference */
-	char *why;			/* decision_why(); NULL: there are no runs */
-	char *cause;			/* parts of the difference; "": not known */
-	int64_t recorded;		/* runs whose recorded calls were analysed */
+	char *fresh_why;		/* time that the environment cost confirmation runs; NULL: too little to explain the difference */
+	char *why;			/* result of decision_why(); NULL: there are no runs */
+	char *cause;			/* parts of the difference, as text; "": not known */
+	int64_t recorded;		/* number of runs whose recorded calls were analysed */
 	struct reasons reasons;
 	struct judge_machine *machines; /* [n_machines] */
 	size_t n_machines;
-	struct judge_function functions[JUDGE_FUNCTIONS]; /* [n_functions], the most expensive first */
+	struct judge_function functions[JUDGE_FUNCTIONS]; /* [n_functions], most expensive first */
 	size_t n_functions;
 	struct disturbed disturbed;
-	struct calibration_quote calibration; /* the quote that the decision shows */
-	char *document;			      /* JSON text, for display */
+	struct calibration_quote calibration; /* false-alarm rates that the decision shows */
+	char *document;			      /* JSON text for display */
 };
 
-/* Decides a request. *out is overwritten; judgement_release() it. */
+/* Decides a request. Overwrites *out; judgement_release() it. */
 enum assay_status judge(struct lab *lab, const struct evidence *evidence, const struct judge_request *request, struct judgement *out,
 			struct assay_error *err);
-void judgement_release(struct judgement *judgement); /* accepts zeroed */
+void judgement_release(struct judgement *judgement); /* accepts a zeroed struct */
 
-/* Adds the list `functions`. */
+/* Adds the member `functions`: the functions that explain the decision. */
 void judgement_functions_answer(const struct judgement *judgement, struct document *d);
 
-/* Returns the number of machines that count. */
+/* Returns the number of machines that ran both versions and count. */
 size_t judgement_machines(const struct judgement *judgement);
 
-/* Reports whether measuring can end before the last interim analysis. A finding needs an interval entirely beyond the smallest change that
- * matters; otherwise chance would often take an early estimate of a smaller change beyond it. A pass, or a candidate that never starts, is
- * settled. */
+/* Reports whether measurement can stop before the last interim analysis. A finding is settled if its interval lies entirely beyond the
+ * smallest change that matters. Otherwise early estimates of smaller changes would often pass as findings. A pass is settled, as is a
+ * candidate that never starts. */
 bool judge_settled(const struct verdict *verdict);
 
-/* Reports whether confirmation runs show a finding (regression or improved) again, on `machines` machines, or on all if there are fewer. */
+/* Reports whether confirmation runs show a finding (regression or improved) again on `machines` machines, or on all if fewer ran. */
 bool judge_seen_again(const struct verdict *fresh, enum decision finding, bool by_processor, size_t machines);
 
 #endif

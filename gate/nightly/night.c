@@ -77,7 +77,7 @@ static enum assay_status store_reasons(struct store *store, const char *sql, con
 	return st;
 }
 
-/* Reads the night in the first row of a query. ASSAY_E_NOTFOUND, with the text `missing`, if there is none. */
+/* Reads the night in the first row of a query. Without a row, fails with ASSAY_E_NOTFOUND and the text `missing`. */
 static enum assay_status night_one(struct store *store, sqlite3_stmt *stmt, enum assay_status st, const char *missing, struct night *out,
 				   struct assay_error *err)
 {
@@ -177,7 +177,7 @@ void night_comparisons_release(struct night_comparisons *comparisons)
 static ROWS_FINDER(fresh_of, enum decision_fresh, DECISION_FRESH_ROWS, ROWS_WORD)
 static ROWS_FINDER(disturbed_of, enum disturbed_cause, DISTURBED_ROWS, ROWS_CODE)
 
-/* Stored columns of a decision, in the order of the functions below. */
+/* Stored columns of a decision. read_decision() and store_decision() rely on their order. */
 #define DECISION_COLUMNS                                                                                                                   \
 	"id, made_ms, night, number, application, baseline, candidate, rules, plan, fresh_plan, min_effect, min_gain, confirm, control, "  \
 	"on_machines, chance, alike, why, accepted, decision, by_processor, ratio, low, high, level, p, fresh, control_moved, recorded, "  \
@@ -431,7 +431,7 @@ enum assay_status night_update(struct store *store, const struct night *night, c
 			c->number);
 }
 
-/* Stores a decision. Its id is "" until all data are stored that the id is computed from. */
+/* Stores a decision under the id "". night_decide() computes the real id from the stored data. */
 static enum assay_status store_decision(struct store *store, const char *night, int64_t number, const struct judge_request *q,
 					const struct judgement *j, struct assay_error *err)
 {

@@ -1,5 +1,5 @@
-/* The record of nights in the store: their comparisons, progress and decisions. Each step is committed at once, so that a night that was
- * killed continues where it stopped. The tables are in fleet/lab/schema_1.sql. */
+/* Record of nights in the store: comparisons, progress, decisions. Each step is committed at once, so that an interrupted night can
+ * continue. The tables are in fleet/lab/schema_1.sql. */
 #ifndef GATE_NIGHTLY_NIGHT_H
 #define GATE_NIGHTLY_NIGHT_H
 
@@ -17,21 +17,21 @@
 
 struct night {
 	char id[DIGEST_ID_BYTES];
-	int64_t started_ms, deadline_ms; /* since 1970; deadline 0: none */
-	int64_t finished_ms;		 /* 0: it continues, or was interrupted */
-	int exit_status;		 /* valid once it has finished */
-	char *suite;			 /* text of suite.yaml at its start */
-	struct reasons notes;		 /* notes about the night itself; night_list() reads none */
-	size_t kept;			 /* number of notes that are stored */
+	int64_t started_ms, deadline_ms; /* ms since 1970; deadline 0: none */
+	int64_t finished_ms;		 /* ms since 1970; 0: the night still runs or was interrupted */
+	int exit_status;		 /* valid only if finished */
+	char *suite;			 /* contents of suite.yaml at the start of the night */
+	struct reasons notes;		 /* notes on the whole night; not filled by night_list() */
+	size_t kept;			 /* number of notes already in the store */
 };
 
-/* Lists all nights in (*out)[*n], the latest first by order of insertion, not by clock; night_list_free() it. */
+/* Lists all nights in (*out)[*n], latest first by order of insertion (not by clock); night_list_free() it. */
 enum assay_status night_list(struct store *store, struct night **out, size_t *n, struct assay_error *err);
 void night_list_free(struct night *nights, size_t n);
 
-/* Finds the night whose id starts with `id`; NULL: the latest. ASSAY_E_NOTFOUND lists the nights that exist. night_release() it. */
+/* Finds the night whose id starts with `id`; NULL: the latest. ASSAY_E_NOTFOUND lists the existing nights. night_release() *out. */
 enum assay_status night_find(struct store *store, const char *id, struct night *out, struct assay_error *err);
-void night_release(struct night *night); /* accepts zeroed */
+void night_release(struct night *night); /* accepts a zeroed struct */
 
 /* ---- comparisons of a night ---- */
 
@@ -45,33 +45,33 @@ void night_release(struct night *night); /* accepts zeroed */
 
 enum night_state { NIGHT_STATE_ROWS(ROWS_ENUM) NIGHT_STATES };
 
-/* One candidate and one baseline of one application with one input on some machines. Versions are names that every command takes: those
- * of the manifest, or NAME-COMMIT (12 digits) for the commit of a git reference NAME at the start of the night. */
+/* A comparison: one candidate and one baseline of one application with one input on some machines. Versions are names that every command
+ * accepts: names from the manifest, or NAME-COMMIT (12 digits) for the commit of git reference NAME at the night's start. */
 struct night_comparison {
-	int64_t number;		    /* from 1 */
+	int64_t number;		    /* number within the night, from 1 */
 	char *manifest;		    /* name of the manifest in apps/ */
-	char *application, *input;  /* as results are stored, NAME or NAME/INPUT; the input's name or "" */
-	char *candidate, *baseline; /* baseline "": there is none */
-	char *against;		    /* why this baseline: accepted, release, previous, version */
-	char *hosts;		    /* a node set; "": all */
+	char *application, *input;  /* application as in results, NAME or NAME/INPUT; name of the input or "" */
+	char *candidate, *baseline; /* versions; baseline "": none */
+	char *against;		    /* kind of baseline: accepted, release, previous, version */
+	char *hosts;		    /* node set; "": all hosts */
 	double min_effect, budget_s;
-	double min_gain; /* smallest change that is called an improvement; 0: min_effect */
+	double min_gain; /* smallest change that counts as an improvement; 0: min_effect */
 	enum night_state state;
-	char plan[DIGEST_ID_BYTES], fresh_plan[DIGEST_ID_BYTES]; /* "": none */
-	char decision[DIGEST_ID_BYTES];				 /* id; "": none yet */
-	char *detail;						 /* "" or one line */
+	char plan[DIGEST_ID_BYTES], fresh_plan[DIGEST_ID_BYTES]; /* plans of the runs and of the confirmation runs; "": none */
+	char decision[DIGEST_ID_BYTES];				 /* id of the decision; "": none yet */
+	char *detail;						 /* one line of text, or "" */
 	double seconds;
-	/* In this session: cut: the deadline left too little of its budget. improved: an improvement, confirmed after all regressions. */
+	/* Not stored. cut: the deadline left too little of the budget. improved: an improvement, to confirm after all regressions. */
 	bool cut, improved;
 };
 
 struct night_comparisons {
-	struct night_comparison *items; /* [n], by number */
+	struct night_comparison *items; /* [n], sorted by number */
 	size_t n;
 };
 
 enum assay_status night_comparisons_load(struct store *store, const char *night, struct night_comparisons *out, struct assay_error *err);
-void night_comparisons_release(struct night_comparisons *comparisons); /* accepts zeroed */
+void night_comparisons_release(struct night_comparisons *comparisons); /* accepts a zeroed struct */
 
 /* ---- decisions ---- */
 
@@ -83,33 +83,33 @@ struct night_decision {
 };
 
 struct night_decisions {
-	struct night_decision *items; /* [n], the latest first */
+	struct night_decision *items; /* [n], latest first */
 	size_t n;
 };
 
-/* Loads the decisions of an application, or of a night; NULL: of any. Excludes decisions made after until_ms. */
+/* Loads the decisions of an application (NULL: all) and of a night (NULL: all). Excludes decisions made after until_ms. */
 enum assay_status night_decisions_load(struct store *store, const char *application, const char *night, int64_t until_ms,
 				       struct night_decisions *out, struct assay_error *err);
-void night_decisions_release(struct night_decisions *decisions); /* accepts zeroed */
+void night_decisions_release(struct night_decisions *decisions); /* accepts a zeroed struct */
 
-/* Sets `out` to the digest of all stored data of a decision except its id and time: the id that it must have. */
+/* Computes in `out` the digest of all stored data of a decision except its id and time. An intact decision has this digest as its id. */
 enum assay_status night_identify(struct store *store, const char *id, char out[DIGEST_ID_BYTES], struct assay_error *err);
 
-/* Finds the decision whose id starts with `id`: one item. ASSAY_E_NOTFOUND, or ASSAY_E_USAGE if several ids do. */
+/* Finds the one decision whose id starts with `id`. ASSAY_E_NOTFOUND: none does; ASSAY_E_USAGE: several do. */
 enum assay_status night_decision_find(struct store *store, const char *id, struct night_decisions *out, struct assay_error *err);
 
-/* ---- for the night itself ---- */
+/* ---- recording a night ---- */
 
-/* Stores a new night with its comparisons, in one transaction. Sets the night's id and the comparisons' numbers. */
+/* Stores a new night with its comparisons in one transaction. Sets the night's id and the comparisons' numbers. */
 enum assay_status night_begin(struct store *store, struct night *night, struct night_comparisons *comparisons, struct assay_error *err);
 /* Finds the night that has not finished; ASSAY_E_NOTFOUND if there is none. */
 enum assay_status night_unfinished(struct store *store, struct night *out, struct assay_error *err);
-/* Stores the notes that are not yet stored. */
+/* Stores the notes added since the last call. */
 enum assay_status night_keep_notes(struct store *store, struct night *night, struct assay_error *err);
-/* Stores state, plans, decision, detail and seconds of a comparison. */
+/* Stores a comparison's state, plans, decision, detail and seconds. */
 enum assay_status night_update(struct store *store, const struct night *night, const struct night_comparison *comparison,
 			       struct assay_error *err);
-/* Stores the decision, and its id with the comparison, in one transaction. */
+/* Stores a decision, and sets its id in the comparison, in one transaction. */
 enum assay_status night_decide(struct store *store, const struct night *night, struct night_comparison *comparison,
 			       const struct judge_request *request, const struct judgement *judged, struct assay_error *err);
 enum assay_status night_finish(struct store *store, struct night *night, struct assay_error *err);

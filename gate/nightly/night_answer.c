@@ -21,23 +21,23 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MOST_MIN	.05 /* smallest end of the colours' scale, log ratio */
+#define MOST_MIN	.05 /* smallest absolute log ratio with the strongest colour; MOST_MAX is the largest */
 #define MOST_MAX	.5
 #define FINDINGS_SHOWN	20
-#define DISTURBED_SHARE .1 /* share of disturbed runs from which a machine counts as disturbed */
+#define DISTURBED_SHARE .1 /* share of disturbed runs above which a machine counts as disturbed */
 #define DAY_MS		INT64_C(86400000)
 
 /* A comparison of a night with its decision. */
 struct night_answered {
 	const struct night_comparison *comparison;
-	const struct night_decision *decision; /* NULL: none */
-	const char *why;		       /* first reason, which decided; "": none */
-	int worse;			       /* rank, 0 is the worst */
-	char *failure;			       /* first failed run, with the command that shows more; NULL: none failed */
+	const struct night_decision *decision; /* NULL: no decision */
+	const char *why;		       /* text of the first reason, which decided; "": none */
+	int worse;			       /* rank; 0 is the worst */
+	char *failure;			       /* first failed run, with the command that shows its details; NULL: no run failed */
 };
 
 struct night_answers {
-	struct night_answered *items; /* [n], the worst first */
+	struct night_answered *items; /* [n], worst first */
 	size_t n;
 	struct night_comparisons comparisons;
 	struct night_decisions decisions;
@@ -66,7 +66,7 @@ static const struct night_decision *decision_of(const struct night_decisions *al
 
 /* ---- exit status ---- */
 
-/* Reports whether hosts were lost during the measurement. A detail without a plan is the reason why nothing was measured. */
+/* Reports whether hosts failed during measurement. Without a plan, `detail` has another meaning: the reason why nothing was measured. */
 static bool lost_hosts(const struct night_comparison *c)
 {
 	return *c->plan && *c->detail;
@@ -216,7 +216,7 @@ static void add_rest(const struct night_answered *all, size_t n, struct document
 	doc_end(d);
 }
 
-/* Adds the reasons of decisions other than pass, or (of_hosts) the details of lost hosts. */
+/* Adds the reasons of all decisions except passes, or (of_hosts) the details of lost hosts. */
 static void add_why(const struct night_answers *answers, bool of_hosts, struct document *d)
 {
 	for (size_t i = 0; i < answers->n; i++) {
@@ -230,9 +230,9 @@ static void add_why(const struct night_answers *answers, bool of_hosts, struct d
 	}
 }
 
-/* ---- the first line, and notes ---- */
+/* ---- first line and notes ---- */
 
-/* Adds the first line. */
+/* Adds the first line of the answer. */
 static void night_answer_head(const struct night *night, const struct night_answers *answers, struct document *d)
 {
 	const struct night_answered *all = answers->items;
@@ -295,7 +295,7 @@ static enum assay_status add_failure(struct store *store, struct night_answered 
 	return st;
 }
 
-/* Loads the night's comparisons with their decisions. *out is overwritten; night_answers_release() it. */
+/* Loads the night's comparisons with their decisions. Overwrites *out; night_answers_release() it. */
 static enum assay_status night_answers_load(struct store *store, const struct night *night, struct night_answers *out,
 					    struct assay_error *err)
 {
@@ -347,25 +347,25 @@ enum assay_status night_answer(struct store *store, const struct night *night, u
 
 /* ---- machines ---- */
 
-/* The machines of a night, and whether they were as usual, by the resource usage counters of their runs and by their fingerprints. */
+/* Health of the night's machines, from the resource usage of their runs and from their fingerprints. */
 
-/* States of a machine. All that apply are shown. */
+/* States of a machine. Several may apply; all of them are shown. */
 enum machine_state { MACHINE_LOST, MACHINE_DISTURBED, MACHINE_SLOWER, MACHINE_DRIFTED, MACHINE_OLD, MACHINE_UNKNOWN, MACHINE_STATES };
 
 struct night_machine {
 	char *name;
-	size_t planned, comparisons;	  /* comparisons planned there; those of which both versions ran there */
-	size_t runs, disturbed, left_out; /* runs with a result; disturbed, and excluded ones among these */
+	size_t planned, comparisons;	  /* comparisons planned on the machine; those that ran both versions there */
+	size_t runs, disturbed, left_out; /* runs with a result; disturbed runs; disturbed runs that were excluded */
 	size_t causes[DISTURBED_CAUSES];
-	int64_t taken_ms; /* time of its latest fingerprint; 0: none */
+	int64_t taken_ms; /* time of the latest fingerprint; 0: none */
 	bool is[MACHINE_STATES];
-	struct buf applications, lost; /* ", NAME, NAME, ": applications planned there; those that did not complete there */
-	struct buf changed;	       /* "slower by 20.0 % in APPLICATION; ...": changes of only this machine, from histories */
-	struct buf drift;	       /* its drift, as 'host drift' finds it */
+	struct buf applications, lost; /* ", NAME, NAME, ": applications planned on the machine; those that did not complete */
+	struct buf changed;	       /* "slower by 20.0 % in APPLICATION; ...": changes on this machine only, from histories */
+	struct buf drift;	       /* drift as reported by 'host drift' */
 };
 
 struct night_machines {
-	struct night_machine *items; /* [n], by name */
+	struct night_machine *items; /* [n], sorted by name */
 	size_t n, capacity;
 };
 
@@ -393,7 +393,7 @@ static void count_disturbed(struct night_machines *m, const struct disturbed *di
 	}
 }
 
-/* Counts, per machine, whether the comparison was planned there (also if not reached), and its results (also those that do not count). */
+/* Counts per machine whether the comparison was planned there (even if not reached), and its results (even excluded ones). */
 static enum assay_status count_planned(struct night_machines *m, struct store *store, const struct night_answered *a,
 				       struct assay_error *err)
 {
@@ -423,15 +423,15 @@ static enum assay_status count_planned(struct night_machines *m, struct store *s
 
 ORDER_BY(compare_names, struct night_machine, BY_TEXT(name))
 
-/* ---- were the machines as usual? ---- */
+/* ---- health of the machines ---- */
 
-/* Returns the end of the night: its pages exclude later data, whenever they are written. INT64_MAX: it has not finished. */
+/* Returns the end of the night; INT64_MAX if not finished. Pages exclude later data, whenever they are written. */
 static int64_t known_until(const struct night *night)
 {
 	return night->finished_ms ? night->finished_ms : INT64_MAX;
 }
 
-/* Adds to each machine its drift at the end of the night. */
+/* Sets the drift of each machine at the end of the night. */
 static void note_drift(struct night_machines *machines, const struct night *night, const struct evidence *e)
 {
 	struct drift drift;
@@ -460,7 +460,7 @@ static void note_drift(struct night_machines *machines, const struct night *nigh
 	drift_release(&drift);
 }
 
-/* Finds the machines of a night. *out is overwritten; night_machines_release() it. O(runs + fingerprints), and the time of 'host drift'. */
+/* Finds the night's machines. Overwrites *out; night_machines_release() it. O(runs + fingerprints), plus the time of 'host drift'. */
 static enum assay_status night_machines_of(struct lab *lab, const struct night *night, const struct night_answers *answers,
 					   const struct evidence *evidence, struct night_machines *out, struct assay_error *err)
 {
@@ -489,7 +489,7 @@ static enum assay_status night_machines_of(struct lab *lab, const struct night *
 	return st;
 }
 
-/* Accepts zeroed. */
+/* Accepts a zeroed struct. */
 static void night_machines_release(struct night_machines *machines)
 {
 	for (size_t i = 0; i < machines->n; i++) {
@@ -524,7 +524,7 @@ static char *causes_text(const struct night_machine *m)
 }
 
 static const struct {
-	const char *code, *word; /* word: with a sign, to distinguish it without colours */
+	const char *code, *word; /* text with a sign, readable without colours */
 } machine_states[MACHINE_STATES] = { { "lost", "\1word d-nothing_measured\2\u2205 not reached\3 " },
 				     { "disturbed", "\1word d-environment\2\u2248 disturbed\3 " },
 				     { "slower", "\1word d-regression\2\u25b2\3 " },
@@ -532,7 +532,7 @@ static const struct {
 				     { "old", "\1word d-inconclusive\2\u25f7 old\3 " },
 				     { "unknown", "\1word d-inconclusive\2? none\3 " } };
 
-/* Returns the text of a state if the machine is in that state, else "". */
+/* Returns the text of a state if it applies to the machine, else "". */
 static const char *word_of(const struct night_machine *m, enum machine_state state)
 {
 	return m->is[state] ? machine_states[state].word : "";
@@ -564,7 +564,7 @@ static void show_machine(const struct night_machine *m, struct document *d)
 	free(causes);
 }
 
-/* Adds the section about machines to a page. */
+/* Adds the section on machines to a page. */
 static void night_machines_show(const struct night_machines *machines, struct document *d)
 {
 	doc_section(d, "machines", "Machines", "The machines, and whether they were as usual",
@@ -580,23 +580,23 @@ static void night_machines_show(const struct night_machines *machines, struct do
 		doc_styled(d, "empty", "No machine was to measure anything.");
 }
 
-/* State of writing pages. */
+/* State of writing a night's pages. */
 struct pages {
 	struct lab *lab;
 	const struct night *night;
 	const char *directory;
 	struct night_answers answers;
 	struct evidence evidence;
-	char **histories;	    /* [answers.n], summary of the application's history; NULL: it has no page */
-	bool *reports;		    /* [answers.n], the report has a page */
-	bool any_functions;	    /* a report names functions */
-	struct report_found *found; /* [answers.n], functions that the report names */
+	char **histories;	    /* [answers.n], summary of the application's history; NULL: no history page */
+	bool *reports;		    /* [answers.n], the comparison has a report page */
+	bool any_functions;	    /* some report names functions */
+	struct report_found *found; /* [answers.n], functions named in the report */
 	struct night_machines machines;
 	size_t written;
 	struct assay_error *err;
 };
 
-/* Writes a page. It is synced together with all others, before the first page links to them. */
+/* Writes a page without syncing it. The caller syncs all pages together before it writes the first page that links to them. */
 static enum assay_status page_write(struct pages *p, const char *name, struct html_page page, const struct document *d)
 {
 	char *path = mem_format("%s/%s", p->directory, name);
@@ -613,17 +613,17 @@ static enum assay_status page_write(struct pages *p, const char *name, struct ht
 	return st;
 }
 
-/* ---- names of pages: unique per night and application, so that links between written pages stay valid ---- */
+/* ---- file names: unique per night and application, so that links in existing pages stay valid ---- */
 
-#define INDEX  "index.html"  /* page of the latest night that has pages there */
-#define NIGHTS "nights.html" /* links to all nights' pages there */
+#define INDEX  "index.html"  /* page of the latest night with pages in the directory */
+#define NIGHTS "nights.html" /* links to the pages of all nights in the directory */
 
 static char *night_file(const char *night)
 {
 	return mem_format("night-%s.html", night);
 }
 
-/* Returns the file of an application's history, named after the number of its first comparison in this night. */
+/* Returns the file name of an application's history, which contains the number of the application's first comparison in this night. */
 static char *history_file(const struct pages *p, size_t i)
 {
 	const struct night_answered *all = p->answers.items;
@@ -635,9 +635,9 @@ static char *history_file(const struct pages *p, size_t i)
 	return mem_format("history-%s-%" PRId64 ".html", p->night->id, first);
 }
 
-/* ---- a report for each decision ---- */
+/* ---- reports of decisions ---- */
 
-/* Returns the index of the first comparison of the same application. */
+/* Returns the index of the first comparison with the same application. */
 static size_t first_of(const struct night_answers *answers, size_t i)
 {
 	size_t k = 0;
@@ -647,13 +647,13 @@ static size_t first_of(const struct night_answers *answers, size_t i)
 	return k;
 }
 
-/* Reports whether a decision has a report. One without runs has only its reason, on the night's page. */
+/* Reports whether a decision has a report page. A decision without runs has only a reason, on the night's page. */
 static bool has_page(const struct night_answered *a)
 {
 	return a->decision && *a->decision->request.plan;
 }
 
-/* Returns the note below the report's decision: the decision of the night, which may differ from that of the runs (`alone`). */
+/* Returns the note below the report's decision. It tells if the night decided differently from the runs alone (`alone`). */
 static char *note_of(const struct night_answered *a, enum decision alone)
 {
 	if (a->decision->judged.decision == alone)
@@ -663,14 +663,14 @@ static char *note_of(const struct night_answered *a, enum decision alone)
 
 #define LINKS_MAX 5
 
-/* The links of a page. */
+/* Links at the top of a page. */
 struct page_links {
 	char *files[LINKS_MAX], *texts[LINKS_MAX];
 	struct html_link links[LINKS_MAX + 1];
 	size_t n;
 };
 
-/* Adds a link. Takes ownership of both texts. */
+/* Adds a link. Takes ownership of `file` and `text`. */
 static void link_add(struct page_links *l, char *file, char *text)
 {
 	l->files[l->n] = file;
@@ -678,7 +678,7 @@ static void link_add(struct page_links *l, char *file, char *text)
 	l->links[l->n++] = (struct html_link){ file, text };
 }
 
-/* Sets the links of a report: the night, the application's history, the previous (worse) and the next report. */
+/* Sets the links of a report: night, history of the application, previous report (which is worse), next report. */
 static void links_of(const struct pages *p, size_t i, struct page_links *out)
 {
 	const struct night_answered *all = p->answers.items;
@@ -738,9 +738,9 @@ static enum assay_status report_one(struct pages *p, size_t i)
 	return st;
 }
 
-/* ---- a history for each application ---- */
+/* ---- histories of applications ---- */
 
-/* Sets the links of a history: the night, and the reports of the same application. */
+/* Sets the links of a history: night, and reports of the same application. */
 static void history_links_of(const struct pages *p, size_t i, struct page_links *out)
 {
 	const struct night_answers *answers = &p->answers;
@@ -755,7 +755,7 @@ static void history_links_of(const struct pages *p, size_t i, struct page_links 
 	}
 }
 
-/* Adds to each machine of the night how much slower or faster only it became, summed over the changes on the history's page. */
+/* Adds to each machine the changes of its own on the history's page, summed up: by how much it alone became slower or faster. */
 static void note_changed(struct pages *p, size_t i, const struct history *h)
 {
 	char *file = history_file(p, i);
@@ -786,7 +786,7 @@ static enum assay_status history_one(struct pages *p, size_t i)
 	enum assay_status st = ASSAY_OK;
 
 	if (!history_load(p->lab, &p->evidence, c->application, NULL, HISTORY_DECIDED, c->min_effect, known_until(p->night), &history,
-			  &ignored)) { /* without results there is no history */
+			  &ignored)) { /* without results there is no history page */
 		char *name = history_file(p, i);
 		struct page_links links;
 		struct document d;
@@ -808,9 +808,9 @@ static enum assay_status history_one(struct pages *p, size_t i)
 	return st;
 }
 
-/* ---- the first page ---- */
+/* ---- the night's page ---- */
 
-/* Returns the log ratio on a machine; NaN if the machine did not count. */
+/* Returns the log ratio on a machine; NaN if the machine does not count. */
 static double log_ratio_on(const struct night_answered *a, const char *machine)
 {
 	const struct judgement *j = a->decision ? &a->decision->judged : NULL;
@@ -840,7 +840,7 @@ static struct text_number change_text(double log_ratio)
 	return text;
 }
 
-/* Appends the decision with a sign, to distinguish it without colours. */
+/* Appends the decision with a sign, readable without colours. */
 static void decision_show(const struct night_answered *a, struct buf *out)
 {
 	static const char *const signs[DECISIONS] = {
@@ -856,7 +856,7 @@ static void decision_show(const struct night_answered *a, struct buf *out)
 	buf_text(out, DOC_END);
 }
 
-/* Appends links to the functions in the report. */
+/* Appends links to the changed functions in the report. */
 static void functions_show(const struct pages *p, size_t i, struct buf *out)
 {
 	const struct report_found *found = &p->found[i];
@@ -869,7 +869,7 @@ static void functions_show(const struct pages *p, size_t i, struct buf *out)
 		buf_format(out, " and %zu more", found->changed - found->n);
 }
 
-/* Returns the heading of a machine's column, which differs from all other headings whatever the machine's name. free() it. */
+/* Returns the heading of a machine's column. The markup keeps it different from other headings, whatever the machine's name. free() it. */
 static char *column_of(const struct night_machine *machine)
 {
 	return mem_format(DOC_NAME "%s" DOC_END, machine->name);
@@ -1039,7 +1039,7 @@ static void facts_show(const struct pages *p, struct document *d)
 	fact(d, "Disturbed runs", disturbed, "%zu excluded", left_out);
 }
 
-/* Writes the night's page, also as the folder's first page if no later night has pages there. */
+/* Writes the night's page, and also index.html if no later night has pages in the directory. */
 static enum assay_status night_write(struct pages *p, bool latest)
 {
 	const struct night_decision *worst = p->answers.n ? p->answers.items[0].decision : NULL;
@@ -1067,9 +1067,9 @@ static enum assay_status night_write(struct pages *p, bool latest)
 	return st;
 }
 
-/* ---- all nights that have pages in this folder ---- */
+/* ---- list of nights ---- */
 
-/* Writes the list of nights. Sets *latest if no later night has pages there. */
+/* Writes the list of nights that have pages in the directory. Sets *latest if this night is the latest of them. */
 static enum assay_status nights_write(struct pages *p, bool *latest)
 {
 	struct night *nights = NULL;
@@ -1111,7 +1111,7 @@ static enum assay_status nights_write(struct pages *p, bool *latest)
 
 /* ---- all pages ---- */
 
-/* Writes all pages of the application whose first comparison is `first`. */
+/* Writes the history and the reports of the application whose first comparison has index `first`. */
 static enum assay_status application_write(struct pages *p, size_t first)
 {
 	const struct night_answered *all = p->answers.items;

@@ -47,15 +47,15 @@ struct nightly {
 	struct suite suite;
 	struct night night;
 	struct night_comparisons comparisons;
-	bool given_up; /* it ends with the results that it has */
-	char *refused; /* why it measures nothing; NULL: it may measure */
+	bool given_up; /* the user abandoned the night: it ends with the results that exist */
+	char *refused; /* reason why nothing may be measured; NULL: none */
 };
 static void nightly_note(struct nightly *n, const char *code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* Appends a line to .assay/night.log, with spaces instead of control characters. */
+/* Appends a line to .assay/night.log. Replaces control characters by spaces. */
 static void nightly_log(const struct nightly *n, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Opens the laboratory for a short time, and stores the night's notes; lab_close() it. nightly_store() calls night_update() in it. */
+/* Opens the laboratory for a short time, and stores the night's notes; lab_close() it. nightly_store() also calls night_update(). */
 static enum assay_status nightly_open(struct nightly *n, struct lab *lab, struct assay_error *err);
 static enum assay_status nightly_store(struct nightly *n, const struct night_comparison *c, struct assay_error *err);
 static enum assay_status night_begin_or_go_on(struct nightly *n, struct assay_error *err);
@@ -77,7 +77,7 @@ enum assay_status nightly_run(const struct nightly_options *options, char id[DIG
 	int lock = -1;
 	enum assay_status st = night_lock(options->directory, &lock, err);
 
-	file_keep(); /* later changes of the laboratory's files take effect in the next night */
+	file_keep(); /* later changes to the laboratory's files apply to the next night */
 	if (!st)
 		st = night_begin_or_go_on(&n, err);
 	if (!st) {
@@ -91,7 +91,7 @@ enum assay_status nightly_run(const struct nightly_options *options, char id[DIG
 	else
 		nightly_log(&n, "interrupted by signal %d; the next 'assay nightly run' goes on", (int)*options->cancelled);
 	if (*n.night.id && !n.night.finished_ms) {
-		(void)nightly_open(&n, &lab, &ignored); /* stores its last notes */
+		(void)nightly_open(&n, &lab, &ignored); /* stores the last notes */
 		lab_close(&lab);
 	}
 	memcpy(id, n.night.id, DIGEST_ID_BYTES);
@@ -103,7 +103,7 @@ enum assay_status nightly_run(const struct nightly_options *options, char id[DIG
 
 /* ---- measuring ---- */
 
-/* Returns the seed that identifies the runs of a comparison, so that an interrupted night finds them again. */
+/* Returns the seed that identifies a comparison's runs. An interrupted night finds its plan by this seed. */
 static uint64_t seed_of(const struct nightly *n, const struct night_comparison *c, const char *what)
 {
 	char *text = mem_format("%s\n%" PRId64 "\n%s", n->night.id, c->number, what);
@@ -146,7 +146,7 @@ static enum assay_status nightly_store(struct nightly *n, const struct night_com
 	return st;
 }
 
-/* Reports whether an error concerns only one application, so that the night continues. */
+/* Reports whether an error concerns only one application, so that the night can continue. */
 static bool is_its_own(enum assay_status st)
 {
 	return st == ASSAY_E_USAGE || st == ASSAY_E_NOTFOUND || st == ASSAY_E_FORMAT || st == ASSAY_E_LIMIT || st == ASSAY_E_CONFLICT ||
@@ -164,7 +164,7 @@ static double left_s(const struct nightly *n)
 	return (double)(n->night.deadline_ms - clock_real_ms()) / 1000;
 }
 
-/* Context for storing the time that a comparison has spent, so that after an interruption it has the rest of its budget. */
+/* Context that stores the time spent on a comparison, so that a continued night uses only the rest of its budget. */
 struct spending_night {
 	struct nightly *n;
 	struct night_comparison *c;
@@ -177,7 +177,7 @@ static enum assay_status store_spent(struct spending_night *s, double seconds, s
 	return nightly_store(s->n, s->c, err);
 }
 
-/* Estimates the time to the first look of a comparison, and sets *hosts to the number of its hosts. Runs nothing. */
+/* Estimates the time to the first interim analysis of a comparison, and sets *hosts to the number of its hosts. Makes no run. */
 static enum assay_status nightly_estimate(const struct nightly *n, struct night_comparison *c, struct estimate *out, size_t *hosts,
 					  struct assay_error *err)
 {
@@ -196,11 +196,11 @@ static enum assay_status nightly_estimate(const struct nightly *n, struct night_
 	return st;
 }
 
-/* Runs blocks until the interval decides. A failure of the application becomes the comparison's detail; only errors of this machine or of
- * the store are returned. */
+/* Measures a comparison until it is decided or its budget ends. Stores an error that concerns only its application as its detail, and
+ * returns other errors. */
 static enum assay_status nightly_measure(struct nightly *n, struct night_comparison *c, struct assay_error *err)
 {
-	bool limited, missing = c->state == NIGHT_WAITING && *c->detail; /* the baseline did not exist when the night started */
+	bool limited, missing = c->state == NIGHT_WAITING && *c->detail; /* no baseline when the night started */
 	struct spending_night spending = { n, c, c->seconds };
 	struct launch_options o;
 	struct spend spend;
@@ -236,7 +236,7 @@ static enum assay_status nightly_measure(struct nightly *n, struct night_compari
 	return st;
 }
 
-/* Results so far, compared again, since an interrupted night has no others. found_release() it, whatever find_again() returns. */
+/* Results so far, loaded and compared again, since a continued night has none in memory. found_release() it even after an error. */
 struct found {
 	struct lab lab;
 	struct evidence evidence;
@@ -265,8 +265,8 @@ static void found_release(struct found *found)
 	lab_close(&found->lab);
 }
 
-/* Sets the repetitions and hosts that confirm a finding: as many repetitions as its plan had. If machines of several architectures ran,
- * *hosts is those of the finding's architecture, separated by commas; else NULL. free() *hosts. */
+/* Chooses the repetitions (those of the finding's plan) and hosts for confirmation runs. If several architectures ran, *hosts lists the
+ * hosts of the finding's architecture, separated by commas; else NULL. free() *hosts. */
 static enum assay_status confirm_with(struct nightly *n, const struct night_comparison *c, int64_t *repetitions, char **hosts,
 				      struct assay_error *err)
 {
@@ -289,7 +289,7 @@ static enum assay_status confirm_with(struct nightly *n, const struct night_comp
 	return st;
 }
 
-/* Adds the hosts that were lost in confirmation runs, and not before, to the detail. */
+/* Adds hosts that were lost only in the confirmation runs to the comparison's detail. */
 static void add_lost(struct night_comparison *c, const struct launch *launch)
 {
 	char *lost = NULL, *before = c->detail;
@@ -337,7 +337,7 @@ static enum assay_status nightly_confirm(struct nightly *n, struct night_compari
 	return st ? st : nightly_store(n, c, err);
 }
 
-/* Measures the functions of a slower candidate, for the decision to name. If they cannot be measured, adds a note; the decision stands. */
+/* Measures the functions of a slower candidate, so that the decision can name them. On failure adds a note; the decision stands. */
 static enum assay_status nightly_explain(struct nightly *n, struct night_comparison *c, struct assay_error *err)
 {
 	char *versions[] = { c->baseline, c->candidate };
@@ -363,9 +363,9 @@ static enum assay_status nightly_explain(struct nightly *n, struct night_compari
 	return st;
 }
 
-/* ---- from the runs of a comparison to its decision ---- */
+/* ---- from runs to a decision ---- */
 
-/* Returns when and why the baseline was accepted; NULL if it was not, or if baselines.yaml cannot be read. */
+/* Returns date and reason of the baseline's acceptance; NULL if not accepted or if baselines.yaml is unreadable. */
 static char *quote_accepted(const struct nightly *n, const struct night_comparison *c)
 {
 	const struct baseline *found;
@@ -382,7 +382,7 @@ static char *quote_accepted(const struct nightly *n, const struct night_comparis
 	return text;
 }
 
-/* Returns the request for a decision. It borrows all from the comparison except `accepted`, which the caller frees. */
+/* Returns the request for a decision. The comparison owns its texts, except `accepted`, which the caller frees. */
 static struct judge_request request_of(const struct nightly *n, const struct night_comparison *c)
 {
 	struct judge_request q = { .rules = JUDGE_RULES,
@@ -412,7 +412,7 @@ static enum assay_status keep(struct nightly *n, struct lab *lab, struct night_c
 	return st;
 }
 
-/* Decides a comparison, unless it is a finding, which waits for confirmation runs and the rest of the night. */
+/* Decides a comparison. A finding stays open until the confirmation runs and the rest of the night are done. */
 static enum assay_status nightly_judge(struct nightly *n, struct night_comparison *c, struct assay_error *err)
 {
 	static char cut_off[] = "it was started, and cut off by the deadline before both versions had a result on a machine";
@@ -423,14 +423,14 @@ static enum assay_status nightly_judge(struct nightly *n, struct night_compariso
 	enum assay_status st;
 
 	if (*n->options->cancelled && *n->options->cancelled != SIGALRM)
-		return ASSAY_OK; /* unchanged, for the next 'assay nightly run' to continue */
+		return ASSAY_OK; /* unchanged, so that the next 'assay nightly run' continues it */
 	st = nightly_open(n, &lab, err);
 	if (!st && *c->plan)
 		st = evidence_load(&lab, &evidence, err);
 	if (!st)
 		st = judge(&lab, &evidence, &q, &j, err);
 	if (!st && (*q.plan || c->cut) && j.decision == DECISION_NOTHING_MEASURED && *n->options->cancelled == SIGALRM) {
-		judgement_release(&j); /* the deadline is why it has so few runs */
+		judgement_release(&j); /* the deadline is the cause of too few runs */
 		*q.plan = '\0';
 		q.why = cut_off;
 		st = judge(&lab, &evidence, &q, &j, err);
@@ -449,16 +449,16 @@ static enum assay_status nightly_judge(struct nightly *n, struct night_compariso
 	return st;
 }
 
-/* ---- the findings among all ---- */
+/* ---- all findings of a night ---- */
 
 struct finding {
-	struct night_comparison *comparison; /* NULL: already decided */
+	struct night_comparison *comparison; /* NULL: decided before */
 	struct judge_request request;
 	struct judgement judgement;
 	double p, ratio;
 };
 
-/* Returns the limit of p above which findings may be chance (Benjamini and Hochberg, J. of the Royal Statistical Society B 57(1), 1995). */
+/* Returns the largest p that is no chance finding (Benjamini and Hochberg, J. of the Royal Statistical Society B 57(1), 1995). */
 static double largest_p(const struct finding *f, size_t n)
 {
 	double *p = mem_new(n, sizeof(*p)), limit = 0;
@@ -477,7 +477,7 @@ static double largest_p(const struct finding *f, size_t n)
 	return limit;
 }
 
-/* Returns the kind of finding for which the machines are suspected; DECISIONS: none. A comparison already decided is no finding here. */
+/* Returns the kind of finding that most comparisons lean to, which makes the machines suspect; DECISIONS: none. Skips decided ones. */
 static enum decision lean_one_way(const struct finding *f, size_t n, double min_effect_of_all)
 {
 	struct effect_leaning *all = mem_new(n, sizeof(*all));
@@ -513,7 +513,7 @@ static enum assay_status load_decided(struct nightly *n, struct lab *lab, struct
 	return st;
 }
 
-/* ---- the end ---- */
+/* ---- end of a night ---- */
 
 static enum assay_status decide_findings(struct nightly *n, struct lab *lab, const struct evidence *evidence, struct finding *f,
 					 size_t count, struct assay_error *err)
@@ -542,7 +542,7 @@ static enum assay_status decide_findings(struct nightly *n, struct lab *lab, con
 	for (size_t i = 0; !st && i < count; i++) {
 		if (!f[i].comparison)
 			continue;
-		if (f[i].request.chance || f[i].request.alike) { /* otherwise the judgement stands; reading records again takes long */
+		if (f[i].request.chance || f[i].request.alike) { /* otherwise the judgement stands: reading records again is slow */
 			judgement_release(&f[i].judgement);
 			st = judge(lab, evidence, &f[i].request, &f[i].judgement, err);
 		}
@@ -583,13 +583,13 @@ static enum assay_status conclude_findings(struct nightly *n, struct lab *lab, s
 	return st;
 }
 
-/* Reports whether a comparison could have been measured, and has no runs to decide about. */
+/* Reports whether a comparison that could be measured has no runs to decide on. */
 static bool is_unreached(const struct night_comparison *c)
 {
 	return c->state == NIGHT_WAITING ? *c->baseline && !*c->detail : c->state == NIGHT_MEASURING && !*c->plan;
 }
 
-/* Adds the note of comparisons that the deadline prevented or cut off, before the latter are decided. */
+/* Adds a note on the comparisons that the deadline prevented or interrupted. Call it before these are decided. */
 static void note_deadline(struct nightly *n)
 {
 	bool late = is_late(n) || *n->options->cancelled == SIGALRM;
@@ -610,11 +610,11 @@ static void note_deadline(struct nightly *n)
 		     n->comparisons.n, unreached == 1 ? "was" : "were", fresh);
 }
 
-/* Decides started comparisons with the runs they have, and those that could never be measured. Marks the others as not reached. */
+/* Decides started comparisons with their existing runs, and those that could not be measured. Marks the others as not reached. */
 static enum assay_status conclude_rest(struct nightly *n, struct assay_error *err)
 {
 	static const char given_up[] = "this night was given up: it is decided with what it has";
-	const char *why = n->given_up ? given_up : n->refused; /* NULL: the deadline */
+	const char *why = n->given_up ? given_up : n->refused; /* NULL: the deadline passed */
 	enum assay_status st = ASSAY_OK;
 
 	if (n->given_up)
@@ -640,7 +640,7 @@ static enum assay_status conclude_rest(struct nightly *n, struct assay_error *er
 	return st;
 }
 
-/* Writes the pages to the directory that suite.yaml names. If that fails, the decisions stay, and the exit status is not 0. */
+/* Writes the pages to the directory set in suite.yaml. After a failure the decisions stay valid, and the exit status is not 0. */
 static enum assay_status write_pages(struct nightly *n, struct lab *lab, struct assay_error *err)
 {
 	const char *pages = n->suite.pages;
@@ -657,7 +657,7 @@ static enum assay_status write_pages(struct nightly *n, struct lab *lab, struct 
 	return night_finish(&lab->store, &n->night, err);
 }
 
-/* Decides the remaining comparisons and the findings together, and ends the night. */
+/* Decides the remaining comparisons, then all findings together, and ends the night. */
 static enum assay_status nightly_conclude(struct nightly *n, struct assay_error *err)
 {
 	struct lab lab = { .lock_fd = -1 };
@@ -715,7 +715,7 @@ static enum assay_status night_work(struct nightly *n, struct assay_error *err)
 		if (c->state == NIGHT_CONFIRMING && !c->improved)
 			st = nightly_explain(n, c, err);
 	}
-	if (!st && (!*n->options->cancelled || *n->options->cancelled == SIGALRM)) { /* else it continues next time */
+	if (!st && (!*n->options->cancelled || *n->options->cancelled == SIGALRM)) { /* else the next 'assay nightly run' continues */
 		st = nightly_conclude(n, err);
 		if (!st)
 			night_hook(n);
@@ -725,7 +725,7 @@ static enum assay_status night_work(struct nightly *n, struct assay_error *err)
 
 /* ---- fingerprints ---- */
 
-/* Finds the hosts of the night without a recent fingerprint: (*out)[*count] borrowed from the inventory; free() it. */
+/* Finds the night's hosts without a recent fingerprint: (*out)[*count], owned by the inventory. free() *out. */
 static enum assay_status hosts_without_fingerprint(struct nightly *n, struct lab *lab, const struct host ***out, size_t *count,
 						   struct assay_error *err)
 {
@@ -795,7 +795,7 @@ static enum assay_status take_fingerprints_of(struct nightly *n, struct lab *lab
 	return st;
 }
 
-/* Takes fingerprints of hosts that have none, or only an old one. Adds a note for those that cannot be taken. */
+/* Takes fingerprints of hosts that have none or only an old one. Adds notes on failures. */
 static enum assay_status night_fingerprints(struct nightly *n, struct assay_error *err)
 {
 	const struct host **hosts = NULL;
@@ -821,7 +821,7 @@ static enum assay_status night_fingerprints(struct nightly *n, struct assay_erro
 
 /* ---- the hook ---- */
 
-/* Runs the hook with one decision. The deadline cancels measuring, but not the hook. */
+/* Runs the hook with one decision. The deadline does not cancel the hook. */
 static void tell(struct nightly *n, const struct night_comparison *c)
 {
 	static volatile sig_atomic_t none;
@@ -850,7 +850,7 @@ static void tell(struct nightly *n, const struct night_comparison *c)
 	mem_free(text, words);
 }
 
-/* Runs the hook of the suite with each decision, one after the other. A failure of the hook is noted, and changes nothing. */
+/* Runs the suite's hook with each decision, one after the other. A failed hook is logged, and changes nothing else. */
 static void night_hook(struct nightly *n)
 {
 	for (size_t i = 0; n->suite.hook.n > 0 && i < n->comparisons.n; i++)
@@ -858,7 +858,7 @@ static void night_hook(struct nightly *n)
 			tell(n, &n->comparisons.items[i]);
 }
 
-/* ---- one at a time ---- */
+/* ---- lock: one night at a time ---- */
 
 static enum assay_status night_lock(const char *directory, int *fd, struct assay_error *err)
 {
@@ -879,7 +879,7 @@ static enum assay_status night_lock(const char *directory, int *fd, struct assay
 	return st;
 }
 
-/* ---- its deadline ---- */
+/* ---- deadline ---- */
 
 static volatile sig_atomic_t *to_cancel;
 
@@ -906,13 +906,13 @@ static bool is_late(const struct nightly *n)
 	return n->night.deadline_ms && clock_real_ms() >= n->night.deadline_ms;
 }
 
-/* Reports whether the night must stop measuring: at its deadline, if it was cancelled, or if nothing may be measured. */
+/* Reports whether measurement must stop: the deadline passed, the user cancelled, or nothing may be measured. */
 static bool is_over(const struct nightly *n)
 {
 	return *n->options->cancelled || n->refused || is_late(n);
 }
 
-/* ---- start ---- */
+/* ---- start of a night ---- */
 
 static enum assay_status nightly_open(struct nightly *n, struct lab *lab, struct assay_error *err)
 {
@@ -932,13 +932,13 @@ static void nightly_note(struct nightly *n, const char *code, const char *fmt, .
 
 	mem_formatted(text, fmt);
 	reasons_add(&n->night.notes, code, text);
-	if (!n->options->dry_run) /* a dry run has its notes in the answer */
+	if (!n->options->dry_run) /* a dry run prints its notes in the answer */
 		n->options->note(text);
 	nightly_log(n, "%s: %s", code, text);
 	free(text);
 }
 
-/* Reads suite.yaml, and the battery and calibration, so that they fail before anything is measured; file_keep() keeps them as read. */
+/* Reads suite.yaml, battery and calibration, so that their errors appear before anything is measured. file_keep() keeps the contents. */
 static enum assay_status read_suite(struct nightly *n, char **text, struct assay_error *err)
 {
 	struct battery battery = { 0 };
@@ -954,7 +954,7 @@ static enum assay_status read_suite(struct nightly *n, char **text, struct assay
 	return st;
 }
 
-/* Adds a note if the clock is before the start of an earlier plan: histories are in order of time, and a wrong clock disturbs them. */
+/* Adds a note if the clock is earlier than the start of an earlier plan: histories are sorted by time, and a wrong clock disturbs them. */
 static enum assay_status note_clock(struct nightly *n, struct lab *lab, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -1005,7 +1005,7 @@ static enum assay_status begin(struct nightly *n, struct lab *lab, char *text, s
 	return st;
 }
 
-/* Prunes the store to its quota, and adds notes before the store or the disk is full. Fails if the store stays too large. */
+/* Prunes the store to its quota. Adds notes if store or disk is nearly full. Fails if the store stays too large. */
 static enum assay_status keep_quota(struct nightly *n, struct lab *lab, struct assay_error *err)
 {
 	struct pruned pruned;
@@ -1027,8 +1027,8 @@ static enum assay_status keep_quota(struct nightly *n, struct lab *lab, struct a
 	return st;
 }
 
-/* Finds the unfinished night and its comparisons. suite_now NULL: the current suite cannot be read. Otherwise a night that has started no
- * comparison is given up, too, for a new one to use the current versions. */
+/* Finds the unfinished night and its comparisons. It is abandoned at the user's request, or if none of its comparisons has started, so that
+ * a new night uses the current versions; but not if the current suite is unreadable (suite_now NULL). */
 static enum assay_status find_unfinished(struct nightly *n, struct lab *lab, const char *suite_now, struct assay_error *err)
 {
 	enum assay_status st = night_unfinished(&lab->store, &n->night, err);
@@ -1042,7 +1042,7 @@ static enum assay_status find_unfinished(struct nightly *n, struct lab *lab, con
 	return st;
 }
 
-/* Continues a night with the suite that it started with. suite_now: text of the current one; NULL if that cannot be read. */
+/* Continues a night with the suite of its start. suite_now: text of the current suite; NULL: unreadable. */
 static enum assay_status go_on(struct nightly *n, const char *suite_now, struct assay_error *err)
 {
 	bool chosen = n->options->exclude || n->options->only.n || n->options->budget_s > 0;
@@ -1063,13 +1063,13 @@ static enum assay_status go_on(struct nightly *n, const char *suite_now, struct 
 	return suite_parse(SUITE_FILE, n->night.suite, strlen(n->night.suite), &n->suite, err);
 }
 
-/* Adds a note of the hosts set aside since the night started, which are not measured either. */
+/* Adds a note on hosts excluded since the night started, which are not measured either. */
 static void note_aside(struct nightly *n, struct lab *lab)
 {
 	const struct inventory *inventory = &lab->config.inventory;
 	bool *all = mem_new(inventory->n, sizeof(*all)), known = false;
 	struct buf text = BUF_INIT;
-	struct assay_error ignored; /* an unreadable catalog is reported by code that needs it */
+	struct assay_error ignored; /* commands that need the catalog report its errors */
 
 	if (!catalog_set_aside(lab, &ignored) && !inventory_select(inventory, NULL, NULL, NULL, all, &ignored))
 		host_choice_add_aside(inventory, all, &text);
@@ -1081,11 +1081,11 @@ static void note_aside(struct nightly *n, struct lab *lab)
 	free(all);
 }
 
-/* Continues the unfinished night, or starts one. A night that is past its deadline or given up is ended before another starts. */
+/* Continues the unfinished night or starts a new one. First ends a night that is past its deadline or abandoned. */
 static enum assay_status night_begin_or_go_on(struct nightly *n, struct assay_error *err)
 {
 	struct lab lab = { .lock_fd = -1 };
-	struct assay_error why; /* why the suite cannot be read; a continued night does not need it */
+	struct assay_error why; /* error of reading the suite, which a continued night ignores */
 	char *text = NULL;
 	bool again = false, unread = read_suite(n, &text, &why);
 	enum assay_status st = nightly_open(n, &lab, err);
@@ -1125,7 +1125,7 @@ static enum assay_status night_begin_or_go_on(struct nightly *n, struct assay_er
 	return st;
 }
 
-/* Finds the night that nightly_run() would run; its id is "" if that would be a new one. night_end() *out, whatever is returned. */
+/* Finds the night that nightly_run() would run; its id is "" if new. The caller must night_end() *out even after an error. */
 static enum assay_status night_plan(const struct nightly_options *options, struct nightly *out, struct assay_error *err)
 {
 	struct lab lab = { .lock_fd = -1 };
@@ -1152,17 +1152,17 @@ static enum assay_status night_plan(const struct nightly_options *options, struc
 
 /* ---- a dry run ---- */
 
-/* Result of a dry run for one comparison. */
+/* Plan of one comparison in a dry run. */
 struct ahead {
-	struct estimate first; /* time to the first look */
+	struct estimate first; /* time to the first interim analysis */
 	size_t hosts;
-	char *detail; /* why it would not be measured; NULL: it would be */
+	char *detail; /* reason why it would not be measured; NULL: none */
 };
 
 struct dry {
 	struct nightly night;
-	struct ahead *ahead;   /* [n], one per comparison of the night */
-	struct estimate first; /* sum over all first looks */
+	struct ahead *ahead;   /* [n], one per comparison */
+	struct estimate first; /* sum over all comparisons */
 	size_t measured;
 };
 
@@ -1176,7 +1176,7 @@ static void look_ahead(struct dry *dry, struct night_comparison *c, struct ahead
 		a->detail = mem_format("would not be measured: %s", !*c->baseline || *c->detail ? c->detail : err.text);
 	if (a->detail)
 		return;
-	if (dry->night.night.deadline_ms) /* as for their sum */
+	if (dry->night.night.deadline_ms) /* as for the sum below */
 		a->first.at_most_s = fmin(a->first.at_most_s, left_s(&dry->night));
 	dry->measured++;
 	dry->first.runs += a->first.runs;
@@ -1247,7 +1247,7 @@ enum assay_status nightly_dry(const struct nightly_options *options, struct docu
 	dry.ahead = mem_new(all->n + 1, sizeof(*dry.ahead));
 	for (size_t i = 0; !st && i < all->n; i++)
 		look_ahead(&dry, &all->items[i], &dry.ahead[i]);
-	if (!st && dry.night.night.deadline_ms) /* the deadline also limits runs of unknown length */
+	if (!st && dry.night.night.deadline_ms) /* the deadline also limits runs of unknown duration */
 		dry.first.at_most_s = fmin(dry.first.at_most_s, left_s(&dry.night));
 	if (!st) {
 		add_head(&dry, d);
@@ -1263,10 +1263,10 @@ enum assay_status nightly_dry(const struct nightly_options *options, struct docu
 
 /* ---- the log ---- */
 
-/* The night's log, .assay/night.log: events with their times, for users to read the morning after. Only its owner can read it. It has about
- * LOG_BYTES_MAX bytes, with one older log beside it. A night continues if it cannot be written. */
+/* The night's log, .assay/night.log: events with times, for users to read the next morning. Only the owner can read it. A log above
+ * LOG_BYTES_MAX becomes night.log.1. Nights continue if the log cannot be written. */
 
-/* Opens the log for appending, after moving a long one to night.log.1. Returns -1 on failure. */
+/* Opens the log for appending. First renames a large log to night.log.1. Returns -1 on failure. */
 static int log_open(const char *directory)
 {
 	char *path = mem_format("%s/.assay/night.log", directory), *before = mem_format("%s.1", path);
@@ -1298,7 +1298,7 @@ static void nightly_log(const struct nightly *n, const char *fmt, ...)
 	}
 	buf_char(&line, '\n');
 	if (fd >= 0) {
-		ssize_t ignored = write(fd, line.bytes, line.size); /* code that needs the disk reports that it is full */
+		ssize_t ignored = write(fd, line.bytes, line.size); /* other code reports a full disk */
 
 		(void)ignored;
 		close(fd);

@@ -7,13 +7,13 @@
 #include "gate/nightly/judge.h"
 #include "gate/comparison/weigh.h"
 
-#define BLOCK 2 /* repetitions that mirror each other */
+#define BLOCK 2 /* repetitions per block; the second reverses the order of the first */
 
 struct spending {
 	struct launch_options options;
 	struct spend_asked asked;
-	int64_t began_ns, first; /* first: repetitions before the first interim analysis */
-	bool tried_again;	 /* lost hosts were tried a second time in this block */
+	int64_t began_ns, first; /* repetitions before the first interim analysis */
+	bool tried_again;	 /* failed hosts had a second try in this block */
 	struct spend *out;
 };
 
@@ -22,7 +22,7 @@ static double spent_s(const struct spending *s)
 	return (double)(clock_monotonic_ns() - s->began_ns) / 1e9;
 }
 
-/* ---- one look ---- */
+/* ---- one interim analysis ---- */
 
 static enum assay_status look_at_input(const struct spending *s, struct launch *launch, const struct evidence *evidence, size_t input,
 				       bool *decided, struct assay_error *err)
@@ -43,7 +43,7 @@ static enum assay_status look_at_input(const struct spending *s, struct launch *
 	if (!st)
 		st = verdict_of(evidence, &launch->lab.config, &sides[0], &sides[1], min_effect, &verdict, err);
 	if (!st && decision_is_finding(verdict.effect.decision) && judge_settled(&verdict))
-		variance_weigh(&launch->lab, &verdict, &weighed); /* a finding that it explains needs undisturbed runs to be settled */
+		variance_weigh(&launch->lab, &verdict, &weighed); /* recorded calls can excuse it */
 	variance_weighed_release(&weighed);
 	disturbed_release(&disturbed);
 	*decided = *decided && !st && judge_settled(&verdict);
@@ -54,7 +54,7 @@ static enum assay_status look_at_input(const struct spending *s, struct launch *
 	return st;
 }
 
-/* Decides all inputs. Before that, stores the level of this look in the plan, so that later decisions use the same level. */
+/* Decides all inputs. First stores this analysis's level in the plan, so that later decisions use the same level. */
 static enum assay_status look(const struct spending *s, struct launch *launch, bool last, struct assay_error *err)
 {
 	struct evidence evidence = { 0 };
@@ -70,10 +70,10 @@ static enum assay_status look(const struct spending *s, struct launch *launch, b
 	return st;
 }
 
-/* ---- block by block ---- */
+/* ---- blocks ---- */
 
-/* Returns the repetitions at the next look, limited to those that fit the budget at the speed of the last block; the present ones if none.
- */
+/* Returns the repetitions for the next interim analysis, limited by the budget at the speed of the last block; the current ones if none
+ * fits. */
 static int64_t next_repetitions(const struct spending *s, const struct launch *launch, double block_s, int64_t block)
 {
 	int64_t now = launch->plan.repetitions, next;
@@ -88,7 +88,7 @@ static int64_t next_repetitions(const struct spending *s, const struct launch *l
 	return next;
 }
 
-/* Returns the number of the look that this plan has reached. An earlier session may have made some of the looks. */
+/* Returns the number of the interim analysis that the plan has reached. An earlier session may have made some of them. */
 static int look_of(int64_t first, int64_t repetitions)
 {
 	int look = 1;
@@ -113,7 +113,7 @@ bool spend_find_lost(const struct launch *launch, char **out)
 	return *out;
 }
 
-/* Makes a look, and extends the plan if it does not decide. Sets *more if the plan has another block. */
+/* Makes an interim analysis, and extends the plan if there is no decision. Sets *more if the plan has another block. */
 static enum assay_status look_and_grow(struct spending *s, struct launch *launch, double block_s, int64_t *had, bool *more,
 				       struct assay_error *err)
 {
@@ -131,7 +131,7 @@ static enum assay_status look_and_grow(struct spending *s, struct launch *launch
 	return st;
 }
 
-/* Runs the plan, makes a look, and extends the plan. Sets *more if there is something left to run. */
+/* Runs the plan's next block, then analyses and extends the plan. Sets *more if there is more to run. */
 static enum assay_status spend_block(struct spending *s, int64_t *had, bool *more, struct assay_error *err)
 {
 	int64_t began_ns = clock_monotonic_ns();
@@ -141,7 +141,7 @@ static enum assay_status spend_block(struct spending *s, int64_t *had, bool *mor
 
 	*more = false;
 	if ((!st && launch.nothing) || (s->options.resume && *had == 0 && (st == ASSAY_E_USAGE || st == ASSAY_E_CONFLICT))) {
-		st = ASSAY_OK; /* nothing, or another plan, was interrupted: start a new plan */
+		st = ASSAY_OK; /* no plan, or another one, was interrupted: start a new plan */
 		s->options.resume = false;
 		*more = true;
 	} else if (!st) {
@@ -178,7 +178,7 @@ enum assay_status spend_until_decided(const struct launch_options *launch, const
 	s.options.until_ns = asked->budget_s > 0 ? s.began_ns + (int64_t)(asked->budget_s * 1e9) : 0;
 	while (!st && more && !(launch->cancelled && *launch->cancelled)) {
 		st = spend_block(&s, &had, &more, err);
-		s.options.choice.repetitions = 0; /* the plan has its own */
+		s.options.choice.repetitions = 0; /* from now on those of the plan */
 		if (!st && asked->spent)
 			st = asked->spent(asked->context, spent_s(&s), err);
 	}

@@ -8,7 +8,7 @@
 
 #include <time.h>
 
-#define BUDGET_S     1200. /* per comparison */
+#define BUDGET_S     1200. /* default per comparison */
 #define WAIT_S	     600.
 #define MACHINES_MAX 10000
 #define EFFECT_LEAST 1e-6
@@ -47,7 +47,7 @@ static enum assay_status read_span(const struct suite_reader *r, const struct ya
 	return st;
 }
 
-/* Reads one name, or a list of names. */
+/* Reads a name, or a list of names. */
 static enum assay_status read_names(const struct suite_reader *r, const struct yaml_node *node, struct manifest_words *out)
 {
 	bool list = node->kind == YAML_LIST;
@@ -67,7 +67,7 @@ static enum assay_status read_names(const struct suite_reader *r, const struct y
 	return st;
 }
 
-/* Reads names that must all be different. */
+/* Reads a name, or a list of distinct names. */
 static enum assay_status read_different(const struct suite_reader *r, const struct yaml_node *node, struct manifest_words *out)
 {
 	enum assay_status st = read_names(r, node, out);
@@ -82,7 +82,7 @@ static enum assay_status read_different(const struct suite_reader *r, const stru
 	return st;
 }
 
-/* Reads a deadline: "06:30", or a time after the start. */
+/* Reads a deadline: a time of day ("06:30"), or a duration after the start. */
 static enum assay_status read_deadline(const struct suite_reader *r, const struct yaml_node *node, struct suite *out)
 {
 	const char *text = NULL;
@@ -113,7 +113,7 @@ static enum assay_status read_deadline(const struct suite_reader *r, const struc
 
 /* ---- entries ---- */
 
-/* Reads one number, or one per direction (slower, faster). */
+/* Reads the smallest effect: one number, or one per direction (slower, faster). */
 static enum assay_status read_min_effect(const struct suite_reader *r, const struct yaml_node *node, struct suite_entry *e)
 {
 	static const char *const keys[] = { "slower", "faster" };
@@ -218,7 +218,7 @@ static enum assay_status read_confirm(const struct suite_reader *r, const struct
 	return st;
 }
 
-/* Reads the time for measuring functions, or "off". */
+/* Reads the time for measuring functions, or "off" (0). */
 static enum assay_status read_why(const struct suite_reader *r, const struct yaml_node *node, double *seconds)
 {
 	const char *text = NULL;
@@ -332,7 +332,7 @@ int64_t suite_deadline_ms(const struct suite *suite, int64_t now_ms)
 	day.tm_isdst = -1;
 	at = mktime(&day);
 	if (at <= now) {
-		day.tm_mday++; /* mktime() handles the end of the month, and summer time */
+		day.tm_mday++; /* mktime() normalizes the end of the month and summer time */
 		day.tm_isdst = -1;
 		at = mktime(&day);
 	}

@@ -69,7 +69,7 @@ void why_ask(const struct comparison *c, bool left, const struct inventory *inve
 	}
 }
 
-/* ---- the runs ---- */
+/* ---- running ---- */
 
 size_t why_runs_needed(void)
 {
@@ -113,7 +113,7 @@ static bool why_has_hardware(const struct launch *launch)
 	return false;
 }
 
-/* Returns the seconds that the runs would take one after the other. */
+/* Returns the total duration of the runs, s. */
 static double why_took_s(const struct launch *launch)
 {
 	double ns = 0;
@@ -123,8 +123,8 @@ static double why_took_s(const struct launch *launch)
 	return ns / 1e9;
 }
 
-/* Runs versions with emulated counters, since the CPUs have none: time shows which functions take longer, counters show why. Runs each
- * version once, then the other times if the rest of the budget is enough. If the versions prevent this, the result stays as it is. */
+/* Runs both versions with emulated counters if the CPUs have none: time shows which functions take longer, counters show why. Makes the
+ * other repetitions only if the first one shows that the budget suffices. If the versions prevent emulation, the result stays unchanged. */
 static enum assay_status why_emulate(struct launch_options *o, size_t n, struct why *out, struct assay_error *err)
 {
 	int64_t repetitions[] = { 1, o->choice.repetitions - 1 };
