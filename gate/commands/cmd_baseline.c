@@ -1,4 +1,4 @@
-/* assay baseline accept, list. */
+/* Commands assay baseline accept and assay baseline list. */
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -18,7 +18,7 @@
 
 struct accept_arguments {
 	const char *selector, *reason;
-	int64_t until_ms; /* 0: for ever */
+	int64_t until_ms; /* end of the last valid day; 0: no end */
 };
 
 static bool is_of(const char *application, const char *name)
@@ -30,8 +30,8 @@ static bool is_of(const char *application, const char *name)
 
 #define VERSIONS_SHOWN 20
 
-/* "v1, v2" of an application or all its inputs, those with results; is `version` (or NULL) one, or how many of its runs failed? free() it.
- */
+/* Lists the versions of an application (and its inputs) with results: "v1, v2". Sets *found if `version` (or NULL) is one; adds its failed
+ * runs. */
 static char *versions_of(const struct run_listing *list, size_t n, const char *application, const char *version, bool *found,
 			 int64_t *failed)
 {
@@ -56,7 +56,7 @@ static char *versions_of(const struct run_listing *list, size_t n, const char *a
 	return buf_take(&text);
 }
 
-/* Only what was measured can be accepted: a slip of the pen would be a baseline without results. `version` may be NULL: which one? */
+/* Fails unless `version` has results, so that a typing error cannot become a baseline. If `version` is NULL, the error asks for one. */
 static enum assay_status check_measured(struct store *store, const char *application, const char *version, struct assay_error *err)
 {
 	struct run_listing *list;
@@ -86,7 +86,7 @@ static enum assay_status check_measured(struct store *store, const char *applica
 	return st;
 }
 
-/* A JSON string is one of YAML, too. */
+/* Appends "KEY: TEXT"; a JSON string is also valid YAML. */
 static void add_string(struct buf *out, const char *key, const char *text)
 {
 	cJSON *string = cJSON_CreateString(text);
@@ -105,7 +105,7 @@ static bool is_last(const struct baselines *all, const struct baseline *added)
 	       strcmp(last->reason, added->reason) == 0 && last->until_ms == added->until_ms;
 }
 
-/* Adds an entry, of today, at the end of the file, which stays as people wrote it. The caller has the laboratory's lock. */
+/* Appends an entry with today's date to baselines.yaml, and leaves the rest unchanged. The caller holds the laboratory's lock. */
 static enum assay_status add_entry(const char *laboratory, const struct baseline *baseline, struct assay_error *err)
 {
 	char *path = mem_format("%s/" BASELINES_FILE, laboratory), today[TEXT_DATE_BYTES], until[TEXT_DATE_BYTES];
@@ -128,7 +128,7 @@ static enum assay_status add_entry(const char *laboratory, const struct baseline
 	add_string(&text, "    reason", baseline->reason);
 	if (!st)
 		st = baselines_parse(path, text.bytes, text.size, &all, err);
-	if (!st && !is_last(&all, baseline)) /* what the file was before may end where none can be added */
+	if (!st && !is_last(&all, baseline)) /* the file's end may not allow block style */
 		st = assay_fail(err, ASSAY_E_FORMAT, "%s: no entry can be added at its end: write '- application: ...' in block style",
 				path);
 	if (!st)
@@ -180,7 +180,7 @@ static enum assay_status parse_until(const char *text, void *to, struct assay_er
 	int64_t *until_ms = to;
 	enum assay_status st = text_day(text, until_ms, err);
 
-	*until_ms += BASELINES_DAY_MS; /* that day counts */
+	*until_ms += BASELINES_DAY_MS; /* the last day is included */
 	if (!st && *until_ms <= clock_real_ms())
 		st = assay_fail(err, ASSAY_E_USAGE, "that day is over");
 	return st;

@@ -1,5 +1,5 @@
-/* assay bisect: which commit made an application slower? Versions between a good and a bad one, built from git and measured beside the good
- * one, as few as the noise allows. What was measured is in the store, so that the same question again goes on where it was. */
+/* assay bisect: finds the commit that made an application slower. Builds versions between a good and a bad commit from git, and compares
+ * each with the good one, as few as the noise allows. Results are stored, so that a repeated command continues. */
 #include "base/mem.h"
 #include "base/stats.h"
 #include "base/text.h"
@@ -15,25 +15,25 @@
 #include <math.h>
 
 #define COMMITS_MAX 100000
-#define WRONG	    .05 /* an interval decides so often for the wrong side at most */
+#define WRONG	    .05 /* largest probability that an interval decides for the wrong side */
 #define CERTAIN	    .95
-#define TRIES	    2 /* that a commit stays open before it is excluded */
+#define TRIES	    2 /* number of undecided comparisons after which a commit is excluded */
 #define STEPS_MAX   200
-#define AS_WELL	    .2 /* of the posterior: what divides it worse by no more than that is as good when it is known already */
+#define AS_WELL	    .2 /* prefer a built commit that splits the posterior less evenly by at most this much */
 
 /* ---- bisection ---- */
 
-/* The first of n things in a row that is bad, by answers that are sometimes wrong: probabilistic bisection (Horstein, IEEE Transactions on
- * Information Theory 9(3), 1963; Waeber, Frazier and Henderson, SIAM Journal on Control and Optimization 51(3), 2013). */
+/* Probabilistic bisection for the first bad item in a row of n, with answers that may be wrong (Horstein, IEEE Transactions on Information
+ * Theory 9(3), 1963; Waeber, Frazier and Henderson, SIAM Journal on Control and Optimization 51(3), 2013). */
 struct bisection {
 	size_t n;
-	double wrong;	   /* chance that an answer is */
-	double *posterior; /* [n], that the first bad one is here; sums to 1 */
-	size_t *asked;	   /* [n], answers of each */
-	bool *skipped;	   /* [n], cannot be asked */
+	double wrong;	   /* smallest probability of a wrong answer */
+	double *posterior; /* [n], probability that this item is the first bad one; the sum is 1 */
+	size_t *asked;	   /* [n], number of answers */
+	bool *skipped;	   /* [n], the item cannot be tested */
 };
 
-/* n > 0 things, of which the last is bad. */
+/* Prepares the search among n > 0 items, the last of which is bad. */
 static void bisection_init(struct bisection *b, size_t n, double wrong)
 {
 	*b = (struct bisection){ n, wrong, mem_new(n, sizeof(*b->posterior)), mem_new(n, sizeof(*b->asked)),
@@ -42,24 +42,24 @@ static void bisection_init(struct bisection *b, size_t n, double wrong)
 		b->posterior[i] = 1.0 / (double)n;
 }
 
-/* Accepts zeroed. */
+/* Accepts a zeroed struct. */
 static void bisection_release(struct bisection *b)
 {
 	mem_free(b->posterior, b->asked, b->skipped);
 	*b = (struct bisection){ 0 };
 }
 
-/* Returns the commit to test next; SIZE_MAX if no test would add information. Prefers one that was tested before, and is thus built, if it
- * splits nearly as well. */
+/* Returns the commit to test next; SIZE_MAX if no test would add information. Prefers a tested commit, which is already built, if it splits
+ * nearly as evenly. */
 static size_t bisection_next(const struct bisection *b)
 {
 	double before = 0, nearest = .5, known_nearest = .5;
 	size_t best = SIZE_MAX, known = SIZE_MAX;
 
-	for (size_t i = 0; i + 1 < b->n; i++) { /* that the last one is bad is known */
+	for (size_t i = 0; i + 1 < b->n; i++) { /* the last item is known to be bad */
 		double distance;
 
-		before += b->posterior[i]; /* it is bad with so much */
+		before += b->posterior[i]; /* probability that item i is bad */
 		distance = fabs(before - .5);
 		if (b->skipped[i])
 			continue;
@@ -75,7 +75,7 @@ static size_t bisection_next(const struct bisection *b)
 	return known != SIZE_MAX && known_nearest <= nearest + AS_WELL && known_nearest < .5 - AS_WELL ? known : best;
 }
 
-/* bad: the chance that it is, by this answer alone; none is as certain as that it is never wrong. */
+/* Updates the posterior with an answer about item `at`: `bad` is the probability that it is bad, limited because no answer is certain. */
 static void bisection_tell(struct bisection *b, size_t at, double bad)
 {
 	double sum = 0;
@@ -90,12 +90,12 @@ static void bisection_tell(struct bisection *b, size_t at, double bad)
 	b->asked[at]++;
 }
 
-/* Finds the most probable one, or, if those before it could not be asked, a range with them: [*from, *to]. Returns its probability. */
+/* Finds the most probable first bad item: [*from, *to], a range if items before it could not be tested. Returns its probability. */
 static double bisection_found(const struct bisection *b, size_t *from, size_t *to)
 {
 	double best = -1, sum = 0;
 
-	for (size_t end = 0, begin = 0; end < b->n; end++) { /* a run of skipped ones and the one that ends it cannot be distinguished */
+	for (size_t end = 0, begin = 0; end < b->n; end++) { /* skipped items are indistinguishable from the tested item after them */
 		sum += b->posterior[end];
 		if (b->skipped[end] && end + 1 < b->n)
 			continue;
@@ -122,20 +122,20 @@ struct step {
 	size_t commit;
 	enum decision decision;
 	double ratio, low, high, level;
-	char *why;    /* it could not be measured; NULL: it was */
-	char *cannot; /* judgement.why; NULL: it was not measured */
+	char *why;    /* reason why it could not be measured; NULL: it was */
+	char *cannot; /* judgement.why; NULL: not measured */
 };
 
 struct bisect {
 	const struct arguments *a;
-	char *name, *version, *input; /* of the application, as they were asked for */
+	char *name, *version, *input; /* parts of the selector */
 	struct manifest manifest;
-	const char *stem; /* of the version */
+	const char *stem; /* name of the version in the manifest */
 	char *repository, *application;
 	char good[VARIANT_COMMIT_BYTES];
-	char (*commits)[VARIANT_COMMIT_BYTES]; /* [n], the first behind the good one first; the last is the bad one */
+	char (*commits)[VARIANT_COMMIT_BYTES]; /* [n], from the one after the good commit to the bad commit */
 	size_t n;
-	size_t *tries; /* [n] */
+	size_t *tries; /* [n], number of comparisons of each commit */
 	struct step *steps;
 	size_t n_steps;
 	struct bisection search;
@@ -144,7 +144,7 @@ struct bisect {
 
 /* ---- git ---- */
 
-/* From behind the good one to the bad one, by first parents: a branch that was merged counts as one step. */
+/* Lists the commits after the good one up to the bad one, by first parents, so that a merged branch counts as one step. */
 static enum assay_status commits_between(struct bisect *b, const char *bad)
 {
 	char *range = mem_format("%s..%s", b->good, bad);
@@ -172,7 +172,7 @@ static enum assay_status commits_between(struct bisect *b, const char *bad)
 
 /* ---- one comparison ---- */
 
-/* The same question has the same seed, by which what was measured is found again. */
+/* Returns the seed of a comparison. It is the same for the same question, so that earlier results are found. */
 static uint64_t seed_of(const struct bisect *b, size_t commit, size_t round)
 {
 	char *text = mem_format("bisect\n%s\n%s\n%s\n%zu", b->application, b->good, b->commits[commit], round);
@@ -213,7 +213,7 @@ static enum assay_status judge_plan(struct bisect *b, char *const versions[2], c
 	return st;
 }
 
-/* A commit that cannot be built or run is no failure of the search. */
+/* Reports whether an error concerns only this commit, such as a failed build; then the search continues. */
 static bool is_its_own(enum assay_status st)
 {
 	return st == ASSAY_E_USAGE || st == ASSAY_E_IO || st == ASSAY_E_NODATA || st == ASSAY_E_NOTFOUND || st == ASSAY_E_LIMIT;
@@ -276,7 +276,7 @@ static enum assay_status add_step(struct bisect *b, size_t commit, double min_ef
 	return st;
 }
 
-/* Returns the chance that a commit is slower than the good one by more than min_effect: by the decision, else by the interval; or NaN. */
+/* Returns the probability that a commit is slower than the good one by more than min_effect, from decision or interval; NaN: unknown. */
 static double slower_by(const struct step *step, double min_effect)
 {
 	double width = log(step->high / step->low) / 2;
@@ -298,7 +298,7 @@ static void learn(struct bisect *b, const struct step *step, double min_effect)
 		b->search.skipped[step->commit] = true;
 }
 
-/* min_effect: half of the slowdown, by its logarithm; what has it is bad. */
+/* Searches until a commit is certain. A commit is bad if it is slower by more than min_effect, half of the slowdown on a log scale. */
 static enum assay_status search(struct bisect *b, double min_effect)
 {
 	enum assay_status st = ASSAY_OK;
@@ -319,7 +319,7 @@ static enum assay_status search(struct bisect *b, double min_effect)
 
 static size_t builds(const struct bisect *b)
 {
-	size_t n = 1; /* the good one */
+	size_t n = 1; /* the good commit */
 
 	for (size_t i = 0; i < b->n; i++)
 		n += b->tries[i] > 0;
@@ -415,7 +415,7 @@ static void answer(struct bisect *b, struct document *d)
 	answer_steps(b, d);
 }
 
-/* ---- all ---- */
+/* ---- running the command ---- */
 
 static enum assay_status choose_version(struct bisect *b)
 {

@@ -1,5 +1,5 @@
-/* assay calibrate: measures error rates of decisions here: runs A/A controls of one version, and it against itself with injected slowdowns,
- * as long as there is time; then draws comparisons from the runs (gate/nightly/replay.h). */
+/* assay calibrate: measures the error rates of decisions in this laboratory. Runs a version against itself, unchanged and with injected
+ * slowdowns, until the budget ends; then draws comparisons from the runs (gate/nightly/replay.h). */
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -30,13 +30,13 @@ struct arguments {
 
 struct calibrating {
 	const struct arguments *a;
-	char *versions[VERSIONS]; /* itself, again, and with each planted slowdown */
+	char *versions[VERSIONS]; /* the version, the same again, and with each injected slowdown */
 	struct launch_options launch;
 	int64_t began_ns, began_ms, first;
-	double before_s; /* what sessions that were killed have measured */
+	double before_s; /* time measured by earlier, interrupted sessions */
 	struct calibration_entry *out;
-	char *name, *version, *input; /* as they were asked for */
-	char *application;	      /* as stored */
+	char *name, *version, *input; /* parts of the selector */
+	char *application;	      /* name as in results */
 };
 
 /* ---- measuring ---- */
@@ -67,7 +67,7 @@ static double left_s(const struct calibrating *c)
 	return c->a->budget_s - c->before_s - (double)(clock_monotonic_ns() - c->began_ns) / 1e9;
 }
 
-/* The same for the same question until it is answered: by it the runs of a session that was killed are found. */
+/* Sets the seed. It stays the same until the calibration is finished, so that an interrupted one finds its runs. */
 static enum assay_status find_seed(struct calibrating *c, struct assay_error *err)
 {
 	struct calibration kept;
@@ -87,7 +87,7 @@ static enum assay_status find_seed(struct calibrating *c, struct assay_error *er
 	return ASSAY_OK;
 }
 
-/* Of the machine that ran the longest. */
+/* Returns the time of earlier sessions, by the machine that ran longest. */
 static double measured_before_s(const struct calibrating *c, const struct launch *launch)
 {
 	double most = 0, sum = 0;
@@ -104,7 +104,7 @@ static double measured_before_s(const struct calibrating *c, const struct launch
 	return most;
 }
 
-/* Repetitions of all versions that a machine has made since. */
+/* Returns the repetitions of all versions that each machine has made since `since_ms`. */
 static double repetitions_since(const struct launch *launch, int64_t since_ms)
 {
 	size_t n = 0;
@@ -114,23 +114,23 @@ static double repetitions_since(const struct launch *launch, int64_t since_ms)
 	return (double)n / (VERSIONS * (double)launch->n);
 }
 
-/* As many as the time allows by what the last ones took, up to what two pairs of all looks take. 0: no more. */
+/* Returns the next number of repetitions: as many as the budget allows, at most those of two pairs with all interim analyses; 0: stop. */
 static int64_t next_repetitions(const struct calibrating *c, int64_t now, double block, double block_s)
 {
 	int64_t most = 2 * looks_repetitions(c->first, LOOKS_MAX), next = now + (now < c->first * 2 ? now : c->first * 2);
 	double each_s = block_s / fmax(block, 1);
 
-	if (block <= 0) /* all was there: two show what they take */
+	if (block <= 0) /* all runs existed: two repetitions show their time */
 		next = now + 2;
 	next = next < most ? next : most;
 	if (each_s * (double)(next - now) > left_s(c))
 		next = now + (left_s(c) > 0 ? (int64_t)(left_s(c) / each_s) / 2 * 2 : 0);
-	if (next < 2 * c->first) /* fewer would be for nothing */
+	if (next < 2 * c->first) /* fewer would give no pair */
 		next = 2 * c->first;
 	return next > now && !cmd_run_cancelled ? next : 0;
 }
 
-/* Can these runs not go on? Then there are new ones. */
+/* Reports whether no earlier runs can be continued, so that a new plan is needed. */
 static bool is_to_begin(const struct calibrating *c, const struct launch *launch, enum assay_status st)
 {
 	bool other = st == ASSAY_E_USAGE || st == ASSAY_E_CONFLICT || st == ASSAY_E_NOTFOUND;
@@ -177,7 +177,7 @@ static enum assay_status measure(struct calibrating *c, struct assay_error *err)
 	return st;
 }
 
-/* ---- comparing ---- */
+/* ---- replaying comparisons ---- */
 
 static int64_t fewest_repetitions(const struct run_set *set)
 {
@@ -191,7 +191,7 @@ static int64_t fewest_repetitions(const struct run_set *set)
 	return fewest;
 }
 
-/* CPU time where it is known, for that is what was planted; else the metric. */
+/* Returns the CPU time if known, because slowdowns are injected in CPU time; else the metric. */
 static double cost_of(const struct run *run)
 {
 	int64_t cpu_us = run->usage.user_us + run->usage.sys_us;
@@ -199,7 +199,7 @@ static double cost_of(const struct run *run)
 	return cpu_us > 0 ? (double)cpu_us : run->metric;
 }
 
-/* How much more the planted version takes, by the medians of machines. */
+/* Returns the measured slowdown of `b`: mean over machines of the difference of medians. */
 static double slower_by(const struct run_set *a, const struct run_set *b)
 {
 	double *x = mem_new(a->n + 1, sizeof(*x)), *y = mem_new(b->n + 1, sizeof(*y)), sum = 0;
@@ -258,7 +258,7 @@ static enum assay_status compare(struct calibrating *c, struct lab *lab, const s
 	replay.repetitions = fewest_repetitions(&sets[0]);
 	for (int i = 1; i < VERSIONS; i++)
 		replay.repetitions = fewest_repetitions(&sets[i]) < replay.repetitions ? fewest_repetitions(&sets[i]) : replay.repetitions;
-	/* Little time: the first look is made of what there is. */
+	/* If repetitions are few, the first interim analysis is earlier. */
 	while (replay.first > 2 && 2 * replay.first > replay.repetitions)
 		replay.first--;
 	out->repetitions = replay.repetitions;

@@ -1,4 +1,4 @@
-/* assay cost train, predict, explain */
+/* Commands assay cost train, assay predict and assay cost explain. */
 #include "base/document.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -16,19 +16,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COST_CHEAP_INPUTS_MIN 5 /* that both versions have run */
+#define COST_CHEAP_INPUTS_MIN 5 /* smallest number of inputs that both versions ran */
 
-/* ---- what it can be predicted from for little ---- */
+/* ---- prediction from cheap features ---- */
 
-/* What a cost can be predicted from for little: each feature has a price, which is what must be spent to know it before the run, as a part
- * of the run's cost. Free: what is known of the input. The command `features` of the manifest: its time, once for all that it prints. By
- * early exit: a counting build that ends where a function is entered (`assay build --for features --until`) has run the inputs, and what it
- * has counted by then is what was counted in whole runs, of every input; its time, once. By a slice: a build without most of the program
- * (`assay build --for features --without`), the same way. All else is known after the run alone: its price is the run. The most expensive
- * source is rejected and the model fitted again, until the predictor costs no more than is allowed. After Chun et al., "Mantis" (USENIX ATC
- * 2013), section 4. */
+/* Predicts costs from features that are cheap to get before a run. Each source of features has a price, as a fraction of the run's cost.
+ * Properties of the input are free. The manifest's command `features` costs its time, once for all that it prints. Early exit: a counting
+ * build stops at the entry of a function (`assay build --for features --until`); counts that equal those of whole runs for every input cost
+ * the time of that build. Slice: the same with a build that omits most of the program (`assay build --for features --without`). All other
+ * features cost the whole run. The model is fitted again without the most expensive source until its price is allowed. After Chun et al.,
+ * "Mantis" (USENIX ATC 2013), section 4. */
 
-/* Constant, code, words. */
+/* Constant, code, text. */
 #define COST_SOURCE_ROWS(X)                                                                                                                \
 	X(COST_FREE, "free", "known of the input, for nothing")                                                                            \
 	X(COST_COMMAND, "command", "printed by the manifest's 'features'")                                                                 \
@@ -38,28 +37,28 @@
 
 enum cost_source { COST_SOURCE_ROWS(ROWS_ENUM) COST_SOURCES };
 
-/* A version whose runs have counted for less than whole runs. */
+/* A version that counts in shorter runs than the whole program: early exit or slice. */
 struct cost_cheap_version {
-	size_t inputs;	    /* that it and the model have; 0: there is no such version */
-	size_t same, other; /* counts that are the same in all of them, or not: these are refused */
-	bool *refused;	    /* [costs.p]; NULL: there is no such version */
+	size_t inputs;	    /* number of inputs that this version and the model's version ran; 0: no such version */
+	size_t same, other; /* number of counts equal for all inputs; number of others, which are refused */
+	bool *refused;	    /* [costs.p], the count is refused; NULL: no such version */
 };
 
 struct cost_cheap_asked {
-	const char *early, *slice; /* versions; NULL: there is none */
-	double allowed;		   /* part of the run's cost */
+	const char *early, *slice; /* versions; NULL: none */
+	double allowed;		   /* largest price, as a fraction of the run's cost */
 };
 
 struct cost_cheap {
-	double allowed, price;	     /* parts of the run's cost */
-	double prices[COST_SOURCES]; /* NaN: there is none */
-	enum cost_source *source;    /* [costs.p] */
-	struct cost_fit fit;	     /* n == 0: nothing that is cheap enough tells the inputs apart */
-	size_t rejected;	     /* sources */
+	double allowed, price;	     /* fractions of the run's cost */
+	double prices[COST_SOURCES]; /* price per source; NaN: no such source */
+	enum cost_source *source;    /* [costs.p], cheapest source of each feature */
+	struct cost_fit fit;	     /* n == 0: no allowed feature distinguishes the inputs */
+	size_t rejected;	     /* number of rejected sources */
 	struct cost_cheap_version early, slice;
 };
 
-/* Does it say how much there is: bytes, lines or files? Never below 0. */
+/* Reports whether a feature is a size (bytes, lines, files), which cannot be negative. */
 static bool input_feature_is_size(const char *name)
 {
 	static const char *const sizes[] = { "bytes of ", "lines of ", "files of " };
@@ -85,7 +84,7 @@ static void cost_cheap_release(struct cost_cheap *cheap)
 
 /* ---- prices ---- */
 
-/* Whether what cheap runs have counted is what whole runs have, in all inputs that both ran; a count that they do not have is 0. */
+/* Reports whether cheap runs and whole runs count the same for all inputs that both ran. A missing count is 0. */
 static bool is_same(const struct costs *whole, size_t column, const struct costs *cheap)
 {
 	size_t other = costs_column(cheap, whole->names[column]);
@@ -100,11 +99,11 @@ static bool is_same(const struct costs *whole, size_t column, const struct costs
 	return other != SIZE_MAX || !costs_is_new(cheap, whole->names[column]) || costs_is_count(whole, column);
 }
 
-/* Another version's runs of inputs of the model. */
+/* Runs of another version with the model's inputs. */
 struct other_runs {
 	struct costs costs;
-	size_t inputs; /* that both have run */
-	double *part;  /* [inputs] their cost, as a part of what they cost the model's version */
+	size_t inputs; /* number of inputs that both versions ran */
+	double *part;  /* [inputs], cost as a fraction of the cost of the model's version */
 };
 
 static void other_runs_release(struct other_runs *runs)
@@ -113,7 +112,7 @@ static void other_runs_release(struct other_runs *runs)
 	free(runs->part);
 }
 
-/* Loads the runs of `version`. ASSAY_E_NODATA: too few inputs are the model's. other_runs_release() *out, whatever is returned. */
+/* Loads the runs of `version`. ASSAY_E_NODATA: both versions share too few inputs. other_runs_release() *out even after an error. */
 static enum assay_status load_other_runs(struct store *store, const struct cost_model *model, const char *version, struct other_runs *out,
 					 struct assay_error *err)
 {
@@ -138,7 +137,7 @@ static enum assay_status load_other_runs(struct store *store, const struct cost_
 	return st;
 }
 
-/* What is known by the runs of this version: each count that is the same, unless another source has it for less. */
+/* Assigns `source` to each count that equals that of whole runs, unless another source is cheaper. Sets the source's price. */
 static enum assay_status price_version(struct store *store, const struct cost_model *model, const char *version, enum cost_source source,
 				       struct cost_cheap_version *counted, struct cost_cheap *out, struct assay_error *err)
 {
@@ -173,7 +172,7 @@ static double price_of_command(const struct costs *costs)
 	return price;
 }
 
-/* What must be spent to know all features of its terms; and on what most is. */
+/* Returns the price of all features in the fit's terms, and sets *dearest to the most expensive source among them. */
 static double price_of(const struct cost_cheap *cheap, const struct cost_fit *fit, enum cost_source *dearest)
 {
 	bool used[COST_SOURCES] = { false };
@@ -192,7 +191,7 @@ static double price_of(const struct cost_cheap *cheap, const struct cost_fit *fi
 	return price;
 }
 
-/* ---- rejecting ---- */
+/* ---- fitting within the price ---- */
 
 static void fit_cheap(const struct cost_model *model, const struct cost_asked *asked, struct cost_cheap *cheap)
 {
@@ -214,7 +213,7 @@ static void fit_cheap(const struct cost_model *model, const struct cost_asked *a
 	free(has);
 }
 
-/* ASSAY_E_NODATA: too few inputs of a cheap version are the model's; else as costs_load(). *out is overwritten; cost_cheap_release() it. */
+/* Fits a model to cheap features. ASSAY_E_NODATA: a cheap version shares too few inputs. Overwrites *out; cost_cheap_release() it. */
 static enum assay_status cost_cheap_of(struct store *store, const struct cost_model *model, const struct cost_asked *asked,
 				       const struct cost_cheap_asked *cheap, struct cost_cheap *out, struct assay_error *err)
 {
@@ -256,7 +255,7 @@ static void add_prices(const struct cost_cheap *cheap, struct document *d)
 	doc_end(d);
 }
 
-/* How many counts of the model of all features there are; `refused`: that the slice has wrong. */
+/* Counts the counted features in the model of all features; with `refused`, only those that the slice counts differently. */
 static size_t wanted_counts(const struct cost_model *model, const bool *refused)
 {
 	size_t n = 0;
@@ -295,7 +294,7 @@ static void add_slice(const struct cost_model *model, const struct cost_cheap *c
 	    slice->same, slice->inputs, slice->other, wanted, wanted - refused);
 }
 
-/* All features that the model of all, or the cheap one, has terms of. */
+/* Lists the features in the terms of either model: all features, or cheap ones. */
 static void add_features(const struct cost_model *model, const struct cost_cheap *cheap, struct document *d)
 {
 	const struct cost_fit *fits[] = { &model->all, &cheap->fit };
@@ -324,7 +323,7 @@ static void add_features(const struct cost_model *model, const struct cost_cheap
 	doc_end(d);
 }
 
-/* A section and the member `cheap`. */
+/* Adds a section and the member `cheap`. */
 static void cost_cheap_answer(const struct cost_model *model, const struct cost_cheap *cheap, struct document *d)
 {
 	struct buf sentence = BUF_INIT;
@@ -362,14 +361,14 @@ static void cost_cheap_answer(const struct cost_model *model, const struct cost_
 
 struct arguments {
 	const char *selector, *machine, *counts, *input, *features, *selected, *early, *slice;
-	struct cli_list given; /* NAME=VALUE */
+	struct cli_list given; /* NAME=NUMBER arguments */
 	int64_t min_runs, degree;
 	double max_error, predictor_cost;
 	int of;
 	bool paper, terms;
 };
 
-/* *application and *version: the caller's to free(). */
+/* Reads the selector and the options of a model. The caller frees *application and *version. */
 static enum assay_status what_is_asked(const struct arguments *a, char **application, char **version, struct cost_asked *out,
 				       struct assay_error *err)
 {
@@ -398,7 +397,7 @@ static enum assay_status load_model(struct lab *lab, const struct arguments *a, 
 	return st;
 }
 
-/* The model of the machine in question; where that ran too few inputs, of the one that ran most, and the ratio of costs there. */
+/* Loads the model of the requested machine. If it ran too few inputs: the model of the machine that ran most, and the ratio of costs. */
 static enum assay_status load_model_on(struct lab *lab, const struct arguments *a, struct cost_model *out, struct cost_machine *on,
 				       struct assay_error *err)
 {
@@ -419,7 +418,7 @@ static enum assay_status load_model_on(struct lab *lab, const struct arguments *
 	return st;
 }
 
-/* Names of what was counted that the terms of `all` need, a line each: for a build that counts nothing else. */
+/* Appends the names of counted features that the model's terms use, one per line, for a build that counts only these. */
 static void write_counted(const struct cost_model *model, struct buf *out)
 {
 	const struct cost_fit *fit = &model->all;
@@ -487,7 +486,7 @@ static enum assay_status train_run(struct lab *lab, void *arguments, struct docu
 	return st;
 }
 
-/* ---- what is asked about ---- */
+/* ---- the input to predict ---- */
 
 static enum assay_status set_feature(const struct cost_model *model, const char *name, double value, double *row, struct assay_error *err)
 {
@@ -501,7 +500,7 @@ static enum assay_status set_feature(const struct cost_model *model, const char 
 	return ASSAY_OK;
 }
 
-/* Are these NAME=NUMBER of one name? As in a file, the second is a mistake. */
+/* Reports whether two NAME=NUMBER arguments have the same name, which is an error. */
 static bool same_name(const char *a, const char *b)
 {
 	const char *equals = strrchr(a, '=');
@@ -530,7 +529,7 @@ static enum assay_status set_given(const struct cost_model *model, const struct 
 	return st;
 }
 
-/* Counts that a whole list of features does not have are 0. */
+/* Sets features from a file. If the file has counts, those that it lacks are 0. */
 static enum assay_status set_from_file(const struct cost_model *model, const char *path, struct cost_question *q, struct assay_error *err)
 {
 	struct buf text = BUF_INIT;
@@ -567,7 +566,7 @@ static void set_run(const struct cost_model *model, size_t input, struct cost_qu
 	q->measured = model->costs.inputs[input].median;
 }
 
-/* What the manifest says of an input. ASSAY_E_NOTFOUND: it does not have it. */
+/* Reads the features of an input from the manifest. ASSAY_E_NOTFOUND: no such input. */
 static enum assay_status read_manifest(const char *name, const struct cost_model *model, struct execution_features *out,
 				       struct assay_error *err)
 {
@@ -593,7 +592,8 @@ static enum assay_status read_manifest(const char *name, const struct cost_model
 	return st;
 }
 
-/* An input that was not run by this name: what its manifest says of it, and what other runs do. */
+/* Sets the features of an input that did not run under this name: from the manifest, and from runs of the same content or other versions.
+ */
 static enum assay_status set_not_run(struct lab *lab, const struct arguments *a, const struct cost_model *model, struct cost_question *q,
 				     struct assay_error *err)
 {
@@ -620,7 +620,7 @@ static enum assay_status set_not_run(struct lab *lab, const struct arguments *a,
 	return st;
 }
 
-/* Nothing is counted less than never, and no file has less than no bytes. */
+/* Rejects negative counts and sizes. */
 static enum assay_status check_row(const struct costs *c, const double *row, struct assay_error *err)
 {
 	for (size_t j = 0; j < c->p; j++) {
@@ -655,12 +655,12 @@ static enum assay_status ask(struct lab *lab, const struct arguments *a, const s
 	if (!st)
 		st = set_given(model, &a->given, q->row, err);
 	if (q->elsewhere != elsewhere || memcmp(q->row, was, c->p * sizeof(double)) != 0)
-		q->measured = (double)NAN; /* it is another input by now */
+		q->measured = (double)NAN; /* the features describe another input now */
 	free(was);
 	return st ? st : check_row(c, q->row, err);
 }
 
-/* A model that errs more than --max-error says nothing of any input. */
+/* Fails if the model's error is above --max-error. */
 static enum assay_status check_error(const struct cost_model *model, double max_error, struct assay_error *err)
 {
 	if (model->all.model.error_mean <= max_error)
@@ -671,7 +671,7 @@ static enum assay_status check_error(const struct cost_model *model, double max_
 			  100 * model->all.model.error_mean, 100 * max_error);
 }
 
-/* Nor does one of static features, which may err more than that of all features. */
+/* Fails if the row only allows the model of static features, and that model's error is above --max-error. */
 static enum assay_status check_known(const struct cost_model *model, const double *row, double max_error, struct assay_error *err)
 {
 	const struct cost_fit *fit = cost_fit_for(model, row);
@@ -684,7 +684,7 @@ static enum assay_status check_known(const struct cost_model *model, const doubl
 			  100 * fit->model.error_mean, 100 * max_error, 100 * model->all.model.error_mean);
 }
 
-/* Counts of another code do not help here, but may elsewhere. */
+/* Extends an error if another version counted in this input: its counts do not apply here, but --counts can use them. */
 static enum assay_status add_remedy(const struct cost_question *q, enum assay_status st, struct assay_error *err)
 {
 	char *text = mem_string(err->text);
@@ -711,7 +711,7 @@ static enum assay_status predict_or_explain(struct lab *lab, const struct argume
 	if (!st)
 		st = check_known(&model, question.row, a->max_error, err);
 	question.on = &on;
-	if (on.name) /* what was measured was measured elsewhere */
+	if (on.name) /* results of another machine */
 		question.measured = (double)NAN;
 	if (!st)
 		st = cost_prediction_answer(&model, &question, terms, d, err);

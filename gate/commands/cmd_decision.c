@@ -1,4 +1,4 @@
-/* assay explain, verify: about decisions that were kept. */
+/* Commands assay explain and assay verify, on stored decisions. */
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -17,7 +17,7 @@ static const struct cli_option words[] = { CLI_WORD("DECISION", struct arguments
 
 /* ---- explain ---- */
 
-/* On whom the decision rests, and what was excluded. */
+/* Describes the runs that the decision depends on, and the excluded ones. */
 static void explain_runs(const struct night_decision *decision, struct document *d)
 {
 	static const char *const fresh[FRESHES] = { [FRESH_SEEN] = "it was seen again",
@@ -36,11 +36,11 @@ static void explain_runs(const struct night_decision *decision, struct document 
 			 j->input.control_moved ? ", but the A/A control changed as well" : "");
 }
 
-/* Of what was not measured, although no run failed: what a run would do. */
+/* Returns the command to try if nothing was measured and no run failed: a dry run. */
 static char *next_of_unmeasured(struct store *store, const struct night_decision *decision)
 {
 	struct night_comparisons all = { NULL, 0 };
-	struct assay_error ignored; /* then there is less to say */
+	struct assay_error ignored; /* without comparisons, a general command */
 	char *command = NULL;
 
 	(void)night_comparisons_load(store, decision->night, &all, &ignored);
@@ -57,7 +57,7 @@ static char *next_of_unmeasured(struct store *store, const struct night_decision
 	return command;
 }
 
-/* What to do next, as a command that can be pasted. */
+/* Returns the next command to run, ready to paste. */
 static char *next_of(struct store *store, const struct night_decision *decision)
 {
 	char *a = mem_format("%s@%s", decision->request.application, decision->request.baseline),
@@ -82,7 +82,7 @@ static char *next_of(struct store *store, const struct night_decision *decision)
 	return command;
 }
 
-/* The first run that failed, and what comes next where there is nothing else to look at: *next, else it is left as it is. */
+/* Describes the first failed run. If the decision has no ratio, replaces *next by the command that shows this run. */
 static enum assay_status explain_failure(struct store *store, const struct night_decision *decision, char **next, struct document *d,
 					 struct assay_error *err)
 {
@@ -178,7 +178,7 @@ const struct command explain_command = {
 
 /* ---- verify ---- */
 
-/* The path of the first member that is not the same: "runs.effect.ratio"; false: there is none. */
+/* Finds the path of the first difference, such as "runs.effect.ratio". Returns false if there is none. */
 static bool first_difference(const cJSON *a, const cJSON *b, struct buf *path)
 {
 	const cJSON *x = a->child, *y = b->child;
@@ -225,8 +225,7 @@ static enum assay_status recompute(struct lab *lab, const struct judge_request *
 	return st;
 }
 
-/* What it has found in records or samples cannot be found again without them: that is nobody's doing but theirs who removed, or lost, them.
- */
+/* Reports that the decision cannot be verified because records or samples that it used were removed or are unreadable. */
 static void tell_gone(const char *what, struct document *d)
 {
 	doc_set(d, "verdict", "archived");
@@ -235,7 +234,7 @@ static void tell_gone(const char *what, struct document *d)
 	d->exit_status = 6;
 }
 
-/* Findings that rest on samples. */
+/* Removes reasons that depend on samples. */
 static void drop_findings(cJSON *reasons)
 {
 	for (int i = cJSON_GetArraySize(reasons); i-- > 0;) {
@@ -246,7 +245,7 @@ static void drop_findings(cJSON *reasons)
 	}
 }
 
-/* Samples may be removed or added after a decision, which does not rest on them unless it says so; its cause may name a function. */
+/* Removes members that depend on samples, which may be added or removed after a decision; the cause may name a function. */
 static void drop_functions(cJSON *document)
 {
 	cJSON *runs = json_get(document, "runs");
@@ -302,7 +301,7 @@ static enum assay_status compare_documents(const char *kept, const char *now, in
 	return st;
 }
 
-/* Checks whether all that is stored of a decision is as it was when it was made. */
+/* Checks whether the stored data of a decision are unchanged since it was made. */
 static enum assay_status check_unchanged(struct store *store, const char *of, bool *unchanged, struct document *d, struct assay_error *err)
 {
 	char id[DIGEST_ID_BYTES];

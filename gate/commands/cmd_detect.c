@@ -1,4 +1,4 @@
-/* assay detect */
+/* Command assay detect. */
 #include "base/text.h"
 #include "gate/commands/gate_commands.h"
 #include "gate/detect/detect.h"
@@ -14,7 +14,7 @@
 
 /* ---- samples of one version ---- */
 
-/* What the emulation could not see in the run in which it was most. */
+/* Returns the largest value over runs of `what`, a number of things that the emulation could not follow. */
 static uint64_t side_unseen(const struct side *side, const char *what)
 {
 	uint64_t most = 0;
@@ -53,7 +53,7 @@ static void remark_left_out(const struct side *side)
 		cli_remark("%s: samples of %zu executions were removed by policy", side->what, side->pruned);
 }
 
-/* A directory of samples, or APP@VERSION of the laboratory; type NULL: any. Remarks on what of it is excluded. */
+/* Reads a directory of samples, or APP@VERSION of the laboratory; `type`: hardware type, NULL: any. Reports excluded samples. */
 static enum assay_status detect_side(const char *word, const char *type, struct side *out, struct assay_error *err)
 {
 	struct lab lab = { .lock_fd = -1 };
@@ -86,7 +86,7 @@ struct arguments {
 	struct cli_list functions;
 	const char *old_build, *new_build, *type;
 	bool all;
-	struct detect_options detect; /* what these come to */
+	struct detect_options detect; /* derived from the options above */
 };
 
 #define NOT_GIVEN (-1)
@@ -163,7 +163,7 @@ static enum assay_status choose_clusters(struct arguments *a, struct assay_error
 	return ASSAY_OK;
 }
 
-/* From options to what the detector is asked. */
+/* Converts the options to those of the detector. */
 static enum assay_status choose(struct arguments *a, struct assay_error *err)
 {
 	struct detector_options *d = &a->detect.detector;
@@ -194,7 +194,7 @@ static enum assay_status detect_check(void *arguments, struct assay_error *err)
 	return choose(a, err);
 }
 
-/* ---- where functions are ---- */
+/* ---- source lines of functions ---- */
 
 static enum assay_status places_for(const struct arguments *a, const char *new, struct places *out, struct assay_error *err)
 {

@@ -1,4 +1,4 @@
-/* assay diff */
+/* Command assay diff. */
 #include "base/mem.h"
 #include "base/text.h"
 #include "gate/commands/cmd_evidence.h"
@@ -8,15 +8,15 @@
 #include "gate/here/trees.h"
 #include "gate/nightly/why.h"
 
-#define SAID_LINES     10 /* of a build that failed */
+#define SAID_LINES     10 /* number of lines to print of a failed build */
 #define TREES_BUDGET_S 120
 
 enum { OLD, NEW, SIDES };
 
 struct arguments {
-	struct cli_list words;	  /* two commands with "--" in between; or OLD, NEW and a command */
+	struct cli_list words;	  /* two commands with "--" between them; or OLD, NEW and a command */
 	double budget_s;	  /* 0: not given */
-	double min_effect, why_s; /* why_s 0: counters are not looked at; below 0: not given */
+	double min_effect, why_s; /* why_s 0: do not count events in functions; below 0: not given */
 	bool any_status, trees, in_tree;
 	const char *repository, *build, *keep;
 };
@@ -50,7 +50,7 @@ static enum assay_status compare_commands(const struct arguments *a, const struc
 
 /* ---- two source trees ---- */
 
-/* Prints the last lines of a build's output on standard error, without the commands that laid out its tree. */
+/* Prints the last lines of a failed build on standard error, without those of the commands that prepare the tree. */
 static void say_last(struct buf *said)
 {
 	char *at = said->bytes + said->size, *line, *build = strstr(said->bytes, "\n$ env ");
@@ -92,7 +92,7 @@ static enum assay_status compare_built(const struct arguments *a, const struct t
 	return here_compare(sides, how, &changed, d, err);
 }
 
-/* Appends what stands between two quotes; returns the place after the second one, NULL: there is none. */
+/* Appends the text up to the closing quote. Returns the position after that quote; NULL if there is none. */
 static const char *quoted_add(const char *at, char quote, struct buf *out)
 {
 	for (; *at && *at != quote; at++) {
@@ -102,9 +102,9 @@ static const char *quoted_add(const char *at, char quote, struct buf *out)
 	return *at ? at + 1 : NULL;
 }
 
-/* Splits a command into arguments at spaces and tabs. Text in '...' represents itself, in "..." all but \" and \\ does; elsewhere \ takes
- * the next character as it is. No variable, pattern or operator of a shell is known. manifest_words_release(*out). ASSAY_E_USAGE: it is
- * empty, a quote is not closed, or an argument is such an operator. */
+/* Splits a command into arguments at spaces and tabs. '...' is literal; "..." is literal except \" and \\; elsewhere \ makes the next
+ * character literal. Other shell syntax is unknown. manifest_words_release() *out. ASSAY_E_USAGE: empty, an unclosed quote, or a shell
+ * operator. */
 static enum assay_status command_split(const char *text, struct manifest_words *out, struct assay_error *err)
 {
 	*out = (struct manifest_words){ .items = NULL };

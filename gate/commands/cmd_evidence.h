@@ -1,4 +1,4 @@
-/* What a command about versions starts from, and the options that several of them have. */
+/* Data that commands on versions need, and options that several of them share. */
 #ifndef GATE_CMD_EVIDENCE_H
 #define GATE_CMD_EVIDENCE_H
 
@@ -6,21 +6,21 @@
 #include "runs/running/evidence.h"
 
 struct cmd_evidence {
-	struct run_set runs[2]; /* of the selectors, in their order */
+	struct run_set runs[2]; /* runs of selectors[0] and selectors[1] */
 	struct evidence evidence;
 };
 
-/* Loads the runs of selectors[n], APP[@VERSION], n <= 2, and the evidence; with `remark` only results of one
- * architecture are kept (a verdict, which is told none, decides within each), and lines on standard error say which results do not count.
- * cmd_evidence_release() *out, whatever is returned. */
+/* Loads the runs of selectors[n], APP[@VERSION], n <= 2, and the evidence. With `remark`, keeps only results of one architecture, and
+ * standard error names results that do not count. Without, verdicts compare within each architecture. The caller must
+ * cmd_evidence_release() *out even after an error. */
 enum assay_status cmd_evidence_load(struct lab *lab, const char *const *selectors, size_t n, bool remark, struct cmd_evidence *out,
 				    struct assay_error *err);
 void cmd_evidence_release(struct cmd_evidence *evidence);
 
-/* An option of seconds, a double, or "off": 0. */
+/* Parses an option in seconds into a double; "off" gives 0. */
 enum assay_status cmd_why_span(const char *text, void *to, struct assay_error *err);
 
-/* The words of --fail-on as bits of enum night_failure (gate/nightly/night_answer.h). */
+/* Converts the values of --fail-on to bits of enum night_failure (gate/nightly/night_answer.h). */
 enum assay_status cmd_fail_on(const struct cli_list *words, unsigned *out, struct assay_error *err);
 
 /* clang-format off */
@@ -28,7 +28,7 @@ enum assay_status cmd_fail_on(const struct cli_list *words, unsigned *out, struc
 	CLI_NAMES("fail-on", "WORDS", arguments, member, \
 		  "End with another status than 0 for these alone: regression, nothing_measured, environment, inconclusive, latent; of " \
 		  "nights hosts; or nothing")
-/* 0: not given, then the laboratory's holds. */
+/* 0 if not given: the laboratory's value applies */
 #define CMD_MIN_EFFECT(arguments, member) \
 	CLI_REAL("min-effect", "FRACTION", arguments, member, 1e-6, 1, \
 		 "The smallest slowdown that matters to you, 0.05 is 5 % (default: that of lab.yaml, else 0.03)")

@@ -1,4 +1,4 @@
-/* assay gate */
+/* Command assay gate. */
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -19,19 +19,19 @@ enum { METHOD_RATIO, METHOD_COST };
 
 struct arguments {
 	const char *selectors[2];
-	double min_effect; /* 0: not given */
-	double budget_s;   /* 0: no limit */
-	double why_s;	   /* 0: functions are not measured; below 0: not given */
-	int64_t top;	   /* groups; 0: not given */
+	double min_effect; /* fraction; 0: not given */
+	double budget_s;   /* seconds; 0: no limit */
+	double why_s;	   /* seconds; 0: do not measure functions; below 0: not given */
+	int64_t top;	   /* number of groups; 0: not given */
 	int method, of;
 	const char *counts;
 	bool all, run;
-	const char *stacks; /* file; NULL: none */
+	const char *stacks; /* file to write; NULL: none */
 	struct host_choice hosts;
 	struct cli_list fail_on;
 };
 
-/* What both selectors name: two versions of one application, which `what` takes. */
+/* Applications and versions of both selectors: two versions of one application. */
 struct selected {
 	char *applications[2], *versions[2];
 };
@@ -41,7 +41,7 @@ static void selected_release(struct selected *s)
 	mem_free(s->applications[0], s->applications[1], s->versions[0], s->versions[1]);
 }
 
-/* selected_release() *out, whatever is returned. */
+/* Parses both selectors. `what` names the option that needs two versions. The caller must selected_release() *out even after an error. */
 static enum assay_status selected_of(const struct arguments *a, const char *what, struct selected *out, struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
@@ -55,7 +55,7 @@ static enum assay_status selected_of(const struct arguments *a, const char *what
 	return st;
 }
 
-/* Where the time of both went, for programs that draw flame graphs. */
+/* Writes the stacks of both versions with their times, for programs that draw flame graphs. */
 static enum assay_status gate_stacks(const struct comparison *c, const char *path, struct assay_error *err)
 {
 	struct buf text = BUF_INIT;
@@ -97,7 +97,7 @@ static bool gate_same_version(const struct run_set *a, const struct run_set *b)
 	return strcmp(a->application, b->application) == 0 && strcmp(a->version, b->version) == 0;
 }
 
-/* Results are by input: which decision takes all of them. */
+/* Extends the error if results exist per input only: names the command that compares all inputs. */
 static enum assay_status gate_fail_without_input(struct lab *lab, const struct arguments *a, enum assay_status st, struct assay_error *err)
 {
 	char *text = mem_string(err->text), *command = NULL;
@@ -113,7 +113,7 @@ static enum assay_status gate_fail_without_input(struct lab *lab, const struct a
 	return st;
 }
 
-/* What one input does not settle, all of them may. */
+/* If this input is undecided, suggests the comparison of all inputs. */
 static void gate_add_advice(struct lab *lab, const struct run_set runs[2], struct document *d)
 {
 	const char *applications[] = { runs[0].application, runs[1].application }, *versions[] = { runs[0].version, runs[1].version };
@@ -161,7 +161,7 @@ static void gate_tell_spent(const struct spend *spent, struct document *d)
 				   : "; no more looks are made");
 }
 
-/* Loads what was measured, and asks which functions explain it, where the comparison wants to know. */
+/* Compares the results so far and, if the comparison needs function measurements, makes them. */
 static enum assay_status gate_ask_why(const struct arguments *a, struct launch_options *o, const struct spend *spent, struct why *why,
 				      struct assay_error *err)
 {
@@ -171,7 +171,7 @@ static enum assay_status gate_ask_why(const struct arguments *a, struct launch_o
 	struct comparison_asked asked = {
 		.evidence = &e.evidence, .baseline = &e.runs[0], .candidate = &e.runs[1], .last = COMPARISON_FUNCTIONS
 	};
-	struct assay_error told_later; /* whoever answers meets the same fault */
+	struct assay_error told_later; /* the final comparison reports the same error */
 	enum assay_status st = lab_open(cli_directory(), STORE_READ, &lab, &told_later);
 
 	if (!st)
@@ -195,7 +195,7 @@ static enum assay_status gate_ask_why(const struct arguments *a, struct launch_o
 	return st;
 }
 
-/* Measures until there is a decision, and then which functions explain it. Where one of several inputs is named, only that one. */
+/* Measures until there is a decision, then measures functions to explain it. If the selector names an input, measures only this input. */
 static enum assay_status gate_measure(const struct arguments *a, struct why *why, struct document *d, struct assay_error *err)
 {
 	struct launch_options o = { .directory = cli_directory(), .command = cli_command_name(), .hosts = a->hosts, .resume = true };
@@ -222,7 +222,7 @@ static enum assay_status gate_measure(const struct arguments *a, struct why *why
 	return st;
 }
 
-/* By what the baseline's inputs have cost, whatever the candidate's are. */
+/* Compares by the baseline's cost model, so that the candidate's inputs may differ. */
 static enum assay_status gate_by_cost(struct lab *lab, const struct arguments *a, struct document *d, struct assay_error *err)
 {
 	struct selected s;
@@ -265,7 +265,7 @@ static enum assay_status gate_run(struct lab *none, void *arguments, struct docu
 	return st;
 }
 
-/* Options of the other method are a mistake, not a detail. */
+/* Rejects options that do not apply to the chosen method. */
 static enum assay_status gate_check(void *arguments, struct assay_error *err)
 {
 	const struct arguments *a = arguments;

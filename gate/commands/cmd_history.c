@@ -1,4 +1,4 @@
-/* assay history */
+/* Command assay history. */
 #include "base/text.h"
 #include "fleet/lab/lab.h"
 #include "gate/commands/gate_commands.h"
@@ -10,7 +10,7 @@
 
 struct arguments {
 	const char *application, *architecture, *by;
-	double min_effect; /* 0: that of the last comparison that decided, else the laboratory's */
+	double min_effect; /* 0: that of the last decided comparison, else the laboratory's */
 };
 
 static enum history_by by_of(const struct arguments *a)

@@ -1,4 +1,4 @@
-/* assay host list */
+/* Command assay host list. */
 #include "base/command.h"
 #include "base/mem.h"
 #include "base/secret.h"
@@ -15,7 +15,7 @@ struct arguments {
 	bool types, fingerprints;
 };
 
-/* ADDRESS:PORT, with brackets around an address of IPv6. free() it. */
+/* Returns "ADDRESS:PORT", with brackets around an IPv6 address. free() it. */
 static char *address_text(const struct host *host)
 {
 	bool brackets = host->port && strchr(host->address, ':');
@@ -83,7 +83,7 @@ static void add_host(const struct host *host, struct document *d)
 
 /* ---- machines of the catalog ---- */
 
-/* The names of the hardware types that a machine had, in the order of its fingerprints, each once. free() it. */
+/* Returns the names of the hardware types of a machine's fingerprints, in the order of these, without duplicates. free() it. */
 static char *types_text(const struct types *types, const struct machine *machine)
 {
 	bool *seen = mem_new(types->n, sizeof(bool));
@@ -146,7 +146,7 @@ static bool is_chosen(const char *id, const struct host *const *chosen, size_t n
 	return !chosen;
 }
 
-/* Adds the machines of the catalog; `chosen`: only those of these hosts. */
+/* Adds the machines of the catalog; if `chosen` is not NULL, only those of the n chosen hosts. */
 static void add_machines(struct lab *lab, const struct catalog *catalog, const struct host *const *chosen, size_t n, struct document *d)
 {
 	struct types types = { 0 };
@@ -169,7 +169,7 @@ static void add_machines(struct lab *lab, const struct catalog *catalog, const s
 
 /* ---- hardware types ---- */
 
-/* The members of a type by machine and time into list, without retired machines; returns their number. */
+/* Lists the fingerprints of a type, by machine and time, without retired machines. Returns their number. */
 static size_t members_of(const struct catalog *catalog, const struct types *types, size_t type, struct types_member *list)
 {
 	size_t n = 0;
@@ -185,7 +185,7 @@ static size_t members_of(const struct catalog *catalog, const struct types *type
 	return n;
 }
 
-/* The machine that list[0..n) starts with, on one line; returns the number of its fingerprints. */
+/* Adds a line for the machine of list[0]. Returns the number of leading fingerprints that belong to this machine. */
 static size_t add_member(const struct types_member *list, size_t n, struct document *d)
 {
 	char first[TEXT_DATE_BYTES], last[TEXT_DATE_BYTES];
@@ -272,7 +272,7 @@ static enum assay_status catalog_types_show(struct lab *lab, struct document *d,
 	return st;
 }
 
-/* ---- the command ---- */
+/* ---- running the command ---- */
 
 static void add_hosts(const struct inventory *inventory, const struct host *const *hosts, size_t n, struct document *d)
 {

@@ -1,6 +1,6 @@
-/* assay host list --format html: a catalog in pictures. How much stressors vary over the machines, which move together, and in how many
- * things the machines differ. After section 3 of the paper on quiho. Hardware types weigh equally; docs/evidence/statistics.md has the
- * numbers. */
+/* assay host list --format html: a page on the machines of the catalog. It shows how much stressors vary over machines, which ones are
+ * correlated, and in how many ways the machines differ. After section 3 of the paper on quiho. Hardware types weigh equally; numbers:
+ * docs/evidence/statistics.md. */
 #include "base/linkage.h"
 #include "base/mem.h"
 #include "base/order.h"
@@ -21,50 +21,50 @@
 #include <math.h>
 #include <string.h>
 
-#define FEW	  24 /* stressors: there is room for wider cells in the heat map */
-#define SHOWN	  10 /* components at most */
-#define STRONGEST 4  /* stressors that are named */
-#define FLATTEST  .1 /* the second axis reaches so far up and down, of the first: what is next to nothing is not enlarged */
+#define FEW	  24 /* number of stressors up to which the heat map's cells are wide */
+#define SHOWN	  10 /* maximum number of components */
+#define STRONGEST 4  /* number of stressors named per component */
+#define FLATTEST  .1 /* smallest extent of the vertical axis, as a fraction of the horizontal one, so that small differences stay small */
 
-/* One stressor over the machines. */
+/* A stressor's rates over the machines. */
 struct explore_stressor {
-	const char *name;  /* borrowed */
+	const char *name;  /* owned by the dataset */
 	size_t machines;   /* number of machines with a rate */
-	double *type_rate; /* [n_types] geometric means of the machines' medians, of each type that has one */
+	double *type_rate; /* [n_types], rate per type: geometric mean of the machines' medians; types without a rate are omitted */
 	size_t n_types;
-	double middle; /* median of the types' */
-	double cv;     /* standard deviation / mean of the types' rates; NaN below two types */
-	double within; /* the same over the passes of one fingerprint: median of the types' medians; NaN where there is one pass */
+	double middle; /* median of type_rate */
+	double cv;     /* coefficient of variation of type_rate; NaN for fewer than two types */
+	double within; /* variation over the passes of a fingerprint: median of the types' medians; NaN if all fingerprints have one pass */
 };
 
 struct explore {
-	const struct evidence *evidence;	 /* borrowed */
-	const struct fingerprint **fingerprints; /* [n], by machine, then type: one a machine, or one a hardware type that it had */
-	size_t n, machines;			 /* machines: distinct names */
-	size_t *type;				 /* [n] < types */
-	const char **types;			 /* [types], by name; borrowed */
+	const struct evidence *evidence;	 /* owned by the caller */
+	const struct fingerprint **fingerprints; /* [n], by machine, then type: one per machine and hardware type */
+	size_t n, machines;			 /* number of fingerprints; number of distinct machines */
+	size_t *type;				 /* [n], index into `types` */
+	const char **types;			 /* [n_types], sorted by name; owned by the evidence */
 	size_t n_types;
-	struct explore_stressor *stressors; /* [n_stressors], by name */
-	size_t n_stressors, measured;	    /* measured: those with a rate anywhere */
-	struct features features;	    /* features of the medians [n x n_stressors]; zeroed where there are no fingerprints */
-	size_t *order;			    /* [features.n] distinct columns, those that move together side by side */
+	struct explore_stressor *stressors; /* [n_stressors], sorted by name */
+	size_t n_stressors, measured;	    /* number of stressors; of those with any rate */
+	struct features features;	    /* features of the medians [n x n_stressors]; zeroed if n is 0 */
+	size_t *order;			    /* [features.n], distinct columns, ordered so that correlated ones are adjacent */
 	struct pca pca;			    /* principal components of features.type_logs */
-	struct omissions omissions;	    /* machines, fingerprints and stressors that are not in it */
+	struct omissions omissions;	    /* excluded machines, fingerprints and stressors */
 };
 
-/* ---- which fingerprints of a laboratory stand in one picture ---- */
+/* ---- choice of fingerprints ---- */
 
 struct candidate {
 	const struct fingerprint *f;
 	size_t type; /* index into the evidence's types */
 };
 
-/* Orders by machine, hardware type and kind (fingerprint_comparable), the latest first. */
+/* Orders by machine, hardware type and kind (fingerprint_comparable()), latest first. */
 ORDER_BY(compare_candidates, struct candidate,
 	 BY_TEXT(f->machine) BY_UP(type) BY_TEXT(f->battery_hash) BY_TEXT(f->stress_ng) BY_TEXT(f->architecture) BY_DOWN(f->taken_ms)
 	     BY_TEXT(f->id))
 
-/* Keeps the latest of each machine, hardware type and kind, in their order. Returns how many. */
+/* Keeps the latest candidate per machine, hardware type and kind, in sorted order. Returns the number kept. */
 static size_t candidates_latest(struct candidate *all, size_t n, struct omissions *omissions)
 {
 	size_t kept = 0;
@@ -83,7 +83,7 @@ static size_t candidates_latest(struct candidate *all, size_t n, struct omission
 	return kept;
 }
 
-/* Finds the fingerprints of machines that are in use and whose type is known. Returns how many. */
+/* Finds the fingerprints of machines in use whose type is known. Returns their number. */
 static size_t candidates_find(const struct evidence *evidence, struct candidate *out, struct omissions *omissions)
 {
 	const char *last = NULL;
@@ -120,13 +120,13 @@ static void omit_fingerprint(struct explore *e, const struct fingerprint *f)
 		      f->architecture);
 }
 
-/* Chooses the fingerprints of the kind that most machines have, by machine, then type. *rates: their medians. */
+/* Chooses fingerprints of the most frequent kind, by machine, then type. Sets *rates to their medians. */
 static void explore_choose(struct explore *e, struct dataset *rates)
 {
 	struct candidate *all = mem_new(e->evidence->fingerprints.n, sizeof(*all));
 	struct run_set runs = { .n = candidates_find(e->evidence, all, &e->omissions) };
 
-	runs.items = mem_new(runs.n, sizeof(*runs.items)); /* a run for each fingerprint, as they make up a matrix */
+	runs.items = mem_new(runs.n, sizeof(*runs.items)); /* one run per fingerprint, for dataset_of() */
 	for (size_t i = 0; i < runs.n; i++) {
 		runs.items[i].machine = all[i].f->machine;
 		memcpy(runs.items[i].fingerprint, all[i].f->id, sizeof(all[i].f->id));
@@ -168,13 +168,13 @@ static void explore_types(struct explore *e, const struct dataset *rates)
 
 /* ---- stressors ---- */
 
-/* Returns the coefficient of variation; NaN below two values. */
+/* Returns the coefficient of variation; NaN for fewer than two values. */
 static double cv_of(const double *x, size_t n)
 {
 	return n > 1 ? stats_sd(x, n) / stats_mean(x, n) : (double)NAN;
 }
 
-/* Returns the coefficient of variation over the passes in which the stressor was measured. */
+/* Returns the coefficient of variation over the passes that measured the stressor. */
 static double pass_cv(const struct fingerprint_set *set, const struct fingerprint *f, size_t stressor)
 {
 	double *rates = mem_new(f->n_passes, sizeof(*rates)), cv;
@@ -189,7 +189,7 @@ static double pass_cv(const struct fingerprint_set *set, const struct fingerprin
 	return cv;
 }
 
-/* Summarises the values[n] of each type's fingerprints that are not NaN: by_type [types], one for each type with any. Returns how many. */
+/* Summarises values[n] (one per fingerprint, NaN ignored) by type into by_type[n_types], skipping empty types. Returns their number. */
 static size_t summarise_types(const struct explore *e, const double *values, double (*summary)(const double *, size_t), double *by_type)
 {
 	double *of_type = mem_new(e->n, sizeof(*of_type));
@@ -209,7 +209,7 @@ static size_t summarise_types(const struct explore *e, const double *values, dou
 	return types;
 }
 
-/* Describes the stressor from column j of its rates. values [n] and by_type [types] are scratch. */
+/* Describes the stressor in column j of `rates`. values[n] and by_type[n_types] are scratch space. */
 static void stressor_describe(const struct explore *e, const struct mat *rates, size_t j, double *values, double *by_type,
 			      struct explore_stressor *s)
 {
@@ -252,7 +252,7 @@ static void explore_stressors(struct explore *e, const struct dataset *rates)
 	mem_free(values, by_type);
 }
 
-/* Names the stressors that the other pictures do not have. */
+/* Lists the stressors that appear only in the table of variability. */
 static void omit_stressors(struct explore *e)
 {
 	const struct features *f = &e->features;
@@ -268,7 +268,7 @@ static void omit_stressors(struct explore *e)
 	}
 }
 
-/* Stressors that move together become neighbours. */
+/* Orders the stressors so that correlated ones are adjacent. */
 static void explore_order(struct explore *e)
 {
 	size_t n = e->features.n;
@@ -281,8 +281,8 @@ static void explore_order(struct explore *e)
 	mat_release(&distance);
 }
 
-/* Chooses the fingerprints of that battery, version of stress-ng and architecture that most machines have, the latest of each machine and
- * hardware type. The evidence must outlive *out; explore_release() it. */
+/* Chooses the latest fingerprint per machine and hardware type, of the battery, stress-ng version and architecture that most machines have.
+ * The evidence must outlive *out; explore_release() it. */
 static void explore_of(const struct evidence *evidence, struct explore *out)
 {
 	struct explore e = { .evidence = evidence };
@@ -312,9 +312,9 @@ static void explore_release(struct explore *e)
 	*e = (struct explore){ 0 };
 }
 
-/* ---- the page: its subject first, what is excluded last ---- */
+/* ---- the page: overview first, excluded data last ---- */
 
-/* Marks of hardware types, each in all colours. */
+/* Marks of hardware types. All colours of one mark are used before the next. */
 #define COLOURS 12
 static const char *const marks[] = { "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0", "M-4.5-4.5h9v9h-9z", "M0-6.5L6.5 0L0 6.5L-6.5 0z",
 				     "M0-6L5.6 4.6H-5.6z" };
@@ -340,9 +340,9 @@ static void add_overview(const struct explore *e, struct document *d)
 		  "directions in which they differ");
 }
 
-/* ---- how much every stressor varies over the hardware types, and how well it repeats on one machine ---- */
+/* ---- variation over hardware types, compared with repetition ---- */
 
-/* Orders by variation, the largest first; then come those without a number, and those without a rate. */
+/* Orders by variation, largest first; then stressors without a number, then those without a rate. */
 static int compare_stressors(const void *a, const void *b)
 {
 	const struct explore_stressor *x = *(const struct explore_stressor *const *)a, *y = *(const struct explore_stressor *const *)b;
@@ -368,7 +368,7 @@ static struct svg_axis variability_axis(const struct explore *e)
 	return svg_ratio_axis(low, high);
 }
 
-/* Draws a dot for each type, and the middle half of them as a bar. */
+/* Draws a dot per type, and a bar over their middle half. */
 static void variability_plot(const struct explore_stressor *s, const struct svg_axis *axis, struct document *d)
 {
 	struct buf svg = BUF_INIT;
@@ -421,7 +421,7 @@ static void add_variability(const struct explore *e, struct document *d)
 	free(sorted);
 }
 
-/* ---- which stressors are correlated over the hardware types ---- */
+/* ---- correlation of stressors over hardware types ---- */
 
 static const char *distinct_name(const struct explore *e, size_t distinct)
 {
@@ -469,9 +469,9 @@ static void add_correlation(const struct explore *e, struct document *d)
 	doc_end(d);
 }
 
-/* ---- in how many things the machines differ ---- */
+/* ---- ways in which the machines differ ---- */
 
-/* Names the stressors with the largest loadings, with their signs. free() it. */
+/* Returns the stressors with the largest loadings, with signs. free() it. */
 static char *loadings_text(const struct explore *e, size_t component)
 {
 	const double *loading = &e->pca.loading.at[component * e->pca.loading.cols];
@@ -526,7 +526,7 @@ static void component_table(const struct explore *e, struct document *d)
 		doc_styled(d, "muted", "The other %zu of %zu hold %.1f\u00a0%% together.", e->pca.n - shown, e->pca.n, 100 * (1 - sum));
 }
 
-/* ---- the machines in the plane of the first two ---- */
+/* ---- machines in the plane of the first two components ---- */
 
 static double score_of(const struct explore *e, size_t machine, size_t component)
 {
@@ -565,7 +565,7 @@ static void add_plane(const struct explore *e, struct document *d)
 		    e->pca.n > 1 ? "Vertical axis: component 2." : "Only one component exists, so there is no vertical axis.");
 }
 
-/* Adds the machines, with their marks. */
+/* Adds the table of machines with their marks. */
 static void add_machines(const struct explore *e, struct document *d)
 {
 	doc_table(d, NULL);
@@ -603,7 +603,7 @@ static void add_components(const struct explore *e, struct document *d)
 	add_machines(e, d);
 }
 
-/* Appends the page: the same data give the same bytes. */
+/* Appends the page. The same data give the same bytes. */
 static void explore_page(const struct explore *e, const char *lab, struct buf *out)
 {
 	char *title = mem_format("%zu machine%s%s%s", e->machines, text_plural(e->machines), lab ? " of " : "", lab ? lab : "");

@@ -1,4 +1,4 @@
-/* assay nightly run, nightly show, nightly pages */
+/* Commands assay nightly run, assay nightly show and assay nightly pages. */
 #include "base/cancel.h"
 #include "base/text.h"
 #include "fleet/engine/host_choice.h"
@@ -12,9 +12,9 @@
 struct arguments {
 	const char *night;
 	struct cli_list applications, fail_on;
-	const char *directory; /* of pages */
-	double budget_s;       /* 0: the suite's */
-	char *exclude;	       /* hosts */
+	const char *directory; /* directory for pages */
+	double budget_s;       /* seconds; 0: the suite's */
+	char *exclude;	       /* hosts to exclude */
 	bool anew, dry_run, list;
 };
 

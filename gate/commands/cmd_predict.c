@@ -1,4 +1,4 @@
-/* assay predict without an input: the metric of a version on a machine on which it never ran */
+/* assay predict without an input: predicts the metric of a version on a machine where it never ran. */
 #include "base/mem.h"
 #include "base/text.h"
 #include "gate/commands/gate_commands.h"
@@ -10,12 +10,12 @@
 #define FEW_TYPES 10 /* docs/evidence/irup.md, "Predictions from few hardware types" */
 
 struct predict {
-	const char *fingerprint; /* id under which it was predicted; borrowed */
-	const char *type;	 /* hardware type of the machine, NULL when not known; borrowed */
-	double value, low, high; /* in the unit of the metric; high may be infinite */
+	const char *fingerprint; /* id of the machine's fingerprint; not owned */
+	const char *type;	 /* hardware type of the machine; NULL: not known; not owned */
+	double value, low, high; /* in the metric's unit; high may be infinite */
 	struct prediction of;
-	size_t types, rows; /* on which it rests */
-	bool type_ran;	    /* machines of the same type ran it */
+	size_t types, rows; /* hardware types and results that the prediction uses */
+	bool type_ran;	    /* other machines of the same type ran the version */
 };
 
 static enum assay_status predict_with(const struct evidence *evidence, const struct run_set *runs, const struct fingerprint *f,
@@ -102,8 +102,8 @@ static void predict_add(const struct predict *p, const struct run_set *runs, con
 	doc_set_json(d, "other_builds", run_others_json(runs));
 }
 
-/* ASSAY_E_NOTFOUND when the machine has no fingerprint at all; ASSAY_E_NODATA when none of the kind that the results have, when too few
- * hardware types ran the version, no stressor was measured on all of them, or the results are too far apart. */
+/* Predicts and adds the answer. ASSAY_E_NOTFOUND: the machine has no fingerprint. ASSAY_E_NODATA: it has none of the results' kind, too few
+ * hardware types ran the version, they share no stressor, or the results vary too much. */
 static enum assay_status predict_answer(const struct evidence *evidence, const struct run_set *runs, const char *machine,
 					struct document *d, struct assay_error *err)
 {

@@ -1,4 +1,4 @@
-/* assay profile; docs/schema/profile.json has the members of its answers */
+/* Command assay profile; docs/schema/profile.json describes the answer's members. */
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/text.h"
@@ -17,9 +17,9 @@ struct arguments {
 	int model;
 };
 
-/* ---- the first line, and how far it can be trusted ---- */
+/* ---- first line and trust ---- */
 
-/* "A, B and C": why the profile is not trusted more than it is; free() it. */
+/* Returns the reasons that limit the trust in the profile: "A, B and C". free() it. */
 static char *because_text(const struct profile *p)
 {
 	struct buf text = BUF_INIT;
@@ -36,7 +36,7 @@ static char *because_text(const struct profile *p)
 	return buf_take(&text);
 }
 
-/* "'vm: msync'", "computing" or "string functions": what leads at the deepest trusted level, and its *share. free() it (or NULL). */
+/* Returns the leading part at the deepest trusted level ("'vm: msync'", "computing"), and sets *share; NULL: none is trusted. free() it. */
 static char *deepest_text(const struct profile *p, struct shares_part *share)
 {
 	const struct profile_group *group = p->n_groups ? &p->groups[0] : NULL;
@@ -56,7 +56,7 @@ static char *deepest_text(const struct profile *p, struct shares_part *share)
 	return NULL;
 }
 
-/* What was measured comes first where the model cannot say which stressors; it says at which level it can. */
+/* Writes the first line. Measured parts come first if the model cannot identify stressors. */
 static void answer_sentence(const struct profile *p, const struct parts *parts, const struct run_set *runs, struct document *d)
 {
 	const struct profile_group *lead = p->n_groups ? &p->groups[0] : NULL;
@@ -86,7 +86,7 @@ static void answer_sentence(const struct profile *p, const struct parts *parts, 
 	mem_free(deepest, because, measured);
 }
 
-/* The deepest level that can be trusted. */
+/* Returns the deepest trusted level; NULL: none. */
 static const char *trusted_level(const struct profile *p)
 {
 	return p->verdict == PROFILE_TRUSTED ? "group" : p->inferred.trusted[1] ? "category" : p->inferred.trusted[0] ? "time" : NULL;
@@ -255,7 +255,7 @@ static void answer_features(const struct profile *p, struct document *d)
 	doc_end(d);
 }
 
-/* ---- what is excluded ---- */
+/* ---- excluded data ---- */
 
 static void left_out_add(const char *code, const char *why, size_t n, struct document *d)
 {
@@ -264,7 +264,7 @@ static void left_out_add(const char *code, const char *why, size_t n, struct doc
 		doc_line(d, "excluded: %zu results: %s", n, why);
 }
 
-/* Those of a data set alone where rows is NULL: members of the open object, and lines for people. */
+/* Adds the excluded results of a data set and, unless NULL, of `rows`: members of the open object, and lines for users. */
 static void profile_left_out_answer(const struct dataset *data, const struct profile_rows *rows, struct document *d)
 {
 	for (int i = 0; i < LEFT_OUT_COUNT; i++)
@@ -296,9 +296,9 @@ static void answer_left_out(const struct profile *p, const struct dataset *data,
 	}
 }
 
-/* ---- all ---- */
+/* ---- whole answers ---- */
 
-/* What was measured, whatever can be inferred beyond it; the levels of both. */
+/* Adds measured parts, if any, and the levels of measured and inferred parts. */
 static void answer_measured(const struct stored_time *time, const struct inferred *inferred, struct document *d)
 {
 	if (time->levels.runs) {
@@ -315,7 +315,7 @@ static void answer_measured(const struct stored_time *time, const struct inferre
 		doc_line(d, "Samples are of %zu of %zu runs", time->sampled_runs, time->levels.runs);
 }
 
-/* On machines without fingerprints nothing can be inferred. */
+/* Answers with measured parts only, if no machine has a fingerprint. */
 static void measured_answer(const struct stored_time *time, const struct run_set *runs, const char *why, struct document *d)
 {
 	char *text = parts_text(&time->parts), *reason = mem_format("%s; 'assay host measure' takes them, before the runs", why);
@@ -436,7 +436,7 @@ static void paper_errors(const struct gbt *gbt, struct document *d)
 	doc_end(d);
 }
 
-/* With bars of the `shown` most important stressors. */
+/* Adds the answer of the published method, with bars of at most `shown` stressors. */
 static void paper_profile_answer(const struct paper_profile *p, size_t shown, struct document *d)
 {
 	const struct dataset *data = &p->dataset;
@@ -462,9 +462,9 @@ static void paper_profile_answer(const struct paper_profile *p, size_t shown, st
 	doc_set_json(d, "other_builds", run_others_json(p->runs));
 }
 
-/* ---- the command ---- */
+/* ---- running the command ---- */
 
-/* A profile that cannot be trusted is an answer; only without a single usable result it is an error. */
+/* Answers with a profile, even if not trusted. Fails only without any usable result. */
 static enum assay_status profile_time(struct lab *lab, const struct cmd_evidence *e, const struct arguments *a, struct document *d,
 				      struct assay_error *err)
 {

@@ -1,4 +1,4 @@
-/* assay stat */
+/* Command assay stat. */
 #include "gate/commands/gate_commands.h"
 #include "gate/here/here.h"
 

@@ -1,4 +1,4 @@
-/* assay suggest: which machine, on which a version has not run, would sharpen its profile most */
+/* assay suggest: finds the machine, among those where a version did not run, whose results would improve its profile most. */
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/text.h"
@@ -10,19 +10,19 @@
 
 #include <math.h>
 
-#define NOISE_MIN .05 /* of a log time, when the models seem to miss less */
+#define NOISE_MIN .05 /* smallest noise of log times to assume */
 
-/* One hardware type that has not run it, by the machine of it that is first in name order. */
+/* A hardware type that has not run the version, represented by its first machine in name order. */
 struct suggest_machine {
-	const char *machine, *type; /* borrowed from the evidence; type NULL when not known */
-	size_t machines;	    /* of this type */
-	double gain;		    /* by how much the shares' standard deviation would fall, 0 to 1; NaN when nothing was fitted */
-	double leading;		    /* the same of the leading group's share */
-	double distance;	    /* root mean square of the log features from the nearest type that ran it; NaN without any */
+	const char *machine, *type; /* owned by the evidence; type NULL: not known */
+	size_t machines;	    /* number of machines of this type */
+	double gain;		    /* expected fall of the shares' standard deviation, 0 to 1; NaN: no model */
+	double leading;		    /* the same for the leading group's share */
+	double distance;	    /* root mean square of log features to the nearest type that ran; NaN: none ran */
 };
 
 struct suggest {
-	const struct profile *profile;	  /* borrowed */
+	const struct profile *profile;	  /* not owned */
 	struct suggest_machine *machines; /* [n], most useful first */
 	size_t n, capacity;
 };
@@ -72,7 +72,7 @@ static struct suggest_machine *suggest_of_type(struct suggest *s, const char *ty
 	return NULL;
 }
 
-/* Whether fingerprint i can be used in the model, and no later one of its machine. They are sorted by machine, then time. */
+/* Reports whether fingerprint i is its machine's last one comparable with `kind` (NULL: any). `set` is sorted by machine, then time. */
 static bool is_latest(const struct fingerprint_set *set, size_t i, const struct fingerprint *kind)
 {
 	const char *machine = set->items[i].machine;
@@ -184,7 +184,7 @@ static void suggest_add(const struct suggest *s, const struct run_set *runs, siz
 	doc_set_json(d, "other_builds", run_others_json(runs));
 }
 
-/* Machines in use (not retired) whose latest fingerprint is of the kind that the results have, the `shown` most useful ones for people. */
+/* Answers with machines in use whose latest fingerprint is comparable to those of the results. Shows the `shown` most useful types. */
 static void suggest_answer(const struct evidence *evidence, const struct run_set *runs, size_t shown, struct document *d)
 {
 	struct profile_rows rows;

@@ -1,4 +1,4 @@
-/* assay timeline */
+/* Command assay timeline. */
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -30,7 +30,7 @@ struct arguments {
 	double window_s;
 };
 
-/* gone: number of runs that cannot be read. */
+/* Describes the analysed run and its index `at`. gone: number of unreadable runs, `why`: the last one's error. */
 static void show_which(const struct stored_runs *runs, size_t at, size_t gone, const char *why, struct document *d)
 {
 	const struct sample_file *f = &runs->files[runs->items[at].first];
@@ -59,8 +59,8 @@ static double lost(const struct variance *v)
 	return sum;
 }
 
-/* Analyses all runs and keeps the one that lost most, which is number *at. *gone: how many cannot be read; err has the last one's reason.
- */
+/* Analyses all runs and keeps the one that lost most: its index is *at. Sets *gone to the number of unreadable runs; err has the last
+ * error. */
 static enum assay_status stored_runs_worst(const struct lab *lab, const struct stored_runs *runs, const struct variance_options *options,
 					   struct variance *out, size_t *at, size_t *gone, struct assay_error *err)
 {
@@ -88,7 +88,7 @@ static enum assay_status stored_runs_worst(const struct lab *lab, const struct s
 	return *gone == runs->n ? st : ASSAY_OK;
 }
 
-/* The run of APP@VERSION in the laboratory that lost most. */
+/* Answers with the stored run of APP@VERSION that lost most. */
 static enum assay_status show_stored(const char *selector, const struct variance_options *options, struct document *d,
 				     struct assay_error *err)
 {
@@ -102,7 +102,7 @@ static enum assay_status show_stored(const char *selector, const struct variance
 	if (!st)
 		st = lab_open(cli_directory(), STORE_READ, &lab, err);
 	if (!st && given)
-		version = mem_string(given); /* all inputs, unless one is named */
+		version = mem_string(given); /* all inputs unless the selector names one */
 	else if (!st)
 		st = run_resolve(&lab.store, application, NULL, &version, err);
 	if (!st)
@@ -121,9 +121,9 @@ static enum assay_status show_stored(const char *selector, const struct variance
 	return st;
 }
 
-/* ---- a run that goes on ---- */
+/* ---- following a run in progress ---- */
 
-/* From times since the start of the window to times since the run began. */
+/* Converts times from the start of the window to the start of the run. */
 static void times_shift(struct variance *v)
 {
 	for (size_t r = 0; r < v->n_regions; r++) {
@@ -134,12 +134,12 @@ static void times_shift(struct variance *v)
 		for (size_t i = 0; i < region->n; i++) {
 			region->members[i].from_s += v->fragments.from_s;
 			region->members[i].to_s += v->fragments.from_s;
-			region->members[i].throughout = false; /* says nothing about a window */
+			region->members[i].throughout = false; /* meaningless for a window */
 		}
 	}
 }
 
-/* Levels of counters that processes read from now on. */
+/* Levels of counters that processes are asked to read. */
 struct asked {
 	struct follow_level *levels; /* [n] */
 	size_t n;
@@ -177,7 +177,7 @@ static void window_json(const struct follow_window *w, const struct variance *v,
 	document_release(&d);
 }
 
-/* Prints a line; names of programs may contain control characters. */
+/* Prints a line; escapes control characters in names. */
 static void say(const char *before, const char *text)
 {
 	fputs(before, stdout);
@@ -246,9 +246,9 @@ static enum assay_status follow_run(const struct arguments *a, struct assay_erro
 	return st;
 }
 
-/* ---- a run ---- */
+/* ---- a finished run ---- */
 
-/* Returns "main, sort.c:88", or "main+2f of sort" if the line is not known; free() it. NULL: there is no function. */
+/* Returns "main, sort.c:88", or "main+2f of sort" without line, for a call that returns to `behind_call`; NULL: no function. free() it. */
 static char *place_of(const struct image *image, const char *path, uint64_t behind_call)
 {
 	uint64_t address = behind_call - 1;
@@ -273,8 +273,8 @@ static char *place_of(const struct image *image, const char *path, uint64_t behi
 	return place;
 }
 
-/* Fills `place` of the sites whose files are still on this machine, unchanged: by symbols and, if they were built with -g, lines. Others
- * keep the build-id of the records. */
+/* Sets `place` of the call sites whose files are unchanged on this machine, from symbols and, if built with -g, lines. Other sites keep the
+ * build-id of the records. */
 static void site_places_find(struct fragments *f)
 {
 	const char *opened = "";
@@ -333,7 +333,7 @@ static enum assay_status show_run(struct lab *lab, void *arguments, struct docum
 	return st;
 }
 
-/* "RANK:FROM-TO", in seconds. */
+/* Parses "RANK:FROM-TO", in seconds. */
 static enum assay_status parse_region(const char *text, void *to, struct assay_error *err)
 {
 	struct marked *m = to;

@@ -1,4 +1,4 @@
-/* Sub-commands of this folder, for the table in main.c. */
+/* Sub-commands of this directory, for the table in main.c. */
 #ifndef GATE_COMMANDS_H
 #define GATE_COMMANDS_H
 
