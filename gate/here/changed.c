@@ -14,13 +14,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#define KEPT_BYTES	 (1 << 20) /* output of a run that is kept, to explain a failure */
+#define KEPT_BYTES	 (1 << 20) /* bytes of a run's output to keep, to explain a failure */
 #define WALK_DESCRIPTORS 16
 #define INTERRUPTED	 "interrupted: the decision stands without them"
 
 enum { A, B, SIDES };
 
-/* Returns the path of a file inside the trees, by a file of that name that the runs used; NULL: they used none. */
+/* Returns the path of `file` relative to the trees, if the runs used a file of this name in a tree; else NULL. */
 static const char *path_inside(const struct code *code, const struct changed_asked *asked, const char *file)
 {
 	for (int side = 0; side < SIDES; side++) {
@@ -32,7 +32,7 @@ static const char *path_inside(const struct code *code, const struct changed_ask
 	return NULL;
 }
 
-/* Compares both builds of a file. Returns false if they cannot be compared. changes_release(*out). */
+/* Compares both builds of a file. Returns false if they cannot be compared. changes_release() *out. */
 static bool object_open(const struct code *code, const struct changed_asked *asked, const char *file, struct changes *out)
 {
 	const struct changes_options options = { asked->repository, asked->commits[A], asked->commits[B], CHANGES_WRAPPER };
@@ -69,7 +69,7 @@ static const struct function *function_named(const struct functions *functions, 
 	return NULL;
 }
 
-/* Returns the change of a function, by its index in the new build, or (new FUNCTIONS_NONE) in the old one; NULL: it did not change. */
+/* Returns the change of the function with index `new` in the new build, or (new FUNCTIONS_NONE) `old` in the old build; NULL: unchanged. */
 static const struct change *change_of(const struct changes *c, size_t old, size_t new)
 {
 	for (size_t i = 0; i < c->n; i++)
@@ -78,7 +78,7 @@ static const struct change *change_of(const struct changes *c, size_t old, size_
 	return NULL;
 }
 
-/* ---- lines ---- */
+/* ---- source lines ---- */
 
 struct line_met {
 	const char *file; /* owned by the image */
@@ -91,7 +91,7 @@ struct lines_met {
 	size_t n, capacity;
 };
 
-/* Adds one run's samples in a function of the file `path`, by source line. fleet/helper/sampler.h has the format of `samples`. */
+/* Counts one run's samples in a function of the file `path` per source line. fleet/helper/sampler.h describes the format of `samples`. */
 static void lines_met_add(const struct build *build, size_t function, const char *path, const char *samples, struct lines_met *met)
 {
 	char *text = mem_string(samples ? samples : ""), *rest = text, *line, *where;
@@ -120,9 +120,9 @@ static void lines_met_add(const struct build *build, size_t function, const char
 	free(text);
 }
 
-/* ---- properties of a function ---- */
+/* ---- description of a function ---- */
 
-/* Returns the name of a source file: as committed, else relative to the tree `directory`, else as the compiler recorded it. free() it. */
+/* Returns the name of a source file: as in git, else relative to the tree `directory`, else as recorded by the compiler. free() it. */
 static char *source_of(const struct source_tree *committed, const char *directory, const char *file)
 {
 	const char *name = source_file(committed, file);
@@ -133,7 +133,7 @@ static char *source_of(const struct source_tree *committed, const char *director
 	return mem_string(name);
 }
 
-/* Returns the place ("FILE:LINE") of the candidate's function with most samples; NULL: there are none. free() it. */
+/* Returns the line ("FILE:LINE") of the candidate's function with most samples; NULL: no samples. free() it. */
 static char *hottest_of(const struct changed_asked *asked, const struct changes *c, const struct code *code, const char *file,
 			const struct function *function)
 {
@@ -153,7 +153,7 @@ static char *hottest_of(const struct changed_asked *asked, const struct changes 
 	return text;
 }
 
-/* Returns the difference of the part that has the other name of a renamed function; 0 if there is none. */
+/* Returns the time difference of a renamed function under its other name; 0 if not measured. */
 static double renamed_of(const struct measured *measured, const struct measured_part *of, const struct function *other)
 {
 	char shown[CODE_NAME_BYTES];
@@ -189,7 +189,7 @@ static void part_fill(const struct changed_asked *asked, const struct changes *c
 
 bool changed_fill(struct measured *measured, const struct code *code, const struct changed_asked *asked, double least)
 {
-	struct measured_part **wanted = mem_new(measured->n, sizeof(*wanted)); /* NULL: already filled */
+	struct measured_part **wanted = mem_new(measured->n, sizeof(*wanted)); /* NULL: filled */
 	bool described = true;
 	size_t n = 0;
 
@@ -199,7 +199,7 @@ bool changed_fill(struct measured *measured, const struct code *code, const stru
 		if (part->depth == PART_FUNCTION && part->certain && fabs(part->difference) > least)
 			wanted[n++] = part;
 	}
-	for (size_t i = 0; i < n; i++) { /* one file at a time */
+	for (size_t i = 0; i < n; i++) { /* file by file */
 		const char *file = wanted[i] ? wanted[i]->file : NULL;
 		struct changes changes = { .items = NULL };
 		bool known = file && object_open(code, asked, file, &changes);
@@ -240,15 +240,15 @@ const struct measured_part *changed_first(const struct measured *measured, doubl
 
 static volatile sig_atomic_t counted_cancelled;
 
-/* Both versions, and the directories of their counts. */
+/* Runs of both versions that count events in functions. */
 struct counting {
 	const struct counted_asked *asked;
 	const struct trees *trees;    /* builds with emulated counters */
-	char *place, *samples[SIDES]; /* directories */
+	char *place, *samples[SIDES]; /* directory for counts; its subdirectories per version */
 	struct why *why;
 };
 
-/* Runs one side. Sets why->code if the program fails, `left_s` has passed or the user cancels. */
+/* Runs one version once. Sets why->code if the program fails, `left_s` seconds pass or the user cancels. */
 static enum assay_status count_once(const struct counting *c, int side, size_t turn, double left_s, struct assay_error *err)
 {
 	const struct counted_asked *a = c->asked;
@@ -286,7 +286,7 @@ static enum assay_status count_once(const struct counting *c, int side, size_t t
 static enum assay_status count_in_turn(const struct counting *c, struct assay_error *err)
 {
 	const struct counted_asked *a = c->asked;
-	struct progress shown = progress_begin(stderr, progress_now() - PROGRESS_LOG_S); /* so that logs have the first line, too */
+	struct progress shown = progress_begin(stderr, progress_now() - PROGRESS_LOG_S); /* lets logs show the first line, too */
 	size_t needed = why_runs_needed();
 	double began_s = progress_now(), spent_s = 0, turn_s = 0;
 	enum assay_status st = ASSAY_OK;

@@ -29,12 +29,12 @@
 #include <unistd.h>
 
 #define TIMEOUT_MS	 (24 * 3600 * 1000)
-#define KEPT_BYTES	 (1 << 20) /* output of a command that is kept, to explain a failure */
-#define COMPUTES_SAID	 .2	   /* share of computing from which its line is printed */
-#define SHOWN_WORDS	 4	   /* arguments of the command in the first line */
-#define SEED		 20186	   /* for the order of turns */
+#define KEPT_BYTES	 (1 << 20) /* bytes of a command's output to keep, to explain a failure */
+#define COMPUTES_SAID	 .2	   /* share of computing above which a line explains it */
+#define SHOWN_WORDS	 4	   /* number of arguments shown in the first line */
+#define SEED		 20186	   /* seed for the order of runs */
 #define RUNS_MAX	 200
-#define INPUT_BYTES_MAX	 (1u << 30) /* standard input that is kept in memory */
+#define INPUT_BYTES_MAX	 (1u << 30) /* limit for standard input kept in memory */
 #define SHOWN_MS	 1000
 #define KEEP_APPLICATION "diff"
 #define KEEP_MACHINE	 "local"
@@ -44,17 +44,17 @@ enum { A, B, SIDES };
 /* A command and its runs. */
 struct here {
 	struct here_side of;
-	const char **words;	      /* [of.n] arguments, as executed */
-	char build[DIGEST_HEX_BYTES]; /* digest of the arguments and the directory */
-	double level;		      /* confidence level of its comparison; 0: EFFECT_LEVEL */
-	char *command;		      /* its first arguments, for users */
+	const char **words;	      /* [of.n], arguments as executed */
+	char build[DIGEST_HEX_BYTES]; /* digest of arguments and directory */
+	double level;		      /* confidence level of the comparison; 0: EFFECT_LEVEL */
+	char *command;		      /* first arguments, for display */
 	struct level_run runs[RUNS_MAX];
 	struct helper_result results[RUNS_MAX];
 	struct parts_run met[RUNS_MAX];
-	char *samples[RUNS_MAX]; /* NULL: none */
+	char *samples[RUNS_MAX]; /* [n], samples of each run; NULL: none */
 	size_t n;
 	struct sampled sampled;
-	/* Set after all runs: */
+	/* Set by here_end(): */
 	double wall_s, cpu_s; /* medians */
 	struct levels levels;
 	struct parts parts;
@@ -62,7 +62,7 @@ struct here {
 
 static volatile sig_atomic_t here_cancelled;
 
-/* Returns a command without runs; it borrows all of `side`. here_free() it. */
+/* Returns a command without runs. The caller owns all texts of `side`. here_free() it. */
 static struct here *here_new(const struct here_side *side)
 {
 	struct here *here = mem_new(1, sizeof(*here));
@@ -95,11 +95,11 @@ static void here_free(struct here *here)
 	mem_free(here->words, here->command, here);
 }
 
-/* ---- standard input: each run reads all of it ---- */
+/* ---- standard input: each run reads it from its start ---- */
 
 struct here_input {
-	int fd;	       /* copy of a pipe's content in memory; -1: none */
-	char path[48]; /* file that runs open, at its start; "": there is no input */
+	int fd;	       /* memory copy of a pipe's content; -1: none */
+	char path[48]; /* file that each run opens; "": no input */
 };
 
 static void path_set(struct here_input *input, int fd)
@@ -107,7 +107,7 @@ static void path_set(struct here_input *input, int fd)
 	snprintf(input->path, sizeof(input->path), "/proc/%d/fd/%d", (int)getpid(), fd);
 }
 
-/* Reports whether standard input is a file that runs can open themselves, of which nothing has been read. */
+/* Reports whether standard input is an unread regular file that each run can open. */
 static bool is_whole_file(const struct here_input *input)
 {
 	struct stat status;
@@ -121,7 +121,7 @@ static bool is_whole_file(const struct here_input *input)
 	return fd >= 0;
 }
 
-/* Reads all of standard input, and writes it to fd. Sets *all to the number of bytes. */
+/* Copies standard input to fd. Sets *all to the number of bytes. */
 static enum assay_status keep(int fd, bool progress, size_t *all, struct assay_error *err)
 {
 	struct progress shown = progress_begin(stderr, progress_now());
@@ -146,7 +146,7 @@ static enum assay_status keep(int fd, bool progress, size_t *all, struct assay_e
 	return st;
 }
 
-/* Prepares standard input: runs read a file in place; other input is kept in memory (ASSAY_E_LIMIT: too much); a terminal is not read. */
+/* Prepares standard input: runs open a regular file directly; other input, except terminals, is kept in memory. ASSAY_E_LIMIT: too much. */
 static enum assay_status here_input_take(bool progress, struct here_input *out, struct assay_error *err)
 {
 	struct here_input input = { .fd = -1 };
@@ -154,7 +154,7 @@ static enum assay_status here_input_take(bool progress, struct here_input *out, 
 	size_t all = 0;
 
 	*out = input;
-	if ((fcntl(STDIN_FILENO, F_GETFL) & O_ACCMODE) == O_WRONLY || isatty(STDIN_FILENO)) /* it was closed (base/dispatch.c) */
+	if ((fcntl(STDIN_FILENO, F_GETFL) & O_ACCMODE) == O_WRONLY || isatty(STDIN_FILENO)) /* a terminal, or closed (base/dispatch.c) */
 		return ASSAY_OK;
 	path_set(&input, STDIN_FILENO);
 	if (is_whole_file(&input)) {
@@ -252,14 +252,14 @@ static void here_end(struct here *here)
 
 static bool here_judge(struct here *const sides[2], double min_effect, struct effect *effect);
 
-/* Schedule of interim analyses (looks): at most LOOKS_MAX, with twice as many runs each time; the last has all runs that the budget or
- * RUNS_MAX allows. */
+/* Schedule of interim analyses: at most LOOKS_MAX, each with twice as many runs. The last has all runs that the budget or RUNS_MAX allows.
+ */
 struct looking {
-	size_t next; /* runs per command at the next look; 0: not yet known */
+	size_t next; /* runs per command at the next analysis; 0: not yet known */
 	int looks;
 };
 
-/* Makes a look if it is due. Reports whether the runs decide. turn_s: time of one run of each; `last`: no more runs follow. */
+/* Makes an interim analysis if due. Reports whether the runs decide. turn_s: time of one run of each command; last: no runs follow. */
 static bool look(struct looking *l, struct here *const sides[2], const struct here_how *how, double turn_s, bool last)
 {
 	struct effect effect;
@@ -273,8 +273,8 @@ static bool look(struct looking *l, struct here *const sides[2], const struct he
 	return here_judge(sides, how->min_effect, &effect);
 }
 
-/* Runs commands[n] in turn under the host's lock, with a random start per turn, until the budget ends or they decide. Each runs at least
- * once and at most RUNS_MAX times. ASSAY_E_NODATA: a command fails. */
+/* Runs commands[n] in turn under the host's lock until the budget ends or the runs decide. Each turn starts with a random command. Each
+ * command runs once to RUNS_MAX times. ASSAY_E_NODATA: a command fails. */
 static enum assay_status here_measure(const char *input, struct here *const *commands, size_t n, const struct here_how *how,
 				      struct code *code, struct assay_error *err)
 {
@@ -298,7 +298,7 @@ static enum assay_status here_measure(const char *input, struct here *const *com
 			st = here_run(commands[(first + i) % n], how, input, code, err);
 		}
 		turn++;
-		turn_s = fmin(turn_s, progress_now() - began_s - spent_s); /* the least, to exclude waits for the lock */
+		turn_s = fmin(turn_s, progress_now() - began_s - spent_s); /* minimum, to exclude waits for the lock */
 		spent_s = progress_now() - began_s;
 		last = turn == RUNS_MAX || spent_s * (1.0 + 1.0 / (double)turn) >= how->budget_s;
 		if (!st && how->until_decided)
@@ -312,7 +312,7 @@ static enum assay_status here_measure(const char *input, struct here *const *com
 
 /* ---- one command ---- */
 
-/* Adds a line that the runs are too few for an interval, with a budget that would give one. */
+/* Explains that the runs are too few for an interval, and suggests a sufficient budget. */
 static void here_say_short(const struct here *here, const struct here_how *how, struct document *d)
 {
 	doc_line(d, "\nA run takes %.1f s of a budget of %g s, and so few have no interval: more time gives one, such as --budget %.0f",
@@ -381,9 +381,9 @@ enum assay_status here_profile(const char *const *words, size_t n, const struct 
 	return st;
 }
 
-/* ---- two commands, compared like two versions of one plan in a laboratory of one host ---- */
+/* ---- two commands, compared like two versions in a laboratory with one host ---- */
 
-/* Counts the runs that ended with a status other than 0 that no run of the other command had. */
+/* Counts the runs of `here` whose nonzero exit status no run of `other` had. */
 static size_t ended_otherwise(const struct here *here, const struct here *other)
 {
 	size_t n = 0, k;
@@ -396,8 +396,8 @@ static size_t ended_otherwise(const struct here *here, const struct here *other)
 	return n;
 }
 
-/* Returns the runs of a side as a run set. With --ignore-failure, a status that both sides have is no failure; one that only A has is a
- * failure only if no status is B's alone. */
+/* Returns the runs of a side as a run set. With --ignore-failure, a status that both sides have is no failure. A status of A only is a
+ * failure unless B also has one of its own. */
 static struct run_set set_of(struct here *const sides[SIDES], int side)
 {
 	const struct here *here = sides[side];
@@ -424,7 +424,7 @@ static struct run_set set_of(struct here *const sides[SIDES], int side)
 	return set;
 }
 
-/* Decides by the runs only, into *effect. Reports whether the decision is settled (judge_settled()). */
+/* Computes *effect from the runs. Reports whether the decision is settled (judge_settled()). */
 static bool here_judge(struct here *const sides[SIDES], double min_effect, struct effect *effect)
 {
 	static const struct evidence none;
@@ -451,7 +451,7 @@ static struct measured_side side_of(const struct here *here)
 	return side;
 }
 
-/* Adds to the cause, if there is one, the function whose time changed most in the direction of the ratio, by more than `least` s. */
+/* If the cause is known, adds to it the function that changed most in the direction of the ratio, by more than `least` seconds. */
 static void changed_name(struct comparison *c, double least)
 {
 	const struct measured_part *first = changed_first(&c->measured, least, verdict_effect(&c->verdict)->ratio > 1);
@@ -487,15 +487,15 @@ static void compare_answer(struct here *const sides[SIDES], const struct here_ho
 	doc_end(d);
 }
 
-/* Inputs of a comparison of two commands. */
+/* Input of a comparison of two commands. */
 struct comparing {
 	const struct here_how *how;
-	const struct changed_asked *changed; /* NULL: no trees are known */
+	const struct changed_asked *changed; /* NULL: source trees are not known */
 	const char *input;
 	struct code *code;
 };
 
-/* Counts events in the functions of a slower version, if its trees were built and --why asks for it. */
+/* Counts events in functions of a slower version if its trees were built and --why allows time for it. */
 static enum assay_status here_ask_why(struct here *const sides[SIDES], const struct comparing *g, struct comparison *c, struct why *why,
 				      struct assay_error *err)
 {
@@ -515,8 +515,8 @@ static enum assay_status here_ask_why(struct here *const sides[SIDES], const str
 	return st;
 }
 
-/* Measures both versions again, built with functions that start at cache lines, since another place in memory can also make the same code
- * slower. Withdraws the finding unless it also holds there. */
+/* Measures both versions again with functions aligned to cache lines, because the address of code can also make it slower. Withdraws the
+ * finding unless the aligned builds show it, too. */
 static void here_align(struct here *const sides[SIDES], const struct comparing *g, struct comparison *c)
 {
 	struct trees_asked asked = *g->changed->trees;
@@ -606,9 +606,9 @@ static enum assay_status here_decide(struct here *const sides[SIDES], const stru
 	return st;
 }
 
-/* ---- keeping the runs in a laboratory, for other commands ---- */
+/* ---- storing the runs in a laboratory, for other commands ---- */
 
-/* Appends a text in quotes, with escaped braces, which are no placeholders here. Text that is not UTF-8 is escaped for display. */
+/* Appends `word` in quotes. Escapes braces, which would be placeholders, and text that is not UTF-8. */
 static void quote(const char *word, struct buf *out)
 {
 	cJSON *string = cJSON_CreateString(text_is_utf8(word, strlen(word)) ? word : TEXT_SHOWN(word));
@@ -690,7 +690,7 @@ static bool is_name(const char *name)
 	return name && !run_name_fault(name) && !strpbrk(name, "/,") && *name != '-' && !strchr(name, ' ');
 }
 
-/* Stores all runs as one plan. The versions have the names of the sides if these are valid and different, else "a" and "b". */
+/* Stores all runs as one plan. Versions are called as the sides if the names are valid and different, else "a" and "b". */
 static enum assay_status here_keep(struct here *const sides[SIDES], const char *directory, struct assay_error *err)
 {
 	bool named = is_name(sides[A]->of.name) && is_name(sides[B]->of.name) && strcmp(sides[A]->of.name, sides[B]->of.name) != 0;

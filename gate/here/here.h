@@ -1,4 +1,4 @@
-/* Measures which resources commands use on this machine: runs them repeatedly, without a laboratory, with the kernel's counters. */
+/* Measures the resource usage of commands on this machine without a laboratory: runs them repeatedly and reads the kernel's counters. */
 #ifndef GATE_HERE_HERE_H
 #define GATE_HERE_HERE_H
 
@@ -7,31 +7,31 @@
 
 #include <stdbool.h>
 
-struct changed_asked; /* gate/here/changed.h */
+struct changed_asked; /* defined in gate/here/changed.h */
 
 struct here_how {
 	double budget_s;
-	double min_effect;  /* for a comparison */
+	double min_effect;  /* smallest effect that matters in a comparison */
 	bool until_decided; /* end a comparison as soon as it is decided */
 	bool progress;
-	bool any_status;  /* an exit status other than 0 is no failure; an end by a signal is */
-	const char *keep; /* directory of a laboratory to create with a comparison's runs; NULL: none */
+	bool any_status;  /* accept nonzero exit statuses; a signal is always a failure */
+	const char *keep; /* directory of a new laboratory for the runs of a comparison; NULL: none */
 };
 
-/* A command. */
+/* A command to run. */
 struct here_side {
 	const char *name;	  /* name in answers; NULL: its first arguments */
-	const char *const *words; /* [n] arguments, the program first */
+	const char *const *words; /* [n], arguments, program first */
 	size_t n;
 	const char *program;   /* file to execute; NULL: the first argument */
-	const char *directory; /* directory in which it runs; NULL: that of this process */
+	const char *directory; /* working directory; NULL: that of this process */
 };
 
-/* Measures where the time of the command words[n] goes. Each run reads all of our standard input. Adds the answer to *d. */
+/* Measures where the command words[n] spends its time, and fills *d with the answer. Each run reads the whole standard input of assay. */
 enum assay_status here_profile(const char *const *words, size_t n, const struct here_how *how, struct document *d, struct assay_error *err);
 
-/* Decides, as the gate does, whether the second of two commands is slower than the first on this machine; they run in turn. `changed`: the
- * source trees of their programs; NULL: not known. Sets the document's exit status. ASSAY_E_NODATA: a command fails. */
+/* Decides by the gate's rules whether the second command is slower than the first on this machine. Runs both in turn. `changed`: source
+ * trees of the programs; NULL: not known. Sets the document's exit status. ASSAY_E_NODATA: a command fails. */
 enum assay_status here_compare(const struct here_side sides[2], const struct here_how *how, const struct changed_asked *changed,
 			       struct document *d, struct assay_error *err);
 

@@ -17,7 +17,7 @@
 
 static volatile sig_atomic_t trees_cancelled;
 
-/* Sets *out to the directory for builds, and creates its parents. free(*out). */
+/* Sets *out to the cache directory for builds, and creates its parents. free() *out. */
 static enum assay_status find_cache(char **out, struct assay_error *err)
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -35,7 +35,7 @@ static enum assay_status find_cache(char **out, struct assay_error *err)
 	return st;
 }
 
-/* Returns in *out the build command with the environment variables that builds use, since these change the build. */
+/* Appends to *out the build command, after the environment variables that affect builds. */
 static void command_of(const struct manifest_words *build, struct manifest_words *out)
 {
 	static const char *const variables[] = { "CC", "CXX", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS" };
@@ -108,7 +108,7 @@ enum assay_status trees_build(const struct trees_asked *asked, struct trees *out
 	*out = (struct trees){ .said = BUF_INIT };
 	cancel_on_signals(&trees_cancelled);
 	st = find_cache(&cache, err);
-	for (int side = 0; !st && asked->repository && side < 2; side++) { /* before anything is built */
+	for (int side = 0; !st && asked->repository && side < 2; side++) { /* check both before building any */
 		st = variant_commit(asked->repository, asked->names[side], &trees_cancelled, commit, err);
 		if (st)
 			assay_context(err, side ? "NEW" : "OLD");
@@ -125,7 +125,7 @@ enum assay_status trees_build(const struct trees_asked *asked, struct trees *out
 		st = build_tree(asked, side, cache, out, err);
 	}
 	out->cancelled = trees_cancelled;
-	/* A program whose pages a linker left in the page cache can take 1.6 times as long as the same program read from the disk. */
+	/* Drop built programs from the page cache. A program in the linker's pages can take 1.6 times as long as one read from disk. */
 	for (int side = 0; !st && side < 2; side++)
 		(void)nftw(out->directories[side], read_again, WALK_DESCRIPTORS, FTW_PHYS);
 	progress_end(&shown);

@@ -1,4 +1,4 @@
-/* Two source trees on this machine, each with its build: two commits of a git repository, or two directories. */
+/* Two source trees on this machine, with a build of each: two commits of a git repository, or two directories. */
 #ifndef GATE_HERE_TREES_H
 #define GATE_HERE_TREES_H
 
@@ -7,26 +7,26 @@
 #include "runs/running/manifest.h"
 
 struct trees_asked {
-	const char *repository;	     /* NULL: directories are compared */
-	const char *names[2];	     /* references of the repository, or the directories */
-	struct manifest_words build; /* build command; empty: nothing is built */
+	const char *repository;	     /* NULL: the trees are directories */
+	const char *names[2];	     /* git references, or directories */
+	struct manifest_words build; /* build command; empty: none */
 	enum variant_kind kind;
-	const char *program; /* path of the program in both trees: "./lz4", "bin/x"; NULL: none is wanted */
+	const char *program; /* path of the program in both trees, such as "./lz4"; NULL: none */
 	bool progress;
 };
 
 struct trees {
-	char *directories[2], *programs[2];    /* absolute; programs NULL: none was wanted */
+	char *directories[2], *programs[2];    /* absolute paths; programs NULL: none requested */
 	char commits[2][VARIANT_COMMIT_BYTES]; /* commits; for directories, hashes of their files */
 	bool cancelled;			       /* a signal ended the builds */
-	enum variant_reason reason;	       /* why a tree was not built; VARIANT_BUILT: another error, or none */
-	struct buf said;		       /* the output of a build that failed */
+	enum variant_reason reason;	       /* reason why a tree was not built; VARIANT_BUILT: none, or another error */
+	struct buf said;		       /* output of a failed build */
 };
 
-/* Copies and builds trees below $XDG_CACHE_HOME/assay/trees, else ~/.cache/assay/trees, once per files, command and compilers; writes
- * nothing to the sources. Uses directories without a build command in place. ASSAY_E_USAGE: the program has no slash, or starts with one.
- * ASSAY_E_NOTFOUND: there is no such repository, reference, directory or program. ASSAY_E_IO: a build fails; out->said has its output. *out
- * is overwritten; trees_release() it, also after an error. */
+/* Copies and builds trees below $XDG_CACHE_HOME/assay/trees, else ~/.cache/assay/trees. Reuses a build with the same files, command and
+ * compilers. Never writes to the sources; uses directories in place if there is no build command. ASSAY_E_USAGE: the program's path has no
+ * slash or starts with one. ASSAY_E_NOTFOUND: unknown repository, reference, directory or program. ASSAY_E_IO: a build fails; out->said has
+ * its output. Overwrites *out; trees_release() it even after an error. */
 enum assay_status trees_build(const struct trees_asked *asked, struct trees *out, struct assay_error *err);
 void trees_release(struct trees *trees);
 
