@@ -1,4 +1,4 @@
-/* Renders a document as a page: sections from headings, lists of labelled values, tables with typed cells. */
+/* Renders a document as a page with sections, lists of labelled values and tables of typed cells. */
 #include "gate/page/document_html.h"
 
 #include "base/command.h"
@@ -15,15 +15,15 @@ EMBED_FILE(html_script, ASSAY_SOURCE_DIRECTORY "/gate/page/script.js");
 
 struct writer {
 	struct buf *out;
-	const char *list;  /* "ul" or "dl" while one is open, else NULL */
-	const char *style; /* style of the open DOC_LIST, or NULL */
-	size_t sections;   /* number of sections after the first one */
-	bool in_entry;	   /* inside a list entry, where a line is no paragraph */
+	const char *list;  /* open list, "ul" or "dl"; NULL: none */
+	const char *style; /* style of the open DOC_LIST; NULL: none */
+	size_t sections;   /* number of sections besides the first */
+	bool in_entry;	   /* inside a list entry, where lines become no paragraphs */
 };
 
-/* ---- texts ---- */
+/* ---- text ---- */
 
-/* Starts the element of a mark of n bytes. Returns its end tag. Sets *name if the mark starts a name. */
+/* Opens the element for a mark of n bytes at `at`. Returns the end tag. Sets *name if the mark starts a name. */
 static const char *write_mark(const char *at, size_t n, bool *name, struct buf *out)
 {
 	char *classes = mem_bytes(at + 1, n > 1 ? n - 2 : 0);
@@ -44,7 +44,7 @@ static const char *write_mark(const char *at, size_t n, bool *name, struct buf *
 	return close;
 }
 
-/* Appends a number, with a minus sign instead of a hyphen. */
+/* Appends a number, with typographic minus signs instead of hyphens. */
 static void write_number(const char *text, struct buf *out)
 {
 	struct buf set = BUF_INIT;
@@ -72,7 +72,7 @@ static void write_piece(const char *text, size_t n, bool name, bool number, stru
 	free(piece);
 }
 
-/* Appends text for users, which may contain marks. */
+/* Appends text for display, which may contain marks. */
 static void write_text(const char *text, bool number, struct buf *out)
 {
 	const char *close = "";
@@ -110,7 +110,7 @@ static bool has_word(const char *words, const char *word)
 	return false;
 }
 
-/* Appends classes (either may be NULL), the attributes by which scripts find the node, and the '>'. */
+/* Appends classes (each may be NULL), the node's data attributes for scripts, and the closing '>'. */
 static void write_attributes(const char *class, const char *style, const struct doc_node *node, struct buf *out)
 {
 	if (class || style)
@@ -129,7 +129,7 @@ static void list_close(struct writer *w)
 	w->list = NULL;
 }
 
-/* Opens the list of the next item, unless it is already open. */
+/* Opens a list for the next item, unless the same list is open. */
 static void list_open(struct writer *w, const char *list, const char *style)
 {
 	if (w->list && strcmp(w->list, list) == 0)
@@ -185,8 +185,8 @@ static void write_value(const struct doc_node *node, struct buf *out)
 
 struct column {
 	const char *label, *style;
-	const struct doc_node *heading; /* picture, or NULL */
-	bool text;			/* a cell is not a number */
+	const struct doc_node *heading; /* picture in the column's head; NULL: none */
+	bool text;			/* some cell is not a number */
 };
 
 struct columns {
@@ -199,7 +199,7 @@ static bool is_cell(const struct doc_node *node)
 	return node->kind == DOC_VALUE && node->label;
 }
 
-/* Returns the classes of a cell; those of a cell with only a picture are "plot". */
+/* Returns the classes of a cell: "plot" if it contains only a picture. */
 static const char *cell_style(const struct doc_node *cell)
 {
 	if (cell && !cell->style && cell->value.type == DOC_PICTURE && !cell->shown)
@@ -232,7 +232,7 @@ static void column_see(struct columns *columns, const struct doc_node *cell)
 	column->text |= !is_number(cell) && cell->value.type != DOC_NULL;
 }
 
-/* Returns the columns of a table, in the order of the rows' cells. */
+/* Returns the columns of a table, in the order of first use in the rows. */
 static struct columns columns_of(const struct doc_node *table)
 {
 	struct columns columns = { 0 };
@@ -273,7 +273,7 @@ static void write_head(const struct columns *columns, struct buf *out)
 	buf_text(out, "</tr></thead>");
 }
 
-/* Returns the class of a name by the spaces before it, which give its depth in a tree; NULL at the top. */
+/* Returns the class for the depth of a name in a tree, which its leading spaces give; NULL at the top. */
 static const char *depth_class(const struct doc_node *cell)
 {
 	static const char *const classes[] = { NULL, "in1", "in2" };
@@ -282,7 +282,7 @@ static const char *depth_class(const struct doc_node *cell)
 	return classes[depth < 2 ? depth : 2];
 }
 
-/* Appends a row. In a `wide` table its name may be cut off, and a tooltip shows it in full. */
+/* Appends a row. In a `wide` table the style may truncate the name, so a tooltip has the full name. */
 static void write_row(const struct columns *columns, const struct doc_node *row, bool wide, struct buf *out)
 {
 	buf_text(out, "<tr role=\"row\"");
@@ -304,7 +304,7 @@ static void write_row(const struct columns *columns, const struct doc_node *row,
 	buf_text(out, "</tr>\n");
 }
 
-/* Starts a table. Wide tables scroll sideways, and so do others that have no different layout on a telephone. */
+/* Opens a table. Wide tables scroll horizontally, and so do others without a layout for small screens. */
 static void write_table_begin(const struct doc_node *table, struct buf *out)
 {
 	if (has_word(table->style, "wide"))
@@ -340,7 +340,7 @@ static void write_table(const struct doc_node *table, struct buf *out)
 
 /* ---- the answer ---- */
 
-/* Returns a shape for each decision, to distinguish it without colours; the last three are for the tones. */
+/* Returns a shape for each decision, readable without colours. If the decision has no style, the last three rows match its tone. */
 static const char *answer_shape(const struct doc_node *node)
 {
 	static const struct {
@@ -362,9 +362,9 @@ static const char *answer_shape(const struct doc_node *node)
 	return "M4 10h12";
 }
 
-#define HEADLINE_BYTES 120 /* a longer one ends at its first semicolon; if that is longer, too, it is set smaller */
+#define HEADLINE_BYTES 120 /* a longer answer is split at its first semicolon; a longer headline gets a smaller font */
 
-/* Appends the answer. `subject`: its subject, or NULL. */
+/* Appends the answer; `subject` is its subject line, or NULL. */
 static void write_answer(const struct doc_node *node, const struct doc_node *subject, struct buf *out)
 {
 	const char *rest = strlen(node->shown) > HEADLINE_BYTES ? strstr(node->shown, "; ") : NULL;
@@ -417,7 +417,7 @@ static void write_heading(struct writer *w, const struct doc_node *node)
 	free(id);
 }
 
-/* Appends text with its own line ends. */
+/* Appends preformatted text. */
 static void write_raw(const struct doc_node *node, struct buf *out)
 {
 	const char *line = node->shown;
@@ -451,7 +451,7 @@ static void write_figure(const struct doc_node *node, struct buf *out)
 
 static void write_children(struct writer *w, const struct doc_node *node);
 
-/* Appends the contents of a node, inside an element. */
+/* Appends a node's contents inside `element`. */
 static void write_within(const struct writer *w, const char *element, const struct doc_node *node)
 {
 	struct writer inner = { .out = w->out, .sections = w->sections, .in_entry = node->kind == DOC_ENTRY };
@@ -465,7 +465,7 @@ static void write_within(const struct writer *w, const char *element, const stru
 	html_format(w->out, "</%s>", element);
 }
 
-/* Appends a node with its label. */
+/* Appends a node as an entry of a list of labelled values. */
 static void write_labelled(struct writer *w, const struct doc_node *node)
 {
 	list_open(w, "dl", node->style ? node->style : "values");
@@ -482,7 +482,7 @@ static void write_labelled(struct writer *w, const struct doc_node *node)
 	buf_text(w->out, "</div>\n");
 }
 
-/* Appends a node that is an element of its own, outside lists. */
+/* Appends a node as a separate element, outside lists. */
 static void write_block(struct writer *w, const struct doc_node *node)
 {
 	list_close(w);

@@ -7,14 +7,14 @@
 #include <stdarg.h>
 #include <stdbool.h>
 
-#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
+#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD, replacement character */
 
 static bool between(const unsigned char *s, const char *low, const char *high, size_t n)
 {
 	return memcmp(s, low, n) >= 0 && memcmp(s, high, n) <= 0;
 }
 
-/* Reports whether a character is not text, or changes the display of the text around it. */
+/* Reports whether a character is no text, or affects the display of the text around it. */
 static bool is_harmful(const unsigned char *s, size_t n)
 {
 	switch (n) {
@@ -26,13 +26,13 @@ static bool is_harmful(const unsigned char *s, size_t n)
 		return between(s, "\xe2\x80\xa8", "\xe2\x80\xae", 3) || /* line separators, bidirectional embeddings */
 		       between(s, "\xe2\x80\x8e", "\xe2\x80\x8f", 3) || /* direction marks */
 		       between(s, "\xe2\x81\xa6", "\xe2\x81\xa9", 3) || /* bidirectional isolates */
-		       between(s, "\xef\xbf\xbe", "\xef\xbf\xbf", 3);	/* not characters */
+		       between(s, "\xef\xbf\xbe", "\xef\xbf\xbf", 3);	/* noncharacters */
 	default:
 		return false;
 	}
 }
 
-/* Returns the length of a character by its first byte, in bytes; 1 if the byte cannot start one. */
+/* Returns the length in bytes of a UTF-8 character from its first byte; 1 if no character starts with this byte. */
 static size_t claimed_bytes(unsigned char c)
 {
 	return c >= 0xf0 ? 4 : (c >= 0xe0 ? 3 : (c >= 0xc0 ? 2 : 1));
@@ -109,12 +109,12 @@ void html_name(struct buf *out, const char *name)
 /* ---- formats ---- */
 
 struct conversion {
-	int precision; /* -1: none */
+	int precision; /* -1: not given */
 	bool size;     /* the argument is a size_t */
 	char kind;
 };
 
-/* Reads the conversion after a '%'. Returns the first byte after it. */
+/* Parses the conversion after a '%'. Returns the first byte after the conversion. */
 static const char *read_conversion(const char *at, struct conversion *c)
 {
 	*c = (struct conversion){ .precision = -1 };

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define COLOURS	    11
-#define NAMES_SHOWN 12 /* names of an omission; if there are more, they are folded */
+#define NAMES_SHOWN 12 /* maximum number of names shown unfolded */
 
 /* ---- lines ---- */
 
@@ -87,7 +87,7 @@ static char *omission_count(size_t n, const char *noun, const char *rest)
 	return mem_format("%zu %s%s%s", n, noun, text_plural(n), rest);
 }
 
-/* Returns the omission that has the names excluded for this reason; NULL if there is none yet. */
+/* Returns the omission for this reason and kind of name; NULL if there is none yet. */
 static struct omission *omissions_find(const struct omissions *list, const char *why, const char *noun, const char *rest)
 {
 	for (size_t i = list->n; i > 0; i--) {

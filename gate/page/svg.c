@@ -5,11 +5,11 @@
 
 #include <math.h>
 
-#define MARGIN	       4.0  /* per cent, at both sides */
-#define FARTHEST       1e30 /* ratios above it, and below its inverse, are at the end of an axis */
-#define NARROWEST_PART .2   /* per cent; narrower parts of an icicle are not drawn */
+#define MARGIN	       4.0  /* percent, at each side */
+#define FARTHEST       1e30 /* larger ratios, and those below its inverse, are drawn at the end of an axis */
+#define NARROWEST_PART .2   /* percent; an icicle omits narrower parts */
 #define NARROWEST_NAME 6
-#define NARROWEST      1.06 /* smallest ratio of the ends of an axis, so that small noise does not look large */
+#define NARROWEST      1.06 /* smallest ratio of an axis's ends, so that noise does not look large */
 
 static void add_tick(struct svg_axis *axis, double value)
 {
@@ -19,7 +19,7 @@ static void add_tick(struct svg_axis *axis, double value)
 		axis->ticks[axis->n_ticks++] = value;
 }
 
-/* Adds ticks at 1, 2, 5 of each decade, or at only some of these if they would be too many. */
+/* Adds ticks at 1, 2 and 5 of each decade, or at fewer digits or decades if these are too many. */
 static void decades(struct svg_axis *axis)
 {
 	static const struct {
@@ -41,13 +41,13 @@ static void decades(struct svg_axis *axis)
 	}
 }
 
-/* Returns the value of no change: 0 on a linear axis, else 1. */
+/* Returns the value that means no change: 0 on a linear axis, else 1. */
 static double origin_of(const struct svg_axis *axis)
 {
 	return axis->linear ? 0 : 1;
 }
 
-/* Adds ticks at equal steps of 1, 2 or 5 times a power of ten, through the origin. */
+/* Adds equidistant ticks through the origin, with a step of 1, 2 or 5 times a power of ten. */
 static void steps(struct svg_axis *axis)
 {
 	double origin = origin_of(axis);
@@ -68,7 +68,7 @@ struct svg_axis svg_ratio_axis(double low, double high)
 	struct svg_axis axis = { .low = fmax(fmin(low, 1), 1 / FARTHEST), .high = fmin(fmax(high, 1), FARTHEST) };
 	double room;
 
-	ASSAY_BUG_IF(!(low >= 0) || !(low <= high)); /* 0 and infinity are at the ends, like FARTHEST */
+	ASSAY_BUG_IF(!(low >= 0) || !(low <= high)); /* 0 and infinity are drawn at the ends */
 	room = fmax(pow(axis.high / axis.low, .04), 1.01);
 	axis.low /= room;
 	axis.high *= room;
