@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- members of the answer that programs see ---- */
+/* ---- reading members that are also in --format json ---- */
 
 static bool is_data(const struct doc_node *node)
 {
 	return node->kind <= DOC_VALUE && !node->aside;
 }
 
-/* Returns the member with this key; NULL if `of` (which may be NULL) has none. */
+/* Returns the member with this key; NULL if `of` is NULL or has none. */
 static const struct doc_node *member(const struct doc_node *of, const char *key)
 {
 	for (const struct doc_node *child = of ? of->first : NULL; child; child = child->next)
@@ -26,7 +26,7 @@ static const struct doc_node *member(const struct doc_node *of, const char *key)
 	return NULL;
 }
 
-/* Returns the text of a member; "" if it is no text. */
+/* Returns the text of a member; "" if absent or no text. */
 static const char *text_of(const struct doc_node *of, const char *key)
 {
 	const struct doc_node *text = member(of, key);
@@ -34,7 +34,7 @@ static const char *text_of(const struct doc_node *of, const char *key)
 	return text && text->value.type == DOC_TEXT ? text->value.text : "";
 }
 
-/* Returns the number of a member; NaN if it is no number. */
+/* Returns the number of a member; NaN if absent or no number. */
 static double number_of(const struct doc_node *of, const char *key)
 {
 	const struct doc_node *number = member(of, key);
@@ -44,7 +44,7 @@ static double number_of(const struct doc_node *of, const char *key)
 	return number && number->value.type == DOC_REAL ? number->value.real : (double)NAN;
 }
 
-/* Returns the version of a side, which is a text or {application, version}. Sets the application in the second case. */
+/* Returns the version of a side. A side is a text or {application, version}; the second form also sets to->application. */
 static const char *side_of(const struct doc_node *row, const char *key, struct decided *to)
 {
 	const struct doc_node *side = member(row, key);
@@ -65,7 +65,7 @@ static void reasons_of(const struct doc_node *list, struct reasons *to)
 /* Fills *to from a row. Reports whether the row has a decision. */
 static bool decided_of(const struct doc_node *row, struct decided *to)
 {
-	const struct doc_node *numbers = member(row, "ratio") ? row : member(row, "effect"); /* an answer about cost has only one effect */
+	const struct doc_node *numbers = member(row, "ratio") ? row : member(row, "effect"); /* answers on cost use "effect" */
 	const char *word = text_of(row, "decision");
 	bool decided;
 
@@ -85,7 +85,7 @@ static bool decided_of(const struct doc_node *row, struct decided *to)
 	return decided;
 }
 
-/* Adds the rows of a table that have a decision; if `undecided`, all rows, with their state as the reason. */
+/* Adds a table's rows that have a decision; if `undecided`, all rows, with their state as the reason. */
 static void add_rows(const struct doc_node *table, bool undecided, size_t *capacity, struct decisions *out)
 {
 	for (const struct doc_node *row = table ? table->first : NULL; row; row = row->next) {
@@ -101,7 +101,7 @@ static void add_rows(const struct doc_node *table, bool undecided, size_t *capac
 
 /* ---- keys ---- */
 
-/* Returns the length of NAME in NAME-COMMIT (a commit of a branch), else of the whole version. */
+/* Returns the length of NAME in NAME-COMMIT (commit of a branch); of the whole version if it has another form. */
 static int stem_length(const char *version)
 {
 	size_t n = strlen(version);
@@ -113,7 +113,7 @@ static int stem_length(const char *version)
 	return (int)n;
 }
 
-/* Sets the names and the key made of them. Takes ownership of both names. */
+/* Sets both names and the key that contains them. Takes ownership of both names. */
 static void give_names(struct decided *d, char *candidate, char *baseline)
 {
 	mem_free(d->candidate_name, d->baseline_name, d->key);
@@ -133,7 +133,7 @@ static void give_short_names(struct decided *d)
 
 ORDER_POINTERS_BY(compare_keys, struct decided, BY_TEXT(key) BY_UP(number))
 
-/* Lengthens keys that several decisions have: by their full versions, or (`numbered`) by a number. */
+/* Lengthens keys that several decisions share: by full versions, or (`numbered`) by a number. */
 static void make_unique(const struct decisions *all, struct decided **order, bool numbered)
 {
 	for (size_t i = 0; i < all->n; i++)
@@ -205,7 +205,7 @@ bool decided_has(const struct decided *decided, const char *code)
 	return reasons_find(&decided->reasons, code) != NULL;
 }
 
-/* Returns why nothing can be compared: that all runs of the candidate failed, else the first reason. free() it. */
+/* Returns the reason why there is no ratio: all runs of the candidate failed, else the first reason. free() it. */
 static char *why_without_ratio(const struct decided *decided)
 {
 	const char *fails = reasons_find(&decided->reasons, "candidate_always_fails"),

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Appends text with escaped characters: a line end would start another command; ':' and ',' would end a property. */
+/* Appends text with control characters and `escaped` ones escaped: line ends would start a command, ':' and ',' would end a property. */
 static void add_text(const char *text, const char *escaped, struct buf *out)
 {
 	for (; *text; text++) {

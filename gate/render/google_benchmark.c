@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* Adds a benchmark. cost: relative to the baseline's, which is 1, since a decision contains no time; NaN: the benchmark is an error. */
+/* Adds a benchmark. Decisions contain no times, so `cost` is relative to the baseline, whose cost is 1. NaN: adds an error. */
 static void add_side(cJSON *list, const struct decided *one, const char *side, size_t family, double cost)
 {
 	cJSON *item = cJSON_CreateObject();

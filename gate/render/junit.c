@@ -9,7 +9,7 @@
 
 enum outcome { PASSED, FAILED, PREVENTED, OPEN, OUTCOMES };
 
-/* Reports whether a version passed, but hosts were lost: nothing is known of it on these. */
+/* Reports whether a version passed while hosts were lost: its result on these hosts is unknown. */
 static bool lost_hosts(const struct decided *d)
 {
 	return decision_exit(d->decision) == 0 && decided_has(d, "hosts_lost");
@@ -66,7 +66,7 @@ static void add_property(const struct decided *d, const char *what, const char *
 
 ORDER_BY(compare_applications, struct decided, BY_TEXT(application) BY_UP(worse) BY_UP(number))
 
-/* Adds one suite per application, with all its decisions, which are adjacent. */
+/* Adds a suite for the application of `first`, with its n adjacent decisions. */
 static void add_suite(const struct decided *first, size_t n, struct buf *out)
 {
 	unsigned counts[OUTCOMES] = { 0 };
@@ -75,7 +75,7 @@ static void add_suite(const struct decided *first, size_t n, struct buf *out)
 		counts[outcome_of(&first[i])]++;
 	html_format(out, "  <testsuite name=\"%s\" tests=\"%zu\" failures=\"%u\" errors=\"%u\" skipped=\"%u\">\n", first->application, n,
 		    counts[FAILED], counts[PREVENTED], counts[OPEN]);
-	buf_text(out, "    <properties>\n"); /* the schema has no properties in a testcase */
+	buf_text(out, "    <properties>\n"); /* the schema allows no properties in a testcase */
 	for (size_t i = 0; i < n; i++) {
 		add_property(&first[i], "candidate", first[i].candidate, out);
 		add_property(&first[i], "baseline", first[i].baseline, out);

@@ -39,7 +39,7 @@ static void add_gauge(const struct decisions *all, const char *name, const char 
 	}
 }
 
-/* Adds one line per possible decision, 1 for the actual one. That is OpenMetrics's stateset, a type that the node exporter rejects. */
+/* Adds a line per possible decision, 1 for the actual one, else 0. The node exporter rejects stateset, OpenMetrics's type for this. */
 static void add_states(const struct decisions *all, struct buf *out)
 {
 	buf_text(out, "# TYPE assay_decision gauge\n# HELP assay_decision Whether this was decided.\n");
@@ -54,7 +54,7 @@ static void add_states(const struct decisions *all, struct buf *out)
 	}
 }
 
-/* Adds the versions of the names in a series of their own: they change every night, and the other series do not. */
+/* Adds versions as a separate series: they change every night, while the labels of the other series stay the same. */
 static void add_versions(const struct decisions *all, struct buf *out)
 {
 	static const char name[] = "assay_comparison_versions";
@@ -76,7 +76,7 @@ static void add_value(const char *name, const char *help, double value, struct b
 	buf_format(out, "# TYPE %s gauge\n# HELP %s %s\n%s %s\n", name, name, help, name, TEXT_DOUBLE(value));
 }
 
-/* Adds the times and the exit status of a night, and the comparisons that lost hosts. */
+/* Adds a night's times and exit status, and for each comparison whether it lost hosts. */
 static void add_night(const struct decisions *all, int exit_status, struct buf *out)
 {
 	static const char lost[] = "assay_comparison_hosts_lost";
