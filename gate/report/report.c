@@ -1,4 +1,4 @@
-/* Writes the report: first the decision with its interval and certainty; last, how to read the page. */
+/* Writes the report: the decision with interval and certainty first, the commands to repeat the analysis last. */
 #include "gate/report/report.h"
 
 #include "base/file.h"
@@ -17,7 +17,7 @@
 
 /* ---- shared by sections ---- */
 
-/* Short names of the two versions: the version if the application is the same, the application if the version is the same, else both. */
+/* Short names of the two versions: version if the applications are equal, application if the versions are equal, else both. */
 struct report_names {
 	char *of[2];
 };
@@ -40,7 +40,7 @@ static struct report_names names_of(const struct run_set *baseline, const struct
 	return names;
 }
 
-/* Returns the decimals for a ratio and those near it, so that at least three digits are significant. */
+/* Returns the number of decimals for a ratio and similar values, so that at least three digits are significant. */
 static int report_decimals(double ratio)
 {
 	int decimals = 3;
@@ -50,7 +50,7 @@ static int report_decimals(double ratio)
 	return ratio >= 10 ? 2 : decimals;
 }
 
-/* Returns a ratio with so many decimals, or as a power of ten if that would be too long. */
+/* Returns a ratio with `decimals` decimals, or in exponential form if very large or small. */
 static struct text_number report_number(double ratio, int decimals)
 {
 	struct text_number out;
@@ -66,7 +66,7 @@ static struct text_number report_number(double ratio, int decimals)
 
 ORDER_POINTERS_BY(compare_machines, struct fingerprint, BY_TEXT(machine) BY_UP(taken_ms) BY_TEXT(id))
 
-/* Returns the latest fingerprint of the runs on this machine; NULL if there is none. */
+/* Returns the latest fingerprint of the runs on `machine`; NULL if there is none. */
 static const struct fingerprint *of_runs(const struct verdict *verdict, const struct evidence *evidence, const char *machine)
 {
 	const struct run_set *sets[] = { verdict->baseline, verdict->candidate };
@@ -123,13 +123,13 @@ static void machines_release(struct page_machines *machines)
 	*machines = (struct page_machines){ 0 };
 }
 
-/* ---- the interval ---- */
+/* ---- chart of the interval ---- */
 
 #define CHART_HEIGHT 92u
-#define CHART_TOP    18u /* below the names of the zones */
+#define CHART_TOP    18u /* below the zones' labels */
 #define CHART_FLOOR  66u /* y of the axis */
 
-/* Draws a zone from one ratio to another, in the colour of its decision. */
+/* Draws a zone between two ratios. `class` sets the colour of its decision. */
 static void zone(const struct svg_axis *axis, const char *class, double from, double to, struct buf *out)
 {
 	double x = svg_x(axis, from), width = svg_x(axis, to) - x;
@@ -183,7 +183,7 @@ static void add_interval(const struct verdict *v, struct document *d)
 	doc_style(d, "interval");
 }
 
-/* ---- numbers ---- */
+/* ---- key numbers ---- */
 
 static void add_ratio(const struct verdict *v, struct document *d)
 {
@@ -227,7 +227,7 @@ static void add_detectable(const struct verdict *v, struct document *d)
 	free(value);
 }
 
-/* ---- words ---- */
+/* ---- reasons and dates ---- */
 
 static void add_reasons(const struct verdict *v, struct document *d)
 {
@@ -240,7 +240,7 @@ static void add_reasons(const struct verdict *v, struct document *d)
 		const char *text = v->reasons[i].text;
 
 		if (strcmp(v->reasons[i].code, VERDICT_EMULATED) == 0) {
-			emulated = text; /* shown separately */
+			emulated = text; /* shown after the others */
 			continue;
 		}
 		doc_item(d, "%c%s.", *text >= 'a' && *text <= 'z' ? *text - 'a' + 'A' : *text, *text ? text + 1 : "");
@@ -295,7 +295,7 @@ static void add_decision(const struct verdict *v, const char *cause, struct docu
 
 /* ---- how the cost changed ---- */
 
-#define GROUPS_SHOWN 10 /* contributions, at most */
+#define GROUPS_SHOWN 10 /* maximum number of contributions */
 
 static void add_ratios(const struct verdict *v, struct document *d)
 {
@@ -324,7 +324,7 @@ static void add_change(const struct comparison *comparison, struct document *d)
 		verdict_answer_shape(v, guesses, d);
 }
 
-/* ---- the leading functions ---- */
+/* ---- functions ---- */
 
 #define COUNTERS_SHOWN 6
 #define LINES_BEFORE   2
@@ -359,12 +359,12 @@ static void add_counters(const struct detected *detected, const struct detected_
 	doc_end(d);
 }
 
-/* ---- the source ---- */
+/* ---- source code ---- */
 
 static void add_source(const struct place *place, struct document *d)
 {
 	unsigned first = place->line > LINES_BEFORE ? place->line - LINES_BEFORE : 1, last = place->line + LINES_AFTER, line = 1;
-	static const char blanks[] = "                                "; /* eight tabs of four columns */
+	static const char blanks[] = "                                "; /* eight tabs, four columns each */
 	struct buf text = BUF_INIT, shown = BUF_INIT;
 	char *rest, *one;
 
@@ -385,7 +385,7 @@ static void add_source(const struct place *place, struct document *d)
 	buf_release(&shown);
 }
 
-/* ---- the functions ---- */
+/* ---- one function ---- */
 
 static void add_function(const struct detected *detected, const struct detected_function *f, size_t i, struct document *d)
 {
@@ -424,7 +424,7 @@ static void omit_machines(const struct pairing *p, struct omissions *list)
 	}
 }
 
-/* Reports whether failures on the machine count: those in the plan whose runs count there. */
+/* Reports whether failures in `plan` on `machine` count: those of the plan whose results count on that machine. */
 static bool run_set_counts(const struct run_set *set, const char *machine, const char *plan)
 {
 	for (size_t i = 0; i < set->n_on; i++) {
@@ -434,7 +434,7 @@ static bool run_set_counts(const struct run_set *set, const char *machine, const
 	return false;
 }
 
-/* Lists failed runs of the build that counts, which the decision includes. */
+/* Lists the failed runs of the current build. The decision takes them into account. */
 static enum assay_status omit_failures(struct store *store, const struct run_set *runs, struct omissions *list, struct assay_error *err)
 {
 	struct execution_rows rows = { 0 };
@@ -455,7 +455,7 @@ static enum assay_status omit_failures(struct store *store, const struct run_set
 	return st;
 }
 
-/* Lists results that do not count for this reason, by machine. */
+/* Lists the machines with results excluded for one reason: disturbed, or of another build. */
 static void omit_results(const struct run_set *runs, bool disturbed, const char *why, struct omissions *list)
 {
 	struct omission *omission;
@@ -475,7 +475,7 @@ static void omit_results(const struct run_set *runs, bool disturbed, const char 
 	}
 }
 
-/* Lists executions with samples of a build whose results do not count. */
+/* Lists runs with samples of another build than that of the results. */
 static void omit_samples(const struct function_evidence *functions, struct omissions *list)
 {
 	for (int i = 0; i < 2; i++)
@@ -484,9 +484,9 @@ static void omit_samples(const struct function_evidence *functions, struct omiss
 				      functions->sides[i].others, text_plural(functions->sides[i].others), functions->sides[i].what);
 }
 
-/* ---- commands for the same results ---- */
+/* ---- commands that repeat the analysis ---- */
 
-/* Returns the selector of a version, quoted as one argument for a shell. free() it. */
+/* Returns the selector of a version, quoted for a shell. free() it. */
 static char *shell_word(const struct run_set *runs)
 {
 	char *plain = mem_format("%s@%s", runs->application, runs->version);

@@ -1,29 +1,29 @@
-/* The report: one HTML page about two versions that needs nothing else (no network, no other files, and no script to read it). */
+/* The report: one HTML page on two versions that is readable without network, other files or scripts. */
 #ifndef GATE_REPORT_REPORT_H
 #define GATE_REPORT_REPORT_H
 
 #include "gate/comparison/comparison.h"
 #include "gate/page/document_html.h"
 
-#define REPORT_FUNCTIONS   3		  /* changed functions that are shown in full, at most */
-#define REPORT_FUNCTION_ID "function-%zu" /* id of such a function in the page, from 1 on */
+#define REPORT_FUNCTIONS   3		  /* maximum number of changed functions shown with details */
+#define REPORT_FUNCTION_ID "function-%zu" /* id of a detailed function in the page; counts from 1 */
 
-/* All members are borrowed. */
+/* Request for a report. The caller owns all members. */
 struct report {
 	const struct comparison *comparison;
-	const struct html_link *above; /* pages that lead here, the last with NULL; or NULL */
-	const char *note;	       /* text below the decision; or NULL */
-	bool unsynced;		       /* the caller writes many reports, and syncs them all at the end */
+	const struct html_link *above; /* links at the top of the page, up to one with file NULL; NULL: none */
+	const char *note;	       /* text below the decision; NULL: none */
+	bool unsynced;		       /* do not sync the file: the caller writes many reports and syncs them together */
 };
 
-/* Contents of the report that pages with links to it show. */
+/* Contents of a report that other pages show with a link to it. */
 struct report_found {
-	char *functions[REPORT_FUNCTIONS]; /* [n], leading functions among those whose behaviour changed */
-	size_t n, changed;		   /* changed: number of all such functions */
+	char *functions[REPORT_FUNCTIONS]; /* [n], names of the leading functions whose behaviour changed */
+	size_t n, changed;		   /* number of functions whose behaviour changed */
 };
-void report_found_release(struct report_found *found); /* accepts zeroed */
+void report_found_release(struct report_found *found); /* accepts a zeroed struct */
 
-/* Writes the report, replacing the whole file. The same data give the same bytes. report_found_release() *found (or NULL), always. */
+/* Writes the report to `path`, replacing the file. Same data give same bytes. report_found_release() *found (or NULL), also on error. */
 enum assay_status report_write(struct lab *lab, const struct evidence *evidence, const struct report *report, const char *path,
 			       struct report_found *found, struct assay_error *err);
 
