@@ -30,8 +30,7 @@ static bool is_of(const char *application, const char *name)
 
 #define VERSIONS_SHOWN 20
 
-/* Lists the versions of an application (and its inputs) with results: "v1, v2". Sets *found if `version` (or NULL) is one; adds its failed
- * runs. */
+/* Lists the versions of an application with results: "v1, v2". Sets *found if `version` (or NULL) is one, and adds its failed runs. */
 static char *versions_of(const struct run_listing *list, size_t n, const char *application, const char *version, bool *found,
 			 int64_t *failed)
 {

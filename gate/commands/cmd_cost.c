@@ -592,8 +592,7 @@ static enum assay_status read_manifest(const char *name, const struct cost_model
 	return st;
 }
 
-/* Sets the features of an input that did not run under this name: from the manifest, and from runs of the same content or other versions.
- */
+/* Sets the features of an input that did not run under this name: from the manifest, or from runs of the same content or other versions. */
 static enum assay_status set_not_run(struct lab *lab, const struct arguments *a, const struct cost_model *model, struct cost_question *q,
 				     struct assay_error *err)
 {

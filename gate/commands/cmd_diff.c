@@ -102,9 +102,8 @@ static const char *quoted_add(const char *at, char quote, struct buf *out)
 	return *at ? at + 1 : NULL;
 }
 
-/* Splits a command into arguments at spaces and tabs. '...' is literal; "..." is literal except \" and \\; elsewhere \ makes the next
- * character literal. Other shell syntax is unknown. manifest_words_release() *out. ASSAY_E_USAGE: empty, an unclosed quote, or a shell
- * operator. */
+/* Splits a command at spaces and tabs. '...' is literal, "..." literal except \" and \\; elsewhere \ makes the next character literal.
+ * Other shell syntax is unknown. manifest_words_release() *out. ASSAY_E_USAGE: empty, an unclosed quote, or a shell operator. */
 static enum assay_status command_split(const char *text, struct manifest_words *out, struct assay_error *err)
 {
 	*out = (struct manifest_words){ .items = NULL };

@@ -1,6 +1,5 @@
-/* assay host list --format html: a page on the machines of the catalog. It shows how much stressors vary over machines, which ones are
- * correlated, and in how many ways the machines differ. After section 3 of the paper on quiho. Hardware types weigh equally; numbers:
- * docs/evidence/statistics.md. */
+/* assay host list --format html: shows how much stressors vary over machines, which are correlated, and in how many ways the machines
+ * differ. After section 3 of the paper on quiho. Hardware types weigh equally; numbers: docs/evidence/statistics.md. */
 #include "base/linkage.h"
 #include "base/mem.h"
 #include "base/order.h"

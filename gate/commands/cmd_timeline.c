@@ -59,8 +59,7 @@ static double lost(const struct variance *v)
 	return sum;
 }
 
-/* Analyses all runs and keeps the one that lost most: its index is *at. Sets *gone to the number of unreadable runs; err has the last
- * error. */
+/* Analyses all runs and keeps the one that lost most, with index *at. Sets *gone to the number of unreadable runs; err: the last error. */
 static enum assay_status stored_runs_worst(const struct lab *lab, const struct stored_runs *runs, const struct variance_options *options,
 					   struct variance *out, size_t *at, size_t *gone, struct assay_error *err)
 {
@@ -273,8 +272,7 @@ static char *place_of(const struct image *image, const char *path, uint64_t behi
 	return place;
 }
 
-/* Sets `place` of the call sites whose files are unchanged on this machine, from symbols and, if built with -g, lines. Other sites keep the
- * build-id of the records. */
+/* Sets `place` of call sites whose files are unchanged here, from symbols and, if built with -g, lines. Others keep their build-id. */
 static void site_places_find(struct fragments *f)
 {
 	const char *opened = "";

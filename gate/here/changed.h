@@ -17,9 +17,9 @@ struct changed_asked {
 	double why_s;			 /* seconds for counting events in functions of a slower candidate; 0: do not count */
 };
 
-/* Fills change, source file, line and hottest line of functions whose time certainly differs by more than `least` seconds, if the programs
- * and libraries contain them. `code` must have read the files of the runs. Returns false if one of them lacks debug information. O(bytes of
- * debug information). */
+/* Fills change, source file, line and hottest line of functions whose time certainly differs by more than `least` seconds, if the builds
+ * contain them. `code` must have read the files of the runs. Returns false if debug information is missing. O(bytes of debug information).
+ */
 bool changed_fill(struct measured *measured, const struct code *code, const struct changed_asked *asked, double least);
 
 /* Returns the function with the largest certain increase in time (`slower`), or decrease (not `slower`), judged by the interval's end

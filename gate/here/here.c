@@ -252,8 +252,7 @@ static void here_end(struct here *here)
 
 static bool here_judge(struct here *const sides[2], double min_effect, struct effect *effect);
 
-/* Schedule of interim analyses: at most LOOKS_MAX, each with twice as many runs. The last has all runs that the budget or RUNS_MAX allows.
- */
+/* Schedule of interim analyses: at most LOOKS_MAX, each with twice as many runs; the last has all that budget and RUNS_MAX allow. */
 struct looking {
 	size_t next; /* runs per command at the next analysis; 0: not yet known */
 	int looks;

@@ -118,8 +118,7 @@ struct judge_function {
 };
 #define JUDGE_FUNCTIONS 5 /* maximum number of functions to keep */
 
-/* A decision. Nights store all members except machine, fresh_why, why and rule; of `input`, only fresh and control_moved
- * (gate/nightly/night.h). */
+/* A decision. Nights store all but machine, fresh_why, why and rule; of `input`, only fresh and control_moved (gate/nightly/night.h). */
 struct judgement {
 	struct decision_input input;
 	enum decision_rule rule; /* rule that decided; DECISION_RULES: none, so the verdict stands */
@@ -153,9 +152,9 @@ void judgement_functions_answer(const struct judgement *judgement, struct docume
 /* Returns the number of machines that ran both versions and count. */
 size_t judgement_machines(const struct judgement *judgement);
 
-/* Reports whether measurement can stop before the last interim analysis. A finding is settled if its interval lies entirely beyond the
- * smallest change that matters. Otherwise early estimates of smaller changes would often pass as findings. A pass is settled, as is a
- * candidate that never starts. */
+/* Reports whether measurement can stop before the last interim analysis: after a pass, if the candidate never starts, or after a finding
+ * whose interval lies entirely beyond the smallest change that matters. Otherwise early estimates of smaller changes would often pass as
+ * findings. */
 bool judge_settled(const struct verdict *verdict);
 
 /* Reports whether confirmation runs show a finding (regression or improved) again on `machines` machines, or on all if fewer ran. */

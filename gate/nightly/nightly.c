@@ -196,8 +196,7 @@ static enum assay_status nightly_estimate(const struct nightly *n, struct night_
 	return st;
 }
 
-/* Measures a comparison until it is decided or its budget ends. Stores an error that concerns only its application as its detail, and
- * returns other errors. */
+/* Measures a comparison until decided or out of budget. Errors of its application become its detail; others are returned. */
 static enum assay_status nightly_measure(struct nightly *n, struct night_comparison *c, struct assay_error *err)
 {
 	bool limited, missing = c->state == NIGHT_WAITING && *c->detail; /* no baseline when the night started */

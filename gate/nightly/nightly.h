@@ -23,8 +23,7 @@ struct nightly_options {
  * at once. Sets `id` to the night's id. ASSAY_E_BUSY: another night is running. */
 enum assay_status nightly_run(const struct nightly_options *options, char id[DIGEST_ID_BYTES], struct assay_error *err);
 
-/* Fills *d with the comparisons that nightly_run() would make, and the time to the first interim analysis of each. Makes no run, stores
- * nothing. */
+/* Fills *d with the comparisons of a night and the time to the first interim analysis of each. Makes no run, stores nothing. */
 enum assay_status nightly_dry(const struct nightly_options *options, struct document *d, struct assay_error *err);
 
 /* ---- start of a night ---- */
@@ -41,8 +40,8 @@ struct nightly_frozen {
 enum assay_status nightly_freeze(struct lab *lab, const struct suite *suite, const struct nightly_options *options,
 				 struct night_comparisons *out, struct nightly_frozen *notes, struct assay_error *err);
 
-/* Returns the reason why no night of the suite (NULL: the laboratory's) compares APPLICATION[/INPUT] with its accepted baseline; NULL if a
- * night does. free() it. */
+/* Returns why no night of the suite (NULL: the laboratory's) uses the accepted baseline of APPLICATION[/INPUT]; NULL if one does. free()
+ * it. */
 char *nightly_ignores_baseline(const char *laboratory, const struct suite *suite, const char *application);
 
 #endif

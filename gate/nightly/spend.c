@@ -72,8 +72,7 @@ static enum assay_status look(const struct spending *s, struct launch *launch, b
 
 /* ---- blocks ---- */
 
-/* Returns the repetitions for the next interim analysis, limited by the budget at the speed of the last block; the current ones if none
- * fits. */
+/* Returns the repetitions for the next interim analysis, as the budget allows at the last block's speed; at least the current ones. */
 static int64_t next_repetitions(const struct spending *s, const struct launch *launch, double block_s, int64_t block)
 {
 	int64_t now = launch->plan.repetitions, next;

@@ -28,9 +28,8 @@ struct spend_asked {
 	struct spending_night *context;
 };
 
-/* Runs until a decision. `launch` is as for launch_run(): two versions to compare, and others that also run. Its `resume` continues an
- * interrupted plan, if any. Starts with the manifest's repetitions, and doubles them at each interim analysis (gate/decide/effect.h).
- * spend_release() *out. */
+/* Runs until a decision. `launch` is as for launch_run(): two versions to compare, and others that also run; `resume` continues an
+ * interrupted plan, if any. Starts with the manifest's repetitions and doubles them (gate/decide/effect.h). spend_release() *out. */
 enum assay_status spend_until_decided(const struct launch_options *launch, const struct spend_asked *asked, struct spend *out,
 				      struct assay_error *err);
 void spend_release(struct spend *spend); /* accepts a zeroed struct */

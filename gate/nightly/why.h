@@ -32,9 +32,8 @@ void why_not(struct why *why, const char *code, const char *text);
 /* Returns the number of runs per version that the detector needs to reach its false-alarm rate. */
 size_t why_runs_needed(void);
 
-/* Measures functions. `launch` is as for launch_run(), with two versions and one input; the hosts in *why (from why_ask()) replace its own.
- * Its `resume` continues an interrupted plan, if any. Locks the laboratory meanwhile. Functions that cannot be measured are no error: *why
- * has the reason. */
+/* Measures functions. `launch` is as for launch_run(), with two versions and one input; the hosts in *why (from why_ask()) replace its own,
+ * and `resume` continues an interrupted plan. Locks the laboratory meanwhile. *why has the reason if functions cannot be measured. */
 enum assay_status why_measure(const struct launch_options *launch, double budget_s, struct why *why, struct assay_error *err);
 void why_release(struct why *why); /* accepts a zeroed struct */
 

@@ -9,8 +9,7 @@
  * direction marks) become U+FFFD; tabs and line ends become spaces. */
 void html_text(struct buf *out, const char *text);
 
-/* Appends a name in a <bdi> element, so that its direction of writing does not affect the text around it. Lines may break after '.', '-',
- * '_', '/' and '@'. */
+/* Appends a name in a <bdi> element, which isolates its direction of writing. Lines may break after '.', '-', '_', '/' and '@'. */
 void html_name(struct buf *out, const char *name);
 
 /* Appends markup with values. Allows only the conversions %s (escaped by html_text()), %u %zu %f %g; precisions have at most two digits. */
