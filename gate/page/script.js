@@ -1,5 +1,5 @@
 "use strict";
-/* Comfort only: the page says everything without it. Tables that sort, and what a cell of the heat map means. */
+/* Sorts tables, and explains the cells of the heat map. The page is complete without scripts. */
 (function () {
 	function value(row, column) {
 		var cell = row.cells[column], number;
@@ -75,7 +75,7 @@
 		});
 	}
 
-	/* Maps of processes and time: a part of the time, as wide as the whole. */
+	/* Zooms into a map of processes and time: shows a part of the time at full width. */
 	document.querySelectorAll("svg.zoom").forEach(function (map) {
 		var whole = map.viewBox.baseVal.width, height = map.viewBox.baseVal.height, from = 0, width = whole;
 
