@@ -74,7 +74,7 @@ enum assay_status prune_before(struct lab *lab, int64_t before_ms, bool dry_run,
 	enum assay_status st;
 
 	*out = (struct pruned){ .before_ms = before_ms };
-	st = sample_keep_prune(lab, before_ms, dry_run, &out->samples, err); /* first, because it frees space */
+	st = sample_keep_prune(lab, before_ms, dry_run, &out->samples, err); /* first, because this frees space */
 	if (!st)
 		st = prune_outputs(&lab->store, before_ms, dry_run, out, err);
 	return st || dry_run ? st : shrink(lab, out, err);
@@ -116,7 +116,7 @@ enum assay_status prune_to_quota(struct lab *lab, bool dry_run, struct pruned *o
 
 	for (size_t i = 0; !st && quota > 0 && (double)space->bytes > quota && i < sizeof(days) / sizeof(days[0]); i++) {
 		st = prune_before(lab, clock_real_ms() - (int64_t)days[i] * DAY_MS, dry_run, &one, err);
-		if (dry_run) /* a dry run removes nothing, so each count includes the previous one */
+		if (dry_run) /* a dry run removes nothing, so each count includes earlier ones */
 			sum = (struct pruned){ 0 };
 		sum.executions += one.executions;
 		sum.output_bytes += one.output_bytes;

@@ -104,8 +104,8 @@ static enum assay_status parse_name(const char *file, const struct yaml_node *no
 	return ASSAY_OK;
 }
 
-/* Reports whether a battery must not set this option of stress-ng: it would change output files, duration or stressors. stress-ng accepts
- * abbreviated options, so abbreviations of these names are forbidden, too. */
+/* Reports whether a battery must not set this option of stress-ng, because assay sets output files, duration and stressors itself.
+ * stress-ng accepts abbreviated options, so abbreviations are forbidden, too. */
 static bool is_forbidden(const char *argument)
 {
 	static const char *const names[] = { "--temp-path",  "--yaml",	       "--timeout", "--log-file", "--class",

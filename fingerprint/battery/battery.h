@@ -29,7 +29,7 @@ struct battery_limits {
 	int64_t memory_bytes; /* limit of the address space of each process; in a cgroup, also of the memory of all processes together */
 	int64_t file_bytes;   /* size of one file */
 	int64_t open_files;
-	int64_t processes; /* limit on processes; applies only in a cgroup */
+	int64_t processes; /* limit on the number of processes in a cgroup; no limit without a cgroup */
 };
 
 struct battery {
@@ -47,8 +47,8 @@ enum assay_status battery_parse(const char *file, const char *text, size_t n, st
 /* Opens the built-in battery `name` ("quick", "paper"), or a file if `name` contains '/' or ends with ".yaml". */
 enum assay_status battery_open(const char *name, struct battery *out, struct assay_error *err);
 
-/* Removes dangerous entries, except named[0..n). Then computes the hash again, because this is another battery. ASSAY_E_USAGE: a name is
- * unknown, or no entry remains. */
+/* Removes dangerous entries, except named[0..n), and computes the hash of the new battery. ASSAY_E_USAGE: a name is unknown, or no entry
+ * remains. */
 enum assay_status battery_select(struct battery *battery, const char *const *named, size_t n, struct assay_error *err);
 
 void battery_release(struct battery *battery);

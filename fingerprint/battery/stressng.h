@@ -12,7 +12,7 @@
 
 /* Metrics of one stressor. */
 struct stressng_metrics {
-	char version[STRESSNG_VERSION_BYTES]; /* "0.15.06" */
+	char version[STRESSNG_VERSION_BYTES]; /* such as "0.15.06" */
 	double bogo_ops;
 	double per_s;	   /* operations per second of user and system CPU time */
 	double real_per_s; /* operations per second of real time */

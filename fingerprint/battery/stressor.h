@@ -1,5 +1,5 @@
-/* stress-ng's stressors that assay knows, with their categories: stress-ng's own classes (0.15.06, `stress-ng --class NAME?`). The first
- * category of a row is the main one. assay chose it, and only colours depend on it. */
+/* Stressors of stress-ng that assay knows, with their categories: stress-ng's own classes (0.15.06, `stress-ng --class NAME?`). The first
+ * category of a row is the main one: assay chose it, and only colours depend on it. */
 #ifndef FINGERPRINT_BATTERY_STRESSOR_H
 #define FINGERPRINT_BATTERY_STRESSOR_H
 
@@ -36,8 +36,8 @@ struct stressor {
 	bool steady_cpu; /* CPU-bound and repeatable: used to distinguish hardware types */
 };
 
-const struct stressor *stressor_find(const char *name); /* returns NULL if unknown */
-enum category stressor_category(const char *name);	/* returns the main category; CATEGORY_UNKNOWN if the stressor is unknown */
+const struct stressor *stressor_find(const char *name); /* Returns NULL if unknown. */
+enum category stressor_category(const char *name);	/* Returns the main category; CATEGORY_UNKNOWN if the stressor is unknown. */
 
 const char *category_name(enum category category);
 

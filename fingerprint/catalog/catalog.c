@@ -255,7 +255,7 @@ enum assay_status choose_machine(const struct catalog *catalog, const char *id, 
 
 enum assay_status catalog_set_aside(struct lab *lab, struct assay_error *err)
 {
-	struct catalog_problems unread = { 0 }; /* ignored here: 'check' lists invalid files, and runs need no catalog */
+	struct catalog_problems unread = { 0 }; /* ignored here, because 'check' lists them and runs need no catalog */
 	struct catalog catalog = { 0 };
 	enum assay_status st = catalog_load(lab->machines, &unread, &catalog, err);
 

@@ -29,7 +29,7 @@ void catalog_problems_release(struct catalog_problems *problems);
 enum assay_status catalog_load(const char *directory, struct catalog_problems *problems, struct catalog *out, struct assay_error *err);
 void catalog_release(struct catalog *catalog);
 
-const struct machine *catalog_find(const struct catalog *catalog, const char *id); /* returns NULL if not found */
+const struct machine *catalog_find(const struct catalog *catalog, const char *id); /* Returns NULL if there is none. */
 
 /* Returns the machine with this id; adds an empty one if it is missing. The pointer is valid until the next call. */
 struct machine *catalog_machine(struct catalog *catalog, const char *id);
@@ -45,8 +45,8 @@ enum assay_status catalog_set_aside(struct lab *lab, struct assay_error *err);
 
 /* ---- arguments that name a fingerprint or a machine ---- */
 
-/* Finds a complete fingerprint by its id, by MACHINE (its latest fingerprint) or by MACHINE@DATE, where DATE starts the time of exactly one
- * fingerprint ("2026-11-20T10"). If several or none match, the error lists the candidates. */
+/* Finds a complete fingerprint by its id, by MACHINE (its latest fingerprint) or by MACHINE@DATE. DATE is the start of the time of exactly
+ * one fingerprint ("2026-11-20T10"). If several or none match, the error lists the candidates. */
 enum assay_status choose_fingerprint(const struct fingerprint_set *set, const char *word, const struct fingerprint **out,
 				     struct assay_error *err);
 

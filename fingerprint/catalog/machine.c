@@ -126,7 +126,7 @@ bool machine_comparable(const struct machine_fingerprint *a, const struct machin
 
 ORDER_BY(compare_time, struct machine_fingerprint, BY_UP(taken_ms) BY_TEXT(id))
 
-/* Returns an empty slot for the fingerprint with this id, existing or new. Keeps a hardware type that was given. */
+/* Returns an empty slot for the fingerprint with this id, existing or new. Keeps the hardware type of an existing one. */
 static struct machine_fingerprint *fingerprint_slot(struct machine *machine, const char *id)
 {
 	const struct machine_fingerprint *found = machine_find(machine, id);
@@ -197,7 +197,7 @@ enum assay_status machine_check_reason(const char *reason, struct assay_error *e
 
 void machine_accept(struct machine *machine, const char *fingerprint, int64_t now_ms, const char *reason)
 {
-	/* Keeps acceptances in order of time, even if the clock was wrong before: the last one counts. */
+	/* The last acceptance counts, so its time must not be before an earlier one, even if the clock was wrong. */
 	if (machine->n_accepted && machine->accepted[machine->n_accepted - 1].accepted_ms > now_ms)
 		now_ms = machine->accepted[machine->n_accepted - 1].accepted_ms;
 	machine->accepted = mem_resize(machine->accepted, machine->n_accepted + 1, sizeof(*machine->accepted));

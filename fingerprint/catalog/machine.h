@@ -23,10 +23,10 @@ struct machine_identity {
 /* Median and dispersion of a stressor over the passes of a fingerprint. */
 struct machine_rate {
 	char *stressor;
-	int64_t n;	    /* number of passes with a rate; if there are none, passes with a recorded 0; if none either, all passes */
+	int64_t n;	    /* number of passes with a rate; if 0, number of passes with a recorded 0; if that is 0, number of all passes */
 	double median, mad; /* operations per second of user and system CPU time; NaN if not measured */
 	double real_median; /* operations per second of real time; NaN if unknown */
-	char *reason;	    /* why the stressor was not measured; NULL if measured */
+	char *reason;	    /* reason why the stressor was not measured; NULL if measured */
 };
 
 struct machine_fingerprint {
@@ -70,14 +70,14 @@ char *machine_file_name(const char *id);
 
 /* Parses the text of a machine's file into *out. Errors start with `name`. */
 enum assay_status machine_parse(const char *name, const char *text, size_t n, struct machine *out, struct assay_error *err);
-char *machine_text(const struct machine *machine); /* returns JSON text; free() it */
+char *machine_text(const struct machine *machine); /* Returns JSON text; free() it. */
 
 /* Returns the fingerprint with this id; NULL if there is none or `machine` is NULL. */
 const struct machine_fingerprint *machine_find(const struct machine *machine, const char *id);
 /* Reports whether rates of two fingerprints are comparable: same battery, stress-ng version and architecture. */
 bool machine_comparable(const struct machine_fingerprint *a, const struct machine_fingerprint *b);
 
-/* Adds the summary of fingerprint `f`, or replaces the summary with the same id. Keeps a hardware type that was given. */
+/* Adds the summary of fingerprint `f`, or replaces the summary with the same id, but keeps its hardware type. */
 void machine_put(struct machine *machine, const struct fingerprint_set *set, const struct fingerprint *f);
 
 /* Checks a reason: UTF-8 without control characters, 1 to MACHINE_REASON_BYTES_MAX bytes. */

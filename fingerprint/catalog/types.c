@@ -104,7 +104,7 @@ static struct mat steady_logs(struct types_member *const *members, size_t n)
 		}
 		cols += all;
 	}
-	/* Unused columns leave gaps between the rows: close them. */
+	/* Unused columns leave gaps between rows: this closes the gaps. */
 	for (size_t i = 0; i < n; i++)
 		memmove(&logs.at[i * cols], &logs.at[i * logs.cols], cols * sizeof(double));
 	logs.cols = cols;

@@ -16,7 +16,7 @@
 
 #include <stddef.h>
 
-#define TYPES_CUT .3 /* average Euclidean distance of natural logarithms; clusters that are closer are one type */
+#define TYPES_CUT .3 /* average Euclidean distance of natural logarithms below which clusters are one type */
 
 struct types_member {
 	const struct machine *machine;

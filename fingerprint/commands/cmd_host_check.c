@@ -17,7 +17,7 @@
 #define END_MS		 15000 /* time for the helper to end stress-ng after the time limit, ms */
 #define GIB		 (1024.0 * 1024 * 1024)
 #define MIB		 (1024.0 * 1024)
-#define SHM_BYTES_MIN	 (128.0 * 1024 * 1024) /* stressors keep files in /dev/shm */
+#define SHM_BYTES_MIN	 (128.0 * 1024 * 1024) /* stressors keep their files in /dev/shm */
 #define DISK_BYTES_MIN	 (1024.0 * 1024 * 1024)
 #define MEMORY_BYTES_MIN (1024.0 * 1024 * 1024)
 #define CLOCK_MS_MAX	 2000.0
@@ -29,7 +29,7 @@ struct checkup_host {
 	struct facts facts;
 	char stress_ng[FACTS_VERSION_BYTES]; /* version of stress-ng; "" if it has none */
 	char *stress_ng_fault;		     /* reason why `stress_ng` is empty; else NULL; owned by struct check */
-	double clock_offset_ms;		     /* host's clock minus ours at the middle of the round trip, ms; NaN if unknown */
+	double clock_offset_ms;		     /* host's clock minus this machine's at the middle of the round trip, ms; NaN if unknown */
 	double round_trip_ms;
 };
 
@@ -158,7 +158,7 @@ static void find_version(struct checkup *out, const struct checkup_host *hosts, 
 
 static bool same_machine(const struct checkup_host *a, const struct checkup_host *b)
 {
-	/* Emulated hosts share this machine, and hosts of one box share hardware, as lab.yaml states. */
+	/* Emulated hosts share one machine, and lab.yaml states which hosts share a box. */
 	if (!answered(a) || !answered(b) || a->host->profile || b->host->profile || strcmp(a->host->box, b->host->box) == 0)
 		return false;
 	return a->facts.machine_id && b->facts.machine_id && strcmp(a->facts.machine_id, b->facts.machine_id) == 0;

@@ -10,8 +10,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define ROWS_SHOWN     8  /* most stressors that are shown per machine */
-#define CONDITIONS_MAX 64 /* most changed conditions that are shown per machine */
+#define ROWS_SHOWN     8  /* limit on stressors shown per machine */
+#define CONDITIONS_MAX 64 /* limit on changed conditions shown per machine */
 
 static void add_change(cJSON *list, const char *name, const char *before, const char *after)
 {
@@ -26,8 +26,8 @@ static void add_change(cJSON *list, const char *name, const char *before, const 
 	cJSON_AddStringToObject(object, "after", after ? after : "not known");
 }
 
-/* Compares text members of two JSON objects of conditions (kernel, governor, ...). Numbers, such as load, are ignored. Returns an array of
- * {name, before, after}, empty if `before` or `after` is NULL. cJSON_Delete() it. */
+/* Compares text members of two JSON objects of conditions (kernel, governor, ...), but not numbers, such as load. Returns an array of
+ * {name, before, after}; empty if `before` or `after` is NULL. cJSON_Delete() it. */
 static cJSON *conditions_changes(const char *before, const char *after)
 {
 	cJSON *list = cJSON_CreateArray(), *a = before && after ? cJSON_Parse(before) : NULL, *b = a ? cJSON_Parse(after) : NULL;
@@ -115,7 +115,7 @@ static void add_versions(const struct drift *drift, struct document *d)
 	free(names);
 }
 
-/* A line of text that is a list. */
+/* A line of text with a list of machines. */
 struct listing {
 	const char *before;
 	struct buf text;
@@ -240,7 +240,7 @@ static void add_left_out(const struct catalog *catalog, const struct drift *drif
 			names[n++] = catalog->machines[i].id;
 	}
 	add_folded("Without any fingerprint: ", names, n, "", d);
-	/* Until there is a newer fingerprint, the last one without a future time represents the machine. */
+	/* Their previous fingerprints represent these machines until there is a newer one. */
 	for (n = 0; n < drift->n_ahead; n++)
 		names[n] = drift->ahead[n].machine->id;
 	add_folded("excluded: fingerprints with a time that is still to come, of ", names, n,

@@ -190,7 +190,7 @@ static enum assay_status remove_file(const struct catalog *catalog, const char *
 
 ORDER_BY(compare_taken, struct machine_fingerprint, BY_UP(taken_ms) BY_TEXT(id))
 
-/* Moves fingerprints and the id from `from`. It has other fingerprints if it was measured after an interrupted renaming. */
+/* Moves fingerprints and id of `from` to `machine`. `from` has fingerprints if it was measured after an interrupted renaming. */
 static void take_fingerprints(struct machine *machine, struct machine *from)
 {
 	for (size_t i = 0; i < from->n_fingerprints; i++) {

@@ -76,8 +76,8 @@ static void add_command(const struct outcome *o, const struct host *const *hosts
 	mem_free(command, words, counters, folded);
 }
 
-/* Adds the first line, with commands that continue the measurement, and sets the exit status. Hosts without a started fingerprint get a
- * command without --resume: it would skip those that have a complete one of the last day. */
+/* Adds the first line, with commands that continue the measurement, and sets the exit status. For hosts without a started fingerprint the
+ * command has no --resume, which would skip hosts with a complete fingerprint of the last day. */
 static void add_answer(const struct outcome *o, struct document *d)
 {
 	const struct host **begun = mem_new(o->n, sizeof(*begun)), **rest = mem_new(o->n, sizeof(*rest));

@@ -84,7 +84,7 @@ static void add_conditions(const char *conditions, struct document *d)
 	doc_set_json(d, "conditions", root);
 }
 
-/* Ends a line of text, which has one stressor with its passes. */
+/* Ends the current line of text, which has one stressor and its passes. */
 static void add_line(struct buf *line, struct document *d)
 {
 	if (line->size)
@@ -185,7 +185,7 @@ static void add_left_out(const struct counting_plan *plan, struct document *d)
 	for (size_t i = 0; i < plan->n_absent; i++) {
 		const struct counting_absent *absent = &plan->absent[i];
 
-		/* The first line has shown this reason. */
+		/* The first line has this reason already. */
 		if (!plan->none || strcmp(plan->none, absent->reason) != 0)
 			doc_line(d, "  excluded: %s (%s)", absent->event, absent->reason);
 		doc_object(d, NULL);

@@ -18,7 +18,7 @@
 
 enum trust_action { TRUST_RECORDED, TRUST_REPLACED, TRUST_KNOWN, TRUST_REFUSED };
 
-/* Action for the key that a host presented. */
+/* Action for the key of a host. */
 struct trust_step {
 	enum trust_action action;
 	char *message; /* one line; "" if there is no message; free() it */
@@ -48,7 +48,7 @@ static bool trust_parse(const char *line, char **host, int *port, struct hostkey
 	return number >= 1 && number <= 65535;
 }
 
-/* Hosts that a line of known_hosts names: not this host, only this host, or this host and others. Uses the parser of the whole file. */
+/* Hosts that a line of known_hosts names: others, only this host, or this host and others. Uses the parser of the whole file. */
 enum line_about { ABOUT_OTHERS, ABOUT_HOST, ABOUT_SEVERAL };
 
 static enum line_about line_about(const char *line, size_t n, const char *host, int port, const struct hostkey *key)
@@ -124,7 +124,7 @@ static void add_line(struct buf *text, const char *line)
 	buf_char(text, '\n');
 }
 
-/* Sets action and message, "BEFORE FILE:LINE AFTER". */
+/* Sets the action and the message "BEFORE FILE:LINE AFTER". */
 static void say(struct trust_step *step, enum trust_action action, const char *before, const char *file, size_t line, const char *after)
 {
 	step->action = action;
@@ -335,8 +335,8 @@ static enum assay_status trust(struct trusting *t, const struct host *const *hos
 	return st;
 }
 
-/* Asks one jump host on the way to `leads_to`. `way`: comma-separated jump hosts up to it. ssh checks the keys of the earlier ones, so they
- * must be recorded before. */
+/* Asks one jump host on the way to `leads_to`. `way`: comma-separated jump hosts up to this one. ssh checks the keys of earlier jump hosts,
+ * so their keys must be recorded before. */
 static enum assay_status trust_jump(struct trusting *t, const char *way, const char *leads_to, struct assay_error *err)
 {
 	const char *comma = strrchr(way, ','), *text = comma ? comma + 1 : way;

@@ -7,18 +7,18 @@
 
 #include <math.h>
 
-#define SCALE_QUANTILE .85	    /* quantile of absolute differences that tells most about the scale of normal numbers */
-#define SCALE_NORMAL   1.4395314709 /* value of this quantile for a standard normal number */
+#define SCALE_QUANTILE .85 /* quantile of absolute differences that is most informative about the scale of normally distributed values */
+#define SCALE_NORMAL   1.4395314709 /* this quantile of a standard normal distribution */
 #define SCALE_DF       .45	    /* degrees of freedom, per difference, of a variance estimated by this quantile */
 #define PASSES_DF      3.	    /* degrees of freedom of a variance between sessions that is predicted from the passes */
 #define ASSUMED	       3.	    /* ratio of the variances between sessions and between passes, assumed if no sessions show it */
 #define ASSUMED_DF     10.
-#define ODD_DF	       10. /* degrees of freedom of t: sessions have more outliers than normal numbers */
-#define SIDE_MIN       3   /* fewest sessions on each side of a change, because one outlier is no change */
-#define FIRST_SHARE    .25 /* part of the level that is used to test the latest session alone */
-#define MULTIPLE_MIN   4   /* fewest sessions that give a `multiple`: one of only three differences could be a change */
+#define ODD_DF	       10. /* degrees of freedom of t: sessions have more outliers than a normal distribution */
+#define SIDE_MIN       3   /* fewest sessions on each side of a change, because one outlier is not a change */
+#define FIRST_SHARE    .25 /* part of the level for the test of the latest session alone */
+#define MULTIPLE_MIN   4   /* fewest sessions for a `multiple`, because one of three differences may be a change */
 #define PEER_SESSIONS  3   /* sessions of each machine in a comparison of two machines */
-#define TYPE_SESSIONS  24  /* number of sessions from which machines of the type alone give the noise */
+#define TYPE_SESSIONS  24  /* number of sessions from which the type's machines give the noise, instead of all machines */
 
 /* Returns the median of the numbers in x[0..n) that are not NaN; NaN if there are none. *known: how many there are; may be NULL. */
 static double median_of_known(const double *x, size_t n, size_t *known)
@@ -234,8 +234,8 @@ static double distance_from(double level, const double *x, size_t n)
 	return sum;
 }
 
-/* Compares sessions before and after `split` in one row, and stores the result if it is better than that of earlier splits. It is better if
- * it is the first; if only it differs; or if both differ and it leaves smaller distances in *left. `variance`: of one session. */
+/* Compares sessions before and after `split` in one row, and stores the result if it is better than that of earlier splits: if it is the
+ * first, if only it differs, or if both differ and its sum of distances, *left, is smaller. `variance`: of one session. */
 static void judge_row(struct compare_row *row, const struct compare_series *s, size_t index, size_t split, double variance, double df,
 		      double level, double *left)
 {
@@ -246,7 +246,7 @@ static void judge_row(struct compare_row *row, const struct compare_series *s, s
 	bool first = isnan(row->noise), differs;
 
 	if (!m || !k || !(df > 0) || (!first && apart < sd * stats_normal_quantile(1 - pow(level, 2 / (double)(k + 1)))))
-		return; /* a cheap test first: even normal noise explains most differences */
+		return; /* cheap test first: normal noise explains most differences */
 	df = 1 / (1 / df + 1 / ODD_DF);
 	half = sd * hypot(limit_of(level, m, df), limit_of(level, k, df));
 	differs = stats_round(apart) > fmax(stats_round(half), log1p(COMPARE_MATTERS));
@@ -293,10 +293,10 @@ static void add_rows(struct compare *c, const struct compare_series *s, size_t *
 	c->rows[c->n].stressor = "all stressors";
 }
 
-/* Compares the latest 1, 3, 5, ... sessions with the earlier ones, at least SIDE_MIN. The latest 1 is tested for all stressors together and
- * in short series. The splits share the level; later ones get less. Three quarters of each share are for all stressors together. `looks`:
- * number of comparisons among which the caller searches, at least 1; the level holds for all of them together. Overwrites *out; free() its
- * rows. O(stressors * sessions^2). */
+/* Compares the latest 3, 5, ... sessions with the earlier ones, at least SIDE_MIN. Tests the latest session alone for all stressors
+ * together and in short series. The splits share the level; later ones get less. Three quarters of each share are for all stressors
+ * together. `looks`: number of comparisons among which the caller searches, at least 1; the level holds for all of them. Overwrites *out;
+ * free() its rows. O(stressors * sessions^2). */
 static void compare_sessions(const struct compare_series *s, const struct compare_noise *noise, size_t looks, struct compare *out)
 {
 	size_t rows = s->set->n_stressors + 1, *which = mem_new(rows, sizeof(*which));

@@ -27,7 +27,7 @@ struct compare_series {
 	double multiple; /* ratio of the machine's noise to that of others, at least 1 */
 };
 
-/* Differences between sessions of unchanged machines; the basis of all noise estimates. */
+/* Differences between sessions of unchanged machines, from which all noise is estimated. */
 struct compare_noise {
 	size_t n_stressors, capacity;
 	double *apart; /* [(stressors + 1) x capacity], absolute, of consecutive sessions, divided by the machine's `multiple`, ascending */
@@ -37,7 +37,7 @@ struct compare_noise {
 };
 
 struct compare_row {
-	const char *stressor;	 /* owned by the set; "all stressors" in the last row */
+	const char *stressor;	 /* name, owned by the set; "all stressors" in the last row */
 	double medians[2];	 /* before and after, per second of user and system CPU time; NaN if not measured and in the last row */
 	const char *reasons[2];	 /* why the stressor was not measured; NULL if unknown or measured; owned by the set */
 	double ratio, low, high; /* after / before, and its interval, corrected for multiple comparisons; NaN if undefined */

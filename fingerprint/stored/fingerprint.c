@@ -149,7 +149,7 @@ static size_t stressor_index(const struct fingerprint_set *set, const char *name
 {
 	char **found = bsearch(name, set->stressors, set->n_stressors, sizeof(*set->stressors), compare_stressor);
 
-	ASSAY_BUG_IF(!found); /* both queries read the same tables in one transaction */
+	ASSAY_BUG_IF(!found); /* both queries read the same tables in one transaction, so the name exists */
 	return (size_t)(found - set->stressors);
 }
 

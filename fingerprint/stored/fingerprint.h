@@ -35,7 +35,7 @@ struct fingerprint {
 	size_t n_passes;
 	double *rates; /* [n_passes x stressors of the set], operations per second of user and system CPU time, mean of the pass's values; 0
 			  if 0 was recorded, NaN if absent */
-	double *real_rates; /* same shape, per second of real time; NaN if unknown */
+	double *real_rates; /* rates of the same shape, per second of real time; NaN if unknown */
 	char **reasons;	    /* [stressors of the set], why the last failed pass has no rate; NULL if no pass failed */
 	char *conditions;   /* JSON object of the machine's conditions; NULL if unknown */
 	char *profile;	    /* profile of an emulated host; NULL for others */
@@ -52,7 +52,7 @@ struct fingerprint_set {
 enum assay_status fingerprint_load(struct store *store, struct fingerprint_set *out, struct assay_error *err);
 void fingerprint_set_release(struct fingerprint_set *set);
 
-const struct fingerprint *fingerprint_find(const struct fingerprint_set *set, const char *id); /* returns NULL if not found */
+const struct fingerprint *fingerprint_find(const struct fingerprint_set *set, const char *id); /* Returns NULL if there is none. */
 
 /* Reports whether rates of two fingerprints are comparable: same battery, stress-ng version and architecture. */
 bool fingerprint_comparable(const struct fingerprint *a, const struct fingerprint *b);
@@ -67,7 +67,7 @@ static inline double fingerprint_rate(const struct fingerprint_set *set, const s
 struct fingerprint_summary {
 	size_t measured;    /* number of passes with a rate above 0 */
 	size_t zero;	    /* number of passes with a recorded 0 */
-	double median, mad; /* NaN if `measured` is 0 */
+	double median, mad; /* NaN if no pass has a rate */
 	double real_median; /* operations per second of real time; NaN if unknown */
 };
 struct fingerprint_summary fingerprint_summarise(const struct fingerprint_set *set, const struct fingerprint *f, size_t stressor);

@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ANSWER_MS	(120 * 1000) /* time limit for an answer, beyond the command's own, ms */
+#define ANSWER_MS	(120 * 1000) /* time limit for an answer beyond the command's own, ms */
 #define COMMAND_MS	(60 * 1000)
 #define END_MS		5000 /* time between the interrupt of stress-ng and killing it, ms */
 #define BRING_IN_APART	20   /* minimum interval between catalog updates, in multiples of their duration */
@@ -37,8 +37,8 @@ struct taking {
 	char id[FINGERPRINT_ID_BYTES];
 	bool complete; /* was complete when opened */
 	int64_t passes;
-	bool *done; /* [passes x battery->n], whether this stressor was tried in this pass */
-	size_t n;   /* battery->n */
+	bool *done; /* [passes x battery->n], true if this stressor was tried in this pass */
+	size_t n;   /* number of entries of the battery */
 };
 
 /* TAKING_RESUME_COUNTED: a fingerprint also needs counters of stressors to be complete. */
@@ -265,8 +265,8 @@ static bool remove_directory(struct take_host *h)
 
 /* ---- conditions ---- */
 
-/* Reports whether a fact is a condition. Others are: identity of the machine, limits of the host, counters (which become a percentage), the
- * clock (an offset), and cgroups (a run's own cgroup counts instead). */
+/* Reports whether a fact is a condition. Identity belongs to the machine, and limits to the host. Counters become a percentage and the
+ * clock an offset. The cgroup of the runs is recorded instead of the machine's. */
 static bool is_condition(const char *name)
 {
 	static const char *const others[] = { "hostname",   "machine_id",	"board_name",	       "board_serial",
@@ -432,7 +432,7 @@ static void stressor_request(const struct take_host *h, const struct battery_ent
 {
 	char *option = mem_format("--%s", entry->stressor);
 	char *seconds = mem_format("%" PRId64, 20 + 2 * entry->milliseconds / 1000); /* later than assay's own timeout */
-	const char *const stressor[] = { /* not /dev/stdout, which may be missing or a regular file */
+	const char *const stressor[] = { /* not /dev/stdout, because it may be missing or a regular file */
 					 "stress-ng", "--temp-path",	 h->directory, "--no-rand-seed", "--oomable", "-q", "--metrics",
 					 "--yaml",    "/proc/self/fd/1", "-t",	       seconds,		 option,      "1"
 	};
@@ -787,7 +787,7 @@ static void complete_host(struct take_host *h)
 	h->result->complete = !st;
 	if (!st && !host->profile)
 		identity_take(&catalog_machine(h->take->catalog, host->id)->identity, &h->before);
-	if (!st) /* now, because a fault of other hosts or of assay could prevent it later */
+	if (!st) /* immediately, because other hosts or assay may fail later */
 		st = bring_in(h->take, false, &err);
 	if (st == ASSAY_E_NODATA) {
 		session_fail(h->session, "%s", err.text);

@@ -33,7 +33,7 @@ struct take_result {
 	size_t measured, missing; /* numbers of cells measured, and failed, in this session */
 	double seconds;
 	size_t counted, not_counted; /* numbers of runs under counters that were counted, and that were not */
-	char *without_counters;	     /* why hardware counters, or all counters, are missing; NULL if none are missing or requested */
+	char *without_counters;	     /* reason why hardware counters, or all counters, are missing; else NULL */
 };
 
 /* Measures until all hosts have ended. Fills results[0..n) in the order of `hosts`; the caller calls take_results_release(). All data go to

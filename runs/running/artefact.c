@@ -149,7 +149,7 @@ static int artefact_is_deployed(const struct dirent *entry)
 	return 1;
 }
 
-/* Collects a directory as `path`. If `path` is "", its contents have no parent directory. */
+/* Collects the contents of a directory below `path`; "" is the top. */
 static enum assay_status artefact_walk_directory(struct walk *w, const char *directory, const char *path, const struct place *above,
 						 const struct stat *info)
 {
@@ -182,7 +182,7 @@ static enum assay_status artefact_walk_directory(struct walk *w, const char *dir
 
 /* ---- requested paths ---- */
 
-/* Returns the name to deploy under: the last component, without a trailing '/'. For "." and ".." that of the real directory. */
+/* Returns the name to deploy as: the last component of `path`, without a trailing '/'. For "." and "..": the name of that directory. */
 static char *artefact_name_of(const char *path, const char *real)
 {
 	size_t end = strlen(path), begin;
@@ -347,7 +347,7 @@ enum assay_status artefact_add_inputs(const struct manifest *manifest, char *con
 		if (!is_of_input(inputs.files[i].path, names, n))
 			continue;
 		files->bytes += inputs.files[i].bytes;
-		inputs.files[i].architecture = NULL; /* an input is data, so its architecture does not matter */
+		inputs.files[i].architecture = NULL; /* an input is only read, so its architecture does not matter */
 		files->files = moved(files->files, files->n++, &inputs.files[i], sizeof(inputs.files[i]));
 		inputs.files[i] = (struct artefact_file){ .path = NULL };
 	}

@@ -614,7 +614,7 @@ static enum assay_status load_all(struct store *store, const struct costs_asked 
 		join_counts(runs, counts, unsteady, costs);
 	if (!st && runs->n)
 		qsort(runs->items, runs->n, sizeof(*runs->items), compare_runs);
-	for (size_t i = 0; i < runs->n && !asked->counts; i++) /* sorting has moved the runs, so these pointers are stale */
+	for (size_t i = 0; i < runs->n && !asked->counts; i++) /* sorting moved the runs, so these pointers were stale */
 		runs->items[i].counted = &runs->items[i].features.counted;
 	free(artefact);
 	return st;

@@ -18,7 +18,7 @@
 	X(COST_METRIC, "metric", "", "the metric")
 
 enum cost_of { COST_ROWS(ROWS_ENUM) COSTS };
-const char *cost_of_text(enum cost_of of); /* returns the description, such as "CPU time" */
+const char *cost_of_text(enum cost_of of); /* Returns the description, such as "CPU time". */
 
 /* Origin of a feature. Columns: constant, code, description. */
 #define COST_ORIGIN_ROWS(X)                                                                                                                \
@@ -94,11 +94,11 @@ struct costs {
 enum assay_status costs_load(struct store *store, const struct costs_asked *asked, struct costs *out, struct assay_error *err);
 void costs_release(struct costs *costs); /* accepts a zeroed struct */
 
-size_t costs_column(const struct costs *costs, const char *name); /* returns SIZE_MAX if there is no such column */
-bool costs_is_count(const struct costs *costs, size_t column);	  /* reports whether it counts events of a run */
+size_t costs_column(const struct costs *costs, const char *name); /* Returns SIZE_MAX if there is no such column. */
+bool costs_is_count(const struct costs *costs, size_t column);	  /* Reports whether it counts events. */
 /* Reports whether `name` was not counted, or always 0, in runs that counted features. False if no run counted features. */
 bool costs_is_new(const struct costs *costs, const char *name);
-size_t costs_input(const struct costs *costs, const char *name); /* finds an input by any of its names; returns SIZE_MAX if there is none */
+size_t costs_input(const struct costs *costs, const char *name); /* Finds an input by any of its names; SIZE_MAX if there is none. */
 size_t costs_same_input(const struct costs *costs, const char *hash);
 /* Writes the features of a run to row[p]. A missing count is 0 if the run counted features; other missing features are NaN. */
 void costs_row(const struct costs *costs, const struct execution_features *features, double *row);

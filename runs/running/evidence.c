@@ -157,7 +157,7 @@ char *evidence_one_architecture(const struct evidence *evidence, struct run_set 
 		most = of > most ? of : most;
 	}
 	if (architectures > 1) {
-		architecture = mem_string(names[best]); /* the names belong to runs that are about to be freed */
+		architecture = mem_string(names[best]); /* copied, because the names belong to runs that are about to be freed */
 		for (size_t k = 0; k < n; k++)
 			evidence_keep(evidence, architecture, &sets[k]);
 		text =

@@ -20,7 +20,7 @@ struct evidence {
 
 /* Loads all data. Overwrites *out; evidence_release() it. */
 enum assay_status evidence_load(struct lab *lab, struct evidence *out, struct assay_error *err);
-/* Same, with the catalog's state at `until_ms`. */
+/* Loads all data, with the catalog's state at `until_ms`. */
 enum assay_status evidence_load_until(struct lab *lab, int64_t until_ms, struct evidence *out, struct assay_error *err);
 void evidence_release(struct evidence *evidence);
 

@@ -30,13 +30,13 @@
 struct execute {
 	struct lab *lab;
 	const struct execute_options *options;
-	struct execute_result *results; /* [machines of the plan] */
+	struct execute_result *results; /* [number of machines of the plan] */
 	struct execute_host *hosts;	/* [n], hosts that have runs left */
 	size_t n;
 	struct catalog catalog;
-	bool identified; /* the catalog got a new machine */
+	bool identified; /* true if the catalog got a new machine */
 	struct sampled_lines lines;
-	bool *hung;		  /* [versions x inputs], has reached the time limit on any host */
+	bool *hung;		  /* [versions x inputs], true if it has reached the time limit on any host */
 	size_t cells_done, cells; /* numbers of runs over all hosts, done and planned */
 	struct assay_error fault; /* fault of the store, which ends all hosts */
 	bool failed;
@@ -50,7 +50,7 @@ struct execute_host {
 	struct plan_cell *cells; /* [n_cells], in the order in which they run */
 	bool *done;		 /* [n_cells] */
 	size_t n_cells;
-	bool *hung;			  /* [versions x inputs], has reached the time limit on this host; used if hang_once */
+	bool *hung;			  /* [versions x inputs], true if it has reached the time limit on this host; used if hang_once */
 	int64_t block;			  /* the latest block that was started */
 	char *directory, *work, *samples; /* absolute paths on the host; NULL until created */
 	int64_t clock_ahead_ms;
@@ -58,7 +58,7 @@ struct execute_host {
 	char *hardware_type;		/* NULL if unknown */
 	char *emulated;			/* profile of an emulated host, of this or another laboratory; else NULL */
 	const struct artefact **builds; /* [n_versions], files of each version for this host's architecture */
-	bool *counts;			/* [n_versions], the build counts features and writes them to files */
+	bool *counts;			/* [n_versions], true if the build counts features and writes them to files */
 	char **stacks;			/* [n_versions], NULL if unknown */
 	struct counting_events events;	/* events to count in a plan with a probe; none if n == 0 */
 	struct counting_plan packs;	/* groups of events that can be counted together; each repetition has one run per group */
@@ -215,7 +215,7 @@ static bool host_renew(struct execute_host *h, const char *path, const char *sec
 
 static bool host_clean_up(struct execute_host *h)
 {
-	bool failed = h->session->result->outcome != FLEET_OK; /* then the first reason stays */
+	bool failed = h->session->result->outcome != FLEET_OK; /* the first reason stays */
 	struct manifest_words words = { NULL, 0 };
 
 	add_words(&words, (const char *const[]){ "rm", "-rf", "--", h->directory, NULL });
@@ -539,7 +539,7 @@ static void host_find_lines(struct execute_host *h, size_t version, struct helpe
 enum host_run {
 	HOST_RUN_ENDED,
 	HOST_RUN_SURVIVED, /* some of its processes could not be ended */
-	HOST_RUN_NONE,	   /* nothing was run, for a reason that is not the command */
+	HOST_RUN_NONE,	   /* nothing was run, and the command is not the cause */
 };
 
 static void add_instrument(const struct execute_host *h, const struct plan_cell *cell, size_t pack, struct helper_request *request)
@@ -630,7 +630,7 @@ static bool host_ask_run(struct execute_host *h, const struct plan_cell *cell, s
 	return host_ask(h, &request, limit_ms, answer);
 }
 
-/* Replaces secrets that the program was given in the output that is kept. */
+/* Replaces the secrets that the program was given in its kept output. */
 static void host_mask(const struct execute_host *h, const struct plan_cell *cell, struct execution *e)
 {
 	struct manifest_words words, environment;

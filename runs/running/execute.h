@@ -27,7 +27,7 @@ struct execute_options {
 	const struct execution_features *inputs; /* [plan->n_inputs], static features */
 	const struct instrument *instrument;	 /* NULL if the plan has no probe */
 	bool hang_once;				 /* do not repeat a version and input that hung on a host; after `until_ns`, on any host */
-	int64_t until_ns; /* clock_monotonic_ns() after which a host starts no block beyond EXECUTE_BLOCKS_MIN; 0: none */
+	int64_t until_ns; /* clock_monotonic_ns() after which a host starts no block beyond EXECUTE_BLOCKS_MIN; 0: no limit */
 	const struct fleet_options *fleet;
 	/* Called after each run; may be NULL. `done` and `total` count runs of all machines, warm-ups included. */
 	void (*progress)(const struct host *host, const struct execution *execution, size_t done, size_t total);

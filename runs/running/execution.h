@@ -36,7 +36,7 @@ enum assay_status execution_features_parse(const char *text, size_t n, struct ex
 /* Copies features; the copy owns its names. */
 void run_features_copy(const struct run_features *from, struct run_features *to);
 
-#define EXECUTION_PRUNED	   "[removed by assay prune]" /* replaces output that was removed */
+#define EXECUTION_PRUNED	   "[removed by assay prune]" /* text that replaces removed output */
 #define EXECUTION_STREAM_BYTES_MAX (64u << 20)		      /* limit per stream of a run; a run that prints more is ended */
 
 /* Limits on kept output per stream; longer output keeps head and tail. Users search output of failed runs for the reason. Successful runs
@@ -56,13 +56,13 @@ void run_features_copy(const struct run_features *from, struct run_features *to)
 
 enum execution_outcome { EXECUTION_OUTCOME_ROWS(ROWS_ENUM) EXECUTION_OUTCOMES };
 const char *execution_outcome_code(enum execution_outcome outcome);
-const char *execution_outcome_text(enum execution_outcome outcome); /* returns, for example, "took longer than its time limit" */
+const char *execution_outcome_text(enum execution_outcome outcome); /* Returns text such as "took longer than its time limit". */
 
 struct execution {
 	struct plan_cell cell;
 	enum execution_outcome outcome;
 	char *detail;				    /* one line: reason if not ok; a warning or NULL if ok */
-	double metric;				    /* NaN unless ok */
+	double metric;				    /* NaN unless the outcome is ok */
 	int64_t taken_ms;			    /* start time, ms since 1970 by this machine's clock */
 	struct metric_usage usage;		    /* -1 for unknown values */
 	int64_t max_rss_bytes, exit_status, signal; /* -1 if unknown */
@@ -110,7 +110,7 @@ struct execution_row {
 	int64_t repetition, taken_ms;
 	enum execution_outcome outcome;
 	char *detail;							      /* "" if none */
-	double metric;							      /* NaN unless ok */
+	double metric;							      /* NaN unless the outcome is ok */
 	int64_t wall_ns, user_us, sys_us, max_rss_bytes, exit_status, signal; /* -1 if unknown */
 	bool instrumented;						      /* the plan has a probe, so the metric is not a result */
 	char *out, *err; /* [out_bytes] and [err_bytes] with a NUL added; NULL unless requested */

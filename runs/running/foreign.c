@@ -643,7 +643,7 @@ struct phoronix {
 	char *path[DEPTH_MAX];
 	size_t depth;
 	struct buf text;
-	char *said[LEAVES];	 /* [LEAVES], NULL if not read */
+	char *said[LEAVES];	 /* [LEAVES], NULL if not read yet */
 	size_t results, entries; /* numbers of results before the open one, and of entries before the open one in its result */
 	char **systems, **times; /* [n_systems] */
 	size_t n_systems;

@@ -245,7 +245,7 @@ enum assay_status imported_read_machines(const char *name, char *text, size_t n,
 enum { NEW_RESULT, KNOWN_RESULT, RESULT_KINDS };
 struct import_run_writer {
 	struct store *store;
-	sqlite3_stmt *write[RESULT_KINDS]; /* each statement changes a row if the result is of its kind */
+	sqlite3_stmt *write[RESULT_KINDS]; /* statements that change a row only if the result is of their kind */
 	size_t written[RESULT_KINDS];
 };
 

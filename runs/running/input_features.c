@@ -174,7 +174,7 @@ void input_features_of(const struct manifest *manifest, size_t input, const stru
 		(void)add_files(files, path, "the input", &list, &hashed);
 		mem_free(path, directory);
 	} else if (!arguments.n && !environment.n) {
-		buf_format(&hashed, "%s\n", manifest->inputs[input].name); /* nothing but the name identifies this input */
+		buf_format(&hashed, "%s\n", manifest->inputs[input].name); /* only its name identifies this input */
 	}
 	(void)run_features_text_parse(list.bytes ? list.bytes : "", list.size, &out->known, &ignored); /* cannot fail: names are valid */
 	digest_sha256(hashed.bytes ? hashed.bytes : "", hashed.size, out->input);

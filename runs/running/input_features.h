@@ -36,7 +36,7 @@ struct own_features_asked {
 	const struct run_features *known;	  /* names that the command must not print */
 };
 
-/* Sets out->own and out->own_seconds. Equal commands for the same input are run once. The command may take one minute and print
+/* Sets out->own and out->own_seconds. Runs equal commands for the same input once. The command may take one minute and print
  * OWN_FEATURES_BYTES_MAX. *why: NULL, or the reason why this input has no valid features, owned by *own. Returns false if the host has
  * failed. */
 bool own_features_of(struct session *session, const struct own_features_asked *asked, struct own_features *own,

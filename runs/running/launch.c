@@ -240,7 +240,7 @@ void launch_release(struct launch *launch)
 static enum assay_status plan_fail_unknown(const struct manifest *manifest, const char *kind, const char *name, const char *const *all,
 					   size_t n, struct assay_error *err)
 {
-	const char *nearest = n && *all[0] ? text_nearest(name, all, n) : NULL; /* an unnamed input is no candidate */
+	const char *nearest = n && *all[0] ? text_nearest(name, all, n) : NULL; /* an unnamed input is not suggested */
 	struct buf list = BUF_INIT;
 	char shown[TEXT_SHOWN_BYTES];
 	enum assay_status st;
@@ -914,7 +914,7 @@ enum assay_status launch_run(const struct launch_options *options, struct launch
 		return ASSAY_OK;
 	if (!st && !options->dry_run)
 		st = sample_keep_sweep(&out->lab, NULL, err);		       /* removes files of killed sessions */
-	if (!st && !options->resume && !options->of_seed && !options->dry_run) /* runs for a given seed are not chosen by a user */
+	if (!st && !options->resume && !options->of_seed && !options->dry_run) /* not chosen by a user if a seed is given */
 		st = launch_mention_interrupted(options, out, err);
 	if (!st)
 		st = launch_store_plan(options, out, err);

@@ -55,7 +55,7 @@ struct launch {
 	struct artefact files, **versions;     /* common files, and [plan.n_versions] files of each version, as in execute_options */
 	struct execution_features *inputs;     /* [plan.n_inputs], static features */
 	char (*commits)[VARIANT_COMMIT_BYTES]; /* [plan.n_versions], git commits; "" if not built from git */
-	enum variant_reason no_variant;	       /* why runs measure no variant; VARIANT_BUILT if they do or need none */
+	enum variant_reason no_variant;	       /* reason why runs measure no variant; VARIANT_BUILT if they do or need none */
 	char *no_variants;		       /* the same reason as one line of text; NULL if there is none */
 	struct instrument instrument;	       /* instrument of a plan with a probe; instrument.n == 0 in a dry run, which builds nothing */
 	struct execute_result *results;	       /* [n]; NULL after a dry run */
@@ -68,7 +68,7 @@ struct launch {
 	bool nothing;		    /* nothing was left to resume; `err` has the message, and only `manifest` is set */
 };
 
-/* Makes the runs of a plan. Overwrites *out; launch_release() it always. ASSAY_OK even if runs failed or nothing was left to resume. */
+/* Makes the runs of a plan. ASSAY_OK even if runs failed or nothing was left to resume. Overwrites *out; always launch_release() it. */
 enum assay_status launch_run(const struct launch_options *options, struct launch *out, struct assay_error *err);
 void launch_release(struct launch *launch);
 

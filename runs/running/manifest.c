@@ -350,7 +350,7 @@ static enum assay_status manifest_fail_unknown(const char *laboratory, const cha
 	enum assay_status st;
 	size_t n;
 
-	(void)file_names(directory, ".yaml", &names, &n, err); /* without a directory there are no names */
+	(void)file_names(directory, ".yaml", &names, &n, err); /* ignored: without a directory there are no names */
 	for (size_t i = 0; i < n; i++) {
 		size_t length = strlen(names[i]) - 5;
 

@@ -129,7 +129,7 @@ enum assay_status manifest_open(const char *laboratory, const char *what, struct
 enum assay_status manifest_parse(const char *file, const char *text, size_t n, struct manifest *out, struct assay_error *err);
 void manifest_release(struct manifest *manifest); /* accepts a zeroed struct */
 
-size_t manifest_find_version(const struct manifest *manifest, const char *name); /* returns SIZE_MAX if there is none */
+size_t manifest_find_version(const struct manifest *manifest, const char *name); /* Returns SIZE_MAX if there is none. */
 /* manifest_own_of() returns the version's entry for an architecture; NULL if it has none. manifest_own_reason() returns one line that the
  * version has entries only for other architectures, with a remedy; free() it. */
 const struct manifest_own *manifest_own_of(const struct manifest_version *version, const char *architecture);
@@ -148,7 +148,7 @@ size_t manifest_find_input(const struct manifest *manifest, const char *name);
  * directory. `with_metric`: also the metric. */
 void manifest_hash_run(const struct manifest *manifest, size_t version, size_t input, bool with_metric, char hex[DIGEST_HEX_BYTES]);
 
-/* Hashes of everything except the versions that must be equal to compare results of versions. */
+/* Hashes of everything except versions that must be equal before results are compared. */
 struct manifest_terms {
 	char metric[DIGEST_HEX_BYTES];	/* metric with its direction; "" if unknown */
 	char shared[DIGEST_HEX_BYTES];	/* environment and directory of the application, arguments and environment of the input */
@@ -167,10 +167,10 @@ char *manifest_stored_name(const struct manifest *manifest, size_t input);
 
 /* Makes the arguments and the environment ("NAME=value") of a run on a host, or of the manifest's `features` command. Replaces
  * {files} by the directory of the common files, {build} by that of the version's own files,
- * {work} by a new, empty directory, which is the run's working directory,
- * {input} by the input's name and {version} by the version's name,
- * and "{{" by "{". An argument {arguments} is replaced by the input's arguments; without one, they are appended. As usual, a program with a
- * '/' in its name is relative to {work}. manifest_words_release() both. */
+ * {work} by a new, empty directory, the working directory of the run,
+ * {input} by the input's name, {version} by the version's name, and "{{" by "{".
+ * An argument {arguments} becomes the input's arguments; without one, they are appended. As usual, a program with a '/' in its name is
+ * relative to {work}. manifest_words_release() both. */
 struct manifest_places {
 	const char *files, *build, *work; /* absolute paths on the host; `build` is NULL if the version has no own files */
 };

@@ -131,7 +131,7 @@ void manifest_hash_run(const struct manifest *manifest, size_t version, size_t i
 		buf_text(&text, "calls are recorded\n");
 	if (with_metric)
 		manifest_add_metric(&text, &manifest->metric);
-	if (strstr(text.bytes, "{version}")) /* then equal words are different commands */
+	if (strstr(text.bytes, "{version}")) /* equal arguments are then different commands */
 		manifest_add_text(&text, v->stem ? v->stem : v->name);
 	if (v->plant.percent) {
 		char planted[PLANT_BYTES];

@@ -39,6 +39,6 @@ static inline const struct manifest_words *manifest_command_of(const struct mani
 	return version->command.n ? &version->command : &manifest->command;
 }
 
-void manifest_hash_all(struct manifest *manifest); /* sets manifest->hash */
+void manifest_hash_all(struct manifest *manifest); /* Sets manifest->hash. */
 
 #endif

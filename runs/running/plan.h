@@ -17,7 +17,7 @@ struct plan {
 	char manifest_hash[DIGEST_HEX_BYTES];
 	char **versions;  /* [n_versions], names in the order of the choice */
 	char **artefacts; /* [n_versions], hash over all files deployed for the version */
-	char **plains; /* [n_versions], hash of the plain build if a variant is deployed, else NULL; the array is NULL after plan_find() */
+	char **plains;	  /* [n_versions], hash of the plain build if a variant is deployed, else NULL; NULL after plan_find() */
 	size_t n_versions;
 	char **inputs; /* [n_inputs], names */
 	size_t n_inputs;

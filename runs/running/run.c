@@ -53,7 +53,7 @@ struct run_build {
 				   */
 	int64_t last_ms;	  /* start of the plan, or time of the version's last run if later (run_load()) */
 	size_t planned;		  /* number of runs of the version in the plan */
-	double level;		  /* as in plan.h */
+	double level;		  /* level of the plan; NaN without interim analyses */
 	struct manifest_terms terms; /* from the plan's manifest */
 };
 
@@ -275,7 +275,7 @@ static bool build_same_plan(const struct sample_file *a, const struct sample_fil
 	return strcmp(a->plan, b->plan) == 0 && strcmp(a->input, b->input) == 0 && strcmp(a->version, b->version) == 0;
 }
 
-/* *out: whether the file's build is known to differ from the latest plan with results. */
+/* Finds whether the file's build is known to differ from the latest plan with results. */
 static enum assay_status build_differs_from_results(struct store *store, const struct sample_file *file, bool *out, struct assay_error *err)
 {
 	struct run_builds builds;
@@ -580,7 +580,7 @@ static void run_set_add_row(struct run_set *set, size_t *capacity, sqlite3_stmt 
 		snprintf(last->architecture, sizeof(last->architecture), "%s", store_text(stmt, column));
 		last->turns = (enum run_turns)sqlite3_column_int(stmt, column + 1);
 	}
-	last->metric += store_double(stmt, 3); /* sum; run_load_plan() divides it */
+	last->metric += store_double(stmt, 3); /* sum of the values; run_load_plan() divides it */
 	last->recorded++;
 }
 

@@ -20,8 +20,8 @@
 enum run_withheld {
 	RUN_WAITED,	    /* run-queue delay because of other processes */
 	RUN_THROTTLED,	    /* the run's cgroup had used up its CPU quota */
-	RUN_IO_STALLED,	    /* some task on the host waited for I/O */
-	RUN_MEMORY_STALLED, /* some task on the host waited for memory */
+	RUN_IO_STALLED,	    /* a task on the host waited for I/O */
+	RUN_MEMORY_STALLED, /* a task on the host waited for memory */
 	RUN_STOLEN,	    /* a hypervisor gave the CPUs to another guest */
 	RUN_WITHHELD
 };
@@ -63,7 +63,7 @@ struct run_executed {
 	size_t executed, failed;
 	size_t crashed, not_started; /* parts of `failed`. crashed: ended by a signal, the time limit or another exit status than 0.
 					not_started: the program could not be executed */
-	int64_t hung_ns;	     /* duration of the shortest run that the time limit ended; 0 if none */
+	int64_t hung_ns;	     /* shortest run that the time limit ended, ns; 0 if none */
 };
 
 /* Sets queued_ns and withheld_ns from run->usage and the resource usage counters. Threads that wait for a CPU at the same time delay the
@@ -98,10 +98,10 @@ enum assay_status run_resolve(struct store *store, const char *application, cons
 
 /* Loads the results of an existing version (see run_resolve()). Overwrites *out; run_set_release() it. */
 enum assay_status run_load(struct store *store, const char *application, const char *version, struct run_set *out, struct assay_error *err);
-/* Same, but only with the runs of one plan; NULL: any plan. */
+/* Loads only the results of one plan; NULL: any plan. */
 enum assay_status run_load_plan(struct store *store, const char *application, const char *version, const char *plan, struct run_set *out,
 				struct assay_error *err);
-void run_set_copy(const struct run_set *set, struct run_set *out); /* overwrites *out */
+void run_set_copy(const struct run_set *set, struct run_set *out); /* Overwrites *out. */
 void run_set_release(struct run_set *set);
 
 /* Computes the sums over set->on. */

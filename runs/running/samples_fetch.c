@@ -11,7 +11,7 @@
 #define LIST_BYTES_MAX	(1u << 20)
 #define LIST_MS		(5 * 60 * 1000)
 #define FETCH_MS	(60 * 60 * 1000) /* time limit per file, ms */
-#define CALLS_FILES_MAX 8192		 /* limit of `assay variance` */
+#define CALLS_FILES_MAX 8192		 /* `assay variance` reads at most this many */
 #define SPARE_MS	(60 * 1000)	 /* time beyond the limit that the host enforces, ms */
 
 /* List of files on a host. */
@@ -81,7 +81,7 @@ static size_t samples_found_limit(struct samples_found *found, size_t files_max,
 void samples_spoil(struct execution *e, const char *why)
 {
 	if (e->outcome != EXECUTION_OK)
-		return; /* the execution has a more important reason */
+		return; /* the execution has failed for another reason */
 	e->outcome = EXECUTION_NO_SAMPLES;
 	e->metric = (double)NAN;
 	free(e->detail);
