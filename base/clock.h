@@ -1,4 +1,4 @@
-/* Reads the two clocks. It needs only the C library, so that programs on hosts can include it. */
+/* Reads the two clocks. The header needs only the C library, so that programs on hosts can include it. */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 

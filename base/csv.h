@@ -1,6 +1,6 @@
 /* Comma-separated values as in RFC 4180: quoted fields, doubled quotes, lines that end with LF or CRLF. The reader skips a leading byte
- * order mark. It works in place on the caller's bytes, in O(bytes). The writer puts an apostrophe before text, except numbers, that a
- * spreadsheet would take for a formula; the reader removes the apostrophe. */
+ * order mark. The reader works in place on the caller's bytes, in O(bytes). The writer puts an apostrophe before text, except numbers, that
+ * a spreadsheet would take for a formula; the reader removes the apostrophe. */
 #ifndef BASE_CSV_H
 #define BASE_CSV_H
 

@@ -115,7 +115,7 @@ void doc_set_empty(struct document *d, const char *key, const char *text); /* ad
 /* Adds a list of texts[0..n), whose pointers may be const or not. */
 #define doc_texts(d, key, texts, n) doc_add_texts(d, key, (const char *const *)(texts), n)
 void doc_add_texts(struct document *d, const char *key, const char *const *texts, size_t n);
-/* Adds a value for programs and users; `key` NULL: for users only. They see a text, the shortest number, yes or no, or "-" for null. */
+/* Adds a value for programs and users; `key` NULL: for users only. Users see a text, the shortest number, yes or no, or "-" for null. */
 #define doc_show(d, key, label, value) doc_add(d, key, label, doc_value_of(value), NULL)
 /* Does the same; users see the text that the last arguments format ("-" for null). */
 #define doc_showf(d, key, label, value, ...) doc_add(d, key, label, doc_value_of(value), __VA_ARGS__)

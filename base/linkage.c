@@ -18,7 +18,7 @@ struct clusters {
 	struct sides *beside; /* neighbours of each item in its row of leaves */
 };
 
-/* Both ends of a row of leaves. The row has no direction: the next neighbour depends on the previous one. */
+/* The two ends of a row of leaves. The row has no direction: the next neighbour depends on the previous one. */
 struct ends {
 	size_t at[2];
 };

@@ -31,11 +31,11 @@ size_t text_index(const char *const *words, size_t n, const char *word);
 const char *text_from_double(double value, char *out);
 
 /* Writes a measured value as precisely as its noise permits: its last digit has the place of the noise's first (1234.56 with noise 3 is
- * "1235", with 300 "1200"). Writes at most six digits, and six if the noise is 0. Both are finite; `out` needs TEXT_DOUBLE_BYTES. */
+ * "1235", with 300 "1200"). Writes at most six digits, and six if the noise is 0. Finite numbers; `out` needs TEXT_DOUBLE_BYTES. */
 const char *text_from_measured(double value, double noise, char *out);
 
-/* text_fixed() formats a number for users with `decimals` decimals. It uses %.3g from a million on, and if all decimals would be zeros.
- * text_signed() adds a sign, and permits zeros. In arguments of a format: text_fixed(x, 3).text. */
+/* text_fixed() formats a number for users with `decimals` decimals. The format is %.3g from a million on, and if all decimals would be
+ * zeros. text_signed() adds a sign, and permits zeros. In arguments of a format: text_fixed(x, 3).text. */
 struct text_number {
 	char text[TEXT_DOUBLE_BYTES];
 };

@@ -18,8 +18,8 @@
 
 /* ---- the penalty ---- */
 
-/* Quantiles of the largest penalty at which n independent normal points have a change, in squares of their noise. They grow slowly with n.
- * Made by bench_change_points --calibrate. */
+/* Quantiles of the largest penalty at which n independent normal points have a change, in squares of their noise. The quantiles grow slowly
+ * with n. Made by bench_change_points --calibrate. */
 static const struct {
 	double n, at_100, at_1000; /* quantile that one series in 100, in 1000 exceeds */
 } penalties[] = {

@@ -1,5 +1,5 @@
 /* Linear algebra by LAPACK from OpenBLAS. The first call loads the library, because loading takes most of the CPU time of a short command.
- * It uses one thread: the same numbers give the same bits on one CPU model; another model may round differently. Thread-safe.
+ * The library uses one thread: the same numbers give the same bits on one CPU model; another model may round differently. Thread-safe.
  *
  * A caller that can return an error calls lapack_load() first. If the library is missing, the other functions end the program with that
  * error. */

@@ -1,5 +1,5 @@
 /* Principal components of standardised columns: the directions in which the rows differ most. Source: Hotelling, Journal of Educational
- * Psychology 24, 1933. They are the eigenvectors of the correlation matrix, by LAPACK (lapack.h). O(rows * p^2 + p^3). */
+ * Psychology 24, 1933. The components are the eigenvectors of the correlation matrix, by LAPACK (lapack.h). O(rows * p^2 + p^3). */
 #ifndef MODEL_PCA_H
 #define MODEL_PCA_H
 

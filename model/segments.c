@@ -34,9 +34,9 @@ double segments_cost(const struct mat *counts, size_t from, size_t to)
 	return cost;
 }
 
-/* Returns the dispersion, at least 1: by how much more neighbours differ than counts with one composition would. It is the median over
- * pairs of the likelihood ratio, which few change points do not affect, divided by the median of its distribution. Pairs with only one
- * class are uninformative. If nearly all pairs are such, the others are the change points themselves. */
+/* Returns the dispersion, at least 1: by how much more neighbours differ than counts with one composition would. The dispersion is the
+ * median over pairs of the likelihood ratio, which few change points do not affect, divided by the median of its distribution. Pairs with
+ * only one class are uninformative. If nearly all pairs are such, the others are the change points themselves. */
 static double dispersion(const struct mat *counts)
 {
 	double *ratios = mem_new(counts->rows, sizeof(*ratios)), middle;

@@ -127,7 +127,7 @@ static void expect_add_number(const struct fitting *f, struct expect *e, size_t 
 }
 
 /* Returns the largest error after a useful addition, relative to the error before. With few runs, the best of many numbers, such as seeds
- * and dates, helps by chance. This bound limits that to 1 of 200 cases (12 to 40 runs of noise, up to 16 numbers). */
+ * and dates, helps by chance. The returned bound limits such help to 1 of 200 cases (12 to 40 runs of noise, up to 16 numbers). */
 static double fitting_worth(const struct fitting *f)
 {
 	return fmin(WORTH_MOST, 1.0 - .5 * sqrt(2.0 * log(20.0 * (double)(f->runs->numbers.cols + 1)) / (double)f->n));

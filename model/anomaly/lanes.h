@@ -1,6 +1,6 @@
-/* Inner loops of the training of small networks. They fuse no operations and add in the order of rows. An element of a product depends only
- * on its row and column, not on the rest of the matrix, so that all machines give the same bits. A library's dgemm is not used: its bits
- * depend on the CPU, and it is no faster for these sizes (100 x 32 x 16). */
+/* Inner loops of the training of small networks. The loops fuse no operations and add in the order of rows. An element of a product depends
+ * only on its row and column, not on the rest of the matrix, so that all machines give the same bits. A library's dgemm is not used: its
+ * bits depend on the CPU, and it is no faster for these sizes (100 x 32 x 16). */
 #ifndef MODEL_ANOMALY_LANES_H
 #define MODEL_ANOMALY_LANES_H
 

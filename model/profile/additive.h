@@ -3,9 +3,9 @@
  *
  * There are more stressors than hardware types, and they are correlated, so that no single fit is reliable. Therefore many models are
  * fitted by least squares on relative error (types weigh equally) and averaged: all models of one and two columns, and those of three and
- * four that a beam search finds. The weight of a model is its mean |log error| on held-out types, to the power -sharpness * types. This is
- * Bayesian model averaging with the leave-one-out predictive error as likelihood (Hoeting, Madigan, Raftery, Volinsky, Statistical Science
- * 14(4), 1999; Geisser and Eddy, JASA 74, 1979). Deterministic. */
+ * four that a beam search finds. The weight of a model is its mean |log error| on held-out types, to the power -sharpness * types. The
+ * method is Bayesian model averaging with the leave-one-out predictive error as likelihood (Hoeting, Madigan, Raftery, Volinsky,
+ * Statistical Science 14(4), 1999; Geisser and Eddy, JASA 74, 1979). Deterministic. */
 #ifndef MODEL_PROFILE_ADDITIVE_H
 #define MODEL_PROFILE_ADDITIVE_H
 

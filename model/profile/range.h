@@ -2,8 +2,8 @@
  *
  * A fit is nearly as good if T log(its mean squared relative error / the least) is at most the chi-square quantile with one degree of
  * freedom; T is the number of types. This is a profile likelihood interval (Venzon and Moolgavkar, Applied Statistics 37(1), 1988) for the
- * share, which is a linear function of the weights. Both ends are convex problems: the share times a multiplier is added to the error. Each
- * step is a non-negative least squares problem; bisection finds the multiplier. */
+ * share, which is a linear function of the weights. The two ends of the interval are convex problems: the share times a multiplier is added
+ * to the error. Each step is a non-negative least squares problem; bisection finds the multiplier. */
 #ifndef MODEL_PROFILE_RANGE_H
 #define MODEL_PROFILE_RANGE_H
 

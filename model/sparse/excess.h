@@ -1,7 +1,7 @@
 /* The mean excess of runs over a model's predictions, and its uncertainty. The uncertainty has two parts: the variation between the runs,
  * and that of the model. The latter is the model's leverage at the mean of the runs' rows, times the variance of runs of held-out inputs.
- * For rows drawn as the learned ones, it is about s^2 / n (1 + terms / n + terms / rows); it grows with the distance from them. A model's
- * error may depend on the size of the input, so the usual error is a function of the prediction. */
+ * For rows drawn as the learned ones, it is about s^2 / n (1 + terms / n + terms / rows); it grows with the distance from the learned rows.
+ * A model's error may depend on the size of the input, so the usual error is a function of the prediction. */
 #ifndef MODEL_SPARSE_EXCESS_H
 #define MODEL_SPARSE_EXCESS_H
 

@@ -1,6 +1,6 @@
 /* Parts of a time explained by several counted quantities. Uses ordinary least squares, after excluding collinear factors by the test of
  * Farrar and Glauber (Review of Economics and Statistics 49(1), 1967). Chi-squared tests whether there is any collinearity. If so, F
- * selects the factor that the others explain best; it is excluded, and the test is repeated. In large samples the tests find any
+ * selects the factor that the others explain best; the fit excludes this factor and repeats the test. In large samples the tests find any
  * correlation, however weak; so a factor is excluded only if the others explain FACTORS_COLLINEAR of it. */
 #ifndef MODEL_VARIANCE_FACTORS_H
 #define MODEL_VARIANCE_FACTORS_H

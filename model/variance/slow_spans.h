@@ -1,7 +1,7 @@
 /* Finds spans in which a series of numbers is high. A few levels divide its values into low and high ones. For each level, it finds the
- * span with the most above and the least below it, and compares that with random orders of the values. It needs neither the usual value nor
- * the height of the span. Sources: the level between two groups with the largest variance between them, Otsu, IEEE Transactions on Systems,
- * Man, and Cybernetics 9(1), 1979, for all values and again for the low ones; maximal sums, Bentley, CACM 27(9), 1984. */
+ * span with the most above and the least below it, and compares that with random orders of the values. The search needs neither the usual
+ * value nor the height of the span. Sources: the level between two groups with the largest variance between them, Otsu, IEEE Transactions
+ * on Systems, Man, and Cybernetics 9(1), 1979, for all values and again for the low ones; maximal sums, Bentley, CACM 27(9), 1984. */
 #ifndef MODEL_VARIANCE_SLOW_SPANS_H
 #define MODEL_VARIANCE_SLOW_SPANS_H
 
