@@ -600,6 +600,57 @@ static void test_around(void **state)
 	}
 }
 
+/* Slower by 10 %, with the 95 % interval 1.1 times exp(+- 1.15 spread). */
+static double by_ten(int type)
+{
+	return 1.1 * exp(type % 2 ? spread : -spread);
+}
+
+/* Wall-clock and CPU time may both decide: a change that only one of them shows has to be certain at half of the error. */
+static void test_one_of_two_times(void **state)
+{
+	enum { NO_CPU, SAME_CPU, MORE_CPU };
+	static const struct {
+		double spread;
+		int cpu;
+		enum decision decision;
+		double level;
+	} rows[] = {
+		{ .076, NO_CPU, DECISION_REGRESSION, .95 },
+		{ .076, MORE_CPU, DECISION_REGRESSION, .95 },
+		{ .076, SAME_CPU, DECISION_INCONCLUSIVE, .975 },
+		{ .04, SAME_CPU, DECISION_REGRESSION, .975 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct verdict v;
+		struct world w;
+
+		world_init(&w, 6);
+		spread = rows[i].spread;
+		apart = 1e-5;
+		run_all(&w, 6, by_ten);
+		apart = .01;
+		for (int side = 0; side < 2; side++) {
+			for (size_t r = 0; r < w.sides[side].n; r++) {
+				struct run *run = &w.sides[side].items[r];
+				double cpu = rows[i].cpu == SAME_CPU ? w.sides[0].items[r].metric : run->metric;
+
+				run->usage.wall_ns = llround(run->metric * 1e9);
+				run->usage.user_us = rows[i].cpu == NO_CPU ? 0 : llround(cpu * .9e6);
+				run->metric = (double)run->usage.wall_ns / 1e9;
+				run->queued_ns = -1;
+			}
+		}
+		v = decide(&w);
+		if (v.effect.decision != rows[i].decision || fabs(v.effect.level - rows[i].level) > 1e-12)
+			fail_msg("row %zu: %s at %g", i, decision_text(v.effect.decision), v.effect.level);
+		verdict_release(&v);
+		world_release(&w);
+	}
+}
+
 /* Whether the ratio differs by type is said once, at one level: reasons and kind of change agree whatever the spread. */
 static void test_one_statement(void **state)
 {
@@ -947,6 +998,7 @@ int suite_verdict(void)
 		cmocka_unit_test(test_types_weigh_equally),
 		cmocka_unit_test(test_these_machines),
 		cmocka_unit_test(test_around),
+		cmocka_unit_test(test_one_of_two_times),
 		cmocka_unit_test(test_one_statement),
 		cmocka_unit_test(test_always_fails),
 		cmocka_unit_test(test_hangs),
