@@ -13,7 +13,7 @@ while read -r command; do
 	"$ASSAY" $command --help
 done <"$tmp/commands" | grep -oE -- '--[a-z][a-z-]+' | sort -u >"$tmp/options"
 # Lines that show a command of ours, or name an option in backticks; those of other programs stand in the list.
-others='--more --exec --recursive --global --preset --build --install --evidence --fuzz --yaml --version --benchmark --export-json --size --wrap'
+others='--more --exec --recursive --global --preset --build --install --evidence --fuzz --yaml --version --benchmark --export-json --benchmark-json --reporter --size --wrap'
 grep -ohE '(assay [a-z].*|`--[a-z][a-z-]+)' README.md docs/*.md docs/design/*.md | grep -oE -- '--[a-z][a-z-]+' | sort -u >"$tmp/mentioned"
 for option in $(comm -23 "$tmp/mentioned" "$tmp/options"); do
 	case " $others " in

@@ -195,6 +195,9 @@ static void show(const struct arguments *a, const struct foreign_result *f, cons
 	show_skipped(q, d);
 	if (f->aggregates)
 		doc_line(d, "  not used      %zu aggregate%s, which the tool computed", f->aggregates, text_plural(f->aggregates));
+	if (f->thinned)
+		doc_line(d, "  not used      %zu sample%s of benchmarks with many: evenly spaced ones are enough", f->thinned,
+			 text_plural(f->thinned));
 	if (q->said) {
 		char *place = imported_place_text(&q->failed[q->first_said].place);
 
@@ -257,9 +260,13 @@ static const struct cli_option options[] = {
 	CLI_TEXT("machine", "NAME", struct arguments, machine, "On which machine; needed where the file does not say it"),
 	CLI_TEXT("application", "NAME", struct arguments, application,
 		 "Name of the application; of a file with several benchmarks, what comes before their names"),
-	CLI_CHOICE("from", tools, struct arguments, from, "Who wrote it: gbench, hyperfine, phoronix or csv (default: as it looks)"),
+	CLI_CHOICE("from", tools, struct arguments, from,
+		   "Tool that wrote it: gbench, hyperfine, phoronix, pytest, catch2, criterion, jmh, go, perf, junit or csv (default: by "
+		   "its content)"),
 	CLI_TEXT("metric", "NAME", struct arguments, metric,
-		 "Import NAME (cpu_time or a counter) of Google Benchmark, not real_time; names ending in _per_second: higher is better"),
+		 "Import NAME instead of the time: cpu_time or a counter of Google Benchmark, a unit of Go (B/op), a profiler's metric of "
+		 "JMH, an "
+		 "event of perf; names ending in _per_second: higher is better"),
 	CLI_NAMES("columns", "MEANING=COLUMN,...", struct arguments, columns,
 		  "Columns of CSV with other names: MEANING is application, version, machine, time, repetition, exit_status, result or "
 		  "direction; name: a part of the application's name; ignore: none ('*': all others)"),
@@ -276,17 +283,20 @@ static const struct cli_option options[] = {
 const struct command result_import_command = {
 	.name = "result import",
 	.summary = "import results that other tools measured",
-	.about = "Reads the JSON of Google Benchmark (--benchmark_out) or of hyperfine (--export-json), a CSV file whose header names its "
-		 "columns, or a result file of the Phoronix Test Suite. Each benchmark becomes an application, each repetition a result, "
-		 "with which 'gate', 'history' and 'report' work as with their own; what a tool has averaged itself is not used. Times are "
-		 "in seconds. Labels, parameters, arguments and units that distinguish results become a part of the application's name. "
-		 "Runs that "
-		 "failed count as failed. A row that cannot be used is excluded, and the answer says how many there are, where the first "
-		 "is, and why. Importing the same file again changes nothing; what contradicts it is refused. A file without times is "
-		 "known by its content, and of a CSV file that has grown only the new rows count.",
+	.about =
+	    "Reads results of Google Benchmark, hyperfine, the Phoronix Test Suite, pytest-benchmark, Catch2, criterion, JMH, 'go test "
+	    "-bench', 'perf stat -j' and JUnit reports (docs/recorded.md has the options of each), or a CSV file whose header names its "
+	    "columns. Each benchmark becomes an application, each repetition a result, with which 'gate', 'history' and 'report' work "
+	    "as with their own; a mean is used only if the file has no repetitions. Times are in seconds. Labels, parameters, arguments "
+	    "and units that distinguish results become a part of the application's name. "
+	    "Runs that "
+	    "failed count as failed. A row that cannot be used is excluded, and the answer says how many there are, where the first "
+	    "is, and why. Importing the same file again changes nothing; what contradicts it is refused. A file without times is "
+	    "known by its content, and of a CSV file that has grown only the new rows count.",
 	.examples = "  hyperfine -N --export-json new.json ./sort-2.1\n"
 		    "  assay result import new.json --application sort --version 2.1 --machine node1\n"
 		    "  assay result import copy.json --version $(git describe)\n"
+		    "  go test -bench . -count 10 | assay result import - --version $(git describe) --machine $(hostname)\n"
 		    "  assay result import nightly.csv --columns application=bench,result=seconds,name=threads --machine node1\n",
 	.words = words,
 	.options = options,

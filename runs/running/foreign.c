@@ -1,33 +1,14 @@
 #include "runs/running/foreign.h"
 
 #include "base/buf.h"
-#include "base/csv.h"
-#include "base/digest.h"
-#include "base/mem.h"
 #include "base/order.h"
-#include "base/text.h"
-#include "runs/running/execution.h"
-
-#include <ctype.h>
-#include <expat.h>
-#include <math.h>
+#include "runs/running/foreign_reader.h"
 
 ROWS_FUNCTION(foreign_code, enum foreign_tool, FOREIGN_ROWS, ROWS_CODE)
 ROWS_FUNCTION(foreign_text, enum foreign_tool, FOREIGN_ROWS, ROWS_TEXT)
 
-#define RESULTS_MAX   1000000
-#define INSTANCES_MAX 1e6 /* more than the members of any family of benchmarks, or entries of any result */
-#define DEPTH_MAX     8	  /* deeper XML elements are ignored */
-
-struct reader {
-	const struct foreign_options *options;
-	struct foreign_result *result;
-	const char *text; /* the whole file */
-	size_t at, start; /* offset of the CSV row, else 0; index of the first of options->starts that contains the row */
-	bool over;	  /* the file has more than RESULTS_MAX results */
-	bool metric_seen; /* some benchmark has the metric options->metric */
-	struct assay_error *err;
-};
+#define RESULTS_MAX 1000000
+#define SAMPLES_MAX 1000 /* per benchmark: protects the store from tools that record each of millions of calls */
 
 void foreign_release(struct foreign_result *result)
 {
@@ -38,14 +19,13 @@ void foreign_release(struct foreign_result *result)
 	*result = (struct foreign_result){ .tool = FOREIGN_TOOLS };
 }
 
-/* Keeps a text as long as the result. */
-static const char *keep(struct reader *r, char *text)
+const char *foreign_keep(struct foreign_reader *r, char *text)
 {
 	mem_append(r->result->texts, r->result->n_texts, &r->result->texts_capacity, text);
 	return text;
 }
 
-static struct foreign_row row_of(struct reader *r, struct imported_place place, const char *machine)
+struct foreign_row foreign_row_of(struct foreign_reader *r, struct imported_place place, const char *machine)
 {
 	struct foreign_row row = { .to = { .tool = foreign_code(r->result->tool),
 					   .machine = machine,
@@ -68,8 +48,7 @@ static struct foreign_row row_of(struct reader *r, struct imported_place place, 
 	return row;
 }
 
-/* Adds a row, failed or not: numbers and names of benchmarks must not depend on how many succeeded. */
-static void row_add(struct reader *r, struct foreign_row row)
+void foreign_row_add(struct foreign_reader *r, struct foreign_row row)
 {
 	struct foreign_result *to = r->result;
 
@@ -80,30 +59,26 @@ static void row_add(struct reader *r, struct foreign_row row)
 		mem_append(to->rows, to->n_rows, &to->capacity, row);
 }
 
-/* Marks the row as failed, with a reason. */
-static void __attribute__((format(printf, 4, 5)))
-row_fail(struct reader *r, struct foreign_row *row, enum execution_outcome outcome, const char *fmt, ...)
+void foreign_row_fail(struct foreign_reader *r, struct foreign_row *row, enum execution_outcome outcome, const char *fmt, ...)
 {
 	char *text;
 
 	mem_formatted(text, fmt);
 	row->to.outcome = execution_outcome_code(outcome);
-	row->to.failure = keep(r, mem_string(TEXT_SHOWN(text)));
+	row->to.failure = foreign_keep(r, mem_string(TEXT_SHOWN(text)));
 	free(text);
 }
 
-/* Reads the row's value from JSON. json_parse_loosely() replaces values that are not finite by "". Returns false if it is not a number. */
-static bool row_value(struct reader *r, struct foreign_row *row, const cJSON *value, double unit)
+bool foreign_row_value(struct foreign_reader *r, struct foreign_row *row, const cJSON *value, double unit)
 {
 	if (cJSON_IsNumber(value))
-		row->texts.result = keep(r, mem_string(TEXT_DOUBLE(value->valuedouble * unit)));
+		row->texts.result = foreign_keep(r, mem_string(TEXT_DOUBLE(value->valuedouble * unit)));
 	else if (cJSON_IsString(value) && !*value->valuestring)
-		row_fail(r, row, EXECUTION_NO_METRIC, "its result is not a finite number");
+		foreign_row_fail(r, row, EXECUTION_NO_METRIC, "its result is not a finite number");
 	return *row->texts.result || row->to.failure;
 }
 
-/* Sets the row's time from a text of the file; `text` may be NULL. If the time is invalid, excludes the row and returns false. */
-static bool row_time(struct reader *r, struct foreign_row *row, const char *text)
+bool foreign_row_time(struct foreign_reader *r, struct foreign_row *row, const char *text)
 {
 	int64_t ms = row->to.taken_ms;
 	bool is_time = !text || text_time_ms(text, &ms);
@@ -119,24 +94,20 @@ static bool row_time(struct reader *r, struct foreign_row *row, const char *text
 	return true;
 }
 
-/* Returns the user's machine, or else the file's; NULL if neither is given. */
-static const char *machine_of(const struct reader *r, const char *said)
+const char *foreign_machine(const struct foreign_reader *r, const char *said)
 {
 	const char *machine = r->options->machine ? r->options->machine : said;
 
 	return machine && *machine ? machine : NULL;
 }
 
-static enum assay_status fail_no_machine(const struct reader *r)
+enum assay_status foreign_fail_no_machine(const struct foreign_reader *r)
 {
 	return assay_fail(r->err, ASSAY_E_USAGE, "%s does not say on which machine it was measured: --machine NAME says so",
 			  r->options->name);
 }
 
-#define NO_MACHINE "it does not say on which machine; --machine NAME says so"
-
-/* Returns a mark such as " (branch=main, size=4)" from parts[0..n), or "". Frees the parts. */
-static const char *mark_of(struct reader *r, char **parts, size_t n)
+const char *foreign_mark(struct foreign_reader *r, char **parts, size_t n)
 {
 	struct buf text = BUF_INIT;
 
@@ -145,7 +116,52 @@ static const char *mark_of(struct reader *r, char **parts, size_t n)
 		buf_format(&text, "%s%s%s", i ? ", " : " (", parts[i], i + 1 == n ? ")" : "");
 		free(parts[i]);
 	}
-	return keep(r, buf_take(&text));
+	return foreign_keep(r, buf_take(&text));
+}
+
+/* ---- texts as results ---- */
+
+static bool is_word(const char *text, const char *const *words)
+{
+	while (*words && strcasecmp(text, *words) != 0)
+		words++;
+	return *words;
+}
+
+bool foreign_is_missing(const char *text)
+{
+	static const char *const words[] = { "", "nan", "inf", "infinity", "na", "n/a", "null", "none", "-", NULL };
+
+	return is_word(text + (*text && text[1] && (*text == '+' || *text == '-')), words);
+}
+
+bool foreign_is_no_result(const char *text)
+{
+	static const char *const words[] = {
+		"fail", "failed", "failure", "error", "timeout", "killed", "crash", "crashed", "skipped", NULL
+	};
+
+	return foreign_is_missing(text) || is_word(text, words);
+}
+
+bool foreign_is_success(const char *text)
+{
+	static const char *const words[] = { "ok", "success", "successful", "succeeded", "pass", "passed", NULL };
+	double number;
+
+	return text_double(text, &number) ? number == 0 : is_word(text, words);
+}
+
+void foreign_row_add_text(struct foreign_reader *r, struct foreign_row row, const char *text)
+{
+	double number;
+
+	if (!row.to.failure && foreign_is_no_result(text))
+		foreign_row_fail(r, &row, EXECUTION_NO_METRIC, "its result is '%s'", text);
+	if (!row.to.failure && !text_double(text, &number) && foreign_is_success(text))
+		imported_leave_out(&r->result->imported, IMPORTED_PASSED, &row.to.place, "%s: '%s'", TEXT_SHOWN(row.name), text);
+	else
+		foreign_row_add(r, row);
 }
 
 /* ---- conversion to rows of imported.h ---- */
@@ -154,7 +170,7 @@ ORDER_POINTERS_BY(compare_rows, struct foreign_row,
 		  BY_TEXT(name) BY_TEXT(mark) BY_TEXT(to.version) BY_TEXT(to.machine) BY_UP(to.taken_ms) BY_UP(at))
 
 /* Numbers repetitions, failed ones too: rows of one benchmark at one time, in file order. Finds names that benchmarks share. */
-static void rows_count(struct reader *r)
+static void rows_count(struct foreign_reader *r)
 {
 	struct foreign_result *result = r->result;
 	struct foreign_row **sorted = mem_new(result->n_rows, sizeof(*sorted));
@@ -174,7 +190,7 @@ static void rows_count(struct reader *r)
 		ordinal = of_machine && before->to.taken_ms == row->to.taken_ms ? ordinal + 1 : 1;
 		first = of_machine ? first : i;
 		if (!row->texts.repetition) {
-			row->texts.repetition = keep(r, mem_format("%zu", ordinal));
+			row->texts.repetition = foreign_keep(r, mem_format("%zu", ordinal));
 			row->to.turns = row->to.turns == RUN_TURNS_SAID ? RUN_TURNS_SAID : RUN_TURNS_COUNTED;
 		}
 		row->alike = sorted[first]->alike || row->thing != sorted[first]->thing;
@@ -185,15 +201,15 @@ static void rows_count(struct reader *r)
 }
 
 /* Returns the name that the row is stored under. */
-static const char *row_name(struct reader *r, const struct foreign_row *row)
+static const char *row_name(struct foreign_reader *r, const struct foreign_row *row)
 {
 	const char *prefix = r->options->application;
 	bool one = prefix && !r->result->several;
 
-	return keep(r, mem_format("%s%s%s%s", prefix ? prefix : "", prefix && !one ? "/" : "", one ? "" : row->name, row->mark));
+	return foreign_keep(r, mem_format("%s%s%s%s", prefix ? prefix : "", prefix && !one ? "/" : "", one ? "" : row->name, row->mark));
 }
 
-static void rows_give(struct reader *r)
+static void rows_give(struct foreign_reader *r)
 {
 	struct foreign_result *result = r->result;
 	struct imported *imported = &result->imported;
@@ -219,18 +235,7 @@ static void rows_give(struct reader *r)
 
 /* ---- benchmarks in JSON ---- */
 
-static const char *benchmark_name(const cJSON *item)
-{
-	static const char *const keys[] = { "run_name", "name", "command" };
-	const char *name = NULL;
-
-	for (size_t i = 0; !name && i < sizeof(keys) / sizeof(keys[0]); i++)
-		name = cJSON_GetStringValue(json_get(item, keys[i]));
-	return name;
-}
-
-/* Returns a JSON value as one line; free() it. */
-static char *value_text(const cJSON *value)
+char *foreign_value_text(const cJSON *value)
 {
 	char *text = cJSON_IsString(value) ? mem_string(value->valuestring) : json_line(value);
 
@@ -238,627 +243,193 @@ static char *value_text(const cJSON *value)
 	return text;
 }
 
-/* Returns a mark from the label and the parameters of a benchmark. */
-static const char *benchmark_mark(struct reader *r, const cJSON *item)
+const char *foreign_benchmark_mark(struct foreign_reader *r, char *label, const cJSON *parameters)
 {
 	const char *mark;
-	const cJSON *label = json_get(item, "label"), *parameters = json_get(item, "parameters"), *one;
+	const cJSON *one;
 	char **parts = mem_new((size_t)cJSON_GetArraySize(parameters) + 1, sizeof(char *));
 	size_t n = 0;
 
-	if (label && !cJSON_IsNull(label) && !(cJSON_IsString(label) && !*label->valuestring))
-		parts[n++] = value_text(label);
+	if (label)
+		parts[n++] = label;
 	cJSON_ArrayForEach(one, parameters)
 	{
-		char *value = value_text(one);
+		char *value = foreign_value_text(one);
 
 		parts[n++] = mem_format("%s=%s", one->string ? one->string : "", value);
 		free(value);
 	}
-	mark = mark_of(r, parts, n);
+	mark = foreign_mark(r, parts, n);
 	free(parts);
 	return mark;
 }
 
-/* Calls `add` for each item of the list `key`. Fails if the document has no such list. */
-static enum assay_status list_read(struct reader *r, const char *key, void (*add)(struct reader *, const cJSON *, size_t, const char *))
+double foreign_seconds(const char *unit)
 {
-	const cJSON *list = json_get(r->result->root, key), *item;
-	const char *machine = machine_of(r, json_get_text(json_get(r->result->root, "context"), "host_name"));
-	size_t index = 0;
+	static const struct {
+		const char *name;
+		double seconds;
+	} units[] = { { "ns", 1e-9 }, { "us", 1e-6 }, { "ms", 1e-3 }, { "msec", 1e-3 },
+		      { "s", 1 },     { "min", 60 },  { "hr", 3600 }, { "day", 86400 } };
+	size_t n = strcspn(unit, "/");
 
-	if (!cJSON_IsArray(list))
-		return assay_fail(r->err, ASSAY_E_FORMAT, "%s is not of %s: it has no list '%s'", r->options->name,
-				  foreign_text(r->result->tool), key);
-	if (!machine)
-		return fail_no_machine(r);
-	cJSON_ArrayForEach(item, list) add(r, item, index++, machine);
-	return ASSAY_OK;
-}
-
-/* ---- Google Benchmark ---- */
-
-static bool ends_in(const char *text, const char *end)
-{
-	size_t n = strlen(text), m = strlen(end);
-
-	return n >= m && strcmp(text + n - m, end) == 0;
-}
-
-/* Returns the length of the name without a suffix such as "_mean"; 0 if it has none. */
-static size_t statistic_stem(const char *name)
-{
-	static const char *const ends[] = { "_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS" };
-
-	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		if (ends_in(name, ends[i]))
-			return strlen(name) - strlen(ends[i]);
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (strlen(units[i].name) == n && strncmp(units[i].name, unit, n) == 0)
+			return units[i].seconds;
 	return 0;
 }
 
-/* Reports whether an item is an aggregate, such as a mean. Versions before 1.5 list aggregates beside the benchmark, without a mark. */
-static bool is_aggregate(const cJSON *item)
+enum assay_status foreign_list_read(struct foreign_reader *r, const char *key, const char *machine, foreign_add add)
 {
-	const char *type = json_get_text(item, "run_type"), *name = benchmark_name(item);
-	const cJSON *const beside[] = { item->prev, item->next };
-	size_t n = statistic_stem(name);
+	const cJSON *root = r->result->root, *list = key ? json_get(root, key) : root, *item;
+	size_t index = 0;
 
-	if (*type || json_get(item, "aggregate_name") || json_get(item, "big_o") || json_get(item, "rms"))
-		return strcmp(type, "iteration") != 0;
-	for (int i = 0; i < 2 && n; i++) {
-		const char *other = benchmark_name(beside[i]);
-
-		if (other && strncmp(other, name, n) == 0 && strcmp(other, name) != 0 && (!other[n] || statistic_stem(other) == n))
-			return true;
-	}
-	return false;
+	machine = foreign_machine(r, machine);
+	if (!cJSON_IsArray(list) && (key || !cJSON_IsObject(root)))
+		return assay_fail(r->err, ASSAY_E_FORMAT, "%s is not of %s: it has no list%s%s%s", r->options->name,
+				  foreign_text(r->result->tool), key ? " '" : "", key ? key : "", key ? "'" : "");
+	if (!machine)
+		return foreign_fail_no_machine(r);
+	for (item = cJSON_IsArray(list) ? list->child : root; item; item = item->next)
+		add(r, item, index++, machine);
+	return ASSAY_OK;
 }
 
-/* Returns the reason why a benchmark failed or skipped itself; NULL if it was measured. */
-static const char *benchmark_failure(const cJSON *item)
+void foreign_samples_add(struct foreign_reader *r, struct foreign_row row, const cJSON *values, double unit, const cJSON *counts)
 {
-	static const char *const flags[] = { "error_occurred", "skipped" }, *const messages[] = { "error_message", "skip_message" };
+	size_t n = (size_t)cJSON_GetArraySize(values), wanted = n < SAMPLES_MAX ? n : SAMPLES_MAX, taken = 0;
+	const cJSON *value, *count = counts ? counts->child : NULL;
 
-	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
-		const cJSON *flag = json_get(item, flags[i]);
-		const char *message = json_get_text(item, messages[i]);
-
-		if (flag && !cJSON_IsFalse(flag) && !cJSON_IsNull(flag))
-			return *message ? message : flags[i];
-	}
-	return NULL;
-}
-
-/* Returns the item's unit of time, s; 0 if it has none. */
-static double benchmark_unit(const cJSON *item)
-{
-	static const char *const units[] = { "ns", "us", "ms", "s" };
-	static const double seconds[] = { 1e-9, 1e-6, 1e-3, 1 };
-	size_t unit = text_index(units, sizeof(units) / sizeof(units[0]), json_get_text(item, "time_unit"));
-
-	return unit == SIZE_MAX ? 0 : seconds[unit];
-}
-
-static void gbench_add(struct reader *r, const cJSON *item, size_t index, const char *machine)
-{
-	const char *metric = r->options->metric ? r->options->metric : "real_time", *name = benchmark_name(item);
-	struct foreign_row row = row_of(r, (struct imported_place){ "benchmarks", NULL, index, 0 }, machine);
-	bool is_time = strcmp(metric, "real_time") == 0 || strcmp(metric, "cpu_time") == 0;
-	double unit = is_time ? benchmark_unit(item) : 1;
-	struct imported *imported = &r->result->imported;
-
-	if (name && is_aggregate(item)) {
-		r->result->aggregates++;
-		return;
-	}
-	r->metric_seen = r->metric_seen || json_get(item, metric);
-	if (benchmark_failure(item))
-		row_fail(r, &row, EXECUTION_NO_METRIC, "%s", benchmark_failure(item));
-	if (!name)
-		imported_leave_out(imported, IMPORTED_BAD_ROW, &row.to.place, "it is no object with a name");
-	else if (!row.to.failure && !row_value(r, &row, json_get(item, metric), unit))
-		imported_leave_out(imported, IMPORTED_BAD_ROW, &row.to.place, "%s: '%s' is missing, or no number", TEXT_SHOWN(name),
-				   TEXT_SHOWN(metric));
-	else if (!row.to.failure && unit <= 0)
-		imported_leave_out(imported, IMPORTED_BAD_ROW, &row.to.place, "%s: its 'time_unit' is none of ns, us, ms and s",
-				   TEXT_SHOWN(name));
-	else if (row_time(r, &row, cJSON_GetStringValue(json_get(json_get(r->result->root, "context"), "date")))) {
-		row.name = name;
-		row.mark = benchmark_mark(r, item);
-		row.thing = (double)json_get_count(item, "family_index") * INSTANCES_MAX +
-			    (double)json_get_count(item, "per_family_instance_index");
-		row.texts.direction = ends_in(metric, "_per_second") ? "higher" : is_time ? "lower" : "";
-		row.to.metric = metric;
-		row_add(r, row);
-	}
-}
-
-/* ---- hyperfine ---- */
-
-/* Adds one time. `end`: exit code of the run, JSON null if a signal ended it; NULL if the file has none. */
-static void hyperfine_add_time(struct reader *r, struct foreign_row row, const cJSON *time, const cJSON *end)
-{
-	if (end && cJSON_IsNull(end))
-		row_fail(r, &row, EXECUTION_KILLED, "ended by a signal");
-	else if (end && !(cJSON_IsNumber(end) && end->valuedouble == 0))
-		row_fail(r, &row, EXECUTION_FAILED, "exit status %s", cJSON_IsNumber(end) ? TEXT_DOUBLE(end->valuedouble) : "unknown");
-	r->result->ends_unknown += !end;
-	if (row.to.failure || row_value(r, &row, time, 1))
-		row_add(r, row);
-	else
-		imported_leave_out(&r->result->imported, IMPORTED_BAD_ROW, &row.to.place, "%s: it is no number", TEXT_SHOWN(row.name));
-}
-
-static void hyperfine_add(struct reader *r, const cJSON *item, size_t index, const char *machine)
-{
-	struct foreign_row row = row_of(r, (struct imported_place){ "results", NULL, index, 0 }, machine);
-	const cJSON *times = json_get(item, "times"), *time, *ends = json_get(item, "exit_codes"), *end = ends ? ends->child : NULL;
-	int n_times = cJSON_GetArraySize(times), n_ends = cJSON_GetArraySize(ends);
-
-	row.name = benchmark_name(item);
-	if (!row.name || !cJSON_IsArray(times)) {
-		imported_leave_out(&r->result->imported, IMPORTED_BAD_ROW, &row.to.place,
-				   "it is no object with 'command' and a list 'times'");
-		return;
-	}
-	row.mark = benchmark_mark(r, item);
-	row.thing = (double)index;
-	row.to.place.item = "times";
-	cJSON_ArrayForEach(time, times)
+	r->result->thinned += n - wanted;
+	row.to.place.at = 0;
+	cJSON_ArrayForEach(value, values)
 	{
-		if (ends && n_ends != n_times)
-			imported_leave_out(&r->result->imported, IMPORTED_UNKNOWN_END, &row.to.place,
-					   "%s: it has %d times and %d exit codes", TEXT_SHOWN(row.name), n_times, n_ends);
-		else
-			hyperfine_add_time(r, row, time, end);
-		end = end ? end->next : NULL;
-		row.to.place.at++;
+		double divisor = !counts ? 1 : cJSON_IsNumber(count) ? count->valuedouble : 0;
+		struct foreign_row one = row;
+
+		if (row.to.place.at++ == taken * n / wanted) {
+			taken++;
+			if (divisor > 0 && foreign_row_value(r, &one, value, unit / divisor))
+				foreign_row_add(r, one);
+			else
+				imported_leave_out(&r->result->imported, IMPORTED_BAD_ROW, &one.to.place, "%s: the value %s",
+						   TEXT_SHOWN(row.name), divisor > 0 ? "is no number" : "has no number of iterations");
+		}
+		count = count ? count->next : NULL;
 	}
 }
 
-/* ---- CSV ---- */
+/* ---- lines ---- */
 
-/* Meanings of columns. Several columns may have the meaning NAME or IGNORE. */
-enum { APPLICATION, VERSION, MACHINE, TIME, REPETITION, EXIT_STATUS, RESULT, DIRECTION, MEANINGS, NAME = MEANINGS, IGNORE, ALL_MEANINGS };
-
-static const char *const meanings[ALL_MEANINGS] = { "?application", "?version", "?machine",   "?time", "?repetition",
-						    "?exit_status", "result",	"?direction", "name",  "ignore" };
-
-struct columns {
-	const char **names; /* [n], names of the columns by meaning, then columns of NAME and IGNORE; '?' marks optional ones */
-	bool *distinguish;  /* [n], the column has the meaning NAME */
-	size_t *index;	    /* [n], index of the column in the file; SIZE_MAX if missing */
-	size_t n;
-	bool ignore_all; /* ignore all columns without a meaning */
-};
-
-static enum assay_status columns_choose(const struct reader *r, struct columns *c)
+size_t foreign_line(const char *text, size_t n, size_t at, size_t *next)
 {
-	size_t n = MEANINGS + r->options->n_columns;
+	const char *end = memchr(text + at, '\n', n - at);
+	size_t length = end ? (size_t)(end - text) - at : n - at;
 
-	*c = (struct columns){ mem_new(n, sizeof(char *)), mem_new(n, sizeof(bool)), mem_new(n, sizeof(size_t)), MEANINGS, false };
-	memcpy(c->names, meanings, MEANINGS * sizeof(char *));
-	for (size_t i = 0; i < r->options->n_columns; i++) {
-		const char *word = r->options->columns[i], *equals = strchr(word, '=');
-		size_t m = 0;
+	*next = at + length + (end != NULL);
+	return length && text[at + length - 1] == '\r' ? length - 1 : length;
+}
 
-		while (equals && m < ALL_MEANINGS) {
-			const char *meaning = meanings[m] + (*meanings[m] == '?');
+/* Parses the JSON in text[0..n) into result->root. If its first line that starts with '{' is a whole object, each such line is one, and
+ * other lines are ignored; then the root is the only object, or an array of them. */
+static enum assay_status parse_json(struct foreign_reader *r, char *text, size_t n)
+{
+	struct buf lines = BUF_INIT;
+	bool is_lines = false;
+	enum assay_status st;
+	cJSON *root = NULL;
 
-			if (strlen(meaning) == (size_t)(equals - word) && strncmp(meaning, word, strlen(meaning)) == 0)
+	for (size_t at = 0, next; at < n; at = next) {
+		size_t length = foreign_line(text, n, at, &next);
+
+		if (length && text[at] == '{') {
+			if (!is_lines && text[at + length - 1] != '}')
 				break;
-			m++;
+			buf_char(&lines, is_lines ? ',' : '[');
+			buf_add(&lines, text + at, length);
+			is_lines = true;
 		}
-		if (!equals || m == ALL_MEANINGS || equals[1] == '?')
-			return assay_fail(r->err, ASSAY_E_USAGE,
-					  "'%s' names no column: MEANING=COLUMN, where MEANING is application, version, machine, time, "
-					  "repetition, exit_status, result, direction, name or ignore",
-					  word);
-		if (m == IGNORE && strcmp(equals, "=*") == 0) {
-			c->ignore_all = true;
-			continue;
-		}
-		c->distinguish[m < MEANINGS ? m : c->n] = m == NAME;
-		c->names[m < MEANINGS ? m : c->n++] = equals + 1;
+		buf_char(&lines, '\n');
 	}
-	return ASSAY_OK;
-}
-
-/* Refuses a column without a meaning, because it may distinguish results. Also refuses a column with two meanings. */
-static enum assay_status columns_check(const struct reader *r, const struct columns *c, const struct csv *csv)
-{
-	for (size_t i = 0; i < csv->n_fields; i++) {
-		const char *name = TEXT_SHOWN(csv->fields[i]);
-		size_t has = 0;
-
-		for (size_t k = 0; k < c->n; k++)
-			has += c->index[k] == i;
-		if (has > 1)
-			return assay_fail(r->err, ASSAY_E_USAGE, "--columns gives the column '%s' two meanings", name);
-		if (!has && !c->ignore_all)
-			return assay_fail(r->err, ASSAY_E_USAGE,
-					  "%s:%zu: the column '%s' has no meaning: --columns 'name=%s' makes its values a part of names, "
-					  "'ignore=%s' leaves it out, 'ignore=*' all such columns",
-					  r->options->name, csv->line, name, name, name);
+	buf_char(&lines, ']');
+	st = is_lines ? json_parse_loosely(r->options->name, lines.bytes, lines.size, &root, r->err)
+		      : json_parse_loosely(r->options->name, text, n, &root, r->err);
+	buf_release(&lines);
+	r->result->root = root;
+	if (!st && is_lines && !root->child->next) {
+		r->result->root = cJSON_DetachItemViaPointer(root, root->child);
+		cJSON_Delete(root);
 	}
-	return ASSAY_OK;
-}
-
-static bool is_word(const char *text, const char *const *words)
-{
-	while (*words && strcasecmp(text, *words) != 0)
-		words++;
-	return *words;
-}
-
-/* Reports whether a text represents an unknown value. */
-static bool is_missing(const char *text)
-{
-	static const char *const words[] = { "", "nan", "inf", "infinity", "na", "n/a", "null", "none", "-", NULL };
-
-	return is_word(text + (*text && text[1] && (*text == '+' || *text == '-')), words);
-}
-
-/* Reports whether a text says that a run has no result. */
-static bool is_no_result(const char *text)
-{
-	static const char *const words[] = {
-		"fail", "failed", "failure", "error", "timeout", "killed", "crash", "crashed", "skipped", NULL
-	};
-
-	return is_missing(text) || is_word(text, words);
-}
-
-/* Reports whether an exit status, a number or a word, indicates success. Unknown words indicate failure. */
-static bool is_success(const char *text)
-{
-	static const char *const words[] = { "ok", "success", "successful", "succeeded", "pass", "passed", NULL };
-	double number;
-
-	return text_double(text, &number) ? number == 0 : is_word(text, words);
-}
-
-/* Adds a row with a textual result. A word for failure makes it a failed run. A word for success excludes it: nothing was measured. */
-static void row_add_text(struct reader *r, struct foreign_row row, const char *text)
-{
-	double number;
-
-	if (!row.to.failure && is_no_result(text))
-		row_fail(r, &row, EXECUTION_NO_METRIC, "its result is '%s'", text);
-	if (!row.to.failure && !text_double(text, &number) && is_success(text))
-		imported_leave_out(&r->result->imported, IMPORTED_PASSED, &row.to.place, "%s: '%s'", TEXT_SHOWN(row.name), text);
-	else
-		row_add(r, row);
-}
-
-static const char *csv_mark(struct reader *r, const struct columns *c, const struct csv *csv)
-{
-	char **parts = mem_new(c->n, sizeof(char *));
-	const char *mark;
-	size_t n = 0;
-
-	for (size_t i = MEANINGS; i < c->n; i++) {
-		if (c->distinguish[i])
-			parts[n++] = mem_format("%s=%s", c->names[i], csv->fields[c->index[i]]);
-	}
-	mark = mark_of(r, parts, n);
-	free(parts);
-	return mark;
-}
-
-/* Removes spaces around an exit status: " 0" would count as a failure. */
-static char *without_blanks(char *text)
-{
-	size_t n = strlen(text);
-
-	while (n && strchr(" \t", text[n - 1]))
-		text[--n] = '\0';
-	return text + strspn(text, " \t");
-}
-
-static enum assay_status csv_add_row(struct reader *r, const struct csv *csv, const struct columns *c)
-{
-	struct foreign_row row;
-	const char *said[MEANINGS];
-	bool ended;
-
-	r->at = (size_t)(csv->fields[0] - r->text);
-	row = row_of(r, (struct imported_place){ .line = csv->line }, NULL);
-	for (size_t m = 0; m < MEANINGS; m++)
-		said[m] = c->index[m] == SIZE_MAX ? NULL : csv->fields[c->index[m]];
-	if (said[EXIT_STATUS])
-		said[EXIT_STATUS] = without_blanks(csv->fields[c->index[EXIT_STATUS]]);
-	row.name = said[APPLICATION] ? said[APPLICATION] : r->options->application;
-	row.mark = csv_mark(r, c, csv);
-	row.to.machine = machine_of(r, said[MACHINE]);
-	if (said[VERSION] && *said[VERSION])
-		row.to.version = said[VERSION];
-	else if (r->start < r->options->n_starts)
-		row.to.version = r->options->starts[r->start].version;
-	row.to.metric = c->names[RESULT];
-	ended = said[EXIT_STATUS] && !is_missing(said[EXIT_STATUS]);
-	row.texts = (struct imported_texts){ said[RESULT], NULL, said[REPETITION], said[DIRECTION] ? said[DIRECTION] : "" };
-	if (!row.name)
-		return assay_fail(r->err, ASSAY_E_USAGE,
-				  "%s has no column 'application': --application NAME says what was measured, or --columns "
-				  "application=COLUMN in which column it stands",
-				  r->options->name);
-	if (!row.to.machine && !said[MACHINE])
-		return fail_no_machine(r);
-	if (!row.to.machine)
-		imported_leave_out(&r->result->imported, IMPORTED_BAD_NAME, &row.to.place, NO_MACHINE);
-	else if (said[EXIT_STATUS] && !ended && !is_no_result(said[RESULT]))
-		imported_leave_out(&r->result->imported, IMPORTED_UNKNOWN_END, &row.to.place, "its exit status is '%s'",
-				   TEXT_SHOWN(said[EXIT_STATUS]));
-	else if (row_time(r, &row, said[TIME])) {
-		if (ended && !is_success(said[EXIT_STATUS]))
-			row_fail(r, &row, EXECUTION_FAILED, "exit status %s", said[EXIT_STATUS]);
-		row_add_text(r, row, said[RESULT]);
-	}
-	return ASSAY_OK;
-}
-
-static enum assay_status csv_read(struct reader *r, char *text, size_t n)
-{
-	struct columns columns;
-	struct csv csv;
-	enum assay_status st = columns_choose(r, &columns);
-
-	csv_init(&csv, r->options->name, text, n);
-	if (!st)
-		st = csv_header(&csv, (const char *const *)columns.names, columns.n, columns.index, r->err);
-	if (st && columns.index[RESULT] == SIZE_MAX) {
-		struct assay_error said = *r->err;
-
-		assay_fail(r->err, st, "%s: %s", said.text,
-			   csv.n_fields == 1 && strpbrk(csv.fields[0], ";\t|") ? "commas divide columns, and numbers have a decimal point"
-									       : "--columns result=COLUMN says in which one it stands");
-	}
-	if (!st)
-		st = columns_check(r, &columns, &csv);
-	while (!st && imported_next(&r->result->imported, &csv))
-		st = csv_add_row(r, &csv, &columns);
-	csv_release(&csv);
-	mem_free(columns.names, columns.distinguish, columns.index);
-	return st;
-}
-
-/* ---- Phoronix Test Suite ---- */
-
-enum { ENTRY, VALUE, RAW, TEST, TITLE, PROGRAM_VERSION, ARGUMENTS, DESCRIPTION, SCALE, PROPORTION, MEASURED, WHEN, LEAVES };
-
-#define RESULT_PATH "PhoronixTestSuite/Result/"
-#define ENTRY_PATH  RESULT_PATH "Data/Entry/"
-#define SYSTEM_PATH "PhoronixTestSuite/System/"
-
-static const char *const leaves[LEAVES] = { ENTRY_PATH "Identifier",  ENTRY_PATH "Value",	 ENTRY_PATH "RawString",
-					    RESULT_PATH "Identifier", RESULT_PATH "Title",	 RESULT_PATH "AppVersion",
-					    RESULT_PATH "Arguments",  RESULT_PATH "Description", RESULT_PATH "Scale",
-					    RESULT_PATH "Proportion", SYSTEM_PATH "Identifier",	 SYSTEM_PATH "TimeStamp" };
-
-/* State of the XML parser. `said` has the texts of the open result or system. */
-struct phoronix {
-	struct reader *r;
-	XML_Parser parser;
-	char *path[DEPTH_MAX];
-	size_t depth;
-	struct buf text;
-	char *said[LEAVES];	 /* [LEAVES], NULL if not read yet */
-	size_t results, entries; /* numbers of results before the open one, and of entries before the open one in its result */
-	char **systems, **times; /* [n_systems] */
-	size_t n_systems;
-};
-
-/* Reports whether the innermost open element has this path. The path may end with "/". */
-static bool stands_at(const struct phoronix *p, const char *path)
-{
-	size_t i = 0;
-
-	for (const char *at = path; *at; i++) {
-		size_t n = strcspn(at, "/");
-
-		if (i == p->depth || i == DEPTH_MAX || strlen(p->path[i]) != n || strncmp(p->path[i], at, n) != 0)
-			return false;
-		at += n + (at[n] == '/');
-	}
-	return i == p->depth;
-}
-
-static const char *said(const struct phoronix *p, int leaf)
-{
-	return p->said[leaf] ? p->said[leaf] : "";
-}
-
-/* Frees the texts below an element that was closed. */
-static void phoronix_forget(struct phoronix *p, const char *path)
-{
-	for (size_t i = 0; i < LEAVES; i++)
-		if (strncmp(leaves[i], path, strlen(path)) == 0) {
-			free(p->said[i]);
-			p->said[i] = NULL;
-		}
-}
-
-static void phoronix_open(void *of, const XML_Char *name, const XML_Char **attributes)
-{
-	struct phoronix *p = of;
-
-	(void)attributes;
-	if (p->depth < DEPTH_MAX)
-		p->path[p->depth] = mem_string(name);
-	p->depth++;
-	buf_clear(&p->text);
-}
-
-static void phoronix_text(void *of, const XML_Char *bytes, int n)
-{
-	struct phoronix *p = of;
-
-	if (p->depth <= DEPTH_MAX)
-		buf_add(&p->text, bytes, (size_t)n);
-}
-
-/* Returns the time of the system `measured`; NULL if the file has none. */
-static const char *phoronix_time(const struct phoronix *p, const char *measured)
-{
-	for (size_t i = 0; i < p->n_systems; i++)
-		if (strcmp(p->systems[i], measured) == 0)
-			return *p->times[i] ? p->times[i] : NULL;
-	return NULL;
-}
-
-/* Returns a mark from the arguments and the unit of the open result. Results may share a description, and the suite compares only those
- * with equal arguments and units. Arguments that are not valid in a name are replaced by a hash. */
-static const char *phoronix_mark(const struct phoronix *p)
-{
-	const char *arguments = said(p, ARGUMENTS);
-	char *parts[2], hash[DIGEST_ID_BYTES];
-	size_t n = 0;
-
-	digest_id(arguments, strlen(arguments), hash);
-	if (*arguments)
-		parts[n++] = strlen(arguments) < RUN_NAME_BYTES_MAX / 2 && !run_name_fault(arguments) ? mem_string(arguments)
-												      : mem_format("arguments %s", hash);
-	if (*said(p, SCALE))
-		parts[n++] = mem_string(said(p, SCALE));
-	return mark_of(p->r, parts, n);
-}
-
-static void phoronix_add(struct phoronix *p, struct imported_place place, const char *value)
-{
-	const char *test = said(p, *said(p, TEST) ? TEST : TITLE), *description = said(p, DESCRIPTION);
-	const char *measured = keep(p->r, mem_string(said(p, ENTRY)));
-	struct foreign_row row = row_of(p->r, place, machine_of(p->r, measured));
-
-	row.name = keep(p->r, mem_format("%s%s%s", test, *description ? "/" : "", description));
-	row.mark = phoronix_mark(p);
-	row.thing = (double)place.line * INSTANCES_MAX + (double)place.at;
-	row.texts.direction = strcmp(said(p, PROPORTION), "HIB") == 0 ? "higher" : strcmp(said(p, PROPORTION), "LIB") == 0 ? "lower" : "";
-	row.texts.result = keep(p->r, mem_string(value));
-	/* One machine for several systems means that they are versions: kernels, compilers or settings on that machine. */
-	row.to.version = p->r->options->machine && p->n_systems > 1 ? measured
-			 : p->r->options->version_given		    ? ""
-								    : keep(p->r, mem_string(said(p, PROGRAM_VERSION)));
-	if (!row.to.machine) {
-		imported_leave_out(&p->r->result->imported, IMPORTED_BAD_NAME, &place, NO_MACHINE);
-	} else if (strchr(value, ',')) { /* values of a monitor over time */
-		imported_leave_out(&p->r->result->imported, IMPORTED_BAD_ROW, &place, "%s: a series of values", TEXT_SHOWN(row.name));
-	} else if (row_time(p->r, &row, phoronix_time(p, measured))) {
-		row_add_text(p->r, row, value);
-	}
-}
-
-/* Adds the repetitions of an entry: "12.5:12.6:12.4" or "PASS,FAIL"; a single value if there is no such text. */
-static void phoronix_entry(struct phoronix *p)
-{
-	struct imported_place place = { "Result", "Entry", p->results, p->entries };
-	char *values = mem_string(said(p, *said(p, RAW) ? RAW : VALUE)), *rest = values, *value;
-	const char *between = isalpha((unsigned char)*values) ? ":," : ":";
-
-	while ((value = strsep(&rest, between)))
-		phoronix_add(p, place, value);
-	free(values);
-	phoronix_forget(p, ENTRY_PATH);
-	p->entries++;
-}
-
-static void phoronix_system(struct phoronix *p)
-{
-	p->systems = mem_resize(p->systems, p->n_systems + 1, sizeof(char *));
-	p->times = mem_resize(p->times, p->n_systems + 1, sizeof(char *));
-	p->systems[p->n_systems] = mem_string(said(p, MEASURED));
-	p->times[p->n_systems++] = mem_string(said(p, WHEN));
-	phoronix_forget(p, SYSTEM_PATH);
-}
-
-static void phoronix_close(void *of, const XML_Char *name)
-{
-	struct phoronix *p = of;
-
-	(void)name;
-	for (size_t i = 0; i < LEAVES; i++) {
-		if (stands_at(p, leaves[i])) {
-			free(p->said[i]);
-			p->said[i] = buf_take(&p->text);
-		}
-	}
-	if (stands_at(p, ENTRY_PATH)) {
-		phoronix_entry(p);
-	} else if (stands_at(p, SYSTEM_PATH)) {
-		phoronix_system(p);
-	} else if (stands_at(p, RESULT_PATH)) {
-		phoronix_forget(p, RESULT_PATH);
-		p->results++;
-		p->entries = 0;
-	}
-	p->depth--;
-	if (p->depth < DEPTH_MAX)
-		free(p->path[p->depth]);
-	buf_clear(&p->text);
-}
-
-static void phoronix_release(struct phoronix *p)
-{
-	buf_release(&p->text);
-	phoronix_forget(p, "");
-	for (size_t i = 0; i < p->depth && i < DEPTH_MAX; i++)
-		free(p->path[i]);
-	for (size_t i = 0; i < p->n_systems; i++)
-		mem_free(p->systems[i], p->times[i]);
-	mem_free(p->systems, p->times);
-	XML_ParserFree(p->parser);
-}
-
-static enum assay_status phoronix_read(struct reader *r, const char *text, size_t n)
-{
-	struct phoronix p = { .r = r, .parser = XML_ParserCreate(NULL) };
-	enum assay_status st = ASSAY_OK;
-
-	ASSAY_BUG_IF(!p.parser || n > INT32_MAX);
-	XML_SetUserData(p.parser, &p);
-	XML_SetElementHandler(p.parser, phoronix_open, phoronix_close);
-	XML_SetCharacterDataHandler(p.parser, phoronix_text);
-	if (XML_Parse(p.parser, text, (int)n, 1) == XML_STATUS_ERROR)
-		st = assay_fail(r->err, ASSAY_E_FORMAT, "%s:%lu: %s", r->options->name, XML_GetCurrentLineNumber(p.parser),
-				XML_ErrorString(XML_GetErrorCode(p.parser)));
-	phoronix_release(&p);
 	return st;
 }
 
 /* ---- all formats ---- */
 
-static enum assay_status tool_of(struct reader *r, const char *text)
-{
-	const cJSON *root = r->result->root;
-	bool is_xml = text[strspn(text, " \t\r\n")] == '<';
+enum kind { JSON, XML, TEXT };
 
-	r->result->tool = r->options->tool;
-	if (r->result->tool != FOREIGN_TOOLS)
-		return ASSAY_OK;
-	if (cJSON_HasObjectItem(root, "benchmarks") && !cJSON_HasObjectItem(root, "machine_info"))
-		r->result->tool = FOREIGN_GBENCH;
-	else if (cJSON_HasObjectItem(root, "results"))
-		r->result->tool = FOREIGN_HYPERFINE;
-	else if (root || (is_xml && !strstr(text, "<PhoronixTestSuite")))
-		return assay_fail(r->err, ASSAY_E_FORMAT,
-				  "%s is %s, but not of %s: write it as CSV, with the columns application, version, machine, time, result",
-				  r->options->name, root ? "JSON" : "XML",
-				  root ? "Google Benchmark or hyperfine" : "the Phoronix Test Suite");
-	else
-		r->result->tool = is_xml ? FOREIGN_PHORONIX : FOREIGN_CSV;
-	return ASSAY_OK;
-}
+/* Formats in the order in which a file is compared with them. A tool may have several. */
+static const struct format {
+	enum foreign_tool tool;
+	enum kind kind;
+	const char *mark; /* member of the first object of JSON; name of the XML's root element; part of the text, "" for any */
+	enum assay_status (*read)(struct foreign_reader *r, char *text, size_t n);
+} formats[] = {
+	{ FOREIGN_PYTEST, JSON, "machine_info", foreign_pytest_read },
+	{ FOREIGN_GBENCH, JSON, "benchmarks", foreign_gbench_read },
+	{ FOREIGN_HYPERFINE, JSON, "results", foreign_hyperfine_read },
+	{ FOREIGN_JMH, JSON, "primaryMetric", foreign_jmh_read },
+	{ FOREIGN_CRITERION, JSON, "reason", foreign_criterion_read },
+	{ FOREIGN_CRITERION, JSON, "iters", foreign_criterion_read },
+	{ FOREIGN_CRITERION, JSON, "median_abs_dev", foreign_criterion_read },
+	{ FOREIGN_PERF, JSON, "counter-value", foreign_perf_read },
+	{ FOREIGN_PHORONIX, XML, "PhoronixTestSuite", foreign_phoronix_read },
+	{ FOREIGN_CATCH2, XML, "Catch2TestRun", foreign_catch2_read },
+	{ FOREIGN_CATCH2, XML, "Catch", foreign_catch2_read },
+	{ FOREIGN_JUNIT, XML, "testsuites", foreign_junit_read },
+	{ FOREIGN_JUNIT, XML, "testsuite", foreign_junit_read },
+	{ FOREIGN_GO, TEXT, "goos: ", foreign_go_read },
+	{ FOREIGN_GO, TEXT, " ns/op", foreign_go_read },
+	{ FOREIGN_CSV, TEXT, "", foreign_csv_read },
+};
+#define FORMATS (sizeof(formats) / sizeof(formats[0]))
 
-static bool is_json(const struct reader *r, const char *text)
+/* Returns how to parse a text, by its first character or by the tool that the user names. */
+static enum kind kind_of(const struct foreign_reader *r, const char *text)
 {
-	enum foreign_tool tool = r->options->tool;
 	char first = text[strspn(text, " \t\r\n")];
 
-	return tool == FOREIGN_GBENCH || tool == FOREIGN_HYPERFINE || (tool == FOREIGN_TOOLS && (first == '{' || first == '['));
+	for (size_t i = 0; i < FORMATS; i++)
+		if (formats[i].tool == r->options->tool)
+			return formats[i].kind;
+	return first == '{' || first == '[' || strncmp(text, "# started on ", 13) == 0 ? JSON : first == '<' ? XML : TEXT;
+}
+
+/* Finds the format. The document is parsed. */
+static enum assay_status format_of(const struct foreign_reader *r, enum kind kind, const char *text, const struct format **out)
+{
+	const cJSON *root = r->result->root, *first = cJSON_IsArray(root) ? root->child : root;
+
+	for (size_t i = 0; i < FORMATS; i++) {
+		const struct format *f = *out = &formats[i];
+
+		if (r->options->tool != FOREIGN_TOOLS ? f->tool == r->options->tool
+		    : f->kind != kind		      ? false
+		    : kind == JSON		      ? json_get(first, f->mark) != NULL
+		    : kind == XML		      ? strcmp(root->string, f->mark) == 0
+						      : strstr(text, f->mark) != NULL)
+			return ASSAY_OK;
+	}
+	if (json_get(first, "test-cases"))
+		return assay_fail(r->err, ASSAY_E_FORMAT, "%s is Catch2's JSON, which has no benchmarks: write XML, with --reporter xml",
+				  r->options->name);
+	return assay_fail(r->err, ASSAY_E_FORMAT,
+			  "%s is %s, but not of a tool that 'assay result import --help' names: write it as CSV, with the columns "
+			  "application, version, machine, time, result",
+			  r->options->name, kind == JSON ? "JSON" : "XML");
 }
 
 /* Fails for UTF-16 and UTF-32: a byte order mark or a NUL in the first two bytes. All supported formats start with ASCII. */
-static enum assay_status check_encoding(const struct reader *r, const char *text, size_t n)
+static enum assay_status check_encoding(const struct foreign_reader *r, const char *text, size_t n)
 {
 	if (n < 2 || (memcmp(text, "\xff\xfe", 2) != 0 && memcmp(text, "\xfe\xff", 2) != 0 && text[0] && text[1]))
 		return ASSAY_OK;
@@ -870,26 +441,29 @@ static enum assay_status check_encoding(const struct reader *r, const char *text
 enum assay_status foreign_read(char *text, size_t n, const struct foreign_options *options, struct foreign_result *result,
 			       struct assay_error *err)
 {
-	struct reader r = { .options = options, .result = result, .text = text, .err = err };
+	struct foreign_reader r = { .options = options, .result = result, .text = text, .err = err };
 	size_t mark = n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* byte order mark of UTF-8 */
+	const struct format *format;
 	enum assay_status st;
 	bool found = false;
+	enum kind kind;
 
 	*result = (struct foreign_result){ .application = "", .version = "" };
 	text += mark;
 	n -= mark;
 	st = check_encoding(&r, text, n);
-	if (!st && is_json(&r, text))
-		st = json_parse_loosely(options->name, text, n, &result->root, err);
+	kind = kind_of(&r, text);
+	if (!st && kind == JSON)
+		st = parse_json(&r, text, n);
+	if (!st && kind == XML)
+		st = foreign_xml_parse(options->name, text, n, &result->root, err);
 	if (!st)
-		st = tool_of(&r, text);
+		st = format_of(&r, kind, text, &format);
+	result->tool = st ? FOREIGN_TOOLS : format->tool;
 	if (!st && options->n_columns && result->tool != FOREIGN_CSV)
 		st = assay_fail(err, ASSAY_E_USAGE, "%s has no columns: it was read as %s", options->name, foreign_text(result->tool));
 	if (!st)
-		st = result->tool == FOREIGN_GBENCH	 ? list_read(&r, "benchmarks", gbench_add)
-		     : result->tool == FOREIGN_HYPERFINE ? list_read(&r, "results", hyperfine_add)
-		     : result->tool == FOREIGN_PHORONIX	 ? phoronix_read(&r, text, n)
-							 : csv_read(&r, text, n);
+		st = format->read(&r, text, n);
 	if (!st && options->metric && !r.metric_seen)
 		st = assay_fail(err, ASSAY_E_USAGE, "no benchmark of %s has a metric '%s'", options->name, TEXT_SHOWN(options->metric));
 	if (!st && r.over)

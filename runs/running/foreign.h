@@ -11,6 +11,13 @@
 	X(FOREIGN_GBENCH, "gbench", "Google Benchmark")                                                                                    \
 	X(FOREIGN_HYPERFINE, "hyperfine", "hyperfine")                                                                                     \
 	X(FOREIGN_PHORONIX, "phoronix", "the Phoronix Test Suite")                                                                         \
+	X(FOREIGN_PYTEST, "pytest", "pytest-benchmark")                                                                                    \
+	X(FOREIGN_CATCH2, "catch2", "Catch2")                                                                                              \
+	X(FOREIGN_CRITERION, "criterion", "criterion")                                                                                     \
+	X(FOREIGN_JMH, "jmh", "JMH")                                                                                                       \
+	X(FOREIGN_GO, "go", "Go's benchmarks")                                                                                             \
+	X(FOREIGN_PERF, "perf", "perf stat")                                                                                               \
+	X(FOREIGN_JUNIT, "junit", "JUnit XML")                                                                                             \
 	X(FOREIGN_CSV, "csv", "a CSV file")
 
 enum foreign_tool { FOREIGN_ROWS(ROWS_ENUM) FOREIGN_TOOLS };
@@ -57,6 +64,7 @@ struct foreign_result {
 	size_t n_rows, capacity;
 	struct imported imported;	   /* the rows for imported_store(), and counts of excluded rows */
 	size_t aggregates;		   /* number of means and other aggregates, which are not rows */
+	size_t thinned;			   /* number of samples that were not used, because their benchmark has many */
 	size_t ends_unknown;		   /* number of runs without an exit code in the file */
 	const char *application, *version; /* those of the first usable row; `version` is "" if the file has none */
 	bool several, versions;		   /* whether the file has several applications, and several versions of one application */

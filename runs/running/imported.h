@@ -30,6 +30,7 @@
 	X(IMPORTED_BAD_ROW, "bad_row", "the row cannot be read")                                                                           \
 	X(IMPORTED_UNKNOWN_END, "unknown_end", "the file does not say how the run ended")                                                  \
 	X(IMPORTED_PASSED, "passed", "it says only that it passed, and nothing was measured")                                              \
+	X(IMPORTED_NOT_MEASURED, "not_measured", "the tool did not measure it")                                                            \
 	X(IMPORTED_ALIKE, "alike", "nothing distinguishes it from another result of the file")                                             \
 	X(IMPORTED_INTERRUPTED, "interrupted", "its fingerprint was interrupted")
 

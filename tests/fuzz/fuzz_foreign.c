@@ -1,5 +1,5 @@
 /* Results of other tools: each row is a result, a failure or left out, and none is two of these; what is taken is within what imported.h
- * promises; errors name the file. The first byte chooses whose it is. */
+ * promises; errors name the file. The first byte chooses the tool, the second one options. */
 #include "base/mem.h"
 #include "fingerprint/catalog/machine.h"
 #include "runs/running/foreign.h"
@@ -42,19 +42,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct foreign_result result;
 	char *text;
 
-	if (size == 0)
+	if (size < 2)
 		return 0;
 	options.tool = (enum foreign_tool)(data[0] % (FOREIGN_TOOLS + 1));
-	options.machine = data[0] & 16 ? "node1" : NULL;
-	options.application = data[0] & 32 ? "app" : NULL;
-	options.metric = data[0] & 64 ? "cpu_time" : NULL;
+	options.machine = data[1] & 16 ? "node1" : NULL;
+	options.application = data[1] & 32 ? "app" : NULL;
+	options.metric = data[1] & 64 ? data[0] & 128 ? "B/op" : "cpu_time" : NULL;
 	options.columns = columns;
-	options.n_columns = data[0] & 128 ? 3 : 0;
-	options.time_given = data[0] & 32;
+	options.n_columns = data[1] & 128 ? 3 : 0;
+	options.time_given = data[1] & 32;
 	options.starts = &start;
-	options.n_starts = data[0] & 8 ? 1 : 0;
-	text = mem_bytes((const char *)data + 1, size - 1);
-	if (foreign_read(text, size - 1, &options, &result, &err))
+	options.n_starts = data[1] & 8 ? 1 : 0;
+	text = mem_bytes((const char *)data + 2, size - 2);
+	if (foreign_read(text, size - 2, &options, &result, &err))
 		ASSAY_BUG_IF(!strstr(err.text, "fuzz") || strchr(err.text, '\n'));
 	else
 		check_rows(&result);

@@ -374,13 +374,13 @@ expect_json .results_added 1
 expect_json .not_used.bad_name 2
 printf '[{"command": "x"}]' >"$tmp/list.json"
 import "$tmp/list.json" --machine m
-refused 2 'list.json is JSON, but not of Google Benchmark or hyperfine' 'CSV, with the columns application'
+refused 2 'list.json is JSON, but not of a tool' 'CSV, with the columns application'
 printf '{"machine_info": {}, "benchmarks": [{"name": "test_x", "stats": {"data": [1]}}]}' >"$tmp/pytest.json"
 import "$tmp/pytest.json"
-refused 2 'pytest.json is JSON, but not of Google Benchmark or hyperfine'
-printf '<testsuite/>' >"$tmp/junit.xml"
-import "$tmp/junit.xml" --machine m
-refused 2 'junit.xml is XML, but not of the Phoronix Test Suite: write it as CSV'
+refused 2 'pytest.json does not say on which machine it was measured'
+printf '<tests/>' >"$tmp/tests.xml"
+import "$tmp/tests.xml" --machine m
+refused 2 'tests.xml is XML, but not of a tool' 'write it as CSV'
 
 what='CSV as spreadsheets and people write it'
 printf 'application,result\nodd,"1,5"\nodd,1.5 s\nodd, 1.5\nodd,0x1p3\nodd,<3\nodd,2\nodd,1e999\nodd,SIGSEGV 11\n' >"$tmp/odd.csv"

@@ -1,0 +1,48 @@
+#include "runs/running/foreign_reader.h"
+
+/* Adds a benchmark: its mean in ns. The file does not have the samples. */
+static void benchmark_add(struct foreign_reader *r, const cJSON *element, const char *within)
+{
+	struct foreign_row row = foreign_row_of(r, (struct imported_place){ .line = (size_t)element->valueint }, foreign_machine(r, ""));
+	const char *mean = foreign_xml_text(json_get(element, "mean"), "@value");
+	const cJSON *failed = json_get(element, "failed");
+	double ns;
+
+	row.name = foreign_keep(r, mem_format("%s%s", within, foreign_xml_text(element, "@name")));
+	row.thing = (double)r->result->n_rows;
+	if (failed)
+		foreign_row_fail(r, &row, EXECUTION_FAILED, "%s", foreign_xml_text(failed, "@message"));
+	else
+		row.texts.result = text_double(mean, &ns) ? foreign_keep(r, mem_string(TEXT_DOUBLE(ns * 1e-9))) : mean;
+	if (failed || *mean)
+		foreign_row_add(r, row);
+	else
+		imported_leave_out(&r->result->imported, IMPORTED_BAD_ROW, &row.to.place, "%s: it has no mean", TEXT_SHOWN(row.name));
+}
+
+/* Adds the benchmarks below an element; `within` is what stands before their names: "TEST CASE/SECTION/". */
+static void element_read(struct foreign_reader *r, const cJSON *element, const char *within)
+{
+	const cJSON *child;
+
+	cJSON_ArrayForEach(child, element)
+	{
+		bool names = strcmp(child->string, "TestCase") == 0 || strcmp(child->string, "Section") == 0;
+
+		if (strcmp(child->string, "BenchmarkResults") == 0)
+			benchmark_add(r, child, within);
+		else if (names)
+			element_read(r, child, foreign_keep(r, mem_format("%s%s/", within, foreign_xml_text(child, "@name"))));
+		else
+			element_read(r, child, within);
+	}
+}
+
+enum assay_status foreign_catch2_read(struct foreign_reader *r, char *text, size_t n)
+{
+	(void)text, (void)n;
+	if (!foreign_machine(r, ""))
+		return foreign_fail_no_machine(r);
+	element_read(r, r->result->root, "");
+	return ASSAY_OK;
+}

@@ -1,0 +1,105 @@
+#include "runs/running/foreign_reader.h"
+
+#include <ctype.h>
+
+#define FAILED	"--- FAIL: Benchmark"
+#define SKIPPED "--- SKIP: Benchmark"
+
+/* Returns the next word of a line, and ends it in place; "" at the end. */
+static char *next_word(char **rest)
+{
+	char *word = *rest + strspn(*rest, " \t"), *end = word + strcspn(word, " \t");
+
+	*rest = end + (*end != '\0');
+	*end = '\0';
+	return word;
+}
+
+/* Returns the suffix "-N" by which Go names GOMAXPROCS; "" if there is none. */
+static const char *suffix_of(const char *name)
+{
+	const char *dash = strrchr(name, '-');
+
+	return dash && dash[1] && !dash[1 + strspn(dash + 1, "0123456789")] ? dash : "";
+}
+
+/* Adds a benchmark's line: name, iterations, and pairs of value and unit. Without iterations it is the name only, or other text. */
+static void result_add(struct foreign_reader *r, struct foreign_row row, char *rest)
+{
+	const char *metric = r->options->metric ? r->options->metric : "ns/op", *value, *unit = "";
+	struct imported *imported = &r->result->imported;
+	double number;
+
+	if (!*(value = next_word(&rest)))
+		return;
+	if (!text_double(value, &number)) {
+		imported_leave_out(imported, IMPORTED_BAD_ROW, &row.to.place, "%s: the benchmark printed '%s' into its line",
+				   TEXT_SHOWN(row.name), TEXT_SHOWN(value));
+		return;
+	}
+	while (*(value = next_word(&rest)) && strcmp(unit = next_word(&rest), metric) != 0)
+		;
+	row.texts.result = value;
+	row.to.metric = metric;
+	if (strcmp(metric, "ns/op") == 0) {
+		row.to.metric = "s/op";
+		row.texts.result = text_double(value, &number) ? foreign_keep(r, mem_string(TEXT_DOUBLE(number * 1e-9))) : value;
+	} else {
+		row.texts.direction = strstr(metric, "/op") ? "lower" : strstr(metric, "/s") ? "higher" : "";
+	}
+	r->metric_seen = r->metric_seen || *value;
+	if (!*value)
+		imported_leave_out(imported, IMPORTED_BAD_ROW, &row.to.place, "%s: it has no %s", TEXT_SHOWN(row.name), TEXT_SHOWN(metric));
+	else if (text_double(value, &number) && number == 0)
+		imported_leave_out(imported, IMPORTED_NOT_MEASURED, &row.to.place, "%s: 0 %s", TEXT_SHOWN(row.name), TEXT_SHOWN(metric));
+	else
+		foreign_row_add(r, row);
+}
+
+/* Reads a line, which ends with NUL. `package` is the one that the file names last. */
+static void line_read(struct foreign_reader *r, char *line, struct foreign_row row, const char **package)
+{
+	char *failed = strstr(line, FAILED), *skipped = strstr(line, SKIPPED), *rest = line, *name;
+
+	if (strncmp(line, "pkg: ", 5) == 0)
+		*package = line + 5;
+	if (failed || skipped)
+		rest = (failed ? failed : skipped) + strlen(FAILED) - strlen("Benchmark");
+	else if (strncmp(line, "Benchmark", 9) != 0 || islower((unsigned char)line[9]))
+		return;
+	name = next_word(&rest);
+	row.name = foreign_keep(r, mem_format("%s%s%s", *package, **package ? "/" : "", name));
+	if (skipped && !failed) {
+		imported_leave_out(&r->result->imported, IMPORTED_NOT_MEASURED, &row.to.place, "%s was skipped", TEXT_SHOWN(name));
+	} else if (failed) {
+		foreign_row_fail(r, &row, EXECUTION_FAILED, "it failed (--- FAIL)");
+		foreign_row_add(r, row);
+	} else {
+		result_add(r, row, rest);
+	}
+}
+
+enum assay_status foreign_go_read(struct foreign_reader *r, char *text, size_t n)
+{
+	const char *machine = foreign_machine(r, ""), *package = "", *suffix = "";
+	struct foreign_row *rows;
+	size_t line = 0;
+
+	if (!machine)
+		return foreign_fail_no_machine(r);
+	for (size_t at = 0, next; at < n; at = next) {
+		size_t length = foreign_line(text, n, at, &next);
+
+		text[at + length] = '\0';
+		r->at = at;
+		line_read(r, text + at, foreign_row_of(r, (struct imported_place){ .line = ++line }, machine), &package);
+	}
+	/* A benchmark that fails at once is named without the suffix that its results would have. */
+	rows = r->result->rows;
+	for (size_t i = 0; i < r->result->n_rows && !*suffix; i++)
+		suffix = rows[i].to.failure ? "" : suffix_of(rows[i].name);
+	for (size_t i = 0; i < r->result->n_rows; i++)
+		if (rows[i].to.failure && !*suffix_of(rows[i].name))
+			rows[i].name = foreign_keep(r, mem_format("%s%s", rows[i].name, suffix));
+	return ASSAY_OK;
+}
