@@ -292,7 +292,7 @@ const struct command result_import_command = {
 	    "Runs that "
 	    "failed count as failed. A row that cannot be used is excluded, and the answer says how many there are, where the first "
 	    "is, and why. Importing the same file again changes nothing; what contradicts it is refused. A file without times is "
-	    "known by its content, and of a CSV file that has grown only the new rows count.",
+	    "known by its content, and of a file of lines (CSV, Go, perf) that has grown only the new rows count.",
 	.examples = "  hyperfine -N --export-json new.json ./sort-2.1\n"
 		    "  assay result import new.json --application sort --version 2.1 --machine node1\n"
 		    "  assay result import copy.json --version $(git describe)\n"

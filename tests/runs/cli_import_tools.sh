@@ -129,6 +129,8 @@ imports junit-pytest.xml junit 2 1
 imports junit-ctest.xml junit 1 2 --machine m
 expect_json .not_used.not_measured 2
 imports junit-gtest.xml junit 2 1 --machine m
+expect_json .not_used.not_measured 3 # disabled, skipped, and one that took 0 s: too short for the file, but no failure
+expect_json .not_used.zero 0
 import "$recorded/junit-catch2.xml" # its host name is "tbd"
 refused 2 'does not say on which machine'
 
