@@ -203,7 +203,7 @@ ASSAY_EMULATE_DIRECTORY=. ASSAY_EMULATE_FUNCTIONS=@none.list ./made >/dev/null 2
 status=$?
 expect_status 0
 cases=$((cases + 1))
-grep -q 'no samples are taken: cannot read the list of functions @none.list: No such file' "$tmp/err" || fail "$(cat "$tmp/err")"
+grep -q 'cannot record samples: cannot read the list of functions @none.list: No such file' "$tmp/err" || fail "$(cat "$tmp/err")"
 
 what='a program that does not compile'
 printf 'int main(void) { return y; }\n' >wrong.c
@@ -305,7 +305,7 @@ ASSAY_EMULATE_DIRECTORY=$tmp/none ./one 1 1000 >out 2>err
 status=$?
 expect_status 0
 expect_same_files expected out
-expect_error 'no samples are taken: cannot write to '"$tmp/none"
+expect_error 'cannot record samples: cannot write to '"$tmp/none"
 
 what='the directory of a directory or a file is not made, and it is said which one is missing'
 run record --for counters -o none/samples -- ./one 1 1000

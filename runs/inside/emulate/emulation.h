@@ -94,7 +94,7 @@ struct counts {
 	uint64_t exact[COUNT_SIMULATED + 1];
 	uint64_t weighed[COUNTERS]; /* [COUNT_HITM_SEEN...]: events; [COUNT_ACCESSES], [COUNT_BLOCKS]: their denominators */
 };
-_Static_assert(UNKNOWN_STLB + 2 <= (int)COUNT_HITM_SEEN, "there is room for what is not known");
+_Static_assert(UNKNOWN_STLB + 2 <= (int)COUNT_HITM_SEEN, "slots of enum unknown are unused");
 
 /* One call of a function in one thread. The entry is kept until all windows in which the call was active are evaluated. The first
  * invocation of a thread represents the thread itself. */
@@ -128,7 +128,7 @@ struct touch {
 	uint16_t visits, spread[2]; /* number of visits; sums over visits of words touched, and of words written */
 	uint16_t now[2];	    /* [enum access]: bit mask of the words touched in the current visit */
 };
-_Static_assert(sizeof(struct touch) == 64, "logs have the size that they are said to have");
+_Static_assert(sizeof(struct touch) == 64, "sizes of logs assume this");
 
 /* Index of a touch; valid only if `stamp` is that of the current window. */
 struct touch_at {

@@ -245,7 +245,7 @@ static __attribute__((noinline)) void callees_account_rare(struct thread *t, str
 	t->changes++;
 }
 
-_Static_assert(COUNT_ATOMICS + 6 == COUNT_SIMULATED, "all of them");
+_Static_assert(COUNT_ATOMICS + 6 == COUNT_SIMULATED, "now[] has all rare counters");
 
 /* Adds new accesses and blocks to the owner. That is all in skipped windows without rare events. Only for the calling thread. */
 static inline void callees_account_plain(struct thread *t)

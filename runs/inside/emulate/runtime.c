@@ -38,7 +38,7 @@ static void say(const char *text, const char *what, const char *why)
 {
 	char line[MESSAGE_BYTES];
 	size_t n = 0;
-	const char *const parts[] = { "assay: no samples are taken: ", text, what, why ? ": " : "", why ? why : "", "\n" };
+	const char *const parts[] = { "assay: cannot record samples: ", text, what, why ? ": " : "", why ? why : "", "\n" };
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		size_t length = strlen(parts[i]);
@@ -133,7 +133,7 @@ static void runtime_start(void)
 	if (failed)
 		say("cannot read the list of functions ", list, strerror(failed));
 	else if (!runtime.directory)
-		say("there is no memory for ", "the emulation", NULL);
+		say("not enough memory for ", "the emulation", NULL);
 	busy_end();
 	if (!runtime.on)
 		return;

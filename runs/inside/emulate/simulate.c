@@ -191,7 +191,7 @@ bool simulate_init(struct thread *t)
 	return true;
 }
 
-_Static_assert(ADDRESS_BITS - LINE_BITS - DIRECTORY_BITS <= 64 - TAG_SHIFT, "the tag fits");
+_Static_assert(ADDRESS_BITS - LINE_BITS - DIRECTORY_BITS <= 64 - TAG_SHIFT, "the tag fits into an entry");
 
 /* ---- caches ---- */
 
@@ -666,7 +666,7 @@ void simulate_range(uintptr_t address, size_t bytes, enum access access)
 
 /* ---- branches ---- */
 
-_Static_assert(PATH_BLOCKS == 8, "path_add() takes off what was multiplied so often");
+_Static_assert(PATH_BLOCKS == 8, "path_add() subtracts the block after 8 multiplications");
 
 /* Returns the prediction of a path and moves it to the front of its set. If there is none, returns the least recently found one of the set.
  * Compares whole paths, because the paths that share a set change with the positions of blocks in a function. */

@@ -34,7 +34,7 @@ static void rare_find(uint64_t *at[RARE])
 	at[4] = &hot.copied_bytes;
 	at[5] = &hot.waited;
 }
-_Static_assert(RARE == 6, "all of them");
+_Static_assert(RARE == 6, "rare_find() stores all rare counters");
 
 static void hold(struct waiting *w)
 {
@@ -490,7 +490,7 @@ static void polls(struct thread *t, uintptr_t site, uintptr_t address, uint64_t 
 	}
 }
 
-_Static_assert(WAITING_LOOKS == 1 << (64 - 61), "a look's place is as many bits");
+_Static_assert(WAITING_LOOKS == 1 << (64 - 61), "the hash shift fits WAITING_LOOKS");
 
 void waiting_looks(uintptr_t site, uintptr_t address, uint64_t value)
 {

@@ -115,7 +115,7 @@ static uint64_t burst_begin(uint64_t group)
 	return group * GROUP_WINDOWS + (x >> 60) * BURST_WINDOWS;
 }
 
-_Static_assert(GROUP_WINDOWS / BURST_WINDOWS == WINDOWS_A_SIMULATED && WINDOWS_A_SIMULATED == 1u << (64 - 60), "the place is as many bits");
+_Static_assert(GROUP_WINDOWS / BURST_WINDOWS == WINDOWS_A_SIMULATED && WINDOWS_A_SIMULATED == 1u << (64 - 60), "4 bits select the burst");
 
 /* Reports whether events in the window count: always in the first windows, then in bursts. */
 static bool window_counts(uint64_t window)

@@ -22,7 +22,7 @@
 #define COUNT_WORK_32(name)  ON_THE_WAY(name, "hot", "addq $32,")
 #define COUNT_WORK_64(name)  ON_THE_WAY(name, "hot", "addq $64,")
 #define COUNT_WORK_128(name) ON_THE_WAY(name, "hot", "addq $128,")
-_Static_assert(offsetof(struct hot, library) == 0, "what is added to");
+_Static_assert(offsetof(struct hot, library) == 0, "the assembly adds to hot.library");
 
 WRAPPED_CALLS(COUNT_CALL)
 WRAPPED_WORK_4(COUNT_WORK_4)
