@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < size; i++)
 		lines += data[i] == '\n';
 	if (source_parse((const char *)data, size, &source, &err))
-		ASSAY_BUG_IF(!strstr(err.text, "git's difference"));
+		ASSAY_BUG_IF(!strstr(err.text, "output of git diff"));
 	for (size_t i = 0; i < source.n_hunks; i++) {
 		const struct hunk *hunk = &source.hunks[i];
 

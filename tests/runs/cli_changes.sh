@@ -259,7 +259,7 @@ edited '$a\__attribute__((noinline)) int extra(int x) { return counter *= x + 3;
 changes "$old" "$new/prog"
 expect_change 'added extra' 'modified twice'
 run changes "$old" "$new/prog"
-expect_stdout 'calls the added extra'
+expect_stdout 'calls the added function extra'
 
 what='a removed function, and variables that move'
 edited '/^int wrapper/,/^}/d; s/return wrapper(x) + 1/return leaf(x + 1) + 1/; s/^int counter/int in_front[1000], counter/'
@@ -445,7 +445,7 @@ cd "$tmp/c" && compile gcc other -O2 -x c - <<'END_C'
 int main(void) { return 0; }
 END_C
 run changes "$tmp/c/other" "$tmp/c/other" --git "$tmp/repo" --refs v1..v2
-refused 6 'not one source file of the old build'
+refused 6 'no source file of the old build'
 
 # ---- versions of an application ----
 
@@ -500,10 +500,10 @@ changes prog "$tmp/e2/src/prog"
 expect_change 'modified squared' 'inline_host host'
 cp "$tmp/e2/src/prog" apart.debug
 run changes prog prog
-refused 2 "'prog' is stripped" 'neither beside it'
+refused 2 "'prog' is stripped" 'neither next to it'
 rm apart.debug
 run changes prog prog
-refused 2 'debug information is neither beside it nor under'
+refused 2 'debug information is neither next to it nor under'
 
 # ---- bad input ----
 

@@ -91,7 +91,7 @@ static enum assay_status touch_side(const struct source *source, const struct fu
 	map_release(&first);
 	if (!any)
 		return assay_fail(err, ASSAY_E_NODATA,
-				  "not one source file of the %s build is in commit %.12s: is this the repository that it was built from?",
+				  "no source file of the %s build is in commit %.12s: is this the repository from which it was built?",
 				  is_old ? "old" : "new", tree->commit);
 	return ASSAY_OK;
 }
@@ -821,11 +821,12 @@ static const struct {
 	const char *code, *text;
 } details[] = {
 	{ "debug_information", NULL },
-	{ "symbols", "The builds have no debug information: files and lines are not known, nor what is inlined where, so a function that "
-		     "inlines a changed one seems to have changed itself. Build both with -g." },
-	{ "exported_symbols", "The builds are stripped: only the functions that they export are compared. Of other functions and of "
-			      "variables nothing is known, and changes in them are not seen. Compare the files from before 'strip', or put "
-			      "the files with their debug information beside them or under /usr/lib/debug." },
+	{ "symbols", "The builds have no debug information: files, lines and inlined functions are unknown. A function that inlines a "
+		     "changed function seems to have changed itself. Build both with -g." },
+	{ "exported_symbols",
+	  "The builds are stripped: only the functions that they export are compared. Changes in other functions and in "
+	  "variables cannot be seen. Compare the files from before 'strip', or put the files with their debug "
+	  "information next to them or under /usr/lib/debug." },
 };
 
 static void add_source(const struct changes *c, struct document *d)
@@ -841,7 +842,7 @@ static void add_source(const struct changes *c, struct document *d)
 	doc_set(d, "new_commit", source->new.commit);
 	doc_set(d, "hunks", source->n_hunks);
 	doc_set(d, "hunks_in_no_function", source->outside);
-	doc_line(d, "source  %.12s..%.12s, %zu hunk%s, %zu of them in no function of the builds", source->old.commit, source->new.commit,
+	doc_line(d, "source  %.12s..%.12s, %zu hunk%s, %zu of them outside functions of the builds", source->old.commit, source->new.commit,
 		 source->n_hunks, text_plural(source->n_hunks), source->outside);
 	doc_end(d);
 }

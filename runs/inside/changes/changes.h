@@ -18,7 +18,7 @@
 	X(CHANGE_RENAMED, "renamed", "Renamed, with the same code")                                                                        \
 	X(CHANGE_HOST, "inline_host", "Changed because they inline changed functions")                                                     \
 	X(CHANGE_RECOMPILED, "compiled_differently", "Compiled differently")                                                               \
-	X(CHANGE_CALLER, "caller", "Unchanged, brought in because they call what changed")                                                 \
+	X(CHANGE_CALLER, "caller", "Unchanged, but call changed functions")                                                                \
 	X(CHANGE_LINES, "line_numbers", "Differ in line numbers only")                                                                     \
 	X(CHANGE_SOURCE, "source_only", "Changed in the source, with the same code")
 
@@ -40,8 +40,8 @@ static inline bool change_kind_is_listed(enum change_kind kind)
 	X(CHANGE_NOW_CALLED, "now_called", "it was inlined everywhere before")                                                             \
 	X(CHANGE_INLINED_CODE, "inlined_code", "its code differs where it is inlined")                                                     \
 	X(CHANGE_INLINES, "inlines", "inlines")                                                                                            \
-	X(CHANGE_CALLS_ADDED, "calls_added", "calls the added")                                                                            \
-	X(CHANGE_CALLS_WRAPPER, "calls_wrapper", "calls the small")
+	X(CHANGE_CALLS_ADDED, "calls_added", "calls the added function")                                                                   \
+	X(CHANGE_CALLS_WRAPPER, "calls_wrapper", "calls the small function")
 
 enum change_reason { CHANGE_REASON_ROWS(ROWS_ENUM) CHANGE_REASONS };
 

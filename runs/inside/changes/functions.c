@@ -550,8 +550,8 @@ static enum assay_status read_children(struct reader *reader, Dwarf_Die *parent,
 	int more;
 
 	if (depth > DEPTH_MAX)
-		return assay_fail(err, ASSAY_E_LIMIT, "the debug information of '%s' is nested more than %d deep", reader->image->path,
-				  DEPTH_MAX);
+		return assay_fail(err, ASSAY_E_LIMIT, "the debug information of '%s' is nested more than %d levels deep",
+				  reader->image->path, DEPTH_MAX);
 	for (more = dwarf_child(parent, &die); more == 0; more = dwarf_siblingof(&die, &die)) {
 		if (++reader->entries > reader->entries_max)
 			return functions_damaged(reader, "its entries form a cycle", err);
@@ -685,7 +685,7 @@ static enum assay_status read_unit(struct reader *reader, Dwarf_CU *unit, struct
 	if (dwarf_cu_info(unit, &version, &type, &reader->unit, NULL, NULL, NULL, NULL))
 		return functions_damaged(reader, dwarf_errmsg(-1), err);
 	if (type == DW_UT_skeleton || dwarf_hasattr(&reader->unit, DW_AT_GNU_dwo_name))
-		return assay_fail(err, ASSAY_E_FORMAT, "'%s' was built with -gsplit-dwarf, which is not supported: build it without",
+		return assay_fail(err, ASSAY_E_FORMAT, "'%s' was built with -gsplit-dwarf, which is not supported: omit that option",
 				  reader->image->path);
 	if (dwarf_tag(&reader->unit) != DW_TAG_compile_unit)
 		return ASSAY_OK;

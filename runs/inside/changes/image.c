@@ -35,8 +35,8 @@ static enum assay_status open_file(const char *path, struct image *image, int *f
 	if (!info.st_size)
 		return assay_fail(err, ASSAY_E_FORMAT, "'%s' is empty", path);
 	if ((uint64_t)info.st_size > IMAGE_BYTES_MAX)
-		return assay_fail(err, ASSAY_E_LIMIT, "'%s' has %lld bytes; at most %llu are read", path, (long long)info.st_size,
-				  (unsigned long long)IMAGE_BYTES_MAX);
+		return assay_fail(err, ASSAY_E_LIMIT, "'%s' is too large: it has %lld bytes, the limit is %llu", path,
+				  (long long)info.st_size, (unsigned long long)IMAGE_BYTES_MAX);
 	image->path = mem_string(path);
 	image->size = (uint64_t)info.st_size;
 	return ASSAY_OK;
@@ -126,7 +126,7 @@ static enum assay_status check_kind(struct image *image, int fd, struct assay_er
 				  header.e_type);
 	image->fixed = header.e_type == ET_EXEC;
 	if (!header.e_shoff)
-		return assay_fail(err, ASSAY_E_FORMAT, "'%s' has no sections: nothing is known of its functions", image->path);
+		return assay_fail(err, ASSAY_E_FORMAT, "'%s' has no sections, so its functions are unknown", image->path);
 	if (header.e_shoff > image->size || (image->size - header.e_shoff) / sizeof(Elf64_Shdr) < header.e_shnum)
 		return assay_fail(err, ASSAY_E_FORMAT, "'%s' is truncated: its %u section headers should start at byte %llu of %llu",
 				  image->path, header.e_shnum, (unsigned long long)header.e_shoff, (unsigned long long)image->size);
@@ -172,7 +172,7 @@ static enum assay_status read_section(struct image *image, Elf_Scn *scn, size_t 
 					   .flags = header.sh_flags,
 					   .offset = header.sh_offset };
 	if (!section->name)
-		return image_damaged(image, "the name of a section lies outside of the names", err);
+		return image_damaged(image, "the name of a section lies outside the table of names", err);
 	if (header.sh_addr + header.sh_size < header.sh_addr)
 		return image_damaged(image, "a section is larger than the address space", err);
 	if (header.sh_type == SHT_NOBITS || header.sh_type == SHT_NULL)
@@ -188,8 +188,8 @@ static enum assay_status read_section(struct image *image, Elf_Scn *scn, size_t 
 	section->bytes = data->d_buf;
 	*unpacked += section->bytes ? unpacked_bytes(scn, section) : 0;
 	if (*unpacked > IMAGE_UNPACKED_MAX)
-		return assay_fail(err, ASSAY_E_LIMIT, "'%s': more than %llu bytes of compressed sections", image->path,
-				  (unsigned long long)IMAGE_UNPACKED_MAX);
+		return assay_fail(err, ASSAY_E_LIMIT, "'%s' is too large: its compressed sections expand to more than %llu bytes",
+				  image->path, (unsigned long long)IMAGE_UNPACKED_MAX);
 	return ASSAY_OK;
 }
 
@@ -398,7 +398,7 @@ static enum assay_status read_relocations(struct image *image, struct assay_erro
 			continue;
 		/* overlapping sections could claim more relocations than fit in memory */
 		if (header.sh_size / sizeof(Elf64_Rela) > image->size / sizeof(Elf64_Rela) - image->n_relocations)
-			return image_damaged(image, "more relocations than it has room for", err);
+			return image_damaged(image, "it has more relocations than fit into the file", err);
 		add_relocations(image, scn, header.sh_link);
 	}
 	order_sort(image->relocations, image->n_relocations, compare_relocations);
@@ -416,7 +416,7 @@ static enum assay_status begin_dwarf(struct image *image, struct assay_error *er
 {
 	image->dwarf = dwarf_begin_elf(image->elf, DWARF_C_READ, NULL);
 	if (!image->dwarf)
-		return assay_fail(err, ASSAY_E_FORMAT, "the debug information of '%s' cannot be read: %s", image->path, dwarf_errmsg(-1));
+		return assay_fail(err, ASSAY_E_FORMAT, "cannot read the debug information of '%s': %s", image->path, dwarf_errmsg(-1));
 	return ASSAY_OK;
 }
 
@@ -446,7 +446,7 @@ static enum assay_status no_debug(const struct image *image, struct assay_error 
 {
 	if (section_named(image, ".gnu_debuglink"))
 		return assay_fail(err, ASSAY_E_FORMAT,
-				  "'%s' is stripped, and the file with its debug information is neither beside it nor under " DEBUG_ROOT,
+				  "'%s' is stripped, and the file with its debug information is neither next to it nor under " DEBUG_ROOT,
 				  image->path);
 	if (!section_named(image, ".symtab"))
 		return assay_fail(err, ASSAY_E_FORMAT, "'%s' is stripped: compare the files from before 'strip', built with -g",

@@ -103,7 +103,7 @@ void map_release(struct map *map)
 
 /* ---- sorted arrays ---- */
 
-_Static_assert(sizeof(size_t) == sizeof(uint64_t), "arrays of indices are sorted and searched, too");
+_Static_assert(sizeof(size_t) == sizeof(uint64_t), "arrays of indexes can be sorted and searched");
 
 static int compare_numbers(const void *a, const void *b, void *size)
 {

@@ -116,11 +116,11 @@ static bool skip_lines(struct lines *lines, const struct hunk *hunk)
 static enum assay_status add_hunk(struct source *source, struct lines *lines, const char *line, struct hunk hunk, struct assay_error *err)
 {
 	if (!read_hunk(line, &hunk))
-		return assay_fail(err, ASSAY_E_FORMAT, "git's difference: line %zu is not a hunk header", lines->number);
+		return assay_fail(err, ASSAY_E_FORMAT, "output of git diff: line %zu is not a hunk header", lines->number);
 	if (!skip_lines(lines, &hunk))
-		return assay_fail(err, ASSAY_E_FORMAT, "git's difference: line %zu: incomplete hunk", lines->number);
+		return assay_fail(err, ASSAY_E_FORMAT, "output of git diff: line %zu: incomplete hunk", lines->number);
 	if (source->n_hunks == SOURCE_HUNKS_MAX)
-		return assay_fail(err, ASSAY_E_LIMIT, "git's difference has more than %u hunks", SOURCE_HUNKS_MAX);
+		return assay_fail(err, ASSAY_E_LIMIT, "output of git diff: more than %u hunks", SOURCE_HUNKS_MAX);
 	mem_append(source->hunks, source->n_hunks, &source->capacity, hunk);
 	return ASSAY_OK;
 }
@@ -159,7 +159,7 @@ static enum assay_status find_commit(const char *repository, const char *referen
 	if (st == ASSAY_E_NOTFOUND)
 		assay_context(err, "reference '%s'", reference);
 	else if (!st && (n < 40 || n >= sizeof(tree->commit)))
-		st = assay_fail(err, ASSAY_E_FORMAT, "git in '%s' does not say which commit '%s' is", repository, reference);
+		st = assay_fail(err, ASSAY_E_FORMAT, "git in '%s' printed no commit for '%s'", repository, reference);
 	else if (!st)
 		memcpy(tree->commit, said.bytes, n);
 	buf_release(&said);
