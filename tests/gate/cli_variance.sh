@@ -174,7 +174,7 @@ run timeline "$tmp/begun" --format json
 expect_status 0
 expect_json .processes 2
 run inspect "$tmp/begun/3-0.samples"
-refused 6 'ended while it made this file'
+refused 6 'ended before the first sample'
 
 what='a record file that cannot be read does not take the others with it'
 made spoilt 2 2 counted

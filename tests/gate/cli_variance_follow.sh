@@ -302,7 +302,7 @@ file=$(ls damaged/*-0.samples | head -n 1)
 printf 'xxxxxxxxxxxxxxxx' | dd of="$file" bs=1 seek=$(($(stat -c %s "$file") - 5000)) conv=notrunc 2>/dev/null
 ends damaged
 cases=$((cases + 2))
-[ "$(grep -c "$file: it is damaged" ends.err)" = 1 ] && [ "$(wc -l <ends.err)" = 1 ] || fail "$(cat ends.err)"
+[ "$(grep -c "$file: the file is damaged" ends.err)" = 1 ] && [ "$(wc -l <ends.err)" = 1 ] || fail "$(cat ends.err)"
 grep -q 'no variance; coverage' ends.out || fail "nothing of the other: $(cat ends.out)"
 
 what='names of programs are not obeyed by a terminal'

@@ -502,9 +502,9 @@ static void test_damaged(void **state)
 	check(file_read(path, 1 << 20, &bytes, &err), &err);
 
 	replace(path, bytes.bytes, bytes.size / 2);
-	expect_corrupt(&f, files, "cut off", "is cut off");
+	expect_corrupt(&f, files, "cut off", "is truncated");
 	replace(path, bytes.bytes, 0);
-	expect_corrupt(&f, files, "empty", "is cut off");
+	expect_corrupt(&f, files, "empty", "is truncated");
 	replace(path, "nothing", 7);
 	expect_corrupt(&f, files, "another file", "is damaged: ");
 	bytes.bytes[bytes.size / 2] ^= 0x10;
@@ -513,13 +513,13 @@ static void test_damaged(void **state)
 	bytes.bytes[bytes.size / 2] ^= 0x10;
 	buf_char(&bytes, 'x');
 	replace(path, bytes.bytes, bytes.size);
-	expect_corrupt(&f, files, "after its end", "something follows its end");
+	expect_corrupt(&f, files, "after its end", "bytes follow its end");
 	bytes.size--;
 
 	buf_text(&other, "quite another content");
 	check(sample_pack(other.bytes, other.size, &packed, &err), &err);
 	replace(path, packed.bytes, packed.size);
-	expect_corrupt(&f, files, "another content", "another hash");
+	expect_corrupt(&f, files, "another content", "is not the hash in its name");
 
 	files[0].bytes--;
 	replace(path, bytes.bytes, bytes.size);
@@ -556,7 +556,7 @@ static void test_damaged_rows(void **state)
 		check(store_begin(&f.lab.store, &err), &err);
 		check_select(&f.lab.store, sql, "");
 		check_fails(changes[i], sample_files_list(&f.lab.store, "app", NULL, &files, &n, &err), ASSAY_E_CORRUPT, &err,
-			    "that cannot be");
+			    "an invalid row");
 		store_rollback(&f.lab.store);
 		free(sql);
 	}

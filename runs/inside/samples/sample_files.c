@@ -54,9 +54,9 @@ static enum assay_status unpack_frame(ZSTD_DCtx *context, const char *name, ZSTD
 		if (ZSTD_isError(left))
 			st = assay_fail(err, ASSAY_E_CORRUPT, "'%s' is damaged: %s", name, ZSTD_getErrorName(left));
 		else if (to.pos > limit - (out->size - begin))
-			st = assay_fail(err, ASSAY_E_CORRUPT, "'%s' is damaged: more than %zu bytes are in it", name, limit);
+			st = assay_fail(err, ASSAY_E_CORRUPT, "'%s' is damaged: it has more than %zu bytes", name, limit);
 		else if (left && in->pos == before && to.pos == 0)
-			st = assay_fail(err, ASSAY_E_CORRUPT, "'%s' is cut off", name);
+			st = assay_fail(err, ASSAY_E_CORRUPT, "'%s' is truncated", name);
 		else
 			buf_add(out, piece, to.pos);
 	}
@@ -75,7 +75,7 @@ enum assay_status sample_unpack(const char *name, const void *packed, size_t n, 
 	ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, WINDOW_LOG_MAX);
 	st = unpack_frame(context, name, &in, limit, out, err);
 	if (!st && in.pos < in.size)
-		st = assay_fail(err, ASSAY_E_CORRUPT, "'%s' is damaged: something follows its end", name);
+		st = assay_fail(err, ASSAY_E_CORRUPT, "'%s' is damaged: bytes follow its end", name);
 	ZSTD_freeDCtx(context);
 	return st;
 }
@@ -303,7 +303,7 @@ static enum assay_status row_check(const struct store *store, sqlite3_stmt *stmt
 	if (strlen(hash) == DIGEST_HEX_BYTES - 1 && hash[strspn(hash, HEX_DIGITS)] == '\0' && bytes >= 0 &&
 	    (uint64_t)bytes <= SAMPLES_FILE_BYTES_MAX && back_end_of(store_text(stmt, BACK_END), &back_end))
 		return ASSAY_OK;
-	return assay_fail(err, ASSAY_E_CORRUPT, "'%s' has a sample file that cannot be: hash, size or back end", store->path);
+	return assay_fail(err, ASSAY_E_CORRUPT, "'%s' has an invalid row of a sample file: hash, size or back end", store->path);
 }
 
 static void row_read(sqlite3_stmt *stmt, struct sample_file *out)
@@ -382,7 +382,7 @@ static enum assay_status hash_check(const char *path, const struct buf *bytes, c
 
 	digest_sha256(bytes->bytes ? bytes->bytes : "", bytes->size, hash);
 	if (strcmp(hash, file->hash) != 0)
-		return assay_fail(err, ASSAY_E_CORRUPT, "'%s' is damaged: its content has another hash than its name says", path);
+		return assay_fail(err, ASSAY_E_CORRUPT, "'%s' is damaged: the hash of its content is not the hash in its name", path);
 	return ASSAY_OK;
 }
 

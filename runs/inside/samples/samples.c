@@ -251,7 +251,7 @@ static bool header_is_whole(const struct record_header *h)
 /* Fails for a file of zeros: its process ended before the first chunk. */
 static enum assay_status fail_unbegun(const char *name, struct assay_error *err)
 {
-	return assay_fail(err, ASSAY_E_NODATA, "%s: its process ended while it made this file", name);
+	return assay_fail(err, ASSAY_E_NODATA, "%s: its process ended before the first sample", name);
 }
 
 static enum assay_status header_check(const char *name, struct source *s, struct assay_error *err)
@@ -267,7 +267,7 @@ static enum assay_status header_check(const char *name, struct source *s, struct
 		return assay_fail(err, ASSAY_E_FORMAT, "%s: not a sample file", name);
 	memcpy(&s->header, s->bytes, sizeof(*h));
 	if (h->version > RECORD_VERSION_PACKED)
-		return assay_fail(err, ASSAY_E_VERSION, "%s: samples of version %u, this program reads %u", name, h->version,
+		return assay_fail(err, ASSAY_E_VERSION, "%s: sample file of version %u; this program reads version %u", name, h->version,
 				  RECORD_VERSION_PACKED);
 	if (h->version < RECORD_VERSION || h->back_end > RECORD_EMULATED || h->header_bytes % PAGE_BYTES || h->header_bytes < sizeof(*h) ||
 	    h->header_bytes > RECORD_NAMES_BYTES_MAX || h->names_bytes_max % PAGE_BYTES || h->names_bytes_max > RECORD_NAMES_BYTES_MAX ||
@@ -380,7 +380,7 @@ static enum assay_status names_parse(const char *name, const struct source *s, s
 	if (out->n_counters != s->header.n_counters && n && !*at && !s->header.chunks)
 		return fail_unbegun(name, err);
 	if (out->n_counters != s->header.n_counters)
-		return assay_fail(err, ASSAY_E_FORMAT, "%s: the names of its counters are not there", name);
+		return assay_fail(err, ASSAY_E_FORMAT, "%s: the names of its counters are missing", name);
 	return ASSAY_OK;
 }
 
@@ -710,7 +710,7 @@ static enum assay_status bytes_take(const char *name, struct source s, struct sa
 	chunks_read(&s, &made);
 	samples_add(&s, &made);
 	if (s.damaged) {
-		st = assay_fail(err, ASSAY_E_FORMAT, "%s: it is damaged, at byte %zu or after it: nothing of it is believed", name,
+		st = assay_fail(err, ASSAY_E_FORMAT, "%s: the file is damaged at or after byte %zu, so nothing of it is used", name,
 				s.damaged);
 		goto out;
 	}

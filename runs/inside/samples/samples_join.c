@@ -105,10 +105,10 @@ static enum assay_status runs_check(const struct samples *const *runs, size_t n,
 {
 	for (size_t r = 1; r < n; r++) {
 		if (runs[r]->back_end != runs[0]->back_end)
-			return assay_fail(err, ASSAY_E_USAGE, "samples of different back ends are never joined: %s and %s",
+			return assay_fail(err, ASSAY_E_USAGE, "cannot join samples of different back ends: %s and %s",
 					  samples_back_end_name(runs[0]->back_end), samples_back_end_name(runs[r]->back_end));
 		if (!same_text(samples_info(runs[r], "input"), samples_info(runs[0], "input")))
-			return assay_fail(err, ASSAY_E_USAGE, "samples of different inputs are never joined");
+			return assay_fail(err, ASSAY_E_USAGE, "cannot join samples of different inputs");
 	}
 	return ASSAY_OK;
 }
