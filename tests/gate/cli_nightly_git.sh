@@ -141,7 +141,7 @@ run -C "$lab" nightly run --format json
 expect_status 6
 expect_json .decisions[0].decision nothing_measured
 expect_json .decisions[0].reasons[0].code not_run .notes 0
-expect_stdout 'its build'
+expect_stdout 'the build '
 log=$(json .decisions[0].reasons[0].text | sed "s/.*see '\\(.*\\)'.*/\\1/")
 [ -s "$log" ] || fail "there is no log '$log'"
 run -C "$lab" explain "$(json .decisions[0].id)"
@@ -171,7 +171,7 @@ expect_status 6
 expect_json .decisions 3
 for i in 0 1 2; do
 	case $(json .decisions[$i].application) in
-	gone) expect_stdout "'$none' cannot be used as git repository: fatal: cannot change to '$none': No such file or directory" ;;
+	gone) expect_stdout "cannot use '$none' as a git repository: fatal: cannot change to '$none': No such file or directory" ;;
 	torn) expect_stdout 'torn.yaml:' ;;
 	whole) expect_json .decisions[$i].decision pass ;;
 	*) fail "unexpected: $(json .decisions[$i].application)" ;;

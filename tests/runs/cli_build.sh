@@ -123,7 +123,7 @@ echo nonsense >src/part.c
 variant --sources src --reference HEAD --program x -- make -f Makefile
 built
 variant --sources src --program x -- make
-not_built build_failed "its build 'make' failed"
+not_built build_failed "the build 'make' failed"
 git -C src checkout -q part.c
 echo '*.o' >src/.gitignore
 (cd src && gcc -c main.c part.c)
@@ -137,7 +137,7 @@ expect_stderr 'has no commit'
 
 what='builds that differ from the plain one'
 variant --sources src --program x -- sh -c 'gcc -O$(($(date +%N | sed "s/^0*//") % 100000000)) main.c part.c -o x'
-not_built build_differs 'the plain one executes .{tree} gcc -O'
+not_built build_differs 'the plain build executes .{tree} gcc -O'
 variant --sources src --program x -- sh -c 'cp main.c main$$.c; gcc -O2 main$$.c part.c -o x'
 not_built build_differs 'main[0-9]*.c'
 what='a build that the wrapper is not part of'

@@ -331,7 +331,7 @@ run inspect empty
 refused 6 'no sample files (*.samples)' empty
 printf 'rubbish' >empty/1-0.features
 run inspect empty
-refused 2 'empty/1-0.features: not a file of features'
+refused 2 'empty/1-0.features: not a feature file'
 run build --for features
 refused 2 'missing argument'
 printf 'int main(void) { return y; }\n' >wrong.c
@@ -344,7 +344,7 @@ printf '#!/bin/sh\n[ "$1" = -dumpfullversion ] && echo 11.9.1\n' >old-gcc
 printf '#!/bin/sh\n: >clang-called\n' >clang-15
 chmod +x old-gcc clang-15
 run build --for features -- ./old-gcc -c some.c
-refused 1 "'./old-gcc' is gcc 11.9.1, and the plugin that counts is for gcc"
+refused 1 "'./old-gcc' is gcc 11.9.1, but assay's plugin is for gcc"
 what='clang is refused, however it is called, and the message names the remedy'
 refuses="'./clang-15' is clang: only gcc and g++ build programs that count; name these instead, for example CC=gcc CXX=g++"
 run build --for features -- ./clang-15 -c some.c

@@ -171,7 +171,7 @@ static void test_another_user(void **state)
 	}
 	RUN("chown", "-R", "nobody", "repo");
 	check_fails("not allowed", build_with("repository: ../../repo, reference: v1", NULL, &directory, commit, &err), ASSAY_E_NOTFOUND,
-		    &err, "cannot be used as git repository: fatal: detected dubious ownership");
+		    &err, "as a git repository: fatal: detected dubious ownership");
 	scratch_put("permission", permission);
 	config = mem_format("%s/permission", (const char *)*state);
 	setenv("GIT_CONFIG_GLOBAL", config, 1);
@@ -232,17 +232,15 @@ static void test_failures(void **state)
 		{ "repository: ../../repo, reference: v3", ASSAY_E_NOTFOUND,
 		  "lab/apps/app.yaml:3: version 'new': the repository 'lab/apps/../../repo' has no commit 'v3'" },
 		{ "repository: ../../repo, reference: 'HEAD:text'", ASSAY_E_NOTFOUND, "has no commit 'HEAD:text'" },
-		{ "repository: ../../nowhere, reference: v1", ASSAY_E_NOTFOUND,
-		  "cannot be used as git repository: fatal: cannot change to" },
-		{ "repository: ../../home, reference: v1", ASSAY_E_NOTFOUND,
-		  "cannot be used as git repository: fatal: not a git repository" },
+		{ "repository: ../../nowhere, reference: v1", ASSAY_E_NOTFOUND, "as a git repository: fatal: cannot change to" },
+		{ "repository: ../../home, reference: v1", ASSAY_E_NOTFOUND, "as a git repository: fatal: not a git repository" },
 		{ "repository: ../../repo, reference: v1, directory: out", ASSAY_E_NOTFOUND, "the build has no 'out'" },
 		{ "repository: ../../repo, reference: v1, directory: l, build: [ln, -s, /etc, l]", ASSAY_E_FORMAT,
 		  "'l' leads out of the build" },
 		{ "repository: ../../repo, reference: v1, build: [sh, -c, 'echo first; echo the reason >&2; exit 3']", ASSAY_E_IO,
 		  "failed: exit status 3: 'the reason'; see '" },
 		{ "repository: ../../repo, reference: v1, build: [sh, -c, 'echo said; kill -9 $$']", ASSAY_E_IO,
-		  "its build 'sh -c echo said; kill -9 $$' failed: ended by SIGKILL: 'said'" },
+		  "the build 'sh -c echo said; kill -9 $$' failed: ended by SIGKILL: 'said'" },
 		{ "repository: ../../repo, reference: v1, build: [no-such-program]", ASSAY_E_IO, "no-such-program" },
 	};
 

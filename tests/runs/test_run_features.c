@@ -103,23 +103,23 @@ static void test_damaged(void **state)
 	struct file *file = file_new("c loop a.c:8 f\n", 1);
 
 	(void)state;
-	refused(file, 40, ASSAY_E_FORMAT, "not a file of features");
-	refused(file, sizeof(*file) - 1, ASSAY_E_FORMAT, "cut short");
+	refused(file, 40, ASSAY_E_FORMAT, "not a feature file");
+	refused(file, sizeof(*file) - 1, ASSAY_E_FORMAT, "the file is truncated");
 	file->header.slots = 0;
 	refused(file, sizeof(*file), ASSAY_E_FORMAT, "more names than counters");
 	file->header.slots = 513;
 	refused(file, sizeof(*file), ASSAY_E_FORMAT, "the header is damaged");
 	file->header.slots = 1;
 	file->names[14] = ' ';
-	refused(file, sizeof(*file), ASSAY_E_FORMAT, "name 1 is damaged");
+	refused(file, sizeof(*file), ASSAY_E_FORMAT, "line 1 of its names is damaged");
 	file->names[14] = '\n';
 	file->names[5] = '\t';
-	refused(file, sizeof(*file), ASSAY_E_FORMAT, "name 1 is damaged");
+	refused(file, sizeof(*file), ASSAY_E_FORMAT, "line 1 of its names is damaged");
 	file->names[5] = 'o';
 	file->names[0] = '=';
-	refused(file, sizeof(*file), ASSAY_E_FORMAT, "name 1 is damaged");
+	refused(file, sizeof(*file), ASSAY_E_FORMAT, "line 1 of its names is damaged");
 	file->header.version = 9;
-	refused(file, sizeof(*file), ASSAY_E_VERSION, "features of version 9, this program reads 1");
+	refused(file, sizeof(*file), ASSAY_E_VERSION, "feature file of version 9; this program reads version 1");
 	memcpy(file->header.magic, FEATURES_MAGIC_PRE_RELEASE, 8);
 	refused(file, sizeof(*file), ASSAY_E_VERSION, "made by a pre-release of assay");
 	refused(file, 8, ASSAY_E_VERSION, "made by a pre-release of assay");
@@ -155,11 +155,11 @@ static void test_text(void **state)
 		{ "1.5 blocks\n3 loop a.c:1 f\r\n\n4 loop a.c:1 f", NULL, "1.5 blocks\n7 loop a.c:1 f\n" },
 		{ "-1e300 b\n0 a b  c\n", NULL, "0 a b  c\n-1e300 b\n" },
 		{ "", NULL, "" },
-		{ "1 a\n2 a\n", "'a' is there twice", NULL },
+		{ "1 a\n2 a\n", "'a' occurs twice", NULL },
 		{ "1 a\nnan b\n", "line 2: 'nan' is not a number", NULL },
-		{ "1\n", "line 1: there is no name", NULL },
-		{ "1 \n", "line 1: there is no name", NULL },
-		{ "1 a\tb\n", "line 1: there is no name", NULL },
+		{ "1\n", "line 1: the name after the number", NULL },
+		{ "1 \n", "line 1: the name after the number", NULL },
+		{ "1 a\tb\n", "line 1: the name after the number", NULL },
 		{ "x\n", "line 1: 'x' is not a number", NULL },
 	};
 

@@ -101,17 +101,17 @@ static enum assay_status source_check(struct source *s, size_t size, struct assa
 	if (size >= sizeof(h->magic) && memcmp(s->bytes, FEATURES_MAGIC_PRE_RELEASE, sizeof(h->magic)) == 0)
 		return assay_fail(err, ASSAY_E_VERSION, "%s: made by a pre-release of assay: build the program and run it again", s->name);
 	if (size < sizeof(*h) || memcmp(s->bytes, FEATURES_MAGIC, sizeof(h->magic)) != 0)
-		return assay_fail(err, ASSAY_E_FORMAT, "%s: not a file of features", s->name);
+		return assay_fail(err, ASSAY_E_FORMAT, "%s: not a feature file", s->name);
 	memcpy(h, s->bytes, sizeof(*h));
 	if (h->version != FEATURES_VERSION)
-		return assay_fail(err, ASSAY_E_VERSION, "%s: features of version %u, this program reads %u", s->name, h->version,
-				  FEATURES_VERSION);
+		return assay_fail(err, ASSAY_E_VERSION, "%s: feature file of version %u; this program reads version %u", s->name,
+				  h->version, FEATURES_VERSION);
 	if (h->header_bytes % FEATURES_PAGE || h->header_bytes < sizeof(*h) || h->header_bytes > FEATURES_NAMES_MAX ||
 	    h->names_bytes > FEATURES_NAMES_MAX || h->slots > FEATURES_SLOTS_MAX || h->block_bytes % FEATURES_PAGE ||
 	    h->block_bytes < h->slots * 8 || h->block_bytes > FILE_BYTES_MAX || h->blocks > FEATURES_BLOCKS_MAX)
 		return assay_fail(err, ASSAY_E_FORMAT, "%s: the header is damaged", s->name);
 	if (size < h->header_bytes + to_page(h->names_bytes) + h->blocks * h->block_bytes)
-		return assay_fail(err, ASSAY_E_FORMAT, "%s: the file is cut short", s->name);
+		return assay_fail(err, ASSAY_E_FORMAT, "%s: the file is truncated", s->name);
 	s->blocks = s->bytes + h->header_bytes + to_page(h->names_bytes);
 	return ASSAY_OK;
 }
@@ -192,7 +192,7 @@ static enum assay_status source_add(const struct source *s, struct parts *out, s
 	for (const char *stop; at < end; at = stop + 1, line++, slot += slots) {
 		stop = memchr(at, '\n', (size_t)(end - at));
 		if (!stop || !line_slots(at, (size_t)(stop - at), &slots) || (at[0] == '=' && counter == SIZE_MAX))
-			return assay_fail(err, ASSAY_E_FORMAT, "%s: name %zu is damaged", s->name, line);
+			return assay_fail(err, ASSAY_E_FORMAT, "%s: line %zu of its names is damaged", s->name, line);
 		if (slot + slots > s->header.slots || out->n >= RUN_FEATURES_MAX)
 			return assay_fail(err, ASSAY_E_FORMAT, "%s: more names than counters", s->name);
 		if (is_piece(at)) {
@@ -263,7 +263,7 @@ enum assay_status run_features_read(const char *directory, struct run_features *
 	enum assay_status st = file_names(directory, FEATURES_SUFFIX, &names, &n, err);
 
 	if (!st && !n)
-		st = assay_fail(err, ASSAY_E_NODATA, "'%s' has no features: was the program built by 'assay build --for features'?",
+		st = assay_fail(err, ASSAY_E_NODATA, "'%s' has no feature file: was the program built by 'assay build --for features'?",
 				directory);
 	for (size_t i = 0; i < n && !st; i++) {
 		char *path = mem_format("%s/%s", directory, names[i]);
@@ -324,7 +324,7 @@ static enum assay_status line_add(const char *text, size_t n, size_t line, struc
 	if (memchr(text, '\0', n) || !text_double(number, &value))
 		st = assay_fail(err, ASSAY_E_FORMAT, "line %zu: '%s' is not a number; a line is NUMBER NAME", line, TEXT_SHOWN(number));
 	else if (!is_name(name, strlen(name)))
-		st = assay_fail(err, ASSAY_E_FORMAT, "line %zu: there is no name behind the number, or one that cannot be", line);
+		st = assay_fail(err, ASSAY_E_FORMAT, "line %zu: the name after the number is missing or invalid", line);
 	else if (out->n >= RUN_FEATURES_MAX)
 		st = assay_fail(err, ASSAY_E_LIMIT, "line %zu: more than %u features", line, RUN_FEATURES_MAX);
 	else
@@ -353,7 +353,7 @@ enum assay_status run_features_text_parse(const char *text, size_t n, struct run
 	parts_join(&parts);
 	for (size_t i = 0; i < parts.n && !st; i++)
 		if (parts.items[i].kind == FEATURE_VALUE && parts.items[i].of > 1)
-			st = assay_fail(err, ASSAY_E_FORMAT, "'%s' is there twice", TEXT_SHOWN(parts.items[i].name));
+			st = assay_fail(err, ASSAY_E_FORMAT, "'%s' occurs twice", TEXT_SHOWN(parts.items[i].name));
 	if (!st)
 		parts_take(&parts, &f);
 	parts_release(&parts);

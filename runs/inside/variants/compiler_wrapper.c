@@ -114,12 +114,11 @@ static enum assay_status check_version(const char *compiler, struct assay_error 
 
 	first_line(words, version);
 	if ((uintptr_t)features_gcc_bytes_end == (uintptr_t)features_gcc_bytes)
-		st = assay_fail(
-		    err, ASSAY_E_VERSION,
-		    "this program was built without the plugin of gcc that counts: install gcc-12-plugin-dev, and build it again");
+		st = assay_fail(err, ASSAY_E_VERSION,
+				"assay was built without the plugin for gcc: install gcc-12-plugin-dev and build assay again");
 	else if (*version && strcmp(version, ASSAY_FEATURES_GCC) != 0)
 		st = assay_fail(err, ASSAY_E_VERSION,
-				"'%s' is gcc %s, and the plugin that counts is for gcc %s: use that one, or build assay with this one",
+				"'%s' is gcc %s, but assay's plugin is for gcc %s: use that version, or build assay with this one",
 				compiler, TEXT_SHOWN(version), ASSAY_FEATURES_GCC);
 	mem_free(words[0], words[1]);
 	return st;
@@ -620,7 +619,7 @@ enum assay_status compiler_wrapper_run(int argc, char **argv, int *status, struc
 		kind++;
 	if (!name || !variant_kind_names[kind] || !getenv(LINKS) || !getenv(OPTIONS) || !getenv(RECORD) || !getenv(TREE))
 		st = assay_fail(err, ASSAY_E_USAGE,
-				"'%s' is assay in place of a compiler: build this by 'assay build' again, or configure it again", argv[0]);
+				"'%s' is assay in place of a compiler: run 'assay build' again, or configure the program again", argv[0]);
 	else if (compiler_command_launches(words[0]) && (n < 2 || !is_compiler(text_file_name(words[1]))))
 		st = foreground_run((char *const *)(uintptr_t)words, -1, status, err);
 	else

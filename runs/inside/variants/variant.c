@@ -156,7 +156,7 @@ static enum assay_status find_objects(struct building *b, struct repository *out
 	shallow = answer ? strchr(answer, '\n') : NULL;
 	if (!st && !answer) {
 		local_said_line(&said, LOCAL_FIRST_LINE, shown);
-		st = assay_fail(b->err, ASSAY_E_NOTFOUND, "'%s' cannot be used as git repository: %s", b->repository,
+		st = assay_fail(b->err, ASSAY_E_NOTFOUND, "cannot use '%s' as a git repository: %s", b->repository,
 				*shown ? shown : said.fault);
 	} else if (!st && (!shallow || strchr(shallow + 1, '\n') || *answer != '/' || shallow[1] != '/')) {
 		st = assay_fail(b->err, ASSAY_E_FORMAT, "the repository '%s' has a line break in its path", b->repository);
@@ -182,8 +182,7 @@ static enum assay_status find_commit(struct building *b, struct repository *out)
 		st = assay_fail(b->err, ASSAY_E_NOTFOUND, "the repository '%s' has no commit '%s'%s%s", b->repository, b->reference,
 				*shown ? ": " : "", shown);
 	} else if (!st && (strlen(found) != VARIANT_COMMIT_BYTES - 1 || found[strspn(found, "0123456789abcdef")])) {
-		st = assay_fail(b->err, ASSAY_E_FORMAT, "the repository '%s' does not name its commits by SHA-1, which alone is supported",
-				b->repository);
+		st = assay_fail(b->err, ASSAY_E_FORMAT, "the repository '%s' does not use SHA-1; only SHA-1 is supported", b->repository);
 	} else if (!st) {
 		memcpy(out->commit, found, VARIANT_COMMIT_BYTES);
 	}
@@ -368,7 +367,7 @@ static enum assay_status wait_for_lock(struct building *b, int *fd)
 		st = assay_fail_errno(b->err, errno, "cannot write '%s'", path);
 	while (!st && flock(*fd, LOCK_EX | LOCK_NB)) {
 		if (is_cancelled(b))
-			st = assay_fail(b->err, ASSAY_E_IO, "cancelled while another assay builds");
+			st = assay_fail(b->err, ASSAY_E_IO, "cancelled while waiting for the build of another assay");
 		else if (errno != EWOULDBLOCK && errno != EINTR)
 			st = assay_fail_errno(b->err, errno, "cannot lock '%s'", path);
 		else
@@ -434,7 +433,7 @@ static enum assay_status find_path(struct building *b, char **out)
 		st = assay_fail(b->err, ASSAY_E_NOTFOUND, "the build has no '%s'%s" VARIANT_LOG "%s'", name,
 				b->request->n_build ? "" : ": no build command was given", b->log);
 	else if (strncmp(real, b->whole, n) != 0 || (real[n] && real[n] != '/'))
-		st = assay_fail(b->err, ASSAY_E_FORMAT, "'%s' leads out of the build", name);
+		st = assay_fail(b->err, ASSAY_E_FORMAT, "'%s' leads out of the build's tree", name);
 	if (st)
 		free(real);
 	else
@@ -471,7 +470,7 @@ static enum assay_status run_command(struct building *b, enum variant_kind kind)
 	st = run(b, all, n + 1, r->timeout_ms ? r->timeout_ms : BUILD_MS, b->whole, &said);
 	if (!st && !said.ok) {
 		char *name =
-		    mem_format("%sits build '%s'", b->n_compilers ? "" : "there is no C or C++ compiler in PATH; ", TEXT_SHOWN(what.bytes));
+		    mem_format("%sthe build '%s'", b->n_compilers ? "" : "there is no C or C++ compiler in PATH; ", TEXT_SHOWN(what.bytes));
 
 		st = refuse(b, b->n_compilers ? VARIANT_BUILD_FAILED : VARIANT_NO_COMPILER, failure(b, name, &said));
 		free(name);
@@ -634,7 +633,7 @@ static void compare(struct building *b, const struct commands *plain, const stru
 
 	if (before || after)
 		refuse(b, VARIANT_BUILD_DIFFERS,
-		       mem_format("the plain build and this one are not the same: the plain one executes '%s', this one '%s'", texts[0],
+		       mem_format("the plain build and this build differ: the plain build executes '%s', this build '%s'", texts[0],
 				  texts[1]));
 	mem_free(texts[0], texts[1]);
 }
@@ -666,9 +665,8 @@ static enum assay_status check(struct building *b, const char *plain_tree)
 	if (!st && now.refused)
 		st = refuse(b, VARIANT_NOT_PROBED, mem_string(now.refused));
 	else if (!st && !b->out->reason && !now.n)
-		st =
-		    refuse(b, VARIANT_NOT_PROBED,
-			   mem_string("its build called no compiler of PATH: it names one by its path, or what it makes was there before"));
+		st = refuse(b, VARIANT_NOT_PROBED,
+			    mem_string("the build called no compiler of PATH: it names one by its path, or its results existed before"));
 	else if (!st && !b->out->reason)
 		compare(b, &plain, &now);
 	commands_release(&plain);

@@ -597,7 +597,7 @@ int plugin_init(struct plugin_name_args *info, struct plugin_gcc_version *versio
 	struct register_pass_info place = { NULL, "profile", 1, PASS_POS_INSERT_AFTER };
 
 	if (!plugin_default_version_check(version, &gcc_version)) {
-		error("the plugin that counts features was built for gcc %s, and this is %s", gcc_version.basever, version->basever);
+		error("the plugin that counts features was built for gcc %s, but this is gcc %s", gcc_version.basever, version->basever);
 		return 1;
 	}
 	for (int i = 0; i < info->argc; i++) {

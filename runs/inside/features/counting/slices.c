@@ -243,7 +243,7 @@ static long limit(void)
 void assay_features_without(void)
 {
 	static const char why[] =
-	    "assay: the kernel does not limit what this program may do, of which pieces were excluded: it does not run\n";
+	    "assay: the kernel cannot limit the system calls of this program without some of its pieces, so it does not run\n";
 	const struct sigaction opens = { .sa_sigaction = on_open, .sa_flags = SA_SIGINFO | SA_NODEFER };
 	const char *path = assay_features_variable(FEATURES_WITHOUT_ENVIRONMENT);
 
