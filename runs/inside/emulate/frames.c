@@ -290,7 +290,7 @@ static __attribute__((noinline)) void callee_nested_changed(struct callee *c, co
 }
 
 /* Marks the sums of the changing callee as unknown, because a handler jumped away in the middle of the change. */
-static void callees_left(struct thread *t)
+static void callee_lose_sums(struct thread *t)
 {
 	t->callees[t->changing].nested.lost = true;
 	t->changing = 0;
@@ -314,7 +314,7 @@ static struct counts nested_now(struct callee *c, const struct thread *t, const 
 void callees_burst_end(struct thread *t, bool last)
 {
 	if (last && t->changing)
-		callees_left(t);
+		callee_lose_sums(t);
 	for (uint32_t i = 1; i < t->n_callees; i++) {
 		struct callee *c = &t->callees[i];
 		struct nested *n = &c->nested;
@@ -603,7 +603,7 @@ static inline bool top_is_below(const struct thread *t, uintptr_t stack)
 static __attribute__((noinline, cold)) uint32_t frames_unwind(struct thread *t, uintptr_t stack)
 {
 	if (t->changing && top_is_below(t, stack + 1))
-		callees_left(t);
+		callee_lose_sums(t);
 	while (top_is_below(t, stack + 1))
 		frame_drop(t, RECORD_UNWOUND);
 	return frames_number(t);
@@ -667,7 +667,7 @@ static __attribute__((noinline)) void frames_enter(struct thread *t, uintptr_t s
 }
 
 /* Reports whether the fast path is possible: windows are skipped, no rare event has happened, and the thread does nothing else. */
-static inline bool is_plain(const struct thread *t)
+static inline bool is_fast_path(const struct thread *t)
 {
 	return t && !(hot.busy | hot.simulating | hot.waits) && rare_number() == t->accounted_rare;
 }
@@ -681,7 +681,7 @@ void __tsan_func_entry(void *caller)
 	struct thread *t = hot.thread;
 	uint32_t n, before;
 
-	if (LIKELY(is_plain(t) && (n = frames_number(t)) - 1 < FRAMES - 1 && t->frames[n - 1].stack > stack)) {
+	if (LIKELY(is_fast_path(t) && (n = frames_number(t)) - 1 < FRAMES - 1 && t->frames[n - 1].stack > stack)) {
 		const struct place *place = &t->places[place_hash(site)];
 		struct callee *c = &t->callees[place->callee];
 
@@ -730,7 +730,7 @@ static __attribute__((noinline, cold)) void frames_leave_several(struct thread *
 	bool called = top_is_below(t, stack) && is_called(back, hook), ended = false;
 
 	if (t->changing)
-		callees_left(t);
+		callee_lose_sums(t);
 	while (top_is_below(t, stack)) {
 		uint32_t n = frames_number(t);
 		ended = (n < 2 || t->frames[n - 2].stack >= stack) && !called;
@@ -761,7 +761,7 @@ void __tsan_func_exit(void)
 	struct thread *t = hot.thread;
 	uint32_t n, before;
 
-	if (LIKELY(is_plain(t) && t->lost_frames == 0 && is_last(t, n = frames_number(t), stack, back, (uintptr_t)__tsan_func_exit))) {
+	if (LIKELY(is_fast_path(t) && t->lost_frames == 0 && is_last(t, n = frames_number(t), stack, back, (uintptr_t)__tsan_func_exit))) {
 		const struct frame f = t->frames[n - 1];
 
 		if (LIKELY(f.kind == FRAME_SELECTED)) {

@@ -34,7 +34,7 @@ void *pages_map(size_t bytes)
 }
 
 /* Writes one line to standard error with write(2), since stdio belongs to the program. */
-static void say(const char *text, const char *what, const char *why)
+static void print_error(const char *text, const char *what, const char *why)
 {
 	char line[MESSAGE_BYTES];
 	size_t n = 0;
@@ -72,7 +72,7 @@ static bool open_file(const char *directory)
 	int failed = record_open(&runtime.writer, &options);
 
 	if (failed)
-		say("cannot write to ", directory, strerror(failed));
+		print_error("cannot write to ", directory, strerror(failed));
 	return !failed;
 }
 
@@ -131,9 +131,9 @@ static void runtime_start(void)
 	failed = functions_select(list);
 	runtime.on = !failed && runtime.directory && open_file(directory);
 	if (failed)
-		say("cannot read the list of functions ", list, strerror(failed));
+		print_error("cannot read the list of functions ", list, strerror(failed));
 	else if (!runtime.directory)
-		say("not enough memory for ", "the emulation", NULL);
+		print_error("not enough memory for ", "the emulation", NULL);
 	busy_end();
 	if (!runtime.on)
 		return;
@@ -164,7 +164,7 @@ void runtime_finish(void)
 
 /* ---- calls of the program that conflict with the emulation's system calls or memory ---- */
 
-static long call(long number, long a, long b, long c, long d, long e, long f)
+static long system_call(long number, long a, long b, long c, long d, long e, long f)
 {
 	long result = record_system_call(number, a, b, c, d, e, f);
 
@@ -176,7 +176,7 @@ static long call(long number, long a, long b, long c, long d, long e, long f)
 }
 
 /* Ends the emulation before the program installs a system call filter, which would kill the program for the emulation's calls. */
-static void restricted(void)
+static void stop_emulation(void)
 {
 	if (!runtime.on || !runtime.writer.header ||
 	    runtime.writer.header->pid != (uint64_t)record_system_call(SYS_getpid, 0, 0, 0, 0, 0, 0))
@@ -191,8 +191,8 @@ EXPORT int assay_prctl(int option, long a, long b, long c, long d);
 int assay_prctl(int option, long a, long b, long c, long d)
 {
 	if (option == PR_SET_SECCOMP)
-		restricted();
-	return (int)call(SYS_prctl, option, a, b, c, d, 0);
+		stop_emulation();
+	return (int)system_call(SYS_prctl, option, a, b, c, d, 0);
 }
 
 /* Checks whether locking is allowed, but locks nothing while a program is emulated. Most memory that the emulation maps is never touched.
@@ -200,10 +200,10 @@ int assay_prctl(int option, long a, long b, long c, long d)
 EXPORT int mlockall(int flags)
 {
 	bool emulated = runtime.writer.header && flags & (MCL_CURRENT | MCL_FUTURE) && !(flags & ~(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT));
-	int failed = (int)call(SYS_mlockall, emulated ? MCL_FUTURE | MCL_ONFAULT : flags, 0, 0, 0, 0, 0);
+	int failed = (int)system_call(SYS_mlockall, emulated ? MCL_FUTURE | MCL_ONFAULT : flags, 0, 0, 0, 0, 0);
 
 	if (emulated && !failed)
-		call(SYS_munlockall, 0, 0, 0, 0, 0, 0);
+		system_call(SYS_munlockall, 0, 0, 0, 0, 0, 0);
 	return failed;
 }
 
@@ -211,8 +211,8 @@ EXPORT long assay_syscall(long number, long a, long b, long c, long d, long e, l
 long assay_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
 	if (number == SYS_seccomp || (number == SYS_prctl && a == PR_SET_SECCOMP))
-		restricted();
-	return number == SYS_mlockall ? mlockall((int)a) : call(number, a, b, c, d, e, f);
+		stop_emulation();
+	return number == SYS_mlockall ? mlockall((int)a) : system_call(number, a, b, c, d, e, f);
 }
 
 __attribute__((constructor(101))) static void on_start(void)

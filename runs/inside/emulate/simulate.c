@@ -330,7 +330,7 @@ static struct touch *touch_of(struct thread *t, uint64_t line, uint64_t lives)
 }
 
 /* Makes `latest` refer to the touch by the current invocation and owner, in the current memory block. */
-static __attribute__((noinline)) void touch_anew(struct thread *t, struct latest *latest, uint64_t line)
+static __attribute__((noinline)) void latest_update(struct thread *t, struct latest *latest, uint64_t line)
 {
 	uint32_t last = latest->stamp == t->stamp ? latest->last : (uint32_t)t->window_left + GAP_FIRST;
 	struct touch *touch = touch_of(t, line, memory_lives(line));
@@ -353,7 +353,7 @@ static inline struct latest *touch_begin(struct thread *t, uint64_t line)
 		latest = &t->latest[++i % TOUCHES];
 	if (UNLIKELY(latest->stamp != t->stamp || latest->births != t->births || latest->touch->invocation != t->invocation ||
 		     latest->touch->owner != t->owner))
-		touch_anew(t, latest, line);
+		latest_update(t, latest, line);
 	return latest;
 }
 
@@ -391,7 +391,7 @@ static inline uint64_t recent_key(const struct thread *t, uint64_t line, enum ac
 	return ((line << 1 | access) + 2) | ((uint64_t)t->owner * t->records) << 44;
 }
 
-static void simulate_line_anew(struct thread *t, uint64_t line)
+static void recent_forget_line(struct thread *t, uint64_t line)
 {
 	for (enum access access = ACCESS_READ; access <= ACCESS_WRITE; access++)
 		t->recent[recent_key(t, line, access) % RECENT].key = 0;
@@ -442,7 +442,7 @@ static inline uint32_t word_mask(uint32_t from, uint32_t to)
 }
 
 /* Takes back a decrement of hot.left, since the access counts elsewhere. One instruction: a handler may have started to skip windows. */
-static inline void left_again(void)
+static inline void left_restore(void)
 {
 	__asm__ volatile("incq %0" : "+m"(hot.left) : : "cc");
 }
@@ -464,13 +464,13 @@ static inline bool simulate_begin(uintptr_t at, bool counted)
 	}
 	if (hot.busy) {
 		if (counted)
-			left_again();
+			left_restore();
 		return false;
 	}
 	busy_begin(at);
 	if (hot.simulating || hot.left <= 0) {
 		if (counted)
-			left_again();
+			left_restore();
 		if (!hot.simulating) {
 			window_close(t);
 			window_begin(t, t->window);
@@ -528,7 +528,7 @@ static __attribute__((noinline)) void simulate_slowly(uintptr_t address, uint32_
 			return;
 	}
 	if (address >> ADDRESS_BITS != 0) {
-		left_again();
+		left_restore();
 		return;
 	}
 	if (!simulate_begin((uintptr_t)__builtin_frame_address(0), true))
@@ -819,7 +819,7 @@ static void recent_forget(struct thread *t, uintptr_t from, uintptr_t to)
 	if (last - first >= RECENT_FORGETS)
 		simulate_anew(t);
 	for (uint64_t line = first; line <= last && last - first < RECENT_FORGETS; line++)
-		simulate_line_anew(t, line);
+		recent_forget_line(t, line);
 }
 
 void memory_begins(uintptr_t address, size_t bytes)

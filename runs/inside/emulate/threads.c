@@ -187,7 +187,7 @@ static void joins_forget(const struct thread *joiner)
 }
 
 /* Starts new lives in the thread's stack, because stacks are reused, with the thread-local storage that glibc keeps above them. */
-static void stack_begins(const struct thread *t)
+static void stack_start_lives(const struct thread *t)
 {
 	uintptr_t page = 1u << PAGE_BITS, end = ((uintptr_t)pthread_self() + THREAD_BYTES + page - 1) / page * page;
 
@@ -206,7 +206,7 @@ static void thread_leave(struct thread *t)
 	window_close(t);
 	frames_unwind_all(t);
 	hot = (struct hot){ .left = INT64_MAX, .blocks_left = BLOCKS_GRANTED };
-	stack_begins(t);
+	stack_start_lives(t);
 	threads_lock();
 	t->state = THREAD_ENDED;
 	if (window > runtime.last_end)
@@ -326,7 +326,7 @@ static void thread_create_failed(struct thread *t)
 
 /* Stores the thread's handle. The creator and the thread itself call this, in either order. When the creator calls, the struct may already
  * belong to another thread, with another number. */
-static void thread_known(struct thread *t, uint32_t number, pthread_t handle)
+static void thread_store_handle(struct thread *t, uint32_t number, pthread_t handle)
 {
 	threads_lock();
 	if (t->number == number && !t->has_handle) {
@@ -341,8 +341,8 @@ static void thread_created(struct thread *t)
 {
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
 
-	thread_known(t, t->number, pthread_self());
-	stack_begins(t);
+	thread_store_handle(t, t->number, pthread_self());
+	stack_start_lives(t);
 	thread_enter(t, here - t->stack_bytes, here + (1u << PAGE_BITS));
 }
 
@@ -436,7 +436,7 @@ EXPORT int pthread_create(pthread_t *restrict thread, const pthread_attr_t *rest
 	if (failed)
 		thread_create_failed(t);
 	else
-		thread_known(t, number, *thread);
+		thread_store_handle(t, number, *thread);
 	return failed;
 }
 
@@ -455,7 +455,7 @@ EXPORT int thrd_create(thrd_t *thread, thrd_start_t run, void *argument)
 	if (failed != thrd_success)
 		thread_create_failed(t);
 	else
-		thread_known(t, number, *thread);
+		thread_store_handle(t, number, *thread);
 	return failed;
 }
 

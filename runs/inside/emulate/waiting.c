@@ -23,9 +23,9 @@
 #define VAIN_MOST    8u	  /* polling loops in a row that were work, after which... */
 #define VAIN_SKIPPED 64u  /* ...only one look in 64 may start a wait */
 
-/* Counters that are incremented where the event happens, even while the thread waits. rare_find() stores their addresses in `at`. */
+/* Counters that are incremented where the event happens, even while the thread waits. rare_addresses() stores their addresses in `at`. */
 #define RARE (COUNT_SIMULATED - COUNT_ATOMICS)
-static void rare_find(uint64_t *at[RARE])
+static void rare_addresses(uint64_t *at[RARE])
 {
 	at[0] = &hot.atomics;
 	at[1] = &system_calls;
@@ -34,13 +34,13 @@ static void rare_find(uint64_t *at[RARE])
 	at[4] = &hot.copied_bytes;
 	at[5] = &hot.waited;
 }
-_Static_assert(RARE == 6, "rare_find() stores all rare counters");
+_Static_assert(RARE == 6, "rare_addresses() stores all rare counters");
 
-static void hold(struct waiting *w)
+static void hold_counts(struct waiting *w)
 {
 	uint64_t *at[RARE];
 
-	rare_find(at);
+	rare_addresses(at);
 	for (size_t i = 0; i < RARE; i++) {
 		w->look[COUNT_ATOMICS + i] += *at[i] - w->held[i];
 		*at[i] = w->held[i];
@@ -53,16 +53,16 @@ void waiting_hold(struct thread *t)
 {
 	BUSY_HERE();
 	if (hot.waits)
-		hold(&t->waiting);
+		hold_counts(&t->waiting);
 	busy_end();
 }
 
 /* Adds `more`, which may be negative, to the thread's counts. */
-static void counts_more(struct thread *t, const uint64_t *more)
+static void counts_add_signed(struct thread *t, const uint64_t *more)
 {
 	uint64_t *at[RARE];
 
-	rare_find(at);
+	rare_addresses(at);
 	for (size_t i = 0; i < RARE; i++)
 		*at[i] += more[COUNT_ATOMICS + i];
 	t->counts.exact[COUNT_ACCESSES] += more[COUNT_ACCESSES];
@@ -75,7 +75,7 @@ static void counts_more(struct thread *t, const uint64_t *more)
 
 /* Subtracts the excess of failed looks over successful ones from the function that waited. If a look ends in a callee, this happens at the
  * next wait. */
-static void counts_less(struct thread *t)
+static void counts_subtract_excess(struct thread *t)
 {
 	const struct counts *own = &t->callees[t->owner].own;
 	uint64_t more[COUNT_SIMULATED], weight = hot.simulating ? t->weight : 0;
@@ -87,7 +87,7 @@ static void counts_less(struct thread *t)
 		more[i] = -(t->waiting.less[i] < most ? t->waiting.less[i] : most);
 		t->waiting.less[i] = 0;
 	}
-	counts_more(t, more);
+	counts_add_signed(t, more);
 	t->accounted_rare = UINT64_MAX;
 	callees_account(t);
 }
@@ -133,21 +133,21 @@ static uint64_t loop_calls(const struct thread *t, const struct waiting_loop *lo
 	return calls;
 }
 
-static void calls_less(struct callee *c, uint64_t n)
+static void calls_subtract(struct callee *c, uint64_t n)
 {
 	c->calls -= n < c->calls ? n : c->calls;
 }
 
 /* Subtracts first looks that were counted in addition to successful ones, as if calls of their callee were that much shorter. With several
  * callees, subtracts only the numbers of calls, because the share of each is unknown. */
-static void looks_owed(struct thread *t, struct waiting_loop *loop)
+static void owed_looks_subtract(struct thread *t, struct waiting_loop *loop)
 {
 	for (size_t i = 0; i < loop->n; i++)
-		calls_less(&t->callees[loop->callees[i]], (uint64_t)loop->owed * loop->usual_calls[i]);
+		calls_subtract(&t->callees[loop->callees[i]], (uint64_t)loop->owed * loop->usual_calls[i]);
 	if (loop->n == 1) {
 		for (size_t i = 0; i < COUNT_SIMULATED; i++)
 			t->waiting.less[i] = loop->owed * loop->usual[i];
-		callee_pretend(t, loop->callees[0], counts_less);
+		callee_pretend(t, loop->callees[0], counts_subtract_excess);
 	}
 	loop->owed = 0;
 }
@@ -157,7 +157,7 @@ static void counting_ends(struct thread *t)
 	struct waiting *w = &t->waiting;
 	uint64_t *at[RARE];
 
-	rare_find(at);
+	rare_addresses(at);
 	for (size_t i = 0; i < RARE; i++)
 		w->held[i] = *at[i];
 	w->left = hot.simulating ? 0 : hot.left;
@@ -180,7 +180,7 @@ static void counting_begins(struct thread *t)
 	hot.blocks_left = w->blocks_left;
 	t->granted += (uint64_t)w->left;
 	t->blocks_granted += w->blocks_left;
-	hold(w);
+	hold_counts(w);
 }
 
 static void waiting_begin(struct thread *t, struct waiting_loop *loop)
@@ -188,11 +188,11 @@ static void waiting_begin(struct thread *t, struct waiting_loop *loop)
 	struct waiting *w = &t->waiting;
 
 	callees_account(t);
-	counts_less(t);
+	counts_subtract_excess(t);
 	w->in_place = loop->polls || loop->n == 0 || loop_calls(t, loop) != loop->calls;
 	callee_learn(t, loop);
 	if (loop->failed && loop->owed && loop->n)
-		looks_owed(t, loop);
+		owed_looks_subtract(t, loop);
 	w->loop = loop;
 	w->owner = t->owner;
 	memset(w->look, 0, sizeof(w->look));
@@ -207,7 +207,7 @@ static void waiting_begin(struct thread *t, struct waiting_loop *loop)
 }
 
 /* Adds the counts of failed looks, because the loop was work. */
-static void was_work(struct waiting *w)
+static void failed_looks_add(struct waiting *w)
 {
 	for (size_t i = 0; i < COUNT_SIMULATED; i++)
 		w->look[i] += w->failed[i];
@@ -228,7 +228,7 @@ static void waiting_end(struct thread *t, bool looked)
 	looked = looked && (!loop->polls || w->seen);
 	loop->in_vain = looked ? 0 : loop->in_vain + 1;
 	if (loop->polls && !looked)
-		was_work(w);
+		failed_looks_add(w);
 	for (size_t i = 0; i < COUNT_SIMULATED && looked; i++) {
 		uint64_t usual = times * loop->usual[i];
 
@@ -239,17 +239,17 @@ static void waiting_end(struct thread *t, bool looked)
 		struct callee *c = &t->callees[loop->callees[i]];
 
 		c->calls += w->calls[i];
-		calls_less(c, looked ? times * loop->usual_calls[i] : 0);
+		calls_subtract(c, looked ? times * loop->usual_calls[i] : 0);
 	}
 	loop->owed += looked && !loop->polls && !loop->failed && w->in_place;
 	loop->calls = loop_calls(t, loop);
 	w->look[COUNT_WAITED] = w->waited;
 	w->waited = 0;
-	counts_more(t, w->look);
+	counts_add_signed(t, w->look);
 	t->accounted_rare = UINT64_MAX;
 	if (looked && t->owner == w->owner) {
 		callees_account(t);
-		counts_less(t);
+		counts_subtract_excess(t);
 	}
 }
 
@@ -262,7 +262,7 @@ void waiting_leaves(struct thread *t)
 	if (hot.waits && w->loop->polls && w->n_failed && t->n_frames < w->lowest)
 		waiting_end(t, true);
 	else if (hot.waits)
-		hold(w);
+		hold_counts(w);
 	if (!w->n_failed && t->n_frames < w->lowest)
 		w->lowest = t->n_frames;
 	busy_end();
@@ -411,7 +411,7 @@ bool waiting_goes_on_in_block(void)
 
 static void look_failed(struct waiting *w)
 {
-	hold(w);
+	hold_counts(w);
 	w->n_failed++;
 	w->loop->failed = true;
 	for (size_t i = 0; i < COUNT_SIMULATED; i++)
@@ -427,7 +427,7 @@ static void look_failed(struct waiting *w)
 }
 
 /* Accounts for a failed look in a loop with sched_yield(), or starts a wait. */
-static void looked_in_vain(struct thread *t, uintptr_t site)
+static void on_failed_look(struct thread *t, uintptr_t site)
 {
 	struct waiting *w = &t->waiting;
 
@@ -442,7 +442,7 @@ static void looked_in_vain(struct thread *t, uintptr_t site)
 	look_failed(w);
 }
 
-static void yields(uintptr_t site)
+static void on_yield(uintptr_t site)
 {
 	struct thread *t = hot.thread;
 
@@ -450,13 +450,13 @@ static void yields(uintptr_t site)
 		return;
 	BUSY_HERE();
 	hot.changes++; /* looks before and after sched_yield() are not of the same polling loop */
-	looked_in_vain(t, site);
+	on_failed_look(t, site);
 	busy_end();
 }
 
 /* ---- without sched_yield() ---- */
 
-static void polls_again(struct thread *t, uintptr_t site)
+static void on_poll_again(struct thread *t, uintptr_t site)
 {
 	struct waiting *w = &t->waiting;
 	struct waiting_loop *loop;
@@ -471,7 +471,7 @@ static void polls_again(struct thread *t, uintptr_t site)
 		waiting_begin(t, loop);
 }
 
-static void polls(struct thread *t, uintptr_t site, uintptr_t address, uint64_t value)
+static void on_poll(struct thread *t, uintptr_t site, uintptr_t address, uint64_t value)
 {
 	struct waiting *w = &t->waiting;
 	struct look *look = &w->looks[(site * 0x9e3779b97f4a7c15u) >> 61];
@@ -483,7 +483,7 @@ static void polls(struct thread *t, uintptr_t site, uintptr_t address, uint64_t 
 	if (hot.waits && w->written == address)
 		w->bytes = 0; /* the thread wrote back the value that it found, or had changed it before */
 	if (same) {
-		polls_again(t, site);
+		on_poll_again(t, site);
 	} else if (hot.waits && known) {
 		w->seen = !has_changed(w);
 		waiting_end(t, true);
@@ -499,7 +499,7 @@ void waiting_looks(uintptr_t site, uintptr_t address, uint64_t value)
 	if (!t || hot.busy || t->waiting.interrupted)
 		return;
 	BUSY_HERE();
-	polls(t, site, address, value);
+	on_poll(t, site, address, value);
 	busy_end();
 }
 
@@ -510,13 +510,13 @@ void waiting_looks(uintptr_t site, uintptr_t address, uint64_t value)
 int __real_sched_yield(void);
 EXPORT int __wrap_sched_yield(void)
 {
-	yields((uintptr_t)__builtin_return_address(0));
+	on_yield((uintptr_t)__builtin_return_address(0));
 	return __real_sched_yield();
 }
 
 void __real_thrd_yield(void);
 EXPORT void __wrap_thrd_yield(void)
 {
-	yields((uintptr_t)__builtin_return_address(0));
+	on_yield((uintptr_t)__builtin_return_address(0));
 	__real_thrd_yield();
 }

@@ -455,7 +455,7 @@ static void counts_values(const struct counts *c, const double hitm[2], uint64_t
 
 /* ---- totals ---- */
 
-static double root_of(double x)
+static double square_root(double x)
 {
 	double root;
 
@@ -465,17 +465,17 @@ static double root_of(double x)
 
 /* Returns the standard error of a sum from n bursts, one in 16 of all windows, with this sum of squared residuals. It is at least that of
  * one event that no burst saw. `unknown` is not random and counts as two standard errors. Returns UINT64_MAX if n < 2. */
-static uint64_t error_from(double squares, double unknown, double n, double scale)
+static uint64_t standard_error(double squares, double unknown, double n, double scale)
 {
 	double part = 1 - 1. / WINDOWS_A_SIMULATED, unseen = (double)WINDOWS_A_SIMULATED * WINDOWS_A_SIMULATED;
 
 	if (n < 2)
 		return UINT64_MAX;
-	return counts_round(scale * (root_of((squares > 0 ? squares * part * n / (n - 1) : 0) + unseen) + unknown / 2));
+	return counts_round(scale * (square_root((squares > 0 ? squares * part * n / (n - 1) : 0) + unseen) + unknown / 2));
 }
 
 /* Returns the largest error that skipped windows may cause: uncertain hits, also of the level above, or uncertain misses. */
-static double unknown_of(const struct counts *counts, size_t counter)
+static double largest_error(const struct counts *counts, size_t counter)
 {
 	static const enum unknown levels[COUNTERS][2] = { [COUNT_L1_MISSES] = { UNKNOWN_L1 },
 							  [COUNT_L2_MISSES] = { UNKNOWN_L2, UNKNOWN_L1 },
@@ -491,7 +491,7 @@ static double unknown_of(const struct counts *counts, size_t counter)
 
 /* Computes the standard errors of the estimates of counts_values(). They are ratio estimates with known sums of accesses or blocks
  * (Cochran, Sampling Techniques, 3rd ed., 6.4) and bursts as clusters. Potential HITM is a sum. */
-static void errors_of(const struct spread *s, const struct callee_meetings *m, const struct counts *counts, uint64_t *values)
+static void standard_errors(const struct spread *s, const struct callee_meetings *m, const struct counts *counts, uint64_t *values)
 {
 	static const enum counter bases[BASES] = { COUNT_ACCESSES, COUNT_BLOCKS };
 	double n = s->bursts, scale[BASES];
@@ -503,14 +503,14 @@ static void errors_of(const struct spread *s, const struct callee_meetings *m, c
 		size_t counter = COUNT_HITM_SEEN + i, b = counter == COUNT_BRANCH_MISSES;
 		double all = (double)counts->weighed[bases[b]], ratio = all > 0 ? (double)counts->weighed[counter] / all : 0;
 
-		values[counter] = error_from(s->square[i] - 2 * ratio * s->product[i] + ratio * ratio * s->base[b],
-					     unknown_of(counts, counter), n, scale[b]);
+		values[counter] = standard_error(s->square[i] - 2 * ratio * s->product[i] + ratio * ratio * s->base[b],
+						 largest_error(counts, counter), n, scale[b]);
 	}
 	for (size_t i = 0; i < 2; i++) {
 		double mean = m && n > 0 ? m->sum[i] / n : 0,
 		       ends = 2 * mean / GROUP_WINDOWS; /* the window in which a call starts, and one more */
 
-		values[COUNT_HITM_TRUE + i] = m ? error_from(m->square[i] - mean * m->sum[i], ends, n, 1000 * scale[0]) : UINT64_MAX;
+		values[COUNT_HITM_TRUE + i] = m ? standard_error(m->square[i] - mean * m->sum[i], ends, n, 1000 * scale[0]) : UINT64_MAX;
 	}
 }
 
@@ -541,7 +541,7 @@ static bool total_write(struct thread *t, const struct callee *c, const struct c
 			.flags = RECORD_TOTAL | (row ? RECORD_ERROR : 0) | (meetings ? 0 : RECORD_NESTED),
 		};
 		if (row)
-			errors_of(spread, meetings, counts, sample->counters);
+			standard_errors(spread, meetings, counts, sample->counters);
 		else
 			counts_values(counts, meetings ? meetings->all : none, sample->counters);
 		if (!row && !meetings)
@@ -745,7 +745,7 @@ static char thread_kernel_state(uint32_t id)
 }
 
 /* Reports whether a thread is behind `self` and others still wait for it. `at_work`: only threads that run, or are about to, count. */
-static bool threads_behind(const struct thread *self, bool at_work)
+static bool has_slow_threads(const struct thread *self, bool at_work)
 {
 	bool any = false;
 
@@ -793,9 +793,9 @@ void evaluate_wait(struct thread *t, uint64_t touches)
 	for (unsigned i = 0; i < WAITS_MAX && idle < WAITS_IDLE; i++) {
 		bool evaluated = evaluate_now();
 
-		if (has_room(t, touches) || (evaluated && !threads_behind(t, false)))
+		if (has_room(t, touches) || (evaluated && !has_slow_threads(t, false)))
 			break;
-		idle = !evaluated || threads_behind(t, true) ? 0 : idle + 1;
+		idle = !evaluated || has_slow_threads(t, true) ? 0 : idle + 1;
 		syscall(SYS_nanosleep, &pause, NULL);
 	}
 	__atomic_store_n(&t->pauses, false, __ATOMIC_RELAXED);

@@ -23,25 +23,25 @@
 
 /* ---- memory and strings: simulated as ranges, since no compiler instruments them; bytes written are counted ---- */
 
-static void reads(const void *at, size_t bytes)
+static void read_range(const void *at, size_t bytes)
 {
 	simulate_range((uintptr_t)at, bytes, ACCESS_READ);
 }
 
-static void writes(void *at, size_t bytes)
+static void write_range(void *at, size_t bytes)
 {
 	hot.copied_bytes += bytes;
 	simulate_range((uintptr_t)at, bytes, ACCESS_WRITE);
 }
 
-static void copies(void *to, const void *from, size_t bytes)
+static void copy_range(void *to, const void *from, size_t bytes)
 {
-	reads(from, bytes);
-	writes(to, bytes);
+	read_range(from, bytes);
+	write_range(to, bytes);
 }
 
 /* Returns the number of bytes that a comparison reads from each of `a` and `b`: up to n, or for text up to the terminating null byte. */
-static size_t common(const char *a, const char *b, size_t n, bool text)
+static size_t compared_bytes(const char *a, const char *b, size_t n, bool text)
 {
 	size_t i = 0;
 
@@ -50,52 +50,52 @@ static size_t common(const char *a, const char *b, size_t n, bool text)
 	return i < n ? i + 1 : n;
 }
 
-WRAP(void *, __wrap_memcpy, __real_memcpy, (void *to, const void *from, size_t n), (to, from, n), copies(to, from, n))
-WRAP(void *, __wrap_memmove, __real_memmove, (void *to, const void *from, size_t n), (to, from, n), copies(to, from, n))
-WRAP(void *, __wrap_mempcpy, __real_mempcpy, (void *to, const void *from, size_t n), (to, from, n), copies(to, from, n))
-WRAP(void *, __wrap_memset, __real_memset, (void *to, int c, size_t n), (to, c, n), writes(to, n))
+WRAP(void *, __wrap_memcpy, __real_memcpy, (void *to, const void *from, size_t n), (to, from, n), copy_range(to, from, n))
+WRAP(void *, __wrap_memmove, __real_memmove, (void *to, const void *from, size_t n), (to, from, n), copy_range(to, from, n))
+WRAP(void *, __wrap_mempcpy, __real_mempcpy, (void *to, const void *from, size_t n), (to, from, n), copy_range(to, from, n))
+WRAP(void *, __wrap_memset, __real_memset, (void *to, int c, size_t n), (to, c, n), write_range(to, n))
 WRAP(void *, __wrap___memcpy_chk, __real___memcpy_chk, (void *to, const void *from, size_t n, size_t room), (to, from, n, room),
-     copies(to, from, n))
+     copy_range(to, from, n))
 WRAP(void *, __wrap___memmove_chk, __real___memmove_chk, (void *to, const void *from, size_t n, size_t room), (to, from, n, room),
-     copies(to, from, n))
-WRAP(void *, __wrap___memset_chk, __real___memset_chk, (void *to, int c, size_t n, size_t room), (to, c, n, room), writes(to, n))
+     copy_range(to, from, n))
+WRAP(void *, __wrap___memset_chk, __real___memset_chk, (void *to, int c, size_t n, size_t room), (to, c, n, room), write_range(to, n))
 
-WRAP(char *, __wrap_strcpy, __real_strcpy, (char *to, const char *from), (to, from), copies(to, from, strlen(from) + 1))
-WRAP(char *, __wrap_stpcpy, __real_stpcpy, (char *to, const char *from), (to, from), copies(to, from, strlen(from) + 1))
+WRAP(char *, __wrap_strcpy, __real_strcpy, (char *to, const char *from), (to, from), copy_range(to, from, strlen(from) + 1))
+WRAP(char *, __wrap_stpcpy, __real_stpcpy, (char *to, const char *from), (to, from), copy_range(to, from, strlen(from) + 1))
 WRAP(char *, __wrap___strcpy_chk, __real___strcpy_chk, (char *to, const char *from, size_t room), (to, from, room),
-     copies(to, from, strlen(from) + 1))
+     copy_range(to, from, strlen(from) + 1))
 WRAP(char *, __wrap___stpcpy_chk, __real___stpcpy_chk, (char *to, const char *from, size_t room), (to, from, room),
-     copies(to, from, strlen(from) + 1))
+     copy_range(to, from, strlen(from) + 1))
 WRAP(char *, __wrap_strncpy, __real_strncpy, (char *to, const char *from, size_t n), (to, from, n),
-     (reads(from, strnlen(from, n)), writes(to, n)))
+     (read_range(from, strnlen(from, n)), write_range(to, n)))
 WRAP(char *, __wrap___strncpy_chk, __real___strncpy_chk, (char *to, const char *from, size_t n, size_t room), (to, from, n, room),
-     (reads(from, strnlen(from, n)), writes(to, n)))
+     (read_range(from, strnlen(from, n)), write_range(to, n)))
 
-static void appends(char *to, const char *from, size_t n)
+static void append(char *to, const char *from, size_t n)
 {
 	size_t there = strlen(to);
 
-	reads(to, there + 1);
-	copies(to + there, from, n);
+	read_range(to, there + 1);
+	copy_range(to + there, from, n);
 }
-WRAP(char *, __wrap_strcat, __real_strcat, (char *to, const char *from), (to, from), appends(to, from, strlen(from) + 1))
+WRAP(char *, __wrap_strcat, __real_strcat, (char *to, const char *from), (to, from), append(to, from, strlen(from) + 1))
 WRAP(char *, __wrap___strcat_chk, __real___strcat_chk, (char *to, const char *from, size_t room), (to, from, room),
-     appends(to, from, strlen(from) + 1))
-WRAP(char *, __wrap_strncat, __real_strncat, (char *to, const char *from, size_t n), (to, from, n), appends(to, from, strnlen(from, n) + 1))
+     append(to, from, strlen(from) + 1))
+WRAP(char *, __wrap_strncat, __real_strncat, (char *to, const char *from, size_t n), (to, from, n), append(to, from, strnlen(from, n) + 1))
 WRAP(char *, __wrap___strncat_chk, __real___strncat_chk, (char *to, const char *from, size_t n, size_t room), (to, from, n, room),
-     appends(to, from, strnlen(from, n) + 1))
+     append(to, from, strnlen(from, n) + 1))
 
-static void compares(const void *a, const void *b, size_t n, bool text)
+static void compare_ranges(const void *a, const void *b, size_t n, bool text)
 {
-	size_t bytes = common(a, b, n, text);
+	size_t bytes = compared_bytes(a, b, n, text);
 
-	reads(a, bytes);
-	reads(b, bytes);
+	read_range(a, bytes);
+	read_range(b, bytes);
 }
-WRAP(int, __wrap_memcmp, __real_memcmp, (const void *a, const void *b, size_t n), (a, b, n), compares(a, b, n, false))
-WRAP(int, __wrap_bcmp, __real_bcmp, (const void *a, const void *b, size_t n), (a, b, n), compares(a, b, n, false))
-WRAP(int, __wrap_strcmp, __real_strcmp, (const char *a, const char *b), (a, b), compares(a, b, SIZE_MAX, true))
-WRAP(int, __wrap_strncmp, __real_strncmp, (const char *a, const char *b, size_t n), (a, b, n), compares(a, b, n, true))
+WRAP(int, __wrap_memcmp, __real_memcmp, (const void *a, const void *b, size_t n), (a, b, n), compare_ranges(a, b, n, false))
+WRAP(int, __wrap_bcmp, __real_bcmp, (const void *a, const void *b, size_t n), (a, b, n), compare_ranges(a, b, n, false))
+WRAP(int, __wrap_strcmp, __real_strcmp, (const char *a, const char *b), (a, b), compare_ranges(a, b, SIZE_MAX, true))
+WRAP(int, __wrap_strncmp, __real_strncmp, (const char *a, const char *b, size_t n), (a, b, n), compare_ranges(a, b, n, true))
 
 /* Defines a wrapper of a search function. The result of the search shows how many bytes it read. */
 #define WRAP_SEARCH(result, wrap, real, parameters, arguments, looked_at)                                                                  \
@@ -104,7 +104,7 @@ WRAP(int, __wrap_strncmp, __real_strncmp, (const char *a, const char *b, size_t 
 	{                                                                                                                                  \
 		result found = real arguments;                                                                                             \
                                                                                                                                            \
-		reads(s, looked_at);                                                                                                       \
+		read_range(s, looked_at);                                                                                                  \
 		return found;                                                                                                              \
 	}
 
@@ -135,7 +135,7 @@ EXPORT void *__tsan_memset(void *to, int c, size_t n)
 
 /* ---- sorting: about two basic blocks per comparison, in addition to those of the program's compare function ---- */
 
-static void sorts(size_t n)
+static void count_sort(size_t n)
 {
 	hot.library += n > 1 ? 2 * n * (63 - (size_t)__builtin_clzl(n)) : 0;
 }
@@ -143,34 +143,34 @@ static void sorts(size_t n)
 void __real_qsort(void *at, size_t n, size_t size, int (*compare)(const void *, const void *));
 EXPORT void __wrap_qsort(void *at, size_t n, size_t size, int (*compare)(const void *, const void *))
 {
-	sorts(n);
+	count_sort(n);
 	__real_qsort(at, n, size, compare);
 }
 
 void __real_qsort_r(void *at, size_t n, size_t size, int (*compare)(const void *, const void *, void *), void *argument);
 EXPORT void __wrap_qsort_r(void *at, size_t n, size_t size, int (*compare)(const void *, const void *, void *), void *argument)
 {
-	sorts(n);
+	count_sort(n);
 	__real_qsort_r(at, n, size, compare, argument);
 }
 
 /* ---- allocations: counted, and recorded as start and end of memory blocks ---- */
 
-static void counts(size_t bytes)
+static void count_allocation(size_t bytes)
 {
 	waiting_stop();
 	hot.allocations++;
 	hot.allocated_bytes += bytes;
 }
 
-static void *begins(void *at, size_t bytes)
+static void *start_block(void *at, size_t bytes)
 {
 	if (at)
 		memory_begins((uintptr_t)at, bytes);
 	return at;
 }
 
-static void ends(void *at)
+static void end_block(void *at)
 {
 	waiting_stop();
 	if (at && runtime.several)
@@ -181,8 +181,8 @@ static void ends(void *at)
 	result __real_##name parameters;                                                                                                   \
 	EXPORT result __wrap_##name parameters                                                                                             \
 	{                                                                                                                                  \
-		counts(bytes);                                                                                                             \
-		return begins(__real_##name arguments, bytes);                                                                             \
+		count_allocation(bytes);                                                                                                   \
+		return start_block(__real_##name arguments, bytes);                                                                        \
 	}
 
 WRAP_HEAP(void *, malloc, (size_t n), (n), n)
@@ -197,19 +197,19 @@ EXPORT int __wrap_posix_memalign(void **out, size_t alignment, size_t n)
 {
 	int failed = __real_posix_memalign(out, alignment, n);
 
-	counts(n);
+	count_allocation(n);
 	if (!failed)
-		begins(*out, n);
+		start_block(*out, n);
 	return failed;
 }
 
 /* Returns `new`. Starts a new life for a block that has moved, otherwise only for the part beyond its old size. */
-static void *moves(uintptr_t old, size_t before, void *new, size_t bytes)
+static void *move_block(uintptr_t old, size_t before, void *new, size_t bytes)
 {
 	if ((uintptr_t) new != old)
-		return begins(new, bytes);
+		return start_block(new, bytes);
 	if (bytes > before)
-		begins((char *)new + before, bytes - before);
+		start_block((char *)new + before, bytes - before);
 	return new;
 }
 
@@ -219,8 +219,8 @@ EXPORT void *__wrap_realloc(void *old, size_t n)
 	size_t before = old ? malloc_usable_size(old) : 0;
 	uintptr_t was = (uintptr_t)old;
 
-	counts(n);
-	return moves(was, before, __real_realloc(old, n), n);
+	count_allocation(n);
+	return move_block(was, before, __real_realloc(old, n), n);
 }
 
 void *__real_reallocarray(void *old, size_t n, size_t size);
@@ -229,21 +229,21 @@ EXPORT void *__wrap_reallocarray(void *old, size_t n, size_t size)
 	size_t before = old ? malloc_usable_size(old) : 0;
 	uintptr_t was = (uintptr_t)old;
 
-	counts(n * size);
-	return moves(was, before, __real_reallocarray(old, n, size), n * size);
+	count_allocation(n * size);
+	return move_block(was, before, __real_reallocarray(old, n, size), n * size);
 }
 
 void __real_free(void *at);
 EXPORT void __wrap_free(void *at)
 {
-	ends(at);
+	end_block(at);
 	__real_free(at);
 }
 
 /* ---- mappings ---- */
 
 /* Counts bytes that other processes may map too. The accesses of those processes are not simulated. */
-static void shares(size_t bytes)
+static void count_shared(size_t bytes)
 {
 	__atomic_fetch_add(&runtime.shared_bytes, bytes, __ATOMIC_RELAXED);
 }
@@ -256,7 +256,7 @@ EXPORT void *__wrap_shmat(int segment, const void *at, int flags)
 
 	system_calls++;
 	if ((intptr_t)there != -1 && shmctl(segment, IPC_STAT, &status) == 0)
-		shares(status.shm_segsz);
+		count_shared(status.shm_segsz);
 	return there;
 }
 
@@ -268,14 +268,14 @@ EXPORT void *__wrap_shmat(int segment, const void *at, int flags)
                                                                                                                                            \
 		system_calls++;                                                                                                            \
 		if (there != MAP_FAILED)                                                                                                   \
-			begins(there, n);                                                                                                  \
+			start_block(there, n);                                                                                             \
 		if (there != MAP_FAILED && (flags & MAP_SHARED) && (protection & PROT_WRITE))                                              \
-			shares(n);                                                                                                         \
+			count_shared(n);                                                                                                   \
 		return there;                                                                                                              \
 	}
 WRAP_MAP(mmap)
 WRAP_MAP(mmap64)
-WRAP(int, __wrap_munmap, __real_munmap, (void *at, size_t n), (at, n), (waiting_stop(), system_calls++, begins(at, n)))
+WRAP(int, __wrap_munmap, __real_munmap, (void *at, size_t n), (at, n), (waiting_stop(), system_calls++, start_block(at, n)))
 
 /* Operator new, and operator delete with a size. They exist only in C++ programs, which may define their own. The linker may take none of
  * them from a static libstdc++; then malloc() and free() replace them. */
@@ -283,14 +283,14 @@ WRAP(int, __wrap_munmap, __real_munmap, (void *at, size_t n), (at, n), (waiting_
 	void *__real_##name parameters __attribute__((weak));                                                                              \
 	EXPORT void *__wrap_##name parameters                                                                                              \
 	{                                                                                                                                  \
-		counts(n);                                                                                                                 \
-		return begins(__real_##name ? __real_##name arguments : otherwise, n);                                                     \
+		count_allocation(n);                                                                                                       \
+		return start_block(__real_##name ? __real_##name arguments : otherwise, n);                                                \
 	}
 #define WRAP_DELETE(name, parameters, arguments)                                                                                           \
 	void __real_##name parameters __attribute__((weak));                                                                               \
 	EXPORT void __wrap_##name parameters                                                                                               \
 	{                                                                                                                                  \
-		begins(at, n);                                                                                                             \
+		start_block(at, n);                                                                                                        \
 		if (__real_##name)                                                                                                         \
 			__real_##name arguments;                                                                                           \
 		else                                                                                                                       \
@@ -305,8 +305,8 @@ EXPORT __attribute__((weak)) void *assay_operator_new(size_t n)
 {
 	void *(*real)(size_t) = real__Znwm();
 
-	counts(n);
-	return begins(real ? real(n) : __real_malloc(n), n);
+	count_allocation(n);
+	return start_block(real ? real(n) : __real_malloc(n), n);
 }
 
 void *__real__Znwm(size_t n) __attribute__((weak));
@@ -316,8 +316,8 @@ EXPORT void *__wrap__Znwm(size_t n)
 	void *at = __real__Znwm(n);
 
 	if (hot.allocations == before) { /* the program's own operator new, which does not call malloc() */
-		counts(n);
-		begins(at, n);
+		count_allocation(n);
+		start_block(at, n);
 	}
 	return at;
 }
@@ -335,7 +335,7 @@ WRAP_DELETE(_ZdaPvmSt11align_val_t, (void *at, size_t n, size_t alignment), (at,
 
 /* ---- locks: taking or releasing a lock is an atomic write to its address ---- */
 
-static void touches(const volatile void *lock)
+static void touch_lock(const volatile void *lock)
 {
 	hot.atomics++;
 	if (UNLIKELY(hot.waits) && waiting_goes_on((uintptr_t)lock, sizeof(int), ACCESS_READ)) /* a read: waiting loops unlock again */
@@ -343,7 +343,7 @@ static void touches(const volatile void *lock)
 	simulate_range((uintptr_t)lock, sizeof(int), ACCESS_WRITE);
 }
 
-#define WRAP_LOCK(name, type) WRAP(int, __wrap_##name, __real_##name, (type * lock), (lock), touches(lock))
+#define WRAP_LOCK(name, type) WRAP(int, __wrap_##name, __real_##name, (type * lock), (lock), touch_lock(lock))
 
 WRAP_LOCK(pthread_mutex_lock, pthread_mutex_t)
 WRAP_LOCK(pthread_mutex_trylock, pthread_mutex_t)
