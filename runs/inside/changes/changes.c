@@ -197,7 +197,7 @@ static enum assay_status read_source(struct search *search, struct assay_error *
 /* ---- comparison of code ---- */
 
 /* Records whether a part of the code of two bodies differs. Called by match_parts(). */
-static void blame(void *context, const struct match_part *part)
+static void record_part(void *context, const struct match_part *part)
 {
 	struct search *search = context;
 	struct finding *finding = &search->findings[part->key];
@@ -243,7 +243,7 @@ static void compare_pairs(struct search *search)
 		change->constant = search->match.constant;
 		finding->other_clones = !match_same_clones(&search->match, change->old, change->new);
 		if (finding->result == MATCH_DIFFERENT)
-			match_parts(&search->match, change->old, change->new, blame, search);
+			match_parts(&search->match, change->old, change->new, record_part, search);
 		else
 			mark_same(search, i);
 	}
@@ -252,7 +252,7 @@ static void compare_pairs(struct search *search)
 /* ---- judgment ---- */
 
 /* Reports whether the function is from a system header that is the same in both builds: its code differs only by constant arguments. */
-static bool is_of_system(const struct search *search, const struct finding *finding)
+static bool is_in_system_header(const struct search *search, const struct finding *finding)
 {
 	const struct functions *f = &search->changes->old.functions, *g = &search->changes->new.functions;
 	const char *old = f->items[finding->change.old].file, *new = g->items[finding->change.new].file;
@@ -263,8 +263,8 @@ static bool is_of_system(const struct search *search, const struct finding *find
 /* Reports whether a function that is always inlined in one of the builds differs where it is inlined. */
 static bool differs_inlined(const struct search *search, const struct finding *finding)
 {
-	return !is_of_system(search, finding) && finding->hosts && finding->hosts_differ == finding->hosts && !finding->same_somewhere &&
-	       (finding->hosts_alone || finding->hosts > 1);
+	return !is_in_system_header(search, finding) && finding->hosts && finding->hosts_differ == finding->hosts &&
+	       !finding->same_somewhere && (finding->hosts_alone || finding->hosts > 1);
 }
 
 static void judge_inlined(const struct search *search, struct finding *finding)
@@ -449,7 +449,7 @@ static enum change_reason reason_of(struct search *search, const struct change *
 }
 
 /* Adds a cause to a caller. Returns true if the caller was not listed before, since it may be a wrapper itself. */
-static bool bring_in(struct finding *finding, enum change_reason reason, size_t key)
+static bool add_caller(struct finding *finding, enum change_reason reason, size_t key)
 {
 	enum change_kind kind = finding->change.kind;
 
@@ -462,7 +462,7 @@ static bool bring_in(struct finding *finding, enum change_reason reason, size_t 
 	return true;
 }
 
-static void reach_callers(struct search *search)
+static void add_callers(struct search *search)
 {
 	const struct functions *g = &search->changes->new.functions;
 	struct callers callers = callers_of(g);
@@ -476,7 +476,7 @@ static void reach_callers(struct search *search)
 		enum change_reason reason = reason_of(search, &search->findings[key].change);
 
 		for (size_t i = callers.first[key]; reason != CHANGE_REASONS && i < callers.first[key + 1]; i++)
-			if (bring_in(&search->findings[callers.hosts[i]], reason, key))
+			if (add_caller(&search->findings[callers.hosts[i]], reason, key))
 				stack[n++] = callers.hosts[i];
 	}
 	mem_free(stack, callers.first, callers.hosts);
@@ -526,7 +526,7 @@ static int compare_changes(const void *a, const void *b, void *context)
 }
 
 /* Reports whether the compiler added the function to start a file, and it is redundant: its source, if known, is listed separately. */
-static bool is_of_compiler(const struct changes *c, const struct change *change)
+static bool is_redundant_start(const struct changes *c, const struct change *change)
 {
 	const struct function *function = changes_function(c, change->key);
 	enum functions_start start = functions_start_of(function->symbol);
@@ -541,7 +541,7 @@ static void collect_changes(struct search *search, struct changes *c)
 	for (size_t i = 0; i < search->n; i++) {
 		struct change *change = &search->findings[i].change;
 
-		if (is_of_compiler(c, change))
+		if (is_redundant_start(c, change))
 			change->kind = CHANGE_NONE;
 		c->n_old += change->old != FUNCTIONS_NONE;
 		c->n_new += change->new != FUNCTIONS_NONE;
@@ -585,7 +585,7 @@ enum assay_status changes_find(struct build *old, struct build *new, const struc
 	if (!st) {
 		compare_pairs(&search);
 		judge_all(&search);
-		reach_callers(&search);
+		add_callers(&search);
 		collect_changes(&search, &changes);
 		changes.other_compiler = !same_producers(&changes.old.functions, &changes.new.functions);
 		changes.many_differ =
@@ -699,7 +699,7 @@ static void add_reasons_line(const struct changes *c, const struct change *chang
 	buf_release(&line);
 }
 
-static void add_for_people(const struct changes *c, const struct change *change, struct document *d)
+static void add_change_text(const struct changes *c, const struct change *change, struct document *d)
 {
 	size_t *keys = mem_new(change->n_causes, sizeof(*keys));
 
@@ -759,7 +759,7 @@ static void set_side(const struct changes *c, bool of_old, size_t index, struct 
 	doc_end(d);
 }
 
-static void set_for_programs(const struct changes *c, const struct change *change, struct document *d)
+static void set_members(const struct changes *c, const struct change *change, struct document *d)
 {
 	set_name(c, change->key, d);
 	doc_set(d, "change", change_kind_code(change->kind));
@@ -859,9 +859,9 @@ static void add_changes(const struct changes *c, bool all, struct document *d)
 				    change->kind == CHANGE_RECOMPILED && c->has_source ? ", although their own source is the same" : "",
 				    c->count[change->kind], apart ? " (--all lists them)" : "");
 		doc_object(d, NULL);
-		set_for_programs(c, change, d);
+		set_members(c, change, d);
 		if (!apart)
-			add_for_people(c, change, d);
+			add_change_text(c, change, d);
 		doc_end(d);
 	}
 	doc_end(d);

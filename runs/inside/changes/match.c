@@ -928,7 +928,7 @@ static bool share_differs(const struct share *share)
 }
 
 /* Calls tell() for the parts of two bodies, whose code is in match->old_code and new_code. */
-static void parts_tell(struct match *match, size_t old_body, size_t new_body, match_part_function *tell, void *context)
+static void report_parts(struct match *match, size_t old_body, size_t new_body, match_part_function *tell, void *context)
 {
 	struct match_part part = { .host = match->new->functions.bodies[new_body].function };
 	struct shares shares = { .items = NULL };
@@ -959,6 +959,6 @@ void match_parts(struct match *match, size_t old_function, size_t new_function, 
 		size_t x = f->body_order[a->first_body + i], y = g->body_order[b->first_body + i];
 
 		if (same_label(match, x, y) && match_bodies(match, x, y) != MATCH_EQUAL)
-			parts_tell(match, x, y, tell, context);
+			report_parts(match, x, y, tell, context);
 	}
 }

@@ -14,7 +14,7 @@ static const uint8_t table_kind[4] = { 1, 0x1b, 0x03, 0x3b };
 
 /* ---- starts ---- */
 
-static uint64_t behind(uint64_t address, const uint8_t *distance)
+static uint64_t target_after(uint64_t address, const uint8_t *distance)
 {
 	int32_t by;
 
@@ -54,11 +54,11 @@ static void add_unwound(const struct image *image, const struct image_section *t
 {
 	for (uint32_t i = 0; table && i < n; i++) {
 		const uint8_t *row = table->bytes + TABLE_HEAD + 8 * (size_t)i, *fde;
-		uint64_t begin = behind(table->address, row), at = behind(table->address, row + 4), left;
+		uint64_t begin = target_after(table->address, row), at = target_after(table->address, row + 4), left;
 		uint32_t size;
 
 		fde = image_at(image, at, &left);
-		if (!fde || left < FDE_BYTES || behind(at + 8, fde + 8) != begin)
+		if (!fde || left < FDE_BYTES || target_after(at + 8, fde + 8) != begin)
 			continue;
 		memcpy(&size, fde + 12, sizeof(size));
 		piece_add(image, begin, size, out);
@@ -69,7 +69,7 @@ static void add_unwound(const struct image *image, const struct image_section *t
 ORDER_BY(compare_pieces, struct piece, BY_UP(begin) BY_DOWN(end))
 
 /* Keeps one piece per start and ends it at the next start at the latest. A piece of size 0, whose size is unknown, ends there. */
-static void pieces_part(const struct image *image, struct pieces *pieces)
+static void pieces_separate(const struct image *image, struct pieces *pieces)
 {
 	size_t n = 0;
 
@@ -105,11 +105,11 @@ static uint64_t target_of(const struct image *image, const uint8_t *bytes, uint6
 	if (image->machine != EM_X86_64)
 		return 0;
 	if (n >= 5 && (bytes[0] == 0xe8 || bytes[0] == 0xe9))
-		return behind(address + 5, bytes + 1);
+		return target_after(address + 5, bytes + 1);
 	if (n >= 6 && bytes[0] == 0x0f && (bytes[1] & 0xf0) == 0x80)
-		return behind(address + 6, bytes + 2);
+		return target_after(address + 6, bytes + 2);
 	if (n >= 7 && (bytes[0] & 0xfb) == 0x48 && bytes[1] == 0x8d && (bytes[2] & 0xc7) == 0x05)
-		return behind(address + 7, bytes + 3);
+		return target_after(address + 7, bytes + 3);
 	return 0;
 }
 
@@ -164,7 +164,7 @@ void pieces_of(const struct image *image, struct pieces *out)
 	for (size_t i = 0; i < image->n_symbols; i++)
 		if (image->symbols[i].kind == IMAGE_CODE)
 			piece_add(image, image->symbols[i].address, image->symbols[i].size, out);
-	pieces_part(image, out);
+	pieces_separate(image, out);
 	find_names(image, out);
 	find_variants(image, out);
 }

@@ -152,42 +152,42 @@ enum assay_status source_parse(const char *text, size_t n, struct source *source
 static enum assay_status find_commit(const char *repository, const char *reference, struct source_tree *tree, struct assay_error *err)
 {
 	char *commit = mem_format("%s^{commit}", reference);
-	struct buf said = BUF_INIT;
-	enum assay_status st = LOCAL_GIT(repository, NULL, &said, err, "rev-parse", "--verify", "--end-of-options", commit);
-	size_t n = st ? 0 : strspn(said.bytes, "0123456789abcdef");
+	struct buf output = BUF_INIT;
+	enum assay_status st = LOCAL_GIT(repository, NULL, &output, err, "rev-parse", "--verify", "--end-of-options", commit);
+	size_t n = st ? 0 : strspn(output.bytes, "0123456789abcdef");
 
 	if (st == ASSAY_E_NOTFOUND)
 		assay_context(err, "reference '%s'", reference);
 	else if (!st && (n < 40 || n >= sizeof(tree->commit)))
 		st = assay_fail(err, ASSAY_E_FORMAT, "git in '%s' printed no commit for '%s'", repository, reference);
 	else if (!st)
-		memcpy(tree->commit, said.bytes, n);
-	buf_release(&said);
+		memcpy(tree->commit, output.bytes, n);
+	buf_release(&output);
 	free(commit);
 	return st;
 }
 
 static enum assay_status list_files(const char *repository, struct source_tree *tree, struct assay_error *err)
 {
-	struct buf said = BUF_INIT;
-	enum assay_status st = LOCAL_GIT(repository, NULL, &said, err, "ls-tree", "-r", "-z", "--full-tree", "--name-only", tree->commit);
+	struct buf output = BUF_INIT;
+	enum assay_status st = LOCAL_GIT(repository, NULL, &output, err, "ls-tree", "-r", "-z", "--full-tree", "--name-only", tree->commit);
 
-	for (size_t at = 0; at < said.size; at += strlen(said.bytes + at) + 1)
-		intern_text(&tree->files, said.bytes + at);
-	buf_release(&said);
+	for (size_t at = 0; at < output.size; at += strlen(output.bytes + at) + 1)
+		intern_text(&tree->files, output.bytes + at);
+	buf_release(&output);
 	return st;
 }
 
 static enum assay_status read_diff(const char *repository, struct source *source, struct assay_error *err)
 {
-	struct buf said = BUF_INIT;
+	struct buf output = BUF_INIT;
 	enum assay_status st =
-	    LOCAL_GIT(repository, NULL, &said, err, "diff", "--no-color", "--no-ext-diff", "--no-textconv", "--no-relative",
+	    LOCAL_GIT(repository, NULL, &output, err, "diff", "--no-color", "--no-ext-diff", "--no-textconv", "--no-relative",
 		      "--find-renames", "--unified=0", "--src-prefix=a/", "--dst-prefix=b/", source->old.commit, source->new.commit, "--");
 
 	if (!st)
-		st = source_parse(said.bytes, said.size, source, err);
-	buf_release(&said);
+		st = source_parse(output.bytes, output.size, source, err);
+	buf_release(&output);
 	return st;
 }
 
