@@ -249,7 +249,7 @@ static bool header_is_whole(const struct record_header *h)
 }
 
 /* Fails for a file of zeros: its process ended before the first chunk. */
-static enum assay_status fail_unbegun(const char *name, struct assay_error *err)
+static enum assay_status fail_empty(const char *name, struct assay_error *err)
 {
 	return assay_fail(err, ASSAY_E_NODATA, "%s: its process ended before the first sample", name);
 }
@@ -260,7 +260,7 @@ static enum assay_status header_check(const char *name, struct source *s, struct
 	static const char zeros[sizeof(h->magic)];
 
 	if (!s->size || (s->size >= sizeof(*h) && memcmp(s->bytes, zeros, sizeof(zeros)) == 0))
-		return fail_unbegun(name, err);
+		return fail_empty(name, err);
 	if (s->size >= sizeof(h->magic) && memcmp(s->bytes, RECORD_MAGIC_PRE_RELEASE, sizeof(h->magic)) == 0)
 		return assay_fail(err, ASSAY_E_VERSION, "%s: made by a pre-release of assay: build the program and record it again", name);
 	if (s->size < sizeof(*h) || memcmp(s->bytes, RECORD_MAGIC, sizeof(h->magic)) != 0)
@@ -378,7 +378,7 @@ static enum assay_status names_parse(const char *name, const struct source *s, s
 	if (is_packed(s) && n && *at && (end || n + (size_t)(at - (const char *)s->bytes) < s->size))
 		return assay_fail(err, ASSAY_E_FORMAT, "%s: its names are damaged", name);
 	if (out->n_counters != s->header.n_counters && n && !*at && !s->header.chunks)
-		return fail_unbegun(name, err);
+		return fail_empty(name, err);
 	if (out->n_counters != s->header.n_counters)
 		return assay_fail(err, ASSAY_E_FORMAT, "%s: the names of its counters are missing", name);
 	return ASSAY_OK;
@@ -433,7 +433,7 @@ static void chunk_unpack(struct source *s, struct chunk *chunk, size_t there)
 	s->unpacked += chunk->n;
 }
 
-static void damage_note(struct source *s, size_t offset)
+static void note_damage(struct source *s, size_t offset)
 {
 	if (is_packed(s) && !s->damaged)
 		s->damaged = offset;
@@ -456,7 +456,7 @@ static void chunk_read(struct source *s, size_t offset, struct samples *out)
 	there = (there < s->header.chunk_bytes ? there : s->header.chunk_bytes) - sizeof(chunk);
 	whole = there / least;
 	if (chunk.magic != RECORD_CHUNK_MAGIC || chunk.samples > s->header.chunk_bytes / least) {
-		damage_note(s, offset);
+		note_damage(s, offset);
 		out->unreadable += whole;
 		return;
 	}
@@ -467,7 +467,7 @@ static void chunk_read(struct source *s, size_t offset, struct samples *out)
 	else
 		found.n = chunk.samples < whole ? (size_t)chunk.samples : whole;
 	if (chunk.samples > found.n && there == s->header.chunk_bytes - sizeof(chunk))
-		damage_note(s, offset);
+		note_damage(s, offset);
 	if (chunk.samples > found.n) {
 		out->unreadable += chunk.samples - found.n;
 		out->truncated = true;
@@ -567,7 +567,7 @@ static void samples_add(struct source *s, struct samples *out)
 
 			if (!sample_head(s, bytes, out, &head)) {
 				out->unreadable++;
-				damage_note(s, chunk->offset);
+				note_damage(s, chunk->offset);
 			} else if (head.flags & RECORD_TOTAL) {
 				total_add(s, &head, chunk->thread, bytes);
 			} else if (head.flags & RECORD_LATE) {
@@ -691,7 +691,7 @@ static void totals_read(struct source *s, struct samples *out)
 
 /* ---- the whole file ---- */
 
-static enum assay_status bytes_take(const char *name, struct source s, struct samples *out, struct assay_error *err)
+static enum assay_status parse_source(const char *name, struct source s, struct samples *out, struct assay_error *err)
 {
 	struct samples made = { .items = NULL };
 	enum assay_status st = header_check(name, &s, err);
@@ -729,13 +729,13 @@ out:
 
 enum assay_status samples_parse(const char *name, const void *bytes, size_t n, struct samples *out, struct assay_error *err)
 {
-	return bytes_take(name, (struct source){ .bytes = bytes, .size = n }, out, err);
+	return parse_source(name, (struct source){ .bytes = bytes, .size = n }, out, err);
 }
 
 enum assay_status samples_parse_in_order(const char *name, const void *bytes, size_t n, unsigned thin_log2, struct samples *out,
 					 struct assay_error *err)
 {
-	return bytes_take(name, (struct source){ .bytes = bytes, .size = n, .in_order = true, .thin_log2 = thin_log2 }, out, err);
+	return parse_source(name, (struct source){ .bytes = bytes, .size = n, .in_order = true, .thin_log2 = thin_log2 }, out, err);
 }
 
 const char *samples_back_end_name(enum record_back_end back_end)
@@ -821,7 +821,7 @@ void samples_vector(const struct samples *samples, size_t i, bool alone, double 
 /* ---- child processes ---- */
 
 /* Reports whether the call's result is a child's process id. A call path may follow the name. */
-static bool is_of_child(const char *name)
+static bool returns_child(const char *name)
 {
 	static const char *const calls[] = { "fork", "wait", "wait3", "wait4", "waitpid" };
 	size_t n = strcspn(name, "<");
@@ -842,7 +842,7 @@ uint64_t *samples_children(const struct samples *samples, size_t *n)
 	for (size_t i = 0; i < samples->n && result != SIZE_MAX; i++) {
 		double child = samples->values[i * samples->n_counters + result];
 
-		if (child > 0 && child <= INT32_MAX && is_of_child(samples->functions[samples->items[i].function].name))
+		if (child > 0 && child <= INT32_MAX && returns_child(samples->functions[samples->items[i].function].name))
 			mem_append(pids, all, &capacity, (uint64_t)child);
 	}
 	order_sort(pids, all, pids_order);

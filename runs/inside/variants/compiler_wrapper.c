@@ -357,7 +357,7 @@ static bool is_linked(const char *path)
 }
 
 /* Returns the text with links in place of compilers' absolute paths (CC=/usr/bin/gcc). The caller frees it. */
-static char *with_links(const char *links, const char *text)
+static char *replace_compilers(const char *links, const char *text)
 {
 	static const char marks[] = " \t\n=;:&|()'\"";
 	struct buf out = BUF_INIT;
@@ -392,7 +392,7 @@ char **compiler_wrapper_words(const struct compiler_wrapper *w, const char *cons
 	all[used++] = mem_format(RECORD "=%s", w->record);
 	all[used++] = mem_format(TREE "=%s", w->tree);
 	for (size_t i = 0; i < COUNT(compilers); i++) {
-		char *value = getenv(compilers[i]) ? with_links(w->links, getenv(compilers[i])) : NULL;
+		char *value = getenv(compilers[i]) ? replace_compilers(w->links, getenv(compilers[i])) : NULL;
 
 		/* An unset variable stays unset: with a value, `CC ?= clang` in a Makefile would select another compiler. */
 		if (value)
@@ -404,7 +404,7 @@ char **compiler_wrapper_words(const struct compiler_wrapper *w, const char *cons
 	    mem_format("CCACHE_EXTRAFILES=%s%s%s/%s", hashed ? hashed : "", hashed ? ":" : "", w->links, variant_kind_names[w->kind]);
 	*n_variables = used;
 	for (size_t i = 0; i < n; i++)
-		all[used++] = with_links(w->links, words[i]);
+		all[used++] = replace_compilers(w->links, words[i]);
 	*n_out = used;
 	return all;
 }
@@ -474,7 +474,7 @@ static void record_refusal(const struct assay_error *why)
 /* ---- one command ---- */
 
 /* Reports whether configure, CMake or Meson makes a file with this name to examine the compiler. */
-static bool is_of_check(const char *name)
+static bool is_check_file(const char *name)
 {
 	return strncmp(text_file_name(name), "conftest", 8) == 0 || strstr(name, "CMakeFiles/CMakeScratch/") ||
 	       strstr(name, "CMakeFiles/CMakeTmp") || strstr(name, "/CompilerIdC") || strstr(name, "meson-private/");
@@ -482,21 +482,21 @@ static bool is_of_check(const char *name)
 
 static bool is_check(const struct compiler_command *c, const char *directory)
 {
-	bool is = c->sources + c->objects == 0 || is_of_check(directory);
+	bool is = c->sources + c->objects == 0 || is_check_file(directory);
 
 	for (size_t i = 0; i < c->n && !is; i++) {
 		const struct compiler_word *word = &c->words[i];
 		bool is_file =
 		    word->kind == COMPILER_WORD_SOURCE || word->kind == COMPILER_WORD_OBJECT || word->kind == COMPILER_WORD_OUTPUT;
 
-		is = is_file && is_of_check(word->words[word->n - 1]);
+		is = is_file && is_check_file(word->words[word->n - 1]);
 		is |= word->kind == COMPILER_WORD_OUTPUT && strcmp(word->words[word->n - 1], "/dev/null") == 0;
 	}
 	return is;
 }
 
 /* Removes from PATH the directories in which `name` is this program. */
-static void leave_path(const char *name)
+static void remove_from_path(const char *name)
 {
 	char *path = mem_string(getenv("PATH") ? getenv("PATH") : ""), *rest = path, *directory;
 	struct buf kept = BUF_INIT;
@@ -614,7 +614,7 @@ enum assay_status compiler_wrapper_run(int argc, char **argv, int *status, struc
 	*status = 0;
 	for (size_t i = 0; i < n; i++) /* this program stands in PATH in place of a compiler, also as an argument of ccache */
 		words[i] = i <= 1 && is_wrapped(text_file_name(argv[i])) && is_self(argv[i]) ? text_file_name(argv[i]) : argv[i];
-	leave_path(text_file_name(words[0]));
+	remove_from_path(text_file_name(words[0]));
 	while (name && variant_kind_names[kind] && strcmp(variant_kind_names[kind], name) != 0)
 		kind++;
 	if (!name || !variant_kind_names[kind] || !getenv(LINKS) || !getenv(OPTIONS) || !getenv(RECORD) || !getenv(TREE))

@@ -46,7 +46,7 @@ struct building {
 	char *compilers;     /* lines with the compilers' files (compiler_wrapper_link()) */
 	size_t n_compilers;
 	char *whole, *partial, *log, *record;
-	struct buf said; /* text for the log */
+	struct buf log_text; /* text for the log */
 	struct variant *out;
 	struct assay_error *err;
 };
@@ -70,17 +70,17 @@ static enum assay_status run(struct building *b, const char *const *words, size_
 					       .cancelled = b->cancelled };
 	enum assay_status st;
 
-	buf_char(&b->said, '$');
+	buf_char(&b->log_text, '$');
 	for (size_t i = 0; i < n; i++)
-		buf_format(&b->said, " %s", words[i]);
+		buf_format(&b->log_text, " %s", words[i]);
 	st = local_command_run(&command, out, b->err);
-	buf_char(&b->said, '\n');
+	buf_char(&b->log_text, '\n');
 	if (st)
 		return st;
-	buf_add(&b->said, out->out ? out->out : "", out->out_bytes);
-	buf_add(&b->said, out->err ? out->err : "", out->err_bytes);
+	buf_add(&b->log_text, out->out ? out->out : "", out->out_bytes);
+	buf_add(&b->log_text, out->err ? out->err : "", out->err_bytes);
 	if (!out->ok)
-		buf_format(&b->said, "assay: %s\n", out->fault);
+		buf_format(&b->log_text, "assay: %s\n", out->fault);
 	if (is_cancelled(b)) {
 		local_said_release(out);
 		return assay_fail(b->err, ASSAY_E_IO, "cancelled");
@@ -89,7 +89,7 @@ static enum assay_status run(struct building *b, const char *const *words, size_
 }
 
 /* Returns "WHAT failed: ...", with the line of output that gives the reason. The caller frees it. */
-static char *failure(const struct building *b, const char *what, const struct local_said *said)
+static char *failure_text(const struct building *b, const char *what, const struct local_said *said)
 {
 	char shown[LOCAL_LINE_BYTES];
 
@@ -98,13 +98,13 @@ static char *failure(const struct building *b, const char *what, const struct lo
 			  b->log ? VARIANT_LOG : "", b->log ? b->log : "", b->log ? "'" : "");
 }
 
-static enum assay_status must(struct building *b, const char *what, const char *const *words, size_t n, int64_t timeout_ms)
+static enum assay_status run_checked(struct building *b, const char *what, const char *const *words, size_t n, int64_t timeout_ms)
 {
 	struct local_said said = { .ok = false };
 	enum assay_status st = run(b, words, n, timeout_ms, NULL, &said);
 
 	if (!st && !said.ok) {
-		char *text = failure(b, what, &said);
+		char *text = failure_text(b, what, &said);
 
 		st = assay_fail(b->err, ASSAY_E_IO, "%s", text);
 		free(text);
@@ -129,7 +129,7 @@ struct repository {
 
 #define WORDS(...)	       (const char *const[]){ __VA_ARGS__ }, sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *)
 #define RUN(b, said, ...)      run(b, WORDS(__VA_ARGS__), GIT_MS, NULL, said)
-#define MUST(b, what, ms, ...) must(b, what, WORDS(__VA_ARGS__), ms)
+#define MUST(b, what, ms, ...) run_checked(b, what, WORDS(__VA_ARGS__), ms)
 
 /* Returns git's output without its last line end; NULL if git failed. The caller frees it. */
 static char *answer_of(const struct local_said *said)
@@ -379,7 +379,7 @@ static enum assay_status wait_for_lock(struct building *b, int *fd)
 	return st;
 }
 
-static bool is_whole(const struct building *b)
+static bool is_complete(const struct building *b)
 {
 	struct stat info;
 
@@ -409,7 +409,7 @@ static enum assay_status remove_leftovers(struct building *b)
 /* ---- the build ---- */
 
 /* Syncs the build before removing its marker: even after a power failure, a build without a marker is complete. */
-static enum assay_status make_whole(struct building *b)
+static enum assay_status mark_complete(struct building *b)
 {
 	int folder = open(b->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	enum assay_status st = ASSAY_OK;
@@ -472,7 +472,7 @@ static enum assay_status run_command(struct building *b, enum variant_kind kind)
 		char *name =
 		    mem_format("%sthe build '%s'", b->n_compilers ? "" : "there is no C or C++ compiler in PATH; ", TEXT_SHOWN(what.bytes));
 
-		st = refuse(b, b->n_compilers ? VARIANT_BUILD_FAILED : VARIANT_NO_COMPILER, failure(b, name, &said));
+		st = refuse(b, b->n_compilers ? VARIANT_BUILD_FAILED : VARIANT_NO_COMPILER, failure_text(b, name, &said));
 		free(name);
 	}
 	local_said_release(&said);
@@ -482,7 +482,7 @@ static enum assay_status run_command(struct building *b, enum variant_kind kind)
 	return st;
 }
 
-static enum assay_status make(struct building *b, enum variant_kind kind, const struct repository *repository)
+static enum assay_status build_kind(struct building *b, enum variant_kind kind, const struct repository *repository)
 {
 	struct buf ignored = BUF_INIT;
 	size_t n;
@@ -502,7 +502,7 @@ static enum assay_status make(struct building *b, enum variant_kind kind, const 
 	if (!st && !b->out->reason)
 		st = find_path(b, &path);
 	if (!st && !b->out->reason)
-		st = make_whole(b);
+		st = mark_complete(b);
 	buf_release(&ignored);
 	free(path);
 	return st;
@@ -514,8 +514,8 @@ static void keep_log(struct building *b)
 	struct assay_error ignored;
 
 	if (b->log)
-		file_replace(b->log, b->said.bytes ? b->said.bytes : "", b->said.size, 0600, &ignored);
-	buf_clear(&b->said);
+		file_replace(b->log, b->log_text.bytes ? b->log_text.bytes : "", b->log_text.size, 0600, &ignored);
+	buf_clear(&b->log_text);
 }
 
 /* Finds the build of this kind, or makes it. *lock: descriptor of the lock; -1 if not held yet. */
@@ -524,10 +524,10 @@ static enum assay_status find_or_make(struct building *b, enum variant_kind kind
 	enum assay_status st = ASSAY_OK;
 
 	name_places(b, kind);
-	if (!is_whole(b) && *lock < 0)
+	if (!is_complete(b) && *lock < 0)
 		st = wait_for_lock(b, lock);
-	if (!st && !is_whole(b)) { /* another process may have built it meanwhile */
-		st = make(b, kind, repository);
+	if (!st && !is_complete(b)) { /* another process may have built it meanwhile */
+		st = build_kind(b, kind, repository);
 		keep_log(b);
 	}
 	return st;
@@ -772,7 +772,7 @@ enum assay_status variant_build(const struct variant_request *request, struct va
 	repository_release(&repository);
 	leave_places(&b);
 	mem_free(b.folder, b.running, b.links, b.compilers, b.git_directory);
-	buf_release(&b.said);
+	buf_release(&b.log_text);
 	return st;
 }
 
@@ -791,6 +791,6 @@ enum assay_status variant_commit(const char *repository, const char *reference, 
 
 	memcpy(commit, found.commit, sizeof(found.commit));
 	repository_release(&found);
-	buf_release(&b.said);
+	buf_release(&b.log_text);
 	return st;
 }

@@ -29,8 +29,8 @@
 namespace
 {
 
-std::set<std::string> left_out;
-bool has_switches, leaves_out;
+std::set<std::string> excluded;
+bool has_switches, excludes;
 
 struct {
 	tree array; /* switches of this translation unit; its size is set at the end of the unit */
@@ -57,9 +57,9 @@ tree switch_new(char kind, const std::string &name, gimple_seq *code)
 	return value;
 }
 
-bool is_left_out(const char *verb, const std::string &name)
+bool is_excluded(const char *verb, const std::string &name)
 {
-	return leaves_out && left_out.count(std::string(verb) + ' ' + name);
+	return excludes && excluded.count(std::string(verb) + ' ' + name);
 }
 
 /* Returns the condition on which a piece is skipped, and adds its code to `code`; NULL if the piece is never skipped. */
@@ -68,7 +68,7 @@ gcond *skip_condition(const std::string &name, gimple_seq *code)
 	if (has_switches)
 		return gimple_build_cond(NE_EXPR, switch_new(FEATURES_SKIP, name, code), build_zero_cst(unsigned_char_type_node), NULL_TREE,
 					 NULL_TREE);
-	return is_left_out("skip", name) ? gimple_build_cond(NE_EXPR, integer_one_node, integer_zero_node, NULL_TREE, NULL_TREE) : NULL;
+	return is_excluded("skip", name) ? gimple_build_cond(NE_EXPR, integer_one_node, integer_zero_node, NULL_TREE, NULL_TREE) : NULL;
 }
 
 /* ---- functions ---- */
@@ -203,9 +203,9 @@ void force_branch(gcond *condition)
 
 	if (has_switches)
 		force_by_switch(condition, kind, name);
-	else if (is_left_out("always", name) || (kind == FEATURES_LOOP_ALWAYS && is_left_out("end", name)))
+	else if (is_excluded("always", name) || (kind == FEATURES_LOOP_ALWAYS && is_excluded("end", name)))
 		gimple_cond_make_true(condition);
-	else if (is_left_out("never", name) || (kind == FEATURES_LOOP_NEVER && is_left_out("end", name)))
+	else if (is_excluded("never", name) || (kind == FEATURES_LOOP_NEVER && is_excluded("end", name)))
 		gimple_cond_make_false(condition);
 	else
 		return;
@@ -216,7 +216,7 @@ void force_branch(gcond *condition)
 
 bool slices_wanted()
 {
-	return has_switches || leaves_out;
+	return has_switches || excludes;
 }
 
 void slices_have_switches()
@@ -226,8 +226,8 @@ void slices_have_switches()
 
 bool slices_read(const char *path)
 {
-	leaves_out = lines_read(path, &left_out);
-	return leaves_out;
+	excludes = lines_read(path, &excluded);
+	return excludes;
 }
 
 void slices_enter()

@@ -235,7 +235,7 @@ static bool block_map(uint32_t i, void *at, int fd)
 	return true;
 }
 
-static bool is_over(int thread)
+static bool has_ended(int thread)
 {
 	return thread == 0 ||
 	       record_system_call(SYS_tgkill, record_system_call(SYS_getpid, 0, 0, 0, 0, 0, 0), thread, 0, 0, 0, 0) == -ESRCH;
@@ -249,7 +249,7 @@ static uint32_t block_reuse(int self)
 	for (uint32_t i = 0; i < n && i < BLOCKS; i++) {
 		int before = __atomic_load_n(&owner[i], __ATOMIC_ACQUIRE);
 
-		if (__atomic_load_n(&block[i], __ATOMIC_ACQUIRE) && before != self && is_over(before) &&
+		if (__atomic_load_n(&block[i], __ATOMIC_ACQUIRE) && before != self && has_ended(before) &&
 		    __atomic_compare_exchange_n(&owner[i], &before, self, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			return i;
 	}
@@ -288,7 +288,7 @@ static void start(int self)
 	__atomic_store_n(&state, READY, __ATOMIC_RELEASE);
 }
 
-static void note_lost(struct counting_header *of)
+static void count_lost(struct counting_header *of)
 {
 	__atomic_add_fetch(&of->lost, 1, __ATOMIC_RELAXED);
 }
@@ -308,7 +308,7 @@ void assay_features_take(void)
 			i = block_new(self, -1);
 	}
 	if ((i == BLOCKS || !block[i]) && header)
-		note_lost(header);
+		count_lost(header);
 	if (i == BLOCKS || !block[i])
 		i = 0;
 	if (block[i])
@@ -350,14 +350,14 @@ static void in_child(void)
 		return;
 	fd = file_open();
 	if (fd < 0)
-		note_lost(parents);
+		count_lost(parents);
 	for (uint32_t i = 0; i < n; i++) {
 		bool own = assay_features_delta && (uintptr_t)block[i] == mine;
 
 		if (block[i] && !block_map(i, block[i], fd)) {
 			map(block[i], block_bytes(), -1, 0);
 			if (own && fd >= 0)
-				note_lost(header);
+				count_lost(header);
 		}
 		owner[i] = own ? self : 0;
 	}
