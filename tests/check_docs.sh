@@ -19,7 +19,7 @@ for option in $(comm -23 "$tmp/mentioned" "$tmp/options"); do
 	case " $others " in
 	*" $option "*) ;;
 	*)
-		echo "no command has $option: $(grep -lF -- "$option" README.md docs/*.md | tr '\n' ' ')"
+		echo "no command has $option: $(grep -lF -- "$option" README.md docs/*.md docs/design/*.md | tr '\n' ' ')"
 		status=1
 		;;
 	esac
@@ -48,14 +48,14 @@ sed 's/^\([^:]*\):[`$ ]*assay \(-C [^ ]* \)\{0,1\}/\1 /; s/ -.*//' "$tmp/quoted"
 
 # The first cells of tables whose heading has "code", in backticks.
 awk '/^\|/ { if (!on) { on = 1; codes = ($0 ~ /code/) } else if (codes && match($0, /^\| *`[a-z_0-9]+`/)) { split($0, part, "`"); print part[2] } next } { on = 0 }' \
-	docs/*.md docs/reference/*.md | sort -u >"$tmp/codes"
+	docs/*.md docs/design/*.md docs/reference/*.md | sort -u >"$tmp/codes"
 [ "$(wc -l <"$tmp/codes")" -ge 20 ] || { echo 'too few codes: are the tables of docs/reference still there?'; status=1; }
 # A code may be made of words that people read, as "by version".
 grep -rhoE --include='*.[ch]' '"[a-z0-9][a-z_0-9 ]*"' base fleet fingerprint runs model gate | tr -d '"' | tr ' ' '_' | sort -u >"$tmp/strings"
 comm -23 "$tmp/codes" "$tmp/strings" | sed 's/^/the sources have no code /' >"$tmp/wrong"
 
 # The other way round: codes of the sources' tables (rows of X-macros) are documented.
-grep -ohE '[a-z_0-9]+' README.md docs/*.md docs/reference/*.md docs/evidence/statistics.md fleet/lab/schema_1.sql runs/inside/interpose/interpose.h \
+grep -ohE '[a-z_0-9]+' README.md docs/*.md docs/design/*.md docs/reference/*.md docs/evidence/statistics.md fleet/lab/schema_1.sql runs/inside/interpose/interpose.h \
 	machines/emulated/base.yaml | sort -u >"$tmp/words"
 grep -rhoE --include='*.[ch]' '^[[:space:]]*X\([A-Z_0-9]+, *"[a-z_0-9]+"' base fleet fingerprint runs gate | sed 's/.*"\([a-z_0-9]*\)"/\1/' | sort -u |
 	comm -23 - "$tmp/words" | sed 's/^/docs has no code /' >>"$tmp/wrong"

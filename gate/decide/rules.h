@@ -1,5 +1,6 @@
 /* Table of rules that turns the metric's interval, the CPU time, the waits and the conditions on the hosts into one decision. The first
- * rule that applies decides (docs/statistics.md shows the table). Unless the metric is the wall-clock time, rules see only its interval. */
+ * rule that applies decides (docs/design/decisions.md shows the table). Unless the metric is the wall-clock time, rules see only its
+ * interval. */
 #ifndef GATE_DECIDE_RULES_H
 #define GATE_DECIDE_RULES_H
 

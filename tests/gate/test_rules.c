@@ -135,7 +135,7 @@ static void test_whole(void **state)
 /* The page shows the same table: a row a rule, in the same order, with its decision. */
 static void test_page(void **state)
 {
-	char *page = mem_format("%s/docs/statistics.md", getenv("ASSAY_SOURCE"));
+	char *page = mem_format("%s/docs/design/decisions.md", getenv("ASSAY_SOURCE"));
 	FILE *file = fopen(page, "r");
 	char line[1000];
 	int at = 0;
