@@ -6,7 +6,7 @@ file that is not clean yet. A count may only fall; a file without a line is clea
     python3 tests/check_words.py --show FILE...   each place in these files
 
 Kinds: comment (starts with a word that hides its subject), term (a word that the project has replaced), sentence (more than 35 words),
-cell (more than 25 words), table (no header row). Subjects of commits since SINCE are "area: verb object", at most 72 characters.
+cell (more than 25 words), table (no header row). Pages that are too long (LIMITS) fail, too. Subjects of commits since SINCE are "area: verb object", at most 72 characters.
 Comments and text of the product's C files; tasks and design pages of docs; README.md. Not: docs/evidence, docs/reference."""
 import re
 import subprocess
@@ -19,6 +19,9 @@ TERMS = [re.compile(r"\b(?:" + t + r")\b", re.I) for t in (
     r"planted", r"stands? for", r"anew|afresh", r"told apart", r"control groups?", r"beside itself", r"hogs?", r"remarks?", r"who waits",
     r"nobody|somebody", r"fresh runs?")]
 WORDS_OF_SENTENCE, WORDS_OF_CELL = 35, 25
+# Words that a task page may have (docs/*.md; design pages have none), words of all pages, and lines of README.md.
+WORDS_OF_PAGE, WORDS_OF_DOCS, LINES_OF_README = 1500, 28000, 120
+LIMITS = {"docs/architecture.md": 3000, "docs/changes.md": WORDS_OF_DOCS, "docs/glossary.md": WORDS_OF_DOCS}
 
 
 def comments_of(text):
@@ -100,6 +103,23 @@ def found_in(path):
     return list(of_page(text) if path.endswith(".md") else of_source(text))
 
 
+def too_long(files):
+    """A line for each page that is too long."""
+    words = {}
+    for path in files:
+        if path.endswith(".md"):
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+            words[path] = 0 if path == "README.md" else len(text.split())
+            limit = LIMITS.get(path, WORDS_OF_PAGE)
+            if path == "README.md" and text.count("\n") > LINES_OF_README:
+                yield f"README.md: {text.count(chr(10))} lines; at most {LINES_OF_README}"
+            if path.count("/") == 1 and words[path] > limit:
+                yield f"{path}: {words[path]} words; at most {limit}: move algorithms and reasons to docs/design"
+    if sum(words.values()) > WORDS_OF_DOCS:
+        yield f"docs: {sum(words.values())} words without evidence and reference; at most {WORDS_OF_DOCS}"
+
+
 def subjects():
     """Subjects that break the rule; none where the history is not there."""
     if subprocess.run(["git", "merge-base", "--is-ancestor", SINCE, "HEAD"], capture_output=True, check=False).returncode:
@@ -131,6 +151,8 @@ def main():
     for key in more:
         print(f"{key[0]}: {now[key]} of kind '{key[1]}', {allowed.get(key, 0)} before; one of:")
         print("\n".join("  " + p for p in places[key]))
+    long_pages = list(too_long(files))
+    print("\n".join(long_pages), end="\n" if long_pages else "")
     bad = subjects()
     for subject in bad:
         print(f"commit {subject}: the subject is not 'area: verb object' of at most 72 characters")
@@ -139,12 +161,12 @@ def main():
             file.write("# Places that are hard to read, by file (tests/check_words.py): numbers only fall.\n")
             file.writelines(f"{n} {kind} {path}\n" for (path, kind), n in sorted(now.items()))
         return 0
-    if not more and not bad:
+    if not more and not bad and not long_pages:
         kinds = {}
         for (_, kind), n in now.items():
             kinds[kind] = kinds.get(kind, 0) + n
         print("left: " + ", ".join(f"{n} of kind {kind}" for kind, n in sorted(kinds.items())))
-    return 1 if more or bad else 0
+    return 1 if more or bad or long_pages else 0
 
 
 sys.exit(main())
