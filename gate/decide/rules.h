@@ -1,6 +1,5 @@
 /* Table of rules that turns the metric's interval, the CPU time, the waits and the conditions on the hosts into one decision. The first
- * rule that applies decides (docs/design/decisions.md shows the table). Unless the metric is the wall-clock time, rules see only its
- * interval. */
+ * rule that applies decides (table: docs/design/decisions.md). Unless the metric is the wall-clock time, rules see only its interval. */
 #ifndef GATE_DECIDE_RULES_H
 #define GATE_DECIDE_RULES_H
 

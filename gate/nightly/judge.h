@@ -55,8 +55,7 @@ void judge_compared_release(struct judge_compared *compared); /* accepts a zeroe
 /* ---- the rules of a night ---- */
 
 /* Table of rules that decides a comparison of a night: from the verdict on its runs, the confirmation runs with their A/A control, and the
- * other comparisons. The first rule that applies decides (table: docs/design/decisions.md). The rules in gate/decide/rules.h make the
- * verdict. */
+ * other comparisons. The first rule that applies decides (table: docs/design/decisions.md). gate/decide/rules.h makes the verdict. */
 
 /* Results of confirmation runs: constant, code. none: not needed; due: needed but missing; disturbed: the environment slowed the runs. */
 #define DECISION_FRESH_ROWS(X)                                                                                                             \
