@@ -14,8 +14,8 @@
 
 #define STACK_BYTES_MAX (1u << 20)
 
-/* Shell command that prints the program and all libraries that it and the files load, as lines "SHA256  PATH". Searches PATH like execvp(3).
- * For a script, continues with its interpreter. Arguments: stack_words[STACK_WORDS], the program, paths of files. */
+/* Shell command that prints the program and all libraries that it and the files load, as lines "SHA256  PATH". Searches PATH like
+ * execvp(3). For a script, continues with its interpreter. Arguments: stack_words[STACK_WORDS], the program, paths of files. */
 #define STACK_WORDS 4
 extern const char *const stack_words[STACK_WORDS];
 
