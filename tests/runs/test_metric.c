@@ -248,7 +248,7 @@ static void test_google_benchmark(void **state)
 		  CONTEXT("false") ERROR_ITEM ",\n" ITERATION("BM_b", "0", "5", "4", "us") END, 5e-6, NULL },
 		{ "skipped", GOOGLE, "{\"benchmarks\": [{\"name\": \"x\", \"skipped\": true, \"skip_message\": \"no GPU\"}]}", 0,
 		  "not measured: no GPU" },
-		{ "an odd unit", GOOGLE, CONTEXT("false") ITERATION("x", "0", "2", "1", "min") END, 0, "none of ns, us, ms and s" },
+		{ "an odd unit", GOOGLE, CONTEXT("false") ITERATION("x", "0", "2", "1", "h") END, 0, "none of ns, us, ms and s" },
 		{ "no time", GOOGLE, "{\"benchmarks\": [{\"name\": \"x\", \"time_unit\": \"ns\"}]}", 0, "'real_time' is missing" },
 		{ "zero", GOOGLE, CONTEXT("false") ITERATION("x", "0", "0", "1", "s") END, 0, "'x': the metric is 0" },
 		{ "NaN, as the library writes it", GOOGLE, CONTEXT("false") ITERATION("x", "0", "NaN", "1", "s") END, 0,
