@@ -19,7 +19,7 @@ void buf_add(struct buf *b, const char *bytes, size_t n);
 void buf_text(struct buf *b, const char *text);
 void buf_char(struct buf *b, char c);
 void buf_format(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void buf_clear(struct buf *b); /* empties the text, keeps its memory */
+void buf_clear(struct buf *b); /* empties the text but keeps the buffer's memory */
 char *buf_take(struct buf *b); /* returns the text, "" if empty, and leaves *b empty; free() it */
 void buf_release(struct buf *b);
 

@@ -23,8 +23,8 @@ struct csv {
 	size_t capacity;
 };
 
-/* Starts reading bytes[0..n). The caller owns the bytes; the reader changes them, and bytes[n] must be writable, too. Reading a NUL byte is
- * an error. csv_release() frees the reader's memory. */
+/* Starts reading bytes[0..n). The caller owns the bytes; the reader changes them. bytes[n] must be writable, too. Reading a NUL byte is an
+ * error. csv_release() frees the reader's memory. */
 void csv_init(struct csv *csv, const char *name, char *bytes, size_t n);
 
 /* Reads the next row into csv->fields; *more is false if there is none. Skips empty lines. ASSAY_E_FORMAT: unterminated quote, text after a
@@ -38,7 +38,7 @@ enum assay_status csv_header(struct csv *csv, const char *const *columns, size_t
 
 void csv_release(struct csv *csv);
 
-/* Appends one field, quoted if needed; puts a comma before it unless it is the `first` of its row. */
+/* Appends one field, quoted if needed; puts a comma before the field unless it is the `first` of its row. */
 struct buf;
 void csv_add(struct buf *out, const char *field, bool first);
 

@@ -41,11 +41,11 @@ enum doc_kind {
 	DOC_VALUE,
 	/* Only users see the following nodes and their content. */
 	DOC_ANSWER,	/* the first line: a word and a sentence */
-	DOC_HEADING,	/* a title after an empty line; its key is the section's id */
+	DOC_HEADING,	/* a title after an empty line; the node's key is the section's id */
 	DOC_SUBHEADING, /* a heading within a section */
 	DOC_LINE,
 	DOC_ITEM,   /* a list item */
-	DOC_RAW,    /* text with its own line ends, unchanged */
+	DOC_RAW,    /* text with its own line ends, rendered unchanged */
 	DOC_FOLD,   /* details that unfold from a summary */
 	DOC_ENTRY,  /* a label followed by lines, items or details */
 	DOC_COLUMN, /* heading of a table column */
@@ -54,7 +54,7 @@ enum doc_kind {
 
 enum doc_type { DOC_NULL, DOC_TEXT, DOC_REAL, DOC_INTEGER, DOC_BOOL, DOC_BAR, DOC_PICTURE, DOC_JSON };
 
-/* Meaning of an answer's word; it determines the colour. */
+/* Meaning of the first word of an answer; determines the colour. */
 enum doc_tone { DOC_PLAIN, DOC_GOOD, DOC_DOUBTFUL, DOC_BAD };
 
 struct doc_value {
@@ -135,7 +135,7 @@ void doc_table(struct document *d, const char *key);
 void doc_row(struct document *d); /* closes the previous row, if any */
 void doc_end(struct document *d);
 void doc_hide(struct document *d);  /* hides the open object, list, table or row from users */
-void doc_aside(struct document *d); /* hides it from programs: for example, a last row that is no element of the array */
+void doc_aside(struct document *d); /* hides the last node from programs: for example, a last row that is no element of the array */
 
 /* ---- for users ---- */
 
@@ -173,7 +173,7 @@ void doc_entry(struct document *d, const char *label);
 void doc_picture(struct document *d, const char *label, struct buf *svg, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 /* Sets the description of the open table for screen readers. */
 void doc_caption(struct document *d, const char *text);
-/* Sets the style of the column `label`; by default, it is that of the column's first cell. */
+/* Sets the style of the column `label`; the default is the style of the column's first cell. */
 void doc_column(struct document *d, const char *label, const char *style);
 /* Add style classes and a named attribute, for scripts and tests, to the newest node. */
 void doc_style(struct document *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

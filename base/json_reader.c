@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#define EXACT_MAX 9007199254740992.0 /* 2^53: doubles represent all integers up to this one */
+#define EXACT_MAX 9007199254740992.0 /* 2^53: doubles represent all integers up to this number */
 
 void json_reader_fail(struct json_reader *r, const char *fmt, ...)
 {

@@ -24,7 +24,7 @@ char *mem_format(const char *fmt, ...) __attribute__((malloc, returns_nonnull, f
 	} while (0)
 char *mem_format_list(const char *fmt, va_list args) __attribute__((malloc, returns_nonnull, format(printf, 1, 0)));
 
-/* Returns `array` with room for one more element after `used` ones. If it was full, moves it and updates *capacity. */
+/* Returns `array` with room for one more element after `used` elements. If the array was full, moves it and updates *capacity. */
 void *mem_grow(void *array, size_t used, size_t *capacity, size_t size) __attribute__((returns_nonnull, warn_unused_result));
 /* Appends the last argument to `array`; increases `used`. */
 #define mem_append(array, used, capacity, ...)                                                                                             \

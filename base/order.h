@@ -29,10 +29,10 @@
 #define BY_DOWN(member) if (x->member > y->member) return -1; else if (x->member < y->member) return 1;
 #define BY_VALUE        if (*x < *y) return -1; else if (*x > *y) return 1; /* for arrays of numbers */
 #define BY_VALUE_DOWN   if (*x > *y) return -1; else if (*x < *y) return 1;
-/* For computed values, whose last bits may differ between machines: compares after stats_round(). */
+/* For computed values, whose last bits may differ between machines: compares the values after stats_round(). */
 #define BY_DOWN_ROUNDED(member)                                                                                  \
 	if (stats_round(x->member) != stats_round(y->member)) return stats_round(x->member) > stats_round(y->member) ? -1 : 1;
-#define BY_PLACE        if (x != y) return x < y ? -1 : 1; /* last key, for pointers into one array: the address */
+#define BY_PLACE        if (x != y) return x < y ? -1 : 1; /* last member, for pointers into one array: compares the addresses */
 
 #define ORDER_OF(name, type, first, second, keys)             \
 	static int name(const void *a, const void *b)         \

@@ -1,5 +1,5 @@
-/* Shows progress on standard error. On a terminal, it is one line that rewrites itself. In a log, it is at most one line per minute, the
- * first one after a minute of work. */
+/* Shows progress on standard error. On a terminal, progress is one line that rewrites itself. In a log, progress is at most one line per
+ * minute, the first line after a minute of work. */
 #ifndef BASE_PROGRESS_H
 #define BASE_PROGRESS_H
 

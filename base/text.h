@@ -64,7 +64,7 @@ const char *text_plural(size_t n); /* returns "" if n is 1, else "s" */
 
 /* Compares texts (char *) by strcmp(), for qsort() and bsearch(). */
 int text_order(const void *a, const void *b);
-const char *text_file_name(const char *path); /* returns the text after the last slash; `path` if that is empty */
+const char *text_file_name(const char *path); /* returns the text after the last slash; `path` if that text is empty */
 
 bool text_is_utf8(const char *bytes, size_t n);
 

@@ -13,15 +13,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define CHANGE_POINTS_MIN   6	 /* fewest points with which a change can be distinguished from noise */
-#define CHANGE_POINTS_MAX   2000 /* longest series; of a longer one, only the last points are used */
+#define CHANGE_POINTS_MIN   6	 /* minimum number of points with which a change can be distinguished from noise */
+#define CHANGE_POINTS_MAX   2000 /* maximum length of a series; of a longer series, only the last points are used */
 #define CHANGE_POINTS_LEVEL .01	 /* probability of finding a change in a series that has none */
 
 struct change_points_options {
 	double min_effect;    /* smallest relevant difference of levels, in the unit of the series; 0: any difference */
 	double level;	      /* probability of a false change; 0: CHANGE_POINTS_LEVEL */
 	double penalty;	      /* penalty per change, in squares of the noise; 0: determined by `level` */
-	const size_t *groups; /* [n]: neighbours in the same group have the same level; NULL: each point is its own group */
+	const size_t *groups; /* [n] group of each point: neighbours in the same group have the same level; NULL: each point is a group */
 	const bool *known;    /* [n]: a known change at this point, which costs no penalty; NULL: none */
 };
 
@@ -32,9 +32,9 @@ struct change_point {
 
 /* The points between two neighbouring changes. */
 struct change_points_segment {
-	size_t begin, end; /* first point, and the point after the last one */
+	size_t begin, end; /* index of the first point; index after the last point */
 	double median;
-	double modes[2]; /* both levels of an alternating segment, the lower first; NaN if it has one level */
+	double modes[2]; /* both levels of an alternating segment, the lower level first; NaN if the segment has one level */
 };
 
 struct change_points {
@@ -43,7 +43,7 @@ struct change_points {
 	size_t *spikes; /* [n_spikes] indices, in ascending order */
 	size_t n_spikes;
 	struct change_points_segment *segments; /* [n + 1] stretches before, between and after the changes */
-	bool open;				/* the last point is a spike for now: later points may make it the first after a change */
+	bool open;    /* the last point is a spike for now: with later points it may become the first point after a change */
 	double least; /* difference of levels of two halves that is found with power 0.8; infinite if the series is too short */
 };
 

@@ -12,7 +12,7 @@
 
 static struct {
 	pthread_once_t once;
-	__typeof__(LAPACKE_dpotrf) *potrf; /* NULL if the library could not be loaded, as the other two */
+	__typeof__(LAPACKE_dpotrf) *potrf; /* NULL if the library could not be loaded, like the two members below */
 	__typeof__(LAPACKE_dpotri) *potri;
 	__typeof__(LAPACKE_dsyev) *syev;
 } lapack = { .once = PTHREAD_ONCE_INIT };
@@ -86,7 +86,7 @@ void lapack_eigen(const struct mat *symmetric, double *values, struct mat *vecto
 	lapack_need();
 	memcpy(vectors->at, symmetric->at, n * n * sizeof(double));
 	ASSAY_BUG_IF(lapack.syev(LAPACK_COL_MAJOR, 'V', 'U', (lapack_int)n, vectors->at, (lapack_int)n, values) != 0);
-	for (size_t k = 0; k < n / 2; k++) { /* LAPACK returns the smallest first */
+	for (size_t k = 0; k < n / 2; k++) { /* LAPACK returns the smallest eigenvalue first */
 		double *low = &vectors->at[k * n], *high = &vectors->at[(n - 1 - k) * n], value = values[k];
 
 		values[k] = values[n - 1 - k];

@@ -8,10 +8,10 @@
 #include <stddef.h>
 
 struct pca {
-	size_t n;	    /* number of components whose eigenvalue is not a rounding error, at most rows - 1 */
+	size_t n;	    /* number of components whose eigenvalue is more than a rounding error, at most rows - 1 */
 	double *eigenvalue; /* [n] variances of the components, largest first */
 	double *mean, *sd;  /* [cols] of the columns before standardising; sd is 0 for a constant column */
-	struct mat loading; /* [n x cols] components as rows of length one, whose largest element is positive; 0 where sd is 0 */
+	struct mat loading; /* [n x cols] components as rows of length one; the largest element of a row is positive; 0 where sd is 0 */
 };
 
 /* Computes the components of X [rows x cols], finite. Overwrites *out; free it with pca_release(). */

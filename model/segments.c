@@ -71,7 +71,7 @@ double segments_penalty(const struct mat *counts)
 		met += sum > 0;
 		all += sum;
 	}
-	/* cost of the segment's shares, and of its end */
+	/* as in BIC: log(all) / 2 for each free share of a segment, and log(rows) for the position of its end */
 	return dispersion(counts) * ((met ? (double)(met - 1) / 2 : 0) * log(fmax(all, 1)) + log((double)counts->rows));
 }
 

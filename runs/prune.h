@@ -8,7 +8,7 @@
 
 struct pruned {
 	int64_t executions, output_bytes;
-	int64_t unused_bytes; /* free pages in the database, bytes, if the disk had no space for shrinking it */
+	int64_t unused_bytes; /* free pages in the database, bytes, if the disk had no space for shrinking the database */
 	struct sample_pruned samples;
 	int64_t before_ms; /* limit in ms since 1970: earlier measurements are pruned */
 };
@@ -17,7 +17,7 @@ struct pruned {
 enum assay_status prune_before(struct lab *lab, int64_t before_ms, bool dry_run, struct pruned *out, struct assay_error *err);
 
 struct store_space {
-	int64_t bytes, free_bytes; /* size of .assay; free space of its file system for this user */
+	int64_t bytes, free_bytes; /* size of .assay, bytes; free space of .assay's file system for this user, bytes */
 };
 
 /* Measures the size of the store and the free space. O(files). */

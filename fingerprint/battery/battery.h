@@ -1,5 +1,5 @@
-/* Batteries: lists of stressors with arguments, seconds, passes and limits. Their format is YAML. Two are built in (fingerprint/battery/);
- * others are files of the laboratory. */
+/* Batteries: lists of stressors with arguments, seconds, passes and limits, in YAML format. Two batteries are built in
+ * (fingerprint/battery/); other batteries are files of the laboratory. */
 #ifndef FINGERPRINT_BATTERY_BATTERY_H
 #define FINGERPRINT_BATTERY_BATTERY_H
 
@@ -21,13 +21,13 @@ struct battery_entry {
 	char **categories; /* [n_categories], without duplicates, in name order; default: the stressor's categories */
 	size_t n_categories;
 	int64_t milliseconds; /* time limit of the stressor, ms */
-	bool dangerous;	      /* can fill a disk or the memory, or flood the kernel's log; runs only if the user names it */
+	bool dangerous;	      /* can fill a disk or the memory, or flood the kernel's log; runs only if the user names this stressor */
 };
 
 /* Limits of a stressor; 0: no limit. */
 struct battery_limits {
 	int64_t memory_bytes; /* limit of the address space of each process; in a cgroup, also of the memory of all processes together */
-	int64_t file_bytes;   /* size of one file */
+	int64_t file_bytes;   /* maximum size of one file that stressors write, bytes */
 	int64_t open_files;
 	int64_t processes; /* limit on the number of processes in a cgroup; no limit without a cgroup */
 };

@@ -10,12 +10,12 @@
 
 /* Division of one stressor's time; zeroed if unknown. */
 struct made_of {
-	const char *kind; /* kind of computing in stress-ng's manual, or "other computing"; NULL if unknown */
+	const char *kind; /* kind of computing by stress-ng's manual, or "other computing"; NULL if unknown */
 	double computing; /* computing as a part of the stressor's time, 0 to 1 */
 	struct {
 		const char *class;     /* class of kernel work, named as for applications (gate/profile/sampled.c) */
 		double part;	       /* part of the stressor's time */
-	} kernel[MADE_OF_CLASSES_MAX]; /* [n]; the remaining kernel time is the class "other work" */
+	} kernel[MADE_OF_CLASSES_MAX]; /* [n] classes of kernel work; the remaining kernel time is the class "other work" */
 	size_t n;
 };
 

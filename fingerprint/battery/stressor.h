@@ -1,5 +1,5 @@
 /* Stressors of stress-ng that assay knows, with their categories: stress-ng's own classes (0.15.06, `stress-ng --class NAME?`). The first
- * category of a row is the main one: assay chose it, and only colours depend on it. */
+ * category of a row is the main category: assay chose it, and only colours depend on it. */
 #ifndef FINGERPRINT_BATTERY_STRESSOR_H
 #define FINGERPRINT_BATTERY_STRESSOR_H
 

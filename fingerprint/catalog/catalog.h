@@ -50,7 +50,7 @@ enum assay_status catalog_set_aside(struct lab *lab, struct assay_error *err);
 enum assay_status choose_fingerprint(const struct fingerprint_set *set, const char *word, const struct fingerprint **out,
 				     struct assay_error *err);
 
-/* Finds the catalog's machine with this id. If it is missing, the error suggests the most similar id. */
+/* Finds the catalog's machine with this id. If the machine is missing, the error suggests the most similar id. */
 enum assay_status choose_machine(const struct catalog *catalog, const char *id, struct machine **out, struct assay_error *err);
 
 #endif

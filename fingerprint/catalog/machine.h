@@ -33,9 +33,9 @@ struct machine_fingerprint {
 	char *id; /* id of the full fingerprint in the store */
 	int64_t taken_ms;
 	char *battery, *battery_hash, *stress_ng, *architecture, *origin;
-	char *profile;		    /* profile of an emulated host; NULL for others */
+	char *profile;		    /* profile of an emulated host; NULL for other machines */
 	char *conditions;	    /* JSON text of an object, formatted by json_text(); NULL if unknown */
-	char *type, *type_given_by; /* hardware type from an import, and its source; both NULL if none was given */
+	char *type, *type_given_by; /* hardware type from an import, and the source of this type; both NULL if the import gave none */
 	int64_t passes;
 	struct machine_rate *rates; /* [n_rates], in name order */
 	size_t n_rates;
@@ -77,7 +77,7 @@ const struct machine_fingerprint *machine_find(const struct machine *machine, co
 /* Reports whether rates of two fingerprints are comparable: same battery, stress-ng version and architecture. */
 bool machine_comparable(const struct machine_fingerprint *a, const struct machine_fingerprint *b);
 
-/* Adds the summary of fingerprint `f`, or replaces the summary with the same id, but keeps its hardware type. */
+/* Adds the summary of fingerprint `f`, or replaces the summary with the same id, but keeps the old summary's hardware type. */
 void machine_put(struct machine *machine, const struct fingerprint_set *set, const struct fingerprint *f);
 
 /* Checks a reason: UTF-8 without control characters, 1 to MACHINE_REASON_BYTES_MAX bytes. */

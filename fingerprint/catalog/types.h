@@ -16,7 +16,7 @@
 
 #include <stddef.h>
 
-#define TYPES_CUT .3 /* average Euclidean distance of natural logarithms below which clusters are one type */
+#define TYPES_CUT .3 /* maximum average Euclidean distance of natural logarithms within clusters of one type */
 
 struct types_member {
 	const struct machine *machine;
@@ -26,7 +26,7 @@ struct types_member {
 
 struct types_type {
 	char *name;
-	char *why; /* reason why its members are one type */
+	char *why; /* reason why the members are one type */
 };
 
 struct types {

@@ -1,5 +1,5 @@
-/* Hardware counters of stressors in the store: planned events per run, outcome of each run, and raw values. They belong to a fingerprint.
- * Separate runs count them, so that counting does not disturb the fingerprint's rates. */
+/* Hardware counters of stressors in the store: planned events per run, outcome of each run, and raw values. The counters belong to a
+ * fingerprint. Separate runs count them, so that counting does not disturb the fingerprint's rates. */
 #ifndef FINGERPRINT_COUNTERS_STRESSOR_COUNTERS_H
 #define FINGERPRINT_COUNTERS_STRESSOR_COUNTERS_H
 
@@ -15,7 +15,7 @@
 /* Stores the plan of a fingerprint before its first run. The plan never changes. */
 enum assay_status stressor_counters_put_plan(struct store *store, const char *fingerprint, const struct counting_plan *plan,
 					     struct assay_error *err);
-/* Reads the plan, with events in name order. *found: whether there is one; if not, *out is empty. counting_plan_release() it. */
+/* Reads the plan, with events in name order. *found: the plan exists; if false, *out is empty. counting_plan_release() it. */
 enum assay_status stressor_counters_plan(struct store *store, const char *fingerprint, struct counting_plan *out, bool *found,
 					 struct assay_error *err);
 

@@ -38,7 +38,7 @@ struct fingerprint {
 	double *real_rates; /* rates of the same shape, per second of real time; NaN if unknown */
 	char **reasons;	    /* [stressors of the set], why the last failed pass has no rate; NULL if no pass failed */
 	char *conditions;   /* JSON object of the machine's conditions; NULL if unknown */
-	char *profile;	    /* profile of an emulated host; NULL for others */
+	char *profile;	    /* profile of an emulated host; NULL for other hosts */
 };
 
 struct fingerprint_set {
@@ -63,7 +63,7 @@ static inline double fingerprint_rate(const struct fingerprint_set *set, const s
 	return f->rates[pass * set->n_stressors + stressor];
 }
 
-/* Summary of a stressor over the passes in which it has a rate above 0. */
+/* Summary of a stressor over the passes in which the stressor has a rate above 0. */
 struct fingerprint_summary {
 	size_t measured;    /* number of passes with a rate above 0 */
 	size_t zero;	    /* number of passes with a recorded 0 */

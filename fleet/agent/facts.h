@@ -39,7 +39,7 @@
 	X(cores_per_socket, 1, 1e6)                                                                                                        \
 	X(threads_per_core, 1, 1e6)                                                                                                        \
 	X(cpus_online, 1, 1e6)                                                                                                             \
-	X(cpu_family, 0, 1e6) /* numbers from CPUID; they determine the countable events */                                                \
+	X(cpu_family, 0, 1e6) /* numbers from CPUID that determine the countable events */                                                 \
 	X(cpu_model_number, 0, 1e6)                                                                                                        \
 	X(cpu_stepping, 0, 1e6)                                                                                                            \
 	X(last_cache_bytes, 0, 1e15) /* size of the first CPU's last-level cache */                                                        \

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#define SIGNATURE_SAMPLES_BYTES_MAX (1u << 20) /* more than a helper sends, even with addresses in files */
+#define SIGNATURE_SAMPLES_BYTES_MAX (1u << 20) /* maximum size of samples: more than a helper sends, even with addresses in files */
 
 struct signature {
 	struct helper_result of; /* counters of HELPER_ACCOUNT_ROWS, -1: unknown; all other members are -1 */

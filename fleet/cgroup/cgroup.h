@@ -15,13 +15,13 @@ struct cgroup_sources {
 	const char *self;
 };
 
-/* Directories in which this user may make cgroups with a limit; NULL: none. In version 2 both are usually the same. */
+/* Directories in which this user may make cgroups with a limit; NULL: none. In version 2 both directories are usually the same. */
 struct cgroup_places {
 	char *memory, *pids;
-	int version; /* version of `memory`, else of `pids`; 0: both are NULL */
+	int version; /* version of `memory`, else of `pids`; 0: both members are NULL */
 };
 
-/* Finds the directories. In version 2 it may enable controllers for a cgroup's children. cgroup_places_release() it. */
+/* Finds the directories. In version 2, may enable controllers for a cgroup's children. cgroup_places_release() it. */
 void cgroup_places_find(const struct cgroup_sources *sources, struct cgroup_places *out);
 void cgroup_places_release(struct cgroup_places *places); /* accepts a zeroed struct */
 

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define STOPS_WORD_MAX	   4088 /* maximum offset of a word; words are in the first 4096 bytes */
-#define STOPS_READINGS	   160	/* maximum number per process; if it is reached, every second reading is dropped */
+#define STOPS_READINGS	   160	/* maximum number of readings per process; at this number, every second reading is dropped */
 #define STOPS_READINGS_MAX (4096 - STOPS_READINGS * (int)sizeof(struct stops_reading))
 
 /* CPU time and run-queue delay of all threads, and stopped time of the process, since its start; in units of 100 us. */

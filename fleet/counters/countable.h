@@ -1,4 +1,4 @@
-/* Table of events that CPUs can count, by the kind of cost that they show. Used for functions, stressors and programs. */
+/* Table of events that CPUs can count, by the kind of cost that they show. Functions, stressors and programs use this table. */
 #ifndef FLEET_COUNTABLE_H
 #define FLEET_COUNTABLE_H
 
@@ -20,7 +20,7 @@
 	X(COUNTABLE_FLOAT, "float")	    /* floating-point operations */                                                                \
 	X(COUNTABLE_STALL, "stall")	    /* cycles without progress */                                                                  \
 	X(COUNTABLE_SOFTWARE, "software")   /* counted by the kernel, not by the CPU */                                                    \
-	X(COUNTABLE_OTHER, "other")	    /* all other events */
+	X(COUNTABLE_OTHER, "other")	    /* events of no other category */
 
 enum countable_kind { COUNTABLE_KIND_ROWS(ROWS_ENUM) COUNTABLE_KINDS };
 const char *countable_kind_code(enum countable_kind kind);
@@ -42,9 +42,9 @@ const char *countable_pmu_here(void);
 /* Returns the kind of an event; COUNTABLE_OTHER: not in the table. */
 enum countable_kind countable_kind_of(const char *event);
 
-/* Fill in the default events; counting_events_release() them. For functions: all their rows for a micro-architecture (NULL: rows for all
- * CPUs), software events last. For stressors, whose rates are compared across machines: PAPI's presets for instructions, cycles, cache
- * and TLB misses, branches, loads, stores, floating point, stalls. */
+/* Fill in the default events; counting_events_release() them. For functions: all rows for a micro-architecture (NULL: rows for all CPUs),
+ * software events last. For stressors, whose rates are compared across machines: PAPI's presets for instructions, cycles, cache and TLB
+ * misses, branches, loads, stores, floating point, stalls. */
 void countable_default(const char *pmu, struct counting_events *out);
 void countable_default_of_stressors(struct counting_events *out);
 

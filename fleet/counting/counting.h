@@ -15,8 +15,8 @@
  * count EVENT NUMBER             one line per event, for the command and all its descendants
  * failed REASON                  instead of all counts: nothing was counted, and the command was not run
  *
- * `counting run` ends like the command: with its exit status, or by the same signal. It forwards SIGINT to the command. If the command
- * was not run, the exit status is COUNTING_NOT_COUNTED. */
+ * `counting run` ends like the command: with the command's exit status, or by the same signal. `counting run` forwards SIGINT to the
+ * command. If the command was not run, the exit status is COUNTING_NOT_COUNTED. */
 #ifndef FLEET_COUNTING_H
 #define FLEET_COUNTING_H
 
@@ -29,6 +29,6 @@
 #define COUNTING_HARDWARE "hardware" /* counted by PAPI */
 #define COUNTING_SOFTWARE "software" /* counted by the kernel */
 
-#define COUNTING_INSTRUCTIONS "PAPI_TOT_INS" /* added to each run of hardware events if it fits */
+#define COUNTING_INSTRUCTIONS "PAPI_TOT_INS" /* event that is added to each run of hardware events if the event fits */
 
 #endif

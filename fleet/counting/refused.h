@@ -25,7 +25,7 @@ void refused_say(const struct refused_facts *facts, int errnum, int most, char *
 /* Calls refused_say() with the facts of this process. */
 void refused_here(int errnum, int most, char *why, size_t n);
 
-/* Writes the reason for which this process, or PAPI, cannot use hardware counters. Returns false if they work. */
+/* Writes the reason for which this process, or PAPI, cannot use hardware counters. Returns false if the counters work. */
 bool refused_hardware(char *why, size_t n);
 
 #endif

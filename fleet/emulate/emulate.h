@@ -1,5 +1,5 @@
-/* The emulated fleet: hosts on this machine, each with its own sshd. Profiles make them different (emulate_profile.h). With enough
- * rights, each has its own network, host name, tmpfs and limits. Otherwise hosts are sshd processes of the user on ports of 127.0.0.1. */
+/* The emulated fleet: hosts on this machine, each with its own sshd. Profiles make hosts different (emulate_profile.h). With enough rights,
+ * each host has its own network, host name, tmpfs and limits. Otherwise hosts are sshd processes of the user on ports of 127.0.0.1. */
 #ifndef FLEET_EMULATE_H
 #define FLEET_EMULATE_H
 
@@ -15,14 +15,14 @@
 
 /* Receives progress; embed it in a struct of the caller. */
 struct emulate_listener {
-	void (*step)(struct emulate_listener *listener, const char *line); /* one line without newline */
+	void (*step)(struct emulate_listener *listener, const char *line); /* reports one step; the text is one line without newline */
 	const volatile sig_atomic_t *cancelled;				   /* may be NULL; if not 0, everything is removed again */
 };
 
 struct emulate_options {
-	const char *directory;	       /* becomes a laboratory if it is not one */
-	size_t n_hosts;		       /* 1 to EMULATE_HOSTS_MAX */
-	const char *profiles;	       /* comma-separated names; hosts use them in order, cyclically; NULL: all profiles */
+	const char *directory;	       /* directory of the laboratory; created if none exists */
+	size_t n_hosts;		       /* number of hosts, 1 to EMULATE_HOSTS_MAX */
+	const char *profiles;	       /* comma-separated names of profiles, which the hosts use in order, cyclically; NULL: all profiles */
 	const char *profile_directory; /* directory of profiles; NULL: the built-in profiles */
 	bool no_root;		       /* do not use root's rights */
 };

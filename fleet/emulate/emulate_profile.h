@@ -1,4 +1,4 @@
-/* Profiles of emulated hosts (machines/emulated/NAME.yaml): settings that make a host slower than this machine. They change no results
+/* Profiles of emulated hosts (machines/emulated/NAME.yaml): settings that make a host slower than this machine. Profiles change no results
  * of programs. 0 means unchanged. machines/emulated/base.yaml explains the keys. */
 #ifndef FLEET_EMULATE_PROFILE_H
 #define FLEET_EMULATE_PROFILE_H
@@ -34,11 +34,11 @@ struct emulate_profile {
 	unsigned divisions[EMULATE_CLASSES]; /* divisions before each call of the class */
 	unsigned strings;		     /* number of times that string functions repeat their work */
 	unsigned compare;		     /* number of times that qsort and bsearch call the comparator; 0: once */
-	unsigned malloc_steps;		     /* arithmetic steps before each allocation and release */
+	unsigned malloc_steps;		     /* number of arithmetic steps before each allocation and release */
 	int64_t mmap_threshold_bytes;	     /* malloc requests larger blocks from the kernel each time; 0: unchanged */
 	unsigned interrupts;		     /* interrupts per second of CPU time */
-	unsigned page_faults;		     /* events that each page fault triggers */
-	unsigned page_walks;		     /* times per second that the pages are marked as unused, which causes page walks */
+	unsigned page_faults;		     /* number of events that each page fault triggers */
+	unsigned page_walks;		     /* number of times per second that the pages are marked as unused, which causes page walks */
 	unsigned hog_mib, hog_percent;	     /* memory that a load generator walks through, MiB, and its share of the time, % */
 };
 
@@ -58,7 +58,7 @@ enum assay_status emulate_profile_parse(const char *file, const char *name, cons
 enum assay_status emulate_profile_load(const char *directory, const char *name, struct emulate_profile *out, struct assay_error *err);
 void emulate_profile_release(struct emulate_profile *profile);
 
-/* Lists the names of all profiles: of a directory sorted, built-in ones in order of use. names[*n]: free() each and the array. */
+/* Lists the profiles of `directory`, sorted; NULL: the built-in ones. The caller frees each of names[*n] and the array. */
 enum assay_status emulate_profile_names(const char *directory, char ***names, size_t *n, struct assay_error *err);
 
 #endif

@@ -34,7 +34,7 @@ struct emulate_site {
 	char *sshd;	 /* path of the program */
 	char *user;	 /* login name on the hosts: the user of this program */
 	bool namespaces; /* each host has its own network, host name and mounts; false: hosts are sshd processes on ports of loopback */
-	struct cgroup_places groups; /* this fleet's cgroups, <controller's mount>/assay-TAG; in version 2 both are the same */
+	struct cgroup_places groups; /* this fleet's cgroups, <controller's mount>/assay-TAG; in version 2 the controllers share one path */
 	uint32_t network;	     /* address of the network in host byte order, if there are namespaces; network + 1 is this machine */
 	int lock;		     /* descriptor of the lock; -1: none */
 };
@@ -45,14 +45,14 @@ struct emulate_host {
 	char *directory; /* BASE/run/NAME with configuration, log and home */
 	char *key;	 /* path of the private host key, BASE/keys/NAME */
 	char *key_line;	 /* public host key, "ssh-ed25519 BASE64" */
-	int reserved;	 /* bound socket that reserves the port until sshd listens on it; -1: none */
-	int channel;	 /* socket to the host's process, until it becomes sshd; -1: none */
+	int reserved;	 /* bound socket that reserves the host's port until sshd listens on this port; -1: none */
+	int channel;	 /* socket to the host's process, until the process executes sshd; -1: none */
 	pid_t pid;
 };
 
 /* ---- emulate_down.c ---- */
 
-/* Finds the directory (creates it if `make`) and locks its fleet. ASSAY_E_NOTFOUND: it never had a fleet. Overwrites *out;
+/* Finds the directory (creates it if `make`) and locks its fleet. ASSAY_E_NOTFOUND: the directory never had a fleet. Overwrites *out;
  * emulate_site_close() it. */
 enum assay_status emulate_site_open(const char *directory, bool make, struct emulate_site *out, struct assay_error *err);
 void emulate_site_close(struct emulate_site *site);

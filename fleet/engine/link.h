@@ -39,7 +39,7 @@ struct link_command {
 	char signal[16];
 };
 
-/* Functions that carry commands to a host. None of them waits: link_wait() does. A function that returns false has set link->result. */
+/* Functions that carry commands to a host. No function waits, except by link_wait(). A function that returns false has set link->result. */
 struct transport {
 	bool (*open)(struct link *link); /* connects to the host; fails at link->deadline_ms */
 	bool (*start)(struct link *link, const char *text);
@@ -51,7 +51,7 @@ struct transport {
 	bool (*read)(struct link *link);
 	size_t (*watch)(struct link *link, bool to_write,
 			struct pollfd *fds);	      /* fills fds[] with descriptors to wait for; returns their number, < LINK_FDS_MAX */
-	void (*finish)(struct link *link, bool stop); /* releases an ended command; with `stop`, ends a running one */
+	void (*finish)(struct link *link, bool stop); /* releases an ended command; with `stop`, ends a running command */
 	bool (*beside)(struct link *link, bool *can); /* sets *can: a second command can run at the same time; false: the host failed */
 	void (*park)(struct link *link); /* keeps the running command until the link closes, so that others can run; once per link */
 	void (*close)(struct link *link);
@@ -75,9 +75,9 @@ struct ssh_link {
 	int port;
 	char **identities; /* [n_identities] paths of private keys, in the order in which they are tried */
 	size_t n_identities;
-	bool identities_named;		/* the user named `identities`: try them before the agent's keys, report missing files */
+	bool identities_named;		/* the user named `identities`: try these keys before the agent's keys, report missing files */
 	bool identities_only, no_agent; /* use only the agent's keys that `identities` contain; do not use the agent */
-	char *known_as;			/* name of the host in known_hosts, without a port; NULL: its address */
+	char *known_as;			/* name of the host in known_hosts, without a port; NULL: the host's address */
 	char **known_files;		/* [n_known_files] known_hosts files to use for this host; none: all files that were read */
 	size_t n_known_files;
 	struct buf notes; /* reasons why keys were not used, for the error message */
@@ -154,7 +154,7 @@ struct fleet {
 	size_t n_done;
 	pthread_mutex_t turn;	 /* lock of fleet_lock() */
 	pthread_mutex_t knowing; /* guards options.known; may be held long, because reading files of the home directory may block */
-	pthread_mutex_t inner;	 /* guards the fields below; held briefly, because cancelling needs it */
+	pthread_mutex_t inner;	 /* guards the fields below; held briefly, because cancelling needs this lock */
 	enum host_state *states; /* [n] states of the hosts */
 	int64_t *heard_ms;	 /* [n] time of the last traffic with each host; 0: not started; accessed atomically */
 	size_t n_serving;	 /* number of threads that serve hosts */
@@ -166,7 +166,7 @@ struct fleet {
 	struct asked **asked;	/* [n_asked] commands that were run */
 	size_t n_asked, asked_capacity;
 	struct keeper keeper;
-	size_t n_agent_keys; /* keys in the authentication agent; 0: none usable, for agent_reason ("": there is no agent) */
+	size_t n_agent_keys; /* number of usable keys in the agent; 0: agent_reason has the cause ("": there is no agent) */
 	char agent_reason[128];
 	int cancel_fd;	   /* eventfd, readable after cancelling */
 	int ended_fd;	   /* eventfd, readable after the last thread has ended */
@@ -212,7 +212,7 @@ void link_notef(struct link *link, const char *fmt, ...) __attribute__((format(p
 /* Appends the command by which the user accepts the host's key. */
 void link_add_trust(const struct link *link, bool replace, struct buf *out);
 
-/* Runs a shell command here, to prepare the connection. Returns false if it failed or could not run (link->broken is set). */
+/* Runs a shell command here, to prepare the connection. Returns false if the command failed or could not run (link->broken is set). */
 bool link_run_here(struct link *link, const char *text, struct spool *out, struct spool *err);
 
 /* ---- ssh_target.c ---- */

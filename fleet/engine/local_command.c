@@ -8,10 +8,10 @@
 
 #include <string.h>
 
-#define LOCK_WAIT_MS  (2 * 60 * 1000) /* wait for the lock: another program's processes may have to end */
+#define LOCK_WAIT_MS  (2 * 60 * 1000) /* maximum wait for the lock, ms: processes of another program may have to end */
 #define GIT_MS	      (10 * 60 * 1000)
 #define GIT_WORDS_MAX 24
-#define END_MS	      (30 * 1000) /* time for a command to end after its timeout */
+#define END_MS	      (30 * 1000) /* maximum time for a command to end after its timeout, ms */
 
 /* Variables that make git use another repository than the given one. */
 static const char *const git_variables[] = {

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LOCAL_OUTPUT_BYTES_MAX (64u << 20) /* limit per stream; the command ends if it writes more */
+#define LOCAL_OUTPUT_BYTES_MAX (64u << 20) /* maximum bytes per stream; a command that writes more is ended */
 
 struct local_command {
 	const char *const *words; /* [n] arguments */

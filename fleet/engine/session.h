@@ -50,7 +50,7 @@ struct fleet_result {
 	char signal[16];       /* signal that ended the last command, such as "KILL"; "": none */
 	struct spool out, err; /* output, stored by the caller's function, at most output_bytes_max each; empty at first */
 	int64_t connect_ms, command_ms;
-	char message[ASSAY_ERROR_BYTES]; /* one-line reason, with the remedy if there is one; "" if ok */
+	char message[ASSAY_ERROR_BYTES]; /* one-line reason, with the remedy if any; "" if ok */
 };
 void fleet_result_release(struct fleet_result *result);
 
@@ -60,14 +60,14 @@ int fleet_exit(const struct fleet_result *results, size_t n);
 #define FLEET_CANCELLED "cancelled" /* message of hosts that ended because the user cancelled */
 
 struct fleet_options {
-	size_t fanout;		    /* maximum number of hosts at the same time; 0: 32 */
+	size_t fanout;		    /* maximum number of hosts that run at the same time; 0: 32 */
 	int64_t connect_timeout_ms; /* time limit for connecting and logging in; 0: 10,000 */
 	uint64_t output_bytes_max;  /* limit per stream and answer; a host that sends more fails; 0: 256 MiB */
 	const char *directory;	    /* laboratory; base of relative identity files */
-	struct known_hosts *known;  /* host keys; the engine adds the files that `config` names */
+	struct known_hosts *known;  /* known host keys; the engine adds the keys in the files that `config` names */
 	const char *config;	    /* path of ~/.ssh/config; NULL: use none */
 	const char *home;	    /* directory with .ssh; NULL: the account's home, as OpenSSH uses it (HOME is ignored) */
-	bool one_a_box;		    /* run hosts on the same physical host one after another */
+	bool one_a_box;		    /* hosts on the same physical host run one after another */
 	/* Called when a host has ended. *result is final; n_done of n hosts have ended. May be NULL. */
 	void (*ended)(size_t host, const struct fleet_result *result, size_t n_done, size_t n, void *context);
 	/* Shows a note about a host; called with the fleet locked. May be NULL. */
@@ -91,7 +91,7 @@ struct fleet_command {
 struct session {
 	const struct host *host;
 	size_t index;					       /* index in hosts[] and results[] */
-	struct fleet_result *result;			       /* result; its outcome is FLEET_OK until an error occurs */
+	struct fleet_result *result;			       /* result of the host; `outcome` is FLEET_OK until an error occurs */
 	const char *without_helper;			       /* reason why the helper cannot run on this host; NULL: none known */
 	void (*heard)(struct session *session, void *context); /* callback or NULL: called when the command has written output */
 	void *heard_context;

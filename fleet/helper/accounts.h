@@ -1,4 +1,4 @@
-/* Reads the kernel's resource usage counters of a command: I/O, page faults, run-queue delay. They do not slow the command down.
+/* Reads the kernel's resource usage counters of a command: I/O, page faults, run-queue delay. The counters do not slow the command down.
  * HELPER_RESULT in protocol.h lists them. */
 #ifndef FLEET_HELPER_ACCOUNTS_H
 #define FLEET_HELPER_ACCOUNTS_H
@@ -39,7 +39,7 @@ struct accounts {
 	unsigned long long delay_ns;
 	int64_t reader_ns;		 /* run-queue delay of the helper while a pipe of the command was full */
 	int64_t totals[ACCOUNTS_TOTALS]; /* the host's counters at the start; after accounts_end() their increase; -1: unknown */
-	int64_t frequency_khz;		 /* value at the command's end; negative: unknown */
+	int64_t frequency_khz;		 /* CPU clock rate at the command's end; negative: unknown */
 	int64_t temperature_mc;		 /* value at the end, thousandths of a degree Celsius; negative: unknown */
 	struct pmu pmu;			 /* zeroed: not requested */
 	struct accounts_delays delays;	 /* zeroed: not polled */

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#define PATIENCE_MS	 10000 /* maximum time for processes to end after SIGKILL */
+#define PATIENCE_MS	 10000 /* maximum time for which the helper waits until killed processes have ended, ms */
 #define HELPER_CLOSED_MS 3000  /* time from the end of the connection until a hanging helper is killed */
 
 enum lock_got { LOCK_HELD, LOCK_REFUSED, LOCK_HUNG_UP };
@@ -23,9 +23,9 @@ struct lock {
 	char ended_names[400]; /* names of these processes: "NAME (PID), ...", as many as fit */
 };
 
-/* Ends processes left by killed helpers of request->owner, then takes request->lock (NULL: no lock). Waits at most
- * request->lock_wait_ms; waiting helpers queue up. While it waits, it watches the controller on `in`, and reports the holder on `out`
- * (HELPER_WAITING). LOCK_REFUSED: request->refusal has the reason. Call lock_release() in any case. */
+/* Ends processes left by killed helpers of request->owner, then takes request->lock (NULL: no lock). Waits at most request->lock_wait_ms;
+ * waiting helpers queue up. While waiting, watches the controller on `in`, and reports the holder on `out` (HELPER_WAITING). LOCK_REFUSED:
+ * request->refusal has the reason. Call lock_release() in any case. */
 enum lock_got lock_take(struct request *request, int in, struct frames_out *out, struct lock *lock);
 
 /* Prepares a child before it executes a program. The child shares the lock until it ends or the lock is released. Other helpers

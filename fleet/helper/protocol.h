@@ -9,9 +9,9 @@
 
 #define HELPER_VERSION		 1
 #define HELPER_FRAME_BYTES_MAX	 (1u << 20)
-#define HELPER_REQUEST_BYTES_MAX (8u << 20)  /* all frames except HELPER_INPUT, with their heads */
-#define HELPER_TEXTS_MAX	 65536u	     /* maximum number of arguments, of variables and of paths */
-#define HELPER_INPUT_BYTES_MAX	 (64u << 20) /* standard input of a command; kept in memory */
+#define HELPER_REQUEST_BYTES_MAX (8u << 20)  /* maximum size of all frames of a request except HELPER_INPUT, with their heads */
+#define HELPER_TEXTS_MAX	 65536u	     /* maximum number of arguments, of variables and of paths in a request */
+#define HELPER_INPUT_BYTES_MAX	 (64u << 20) /* maximum size of standard input of a command, which the helper keeps in memory */
 #define HELPER_FRAME_HEAD	 5
 #define HELPER_WAITING_MS	 10000
 #define HELPER_MADE_MS		 30000
@@ -42,7 +42,7 @@
 /* any operation: a number that identifies a laboratory and one of its hosts. If a helper was killed, only helpers of the same owner end
  * the processes that it left. */
 #define HELPER_OWNER	 "owner"
-#define HELPER_LOCK_WAIT "lock_wait" /* run: maximum wait for the lock, ms; after it: HELPER_REFUSED with HELPER_CODE_BUSY */
+#define HELPER_LOCK_WAIT "lock_wait" /* run: maximum wait for the lock, ms; then HELPER_REFUSED with HELPER_CODE_BUSY */
 /* work: flag, for hosts that allow only one channel: the helper ends after its answer, and a process stays until the connection ends. */
 #define HELPER_DETACH "detach"
 /* run: resource limits per process are "as", "fsize", "nofile", "nproc", "core" and "cpu". */

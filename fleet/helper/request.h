@@ -22,7 +22,7 @@ struct frames_out {
 
 size_t frames_pending(const struct frames_out *out);
 void frames_raw(struct frames_out *out, const char *bytes, size_t n);
-/* Appends a frame whose content is two parts; the second may be empty. */
+/* Appends a frame with two pieces of content, one after the other; the second may be empty. */
 void frames_put(struct frames_out *out, char kind, const char *first, size_t n_first, const char *second, size_t n_second);
 void frames_text(struct frames_out *out, char kind, const char *text);
 /* Returns a buffer for `n` bytes of a frame. After filling it, call frames_commit() with the actual number of bytes. */
@@ -42,7 +42,7 @@ bool frames_still_there(int in);
 
 enum request_operation { REQUEST_NONE, REQUEST_RUN, REQUEST_READ, REQUEST_PUT, REQUEST_GET, REQUEST_FACTS, REQUEST_WORK };
 
-/* Texts of one repeated setting. */
+/* Texts of one setting that a request may repeat. */
 struct request_texts {
 	char **texts; /* [n], followed by NULL */
 	size_t n, capacity;
@@ -56,7 +56,7 @@ struct request {
 	char *directory, *lock, *holder; /* NULL: not given */
 	char *input_of;			 /* path of the file to open as standard input; NULL: none; unused if the request has input bytes */
 	int64_t owner;			 /* number of the owner, see HELPER_OWNER */
-	int64_t lock_wait_ms;		 /* maximum wait for the lock; 0: do not wait */
+	int64_t lock_wait_ms;		 /* maximum time to wait for the lock, ms; 0: do not wait */
 	int64_t interrupt_ms;		 /* time until SIGINT; -1: never */
 	int64_t timeout_ms;		 /* time until the command is ended; -1: never */
 	int64_t detach;			 /* flag */

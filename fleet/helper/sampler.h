@@ -11,11 +11,11 @@
 #include <sys/types.h>
 
 #define SAMPLER_PERIOD_NS   4583592 /* default; not a simple ratio of 1, 4 and 10 ms, the periods of many timers */
-#define SAMPLER_BRIEF_BYTES 8192    /* maximum size of the text without addresses in files */
-#define SAMPLER_SPOTS_BYTES 7680    /* maximum size of the text of addresses below a directory */
+#define SAMPLER_BRIEF_BYTES 8192    /* maximum size of the text about samples, without the addresses in files */
+#define SAMPLER_SPOTS_BYTES 7680    /* maximum size of the text about addresses in files below a directory */
 #define SAMPLER_DRAIN_MS    50
 #define SAMPLER_SLICES	    32
-#define SAMPLER_PROGRAMS    16 /* maximum number of programs that are distinguished */
+#define SAMPLER_PROGRAMS    16 /* maximum number of programs whose samples are counted separately */
 #define SAMPLER_FILE_NAME   "samples"
 
 struct sampler;

@@ -268,8 +268,8 @@ static bool arm_processors(const char *cpuinfo, char vendor[ARM_NAME_BYTES], cha
 	return *model != '\0';
 }
 
-/* Reads the register. Returns 0 if the kernel does not permit it, or on other CPUs. Under user-mode emulation it describes the emulated
- * CPU, unlike /proc/cpuinfo. */
+/* Reads the register. Returns 0 if the kernel does not permit it, or on other CPUs. Under user-mode emulation the register describes the
+ * emulated CPU, unlike /proc/cpuinfo. */
 static uint32_t arm_register(void)
 {
 	unsigned long midr = 0;
@@ -492,7 +492,7 @@ static void survey_identity(struct survey *survey)
 	static char info[16384]; /* large enough for the first CPU */
 	static const struct {
 		const char *fact, *keys[3];
-		bool number; /* must be a number; on other architectures than x86 it may be a text */
+		bool number; /* the value must be a number; on other architectures than x86 the value may be a text */
 	} rows[] = {
 		{ "cpu_model", { "model name", "cpu model", "Processor" }, false },
 		{ "cpu_vendor", { "vendor_id", "CPU implementer", "vendor" }, false },
@@ -820,7 +820,7 @@ static double group_limit(const char *controller, const char *v2, const char *v1
 	return least;
 }
 
-/* Adds this host's limits: of its cgroups, and the number of CPUs on which its programs may run. */
+/* Adds this host's limits: limits of its cgroups, and the number of CPUs on which its programs may run. */
 static void survey_limits(struct survey *survey)
 {
 	double memory = group_limit("memory", "memory.max", "memory.limit_in_bytes", NULL),

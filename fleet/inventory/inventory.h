@@ -41,7 +41,7 @@ struct host {
 	size_t n_environment;
 	char *box;		  /* physical host; hosts with the same `box` never measure at the same time; default: the name */
 	char *profile;		  /* profile of an emulated host (all its data are labelled "emulated"); NULL: not emulated */
-	char *jump;		  /* jump hosts, set by programs only; they replace those of ~/.ssh/config; NULL: none set */
+	char *jump;		  /* jump hosts, set by programs only; they replace the jump hosts of ~/.ssh/config; NULL: none set */
 	const char *leads_to;	  /* name of the target host, if this host is a jump host to it; set by programs only; NULL: no jump host */
 	bool local;		  /* true for `transport: local`: this machine, without ssh */
 	struct launcher launcher; /* launcher for `transport: command` and `slurm`; else zeroed */

@@ -32,7 +32,7 @@ struct lab {
 	struct lab_config config;
 	struct store store;
 	int lock_fd;	/* descriptor that holds the lock of a writer; -1 if the laboratory is open for reading */
-	bool tightened; /* true if other users could read .assay before this lab_open() */
+	bool tightened; /* other users could read .assay before this lab_open() */
 };
 
 /* Opens an existing laboratory. STORE_WRITE takes its lock, which the kernel releases when the process ends. ASSAY_E_BUSY: another
@@ -55,7 +55,7 @@ void lab_close(struct lab *lab); /* accepts a zeroed struct with lock_fd -1 */
 /* Creates a laboratory: the directory, its folders, lab.yaml and commented examples. Fails if lab.yaml exists. */
 enum assay_status lab_create(const char *directory, struct assay_error *err);
 
-/* Makes the directory `path` (DIRECTORY/.assay) accessible to its owner only. Sets *tightened if others could read it before. */
+/* Makes the directory `path` (DIRECTORY/.assay) accessible to its owner only. Sets *tightened if others could read the directory before. */
 enum assay_status lab_make_private(const char *path, bool *tightened, struct assay_error *err);
 
 /* Parses the text of lab.yaml. `name` is the file's name for messages. Overwrites *out; lab_config_release() it. */

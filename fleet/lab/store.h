@@ -19,7 +19,7 @@ struct store {
 enum store_access { STORE_READ, STORE_WRITE };
 
 /* Opens a store. STORE_WRITE creates a missing file. STORE_READ shows one snapshot until store_close(), or an empty store if there is no
- * file. Both migrate an older schema; a reader without write permission does so in memory. ASSAY_E_VERSION: the schema is newer, or a
+ * file. Both modes migrate an older schema; a reader without write permission does so in memory. ASSAY_E_VERSION: the schema is newer, or a
  * pre-release made the file. ASSAY_E_CORRUPT: the file is damaged, truncated or no assay store. Overwrites *out; store_close() it. */
 enum assay_status store_open(const char *path, enum store_access access, struct store *out, struct assay_error *err);
 /* Opens a store with another schema, for tests. schema[v] is the SQL that migrates version v to v + 1; all migrations share one

@@ -43,7 +43,7 @@ enum assay_status known_hosts_read(struct known_hosts *known, const char *path, 
 enum known_hosts_answer {
 	KNOWN_HOSTS_OK,
 	KNOWN_HOSTS_UNKNOWN,	    /* no key of the host is known */
-	KNOWN_HOSTS_CHANGED,	    /* other keys of the host are known, of the same type or of other types */
+	KNOWN_HOSTS_CHANGED,	    /* the host's known keys, of the same type or of other types, differ from this key */
 	KNOWN_HOSTS_REVOKED,	    /* a line for this host marks the key as @revoked */
 	KNOWN_HOSTS_ONLY_AUTHORITY, /* only a @cert-authority is known for the host, but the host sent a plain key */
 };

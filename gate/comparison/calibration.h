@@ -14,13 +14,13 @@
 /* Numbers of decisions about replayed pairs (gate/nightly/replay.h). */
 struct replay_counts {
 	size_t pairs;
-	size_t distinct; /* pairs that share no run with another pair; other pairs combine the same runs differently */
+	size_t distinct; /* number of pairs that share no run with another pair; other pairs combine the same runs differently */
 	size_t decision[DECISIONS];
 	size_t by_wall[DECISIONS];    /* decisions by the interval of the metric only, at the last interim analysis */
 	size_t seen_again[DECISIONS]; /* regressions and improvements that confirmation runs, drawn in the same way, showed again; a night
 					 would report them */
 	double looked_at;	      /* mean number of repetitions per pair */
-	double detectable;	      /* minimum detectable effect of the last pair, at its last interim analysis */
+	double detectable;	      /* minimum detectable effect of the last replayed pair, at the pair's last interim analysis */
 };
 
 struct calibration_planted {
@@ -31,7 +31,7 @@ struct calibration_planted {
 
 /* Calibration of one application with one input. */
 struct calibration_entry {
-	char *application, *version; /* application as stored; version that was run (injected slowdowns are variants of it) */
+	char *application, *version; /* application as stored; version that was run (injected slowdowns are its variants) */
 	char plan[DIGEST_ID_BYTES];
 	int64_t taken_ms, repetitions;
 	double min_effect;
@@ -68,10 +68,10 @@ struct calibration_quote {
 	int64_t distinct;	/* number of identical pairs that share no run, as in struct replay_counts */
 	int64_t slower, faster; /* numbers of identical pairs that were called slower and faster */
 	int64_t percent, planted, found;
-	char *stale; /* reason why the numbers no longer hold; "": they hold; NULL: there is nothing to quote. Owned */
+	char *stale; /* reason why the numbers no longer hold; "": valid; NULL: there is nothing to quote. Owned */
 };
 
-/* Returns the numbers that a decision about `application` on machines[n] quotes. They are stale if older than max_age_days, or if one of
+/* Returns the numbers that a decision about `application` on machines[n] quotes. Numbers are stale if older than max_age_days, or if one of
  * the machines was not calibrated. free() the result's `stale`. */
 struct calibration_quote calibration_quote_of(const struct calibration *calibration, const char *application, char *const *machines,
 					      size_t n, int64_t now_ms, double max_age_days);

@@ -14,7 +14,7 @@
 #include "gate/comparison/weigh.h"
 #include "runs/running/evidence.h"
 
-/* The parts: constant, code. Each part may use the parts before it; they are computed in this order. */
+/* The parts of a comparison: constant, code. The order is that of computation: each part may use the parts before it. */
 #define COMPARISON_ROWS(X)                                                                                                                 \
 	X(COMPARISON_VERDICT, "verdict")	     /* effect, conditions, decision */                                                    \
 	X(COMPARISON_VARIANCE, "variance")	     /* effect of the environment, from recorded calls; may change the decision */         \
@@ -22,7 +22,7 @@
 	X(COMPARISON_CALIBRATION, "calibration")     /* error rates of decisions, from `assay calibrate` */                                \
 	X(COMPARISON_CONTRIBUTIONS, "contributions") /* resources, inferred from fingerprints */                                           \
 	X(COMPARISON_FUNCTIONS, "functions")	     /* changed functions, from their samples */                                           \
-	X(COMPARISON_SIGNATURES, "signatures")	     /* stressor groups whose counters resemble these functions */
+	X(COMPARISON_SIGNATURES, "signatures")	     /* stressor groups whose counters resemble the changed functions */
 
 enum comparison_part { COMPARISON_ROWS(ROWS_ENUM) COMPARISON_PARTS };
 #define COMPARISON_ALL (COMPARISON_PARTS - 1)
@@ -31,7 +31,7 @@ struct comparison_asked {
 	const struct evidence *evidence;
 	const struct run_set *baseline, *candidate;
 	double min_effect, min_gain; /* smallest slowdown and smallest improvement that matter; min_gain 0: same as min_effect */
-	enum comparison_part last;   /* last part to compute */
+	enum comparison_part last;   /* last part of the comparison to compute */
 	const struct calibration_quote *calibration; /* quote to show; NULL: the laboratory's current quote */
 	/* Used only without a laboratory, for runs made on this machine: */
 	const struct measured_side *sides; /* [2] arguments of measured_of() */

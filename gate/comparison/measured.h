@@ -38,8 +38,8 @@ struct measured_part {
 	bool certain; /* the part certainly differs, corrected for comparing all parts of this depth that have enough samples to differ */
 	bool trusted; /* the shares of both sides are trusted */
 	/* For a function that was looked up in both builds (gate/here/changed.h): */
-	const char *change; /* a code of runs/inside/changes/changes.h; NULL: this member and those below are not known */
-	double renamed;	    /* if the function was renamed, the difference under its other name */
+	const char *change; /* code in runs/inside/changes/changes.h; NULL: unknown, like the members below */
+	double renamed;	    /* if the function was renamed, the difference under the function's other name */
 	char *source;	    /* file that defines the function; owned */
 	unsigned line;
 	char *hottest; /* line of the function with most of the candidate's samples, as "src/work.c:7"; owned; NULL: not known */
@@ -49,11 +49,11 @@ struct measured_part {
  * took no part in choosing them. Time that moves from one function to another cancels out in the sum. */
 struct measured_chosen {
 	size_t n;
-	const char *first;	      /* function that grew most; NULL: no function grew */
+	const char *first;	      /* function whose time grew most; NULL: no function grew */
 	double difference, error, df; /* for the sum, as in struct measured_part */
 };
 
-/* One count of the kernel, per run. */
+/* One counter of the kernel, per run. */
 struct measured_count {
 	const char *name, *text; /* name for programs, text for users */
 	double of[2], difference, low, high;
@@ -81,7 +81,7 @@ enum assay_status measured_load(struct store *store, const struct pairing *pairi
 				struct measured *out, struct assay_error *err);
 void measured_release(struct measured *measured); /* accepts zeroed */
 
-#define MEASURED_TOLD .1 /* share of a difference below which its parts are not reported */
+#define MEASURED_TOLD .1 /* parts below this share of the whole difference are not reported */
 /* Returns text with the parts that certainly differ by more than `least` s, the largest first: "+0.19 s in the kernel, of which +0.12 s
  * file metadata". free() it. */
 char *measured_text(const struct measured *measured, double least);

@@ -8,14 +8,14 @@
 struct variance_weighed {
 	struct weighed_side {
 		size_t runs;	/* number of runs that were recorded and analysed */
-		size_t unseen;	/* number of recorded runs that were not: their records are unreadable, removed or incomplete */
+		size_t unseen;	/* number of runs with recording whose records are unreadable, removed or incomplete */
 		char *why;	/* why the first of the `unseen` runs was not analysed; NULL: there are none */
 		double seconds; /* mean time from the first call to the last */
 		double lost_s;	/* mean part of `seconds` that was lost to the environment */
-		char *worst;	/* the most expensive region: where, when, why; NULL: there is none */
+		char *worst;	/* the most expensive region: place, time, cause; NULL: no region */
 		double worst_s;
 	} sides[2];	       /* baseline, candidate */
-	double ratio, without; /* candidate / baseline on machines that recorded both, and the same without lost time; NaN: no machine */
+	double ratio, without; /* candidate / baseline on machines that recorded both, and this ratio without lost time; NaN: no machine */
 	bool explains;	       /* the change matters, but not without the lost time */
 };
 

@@ -7,9 +7,9 @@
 #include "gate/profile/prediction.h"
 #include "gate/cost/cost_model.h"
 
-/* Cost of inputs on a machine that ran too few of them for a model of its own. It is the cost model of the machine that ran most inputs,
- * times the cost ratio of the same work. On other machines that ran the version, cost_side.h measures this ratio. On this machine,
- * fingerprints predict it, as `assay predict` does (gate/profile/prediction.h). */
+/* Cost of inputs on a machine that ran too few inputs for a model of its own: the cost model of the machine that ran most inputs, times the
+ * cost ratio of the same work. On other machines that ran the version, cost_side.h measures this ratio. On this machine, fingerprints
+ * predict it, as `assay predict` does (gate/profile/prediction.h). */
 struct cost_machine {
 	const char *name;     /* name; borrowed; NULL: the question is about the model's own machine */
 	struct prediction of; /* log_cost: log of (cost here / cost on the model's machine) for the same work */
@@ -35,8 +35,8 @@ struct cost_question {
 	double *row;		  /* [costs.p] features of the input; NaN: not known */
 	double elsewhere;	  /* sum of the input's counts in places that no learned input reached */
 	double measured;	  /* measured cost; NaN: the input was not run */
-	const char *same_as;	  /* other name under which the same input was run; borrowed; NULL: none */
-	struct costs_other other; /* if the input was not run: its features from a run of another version */
+	const char *same_as;	  /* other name under which the same input ran; borrowed; NULL: none */
+	struct costs_other other; /* if the input did not run: its features from a run of another version */
 	bool other_code;	  /* the input's counts exist, but come from other code than the model's counts */
 	const struct cost_machine *on;
 };

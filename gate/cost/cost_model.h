@@ -14,7 +14,7 @@
 struct cost_asked {
 	struct costs_asked costs;
 	size_t min_runs;
-	size_t degree; /* largest degree of a term; 0: 2 if runs were counted, else 3: static features have no counts of nested loops */
+	size_t degree; /* maximum degree of a term; 0: 2 if runs were counted, else 3: static features have no counts of nested loops */
 	bool paper;    /* use the published procedure */
 };
 
@@ -27,10 +27,10 @@ struct cost_fit {
 
 struct cost_model {
 	struct costs costs;
-	struct cost_fit all, before; /* fits with all features and with static ones; before.n is 0 if no static feature differs */
+	struct cost_fit all, before; /* fit with all features and fit with static features; before.n is 0 if no static feature differs */
 };
 
-/* Learns both; cost_model_release() *out. ASSAY_E_NODATA: too few inputs, or no feature distinguishes them; else as costs_load(). */
+/* Learns both fits; cost_model_release() *out. ASSAY_E_NODATA: too few inputs, or no feature distinguishes them; else as costs_load(). */
 enum assay_status cost_model_of(struct store *store, const struct cost_asked *asked, struct cost_model *out, struct assay_error *err);
 void cost_model_release(struct cost_model *model); /* accepts zeroed */
 

@@ -10,12 +10,12 @@
 
 struct cost_side {
 	const struct cost_model *model; /* the model; borrowed */
-	struct costs costs;		/* the other runs; if enough of them took turns with the model's version, only those */
+	struct costs costs;		/* the other runs; only those that took turns with the model's version, if there are enough */
 	struct costs turns;		/* runs of the model's version that took turns with `costs`; has no inputs if there are too few */
 	double *expected, *ratio;	/* [n] per input that counts: cost expected by the model, and log(measured cost / expected cost) */
 	size_t *input;			/* [n] indexes into costs.inputs */
 	size_t n, unlike, unlike_column;
-	bool paired;		   /* true if the model's version also ran at least half of the inputs; `ratio` is relative to those runs */
+	bool paired;		   /* the model's version also ran at least half of the inputs; `ratio` is relative to these runs */
 	double usual;		   /* expected mean of `ratio` if nothing changed */
 	struct effect_pair effect; /* set if at least COST_SIDE_INPUTS_MIN inputs count; its member `type` is not set */
 };

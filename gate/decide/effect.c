@@ -184,7 +184,7 @@ static double effect_minimum_detectable(double error, double df, const struct ef
 
 /* ---- pairs ---- */
 
-#define PAIRS_RANKED_MAX 1000 /* for more pairs the mean is as good, and n^2 / 2 means of two take too much memory */
+#define PAIRS_RANKED_MAX 1000 /* maximum number of pairs for ranks: beyond, the mean is as good, and ranks take too much memory */
 
 void effect_of_pairs(const double *logs, size_t n, struct effect_pair *out)
 {
@@ -210,7 +210,7 @@ void effect_of_pairs(const double *logs, size_t n, struct effect_pair *out)
 
 /* ---- types ---- */
 
-/* One hardware type: the mean of its machines. */
+/* One hardware type: the mean over the type's machines. */
 struct type_mean {
 	double log_ratio;
 	double variance; /* variance of log_ratio from the noise within machines */
@@ -261,13 +261,10 @@ static double cochran_q(const struct type_mean *types, size_t n)
 	return q;
 }
 
-/* Returns the p-value of "the ratio is the same on all types"; NaN if a type's noise is unknown. Changes the variances. Comparing Q with
- * chi-square at T - 1 degrees of freedom is right for known variances. With variances from three repetitions it finds far too many
- * differences: at level 0.05, medians of 3 with one machine per type gave a false positive rate of 0.10 (T = 3) to 0.41 (T = 20); with only
- * the floor added, 0.09 to 0.31 at a noise of 0.05. Three corrections: each variance is averaged with the mean variance of all types (small
- * estimates do the harm), the floor is added, and Q / (T - 1) is compared with F, whose denominator has NOISE_DF_MACHINE degrees of freedom
- * per machine. The rate is then at most 0.047 for T of 3 to 20 and noise of 0.01 to 0.2 (docs/evidence/statistics.md has the tables;
- * tests/gate/test_effect.c repeats them). */
+/* Returns the p-value of the hypothesis that all types have the same ratio; NaN if a type's noise is unknown. Overwrites the variances:
+ * averages each with the mean of all types, then adds the floor. Compares Cochran's Q / (T - 1), T types, with F, whose denominator has
+ * NOISE_DF_MACHINE degrees of freedom per machine, because chi-square is too liberal for variances from few repetitions.
+ * docs/evidence/statistics.md has the error rates, and tests/gate/test_effect.c repeats them. */
 static double shape_p(struct type_mean *types, size_t n)
 {
 	double pooled = 0, df = (double)n - 1, machines = 0;
@@ -410,8 +407,8 @@ struct effect effect_of(const struct effect_pair *pairs, size_t n, size_t n_type
 	return e;
 }
 
-#define ALIKE_MIN   4	/* minimum number of findings of one kind */
-#define ALIKE_SHARE .75 /* minimum share of the comparisons with a ratio that lean to one side */
+#define ALIKE_MIN   4	/* minimum number of findings in the same direction */
+#define ALIKE_SHARE .75 /* minimum share of the comparisons with a ratio that changed in the same direction */
 
 enum decision effects_lean(const struct effect_leaning *all, size_t n, double min_effect)
 {

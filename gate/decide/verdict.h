@@ -24,7 +24,7 @@ struct times {
 	bool disturbed;	     /* result of disturbed_on(): the machines were disturbed */
 	bool metric_is_wall; /* the metric is the wall-clock time; only then do the rules use the times */
 	double share; /* median of the baseline's CPU time per own wall-clock time, at most 1. With a smaller share, CPU time has to grow by
-			 more to matter; the minimum detectable effect in `of` includes that */
+			 more to matter; the minimum detectable effect in `of` takes the share into account */
 };
 
 #define VERDICT_REASONS_MAX   32
@@ -44,7 +44,7 @@ struct verdict_within {
 };
 
 struct verdict {
-	const struct run_set *baseline, *candidate; /* borrowed; they point into `own` if `own` is set */
+	const struct run_set *baseline, *candidate; /* borrowed; pointers into `own` if `own` is set */
 	double min_effect;
 	struct pairing pairing;
 	struct effect effect;	   /* `decision` is the verdict's: by a rule, otherwise by the interval; changed if the candidate fails more
@@ -61,7 +61,7 @@ struct verdict {
 	 * decisions are equal, the architecture with more machines counts. */
 	struct verdict_within *within;
 	size_t n_within;
-	const char *architecture; /* architecture that decides; NULL: there is only one, or it is not known */
+	const char *architecture; /* architecture that decides; NULL: only one architecture, or not known */
 	struct run_set *own;	  /* [2] runs of `architecture`; NULL if `architecture` is NULL */
 };
 
@@ -71,7 +71,7 @@ enum assay_status verdict_of(const struct evidence *evidence, const struct lab_c
 void verdict_release(struct verdict *verdict);
 /* Adds the reasons to a verdict whose decision is made (verdict_explain.c). */
 void verdict_explain(struct verdict *verdict);
-/* Adds a reason and takes ownership of `text`. `first`: puts it in front of the others, because it decided. */
+/* Adds a reason and takes ownership of `text`. `first`: puts the reason in front of the others, because it decided. */
 void verdict_add_reason(struct verdict *verdict, bool first, const char *code, char *text);
 
 /* Replaces the decision, and the reason of the rule that made it. Takes ownership of `text`. */
@@ -92,7 +92,7 @@ const struct effect *verdict_effect(const struct verdict *verdict);
 bool verdict_always_fails(const struct verdict *verdict);
 /* Reports whether a larger share of runs failed for the candidate than for the baseline. */
 bool verdict_fails_more(const struct verdict *verdict);
-/* Reports whether no run of the candidate could start its program. Then nothing of it was measured, as after a failed build. */
+/* Reports whether no run of the candidate could start its program. Then nothing of the candidate was measured, as after a failed build. */
 bool verdict_never_starts(const struct verdict *verdict);
 /* Reports whether every run of the candidate crashed (by a signal or with a status) or hung, while no run of the baseline failed. A run
  * hangs if it reaches its time limit after at least twice the longest baseline run. Hangs count only if there are at least two runs. */
@@ -106,7 +106,7 @@ const struct fingerprint *verdict_kind(const struct verdict *verdict);
 /* verdict_within_text() returns the text of VERDICT_ARCHITECTURES; free() it. verdict_answer_within() adds the table `architectures`. */
 char *verdict_within_text(const struct verdict_within *within, size_t n);
 void verdict_answer_within(const struct verdict_within *within, size_t n, struct document *d);
-/* Adds the decision. `cause`: the parts of the difference; "" if they are not known. */
+/* Adds the decision. `cause`: text about the parts of the difference; "" if the parts are not known. */
 void verdict_answer(const struct verdict *verdict, const char *cause, struct document *d);
 /* Adds the data behind the decision. Users see all machines or, if there are many, those with the largest and the smallest ratios. */
 void verdict_answer_details(const struct verdict *verdict, bool all_machines, bool guesses, struct document *d);

@@ -17,9 +17,9 @@ struct callers_part {
 };
 
 struct callers {
-	bool there;	       /* counts were passed on; false: callers or totals are unknown, or both versions have the same functions */
-	struct side sides[2];  /* old, new: the given sides, with their own functions and totals; other members are borrowed */
-	struct stems moved[2]; /* functions whose counts were passed to their callers, per side */
+	bool there; /* counts were passed to callers; false: callers or totals are unknown, or both versions have the same functions */
+	struct side sides[2];	    /* old, new: the given sides, with their own functions and totals; other members are borrowed */
+	struct stems moved[2];	    /* functions whose counts were passed to their callers, per side */
 	struct callers_part *parts; /* [n_parts] by function, then by cost, largest first */
 	size_t n_parts, parts_capacity;
 	struct stems names; /* functions of the old version */

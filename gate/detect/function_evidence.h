@@ -1,5 +1,5 @@
-/* Adds evidence from stored samples of two versions to a decision of the gate: it explains a change, or shows other anomalies. It never
- * changes the decision. */
+/* Adds evidence from stored samples of two versions to a decision of the gate: the evidence explains a change, or shows other anomalies. It
+ * never changes the decision. */
 #ifndef GATE_DETECT_FUNCTION_EVIDENCE_H
 #define GATE_DETECT_FUNCTION_EVIDENCE_H
 

@@ -25,9 +25,9 @@ struct kind {
 	double run_events[TROUBLES]; /* added cost by the kind that the events indicate, in the unit of run_ns */
 	size_t column;		     /* column of the observations that decided; SIZE_MAX: none */
 	double more_ns;		     /* run_ns of only the changes that matter; below 0: saved cost */
-	double own_ns;	  /* more_ns without misses, which depend on the contents of the caches; the measured time if there is one */
-	double misses_ns; /* cost of a call's additional misses in caches and TLB, ns, whatever causes them */
-	bool only_misses; /* only misses increased, not the function's work and events: another function may be the cause */
+	double own_ns;		    /* more_ns without misses, which depend on the contents of the caches; the measured time if available */
+	double misses_ns;	    /* cost of a call's additional misses in caches and TLB, ns, whatever the cause of the misses */
+	bool only_misses;	    /* only misses increased, not the function's work and events: another function may be the cause */
 	double missed_ns[TROUBLES]; /* added cost of a call's misses by kind, ns; below 0: saved cost; 0: by chance */
 	double lines;		    /* additional cache lines that a call misses */
 	double fresh_bytes;	    /* additional bytes that a call allocates */

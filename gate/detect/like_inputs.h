@@ -8,15 +8,14 @@
 #include "gate/detect/observe.h"
 #include "model/anomaly/expect.h"
 
-#define INPUT_NUMBERS_MAX 16 /* maximum count of numbers of an input; with more, none is used */
+#define INPUT_NUMBERS_MAX 16 /* maximum number of numbers in an input; of an input with more, no number is used */
 
-/* Returns how many numbers the inputs of a side have; 0: none, too many, or different counts in its runs. An input is its name or, without
- * a name, the arguments in the samples. Its numbers are the arguments that are numbers, also after '=', ':' and ','. */
+/* Returns the number of numbers in each input of a side; 0: none, too many, or different counts in the side's runs. An input is its name
+ * or, without a name, the arguments in the samples. Its numbers are the arguments that are numbers, also after '=', ':' and ','. */
 size_t input_numbers(const struct side *side);
 /* Writes asinh() of each number of a run's input into numbers[INPUT_NUMBERS_MAX]. Returns the count of numbers, which may be larger. */
 size_t input_run_numbers(const struct side_run *run, double *numbers);
-/* Reports whether runs of both sides have a common input; they have none, for example, if arguments name the build. O(runs of a * runs of
- * b). */
+/* Reports whether runs of both sides have a common input (not if arguments name the build, for example). O(runs of a * runs of b). */
 bool input_common(const struct side *a, const struct side *b);
 
 struct like_inputs {
@@ -32,7 +31,7 @@ struct like_inputs {
  * runs). */
 struct like_inputs like_inputs_bring(const struct side *old, struct observed *normal, const struct side *new, struct observed *seen);
 
-/* Appends "what 2 functions take was compared at like inputs (by number 2 of 3)", or nothing if no function was. */
+/* Appends "counters of 2 functions were compared at like inputs (by number 2 of 3)", or nothing if no function was. */
 void like_inputs_text(const struct like_inputs *like, struct buf *out);
 
 #endif

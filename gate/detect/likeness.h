@@ -9,7 +9,7 @@
 
 #define LIKENESS_FUNCTIONS 5   /* number of leading functions that are compared */
 #define LIKENESS_LEVEL	   .05 /* maximum p of a match, for all functions together */
-#define LIKENESS_LEAST	   .5  /* minimum similarity of a match, however certain it is */
+#define LIKENESS_LEAST	   .5  /* minimum similarity of a match, even of a certain match */
 #define LIKENESS_ADDED_MIN .05 /* minimum added part of a function's time; with less there is too little to compare */
 
 /* Similarity of a function and a group of stressors, compared with other stressors. */
@@ -21,7 +21,7 @@ struct likeness_match {
 
 struct likeness_function {
 	const char *name;      /* name of the function; borrowed */
-	const char *missing;   /* reason why the function is not compared; NULL: it is compared */
+	const char *missing;   /* reason why the function is not compared; NULL: compared */
 	const char *most_like; /* the most similar stressor; borrowed */
 	double most_similarity;
 	struct likeness_match group; /* similarity to the group; p is for one function; NaN: there is no group */
@@ -30,7 +30,7 @@ struct likeness_function {
 
 struct likeness {
 	char *missing;			  /* reason why nothing is compared; NULL: functions are, or there are none */
-	const char *no_group;		  /* reason why no group is compared; NULL: one is */
+	const char *no_group;		  /* reason why no group is compared; NULL: a group is compared */
 	const struct contribution *group; /* the group that grew most (for an improvement, shrank most); borrowed; NULL: none */
 	size_t members;			  /* number of members of the group with counter signatures */
 	const char **counters; /* [n_counters] counters that functions and stressors have and that differ between stressors; borrowed */

@@ -9,11 +9,11 @@
 #include <stddef.h>
 
 struct place {
-	char *symbol;	    /* without compilers' suffixes; items are sorted by it */
+	char *symbol;	    /* without compilers' suffixes; the items are sorted by symbol */
 	char *file;	    /* source file; NULL: not known */
 	unsigned line;	    /* first line of the function; 0: not known */
 	unsigned last_line; /* last line with code of the function; 0: not known */
-	bool changed;	    /* the function is in both builds and differs, or was brought in */
+	bool changed;	    /* the function is in both builds and differs, or `brought` is set */
 	const char *repository,
 	    *commit; /* borrowed from `places`: the file is in this commit, perhaps not checked out. NULL: a path of this machine */
 };

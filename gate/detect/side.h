@@ -15,7 +15,7 @@ struct side_run {
 	char *input, *machine; /* input and machine of the run; "": not known */
 	struct samples *files; /* [n_files] sorted by name */
 	size_t n_files;
-	bool cut; /* one of its files ends before its description does */
+	bool cut; /* one file of the run ends before the end that its description states */
 };
 
 struct side {
@@ -26,10 +26,10 @@ struct side {
 	size_t n;
 	/* Numbers of excluded executions: failed; files removed by policy; of another build. */
 	size_t failed, pruned, others;
-	size_t cut, killed; /* excluded executions: a file is cut off; the program was killed (sides_keep_ended()) */
-	char *cut_file;	    /* the first file that is cut off, or its run; NULL: there is none */
-	size_t empty;	    /* number of empty directories: their runs left no files */
-	size_t interrupted; /* number of interrupted calls; each counts as the mean of the other calls of its run */
+	size_t cut, killed; /* numbers of excluded executions: a file is cut off; the program was killed (sides_keep_ended()) */
+	char *cut_file;	    /* the first file that is cut off, or this file's run; NULL: none */
+	size_t empty;	    /* number of empty directories: runs that left no files */
+	size_t interrupted; /* number of interrupted calls; each call counts as the mean of the other calls in the same run */
 	bool stale;	    /* the samples are from another build than the latest runs with results */
 };
 
@@ -40,9 +40,9 @@ void side_release(struct side *side); /* accepts zeroed */
 
 /* Selects stored samples to read. */
 struct side_asked {
-	const char *selector;	   /* APP@VERSION, or APP/INPUT@VERSION; the version may be omitted if there is only one */
-	const char *plan;	   /* only samples of the build of this plan, as far as known; NULL: of the build that was measured last */
-	const char *hardware_type; /* only samples from machines of this type; NULL: there is only one, or it does not matter (emulated) */
+	const char *selector;	   /* APP@VERSION, or APP/INPUT@VERSION; the version may be omitted if there is only one version */
+	const char *plan;	   /* only samples of the build of this plan, as far as known; NULL: of the build measured last */
+	const char *hardware_type; /* only samples from machines of this type; NULL: only one type, or any type (emulated) */
 	const enum record_back_end *back_end; /* only samples of this back end; NULL: the back end of the latest sample */
 };
 
@@ -52,8 +52,8 @@ enum assay_status side_of_store(struct lab *lab, const struct side_asked *asked,
 /* Reports whether one of the first `before` files has the hardware type of files[before]. */
 bool side_type_seen(const struct sample_file *files, size_t before);
 
-/* Functions to build a side: add a run, then files to the last run, then call side_check(). It checks that the runs can be compared, and
- * excludes runs with a file that is cut off, because their work is not known. */
+/* Functions to build a side: add a run, then files to the last run, then call side_check(). side_check() checks that the runs can be
+ * compared, and excludes runs with a file that is cut off, because their work is not known. */
 void side_add_run(struct side *side, const char *name, const char *input, const char *machine);
 void side_add_samples(struct side *side, struct samples *samples); /* takes ownership of the samples */
 enum assay_status side_check(struct side *side, struct assay_error *err);

@@ -11,7 +11,7 @@
 #include "gate/detect/kind.h"
 #include "gate/detect/side.h"
 
-#define SIDE_EFFECT_PART  .1  /* maximum part of the cause's additional misses; with more, a function may have a fault of its own */
+#define SIDE_EFFECT_PART  .1  /* a function whose additional misses exceed this part of the cause's may have a fault of its own */
 #define SIDE_EFFECT_MOVED .75 /* minimum part of a function's additional misses that other functions have less: these misses moved */
 
 /* A function that was judged. */

@@ -1,5 +1,4 @@
-/* Describes the functions whose time changed: their changes and source lines. To find why functions take longer, builds both source trees
- * again with emulated counters and runs the programs in turn. */
+/* Describes functions whose time changed: changes and source lines. To find the cause, runs both sources with emulated counters. */
 #ifndef GATE_HERE_CHANGED_H
 #define GATE_HERE_CHANGED_H
 

@@ -14,8 +14,8 @@
 struct baseline {
 	char *application; /* NAME or NAME/INPUT; NAME applies to all inputs without an own entry */
 	char *version, *reason;
-	int64_t accepted_ms; /* start of the day of acceptance, UTC */
-	int64_t until_ms;    /* end of the last day of validity, UTC; INT64_MAX if the entry does not expire */
+	int64_t accepted_ms; /* start of the day of acceptance, UTC, ms since 1970 */
+	int64_t until_ms;    /* end of the last day of validity, UTC, ms since 1970; INT64_MAX if the entry does not expire */
 	size_t line;
 };
 

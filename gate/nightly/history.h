@@ -23,7 +23,7 @@ struct history_point {
 /* A change at point `at`. The points from member `begin` up to `end` (exclusive) contain no other change. */
 struct history_change {
 	size_t begin, at, end;
-	size_t machine;	      /* index of the only machine with this change; SIZE_MAX: several machines show it */
+	size_t machine;	      /* index of the only machine with this change; SIZE_MAX: several machines have the change */
 	double before, after; /* median costs of the points before and after the change */
 };
 
@@ -35,7 +35,7 @@ struct history_architecture {
 /* Source of the costs in a history: the metric (median of runs) or CPU time (mean of runs), which other load hardly changes. */
 enum history_by { HISTORY_METRIC, HISTORY_PROCESSOR, HISTORY_DECIDED /* source of the last finding, or else of the last decision */ };
 
-/* Number of runs of a version, including failed ones. */
+/* Number of runs of a version, including failed runs. */
 struct history_tried {
 	char *version;
 	int64_t taken_ms; /* time of the version's first run */
@@ -46,7 +46,7 @@ struct history_tried {
 struct history {
 	char *application;
 	enum history_by by;		     /* never HISTORY_DECIDED */
-	size_t without;			     /* number of points excluded because their CPU time is not known */
+	size_t without;			     /* number of points excluded because the CPU time is not known */
 	char *architecture;		     /* NULL: not known */
 	struct history_architecture *others; /* [n_others], excluded architectures */
 	size_t n_others;
@@ -55,15 +55,15 @@ struct history {
 	size_t n_machines;
 	struct history_point *points; /* [n], grouped by version in the order of first results, then by time */
 	size_t n;
-	double min_effect;	      /* smallest change that matters, as a fraction */
+	double min_effect;	      /* smallest relative change that matters, as a fraction */
 	struct change_points changes; /* changes of the costs merged over machines */
 	struct history_change
-	    *told; /* [n_told] changes to report: `changes`, then those on one machine or within one version, which merged costs hide */
+	    *told; /* [n_told] changes to report: `changes`, then changes on one machine or within one version, which merged costs hide */
 	size_t n_told;
 	struct night_decisions decisions;
-	struct history_tried *tried; /* [n_tried] all versions, including those without a point, in the order of their first runs */
+	struct history_tried *tried; /* [n_tried] all versions, including versions without a point, in the order of their first runs */
 	size_t n_tried;
-	int64_t failed, runs;		     /* sums over all versions */
+	int64_t failed, runs;		     /* numbers of failed and of all runs, over all versions */
 	const struct night_decision *denied; /* finding that the costs of its versions do not confirm; NULL: none */
 };
 

@@ -192,7 +192,7 @@ static enum assay_status judge_control(struct lab *lab, const struct evidence *e
 	return st;
 }
 
-/* Judges the confirmation runs of a finding: whether they show the finding again, and whether their A/A control changed. */
+/* Judges the confirmation runs of a finding: whether the runs show the finding again, and whether their A/A control changed. */
 static enum assay_status judge_fresh(struct lab *lab, const struct evidence *evidence, const struct judge_request *q,
 				     const char *architecture, bool processor, struct judgement *out, struct document *d,
 				     struct assay_error *err)

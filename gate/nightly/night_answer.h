@@ -26,8 +26,7 @@ int night_exit(const struct night_comparisons *comparisons, const struct night_d
 /* Returns the exit status of one decision: `status` if `fail_on` includes it, else that of a latent finding if included, else 0. */
 int night_status(int status, bool latent, unsigned fail_on);
 
-/* Describes in *text the first failed run of a plan (of the candidate, else of the baseline), and sets *command to the command that shows
- * its details. free() both; NULL if no run failed. */
+/* Sets *text to the first failed run of a plan (candidate's, else baseline's), *command to one with details; NULL: none. free() both. */
 enum assay_status night_failure_of(struct store *store, const char *plan, const struct night_decision *decision, char **text,
 				   char **command, struct assay_error *err);
 

@@ -1,5 +1,4 @@
-/* Measures until a decision: alternates repetitions of two versions on every machine, in blocks. Stops if the interval decides about the
- * smallest effect that matters, or if the budget ends. */
+/* Measures until a decision: alternates two versions on every machine, in blocks, until the interval decides or the budget ends. */
 #ifndef GATE_NIGHTLY_SPEND_H
 #define GATE_NIGHTLY_SPEND_H
 
@@ -21,7 +20,7 @@ struct spending_night; /* context of the caller */
 
 struct spend_asked {
 	double min_effect; /* fraction; 0: the laboratory's */
-	double budget_s;   /* 0: no limit. Blocks are shortened to fit; the first one has at least EXECUTE_BLOCKS_MIN */
+	double budget_s;   /* maximum time, s; 0: no limit. Blocks are shortened to fit; the first block has at least EXECUTE_BLOCKS_MIN */
 	bool leave_out;	   /* exclude disturbed runs (gate/conditions/disturbed.h) */
 	/* Called after each block with the seconds spent in this session, while the laboratory is not locked; may be NULL. */
 	enum assay_status (*spent)(struct spending_night *context, double seconds, struct assay_error *err);

@@ -22,7 +22,7 @@
 struct suite_entry {
 	char *application;		  /* name of a manifest, or pattern with * ? [ ] */
 	struct manifest_words candidates; /* versions or patterns; n == 0: the manifest's last version */
-	struct manifest_words against;	  /* baselines, at least one */
+	struct manifest_words against;	  /* names of baselines, at least one */
 	struct manifest_words inputs;	  /* n == 0: all inputs */
 	char *hosts;			  /* node set; NULL: all hosts */
 	double min_effect;		  /* fraction; 0: the laboratory's */
@@ -43,8 +43,8 @@ struct suite {
 	double wait_s;		    /* seconds to wait for the laboratory's lock */
 	bool confirm;		    /* findings need confirmation runs with an A/A control */
 	int64_t machines;	    /* number of machines that must confirm a finding */
-	double why_s;		    /* seconds to measure the functions of a regression; 0: do not measure them */
-	bool control;		    /* each comparison has an A/A control, not only its confirmation runs */
+	double why_s;		    /* time limit to measure the functions of a regression, s; 0: do not measure functions */
+	bool control;		    /* each comparison has an A/A control, not only the confirmation runs of the comparison */
 	char *pages;		    /* directory of the night's pages, relative to the laboratory; NULL: none */
 	struct manifest_words hook; /* command to run after each decision; n == 0: none */
 };

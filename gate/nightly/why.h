@@ -5,7 +5,7 @@
 #include "gate/comparison/comparison.h"
 #include "runs/running/launch.h"
 
-#define WHY_BUDGET_S 300.0 /* default */
+#define WHY_BUDGET_S 300.0 /* default budget of function measurements, s */
 
 struct why {
 	bool asked;	  /* the comparison needs function measurements */
@@ -14,7 +14,7 @@ struct why {
 	struct manifest_words beside;
 	size_t slower;
 	char plan[DIGEST_ID_BYTES]; /* "": nothing was run */
-	size_t hosts, runs;	    /* number of hosts; runs of both versions that have samples */
+	size_t hosts, runs;	    /* number of hosts; number of runs of both versions that have samples */
 	size_t emulated;	    /* number of runs of both versions with emulated counters */
 	double seconds;
 	const char *code; /* reason code if functions were not measured, else NULL */

@@ -340,7 +340,7 @@ static void write_table(const struct doc_node *table, struct buf *out)
 
 /* ---- the answer ---- */
 
-/* Returns a shape for each decision, readable without colours. If the decision has no style, the last three rows match its tone. */
+/* Returns the SVG path that marks a decision without colour. Selects the path by style; without a style, by tone. */
 static const char *answer_shape(const struct doc_node *node)
 {
 	static const struct {
@@ -362,7 +362,7 @@ static const char *answer_shape(const struct doc_node *node)
 	return "M4 10h12";
 }
 
-#define HEADLINE_BYTES 120 /* a longer answer is split at its first semicolon; a longer headline gets a smaller font */
+#define HEADLINE_BYTES 120 /* maximum length: a longer answer is split at its first semicolon; a longer headline is smaller */
 
 /* Appends the answer; `subject` is its subject line, or NULL. */
 static void write_answer(const struct doc_node *node, const struct doc_node *subject, struct buf *out)

@@ -109,7 +109,7 @@ void html_name(struct buf *out, const char *name)
 /* ---- formats ---- */
 
 struct conversion {
-	int precision; /* -1: not given */
+	int precision; /* number of decimals; -1: not given */
 	bool size;     /* the argument is a size_t */
 	char kind;
 };

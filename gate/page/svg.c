@@ -5,11 +5,11 @@
 
 #include <math.h>
 
-#define MARGIN	       4.0  /* percent, at each side */
-#define FARTHEST       1e30 /* larger ratios, and those below its inverse, are drawn at the end of an axis */
-#define NARROWEST_PART .2   /* percent; an icicle omits narrower parts */
+#define MARGIN	       4.0  /* margin at each side, percent of the width */
+#define FARTHEST       1e30 /* larger ratios, and ratios below 1 / FARTHEST, are drawn at the end of an axis */
+#define NARROWEST_PART .2   /* minimum width of a part, percent; an icicle omits narrower parts */
 #define NARROWEST_NAME 6
-#define NARROWEST      1.06 /* smallest ratio of an axis's ends, so that noise does not look large */
+#define NARROWEST      1.06 /* minimum ratio of an axis's ends, so that noise does not look large */
 
 static void add_tick(struct svg_axis *axis, double value)
 {

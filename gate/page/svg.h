@@ -46,7 +46,7 @@ void svg_bar(const char *class, const char *category, double from, double to, un
 #define SVG_ICICLE_ROW 26u /* height of a row, pixels */
 struct svg_icicle {
 	unsigned top;
-	double next[4]; /* start of the next part at each depth, percent */
+	double next[4]; /* start of the next part at each depth, percent of the width */
 };
 /* Draws a part of `width` percent, unless too narrow to be visible. The tooltip shows `more` after the name. */
 void svg_icicle_add(struct svg_icicle *icicle, unsigned depth, double width, const char *class, const char *name, const char *more,

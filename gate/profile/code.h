@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Kinds of work, by file name and, if known, by function name. They come from the tables of code.c and are never guessed. */
+/* Kinds of work, by file name and, if known, by function name. The kinds come from the tables of code.c and are never guessed. */
 #define CODE_ROWS(X)                                                                                                                       \
 	X(CODE_NONE, "")                                                                                                                   \
 	X(CODE_STRINGS, "string functions")                                                                                                \
@@ -51,15 +51,15 @@ struct code; /* the files that were read */
 struct code_place {
 	enum code_class class;	    /* class of the function, otherwise of the file, otherwise CODE_NONE */
 	bool behind_call;	    /* one of the two instructions before the place is a system call */
-	bool nameless;		    /* the function has no symbol; `name` contains its address */
-	bool by_callers;	    /* the function has no name; `class` is that of most functions that call it */
+	bool nameless;		    /* the function has no symbol; `name` contains the function's address */
+	bool by_callers;	    /* the function has no name; `class` is the class of most functions that call it */
 	char name[CODE_NAME_BYTES]; /* name as in the source; "file+0x1230", its start, if it has none; "": not known */
 };
 
 struct code *code_new(void);
 void code_free(struct code *code); /* accepts NULL */
 
-/* Returns the path of a file below `directory` that was read, by its name without directory; NULL: none. Valid as long as `code`. */
+/* Returns the path of a read file below `directory`, by the file's name without directory; NULL: none. Valid as long as `code`. */
 const char *code_path(const struct code *code, const char *file, const char *directory);
 
 /* Writes the function name of a symbol, as in code_place. */

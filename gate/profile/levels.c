@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DOUBT_MAX   .05 /* part of the time; above it the shares are indicative */
+#define DOUBT_MAX   .05 /* maximum uncertain part of the time; above this part the shares are indicative */
 #define BUSY_TICK_S .01 /* unit of the kernel's counter of busy CPUs (USER_HZ) */
 
 ROWS_FUNCTION(level_code, enum level, LEVEL_ROWS, ROWS_CODE)
@@ -95,7 +95,7 @@ static void level_machines(const struct level_run *runs, size_t n, struct level_
 	mem_free(sorted, one.of, machines.of);
 }
 
-/* Computes intervals of the mean by Student's t: with few runs, a bootstrap gives too narrow ones. */
+/* Computes intervals of the mean by Student's t: with few runs, a bootstrap gives too narrow intervals. */
 static void level_intervals(const struct level_shares *s, struct levels *out)
 {
 	for (size_t level = 0; level < LEVELS; level++) {
@@ -139,7 +139,7 @@ static void level_widen(struct levels *levels, enum level level, double less, do
 	levels->of[level].high = fmin(share + hypot(levels->of[level].high - share, more), 1.0);
 }
 
-/* Widens the interval by the blurred time, which may belong to the other level, or come from it. */
+/* Widens the interval by the blurred time, which may belong to the other level, or come from that level. */
 static void level_blur(struct levels *levels, enum level level, enum level other)
 {
 	level_widen(levels, level, levels->blurred, fmin(levels->blurred, levels->of[other].share));
@@ -194,8 +194,8 @@ void levels_of(const struct level_run *runs, size_t n, struct levels *out)
 	free(all.of);
 }
 
-/* Adds the run-queue delay of other threads and children. It cost the run time only while none of its threads ran or waited for a CPU. If
- * the delay exceeds the remaining time, the excess is not known. */
+/* Adds the run-queue delay of other threads and children. This delay cost the run time only while none of its threads ran or waited for a
+ * CPU. If the delay exceeds the remaining time, the excess is not known. */
 static void level_delays(struct level_run *run, double others)
 {
 	double left = fmax(run->wall - run->user - run->sys - run->delay, 0.0);
@@ -220,7 +220,7 @@ struct level_run level_run_of(const char *machine, const struct helper_result *r
 				 threads };
 
 	if (processes <= 1 && r->others_delay_ns == 0 && r->crowded_ns >= 0)
-		run.crowded = run.delay; /* for a single thread, a kernel that reports either has its exact delay */
+		run.crowded = run.delay; /* for a single thread, a kernel that reports either value has the thread's exact delay */
 	else
 		level_delays(&run, (double)r->others_delay_ns / 1e9);
 	/* Delay caused by other programs cannot exceed their CPU time. The rest is threads of the run that wait for each other. */

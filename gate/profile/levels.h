@@ -24,28 +24,28 @@ struct level_run {
 	double delay;	/* run-queue delay: wall-clock time in which other programs had the CPU */
 	double crowded; /* upper limit of the run-queue delay; NaN: not known */
 	double blurred; /* part of `user` that may be system time, or the reverse (level_blurred()) */
-	double threads; /* number of threads of all its processes; 0: not known */
+	double threads; /* number of threads of all processes of the run; 0: not known */
 };
 
 /* Returns the most CPU time that the kernel may count as user instead of system time, or the reverse. Most kernels divide a process's CPU
  * time by the mode at each clock tick. If no tick hits the process, all of it is user time; if one tick does, all of it is of that mode. */
-#define LEVEL_TICK_S .004 /* length of a tick if it is not known, s */
+#define LEVEL_TICK_S .004 /* length of a clock tick if the kernel does not report it, s */
 double level_blurred(double cpu_s, double processes, double tick_s);
 
 /* Returns a run from the kernel's resource usage counters. processes, threads: upper limits of their numbers; threads 0: not known. */
 struct level_run level_run_of(const char *machine, const struct helper_result *result, double processes, double threads);
 
 struct levels {
-	size_t runs, machines; /* runs is 0 if there are no results */
+	size_t runs, machines; /* numbers of runs and machines; runs is 0 if there are no results */
 	double delay;	       /* run-queue delay as a part of the wall-clock time; excluded from the shares */
 	double doubt;	       /* `waiting` that may be run-queue delay, as a part of the time; NaN: not known */
 	bool certain;	       /* `doubt` is small, or there is little waiting */
-	double blurred;	       /* computing that may be the kernel's, or the reverse, as a part of the time; the intervals include it */
+	double blurred;	       /* time that may be computing or the kernel's, as a part of the whole time; included in the intervals */
 	bool divided;	       /* `blurred` is small */
-	double hidden;	       /* maximum waiting that several threads at once can hide, as a part of the time; the intervals include it */
+	double hidden;	       /* maximum waiting that several threads at once can hide, as a part of the time; included in the intervals */
 	bool single;	       /* `hidden` is small */
 	struct {
-		double share;	  /* part of the time: mean over machines of the mean over their runs; the shares sum to 1 */
+		double share;	  /* share of the time at this level: mean over machines of the mean over runs; all shares sum to 1 */
 		double low, high; /* 90 % interval of the mean over machines, or over the runs of one machine; NaN: a single run */
 	} of[LEVELS];
 };

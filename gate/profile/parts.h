@@ -16,10 +16,10 @@ enum part_level { PART_ROWS(ROWS_ENUM) PART_LEVELS };
 
 struct part {
 	enum part_level depth;
-	enum level of;		     /* its level, or the level that it is a part of */
+	enum level of;		     /* level of the part, or the level that contains the part */
 	const char *name;	     /* for programs; borrowed, like all strings here */
 	const char *file, *category; /* file and category of a function */
-	bool by_callers;	     /* the function has no name; its category is that of its callers */
+	bool by_callers;	     /* the function has no name; `category` is that of the callers */
 	double share, low, high;     /* parts of the time; 90 % interval, from the variation over runs and the number of samples */
 	bool trusted;
 };
@@ -36,7 +36,7 @@ struct part_reason {
 struct parts {
 	const struct levels *levels;
 	const struct sampled *sampled;
-	struct part *items; /* [n] by depth, then by share, largest first */
+	struct part *items; /* [n] parts by depth, then by share of the time, largest first */
 	size_t n;
 	double left; /* part of the time without samples */
 	struct part_reason reasons[PART_REASONS_MAX];
@@ -49,7 +49,7 @@ void parts_release(struct parts *parts);
 
 /* Returns the part of cpu_s that the samples represent, 0 to 1; 1 if nearly all. Processes that share a CPU are sampled at random. */
 double parts_covered(const struct sampled *s, uint64_t samples, double cpu_s);
-/* Reports whether the samples can divide the CPU time: there are enough and they cover nearly all of it, or miss less than blurred_s. */
+/* Reports whether the samples can divide the CPU time: they are enough and cover nearly all CPU time, or miss less than blurred_s. */
 bool parts_divides(const struct sampled *s, double cpu_s, double blurred_s);
 
 /* Samples of one run. */
@@ -58,7 +58,7 @@ struct parts_run {
 };
 
 /* Divides the CPU time of runs[n] into user and system time by the samples of each run, met[n], if these cover nearly all of it. The kernel
- * divides it by clock ticks, which miss work that sleeps and wakes with the ticks. */
+ * divides the time by clock ticks, which miss work that sleeps and wakes with the ticks. */
 void parts_divide(const struct sampled *sampled, const struct parts_run *met, struct level_run *runs, size_t n);
 
 /* Returns "82 % of its time computing (string functions 40 %) and ...; trusted"; free() it. */

@@ -5,7 +5,7 @@
 #include "gate/profile/profile.h"
 
 #define PREDICTION_LEVEL       .90
-#define PREDICTION_TYPES_MIN   2 /* minimum number of hardware types: one has no spread */
+#define PREDICTION_TYPES_MIN   2 /* minimum number of hardware types: a single type has no spread */
 #define PREDICTION_MODEL_TYPES 4 /* minimum number of hardware types for models: with fewer, none can be held out to estimate the error */
 
 struct prediction {
@@ -20,7 +20,7 @@ struct prediction {
  * times the error of predicting one more type by the mean of the others. Returns false if models have no columns. */
 bool prediction_of(struct profile_rows *rows, const double *rates, struct prediction *out);
 
-/* Finds the machine's latest fingerprint comparable with `kind`. ASSAY_E_NOTFOUND: it has none; ASSAY_E_NODATA: none is comparable. */
+/* Finds the machine's latest fingerprint comparable with `kind`. ASSAY_E_NOTFOUND: no fingerprint; ASSAY_E_NODATA: none is comparable. */
 enum assay_status prediction_fingerprint(const struct fingerprint_set *set, const char *machine, const struct fingerprint *kind,
 					 const struct fingerprint **out, struct assay_error *err);
 

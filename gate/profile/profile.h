@@ -20,7 +20,7 @@
 struct inferred_part {
 	size_t depth;	 /* 0: time, 1: category */
 	enum level of;	 /* level of the part; LEVELS: not known */
-	char *name;	 /* name of the category and of all categories that these machines cannot distinguish from it */
+	char *name;	 /* name of the category and of all categories that these machines cannot distinguish from this category */
 	size_t together; /* number of these categories */
 	struct shares_part share;
 };
@@ -44,7 +44,7 @@ void inferred_shown(const struct inferred *inferred, struct document *d);
 #define PROFILE_TYPES_MIN   4 /* minimum number of hardware types; with fewer, none can be held out, and no model is fitted */
 #define PROFILE_REASONS_MAX 10
 #define PROFILE_SEED	    20185
-#define PROFILE_RANKED	    .10 /* minimum share of a ranked group: at least 0.9 of such groups are really used */
+#define PROFILE_RANKED	    .10 /* minimum share of a ranked group: programs really use at least 0.9 of such groups */
 
 /* Input of a model, from the runs of a version (profile_rows_of) or from a test. */
 struct profile_rows {
@@ -56,7 +56,7 @@ struct profile_rows {
 	const char **type_names; /* [types] ascending; borrowed */
 	size_t not_positive;	 /* number of excluded runs whose metric is not above 0 */
 	size_t untyped;		 /* number of excluded runs of unknown hardware type */
-	size_t incomplete;	 /* number of excluded runs whose fingerprint lacks stressors that others of their type have */
+	size_t incomplete; /* number of excluded runs whose fingerprint lacks stressors that other fingerprints of the same type have */
 	struct made_of *made_of; /* [rates.cols] composition of stressors, as far as fingerprints measure it; NULL: by the table */
 	struct made_of own;	 /* composition of the application's CPU time; without a kind: not known */
 	double *wobble;		 /* [rates.cols] relative noise of a rate; NULL: not known */
@@ -86,18 +86,18 @@ const char *profile_verdict_text(enum profile_verdict verdict);
 
 struct profile_reason {
 	const char *code;	      /* stable code for programs (docs/schema/profile.json) */
-	const char *because;	      /* a short clause: "it ran on too few hardware types" */
-	enum profile_verdict at_most; /* the highest verdict that it allows */
+	const char *because;	      /* reason, a short clause: "it ran on too few hardware types" */
+	enum profile_verdict at_most; /* the highest verdict that this reason allows */
 	char *text;		      /* sentence for users, without full stop: the problem and a remedy */
 };
 
 struct profile_group {
-	char *name;			 /* name, made of its members and their main categories */
-	bool categories[CATEGORY_COUNT]; /* categories of its members */
+	char *name;			 /* name of the group, made of its members and their main categories */
+	bool categories[CATEGORY_COUNT]; /* main categories of the group's members */
 	size_t *members;		 /* [n] columns of the rows, ascending */
 	size_t n;
 	double share, low, high, least, most, first, importance;
-	size_t rank; /* 1: the largest share; groups below PROFILE_RANKED tie after the others */
+	size_t rank; /* rank by share, 1: the largest; all groups below PROFILE_RANKED have the last rank */
 };
 
 struct profile {
@@ -107,9 +107,9 @@ struct profile {
 	struct blend blend;
 	struct blend_validation validation;
 	struct shares shares;
-	struct inferred inferred;     /* shares by level */
-	struct profile_group *groups; /* [n_groups] by share */
-	size_t n_groups, n_ranked;    /* the first n_ranked groups have shares of at least PROFILE_RANKED */
+	struct inferred inferred;     /* shares of the time by level */
+	struct profile_group *groups; /* [n_groups] groups of stressors by share of the time */
+	size_t n_groups, n_ranked;    /* number of groups; number of first groups with shares of at least PROFILE_RANKED */
 	double *importance;	      /* [rates.cols] importance in the stumps, divided among identical columns */
 	enum profile_verdict verdict;
 	struct profile_reason reasons[PROFILE_REASONS_MAX];
@@ -156,7 +156,7 @@ enum assay_status views_load(struct store *store, const struct stored_time *time
 
 /* Reports whether a stressor must have less than 0.1 of the time: too much of its own time is in classes that the application lacks. */
 bool views_exclude(const struct profile_rows *rows, size_t column);
-/* Makes the models of the cost also fit the composition of the time; does nothing if that is not known of the application. */
+/* Makes the models of the cost also fit the composition of the time; does nothing if the application's composition is not known. */
 void views_join(const struct profile_rows *rows, struct blend_data *data);
 
 #endif

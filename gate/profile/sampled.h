@@ -9,7 +9,7 @@
 #define SAMPLED_CLASSES_MAX   64
 #define SAMPLED_FUNCTIONS_MAX 1024
 #define SAMPLED_NAME_BYTES    96
-#define SAMPLED_OWN	      "own code of " /* prefix of the class of the program itself */
+#define SAMPLED_OWN	      "own code of " /* prefix of the class of the program's own code */
 
 struct sampled_class {
 	char name[SAMPLED_NAME_BYTES];
@@ -21,7 +21,7 @@ struct sampled_function {
 	char name[CODE_NAME_BYTES];
 	char file[SAMPLED_NAME_BYTES]; /* name without directory */
 	size_t class;
-	bool by_callers; /* the function has no name; its class is that of its callers (code.h) */
+	bool by_callers; /* the function has no name; its class is the class of its callers (code.h) */
 	uint64_t count;
 };
 
@@ -36,7 +36,7 @@ struct sampled_sliced {
 	double in_program[SAMPLED_PROGRAMS];
 };
 
-/* Processes of one name in a command. */
+/* Processes of a command that have the same name. */
 struct sampled_program {
 	char name[SAMPLED_NAME_BYTES]; /* name in the kernel; "?": not known yet, or there was no room */
 	uint64_t count;
@@ -44,7 +44,7 @@ struct sampled_program {
 
 /* Samples of several runs; zeroed: none. */
 struct sampled {
-	const char *own; /* name of the program; NULL: the name of its file. Borrowed until the last sampled_add() */
+	const char *own; /* name of the program; NULL: the name of the program's file. Borrowed until the last sampled_add() */
 	struct sampled_class classes[SAMPLED_CLASSES_MAX]; /* [n] classes with their samples */
 	size_t n;
 	struct sampled_function functions[SAMPLED_FUNCTIONS_MAX]; /* [n_functions] functions with their samples */
@@ -55,11 +55,11 @@ struct sampled {
 	size_t n_programs;
 	double sliced_ns; /* duration of all sliced runs together */
 	uint64_t sliced_runs;
-	bool slices_over; /* further runs are not sliced, because they are on other machines */
+	bool slices_over; /* further runs are not sliced, because those runs are on other machines */
 	uint64_t user, kernel, lost, processes, threads;
 	double undivided;    /* part of a sample that remains after dividing "transfer" */
-	uint64_t unnamed;    /* user samples without a known function, if functions were looked up */
-	uint64_t nameless;   /* user samples in functions that are named by their address */
+	uint64_t unnamed;    /* number of user samples without a known function, if functions were looked up */
+	uint64_t nameless;   /* number of user samples in functions that are named by their address */
 	uint64_t maps_lost;  /* number of times that a process mapped more code than was recorded */
 	int64_t period_ns;   /* CPU time between samples, ns */
 	bool apart;	     /* in some runs each process had its own clock, which misses short processes */

@@ -9,8 +9,8 @@
 struct stored_run {
 	const struct run *run; /* the stored run; borrowed */
 	struct level_run time;
-	struct parts_run met;	    /* numbers of its samples */
-	struct signature signature; /* its samples are removed if they cannot be added to those of the other runs */
+	struct parts_run met;	    /* numbers of the run's samples */
+	struct signature signature; /* the run's samples are removed if they cannot be added to the samples of the other runs */
 };
 
 struct stored_time {

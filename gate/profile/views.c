@@ -8,12 +8,12 @@
 
 #define SAMPLES_MIN    30  /* minimum number of samples on all machines for a stressor's composition */
 #define OF_STRESSOR    .3  /* minimum part of a stressor's time that shows the stressor's needs */
-#define OF_OWN	       .03 /* part of the time: error of a class's measured share */
+#define OF_OWN	       .03 /* error of a class's measured share, as a part of the time */
 #define SHARE_EXCLUDED .1
 
 /* ---- compositions ---- */
 
-/* Returns the part of a class of the kernel's work. */
+/* Returns the share of a composition's samples that are in this class of kernel work. */
 static double part_of(const struct made_of *m, const char *class)
 {
 	double part = 0.0;
@@ -109,7 +109,7 @@ enum assay_status views_load(struct store *store, const struct stored_time *time
 
 /* ---- both views ---- */
 
-/* Returns the part of a class: 0 is computing, the others are the kernel classes of the application. */
+/* Returns the share of a class: class 0 is computing, the others are the kernel classes of the application. */
 static double class_of(const struct made_of *m, const struct made_of *own, size_t class)
 {
 	return class == 0 ? m->computing : part_of(m, own->kernel[class - 1].class);

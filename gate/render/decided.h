@@ -15,7 +15,7 @@ struct decided {
 	enum decision decision;
 	double ratio, low, high; /* cost of candidate / cost of baseline, with its interval; NaN: not known */
 	double level;		 /* confidence level of the interval; NaN: not known */
-	bool by_processor;	 /* CPU time decided; ratio and interval are those of CPU time */
+	bool by_processor;	 /* CPU time decided; ratio and interval are of CPU time */
 	const char *cause;	 /* parts of the difference; "": not known */
 	struct reasons reasons;	 /* owned by this struct */
 	const char *against;	 /* kind of baseline in a night ("previous"); else "" */
@@ -28,7 +28,7 @@ struct decided {
 struct decisions {
 	const char *command;		/* "gate", "nightly show"; not owned */
 	struct decided *items;		/* [n], worst first */
-	size_t n;			/* 0: the answer contains no decision */
+	size_t n;			/* number of decisions; 0: the answer contains no decision */
 	struct reasons notes;		/* notes of a night */
 	bool night;			/* the answer describes a night */
 	double started_ms, finished_ms; /* ms since 1970; NaN: not known */
@@ -40,8 +40,8 @@ struct decisions {
 void decisions_of(const struct document *d, struct decisions *out);
 void decisions_release(struct decisions *decisions);
 
-/* Returns "1.1 costs 1.031 times as much as 1.0 (99.69 % interval 1.012 to 1.050): CAUSE" or "1.1 takes 1.031 times as much CPU time as
- * ...", after the text of decision_why(). Without a ratio, returns the reason why nothing can be compared. free() it. */
+/* Returns "1.1 costs 1.031 times as much as 1.0 (99.69 % interval 1.012 to 1.050): CAUSE", after the text of decision_why(), or the reason
+ * why nothing can be compared. If CPU time decided: "1.1 takes 1.031 times as much CPU time". free() it. */
 char *decided_text(const struct decided *decided);
 /* Reports whether a decision has a reason with this code. */
 bool decided_has(const struct decided *decided, const char *code);

@@ -10,7 +10,7 @@ doc_renderer render_markdown;
 /* Renders a test report in Jenkins's schema. Regression: failure; inconclusive: skipped; problem of machines or of assay: error. */
 doc_renderer render_junit;
 
-/* Renders workflow commands for GitHub's runners, one line per decision. */
+/* Renders workflow commands for GitHub's runners: one line for each decision. */
 doc_renderer render_github;
 
 /* Renders OpenMetrics 1.0 text, using only types that the textfile collector of Prometheus's node exporter accepts. */

@@ -13,17 +13,17 @@ struct report {
 	const struct comparison *comparison;
 	const struct html_link *above; /* links at the top of the page, up to one with file NULL; NULL: none */
 	const char *note;	       /* text below the decision; NULL: none */
-	bool unsynced;		       /* do not sync the file: the caller writes many reports and syncs them together */
+	bool unsynced;		       /* do not sync the file: the caller writes many reports and syncs all together */
 };
 
-/* Contents of a report that other pages show with a link to it. */
+/* Contents of a report that other pages show beside a link to the report. */
 struct report_found {
 	char *functions[REPORT_FUNCTIONS]; /* [n], names of the leading functions whose behaviour changed */
 	size_t n, changed;		   /* number of functions whose behaviour changed */
 };
 void report_found_release(struct report_found *found); /* accepts a zeroed struct */
 
-/* Writes the report to `path`, replacing the file. Same data give same bytes. report_found_release() *found (or NULL), also on error. */
+/* Writes the report to `path`, replacing the file. Same data give same bytes. *found (may be NULL) must be released even after an error. */
 enum assay_status report_write(struct lab *lab, const struct evidence *evidence, const struct report *report, const char *path,
 			       struct report_found *found, struct assay_error *err);
 

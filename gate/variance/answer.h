@@ -13,7 +13,7 @@ void variance_details(const struct variance *v, struct document *d);
 
 /* Returns why the records are too incomplete to be compared with another run; NULL: they are complete enough. The caller frees the text. */
 char *variance_incomplete(const struct fragments *fragments);
-#define VARIANCE_FEW .7 /* coverage below which the answer warns; published value */
+#define VARIANCE_FEW .7 /* minimum coverage without a warning; published value */
 
 /* Adds the first line about several runs, and a table that marks the slow runs. */
 void variance_runs_answer(const struct variance *v, struct document *d);
@@ -40,7 +40,7 @@ bool variance_by_environment(const struct region *r);
  * in 89e383". The caller frees the text. */
 char *variance_place(const struct fragments *f, uint32_t from, uint32_t to);
 
-/* Adds a section with a map per activity. If there are too many processes, neighbours share a row, which shows the slowest of them. */
+/* Adds a section with a map per activity. If there are too many processes, neighbours share a row, which shows the slowest neighbour. */
 void variance_maps(const struct variance *v, struct document *d);
 
 /* Adds a section with the calls, and the computation between two calls, that took most time, repeated or not. */

@@ -13,16 +13,16 @@
 #include <string.h>
 
 #define USUAL_LEAST .1	 /* share of a process's time outside regions below which the usual values of all processes are used */
-#define NOTHING_S   1e-6 /* s; smaller parts are excluded */
-#define OUTSIDE	    .5	 /* least share of a wait for a CPU that a user of the CPUs must have used to be its cause */
+#define NOTHING_S   1e-6 /* minimum size of a part, s; smaller parts are excluded */
+#define OUTSIDE	    .5	 /* minimum share of a wait for a CPU that a user of the CPUs must have used to be the cause of the wait */
 
 /* Changes of a thread's counters between two readings. */
 struct segment {
 	uint32_t process, thread;
 	double from_s, to_s;
 	double account[ACCOUNTS];  /* differences; ACCOUNT_LOOP: mean; NaN: unknown */
-	double calls_s;		   /* time in calls, including calls that the recorded ones represent */
-	double time_s, expected_s; /* time of repeated computation, and its usual time */
+	double calls_s;		   /* time in calls, including calls that the recorded calls represent */
+	double time_s, expected_s; /* time of repeated computation, and usual time of this computation */
 	double stopped_s;	   /* time neither on a CPU, nor runnable, nor in a call */
 };
 
@@ -297,7 +297,7 @@ static double all_of(const struct sums *s, enum account a)
 	return s->known_s[a] > 0 ? s->account[a] * (s->wall_s / s->known_s[a]) : 0;
 }
 
-/* Does the same for usual values, but does not extrapolate from less than half, for example from threads that have just started. */
+/* Returns a usual counter's sum. Does not extrapolate from less than half of the time, for example from threads that have just started. */
 static double most_of(const struct sums *s, enum account a)
 {
 	return s->known_s[a] >= s->wall_s / 2 ? all_of(s, a) : s->account[a];
@@ -374,8 +374,8 @@ static double usual_of(double whole, double in, double rest_s, double time_s)
 	return (whole - in) / rest_s * time_s;
 }
 
-/* Returns the user of the CPUs. The run itself, or other programs, must have used enough CPU time to explain the wait. If both have, the
- * cause is the one with more than its usual use, and the run only if others cannot explain the whole wait. Old records have only the
+/* Returns the user of the CPUs. A user must have used enough CPU time to explain the wait. If both the run itself and other programs have,
+ * the cause is the user with more than its usual use, and the run only if others cannot explain the whole wait. Old records have only the
  * recorded threads of the run. */
 enum loss_cause breakdown_queue_cause(const struct variance *v, size_t process, double from_s, double to_s, double queue)
 {
@@ -385,7 +385,7 @@ enum loss_cause breakdown_queue_cause(const struct variance *v, size_t process, 
 
 	if (isnan(others))
 		return LOSS_WAITING;
-	if (in.beside_s < least) /* the run used too little to delay itself */
+	if (in.beside_s < least) /* the run used too little CPU time to delay itself */
 		return others < least ? LOSS_WAITING : LOSS_QUEUE;
 	if (others < least)
 		return LOSS_CROWDED;

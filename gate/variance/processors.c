@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LATE_S .1 /* longest delay of values read from outside, s */
+#define LATE_S .1 /* maximum delay of values read from outside, s */
 
 struct moment {
 	double at_s, value;

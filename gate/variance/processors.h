@@ -8,7 +8,7 @@ struct processors_used {
 	double busy_s;	 /* CPU time of all programs, s; NaN: unknown */
 	double own_s;	 /* CPU time of the run's processes on the host, recorded or not as far as known */
 	double self_s;	 /* part of own_s by the recorded threads of the process */
-	double beside_s; /* own_s without the busiest thread of the process: time that may have delayed it */
+	double beside_s; /* own_s without the busiest thread of the process: time that may have delayed that thread */
 };
 
 /* Reports whether two processes belong to the same run and host. */

@@ -7,12 +7,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define SURE	      3	  /* standard errors by which a loss must exceed the least reported loss, because there are many candidates */
-#define ORDERS_BETTER 1	  /* most random orders (of SLOW_SPANS_ORDERS) that may contain a stretch as slow */
-#define BESIDE	      1.2 /* a score up to this multiple of a single piece may be that piece with others by chance */
-#define MOST	      .5  /* least share of a stretch in long fragments, and of a column in one fragment */
+#define SURE	      3 /* number of standard errors by which a loss must exceed the least reported loss, because there are many candidates */
+#define ORDERS_BETTER 1	  /* maximum number of random orders (of SLOW_SPANS_ORDERS) that may contain a stretch as slow */
+#define BESIDE	      1.2 /* a score up to this multiple of a single piece's score may be that piece with other pieces by chance */
+#define MOST	      .5  /* minimum share of a stretch in long fragments, and of a column in one fragment */
 /* Standard deviations by which computation, and calls, must exceed chance in a row of VARIANCE_COLUMNS pieces; the limit grows with the
- * square root of their number. Consecutive calls often take similar times without a cause. */
+ * square root of the number of pieces. Consecutive calls often take similar times without a cause. */
 #define BEYOND	     5
 #define BEYOND_CALLS 10
 #define APART_CALLS  1.5 /* least ratio of the time of calls to the rest of the row or, throughout, to the next process */
@@ -226,7 +226,7 @@ static double apart(const struct variance *v, size_t map)
 	return map == ACTIVITY_COMPUTATION || map == ROW_OF_WAITS ? 1 / v->threshold : fmax(APART_CALLS, 1 / v->threshold);
 }
 
-/* Finds the stretch that divides the row best, among all levels. It must be slower than the rest of the row, and not by chance. */
+/* Finds the stretch that divides the row best, among all levels. The stretch must be slower than the rest of the row, and not by chance. */
 static bool row_slowest(const struct variance *v, const struct row *row, struct slow_span *out, struct stretch *stretch)
 {
 	struct slow_span spans[SLOW_SPANS_LEVELS];
@@ -287,8 +287,7 @@ void stretches_of_row(const struct variance *v, size_t process, const double *ti
 /* ---- throughout ---- */
 
 /* Returns the multiple of the usual time above which a process is slow throughout. Most processes (of computation: half) must be closer
- * together than they are to the next one. Computation with usual times from earlier windows is compared with those. INFINITY: no process is
- * slow. */
+ * together than they are to the next one. Computation is also compared with usual times from earlier windows. INFINITY: none is slow. */
 static double throughout_from(const struct variance *v, size_t map, const double *times)
 {
 	size_t processes = v->fragments.n_processes, n = 0, usual;

@@ -12,7 +12,7 @@
 #define VARIANCE_THRESHOLD .85	/* usual time / time below which work is slow; published value */
 #define VARIANCE_LEAST	   .01	/* default least cost of a region, as a share of the run's time */
 #define VARIANCE_REPEATED  5	/* least number of fragments in a cluster of repeated work; published value */
-#define VARIANCE_COLUMNS   200	/* most columns of a map */
+#define VARIANCE_COLUMNS   200	/* maximum number of columns of a map */
 #define VARIANCE_COLUMN_S  .005 /* least width of a column, s */
 #define VARIANCE_NONE	   SIZE_MAX
 
@@ -25,7 +25,7 @@ struct variance_options {
 	struct variance_known *known; /* usual times in earlier windows; NULL: none */
 };
 
-/* Creates a memory of usual times in earlier windows, which shows work that is slow during a whole window. It forgets gradually. */
+/* Creates a memory of usual times in earlier windows, which shows work that is slow during a whole window. The memory forgets gradually. */
 struct variance_known *variance_known_new(void); /* freed by the caller */
 
 /* Fragments of one edge or vertex of the graph with the same work. */
@@ -35,8 +35,8 @@ struct cluster {
 	enum activity activity;
 	enum basis basis;
 	size_t n;      /* number of recorded fragments */
-	double weight; /* number of fragments that the recorded ones represent */
-	double time_s; /* total time of those */
+	double weight; /* number of fragments that the recorded fragments represent */
+	double time_s; /* total time of the represented fragments */
 	double work;   /* mean work of a fragment */
 	double usual_s, slow_s;
 	bool repeated;
@@ -51,11 +51,11 @@ struct heat_map {
 struct region_member {
 	size_t process;
 	double from_s, to_s;
-	double time_s, expected_s; /* time of repeated work in the interval, and its usual time, s */
+	double time_s, expected_s; /* time of repeated work in the interval, and usual time of this work, s */
 	double loss_s;		   /* time_s - expected_s */
 	double error_s;		   /* standard error of loss_s, because a record may represent several calls */
 	double estimated_s;	   /* loss_s extrapolated to the time between the fragments; sum over threads */
-	double beside;		   /* mean number of threads in such work at once, at least 1 */
+	double beside;		   /* mean number of threads that do such work at the same time, at least 1 */
 	size_t fragments;
 	bool throughout; /* lasts as long as the process */
 };
@@ -64,19 +64,19 @@ struct region {
 	enum activity activity;
 	bool condition; /* time withheld for `cause`, by the kernel's counters (conditions.h) */
 	enum loss_cause cause;
-	bool rest;		       /* condition that does not stand out: all of the time was like this */
-	struct region_member *members; /* [n], in order of discovery; at most one per process */
+	bool rest;		       /* condition that does not stand out: all of the process's time was like this condition */
+	struct region_member *members; /* [n] members in order of discovery; at most one member per process */
 	size_t n;
 	double from_s, to_s;
 	double time_s, expected_s, loss_s, estimated_s; /* sums over the members */
 	double elapsed_s; /* run time that the member with the largest loss lost: threads lose time in parallel */
 	size_t fragments;
-	double verified;   /* share of time_s in clusters whose work is known */
-	size_t caused_by;  /* index of the region that this one waited for; VARIANCE_NONE: unknown */
+	double verified;   /* share of time_s in clusters whose fragments certainly did the same work */
+	size_t caused_by;  /* index of the region that this region waited for; VARIANCE_NONE: unknown */
 	size_t waited_for; /* process that the first member waited for, by the calls' partners; VARIANCE_NONE: unknown */
 	bool waits;	   /* communication: the loss is a consequence of other processes */
 	bool marked;
-	bool unproved;	  /* more work, or a later message, may explain the loss: no counter excludes it */
+	bool unproved;	  /* more work, or a later message, may explain the loss: no counter excludes this explanation */
 	bool work;	  /* more work, not counted, is likely: CPU time grew too much for another cause */
 	const char *peer; /* "ADDRESS:PORT" of the connection with most of the loss in communication; NULL: none, or unknown */
 	struct breakdown why;
@@ -95,9 +95,9 @@ struct variance {
 	double verified_s;	       /* part of covered_s whose work is known */
 	double least_s, threshold;
 	bool known;		/* usual times of computation in earlier windows are known */
-	struct region *regions; /* [n_regions]: marked, then by cost, then likely more work, then consequences of others */
+	struct region *regions; /* [n_regions] marked regions, then by cost, then likely more work, then consequences of other regions */
 	size_t n_regions;
-	struct region_member *conditions; /* [n_conditions], with time that belongs to no other region (conditions.h) */
+	struct region_member *conditions; /* [n_conditions] conditions, whose time belongs to no other region (conditions.h) */
 	size_t n_conditions, conditions_capacity;
 };
 

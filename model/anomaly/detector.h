@@ -24,8 +24,8 @@ struct observations {
 	size_t functions, runs;
 	const char *const *functions_names; /* [functions]; sorting by name gives the canonical order */
 	const char *const *columns;	    /* [p] names of the columns */
-	const double *min_relevant_delta;   /* [p] smallest relevant difference near zero, in the column's unit, > 0 */
-	const double *work;		    /* [n] work of one of the sample's calls, which divides its event counts; NULL if unknown */
+	const double *min_relevant_delta;   /* [p] smallest relevant difference near zero, in the column's own unit, > 0 */
+	const double *work;		    /* [n] work in one call of the sample; event counts are divided by this work; NULL if unknown */
 	const bool *per_call;		    /* [p] used with `work`: the column is a mean over calls, not over work */
 };
 
@@ -35,7 +35,7 @@ struct detector_rule;
 struct clustering;
 extern const struct detector_scaling
     detector_asinh; /* asinh: one unit is `min_relevant_delta` near zero, and a relative difference of `tolerance` elsewhere; or the
-		       function's spread within its runs, if that is larger */
+		       function's spread within its runs, if this spread is larger */
 extern const struct detector_rule detector_held_out; /* calibrated on held-out runs, for `rate` */
 
 #define DETECTOR_ONE_EACH SIZE_MAX /* value of `clusters`: one scorer per function */
@@ -47,11 +47,11 @@ struct detector_options {
 	double rate;	     /* accepted false positives per run, in (0, 1) */
 	double tolerance;    /* negligible relative difference; default 0.05 */
 	double t, fixed;     /* parameters of the rules detector_deviation and detector_fixed */
-	bool single_sample;  /* one anomalous sample makes a run anomalous; false: all samples of the run are judged together */
+	bool single_sample;  /* one anomalous sample makes a run anomalous; false: all samples of the run together decide */
 	bool watch_constant; /* a column outside the range of the function's normal samples is anomalous, even if no scorer has it */
 	size_t clusters;     /* maximum number of clusters of functions; DETECTOR_ONE_EACH; 0: choose_clusters() decides */
 	size_t (*choose_clusters)(const struct clustering *clustering, size_t *of); /* sets of[functions]; NULL: one cluster */
-	size_t folds; /* folds of the runs, >= 2; one model is fitted without each fold */
+	size_t folds; /* number of folds of the runs, >= 2; each fold has a model that is fitted to the other folds */
 	uint64_t seed;
 	size_t threads;
 };
@@ -59,7 +59,7 @@ extern const struct detector_options detector_defaults;
 
 struct detector; /* a fitted detector */
 
-/* Reason why scorers do not get a column: no sample has it, or it is constant in all samples of each function. */
+/* Reason why scorers do not get a column: no sample has the column, or the column is constant in all samples of each function. */
 enum detector_dropped { DETECTOR_USED, DETECTOR_NOT_COUNTED, DETECTOR_CONSTANT };
 
 /* Fits a detector to normal samples: at least 2 runs (3 if the rule holds runs out) and 1 function. Free *out with detector_free().
@@ -83,14 +83,14 @@ struct detector_about {
 	size_t *cluster;		/* [functions] index of each function's cluster */
 	enum detector_dropped *dropped; /* [columns] reason why scorers do not get the column */
 	char topology[64];		/* text about the scorer of the largest cluster */
-	double rate_measured;		/* share of normal runs called anomalous; if runs are held out, by models without them */
-	bool sufficient;		/* AutoPerf's algorithm 1 finds that more runs would change nothing */
-	size_t runs_chosen;		/* number of runs at which algorithm 1 stopped; all runs if not sufficient */
-	size_t runs_more;		/* estimated number of missing runs; 0 if sufficient */
+	double rate_measured; /* share of normal runs called anomalous; if runs are held out, by models fitted without these runs */
+	bool sufficient;      /* AutoPerf's algorithm 1 finds that more runs would change nothing */
+	size_t runs_chosen;   /* number of runs at which algorithm 1 stopped; all runs if not sufficient */
+	size_t runs_more;     /* estimated number of missing runs; 0 if sufficient */
 };
 const struct detector_about *detector_about(const struct detector *detector); /* owned by the detector */
 
-/* Mean of a function in normal runs and in the judged runs, over all its samples. Each run contributes one number. */
+/* Mean of a function in normal runs and in the judged runs, over all samples. Each run contributes one number. */
 struct detection_mean {
 	double normal, now; /* means in the column's unit; NaN if not counted */
 	bool apart;	    /* the means differ by more than chance explains, given the variation of the normal runs */
@@ -99,27 +99,27 @@ struct detection_mean {
 /* Contribution of a column to a function's anomaly. */
 struct detection_column {
 	size_t column;
-	double votes;	    /* share of anomalous samples in which the column has the largest part of the error */
+	double votes;	    /* share of the anomalous samples in which this column has the largest part of the error */
 	double part;	    /* the column's part of the errors of these samples */
-	int direction;	    /* +1: above normal, -1: below */
+	int direction;	    /* +1: above normal, -1: below normal */
 	double normal, now; /* means as in detection_mean */
 };
 
 struct detection_function {
 	size_t function; /* index in the judged observations */
-	bool known;	 /* the detector has learned the function; if false, no other member is set */
+	bool known;	 /* the detector has learned the function; if false, all other members are unset */
 	bool anomalous;	 /* anomalous in more runs than `rate` explains: for normal runs, the probability is at most `rate` */
 	bool small;	 /* anomalous, but in too few runs by more than a negligible amount */
 	size_t runs, runs_anomalous, samples, samples_anomalous;
-	size_t runs_small;		  /* anomalous runs with a negligible difference: the mean error is below the square of one unit */
-	double score, threshold;	  /* score of its most anomalous run; above `threshold` exactly if a run is anomalous */
-	double error, error_threshold;	  /* median error of its samples; threshold of an anomalous sample */
+	size_t runs_small;	 /* number of anomalous runs with a negligible difference: the mean error is below the square of one unit */
+	double score, threshold; /* score of the function's most anomalous run; above `threshold` exactly if a run is anomalous */
+	double error, error_threshold;	  /* median error of the function's samples; threshold of an anomalous sample */
 	double excess;			  /* mean of the errors above the threshold, weighted by calls; excess times time ranks functions */
-	struct detection_column *columns; /* [n_columns], the leading one first; NULL without anomalous samples or runs */
+	struct detection_column *columns; /* [n_columns] columns, the leading column first; NULL without anomalous samples or runs */
 	size_t n_columns;
 	struct detection_mean *means; /* [p + 1] means of the columns, then of the function's calls per run */
 	bool *in_run;		      /* [runs] whether the function is anomalous in the run */
-	bool in_total;		      /* anomalous by its calls and total work over all runs; false: by its samples */
+	bool in_total;		      /* true: anomalous by calls and total work over all runs; false: by samples */
 };
 
 struct detection {
@@ -127,8 +127,8 @@ struct detection {
 	size_t n;
 	bool *run_anomalous; /* [runs] at least one function is anomalous */
 	bool *run_small;     /* [runs] anomalous by a negligible amount */
-	double *run_p; /* [runs] conformal p: (1 + held-out runs at least as anomalous) / (1 + held-out runs); NaN without these, or without
-			  known functions */
+	double *run_p;	     /* [runs] conformal p: (1 + number of held-out runs at least as anomalous) / (1 + number of held-out runs); NaN
+				without held-out runs, or without known functions */
 	size_t runs, runs_anomalous, runs_small;
 	size_t left_out; /* number of samples excluded because of NaN */
 	double *errors;	 /* [observations] error of each sample; NaN if excluded */

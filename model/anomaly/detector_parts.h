@@ -6,8 +6,8 @@
 #include "base/mat.h"
 #include <stdint.h>
 
-#define DETECTOR_FARTHEST 1e100 /* limit of values, so that their squares stay finite */
-#define SCALE_UNIT_LEAST  1e-30 /* least unit of a scale, so that squares of far outliers stay finite */
+#define DETECTOR_FARTHEST 1e100 /* maximum magnitude of values, so that the squares of values stay finite */
+#define SCALE_UNIT_LEAST  1e-30 /* minimum unit of a scale, so that squares of far outliers stay finite */
 
 /* ---- names: columns and functions in canonical order ---- */
 
@@ -19,7 +19,7 @@ struct names {
 /* Sorts the names. columns [p], functions [n]: positions of `out` in the observations, and the reverse. ASSAY_E_USAGE: a repeated name. */
 enum assay_status names_of(const struct observations *observations, struct names *out, size_t *columns, size_t *functions,
 			   struct assay_error *err);
-/* Does the same for other observations with the same columns, else ASSAY_E_USAGE. A function that is not in `names` gets SIZE_MAX. */
+/* Does the same for other observations with the same columns, else ASSAY_E_USAGE. A function that `names` lacks gets SIZE_MAX. */
 enum assay_status names_match(const struct names *names, const struct observations *seen, size_t *columns, size_t *functions,
 			      struct assay_error *err);
 void names_release(struct names *names); /* accepts a zeroed struct */
@@ -55,7 +55,7 @@ struct scale {
 	bool *known;	    /* [functions] whether the function has samples */
 	double *center;	    /* medians */
 	double *unit;	    /* divisors of the values, > 0 */
-	double *low, *high; /* smallest and largest value, in units from the center */
+	double *low, *high; /* smallest and largest value of each column, in units from the center */
 	size_t functions, columns;
 };
 
@@ -63,7 +63,7 @@ struct scale scale_new(size_t functions, size_t columns); /* unit 1, all else 0 
 
 /* A way to scale columns, so that one unit has the same meaning in all columns. */
 struct detector_scaling {
-	bool stretched; /* values are stretched by asinh; an error below the square of one unit is then negligible */
+	bool stretched; /* values are scaled by asinh; an error below the square of one unit is then negligible */
 	/* Fills the new *scale from the runs for which use[run] is true. */
 	void (*learn)(const struct rows *rows, const bool *use, double tolerance, struct scale *scale);
 };
@@ -128,7 +128,7 @@ struct run_mean {
 /* Returns means over the runs, [functions x (p + 1)]: of each column, then of the calls. free() them. columns [p]: as for rows_of(). */
 struct run_mean *run_means_of(const struct observations *observations, const size_t *columns, size_t p, const struct rows *rows,
 			      size_t functions);
-#define DETECTION_CHANCE .01 /* probability that two means of equal runs differ by more than is attributed to chance */
+#define DETECTION_CHANCE .01 /* maximum probability that means of equal runs differ by more than is attributed to chance */
 /* Judges a function by its calls and total work over all runs; no single sample need be unusual. Marks the function as anomalous in all its
  * runs if its calls, or work per call, differ by DETECTION_CHANCE, corrected for all n functions. If its samples differ by a negligible
  * amount, any column suffices. seen: the judged runs; normal, now [p + 1]. */
@@ -144,14 +144,14 @@ struct detector {
 	double *stretch;	/* [columns]; NULL if the scaling does not stretch */
 	bool *known;		/* [functions] whether the detector has learned the function */
 	struct run_mean *means; /* [functions x (columns + 1)] over the normal runs, in the column's unit */
-	struct models models;	/* one model without each fold; one model if the rule holds no runs out */
+	struct models models;	/* one model per fold, fitted to the other folds; a single model if the rule holds no runs out */
 	size_t folds;
 	double *threshold; /* [functions] threshold of the error of a sample */
 	struct detector_about about;
 
 	/* The rule sets these. */
 	struct calibration *calibration;
-	double *share; /* [functions] largest share of anomalous samples in a normal run; 0 if the rule does not use it */
+	double *share; /* [functions] largest share of anomalous samples in a normal run; 0 if the rule does not use this share */
 };
 
 /* Returns the error below which a difference is negligible. */
@@ -185,7 +185,7 @@ struct detector_rule {
 /* ---- results ---- */
 
 struct detection detection_new(const struct observations *seen); /* all arrays allocated and zeroed */
-/* Sorts by votes, then parts (both descending), then column. */
+/* Sorts columns by votes, then parts (both descending), then column number. */
 void detection_columns_sort(struct detection_column *columns, size_t n);
 
 /* k-means: Lloyd's algorithm from k-means++ (Arthur and Vassilvitskii, SODA 2007; each next center is the best of a few draws). Keeps the
@@ -195,7 +195,7 @@ struct kmeans {
 	struct mat centers; /* [k x p] mean of each cluster */
 	size_t n;	    /* number of rows */
 	size_t *cluster;    /* [n] index of each row's center */
-	double within;	    /* sum of squared distances of the rows to their centers */
+	double within;	    /* sum of squared distances of the rows from the centers of their clusters */
 	size_t iterations;
 };
 

@@ -1,13 +1,13 @@
 /* Predicts a quantity from the input of a run, so that runs can be compared at similar inputs. There are two predictors, both fitted on
- * runs with different inputs. expect_fit() takes the one with the smaller error on held-out runs, if that error is a tenth below the error
- * of one constant for all:
+ * runs with different inputs. expect_fit() takes the predictor with the smaller error on held-out runs, if that error is a tenth below the
+ * error of one constant for all runs:
  *
  * - a linear function of the helpful numbers of the input, added one by one or two at once; robust (Huber's estimator, by weighted least
  * squares: Huber, "Robust Statistics", 1981)
  * - the median of the runs with the same input
  *
  * Mantis (Kwon and others, USENIX ATC 2013) also predicts time from features of the input. Mantis counts its features in the program; here,
- * they are the program's arguments. */
+ * the features are the program's arguments. */
 #ifndef MODEL_ANOMALY_EXPECT_H
 #define MODEL_ANOMALY_EXPECT_H
 
@@ -15,7 +15,7 @@
 
 #include <stdbool.h>
 
-#define EXPECT_NUMBERS_USED 3 /* most numbers of an input that a fit uses */
+#define EXPECT_NUMBERS_USED 3 /* maximum number of an input's numbers that a fit uses */
 
 /* Inputs of runs, owned by the caller. */
 struct expect_inputs {

@@ -10,8 +10,8 @@
 #define WIDEST
 #endif
 
-#define TILE  8 /* rows of a product that one step computes */
-#define WIDTH 4 /* columns of a product that one step computes */
+#define TILE  8 /* number of rows of a product that one step computes */
+#define WIDTH 4 /* number of columns of a product that one step computes */
 
 typedef double lane __attribute__((vector_size(8 * WIDTH), aligned(8), may_alias));
 
@@ -56,7 +56,7 @@ static inline double decay(double x, double factor)
 	t = t < -700.0 ? -700.0 : t;
 	shifted = t * 0x1.71547652b82fep+0 + magic;
 	n = shifted - magic;
-	r = (t - n * 0x1.62e42fee00000p-1) - n * 0x1.a39ef35793c76p-33; /* ln 2 in two parts; multiplying the first by n is exact */
+	r = (t - n * 0x1.62e42fee00000p-1) - n * 0x1.a39ef35793c76p-33; /* ln 2 in two parts; n times the first part is exact */
 	q = r * 0x1.af38d53857513p-26 + 0x1.2891a8c1d838dp-22;
 	q = q * r + 0x1.71de0d9c145d0p-19;
 	q = q * r + 0x1.a019b8ef67c6cp-16;

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-struct scorer; /* a fitted scorer; each kind extends it */
+struct scorer; /* a fitted scorer; each kind of scorer extends this struct */
 
 struct scorer_kind {
 	const char *name;

@@ -12,7 +12,7 @@
 #include "base/mat.h"
 #include "model/profile/features.h"
 
-#define ADDITIVE_SIZE_MAX 4 /* most columns of a model */
+#define ADDITIVE_SIZE_MAX 4 /* maximum number of columns of a model */
 
 /* Sums over the rows of each hardware type; models need no other data. Column features->n is the constant; its group is features->groups.
  * Immutable: threads may share it. */
@@ -36,7 +36,7 @@ void additive_sums_see(struct additive_sums *sums, const struct mat *differs);
 void additive_sums_release(struct additive_sums *sums); /* accepts a zeroed struct */
 
 struct additive_options {
-	size_t size;	  /* most columns of a model, 1 to ADDITIVE_SIZE_MAX */
+	size_t size;	  /* maximum number of columns of a model, 1 to ADDITIVE_SIZE_MAX */
 	double sharpness; /* exponent of the weights, per type; > 0 */
 };
 
@@ -45,7 +45,7 @@ struct additive_model {
 	size_t col[ADDITIVE_SIZE_MAX]; /* [size] columns, ascending */
 	double w[ADDITIVE_SIZE_MAX];   /* [size] coefficients > 0, in units of y_scale */
 	double left_out;	       /* mean |log error| on held-out types */
-	double weight;		       /* set by additive_weigh(); the sum over models is one */
+	double weight;		       /* weight of the model, set by additive_weigh(); the sum over all models is one */
 };
 
 struct additive {
@@ -68,7 +68,7 @@ void additive_weigh(struct additive *fit, const struct additive_options *options
  * mean over the models. */
 double additive_predict(const struct additive *fit, const double *logs);
 
-/* Divides the predicted time: share [cols], the last one of the constant; the sum is one. */
+/* Splits the predicted time into shares [cols] that add up to 1. The last share belongs to the constant term. */
 void additive_shares(const struct additive *fit, const double *logs, double *share);
 
 #endif

@@ -10,7 +10,7 @@
 #define BLEND_SIZES	 2
 #define BLEND_SHARPNESS	 2
 #define BLEND_ADDITIVE	 (BLEND_SIZES * BLEND_SHARPNESS)
-#define BLEND_PARTS	 4 /* weights of the stumps in a blend: 0, 1/4, 1/2, 3/4 */
+#define BLEND_PARTS	 4 /* number of weights of the stumps in a blend: 0, 1/4, 1/2, 3/4 */
 #define BLEND_CANDIDATES (BLEND_ADDITIVE * BLEND_PARTS + 1)
 
 extern const struct additive_options blend_grid[BLEND_ADDITIVE];
@@ -26,7 +26,7 @@ struct stumps {
 	double *cut;  /* [cols x cuts_max] log above which the step applies */
 	size_t *cuts; /* [cols] number of cuts */
 	size_t cuts_max;
-	double *importance; /* [cols] shared credit; the sum is one, or 0 without splits */
+	double *importance; /* [cols] credit of the columns, shared among tied columns; the sum is one, or 0 without splits */
 	double tied;	    /* mean number of tied features, weighted by gain; 0 without splits */
 };
 
@@ -46,7 +46,7 @@ void blend_data_release(struct blend_data *data); /* accepts a zeroed struct */
 
 /* Weights of the candidates, whose sum is one, and their marginal sums. */
 struct blend_choice {
-	double additive[BLEND_ADDITIVE]; /* weights of the additive models; their sum is one */
+	double additive[BLEND_ADDITIVE]; /* weights of the additive models; the sum of these weights is one */
 	double stumps;			 /* share of the stumps, 0 to 1 */
 	double weight[BLEND_CANDIDATES];
 };

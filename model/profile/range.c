@@ -8,9 +8,9 @@
 #include <math.h>
 #include <stdbool.h>
 
-#define GRADIENT_TOLERANCE 1e-12 /* relative to |h|: smaller gradients count as 0 */
+#define GRADIENT_TOLERANCE 1e-12 /* minimum gradient, relative to |h|: smaller gradients count as 0 */
 #define PIVOT_TOLERANCE	   1e-13 /* remainder of a new column, relative to its square, below which it depends on the used columns */
-#define STEPS		   30	 /* steps of the bisection: the share's error is below 1e-6 */
+#define STEPS		   30	 /* number of steps of the bisection: the share's error is below 1e-6 */
 
 /* ---- non-negative least squares ---- */
 
@@ -22,7 +22,7 @@ struct nnls {
 	size_t capacity;
 	size_t *used;	 /* [capacity] columns with w > 0, in the order of entry */
 	bool *in;	 /* [capacity] whether a column is in `used` */
-	bool *dependent; /* [capacity] whether a column is linearly dependent on the used ones */
+	bool *dependent; /* [capacity] the column is linearly dependent on the used columns */
 	double *factor;	 /* [capacity x capacity] lower Cholesky factor of G over `used` */
 	double *z;	 /* [capacity] solution over `used` without the bounds */
 };
@@ -134,7 +134,7 @@ static size_t nnls_steepest(const struct nnls *s, const struct mat *G, const dou
 	return best;
 }
 
-/* Repeats steps until the solution over the used columns keeps the bounds. Returns their number. */
+/* Solves over the used columns; removes columns until all weights are above 0. Stores w. Returns the number of remaining columns. */
 static size_t nnls_keep_bounds(struct nnls *s, const struct mat *G, const double *h, double *w, size_t n)
 {
 	for (;;) {
@@ -191,7 +191,7 @@ static void nnls_solve(struct nnls *s, const struct mat *G, const double *h, dou
 		for (size_t j = 0; j < p; j++)
 			s->dependent[j] = false;
 		if (!s->in[column])
-			s->dependent[column] = true; /* only rounding made it enter: it must not enter again immediately */
+			s->dependent[column] = true; /* only rounding made the column enter: it must not enter again immediately */
 	}
 }
 

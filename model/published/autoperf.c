@@ -1,5 +1,5 @@
 /* AutoPerf as published (Alam and others, NeurIPS 2019): scales to [0, 1] over the normal samples, adds clusters while the false positive
- * rate on training data falls, and sets thresholds by errors of training samples. Its autoencoder: model/anomaly/autoencoder.c. */
+ * rate on training data falls, and sets thresholds by errors of training samples. AutoPerf's autoencoder: model/anomaly/autoencoder.c. */
 #include "model/published/published.h"
 
 #include "base/mem.h"
@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#define CANDIDATES_MAX 8 /* largest number of clusters that is tried */
+#define CANDIDATES_MAX 8 /* maximum number of clusters that autoperf tries */
 
 /* ---- scaling ---- */
 
@@ -41,7 +41,7 @@ const struct detector_scaling detector_range = { .learn = range_learn };
 
 /* ---- thresholds ---- */
 
-/* Copies the errors of a cluster's samples into own. Returns their number. */
+/* Copies the errors of a cluster's samples into own. Returns the number of samples. */
 static size_t cluster_errors(const struct rows *rows, const double *error, const size_t *of, size_t cluster, double *own)
 {
 	size_t n = 0;
@@ -181,7 +181,7 @@ static double training_rate(const struct clustering *c, size_t *of, size_t n)
 	return above / (double)c->rows.z.rows;
 }
 
-/* Adds clusters while the false positive rate on training data falls. Returns their number. */
+/* Adds clusters while the false positive rate on training data falls. Returns the number of clusters. */
 static size_t autoperf_clusters(const struct clustering *c, size_t *of)
 {
 	size_t *trial = mem_new(c->functions, sizeof(*trial)), n = 1;

@@ -1,10 +1,9 @@
-/* Gradient-boosted regression trees with squared error.
- * Source: Friedman, Annals of Statistics 29(5), 2001, algorithm 3. The split score is scikit-learn's `friedman_mse`; training errors equal
- * scikit-learn's (docs/evidence/statistics.md says where and how).
+/* Gradient-boosted regression trees with squared error. Source: Friedman, Annals of Statistics 29(5), 2001, algorithm 3. The split score is
+ * scikit-learn's `friedman_mse`; training errors equal scikit-learn's (docs/evidence/statistics.md says where and how).
  *
- * The data cannot distinguish features that split a node equally well. Among features within GBT_TIE of the largest gain, the first one (in
- * column order: give columns in name order) determines the partition. All of them share the credit for the split equally. Deterministic,
- * without randomness. O(trees * depth * n * p) after one sort per column. */
+ * The data cannot distinguish features that split a node equally well. Among features within GBT_TIE of the largest gain, the first feature
+ * (in column order: give columns in name order) determines the partition. All tied features share the credit for the split equally.
+ * Deterministic, without randomness. O(trees * depth * n * p) after one sort per column. */
 #ifndef MODEL_PUBLISHED_GBT_H
 #define MODEL_PUBLISHED_GBT_H
 
@@ -17,12 +16,12 @@
  * denominator n; a column without variance is divided by 1. Fills mean and scale [cols]. */
 void gbt_standardise(struct mat *X, double *mean, double *scale);
 
-#define GBT_TIE 1e-12 /* relative difference of gains below which two splits are equally good */
+#define GBT_TIE 1e-12 /* maximum relative difference of gains of splits that are equally good */
 
 struct gbt_options {
 	size_t trees;		  /* number of boosting stages, > 0 */
 	size_t max_depth;	  /* depth of each tree; 1 for stumps */
-	size_t min_samples_split; /* nodes with fewer rows are leaves; >= 2 */
+	size_t min_samples_split; /* minimum number of rows of a node to split; >= 2 */
 	double learning_rate;	  /* in (0, 1] */
 };
 
@@ -40,7 +39,7 @@ struct gbt; /* trees and statistics of a fit; immutable */
 enum assay_status gbt_fit(const struct mat *X, const double *y, const struct gbt_options *opts, struct gbt **out, struct assay_error *err);
 void gbt_free(struct gbt *gbt); /* accepts NULL */
 
-/* Statistics of a fit, owned by the fit. Importances [p] have sum one, or are all zero if no tree split. */
+/* Statistics of a fit, owned by the fit. The sum of importances [p] is one; without splits, all importances are zero. */
 struct gbt_about {
 	const double *mse; /* [trees + 1] mean squared error on the training rows after each number of trees; [0]: of the constant model */
 	const double *importance_sum;	   /* sum of impurity decreases over all trees (scikit-learn >= 0.20) */
@@ -51,7 +50,7 @@ struct gbt_about {
 };
 struct gbt_about gbt_about(const struct gbt *gbt);
 
-/* Predicts X [m x p] (p as in the fit) into out[m]. Only tests use it, to check the trees themselves. */
+/* Predicts X [m x p] (p as in the fit) into out[m]. Only tests use this function, to check the trees themselves. */
 void gbt_predict(const struct gbt *gbt, const struct mat *X, double *out);
 
 #endif

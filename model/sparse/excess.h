@@ -10,7 +10,7 @@
 struct sparse_excess {
 	double usual; /* usual log(cost / prediction) of held-out inputs at the same prediction: a straight line through log(prediction) */
 	double log_ratio; /* mean log(cost / prediction) of the runs, less `usual` */
-	double noise, df; /* standard error of log_ratio, and its degrees of freedom, at least 1 */
+	double noise, df; /* standard error of log_ratio, and the degrees of freedom of this error, at least 1 */
 };
 
 /* Computes the excess. X [n x columns], y [n], above 0, n > 1: runs with all columns of the terms. ratio[n] gets log(y / prediction). */
@@ -31,9 +31,9 @@ double leverage_of(const struct mat *factor, const double *z);
  * to the excess. */
 
 struct sparse_part {
-	double was, is; /* mean share of the part in the predictions of the new runs: expected, and actual */
-	double adds,
-	    error; /* difference of `is` and `was`; its standard error, from the variation between runs and the old ones' uncertainty */
+	double was, is;	    /* mean share of this part in the predictions of the new runs: expected share, and actual share */
+	double adds, error; /* difference of `is` and `was`; standard error of this difference, from the variation between runs and the old
+			       runs' uncertainty */
 };
 
 /* Runs: the columns of the model, X [n x columns], and the parts' costs, part [n x parts], at least 0. */
@@ -46,7 +46,7 @@ struct sparse_costs {
 	const size_t *column; /* [parts] column of X that counts the part's executions in a run; SIZE_MAX: none */
 	const double *excess; /* [new runs] relative to the prediction */
 	double noise;	      /* standard deviation of one run's excess, above 0 */
-	double sample;	      /* least error of a part: the share of one sample in all new runs, above 0 */
+	double sample;	      /* minimum error of a part: the share of one sample in all new runs, above 0 */
 };
 
 /* Fills out [parts] from samples and, if `costs` is not NULL, from costs. A run's excess is proportional to its executions of the parts

@@ -20,7 +20,7 @@ struct lasso_options {
 	bool bounded;	 /* the intercept may not be negative */
 	bool as_given;	 /* columns are centred, but not divided by their deviation: the penalty applies to the unscaled coefficients */
 	bool refit;	 /* also fit the chosen columns without the penalty */
-	double smallest; /* last lambda, relative to the first one, at which all coefficients are zero; in (0, 1) */
+	double smallest; /* last lambda, relative to the first lambda, at which all coefficients are zero; in (0, 1) */
 };
 
 struct lasso_path {

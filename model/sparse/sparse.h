@@ -17,7 +17,7 @@
 #define SPARSE_DEGREE_MAX    3
 #define SPARSE_COVERAGE	     .9
 #define SPARSE_ELSEWHERE_MAX .01
-#define SPARSE_INPUTS_MIN    4 /* fewest inputs for nested cross-validation */
+#define SPARSE_INPUTS_MIN    4 /* minimum number of inputs for nested cross-validation */
 
 struct sparse_term {
 	size_t column[SPARSE_DEGREE_MAX]; /* [degree] columns whose product is the term, ascending */
@@ -28,8 +28,8 @@ struct sparse_term {
 /* Statistics of a column in the learned runs. */
 struct sparse_column {
 	double low, high;
-	size_t same_as; /* column that it follows: value = slope * that column + offset in all runs; itself if it never varies; SIZE_MAX if
-			   none */
+	size_t same_as; /* index of a column of which this column is a linear function (slope, offset) in all runs; own index if constant;
+			   SIZE_MAX if there is none */
 	double slope, offset;
 	bool counted; /* the column counts how often a run did something */
 };
@@ -43,10 +43,10 @@ struct sparse_options {
 struct sparse {
 	size_t columns, runs, inputs;
 	struct sparse_column *column; /* [columns] statistics of each column */
-	struct sparse_term *term;     /* [terms], those with most of the cost first */
+	struct sparse_term *term;     /* [terms] terms, sorted by their part of the cost, largest first */
 	size_t terms;
 	double intercept;		 /* not below 0; with `paper`, of any sign */
-	double least;			 /* lower limit of predictions, relative to the smallest learned cost; above 0 */
+	double least;			 /* minimum of predictions, relative to the smallest learned cost; above 0 */
 	double error_median, error_mean; /* median and mean of sparse_error() over runs of held-out inputs that are similar */
 	size_t unlike;			 /* number of runs of held-out inputs that are not similar */
 	double *apart;			 /* [runs] log(cost / prediction) by models that did not see the run's input; NaN: not similar */
@@ -66,7 +66,7 @@ void sparse_release(struct sparse *model); /* accepts a zeroed struct */
 double sparse_term_cost(const struct sparse_term *term, const double *row);
 bool sparse_uses(const struct sparse *model, size_t column); /* reports whether a term has the column */
 double sparse_predict(const struct sparse *model, const double *row);
-/* Returns |prediction / cost - 1|: the fit minimises it, and all shown errors use it. */
+/* Returns |prediction / cost - 1|: the fit minimises this error, and all shown errors use it. */
 double sparse_error(double cost, double prediction);
 /* Returns the column by which a row differs from all learned rows; SIZE_MAX if it is similar. The row has all columns of the terms. Tests
  * in order: a column of a term that is outside its range by more than a tenth of the range; one that no longer equals a column of a term,
@@ -75,7 +75,7 @@ double sparse_error(double cost, double prediction);
  * all learned runs. If these exceed what is outside in each column, returns the number of columns. */
 size_t sparse_unlike(const struct sparse *model, const double *row, double elsewhere);
 
-/* Columns that never vary, or follow another column: they are a linear function of it in all runs. */
+/* Columns that never vary, or follow another column: they are a linear function of the other column in all runs. */
 
 /* Overwrites column[X->cols]; sets `counted` to false. Each column refers to the first one that it follows. O(rows * columns), and the
  * square of the number of columns that may follow each other. */

@@ -12,10 +12,10 @@
 
 #define FACTORS_MAX	  16
 #define FACTORS_LEVEL	  .05
-#define FACTORS_COLLINEAR .8 /* R squared of a factor on the others: a variance inflation of 5 */
+#define FACTORS_COLLINEAR .8 /* maximum R squared of a factor on the other factors: a variance inflation of 5 */
 
 struct factor {
-	bool kept;	    /* the factor has a coefficient of its own */
+	bool kept;	    /* the factor has its own coefficient in the fit */
 	double coefficient; /* change of y per unit of the factor; NaN if not kept */
 	double low, high;   /* 95 % interval of the coefficient */
 	double p;	    /* two-sided p of the hypothesis that the coefficient is 0 */

@@ -1,5 +1,5 @@
 /* Clusters fragments of a program that did the same work, a number. Source: VAPRO (Zheng and others, PPoPP 2022), which sorts vectors of
- * work by their norm: the smallest one without a cluster starts a cluster, with all that are within 5 % of it. */
+ * work by their norm: the smallest vector without a cluster starts a cluster, with all vectors within 5 % of it. */
 #ifndef MODEL_VARIANCE_FIXED_WORKLOAD_H
 #define MODEL_VARIANCE_FIXED_WORKLOAD_H
 

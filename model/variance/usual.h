@@ -14,7 +14,7 @@
 #include <stddef.h>
 
 struct usual {
-	double usual; /* usual time of the blocks that are not slow: their median, or, with `naturally`, their mean */
+	double usual; /* usual time of the blocks that are not slow: median of their times, or, with `naturally`, mean */
 	double slow;  /* a block with a mean above this is slow */
 };
 

@@ -1,4 +1,4 @@
-/* An artefact: the files that assay deploys to the hosts, with their contents and one hash over all. */
+/* An artefact: the files that assay deploys to the hosts, with their contents and one hash over all files. */
 #ifndef RUNS_RUNNING_ARTEFACT_H
 #define RUNS_RUNNING_ARTEFACT_H
 
@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 #define ARTEFACT_FILES_MAX 4096
-#define ARTEFACT_BYTES_MAX (512u << 20) /* limit on the sum over all files; one file may have HELPER_INPUT_BYTES_MAX */
+#define ARTEFACT_BYTES_MAX (512u << 20) /* maximum sum of the sizes of all files; one file may have HELPER_INPUT_BYTES_MAX */
 
 struct artefact_file {
 	char *path;    /* relative path with '/', without "." and ".." */

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define EXECUTE_BLOCKS_MIN 2 /* blocks of two mirrored repetitions; three are needed for an interval from one machine */
+#define EXECUTE_BLOCKS_MIN 2 /* number of blocks of two mirrored repetitions; an interval from one machine needs three blocks */
 
 /* Interval between CPU samples, ns; not a multiple of the kernel's timer intervals. docs/evidence/sampling.md has the cost. */
 #define EXECUTE_SAMPLE_NS 10007000
@@ -34,10 +34,10 @@ struct execute_options {
 };
 
 struct execute_result {
-	struct fleet_result fleet; /* outcome of the host; ok even if runs failed on it */
-	size_t ok, failed;	   /* results and failures of this session, without warm-ups */
+	struct fleet_result fleet; /* outcome of the host; ok even if runs on this host failed */
+	size_t ok, failed;	   /* numbers of results and failures of this session, without warm-ups */
 	size_t known;		   /* number of runs that earlier sessions had made */
-	char *stack;		   /* hash over the software stacks of all versions; NULL if one is unknown */
+	char *stack;		   /* hash over the software stacks of all versions; NULL if a stack is unknown */
 	double seconds;
 };
 

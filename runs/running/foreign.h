@@ -27,7 +27,7 @@ const char *foreign_text(enum foreign_tool tool);
 
 /* An earlier import of a file, with fewer rows than now. */
 struct foreign_start {
-	size_t bytes;			      /* length of its complete rows */
+	size_t bytes;			      /* length of the file's complete rows */
 	int64_t taken_ms;		      /* time of the results that the import added */
 	char version[RUN_NAME_BYTES_MAX + 1]; /* version of those results if they have none and the file has grown; else "" */
 };
@@ -48,7 +48,7 @@ struct foreign_options {
 	bool interleaved;   /* the user states that versions took turns */
 };
 
-/* A measurement. Its texts belong to the foreign_result or to the text that was read. */
+/* A measurement. The texts belong to the foreign_result or to the text that was read. */
 struct foreign_row {
 	struct imported_row to; /* without `value`; has an outcome if the run failed */
 	struct imported_texts texts;
@@ -66,7 +66,7 @@ struct foreign_result {
 	size_t aggregates;		   /* number of means and other aggregates, which are not rows */
 	size_t thinned;			   /* number of samples that were not used, because their benchmark has many */
 	size_t ends_unknown;		   /* number of runs without an exit code in the file */
-	const char *application, *version; /* those of the first usable row; `version` is "" if the file has none */
+	const char *application, *version; /* application and version of the first usable row; `version` is "" if the file has none */
 	bool several, versions;		   /* whether the file has several applications, and several versions of one application */
 	char **texts;			   /* [n_texts], texts of rows that are not part of the document */
 	size_t n_texts, texts_capacity;

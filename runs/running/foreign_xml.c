@@ -4,7 +4,7 @@
 #include <expat.h>
 
 #define DEPTH_MAX 32
-#define NODES_MAX 10000000 /* elements and attributes of a file */
+#define NODES_MAX 10000000 /* maximum number of elements and attributes of a file */
 
 struct parse {
 	XML_Parser parser;

@@ -16,14 +16,14 @@ void input_features_of(const struct manifest *manifest, size_t input, const stru
 /* Finds numbers in a word: the whole word, or parts between spaces, '=', ':' and ','. -9 is read as 9. Writes at most `room` numbers and
  * returns how many there are. */
 size_t input_feature_numbers(const char *word, double *numbers, size_t room);
-/* Reports whether a feature represents a word ("argument 2 is sort"). Such a feature is 0 if it is not listed. */
+/* Reports whether a feature represents a word ("argument 2 is sort"). The value of such a feature is 0 if the feature is not listed. */
 bool input_feature_is_word(const char *name);
 
 /* ---- features printed by the manifest's command ---- */
 
 #define OWN_FEATURES_BYTES_MAX (4u << 20)
 
-/* Features that the command printed on one host; zeroed at first. */
+/* Features that the command printed on one host; zeroed initially. */
 struct own_features {
 	struct own_features_printed *items; /* [n] */
 	size_t n, capacity;

@@ -19,7 +19,7 @@
 struct instrument_version {
 	size_t version;			 /* index in the manifest */
 	const struct artefact *build;	 /* files of this version only */
-	const char *repository, *commit; /* git source of the build; NULL if it was not built from git */
+	const char *repository, *commit; /* git source of the build; NULL if the build has no git source */
 };
 
 struct instrument {
@@ -40,7 +40,7 @@ void instrument_release(struct instrument *instrument); /* accepts a zeroed stru
 /* Computes the hash over all files that measure a version, for plan.artefacts. */
 void instrument_hash(const struct instrument *instrument, size_t version, char hash[DIGEST_HEX_BYTES]);
 
-/* Chooses events to count on a host. Returns false if there are none, so runs are only timed. counting_events_release() it. */
+/* Chooses events to count on a host. Returns false if there are no such events, so runs are only timed. counting_events_release() it. */
 bool instrument_events(const struct manifest_probe *probe, const struct facts *facts, struct counting_events *out);
 
 /* Returns why functions cannot be measured on hosts of `architecture` (NULL: unknown), with a remedy; NULL if they can. free() it. */

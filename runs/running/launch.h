@@ -18,7 +18,7 @@
 /* Choices of the user for a plan; all members are borrowed. */
 struct plan_choice {
 	struct manifest_words versions, inputs; /* names; all if n == 0 */
-	int64_t repetitions;			/* 0: as in the manifest */
+	int64_t repetitions;			/* number of repetitions; 0: as in the manifest */
 	bool has_seed;
 	uint64_t seed;		      /* a random seed is drawn unless has_seed is set */
 	bool probe;		      /* measure functions as the manifest's `probe` describes */
@@ -55,8 +55,8 @@ struct launch {
 	struct artefact files, **versions;     /* common files, and [plan.n_versions] files of each version, as in execute_options */
 	struct execution_features *inputs;     /* [plan.n_inputs], static features */
 	char (*commits)[VARIANT_COMMIT_BYTES]; /* [plan.n_versions], git commits; "" if not built from git */
-	enum variant_reason no_variant;	       /* reason why runs measure no variant; VARIANT_BUILT if they do or need none */
-	char *no_variants;		       /* the same reason as one line of text; NULL if there is none */
+	enum variant_reason no_variant;	       /* reason why runs measure no variant; VARIANT_BUILT if the runs measure or need none */
+	char *no_variants;		       /* the reason `no_variant` as one line of text; NULL if there is none */
 	struct instrument instrument;	       /* instrument of a plan with a probe; instrument.n == 0 in a dry run, which builds nothing */
 	struct execute_result *results;	       /* [n]; NULL after a dry run */
 	struct execution_rows rows;	       /* all executions of the plan in the store */
@@ -90,8 +90,8 @@ enum launch_outcome launch_outcome(const struct launch *launch);
 /* Duration of runs, estimated from stored runs. */
 struct estimate {
 	size_t runs;	  /* number of remaining runs, including warm-ups */
-	size_t unknown;	  /* number of these whose version and input were never measured */
-	double seconds;	  /* duration of the other runs, s: medians of the same machine, or else of other machines */
+	size_t unknown;	  /* number of these runs whose version and input were never measured */
+	double seconds;	  /* duration of the other runs, s: medians on the same machine, else medians on other machines */
 	double at_most_s; /* sum of the time limits of the unknown runs, s */
 };
 
@@ -102,7 +102,7 @@ enum assay_status estimate_plan(struct store *store, const struct manifest *mani
 /* Returns the total over hosts[plan->n_machines]. Hosts of one physical host run in turn, physical hosts in parallel. Counts are sums. */
 struct estimate estimate_total(const struct estimate *each, const struct host *const *hosts, size_t n);
 
-/* Returns text such as "3 min 20 s, and nothing known of 4, limit 40 min 00 s"; free() it. */
+/* Returns text such as "3 min 20 s, and 4 unknown, limit 40 min 00 s"; free() it. */
 char *estimate_text(const struct estimate *e);
 /* Adds the estimate's JSON members to the open object or row. */
 void estimate_answer(const struct estimate *e, struct document *d);

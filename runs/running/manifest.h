@@ -17,7 +17,7 @@
 #define MANIFEST_REPETITIONS_MAX 10000
 #define MANIFEST_DIRECTORY	 "/dev/shm" /* default directory for runs on a host */
 
-#define MANIFEST_WORDS_MAX 1000 /* limit on arguments of a command and items of other lists */
+#define MANIFEST_WORDS_MAX 1000 /* maximum number of arguments of a command and of items of other lists */
 
 /* A list of texts: arguments of a command, paths, or "NAME=value". */
 struct manifest_words {
@@ -65,7 +65,7 @@ enum manifest_build {
 struct manifest_own {
 	char *architecture; /* NULL: any architecture */
 	char *directory;    /* directory to deploy. MANIFEST_DIR: absolute, or relative to the manifest. MANIFEST_GIT, MANIFEST_SOURCES:
-			       relative to the work tree; NULL: all of it */
+			       relative to the work tree; NULL: the whole tree */
 	struct manifest_words build; /* build command, run in the work tree; may be empty; for MANIFEST_GIT and MANIFEST_SOURCES */
 };
 
@@ -102,9 +102,9 @@ struct manifest {
 	size_t *files_lines;	       /* [files.n], line of each in the manifest */
 	struct manifest_words command; /* may be empty if every version has a command */
 	struct manifest_words environment;
-	struct manifest_version *versions; /* [n_versions], in file order; at least one */
+	struct manifest_version *versions; /* [n_versions] versions in file order; at least one */
 	size_t n_versions;
-	struct manifest_input *inputs; /* [n_inputs], at least one */
+	struct manifest_input *inputs; /* [n_inputs] inputs; at least one */
 	size_t n_inputs;
 	char *inputs_of; /* directory whose entries are the inputs, deployed as {files}/DIRECTORY/NAME; absolute or relative to the
 			    manifest; NULL if none. manifest_open() lists the entries. manifest_parse() reads no files and makes one unnamed
@@ -113,8 +113,8 @@ struct manifest {
 	struct manifest_words features; /* command that prints features of an input; n == 0: none */
 	char *work;			/* absolute directory on the hosts for all files of runs */
 	int64_t time_limit_ms;		/* time limit per run; default 10 minutes */
-	int64_t repetitions;		/* default 5 */
-	int64_t warm_ups;		/* uncounted runs per version and input before the counted ones; default 1 */
+	int64_t repetitions;		/* number of repetitions; default 5 */
+	int64_t warm_ups;		/* number of uncounted runs per version and input before the counted runs; default 1 */
 	bool sampling;			/* sample the CPU time of results if the host's kernel allows it; default true */
 	struct metric metric;		/* default: wall */
 	struct manifest_probe probe;
@@ -152,7 +152,7 @@ void manifest_hash_run(const struct manifest *manifest, size_t version, size_t i
 struct manifest_terms {
 	char metric[DIGEST_HEX_BYTES];	/* metric with its direction; "" if unknown */
 	char shared[DIGEST_HEX_BYTES];	/* environment and directory of the application, arguments and environment of the input */
-	char command[DIGEST_HEX_BYTES]; /* command of the application; "" if the version has its own */
+	char command[DIGEST_HEX_BYTES]; /* command of the application; "" if the version has its own command */
 	bool higher_is_better;
 };
 void manifest_terms_of(const struct manifest *manifest, size_t version, size_t input, struct manifest_terms *out);

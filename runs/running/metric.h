@@ -25,7 +25,7 @@ const char *metric_source_word(enum metric_source source);
 struct metric {
 	enum metric_source source;
 	char *pattern;	       /* regular expression of METRIC_REGEX; else NULL */
-	char *name;	       /* METRIC_GOOGLE_BENCHMARK: benchmark's name; METRIC_HYPERFINE: command; NULL: the only one */
+	char *name;	       /* METRIC_GOOGLE_BENCHMARK: benchmark's name; METRIC_HYPERFINE: command; NULL: the output has only one */
 	bool cpu_time;	       /* METRIC_GOOGLE_BENCHMARK: use cpu_time instead of real_time */
 	bool higher_is_better; /* false unless METRIC_REGEX */
 	char *unit;	       /* for users; "s" for times; NULL if unknown */

@@ -1,4 +1,4 @@
-/* A plan: the runs to make on each machine, and their order. It is stored, so that an interrupted session can be resumed. */
+/* A plan: the runs to make on each machine, and their order. The plan is stored, so that an interrupted session can be resumed. */
 #ifndef RUNS_RUNNING_PLAN_H
 #define RUNS_RUNNING_PLAN_H
 
@@ -27,7 +27,7 @@ struct plan {
 	uint64_t seed;
 	int64_t started_ms; /* ms since 1970 */
 	bool complete;
-	double level; /* level of its intervals if it had interim analyses (gate/decide/effect.h); else NaN */
+	double level; /* confidence level of the plan's intervals if the plan had interim analyses (gate/decide/effect.h); else NaN */
 	char *probe;  /* text of the probe (manifest_probe_text()) if runs measure functions; NULL if runs give results */
 };
 

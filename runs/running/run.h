@@ -19,7 +19,7 @@
 /* Time in which a run was held up, from the resource usage counters of its host. */
 enum run_withheld {
 	RUN_WAITED,	    /* run-queue delay because of other processes */
-	RUN_THROTTLED,	    /* the run's cgroup had used up its CPU quota */
+	RUN_THROTTLED,	    /* time in which the run's cgroup had used up its CPU quota */
 	RUN_IO_STALLED,	    /* a task on the host waited for I/O */
 	RUN_MEMORY_STALLED, /* a task on the host waited for memory */
 	RUN_STOLEN,	    /* a hypervisor gave the CPUs to another guest */
@@ -42,21 +42,21 @@ enum run_turns {
 struct run {
 	char *machine;
 	int64_t taken_ms, repetition;
-	double metric;				   /* in the application's unit; mean of all recorded values */
-	size_t recorded;			   /* number of recorded values */
-	char fingerprint[FINGERPRINT_ID_BYTES];	   /* id of the fingerprint that applies; "" if none */
-	int64_t pass;				   /* pass of that fingerprint; 0 if no single pass applies */
-	char plan[DIGEST_ID_BYTES];		   /* id of the run's plan; "" if imported */
-	char build[DIGEST_ID_BYTES];		   /* build of the version; "" if imported */
-	struct metric_usage usage;		   /* usage of its execution; 0 or less if unknown */
-	int64_t queued_ns;			   /* run-queue delay, at most the wall-clock time, ns; -1: unknown */
-	int64_t withheld_ns[RUN_WITHHELD];	   /* -1 if unknown; RUN_WAITED is the part of queued_ns that other processes can explain */
+	double metric;				/* in the application's unit; mean of all recorded values */
+	size_t recorded;			/* number of recorded values */
+	char fingerprint[FINGERPRINT_ID_BYTES]; /* id of the fingerprint that applies; "" if none */
+	int64_t pass;				/* pass of that fingerprint; 0 if no single pass applies */
+	char plan[DIGEST_ID_BYTES];		/* id of the run's plan; "" if imported */
+	char build[DIGEST_ID_BYTES];		/* build of the version; "" if imported */
+	struct metric_usage usage;		/* resource usage of the run's execution; 0 or less if unknown */
+	int64_t queued_ns;			/* run-queue delay, at most the wall-clock time, ns; -1: unknown */
+	int64_t withheld_ns[RUN_WITHHELD];	/* -1 if unknown; RUN_WAITED is the share of queued_ns that other processes can explain */
 	char architecture[RUN_ARCHITECTURE_BYTES]; /* architecture of the machine, recorded with the execution; "" if unknown */
 	enum run_turns turns;
-	bool disturbed; /* excluded, in `others`, because other work disturbed the run */
+	bool disturbed; /* excluded and moved to `others`, because other work disturbed the run */
 };
 
-/* Numbers of executions of a build on one machine: in its latest plan there, or in all imports. */
+/* Numbers of executions of a build on one machine: in the build's latest plan on this machine, or in all imports. */
 struct run_executed {
 	char *machine, plan[DIGEST_ID_BYTES];	   /* `plan` is "" if imported */
 	char architecture[RUN_ARCHITECTURE_BYTES]; /* "" if unknown */
@@ -75,10 +75,10 @@ void run_set_withheld(struct run *run, const struct helper_result *counters);
 struct run_set {
 	char *application, *version;
 	bool higher_is_better;	     /* from the manifest of the latest plan, or from the imports */
-	struct manifest_terms terms; /* terms of the selected build; all "" if it was imported or builds are joined */
+	struct manifest_terms terms; /* terms of the selected build; all "" if the build was imported or builds are joined */
 	struct run *items;	     /* [n], sorted by machine, repetition, time */
 	size_t n;
-	struct run *others; /* [n_others], same order; unused runs: of other builds, or disturbed */
+	struct run *others; /* [n_others] unused runs in the same order: runs of other builds, or disturbed runs */
 	size_t n_others;
 	double level;		    /* confidence level of intervals if there were interim analyses; else 0 */
 	char plan[DIGEST_ID_BYTES]; /* latest plan of the selected build; "" if imported */
@@ -118,7 +118,7 @@ struct run_listing {
 	int64_t failed;				  /* executions without a result; `runs` may be 0 */
 	int64_t first_ms, last_ms;
 };
-/* Lists all results, sorted by application, then version, with v2 before v10. *out: array of *n; run_list_free() it. */
+/* Lists all results, sorted by application, then version, with v2 before v10. Sets *out to an array of *n elements; run_list_free() it. */
 enum assay_status run_list(struct store *store, struct run_listing **out, size_t *n, struct assay_error *err);
 void run_list_free(struct run_listing *list, size_t n);
 
@@ -127,7 +127,7 @@ enum assay_status run_imported_direction(struct store *store, const char *applic
 
 /* Names of applications and versions: 1 to RUN_NAME_BYTES_MAX bytes of UTF-8, without control characters and '@'. */
 #define RUN_NAME_BYTES_MAX 200
-#define RUN_METRIC_MAX	   1e100 /* limit on results and rates; sums and squares of smaller ones stay finite */
+#define RUN_METRIC_MAX	   1e100 /* maximum of results and rates; sums and squares of smaller numbers stay finite */
 /* Returns why `name` is invalid, such as "is empty"; NULL if it is valid. */
 const char *run_name_fault(const char *name);
 
@@ -141,7 +141,7 @@ cJSON *run_others_json(const struct run_set *set);
 /* SQL for the input in the application name ?1. With it, SQLite finds an execution by its whole key, not only by the key's start. */
 #define RUN_INPUT "substr(?1, instr(?1 || '/', '/') + 1)"
 
-/* ---- builds: deployed files of a version, and how they were run ---- */
+/* ---- builds: deployed files of a version, and the way to run these files ---- */
 
 /* Returns the id of the build in the version's latest plan without a probe; "" if unknown. Parses each manifest that differs from the
  * previous plan's. */

@@ -70,7 +70,7 @@ static struct sampled_file *file_of(struct sampled_lines *lines, const struct ar
 	return lines->files[lines->n++];
 }
 
-/* Returns the open file for a path on the host; NULL if it was not deployed or its functions are unknown. */
+/* Returns the open file for a path on the host; NULL if the file was not deployed or its functions are unknown. */
 static struct sampled_file *file_at(struct sampled_lines *lines, const char *path, const struct sampled_deployed *deployed, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -156,7 +156,7 @@ static void keep_most(struct seen_list *list)
 
 /* ---- the text ---- */
 
-/* Moves *text past the next line. *line: its start. Returns its length without the newline. */
+/* Moves *text past the next line. *line: start of this line. Returns the line's length without the newline. */
 static size_t next_line(const char **text, const char **line)
 {
 	size_t n = strcspn(*text, "\n");

@@ -16,7 +16,7 @@ struct sampled_lines {
 
 void sampled_lines_release(struct sampled_lines *lines);
 
-/* A directory as the host's kernel names it, and the files deployed to it. */
+/* A directory by its name in the host's kernel, and the files deployed to the directory. */
 struct sampled_deployed {
 	char *directory;
 	const struct artefact *files;
@@ -28,7 +28,7 @@ struct sampled_deployed {
  * the result. */
 char *sampled_lines_of(struct sampled_lines *lines, const char *samples, const struct sampled_deployed *deployed, size_t n);
 
-/* A line that sampled_lines_of() added. Its texts are parts of the samples. */
+/* A line that sampled_lines_of() added. The texts of the line are parts of the samples. */
 struct sampled_line {
 	unsigned long long count;
 	const char *file, *function;

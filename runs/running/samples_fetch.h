@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Limit on the sum over the sample files of one run. Each file is fetched in one piece. */
+/* Maximum sum of the sizes of the sample files of one run. Each file is fetched in one piece. */
 #define SAMPLES_FETCH_BYTES_MAX (256u << 20)
-#define SAMPLES_FETCH_FILES_MAX 1000 /* limit on processes with samples in one run; samples are only useful if complete */
+#define SAMPLES_FETCH_FILES_MAX 1000 /* maximum number of processes with samples in one run; samples are only useful if complete */
 
 /* Kind of files that a run leaves: samples of functions, records of calls to outside functions, features of a counting build. */
 enum samples_kind { SAMPLES_OF_FUNCTIONS, SAMPLES_OF_CALLS, SAMPLES_OF_FEATURES };

@@ -23,7 +23,7 @@ extern const char *const stack_words[STACK_WORDS];
  * paths. ASSAY_E_FORMAT: wrong lines. ASSAY_E_NODATA: no lines. free() *out. */
 enum assay_status stack_parse(const char *text, size_t n, const char *directory, char **out, struct assay_error *err);
 
-/* Returns the names of files that differ between two stacks, such as "libc.so.6, libm.so.6 and 3 more"; "" if none differ. free() it. */
+/* Returns the names of files that differ between two stacks, such as "libc.so.6, libm.so.6 and 3 more"; "" if all are equal. free() it. */
 char *stack_difference(const char *a, const char *b);
 
 /* A stored stack of a plan. */

@@ -9,13 +9,13 @@
 
 struct version_object {
 	char *path;	  /* program or library on this machine */
-	char *repository; /* git repository of its build; NULL if it was not built from git */
+	char *repository; /* git repository of the version's build; NULL if the build has no git source */
 	char commit[VARIANT_COMMIT_BYTES];
 };
 
-/* Reports whether an argument is a selector: it contains '@' and is not a file. */
+/* Reports whether an argument is a selector: it contains '@' and is not the name of a file. */
 bool version_is_selector(const char *what);
-/* Checks that an argument is not an application without a version. ASSAY_E_USAGE: lists its versions. */
+/* Checks that an argument is not an application without a version. ASSAY_E_USAGE: lists the application's versions. */
 enum assay_status version_is_said(const char *laboratory, const char *what, struct assay_error *err);
 
 /* Finds a file of a version. Builds the version first if necessary. `object`: path relative to the version's directory, or one of the
@@ -25,12 +25,12 @@ enum assay_status version_find(const char *laboratory, const char *selector, con
 			       struct version_object *out, struct assay_error *err);
 void version_object_release(struct version_object *object); /* accepts a zeroed struct */
 
-/* Finds the version's entry for this machine's architecture; NULL if the version has no entries. ASSAY_E_NOTFOUND: it has entries only for
- * other architectures. */
+/* Finds the version's entry for this machine's architecture; NULL if the version has no entries. ASSAY_E_NOTFOUND: the version has entries
+ * only for other architectures. */
 enum assay_status version_own_here(const struct manifest *manifest, size_t version, const struct manifest_own **own,
 				   struct assay_error *err);
 
-/* A version with its collected files; all members are borrowed. */
+/* A version with its collected files; the struct borrows all members. */
 struct version_files {
 	const struct manifest *manifest;
 	size_t version;

@@ -27,8 +27,8 @@
 static struct {
 	FUNCTIONS(REAL_MEMBER)
 	MEMMOVE(REAL_MEMBER)
-} real;			 /* NULL: not found yet; constructors of other libraries may run before this one */
-static unsigned further; /* additional repetitions */
+} real;			 /* NULL: not found yet; constructors of other libraries may run before the constructor of this library */
+static unsigned further; /* number of additional repetitions */
 
 /* Finds a function and stores its address as bytes: ISO C does not allow a cast from `void *` to a function pointer. */
 static void find(void *pointer, const char *name, size_t n)

@@ -78,7 +78,7 @@ static void refer_immediate(const struct image *image, const ZydisDecodedInstruc
 
 /* ---- a body ---- */
 
-/* Decodes an instruction. Returns false if it is padding. */
+/* Decodes an instruction. Returns false if the instruction is padding. */
 static bool decode_one(const struct image *image, const ZydisDecoder *decoder, uint64_t n, struct instruction *to)
 {
 	ZydisDecodedInstruction decoded;

@@ -20,13 +20,13 @@ size_t build_callee(const struct build *build, uint64_t address);
 
 /* The machine code of a body as instructions, decoded by Zydis, with address-dependent parts separated. Branches inside the body become
  * indexes of instructions; other references to addresses are kept beside the bytes. Padding is excluded. */
-#define CODE_REFERENCES_MAX 2 /* per instruction: a memory operand and an immediate value */
+#define CODE_REFERENCES_MAX 2 /* maximum number of references per instruction: a memory operand and an immediate value */
 
 enum code_reference_kind {
 	CODE_BRANCH,  /* jump or call to a target outside the body */
 	CODE_MEMORY,  /* read or write of `width` bytes at the target */
-	CODE_ADDRESS, /* use of the address itself, or a read from a table of unknown size there */
-	CODE_THREAD,  /* like CODE_MEMORY for thread-local data; the target is an offset in its block */
+	CODE_ADDRESS, /* use of the address itself, or a read from a table of unknown size at the address */
+	CODE_THREAD,  /* like CODE_MEMORY for thread-local data; the target is an offset in the thread-local block */
 };
 
 struct code_reference {
@@ -47,7 +47,7 @@ struct instruction {
 	struct code_reference references[CODE_REFERENCES_MAX];
 };
 
-/* Buffer for the code of one body, reused for the next. */
+/* Buffer for the code of one body, reused for the next body. */
 struct code {
 	struct instruction *items; /* [n] by address */
 	size_t n, capacity;

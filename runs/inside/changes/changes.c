@@ -14,8 +14,8 @@ struct finding {
 	bool other_clones;
 	bool renamed;
 	bool touched;				 /* a hunk of the source difference touches the function */
-	bool own_differs;			 /* its code outside of inlined functions differs */
-	bool same_somewhere;			 /* it is inlined into some host with the same code */
+	bool own_differs;			 /* the function's code outside of inlined functions differs */
+	bool same_somewhere;			 /* the function is inlined into some host with the same code */
 	size_t hosts, hosts_differ, hosts_alone; /* hosts in both builds; those where it differs; those where only it differs */
 };
 
@@ -418,7 +418,7 @@ static struct callers callers_of(const struct functions *f)
 	return callers;
 }
 
-/* Reports whether the function is a small wrapper: it has few instructions, and one of them jumps or calls out of it. */
+/* Reports whether the function is a small wrapper: it has few instructions, and one instruction jumps or calls out of it. */
 static bool is_wrapper(struct search *search, size_t function)
 {
 	const struct functions *g = &search->changes->new.functions;
@@ -466,7 +466,7 @@ static void add_callers(struct search *search)
 {
 	const struct functions *g = &search->changes->new.functions;
 	struct callers callers = callers_of(g);
-	size_t *stack = mem_new(2 * g->n, sizeof(*stack)), n = 0; /* each function at the start, and again when it is added as a caller */
+	size_t *stack = mem_new(2 * g->n, sizeof(*stack)), n = 0; /* each function at the start, and again when added as a caller */
 
 	for (size_t i = 0; i < g->n; i++)
 		if (search->findings[i].change.kind != CHANGE_NONE)
@@ -497,7 +497,7 @@ static void find_hosts(const struct changes *c, struct change *change)
 
 		if (gone)
 			host = key_of_old(c, host);
-		if (host != change->key) /* otherwise it is a part of the function itself, split off and inlined again */
+		if (host != change->key) /* otherwise `host` is a part of the function itself, split off and inlined again */
 			keys[n++] = host;
 	}
 	map_sort(keys, n, sizeof(*keys));
@@ -649,7 +649,7 @@ static uint64_t entry_of(const struct functions *f, const struct function *funct
 
 /* ---- one change as text for users ---- */
 
-/* Writes "NAME a.c:12 -> a.c:14", or one place if both are the same. */
+/* Writes "NAME a.c:12 -> a.c:14", or one place if both places are the same. */
 static void add_line(const struct changes *c, const struct change *change, struct document *d)
 {
 	char *name = demangle(changes_function(c, change->key)->symbol);

@@ -48,7 +48,7 @@ enum change_reason { CHANGE_REASON_ROWS(ROWS_ENUM) CHANGE_REASONS };
 /* The change of one function. Its key is its index in the new build, or new.functions.n + its index in the old build if it was removed. */
 struct change {
 	enum change_kind kind;
-	size_t key, old, new; /* `old`, `new`: index of the function in each build; FUNCTIONS_NONE if that build does not have it */
+	size_t key, old, new; /* `old`, `new`: index of the function in each build; FUNCTIONS_NONE if the build lacks the function */
 	unsigned reasons;     /* bit mask of 1 << enum change_reason */
 	const char *constant; /* name of the first constant that differs; NULL if none does */
 	size_t *inlined_into; /* [n_inlined_into] keys of the functions into which this function is inlined */
@@ -62,10 +62,10 @@ struct change {
 
 struct changes_options {
 	const char *repository, *old_reference, *new_reference; /* git references; repository NULL: compare only machine code */
-	size_t wrapper;						/* largest number of instructions of a small wrapper */
+	size_t wrapper;						/* maximum number of instructions of a small wrapper */
 };
 #define CHANGES_WRAPPER 16
-#define CHANGES_FEW	8 /* functions with fewer instructions count as renamed only within one file */
+#define CHANGES_FEW	8 /* number of instructions below which functions count as renamed only within one file */
 
 struct changes {
 	struct build old, new;

@@ -14,17 +14,17 @@
 
 #define SYMBOL_BYTES_MAX 1024  /* libiberty recurses up to DEMANGLE_RECURSION_LIMIT, with two parts per byte */
 #define CONVERSIONS_MAX	 8     /* a conversion in another's arguments is parsed twice */
-#define PARTS_MAX	 65536 /* largest number of parts of the expanded name */
+#define PARTS_MAX	 65536 /* maximum number of parts of the expanded name */
 #define PACK_WEIGHT	 64    /* weight of a pack's pattern, which is written once per member of the pack */
 #define NAME_BYTES_MAX	 65536
-#define RUST_BYTES_MAX	 8192 /* longest symbol; libiberty recurses at most 1,024 deep */
-#define BINDER_DIGITS	 2    /* base-62 digits of the largest number of lifetimes that a type may bind */
+#define RUST_BYTES_MAX	 8192 /* maximum length of a symbol; libiberty recurses at most 1,024 deep */
+#define BINDER_DIGITS	 2    /* number of base-62 digits of the maximum number of lifetimes that a type may bind */
 
 /* ---- number of parts of the name, with shared parts expanded ---- */
 
 struct parts {
 	const struct demangle_component *all; /* [n] one block of libiberty's; each part is in it once, but may be used many times */
-	size_t n, *below;		      /* [n] parts below each part, PARTS_MAX at most; 0 if not counted yet */
+	size_t n, *below;		      /* [n] number of parts below each part, PARTS_MAX at most; 0 if not counted yet */
 };
 
 /* Sets members[] to those of the part's two members that are parts, and others to NULL. */

@@ -6,10 +6,10 @@
 
 #include <dwarf.h>
 
-#define RANGES_MAX   65536u /* ranges read per entry */
-#define OVERLAP_MAX  16	    /* functions that may claim the same byte of code, on average */
-#define DEPTH_MAX    200    /* nesting depth of entries */
-#define HOPS_MAX     16	    /* abstract origins followed from an entry */
+#define RANGES_MAX   65536u /* maximum number of ranges read per entry */
+#define OVERLAP_MAX  16	    /* maximum number of functions that claim the same byte of code, on average */
+#define DEPTH_MAX    200    /* maximum nesting depth of entries */
+#define HOPS_MAX     16	    /* maximum number of abstract origins followed from an entry */
 #define DIGITS	     "0123456789"
 #define HASH	     "17h"
 #define HASH_DIGITS  16
@@ -388,7 +388,7 @@ static size_t read_ranges(struct reader *reader, Dwarf_Die *die)
 	return f->n_ranges - first;
 }
 
-/* Sorts the ranges from index `first` on, and merges overlapping ones. */
+/* Sorts the ranges from index `first` on, and merges overlapping ranges. */
 static void join_ranges(struct functions *f, size_t first)
 {
 	size_t n = first;
@@ -405,7 +405,7 @@ static void join_ranges(struct functions *f, size_t first)
 	f->n_ranges = n + 1;
 }
 
-/* Returns the code symbol at exactly this address: the function's own if possible, otherwise the last one; NULL if there is none. */
+/* Returns the code symbol at exactly this address: the function's own if possible, otherwise the last symbol; NULL if there is none. */
 static const char *symbol_at(const struct image *image, uint64_t address, const char *name)
 {
 	const char *found = NULL;
@@ -569,7 +569,7 @@ static size_t add_undescribed(struct functions *f, const struct image_symbol *sy
 	size_t function = part ? functions_named(f, stem) : FUNCTIONS_NONE;
 	struct body body = { .symbol = symbol->name, .entry = symbol->address, .first_range = f->n_ranges, .n_ranges = 1 };
 
-	if (function == FUNCTIONS_NONE) /* its file is unknown; only its visibility to other files is known */
+	if (function == FUNCTIONS_NONE) /* the symbol's file is unknown; only its visibility to other files is known */
 		function = add_function(f, stem, symbol->global ? NULL : "");
 	body.function = function;
 	body.label = functions_label(&f->names, symbol->name);

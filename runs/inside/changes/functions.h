@@ -25,19 +25,19 @@ struct function {
 	const char *directory;		/* working directory of the compiler; NULL if unknown */
 	unsigned line;			/* line of the name in the definition; 0 if unknown */
 	unsigned last_line;		/* last line that has code; set by functions_extents() */
-	bool present;			/* the function has code or is inlined somewhere; otherwise it is only declared */
-	size_t first_body, n_bodies;	/* the function's part of body_order */
-	size_t first_inline, n_inlines; /* the function's part of inline_order */
+	bool present;			/* the function has code or is inlined somewhere; false: only declared */
+	size_t first_body, n_bodies;	/* range of the function's elements in body_order */
+	size_t first_inline, n_inlines; /* range of the function's elements in inline_order */
 };
 
-/* A piece of machine code: a function or a clone of it. */
+/* A piece of machine code: a function or a clone of a function. */
 struct body {
 	size_t function;
 	const char *symbol; /* symbol at the body's entry in the symbol table, or the function's symbol */
 	const char *label;  /* suffix of the symbol without numbers: "", ".constprop", ".isra" */
 	uint64_t entry;
-	size_t first_range, n_ranges;	 /* sorted by address, none empty, including the .cold part */
-	size_t first_inlined, n_inlined; /* part of `inlines`: instances inside this body, outer ones first */
+	size_t first_range, n_ranges;	 /* ranges of the body, sorted by address, none empty, including the .cold part */
+	size_t first_inlined, n_inlined; /* elements of `inlines`: instances inside this body, outer instances first */
 	Dwarf_Off unit;			 /* debug information entry of the compilation unit; valid only if described */
 	const char *directory;		 /* working directory of the compiler; NULL if unknown */
 	bool described;			 /* false if only the symbol table has this body */
@@ -65,10 +65,10 @@ struct functions {
 	size_t n_ranges, ranges_capacity;
 	struct call *calls; /* [n_calls] calls from the debug information; some appear twice */
 	size_t n_calls, calls_capacity;
-	size_t *body_order, *inline_order; /* indexes of bodies, and of inlines, by function */
+	size_t *body_order, *inline_order; /* [n_bodies], [n_inlines]: indexes of bodies and of inlines, sorted by function */
 	struct range_owner *owners;	   /* [n_owners] ranges of bodies, by address */
 	size_t n_owners;
-	const char *producers[FUNCTIONS_PRODUCERS_MAX]; /* compilers with their options, sorted */
+	const char *producers[FUNCTIONS_PRODUCERS_MAX]; /* texts of compilers with their options, sorted */
 	size_t n_producers;
 	struct map by_key; /* map from "symbol" or "symbol file:line" to the function's index */
 	struct intern names;

@@ -168,7 +168,7 @@ void functions_extents(const struct image *image, struct functions *f)
 	mem_free(rows.addresses, rows.owners, rows.lines);
 }
 
-/* Returns the line of an address; 0 if unknown. *file (NULL: not wanted) is set to its file. */
+/* Returns the source line of an address; 0 if unknown. Otherwise also sets *file, which may be NULL, to the line's file. */
 static unsigned line_of_row(const struct image *image, const struct body *body, uint64_t address, const char **file)
 {
 	Dwarf_Line *line;

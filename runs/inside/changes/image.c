@@ -55,7 +55,7 @@ static enum assay_status not_elf(const struct image *image, const char *bytes, s
 	return assay_fail(err, ASSAY_E_FORMAT, "'%s' is %s", image->path, what);
 }
 
-/* Returns the name of an architecture that hosts may have; NULL for others. */
+/* Returns the name of an architecture that hosts may have; NULL for other architectures. */
 static const char *machine_name(unsigned machine)
 {
 	static const struct {
@@ -421,7 +421,7 @@ static enum assay_status begin_dwarf(struct image *image, struct assay_error *er
 }
 
 /* Finds the debug file where debuggers search: by build-id, and by the name in .gnu_debuglink, next to the file, in .debug/ there, and in
- * the distribution's directory. It must have the same build-id, or without one the checksum in .gnu_debuglink. */
+ * the distribution's directory. The debug file must have the same build-id, or without one the checksum in .gnu_debuglink. */
 static bool find_debug(const struct image *image, struct image *out)
 {
 	static const Dwfl_Callbacks callbacks = { .find_debuginfo = dwfl_standard_find_debuginfo,

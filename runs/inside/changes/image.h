@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define IMAGE_BYTES_MAX	     ((uint64_t)8 << 30) /* largest file */
-#define IMAGE_UNPACKED_MAX   ((uint64_t)4 << 30) /* largest sum of the sizes of all compressed sections, uncompressed */
+#define IMAGE_BYTES_MAX	     ((uint64_t)8 << 30) /* maximum size of a file */
+#define IMAGE_UNPACKED_MAX   ((uint64_t)4 << 30) /* maximum sum of the uncompressed sizes of all compressed sections */
 #define IMAGE_BUILD_ID_BYTES 130		 /* hexadecimal digits and a null byte */
 #if defined(__aarch64__)
 #define IMAGE_MACHINE_HERE EM_AARCH64
@@ -68,7 +68,7 @@ struct image {
 	size_t n_threads;
 	struct image_relocation *relocations; /* [n_relocations] by address */
 	size_t n_relocations;
-	uint64_t thread_bytes;		     /* size of thread-local data, bytes; its block ends at the address in fs */
+	uint64_t thread_bytes;		     /* size of thread-local data, bytes; the thread-local block ends at the address in fs */
 	char build_id[IMAGE_BUILD_ID_BYTES]; /* "" if the file has none */
 	Elf *elf;
 	Dwarf *dwarf; /* NULL unless IMAGE_DESCRIBED */

@@ -35,7 +35,7 @@ struct intern {
 
 /* Returns the set's copy of the text, valid until intern_release(). Adds the text if necessary. */
 const char *intern_text(struct intern *intern, const char *text);
-const char *intern_find(const struct intern *intern, const char *text); /* NULL if the set does not have it */
+const char *intern_find(const struct intern *intern, const char *text); /* the set's copy; NULL if the set lacks the text */
 const char *intern_bytes(struct intern *intern, const char *bytes, size_t n);
 /* Returns the set's copy of a path, with `directory` (may be NULL) before a relative one. Removes "//", "/./", and if possible "/../". */
 const char *intern_path(struct intern *intern, const char *directory, const char *path);

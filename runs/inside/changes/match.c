@@ -9,12 +9,12 @@
 #include <stdlib.h>
 
 #define TEXT_BYTES_MAX 65536u
-#define TABLE_MAX      65536u /* entries of a switch table */
-#define POINTERS_DEEP  6      /* pointers followed from one constant to the next */
+#define TABLE_MAX      65536u /* maximum number of entries of a switch table */
+#define POINTERS_DEEP  6      /* maximum number of pointers followed from one constant to the next */
 #define ANONYMOUS_MAX  4096u  /* bytes compared of an unnamed constant */
-#define LINE_REACH     200    /* lines of one statement, from the row of its instruction to the value of __LINE__ */
-#define FUNCTION_LINES 10000  /* lines of one function, if the statement is unknown */
-#define COPIES_MAX     256    /* bodies of one function that are compared with each other */
+#define LINE_REACH     200    /* maximum number of lines of one statement, from the row of its instruction to the value of __LINE__ */
+#define FUNCTION_LINES 10000  /* maximum number of lines of one function, if the statement is unknown */
+#define COPIES_MAX     256    /* maximum number of bodies of one function that are compared with each other */
 #define LINE_MIN       16     /* smaller numbers are rarely line numbers */
 
 /* ---- operands ---- */
@@ -155,7 +155,7 @@ static bool has_form(const char *text, const char *form)
 	return true;
 }
 
-/* Returns the length of __DATE__ or __TIME__ if both texts have one here, otherwise 0. */
+/* Returns the length of __DATE__ or __TIME__ if both texts have one at this place, otherwise 0. */
 static size_t same_moment(const char *a, const char *b)
 {
 	static const char *const forms[] = { "aaa _0 0000", "00:00:00" };
@@ -199,7 +199,7 @@ static bool same_text(const struct match *match, const char *a, const char *b)
 	return true;
 }
 
-/* Compares texts at two addresses. Returns 1 if they are equal, 0 if not, -1 if neither is a text. */
+/* Compares texts at two addresses. Returns 1 for equal texts, 0 for different texts, -1 if neither address has a text. */
 static int same_texts(struct match *match, uint64_t a, uint64_t b)
 {
 	size_t n = text_at(&match->old->image, a), m = text_at(&match->new->image, b);
@@ -536,7 +536,7 @@ static bool same_data(struct match *match, uint64_t a, uint64_t b, uint16_t widt
 		return same_constant(match, a, b, width, depth);
 	if (same_neighbour(match, a, b))
 		return true;
-	/* nameless on both sides: the linker's own data, or a stripped file */
+	/* nameless on both sides: the linker's own data, or data of a stripped file */
 	return s && t && match->nameless && !object_at(&match->old->image, a) && !object_at(&match->new->image, b) &&
 	       !strcmp(s->name, t->name);
 }
@@ -838,7 +838,7 @@ static size_t key_of(const struct match *match, bool of_old, size_t function)
 	return new == FUNCTIONS_NONE ? match->new->functions.n + function : new;
 }
 
-/* Returns a number for the code to which an instruction refers. It is the same in both builds. */
+/* Returns a number for the code to which an instruction refers. The number is the same in both builds. */
 static uint64_t meaning_of_code(const struct match *match, bool of_old, uint64_t target)
 {
 	const struct build *build = of_old ? match->old : match->new;

@@ -7,10 +7,10 @@
 
 #define MATCH_ROOTS_MAX 64
 
-/* Results from best to worst. A whole has the result of its worst part. */
+/* Results from best to worst. A whole has the result of its worst piece. */
 enum match_result {
 	MATCH_EQUAL,
-	MATCH_LINES,	 /* only line numbers (__LINE__) differ, each by as much as its line has moved */
+	MATCH_LINES,	 /* only line numbers (__LINE__) differ, each by the distance that its line has moved */
 	MATCH_CONSTANTS, /* only the content of named constants that the code reads differs */
 	MATCH_DIFFERENT,
 };
@@ -34,7 +34,7 @@ struct match {
 	const char *constant; /* name, in the new build, of the first constant with different content */
 	/* results for contents: 1 equal, 0 different. Contents count as equal while compared, because pointers may form a cycle. */
 	struct map contents;
-	uint64_t left; /* bytes of contents that may still be compared: in a hostile build, objects may contain each other */
+	uint64_t left; /* maximum number of bytes of contents still to compare: in a hostile build, objects may contain each other */
 };
 
 void match_release(struct match *match);
@@ -49,7 +49,7 @@ bool match_same_clones(const struct match *match, size_t old_function, size_t ne
 /* The part of the code of two bodies that belongs to one function: the bodies' own function, or one inlined into it. */
 struct match_part {
 	size_t host; /* function of the bodies, index in the new build */
-	size_t key;  /* function of the part: index in the new build, or new->functions.n + index in the old build if it was removed */
+	size_t key;  /* function of the part: index in the new build, or new->functions.n + index in the old build for a removed function */
 	bool host_differs, differs;
 };
 typedef void match_part_function(void *context, const struct match_part *part);

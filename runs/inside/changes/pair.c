@@ -5,9 +5,9 @@
 #include "base/order.h"
 #include "runs/inside/changes/demangle.h"
 
-#define GROUP_MAX  2000 /* functions with one name that are compared pair by pair */
-#define ROUNDS_MAX 20	/* rounds of renames: a renamed function may call another renamed one */
-#define FILES_READ 16	/* limit of compared contents, in multiples of the bytes of both files */
+#define GROUP_MAX  2000 /* maximum number of functions with one name that are compared pair by pair */
+#define ROUNDS_MAX 20	/* maximum number of rounds of renames: a renamed function may call another renamed function */
+#define FILES_READ 16	/* maximum of compared contents, in multiples of the bytes of both files */
 
 /* Returns the number of whole components at the ends of two paths that are equal. *rest_a, *rest_b (may be NULL): bytes before them. */
 static size_t path_common_tail(const char *a, const char *b, size_t *rest_a, size_t *rest_b)
@@ -80,9 +80,9 @@ static void pair_group(const struct functions *f, const struct functions *g, con
 /* Property that the functions of a pair have in common. */
 enum likeness {
 	LIKE_SYMBOL,
-	LIKE_NAME,  /* symbol in one build, always inlined in the other */
+	LIKE_NAME,  /* symbol in one build, always inlined in the other build */
 	LIKE_RUST,  /* Rust name without crate hashes, which differ between builds; with the function's name */
-	LIKE_START, /* start of a file: such functions are named after one of its variables */
+	LIKE_START, /* start of a file: such functions are named after one of the file's variables */
 };
 
 /* Returns the property as text, which the caller frees; NULL if the function does not have it. */

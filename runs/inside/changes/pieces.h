@@ -7,7 +7,7 @@
 
 struct piece {
 	uint64_t begin, end;
-	size_t first_symbol, n_symbols; /* range of its names in the image's symbols; n_symbols 0 if it has none */
+	size_t first_symbol, n_symbols; /* range of the piece's names in the image's symbols; n_symbols 0 if unnamed */
 	const char *variant_of;		/* function that this piece implements on some CPUs, according to an IFUNC; NULL if none */
 };
 

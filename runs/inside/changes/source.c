@@ -11,7 +11,7 @@ struct lines {
 	size_t number;
 };
 
-/* Returns the next line, with a null byte at its end; NULL after the last one. */
+/* Returns the next line, with a null byte at its end; NULL after the last line. */
 static char *next_line(struct lines *lines)
 {
 	char *line = lines->next, *end;

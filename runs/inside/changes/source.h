@@ -25,7 +25,7 @@ struct source {
 	struct hunk *hunks; /* n_hunks elements */
 	size_t n_hunks, capacity;
 	struct source_tree old, new;
-	size_t outside; /* hunks outside functions of both builds; set by changes_find() */
+	size_t outside; /* number of hunks outside functions of both builds; set by changes_find() */
 };
 
 /* Reads the difference from git. *out is overwritten; call source_release(). Returns ASSAY_E_NOTFOUND with git's message if there is no

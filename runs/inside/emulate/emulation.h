@@ -33,20 +33,20 @@
 #define PAGE_BITS	    12
 #define ADDRESS_BITS	    47
 #define BESIDE_BITS	    3
-#define WAYS		    8u /* entries per set of a cache or TLB */
+#define WAYS		    8u /* number of entries per set of a cache or TLB */
 #define PATH_BLOCKS	    8u /* length of the path that predicts the next block, in blocks */
 #define RECENT		    32u
 #define BLOCKS_GRANTED	    (INT64_C(1) << 62) /* basic blocks granted while windows are skipped: more than a program can execute */
-#define WINDOW_ACCESSES	    1024u	       /* accesses per window; in longer windows, threads would seem to meet that never do */
-#define WINDOWS_A_SIMULATED 16u		       /* in long runs, one window in 16 is simulated, with weight 16 */
-#define GROUP_WINDOWS	    128u  /* windows per group; in long runs, one burst of consecutive windows per group is simulated */
+#define WINDOW_ACCESSES	    1024u /* number of accesses per window; in longer windows, threads would seem to meet that never do */
+#define WINDOWS_A_SIMULATED 16u	  /* in long runs, one window in 16 is simulated, with weight 16 */
+#define GROUP_WINDOWS	    128u  /* number of windows per group; in long runs, one burst of consecutive windows per group is simulated */
 #define THREADS		    256u  /* threads simulated at a time; further threads are reported as not simulated */
-#define INVOCATIONS	    1024u /* invocations per thread that are active or wait for the evaluation of their windows */
+#define INVOCATIONS	    1024u /* maximum number of invocations per thread that are active or wait for the evaluation of their windows */
 #define NONE		    UINT32_MAX
 
-#define GRANULES 4u /* granules per line, of 16 bytes each; two memory blocks never share a granule */
-#define GAPS	 7u /* kinds of gaps between two accesses of a thread to one line */
-#define BASES	 2u /* denominators for simulated counters: accesses, blocks */
+#define GRANULES 4u /* number of granules per line, of 16 bytes each; two memory blocks never share a granule */
+#define GAPS	 7u /* number of kinds of gaps between two accesses of a thread to one line */
+#define BASES	 2u /* number of denominators for simulated counters: accesses, blocks */
 #define SPREADS	 (COUNTERS - COUNT_HITM_SEEN)
 
 /* Defines real_NAME(), which returns the library's function NAME. The emulation has a function of that name too. Needs dlfcn.h. */
@@ -70,11 +70,11 @@
 	X(ALLOCATIONS, "emulated:allocations")                                                                                             \
 	X(ALLOCATED_BYTES, "emulated:allocated_bytes")                                                                                     \
 	X(COPIED_BYTES, "emulated:copied_bytes")   /* bytes written by mem* and str* functions */                                          \
-	X(WAITED, "emulated:waited")		   /* accesses and blocks in waiting loops; no other counter includes them */              \
+	X(WAITED, "emulated:waited")		   /* accesses and blocks in waiting loops; excluded from all other counters */            \
 	X(SIMULATED, "emulated:simulated")	   /* accesses in simulated windows, from which all rows below are scaled */               \
 	X(HITM_TRUE, "emulated:hitm_true_milli")   /* potential hits on modified lines (HITM) by true sharing, in thousandths */           \
 	X(HITM_FALSE, "emulated:hitm_false_milli") /* potential HITM by false sharing, in thousandths */                                   \
-	X(HITM_SEEN, "emulated:hitm_seen")	   /* HITM events in the directory; they depend on the actual order of threads */          \
+	X(HITM_SEEN, "emulated:hitm_seen")	   /* HITM events in the directory; their number depends on the actual order of threads */ \
 	X(L1_MISSES, "emulated:l1_misses")                                                                                                 \
 	X(L2_MISSES, "emulated:l2_misses")                                                                                                 \
 	X(REMOTE, "emulated:remote")		   /* L2 misses on a page that a thread of another node wrote first */                     \
@@ -92,7 +92,7 @@ enum unknown { UNKNOWN_L1 = COUNT_ATOMICS, UNKNOWN_L2 = UNKNOWN_L1 + 2, UNKNOWN_
 /* Counts of a thread so far. An event in a simulated window counts with the window's weight: the number of windows that it represents. */
 struct counts {
 	uint64_t exact[COUNT_SIMULATED + 1];
-	uint64_t weighed[COUNTERS]; /* [COUNT_HITM_SEEN...]: events; [COUNT_ACCESSES], [COUNT_BLOCKS]: their denominators */
+	uint64_t weighed[COUNTERS]; /* [COUNT_HITM_SEEN...]: events; [COUNT_ACCESSES], [COUNT_BLOCKS]: denominators of the events' rates */
 };
 _Static_assert(UNKNOWN_STLB + 2 <= (int)COUNT_HITM_SEEN, "slots of enum unknown are unused");
 
@@ -102,8 +102,8 @@ struct invocation {
 	uint32_t function, weight;
 	uint64_t ordinal, start, duration;
 	uint32_t depth, flags;
-	uint32_t threads;     /* threads alive when the call ended */
-	uint32_t parent;      /* sampled invocation that contains this one; NONE for the thread's own */
+	uint32_t threads;     /* number of threads alive when the call ended */
+	uint32_t parent;      /* sampled invocation that contains this invocation; NONE for the invocation that represents the thread */
 	uint32_t caller;      /* number of the selected function that made the call; NONE if there is none */
 	uint64_t last_window; /* last window in which the call was active */
 	struct counts counts; /* while active: the thread's counts at the start of the call; afterwards: the counts of the call */
@@ -161,7 +161,7 @@ static inline uint32_t line_hash(uint64_t line, uint64_t salt)
 /* The last touch of a line in the current window. */
 struct latest {
 	uint64_t line;
-	uint32_t stamp, births; /* the thread's `births` then; if unchanged, the thread has started or ended no memory block since */
+	uint32_t stamp, births; /* `births` of the thread then; if unchanged, the thread has allocated or freed no memory block since */
 	struct touch *touch;
 	uint32_t last; /* window_left at the last access to the line */
 };
@@ -169,14 +169,14 @@ struct latest {
 /* A line that the same invocation has just read, or written, in the same window. The line is in the first-level cache, so another access of
  * the same kind changes only the touch. */
 struct recent {
-	uint64_t key; /* recent_key() in simulate.c; 0 if the entry is empty */
+	uint64_t key; /* result of recent_key() in simulate.c; 0 if the entry is empty */
 	struct touch *touch;
 	struct latest *latest;
 };
 
 /* Positions in a ring buffer with one writer and one reader. */
 struct queue {
-	uint64_t head, tail; /* positions of the next read and the next write; they never wrap */
+	uint64_t head, tail; /* positions of the next read and the next write; the positions never wrap */
 };
 
 static inline bool queue_is_empty(const struct queue *q)
@@ -194,9 +194,9 @@ static inline bool queue_is_empty(const struct queue *q)
 struct waiting_loop {
 	uintptr_t site;
 	bool polls;		   /* the loop has no sched_yield() */
-	uint32_t in_vain, skipped; /* for a polling loop: consecutive waits that proved to be work; looks since then */
+	uint32_t in_vain, skipped; /* polling loop: number of consecutive waits that proved to be work; iterations since then */
 	bool failed;		   /* a look has failed, so usual and usual_calls are valid */
-	uint32_t owed;		   /* successful looks before any failed; for each, a first failed look was counted as well */
+	uint32_t owed;		   /* number of successful looks before any failed look; for each, a first failed look was counted, too */
 	uint64_t usual[COUNT_SIMULATED];
 	uint32_t callees[WAITING_CALLEES], usual_calls[WAITING_CALLEES], n;
 	uint64_t calls; /* sum of the calls of these callees when the loop last ended */
@@ -218,17 +218,17 @@ struct waiting {
 	uint64_t failed[COUNT_SIMULATED]; /* sums over all failed looks of this wait */
 	uint32_t calls[WAITING_CALLEES], failed_calls[WAITING_CALLEES];
 	struct look looks[WAITING_LOOKS]; /* hash table by site */
-	bool in_place;			  /* the first, failed look is counted instead of the successful one */
-	bool learns;			  /* a callee of the loop has just become known, but not the addresses that it reads */
+	bool in_place;			  /* the first, failed iteration is counted instead of the successful iteration */
+	bool learns;			  /* a callee of the loop has just become known, but not the addresses that the callee reads */
 	bool seen;			  /* another thread has changed the polled value, or a waiting call followed */
 	bool interrupted;		  /* a signal handler runs; the struct does not change until its end */
-	uint64_t changes;		  /* hot.changes when the handler started */
+	uint64_t changes;		  /* value of hot.changes when the handler started */
 	uint32_t lowest, n_failed;	  /* fewest active frames during the first look; number of failed looks */
 	uint32_t owner;			  /* the thread's owner when the wait started */
 	struct waiting_loop loops[WAITING_LOOPS], *loop;
-	uint32_t n_loops, went_on_in;	  /* loops added so far; callee whose call ended the last wait, 0 if none */
-	uint64_t went_on_at;		  /* basic blocks counted when that call started */
-	uint64_t went_on_calls;		  /* calls of that callee before that call */
+	uint32_t n_loops, went_on_in;	  /* number of loops added so far; callee whose call ended the last wait, 0 if none */
+	uint64_t went_on_at;		  /* number of basic blocks counted when that call started */
+	uint64_t went_on_calls;		  /* number of calls of that callee before that call */
 	uintptr_t places[WAITING_PLACES]; /* addresses accessed while waiting, in a ring buffer */
 	uint32_t n_places, bytes;	  /* addresses recorded so far; size of the last write, 0 if none */
 	uintptr_t written;		  /* address of the last write; `value` is the value before that write */
@@ -238,7 +238,7 @@ struct waiting {
 enum thread_state {
 	THREAD_FREE,
 	THREAD_LIVE,
-	THREAD_WAITING, /* waits at a barrier or for the end of a thread; resumes no earlier than the threads that it waits for */
+	THREAD_WAITING, /* waits at a barrier or for the end of a thread; resumes no earlier than the awaited threads */
 	THREAD_ENDED,	/* some windows of the thread are still to be evaluated */
 };
 
@@ -253,7 +253,7 @@ struct thread {
 	void *(*start)(void *);	  /* start function passed to pthread_create() */
 	int (*start_c11)(void *); /* start function passed to thrd_create() */
 	void *argument;
-	uint32_t rounds;       /* rounds of destructors run at the end of the thread */
+	uint32_t rounds;       /* number of rounds of destructors run at the end of the thread */
 	uint32_t id;	       /* the kernel's thread id; 0 until the thread starts */
 	bool pauses;	       /* the thread waits until slower threads have caught up */
 	bool waits;	       /* the thread waits for another thread (waiting.c); other threads read this field */
@@ -264,11 +264,11 @@ struct thread {
 	uint64_t window;     /* window that is simulated now, or the next window to be simulated */
 	uint64_t at;	     /* earliest window that this thread can still touch; other threads read this field */
 	uint64_t stalled_at; /* value of `at` + 1 at which other threads gave up waiting for this thread */
-	uint64_t granted;    /* accesses granted: in a window, window_left of them remain; in a skipped stretch, hot.left remain */
+	uint64_t granted;    /* number of granted accesses: in a window, window_left remain; in a skipped stretch, hot.left remain */
 	int64_t blocks_granted;
-	int32_t window_left; /* accesses left in the window; 0 while windows are skipped; negative for a moment after its end */
+	int32_t window_left; /* accesses left in the window; 0 while windows are skipped; negative for a moment after the window's end */
 	uint32_t weight, stamp;
-	uint64_t window_blocks; /* basic blocks counted when the window started */
+	uint64_t window_blocks; /* number of basic blocks counted when the window started */
 	bool records;		/* touches of this window are kept, because other threads may be in it */
 
 	/* Functions (frames.c). */
@@ -284,12 +284,12 @@ struct thread {
 	struct callee *callees;
 	uint32_t n_callees, owner; /* `owner`: callee to which the next events belong; 0 if no selected function is active */
 	uint32_t changing;	   /* callee whose call is starting or ending; 0 if none */
-	uint32_t samples;	   /* calls chosen as samples so far */
+	uint32_t samples;	   /* number of calls chosen as samples so far */
 	struct counts accounted;   /* counts that have been added to callees */
-	uint64_t accounted_rare;   /* rare_number() when the rare counts were last added */
-	uint32_t accounted_events; /* `events` when the simulated counts were last added */
+	uint64_t accounted_rare;   /* result of rare_number() when the rare counts were last added */
+	uint32_t accounted_events; /* value of `events` when the simulated counts were last added */
 	uint32_t changes;	   /* number of changes of `accounted` in counters other than accesses and blocks */
-	uint32_t burst;		   /* last burst of simulated windows that represent skipped ones; 0 if none */
+	uint32_t burst;		   /* last burst of simulated windows that represent skipped windows; 0 if none */
 
 	/* Simulation (simulate.c). */
 	struct counts counts;
@@ -299,8 +299,8 @@ struct thread {
 	struct latest nowhere;			/* index entry that refers to `ignored` */
 	uint32_t block, path;			/* last basic block; hash of the last PATH_BLOCKS blocks, across functions */
 	uint32_t blocks[PATH_BLOCKS], n_blocks; /* the last PATH_BLOCKS blocks, in a ring buffer; blocks added so far */
-	uintptr_t turn;				/* address of the only block in the ring: repeating it changes nothing; 0 if none */
-	uint32_t turn_block, turns;		/* number of that block; how often in a row it followed itself, with full trust */
+	uintptr_t turn;		    /* address of the only block in the ring, 0 if none: a repetition of this block changes nothing */
+	uint32_t turn_block, turns; /* number of the block at `turn`; number of its consecutive repetitions with full trust */
 	uint32_t n_touches;
 	uint32_t (*sets)[WAYS]; /* sets of all caches and TLBs */
 	uint8_t *fresh;		/* per set: number of entries used since the burst started */
@@ -308,7 +308,7 @@ struct thread {
 	struct prediction *predictions;
 	struct touch *touches;	    /* [n_touches]: touches of this window, in order of their first access */
 	struct latest *latest;	    /* last touch of each line, a hash table by line */
-	uint32_t births;	    /* memory blocks that this thread has started or ended */
+	uint32_t births;	    /* number of memory blocks that this thread has allocated or freed */
 	struct touch_at *touch_ats; /* indexes of touches, a hash table by line, invocation and owner */
 
 	struct waiting waiting;
@@ -322,20 +322,20 @@ struct thread {
 
 /* Fields that hooks need first, in thread-local storage (initial-exec). */
 struct hot {
-	uint64_t library; /* basic blocks that represent work of the C library (wrap_calls.c), not yet added to the other blocks */
-	int64_t left;	  /* accesses until the next check; 0 or negative, and no count, while simulating */
+	uint64_t library; /* number of basic blocks for work of the C library (wrap_calls.c), not yet added to the other blocks */
+	int64_t left;	  /* number of accesses until the next check; 0 or negative, and no count, while simulating */
 	uint64_t written_page;
-	int64_t blocks_left; /* basic blocks until the next check; starts at BLOCKS_GRANTED while windows are skipped, else at 0 */
+	int64_t blocks_left; /* number of blocks until the next check; starts at BLOCKS_GRANTED while windows are skipped, else at 0 */
 	uint64_t allocations, allocated_bytes, copied_bytes, atomics, waited, changes;
 	struct thread *thread; /* NULL if not yet known, or if the thread is not simulated */
 	uint32_t simulating;
-	uint32_t waits; /* nothing counts (waiting.c); implies thread != NULL */
+	uint32_t waits; /* the thread waits, so nothing counts (waiting.c); implies thread != NULL */
 	uint64_t busy;	/* own work: depth * BUSY_ONCE + its stack address; hooks called meanwhile do nothing; 0 if none */
 };
 extern __thread struct hot hot;
 
-/* Decrements `*left` and reports whether it is now negative. It is a single instruction: if a signal handler ran between read and write,
- * the write would undo the handler's changes of `*left`. */
+/* Decrements `*left` and reports whether it is now negative. The decrement is a single instruction: if a signal handler ran between read
+ * and write, the write would undo the handler's changes of `*left`. */
 static inline bool count_down(int64_t *left)
 {
 	bool below;
@@ -394,9 +394,9 @@ struct runtime {
 	bool on, full;		      /* the emulation is on; every window is simulated */
 	bool several;		      /* a second thread has been created */
 	uint64_t shared_bytes;	      /* bytes mapped for writing and shared with other processes */
-	uint32_t not_simulated;	      /* threads that are not simulated */
-	uint64_t forced, dropped;     /* evaluations that did not wait for slow threads; touches dropped */
-	double hitm[2], rest_hitm[2]; /* true, false sharing: sums of finished threads; the part outside selected functions */
+	uint32_t not_simulated;	      /* number of threads that are not simulated */
+	uint64_t forced, dropped;     /* number of evaluations that did not wait for slow threads; number of dropped touches */
+	double hitm[2], rest_hitm[2]; /* true, false sharing: sums of finished threads; sums outside selected functions */
 	struct counts counts, rest;
 	uint64_t last_end; /* last window in which a thread ended */
 	struct thread *threads[THREADS];
@@ -439,13 +439,13 @@ struct code {
 struct code function_code(uintptr_t pc);
 int functions_select(const char *list); /* list: "name,name" or "@FILE", NULL for all; must stay valid. Returns 0 or an errno */
 
-/* Sampling of calls that start in simulated windows, or of all others. One per `step` calls is a sample, placed by a hash. */
+/* Sampling of calls that start in simulated windows, or of all other calls. One per `step` calls is a sample, chosen by a hash. */
 struct stratum {
-	uint64_t seen, next, begin; /* calls so far; ordinal of the next sample; first call of the current step */
-	uint32_t step, sampled;	    /* calls per sample; samples since `step` last changed */
+	uint64_t seen, next, begin; /* number of calls so far; ordinal of the next sample; first call of the current step */
+	uint32_t step, sampled;	    /* number of calls per sample; number of samples since `step` last changed */
 };
 
-/* Variation of simulated counters between bursts: sums of squares of weighted counts, and of products with their denominators. */
+/* Variation of simulated counters between bursts: sums of squared counts, and of counts times accesses or blocks (`base`). */
 struct spread {
 	uint32_t bursts, burst; /* number of ended bursts; the active burst, 0 if none */
 	double square[SPREADS], product[SPREADS], base[BASES];
@@ -458,7 +458,7 @@ struct nested {
 	uint32_t active, changes; /* number of active calls; the thread's `changes` when other counters were last added */
 	bool lost;		  /* a signal handler jumped away while a call started or ended, so the sums are unknown */
 	uint64_t calls;		  /* number of calls when a burst last ended */
-	struct counts sum, seen;  /* the sums; the thread's counts when other counters were last added */
+	struct counts sum, seen;  /* counts of all calls so far; counts of the thread when `sum` was last updated */
 	struct spread spread;
 };
 
@@ -474,7 +474,7 @@ struct callee {
 	struct function function;
 	uint32_t salt; /* seed of the sampling hash, independent of the program's load address */
 	struct stratum strata[2];
-	struct counts own; /* counts without the selected functions that it called */
+	struct counts own; /* counts of the function without the selected functions that it called */
 	struct spread spread;
 	struct nested nested;
 	struct callee_meetings meetings;
@@ -493,7 +493,7 @@ void callee_pretend(struct thread *t, uint32_t callee, void (*happens)(struct th
 void counts_end(const struct thread *t, struct counts *c); /* replaces counts at a start by the counts since */
 
 /* Functions of windows.c. */
-void threads_lock(void); /* while it is held, hooks in signal handlers do nothing */
+void threads_lock(void); /* while the lock is held, hooks in signal handlers do nothing */
 void threads_unlock(void);
 uint64_t window_next_simulated(uint64_t window); /* returns `window`, or the next simulated window */
 uint64_t window_after(const struct thread *t);	 /* returns the first window wholly in the thread's future */
@@ -501,7 +501,7 @@ uint64_t window_after(const struct thread *t);	 /* returns the first window whol
 bool window_is_shared(const struct thread *t, uint64_t *window);
 void window_begin(struct thread *t, uint64_t window);
 void window_close(struct thread *t);			     /* ends the simulated window or skipped stretch; window_begin() must follow */
-void counts_now(const struct thread *t, struct counts *out); /* reads a thread's counts; those of other threads are approximate */
+void counts_now(const struct thread *t, struct counts *out); /* reads a thread's counts; counts of other threads are approximate */
 void evaluate_init(void);
 bool evaluate_now(void); /* evaluates windows that no thread can touch any more; returns false if another thread is doing so */
 void evaluate_wait(struct thread *t, uint64_t touches); /* waits for room in the log for `touches`, and for an invocation */
@@ -513,7 +513,7 @@ void threads_init(void);
 void threads_finish(void);
 void threads_stop(void);
 uint64_t threads_horizon(void);	    /* returns the earliest window that a thread can still touch */
-struct thread *thread_attach(void); /* attaches the calling thread; returns NULL if it cannot be simulated */
+struct thread *thread_attach(void); /* attaches the calling thread; returns NULL if the thread cannot be simulated */
 
 /* In waiting.c. waiting_goes_on*() return true while the wait continues. Otherwise it has ended, and the access, block or call counts. */
 bool waiting_goes_on(uintptr_t address, size_t bytes, enum access access);
@@ -524,6 +524,6 @@ void waiting_continues(struct thread *t);
 void waiting_hold(struct thread *t);				       /* moves counts made since the wait started into the look */
 void waiting_leaves(struct thread *t);				       /* a waiting thread has left a function's frame */
 void waiting_looks(uintptr_t site, uintptr_t address, uint64_t value); /* an atomic operation has found `value` */
-void waiting_stop(void);					       /* ends the wait of the calling thread, if there is one */
+void waiting_stop(void);					       /* ends the wait of the calling thread, if any */
 
 #endif

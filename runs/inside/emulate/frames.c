@@ -17,10 +17,10 @@
 #define HANDLED	       (_NSIG - 1) /* any signal: its disposition does not change */
 #define PLACES_BITS    14
 #define PLACES	       (1u << PLACES_BITS)
-#define CALLEES	       (PLACES / 2) /* functions that one thread calls; events of further ones belong to their callers */
-#define CALLEES_SPARE  16	    /* for handlers that interrupt the allocation of the last callee */
-#define STEP_SIMULATED 512u	    /* samples of calls in simulated windows after which half as many calls are sampled */
-#define STEP_SKIPPED   128u	    /* samples of calls in skipped windows after which half as many calls are sampled */
+#define CALLEES	       (PLACES / 2) /* maximum number of functions that one thread calls; events of further functions belong to their callers */
+#define CALLEES_SPARE  16	    /* number of spare callees for handlers that interrupt the allocation of the last callee */
+#define STEP_SIMULATED 512u	    /* number of samples in simulated windows after which half as many calls are sampled */
+#define STEP_SKIPPED   128u	    /* number of samples in skipped windows after which half as many calls are sampled */
 #define STEP_MOST      (1u << 30)
 /* Number of samples of the first thread after which these two limits halve, and 1/n of it for the n-th thread: files are limited. */
 #define SAMPLES_HALVED 256u
@@ -30,7 +30,7 @@ struct frame {
 	uintptr_t stack;     /* stack pointer of the call; lower if deeper */
 	uint32_t invocation; /* the caller's invocation, active again after the return */
 	uint32_t block;	     /* the caller's last basic block */
-	uint32_t owner;	     /* owner before the call */
+	uint32_t owner;	     /* owner of events before the call */
 	uint32_t callee;     /* number of the callee; valid with FRAME_SELECTED */
 	uint32_t kind;	     /* FRAME_... bits */
 };
@@ -62,7 +62,7 @@ void counts_end(const struct thread *t, struct counts *c)
 
 static void callees_forget(struct thread *t)
 {
-	t->n_callees = t->n_callees ? t->n_callees : 1; /* callee 0 is the thread itself, without a function */
+	t->n_callees = t->n_callees ? t->n_callees : 1; /* callee 0 represents the thread itself, without a function */
 	t->callees[0].function.number = NONE;
 	for (uint32_t i = 0; i < t->n_callees; i++) {
 		struct callee *c = &t->callees[i];
@@ -96,8 +96,8 @@ static inline uint32_t place_hash(uintptr_t site)
 	return (uint32_t)((site * 0x9e3779b97f4a7c15u) >> 40) % PLACES;
 }
 
-/* Adds a callee and returns its number; NONE if there are too many. A handler may interrupt this and add a callee too. Each takes its own
- * number, and a callee can be found only once it is complete. */
+/* Adds a callee and returns its number; NONE if there are too many callees. A handler may interrupt this function and add a callee, too.
+ * Each call takes its own number, and a callee can be found only once it is complete. */
 static __attribute__((noinline)) uint32_t callee_new(struct thread *t, uintptr_t site)
 {
 	uint32_t i = place_hash(site), n;
@@ -130,7 +130,7 @@ static inline uint32_t callee_at(struct thread *t, uintptr_t site)
 	return LIKELY(place->site == site) ? place->callee : callee_new(t, site);
 }
 
-/* Reports whether the callee owns its events: it is selected, and no C++ library function that a selected function called. */
+/* Reports whether the callee owns its events: the callee is selected, and is no C++ library function that a selected function called. */
 static inline bool callee_owns(const struct thread *t, const struct callee *c)
 {
 	return c->function.number != NONE && !(c->function.library && t->owner);
@@ -247,7 +247,7 @@ static __attribute__((noinline)) void callees_account_rare(struct thread *t, str
 
 _Static_assert(COUNT_ATOMICS + 6 == COUNT_SIMULATED, "now[] has all rare counters");
 
-/* Adds new accesses and blocks to the owner. That is all in skipped windows without rare events. Only for the calling thread. */
+/* Adds new accesses and blocks to the owner. Skipped windows without rare events have no other counts. Only for the calling thread. */
 static inline void callees_account_plain(struct thread *t)
 {
 	struct callee *c = &t->callees[t->owner];
@@ -483,7 +483,7 @@ static void invocation_end(struct thread *t, struct invocation *invocation)
 	invocation->duration = record_ticks() - invocation->start;
 	invocation->threads = __atomic_load_n(&runtime.alive, __ATOMIC_RELAXED);
 	invocation->last_window =
-	    !hot.simulating && t->granted > 0 ? t->window - 1 : t->window; /* in a skipped stretch, t->window is the next simulated one */
+	    !hot.simulating && t->granted > 0 ? t->window - 1 : t->window; /* in a skipped stretch, t->window is the next simulated */
 	counts_end(t, &invocation->counts);
 }
 
@@ -724,7 +724,7 @@ static inline bool is_last(const struct thread *t, uint32_t n, uintptr_t stack, 
 	return n > 0 && (f->stack >= stack || ((n == 1 || f[-1].stack >= stack) && !is_called(back, hook)));
 }
 
-/* Drops the frames below the hook's. longjmp() left them, except for the function itself if it jumped to the hook. */
+/* Drops the frames below the hook's frame. longjmp() left these frames, except for the function itself if it jumped to the hook. */
 static __attribute__((noinline, cold)) void frames_leave_several(struct thread *t, uintptr_t stack, uintptr_t back, uintptr_t hook)
 {
 	bool called = top_is_below(t, stack) && is_called(back, hook), ended = false;
@@ -804,7 +804,7 @@ static void handlers_find(void)
 static void invocations_reset(struct thread *t)
 {
 	for (uint32_t i = 0; i < INVOCATIONS - 1; i++)
-		t->free_ones[i] = i + 1; /* invocation 0 is the thread itself */
+		t->free_ones[i] = i + 1; /* invocation 0 represents the thread itself */
 	t->free_queue = (struct queue){ 0, INVOCATIONS - 1 };
 	t->ended_queue = (struct queue){ 0, 0 };
 	t->invocation = 0;

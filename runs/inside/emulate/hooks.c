@@ -25,7 +25,7 @@ static inline void on_atomic(const volatile void *at, size_t bytes, enum access 
 {
 	uintptr_t address = (uintptr_t)at;
 
-	hot.atomics++; /* one instruction, so no signal handler can run in between */
+	hot.atomics++; /* a single instruction, so no signal handler can run in between */
 	if (access == ACCESS_WRITE && UNLIKELY(address >> PAGE_BITS != hot.written_page))
 		simulate_atomic(address, bytes, access, true);
 	else if (UNLIKELY(count_down(&hot.left)))

@@ -14,11 +14,11 @@
 
 #define DIRECTORY_ENTRIES (1u << 22)
 #define CHUNK_BYTES	  (32u << 10)
-#define FILE_BYTES	  (RECORD_NAMES_BYTES + (1u << 20) + CHUNK_BYTES) /* 1 MiB of samples; totals follow them */
+#define FILE_BYTES	  (RECORD_NAMES_BYTES + (1u << 20) + CHUNK_BYTES) /* 1 MiB of samples, followed by totals */
 #define NODES_MAX	  64u
 #define NODES		  2u
 #define MESSAGE_BYTES	  512u
-#define COUNTING	  1 /* version of the counting rules; increase it when the same program gets other counts */
+#define COUNTING	  1 /* version of the counting rules; increase the version when the same program gets other counts */
 
 struct runtime runtime;
 __thread uint64_t system_calls;

@@ -14,21 +14,21 @@
 #include <time.h>
 #include <unistd.h>
 
-#define OBITUARIES    1024u	 /* ended threads whose last window is kept until they are joined */
+#define OBITUARIES    1024u	 /* maximum number of ended threads whose last window is kept until other threads join them */
 #define STACK_BYTES   (8u << 20) /* size of a stack if no limit defines it */
 #define THREAD_BYTES  0x900u	 /* approximate size of glibc's struct pthread */
 #define MAIN_ABOVE    (1u << 20) /* size of the first thread's stack above the frame where the emulation starts */
-#define STOP_PAUSE_NS 100000	 /* between two checks whether the other threads have stopped */
+#define STOP_PAUSE_NS 100000	 /* pause between two checks whether the other threads have stopped */
 #define STOP_TRIES    1000u
 #define STOP_QUIET    3u
-#define BARRIERS      1024u /* barriers at the same time; further ones exchange no clocks */
+#define BARRIERS      1024u /* maximum number of barriers at the same time; further barriers exchange no clocks */
 
 struct obituary {
 	pthread_t handle;
 	uint64_t window;
 };
 
-/* A place where threads wait for each other. `window`: latest clock of those that have arrived. */
+/* A place where threads wait for each other. `window`: latest clock of the threads that have arrived. */
 struct meeting {
 	uint64_t window;
 	uint32_t n;
@@ -39,7 +39,7 @@ struct meeting {
 struct team {
 	struct thread *master;
 	uint64_t begin, end;	/* first window of the team; latest window in which a thread left */
-	uint32_t size, started; /* number of threads, 0 if not yet known; threads that have entered */
+	uint32_t size, started; /* number of threads, 0 if not yet known; number of threads that have entered */
 	struct team *next;	/* in `teams`; NULL ends the list */
 	struct meeting meeting;
 };
@@ -54,7 +54,7 @@ static pthread_key_t at_end;
 /* The following variables are protected by threads_lock(): */
 static struct obituary obituaries[OBITUARIES];
 static uint32_t n_obituaries, n_created;
-static struct team *teams; /* teams that some of their threads have not entered yet; their windows are not evaluated */
+static struct team *teams; /* teams with threads that have not entered yet; the windows of these threads are not evaluated */
 static struct barrier barriers[BARRIERS];
 
 /* ---- all threads ---- */
@@ -254,7 +254,7 @@ struct thread *thread_attach(void)
 
 /* ---- clocks ---- */
 
-/* Lets the thread resume with `window` or its own next one, whichever is later, after an exchange of clocks. Returns that window. */
+/* Ends the thread's window and starts the later of `window` and the thread's next window. Returns the started window. */
 static uint64_t thread_advance(struct thread *t, uint64_t window)
 {
 	uint64_t own, next;
@@ -578,7 +578,7 @@ static void meeting_leave(struct meeting *m)
 REAL(pthread_barrier_init)
 REAL(pthread_barrier_wait)
 
-/* Returns the barrier at this address. If it is unknown, returns a free place for it if requested, otherwise NULL. */
+/* Returns the barrier at this address. If the address is unknown, returns a free place for the barrier if requested, otherwise NULL. */
 static struct barrier *barrier_at(const pthread_barrier_t *at, bool anew)
 {
 	size_t first = ((uintptr_t)at >> 4) % BARRIERS;

@@ -21,17 +21,17 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ALIGNED_ACCESSES 256u  /* a thread created within the first 256 accesses of a window starts in that window, later in the next */
-#define ALL_WINDOWS	 8192u /* the first windows are all simulated, which takes about 0.25 s: short runs are complete */
+#define ALIGNED_ACCESSES 256u  /* number of accesses: a thread created within them starts in that window, later in the next */
+#define ALL_WINDOWS	 8192u /* number of first windows, all simulated, which takes about 0.25 s: short runs are complete */
 #define BURST_WINDOWS	 (GROUP_WINDOWS / WINDOWS_A_SIMULATED) /* long enough to fill caches; a hash places it, out of step with any loop */
 #define LOG_TOUCHES	 (1u << 17)			       /* capacity of a thread's log: 8 MiB */
-#define LOG_TOUCHES_LESS (1u << 14)			       /* 1 MiB, after the first LARGE_LOGS threads */
+#define LOG_TOUCHES_LESS (1u << 14)			       /* capacity of the logs after the first LARGE_LOGS threads: 1 MiB */
 #define LARGE_LOGS	 32u
-#define DUE_WINDOWS	 64u	    /* windows that a thread closes between two evaluations */
-#define WAIT_NS		 1000000    /* between checks for slow threads, when the log is full */
-#define WAITS_MAX	 20000u	    /* checks at most */
-#define WAITS_IDLE	 20u	    /* checks at most in a row while no slow thread is running */
-#define SHARERS		 (1u << 18) /* entries of the table of lines: twice the (line, thread) pairs of one window */
+#define DUE_WINDOWS	 64u	    /* number of windows that a thread closes between two evaluations */
+#define WAIT_NS		 1000000    /* pause between checks for slow threads, when the log is full */
+#define WAITS_MAX	 20000u	    /* maximum number of checks */
+#define WAITS_IDLE	 20u	    /* maximum number of consecutive checks while no slow thread is running */
+#define SHARERS		 (1u << 18) /* number of entries in the table of lines: twice the number of (line, thread) pairs of one window */
 #define FEW_ACCESSES	 100u	    /* least number of simulated accesses; with fewer, simulated counters are unknown */
 #define VALUE_MAX	 1e18
 #define UNTRAINED	 .02 /* error of branch misses, as a share: skipped windows do not train the table */
@@ -42,7 +42,7 @@ struct spin {
 	uint64_t signals; /* the holder's signal mask before locking */
 };
 
-/* The accesses of one thread to one line in the window, in one life of the line's granules. */
+/* The accesses of one thread to one line in the window, while the line's granules are in one life. */
 struct sharer {
 	uint64_t lives;
 	uint32_t thread, next;
@@ -54,7 +54,7 @@ struct line {
 	uint64_t line;
 	uint32_t stamp, writes, accesses, n_sharers, first; /* `first`: head of a list in `sharers`, ended by NONE */
 	uint16_t from, to;				    /* window_left at the start and end of the line's use */
-	bool lives;					    /* some sharers differ in their lives */
+	bool lives;					    /* the lives that some sharers use differ */
 };
 
 /* The length that represents each kind of gap (simulate.c): its middle. The last kind represents the whole time of the line's use. */
@@ -125,7 +125,7 @@ static bool window_counts(uint64_t window)
 	return runtime.full || window < ALL_WINDOWS || (window >= begin && window < begin + BURST_WINDOWS);
 }
 
-/* Returns this window, or the next simulated one. The window before each burst updates the caches and does not count. */
+/* Returns this window, or the next simulated window. The window before each burst updates the caches and does not count. */
 uint64_t window_next_simulated(uint64_t window)
 {
 	uint64_t group = window / GROUP_WINDOWS, begin = burst_begin(group);
@@ -216,7 +216,7 @@ static uint64_t log_window(const struct thread *t)
 
 /* ---- one window ---- */
 
-/* Returns the line's entry in the table. If the line has none yet, returns a free entry, whose stamp is not the current one. */
+/* Returns the line's entry in the table. If the line has no entry yet, returns a free entry, whose stamp is not current. */
 static struct line *line_at(uint64_t number)
 {
 	uint32_t i = line_hash(number, 0) & lines_mask;
@@ -508,7 +508,7 @@ static void standard_errors(const struct spread *s, const struct callee_meetings
 	}
 	for (size_t i = 0; i < 2; i++) {
 		double mean = m && n > 0 ? m->sum[i] / n : 0,
-		       ends = 2 * mean / GROUP_WINDOWS; /* the window in which a call starts, and one more */
+		       ends = 2 * mean / GROUP_WINDOWS; /* the window in which a call starts, and the next window */
 
 		values[COUNT_HITM_TRUE + i] = m ? standard_error(m->square[i] - mean * m->sum[i], ends, n, 1000 * scale[0]) : UINT64_MAX;
 	}

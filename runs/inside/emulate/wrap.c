@@ -11,8 +11,8 @@
 /* The linker redirects calls to these functions by --wrap. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-/* Defines a wrapper that runs `before`, which accounts for the work, and then calls the real function. Both names are spelled out, because
- * base/banned.h bans some of the plain names. */
+/* Defines a wrapper that runs `before`, which accounts for the work, and then calls the real function. Both names of the function are
+ * spelled out, because base/banned.h bans some of the plain names. */
 #define WRAP(result, wrap, real, parameters, arguments, before)                                                                            \
 	result real parameters;                                                                                                            \
 	EXPORT result wrap parameters                                                                                                      \
@@ -117,7 +117,7 @@ WRAP_SEARCH(char *, __wrap_strrchr, __real_strrchr, (const char *s, int c), (s, 
 WRAP_SEARCH(char *, __wrap_strstr, __real_strstr, (const char *s, const char *text), (s, text),
 	    found ? (size_t)(found - s) + 1 : strlen(s) + 1)
 
-/* clang 15 and later call these functions by name. */
+/* clang 15 and later emit calls of __tsan_memcpy(), __tsan_memmove() and __tsan_memset() instead of memcpy(), memmove() and memset(). */
 EXPORT void *__tsan_memcpy(void *to, const void *from, size_t n)
 {
 	return __wrap_memcpy(to, from, n);
@@ -133,7 +133,7 @@ EXPORT void *__tsan_memset(void *to, int c, size_t n)
 	return __wrap_memset(to, c, n);
 }
 
-/* ---- sorting: about two basic blocks per comparison, in addition to those of the program's compare function ---- */
+/* ---- sorting: about two basic blocks per comparison, in addition to the blocks of the program's compare function ---- */
 
 static void count_sort(size_t n)
 {
@@ -277,8 +277,8 @@ WRAP_MAP(mmap)
 WRAP_MAP(mmap64)
 WRAP(int, __wrap_munmap, __real_munmap, (void *at, size_t n), (at, n), (waiting_stop(), system_calls++, start_block(at, n)))
 
-/* Operator new, and operator delete with a size. They exist only in C++ programs, which may define their own. The linker may take none of
- * them from a static libstdc++; then malloc() and free() replace them. */
+/* Operator new, and operator delete with a size. These operators exist only in C++ programs, which may define their own. The linker may
+ * take no operator from a static libstdc++; then malloc() and free() replace them. */
 #define WRAP_NEW(name, parameters, arguments, otherwise)                                                                                   \
 	void *__real_##name parameters __attribute__((weak));                                                                              \
 	EXPORT void *__wrap_##name parameters                                                                                              \

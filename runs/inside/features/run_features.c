@@ -15,7 +15,7 @@
 #define FILE_BYTES_MAX (1u << 30)
 #define ROOM_MIN       4096u
 
-/* A feature under construction: its sum over some blocks of counters. */
+/* A feature under construction: sum of the feature over some blocks of counters. */
 struct part {
 	char *name;
 	double sum;

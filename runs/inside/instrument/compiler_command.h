@@ -29,7 +29,7 @@ struct compiler_word {
 struct compiler_command {
 	const char *const *compiler; /* [n_compiler] the compiler after its launcher, such as ccache; borrowed */
 	size_t n_compiler;
-	struct compiler_word *words; /* [n] arguments; owned, but their texts are borrowed */
+	struct compiler_word *words; /* [n] arguments; owned, but the texts in them are borrowed */
 	size_t n, sources, objects;
 	bool compiles_only, is_library, is_relocatable;
 	enum compiler_kind kind;

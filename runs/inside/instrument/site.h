@@ -27,7 +27,7 @@ struct site_module {
 	struct site *items;	    /* [n] functions defined in the file, by name, then address */
 	size_t n, patchable;
 	bool instrumented; /* calls __cyg_profile_func_enter */
-	bool linked;	   /* needs libassay-probe.so itself */
+	bool linked;	   /* the file itself needs libassay-probe.so */
 	bool dynamic;	   /* LD_PRELOAD works: a library, or a program with an interpreter */
 	bool own_unwinder; /* contains libgcc's unwinder, so the probe cannot follow exceptions */
 };
@@ -47,7 +47,7 @@ struct site_selection {
 		char *name;
 		uint64_t address; /* address in a file with build_id */
 		bool has_address;
-		bool optional; /* skipped if it cannot be listed */
+		bool optional; /* the function is skipped if it cannot be listed */
 	} * items;	       /* [n] */
 	size_t n, capacity;
 	char build_id[SITE_MODULE_BYTES]; /* build-id of the file with the addresses; "": not given */

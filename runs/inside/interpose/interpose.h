@@ -55,7 +55,7 @@ enum interpose_kind {
 #define INTERPOSE_KIND_BITS 8
 
 /* `args` of MPI calls, from the low bits up: 1 + the partner's rank in the whole program (in a collective call, the root's rank), the tag,
- * and a hash of the communicator's ranks, which is equal in all of them. 0: unknown or none. */
+ * and a hash of the communicator's ranks, equal in all ranks. 0: unknown or none. */
 #define INTERPOSE_PEER_BITS 20
 #define INTERPOSE_TAG_BITS  15
 #define INTERPOSE_COMM_BITS 15
@@ -69,7 +69,7 @@ enum interpose_kind {
 
 /* State of a call site in one thread; fills one cache line. */
 struct interpose_site {
-	uint64_t key;	     /* 0: the entry is free */
+	uint64_t key;	     /* key of the site (interpose_key()); 0: the entry is free */
 	uint32_t left;	     /* number of calls before the next timed call */
 	uint32_t after;	     /* number of calls after the next timed call in its block */
 	uint64_t next;	     /* ordinal of the next timed call */
@@ -83,7 +83,7 @@ struct interpose_site {
 /* Members of a thread's state that wrappers need. */
 struct interpose_hot {
 	struct interpose_site *sites; /* [1 << INTERPOSE_SITES_LOG2], never NULL; empty while `from` is known, so that no call is skipped */
-	uint32_t from;		      /* site of the previous call if it was timed, which causes this call to be timed, too */
+	uint32_t from;		      /* site of the previous call if that call was timed, which causes this call to be timed, too */
 	bool busy;		      /* in the recorder, or hidden: calls by signal handlers or libraries are not recorded */
 };
 extern _Thread_local struct interpose_hot interpose_hot __attribute__((tls_model("initial-exec"), visibility("hidden")));
@@ -214,7 +214,7 @@ struct interpose_looks {
 
 #define INTERPOSE_LOOK_PERIOD 2500000u /* ticks: least time between two readings, about a millisecond */
 #define INTERPOSE_LOOK	      125000u  /* ticks; a longer reading was interrupted, because quotas act at the end of system calls */
-#define INTERPOSE_LONG	      1250000u /* the same for a reading that includes withheld time */
+#define INTERPOSE_LONG	      1250000u /* ticks; a longer reading of withheld time was interrupted */
 
 struct record_writer;
 /* Reads the calling thread's resource usage. Returns the longest duration without an interruption: INTERPOSE_LOOK or INTERPOSE_LONG. */

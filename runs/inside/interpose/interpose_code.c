@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 
 #define NEAR	128u /* length of the searched code, bytes */
-#define DEPTH	3u   /* depth of nested calls: a wrapper may contain one itself */
+#define DEPTH	3u   /* maximum depth of nested calls: a wrapper may contain a wrapper */
 #define NUMBER	((uint32_t)sizeof(uint32_t))
 #define NOWHERE 0x56u /* registers that hold neither a call's number nor its first argument: ecx, edx, esp, esi */
 

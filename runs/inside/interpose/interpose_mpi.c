@@ -13,12 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORDS_MAX     13 /* twelve arguments of MPI_Sendrecv(), and Fortran's error */
+#define WORDS_MAX     13 /* maximum number of arguments: twelve of MPI_Sendrecv(), and Fortran's error */
 #define REQUESTS_LOG2 10
-#define LISTED_MAX    64 /* most requests of a call that are read */
+#define LISTED_MAX    64 /* maximum number of requests of a call that are read */
 #define COMMS_MAX     32
 #define COMM_WORLD    0x44000000u /* MPI_COMM_WORLD of MPICH */
-#define MPI_NUMBERS   0x100u	  /* first number of these functions, after those of interpose_calls.c */
+#define MPI_NUMBERS   0x100u	  /* number of the first of these functions, after the functions of interpose_calls.c */
 #define CLASS_BITS    58	  /* first bit of the message's size class in a key */
 
 typedef uintptr_t word;
@@ -35,7 +35,7 @@ struct row {
 	struct found *found;
 	uint8_t count, type, in_place, peer, tag, comm, status;
 	uint8_t makes;		      /* request that the call creates */
-	uint8_t requests, listed;     /* requests that the call waits for; their number, or 0 for one request */
+	uint8_t requests, listed;     /* index of the argument with requests; index of that with the number of requests, 0: one */
 	uint8_t window, makes_window; /* window of memory that other ranks can access */
 	bool frees, starts;	      /* the call frees a communicator; it starts or ends MPI */
 	bool frees_window;
@@ -62,7 +62,7 @@ static function *look_function(const char *name, uintptr_t caller)
 
 static void mpi_find(uintptr_t caller)
 {
-	void *world = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world"); /* the program itself may define it */
+	void *world = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world"); /* the program itself may define this symbol */
 
 	if (!world)
 		world = interpose_find("ompi_mpi_comm_world", caller);
@@ -87,7 +87,7 @@ __attribute__((noinline, cold)) static function *next_find(const struct row *row
 	function *next = look_function(fortran ? row->fortran : row->name, caller);
 
 	if (!next)
-		abort(); /* unreachable: the program was linked with it */
+		abort(); /* unreachable: the program was linked with this function */
 	if (!mpi.known)
 		mpi_find(caller);
 	errno = before;
@@ -145,8 +145,8 @@ static word handle_at(const struct arguments *a, uint8_t place, int i)
 	return mpi.open_mpi && !a->fortran ? ((const word *)at)[i] : ((const uint32_t *)at)[i];
 }
 
-/* Returns the message size, bytes; INTERPOSE_NO_SIZE: unknown. With MPI_IN_PLACE, the type may be invalid. Its address differs between
- * Fortran libraries, so the size of such calls from Fortran is unknown. */
+/* Returns the message size, bytes; INTERPOSE_NO_SIZE: unknown. With MPI_IN_PLACE, the type may be invalid. The address of MPI_IN_PLACE
+ * differs between Fortran libraries, so the size of such calls from Fortran is unknown. */
 static uint64_t bytes_of(const struct row *row, const struct arguments *a)
 {
 	int size = 0, count = row->count ? number(a, row->count) : 0;
@@ -167,7 +167,7 @@ static uint64_t bytes_of(const struct row *row, const struct arguments *a)
 
 struct comm {
 	word handle; /* 0: the entry is free */
-	uint32_t id; /* hash of the communicator's ranks, equal in all of them */
+	uint32_t id; /* hash of the communicator's ranks, equal in all these ranks */
 	int n;
 	int *world; /* [n] ranks in MPI_COMM_WORLD; NULL: unknown */
 };
@@ -540,7 +540,7 @@ CALL(Testall, testall, 4, MESSAGE, .requests = 2, .listed = 1)
 CALL(Testany, testany, 5, MESSAGE, .requests = 2, .listed = 1)
 CALL(Testsome, testsome, 5, MESSAGE, .requests = 2, .listed = 1)
 
-/* Collective calls; COLLECTIVES adds nonblocking ones */
+/* Collective calls; COLLECTIVES adds nonblocking calls */
 #define COLLECTIVES(NAME, name, N, MORE, ...)                                                                                              \
 	CALL(NAME, name, N, COLLECTIVE, __VA_ARGS__) CALL(I##name, i##name, MORE, COLLECTIVE, __VA_ARGS__, .makes = MORE)
 COLLECTIVES(Barrier, barrier, 1, 2, .comm = 1)

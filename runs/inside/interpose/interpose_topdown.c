@@ -13,7 +13,7 @@
 /* Arm's architectural events: CPU_CYCLES (also as slots), STALL_FRONTEND, STALL_BACKEND, INST_RETIRED, INST_SPEC, STALL_BACKEND_MEMBOUND;
  * stalls by misses in the first, second and last level: STALL_BACKEND_L1D, STALL_BACKEND_L2D, STALL_BACKEND_MEM. */
 static const uint32_t codes[INTERPOSE_TOPDOWN] = { 0x11, 0x11, 0x23, 0x24, 0x08, 0x1b, 0x8164, 0x8165, 0x8166, 0x4005 };
-#define SPECULATED true /* the sixth event counts started instructions; those that did not retire are lost */
+#define SPECULATED true /* the sixth event counts started instructions, including lost ones */
 #define KNOWN_BY   NULL
 #else
 /* Intel's events, if the kernel has a `slots` event: TOPDOWN.SLOTS and the metrics in its group, cycles, and

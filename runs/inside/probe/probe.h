@@ -18,8 +18,8 @@
 #include <stdint.h>
 
 #define PROBE_VERSION	   "1"	  /* version of the environment variables and the list, passed by the command that loads the library */
-#define PROBE_DEPTH_MAX	   16384u /* most sampled invocations active in a thread; deeper invocations are not sampled */
-#define PROBE_LEVEL_MAX	   16u	  /* samples at least one call in 2^16 */
+#define PROBE_DEPTH_MAX	   16384u /* maximum number of sampled invocations active in a thread; deeper invocations are not sampled */
+#define PROBE_LEVEL_MAX	   16u	  /* maximum of `level`: at least one call in 2^16 is sampled */
 #define PROBE_SOFTWARE_MAX 8u
 #define PROBE_NEAR	   256u /* number of functions whose calls are counted in thread-local storage directly, by one instruction */
 #define PROBE_EXPORT	   __attribute__((visibility("default")))
@@ -30,20 +30,20 @@ struct probe_frame {
 	uintptr_t *slot; /* place of the return address on the stack; with -finstrument-functions: below the function's frame */
 	uintptr_t back;	 /* original return address; 0: the slot is unchanged */
 	uint32_t function;
-	uint32_t level;	       /* log2 of the number of calls that it represents */
+	uint32_t level;	       /* log2 of the number of calls that the invocation represents */
 	bool bare;	       /* the slot holds the original return address, so that exceptions can pass */
-	bool silent;	       /* not recorded, because it started before a fork() */
+	bool silent;	       /* the invocation is not recorded, because it started before a fork() */
 	uint32_t inner, outer; /* -finstrument-functions: unmeasured calls of the function inside it; 1 + index of its previous frame */
 	uint64_t ordinal, start;
 	uint64_t paused;     /* value of the thread's `paused` at the start */
-	uint64_t nested;     /* ticks in selected functions that it called, as far as known */
-	uint64_t counters[]; /* [n_counters], at its start */
+	uint64_t nested;     /* ticks in selected functions that this invocation called, as far as known */
+	uint64_t counters[]; /* [n_counters] values of the counters at the start of the invocation */
 };
 
 /* State of a function in one thread. */
 struct probe_state {
 	uint64_t next;		      /* ordinal of the next sampled call */
-	uint64_t mean;		      /* moving mean of the ticks of an invocation without nested ones */
+	uint64_t mean;		      /* moving mean of the ticks of an invocation without nested invocations */
 	uint64_t mean_low, mean_high; /* the level stays while mean_low <= mean < mean_high */
 	uint64_t last, last_ordinal;  /* start and ordinal of the last call that level_bound() used; 0: none */
 	uint32_t level;		      /* one call in 2^level is sampled */
@@ -72,7 +72,7 @@ struct probe_thread {
 	int32_t *near, *far;	    /* [PROBE_NEAR], [RECORD_FUNCTIONS_MAX]: number of calls before the sampled call */
 	struct record_thread record;
 	uint32_t sparse;		/* number of functions with a level above 0 */
-	uint32_t unused;		/* 1: the thread has ended, and another one may take over the struct */
+	uint32_t unused;		/* 1: the thread has ended, and another thread may take over the struct */
 	uint32_t ended_rounds;		/* number of rounds of destructors of thread-specific data so far */
 	struct probe_thread *next;	/* next in probe_threads */
 	bool counting;			/* the thread has counters */
@@ -82,7 +82,7 @@ struct probe_thread {
 
 /* A selected function in this process. */
 struct probe_function {
-	uint64_t seed; /* hash of the run's seed and the address; it determines with the ordinal which calls are sampled */
+	uint64_t seed; /* hash of the run's seed and the address; hash and ordinal determine which calls are sampled */
 	uintptr_t address;
 };
 
@@ -95,12 +95,12 @@ struct probe {
 	uint32_t threads;		     /* number of living threads */
 	uintptr_t stack_limit;		     /* limit of the first thread's stack at the start, bytes */
 	uintptr_t first_thread;		     /* thread pointer of the first thread */
-	uint64_t seed;			     /* differs between runs by default, so that means of runs vary like those of samples */
-	uint64_t budget_ppm;		     /* allowed overhead, millionths */
+	uint64_t seed;			     /* seed of the run; random by default, so that means of runs vary */
+	uint64_t budget_ppm;		     /* allowed overhead, millionths of the time */
 	uint64_t cost_sampled, cost_counted; /* ticks of a sampled call, and of a call that is only counted */
 	uint64_t cost_inside;		     /* apparent duration of an empty function, ticks; 0: unknown */
 	bool calibrated;
-	int patching_refused; /* errno; 0: not refused */
+	int patching_refused; /* errno of the refusal to patch code; 0: not refused */
 };
 
 extern struct probe probe;
@@ -169,7 +169,7 @@ uintptr_t probe_address_at(const struct probe_thread *t, const uintptr_t *slot);
  * stack must not change: calls are only counted, and return addresses looked up. */
 bool probe_hook_lives(const struct probe_thread *t, const uintptr_t *slot);
 
-/* Work on the shadow stack other than by the trampolines, on the thread's own stack. It looks like a hook. */
+/* Work on the shadow stack outside the trampolines, on the thread's own stack. The work looks like a hook. */
 struct probe_work {
 	uintptr_t before;
 	volatile uintptr_t place[7];
@@ -202,7 +202,7 @@ static inline uint64_t probe_mean(uint64_t mean, uint64_t alone)
 
 /* probe_thread.c: threads and their counters. */
 struct probe_thread *probe_thread_begin(struct probe_stack stack); /* starts the calling thread; NULL: was started, or no memory */
-void probe_thread_start(void);	      /* the same for a thread that probe.threads includes; not in a signal handler */
+void probe_thread_start(void);	      /* starts a thread that probe.threads includes; not in a signal handler */
 struct probe_stack probe_stack(void); /* returns the stack of a thread that was created without the probe */
 void probe_threads_end(void);
 void probe_thread_init(void);
@@ -217,13 +217,13 @@ void probe_counters_why(void); /* records the reason why counters are unavailabl
 struct probe_entry {
 	uint64_t address; /* address in the module's file */
 	const char *module, *name;
-	uint32_t number; /* UINT32_MAX: found in no module so far */
+	uint32_t number; /* number of the function; UINT32_MAX: found in no module so far */
 };
 struct probe_list {
 	struct probe_entry *items; /* [n] */
 	size_t n;
 };
-bool probe_list_read(const char *path, struct probe_list *out); /* false: it has printed the reason */
+bool probe_list_read(const char *path, struct probe_list *out); /* false: the function has printed the reason */
 
 /* probe_module.c: finds the listed functions in loaded modules and patches them. At the first functions, it writes the lines "cost_inside",
  * the apparent duration of an empty function, and "cost_around", the cost of a measured call for its caller ("cost_around_rare": if one of

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unwind.h>
 
-#define BACKTRACE_MAX 256 /* largest number of addresses that programs usually request; larger requests may miss the outermost address */
+#define BACKTRACE_MAX 256 /* maximum number of addresses that programs usually request; larger requests may miss the outermost address */
 
 /* ---- libraries that are loaded later ---- */
 

@@ -32,7 +32,7 @@ __asm__(".text\n"
 	"	mov 40(%rsp), %rdx\n"
 	"	lea probe_return(%rip), %rax\n"
 	"	cmp %rax, %rdx\n"
-	"	je probe_tail\n"      /* it is there already; storing it again could undo the work of a handler */
+	"	je probe_tail\n"      /* probe_return is there already; storing it again could undo the work of a handler */
 	"	lea 48(%rsp), %rsp\n" /* saved registers are in the red zone now */
 	"	.cfi_adjust_cfa_offset -48\n"
 	"	.cfi_undefined rip\n" /* unwinders read the byte before a return address */

@@ -18,13 +18,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NAMES_WAIT	    10000u /* most times that a child yields while its parent writes a name */
+#define NAMES_WAIT	    10000u /* maximum number of times that a child yields while its parent writes a name */
 #define CALIBRATION_NS	    50000u /* duration of the clock's calibration at the start */
 #define MOMENT_LOOKS	    3u
-#define CLOCK_STEP_NS	    10000000u /* age at which a new measurement of the clock is better than the first one */
-#define LIMIT_PART	    16u	      /* largest share of a limit of the address space: one in 16 */
+#define CLOCK_STEP_NS	    10000000u /* minimum age at which a new measurement of the clock is better than the first measurement, ns */
+#define LIMIT_PART	    16u	      /* inverse of the maximum share of a limit of the address space: one in 16 */
 #define FEW_CHUNKS	    64u	      /* least number of chunks */
-#define FIRST_PIECE	    16384u    /* part of a thread's first chunk that is reserved at its start */
+#define FIRST_PIECE	    16384u    /* size of the piece of a thread's first chunk that is reserved at its start, bytes */
 #define CHUNKS_AT_ONCE	    8u	      /* for a thread with many samples, unless the file is to be small; cheaper than single chunks */
 #define ARGUMENTS_BYTES	    1024u
 #define RECORD_PAGE_BYTES   4096u
@@ -137,7 +137,7 @@ static int file_create(struct record_writer *w, uint64_t pid)
 		if (!path_of(w, pid, n))
 			return -ENAMETOOLONG;
 		file = record_system_call(SYS_openat, AT_FDCWD, (long)w->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600, 0,
-					  0); /* private, because it has the arguments */
+					  0); /* private, because the mapping has the program's arguments */
 		if (file != -EEXIST)
 			return (int)file;
 	}
@@ -584,7 +584,7 @@ static void clock_refine(struct record_writer *w)
 	if (!w->own_clock)
 		return;
 	now = moment_now();
-	if (now.ns > w->first.ns + CLOCK_STEP_NS && now.ticks > w->first.ticks) /* both may go back in a migrated virtual machine */
+	if (now.ns > w->first.ns + CLOCK_STEP_NS && now.ticks > w->first.ticks) /* a migration may set ticks and clock back */
 		__atomic_store_n(&w->header->ticks_per_s, ticks_per_s(w, now), __ATOMIC_RELAXED);
 }
 
@@ -707,7 +707,7 @@ static bool chunk_begin(struct record_writer *w, struct record_thread *t)
 	if (w->in_memory && t->chunk) {
 		chunk_write(w, t->chunk);
 		record_system_call(SYS_madvise, (long)t->chunk, w->options.chunk_bytes, MADV_DONTNEED, 0, 0,
-				   0); /* zeros the chunk after it was written */
+				   0); /* zeros the chunk after it has been written */
 	}
 	if (!t->numbered) {
 		t->number = __atomic_fetch_add(&w->threads, 1, __ATOMIC_RELAXED);
@@ -926,7 +926,7 @@ void record_close(struct record_writer *w)
 
 int record_fork(struct record_writer *w, struct record_thread *t)
 {
-	static const uint32_t closed = 1; /* prevents that another thread repeats this */
+	static const uint32_t closed = 1; /* prevents another thread from closing again */
 	struct record_header *old = w->header;
 	const volatile uint32_t *alive = w->alive;
 	uint64_t in_use = w->names_in_use, bytes = in_use & ((1ull << RECORD_NAMES_BITS) - 1), old_bytes = record_file_bytes(w);

@@ -17,10 +17,10 @@
 #include <stddef.h>
 
 #define RECORD_PATH_BYTES	1024
-#define RECORD_CHUNK_BYTES	(64u << 10)  /* default */
-#define RECORD_FILE_BYTES	(1ull << 30) /* default */
+#define RECORD_CHUNK_BYTES	(64u << 10)  /* default size of a chunk */
+#define RECORD_FILE_BYTES	(1ull << 30) /* default maximum size of a file */
 #define RECORD_FILE_BYTES_MAX	(64ull << 30)
-#define RECORD_NAMES_BYTES	(1u << 20) /* default */
+#define RECORD_NAMES_BYTES	(1u << 20) /* default size of the names */
 #define RECORD_BUILD_ID_BYTES	129	   /* text with a NUL; an id has at most 64 bytes, usually 20 */
 #define RECORD_DESCRIPTOR_LEAST 700	   /* far from the descriptors that programs open, close or use by number */
 #define RECORD_SKIPS_MAX	65535u
@@ -29,10 +29,10 @@ struct record_options {
 	const char *directory; /* directory of the file; must exist */
 	enum record_back_end back_end;
 	const char *const *counters; /* [n_counters] names without line ends; copied */
-	uint32_t n_counters;	     /* RECORD_COUNTERS_MAX or fewer */
-	uint32_t chunk_bytes;	     /* multiple of 4096; 0: default */
-	uint32_t names_bytes_max;    /* multiple of 4096; 0: default */
-	uint64_t file_bytes_max;     /* 0: default */
+	uint32_t n_counters;	     /* number of counters, at most RECORD_COUNTERS_MAX */
+	uint32_t chunk_bytes;	     /* size of a chunk, a multiple of 4096; 0: default */
+	uint32_t names_bytes_max;    /* maximum size of the names, a multiple of 4096; 0: default */
+	uint64_t file_bytes_max;     /* maximum size of the file; 0: default */
 	bool brief;		     /* writes struct record_brief: no counters, weights that are powers of 2, depths below 65536 */
 	bool packed;		     /* samples are written by record_pack_begin() and record_pack_commit() */
 	enum record_level level;     /* initial level, if the file is mapped */
@@ -43,14 +43,14 @@ struct record_moment {
 	uint64_t ticks, ns;
 };
 
-/* One writer for all threads of a process. Zeroed: closed, all samples are dropped. */
+/* Writer for all threads of a process. Zeroed: closed, all samples are dropped. */
 struct record_writer {
 	struct record_header *header;	/* mapping of the whole file; NULL: closed */
 	const volatile uint32_t *alive; /* 1, in a page that every child process finds zeroed; NULL: never opened */
 	uint64_t names_in_use;		/* functions << 40 | bytes of names */
 	uint64_t names_reserved;	/* bytes of names with disk space */
 	uint64_t chunks_in_use, chunks_max;
-	uint32_t sample_bytes; /* size of a sample; the largest size of a packed sample */
+	uint32_t sample_bytes; /* size of a sample; maximum size of a packed sample */
 	uint32_t threads;      /* number of threads that have had a chunk */
 	uint32_t full;	       /* 1: no new chunk, because the limit is reached or the disk is full */
 	bool own_clock;
@@ -64,13 +64,13 @@ struct record_writer {
 	char directory[RECORD_PATH_BYTES];
 };
 
-/* One per thread, in thread-local storage, initially zeroed. */
+/* State of one thread, in thread-local storage, initially zeroed. */
 struct record_thread {
 	struct record_chunk *chunk;
 	unsigned char *next, *end; /* place of the next sample; end of the reserved part of the chunk */
 	uint32_t number;
 	bool numbered;
-	bool final;		/* set by the caller for its last samples, which may exceed the file's limit a little */
+	bool final;		/* set by the caller for the thread's last samples, which may exceed the file's limit a little */
 	uint64_t spare, spares; /* first chunk reserved for the thread; number of such chunks */
 	uint32_t skip, skips;	/* number of samples to drop before the next search for space; previous such number */
 };
@@ -132,7 +132,7 @@ static inline void record_drop(struct record_writer *w, struct record_thread *t)
  * Counts the sample as dropped, except after the file is closed. */
 static inline bool record_drops(struct record_writer *w, struct record_thread *t)
 {
-	if (!w->header || !*w->alive) /* in a child of fork() without its own file, w is the parent's */
+	if (!w->header || !*w->alive) /* in a child of fork() without its own file, w belongs to the parent */
 		return true;
 	if (t->final || (!t->skip && !__atomic_load_n(&w->full, __ATOMIC_RELAXED)))
 		return false;

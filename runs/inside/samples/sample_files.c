@@ -13,7 +13,7 @@
 #include <zstd.h>
 
 #define LEVEL	       3
-#define WINDOW_LOG_MAX 23 /* largest window when reading: LEVEL needs 21; limits a frame's memory to 8 MiB */
+#define WINDOW_LOG_MAX 23 /* maximum window when reading: LEVEL needs 21; limits a frame's memory to 8 MiB */
 #define PIECE_BYTES    ((size_t)1 << 20)
 
 enum assay_status sample_pack(const void *bytes, size_t n, struct buf *out, struct assay_error *err)

@@ -61,7 +61,7 @@ struct sample_file {
 	char *hardware_type; /* hardware type of the machine at that time; "" if unknown */
 	enum record_back_end back_end;
 	int64_t taken_ms;
-	bool ok;     /* the execution succeeded; otherwise the samples end at its failure */
+	bool ok;     /* the execution succeeded; false: the samples end at the failure */
 	bool pruned; /* 'assay prune' has removed the file */
 };
 

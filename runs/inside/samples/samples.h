@@ -18,24 +18,24 @@ struct sample {
 	uint32_t function; /* index in samples.functions */
 	uint32_t thread;
 	uint32_t weight;  /* number of calls that the sample represents */
-	uint32_t threads; /* threads alive at the end of the call; 0 if unknown */
-	uint32_t depth;	  /* number of sampled calls around this one */
+	uint32_t threads; /* number of threads alive at the end of the call; 0 if unknown */
+	uint32_t depth;	  /* number of sampled calls around this call */
 	bool unwound;	  /* the call ended by longjmp(), an exception or the end of the thread */
-	bool estimated;	  /* the time of nested calls is estimated from sampled ones and their weights */
+	bool estimated;	  /* the time of nested calls is estimated from the sampled nested calls and their weights */
 	uint32_t caller;  /* number of the calling function, from 1; RECORD_NO_CALLER if there is none; 0 if unknown */
 	uint64_t ordinal; /* number of the call among the thread's calls of the function */
 	double start_s;	  /* start since the process started to record, s; negative if before */
 	/* Time with and without nested selected functions, ns, minus the known cost of measuring (`cost_...` in the file). */
 	double ns, alone_ns;
-	double unsure_ns, alone_unsure_ns; /* possible remaining error of each time; the same in all samples of the file, so averaging does
-					      not reduce it */
+	double unsure_ns, alone_unsure_ns; /* possible remaining error of each time; equal in all samples of the file, so averaging does not
+					      reduce the error */
 };
 
 /* Calls of a function in one thread. Known only for threads that ended in order, or still ran at the end of the process. */
 struct samples_calls {
 	uint32_t function, thread;
 	uint64_t calls;
-	uint32_t bursts; /* bursts of simulated windows from which errors are computed; 0: no errors */
+	uint32_t bursts; /* number of bursts of simulated windows from which errors are computed; 0: no errors */
 	double *sums;	 /* [n_counters] sums over these calls, in the function itself; NaN: unknown; NULL: all unknown */
 	double *errors;	 /* [n_counters] standard errors of the sums; 0: exact; NaN: unknown */
 	/* Bursts, sums and errors that include nested calls. */
@@ -46,8 +46,8 @@ struct samples_calls {
 struct samples_function {
 	char *module, *name; /* module: build-id, "=FILE" or "-"; name: symbol */
 	uint64_t address;    /* address in the module's file */
-	size_t first, n;     /* the function's part of samples.items */
-	size_t late;	     /* measured calls that are not items: longjmp() left them, which was noticed later */
+	size_t first, n;     /* range of the function's elements in samples.items */
+	size_t late;	     /* number of measured calls that are not items: longjmp() left the calls, which was noticed later */
 };
 
 struct samples_info {
@@ -71,10 +71,10 @@ struct samples {
 	struct samples_calls *calls; /* [n_calls], by function, thread */
 	size_t n_calls;
 	double *sums;	     /* storage of the sums and errors in `calls` */
-	uint64_t dropped;    /* samples that the process dropped because its file was full */
-	uint64_t unreadable; /* samples whose function has no name, or whose part of the file is damaged; they are excluded */
+	uint64_t dropped;    /* number of samples that the process dropped because its file was full */
+	uint64_t unreadable; /* number of excluded samples: the function has no name, or this part of the file is damaged */
 	bool finished;	     /* the process ended in order */
-	bool truncated;	     /* the file is shorter than its header says */
+	bool truncated;	     /* the file is shorter than the size in its header */
 };
 
 /* Returns "time", "papi", "software", "emulated" or "calls". */
@@ -96,7 +96,7 @@ const char *samples_info(const struct samples *samples, const char *key); /* ret
 #define SAMPLES_SHARED_BYTES   "shared-bytes"	       /* bytes mapped for writing that other processes may share */
 #define SAMPLES_THREADS_UNSEEN "threads-not-simulated" /* threads beyond the limit, in which nothing is counted */
 uint64_t samples_info_number(const struct samples *samples, const char *key);
-size_t samples_counter(const struct samples *samples, const char *name);		  /* returns its index; SIZE_MAX if there is none */
+size_t samples_counter(const struct samples *samples, const char *name); /* returns the counter's index; SIZE_MAX if there is none */
 size_t samples_calls_at(const struct samples *samples, size_t function, uint32_t thread); /* returns index in `calls`; SIZE_MAX: unknown */
 
 /* Returns the process ids of a process's children from its recorded calls: results of fork(), waitpid() and the like, each once, sorted.
@@ -106,10 +106,10 @@ uint64_t *samples_children(const struct samples *samples, size_t *n);
 /* All calls of a function in all threads, sampled or not. */
 struct samples_total {
 	uint64_t calls;
-	size_t threads;	 /* threads that called the function, as far as known */
-	bool known;	 /* `calls` is complete: each thread that has samples of the function has reported its calls */
+	size_t threads;	 /* number of threads that called the function, as far as known */
+	bool known;	 /* `calls` is complete: each thread with samples of the function has reported its number of calls */
 	bool complete;	 /* the sums are complete too: the process ended in order, and no thread was running then */
-	uint32_t bursts; /* bursts of simulated windows from which errors are computed; 0: all was counted, or nothing is known */
+	uint32_t bursts; /* number of bursts of simulated windows from which errors are computed; 0: all was counted, or unknown */
 	double *sums;	 /* [n_counters] in the function itself; NaN: unknown */
 	double *errors;	 /* [n_counters] standard errors of the sums; 0: exact; NaN: unknown */
 	/* Bursts, sums and errors that include nested calls. */
@@ -138,7 +138,7 @@ struct samples_mean {
 	double low, high; /* 95 % interval of the mean over all calls; equal to the mean if each call is a sample; NaN if unknown, for
 			     example with fewer than SAMPLES_MEAN_LEAST samples */
 };
-#define SAMPLES_MEAN_LEAST 100 /* fewer samples too often miss the long calls that determine the mean */
+#define SAMPLES_MEAN_LEAST 100 /* minimum number of samples: fewer too often miss the long calls that determine the mean */
 
 /* Estimates the mean of a counter per call, including nested calls. Uses the totals of all calls if these are known, otherwise samples. One
  * of each `weight` calls is a random sample (Cochran, Sampling Techniques, 3rd ed., 2). Lengths of calls are skewed, so calls without a

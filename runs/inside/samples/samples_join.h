@@ -13,11 +13,11 @@ enum samples_apart {
 	SAMPLES_JOINED,	       /* none: the invocations of all runs align */
 	SAMPLES_NOT_THERE,     /* a run has no sample of the function */
 	SAMPLES_CALLS_UNKNOWN, /* a run did not end in order, so its number of calls is unknown */
-	SAMPLES_CALLS_DIFFER,  /* the runs called the function in other threads, or a different number of times */
+	SAMPLES_CALLS_DIFFER,  /* the runs called the function in different threads, or a different number of times */
 	SAMPLES_NONE_COMMON,   /* no invocation was sampled in every run */
 };
 
-/* A counter of the joined vector, from the first run that has it. */
+/* A counter of the joined vector, taken from the first run that has the counter. */
 struct samples_column {
 	const char *name; /* borrowed from that run */
 	size_t run, counter;

@@ -5,13 +5,13 @@
 #include <math.h>
 
 #define LEVEL  .975
-#define UNSEEN 3.0 /* rule of three: with 95 % confidence, a share of at most 3 / n is unlike all n samples */
+#define UNSEEN 3.0 /* numerator of the rule of three: with 95 % confidence, a share of at most 3 / n is unlike all n samples */
 
 /* The samples of a function, and the counter to read. */
 struct reading {
 	const struct samples *samples;
 	size_t first, n, counter;
-	size_t accesses, simulated; /* counters of the emulation; SIZE_MAX for other back ends */
+	size_t accesses, simulated; /* columns of accesses and of simulated accesses; SIZE_MAX if the back end is not the emulation */
 };
 
 static double value_at(const struct reading *r, size_t i, size_t counter)
@@ -38,7 +38,7 @@ void samples_interval(double estimate, double error, double bursts, double *low,
 		*low = *high = (double)NAN;
 }
 
-/* Weighted mean of exact values, its standard error, and the largest value. */
+/* Weighted mean of exact values, standard error of the mean, and largest value. */
 struct exact {
 	double mean, error, most;
 	double n; /* effective number of samples: samples_effective() */

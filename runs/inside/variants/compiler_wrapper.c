@@ -513,7 +513,7 @@ static void remove_from_path(const char *name)
 	buf_release(&kept);
 }
 
-/* Returns the command with the kind's options. They come first, so that options of the command override them. */
+/* Returns the command with the kind's options. These options come first, so that options of the command override them. */
 static struct compiler_words words_with(enum variant_kind kind, const struct compiler_command *c, const char *const *words, size_t n)
 {
 	bool cxx = strstr(text_file_name(c->compiler[c->n_compiler - 1]), "++"), linker = kind == VARIANT_ALIGNED;
@@ -591,7 +591,7 @@ static enum assay_status record_and_compile(enum variant_kind kind, const char *
 	compiler_command_parse(expanded, n, &c);
 	if (is_check(&c, directory ? directory : "")) {
 		kind = VARIANT_PLAIN;
-		st = append(getenv(RECORD), &(const struct buf)BUF_INIT, err); /* appends nothing: checks that it can be written */
+		st = append(getenv(RECORD), &(const struct buf)BUF_INIT, err); /* appends nothing: checks that the record can be written */
 	} else {
 		st = record(c.compiler[c.n_compiler - 1], directory ? directory : "", expanded, n, err);
 	}

@@ -30,7 +30,7 @@
 #define HASH_DIGITS	  32
 #define RECORD_BYTES_MAX  (256u << 20)
 #define PROGRAM_BYTES_MAX (1u << 30)
-#define SHOWN_BYTES	  300 /* characters of a compiler command in messages */
+#define SHOWN_BYTES	  300 /* maximum number of characters of a compiler command in messages */
 #define RECORD_SUFFIX	  ".commands"
 
 const char *const variant_reason_codes[] = { "built", "no_compiler", "build_failed", "build_differs", "not_probed" };
@@ -143,7 +143,7 @@ static char *answer_of(const struct local_said *said)
 	return mem_bytes(said->out, end);
 }
 
-/* Finds the objects, and the list of commits without parents (shallow). A linked work tree uses those of its main one. */
+/* Finds the objects, and the list of commits without parents (shallow). A linked work tree uses the objects of its main work tree. */
 static enum assay_status find_objects(struct building *b, struct repository *out)
 {
 	struct local_said said = { .ok = false };
@@ -570,8 +570,8 @@ static void commands_release(struct commands *commands)
 	mem_free(commands->text, commands->lines);
 }
 
-/* Reports whether a command compiled or linked only files that no longer exist. Scripts that examine a compiler run such commands. Their
- * files' names contain a process id, so they differ from build to build. */
+/* Reports whether a command compiled or linked only files that no longer exist. Scripts that examine a compiler run such commands. Names of
+ * their files contain a process id, so they differ from build to build. */
 static bool is_of_removed(const char *tree, const char *line)
 {
 	struct buf text = BUF_INIT;

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define VARIANT_COMMIT_BYTES 41	       /* 40 digits and a null byte */
+#define VARIANT_COMMIT_BYTES 41	       /* size of 40 digits and a null byte */
 #define VARIANT_LOG	     "; see '" /* in the message of a failed build, precedes the path of the log and a quote */
 
 enum variant_kind {
@@ -33,7 +33,7 @@ struct variant_request {
 	size_t n_build;
 	const char *options;			/* options of VARIANT_FEATURES, one per line (features_compile()); NULL if none */
 	const char *path;			/* program or directory in the tree after the build; NULL: the whole tree */
-	const char *cache;			/* directory of all builds; made if missing, but not its parent */
+	const char *cache;			/* directory of all builds; made if missing, but the parent must exist */
 	int64_t timeout_ms;			/* time limit of the build, ms; 0: two hours */
 	const volatile sig_atomic_t *cancelled; /* if not 0, the build stops; may be NULL */
 };
@@ -43,7 +43,7 @@ enum variant_reason {
 	VARIANT_BUILT,
 	VARIANT_NO_COMPILER,   /* PATH has no compiler */
 	VARIANT_BUILD_FAILED,  /* the command failed, or did not make `path` */
-	VARIANT_BUILD_DIFFERS, /* compiler commands differ from those of the plain build */
+	VARIANT_BUILD_DIFFERS, /* compiler commands differ from the commands of the plain build */
 	VARIANT_NOT_PROBED,    /* built, but not measurable, for example because the program is static */
 	VARIANT_REASONS
 };
@@ -51,7 +51,7 @@ extern const char *const variant_reason_codes[]; /* [VARIANT_REASONS] "built", "
 
 struct variant {
 	enum variant_reason reason;
-	char *text;			   /* reason in one line, with the remedy if there is one; NULL if built */
+	char *text;			   /* reason in one line, with the remedy if known; NULL if built */
 	char *tree;			   /* CACHE/HASH, with the sources and build results; NULL if not built */
 	char *path;			   /* request->path in the tree, absolute; NULL if not built */
 	char *log;			   /* file with the output of git and the build; may not exist */

@@ -26,7 +26,7 @@
 #define FEATURES_VALUES		   5u
 #define FEATURES_VALUE_SLOTS	   (1u + FEATURES_VALUES)
 #define FEATURES_SLOTS_MAX	   (16u << 20)
-#define FEATURES_NAMES_MAX	   (256u << 20) /* largest size of all names, bytes */
+#define FEATURES_NAMES_MAX	   (256u << 20) /* maximum size of all names together, bytes */
 #define FEATURES_BLOCKS_MAX	   65536u
 #define FEATURES_SUFFIX		   ".features"
 #define FEATURES_SECTION	   "assay_features_names" /* section of the names in a counting module */
@@ -37,7 +37,7 @@ struct counting_header {
 	uint64_t pid;
 	uint64_t slots;	      /* number of slots per block */
 	uint64_t names_bytes; /* size of the names without padding */
-	uint64_t block_bytes; /* multiple of FEATURES_PAGE */
+	uint64_t block_bytes; /* size of a block, a multiple of FEATURES_PAGE */
 	uint64_t blocks;      /* number of blocks in use; increased after a block exists */
 	uint64_t lost;	      /* number of threads without a block and children without a file: their counts are missing */
 	uint64_t finished;    /* 1 if the process ended in order */

@@ -8,7 +8,7 @@
 
 /* Counters of the translation unit. */
 struct counters_unit {
-	tree array;   /* array of counters; its size is set at the end of the unit */
+	tree array;   /* array of counters; the array's size is set at the end of the unit */
 	tree counter; /* type of a counter, which no object of the program has */
 	counted_unit counted;
 };
@@ -17,7 +17,7 @@ extern counters_unit made;
 
 /* Returns a constant array in its own section, where the arrays of several units follow each other. */
 tree hidden_array(const char *name, const char *section, tree type, tree value);
-/* Returns an array of the unit in section `section`, of at most n elements. Its size is set at the end of the unit. */
+/* Returns an array of the unit in section `section`, of at most n elements. The array's size is set at the end of the unit. */
 tree section_array(const char *name, tree element, int n, unsigned align, const char *section);
 
 void unit_begin();
@@ -51,9 +51,9 @@ void inlined_register(const char *plugin);
 
 bool slices_wanted();
 void slices_have_switches();
-bool slices_read(const char *path); /* reads names of pieces to exclude, one per line */
-void slices_enter();		    /* call it before planning a function */
-void slices_change();		    /* call it once the function counts */
+bool slices_read(const char *path); /* reads names of code pieces to exclude, one per line */
+void slices_enter();		    /* call this before planning a function */
+void slices_change();		    /* call this after adding the counters to the function */
 const std::string &slices_names();  /* the unit's pieces so far, as lines of format.h */
 void slices_end();		    /* ends the translation unit */
 

@@ -27,7 +27,7 @@ size_t root_of(forest *trees, size_t node)
 	return root;
 }
 
-/* Joins the trees of both ends of an edge. Does nothing if both are in the same tree. */
+/* Joins the trees of both ends of an edge. Does nothing if both ends are in the same tree. */
 void join(forest *trees, const potential_way &way)
 {
 	size_t from = root_of(trees, way.from), to = root_of(trees, way.to);

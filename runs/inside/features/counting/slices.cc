@@ -33,7 +33,7 @@ std::set<std::string> excluded;
 bool has_switches, excludes;
 
 struct {
-	tree array; /* switches of this translation unit; its size is set at the end of the unit */
+	tree array; /* switches of this translation unit; the size of the array is set at the end of the unit */
 	std::string names;
 	unsigned HOST_WIDE_INT n;
 } pieces;

@@ -95,7 +95,7 @@ bool leaves_function(gimple *statement)
 
 struct block_work {
 	long statements;
-	gimple *leaves; /* first call that leaves the function; NULL if none; after it the variable lacks nothing */
+	gimple *leaves; /* first call that leaves the function, NULL if none; after this call the variable is complete */
 };
 
 block_work work_of(basic_block block)
@@ -133,7 +133,7 @@ void count_at_once()
 
 /* ---- additions at rare places ---- */
 
-/* Frequency of edges on which something is added only if there is no other place. */
+/* Frequency of edges that get an addition only if there is no other place. */
 #define ALWAYS 1e18
 
 const size_t ground = 0; /* the node at which the variable lacks nothing */
@@ -224,7 +224,7 @@ void plan::hold_sums()
 	std::vector<bool> left(number_of_loops(cfun), false);
 	basic_block block;
 
-	left[0] = true; /* the function itself */
+	left[0] = true; /* loop 0 is the function itself */
 	FOR_EACH_BB_FN(block, cfun)
 	if (is_left(block, work[block->index]))
 		for (class loop *loop = block->loop_father; loop; loop = loop_outer(loop))
@@ -243,7 +243,7 @@ void plan::hold_sums()
 	}
 }
 
-/* Returns the cost of adding on an edge. It is nearly free where a register starts or stops to hold the sum. Between two blocks one of
+/* Returns the cost of adding on an edge. Adding is nearly free where a register starts or stops to hold the sum. Between two blocks one of
  * which has no other neighbor, the addition moves into that block. Elsewhere it takes a block of its own, and a jump. */
 double plan::often_on(edge way) const
 {

@@ -21,7 +21,7 @@
 
 #define BLOCKS	    4096u /* threads at a time */
 #define PATH_BYTES  4096u
-#define NUMBERS	    10000u /* most files of one process */
+#define NUMBERS	    10000u /* maximum number of files of one process */
 #define ENVIRONMENT "ASSAY_FEATURES_DIRECTORY="
 #define UNTIL	    "ASSAY_FEATURES_UNTIL="
 #define HIDDEN	    __attribute__((visibility("hidden")))
