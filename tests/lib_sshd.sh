@@ -7,19 +7,24 @@ sshd_available() {
 }
 
 # sshd_start NAME [LINE]: $tmp/NAME.key is made where it is missing; NAME keeps its port when it is started again. LINE is added to the
-# configuration. SHLVL keeps bash from its start-up file, which may take long. Sets $port and $sshd_NAME (the process).
+# configuration; it may set variables with SetEnv. SHLVL keeps bash from its start-up file, which may take long. sshd uses only the first
+# SetEnv, so SHLVL is added to that. Sets $port and $sshd_NAME (the process).
 sshd_start() {
 	[ -f "$tmp/user" ] || ssh-keygen -q -t ed25519 -N '' -C test -f "$tmp/user"
 	[ -f "$tmp/$1.key" ] || ssh-keygen -q -t ed25519 -N '' -C test -f "$tmp/$1.key"
 	[ "$(id -u)" != 0 ] || mkdir -p /run/sshd
+	case ${2:-} in
+	*SetEnv*) added=$(printf '%s\n' "$2" | sed 's/^SetEnv /SetEnv SHLVL=2 /') ;;
+	*) added="${2:-}
+SetEnv SHLVL=2" ;;
+	esac
 	tries=0
 	while :; do
 		port=$(cat "$tmp/$1.port" 2>/dev/null) || port=$((10000 + $(od -An -N2 -tu2 /dev/urandom) % 12000))
 		printf 'ListenAddress 127.0.0.1\nPort %s\nHostKey %s\nPidFile none\nUsePAM no\nStrictModes no\nAuthorizedKeysFile %s\n%s\n' \
 			"$port" "$tmp/$1.key" "$tmp/user.pub" "PermitRootLogin yes
 MaxStartups 500
-${2:-}
-SetEnv SHLVL=2" >"$tmp/$1.conf"
+$added" >"$tmp/$1.conf"
 		: >"$tmp/$1.log" # or what an earlier one wrote there would be taken for its word
 		setpriv --pdeathsig KILL /usr/sbin/sshd -D -e -f "$tmp/$1.conf" >>"$tmp/$1.log" 2>&1 &
 		eval "sshd_$1=$!"
