@@ -131,7 +131,7 @@ static enum assay_status open_lab(const char *directory, bool write, const char 
 	if (!st)
 		lab_sign(lab, command);
 	if (!st && lab->tightened)
-		cli_remark("note: '%s/.assay' could be read by other users, and is its owner's alone from now on", directory);
+		cli_note("note: '%s/.assay' could be read by other users, and is its owner's alone from now on", directory);
 	return st;
 }
 

@@ -58,7 +58,7 @@ static void print_line(const char *name, const char *text, const char *after)
 	fprintf(stderr, "%s\n", after);
 }
 
-void cli_remark(const char *fmt, ...)
+void cli_note(const char *fmt, ...)
 {
 	char text[ASSAY_ERROR_BYTES];
 	va_list args;
@@ -75,7 +75,7 @@ void cli_remark(const char *fmt, ...)
 static void refuse(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 static void refuse(const char *fmt, ...)
 {
-	char text[ASSAY_ERROR_BYTES], *after = mem_format(" ('%s --help' shows how)", at_work.name);
+	char text[ASSAY_ERROR_BYTES], *after = mem_format(" (see '%s --help')", at_work.name);
 	va_list args;
 
 	va_start(args, fmt);
@@ -90,11 +90,12 @@ static void refuse(const char *fmt, ...)
 
 static const struct cli_option shared_options[] = {
 	CLI_OPTION(TEXT, "directory", "DIR", struct at_work, directory,
-		   "The laboratory's directory (default: the current one); other paths stay relative to where you are", .letter = 'C'),
-	CLI_OPTION(CHOICE, "format", "NAME", struct at_work, format, "The format of the answer; the first is the default", .letter = 'f'),
-	CLI_OPTION(TEXT, "output", "FILE", struct at_work, output, "Write the answer to FILE, which is replaced as a whole", .letter = 'o'),
+		   "Directory of the laboratory (default: the current one); other paths are still relative to the current directory",
+		   .letter = 'C'),
+	CLI_OPTION(CHOICE, "format", "NAME", struct at_work, format, "Format of the answer; the first is the default", .letter = 'f'),
+	CLI_OPTION(TEXT, "output", "FILE", struct at_work, output, "Write the answer to FILE, which is replaced", .letter = 'o'),
 	CLI_OPTION(FLAG, "quiet", NULL, struct at_work, quiet, "Show no progress", .letter = 'q'),
-	CLI_OPTION(FLAG, "help", NULL, struct at_work, help, "Show this", .letter = 'h'),
+	CLI_OPTION(FLAG, "help", NULL, struct at_work, help, "Show this help", .letter = 'h'),
 	CLI_END
 };
 
@@ -350,7 +351,7 @@ static void parse_options(struct parser *p, int argc, char **argv)
 }
 
 /* Returns the names of the arguments, for messages: "BASELINE and CANDIDATE". free() it. */
-static char *words_text(const struct cli_option *words)
+static char *arguments_text(const struct cli_option *words)
 {
 	struct buf text = BUF_INIT;
 
@@ -362,7 +363,7 @@ static char *words_text(const struct cli_option *words)
 static void parse_words(struct parser *p, int argc, char **argv)
 {
 	const struct cli_option *word = p->command->words;
-	char *all = words_text(word);
+	char *all = arguments_text(word);
 	int64_t n = 0;
 
 	for (int i = optind; i < argc; i++) {
@@ -392,7 +393,7 @@ static void check_here(const struct command *command)
 {
 #if !defined(__x86_64__)
 	if (command->only_x86_64)
-		refuse("not in an assay for this architecture: %s; take one for x86-64, on such a machine (docs/architectures.md)",
+		refuse("not available on this architecture: %s; use assay on an x86-64 machine (docs/architectures.md)",
 		       command->only_x86_64);
 #endif
 	(void)command;

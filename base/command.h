@@ -147,8 +147,8 @@ const char *cli_directory(void);  /* returns the laboratory's directory: -C, els
 bool cli_quiet(void);		  /* reports whether to show no progress (--quiet) */
 bool cli_for_people(void);	  /* reports whether the format is human; only then may a command stream its output */
 doc_renderer *cli_renderer(void); /* returns the renderer for --format, for a command that renders pages itself */
-void cli_remark(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* prints a note on standard error: "assay NAME: ..." */
-const char *cli_command_name(void);					     /* returns "assay host list" */
+void cli_note(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* prints a note on standard error: "assay NAME: ..." */
+const char *cli_command_name(void);					   /* returns "assay host list" */
 /* Writes bytes from outside (of hosts, programs, other users' files) safely to a terminal: '?' replaces control characters except tabs and
  * newlines. `colours`: assay's sequences that choose colours pass, too. Do not split a multi-byte character between two calls. */
 void cli_put(const char *bytes, size_t n, bool colours, FILE *to);

@@ -83,7 +83,7 @@ static enum assay_status read_quoted(struct csv *csv, size_t *n, struct assay_er
 	const char *end = closing_quote(csv);
 
 	if (!end)
-		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: the quote that opens here is never closed", csv->name, csv->next_line);
+		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: the quote that opens here is not closed", csv->name, csv->next_line);
 	for (; from < end; from++) {
 		csv->next_line += *from == '\n';
 		from += *from == '"';

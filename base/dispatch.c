@@ -40,7 +40,7 @@ static void add_wrapped(const char *text, size_t at, size_t indent, struct buf *
 	buf_char(out, '\n');
 }
 
-static void add_usage_words(const struct command *command, struct buf *out)
+static void add_usage_text(const struct command *command, struct buf *out)
 {
 	for (const struct cli_option *w = command->words; w && w->name; w++) {
 		bool optional = !w->required && w->low == 0;
@@ -102,7 +102,7 @@ static void each_option(const struct program *program, const struct command *com
 void command_help(const struct program *program, const struct command *command, struct buf *out)
 {
 	buf_format(out, "Usage: assay %s [OPTION...]", command->name);
-	add_usage_words(command, out);
+	add_usage_text(command, out);
 	buf_text(out, "\n");
 	add_wrapped(command->about, 0, 0, out);
 	buf_text(out, "\n");
@@ -165,8 +165,8 @@ static void add_roff_literal(const char *heading, const char *text, struct buf *
 static void manual_of_program(const struct program *program, struct buf *out)
 {
 	buf_text(out, ".TH ASSAY 1 \"\" \"assay " ASSAY_VERSION
-		      "\"\n.SH NAME\nassay \\- what a program stresses, and whether a new version is slower\n"
-		      ".SH SYNOPSIS\n.B assay\n[\\-C DIR] COMMAND [ARGUMENT...]\n.SH COMMANDS\n");
+		      "\"\n.SH NAME\nassay \\- measure the resources that a program uses and find slower versions\n.SH SYNOPSIS\n.B "
+		      "assay\n[\\-C DIR] COMMAND [ARGUMENT...]\n.SH COMMANDS\n");
 	for (size_t i = 0; i < program->n; i++) {
 		const struct command *command = program->commands[i];
 
@@ -197,7 +197,7 @@ static void command_manual(const struct program *program, const struct command *
 	buf_text(out, "\n.SH SYNOPSIS\n.B assay ");
 	add_roff(command->name, false, out);
 	buf_text(out, "\n[OPTION...]");
-	add_usage_words(command, out);
+	add_usage_text(command, out);
 	buf_text(out, "\n.SH DESCRIPTION\n");
 	add_roff(command->about, true, out);
 	buf_text(out, "\n.SH OPTIONS\n");
@@ -242,7 +242,7 @@ static void add_choices(const struct cli_option *o, struct buf *out)
 }
 
 /* Appends the second words of all commands that share the first word of command i. Skips i unless it is the first of them. */
-static void add_second_words(const struct program *program, size_t i, struct buf *out)
+static void add_second_arguments(const struct program *program, size_t i, struct buf *out)
 {
 	const char *name = program->commands[i]->name;
 	size_t n = strcspn(name, " ") + 1;
@@ -289,7 +289,7 @@ static void completion_of_bash(const struct program *program, struct buf *out)
 	}
 	buf_text(out, "'\n\telif [ \"$COMP_CWORD\" = 2 ]; then\n\t\tcase $one in\n");
 	for (size_t i = 0; i < program->n; i++)
-		add_second_words(program, i, out);
+		add_second_arguments(program, i, out);
 	buf_text(out, "\t\tesac\n\tfi\n"
 		      "\tcase $current in -*) words=$options ;; esac\n\t[ -z \"$choices\" ] || words=$choices\n"
 		      "\t[ -z \"$words\" ] || COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n}\n"
@@ -407,23 +407,18 @@ static void add_group_help(const struct program *program, const char *group, str
 
 static void add_program_help(const struct program *program, struct buf *out)
 {
-	buf_text(out, "assay tells what a program is made of, in terms of the machine resources that it stresses, and whether a new\n"
-		      "version is slower, why, and where in the code.\n\n"
-		      "Usage: assay [-C DIR] COMMAND [ARGUMENT...]\n\n");
+	buf_text(out, "assay measures which machine resources a program uses, and finds whether a new version is slower, why, and\nwhere "
+		      "in the code.\n\nUsage: assay [-C DIR] COMMAND [ARGUMENT...]\n\n");
 	add_rows(program, NULL, out);
 	buf_text(
 	    out,
-	    "\nA first look, on hosts that are emulated on this machine (some two minutes; needs sshd and stress-ng):\n"
-	    "  assay host up lab --hosts 4\n"
-	    "  assay -C lab host measure\n"
-	    "  assay -C lab run example --versions large-pieces,small-pieces\n"
-	    "  assay -C lab gate example@large-pieces example@small-pieces\n"
-	    "  assay -C lab report example@large-pieces example@small-pieces -o report.html\n"
-	    "  assay host down lab\n"
-	    "With machines recorded elsewhere: assay init lab; assay -C lab host import FILE; assay -C lab result import FILE.\n\n"
-	    "'assay COMMAND --help' explains a command with an example. -C DIR names the laboratory (default: the current directory).\n"
-	    "Exit status of commands that decide: 0 pass or improved, 1 failure, 2 usage, 3 regression, 4 inconclusive,\n"
-	    "5 environment, 6 nothing measured. Of commands on many hosts: 0 all did well, 7 some did, 1 none did.\n");
+	    "\nA first look, on hosts that are emulated on this machine (about two minutes; needs sshd and stress-ng):\n  assay host up "
+	    "lab --hosts 4\n  assay -C lab host measure\n  assay -C lab run example --versions large-pieces,small-pieces\n  assay -C lab "
+	    "gate example@large-pieces example@small-pieces\n  assay -C lab report example@large-pieces example@small-pieces -o "
+	    "report.html\n  assay host down lab\nWith machines recorded elsewhere: assay init lab; assay -C lab host import FILE; assay -C "
+	    "lab result import FILE.\n\n'assay COMMAND --help' explains a command with an example. -C DIR names the laboratory (default: "
+	    "the current directory).\nExit status of commands that decide: 0 pass or improved, 1 failure, 2 usage, 3 regression, 4 "
+	    "inconclusive,\n5 environment, 6 nothing measured. Commands on many hosts: 0 all succeeded, 7 some succeeded, 1 none.\n");
 }
 
 /* Prints the text on standard output and releases it. Returns `status`, or 1 if writing fails. */
@@ -549,7 +544,7 @@ static int refuse_option(const char *word)
 	if (nearest)
 		fprintf(stderr, "assay: unknown option '%s' (did you mean '%s'?)\n", shown, nearest);
 	else
-		fprintf(stderr, "assay: unknown option '%s' in front of a command ('assay --help' shows how)\n", shown);
+		fprintf(stderr, "assay: unknown option '%s' before a command (see 'assay --help')\n", shown);
 	return 2;
 }
 
@@ -624,7 +619,7 @@ static void prepare_process(void)
 	}
 	if (signal(SIGXFSZ, file_too_large) == SIG_IGN)
 		signal(SIGXFSZ, SIG_IGN);
-	last_words = "assay: interrupted; what was stored until then is kept\n";
+	last_words = "assay: interrupted; stored results are kept\n";
 	speaker = getpid();
 	catch_signals(false);
 }
@@ -652,7 +647,7 @@ int dispatch_main(const struct program *program, int argc, char **argv)
 		if (!directory)
 			return refuse_option(argv[i]);
 		if (!*directory) {
-			fprintf(stderr, "assay: -C needs a directory ('assay --help' shows how)\n");
+			fprintf(stderr, "assay: -C needs a directory (see 'assay --help')\n");
 			return 2;
 		}
 	}
@@ -675,7 +670,8 @@ static enum assay_status help_check(void *arguments, struct assay_error *err)
 	const struct help_arguments *a = arguments;
 
 	if (a->shell >= 0 && (a->manual || a->words.n))
-		return assay_fail(err, ASSAY_E_USAGE, "--completion goes with neither --man nor COMMAND: a script completes all commands");
+		return assay_fail(err, ASSAY_E_USAGE,
+				  "--completion cannot be combined with --man or COMMAND: the script completes all commands");
 	return ASSAY_OK;
 }
 
@@ -699,7 +695,7 @@ static enum assay_status help_run(struct lab *lab, void *arguments, struct docum
 	} else if (argc == 1 && !a->manual && is_group(the_program, a->words.items[0])) {
 		add_group_help(the_program, a->words.items[0], &text);
 	} else if (command && words < argc) {
-		st = assay_fail(err, ASSAY_E_USAGE, "unexpected argument '%s' behind '%s'", a->words.items[words], command->name);
+		st = assay_fail(err, ASSAY_E_USAGE, "unexpected argument '%s' after '%s'", a->words.items[words], command->name);
 	} else {
 		st = refuse_unknown(the_program, argc, a->words.items, err);
 	}
@@ -711,8 +707,8 @@ static enum assay_status help_run(struct lab *lab, void *arguments, struct docum
 
 static const struct cli_option help_words[] = { CLI_WORDS("COMMAND", struct help_arguments, words, 0), CLI_END };
 static const struct cli_option help_options[] = {
-	CLI_FLAG("man", struct help_arguments, manual, "Print a manual page for man"),
-	CLI_CHOICE("completion", shells, struct help_arguments, shell, "Print a script that completes commands and options in this shell"),
+	CLI_FLAG("man", struct help_arguments, manual, "Print a manual page in the format of man"),
+	CLI_CHOICE("completion", shells, struct help_arguments, shell, "Print a completion script for this shell"),
 	CLI_END,
 };
 static const struct help_arguments help_defaults = { .shell = -1 };

@@ -78,7 +78,7 @@ enum assay_status file_absent(const char *path, struct assay_error *err)
 	while (lstat(above, &is) && (slash = strrchr(above, '/')) && slash != above)
 		*slash = '\0';
 	if (lstat(above, &is) == 0 && S_ISLNK(is.st_mode) && stat(above, &is))
-		st = assay_fail(err, ASSAY_E_IO, "cannot use '%s': '%s' is a link to what is not there", path, above);
+		st = assay_fail(err, ASSAY_E_IO, "cannot use '%s': '%s' is a dangling symbolic link", path, above);
 	free(above);
 	return st;
 }
@@ -143,7 +143,7 @@ void file_keep(void)
 }
 
 /* Returns the kept version, or NULL if the file has not been read. */
-static struct kept *find_kept(const char *path)
+static struct kept *find_stored(const char *path)
 {
 	for (size_t i = 0; i < n_kept; i++)
 		if (strcmp(kept[i].path, path) == 0)
@@ -153,7 +153,7 @@ static struct kept *find_kept(const char *path)
 
 void file_forget(const char *path)
 {
-	struct kept *entry = find_kept(path);
+	struct kept *entry = find_stored(path);
 
 	if (!entry)
 		return;
@@ -161,13 +161,13 @@ void file_forget(const char *path)
 	*entry->path = '\0';
 }
 
-enum assay_status file_read_kept(const char *path, size_t limit, struct buf *out, struct assay_error *err)
+enum assay_status file_read_stored(const char *path, size_t limit, struct buf *out, struct assay_error *err)
 {
-	const struct kept *entry = find_kept(path);
+	const struct kept *entry = find_stored(path);
 	enum assay_status st = entry ? ASSAY_OK : file_read(path, limit, out, err);
 
 	if (entry && !entry->text.bytes)
-		return assay_fail(err, ASSAY_E_NOTFOUND, "cannot read '%s': there was no such file before", path);
+		return assay_fail(err, ASSAY_E_NOTFOUND, "cannot read '%s': no such file", path);
 	if (entry) {
 		buf_release(out);
 		buf_add(out, entry->text.bytes, entry->text.size);
@@ -305,7 +305,7 @@ static enum assay_status fail_to_make(struct assay_error *err, int error, const 
 	if (parent && access(parent, F_OK) != 0)
 		st = assay_fail(err, ASSAY_E_IO, "%s '%s': there is no directory '%s' (mkdir -p makes it)", what, path, parent);
 	else if (parent)
-		st = assay_fail(err, ASSAY_E_IO, "%s '%s': nothing can be made in '%s'", what, path, parent);
+		st = assay_fail(err, ASSAY_E_IO, "%s '%s': cannot create files in '%s'", what, path, parent);
 	else
 		st = assay_fail_errno(err, error, "%s '%s'", what, path);
 	free(parent);
@@ -357,7 +357,7 @@ enum assay_status file_sync_all(const char *directory, struct assay_error *err)
 	enum assay_status st = ASSAY_OK;
 
 	if (dir < 0 || syncfs(dir))
-		st = assay_fail_errno(err, errno, "cannot write what is in '%s' to the disk", directory);
+		st = assay_fail_errno(err, errno, "cannot sync '%s' to the disk", directory);
 	if (dir >= 0)
 		close(dir);
 	return st;
@@ -387,7 +387,7 @@ enum assay_status file_make_directory(const char *path, mode_t mode, struct assa
 	if (stat(path, &st))
 		return errno == ENOENT ? file_absent(path, err) : assay_fail_errno(err, errno, "cannot use the directory '%s'", path);
 	if (!S_ISDIR(st.st_mode))
-		return assay_fail(err, ASSAY_E_IO, "cannot make the directory '%s': a file of that name is there", path);
+		return assay_fail(err, ASSAY_E_IO, "cannot make the directory '%s': a file of that name exists", path);
 	return ASSAY_OK;
 }
 

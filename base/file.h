@@ -18,10 +18,10 @@ enum assay_status file_absent(const char *path, struct assay_error *err);
  * errno: ELOOP for a link, ENXIO for another file that is not regular. */
 int file_open_own(const char *path, int flags, mode_t mode);
 
-/* After file_keep(), file_read_kept() returns each file as it was first read, ignoring edits, until file_forget(). Not thread-safe. */
+/* After file_keep(), file_read_stored() returns each file as it was first read, ignoring edits, until file_forget(). Not thread-safe. */
 void file_keep(void);
 void file_forget(const char *path);
-enum assay_status file_read_kept(const char *path, size_t limit, struct buf *out, struct assay_error *err);
+enum assay_status file_read_stored(const char *path, size_t limit, struct buf *out, struct assay_error *err);
 
 /* Replaces the content of `path`: writes a temporary file beside it, syncs and renames that file, and syncs the directory. After a crash,
  * or on a full disk, the old file is intact. A new file gets `mode` without the umask's bits; an existing file gains no permission. */

@@ -33,7 +33,7 @@ static enum assay_status expected(const struct scan *s, const char *what)
 	unsigned char c;
 
 	if (s->at == s->end)
-		return assay_fail(s->err, ASSAY_E_FORMAT, "%s:%zu: expected %s, found the end: the file is not whole", s->name, s->line,
+		return assay_fail(s->err, ASSAY_E_FORMAT, "%s:%zu: expected %s, found the end: the file is truncated", s->name, s->line,
 				  what);
 	c = (unsigned char)*s->at;
 	if (c > 0x20 && c < 0x7f)
@@ -81,7 +81,7 @@ static enum assay_status scan_escape(struct scan *s)
 		return ASSAY_OK;
 	}
 	if (!skip_char(s, 'u'))
-		return fail(s, "unknown escape in a string (a backslash is written twice)");
+		return fail(s, "unknown escape in a string (write a backslash twice)");
 	unit = scan_hex(s);
 	if (unit < 0)
 		return fail(s, "\\u needs four hexadecimal digits");
@@ -288,7 +288,7 @@ static enum assay_status refuse_twice(const struct scan *s, struct named *names,
 			again = &names[i];
 	if (!again)
 		return ASSAY_OK;
-	return assay_fail(s->err, ASSAY_E_FORMAT, "%s:%zu: key '%s' stands here again (first on line %zu)", s->name, again->line,
+	return assay_fail(s->err, ASSAY_E_FORMAT, "%s:%zu: key '%s' is repeated (first on line %zu)", s->name, again->line,
 			  TEXT_SHOWN(again->key), again[-1].line);
 }
 
@@ -321,7 +321,7 @@ static enum assay_status scan_document(struct scan *s)
 	enum assay_status st;
 
 	if (s->end - s->at >= 3 && !memcmp(s->at, "\xef\xbb\xbf", 3))
-		return fail(s, "starts with a byte order mark, which JSON does not have: remove it");
+		return fail(s, "starts with a byte order mark, which JSON does not allow: remove it");
 	st = scan_value(s);
 	if (!st && s->at < s->end)
 		st = expected(s, "nothing after the value");

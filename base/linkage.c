@@ -53,7 +53,7 @@ static void clusters_release(struct clusters *c)
 	mem_free(c->size, c->height, c->root, c->ends, c->beside);
 }
 
-static void put_beside(struct sides *sides, size_t item)
+static void merge_sides(struct sides *sides, size_t item)
 {
 	sides->of[sides->of[0] == NONE ? 0 : 1] = item;
 }
@@ -70,8 +70,8 @@ static void join_rows(struct clusters *c, const struct mat *distance, size_t kep
 			y = i % 2;
 		}
 	}
-	put_beside(&c->beside[a.at[x]], b.at[y]);
-	put_beside(&c->beside[b.at[y]], a.at[x]);
+	merge_sides(&c->beside[a.at[x]], b.at[y]);
+	merge_sides(&c->beside[b.at[y]], a.at[x]);
 	c->ends[kept] = (struct ends){ { a.at[1 - x], b.at[1 - y] } };
 }
 

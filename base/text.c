@@ -528,7 +528,7 @@ const char *text_shown(const char *text, char *out)
 	return out;
 }
 
-void text_add_shell_word(struct buf *out, const char *word)
+void text_add_shell_argument(struct buf *out, const char *word)
 {
 	static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+.,/:@%";
 
@@ -553,7 +553,7 @@ char *text_shell_line(const char *const *words)
 	for (size_t i = 0; words[i]; i++) {
 		if (i)
 			buf_char(&out, ' ');
-		text_add_shell_word(&out, words[i]);
+		text_add_shell_argument(&out, words[i]);
 	}
 	return buf_take(&out);
 }

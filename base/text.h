@@ -91,7 +91,7 @@ void text_fit_format(char *out, size_t size, const char *fmt, ...) __attribute__
 
 /* Appends an argument for a shell: unchanged if it is safe, else in single quotes. For commands on other machines, and for commands that
  * users copy. */
-void text_add_shell_word(struct buf *out, const char *word);
+void text_add_shell_argument(struct buf *out, const char *word);
 char *text_shell_line(const char *const *words); /* joins words, up to NULL, in one shell line; free() it */
 /* Returns a command of this program for a sentence: 'assay WORDS', in double quotes if it contains single ones. free() it. */
 char *text_command(const char *const *words);

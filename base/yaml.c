@@ -65,10 +65,11 @@ static enum assay_status fail_parser(const struct reader *r)
 	if (line > last)
 		line = last;
 	if (tab_indents(r, line))
-		return assay_fail(r->err, ASSAY_E_FORMAT, "%s:%zu: a tab cannot indent in YAML (use blanks)", r->name, line);
+		return assay_fail(r->err, ASSAY_E_FORMAT, "%s:%zu: YAML does not allow tabs for indentation (use spaces)", r->name, line);
 	if (p->error == YAML_SCANNER_ERROR && is_reserved(r))
 		return assay_fail(r->err, ASSAY_E_FORMAT,
-				  "%s:%zu: no text starts with '@' or '`' in YAML but in quotes (groups have no '@' here)", r->name, line);
+				  "%s:%zu: YAML needs quotes around a text that starts with '@' or '`' (groups have no '@' here)", r->name,
+				  line);
 	return assay_fail(r->err, ASSAY_E_FORMAT, "%s:%zu: %s%s%s", r->name, line, p->problem ? p->problem : "cannot be read",
 			  p->context ? " " : "", p->context ? p->context : "");
 }
@@ -113,7 +114,7 @@ static enum assay_status take_scalar(const struct reader *r, const yaml_event_t 
 	size_t n = event->data.scalar.length;
 
 	if (memchr(bytes, '\0', n))
-		return refuse(r, event, "NUL character in a text");
+		return refuse(r, event, "NUL character in a string");
 	*out = mem_bytes(bytes, n);
 	return ASSAY_OK;
 }
@@ -136,7 +137,7 @@ static enum assay_status refuse_duplicates(const struct reader *r, const struct 
 	free(sorted);
 	if (!again)
 		return ASSAY_OK;
-	return assay_fail(r->err, ASSAY_E_FORMAT, "%s:%zu: key '%s' stands here again (first on line %zu)", r->name, again->line,
+	return assay_fail(r->err, ASSAY_E_FORMAT, "%s:%zu: key '%s' is repeated (first on line %zu)", r->name, again->line,
 			  TEXT_SHOWN(again->key), first->line);
 }
 
@@ -237,7 +238,7 @@ static enum assay_status read_stream(struct reader *r, struct yaml_node *out)
 			return st;
 		end = event.type == YAML_STREAM_END_EVENT;
 		if (event.type == YAML_DOCUMENT_START_EVENT && documents++)
-			st = refuse(r, &event, "a second document starts here: one a file");
+			st = refuse(r, &event, "a second document starts here: only one per file is supported");
 		else if (event.type != YAML_STREAM_START_EVENT && event.type != YAML_DOCUMENT_START_EVENT &&
 			 event.type != YAML_DOCUMENT_END_EVENT && !end)
 			st = read_node(r, &event, 0, out);

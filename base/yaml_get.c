@@ -21,8 +21,8 @@ static enum assay_status fail_type(const char *name, const struct yaml_node *nod
 		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: %s%s%s must be %s, not a %s", name, node->line, quote, what, quote, wanted,
 				  node->kind == YAML_MAP ? "map" : "list");
 	if (is_null(node))
-		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: %s%s%s must be %s, but nothing is there", name, node->line, quote, what,
-				  quote, wanted);
+		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: %s%s%s must be %s, but it is empty", name, node->line, quote, what, quote,
+				  wanted);
 	return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: %s%s%s must be %s, not '%s'", name, node->line, quote, what, quote, wanted,
 			  TEXT_SHOWN(node->scalar));
 }

@@ -143,7 +143,7 @@ static size_t end_of(const struct finder *f, size_t segment, size_t n)
 
 /* ---- spikes ---- */
 
-static size_t kept_from(const struct finder *f, size_t i)
+static size_t first_kept(const struct finder *f, size_t i)
 {
 	while (i < f->n && f->spike[i])
 		i++;
@@ -156,9 +156,9 @@ static bool find_spikes(struct finder *f)
 	bool any = false;
 
 	for (size_t k = 0, begin = 0; k < f->n_changes; begin = f->changes[k++]) {
-		size_t i = kept_from(f, begin), end = f->changes[k], before = begin;
+		size_t i = first_kept(f, begin), end = f->changes[k], before = begin;
 
-		if (kept_from(f, i + 1) < end || is_known(f, i))
+		if (first_kept(f, i + 1) < end || is_known(f, i))
 			continue;
 		while (before > 0 && f->spike[before - 1])
 			before--;
@@ -171,7 +171,7 @@ static bool find_spikes(struct finder *f)
 /* ---- modes ---- */
 
 /* Reports whether x alternates across `between`, from group to group; from point to point if a group has points on both sides. */
-static bool goes_back_and_forth(const struct finder *f, size_t begin, size_t end, double between, bool groups)
+static bool alternates(const struct finder *f, size_t begin, size_t end, double between, bool groups)
 {
 	size_t n = 0, high = 0, switches = 0;
 	double k;
@@ -181,7 +181,7 @@ static bool goes_back_and_forth(const struct finder *f, size_t begin, size_t end
 
 		if (groups && i > begin && in_one_group(f, i - 1, i)) {
 			if (switched)
-				return goes_back_and_forth(f, begin, end, between, false);
+				return alternates(f, begin, end, between, false);
 			continue;
 		}
 		n++;
@@ -224,7 +224,7 @@ static bool find_modes(const struct finder *f, size_t begin, size_t end, double 
 {
 	double between;
 
-	if (change_points_heaps(f->x + begin, end - begin, modes, &between) && goes_back_and_forth(f, begin, end, between, true))
+	if (change_points_heaps(f->x + begin, end - begin, modes, &between) && alternates(f, begin, end, between, true))
 		return true;
 	modes[0] = modes[1] = (double)NAN;
 	return false;

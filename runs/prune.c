@@ -100,7 +100,7 @@ enum assay_status prune_space(const struct lab *lab, struct store_space *out, st
 
 	walked = 0;
 	if (statvfs(path, &fs) || nftw(path, add_size, WALK_FDS, FTW_PHYS | FTW_MOUNT))
-		st = assay_fail_errno(err, errno, "cannot see how large '%s' is", path);
+		st = assay_fail_errno(err, errno, "cannot read the size of '%s'", path);
 	else
 		*out = (struct store_space){ walked, (int64_t)fs.f_bavail * (int64_t)fs.f_frsize };
 	free(path);
@@ -131,8 +131,8 @@ enum assay_status prune_to_quota(struct lab *lab, bool dry_run, struct pruned *o
 	*out = sum;
 	if (!st && !dry_run && quota > 0 && (double)space->bytes > quota)
 		st = assay_fail(err, ASSAY_E_LIMIT,
-				"the store of '%s' has %.4g GiB, its quota_gib in lab.yaml is %.4g, and nothing is left in it that may be "
-				"removed: raise the quota, or remove builds that are not needed any more (.assay/builds)",
+				"the store of '%s' has %.4g GiB, its quota_gib in lab.yaml is %.4g, and nothing more may be removed from "
+				"it: raise the quota, or remove unneeded builds (.assay/builds)",
 				lab->directory, (double)space->bytes / GIB, lab->config.quota_gib);
 	return st;
 }

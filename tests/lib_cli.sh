@@ -101,7 +101,7 @@ expect_no_stdout() {
 # Accepts lines about the progress of long work, which a busy machine makes, and about processes that another test has left.
 expect_no_stderr() {
 	cases=$((cases + 1))
-	[ ! -s "$tmp/err" ] || ! grep -qvE '^[0-9]+ of [0-9]+ (runs|measurements), last on |: nothing was heard since |processes that a killed session of this laboratory had left there were ended: .*$' "$tmp/err" || fail 'nothing expected on standard error'
+	[ ! -s "$tmp/err" ] || ! grep -qvE '^[0-9]+ of [0-9]+ (runs|measurements), last on |: no data since |processes of a killed session of this laboratory were stopped: .*$' "$tmp/err" || fail 'nothing expected on standard error'
 }
 
 # Each TEXT.

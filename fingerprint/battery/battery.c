@@ -80,7 +80,7 @@ enum assay_status battery_select(struct battery *battery, const char *const *nam
 	battery->n = kept;
 	if (kept == 0)
 		return assay_fail(err, ASSAY_E_USAGE,
-				  "the battery '%s' has dangerous stressors only: --dangerous names those that shall run", battery->name);
+				  "the battery '%s' has only dangerous stressors: name the ones to run with --dangerous", battery->name);
 	battery_update_hash(battery, true);
 	return ASSAY_OK;
 }
@@ -139,8 +139,8 @@ static enum assay_status parse_arguments(const char *file, const struct yaml_nod
 					ARGUMENT_BYTES_MAX);
 		if (!st && is_forbidden(text))
 			st = assay_fail(err, ASSAY_E_FORMAT,
-					"%s:%zu: the argument '%s' is not for a battery: assay sets time, place and output", file,
-					list->items[i].line, TEXT_SHOWN(text));
+					"%s:%zu: the argument '%s' is not allowed in a battery: assay sets time, directory and output",
+					file, list->items[i].line, TEXT_SHOWN(text));
 		if (st)
 			return st;
 		entry->arguments[entry->n_arguments++] = mem_string(text);
@@ -246,9 +246,8 @@ static enum assay_status parse_entries(const char *file, const struct yaml_node 
 		st = parse_entry(file, &list->items[i], &battery->entries[i], err);
 		for (size_t k = 0; !st && k < i; k++) {
 			if (strcmp(battery->entries[k].name, battery->entries[i].name) == 0)
-				st = assay_fail(err, ASSAY_E_FORMAT,
-						"%s:%zu: '%s' stands twice (first in line %zu): give one of them a name of its own", file,
-						list->items[i].line, battery->entries[i].name, list->items[k].line);
+				st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: '%s' is listed twice (first in line %zu): rename one of them",
+						file, list->items[i].line, battery->entries[i].name, list->items[k].line);
 		}
 	}
 	if (!st)
@@ -336,7 +335,7 @@ static bool is_file(const char *name)
 static enum assay_status open_file(const char *path, struct battery *out, struct assay_error *err)
 {
 	struct buf text = BUF_INIT;
-	enum assay_status st = file_read_kept(path, YAML_BYTES_MAX, &text, err);
+	enum assay_status st = file_read_stored(path, YAML_BYTES_MAX, &text, err);
 
 	if (!st)
 		st = battery_parse(path, text.bytes ? text.bytes : "", text.size, out, err);

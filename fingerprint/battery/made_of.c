@@ -90,14 +90,14 @@ static const struct row *row_find(const char *name)
 	return bsearch(name, rows, sizeof(rows) / sizeof(rows[0]), sizeof(rows[0]), compare_name);
 }
 
-const char *made_of_kind(const char *name)
+const char *composition_kind(const char *name)
 {
 	const struct row *row = row_find(name);
 
 	return row ? row->kind : "other computing";
 }
 
-struct made_of made_of_stressor(const char *name)
+struct made_of composition_of_stressor(const char *name)
 {
 	const struct row *row = row_find(name);
 	struct made_of m = { .kind = row ? row->kind : NULL, .computing = row ? .01 * row->computing : 0.0 };

@@ -20,8 +20,8 @@ struct made_of {
 };
 
 /* Returns the division from the table; zeroed if the table lacks the stressor. */
-struct made_of made_of_stressor(const char *name);
+struct made_of composition_of_stressor(const char *name);
 /* Returns only the kind of computing, from the table; never NULL. */
-const char *made_of_kind(const char *name);
+const char *composition_kind(const char *name);
 
 #endif

@@ -39,10 +39,10 @@ static enum assay_status find_item(const struct yaml_node *list, const char *str
 	*item = NULL;
 	for (size_t i = 0; list && list->kind == YAML_LIST && i < list->n_items; i++) {
 		if (*item && names_stressor(&list->items[i], stressor))
-			return assay_fail(err, ASSAY_E_FORMAT,
-					  "stress-ng wrote metrics of '%s' twice (lines %zu and %zu of its YAML): which "
-					  "count is not known",
-					  stressor, (*item)->line, list->items[i].line);
+			return assay_fail(
+			    err, ASSAY_E_FORMAT,
+			    "stress-ng wrote metrics of '%s' twice (lines %zu and %zu of its YAML): the right count is not known", stressor,
+			    (*item)->line, list->items[i].line);
 		if (names_stressor(&list->items[i], stressor))
 			*item = &list->items[i];
 	}
@@ -57,7 +57,7 @@ static enum assay_status read_version(const struct yaml_node *root, struct stres
 
 	if (!version || yaml_string(source, version, &text, err) || !*text || strlen(text) >= sizeof(out->version) ||
 	    strspn(text, "0123456789.abcdefghijklmnopqrstuvwxyz-+~") != strlen(text))
-		return assay_fail(err, ASSAY_E_FORMAT, "stress-ng did not say its version");
+		return assay_fail(err, ASSAY_E_FORMAT, "stress-ng did not report its version");
 	snprintf(out->version, sizeof(out->version), "%s", text);
 	return ASSAY_OK;
 }
@@ -96,7 +96,7 @@ static enum assay_status read_metrics(const struct yaml_node *item, const char *
 		st = metric_number(item, rows[i].key, rows[i].value, &there, err);
 
 		if (!st && rows[i].required && !there)
-			st = assay_fail(err, ASSAY_E_FORMAT, "stress-ng did not say '%s'", rows[i].key);
+			st = assay_fail(err, ASSAY_E_FORMAT, "stress-ng did not report '%s'", rows[i].key);
 		if (st)
 			return st;
 	}
@@ -125,7 +125,7 @@ enum assay_status stressng_parse(const char *text, size_t n, const char *stresso
 	if (!st)
 		st = yaml_parse(source, text, n, &root, err);
 	if (!st && root.kind != YAML_MAP)
-		st = assay_fail(err, ASSAY_E_FORMAT, "what stress-ng wrote is not a document of metrics");
+		st = assay_fail(err, ASSAY_E_FORMAT, "the output of stress-ng is not a YAML document of metrics");
 	if (!st)
 		st = read_version(&root, &metrics, err);
 	if (!st)
@@ -144,7 +144,7 @@ enum stressng_trust stressng_trust_of(int exit_status, const char **text)
 		const char *text;
 	} rows[] = {
 		[0] = { STRESSNG_MEASURED, "" },
-		[STRESSNG_EXIT_NOT_BEGUN] = { STRESSNG_FAILED, "stress-ng did not understand its arguments, or its directory is gone" },
+		[STRESSNG_EXIT_NOT_BEGUN] = { STRESSNG_FAILED, "stress-ng refused its arguments, or its directory is gone" },
 		[2] = { STRESSNG_FAILED, "the stressor failed" },
 		[3] = { STRESSNG_MISSING, "the machine lacks a resource that the stressor needs" },
 		[4] = { STRESSNG_MISSING, "the stressor is not implemented on this machine" },
@@ -154,7 +154,7 @@ enum stressng_trust stressng_trust_of(int exit_status, const char **text)
 	};
 
 	if (exit_status < 0 || (size_t)exit_status >= sizeof(rows) / sizeof(rows[0])) {
-		*text = "stress-ng ended in a way that it does not document";
+		*text = "stress-ng ended with an undocumented exit status";
 		return STRESSNG_FAILED;
 	}
 	*text = rows[exit_status].text;

@@ -22,7 +22,7 @@ static enum assay_status load_file(const char *directory, const char *file, stru
 	char *path = mem_format("%s/%s", directory, file);
 	struct buf text = BUF_INIT;
 	char *expected = NULL;
-	enum assay_status st = file_read_kept(path, CATALOG_FILE_BYTES_MAX, &text, err);
+	enum assay_status st = file_read_stored(path, CATALOG_FILE_BYTES_MAX, &text, err);
 
 	if (!st)
 		st = machine_parse(path, text.bytes ? text.bytes : "", text.size, out, err);

@@ -33,11 +33,11 @@ static enum assay_status refuse_swap(const char *id, const char *what, const cha
 	char *command = identity_rename_command(id, "NEW");
 
 	assay_fail(err, ASSAY_E_CONFLICT,
-		   "this is not the machine that the catalog knows as '%s': its %s was '%s' and is '%s'; give it another id, or the old "
-		   "one another name (%s, then assay host retire NEW)%s",
+		   "this is not the machine that the catalog has as '%s': its %s was '%s' and is '%s'; give it another id, or the old one "
+		   "another name (%s, then assay host retire NEW)%s",
 		   id, what, before, now, command,
 		   strcmp(what, "machine-id") == 0
-		       ? "; if its system was installed again on the same hardware: assay host trust --reinstalled -w and its host"
+		       ? "; if its system was installed again on the same hardware: assay host trust --reinstalled -w HOST"
 		       : "");
 	free(command);
 	return err->status;
@@ -47,10 +47,9 @@ static enum assay_status refuse_clone(const char *id, const char *what, const ch
 {
 	char *command = identity_rename_command(other, id);
 
-	assay_fail(
-	    err, ASSAY_E_CONFLICT,
-	    "'%s' has the same %s '%s' as '%s' in the catalog: a clone, or one machine under two names: this gives it the new one: %s", id,
-	    what, value, other, command);
+	assay_fail(err, ASSAY_E_CONFLICT,
+		   "'%s' has the same %s '%s' as '%s' in the catalog: a clone, or one machine under two names; to rename it: %s", id, what,
+		   value, other, command);
 	free(command);
 	return err->status;
 }
@@ -98,7 +97,7 @@ enum assay_status identity_reinstall(struct catalog *catalog, const char *id, co
 	EVIDENCE_ROWS(ADD)
 #undef ADD
 	if (!texts_equal(m->identity.board_serial, facts->board_serial) && !texts_equal(m->identity.board_uuid, facts->board_uuid))
-		buf_text(evidence, "; neither board serial nor UUID matches: only --reinstalled says that it is the same machine");
+		buf_text(evidence, "; neither board serial nor UUID matches: only --reinstalled accepts it as the same machine");
 	before = m->identity.machine_id;
 	m->identity.machine_id = NULL;
 	st = identity_check(catalog, id, facts, err);

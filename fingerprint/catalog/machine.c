@@ -496,7 +496,7 @@ static void check_ids(struct json_reader *r, const struct machine *machine)
 	qsort(ids, n, sizeof(char *), text_order);
 	for (size_t i = 1; i < n; i++) {
 		if (strcmp(ids[i - 1], ids[i]) == 0)
-			json_reader_fail(r, "fingerprint '%s' stands twice", text_shown(ids[i], shown));
+			json_reader_fail(r, "fingerprint '%s' is listed twice", text_shown(ids[i], shown));
 	}
 	free(ids);
 }
@@ -527,8 +527,8 @@ static void read_head(struct json_reader *r, const cJSON *root)
 	version = json_reader_integer(r, root, "version", 1, INT32_MAX);
 	if (!r->st && version > MACHINE_FORMAT_VERSION)
 		r->st = assay_fail(r->err, ASSAY_E_VERSION,
-				   "%s: version %" PRId64 " of the format, this assay knows up to %d: use a newer assay", r->name, version,
-				   MACHINE_FORMAT_VERSION);
+				   "%s: version %" PRId64 " of the format, this assay supports up to %d: use a newer assay", r->name,
+				   version, MACHINE_FORMAT_VERSION);
 	json_reader_keys(r, root, "a machine", keys, sizeof(keys) / sizeof(keys[0]));
 }
 

@@ -54,7 +54,7 @@ char *types_of_host(const struct host *host, const struct facts *facts)
 }
 
 /* Returns the index of the member's type by rules 1 to 4; SIZE_MAX if none applies. */
-static size_t known_type(struct types *types, size_t *capacity, const struct lab_config *config, const struct types_member *m)
+static size_t catalog_type(struct types *types, size_t *capacity, const struct lab_config *config, const struct types_member *m)
 {
 	const char *name = m->fingerprint->type;
 	char *text;
@@ -171,7 +171,7 @@ static void cluster_battery(struct types *types, size_t *capacity, struct types_
 		members[i]->type = type_index(
 		    types, capacity, next_name(types, known, number, name),
 		    logs.cols ? mem_format("alike in %zu steady CPU stressors (average linkage, cut at %.1f)", logs.cols, TYPES_CUT)
-			      : mem_string("no steady CPU stressor was measured on it: a type of its own"));
+			      : mem_string("no steady CPU stressor was measured on it: it has its own type"));
 	}
 	free(clusters);
 	mat_release(&distance);
@@ -230,7 +230,7 @@ void types_of(const struct catalog *catalog, const struct lab_config *config, st
 			struct types_member *m = &types.members[types.n_members++];
 
 			*m = (struct types_member){ &catalog->machines[i], &catalog->machines[i].fingerprints[k], SIZE_MAX };
-			m->type = known_type(&types, &capacity, config, m);
+			m->type = catalog_type(&types, &capacity, config, m);
 		}
 	}
 	cluster_the_rest(&types, &capacity); /* members are still in the catalog's order: by machine, then time */

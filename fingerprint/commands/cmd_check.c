@@ -21,8 +21,8 @@ static void check_same(const struct machine *a, const struct machine *b, const c
 {
 	if (x && y && *x && strcmp(x, y) == 0)
 		problem_add(problems,
-			    "'%s' and '%s' have the same %s '%s': one machine under two names, or a clone; give it one name, or remove "
-			    "the evidence that is wrong",
+			    "'%s' and '%s' have the same %s '%s': one machine under two names, or a clone; use one name, or remove the "
+			    "wrong evidence",
 			    a->id, b->id, what, x);
 }
 
@@ -84,15 +84,14 @@ static void check_summary(const struct machine *machine, const struct machine_fi
 	if (strcmp(raw->machine, machine->id) != 0) {
 		char *command = identity_rename_command(machine->id, raw->machine);
 
-		problem_add(
-		    problems,
-		    "'%s': fingerprint %s belongs to the machine '%s' in the store: if a renaming was interrupted, this completes it: %s",
-		    machine->id, f->id, raw->machine, command);
+		problem_add(problems,
+			    "'%s': fingerprint %s belongs to the machine '%s' in the store: to complete an interrupted rename: %s",
+			    machine->id, f->id, raw->machine, command);
 		free(command);
 	}
 	machine_put(&from_raw, set, raw);
 	if (!same_conditions(f, &from_raw.fingerprints[0]) || !same_rates(f, &from_raw.fingerprints[0]))
-		problem_add(problems, "'%s': the summary of fingerprint %s is not that of the raw record: it was changed by hand",
+		problem_add(problems, "'%s': the summary of fingerprint %s does not match the raw record: it was changed by hand",
 			    machine->id, f->id);
 	machine_release(&from_raw);
 }
@@ -115,9 +114,9 @@ static void check_raw(const struct catalog *catalog, const struct fingerprint_se
 	}
 	if (missing)
 		problem_add(problems,
-			    "'%s': the raw record of fingerprint %s is not in the store (of %zu of %zu fingerprints): it cannot be "
-			    "used with runs; measurements are in .assay/, which is not in git: work in the laboratory itself, not in a "
-			    "clone of its catalog, or bring .assay/ back from a backup",
+			    "'%s': the raw record of fingerprint %s is not in the store (of %zu of %zu fingerprints): it cannot be used "
+			    "with runs; measurements are in .assay/, which is not in git: work in the laboratory itself, not in a clone of "
+			    "its catalog, or restore .assay/ from a backup",
 			    machine, id, missing, n);
 }
 
@@ -125,7 +124,7 @@ static void check_accepted(const struct machine *machine, struct catalog_problem
 {
 	for (size_t i = 0; i < machine->n_accepted; i++) {
 		if (!machine_find(machine, machine->accepted[i].fingerprint))
-			problem_add(problems, "'%s': fingerprint %s was accepted but is not there", machine->id,
+			problem_add(problems, "'%s': fingerprint %s was accepted but is missing", machine->id,
 				    machine->accepted[i].fingerprint);
 	}
 }
@@ -135,8 +134,7 @@ static void check_times(const struct machine *machine, int64_t now_ms, struct ca
 {
 	for (size_t i = 0; i < machine->n_fingerprints; i++) {
 		if (machine->fingerprints[i].taken_ms > now_ms)
-			problem_add(remarks,
-				    "'%s': fingerprint %s has a time that is still to come, %s: drift leaves it out, and no run gets it",
+			problem_add(remarks, "'%s': fingerprint %s has a time in the future, %s: it is not used for drift or runs",
 				    machine->id, machine->fingerprints[i].id, TEXT_MS(machine->fingerprints[i].taken_ms));
 	}
 }
@@ -160,10 +158,10 @@ static void catalog_check(const struct catalog *catalog, const struct fingerprin
 		const struct machine *machine = catalog_find(catalog, set->items[i].machine);
 
 		if (machine ? !machine_find(machine, set->items[i].id) : !unread)
-			problem_add(problems,
-				    "'%s': fingerprint %s is in the store but not in the catalog: the next 'assay host measure', of "
-				    "any host, or import brings it in",
-				    set->items[i].machine, set->items[i].id);
+			problem_add(
+			    problems,
+			    "'%s': fingerprint %s is in the store but not in the catalog: the next 'assay host measure' or import adds it",
+			    set->items[i].machine, set->items[i].id);
 	}
 }
 
@@ -174,7 +172,7 @@ static void add_answer(const struct catalog *catalog, const struct fingerprint_s
 		doc_line(d, "%zu problem%s; %zu machine%s and %zu raw fingerprint%s were checked\n", problems->n, text_plural(problems->n),
 			 catalog->n, text_plural(catalog->n), set->n, text_plural(set->n));
 	else
-		doc_line(d, "All is well: %zu machine%s, %zu fingerprint%s, each as its raw record says; the database is whole.",
+		doc_line(d, "No problems: %zu machine%s, %zu fingerprint%s, all equal to their raw records; the database is intact.",
 			 catalog->n, text_plural(catalog->n), set->n, text_plural(set->n));
 	for (size_t i = 0; i < problems->n; i++)
 		doc_line(d, "%s", problems->texts[i]);
@@ -212,11 +210,11 @@ static enum assay_status check_run(struct lab *lab, void *arguments, struct docu
 
 const struct command check_command = {
 	.name = "check",
-	.summary = "check every file of the catalog, and the database",
-	.about = "Checks the catalog and the store: every file valid, no identity twice, every summary that of its raw record, the "
-		 "database whole. Prints one line for each problem or note.",
+	.summary = "check the catalog and the database",
+	.about = "Checks that every file of the catalog is valid, no identity is used twice, every summary matches its raw record, and the "
+		 "database is intact. Names the hosts of lab.yaml that the catalog lacks. Prints one line per problem or note.",
 	.examples = "  assay check && git -C machines commit -a\n",
-	.exit_status = "0 when all is well, 2 when the catalog needs mending, 1 when the database is damaged.",
+	.exit_status = "0 no problem, 2 problems in the catalog, 1 the database is damaged.",
 	.lab = CLI_LAB_READ,
 	.run = check_run,
 };

@@ -77,7 +77,7 @@ static bool answered(const struct checkup_host *h)
 static void find_unfit_space(struct checkup *out, size_t i, const struct facts *f)
 {
 	if (isnan(f->shm_free_bytes))
-		add(out, i, false, "shm", "/dev/shm is not a tmpfs: stressors need one, where they cannot fill a disk");
+		add(out, i, false, "shm", "/dev/shm is not a tmpfs: stressors need a tmpfs, so that they cannot fill a disk");
 	else if (f->shm_free_bytes < SHM_BYTES_MIN)
 		add(out, i, false, "shm", "%.0f MiB free in /dev/shm: stressors need 128 MiB", f->shm_free_bytes / MIB);
 	if (f->disk_free_bytes < DISK_BYTES_MIN)
@@ -97,14 +97,14 @@ static void find_unfit_state(struct checkup *out, size_t i, const struct checkup
 		add(out, i, false, "governor", "the governor of its CPUs is '%s': 'cpupower frequency-set -g performance' as root",
 		    f->governor);
 	if (fabs(h->clock_offset_ms) > CLOCK_MS_MAX + h->round_trip_ms / 2)
-		add(out, i, false, "clock", "its clock is %.1f s %s: let NTP set it", fabs(h->clock_offset_ms) / 1000,
+		add(out, i, false, "clock", "its clock is %.1f s %s: set it with NTP", fabs(h->clock_offset_ms) / 1000,
 		    h->clock_offset_ms > 0 ? "ahead of ours" : "behind ours");
 	if (f->load1 > f->cpus_online / 2)
 		add(out, i, false, "load", "the load of its physical host is %.2f on %.0f CPUs: other work is running there", f->load1,
 		    f->cpus_online);
 }
 
-static void find_remarks(struct checkup *out, size_t i, const struct facts *f)
+static void find_notes(struct checkup *out, size_t i, const struct facts *f)
 {
 	bool forbidden =
 	    (f->uid > 0 && f->perf_event_paranoid > REFUSED_USER) || (f->perf_event_paranoid == REFUSED_BY_PAPI && f->has_pmu != 0);
@@ -121,10 +121,10 @@ static void find_remarks(struct checkup *out, size_t i, const struct facts *f)
 		add(out, i, true, "perf_event_paranoid",
 		    "no hardware counters for %s: kernel.perf_event_paranoid is %.0f, and they need at most %d ('sysctl "
 		    "kernel.perf_event_paranoid=%d' as root)",
-		    f->perf_event_paranoid == REFUSED_BY_PAPI ? "anybody, for PAPI refuses" : "this user", f->perf_event_paranoid,
+		    f->perf_event_paranoid == REFUSED_BY_PAPI ? "any user, because PAPI refuses" : "this user", f->perf_event_paranoid,
 		    REFUSED_USER, REFUSED_USER);
 	else if (f->has_pmu == 0)
-		add(out, i, true, "no_pmu", "it has no hardware counters that count");
+		add(out, i, true, "no_pmu", "it has no working hardware counters");
 }
 
 /* ---- checks that compare hosts ---- */
@@ -180,7 +180,7 @@ static void find_clones(struct checkup *out, const struct checkup_host *hosts, s
 			continue;
 		folded = nodeset_fold(others, same);
 		add(out, i, false, "clone",
-		    "it has the machine-id of %s: a clone (give it an /etc/machine-id of its own), or one machine under two names", folded);
+		    "it has the machine-id of %s: a clone (give it its own /etc/machine-id), or one machine under two names", folded);
 		free(folded);
 	}
 	free(others);
@@ -213,7 +213,7 @@ static void checkup_find(const struct checkup_host *hosts, size_t n, const struc
 			add(out, i, false, "stress_ng_missing", "%s", h->stress_ng_fault);
 		find_unfit_space(out, i, &h->facts);
 		find_unfit_state(out, i, h);
-		find_remarks(out, i, &h->facts);
+		find_notes(out, i, &h->facts);
 		find_other_machine(out, i, h, catalog);
 	}
 	find_version(out, hosts, n);
@@ -251,14 +251,14 @@ static char *judge_version(const struct helper_answer *answer, char version[FACT
 	if (answer->refusal)
 		return mem_format("stress-ng is missing (%s): install it (Debian: apt-get install stress-ng)", answer->refusal);
 	if (answer->result.timed_out > 0)
-		return mem_string("stress-ng hangs when it is asked for its version");
+		return mem_string("stress-ng --version hangs");
 	if (spool_read(&answer->out, 0, said, sizeof(said) - 1, &n, &err))
 		n = 0;
 	said[n] = '\0';
 	if (answer->result.exit_status == 0 && facts_stress_ng(said, version))
 		return NULL;
 	said[strcspn(said, "\n")] = '\0';
-	return mem_format("what is called stress-ng there does not say its version, but '%s'", TEXT_SHOWN(said));
+	return mem_format("the stress-ng there does not print its version, but '%s'", TEXT_SHOWN(said));
 }
 
 /* Asks for the facts last: by then the helper is installed, and only the round trip delays the reading of the clock. */
@@ -478,12 +478,12 @@ static const struct cli_option options[] = { CMD_FLEET_JOB_OPTIONS(struct argume
 
 const struct command host_check_command = {
 	.name = "host check",
-	.summary = "check that the hosts can be reached and are fit to be measured",
-	.about = "Can the hosts be reached, and are they fit to be measured? One line for each problem: no way in, stress-ng missing or of "
-		 "another version than on most hosts, less than 128 MiB free in /dev/shm, less than 1 GiB of disk or memory, a governor "
-		 "that is not 'performance', a clock more than 2 s off, a load above half of the CPUs, two hosts with one "
-		 "machine-id, another machine than the catalog knows under this name. Virtual machines and missing hardware counters are "
-		 "remarked upon, but are not problems.",
+	.summary = "check that hosts can be reached and are ready to measure",
+	.about =
+	    "Checks that hosts can be reached and are ready to measure. Prints one line per problem: no connection, stress-ng missing or "
+	    "of another version than on most hosts, less than 128 MiB free in /dev/shm, less than 1 GiB of disk or memory, a governor "
+	    "other than 'performance', a clock more than 2 s off, a load above half of the CPUs, two hosts with one machine-id, another "
+	    "machine than the catalog has under this name. Virtual machines and missing hardware counters are noted, but are not problems.",
 	.examples = "  assay host check\n"
 		    "  assay host check -w node[01-12] --format json | jq '.problems'\n",
 	.exit_status = "0 no host has a problem, 7 some have, 1 all have; 2 usage.",

@@ -60,7 +60,7 @@ static void add_past(const struct drift_past *past, struct document *d)
 		doc_line(d, "    ('assay host show %s %s' shows all)", past->reference->id, past->latest->id);
 }
 
-static void show_alike(const char *folded, const char *text, void *to)
+static void show_similar(const char *folded, const char *text, void *to)
 {
 	doc_line(to, "  %s: %s", folded, text);
 }
@@ -90,7 +90,7 @@ static void add_conditions(const struct drift *drift, struct document *d)
 		}
 		cJSON_Delete(changes);
 	}
-	nodeset_fold_alike(names, texts, n, show_alike, d);
+	nodeset_fold_alike(names, texts, n, show_similar, d);
 	mem_free_all(texts, n);
 	free(names);
 }
@@ -110,7 +110,7 @@ static void add_versions(const struct drift *drift, struct document *d)
 			texts[i] = mem_format("stress-ng was %s and is %s: fingerprints (%s) before and after are not compared", before,
 					      f->stress_ng, f->battery);
 	}
-	nodeset_fold_alike(names, texts, drift->n, show_alike, d);
+	nodeset_fold_alike(names, texts, drift->n, show_similar, d);
 	mem_free_all(texts, drift->n);
 	free(names);
 }
@@ -150,7 +150,7 @@ static void add_states(const struct drift *drift, enum drift_state state, bool p
 
 static void add_all_past(const struct drift *drift, struct document *d)
 {
-	char shows[80] = "too few fingerprints yet to know their usual differences";
+	char shows[80] = "too few fingerprints to know their usual differences";
 	const struct compare *any = NULL;
 	size_t compared = 0, differ = 0;
 
@@ -160,9 +160,9 @@ static void add_all_past(const struct drift *drift, struct document *d)
 		differ += drift->past[i].compare.differing > 0;
 	}
 	if (any && isfinite(any->rows[any->n].high))
-		snprintf(shows, sizeof(shows), "a change of about %.0f %% would show",
+		snprintf(shows, sizeof(shows), "a change of about %.0f %% would be detected",
 			 100 * (any->rows[any->n].high / any->rows[any->n].ratio - 1));
-	doc_line(d, "Against their own past, %zu of %zu that could be compared differ%s%s%s", differ, compared, differ == 1 ? "s" : "",
+	doc_line(d, "Compared with their own past, %zu of %zu machines differ%s%s%s", differ, compared, differ == 1 ? "s" : "",
 		 any ? "; " : "", any ? shows : "");
 	for (size_t i = 0; i < drift->n; i++) {
 		if (drift->past[i].compare.differing)
@@ -174,13 +174,13 @@ static void add_all_past(const struct drift *drift, struct document *d)
 		const struct drift_past *past = &drift->past[i];
 
 		if (drift_busy_at(past, past->latest))
-			doc_line(d, "  busy: %s (%s): its latest fingerprint does not count, it was taken with %s", past->machine->id,
+			doc_line(d, "  busy: %s (%s): its latest fingerprint is not used, it was taken with %s", past->machine->id,
 				 past->latest->battery, drift_busy_at(past, past->latest));
 	}
 	add_states(drift, DRIFT_ALONE, false, "  no second fingerprint to compare with: ", d);
-	add_states(drift, DRIFT_REFERENCE, false, "  nothing newer than what was accepted: ", d);
-	add_states(drift, DRIFT_BUSY, false, "  busy, nothing else to compare: ", d);
-	add_states(drift, DRIFT_NO_RAW, false, "  raw record missing ('assay check' says more): ", d);
+	add_states(drift, DRIFT_REFERENCE, false, "  nothing newer than the accepted fingerprint: ", d);
+	add_states(drift, DRIFT_BUSY, false, "  busy, with no other fingerprint to compare: ", d);
+	add_states(drift, DRIFT_NO_RAW, false, "  raw record missing (see 'assay check'): ", d);
 }
 
 static void add_peer(const struct drift_past *past, const struct drift_peer *peer, const struct types *types, struct document *d)
@@ -208,7 +208,7 @@ static void add_all_peers(const struct drift *drift, const struct types *types, 
 		compared += drift->peers[i].state == DRIFT_COMPARED;
 		differ += drift->peers[i].n > 0;
 	}
-	doc_heading(d, "Against others of their hardware type, %zu of %zu that could be compared differ%s", differ, compared,
+	doc_heading(d, "Compared with others of their hardware type, %zu of %zu machines differ%s", differ, compared,
 		    differ == 1 ? "s" : "");
 	for (size_t i = 0; i < drift->n; i++) {
 		if (drift->peers[i].n)
@@ -216,7 +216,7 @@ static void add_all_peers(const struct drift *drift, const struct types *types, 
 	}
 	add_states(drift, DRIFT_ALONE, true, "  no second machine of their type: ", d);
 	add_states(drift, DRIFT_BUSY, true, "  busy: ", d);
-	add_states(drift, DRIFT_NO_RAW, true, "  raw record missing ('assay check' says more): ", d);
+	add_states(drift, DRIFT_NO_RAW, true, "  raw record missing (see 'assay check'): ", d);
 }
 
 static void add_folded(const char *before, const char *const *names, size_t n, const char *behind, struct document *d)
@@ -230,7 +230,7 @@ static void add_folded(const char *before, const char *const *names, size_t n, c
 	free(folded);
 }
 
-static void add_left_out(const struct catalog *catalog, const struct drift *drift, struct document *d)
+static void add_excluded(const struct catalog *catalog, const struct drift *drift, struct document *d)
 {
 	const char **names = mem_new(catalog->n + drift->n_ahead, sizeof(*names));
 	size_t n = 0;
@@ -243,7 +243,7 @@ static void add_left_out(const struct catalog *catalog, const struct drift *drif
 	/* Their previous fingerprints represent these machines until there is a newer one. */
 	for (n = 0; n < drift->n_ahead; n++)
 		names[n] = drift->ahead[n].machine->id;
-	add_folded("excluded: fingerprints with a time that is still to come, of ", names, n,
+	add_folded("excluded: fingerprints with a time in the future, of ", names, n,
 		   ": the clock was wrong ('assay host show MACHINE' lists them)", d);
 	if (drift->retired)
 		doc_line(d, "\n%zu retired machine%s excluded", drift->retired, drift->retired == 1 ? " is" : "s are");
@@ -344,7 +344,7 @@ static void add_drift(const struct catalog *catalog, const struct drift *drift, 
 	}
 	if (catalog->n == 0)
 		doc_line(d, "The catalog is empty: 'assay host measure' fills it.");
-	add_left_out(catalog, drift, d);
+	add_excluded(catalog, drift, d);
 	set_all(catalog, drift, types, d);
 }
 
@@ -374,13 +374,13 @@ static enum assay_status host_drift_run(struct lab *lab, void *arguments, struct
 const struct command host_drift_command = {
 	.name = "host drift",
 	.summary = "find machines that changed, or differ from others of their type",
-	.about = "Says which machines have changed, and which differ from others of their hardware type, by which stressors. A machine's "
-		 "latest fingerprint is compared with its reference: the one that was accepted last ('assay host accept'), else "
-		 "its first; and with the latest ones of the others of its type: it differs from them when it does so from more than half. "
-		 "The level of 5 % holds for all machines and stressors together.",
+	.about = "Lists machines that changed, and machines that differ from others of their hardware type, with the stressors that "
+		 "differ. A machine's latest fingerprint is compared with its reference (the last accepted one, see 'assay host accept', "
+		 "else its first), and with the latest fingerprints of the other machines of its type. It differs from its type if it "
+		 "differs from more than half of them. The level of 5 % holds for all machines and stressors together.",
 	.examples = "  assay host drift\n"
 		    "  assay host drift --format json | jq '.machines[] | select(.past.differing > 0)'\n",
-	.exit_status = "0 whatever was found.",
+	.exit_status = "0 with or without differences.",
 	.lab = CLI_LAB_READ,
 	.run = host_drift_run,
 };

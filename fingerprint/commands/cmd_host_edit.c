@@ -96,12 +96,13 @@ static enum assay_status is_interrupted(struct store *store, const struct machin
 static enum assay_status check_results(struct store *store, const char *from, const char *to, struct assay_error *err)
 {
 	int64_t rows = 0;
-	enum assay_status st = count_rows(store,
-					  "SELECT (SELECT count(*) FROM run AS a JOIN run AS b USING (application, version, taken_ms, "
-					  "repetition, ordinal) WHERE a.machine = ?1 AND b.machine = ?2) + (SELECT count(*) FROM failure "
-					  "AS a JOIN failure AS b USING (application, version, taken_ms, repetition) WHERE a.machine = ?1 "
-					  "AND b.machine = ?2)",
-					  from, to, &rows, err);
+	enum assay_status st =
+	    count_rows(store,
+		       "SELECT (SELECT count(*) FROM run AS a JOIN run AS b USING (application, version, taken_ms, "
+		       "repetition, ordinal) WHERE a.machine = ?1 AND b.machine = ?2) + (SELECT count(*) FROM failure "
+		       "AS a JOIN failure AS b USING (application, version, taken_ms, repetition) WHERE a.machine = ?1 "
+		       "AND b.machine = ?2)",
+		       from, to, &rows, err);
 
 	if (!st && !rows)
 		st = count_rows(store,
@@ -111,7 +112,7 @@ static enum assay_status check_results(struct store *store, const char *from, co
 	if (!st && rows)
 		st = assay_fail(
 		    err, ASSAY_E_CONFLICT,
-		    "'%s' and '%s' have results of the same application, version and time: they were two machines, and cannot be made one",
+		    "'%s' and '%s' have results of the same application, version and time: they are two machines and cannot be merged",
 		    from, to);
 	return st;
 }
@@ -127,7 +128,7 @@ static enum assay_status rename_check(struct store *store, const struct catalog 
 	enum assay_status st = machine_check_id(to, err);
 
 	if (!st && strcmp(from, to) == 0)
-		st = assay_fail(err, ASSAY_E_USAGE, "'%s' is its name already", to);
+		st = assay_fail(err, ASSAY_E_USAGE, "'%s' is already its name", to);
 	if (!st)
 		st = rows_of(store, from, &from_rows, err);
 	if (!st)
@@ -137,8 +138,7 @@ static enum assay_status rename_check(struct store *store, const struct catalog 
 	if (!st)
 		st = is_interrupted(store, old, to, &result.completed, err);
 	if (!st && !result.completed && catalog_find(catalog, to))
-		st =
-		    assay_fail(err, ASSAY_E_CONFLICT, "there is a machine '%s' already: 'assay host retire' sets one of the two aside", to);
+		st = assay_fail(err, ASSAY_E_CONFLICT, "a machine '%s' already exists: retire one of the two with 'assay host retire'", to);
 	if (!st && !result.completed && to_rows)
 		st = check_results(store, from, to, err);
 	*out = result;
@@ -246,7 +246,7 @@ struct rename_arguments {
 static void add_renaming(const struct rename_arguments *a, const struct rename_result *result, struct document *d)
 {
 	if (result->completed)
-		doc_line(d, "%s is called %s: the renaming that was interrupted is complete", a->from, a->to);
+		doc_line(d, "%s is called %s: the interrupted rename is complete", a->from, a->to);
 	else
 		doc_line(d, "%s is called %s: %" PRId64 " fingerprint%s and %" PRId64 " result%s followed", a->from, a->to,
 			 result->fingerprints, text_plural((size_t)result->fingerprints), result->runs, text_plural((size_t)result->runs));
@@ -271,10 +271,10 @@ static enum assay_status host_rename_run(struct lab *lab, void *input, struct do
 	if (st)
 		return st;
 	if (host && strcmp(host, a->from) == 0)
-		cli_remark("lab.yaml still calls it '%s': give that host 'id: %s' there before it is measured again", a->from, a->to);
+		cli_note("lab.yaml still calls it '%s': give that host 'id: %s' there before it is measured again", a->from, a->to);
 	else if (host)
-		cli_remark("lab.yaml still calls it '%s': change the id of the host '%s' there to '%s' before it is measured again",
-			   a->from, host, a->to);
+		cli_note("lab.yaml still calls it '%s': change the id of the host '%s' there to '%s' before it is measured again", a->from,
+			 host, a->to);
 	add_renaming(a, &result, d);
 	return ASSAY_OK;
 }
@@ -283,9 +283,9 @@ static const struct cli_option rename_words[] = { CLI_WORD("OLD", struct rename_
 						  CLI_WORD("NEW", struct rename_arguments, to), CLI_END };
 const struct command host_rename_command = {
 	.name = "host rename",
-	.summary = "give a machine another name",
-	.about = "Gives a machine another name: its file, its fingerprints and its runs follow. A machine of the new name must not "
-		 "exist. When it was interrupted, the same command completes it; 'assay check' says so.",
+	.summary = "rename a machine",
+	.about = "Renames a machine with its file, fingerprints and runs. The new name must not exist. After an interruption the same "
+		 "command completes it; 'assay check' reports this case.",
 	.examples = "  assay host rename node7 node07\n",
 	.words = rename_words,
 	CLI_RUN(struct rename_arguments, CLI_LAB_WRITE, host_rename_run),
@@ -306,7 +306,7 @@ static enum assay_status refuse_busy(const struct machine *machine, const struct
 	drift_busy(machine, f, busy);
 	if (busy[f - machine->fingerprints])
 		st = assay_fail(err, ASSAY_E_USAGE,
-				"fingerprint %s of '%s' (%s) cannot be the reference, it was taken with %s: take it again", f->id,
+				"fingerprint %s of '%s' (%s) cannot be the reference, because it was taken with %s: take a new one", f->id,
 				machine->id, f->battery, busy[f - machine->fingerprints]);
 	mem_free_all(busy, machine->n_fingerprints);
 	return st;
@@ -320,7 +320,7 @@ static enum assay_status accept_machine(struct machine *machine, void *input, st
 	size_t n = 0;
 
 	if (machine->n_fingerprints == 0)
-		return assay_fail(err, ASSAY_E_USAGE, "'%s' has no fingerprint that could be accepted", machine->id);
+		return assay_fail(err, ASSAY_E_USAGE, "'%s' has no usable fingerprint", machine->id);
 	doc_set(d, "machine", machine->id);
 	doc_set(d, "reason", a->reason);
 	doc_list(d, "accepted");
@@ -337,7 +337,7 @@ static enum assay_status accept_machine(struct machine *machine, void *input, st
 		n++;
 	}
 	doc_end(d);
-	return n ? ASSAY_OK : assay_fail(err, ASSAY_E_USAGE, "'%s' has no fingerprint that is newer than what was accepted", machine->id);
+	return n ? ASSAY_OK : assay_fail(err, ASSAY_E_USAGE, "'%s' has no fingerprint newer than the accepted one", machine->id);
 }
 
 static enum assay_status host_accept_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
@@ -347,16 +347,16 @@ static enum assay_status host_accept_run(struct lab *lab, void *input, struct do
 
 static const struct cli_option accept_words[] = { CLI_WORD("MACHINE", struct accept_arguments, machine), CLI_END };
 static const struct cli_option accept_options[] = { CLI_OPTION(PARSED, "reason", "TEXT", struct accept_arguments, reason,
-							       "Why: one line, kept with the machine (needed)", .parse = parse_reason,
-							       .required = true),
+							       "Reason in one line, stored with the machine (required)",
+							       .parse = parse_reason, .required = true),
 						    CLI_END };
 
 const struct command host_accept_command = {
 	.name = "host accept",
 	.summary = "accept the current state of a machine as the baseline",
-	.about = "Accepts the current state of a machine as its baseline: 'assay host drift' compares with its latest fingerprint from "
-		 "now on (of each battery and architecture). The reason is kept, with the date, in the machine's "
-		 "file; nothing is deleted.",
+	.about =
+	    "Accepts the current state of a machine as its baseline: from now on 'assay host drift' compares with its latest fingerprint "
+	    "(of each battery and architecture). The reason and the date are stored in the machine's file; nothing is deleted.",
 	.examples = "  assay host accept node07 --reason 'memory replaced, ticket 4711'\n",
 	.words = accept_words,
 	.options = accept_options,
@@ -374,7 +374,7 @@ static enum assay_status retire_options_check(void *input, struct assay_error *e
 {
 	const struct retire_arguments *a = input;
 
-	return a->undo && a->reason ? assay_fail(err, ASSAY_E_USAGE, "--undo and --reason do not go together") : ASSAY_OK;
+	return a->undo && a->reason ? assay_fail(err, ASSAY_E_USAGE, "--undo and --reason exclude each other") : ASSAY_OK;
 }
 
 static enum assay_status retire_machine(struct machine *machine, void *input, struct document *d, struct assay_error *err)
@@ -382,7 +382,7 @@ static enum assay_status retire_machine(struct machine *machine, void *input, st
 	const struct retire_arguments *a = input;
 
 	if (machine->retired == !a->undo)
-		return assay_fail(err, ASSAY_E_USAGE, a->undo ? "'%s' is not retired" : "'%s' is retired already", machine->id);
+		return assay_fail(err, ASSAY_E_USAGE, a->undo ? "'%s' is not retired" : "'%s' is already retired", machine->id);
 	machine_retire(machine, !a->undo, clock_real_ms(), a->reason);
 	doc_line(d, a->undo ? "%s is in use again" : "%s is retired; its fingerprints and runs stay", machine->id);
 	doc_set(d, "machine", machine->id);
@@ -400,16 +400,16 @@ static enum assay_status host_retire_run(struct lab *lab, void *input, struct do
 }
 
 static const struct cli_option retire_words[] = { CLI_WORD("MACHINE", struct retire_arguments, machine), CLI_END };
-static const struct cli_option retire_options[] = { CLI_PARSED("reason", "TEXT", struct retire_arguments, reason, parse_reason,
-							       "Why: one line, kept with the machine"),
-						    CLI_FLAG("undo", struct retire_arguments, undo, "It is in use again"), CLI_END };
+static const struct cli_option retire_options[] = {
+	CLI_PARSED("reason", "TEXT", struct retire_arguments, reason, parse_reason, "Reason in one line, stored with the machine"),
+	CLI_FLAG("undo", struct retire_arguments, undo, "Mark the machine as in use again"), CLI_END
+};
 
 const struct command host_retire_command = {
 	.name = "host retire",
 	.summary = "mark a machine as no longer in use",
-	.about =
-	    "Marks a machine as no longer in use. Its fingerprints and runs stay, and results that have it stay valid; it is not measured "
-	    "any more, and excluded from 'host list --types', of drift and of suggestions. Date and reason are kept in its file.",
+	.about = "Marks a machine as no longer in use. Its fingerprints, runs and results remain valid. It is no longer measured, and is "
+		 "excluded from 'host list --types', drift and suggestions. Date and reason are stored in its file.",
 	.examples = "  assay host retire node07 --reason 'sold'\n"
 		    "  assay host retire node07 --undo\n",
 	.words = retire_words,

@@ -72,7 +72,7 @@ static void add_command(const struct outcome *o, const struct host *const *hosts
 	words[k++] = folded;
 	command = text_command(words);
 	if (n)
-		buf_format(text, "; %s %s", command, resume ? "goes on (what was measured is kept)" : "measures the rest");
+		buf_format(text, "; %s %s", command, resume ? "continues (finished measurements are kept)" : "measures the rest");
 	mem_free(command, words, counters, folded);
 }
 
@@ -110,7 +110,7 @@ static void add_host(const struct outcome *o, size_t i, struct document *d)
 	const struct machine_fingerprint *f = summary_of(o, i);
 	const struct take_result *r = &o->results[i];
 	const struct host *host = o->hosts[i];
-	const char *note = r->was_complete ? "it was complete already" : "";
+	const char *note = r->was_complete ? "it was already complete" : "";
 
 	doc_row(d);
 	doc_show(d, "host", "host", host->name);
@@ -194,12 +194,12 @@ static char *counted_text(const struct outcome *o, size_t i)
 		   : NULL;
 }
 
-static void show_alike(const char *folded, const char *text, void *to)
+static void show_similar(const char *folded, const char *text, void *to)
 {
 	doc_line(to, "%s: %s", folded, text);
 }
 
-static void add_alike(const struct outcome *o, char *(*text_of)(const struct outcome *, size_t), struct document *d)
+static void add_equal(const struct outcome *o, char *(*text_of)(const struct outcome *, size_t), struct document *d)
 {
 	const char **names = mem_new(o->n, sizeof(*names));
 	char **texts = mem_new(o->n, sizeof(*texts));
@@ -208,7 +208,7 @@ static void add_alike(const struct outcome *o, char *(*text_of)(const struct out
 		names[i] = o->hosts[i]->name;
 		texts[i] = text_of(o, i);
 	}
-	nodeset_fold_alike(names, texts, o->n, show_alike, d);
+	nodeset_fold_alike(names, texts, o->n, show_similar, d);
 	mem_free_all(texts, o->n);
 	free(names);
 }
@@ -216,7 +216,7 @@ static void add_alike(const struct outcome *o, char *(*text_of)(const struct out
 static void add_outcome(const struct outcome *o, struct document *d)
 {
 	add_answer(o, d);
-	add_alike(o, failed_text, d);
+	add_equal(o, failed_text, d);
 	doc_line(d, "%s", "");
 	doc_set(d, "battery", o->battery->name);
 	doc_set(d, "battery_hash", o->battery->hash);
@@ -224,11 +224,11 @@ static void add_outcome(const struct outcome *o, struct document *d)
 	for (size_t i = 0; i < o->n; i++)
 		add_host(o, i, d);
 	doc_end(d);
-	add_alike(o, version_text, d);
-	add_alike(o, without_text, d);
-	add_alike(o, busy_text, d);
-	add_alike(o, counters_text, d);
-	add_alike(o, counted_text, d);
+	add_equal(o, version_text, d);
+	add_equal(o, without_text, d);
+	add_equal(o, busy_text, d);
+	add_equal(o, counters_text, d);
+	add_equal(o, counted_text, d);
 }
 
 #define DEFAULT_EVENTS "default"
@@ -292,7 +292,7 @@ static enum assay_status host_measure_run(struct lab *lab, void *input, struct d
 	if (!st)
 		st = host_choice_hosts(&lab->config.inventory, &a->choice, &hosts, &n, &aside, err);
 	if (!st && aside.size)
-		cli_remark("%s", aside.bytes);
+		cli_note("%s", aside.bytes);
 	if (!st)
 		st = catalog_load(lab->machines, NULL, &catalog, err);
 	if (!st)
@@ -310,26 +310,25 @@ static const struct arguments defaults = { .battery = "quick" };
 static const struct cli_option options[] = {
 	CMD_FLEET_HOSTS(struct arguments, choice),
 	CLI_TEXT("battery", "NAME|FILE", struct arguments, battery, "quick (default), paper, or a YAML file"),
-	CLI_FLAG("resume", struct arguments, resume,
-		 "Go on with fingerprints that were interrupted within the last day; complete ones of that day are left alone, hosts "
-		 "without one start again"),
-	CLI_LIST("dangerous", "STRESSOR", struct arguments, dangerous, "Run this dangerous stressor of the battery, too (repeatable)"),
+	CLI_FLAG(
+	    "resume", struct arguments, resume,
+	    "Continue fingerprints interrupted within the last day; skip hosts with a complete one of that day, start the others again"),
+	CLI_LIST("dangerous", "STRESSOR", struct arguments, dangerous, "Also run this dangerous stressor of the battery (repeatable)"),
 	CLI_OPTION(TEXT, "counters", "EVENTS", struct arguments, counters,
-		   "Count these events for each stressor, too (default: PAPI's presets)", .implied = DEFAULT_EVENTS),
+		   "Also count these events for each stressor (default: PAPI's presets)", .implied = DEFAULT_EVENTS),
 	CLI_END
 };
 
 const struct command host_measure_command = {
 	.name = "host measure",
 	.summary = "measure machines with a battery of stressors",
-	.about = "Takes fingerprints of machines: runs the stressors of a battery, in short passes, and keeps median and dispersion of "
-		 "every rate with the conditions under which it was taken. Machines work in parallel, those of one physical host in turn. "
-		 "What was measured is kept at once; after an interruption --resume goes on.\n\n"
-		 "Batteries: quick (about ten seconds a machine) and paper (every stressor of the quiho paper that does no harm) are built "
-		 "in. Stressors that a battery marks as dangerous run only when --dangerous names them.\n\n"
-		 "--counters counts instructions, cycles, misses of caches and TLB, branches and stalls with PAPI, in runs of their own "
-		 "after those that give the rates: as many as the CPU's counters need. Where a host has no hardware counters, the "
-		 "answer says so, and its rates are measured as usual. The kernel's own events are perf::TASK-CLOCK, PAGE-FAULTS, "
+	.about = "Takes fingerprints of machines: runs the stressors of a battery in short passes, and stores median and dispersion of "
+		 "every rate with the conditions of the measurement. Machines work in parallel, those of one physical host in turn. Every "
+		 "pass is stored at once; --resume continues after an interruption.\n\nBuilt-in batteries: quick (about ten seconds per "
+		 "machine) and paper (all harmless stressors of the quiho paper). Stressors marked as dangerous run only if named with "
+		 "--dangerous.\n\n--counters counts instructions, cycles, misses of caches and TLB, branches and stalls with PAPI, in "
+		 "separate runs after those that give the rates: as many as the CPU's counters need. For a host without hardware counters "
+		 "the answer reports this, and its rates are measured as usual. The kernel's own events are perf::TASK-CLOCK, PAGE-FAULTS, "
 		 "MINOR-FAULTS, MAJOR-FAULTS, ALIGNMENT-FAULTS, CONTEXT-SWITCHES and CPU-MIGRATIONS.",
 	.examples = "  assay host measure\n"
 		    "  assay host measure -w node[01-04] --battery paper\n"

@@ -12,9 +12,9 @@
 #include <inttypes.h>
 #include <math.h>
 
-static const char *how_to_resume(const struct fingerprint_item *item)
+static const char *resume_command(const struct fingerprint_item *item)
 {
-	return item->complete ? "" : "incomplete ('assay host measure --resume' goes on within a day)";
+	return item->complete ? "" : "incomplete ('assay host measure --resume' continues it within a day)";
 }
 
 static void set_item(const struct fingerprint_item *item, struct document *d)
@@ -50,7 +50,7 @@ static void add_row(const struct fingerprint_item *item, struct document *d)
 	doc_show(d, NULL, "missing", item->missing);
 	doc_showf(d, NULL, "origin", item->head.origin, "%s%s%s", item->head.origin, item->head.profile ? " " : "",
 		  item->head.profile ? item->head.profile : "");
-	doc_show(d, NULL, "", how_to_resume(item));
+	doc_show(d, NULL, "", resume_command(item));
 	set_item(item, d);
 }
 
@@ -59,7 +59,7 @@ static void add_all(const struct fingerprint_listing *list, struct document *d)
 	if (list->n)
 		doc_line(d, "%zu fingerprint%s\n", list->n, text_plural(list->n));
 	else
-		doc_line(d, "There are no fingerprints: 'assay host measure' takes some.");
+		doc_line(d, "There are no fingerprints: take them with 'assay host measure'.");
 	doc_table(d, "fingerprints");
 	for (size_t i = 0; i < list->n; i++)
 		add_row(&list->items[i], d);
@@ -158,7 +158,7 @@ static enum assay_status add_one(struct store *store, const struct fingerprint_i
 	doc_line(d, "battery %s (%s), stress-ng %s, architecture %s", item->head.battery, item->head.battery_hash, item->head.stress_ng,
 		 item->head.architecture);
 	if (!item->complete)
-		doc_line(d, "%s", how_to_resume(item));
+		doc_line(d, "%s", resume_command(item));
 	set_item(item, d);
 	if (item->head.conditions)
 		add_conditions(item->head.conditions, d);
@@ -176,7 +176,7 @@ struct counters {
 	size_t n;
 };
 
-static void add_left_out(const struct counting_plan *plan, struct document *d)
+static void add_excluded(const struct counting_plan *plan, struct document *d)
 {
 	if (plan->none)
 		doc_line(d, "  no hardware counters: %s", plan->none);
@@ -265,7 +265,7 @@ static enum assay_status counters_add(struct store *store, const char *fingerpri
 	if (!st && found) {
 		doc_heading(d, "counters of one run of each stressor");
 		doc_object(d, "counters");
-		add_left_out(&counters.plan, d);
+		add_excluded(&counters.plan, d);
 		add_runs(&counters, d);
 		doc_end(d);
 	} else if (!st) {

@@ -129,11 +129,12 @@ static void compare_add_rest(const struct compare *compare, struct document *d)
 	struct buf text = BUF_INIT;
 
 	if (!compare->has_noise)
-		buf_format(&text, "Nothing can be said of %zu stressor%s: the noise of one pass is not known", rest, text_plural(rest));
+		buf_format(&text, "%zu stressor%s cannot be compared: the noise of a single pass is not known", rest, text_plural(rest));
 	else if (rest == 0)
 		buf_text(&text, compare->compared ? "All stressors differ" : "No stressor was measured in both");
 	else
-		buf_format(&text, "%zu of %zu stressors do not differ beyond the noise between sessions, assumed by that of their passes",
+		buf_format(&text,
+			   "%zu of %zu stressors do not differ beyond the noise between sessions, estimated from that of their passes",
 			   rest, compare->compared);
 	for (size_t i = 0; i < compare->n; i++) {
 		if (isnan(compare->rows[i].ratio))
@@ -218,26 +219,24 @@ static enum assay_status host_show_check(void *input, struct assay_error *err)
 static const struct cli_option words[] = { CLI_WORD("A", struct arguments, which[0]), CLI_OPTIONAL_WORD("B", struct arguments, which[1]),
 					   CLI_END };
 static const struct cli_option options[] = {
-	CLI_FLAG("passes", struct arguments, passes, "Show one fingerprint with its conditions, every pass and its counters"),
+	CLI_FLAG("passes", struct arguments, passes, "Show one fingerprint with its conditions, all passes and its counters"),
 	CLI_END,
 };
 
 const struct command host_show_command = {
 	.name = "host show",
 	.summary = "show a machine or a fingerprint, or the difference of two",
-	.about =
-	    "Shows the machine A of the catalog: what identifies it, and each of its fingerprints with the median rate of every stressor, "
-	    "in bogo-operations per second, and its dispersion (median absolute deviation over the passes).\n\n"
-	    "With B: the stressors in which two fingerprints differ beyond the noise between sessions, with ratio (B / A) and interval, "
-	    "corrected for multiple comparisons. Fingerprints of different batteries, versions of stress-ng or architectures are never "
-	    "compared.\n\n"
-	    "With --passes and with B, A and B are each a machine (its latest complete fingerprint), the id of a fingerprint, or "
-	    "MACHINE@DATE with the start of its time.",
+	.about = "Shows the machine A of the catalog: its identity, and each of its fingerprints with the median rate of every stressor, "
+		 "in bogo-operations per second, and its dispersion (median absolute deviation over the passes).\n\nWith B: shows the "
+		 "stressors in which two fingerprints differ beyond the noise between sessions, with ratio (B / A) and interval, corrected "
+		 "for multiple comparisons. Fingerprints of different batteries, versions of stress-ng or architectures are never "
+		 "compared.\n\nWith --passes or B, A and B are each a machine (its latest complete fingerprint), the id of a fingerprint, "
+		 "or MACHINE@DATE with the start of its time.",
 	.examples = "  assay host show issdm-41\n"
 		    "  assay host show --passes node07@2026-11-01 --format json\n"
 		    "  assay host show node07@2026-11-01 node07\n"
 		    "  assay host show node07 node08 --format json | jq '.stressors[] | select(.differs)'\n",
-	.exit_status = "0 shown, whatever was found; 2 not found, or they cannot be compared.",
+	.exit_status = "0 shown; 2 not found, or they cannot be compared.",
 	.words = words,
 	.options = options,
 	.check = host_show_check,

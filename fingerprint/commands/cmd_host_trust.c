@@ -61,7 +61,7 @@ static enum line_about line_about(const char *line, size_t n, const char *host, 
 	size_t at;
 
 	if (n && line[0] != '@' && !known_hosts_parse(alone, "line", line, n, &err)) {
-		answer = known_hosts_ask(alone, &(struct known_hosts_who){ .host = host, .port = port }, key, &file, &at);
+		answer = known_hosts_ask(alone, &(struct known_hosts_subject){ .host = host, .port = port }, key, &file, &at);
 		if (answer != KNOWN_HOSTS_UNKNOWN)
 			about = strcspn(line, ",*?!") < strcspn(line, " \t") ? ABOUT_SEVERAL : ABOUT_HOST;
 	}
@@ -85,7 +85,7 @@ static enum assay_status take_out(struct buf *text, const char *own, const char 
 			buf_add(&kept, text->bytes + at, n);
 			break;
 		case ABOUT_SEVERAL:
-			st = assay_fail(err, ASSAY_E_CONFLICT, "%s:%zu is about %s and other hosts: change that line yourself", own, line,
+			st = assay_fail(err, ASSAY_E_CONFLICT, "%s:%zu is for %s and other hosts: change that line yourself", own, line,
 					host);
 			break;
 		case ABOUT_HOST:
@@ -149,9 +149,9 @@ static enum assay_status trust_key(struct buf *text, const char *own, const stru
 		st = assay_fail(err, ASSAY_E_FORMAT, "the host has shown a key that cannot be read");
 		goto out;
 	}
-	switch (known_hosts_ask(known, &(struct known_hosts_who){ .host = host, .port = port }, &key, &file, &at)) {
+	switch (known_hosts_ask(known, &(struct known_hosts_subject){ .host = host, .port = port }, &key, &file, &at)) {
 	case KNOWN_HOSTS_OK:
-		say(out, TRUST_KNOWN, "known already, by ", file, at, "");
+		say(out, TRUST_KNOWN, "already known from ", file, at, "");
 		break;
 	case KNOWN_HOSTS_REVOKED:
 		say(out, TRUST_REFUSED, "this key is revoked (", file, at, "): the host needs a new one");
@@ -166,7 +166,7 @@ static enum assay_status trust_key(struct buf *text, const char *own, const stru
 		out->action = TRUST_REPLACED;
 		if (file && strcmp(file, own) != 0)
 			say(out, TRUST_REPLACED, "", file, at,
-			    " still has the old key, which stays good: take it out with 'ssh-keygen -R'");
+			    " still has the old key, which remains valid: remove it with 'ssh-keygen -R'");
 		st = take_out(text, own, host, port, &key, err);
 		if (!st)
 			add_line(text, line);
@@ -274,7 +274,7 @@ static void compare_machine(struct session *session, void *context)
 		buf_format(&evidence, "%s%s", a->other ? ": " : session->host->profile ? "emulated hosts have no identity" : "", err.text);
 		a->evidence = buf_take(&evidence);
 	} else if (a->other) {
-		a->evidence = mem_format("it does not say which machine it is: %s", session->result->message);
+		a->evidence = mem_format("it does not report its identity: %s", session->result->message);
 	}
 	facts_release(&facts);
 }
@@ -432,10 +432,9 @@ static void add_answers(const struct answer *answers, size_t n, const char *own,
 	}
 	doc_end(d);
 	if (changed)
-		doc_line(d,
-			 "\n%zu key%s written to %s. Compare with what the hosts say themselves: ssh-keygen -lf "
-			 "/etc/ssh/ssh_host_ed25519_key.pub",
-			 changed, text_plural(changed), own);
+		doc_line(
+		    d, "\n%zu key%s written to %s. Compare with the output on the hosts: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub",
+		    changed, text_plural(changed), own);
 	d->exit_status = good == n ? 0 : good ? 7 : 1;
 }
 
@@ -472,30 +471,29 @@ static enum assay_status host_trust_run(struct lab *lab, void *input, struct doc
 
 static const struct cli_option options[] = {
 	CLI_OPTION(PARSED, "hosts", "HOSTS", struct arguments, choice.hosts,
-		   "These hosts: names, ranges, @groups, such as \"node[01-03],@big\"; @all is every host", .letter = 'w',
+		   "Hosts: names, ranges, @groups, such as \"node[01-03],@big\"; @all is every host", .letter = 'w',
 		   .parse = host_choice_parse, .owned = true, .required = true),
-	CLI_OPTION(PARSED, "exclude", "HOSTS", struct arguments, choice.exclude, "Not these hosts", .letter = 'x',
+	CLI_OPTION(PARSED, "exclude", "HOSTS", struct arguments, choice.exclude, "Exclude these hosts", .letter = 'x',
 		   .parse = host_choice_parse, .owned = true),
-	CLI_FLAG("replace", struct arguments, replace, "A key that has changed takes the place of the one that was recorded"),
-	CLI_FLAG("reinstalled", struct arguments, reinstalled,
-		 "Their systems were installed again on the same hardware: --replace, and their new machine-id goes into the catalog"),
+	CLI_FLAG("replace", struct arguments, replace, "Replace the recorded key if the host has a new one"),
+	CLI_FLAG(
+	    "reinstalled", struct arguments, reinstalled,
+	    "Accept hosts whose system was installed again on the same hardware: as --replace, and update their machine-id in the catalog"),
 	CLI_END,
 };
 
 const struct command host_trust_command = {
 	.name = "host trust",
 	.summary = "record host keys that you have verified",
-	.about = "Asks hosts for their keys, shows the fingerprints, and records them in the file known_hosts of the laboratory: from then "
-		 "on assay talks to these hosts, and refuses any other key. Compare the fingerprints with what the hosts themselves say, "
-		 "on their consoles: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub. Jump hosts on the way (ProxyJump) are asked first. "
-		 "~/.ssh/known_hosts and /etc/ssh/ssh_known_hosts are read, too, but never written. With --reinstalled a host is compared "
-		 "with the "
-		 "machine that the catalog knows, and the evidence is shown: where its board or its CPU is another one, nothing of it is "
-		 "recorded.",
+	.about = "Reads the keys of hosts, shows their fingerprints, and records them in the file known_hosts of the laboratory. From then "
+		 "on assay connects to these hosts and refuses any other key. Compare the fingerprints with those on the consoles of the "
+		 "hosts: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub. Jump hosts (ProxyJump) come first. ~/.ssh/known_hosts and "
+		 "/etc/ssh/ssh_known_hosts are also read, but never written. --reinstalled compares a host with the machine of the catalog "
+		 "and shows the evidence; if board or CPU differ, nothing is recorded.",
 	.examples = "  assay host trust -w node[01-12]\n"
 		    "  assay host trust -w node03 --replace\n"
 		    "  assay host trust -w node03 --reinstalled\n",
-	.exit_status = "0 all hosts are known now, 7 some are not, 1 none is; 2 usage.",
+	.exit_status = "0 all hosts are now known, 7 some are not, 1 none is; 2 usage.",
 	.options = options, /* known_hosts has one writer at a time, hence CLI_LAB_WRITE */
 	CLI_RUN(struct arguments, CLI_LAB_WRITE, host_trust_run),
 };

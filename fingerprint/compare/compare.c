@@ -534,7 +534,7 @@ static void add_series(struct drift_past *past, const struct fingerprint_set *se
 	free(sessions);
 }
 
-static bool is_alike(const struct drift *drift, size_t a, size_t b)
+static bool is_similar(const struct drift *drift, size_t a, size_t b)
 {
 	return machine_comparable(drift->past[a].latest, drift->past[b].latest) && drift->peers[a].type == drift->peers[b].type;
 }
@@ -549,7 +549,7 @@ static void add_noise(struct drift *drift, const struct fingerprint_set *set, si
 		size_t n = 0;
 
 		for (size_t i = 0; i < drift->n; i++) {
-			if (of_type ? is_alike(drift, index, i) : machine_comparable(past->latest, drift->past[i].latest))
+			if (of_type ? is_similar(drift, index, i) : machine_comparable(past->latest, drift->past[i].latest))
 				series[n++] = &drift->past[i].series;
 		}
 		compare_noise_release(&past->noise);
@@ -579,7 +579,7 @@ static void compare_past(struct drift *drift, const struct fingerprint_set *set)
 
 static bool are_peers(const struct drift *drift, size_t a, size_t b)
 {
-	return drift->past[a].machine != drift->past[b].machine && is_alike(drift, a, b) && drift->past[a].series.n &&
+	return drift->past[a].machine != drift->past[b].machine && is_similar(drift, a, b) && drift->past[a].series.n &&
 	       drift->past[b].series.n;
 }
 

@@ -37,7 +37,7 @@ enum assay_status stressor_counters_put_plan(struct store *store, const char *fi
 	return store_end(store, st, err);
 }
 
-static void read_left_out(sqlite3_stmt *stmt, struct counting_plan *plan)
+static void read_excluded(sqlite3_stmt *stmt, struct counting_plan *plan)
 {
 	const char *event = store_text(stmt, 1), *reason = store_text(stmt, 4);
 
@@ -83,7 +83,7 @@ enum assay_status stressor_counters_plan(struct store *store, const char *finger
 		int64_t number = sqlite3_column_int64(stmt, 0);
 
 		if (number == 0)
-			read_left_out(stmt, &plan);
+			read_excluded(stmt, &plan);
 		else if (!read_event(stmt, number, &plan))
 			st = assay_fail(err, ASSAY_E_CORRUPT, "the runs of counters of the fingerprint %s are not counted from 1",
 					fingerprint);

@@ -56,10 +56,10 @@ void conditions_busy(const char *const *conditions, size_t n, bool emulated, cha
 		struct buf text = BUF_INIT;
 
 		if ((!emulated || (known > 1 && isnan(crowded[i]))) && is_unusual(loads, n, i, LOAD_BUSY * processors[i], &usual))
-			buf_format(&text, "a load of %.1f on %.0f CPU%s before%s%s", loads[i], processors[i],
+			buf_format(&text, "a load of %.1f on %.0f CPU%s at its start%s%s", loads[i], processors[i],
 				   text_plural((size_t)processors[i]), usual > 0 ? ", usually " : "", usual > 0 ? TEXT_DOUBLE(usual) : "");
 		if (is_unusual(crowded, n, i, CROWDED_BUSY, &usual))
-			buf_format(&text, "something on its machine waited for a CPU in %.0f %% of the time%s%s", crowded[i],
+			buf_format(&text, "programs on its machine waited for a CPU in %.0f %% of the time%s%s", crowded[i],
 				   usual > 0 ? ", usually " : "", usual > 0 ? TEXT_DOUBLE(usual) : "");
 		if (is_unusual(steals, n, i, STEAL_BUSY, &usual))
 			buf_format(&text, "%sother guests of its host took %.0f %% of the time", text.size ? ", and " : "", steals[i]);

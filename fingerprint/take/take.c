@@ -176,10 +176,10 @@ static enum assay_status nothing_measured(struct store *store, const struct taki
 					 "t", taking->id);
 
 	if (store_next(store, stmt, &st, err))
-		st = assay_fail(err, ASSAY_E_NODATA, "not one stressor of the battery could be measured; %d of %d times: %s",
+		st = assay_fail(err, ASSAY_E_NODATA, "no stressor of the battery could be measured; %d of %d times: %s",
 				sqlite3_column_int(stmt, 1), sqlite3_column_int(stmt, 2), store_text(stmt, 0));
 	else if (!st)
-		st = assay_fail(err, ASSAY_E_NODATA, "not one stressor of the battery could be measured");
+		st = assay_fail(err, ASSAY_E_NODATA, "no stressor of the battery could be measured");
 	return store_finish(stmt, st);
 }
 
@@ -223,7 +223,7 @@ struct take_host {
 };
 
 /* Unlocks. A fault of the local store ends all hosts, because no result can be stored any more. */
-static bool unlock_kept(struct take_host *h, enum assay_status st, const struct assay_error *err)
+static bool unlock_stored(struct take_host *h, enum assay_status st, const struct assay_error *err)
 {
 	struct take *take = h->take;
 
@@ -342,7 +342,7 @@ static bool check_host(struct take_host *h)
 		return session_fail(h->session, "%s", err.text);
 	if (!(h->before.shm_free_bytes >= SPACE_BYTES_MIN))
 		return session_fail(h->session,
-				    "/dev/shm is not a tmpfs with 128 MiB free: stressors need a place where they cannot fill a disk");
+				    "/dev/shm is not a tmpfs with 128 MiB free: stressors need a directory where they cannot fill a disk");
 	return true;
 }
 
@@ -364,7 +364,7 @@ static bool find_version(struct take_host *h)
 	if (ok && spool_read(&answer.out, 0, text, sizeof(text) - 1, &got, &err))
 		ok = session_fail(h->session, "%s", err.text);
 	if (ok && !facts_stress_ng(text, h->version))
-		ok = session_fail(h->session, "stress-ng does not say its version");
+		ok = session_fail(h->session, "stress-ng does not report its version");
 	helper_request_release(&request);
 	helper_answer_release(&answer);
 	return ok;
@@ -398,7 +398,7 @@ static bool begin_taking(struct take_host *h)
 	if (!st && h->taking.complete)
 		h->take->cells_total -= (size_t)battery->passes * battery->n;
 	free(conditions);
-	if (!unlock_kept(h, st, &err))
+	if (!unlock_stored(h, st, &err))
 		return false;
 	snprintf(h->result->fingerprint, FINGERPRINT_ID_BYTES, "%s", h->taking.id);
 	h->result->complete = h->result->was_complete = h->taking.complete;
@@ -478,13 +478,13 @@ static char *judge_end(const struct battery_limits *limits, const struct helper_
 	if (answer->refusal)
 		return mem_string(answer->refusal);
 	if (result->oom_kills > 0 && limits->memory_bytes == 0)
-		return mem_string("the kernel killed it for want of memory");
+		return mem_string("the kernel killed it because memory was short");
 	if (result->oom_kills > 0)
-		return mem_format("the kernel killed it for want of memory: the battery's limit of %" PRId64
+		return mem_format("the kernel killed it because memory was short: the battery's limit of %" PRId64
 				  " bytes for all of it, or the host's own",
 				  limits->memory_bytes);
 	if (result->timed_out > 0)
-		return mem_string("it did not end when it was asked to, and was killed");
+		return mem_string("it did not end in time and was killed");
 	if (result->signal > 0)
 		return mem_format("stress-ng was ended by signal %" PRId64, result->signal);
 	if (result->refused_processes > 0)
@@ -514,14 +514,13 @@ static char *judge_stressor(struct take_host *h, const struct battery_entry *ent
 	if (spool_text(&answer->out, STRESSNG_YAML_BYTES_MAX, text, &n, &err))
 		return mem_string(err.text);
 	if (n == 0) /* stress-ng exits normally after an interrupt, even if it has not started to measure */
-		return mem_format(
-		    "stress-ng was asked to end after %g s, before it had measured anything: the machine is too busy, or the battery's "
-		    "passes are too short for it",
-		    (double)entry->milliseconds / 1000);
+		return mem_format("stress-ng was asked to end after %g s, before it had measured anything: the machine is too busy, or the "
+				  "battery's passes are too short",
+				  (double)entry->milliseconds / 1000);
 	if (stressng_parse(*text, n, entry->stressor, metrics, &err))
 		return mem_string(err.text);
 	if (!metrics->measured && metrics->bogo_ops > 0)
-		return mem_format("it made %g operations in less CPU time than can be measured: the battery's passes are too short for it",
+		return mem_format("it made %g operations in less CPU time than can be measured: the battery's passes are too short",
 				  metrics->bogo_ops);
 	if (!metrics->measured)
 		return mem_string("it made no operations in its time");
@@ -561,7 +560,7 @@ static bool measure_cell(struct take_host *h, int64_t pass, size_t index)
 		h->result->measured += !why;
 		h->result->missing += why != NULL;
 		show_progress(h);
-		going = unlock_kept(h, st, &err);
+		going = unlock_stored(h, st, &err);
 	}
 	mem_free(signature, why, text);
 	helper_answer_release(&answer);
@@ -604,7 +603,7 @@ static bool make_plan(struct take_host *h, bool *found)
 	if (!*found)
 		return going;
 	fleet_lock(h->session);
-	return unlock_kept(h, stressor_counters_put_plan(&h->take->lab->store, h->taking.id, &h->plan, &err), &err);
+	return unlock_stored(h, stressor_counters_put_plan(&h->take->lab->store, h->taking.id, &h->plan, &err), &err);
 }
 
 /* Reads the counting program's report into `values`. *why: reason if there is none; free() it. Returns false if the host has failed. */
@@ -644,7 +643,7 @@ static bool count_cell(struct take_host *h, size_t run, const struct battery_ent
 	size_t n = 0;
 	bool going;
 
-	counting_words(report, planned->family, &planned->events, &words, &n);
+	counting_arguments(report, planned->family, &planned->events, &words, &n);
 	going = run_stressor(h, entry, words, n, false, &answer);
 	if (going) {
 		why = judge_stressor(h, entry, &answer, &metrics, &text);
@@ -662,7 +661,7 @@ static bool count_cell(struct take_host *h, size_t run, const struct battery_ent
 		h->result->counted += !why;
 		h->result->not_counted += why != NULL;
 		show_progress(h);
-		going = unlock_kept(h, stressor_counters_put(&h->take->lab->store, h->taking.id, &planned->events, &counted, &err), &err);
+		going = unlock_stored(h, stressor_counters_put(&h->take->lab->store, h->taking.id, &planned->events, &counted, &err), &err);
 	}
 	mem_free(why, text, words, report);
 	helper_answer_release(&answer);
@@ -681,7 +680,7 @@ static bool count_cells(struct take_host *h)
 	st = stressor_counters_done(&h->take->lab->store, h->taking.id, battery, h->plan.n, done, &err);
 	for (size_t i = 0; !st && i < h->plan.n * battery->n; i++)
 		h->take->cells_total += !done[i];
-	going = unlock_kept(h, st, &err);
+	going = unlock_stored(h, st, &err);
 	for (size_t i = 0; going && i < h->plan.n * battery->n; i++)
 		going = done[i] || count_cell(h, i / battery->n, &battery->entries[i % battery->n]);
 	free(done);
@@ -698,7 +697,7 @@ static bool count_events(struct take_host *h)
 		return true;
 	fleet_lock(h->session);
 	st = stressor_counters_plan(&h->take->lab->store, h->taking.id, &h->plan, &found, &err);
-	if (!unlock_kept(h, st, &err) || (!found && !make_plan(h, &found)))
+	if (!unlock_stored(h, st, &err) || (!found && !make_plan(h, &found)))
 		return false;
 	if (found && h->plan.none)
 		do_without(h, h->plan.none);
@@ -749,7 +748,7 @@ static double crowded_percent(struct take_host *h)
 	if (store_next(&h->take->lab->store, stmt, &st, &err))
 		percent = store_double(stmt, 0);
 	sqlite3_finalize(stmt);
-	unlock_kept(h, st, &err);
+	unlock_stored(h, st, &err);
 	return percent;
 }
 
@@ -793,7 +792,7 @@ static void complete_host(struct take_host *h)
 		session_fail(h->session, "%s", err.text);
 		st = ASSAY_OK;
 	}
-	unlock_kept(h, st, &err);
+	unlock_stored(h, st, &err);
 	free(conditions);
 }
 

@@ -13,7 +13,7 @@ static const char *name_of(const char *field)
 static enum assay_status set_text(char **field, const char *name, const char *value, struct assay_error *err)
 {
 	if (*field)
-		return assay_fail(err, ASSAY_E_FORMAT, "the host says '%s' twice", name);
+		return assay_fail(err, ASSAY_E_FORMAT, "the host reports '%s' twice", name);
 	*field = mem_string(value);
 	return ASSAY_OK;
 }
@@ -23,9 +23,9 @@ static enum assay_status set_number(double *field, const char *name, const char 
 	double number;
 
 	if (!isnan(*field))
-		return assay_fail(err, ASSAY_E_FORMAT, "the host says '%s' twice", name);
+		return assay_fail(err, ASSAY_E_FORMAT, "the host reports '%s' twice", name);
 	if (!text_double(value, &number) || number < min || number > max)
-		return assay_fail(err, ASSAY_E_FORMAT, "the host says '%s' of its %s, which cannot be", TEXT_SHOWN(value), name);
+		return assay_fail(err, ASSAY_E_FORMAT, "the host reports '%s' for its %s, which is impossible", TEXT_SHOWN(value), name);
 	*field = number;
 	return ASSAY_OK;
 }

@@ -213,7 +213,7 @@ void measure_request_lock(struct helper_request *request)
 #define REFUSAL_BYTES_MAX 8192
 #define FILES_MAX	  HELPER_TEXTS_MAX
 #define EXCERPT_BYTES	  100
-#define MIXED		  "something else there writes to standard output, too"
+#define MIXED		  "something else on the host also writes to standard output"
 #define MADE_BYTES_MAX	  4000			    /* maximum length of a directory's path */
 #define STARTED_MS_MAX	  INT64_C(1000000000000000) /* same limit as clock_ms in facts.h, so that the difference of both fits 64 bits */
 
@@ -373,7 +373,7 @@ static enum assay_status take_waiting(struct helper_answer *answer, const char *
 	answer->held_ms = answer->limit_ms = -1;
 	answer->waiting = true;
 	if (answer->begun || !take_lines(bytes, n, take_holder, answer))
-		return no_answer(answer, answer->begun ? "waiting for what has started" : "a wait that makes no sense", bytes, n);
+		return no_answer(answer, answer->begun ? "waiting for the started command" : "an invalid wait", bytes, n);
 	return ASSAY_OK;
 }
 
@@ -385,7 +385,7 @@ static enum assay_status take_result(struct helper_answer *answer, const char *b
 	/* A started command has either an exit status or a signal. */
 	if (!good || (result.exit_status != -1 && result.signal != -1) ||
 	    answer->begun != (result.exit_status != -1 || result.signal != -1))
-		return no_answer(answer, "a result that makes no sense", bytes, n);
+		return no_answer(answer, "an invalid result", bytes, n);
 	answer->result = result;
 	answer->result_text = mem_bytes(bytes, n);
 	answer->ended = true;
@@ -432,7 +432,7 @@ static enum assay_status take_made(struct helper_answer *answer, const char *byt
 
 	if (!answer->wants_made || answer->begun || n == 0 || n > MADE_BYTES_MAX || bytes[0] != '/' || memcmp(path, bytes, n) != 0) {
 		free(path);
-		return no_answer(answer, "a directory that makes no sense", bytes, n);
+		return no_answer(answer, "an invalid directory", bytes, n);
 	}
 	answer->made = path;
 	answer->ended = true;
@@ -556,7 +556,7 @@ static enum assay_status greeting_changed(struct helper_answer *answer, const ch
 	answer->greeted = true;
 	return assay_fail(
 	    &answer->fault, ASSAY_E_FORMAT,
-	    "%s on the way from the helper: launchers and login shells must pass bytes unchanged, without a terminal (ssh -t)", how);
+	    "%s between the helper and assay: launchers and login shells must pass bytes unchanged, without a terminal (ssh -t)", how);
 }
 
 /* Skips bytes up to the end of the helper's greeting. The login shell's start-up files may have printed text before it. */
@@ -577,7 +577,7 @@ static enum assay_status take_noise(struct helper_answer *answer, const char **b
 	*bytes += piece;
 	*n -= piece;
 	if (!magic)
-		return *n > 0 ? no_answer(answer, "more than 64 KiB of something else came", noise->bytes + noise->size - EXCERPT_BYTES,
+		return *n > 0 ? no_answer(answer, "more than 64 KiB of other output arrived", noise->bytes + noise->size - EXCERPT_BYTES,
 					  EXCERPT_BYTES)
 			      : ASSAY_OK;
 	answer->greeted = true;
@@ -585,7 +585,7 @@ static enum assay_status take_noise(struct helper_answer *answer, const char **b
 	return ASSAY_OK;
 }
 
-static enum assay_status kept_fault(const struct helper_answer *answer, struct assay_error *err)
+static enum assay_status output_error(const struct helper_answer *answer, struct assay_error *err)
 {
 	return assay_fail(err, answer->fault.status, "%s", answer->fault.text);
 }
@@ -596,13 +596,13 @@ enum assay_status helper_answer_add(struct helper_answer *answer, const char *by
 
 	while (!st && n > 0 && !(answer->by_launcher && answer->ended && !answer->made))
 		st = answer->greeted ? take_some(answer, &bytes, &n) : take_noise(answer, &bytes, &n);
-	return st ? kept_fault(answer, err) : ASSAY_OK;
+	return st ? output_error(answer, err) : ASSAY_OK;
 }
 
 enum assay_status helper_answer_finish(struct helper_answer *answer, struct assay_error *err)
 {
 	if (answer->fault.status)
-		return kept_fault(answer, err);
+		return output_error(answer, err);
 	if (answer->is_text)
 		take_text(answer, NULL, NULL, true);
 	else if (!answer->greeted && answer->pending.size == 0)
@@ -610,7 +610,7 @@ enum assay_status helper_answer_finish(struct helper_answer *answer, struct assa
 	else if (!answer->greeted && memmem(answer->pending.bytes, answer->pending.size, &HELPER_MAGIC[1], HELPER_MAGIC_BYTES - 2))
 		greeting_changed(answer, "bytes are missing or changed");
 	else if (!answer->greeted)
-		no_answer(answer, "it does not start as one", answer->pending.bytes, answer->pending.size);
+		no_answer(answer, "it does not start like a helper's answer", answer->pending.bytes, answer->pending.size);
 	else if (!answer->ended) {
 		char *before = text_before(answer, true);
 
@@ -618,5 +618,5 @@ enum assay_status helper_answer_finish(struct helper_answer *answer, struct assa
 			   "the helper's answer ends in the middle: it was killed, the connection was lost, or " MIXED "%s", before);
 		free(before);
 	}
-	return answer->fault.status ? kept_fault(answer, err) : ASSAY_OK;
+	return answer->fault.status ? output_error(answer, err) : ASSAY_OK;
 }

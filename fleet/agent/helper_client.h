@@ -77,10 +77,10 @@ void measure_request_lock(struct helper_request *request); /* makes the command 
 	X(user_us, "")                                                                                                                     \
 	X(sys_us, "")                                                                                                                      \
 	X(max_rss_bytes, "bytes of memory at most")                                                                                        \
-	X(minor_faults, "page faults without input or output")                                                                             \
+	X(minor_faults, "page faults without input and output")                                                                            \
 	X(major_faults, "page faults that waited for a disk")                                                                              \
-	X(voluntary_switches, "times it gave the CPU away, to wait")                                                                       \
-	X(involuntary_switches, "times the CPU was taken from it")                                                                         \
+	X(voluntary_switches, "voluntary context switches")                                                                                \
+	X(involuntary_switches, "involuntary context switches")                                                                            \
 	X(read_calls, "system calls that read")                                                                                            \
 	X(read_bytes, "bytes that they read")                                                                                              \
 	X(write_calls, "system calls that wrote")                                                                                          \
@@ -97,7 +97,7 @@ void measure_request_lock(struct helper_request *request); /* makes the command 
 	X(temperature_mc, "")                                                                                                              \
 	X(processes, "")                                                                                                                   \
 	X(instructions, "instructions in user space")                                                                                      \
-	X(cycles, "cycles that they took")                                                                                                 \
+	X(cycles, "cycles of these instructions")                                                                                          \
 	X(tick_ns, "")
 
 /* Numbers of HELPER_RESULT; -1: not reported. */

@@ -135,7 +135,7 @@ void signature_medians(struct document *d, const char *key, const struct helper_
 	double ratio = account_median(results, n, offsetof(struct helper_result, instructions)) /
 		       account_median(results, n, offsetof(struct helper_result, cycles));
 
-	doc_heading(d, "Counted by the kernel, a run (medians)");
+	doc_heading(d, "Counted by the kernel, per run (medians)");
 	doc_object(d, key);
 	if (!key)
 		doc_aside(d);
@@ -148,6 +148,6 @@ void signature_medians(struct document *d, const char *key, const struct helper_
 			doc_set(d, rows[i].name, median);
 	}
 	if (isfinite(ratio))
-		doc_showf(d, NULL, "instructions a cycle", ratio, "%.2f", ratio);
+		doc_showf(d, NULL, "instructions per cycle", ratio, "%.2f", ratio);
 	doc_end(d);
 }

@@ -151,7 +151,7 @@ static char *find_place(const char *mount, bool v2, const char *controller, cons
 	return place;
 }
 
-static void look_at_mount(const struct mntent *mount, const char *self, struct cgroup_places *out)
+static void inspect_mount(const struct mntent *mount, const char *self, struct cgroup_places *out)
 {
 	bool v2 = strcmp(mount->mnt_type, "cgroup2") == 0;
 	const struct {
@@ -178,7 +178,7 @@ void cgroup_places_find(const struct cgroup_sources *sources, struct cgroup_plac
 
 	*out = (struct cgroup_places){ NULL, NULL, 0 };
 	while (mounts && getmntent_r(mounts, &mount, text, sizeof(text)))
-		look_at_mount(&mount, sources->self, out);
+		inspect_mount(&mount, sources->self, out);
 	if (mounts)
 		endmntent(mounts);
 }

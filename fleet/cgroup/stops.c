@@ -150,7 +150,7 @@ static uint64_t threads_look(struct stops *s, pid_t pid)
 	return run_delay_ns;
 }
 
-static void tree_look(struct stops *s)
+static void tree_inspect(struct stops *s)
 {
 	uint64_t used = 0;
 
@@ -183,7 +183,7 @@ static int watched_order(const void *a, const void *b)
 }
 
 /* Adds files that have appeared since the last poll. */
-static void files_look(struct stops *s)
+static void files_inspect(struct stops *s)
 {
 	DIR *all = opendir(s->directory);
 	size_t before = s->n;
@@ -274,7 +274,7 @@ static void reading_add(const struct stops *s, struct watched *w, const struct m
 }
 
 /* Updates one process. `since`: time since the last poll, ns. If it was stopped at only one of the two polls, half of `since` counts. */
-static void watched_look(struct stops *s, struct watched *w, uint64_t since)
+static void watched_poll(struct stops *s, struct watched *w, uint64_t since)
 {
 	int file = file_open(s, w);
 	const struct member *m = file < 0 || word_read(file, s->words.finished) ? NULL : tree_find(s, w->pid);
@@ -319,13 +319,13 @@ int64_t stops_look(struct stops *s)
 	if (now < s->due)
 		return s->due - now;
 	cost = now_of(CLOCK_THREAD_CPUTIME_ID);
-	files_look(s);
+	files_inspect(s);
 	for (size_t i = 0; i < s->n; i++)
 		watched_begin(s, &s->items[i]);
-	tree_look(s);
+	tree_inspect(s);
 	for (size_t i = 0; i < s->n; i++)
 		if (s->items[i].pid && !s->items[i].ended)
-			watched_look(s, &s->items[i], (uint64_t)(now - s->last));
+			watched_poll(s, &s->items[i], (uint64_t)(now - s->last));
 	s->last = now;
 	cost = COST_PART * (now_of(CLOCK_THREAD_CPUTIME_ID) - cost);
 	s->due = now + (cost > PERIOD_NS ? cost : PERIOD_NS);

@@ -185,15 +185,16 @@ static enum assay_status lab_backup(const char *directory, const char *to, struc
 
 	*out = (struct backup){ 0 };
 	if (lstat(to, &info) == 0)
-		st = assay_fail(err, ASSAY_E_CONFLICT, "'%s' is there already", to);
+		st = assay_fail(err, ASSAY_E_CONFLICT, "'%s' already exists", to);
 	else if (!from || mkdir(partial, 0700))
 		st = from && errno == EEXIST
-			 ? assay_fail(err, ASSAY_E_CONFLICT, "'%s' is there: a backup was interrupted, or is at work; remove it", partial)
+			 ? assay_fail(err, ASSAY_E_CONFLICT,
+				      "'%s' exists: a backup was interrupted or is running; if interrupted, remove it", partial)
 			 : assay_fail_errno(err, errno, "cannot make '%s'", from ? partial : directory);
 	if (!st && !(made = realpath(partial, NULL)))
 		st = assay_fail_errno(err, errno, "cannot find '%s'", partial);
 	if (!st && strncmp(made, from, strlen(from)) == 0 && made[strlen(from)] == '/')
-		st = assay_fail(err, ASSAY_E_USAGE, "'%s' is in the laboratory, and would be in its next copy: name a place outside", to);
+		st = assay_fail(err, ASSAY_E_USAGE, "'%s' is inside the laboratory: name a directory outside", to);
 	/* The database is copied first: all files that it names exist by then, and never change. */
 	if (!st)
 		st = copy_store(directory, made, out, err);
@@ -226,7 +227,7 @@ static enum assay_status backup_run(struct lab *lab, void *arguments, struct doc
 	doc_line(d, "%s is a copy of %s: %zu file%s, %.1f MiB; its database was checked", a->to, lab->directory, (size_t)backup.files,
 		 text_plural((size_t)backup.files), (double)backup.bytes / (1 << 20));
 	if (backup.links)
-		cli_remark("symbolic links: %zu; what they lead to is not in the copy", (size_t)backup.links);
+		cli_note("symbolic links: %zu; their targets are not in the copy", (size_t)backup.links);
 	doc_set(d, "to", a->to);
 	doc_set(d, "files", (size_t)backup.files);
 	doc_set(d, "bytes", (size_t)backup.bytes);
@@ -238,10 +239,9 @@ static const struct cli_option words[] = { CLI_WORD("TO", struct arguments, to),
 const struct command backup_command = {
 	.name = "backup",
 	.summary = "copy the laboratory while it is in use",
-	.about =
-	    "Makes the directory TO a complete copy of the laboratory, also while a night goes on: the database as it is at one moment, "
-	    "and all files but builds of git versions, which can be made again, and emulated hosts. TO is there only when all of it is, "
-	    "synced and checked; what was interrupted is left as TO.partial. The copy is a laboratory: 'assay -C TO result list'.",
+	.about = "Copies the laboratory to the directory TO, also during a night: a consistent copy of the database, and all files except "
+		 "emulated hosts and builds of git versions, which can be made again. TO appears only when the copy is complete, synced "
+		 "and checked; an interrupted copy is left as TO.partial. The copy is a laboratory: 'assay -C TO result list'.",
 	.examples = "  assay backup /srv/backup/lab-$(date +%F)\n",
 	.words = words,
 	CLI_RUN(struct arguments, CLI_LAB_READ, backup_run),

@@ -7,10 +7,11 @@
 
 /* Rows for a table of options. `member` is a struct host_choice. */
 #define CMD_FLEET_HOSTS(arguments, member)                                                                                                 \
-	CLI_OPTION(PARSED, "hosts", "HOSTS", arguments, member.hosts,                                                                      \
-		   "Only these hosts: names, ranges, @groups, types, such as 'node[01-03],@big!node02,any 3 of type:rome' (default: all)", \
-		   .letter = 'w', .parse = host_choice_parse, .owned = true),                                                              \
-	    CLI_OPTION(PARSED, "exclude", "HOSTS", arguments, member.exclude, "Not these hosts", .letter = 'x',                            \
+	CLI_OPTION(                                                                                                                        \
+	    PARSED, "hosts", "HOSTS", arguments, member.hosts,                                                                             \
+	    "Use only these hosts: names, ranges, @groups, types, such as 'node[01-03],@big!node02,any 3 of type:rome' (default: all)",    \
+	    .letter = 'w', .parse = host_choice_parse, .owned = true),                                                                     \
+	    CLI_OPTION(PARSED, "exclude", "HOSTS", arguments, member.exclude, "Exclude these hosts", .letter = 'x',                        \
 		       .parse = host_choice_parse, .owned = true)
 
 #endif

@@ -81,8 +81,7 @@ static void show_silent(const size_t *hosts, size_t n, int64_t since_ms, void *c
 	for (size_t i = 0; i < n; i++)
 		names[i] = job->hosts[hosts[i]]->name;
 	folded = nodeset_fold(names, n);
-	cli_remark("note: %s: nothing was heard since %s: still waiting (--timeout SECONDS sets a limit)", folded,
-		   TEXT_MS(since_ms / 1000 * 1000));
+	cli_note("note: %s: no data since %s: still waiting (--timeout SECONDS sets a limit)", folded, TEXT_MS(since_ms / 1000 * 1000));
 	mem_free(folded, names);
 }
 
@@ -117,7 +116,7 @@ static void show_end(const char *folded, const char *text, void *to)
 	int outcome = (int)strcspn(text, ":");
 
 	(void)to;
-	cli_remark("%.*s: %s%s", outcome, text, folded, text + outcome);
+	cli_note("%.*s: %s%s", outcome, text, folded, text + outcome);
 }
 
 void cmd_fleet_job_summary(const struct cmd_fleet_job *job)

@@ -11,11 +11,12 @@
 /* Rows for a table of options. `member` is a struct cmd_fleet_options. */
 #define CMD_FLEET_JOB_OPTIONS(arguments, member)                                                                                           \
 	CMD_FLEET_HOSTS(arguments, member.choice),                                                                                         \
-	    CLI_INTEGER("fanout", "N", arguments, member.fanout, 1, LAB_FANOUT_MAX, "Hosts at a time (default: that of lab.yaml, or 32)"), \
+	    CLI_INTEGER("fanout", "N", arguments, member.fanout, 1, LAB_FANOUT_MAX,                                                        \
+			"Number of hosts at a time (default: that of lab.yaml, or 32)"),                                                   \
 	    CLI_PARSED("timeout", "SECONDS", arguments, member.timeout_ms, cmd_fleet_parse_seconds,                                        \
-		       "The longest that a host may take once it has let us in"),                                                          \
+		       "Longest time for a host after the login"),                                                                         \
 	    CLI_PARSED("connect-timeout", "SECONDS", arguments, member.connect_timeout_ms, cmd_fleet_parse_seconds,                        \
-		       "The longest until a host has let us in (default: 10)")
+		       "Longest time for the login to a host (default: 10)")
 
 /* Values of these options; 0: not given. */
 struct cmd_fleet_options {

@@ -47,7 +47,7 @@ static enum assay_status check_remote(const char *path, struct assay_error *err)
 		return assay_fail(err, ASSAY_E_USAGE, "the path on the hosts is empty");
 	if (*path == '~')
 		return assay_fail(err, ASSAY_E_USAGE,
-				  "no shell expands the '~' of '%s' on the hosts: a path without a / in front starts at the home directory",
+				  "'~' of '%s' is not expanded on the hosts: a path without a leading / starts at the home directory",
 				  path);
 	return ASSAY_OK;
 }
@@ -72,7 +72,7 @@ static enum assay_status load_local(struct put *put, struct assay_error *err)
 	if (!S_ISREG(info.st_mode))
 		return assay_fail(err, ASSAY_E_USAGE, "'%s' is not a regular file: one file at a time is copied", path);
 	if ((uint64_t)info.st_size > PUT_BYTES_MAX)
-		return assay_fail(err, ASSAY_E_LIMIT, "'%s' has more than %" PRIu64 " MiB: such files are better copied by rsync", path,
+		return assay_fail(err, ASSAY_E_LIMIT, "'%s' has more than %" PRIu64 " MiB: use rsync for larger files", path,
 				  PUT_BYTES_MAX >> 20);
 	put->mode = info.st_mode & 0777;
 	return file_read(path, PUT_BYTES_MAX, &put->file, err);
@@ -160,7 +160,7 @@ static void get_file(struct session *session, void *context)
 		session_fail(session, "%s", err.text);
 	else if (!ok && session->result->outcome == FLEET_FAILED && file.size >= GET_BYTES_MAX)
 		snprintf(session->result->message, sizeof(session->result->message),
-			 "the file has more than %u MiB: such files are better copied by rsync", GET_BYTES_MAX >> 20);
+			 "the file has more than %u MiB: use rsync for larger files", GET_BYTES_MAX >> 20);
 	spool_release(&file);
 }
 
@@ -232,19 +232,18 @@ static enum assay_status copy_run(struct lab *lab, void *input, struct document 
 static const struct cli_option words[] = { CLI_WORD("FROM", struct arguments, words[0]), CLI_WORD("TO", struct arguments, words[1]),
 					   CLI_END };
 static const struct cli_option options[] = {
-	CLI_FLAG("fetch", struct arguments, fetch, "Copy the file FROM of each host into the directory TO here"),
+	CLI_FLAG("fetch", struct arguments, fetch, "Copy the file FROM of each host into the local directory TO"),
 	CMD_FLEET_JOB_OPTIONS(struct arguments, options),
 	CLI_END,
 };
 
 const struct command host_copy_command = {
 	.name = "host copy",
-	.summary = "copy a file to many hosts, or a file of many hosts here",
-	.about =
-	    "Copies the file FROM to many hosts at once, with its mode, as TO. With --fetch it copies the file FROM of each host into the "
-	    "directory TO here, as TO/HOST. A file takes its name only when all of it is there and on the disk: an interrupted copy "
-	    "leaves the old one. A path on the hosts that does not start with a / starts at the home directory. A TO on the hosts that "
-	    "ends with a / names a directory, and the file keeps its name.",
+	.summary = "copy a file to many hosts, or from many hosts",
+	.about = "Copies the file FROM to many hosts at once, with its mode, as TO. With --fetch it copies the file FROM of each host into "
+		 "the local directory TO, as TO/HOST. The file is replaced only when the copy is complete and on the disk: an interrupted "
+		 "copy leaves the old file. A path on the hosts without a leading / starts at the home directory. If TO on the hosts ends "
+		 "with /, it is a directory, and the file keeps its name.",
 	.examples = "  assay host copy app.tar.gz /tmp/app.tar.gz\n"
 		    "  assay host copy -w @rack1 bench.sh bin/\n"
 		    "  assay host copy --fetch /var/log/kern.log logs\n"

@@ -9,7 +9,7 @@ struct arguments {
 static void show_step(struct emulate_listener *listener, const char *line)
 {
 	(void)listener;
-	cli_remark("%s", line);
+	cli_note("%s", line);
 }
 
 static enum assay_status host_down_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
@@ -23,7 +23,7 @@ static enum assay_status host_down_run(struct lab *lab, void *input, struct docu
 	(void)lab;
 	if (st)
 		return st;
-	doc_line(d, found ? "The emulated fleet of '%s' is down." : "No emulated fleet of '%s' stands.", directory);
+	doc_line(d, found ? "The emulated fleet of '%s' is down." : "There is no emulated fleet of '%s'.", directory);
 	doc_set(d, "laboratory", directory);
 	doc_set_bool(d, "found", found);
 	return ASSAY_OK;
@@ -33,9 +33,9 @@ static const struct cli_option words[] = { CLI_OPTIONAL_WORD("DIR", struct argum
 
 const struct command host_down_command = {
 	.name = "host down",
-	.summary = "end the emulated hosts",
-	.about = "Ends the emulated fleet of DIR (default: the current directory): every process of its hosts, their networks, limits and "
-		 "homes, also when the 'assay host up' that made them was killed. Measurements, lab.yaml and keys stay. Where none stands "
+	.summary = "stop the emulated hosts",
+	.about = "Stops the emulated fleet of DIR (default: the current directory): ends all processes of its hosts, and removes their "
+		 "networks, limits and homes, also if 'assay host up' was killed. Measurements, lab.yaml and keys remain. Without a fleet "
 		 "it does nothing.",
 	.examples = "  assay host up lab\n"
 		    "  assay host down lab\n",

@@ -51,13 +51,13 @@ static char *compose(const struct exec *exec, const struct host *host)
 	/* "exec" avoids a shell in between, which would report a signal as an exit status. */
 	buf_text(&text, host->n_environment ? "exec env " : "exec ");
 	for (size_t i = 0; i < host->n_environment; i++) {
-		text_add_shell_word(&text, host->environment[i]);
+		text_add_shell_argument(&text, host->environment[i]);
 		buf_char(&text, ' ');
 	}
 	for (size_t i = 0; i < exec->arguments->words.n; i++) {
 		if (i)
 			buf_char(&text, ' ');
-		text_add_shell_word(&text, exec->arguments->words.items[i]);
+		text_add_shell_argument(&text, exec->arguments->words.items[i]);
 	}
 	return buf_take(&text);
 }
@@ -92,7 +92,7 @@ static bool exec_by_helper(struct session *session, const struct exec *exec, str
 	if (session->result->outcome == FLEET_TIMEOUT && timeout_ms && h->answer.greeted)
 		snprintf(session->result->message, sizeof(session->result->message), "the command did not end within %.4g s and %s",
 			 (double)timeout_ms / 1000,
-			 h->answer.result.timed_out > 0 ? "was killed" : "the host does not answer: it may still run there");
+			 h->answer.result.timed_out > 0 ? "was killed" : "the host does not answer: the command may still run there");
 	return ok;
 }
 
@@ -320,7 +320,7 @@ static enum assay_status add_all(const struct exec *exec, struct document *d, st
 static void show_without(const char *folded, const char *text, void *to)
 {
 	(void)to;
-	cli_remark("note: the shell of %s ran the command: %s", folded, text);
+	cli_note("note: the shell of %s ran the command: %s", folded, text);
 }
 
 /* Notes that no shell parses the command, if the first argument looks like a shell command and cannot be executed. */
@@ -331,7 +331,7 @@ static void mention_shell(const struct exec *exec)
 
 		if (code != HELPER_CODE_EXECUTE && code != HELPER_CODE_PERMISSION)
 			continue;
-		cli_remark("note: no shell sees the words; for a shell's line: -- sh -c '...'");
+		cli_note("note: the arguments are not passed to a shell; for a shell command: -- sh -c '...'");
 		return;
 	}
 }
@@ -358,7 +358,7 @@ static uint64_t json_stream_bytes(size_t n)
 }
 
 /* Returns EPIPE if hosts were cancelled because the reader of standard output has ended, and no write has failed yet; else 0. */
-static int left_by_reader(const struct exec *exec)
+static int reader_left(const struct exec *exec)
 {
 	struct pollfd reader = { .fd = STDOUT_FILENO };
 	bool stopped = false;
@@ -368,7 +368,7 @@ static int left_by_reader(const struct exec *exec)
 	return stopped && !exec->json && poll(&reader, 1, 0) > 0 && reader.revents & (POLLERR | POLLHUP) ? EPIPE : 0;
 }
 
-static enum assay_status exec_all(struct exec *exec, struct document *d, struct assay_error *err)
+static enum assay_status exec_on_hosts(struct exec *exec, struct document *d, struct assay_error *err)
 {
 	struct cmd_fleet_job *job = &exec->job;
 	enum assay_status st;
@@ -382,7 +382,7 @@ static enum assay_status exec_all(struct exec *exec, struct document *d, struct 
 	st = cmd_fleet_job_run(job, exec_host, exec, err);
 	if (st)
 		return st;
-	if (exec->write_error || (exec->write_error = left_by_reader(exec)))
+	if (exec->write_error || (exec->write_error = reader_left(exec)))
 		return assay_fail_errno(err, exec->write_error, "cannot write to standard output");
 	mention_shell(exec);
 	d->exit_status = fleet_exit(job->results, job->n);
@@ -401,7 +401,7 @@ static enum assay_status host_exec_run(struct lab *lab, void *input, struct docu
 	/* Hides the values in arguments such as "env API_TOKEN=..." in assay's messages, not in the command's output. */
 	secrets_know(arguments->words.items, arguments->words.n);
 	if (!st)
-		st = exec_all(&exec, d, err);
+		st = exec_on_hosts(&exec, d, err);
 	for (size_t i = 0; exec.hosts && i < exec.job.n; i++) {
 		if (exec.hosts[i].asked)
 			helper_answer_release(&exec.hosts[i].answer);
@@ -425,10 +425,10 @@ static const struct cli_option words[] = { CLI_WORDS("-- COMMAND", struct argume
 const struct command host_exec_command = {
 	.name = "host exec",
 	.summary = "run a command on many hosts at once",
-	.about = "Runs a command on many hosts at once and shows what each says, line by line, after its name. No shell sees the words, "
-		 "they reach the command as they are here: for pipes and variables of the hosts use sh -c '...'. Each host gets a small "
-		 "program that runs the command and ends all that it has started when this one ends; where it cannot be kept, the host's "
-		 "shell runs the command instead, and that is said. What the command prints is shown as it is, secrets too.",
+	.about = "Runs a command on many hosts at once and prints its output line by line, after the host's name. The arguments are passed "
+		 "to the command without a shell: for pipes and variables of the hosts use sh -c '...'. A small helper program on each "
+		 "host runs the command and stops all its processes when assay ends. If the helper cannot be stored there, the host's "
+		 "shell runs the command instead, with a note. Output is printed unchanged, including secrets.",
 	.examples = "  assay host exec -- uname -r\n"
 		    "  assay host exec -w node[01-08] --timeout 60 -- sh -c 'df -h / | tail -n 1'\n"
 		    "  assay host exec --format json -- hostname | jq -r '.hosts[].stdout'\n",

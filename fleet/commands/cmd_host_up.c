@@ -50,7 +50,7 @@ static volatile sig_atomic_t cancelled;
 static void show_step(struct emulate_listener *listener, const char *line)
 {
 	(void)listener;
-	cli_remark("%s", line);
+	cli_note("%s", line);
 }
 
 static enum assay_status host_up_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
@@ -79,31 +79,29 @@ static enum assay_status host_up_run(struct lab *lab, void *input, struct docume
 static const struct cli_option words[] = { CLI_OPTIONAL_WORD("DIR", struct arguments, directory), CLI_END };
 
 static const struct cli_option options[] = {
-	CLI_OPTION(INTEGER, "hosts", "N", struct arguments, hosts, "How many (default: 12, or one for each profile of --profiles)",
+	CLI_OPTION(INTEGER, "hosts", "N", struct arguments, hosts, "Number of hosts (default: 12, or one for each profile of --profiles)",
 		   .letter = 'n', .low = 1, .high = EMULATE_HOSTS_MAX),
 	CLI_OPTION(TEXT, "profiles", "NAME,...", struct arguments, profiles,
-		   "Their profiles, from the first again when there are more hosts (default: all)", .letter = 'p'),
+		   "Profiles of the hosts, used repeatedly if there are more hosts (default: all)", .letter = 'p'),
 	CLI_TEXT("profile-dir", "PATH", struct arguments, profile_directory,
-		 "Read profiles from the files NAME.yaml there, not from the program"),
-	CLI_FLAG("no-root", struct arguments, no_root, "No namespaces and limits, even where we may have them"),
+		 "Directory with profiles NAME.yaml (default: built-in profiles)"),
+	CLI_FLAG("no-root", struct arguments, no_root, "Use no namespaces and limits, even if they are available"),
 	CLI_END,
 };
 
 const struct command host_up_command = {
 	.name = "host up",
-	.summary = "bring up emulated hosts on this machine, to try everything on",
-	.about = "Brings up hosts on this machine, each with its own sshd, host key and environment, made different by profiles, and makes "
-		 "DIR a laboratory of them. As root each host has its own network address, host name, tmpfs and limits; otherwise they are "
-		 "sshd's of yours on ports of 127.0.0.1 from 22001 on. Needs openssh-server, and iproute2 for the network. What an earlier "
-		 "one left is removed first, however it ended.\n\n"
-		 "The fleet stands until 'assay host down DIR', or until the machine is restarted. All hosts share this machine: they "
-		 "measure one after another, and /dev/shm, CPUs and memory are the machine's. lab.yaml and known_hosts of DIR are "
-		 "replaced each time; a DIR with a lab.yaml of yours is refused.\n\n"
-		 "Twelve hosts are the machine as it is and eleven on which three things each are dearer: reading and writing (io), names "
-		 "of files (meta), mapping memory (vm), page faults (fault), page walks (walk), string functions (str), comparators "
-		 "(sort), allocation (malloc), the CPU (clock). Profiles with one of them alone have their names, as have bw (memory "
-		 "in use by another), process, sync, net and time; yours are YAML files of the same kind (machines/emulated/base.yaml "
-		 "explains the keys).",
+	.summary = "start emulated hosts on this machine, to try assay",
+	.about = "Starts hosts on this machine, each with its own sshd, host key and environment, with different profiles, and makes DIR "
+		 "their laboratory. As root, each host has its own network address, host name, tmpfs and limits; otherwise the hosts are "
+		 "sshd processes on ports of 127.0.0.1 from 22001 on. Needs openssh-server, and iproute2 for the network. Remains of an "
+		 "earlier fleet are removed first.\n\nThe fleet runs until 'assay host down DIR', or until the machine restarts. All hosts "
+		 "share this machine: they measure one after another, and share /dev/shm, CPUs and memory. lab.yaml and known_hosts of DIR "
+		 "are replaced each time; a DIR with your own lab.yaml is refused.\n\nThe twelve default hosts are this machine and eleven "
+		 "slower versions, each with three expensive operations: reading and writing (io), file names (meta), mapping memory (vm), "
+		 "page faults (fault), page walks (walk), string functions (str), comparators (sort), allocation (malloc), the CPU "
+		 "(clock). There is also a profile for each operation alone, and bw (memory bandwidth used by others), process, sync, net "
+		 "and time. Your own profiles are YAML files (machines/emulated/base.yaml explains the keys).",
 	.examples = "  assay host up lab --hosts 4 --profiles base,vm,str,clock\n"
 		    "  assay -C lab host exec -w @all -- hostname\n"
 		    "  assay host down lab\n",

@@ -24,8 +24,8 @@ static enum assay_status init_run(struct lab *lab, void *input, struct document 
 	command = text_shell_line(words);
 	doc_set(d, "laboratory", directory);
 	doc_line(d,
-		 "Made the laboratory '%s'. Write your machines into its lab.yaml, which explains itself, and try '%s host check'; or '%s "
-		 "host import FILE' imports recorded machines.",
+		 "Made the laboratory '%s'. Add your machines to its lab.yaml, which has examples, and try '%s host check'; or '%s host "
+		 "import FILE' imports recorded machines.",
 		 directory, command, command);
 	free(command);
 	return ASSAY_OK;
@@ -35,9 +35,9 @@ static const struct cli_option words[] = { CLI_OPTIONAL_WORD("DIR", struct argum
 
 const struct command init_command = {
 	.name = "init",
-	.summary = "make a laboratory directory",
-	.about = "Makes a laboratory in DIR (default: the current directory): lab.yaml with examples as comments, a folder for the catalog "
-		 "of machines, one for manifests of applications.",
+	.summary = "create a laboratory directory",
+	.about = "Creates a laboratory in DIR (default: the current directory): lab.yaml with examples as comments, a folder for the "
+		 "catalog of machines, and one for manifests of applications.",
 	.examples = "  assay init lab\n"
 		    "  assay -C lab host import machines.csv\n"
 		    "  assay -C lab result list\n",

@@ -72,10 +72,10 @@ enum assay_status counting_events_parse(const char *text, struct counting_events
 
 		if (!counting_is_name(at, n))
 			st = assay_fail(err, ASSAY_E_USAGE,
-					"'%s' is not a list of events: names such as PAPI_TOT_INS, with commas between them",
+					"'%s' is not a list of events: write names such as PAPI_TOT_INS, separated by commas",
 					TEXT_SHOWN(text));
 		else if (counting_has(&events, at, n))
-			st = assay_fail(err, ASSAY_E_USAGE, "the event '%.*s' stands twice", (int)n, at);
+			st = assay_fail(err, ASSAY_E_USAGE, "the event '%.*s' is listed twice", (int)n, at);
 		else if (events.n == COUNTING_EVENTS_MAX)
 			st = assay_fail(err, ASSAY_E_USAGE, "more than %d events", COUNTING_EVENTS_MAX);
 		else
@@ -153,7 +153,7 @@ char *counting_request_deploy(struct helper_request *out, const struct host *hos
 	return NULL;
 }
 
-void counting_words(const char *report, const char *family, const struct counting_events *events, const char ***words, size_t *n)
+void counting_arguments(const char *report, const char *family, const struct counting_events *events, const char ***words, size_t *n)
 {
 	const char **list = mem_new(8 + events->n, sizeof(*list));
 	size_t count = add_shell(list);
@@ -244,7 +244,7 @@ static enum assay_status take_absent(char *line, struct counting_plan *plan, str
 	return ASSAY_OK;
 }
 
-static const char *one_of(const char *text, const char *a, const char *b)
+static const char *choose_word(const char *text, const char *a, const char *b)
 {
 	return strcmp(text, a) == 0 ? a : strcmp(text, b) == 0 ? b : NULL;
 }
@@ -255,11 +255,11 @@ static enum assay_status take_run(char *line, struct counting_plan *plan, struct
 	int64_t number = 0;
 
 	if (!text_int64(word(&line), &number) || number != (int64_t)plan->n + 1 || plan->n == COUNTING_EVENTS_MAX)
-		return no_answer(err, "runs are not counted from 1", line);
-	run.family = one_of(word(&line), COUNTING_HARDWARE, COUNTING_SOFTWARE);
-	run.domain = one_of(word(&line), "user", "all");
+		return no_answer(err, "runs are not numbered from 1", line);
+	run.family = choose_word(word(&line), COUNTING_HARDWARE, COUNTING_SOFTWARE);
+	run.domain = choose_word(word(&line), "user", "all");
 	if (!run.family || !run.domain || !*line)
-		return no_answer(err, "a run without its words", line);
+		return no_answer(err, "a run without its arguments", line);
 	plan->runs = mem_resize(plan->runs, plan->n + 1, sizeof(*plan->runs));
 	plan->runs[plan->n++] = run;
 	while (*line) {
@@ -324,7 +324,7 @@ static enum assay_status take_count(char *line, const struct counting_events *ev
 		}
 		return ASSAY_OK;
 	}
-	return no_answer(err, "an event that was not asked for", name);
+	return no_answer(err, "an event that was not requested", name);
 }
 
 enum assay_status counting_report_parse(const char *text, size_t n, const struct counting_events *events, int64_t *values, char **failed,
@@ -381,7 +381,7 @@ static char *ask_host(struct session *session, struct helper_request *request, c
 	if (!*going || (!answer->refusal && answer->result.exit_status == 0))
 		return NULL;
 	said = spool_first_line(&answer->err);
-	text = mem_format("%s: %s", what, answer->refusal ? answer->refusal : *said ? said : "the host did not say why");
+	text = mem_format("%s: %s", what, answer->refusal ? answer->refusal : *said ? said : "the host gave no reason");
 	free(said);
 	return text;
 }

@@ -31,7 +31,7 @@ bool counting_program(const char *architecture, const char **bytes, size_t *n);
 
 /* Returns the arguments to put before a command that is to be counted. `report` is a path on the host; `family` is COUNTING_HARDWARE or
  * COUNTING_SOFTWARE. free(*words); its texts are borrowed. */
-void counting_words(const char *report, const char *family, const struct counting_events *events, const char ***words, size_t *n);
+void counting_arguments(const char *report, const char *family, const struct counting_events *events, const char ***words, size_t *n);
 
 /* A run of a plan. */
 struct counting_run {

@@ -140,7 +140,7 @@ static bool found_fits(const struct pack_table *table, const size_t *events, siz
 	return t->way->fits(handles, n);
 }
 
-static bool is_asked_for(char *const *names, size_t n, const char *name)
+static bool is_requested_name(char *const *names, size_t n, const char *name)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (strcmp(names[i], name) == 0)
@@ -155,7 +155,7 @@ static void find_all(const struct count_way *way, char *const *names, size_t n, 
 
 	out->n = 0;
 	for (size_t i = 0; i < n; i++) {
-		if (!way->knows(names[i]) || is_asked_for(names, i, names[i]))
+		if (!way->knows(names[i]) || is_requested_name(names, i, names[i]))
 			continue;
 		if (refused)
 			printf("absent %s %s\n", names[i], refused);
@@ -176,7 +176,7 @@ static size_t index_of(const struct found *found, const char *name)
 }
 
 /* Prints the runs of one family, numbered from before + 1. Returns the number of the last run. */
-static size_t say_runs(const struct count_way *way, const struct found *found, size_t before)
+static size_t write_runs(const struct count_way *way, const struct found *found, size_t before)
 {
 	const struct found_table table = { { found_fits }, way, found };
 	size_t base = index_of(found, COUNTING_INSTRUCTIONS);
@@ -218,7 +218,7 @@ static int counting_plan(char *const *names, size_t n)
 			printf("none %s\n", why);
 		find_all(ways[w], names, n, refused ? why : NULL, &found);
 		if (found.n > 0)
-			runs = say_runs(ways[w], &found, runs);
+			runs = write_runs(ways[w], &found, runs);
 	}
 	return fflush(stdout) || ferror(stdout) ? 1 : 0;
 }

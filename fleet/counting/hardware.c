@@ -101,7 +101,7 @@ static void exercise(unsigned round)
 
 static int events = PAPI_NULL; /* event set that is counting */
 
-static bool hardware_say(char *why, const char *what, int code)
+static bool hardware_write(char *why, const char *what, int code)
 {
 	snprintf(why, COUNTING_REASON_BYTES, "%s: %s", what, PAPI_strerror(code));
 	return false;
@@ -119,7 +119,7 @@ static bool hardware_init(char *why)
 		PAPI_disable_component_by_name(others[i]); /* PAPI may not have all of these components */
 	got = PAPI_library_init(PAPI_VER_CURRENT);
 	if (got != PAPI_VER_CURRENT)
-		return hardware_say(why, "PAPI does not start", got);
+		return hardware_write(why, "PAPI does not start", got);
 	got = PAPI_get_component_index("perf_event");
 	component = got >= 0 ? PAPI_get_component_info(got) : NULL;
 	if (!component || component->disabled) {
@@ -130,7 +130,7 @@ static bool hardware_init(char *why)
 	return true;
 }
 
-static bool hardware_knows(const char *name)
+static bool hardware_has(const char *name)
 {
 	return !count_software.knows(name);
 }
@@ -175,7 +175,7 @@ static int hardware_try(const int *handles, size_t n)
 }
 
 /* Looks up an event and tries to open it. Returns PAPI_OK, or PAPI's error and its description *means. */
-static int hardware_look(const char *name, int *handle, const char **means)
+static int hardware_read(const char *name, int *handle, const char **means)
 {
 	int got = PAPI_event_name_to_code(name, handle);
 
@@ -214,18 +214,18 @@ static bool hardware_moves(int handle)
 static bool hardware_find(const char *name, int *handle, char *why)
 {
 	const char *means, *ignored, *native;
-	int got = hardware_look(name, handle, &means);
+	int got = hardware_read(name, handle, &means);
 	size_t at = 0;
 
 	while (got != PAPI_OK && (native = native_next(name, &at))) {
-		if (hardware_look(native, handle, &ignored) == PAPI_OK)
+		if (hardware_read(native, handle, &ignored) == PAPI_OK)
 			got = PAPI_OK;
 	}
 	if (got != PAPI_OK)
-		return hardware_say(why, means, got);
+		return hardware_write(why, means, got);
 	if (!exercise_moves(name) || hardware_moves(*handle))
 		return true;
-	snprintf(why, COUNTING_REASON_BYTES, "it opens and stays 0, whatever a program does");
+	snprintf(why, COUNTING_REASON_BYTES, "it can be opened but always stays 0");
 	return false;
 }
 
@@ -262,7 +262,7 @@ static bool hardware_start(const int *handles, size_t n, pid_t process, char *wh
 		got = hardware_fill(events, handles, n);
 	if (got == PAPI_OK)
 		got = PAPI_start(events);
-	return got == PAPI_OK || hardware_say(why, "PAPI cannot count the command", got);
+	return got == PAPI_OK || hardware_write(why, "PAPI cannot count the command", got);
 }
 
 static bool hardware_stop(long long *values, size_t n, char *why)
@@ -271,8 +271,8 @@ static bool hardware_stop(long long *values, size_t n, char *why)
 
 	(void)n; /* number of events, known to PAPI */
 	hardware_drop(&events);
-	return got == PAPI_OK || hardware_say(why, "PAPI cannot read the counters", got);
+	return got == PAPI_OK || hardware_write(why, "PAPI cannot read the counters", got);
 }
 
-const struct count_way count_hardware = { COUNTING_HARDWARE, hardware_init,   hardware_knows, hardware_find,
+const struct count_way count_hardware = { COUNTING_HARDWARE, hardware_init,   hardware_has,   hardware_find,
 					  hardware_fits,     hardware_domain, hardware_start, hardware_stop };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 /* Reports whether `event` fits in one run with `base` and `others`. */
-static bool fits_beside(const struct pack_table *table, size_t base, const size_t *others, size_t n, size_t event)
+static bool fits_together(const struct pack_table *table, size_t base, const size_t *others, size_t n, size_t event)
 {
 	size_t events[PACK_EVENTS_MAX + 1], count = 0;
 
@@ -29,11 +29,11 @@ static size_t find_order(const struct pack_table *table, size_t n, size_t base, 
 	size_t found = 0;
 
 	for (size_t i = 0; i < n; i++)
-		if (i != base && fits_beside(table, base, NULL, 0, i))
+		if (i != base && fits_together(table, base, NULL, 0, i))
 			weights[found++] = (struct weight){ i, 0 };
 	for (size_t i = 0; i < found; i++) {
 		for (size_t k = i + 1; k < found; k++) {
-			if (fits_beside(table, base, &weights[i].event, 1, weights[k].event))
+			if (fits_together(table, base, &weights[i].event, 1, weights[k].event))
 				continue;
 			weights[i].conflicts++;
 			weights[k].conflicts++;
@@ -54,7 +54,7 @@ static void put(const struct pack_table *table, size_t n, size_t base, size_t ev
 		for (size_t i = 0; i < n; i++)
 			if (pack->run[i] == run)
 				others[count++] = i;
-	} while (count > 0 && !fits_beside(table, base, others, count, event));
+	} while (count > 0 && !fits_together(table, base, others, count, event));
 	pack->run[event] = run;
 	pack->runs = run > pack->runs ? run : pack->runs;
 }

@@ -72,8 +72,8 @@ void refused_say(const struct refused_facts *facts, int errnum, int most, char *
 		snprintf(why, n, "the kernel refuses: %s", strerrordesc_np(errnum) ? strerrordesc_np(errnum) : "for no known reason");
 	else if (setting && errnum == EACCES)
 		snprintf(why, n,
-			 "this user may not: kernel.perf_event_paranoid is %d, %d would allow it ('sysctl kernel.perf_event_paranoid=%d' "
-			 "as root, or the capability CAP_PERFMON)",
+			 "this user has no permission: kernel.perf_event_paranoid is %d, %d would allow it ('sysctl "
+			 "kernel.perf_event_paranoid=%d' as root, or the capability CAP_PERFMON)",
 			 facts->paranoid, most, most);
 	else if (setting)
 		snprintf(why, n, "%s forbids it (" REMEDY "), and kernel.perf_event_paranoid is %d: %d would be needed, too", who,
@@ -109,7 +109,7 @@ static bool refused_by_papi(char *why, size_t n)
 	if (facts.paranoid != REFUSED_BY_PAPI)
 		return false;
 	snprintf(why, n,
-		 "PAPI refuses, to root too: kernel.perf_event_paranoid is %d (Debian's default), %d would allow it ('sysctl "
+		 "PAPI refuses, even for root: kernel.perf_event_paranoid is %d (Debian's default), %d would allow it ('sysctl "
 		 "kernel.perf_event_paranoid=%d' as root)",
 		 facts.paranoid, REFUSED_USER, REFUSED_USER);
 	return true;
@@ -127,13 +127,13 @@ bool refused_hardware(char *why, size_t n)
 	if (failed == ENOSYS)
 		said = "the kernel was built without them";
 	else if (failed == ENOENT || failed == EOPNOTSUPP || failed == ENODEV)
-		said = "the kernel has none to offer: a virtual machine without them, or a CPU that it does not know";
+		said = "the kernel has no counters: a virtual machine without them, or an unknown CPU";
 	else if ((!failed || failed == EACCES) && refused_by_papi(why, n))
 		failed = EACCES;
 	else if (failed)
 		refused_here(failed, REFUSED_USER, why, n);
 	else if (!counter_moves(fd))
-		said = "they are offered but do not count: a virtual machine that only pretends to have them";
+		said = "they are present but do not count: the virtual machine does not provide them";
 	if (said)
 		snprintf(why, n, "%s", said);
 	if (fd >= 0)

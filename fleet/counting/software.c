@@ -41,7 +41,7 @@ static bool software_init(char *why)
 	return fd >= 0;
 }
 
-static bool software_knows(const char *name)
+static bool software_has(const char *name)
 {
 	return software_event(name) < SOFTWARE_EVENTS;
 }
@@ -108,5 +108,5 @@ static bool software_stop(long long *values, size_t n, char *why)
 	return true;
 }
 
-const struct count_way count_software = { COUNTING_SOFTWARE, software_init,   software_knows, software_find,
+const struct count_way count_software = { COUNTING_SOFTWARE, software_init,   software_has,   software_find,
 					  software_fits,     software_domain, software_start, software_stop };

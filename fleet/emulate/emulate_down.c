@@ -100,13 +100,14 @@ static enum assay_status emulate_state_parse(const char *file, const char *text,
 	enum assay_status st = ASSAY_OK;
 
 	if (strlen(copy) != n)
-		st = assay_fail(err, ASSAY_E_CORRUPT, "%s: has a NUL byte: look at it and remove it", file);
+		st = assay_fail(err, ASSAY_E_CORRUPT, "%s: has a NUL byte: check the file and remove it", file);
 	for (size_t number = 1; !st && (end = strchr(line, '\n')); line = end + 1, number++) {
 		*end = '\0';
 		if (!(number == 1 ? parse_head(line, &state) : parse_line(line, &state)))
-			st = assay_fail(err, ASSAY_E_CORRUPT,
-					"%s:%zu: not a line of an emulated fleet's state: nothing was taken away; look at it and remove it",
-					file, number);
+			st =
+			    assay_fail(err, ASSAY_E_CORRUPT,
+				       "%s:%zu: not a line of an emulated fleet's state: nothing was removed; check the file and remove it",
+				       file, number);
 	}
 	free(copy);
 	*out = st ? (struct emulate_state){ .tag = "" } : state;
@@ -145,8 +146,8 @@ static enum assay_status check_path(const char *path, struct assay_error *err)
 	for (const char *c = path; *c; c++) {
 		if ((unsigned char)*c <= ' ' || *c == 0x7f || strchr("\"'\\%:$*?", *c))
 			return assay_fail(err, ASSAY_E_USAGE,
-					  "'%s': the path of an emulated fleet must not contain blanks, control characters or "
-					  "any of \" ' \\ %% : $ * ?: choose another directory",
+					  "'%s': the path of an emulated fleet must not contain spaces, control characters or any of \" ' "
+					  "\\ %% : $ * ?: choose another directory",
 					  path);
 	}
 	return ASSAY_OK;
@@ -236,7 +237,7 @@ static enum assay_status lock_site(struct emulate_site *site, struct assay_error
 	else if (site->lock < 0)
 		st = assay_fail_errno(err, errno, "cannot write '%s'", path);
 	else if (!lock_soon(site->lock))
-		st = assay_fail(err, ASSAY_E_BUSY, "another 'assay host up' or 'down' is at work in '%s': wait until it has ended",
+		st = assay_fail(err, ASSAY_E_BUSY, "another 'assay host up' or 'down' is running in '%s': wait until it ends",
 				site->directory);
 	free(path);
 	return st;
@@ -464,8 +465,8 @@ static enum assay_status end_processes(const struct emulate_site *site, const ch
 	}
 	mem_free(s->all, s->logs, s->mark, s);
 	return left ? assay_fail(err, ASSAY_E_IO,
-				 "process %d of the emulated fleet does not end (it is another user's, or stuck in the kernel): end it, "
-				 "then run 'assay host down' again",
+				 "process %d of the emulated fleet does not end (it belongs to another user, or hangs in the kernel): stop "
+				 "it, then run 'assay host down' again",
 				 (int)pid)
 		    : ASSAY_OK;
 }
@@ -598,7 +599,7 @@ enum assay_status emulate_site_clear(struct emulate_site *site, struct emulate_l
 	*found = !st && *state.boot;
 	/* Without a known fleet, the directory may have been removed and made again while a fleet was running. */
 	if (*found && !emulate_state_is_of_this_boot(&state))
-		emulate_step(listener, "the machine was restarted since: nothing of the fleet runs");
+		emulate_step(listener, "the machine was restarted since: the fleet is not running");
 	else if (!st)
 		st = remove_fleet(site, *found ? state.tag : site->tag, listener, &left, err);
 	if (!st)
@@ -613,8 +614,7 @@ static enum assay_status fail_none(const struct emulate_site *site, struct assay
 	char *up = text_shell_line((const char *const[]){ "assay", "host", "up", site->directory, NULL });
 
 	if (access(site->directory, F_OK))
-		assay_fail(err, ASSAY_E_NOTFOUND, "there is no directory '%s', and nothing runs of an emulated fleet of it",
-			   site->directory);
+		assay_fail(err, ASSAY_E_NOTFOUND, "there is no directory '%s', and no emulated fleet of it runs", site->directory);
 	else
 		assay_fail(err, ASSAY_E_NOTFOUND, "'%s' has no emulated fleet: '%s' makes one", site->directory, up);
 	free(up);

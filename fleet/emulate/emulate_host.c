@@ -190,7 +190,7 @@ static enum assay_status listen_as(const char *name, int *fd, struct assay_error
 	return ASSAY_OK;
 }
 
-static bool hog_is_wanted(const struct emulate_profile *profile)
+static bool load_generator_is_needed(const struct emulate_profile *profile)
 {
 	return profile->hog_mib || profile->page_walks || profile->interrupts || profile->page_faults;
 }
@@ -342,8 +342,8 @@ static enum assay_status emulate_filter_install(const struct emulate_profile *pr
 
 		if (errnum == ENOMEM)
 			return assay_fail(err, ASSAY_E_IO,
-					  "the kernel has no room for a system-call filter of %u divisions more: this process already runs "
-					  "under filters, lower the profile's system_calls",
+					  "the kernel has no space for a system call filter with %u more divisions: this process already "
+					  "has filters; lower the profile's system_calls",
 					  profile->divisions[which]);
 		if (errnum)
 			return assay_fail_errno(err, errnum, "cannot install a system-call filter");
@@ -565,7 +565,7 @@ _Noreturn void emulate_host_run(const struct emulate_site *site, const struct em
 		st = assay_fail_errno(&err, errno, "cannot become a subreaper");
 	if (!st) /* emulate_up() has noted refused events; the load generator keeps the descriptors of accepted events */
 		emulate_events_start(host->profile->interrupts, host->profile->page_faults);
-	if (!st && hog_is_wanted(host->profile))
+	if (!st && load_generator_is_needed(host->profile))
 		st = hog_start(site, host, channel, &err);
 	if (!st)
 		st = emulate_filter_install(host->profile, &err);

@@ -94,7 +94,7 @@ static enum assay_status parse_calls(const char *file, const struct yaml_node *m
 		sum += profile->divisions[i];
 	}
 	if (!st && sum > EMULATE_DIVISIONS_MAX)
-		st = assay_fail(err, ASSAY_E_LIMIT, "%s:%zu: system_calls has %u divisions in all, the kernel has room for %d", file,
+		st = assay_fail(err, ASSAY_E_LIMIT, "%s:%zu: system_calls has %u divisions in total, the kernel has space for %d", file,
 				map->line, sum, EMULATE_DIVISIONS_MAX);
 	return st;
 }

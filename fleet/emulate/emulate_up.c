@@ -100,9 +100,7 @@ static enum assay_status find_sshd(struct emulate_site *site, struct assay_error
 			return ASSAY_OK;
 		}
 	}
-	return assay_fail(
-	    err, ASSAY_E_IO,
-	    "there is no sshd on this machine, and every emulated host is one: install it (Debian: apt-get install openssh-server)");
+	return assay_fail(err, ASSAY_E_IO, "emulated hosts need sshd: install it (Debian: apt-get install openssh-server)");
 }
 
 /* Checks that sshd will accept logins of this user. */
@@ -115,20 +113,20 @@ static enum assay_status check_account(struct emulate_site *site, struct assay_e
 	if (!user)
 		return assay_fail(
 		    err, ASSAY_E_IO,
-		    "user id %u has no account on this machine, and sshd lets only accounts in: run this as a user of /etc/passwd",
+		    "user id %u has no account on this machine, and sshd accepts only accounts: run this as a user of /etc/passwd",
 		    (unsigned)geteuid());
 	shell = user->pw_shell && *user->pw_shell ? user->pw_shell : "/bin/sh";
 	base = strrchr(shell, '/') ? strrchr(shell, '/') + 1 : shell;
 	if (access(shell, X_OK) != 0 || strcmp(base, "nologin") == 0 || strcmp(base, "false") == 0)
 		return assay_fail(err, ASSAY_E_IO,
-				  "the login shell of '%s' is '%s', which runs no commands: sshd needs one that does (chsh -s /bin/sh %s)",
+				  "the login shell of '%s' is '%s', which runs no commands: sshd needs a shell (chsh -s /bin/sh %s)",
 				  user->pw_name, shell, user->pw_name);
 	site->user = mem_string(user->pw_name);
 	shadow = geteuid() == 0 ? getspnam(site->user) : NULL; /* only root can read it, and only root's sshd checks it */
 	if (shadow && shadow->sp_pwdp && shadow->sp_pwdp[0] == '!')
 		return assay_fail(err, ASSAY_E_IO,
 				  "the account '%s' is locked (its password is '!'), so sshd refuses every login: usermod -p '*' %s (no "
-				  "password fits that either, keys do)",
+				  "password matches '*', but keys work)",
 				  site->user, site->user);
 	return ASSAY_OK;
 }
@@ -256,7 +254,8 @@ static void choose_network(struct bringup *b)
 			     EMULATE_TMPFS_BYTES >> 20);
 	else
 		emulate_step(b->listener,
-			     "no namespaces (%s): hosts are sshd's on ports of 127.0.0.1 and share this machine's name and disk", reason);
+			     "no namespaces (%s): hosts are sshd processes on ports of 127.0.0.1 and share this machine's name and disk",
+			     reason);
 }
 
 static enum assay_status make_group(const char *directory, struct assay_error *err)
@@ -289,14 +288,14 @@ static enum assay_status choose_groups(struct bringup *b, struct assay_error *er
 			     groups->memory ? "processes of hosts are"
 			     : groups->pids ? "memory of hosts is"
 					    : "memory and processes of hosts are",
-			     b->site.namespaces ? "this machine has no cgroup for it that we may use"
+			     b->site.namespaces ? "this machine has no usable cgroup for it"
 			     : geteuid() == 0	? "that needs namespaces"
 						: "that needs root");
 	return ASSAY_OK;
 }
 
 /* Notes that the kernel refuses the hosts' events. This is not an error: the hosts keep their remaining slowdowns. */
-static void say_refused(struct bringup *b)
+static void write_refused(struct bringup *b)
 {
 	bool wanted = false;
 	int errnum;
@@ -305,7 +304,8 @@ static void say_refused(struct bringup *b)
 		wanted = wanted || b->profiles[i].interrupts || b->profiles[i].page_faults;
 	errnum = wanted ? emulate_events_refused() : 0;
 	if (errnum)
-		emulate_step(b->listener, "interrupts and page faults of hosts are as this machine's: perf_event_open(2) is refused (%s)%s",
+		emulate_step(b->listener,
+			     "interrupts and page faults of hosts are those of this machine: perf_event_open(2) is refused (%s)%s",
 			     strerror(errnum),
 			     errnum == EACCES || errnum == EPERM ? "; it needs root, or a kernel.perf_event_paranoid of 2 or less" : "");
 }
@@ -430,7 +430,7 @@ static enum assay_status expect_word(const struct emulate_host *host, const char
 	text[n] = '\0';
 	if (strcmp(text, expected) == 0)
 		return ASSAY_OK;
-	return assay_fail(err, ASSAY_E_IO, "host %s: %s", host->is->name, *text ? text : "its process has ended");
+	return assay_fail(err, ASSAY_E_IO, "host %s: %s", host->is->name, *text ? text : "its process ended");
 }
 
 /* Makes all network links, when all namespaces exist. */
@@ -448,7 +448,7 @@ static enum assay_status connect_hosts(const struct emulate_site *site, const st
 		st = emulate_net_change("make the hosts' network links", lines.bytes, err);
 	for (size_t i = 0; !st && i < n; i++) {
 		if (send(hosts[i].channel, "g", 1, MSG_NOSIGNAL) != 1)
-			st = assay_fail_errno(err, errno, "host %s: its process has ended", hosts[i].is->name);
+			st = assay_fail_errno(err, errno, "host %s: its process ended", hosts[i].is->name);
 	}
 	buf_release(&lines);
 	return st;
@@ -568,7 +568,7 @@ static enum assay_status reserve_port(struct emulate_host *host, int *next, stru
 	}
 	return assay_fail(
 	    err, ASSAY_E_IO,
-	    "no free port of 127.0.0.1 between %d and %d is left: take other fleets down ('assay host down DIR'), or ask for fewer hosts",
+	    "no free port of 127.0.0.1 between %d and %d is left: stop other fleets ('assay host down DIR'), or use fewer hosts",
 	    PORT_FIRST, PORT_LAST);
 }
 
@@ -706,7 +706,7 @@ static enum assay_status bring_up(struct bringup *b, struct assay_error *err)
 		return st;
 	choose_network(b);
 	st = choose_groups(b, err);
-	say_refused(b);
+	write_refused(b);
 	if (!st)
 		st = start_hosts(b, err);
 	if (!st)

@@ -22,7 +22,7 @@
 ROWS_FUNCTION(plant_word, enum plant_kind, PLANT_ROWS, ROWS_CODE)
 ROWS_FUNCTION(plant_text, enum plant_kind, PLANT_ROWS, ROWS_TEXT)
 
-bool plant_read(const char *text, struct plantation *out)
+bool injection_read(const char *text, struct plantation *out)
 {
 	for (int kind = 0; kind < PLANT_KINDS; kind++) {
 		const char *word = plant_word((enum plant_kind)kind), *digits = text + strlen(word);
@@ -41,7 +41,7 @@ bool plant_read(const char *text, struct plantation *out)
 	return false;
 }
 
-void plant_write(const struct plantation *plant, char text[PLANT_BYTES])
+void injection_write(const struct plantation *plant, char text[PLANT_BYTES])
 {
 	snprintf(text, PLANT_BYTES, "%s%u", plant_word(plant->kind), plant->percent % 1000);
 }
@@ -132,7 +132,7 @@ static _Noreturn void watch(pid_t id, const struct plantation *plant, int64_t be
 	_exit(WEXITSTATUS(status));
 }
 
-int plant_begin(const struct plantation *plant, int close_fd, uint64_t *delay_ns)
+int injection_begin(const struct plantation *plant, int close_fd, uint64_t *delay_ns)
 {
 	int64_t begun_ns = own_ns();
 	pid_t id = fork();

@@ -25,13 +25,13 @@ struct plantation {
 };
 
 /* Parses a text such as "cpu5": 5 % more CPU time, by computing. Returns false if the text is invalid; then *out is unchanged. */
-bool plant_read(const char *text, struct plantation *out);
-void plant_write(const struct plantation *plant, char text[PLANT_BYTES]);
+bool injection_read(const char *text, struct plantation *out);
+void injection_write(const struct plantation *plant, char text[PLANT_BYTES]);
 const char *plant_word(enum plant_kind kind);
 const char *plant_text(enum plant_kind kind);
 
 /* Forks. Returns 0 in the child, which must become the command; -1 if the fork failed. Does not return in the parent: the parent closes
  * close_fd, waits for the child, spends the CPU time and ends like the child. *delay_ns: run-queue delay of the child. */
-int plant_begin(const struct plantation *plant, int close_fd, uint64_t *delay_ns);
+int injection_begin(const struct plantation *plant, int close_fd, uint64_t *delay_ns);
 
 #endif

@@ -52,7 +52,7 @@ int64_t link_now_ms(void)
 	return own;
 }
 
-static int time_left(int64_t until_ms)
+static int remaining_time(int64_t until_ms)
 {
 	int64_t left = until_ms - link_now_ms();
 
@@ -65,7 +65,7 @@ enum link_wait link_wait(const struct link *link, struct pollfd *fds, size_t n, 
 
 	fds[n] = (struct pollfd){ .fd = link->fleet->cancel_fd, .events = POLLIN };
 	do {
-		ready = poll(fds, n + 1, time_left(until_ms));
+		ready = poll(fds, n + 1, remaining_time(until_ms));
 	} while ((ready < 0 && errno == EINTR) || (!ready && link_now_ms() < until_ms));
 	if (fds[n].revents)
 		return LINK_CANCELLED;
@@ -211,7 +211,7 @@ int session_write(struct session *session, int fd, const char *bytes, size_t n)
 	return 0;
 }
 
-static void fleet_tell_end(struct fleet *fleet, size_t index)
+static void fleet_report_end(struct fleet *fleet, size_t index)
 {
 	pthread_mutex_lock(&fleet->turn);
 	fleet->n_done++;
@@ -237,7 +237,7 @@ static void serve_host(struct fleet *fleet, size_t index)
 	fleet->function(&session, fleet->context);
 	link.transport->close(&link);
 	free(link.without_helper);
-	fleet_tell_end(fleet, index);
+	fleet_report_end(fleet, index);
 }
 
 /* ---- all hosts ---- */
@@ -349,12 +349,12 @@ static void fleet_cancel(struct fleet *fleet)
 			continue;
 		result->outcome = FLEET_FAILED;
 		snprintf(result->message, sizeof(result->message), FLEET_CANCELLED);
-		fleet_tell_end(fleet, i);
+		fleet_report_end(fleet, i);
 	}
 }
 
 /* Reports the silent hosts. If the lock is taken, tries again later: its holder may wait for the reader of the output. */
-static void fleet_tell_silent(struct fleet *fleet)
+static void fleet_report_silent(struct fleet *fleet)
 {
 	int64_t now_ms = link_now_ms(), since_ms = now_ms;
 	size_t *silent, n = 0;
@@ -389,7 +389,7 @@ static bool fleet_wait(struct fleet *fleet, bool ends)
 
 	(void)link_now_ms();
 	if (!ends)
-		fleet_tell_silent(fleet);
+		fleet_report_silent(fleet);
 	if (poll(fds, 3, CANCEL_LOOK_MS) > 0 && fds[2].revents & (POLLERR | POLLHUP)) {
 		pthread_mutex_lock(&fleet->inner);
 		fleet->stopped = true;
@@ -628,7 +628,7 @@ static void fleet_init(struct fleet *fleet)
 	}
 	if (any_ssh) {
 		ssh_init();
-		agent_look(fleet);
+		agent_read_keys(fleet);
 	}
 	make_room(fleet);
 }

@@ -185,13 +185,13 @@ enum assay_status host_choice_sinfo(const char *partition, const char *login, st
 	if (st)
 		return st;
 	if (!said.ok)
-		st = assay_fail(err, ASSAY_E_IO, "sinfo: %s: %s", said.fault, local_said_line(&said, LOCAL_LAST_LINE, shown));
+		st = assay_fail(err, ASSAY_E_IO, "sinfo: %s: %s", said.fault, local_report_line(&said, LOCAL_LAST_LINE, shown));
 	if (!st)
 		st = slurm_nodes_parse(said.out, out, err);
 	if (!st && out->n == 0)
 		st = assay_fail(err, ASSAY_E_NODATA, "sinfo lists no node%s%s", partition ? " of partition " : "",
 				partition ? partition : "");
-	local_said_release(&said);
+	local_report_release(&said);
 	return st;
 }
 
@@ -214,7 +214,7 @@ static int rank_of(const struct slurm_node *node)
 	return RANK_LAST;
 }
 
-static bool is_behind(const struct host *host, const char *login)
+static bool is_after(const struct host *host, const char *login)
 {
 	const char *own = host->launcher.login;
 
@@ -227,7 +227,7 @@ static void rank_nodes(const struct inventory *inventory, const char *login, int
 	enum assay_status st = host_choice_sinfo(NULL, login, &nodes, err);
 
 	for (size_t i = 0; i < inventory->n; i++) {
-		if (!is_behind(&inventory->hosts[i], login))
+		if (!is_after(&inventory->hosts[i], login))
 			continue;
 		rank[i] = st ? RANK_UNKNOWN : RANK_LAST;
 		for (size_t k = 0; k < nodes.n; k++) {
@@ -248,7 +248,7 @@ static void rank_hosts(const struct inventory *inventory, int *rank, struct assa
 		bool asked = !host->launcher.slurm;
 
 		for (size_t k = 0; k < i && !asked; k++)
-			asked = is_behind(&inventory->hosts[k], host->launcher.login);
+			asked = is_after(&inventory->hosts[k], host->launcher.login);
 		if (!asked)
 			rank_nodes(inventory, host->launcher.login, rank, err);
 	}
@@ -284,8 +284,7 @@ enum assay_status host_choice_hosts(const struct inventory *inventory, const str
 
 	if (inventory->n == 0)
 		st = assay_fail(err, ASSAY_E_USAGE,
-				"lab.yaml has no hosts yet: write them into it, as in its example: the lines "
-				"from '# hosts:' on count without their '# '");
+				"lab.yaml has no hosts yet: add them as in its example, the lines from '# hosts:' on, without '# '");
 	if (!st && inventory_has_any(choice->hosts))
 		rank_hosts(inventory, rank, &unknown);
 	if (!st)
@@ -298,13 +297,13 @@ enum assay_status host_choice_hosts(const struct inventory *inventory, const str
 	}
 	for (size_t i = 0; !st && i < inventory->n; i++) {
 		if (selected[i] && rank[i] == RANK_UNKNOWN)
-			st = assay_fail(err, ASSAY_E_IO, "the states of Slurm's nodes are not known, so none is chosen by 'any': %s",
+			st = assay_fail(err, ASSAY_E_IO, "the states of Slurm's nodes are not known, so 'any' cannot choose a node: %s",
 					unknown.text);
 		else if (selected[i])
 			hosts[found++] = &inventory->hosts[i];
 	}
 	if (!st && found == 0)
-		st = assay_fail(err, ASSAY_E_USAGE, "%s'%s' leaves no host", choice->exclude ? "-x " : "",
+		st = assay_fail(err, ASSAY_E_USAGE, "%s'%s' excludes all hosts", choice->exclude ? "-x " : "",
 				choice->exclude ? choice->exclude
 				: choice->hosts ? choice->hosts
 						: "lab.yaml");

@@ -202,7 +202,7 @@ void link_begin(struct link *link);		      /* starts the time limit for connecti
 /* Stores output of the running command. Fails the host if the output exceeds the limit. */
 void link_output(struct link *link, bool is_err, const char *bytes, size_t n);
 /* Returns the last lines of a command's output for an error message: ': "OUT", "ERR"', or "" if there are none. free() it. */
-char *link_words(const struct link_command *command);
+char *link_arguments(const struct link_command *command);
 /* Waits until the running command may have made progress. Returns false, and fails the host, at its time limit or after cancelling. */
 bool link_command_wait(struct link *link);
 
@@ -233,7 +233,7 @@ bool ssh_broken(struct link *link, const char *while_what); /* fails the host af
 /* ---- ssh_login.c ---- */
 
 bool ssh_login(struct link *link);
-void agent_look(struct fleet *fleet); /* counts the keys of the authentication agent; waits at most one second */
+void agent_read_keys(struct fleet *fleet); /* counts the keys of the authentication agent; waits at most one second */
 
 /* ---- local.c ---- */
 

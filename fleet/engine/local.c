@@ -84,7 +84,7 @@ void child_end(pid_t pid, int number)
 
 /* ---- transport: this machine ---- */
 
-static void launch_said(struct link *link, const char *bytes, size_t n);
+static void launch_report(struct link *link, const char *bytes, size_t n);
 
 static void local_close_fd(int *fd)
 {
@@ -162,7 +162,7 @@ static void drain(struct link *link, int *fd, bool is_err)
 		ssize_t n = read(*fd, bytes, sizeof(bytes));
 
 		if (n > 0 && is_err && link->launch.on)
-			launch_said(link, bytes, (size_t)n);
+			launch_report(link, bytes, (size_t)n);
 		else if (n > 0)
 			link_output(link, is_err, bytes, (size_t)n);
 		else if (n == 0 || (errno != EAGAIN && errno != EINTR))
@@ -173,7 +173,7 @@ static void drain(struct link *link, int *fd, bool is_err)
 }
 
 /* Records the child's end. The child stays a zombie until its group is killed, so that its pid is not reused. */
-static void look_at_child(struct link *link)
+static void inspect_child(struct link *link)
 {
 	struct link_command *command = link->command;
 	siginfo_t info = { 0 };
@@ -192,7 +192,7 @@ static bool local_read(struct link *link)
 {
 	drain(link, &link->local.out, false);
 	drain(link, &link->local.err, true);
-	look_at_child(link);
+	inspect_child(link);
 	link->command->ended = link->local.exited && link->local.out < 0 && link->local.err < 0;
 	return !link->broken;
 }
@@ -224,7 +224,7 @@ static void local_finish(struct link *link, bool stop)
 	local->pid = 0;
 }
 
-static bool local_beside(struct link *link, bool *can)
+static bool local_second_channel(struct link *link, bool *can)
 {
 	(void)link;
 	return *can = true;
@@ -254,8 +254,8 @@ static void local_close(struct link *link)
 	link->local.parked = 0;
 }
 
-const struct transport local_transport = { local_open,	local_start,  local_write,  local_end_input, local_read,
-					   local_watch, local_finish, local_beside, local_park,	     local_close };
+const struct transport local_transport = { local_open,	local_start,  local_write,	    local_end_input, local_read,
+					   local_watch, local_finish, local_second_channel, local_park,	     local_close };
 
 /* ---- hosts with a launcher ---- */
 
@@ -303,7 +303,7 @@ static size_t replaced(const char *at, const char *place, const char *text, stru
 }
 
 /* Returns the argument with the placeholders for host and job replaced. free() it. */
-static char *launcher_word(const char *word, const char *host, const char *job)
+static char *launcher_argument(const char *word, const char *host, const char *job)
 {
 	struct buf out = BUF_INIT;
 
@@ -331,7 +331,7 @@ static char *launch_line(struct link *link, const char *const *words)
 	way = hops_line(link, link->host->launcher.login, "");
 	if (way) {
 		buf_format(&line, "%s ", way);
-		text_add_shell_word(&line, plain);
+		text_add_shell_argument(&line, plain);
 	}
 	mem_free(plain, way);
 	return way ? buf_take(&line) : NULL;
@@ -447,7 +447,7 @@ static bool launch_key_refused(struct link *link, const char *said)
 	if (!link->host->launcher.login || !strstr(said, "Host key verification failed"))
 		return false;
 	link_add_trust(link, false, &trust);
-	link_fail(link, FLEET_HOSTKEY, "the key of the login node %s is not known, or has changed: compare it, then '%s'",
+	link_fail(link, FLEET_HOSTKEY, "the key of the login node %s is not known or has changed: verify it, then '%s'",
 		  link->host->launcher.login, trust.bytes);
 	buf_release(&trust);
 	return true;
@@ -495,7 +495,7 @@ static bool node_fail(struct link *link, const struct slurm_said *said)
 	bool reason = *said->node_reason && strcmp(said->node_reason, "none") != 0;
 
 	if (node_is_down(said))
-		return link_fail(link, FLEET_DOWN, "Slurm says that the node is down%s%s", reason ? ": " : ", or does not answer",
+		return link_fail(link, FLEET_DOWN, "Slurm reports that the node is down%s%s", reason ? ": " : ", or does not answer",
 				 reason ? said->node_reason : "");
 	return link_fail(link, FLEET_DRAINED, "Slurm does not allocate the node: it is %s%s%s", said->node_state, reason ? ": " : "",
 			 reason ? said->node_reason : "");
@@ -607,7 +607,7 @@ struct queue {
 	struct slurm_said said;
 };
 
-static bool queue_look(struct link *link, struct queue *queue)
+static bool queue_read(struct link *link, struct queue *queue)
 {
 	int64_t now_ms = link_now_ms();
 	const char *reason = *queue->said.reason ? queue->said.reason : "no reason given";
@@ -656,7 +656,7 @@ static bool slurm_open(struct link *link)
 		if (fds[0].revents && !hold_read(&holder->out, &out))
 			ok = hold_refused(link, &err);
 		there = ok && out.size && slurm_held(out.bytes, out.size, link->launch.job);
-		ok = ok && (there || queue_look(link, &queue));
+		ok = ok && (there || queue_read(link, &queue));
 	}
 	buf_release(&out);
 	buf_release(&err);
@@ -723,7 +723,7 @@ static bool launch_start(struct link *link, const char *text)
 	bool ok;
 
 	for (size_t i = 0; i < launcher->n; i++)
-		words[i] = launcher_word(launcher->words[i], link->host->address, link->launch.job);
+		words[i] = launcher_argument(launcher->words[i], link->host->address, link->launch.job);
 	words[launcher->n] = mem_string("/bin/sh");
 	words[launcher->n + 1] = mem_string("-c");
 	words[launcher->n + 2] = mem_format("(%s)\necho \"" LAUNCHED_ENDED "$?\" >&2", text);
@@ -762,7 +762,7 @@ static void take_line(struct link *link, const char *line, size_t n, bool whole)
 }
 
 /* Splits the standard error of a launcher into lines. */
-static void launch_said(struct link *link, const char *bytes, size_t n)
+static void launch_report(struct link *link, const char *bytes, size_t n)
 {
 	struct buf *line = &link->launch.line;
 
@@ -794,11 +794,11 @@ static bool launch_lost(struct link *link)
 		snprintf(how, sizeof(how), "was ended by SIG%s", command->signal);
 	else
 		snprintf(how, sizeof(how), "ended with status %d", command->exit_status);
-	words = link_words(command);
+	words = link_arguments(command);
 	if (strstr(words, LAUNCHED_ENDED))
-		snprintf(how, sizeof(how), "mixes up its outputs (a terminal?)");
+		snprintf(how, sizeof(how), "mixes its outputs (a terminal?)");
 	link_fail(link, began ? FLEET_FAILED : FLEET_UNREACHABLE, "'%s' %s before the host %s%s%s", program, how,
-		  began ? "said how the command ended" : "answered", *words || !*last ? words : ": ", *words ? "" : last);
+		  began ? "reported the end of the command" : "answered", *words || !*last ? words : ": ", *words ? "" : last);
 	free(words);
 	if (link->host->launcher.slurm)
 		slurm_explain(link);
@@ -880,5 +880,5 @@ static void launch_close(struct link *link)
 	buf_release(&launch->last);
 }
 
-const struct transport launch_transport = { launch_open, launch_start,	local_write,  local_end_input, launch_read,
-					    local_watch, launch_finish, local_beside, launch_park,     launch_close };
+const struct transport launch_transport = { launch_open, launch_start,	local_write,	      local_end_input, launch_read,
+					    local_watch, launch_finish, local_second_channel, launch_park,     launch_close };

@@ -100,11 +100,11 @@ enum assay_status local_command_run(const struct local_command *command, struct 
 	if (!st && run.st)
 		st = assay_fail(err, run.st, "%s", run.err.text);
 	if (st)
-		local_said_release(out);
+		local_report_release(out);
 	return st;
 }
 
-void local_said_release(struct local_said *said)
+void local_report_release(struct local_said *said)
 {
 	mem_free(said->out, said->err, said->samples);
 	*said = (struct local_said){ .ok = false };
@@ -185,14 +185,14 @@ enum assay_status local_git(const char *repository, const char *const *words, co
 	st = local_command_run(&command, &said, err);
 	if (!st && !said.ok)
 		st = assay_fail(err, ASSAY_E_NOTFOUND, "git in '%s': %s", repository,
-				*local_said_line(&said, LOCAL_FIRST_LINE, shown) ? shown : said.fault);
+				*local_report_line(&said, LOCAL_FIRST_LINE, shown) ? shown : said.fault);
 	if (!st)
 		buf_add(out, said.out ? said.out : "", said.out_bytes);
-	local_said_release(&said);
+	local_report_release(&said);
 	return st;
 }
 
-const char *local_said_line(const struct local_said *said, enum local_line which, char *out)
+const char *local_report_line(const struct local_said *said, enum local_line which, char *out)
 {
 	*out = '\0';
 	if (said->err)

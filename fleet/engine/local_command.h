@@ -36,9 +36,9 @@ struct local_said {
 	char *samples;		     /* samples as text; NULL: not requested, or none received */
 };
 
-/* Runs the command. Overwrites *out; local_said_release() it. A status other than ASSAY_OK is an error of this machine. */
+/* Runs the command. Overwrites *out; local_report_release() it. A status other than ASSAY_OK is an error of this machine. */
 enum assay_status local_command_run(const struct local_command *command, struct local_said *out, struct assay_error *err);
-void local_said_release(struct local_said *said); /* accepts a zeroed struct */
+void local_report_release(struct local_said *said); /* accepts a zeroed struct */
 
 /* Appends git's output for a repository to *out. `words`: git's arguments, NULL-terminated. ASSAY_E_NOTFOUND, with git's message: error. */
 enum assay_status local_git(const char *repository, const char *const *words, const volatile sig_atomic_t *cancelled, struct buf *out,
@@ -49,9 +49,9 @@ enum assay_status local_git(const char *repository, const char *const *words, co
 /* Returns the first or last non-empty line of standard error, else of standard output, else "". Shortens a long line in its middle. */
 #define LOCAL_LINE_BYTES 512 /* size of the buffer `out` */
 enum local_line { LOCAL_FIRST_LINE, LOCAL_LAST_LINE };
-const char *local_said_line(const struct local_said *said, enum local_line which, char *out);
+const char *local_report_line(const struct local_said *said, enum local_line which, char *out);
 
-/* Returns the first line of either stream that mentions an error, else the last line (see local_said_line()). A stream may be NULL. */
+/* Returns the first line of either stream that mentions an error, else the last line (see local_report_line()). A stream may be NULL. */
 const char *local_error_line(const char *standard_error, const char *standard_out, char *out);
 
 #endif

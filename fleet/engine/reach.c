@@ -26,7 +26,7 @@ static enum assay_status ssh_config_check(const char *path, bool *there, struct 
 	if (!*there && errno != ENOENT && errno != ENOTDIR)
 		return assay_fail_errno(err, errno, "cannot read '%s'", path);
 	if (*there && ((info.st_uid != 0 && info.st_uid != geteuid()) || (info.st_mode & 022)))
-		return assay_fail(err, ASSAY_E_FORMAT, "'%s' belongs to another user, or others can write it: chown and chmod 600 it",
+		return assay_fail(err, ASSAY_E_FORMAT, "'%s' belongs to another user or is writable by others: chown and chmod 600 it",
 				  path);
 	return ASSAY_OK;
 }
@@ -69,6 +69,6 @@ void reach_release(struct reach *reach)
 struct fleet_options reach_options(const struct reach *reach)
 {
 	return (struct fleet_options){
-		.fanout = reach->fanout, .directory = reach->directory, .config = reach->config, .known = reach->known, .note = cli_remark
+		.fanout = reach->fanout, .directory = reach->directory, .config = reach->config, .known = reach->known, .note = cli_note
 	};
 }

@@ -111,11 +111,11 @@ void link_notef(struct link *link, const char *fmt, ...)
 void link_add_trust(const struct link *link, bool replace, struct buf *out)
 {
 	buf_format(out, "assay host trust%s -w ", replace ? " --replace" : "");
-	text_add_shell_word(out, link->host->leads_to ? link->host->leads_to : link->host->name);
+	text_add_shell_argument(out, link->host->leads_to ? link->host->leads_to : link->host->name);
 }
 
 /* Notes that another session uses the physical host: after a while, and then repeatedly. */
-static void tell_wait(struct link *link, struct link_command *command)
+static void report_wait(struct link *link, struct link_command *command)
 {
 	const struct helper_answer *answer = command->answer;
 	int64_t now_ms = link_now_ms(), real_ms = clock_real_ms();
@@ -128,7 +128,7 @@ static void tell_wait(struct link *link, struct link_command *command)
 	if (now_ms < command->tell_ms)
 		return;
 	command->tell_ms = now_ms + WAIT_TOLD_AGAIN_MS;
-	buf_format(&text, "has waited since %s for %s, which measures there",
+	buf_format(&text, "has waited since %s for %s, which is measuring there",
 		   TEXT_MS((real_ms - (now_ms - command->waits_since_ms)) / 1000 * 1000),
 		   answer->holder ? answer->holder : "another session");
 	if (answer->held_ms >= 0)
@@ -139,7 +139,7 @@ static void tell_wait(struct link *link, struct link_command *command)
 	buf_release(&text);
 }
 
-char *link_words(const struct link_command *command)
+char *link_arguments(const struct link_command *command)
 {
 	const struct helper_answer *answer = command->answer;
 	const size_t n = answer && !answer->greeted ? answer->pending.size : 0;
@@ -178,12 +178,12 @@ void link_output(struct link *link, bool is_err, const char *bytes, size_t n)
 	if (st == ASSAY_E_FORMAT)
 		link_fail(link, FLEET_FAILED, "%s", err.text);
 	else if ((st == ASSAY_E_LIMIT || !st) && is_flood(command, is_err, limit, &stream) && (st || command->received / 4 > limit))
-		link_fail(link, FLEET_FAILED, "more than %.4g MiB of %s: cut there, and the connection closed", (double)limit / 1048576,
+		link_fail(link, FLEET_FAILED, "more than %.4g MiB of %s: truncated, and the connection closed", (double)limit / 1048576,
 			  stream);
 	else if (st)
 		link_fail(link, FLEET_FAILED, "cannot keep its output: %s", err.text);
 	else if (command->answer && command->answer->waiting && !command->answer->begun && !command->answer->ended)
-		tell_wait(link, command);
+		report_wait(link, command);
 }
 
 /* Returns the command's time limit, ms; 0: none. Before the helper's greeting, the caller's command does not run: a short limit applies. */
@@ -198,14 +198,13 @@ static int64_t command_limit_ms(const struct link *link, const struct link_comma
 static bool command_late(struct link *link, const struct link_command *command, bool starting, int64_t limit_ms, bool silent)
 {
 	const char *still = link->host->local ? "" : "; it may still run there";
-	char *words = link_words(command);
+	char *words = link_arguments(command);
 
 	if (starting)
 		link_fail(link, FLEET_TIMEOUT, "no helper answered within %.4g s%s", (double)limit_ms / 1000,
-			  *words ? words : ", and the host said nothing");
+			  *words ? words : ", and the host sent nothing");
 	else if (silent)
-		link_fail(link, FLEET_TIMEOUT, "nothing was heard of the command for %.4g s%s%s", (double)command->silence_ms / 1000, still,
-			  words);
+		link_fail(link, FLEET_TIMEOUT, "no data from the command for %.4g s%s%s", (double)command->silence_ms / 1000, still, words);
 	else
 		link_fail(link, FLEET_TIMEOUT, "the command did not end within %.4g s%s%s", (double)limit_ms / 1000, still, words);
 	free(words);
@@ -302,7 +301,7 @@ static bool command_judge(struct link *link, const struct link_command *command)
 	else if (command->exit_status > 0)
 		snprintf(result->message, sizeof(result->message), "exit status %d", command->exit_status);
 	else if (command->exit_status < 0)
-		snprintf(result->message, sizeof(result->message), "the connection ended before the host said how the command ended");
+		snprintf(result->message, sizeof(result->message), "the connection ended before the host reported the end of the command");
 	result->outcome = *result->message ? FLEET_FAILED : FLEET_OK;
 	return result->outcome == FLEET_OK;
 }
@@ -348,7 +347,7 @@ static bool do_without(struct session *session, const char *reason)
 static bool setup_failed(struct session *session, const char *what, const struct link_command *run)
 {
 	const char *how = *session->result->message ? session->result->message : "exit status 0";
-	char *words = link_words(run), *reason = mem_format("%s%s%s", what, *words ? words : ": ", *words ? "" : how);
+	char *words = link_arguments(run), *reason = mem_format("%s%s%s", what, *words ? words : ": ", *words ? "" : how);
 
 	session_fail(session, "%s", reason);
 	mem_free(words, reason);
@@ -393,7 +392,7 @@ const char *session_architecture(struct session *session)
 	if (!session_shell(session, &command, &out, &err))
 		(void)(link->broken || deploying_failed(session, &said));
 	else if (!architecture_read(&out, link->architecture))
-		setup_failed(session, "the host does not say its architecture (uname -m)", &said);
+		setup_failed(session, "the host does not report its architecture (uname -m)", &said);
 	session->result->exit_status = -1; /* the command was assay's, not the caller's */
 	spool_release(&out);
 	spool_release(&err);
@@ -465,7 +464,7 @@ static bool ask_once(struct session *session, const struct helper_request *reque
 	if (ok && answer->result.swept > 0) {
 		const char *names = strstr(answer->result_text, "\nswept_names ");
 
-		link_notef(session->link, "%" PRId64 " processes that a killed session of this laboratory had left there were ended: %.*s",
+		link_notef(session->link, "%" PRId64 " processes of a killed session of this laboratory were stopped: %.*s",
 			   answer->result.swept, names ? (int)strcspn(names + 13, "\n") : 0, names ? names + 13 : "");
 	}
 	spool_release(&noise);
@@ -509,13 +508,13 @@ bool session_run(struct session *session, struct helper_request *request, int64_
 		if (!deploy(session))
 			return false;
 		if (again)
-			link_notef(session->link, "the helper there was damaged, and was deployed again");
+			link_notef(session->link, "the helper there was damaged and was deployed again");
 		helper_answer_release(answer);
 	}
 	if (there == HELPER_THERE)
 		return true;
 	if (there == HELPER_MISSING)
-		return do_without(session, "the helper was deployed and is still not found");
+		return do_without(session, "the helper was deployed but is not found");
 	return false;
 }
 

@@ -1,7 +1,7 @@
 /* Works on many hosts at the same time: fleet_each() calls one function per host, each in its own thread. In it, the functions below
  * wait for the host, up to a time limit. A host that crashes, hangs, sends endless output or wrong data does not delay others.
  *
- * static void look_at(struct session *session, void *context)
+ * static void inspect(struct session *session, void *context)
  * {
  * 	struct look *look = context;
  * 	struct helper_answer answer;

@@ -122,7 +122,7 @@ static void add_refused_key(const struct link *link, const char *said, struct bu
 	} else {
 		buf_text(out, "the key of this jump host");
 	}
-	buf_text(out, changed ? " has changed: find out why, then '" : " is not known: compare it, then '");
+	buf_text(out, changed ? " has changed: find out why, then '" : " is not known: verify it, then '");
 	link_add_trust(link, changed, out);
 	buf_char(out, '\'');
 }
@@ -157,9 +157,9 @@ static bool jump_explain(struct link *link, const char *text)
 	link->ssh.jump_full = is_full(said);
 	if (link->ssh.jump_full)
 		buf_text(&remedy,
-			 ": so sshd does when more log in at once than its MaxStartups lets; a smaller 'fanout' in lab.yaml helps");
+			 ": sshd does so if more clients log in at once than its MaxStartups allows; use a smaller 'fanout' in lab.yaml");
 	else if (strstr(said, "Could not resolve hostname"))
-		buf_text(&remedy, ": jump hosts are those of ~/.ssh/config, lab.yaml's names are not looked at");
+		buf_text(&remedy, ": jump hosts must be names of ~/.ssh/config, not of lab.yaml");
 	outcome = FLEET_AUTH;
 	line = line_with(said, "Permission denied");
 	if (!line) {
@@ -260,9 +260,9 @@ bool ssh_broken(struct link *link, const char *while_what)
 	if (strstr(text, "no match for method server host key"))
 		return link_fail(link, FLEET_HOSTKEY, "it has no host key of a kind that is known or can be checked: %s", text);
 	if (!greeted && strstr(text, "Socket error"))
-		return link_fail(link, FLEET_UNREACHABLE, "port %d has closed the connection without a word of ssh", link->ssh.port);
+		return link_fail(link, FLEET_UNREACHABLE, "port %d closed the connection without an ssh greeting", link->ssh.port);
 	if (!greeted)
-		return link_fail(link, FLEET_UNREACHABLE, "what answers on port %d does not speak ssh", link->ssh.port);
+		return link_fail(link, FLEET_UNREACHABLE, "the service on port %d is not ssh", link->ssh.port);
 	return link_fail(link, FLEET_UNREACHABLE, "the connection ended %s: %s", while_what, text);
 }
 
@@ -473,16 +473,16 @@ static int refuse(ssh_session session, ssh_message message, void *user)
 	return 1;
 }
 
-static struct known_hosts_who link_who(const struct ssh_link *ssh)
+static struct known_hosts_subject link_identity(const struct ssh_link *ssh)
 {
-	return (struct known_hosts_who){ ssh->known_as ? ssh->known_as : ssh->address, ssh->known_as ? SSH_PORT : ssh->port,
-					 (const char *const *)ssh->known_files, ssh->n_known_files };
+	return (struct known_hosts_subject){ ssh->known_as ? ssh->known_as : ssh->address, ssh->known_as ? SSH_PORT : ssh->port,
+					     (const char *const *)ssh->known_files, ssh->n_known_files };
 }
 
 static bool set_options(struct link *link, int fd)
 {
 	const struct ssh_link *ssh = &link->ssh;
-	const struct known_hosts_who who = link_who(ssh);
+	const struct known_hosts_subject who = link_identity(ssh);
 	struct fleet *fleet = link->fleet;
 	const bool no = false;
 	char *algorithms;
@@ -562,7 +562,7 @@ static bool refuse_host(struct link *link, enum known_hosts_answer answer, const
 	link_add_trust(link, answer == KNOWN_HOSTS_CHANGED, &trust);
 	switch (answer) {
 	case KNOWN_HOSTS_UNKNOWN:
-		link_fail(link, FLEET_HOSTKEY, "its key %s is not known: compare it, then '%s'", key->shown, trust.bytes);
+		link_fail(link, FLEET_HOSTKEY, "its key %s is not known: verify it, then '%s'", key->shown, trust.bytes);
 		break;
 	case KNOWN_HOSTS_CHANGED:
 		link_fail(link, FLEET_HOSTKEY,
@@ -573,9 +573,10 @@ static bool refuse_host(struct link *link, enum known_hosts_answer answer, const
 		link_fail(link, FLEET_HOSTKEY, "its key %s is revoked (%s:%zu): the host needs a new one", key->shown, file, line);
 		break;
 	case KNOWN_HOSTS_ONLY_AUTHORITY:
-		link_fail(link, FLEET_HOSTKEY,
-			  "only an authority is known (%s:%zu), and certificates of hosts are not checked: compare its key %s, then '%s'",
-			  file, line, key->shown, trust.bytes);
+		link_fail(
+		    link, FLEET_HOSTKEY,
+		    "only a certificate authority is known (%s:%zu), and host certificates are not checked: verify its key %s, then '%s'",
+		    file, line, key->shown, trust.bytes);
 		break;
 	case KNOWN_HOSTS_OK:
 		break;
@@ -586,7 +587,7 @@ static bool refuse_host(struct link *link, enum known_hosts_answer answer, const
 
 static bool check_host_key(struct link *link)
 {
-	const struct known_hosts_who who = link_who(&link->ssh);
+	const struct known_hosts_subject who = link_identity(&link->ssh);
 	struct fleet *fleet = link->fleet;
 	enum known_hosts_answer answer;
 	const char *file = NULL;
@@ -694,7 +695,7 @@ static bool ssh_greet(struct link *link)
 bool session_host_key(struct session *session, char **line)
 {
 	struct link *link = session->link;
-	struct known_hosts_who who;
+	struct known_hosts_subject who;
 	struct hostkey key;
 
 	*line = NULL;
@@ -703,7 +704,7 @@ bool session_host_key(struct session *session, char **line)
 		return true;
 	if (!ssh_greet(link) || !host_key(link, &key))
 		return false;
-	who = link_who(&link->ssh);
+	who = link_identity(&link->ssh);
 	*line = known_hosts_line(who.host, who.port, &key);
 	hostkey_release(&key);
 	return true;
@@ -887,7 +888,7 @@ static void ssh_finish(struct link *link, bool stop)
 }
 
 /* Tests for a second channel: opens two channels without commands, then closes them. */
-static bool ssh_beside(struct link *link, bool *can)
+static bool ssh_second_channel(struct link *link, bool *can)
 {
 	struct link_command none = { .timeout_ms = BESIDE_MS, .began_ms = link_now_ms(), .passed_ms = link_now_ms() };
 	ssh_channel channels[2] = { NULL, NULL };
@@ -924,5 +925,5 @@ static void ssh_park(struct link *link)
 	link->ssh.channel = NULL;
 }
 
-const struct transport ssh_transport = { ssh_open,  ssh_start,	ssh_write,  ssh_end_input, ssh_read,
-					 ssh_watch, ssh_finish, ssh_beside, ssh_park,	   ssh_close };
+const struct transport ssh_transport = { ssh_open,  ssh_start,	ssh_write,	    ssh_end_input, ssh_read,
+					 ssh_watch, ssh_finish, ssh_second_channel, ssh_park,	   ssh_close };

@@ -179,7 +179,7 @@ static bool agent_count_keys(int fd, size_t *n_keys)
 	return *n_keys <= AGENT_KEYS_MAX;
 }
 
-void agent_look(struct fleet *fleet)
+void agent_read_keys(struct fleet *fleet)
 {
 	const char *path = getenv("SSH_AUTH_SOCK"), *what = "";
 	int fd;
@@ -330,15 +330,14 @@ static enum tried judge_answer(struct link *link, int rc)
 	if (rc == SSH_AUTH_SUCCESS)
 		return TRIED_ACCEPTED;
 	if (rc == SSH_AUTH_PARTIAL) {
-		link_fail(link, FLEET_AUTH, "the host takes the key of '%s', but wants a password or something else as well",
-			  link->ssh.user);
+		link_fail(link, FLEET_AUTH, "the host takes the key of '%s', but also needs a password or another method", link->ssh.user);
 		return TRIED_FAILED;
 	}
 	if (!ssh_is_dead(link))
 		return TRIED_REFUSED;
 	text = ssh_get_error(link->ssh.session);
 	if (strstr(text, "uthentication failures")) /* the host limits the number of refused keys */
-		link_fail(link, FLEET_AUTH, "too many keys for user '%s': name the right one with identity_file", link->ssh.user);
+		link_fail(link, FLEET_AUTH, "too many keys for user '%s': name the right key with identity_file", link->ssh.user);
 	else
 		ssh_broken(link, "during authentication");
 	return TRIED_FAILED;

@@ -70,15 +70,15 @@ static char *ssh_config_command(const char *config, const char *host, int port, 
 	struct buf out = BUF_INIT;
 
 	buf_text(&out, "exec ssh -T -G -F ");
-	text_add_shell_word(&out, config ? config : "none");
+	text_add_shell_argument(&out, config ? config : "none");
 	if (port)
 		buf_format(&out, " -p %d", port);
 	if (user) {
 		buf_text(&out, " -l ");
-		text_add_shell_word(&out, user);
+		text_add_shell_argument(&out, user);
 	}
 	buf_text(&out, " -- ");
-	text_add_shell_word(&out, host);
+	text_add_shell_argument(&out, host);
 	return buf_take(&out);
 }
 
@@ -86,7 +86,7 @@ static char *ssh_config_command(const char *config, const char *host, int port, 
 
 static enum assay_status fail_value(const struct reading *r, const char *what, const char *text)
 {
-	return assay_fail(r->err, ASSAY_E_FORMAT, "~/.ssh/config: %s in '%s' is not honoured here", what, TEXT_SHOWN(text));
+	return assay_fail(r->err, ASSAY_E_FORMAT, "~/.ssh/config: %s in '%s' is not supported here", what, TEXT_SHOWN(text));
 }
 
 static bool add_token(const struct reading *r, char letter, struct buf *out)
@@ -201,7 +201,7 @@ static enum assay_status refuse_key(const struct reading *r, const char *key, co
 		if (strcasecmp(refused[i].name, key) != 0 || is_default(r, line))
 			continue;
 		return assay_fail(r->err, ASSAY_E_FORMAT,
-				  "~/.ssh/config: '%s' changes the connection to '%s', but is not honoured%s%s (docs/hosts.md has the "
+				  "~/.ssh/config: '%s' changes the connection to '%s', but is not supported%s%s (docs/hosts.md has the "
 				  "keys that are not)",
 				  refused[i].name, TEXT_SHOWN(r->host), refused[i].instead ? ": " : "",
 				  refused[i].instead ? refused[i].instead : "");
@@ -360,7 +360,7 @@ static char *with_home(const struct fleet *fleet, const char *line)
 	struct buf out = BUF_INIT;
 
 	buf_text(&out, "HOME=");
-	text_add_shell_word(&out, fleet->home);
+	text_add_shell_argument(&out, fleet->home);
 	buf_format(&out, "; export HOME; %s", line);
 	return buf_take(&out);
 }
@@ -500,7 +500,7 @@ static void add_known_hosts(struct buf *line, const struct link *link, const cha
 	add_escaped(&option, link->fleet->options.directory);
 	buf_format(&option, "/known_hosts\"%s%s", files ? " " : "", files ? files : "");
 	buf_text(line, " -o ");
-	text_add_shell_word(line, option.bytes);
+	text_add_shell_argument(line, option.bytes);
 	buf_release(&option);
 	free(files);
 }
@@ -512,10 +512,10 @@ static void add_hop(struct buf *out, const struct jump_hop *hop)
 		buf_format(out, " -p %d", hop->port);
 	if (hop->user) {
 		buf_text(out, " -l ");
-		text_add_shell_word(out, hop->user);
+		text_add_shell_argument(out, hop->user);
 	}
 	buf_text(out, " -- ");
-	text_add_shell_word(out, hop->host);
+	text_add_shell_argument(out, hop->host);
 }
 
 /* Returns a shell command that reaches `target` through all hops. target NULL: the command becomes a ProxyCommand; "": the caller
@@ -537,7 +537,7 @@ static char *jump_line(struct link *link, const char *hops, const char *target)
 	if (settings) {
 		/* ssh puts "exec" before a ProxyCommand itself. */
 		buf_format(&line, "%sssh -a -x -T -F ", target ? "exec " : "");
-		text_add_shell_word(&line, link->fleet->options.config ? link->fleet->options.config : "none");
+		text_add_shell_argument(&line, link->fleet->options.config ? link->fleet->options.config : "none");
 		buf_text(&line, " -o BatchMode=yes -o StrictHostKeyChecking=yes -o ControlMaster=no -o ControlPath=none");
 		add_known_hosts(&line, link, settings);
 		if (through) {
@@ -547,11 +547,11 @@ static char *jump_line(struct link *link, const char *hops, const char *target)
 			else
 				add_escaped(&option, through);
 			buf_text(&line, " -o ");
-			text_add_shell_word(&line, option.bytes);
+			text_add_shell_argument(&line, option.bytes);
 		}
 		if (!target || *target) {
 			buf_text(&line, " -W ");
-			text_add_shell_word(&line, target ? target : "[%h]:%p"); /* tokens, which the next hop's ssh replaces */
+			text_add_shell_argument(&line, target ? target : "[%h]:%p"); /* tokens, which the next hop's ssh replaces */
 		}
 		add_hop(&line, &hop);
 	}

@@ -45,7 +45,7 @@ static uint64_t *seen_of(struct accounts_delays *delays, pid_t thread)
 	return NULL;
 }
 
-static void look_at_delay(struct look *look, pid_t process, pid_t thread)
+static void read_delay(struct look *look, pid_t process, pid_t thread)
 {
 	char text[TASK_BYTES], *delay;
 	uint64_t now_ns, gained, *seen;
@@ -59,7 +59,7 @@ static void look_at_delay(struct look *look, pid_t process, pid_t thread)
 	look->gained_ns = gained > look->gained_ns ? gained : look->gained_ns;
 }
 
-static void look_for_children(struct look *look, pid_t process, pid_t thread)
+static void find_children(struct look *look, pid_t process, pid_t thread)
 {
 	char text[TASK_BYTES], *at = text, *end;
 
@@ -70,7 +70,7 @@ static void look_for_children(struct look *look, pid_t process, pid_t thread)
 }
 
 /* Polls the threads of a process. `ours`: the process is a child of this one; excludes its first thread, which is counted when it ends. */
-static void look_at_process(struct look *look, pid_t process, bool ours)
+static void inspect_process(struct look *look, pid_t process, bool ours)
 {
 	char path[32];
 	struct dirent *entry;
@@ -84,8 +84,8 @@ static void look_at_process(struct look *look, pid_t process, bool ours)
 		if (thread <= 0)
 			continue;
 		if (!ours || thread != process)
-			look_at_delay(look, process, thread);
-		look_for_children(look, process, thread);
+			read_delay(look, process, thread);
+		find_children(look, process, thread);
 	}
 	if (threads)
 		closedir(threads);
@@ -101,12 +101,12 @@ void accounts_look(struct accounts *accounts, pid_t command, int64_t begun_ns, i
 	delays->begun_ns = begun_ns;
 	if (now_ns < (delays->next_ns ? delays->next_ns : begun_ns + APART_NS))
 		return;
-	look_for_children(&look, getpid(), getpid());
+	find_children(&look, getpid(), getpid());
 	if (look.n == 0) /* the kernel does not list children */
 		look.processes[look.n++] = command;
 	ours = look.n;
 	for (size_t i = 0; i < look.n; i++)
-		look_at_process(&look, look.processes[i], i < ours);
+		inspect_process(&look, look.processes[i], i < ours);
 	delays->sum_ns += look.gained_ns;
 	delays->last_ns = now_ns;
 	pause_ns = COST_MOST * (clock_monotonic_ns() - now_ns);
@@ -173,7 +173,7 @@ static void pmu_end(struct pmu *pmu)
 }
 
 /* Writes lines "NAME COUNT" of the known counters. Returns their size. */
-static int pmu_say(const struct pmu *pmu, char *text, size_t n)
+static int pmu_write(const struct pmu *pmu, char *text, size_t n)
 {
 	int all = 0;
 
@@ -412,7 +412,7 @@ void accounts_end(struct accounts *accounts)
 		accounts->totals[i] = accounts->totals[i] < 0 || now[i] < accounts->totals[i] ? -1 : now[i] - accounts->totals[i];
 }
 
-void accounts_say(const struct accounts *accounts, const struct rusage *usage, int64_t ended_ns, char text[ACCOUNTS_BYTES])
+void accounts_write(const struct accounts *accounts, const struct rusage *usage, int64_t ended_ns, char text[ACCOUNTS_BYTES])
 {
 	const unsigned long long *io = accounts->io;
 	int64_t others_ns = delays_of(&accounts->delays, ended_ns);
@@ -433,7 +433,7 @@ void accounts_say(const struct accounts *accounts, const struct rusage *usage, i
 		n += snprintf(text + n, ACCOUNTS_BYTES - (size_t)n, "frequency_khz %lld\n", (long long)accounts->frequency_khz);
 	if (accounts->temperature_mc >= 0)
 		n += snprintf(text + n, ACCOUNTS_BYTES - (size_t)n, "temperature_mc %lld\n", (long long)accounts->temperature_mc);
-	n += pmu_say(&accounts->pmu, text + n, ACCOUNTS_BYTES - (size_t)n);
+	n += pmu_write(&accounts->pmu, text + n, ACCOUNTS_BYTES - (size_t)n);
 	if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick) == 0)
 		snprintf(text + n, ACCOUNTS_BYTES - (size_t)n, "tick_ns %lld\n", (long long)tick.tv_sec * 1000000000 + tick.tv_nsec);
 }

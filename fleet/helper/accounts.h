@@ -65,7 +65,7 @@ size_t accounts_group(const char *controller, char path[PATH_MAX]);
 void accounts_end(struct accounts *accounts); /* reads the increases; call it after waiting for the command */
 
 /* Writes lines of the result. ended_ns: end time of the command. */
-void accounts_say(const struct accounts *accounts, const struct rusage *usage, int64_t ended_ns, char text[ACCOUNTS_BYTES]);
+void accounts_write(const struct accounts *accounts, const struct rusage *usage, int64_t ended_ns, char text[ACCOUNTS_BYTES]);
 
 /* ---- frequency and temperature of the CPUs; most virtual machines report neither ---- */
 

@@ -158,7 +158,7 @@ static int files_get(struct request *request, struct frames_out *out, int in)
 	return say_number(out, in, "bytes", bytes);
 }
 
-static bool open_beside(struct request *request)
+static bool open_temporary(struct request *request)
 {
 	const char *path = request->paths.texts[0];
 	size_t n = strlen(path) + sizeof(".XXXXXX");
@@ -214,9 +214,9 @@ static bool files_input(struct request *request, const char *bytes, size_t n)
 	bool put = request->operation == REQUEST_PUT;
 
 	if (!put && request->input_bytes > HELPER_INPUT_BYTES_MAX)
-		return request_refuse(request, "more than %u MiB of input: put it on the host as a file first",
+		return request_refuse(request, "more than %u MiB of input: copy it to the host as a file first",
 				      HELPER_INPUT_BYTES_MAX >> 20);
-	if (request->input_fd < 0 && !(put ? open_beside(request) : open_memory(request)))
+	if (request->input_fd < 0 && !(put ? open_temporary(request) : open_memory(request)))
 		return false;
 	if (!write_all(request->input_fd, bytes, n))
 		return request_refuse(request, "cannot write '%s': %s", put ? request->paths.texts[0] : "the command's input",
@@ -229,7 +229,7 @@ static int files_put(struct request *request, struct frames_out *out, int in)
 {
 	const char *path = request->paths.texts[0];
 
-	if (request->input_fd < 0 && !open_beside(request))
+	if (request->input_fd < 0 && !open_temporary(request))
 		return request_answer_refusal(request, out, in);
 	if (fchmod(request->input_fd, (mode_t)request->mode) || fsync(request->input_fd) || rename(request->input_path, path)) {
 		request_refuse(request, "cannot write '%s': %s", path, strerror(errno));
@@ -417,7 +417,7 @@ static int work_serve(struct request *request, struct frames_out *out, int in)
 	int fd = -1;
 
 	if (request->detach && !find_connection(&connection)) {
-		request_refuse(request, "this machine does not say which process has the connection");
+		request_refuse(request, "this machine does not show which process has the connection");
 		return request_answer_refusal(request, out, in);
 	}
 

@@ -126,7 +126,7 @@ static void group_kill(const struct group *group)
 }
 
 /* Writes lines of the result. Call it before killing any process. */
-static void group_say(const struct group *group, char *text, size_t n)
+static void group_write(const struct group *group, char *text, size_t n)
 {
 	long long kills = -1, refused = -1;
 
@@ -492,7 +492,7 @@ static _Noreturn void command_become(const struct run_task *task, int out, int e
 		fault.stage = STAGE_LIMITS;
 	else {
 		set_environment(request);
-		if (request->plant.percent && plant_begin(&request->plant, report, &shared->delay_ns))
+		if (request->plant.percent && injection_begin(&request->plant, report, &shared->delay_ns))
 			fault.stage = STAGE_PLANT;
 		else
 			execvp(request->arguments.texts[0], request->arguments.texts);
@@ -634,7 +634,7 @@ static void run_end_all(struct run *run)
 	size_t met = group_has_members(group) ? descendants_signal(0) : 0;
 
 	if (run->task->request->cgroup)
-		group_say(group, run->group_text, sizeof(run->group_text));
+		group_write(group, run->group_text, sizeof(run->group_text));
 	group_kill(group);
 	run->survivors = descendants_end(&run->leftovers);
 	run->leftovers = met > run->leftovers ? met : run->leftovers;
@@ -765,7 +765,7 @@ static void run_timers(struct run *run)
 }
 
 /* Returns the time until the sampler or the stops must be polled, ms; -1: neither is used. */
-static int run_until_look(const struct run *run)
+static int run_until_poll(const struct run *run)
 {
 	int most = run->sampler ? SAMPLER_DRAIN_MS : -1;
 
@@ -777,7 +777,7 @@ static int run_until_look(const struct run *run)
 static int run_until_timer(const struct run *run)
 {
 	int64_t first = NEVER, left;
-	int most = run_until_look(run);
+	int most = run_until_poll(run);
 
 	if (run->state != RUN_RUNNING || run->ended_ns != 0)
 		return -1;
@@ -827,7 +827,7 @@ static void run_pass_output(struct run *run, int which)
 		close_once(fd);
 }
 
-static void run_say_result(struct run *run)
+static void run_write_result(struct run *run)
 {
 	const struct rusage *u = &run->usage;
 	int64_t begun_ns = run->command.shared->begun_ns; /* excludes the fork and the first wait for a CPU from the command's time */
@@ -835,7 +835,7 @@ static void run_say_result(struct run *run)
 	const struct lock *lock = &run->task->lock;
 	char text[768 + sizeof(lock->ended_names) + ACCOUNTS_BYTES], counts[ACCOUNTS_BYTES];
 
-	accounts_say(&run->accounts, u, run->ended_ns, counts);
+	accounts_write(&run->accounts, u, run->ended_ns, counts);
 	snprintf(text, sizeof(text),
 		 "%s %d\nwall_ns %lld\nuser_us %lld\nsys_us %lld\nmax_rss_bytes %lld\nlock_wait_ns %lld\nstarted_ms %lld\n"
 		 "timed_out %d\ninterrupted %d\nflooded %d\nleftovers %zu\nsurvivors %zu\nswept %zu\n%s%s%s%s%s",
@@ -904,8 +904,8 @@ static bool run_step(struct run *run)
 		return false;
 	if (!run->result_said) {
 		if (run->sampler)
-			sampler_say(run->sampler, run->task->out);
-		run_say_result(run);
+			sampler_write(run->sampler, run->task->out);
+		run_write_result(run);
 		if (!frames_flush(run->task->out))
 			return true;
 	}

@@ -91,7 +91,7 @@ static bool is_leftover(uint64_t owner, pid_t pid)
 }
 
 /* Appends the process to the names of ended processes, unless it is listed. */
-static void name_ended(struct lock *lock, pid_t pid)
+static void report_ended(struct lock *lock, pid_t pid)
 {
 	char name[32], item[64];
 	size_t n = strlen(lock->ended_names);
@@ -113,7 +113,7 @@ static size_t kill_leftovers(struct lock *lock)
 
 		if (pid > 0 && is_leftover(lock->owner, pid)) {
 			n++;
-			name_ended(lock, pid);
+			report_ended(lock, pid);
 			if (fd < 0) /* before Linux 5.3 there are no pidfds */
 				kill(pid, SIGKILL);
 			else
@@ -257,7 +257,7 @@ static void info_add_process(int fd, struct lock_info *info)
 			     command);
 	info->stopped_ticks = process.state == 'T' || process.state == 't' ? process.start_ticks : 0;
 	if (info->stopped_ticks)
-		n += (size_t)snprintf(text + n, sizeof(text) - n, ", stopped: 'kill -CONT %d' lets it go on, 'kill -KILL %d' ends it", id,
+		n += (size_t)snprintf(text + n, sizeof(text) - n, ", stopped: 'kill -CONT %d' continues it, 'kill -KILL %d' ends it", id,
 				      id);
 	snprintf(text + n, sizeof(text) - n, ")");
 	set_line(info->holder, sizeof(info->holder), text);
@@ -285,7 +285,7 @@ static void info_write(int fd, const struct request *request)
 		return; /* on failure, waiting helpers cannot report the holder */
 }
 
-static void say_waiting(const struct lock_info *info, struct frames_out *out)
+static void write_waiting(const struct lock_info *info, struct frames_out *out)
 {
 	char text[LOCK_INFO_BYTES + PROCESS_BYTES] = "";
 	size_t n = 0;
@@ -391,7 +391,7 @@ static pid_t queue_up(int fd, int *end)
 
 /* Checks the holder every HELPER_WAITING_MS: it may have left processes, be stopped, or hang. The text may be an earlier holder's, if
  * the present holder has not written yet. */
-static enum lock_got look_at_holder(struct lock_wait *w, int fd, int64_t now_ns)
+static enum lock_got inspect_holder(struct lock_wait *w, int fd, int64_t now_ns)
 {
 	struct lock_info info;
 	bool late;
@@ -410,8 +410,8 @@ static enum lock_got look_at_holder(struct lock_wait *w, int fd, int64_t now_ns)
 	else if (!late)
 		w->late_ms = -1;
 	else
-		return refuse_busy(w->request, &info, " for longer than it may: it was stopped there, or hangs");
-	say_waiting(&info, w->out);
+		return refuse_busy(w->request, &info, " for longer than allowed: it was suspended, or hangs");
+	write_waiting(&info, w->out);
 	return LOCK_HELD;
 }
 
@@ -431,7 +431,7 @@ static enum lock_got wait_turn(struct lock_wait *w, int fd)
 		int64_t left_ms;
 
 		if (now >= look_ns) {
-			got = look_at_holder(w, fd, now);
+			got = inspect_holder(w, fd, now);
 			look_ns = now + (w->late_ms >= 0 ? LOCK_AGAIN_MS : HELPER_WAITING_MS) * INT64_C(1000000);
 		}
 		left_ms = ((look_ns < end_ns ? look_ns : end_ns) - now) / 1000000 + 1;

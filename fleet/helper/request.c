@@ -404,7 +404,7 @@ static bool check_run(struct request *request)
 		return request_refuse(request, "samples are %d to %d ns apart", SAMPLE_NS_MIN, SAMPLE_NS_MAX);
 	if (request->stops_below && (at->pid < 0 || at->finished < 0 || at->stopped_ns < 0 || at->run_ns < 0 || at->readings < 0))
 		return request_refuse(request, "stops need a directory and five offsets");
-	if (request->planted && !plant_read(request->planted, &request->plant))
+	if (request->planted && !injection_read(request->planted, &request->plant))
 		return request_refuse(request, "what is injected is cpu, memory or calls and a percentage up to %d", PLANT_PERCENT_MAX);
 	return true;
 }

@@ -166,7 +166,7 @@ static void kept_name(char name[KEPT_BYTES])
 	snprintf(name, KEPT_BYTES, "/dev/shm/assay-%u.kernel", (unsigned)geteuid());
 }
 
-static bool kept_now(struct kept *now)
+static bool switch_file(struct kept *now)
 {
 	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
 	ssize_t boot = -1, program;
@@ -181,7 +181,7 @@ static bool kept_now(struct kept *now)
 }
 
 /* Reports whether the addresses ascend and all names are terminated. */
-static bool kept_is_sound(const struct sampler_entries *e)
+static bool stored_is_valid(const struct sampler_entries *e)
 {
 	for (size_t i = 0; i < e->n; i++)
 		if (e->items[i].begin >= e->items[i].end || (i > 0 && e->items[i].begin < e->items[i - 1].begin) ||
@@ -191,7 +191,7 @@ static bool kept_is_sound(const struct sampler_entries *e)
 }
 
 /* Reads the cache file. Returns false if there is none, it is not valid for `now`, or another user may have written it. */
-static bool kept_read(const struct kept *now, struct sampler_entries *e)
+static bool stored_read(const struct kept *now, struct sampler_entries *e)
 {
 	char name[KEPT_BYTES];
 	struct kept then;
@@ -208,11 +208,11 @@ static bool kept_read(const struct kept *now, struct sampler_entries *e)
 		bytes = read(fd, e->items, sizeof(e->items));
 	close(fd);
 	e->n = bytes > 0 && (size_t)bytes % sizeof(e->items[0]) == 0 ? (size_t)bytes / sizeof(e->items[0]) : 0;
-	return kept_is_sound(e);
+	return stored_is_valid(e);
 }
 
 /* Writes the cache file; on failure leaves no file. */
-static void kept_write(const struct kept *now, const struct sampler_entries *e)
+static void stored_write(const struct kept *now, const struct sampler_entries *e)
 {
 	char name[KEPT_BYTES], new[KEPT_BYTES + 24];
 	size_t bytes = e->n * sizeof(e->items[0]);
@@ -270,14 +270,14 @@ static struct sampler_entries *sampler_entries_read(void)
 {
 	struct sampler_entries *e = need(calloc(1, sizeof(*e)));
 	struct kept now;
-	bool known = kept_now(&now);
+	bool known = switch_file(&now);
 
-	if (known && kept_read(&now, e))
+	if (known && stored_read(&now, e))
 		return e;
 	memset(e, 0, sizeof(*e));
 	entries_read(e);
 	if (e->n > 0 && known)
-		kept_write(&now, e);
+		stored_write(&now, e);
 	if (e->n > 0)
 		return e;
 	free(e);
@@ -744,7 +744,7 @@ static bool is_ours(const struct sampler *s, uint32_t pid)
 }
 
 /* Handles a record: pid, tid, address, length, offset, device, inode, its generation, prot, flags, name; then, as in all records, pid,
- * tid, time. Replaces bytes of the name that would break a line of sampler_say(). */
+ * tid, time. Replaces bytes of the name that would break a line of sampler_write(). */
 static void take_map(struct sampler *s, struct perf_event_header *record)
 {
 	char *bytes = (char *)(record + 1), *name = bytes + 64;
@@ -778,7 +778,7 @@ static uint32_t program_of(struct sampler *s, const char *name)
 	return (uint32_t)s->n_programs++;
 }
 
-/* Handles the record of an exec(): pid, tid, name. Replaces bytes of the name that would break a line of sampler_say(). */
+/* Handles the record of an exec(): pid, tid, name. Replaces bytes of the name that would break a line of sampler_write(). */
 static void take_program(struct sampler *s, const struct perf_event_header *record)
 {
 	char name[PROGRAM_BYTES] = "";
@@ -1083,7 +1083,7 @@ static void spots_sort(struct sampler *s)
 }
 
 /* Writes counts as "12,,3": zeros are empty, and trailing zeros are omitted. `left` is the sum of the counts. */
-static void say_counts(const char *what, const uint32_t *counts, size_t n, uint64_t left, FILE *file)
+static void write_counts(const char *what, const uint32_t *counts, size_t n, uint64_t left, FILE *file)
 {
 	fprintf(file, "0 %s ", what);
 	for (size_t k = 0; k < n && left > 0; k++) {
@@ -1099,21 +1099,21 @@ static void say_counts(const char *what, const uint32_t *counts, size_t n, uint6
 }
 
 /* Writes the programs in order of their indices. */
-static void say_programs(const struct sampler *s, FILE *file)
+static void write_programs(const struct sampler *s, FILE *file)
 {
 	for (size_t i = 0; i < s->n_programs; i++)
 		fprintf(file, "%llu program %s\n", (unsigned long long)s->programs[i].count, s->programs[i].name);
 }
 
 /* Writes the place's counts per slice and, if there are several programs, per program. */
-static void say_often(const struct sampler *s, size_t place, FILE *file)
+static void write_rate(const struct sampler *s, size_t place, FILE *file)
 {
-	say_counts("slices", s->slices[place], SLICES, s->places[place].count, file);
+	write_counts("slices", s->slices[place], SLICES, s->places[place].count, file);
 	if (s->n_programs > 2)
-		say_counts("programs", s->by_program[place], s->n_programs, s->places[place].count, file);
+		write_counts("programs", s->by_program[place], s->n_programs, s->places[place].count, file);
 }
 
-static void say_places(struct sampler *s, FILE *file)
+static void write_places(struct sampler *s, FILE *file)
 {
 	size_t at = 0;
 	uint64_t all = 0;
@@ -1124,14 +1124,14 @@ static void say_places(struct sampler *s, FILE *file)
 		fprintf(file, "%llu slice %llu\n", (unsigned long long)s->slice_ns,
 			(unsigned long long)(s->last_ns - s->first_ns + s->period_ns));
 	if (all > 0)
-		say_programs(s, file);
+		write_programs(s, file);
 	for (size_t i = 0; i < s->n_places; i++) {
 		const struct place *place = &s->places[i];
 
 		if (place->count > 0 || (place->kernel && strncmp(place->name, "not_", 4) == 0))
 			fprintf(file, "%llu %s %s\n", (unsigned long long)place->count, place->kernel ? "kernel" : "user", place->name);
 		if (place->count > 0 && place->count >= all / SLICED_PARTS)
-			say_often(s, i, file);
+			write_rate(s, i, file);
 		if (place->count > 0 && place->inode && s->places_wanted)
 			fprintf(file, "%llu inode -\n", (unsigned long long)place->inode);
 		for (; at < s->n_spots && s->spots[at].place <= i; at++)
@@ -1155,7 +1155,7 @@ static char *say(struct sampler *s, size_t *size)
 		fprintf(file, "%llu period ns\n%llu processes %s\n%llu threads -\n", (unsigned long long)s->period_ns,
 			1 + (unsigned long long)s->processes, s->whole ? "whole" : "-", 1 + (unsigned long long)s->threads);
 	if (!*s->refused)
-		say_places(s, file);
+		write_places(s, file);
 	if (s->lost > 0)
 		fprintf(file, "%llu lost -\n", (unsigned long long)s->lost);
 	if (s->maps_lost > 0)
@@ -1206,7 +1206,7 @@ static void thin_spots(struct sampler *s)
 	}
 }
 
-void sampler_say(struct sampler *s, struct frames_out *out)
+void sampler_write(struct sampler *s, struct frames_out *out)
 {
 	size_t size, most;
 	char *text;

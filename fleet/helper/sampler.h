@@ -22,10 +22,10 @@ struct sampler;
 
 /* Prepares sampling, which starts with the command's exec(). Call it before the fork. `places`: also count addresses in files. `below`
  * (borrowed): count only addresses in files below this directory, and report the most frequent; NULL: none. period_ns 0: the default.
- * Never returns NULL; if sampling is impossible, sampler_say() reports the reason. */
+ * Never returns NULL; if sampling is impossible, sampler_write() reports the reason. */
 struct sampler *sampler_open(bool places, const char *below, uint64_t period_ns);
 
-/* Reads new records of the forked command. Call it at least every SAMPLER_DRAIN_MS and before sampler_say(). */
+/* Reads new records of the forked command. Call it at least every SAMPLER_DRAIN_MS and before sampler_write(). */
 void sampler_drain(struct sampler *sampler, pid_t command);
 
 /* Writes a HELPER_FILE named SAMPLER_FILE_NAME: lines "COUNT WHERE NAME", or one line "0 refused REASON" or, if rights are missing, "0
@@ -45,7 +45,7 @@ void sampler_drain(struct sampler *sampler, pid_t command);
  *            one, "?", has samples before any program, and those that did not fit
  * programs   follows a frequent entry; COUNT 0, NAME: its count in each program, in order of the programs
  * Without all addresses, at most SAMPLER_BRIEF_BYTES and SAMPLER_SPOTS_BYTES: the rarest entries are merged into "?" and "other". */
-void sampler_say(struct sampler *sampler, struct frames_out *out);
+void sampler_write(struct sampler *sampler, struct frames_out *out);
 
 void sampler_close(struct sampler *sampler); /* accepts NULL */
 

@@ -414,7 +414,7 @@ static bool cpuinfo_field(const char *info, const char *key, char *value, size_t
 }
 
 /* Finds the selected word, in brackets, of "a [b] c". */
-static bool chosen_word(const char *text, char *value, size_t n)
+static bool chosen_text(const char *text, char *value, size_t n)
 {
 	const char *open = strchr(text, '['), *close = open ? strchr(open, ']') : NULL;
 
@@ -552,7 +552,7 @@ static void survey_settings(struct survey *survey)
 		survey_add(survey, "turbo", setting ? "on" : "off");
 	if (process_text(text, sizeof(text), CPU "/smt/control"))
 		survey_add(survey, "smt", text);
-	if (process_text(text, sizeof(text), "/sys/kernel/mm/transparent_hugepage/enabled") && chosen_word(text, value, sizeof(value)))
+	if (process_text(text, sizeof(text), "/sys/kernel/mm/transparent_hugepage/enabled") && chosen_text(text, value, sizeof(value)))
 		survey_add(survey, "thp", value);
 }
 

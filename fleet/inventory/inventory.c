@@ -44,7 +44,7 @@ static bool misspelt(const char *text)
 	       strcmp(text, LAUNCHER_HOST) != 0 && strcmp(text, LAUNCHER_JOB) != 0;
 }
 
-static enum assay_status parse_word(const char *file, const struct yaml_node *node, bool job, char **out, struct assay_error *err)
+static enum assay_status parse_argument(const char *file, const struct yaml_node *node, bool job, char **out, struct assay_error *err)
 {
 	const char *text;
 	enum assay_status st = yaml_string(file, node, &text, err);
@@ -52,13 +52,13 @@ static enum assay_status parse_word(const char *file, const struct yaml_node *no
 	if (st)
 		return st;
 	if (!*text || strlen(text) > WORD_BYTES_MAX)
-		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: a word must have 1 to %d bytes", file, node->line, WORD_BYTES_MAX);
+		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: an argument must have 1 to %d bytes", file, node->line, WORD_BYTES_MAX);
 	for (const char *p = text; *p; p++) {
 		if ((unsigned char)*p < 0x20 || *p == 0x7f)
-			return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: a control character in a word", file, node->line);
+			return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: a control character in an argument", file, node->line);
 	}
 	if (!job && misspelt(text))
-		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: '%s': what is put in is " LAUNCHER_HOST ", the host's address", file,
+		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: '%s': available placeholders: " LAUNCHER_HOST ", the host's address", file,
 				  node->line, text);
 	if (!job && strstr(text, LAUNCHER_JOB))
 		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: " LAUNCHER_JOB " is known only with 'transport: slurm'", file, node->line);
@@ -73,10 +73,10 @@ static enum assay_status parse_words(const char *file, const struct yaml_node *n
 	if (st)
 		return st;
 	if (node->n_items > LAUNCHER_WORDS_MAX)
-		return assay_fail(err, ASSAY_E_LIMIT, "%s:%zu: more than %d words", file, node->line, LAUNCHER_WORDS_MAX);
+		return assay_fail(err, ASSAY_E_LIMIT, "%s:%zu: more than %d arguments", file, node->line, LAUNCHER_WORDS_MAX);
 	*out = mem_new(node->n_items, sizeof(char *));
 	for (; !st && *n < node->n_items; *n += !st)
-		st = parse_word(file, &node->items[*n], false, &(*out)[*n], err);
+		st = parse_argument(file, &node->items[*n], false, &(*out)[*n], err);
 	return st;
 }
 
@@ -109,7 +109,7 @@ static bool login_is_one(const char *text)
 static enum assay_status parse_login(const char *file, const struct yaml_node *host, char **out, struct assay_error *err)
 {
 	const struct yaml_node *node = yaml_get(host, "login");
-	enum assay_status st = node ? parse_word(file, node, false, out, err) : ASSAY_OK;
+	enum assay_status st = node ? parse_argument(file, node, false, out, err) : ASSAY_OK;
 
 	if (node && !st && !login_is_one(*out))
 		st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: 'login' must be [user@]host[:port]", file, node->line);
@@ -126,7 +126,7 @@ static enum assay_status refuse_others(const char *file, const struct yaml_node 
 
 	for (size_t i = 0; i < sizeof(only) / sizeof(only[0]); i++) {
 		if (only[i].slurm != slurm && yaml_get(host, only[i].key))
-			return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: '%s' means nothing to a host with 'transport: %s'", file,
+			return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: '%s' has no effect on a host with 'transport: %s'", file,
 					  yaml_get(host, only[i].key)->line, only[i].key, slurm ? "slurm" : "command");
 	}
 	return ASSAY_OK;
@@ -139,12 +139,12 @@ static enum assay_status parse_command(const char *file, const struct yaml_node 
 
 	if (!node || (node->kind == YAML_LIST && node->n_items == 0))
 		return assay_fail(err, ASSAY_E_FORMAT,
-				  "%s:%zu: 'transport: command' needs the words that lead to the host: launcher: [rsh, '" LAUNCHER_HOST
+				  "%s:%zu: 'transport: command' needs the command that reaches the host: launcher: [rsh, '" LAUNCHER_HOST
 				  "']",
 				  file, host->line);
 	st = parse_words(file, node, &out->words, &out->n, err);
 	if (!st && *out->words[0] == '-')
-		st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: the first word of 'launcher' is a program", file, node->line);
+		st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: the first argument of 'launcher' must be a program", file, node->line);
 	return st;
 }
 
@@ -244,9 +244,8 @@ static enum assay_status check_name(const struct entry *e, const struct yaml_nod
 {
 	if (is_name(text))
 		return ASSAY_OK;
-	return assay_fail(e->err, ASSAY_E_FORMAT,
-			  "%s:%zu: '%s' cannot be %s: no blanks, none of / \\ @ , ! [ ] and quotes, no '-' in front", e->file, node->line,
-			  TEXT_SHOWN(text), what);
+	return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: '%s' cannot be %s: no spaces, none of / \\ @ , ! [ ] and quotes, no leading '-'",
+			  e->file, node->line, TEXT_SHOWN(text), what);
 }
 
 /* Checks that a text has 1 to `max` bytes and no control characters. */
@@ -256,7 +255,7 @@ static enum assay_status check_text(const struct entry *e, const struct yaml_nod
 		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: %s must have 1 to %zu bytes", e->file, node->line, what, max);
 	for (; *text; text++) {
 		if ((unsigned char)*text < 0x20 || *text == 0x7f)
-			return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: %s has a control character in it", e->file, node->line, what);
+			return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: %s has a control character", e->file, node->line, what);
 	}
 	return ASSAY_OK;
 }
@@ -274,7 +273,7 @@ static enum assay_status parse_name(const struct entry *e, const char *key, char
 	if (!st)
 		st = check_text(e, node, key, text, NAME_BYTES_MAX);
 	if (!st && strchr(text, ' '))
-		st = assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: '%s' has a blank in it", e->file, node->line, key);
+		st = assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: '%s' has a space", e->file, node->line, key);
 	if (!st)
 		*out = mem_string(text);
 	return st;
@@ -316,7 +315,7 @@ static enum assay_status parse_ranged(struct entry *e, enum ranged which)
 	if (!node)
 		return ASSAY_OK;
 	if (node->kind == YAML_LIST)
-		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: '%s' is a list to YAML: put a range that starts with '[' in quotes",
+		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: '%s' is a list in YAML: put a range that starts with '[' in quotes",
 				  e->file, node->line, ranged[which].key);
 	st = yaml_string(e->file, node, &text, e->err);
 	if (!st && !*text)
@@ -365,7 +364,7 @@ static enum assay_status refuse_keys_of_ssh(const struct entry *e, const char *t
 	}
 	if (!key)
 		return ASSAY_OK;
-	return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: '%s' means nothing to a host with 'transport: %s'", e->file,
+	return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: '%s' has no effect on a host with 'transport: %s'", e->file,
 			  yaml_get(e->node, key)->line, key, transport);
 }
 
@@ -402,8 +401,8 @@ static enum assay_status parse_group(struct entry *e, const struct yaml_node *no
 	if (!st)
 		st = check_text(e, node, "the name of a group", text, NAME_BYTES_MAX);
 	if (!st && *text == '@')
-		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: groups are written without '@': [%s]; the '@' is for -w", e->file,
-				  node->line, TEXT_SHOWN(text + 1));
+		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: write groups without '@': [%s]; '@' is only for -w", e->file, node->line,
+				  TEXT_SHOWN(text + 1));
 	if (!st)
 		st = check_name(e, node, "the name of a group", text);
 	if (!st && strcmp(text, "all") == 0)
@@ -592,7 +591,7 @@ static enum assay_status check_unique(const char *file, const struct inventory *
 		}
 	}
 	if (again)
-		st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: %s '%s' stands twice (first in line %zu)", file, again->line,
+		st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: %s '%s' is listed twice (first in line %zu)", file, again->line,
 				ids ? "host id" : "host", ids ? again->id : again->name, before->line);
 	free(sorted);
 	return st;

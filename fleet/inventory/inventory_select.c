@@ -68,8 +68,8 @@ static bool is_of_type(const struct host *host, const char *type)
 	return host->type && strcmp(host->type, type) == 0;
 }
 
-static enum assay_status mark_alike(const struct choosing *c, bool (*is)(const struct host *, const char *), const char *what,
-				    const char *at, const char *name, bool *marks)
+static enum assay_status mark_similar(const struct choosing *c, bool (*is)(const struct host *, const char *), const char *what,
+				      const char *at, const char *name, bool *marks)
 {
 	bool found = *at == '@' && strcmp(name, "all") == 0;
 
@@ -85,9 +85,9 @@ static enum assay_status mark_name(const struct choosing *c, const char *name, b
 	const struct host *const *host;
 
 	if (name[0] == '@')
-		return mark_alike(c, is_in_group, "group", "@", name + 1, marks);
+		return mark_similar(c, is_in_group, "group", "@", name + 1, marks);
 	if (strncmp(name, TYPE, strlen(TYPE)) == 0)
-		return mark_alike(c, is_of_type, "hardware type", TYPE, name + strlen(TYPE), marks);
+		return mark_similar(c, is_of_type, "hardware type", TYPE, name + strlen(TYPE), marks);
 	host = bsearch(name, c->sorted, c->inventory->n, sizeof(*c->sorted), compare_key);
 	if (!host)
 		return fail_unknown(c, "host", "", name);
@@ -144,7 +144,7 @@ static enum assay_status mark_any(const struct choosing *c, const char *text, bo
 	if (!good)
 		st = assay_fail(c->err, ASSAY_E_USAGE, "'any %s' is not a choice such as 'any 3 of type:rome'", text_shown(text, shown));
 	else if (!c->excluded)
-		st = assay_fail(c->err, ASSAY_E_USAGE, "'any' chooses hosts, and cannot exclude them");
+		st = assay_fail(c->err, ASSAY_E_USAGE, "'any' selects hosts and cannot exclude them");
 	if (!st)
 		st = mark_set(c, set, candidates);
 	for (size_t i = 0; !st && i < c->inventory->n; i++) {
@@ -153,7 +153,7 @@ static enum assay_status mark_any(const struct choosing *c, const char *text, bo
 	}
 	if (!st && (int64_t)there < wanted)
 		st = assay_fail(c->err, ASSAY_E_USAGE,
-				"any %" PRId64 " of '%s' are wanted, and lab.yaml has %zu of them that are not excluded", wanted,
+				"any %" PRId64 " of '%s' are requested, but lab.yaml has only %zu that are not excluded", wanted,
 				text_shown(set, shown), there);
 	for (int64_t i = 0; !st && i < wanted; i++)
 		take_best(c, candidates, marks);

@@ -80,9 +80,9 @@ static enum assay_status parse_range(struct expansion *e, struct range *out)
 		if (st)
 			return st;
 		if (low_digits != high_digits && (*start == '0' || *high == '0') && (low_digits > 1 || *high == '0'))
-			return fail_at(e, start, ASSAY_E_FORMAT, "both ends of a range with zeros in front need as many digits");
+			return fail_at(e, start, ASSAY_E_FORMAT, "both ends of a range with leading zeros need the same number of digits");
 		if (range.high < range.low)
-			return fail_at(e, start, ASSAY_E_FORMAT, "this range runs backwards");
+			return fail_at(e, start, ASSAY_E_FORMAT, "the range ends before it starts");
 	}
 	range.width = low_digits == high_digits ? low_digits : 0;
 	*out = range;
@@ -232,7 +232,7 @@ static enum assay_status expand_pattern(struct expansion *e)
 	enum assay_status st = parse_pattern(e);
 
 	if (!st && count_names(e) > NODESET_NAMES_MAX - e->set.n)
-		st = fail_at(e, e->pieces[0].text, ASSAY_E_LIMIT, "with this there are too many names");
+		st = fail_at(e, e->pieces[0].text, ASSAY_E_LIMIT, "there are too many names");
 	for (size_t i = 0; !st && i < e->n_pieces; i++)
 		piece_rewind(&e->pieces[i]);
 	if (!st) {

@@ -166,7 +166,7 @@ static enum assay_status refuse_busy(const char *directory, int fd, struct assay
 
 	text[n < 0 ? 0 : n] = '\0';
 	who = lab_lock_holder(text);
-	assay_fail(err, ASSAY_E_BUSY, "another assay is writing to the laboratory '%s'%s%s%s: wait until it has ended", directory,
+	assay_fail(err, ASSAY_E_BUSY, "another assay is writing to the laboratory '%s'%s%s%s: wait until it ends", directory,
 		   who ? " (" : "", who ? who : "", who ? ")" : "");
 	free(who);
 	return err->status;
@@ -192,12 +192,11 @@ static enum assay_status lab_lock(const char *directory, int *fd, struct assay_e
 	int lock = file_open_own(path, O_RDWR | O_CREAT, 0600);
 
 	if (lock < 0 && errno == EROFS) {
-		st = assay_fail(
-		    err, ASSAY_E_IO,
-		    "the laboratory '%s' can only be read, for its file system is read-only: 'cp -R' it to where it can be written",
-		    directory);
+		st = assay_fail(err, ASSAY_E_IO,
+				"the laboratory '%s' is on a read-only file system: copy it to a writable directory with 'cp -R'",
+				directory);
 	} else if (lock < 0 && (errno == ELOOP || errno == ENXIO)) {
-		st = assay_fail(err, ASSAY_E_IO, "'%s' is not a regular file, so assay did not make it: remove it", path);
+		st = assay_fail(err, ASSAY_E_IO, "'%s' is not a regular file, so it is not from assay: remove it", path);
 	} else if (lock < 0) {
 		st = assay_fail_errno(err, errno, "cannot write '%s'", path);
 	} else if (flock(lock, LOCK_EX | LOCK_NB)) {
@@ -218,13 +217,13 @@ static enum assay_status read_config(const char *directory, struct lab_config *c
 {
 	char *path = mem_format("%s/lab.yaml", directory);
 	struct buf text = BUF_INIT;
-	enum assay_status st = file_read_kept(path, YAML_BYTES_MAX, &text, err);
+	enum assay_status st = file_read_stored(path, YAML_BYTES_MAX, &text, err);
 
 	if (st == ASSAY_E_NOTFOUND) {
 		char *command = text_command((const char *const[]){ "init", strcmp(directory, ".") ? directory : NULL, NULL });
 
 		st = assay_fail(err, ASSAY_E_NOTFOUND,
-				"'%s' is not a laboratory (it has no lab.yaml): make one with %s, or name one with -C DIR", directory,
+				"'%s' is not a laboratory (it has no lab.yaml): create one with %s, or name one with -C DIR", directory,
 				command);
 		free(command);
 	}
@@ -240,7 +239,7 @@ static enum assay_status read_config(const char *directory, struct lab_config *c
 
 /* ---- privacy: .assay holds environments and outputs of measured programs ---- */
 
-static int take_from_others(const char *path, const struct stat *info, int kind, struct FTW *place)
+static int revoke_access(const char *path, const struct stat *info, int kind, struct FTW *place)
 {
 	/* Leaves other users' files inside the directory unchanged: only the owner can enter the directory. */
 	bool open = (kind == FTW_F || kind == FTW_DP) && (info->st_mode & OTHERS);
@@ -253,8 +252,8 @@ static enum assay_status fail_private(const char *path, const struct stat *info,
 	const struct passwd *owner = getpwuid(info->st_uid);
 
 	return assay_fail(err, ASSAY_E_IO,
-			  "'%s' belongs to user '%s' alone: run this as that user, or work in a copy of the laboratory ('assay backup DIR' "
-			  "makes one, as that user)",
+			  "'%s' belongs to user '%s': run this as that user, or work in a copy of the laboratory ('assay backup DIR' makes "
+			  "one, as that user)",
 			  path, owner ? owner->pw_name : "?");
 }
 
@@ -270,8 +269,8 @@ enum assay_status lab_make_private(const char *path, bool *tightened, struct ass
 		return fail_private(path, &info, err);
 	if (!(info.st_mode & OTHERS))
 		return ASSAY_OK;
-	if (nftw(path, take_from_others, WALK_FDS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT))
-		return assay_fail_errno(err, errno, "cannot take '%s' from other users (chmod -R go= does that)", path);
+	if (nftw(path, revoke_access, WALK_FDS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT))
+		return assay_fail_errno(err, errno, "cannot take '%s' from other users (use chmod -R go=)", path);
 	*tightened = true;
 	return ASSAY_OK;
 }
@@ -366,7 +365,7 @@ enum assay_status lab_create(const char *directory, struct assay_error *err)
 	struct stat info;
 
 	if (stat(path, &info) == 0)
-		st = assay_fail(err, ASSAY_E_CONFLICT, "'%s' exists: this is a laboratory already", path);
+		st = assay_fail(err, ASSAY_E_CONFLICT, "'%s' exists: the directory is already a laboratory", path);
 	free(path);
 	for (size_t i = 0; !st && i < sizeof(folders) / sizeof(folders[0]); i++) {
 		path = mem_format("%s%s", directory, folders[i].name);

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 /* Remedy in messages about a file that assay did not write, or that has lost its content. */
-#define FOREIGN_REMEDY "put a copy of 'assay backup' in its place, or move it away to start a new one"
+#define FOREIGN_REMEDY "restore it from a copy of 'assay backup', or move it away to start a new one"
 
 EMBED_FILE(store_schema_1, ASSAY_SOURCE_DIRECTORY "/fleet/lab/schema_1.sql");
 
@@ -94,7 +94,7 @@ static enum assay_status file_check(const char *path, struct assay_error *err)
 	if (recovers)
 		return ASSAY_OK;
 	if (n == 0)
-		return assay_fail(err, ASSAY_E_CORRUPT, "'%s' is empty, and all that was stored is gone from it: " FOREIGN_REMEDY, path);
+		return assay_fail(err, ASSAY_E_CORRUPT, "'%s' is empty, all stored data is lost: " FOREIGN_REMEDY, path);
 	if (n < (ssize_t)sizeof(header) || memcmp(header, "SQLite format 3", 16) != 0)
 		return assay_fail(err, ASSAY_E_CORRUPT, "'%s' is not a database of assay: " FOREIGN_REMEDY, path);
 	page_bytes = (uint64_t)header[16] << 8 | header[17];
@@ -102,7 +102,7 @@ static enum assay_status file_check(const char *path, struct assay_error *err)
 		page_bytes = 65536;
 	expected = page_bytes * header_u32(header, 28);
 	if (header_u32(header, 24) == header_u32(header, 92) && (uint64_t)file.st_size < expected)
-		return assay_fail(err, ASSAY_E_CORRUPT, "'%s' was cut short: %lld of %llu bytes are there; restore it from a copy", path,
+		return assay_fail(err, ASSAY_E_CORRUPT, "'%s' was truncated: %lld of %llu bytes are left; restore it from a copy", path,
 				  (long long)file.st_size, (unsigned long long)expected);
 	return ASSAY_OK;
 }
@@ -150,8 +150,8 @@ static enum assay_status file_must_be_local(const char *path, struct assay_error
 	}
 	return failed ? ASSAY_OK /* sqlite3_open_v2() will report the reason */
 		      : assay_fail(err, ASSAY_E_IO,
-				   "'%s' is not on a file system that is known as a local one (stat -f says %x): one that other machines "
-				   "write, too, would damage it; keep the laboratory on a local disk (ext4, xfs, btrfs, zfs...) or tmpfs",
+				   "'%s' is not on a known local file system (type %x in stat -f): a file system shared with other "
+				   "machines would damage it; keep the laboratory on a local disk (ext4, xfs, btrfs, zfs...) or tmpfs",
 				   path, (unsigned)fs.f_type);
 }
 
@@ -183,11 +183,10 @@ static enum assay_status store_fail(struct store *store, int code, struct assay_
 		return assay_fail(err, ASSAY_E_CORRUPT, "'%s' is damaged (%s): restore it from a copy, or import or measure again",
 				  store->path, text);
 	case SQLITE_FULL:
-		return assay_fail(
-		    err, ASSAY_E_IO,
-		    "cannot write '%s': the disk is full; nothing that was stored is lost: make a little room, some hundred KiB, "
-		    "then 'assay prune --older-than DAYS' makes more",
-		    store->path);
+		return assay_fail(err, ASSAY_E_IO,
+				  "cannot write '%s': the disk is full; no stored data is lost: free some hundred KiB, then 'assay prune "
+				  "--older-than DAYS' frees more",
+				  store->path);
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:
 		return assay_fail(err, ASSAY_E_BUSY, "'%s' is in use by another process", store->path);
@@ -267,17 +266,16 @@ static enum assay_status check_version(struct store *store, int version, struct 
 		return st;
 	if (id == PRE_RELEASE_ID || (id != STORE_APPLICATION_ID && known))
 		return assay_fail(err, ASSAY_E_VERSION,
-				  "'%s' was made by a pre-release of assay: move it away with its directory, and a new one is made",
-				  store->path);
+				  "'%s' was made by a pre-release of assay: move its directory away, and a new one is made", store->path);
 	if (version <= 0 && objects && id == STORE_APPLICATION_ID)
 		return assay_fail(
 		    err, ASSAY_E_CORRUPT,
-		    "'%s' is damaged (it has tables, and no version of them): restore it from a copy, or import or measure again",
+		    "'%s' is damaged (it has tables, but no schema version): restore it from a copy, or import or measure again",
 		    store->path);
 	if (version < 0 || (id != STORE_APPLICATION_ID && (objects || version)))
 		return assay_fail(err, ASSAY_E_CORRUPT, "'%s' is not a database of assay: " FOREIGN_REMEDY, store->path);
 	if (version > newest)
-		return assay_fail(err, ASSAY_E_VERSION, "'%s' has schema version %d, this assay knows up to %d: use a newer assay",
+		return assay_fail(err, ASSAY_E_VERSION, "'%s' has schema version %d, this assay supports up to %d: use a newer assay",
 				  store->path, version, newest);
 	return check_objects(store, err);
 }
@@ -386,7 +384,7 @@ static enum assay_status read_whole(const struct store *store, struct buf *out, 
 		if (!st && !file_has_log(store->path) && !stat(store->path, &after) && is_same_file(&before, &after))
 			return ASSAY_OK;
 	}
-	return st ? st : assay_fail(err, ASSAY_E_BUSY, "'%s' is being written just now: read it when that has ended", store->path);
+	return st ? st : assay_fail(err, ASSAY_E_BUSY, "'%s' is being written: read it again later", store->path);
 }
 
 /* Opens a database in memory. Takes ownership of `bytes`, allocated by sqlite3_malloc64(); NULL means that the allocation failed. */
@@ -561,10 +559,10 @@ static enum assay_status row_check(const struct store *store, sqlite3_stmt *stmt
 
 		if ((is == SQLITE_FLOAT && !isfinite(sqlite3_column_double(stmt, i))) ||
 		    (type && (strncmp(type, "REAL", 4) == 0 || strncmp(type, "INTEGER", 7) == 0)))
-			return assay_fail(
-			    err, ASSAY_E_CORRUPT,
-			    "'%s' is damaged (what is stored of '%s' is no number): restore it from a copy, or import or measure again",
-			    store->path, sqlite3_column_name(stmt, i));
+			return assay_fail(err, ASSAY_E_CORRUPT,
+					  "'%s' is damaged (the stored value of '%s' is not a number): restore it from a copy, or import "
+					  "or measure again",
+					  store->path, sqlite3_column_name(stmt, i));
 	}
 	return ASSAY_OK;
 }
@@ -589,7 +587,7 @@ static int bind_bytes(sqlite3_stmt *stmt, int i, const char *bytes, size_t n)
 	return sqlite3_bind_blob64(stmt, i, n ? bytes : "", n, SQLITE_STATIC);
 }
 
-static void bind_all(sqlite3_stmt *stmt, const char *kinds, va_list args)
+static void bind_values(sqlite3_stmt *stmt, const char *kinds, va_list args)
 {
 	const char *bytes;
 	int code = SQLITE_OK;
@@ -622,7 +620,7 @@ void store_bind(sqlite3_stmt *stmt, const char *kinds, ...)
 	va_list args;
 
 	va_start(args, kinds);
-	bind_all(stmt, kinds, args);
+	bind_values(stmt, kinds, args);
 	va_end(args);
 }
 
@@ -633,7 +631,7 @@ enum assay_status store_ask(struct store *store, sqlite3_stmt **out, struct assa
 
 	va_start(args, kinds);
 	if (!st)
-		bind_all(*out, kinds, args);
+		bind_values(*out, kinds, args);
 	va_end(args);
 	return st;
 }
@@ -662,7 +660,7 @@ enum assay_status store_do(struct store *store, struct assay_error *err, const c
 
 	va_start(args, kinds);
 	if (!st)
-		bind_all(stmt, kinds, args);
+		bind_values(stmt, kinds, args);
 	va_end(args);
 	if (!st)
 		st = store_step(store, stmt, &row, err);

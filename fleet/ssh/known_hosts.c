@@ -464,7 +464,7 @@ struct finding {
 };
 
 /* Reports whether the entry is from a file in who->files. */
-static bool counts(const struct known_hosts_entry *entry, const struct known_hosts_who *who)
+static bool counts(const struct known_hosts_entry *entry, const struct known_hosts_subject *who)
 {
 	bool found = !who->files;
 
@@ -487,7 +487,7 @@ static const struct known_hosts_entry *better_contradiction(const struct known_h
 	return !old || (!old_same && strcmp(entry->type, key->type) == 0) ? entry : old;
 }
 
-static struct finding find_key(const struct known_hosts *known, const struct known_hosts_who *who, const char *name,
+static struct finding find_key(const struct known_hosts *known, const struct known_hosts_subject *who, const char *name,
 			       const struct hostkey *key)
 {
 	const struct known_hosts_matches *matches = known_hosts_match(known, name);
@@ -520,7 +520,7 @@ static struct finding find_key(const struct known_hosts *known, const struct kno
 
 /* Looks up a host. As in OpenSSH, an unknown host with another port is looked up without the port, and a different key found that way is
  * ignored. A revoked key is revoked on every port. */
-static struct finding find_host(const struct known_hosts *known, const struct known_hosts_who *who, const struct hostkey *key)
+static struct finding find_host(const struct known_hosts *known, const struct known_hosts_subject *who, const struct hostkey *key)
 {
 	char *name = name_of(who->host, who->port), *plain = name_of(who->host, PORT_DEFAULT);
 	struct finding finding = find_key(known, who, name, key);
@@ -536,7 +536,7 @@ static struct finding find_host(const struct known_hosts *known, const struct kn
 	return finding;
 }
 
-enum known_hosts_answer known_hosts_ask(const struct known_hosts *known, const struct known_hosts_who *who, const struct hostkey *key,
+enum known_hosts_answer known_hosts_ask(const struct known_hosts *known, const struct known_hosts_subject *who, const struct hostkey *key,
 					const char **file, size_t *line)
 {
 	struct finding finding = find_host(known, who, key);
@@ -557,7 +557,7 @@ static bool signs_with(const char *type, const char *algorithm)
 }
 
 /* Reports whether a key for this algorithm is known; `algorithm` NULL: any key. */
-static bool is_known(const struct known_hosts_matches *matches, const struct known_hosts_who *who, const char *algorithm)
+static bool is_known(const struct known_hosts_matches *matches, const struct known_hosts_subject *who, const char *algorithm)
 {
 	for (size_t i = 0; i < matches->n; i++) {
 		const struct known_hosts_entry *entry = matches->entries[i];
@@ -568,7 +568,7 @@ static bool is_known(const struct known_hosts_matches *matches, const struct kno
 	return false;
 }
 
-char *known_hosts_algorithms(const struct known_hosts *known, const struct known_hosts_who *who, const char *offered)
+char *known_hosts_algorithms(const struct known_hosts *known, const struct known_hosts_subject *who, const char *offered)
 {
 	char *name = name_of(who->host, who->port), *plain = name_of(who->host, PORT_DEFAULT);
 	const struct known_hosts_matches *matches = known_hosts_match(known, name);

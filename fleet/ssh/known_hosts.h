@@ -49,7 +49,7 @@ enum known_hosts_answer {
 };
 
 /* The host to look up. */
-struct known_hosts_who {
+struct known_hosts_subject {
 	const char *host;
 	int port;
 	const char *const *files; /* [n_files] names of the files to use, as given to known_hosts_parse(); NULL: all files */
@@ -57,12 +57,12 @@ struct known_hosts_who {
 };
 
 /* Judges a key. Sets *file (borrowed) and *line to the deciding line; NULL and 0 if no line applies. */
-enum known_hosts_answer known_hosts_ask(const struct known_hosts *known, const struct known_hosts_who *who, const struct hostkey *key,
+enum known_hosts_answer known_hosts_ask(const struct known_hosts *known, const struct known_hosts_subject *who, const struct hostkey *key,
 					const char **file, size_t *line);
 
 /* Returns `offered`, a comma-separated list of host-key algorithms, with those of the host's known keys first. So the server does not
  * choose a type for which no key is known. A known RSA key counts for rsa-sha2-512 and rsa-sha2-256. free() it. */
-char *known_hosts_algorithms(const struct known_hosts *known, const struct known_hosts_who *who, const char *offered);
+char *known_hosts_algorithms(const struct known_hosts *known, const struct known_hosts_subject *who, const char *offered);
 
 /* Returns the known_hosts line for a key, without a newline. The name is "[host]:port" unless the port is 22. free() it. */
 char *known_hosts_line(const char *host, int port, const struct hostkey *key);

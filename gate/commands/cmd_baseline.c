@@ -71,16 +71,15 @@ static enum assay_status check_measured(struct store *store, const char *applica
 	run_list_free(list, n);
 	if (!found && failed)
 		st = assay_fail(err, ASSAY_E_USAGE,
-				"%s@%s has no result that a later version could be compared with: each of its %lld runs failed ('assay "
-				"result show %s@%s --failed --output')",
+				"%s@%s has no usable result: all of its %lld runs failed ('assay result show %s@%s --failed --output')",
 				application, version, (long long)failed, application, version);
 	else if (!*versions)
-		st = assay_fail(err, ASSAY_E_USAGE, "'%s' has no results ('assay result list' shows what has)", application);
+		st = assay_fail(err, ASSAY_E_USAGE, "'%s' has no results ('assay result list' lists the results)", application);
 	else if (!version)
-		st = assay_fail(err, ASSAY_E_USAGE, "which version of '%s'? Say it as %s@VERSION: it has results of %s", application,
-				application, versions);
+		st = assay_fail(err, ASSAY_E_USAGE, "which version of '%s' is meant? Name it as %s@VERSION: there are results of %s",
+				application, application, versions);
 	else if (!found)
-		st = assay_fail(err, ASSAY_E_USAGE, "%s@%s has no results: there are those of %s", application, version, versions);
+		st = assay_fail(err, ASSAY_E_USAGE, "%s@%s has no results; there are results of %s", application, version, versions);
 	free(versions);
 	return st;
 }
@@ -113,8 +112,7 @@ static enum assay_status add_entry(const char *laboratory, const struct baseline
 	enum assay_status st = file_read(path, YAML_BYTES_MAX, &text, err);
 
 	if (st == ASSAY_E_NOTFOUND) {
-		buf_text(&text, "# Versions that were accepted as baselines; the last one of an application whose day is not over "
-				"counts.\nbaselines:\n");
+		buf_text(&text, "# Accepted baselines. The last entry of an application that has not expired is used.\nbaselines:\n");
 		st = ASSAY_OK;
 	}
 	if (!st && text.size && text.bytes[text.size - 1] != '\n')
@@ -128,7 +126,7 @@ static enum assay_status add_entry(const char *laboratory, const struct baseline
 	if (!st)
 		st = baselines_parse(path, text.bytes, text.size, &all, err);
 	if (!st && !is_last(&all, baseline)) /* the file's end may not allow block style */
-		st = assay_fail(err, ASSAY_E_FORMAT, "%s: no entry can be added at its end: write '- application: ...' in block style",
+		st = assay_fail(err, ASSAY_E_FORMAT, "%s: cannot append an entry: write the list in block style, '- application: ...'",
 				path);
 	if (!st)
 		st = file_replace(path, text.bytes, text.size, 0644, err);
@@ -158,9 +156,9 @@ static enum assay_status accept_run(struct lab *lab, void *arguments, struct doc
 		doc_set(d, "version", baseline.version);
 		doc_set(d, "reason", a->reason);
 		doc_set(d, "until", a->until_ms ? TEXT_MS(a->until_ms) : NULL);
-		doc_line(d, "It stands in " DOC_NAME "%s/" BASELINES_FILE DOC_END ", which belongs into git.", lab->directory);
+		doc_line(d, "It is written to " DOC_NAME "%s/" BASELINES_FILE DOC_END "; keep this file in git.", lab->directory);
 		if (ignored)
-			doc_line(d, "No night compares with it: %s.", ignored);
+			doc_line(d, "No night compares with this baseline: %s.", ignored);
 		doc_set(d, "unused", ignored);
 		free(ignored);
 	}
@@ -181,28 +179,27 @@ static enum assay_status parse_until(const char *text, void *to, struct assay_er
 
 	*until_ms += BASELINES_DAY_MS; /* the last day is included */
 	if (!st && *until_ms <= clock_real_ms())
-		st = assay_fail(err, ASSAY_E_USAGE, "that day is over");
+		st = assay_fail(err, ASSAY_E_USAGE, "the day is in the past");
 	return st;
 }
 
 static const struct cli_option accept_words[] = { CLI_WORD("APP@VERSION", struct accept_arguments, selector), CLI_END };
 static const struct cli_option accept_options[] = {
-	CLI_OPTION(PARSED, "reason", "TEXT", struct accept_arguments, reason, "Why, in one line (required)", .parse = parse_reason,
+	CLI_OPTION(PARSED, "reason", "TEXT", struct accept_arguments, reason, "Reason in one line (required)", .parse = parse_reason,
 		   .required = true),
 	CLI_PARSED("until", "DATE", struct accept_arguments, until_ms, parse_until,
-		   "The last day on which it counts, such as 2026-12-31 (default: no end)"),
+		   "Last day on which the baseline is used, such as 2026-12-31 (default: no end)"),
 	CLI_END,
 };
 
 const struct command baseline_accept_command = {
 	.name = "baseline accept",
-	.summary = "accept a version as what later ones are compared with",
-	.about =
-	    "Says that APP@VERSION, as it is, is what later versions are compared with: after a release, or when a slowdown is the "
-	    "price of something that was wanted. 'assay nightly run' compares with it; every decision that does so says so. It is written "
-	    "into baselines.yaml in the laboratory, where people may edit it. The last entry of an application that has not "
-	    "expired counts. Nights name an expired one; without an entry before it, they compare nothing with 'accepted'. APP is "
-	    "of all its inputs, APP/INPUT of one.",
+	.summary = "accept a version as the baseline of later ones",
+	.about = "Makes APP@VERSION the baseline of later versions, for example after a release, or if a slowdown is the accepted price of "
+		 "a feature. 'assay nightly run' compares with it, and each such decision names it. The entry is appended to "
+		 "baselines.yaml in the laboratory, which you may edit. The last entry of an application that has not expired is used. A "
+		 "night reports expired entries; if no entry is left, it makes no comparison with 'accepted'. APP is the baseline of all "
+		 "inputs, APP/INPUT of one input.",
 	.examples = "  assay baseline accept myapp@2.0 --reason 'release 2.0'\n"
 		    "  assay baseline accept myapp@main-1a2b3c4d5e6f --reason 'checksums cost 4 %, wanted' --until 2027-01-31\n",
 	.words = accept_words,
@@ -254,7 +251,7 @@ static enum assay_status list_run(struct lab *lab, void *arguments, struct docum
 	if (all.n)
 		doc_line(d, "%zu baseline%s count%s, of %zu that were accepted", count, text_plural(count), count == 1 ? "s" : "", all.n);
 	else
-		doc_line(d, "no baseline was accepted ('assay baseline accept APP@VERSION --reason TEXT' accepts one)");
+		doc_line(d, "no baselines yet ('assay baseline accept APP@VERSION --reason TEXT' adds one)");
 	doc_table(d, "baselines");
 	for (size_t i = 0; i < all.n; i++)
 		list_row(&all, &all.items[i], unused[i], now_ms, d);
@@ -269,9 +266,9 @@ static enum assay_status list_run(struct lab *lab, void *arguments, struct docum
 
 const struct command baseline_list_command = {
 	.name = "baseline list",
-	.summary = "list the versions that were accepted as baselines",
-	.about = "Lists what baselines.yaml has: which entry counts for each application, which were replaced by later ones, and which "
-		 "have expired.",
+	.summary = "list accepted baselines",
+	.about = "Lists the entries of baselines.yaml: which one is used for each application, which were replaced by later ones, and "
+		 "which have expired.",
 	.examples = "  assay baseline list\n",
 	.lab = CLI_LAB_READ,
 	.run = list_run,

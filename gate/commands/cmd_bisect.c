@@ -76,7 +76,7 @@ static size_t bisection_next(const struct bisection *b)
 }
 
 /* Updates the posterior with an answer about item `at`: `bad` is the probability that it is bad, limited because no answer is certain. */
-static void bisection_tell(struct bisection *b, size_t at, double bad)
+static void bisection_update(struct bisection *b, size_t at, double bad)
 {
 	double sum = 0;
 
@@ -152,7 +152,7 @@ static enum assay_status commits_between(struct bisect *b, const char *bad)
 	enum assay_status st = LOCAL_GIT(b->repository, &cmd_run_cancelled, &text, b->err, "merge-base", "--is-ancestor", b->good, bad);
 
 	if (st)
-		st = assay_fail(b->err, ASSAY_E_USAGE, "'%s' is no ancestor of '%s'", b->a->good, b->a->bad);
+		st = assay_fail(b->err, ASSAY_E_USAGE, "'%s' is not an ancestor of '%s'", b->a->good, b->a->bad);
 	if (!st)
 		st = LOCAL_GIT(b->repository, &cmd_run_cancelled, &text, b->err, "rev-list", "--reverse", "--first-parent", range, "--");
 	for (char *rest = text.bytes, *line; !st && (line = strsep(&rest, "\n")) && *line && b->n < COMMITS_MAX;) {
@@ -214,7 +214,7 @@ static enum assay_status judge_plan(struct bisect *b, char *const versions[2], c
 }
 
 /* Reports whether an error concerns only this commit, such as a failed build; then the search continues. */
-static bool is_its_own(enum assay_status st)
+static bool is_application_error(enum assay_status st)
 {
 	return st == ASSAY_E_USAGE || st == ASSAY_E_IO || st == ASSAY_E_NODATA || st == ASSAY_E_NOTFOUND || st == ASSAY_E_LIMIT;
 }
@@ -240,14 +240,14 @@ static enum assay_status measure(struct bisect *b, size_t commit, double min_eff
 	cmd_run_watch(&o);
 	st = spend_until_decided(&o, &(struct spend_asked){ .min_effect = min_effect, .budget_s = b->a->budget_s, .leave_out = true },
 				 &spend, b->err);
-	if (st && is_its_own(st) && !cmd_run_cancelled) {
+	if (st && is_application_error(st) && !cmd_run_cancelled) {
 		step->why = mem_string(b->err->text);
 		st = ASSAY_OK;
 	} else if (!st && *spend.plan) {
 		st = judge_plan(b, versions, spend.plan, min_effect, step);
 	}
 	if (!st && cmd_run_cancelled)
-		st = assay_fail(b->err, ASSAY_E_IO, "interrupted; the same command goes on where it was");
+		st = assay_fail(b->err, ASSAY_E_IO, "interrupted; the same command continues");
 	spend_release(&spend);
 	mem_free(versions[0], versions[1]);
 	return st;
@@ -258,8 +258,8 @@ static enum assay_status measure(struct bisect *b, size_t commit, double min_eff
 static void say(const struct bisect *b, const struct step *step)
 {
 	if (!cli_quiet())
-		cli_remark("%.12s (%zu of %zu): %s", b->commits[step->commit], step->commit + 1, b->n,
-			   step->why ? step->why : decision_text(step->decision));
+		cli_note("%.12s (%zu of %zu): %s", b->commits[step->commit], step->commit + 1, b->n,
+			 step->why ? step->why : decision_text(step->decision));
 }
 
 static enum assay_status add_step(struct bisect *b, size_t commit, double min_effect, struct step **out)
@@ -293,7 +293,7 @@ static void learn(struct bisect *b, const struct step *step, double min_effect)
 	double bad = slower_by(step, min_effect);
 
 	if (!isnan(bad))
-		bisection_tell(&b->search, step->commit, bad);
+		bisection_update(&b->search, step->commit, bad);
 	if (step->why || (!(bad <= 0) && !(bad >= 1) && b->tries[step->commit] >= TRIES))
 		b->search.skipped[step->commit] = true;
 }
@@ -398,7 +398,7 @@ static void answer_nothing(struct bisect *b, struct document *d)
 		   known ? "" : "whether ", b->a->bad, known ? "is not" : "is", b->a->good, why);
 	doc_set(d, "outcome", known ? "nothing_to_find" : "cannot_tell");
 	if (!known && !isnan(s->low))
-		doc_line(d, "so far %s costs %s times as much, %s; next: the same command with a longer --budget goes on measuring",
+		doc_line(d, "so far %s costs %s times as much, %s; next: run the same command with a longer --budget to measure more",
 			 b->a->bad, text_fixed(s->ratio, 3).text, effect_span(s->low, s->high, s->level, 3).text);
 	d->exit_status = s->why ? 6 : decision_exit(s->decision);
 }
@@ -433,7 +433,7 @@ static enum assay_status choose_version(struct bisect *b)
 		return assay_fail(b->err, ASSAY_E_USAGE, "%s: no version%s%s is built from git", b->manifest.file, b->version ? " " : "",
 				  b->version ? TEXT_SHOWN(b->version) : "");
 	if (n > 1)
-		return assay_fail(b->err, ASSAY_E_USAGE, "%s: several versions are built from git: say which, APP@VERSION",
+		return assay_fail(b->err, ASSAY_E_USAGE, "%s: several versions are built from git: name one as APP@VERSION",
 				  b->manifest.file);
 	b->stem = b->manifest.versions[found].name;
 	b->repository = manifest_repository(&b->manifest, &b->manifest.versions[found]);
@@ -447,7 +447,7 @@ static enum assay_status prepare(struct bisect *b)
 	enum assay_status st = choose_version(b);
 
 	if (!st && (input == SIZE_MAX || (!b->input && b->manifest.n_inputs > 1)))
-		st = assay_fail(b->err, ASSAY_E_USAGE, "%s: which of its inputs? APP/INPUT", b->manifest.file);
+		st = assay_fail(b->err, ASSAY_E_USAGE, "%s: it has several inputs: name one as APP/INPUT", b->manifest.file);
 	if (!st)
 		b->application = manifest_stored_name(&b->manifest, input);
 	if (!st)
@@ -498,10 +498,10 @@ static enum assay_status run(struct lab *none, void *arguments, struct document 
 
 static const struct cli_option words[] = { CLI_WORD("APP[@VERSION]", struct arguments, selector), CLI_END };
 static const struct cli_option options[] = {
-	CLI_OPTION(TEXT, "good", "REV", struct arguments, good, "A revision that was as fast as it should be (required)", .required = true),
-	CLI_OPTION(TEXT, "bad", "REV", struct arguments, bad, "A later one that is slower (required)", .required = true),
+	CLI_OPTION(TEXT, "good", "REV", struct arguments, good, "Fast (good) revision (required)", .required = true),
+	CLI_OPTION(TEXT, "bad", "REV", struct arguments, bad, "Later, slower (bad) revision (required)", .required = true),
 	CMD_MIN_EFFECT(struct arguments, min_effect),
-	CLI_SPAN("budget", struct arguments, budget_s, "Measure each comparison for so long at most: 90s, 20m or 2h"),
+	CLI_SPAN("budget", struct arguments, budget_s, "Longest time for each comparison: 90s, 20m or 2h"),
 	CMD_FLEET_HOSTS(struct arguments, hosts),
 	CLI_END,
 };
@@ -509,14 +509,15 @@ static const struct cli_option options[] = {
 const struct command bisect_command = {
 	.name = "bisect",
 	.summary = "find the commit that made an application slower",
-	.about = "Builds what lies between two revisions of the git repository that VERSION of the manifest is built from, measures it "
-		 "beside the good one on the fleet until each comparison is decided, and finds the first commit with at least half of the "
-		 "slowdown, in as few builds as the noise allows: answers may be wrong now and then, so the search goes on until one "
-		 "commit is 95 % probable. Commits that cannot be built or run are passed over. When it was interrupted, the same command "
-		 "goes on where it was.",
+	.about =
+	    "Searches the commits between two revisions of the git repository from which VERSION of the manifest is built. Finds the first "
+	    "commit with at least half of the slowdown. Each commit under test is built and measured in turn with the good revision on the "
+	    "fleet until the comparison is decided. A single comparison may be wrong, so the search ends when one commit is 95 % probable. "
+	    "Commits that cannot be built or run are skipped. After an interruption the same command continues.",
 	.examples = "  assay bisect myapp --good v1.4 --bad main\n"
 		    "  assay bisect myapp/large@main --good HEAD~64 --bad HEAD --budget 2m\n",
-	.exit_status = "0 found, or nothing to find; 4 not certain or inconclusive, 5 environment, 6 nothing measured; 1 failure, 2 usage.",
+	.exit_status =
+	    "0 commit found, or no slowdown; 4 not certain or inconclusive, 5 environment, 6 nothing measured; 1 failure, 2 usage.",
 	.words = words,
 	.options = options,
 	.flags = CLI_PROGRESS,

@@ -55,14 +55,14 @@ static enum assay_status name_versions(struct calibrating *c, struct assay_error
 	for (int kind = 0; kind < PLANT_KINDS; kind++) {
 		char text[PLANT_BYTES];
 
-		plant_write(&(struct plantation){ (enum plant_kind)kind, (unsigned)c->a->percent }, text);
+		injection_write(&(struct plantation){ (enum plant_kind)kind, (unsigned)c->a->percent }, text);
 		c->versions[2 + kind] = mem_format("%s+%s", version, text);
 	}
 	manifest_release(&manifest);
 	return ASSAY_OK;
 }
 
-static double left_s(const struct calibrating *c)
+static double remaining_s(const struct calibrating *c)
 {
 	return c->a->budget_s - c->before_s - (double)(clock_monotonic_ns() - c->began_ns) / 1e9;
 }
@@ -123,8 +123,8 @@ static int64_t next_repetitions(const struct calibrating *c, int64_t now, double
 	if (block <= 0) /* all runs existed: two repetitions show their time */
 		next = now + 2;
 	next = next < most ? next : most;
-	if (each_s * (double)(next - now) > left_s(c))
-		next = now + (left_s(c) > 0 ? (int64_t)(left_s(c) / each_s) / 2 * 2 : 0);
+	if (each_s * (double)(next - now) > remaining_s(c))
+		next = now + (remaining_s(c) > 0 ? (int64_t)(remaining_s(c) / each_s) / 2 * 2 : 0);
 	if (next < 2 * c->first) /* fewer would give no pair */
 		next = 2 * c->first;
 	return next > now && !cmd_run_cancelled ? next : 0;
@@ -276,8 +276,7 @@ static enum assay_status compare(struct calibrating *c, struct lab *lab, const s
 		if (!replay_pairs(evidence, &lab->config, &replay, (size_t)(p ? (c->a->pairs + 1) / 2 : c->a->pairs), &rng,
 				  p ? &p->counts : &out->identical))
 			return assay_fail(err, ASSAY_E_NODATA,
-					  "%lld repetitions are too few for one comparison and another one to confirm it: give it more "
-					  "time by --budget",
+					  "%lld repetitions are too few for a comparison and its confirmation: give a longer --budget",
 					  (long long)replay.repetitions);
 	}
 	out->waited = median_waited(&sets[0]);
@@ -337,8 +336,8 @@ static void answer(const struct calibration_entry *e, struct document *d)
 		planted += e->planted[i].counts.pairs;
 	}
 	doc_answer(d, called || faster ? DOC_DOUBTFUL : DOC_GOOD, "calibrated",
-		   "%zu of %zu identical pairs were called slower, and %zu faster; an injected %u %% was found in %zu of %zu", called,
-		   e->identical.pairs, faster, e->planted[0].plant.percent, found, planted);
+		   "%zu of %zu identical pairs were called slower, and %zu faster; an injected slowdown of %u %% was found in %zu of %zu",
+		   called, e->identical.pairs, faster, e->planted[0].plant.percent, found, planted);
 	doc_set(d, "application", e->application);
 	doc_set(d, "version", e->version);
 	doc_set(d, "plan", e->plan);
@@ -356,9 +355,9 @@ static void answer(const struct calibration_entry *e, struct document *d)
 		free(what);
 	}
 	doc_end(d);
-	doc_line(d, "%zu identical pairs share no run with another one; the others are made of the same runs in other combinations.",
+	doc_line(d, "%zu identical pairs share no run with another pair; the others combine the same runs in other ways.",
 		 e->identical.distinct);
-	doc_line(d, "Kept in " CALIBRATION_FILE ", which belongs into git; decisions quote it.");
+	doc_line(d, "Kept in " CALIBRATION_FILE "; keep this file in git. Decisions quote it.");
 }
 
 static enum assay_status run(struct lab *none, void *arguments, struct document *d, struct assay_error *err)
@@ -397,9 +396,8 @@ static enum assay_status run(struct lab *none, void *arguments, struct document 
 
 static const struct cli_option words[] = { CLI_WORD("APP[@VERSION]", struct arguments, selector), CLI_END };
 static const struct cli_option options[] = {
-	CLI_SPAN("budget", struct arguments, budget_s,
-		 "Measure for so long, and as long as one comparison takes: 90s, 20m or 2h (default: 10m)"),
-	CLI_INTEGER("percent", "N", struct arguments, percent, 1, PLANT_PERCENT_MAX, "Plant slowdowns of N % (default: 5)"),
+	CLI_SPAN("budget", struct arguments, budget_s, "Time to measure, at least that of one comparison: 90s, 20m or 2h (default: 10m)"),
+	CLI_INTEGER("percent", "N", struct arguments, percent, 1, PLANT_PERCENT_MAX, "Inject slowdowns of N % (default: 5)"),
 	CLI_INTEGER("pairs", "N", struct arguments, pairs, 2, 100000,
 		    "Compare N identical pairs, and half as many of each slowdown (default: 120)"),
 	CMD_MIN_EFFECT(struct arguments, min_effect),
@@ -410,14 +408,13 @@ static const struct arguments defaults = { .budget_s = BUDGET_S, .percent = PERC
 
 const struct command calibrate_command = {
 	.name = "calibrate",
-	.summary = "measure how often decisions on this laboratory are wrong",
-	.about =
-	    "Runs A/A controls of VERSION (default: the manifest's last one), and VERSION against itself with injected slowdowns: "
-	    "when it has ended, a wrapper spends so many percent of its CPU time again, on computing, on memory traffic, or on system "
-	    "calls. Then compares, as a night does, pairs that are drawn from these runs: how often identical ones are called slower or "
-	    "faster, and how often a slowdown is found. Kept in " CALIBRATION_FILE
-	    " with its date and conditions; every decision quotes it, and says when it is old. One that was killed goes on when the "
-	    "same is asked again; its budget is less by what its programs ran for.",
+	.summary = "measure how often this laboratory's decisions are wrong",
+	.about = "Runs A/A controls of VERSION (default: the manifest's last one), and VERSION against itself with injected slowdowns. "
+		 "After each slowed run, a wrapper spends the given percentage of its CPU time again, on computing, memory traffic, or "
+		 "system calls. Then compares pairs drawn from these runs as a night does. Reports how often identical pairs are called "
+		 "slower or faster, and how often a slowdown is found. The result is kept in " CALIBRATION_FILE
+		 " with its date and conditions. Each decision quotes it, and warns if it is old. After an interruption the same command "
+		 "continues with the rest of its budget.",
 	.examples = "  assay calibrate myapp --budget 30m\n"
 		    "  assay calibrate myapp/large@v2 --percent 3\n",
 	.exit_status = "0 calibrated; 1 failure, 2 usage.",

@@ -29,11 +29,11 @@
 
 /* Constant, code, text. */
 #define COST_SOURCE_ROWS(X)                                                                                                                \
-	X(COST_FREE, "free", "known of the input, for nothing")                                                                            \
+	X(COST_FREE, "free", "static features, free of cost")                                                                              \
 	X(COST_COMMAND, "command", "printed by the manifest's 'features'")                                                                 \
-	X(COST_EARLY, "early_exit", "counted by then where a run that counts ends early")                                                  \
-	X(COST_SLICE, "slice", "counted by a slice, of which most of the program was excluded")                                            \
-	X(COST_RUN, "run", "known after the run alone")
+	X(COST_EARLY, "early_exit", "counted by a run that ends early")                                                                    \
+	X(COST_SLICE, "slice", "counted by a slice, which leaves out most of the program")                                                 \
+	X(COST_RUN, "run", "known only after the whole run")
 
 enum cost_source { COST_SOURCE_ROWS(ROWS_ENUM) COST_SOURCES };
 
@@ -132,7 +132,7 @@ static enum assay_status load_other_runs(struct store *store, const struct cost_
 			out->part[out->inputs++] = input->median / model->costs.inputs[at].median;
 	}
 	if (!st && out->inputs < COST_CHEAP_INPUTS_MIN)
-		st = assay_fail(err, ASSAY_E_NODATA, "of the inputs of %s@%s '%s' has run %zu: at least %d are needed to compare them",
+		st = assay_fail(err, ASSAY_E_NODATA, "of the inputs of %s@%s, '%s' ran %zu: at least %d are needed for a comparison",
 				model->costs.application, model->costs.version, version, out->inputs, COST_CHEAP_INPUTS_MIN);
 	return st;
 }
@@ -222,7 +222,8 @@ static enum assay_status cost_cheap_of(struct store *store, const struct cost_mo
 
 	*out = (struct cost_cheap){ .allowed = cheap->allowed, .source = mem_new(costs->p, sizeof(*out->source)) };
 	if (costs->of == COST_METRIC)
-		st = assay_fail(err, ASSAY_E_USAGE, "what a predictor costs is known in seconds, not in the metric: --of cpu or --of wall");
+		st =
+		    assay_fail(err, ASSAY_E_USAGE, "--predictor-cost is in seconds, not in units of the metric: use --of cpu or --of wall");
 	for (size_t j = 0; j < costs->p; j++)
 		out->source[j] = costs->origin[j] == COST_KNOWN ? COST_FREE : costs->origin[j] == COST_OWN ? COST_COMMAND : COST_RUN;
 	out->prices[COST_RUN] = 1.0;
@@ -256,7 +257,7 @@ static void add_prices(const struct cost_cheap *cheap, struct document *d)
 }
 
 /* Counts the counted features in the model of all features; with `refused`, only those that the slice counts differently. */
-static size_t wanted_counts(const struct cost_model *model, const bool *refused)
+static size_t requested_counts(const struct cost_model *model, const bool *refused)
 {
 	size_t n = 0;
 
@@ -273,7 +274,7 @@ static size_t wanted_counts(const struct cost_model *model, const bool *refused)
 static void add_slice(const struct cost_model *model, const struct cost_cheap *cheap, struct document *d)
 {
 	const struct cost_cheap_version *slice = &cheap->slice;
-	size_t wanted = wanted_counts(model, NULL), refused = slice->refused ? wanted_counts(model, slice->refused) : wanted;
+	size_t wanted = requested_counts(model, NULL), refused = slice->refused ? requested_counts(model, slice->refused) : wanted;
 
 	if (!slice->inputs) {
 		doc_set(d, "slice", DOC_NOTHING);
@@ -287,11 +288,10 @@ static void add_slice(const struct cost_model *model, const struct cost_cheap *c
 	doc_set(d, "same", slice->same);
 	doc_set(d, "other", slice->other);
 	doc_end(d);
-	doc_line(
-	    d,
-	    "%zu counts of the slice are what whole runs count, in all of %zu inputs; %zu are not, and refused. Of the %zu counts that the "
-	    "model of all features wants, %zu are exact",
-	    slice->same, slice->inputs, slice->other, wanted, wanted - refused);
+	doc_line(d,
+		 "%zu counts of the slice equal those of whole runs for all of %zu inputs; %zu differ and are refused. Of the %zu counts "
+		 "that the model with all features uses, %zu are exact",
+		 slice->same, slice->inputs, slice->other, wanted, wanted - refused);
 }
 
 /* Lists the features in the terms of either model: all features, or cheap ones. */
@@ -328,7 +328,7 @@ static void cost_cheap_answer(const struct cost_model *model, const struct cost_
 {
 	struct buf sentence = BUF_INIT;
 
-	doc_heading(d, "Before a run, for little");
+	doc_heading(d, "Cheap model, before a run");
 	doc_object(d, "cheap");
 	doc_set(d, "allowed", cheap->allowed);
 	doc_set(d, "price", cheap->fit.n ? cheap->price : (double)NAN);
@@ -347,11 +347,11 @@ static void cost_cheap_answer(const struct cost_model *model, const struct cost_
 			 100 * cheap->fit.model.error_mean, 100 * cheap->price, 100 * model->all.model.error_mean);
 	} else {
 		doc_set(d, "sentence", DOC_NOTHING);
-		doc_line(d, "nothing that costs at most %.3g %% of the run tells the inputs apart", 100 * cheap->allowed);
+		doc_line(d, "no feature that costs at most %.3g %% of the run distinguishes the inputs", 100 * cheap->allowed);
 	}
 	if (cheap->early.inputs)
-		doc_line(d, "%zu counts are final where early runs end, in all of %zu inputs; %zu are not, and refused", cheap->early.same,
-			 cheap->early.inputs, cheap->early.other);
+		doc_line(d, "%zu counts are final at the end of early runs for all of %zu inputs; %zu are not and are refused",
+			 cheap->early.same, cheap->early.inputs, cheap->early.other);
 	add_slice(model, cheap, d);
 	add_prices(cheap, d);
 	add_features(model, cheap, d);
@@ -369,8 +369,8 @@ struct arguments {
 };
 
 /* Reads the selector and the options of a model. The caller frees *application and *version. */
-static enum assay_status what_is_asked(const struct arguments *a, char **application, char **version, struct cost_asked *out,
-				       struct assay_error *err)
+static enum assay_status parse_request_options(const struct arguments *a, char **application, char **version, struct cost_asked *out,
+					       struct assay_error *err)
 {
 	enum assay_status st = run_selector(a->selector, application, version, err);
 
@@ -388,7 +388,7 @@ static enum assay_status load_model(struct lab *lab, const struct arguments *a, 
 {
 	char *application = NULL, *version = NULL;
 	struct cost_asked asked;
-	enum assay_status st = what_is_asked(a, &application, &version, &asked, err);
+	enum assay_status st = parse_request_options(a, &application, &version, &asked, err);
 
 	asked.paper = paper;
 	if (!st)
@@ -404,7 +404,7 @@ static enum assay_status load_model_on(struct lab *lab, const struct arguments *
 	char *application = NULL, *version = NULL;
 	struct assay_error why;
 	struct cost_asked asked;
-	enum assay_status st = what_is_asked(a, &application, &version, &asked, err);
+	enum assay_status st = parse_request_options(a, &application, &version, &asked, err);
 
 	*on = (struct cost_machine){ .name = NULL };
 	if (!st)
@@ -436,7 +436,7 @@ static enum assay_status write_selected(const struct cost_model *model, const ch
 
 	write_counted(model, &names);
 	if (!names.size)
-		st = assay_fail(err, ASSAY_E_NODATA, "--selected: the model needs nothing that was counted in the runs");
+		st = assay_fail(err, ASSAY_E_NODATA, "--selected: the model uses no counted features");
 	else
 		st = file_replace(path, names.bytes, names.size, 0644, err);
 	buf_release(&names);
@@ -462,8 +462,7 @@ static enum assay_status train_check(void *arguments, struct assay_error *err)
 	const struct arguments *a = arguments;
 
 	if ((a->early || a->slice) && a->predictor_cost < 0.0)
-		return assay_fail(err, ASSAY_E_USAGE, "%s is for --predictor-cost, which says what may be spent",
-				  a->early ? "--early" : "--slice");
+		return assay_fail(err, ASSAY_E_USAGE, "%s needs --predictor-cost", a->early ? "--early" : "--slice");
 	return ASSAY_OK;
 }
 
@@ -517,10 +516,10 @@ static enum assay_status set_given(const struct cost_model *model, const struct 
 		double value;
 
 		if (!equals || !text_double(equals + 1, &value))
-			return assay_fail(err, ASSAY_E_USAGE, "'%s' is not NAME=NUMBER", given->items[i]);
+			return assay_fail(err, ASSAY_E_USAGE, "'%s' is not of the form NAME=NUMBER", given->items[i]);
 		for (size_t k = 0; k < i; k++) {
 			if (same_name(given->items[k], given->items[i]))
-				return assay_fail(err, ASSAY_E_USAGE, "'%s' and '%s' are of one name", given->items[k], given->items[i]);
+				return assay_fail(err, ASSAY_E_USAGE, "'%s' and '%s' have the same name", given->items[k], given->items[i]);
 		}
 		name = mem_bytes(given->items[i], (size_t)(equals - given->items[i]));
 		st = set_feature(model, name, value, row, err);
@@ -578,7 +577,7 @@ static enum assay_status read_manifest(const char *name, const struct cost_model
 
 	*out = (struct execution_features){ .input = "" };
 	if (!st && index == SIZE_MAX)
-		st = assay_fail(err, ASSAY_E_NOTFOUND, "no input '%s': neither was it run, nor does the manifest have it",
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "no input '%s': it was not run, and is not in the manifest",
 				text_shown(input, shown));
 	if (!st)
 		st = artefact_files(&manifest, &files, err);
@@ -626,8 +625,7 @@ static enum assay_status check_row(const struct costs *c, const double *row, str
 		bool size = costs_is_count(c, j) || (c->origin[j] == COST_KNOWN && input_feature_is_size(c->names[j]));
 
 		if (size && row[j] < 0.0)
-			return assay_fail(err, ASSAY_E_USAGE, "'%s' cannot be %.17g: it is a number of things, at least 0", c->names[j],
-					  row[j]);
+			return assay_fail(err, ASSAY_E_USAGE, "'%s' cannot be %.17g: it is a count, at least 0", c->names[j], row[j]);
 	}
 	return ASSAY_OK;
 }
@@ -642,7 +640,7 @@ static enum assay_status ask(struct lab *lab, const struct arguments *a, const s
 
 	*q = (struct cost_question){ .input = a->input, .row = mem_new(c->p, sizeof(double)), .measured = (double)NAN };
 	for (size_t j = 0; j < c->p; j++)
-		q->row[j] = c->origin[j] == COST_KNOWN && input_feature_is_word(c->names[j]) ? 0.0 : (double)NAN;
+		q->row[j] = c->origin[j] == COST_KNOWN && input_feature_is_text(c->names[j]) ? 0.0 : (double)NAN;
 	if (input != SIZE_MAX)
 		set_run(model, input, q);
 	else if (a->input)
@@ -665,8 +663,8 @@ static enum assay_status check_error(const struct cost_model *model, double max_
 	if (model->all.model.error_mean <= max_error)
 		return ASSAY_OK;
 	return assay_fail(err, ASSAY_E_NODATA,
-			  "the model errs by %.1f %% on held-out inputs, which is more than %.3g %% (--max-error): more inputs, or "
-			  "features that say more, are needed ('assay cost train' shows it)",
+			  "the model errs by %.1f %% on held-out inputs, which is more than %.3g %% (--max-error): more inputs or better "
+			  "features are needed ('assay cost train' shows the model)",
 			  100 * model->all.model.error_mean, 100 * max_error);
 }
 
@@ -677,10 +675,11 @@ static enum assay_status check_known(const struct cost_model *model, const doubl
 
 	if (!fit || fit->model.error_mean <= max_error)
 		return ASSAY_OK;
-	return assay_fail(err, ASSAY_E_NODATA,
-			  "static features predict the cost of this input within %.1f %%, which is more than %.3g %% "
-			  "(--max-error); with what is counted in a run it is %.1f %%: count in it, and give the counts with --features",
-			  100 * fit->model.error_mean, 100 * max_error, 100 * model->all.model.error_mean);
+	return assay_fail(
+	    err, ASSAY_E_NODATA,
+	    "static features predict the cost of this input within %.1f %%, which is more than %.3g %% (--max-error); with counted "
+	    "features the error is %.1f %%: run a counting build with this input, and give its counts with --features",
+	    100 * fit->model.error_mean, 100 * max_error, 100 * model->all.model.error_mean);
 }
 
 /* Extends an error if another version counted in this input: its counts do not apply here, but --counts can use them. */
@@ -689,8 +688,10 @@ static enum assay_status add_remedy(const struct cost_question *q, enum assay_st
 	char *text = mem_string(err->text);
 
 	if (st == ASSAY_E_NODATA && q->other_code)
-		(void)assay_fail(err, st, "%s; '%s' has counted in it, but counts are of the code (--counts %s learns by its counts)", text,
-				 q->other.version, q->other.version);
+		(void)assay_fail(
+		    err, st,
+		    "%s; '%s' counted in a run with this input, but counts depend on the code (--counts %s learns from its counts)", text,
+		    q->other.version, q->other.version);
 	free(text);
 	return st;
 }
@@ -744,7 +745,7 @@ static enum assay_status question_check(void *arguments, struct assay_error *err
 	const struct arguments *a = arguments;
 
 	if (!has_input(a))
-		return assay_fail(err, ASSAY_E_USAGE, "which input: --input NAME, --features FILE, or NAME=NUMBER");
+		return assay_fail(err, ASSAY_E_USAGE, "name an input: --input NAME, --features FILE, or NAME=NUMBER");
 	return ASSAY_OK;
 }
 
@@ -763,32 +764,33 @@ static enum assay_status predict_check(void *arguments, struct assay_error *err)
 /* clang-format off */
 #define COST_CHOICE(constant, word, unit, text) [constant] = word,
 static const char *const choices[] = { COST_ROWS(COST_CHOICE) [COSTS] = NULL };
-#define EXIT_ASKED "6 the model cannot say: too few inputs, an error above --max-error, or features of the input that are not known."
+#define EXIT_ASKED "6 no answer: too few inputs, an error above --max-error, or unknown features of the input."
 #define MODEL_OPTIONS(of_machine)                                                                                                          \
-	CLI_TEXT("machine", "MACHINE", struct arguments, machine, of_machine " (default: the one that ran most inputs)"),                  \
+	CLI_TEXT("machine", "MACHINE", struct arguments, machine, of_machine " (default: the one with the most inputs)"),                  \
 	CLI_CHOICE("of", choices, struct arguments, of, "Cost to model: cpu (CPU time, the default), wall or metric"),               \
 	CLI_TEXT("counts", "VERSION", struct arguments, counts,                                                                            \
-		 "The version whose runs have counted the features, a counting build (default: the version itself)"),                      \
+		 "Version whose runs counted the features, a counting build (default: the version itself)"),                      \
 	CLI_INTEGER("min-runs", "N", struct arguments, min_runs, SPARSE_INPUTS_MIN, 1000000,                                               \
-		    "Refuse to learn from fewer inputs (default: 40; an input that was run again is one)"),                                \
+		    "Smallest number of inputs to learn from (default: 40; repetitions of an input count once)"),                                \
 	CLI_REAL("max-error", "PART", struct arguments, max_error, 0.0, 1000.0,                                                            \
-		 "The mean error on held-out inputs above which the model is of no use (default: 0.15)"),                                  \
+		 "Largest useful mean error on held-out inputs (default: 0.15)"),                                  \
 	CLI_INTEGER("degree", "N", struct arguments, degree, 1, SPARSE_DEGREE_MAX,                                                                    \
 		    "Products of up to N features (default: 2; 3 with static features only)")
 /* clang-format on */
 
 static const struct cli_option train_words[] = { CLI_WORD("APP[@VERSION]", struct arguments, selector), CLI_END };
 static const struct cli_option train_options[] = {
-	MODEL_OPTIONS("The machine that the model is of"),
-	CLI_FLAG("paper", struct arguments, paper, "Show the published procedure beside it: coefficients of any sign, absolute errors"),
+	MODEL_OPTIONS("Machine whose costs are modelled"),
+	CLI_FLAG("paper", struct arguments, paper, "Also show the published procedure: coefficients of any sign, absolute errors"),
 	CLI_TEXT("selected", "FILE", struct arguments, selected,
-		 "Write the counted features that the model needs to FILE, for 'assay build --for features --only'"),
+		 "Write the counted features that the model uses to FILE, for 'assay build --for features --only'"),
 	CLI_REAL("predictor-cost", "PART", struct arguments, predictor_cost, 0.0, 1.0,
-		 "Also learn from features that cost at most this part of a run to get, such as 0.05"),
+		 "Also learn from features that cost at most this fraction of a run, such as 0.05"),
 	CLI_TEXT("early", "VERSION", struct arguments, early,
 		 "Use a counting build whose runs end early: 'assay build --for features --until' (with --predictor-cost)"),
-	CLI_TEXT("slice", "VERSION", struct arguments, slice,
-		 "Use a counting build without most of the program: 'assay build --for features --without' (with --predictor-cost)"),
+	CLI_TEXT(
+	    "slice", "VERSION", struct arguments, slice,
+	    "Use a counting build that leaves out most of the program: 'assay build --for features --without' (with --predictor-cost)"),
 	CLI_END,
 };
 static const struct cli_option question_words[] = {
@@ -797,21 +799,21 @@ static const struct cli_option question_words[] = {
 	CLI_END,
 };
 static const struct cli_option question_options[] = {
-	CLI_TEXT("input", "NAME", struct arguments, input, "An input that was run, or that the manifest has"),
-	CLI_TEXT("features", "FILE", struct arguments, features, "Features of an input, a line NUMBER NAME each; - is standard input"),
-	MODEL_OPTIONS("The machine to predict for: where it did not run enough, by its fingerprint and those of machines that did"),
+	CLI_TEXT("input", "NAME", struct arguments, input, "Input that was run or is in the manifest"),
+	CLI_TEXT("features", "FILE", struct arguments, features,
+		 "File with features of an input, one line NUMBER NAME each; - is standard input"),
+	MODEL_OPTIONS("Machine to predict for; one with too few runs is predicted from fingerprints"),
 	CLI_END,
 };
 static const struct arguments defaults = { .min_runs = COST_RUNS_MIN, .max_error = COST_ERROR_MAX, .predictor_cost = -1.0 };
 
 const struct command cost_train_command = {
 	.name = "cost train",
-	.summary = "learn what inputs cost a version, as a sum of few terms",
-	.about =
-	    "Learns from the runs of a version with many inputs what an input costs it: a sparse polynomial of what is known of the inputs "
-	    "(arguments, sizes of files, what the manifest's 'features' prints) and of what was counted in the runs. The first line is the "
-	    "model; then its errors on held-out inputs, what each term takes, and what left. APP is the name of a manifest, without an "
-	    "input. Nothing is kept: the store says what the model is.",
+	.summary = "learn a model of the cost of inputs",
+	.about = "Learns from the runs of a version with many inputs how its cost depends on the input. The model is a sparse polynomial "
+		 "of static features (arguments, file sizes, the output of the manifest's 'features') and of features counted in the runs. "
+		 "Prints the model, its errors on held-out inputs, the cost of each term, and the excluded features. APP is the name of a "
+		 "manifest, without an input. The model is not stored: it follows from the stored runs.",
 	.examples = "  assay cost train sorter@1.0\n"
 		    "  assay cost train sorter@1.0 --counts counted --paper\n"
 		    "  assay cost train sorter@1.0 --format json | jq .terms\n"
@@ -828,21 +830,19 @@ const struct command cost_train_command = {
 
 const struct command predict_command = {
 	.name = "predict",
-	.summary = "predict the cost of a version on a machine, or with an input",
-	.about =
-	    "With --machine only: predicts the metric of a version on a machine on which it never ran, from the machine's fingerprint and "
-	    "the results on others. The interval contains the true value in nine of ten cases, a little less often with fewer than ten "
-	    "hardware types.\n\n"
-	    "With an input: predicts the cost of the input, with a 90 % interval, by the model of 'assay cost train'. An input that is "
-	    "unlike all that were learned is an answer of its own. On a machine that did not run enough inputs it is the model of the "
-	    "machine that ran most, times the ratio of the costs of the same work by the fingerprints of both; where these do not carry "
-	    "that, it is refused.",
+	.summary = "predict the cost of a version on a machine or with an input",
+	.about = "With --machine only: predicts the metric of a version on a machine on which it never ran, from the machine's fingerprint "
+		 "and the results on other machines. The interval contains the true value in nine of ten cases, slightly less often with "
+		 "fewer than ten hardware types.\n\nWith an input: predicts the cost of the input, with a 90 % interval, by the model of "
+		 "'assay cost train'. An input unlike all learned inputs is reported as such. For a machine with too few inputs, the model "
+		 "of the machine with the most inputs is scaled by the ratio of speeds that the fingerprints of both predict. If the "
+		 "fingerprints do not predict that ratio well enough, the prediction is refused.",
 	.examples = "  assay predict miniamr --machine issdm-41\n"
 		    "  assay predict sorter@1.0 --input large\n"
 		    "  assay predict sorter@1.0 'bytes of the input=250000'\n"
 		    "  assay predict sorter@1.0 --input large --machine rome07\n"
 		    "  ./features new.txt | assay predict sorter@1.0 --features -\n",
-	.exit_status = "0, or 4 when the input is unlike all that were learned; 1 failure, 2 usage, " EXIT_ASKED,
+	.exit_status = "0, or 4 if the input is unlike all learned inputs; 1 failure, 2 usage, " EXIT_ASKED,
 	.words = question_words,
 	.options = question_options,
 	.defaults = &defaults,
@@ -852,10 +852,10 @@ const struct command predict_command = {
 
 const struct command cost_explain_command = {
 	.name = "cost explain",
-	.summary = "what each term of the model costs on an input",
-	.about = "As 'assay predict' with an input, and what each term of the model costs on this input.",
+	.summary = "show the cost of each term of the model for an input",
+	.about = "Prints the prediction of 'assay predict' with an input, and the cost of each term of the model for this input.",
 	.examples = "  assay cost explain sorter@1.0 --input large\n",
-	.exit_status = "0, or 4 when the input is unlike all that were learned; 1 failure, 2 usage, " EXIT_ASKED,
+	.exit_status = "0, or 4 if the input is unlike all learned inputs; 1 failure, 2 usage, " EXIT_ASKED,
 	.words = question_words,
 	.options = question_options,
 	.defaults = &defaults,

@@ -20,19 +20,19 @@ static const struct cli_option words[] = { CLI_WORD("DECISION", struct arguments
 /* Describes the runs that the decision depends on, and the excluded ones. */
 static void explain_runs(const struct night_decision *decision, struct document *d)
 {
-	static const char *const fresh[FRESHES] = { [FRESH_SEEN] = "it was seen again",
-						    [FRESH_NOT_SEEN] = "it was not seen again",
-						    [FRESH_DISTURBED] = "their environment slowed them" };
+	static const char *const fresh[FRESHES] = { [FRESH_SEEN] = "the finding was confirmed",
+						    [FRESH_NOT_SEEN] = "the finding was not confirmed",
+						    [FRESH_DISTURBED] = "their environment slowed the runs" };
 	const struct judgement *j = &decision->judged;
 	size_t left_out = j->disturbed.left_out, machines = judgement_machines(j);
 
 	if (*decision->request.plan)
-		doc_line(d, "It rests on runs of both versions, in turn, on %zu machine%s.", machines, text_plural(machines));
+		doc_line(d, "The decision rests on runs of both versions, in turn, on %zu machine%s.", machines, text_plural(machines));
 	if (left_out)
-		doc_line(d, "%zu run%s disturbed by what else the machines did, and excluded.", left_out,
+		doc_line(d, "%zu run%s disturbed by other work on the machines, and excluded.", left_out,
 			 left_out == 1 ? " was" : "s were");
 	if (fresh[j->input.fresh])
-		doc_line(d, "Fresh runs were made to confirm it: %s%s.", fresh[j->input.fresh],
+		doc_line(d, "Confirmation runs were made: %s%s.", fresh[j->input.fresh],
 			 j->input.control_moved ? ", but the A/A control changed as well" : "");
 }
 
@@ -91,7 +91,7 @@ static enum assay_status explain_failure(struct store *store, const struct night
 
 	doc_set(d, "first_failure", failure);
 	if (failure)
-		doc_line(d, "Not all runs ended well: %s.", failure);
+		doc_line(d, "Some runs failed: %s.", failure);
 	free(failure);
 	if (command && isnan(decision->judged.ratio)) {
 		free(*next);
@@ -138,7 +138,7 @@ static enum assay_status explain(struct store *store, const struct night_decisio
 		 decision->night);
 	judgement_functions_answer(j, d);
 	for (size_t i = 0; i < j->n_functions; i++)
-		doc_line(d, "%.0f %% of what functions take more or less is in %s: %s.", 100 * j->functions[i].part, j->functions[i].name,
+		doc_line(d, "%.0f %% of the change of all functions is in %s: %s.", 100 * j->functions[i].part, j->functions[i].name,
 			 j->functions[i].kind);
 	explain_runs(decision, d);
 	if (!st)
@@ -167,9 +167,9 @@ static enum assay_status explain_run(struct lab *lab, void *arguments, struct do
 
 const struct command explain_command = {
 	.name = "explain",
-	.summary = "explain a decision that was kept, and what to do next",
-	.about = "Says in a few sentences what was decided, on what it rests, and which command tells more. DECISION is its id, as 'assay "
-		 "nightly show' lists it, or the beginning of it.",
+	.summary = "explain a stored decision and the next steps",
+	.about = "Prints in a few sentences a decision, the evidence for it, and the commands that show more. DECISION is its id, as "
+		 "'assay nightly show' lists it, or the start of its id.",
 	.examples = "  assay explain 1a2b3c\n"
 		    "  assay explain 1a2b3c --format json | jq .reasons\n",
 	.words = words,
@@ -226,11 +226,11 @@ static enum assay_status recompute(struct lab *lab, const struct judge_request *
 }
 
 /* Reports that the decision cannot be verified because records or samples that it used were removed or are unreadable. */
-static void tell_gone(const char *what, struct document *d)
+static void report_gone(const char *what, struct document *d)
 {
 	doc_set(d, "verdict", "archived");
-	doc_answer(d, DOC_DOUBTFUL, "archived", "not verifiable: %s that it rests on were removed, or cannot be read", what);
-	doc_line(d, "'assay explain' shows all that was kept of it.");
+	doc_answer(d, DOC_DOUBTFUL, "archived", "not verifiable: some of its %s were removed or cannot be read", what);
+	doc_line(d, "'assay explain' shows the stored decision.");
 	d->exit_status = 6;
 }
 
@@ -258,19 +258,20 @@ static void drop_functions(cJSON *document)
 	cJSON_DeleteItemFromObject(runs, "absent");
 }
 
-static void tell_difference(const char *path, int64_t rules, struct document *d)
+static void report_difference(const char *path, int64_t rules, struct document *d)
 {
 	bool other = rules != JUDGE_RULES;
 
 	doc_set(d, "verdict", other ? "other_rules" : "differs");
 	if (other) {
 		doc_answer(d, DOC_DOUBTFUL, "other rules",
-			   "made by rules %lld; the rules of this assay (%d) say something else of the same results: first at '%s'",
+			   "made by rules %lld; rules %d of this assay decide differently for the same results; first difference at '%s'",
 			   (long long)rules, JUDGE_RULES, path);
-		doc_line(d, "The assay that made it verifies it; 'assay explain' shows all that was kept of it.");
+		doc_line(d, "Verify it with the assay that made it; 'assay explain' shows the stored decision.");
 	} else {
-		doc_answer(d, DOC_BAD, "differs", "what follows from the raw results is not what was kept: first at '%s'", path);
-		doc_line(d, "Results that were changed, or hardware types that lab.yaml has otherwise by now, are reasons.");
+		doc_answer(d, DOC_BAD, "differs", "the stored decision does not follow from the raw results; first difference at '%s'",
+			   path);
+		doc_line(d, "Possible reasons: changed results, or changed hardware types in lab.yaml.");
 	}
 	doc_set(d, "first_difference", path);
 	d->exit_status = other ? 4 : 1;
@@ -288,11 +289,11 @@ static enum assay_status compare_documents(const char *kept, const char *now, in
 	drop_functions(b);
 	if (!st) {
 		if (first_difference(a, b, &path)) {
-			tell_difference(path.bytes ? path.bytes : "", rules, d);
+			report_difference(path.bytes ? path.bytes : "", rules, d);
 		} else {
 			doc_set(d, "verdict", "same");
 			doc_answer(d, DOC_GOOD, "same",
-				   "it follows from the raw results; samples of its functions were removed or added since");
+				   "the decision follows from the raw results; samples of functions were removed or added since");
 		}
 	}
 	cJSON_Delete(a);
@@ -312,8 +313,8 @@ static enum assay_status check_unchanged(struct store *store, const char *of, bo
 		return st;
 	doc_set(d, "verdict", "differs");
 	doc_set(d, "first_difference", "id");
-	doc_answer(d, DOC_BAD, "differs", "what was kept of it was changed after it was made: its id does not follow from it");
-	doc_line(d, "'assay explain' shows all that was kept of it; its 'evidence' is the document.");
+	doc_answer(d, DOC_BAD, "differs", "the stored decision was changed after it was made: its content does not match its id");
+	doc_line(d, "'assay explain' shows the stored decision; member 'evidence' is the document.");
 	d->exit_status = 1;
 	return ASSAY_OK;
 }
@@ -346,9 +347,9 @@ static enum assay_status verify(struct lab *lab, const struct night_decision *de
 		doc_answer(d, DOC_GOOD, "same", "%s follows from %lld raw results, byte by byte: %s", decision->id, (long long)runs,
 			   decision_text(decision->judged.decision));
 	} else if (!st && j->recorded > now.recorded) {
-		tell_gone("records of runs", d);
+		report_gone("records of runs", d);
 	} else if (!st && reasons_find(&j->reasons, COMPARISON_CONFIRMS) && !reasons_find(&now.reasons, COMPARISON_CONFIRMS)) {
-		tell_gone("samples of functions", d);
+		report_gone("samples of functions", d);
 	} else if (!st) {
 		st = compare_documents(j->document, now.document, q->rules, d, err);
 	}
@@ -370,13 +371,11 @@ static enum assay_status verify_run(struct lab *lab, void *arguments, struct doc
 
 const struct command verify_command = {
 	.name = "verify",
-	.summary = "recompute a decision that was kept from the raw results",
-	.about =
-	    "Recomputes a decision from the raw results that it rests on and compares all that was kept of it, byte by byte. What rests on "
-	    "results or records that were removed is archived and cannot be verified; what an assay with other rules made may differ for "
-	    "that reason.",
+	.summary = "recompute a stored decision from the raw results",
+	.about = "Recomputes a decision from its raw results and compares it with the stored decision, byte by byte. A decision whose "
+		 "results or records were removed cannot be verified. A decision of an assay with other rules may differ.",
 	.examples = "  assay verify 1a2b3c\n",
-	.exit_status = "0 it is the same, 1 it differs (or failure), 2 usage, 4 by other rules than those of this assay, 6 its results or "
+	.exit_status = "0 the same, 1 different (or failure), 2 usage, 4 decided by other rules than those of this assay, 6 its results or "
 		       "records were removed.",
 	.words = words,
 	CLI_RUN(struct arguments, CLI_LAB_READ, verify_run),

@@ -29,28 +29,27 @@ static uint64_t side_unseen(const struct side *side, const char *what)
 	return most;
 }
 
-static void remark_left_out(const struct side *side)
+static void note_excluded(const struct side *side)
 {
 	uint64_t threads = side_unseen(side, SAMPLES_THREADS_UNSEEN);
 
 	if (threads)
-		cli_remark(
-		    "%s: %llu thread%s of a run were not simulated, for there were more at a time than the emulation follows: what they "
-		    "did is not judged",
-		    side->what, (unsigned long long)threads, text_plural(threads));
+		cli_note("%s: %llu thread%s of a run were not simulated, because more ran at once than the emulation follows; they are not "
+			 "judged",
+			 side->what, (unsigned long long)threads, text_plural(threads));
 	if (side_unseen(side, SAMPLES_SHARED_BYTES))
-		cli_remark("%s: the program maps memory that other processes may share: sharing between processes was not simulated, and "
-			   "is not judged",
-			   side->what);
+		cli_note("%s: the program maps memory shared with other processes: sharing between processes was not simulated and is not "
+			 "judged",
+			 side->what);
 	if (side->failed)
-		cli_remark("%s: %zu failed executions are excluded", side->what, side->failed);
+		cli_note("%s: %zu failed executions are excluded", side->what, side->failed);
 	if (side->others)
-		cli_remark("%s: samples of %zu execution%s of another build than the latest are excluded", side->what, side->others,
-			   text_plural(side->others));
+		cli_note("%s: samples of %zu execution%s of another build than the latest are excluded", side->what, side->others,
+			 text_plural(side->others));
 	if (side->stale)
-		cli_remark("%s: its samples are of another build than its latest runs ('assay run --probe' makes new ones)", side->what);
+		cli_note("%s: its samples are from another build than its latest runs ('assay run --probe' takes new samples)", side->what);
 	if (side->pruned)
-		cli_remark("%s: samples of %zu executions were removed by policy", side->what, side->pruned);
+		cli_note("%s: samples of %zu executions were removed by policy", side->what, side->pruned);
 }
 
 /* Reads a directory of samples, or APP@VERSION of the laboratory; `type`: hardware type, NULL: any. Reports excluded samples. */
@@ -65,12 +64,12 @@ static enum assay_status detect_side(const char *word, const char *type, struct 
 			st = side_of_store(&lab, &(struct side_asked){ .selector = word, .hardware_type = type }, out, err);
 		lab_close(&lab);
 	} else {
-		st = version_is_said(cli_directory(), word, err);
+		st = version_is_reported(cli_directory(), word, err);
 		if (!st)
 			st = side_read(word, out, err);
 	}
 	if (!st)
-		remark_left_out(out);
+		note_excluded(out);
 	return st;
 }
 
@@ -98,26 +97,28 @@ static const struct scorer_kind *const scorers[] = { &scorer_autoencoder, &score
 
 static const struct cli_option options[] = {
 	CLI_REAL("rate", "RATE", struct arguments, rate, RATE_LEAST, RATE_MOST,
-		 "Accept this rate of false positives per run (default: 0.05; it takes 1/RATE - 1 normal runs)"),
-	CLI_CHOICE("model", models, struct arguments, model,
-		   "What learns: autoencoder (the default) or paper, which is trained as published"),
-	CLI_FLAG("paper", struct arguments, paper, "Make all choices as published with AutoPerf (2019), for comparison"),
-	CLI_TEXT("threshold", "NAME", struct arguments, threshold,
-		 "held-out (default), deviation (mean + t sd of errors), or a number: of the range, as published .1, .2, .4"),
-	CLI_REAL("t", "NUMBER", struct arguments, t, 0, 3, "The t of --threshold deviation, 0 to 3 (default: 2)"),
+		 "Accepted rate of false positives per run (default: 0.05; needs 1/RATE - 1 normal runs)"),
+	CLI_CHOICE("model", models, struct arguments, model, "Model: autoencoder (the default) or paper, which is trained as published"),
+	CLI_FLAG("paper", struct arguments, paper, "Use all choices published with AutoPerf (2019), for comparison"),
+	CLI_TEXT(
+	    "threshold", "NAME", struct arguments, threshold,
+	    "Threshold: held-out (default), deviation (mean + t sd of errors), or a fraction of the range, as published 0.1, 0.2, 0.4"),
+	CLI_REAL("t", "NUMBER", struct arguments, t, 0, 3, "Factor t of --threshold deviation, 0 to 3 (default: 2)"),
 	CLI_TEXT("clusters", "N", struct arguments, clusters,
-		 "Clusters of functions, a model for each: a number, or 'each' (one a function); default: 1"),
-	CLI_FLAG("single-sample", struct arguments, single_sample, "Call a run anomalous for one anomalous sample"),
+		 "Number of clusters of functions, each with its own model, or 'each' (one per function); default: 1"),
+	CLI_FLAG("single-sample", struct arguments, single_sample, "Call a run anomalous if one sample is anomalous"),
 	CLI_NAMES("functions", "NAME,...", struct arguments, functions, "Only these functions"),
-	CLI_REAL("least", "FRACTION", struct arguments, least, 0, 1, "Leave out functions with less of all the work (default: 0.005)"),
-	CLI_TEXT("old-build", "FILE", struct arguments, old_build, "With --new-build: judge only the functions that changed between them"),
+	CLI_REAL("least", "FRACTION", struct arguments, least, 0, 1,
+		 "Exclude functions with less than this fraction of all work (default: 0.005)"),
+	CLI_TEXT("old-build", "FILE", struct arguments, old_build,
+		 "Old executable; with --new-build: judge only the functions that changed between both"),
 	CLI_TEXT("new-build", "FILE", struct arguments, new_build,
-		 "The program or library with debug information: file and line of functions"),
-	CLI_TEXT("type", "NAME", struct arguments, type, "Only stored samples of machines of this hardware type"),
-	CLI_INTEGER("seed", "N", struct arguments, seed, 0, SEED_MAX, "Seed of everything random (default: 1)"),
+		 "New program or library with debug information: gives file and line of functions"),
+	CLI_TEXT("type", "NAME", struct arguments, type, "Use only stored samples of machines of this hardware type"),
+	CLI_INTEGER("seed", "N", struct arguments, seed, 0, SEED_MAX, "Seed of all random choices (default: 1)"),
 	CLI_INTEGER("threads", "N", struct arguments, threads, 1, 1024,
-		    "Threads at work (default: one a CPU); the result is the same with any number"),
-	CLI_FLAG("all", struct arguments, all, "List all functions, also those that were not judged"),
+		    "Number of threads (default: one per CPU); the result does not depend on it"),
+	CLI_FLAG("all", struct arguments, all, "List all functions, including those not judged"),
 	CLI_END,
 };
 
@@ -238,22 +239,20 @@ static enum assay_status detect_run(struct lab *none, void *arguments, struct do
 
 const struct command detect_command = {
 	.name = "detect",
-	.summary = "find functions that changed behaviour, and why",
-	.about = "Learns from samples of OLD what is normal for each function, and says which functions of NEW are not, by which counters, "
-		 "and what kind of trouble that is. OLD and NEW are directories of samples, with a sub-directory or a file for each run of "
-		 "the program ('assay record --for functions' and 'assay record --for counters' write them), or APP@VERSION of the "
-		 "laboratory ('assay run --probe' "
-		 "keeps samples).\n\n"
-		 "--paper takes all published choices together; other options change single ones of them.",
+	.summary = "find functions that changed behavior, and why",
+	.about =
+	    "Learns the normal behavior of each function from samples of OLD. Reports the functions of NEW that are not normal, by which "
+	    "counters, and the kind of problem. OLD and NEW are directories of samples, with a sub-directory or a file for each run of the "
+	    "program ('assay record --for functions' and 'assay record --for counters' write them), or APP@VERSION of the laboratory "
+	    "('assay run --probe' keeps samples).\n\n--paper makes all published choices; other options change single ones.",
 	.examples = "  mkdir old new\n"
 		    "  for i in $(seq 20); do assay record --for counters -o old/$i -- ./old-build 4; done\n"
 		    "  for i in $(seq 20); do assay record --for counters -o new/$i -- ./new-build 4; done\n"
 		    "  assay detect old new --new-build ./new-build\n"
 		    "  assay detect old new --format json | jq '.functions[] | select(.anomalous)'\n"
 		    "  assay detect myapp@1.0 myapp@1.1\n",
-	.exit_status =
-	    "0 nothing is anomalous, or only for the better; 3 something is; 4 inconclusive: too few normal runs; 6 nothing measured; 1 "
-	    "failure, 2 usage.",
+	.exit_status = "0 nothing anomalous, or only improvements; 3 anomalous; 4 inconclusive: too few normal runs; 6 nothing measured; 1 "
+		       "failure, 2 usage.",
 	.words = words,
 	.options = options,
 	.defaults = &defaults,

@@ -32,16 +32,15 @@ static enum assay_status compare_commands(const struct arguments *a, const struc
 	char *text;
 
 	if (middle == 0 || middle == SIZE_MAX || middle + 1 >= n)
-		return assay_fail(
-		    err, ASSAY_E_USAGE,
-		    "two commands are expected: -- A [ARG...] -- B [ARG...]; source trees are compared with --git or --trees, "
-		    "versions of a laboratory by 'assay gate'");
+		return assay_fail(err, ASSAY_E_USAGE,
+				  "expected two commands: -- A [ARG...] -- B [ARG...]; --git and --trees compare source trees, 'assay "
+				  "gate' versions of a laboratory");
 	st = here_compare(
 	    (const struct here_side[]){ { .words = words, .n = middle }, { .words = words + middle + 1, .n = n - middle - 1 } }, how, NULL,
 	    d, err);
 	if (st == ASSAY_E_NODATA && text_among(words + middle + 1, n - middle - 1, "--")) {
 		text = mem_string(err->text);
-		assay_fail(err, st, "%s; the first of several '--' divides the two commands: one that has its own goes into sh -c '...'",
+		assay_fail(err, st, "%s; the first '--' separates the two commands: put a command that contains '--' into sh -c '...'",
 			   text);
 		free(text);
 	}
@@ -51,7 +50,7 @@ static enum assay_status compare_commands(const struct arguments *a, const struc
 /* ---- two source trees ---- */
 
 /* Prints the last lines of a failed build on standard error, without those of the commands that prepare the tree. */
-static void say_last(struct buf *said)
+static void write_last(struct buf *said)
 {
 	char *at = said->bytes + said->size, *line, *build = strstr(said->bytes, "\n$ env ");
 
@@ -61,7 +60,7 @@ static void say_last(struct buf *said)
 		at = build + 1 + strcspn(build + 1, "\n");
 	while ((line = strsep(&at, "\n")))
 		if (*line)
-			cli_remark("%s", line);
+			cli_note("%s", line);
 }
 
 static enum assay_status compare_built(const struct arguments *a, const struct trees_asked *asked, const struct trees *trees,
@@ -103,10 +102,10 @@ static const char *quoted_add(const char *at, char quote, struct buf *out)
 }
 
 /* Splits a command at spaces and tabs. '...' is literal, "..." literal except \" and \\; elsewhere \ makes the next character literal.
- * Other shell syntax is unknown. manifest_words_release() *out. ASSAY_E_USAGE: empty, an unclosed quote, or a shell operator. */
-static enum assay_status command_split(const char *text, struct manifest_words *out, struct assay_error *err)
+ * Other shell syntax is unknown. manifest_arguments_release() *out. ASSAY_E_USAGE: empty, an unclosed quote, or a shell operator. */
+static enum assay_status command_split(const char *text, struct manifest_arguments *out, struct assay_error *err)
 {
-	*out = (struct manifest_words){ .items = NULL };
+	*out = (struct manifest_arguments){ .items = NULL };
 	for (const char *at = text + strspn(text, " \t"); at && *at; at += at ? strspn(at, " \t") : 0) {
 		bool is_operator = strspn(at, "&|;<>") == strcspn(at, " \t");
 		struct buf word = BUF_INIT;
@@ -121,15 +120,15 @@ static enum assay_status command_split(const char *text, struct manifest_words *
 			}
 		}
 		if (at)
-			manifest_words_add(out, word.bytes);
+			manifest_arguments_add(out, word.bytes);
 		buf_release(&word);
 		if (!at || is_operator) {
-			manifest_words_release(out);
+			manifest_arguments_release(out);
 			return assay_fail(err, ASSAY_E_USAGE,
 					  is_operator ? "'%s' needs a shell: sh -c '...'" : "a quote is not closed in '%s'", text);
 		}
 	}
-	return out->n ? ASSAY_OK : assay_fail(err, ASSAY_E_USAGE, "a command is expected");
+	return out->n ? ASSAY_OK : assay_fail(err, ASSAY_E_USAGE, "expected a command");
 }
 
 static enum assay_status compare_trees(const struct arguments *a, const struct here_how *how, struct document *d, struct assay_error *err)
@@ -148,9 +147,9 @@ static enum assay_status compare_trees(const struct arguments *a, const struct h
 	if (!st)
 		st = compare_built(a, &asked, &trees, how, d, err);
 	else if (trees.said.size)
-		say_last(&trees.said);
+		write_last(&trees.said);
 	trees_release(&trees);
-	manifest_words_release(&asked.build);
+	manifest_arguments_release(&asked.build);
 	return st;
 }
 
@@ -188,18 +187,17 @@ static enum assay_status compare_check(void *arguments, struct assay_error *err)
 
 static const struct cli_option words[] = { CLI_WORDS("-- A [ARG] -- B [ARG]", struct arguments, words, 1), CLI_END };
 static const struct cli_option options[] = {
-	CLI_TEXT("git", "REPOSITORY", struct arguments, repository,
-		 "Compare the commits OLD and NEW of a git repository, which is only read"),
-	CLI_FLAG("trees", struct arguments, trees, "Compare the source directories OLD and NEW, which are only read"),
+	CLI_TEXT("git", "REPOSITORY", struct arguments, repository, "Compare the commits OLD and NEW of a git repository (read-only)"),
+	CLI_FLAG("trees", struct arguments, trees, "Compare the source directories OLD and NEW (read-only)"),
 	CLI_TEXT("build", "COMMAND", struct arguments, build,
 		 "Build each tree with COMMAND, run inside the tree without a shell (with --git or --trees)"),
 	CLI_FLAG("in-tree", struct arguments, in_tree,
 		 "Run the command inside each tree, not in the current directory (with --git or --trees)"),
-	CLI_PARSED("why", "TIME", struct arguments, why_s, cmd_why_span,
-		   "If it is slower, count what its functions do, by emulated counters, for at most TIME, or 'off' (with --git or --trees; "
-		   "default: 5m)"),
+	CLI_PARSED(
+	    "why", "TIME", struct arguments, why_s, cmd_why_span,
+	    "After a slowdown, measure functions with emulated counters for at most TIME, or 'off' (with --git or --trees; default: 5m)"),
 	CLI_TEXT("keep", "DIR", struct arguments, keep,
-		 "Keep the runs as a new laboratory in DIR, in which other commands find them: gate, report, profile"),
+		 "Keep the runs as a new laboratory in DIR, for other commands: gate, report, profile"),
 	CMD_MIN_EFFECT(struct arguments, min_effect),
 	HERE_BUDGET(struct arguments, budget_s, "20s; with --git or --trees 2m"),
 	HERE_ANY_STATUS(struct arguments, any_status),
@@ -210,22 +208,19 @@ static const struct arguments defaults = { .min_effect = LAB_MIN_EFFECT, .why_s 
 const struct command diff_command = {
 	.name = "diff",
 	.summary = "compare two commands, commits or source trees on this machine",
-	.about =
-	    "Runs two commands in turn on this machine, without a laboratory, and decides as 'assay gate' does whether B is slower than "
-	    "A: by how much, and where the time of the difference goes. Each run reads all of standard input. 'assay gate' compares "
-	    "versions that a laboratory has measured.\n\n"
-	    "With --git or --trees it builds two source trees, runs the program of each until there is a decision or the budget "
-	    "ends, and names the functions that take more time, what was changed in them, and their files and lines. "
-	    "The program is given by its path in the trees (./lz4, build/x); it runs in the current directory, where its other "
-	    "arguments are looked for, or with --in-tree inside its tree. Trees are built in ~/.cache/assay, once for each commit, "
-	    "build command and compiler. Build with -g for files and lines.",
+	.about = "Runs two commands in turn on this machine, without a laboratory. Decides as 'assay gate' does whether B is slower than "
+		 "A, by how much, and where the added time goes. Each run reads all of standard input. 'assay gate' compares versions "
+		 "measured in a laboratory.\n\nWith --git or --trees it builds two source trees and runs the program of each until there "
+		 "is a decision or the budget ends. It names the functions that take more time, their changes, files and lines. PROGRAM is "
+		 "a path in the trees (./lz4, build/x). It runs in the current directory, or with --in-tree inside its tree. Trees are "
+		 "built in ~/.cache/assay, once for each commit, build command and compiler. Build with -g for files and lines.",
 	.examples = "  assay diff -- gzip -1 -k -c words -- zstd -1 -c words\n"
 		    "  assay diff --budget 2m --format json -- ./old input -- ./new input | jq .decision\n"
 		    "  assay diff --git ~/lz4 v1.9.4 v1.10.0 --build 'make -j2 CFLAGS=\"-O3 -g\"' -- ./lz4 -2 -c words\n"
 		    "  assay diff --git . HEAD~1 HEAD --build \"sh -c './configure && make'\" -- src/tool input\n"
 		    "  assay diff --trees ~/old ~/new --build make --in-tree -- sh tests/bench.sh\n",
 	.exit_status =
-	    "0 pass or improved, 3 regression, 4 inconclusive, 5 environment, 6 a command failed; 1 failure (of a build, too), 2 usage.",
+	    "0 pass or improved, 3 regression, 4 inconclusive, 5 environment, 6 a command failed; 1 failure (also of a build), 2 usage.",
 	.words = words,
 	.options = options,
 	.defaults = &defaults,

@@ -18,7 +18,7 @@ enum assay_status cmd_evidence_load(struct lab *lab, const char *const *selector
 		st = evidence_runs(lab, selectors[i], &out->runs[i], err);
 		others = !st && remark ? run_others_text(&out->runs[i]) : NULL;
 		if (others)
-			cli_remark("%s", others);
+			cli_note("%s", others);
 		free(others);
 	}
 	if (!st)
@@ -27,7 +27,7 @@ enum assay_status cmd_evidence_load(struct lab *lab, const char *const *selector
 		char *text = evidence_one_architecture(&out->evidence, out->runs, n);
 
 		if (text)
-			cli_remark("%s", text);
+			cli_note("%s", text);
 		free(text);
 	}
 	return st;

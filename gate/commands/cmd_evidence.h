@@ -26,16 +26,16 @@ enum assay_status cmd_fail_on(const struct cli_list *words, unsigned *out, struc
 /* clang-format off */
 #define CMD_FAIL_ON(arguments, member) \
 	CLI_NAMES("fail-on", "WORDS", arguments, member, \
-		  "End with another status than 0 for these alone: regression, nothing_measured, environment, inconclusive, latent; of " \
-		  "nights hosts; or nothing")
+		  "Decisions that give an exit status other than 0: regression, nothing_measured, environment, inconclusive, latent; for " \
+		  "nights also hosts; or nothing")
 /* 0 if not given: the laboratory's value applies */
 #define CMD_MIN_EFFECT(arguments, member) \
 	CLI_REAL("min-effect", "FRACTION", arguments, member, 1e-6, 1, \
-		 "The smallest slowdown that matters to you, 0.05 is 5 % (default: that of lab.yaml, else 0.03)")
+		 "Smallest slowdown that matters, 0.05 is 5 % (default: that of lab.yaml, else 0.03)")
 #define CMD_RESAMPLES(arguments, member, help) \
 	CLI_INTEGER("resamples", "N", arguments, member, 1, 100000, help)
 #define CMD_SEED(arguments, member) \
-	CLI_INTEGER("seed", "N", arguments, member, 0, INT64_MAX, "Seed of the resamples")
+	CLI_INTEGER("seed", "N", arguments, member, 0, INT64_MAX, "Seed of the resampling")
 #define CMD_TOP(arguments, member, help) \
 	CLI_INTEGER("top", "N", arguments, member, 1, 10000, help)
 /* clang-format on */

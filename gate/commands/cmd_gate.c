@@ -63,7 +63,7 @@ static enum assay_status gate_stacks(const struct comparison *c, const char *pat
 
 	if (!c->measured.machines)
 		return assay_fail(err, ASSAY_E_NODATA,
-				  "--stacks: no machine has runs of both versions whose time is known (imported results have none)");
+				  "--stacks: no machine has timed runs of both versions (imported results have no times)");
 	measured_folded(&c->measured, c->verdict.candidate->application, &text);
 	st = file_replace(path, text.bytes, text.size, 0644, err);
 	buf_release(&text);
@@ -107,7 +107,7 @@ static enum assay_status gate_fail_without_input(struct lab *lab, const struct a
 	if (!selected_of(a, "", &s, &ignored) && st == ASSAY_E_NOTFOUND)
 		command = cost_gate_command(&lab->store, (const char *const *)s.applications, (const char *const *)s.versions);
 	if (command)
-		(void)assay_fail(err, st, "%s (%s compares what all inputs should cost)", text, command);
+		(void)assay_fail(err, st, "%s (%s compares the expected cost of all inputs)", text, command);
 	selected_release(&s);
 	mem_free(command, text);
 	return st;
@@ -122,7 +122,7 @@ static void gate_add_advice(struct lab *lab, const struct run_set runs[2], struc
 
 	if (command) {
 		doc_set(d, "by_cost", command);
-		doc_line(d, "what all inputs of both should cost may tell more: %s", command);
+		doc_line(d, "comparing the expected cost of all inputs may show more: %s", command);
 	}
 	free(command);
 }
@@ -133,7 +133,7 @@ static enum assay_status gate_stored(struct lab *lab, const struct arguments *a,
 	enum assay_status st = cmd_evidence_load(lab, a->selectors, 2, false, &e, err);
 
 	if (!st && gate_same_version(&e.runs[0], &e.runs[1]))
-		cli_remark("%s@%s is compared with itself: that tells nothing about a change", e.runs[0].application, e.runs[0].version);
+		cli_note("%s@%s is compared with itself: that tells nothing about a change", e.runs[0].application, e.runs[0].version);
 	if (st)
 		st = gate_fail_without_input(lab, a, st, err);
 	else
@@ -144,7 +144,7 @@ static enum assay_status gate_stored(struct lab *lab, const struct arguments *a,
 	return st;
 }
 
-static void gate_tell_spent(const struct spend *spent, struct document *d)
+static void gate_report_spent(const struct spend *spent, struct document *d)
 {
 	doc_object(d, "spent");
 	doc_set(d, "plan", spent->plan);
@@ -154,11 +154,11 @@ static void gate_tell_spent(const struct spend *spent, struct document *d)
 	doc_set(d, "seconds", spent->seconds);
 	doc_set_bool(d, "budget_ended", spent->budget);
 	doc_end(d);
-	cli_remark("%zu runs, %" PRId64 " repetitions of each version on each host, %d look%s, %.0f s%s", spent->runs, spent->repetitions,
-		   spent->looks, text_plural((size_t)spent->looks), spent->seconds,
-		   spent->decided  ? ""
-		   : spent->budget ? "; the budget ended it"
-				   : "; no more looks are made");
+	cli_note("%zu runs, %" PRId64 " repetitions of each version on each host, %d look%s, %.0f s%s", spent->runs, spent->repetitions,
+		 spent->looks, text_plural((size_t)spent->looks), spent->seconds,
+		 spent->decided	 ? ""
+		 : spent->budget ? "; the budget ended it"
+				 : "; this was the last interim analysis");
 }
 
 /* Compares the results so far and, if the comparison needs function measurements, makes them. */
@@ -188,7 +188,7 @@ static enum assay_status gate_ask_why(const struct arguments *a, struct launch_o
 	if (why->asked) {
 		double budget_s = a->why_s < 0 ? WHY_BUDGET_S : a->why_s;
 
-		cli_remark("measuring functions on %zu host%s, %.0f s at most (--why)", why->hosts, text_plural(why->hosts), budget_s);
+		cli_note("measuring functions on %zu host%s, %.0f s at most (--why)", why->hosts, text_plural(why->hosts), budget_s);
 		o->resume = false;
 		st = why_measure(o, budget_s, why, err);
 	}
@@ -213,7 +213,7 @@ static enum assay_status gate_measure(const struct arguments *a, struct why *why
 		cmd_run_watch(&o);
 		st = spend_until_decided(&o, &(struct spend_asked){ .min_effect = a->min_effect, .budget_s = a->budget_s }, &spent, err);
 		if (!st)
-			gate_tell_spent(&spent, d);
+			gate_report_spent(&spent, d);
 		if (!st && a->why_s != 0 && spent.runs)
 			st = gate_ask_why(a, &o, &spent, why, err);
 	}
@@ -274,12 +274,13 @@ static enum assay_status gate_check(void *arguments, struct assay_error *err)
 	if (!a->run && (a->budget_s > 0 || a->why_s >= 0 || a->hosts.hosts || a->hosts.exclude))
 		return assay_fail(err, ASSAY_E_USAGE, "--budget, --hosts, --exclude and --why belong to --run");
 	if (a->run && a->method != METHOD_RATIO)
-		return assay_fail(err, ASSAY_E_USAGE, "--run looks at ratios: it has no other --method");
+		return assay_fail(err, ASSAY_E_USAGE, "--run works only with --method ratio");
 	if (a->method != METHOD_COST && (a->counts || a->of))
 		return assay_fail(err, ASSAY_E_USAGE, "--counts and --of belong to --method cost");
 	if (a->method == METHOD_COST && (a->all || a->top || a->stacks))
-		return assay_fail(err, ASSAY_E_USAGE,
-				  "--method cost has no --all, --top or --stacks: it lists all machines, and compares no groups or stacks");
+		return assay_fail(
+		    err, ASSAY_E_USAGE,
+		    "--all, --top and --stacks do not apply to --method cost, which lists all machines and compares no groups or stacks");
 	return cmd_fail_on(&a->fail_on, &ignored, err);
 }
 
@@ -296,19 +297,19 @@ static const struct cli_option words[] = {
 static const struct cli_option options[] = {
 	CMD_MIN_EFFECT(struct arguments, min_effect),
 	CLI_FLAG("run", struct arguments, run,
-		 "First run both versions in turn, until there is a decision: repetitions are doubled at most four times"),
-	CLI_SPAN("budget", struct arguments, budget_s, "With --run: measure for so long at most: 90s, 20m or 2h"),
+		 "First run both versions in turn until there is a decision; repetitions are doubled at most four times"),
+	CLI_SPAN("budget", struct arguments, budget_s, "With --run: longest time to measure: 90s, 20m or 2h"),
 	CLI_PARSED("why", "TIME", struct arguments, why_s, cmd_why_span,
-		   "With --run: then measure functions, to explain a regression, for so long at most (default: 5m), or off"),
+		   "With --run: longest time to measure functions after a regression, or off (default: 5m)"),
 	CMD_FAIL_ON(struct arguments, fail_on),
 	CMD_FLEET_HOSTS(struct arguments, hosts),
 	CLI_OPTION(TEXT, "stacks", "FILE", struct arguments, stacks,
-		   "Write to FILE where the time of both went, as folded stacks with two columns, for flame graphs", .required = false),
-	CLI_FLAG("all", struct arguments, all, "List all machines, and those that were excluded"),
-	CMD_TOP(struct arguments, top, "List the N groups of stressors that changed most (default: 5)"),
-	CLI_CHOICE("method", methods, struct arguments, method, "The method: ratio (the default) or cost"),
+		   "Write the time of both versions to FILE as folded stacks with two columns, for flame graphs", .required = false),
+	CLI_FLAG("all", struct arguments, all, "List all machines, including excluded ones"),
+	CMD_TOP(struct arguments, top, "Number of groups of stressors to list, by change (default: 5)"),
+	CLI_CHOICE("method", methods, struct arguments, method, "Method: ratio (the default) or cost"),
 	CLI_CHOICE("of", costs, struct arguments, of, "With --method cost: cpu, CPU time (the default), wall, or metric"),
-	CLI_TEXT("counts", "VERSION", struct arguments, counts, "With --method cost: the version whose runs have counted the features"),
+	CLI_TEXT("counts", "VERSION", struct arguments, counts, "With --method cost: version whose runs counted the features"),
 	CLI_END,
 };
 static const struct arguments defaults = { .why_s = -1 };
@@ -316,15 +317,13 @@ static const struct arguments defaults = { .why_s = -1 };
 const struct command gate_command = {
 	.name = "gate",
 	.summary = "decide whether a candidate is slower than a baseline",
-	.about =
-	    "Decides whether CANDIDATE is slower than BASELINE, both APP[@VERSION]. Machines that ran both are compared with themselves, "
-	    "each hardware type counts once, and the decision rests on the interval of the ratio of costs: regression, improved, pass, or "
-	    "inconclusive. Of wall-clock times, CPU time and the time that busy machines withheld have a say as well; where only the "
-	    "machines moved, the decision is environment. --budget, --hosts and --exclude go with --run.",
-	.more = "Methods:\n"
-		"  ratio  (default) the interval of the ratio of costs over hardware types\n"
-		"  cost   for versions that ran many inputs, not all of them the same: by what the inputs should\n"
-		"         have cost the baseline ('assay cost train'); more work is told from slower code\n",
+	.about = "Decides whether CANDIDATE is slower than BASELINE, both APP[@VERSION]. Each machine that ran both is compared with "
+		 "itself, and each hardware type has the same weight. The decision follows from the interval of the ratio of costs: "
+		 "regression, improved, pass, or inconclusive. For wall-clock times, CPU time and waiting for busy machines are also used; "
+		 "if only the machines changed, the decision is environment. --budget, --hosts and --exclude need --run.",
+	.more = "Methods:\n  ratio  (default) the interval of the ratio of costs over hardware types\n  cost   for versions with many "
+		"inputs that differ: compares the cost of each input with the\n         baseline's model ('assay cost train'); "
+		"distinguishes more work from slower code\n",
 	.examples = "  assay gate myapp@1.0 myapp@1.1 --min-effect 0.05\n"
 		    "  assay gate myapp@main myapp@branch --run --budget 20m\n"
 		    "  assay gate mysqlslap/innodb_load mysqlslap/memory_load --format json | jq .decision\n"

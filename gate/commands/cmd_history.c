@@ -44,29 +44,26 @@ static enum assay_status history_run(struct lab *lab, void *arguments, struct do
 }
 
 static const struct cli_option words[] = { CLI_WORD("APP", struct arguments, application), CLI_END };
-static const struct cli_option options[] = {
-	CLI_TEXT("architecture", "NAME", struct arguments, architecture,
-		 "Use machines of this architecture, where there are several (default: that of most results)"),
-	CLI_TEXT("by", "TIME", struct arguments, by,
-		 "What is judged: metric (mostly the wall-clock time) or processor, the CPU time "
-		 "(default: what the last finding of a night is about, else the last comparison that decided, else "
-		 "metric)"),
-	CLI_REAL("min-effect", "FRACTION", struct arguments, min_effect, 1e-6, 1,
-		 "The smallest change that matters to you, 0.05 is 5 % (default: that of the last "
-		 "comparison of a night that decided, else that of lab.yaml, else 0.03)"),
-	CLI_END
-};
+static const struct cli_option options[] = { CLI_TEXT("architecture", "NAME", struct arguments, architecture,
+						      "Use machines of this architecture (default: the one with most results)"),
+					     CLI_TEXT(
+						 "by", "TIME", struct arguments, by,
+						 "Cost to judge: metric (usually the wall-clock time) or processor, the CPU time (default: "
+						 "that of the last finding of a night, else of the last decided comparison, else metric)"),
+					     CLI_REAL("min-effect", "FRACTION", struct arguments, min_effect, 1e-6, 1,
+						      "Smallest change that matters, 0.05 is 5 % (default: that of the last decided "
+						      "comparison of a night, else that of lab.yaml, else 0.03)"),
+					     CLI_END };
 
 const struct command history_command = {
 	.name = "history",
-	.summary = "show what an application cost over versions and nights, and where that changed",
-	.about =
-	    "Shows the cost of APP (or APP/INPUT) from version to version, merged over machines, and its change points: where the level "
-	    "moved by at least the smallest effect that matters, also for a while only, on one machine alone, or within one version, which "
-	    "is not the version's doing. A version that a night decided to be slower or faster is a change. A single point is a spike, "
-	    "not a change; at the end it may be either, and the answer is 'cannot tell'. Costs that go back and forth between two "
-	    "levels are reported as such. Beside each change: the first version after it, the number of machines that show it, and how "
-	    "their fingerprints moved meanwhile. '--by processor' is of CPU time, which busy machines hardly move.",
+	.summary = "show the cost of an application over versions and nights, and its change points",
+	.about = "Shows the cost of APP (or APP/INPUT) from version to version, merged over machines, and its change points: places where "
+		 "the level moves by at least the smallest effect that matters. A change may be temporary or on one machine only. A change "
+		 "within one version is not caused by the version. A version that a night decided to be slower or faster is a change. A "
+		 "single point is a spike, not a change; at the end it may be either, and the answer is 'cannot tell'. Costs that "
+		 "alternate between two levels are reported as such. Each change lists the first version after it, the number of machines "
+		 "that show it, and the drift of their fingerprints. '--by processor' judges CPU time, which busy machines hardly affect.",
 	.examples = "  assay history myapp\n"
 		    "  assay history myapp/large --min-effect 0.01 --format html > history.html\n",
 	.words = words,

@@ -317,7 +317,7 @@ static enum assay_status host_list_run(struct lab *lab, void *input, struct docu
 	if (!st && (inventory->n || a->choice.hosts || a->choice.exclude))
 		st = host_choice_hosts(inventory, &a->choice, &hosts, &n, NULL, err);
 	if (!st && !inventory->n && !catalog.n)
-		doc_line(d, "lab.yaml has no hosts yet: write them into it, as in its example.");
+		doc_line(d, "lab.yaml has no hosts yet: add them as in its example.");
 	if (!st) {
 		add_hosts(inventory, hosts, n, d);
 		add_machines(lab, &catalog, n < inventory->n ? hosts : NULL, n, d);
@@ -336,22 +336,21 @@ static enum assay_status host_list_check(void *input, struct assay_error *err)
 
 static const struct cli_option options[] = {
 	CMD_FLEET_HOSTS(struct arguments, choice),
-	CLI_FLAG("types", struct arguments, types, "List hardware types instead, with their members, and why"),
-	CLI_FLAG("fingerprints", struct arguments, fingerprints, "List all fingerprints instead, incomplete ones too"),
+	CLI_FLAG("types", struct arguments, types, "List hardware types instead, with their members and the reason"),
+	CLI_FLAG("fingerprints", struct arguments, fingerprints, "List all fingerprints instead, including incomplete ones"),
 	CLI_END,
 };
 
 const struct command host_list_command = {
 	.name = "host list",
 	.summary = "list the hosts of lab.yaml and the machines of the catalog",
-	.about =
-	    "Lists the hosts of lab.yaml, ranges expanded, as commands will see them, and the machines of the catalog with their "
-	    "fingerprints and hardware types: machines that are the same to a model. A type that you know goes into lab.yaml, or comes in "
-	    "the column 'type' of 'assay host import FILE'. The hosts themselves are not contacted: that is 'assay host check'.\n\n"
-	    "With --format html it is a page about the machines of the catalog, in one file that loads nothing: how much every stressor "
-	    "varies over them and how well it repeats, which stressors are correlated, and in how many things the machines differ "
-	    "(principal components, effective rank). Only fingerprints of one battery, version of stress-ng and architecture are on it, "
-	    "those that most machines have. It lists what is excluded.",
+	.about = "Lists the hosts of lab.yaml with ranges expanded, and the machines of the catalog with their fingerprints and hardware "
+		 "types. Machines of one hardware type are alike for a model. To set a type yourself, write it into lab.yaml or into "
+		 "column 'type' of 'assay host import FILE'. The command does not contact the hosts; 'assay host check' does.\n\n--format "
+		 "html writes a page about the machines of the catalog, one file that loads nothing else: variation and repeatability of "
+		 "each stressor, correlated stressors, and in how many independent ways the machines differ (principal components, "
+		 "effective rank). The page has only fingerprints of one battery, version of stress-ng and architecture, those that most "
+		 "machines have. It lists the excluded ones.",
 	.examples = "  assay host list\n"
 		    "  assay host list -w node[01-08],@big -x node03\n"
 		    "  assay host list --format json | jq -r '.hosts[].address, .machines[].id'\n"

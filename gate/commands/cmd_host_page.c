@@ -77,7 +77,7 @@ static size_t candidates_latest(struct candidate *all, size_t n, struct omission
 			all[kept++] = all[i];
 	}
 	if (kept < n)
-		omissions_add(omissions, "the latest one of a machine counts", "%zu earlier fingerprint%s", n - kept,
+		omissions_add(omissions, "only the latest fingerprint of a machine is used", "%zu earlier fingerprint%s", n - kept,
 			      text_plural(n - kept));
 	return kept;
 }
@@ -326,7 +326,7 @@ static void add_overview(const struct explore *e, struct document *d)
 	if (!e->n)
 		doc_answer(d, DOC_PLAIN, "", "No machine of this catalog has a fingerprint");
 	else if (e->machines == 1)
-		doc_answer(d, DOC_PLAIN, "", "One machine: there is nothing to compare it with");
+		doc_answer(d, DOC_PLAIN, "", "One machine: there is no other machine to compare it with");
 	else if (!e->pca.n)
 		doc_answer(d, DOC_PLAIN, "", "%zu machines that are all alike", e->machines);
 	else
@@ -391,7 +391,7 @@ static void add_variability(const struct explore *e, struct document *d)
 	struct svg_axis axis = variability_axis(e);
 	struct buf scale = BUF_INIT;
 
-	doc_section(d, "variability", "Variability", "How much every stressor varies",
+	doc_section(d, "variability", "Variability", "Variation of each stressor",
 		    "Each dot is a hardware type: its rate (bogo-operations per second of CPU time) as a multiple of the stressor's "
 		    "median, on a logarithmic scale. The bar holds the middle half of them. The numbers are coefficients of variation: "
 		    "over the types, and over the repetitions on one machine. Where the first is not far above the second, the stressor "
@@ -588,10 +588,10 @@ static void add_machines(const struct explore *e, struct document *d)
 
 static void add_components(const struct explore *e, struct document *d)
 {
-	doc_section(d, "components", "Components", "In how many things the machines differ",
-		    "Principal components of the logarithms of the rates, standardised over the hardware types: directions in which the "
-		    "machines differ, each independent of the others. The effective rank is how many there would be if all held the same "
-		    "variance. A profile can hardly distinguish more resources than that.");
+	doc_section(d, "components", "Components", "In how many independent ways the machines differ",
+		    "Principal components of the logarithms of the rates, standardised over the hardware types: independent directions in "
+		    "which the machines differ. The effective rank is the number of components if all had the same variance. A profile can "
+		    "hardly distinguish more resources than that.");
 	if (!e->pca.n) {
 		doc_styled(d, "empty", "This needs at least two hardware types that differ in a stressor measured on every machine.");
 		return;

@@ -24,7 +24,7 @@ static enum assay_status nightly_check(void *arguments, struct assay_error *err)
 	unsigned ignored;
 
 	if (a->list && (a->night || a->fail_on.n))
-		return assay_fail(err, ASSAY_E_USAGE, "--list goes with neither NIGHT nor --fail-on");
+		return assay_fail(err, ASSAY_E_USAGE, "--list cannot be combined with NIGHT or --fail-on");
 	return cmd_fail_on(&a->fail_on, &ignored, err);
 }
 
@@ -47,7 +47,7 @@ static enum assay_status answer(struct lab *lab, const struct arguments *a, cons
 
 static void note(const char *text)
 {
-	cli_remark("%s", text);
+	cli_note("%s", text);
 }
 
 static enum assay_status nightly_command_run(struct lab *none, void *arguments, struct document *d, struct assay_error *err)
@@ -81,33 +81,33 @@ static enum assay_status nightly_command_run(struct lab *none, void *arguments, 
 }
 
 static const struct cli_option nightly_options[] = {
-	CLI_NAMES("applications", "A,B", struct arguments, applications, "Only these applications of the suite: names or patterns"),
+	CLI_NAMES("applications", "A,B", struct arguments, applications, "Measure only these applications of the suite: names or patterns"),
 	CLI_SPAN("budget", struct arguments, budget_s,
-		 "Measure each comparison for so long: 90s, 20m or 2h (default: that of suite.yaml); past it, hosts come to four runs of "
-		 "each version at most"),
+		 "Time for each comparison: 90s, 20m or 2h (default: that of suite.yaml); after it each host finishes at most four runs of "
+		 "each version"),
 	CLI_OPTION(PARSED, "exclude", "HOSTS", struct arguments, exclude,
 		   "Start a night without these hosts: names, ranges, @groups and types", .letter = 'x', .parse = host_choice_parse,
 		   .owned = true),
 	CLI_FLAG("anew", struct arguments, anew,
-		 "Give up a night that was interrupted, with what it has, and start another with suite.yaml as it is"),
+		 "End an interrupted night with the results that it has, and start a new one with the present suite.yaml"),
 	CLI_FLAG("dry-run", struct arguments, dry_run,
-		 "Show what would be compared with what, on how many hosts, and how long it would take; nothing is run or written"),
+		 "Show the planned comparisons, the number of hosts and the expected time; run and write nothing"),
 	CMD_FAIL_ON(struct arguments, fail_on),
 	CLI_END,
 };
 
 #define EXIT_STATUS                                                                                                                        \
-	"The worst of 3 regression, 6 nothing measured or not reached, 5 environment, 4 inconclusive, 7 hosts were lost; 0 when there is " \
+	"The worst of 3 regression, 6 nothing measured or not reached, 5 environment, 4 inconclusive, 7 hosts were lost; 0 if there is "   \
 	"none; 1 failure, or pages that cannot be written, 2 usage."
 
 const struct command nightly_run_command = {
 	.name = "nightly run",
-	.summary = "measure and decide all that suite.yaml compares",
+	.summary = "measure and decide all comparisons of suite.yaml",
 	.about =
-	    "A night: takes fingerprints that are missing or old, builds versions from git, runs what suite.yaml compares in interleaved "
-	    "blocks until each comparison is decided or its budget ends, confirms findings by fresh runs beside a control, and keeps a "
-	    "decision for each. A night that was killed goes on where it was, unless '--anew' gives it up; there is one at a time; it ends "
-	    "by its deadline with what it has, and says what it did not reach.",
+	    "Runs a night: takes missing or old fingerprints, builds versions from git, and runs the comparisons of suite.yaml in "
+	    "interleaved blocks until each is decided or its budget ends. Confirms findings by new runs beside a control, and stores a "
+	    "decision for each comparison. A killed night continues with the next 'assay nightly run', unless '--anew' ends it. Only one "
+	    "night runs at a time. At its deadline it ends with the results that it has, and lists the comparisons that it did not reach.",
 	.examples = "  assay nightly run --dry-run\n"
 		    "  assay nightly run\n"
 		    "  assay nightly run -x node07,@slow\n"
@@ -129,7 +129,7 @@ static enum assay_status list(struct lab *lab, struct document *d, struct assay_
 	enum assay_status st = night_list(&lab->store, &nights, &n, err);
 
 	if (!st && !n)
-		doc_line(d, "There has been no night yet: 'assay nightly run' starts one.");
+		doc_line(d, "No nights yet: 'assay nightly run' starts one.");
 	doc_table(d, "nights");
 	for (size_t i = 0; i < n; i++) {
 		doc_row(d);
@@ -137,7 +137,7 @@ static enum assay_status list(struct lab *lab, struct document *d, struct assay_
 		doc_set(d, "started_ms", nights[i].started_ms);
 		doc_set(d, "finished_ms", nights[i].finished_ms ? doc_value_integer(nights[i].finished_ms) : DOC_NOTHING);
 		doc_show(d, NULL, "began", TEXT_MS(nights[i].started_ms / 1000 * 1000));
-		doc_show(d, NULL, "state", nights[i].finished_ms ? "ended" : "goes on, or was interrupted");
+		doc_show(d, NULL, "state", nights[i].finished_ms ? "ended" : "running or interrupted");
 		doc_set(d, "exit_status", nights[i].finished_ms ? doc_value_integer(nights[i].exit_status) : DOC_NOTHING);
 		doc_show(d, NULL, "status", nights[i].finished_ms ? doc_value_integer(nights[i].exit_status) : DOC_NOTHING);
 	}
@@ -155,15 +155,15 @@ static enum assay_status show_run(struct lab *lab, void *arguments, struct docum
 
 static const struct cli_option show_words[] = { CLI_OPTIONAL_WORD("NIGHT", struct arguments, night), CLI_END };
 static const struct cli_option show_options[] = {
-	CLI_FLAG("list", struct arguments, list, "List all nights instead, the latest first"),
+	CLI_FLAG("list", struct arguments, list, "List all nights instead, latest first"),
 	CMD_FAIL_ON(struct arguments, fail_on),
 	CLI_END,
 };
 
 const struct command nightly_show_command = {
 	.name = "nightly show",
-	.summary = "show a night: what was decided, worst first",
-	.about = "Shows the decisions of a night, by its id or the beginning of it; without one, of the latest.",
+	.summary = "show the decisions of a night, worst first",
+	.about = "Shows the decisions of a night, given by its id or the start of its id (default: the latest night).",
 	.examples = "  assay nightly show\n"
 		    "  assay nightly show 1a2b3c --format markdown\n"
 		    "  assay nightly show --list\n",
@@ -188,7 +188,7 @@ static enum assay_status pages_run(struct lab *lab, void *arguments, struct docu
 		return st;
 	st = night_pages(lab, &night, a->directory, &n, err);
 	if (!st) {
-		doc_line(d, "%zu page%s in %s; the first is night-%s.html, and index.html is that of the latest night.", n, text_plural(n),
+		doc_line(d, "%zu page%s in %s; the first page is night-%s.html, and index.html shows the latest night.", n, text_plural(n),
 			 a->directory, night.id);
 		doc_set(d, "night", night.id);
 		doc_set(d, "directory", a->directory);
@@ -199,7 +199,7 @@ static enum assay_status pages_run(struct lab *lab, void *arguments, struct docu
 }
 
 static const struct cli_option pages_options[] = {
-	CLI_OPTION(TEXT, "output", "DIR", struct arguments, directory, "The folder, made where it is missing (required)", .letter = 'o',
+	CLI_OPTION(TEXT, "output", "DIR", struct arguments, directory, "Output folder, created if missing (required)", .letter = 'o',
 		   .required = true),
 	CLI_END,
 };
@@ -207,10 +207,9 @@ static const struct cli_option pages_options[] = {
 const struct command nightly_pages_command = {
 	.name = "nightly pages",
 	.summary = "write the pages of a night: applications, machines, reports, histories",
-	.about =
-	    "Writes a folder of HTML pages about a night (without its id, the latest): applications and machines, the worst first; the "
-	    "report of each decision, with the functions that changed; the history of each application. Nothing else is needed to read "
-	    "them. With 'pages: DIR' in suite.yaml every night writes its own.",
+	.about = "Writes a folder of HTML pages about a night (default: the latest): applications and machines, worst first; the report of "
+		 "each decision, with the functions that changed; the history of each application. The pages load nothing else. With "
+		 "'pages: DIR' in suite.yaml each night writes its own pages.",
 	.examples = "  assay nightly pages -o pages\n",
 	.words = show_words,
 	.options = pages_options,

@@ -37,7 +37,7 @@ static enum assay_status predict_with(const struct evidence *evidence, const str
 	out->low = out->value * exp(-out->of.half);
 	out->high = out->value * exp(out->of.half);
 	if (!st && !(out->value > 0 && isfinite(out->value)))
-		st = assay_fail(err, ASSAY_E_NODATA, "the results of '%s@%s' are too far apart to predict one on '%s'", runs->application,
+		st = assay_fail(err, ASSAY_E_NODATA, "the results of '%s@%s' vary too much to predict one on '%s'", runs->application,
 				runs->version, f->machine);
 	free(rates);
 	return st;
@@ -55,24 +55,23 @@ static void predict_people(const struct predict *p, const struct run_set *runs, 
 	else
 		doc_answer(
 		    d, DOC_PLAIN, "",
-		    "%s@%s on %s: %.4g, 90 %% interval from %.4g on, no upper limit, because the results are too far apart (%s is better)",
+		    "%s@%s on %s: %.4g, 90 %% interval from %.4g, without an upper limit, because the results vary too much (%s is better)",
 		    runs->application, runs->version, machine, p->value, p->low, direction);
 	if (p->of.modelled)
 		doc_line(d, "from %zu hardware types (%zu results, %zu stressors); on held-out types: error %.0f %%, Q2 %.2f", p->types,
 			 p->rows, p->of.stressors, 100 * p->of.mape, p->of.q2);
 	else
-		doc_line(
-		    d,
-		    "from %zu hardware types (%zu results): too few for models that know this machine from another, so this is their mean, "
-		    "and the interval is as wide as they are apart; from %d types on its fingerprint counts",
-		    p->types, p->rows, PREDICTION_MODEL_TYPES);
+		doc_line(d,
+			 "from %zu hardware types (%zu results): too few for a model that distinguishes machines, so this is their mean, "
+			 "and the interval covers their spread; the fingerprint is used from %d types on",
+			 p->types, p->rows, PREDICTION_MODEL_TYPES);
 	if (p->types < FEW_TYPES)
 		doc_line(d,
-			 "few hardware types: on recorded machines, 90 %% intervals from fewer than %d types held 84 to 90 %% of the true "
-			 "values",
+			 "few hardware types: on recorded machines, 90 %% intervals from fewer than %d types contained 84 to 90 %% of the "
+			 "true values",
 			 FEW_TYPES);
 	if (p->type_ran)
-		doc_line(d, "machines of its own hardware type (%s) ran it: the true value should be nearer than the interval says",
+		doc_line(d, "machines of its own hardware type (%s) ran it: the true value is probably closer than the interval suggests",
 			 p->type);
 	if (p->of.q2 < .5)
 		doc_line(d,

@@ -66,17 +66,17 @@ static void answer_sentence(const struct profile *p, const struct parts *parts, 
 
 	deepest = deepest_text(p, &share);
 	if (measured && p->verdict == PROFILE_NOT_IDENTIFIABLE)
-		doc_answer(d, DOC_DOUBTFUL, "", "%s@%s spends %s; more is not identifiable because %s", runs->application, runs->version,
+		doc_answer(d, DOC_DOUBTFUL, "", "%s@%s spends %s; more cannot be identified because %s", runs->application, runs->version,
 			   measured, because);
 	else if (measured)
-		doc_answer(d, DOC_DOUBTFUL, "", "%s@%s spends %s; which stressors it is like is %s because %s", runs->application,
+		doc_answer(d, DOC_DOUBTFUL, "", "%s@%s spends %s; the stressors that it resembles are %s because %s", runs->application,
 			   runs->version, measured, profile_verdict_text(p->verdict), because);
 	else if (deepest)
 		doc_answer(d, DOC_GOOD, "", "%s@%s spends about %.0f %% of its time %s (90 %% interval %.0f to %.0f %%); %s%s",
 			   runs->application, runs->version, 100 * share.share, deepest, 100 * share.low, 100 * share.high,
 			   trusted ? "trusted" : "trusted, but not which stressors, because ", because);
 	else if (p->verdict == PROFILE_NOT_IDENTIFIABLE)
-		doc_answer(d, DOC_BAD, profile_verdict_text(p->verdict), "what %s@%s spends its time on, because %s", runs->application,
+		doc_answer(d, DOC_BAD, profile_verdict_text(p->verdict), "how %s@%s spends its time, because %s", runs->application,
 			   runs->version, because);
 	else
 		doc_answer(d, DOC_DOUBTFUL, "",
@@ -220,8 +220,8 @@ static void answer_groups(const struct profile *p, size_t shown, struct document
 		doc_line(d, "and %.1f %% in %zu other group%s (--top)", 100 * rest, p->n_groups - shown, text_plural(p->n_groups - shown));
 	if (p->fitted) {
 		doc_line(d,
-			 "\nshare: of its time; other fits: what models say that fit nearly as well; first: how often it is the largest");
-		doc_line(d, "rank: by share; groups below %.0f %% are tied: most of them are not used at all", 100 * PROFILE_RANKED);
+			 "\nshare: of its time; other fits: range over models that fit nearly as well; first: how often it is the largest");
+		doc_line(d, "rank: by share; groups below %.0f %% are tied: most of them are not used", 100 * PROFILE_RANKED);
 	}
 }
 
@@ -257,7 +257,7 @@ static void answer_features(const struct profile *p, struct document *d)
 
 /* ---- excluded data ---- */
 
-static void left_out_add(const char *code, const char *why, size_t n, struct document *d)
+static void excluded_add(const char *code, const char *why, size_t n, struct document *d)
 {
 	doc_set(d, code, n);
 	if (n)
@@ -265,23 +265,23 @@ static void left_out_add(const char *code, const char *why, size_t n, struct doc
 }
 
 /* Adds the excluded results of a data set and, unless NULL, of `rows`: members of the open object, and lines for users. */
-static void profile_left_out_answer(const struct dataset *data, const struct profile_rows *rows, struct document *d)
+static void profile_excluded_answer(const struct dataset *data, const struct profile_rows *rows, struct document *d)
 {
 	for (int i = 0; i < LEFT_OUT_COUNT; i++)
-		left_out_add(left_out_code((enum left_out)i), left_out_text((enum left_out)i),
+		excluded_add(left_out_code((enum left_out)i), left_out_text((enum left_out)i),
 			     data->left_out[i] + (rows && i == LEFT_OUT_INCOMPLETE ? rows->incomplete : 0), d);
 	if (!rows)
 		return;
-	left_out_add("metric_not_positive", "not above 0", rows->not_positive, d);
-	left_out_add("hardware_type_unknown", "the catalog does not know their fingerprint", rows->untyped, d);
+	excluded_add("metric_not_positive", "not above 0", rows->not_positive, d);
+	excluded_add("hardware_type_unknown", "the catalog has no fingerprint of their machine", rows->untyped, d);
 }
 
-static void answer_left_out(const struct profile *p, const struct dataset *data, struct document *d)
+static void answer_excluded(const struct profile *p, const struct dataset *data, struct document *d)
 {
 	const struct features *f = &p->data.features;
 
 	doc_object(d, "left_out");
-	profile_left_out_answer(data, p->rows, d);
+	profile_excluded_answer(data, p->rows, d);
 	doc_end(d);
 	for (size_t state = FEATURE_USED + 1; state < FEATURE_STATES; state++) {
 		struct buf names = BUF_INIT;
@@ -318,7 +318,7 @@ static void answer_measured(const struct stored_time *time, const struct inferre
 /* Answers with measured parts only, if no machine has a fingerprint. */
 static void measured_answer(const struct stored_time *time, const struct run_set *runs, const char *why, struct document *d)
 {
-	char *text = parts_text(&time->parts), *reason = mem_format("%s; 'assay host measure' takes them, before the runs", why);
+	char *text = parts_text(&time->parts), *reason = mem_format("%s; take fingerprints with 'assay host measure' before the runs", why);
 
 	doc_answer(d, DOC_DOUBTFUL, "", "%s@%s spends %s; more is not identifiable because no fingerprint belongs to its results",
 		   runs->application, runs->version, text);
@@ -354,7 +354,7 @@ static void profile_answer(const struct profile *p, const struct stored_time *ti
 		inferred_shown(&p->inferred, d);
 	answer_groups(p, (size_t)a->top, d);
 	answer_features(p, d);
-	answer_left_out(p, data, d);
+	answer_excluded(p, data, d);
 	doc_set_json(d, "other_builds", run_others_json(runs));
 }
 
@@ -401,14 +401,14 @@ static void paper_people(const struct paper_profile *p, size_t shown, struct doc
 		doc_answer(d, DOC_PLAIN, "", "%s@%s varies most with '%s', which has %.1f %% of the importance", p->runs->application,
 			   p->runs->version, bars[0].name, 100 * bars[0].value);
 	else
-		doc_answer(d, DOC_PLAIN, "", "%s@%s has the same metric everywhere: nothing can be inferred from it", p->runs->application,
-			   p->runs->version);
+		doc_answer(d, DOC_PLAIN, "", "%s@%s has the same metric on all machines: nothing can be inferred from it",
+			   p->runs->application, p->runs->version);
 	doc_line(d, "published method, unvalidated, from %zu hardware type%s (%zu machine%s, %zu results);", p->dataset.hardware_types,
 		 text_plural(p->dataset.hardware_types), p->dataset.machines, text_plural(p->dataset.machines), p->dataset.X.rows);
-	doc_line(d, "%.1f features tied a split: stressors that tie share what the data cannot tell apart\n",
+	doc_line(d, "%.1f features tied a split: tied stressors share an importance that the data cannot divide\n",
 		 gbt_about(p->gbt).tied_per_split);
 	if (p->dataset.hardware_types < 2)
-		doc_line(d, "On a single hardware type nothing differs but noise: do not read anything into these bars.\n");
+		doc_line(d, "On a single hardware type only noise differs: these bars have no meaning.\n");
 	if (n)
 		paper_bars(bars, cols, n, d);
 	free(bars);
@@ -457,7 +457,7 @@ static void paper_profile_answer(const struct paper_profile *p, size_t shown, st
 	doc_set(d, "tied_per_split", gbt_about(p->gbt).tied_per_split);
 	doc_set(d, "ambiguous_splits", gbt_about(p->gbt).ambiguous_splits);
 	doc_object(d, "left_out");
-	profile_left_out_answer(data, NULL, d);
+	profile_excluded_answer(data, NULL, d);
 	doc_end(d);
 	doc_set_json(d, "other_builds", run_others_json(p->runs));
 }
@@ -528,8 +528,8 @@ static const char *const models[] = { [MODEL_TIME] = "time", [MODEL_PAPER] = "pa
 static const struct cli_option words[] = { CLI_WORD("APP[@VERSION]", struct arguments, selector), CLI_END };
 static const struct cli_option options[] = {
 	CLI_CHOICE("model", models, struct arguments, model, "The model: time (the default) or paper"),
-	CMD_TOP(struct arguments, top, "Show the N most important groups, or stressors of the paper's model (default: 15)"),
-	CMD_RESAMPLES(struct arguments, resamples, "Resamples of the hardware types for the error bars (default: 200)"),
+	CMD_TOP(struct arguments, top, "Number of groups, or stressors of the paper's model, to show (default: 15)"),
+	CMD_RESAMPLES(struct arguments, resamples, "Number of resamples of the hardware types for the error bars (default: 200)"),
 	CMD_SEED(struct arguments, seed),
 	CLI_END,
 };
@@ -537,17 +537,14 @@ static const struct arguments defaults = { .top = 15, .resamples = SHARES_RESAMP
 
 const struct command profile_command = {
 	.name = "profile",
-	.summary = "infer which resources a version stresses",
-	.about =
-	    "Infers which resources an application stresses from how its performance varies over machines whose fingerprints are known; "
-	    "nothing is instrumented. Stressors that move together over the machines are one group. Each group has the share of the time "
-	    "that it explains, with its uncertainty, and the profile says whether it can be trusted, and if not, what would help. "
-	    "'assay stat' measures a command on this machine instead.",
-	.more = "Models:\n"
-		"  time    (default) work on each resource divided by its speed, blended with boosted stumps;\n"
-		"          validated on held-out hardware types\n"
-		"  paper   importances of boosted trees, as published with quiho (2018); not validated: it cannot\n"
-		"          tell how far it can be trusted\n",
+	.summary = "infer the resources that a version stresses",
+	.about = "Infers the resources that an application stresses from the variation of its performance over machines with known "
+		 "fingerprints; nothing is instrumented. Correlated stressors form one group. Each group has the share of the time that it "
+		 "explains, with its uncertainty. The profile states whether it can be trusted, and if not, what would help. 'assay stat' "
+		 "measures a command on this machine instead.",
+	.more = "Models:\n  time    (default) work on each resource divided by its speed, blended with boosted stumps;\n          "
+		"validated on held-out hardware types\n  paper   importances of boosted trees, as published with quiho (2018); not "
+		"validated, so it has\n          no measure of trust\n",
 	.examples = "  assay profile hpccg\n"
 		    "  assay profile stream/add-1@imported --model paper --format json\n",
 	.words = words,

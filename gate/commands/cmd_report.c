@@ -61,7 +61,7 @@ static const struct cli_option words[] = {
 	CLI_END,
 };
 static const struct cli_option options[] = {
-	CLI_OPTION(TEXT, "output", "FILE", struct arguments, path, "The page, replaced as a whole (required)", .letter = 'o',
+	CLI_OPTION(TEXT, "output", "FILE", struct arguments, path, "Output file; an existing file is replaced (required)", .letter = 'o',
 		   .required = true),
 	CMD_MIN_EFFECT(struct arguments, min_effect),
 	CLI_END,
@@ -69,14 +69,12 @@ static const struct cli_option options[] = {
 
 const struct command report_command = {
 	.name = "report",
-	.summary = "write the decision and what it rests on as an HTML page",
-	.about = "Writes one HTML page about two versions of an application: the decision and what it rests on, what the difference is "
-		 "made of, the "
-		 "ratio on each machine, changed functions, the machines' conditions and fingerprints, and what was excluded and why. The "
-		 "page is one file and "
-		 "loads nothing.",
+	.summary = "write the decision and its evidence as an HTML page",
+	.about = "Writes one HTML page about two versions of an application: the decision and its evidence, the parts of the difference, "
+		 "the ratio on each machine, changed functions, the machines' conditions and fingerprints, and exclusions with their "
+		 "reasons. The page is one file and loads nothing else.",
 	.examples = "  assay report myapp@1.0 myapp@1.1 -o report.html\n",
-	.exit_status = "0 when the page was written, whatever the decision; 'assay gate' decides by its exit status.",
+	.exit_status = "0 if the page was written, whatever the decision; 'assay gate' reports the decision by its exit status.",
 	.words = words,
 	.options = options,
 	CLI_RUN(struct arguments, CLI_LAB_READ, report_run),

@@ -27,9 +27,9 @@ static const struct arguments defaults = { .budget_s = HERE_BUDGET_S };
 
 const struct command stat_command = {
 	.name = "stat",
-	.summary = "measure which resources a command uses on this machine",
+	.summary = "measure the resources that a command uses on this machine",
 	.about = "Runs a command on this machine, without a laboratory, until the budget ends. Shows where its time goes: computing, the "
-		 "kernel by class of call, waiting, and its functions. Each run reads all of standard input.",
+		 "kernel by class of call, waiting, and functions. Each run reads all of standard input.",
 	.examples = "  assay stat -- sqlite3 test.db 'select count(*) from t'\n"
 		    "  assay stat --budget 1m --format json -- sort -u <words\n",
 	.words = words,

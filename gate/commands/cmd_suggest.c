@@ -133,11 +133,11 @@ static void suggest_sentence(const struct suggest *s, const struct run_set *runs
 	size_t types = s->profile->rows->types;
 
 	if (!best)
-		doc_answer(d, DOC_PLAIN, "", "no machine: every hardware type of the catalog that has such a fingerprint ran it already");
+		doc_answer(d, DOC_PLAIN, "", "no machine: all hardware types of the catalog with such a fingerprint already ran it");
 	else if (isfinite(best->gain))
 		doc_answer(d, DOC_PLAIN, "", "%s would sharpen the profile most, by %.0f %%", best->machine, 100 * best->gain);
 	else
-		doc_answer(d, DOC_PLAIN, "", "%s is the most unlike those that ran it", best->machine);
+		doc_answer(d, DOC_PLAIN, "", "%s differs most from those that ran it", best->machine);
 	doc_line(d, "%s@%s ran on %zu hardware type%s (profile: %s)%s", runs->application, runs->version, types, text_plural(types),
 		 profile_verdict_text(s->profile->verdict), best ? "; where to run it next:\n" : "");
 }
@@ -167,10 +167,10 @@ static void suggest_add_table(const struct suggest *s, size_t shown, struct docu
 	}
 	doc_end(d);
 	if (s->n)
-		doc_line(d, "\nsharper by: expected fall of the shares' uncertainty; unlike: from the nearest type that ran it, over all "
-			    "stressors");
+		doc_line(d, "\nsharper by: expected fall of the shares' uncertainty; unlike: distance from the nearest type that ran it, "
+			    "over all stressors");
 	if (s->n && !s->profile->fitted)
-		doc_line(d, "nothing is fitted yet: the types that are most unlike come first");
+		doc_line(d, "no model is fitted yet: the types that differ most come first");
 }
 
 static void suggest_add(const struct suggest *s, const struct run_set *runs, size_t shown, struct document *d)
@@ -216,7 +216,7 @@ static enum assay_status suggest_run(struct lab *lab, void *arguments, struct do
 	enum assay_status st = cmd_evidence_load(lab, &a->selector, 1, true, &e, err);
 
 	if (!st && !e.runs[0].n)
-		st = assay_fail(err, ASSAY_E_NODATA, "no result of '%s@%s' counts yet: run it with 'assay run'", e.runs[0].application,
+		st = assay_fail(err, ASSAY_E_NODATA, "'%s@%s' has no usable result yet: run it with 'assay run'", e.runs[0].application,
 				e.runs[0].version);
 	if (!st)
 		suggest_answer(&e.evidence, &e.runs[0], (size_t)a->top, d);
@@ -226,7 +226,7 @@ static enum assay_status suggest_run(struct lab *lab, void *arguments, struct do
 
 static const struct cli_option words[] = { CLI_WORD("APP[@VERSION]", struct arguments, selector), CLI_END };
 static const struct cli_option options[] = {
-	CMD_TOP(struct arguments, top, "Show the N most useful hardware types (default: 10)"),
+	CMD_TOP(struct arguments, top, "Number of hardware types to show, most useful first (default: 10)"),
 	CLI_END,
 };
 static const struct arguments defaults = { .top = 10 };
@@ -234,8 +234,8 @@ static const struct arguments defaults = { .top = 10 };
 const struct command suggest_command = {
 	.name = "suggest",
 	.summary = "suggest the machine that would sharpen a profile most",
-	.about =
-	    "Suggests which machine of the catalog, on which an application has not run, would sharpen its profile most, and by how much.",
+	.about = "Suggests the machine of the catalog whose results would sharpen an application's profile most, and by how much. "
+		 "Considers machines on which it has not run.",
 	.examples = "  assay suggest hpccg\n"
 		    "  assay suggest stream/add-1@imported --top 3 --format json\n",
 	.words = words,

@@ -31,7 +31,7 @@ struct arguments {
 };
 
 /* Describes the analysed run and its index `at`. gone: number of unreadable runs, `why`: the last one's error. */
-static void show_which(const struct stored_runs *runs, size_t at, size_t gone, const char *why, struct document *d)
+static void describe_run(const struct stored_runs *runs, size_t at, size_t gone, const char *why, struct document *d)
 {
 	const struct sample_file *f = &runs->files[runs->items[at].first];
 
@@ -44,7 +44,7 @@ static void show_which(const struct stored_runs *runs, size_t at, size_t gone, c
 	doc_set(d, "unreadable", gone);
 	doc_end(d);
 	if (runs->n > 1)
-		doc_line(d, "of %zu recorded runs, this one lost most: machine %s%s%s, repetition %lld", runs->n, f->machine,
+		doc_line(d, "this one of %zu recorded runs lost most: machine %s%s%s, repetition %lld", runs->n, f->machine,
 			 *f->input ? ", input " : "", f->input, (long long)f->repetition);
 	if (gone)
 		doc_line(d, "%zu of %zu recorded runs cannot be read: %s", gone, runs->n, why);
@@ -110,7 +110,7 @@ static enum assay_status show_stored(const char *selector, const struct variance
 		st = stored_runs_worst(&lab, &runs, options, &variance, &at, &gone, err);
 	if (!st) {
 		variance_conclusion(&variance, d);
-		show_which(&runs, at, gone, err->text, d);
+		describe_run(&runs, at, gone, err->text, d);
 		variance_details(&variance, d);
 	}
 	variance_release(&variance);
@@ -199,8 +199,8 @@ static void window_text(const struct follow_window *w, const struct variance *v)
 	}
 }
 
-static enum assay_status window_tell(const struct arguments *a, struct follow *follow, struct variance_known *known,
-				     struct follow_window *w, struct assay_error *err)
+static enum assay_status window_report(const struct arguments *a, struct follow *follow, struct variance_known *known,
+				       struct follow_window *w, struct assay_error *err)
 {
 	const struct variance_options options = { .threshold = a->threshold,
 						  .least_s = a->least_s < 0 ? (double)NAN : a->least_s,
@@ -235,9 +235,9 @@ static enum assay_status follow_run(const struct arguments *a, struct assay_erro
 	while (!st && more) {
 		struct follow_window window;
 
-		st = follow_next(follow, cli_remark, &window, &more, err);
+		st = follow_next(follow, cli_note, &window, &more, err);
 		if (!st && more)
-			st = window_tell(a, follow, known, &window, err);
+			st = window_report(a, follow, known, &window, err);
 		fragments_release(&window.fragments);
 	}
 	free(known);
@@ -315,7 +315,7 @@ static enum assay_status show_run(struct lab *lab, void *arguments, struct docum
 		return follow_run(a, err);
 	if (a->files.n == 1 && version_is_selector(a->files.items[0]))
 		return show_stored(a->files.items[0], &options, d, err);
-	st = a->files.n == 1 ? version_is_said(cli_directory(), a->files.items[0], err) : ASSAY_OK;
+	st = a->files.n == 1 ? version_is_reported(cli_directory(), a->files.items[0], err) : ASSAY_OK;
 	if (!st)
 		st = record_files_read((const char *const *)a->files.items, a->files.n, &fragments, err);
 	if (!st && fragments.n_runs && a->marked.to_s > 0)
@@ -346,49 +346,43 @@ static enum assay_status parse_region(const char *text, void *to, struct assay_e
 	}
 	free(rank);
 	return ok ? ASSAY_OK
-		  : assay_fail(err, ASSAY_E_USAGE, "RANK:FROM-TO or PID:FROM-TO, in seconds since the run began, such as 3:10.5-12");
+		  : assay_fail(err, ASSAY_E_USAGE, "RANK:FROM-TO or PID:FROM-TO, in seconds since the run started, such as 3:10.5-12");
 }
 
 static const struct cli_option words[] = { CLI_WORDS("FILE...|DIRECTORY...|APP@VERSION", struct arguments, files, 1), CLI_END };
 static const struct cli_option options[] = {
 	CLI_REAL("threshold", "P", struct arguments, threshold, .1, .99,
-		 "Work is slow below this fraction of its usual speed, or of a lower one if it varies more by itself (default: 0.85)"),
-	CLI_REAL("min-loss", "SECONDS", struct arguments, least_s, 0, 1e9,
-		 "Report what cost at least this much (default: 1 % of the run's time)"),
-	CLI_PARSED(
-	    "region", "RANK|PID:FROM-TO", struct arguments, marked, parse_region,
-	    "Tell what took the time there, slow or not: a rank, or, without ranks, a process id (or place, from 0), and seconds since the "
-	    "run started"),
-	CLI_FLAG(
-	    "follow", struct arguments, follow,
-	    "Analyse a run in progress, in windows of time that overlap by half: a report at the end of each, until all processes have "
-	    "ended. With --format json each is one line, a JSON object"),
-	CLI_REAL("window", "SECONDS", struct arguments, window_s, .5, 3600, "With --follow: the length of a window (default: 15)"),
+		 "Fraction of its usual speed below which work is slow; lower for work that varies more by itself (default: 0.85)"),
+	CLI_REAL("min-loss", "SECONDS", struct arguments, least_s, 0, 1e9, "Smallest loss to report (default: 1 % of the run's time)"),
+	CLI_PARSED("region", "RANK|PID:FROM-TO", struct arguments, marked, parse_region,
+		   "Show the causes of the time spent there, slow or not: a rank, or, without ranks, a process id (or place, from 0), and "
+		   "seconds since the run started"),
+	CLI_FLAG("follow", struct arguments, follow,
+		 "Analyse a run in progress, in windows of time that overlap by half, with a report at the end of each window, until all "
+		 "processes have ended. With --format json each report is a JSON object on one line"),
+	CLI_REAL("window", "SECONDS", struct arguments, window_s, .5, 3600, "With --follow: length of a window, s (default: 15)"),
 	CLI_END,
 };
 static const struct arguments defaults = { .threshold = VARIANCE_THRESHOLD, .least_s = -1, .window_s = FOLLOW_WINDOW_S };
 
 const struct command timeline_command = {
 	.name = "timeline",
-	.summary = "tell where and when a run was slow, and why",
-	.about =
-	    "Reads the records of a run ('assay record') and looks for stretches of time in which repeated work took longer than "
-	    "usual: in which processes, from when to when, how many seconds that cost, and what took the time: waiting for a CPU, "
-	    "being stopped or throttled, page faults, other processes that were slow themselves, and so on.\n\n"
-	    "Each call, and the computation between two calls, is compared with others that did the same work. The work of computation is "
-	    "known if instructions or statements were counted ('assay build --for work'); if not, more work cannot be told from slow work, "
-	    "and the answer says so. Coverage is the share of the time in work that repeats and can be judged.\n\n"
-	    "Several directories are several runs of the same task: work is compared across all of them, and the answer names the runs "
-	    "that were slow.\n\n"
-	    "APP@VERSION is an application in the laboratory whose manifest says 'variance: yes': shown is the run of the latest plan that "
-	    "lost most.",
+	.summary = "show where and when a run was slow, and why",
+	.about = "Reads the records of a run ('assay record') and finds intervals in which repeated work took longer than usual: "
+		 "processes, start, end, seconds lost, and the cause: waiting for a CPU, being stopped or throttled, page faults, slow "
+		 "other processes, and so on.\n\nEach call, and the computation between two calls, is compared with others that did the "
+		 "same work. The amount of computation is known if instructions or statements were counted ('assay build --for work'). If "
+		 "not, more work and slow work cannot be distinguished, and the answer states this. Coverage is the share of the time in "
+		 "work that repeats and can be judged.\n\nSeveral directories are several runs of the same task: work is compared across "
+		 "all of them, and the answer names the slow runs.\n\nAPP@VERSION is an application in the laboratory with 'variance: yes' "
+		 "in its manifest: shows the run of the latest plan that lost most.",
 	.examples = "  assay timeline records\n"
 		    "  assay timeline monday tuesday wednesday\n"
 		    "  assay timeline myapp@1.1\n"
 		    "  assay timeline records --region 1:10-20\n"
 		    "  assay timeline records --format html > records.html\n"
 		    "  assay timeline records --follow\n",
-	.exit_status = "0 answered, whether there is variance or not, 1 failure, 2 usage, 6 no calls were recorded.",
+	.exit_status = "0 answered, with or without variance, 1 failure, 2 usage, 6 no calls were recorded.",
 	.words = words,
 	.options = options,
 	.defaults = &defaults,

@@ -91,7 +91,7 @@ static double number_or_null(struct json_reader *r, const cJSON *object, const c
 	return json_reader_has(r, object, key) ? json_reader_number(r, object, key, -COUNT_MAX, COUNT_MAX) : (double)NAN;
 }
 
-static void read_planted(struct json_reader *r, const cJSON *object, struct calibration_entry *e)
+static void read_injected(struct json_reader *r, const cJSON *object, struct calibration_entry *e)
 {
 	static const char *const keys[] = { "kind",	  "percent",	    "measured",	  "pairs",	  "resampled",
 					    "pass",	  "improved",	    "regression", "inconclusive", "environment",
@@ -148,7 +148,7 @@ static void read_entry(struct json_reader *r, const cJSON *root, struct calibrat
 	e->identical = read_counts(r, json_reader_object(r, root, "identical"));
 	list = json_reader_array(r, root, "planted", 0, PLANT_KINDS);
 	if (!r->st)
-		cJSON_ArrayForEach(item, list) read_planted(r, item, e);
+		cJSON_ArrayForEach(item, list) read_injected(r, item, e);
 }
 
 enum assay_status calibration_parse(const char *name, const char *text, size_t n, struct calibration *out, struct assay_error *err)
@@ -192,7 +192,7 @@ enum assay_status calibration_read(const char *directory, struct calibration *ou
 {
 	char *path = mem_format("%s/" CALIBRATION_FILE, directory);
 	struct buf text = BUF_INIT;
-	enum assay_status st = file_read_kept(path, JSON_BYTES_MAX, &text, err);
+	enum assay_status st = file_read_stored(path, JSON_BYTES_MAX, &text, err);
 
 	*out = (struct calibration){ NULL, 0 };
 	if (!st)
@@ -287,8 +287,8 @@ struct calibration_quote calibration_quote_of(const struct calibration *c, const
 	unknown = unknown_machine(c, own, machines, n);
 	q.own = own != NULL;
 	q.stale = (double)(now_ms - q.taken_ms) > max_age_days * DAY_MS
-		      ? mem_format("the last one, of %.10s, is older than allowed", TEXT_MS(q.taken_ms))
-		  : unknown ? mem_format("'%s' was not among the machines then", unknown)
+		      ? mem_format("the last calibration, of %.10s, is older than allowed", TEXT_MS(q.taken_ms))
+		  : unknown ? mem_format("'%s' was not among its machines", unknown)
 			    : mem_string("");
 	return q;
 }
@@ -328,7 +328,7 @@ void calibration_answer(const struct calibration_quote *q, struct document *d)
 		return;
 	doc_line(d,
 		 "%s, %" PRId64 " of %" PRId64 " identical pairs (%" PRId64
-		 " share%s no run with another one) were called slower, and %" PRId64 " faster; an injected %" PRId64
+		 " share%s no run with another pair) were called slower, and %" PRId64 " faster; an injected %" PRId64
 		 " %% was found in %" PRId64 " of %" PRId64 ".%s%s%s",
 		 q->own ? "With this application" : "On this laboratory", q->slower, q->identical, q->distinct, q->distinct == 1 ? "s" : "",
 		 q->faster, q->percent, q->found, q->planted, *q->stale ? " Calibrate again: " : "", q->stale, *q->stale ? "." : "");

@@ -19,7 +19,7 @@ static struct comparison_absent stage_variance(struct lab *lab, struct compariso
 	return (struct comparison_absent){ "not_recorded", "the calls of these runs were not recorded" };
 }
 
-double comparison_told(const struct verdict *v, const struct measured *m, double open)
+double comparison_summary(const struct verdict *v, const struct measured *m, double open)
 {
 	double difference = 0;
 
@@ -83,10 +83,9 @@ static enum assay_status batch_suspect(struct lab *lab, const struct evidence *e
 			     ? leaning_of(lab, evidence, list[i].application, v)
 			     : (struct effect_leaning){ (double)NAN, DECISION_NOTHING_MEASURED };
 	if (!st && effects_lean(all, n, v->min_effect) == v->effect.decision)
-		(void)verdict_excuse(
-		    v, "findings_alike",
-		    mem_string("nearly all applications that were imported with these versions lean the same way: look at the "
-			       "machines before the code"));
+		(void)verdict_excuse(v, "findings_alike",
+				     mem_string("nearly all applications imported with these versions changed in the same direction: check "
+						"the machines before the code"));
 	free(all);
 	run_list_free(list, n);
 	return st;
@@ -115,7 +114,7 @@ static void add_shift(struct comparison *c)
 	}
 	if (v->effect.decision == DECISION_PASS && !v->times.disturbed && more && less)
 		verdict_add_reason(v, false, "resource_shift",
-				   mem_format("at equal cost it uses other resources: a run takes %s s more %s and %s s less %s",
+				   mem_format("its cost is equal, but it uses other resources: a run takes %s s more %s and %s s less %s",
 					      text_fixed(more->difference, 3).text, part_text(more), text_fixed(-less->difference, 3).text,
 					      part_text(less)));
 }
@@ -124,7 +123,7 @@ static void add_shift(struct comparison *c)
 static void cause_set(struct comparison *c)
 {
 	free(c->cause);
-	c->cause = measured_text(&c->measured, comparison_told(&c->verdict, &c->measured, c->open));
+	c->cause = measured_text(&c->measured, comparison_summary(&c->verdict, &c->measured, c->open));
 }
 
 /* Reports whether the interval leaves the decision open, so that functions may settle it. */
@@ -144,11 +143,10 @@ static void confirm(struct comparison *c, const char *chosen_by, const char *fir
 		return;
 	c->confirmed = true;
 	v->effect.decision = DECISION_REGRESSION;
-	verdict_add_reason(
-	    v, true, COMPARISON_CONFIRMS,
-	    mem_format("the interval leaves it open, but its functions do not: in those that %s, %s first, its runs spend at "
-		       "least %s s more, and %s s of a run would matter",
-		       chosen_by, first, text_fixed(added, 3).text, text_fixed(matters, 3).text));
+	verdict_add_reason(v, true, COMPARISON_CONFIRMS,
+			   mem_format("the interval does not decide, but functions do: in those that %s, %s first, runs spend at least %s "
+				      "s more; %s s of a run would matter",
+				      chosen_by, first, text_fixed(added, 3).text, text_fixed(matters, 3).text));
 	cause_set(c);
 }
 
@@ -159,7 +157,7 @@ static void chosen_confirm(struct comparison *c)
 	const struct measured_chosen *chosen = &c->measured.chosen;
 
 	if (chosen->first && !isnan(chosen->error) && is_open(&c->verdict))
-		confirm(c, "half of the runs shows to differ", chosen->first,
+		confirm(c, "differ in half of the runs", chosen->first,
 			chosen->difference - chosen->error * stats_t_quantile((1 + c->verdict.effect.level) / 2, chosen->df));
 }
 
@@ -239,7 +237,7 @@ static void add_latent(struct comparison *c)
 	c->latent = names && decision_exit(c->verdict.effect.decision) == 0;
 	if (c->latent)
 		verdict_add_reason(&c->verdict, false, COMPARISON_LATENT,
-				   mem_format("it costs hardly anything here, and more where more threads run at once: %s", names));
+				   mem_format("it costs almost nothing here, and more if more threads run at once: %s", names));
 	free(names);
 }
 
@@ -287,8 +285,8 @@ void comparison_add_unexplained(struct comparison *c)
 
 	if (c->verdict.effect.decision == DECISION_REGRESSION && !comparison_is_explained(c, &known) && known)
 		verdict_add_reason(&c->verdict, false, COMPARISON_UNEXPLAINED,
-				   mem_string("neither a function that was changed nor a resource that was measured has grown: the same "
-					      "code takes longer, as it does in another place in memory or by another compiler"));
+				   mem_string("no changed function and no measured resource has grown: the same code takes longer, for "
+					      "example at another place in memory or from another compiler"));
 }
 
 void comparison_withdraw(struct comparison *c, const char *code, char *text)
@@ -320,7 +318,7 @@ static struct comparison_absent stage_signatures(struct lab *lab, const struct e
 	if (c->likeness.missing)
 		return (struct comparison_absent){ "not_compared", c->likeness.missing };
 	if (!c->likeness.n)
-		return (struct comparison_absent){ "no_functions", "there are no functions that explain the change" };
+		return (struct comparison_absent){ "no_functions", "no functions explain the change" };
 	return (struct comparison_absent){ NULL, NULL };
 }
 
@@ -363,7 +361,7 @@ enum assay_status comparison_of(struct lab *lab, const struct comparison_asked *
 		if (lab || part == COMPARISON_MEASURED || part == COMPARISON_CONTRIBUTIONS)
 			st = stage_of(lab, asked, part, out, err);
 		else
-			out->absent[part] = (struct comparison_absent){ "no_laboratory", "it takes a laboratory ('assay init')" };
+			out->absent[part] = (struct comparison_absent){ "no_laboratory", "it needs a laboratory ('assay init')" };
 	}
 	return st;
 }

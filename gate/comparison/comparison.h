@@ -74,7 +74,7 @@ void comparison_release(struct comparison *comparison); /* accepts zeroed */
 
 /* Returns the seconds below which a part of the measured difference is not reported: for a finding, MEASURED_TOLD of the difference in the
  * time that decided; otherwise `open`. */
-double comparison_told(const struct verdict *verdict, const struct measured *measured, double open);
+double comparison_summary(const struct verdict *verdict, const struct measured *measured, double open);
 
 /* Adds to the cause the function that explains most, with the reason from its counters: "most in walk (src/work.c:4, modified, mostly at
  * src/work.c:7): ...". An argument is NULL if it is not known. */

@@ -31,7 +31,7 @@ struct tally {
 	double met[WHOLE];   /* numbers of the run's samples per column */
 };
 
-static void met_in(const struct sampled *s, double *met)
+static void sampled_part(const struct sampled *s, double *met)
 {
 	for (size_t i = 0; i < s->n; i++)
 		met[i] = (double)s->classes[i].count;
@@ -52,10 +52,10 @@ static enum assay_status tallies_of(const struct measured_side sides[2], struct 
 
 			if (!sides[side].runs[i].samples)
 				continue;
-			met_in(all, before);
+			sampled_part(all, before);
 			st = sampled_add(all, sides[side].runs[i].samples, sides[side].program,
 					 strstr(sides[side].runs[i].samples, " at ") ? code : NULL, err);
-			met_in(all, tally->met);
+			sampled_part(all, tally->met);
 			for (size_t k = 0; k < COLUMNS; k++)
 				tally->met[k] -= before[k];
 			tally->user = (double)all->user - (double)user;
@@ -631,7 +631,7 @@ static struct text_number seconds_text(double seconds)
 	return text_signed(seconds, (int)fmin(fmax(digits, 1), 6));
 }
 
-static bool is_told(const struct measured_part *part, enum part_level depth, double least)
+static bool is_reported(const struct measured_part *part, enum part_level depth, double least)
 {
 	return part->depth == depth && part->certain && fabs(part->difference) > least;
 }
@@ -649,7 +649,7 @@ static void functions_text(const struct measured *m, const struct measured_part 
 	for (size_t i = 0; i < m->n && told < TOLD_MAX; i++) {
 		const struct measured_part *part = &m->parts[i];
 
-		if (is_told(part, PART_FUNCTION, least) && is_below(part, class))
+		if (is_reported(part, PART_FUNCTION, least) && is_below(part, class))
 			buf_format(out, "%s%s", told++ ? ", " : " (", part->name);
 	}
 	buf_text(out, told ? ")" : "");
@@ -667,7 +667,7 @@ static void level_text_of(const struct measured *m, const struct measured_part *
 
 	buf_format(out, "%s%s s %s", told ? ", " : "", seconds_text(level->difference).text, level_text(level->of));
 	for (size_t i = 0; i < m->n && classes < TOLD_MAX; i++) {
-		if (is_told(&m->parts[i], PART_CATEGORY, least) && is_below(&m->parts[i], level))
+		if (is_reported(&m->parts[i], PART_CATEGORY, least) && is_below(&m->parts[i], level))
 			class_text(m, &m->parts[i], least, classes++ ? " and " : ", of which ", out);
 	}
 }
@@ -683,9 +683,9 @@ char *measured_text(const struct measured *m, double least)
 		const struct measured_part *part = &m->parts[i];
 
 		level = part->depth == PART_TIME ? part : level;
-		if (is_told(part, PART_TIME, least))
+		if (is_reported(part, PART_TIME, least))
 			level_text_of(m, part, least, told++, &text);
-		else if (is_told(part, PART_CATEGORY, least) && !(is_told(level, PART_TIME, least) && is_below(part, level)) &&
+		else if (is_reported(part, PART_CATEGORY, least) && !(is_reported(level, PART_TIME, least) && is_below(part, level)) &&
 			 alone++ < TOLD_MAX)
 			class_text(m, part, least, told++ ? ", " : "", &text);
 	}
@@ -798,7 +798,7 @@ static void counts_answer(const struct measured *m, const char *const names[2], 
 	for (size_t i = 0; i < m->n_counts; i++)
 		any |= m->counts[i].certain;
 	if (any)
-		doc_subheading(d, "Counted by the kernel, a run");
+		doc_subheading(d, "Counted by the kernel, per run");
 	doc_table(d, "counts");
 	doc_style(d, "scroll");
 	for (size_t i = 0; i < m->n_counts; i++) {
@@ -824,10 +824,9 @@ void measured_answer(const struct measured *m, const char *key, const char *cons
 	double longest = fmax(m->seconds[A], m->seconds[B]);
 
 	if (m->machines)
-		doc_section(d, "measured", "Measured", "What the difference is made of",
-			    "Seconds a run, measured in the runs themselves: by the kernel's accounts and samples of the CPU time. "
-			    "Each machine "
-			    "is compared with itself, and each hardware type counts once.");
+		doc_section(d, "measured", "Measured", "Parts of the difference",
+			    "Seconds per run, measured in the runs themselves: by resource usage counters of the kernel and samples of the "
+			    "CPU time. Each machine is compared with itself, and each hardware type has the same weight.");
 	doc_object(d, key);
 	if (!m->machines)
 		doc_hide(d);

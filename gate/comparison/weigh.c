@@ -192,8 +192,8 @@ void variance_weighed_answer(const struct variance_weighed *w, struct document *
 
 	if (!w->sides[0].runs && !w->sides[1].runs && !w->sides[0].unseen && !w->sides[1].unseen)
 		return;
-	doc_section(d, "variance", "Variance", "What the environment cost these runs",
-		    "Calls of these runs were recorded, which shows where repeated work was slow, and why ('assay timeline').");
+	doc_section(d, "variance", "Variance", "Time lost to the environment",
+		    "The calls of these runs were recorded. They show where repeated work was slow, and why ('assay timeline').");
 	doc_object(d, "variance");
 	doc_set(d, "ratio", w->ratio);
 	doc_set(d, "without", w->without);

@@ -9,11 +9,11 @@
 
 /* Constant, code, text for users, in the order of the kinds of withheld time (runs/running/run.h). */
 #define DISTURBED_ROWS(X)                                                                                                                  \
-	X(DISTURBED_WAITED, "run_delay", "it was kept waiting for a CPU")                                                                  \
-	X(DISTURBED_THROTTLED, "throttled", "its group had used up its share of the CPUs")                                                 \
-	X(DISTURBED_IO, "io_stalled", "processes there waited for input or output")                                                        \
-	X(DISTURBED_MEMORY, "memory_stalled", "processes there waited for memory")                                                         \
-	X(DISTURBED_STOLEN, "steal", "a hypervisor had the CPUs for something else")
+	X(DISTURBED_WAITED, "run_delay", "the run waited for a CPU")                                                                       \
+	X(DISTURBED_THROTTLED, "throttled", "its cgroup reached its CPU quota")                                                            \
+	X(DISTURBED_IO, "io_stalled", "processes waited for input or output")                                                              \
+	X(DISTURBED_MEMORY, "memory_stalled", "processes waited for memory")                                                               \
+	X(DISTURBED_STOLEN, "steal", "the hypervisor used the CPUs for something else (steal)")
 
 enum disturbed_cause { DISTURBED_ROWS(ROWS_ENUM) DISTURBED_CAUSES };
 const char *disturbed_code(enum disturbed_cause cause);

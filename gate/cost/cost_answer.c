@@ -101,12 +101,11 @@ static enum assay_status predict_ratio(const struct evidence *evidence, const st
 	dataset_of(evidence, set, true, &dataset);
 	profile_rows_of(evidence, set, &dataset, &rows);
 	if (rows.types < PREDICTION_MODEL_TYPES)
-		st = assay_fail(
-		    err, ASSAY_E_NODATA,
-		    "what it costs on '%s' cannot be told from fingerprints: '%s@%s' ran enough inputs on %zu hardware type%s with "
-		    "a fingerprint, and it takes %d to see how much of its cost these carry; run it there, or on %zu more",
-		    out->name, set->application, set->version, rows.types, text_plural(rows.types), PREDICTION_MODEL_TYPES,
-		    PREDICTION_MODEL_TYPES - rows.types);
+		st = assay_fail(err, ASSAY_E_NODATA,
+				"its cost on '%s' cannot be predicted from fingerprints: '%s@%s' ran enough inputs on %zu hardware type%s "
+				"with a fingerprint; %d are needed to validate such a prediction. Run it there, or on %zu more",
+				out->name, set->application, set->version, rows.types, text_plural(rows.types), PREDICTION_MODEL_TYPES,
+				PREDICTION_MODEL_TYPES - rows.types);
 	else
 		st = predict(evidence, set, &dataset, &rows, out, err);
 	profile_rows_release(&rows);
@@ -131,8 +130,8 @@ enum assay_status cost_machine_of(struct lab *lab, const struct cost_model *mode
 	if (!st && out->error > max_error)
 		st = assay_fail(
 		    err, ASSAY_E_NODATA,
-		    "fingerprints do not carry what '%s@%s' costs on '%s': on held-out hardware types they miss by %.1f %%, and the "
-		    "model by %.1f %% on held-out inputs, together more than %.3g %% (--max-error); run it there",
+		    "fingerprints do not predict the cost of '%s@%s' on '%s' well enough: their error on held-out hardware types is %.1f "
+		    "%%, and that of the model on held-out inputs %.1f %%, together more than %.3g %% (--max-error); run it there",
 		    set.application, set.version, name, 100 * out->of.mape, 100 * model->all.model.error_mean, 100 * max_error);
 	free(set.items);
 	evidence_release(&evidence);
@@ -197,8 +196,8 @@ static void add_names(const struct costs *c, struct document *d)
 	}
 	doc_end(d);
 	if (n)
-		doc_line(d, "(%zu name%s of inputs that have another one, with the same content: '%s' is '%s'%s)", n, text_plural(n),
-			 first->also[0], first->name, n > 1 ? ", ..." : "");
+		doc_line(d, "(%zu input name%s with the content of another input: '%s' is '%s'%s)", n, text_plural(n), first->also[0],
+			 first->name, n > 1 ? ", ..." : "");
 }
 
 /* Adds the facts about the runs. machine: the machine that the answer is about. */
@@ -245,7 +244,7 @@ static void add_term(const struct cost_model *model, const struct cost_fit *fit,
 	struct buf words = BUF_INIT;
 	double share = share_of(model, fit, term);
 
-	cost_term_words(model, fit, term, &words);
+	cost_term_text(model, fit, term, &words);
 	doc_row(d);
 	doc_show(d, NULL, "term", words.bytes);
 	doc_list(d, "features");
@@ -366,9 +365,9 @@ static void add_errors(const struct cost_model *model, struct document *d)
 		doc_line(d, "%zu of them %s unlike all others, and do%s not count", all->unlike, all->unlike == 1 ? "is" : "are",
 			 all->unlike == 1 ? "es" : "");
 	if (isfinite(all->interval))
-		doc_line(d, "nine of ten new inputs cost between %.3g and %.3g times what it says", 1.0 / all->interval, all->interval);
+		doc_line(d, "nine of ten new inputs cost between %.3g and %.3g times the prediction", 1.0 / all->interval, all->interval);
 	else
-		doc_line(d, "inputs are too few for an interval");
+		doc_line(d, "too few inputs for an interval");
 	if (model->before.n && model->before.n < model->all.n)
 		doc_line(d, "error of a model with static features only: %.1f %%", 100 * before->error_mean);
 	else if (!model->before.n)
@@ -453,7 +452,8 @@ static enum assay_status fail_unknown(const struct cost_model *model, const doub
 				buf_format(&list, "%s'%s'", list.size ? ", " : "", name);
 		}
 	}
-	st = assay_fail(err, ASSAY_E_NODATA, "what the model needs is not known of this input: %s", list.size ? list.bytes : "any feature");
+	st = assay_fail(err, ASSAY_E_NODATA, "the model needs features that are not known for this input: %s",
+			list.size ? list.bytes : "any feature");
 	buf_release(&list);
 	return st;
 }
@@ -467,7 +467,7 @@ static void add_unlike(const struct cost_model *model, const struct cost_fit *fi
 	double value = column < fit->n ? part[column] : elsewhere;
 	bool same = c->same_as != SIZE_MAX && c->same_as != column;
 
-	doc_answer(d, DOC_DOUBTFUL, "unlike", "this input is unlike all that were learned: '%s' is %.6g", name, value);
+	doc_answer(d, DOC_DOUBTFUL, "unlike", "this input is unlike all learned inputs: '%s' is %.6g", name, value);
 	doc_object(d, "unlike");
 	doc_set(d, "feature", name);
 	doc_set(d, "value", value);
@@ -482,7 +482,8 @@ static void add_unlike(const struct cost_model *model, const struct cost_fit *fi
 	else
 		doc_line(d, "it was between %.6g and %.6g in what was learned", c->low, c->high);
 	if (c->counted && !(column < fit->n && sparse_uses(&fit->model, column)))
-		doc_line(d, "with others that no term has, it makes more than %g %% of all that was counted unlike what was learned",
+		doc_line(d,
+			 "together with other features outside the model, it makes more than %g %% of all counts unlike the learned inputs",
 			 100 * SPARSE_ELSEWHERE_MAX);
 }
 
@@ -496,7 +497,7 @@ static void add_terms_of_input(const struct cost_model *model, const struct cost
 		double cost = sparse_term_cost(term, part);
 		struct buf words = BUF_INIT;
 
-		cost_term_words(model, fit, term, &words);
+		cost_term_text(model, fit, term, &words);
 		doc_row(d);
 		doc_showf(d, "cost", "costs", cost, "%s", cost_quantity(model->costs.of, cost).text);
 		doc_showf(d, "share", "share", cost / value, "%.1f %%", 100 * cost / value);
@@ -519,7 +520,7 @@ static void add_other(const struct costs *c, const struct cost_question *q, stru
 	doc_set(d, "same_as", q->same_as);
 	doc_set(d, "features_of", used ? q->other.version : NULL);
 	if (q->same_as)
-		doc_line(d, "it is the same as '%s', by another name", q->same_as);
+		doc_line(d, "it is the same input as '%s', under another name", q->same_as);
 	if (used)
 		doc_line(d, "%s a run of it by %s@%s", q->other.counts ? "its counts are of" : "its own features are of", c->application,
 			 q->other.version);
@@ -555,7 +556,7 @@ enum assay_status cost_prediction_answer(const struct cost_model *model, const s
 	if (unlike == SIZE_MAX)
 		doc_set(d, "unlike", DOC_NOTHING);
 	else
-		doc_line(d, "continued beyond what was learned, the model says %s", cost_quantity(c->of, value).text);
+		doc_line(d, "extrapolated beyond the learned inputs, the model predicts %s", cost_quantity(c->of, value).text);
 	doc_set(d, "input", q->input);
 	doc_set(d, "value", value);
 	doc_set(d, "low", low);
@@ -577,8 +578,8 @@ enum assay_status cost_prediction_answer(const struct cost_model *model, const s
 	if (terms) {
 		doc_line(d, "%s", "");
 		if (q->on->name)
-			doc_line(d, "on '%s', where the model was learned; all of it takes %.3f times as long on '%s':", c->machine, times,
-				 q->on->name);
+			doc_line(d, "on '%s', where the model was learned; the same work takes %.3f times as long on '%s':", c->machine,
+				 times, q->on->name);
 		add_terms_of_input(model, fit, part, value / times, d);
 	}
 	d->exit_status = unlike == SIZE_MAX ? 0 : 4;

@@ -59,7 +59,7 @@ static size_t latest_before(const struct costs *c, size_t before)
 }
 
 /* Fills y with the mean log cost of each input in this session. Returns the number of inputs that were run. */
-static size_t look_at_session(const struct costs *c, size_t session, double *y)
+static size_t inspect_session(const struct costs *c, size_t session, double *y)
 {
 	size_t inputs = 0;
 
@@ -85,7 +85,7 @@ static void sessions_of(const struct costs *c, struct sessions *out)
 
 	*out = (struct sessions){ .n = 0 };
 	for (size_t at = SIZE_MAX; (at = latest_before(c, at)) && out->n < SESSIONS_MAX;) {
-		double *y = mem_new(c->n, sizeof(*y)), inputs = (double)look_at_session(c, at, y);
+		double *y = mem_new(c->n, sizeof(*y)), inputs = (double)inspect_session(c, at, y);
 
 		sum += inputs;
 		squares += inputs * inputs;
@@ -275,7 +275,7 @@ static enum assay_status sides_of(struct lab *lab, const struct evidence *eviden
 
 /* Reports whether the decision about inputs that count holds for all inputs. Inputs unlike the learned inputs may hide a slowdown, so few
  * are allowed. A regression holds unless most inputs are unlike. */
-static bool speaks_for_all(const struct side *s, enum decision decision)
+static bool holds_for_all_inputs(const struct side *s, enum decision decision)
 {
 	double most = decision == DECISION_REGRESSION ? COST_GATE_UNLIKE_SLOWER_MAX : COST_GATE_UNLIKE_MAX;
 
@@ -338,7 +338,7 @@ static struct verdict_within decide_within(const struct lab *lab, const struct s
 	}
 	out.effect = effect_of(pairs, out.machines, n_types, &(struct effect_asked){ min_effect, EFFECT_LEVEL }, NULL);
 	widen_by_drift(pairs, drift, out.machines, min_effect, &out.effect);
-	if (!speaks_for_all(first_within(sides, architecture), out.effect.decision))
+	if (!holds_for_all_inputs(first_within(sides, architecture), out.effect.decision))
 		out.effect.decision = DECISION_INCONCLUSIVE;
 	if (sides->same_build && (out.effect.decision == DECISION_REGRESSION || out.effect.decision == DECISION_IMPROVED))
 		out.effect.decision = DECISION_ENVIRONMENT;
@@ -414,7 +414,7 @@ struct cost_where_asked {
 };
 
 /* Returns the standard deviation of the costs of single runs relative to the model's expectation. */
-static double cost_where_noise(const struct cost_model *model)
+static double cost_places_noise(const struct cost_model *model)
 {
 	return NORMAL_MEAN * fmax(model->all.model.error_mean, LEAST_NOISE);
 }
@@ -689,7 +689,7 @@ static void find(const struct both *both, const struct cost_where_asked *asked, 
 {
 	const struct cost_model *model = both->model;
 	struct division d = division_of(both);
-	struct sparse_part *parts = parts_of(both, &d, cost_where_noise(model));
+	struct sparse_part *parts = parts_of(both, &d, cost_places_noise(model));
 	double sum = 0.0;
 
 	out->items = mem_new(d.n, sizeof(*out->items));
@@ -711,7 +711,7 @@ static void find(const struct both *both, const struct cost_where_asked *asked, 
 }
 
 /* Finds the places; none if too few inputs of either version have samples. Names are borrowed from the arguments; free() items. */
-static void cost_where_of(const struct cost_where_asked *asked, struct cost_where *out)
+static void cost_places_find(const struct cost_where_asked *asked, struct cost_where *out)
 {
 	struct both both = both_of(asked);
 
@@ -730,18 +730,18 @@ static bool is_certain(const struct cost_where *where, const struct cost_where_p
 	return place->of.adds > where->t * place->of.error;
 }
 
-static void say_place(const struct cost_where_place *place, struct buf *out)
+static void write_place(const struct cost_where_place *place, struct buf *out)
 {
-	buf_format(out, "%s, which adds %.1f %% to the cost that is expected", place->function, 100 * place->of.adds);
+	buf_format(out, "%s, which adds %.1f %% to the expected cost", place->function, 100 * place->of.adds);
 	if (place->loop) {
 		buf_text(out, ", in ");
-		cost_feature_words(place->loop, out);
+		cost_feature_text(place->loop, out);
 	}
 	if (place->line)
 		buf_format(out, " (the line is %s:%u)", place->file, place->line);
 }
 
-static void say_places(const struct cost_where *where, struct document *d)
+static void write_places(const struct cost_where *where, struct document *d)
 {
 	size_t said = 0;
 
@@ -750,19 +750,19 @@ static void say_places(const struct cost_where *where, struct document *d)
 
 		if (!is_certain(where, &where->items[i]))
 			continue;
-		say_place(&where->items[i], &words);
+		write_place(&where->items[i], &words);
 		doc_line(d, "%s %s", said++ ? "and in" : "slower in", words.bytes);
 		buf_release(&words);
 	}
 	if (where->n && !said)
-		doc_line(d, "it is not certain where: more runs, or longer ones, have more samples of where the time went");
+		doc_line(d, "the place is not certain: more or longer runs give more samples");
 }
 
-static void cost_where_answer(const struct cost_where *where, struct document *d)
+static void cost_places_answer(const struct cost_where *where, struct document *d)
 {
-	say_places(where, d);
+	write_places(where, d);
 	if (where->n)
-		doc_heading(d, "Where it became slower, by samples of where the time went and by which inputs cost more");
+		doc_heading(d, "Where it became slower, from samples and from the inputs that cost more");
 	doc_table(d, "slower_at");
 	for (size_t i = 0; i < where->n; i++) {
 		const struct cost_where_place *place = &where->items[i];
@@ -800,7 +800,7 @@ static void add_terms(const struct side *s, const struct mat *X, const double *e
 	struct slower_term *terms = mem_new(model->terms, sizeof(*terms));
 	double t = stats_t_quantile(1.0 - .025 / fmax(1.0, (double)model->terms), (double)s->of.n - 1.0), sum = 0.0;
 
-	sparse_terms_of(model, X, excess, cost_where_noise(&s->model), parts);
+	sparse_terms_of(model, X, excess, cost_places_noise(&s->model), parts);
 	for (size_t k = 0; k < model->terms; k++)
 		terms[k] = (struct slower_term){ &model->term[k], parts[k + 1] };
 	order_sort(terms, model->terms, by_adds);
@@ -811,7 +811,7 @@ static void add_terms(const struct side *s, const struct mat *X, const double *e
 		struct buf words = BUF_INIT;
 
 		sum += of->adds;
-		cost_term_words(&s->model, &s->model.all, terms[k].term, &words);
+		cost_term_text(&s->model, &s->model.all, terms[k].term, &words);
 		doc_row(d);
 		doc_show(d, "term", "term", words.bytes);
 		doc_showf(d, "adds", "adds", of->adds, "%.1f %%", 100 * of->adds);
@@ -843,10 +843,10 @@ static void add_slower(const struct side *s, bool within, struct document *d)
 	for (size_t i = 0; i < s->of.n; i++)
 		excess[i] = exp(s->of.ratio[i] - s->of.usual) - 1.0;
 	if (slower)
-		cost_where_of(&(struct cost_where_asked){ &s->model, &s->of.costs, s->of.input, &X, excess, more }, &where);
-	cost_where_answer(&where, d);
+		cost_places_find(&(struct cost_where_asked){ &s->model, &s->of.costs, s->of.input, &X, excess, more }, &where);
+	cost_places_answer(&where, d);
 	if (slower)
-		doc_heading(d, "Which terms became slower, by which inputs cost more");
+		doc_heading(d, "Which terms became slower, from the inputs that cost more");
 	doc_table(d, "slower");
 	if (slower)
 		add_terms(s, &X, excess, more, d);
@@ -894,7 +894,7 @@ static void add_work(const struct side *s, struct document *d)
 		}
 		for (size_t i = 0; i < s->of.n; i++)
 			now += sparse_term_cost(&fit->model.term[k], new.at + i *new.cols) / (double)s->of.n;
-		cost_term_words(&s->model, fit, &fit->model.term[k], &words);
+		cost_term_text(&s->model, fit, &fit->model.term[k], &words);
 		doc_row(d);
 		doc_show(d, "term", "term", words.bytes);
 		doc_showf(d, "baseline", "baseline", before, "%s", cost_quantity(old->of, before).text);
@@ -931,20 +931,17 @@ static void add_not_interleaved(const struct side *s, bool within, struct docume
 	bool unknown = within && may_be_drift(s);
 
 	if (unknown)
-		text =
-		    mem_format("the two did not take turns on '%s', where '%s' has one session alone: how much such sessions differ by "
-			       "themselves, and so whether it is the version, cannot be told (%s lets both run the same inputs, in turns)",
-			       s->model.costs.machine, old, command);
+		text = mem_format("the versions did not take turns on '%s', where '%s' has only one session: the variation between "
+				  "sessions is not known, so the version may not be the cause (%s runs both with the same inputs in turn)",
+				  s->model.costs.machine, old, command);
 	else if (s->drift.sessions > 1)
-		text =
-		    mem_format("the two did not take turns on '%s': the %zu sessions of '%s' there differ by %.1f %% (standard deviation), "
-			       "and by as much '%s' may differ from them (%s lets both run the same inputs, in turns)",
-			       s->model.costs.machine, s->drift.sessions, old, 100 * expm1(s->drift.spread), new, command);
+		text = mem_format("the versions did not take turns on '%s': the %zu sessions of '%s' there differ by %.1f %% (standard "
+				  "deviation), and '%s' may differ from them by as much (%s runs both with the same inputs in turn)",
+				  s->model.costs.machine, s->drift.sessions, old, 100 * expm1(s->drift.spread), new, command);
 	else
-		text =
-		    mem_format("the two did not take turns on '%s': what changed there in the meantime looks like a change of the version "
-			       "(%s lets both run the same inputs, in turns)",
-			       s->model.costs.machine, command);
+		text = mem_format("the versions did not take turns on '%s': a change of the machine in between looks like a change of the "
+				  "version (%s runs both with the same inputs in turn)",
+				  s->model.costs.machine, command);
 	doc_reason(d, unknown ? "one_session" : "not_interleaved", text);
 	mem_free(text, command, versions);
 }
@@ -962,13 +959,12 @@ static void add_reasons(const struct sides *sides, double min_effect, struct doc
 		free(text);
 	}
 	if (s->of.unlike) {
-		bool too_many = e->decision == DECISION_INCONCLUSIVE && !speaks_for_all(s, DECISION_INCONCLUSIVE);
+		bool too_many = e->decision == DECISION_INCONCLUSIVE && !holds_for_all_inputs(s, DECISION_INCONCLUSIVE);
 
-		text = mem_format(
-		    "%zu of %zu inputs of the candidate are unlike all that the baseline has run ('%s' is outside of what was learned), "
-		    "and do not count%s",
-		    s->of.unlike, s->of.unlike + s->of.n, cost_fit_column(&s->model, &s->model.all, s->of.unlike_column),
-		    too_many ? ": too many for a decision about all, unless the baseline runs them, too" : "");
+		text = mem_format("%zu of %zu inputs of the candidate are unlike all inputs of the baseline ('%s' is outside the learned "
+				  "range), and are excluded%s",
+				  s->of.unlike, s->of.unlike + s->of.n, cost_fit_column(&s->model, &s->model.all, s->of.unlike_column),
+				  too_many ? ": too many for a decision about all inputs; run them with the baseline, too" : "");
 		doc_reason(d, "unlike_inputs", text);
 		free(text);
 	}
@@ -977,13 +973,14 @@ static void add_reasons(const struct sides *sides, double min_effect, struct doc
 	if (s->of.n < COST_SIDE_INPUTS_MIN)
 		text = mem_format("%zu inputs can be compared; at least %d are needed", s->of.n, COST_SIDE_INPUTS_MIN);
 	else
-		text = mem_format("the same work costs %.4f times as much (95 %% interval %.4f to %.4f); what matters is %g", e->ratio,
-				  e->low, e->high, 1.0 + min_effect);
+		text = mem_format(
+		    "the same work costs %.4f times as much (95 %% interval %.4f to %.4f); the smallest effect that matters is %g",
+		    e->ratio, e->low, e->high, 1.0 + min_effect);
 	doc_reason(d, "same_work", text);
 	free(text);
 	doc_reason(d, s->of.paired ? "same_inputs" : "other_inputs",
-		   s->of.paired ? "most inputs were run by both, and each is compared with itself"
-				: "the inputs differ, and each is compared with what the baseline's model expects of it");
+		   s->of.paired ? "both versions ran most inputs, and each input is compared with itself"
+				: "the inputs differ, and each is compared with the cost that the baseline's model expects");
 	if (apart)
 		add_not_interleaved(apart, e->within, d);
 	doc_end(d);
@@ -1034,7 +1031,7 @@ static void add_inputs(const struct side *s, struct document *d)
 		order[i][1] = (double)i;
 	}
 	qsort(order, s->of.n, sizeof(*order), by_ratio);
-	doc_heading(d, "Inputs that lie furthest above what is expected of them");
+	doc_heading(d, "Inputs furthest above their expected cost");
 	doc_table(d, "inputs");
 	for (size_t k = 0; k < s->of.n && k < INPUTS_MAX; k++) {
 		size_t i = (size_t)order[k][1];
@@ -1060,7 +1057,7 @@ static void answer(const struct sides *sides, double min_effect, struct document
 	cost_sentence(&s->model, &s->model.all, &sentence);
 	if (s->of.n < COST_SIDE_INPUTS_MIN)
 		doc_answer(d, decision_tone(decision), decision_text(decision),
-			   "%zu of %zu inputs of %s@%s can be compared with what %s@%s has run, and at least %d are needed", s->of.n,
+			   "%zu of %zu inputs of %s@%s can be compared with those of %s@%s, and at least %d are needed", s->of.n,
 			   s->of.n + s->of.unlike, s->of.costs.application, s->of.costs.version, s->model.costs.application,
 			   s->model.costs.version, COST_SIDE_INPUTS_MIN);
 	else

@@ -117,21 +117,20 @@ static void fit_known(const struct cost_model *model, bool before, const struct 
 static enum assay_status check(const struct cost_asked *asked, const struct cost_model *model, struct assay_error *err)
 {
 	const struct costs *c = &model->costs;
-	char *others = c->uncounted ? mem_format(" that '%s' has counted (%zu runs of inputs that it has not do not count)",
-						 asked->costs.counts, c->uncounted)
-				    : mem_string("");
+	char *others = c->uncounted
+			   ? mem_format(" that '%s' counted (%zu runs of other inputs are excluded)", asked->costs.counts, c->uncounted)
+			   : mem_string("");
 	enum assay_status st = ASSAY_OK;
 	size_t least = asked->min_runs > SPARSE_INPUTS_MIN ? asked->min_runs : SPARSE_INPUTS_MIN;
 
 	if (c->n < least)
-		st =
-		    assay_fail(err, ASSAY_E_NODATA,
-			       "%s@%s ran %zu input%s on '%s'%s: at least %zu are needed. A model can be relied on from %d on: "
-			       "--min-runs of 'assay cost train' takes fewer, a decision never does ('inputs_of' in a manifest makes every "
-			       "file of a directory an input)",
-			       c->application, c->version, c->n, text_plural(c->n), c->machine, others, least, COST_RUNS_MIN);
+		st = assay_fail(
+		    err, ASSAY_E_NODATA,
+		    "%s@%s ran %zu input%s on '%s'%s: at least %zu are needed. A model is reliable from %d on: 'assay cost train "
+		    "--min-runs' accepts fewer, a decision does not ('inputs_of' in a manifest makes every file of a directory an input)",
+		    c->application, c->version, c->n, text_plural(c->n), c->machine, others, least, COST_RUNS_MIN);
 	else if (c->p > SPARSE_COLUMNS_MAX)
-		st = assay_fail(err, ASSAY_E_LIMIT, "%zu features are more than a model takes (%d)", c->p, SPARSE_COLUMNS_MAX);
+		st = assay_fail(err, ASSAY_E_LIMIT, "%zu features are more than a model can have (%d)", c->p, SPARSE_COLUMNS_MAX);
 	free(others);
 	return st;
 }
@@ -146,11 +145,10 @@ enum assay_status cost_model_of(struct store *store, const struct cost_asked *as
 	if (!st)
 		fit_known(&model, false, asked, &model.all);
 	if (!st && !model.all.n)
-		st = assay_fail(
-		    err, ASSAY_E_NODATA,
-		    "nothing is known by which the inputs of %s@%s differ: give the manifest a command 'features' that prints numbers "
-		    "of an input, or count in a build (docs/cost.md)",
-		    model.costs.application, model.costs.version);
+		st = assay_fail(err, ASSAY_E_NODATA,
+				"no feature distinguishes the inputs of %s@%s: add a command 'features' to the manifest that prints "
+				"numbers of an input, or use a counting build (docs/cost.md)",
+				model.costs.application, model.costs.version);
 	if (!st)
 		fit_known(&model, true, asked, &model.before);
 	*out = model;
@@ -181,7 +179,7 @@ struct cost_quantity cost_quantity(enum cost_of of, double value)
 }
 
 /* Appends the second word of a name that starts with `kind`, as users read it. Returns false if the name does not start so. */
-static bool place_words(const char *name, const char *kind, const char *words, struct buf *out)
+static bool placeholder_arguments(const char *name, const char *kind, const char *words, struct buf *out)
 {
 	size_t n = strlen(kind);
 
@@ -191,19 +189,19 @@ static bool place_words(const char *name, const char *kind, const char *words, s
 	return true;
 }
 
-void cost_feature_words(const char *name, struct buf *out)
+void cost_feature_text(const char *name, struct buf *out)
 {
-	if (place_words(name, "loop ", "iterations of the loop at", out) || place_words(name, "call ", "calls of", out))
+	if (placeholder_arguments(name, "loop ", "iterations of the loop at", out) || placeholder_arguments(name, "call ", "calls of", out))
 		return;
 	buf_format(out, strchr(name, ' ') ? "(%s)" : "%s", name);
 }
 
-void cost_term_words(const struct cost_model *model, const struct cost_fit *fit, const struct sparse_term *term, struct buf *out)
+void cost_term_text(const struct cost_model *model, const struct cost_fit *fit, const struct sparse_term *term, struct buf *out)
 {
 	for (size_t k = 0; k < term->degree; k++) {
 		if (k)
 			buf_text(out, " * ");
-		cost_feature_words(cost_fit_column(model, fit, term->column[k]), out);
+		cost_feature_text(cost_fit_column(model, fit, term->column[k]), out);
 	}
 }
 
@@ -217,7 +215,7 @@ void cost_sentence(const struct cost_model *model, const struct cost_fit *fit, s
 
 		buf_format(out, " %s%s * ", t ? (c < 0.0 ? "- " : "+ ") : (c < 0.0 ? "-" : ""),
 			   cost_quantity(model->costs.of, fabs(c)).text);
-		cost_term_words(model, fit, &m->term[t], out);
+		cost_term_text(model, fit, &m->term[t], out);
 	}
 	if (m->intercept != 0.0 || !m->terms)
 		buf_format(out, " %s%s", m->terms ? (m->intercept < 0.0 ? "- " : "+ ") : "",

@@ -55,9 +55,9 @@ struct cost_quantity {
 struct cost_quantity cost_quantity(enum cost_of of, double value);
 
 /* Appends a feature for users: "(iterations of the loop at sort.c:88)" for "loop sort.c:88 sort_range"; other features by name. */
-void cost_feature_words(const char *name, struct buf *out);
+void cost_feature_text(const char *name, struct buf *out);
 /* Appends a term for users: "blocks * (bytes of argument 1)". */
-void cost_term_words(const struct cost_model *model, const struct cost_fit *fit, const struct sparse_term *term, struct buf *out);
+void cost_term_text(const struct cost_model *model, const struct cost_fit *fit, const struct sparse_term *term, struct buf *out);
 /* Appends the model as a formula: "T = 1.2 us * (iterations of the loop at sort.c:88) + 0.3 ms * blocks + 2 ms". */
 void cost_sentence(const struct cost_model *model, const struct cost_fit *fit, struct buf *out);
 

@@ -23,7 +23,7 @@ static void cost_side_row(const struct cost_side *s, size_t input, double *row)
 
 	for (size_t j = 0; j < old->p; j++) {
 		size_t column = costs_column(new, old->names[j]);
-		bool zero = costs_is_count(old, j) || input_feature_is_word(old->names[j]);
+		bool zero = costs_is_count(old, j) || input_feature_is_text(old->names[j]);
 
 		row[j] = column != SIZE_MAX ? mat_get(&new->X, input, column) : zero ? 0.0 : (double)NAN;
 	}
@@ -87,7 +87,7 @@ static bool load_turns(struct store *store, const struct cost_model *model, cons
 }
 
 /* Selects the inputs that count, and computes the model's expectation of each. */
-static enum assay_status look_at_inputs(struct cost_side *s, struct assay_error *err)
+static enum assay_status inspect_inputs(struct cost_side *s, struct assay_error *err)
 {
 	const struct cost_fit *fit = &s->model->all;
 	double *row = mem_new(s->model->costs.p, sizeof(*row)), *part = mem_new(fit->n, sizeof(*part));
@@ -103,8 +103,8 @@ static enum assay_status look_at_inputs(struct cost_side *s, struct assay_error 
 		cost_side_row(s, i, row);
 		if (cost_fit_for(s->model, row) != fit)
 			st = assay_fail(err, ASSAY_E_NODATA,
-					"of the input '%s' of %s@%s on '%s' features are not known that the model needs: count all with "
-					"one version (--counts)",
+					"the model needs features that are not known for input '%s' of %s@%s on '%s': count all inputs "
+					"with one version (--counts)",
 					s->costs.inputs[i].name, s->costs.application, s->costs.version, s->costs.machine);
 		unlike = st ? SIZE_MAX : unlike_of(s, i, row);
 		if (unlike != SIZE_MAX) {
@@ -180,7 +180,7 @@ enum assay_status cost_side_of(struct store *store, const struct cost_model *mod
 	enum assay_status st = load_turns(store, model, asked, &s) ? ASSAY_OK : costs_load(store, asked, &s.costs, err);
 
 	if (!st)
-		st = look_at_inputs(&s, err);
+		st = inspect_inputs(&s, err);
 	if (!st && s.n >= COST_SIDE_INPUTS_MIN && s.paired)
 		compare_paired(&s);
 	else if (!st && s.n >= COST_SIDE_INPUTS_MIN)

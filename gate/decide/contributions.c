@@ -184,14 +184,14 @@ void contributions_of(const struct evidence *evidence, const struct verdict *v, 
 	if (rows.types < PROFILE_TYPES_MIN) {
 		c.missing = "fewer than 4 hardware types with fingerprints ran both";
 	} else if (!common_rows_finite(&rows, ratio)) {
-		c.missing = "the costs are too far apart to be computed with";
+		c.missing = "the costs vary too much for a computation";
 	} else if (data.features.n == 0) {
 		c.missing = "no stressor was measured on all machines and differs between them";
 	} else {
 		growth_of(&data, ratio, &options, &growth);
 		contributions_group(&data.features, (const char *const *)evidence->fingerprints.stressors, &growth, &c);
 		if (contributions_cancel(&c, growth.total)) {
-			c.missing = "on these machines one group of stressors gains what another loses, and more than there is time for";
+			c.missing = "on these machines the parts of two groups of stressors cancel out and exceed the whole time";
 			contributions_groups_release(&c);
 		}
 		contributions_lead_find(v, &c);
@@ -242,16 +242,16 @@ static void contributions_lead(const struct contributions *c, struct buf *out)
 	if (!c->n_leading && c->resource && most && c->unexplained.first <= 1 - CONTRIBUTIONS_LEADING)
 		buf_format(
 		    out,
-		    "Apart from a factor for all of the work, it cannot be said which group changed most; the most probable is %s (%s).",
+		    "Apart from a factor for all of the work, the group that changed most is not certain; the most probable is %s (%s).",
 		    most->name, text_probability(most->first).text);
 	else if (!c->n_leading)
-		buf_text(out, "Apart from a factor for all of the work, no group can be said to have changed.");
+		buf_text(out, "Apart from a factor for all of the work, no group has changed for certain.");
 	else if (c->n_leading == 1)
-		buf_format(out, "Apart from a factor for all of the work, what changed most is %s (probability %s).", c->leading[0]->name,
-			   text_probability(sum).text);
+		buf_format(out, "Apart from a factor for all of the work, the largest change is in %s (probability %s).",
+			   c->leading[0]->name, text_probability(sum).text);
 	else
 		buf_format(out,
-			   "Apart from a factor for all of the work, what changed most is one of %zu groups (together probability %s):",
+			   "Apart from a factor for all of the work, the largest change is in one of %zu groups (together probability %s):",
 			   c->n_leading, text_probability(sum).text);
 	for (size_t i = 0; c->n_leading > 1 && i < named; i++)
 		buf_format(out, " %s (%s)%s", c->leading[i]->name, text_probability(c->leading[i]->first).text, i + 1 < named ? "," : "");
@@ -329,7 +329,7 @@ static void rest_answer(const struct contributions *c, size_t rows, struct docum
 			   text_plural(hidden));
 	if (contributions_any_negative(c, rows))
 		doc_styled(d, "muted",
-			   "A part below 0 is not a time: the machines do not tell this group from others; rely on the intervals.");
+			   "A part below 0 is not a time: the machines do not distinguish this group from others; use the intervals.");
 }
 
 /* Adds the table of groups and the list of leading groups; both are empty if there are no groups. */
@@ -378,13 +378,12 @@ void contributions_answer(const struct contributions *c, size_t shown, struct do
 	double none = (double)NAN;
 
 	if (!c->missing || shown)
-		doc_section(
-		    d, "time", "Inferred", "Inferred from how the machines differ",
-		    "The time that each group of stressors explains, in parts of the baseline's, on the machines that ran both versions. "
-		    "What both have in common cancels out: the candidate is modelled as the baseline times a factor, and up to two "
-		    "resources that it uses more or less.");
+		doc_section(d, "time", "Inferred", "Inferred from how the machines differ",
+			    "The time that each group of stressors explains, as a fraction of the baseline's time, on the machines that "
+			    "ran both versions. Common parts cancel out: the candidate is modelled as the baseline times a factor, plus up "
+			    "to two resources that it uses more or less.");
 	if (c->missing && shown)
-		doc_styled(d, "empty", "It cannot be told: %s.", c->missing);
+		doc_styled(d, "empty", "Not known: %s.", c->missing);
 	else if (!c->missing)
 		doc_styled(d, "finding",
 			   "Total change: %s\u00a0%% of the baseline's time (95\u00a0%% interval %s to %s\u00a0%%, arithmetic mean) over "

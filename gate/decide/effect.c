@@ -465,7 +465,7 @@ int64_t looks_repetitions(int64_t first, int look)
 	return first << (look - 1);
 }
 
-double looks_level(int look, bool last)
+double analysis_level(int look, bool last)
 {
 	double all = 1 - EFFECT_LEVEL, whole = 1 << (LOOKS_MAX - 1);
 

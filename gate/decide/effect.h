@@ -87,7 +87,7 @@ struct effect_common {
 
 struct effect_asked {
 	double min_effect; /* smallest relative slowdown that matters to the user, above 0 */
-	double level;	   /* confidence level of the interval: EFFECT_LEVEL, or the higher level of an interim analysis (looks_level()) */
+	double level; /* confidence level of the interval: EFFECT_LEVEL, or the higher level of an interim analysis (analysis_level()) */
 };
 
 /* Returns the effect of pairs[n]. `common` may be NULL; its error counts from EFFECT_TYPES_MIN types on, its ranks with fewer types. For n
@@ -113,9 +113,10 @@ enum decision effects_lean(const struct effect_leaning *all, size_t n, double mi
 
 /* Constant, text in answers, sentence for users. */
 #define SHAPE_ROWS(X)                                                                                                                      \
-	X(SHAPE_NOT_TESTED, "not_tested", "too few hardware types or repetitions to tell")                                                 \
-	X(SHAPE_NEITHER, "neither", "no change is visible, neither in the mean nor between hardware types")                                \
-	X(SHAPE_PROCESSOR, "processor_time", "CPU time decided; of the metric no change is visible, nor between hardware types")           \
+	X(SHAPE_NOT_TESTED, "not_tested", "too few hardware types or repetitions for a classification")                                    \
+	X(SHAPE_NEITHER, "neither", "no visible change, neither in the mean nor between hardware types")                                   \
+	X(SHAPE_PROCESSOR, "processor_time",                                                                                               \
+	  "CPU time decided; the metric has no visible change, neither in the mean nor between hardware types")                            \
 	X(SHAPE_UNIFORM, "uniform", "the ratio is the same on all hardware types within the noise: more or less of the same work")         \
 	X(SHAPE_BY_TYPE, "other_resource", "the ratio differs between hardware types: a resource is used more or less than before")
 
@@ -145,6 +146,6 @@ int64_t looks_repetitions(int64_t first, int look);
 
 /* Returns the confidence level of the interval at this look. `last`: no look follows, whatever the results (for example, the budget is used
  * up); then this look spends all that is left of the 5 %. */
-double looks_level(int look, bool last);
+double analysis_level(int look, bool last);
 
 #endif

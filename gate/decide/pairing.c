@@ -557,7 +557,7 @@ static int64_t turns_pause(const struct place *p, size_t n)
 }
 
 /* Reports whether the imports of both versions state that they took turns. A common time for a whole file does not contradict that. */
-static bool turns_said(const struct place *p, size_t n)
+static bool turns_reported(const struct place *p, size_t n)
 {
 	int64_t at[2] = { -1, -1 };
 
@@ -578,7 +578,7 @@ static enum pairing_turns turns_of(struct pairing_input *in, struct place *p, si
 
 	in->by_plan = in->plan && in->same_application;
 	in->by_sessions = false;
-	if (in->by_plan || turns_said(p, n))
+	if (in->by_plan || turns_reported(p, n))
 		return PAIRING_TURNS_TAKEN;
 	turns = turns_by_order(p, n, total, stretches);
 	in->by_sessions = turns == PAIRING_TURNS_TAKEN ? 2 * stretches[0] < total[0] || 2 * stretches[1] < total[1]
@@ -799,7 +799,7 @@ static enum pairing_reason why_not(const struct stretch here[LISTS])
 	return PAIRING_OTHER_BUILD;
 }
 
-static bool known_to_differ(const char *a, const char *b)
+static bool differ_for_certain(const char *a, const char *b)
 {
 	return *a && *b && strcmp(a, b) != 0;
 }
@@ -811,10 +811,10 @@ enum pairing_reason pairing_terms(const struct run_set *baseline, const struct r
 
 	if (n != strcspn(candidate->application, "/") || strncmp(baseline->application, candidate->application, n) != 0)
 		return PAIRING_USED;
-	if (known_to_differ(a->metric, b->metric))
+	if (differ_for_certain(a->metric, b->metric))
 		return PAIRING_OTHER_METRIC;
 	if (strcmp(baseline->application, candidate->application) == 0 &&
-	    (known_to_differ(a->shared, b->shared) || known_to_differ(a->command, b->command)))
+	    (differ_for_certain(a->shared, b->shared) || differ_for_certain(a->command, b->command)))
 		return PAIRING_OTHER_TERMS;
 	return PAIRING_USED;
 }

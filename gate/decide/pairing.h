@@ -19,18 +19,18 @@ struct order {
 	X(PAIRING_USED, "used", "")                                                                                                        \
 	X(PAIRING_ONLY_BASELINE, "only_baseline", "the candidate has no result there")                                                     \
 	X(PAIRING_ONLY_CANDIDATE, "only_candidate", "the baseline has no result there")                                                    \
-	X(PAIRING_OTHER_BUILD, "other_build", "the latest build of a version has no result there, another build of it has")                \
-	X(PAIRING_OTHER_METRIC, "other_metric", "the manifest had another metric when the one was run than when the other was")            \
+	X(PAIRING_OTHER_BUILD, "other_build", "the latest build of a version has no result there, but another build has")                  \
+	X(PAIRING_OTHER_METRIC, "other_metric", "the manifest had different metrics when the two versions ran")                            \
 	X(PAIRING_OTHER_TERMS, "other_terms",                                                                                              \
-	  "the command, the environment, the input or the directory that all versions share changed between the runs of the two")          \
-	X(PAIRING_HARDWARE_CHANGED, "hardware_changed", "it was of another hardware type when the candidate ran")                          \
+	  "the command, environment, input or shared directory changed between the runs of the two versions")                              \
+	X(PAIRING_HARDWARE_CHANGED, "hardware_changed", "its hardware type was different when the candidate ran")                          \
 	X(PAIRING_NOT_POSITIVE, "metric_not_positive", "the median of its results is 0: there is no ratio")                                \
 	X(PAIRING_RATIO, "ratio_beyond_limit",                                                                                             \
-	  "the medians of its results differ by a factor of more than a million: they are not costs of the same work")                     \
+	  "the medians of its results differ by a factor of more than a million: the results are not costs of the same work")              \
 	X(PAIRING_TOO_NOISY, "too_noisy",                                                                                                  \
-	  "repetitions differ there by so many times more than on the other machines that the ratio is chance")                            \
+	  "repetitions differ there by a multiple of the other machines' noise, so the ratio is by chance")                                \
 	X(PAIRING_ORDER_CONFOUNDED, "order_confounded", "the versions did not take turns there, as on other machines")                     \
-	X(PAIRING_ORDER_UNKNOWN, "order_unknown", "the order of the results is not known there, as it is on other machines")
+	X(PAIRING_ORDER_UNKNOWN, "order_unknown", "the order of the results is not known there, but it is on other machines")
 
 enum pairing_reason { PAIRING_ROWS(ROWS_ENUM) PAIRING_REASONS };
 

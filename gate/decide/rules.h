@@ -25,37 +25,37 @@ struct rule_input {
 /* clang-format off */
 #define RULE_ROWS(X)                                                                                                                       \
 	X(RULE_SAME_BUILD, "same_build", DECISION_ENVIRONMENT, performance & (R | I) && in->same_build,                                    \
-	  "both versions are the same build, run by the same command: what moved is not the code")                                         \
+	  "both versions are the same build, run by the same command: the code is not the cause")                                         \
 	X(RULE_TWO_GROUPS, "two_groups", DECISION_INCONCLUSIVE, performance & ANY && in->two_groups,                                      \
-	  "results are in two groups of other sizes for each version: a ratio would compare one group with the other")                    \
+	  "results form two groups, whose sizes differ between the versions: a ratio would compare one group with the other")                    \
 	X(RULE_ORDER_CONFOUNDED, "order_confounded", DECISION_INCONCLUSIVE, performance & ANY && in->turns == PAIRING_TURNS_NOT_TAKEN,     \
-	  "the versions did not take turns, or each ran once and the same one came first on every machine: what changed on the machines in " \
-	  "between looks like a change of the version (measure them in turns and more than once, as 'assay run APP --versions A,B' does, " \
+	  "the versions did not take turns, or each ran once and the same one ran first on every machine: a change of the machines in " \
+	  "between looks like a change of the version (measure both in turn and more than once, as 'assay run APP --versions A,B' does, " \
 	  "or each in five sessions)")                                                     \
 	X(RULE_ORDER_UNKNOWN, "order_unknown", DECISION_INCONCLUSIVE, performance & ANY && in->turns == PAIRING_TURNS_UNKNOWN,            \
-	  "it is not known whether the versions took turns: what changed on the machines in between may look like a change of the version " \
+	  "it is not known whether the versions took turns: a change of the machines in between may look like a change of the version " \
 	  "(import times of the results, or repetition numbers that both versions share, or say --interleaved; or measure each in five "  \
 	  "sessions)")                                                                                                                   \
 	X(RULE_COMPUTES_MORE, "computes_more", DECISION_REGRESSION, performance & (R | U) && processor & R,                                \
-	  "the candidate takes more CPU time, and by enough to matter: that is the code")                                            \
+	  "the candidate takes more CPU time, and by enough to matter: the code is the cause")                                            \
 	X(RULE_HIDDEN, "hidden_by_busy", DECISION_REGRESSION, performance & (P | I) && processor & R && own & (R | U | NONE) && in->disturbed, \
-	  "the candidate takes more CPU time, and by enough to matter; that the wall-clock time does not show it is because machines " \
-	  "were busy with something else for most of it")                                                                                  \
+	  "the candidate takes more CPU time, and by enough to matter; the wall-clock time does not show this because machines " \
+	  "were busy with other work for most of the time")                                                                                  \
 	X(RULE_WAITS_MORE, "waits_more", DECISION_REGRESSION, performance & R && own & R,                                                  \
-	  "the candidate waits more of its own accord (input and output, locks, sleep): it was not kept from a CPU meanwhile")       \
+	  "the candidate itself waits more (input and output, locks, sleep): other work did not delay it")       \
 	X(RULE_WAITS_FOR_ITSELF, "waits_for_itself", DECISION_REGRESSION, performance & R && processor & (P | I) && own & (P | I) && !in->disturbed, \
-	  "the candidate waits more for CPUs on machines that did not keep the baseline waiting: its own processes or threads are in " \
-	  "each other's way")                                                                                                              \
+	  "the candidate waits more for CPUs on machines where the baseline did not wait: its own processes or threads delay " \
+	  "each other")                                                                                                              \
 	X(RULE_ALIKE_BUT_BUSY, "computes_alike", DECISION_PASS, performance & (U | I) && processor & P && own & P && in->disturbed,        \
 	  "CPU time, and the wall-clock time without what machines withheld, rule out a slowdown that matters; the rest of the "     \
-	  "difference is machines that were busy with something else")                                                                     \
+	  "difference is due to machines that were busy with other work")                                                                     \
 	X(RULE_BETTER_BUT_BUSY, "computes_less", DECISION_IMPROVED, performance & U && processor & I && own & I && in->disturbed,          \
 	  "CPU time, and the wall-clock time without what machines withheld, are better, and by enough to matter")                   \
 	X(RULE_MACHINES_BUSY, "machines_busy", DECISION_ENVIRONMENT,                                                                       \
 	  performance & (R | I) && !(performance & (processor | own)) && processor & ANY && own & ANY && in->disturbed,                    \
-	  "versions differ on the wall alone, where machines were busy with something else")                                               \
+	  "versions differ only in wall-clock time, on machines that were busy with other work")                                               \
 	X(RULE_DISTURBED, "disturbed", DECISION_ENVIRONMENT, performance & U && in->disturbed,                                             \
-	  "machines were busy with something else, and nothing is settled: measure again when they are quiet")
+	  "machines were busy with other work, and there is no decision: measure again when they are quiet")
 /* clang-format on */
 
 enum rule { RULE_ROWS(ROWS_ENUM) RULES };

@@ -382,8 +382,8 @@ enum assay_status verdict_of(const struct evidence *evidence, const struct lab_c
 	*out = (struct verdict){ 0 };
 	if (baseline->higher_is_better != candidate->higher_is_better && !pairing_terms(baseline, candidate))
 		return assay_fail(err, ASSAY_E_USAGE,
-				  "higher is better for '%s' and lower for '%s': they cannot be compared (of imported results the "
-				  "column 'direction' says it)",
+				  "higher is better for '%s' and lower for '%s': they cannot be compared (column 'direction' sets this for "
+				  "imported results)",
 				  baseline->higher_is_better ? baseline->application : candidate->application,
 				  baseline->higher_is_better ? candidate->application : baseline->application);
 	n = evidence_architectures(evidence, sides, 2, &names);

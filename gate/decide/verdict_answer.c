@@ -149,7 +149,7 @@ void verdict_answer_times(const struct times *t, struct document *d)
 	}
 	doc_end(d);
 	if (t->disturbed)
-		doc_line(d, "waited: for a CPU that something else had, in parts of the wall-clock time");
+		doc_line(d, "waited: for a CPU that other work used, as a fraction of the wall-clock time");
 }
 
 void verdict_answer_within(const struct verdict_within *within, size_t n, struct document *d)
@@ -298,8 +298,8 @@ void verdict_answer_machines(const struct verdict *v, bool excluded, size_t most
 		doc_line(d, "(%zu machine%s excluded; --all shows them)", left_out, text_plural(left_out));
 	if (listed && (p->aside[0] || p->aside[1]))
 		doc_line(d,
-			 "On each machine the latest runs in which both took turns count, and no others: %zu result%s of %s and %zu of %s "
-			 "%s set aside.",
+			 "Each machine contributes only its latest runs in which both took turns: %zu result%s of %s and %zu of %s %s set "
+			 "aside.",
 			 p->aside[0], text_plural(p->aside[0]), v->baseline->version, p->aside[1], v->candidate->version,
 			 p->aside[0] + p->aside[1] == 1 ? "is" : "are");
 	if (p->aside[0] || p->aside[1]) { /* never in a night's decision: it uses one plan, and its document stays the same, byte by byte */
@@ -360,7 +360,7 @@ void verdict_answer(const struct verdict *v, const char *cause, struct document 
 
 void verdict_answer_details(const struct verdict *v, bool all_machines, bool guesses, struct document *d)
 {
-	doc_section(d, "evidence", "Evidence", "What the decision rests on", NULL);
+	doc_section(d, "evidence", "Evidence", "Evidence for the decision", NULL);
 	answer_effect(v, d);
 	if (v->n_within)
 		verdict_answer_within(v->within, v->n_within, d);

@@ -60,16 +60,16 @@ static void explain_nothing(struct verdict *v)
 		reason_add(v, "candidate_always_fails",
 			   "every run of the candidate failed, and %s of the baseline: there is no cost to compare, %s",
 			   v->baseline->failed ? "some" : "none",
-			   v->baseline->failed ? "and it need not be the candidate's fault" : "but the candidate is worse by any measure");
+			   v->baseline->failed ? "and the candidate may not be the cause" : "but the candidate fails more often");
 		return;
 	}
 	if (verdict_never_starts(v)) {
 		reason_add(v, "candidate_never_starts",
-			   "the candidate's program could not be found or executed on any machine: nothing of it was measured");
+			   "the candidate's program could not be found or executed on any machine, so it was not measured");
 		return;
 	}
 	if (explain_any_ran_both(&v->pairing)) {
-		reason_add(v, "no_common_machine", "no machine that ran both versions gives a ratio of them, so nothing can be compared");
+		reason_add(v, "no_common_machine", "no machine that ran both versions gives a ratio, so nothing can be compared");
 		return;
 	}
 	if (!fails && !baseline && pairing_terms(v->baseline, v->candidate))
@@ -91,9 +91,9 @@ static void explain_no_interval(struct verdict *v)
 	for (size_t i = 0; i < v->pairing.n; i++)
 		alike = alike || (v->pairing.machines[i].noise_df > 0 && stats_round(v->pairing.machines[i].noise) <= 0);
 	reason_add(v, "too_few_types", "fewer than %d hardware types ran both versions, and %s", EFFECT_TYPES_MIN,
-		   alike ? "repetitions on them are exactly alike, which tells nothing about the noise: an interval needs a metric with "
-			   "finer steps, or machines of other types"
-			 : "too few times to know the noise within their machines: an interval needs two repetitions of each version on "
+		   alike ? "repetitions on them are equal, so the noise is not known: an interval needs a metric with finer steps, or "
+			   "machines of other types"
+			 : "too few times to measure the noise within their machines: an interval needs two repetitions of each version on "
 			   "two machines, or three on one, or machines of other types");
 }
 
@@ -107,14 +107,13 @@ static void explain_around(struct verdict *v)
 	struct buf text = BUF_INIT;
 
 	buf_format(&text,
-		   "a slowdown is statistically detected, but not on which side of your threshold of %.4g %% it lies (ratio %s, %s "
-		   "interval %s to %s): ",
+		   "there is a slowdown, but whether it is above your threshold of %.4g %% is not known (ratio %s, %s interval %s to %s): ",
 		   100 * v->min_effect, text_fixed(e->ratio, 4).text, effect_level(e->level).text, text_fixed(e->low, 4).text,
 		   text_fixed(e->high, 4).text);
 	if (more > 10)
-		buf_text(&text, "to tell takes more than a hundred times as many measurements");
+		buf_text(&text, "to decide takes more than a hundred times as many measurements");
 	else
-		buf_format(&text, "to tell takes about %s times as many measurements", text_fixed(more * more, more < 3 ? 1 : 0).text);
+		buf_format(&text, "to decide takes about %s times as many measurements", text_fixed(more * more, more < 3 ? 1 : 0).text);
 	if (below > 0)
 		buf_format(&text, "; with a threshold of %s %% it is a regression, with one of %s %% it passes ('--min-effect')",
 			   text_fixed(below, 2).text, text_fixed(above, 2).text);
@@ -138,7 +137,7 @@ static double noise_of_mean(const struct pairing *p, size_t types)
 }
 
 /* Explains how many repetitions (they reduce noise within machines) or types (they reduce the whole error) would settle the decision. */
-static void explain_what_it_takes(struct verdict *v)
+static void explain_needed_runs(struct verdict *v)
 {
 	const struct effect *e = &v->effect;
 	double mean = log(e->ratio), matters = log1p(v->min_effect), needed = mean >= matters ? mean : matters - mean;
@@ -150,14 +149,14 @@ static void explain_what_it_takes(struct verdict *v)
 	if (!(noise > 0) || !isfinite(factor))
 		return;
 	if (!(between > 0) || left > .1 * noise)
-		reason_add(v, "what_it_takes", "to settle it takes about %s times as many repetitions%s",
+		reason_add(v, "what_it_takes", "to decide takes about %s times as many repetitions%s",
 			   text_fixed(fmax(noise / left, 1.1), noise / left < 3 ? 1 : 0).text,
 			   !*v->baseline->application		       ? " (a longer --budget makes them)"
 			   : *v->baseline->plan && *v->candidate->plan ? " ('assay gate --run' makes them)"
 								       : "");
 	else
 		reason_add(v, "what_it_takes",
-			   "more repetitions will hardly settle it, for hardware types differ by more than their noise: about %s types "
+			   "more repetitions will hardly help, because hardware types differ by more than their noise: about %s types "
 			   "would, instead of %zu",
 			   text_fixed(ceil(fmax(factor * (double)e->types, (double)e->types + 1)), 0).text, e->types);
 }
@@ -171,8 +170,8 @@ static void explain_interval(struct verdict *v)
 	switch (v->by_interval) {
 	case DECISION_REGRESSION:
 		reason_add(v, "slower",
-			   "the candidate costs %s times as much (%s interval %s to %s): a slowdown is statistically detected, and the "
-			   "estimate reaches your threshold of %.1f %%",
+			   "the candidate costs %s times as much (%s interval %s to %s): there is a slowdown, and the estimate reaches "
+			   "your threshold of %.1f %%",
 			   ratio.text, level.text, low.text, high.text, 100 * v->min_effect);
 		break;
 	case DECISION_IMPROVED:
@@ -183,7 +182,7 @@ static void explain_interval(struct verdict *v)
 		reason_add(v, "below_min_effect", "a slowdown of %.1f %% or more is ruled out (ratio %s, %s interval %s to %s)",
 			   100 * v->min_effect, ratio.text, level.text, low.text, high.text);
 		if (stats_round(e->low) > 1)
-			reason_add(v, "detected_but_small", "a slowdown is statistically detected, but it is below your threshold");
+			reason_add(v, "detected_but_small", "there is a slowdown, but it is below your threshold");
 		break;
 	default:
 		if (v->by_interval == DECISION_INCONCLUSIVE &&
@@ -197,7 +196,7 @@ static void explain_interval(struct verdict *v)
 			   level.text, low.text, high.text, v->rule < RULES ? "by itself " : "", 100 * v->min_effect,
 			   text_fixed(100 * e->minimum_detectable, e->minimum_detectable < 1 ? 1 : 0).text);
 		if (v->rule == RULES) /* otherwise a rule settled the decision, or made it undecidable */
-			explain_what_it_takes(v);
+			explain_needed_runs(v);
 	}
 	if (e->within)
 		reason_add(v, "these_machines_only",
@@ -212,11 +211,12 @@ static void explain_shape(struct verdict *v)
 
 	if (v->shape == SHAPE_BY_TYPE)
 		reason_add(v, "shape_changed",
-			   "the ratio differs between hardware types by more than the noise within machines (p %s %.2g): another resource "
-			   "is used, or used more",
+			   "the ratio differs between hardware types by more than the noise within machines (p %s %.2g): a resource is "
+			   "used more or less",
 			   p < 1e-9 ? "<" : "=", fmax(p, 1e-9));
 	else if (v->shape == SHAPE_NOT_TESTED)
-		reason_add(v, "shape_not_tested", "too few repetitions to tell a uniform change from one that differs between machines");
+		reason_add(v, "shape_not_tested",
+			   "too few repetitions to distinguish a uniform change from one that differs between machines");
 	else if (v->shape == SHAPE_UNIFORM)
 		reason_add(v, "uniform_change",
 			   "the ratio is the same on all hardware types within the noise: more or less of the same work");
@@ -228,8 +228,8 @@ static void explain_failed(struct verdict *v, const struct run_set *side, const 
 	char *command = text_command((const char *const[]){ "result", "show", selector, "--failed", "--output", NULL });
 
 	if (!*side->application)
-		reason_add(v, "runs_failed", "%zu of %zu runs of the %s ended with a status that none of the other had", side->failed,
-			   side->executed, name);
+		reason_add(v, "runs_failed", "%zu of %zu runs of the %s ended with a status that no run of the other version had",
+			   side->failed, side->executed, name);
 	else
 		reason_add(v, "runs_failed", "%zu of %zu runs of the %s failed and %s not part of the ratio (%s)", side->failed,
 			   side->executed, name, side->failed > 1 ? "are" : "is", command);
@@ -248,7 +248,7 @@ static void explain_runs(struct verdict *v)
 	}
 	if (v->effect.types && v->effect.decision == DECISION_INCONCLUSIVE && verdict_fails_more(v)) {
 		reason_add(v, "candidate_fails",
-			   "the candidate fails more often, in %zu of %zu runs against %zu of %zu: whatever its cost, this is not a pass",
+			   "the candidate fails more often, in %zu of %zu runs against %zu of %zu: this is not a pass, whatever its cost",
 			   sides[1]->failed, sides[1]->executed, sides[0]->failed, sides[0]->executed ? sides[0]->executed : sides[0]->n);
 		reason_first(v);
 	}
@@ -256,10 +256,10 @@ static void explain_runs(struct verdict *v)
 		if (sides[i]->missing)
 			reason_add(v, "runs_missing", "%zu of %zu runs of the %s %s not made: %s", sides[i]->missing, sides[i]->planned,
 				   names[i], sides[i]->missing > 1 ? "were" : "was",
-				   sides[i]->level > 0 ? "the time for them was over, it had reached its time limit, or a machine was lost"
-						       : "its latest 'assay run' did not come to its end: earlier results of the same "
-							 "build replace them where there are any ('assay run --resume' makes them, or "
-							 "another 'assay run')");
+				   sides[i]->level > 0
+				       ? "the deadline or time limit was reached, or a machine was lost"
+				       : "its latest 'assay run' did not finish: earlier results of the same build are used instead, if "
+					 "there are any ('assay run --resume' or another 'assay run' makes the missing runs)");
 	}
 }
 
@@ -270,11 +270,11 @@ static void explain_order(struct verdict *v)
 	if (v->effect.types >= EFFECT_TYPES_MIN && o->error > 0)
 		reason_add(v, "repetitions_drift",
 			   "repetitions of the same version differ by about %.1f %% on all hardware types together, and the two versions "
-			   "do not have the same repetitions: the interval is wider by that",
+			   "do not have the same repetitions: the interval is wider for this reason",
 			   100 * expm1(o->spread));
 }
 
-static void explain_left_out(struct verdict *v, enum pairing_reason reason, size_t n)
+static void explain_excluded(struct verdict *v, enum pairing_reason reason, size_t n)
 {
 	const char *stored = v->baseline->application, *a = v->baseline->version, *b = v->candidate->version;
 	bool same = strcmp(a, b) == 0, other = reason == PAIRING_OTHER_METRIC || reason == PAIRING_OTHER_TERMS;
@@ -299,17 +299,17 @@ static void explain_machines(struct verdict *v)
 	explain_order(v);
 	if (emulated)
 		reason_add(v, VERDICT_EMULATED,
-			   "%zu of %zu machines are hosts emulated on one computer, slowed down in different ways: the results hold for "
-			   "them and tell nothing about real hardware",
+			   "%zu of %zu machines are hosts emulated on one computer, slowed down in different ways: the results say nothing "
+			   "about real hardware",
 			   emulated, v->pairing.used);
 	for (int i = PAIRING_USED + 1; i < PAIRING_REASONS; i++) {
 		if (count[i])
-			explain_left_out(v, (enum pairing_reason)i, count[i]);
+			explain_excluded(v, (enum pairing_reason)i, count[i]);
 	}
 	if (untyped && v->pairing.used > 1)
 		reason_add(v, "hardware_type_unknown",
-			   "%zu machine%s no known hardware type and count%s as one%s: without fingerprints, machines that are alike may "
-			   "be counted several times",
+			   "%zu machine%s no known hardware type and count%s as one%s: without fingerprints, equal machines may be counted "
+			   "several times",
 			   untyped, untyped > 1 ? "s have" : " has", untyped > 1 ? "" : "s", untyped > 1 ? " each" : "");
 }
 
@@ -353,23 +353,23 @@ static void explain_times(struct verdict *v)
 			   ratio.text, effect_level(work->level).text, low.text, high.text);
 	else if (known && work->decision == DECISION_PASS && wall->decision == DECISION_REGRESSION)
 		reason_add(v, "waits_more",
-			   "its CPU time has not grown (%s to %s times) while its wall-clock time has: it waits more, for input and "
-			   "output, locks, other processes, or because machines were busier",
+			   "its wall-clock time has grown, its CPU time has not (%s to %s times): it waits more, for input and output, "
+			   "locks, other processes, or busier machines",
 			   low.text, high.text);
 	else if (known && work->decision == DECISION_PASS && v->by_interval == DECISION_INCONCLUSIVE)
 		reason_add(v, "computes_alike",
-			   "by CPU time alone it would pass (%s times, %s interval %s to %s): what is not settled is how long it waits",
+			   "by CPU time only it would pass (%s times, %s interval %s to %s): the time that it waits is not decided",
 			   ratio.text, effect_level(work->level).text, low.text, high.text);
 }
 
-static void explain_looks(struct verdict *v)
+static void explain_analyses(struct verdict *v)
 {
 	double level = fmax(v->baseline->level, v->candidate->level);
 
 	if (level > 0 && !isnan(v->effect.low))
 		reason_add(v, "looked_at",
-			   "the results were looked at while they grew: this look counts with an interval of %s, so that all looks "
-			   "together are wrong in 5 %% at most",
+			   "this is one of several interim analyses: it uses an interval of %s, so that all analyses together are wrong in "
+			   "at most 5 %%",
 			   effect_level(level).text);
 }
 
@@ -377,7 +377,7 @@ char *verdict_within_text(const struct verdict_within *within, size_t n)
 {
 	struct buf text = BUF_INIT;
 
-	buf_text(&text, "machines of different architectures are decided apart, and the worst decides:");
+	buf_text(&text, "machines of each architecture have their own decision, and the worst decision is used:");
 	for (size_t i = 0; i < n; i++) {
 		const struct effect *e = &within[i].effect;
 
@@ -402,7 +402,7 @@ void verdict_explain(struct verdict *v)
 	if (!isnan(v->effect.low) && v->effect.types > 1)
 		explain_shape(v);
 	explain_times(v);
-	explain_looks(v);
+	explain_analyses(v);
 	explain_runs(v);
 	explain_machines(v);
 }
@@ -417,6 +417,6 @@ void verdict_gain(struct verdict *v, double min_gain)
 	if ((v->rule < RULES && v->rule != RULE_BETTER_BUT_BUSY) || decision_exit(before) || before == decision)
 		return;
 	v->effect.decision = decision;
-	reason_add(v, "min_gain", "improvements are called so from %.1f %% on here", 100 * min_gain);
+	reason_add(v, "min_gain", "here, a change counts as an improvement from %.1f %% on", 100 * min_gain);
 	reason_first(v);
 }

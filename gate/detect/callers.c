@@ -367,7 +367,7 @@ static double called_ns(const struct called *here, const struct called *there)
 }
 
 /* Returns the number of calls that one call of the function makes to functions that the other side lacks. */
-static double called_made(const struct called *here)
+static double calls_of_missing(const struct called *here)
 {
 	return here->calls > 0 ? here->of_calling[0] / of_calling[0].each / here->calls : 0;
 }
@@ -383,7 +383,7 @@ static void sides_take_off_calling(const struct side sides[2], const struct stem
 		called_side(&sides[s], names, called[s], called[!s]);
 	for (size_t i = 0; i < names->n; i++)
 		calling_ns[i] = called_ns(&called[1][i], &called[0][i]) - called_ns(&called[0][i], &called[1][i]) +
-				CALL_NS * (called_made(&called[1][i]) - called_made(&called[0][i]));
+				CALL_NS * (calls_of_missing(&called[1][i]) - calls_of_missing(&called[0][i]));
 	mem_free(called[0], called[1]);
 }
 

@@ -44,10 +44,9 @@ static char *numbers_apart(const struct side *old, const struct side *new, size_
 			continue;
 		for (size_t r = 0; r < new->n && !(now < then || now > then); r++)
 			now = number_of(new, r, k);
-		return mem_format(
-		    "the inputs differ: number %zu of the arguments is %.10g in all runs of %s, and %.10g%s in those of %s, so that "
-		    "the versions were not asked for the same work: give both the same inputs",
-		    k + 1, sinh(then), old->what, sinh(now), runs_with_another(new, k, now) ? " or another" : "", new->what);
+		return mem_format("the inputs differ: number %zu of the arguments is %.10g in all runs of %s, and %.10g%s in those of %s, "
+				  "so the versions did not do the same work: give both the same inputs",
+				  k + 1, sinh(then), old->what, sinh(now), runs_with_another(new, k, now) ? " or another" : "", new->what);
 	}
 	return NULL;
 }
@@ -81,11 +80,9 @@ static char *comparable_inputs(const struct side *old, const struct side *new)
 		return NULL;
 	if (numbers && numbers == input_numbers(new))
 		return numbers_apart(old, new, numbers);
-	return same_build(old, new)
-		   ? mem_format(
-			 "the inputs differ: %s and %s are runs of the very same program, and no input of the one is one of the other",
-			 old->what, new->what)
-		   : NULL;
+	return same_build(old, new) ? mem_format("the inputs differ: %s and %s are runs of the same program, and have no input in common",
+						 old->what, new->what)
+				    : NULL;
 }
 
 /* ---- programs ---- */
@@ -141,10 +138,9 @@ static char *comparable_programs(const struct side *old, const struct side *new)
 	char *text = NULL;
 
 	if (part_is_most(&then) && part_is_most(&now))
-		text = mem_format(
-		    "%s and %s do not look like versions of one program: %zu functions of the one, with %.0f %% of its work, and %zu of "
-		    "the other, with %.0f %%, have no counterpart",
-		    old->what, new->what, then.functions.n, 100 * then.share, now.functions.n, 100 * now.share);
+		text = mem_format("%s and %s do not look like versions of one program: %zu functions of the old one, with %.0f %% of its "
+				  "work, and %zu of the new one, with %.0f %%, have no counterpart",
+				  old->what, new->what, then.functions.n, 100 * then.share, now.functions.n, 100 * now.share);
 	stems_release(&then.functions);
 	stems_release(&now.functions);
 	return text;
@@ -160,11 +156,10 @@ static char *comparable_names(const struct side *side)
 	stems_add(&names, "?");
 	share = share_of(side, &names);
 	stems_release(&names);
-	return share < OTHER_WORK
-		   ? NULL
-		   : mem_format("%s: %.0f %% of what it does is in functions without a name: the program is stripped; run the build from "
-				"before 'strip'",
-				side->what, 100 * share);
+	return share < OTHER_WORK ? NULL
+				  : mem_format("%s: %.0f %% of its work is in functions without a name: the program is stripped; use the "
+					       "executable before 'strip'",
+					       side->what, 100 * share);
 }
 
 /* ---- all notes ---- */
@@ -175,34 +170,33 @@ static void add(struct comparable_remark *out, size_t *n, const char *code, char
 		out[(*n)++] = (struct comparable_remark){ code, text, apart };
 }
 
-static char *left_out_cut(const struct side *side)
+static char *exclude_truncated(const struct side *side)
 {
 	return side->cut ? mem_format("%s: %zu run%s excluded: %s sample files are cut off (the first: '%s')", side->what, side->cut,
 				      side->cut == 1 ? " is" : "s are", side->cut == 1 ? "its" : "their", side->cut_file)
 			 : NULL;
 }
 
-static char *left_out_killed(const struct side *side)
+static char *exclude_killed(const struct side *side)
 {
-	return side->killed ? mem_format("%s: %zu run%s excluded: the program was killed or crashed there, and not in the others",
+	return side->killed ? mem_format("%s: %zu run%s excluded: the program was killed or crashed in them, but not in the others",
 					 side->what, side->killed, side->killed == 1 ? " is" : "s are")
 			    : NULL;
 }
 
-static char *left_out_empty(const struct side *side)
+static char *exclude_empty(const struct side *side)
 {
-	return side->empty ? mem_format("%s: %zu director%s empty and count%s as no run", side->what, side->empty,
+	return side->empty ? mem_format("%s: %zu director%s empty and excluded%s", side->what, side->empty,
 					side->empty == 1 ? "y is" : "ies are", side->empty == 1 ? "s" : "")
 			   : NULL;
 }
 
 static char *interrupted(const struct side *side)
 {
-	return side->interrupted
-		   ? mem_format("%s: in %zu run%s one measured call took longer than all others together: it was interrupted, and "
-				"counts as these do",
-				side->what, side->interrupted, side->interrupted == 1 ? "" : "s")
-		   : NULL;
+	return side->interrupted ? mem_format("%s: in %zu run%s one measured call took longer than all others together: it was "
+					      "interrupted, and its time is replaced by theirs",
+					      side->what, side->interrupted, side->interrupted == 1 ? "" : "s")
+				 : NULL;
 }
 
 /* Returns the number of files that more than half of the runs have; 0: there is no such number. */
@@ -250,11 +244,11 @@ static char *comparable_counting(const struct side *old, const struct side *new)
 	if (then == now)
 		return NULL;
 	return mem_format(
-	    "%s was built by an earlier assay, which counted the same work otherwise: build it again with 'assay build --for counters'",
+	    "%s was built by an earlier assay, which counted work differently: build it again with 'assay build --for counters'",
 	    then < now ? old->what : new->what);
 }
 
-size_t comparable_remarks(const struct side *old, const struct side *new, struct comparable_remark out[COMPARABLE_REMARKS])
+size_t comparable_notes(const struct side *old, const struct side *new, struct comparable_remark out[COMPARABLE_REMARKS])
 {
 	const struct side *sides[2] = { old, new };
 	size_t n = 0;
@@ -266,9 +260,9 @@ size_t comparable_remarks(const struct side *old, const struct side *new, struct
 	add(out, &n, "counted_otherwise", comparable_counting(old, new), true);
 	add(out, &n, "processes", comparable_processes(old, new), false);
 	for (size_t s = 0; s < 2; s++) {
-		add(out, &n, "cut_off", left_out_cut(sides[s]), false);
-		add(out, &n, "killed", left_out_killed(sides[s]), false);
-		add(out, &n, "empty", left_out_empty(sides[s]), false);
+		add(out, &n, "cut_off", exclude_truncated(sides[s]), false);
+		add(out, &n, "killed", exclude_killed(sides[s]), false);
+		add(out, &n, "empty", exclude_empty(sides[s]), false);
 		add(out, &n, "interrupted", interrupted(sides[s]), false);
 	}
 	return n;
@@ -296,7 +290,7 @@ static bool starts(const char *text, const char *with)
 }
 
 /* Returns the length of a part of a name that may contain brackets: "{...}" or, if `first`, an operator. 0: there is none. */
-static size_t word_bytes(const char *text, bool first)
+static size_t token_bytes(const char *text, bool first)
 {
 	size_t n = strlen(OPERATOR);
 
@@ -317,7 +311,7 @@ static char *name_alone(const char *symbol)
 	for (size_t i = 0, n; text[i] && (text[i] != '(' || depth || starts(text + i, ANONYMOUS)); i += n) {
 		char last = out.size ? out.bytes[out.size - 1] : ':';
 
-		n = depth ? 0 : word_bytes(text + i, last == ':');
+		n = depth ? 0 : token_bytes(text + i, last == ':');
 		if (n)
 			buf_add(&out, text + i, n);
 		else if (text[i] == '<')
@@ -364,7 +358,7 @@ static void only_release(struct only_list *list)
 }
 
 /* Returns the function with the name of `key`; NULL: there is none, or several. */
-static const struct only *only_one(const struct only_list *list, const struct only *key)
+static const struct only *find_unique(const struct only_list *list, const struct only *key)
 {
 	const struct only *found = list->n ? bsearch(key, list->items, list->n, sizeof(list->items[0]), by_name) : NULL;
 	const struct only *end = list->items + list->n;
@@ -402,7 +396,7 @@ static char *pairs_text(const struct only_list *pairs)
 {
 	char *name = demangle(pairs->items[0].other), *text;
 
-	text = mem_format("%s%s: compared with what had other parameters, or arguments of templates, and the same name", name,
+	text = mem_format("%s%s: compared with a function of the same name but other parameters or template arguments", name,
 			  pairs->n > 1 ? " and others" : "");
 	free(name);
 	return text;
@@ -419,7 +413,7 @@ char *renamed_match(struct side *old, const struct side *new)
 	then = only_in(&names[0], &names[1]);
 	now = only_in(&names[1], &names[0]);
 	for (size_t i = 0; i < then.n; i++) {
-		const struct only *same = only_one(&then, &then.items[i]) ? only_one(&now, &then.items[i]) : NULL;
+		const struct only *same = find_unique(&then, &then.items[i]) ? find_unique(&now, &then.items[i]) : NULL;
 
 		if (!same)
 			continue;

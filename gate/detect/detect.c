@@ -153,16 +153,17 @@ static void detected_at_like_inputs(const struct detect_options *options, struct
 		detected_add_reason(d, "like_inputs", "%s", text.bytes);
 	if (numbers && numbers != theirs)
 		detected_add_reason(d, "inputs_differ",
-				    "the inputs of the two versions do not have equally many numbers, or not in all runs: what follows "
-				    "their size was compared as it is");
+				    "the inputs of the two versions differ in their number of values: counts that depend on the input size "
+				    "were compared without correction");
 	else if (!input_common(in->old, in->new) && !d->like.functions && !d->apart)
 		detected_add_reason(d, "inputs_differ",
-				    "no input of the one version is an input of the other (where inputs have no names, the arguments are "
-				    "compared, which may name the build): what follows the input was compared as it is");
+				    "the versions have no input in common (inputs without names are compared by their arguments, which may "
+				    "name the build): counts that depend on the input were compared without correction");
 	if (d->like.runs_unlike)
-		detected_add_reason(d, "inputs_unlike",
-				    "%zu run%s had inputs unlike those of normal runs: what follows the input was not judged there",
-				    d->like.runs_unlike, text_plural(d->like.runs_unlike));
+		detected_add_reason(
+		    d, "inputs_unlike",
+		    "%zu run%s had inputs unlike those of normal runs: counts that depend on the input were not judged there",
+		    d->like.runs_unlike, text_plural(d->like.runs_unlike));
 	buf_release(&text);
 }
 
@@ -311,9 +312,8 @@ static bool detected_put_aside(struct detected *d, const struct detect_options *
 		return false;
 	if (f->anomalous) {
 		kind_text(&f->kind, "; also ", &kind);
-		detected_add_reason(d, "put_aside",
-				    "%s: %s%s, but that is put aside: it does %.3g %% of all, which is less than was asked for", f->name,
-				    f->kind.improved ? "improved, " : "", kind.bytes, 100 * f->share);
+		detected_add_reason(d, "put_aside", "%s: %s%s, but it is excluded: it does %.3g %% of all work, less than the given limit",
+				    f->name, f->kind.improved ? "improved, " : "", kind.bytes, 100 * f->share);
 		buf_release(&kind);
 	}
 	detected_skip(d, f->symbol, observe_remark_code(OBSERVE_LITTLE_WORK), observe_remark_text(OBSERVE_LITTLE_WORK), f->share);
@@ -366,7 +366,7 @@ static void detected_keep_changed(struct detected *d)
 	for (size_t i = 0; i < n; i++)
 		worse += d->functions[i].anomalous && !d->functions[i].kind.improved && !detected_stayed(d, &d->functions[i]);
 	if (!worse)
-		detected_add_reason(d, "unchanged_judged", "nothing is worse in the functions that changed: all were judged");
+		detected_add_reason(d, "unchanged_judged", "the functions that changed are not worse, so all functions were judged");
 	for (size_t i = 0; i < n && worse; i++) {
 		struct detected_function *f = &d->functions[i];
 
@@ -411,7 +411,7 @@ static void detected_find_moved(struct detected *d)
 	any |= any >> TROUBLE_CALLS & 1 ? 1u << TROUBLE_MORE_WORK : 0;
 	for (int t = 0; t < TROUBLES; t++)
 		if (any >> t & 1 && t != TROUBLE_CALLS)
-			detected_add_reason(d, "moved", "%s moved between functions: all together have as much as before",
+			detected_add_reason(d, "moved", "%s moved between functions: the sum is the same as before",
 					    t == TROUBLE_MORE_WORK ? "work" : trouble_text((enum trouble)t));
 	for (size_t i = 0; i < d->n; i++) {
 		struct detected_function *f = &d->functions[i];
@@ -574,8 +574,7 @@ static void detected_explain_divided(struct detected *d)
 	if (n)
 		detected_add_reason(
 		    d, "divided_otherwise",
-		    "%s%s: single calls differ from normal ones, but all calls together do what they did (called %.3g times "
-		    "as often)",
+		    "%s%s: single calls differ from normal ones, but the sum of all calls is as before (called %.3g times as often)",
 		    first->name, n > 1 ? " and others" : "", first->kind.calls);
 }
 
@@ -594,22 +593,20 @@ static void detected_explain_functions(struct detected *d)
 	for (size_t i = d->n_worse + d->n_improved; i < d->n_worse + d->n_improved + d->n_side_effects; i++)
 		detected_add_reason(d, "side_effect", "%s: a side effect of %s", d->functions[i].name, d->functions[i].side_effect_of);
 	if (d->n_worse && detected_outweighed(d))
-		detected_add_reason(
-		    d, "outweighed",
-		    "what is worse costs less than half of what other functions save, or less than what the same ones do: about, "
-		    "the version does less in all");
+		detected_add_reason(d, "outweighed",
+				    "the worse functions cost less than half of the savings of other functions, or less than their own "
+				    "savings: the version does less work in total");
 	if (d->n_improved && !d->n_worse && detected_saves_nothing(d))
-		detected_add_reason(d, "outweighed", "what is saved is not more than what calls take that only the new version makes");
+		detected_add_reason(d, "outweighed", "the savings are not larger than the cost of calls that only the new version makes");
 	if (!d->n)
 		detected_add_reason(d, "nothing_to_judge", "none of the functions could be judged");
 	detected_explain_divided(d);
 	if (!d->n_worse && detected_unsure(d))
 		detected_add_reason(d, "unsure",
-				    "%s takes so little time that what measuring takes is not known exactly enough to compare it",
+				    "%s takes too little time to compare it: the overhead of measuring is not known exactly enough",
 				    detected_unsure(d)->name);
 	if (d->few_measured && !d->n_worse)
-		detected_add_reason(d, "unsure",
-				    "too few calls were measured of functions that do much: more runs, or a higher --budget, help");
+		detected_add_reason(d, "unsure", "too few calls of important functions were measured: use more runs or a higher --budget");
 	if (d->n_small > d->n_spread)
 		detected_add_reason(d, "detected_but_small", "%zu function%s changed by less than the minimum effect",
 				    d->n_small - d->n_spread, text_plural(d->n_small - d->n_spread));
@@ -625,7 +622,7 @@ static void detected_decide(struct detected *d)
 	detected_explain_functions(d);
 	if (d->about && !d->about->sufficient && d->about->runs_more)
 		detected_add_reason(d, "training_insufficient",
-				    "the baseline has not converged: collect about %zu more run%s of the old version", d->about->runs_more,
+				    "the baseline has not converged: record about %zu more run%s of the old version", d->about->runs_more,
 				    text_plural(d->about->runs_more));
 }
 
@@ -635,7 +632,7 @@ static void detected_decide(struct detected *d)
 static void detected_find_apart(struct detected *d)
 {
 	struct comparable_remark remarks[COMPARABLE_REMARKS];
-	size_t n = comparable_remarks(d->input->old, d->input->new, remarks);
+	size_t n = comparable_notes(d->input->old, d->input->new, remarks);
 
 	for (size_t i = 0; i < n; i++) {
 		detected_add_reason(d, remarks[i].code, "%s", remarks[i].text);
@@ -665,9 +662,9 @@ enum assay_status detect(const struct detect_input *input, const struct detect_o
 	d.runs_needed = detect_runs_needed(options);
 	if (d.normal.observations.values.rows && (d.rate_used > d.rate_asked || runs < DETECT_RUNS_MIN))
 		detected_add_reason(&d, "too_few_runs",
-				    "%zu normal run%s cannot support a false positive rate of %g: it takes %zu, %zu more%s", runs,
+				    "%zu normal run%s are too few for a false positive rate of %g: it needs %zu, %zu more%s", runs,
 				    text_plural(runs), d.rate_asked, d.runs_needed, d.runs_needed - runs,
-				    runs < DETECT_RUNS_MIN ? "" : "; judged at the smallest rate that they support");
+				    runs < DETECT_RUNS_MIN ? "" : "; judged at the smallest possible rate");
 	if (d.seen.observations.values.rows && runs >= DETECT_RUNS_MIN)
 		st = detected_learn_and_judge(options, &d, err);
 	if (st)

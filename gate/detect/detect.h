@@ -34,10 +34,10 @@ struct detect_input {
 #define DETECT_SKIP_ROWS(X)                                                                                                                \
 	X(DETECT_ONLY_OLD, "only_in_old", "only the old version called it")                                                                \
 	X(DETECT_ONLY_NEW, "only_in_new", "only the new version called it")                                                                \
-	X(DETECT_WITH_CALLERS, "with_callers", "only one version has it: what it does counts as its callers'")                             \
-	X(DETECT_LIBRARY, "library", "the C++ library has it: what it does counts as its callers'")                                        \
-	X(DETECT_FEW_MEASURED, "few_measured", "too few of its calls were measured to know how long they take")                            \
-	X(DETECT_NOT_LEARNED, "not_learned", "there were too few normal runs with it, or it did next to nothing in them")
+	X(DETECT_WITH_CALLERS, "with_callers", "only one version has it: its work is counted for its callers")                             \
+	X(DETECT_LIBRARY, "library", "it belongs to the C++ library: its work is counted for its callers")                                 \
+	X(DETECT_FEW_MEASURED, "few_measured", "too few of its calls were measured")                                                       \
+	X(DETECT_NOT_LEARNED, "not_learned", "too few normal runs have it, or it did almost nothing in them")
 
 struct detected_skip {
 	char *name; /* name as users write it */
@@ -78,7 +78,7 @@ struct detected {
 	struct observed normal, seen; /* both sides, with values at the typical input if it is known (like_inputs.h) */
 	struct callers callers;
 	struct like_inputs like;
-	bool apart;			    /* the sides are not comparable (comparable_remarks()) */
+	bool apart;			    /* the sides are not comparable (comparable_notes()) */
 	bool few_measured;		    /* a function with DETECT_SHARE_SAID of the work has too few measured calls */
 	struct detector *detector;	    /* the fitted detector; NULL: nothing could be fitted */
 	const struct detector_about *about; /* description of the detector; NULL: there is none */
@@ -114,7 +114,7 @@ struct comparable_remark {
  * functions (`old` after renamed_match()). (3) A number among the arguments is the same in all old runs and another in most new ones (seeds
  * do not count), or the same build without such numbers ran on no common input. (4) The emulation in one side's programs counts
  * differently. O(samples + runs of old * runs of new). */
-size_t comparable_remarks(const struct side *old, const struct side *new, struct comparable_remark out[COMPARABLE_REMARKS]);
+size_t comparable_notes(const struct side *old, const struct side *new, struct comparable_remark out[COMPARABLE_REMARKS]);
 
 /* Matches C++ functions whose parameters or template arguments changed: their symbols differ, but not the names that users write. Each
  * version must have only one such function that the other lacks. The old side's functions get the new names. Returns a note for users,

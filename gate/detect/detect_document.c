@@ -185,15 +185,16 @@ static void add_finding(const struct detected *d, const struct detected_function
 	text.size = 0;
 	if (times > 1 && isfinite(times))
 		buf_format(&text,
-			   times < 100 ? ", %.3g times as far off as normal samples get" : ", %.0f times as far off as normal samples get",
+			   times < 100 ? ", error %.3g times the largest of normal samples"
+				       : ", error %.0f times the largest of normal samples",
 			   times);
-	doc_line(out, "  in %zu of %zu run%s%s; %.3g %% of what the version does%s", found->runs_anomalous, found->runs,
-		 text_plural(found->runs), text.size ? text.bytes : "", 100 * f->share, f->with_nested ? ", with what it calls" : "");
+	doc_line(out, "  in %zu of %zu run%s%s; %.3g %% of the version's work%s", found->runs_anomalous, found->runs,
+		 text_plural(found->runs), text.size ? text.bytes : "", 100 * f->share, f->with_nested ? ", including its callees" : "");
 	if (f->part >= DETECT_PART_SAID)
 		doc_line(out, "  explains %.0f %% of all that takes %s: about %.3g ms a run", 100 * f->part,
 			 f->kind.improved ? "less" : "longer", 1e-6 * fabs(f->more_ns) / (double)d->detection.runs);
 	else if (f->latent)
-		doc_line(out, "  latent: it costs hardly anything here, and more where more threads run at once");
+		doc_line(out, "  latent: it costs almost nothing here, and more if more threads run at once");
 	buf_release(&text);
 }
 
@@ -203,7 +204,7 @@ static void add_side_effect(const struct detected_function *f, bool first, struc
 	struct buf name = BUF_INIT;
 
 	if (first)
-		doc_heading(out, "side effects: what these have more is another function's doing");
+		doc_heading(out, "side effects: caused by another function");
 	add_name(f, &name);
 	doc_line(out, "  %s  of %s, in %zu of %zu run%s", name.bytes, f->side_effect_of, f->found->runs_anomalous, f->found->runs,
 		 text_plural(f->found->runs));
@@ -309,7 +310,8 @@ static void add_skipped(const struct detected *d, bool all, struct document *out
 	}
 	doc_end(out);
 	if (shown < d->n_skipped)
-		doc_line(out, "%s%zu %sfunction%s not judged, mostly because they do too little or were not asked for (--all lists them)",
+		doc_line(out,
+			 "%s%zu %sfunction%s not judged, mostly because they do too little or were excluded by options (--all lists them)",
 			 shown ? "  " : "\n", d->n_skipped - shown, shown ? "more " : "", text_plural(d->n_skipped - shown));
 }
 
@@ -355,7 +357,7 @@ static void add_basis(const struct detected *d, struct document *out)
 
 	buf_format(&text, "\n%zu of %zu run%s anomalous", d->runs_found, d->detection.runs, d->detection.runs == 1 ? " is" : "s are");
 	if (d->detection.runs_anomalous > d->runs_found)
-		buf_format(&text, ", and %zu differ%s in ways that decide nothing", d->detection.runs_anomalous - d->runs_found,
+		buf_format(&text, ", and %zu differ%s without effect on the decision", d->detection.runs_anomalous - d->runs_found,
 			   d->detection.runs_anomalous - d->runs_found == 1 ? "s" : "");
 	buf_format(&text, "; by chance %.2g would be expected (rate %.3g a run", d->rate_used * (double)d->detection.runs, d->rate_used);
 	if (about)

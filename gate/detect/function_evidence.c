@@ -159,7 +159,7 @@ static char *all_others(const struct run_set *const sets[2], const struct stored
 	application = mem_bytes(file->application, input ? name - input - 1 : name);
 	command = text_command(same ? (const char *const[]){ "run", application, "--probe", "--versions", versions, NULL }
 				    : (const char *const[]){ "run", application, "--probe", NULL });
-	buf_format(&text, " are of another build than the results (%s makes new ones)", command);
+	buf_format(&text, " are from another build than the results (%s takes new samples)", command);
 	mem_free(command, versions, application);
 	return buf_take(&text);
 }
@@ -316,7 +316,7 @@ static void add_list(const struct function_evidence *e, const char *head, size_t
 
 static void add_heading(const struct function_evidence *e, struct document *out)
 {
-	char *type = e->types > 1 ? mem_format(" on hardware type '%s' (of %zu that both ran on; 'assay detect --type' takes another)",
+	char *type = e->types > 1 ? mem_format(" on hardware type '%s' (of %zu that ran both; 'assay detect --type' selects another)",
 					       e->sides[0].hardware_type, e->types)
 				  : mem_string("");
 
@@ -325,18 +325,18 @@ static void add_heading(const struct function_evidence *e, struct document *out)
 				   e->detected.rate_used > e->detected.rate_asked ? " (too few to be sure)" : "");
 
 	doc_section(out, "functions", "Functions", heading,
-		    "Samples of the functions that changed: what was normal was learned from the baseline's runs.");
+		    "Samples of the functions that changed. Normal behavior was learned from the baseline's runs.");
 	mem_free(heading, type);
 }
 
-void function_evidence_tell(const struct function_evidence *e, enum decision decision, struct document *out)
+void function_evidence_report(const struct function_evidence *e, enum decision decision, struct document *out)
 {
 	const struct detected *d = &e->detected;
 	bool moved = decision == DECISION_REGRESSION || decision == DECISION_IMPROVED;
 	size_t first, n = function_evidence_leading(e, decision, &first);
 
 	if (e->missing)
-		doc_line(out, "\nThere are samples of functions, but: %s", e->missing);
+		doc_line(out, "\nSamples of functions cannot be used: %s", e->missing);
 	if (!e->there)
 		return;
 	add_heading(e, out);
@@ -345,11 +345,11 @@ void function_evidence_tell(const struct function_evidence *e, enum decision dec
 	else if (moved && n)
 		add_list(e, "the change is explained by", first, n, out);
 	else if (moved)
-		doc_line(out, "none of %zu that were measured explains the change", d->n);
+		doc_line(out, "none of %zu measured functions explains the change", d->n);
 	else if (!d->n_worse && !d->n_improved)
 		doc_line(out, "none of %zu changed behaviour", d->n);
 	else
-		add_list(e, "anomalous, which does not change the decision", 0, d->n_worse + d->n_improved, out);
+		add_list(e, "anomalous, but this does not change the decision", 0, d->n_worse + d->n_improved, out);
 	if (moved && n && decision == DECISION_IMPROVED)
 		add_list(e, "although these became worse", 0, d->n_worse, out);
 	add_side_effects(d, out);
@@ -374,5 +374,5 @@ void function_evidence_add(const struct function_evidence *e, enum decision deci
 	doc_set_bool(out, "explains", function_evidence_explains(e, decision));
 	doc_set(out, "missing", e->missing);
 	doc_end(out);
-	function_evidence_tell(e, decision, out);
+	function_evidence_report(e, decision, out);
 }

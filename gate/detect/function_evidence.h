@@ -51,7 +51,7 @@ bool function_evidence_row(const struct function_evidence *evidence, enum decisi
 size_t function_evidence_leading(const struct function_evidence *evidence, enum decision decision, size_t *first);
 
 /* Adds some lines for users. */
-void function_evidence_tell(const struct function_evidence *evidence, enum decision decision, struct document *d);
+void function_evidence_report(const struct function_evidence *evidence, enum decision decision, struct document *d);
 /* Adds the same, and the member "functions", which is null without samples. */
 void function_evidence_add(const struct function_evidence *evidence, enum decision decision, struct document *d);
 

@@ -79,7 +79,7 @@ static bool change_matters(const struct change *c, const struct work *work)
 }
 
 /* Reports whether nearly all additional misses are on other nodes: then the location of the pages is the trouble, not the misses. */
-static bool nearly_all_remote(const struct change *misses, const struct change *remote, const struct work *work)
+static bool is_mostly_remote(const struct change *misses, const struct change *remote, const struct work *work)
 {
 	return misses->about.role == COUNTER_MISS && remote->about.trouble == TROUBLE_REMOTE && change_matters(misses, work) &&
 	       remote->more >= MOST_REMOTE * misses->more;
@@ -97,7 +97,7 @@ static void changes_subtract_consequences(const char *const *columns, size_t p, 
 			if (strcmp(columns[c], consequences[r].effect) == 0)
 				effect = &changes[c];
 		}
-		if (cause && effect && cause->more > 0 && effect->more > 0 && !nearly_all_remote(cause, effect, work))
+		if (cause && effect && cause->more > 0 && effect->more > 0 && !is_mostly_remote(cause, effect, work))
 			effect->more = fmax(0, effect->more - consequences[r].each * cause->more);
 	}
 }
@@ -444,7 +444,7 @@ out:
 }
 
 /* Appends a kind for users; for an improvement, as less of it. */
-static void trouble_say(const struct kind *kind, enum trouble trouble, struct buf *out)
+static void describe_trouble(const struct kind *kind, enum trouble trouble, struct buf *out)
 {
 	bool same = fabs(kind->each - 1) <= LEAST_OTHER;
 
@@ -465,9 +465,9 @@ static void trouble_say(const struct kind *kind, enum trouble trouble, struct bu
 
 void kind_text(const struct kind *kind, const char *also, struct buf *out)
 {
-	trouble_say(kind, kind->trouble, out);
+	describe_trouble(kind, kind->trouble, out);
 	for (size_t i = 0; i < kind->n_further; i++) {
 		buf_text(out, also);
-		trouble_say(kind, kind->further[i], out);
+		describe_trouble(kind, kind->further[i], out);
 	}
 }

@@ -185,7 +185,7 @@ static void input_folds(const struct expect_inputs *inputs, const bool *use, siz
 }
 
 /* Writes the shift of each run's values into out[runs], by a fit without that run; NaN: the fit has no expectation for its input. */
-static void cell_left_out(const struct expect_inputs *inputs, const double *y, const bool *use, size_t n, double typical, double *out)
+static void cell_excluded(const struct expect_inputs *inputs, const double *y, const bool *use, size_t n, double typical, double *out)
 {
 	size_t runs = inputs->numbers.rows, folds = n < FOLDS_MAX ? n : FOLDS_MAX;
 	bool *others = mem_new(runs + 1, sizeof(others[0]));
@@ -223,7 +223,7 @@ static void cell_learn(const struct cell *c, const struct expect_inputs *inputs,
 	n = cell_medians(c, y, use);
 	*typical = cell_typical(y, use, runs, by + runs);
 	expect_fit(inputs, y, use, expect);
-	cell_left_out(inputs, y, use, n, *typical, by);
+	cell_excluded(inputs, y, use, n, *typical, by);
 	for (size_t i = 0; i < c->n; i++) {
 		size_t run = c->observed->run[c->rows[i]];
 
@@ -366,7 +366,7 @@ void like_inputs_text(const struct like_inputs *like, struct buf *out)
 
 	if (!like->functions)
 		return;
-	buf_format(out, "what %zu function%s was compared at like inputs", like->functions, like->functions == 1 ? " takes" : "s take");
+	buf_format(out, "%zu function%s compared at equal inputs", like->functions, like->functions == 1 ? " takes" : "s take");
 	for (size_t k = 0; k < like->numbers; k++) {
 		if (!like->by_number[k])
 			continue;

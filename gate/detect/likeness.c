@@ -312,7 +312,7 @@ static enum assay_status rates_read_one(struct rates_work *w, struct store *stor
 	return st;
 }
 
-static bool rates_wants(const struct rates_work *w, const struct fingerprint *f)
+static bool rates_accepts(const struct rates_work *w, const struct fingerprint *f)
 {
 	size_t type = types_find(&w->evidence->types, f->id);
 
@@ -327,7 +327,7 @@ static enum assay_status rates_read_all(struct rates_work *w, struct store *stor
 	enum assay_status st = ASSAY_OK;
 
 	for (size_t i = 0; i < set->n && !st; i++)
-		if (rates_wants(w, &set->items[i]))
+		if (rates_accepts(w, &set->items[i]))
 			st = rates_read_one(w, store, set->items[i].id, err);
 	return st;
 }
@@ -389,9 +389,9 @@ static const char *rates_why_never(enum record_back_end back_end)
 {
 	switch (back_end) {
 	case RECORD_EMULATED:
-		return "the functions' counters are emulated, those of stressors are real: they are never compared";
+		return "the functions' counters are emulated, those of stressors are real: the two cannot be compared";
 	case RECORD_TIME:
-		return "nothing but time was counted in the functions";
+		return "only time was measured in the functions";
 	default:
 		return NULL;
 	}
@@ -433,7 +433,7 @@ static enum assay_status stressor_rates_load(struct lab *lab, const struct evide
 		if (!w.n)
 			rates.missing = rates_why_none(query);
 		else if (rates.unit == NOT_THERE)
-			rates.missing = mem_string("neither cycles nor time were counted both in functions and in stressors");
+			rates.missing = mem_string("functions and stressors have neither cycles nor time in common");
 		else
 			rates_put_together(&w, &rates);
 	}
@@ -533,7 +533,7 @@ static const char *likeness_added_rates(const struct detected *d, const char *sy
 	calls = fmin(usual_call(d, &d->normal, symbol, then), usual_call(d, &d->seen, symbol, now));
 	time = sign * (now[unit] - then[unit]);
 	if (!(calls > 0) || !(stats_round(time / fmin(then[unit], now[unit])) >= LIKENESS_ADDED_MIN))
-		missing = improved ? "it takes hardly less CPU time" : "it takes hardly more CPU time";
+		missing = improved ? "its CPU time is hardly lower" : "its CPU time is hardly higher";
 	for (size_t c = 0; c < p && !missing; c++) {
 		double more = sign * (now[c] - then[c]);
 
@@ -548,7 +548,7 @@ static const char *likeness_added_rates(const struct detected *d, const char *sy
 static void likeness_find_group(const struct contributions *c, enum decision decision, struct likeness *l)
 {
 	if (decision != DECISION_REGRESSION && decision != DECISION_IMPROVED) {
-		l->no_group = "the decision does not say that performance moved";
+		l->no_group = "the decision is not that performance changed";
 		return;
 	}
 	for (size_t i = 0; i < c->n_groups && !l->group; i++)
@@ -556,7 +556,7 @@ static void likeness_find_group(const struct contributions *c, enum decision dec
 			l->group = &c->groups[i];
 	if (l->group)
 		return;
-	l->no_group = l->improved ? "no group of stressors surely shrank" : "no group of stressors surely grew";
+	l->no_group = l->improved ? "no group of stressors certainly shrank" : "no group of stressors certainly grew";
 	if (c->missing)
 		l->no_group = c->missing;
 }
@@ -571,7 +571,7 @@ static void likeness_find_members(const struct stressor_rates *rates, const stru
 	}
 	if (l->group && !l->members) {
 		l->group = NULL;
-		l->no_group = "no counters were taken of the stressors of the leading group";
+		l->no_group = "the stressors of the leading group have no counters";
 	}
 }
 
@@ -629,10 +629,10 @@ static void likeness_compare(const struct stressor_rates *rates, enum decision d
 	member = mem_new(space.n, sizeof(*member));
 	if (space.p < COUNTERS_MIN) {
 		l.missing =
-		    mem_format("functions and stressors have %zu counter%s in common that differ%s between stressors, and it takes %d",
+		    mem_format("functions and stressors have %zu counter%s in common that differ%s between stressors; %d are needed",
 			       space.p, space.p == 1 ? "" : "s", space.p == 1 ? "s" : "", COUNTERS_MIN);
 	} else if (space.n < STRESSORS_MIN) {
-		l.missing = mem_format("only %zu stressor%s counter signatures, and it takes %d", space.n, space.n == 1 ? " has" : "s have",
+		l.missing = mem_format("only %zu stressor%s counter signatures; %d are needed", space.n, space.n == 1 ? " has" : "s have",
 				       STRESSORS_MIN);
 	} else {
 		likeness_find_group(contributions, decision, &l);
@@ -710,15 +710,16 @@ static void add_conclusions(const struct likeness *l, struct document *d)
 			doc_styled(d, "finding", "%s looks like the group that %s: %s.", l->functions[i].name, moved, l->group->name);
 	}
 	if (!l->group)
-		doc_styled(d, "note", "They cannot be matched with a group: %s.", l->no_group);
+		doc_styled(d, "note", "They cannot be assigned to a group: %s.", l->no_group);
 	else if (!matches)
-		doc_styled(d, "finding", "None of them surely looks like the group that %s: %s.", moved, l->group->name);
+		doc_styled(d, "finding", "None of them certainly resembles the group that %s: %s.", moved, l->group->name);
 	doc_styled(d, "muted", "%zu counters, %zu stressors, %zu fingerprint%s with counters.", l->n_counters, l->stressors,
 		   l->fingerprints, text_plural(l->fingerprints));
 	if (l->group)
-		doc_styled(d, "muted",
-			   "A function looks like the group from %+.2f on, with p times the %zu function%s compared at most %.2f.",
-			   LIKENESS_LEAST, compared, text_plural(compared), LIKENESS_LEVEL);
+		doc_styled(
+		    d, "muted",
+		    "A function resembles the group from a similarity of %+.2f on, if p times the %zu function%s compared is at most %.2f.",
+		    LIKENESS_LEAST, compared, text_plural(compared), LIKENESS_LEVEL);
 }
 
 void likeness_add(const struct likeness *l, struct document *d)
@@ -727,13 +728,12 @@ void likeness_add(const struct likeness *l, struct document *d)
 		doc_set(d, "signatures", DOC_NOTHING);
 		return;
 	}
-	doc_section(
-	    d, "signatures", NULL, l->improved ? "What the time that is gone was made of" : "What the added time is made of",
-	    "Events per unit of the time that the leading functions take more or less than before, against those of stressors on "
-	    "machines of the same kind. Similarity is a cosine: 1 is the same direction, 0 has nothing in common. p says how easily as "
-	    "many stressors at random would be as similar as the group.");
+	doc_section(d, "signatures", NULL, l->improved ? "Resources of the saved time" : "Resources of the added time",
+		    "Events per unit of the time added or saved in the leading functions, compared with those of stressors on machines of "
+		    "the same kind. Similarity is a cosine: 1 is the same direction, 0 has nothing in common. p is the probability that as "
+		    "many random stressors are as similar as the group.");
 	if (l->missing)
-		doc_styled(d, "empty", "Which resource these functions look like cannot be told: %s.", l->missing);
+		doc_styled(d, "empty", "The resource of these functions is not known: %s.", l->missing);
 	doc_object(d, "signatures");
 	doc_set(d, "missing", l->missing);
 	doc_set(d, "group", l->group ? l->group->name : (const char *)NULL);

@@ -632,7 +632,7 @@ static void observing_columns(struct observing *w)
 	free(counters);
 }
 
-static void observing_remark(struct observing *w, enum observe_remark_kind kind, size_t function, size_t samples)
+static void observing_note(struct observing *w, enum observe_remark_kind kind, size_t function, size_t samples)
 {
 	w->out->facts[function].remarks[kind] += samples;
 }
@@ -686,11 +686,11 @@ static void observing_add_function(struct observing *w, const struct source *sou
 	of = &w->functions[name];
 	cell = &of->cell;
 	if (of->small != OBSERVE_REMARKS) {
-		observing_remark(w, of->small, name, rows.n);
+		observing_note(w, of->small, name, rows.n);
 		return;
 	}
 	if (apart != SAMPLES_JOINED)
-		observing_remark(w, OBSERVE_APART, name, 1);
+		observing_note(w, OBSERVE_APART, name, 1);
 	shape.alone = stems_find(&w->inclusive, w->names.items[name]) == SIZE_MAX;
 	if (w->use_totals && shape.alone && source->n == 1) {
 		pool_totals_add(&of->totals, source->files[0], function, w->out->columns, w->n_columns);
@@ -702,7 +702,7 @@ static void observing_add_function(struct observing *w, const struct source *sou
 	if (source->n == 1)
 		observing_add_unsure(w, source->files[0], &source->files[0]->functions[function], name);
 	if (!shape.alone)
-		observing_remark(w, OBSERVE_INCLUSIVE, name, rows.n);
+		observing_note(w, OBSERVE_INCLUSIVE, name, rows.n);
 	cell->columns = w->n_columns;
 	before = cell->n;
 	left_out = cell->left_out;
@@ -711,13 +711,13 @@ static void observing_add_function(struct observing *w, const struct source *sou
 	for (size_t i = before; i < cell->n; i++)
 		cell->items[i].weight *= factor;
 	if (overflow)
-		observing_remark(w, OBSERVE_OVERFLOW, name, 1);
+		observing_note(w, OBSERVE_OVERFLOW, name, 1);
 	if (cell->left_out > left_out && cell->n == before)
-		observing_remark(w, overflow ? OBSERVE_OVERFLOW : OBSERVE_NOT_COUNTED, name, cell->left_out - left_out);
+		observing_note(w, overflow ? OBSERVE_OVERFLOW : OBSERVE_NOT_COUNTED, name, cell->left_out - left_out);
 	for (size_t k = 0; k < function && source->n == 1; k++)
 		if (source->files[0]->functions[k].n &&
 		    strcmp(source->files[0]->functions[k].name, source_function_name(source, function)) == 0)
-			observing_remark(w, OBSERVE_SAME_NAME, name, 1);
+			observing_note(w, OBSERVE_SAME_NAME, name, 1);
 }
 
 /* Returns a seed that depends only on `seed`, the function and the run. */
@@ -792,7 +792,7 @@ static enum assay_status observing_add_run(struct observing *w, size_t run, size
 				observing_append(w, capacity, &cell->items[i], f, run);
 				continue;
 			}
-			observing_remark(w, OBSERVE_NOT_COUNTED, f, cell->items[i].samples);
+			observing_note(w, OBSERVE_NOT_COUNTED, f, cell->items[i].samples);
 		}
 		pool_rows_release(cell);
 	}
@@ -831,7 +831,7 @@ static void observing_find_small(struct observing *w)
 }
 
 /* Reports whether any file has totals; files of killed processes have none. */
-static bool tells_totals(const struct side *side)
+static bool has_totals(const struct side *side)
 {
 	for (size_t r = 0; r < side->n; r++)
 		for (size_t f = 0; f < side->runs[r].n_files; f++)
@@ -854,7 +854,7 @@ static void observing_begin(struct observing *w)
 	stems_sort(&w->only);
 	w->functions = mem_new(w->names.n, sizeof(w->functions[0]));
 	o->facts = mem_new(w->names.n, sizeof(o->facts[0]));
-	w->use_totals = !w->options->per_thread && tells_totals(w->side) && (!w->options->other || tells_totals(w->options->other));
+	w->use_totals = !w->options->per_thread && has_totals(w->side) && (!w->options->other || has_totals(w->options->other));
 	observing_find_small(w);
 	observing_columns(w);
 	o->observations.values.cols = w->n_columns;
@@ -895,13 +895,13 @@ enum assay_status observe(const struct side *side, const struct observe_options 
 	ASSAY_BUG_IF(!side->n);
 	observing_begin(&w);
 	if (!w.n_columns)
-		st = assay_fail(err, ASSAY_E_NODATA, "%s: none of the counters of these samples tells anything", side->what);
+		st = assay_fail(err, ASSAY_E_NODATA, "%s: no counter of these samples can be used", side->what);
 	for (size_t r = 0; r < side->n && !st; r++)
 		st = observing_add_run(&w, r, &capacity, err);
 	observing_end(&w);
 	if (!st && !observed.observations.values.rows)
 		st = assay_fail(err, ASSAY_E_NODATA, "%s: %s has a usable sample", side->what,
-				options->only ? "none of the functions that changed or were asked for" : "no function");
+				options->only ? "none of the functions that changed or were selected" : "no function");
 	if (!st) {
 		*out = observed;
 		observed = (struct observed){ .function = NULL };

@@ -23,15 +23,15 @@ extern const struct observe_options observe_defaults;
 
 /* Why something is excluded, or is less exact: constant, code, text for users. */
 #define OBSERVE_REMARK_ROWS(X)                                                                                                             \
-	X(OBSERVE_INCLUSIVE, "with_nested", "with what it calls: what nested calls took is an estimate only")                              \
-	X(OBSERVE_UNASKED, "not_asked_for", "not among the functions that changed or were asked for")                                      \
-	X(OBSERVE_LITTLE_WORK, "little_work", "its part of all work is too small to matter")                                               \
-	X(OBSERVE_NESTED, "nested_only", "what it does itself is too little to be told from what it calls")                                \
-	X(OBSERVE_APART, "runs_do_not_align", "its counters took several executions that do not align")                                    \
+	X(OBSERVE_INCLUSIVE, "with_nested", "including its callees: the time of nested calls is an estimate")                              \
+	X(OBSERVE_UNASKED, "not_asked_for", "not among the functions that changed or were selected")                                       \
+	X(OBSERVE_LITTLE_WORK, "little_work", "its fraction of all work is too small to matter")                                           \
+	X(OBSERVE_NESTED, "nested_only", "its own work is too small to be distinguished from its callees'")                                \
+	X(OBSERVE_APART, "runs_do_not_align", "its counters need several executions, which do not match")                                  \
 	X(OBSERVE_NOT_COUNTED, "not_counted", "some of its counters were never counted")                                                   \
 	X(OBSERVE_OVERFLOW, "overflow", "a counter overflowed")                                                                            \
-	X(OBSERVE_UNLIKE, "unlike_input", "its runs had inputs unlike those of the normal runs")                                           \
-	X(OBSERVE_SAME_NAME, "same_name", "several functions have this name and are taken together")
+	X(OBSERVE_UNLIKE, "unlike_input", "its runs had inputs unlike those of normal runs")                                               \
+	X(OBSERVE_SAME_NAME, "same_name", "several functions have this name and are combined")
 
 enum observe_remark_kind { OBSERVE_REMARK_ROWS(ROWS_ENUM) OBSERVE_REMARKS };
 const char *observe_remark_code(enum observe_remark_kind kind);

@@ -103,7 +103,7 @@ size_t side_counters(const struct side_run *run, const char ***out)
 }
 
 /* Returns the first counter that only one of two sorted lists has; NULL: they are equal. *in_a: list a has it. */
-static const char *only_one_has(const char *const *a, size_t n_a, const char *const *b, size_t n_b, bool *in_a)
+static const char *first_difference_of(const char *const *a, size_t n_a, const char *const *b, size_t n_b, bool *in_a)
 {
 	size_t i = 0;
 
@@ -126,7 +126,7 @@ static enum assay_status side_check_counters(const struct side *side, struct ass
 		const char *only;
 
 		n = side_counters(&side->runs[r], &other);
-		only = only_one_has(first, n_first, other, n, &in_first);
+		only = first_difference_of(first, n_first, other, n, &in_first);
 		if (only)
 			st =
 			    assay_fail(err, ASSAY_E_USAGE, "%s: runs with other counters cannot be compared: %s is in '%s' and not in '%s'",
@@ -153,7 +153,7 @@ enum assay_status side_compare(const struct side *a, const struct side *b, struc
 				  a->hardware_type, b->what, b->hardware_type);
 	n[0] = side_counters(&a->runs[0], &in[0]);
 	n[1] = side_counters(&b->runs[0], &in[1]);
-	only = only_one_has(in[0], n[0], in[1], n[1], &in_a);
+	only = first_difference_of(in[0], n[0], in[1], n[1], &in_a);
 	if (only)
 		st = assay_fail(err, ASSAY_E_USAGE, "samples with other counters cannot be compared: %s is in '%s' and not in '%s'", only,
 				in_a ? a->what : b->what, in_a ? b->what : a->what);
@@ -192,11 +192,9 @@ static enum assay_status side_leave_out_cut(struct side *side, struct assay_erro
 	side->cut = side_leave_out(side, run_is_cut);
 	if (side->n)
 		return ASSAY_OK;
-	return assay_fail(
-	    err, ASSAY_E_NODATA,
-	    "%s: nothing can be judged: sample files of all its %zu runs are cut off (the first: '%s'), and what the runs did "
-	    "is not known",
-	    side->what, side->cut, side->cut_file);
+	return assay_fail(err, ASSAY_E_NODATA,
+			  "%s: nothing can be judged: the sample files of all its %zu runs are cut off (the first: '%s')", side->what,
+			  side->cut, side->cut_file);
 }
 
 const struct samples *side_run_first(const struct side_run *run)
@@ -238,11 +236,10 @@ enum assay_status sides_keep_ended(struct side *old, struct side *new, struct as
 	for (int s = 0; s < 2 && ended; s++) {
 		sides[s]->killed = side_leave_out(sides[s], run_was_killed);
 		if (!sides[s]->n)
-			return assay_fail(
-			    err, ASSAY_E_NODATA,
-			    "%s: nothing can be judged: in none of its %zu runs the program ended in order (it was killed, or crashed), "
-			    "and what it did until then is not comparable with whole runs",
-			    sides[s]->what, sides[s]->killed);
+			return assay_fail(err, ASSAY_E_NODATA,
+					  "%s: nothing can be judged: the program was killed or crashed in all of its %zu runs, and these "
+					  "cannot be compared with whole runs",
+					  sides[s]->what, sides[s]->killed);
 	}
 	return ASSAY_OK;
 }
@@ -265,8 +262,7 @@ static enum assay_status side_check_builds(const struct side *side, const struct
 
 		if (then && now && strcmp(then, now) == 0 && builds[0] && builds[1] && strcmp(builds[0], builds[1]) != 0)
 			return assay_fail(err, ASSAY_E_USAGE,
-					  "%s: run '%s' has samples of two builds of '%s': a directory holds one run, record each into "
-					  "one of its own",
+					  "%s: run '%s' has samples of two builds of '%s': record each run into its own directory",
 					  side->what, run->name, now);
 	}
 	return ASSAY_OK;

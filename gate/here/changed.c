@@ -16,7 +16,7 @@
 
 #define KEPT_BYTES	 (1 << 20) /* bytes of a run's output to keep, to explain a failure */
 #define WALK_DESCRIPTORS 16
-#define INTERRUPTED	 "interrupted: the decision stands without them"
+#define INTERRUPTED	 "interrupted: the decision is complete without them"
 
 enum { A, B, SIDES };
 
@@ -86,13 +86,13 @@ struct line_met {
 	unsigned long long count;
 };
 
-struct lines_met {
+struct line_samples {
 	struct line_met *items; /* [n] */
 	size_t n, capacity;
 };
 
 /* Counts one run's samples in a function of the file `path` per source line. fleet/helper/sampler.h describes the format of `samples`. */
-static void lines_met_add(const struct build *build, size_t function, const char *path, const char *samples, struct lines_met *met)
+static void line_samples_count(const struct build *build, size_t function, const char *path, const char *samples, struct line_samples *met)
 {
 	char *text = mem_string(samples ? samples : ""), *rest = text, *line, *where;
 	bool inside = false;
@@ -138,12 +138,12 @@ static char *hottest_of(const struct changed_asked *asked, const struct changes 
 			const struct function *function)
 {
 	const char *path = code_path(code, file, asked->directories[B]);
-	struct lines_met met = { .items = NULL };
+	struct line_samples met = { .items = NULL };
 	const struct line_met *best = NULL;
 	char *name = NULL, *text;
 
 	for (size_t r = 0; path && r < asked->candidate->n; r++)
-		lines_met_add(&c->new, (size_t)(function - c->new.functions.items), path, asked->candidate->runs[r].samples, &met);
+		line_samples_count(&c->new, (size_t)(function - c->new.functions.items), path, asked->candidate->runs[r].samples, &met);
 	for (size_t i = 0; i < met.n; i++)
 		best = !best || met.items[i].count > best->count ? &met.items[i] : best;
 	if (best)
@@ -248,8 +248,8 @@ struct counting {
 	struct why *why;
 };
 
-/* Runs one version once. Sets why->code if the program fails, `left_s` seconds pass or the user cancels. */
-static enum assay_status count_once(const struct counting *c, int side, size_t turn, double left_s, struct assay_error *err)
+/* Runs one version once. Sets why->code if the program fails, `remaining_s` seconds pass or the user cancels. */
+static enum assay_status count_once(const struct counting *c, int side, size_t turn, double remaining_s, struct assay_error *err)
 {
 	const struct counted_asked *a = c->asked;
 	const struct here_side *of = &a->sides[side];
@@ -260,7 +260,7 @@ static enum assay_status count_once(const struct counting *c, int side, size_t t
 					       .directory = of->directory ? c->trees->directories[side] : NULL,
 					       .input = a->input,
 					       .kept_bytes = KEPT_BYTES,
-					       .timeout_ms = (int64_t)(left_s * 1e3) + 1,
+					       .timeout_ms = (int64_t)(remaining_s * 1e3) + 1,
 					       .cancelled = &counted_cancelled };
 	struct local_said said = { .ok = false };
 	enum assay_status st = file_make_directory(directory, 0700, err);
@@ -277,7 +277,7 @@ static enum assay_status count_once(const struct counting *c, int side, size_t t
 		why_not(c->why, "failed", said.fault);
 	else if (!st)
 		c->why->runs++;
-	local_said_release(&said);
+	local_report_release(&said);
 	free(words);
 	mem_free(directory, variable);
 	return st;

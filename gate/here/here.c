@@ -130,10 +130,10 @@ static enum assay_status keep(int fd, bool progress, size_t *all, struct assay_e
 	enum assay_status st;
 
 	if (poll(&ready, 1, SHOWN_MS) == 0 && progress)
-		progress_show(&shown, progress_now(), false, "waiting for the end of standard input (</dev/null: there is none)");
+		progress_show(&shown, progress_now(), false, "waiting for the end of standard input (use </dev/null for no input)");
 	st = file_read("-", INPUT_BYTES_MAX, &bytes, err);
 	if (st == ASSAY_E_LIMIT)
-		assay_context(err, "for all runs it is kept in memory: put it into a file, and give that with '<'");
+		assay_context(err, "standard input is kept in memory for all runs: put it into a file and use '< FILE'");
 	for (*all = 0; !st && *all < bytes.size;) {
 		ssize_t more = write(fd, bytes.bytes + *all, bytes.size - *all);
 
@@ -186,9 +186,9 @@ static enum assay_status here_failed(const struct here *here, const struct local
 {
 	char line[LOCAL_LINE_BYTES];
 
-	local_said_line(said, LOCAL_LAST_LINE, line);
+	local_report_line(said, LOCAL_LAST_LINE, line);
 	return assay_fail(err, ASSAY_E_NODATA, "'%s' failed: %s%s%s%s", here->command, said->fault, *line ? ": " : "", line,
-			  said->result.exit_status > 0 ? "; --ignore-failure measures it all the same" : "");
+			  said->result.exit_status > 0 ? "; --ignore-failure measures it anyway" : "");
 }
 
 static enum assay_status here_take(struct here *here, const struct local_said *said, struct code *code, struct assay_error *err)
@@ -230,7 +230,7 @@ static enum assay_status here_run(struct here *here, const struct here_how *how,
 		st = here_failed(here, &said, err);
 	else
 		st = here_take(here, &said, code, err);
-	local_said_release(&said);
+	local_report_release(&said);
 	return st;
 }
 
@@ -268,7 +268,7 @@ static bool look(struct looking *l, struct here *const sides[2], const struct he
 	if (!last && (!l->next || sides[0]->n < l->next || l->looks == LOOKS_MAX - 1))
 		return false;
 	l->next *= 2;
-	sides[0]->level = sides[1]->level = looks_level(++l->looks, last);
+	sides[0]->level = sides[1]->level = analysis_level(++l->looks, last);
 	return here_judge(sides, how->min_effect, &effect);
 }
 
@@ -312,9 +312,9 @@ static enum assay_status here_measure(const char *input, struct here *const *com
 /* ---- one command ---- */
 
 /* Explains that the runs are too few for an interval, and suggests a sufficient budget. */
-static void here_say_short(const struct here *here, const struct here_how *how, struct document *d)
+static void here_report_short(const struct here *here, const struct here_how *how, struct document *d)
 {
-	doc_line(d, "\nA run takes %.1f s of a budget of %g s, and so few have no interval: more time gives one, such as --budget %.0f",
+	doc_line(d, "\nA run takes %.1f s of a budget of %g s, too few runs for an interval: give more time, such as --budget %.0f",
 		 here->wall_s, how->budget_s, ceil(fmax(2 * EFFECT_PAIRS_MIN * here->wall_s, 2 * how->budget_s)));
 }
 
@@ -343,23 +343,25 @@ static void here_answer(const struct here *here, const struct here_how *how, str
 	doc_set(d, "cpu_s", here->cpu_s);
 	parts_answer(&here->parts, "trust", NULL, d);
 	if (here->cpu_s > 1.05 * here->wall_s)
-		doc_line(d, "%.1f CPUs were at work at a time: the shares are of their time, and waiting beside others is not seen",
+		doc_line(d,
+			 "%.1f CPUs were at work at a time: shares are fractions of their time, and waiting in parallel with other threads "
+			 "is not visible",
 			 here->cpu_s / here->wall_s);
 	doc_set(d, "delay", levels->delay);
 	doc_set(d, "doubt", levels->doubt);
 	doc_set(d, "blurred", levels->blurred);
 	if (levels->of[LEVEL_COMPUTE].share > COMPUTES_SAID)
-		doc_line(d, "Computing, or waiting for memory: the sampling clock cannot tell these apart");
+		doc_line(d, "Computing or waiting for memory: the sampling clock does not distinguish these");
 	if (levels->delay > .05)
-		doc_line(d, "Others had the CPU for %.0f %% of the time: that is no part of the shares", 100 * levels->delay);
+		doc_line(d, "Other programs used the CPU for %.0f %% of the time, which is not part of the shares", 100 * levels->delay);
 	if (left > 0)
-		doc_line(d, "What the command had started was still running when it ended, and was ended then: %lld process%s",
+		doc_line(d, "Processes that the command had started were still running at its end, and were stopped: %lld process%s",
 			 (long long)left, left == 1 ? "" : "es");
 	if (otherwise)
-		doc_line(d, "%zu of %zu runs ended with another status than 0", otherwise, here->n);
+		doc_line(d, "%zu of %zu runs ended with a status other than 0", otherwise, here->n);
 	signature_medians(d, "counts", results, here->n);
 	if (here->n == 1)
-		here_say_short(here, how, d);
+		here_report_short(here, how, d);
 	mem_free(sentence, text);
 }
 
@@ -383,7 +385,7 @@ enum assay_status here_profile(const char *const *words, size_t n, const struct 
 /* ---- two commands, compared like two versions in a laboratory with one host ---- */
 
 /* Counts the runs of `here` whose nonzero exit status no run of `other` had. */
-static size_t ended_otherwise(const struct here *here, const struct here *other)
+static size_t ended_differently(const struct here *here, const struct here *other)
 {
 	size_t n = 0, k;
 
@@ -400,12 +402,12 @@ static size_t ended_otherwise(const struct here *here, const struct here *other)
 static struct run_set set_of(struct here *const sides[SIDES], int side)
 {
 	const struct here *here = sides[side];
-	size_t failed = ended_otherwise(sides[B], sides[A]);
+	size_t failed = ended_differently(sides[B], sides[A]);
 	struct run_set set = { .application = mem_string(""),
 			       .version = mem_string(here->of.name ? here->of.name : here->command),
 			       .level = here->level,
 			       .executed = here->n,
-			       .failed = side == B || !failed ? ended_otherwise(here, sides[!side]) : 0 };
+			       .failed = side == B || !failed ? ended_differently(here, sides[!side]) : 0 };
 
 	set.items = mem_new(here->n, sizeof(*set.items));
 	for (; set.n < here->n; set.n++) {
@@ -465,7 +467,7 @@ static void compare_answer(struct here *const sides[SIDES], const struct here_ho
 
 	comparison_answer(c, false, 0, d);
 	d->exit_status = decision_exit(c->verdict.effect.decision);
-	doc_heading(d, "Where the time of each goes");
+	doc_heading(d, "Time of each command");
 	for (int side = 0; side < SIDES; side++) {
 		char *text = parts_text(&sides[side]->parts);
 
@@ -479,7 +481,7 @@ static void compare_answer(struct here *const sides[SIDES], const struct here_ho
 		free(text);
 	}
 	if (isnan(c->verdict.effect.low))
-		here_say_short(sides[sides[A]->wall_s > sides[B]->wall_s ? A : B], how, d);
+		here_report_short(sides[sides[A]->wall_s > sides[B]->wall_s ? A : B], how, d);
 	doc_object(d, "trust");
 	for (int side = 0; side < SIDES; side++)
 		parts_trust(&sides[side]->parts, keys[side], d);
@@ -540,19 +542,18 @@ static void here_align(struct here *const sides[SIDES], const struct comparing *
 		st = assay_fail(&err, ASSAY_E_NODATA, "the budget ended after too few runs");
 	if (st)
 		verdict_add_reason(&c->verdict, false, "layout_unknown",
-				   mem_format("it is not known whether the place of the code in memory makes it slower: %s", err.text));
+				   mem_format("whether the place of the code in memory is the cause is not known: %s", err.text));
 	else if (effect.decision == DECISION_REGRESSION)
-		verdict_add_reason(
-		    &c->verdict, false, "layout_holds",
-		    mem_format("it is slower as well where functions of both versions start at cache lines (ratio %.3f, %.3f "
-			       "to %.3f): that is not the place of the code in memory",
-			       effect.ratio, effect.low, effect.high));
+		verdict_add_reason(&c->verdict, false, "layout_holds",
+				   mem_format("it is also slower if functions of both versions start at cache lines (ratio %.3f, %.3f to "
+					      "%.3f): the place of the code in memory is not the cause",
+					      effect.ratio, effect.low, effect.high));
 	else
-		comparison_withdraw(c, "layout",
-				    mem_format("nothing that was changed explains the difference, and it does not hold where functions of "
-					       "both versions start at cache lines (ratio %.3f, %.3f to %.3f): the same code in another "
-					       "place in memory can take longer",
-					       effect.ratio, effect.low, effect.high));
+		comparison_withdraw(
+		    c, "layout",
+		    mem_format("no changed function explains the difference, and there is none if functions of both versions start at "
+			       "cache lines (ratio %.3f, %.3f to %.3f): the same code at another place in memory can take longer",
+			       effect.ratio, effect.low, effect.high));
 	here_free(aligned[A]);
 	here_free(aligned[B]);
 	trees_release(&trees);
@@ -578,7 +579,7 @@ static enum assay_status here_decide(struct here *const sides[SIDES], const stru
 	enum assay_status st = comparison_of(NULL, &asked, &c, err);
 
 	if (!st && g->changed) {
-		double least = comparison_told(&c.verdict, &c.measured, c.open);
+		double least = comparison_summary(&c.verdict, &c.measured, c.open);
 
 		changed = *g->changed;
 		changed.candidate = &measured[B];
@@ -595,7 +596,7 @@ static enum assay_status here_decide(struct here *const sides[SIDES], const stru
 	if (!st && why.asked)
 		why_answer(&why, "counters of functions", d);
 	if (!st && !described)
-		doc_line(d, "Without debug information there are no files and lines of functions: build with -g");
+		doc_line(d, "Files and lines of functions need debug information: build with -g");
 	comparison_release(&c);
 	why_release(&why);
 	for (int side = 0; side < SIDES; side++) {

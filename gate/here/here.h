@@ -37,8 +37,8 @@ enum assay_status here_compare(const struct here_side sides[2], const struct her
 
 #define HERE_BUDGET_S 20
 #define HERE_BUDGET(arguments, member, default_)                                                                                           \
-	CLI_SPAN("budget", arguments, member, "Measure for so long: 90, 90s or 2m (default: " default_ ")")
+	CLI_SPAN("budget", arguments, member, "Time to measure: 90, 90s or 2m (default: " default_ ")")
 #define HERE_ANY_STATUS(arguments, member)                                                                                                 \
-	CLI_FLAG("ignore-failure", arguments, member, "On this machine: measure a command that ends with another status than 0, too")
+	CLI_FLAG("ignore-failure", arguments, member, "Also measure a command that ends with a status other than 0")
 
 #endif

@@ -26,7 +26,7 @@ static enum assay_status find_cache(char **out, struct assay_error *err)
 					     : NULL,
 	     *own = mem_format("%s/assay", above ? above : "");
 	enum assay_status st = above ? file_make_directory(above, 0700, err)
-				     : assay_fail(err, ASSAY_E_NOTFOUND, "builds need a place: HOME or XDG_CACHE_HOME must be set");
+				     : assay_fail(err, ASSAY_E_NOTFOUND, "no directory for builds: set HOME or XDG_CACHE_HOME");
 
 	if (!st)
 		st = file_make_directory(own, 0700, err);
@@ -36,7 +36,7 @@ static enum assay_status find_cache(char **out, struct assay_error *err)
 }
 
 /* Appends to *out the build command, after the environment variables that affect builds. */
-static void command_of(const struct manifest_words *build, struct manifest_words *out)
+static void command_of(const struct manifest_arguments *build, struct manifest_arguments *out)
 {
 	static const char *const variables[] = { "CC", "CXX", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS" };
 
@@ -44,19 +44,19 @@ static void command_of(const struct manifest_words *build, struct manifest_words
 		char *text = getenv(variables[i]) ? mem_format("%s=%s", variables[i], getenv(variables[i])) : NULL;
 
 		if (text && !out->n)
-			manifest_words_add(out, "env");
+			manifest_arguments_add(out, "env");
 		if (text)
-			manifest_words_add(out, text);
+			manifest_arguments_add(out, text);
 		free(text);
 	}
 	for (size_t i = 0; i < build->n; i++)
-		manifest_words_add(out, build->items[i]);
+		manifest_arguments_add(out, build->items[i]);
 }
 
 static enum assay_status build_tree(const struct trees_asked *asked, int side, const char *cache, struct trees *out,
 				    struct assay_error *err)
 {
-	struct manifest_words command = { .items = NULL };
+	struct manifest_arguments command = { .items = NULL };
 	struct variant_request request = { .kind = asked->kind,
 					   .directory = asked->repository ? NULL : asked->names[side],
 					   .repository = asked->repository,
@@ -82,7 +82,7 @@ static enum assay_status build_tree(const struct trees_asked *asked, int side, c
 		out->programs[side] = asked->program ? mem_string(built.path) : NULL;
 	}
 	variant_release(&built);
-	manifest_words_release(&command);
+	manifest_arguments_release(&command);
 	return st;
 }
 
@@ -115,8 +115,8 @@ enum assay_status trees_build(const struct trees_asked *asked, struct trees *out
 	}
 	if (!st && asked->program && (*asked->program == '/' || !strchr(asked->program, '/')))
 		st = assay_fail(err, ASSAY_E_USAGE,
-				"'%s' is not in the trees: name the program as it lies in each of them, such as './%s', or let the "
-				"command run inside the trees (--in-tree)",
+				"'%s' is not in the trees: give the path of the program in each tree, such as './%s', or run the command "
+				"inside the trees (--in-tree)",
 				asked->program, text_file_name(asked->program));
 	for (int side = 0; !st && side < 2; side++) {
 		if (asked->progress)

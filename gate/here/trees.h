@@ -7,9 +7,9 @@
 #include "runs/running/manifest.h"
 
 struct trees_asked {
-	const char *repository;	     /* NULL: the trees are directories */
-	const char *names[2];	     /* git references, or directories */
-	struct manifest_words build; /* build command; empty: none */
+	const char *repository;		 /* NULL: the trees are directories */
+	const char *names[2];		 /* git references, or directories */
+	struct manifest_arguments build; /* build command; empty: none */
 	enum variant_kind kind;
 	const char *program; /* path of the program in both trees, such as "./lz4"; NULL: none */
 	bool progress;

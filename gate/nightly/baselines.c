@@ -18,7 +18,7 @@ static enum assay_status string_of(const char *name, const struct yaml_node *map
 	enum assay_status st;
 
 	if (!node)
-		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: a baseline without '%s'", name, map->line, key);
+		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: the baseline has no '%s'", name, map->line, key);
 	st = yaml_string(name, node, &text, err);
 	if (!st)
 		*out = mem_string(text);
@@ -51,7 +51,7 @@ static enum assay_status baseline_read(const char *name, const struct yaml_node 
 	if (!st)
 		st = string_of(name, map, "reason", &out->reason, err);
 	if (!st && (run_name_fault(out->application) || run_name_fault(out->version)))
-		st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: no application or version has such a name", name, map->line);
+		st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: not a valid name of an application or version", name, map->line);
 	if (!st)
 		st = day_of(name, map, "accepted", &out->accepted_ms, err);
 	if (!st)
@@ -90,7 +90,7 @@ enum assay_status baselines_read(const char *laboratory, struct baselines *out, 
 {
 	char *path = mem_format("%s/" BASELINES_FILE, laboratory);
 	struct buf text = BUF_INIT;
-	enum assay_status st = file_read_kept(path, YAML_BYTES_MAX, &text, err);
+	enum assay_status st = file_read_stored(path, YAML_BYTES_MAX, &text, err);
 
 	*out = (struct baselines){ 0 };
 	if (!st)

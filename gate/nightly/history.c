@@ -191,8 +191,9 @@ static enum assay_status choose_architecture(struct history *h, const char *aske
 			best = i;
 	}
 	if (asked && (!h->n_others || strcmp(h->others[best].name, asked) != 0))
-		return assay_fail(err, ASSAY_E_NOTFOUND, "no results of '%s' are known to be of the architecture '%s'%s%s", h->application,
-				  asked, h->n_others ? ", but there are some of " : "", h->n_others ? h->others[0].name : "");
+		return assay_fail(err, ASSAY_E_NOTFOUND, "no results of '%s' are known to be from the architecture '%s'%s%s",
+				  h->application, asked, h->n_others ? ", but there are some of " : "",
+				  h->n_others ? h->others[0].name : "");
 	if (h->n_others) {
 		h->architecture = h->others[best].name;
 		h->others[best] = h->others[--h->n_others];
@@ -492,7 +493,7 @@ static void find_merged(struct history *h, const double *x, const size_t *versio
 }
 
 /* Reports the changes of a series; at[] maps the indices in the series to points of the history. */
-static void tell_changes(struct history *h, const struct change_points *c, const size_t *at, size_t machine)
+static void report_changes(struct history *h, const struct change_points *c, const size_t *at, size_t machine)
 {
 	for (size_t k = 0; k < c->n; k++) {
 		const struct change_points_segment *s = &c->segments[k];
@@ -504,7 +505,7 @@ static void tell_changes(struct history *h, const struct change_points *c, const
 }
 
 /* Finds changes hidden in the merged costs: on one machine between versions, or on all machines (SIZE_MAX) within one version. */
-static void look_aside(struct history *h, size_t begin, size_t end, const size_t *versions, size_t machine, size_t looks)
+static void find_hidden_changes(struct history *h, size_t begin, size_t end, const size_t *versions, size_t machine, size_t looks)
 {
 	double *x = mem_new(end - begin, sizeof(*x));
 	size_t *at = mem_new(end - begin, sizeof(*at)), *groups = mem_new(end - begin, sizeof(*groups)), n = 0;
@@ -517,7 +518,7 @@ static void look_aside(struct history *h, size_t begin, size_t end, const size_t
 		n += isnan(x[n]) ? 0 : 1;
 	}
 	c = find_changes(h, x, n, groups, NULL, CHANGE_POINTS_LEVEL / (double)looks);
-	tell_changes(h, &c, at, machine);
+	report_changes(h, &c, at, machine);
 	change_points_release(&c);
 	mem_free(x, at, groups);
 }
@@ -533,19 +534,19 @@ static void find_all_changes(struct history *h)
 		at[i] = i;
 	}
 	find_merged(h, x, versions);
-	tell_changes(h, &h->changes, at, SIZE_MAX);
+	report_changes(h, &h->changes, at, SIZE_MAX);
 	for (size_t k = 0; k <= h->changes.n; k++) {
 		const struct change_points_segment *s = &h->changes.segments[k];
 
 		if (!isnan(s->modes[0]))
 			continue;
 		for (size_t m = 0; h->n_machines > 1 && m < h->n_machines; m++)
-			look_aside(h, s->begin, s->end, versions, m, h->n_machines * (h->changes.n + 1));
+			find_hidden_changes(h, s->begin, s->end, versions, m, h->n_machines * (h->changes.n + 1));
 		for (size_t i = s->begin, end; i < s->end; i = end) {
 			for (end = i + 1; end < s->end && versions[end] == versions[i];)
 				end++;
 			if (end - i >= CHANGE_POINTS_MIN)
-				look_aside(h, i, end, versions, SIZE_MAX, h->n / CHANGE_POINTS_MIN);
+				find_hidden_changes(h, i, end, versions, SIZE_MAX, h->n / CHANGE_POINTS_MIN);
 		}
 	}
 	mem_free(x, versions, at);
@@ -560,7 +561,7 @@ static enum assay_status no_results(struct store *store, const char *application
 	enum assay_status st = run_resolve(store, application, NULL, &version, err);
 
 	if (!st || st == ASSAY_E_USAGE) /* there are results of one or several versions */
-		st = assay_fail(err, ASSAY_E_NOTFOUND, "no result of '%s' can be compared: all are 0 or failed", application);
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "no result of '%s' can be compared: all results are 0 or failed", application);
 	free(version);
 	return st;
 }
@@ -743,7 +744,7 @@ static void answer_change(const struct history *h, size_t i, struct document *d)
 	else
 		doc_showf(d, NULL, "on machines", moved, "%zu of %zu", moved, machines);
 	doc_set_empty(d, "decision", !within && first->decision ? decision_text(first->decision->judged.decision) : "");
-	doc_show(d, NULL, "note", within ? "within one version: not its doing" : decision);
+	doc_show(d, NULL, "note", within ? "within one version: not caused by it" : decision);
 	free(decision);
 }
 
@@ -820,9 +821,9 @@ static void answer_modes_line(const struct history *h, const struct modes *m, st
 			 low.text, high.text, names.bytes);
 	else
 		doc_line(d, "From %s to %s it goes back and forth between two levels, %s and %s: %s.", from, to, low.text, high.text,
-			 m->by == MODES_BY_OTHER ? "something outside of the versions decides which"
-						 : "the versions may decide which, or something outside of them; the same versions "
-						   "measured again tell");
+			 m->by == MODES_BY_OTHER
+			     ? "the cause is outside the versions"
+			     : "the cause may be the versions or outside them; measure the same versions again to find out");
 	buf_release(&names);
 }
 
@@ -996,7 +997,7 @@ static void answer_architectures(const struct history *h, struct document *d)
 {
 	doc_set_empty(d, "architecture", h->architecture);
 	if (h->n_others)
-		doc_line(d, "Results of different architectures are never put together: these are of %s.", h->architecture);
+		doc_line(d, "Results of different architectures are never combined: these are from %s.", h->architecture);
 	doc_list(d, "other_architectures");
 	for (size_t i = 0; i < h->n_others; i++) {
 		const struct history_architecture *a = &h->others[i];
@@ -1005,7 +1006,7 @@ static void answer_architectures(const struct history *h, struct document *d)
 		doc_set(d, "architecture", a->name);
 		doc_set(d, "results", a->results);
 		doc_end(d);
-		doc_line(d, "%zu of %s are a history of their own: --architecture %s", a->results, a->name, a->name);
+		doc_line(d, "%zu of %s have their own history: --architecture %s", a->results, a->name, a->name);
 	}
 	doc_end(d);
 }
@@ -1030,7 +1031,7 @@ static void answer_elsewhere(const struct history *h, struct document *d)
 			continue;
 		any = true;
 		doc_row(d);
-		doc_show(d, "id", "found by the other time", decision->id);
+		doc_show(d, "id", "found by the other cost", decision->id);
 		doc_show(d, "decision", "decision", decision_text(decision->judged.decision));
 		doc_show(d, "candidate", "candidate", decision->request.candidate);
 		doc_show(d, "baseline", "baseline", decision->request.baseline);
@@ -1042,7 +1043,7 @@ static void answer_elsewhere(const struct history *h, struct document *d)
 }
 
 /* Adds the number of failed runs: of the newest version if it failed more often than earlier ones, else of all versions. */
-static void say_failed(const struct history *h, struct buf *out)
+static void write_failed(const struct history *h, struct buf *out)
 {
 	const struct history_tried *newest = &h->tried[h->n_tried - 1];
 
@@ -1057,7 +1058,7 @@ static void say_failed(const struct history *h, struct buf *out)
 static void answer_failures(const struct history *h, struct document *d)
 {
 	if (h->failed)
-		doc_heading(d, "Versions of which runs failed");
+		doc_heading(d, "Versions with failed runs");
 	doc_table(d, "failures");
 	if (!h->failed)
 		doc_hide(d);
@@ -1102,7 +1103,7 @@ static const char *outcome_of(const struct history *h, const struct modes *m, en
 
 	*tone = DOC_DOUBTFUL;
 	if (h->denied) {
-		buf_format(out, "a night decided %s for %s against %s (\u00d7 %s), which the results of all nights do not show",
+		buf_format(out, "a night decided %s for %s against %s (\u00d7 %s), but the results of all nights do not show this",
 			   decision_text(h->denied->judged.decision), h->denied->request.candidate, h->denied->request.baseline,
 			   text_fixed(h->denied->judged.ratio, 3).text);
 		return "cannot tell";
@@ -1115,8 +1116,8 @@ static const char *outcome_of(const struct history *h, const struct modes *m, en
 		return "changed";
 	}
 	if (h->n < CHANGE_POINTS_MIN) {
-		buf_format(out, "%zu point%s of %s: a change is distinguished from noise from %d on", h->n, text_plural(h->n), app,
-			   CHANGE_POINTS_MIN);
+		buf_format(out, "%zu point%s of %s: at least %d are needed to distinguish a change from noise", h->n, text_plural(h->n),
+			   app, CHANGE_POINTS_MIN);
 		return "too short";
 	}
 	if (m->segment && m->by == MODES_BY_VERSIONS && m->segment->modes[1] - m->segment->modes[0] >= least) {
@@ -1130,24 +1131,25 @@ static const char *outcome_of(const struct history *h, const struct modes *m, en
 		change = worst->after - worst->before;
 		*tone = change >= least ? DOC_BAD : DOC_GOOD;
 		buf_format(out, "%s costs %s times as much%s from %s on, %s%s", app, text_fixed(exp(change), 3).text, what,
-			   h->points[worst->at].version, machine ? "on one machine: " : "within that version: something else changed",
-			   machine ? machine : "");
+			   h->points[worst->at].version,
+			   machine ? "on one machine: " : "within that version: the cause is outside the version", machine ? machine : "");
 		if (h->n_told > 1)
 			buf_format(out, "; %zu more change%s of single machines or versions", h->n_told - 1, text_plural(h->n_told - 1));
 		return "changed";
 	}
 	if (c->open) {
-		buf_format(out, "%s costs %s times as much%s in %s as before: one more point distinguishes a change from a spike", app,
+		buf_format(out, "%s costs %s times as much%s in %s as before: one more point will distinguish a change from a spike", app,
 			   text_fixed(exp(h->points[h->n - 1].cost - now), 3).text, what, h->points[h->n - 1].version);
 		return "cannot tell";
 	}
 	if (!m->segment && c->least > least) {
-		buf_format(out, "%s has no change that is visible, but %zu points as noisy as these show one from about %.1f %% on", app,
-			   h->n, 100 * expm1(c->least));
+		buf_format(out,
+			   "%s has no visible change, but with %zu points and this noise only changes from about %.1f %% on are visible",
+			   app, h->n, 100 * expm1(c->least));
 		return "cannot tell";
 	}
 	*tone = DOC_GOOD;
-	buf_format(out, "%s costs what it did: no change of %.1f %% or more of its %s in %zu points", app, 100 * h->min_effect,
+	buf_format(out, "%s costs the same as before: no change of %.1f %% or more of its %s in %zu points", app, 100 * h->min_effect,
 		   *what ? what + 1 : "cost", h->n);
 	return "steady";
 }
@@ -1166,7 +1168,7 @@ char *history_answer(const struct history *h, struct document *d)
 		word = "fails";
 		buf_clear(&sentence);
 	}
-	say_failed(h, &sentence);
+	write_failed(h, &sentence);
 	code = mem_string(word);
 	for (char *c = code; *c; c++)
 		*c = *c == ' ' ? '_' : *c;

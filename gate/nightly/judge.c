@@ -71,7 +71,7 @@ enum assay_status judge_compare(struct lab *lab, const struct evidence *evidence
 
 /* ---- certainty of a finding ---- */
 
-static const struct effect *effect_behind(const struct verdict *v, bool processor)
+static const struct effect *effect_after(const struct verdict *v, bool processor)
 {
 	return processor ? &v->times.of[TIME_PROCESSOR] : &v->effect;
 }
@@ -118,7 +118,7 @@ static size_t machines_showing(const struct verdict *v, enum decision finding, d
 }
 
 /* Returns the machine if exactly one of several shows the finding by more than half of min_effect; else NULL. */
-static const char *machine_behind(const struct verdict *v)
+static const char *machine_after(const struct verdict *v)
 {
 	const char *machine = NULL;
 	size_t n = machines_showing(v, v->effect.decision, log1p(v->min_effect) / 2, &machine);
@@ -146,7 +146,7 @@ static int64_t recorded_in(const struct comparison *c)
 bool judge_seen_again(const struct verdict *v, enum decision finding, bool processor, size_t machines)
 {
 	size_t wanted = machines < v->pairing.used ? machines : v->pairing.used;
-	const struct effect *e = effect_behind(v, processor);
+	const struct effect *e = effect_after(v, processor);
 	bool away = finding == DECISION_IMPROVED ? stats_round(e->high) < 1 : stats_round(e->low) > 1; /* false without an interval */
 	const char *ignored;
 
@@ -156,7 +156,7 @@ bool judge_seen_again(const struct verdict *v, enum decision finding, bool proce
 static void answer_side_effect(const char *key, const struct judge_compared *c, bool processor, const char *word, struct document *d)
 {
 	const struct verdict *v = &c->comparison.verdict;
-	const struct effect *e = effect_behind(v, processor);
+	const struct effect *e = effect_after(v, processor);
 
 	doc_object(d, key);
 	doc_set(d, "ratio", e->types ? e->ratio : (double)NAN);
@@ -397,8 +397,8 @@ static enum assay_status judge_runs(struct lab *lab, const struct evidence *evid
 		out->recorded = recorded_in(&c.comparison);
 		add_machines(&v->pairing, out);
 		add_functions(&c.comparison, out);
-		if (finding && machine_behind(v))
-			out->machine = mem_string(machine_behind(v));
+		if (finding && machine_after(v))
+			out->machine = mem_string(machine_after(v));
 		if (finding && q->control)
 			st = judge_control(lab, evidence, q, q->plan, v->architecture, out->by_processor, "along", out, &sides, err);
 		if (!st && finding && !c.comparison.confirmed && *q->fresh_plan)

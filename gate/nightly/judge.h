@@ -82,22 +82,22 @@ struct decision_input {
 /* clang-format off */
 #define DECISION_RULE_ROWS(X)                                                                                                              \
 	X(RULE_CRASHES, "every_run_crashes", DECISION_REGRESSION, in->verdict == DECISION_REGRESSION && in->crashes,                       \
-	  "every run of the candidate crashed, or was ended by its time limit after twice as long as any of the baseline had taken, and none " \
-	  "of the baseline failed: that is no matter of the machines and needs no confirmation")                                           \
+	  "every run of the candidate crashed, or reached its time limit after twice the longest time of the baseline, and no run " \
+	  "of the baseline failed: the machines are not the cause, and no confirmation is needed")                                           \
 	X(RULE_LEFT_OUT, "too_many_left_out", DECISION_ENVIRONMENT, in->verdict == DECISION_INCONCLUSIVE && in->left_out,                  \
-	  "too many runs were disturbed by what else the machines did: measure again when they are quiet")                                 \
+	  "too many runs were disturbed by other work on the machines: measure again when they are quiet")                                 \
 	X(RULE_CONTROL, "control_moved", DECISION_ENVIRONMENT, finding && in->control_moved,                                               \
 	  "the A/A control (baseline against itself) changed in the same direction: the machines changed, not the code")                   \
 	X(RULE_ALIKE, "findings_alike", DECISION_ENVIRONMENT, finding && in->alike,                                                        \
-	  "nearly everything that was measured this night leans the same way, or rests on the same machine: the night suspects itself")    \
+	  "nearly all comparisons of this night changed in the same direction, or depend on the same machine: the night may be disturbed")    \
 	X(RULE_FRESH_DISTURBED, "fresh_disturbed", DECISION_ENVIRONMENT, finding && in->fresh == FRESH_DISTURBED,                          \
-	  " was found, and fresh runs cannot confirm it, for it was their environment that slowed them")                                   \
+	  " was found, but not confirmed: the environment slowed the confirmation runs")                                   \
 	X(RULE_NOT_SEEN, "not_seen_again", DECISION_INCONCLUSIVE, finding && in->fresh == FRESH_NOT_SEEN,                                  \
-	  " was found, and fresh runs did not show it again on enough machines")                                                           \
+	  " was found, but not confirmed on enough machines")                                                           \
 	X(RULE_NOT_CONFIRMED, "not_confirmed", DECISION_INCONCLUSIVE, finding && in->fresh == FRESH_DUE,                                   \
-	  " was found, and there are no fresh runs that could confirm it")                                                              \
+	  " was found, but there are no confirmation runs")                                                              \
 	X(RULE_CHANCE, "may_be_chance", DECISION_INCONCLUSIVE, finding && in->fresh == FRESH_NONE && in->chance,                           \
-	  "among as many comparisons as this night has, a finding as weak as this one may be chance (false discovery rate 5 %)")
+	  "with as many comparisons as this night has, a finding as weak as this may be by chance (false discovery rate 5 %)")
 /* clang-format on */
 
 enum decision_rule { DECISION_RULE_ROWS(ROWS_ENUM) DECISION_RULES };

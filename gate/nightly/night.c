@@ -78,8 +78,8 @@ static enum assay_status store_reasons(struct store *store, const char *sql, con
 }
 
 /* Reads the night in the first row of a query. Without a row, fails with ASSAY_E_NOTFOUND and the text `missing`. */
-static enum assay_status night_one(struct store *store, sqlite3_stmt *stmt, enum assay_status st, const char *missing, struct night *out,
-				   struct assay_error *err)
+static enum assay_status night_single(struct store *store, sqlite3_stmt *stmt, enum assay_status st, const char *missing, struct night *out,
+				      struct assay_error *err)
 {
 	*out = (struct night){ .id = "" };
 	if (store_next(store, stmt, &st, err))
@@ -101,8 +101,8 @@ enum assay_status night_find(struct store *store, const char *id, struct night *
 	    store, &stmt, err, NIGHT_COLUMNS "WHERE ?1 IS NULL OR substr(id, 1, length(?1)) = ?1 ORDER BY rowid DESC LIMIT 1", "t", id);
 
 	missing = id ? mem_format("no night '%s' ('assay nightly show --list' shows all)", TEXT_SHOWN(id))
-		     : mem_string("there has been no night yet: 'assay nightly run' starts one");
-	st = night_one(store, stmt, st, missing, out, err);
+		     : mem_string("no nights yet: 'assay nightly run' starts one");
+	st = night_single(store, stmt, st, missing, out, err);
 	free(missing);
 	return st;
 }
@@ -112,7 +112,7 @@ enum assay_status night_unfinished(struct store *store, struct night *out, struc
 	sqlite3_stmt *stmt = NULL;
 	enum assay_status st = store_prepare(store, NIGHT_COLUMNS "WHERE finished_ms IS NULL ORDER BY rowid DESC LIMIT 1", &stmt, err);
 
-	return night_one(store, stmt, st, "no night was interrupted", out, err);
+	return night_single(store, stmt, st, "no night was interrupted", out, err);
 }
 
 /* ---- comparisons of a night ---- */
@@ -343,7 +343,7 @@ enum assay_status night_decision_find(struct store *store, const char *id, struc
 	if (!st && out->n == 0)
 		st = assay_fail(err, ASSAY_E_NOTFOUND, "no decision '%s' ('assay nightly show' lists those of a night)", TEXT_SHOWN(id));
 	else if (!st && out->n > 1)
-		st = assay_fail(err, ASSAY_E_USAGE, "several decisions start with '%s': say more of its digits", TEXT_SHOWN(id));
+		st = assay_fail(err, ASSAY_E_USAGE, "several decisions start with '%s': give more digits", TEXT_SHOWN(id));
 	if (st)
 		night_decisions_release(out);
 	return st;

@@ -38,10 +38,10 @@ void night_release(struct night *night); /* accepts a zeroed struct */
 #define NIGHT_STATE_ROWS(X)                                                                                                                \
 	X(NIGHT_WAITING, "waiting", "not started yet")                                                                                     \
 	X(NIGHT_MEASURING, "measuring", "begun")                                                                                           \
-	X(NIGHT_CONFIRMING, "confirming", "a finding is confirmed by fresh runs")                                                          \
+	X(NIGHT_CONFIRMING, "confirming", "confirmation runs of a finding")                                                                \
 	X(NIGHT_DECIDED, "decided", "decided")                                                                                             \
 	X(NIGHT_UNREACHED, "unreached", "not reached before the deadline")                                                                 \
-	X(NIGHT_CUT_OFF, "cut_off", "started, and cut off by the deadline before it had a result")
+	X(NIGHT_CUT_OFF, "cut_off", "started, but no result before the deadline")
 
 enum night_state { NIGHT_STATE_ROWS(ROWS_ENUM) NIGHT_STATES };
 

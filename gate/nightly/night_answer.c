@@ -567,9 +567,9 @@ static void show_machine(const struct night_machine *m, struct document *d)
 /* Adds the section on machines to a page. */
 static void night_machines_show(const struct night_machines *machines, struct document *d)
 {
-	doc_section(d, "machines", "Machines", "The machines, and whether they were as usual",
-		    "Every machine that was to measure. Drift: what its fingerprints say of it, as 'assay host drift' does. Changed: "
-		    "what applications cost on this machine alone, as their histories have it.");
+	doc_section(d, "machines", "Machines", "Machines, and whether they behaved as usual",
+		    "Each machine of the night. Drift: change of its fingerprints, as in 'assay host drift'. Changed: change of the cost "
+		    "of applications on this machine only, as in their histories.");
 	doc_table(d, NULL);
 	doc_style(d, "health sortable");
 	doc_caption(d, "The machines of this night");
@@ -577,7 +577,7 @@ static void night_machines_show(const struct night_machines *machines, struct do
 		show_machine(&machines->items[i], d);
 	doc_end(d);
 	if (!machines->n)
-		doc_styled(d, "empty", "No machine was to measure anything.");
+		doc_styled(d, "empty", "No machine had anything to measure.");
 }
 
 /* State of writing a night's pages. */
@@ -658,7 +658,7 @@ static char *note_of(const struct night_answered *a, enum decision alone)
 {
 	if (a->decision->judged.decision == alone)
 		return mem_format("Decided in the night, against the %s version.", a->comparison->against);
-	return mem_format("The runs alone say %s; the night decided otherwise: %s.", decision_text(alone), a->why);
+	return mem_format("The runs show %s, but the night decided otherwise: %s.", decision_text(alone), a->why);
 }
 
 #define LINKS_MAX 5
@@ -935,9 +935,8 @@ static void matrix_show(const struct pages *p, struct document *d)
 
 	doc_section(
 	    d, "applications", "Applications", "Applications and machines",
-	    "A row for each comparison, the worst first: how much more it costs than the version that it is compared with, as a whole "
-	    "and on each machine. CPU: CPU time decided, and the ratios on machines are of wall-clock time. An application leads to its "
-	    "report, a function to what it does differently.");
+	    "One row per comparison, worst first: added cost relative to the compared version, in total and on each machine. CPU: CPU time "
+	    "decided; the ratios on machines are of wall-clock time. The application links to its report, a function to its changes.");
 	doc_table(d, NULL);
 	doc_style(d, "night wide");
 	doc_caption(d, "Applications and machines of this night");
@@ -1078,7 +1077,7 @@ static enum assay_status nights_write(struct pages *p, bool *latest)
 	enum assay_status st = night_list(&p->lab->store, &nights, &n, p->err);
 
 	document_init(&d);
-	doc_section(&d, "nights", "Nights", "Nights whose pages are here", NULL);
+	doc_section(&d, "nights", "Nights", "Nights with pages here", NULL);
 	doc_table(&d, NULL);
 	for (size_t i = 0; !st && i < n; i++) {
 		char *file = night_file(nights[i].id), *path = mem_format("%s/%s", p->directory, file);

@@ -89,7 +89,7 @@ enum assay_status nightly_run(const struct nightly_options *options, char id[DIG
 	else if (n.night.finished_ms)
 		nightly_log(&n, "ended with status %d", n.night.exit_status);
 	else
-		nightly_log(&n, "interrupted by signal %d; the next 'assay nightly run' goes on", (int)*options->cancelled);
+		nightly_log(&n, "interrupted by signal %d; the next 'assay nightly run' continues", (int)*options->cancelled);
 	if (*n.night.id && !n.night.finished_ms) {
 		(void)nightly_open(&n, &lab, &ignored); /* stores the last notes */
 		lab_close(&lab);
@@ -147,7 +147,7 @@ static enum assay_status nightly_store(struct nightly *n, const struct night_com
 }
 
 /* Reports whether an error concerns only one application, so that the night can continue. */
-static bool is_its_own(enum assay_status st)
+static bool is_application_error(enum assay_status st)
 {
 	return st == ASSAY_E_USAGE || st == ASSAY_E_NOTFOUND || st == ASSAY_E_FORMAT || st == ASSAY_E_LIMIT || st == ASSAY_E_CONFLICT ||
 	       st == ASSAY_E_IO || st == ASSAY_E_NODATA || st == ASSAY_E_BUSY;
@@ -159,7 +159,7 @@ static void set_detail(struct night_comparison *c, const char *text)
 	c->detail = mem_bytes(text, strcspn(text, "\n"));
 }
 
-static double left_s(const struct nightly *n)
+static double remaining_s(const struct nightly *n)
 {
 	return (double)(n->night.deadline_ms - clock_real_ms()) / 1000;
 }
@@ -210,9 +210,9 @@ static enum assay_status nightly_measure(struct nightly *n, struct night_compari
 	c->state = NIGHT_MEASURING;
 	if (!*c->baseline || missing)
 		return ASSAY_OK;
-	limited = n->night.deadline_ms && (budget_s <= 0 || left_s(n) < budget_s);
+	limited = n->night.deadline_ms && (budget_s <= 0 || remaining_s(n) < budget_s);
 	if (limited)
-		budget_s = fmax(left_s(n), 1);
+		budget_s = fmax(remaining_s(n), 1);
 	st = nightly_store(n, c, err);
 	if (st)
 		return st;
@@ -226,7 +226,7 @@ static enum assay_status nightly_measure(struct nightly *n, struct night_compari
 	c->cut = limited && !spend.decided && (spend.budget || *n->options->cancelled);
 	if (spend.lost)
 		set_detail(c, spend.lost);
-	if (st && is_its_own(st)) {
+	if (st && is_application_error(st)) {
 		set_detail(c, err->text);
 		st = ASSAY_OK;
 	}
@@ -329,7 +329,7 @@ static enum assay_status nightly_confirm(struct nightly *n, struct night_compari
 	launch_release(&launch);
 	mem_free(hosts, again);
 	c->seconds += (double)(clock_monotonic_ns() - began_ns) / 1e9;
-	if (st && is_its_own(st)) {
+	if (st && is_application_error(st)) {
 		nightly_note(n, "not_confirmed", "%s %s could not be confirmed: %s", c->application, c->candidate, err->text);
 		st = ASSAY_OK;
 	}
@@ -342,7 +342,7 @@ static enum assay_status nightly_explain(struct nightly *n, struct night_compari
 	char *versions[] = { c->baseline, c->candidate };
 	struct launch_options o = launch_of(n, c, "explain", versions, 2);
 	struct found found;
-	double budget_s = n->night.deadline_ms ? fmin(n->suite.why_s, left_s(n)) : n->suite.why_s;
+	double budget_s = n->night.deadline_ms ? fmin(n->suite.why_s, remaining_s(n)) : n->suite.why_s;
 	struct why why = { .asked = false };
 	enum assay_status st = find_again(n, c, COMPARISON_FUNCTIONS, &found, err);
 
@@ -353,7 +353,7 @@ static enum assay_status nightly_explain(struct nightly *n, struct night_compari
 		nightly_log(n, "measuring functions of %s %s", c->application, c->candidate);
 		st = why_measure(&o, budget_s, &why, err);
 	}
-	if (why.text || (st && is_its_own(st))) {
+	if (why.text || (st && is_application_error(st))) {
 		nightly_note(n, "functions_not_measured", "%s %s: functions were not measured: %s", c->application, c->candidate,
 			     st ? err->text : why.text);
 		st = ASSAY_OK;
@@ -414,7 +414,7 @@ static enum assay_status keep(struct nightly *n, struct lab *lab, struct night_c
 /* Decides a comparison. A finding stays open until the confirmation runs and the rest of the night are done. */
 static enum assay_status nightly_judge(struct nightly *n, struct night_comparison *c, struct assay_error *err)
 {
-	static char cut_off[] = "it was started, and cut off by the deadline before both versions had a result on a machine";
+	static char cut_off[] = "it was started, but no machine had results of both versions before the deadline";
 	struct judge_request q = request_of(n, c);
 	struct judgement j = { .document = NULL };
 	struct evidence evidence = { 0 };
@@ -477,7 +477,7 @@ static double largest_p(const struct finding *f, size_t n)
 }
 
 /* Returns the kind of finding that most comparisons lean to, which makes the machines suspect; DECISIONS: none. Skips decided ones. */
-static enum decision lean_one_way(const struct finding *f, size_t n, double min_effect_of_all)
+static enum decision common_direction(const struct finding *f, size_t n, double min_effect_of_all)
 {
 	struct effect_leaning *all = mem_new(n, sizeof(*all));
 	enum decision lean;
@@ -518,21 +518,20 @@ static enum assay_status decide_findings(struct nightly *n, struct lab *lab, con
 					 size_t count, struct assay_error *err)
 {
 	double limit = largest_p(f, count);
-	enum decision lean = lean_one_way(f, count, lab->config.min_effect);
+	enum decision lean = common_direction(f, count, lab->config.min_effect);
 	enum assay_status st = ASSAY_OK;
 	bool any = false;
 
 	if (lean < DECISIONS)
 		nightly_note(n, "findings_lean",
-			     "nearly everything that was measured leans the same way: look at the machines before the code");
+			     "nearly all comparisons changed in the same direction: check the machines before the code");
 	for (size_t i = 0; !st && i < count; i++) {
 		bool shares = shares_machine(f, count, i);
 
 		if (!f[i].comparison)
 			continue;
 		if (shares && !any)
-			nightly_note(n, "findings_share_machine", "findings rest on one and the same machine, '%s'",
-				     f[i].judgement.machine);
+			nightly_note(n, "findings_share_machine", "findings depend on a single machine, '%s'", f[i].judgement.machine);
 		any = any || shares;
 		f[i].request.chance = stats_round(f[i].p) > stats_round(limit);
 		f[i].request.alike =
@@ -604,15 +603,16 @@ static void note_deadline(struct nightly *n)
 	if (!n->night.deadline_ms || !(unreached || unconfirmed))
 		return;
 	if (unconfirmed)
-		snprintf(fresh, sizeof(fresh), ", and %zu finding%s had no time for fresh runs", unconfirmed, text_plural(unconfirmed));
-	nightly_note(n, "deadline", "%zu of %zu comparisons %s not reached before the deadline, or cut off by it%s", unreached,
+		snprintf(fresh, sizeof(fresh), ", and %zu finding%s had no time for confirmation runs", unconfirmed,
+			 text_plural(unconfirmed));
+	nightly_note(n, "deadline", "%zu of %zu comparisons %s not reached or not finished before the deadline%s", unreached,
 		     n->comparisons.n, unreached == 1 ? "was" : "were", fresh);
 }
 
 /* Decides started comparisons with their existing runs, and those that could not be measured. Marks the others as not reached. */
 static enum assay_status conclude_rest(struct nightly *n, struct assay_error *err)
 {
-	static const char given_up[] = "this night was given up: it is decided with what it has";
+	static const char given_up[] = "this night was ended by --anew: it is decided with the results that it has";
 	const char *why = n->given_up ? given_up : n->refused; /* NULL: the deadline passed */
 	enum assay_status st = ASSAY_OK;
 
@@ -629,7 +629,7 @@ static enum assay_status conclude_rest(struct nightly *n, struct assay_error *er
 			c->state = waiting ? NIGHT_UNREACHED : NIGHT_CUT_OFF;
 			if (why) {
 				free(c->detail);
-				c->detail = mem_format("%s%s", waiting ? "" : "started, and cut off: ", why);
+				c->detail = mem_format("%s%s", waiting ? "" : "started, not finished: ", why);
 			}
 			st = nightly_store(n, c, err);
 		} else if (c->state == NIGHT_WAITING || c->state == NIGHT_MEASURING) {
@@ -821,10 +821,10 @@ static enum assay_status night_fingerprints(struct nightly *n, struct assay_erro
 /* ---- the hook ---- */
 
 /* Runs the hook with one decision. The deadline does not cancel the hook. */
-static void tell(struct nightly *n, const struct night_comparison *c)
+static void report_step(struct nightly *n, const struct night_comparison *c)
 {
 	static volatile sig_atomic_t none;
-	const struct manifest_words *hook = &n->suite.hook;
+	const struct manifest_arguments *hook = &n->suite.hook;
 	const char **words = mem_new(hook->n + 1, sizeof(*words));
 	const struct local_command command = { .words = words,
 					       .n = hook->n + 1,
@@ -845,7 +845,7 @@ static void tell(struct nightly *n, const struct night_comparison *c)
 		n->options->note(text);
 		nightly_log(n, "%s", text);
 	}
-	local_said_release(&said);
+	local_report_release(&said);
 	mem_free(text, words);
 }
 
@@ -854,7 +854,7 @@ static void night_hook(struct nightly *n)
 {
 	for (size_t i = 0; n->suite.hook.n > 0 && i < n->comparisons.n; i++)
 		if (*n->comparisons.items[i].decision)
-			tell(n, &n->comparisons.items[i]);
+			report_step(n, &n->comparisons.items[i]);
 }
 
 /* ---- lock: one night at a time ---- */
@@ -870,10 +870,10 @@ static enum assay_status night_lock(const char *directory, int *fd, struct assay
 			st = assay_fail_errno(err, errno, "cannot write '%s'", path);
 		else if (flock(*fd, LOCK_EX | LOCK_NB))
 			st = assay_fail(err, ASSAY_E_BUSY,
-					"another night of this laboratory goes on ('assay nightly show' shows how far it is)");
+					"another night of this laboratory is running ('assay nightly show' shows its progress)");
 	}
 	if (st && st != ASSAY_E_BUSY)
-		(void)assay_context(err, "a night keeps what it measures in the laboratory '%s', which must be writable", directory);
+		(void)assay_context(err, "a night stores its results in the laboratory '%s', which must be writable", directory);
 	mem_free(path, private);
 	return st;
 }
@@ -961,11 +961,10 @@ static enum assay_status note_clock(struct nightly *n, struct lab *lab, struct a
 	int64_t last_ms = store_next(&lab->store, stmt, &st, err) ? sqlite3_column_int64(stmt, 0) : 0;
 
 	if (last_ms > n->night.started_ms)
-		nightly_note(
-		    n, "clock",
-		    "this machine's clock says %s, and runs before this night were made at %s: it is wrong, or was; histories are in "
-		    "order of time",
-		    TEXT_MS(n->night.started_ms / 1000 * 1000), TEXT_MS(last_ms / 1000 * 1000));
+		nightly_note(n, "clock",
+			     "this machine's clock says %s, and runs before this night were made at %s: one of these times is wrong, and "
+			     "histories are ordered by time",
+			     TEXT_MS(n->night.started_ms / 1000 * 1000), TEXT_MS(last_ms / 1000 * 1000));
 	return store_finish(stmt, st);
 }
 
@@ -974,9 +973,9 @@ static enum assay_status begin(struct nightly *n, struct lab *lab, char *text, s
 	struct nightly_frozen notes = { .unchanged = { NULL, 0 } };
 	const struct {
 		const char *code, *before, *between;
-		struct manifest_words *texts;
+		struct manifest_arguments *texts;
 	} said[] = { { "not_there", "not measured: ", "; ", &notes.no_such },
-		     { "unchanged", "nothing has changed since what it is compared with: ", ", ", &notes.unchanged },
+		     { "unchanged", "nothing has changed since the compared version: ", ", ", &notes.unchanged },
 		     { "baseline_expired", "", "; ", &notes.expired },
 		     { "baseline_unused", "", "; ", &notes.unused },
 		     { "out_of_use", "", "; ", &notes.aside },
@@ -999,7 +998,7 @@ static enum assay_status begin(struct nightly *n, struct lab *lab, char *text, s
 		if (!st && note.size)
 			nightly_note(n, said[i].code, "%s", note.bytes);
 		buf_release(&note);
-		manifest_words_release(said[i].texts);
+		manifest_arguments_release(said[i].texts);
 	}
 	return st;
 }
@@ -1012,12 +1011,11 @@ static enum assay_status keep_quota(struct nightly *n, struct lab *lab, struct a
 	enum assay_status st = prune_to_quota(lab, false, &pruned, &space, err);
 
 	if (pruned.executions || pruned.samples.files)
-		nightly_note(
-		    n, "quota",
-		    "the store was larger than its quota of %.4g GiB: what %lld execution%s printed before %s was removed, and %zu "
-		    "sample file%s",
-		    lab->config.quota_gib, (long long)pruned.executions, text_plural((size_t)pruned.executions),
-		    TEXT_MS(pruned.before_ms / 1000 * 1000), pruned.samples.files, text_plural(pruned.samples.files));
+		nightly_note(n, "quota",
+			     "the store was larger than its quota of %.4g GiB: removed the output of %lld execution%s before %s, and %zu "
+			     "sample file%s",
+			     lab->config.quota_gib, (long long)pruned.executions, text_plural((size_t)pruned.executions),
+			     TEXT_MS(pruned.before_ms / 1000 * 1000), pruned.samples.files, text_plural(pruned.samples.files));
 	if (!st && lab->config.quota_gib > 0 && (double)space.bytes > QUOTA_NEARLY * lab->config.quota_gib * GIB)
 		nightly_note(n, "quota", "the store has %.4g GiB of its quota of %.4g", (double)space.bytes / GIB, lab->config.quota_gib);
 	if (!st && (double)space.free_bytes < FREE_LITTLE_GIB * GIB)
@@ -1045,13 +1043,12 @@ static enum assay_status find_unfinished(struct nightly *n, struct lab *lab, con
 static enum assay_status go_on(struct nightly *n, const char *suite_now, struct assay_error *err)
 {
 	bool chosen = n->options->exclude || n->options->only.n || n->options->budget_s > 0;
-	char *text =
-	    mem_format("going on with the night of %s%s%s", TEXT_MS(n->night.started_ms),
-		       chosen ? ", as it started: -x, --applications and --budget are for one that starts" : "",
-		       suite_now && strcmp(suite_now, n->night.suite) == 0
-			   ? ""
-			   : ": suite.yaml was changed since, and this night keeps the one with which it started ('assay nightly run "
-			     "--anew' gives it up, with what it has, and starts another)");
+	char *text = mem_format("continuing the night of %s%s%s", TEXT_MS(n->night.started_ms),
+				chosen ? ", with its own options: -x, --applications and --budget apply only to a new night" : "",
+				suite_now && strcmp(suite_now, n->night.suite) == 0
+				    ? ""
+				    : ": suite.yaml was changed since, but this night keeps its own copy ('assay nightly run --anew' ends "
+				      "it with the results that it has, and starts another)");
 
 	if (!n->given_up) {
 		n->options->note(text);
@@ -1165,7 +1162,7 @@ struct dry {
 	size_t measured;
 };
 
-static void look_ahead(struct dry *dry, struct night_comparison *c, struct ahead *a)
+static void peek(struct dry *dry, struct night_comparison *c, struct ahead *a)
 {
 	struct assay_error err;
 
@@ -1176,7 +1173,7 @@ static void look_ahead(struct dry *dry, struct night_comparison *c, struct ahead
 	if (a->detail)
 		return;
 	if (dry->night.night.deadline_ms) /* as for the sum below */
-		a->first.at_most_s = fmin(a->first.at_most_s, left_s(&dry->night));
+		a->first.at_most_s = fmin(a->first.at_most_s, remaining_s(&dry->night));
 	dry->measured++;
 	dry->first.runs += a->first.runs;
 	dry->first.unknown += a->first.unknown;
@@ -1224,10 +1221,10 @@ static void add_head(const struct dry *dry, struct document *d)
 	char *time = estimate_text(&dry->first), date[TEXT_DATE_BYTES];
 
 	if (*night->id)
-		doc_line(d, "The night of %s would go on.", text_from_ms(night->started_ms / 1000 * 1000, date));
+		doc_line(d, "The night of %s would continue.", text_from_ms(night->started_ms / 1000 * 1000, date));
 	doc_line(d,
-		 "%zu of %zu comparison%s would be measured: %zu run%s to the first looks (time: %s). Findings are measured once more. "
-		 "Nothing was run.",
+		 "%zu of %zu comparison%s would be measured: %zu run%s to the first interim analysis (time: %s). Findings are measured "
+		 "once more. Nothing was run.",
 		 dry->measured, dry->night.comparisons.n, text_plural(dry->night.comparisons.n), dry->first.runs,
 		 text_plural(dry->first.runs), time);
 	doc_line(d, "%s", "");
@@ -1245,9 +1242,9 @@ enum assay_status nightly_dry(const struct nightly_options *options, struct docu
 
 	dry.ahead = mem_new(all->n + 1, sizeof(*dry.ahead));
 	for (size_t i = 0; !st && i < all->n; i++)
-		look_ahead(&dry, &all->items[i], &dry.ahead[i]);
+		peek(&dry, &all->items[i], &dry.ahead[i]);
 	if (!st && dry.night.night.deadline_ms) /* the deadline also limits runs of unknown duration */
-		dry.first.at_most_s = fmin(dry.first.at_most_s, left_s(&dry.night));
+		dry.first.at_most_s = fmin(dry.first.at_most_s, remaining_s(&dry.night));
 	if (!st) {
 		add_head(&dry, d);
 		ahead_answer_all(&dry, d);

@@ -9,7 +9,7 @@
 struct nightly_options {
 	const char *directory;		  /* laboratory */
 	const char *command;		  /* name of this command, which other commands report as holder of the laboratory's lock */
-	struct manifest_words only;	  /* applications to compare; n == 0: all */
+	struct manifest_arguments only;	  /* applications to compare; n == 0: all */
 	double budget_s;		  /* budget per comparison, s; 0: the suite's */
 	bool anew;			  /* abandon an interrupted night and start another */
 	bool dry_run;			  /* write nothing, including the log */
@@ -30,7 +30,7 @@ enum assay_status nightly_dry(const struct nightly_options *options, struct docu
 
 /* Texts of the notes at a night's start, without duplicates. */
 struct nightly_frozen {
-	struct manifest_words unchanged, expired, gone, no_such, unused, aside;
+	struct manifest_arguments unchanged, expired, gone, no_such, unused, aside;
 };
 
 /* Lists the comparisons of a new night: those of `suite` that the options select. A comparison that cannot run (no baseline, all hosts

@@ -155,10 +155,10 @@ static bool is_earlier(struct freezing *f, const char *name, const char *candida
 }
 
 /* Adds `text` to the notes unless already present. */
-static void say(struct manifest_words *note, const char *text)
+static void say(struct manifest_arguments *note, const char *text)
 {
 	if (!text_among(note->items, note->n, text))
-		manifest_words_add(note, text);
+		manifest_arguments_add(note, text);
 }
 
 /* Reports whether the commit of an earlier version still exists; git may have rewritten the branch. If it is gone, adds a note. */
@@ -171,7 +171,7 @@ static bool is_there_still(struct freezing *f, const char *name)
 
 	if (!f->manifest.versions[i].stem || !artefact_check(&f->manifest, i, f->options->cancelled, commit, &why))
 		return true;
-	text = mem_format("%s@%s is passed over as an earlier version: %s, so its history was rewritten", f->name, name, why.text);
+	text = mem_format("%s@%s is not used as an earlier version: %s, so its history was rewritten", f->name, name, why.text);
 	say(&f->notes->gone, text);
 	free(text);
 	return false;
@@ -236,11 +236,11 @@ static void explain_expired(struct freezing *f, const char *application, const s
 	char *what = baselines_expired_text(expired), *note;
 
 	if (counts) {
-		note = mem_format("accepted baseline of %s: %s, and '%s', accepted before it, counts again", application, what,
+		note = mem_format("accepted baseline of %s: %s, and '%s', accepted before it, is used again", application, what,
 				  counts->version);
 	} else {
-		note = mem_format("accepted baseline of %s: %s, and nothing takes its place: 'assay baseline accept %s@%s --reason TEXT' "
-				  "accepts it again (or another version); 'against: previous' in suite.yaml does without",
+		note = mem_format("accepted baseline of %s: %s, and no other baseline is left: 'assay baseline accept %s@%s --reason TEXT' "
+				  "accepts it again (or another version); 'against: previous' in suite.yaml needs no baseline",
 				  application, what, application, expired->version);
 		f->why = mem_string(note);
 	}
@@ -393,7 +393,7 @@ static enum assay_status freeze_baselines(struct freezing *f, const char *candid
 
 static enum assay_status freeze_candidate(struct freezing *f, const char *name)
 {
-	const struct manifest_words *inputs = &f->entry->inputs;
+	const struct manifest_arguments *inputs = &f->entry->inputs;
 	char *candidate = NULL;
 	enum assay_status st = freeze_version(f, name, &candidate);
 
@@ -438,7 +438,7 @@ static enum assay_status freeze_candidates(struct freezing *f, const char *patte
 
 static enum assay_status freeze_application(struct freezing *f, const char *name)
 {
-	const struct manifest_words *candidates = &f->entry->candidates;
+	const struct manifest_arguments *candidates = &f->entry->candidates;
 	enum assay_status st = manifest_open(f->lab->directory, name, &f->manifest, f->err);
 
 	f->name = name;
@@ -509,7 +509,7 @@ char *nightly_ignores_baseline(const char *laboratory, const struct suite *suite
 	if (!suite && suite_read(laboratory, &own, &text, &err))
 		why = mem_string(err.text);
 	else if (!name)
-		why = mem_format("no manifest of apps/ that can be read is of '%.*s'", (int)length, application);
+		why = mem_format("no readable manifest in apps/ has the name '%.*s'", (int)length, application);
 	suite = suite ? suite : &own;
 	for (const struct suite_entry *e = suite->entries; !why && e < suite->entries + suite->n; e++) {
 		if (!is_entrys(suite, e, name) || (input && e->inputs.n && !text_among(e->inputs.items, e->inputs.n, input)))
@@ -554,9 +554,9 @@ static enum assay_status note_unused(struct freezing *f)
 	return ASSAY_OK;
 }
 
-static bool is_asked(const struct freezing *f, const char *name)
+static bool is_requested(const struct freezing *f, const char *name)
 {
-	const struct manifest_words *only = &f->options->only;
+	const struct manifest_arguments *only = &f->options->only;
 	bool asked = only->n == 0;
 
 	for (size_t i = 0; i < only->n; i++)
@@ -579,7 +579,7 @@ static enum assay_status set_aside(const struct freezing *f)
 	}
 	free(kept);
 	if (!st && inventory->n && !left)
-		return assay_fail(f->err, ASSAY_E_USAGE, "-x '%s' leaves no host", f->options->exclude);
+		return assay_fail(f->err, ASSAY_E_USAGE, "-x '%s' excludes all hosts", f->options->exclude);
 	return st ? st : catalog_set_aside(f->lab, f->err);
 }
 
@@ -617,10 +617,10 @@ static enum assay_status freeze_entry(struct freezing *f, char **names, size_t n
 	bool pattern = is_pattern(f->entry->application);
 	enum assay_status st = choose_hosts(f);
 
-	if (!st && !pattern && is_asked(f, f->entry->application))
+	if (!st && !pattern && is_requested(f, f->entry->application))
 		return freeze_application(f, f->entry->application); /* if unknown, the error lists known applications */
 	for (size_t i = 0; !st && pattern && i < n; i++) {
-		if (is_entrys(f->suite, f->entry, names[i]) && is_asked(f, names[i]))
+		if (is_entrys(f->suite, f->entry, names[i]) && is_requested(f, names[i]))
 			st = freeze_application(f, names[i]);
 	}
 	return st;

@@ -68,7 +68,7 @@ static struct run_set stretch(const struct replaying *r, int side, int64_t n, do
 }
 
 /* Makes one interim analysis at n repetitions; the verdict goes to *v. Returns false on failure. forget() sides and *v. */
-static bool look_at(const struct replaying *r, int64_t n, double level, struct run_set sides[2], struct verdict *v)
+static bool inspect(const struct replaying *r, int64_t n, double level, struct run_set sides[2], struct verdict *v)
 {
 	struct disturbed disturbed;
 	struct assay_error ignored;
@@ -88,7 +88,7 @@ static void forget(struct run_set sides[2], struct verdict *v)
 }
 
 /* Returns the last interim analysis for which the runs suffice for two pairs; 0 if none. */
-static int last_look(const struct replay *of)
+static int last_analysis(const struct replay *of)
 {
 	int look = 0;
 
@@ -97,7 +97,7 @@ static int last_look(const struct replay *of)
 	return look;
 }
 
-static void one_pair(struct replaying *r, int last, struct rng *rng, struct replay_counts *out)
+static void replay_pair(struct replaying *r, int last, struct rng *rng, struct replay_counts *out)
 {
 	enum decision decision = DECISION_INCONCLUSIVE, by_wall = decision;
 	bool by_processor = false, settled = false;
@@ -105,12 +105,12 @@ static void one_pair(struct replaying *r, int last, struct rng *rng, struct repl
 
 	draw(r, r->of->at_once ? r->of->at_once : looks_repetitions(r->of->first, last), rng);
 	for (int look = r->of->at_once ? last : 1; look <= last && !settled; look++) {
-		double level = r->of->at_once ? EFFECT_LEVEL : looks_level(look, look == last);
+		double level = r->of->at_once ? EFFECT_LEVEL : analysis_level(look, look == last);
 		struct run_set sides[2];
 		struct verdict v = { .n_reasons = 0 };
 
 		n = r->of->at_once ? r->of->at_once : looks_repetitions(r->of->first, look);
-		if (look_at(r, n, level, sides, &v)) {
+		if (inspect(r, n, level, sides, &v)) {
 			decision = v.effect.decision;
 			by_wall = v.by_interval;
 			settled = judge_settled(&v);
@@ -124,7 +124,7 @@ static void one_pair(struct replaying *r, int last, struct rng *rng, struct repl
 		struct verdict v = { .n_reasons = 0 };
 
 		draw(r, n, rng);
-		out->seen_again[decision] += look_at(r, n, EFFECT_LEVEL, sides, &v) && judge_seen_again(&v, decision, by_processor, 1);
+		out->seen_again[decision] += inspect(r, n, EFFECT_LEVEL, sides, &v) && judge_seen_again(&v, decision, by_processor, 1);
 		forget(sides, &v);
 	}
 	out->decision[decision]++;
@@ -136,7 +136,7 @@ bool replay_pairs(const struct evidence *evidence, const struct lab_config *conf
 		  struct rng *rng, struct replay_counts *out)
 {
 	struct replaying r = { .of = replay, .evidence = *evidence, .config = config };
-	int last = last_look(replay);
+	int last = last_analysis(replay);
 
 	*out = (struct replay_counts){ .pairs = 0 };
 	r.evidence.fingerprints = (struct fingerprint_set){ 0 };
@@ -146,7 +146,7 @@ bool replay_pairs(const struct evidence *evidence, const struct lab_config *conf
 		out->distinct = (size_t)(replay->repetitions / looks_repetitions(replay->first, last));
 		out->distinct = out->distinct < pairs ? out->distinct : pairs;
 		for (size_t i = 0; i < pairs; i++)
-			one_pair(&r, last, rng, out);
+			replay_pair(&r, last, rng, out);
 		out->looked_at /= (double)pairs;
 	}
 	mem_free(r.machines, r.start);

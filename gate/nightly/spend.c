@@ -24,7 +24,7 @@ static double spent_s(const struct spending *s)
 
 /* ---- one interim analysis ---- */
 
-static enum assay_status look_at_input(const struct spending *s, struct launch *launch, const struct evidence *evidence, size_t input,
+static enum assay_status inspect_input(const struct spending *s, struct launch *launch, const struct evidence *evidence, size_t input,
 				       bool *decided, struct assay_error *err)
 {
 	char *name = manifest_stored_name(&launch->manifest, manifest_find_input(&launch->manifest, launch->plan.inputs[input]));
@@ -59,13 +59,13 @@ static enum assay_status look(const struct spending *s, struct launch *launch, b
 {
 	struct evidence evidence = { 0 };
 	enum assay_status st =
-	    plan_grow(&launch->lab.store, launch->plan.id, launch->plan.repetitions, looks_level(s->out->looks, last), err);
+	    plan_grow(&launch->lab.store, launch->plan.id, launch->plan.repetitions, analysis_level(s->out->looks, last), err);
 
 	if (!st)
 		st = evidence_load(&launch->lab, &evidence, err);
 	s->out->decided = true;
 	for (size_t i = 0; !st && i < launch->plan.n_inputs; i++)
-		st = look_at_input(s, launch, &evidence, i, &s->out->decided, err);
+		st = inspect_input(s, launch, &evidence, i, &s->out->decided, err);
 	evidence_release(&evidence);
 	return st;
 }
@@ -88,7 +88,7 @@ static int64_t next_repetitions(const struct spending *s, const struct launch *l
 }
 
 /* Returns the number of the interim analysis that the plan has reached. An earlier session may have made some of them. */
-static int look_of(int64_t first, int64_t repetitions)
+static int analysis_of(int64_t first, int64_t repetitions)
 {
 	int look = 1;
 
@@ -113,7 +113,7 @@ bool spend_find_lost(const struct launch *launch, char **out)
 }
 
 /* Makes an interim analysis, and extends the plan if there is no decision. Sets *more if the plan has another block. */
-static enum assay_status look_and_grow(struct spending *s, struct launch *launch, double block_s, int64_t *had, bool *more,
+static enum assay_status poll_and_grow(struct spending *s, struct launch *launch, double block_s, int64_t *had, bool *more,
 				       struct assay_error *err)
 {
 	bool cancelled = s->options.cancelled && *s->options.cancelled;
@@ -123,7 +123,7 @@ static enum assay_status look_and_grow(struct spending *s, struct launch *launch
 	*had = launch->plan.repetitions;
 	*more = !st && !s->out->decided && next > *had && s->out->outcome != LAUNCH_ALL_FAILED && !cancelled;
 	if (*more)
-		st = plan_grow(&launch->lab.store, launch->plan.id, next, looks_level(s->out->looks, false), err);
+		st = plan_grow(&launch->lab.store, launch->plan.id, next, analysis_level(s->out->looks, false), err);
 	else if (!st && !s->out->decided)
 		st = look(s, launch, true, err);
 	s->out->budget = !s->out->decided && s->out->looks < LOOKS_MAX && s->out->outcome != LAUNCH_ALL_FAILED;
@@ -147,7 +147,7 @@ static enum assay_status spend_block(struct spending *s, int64_t *had, bool *mor
 		bool cancelled = s->options.cancelled && *s->options.cancelled, lost = spend_find_lost(&launch, &s->out->lost);
 
 		s->first = s->first ? s->first : launch.manifest.repetitions;
-		s->out->looks = look_of(s->first, launch.plan.repetitions);
+		s->out->looks = analysis_of(s->first, launch.plan.repetitions);
 		s->out->repetitions = launch.plan.repetitions;
 		s->out->outcome = launch_outcome(&launch);
 		s->out->runs = launch_count(&launch, NULL, NULL, NULL).ok;
@@ -156,7 +156,7 @@ static enum assay_status spend_block(struct spending *s, int64_t *had, bool *mor
 		*more = lost && !cancelled && !s->tried_again;
 		s->tried_again = *more;
 		if (!*more)
-			st = look_and_grow(s, &launch, block_s, had, more, err);
+			st = poll_and_grow(s, &launch, block_s, had, more, err);
 	}
 	launch_release(&launch);
 	return st;

@@ -48,7 +48,7 @@ static enum assay_status read_span(const struct suite_reader *r, const struct ya
 }
 
 /* Reads a name, or a list of names. */
-static enum assay_status read_names(const struct suite_reader *r, const struct yaml_node *node, struct manifest_words *out)
+static enum assay_status read_names(const struct suite_reader *r, const struct yaml_node *node, struct manifest_arguments *out)
 {
 	bool list = node->kind == YAML_LIST;
 	enum assay_status st = ASSAY_OK;
@@ -61,21 +61,21 @@ static enum assay_status read_names(const struct suite_reader *r, const struct y
 
 		st = read_text(r, list ? &node->items[i] : node, &text);
 		if (!st)
-			manifest_words_add(out, text);
+			manifest_arguments_add(out, text);
 		free(text);
 	}
 	return st;
 }
 
 /* Reads a name, or a list of distinct names. */
-static enum assay_status read_different(const struct suite_reader *r, const struct yaml_node *node, struct manifest_words *out)
+static enum assay_status read_different(const struct suite_reader *r, const struct yaml_node *node, struct manifest_arguments *out)
 {
 	enum assay_status st = read_names(r, node, out);
 
 	for (size_t i = 1; !st && i < out->n; i++) {
 		for (size_t k = 0; !st && k < i; k++) {
 			if (strcmp(out->items[k], out->items[i]) == 0)
-				st = assay_fail(r->err, ASSAY_E_FORMAT, "%s:%zu: '%s' stands twice in '%s'", r->name, node->items[i].line,
+				st = assay_fail(r->err, ASSAY_E_FORMAT, "%s:%zu: '%s' is twice in '%s'", r->name, node->items[i].line,
 						TEXT_SHOWN(out->items[i]), node->key);
 		}
 	}
@@ -149,8 +149,8 @@ static enum assay_status read_entry(const struct suite_reader *r, const struct y
 	if (!st && (node = yaml_get(map, "against")))
 		st = read_different(r, node, &e->against);
 	else if (!st) {
-		manifest_words_add(&e->against, SUITE_ACCEPTED);
-		manifest_words_add(&e->against, SUITE_PREVIOUS);
+		manifest_arguments_add(&e->against, SUITE_ACCEPTED);
+		manifest_arguments_add(&e->against, SUITE_PREVIOUS);
 	}
 	if (!st && (node = yaml_get(map, "inputs")))
 		st = read_different(r, node, &e->inputs);
@@ -175,8 +175,8 @@ static enum assay_status read_entries(const struct suite_reader *r, const struct
 
 	if (wrong)
 		return assay_fail(r->err, ASSAY_E_FORMAT,
-				  "%s:%zu: 'comparisons' %s: it lists what is compared every night, 1 to %d of them, such as "
-				  "[{application: '*', against: [accepted, previous]}]",
+				  "%s:%zu: 'comparisons' %s: list 1 to %d comparisons for every night, such as [{application: '*', "
+				  "against: [accepted, previous]}]",
 				  r->name, list ? list->line : root->line, wrong, SUITE_ENTRIES_MAX);
 	out->entries = mem_new(list->n_items, sizeof(*out->entries));
 	while (!st && out->n < list->n_items) {
@@ -285,13 +285,13 @@ enum assay_status suite_read(const char *laboratory, struct suite *out, char **t
 {
 	char *path = mem_format("%s/" SUITE_FILE, laboratory);
 	struct buf bytes = BUF_INIT;
-	enum assay_status st = file_read_kept(path, YAML_BYTES_MAX, &bytes, err);
+	enum assay_status st = file_read_stored(path, YAML_BYTES_MAX, &bytes, err);
 
 	*out = (struct suite){ .entries = NULL };
 	if (st == ASSAY_E_NOTFOUND)
-		st = assay_fail(err, ASSAY_E_NOTFOUND,
-				"'%s' is not there: it says what is compared every night, at least \"comparisons: [{application: '*'}]\"",
-				path);
+		st = assay_fail(
+		    err, ASSAY_E_NOTFOUND,
+		    "'%s' does not exist: it lists the comparisons of every night, at least \"comparisons: [{application: '*'}]\"", path);
 	*text = mem_bytes(bytes.bytes ? bytes.bytes : "", bytes.size);
 	if (!st)
 		st = suite_parse(path, *text, bytes.size, out, err);
@@ -306,12 +306,12 @@ void suite_release(struct suite *suite)
 		struct suite_entry *e = &suite->entries[i];
 
 		mem_free(e->application, e->hosts);
-		manifest_words_release(&e->candidates);
-		manifest_words_release(&e->against);
-		manifest_words_release(&e->inputs);
+		manifest_arguments_release(&e->candidates);
+		manifest_arguments_release(&e->against);
+		manifest_arguments_release(&e->inputs);
 	}
 	free(suite->entries);
-	manifest_words_release(&suite->hook);
+	manifest_arguments_release(&suite->hook);
 	mem_free(suite->pages, suite->releases, suite->battery);
 	*suite = (struct suite){ .entries = NULL };
 }

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-static bool why_wanted(const struct comparison *c, bool left)
+static bool why_is_needed(const struct comparison *c, bool left)
 {
 	enum decision decision = c->verdict.effect.decision;
 
@@ -52,7 +52,7 @@ void why_ask(const struct comparison *c, bool left, const struct inventory *inve
 	const struct measured *m = &c->measured;
 	double least = DETECT_SHARE_SAID * fmin(m->seconds[0], m->seconds[1]);
 
-	*out = (struct why){ .asked = why_wanted(c, left) };
+	*out = (struct why){ .asked = why_is_needed(c, left) };
 	if (!out->asked)
 		return;
 	out->host_names = why_hosts(inventory, &c->verdict.pairing, &out->hosts);
@@ -63,7 +63,7 @@ void why_ask(const struct comparison *c, bool left, const struct inventory *inve
 			     is_large = fmax(part->seconds[0], part->seconds[1]) >= least;
 
 			if (part->depth == PART_FUNCTION && (slower ? is_slower : is_large && !is_slower))
-				manifest_words_add(&out->beside, part->name);
+				manifest_arguments_add(&out->beside, part->name);
 		}
 		out->slower = slower ? out->beside.n : out->slower;
 	}
@@ -114,7 +114,7 @@ static bool why_has_hardware(const struct launch *launch)
 }
 
 /* Returns the total duration of the runs, s. */
-static double why_took_s(const struct launch *launch)
+static double why_duration_s(const struct launch *launch)
 {
 	double ns = 0;
 
@@ -141,8 +141,8 @@ static enum assay_status why_emulate(struct launch_options *o, size_t n, struct 
 		st = launch_run(o, &run, err);
 		if (!st) {
 			ok = launch_count(&run, NULL, NULL, NULL).ok;
-			enough =
-			    ok == 2 * n && (double)repetitions[1] * why_took_s(&run) <= (double)(o->until_ns - clock_monotonic_ns()) / 1e9;
+			enough = ok == 2 * n &&
+				 (double)repetitions[1] * why_duration_s(&run) <= (double)(o->until_ns - clock_monotonic_ns()) / 1e9;
 		}
 		out->emulated += ok;
 		launch_release(&run);
@@ -160,7 +160,7 @@ enum assay_status why_measure(const struct launch_options *launch, double budget
 	enum assay_status st;
 
 	if (!n) {
-		why_not(out, "no_hosts", "no machine that was compared is a host of the laboratory now");
+		why_not(out, "no_hosts", "no compared machine is a host of the laboratory now");
 		return ASSAY_OK;
 	}
 	o.hosts = (struct host_choice){ .hosts = out->host_names };
@@ -194,7 +194,7 @@ enum assay_status why_measure(const struct launch_options *launch, double budget
 
 void why_release(struct why *why)
 {
-	manifest_words_release(&why->beside);
+	manifest_arguments_release(&why->beside);
 	mem_free(why->host_names, why->text);
 	*why = (struct why){ .asked = false };
 }

@@ -11,7 +11,7 @@ struct why {
 	bool asked;	  /* the comparison needs function measurements */
 	char *host_names; /* comma-separated hosts (struct host_choice); NULL if not asked */
 	/* Functions to measure besides changed ones: first `slower` that certainly take longer, then those with a large share of time. */
-	struct manifest_words beside;
+	struct manifest_arguments beside;
 	size_t slower;
 	char plan[DIGEST_ID_BYTES]; /* "": nothing was run */
 	size_t hosts, runs;	    /* number of hosts; number of runs of both versions that have samples */

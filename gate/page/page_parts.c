@@ -144,11 +144,11 @@ static void omission_show(const struct omission *o, struct document *d)
 
 void omissions_section(struct document *d, const struct omissions *list)
 {
-	doc_section(d, "left-out", "Left out", "Left out, and why", NULL);
+	doc_section(d, "left-out", "Left out", "Excluded, with reasons", NULL);
 	for (size_t k = 0; k < list->n; k++)
 		omission_show(&list->items[k], d);
 	if (!list->n)
-		doc_line(d, "Nothing: every machine and every result counts.");
+		doc_line(d, "Nothing: every machine and every result is used.");
 }
 
 /* ---- fingerprints ---- */
@@ -184,6 +184,6 @@ void page_fingerprints(struct document *d, const struct evidence *evidence, cons
 	doc_end(d);
 	if (!machines->n)
 		doc_styled(d, "empty",
-			   "None of these results belongs to a fingerprint, so nothing is known of the machines. " DOC_CODE
-			   "assay host measure" DOC_END " takes fingerprints.");
+			   "None of these results has a fingerprint, so the machines are not known. " DOC_CODE "assay host measure" DOC_END
+			   " takes fingerprints.");
 }

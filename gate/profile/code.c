@@ -384,7 +384,7 @@ static bool is_call_before(const struct image *image, uint64_t address)
 }
 
 /* Reports whether an A64 instruction is none of b, bl, br, blr, ret and eret. */
-static bool goes_on(const uint8_t *bytes)
+static bool is_same_loop(const uint8_t *bytes)
 {
 	uint32_t word = (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
 
@@ -400,7 +400,7 @@ static bool is_passed(const struct image *image, uint64_t from, uint64_t length)
 	const uint8_t *bytes = image_at(image, from, &n);
 
 	if (image->machine != EM_X86_64)
-		return bytes && n >= 4 && length == 4 && goes_on(bytes);
+		return bytes && n >= 4 && length == 4 && is_same_loop(bytes);
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	return bytes && ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, bytes, n, &one)) && one.length == length &&
 	       one.meta.category != ZYDIS_CATEGORY_RET && one.meta.category != ZYDIS_CATEGORY_CALL &&
@@ -408,7 +408,7 @@ static bool is_passed(const struct image *image, uint64_t from, uint64_t length)
 }
 
 /* Reports whether a system call precedes. The delayed sampling clock hits the first instruction after it, or the second (is_passed()). */
-static bool is_behind_call(const struct image *image, uint64_t address)
+static bool is_after_call(const struct image *image, uint64_t address)
 {
 	if (is_call_before(image, address))
 		return true;
@@ -428,7 +428,7 @@ void code_at(struct code *code, const char *path, uint64_t inode, uint64_t offse
 	*out = (struct code_place){ .class = code_class_of_file(text_file_name(path)) };
 	if (!file || !file->known || !image_address_of(&file->image, offset, &address))
 		return;
-	out->behind_call = is_behind_call(&file->image, address);
+	out->behind_call = is_after_call(&file->image, address);
 	at = name_stub(&file->image, address, out->name) ? SIZE_MAX : pieces_at(&file->pieces, address);
 	if (at == SIZE_MAX)
 		return;

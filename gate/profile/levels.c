@@ -29,7 +29,7 @@ double level_blurred(double cpu_s, double processes, double tick_s)
 	return processes <= 1 && cpu_s >= tick_s ? 0.0 : fmin(most, cpu_s);
 }
 
-static double level_all(const struct level_run *run)
+static double level_total(const struct level_run *run)
 {
 	return fmax(run->wall - run->delay, run->user + run->sys);
 }
@@ -46,7 +46,7 @@ static double level_most_waiting(const struct level_run *run)
 
 static void level_shares_add(struct level_shares *s, const struct level_run *run)
 {
-	double *to = s->of + s->n * LEVELS, cpu = run->user + run->sys, all = level_all(run);
+	double *to = s->of + s->n * LEVELS, cpu = run->user + run->sys, all = level_total(run);
 
 	if (!(run->user >= 0.0 && run->sys >= 0.0 && isfinite(all) && all > 0.0))
 		return;
@@ -114,7 +114,7 @@ static void level_intervals(const struct level_shares *s, struct levels *out)
 static void level_others(const struct level_run *runs, size_t n, struct levels *out)
 {
 	for (size_t i = 0; i < n; i++) {
-		double cpu = runs[i].user + runs[i].sys, all = level_all(&runs[i]), waited = fmax(all - cpu, 0.0);
+		double cpu = runs[i].user + runs[i].sys, all = level_total(&runs[i]), waited = fmax(all - cpu, 0.0);
 
 		if (!(all > 0.0))
 			continue;

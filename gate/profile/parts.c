@@ -188,27 +188,24 @@ static void reasons_of_time(struct parts *p)
 
 	if (!levels->certain && isnan(levels->doubt))
 		reason_add(p, PART_TIME, "busy_unknown",
-			   mem_string("how long others kept it waiting for a CPU is not known; /proc/pressure/cpu tells (Linux 4.20)"));
+			   mem_string("the time that it waited for a CPU is not known; /proc/pressure/cpu has it (Linux 4.20)"));
 	else if (!levels->certain)
-		reason_add(p, PART_TIME, "machine_busy",
-			   mem_format("the machine is busy: up to %.0f %% of the time may have been waiting for a CPU; on a quiet machine "
-				      "it is known",
-				      100 * levels->doubt));
+		reason_add(
+		    p, PART_TIME, "machine_busy",
+		    mem_format("the machine is busy: up to %.0f %% of the time may have been waiting for a CPU; measure on a quiet machine",
+			       100 * levels->doubt));
 	if (!levels->single)
-		reason_add(
-		    p, PART_TIME, "several_at_once",
-		    mem_format(
-			"several threads or processes may have run at once, and hide waiting: up to %.0f %% more of the time may have "
-			"been waiting",
-			100 * levels->hidden));
+		reason_add(p, PART_TIME, "several_at_once",
+			   mem_format("several threads or processes may have run at once, which hides waiting: up to %.0f %% more of the "
+				      "time may have been waiting",
+				      100 * levels->hidden));
 	if (levels->runs == 1)
-		reason_add(p, PART_TIME, "single_run", mem_string("a single run does not say how far runs differ; more of them do"));
+		reason_add(p, PART_TIME, "single_run", mem_string("a single run does not show how much runs differ; make more runs"));
 	if (!levels->divided)
-		reason_add(
-		    p, PART_TIME, "ticks",
-		    mem_format("the kernel divides computing and its own work by ticks of its clock, and shorter processes not at all: up "
-			       "to %.0f %% may belong to the other",
-			       100 * levels->blurred));
+		reason_add(p, PART_TIME, "ticks",
+			   mem_format("the kernel separates user and kernel time by clock ticks, and not at all for very short processes: "
+				      "up to %.0f %% may belong to the other",
+				      100 * levels->blurred));
 }
 
 static void reasons_of_samples(struct parts *p)
@@ -223,34 +220,33 @@ static void reasons_of_samples(struct parts *p)
 		return;
 	}
 	if (s->kernel_hidden)
-		reason_add(p, PART_CATEGORY, "kernel_hidden", mem_format("what the kernel did, which may not be sampled; %s", allow));
+		reason_add(p, PART_CATEGORY, "kernel_hidden", mem_format("the work of the kernel, which may not be sampled; %s", allow));
 	else if (s->kernel_unnamed && s->kernel > 0)
 		reason_add(p, PART_CATEGORY, "kernel_unnamed",
-			   mem_string("what the kernel did, for it hides the addresses of its functions; /proc/kallsyms and 'sysctl "
-				      "kernel.kptr_restrict=0' show them"));
+			   mem_string("the work of the kernel, because it hides the addresses of its functions; 'sysctl "
+				      "kernel.kptr_restrict=0' shows them in /proc/kallsyms"));
 	if (all < FEW && cpu > SHOWN_MIN)
 		reason_add(p, PART_CATEGORY, "few_samples",
-			   all > 0 ? mem_format("there are only %.0f samples; more and longer runs give more", all)
-				   : mem_string("there are no samples; more and longer runs give some"));
+			   all > 0 ? mem_format("there are only %.0f samples; make more or longer runs", all)
+				   : mem_string("there are no samples; make more or longer runs"));
 	if (all > 0 && p->left > UNKNOWN_MAX * cpu)
 		reason_add(
 		    p, PART_CATEGORY, "partly_sampled",
-		    s->apart
-			? mem_format("%.0f %% of the time was not sampled, in processes that had a CPU for less than %.0f ms, or have "
-				     "another user's rights; 'sysctl kernel.perf_event_paranoid=0' or the capability CAP_PERFMON allows it",
-				     100 * p->left, (double)s->period_ns / 1e6)
-			: mem_format("%.0f %% of the time was not sampled; longer and more runs are met more evenly", 100 * p->left));
+		    s->apart ? mem_format("%.0f %% of the time was not sampled, in processes that used a CPU for less than %.0f ms or run "
+					  "as another user; 'sysctl kernel.perf_event_paranoid=0' or the capability CAP_PERFMON allows it",
+					  100 * p->left, (double)s->period_ns / 1e6)
+			     : mem_format("%.0f %% of the time was not sampled; make more or longer runs", 100 * p->left));
 	if ((double)s->lost > UNKNOWN_MAX * all || (s->lost > 0 && p->left > UNKNOWN_MAX * cpu))
 		reason_add(p, PART_CATEGORY, "samples_lost",
-			   mem_format("%llu records of what happened were lost, for the machine was too busy to take them",
-				      (unsigned long long)s->lost));
+			   mem_format("%llu records were lost because the machine was too busy", (unsigned long long)s->lost));
 	if ((double)s->unnamed > UNKNOWN_MAX * (double)s->user)
 		reason_add(p, PART_FUNCTION, "functions_unknown",
-			   mem_format("of %.0f %% of the computing no function is known: code that was generated, or whose file is gone",
+			   mem_format("for %.0f %% of the computing the function is not known: generated code, or code whose file is gone",
 				      100 * (double)s->unnamed / (double)s->user));
 	if (s->maps_lost > 0)
 		reason_add(p, PART_FUNCTION, "maps_lost",
-			   mem_format("%llu pieces of code were mapped by processes that had too many", (unsigned long long)s->maps_lost));
+			   mem_format("%llu mappings of code were not recorded, in processes with too many mappings",
+				      (unsigned long long)s->maps_lost));
 }
 
 void parts_of(const struct levels *levels, const struct sampled *sampled, double cpu_s, struct parts *out)
@@ -308,11 +304,11 @@ static const char *verdict_text(const struct parts *p)
 	if (p->n_reasons == 0 || p->reasons[0].depth == PART_FUNCTION)
 		return "; trusted";
 	if (p->reasons[0].of_kernel)
-		return p->n_reasons == 1 ? "; trusted, but what the kernel did is not known" : "; trusted, but not its parts";
+		return p->n_reasons == 1 ? "; trusted, but the work of the kernel is not known" : "; trusted, but not its parts";
 	if (p->reasons[0].depth == PART_CATEGORY)
 		return "; trusted, but not its parts";
 	return strcmp(p->reasons[0].code, "machine_busy") == 0 ? "; indicative because the machine is busy"
-	       : strcmp(p->reasons[0].code, "ticks") == 0      ? "; indicative because it is too short for the kernel's accounts"
+	       : strcmp(p->reasons[0].code, "ticks") == 0      ? "; indicative because it is too short for the kernel's counters"
 	       : strcmp(p->reasons[0].code, "single_run") == 0 ? "; indicative because it is a single run"
 	       : strcmp(p->reasons[0].code, "several_at_once") == 0
 		   ? "; indicative because several threads or processes may have run at once"
@@ -509,7 +505,7 @@ static void programs_spent(const struct sampled *s, const double *of, struct doc
 }
 
 /* Reports whether the entry has the samples without a program: processes before their exec(), and programs without room. */
-static bool is_others(const struct sampled_program *p)
+static bool is_unattributed(const struct sampled_program *p)
 {
 	return strcmp(p->name, "?") == 0;
 }
@@ -522,7 +518,7 @@ static void program_row(const struct sampled *s, size_t program, double all, str
 	for (size_t c = 0; c < s->n_sliced; c++)
 		of[c] = s->sliced[c].in_program[program] / (double)p->count;
 	doc_row(d);
-	doc_show(d, "name", "program", is_others(p) ? "others" : p->name);
+	doc_show(d, "name", "program", is_unattributed(p) ? "others" : p->name);
 	doc_showf(d, "share", "of the CPU time", (double)p->count / all, "%.1f %%", 100 * (double)p->count / all);
 	programs_spent(s, of, d);
 }
@@ -545,7 +541,7 @@ static void programs_answer(const struct sampled *s, struct document *d)
 		n++;
 	}
 	for (; shown < n && (double)s->programs[order[shown]].count >= PROGRAM_MIN * all; shown++) {
-		named += !is_others(&s->programs[order[shown]]);
+		named += !is_unattributed(&s->programs[order[shown]]);
 		ranks += strncmp(s->programs[order[shown]].name, "rank ", 5) == 0; /* named by the helper (fleet/helper/sampler.c) */
 	}
 	if (named > 1)
@@ -730,7 +726,7 @@ void parts_answer(const struct parts *p, const char *trust, const struct inferre
 								: "Functions are indicative",
 			 p->reasons[i].text);
 	if ((double)p->sampled->nameless > UNKNOWN_MAX * (double)p->sampled->user)
-		doc_line(d, "%.0f %% of the computing is in functions without names: debug symbols of their files would tell them",
+		doc_line(d, "%.0f %% of the computing is in functions without names: install debug symbols for their files",
 			 100 * (double)p->sampled->nameless / (double)p->sampled->user);
 	if (p->left >= SHOWN_MIN && p->left <= UNKNOWN_MAX)
 		doc_line(d, "%.1f %% of the time was not sampled", 100 * p->left);

@@ -232,7 +232,7 @@ static void inferred_parts_of(const struct features *f, const char *const *featu
 	size_t level_part[LEVELS + 1] = { 0 }, *index;
 
 	for (size_t k = 0; k < f->n; k++) {
-		struct made_of known = made_of ? made_of[f->first[k]] : made_of_stressor(features[f->first[k]]);
+		struct made_of known = made_of ? made_of[f->first[k]] : composition_of_stressor(features[f->first[k]]);
 
 		columns[k] = column_parts_of(&known, f->group[k], &c);
 	}
@@ -666,17 +666,17 @@ static void judge_fit(struct profile *p)
 	       q2 = stats_round(p->validation.q2);
 
 	if (spread < 2.0 * noise)
-		trust_limit(p, PROFILE_NOT_IDENTIFIABLE, TRUST_RANGE_BELOW_NOISE,
-			    "its cost varies by %.1f %% over the hardware types and by %.1f %% between repetitions: "
-			    "nothing can be inferred from that",
-			    100 * spread, 100 * noise);
+		trust_limit(
+		    p, PROFILE_NOT_IDENTIFIABLE, TRUST_RANGE_BELOW_NOISE,
+		    "its cost varies by %.1f %% over the hardware types and by %.1f %% between repetitions: nothing can be inferred",
+		    100 * spread, 100 * noise);
 	if (q2 < Q2_TRUSTED)
 		trust_limit(p, q2 < Q2_IDENTIFIED ? PROFILE_NOT_IDENTIFIABLE : PROFILE_INDICATIVE, TRUST_Q2_LOW,
 			    "on held-out hardware types, the models explain %.0f %% of the variance (trust needs %.0f %%): perhaps no "
 			    "measured stressor represents what it uses, or one machine is unlike all others",
 			    100 * fmax(q2, 0), 100 * Q2_TRUSTED);
 	if (stats_round(p->shares.share[p->shares.groups]) > UNEXPLAINED_TRUSTED)
-		trust_limit(p, PROFILE_INDICATIVE, TRUST_UNEXPLAINED, "%.0f %% of the time are not explained",
+		trust_limit(p, PROFILE_INDICATIVE, TRUST_UNEXPLAINED, "%.0f %% of the time is not explained",
 			    100 * p->shares.share[p->shares.groups]);
 }
 
@@ -698,21 +698,21 @@ static void judge_groups(struct profile *p)
 
 	if (!(first >= FIRST_TRUSTED))
 		trust_limit(p, first < FIRST_IDENTIFIED ? PROFILE_NOT_IDENTIFIABLE : PROFILE_INDICATIVE, TRUST_LEADING_UNCERTAIN,
-			    "'%s' leads in %.0f %% of the resampled models (trust needs %.0f %%): machines that differ in it, but "
-			    "not in the groups after it, would decide",
+			    "'%s' is the largest in %.0f %% of the resampled models (trust needs %.0f %%): add machines that differ in it "
+			    "but not in the next groups",
 			    lead->name, 100 * first, 100 * FIRST_TRUSTED);
 	if (stats_round(lead->least) < LEAST_TRUSTED)
 		trust_limit(p, PROFILE_INDICATIVE, TRUST_NOT_SEPARABLE,
-			    "fits that are nearly as good give '%s' between %.0f and %.0f %% of the time (trust needs %.0f %% at least)",
+			    "models that fit nearly as well give '%s' between %.0f and %.0f %% of the time (trust needs %.0f %% at least)",
 			    lead->name, 100 * lead->least, 100 * lead->most, 100 * LEAST_TRUSTED);
 	if (stats_round(rank) + 1.0 < (double)p->n_ranked)
-		trust_limit(p, PROFILE_INDICATIVE, TRUST_RANK_TOO_SMALL,
-			    "the machines differ in about %.1f independent ways, and %zu groups are ranked: their shares trade "
-			    "against each other",
-			    rank, p->n_ranked);
+		trust_limit(
+		    p, PROFILE_INDICATIVE, TRUST_RANK_TOO_SMALL,
+		    "the machines differ in about %.1f independent ways, and %zu groups are ranked: their shares depend on each other",
+		    rank, p->n_ranked);
 	if (stats_round(p->blend.stumps.tied) > TIED_TRUSTED)
-		trust_limit(p, PROFILE_INDICATIVE, TRUST_FEATURES_TIED,
-			    "%.0f stressors separate the machines equally well: none stands out", p->blend.stumps.tied);
+		trust_limit(p, PROFILE_INDICATIVE, TRUST_FEATURES_TIED, "%.0f stressors separate the machines equally well",
+			    p->blend.stumps.tied);
 	if (other != 0 && p->blend.stumps.tied > 0)
 		trust_limit(p, PROFILE_INDICATIVE, TRUST_MODELS_DISAGREE, "boosted trees put '%s' first, the additive model '%s'",
 			    p->groups[other].name, lead->name);

@@ -166,7 +166,7 @@ static enum assay_status line_slices(struct lines *l, const char *name, struct a
 	size_t k = 0;
 
 	if (!(scale > 0) || strspn(name, "0123456789,") != strlen(name) || strlen(name) > 16 * SAMPLED_SLICES)
-		return assay_fail(err, ASSAY_E_FORMAT, "slices that make no sense");
+		return assay_fail(err, ASSAY_E_FORMAT, "invalid slices");
 	for (const char *at = name; *at && k < 2 * SAMPLED_SLICES; k++) {
 		char *end;
 		double count = (double)strtoull(at, &end, 10);
@@ -183,7 +183,7 @@ static enum assay_status line_slice(struct lines *l, const char *name, int64_t c
 	int64_t lasted;
 
 	if (!text_int64(name, &lasted) || count <= 0 || lasted <= 0 || lasted / count > SAMPLED_SLICES || l->lasted_ns > 0)
-		return assay_fail(err, ASSAY_E_FORMAT, "a time of samples that makes no sense");
+		return assay_fail(err, ASSAY_E_FORMAT, "an invalid time of samples");
 	l->slice_ns = (double)count;
 	l->lasted_ns = (double)lasted;
 	if (!l->sampled->slices_over) {
@@ -218,7 +218,7 @@ static enum assay_status line_program(struct lines *l, const char *name, uint64_
 static enum assay_status line_programs(struct lines *l, const char *name, struct assay_error *err)
 {
 	if (strspn(name, "0123456789,") != strlen(name) || strlen(name) > 16 * SAMPLED_PROGRAMS)
-		return assay_fail(err, ASSAY_E_FORMAT, "programs of samples that make no sense");
+		return assay_fail(err, ASSAY_E_FORMAT, "invalid programs of samples");
 	for (size_t k = 0; *name && k < l->n_programs; k++) {
 		char *end;
 		double count = (double)strtoull(name, &end, 10);
@@ -253,7 +253,7 @@ static const char *class_of_way_back(const char *function)
 }
 
 /* Adds samples in a function of the file of the last line `user`. */
-static void met_add(struct lines *l, const struct code_place *place, uint64_t count)
+static void line_samples_add(struct lines *l, const struct code_place *place, uint64_t count)
 {
 	char class[SAMPLED_NAME_BYTES];
 
@@ -271,7 +271,7 @@ static void place_add(struct lines *l, uint64_t offset, uint64_t count)
 
 	code_at(l->code, l->path, l->inode, offset, &place);
 	if (!place.behind_call) {
-		met_add(l, &place, count);
+		line_samples_add(l, &place, count);
 		return;
 	}
 	class_add(l->sampled, class_of_way_back(place.name), true, count);
@@ -284,7 +284,7 @@ static enum assay_status line_place(struct lines *l, const char *name, uint64_t 
 	uint64_t offset = strtoull(name, &end, 16);
 
 	if (!l->path || *end || end == name || count > l->left)
-		return assay_fail(err, ASSAY_E_FORMAT, "a place in a file that makes no sense");
+		return assay_fail(err, ASSAY_E_FORMAT, "an invalid place in a file");
 	if (l->code)
 		place_add(l, offset, count);
 	return ASSAY_OK;
@@ -297,10 +297,10 @@ static enum assay_status line_source(struct lines *l, const char *name, uint64_t
 	struct code_place place = { .class = CODE_NONE };
 
 	if (!l->path || !function || !function[1] || count > l->left)
-		return assay_fail(err, ASSAY_E_FORMAT, "a line of a source that makes no sense");
+		return assay_fail(err, ASSAY_E_FORMAT, "an invalid source line");
 	place.class = code_class_of_file(base_name(l->path));
 	snprintf(place.name, sizeof(place.name), "%s", function + 1);
-	met_add(l, &place, count);
+	line_samples_add(l, &place, count);
 	return ASSAY_OK;
 }
 
@@ -394,10 +394,10 @@ static enum assay_status line_read(struct lines *l, char *line, struct assay_err
 	int64_t count;
 
 	if (!name)
-		return assay_fail(err, ASSAY_E_FORMAT, "a line of samples that makes no sense");
+		return assay_fail(err, ASSAY_E_FORMAT, "an invalid line of samples");
 	*where++ = *name++ = '\0';
 	if (!text_int64(line, &count) || count < 0 || (count > INT64_MAX / 4096 && strcmp(where, "inode") != 0))
-		return assay_fail(err, ASSAY_E_FORMAT, "a number of samples that makes no sense");
+		return assay_fail(err, ASSAY_E_FORMAT, "an invalid number of samples");
 	return line_add(l, where, name, count, err);
 }
 

@@ -27,7 +27,8 @@ static enum assay_status stored_program(struct store *store, const struct run_se
 		}
 
 		if (version != SIZE_MAX) {
-			const struct manifest_words *own = &manifest.versions[version].command, *words = own->n ? own : &manifest.command;
+			const struct manifest_arguments *own = &manifest.versions[version].command,
+							*words = own->n ? own : &manifest.command;
 
 			free(*out);
 			*out = mem_string(words->items[0]);
@@ -38,7 +39,7 @@ static enum assay_status stored_program(struct store *store, const struct run_se
 }
 
 /* Reports whether samples have the same period as those before; otherwise their weight differs. Text without a period is a refusal. */
-static bool is_alike(const struct sampled *sampled, const char *samples)
+static bool is_similar(const struct sampled *sampled, const char *samples)
 {
 	long long period_ns = strtoll(samples, NULL, 10);
 
@@ -86,7 +87,7 @@ static enum assay_status stored_add(struct stored_time *stored, const struct exe
 
 	/* The duration of a phase differs between machines. */
 	sampled->slices_over = runs->n_tallies > 0 && strcmp(runs->tallies[0].machine, run->machine) != 0;
-	if (!st && signature->samples && is_alike(sampled, signature->samples)) {
+	if (!st && signature->samples && is_similar(sampled, signature->samples)) {
 		st = sampled_add(sampled, signature->samples, stored->program, strstr(signature->samples, " at ") ? runs->code : NULL, err);
 	} else if (!st && signature->samples) {
 		runs->refusal = runs->refusal ? runs->refusal : mem_string(signature->samples);

@@ -23,7 +23,7 @@ static double part_of(const struct made_of *m, const char *class)
 	return part;
 }
 
-static struct made_of made_of_samples(const struct sampled *s, const char *kind)
+static struct made_of composition_of_samples(const struct sampled *s, const char *kind)
 {
 	double all = (double)(s->user + s->kernel);
 	struct made_of m = { .kind = kind, .computing = (double)s->user / all };
@@ -38,7 +38,7 @@ static struct made_of made_of_samples(const struct sampled *s, const char *kind)
 }
 
 /* Returns the composition of the run: from samples or, if the kernel or nothing was sampled, the computing share of the counters. */
-static struct made_of made_of_run(const struct stored_time *time)
+static struct made_of composition_of_run(const struct stored_time *time)
 {
 	double cpu = time->levels.of[LEVEL_COMPUTE].share + time->levels.of[LEVEL_KERNEL].share;
 	struct made_of m = { .kind = NULL };
@@ -46,7 +46,7 @@ static struct made_of made_of_run(const struct stored_time *time)
 	if (time->levels.runs == 0 || !(cpu > 0.0))
 		return m;
 	if (time->sampled.user + time->sampled.kernel >= SAMPLES_MIN && !time->sampled.kernel_hidden && !time->sampled.kernel_unnamed)
-		m = made_of_samples(&time->sampled, "");
+		m = composition_of_samples(&time->sampled, "");
 	else if (time->levels.divided)
 		m = (struct made_of){ .kind = "", .computing = time->levels.of[LEVEL_COMPUTE].share / cpu };
 	return m;
@@ -73,7 +73,7 @@ static void stressor_end(const struct sampled *s, const char *name, struct profi
 		return;
 	for (size_t j = 0; j < rows->rates.cols; j++)
 		if (strcmp(rows->features[j], name) == 0)
-			rows->made_of[j] = made_of_samples(s, made_of_kind(name));
+			rows->made_of[j] = composition_of_samples(s, composition_kind(name));
 }
 
 enum assay_status views_load(struct store *store, const struct stored_time *time, const struct dataset *dataset, struct profile_rows *rows,
@@ -88,10 +88,10 @@ enum assay_status views_load(struct store *store, const struct stored_time *time
 		      "fingerprint WHERE complete AND battery = ?) ORDER BY stressor, fingerprint, pass",
 		      "t", dataset->battery);
 
-	rows->own = made_of_run(time);
+	rows->own = composition_of_run(time);
 	rows->made_of = mem_new(rows->rates.cols, sizeof(*rows->made_of));
 	for (size_t j = 0; j < rows->rates.cols; j++)
-		rows->made_of[j] = made_of_stressor(rows->features[j]);
+		rows->made_of[j] = composition_of_stressor(rows->features[j]);
 	while (store_next(store, stmt, &st, err)) {
 		if (strcmp(name, store_text(stmt, 0)) != 0) {
 			stressor_end(sampled, name, rows);
@@ -117,7 +117,7 @@ static double class_of(const struct made_of *m, const struct made_of *own, size_
 
 static struct made_of column_made_of(const struct profile_rows *rows, size_t column)
 {
-	return rows->made_of ? rows->made_of[column] : made_of_stressor(rows->features[column]);
+	return rows->made_of ? rows->made_of[column] : composition_of_stressor(rows->features[column]);
 }
 
 bool views_exclude(const struct profile_rows *rows, size_t column)

@@ -42,7 +42,7 @@ static void add_gauge(const struct decisions *all, const char *name, const char 
 /* Adds a line per possible decision, 1 for the actual one, else 0. The node exporter rejects stateset, OpenMetrics's type for this. */
 static void add_states(const struct decisions *all, struct buf *out)
 {
-	buf_text(out, "# TYPE assay_decision gauge\n# HELP assay_decision Whether this was decided.\n");
+	buf_text(out, "# TYPE assay_decision gauge\n# HELP assay_decision 1 for the decision made, 0 for others.\n");
 	for (size_t i = 0; i < all->n; i++) {
 		for (int word = 0; word < DECISIONS; word++) {
 			buf_text(out, "assay_decision{");
@@ -59,7 +59,7 @@ static void add_versions(const struct decisions *all, struct buf *out)
 {
 	static const char name[] = "assay_comparison_versions";
 
-	buf_format(out, "# TYPE %s gauge\n# HELP %s 1; the versions that were compared.\n", name, name);
+	buf_format(out, "# TYPE %s gauge\n# HELP %s Always 1; labels name the compared versions.\n", name, name);
 	for (size_t i = 0; i < all->n; i++) {
 		buf_format(out, "%s{", name);
 		add_labels(&all->items[i], out);
@@ -86,8 +86,9 @@ static void add_night(const struct decisions *all, int exit_status, struct buf *
 	add_value("assay_night_started_timestamp_seconds", "When the night started, since 1970.", all->started_ms / 1000, out);
 	if (!isnan(all->finished_ms))
 		add_value("assay_night_finished_timestamp_seconds", "When the night ended, since 1970.", all->finished_ms / 1000, out);
-	add_value("assay_night_exit_status", "The worst of the night: 0, or 3 to 7 as assay nightly run says.", exit_status, out);
-	buf_format(out, "# TYPE %s gauge\n# HELP %s Whether hosts were lost while it was measured.\n", lost, lost);
+	add_value("assay_night_exit_status", "Worst decision of the night: 0, or 3 to 7 as in the exit status of assay nightly run.",
+		  exit_status, out);
+	buf_format(out, "# TYPE %s gauge\n# HELP %s 1 if hosts were lost during the measurement, else 0.\n", lost, lost);
 	for (size_t i = 0; i < all->n; i++) {
 		buf_format(out, "%s{", lost);
 		add_labels(&all->items[i], out);
@@ -103,12 +104,11 @@ void render_openmetrics(const struct document *d, const struct doc_style *style,
 	decisions_of(d, &all);
 	add_states(&all, out);
 	add_gauge(&all, "assay_cost_ratio", "Cost of the candidate / cost of the baseline.", offsetof(struct decided, ratio), out);
-	add_gauge(&all, "assay_cost_ratio_low", "Lower end of its interval, of assay_cost_ratio_level.", offsetof(struct decided, low),
-		  out);
-	add_gauge(&all, "assay_cost_ratio_high", "Upper end of its interval, of assay_cost_ratio_level.", offsetof(struct decided, high),
-		  out);
-	add_gauge(&all, "assay_cost_ratio_level", "Probability with which the interval holds the ratio.", offsetof(struct decided, level),
-		  out);
+	add_gauge(&all, "assay_cost_ratio_low", "Lower end of the interval of the cost ratio at level assay_cost_ratio_level.",
+		  offsetof(struct decided, low), out);
+	add_gauge(&all, "assay_cost_ratio_high", "Upper end of the interval of the cost ratio at level assay_cost_ratio_level.",
+		  offsetof(struct decided, high), out);
+	add_gauge(&all, "assay_cost_ratio_level", "Level of the interval of the cost ratio.", offsetof(struct decided, level), out);
 	add_versions(&all, out);
 	add_night(&all, d->exit_status, out);
 	buf_text(out, "# EOF\n");

@@ -162,7 +162,7 @@ static void add_interval(const struct verdict *v, struct document *d)
 		    CHART_HEIGHT, e->ratio);
 	if (known)
 		html_format(&svg, ", %s interval %.4g to %.4g", effect_level(e->level).text, e->low, e->high);
-	html_format(&svg, "; a slowdown matters from %.4g on</title>", slower);
+	html_format(&svg, "; smallest slowdown that matters: %.4g</title>", slower);
 	zone(&axis, "zone-faster", axis.low, faster, &svg);
 	zone(&axis, "zone-slower", slower, axis.high, &svg);
 	zone_label(&axis, axis.low, faster, "better", &svg);
@@ -191,7 +191,7 @@ static void add_ratio(const struct verdict *v, struct document *d)
 	int digits = report_decimals(e->ratio);
 	char *more = isfinite(e->low) ? mem_format("%s interval %s to %s", effect_level(e->level).text, report_number(e->low, digits).text,
 						   report_number(e->high, digits).text)
-				      : mem_string("no interval: too little was measured");
+				      : mem_string("no interval: too few results");
 
 	page_fact(d, verdict_by_processor(v) ? "Ratio of CPU times" : "Ratio of costs", report_number(e->ratio, digits).text, more);
 	free(more);
@@ -222,8 +222,8 @@ static void add_detectable(const struct verdict *v, struct document *d)
 	if (isnan(least))
 		return;
 	value = mem_format("%s\u00a0%%", text_fixed(100 * least, least < .1 ? 2 : least < 1 ? 1 : 0).text);
-	page_fact(d, "Slowdown it can find", value,
-		  v->effect.within ? "four times in five, on these machines" : "four times in five, as the ratios spread here");
+	page_fact(d, "Smallest slowdown it can find", value,
+		  v->effect.within ? "with power 0.8, on these machines" : "with power 0.8, given the spread of the ratios");
 	free(value);
 }
 
@@ -299,17 +299,16 @@ static void add_decision(const struct verdict *v, const char *cause, struct docu
 
 static void add_ratios(const struct verdict *v, struct document *d)
 {
-	doc_section(
-	    d, "ratios", "Machines", "The ratio on each machine",
-	    "Each machine is compared with itself: the candidate's cost as a multiple of the baseline's, above 1 is worse. A machine's "
-	    "interval is that of its own repetitions; machines of one hardware type repeat the same finding, so their mean counts "
-	    "once. The band is the interval of all.");
+	doc_section(d, "ratios", "Machines", "The ratio on each machine",
+		    "Each machine is compared with itself: the candidate's cost as a multiple of the baseline's, above 1 is worse. A "
+		    "machine's interval comes from its own repetitions. Machines of one hardware type are averaged first, and each type "
+		    "has the same weight. The band is the interval over all types.");
 	if (verdict_by_processor(v))
 		doc_styled(d, "note", "These are ratios of the metric; the decision rests on CPU time.");
 	verdict_answer_machines(v, false, SIZE_MAX, d);
 	if (!v->pairing.used)
 		doc_styled(d, "empty",
-			   "No machine has results of both versions that can be compared; what there is stands under " DOC_MARK(
+			   "No machine has comparable results of both versions; excluded results are listed under " DOC_MARK(
 			       "#left-out") "Left out" DOC_END ".");
 }
 
@@ -402,7 +401,7 @@ static void add_functions(const struct function_evidence *e, enum decision decis
 {
 	size_t anomalous = e->there ? e->detected.n_worse + e->detected.n_improved : 0;
 
-	function_evidence_tell(e, decision, d);
+	function_evidence_report(e, decision, d);
 	doc_list(d, NULL);
 	doc_style(d, "names");
 	for (size_t i = 0; i < anomalous && i < REPORT_FUNCTIONS; i++)
@@ -487,19 +486,19 @@ static void omit_samples(const struct function_evidence *functions, struct omiss
 /* ---- commands that repeat the analysis ---- */
 
 /* Returns the selector of a version, quoted for a shell. free() it. */
-static char *shell_word(const struct run_set *runs)
+static char *shell_argument(const struct run_set *runs)
 {
 	char *plain = mem_format("%s@%s", runs->application, runs->version);
 	struct buf out = BUF_INIT;
 
-	text_add_shell_word(&out, plain);
+	text_add_shell_argument(&out, plain);
 	free(plain);
 	return buf_take(&out);
 }
 
 static void add_method(const struct verdict *v, struct document *d)
 {
-	char *words[2] = { shell_word(v->baseline), shell_word(v->candidate) };
+	char *words[2] = { shell_argument(v->baseline), shell_argument(v->candidate) };
 	char *commands = mem_format("assay gate %s %s --min-effect %g --all\nassay profile %s\nassay profile %s", words[0], words[1],
 				    v->min_effect, words[0], words[1]);
 
@@ -525,7 +524,8 @@ static void report_fill(const struct report *report, const struct evidence *evid
 	add_change(c, d);
 	if (v->times.metric_is_wall) {
 		doc_section(d, "conditions", "Conditions", "Was it the machines?",
-			    "Times of the same runs, each as if it were the metric, and how long runs waited for a CPU that others had.");
+			    "Other times of the same runs, each compared like the metric, and the time that runs waited for a CPU used by "
+			    "other programs.");
 		verdict_answer_times(&v->times, d);
 	}
 	variance_weighed_answer(&c->weighed, d);

@@ -67,7 +67,7 @@ static char *ranks_missing(const struct fragments *f, size_t *missing)
 		next = last ? 0 : one->rank < 0 ? next : (size_t)one->rank + 1;
 	}
 	if (*missing)
-		text = mem_format("%zu rank%s left no records here (%s): what they did, and who waited for them, is not known", *missing,
+		text = mem_format("%zu rank%s left no records here (%s): their work, and waits for them, are not known", *missing,
 				  text_plural(*missing), names.bytes);
 	buf_release(&names);
 	return text;
@@ -84,13 +84,13 @@ static char *records_cut(const struct fragments *f)
 		if (f->processes[p].truncated)
 			name_add(&names, cut++, f->processes[p].name);
 	if (cut)
-		text = mem_format("the records of %s are cut off: what came later is missing from this answer", names.bytes);
+		text = mem_format("the records of %s are cut off: later calls are missing from this answer", names.bytes);
 	buf_release(&names);
 	return text;
 }
 
 /* Returns a note on record files that cannot be read; NULL: none. The caller frees it. */
-static char *records_gone(const struct fragments *f)
+static char *missing_records(const struct fragments *f)
 {
 	return f->gone ? mem_format("%zu record file%s cannot be read: %s", f->gone, text_plural(f->gone), f->gone_why) : NULL;
 }
@@ -156,8 +156,8 @@ static char *children_missing(const struct fragments *f, size_t *missing)
 				free(name);
 			}
 	if (*missing)
-		text = mem_format("%zu child process%s left no records here (%s): what they did is missing from this answer (they made no "
-				  "call, ran a statically linked program, or their records are gone)",
+		text = mem_format("%zu child process%s left no records here (%s) and are missing from this answer (they made no call, ran "
+				  "a statically linked program, or their records are gone)",
 				  *missing, *missing == 1 ? "" : "es", names.bytes);
 	buf_release(&names);
 	return text;
@@ -166,7 +166,7 @@ static char *children_missing(const struct fragments *f, size_t *missing)
 char *variance_incomplete(const struct fragments *f)
 {
 	size_t missing;
-	char *text = records_gone(f);
+	char *text = missing_records(f);
 
 	text = text ? text : records_cut(f);
 	text = text ? text : ranks_missing(f, &missing);
@@ -174,7 +174,7 @@ char *variance_incomplete(const struct fragments *f)
 }
 
 /* Adds the text as a line if it is not NULL, and frees it. */
-static void line_say(struct document *d, char *text)
+static void line_write(struct document *d, char *text)
 {
 	if (text)
 		doc_line(d, "%s", text);
@@ -186,11 +186,11 @@ static void variance_missing(const struct variance *v, struct document *d)
 	const struct fragments *f = &v->fragments;
 	size_t ranks, children;
 
-	line_say(d, records_gone(f));
-	line_say(d, records_cut(f));
-	line_say(d, records_lost(f, 0));
-	line_say(d, ranks_missing(f, &ranks));
-	line_say(d, children_missing(f, &children));
+	line_write(d, missing_records(f));
+	line_write(d, records_cut(f));
+	line_write(d, records_lost(f, 0));
+	line_write(d, ranks_missing(f, &ranks));
+	line_write(d, children_missing(f, &children));
 	doc_set(d, "unreadable_files", f->gone);
 	doc_set(d, "missing_children", children);
 	doc_set(d, "missing_ranks", ranks);
@@ -344,15 +344,13 @@ static void answer_coverage(const struct variance *v, struct document *d)
 			    ? mem_string("")
 			    : mem_format("was waiting, which is not judged; %.0f %% of the rest ", 100 * variance_coverage(v));
 
-	doc_line(d, "%.0f %% of the time %swas in work that repeats (coverage)%s",
-		 100 * (*waiting ? waiting_share(v) : variance_coverage(v)), waiting,
-		 few ? ": what happened in the remaining time is not seen" : "");
+	doc_line(d, "%.0f %% of the time %swas in repeated work (coverage)%s", 100 * (*waiting ? waiting_share(v) : variance_coverage(v)),
+		 waiting, few ? ": the remaining time cannot be judged" : "");
 	if (few && v->fragments.n_runs < VARIANCE_REPEATED)
-		doc_line(
-		    d,
-		    "what a run does only once can be compared between runs: record it %d times ('assay record -o run1 -- ...', -o run2 "
-		    "and so on) and show all of them together ('assay timeline run1 run2 ...')",
-		    VARIANCE_REPEATED);
+		doc_line(d,
+			 "to compare work that a run does only once, record it %d times ('assay record -o run1 -- ...', -o run2 and so on) "
+			 "and show all of them together ('assay timeline run1 run2 ...')",
+			 VARIANCE_REPEATED);
 	free(waiting);
 }
 
@@ -370,7 +368,7 @@ static void answer_nothing(const struct variance *v, struct document *d)
 		doc_answer(d, DOC_GOOD, "", "no variance found");
 	if (work)
 		doc_line(d, BUILD_TO_KNOW);
-	doc_line(d, "nothing %sthat repeats took more than %.2f times as long as usual and lost %s or more by it", work ? "else " : "",
+	doc_line(d, "no %srepeated work took more than %.2f times as long as usual and lost %s or more", work ? "other " : "",
 		 1 / v->threshold, least);
 	mem_free(work, least);
 }
@@ -389,7 +387,7 @@ static char *lost_text(const struct region *r)
 }
 
 /* Returns "from 1.0 s to 2.0 s" or "throughout the run"; the caller frees it. */
-static char *when_text(const struct variance *v, const struct region *r)
+static char *period_text(const struct variance *v, const struct region *r)
 {
 	char *from = variance_seconds(r->from_s), *to = variance_seconds(r->to_s), *text;
 	const char *ran = !throughout(r) ? "" : r->n > 1 ? "for as long as they ran, " : "for as long as it ran, ";
@@ -402,7 +400,7 @@ static char *when_text(const struct variance *v, const struct region *r)
 
 char *variance_sentence(const struct variance *v, const struct region *r)
 {
-	char *who = variance_processes(v, r), *why = variance_why(v, r), *lost = lost_text(r), *when = when_text(v, r),
+	char *who = variance_processes(v, r), *why = variance_why(v, r), *lost = lost_text(r), *when = period_text(v, r),
 	     *times = times_text(r);
 	char *cause = r->why.n ? cause_text(v, r, 0) : mem_string("nothing slow"), *text, *how;
 	double part = v->fragments.span_s > 0 ? 100 * r->elapsed_s / v->fragments.span_s : 0;
@@ -426,7 +424,7 @@ static void answer_region(const struct variance *v, const struct region *r, stru
 
 	doc_answer(d, r->unproved ? DOC_DOUBTFUL : DOC_BAD, "", "%s", text);
 	if (may_be_work(r))
-		doc_line(d, "the work of this computation was not counted, so it may simply have been more work; " BUILD_TO_KNOW);
+		doc_line(d, "the work of this computation was not counted, so it may have been more work; " BUILD_TO_KNOW);
 	free(text);
 }
 
@@ -437,10 +435,10 @@ static void answer_work(const struct variance *v, struct document *d)
 
 	for (size_t p = 0; p < v->fragments.n_processes; p++)
 		if (more[p] > 0)
-			doc_line(d,
-				 "%s did %.0f %% more work than the median rank, by count: because of its code or its input, not of the "
-				 "environment",
-				 v->fragments.processes[p].name, 100 * more[p]);
+			doc_line(
+			    d,
+			    "%s did %.0f %% more work than the median rank, by count: the cause is its code or input, not the environment",
+			    v->fragments.processes[p].name, 100 * more[p]);
 	free(more);
 }
 
@@ -532,10 +530,9 @@ void variance_regions(const struct variance *v, struct document *d)
 	if (!v->n_regions)
 		doc_list(d, "regions");
 	else {
-		doc_section(
-		    d, "regions", "Regions", "Where and when work was slow",
-		    "In each of these stretches of time, one or more processes were slower than usual at work that repeats. What was "
-		    "lost includes the time between, which is taken to be as slow.");
+		doc_section(d, "regions", "Regions", "Where and when work was slow",
+			    "In each of these intervals, one or more processes were slower than usual at repeated work. The loss includes "
+			    "time between repeated work, which is assumed to be equally slow.");
 		doc_table(d, "regions");
 	}
 	for (size_t r = 0; r < v->n_regions; r++)
@@ -566,14 +563,14 @@ static void parts_table(const struct variance *v, size_t at, struct document *d)
 		doc_bar(d, "", fmin(share, 1));
 		doc_show(d, NULL, "lost", impact);
 		if (!isnan(p->lasted_s))
-			doc_showf(d, NULL, "how it is known", p->lasted_s, "by the CPU's counters, for %.3g s", p->lasted_s);
+			doc_showf(d, NULL, "how it is known", p->lasted_s, "by CPU counters, for %.3g s", p->lasted_s);
 		else if (!isnan(p->count))
 			doc_showf(d, NULL, "how it is known", "", "estimated, 95 %% interval %s to %s", low, high);
 		else
 			doc_show(d, NULL, "how it is known",
 				 !p->timed		    ? "the remainder"
 				 : p->cause == LOSS_CLOCK   ? "timed by a loop of fixed length"
-				 : p->cause == LOSS_STOPPED ? "seen from outside, or not accounted for otherwise"
+				 : p->cause == LOSS_STOPPED ? "measured from outside, or the remainder"
 							    : "timed by the kernel");
 		mem_free(impact, low, high);
 	}
@@ -589,8 +586,9 @@ static void parts_section(const struct variance *v, struct document *d)
 		if (v->regions[r].caused_by != VARIANCE_NONE || v->regions[r].why.n < 2)
 			continue;
 		if (!told++)
-			doc_section(d, "why", "Why", "What took the time",
-				    "What the kernel timed is subtracted first, and what it only counted is estimated by least squares.");
+			doc_section(d, "why", "Why", "Causes of the time",
+				    "Times measured by the kernel are subtracted first. The cost of events that it only counts is "
+				    "estimated by least squares.");
 		parts_table(v, r, d);
 	}
 }
@@ -607,16 +605,15 @@ static void variance_notes(const struct variance *v, struct document *d)
 		truncated += f->processes[p].truncated;
 		unfinished += !f->processes[p].finished;
 	}
-	doc_section(
-	    d, "notes", NULL, "What this is based on",
-	    "Only work that repeats can be compared with itself. Coverage is its share of the time of all threads, waiting excluded.");
+	doc_section(d, "notes", NULL, "Basis of this answer",
+		    "Only repeated work can be compared. Coverage is its share of the time of all threads, without waiting.");
 	doc_show(d, "processes", "processes", f->n_processes);
 	doc_set(d, "fragments", f->n);
 	doc_show(d, "basis", "work of computation known by", basis_of_most(v));
 	doc_showf(d, "coverage", "coverage", variance_coverage(v), "%.0f %%", 100 * variance_coverage(v));
 	doc_showf(d, "waiting", "waiting", waiting_share(v), "%.0f %%", 100 * waiting_share(v));
 	doc_showf(d, "column_s", "one column of the maps", v->column_s, "%.3g s", v->column_s);
-	doc_show(d, "dropped", "calls not recorded for want of room", dropped);
+	doc_show(d, "dropped", "calls not recorded, because memory was full", dropped);
 	doc_show(d, "unfinished", "processes that did not exit normally", unfinished);
 	doc_set(d, "truncated", truncated);
 	doc_set(d, "verified_coverage", v->covered_s > 0 ? variance_coverage(v) * v->verified_s / v->covered_s : 0);
@@ -624,7 +621,7 @@ static void variance_notes(const struct variance *v, struct document *d)
 	doc_set(d, "threshold", v->threshold);
 	doc_set(d, "least_s", v->least_s);
 	if (!f->one_host)
-		doc_line(d, "the processes ran on several hosts: times are as exact as their clocks agree");
+		doc_line(d, "the processes ran on several hosts: times are only as exact as the agreement of their clocks");
 }
 
 static const char *file_end(const char *module)

@@ -16,7 +16,7 @@
 #define LOSS_ROWS(X)                                                                                                                       \
 	X(LOSS_QUEUE, "run_queue", "waiting for a CPU that other programs were using")                                                     \
 	X(LOSS_CROWDED, "own_queue", "waiting for a CPU that the run itself was using")                                                    \
-	X(LOSS_WAITING, "waiting", "waiting for a CPU (it is not known who was using it)")                                                 \
+	X(LOSS_WAITING, "waiting", "waiting for a CPU (its user is not known)")                                                            \
 	X(LOSS_THROTTLED, "throttled", "throttled by its cgroup's quota")                                                                  \
 	X(LOSS_STEAL, "steal", "CPU time taken away by the hypervisor (steal)")                                                            \
 	X(LOSS_MEMORY, "memory", "stalled because memory was short")                                                                       \
@@ -24,12 +24,12 @@
 	X(LOSS_PAGES, "page_reads", "page faults that read from a disk")                                                                   \
 	X(LOSS_STOPPED, "stopped", "stopped, or blocked outside the recorded calls")                                                       \
 	X(LOSS_MINOR, "minor_faults", "page faults that needed no disk")                                                                   \
-	X(LOSS_SWITCHES, "involuntary_switches", "being switched out, and the cold caches after it")                                       \
+	X(LOSS_SWITCHES, "involuntary_switches", "context switches, and cold caches after them")                                           \
 	X(LOSS_CLOCK, "clock", "a slower CPU clock")                                                                                       \
 	X(LOSS_CALLS, "calls", "inside the calls")                                                                                         \
 	X(LOSS_PROCESSOR, "on_processor", "slower execution on the CPU")                                                                   \
 	X(LOSS_FRONT_END, "front_end", "slower execution on the CPU: waiting for instructions (front end)")                                \
-	X(LOSS_SPECULATION, "bad_speculation", "slower execution on the CPU: wrong guesses (bad speculation)")                             \
+	X(LOSS_SPECULATION, "bad_speculation", "slower execution on the CPU: mispredictions (bad speculation)")                            \
 	X(LOSS_RETIRING, "retiring", "slower execution on the CPU: more instructions (retiring)")                                          \
 	X(LOSS_BACK_END, "back_end", "slower execution on the CPU: waiting for data or units (back end)")                                  \
 	X(LOSS_CORE, "core", "slower execution on the CPU: waiting for units (core)")                                                      \
@@ -38,7 +38,7 @@
 	X(LOSS_L2, "l2", "slower execution on the CPU: waiting for data from the second cache")                                            \
 	X(LOSS_L3, "l3", "slower execution on the CPU: waiting for data from the last cache")                                              \
 	X(LOSS_DRAM, "dram", "slower execution on the CPU: waiting for data from DRAM")                                                    \
-	X(LOSS_UNKNOWN, "unknown", "unknown, for want of the operating system's counters")
+	X(LOSS_UNKNOWN, "unknown", "unknown, because the counters of the operating system are missing")
 
 enum loss_cause { LOSS_ROWS(ROWS_ENUM) CAUSES };
 const char *loss_cause_name(enum loss_cause cause);

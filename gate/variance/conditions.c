@@ -224,7 +224,7 @@ static double row_sum(const struct mat *of, size_t row)
 
 /* Fills RAN and WANTED. Only some kernels count time taken by quotas and steal as run-queue delay. Delay during polling for messages is a
  * wait for others. */
-static void wanted_fill(const struct variance *v, const bool *taken, struct mat *of)
+static void requested_fill(const struct variance *v, const bool *taken, struct mat *of)
 {
 	for (size_t c = 0; c < v->columns; c++) {
 		double outside = fmax(mat_get(of, WALL, c) - mat_get(of, POLLS, c), 0);
@@ -426,7 +426,7 @@ static void intervals_add(struct variance *v, struct waits *known, size_t proces
 }
 
 /* Returns the cause of most of the wait in columns [from, to): a quota or a hypervisor; LOSS_UNKNOWN if it is neither or unknown. */
-static enum loss_cause taken_by(const struct mat *of, size_t from, size_t to)
+static enum loss_cause cause_of_wait(const struct mat *of, size_t from, size_t to)
 {
 	double waited = 0, throttled = 0, stolen = 0;
 
@@ -458,7 +458,7 @@ static void rest_measure(const struct variance *v, struct waits *known, const st
 	out->most_s = lost_of(&l, l.work_s + waits_own_loss(v, known, &out->when, true) + fmin(l.waits_s, 0), SURE);
 	out->when.time_s = row_sum(of, WANTED);
 	out->polls = row_sum(of, POLLS) > 0;
-	out->cause = taken_by(of, 0, v->columns);
+	out->cause = cause_of_wait(of, 0, v->columns);
 }
 
 /* Adds a condition for a wait that stands out, less the usual wait for as much work. It excludes regions only if it is most of the loss. */
@@ -467,7 +467,7 @@ static void wait_add(struct variance *v, struct waits *known, const struct mat *
 {
 	struct region_member m = high->member;
 	double usual = rest->ran_s > 0 ? m.expected_s * rest->waited_s / rest->ran_s : 0, lost;
-	enum loss_cause cause = taken_by(of, high->first, high->end);
+	enum loss_cause cause = cause_of_wait(of, high->first, high->end);
 	struct longer l = longer_in(v, of, &m, taken);
 	bool most;
 
@@ -497,7 +497,7 @@ static void waits_add(struct variance *v, struct waits *known, size_t process, s
 	intervals_add(v, known, process, &of, ACCOUNT_THROTTLED, LOSS_THROTTLED, all);
 	for (size_t c = 0; c < v->columns; c++)
 		taken[c] = conditions_overlap(v, process, (double)c * v->column_s, (double)(c + 1) * v->column_s) > v->column_s / 2;
-	wanted_fill(v, taken, &of);
+	requested_fill(v, taken, &of);
 	stretches_of_row(v, process, &of.at[WANTED * v->columns], &of.at[RAN * v->columns], joined, &high);
 	for (size_t i = 0; i < high.n; i++)
 		for (size_t c = high.items[i].first; c < high.items[i].end; c++)

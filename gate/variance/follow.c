@@ -255,7 +255,7 @@ static bool is_known(struct follow *all, struct followed *f, int file, struct as
 	return f->known;
 }
 
-static void place_look(const struct followed *f, int file, struct place *p)
+static void place_inspect(const struct followed *f, int file, struct place *p)
 {
 	unsigned char bytes[sizeof(struct record_chunk) + RECORD_PACKED_BYTES(RECORD_COUNTERS_MAX)] = { 0 };
 	uint64_t state[RECORD_PACK_STATE(RECORD_COUNTERS_MAX)];
@@ -289,7 +289,7 @@ static double quiet_s(struct followed *f, const struct stat *info)
 }
 
 /* Adds new chunks, and updates `ended`. Returns false if another file has replaced it. */
-static bool file_look(struct follow *all, struct followed *f, int file)
+static bool file_inspect(struct follow *all, struct followed *f, int file)
 {
 	struct record_header h;
 	struct stat info;
@@ -309,7 +309,7 @@ static bool file_look(struct follow *all, struct followed *f, int file)
 		mem_append(f->places, f->n, &f->capacity, (struct place){ .index = f->seen, .begun_s = (double)NAN });
 	for (size_t i = 0; i < f->n; i++)
 		if (isnan(f->places[i].begun_s))
-			place_look(f, file, &f->places[i]);
+			place_inspect(f, file, &f->places[i]);
 	quiet = quiet_s(f, &info);
 	f->ended = h.finished == 1 || (f->here ? quiet > all->window_s && has_ended(f) : quiet > ELSEWHERE * all->window_s);
 	return true;
@@ -373,14 +373,14 @@ static void file_follow(struct follow *all, struct followed *f, follow_remark *r
 		if (f->refused)
 			remark("%s", err.text);
 	}
-	if (file >= 0 && f->known && !file_look(all, f, file))
-		file_leave(f, "it was cut off, or another file has taken its place", remark);
+	if (file >= 0 && f->known && !file_inspect(all, f, file))
+		file_leave(f, "it was truncated or replaced", remark);
 	if (file >= 0)
 		close(file);
 }
 
 /* Updates all files. Returns the number of processes that have not ended. */
-static size_t files_look(struct follow *f, follow_remark *remark)
+static size_t files_inspect(struct follow *f, follow_remark *remark)
 {
 	size_t running = 0;
 
@@ -512,7 +512,7 @@ static void gap_skip(struct follow *f)
 }
 
 /* Returns the remaining time of the window, s. If no later call is known, it ends half a window after the last one: clocks may be set. */
-static double left_s(const struct follow *f, const struct follow_window *w)
+static double remaining_s(const struct follow *f, const struct follow_window *w)
 {
 	double left = f->next_s - monotonic_s();
 
@@ -534,11 +534,11 @@ enum assay_status follow_next(struct follow *f, follow_remark *remark, struct fo
 		st = files_find(f, err);
 		if (st)
 			return f->began ? err->status = ASSAY_E_IO : st; /* it existed before */
-		out->running = files_look(f, remark);
+		out->running = files_inspect(f, remark);
 		if (!f->began && !f->waits)
 			remark("waiting for records in '%s'", f->names[0]);
 		f->waits = true;
-		left = left_s(f, out);
+		left = remaining_s(f, out);
 		if (left <= 0 || (f->began && !out->running))
 			break;
 		sleep_s(fmin(LOOK_S, fmax(left, .01)));

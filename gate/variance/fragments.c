@@ -99,7 +99,7 @@ ORDER_POINTERS_BY(ends_order, struct fragment_end, BY_TEXT(key) BY_UP(process))
 
 /* Sets the partners of ends[n] of one pipe or connection. Two processes are partners of each other. If only one is known, the partner of a
  * connection is not recorded; of a pipe, it may be a thread or a process without calls. */
-static void partners_tell(struct fragment_end **ends, size_t n)
+static void partners_report(struct fragment_end **ends, size_t n)
 {
 	size_t processes = 1;
 
@@ -112,7 +112,7 @@ static void partners_tell(struct fragment_end **ends, size_t n)
 }
 
 /* Fills `partner` of all ends, after all files were read and processes were sorted. */
-static void ends_match(struct fragments *f)
+static void match_ends(struct fragments *f)
 {
 	struct fragment_end **at = mem_new(f->n_ends, sizeof(struct fragment_end *));
 
@@ -122,7 +122,7 @@ static void ends_match(struct fragments *f)
 	for (size_t i = 0, n; i < f->n_ends; i += n) {
 		for (n = 1; i + n < f->n_ends && strcmp(at[i]->key, at[i + n]->key) == 0;)
 			n++;
-		partners_tell(at + i, n);
+		partners_report(at + i, n);
 	}
 	free(at);
 }
@@ -149,7 +149,7 @@ double fragments_since(const struct fragments_moment *from, const struct fragmen
 	return same && fabs(ticks_s) < TICKS_MOST_S && fabs(real_s - ticks_s) > SET_S + SET_PART * fabs(ticks_s) ? ticks_s : real_s;
 }
 
-static struct fragments_moment began_of(const struct fragment_process *p)
+static struct fragments_moment start_of(const struct fragment_process *p)
 {
 	return (struct fragments_moment){ p->started_ns, p->started_ticks, p->tick_s, p->clock };
 }
@@ -157,17 +157,17 @@ static struct fragments_moment began_of(const struct fragment_process *p)
 /* Fills start_s of processes [first, end) of a run. Processes of one kernel are placed relative to the first of them, by its real time. */
 static void starts_find(struct fragments *f, size_t first, size_t end)
 {
-	const struct fragments_moment zero = began_of(&f->processes[first]);
+	const struct fragments_moment zero = start_of(&f->processes[first]);
 	double began_s = 0;
 
 	for (size_t p = first; p < end; p++) {
-		const struct fragments_moment one = began_of(&f->processes[p]);
+		const struct fragments_moment one = start_of(&f->processes[p]);
 		struct fragments_moment leader;
 		size_t k = first;
 
 		while (strcmp(f->processes[k].clock, f->processes[p].clock) != 0)
 			k++;
-		leader = began_of(&f->processes[k]);
+		leader = start_of(&f->processes[k]);
 		f->processes[p].start_s = less_s(leader.ns, zero.ns, 1e-9) + fragments_since(&leader, &one);
 		began_s = fmin(began_s, f->processes[p].start_s);
 	}
@@ -178,7 +178,7 @@ static void starts_find(struct fragments *f, size_t first, size_t end)
 static void all_starts_find(struct fragments *f, const struct fragments_window *window)
 {
 	for (size_t p = 0; window && p < f->n_processes; p++) {
-		const struct fragments_moment one = began_of(&f->processes[p]);
+		const struct fragments_moment one = start_of(&f->processes[p]);
 
 		f->processes[p].start_s = fmax(fragments_since(&window->began, &one), 0);
 	}
@@ -636,21 +636,18 @@ static enum assay_status file_add(struct loading *l, const struct fragments_file
 
 	columns_find(s, &c);
 	if (c.size == SIZE_MAX || c.kind == SIZE_MAX)
-		return assay_fail(err, ASSAY_E_FORMAT,
-				  "%s: not a file of 'assay record': it has no calls into the outside ('assay inspect' "
-				  "tells what it has)",
-				  name);
+		return assay_fail(err, ASSAY_E_FORMAT, "%s: not a record of calls ('assay inspect' shows its content)", name);
 	if (l->out.n + 2 * s->n > FRAGMENTS_MAX || l->out.n_sites + s->n_functions >= UINT32_MAX)
 		return assay_fail(
 		    err, ASSAY_E_LIMIT,
-		    "%s: with this file there would be more than %u fragments: analyse the processes in groups, by naming their files",
-		    name, FRAGMENTS_MAX);
+		    "%s: too many fragments with this file (limit %u): analyse the processes in groups, by naming their files", name,
+		    FRAGMENTS_MAX);
 	process_describe(s, &p);
 	if (is_of_another(l, &p)) {
 		process_release(&p);
 		return assay_fail(err, ASSAY_E_CONFLICT,
-				  "%s: belongs to another run than the files before it, and one directory holds one run: put each "
-				  "run's files into a directory of its own, and name the directories",
+				  "%s: belongs to another run than the files before it: put each run's files into its own directory, and "
+				  "name the directories",
 				  name);
 	}
 	if (is_there(l, &p)) {
@@ -747,7 +744,7 @@ static double *commands_number(const struct fragments *f)
 	return number;
 }
 
-static void commands_tell(struct fragments *f)
+static void commands_count(struct fragments *f)
 {
 	double *number = commands_number(f);
 
@@ -804,7 +801,7 @@ static void number_all(struct fragments *f, const struct fragments_window *windo
 		f->snapshots[i].at_s += f->processes[f->snapshots[i].process].start_s;
 	}
 	free(process_now);
-	commands_tell(f);
+	commands_count(f);
 }
 
 /* Sorts fragments by process, and within each process. */
@@ -872,7 +869,7 @@ static enum assay_status all_complete(struct loading *l, struct assay_error *err
 	map = mem_new(l->out.n_sites, sizeof(*map));
 	sites_join(&l->out, map);
 	number_all(&l->out, l->window, map);
-	ends_match(&l->out);
+	match_ends(&l->out);
 	order_sort(l->out.snapshots, l->out.n_snapshots, snapshots_order);
 	if (l->window)
 		fragments_cut(&l->out, l->window);

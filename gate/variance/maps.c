@@ -37,10 +37,9 @@ void variance_graph(const struct variance *v, struct document *d)
 {
 	const struct cluster **clusters = mem_new(v->n_clusters, sizeof(*clusters));
 
-	doc_section(
-	    d, "graph", "Graph", "Calls, and the computation between them",
-	    "Where most time went: calls, and the computation from one call to the next. A row has the same work, within 5 %. Only work "
-	    "that repeats has a usual time.");
+	doc_section(d, "graph", "Graph", "Calls and the computation between them",
+		    "Calls and computation between calls that took most time. Work in one row is equal within 5 %. Only repeated work has "
+		    "a usual time.");
 	doc_set(d, "clusters", v->n_clusters);
 	doc_table(d, "graph");
 	if (!v->n_clusters)
@@ -252,8 +251,8 @@ void variance_maps(const struct variance *v, struct document *d)
 			continue;
 		if (!begun)
 			doc_section(d, "maps", "Maps", "Processes and time",
-				    "Each row is a process (or the slowest of several), and time goes from left to right. Pale cells took "
-				    "as long as usual, dark ones longer. The wheel or + and - zoom, arrows move, 0 shows all.");
+				    "Each row is a process (or the slowest of several); time runs from left to right. Pale cells took as "
+				    "long as usual, dark ones longer. The wheel or + and - zoom, arrows move, 0 shows all.");
 		map_svg(v, &v->maps[m], &rows, &svg);
 		text = map_text(v, &v->maps[m], &rows, !begun);
 		begun = true;

@@ -120,7 +120,7 @@ static char *why_of(const struct variance *v, const struct run_sum *r)
 	char *lost;
 
 	if (r->more_work > 0)
-		buf_format(&text, "; it did %.0f %% more work, by count, which is not the environment's doing", 100 * r->more_work);
+		buf_format(&text, "; it did %.0f %% more work, by count; the environment is not the cause", 100 * r->more_work);
 	if (r->process != VARIANCE_NONE && r->cause_s[cause] >= TOLD * cause_sum(r)) {
 		lost = variance_seconds(r->lost_s);
 		buf_format(&text, "; %s lost most (%s); of the run's losses, %.0f %% was %s", v->fragments.processes[r->process].name, lost,
@@ -193,8 +193,8 @@ void variance_runs_answer(const struct variance *v, struct document *d)
 	first_line(v, runs, slow, slowest, usual, d);
 	doc_set(d, "slow_runs", slow);
 	doc_section(d, "runs", "Runs", "Which run was slow",
-		    "Work is compared with the same work in all runs. A run is slow if it took more than 1 / .85 of the median's time; "
-		    "its loss is that of the process that lost most.");
+		    "Work is compared with the same work in all runs. A run is slow if it took more than 1 / 0.85 of the median's time. "
+		    "Its loss is that of the process that lost most.");
 	doc_table(d, "runs");
 	for (size_t r = 0; r < n; r++)
 		run_row(v, &runs[r], v->fragments.runs[r], d);

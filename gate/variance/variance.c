@@ -82,7 +82,7 @@ static void cluster_apply(struct cluster *c, uint64_t key, struct variance_known
 }
 
 /* Updates the usual times of computation in `v` and `known`. Returns false for the first window. */
-static bool known_apply(struct variance *v, struct variance_known *known)
+static bool usual_times_apply(struct variance *v, struct variance_known *known)
 {
 	bool before = known->windows++ > 0;
 
@@ -280,7 +280,7 @@ static void stretches_follow(const struct variance *v, struct stretches *all, st
 }
 
 /* Reports whether both lost about as much per time. */
-static bool lost_alike(const struct stretch *a, const struct stretch *b)
+static bool lost_similarly(const struct stretch *a, const struct stretch *b)
 {
 	double x = a->member.estimated_s / (a->member.to_s - a->member.from_s),
 	       y = b->member.estimated_s / (b->member.to_s - b->member.from_s);
@@ -307,7 +307,7 @@ static uint32_t run_of(const struct variance *v, size_t process)
 /* Reports whether the losses of calls without a known cause, and of conditions, are equal enough for one cause. */
 static bool alike(const struct stretch *a, const struct stretch *b)
 {
-	return (a->waits && a->waited_for != VARIANCE_NONE) || (!a->condition && roughly(a->cause) != LOSS_CALLS) || lost_alike(a, b);
+	return (a->waits && a->waited_for != VARIANCE_NONE) || (!a->condition && roughly(a->cause) != LOSS_CALLS) || lost_similarly(a, b);
 }
 
 static bool same_reason(const struct variance *v, const struct stretch *a, const struct stretch *b)
@@ -439,14 +439,14 @@ static enum assay_status marked_add(struct variance *v, const struct variance_op
 		m.process = (size_t)o->marked_rank;
 	if (m.process == SIZE_MAX)
 		return assay_fail(err, ASSAY_E_NOTFOUND,
-				  "there is no process %lld: name a rank, a process id, or a place from 0 among the %zu",
+				  "there is no process %lld: name a rank, a process id, or an index from 0 among the %zu",
 				  (long long)o->marked_rank, f->n_processes);
 	v->n_conditions = 0; /* the user marked this time, conditions included */
 	stretch_measure(v, ACTIVITY_COMPUTATION, &m);
 	v->n_conditions = n_conditions;
 	if (!(m.expected_s > 0))
 		return assay_fail(
-		    err, ASSAY_E_NOTFOUND, "%s did no computation that repeats from %g s to %g s: it was recorded from %.3g s to %.3g s",
+		    err, ASSAY_E_NOTFOUND, "%s has no repeated computation from %g s to %g s: it was recorded from %.3g s to %.3g s",
 		    f->processes[m.process].name, m.from_s, m.to_s, f->processes[m.process].start_s, f->processes[m.process].end_s);
 	r = region_new(v, ACTIVITY_COMPUTATION, capacity);
 	r->marked = true;
@@ -455,7 +455,7 @@ static enum assay_status marked_add(struct variance *v, const struct variance_op
 }
 
 /* Returns "ADDRESS:PORT" of the connection with most of the loss of the region's calls; NULL: none. Borrowed from the fragments. */
-static const char *ends_peer(const struct variance *v, const struct region *r)
+static const char *main_peer(const struct variance *v, const struct region *r)
 {
 	double *longer = mem_new(v->fragments.n_ends + 1, sizeof(*longer)), all = 0;
 	size_t e = 1;
@@ -497,7 +497,7 @@ static enum assay_status regions_find(struct variance *v, const struct variance_
 	stretches_join(v, &all, &capacity);
 	for (size_t r = 0; r < v->n_regions; r++) {
 		region_sum(v, &v->regions[r]);
-		v->regions[r].peer = ends_peer(v, &v->regions[r]);
+		v->regions[r].peer = main_peer(v, &v->regions[r]);
 	}
 	order_sort(v->regions, v->n_regions, regions_order);
 	waits_release(&known, v);
@@ -588,7 +588,7 @@ enum assay_status variance_of(struct fragments *fragments, const struct variance
 	columns_choose(&v);
 	fragment_clusters_find(&v);
 	if (options->known)
-		v.known = known_apply(&v, options->known);
+		v.known = usual_times_apply(&v, options->known);
 	maps_fill(&v);
 	st = regions_find(&v, options, err);
 	if (!st) {

@@ -75,7 +75,7 @@ static bool alike(struct window w, const struct waits_last *last)
 	return both >= ALIKE * either;
 }
 
-static size_t last_known(const struct variance *v, struct waits *known, uint32_t comm, size_t process, struct window w)
+static size_t last_completed(const struct variance *v, struct waits *known, uint32_t comm, size_t process, struct window w)
 {
 	uint32_t run = v->fragments.processes[process].run;
 
@@ -118,7 +118,7 @@ static void waits_begin(const struct variance *v, struct waits *known)
 ORDER_FIRST(call_after, struct waits_call, x->begin <= at_s, double at_s)
 
 /* Returns the number of calls that started until to_s. */
-static size_t began_until(const struct waits_calls *calls, double to_s)
+static size_t calls_started_until(const struct waits_calls *calls, double to_s)
 {
 	return call_after(calls->items, calls->n, to_s);
 }
@@ -149,7 +149,7 @@ size_t waited_for(const struct variance *v, struct waits *known, size_t process,
 		if (f->peer >= 0 && f->peer != p->rank)
 			other = process_of_rank(v, p->run, f->peer);
 		else if (f->comm && f->collective)
-			other = last_known(v, known, f->comm, process, w);
+			other = last_completed(v, known, f->comm, process, w);
 		else if (f->activity == ACTIVITY_COMMUNICATION && f->peer < 0 && !f->comm && more > 0) {
 			time *= more / f->time_s;
 			other = end_partner(v, f);
@@ -176,9 +176,9 @@ size_t waited_for(const struct variance *v, struct waits *known, size_t process,
 
 /* Returns how long a call waited, s, until `other` started its first call with this process. peer: rank of this process; -1: any call. 0:
  * `other` had come before. */
-static double until_it_came(const struct waits_calls *other, const struct fragment *f, int64_t peer)
+static double wait_until_start(const struct waits_calls *other, const struct fragment *f, int64_t peer)
 {
-	size_t i = began_until(other, f->start_s), end = began_until(other, f->start_s + f->time_s);
+	size_t i = calls_started_until(other, f->start_s), end = calls_started_until(other, f->start_s + f->time_s);
 
 	while (i < end && peer >= 0 && other->items[i].peer != peer)
 		i++;
@@ -186,9 +186,9 @@ static double until_it_came(const struct waits_calls *other, const struct fragme
 }
 
 /* Returns how long a call waited, s, until the last call of `other` with `partner` ended the wait. */
-static double until_it_ended(const struct waits_calls *other, const struct fragment *f, size_t partner)
+static double wait_until_end(const struct waits_calls *other, const struct fragment *f, size_t partner)
 {
-	size_t end = began_until(other, f->start_s + f->time_s);
+	size_t end = calls_started_until(other, f->start_s + f->time_s);
 
 	while (end && other->items[end - 1].partner != partner)
 		end--;
@@ -213,11 +213,11 @@ static double waited_in(const struct variance *v, struct waits *known, const str
 	if (f->peer >= 0 && !f->collective)
 		other = process_of_rank(v, p->run, f->peer);
 	else if (f->comm && f->collective)
-		other = last_known(v, known, f->comm, m->process, (struct window){ m->from_s, m->to_s });
+		other = last_completed(v, known, f->comm, m->process, (struct window){ m->from_s, m->to_s });
 	if (other == SIZE_MAX || other == m->process || !partner_known(&known->calls[other]))
 		return (double)NAN;
-	return named ? until_it_came(&known->calls[other], f, f->collective ? -1 : p->rank)
-		     : until_it_ended(&known->calls[other], f, m->process);
+	return named ? wait_until_start(&known->calls[other], f, f->collective ? -1 : p->rank)
+		     : wait_until_end(&known->calls[other], f, m->process);
 }
 
 /* Reports whether the call names its partner or communicator. */

@@ -108,8 +108,8 @@ static enum assay_status fit_check_runs(const struct fit *f, struct assay_error 
 				  least - about->runs);
 	if (about->runs < needed)
 		return assay_fail(err, ASSAY_E_USAGE,
-				  "%zu normal runs cannot support a false positive rate of %g: it takes %zu, %zu more; the smallest that "
-				  "they support is %.3g",
+				  "%zu normal runs are too few for a false positive rate of %g: it needs %zu, %zu more; the smallest "
+				  "possible rate is %.3g",
 				  about->runs, o->rate, needed, needed - about->runs, 1.0 / (double)(about->runs + 1));
 	return ASSAY_OK;
 }

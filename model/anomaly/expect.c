@@ -72,7 +72,7 @@ static bool fitting_weighted(struct fitting *f, struct expect *e, double *invers
 
 /* Returns the mean absolute error of each run's prediction from the other runs, and sets f->work to each error: the residual divided by 1 -
  * the run's leverage. */
-static double fitting_left_out(const struct fitting *f, const struct expect *e, const double *inverse)
+static double fitting_excluded(const struct fitting *f, const struct expect *e, const double *inverse)
 {
 	size_t m = e->n + 1;
 	double sum = 0.0;
@@ -110,7 +110,7 @@ static double fitting_line(struct fitting *f, struct expect *e, size_t rounds)
 		for (size_t i = 0; i < f->n; i++)
 			f->weight[i] = f->work[i] <= unit ? 1.0 : unit / f->work[i];
 	}
-	return fitting_left_out(f, e, inverse);
+	return fitting_excluded(f, e, inverse);
 }
 
 static void expect_add_number(const struct fitting *f, struct expect *e, size_t number)

@@ -261,7 +261,7 @@ static double relative_error(double predicted, double measured)
 
 /* Predicts the rows of all types with count 0 by the additive grid and the stumps, fitted to the other types: out [rows x BLEND_ADDITIVE +
  * 1]. */
-static void predict_left_out(const struct blend_data *d, const double *count, struct mat *out)
+static void predict_excluded(const struct blend_data *d, const double *count, struct mat *out)
 {
 	struct additive additive;
 	struct stumps stumps;
@@ -355,7 +355,7 @@ void blend_choose(const struct blend_data *d, const double *count, struct blend_
 		if (!(count[t] > 0))
 			continue;
 		without[t] = 0.0;
-		predict_left_out(d, without, &predicted);
+		predict_excluded(d, without, &predicted);
 		without[t] = count[t];
 		candidates_errors(d, t, &predicted, one);
 		candidates_add(one, count[t] / total, error);
@@ -426,7 +426,7 @@ static void validating_pair(void *context, size_t pair)
 	while (pair >= b)
 		pair -= b++;
 	count = counts_without(d->types, pair, b);
-	predict_left_out(d, count, &predicted);
+	predict_excluded(d, count, &predicted);
 	candidates_errors(d, b, &predicted, validating_errors(v, pair, b));
 	candidates_errors(d, pair, &predicted, validating_errors(v, b, pair));
 	free(count);

@@ -14,7 +14,7 @@
 	X(FEATURE_MISSING, "missing", "not measured on every machine that ran the application")                                            \
 	X(FEATURE_CONSTANT, "constant", "the same on all hardware types")                                                                  \
 	X(FEATURE_STILL, "still", "differs between hardware types by no more than by its own noise")                                       \
-	X(FEATURE_EXCLUDED, "excluded", "spends its time where the application was seen to spend none")
+	X(FEATURE_EXCLUDED, "excluded", "spends its time where the application spends none")
 
 enum feature_state { FEATURE_ROWS(ROWS_ENUM) FEATURE_STATES };
 

@@ -43,7 +43,7 @@ static bool weights_of(const double *x, const double *y, size_t n, double *a, do
 }
 
 /* Reports whether x and y [n], times relative to those of a column, can replace that column; *part as in struct stand_in. */
-static bool stands_in(const double *x, const double *y, size_t n, double *part)
+static bool can_substitute(const double *x, const double *y, size_t n, double *part)
 {
 	double a, b, squares = 0.0, free_types = (double)n - (y ? 2.0 : 1.0);
 
@@ -67,7 +67,7 @@ static void ratios_of(const struct features *f, size_t k, struct mat *ratio)
 			mat_set(ratio, j, t, exp(mat_get(&f->type_logs, t, k) - mat_get(&f->type_logs, t, j)));
 }
 
-static void stand_ins_of(const struct features *f, struct stand_ins *out)
+static void find_substitutes(const struct features *f, struct stand_ins *out)
 {
 	struct stand_ins s = { .first = mem_new(f->n + 1, sizeof(*s.first)), .n = f->n };
 	size_t types = f->type_logs.rows, n = 0, capacity = 0;
@@ -79,7 +79,7 @@ static void stand_ins_of(const struct features *f, struct stand_ins *out)
 			for (size_t j = i; i != k && j < f->n; j++) {
 				struct stand_in one = { i, j, 1.0 };
 
-				if (j == k || !stands_in(&ratio.at[i * types], j == i ? NULL : &ratio.at[j * types], types, &one.part))
+				if (j == k || !can_substitute(&ratio.at[i * types], j == i ? NULL : &ratio.at[j * types], types, &one.part))
 					continue;
 				mem_append(s.items, n, &capacity, one);
 			}
@@ -90,7 +90,7 @@ static void stand_ins_of(const struct features *f, struct stand_ins *out)
 	*out = s;
 }
 
-static void stand_ins_release(struct stand_ins *s)
+static void substitutes_release(struct stand_ins *s)
 {
 	mem_free(s->items, s->first);
 	*s = (struct stand_ins){ 0 };
@@ -154,7 +154,7 @@ struct dividing {
 	size_t *level;			  /* [n] level of each part; 0 for groups */
 };
 
-static void dividing_stand_ins(struct dividing *p, const struct stand_ins *s)
+static void apply_substitutes(struct dividing *p, const struct stand_ins *s)
 {
 	for (size_t k = 0; k < s->n; k++) {
 		for (size_t i = s->first[k]; i < s->first[k + 1]; i++) {
@@ -185,7 +185,7 @@ static struct dividing dividing_of(const struct blend_data *d, const struct shar
 	}
 	memcpy(p.least_of.at, p.of.at, cols * n * sizeof(double));
 	memcpy(p.most_of.at, p.of.at, cols * n * sizeof(double));
-	dividing_stand_ins(&p, stand_ins);
+	apply_substitutes(&p, stand_ins);
 	return p;
 }
 
@@ -409,7 +409,7 @@ void shares_of(const struct blend_data *d, const struct blend *blend, const stru
 	double *ends;
 
 	ASSAY_BUG_IF(d->types < 3);
-	stand_ins_of(&d->features, &s.stand_ins);
+	find_substitutes(&d->features, &s.stand_ins);
 	parts = dividing_of(d, others, &s.stand_ins);
 	part = mem_new(parts.n, sizeof(*part));
 	ends = mem_new(2 * parts.n, sizeof(*ends));
@@ -437,7 +437,7 @@ void shares_of(const struct blend_data *d, const struct blend *blend, const stru
 void shares_release(struct shares *s)
 {
 	mat_release(&s->by_type);
-	stand_ins_release(&s->stand_ins);
+	substitutes_release(&s->stand_ins);
 	mem_free(s->share, s->low, s->high, s->least, s->most, s->first, s->column, s->part);
 	*s = (struct shares){ 0 };
 }

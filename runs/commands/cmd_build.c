@@ -228,7 +228,7 @@ static enum assay_status try(struct search *s, const struct piece *const *pieces
 
 /* ---- whole runs and wanted features ---- */
 
-static bool is_wanted(const struct search *s, const char *name)
+static bool is_requested_item(const struct search *s, const char *name)
 {
 	bool reached = false;
 
@@ -325,28 +325,26 @@ static enum assay_status run_whole(struct search *s, struct assay_error *err)
 
 		st = run_one(s, i, 3600.0, run, err);
 		if (!st && run->status != 0)
-			st = assay_fail(
-			    err, ASSAY_E_IO,
-			    "'%s' fails; a program of which pieces are excluded may read, print and seem to write, and nothing else",
-			    s->commands[i]);
+			st = assay_fail(err, ASSAY_E_IO, "'%s' fails; a program without some pieces may only read, print and seem to write",
+					s->commands[i]);
 		else if (!st && !(run->sum > 0))
 			st = assay_fail(err, ASSAY_E_NODATA,
-					"'%s' counted nothing: was its program built by 'assay build --for features --pieces'?",
+					"'%s' counted nothing: its program must be built by 'assay build --for features --pieces'?",
 					s->commands[i]);
 	}
 	for (size_t i = 0; i < s->commands_n && !st; i++)
 		add_pieces(s, &s->whole[i].counts);
 	if (!st && !s->pieces_n)
-		st = assay_fail(err, ASSAY_E_NODATA, "the program has no pieces: build it by 'assay build --for features --pieces'");
+		st = assay_fail(err, ASSAY_E_NODATA, "the program has no pieces: build it with 'assay build --for features --pieces'");
 	s->features = mem_new(s->whole[0].counts.n, sizeof(*s->features));
 	for (size_t k = 0; !st && k < s->whole[0].counts.n; k++) {
 		const char *name = s->whole[0].counts.items[k].name;
 
-		if (is_wanted(s, name))
+		if (is_requested_item(s, name))
 			s->features[s->n++] = (struct slice_feature){ .name = mem_string(name), .alone = 1.0 };
 	}
 	if (!st && !s->n)
-		st = assay_fail(err, ASSAY_E_NODATA, "no feature that is wanted was counted");
+		st = assay_fail(err, ASSAY_E_NODATA, "no wanted feature was counted");
 	return st;
 }
 
@@ -445,7 +443,7 @@ static enum assay_status slice_of(struct search *s, const bool *wanted, struct c
 	return st;
 }
 
-static bool are_alike(const struct search *s, size_t f, size_t g)
+static bool are_similar(const struct search *s, size_t f, size_t g)
 {
 	for (size_t k = 0; k < s->pieces_n; k++)
 		if (s->pieces[k].right && s->pieces[k].right[f] != s->pieces[k].right[g])
@@ -463,7 +461,7 @@ static enum assay_status price_each(struct search *s, struct assay_error *err)
 		struct choice choice = { .n = 0 };
 		size_t g = 0;
 
-		while (g < f && !are_alike(s, f, g))
+		while (g < f && !are_similar(s, f, g))
 			g++;
 		if (g < f) {
 			s->features[f].alone = s->features[g].alone;
@@ -602,11 +600,11 @@ static void show(const struct search *s, const struct choice *slice, struct docu
 		kept += s->features[f].kept;
 	for (size_t k = 0; k < s->pieces_n; k++)
 		reached += s->pieces[k].right != NULL;
-	doc_answer(d, kept ? DOC_GOOD : DOC_DOUBTFUL, "", "%zu of %zu features can be counted for at most %.3g %% of what the run counts",
+	doc_answer(d, kept ? DOC_GOOD : DOC_DOUBTFUL, "", "%zu of %zu features can be counted for at most %.3g %% of the counts of the run",
 		   kept, s->n, 100 * a->allowed);
 	if (kept)
 		doc_line(d, "together for %.3g %%, without %zu of %zu pieces", 100 * slice->part, slice->n, s->pieces_n);
-	doc_line(d, "%zu runs; %zu pieces change what is counted", s->runs, reached);
+	doc_line(d, "%zu runs; %zu pieces change the counts", s->runs, reached);
 	doc_set(d, "wanted", s->n);
 	doc_set(d, "sliced", kept);
 	doc_set(d, "price", kept ? slice->part : (double)NAN);
@@ -623,7 +621,7 @@ static void show(const struct search *s, const struct choice *slice, struct docu
 		doc_row(d);
 		doc_showf(d, "alone", "alone", feature->alone, "%.3g %%", 100 * feature->alone);
 		doc_set_bool(d, "sliced", feature->kept);
-		doc_show(d, NULL, "in the slice", feature->kept ? "yes" : "refused: too dear");
+		doc_show(d, NULL, "in the slice", feature->kept ? "yes" : "refused: too expensive");
 		doc_show(d, "feature", "feature", feature->name);
 	}
 	doc_end(d);
@@ -659,7 +657,7 @@ static enum assay_status slice_answer(const struct slice_request *request, struc
 	cancel_on_signals(&cancelled);
 	s.commands = lines_of(&text, &s.commands_n);
 	if (!st && !s.commands_n)
-		st = assay_fail(err, ASSAY_E_FORMAT, "%s: no command is in it", request->commands);
+		st = assay_fail(err, ASSAY_E_FORMAT, "%s: the file has no command", request->commands);
 	if (!st && request->only)
 		st = read_only(request->only, &s.only, err);
 	if (!st)
@@ -698,7 +696,7 @@ static enum assay_status only_check(const char *path, struct assay_error *err)
 		at = stop ? stop + 1 : end;
 	}
 	if (!st && !line)
-		st = assay_fail(err, ASSAY_E_FORMAT, "%s: no feature is in it ('assay inspect --text' prints them)", path);
+		st = assay_fail(err, ASSAY_E_FORMAT, "%s: the file has no feature ('assay inspect --text' prints them)", path);
 	buf_release(&text);
 	return st;
 }
@@ -749,17 +747,15 @@ static enum assay_status find_links(char **links, struct assay_error *err)
 	*links = mem_format("%s/assay-compilers-%u-%llx", parent, (unsigned)getuid(), (unsigned long long)digest_seed(self ? self : ""));
 	st = file_make_directory(*links, 0700, err);
 	if (!st && (lstat(*links, &info) || !S_ISDIR(info.st_mode) || info.st_uid != getuid()))
-		st = assay_fail(err, ASSAY_E_CONFLICT, "'%s' is not this user's: remove it, or set TMPDIR", *links);
+		st = assay_fail(err, ASSAY_E_CONFLICT, "'%s' belongs to another user: remove it, or set TMPDIR", *links);
 	mem_free(parent, self);
 	return st;
 }
 
-static void remark_record(const char *path)
+static void note_record(const char *path)
 {
 	if (access(path, F_OK) != 0)
-		cli_remark(
-		    "no compiler was called by its name, or nothing had to be compiled: what was built before stays as it is; build in a "
-		    "new directory, or after 'make clean'");
+		cli_note("no compiler was called by name, or nothing had to be compiled; build in a new directory, or after 'make clean'");
 }
 
 /* Runs one compiler command without links, because the command may name the compiler by its path. */
@@ -782,7 +778,7 @@ static enum assay_status call_builder(const struct compiler_wrapper *w, char **w
 	if (!st)
 		st = foreground_run_checked(words, err);
 	if (!st)
-		remark_record(w->record);
+		note_record(w->record);
 	buf_release(&compilers);
 	return st;
 }
@@ -880,7 +876,7 @@ static enum assay_status build_check(void *arguments, struct assay_error *err)
 	if (!a->slice == !a->words.n)
 		return assay_fail(err, ASSAY_E_USAGE, a->slice ? "--slice takes no build command" : "missing argument: -- COMMAND [ARG]");
 	if (!a->output && (a->reference || a->program))
-		return assay_fail(err, ASSAY_E_USAGE, "--%s is for builds in a directory of their own: give that by -o",
+		return assay_fail(err, ASSAY_E_USAGE, "--%s needs -o, a separate directory for the build",
 				  a->reference ? "reference" : "program");
 	return ASSAY_OK;
 }
@@ -890,36 +886,33 @@ static const struct arguments defaults = { .sources = ".", .price = .05, .top = 
 static const struct cli_option options[] = {
 	{ .name = "for",
 	  .value = "KIND",
-	  .help =
-	      "What the program is to be measured by (required): functions, counters or features, for 'assay record --for' the same; work, "
-	      "for 'assay record'; aligned, nothing: functions start at cache lines",
+	  .help = "Measurement to build for (required): functions, counters or features, for 'assay record --for' the same; work, for "
+		  "'assay record'; aligned: only start functions at cache lines",
 	  .type = CLI_TYPE_CHOICE,
 	  CLI_AT(struct arguments, kind),
 	  .choices = variant_kind_names + 1,
 	  .required = true },
-	CLI_OPTION(
-	    TEXT, "output", "PATH", struct arguments, output,
-	    "Build a copy of the sources in the directory PATH, and once without additions, and compare both builds; the parent of PATH "
-	    "must exist (default: build in this directory, and compare nothing). With --slice: write the pieces to the file PATH",
-	    .letter = 'o'),
+	CLI_OPTION(TEXT, "output", "PATH", struct arguments, output,
+		   "Build a copy of the sources in directory PATH, build another copy without additions, and compare the two; the parent "
+		   "of PATH must exist (default: build in this directory, without comparison). With --slice: write the pieces to file PATH",
+		   .letter = 'o'),
 	CLI_TEXT("sources", "DIRECTORY", struct arguments, sources,
-		 "With -o: where the sources are (default: this directory); files that .gitignore excludes are not copied"),
+		 "With -o: directory of the sources (default: this directory); files excluded by .gitignore are not copied"),
 	CLI_TEXT("reference", "REF", struct arguments, reference, "With -o: build the commit REF of the git repository of the sources"),
-	CLI_TEXT("program", "PATH", struct arguments, program,
-		 "With -o: the program that is built, relative to the sources; it is checked"),
+	CLI_TEXT("program", "PATH", struct arguments, program, "With -o: the built program, relative to the sources; it is checked"),
 	CLI_TEXT("only", "FILE", struct arguments, only,
-		 "Count only the features that FILE names, one a line, as 'inspect --text' prints them: what a model needs"),
-	CLI_FLAG("values", struct arguments, values, "Keep the first five values of variables, too: slower"),
+		 "Count only the features listed in FILE, one per line, as 'inspect --text' prints them: those that a model uses"),
+	CLI_FLAG("values", struct arguments, values, "Also keep the first five values of variables: slower"),
 	CLI_TEXT("until", "FUNCTION", struct arguments, until,
-		 "Let runs end where FUNCTION is entered, if ASSAY_FEATURES_UNTIL is set: for features that are known by then"),
-	CLI_FLAG("pieces", struct arguments, pieces, "Let --slice leave out pieces of the program: slower"),
+		 "End runs at the entry of FUNCTION if ASSAY_FEATURES_UNTIL is set: for features that are known there"),
+	CLI_FLAG("pieces", struct arguments, pieces, "Prepare the program for --slice, which leaves out pieces of it: slower"),
 	CLI_TEXT("slice", "FILE", struct arguments, slice,
-		 "Build nothing, but find the pieces that the commands in FILE can do without, one command a line, as the shell takes it"),
+		 "Build nothing; find the pieces that the commands in FILE do not need (one shell command per line)"),
 	CLI_REAL("price", "PART", struct arguments, price, 0.0, 1.0,
-		 "With --slice: what a slice may count, as a part of what the whole run counts (default: 0.05)"),
-	CLI_INTEGER("top", "N", struct arguments, top, 1, 1000000, "With --slice: show the N cheapest features (default: 40)"),
+		 "With --slice: largest fraction of the whole run's counts that a slice may count (default: 0.05)"),
+	CLI_INTEGER("top", "N", struct arguments, top, 1, 1000000, "With --slice: number of cheapest features to show (default: 40)"),
 	CLI_TEXT("without", "FILE", struct arguments, without,
-		 "Leave out the pieces that FILE names, one a line, as --slice writes them: the counts that remain cost less"),
+		 "Leave out the pieces listed in FILE, one per line, as --slice writes them: the remaining counts cost less"),
 	CLI_END
 };
 
@@ -927,25 +920,19 @@ static const struct cli_option words[] = { CLI_WORDS("-- COMMAND [ARG]", struct 
 
 const struct command build_command = {
 	.name = "build",
-	.summary = "build a program so that it can be measured from inside",
+	.summary = "build a program for measurement from inside",
 	.about =
-	    "Executes a build command, such as make, cmake --build, ./configure or gcc itself, with assay in place of each compiler that "
-	    "PATH "
-	    "has: it adds what the measurement needs to the options, and calls the compiler. Flags, compilers and sources stay those of "
-	    "the "
-	    "build. Checks that configure, CMake and Meson make of the compiler are left as they are. Without assay such a program runs as "
-	    "any other, a little slower; one with counters several times slower.\n\n"
-	    "Compilers are found by their names in PATH, and in CC, CXX and the command. With ccache, builds of different kinds are not "
-	    "mixed up. A build that calls another compiler by an absolute path is not measured, and is reported. Features and work need "
-	    "gcc "
-	    "of the version whose headers for plugins were there when assay was built.\n\n"
-	    "--slice is for features that are known without most of a run. Pieces are functions that return at once, calls of libraries "
-	    "that "
-	    "are not made, branches that are always or never taken, loops that end. Each is excluded from the commands' runs, which should "
-	    "be "
-	    "short and unlike each other; what is counted right without most of the work is for --without. While pieces are excluded, what "
-	    "the program prints and writes goes nowhere, and the kernel lets it start and remove nothing; what takes five times as long as "
-	    "the whole run is ended.",
+	    "Runs a build command, such as make, cmake --build, ./configure or gcc itself, with assay in place of each compiler in "
+	    "PATH. assay adds the options that the measurement needs and calls the compiler. Flags, compilers and sources are those "
+	    "of the build. Compiler checks of configure, CMake and Meson are not changed. Without assay, such a program runs "
+	    "normally, slightly slower; with counters, several times slower.\n\nCompilers are found by name in PATH, and in CC, CXX "
+	    "and the command. With ccache, builds of different kinds are kept apart. A compiler called by an absolute path is not "
+	    "replaced; this is reported. Features and work need the version of gcc whose plugin headers were installed when assay was "
+	    "built.\n\n--slice finds features that are known without most of a run. Pieces are functions that return at once, library "
+	    "calls that are not made, branches that are always or never taken, and loops that end. Each piece is excluded from runs of "
+	    "the commands, which should be short and different from each other. Pieces that leave the counts correct are for "
+	    "--without. During these runs the output of the program is discarded, and the kernel lets it start and remove nothing; a "
+	    "run that takes five times as long as the whole run is stopped.",
 	.examples = "  assay build --for functions -- make -j4\n"
 		    "  assay build --for counters -- gcc -O2 -g main.c -o main\n"
 		    "  assay build --for functions -o builds --program src/sort --reference v1.2 -- make -j4\n"
@@ -956,7 +943,7 @@ const struct command build_command = {
 	.words = words,
 	.options = options,
 	.defaults = &defaults,
-	.only_x86_64 = "what is added to programs is written for x86-64",
+	.only_x86_64 = "the code added to programs exists only for x86-64",
 	.check = build_check,
 	CLI_RUN(struct arguments, CLI_LAB_NONE, build_run),
 };

@@ -54,7 +54,7 @@ static enum assay_status open_side(const struct arguments *a, int side, struct v
 	if (version_is_selector(path))
 		st = version_find(cli_directory(), path, a->object, NULL, object, err);
 	else
-		st = version_is_said(cli_directory(), path, err);
+		st = version_is_reported(cli_directory(), path, err);
 	return st ? st : build_open(object->path ? object->path : path, IMAGE_EXPORTED, build, err);
 }
 
@@ -66,8 +66,9 @@ static enum assay_status check_details(const struct build *builds, struct assay_
 
 	if (old->detail == new->detail)
 		return ASSAY_OK;
-	return assay_fail(err, ASSAY_E_FORMAT, "'%s' %s, and '%s' %s: compare two builds of one kind, best with debug information",
-			  old->path, texts[old->detail], new->path, texts[new->detail]);
+	return assay_fail(err, ASSAY_E_FORMAT,
+			  "'%s' %s, and '%s' %s: compare two builds of the same kind, preferably with debug information", old->path,
+			  texts[old->detail], new->path, texts[new->detail]);
 }
 
 /* Returns the sources to compare: the given ones or, for two versions built from one repository, their commits. */
@@ -95,7 +96,7 @@ static enum assay_status write_list(const struct changes *changes, bool of_old, 
 	n = changes_list(changes, of_old, &out);
 	st = file_replace(path, out.bytes, out.size, 0644, err);
 	if (!st)
-		cli_remark("%zu function%s in '%s'", n, text_plural(n), path);
+		cli_note("%zu function%s in '%s'", n, text_plural(n), path);
 	buf_release(&out);
 	return st;
 }
@@ -132,16 +133,17 @@ static enum assay_status changes_run(struct lab *lab, void *arguments, struct do
 }
 
 static const struct cli_option options[] = {
-	CLI_TEXT("git", "REPOSITORY", struct arguments, repository, "Use the difference between the sources, too; needs --refs"),
-	CLI_OPTION(PARSED, "refs", "OLD..NEW", struct arguments, references, "The commits, tags or branches that the builds were made from",
+	CLI_TEXT("git", "REPOSITORY", struct arguments, repository,
+		 "Git repository of the sources: also compare the sources; needs --refs"),
+	CLI_OPTION(PARSED, "refs", "OLD..NEW", struct arguments, references, "Commits, tags or branches of the two builds",
 		   .parse = parse_references, .owned = true),
 	CLI_TEXT("object", "PATH", struct arguments, object,
-		 "Compare this file, as it is deployed (with APP@VERSION; default: the program that the command starts)"),
-	CLI_TEXT("list", "FILE", struct arguments, list, "Write the functions of NEW that are worth measuring, for the probe"),
-	CLI_TEXT("list-old", "FILE", struct arguments, list_old, "Write the same functions of OLD"),
+		 "Deployed file to compare (with APP@VERSION; default: the program that the command starts)"),
+	CLI_TEXT("list", "FILE", struct arguments, list, "Write the functions of NEW to measure to FILE, for the probe"),
+	CLI_TEXT("list-old", "FILE", struct arguments, list_old, "Write the same functions of OLD to FILE"),
 	CLI_INTEGER("wrapper", "N", struct arguments, wrapper, 0, 1000,
-		    "A changed function that calls another and has at most N instructions brings in its callers (default: 16)"),
-	CLI_FLAG("all", struct arguments, all, "List also the functions that differ only in line numbers or only in the source"),
+		    "Include the callers of changed functions with at most N instructions that call others (default: 16)"),
+	CLI_FLAG("all", struct arguments, all, "Also list functions that differ only in line numbers or only in the source"),
 	CLI_END
 };
 
@@ -151,16 +153,16 @@ static const struct cli_option words[] = { CLI_WORD("OLD", struct arguments, bui
 const struct command changes_command = {
 	.name = "changes",
 	.summary = "find the functions that changed between two builds",
-	.about = "Compares two builds of a program or shared library (x86-64, with debug information) function by function: what was "
-		 "modified, added, removed or renamed, what is inlined where, and which callers should be looked at because of that. "
-		 "Addresses do not matter: calls are compared by what they call, constants by their content.\n\n"
-		 "With a git repository, the difference between two of its references tells changed functions from those that were only "
-		 "compiled differently. OLD and NEW are files, or versions of an application as APP@VERSION: then their programs are "
-		 "compared, and their sources too when both come from one git repository.",
+	.about =
+	    "Compares two builds of a program or shared library (x86-64, with debug information) function by function: modified, added, "
+	    "removed, renamed and inlined functions, and the callers that these affect. Addresses do not matter: calls are compared by "
+	    "their target, constants by their content.\n\nWith a git repository, the difference between two references distinguishes "
+	    "changed functions from those that were only compiled differently. OLD and NEW are files, or versions of an application as "
+	    "APP@VERSION: then their programs are compared, and also their sources if both come from one git repository.",
 	.examples = "  assay changes old/myapp new/myapp\n"
 		    "  assay changes old/libmy.so new/libmy.so --git ~/my --refs v1.0..v1.1 --list functions.txt\n"
 		    "  assay changes myapp@1.0 myapp@1.1 --object lib/libmy.so\n",
-	.exit_status = "0 whatever the difference is; 1 failure; 2 usage, or a file that cannot be compared.",
+	.exit_status = "0 with or without a difference; 1 failure; 2 usage, or a file that cannot be compared.",
 	.words = words,
 	.options = options,
 	.defaults = &defaults,

@@ -35,7 +35,7 @@ static void add_plan(const struct counting_plan *plan, struct document *d)
 	}
 	doc_end(d);
 	if (plan->n_absent && !plan->none)
-		doc_line(d, "%sNot on this machine:", plan->n ? "\n" : "");
+		doc_line(d, "%sNot available on this machine:", plan->n ? "\n" : "");
 	doc_list(d, "absent");
 	for (size_t i = 0; i < plan->n_absent; i++) {
 		doc_object(d, NULL);
@@ -90,13 +90,13 @@ static const struct cli_option words[] = { CLI_OPTIONAL_WORD("EVENT,...", struct
 
 const struct command counters_command = {
 	.name = "counters",
-	.summary = "list what this machine can count, and in how many runs",
-	.about = "Lists events of the CPU and the kernel that this machine can count, packed into few runs, as its counters "
-		 "allow, with the instructions in every run. Without names it is the default list: caches, coherence, remote memory, "
-		 "branches, TLB, floating point, stalls, cycles, by presets of PAPI and by native events of this CPU.",
+	.summary = "list the events that this machine can count, and in how many runs",
+	.about = "Lists events of the CPU and the kernel that this machine can count, in as few runs as its counters allow, with "
+		 "instructions in every run. The default list has caches, coherence, remote memory, branches, TLB, floating point, stalls "
+		 "and cycles, as presets of PAPI and native events of this CPU.",
 	.examples = "  assay counters\n"
 		    "  assay counters PAPI_TOT_INS,PAPI_L1_DCM,PAPI_BR_MSP\n",
-	.exit_status = "0; 6 when nothing can be counted; 1 failure; 2 usage.",
+	.exit_status = "0; 6 if nothing can be counted; 1 failure; 2 usage.",
 	.words = words,
 	CLI_RUN(struct arguments, CLI_LAB_NONE, counters_run),
 };

@@ -88,8 +88,8 @@ static enum assay_status cannot_add(const char *path, const char *reason, struct
 {
 	char *why = mem_string(reason); /* `reason` may be the text of *err */
 	enum assay_status st = assay_fail(err, ASSAY_E_FORMAT,
-					  "the new hosts cannot be put at the end of %s, where 'hosts' must be the last key, with a host a "
-					  "line as in 'assay init'%s%s; --dry-run shows them",
+					  "cannot append the new hosts to %s: 'hosts' must be the last key, with one host per line as in "
+					  "'assay init'%s%s; --dry-run shows them",
 					  path, *why ? ": " : "", why);
 
 	free(why);
@@ -171,7 +171,7 @@ static void add_gone(const struct inventory *inventory, const struct slurm_nodes
 	}
 	doc_end(d);
 	if (names.size)
-		doc_line(d, "\nIn lab.yaml, but no node of what was listed: %s", names.bytes);
+		doc_line(d, "\nIn lab.yaml, but not among the listed nodes: %s", names.bytes);
 	buf_release(&names);
 }
 
@@ -235,25 +235,23 @@ static const struct cli_option words[] = { CLI_WORD("FILE|slurm", struct argumen
 
 static const struct cli_option options[] = {
 	CLI_TEXT("partition", "NAME", struct arguments, partition, "Import only nodes of partition NAME, and request allocations in it"),
-	CLI_TEXT("login", "HOST", struct arguments, login, "Slurm's commands are run there, by ssh: [user@]host[:port]"),
+	CLI_TEXT("login", "HOST", struct arguments, login, "Run Slurm's commands on this login node by ssh: [user@]host[:port]"),
 	CLI_TEXT("types", "FEATURE,...", struct arguments, types,
-		 "Features that are hardware types: nodes with one of them get it as their type"),
-	CLI_FLAG("dry-run", struct arguments, dry_run, "Show what lab.yaml would get"), CLI_END
+		 "Node features that are hardware types: a node with one of them gets it as its type"),
+	CLI_FLAG("dry-run", struct arguments, dry_run, "Show the lines to add to lab.yaml; write nothing"), CLI_END
 };
 
 const struct command host_import_command = {
 	.name = "host import",
 	.summary = "import recorded machines, or the nodes of a batch system",
-	.about =
-	    "FILE is CSV with a row per rate, of machines that were recorded elsewhere: their fingerprints go into the store and the "
-	    "catalog. Columns: machine, time, stressor, rate (operations per second), and optionally repetition (the pass, from 1), "
-	    "type (the hardware type), battery, battery_hash, stress_ng and architecture. Another column is refused, for it may "
-	    "distinguish rates. A result of "
-	    "'result import' with the same machine, time and repetition belongs to that fingerprint. 'result export' writes both kinds "
-	    "of file. Importing the same file again changes nothing; rates that contradict what is stored are refused.\n\n"
-	    "slurm asks Slurm for its nodes (sinfo) and adds those that lab.yaml does not have to its end, as hosts with 'transport: "
-	    "slurm'. Their features become groups: -w @FEATURE. What is in lab.yaml stays as it is; nodes that are drained or down "
-	    "are added, too: what state a node is in is asked again each time that it is needed.",
+	.about = "FILE is a CSV file of fingerprints recorded elsewhere, one row per rate; they are added to the store and the catalog. "
+		 "Columns: machine, time, stressor, rate (operations per second), and optionally repetition (the pass, from 1), type (the "
+		 "hardware type), battery, battery_hash, stress_ng and architecture. Other columns are refused, because they may "
+		 "distinguish rates. A result of 'result import' with the same machine, time and repetition belongs to that fingerprint. "
+		 "'result export' writes both kinds of file. Importing the same file again changes nothing; rates that contradict stored "
+		 "ones are refused.\n\nslurm reads the nodes of Slurm (sinfo) and appends those missing in lab.yaml as hosts with "
+		 "'transport: slurm'. Their features become groups: -w @FEATURE. Existing lines of lab.yaml are not changed. Drained and "
+		 "down nodes are added, too: the state of a node is read again whenever it is needed.",
 	.examples = "  assay host import machines.csv\n"
 		    "  assay host import slurm --dry-run\n"
 		    "  assay host import slurm --partition lab --types rome,milan\n",

@@ -166,7 +166,7 @@ static void add_file(const char *path, const struct samples *s, struct document 
 	const char *why = s->dropped ? samples_info(s, "dropped") : NULL;
 
 	doc_object(d, NULL);
-	doc_heading(d, "%s: %s%s%s", path, samples_back_end_name(s->back_end), s->finished ? "" : ", the process did not end in order",
+	doc_heading(d, "%s: %s%s%s", path, samples_back_end_name(s->back_end), s->finished ? "" : ", the process did not exit normally",
 		    s->truncated ? ", the file is cut off" : "");
 	if (s->dropped || s->unreadable)
 		doc_line(d, "%llu samples were dropped%s%s, %llu cannot be read", (unsigned long long)s->dropped, why ? ": " : "",
@@ -277,11 +277,11 @@ static enum assay_status check_version(const struct sample_file *files, size_t n
 	for (size_t i = 0; i < n; i++)
 		found = found || strcmp(files[i].version, version) == 0;
 	if (n == 0)
-		st = assay_fail(err, ASSAY_E_NOTFOUND, "there are no samples of '%s': %s makes some", application, command);
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "there are no samples of '%s': %s makes samples", application, command);
 	else if (!found)
 		st = assay_fail(err, ASSAY_E_NOTFOUND, "there are no samples of '%s@%s', but of %s", application, version, versions.bytes);
 	else if (!version && n_versions > 1)
-		st = assay_fail(err, ASSAY_E_USAGE, "'%s' has samples of several versions, say which as %s@VERSION: %s", application,
+		st = assay_fail(err, ASSAY_E_USAGE, "'%s' has samples of several versions, name one as %s@VERSION: %s", application,
 				application, versions.bytes);
 	free(command);
 	buf_release(&versions);
@@ -331,13 +331,13 @@ static void add_kept(const struct lab *lab, const struct sample_file *file, bool
 	doc_show(d, NULL, "",
 		 file->pruned ? "pruned"
 		 : !file->ok  ? "of a run that failed"
-		 : stale      ? "of another build than the latest runs"
+		 : stale      ? "from another build than the latest runs"
 			      : "");
 	free(path);
 }
 
-static enum assay_status list_kept(struct lab *lab, const char *application, const struct sample_file *files, size_t n, struct document *d,
-				   struct assay_error *err)
+static enum assay_status list_stored(struct lab *lab, const char *application, const struct sample_file *files, size_t n,
+				     struct document *d, struct assay_error *err)
 {
 	bool *stale = NULL;
 	enum assay_status st = run_build_stale_samples(&lab->store, files, n, &stale, err);
@@ -400,7 +400,7 @@ static enum assay_status list_or_show(const char *selector, const char *prefix, 
 	if (!st && prefix)
 		st = show_kept(&lab, prefix, files, n, d, err);
 	else if (!st)
-		st = list_kept(&lab, application, files, n, d, err);
+		st = list_stored(&lab, application, files, n, d, err);
 	sample_files_free(files, n);
 	lab_close(&lab);
 	mem_free(application, version);
@@ -429,11 +429,9 @@ static void show_features(struct run_features *f, const struct arguments *a, str
 	if (f->incomplete)
 		doc_line(d, "Some threads or children could not count: these features are too low.");
 	if (f->cut_off)
-		doc_line(
-		    d,
-		    "%zu of the files %s of a process that did not end in order (a crash, a signal, _exit, exec): counted is what it did "
-		    "until then",
-		    f->cut_off, f->cut_off == 1 ? "is" : "are");
+		doc_line(d,
+			 "%zu of the files %s of a process that did not exit normally (a crash, a signal, _exit, exec): counts end there",
+			 f->cut_off, f->cut_off == 1 ? "is" : "are");
 	doc_set(d, "features_known", f->n);
 	doc_set(d, "files", f->files);
 	doc_set(d, "cut_off", f->cut_off);
@@ -474,7 +472,7 @@ static enum assay_status inspect_features(const char *directory, const struct ar
 
 /* ---- programs ---- */
 
-static void add_remark(struct document *d, const char *code, const char *text)
+static void add_note(struct document *d, const char *code, const char *text)
 {
 	doc_object(d, NULL);
 	doc_set(d, "code", code);
@@ -487,25 +485,25 @@ static void add_remark(struct document *d, const char *code, const char *text)
 static void add_remarks(const struct site_module *m, struct document *d)
 {
 	char *some = mem_format("%zu of %zu functions have no entry to patch: their files were compiled without "
-				"-fpatchable-function-entry=5 (start-up code and libraries that are linked in always are)",
+				"-fpatchable-function-entry=5 (this is always so for start-up code and static libraries)",
 				m->n - m->patchable, m->n);
 	char why[COUNTING_REASON_BYTES];
 
 	doc_list(d, "remarks");
 	if (m->patchable && m->patchable < m->n)
-		add_remark(d, "some_entries", some);
+		add_note(d, "some_entries", some);
 	if (m->instrumented)
-		add_remark(d, "instrumented", "built with -finstrument-functions: it can be probed, but every call costs, selected or not");
+		add_note(d, "instrumented", "built with -finstrument-functions: it can be probed, but every call costs, selected or not");
 	if (m->linked)
-		add_remark(d, "linked", "linked with the probe: LD_PRELOAD is not needed");
+		add_note(d, "linked", "linked with the probe: LD_PRELOAD is not needed");
 	if (m->own_unwinder)
-		add_remark(d, "own_unwinder",
-			   "libgcc is linked statically: an exception that passes a probed function ends the program; link without "
-			   "-static-libgcc");
+		add_note(d, "own_unwinder",
+			 "libgcc is linked statically: an exception that passes a probed function ends the program; link without "
+			 "-static-libgcc");
 	if (!m->image.build_id[0])
-		add_remark(d, "no_build_id", "no build-id: only its file's name identifies it; link with -Wl,--build-id");
+		add_note(d, "no_build_id", "no build-id: only its file's name identifies it; link with -Wl,--build-id");
 	if (refused_hardware(why, sizeof(why)))
-		add_remark(d, "no_counters", why);
+		add_note(d, "no_counters", why);
 	doc_end(d);
 	free(some);
 }
@@ -578,26 +576,24 @@ static enum assay_status parse_prefix(const char *text, void *to, struct assay_e
 static const struct arguments defaults = { .top = 40 };
 static const struct cli_option options[] = {
 	CLI_OPTION(PARSED, "show", "HASH", struct arguments, show,
-		   "Show what is in the files whose hash starts with HASH (with APP[@VERSION])", .letter = 's', .parse = parse_prefix),
+		   "Show the content of the files whose hash starts with HASH (with APP[@VERSION])", .letter = 's', .parse = parse_prefix),
 	CLI_INTEGER("top", "N", struct arguments, top, 1, 1000000, "Show the N largest features (default: 40)"),
-	CLI_FLAG("all", struct arguments, all, "Show features that are 0 as well"),
-	CLI_FLAG("text", struct arguments, text, "Print a feature per line, NUMBER NAME, those that are 0 too"), CLI_END
+	CLI_FLAG("all", struct arguments, all, "Also show features that are 0"),
+	CLI_FLAG("text", struct arguments, text, "Print one feature per line, NUMBER NAME, including those that are 0"), CLI_END
 };
 static const struct cli_option words[] = { CLI_WORDS("FILE|DIRECTORY|APP[@VERSION]", struct arguments, files, 1), CLI_END };
 
 const struct command inspect_command = {
 	.name = "inspect",
-	.summary = "show whether a program can be measured, or what was recorded of one",
+	.summary = "show whether a program can be measured, or its recorded samples or features",
 	.about =
-	    "Of a program or shared library: whether its functions can be measured, and what is missing. Programs are built for that with "
-	    "-g -fpatchable-function-entry=5 (gcc and clang), which costs next to nothing while they are not measured.\n\n"
-	    "Of sample files, which 'assay record --for functions' and '--for counters' write, or a directory of them: for each function "
-	    "how often it was called, how many calls were measured, and their mean time, with and without other measured functions that "
-	    "it called. Means are weighted by the calls that a sample represents. Of an application: the files that the laboratory keeps "
-	    "from 'assay run --probe'.\n\n"
-	    "Of a directory of features, which 'assay record --for features' writes: how often loops went round, branches were taken, "
-	    "functions called, exceptions thrown, and the first values of variables. All files of the directory are one run: threads, "
-	    "processes and libraries are added up, and values are means.",
+	    "For a program or shared library: shows whether its functions can be measured, and what is missing. Build such programs with "
+	    "-g -fpatchable-function-entry=5 (gcc and clang), which costs almost nothing without measurement.\n\nFor sample files of "
+	    "'assay record --for functions' and '--for counters', or a directory of them: shows calls, measured calls and mean time of "
+	    "each function, with and without its measured callees. Means are weighted by the calls that a sample represents. For an "
+	    "application: shows the files that the laboratory keeps from 'assay run --probe'.\n\nFor a directory of features of 'assay "
+	    "record --for features': shows counts of loop iterations, taken branches, function calls and exceptions, and the first values "
+	    "of variables. All files of the directory are one run: threads, processes and libraries are added up, and values are means.",
 	.examples = "  assay inspect ./myapp\n"
 		    "  assay inspect samples --format json\n"
 		    "  assay inspect sqlite@1.1 --show 5f3a\n"

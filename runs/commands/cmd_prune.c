@@ -33,27 +33,24 @@ static enum assay_status prune_run(struct lab *lab, void *arguments, struct docu
 	else if (quota > 0)
 		st = prune_to_quota(lab, a->dry_run, &pruned, &space, err);
 	else
-		st = assay_fail(err, ASSAY_E_USAGE, "say by --older-than DAYS what may be removed, or give lab.yaml a quota_gib");
+		st = assay_fail(err, ASSAY_E_USAGE, "give --older-than DAYS, or set quota_gib in lab.yaml");
 	if (!st)
 		st = prune_space(lab, &space, err);
 	if (st)
 		return st;
 	if (!a->samples)
-		doc_line(d, "what %lld execution%s printed %s removed, %.1f MiB; all results stay, and decisions can be verified",
+		doc_line(d, "the output of %lld execution%s %s removed, %.1f MiB; all results remain, and decisions can be verified",
 			 (long long)pruned.executions, text_plural((size_t)pruned.executions), a->dry_run ? "would be" : "was",
 			 (double)pruned.output_bytes / (1 << 20));
 	doc_line(d, "%zu sample file%s %sremoved, %.1f MiB when they are not compressed", pruned.samples.files,
 		 text_plural(pruned.samples.files), a->dry_run ? "would be " : "", (double)pruned.samples.bytes / (1 << 20));
 	if (pruned.unused_bytes)
-		doc_line(d,
-			 "runs.db keeps its size, for the disk has no room to write it again: %.1f MiB inside are used by what comes next",
+		doc_line(d, "runs.db keeps its size, because the disk is too full to rewrite it: %.1f MiB in it are free for new results",
 			 (double)pruned.unused_bytes / (1 << 20));
 	doc_line(d, "the store has %.1f MiB now", (double)space.bytes / (1 << 20));
 	over = a->dry_run && a->days < 0 && (double)(space.bytes - pruned.output_bytes - pruned.samples.bytes) > quota;
 	if (over) {
-		doc_line(d,
-			 "even without that it is larger than its quota_gib in lab.yaml, %.4g: raise the quota, or remove builds "
-			 "(.assay/builds)",
+		doc_line(d, "the store is still larger than quota_gib in lab.yaml, %.4g: raise the quota, or remove builds (.assay/builds)",
 			 lab->config.quota_gib);
 		d->exit_status = assay_status_exit(ASSAY_E_LIMIT);
 	}
@@ -70,8 +67,8 @@ static enum assay_status prune_run(struct lab *lab, void *arguments, struct docu
 
 static const struct cli_option options[] = {
 	CLI_OPTION(REAL, "older-than", "DAYS", struct arguments, days,
-		   "By the time when it was measured (default: what lab.yaml's quota_gib asks for)", .least = 0, .most = 36500),
-	CLI_FLAG("dry-run", struct arguments, dry_run, "Show what would be removed; nothing is"),
+		   "Age of the measurement in days (default: as much as quota_gib of lab.yaml needs)", .least = 0, .most = 36500),
+	CLI_FLAG("dry-run", struct arguments, dry_run, "Show what would be removed; remove nothing"),
 	CLI_FLAG("samples", struct arguments, samples, "Remove only sample files"),
 	CLI_END,
 };
@@ -79,11 +76,11 @@ static const struct arguments defaults = { .days = NO_AGE };
 
 const struct command prune_command = {
 	.name = "prune",
-	.summary = "remove what old runs printed, and old sample files",
-	.about = "Removes what makes a laboratory large: the output of programs, and sample files, older than so many days; without "
-		 "--older-than the oldest, until the store is within the quota_gib of lab.yaml. Their rows stay, marked. Results, accounts "
-		 "and fingerprints stay for ever: they are small, and decisions are recomputed from them. Decisions that rest on removed "
-		 "sample files remain, but can no longer be verified.",
+	.summary = "remove the output of old runs, and old sample files",
+	.about = "Removes the largest parts of a laboratory: the output of programs and sample files older than the given days; without "
+		 "--older-than the oldest ones, until the store is within quota_gib of lab.yaml. Their rows remain and are marked. "
+		 "Results, resource usage and fingerprints are never removed: they are small, and decisions are recomputed from them. "
+		 "Decisions that use removed sample files remain, but can no longer be verified.",
 	.examples = "  assay prune --older-than 90 --dry-run\n"
 		    "  assay prune --older-than 90\n"
 		    "  assay prune --older-than 90 --samples\n"

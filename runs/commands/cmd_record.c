@@ -88,16 +88,15 @@ static enum assay_status called_functions_check(const char *const *items, size_t
 {
 #if !defined(__x86_64__)
 	if (n)
-		return assay_fail(err, ASSAY_E_USAGE, "functions can be named by --call on x86-64 alone");
+		return assay_fail(err, ASSAY_E_USAGE, "--call works only on x86-64");
 #endif
 	if (n > FUNCTIONS_MAX)
 		return assay_fail(err, ASSAY_E_USAGE, "at most %u functions can be named by --call", FUNCTIONS_MAX);
 	for (size_t i = 0; i < n; i++) {
 		if (!item_is_right(items[i]))
-			return assay_fail(
-			    err, ASSAY_E_USAGE,
-			    "--call %s: a function's name is needed, or NAME:N, N from 1 to 6 for the argument that tells how much it does",
-			    items[i]);
+			return assay_fail(err, ASSAY_E_USAGE,
+					  "--call %s: expected a function name, or NAME:N, where argument N (1 to 6) is the amount of work",
+					  items[i]);
 		for (size_t k = 0; k < i; k++)
 			if (name_bytes(items[k]) == name_bytes(items[i]) && memcmp(items[k], items[i], name_bytes(items[i])) == 0)
 				return assay_fail(err, ASSAY_E_USAGE, "--call names '%s' twice", items[i]);
@@ -263,7 +262,7 @@ static enum assay_status write_functions(const struct arguments *a, char **path,
 }
 
 /* Passes on the number of seccomp filters of this process. A process with more filters is not recorded: the kernel might kill it. */
-static void tell_filters(void)
+static void report_filters(void)
 {
 	static const char *const keys[] = { "\nSeccomp_filters:", "\nSeccomp:" }; /* the second one for kernels before Linux 5.9 */
 	struct buf status = BUF_INIT;
@@ -287,7 +286,7 @@ static void set_environment(const struct arguments *a, const char *library, cons
 	char *ppm = mem_format("%.0f", a->overhead * 1e6), *run = mem_format("%lld", (long long)clock_real_ms());
 
 	foreground_preload(preload);
-	tell_filters();
+	report_filters();
 	foreground_set_variable("ASSAY_INTERPOSE_RUN", run);
 	foreground_set_variable("ASSAY_INTERPOSE_OVERHEAD_PPM", ppm);
 	foreground_set_variable("ASSAY_INTERPOSE_CONTEXT", a->context ? "1" : "0");
@@ -429,7 +428,7 @@ static void file_add(const char *path, struct recorded *sum)
 	struct assay_error err;
 
 	if (samples_read(path, &file, &err)) {
-		cli_remark("%s", err.text);
+		cli_note("%s", err.text);
 		return;
 	}
 	mem_append(sum->pids, sum->processes, &sum->pids_capacity, file.pid);
@@ -468,8 +467,8 @@ static void functions_missing(const struct arguments *a, const struct recorded *
 				break;
 		}
 		if (k == sum->n_sites)
-			cli_remark("'%.*s' was never recorded: no dynamically linked code called a function of that name in another module",
-				   (int)n, name);
+			cli_note("'%.*s' was never recorded: no dynamically linked code called a function of this name in another module",
+				 (int)n, name);
 	}
 }
 
@@ -486,7 +485,7 @@ static size_t sites_count(struct recorded *sum)
 }
 
 /* Reports whether the directory was removed or replaced. */
-static bool is_gone(const char *path, int directory)
+static bool is_missing(const char *path, int directory)
 {
 	struct stat was, now;
 
@@ -573,28 +572,29 @@ static const char *nothing_why(const char *program, bool gone, size_t running, c
 	}
 	free(path);
 	if (gone)
-		return "there are no records: their directory was removed or moved while the program ran";
+		return "there are no records: their directory was removed or moved during the run";
 	if (sum->dropped)
-		return "no call was recorded: there was no room for records (a limit on the size of files, or a full disk)";
+		return "no call was recorded: no space for records (a limit on the size of files, or a full disk)";
 	if (getrlimit(RLIMIT_FSIZE, &size) == 0 && size.rlim_cur < RECORD_LEAST_BYTES)
-		return "no call was recorded: the limit on the size of files (ulimit -f) leaves no room for records";
+		return "no call was recorded: the limit on the size of files (ulimit -f) leaves no space for records";
 	if (sum->restricted)
-		return "no call was recorded: the program restricted its system calls (seccomp) before the first one, or does so by "
-		       "instructions of its own, which the recorder would see too late";
+		return "no call was recorded: the program restricted its system calls (seccomp) before the first call, or by its own "
+		       "system call instructions, which the recorder would notice too late";
 	if (info.st_mode & (S_ISUID | S_ISGID))
-		return "no call was recorded: the program is set-user-ID or set-group-ID, and no library is preloaded into such programs";
+		return "no call was recorded: the program is set-user-ID or set-group-ID, and libraries cannot be preloaded into such "
+		       "programs";
 	if (no_preload) {
 		snprintf(why, WHY_BYTES, "no call was recorded: the program %s, and no library of ours can be preloaded into it",
 			 no_preload);
 		return why;
 	}
 	if (running)
-		return "no call was recorded yet: the program goes on in the background";
-	return "no call was recorded: the program makes none that is recorded";
+		return "no call was recorded yet: the program still runs in the background";
+	return "no call was recorded: the program makes no recorded calls";
 }
 
 /* Reports processes without records: children that were forked, and programs that were executed. */
-static void missing_tell(const char *directory, size_t children, size_t executed)
+static void missing_report(const char *directory, size_t children, size_t executed)
 {
 	size_t n = children + executed;
 	struct stat info;
@@ -605,15 +605,14 @@ static void missing_tell(const char *directory, size_t children, size_t executed
 		   : mem_string("");
 
 	if (n)
-		cli_remark("%zu process%s, forked or having executed another program, left no records and will be missing from the "
-			   "answers: they made "
-			   "no call, or ran a program that is linked statically, has other privileges or a stricter filter of system calls "
-			   "(seccomp), or was started without LD_PRELOAD%s",
-			   n, n == 1 ? "" : "es", user);
+		cli_note("%zu process%s, forked or having executed another program, left no records and will be missing from the answers: "
+			 "they made no call, or ran a program that is linked statically, has other privileges, has a stricter system call "
+			 "filter (seccomp), or was started without LD_PRELOAD%s",
+			 n, n == 1 ? "" : "es", user);
 	free(user);
 }
 
-static enum assay_status tell(const struct arguments *a, bool gone, struct assay_error *err)
+static enum assay_status report_step(const struct arguments *a, bool gone, struct assay_error *err)
 {
 	const char *directory = a->output;
 	struct recorded sum = { 0 };
@@ -636,32 +635,30 @@ static enum assay_status tell(const struct arguments *a, bool gone, struct assay
 	executed = executed_missing(&sum);
 	mem_free(sum.pids, sum.children, sum.executed);
 	if (sum.dropped)
-		cli_remark("%llu records were dropped: there was no room for them", (unsigned long long)sum.dropped);
+		cli_note("%llu records were dropped: no space for them", (unsigned long long)sum.dropped);
 	if (gone && sum.records)
-		cli_remark("the directory was removed or moved while the program ran, and with it what had been recorded until then");
+		cli_note("the directory was removed or moved during the run, with all earlier records");
 	if (!sum.records)
-		st = foreground_left_nothing(directory, nothing_why(a->words.items[0], gone, running, &sum, why), err);
-	missing_tell(directory, missing, executed);
+		st = foreground_has_no_output(directory, nothing_why(a->words.items[0], gone, running, &sum, why), err);
+	missing_report(directory, missing, executed);
 	if (running)
-		cli_remark("%zu process%s still running in the background: what %s from now on goes into '%s', too", running,
-			   running == 1 ? " of it is" : "es of it are", running == 1 ? "it does" : "they do", directory);
+		cli_note("%zu process%s still running in the background: what %s from now on goes into '%s', too", running,
+			 running == 1 ? " of it is" : "es of it are", running == 1 ? "it does" : "they do", directory);
 	if (sum.restricted)
-		cli_remark(
-		    "%zu process%s (%s) restricted %s system calls (seccomp, or no new privileges) and %s recorded only until then, or, "
-		    "where that is done by instructions of its own, not at all; most programs have an option to run without that",
-		    sum.restricted, sum.restricted == 1 ? "" : "es", sum.restricted_name ? sum.restricted_name : "?",
-		    sum.restricted == 1 ? "its" : "their", sum.restricted == 1 ? "was" : "were");
+		cli_note("%zu process%s (%s) restricted %s system calls (seccomp, or no new privileges) and %s recorded only until then, "
+			 "or not at all if they used their own system call instructions; most programs have an option to run without it",
+			 sum.restricted, sum.restricted == 1 ? "" : "es", sum.restricted_name ? sum.restricted_name : "?",
+			 sum.restricted == 1 ? "its" : "their", sum.restricted == 1 ? "was" : "were");
 	free(sum.restricted_name);
 	if (st)
 		return st;
-	cli_remark("%zu record%s of about %.0f calls at %zu call site%s in '%s', from %zu process%s", sum.records, text_plural(sum.records),
-		   fmax(sum.calls, (double)sum.records), sites, text_plural(sites), directory, sum.processes,
-		   sum.processes == 1 ? "" : "es");
+	cli_note("%zu record%s of about %.0f calls at %zu call site%s in '%s', from %zu process%s", sum.records, text_plural(sum.records),
+		 fmax(sum.calls, (double)sum.records), sites, text_plural(sites), directory, sum.processes, sum.processes == 1 ? "" : "es");
 	if (sum.killed)
-		cli_remark("%zu of these processes did not exit normally: they were killed, called _exit(), or executed another program",
-			   sum.killed);
+		cli_note("%zu of these processes did not exit normally: they were killed, called _exit(), or executed another program",
+			 sum.killed);
 	next = text_command((const char *const[]){ "timeline", directory, NULL });
-	cli_remark("next: %s", next);
+	cli_note("next: %s", next);
 	free(next);
 	return ASSAY_OK;
 }
@@ -685,8 +682,7 @@ static enum assay_status record_calls(const struct arguments *a, struct assay_er
 		file_names(a->output, SAMPLES, &before, &n_before, &program);
 		file_names_free(before, n_before);
 		if (n_before)
-			st = assay_fail(err, ASSAY_E_CONFLICT,
-					"'%s' already has the records of a run, and one directory holds one run: name another with -o",
+			st = assay_fail(err, ASSAY_E_CONFLICT, "'%s' already has the records of a run: name another directory with -o",
 					a->output);
 	}
 	if (!st)
@@ -700,17 +696,17 @@ static enum assay_status record_calls(const struct arguments *a, struct assay_er
 	}
 	if (!st) {
 		ended = foreground_check_end(a->words.items[0], status, &program);
-		st = tell(a, is_gone(a->output, directory), err);
+		st = report_step(a, is_missing(a->output, directory), err);
 		if (ended) { /* records from before a failure are kept */
 			if (st)
-				cli_remark("%s", err->text);
+				cli_note("%s", err->text);
 			st = ended;
 			*err = program;
 		}
 	}
 	if (directory >= 0)
 		close(directory);
-	foreground_end_as_told();
+	foreground_end_as_command();
 	mem_free(library, functions, path);
 	return st;
 }
@@ -739,7 +735,7 @@ static void count_file(const char *directory, const char *name, struct outcome *
 		stat(path, &info);
 	free(path);
 	if (st) {
-		cli_remark("%s", err.text);
+		cli_note("%s", err.text);
 		return;
 	}
 	outcome->files++;
@@ -765,11 +761,9 @@ static enum assay_status refuse_samples(const char *directory, struct assay_erro
 
 	file_names(directory, ".samples", &names, &n, &ignored);
 	if (n)
-		st =
-		    assay_fail(err, ASSAY_E_USAGE,
-			       "'%s' has %zu sample file%s of an earlier run, and what a directory holds is taken as one run: name another "
-			       "one (-o), or remove the files",
-			       directory, n, text_plural(n));
+		st = assay_fail(err, ASSAY_E_USAGE,
+				"'%s' has %zu sample file%s of an earlier run: name another directory with -o, or remove the files",
+				directory, n, text_plural(n));
 	file_names_free(names, n);
 	return st;
 }
@@ -780,12 +774,12 @@ static const char *why_nothing(const struct outcome *outcome, const char *no_fil
 		return "no sample could be kept";
 	if (!outcome->files)
 		return no_file;
-	return outcome->unfinished ? "the program's samples are lost or still to come: it did not end in order, went on as another program "
-				     "(exec*()), or left a process that runs on and writes them at its end (daemon())"
+	return outcome->unfinished ? "the program's samples are lost or not yet written: it did not exit normally, executed another "
+				     "program (exec*()), or left a process that writes them at its end (daemon())"
 				   : no_call;
 }
 
-static enum assay_status tell_samples(const char *directory, const char *no_file, const char *no_call, struct assay_error *err)
+static enum assay_status report_samples(const char *directory, const char *no_file, const char *no_call, struct assay_error *err)
 {
 	struct outcome outcome = { 0 };
 	struct assay_error ignored;
@@ -797,25 +791,24 @@ static enum assay_status tell_samples(const char *directory, const char *no_file
 		count_file(directory, names[i], &outcome);
 	file_names_free(names, n);
 	if (outcome.dropped)
-		cli_remark("%llu samples were dropped: %s (docs/probe.md)", (unsigned long long)outcome.dropped,
-			   outcome.why ? outcome.why : "the file does not say why");
+		cli_note("%llu samples were dropped: %s (docs/probe.md)", (unsigned long long)outcome.dropped,
+			 outcome.why ? outcome.why : "the file gives no reason");
 	if (outcome.shares)
-		cli_remark("the program maps memory that other processes may share: sharing between processes is not simulated");
+		cli_note("the program maps memory that other processes may share: sharing between processes is not simulated");
 	if (outcome.unseen)
-		cli_remark(
-		    "%llu thread%s not simulated: there were more at a time than the emulation follows, and nothing of them is counted",
-		    (unsigned long long)outcome.unseen, outcome.unseen > 1 ? "s were" : " was");
+		cli_note("%llu thread%s not simulated or counted: more ran at once than the emulation follows",
+			 (unsigned long long)outcome.unseen, outcome.unseen > 1 ? "s were" : " was");
 	free(outcome.why);
 	if (!outcome.samples && !outcome.dropped && outcome.calls)
 		return assay_fail(err, ASSAY_E_NODATA,
 				  "%llu call%s of selected functions, of which none could be measured (docs/probe.md says which cannot be)",
 				  (unsigned long long)outcome.calls, text_plural(outcome.calls));
 	if (!outcome.samples)
-		return foreground_left_nothing(directory, why_nothing(&outcome, no_file, no_call), err);
+		return foreground_has_no_output(directory, why_nothing(&outcome, no_file, no_call), err);
 	command = text_command((const char *const[]){ "inspect", directory, NULL });
-	cli_remark("%zu sample%s in %zu file%s of '%s', %.1f MiB: %s shows them, 'assay detect OLD NEW' compares those of two builds",
-		   outcome.samples, text_plural(outcome.samples), outcome.files, text_plural(outcome.files), directory,
-		   outcome.bytes / (1 << 20), command);
+	cli_note("%zu sample%s in %zu file%s of '%s', %.1f MiB: %s shows them, 'assay detect OLD NEW' compares those of two builds",
+		 outcome.samples, text_plural(outcome.samples), outcome.files, text_plural(outcome.files), directory,
+		 outcome.bytes / (1 << 20), command);
 	free(command);
 	return ASSAY_OK;
 }
@@ -874,10 +867,10 @@ static enum assay_status plan_make(const struct arguments *a, struct counting_pl
 		return st;
 	st = countable_here_plan(&events, plan, err);
 	if (!st && plan->none)
-		cli_remark("no hardware counters: %s", plan->none);
+		cli_note("no hardware counters: %s", plan->none);
 	else if (!st && strcmp(a->counters, "default") != 0)
 		for (size_t i = 0; i < plan->n_absent; i++)
-			cli_remark("not counted: %s: %s", plan->absent[i].event, plan->absent[i].reason);
+			cli_note("not counted: %s: %s", plan->absent[i].event, plan->absent[i].reason);
 	counting_events_release(&events);
 	return st;
 }
@@ -970,7 +963,7 @@ static enum assay_status measure_program(const struct arguments *a, const struct
 		foreground_set_variable("ASSAY_PROBE_INPUT", a->input);
 		set_seed(a->seed);
 		ended = run_all(a, &program);
-		st = tell_samples(a->output, "no selected function was called", "no selected function was called", err);
+		st = report_samples(a->output, "no selected function was called", "no selected function was called", err);
 		if (ended) { /* samples from before a failure are kept */
 			st = ended;
 			*err = program;
@@ -1023,8 +1016,8 @@ static enum assay_status record_counters(const struct arguments *a, struct assay
 		st = foreground_run_checked(a->words.items, err);
 	}
 	if (!st)
-		st = tell_samples(a->output, "the program wrote no samples: was it built by 'assay build --for counters'?",
-				  functions ? "none of the functions that --functions names was called" : "no function was called", err);
+		st = report_samples(a->output, "the program wrote no samples: it must be built by 'assay build --for counters'",
+				    functions ? "none of the functions of --functions was called" : "no function was called", err);
 	mem_free(nodes, functions);
 	return st;
 }
@@ -1037,19 +1030,17 @@ static enum assay_status record_features(const struct arguments *a, struct assay
 	enum assay_status st = foreground_make_directory(a->output, 0700, "ASSAY_FEATURES_DIRECTORY", err);
 
 	if (!st && run_features_files(a->output))
-		st =
-		    assay_fail(err, ASSAY_E_CONFLICT,
-			       "'%s' has the features of a run already, and one directory is one run: name another one with -o", a->output);
+		st = assay_fail(err, ASSAY_E_CONFLICT, "'%s' already has the features of a run: name another directory with -o", a->output);
 	if (!st) {
 		st = foreground_run_checked(a->words.items, err);
 		if (!st && !run_features_files(a->output))
-			st = foreground_left_nothing(a->output,
-						     "the program counted nothing: was it built by 'assay build --for features'?", err);
+			st = foreground_has_no_output(a->output,
+						      "the program counted nothing: it must be built by 'assay build --for features'", err);
 	}
 	if (!st) {
 		char *command = text_command((const char *const[]){ "inspect", a->output, NULL });
 
-		cli_remark("%s shows what it counted", command);
+		cli_note("%s shows the counts", command);
 		free(command);
 	}
 	return st;
@@ -1103,7 +1094,7 @@ static enum assay_status options_check(void *arguments, struct assay_error *err)
 #if !defined(__x86_64__)
 	if (a->kind == CMD_RECORD_COUNTERS || a->kind == CMD_RECORD_FEATURES)
 		return assay_fail(err, ASSAY_E_USAGE,
-				  "not in an assay for this architecture: what is added to programs is written for x86-64");
+				  "not available for this architecture: the code added to programs exists only for x86-64");
 #endif
 	if (of_calls && a->kind != CMD_RECORD_CALLS)
 		return assay_fail(err, ASSAY_E_USAGE, "--call, --overhead, --context-aware and --progressive need --for calls");
@@ -1122,39 +1113,38 @@ static enum assay_status options_check(void *arguments, struct assay_error *err)
 static const char *const kinds[] = { "calls", "functions", "counters", "features", NULL };
 static const struct cli_option options[] = {
 	CLI_CHOICE("for", kinds, struct arguments, kind, "What to record: calls (the default), functions, counters or features"),
-	CLI_OPTION(TEXT, "output", "DIRECTORY", struct arguments, output,
-		   "Directory for the files of this run (default: records, samples or features); it is created if need be, its parents are "
-		   "not",
-		   .letter = 'o'),
-	CLI_PARSED(
-	    "overhead", "SHARE", struct arguments, overhead, share_parse,
-	    "Calls: part of a thread's time for timing them, as 1% or 0.01 (default: 1%; 0: time every call, and record as many as fit "
-	    "in some 24 KB a second for each process)"),
+	CLI_OPTION(
+	    TEXT, "output", "DIRECTORY", struct arguments, output,
+	    "Directory for the files of this run (default: records, samples or features); created if missing, in an existing directory",
+	    .letter = 'o'),
+	CLI_PARSED("overhead", "SHARE", struct arguments, overhead, share_parse,
+		   "Calls: fraction of a thread's time to spend on timing them, as 1% or 0.01 (default: 1%; 0: time every call, and record "
+		   "as many as fit in 24 KB per second and process)"),
 	CLI_LIST(
 	    "call", "NAME[:N]", struct arguments, calls,
-	    "Calls: record those of this library function, too; its argument N, from 1 to 6, tells how much work a call has (repeatable)"),
+	    "Calls: also record calls of this library function; its argument N, from 1 to 6, is the amount of work of a call (repeatable)"),
 	CLI_FLAG("context-aware", struct arguments, context,
-		 "Calls: distinguish call sites by the path of calls that led to them, too: each timed call costs more"),
+		 "Calls: distinguish call sites also by their call path: each timed call costs more"),
 	CLI_FLAG("progressive", struct arguments, progressive,
 		 "Calls: read only the coarsest counters until 'assay timeline --follow' asks a slow process for finer ones"),
-	CLI_LIST(
-	    "functions", "NAME,...|@FILE", struct arguments, functions,
-	    "Functions and counters: only these, or those of a file ('assay changes --list' writes one); functions need it (repeatable)"),
-	CLI_LIST("module", "FILE", struct arguments, modules, "Functions: a shared library in which to look for them, too (repeatable)"),
+	CLI_LIST("functions", "NAME,...|@FILE", struct arguments, functions,
+		 "Functions and counters: only these functions, or those of a file ('assay changes --list' writes one); required for "
+		 "functions (repeatable)"),
+	CLI_LIST("module", "FILE", struct arguments, modules, "Functions: also search this shared library for them (repeatable)"),
 	CLI_TEXT("counters", "NAME,...|default", struct arguments, counters,
-		 "Functions: count these, besides time ('assay counters' lists them)"),
+		 "Functions: events to count besides time ('assay counters' lists them)"),
 	CLI_REAL("budget", "F", struct arguments, budget, 0, 1,
-		 "Functions: how much longer they may take for being measured, a fraction (default: 0.03; 0: measure every call)"),
+		 "Functions: largest slowdown by the measurement, a fraction (default: 0.03; 0: measure every call)"),
 	CLI_INTEGER("seed", "N", struct arguments, seed, 0, UINT32_MAX,
-		    "Functions: choose the calls to be measured by N (default: others in each run; the files name N)"),
+		    "Functions: seed of the choice of measured calls (default: a new one in each run; the files record it)"),
 	CLI_TEXT("input", "NAME", struct arguments, input,
-		 "Functions: keep the name of the input with the samples: those of different inputs are never joined"),
+		 "Functions: name of the input, kept with the samples; samples of different inputs are never joined"),
 	CLI_TEXT("list", "FILE", struct arguments, list,
-		 "Functions: only write the list for the probe's library, for programs that are started in another way"),
+		 "Functions: only write the list for the probe's library to FILE, for programs started in another way"),
 	CLI_TEXT("library", "FILE", struct arguments, library,
-		 "Functions: use this library of the probe (default: the one that came with this program)"),
-	CLI_FLAG("full", struct arguments, full, "Counters: simulate all windows: slower, with less noise in short functions"),
-	CLI_INTEGER("nodes", "N", struct arguments, nodes, 1, 64, "Counters: distribute threads among N nodes of memory (default: 2)"),
+		 "Functions: probe library to use (default: the one installed with this program)"),
+	CLI_FLAG("full", struct arguments, full, "Counters: simulate all windows of time: slower, with less noise in short functions"),
+	CLI_INTEGER("nodes", "N", struct arguments, nodes, 1, 64, "Counters: number of NUMA nodes to distribute threads over (default: 2)"),
 	CLI_END
 };
 
@@ -1163,26 +1153,22 @@ static const struct cli_option words[] = { CLI_WORDS("-- PROGRAM [ARG]", struct 
 const struct command record_command = {
 	.name = "record",
 	.summary = "run a program and record its calls, functions, counters or features",
-	.about =
-	    "Runs a program and records what it does. Each process writes files of its own.\n\n"
-	    "Calls into the outside (input and output, waiting, synchronisation, processes, MPI): where they are in the program, how much "
-	    "they had to do, how long they took, and how long the program computed between them. 'assay timeline' then tells where and "
-	    "when the run was slow. The program need not be built for it. Under mpirun, the processes are the ranks. Calls that come too "
-	    "often are sampled, and each record says how many it represents.\n\n"
-	    "Functions: how long calls of selected functions took, and what the CPU counted meanwhile. Short functions are sampled, so "
-	    "that the program takes hardly longer than by itself. 'assay inspect' tells whether the program is built for it. When counters "
-	    "need several runs, the program is run several times.\n\n"
-	    "Counters: those of a program that 'assay build --for counters' has built. Long runs are simulated in one window of time in "
-	    "sixteen, the same ones in all threads.\n\n"
-	    "Features: what a program counts that 'assay build --for features' has built. They are kept however the program ends, if it "
-	    "is killed, too.",
+	.about = "Runs a program and records it. Each process writes its own files.\n\nCalls into libraries and the kernel (input and "
+		 "output, waiting, synchronisation, processes, MPI): call site, amount of work, duration, and the computing time between "
+		 "calls. 'assay timeline' then shows where and when the run was slow. The program needs no special build. Under mpirun, "
+		 "the processes are the ranks. Very frequent calls are sampled, and each record states how many calls it "
+		 "represents.\n\nFunctions: duration of calls of selected functions, and CPU events during them. Short functions are "
+		 "sampled, so the program is hardly slower. 'assay inspect' shows whether the program is built for this. If counters need "
+		 "several runs, the program is run several times.\n\nCounters: emulated counters of a program built by 'assay build --for "
+		 "counters'. Long runs are simulated in one of sixteen windows of time, the same ones in all threads.\n\nFeatures: counts "
+		 "of a program built by 'assay build --for features'. They are kept however the program ends, even if it is killed.",
 	.examples = "  assay record -- ./myapp 1000\n"
 		    "  assay record --call deflate --call compress2:4 -- ./myapp 1000\n"
 		    "  assay record -o records --overhead 0.5% -- mpirun -np 4 ./myapp 1000\n"
 		    "  assay record --for functions --functions insert,lookup --counters PAPI_TOT_INS -- ./myapp 1000\n"
 		    "  assay record --for counters -o samples --functions work,merge -- ./main 4 1000\n"
 		    "  assay record --for features -o features -- ./sort input\n",
-	.exit_status = "0 recorded, 1 the program or something else failed, 2 usage, 6 there was nothing to record.",
+	.exit_status = "0 recorded, 1 the program or the recording failed, 2 usage, 6 there was nothing to record.",
 	.words = words,
 	.options = options,
 	.defaults = &defaults,

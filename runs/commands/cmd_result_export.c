@@ -109,9 +109,9 @@ const struct command result_export_command = {
 	.name = "result export",
 	.summary = "export all rates, results and executions as tables",
 	.about =
-	    "Writes three CSV tables to DIR, which is made if it is not there: machines.csv has every rate of every battery, results.csv "
-	    "every result with its version and direction, and runs that failed, executions.csv every execution with the kernel's accounts. "
-	    "What programs printed and their environments are in no table. 'host import' and 'result import' read the first two.",
+	    "Writes three CSV tables to DIR, which is created if missing: machines.csv has all rates of all batteries; results.csv has all "
+	    "results with version and direction, and failed runs; executions.csv has all executions with their resource usage. The output "
+	    "of programs and their environments are not exported. 'host import' and 'result import' read the first two.",
 	.examples = "  assay result export tables\n"
 		    "  assay init other && assay -C other host import tables/machines.csv\n"
 		    "  assay -C other result import tables/results.csv --columns 'ignore=*'\n",

@@ -173,8 +173,9 @@ static enum assay_status warn_of_twins(struct lab *lab, const struct arguments *
 		       "WHERE application = ? AND a.version = ? AND b.version <> a.version LIMIT 1",
 		       "tt", f->application, a->version);
 	if (store_next(&lab->store, stmt, &st, err))
-		cli_remark("results of %s@%s are those of %s@%s, measured at the same time: one file under two versions?", f->application,
-			   a->version, f->application, store_text(stmt, 0));
+		cli_note("results of %s@%s are those of %s@%s, measured at the same time: the same file may have been imported under two "
+			 "versions",
+			 f->application, a->version, f->application, store_text(stmt, 0));
 	return store_finish(stmt, st);
 }
 
@@ -194,9 +195,9 @@ static void show(const struct arguments *a, const struct foreign_result *f, cons
 	doc_set(d, "results_known", r->runs_known);
 	show_skipped(q, d);
 	if (f->aggregates)
-		doc_line(d, "  not used      %zu aggregate%s, which the tool computed", f->aggregates, text_plural(f->aggregates));
+		doc_line(d, "  not used      %zu aggregate%s computed by the tool", f->aggregates, text_plural(f->aggregates));
 	if (f->thinned)
-		doc_line(d, "  not used      %zu sample%s of benchmarks with many: evenly spaced ones are enough", f->thinned,
+		doc_line(d, "  not used      %zu sample%s of benchmarks with very many samples: evenly spaced ones are used", f->thinned,
 			 text_plural(f->thinned));
 	if (q->said) {
 		char *place = imported_place_text(&q->failed[q->first_said].place);
@@ -256,43 +257,39 @@ static enum assay_status result_import_run(struct lab *lab, void *arguments, str
 static const struct arguments defaults = { .version = IMPORTED_NAME, .from = FOREIGN_TOOLS, .taken_ms = -1 };
 
 static const struct cli_option options[] = {
-	CLI_TEXT("version", "NAME", struct arguments, version, "What was measured, where the file does not say it (default: imported)"),
-	CLI_TEXT("machine", "NAME", struct arguments, machine, "On which machine; needed where the file does not say it"),
+	CLI_TEXT("version", "NAME", struct arguments, version, "Version of the results, if the file does not name it (default: imported)"),
+	CLI_TEXT("machine", "NAME", struct arguments, machine, "Machine of the results; required if the file does not name it"),
 	CLI_TEXT("application", "NAME", struct arguments, application,
-		 "Name of the application; of a file with several benchmarks, what comes before their names"),
+		 "Name of the application; for a file with several benchmarks, the prefix of their names"),
 	CLI_CHOICE("from", tools, struct arguments, from,
-		   "Tool that wrote it: gbench, hyperfine, phoronix, pytest, catch2, criterion, jmh, go, perf, junit or csv (default: by "
-		   "its content)"),
+		   "Tool that wrote the file: gbench, hyperfine, phoronix, pytest, catch2, criterion, jmh, go, perf, junit or csv "
+		   "(default: by its content)"),
 	CLI_TEXT("metric", "NAME", struct arguments, metric,
 		 "Import NAME instead of the time: cpu_time or a counter of Google Benchmark, a unit of Go (B/op), a profiler's metric of "
 		 "JMH, an "
 		 "event of perf; names ending in _per_second: higher is better"),
 	CLI_NAMES("columns", "MEANING=COLUMN,...", struct arguments, columns,
-		  "Columns of CSV with other names: MEANING is application, version, machine, time, repetition, exit_status, result or "
-		  "direction; name: a part of the application's name; ignore: none ('*': all others)"),
-	CLI_PARSED(
-	    "time", "TIME", struct arguments, taken_ms, parse_time,
-	    "When, as a date or in seconds since 1970, where the file does not say it, or not so that it is understood (default: when "
-	    "the file was written)"),
-	CLI_FLAG(
-	    "interleaved", struct arguments, interleaved,
-	    "Versions took turns when this was measured, run by run; needed where neither times nor repetition numbers of the file say so"),
+		  "Meaning of CSV columns with other names: application, version, machine, time, repetition, exit_status, result or "
+		  "direction; name: part of the application's name; ignore: not used ('*': all others)"),
+	CLI_PARSED("time", "TIME", struct arguments, taken_ms, parse_time,
+		   "Time of the results, as a date or in seconds since 1970, if the file has no readable time (default: modification time "
+		   "of the file)"),
+	CLI_FLAG("interleaved", struct arguments, interleaved,
+		 "The versions took turns, run by run; required if the file has neither times nor repetition numbers that show it"),
 	CLI_END
 };
 
 const struct command result_import_command = {
 	.name = "result import",
-	.summary = "import results that other tools measured",
-	.about =
-	    "Reads results of Google Benchmark, hyperfine, the Phoronix Test Suite, pytest-benchmark, Catch2, criterion, JMH, 'go test "
-	    "-bench', 'perf stat -j' and JUnit reports (docs/recorded.md has the options of each), or a CSV file whose header names its "
-	    "columns. Each benchmark becomes an application, each repetition a result, with which 'gate', 'history' and 'report' work "
-	    "as with their own; a mean is used only if the file has no repetitions. Times are in seconds. Labels, parameters, arguments "
-	    "and units that distinguish results become a part of the application's name. "
-	    "Runs that "
-	    "failed count as failed. A row that cannot be used is excluded, and the answer says how many there are, where the first "
-	    "is, and why. Importing the same file again changes nothing; what contradicts it is refused. A file without times is "
-	    "known by its content, and of a file of lines (CSV, Go, perf) that has grown only the new rows count.",
+	.summary = "import results of other tools",
+	.about = "Reads results of Google Benchmark, hyperfine, the Phoronix Test Suite, pytest-benchmark, Catch2, criterion, JMH, 'go "
+		 "test -bench', 'perf stat -j' and JUnit reports (docs/recorded.md has the options of each), or a CSV file whose header "
+		 "names its columns. Each benchmark becomes an application, each repetition a result, which 'gate', 'history' and 'report' "
+		 "use like measured results; a mean is used only if the file has no repetitions. Times are in seconds. Labels, parameters, "
+		 "arguments and units that distinguish results become part of the application's name. Failed runs count as failed. Rows "
+		 "that cannot be used are excluded; the answer gives their number, the first one and the reason. Importing the same file "
+		 "again changes nothing; contradicting results are refused. A file without times is recognized by its content; if a file "
+		 "of lines (CSV, Go, perf) has grown, only the new rows are imported.",
 	.examples = "  hyperfine -N --export-json new.json ./sort-2.1\n"
 		    "  assay result import new.json --application sort --version 2.1 --machine node1\n"
 		    "  assay result import copy.json --version $(git describe)\n"

@@ -42,8 +42,8 @@ static enum assay_status result_list_run(struct lab *lab, void *arguments, struc
 const struct command result_list_command = {
 	.name = "result list",
 	.summary = "list applications and versions that have results",
-	.about = "Lists the applications and versions that have results, on how many machines, how many runs failed, and which direction "
-		 "of the metric is better.",
+	.about = "Lists applications and versions with results, the number of machines and of failed runs, and the better direction of the "
+		 "metric.",
 	.examples = "  assay result list\n",
 	.lab = CLI_LAB_READ,
 	.run = result_list_run,

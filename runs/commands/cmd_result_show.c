@@ -318,18 +318,17 @@ static enum assay_status result_show_run(struct lab *lab, void *arguments, struc
 
 static const struct cli_option words[] = { CLI_WORD("APP[@VERSION]", struct arguments, selector), CLI_END };
 
-static const struct cli_option options[] = {
-	CLI_FLAG("failed", struct arguments, failed, "The runs that failed, and why"),
-	CLI_FLAG("output", struct arguments, output, "The runs that failed, with the end of their output"), CLI_END
-};
+static const struct cli_option options[] = { CLI_FLAG("failed", struct arguments, failed, "List failed runs with the reason"),
+					     CLI_FLAG("output", struct arguments, output, "List failed runs with the end of their output"),
+					     CLI_END };
 
 const struct command result_show_command = {
 	.name = "result show",
 	.summary = "show the results of one application, by machine",
 	.about = "Shows the results of an application, machine by machine: median of the repetitions, their dispersion (median absolute "
-		 "deviation), hardware type and fingerprint. Where the build under the version's name has changed, those of each build, "
-		 "and which count. With --format json, every repetition. Runs that failed are counted; --failed lists them instead of the "
-		 "results, with the reason, and --output adds the end of what each printed.",
+		 "deviation), hardware type and fingerprint. If the version was built again, shows the results of each build and which "
+		 "build is used. --format json has every repetition. Failed runs are counted; --failed lists them instead of the results, "
+		 "with the reason, and --output adds the end of their output.",
 	.examples = "  assay result show mysqlslap/innodb_load\n"
 		    "  assay result show sqlite@wal --failed --output\n",
 	.words = words,

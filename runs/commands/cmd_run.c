@@ -54,7 +54,7 @@ static void run_progress(const struct host *host, const struct execution *e, siz
 
 static void run_note(const char *text)
 {
-	cli_remark("%s", text);
+	cli_note("%s", text);
 }
 
 void cmd_run_watch(struct launch_options *options)
@@ -134,7 +134,7 @@ static void add_dry_probe(const struct launch *launch, struct document *d)
 {
 	const struct manifest_probe *probe = &launch->manifest.probe;
 
-	doc_line(d, "\nFunctions are measured by %s; these runs give samples, and no results.",
+	doc_line(d, "\nFunctions are measured by %s; these runs give samples but no results.",
 		 probe->back_end == MANIFEST_EMULATED ? "the emulation" : "the probe");
 	for (size_t i = 0; i < launch->instrument.n; i++)
 		doc_line(d, "  %s: %zu entry point%s", launch->plan.versions[i], launch->instrument.listed[i],
@@ -142,7 +142,7 @@ static void add_dry_probe(const struct launch *launch, struct document *d)
 	if (!launch->instrument.n)
 		doc_line(d, "  Which ones will be known when the versions are built.");
 	if (probe->back_end == MANIFEST_PROBED && (probe->default_counters || probe->counters.n))
-		doc_line(d, "  Each repetition is run as often as its host needs to count all the counters; the host is asked then.");
+		doc_line(d, "  Each repetition is run as often as its host needs to count all counters, which is known at run time.");
 }
 
 static void add_order(const struct launch *launch, struct document *d)
@@ -224,7 +224,7 @@ static void add_answer(const struct launch *launch, struct document *d)
 	if (t.failed)
 		buf_format(&rest, ", %zu failed", t.failed);
 	if (t.ok + t.failed < all) {
-		buf_format(&rest, ", %zu missing (what was measured is kept)", all - t.ok - t.failed);
+		buf_format(&rest, ", %zu missing (finished runs are kept)", all - t.ok - t.failed);
 		add_why_missing(launch, &rest);
 	}
 	doc_answer(d,
@@ -421,8 +421,8 @@ static void add_stacks(const struct launch *launch, struct document *d)
 		doc_set(d, "difference", difference);
 		doc_end(d);
 		if (*difference) {
-			doc_line(d, "%sMixed software: version '%s' does not load the same on %s as on %s (%s)", empty_line, row->version,
-				 row->machine, first->machine, difference);
+			doc_line(d, "%sMixed software: version '%s' loads other programs or libraries on %s than on %s (%s)", empty_line,
+				 row->version, row->machine, first->machine, difference);
 			empty_line = "";
 		}
 		free(difference);
@@ -453,7 +453,7 @@ static void add_next(struct document *d, const char *remark, const char *const *
 }
 
 /* Returns the first input with the most versions that have results, or failures. */
-static size_t input_to_look_at(const struct launch *launch, bool failed)
+static size_t suggested_input(const struct launch *launch, bool failed)
 {
 	const struct plan *plan = &launch->plan;
 	size_t best = 0, most = 0;
@@ -475,10 +475,10 @@ static size_t input_to_look_at(const struct launch *launch, bool failed)
 }
 
 /* Adds commands that show the first two versions with results of one input, or the only one. */
-static void add_look(const struct launch *launch, struct document *d)
+static void add_analysis(const struct launch *launch, struct document *d)
 {
 	const struct plan *plan = &launch->plan;
-	size_t input = input_to_look_at(launch, false), n = 0;
+	size_t input = suggested_input(launch, false), n = 0;
 	char *found[2] = { NULL, NULL }, *name = stored_name(launch, input);
 
 	for (size_t v = 0; v < plan->n_versions && n < 2; v++) {
@@ -494,7 +494,7 @@ static void add_look(const struct launch *launch, struct document *d)
 	mem_free(found[0], found[1], name);
 }
 
-static void add_what_next(const struct launch *launch, const char *selector, struct document *d)
+static void add_next_step(const struct launch *launch, const char *selector, struct document *d)
 {
 	const struct plan *plan = &launch->plan;
 	size_t without = launch->without_fingerprint;
@@ -506,7 +506,7 @@ static void add_what_next(const struct launch *launch, const char *selector, str
 			 plan->probe ? (const char *const[]){ "run", selector, "--probe", "--resume", NULL }
 				     : (const char *const[]){ "run", selector, "--resume", NULL });
 	if (launch_count(launch, NULL, NULL, NULL).failed) {
-		char *name = stored_name(launch, input_to_look_at(launch, true));
+		char *name = stored_name(launch, suggested_input(launch, true));
 
 		add_next(d, "", (const char *const[]){ "result", "show", name, "--failed", "--output", NULL });
 		free(name);
@@ -517,7 +517,7 @@ static void add_what_next(const struct launch *launch, const char *selector, str
 		add_next(d, remark, (const char *const[]){ "host", "measure", NULL });
 		free(remark);
 	}
-	add_look(launch, d);
+	add_analysis(launch, d);
 }
 
 static void show_runs(const struct launch *launch, const char *selector, struct document *d)
@@ -532,7 +532,7 @@ static void show_runs(const struct launch *launch, const char *selector, struct 
 	add_failures(&launch->rows, d);
 	add_kinds_of_failures(&launch->rows, d);
 	add_stacks(launch, d);
-	add_what_next(launch, selector, d);
+	add_next_step(launch, selector, d);
 	d->exit_status = (const int[]){ 0, 7, 1 }[launch_outcome(launch)];
 }
 
@@ -564,8 +564,8 @@ static enum assay_status run_run(struct lab *lab, void *arguments, struct docume
 	options.directory = cli_directory();
 	options.command = cli_command_name();
 	options.application = a->application;
-	options.choice.versions = (struct manifest_words){ a->versions.items, a->versions.n };
-	options.choice.inputs = (struct manifest_words){ a->inputs.items, a->inputs.n };
+	options.choice.versions = (struct manifest_arguments){ a->versions.items, a->versions.n };
+	options.choice.inputs = (struct manifest_arguments){ a->inputs.items, a->inputs.n };
 	cmd_run_watch(&options);
 	st = launch_run(&options, &launch, err);
 	if (!st && launch.nothing)
@@ -596,15 +596,15 @@ static const struct cli_option words[] = { CLI_WORD("APP", struct arguments, app
 
 static const struct cli_option options[] = {
 	CMD_FLEET_HOSTS(struct arguments, launch.hosts),
-	CLI_NAMES("versions", "A,B", struct arguments, versions, "Only these versions (default: all of the manifest)"),
-	CLI_NAMES("inputs", "X,Y", struct arguments, inputs, "Only these inputs (default: all)"),
+	CLI_NAMES("versions", "A,B", struct arguments, versions, "Run only these versions (default: all of the manifest)"),
+	CLI_NAMES("inputs", "X,Y", struct arguments, inputs, "Run only these inputs (default: all)"),
 	CLI_INTEGER("repetitions", "N", struct arguments, launch.choice.repetitions, 1, MANIFEST_REPETITIONS_MAX,
 		    "Runs of each version and input on each machine (default: the manifest's)"),
 	CLI_TEXT("seed", "N", struct arguments, seed,
-		 "Seed of the order in which versions take turns (default: a new one each time; it is shown and kept)"),
+		 "Seed of the order of versions (default: a new one each time; it is shown and stored)"),
 	CLI_FLAG("probe", struct arguments, launch.choice.probe,
-		 "Measure functions, as 'probe' of the manifest says: runs give samples, and no results"),
-	CLI_FLAG("dry-run", struct arguments, launch.dry_run, "Show what would be run, and how long it will take"),
+		 "Measure functions as set by 'probe' in the manifest: runs give samples but no results"),
+	CLI_FLAG("dry-run", struct arguments, launch.dry_run, "Show the planned runs and their expected time; run nothing"),
 	CLI_FLAG("resume", struct arguments, launch.resume, "Continue the latest runs of this application that were interrupted"),
 	CLI_END
 };
@@ -612,10 +612,9 @@ static const struct cli_option options[] = {
 const struct command run_command = {
 	.name = "run",
 	.summary = "run versions of an application on the machines",
-	.about = "Runs the versions of an application on the machines of the laboratory: machines in parallel, one run at a time on each, "
-		 "the versions taking turns in a seeded order, so that a machine that becomes slower does not look like a slower version. "
-		 "Every result is stored at once; --resume continues after an interruption. APP is a manifest of apps/, by its name, or "
-		 "the path of one.",
+	.about = "Runs the versions of an application on the machines of the laboratory: machines in parallel, one run at a time on each. "
+		 "Versions take turns in a seeded order, so that a change of the machine does not look like a change of the version. Every "
+		 "result is stored at once; --resume continues after an interruption. APP is the name of a manifest in apps/, or its path.",
 	.examples = "  assay run sqlite\n"
 		    "  assay run sqlite --versions wal,rollback --repetitions 10 -w node[01-04]\n"
 		    "  assay run sqlite --dry-run\n"

@@ -46,7 +46,7 @@ static enum assay_status artefact_add_file(struct walk *w, const char *path, con
 
 	if (a->n == ARTEFACT_FILES_MAX)
 		return assay_fail(w->err, ASSAY_E_LIMIT,
-				  "'%s' has more than %d files: name what is needed only, such as the directory that a build installs to",
+				  "'%s' has more than %d files: name only the needed ones, such as the directory that a build installs to",
 				  w->root, ARTEFACT_FILES_MAX);
 	st = file_read(source, HELPER_INPUT_BYTES_MAX, &bytes, w->err);
 	if (st)
@@ -94,8 +94,8 @@ static enum assay_status artefact_check_link(const struct walk *w, const char *s
 	if (!real)
 		st = assay_fail_errno(w->err, errno, "cannot follow the symbolic link '%s'", source);
 	else if (!artefact_is_below(w->root, real))
-		st = assay_fail(w->err, ASSAY_E_FORMAT, "the symbolic link '%s' leads out of '%s': only what is inside is deployed", source,
-				w->root);
+		st = assay_fail(w->err, ASSAY_E_FORMAT, "the symbolic link '%s' points outside of '%s': only files inside are deployed",
+				source, w->root);
 	free(real);
 	return st;
 }
@@ -107,7 +107,7 @@ static enum assay_status artefact_check_name(const struct walk *w, const char *d
 	for (const char *c = name; ok && *c; c++)
 		ok = (unsigned char)*c >= ' ' && *c != 0x7f;
 	return ok ? ASSAY_OK
-		  : assay_fail(w->err, ASSAY_E_FORMAT, "'%s' has a file whose name is not a text of one line ('%s')", directory,
+		  : assay_fail(w->err, ASSAY_E_FORMAT, "'%s' has a file whose name is not one line of text ('%s')", directory,
 			       text_is_utf8(name, strlen(name)) ? TEXT_SHOWN(name) : "not UTF-8");
 }
 
@@ -121,7 +121,7 @@ static enum assay_status artefact_walk_entry(struct walk *w, const char *source,
 	struct stat info;
 
 	if (lstat(source, &info))
-		return assay_fail_errno(w->err, errno, "cannot look at '%s'", source);
+		return assay_fail_errno(w->err, errno, "cannot inspect '%s'", source);
 	if (S_ISLNK(info.st_mode)) {
 		st = artefact_check_link(w, source);
 		if (!st && stat(source, &info))
@@ -160,7 +160,8 @@ static enum assay_status artefact_walk_directory(struct walk *w, const char *dir
 
 	for (const struct place *p = above; p; p = p->above) {
 		if (p->device == here.device && p->inode == here.inode)
-			return assay_fail(w->err, ASSAY_E_FORMAT, "the symbolic link '%s' leads to a directory that it is in", directory);
+			return assay_fail(w->err, ASSAY_E_FORMAT, "the symbolic link '%s' points to a directory that contains it",
+					  directory);
 	}
 	n = scandir(directory, &entries, artefact_is_deployed, alphasort);
 	if (n < 0)
@@ -203,13 +204,13 @@ static enum assay_status artefact_collect_one(struct walk *w, const char *path, 
 
 	w->root = real;
 	if (stat(real, &info))
-		return assay_fail_errno(w->err, errno, "cannot look at '%s'", path);
+		return assay_fail_errno(w->err, errno, "cannot inspect '%s'", path);
 	if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode))
 		return assay_fail(w->err, ASSAY_E_FORMAT, "'%s' is neither a file nor a directory: it cannot be deployed", path);
 	if (S_ISDIR(info.st_mode) && flat)
 		return artefact_walk_directory(w, real, "", NULL, &info);
 	if (!*name)
-		return assay_fail(w->err, ASSAY_E_FORMAT, "'%s' has no name that it could have on the hosts", path);
+		return assay_fail(w->err, ASSAY_E_FORMAT, "'%s' has no valid name for the hosts", path);
 	st = artefact_check_name(w, path, name);
 	if (!st && S_ISREG(info.st_mode))
 		return artefact_add_file(w, name, real, &info);
@@ -258,9 +259,8 @@ static enum assay_status collect_all(const char *base, const char *const *paths,
 			names[i] = artefact_name_of(paths[i], real);
 		for (size_t k = 0; !st && k < i; k++) {
 			if (strcmp(names[k], names[i]) == 0)
-				st = assay_fail(err, ASSAY_E_FORMAT,
-						"'%s' and '%s' would both be '%s' on the hosts: give one of them another name", paths[k],
-						paths[i], names[i]);
+				st = assay_fail(err, ASSAY_E_FORMAT, "'%s' and '%s' would both be '%s' on the hosts: rename one of them",
+						paths[k], paths[i], names[i]);
 		}
 		if (!st)
 			st = artefact_collect_one(&w, full, real, names[i], flat && n == 1);
@@ -285,7 +285,7 @@ enum assay_status artefact_collect(const char *base, const char *const *paths, s
 
 enum assay_status artefact_files(const struct manifest *manifest, struct artefact *out, struct assay_error *err)
 {
-	const struct manifest_words *files = &manifest->files;
+	const struct manifest_arguments *files = &manifest->files;
 	size_t at = 0;
 	enum assay_status st = collect_all(manifest->directory, (const char *const *)files->items, files->n, false, out, &at, err);
 
@@ -314,7 +314,7 @@ static enum assay_status inputs_check(const struct artefact *files, const char *
 		if (strncmp(files->files[i].path, directory, n) == 0 && (!files->files[i].path[n] || files->files[i].path[n] == '/'))
 			return assay_fail(
 			    err, ASSAY_E_FORMAT,
-			    "'files' and 'inputs_of' would both be '%s' on the hosts: what 'inputs_of' names is deployed by itself",
+			    "'files' and 'inputs_of' would both be '%s' on the hosts: the files of 'inputs_of' are deployed anyway",
 			    directory);
 	}
 	return ASSAY_OK;

@@ -146,15 +146,14 @@ static enum assay_status fail_nothing(struct store *store, const char *applicati
 	sqlite3_finalize(stmt);
 	if (!st && there.size)
 		st = assay_fail(err, version ? ASSAY_E_NOTFOUND : ASSAY_E_USAGE,
-				version ? "nothing was run of version '%s': there are %s" : "say which version%s: %s",
-				version ? version : "", there.bytes);
+				version ? "version '%s' was not run: there are %s" : "say which version%s: %s", version ? version : "",
+				there.bytes);
 	else if (!st && strchr(application, '/'))
-		st = assay_fail(err, ASSAY_E_NOTFOUND, "nothing was run of an application '%s': name it without an input, as '%s'",
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "application '%s' was not run: name it without an input, as '%s'",
 				TEXT_SHOWN(application), TEXT_SHOWN(name));
 	else if (!st) {
 		command = text_command((const char *const[]){ "run", application, NULL });
-		st =
-		    assay_fail(err, ASSAY_E_NOTFOUND, "nothing was run of an application '%s' (%s does)", TEXT_SHOWN(application), command);
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "application '%s' was not run (%s does)", TEXT_SHOWN(application), command);
 	}
 	mem_free(command, name);
 	buf_release(&there);
@@ -287,7 +286,7 @@ static enum assay_status choose_machine(struct costs *costs, const char *machine
 		return assay_fail(err, ASSAY_E_NODATA, "the %zu runs of %s@%s have no features: run it again", costs->without,
 				  costs->application, costs->version);
 	if (!costs->n_machines && costs->uncounted)
-		return assay_fail(err, ASSAY_E_NODATA, "of the %zu runs of %s@%s none is of an input that was counted", costs->uncounted,
+		return assay_fail(err, ASSAY_E_NODATA, "of the %zu runs of %s@%s none has a counted input", costs->uncounted,
 				  costs->application, costs->version);
 	if (!costs->n_machines)
 		return assay_fail(err, ASSAY_E_NODATA, "no run of %s@%s has given a result yet", costs->application, costs->version);
@@ -408,13 +407,13 @@ static const struct run_feature *feature_of(const struct execution_features *f, 
 }
 
 /* Reports whether a run may lack the feature because its value is 0. */
-static bool is_zero_when_absent(const struct run_feature *feature, enum cost_origin origin)
+static bool is_zero_if_absent(const struct run_feature *feature, enum cost_origin origin)
 {
-	return (origin == COST_COUNTED && feature->kind == FEATURE_COUNT) || (origin == COST_KNOWN && input_feature_is_word(feature->name));
+	return (origin == COST_COUNTED && feature->kind == FEATURE_COUNT) || (origin == COST_KNOWN && input_feature_is_text(feature->name));
 }
 
 /* Collects the names of all features in runs[0..n) of one machine, and of those that differ between runs of the same input. */
-static void look_at_features(const struct costs_run *runs, size_t n, struct names *names, struct names *unsteady)
+static void read_features_of_runs(const struct costs_run *runs, size_t n, struct names *names, struct names *unsteady)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct costs_run *run = &runs[i], *before = i ? &runs[i - 1] : NULL;
@@ -442,7 +441,7 @@ static bool is_known(const struct costs_run *runs, size_t n, const char *name, e
 		const struct run_feature *f = feature_of(&runs[i].features, runs[i].counted, name, origin);
 
 		have += f != NULL;
-		zero = zero || (f && is_zero_when_absent(f, *origin));
+		zero = zero || (f && is_zero_if_absent(f, *origin));
 	}
 	return zero || have == n;
 }
@@ -451,7 +450,7 @@ static void make_columns(const struct costs_run *runs, size_t n, struct names *u
 {
 	struct names names = { 0 }, unknown = { 0 };
 
-	look_at_features(runs, n, &names, unsteady);
+	read_features_of_runs(runs, n, &names, unsteady);
 	costs->names = mem_new(names.n, sizeof(char *));
 	costs->origin = mem_new(names.n, sizeof(*costs->origin));
 	for (size_t i = 0; i < names.n; i++) {
@@ -479,7 +478,7 @@ static void fill_row(const struct costs *costs, const struct execution_features 
 	for (size_t j = 0; j < costs->p; j++) {
 		enum cost_origin origin;
 		const struct run_feature *found = feature_of(f, counted, costs->names[j], &origin);
-		bool zero = costs->origin[j] == COST_COUNTED ? counted->n > 0 : input_feature_is_word(costs->names[j]);
+		bool zero = costs->origin[j] == COST_COUNTED ? counted->n > 0 : input_feature_is_text(costs->names[j]);
 
 		row[j] = found ? found->value : zero ? 0.0 : (double)NAN;
 	}

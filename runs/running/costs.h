@@ -22,7 +22,7 @@ const char *cost_of_text(enum cost_of of); /* Returns the description, such as "
 
 /* Origin of a feature. Columns: constant, code, description. */
 #define COST_ORIGIN_ROWS(X)                                                                                                                \
-	X(COST_KNOWN, "known", "known before the run, for nothing")                                                                        \
+	X(COST_KNOWN, "known", "static, free of cost")                                                                                     \
 	X(COST_OWN, "own", "printed by the manifest's 'features'")                                                                         \
 	X(COST_COUNTED, "counted", "counted in the run")
 

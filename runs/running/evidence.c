@@ -160,9 +160,8 @@ char *evidence_one_architecture(const struct evidence *evidence, struct run_set 
 		architecture = mem_string(names[best]); /* copied, because the names belong to runs that are about to be freed */
 		for (size_t k = 0; k < n; k++)
 			evidence_keep(evidence, architecture, &sets[k]);
-		text =
-		    mem_format("results of %zu architectures are never put together: the %zu of %s are looked at, the %zu others excluded",
-			       architectures, most, architecture, total - most);
+		text = mem_format("results of %zu architectures are never combined: the %zu of %s are used, the %zu others excluded",
+				  architectures, most, architecture, total - most);
 		free(architecture);
 	}
 	free(names);

@@ -44,8 +44,8 @@ char *evidence_one_architecture(const struct evidence *evidence, struct run_set 
 
 /* Reasons why the matrix has no row for a run. */
 #define LEFT_OUT_ROWS(X)                                                                                                                   \
-	X(LEFT_OUT_NO_FINGERPRINT, "no_fingerprint", "no fingerprint of the machine belongs to the run")                                   \
-	X(LEFT_OUT_OTHER_BATTERY, "other_battery", "its fingerprint is of another battery, stress-ng or architecture than most")           \
+	X(LEFT_OUT_NO_FINGERPRINT, "no_fingerprint", "the run has no fingerprint of its machine")                                          \
+	X(LEFT_OUT_OTHER_BATTERY, "other_battery", "its fingerprint has another battery, stress-ng or architecture than most")             \
 	X(LEFT_OUT_INCOMPLETE, "incomplete_fingerprint", "its fingerprint lacks a stressor")
 
 enum left_out { LEFT_OUT_ROWS(ROWS_ENUM) LEFT_OUT_COUNT };

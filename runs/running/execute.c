@@ -99,18 +99,18 @@ static bool host_ask(struct execute_host *h, struct helper_request *request, int
 
 /* Runs a command that prepares or cleans up. The command holds the physical host's lock, so that it disturbs no measurement. Releases
  * `words`. The caller always calls helper_answer_release(). */
-static bool host_command(struct execute_host *h, struct manifest_words *words, struct helper_answer *answer)
+static bool host_command(struct execute_host *h, struct manifest_arguments *words, struct helper_answer *answer)
 {
 	struct helper_request request;
 
 	measure_request(&request, h->host, (const char *const *)words->items, words->n, COMMAND_MS);
 	measure_request_lock(&request);
-	manifest_words_release(words);
+	manifest_arguments_release(words);
 	return host_ask(h, &request, COMMAND_MS, answer);
 }
 
 /* Runs such a command. If it fails, the host fails with the reason `what`; if `what` is NULL, the failure is ignored. */
-static bool host_do(struct execute_host *h, struct manifest_words *words, const char *what)
+static bool host_do(struct execute_host *h, struct manifest_arguments *words, const char *what)
 {
 	struct helper_answer answer;
 	bool ok = host_command(h, words, &answer);
@@ -121,17 +121,17 @@ static bool host_do(struct execute_host *h, struct manifest_words *words, const 
 	return ok;
 }
 
-static void add_words(struct manifest_words *words, const char *const *items)
+static void add_words(struct manifest_arguments *words, const char *const *items)
 {
 	for (; *items; items++)
-		manifest_words_add(words, *items);
+		manifest_arguments_add(words, *items);
 }
 
-static void add_path(struct manifest_words *words, const char *directory, const char *name)
+static void add_path(struct manifest_arguments *words, const char *directory, const char *name)
 {
 	char *path = mem_format("%s/%s", directory, name);
 
-	manifest_words_add(words, path);
+	manifest_arguments_add(words, path);
 	free(path);
 }
 
@@ -171,7 +171,7 @@ static bool host_identify(struct execute_host *h, const struct facts *facts)
 	return !st || session_fail(h->session, "%s", err.text);
 }
 
-static bool host_look(struct execute_host *h)
+static bool host_inspect(struct execute_host *h)
 {
 	const struct execute *x = h->x;
 	struct facts facts;
@@ -198,7 +198,7 @@ static bool host_look(struct execute_host *h)
 static bool host_make_directory(struct execute_host *h)
 {
 	if (!session_work(h->session, h->x->options->manifest->work, h->x->options->plan->id, &h->directory))
-		return session_explain(h->session, "no directory can be made for the runs");
+		return session_explain(h->session, "cannot make a directory for the runs");
 	h->work = mem_format("%s/work", h->directory);
 	h->samples = mem_format("%s/samples", h->directory);
 	return true;
@@ -207,7 +207,7 @@ static bool host_make_directory(struct execute_host *h)
 /* Replaces directories by new, empty ones; `second` may be NULL. The shell script is constant, and paths are its arguments. */
 static bool host_renew(struct execute_host *h, const char *path, const char *second, const char *what)
 {
-	struct manifest_words words = { NULL, 0 };
+	struct manifest_arguments words = { NULL, 0 };
 
 	add_words(&words, (const char *const[]){ "sh", "-c", "rm -rf -- \"$@\" && mkdir -m 700 -- \"$@\"", "sh", path, second, NULL });
 	return host_do(h, &words, what);
@@ -216,10 +216,10 @@ static bool host_renew(struct execute_host *h, const char *path, const char *sec
 static bool host_clean_up(struct execute_host *h)
 {
 	bool failed = h->session->result->outcome != FLEET_OK; /* the first reason stays */
-	struct manifest_words words = { NULL, 0 };
+	struct manifest_arguments words = { NULL, 0 };
 
 	add_words(&words, (const char *const[]){ "rm", "-rf", "--", h->directory, NULL });
-	return host_do(h, &words, failed ? NULL : "what the runs left cannot be removed");
+	return host_do(h, &words, failed ? NULL : "cannot remove the files that the runs left");
 }
 
 /* ---- the files ---- */
@@ -299,8 +299,8 @@ static bool host_check_files(struct execute_host *h)
 
 			if (file->architecture && loads_libraries(file) && !runs_on(file->architecture, h->architecture))
 				return session_fail(h->session,
-						    "'%s' of %s%s%s is for %s, and this host is of %s: in %s give each version a "
-						    "directory, or a build, for each architecture (docs/architectures.md)",
+						    "'%s' of %s%s%s is for %s, but this host is %s: in %s give each version a directory or "
+						    "a build for each architecture (docs/architectures.md)",
 						    file->path, set ? "version '" : "'files'", set ? plan->versions[set - 1] : "",
 						    set ? "'" : "", file->architecture, h->architecture, h->x->options->manifest->file);
 		}
@@ -310,7 +310,7 @@ static bool host_check_files(struct execute_host *h)
 
 static bool host_make_tree(struct execute_host *h)
 {
-	struct manifest_words words = { NULL, 0 };
+	struct manifest_arguments words = { NULL, 0 };
 
 	add_words(&words, (const char *const[]){ "mkdir", "-p", "--", h->work, NULL });
 	for (size_t set = 0; set < sets_of(h->x); set++) {
@@ -318,12 +318,12 @@ static bool host_make_tree(struct execute_host *h)
 		char *top = set_directory(h, set);
 
 		if (set == 0 || !is_empty(files))
-			manifest_words_add(&words, top);
+			manifest_arguments_add(&words, top);
 		for (size_t i = 0; i < files->n_directories; i++)
 			add_path(&words, top, files->directories[i]);
 		free(top);
 	}
-	return host_do(h, &words, "no directory can be made for the runs");
+	return host_do(h, &words, "cannot make a directory for the runs");
 }
 
 /* Deploys a file if its content has the expected hash. Sets *counts if the file belongs to a counting build. */
@@ -344,7 +344,7 @@ static bool host_put_file(struct execute_host *h, const char *top, const struct 
 		ok = session_fail(h->session, "'%s' was changed while it was deployed", file->source);
 	if (ok)
 		ok = session_put(h->session, path, file->mode, bytes.bytes ? bytes.bytes : "", bytes.size, COMMAND_MS + SPARE_MS) ||
-		     session_explain(h->session, "the files cannot be deployed");
+		     session_explain(h->session, "cannot deploy the files");
 	buf_release(&bytes);
 	free(path);
 	return ok;
@@ -370,8 +370,8 @@ static bool host_put_files(struct execute_host *h)
 
 /* ---- software that the versions load ---- */
 
-static void host_expand(const struct execute_host *h, bool features, size_t version, size_t input, struct manifest_words *words,
-			struct manifest_words *environment)
+static void host_expand(const struct execute_host *h, bool features, size_t version, size_t input, struct manifest_arguments *words,
+			struct manifest_arguments *environment)
 {
 	const struct manifest *manifest = h->x->options->manifest;
 	const struct plan *plan = h->x->options->plan;
@@ -385,7 +385,7 @@ static void host_expand(const struct execute_host *h, bool features, size_t vers
 	mem_free(files, build);
 }
 
-static void add_candidates(const struct execute_host *h, size_t set, struct manifest_words *words)
+static void add_candidates(const struct execute_host *h, size_t set, struct manifest_arguments *words)
 {
 	const struct artefact *files = files_of(h, set);
 	char *top = set_directory(h, set);
@@ -397,23 +397,23 @@ static void add_candidates(const struct execute_host *h, size_t set, struct mani
 	free(top);
 }
 
-static void add_environment(struct helper_request *request, struct manifest_words *environment)
+static void add_environment(struct helper_request *request, struct manifest_arguments *environment)
 {
 	for (size_t i = 0; i < environment->n; i++)
 		helper_request_variable(request, environment->items[i]);
-	manifest_words_release(environment);
+	manifest_arguments_release(environment);
 }
 
 /* Asks for the libraries that a version loads. Clears LD_PRELOAD on emulated hosts, because it belongs to the emulated machine. */
 static bool host_ask_stack(struct execute_host *h, size_t version, struct helper_answer *answer)
 {
-	struct manifest_words words = { NULL, 0 }, command, environment;
+	struct manifest_arguments words = { NULL, 0 }, command, environment;
 	struct helper_request request;
 
 	host_expand(h, false, version, 0, &command, &environment);
 	for (size_t i = 0; i < STACK_WORDS; i++)
-		manifest_words_add(&words, stack_words[i]);
-	manifest_words_add(&words, command.items[0]);
+		manifest_arguments_add(&words, stack_words[i]);
+	manifest_arguments_add(&words, command.items[0]);
 	add_candidates(h, 0, &words);
 	add_candidates(h, version + 1, &words);
 	measure_request(&request, h->host, (const char *const *)words.items, words.n, COMMAND_MS);
@@ -422,8 +422,8 @@ static bool host_ask_stack(struct execute_host *h, size_t version, struct helper
 		helper_request_text(&request, HELPER_ENVIRON, "LD_PRELOAD=");
 	add_environment(&request, &environment);
 	helper_request_text(&request, HELPER_DIRECTORY, h->work);
-	manifest_words_release(&words);
-	manifest_words_release(&command);
+	manifest_arguments_release(&words);
+	manifest_arguments_release(&command);
 	return host_ask(h, &request, COMMAND_MS, answer);
 }
 
@@ -453,7 +453,7 @@ static bool host_keep_stack(struct execute_host *h, size_t version)
 	return !st || host_store_failed(h, &err);
 }
 
-static bool host_look_at_stacks(struct execute_host *h)
+static bool host_read_stacks(struct execute_host *h)
 {
 	bool ok = true;
 
@@ -485,7 +485,7 @@ static bool host_ask_counters(struct execute_host *h)
 /* ---- features ---- */
 
 /* Collects features of the input before a run. *why: reason if the input has none, so it is not run; borrowed. */
-static bool host_look_at_input(struct execute_host *h, const struct plan_cell *cell, struct execution_features *out, const char **why)
+static bool host_read_input(struct execute_host *h, const struct plan_cell *cell, struct execution_features *out, const char **why)
 {
 	const struct execution_features *known = &h->x->options->inputs[cell->input];
 	struct own_features_asked asked = { .input = h->x->options->plan->inputs[cell->input], .work = h->work, .known = &known->known };
@@ -501,8 +501,8 @@ static bool host_look_at_input(struct execute_host *h, const struct plan_cell *c
 		return true;
 	host_expand(h, true, cell->version, cell->input, &asked.words, &asked.environment);
 	ok = own_features_of(h->session, &asked, &h->own, out, why);
-	manifest_words_release(&asked.words);
-	manifest_words_release(&asked.environment);
+	manifest_arguments_release(&asked.words);
+	manifest_arguments_release(&asked.environment);
 	return ok;
 }
 
@@ -554,7 +554,7 @@ static void add_instrument(const struct execute_host *h, const struct plan_cell 
 					    .files = files,
 					    .samples = h->samples,
 					    .pack = h->packs.n ? &h->packs.runs[pack] : NULL };
-	struct manifest_words environment;
+	struct manifest_arguments environment;
 
 	instrument_environment(x->options->instrument, &run, &environment);
 	add_environment(request, &environment);
@@ -587,14 +587,14 @@ static void add_counting(const struct execute_host *h, struct helper_request *re
 	free(variable);
 }
 
-static void add_plant(const struct execute_host *h, size_t version, struct helper_request *request)
+static void add_injection(const struct execute_host *h, size_t version, struct helper_request *request)
 {
 	const struct manifest *manifest = h->x->options->manifest;
 	const struct plantation *plant = &manifest->versions[manifest_find_version(manifest, h->x->options->plan->versions[version])].plant;
 	char text[PLANT_BYTES];
 
 	if (plant->percent) {
-		plant_write(plant, text);
+		injection_write(plant, text);
 		helper_request_text(request, HELPER_PLANT, text);
 	}
 }
@@ -615,32 +615,32 @@ static void add_measured(const struct execute_host *h, const struct plan_cell *c
 static bool host_ask_run(struct execute_host *h, const struct plan_cell *cell, size_t pack, struct helper_answer *answer)
 {
 	int64_t limit_ms = h->x->options->manifest->time_limit_ms;
-	struct manifest_words words, environment;
+	struct manifest_arguments words, environment;
 	struct helper_request request;
 
 	host_expand(h, false, cell->version, cell->input, &words, &environment);
 	measure_request(&request, h->host, (const char *const *)words.items, words.n, limit_ms);
 	measure_request_lock(&request);
 	helper_request_number(&request, HELPER_OUTPUT, EXECUTION_STREAM_BYTES_MAX);
-	add_plant(h, cell->version, &request);
+	add_injection(h, cell->version, &request);
 	add_environment(&request, &environment);
 	add_measured(h, cell, pack, &request);
 	helper_request_text(&request, HELPER_DIRECTORY, h->work);
-	manifest_words_release(&words);
+	manifest_arguments_release(&words);
 	return host_ask(h, &request, limit_ms, answer);
 }
 
 /* Replaces the secrets that the program was given in its kept output. */
 static void host_mask(const struct execute_host *h, const struct plan_cell *cell, struct execution *e)
 {
-	struct manifest_words words, environment;
+	struct manifest_arguments words, environment;
 
 	host_expand(h, false, cell->version, cell->input, &words, &environment);
 	secrets_know(environment.items, environment.n); /* values for this version and input */
 	secrets_mask(&e->out, &e->out_bytes);
 	secrets_mask(&e->err, &e->err_bytes);
-	manifest_words_release(&words);
-	manifest_words_release(&environment);
+	manifest_arguments_release(&words);
+	manifest_arguments_release(&environment);
 }
 
 static bool host_fetch(struct execute_host *h, enum samples_kind kind, size_t pack, struct execution *e)
@@ -666,7 +666,7 @@ static enum host_run host_run_once(struct execute_host *h, const struct plan_cel
 
 	*out = (struct execution){ .detail = NULL };
 	if (!host_renew(h, h->work, counts || h->x->options->instrument || host_records(h) ? h->samples : NULL,
-			"no new directory can be made for a run"))
+			"cannot make a new directory for a run"))
 		return HOST_RUN_NONE;
 	if (host_ask_run(h, cell, pack, &answer)) {
 		host_find_lines(h, cell->version, &answer);
@@ -717,7 +717,7 @@ static enum host_run host_run_packs(struct execute_host *h, const struct plan_ce
 		join_runs(out, &next);
 	}
 	if (how == HOST_RUN_SURVIVED)
-		samples_spoil(out, "processes of it could not be ended, and would go on writing samples");
+		samples_spoil(out, "some of its processes could not be stopped, and would continue to write samples");
 	return how;
 }
 
@@ -803,7 +803,7 @@ static bool host_run_cell(struct execute_host *h, size_t i)
 	struct execution e;
 	enum host_run how = HOST_RUN_ENDED;
 	const char *why;
-	bool ok = host_look_at_input(h, &h->cells[i], &known, &why);
+	bool ok = host_read_input(h, &h->cells[i], &known, &why);
 
 	if (!ok) {
 		execution_features_release(&known);
@@ -820,7 +820,7 @@ static bool host_run_cell(struct execute_host *h, size_t i)
 	ok = how != HOST_RUN_NONE && host_store(h, i, &e);
 
 	if (ok && how == HOST_RUN_SURVIVED)
-		ok = session_fail(h->session, "processes of a run could not be ended: what runs after them would measure them, too");
+		ok = session_fail(h->session, "processes of a run could not be stopped: they would disturb later runs");
 	execution_release(&e);
 	return ok;
 }
@@ -844,8 +844,8 @@ static void execute_host(struct session *session, void *context)
 	if (!session_open(session))
 		return;
 	started_ns = clock_monotonic_ns();
-	if (host_look(h) && host_choose_builds(h) && host_check_files(h) && host_make_directory(h)) {
-		if (host_make_tree(h) && host_put_files(h) && host_look_at_stacks(h) && host_ask_counters(h))
+	if (host_inspect(h) && host_choose_builds(h) && host_check_files(h) && host_make_directory(h)) {
+		if (host_make_tree(h) && host_put_files(h) && host_read_stacks(h) && host_ask_counters(h))
 			host_run_cells(h);
 		host_clean_up(h);
 	}

@@ -213,7 +213,7 @@ static void execution_judge_end(const struct metric *metric, const struct helper
 				       result->flooded == 1 ? "output" : "error");
 	} else if (result->timed_out > 0) {
 		e->outcome = EXECUTION_TIMEOUT;
-		e->detail = mem_string("it did not end within its time limit, and was killed");
+		e->detail = mem_string("it reached its time limit and was killed");
 	} else if (result->signal > 0) {
 		const char *name = result->signal < 65 ? sigabbrev_np((int)result->signal) : NULL;
 
@@ -234,17 +234,17 @@ static void execution_note_left(const struct helper_result *result, struct execu
 
 	if (result->leftovers <= 0 || result->flooded > 0 || result->timed_out > 0)
 		return;
-	e->detail =
-	    mem_format("%s%sit left %" PRId64 " process%s running, %s", before ? before : "", before ? "; " : "", result->leftovers,
-		       result->leftovers == 1 ? "" : "es", result->survivors > 0 ? "not all of which could be ended" : "which assay ended");
+	e->detail = mem_format("%s%sit left %" PRId64 " process%s running, %s", before ? before : "", before ? "; " : "", result->leftovers,
+			       result->leftovers == 1 ? "" : "es",
+			       result->survivors > 0 ? "not all of which could be stopped" : "which assay stopped");
 	free(before);
 }
 
 static char *execution_why_not_started(const struct helper_answer *answer)
 {
-	return mem_format("%s%s", answer->refusal,
-			  answer->refusal_code == HELPER_CODE_PERMISSION ? " (is it executable, and are programs allowed where `work` is?)"
-									 : "");
+	return mem_format(
+	    "%s%s", answer->refusal,
+	    answer->refusal_code == HELPER_CODE_PERMISSION ? " (check that it is executable, and that `work` is not mounted noexec)" : "");
 }
 
 static const struct execution nothing = {

@@ -47,12 +47,12 @@ void run_features_copy(const struct run_features *from, struct run_features *to)
 /* Columns: constant, code, human-readable text. */
 #define EXECUTION_OUTCOME_ROWS(X)                                                                                                          \
 	X(EXECUTION_OK, "ok", "measured")                                                                                                  \
-	X(EXECUTION_FAILED, "failed", "ended with another status than 0")                                                                  \
+	X(EXECUTION_FAILED, "failed", "ended with a status other than 0")                                                                  \
 	X(EXECUTION_KILLED, "killed", "was ended by a signal")                                                                             \
 	X(EXECUTION_TIMEOUT, "timeout", "took longer than its time limit")                                                                 \
-	X(EXECUTION_NO_METRIC, "no_metric", "ended well, and printed no metric")                                                           \
+	X(EXECUTION_NO_METRIC, "no_metric", "succeeded, but printed no metric")                                                            \
 	X(EXECUTION_NOT_STARTED, "not_started", "could not be started")                                                                    \
-	X(EXECUTION_NO_SAMPLES, "no_samples", "ended well, and there are no samples of it")
+	X(EXECUTION_NO_SAMPLES, "no_samples", "succeeded, but has no samples")
 
 enum execution_outcome { EXECUTION_OUTCOME_ROWS(ROWS_ENUM) EXECUTION_OUTCOMES };
 const char *execution_outcome_code(enum execution_outcome outcome);

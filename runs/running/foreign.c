@@ -86,7 +86,7 @@ bool foreign_row_time(struct foreign_reader *r, struct foreign_row *row, const c
 	if (is_time && !imported_in_future(ms))
 		row->to.taken_ms = ms;
 	else if (!r->options->time_given) {
-		imported_leave_out(&r->result->imported, IMPORTED_BAD_TIME, &row->to.place, "'%s' is %s; --time TIME says when it was",
+		imported_leave_out(&r->result->imported, IMPORTED_BAD_TIME, &row->to.place, "'%s' is %s; give the time with --time TIME",
 				   TEXT_SHOWN(text ? text : text_from_ms(ms, (char[TEXT_DATE_BYTES]){ 0 })),
 				   is_time ? "in the future" : "neither a date, such as 2026-11-23T20:01:23+01:00, nor seconds since 1970");
 		return false;
@@ -103,8 +103,7 @@ const char *foreign_machine(const struct foreign_reader *r, const char *said)
 
 enum assay_status foreign_fail_no_machine(const struct foreign_reader *r)
 {
-	return assay_fail(r->err, ASSAY_E_USAGE, "%s does not say on which machine it was measured: --machine NAME says so",
-			  r->options->name);
+	return assay_fail(r->err, ASSAY_E_USAGE, "%s does not name the machine: give it with --machine NAME", r->options->name);
 }
 
 const char *foreign_mark(struct foreign_reader *r, char **parts, size_t n)
@@ -313,7 +312,7 @@ void foreign_samples_add(struct foreign_reader *r, struct foreign_row row, const
 				foreign_row_add(r, one);
 			else
 				imported_leave_out(&r->result->imported, IMPORTED_BAD_ROW, &one.to.place, "%s: the value %s",
-						   TEXT_SHOWN(row.name), divisor > 0 ? "is no number" : "has no number of iterations");
+						   TEXT_SHOWN(row.name), divisor > 0 ? "is not a number" : "has no number of iterations");
 		}
 		count = count ? count->next : NULL;
 	}
@@ -420,10 +419,10 @@ static enum assay_status format_of(const struct foreign_reader *r, enum kind kin
 			return ASSAY_OK;
 	}
 	if (json_get(first, "test-cases"))
-		return assay_fail(r->err, ASSAY_E_FORMAT, "%s is Catch2's JSON, which has no benchmarks: write XML, with --reporter xml",
+		return assay_fail(r->err, ASSAY_E_FORMAT, "%s is Catch2's JSON, which has no benchmarks: write XML with --reporter xml",
 				  r->options->name);
 	return assay_fail(r->err, ASSAY_E_FORMAT,
-			  "%s is %s, but not of a tool that 'assay result import --help' names: write it as CSV, with the columns "
+			  "%s is %s, but not of a supported tool ('assay result import --help'): write it as CSV, with the columns "
 			  "application, version, machine, time, result",
 			  r->options->name, kind == JSON ? "JSON" : "XML");
 }
@@ -434,7 +433,7 @@ static enum assay_status check_encoding(const struct foreign_reader *r, const ch
 	if (n < 2 || (memcmp(text, "\xff\xfe", 2) != 0 && memcmp(text, "\xfe\xff", 2) != 0 && text[0] && text[1]))
 		return ASSAY_OK;
 	return assay_fail(r->err, ASSAY_E_FORMAT,
-			  "%s is not UTF-8 but UTF-16, as PowerShell's '>' writes it: convert it, as with iconv -f UTF-16 -t UTF-8",
+			  "%s is UTF-16, not UTF-8 (PowerShell's '>' writes UTF-16): convert it, for example with iconv -f UTF-16 -t UTF-8",
 			  r->options->name);
 }
 
@@ -475,7 +474,7 @@ enum assay_status foreign_read(char *text, size_t n, const struct foreign_option
 		found = found || result->imported.skipped[i].count;
 	if (!st && !found)
 		st = assay_fail(err, ASSAY_E_NODATA, "%s has no measurement%s (it was read as %s)", options->name,
-				result->aggregates ? " but aggregates: leave out --benchmark_report_aggregates_only" : "",
+				result->aggregates ? " but aggregates: run without --benchmark_report_aggregates_only" : "",
 				foreign_text(result->tool));
 	return st;
 }

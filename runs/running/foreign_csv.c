@@ -34,7 +34,7 @@ static enum assay_status columns_choose(const struct foreign_reader *r, struct c
 		}
 		if (!equals || m == ALL_MEANINGS || equals[1] == '?')
 			return assay_fail(r->err, ASSAY_E_USAGE,
-					  "'%s' names no column: MEANING=COLUMN, where MEANING is application, version, machine, time, "
+					  "'%s' is not of the form MEANING=COLUMN, where MEANING is application, version, machine, time, "
 					  "repetition, exit_status, result, direction, name or ignore",
 					  word);
 		if (m == IGNORE && strcmp(equals, "=*") == 0) {
@@ -60,8 +60,8 @@ static enum assay_status columns_check(const struct foreign_reader *r, const str
 			return assay_fail(r->err, ASSAY_E_USAGE, "--columns gives the column '%s' two meanings", name);
 		if (!has && !c->ignore_all)
 			return assay_fail(r->err, ASSAY_E_USAGE,
-					  "%s:%zu: the column '%s' has no meaning: --columns 'name=%s' makes its values a part of names, "
-					  "'ignore=%s' leaves it out, 'ignore=*' all such columns",
+					  "%s:%zu: the column '%s' has no meaning: --columns 'name=%s' makes its values part of names, "
+					  "'ignore=%s' ignores it, 'ignore=*' ignores all such columns",
 					  r->options->name, csv->line, name, name, name);
 	}
 	return ASSAY_OK;
@@ -116,8 +116,8 @@ static enum assay_status csv_add_row(struct foreign_reader *r, const struct csv 
 	row.texts = (struct imported_texts){ said[RESULT], NULL, said[REPETITION], said[DIRECTION] ? said[DIRECTION] : "" };
 	if (!row.name)
 		return assay_fail(r->err, ASSAY_E_USAGE,
-				  "%s has no column 'application': --application NAME says what was measured, or --columns "
-				  "application=COLUMN in which column it stands",
+				  "%s has no column 'application': give the name with --application NAME, or its column with --columns "
+				  "application=COLUMN",
 				  r->options->name);
 	if (!row.to.machine && !said[MACHINE])
 		return foreign_fail_no_machine(r);
@@ -147,8 +147,9 @@ enum assay_status foreign_csv_read(struct foreign_reader *r, char *text, size_t 
 		struct assay_error said = *r->err;
 
 		assay_fail(r->err, st, "%s: %s", said.text,
-			   csv.n_fields == 1 && strpbrk(csv.fields[0], ";\t|") ? "commas divide columns, and numbers have a decimal point"
-									       : "--columns result=COLUMN says in which one it stands");
+			   csv.n_fields == 1 && strpbrk(csv.fields[0], ";\t|")
+			       ? "columns are separated by commas, and numbers have a decimal point"
+			       : "give its column with --columns result=COLUMN");
 	}
 	if (!st)
 		st = columns_check(r, &columns, &csv);

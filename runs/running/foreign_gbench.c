@@ -86,8 +86,7 @@ static void gbench_add(struct foreign_reader *r, const cJSON *item, size_t index
 		imported_leave_out(imported, IMPORTED_BAD_ROW, &row.to.place, "%s: '%s' is missing, or no number", TEXT_SHOWN(name),
 				   TEXT_SHOWN(metric));
 	else if (!row.to.failure && unit <= 0)
-		imported_leave_out(imported, IMPORTED_BAD_ROW, &row.to.place, "%s: its 'time_unit' is none of ns, us, ms and s",
-				   TEXT_SHOWN(name));
+		imported_leave_out(imported, IMPORTED_BAD_ROW, &row.to.place, "%s: unknown or missing 'time_unit'", TEXT_SHOWN(name));
 	else if (foreign_row_time(r, &row, cJSON_GetStringValue(json_get(json_get(r->result->root, "context"), "date")))) {
 		row.name = name;
 		row.mark = foreign_benchmark_mark(r, benchmark_label(item), NULL);

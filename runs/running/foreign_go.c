@@ -33,7 +33,7 @@ static void result_add(struct foreign_reader *r, struct foreign_row row, char *r
 	if (!*(value = next_word(&rest)))
 		return;
 	if (!text_double(value, &number)) {
-		imported_leave_out(imported, IMPORTED_BAD_ROW, &row.to.place, "%s: the benchmark printed '%s' into its line",
+		imported_leave_out(imported, IMPORTED_BAD_ROW, &row.to.place, "%s: the benchmark printed '%s' into its result line",
 				   TEXT_SHOWN(row.name), TEXT_SHOWN(value));
 		return;
 	}

@@ -12,7 +12,7 @@ static void hyperfine_add_time(struct foreign_reader *r, struct foreign_row row,
 	if (row.to.failure || foreign_row_value(r, &row, time, 1))
 		foreign_row_add(r, row);
 	else
-		imported_leave_out(&r->result->imported, IMPORTED_BAD_ROW, &row.to.place, "%s: it is no number", TEXT_SHOWN(row.name));
+		imported_leave_out(&r->result->imported, IMPORTED_BAD_ROW, &row.to.place, "%s: it is not a number", TEXT_SHOWN(row.name));
 }
 
 static void hyperfine_add(struct foreign_reader *r, const cJSON *item, size_t index, const char *machine)

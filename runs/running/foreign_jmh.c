@@ -47,7 +47,7 @@ static void jmh_add_iteration(struct foreign_reader *r, struct foreign_row row, 
 	if (foreign_row_value(r, &row, cJSON_IsArray(iteration) && count > 0 ? &mean : iteration, unit))
 		foreign_row_add(r, row);
 	else
-		imported_leave_out(&r->result->imported, IMPORTED_BAD_ROW, &row.to.place, "%s: its score is no number",
+		imported_leave_out(&r->result->imported, IMPORTED_BAD_ROW, &row.to.place, "%s: its score is not a number",
 				   TEXT_SHOWN(row.name));
 }
 

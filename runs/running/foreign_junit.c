@@ -36,7 +36,7 @@ static void test_add(struct foreign_reader *r, const cJSON *test, const struct s
 	else if (is_skipped(test))
 		imported_leave_out(imported, IMPORTED_NOT_MEASURED, &row.to.place, "%s was skipped", TEXT_SHOWN(row.name));
 	else if (!failure && text_double(seconds, &value) && value == 0)
-		imported_leave_out(imported, IMPORTED_NOT_MEASURED, &row.to.place, "%s took less time than the file can say",
+		imported_leave_out(imported, IMPORTED_NOT_MEASURED, &row.to.place, "%s took less time than the resolution of the file",
 				   TEXT_SHOWN(row.name));
 	else if (!failure && !*seconds)
 		imported_leave_out(imported, IMPORTED_BAD_ROW, &row.to.place, "%s: it has no 'time'", TEXT_SHOWN(row.name));

@@ -46,7 +46,7 @@ static void perf_add(struct foreign_reader *r, const cJSON *item, struct foreign
 
 	r->metric_seen = true;
 	if (part_of(item))
-		imported_leave_out(imported, IMPORTED_BAD_ROW, &row.to.place, "it counts a part of the run ('%s')", part_of(item));
+		imported_leave_out(imported, IMPORTED_BAD_ROW, &row.to.place, "it counts only a part of the run ('%s')", part_of(item));
 	else if (*count == '<')
 		imported_leave_out(imported, IMPORTED_NOT_MEASURED, &row.to.place, "%s: %s", row.to.metric, TEXT_SHOWN(count));
 	else if (foreign_row_time(r, &row, started)) {
@@ -65,7 +65,8 @@ enum assay_status foreign_perf_read(struct foreign_reader *r, char *text, size_t
 	if (!machine)
 		return foreign_fail_no_machine(r);
 	if (!r->options->application)
-		return assay_fail(r->err, ASSAY_E_USAGE, "%s does not say what was measured: --application NAME", r->options->name);
+		return assay_fail(r->err, ASSAY_E_USAGE, "%s does not name the application: give it with --application NAME",
+				  r->options->name);
 	if (!event)
 		return assay_fail(r->err, ASSAY_E_USAGE,
 				  "%s has no event duration_time, task-clock or cpu-clock: --metric EVENT names another", r->options->name);

@@ -8,7 +8,7 @@
 #include "runs/running/foreign.h"
 
 #define FOREIGN_INSTANCES_MAX 1e6 /* more than the members of any family of benchmarks, or entries of any result */
-#define FOREIGN_NO_MACHINE    "it does not say on which machine; --machine NAME says so"
+#define FOREIGN_NO_MACHINE    "it does not name the machine; give it with --machine NAME"
 
 /* A file that is being read. JSON and XML are parsed into result->root before a reader is called. JSON lines are an array. */
 struct foreign_reader {

@@ -189,7 +189,7 @@ static enum assay_status import_check_columns(const struct csv *csv, const size_
 			k++;
 		if (k == COLUMNS && !text_among(ignored, sizeof(ignored) / sizeof(ignored[0]), csv->fields[i]))
 			return assay_fail(err, ASSAY_E_USAGE,
-					  "%s:%zu: the column '%s' has no meaning: make its values a part of 'stressor', or leave it out",
+					  "%s:%zu: the column '%s' has no meaning: make its values part of 'stressor', or remove it",
 					  csv->name, csv->line, TEXT_SHOWN(csv->fields[i]));
 	}
 	return ASSAY_OK;

@@ -22,16 +22,16 @@
 	X(IMPORTED_NEGATIVE, "negative", "the result is negative")                                                                         \
 	X(IMPORTED_TOO_LARGE, "too_large", "the result is above 1e100")                                                                    \
 	X(IMPORTED_ZERO, "zero", "the result is 0")                                                                                        \
-	X(IMPORTED_BAD_NUMBER, "bad_number", "the result is no decimal number such as 1.5, without blanks and units")                      \
-	X(IMPORTED_BAD_TIME, "bad_timestamp", "the time is not understood, or in the future")                                              \
+	X(IMPORTED_BAD_NUMBER, "bad_number", "the result is not a decimal number such as 1.5, without spaces and units")                   \
+	X(IMPORTED_BAD_TIME, "bad_timestamp", "the time cannot be read, or is in the future")                                              \
 	X(IMPORTED_BAD_REPETITION, "bad_repetition", "the repetition is not a whole number above 0")                                       \
 	X(IMPORTED_BAD_NAME, "bad_name", "a name cannot be used")                                                                          \
 	X(IMPORTED_BAD_DIRECTION, "bad_direction", "the direction is neither lower nor higher")                                            \
 	X(IMPORTED_BAD_ROW, "bad_row", "the row cannot be read")                                                                           \
 	X(IMPORTED_UNKNOWN_END, "unknown_end", "the file does not say how the run ended")                                                  \
-	X(IMPORTED_PASSED, "passed", "it says only that it passed, and nothing was measured")                                              \
+	X(IMPORTED_PASSED, "passed", "it only passed; nothing was measured")                                                               \
 	X(IMPORTED_NOT_MEASURED, "not_measured", "the tool did not measure it")                                                            \
-	X(IMPORTED_ALIKE, "alike", "nothing distinguishes it from another result of the file")                                             \
+	X(IMPORTED_ALIKE, "alike", "it cannot be distinguished from another result of the file")                                           \
 	X(IMPORTED_INTERRUPTED, "interrupted", "its fingerprint was interrupted")
 
 enum imported_skip { IMPORTED_SKIP_ROWS(ROWS_ENUM) IMPORTED_SKIPS };

@@ -21,7 +21,7 @@
 #define LIMIT_MS       (60 * 1000)
 #define SPARE_MS       (60 * 1000) /* time beyond the limit that the host enforces, ms */
 
-bool input_feature_is_word(const char *name)
+bool input_feature_is_text(const char *name)
 {
 	size_t head = strlen(ARGUMENT), digits = strspn(name + (strncmp(name, ARGUMENT, head) == 0 ? head : 0), "0123456789");
 
@@ -143,12 +143,12 @@ static void add_word(const struct artefact *files, const char *word, const char 
 
 void input_features_of(const struct manifest *manifest, size_t input, const struct artefact *files, struct execution_features *out)
 {
-	struct manifest_words arguments, environment;
+	struct manifest_arguments arguments, environment;
 	struct buf hashed = BUF_INIT, list = BUF_INIT;
 	struct assay_error ignored;
 
 	*out = (struct execution_features){ .input = "" };
-	manifest_input_words(manifest, input, &arguments, &environment);
+	manifest_input_arguments(manifest, input, &arguments, &environment);
 	for (size_t i = 0; i < arguments.n; i++) {
 		char *of = mem_format(ARGUMENT "%zu", i + 1);
 
@@ -180,8 +180,8 @@ void input_features_of(const struct manifest *manifest, size_t input, const stru
 	digest_sha256(hashed.bytes ? hashed.bytes : "", hashed.size, out->input);
 	buf_release(&list);
 	buf_release(&hashed);
-	manifest_words_release(&arguments);
-	manifest_words_release(&environment);
+	manifest_arguments_release(&arguments);
+	manifest_arguments_release(&environment);
 }
 
 /* ---- features printed by the manifest's command ---- */
@@ -209,13 +209,13 @@ static char *read_printed(const struct own_features_asked *asked, const char *te
 	struct assay_error err;
 
 	if (run_features_text_parse(text, n, out, &err))
-		return mem_format("what the command 'features' printed of input '%s': %s", asked->input, err.text);
+		return mem_format("output of the command 'features' for input '%s': %s", asked->input, err.text);
 	for (size_t i = 0; i < out->n; i++) {
 		bool is_counted = out->items[i].kind == FEATURE_COUNT || strncmp(out->items[i].name, "value ", strlen("value ")) == 0;
 
 		if (is_counted || run_features_find(asked->known, out->items[i].name))
-			return mem_format("what the command 'features' printed of input '%s': '%.15g %s' has a name that assay itself uses",
-					  asked->input, out->items[i].value, TEXT_SHOWN(out->items[i].name));
+			return mem_format("output of the command 'features' for input '%s': '%.15g %s' uses a reserved name", asked->input,
+					  out->items[i].value, TEXT_SHOWN(out->items[i].name));
 	}
 	return NULL;
 }
@@ -230,7 +230,7 @@ static char *why_not_well(const struct own_features_asked *asked, const struct e
 		why =
 		    mem_format("the command 'features' printed more than %u MiB of input '%s'", OWN_FEATURES_BYTES_MAX >> 20, asked->input);
 	else if (e->outcome != EXECUTION_OK)
-		why = mem_format("the command 'features' did not end well for input '%s': %s%s%s", asked->input, e->detail, n ? ": " : "",
+		why = mem_format("the command 'features' failed for input '%s': %s%s%s", asked->input, e->detail, n ? ": " : "",
 				 text_shown(line, shown));
 	free(line);
 	return why;

@@ -17,7 +17,7 @@ void input_features_of(const struct manifest *manifest, size_t input, const stru
  * returns how many there are. */
 size_t input_feature_numbers(const char *word, double *numbers, size_t room);
 /* Reports whether a feature represents a word ("argument 2 is sort"). The value of such a feature is 0 if the feature is not listed. */
-bool input_feature_is_word(const char *name);
+bool input_feature_is_text(const char *name);
 
 /* ---- features printed by the manifest's command ---- */
 
@@ -31,9 +31,9 @@ struct own_features {
 void own_features_release(struct own_features *own); /* accepts a zeroed struct */
 
 struct own_features_asked {
-	struct manifest_words words, environment; /* command and environment for the host */
-	const char *input, *work;		  /* input's name; working directory on the host */
-	const struct run_features *known;	  /* names that the command must not print */
+	struct manifest_arguments words, environment; /* command and environment for the host */
+	const char *input, *work;		      /* input's name; working directory on the host */
+	const struct run_features *known;	      /* names that the command must not print */
 };
 
 /* Sets out->own and out->own_seconds. Runs equal commands for the same input once. The command may take one minute and print

@@ -73,10 +73,10 @@ static enum assay_status find_changes(struct maker *m)
 	size_t n = 0;
 
 	if (m->n != 2)
-		return assay_fail(m->err, ASSAY_E_USAGE,
-				  "'functions: changed' is what lies between two versions: name them with --versions BASELINE,CANDIDATE, "
-				  "or the functions in '%s'",
-				  m->manifest->file);
+		return assay_fail(
+		    m->err, ASSAY_E_USAGE,
+		    "'functions: changed' needs two versions: name them with --versions BASELINE,CANDIDATE, or name the functions in '%s'",
+		    m->manifest->file);
 	if (m->versions[0].repository && m->versions[1].repository && strcmp(m->versions[0].repository, m->versions[1].repository) == 0) {
 		options.repository = m->versions[0].repository;
 		options.old_reference = m->versions[0].commit;
@@ -93,7 +93,7 @@ static enum assay_status find_changes(struct maker *m)
 		n += changes_list(&changes, i == 0, &m->changed[i]);
 	if (!st && n == 0 && !probe_of(m)->slower)
 		st = assay_fail(m->err, ASSAY_E_NODATA,
-				"no function differs between '%s' and '%s' ('assay changes' says more): there is nothing to measure",
+				"no function differs between '%s' and '%s' (see 'assay changes'): there is nothing to measure",
 				name_of(m, 0), name_of(m, 1));
 	changes_release(&changes);
 	for (int i = 0; i < 2; i++)
@@ -139,7 +139,7 @@ static enum assay_status make_list(const struct maker *m, size_t i, struct instr
 	if (!st)
 		st = site_list(&module, 1, &selection, whom, &list, &out->listed[i], m->err);
 	if (!st && whom == SITE_FOR_EMULATION && list.size > EMULATION_LIST_MAX)
-		st = assay_fail(m->err, ASSAY_E_LIMIT, "%zu functions are more than the emulation takes: select fewer", out->listed[i]);
+		st = assay_fail(m->err, ASSAY_E_LIMIT, "%zu functions are too many for the emulation: select fewer", out->listed[i]);
 	if (!st) {
 		out->lists[i] = mem_format("b%03zu.list", i);
 		instrument_add_text(&out->files, out->lists[i], list.bytes ? list.bytes : "", list.size);
@@ -250,13 +250,13 @@ char *instrument_counters(const struct counting_run *pack)
 	return buf_take(&text);
 }
 
-static void add(struct manifest_words *out, char *word)
+static void add(struct manifest_arguments *out, char *word)
 {
 	out->items = mem_resize(out->items, out->n + 1, sizeof(char *));
 	out->items[out->n++] = word;
 }
 
-static void add_probe(const struct instrument *instrument, const struct instrument_run *run, struct manifest_words *out)
+static void add_probe(const struct instrument *instrument, const struct instrument_run *run, struct manifest_arguments *out)
 {
 	char budget[TEXT_DOUBLE_BYTES], *counters = run->pack ? instrument_counters(run->pack) : NULL;
 
@@ -272,9 +272,9 @@ static void add_probe(const struct instrument *instrument, const struct instrume
 	free(counters);
 }
 
-void instrument_environment(const struct instrument *instrument, const struct instrument_run *run, struct manifest_words *out)
+void instrument_environment(const struct instrument *instrument, const struct instrument_run *run, struct manifest_arguments *out)
 {
-	*out = (struct manifest_words){ NULL, 0 };
+	*out = (struct manifest_arguments){ NULL, 0 };
 	if (instrument->manifest->probe.back_end == MANIFEST_PROBED) {
 		add_probe(instrument, run, out);
 		return;

@@ -54,8 +54,8 @@ struct instrument_run {
 	const char *files, *samples;	 /* directories on the host, of instrument.files and for sample files */
 	const struct counting_run *pack; /* events to count in this run; NULL: none */
 };
-/* Makes the environment of a run, "NAME=value" for helper_request_variable(). manifest_words_release() it. */
-void instrument_environment(const struct instrument *instrument, const struct instrument_run *run, struct manifest_words *out);
+/* Makes the environment of a run, "NAME=value" for helper_request_variable(). manifest_arguments_release() it. */
+void instrument_environment(const struct instrument *instrument, const struct instrument_run *run, struct manifest_arguments *out);
 
 /* Finds a library of assay on this machine: next to the assay program, or in ../lib. free() *path. */
 enum assay_status instrument_own_library(const char *name, char **path, struct assay_error *err);

@@ -183,9 +183,9 @@ char *estimate_text(const struct estimate *e)
 	text_duration(e->seconds, known);
 	text_duration(e->at_most_s, most);
 	if (e->unknown == e->runs && e->runs)
-		return mem_format("nothing known yet, limit %s", most);
+		return mem_format("expected time not known, limit %s", most);
 	if (e->unknown)
-		return mem_format("%s, and nothing known of %zu, limit %s", known, e->unknown, most);
+		return mem_format("%s, and not known for %zu, limit %s", known, e->unknown, most);
 	return mem_string(known);
 }
 
@@ -258,7 +258,7 @@ static enum assay_status plan_fail_unknown(const struct manifest *manifest, cons
 }
 
 /* Chooses the requested names, or all if none are requested, among those of the manifest. */
-static enum assay_status plan_choose_list(const struct manifest *manifest, const char *kind, const struct manifest_words *asked,
+static enum assay_status plan_choose_list(const struct manifest *manifest, const char *kind, const struct manifest_arguments *asked,
 					  const char *const *all, size_t n_all, char ***out, size_t *n, struct assay_error *err)
 {
 	size_t n_asked = asked->n ? asked->n : n_all;
@@ -339,7 +339,7 @@ static enum assay_status plan_choose(const struct manifest *manifest, const stru
 }
 
 /* Reports whether the requested names are those of the plan, in any order. True if none are requested. */
-static bool plan_agrees(const struct manifest_words *asked, char *const *names, size_t n)
+static bool plan_agrees(const struct manifest_arguments *asked, char *const *names, size_t n)
 {
 	bool same = asked->n == 0 || asked->n == n;
 
@@ -355,8 +355,7 @@ static enum assay_status plan_fail_contradiction(const char *option, char *const
 
 	for (size_t i = 0; i < n; i++)
 		buf_format(&list, "%s%s", i ? "," : "", names[i]);
-	st = assay_fail(err, ASSAY_E_USAGE,
-			"%s contradicts the runs that are to be resumed (%s): leave it out, or start again without --resume", option,
+	st = assay_fail(err, ASSAY_E_USAGE, "%s contradicts the runs to resume (%s): remove it, or start again without --resume", option,
 			list.size ? list.bytes : "none");
 	buf_release(&list);
 	return st;
@@ -377,10 +376,9 @@ static enum assay_status plan_check_choice(const struct plan *plan, const struct
 	if (!same_hosts)
 		return plan_fail_contradiction("the choice of hosts", plan->machines, plan->n_machines, err);
 	if (choice->repetitions && choice->repetitions != plan->repetitions)
-		return assay_fail(err, ASSAY_E_USAGE, "--repetitions contradicts the runs that are to be resumed (%" PRId64 ")",
-				  plan->repetitions);
+		return assay_fail(err, ASSAY_E_USAGE, "--repetitions contradicts the runs to resume (%" PRId64 ")", plan->repetitions);
 	if (choice->has_seed && choice->seed != plan->seed)
-		return assay_fail(err, ASSAY_E_USAGE, "--seed contradicts the runs that are to be resumed (%" PRIu64 ")", plan->seed);
+		return assay_fail(err, ASSAY_E_USAGE, "--seed contradicts the runs to resume (%" PRIu64 ")", plan->seed);
 	return ASSAY_OK;
 }
 
@@ -408,7 +406,7 @@ static enum assay_status plan_hosts(const struct plan *plan, const struct invent
 
 /* ---- changes since the start of a plan ---- */
 
-static bool plan_same_words(const struct manifest_words *a, const struct manifest_words *b)
+static bool plan_same_arguments(const struct manifest_arguments *a, const struct manifest_arguments *b)
 {
 	bool same = a->n == b->n;
 
@@ -428,7 +426,7 @@ static bool plan_same_own(const struct manifest_version *a, const struct manifes
 		const struct manifest_own *x = &a->own[i], *y = &b->own[i];
 
 		if (!plan_same_text(x->architecture, y->architecture) || !plan_same_text(x->directory, y->directory) ||
-		    !plan_same_words(&x->build, &y->build))
+		    !plan_same_arguments(&x->build, &y->build))
 			return false;
 	}
 	return a->n_own == b->n_own;
@@ -437,8 +435,8 @@ static bool plan_same_own(const struct manifest_version *a, const struct manifes
 static bool plan_same_version(const struct manifest_version *a, const struct manifest_version *b)
 {
 	return a->kind == b->kind && plan_same_own(a, b) && plan_same_text(a->repository, b->repository) &&
-	       plan_same_text(a->reference, b->reference) && plan_same_words(&a->command, &b->command) &&
-	       plan_same_words(&a->environment, &b->environment);
+	       plan_same_text(a->reference, b->reference) && plan_same_arguments(&a->command, &b->command) &&
+	       plan_same_arguments(&a->environment, &b->environment);
 }
 
 static bool plan_same_metric(const struct metric *a, const struct metric *b)
@@ -466,9 +464,9 @@ static bool plan_same_probe(const struct plan *plan, const struct manifest *now)
 /* Lists differences between two manifests that concern the plan. */
 static void plan_compare_manifests(const struct plan *plan, const struct manifest *before, const struct manifest *now, struct buf *list)
 {
-	plan_add_difference(list, plan_same_words(&before->command, &now->command), "the command", "");
-	plan_add_difference(list, plan_same_words(&before->environment, &now->environment), "the environment", "");
-	plan_add_difference(list, plan_same_words(&before->files, &now->files), "the list of files", "");
+	plan_add_difference(list, plan_same_arguments(&before->command, &now->command), "the command", "");
+	plan_add_difference(list, plan_same_arguments(&before->environment, &now->environment), "the environment", "");
+	plan_add_difference(list, plan_same_arguments(&before->files, &now->files), "the list of files", "");
 	plan_add_difference(list, plan_same_metric(&before->metric, &now->metric), "the metric", "");
 	plan_add_difference(list, before->time_limit_ms == now->time_limit_ms, "the time limit", "");
 	plan_add_difference(list, plan_same_text(before->work, now->work), "the directory on the hosts", "");
@@ -484,8 +482,8 @@ static void plan_compare_manifests(const struct plan *plan, const struct manifes
 
 		plan_add_difference(list,
 				    a != SIZE_MAX && b != SIZE_MAX &&
-					plan_same_words(&before->inputs[a].arguments, &now->inputs[b].arguments) &&
-					plan_same_words(&before->inputs[a].environment, &now->inputs[b].environment),
+					plan_same_arguments(&before->inputs[a].arguments, &now->inputs[b].arguments) &&
+					plan_same_arguments(&before->inputs[a].environment, &now->inputs[b].environment),
 				    *plan->inputs[i] ? "input" : "the inputs", plan->inputs[i]);
 	}
 }
@@ -518,7 +516,7 @@ static enum assay_status plan_check(struct store *store, const struct plan *plan
 	if (!st)
 		st = assay_fail(err, ASSAY_E_CONFLICT,
 				"'%s' has changed since these runs started (%s): restore it, or start again without --resume",
-				manifest->file, list.size ? list.bytes : "versions or inputs that are not among these runs");
+				manifest->file, list.size ? list.bytes : "other versions or inputs than those of these runs");
 	manifest_release(&before);
 	buf_release(&list);
 	free(text);
@@ -537,7 +535,7 @@ static enum assay_status plan_check_artefacts(const struct plan *plan, char *con
 	if (list.size)
 		st = assay_fail(
 		    err, ASSAY_E_CONFLICT,
-		    "the files that are deployed have changed since these runs started (%s): restore them, or start again without --resume",
+		    "the deployed files have changed since these runs started (%s): restore them, or start again without --resume",
 		    list.bytes);
 	buf_release(&list);
 	return st;
@@ -598,8 +596,8 @@ static enum assay_status launch_mention_interrupted(const struct launch_options 
 	enum assay_status st = plan_find(&launch->lab.store, launch->manifest.application, options->choice.probe, NULL, &other, err);
 
 	if (!st) {
-		text =
-		    mem_format("the runs of %s were interrupted; these are new ones (--resume continues those)", TEXT_MS(other.started_ms));
+		text = mem_format("the runs of %s were interrupted; these are new runs (--resume continues the interrupted ones)",
+				  TEXT_MS(other.started_ms));
 		options->note(text);
 		free(text);
 	}
@@ -782,7 +780,7 @@ static enum assay_status launch_collect(const struct launch_options *options, st
 	return st;
 }
 
-static void launch_look_at_inputs(struct launch *launch)
+static void launch_read_inputs(struct launch *launch)
 {
 	launch->inputs = mem_new(launch->plan.n_inputs, sizeof(*launch->inputs));
 	for (size_t i = 0; i < launch->plan.n_inputs; i++)
@@ -893,7 +891,7 @@ enum assay_status launch_run(const struct launch_options *options, struct launch
 	if (!st && out->manifest.left_out && options->note)
 		options->note(out->manifest.left_out);
 	if (!st && options->choice.emulated && out->manifest.probe.named)
-		st = assay_fail(err, ASSAY_E_USAGE, "'%s' says by what functions are measured", out->manifest.file);
+		st = assay_fail(err, ASSAY_E_USAGE, "'%s' sets how functions are measured", out->manifest.file);
 	else if (!st && options->choice.emulated)
 		out->manifest.probe.back_end = MANIFEST_EMULATED;
 	out->manifest.probe.all = options->choice.emulated;
@@ -922,7 +920,7 @@ enum assay_status launch_run(const struct launch_options *options, struct launch
 		out->estimates = mem_new(out->n, sizeof(*out->estimates));
 		st = estimate_plan(&out->lab.store, &out->manifest, &out->plan, out->estimates, err);
 	} else if (!st) {
-		launch_look_at_inputs(out);
+		launch_read_inputs(out);
 		st = launch_execute(options, out, err);
 		if (!st)
 			st = launch_conclude(out, err);

@@ -17,13 +17,13 @@
 
 /* Choices of the user for a plan; all members are borrowed. */
 struct plan_choice {
-	struct manifest_words versions, inputs; /* names; all if n == 0 */
-	int64_t repetitions;			/* number of repetitions; 0: as in the manifest */
+	struct manifest_arguments versions, inputs; /* names; all if n == 0 */
+	int64_t repetitions;			    /* number of repetitions; 0: as in the manifest */
 	bool has_seed;
-	uint64_t seed;		      /* a random seed is drawn unless has_seed is set */
-	bool probe;		      /* measure functions as the manifest's `probe` describes */
-	bool emulated;		      /* measure all functions with emulated counters; ASSAY_E_USAGE if manifest_probe.named */
-	struct manifest_words beside; /* as in manifest_probe, with `slower` */
+	uint64_t seed;			  /* a random seed is drawn unless has_seed is set */
+	bool probe;			  /* measure functions as the manifest's `probe` describes */
+	bool emulated;			  /* measure all functions with emulated counters; ASSAY_E_USAGE if manifest_probe.named */
+	struct manifest_arguments beside; /* as in manifest_probe, with `slower` */
 	size_t slower;
 };
 

@@ -12,13 +12,13 @@
 #include <stdarg.h>
 #include <sys/stat.h>
 
-void manifest_words_release(struct manifest_words *words)
+void manifest_arguments_release(struct manifest_arguments *words)
 {
 	mem_free_all(words->items, words->n);
-	*words = (struct manifest_words){ NULL, 0 };
+	*words = (struct manifest_arguments){ NULL, 0 };
 }
 
-void manifest_words_add(struct manifest_words *words, const char *word)
+void manifest_arguments_add(struct manifest_arguments *words, const char *word)
 {
 	words->items = mem_resize(words->items, words->n + 1, sizeof(char *));
 	words->items[words->n++] = mem_string(word);
@@ -27,8 +27,8 @@ void manifest_words_add(struct manifest_words *words, const char *word)
 /* Releases the probe. Accepts a zeroed struct. */
 static void manifest_probe_release(struct manifest_probe *probe)
 {
-	manifest_words_release(&probe->functions);
-	manifest_words_release(&probe->counters);
+	manifest_arguments_release(&probe->functions);
+	manifest_arguments_release(&probe->counters);
 	free(probe->module);
 	*probe = (struct manifest_probe){ .module = NULL };
 }
@@ -38,18 +38,18 @@ static void manifest_version_release(struct manifest_version *version)
 	mem_free(version->name, version->stem);
 	for (size_t i = 0; i < version->n_own; i++) {
 		mem_free(version->own[i].architecture, version->own[i].directory);
-		manifest_words_release(&version->own[i].build);
+		manifest_arguments_release(&version->own[i].build);
 	}
 	mem_free(version->own, version->repository, version->reference);
-	manifest_words_release(&version->command);
-	manifest_words_release(&version->environment);
+	manifest_arguments_release(&version->command);
+	manifest_arguments_release(&version->environment);
 }
 
 static void manifest_input_release(struct manifest_input *input)
 {
 	free(input->name);
-	manifest_words_release(&input->arguments);
-	manifest_words_release(&input->environment);
+	manifest_arguments_release(&input->arguments);
+	manifest_arguments_release(&input->environment);
 }
 
 void manifest_release(struct manifest *manifest)
@@ -60,11 +60,11 @@ void manifest_release(struct manifest *manifest)
 		manifest_input_release(&manifest->inputs[i]);
 	mem_free(manifest->versions, manifest->inputs, manifest->file, manifest->directory, manifest->text, manifest->application,
 		 manifest->description, manifest->work, manifest->inputs_of, manifest->left_out);
-	manifest_words_release(&manifest->features);
-	manifest_words_release(&manifest->files);
+	manifest_arguments_release(&manifest->features);
+	manifest_arguments_release(&manifest->files);
 	free(manifest->files_lines);
-	manifest_words_release(&manifest->command);
-	manifest_words_release(&manifest->environment);
+	manifest_arguments_release(&manifest->command);
+	manifest_arguments_release(&manifest->environment);
 	mem_free(manifest->metric.pattern, manifest->metric.name, manifest->metric.unit);
 	manifest_probe_release(&manifest->probe);
 	*manifest = (struct manifest){ .file = NULL };
@@ -72,11 +72,11 @@ void manifest_release(struct manifest *manifest)
 
 /* ---- derived versions ---- */
 
-static void manifest_copy_words(const struct manifest_words *from, struct manifest_words *to)
+static void manifest_copy_arguments(const struct manifest_arguments *from, struct manifest_arguments *to)
 {
-	*to = (struct manifest_words){ NULL, 0 };
+	*to = (struct manifest_arguments){ NULL, 0 };
 	for (size_t i = 0; i < from->n; i++)
-		manifest_words_add(to, from->items[i]);
+		manifest_arguments_add(to, from->items[i]);
 }
 
 static char *manifest_copy_text(const char *text)
@@ -97,12 +97,12 @@ static void manifest_add_derived(struct manifest *manifest, size_t of, const cha
 	for (size_t i = 0; i < from.n_own; i++) {
 		to->own[i].architecture = manifest_copy_text(from.own[i].architecture);
 		to->own[i].directory = manifest_copy_text(from.own[i].directory);
-		manifest_copy_words(&from.own[i].build, &to->own[i].build);
+		manifest_copy_arguments(&from.own[i].build, &to->own[i].build);
 	}
 	to->repository = manifest_copy_text(from.repository);
 	to->reference = manifest_copy_text(reference ? reference : from.reference);
-	manifest_copy_words(&from.command, &to->command);
-	manifest_copy_words(&from.environment, &to->environment);
+	manifest_copy_arguments(&from.command, &to->command);
+	manifest_copy_arguments(&from.environment, &to->environment);
 }
 
 size_t manifest_addition(const char *name)
@@ -110,7 +110,7 @@ size_t manifest_addition(const char *name)
 	const char *plus = strrchr(name, '+');
 	struct plantation ignored;
 
-	return plus && plus > name && (strcmp(plus, MANIFEST_AGAIN) == 0 || plant_read(plus + 1, &ignored)) ? strlen(plus) : 0;
+	return plus && plus > name && (strcmp(plus, MANIFEST_AGAIN) == 0 || injection_read(plus + 1, &ignored)) ? strlen(plus) : 0;
 }
 
 void manifest_derive(struct manifest *manifest, const char *name)
@@ -129,7 +129,7 @@ void manifest_derive(struct manifest *manifest, const char *name)
 	if (of != SIZE_MAX && (added || (manifest->versions[of].kind == MANIFEST_GIT && !manifest->versions[of].stem)))
 		manifest_add_derived(manifest, of, name, added ? NULL : name + n - MANIFEST_COMMIT_DIGITS);
 	if (of != SIZE_MAX && added)
-		(void)plant_read(name + n - added + 1, &manifest->versions[manifest->n_versions - 1].plant);
+		(void)injection_read(name + n - added + 1, &manifest->versions[manifest->n_versions - 1].plant);
 	free(stem);
 }
 
@@ -159,7 +159,7 @@ char *manifest_own_reason(const struct manifest *manifest, const struct manifest
 	buf_format(&text, "version '%s' is for ", version->name);
 	for (size_t i = 0; i < version->n_own; i++)
 		buf_format(&text, "%s%s", i ? ", " : "", version->own[i].architecture);
-	buf_format(&text, " alone, not for %s: add that to its '%s' (%s, line %zu)", architecture,
+	buf_format(&text, " only, not for %s: add it to its '%s' (%s, line %zu)", architecture,
 		   manifest_is_built(version) ? "build" : "directory", manifest->file, version->line);
 	return buf_take(&text);
 }
@@ -197,7 +197,7 @@ struct words_expansion {
 	const char *values[PLACES];
 };
 
-static char *words_expand(const struct words_expansion *e, const char *word)
+static char *arguments_expand(const struct words_expansion *e, const char *word)
 {
 	struct buf out = BUF_INIT;
 	struct words_piece piece;
@@ -212,27 +212,27 @@ static char *words_expand(const struct words_expansion *e, const char *word)
 	return buf_take(&out);
 }
 
-static void words_add_expanded(const struct words_expansion *e, const struct manifest_words *words, struct manifest_words *out)
+static void arguments_add_expanded(const struct words_expansion *e, const struct manifest_arguments *words, struct manifest_arguments *out)
 {
 	for (size_t i = 0; i < words->n; i++) {
-		char *word = words_expand(e, words->items[i]);
+		char *word = arguments_expand(e, words->items[i]);
 
-		manifest_words_add(out, word);
+		manifest_arguments_add(out, word);
 		free(word);
 	}
 }
 
 /* Adds variables; a later value of the same variable replaces the earlier one. */
-static void words_add_variables(const struct words_expansion *e, const struct manifest_words *words, struct manifest_words *out)
+static void arguments_add_variables(const struct words_expansion *e, const struct manifest_arguments *words, struct manifest_arguments *out)
 {
 	for (size_t i = 0; i < words->n; i++) {
-		char *word = words_expand(e, words->items[i]);
+		char *word = arguments_expand(e, words->items[i]);
 		size_t name = strcspn(word, "=") + 1, k = 0;
 
 		while (k < out->n && strncmp(out->items[k], word, name) != 0)
 			k++;
 		if (k == out->n) {
-			manifest_words_add(out, word);
+			manifest_arguments_add(out, word);
 			free(word);
 		} else {
 			free(out->items[k]);
@@ -241,45 +241,45 @@ static void words_add_variables(const struct words_expansion *e, const struct ma
 	}
 }
 
-static void words_add_command(const struct words_expansion *e, const struct manifest_words *words, const struct manifest_input *input,
-			      struct manifest_words *out)
+static void arguments_add_command(const struct words_expansion *e, const struct manifest_arguments *words,
+				  const struct manifest_input *input, struct manifest_arguments *out)
 {
 	bool placed = false;
 
 	for (size_t i = 0; i < words->n; i++) {
-		const struct manifest_words one = { &words->items[i], 1 };
+		const struct manifest_arguments one = { &words->items[i], 1 };
 		bool is_arguments = strcmp(words->items[i], "{arguments}") == 0;
 
-		words_add_expanded(e, is_arguments ? &input->arguments : &one, out);
+		arguments_add_expanded(e, is_arguments ? &input->arguments : &one, out);
 		placed = placed || is_arguments;
 	}
 	if (!placed)
-		words_add_expanded(e, &input->arguments, out);
+		arguments_add_expanded(e, &input->arguments, out);
 }
 
 void manifest_command(const struct manifest *manifest, bool features, size_t version, size_t input, const struct manifest_places *places,
-		      struct manifest_words *command, struct manifest_words *environment)
+		      struct manifest_arguments *command, struct manifest_arguments *environment)
 {
 	const struct manifest_version *v = &manifest->versions[version];
 	const struct manifest_input *in = &manifest->inputs[input];
 	const struct words_expansion e = { { places->files, places->build, places->work, in->name, v->stem ? v->stem : v->name, NULL } };
 
-	*command = *environment = (struct manifest_words){ NULL, 0 };
-	words_add_command(&e, features ? &manifest->features : manifest_command_of(manifest, v), in, command);
-	words_add_variables(&e, &manifest->environment, environment);
-	words_add_variables(&e, &v->environment, environment);
-	words_add_variables(&e, &in->environment, environment);
+	*command = *environment = (struct manifest_arguments){ NULL, 0 };
+	arguments_add_command(&e, features ? &manifest->features : manifest_command_of(manifest, v), in, command);
+	arguments_add_variables(&e, &manifest->environment, environment);
+	arguments_add_variables(&e, &v->environment, environment);
+	arguments_add_variables(&e, &in->environment, environment);
 }
 
-void manifest_input_words(const struct manifest *manifest, size_t input, struct manifest_words *arguments,
-			  struct manifest_words *environment)
+void manifest_input_arguments(const struct manifest *manifest, size_t input, struct manifest_arguments *arguments,
+			      struct manifest_arguments *environment)
 {
 	const struct manifest_input *in = &manifest->inputs[input];
 	const struct words_expansion e = { { "{files}", "{build}", "{work}", in->name, "{version}", NULL } };
 
-	*arguments = *environment = (struct manifest_words){ NULL, 0 };
-	words_add_expanded(&e, &in->arguments, arguments);
-	words_add_variables(&e, &in->environment, environment);
+	*arguments = *environment = (struct manifest_arguments){ NULL, 0 };
+	arguments_add_expanded(&e, &in->arguments, arguments);
+	arguments_add_variables(&e, &in->environment, environment);
 }
 
 /* ---- files ---- */
@@ -387,7 +387,7 @@ enum assay_status manifest_open(const char *laboratory, const char *what, struct
 	bool is_path = strchr(what, '/') || manifest_ends_with_yaml(what);
 	char *path = is_path ? mem_string(what) : mem_format("%s/apps/%s.yaml", laboratory, what);
 	struct buf text = BUF_INIT;
-	enum assay_status st = file_read_kept(path, YAML_BYTES_MAX, &text, err);
+	enum assay_status st = file_read_stored(path, YAML_BYTES_MAX, &text, err);
 
 	*out = (struct manifest){ .file = NULL };
 	if (st == ASSAY_E_NOTFOUND && !is_path)

@@ -20,12 +20,12 @@
 #define MANIFEST_WORDS_MAX 1000 /* maximum number of arguments of a command and of items of other lists */
 
 /* A list of texts: arguments of a command, paths, or "NAME=value". */
-struct manifest_words {
+struct manifest_arguments {
 	char **items; /* [n] */
 	size_t n;
 };
-void manifest_words_add(struct manifest_words *words, const char *word);
-void manifest_words_release(struct manifest_words *words); /* accepts a zeroed struct */
+void manifest_arguments_add(struct manifest_arguments *words, const char *word);
+void manifest_arguments_release(struct manifest_arguments *words); /* accepts a zeroed struct */
 
 /* How functions are measured. */
 enum manifest_back_end {
@@ -35,17 +35,17 @@ enum manifest_back_end {
 
 struct manifest_probe {
 	enum manifest_back_end back_end;
-	bool named;			 /* the manifest sets `back_end` */
-	bool changed;			 /* measure the functions that differ between the plan's first two versions (default) */
-	struct manifest_words functions; /* functions to measure unless `changed` */
-	bool default_counters;		 /* count the default events (default) */
-	struct manifest_words counters;	 /* events to count unless default_counters; n == 0: only time stamps */
-	double budget;			 /* limit on the probe's share of the run time, 0 to 1; default 0.03 */
-	char *module;			 /* deployed file that contains the functions; NULL: the program of the command */
-	bool full;			 /* the emulation simulates all windows, not a sample */
+	bool named;			     /* the manifest sets `back_end` */
+	bool changed;			     /* measure the functions that differ between the plan's first two versions (default) */
+	struct manifest_arguments functions; /* functions to measure unless `changed` */
+	bool default_counters;		     /* count the default events (default) */
+	struct manifest_arguments counters;  /* events to count unless default_counters; n == 0: only time stamps */
+	double budget;			     /* limit on the probe's share of the run time, 0 to 1; default 0.03 */
+	char *module;			     /* deployed file that contains the functions; NULL: the program of the command */
+	bool full;			     /* the emulation simulates all windows, not a sample */
 	/* Set by commands, not by the manifest. `beside`: functions to measure in addition to changed ones, borrowed. The first `slower` of
 	 * them became slower, which justifies a measurement even if no function changed. `all`: the emulation counts in all functions. */
-	struct manifest_words beside;
+	struct manifest_arguments beside;
 	size_t slower;
 	bool all;
 };
@@ -66,7 +66,7 @@ struct manifest_own {
 	char *architecture; /* NULL: any architecture */
 	char *directory;    /* directory to deploy. MANIFEST_DIR: absolute, or relative to the manifest. MANIFEST_GIT, MANIFEST_SOURCES:
 			       relative to the work tree; NULL: the whole tree */
-	struct manifest_words build; /* build command, run in the work tree; may be empty; for MANIFEST_GIT and MANIFEST_SOURCES */
+	struct manifest_arguments build; /* build command, run in the work tree; may be empty; for MANIFEST_GIT and MANIFEST_SOURCES */
 };
 
 struct manifest_version {
@@ -75,16 +75,16 @@ struct manifest_version {
 	enum manifest_build kind;
 	struct manifest_own *own; /* [n_own], one for any architecture, or one per architecture in name order; none for MANIFEST_SAME */
 	size_t n_own;
-	char *repository, *reference;  /* MANIFEST_GIT: both, the repository relative to the manifest; MANIFEST_SOURCES: directory, NULL */
-	struct plantation plant;       /* injected slowdown of a version that manifest_derive() added */
-	struct manifest_words command; /* n == 0: the manifest's command */
-	struct manifest_words environment; /* variables in addition to the manifest's */
+	char *repository, *reference; /* MANIFEST_GIT: both, the repository relative to the manifest; MANIFEST_SOURCES: directory, NULL */
+	struct plantation plant;      /* injected slowdown of a version that manifest_derive() added */
+	struct manifest_arguments command;     /* n == 0: the manifest's command */
+	struct manifest_arguments environment; /* variables in addition to the manifest's */
 	size_t line;
 };
 
 struct manifest_input {
 	char *name; /* "" for the only input of a manifest without inputs */
-	struct manifest_words arguments, environment;
+	struct manifest_arguments arguments, environment;
 	size_t line;
 };
 
@@ -96,12 +96,12 @@ struct manifest {
 	char hash[DIGEST_HEX_BYTES]; /* hash of everything that affects results. Excludes comments, spaces, `description`, repetitions,
 					warm_ups, `probe`, `sampling` and `features` */
 
-	char *application;	       /* default: file name without ".yaml" */
-	char *description;	       /* NULL if none is given */
-	struct manifest_words files;   /* files and directories deployed for every version, under their last component */
-	size_t *files_lines;	       /* [files.n], line of each in the manifest */
-	struct manifest_words command; /* may be empty if every version has a command */
-	struct manifest_words environment;
+	char *application;		   /* default: file name without ".yaml" */
+	char *description;		   /* NULL if none is given */
+	struct manifest_arguments files;   /* files and directories deployed for every version, under their last component */
+	size_t *files_lines;		   /* [files.n], line of each in the manifest */
+	struct manifest_arguments command; /* may be empty if every version has a command */
+	struct manifest_arguments environment;
 	struct manifest_version *versions; /* [n_versions] versions in file order; at least one */
 	size_t n_versions;
 	struct manifest_input *inputs; /* [n_inputs] inputs; at least one */
@@ -110,13 +110,13 @@ struct manifest {
 			    manifest; NULL if none. manifest_open() lists the entries. manifest_parse() reads no files and makes one unnamed
 			    input instead */
 	char *left_out;	 /* one line about names in `inputs_of` that cannot be inputs, with the reason; NULL if none */
-	struct manifest_words features; /* command that prints features of an input; n == 0: none */
-	char *work;			/* absolute directory on the hosts for all files of runs */
-	int64_t time_limit_ms;		/* time limit per run; default 10 minutes */
-	int64_t repetitions;		/* number of repetitions; default 5 */
-	int64_t warm_ups;		/* number of uncounted runs per version and input before the counted runs; default 1 */
-	bool sampling;			/* sample the CPU time of results if the host's kernel allows it; default true */
-	struct metric metric;		/* default: wall */
+	struct manifest_arguments features; /* command that prints features of an input; n == 0: none */
+	char *work;			    /* absolute directory on the hosts for all files of runs */
+	int64_t time_limit_ms;		    /* time limit per run; default 10 minutes */
+	int64_t repetitions;		    /* number of repetitions; default 5 */
+	int64_t warm_ups;		    /* number of uncounted runs per version and input before the counted runs; default 1 */
+	bool sampling;			    /* sample the CPU time of results if the host's kernel allows it; default true */
+	struct metric metric;		    /* default: wall */
 	struct manifest_probe probe;
 	bool variance; /* record calls to outside functions for `assay variance`; default false */
 };
@@ -170,14 +170,14 @@ char *manifest_stored_name(const struct manifest *manifest, size_t input);
  * {work} by a new, empty directory, the working directory of the run,
  * {input} by the input's name, {version} by the version's name, and "{{" by "{".
  * An argument {arguments} becomes the input's arguments; without one, they are appended. As usual, a program with a '/' in its name is
- * relative to {work}. manifest_words_release() both. */
+ * relative to {work}. manifest_arguments_release() both. */
 struct manifest_places {
 	const char *files, *build, *work; /* absolute paths on the host; `build` is NULL if the version has no own files */
 };
 void manifest_command(const struct manifest *manifest, bool features, size_t version, size_t input, const struct manifest_places *places,
-		      struct manifest_words *command, struct manifest_words *environment);
+		      struct manifest_arguments *command, struct manifest_arguments *environment);
 /* Returns an input's arguments and environment, without replacing placeholders such as {files}. */
-void manifest_input_words(const struct manifest *manifest, size_t input, struct manifest_words *arguments,
-			  struct manifest_words *environment);
+void manifest_input_arguments(const struct manifest *manifest, size_t input, struct manifest_arguments *arguments,
+			      struct manifest_arguments *environment);
 
 #endif

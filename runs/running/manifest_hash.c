@@ -18,21 +18,21 @@ static void manifest_add_text(struct buf *out, const char *text)
 		buf_text(out, "-\n");
 }
 
-static void manifest_add_words(struct buf *out, const struct manifest_words *words)
+static void manifest_add_arguments(struct buf *out, const struct manifest_arguments *words)
 {
 	buf_format(out, "%zu words\n", words->n);
 	for (size_t i = 0; i < words->n; i++)
 		manifest_add_text(out, words->items[i]);
 }
 
-static void manifest_add_set(struct buf *out, const struct manifest_words *words)
+static void manifest_add_set(struct buf *out, const struct manifest_arguments *words)
 {
-	struct manifest_words sorted = { mem_new(words->n, sizeof(char *)), words->n };
+	struct manifest_arguments sorted = { mem_new(words->n, sizeof(char *)), words->n };
 
 	for (size_t i = 0; i < words->n; i++)
 		sorted.items[i] = words->items[i];
 	qsort(sorted.items, sorted.n, sizeof(char *), text_order);
-	manifest_add_words(out, &sorted);
+	manifest_add_arguments(out, &sorted);
 	free(sorted.items);
 }
 
@@ -46,7 +46,7 @@ static void manifest_add_own(struct buf *out, const struct manifest_version *v)
 	for (size_t i = 0; i < v->n_own; i++) {
 		manifest_add_text(out, v->own[i].architecture);
 		manifest_add_text(out, v->own[i].directory);
-		manifest_add_words(out, &v->own[i].build);
+		manifest_add_arguments(out, &v->own[i].build);
 	}
 }
 
@@ -61,7 +61,7 @@ static void manifest_add_versions(struct buf *out, const struct manifest *manife
 		manifest_add_text(out, sorted[i]->name);
 		buf_format(out, "kind %d\n", (int)sorted[i]->kind);
 		manifest_add_own(out, sorted[i]);
-		manifest_add_words(out, &sorted[i]->command);
+		manifest_add_arguments(out, &sorted[i]->command);
 		manifest_add_set(out, &sorted[i]->environment);
 	}
 	free(sorted);
@@ -78,7 +78,7 @@ static void manifest_add_inputs(struct buf *out, const struct manifest *manifest
 	qsort(sorted, manifest->n_inputs, sizeof(*sorted), manifest_compare_inputs);
 	for (size_t i = 0; i < manifest->n_inputs; i++) {
 		manifest_add_text(out, sorted[i]->name);
-		manifest_add_words(out, &sorted[i]->arguments);
+		manifest_add_arguments(out, &sorted[i]->arguments);
 		manifest_add_set(out, &sorted[i]->environment);
 	}
 	free(sorted);
@@ -99,7 +99,7 @@ void manifest_hash_all(struct manifest *manifest)
 	buf_text(&text, "manifest 1\n");
 	manifest_add_text(&text, manifest->application);
 	manifest_add_set(&text, &manifest->files);
-	manifest_add_words(&text, &manifest->command);
+	manifest_add_arguments(&text, &manifest->command);
 	manifest_add_set(&text, &manifest->environment);
 	buf_format(&text, "%zu versions\n", manifest->n_versions);
 	manifest_add_versions(&text, manifest);
@@ -121,10 +121,10 @@ void manifest_hash_run(const struct manifest *manifest, size_t version, size_t i
 	struct buf text = BUF_INIT;
 
 	buf_text(&text, "run 1\n");
-	manifest_add_words(&text, v->command.n ? &v->command : &manifest->command);
+	manifest_add_arguments(&text, v->command.n ? &v->command : &manifest->command);
 	manifest_add_set(&text, &manifest->environment);
 	manifest_add_set(&text, &v->environment);
-	manifest_add_words(&text, &i->arguments);
+	manifest_add_arguments(&text, &i->arguments);
 	manifest_add_set(&text, &i->environment);
 	manifest_add_text(&text, manifest->work);
 	if (manifest->variance)
@@ -136,7 +136,7 @@ void manifest_hash_run(const struct manifest *manifest, size_t version, size_t i
 	if (v->plant.percent) {
 		char planted[PLANT_BYTES];
 
-		plant_write(&v->plant, planted);
+		injection_write(&v->plant, planted);
 		manifest_add_text(&text, planted);
 	}
 	digest_sha256(text.bytes, text.size, hex);
@@ -159,7 +159,7 @@ void manifest_terms_of(const struct manifest *manifest, size_t version, size_t i
 	manifest_hash_end(&metric, out->metric);
 	manifest_add_set(&shared, &manifest->files);
 	manifest_add_set(&shared, &manifest->environment);
-	manifest_add_words(&shared, &i->arguments);
+	manifest_add_arguments(&shared, &i->arguments);
 	manifest_add_set(&shared, &i->environment);
 	manifest_add_text(&shared, manifest->work);
 	if (manifest->variance)
@@ -167,6 +167,6 @@ void manifest_terms_of(const struct manifest *manifest, size_t version, size_t i
 	manifest_hash_end(&shared, out->shared);
 	if (manifest->versions[version].command.n)
 		return;
-	manifest_add_words(&command, &manifest->command);
+	manifest_add_arguments(&command, &manifest->command);
 	manifest_hash_end(&command, out->command);
 }

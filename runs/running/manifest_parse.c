@@ -48,7 +48,8 @@ static enum assay_status manifest_keys(const struct manifest_reader *r, const st
 	for (size_t i = 0; !st && i < map->n_items; i++)
 		if (!yaml_get(map, map->items[i].key))
 			st = manifest_fail(r, ASSAY_E_FORMAT, map->items[i].line, "'%s' has no value: %s", map->items[i].key,
-					   strcmp(map->items[i].key, "versions") ? "give it one, or leave it out" : MANIFEST_VERSIONS_HINT);
+					   strcmp(map->items[i].key, "versions") ? "set a value, or remove the key"
+										 : MANIFEST_VERSIONS_HINT);
 	return st;
 }
 
@@ -77,7 +78,7 @@ static bool manifest_leads_up(const char *path)
 
 static const char *const names[PLACES] = { "{files}", "{build}", "{work}", "{input}", "{version}", "{arguments}" };
 
-static enum words_place words_find_place(const char *at, size_t *n)
+static enum words_place arguments_find_placeholder(const char *at, size_t *n)
 {
 	const char *end = strchr(at, '}');
 
@@ -100,14 +101,14 @@ bool manifest_next_piece(const char **at, struct words_piece *out)
 		return true;
 	}
 	if (**at == '{')
-		out->place = words_find_place(*at, &out->n);
+		out->place = arguments_find_placeholder(*at, &out->n);
 	else
 		out->n = strcspn(*at, "{");
 	*at += out->n;
 	return out->n > 0;
 }
 
-static enum assay_status words_check_word(const struct manifest_reader *r, size_t line, const char *word, enum manifest_braces braces)
+static enum assay_status arguments_check(const struct manifest_reader *r, size_t line, const char *word, enum manifest_braces braces)
 {
 	const char *at = word;
 	struct words_piece piece;
@@ -117,21 +118,21 @@ static enum assay_status words_check_word(const struct manifest_reader *r, size_
 			char shown[TEXT_SHOWN_BYTES], *text = mem_bytes(piece.text, piece.n);
 			const char *nearest = text_nearest(text, names, PLACES);
 			enum assay_status st = manifest_fail(
-			    r, ASSAY_E_FORMAT, line, "'%s' is not a placeholder%s%s%s; a brace itself is written '{{'",
-			    text_shown(text, shown), nearest ? " (did you mean '" : "", nearest ? nearest : "", nearest ? "'?)" : "");
+			    r, ASSAY_E_FORMAT, line, "'%s' is not a placeholder%s%s%s; write a brace as '{{'", text_shown(text, shown),
+			    nearest ? " (did you mean '" : "", nearest ? nearest : "", nearest ? "'?)" : "");
 
 			free(text);
 			return st;
 		}
 		if (piece.place == PLACE_ARGUMENTS && (braces != MANIFEST_ARGUMENTS || strcmp(word, names[PLACE_ARGUMENTS]) != 0))
-			return manifest_fail(r, ASSAY_E_FORMAT, line, "'{arguments}' is an argument of its own in a command");
+			return manifest_fail(r, ASSAY_E_FORMAT, line, "'{arguments}' must be a separate argument of a command");
 	}
 	return ASSAY_OK;
 }
 
 /* ---- words ---- */
 
-static enum assay_status words_check_length(const struct manifest_reader *r, const struct yaml_node *node, const char *text)
+static enum assay_status arguments_check_length(const struct manifest_reader *r, const struct yaml_node *node, const char *text)
 {
 	if (strlen(text) <= WORD_BYTES_MAX)
 		return ASSAY_OK;
@@ -139,31 +140,31 @@ static enum assay_status words_check_length(const struct manifest_reader *r, con
 }
 
 /* Fails because a value is a map: YAML reads {work} without quotes as one. */
-static enum assay_status words_fail_map(const struct manifest_reader *r, const struct yaml_node *node)
+static enum assay_status arguments_fail_map(const struct manifest_reader *r, const struct yaml_node *node)
 {
 	if (node->n_items == 1 && node->items[0].kind == YAML_SCALAR && !*node->items[0].scalar)
-		return manifest_fail(r, ASSAY_E_FORMAT, node->line, "a word with braces needs quotes: '{%s}'",
+		return manifest_fail(r, ASSAY_E_FORMAT, node->line, "a string with braces needs quotes: '{%s}'",
 				     TEXT_SHOWN(node->items[0].key));
-	return manifest_fail(r, ASSAY_E_FORMAT, node->line, "here a word is expected, not a map (a word with braces or ': ' needs quotes)");
+	return manifest_fail(r, ASSAY_E_FORMAT, node->line, "expected a string, not a map (a string with braces or ': ' needs quotes)");
 }
 
-static enum assay_status words_parse_word(const struct manifest_reader *r, const struct yaml_node *node, enum manifest_braces braces,
-					  struct manifest_words *out)
+static enum assay_status arguments_parse_one(const struct manifest_reader *r, const struct yaml_node *node, enum manifest_braces braces,
+					     struct manifest_arguments *out)
 {
 	const char *text = NULL;
-	enum assay_status st = node->kind == YAML_MAP ? words_fail_map(r, node) : yaml_string(r->file, node, &text, r->err);
+	enum assay_status st = node->kind == YAML_MAP ? arguments_fail_map(r, node) : yaml_string(r->file, node, &text, r->err);
 
 	if (!st)
-		st = words_check_length(r, node, text);
+		st = arguments_check_length(r, node, text);
 	if (!st)
-		st = words_check_word(r, node->line, text, braces);
+		st = arguments_check(r, node->line, text, braces);
 	if (!st)
-		manifest_words_add(out, text);
+		manifest_arguments_add(out, text);
 	return st;
 }
 
 /* Reports whether a YAML list may contain the word without quotes. */
-static bool words_is_plain(const char *word, size_t n)
+static bool argument_is_plain(const char *word, size_t n)
 {
 	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./=+-";
 
@@ -171,7 +172,7 @@ static bool words_is_plain(const char *word, size_t n)
 }
 
 /* Appends the words of a text as a YAML list. */
-static void words_suggest_list(const char *text, struct buf *out)
+static void arguments_suggest_list(const char *text, struct buf *out)
 {
 	const char *separator = "[";
 	size_t n;
@@ -180,7 +181,7 @@ static void words_suggest_list(const char *text, struct buf *out)
 		bool plain;
 
 		n = strcspn(text, " \t\n");
-		plain = words_is_plain(text, n);
+		plain = argument_is_plain(text, n);
 		buf_format(out, "%s%s%.*s%s", separator, plain ? "" : "'", (int)n, text, plain ? "" : "'");
 		separator = ", ";
 		text += n;
@@ -189,44 +190,44 @@ static void words_suggest_list(const char *text, struct buf *out)
 }
 
 /* Fails because a text was given instead of a list; the message suggests the list. */
-static enum assay_status words_fail_text(const struct manifest_reader *r, const struct yaml_node *node)
+static enum assay_status arguments_fail_text(const struct manifest_reader *r, const struct yaml_node *node)
 {
 	const char *key = node->key ? node->key : "the value";
 	struct buf list = BUF_INIT;
 	enum assay_status st;
 
 	if (strpbrk(node->scalar, "|&;<>()$`\"'\\*?#~!\n") || strlen(node->scalar) > 200)
-		buf_text(&list, "[sh, -c, '...'] where it needs a shell, else one item a word");
+		buf_text(&list, "[sh, -c, '...'] if it needs a shell, else one item per argument");
 	else if (node->scalar[strspn(node->scalar, " \t")] == '\0')
 		buf_text(&list, "[PROGRAM, ARGUMENT]");
 	else
-		words_suggest_list(node->scalar, &list);
-	st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "'%s' is a list of arguments, no shell looks at them: write %s", key, list.bytes);
+		arguments_suggest_list(node->scalar, &list);
+	st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "'%s' is a list of arguments, run without a shell: write %s", key, list.bytes);
 	buf_release(&list);
 	return st;
 }
 
 /* Parses a list of texts into *out, which must be empty. The caller releases *out, also after a failure. */
-static enum assay_status manifest_words_parse(const struct manifest_reader *r, const struct yaml_node *node, enum manifest_braces braces,
-					      struct manifest_words *out)
+static enum assay_status manifest_arguments_parse(const struct manifest_reader *r, const struct yaml_node *node,
+						  enum manifest_braces braces, struct manifest_arguments *out)
 {
 	enum assay_status st = ASSAY_OK;
 
 	if (node->kind == YAML_SCALAR)
-		return words_fail_text(r, node);
+		return arguments_fail_text(r, node);
 	st = yaml_list(r->file, node, r->err);
 	if (!st && node->n_items > MANIFEST_WORDS_MAX)
-		st = manifest_fail(r, ASSAY_E_LIMIT, node->line, "'%s' has more than %d words", node->key, MANIFEST_WORDS_MAX);
+		st = manifest_fail(r, ASSAY_E_LIMIT, node->line, "'%s' has more than %d arguments", node->key, MANIFEST_WORDS_MAX);
 	for (size_t i = 0; !st && i < node->n_items; i++)
-		st = words_parse_word(r, &node->items[i], braces, out);
+		st = arguments_parse_one(r, &node->items[i], braces, out);
 	return st;
 }
 
 /* Parses a command, which must have at least one word. */
 static enum assay_status manifest_command_parse(const struct manifest_reader *r, const struct yaml_node *node, enum manifest_braces braces,
-						struct manifest_words *out)
+						struct manifest_arguments *out)
 {
-	enum assay_status st = manifest_words_parse(r, node, braces, out);
+	enum assay_status st = manifest_arguments_parse(r, node, braces, out);
 
 	if (st)
 		return st;
@@ -237,12 +238,12 @@ static enum assay_status manifest_command_parse(const struct manifest_reader *r,
 	if (strchr(out->items[0], '='))
 		return manifest_fail(
 		    r, ASSAY_E_FORMAT, node->line,
-		    "'%s' cannot be a program: a variable goes into 'environment', or after env, as in [env, NAME=value, PROGRAM]",
+		    "'%s' cannot be a program: put a variable into 'environment', or after env, as in [env, NAME=value, PROGRAM]",
 		    TEXT_SHOWN(out->items[0]));
 	return ASSAY_OK;
 }
 
-static bool words_is_variable(const char *name)
+static bool argument_is_variable(const char *name)
 {
 	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
 
@@ -251,7 +252,7 @@ static bool words_is_variable(const char *name)
 
 /* Parses an environment, a map of names and values, into texts "NAME=value". */
 static enum assay_status manifest_environment_parse(const struct manifest_reader *r, const struct yaml_node *node,
-						    struct manifest_words *out)
+						    struct manifest_arguments *out)
 {
 	char *word;
 
@@ -264,7 +265,7 @@ static enum assay_status manifest_environment_parse(const struct manifest_reader
 		const char *value = NULL;
 		enum assay_status st;
 
-		if (!words_is_variable(item->key)) {
+		if (!argument_is_variable(item->key)) {
 			char *name = secret_assignment(item->key);
 
 			st = manifest_fail(r, ASSAY_E_FORMAT, item->line, "'%s' cannot be the name of an environment variable",
@@ -272,19 +273,18 @@ static enum assay_status manifest_environment_parse(const struct manifest_reader
 			free(name);
 			return st;
 		}
-		st = item->kind == YAML_MAP ? words_fail_map(r, item) : yaml_string(r->file, item, &value, r->err);
+		st = item->kind == YAML_MAP ? arguments_fail_map(r, item) : yaml_string(r->file, item, &value, r->err);
 		if (!st)
-			st = words_check_length(r, item, value);
+			st = arguments_check_length(r, item, value);
 		if (!st)
-			st = words_check_word(r, item->line, value, MANIFEST_EXPANDED);
+			st = arguments_check(r, item->line, value, MANIFEST_EXPANDED);
 		if (st == ASSAY_E_FORMAT && value && secret_name(item->key))
 			st = manifest_fail(r, ASSAY_E_FORMAT, item->line,
-					   "the value of '%s' has a '{' that starts no placeholder; a brace itself is written '{{'",
-					   item->key);
+					   "the value of '%s' has a '{' that starts no placeholder; write a brace as '{{'", item->key);
 		if (st)
 			return st;
 		word = mem_format("%s=%s", item->key, value);
-		manifest_words_add(out, word);
+		manifest_arguments_add(out, word);
 		free(word);
 	}
 	return ASSAY_OK;
@@ -293,7 +293,7 @@ static enum assay_status manifest_environment_parse(const struct manifest_reader
 /* ---- values of placeholders ---- */
 
 /* Returns the set of placeholders in a list, as bits. */
-static unsigned words_places_of(const struct manifest_words *words)
+static unsigned arguments_placeholders(const struct manifest_arguments *words)
 {
 	struct words_piece piece;
 	unsigned mask = 0;
@@ -312,13 +312,14 @@ static unsigned words_places_of(const struct manifest_words *words)
 /* Checks that each placeholder has a value in each version. */
 static enum assay_status manifest_check_places(const struct manifest_reader *r, const struct manifest *manifest)
 {
-	unsigned common = words_places_of(&manifest->environment) | words_places_of(&manifest->features);
+	unsigned common = arguments_placeholders(&manifest->environment) | arguments_placeholders(&manifest->features);
 
 	for (size_t i = 0; i < manifest->n_inputs; i++)
-		common |= words_places_of(&manifest->inputs[i].arguments) | words_places_of(&manifest->inputs[i].environment);
+		common |= arguments_placeholders(&manifest->inputs[i].arguments) | arguments_placeholders(&manifest->inputs[i].environment);
 	for (size_t i = 0; i < manifest->n_versions; i++) {
 		const struct manifest_version *version = &manifest->versions[i];
-		unsigned mask = common | words_places_of(manifest_command_of(manifest, version)) | words_places_of(&version->environment);
+		unsigned mask =
+		    common | arguments_placeholders(manifest_command_of(manifest, version)) | arguments_placeholders(&version->environment);
 
 		if (mask & 1u << PLACE_BUILD && version->kind == MANIFEST_SAME)
 			return manifest_fail(
@@ -369,21 +370,21 @@ static enum assay_status manifest_probe_parse_back_end(const struct manifest_rea
 	}
 	return st ? st
 		  : manifest_fail(r, ASSAY_E_FORMAT, node->line,
-				  "no back end '%s': there are probe (counters of the CPU, next to no overhead) and emulated (built "
-				  "by 'assay build --for counters')",
+				  "unknown back end '%s': use probe (CPU counters, almost no overhead) or emulated (built by 'assay build "
+				  "--for counters')",
 				  TEXT_SHOWN(text));
 }
 
 /* Parses the word `only` ("changed", "default") or a list of names. *word: whether it was the word. */
 static enum assay_status manifest_probe_parse_names(const struct manifest_reader *r, const struct yaml_node *node, const char *only,
-						    bool *word, struct manifest_words *out)
+						    bool *word, struct manifest_arguments *out)
 {
 	*word = node->kind == YAML_SCALAR && strcmp(node->scalar, only) == 0;
 	if (node->kind == YAML_SCALAR && !*word) {
 		return manifest_fail(r, ASSAY_E_FORMAT, node->line, "'%s' is %s, or a list of names: write [%s]", node->key, only,
 				     TEXT_SHOWN(node->scalar));
 	}
-	return *word ? ASSAY_OK : manifest_words_parse(r, node, MANIFEST_LITERAL, out);
+	return *word ? ASSAY_OK : manifest_arguments_parse(r, node, MANIFEST_LITERAL, out);
 }
 
 static enum assay_status manifest_probe_parse_functions(const struct manifest_reader *r, const struct yaml_node *node,
@@ -392,13 +393,13 @@ static enum assay_status manifest_probe_parse_functions(const struct manifest_re
 	enum assay_status st = manifest_probe_parse_names(r, node, "changed", &out->changed, &out->functions);
 
 	if (!st && !out->changed && out->functions.n == 0)
-		st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "'functions' names none: write changed, or [NAME, NAME]");
+		st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "'functions' is empty: write changed, or [NAME, NAME]");
 	for (size_t i = 0; !st && i < out->functions.n; i++) {
 		const char *name = out->functions.items[i];
 
 		if (!*name || *name == '@' || strchr(name, '\n') || strchr(name, '\t'))
 			st = manifest_fail(r, ASSAY_E_FORMAT, node->line,
-					   "'%s' cannot be the name of a function: write symbols, or names of C++ such as 'ns::f(int)'",
+					   "'%s' is not a valid function name: write symbols, or C++ names such as 'ns::f(int)'",
 					   TEXT_SHOWN(name));
 	}
 	return st;
@@ -434,7 +435,7 @@ static enum assay_status manifest_probe_parse_module(const struct manifest_reade
 	if (!st && (!manifest_is_line(text) || *text == '/' || manifest_leads_up(text)))
 		st = manifest_fail(
 		    r, ASSAY_E_FORMAT, node->line,
-		    "'module' is a file of the version as it is deployed, such as libmy.so or lib/libmy.so: no '/' in front, no '..'");
+		    "'module' is a deployed file of the version, such as libmy.so or lib/libmy.so, without leading '/' and '..'");
 	if (!st)
 		out->module = mem_string(text);
 	return st;
@@ -451,11 +452,11 @@ static enum assay_status manifest_probe_check(const struct manifest_reader *r, c
 		wrong = yaml_get(node, probed[i]);
 	if (wrong)
 		return manifest_fail(r, ASSAY_E_FORMAT, wrong->line,
-				     "'%s' belongs to back_end: probe; the emulation counts all that it can: leave it out", wrong->key);
+				     "'%s' is only for back_end: probe; the emulation counts all its counters: remove it", wrong->key);
 	wrong = probe->back_end == MANIFEST_PROBED ? yaml_get(node, "full") : NULL;
 	if (wrong)
 		return manifest_fail(r, ASSAY_E_FORMAT, wrong->line,
-				     "'full' belongs to back_end: emulated (all windows are simulated): leave it out");
+				     "'full' is only for back_end: emulated (all windows are simulated): remove it");
 	return ASSAY_OK;
 }
 
@@ -482,7 +483,7 @@ static enum assay_status manifest_probe_parse(const struct manifest_reader *r, c
 	return st ? st : manifest_probe_check(r, node, out);
 }
 
-static void manifest_probe_add_names(cJSON *object, const char *key, const char *only, bool word, const struct manifest_words *words)
+static void manifest_probe_add_names(cJSON *object, const char *key, const char *only, bool word, const struct manifest_arguments *words)
 {
 	cJSON *list = word ? NULL : cJSON_AddArrayToObject(object, key);
 
@@ -518,10 +519,10 @@ enum assay_status manifest_check_name(const struct manifest_reader *r, size_t li
 {
 	if (!run_name_fault(name) && !strpbrk(name, "/,") && *name != '-' && *name != ' ' && name[strlen(name) - 1] != ' ')
 		return ASSAY_OK;
-	return manifest_fail(r, ASSAY_E_FORMAT, line,
-			     "'%s' cannot be the name of %s: 1 to %d bytes of text, none of @ / and comma, no - in front, no "
-			     "blanks around it",
-			     TEXT_SHOWN(name), what, RUN_NAME_BYTES_MAX);
+	return manifest_fail(
+	    r, ASSAY_E_FORMAT, line,
+	    "'%s' cannot be the name of %s: 1 to %d bytes of text, without @ / and comma, without leading - and surrounding spaces",
+	    TEXT_SHOWN(name), what, RUN_NAME_BYTES_MAX);
 }
 
 /* Parses a text of one line that is not empty. */
@@ -533,7 +534,7 @@ static enum assay_status manifest_parse_text(const struct manifest_reader *r, co
 	if (st)
 		return st;
 	if (!manifest_is_line(text))
-		return manifest_fail(r, ASSAY_E_FORMAT, node->line, "'%s' must be a text of one line", key);
+		return manifest_fail(r, ASSAY_E_FORMAT, node->line, "'%s' must be one line of text", key);
 	free(*out);
 	*out = mem_string(text);
 	return ASSAY_OK;
@@ -613,7 +614,7 @@ static enum assay_status manifest_check_below(const struct manifest_reader *r, c
 
 		if (directory && (*directory == '/' || manifest_leads_up(directory)))
 			return manifest_fail(r, ASSAY_E_FORMAT, node->line,
-					     "the directory of '%s' is below the work tree: no '/' in front, no '..'",
+					     "the directory of '%s' must be inside the work tree, without leading '/' and '..'",
 					     v->kind == MANIFEST_GIT ? "git" : "sources");
 	}
 	return ASSAY_OK;
@@ -664,11 +665,11 @@ static enum assay_status manifest_parse_version(const struct manifest_reader *r,
 	st = manifest_keys(r, node, "a version", keys, sizeof(keys) / sizeof(keys[0]));
 	sources = st ? NULL : yaml_get(node, "sources");
 	if (!st && yaml_get(node, "git") && (sources || yaml_get(node, "directory")))
-		st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "the version '%s' has both '%s' and 'git': one of them", v->name,
+		st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "the version '%s' has both '%s' and 'git': remove one of them", v->name,
 				   sources ? "sources" : "directory");
 	if (!st && yaml_get(node, "build") && !sources)
-		st =
-		    manifest_fail(r, ASSAY_E_FORMAT, node->line, "'build' needs 'sources', the directory to build, or stands inside 'git'");
+		st = manifest_fail(r, ASSAY_E_FORMAT, node->line,
+				   "'build' needs 'sources', the directory to build, or must be inside 'git'");
 	if (!st && (sources || yaml_get(node, "directory"))) {
 		v->kind = sources ? MANIFEST_SOURCES : MANIFEST_DIR;
 		st = manifest_parse_own(r, node, v);
@@ -700,10 +701,10 @@ static enum assay_status manifest_parse_versions(const struct manifest_reader *r
 
 		st = manifest_parse_version(r, map, &map->items[i], v);
 		if (!st && m->command.n == 0 && v->command.n == 0)
-			st = manifest_fail(r, ASSAY_E_FORMAT, v->line,
-					   "the version '%s' has no command, and the manifest has none either: write 'command: "
-					   "[PROGRAM, ARGUMENT]' here or there",
-					   v->name);
+			st = manifest_fail(
+			    r, ASSAY_E_FORMAT, v->line,
+			    "neither the version '%s' nor the manifest has a command: write 'command: [PROGRAM, ARGUMENT]' here or there",
+			    v->name);
 	}
 	return st;
 }
@@ -718,7 +719,7 @@ static enum assay_status manifest_parse_input(const struct manifest_reader *r, c
 
 	in->line = node->line;
 	if (!st && (value = yaml_get(node, "arguments")))
-		st = manifest_words_parse(r, value, MANIFEST_EXPANDED, &in->arguments);
+		st = manifest_arguments_parse(r, value, MANIFEST_EXPANDED, &in->arguments);
 	if (!st && (value = yaml_get(node, "environment")))
 		st = manifest_environment_parse(r, value, &in->environment);
 	return st;
@@ -844,14 +845,14 @@ static enum assay_status manifest_parse_texts(const struct manifest_reader *r, c
 		st = manifest_parse_line(r, root, "work", &m->work);
 	if (!st && (*m->work != '/' || manifest_leads_up(m->work)))
 		st = manifest_fail(r, ASSAY_E_FORMAT, yaml_get(root, "work")->line,
-				   "'work' is a directory of the hosts: it starts with '/', without '..', such as " MANIFEST_DIRECTORY);
+				   "'work' is a directory of the hosts: an absolute path without '..', such as " MANIFEST_DIRECTORY);
 	if (!st && (node = yaml_get(root, "files")))
-		st = manifest_words_parse(r, node, MANIFEST_LITERAL, &m->files);
+		st = manifest_arguments_parse(r, node, MANIFEST_LITERAL, &m->files);
 	m->files_lines = mem_new(m->files.n, sizeof(*m->files_lines));
 	for (size_t i = 0; !st && i < m->files.n; i++) {
 		m->files_lines[i] = node->n_items == m->files.n ? node->items[i].line : node->line;
 		if (!manifest_is_line(m->files.items[i]))
-			st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "an item of 'files' is not a text of one line");
+			st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "an item of 'files' is not one line of text");
 	}
 	return st;
 }
@@ -875,7 +876,7 @@ static enum assay_status manifest_parse_root(const struct manifest_reader *r, co
 	if (!st)
 		st = manifest_parse_versions(r, yaml_get(root, "versions"), m);
 	if (!st && yaml_get(root, "inputs") && (node = yaml_get(root, "inputs_of")))
-		st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "either 'inputs' or 'inputs_of'");
+		st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "use either 'inputs' or 'inputs_of'");
 	if (!st)
 		st = manifest_parse_line(r, root, "inputs_of", &m->inputs_of);
 	if (!st && (node = yaml_get(root, "inputs")))
@@ -910,7 +911,7 @@ static void manifest_explain_braces(const struct manifest_reader *r, const char 
 	if (!at || !manifest_has_bare_placeholder(at, (size_t)((next ? next : end) - at)))
 		return;
 	snprintf(said, sizeof(said), "%s", r->err->text);
-	assay_fail(r->err, r->err->status, "%s (a word with braces needs quotes: '{work}/x')", said);
+	assay_fail(r->err, r->err->status, "%s (a string with braces needs quotes: '{work}/x')", said);
 }
 
 enum assay_status manifest_parse(const char *file, const char *text, size_t n, struct manifest *out, struct assay_error *err)

@@ -34,7 +34,7 @@ enum assay_status manifest_check_name(const struct manifest_reader *r, size_t li
 /* Returns the next piece of a word and moves *at past it; false at the end. */
 bool manifest_next_piece(const char **at, struct words_piece *out);
 
-static inline const struct manifest_words *manifest_command_of(const struct manifest *manifest, const struct manifest_version *version)
+static inline const struct manifest_arguments *manifest_command_of(const struct manifest *manifest, const struct manifest_version *version)
 {
 	return version->command.n ? &version->command : &manifest->command;
 }

@@ -118,11 +118,11 @@ static const char *pattern_foreign_escape(const char *pattern)
 		if (!bracket && c[1] >= '1' && c[1] <= '9')
 			return "back-references are not supported";
 		if (c[1] == 'd')
-			return "\\d does not mean a digit here: write [0-9], in brackets 0-9";
+			return "\\d is not supported: write [0-9], in brackets 0-9";
 		if (c[1] == 'D')
-			return "\\D means nothing here: write [^0-9]";
+			return "\\D is not supported: write [^0-9]";
 		if (bracket && strchr("swSW", c[1]))
-			return "\\s and \\w mean nothing between brackets: write [:space:] and [:alnum:]_ there";
+			return "\\s and \\w are not supported between brackets: write [:space:] and [:alnum:]_";
 		c += bracket ? 0 : 1;
 	}
 	return NULL;
@@ -207,7 +207,7 @@ static enum assay_status metric_parse_source(const struct manifest_reader *r, co
 		return st;
 	nearest = text_nearest(text, words, METRIC_SOURCES);
 	return manifest_fail(r, ASSAY_E_FORMAT, node->line,
-			     "no metric '%s': there are wall, cpu, regex, google-benchmark and hyperfine%s%s%s", TEXT_SHOWN(text),
+			     "unknown metric '%s': use wall, cpu, regex, google-benchmark or hyperfine%s%s%s", TEXT_SHOWN(text),
 			     nearest ? " (did you mean " : "", nearest ? nearest : "", nearest ? "?)" : "");
 }
 
@@ -338,7 +338,7 @@ static enum assay_status metric_read_usage(const struct metric *metric, const st
 	bool wall = metric->source == METRIC_WALL;
 
 	if (wall ? usage->wall_ns < 0 : usage->user_us < 0 || usage->sys_us < 0)
-		return assay_fail(err, ASSAY_E_NODATA, "the host did not say how long it took");
+		return assay_fail(err, ASSAY_E_NODATA, "the host did not report its time");
 	*value = wall ? (double)usage->wall_ns / 1e9 : ((double)usage->user_us + (double)usage->sys_us) / 1e6;
 	if (*value <= 0)
 		return assay_fail(err, ASSAY_E_NODATA, "it took less %s time than can be measured", wall ? "wall" : "CPU");
@@ -455,9 +455,9 @@ static enum assay_status metric_read_row(const struct foreign_row *row, const st
 	if (row->to.failure)
 		return assay_fail(err, ASSAY_E_NODATA, "%s was not measured: %s", where, row->to.failure);
 	if (row->alike)
-		return assay_fail(err, ASSAY_E_NODATA, "%s stands in the output twice, and nothing distinguishes the two", where);
+		return assay_fail(err, ASSAY_E_NODATA, "%s is in the output twice, and the two cannot be distinguished", where);
 	return text_double(row->texts.result, &value) ? metric_add(out, value, where, err)
-						      : assay_fail(err, ASSAY_E_NODATA, "%s is no number", where);
+						      : assay_fail(err, ASSAY_E_NODATA, "%s is not a number", where);
 }
 
 /* Reads the chosen rows. Any excluded row is an error, because it may belong to the chosen result. */
@@ -480,7 +480,7 @@ static enum assay_status metric_read_rows(const struct metric *metric, const str
 		before = &read->rows[i];
 	}
 	if (!st && !before)
-		st = assay_fail(err, ASSAY_E_NODATA, "the output has no result '%s'; its first is '%s'", TEXT_SHOWN(metric->name),
+		st = assay_fail(err, ASSAY_E_NODATA, "the output has no result '%s'; its first result is '%s'", TEXT_SHOWN(metric->name),
 				TEXT_SHOWN(read->rows[0].name));
 	return st;
 }
@@ -505,7 +505,7 @@ static enum assay_status metric_read_json(const struct metric *metric, const cha
 	st = foreign_read(text, strlen(text), &how, &read, &why);
 	st = st ? assay_fail(err, ASSAY_E_NODATA, "%s", why.text) : metric_read_rows(metric, &read, out, err);
 	if (!st && google && cJSON_IsTrue(json_get(json_get(read.root, "context"), "cpu_scaling_enabled")))
-		*warning = mem_string("Google Benchmark says that CPU scaling is enabled: times may be noisy");
+		*warning = mem_string("Google Benchmark reports that CPU scaling is enabled: times may be noisy");
 	foreign_release(&read);
 	free(text);
 	return st;
@@ -525,7 +525,8 @@ enum assay_status metric_read(const struct metric *metric, const struct metric_u
 	if (n == 0)
 		return assay_fail(err, ASSAY_E_NODATA, "it printed nothing on standard output");
 	if (n > METRIC_OUTPUT_BYTES_MAX)
-		return assay_fail(err, ASSAY_E_NODATA, "it printed %zu bytes on standard output; a metric is looked for in at most %u", n,
+		return assay_fail(err, ASSAY_E_NODATA,
+				  "it printed %zu bytes on standard output; only the first %u are searched for a metric", n,
 				  METRIC_OUTPUT_BYTES_MAX);
 	if (metric->source == METRIC_REGEX)
 		st = metric_read_lines(metric, output, n, &values, warning, err);

@@ -22,7 +22,7 @@ const char *run_name_fault(const char *name)
 	if (!n)
 		return "is empty";
 	if (strchr(name, '@'))
-		return "has an '@', which stands before versions";
+		return "has an '@', which separates the version";
 	if (!text_is_utf8(name, n))
 		return "is not UTF-8";
 	if (strchr(name, JSON_UNREADABLE))
@@ -831,14 +831,14 @@ static enum assay_status run_no_application(const struct run_listing *list, size
 	nearest = text_nearest(application, names, n);
 	free(names);
 	if (*inputs)
-		st = assay_fail(err, ASSAY_E_NOTFOUND, "'%s' has results by input, say which: %s", application, inputs);
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "'%s' has results by input, name one: ' %s", application, inputs);
 	free(inputs);
 	if (st)
 		return st;
 	if (n == 0)
 		return assay_fail(err, ASSAY_E_NOTFOUND,
-				  "no application '%s': the laboratory has no runs yet ('assay run APP' makes some, 'assay result import "
-				  "FILE' brings in recorded ones)",
+				  "no application '%s': the laboratory has no runs yet ('assay run APP' makes runs, 'assay result import "
+				  "FILE' imports results)",
 				  application);
 	if (nearest)
 		return assay_fail(err, ASSAY_E_NOTFOUND, "no application '%s' (did you mean '%s'? 'assay result list' shows all)",
@@ -871,8 +871,7 @@ static enum assay_status run_resolve_in_list(const struct run_listing *list, siz
 	if (version)
 		st = assay_fail(err, ASSAY_E_NOTFOUND, "'%s' has no version '%s': it has %s", application, version, all);
 	else
-		st =
-		    assay_fail(err, ASSAY_E_USAGE, "'%s' has several versions, say which as %s@VERSION: %s", application, application, all);
+		st = assay_fail(err, ASSAY_E_USAGE, "'%s' has several versions, name one as %s@VERSION: %s", application, application, all);
 	free(all);
 	return st;
 }
@@ -923,7 +922,7 @@ static bool run_others_is_first_of_machine(const struct run_set *set, size_t i)
 	return i == 0 || strcmp(set->others[i - 1].machine, set->others[i].machine) != 0;
 }
 
-static bool run_others_counts_there(const struct run_set *set, const char *machine)
+static bool run_others_is_used(const struct run_set *set, const char *machine)
 {
 	for (size_t i = 0; i < set->n; i++) {
 		if (strcmp(set->items[i].machine, machine) == 0)
@@ -939,11 +938,11 @@ char *run_others_text(const struct run_set *set)
 
 	if (!set->n_others)
 		return NULL;
-	buf_format(&text, "%zu result%s of %s@%s %s of another build than that of its latest runs and %s not count", set->n_others,
+	buf_format(&text, "%zu result%s of %s@%s %s from another build than its latest runs and %s not count", set->n_others,
 		   text_plural(set->n_others), set->application, set->version, set->n_others > 1 ? "are" : "is",
 		   set->n_others > 1 ? "do" : "does");
 	for (size_t i = 0; i < set->n_others; i++) {
-		if (!run_others_is_first_of_machine(set, i) || run_others_counts_there(set, set->others[i].machine))
+		if (!run_others_is_first_of_machine(set, i) || run_others_is_used(set, set->others[i].machine))
 			continue;
 		if (without < MACHINES_SHOWN)
 			buf_format(&text, "%s%s", without ? ", " : "; its latest build has no result on ", set->others[i].machine);

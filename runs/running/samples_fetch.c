@@ -94,7 +94,7 @@ static void limit_all(struct samples_found *found, const char *what, const char 
 	if (!samples_found_limit(found, SAMPLES_FETCH_FILES_MAX, SAMPLES_FETCH_BYTES_MAX))
 		return;
 	samples_found_release(found);
-	*why = mem_format("its %s are more than is fetched of a run (%u MiB in %d files): %s", what, SAMPLES_FETCH_BYTES_MAX >> 20,
+	*why = mem_format("its %s exceed the limit for a run (%u MiB in %d files): %s", what, SAMPLES_FETCH_BYTES_MAX >> 20,
 			  SAMPLES_FETCH_FILES_MAX, remedy);
 }
 
@@ -119,11 +119,11 @@ static bool files_list(struct session *session, const char *directory, const cha
 	measure_request_lock(&request);
 	ok = session_run(session, &request, LIST_MS + SPARE_MS, &answer) && session_judge(session, &answer);
 	if (!ok)
-		session_explain(session, "the files that runs left cannot be listed");
+		session_explain(session, "cannot list the files that runs left");
 	else if (spool_text(&answer.out, LIST_BYTES_MAX, &text, &n, &err))
 		*why = mem_string(err.text);
 	else if (strcmp(text, GONE) == 0)
-		*why = mem_string("its records are not there: their directory was removed while it ran");
+		*why = mem_string("its records are missing: their directory was removed during the run");
 	else
 		samples_found_parse(text, suffix, out);
 	helper_request_release(&request);
@@ -139,7 +139,7 @@ static bool file_get(struct session *session, const char *directory, const char 
 	struct assay_error err;
 	struct spool spool;
 	bool ok =
-	    session_get(session, path, FETCH_MS + SPARE_MS, &spool) || session_explain(session, "a file that a run left cannot be fetched");
+	    session_get(session, path, FETCH_MS + SPARE_MS, &spool) || session_explain(session, "cannot fetch a file that a run left");
 
 	if (ok && spool_text(&spool, SAMPLES_FETCH_BYTES_MAX, bytes, n, &err))
 		ok = session_fail(session, "%s", err.text);
@@ -254,7 +254,7 @@ static bool calls_fetch(struct session *session, const struct samples_source *so
 	size_t all = files.n, without = samples_found_limit(&files, CALLS_FILES_MAX, SAMPLES_FETCH_BYTES_MAX);
 
 	if (without)
-		why = mem_format("its records are more than is kept of a run (%u MiB in %d files): %zu of %zu files are excluded; 'assay "
+		why = mem_format("its records exceed the limit for a run (%u MiB in %d files): %zu of %zu files are excluded; 'assay "
 				 "record' on the machine itself keeps all",
 				 SAMPLES_FETCH_BYTES_MAX >> 20, CALLS_FILES_MAX, without, all);
 	for (size_t i = 0; ok && i < files.n; i++) { /* a faulty file does not end the loop */
@@ -293,7 +293,7 @@ static bool features_fetch(struct session *session, const char *directory, struc
 		why = mem_string(err.text);
 	if (ok && !why && e->features.counted.incomplete) {
 		run_features_release(&e->features.counted);
-		why = mem_string("some of its threads could not count: its features are not kept");
+		why = mem_string("some of its threads could not count, so its features are not kept");
 	}
 	if (why && !e->detail) {
 		e->detail = why;

@@ -131,7 +131,7 @@ enum assay_status stack_parse(const char *text, size_t n, const char *directory,
 		}
 	}
 	if (!st && n_lines == 0)
-		st = assay_fail(err, ASSAY_E_NODATA, "nothing is known of the libraries");
+		st = assay_fail(err, ASSAY_E_NODATA, "the libraries are not known");
 	if (!st)
 		*out = stack_join_lines(lines, n_lines);
 	mem_free_all(lines, taken);

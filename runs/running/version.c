@@ -22,13 +22,13 @@ bool version_is_selector(const char *what)
 static char *program_of(const struct manifest *manifest, size_t version)
 {
 	static const struct manifest_places places = { .files = "/files", .build = "/build", .work = "/work" };
-	struct manifest_words command, environment;
+	struct manifest_arguments command, environment;
 	char *program;
 
 	manifest_command(manifest, false, version, 0, &places, &command, &environment);
 	program = mem_string(command.n ? command.items[0] : "");
-	manifest_words_release(&command);
-	manifest_words_release(&environment);
+	manifest_arguments_release(&command);
+	manifest_arguments_release(&environment);
 	return program;
 }
 
@@ -107,7 +107,7 @@ static char *versions_of(const struct manifest *manifest)
 	return buf_take(&list);
 }
 
-enum assay_status version_is_said(const char *laboratory, const char *what, struct assay_error *err)
+enum assay_status version_is_reported(const char *laboratory, const char *what, struct assay_error *err)
 {
 	struct manifest manifest = { .file = NULL };
 	struct assay_error ignored;

@@ -16,7 +16,7 @@ struct version_object {
 /* Reports whether an argument is a selector: it contains '@' and is not the name of a file. */
 bool version_is_selector(const char *what);
 /* Checks that an argument is not an application without a version. ASSAY_E_USAGE: lists the application's versions. */
-enum assay_status version_is_said(const char *laboratory, const char *what, struct assay_error *err);
+enum assay_status version_is_reported(const char *laboratory, const char *what, struct assay_error *err);
 
 /* Finds a file of a version. Builds the version first if necessary. `object`: path relative to the version's directory, or one of the
  * manifest's files; NULL: the program of its command. Overwrites *out; version_object_release() it. ASSAY_E_NOTFOUND: lists existing names.

@@ -172,7 +172,7 @@ host accept|missing argument: MACHINE
 host accept m|--reason
 host accept m --reason=|a reason must have
 host retire|missing argument: MACHINE
-host retire m --undo --reason x|do not go together
+host retire m --undo --reason x|exclude each other
 host rename a|missing argument: NEW (expected OLD and NEW)
 host drift x|unexpected argument 'x'
 host show a b c|unexpected argument 'c'
@@ -204,10 +204,10 @@ gate a b --min-effect 1e999|--min-effect
 result import x --version a@b|'a@b' cannot be the name of a version
 stat -C x -- true|unknown option '-C'
 stat|missing argument: -- COMMAND
-nightly show --list x|--list goes with neither
-nightly show --list --fail-on regression|--list goes with neither
-help --completion bash gate|--completion goes with neither
-help --completion bash --man|--completion goes with neither
+nightly show --list x|--list cannot be combined
+nightly show --list --fail-on regression|--list cannot be combined
+help --completion bash gate|--completion cannot be combined
+help --completion bash --man|--completion cannot be combined
 record -C x -- true|unknown option '-C'
 record --directory=x -- true|unknown option '--directory=x'
 record --for functions -- true|--functions NAME,...|@FILE is required
@@ -260,7 +260,7 @@ expect_status 0
 expect_stdout '0 new'
 what='init twice'
 run init "$tmp/lab"
-refused 2 lab.yaml 'laboratory already'
+refused 2 lab.yaml 'already a laboratory'
 what='commands that are advised can be typed as they stand'
 run init "$tmp/two words"
 expect_status 0

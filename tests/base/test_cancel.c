@@ -87,7 +87,7 @@ static void test_early(void **state)
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
 	assert_true(read(ends[0], said, sizeof(said) - 1) > 0);
-	assert_string_equal(said, "assay: interrupted; what was stored until then is kept\n");
+	assert_string_equal(said, "assay: interrupted; stored results are kept\n");
 	close(ends[0]);
 }
 

@@ -155,7 +155,7 @@ static void test_replace(void **state)
 	expect_content("a", "later");
 	assert_int_equal(file_sync_all(".", &err), ASSAY_OK);
 	assert_int_equal(file_sync_all("none", &err), ASSAY_E_IO);
-	assert_string_equal(err.text, "cannot write what is in 'none' to the disk: No such file or directory");
+	assert_string_equal(err.text, "cannot sync 'none' to the disk: No such file or directory");
 	assert_int_equal(count_files(), 2);
 }
 
@@ -250,7 +250,7 @@ static void test_replace_refused(void **state)
 	assert_int_equal(count_files(), 0);
 	assert_int_equal(symlink("none", "link"), 0);
 	assert_int_equal(file_replace("link", "x", 1, 0600, &err), ASSAY_E_IO);
-	assert_string_equal(err.text, "cannot use 'link': 'link' is a link to what is not there");
+	assert_string_equal(err.text, "cannot use 'link': 'link' is a dangling symbolic link");
 	assert_int_equal(lstat("link", &st), 0);
 	assert_true(S_ISLNK(st.st_mode));
 }
@@ -389,7 +389,7 @@ static void test_make_directory(void **state)
 	assert_string_equal(err.text, "cannot make the directory 'none/d': there is no directory 'none' (mkdir -p makes it)");
 	put("a", "x");
 	assert_int_equal(file_make_directory("a", 0700, &err), ASSAY_E_IO);
-	assert_string_equal(err.text, "cannot make the directory 'a': a file of that name is there");
+	assert_string_equal(err.text, "cannot make the directory 'a': a file of that name exists");
 }
 
 static void test_names(void **state)
@@ -435,7 +435,7 @@ static void test_links_to_nothing(void **state)
 		assert_int_equal(file_read(paths[i], 5, &bytes, &err), ASSAY_E_IO);
 		assert_int_equal(file_names(paths[i], "", &names, &n, &err), ASSAY_E_IO);
 		assert_int_equal(file_replaceable(paths[i], &err), ASSAY_E_IO);
-		assert_non_null(strstr(err.text, "': 'link' is a link to what is not there"));
+		assert_non_null(strstr(err.text, "': 'link' is a dangling symbolic link"));
 	}
 	assert_int_equal(file_make_directory("link", 0700, &err), ASSAY_E_IO);
 	assert_int_equal(mkdir("away", 0700), 0);

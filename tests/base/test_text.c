@@ -413,7 +413,7 @@ static void fill(char *text, size_t n, const char *end)
 	snprintf(text + n - 2 - strlen(end), strlen(end) + 1, "%s", end);
 }
 
-static void is_told(const struct assay_error *err, size_t whole)
+static void is_reported(const struct assay_error *err, size_t whole)
 {
 	size_t n = strlen(err->text);
 
@@ -432,15 +432,15 @@ static void test_messages_fit(void **state)
 	for (size_t n = ASSAY_ERROR_BYTES - 12; n < 2 * ASSAY_ERROR_BYTES; n += n < ASSAY_ERROR_BYTES + 12 ? 1 : 97) {
 		fill(text, n, "remedy");
 		assay_fail(&err, ASSAY_E_USAGE, "a %s", text);
-		is_told(&err, n);
+		is_reported(&err, n);
 		assay_fail(&err, ASSAY_E_USAGE, "remedy");
 		assay_context(&err, "%s", text);
-		is_told(&err, n + 6);
+		is_reported(&err, n + 6);
 		fill(text, n - 4, "remedy");
 		assay_fail(&err, ASSAY_E_USAGE, "%s", text);
 		assay_context(&err, "bb");
 		assert_memory_equal(err.text, "bb: ", 4);
-		is_told(&err, n - 2);
+		is_reported(&err, n - 2);
 	}
 	assert_int_equal(err.status, ASSAY_E_USAGE);
 	assay_fail_errno(&err, ENOENT, "%s", text);

@@ -94,7 +94,7 @@ static bool run_by_helper(char *const *words, size_t n, struct cost *out)
 	     said.result.processes > 0;
 	*out = (struct cost){ said.result.user_us + said.result.sys_us, said.result.wall_ns, 0 };
 	out->helper_us = cpu_us(&after) - cpu_us(&before) - out->command_us;
-	local_said_release(&said);
+	local_report_release(&said);
 	return ok;
 }
 

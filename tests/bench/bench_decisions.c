@@ -245,7 +245,8 @@ static enum decision draw(const struct noise *kind, int machines, int repetition
 	if (repetitions)
 		return decide(rng, cost, cpu, machines, repetitions, way, 0);
 	for (int look = 1; look <= LOOKS_MAX && decision == DECISION_INCONCLUSIVE; look++)
-		decision = decide(rng, cost, cpu, machines, (int)looks_repetitions(first, look), way, looks_level(look, look == LOOKS_MAX));
+		decision =
+		    decide(rng, cost, cpu, machines, (int)looks_repetitions(first, look), way, analysis_level(look, look == LOOKS_MAX));
 	return decision;
 }
 

@@ -97,7 +97,7 @@ static cJSON *add_levels(cJSON *o, const struct profile *p)
 /* What most of a stressor's time is; *of gets whose. NULL: not known. */
 static const char *mostly(const char *stressor, enum level *of)
 {
-	struct made_of m = made_of_stressor(stressor);
+	struct made_of m = composition_of_stressor(stressor);
 	const char *name = m.kind;
 	double best = m.computing, left = 1.0 - m.computing;
 
@@ -121,7 +121,7 @@ static const char *mostly(const char *stressor, enum level *of)
 static void add_levels_left_out(cJSON *o, const struct profile *p, const char *stressor)
 {
 	cJSON *levels = add_levels(o, p);
-	double computing = made_of_stressor(stressor).computing;
+	double computing = composition_of_stressor(stressor).computing;
 	const struct inferred_part *lead = inferred_lead(&p->inferred, 1);
 	bool there = false, in = false;
 	enum level of, other;

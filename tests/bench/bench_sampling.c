@@ -38,7 +38,7 @@ static int run(const char *const *words, size_t n, int round, int way)
 	printf("%d,%d,%" PRId64 ",%" PRIu64 "\n", round, way, said.result.user_us + said.result.sys_us, sampled.user + sampled.kernel);
 	fflush(stdout);
 	samples[way] += sampled.user + sampled.kernel;
-	local_said_release(&said);
+	local_report_release(&said);
 	return 0;
 }
 

@@ -146,7 +146,7 @@ static void answer_pair(const struct evaluation *e, size_t i, struct document *d
 	doc_end(d);
 }
 
-static void answer_left_out(const struct evaluate_pairs *pairs, struct document *d)
+static void answer_excluded(const struct evaluate_pairs *pairs, struct document *d)
 {
 	doc_list(d, "left_out");
 	for (size_t i = pairs->n; i < pairs->n + pairs->n_left_out; i++) {
@@ -194,7 +194,7 @@ static void evaluation_answer(const struct evaluation *e, struct document *d)
 	for (size_t i = 0; i < e->pairs.n; i++)
 		answer_pair(e, i, d);
 	doc_end(d);
-	answer_left_out(&e->pairs, d);
+	answer_excluded(&e->pairs, d);
 }
 
 struct arguments {
@@ -217,8 +217,8 @@ static void evaluate_remark_shared(const struct evaluation *e)
 		}
 	}
 	if (pairs)
-		cli_remark("%zu pair%s the same results on both sides (the first is number %zu): they tell nothing about false positives",
-			   pairs, pairs == 1 ? " has" : "s have", first);
+		cli_note("%zu pair%s the same results on both sides (the first is number %zu): they tell nothing about false positives",
+			 pairs, pairs == 1 ? " has" : "s have", first);
 }
 
 static enum assay_status evaluate_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)

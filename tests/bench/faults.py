@@ -32,7 +32,7 @@ CELLS = {"host measure": len(STRESSORS) * PASSES, "run": len(VERSIONS) * REPETIT
 LIMIT_S, SPARE_S = {"host measure": 190, "run": 430}, 30
 SLOW_JOBS = 14
 # What stress-ng does on a busy machine that gives it no processor for its 0.3 s: no fault of ours.
-LATE = ("it made no operations in its time", "stress-ng was ended by signal 2", "the stressor failed", "it did not end when it was asked to, and was killed")
+LATE = ("it made no operations in its time", "stress-ng was ended by signal 2", "the stressor failed", "it did not end in time and was killed")
 BATTERY = """name: tiny
 passes: %d
 seconds: 0.3

@@ -20,7 +20,7 @@ row() {
 	[ ! -f "$page" ] || grep "^| $1 | 20" "$page" || true
 }
 
-# cell TARGET NUMBER: of its row, the first one is the date; 0 when that is no number, or there is no row.
+# cell TARGET NUMBER: of its row, the first one is the date; 0 when that is not a number, or there is no row.
 cell() {
 	row "$1" | awk -F ' *[|] *' -v i="$(($2 + 2))" '{ sub(/,.*/, "", $i); s = i < 5 || $i ~ /^[0-9]+$/ ? $i : 0 } END { print s == "" ? 0 : s }'
 }

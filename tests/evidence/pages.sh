@@ -39,7 +39,7 @@ $more"
 	head -n 60 "$3"
 	printf '[status %d, %d ms]\n\n' "$status" $((($(date +%s%N) - begun) / 1000000))
 done
-echo "$bad lines ended with another status than 0 ('nightly show' of the slower version: than 3)." >"$4"
+echo "$bad lines ended with a status other than 0 ('nightly show' of the slower version: than 3)." >"$4"
 EOF
 	echo "## docs/$1.md"
 	echo

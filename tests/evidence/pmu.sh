@@ -187,7 +187,7 @@ says cortex-a72 'paranoid 2 root' '^none PAPI does not know this processor' 'unk
 says cortex-a72 'by helper' '^failed PAPI does not know this processor' 'run by the helper'
 says cortex-a72 facts '^has_pmu 1$' 'the kernel has counters'
 uncounted cortex-a72
-says no-pmu 'paranoid 2 root' '^none the kernel has none to offer' 'no PMU'
+says no-pmu 'paranoid 2 root' '^none the kernel has no counters' 'no PMU'
 says no-pmu 'by helper' '^failed the kernel has none to offer' 'run by the helper'
 says no-pmu facts '^has_pmu 0$' "the helper's facts"
 uncounted no-pmu

@@ -19,7 +19,7 @@ weeks() {
 		} >"$tmp/machines.csv"
 		"$ASSAY" -C "$tmp/$1" host import "$tmp/machines.csv" >"$tmp/out" 2>"$tmp/err" || fail "week $week cannot be imported"
 		"$ASSAY" -C "$tmp/$1" host drift >"$tmp/$1.$week" 2>&1
-		sed -n "s/^Against their own past, \([0-9]*\) of [0-9]* that could be compared differs*\(; .*\)*\$/\1/p" "$tmp/$1.$week"
+		sed -n "s/^Compared with their own past, \([0-9]*\) of [0-9]* machines differs*\(; .*\)*\$/\1/p" "$tmp/$1.$week"
 	done
 }
 
@@ -38,7 +38,7 @@ expect_near .machines[2].past.all_stressors.ratio .9 .05
 expect_json .machines[2].past.history 12
 expect_json .machines[4].past.differing 0
 run -C "$tmp/slow" host drift
-expect_stdout 'Against their own past, 1 of 6 that could be compared differs; a change of about ' 'all stressors'
+expect_stdout 'Compared with their own past, 1 of 6 machines differs; a change of about ' 'all stressors'
 run -C "$tmp/slow" host show emu03@2017-07-21 emu03
 expect_stdout 'do not differ beyond the noise between sessions'
 

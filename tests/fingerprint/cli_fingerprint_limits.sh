@@ -56,7 +56,7 @@ case $cgroup in
 v1 | v2)
 	cases=$((cases + 1))
 	[ "$measured" = 1 ] || fail "one should be measured, not $measured"
-	expect_stdout "the kernel killed it for want of memory: the battery's limit of 134217728 bytes" "it wanted more processes than the battery's limit of 20"
+	expect_stdout "the kernel killed it because memory was short: the battery's limit of 134217728 bytes" "it wanted more processes than the battery's limit of 20"
 	;;
 none)
 	echo 'this user can have no control groups here: not tested'

@@ -79,7 +79,7 @@ expect_stdout "$(id_of 1)"
 machine "$(id_of 1)" S9
 run -C "$lab" run plain --quiet
 expect_status 1
-holds "$tmp/err" 'a replaced machine' "this is not the machine that the catalog knows as 'node1': its board serial number was 'S1' and is 'S9'"
+holds "$tmp/err" 'a replaced machine' "this is not the machine that the catalog has as 'node1': its board serial number was 'S1' and is 'S9'"
 machine "$(id_of 1)" S1
 fingerprint
 expect_status 0
@@ -93,7 +93,7 @@ trust --replace
 expect_status 0
 fingerprint
 expect_status 1
-expect_stdout "this is not the machine that the catalog knows as 'node1': its machine-id was '$(id_of 1)'" 'assay host trust --reinstalled -w'
+expect_stdout "this is not the machine that the catalog has as 'node1': its machine-id was '$(id_of 1)'" 'assay host trust --reinstalled -w'
 trust --reinstalled
 expect_status 0
 expect_stdout 'node1: known SHA256:' "node1: machine-id was '$(id_of 1)', is '$(id_of 2)'; board serial number 'S1' as before; board UUID not known; CPU model 'Xeon of the test' as before"
@@ -127,7 +127,7 @@ reinstalled S2
 keep
 trust --reinstalled
 expect_status 1
-expect_stdout 'node1: refused SHA256:' "board serial number was 'S1', is 'S2'" "this is not the machine that the catalog knows as 'node1': its board serial number was 'S1' and is 'S2'"
+expect_stdout 'node1: refused SHA256:' "board serial number was 'S1', is 'S2'" "this is not the machine that the catalog has as 'node1': its board serial number was 'S1' and is 'S2'"
 kept
 
 what='so is another processor'
@@ -141,7 +141,7 @@ what='a host that does not say its board: the administrator does'
 reinstalled ''
 trust --reinstalled
 expect_status 0
-expect_stdout 'board serial number not known' 'neither board serial nor UUID matches: only --reinstalled says that it is the same machine'
+expect_stdout 'board serial number not known' 'neither board serial nor UUID matches: only --reinstalled accepts it as the same machine'
 
 what='a machine-id that another machine of the catalog has'
 run -C "$lab" host rename node1 other

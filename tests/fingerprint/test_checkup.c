@@ -215,8 +215,7 @@ static void test_many_hosts(void **state)
 	for (size_t i = 0; i < COUNT(hosts); i++)
 		expect_codes("many", &checkup, i, rows[i].codes);
 	assert_string_equal(checkup.problems[0].text,
-			    "it has the machine-id of n2: a clone (give it an /etc/machine-id of its own), or one "
-			    "machine under two names");
+			    "it has the machine-id of n2: a clone (give it its own /etc/machine-id), or one machine under two names");
 	assert_non_null(strstr(checkup.problems[2].text, "is 0.17.08, but 4 of 5 hosts have 0.15.06"));
 	assert_string_equal(checkup.problems[4].text, "auth: why it is not");
 	checkup_release(&checkup);

@@ -125,7 +125,7 @@ static void scale_all(struct made *m, size_t item, double factor)
 }
 
 /* The first machine among the three. */
-static void look_at(struct made *m, size_t sessions, size_t looks, struct compare *c)
+static void inspect(struct made *m, size_t sessions, size_t looks, struct compare *c)
 {
 	struct compare_series series[3], *all[3];
 	struct compare_noise noise;
@@ -183,7 +183,7 @@ static void test_sessions(void **state)
 			scale_all(&m, t, rows[i].all);
 			scale(&m, t, 2, rows[i].third);
 		}
-		look_at(&m, n, rows[i].looks, &c);
+		inspect(&m, n, rows[i].looks, &c);
 		assert_true(c.has_noise);
 		if (rows[i].whole != c.rows[8].differs || (rows[i].single && !c.rows[2].differs) ||
 		    (c.differing > 0) != (rows[i].differing > 0))
@@ -206,14 +206,14 @@ static void test_long_ago(void **state)
 	weave(&m, 20, 8, 3, .01);
 	for (size_t t = 9; t < 20; t++)
 		scale_all(&m, t, .9);
-	look_at(&m, 20, 6, &c);
+	inspect(&m, 20, 6, &c);
 	if (!c.rows[8].differs || c.rows[8].since_ms < 9 || c.rows[8].since_ms > 11)
 		fail_msg("all by %g, since %d", c.rows[8].ratio, (int)c.rows[8].since_ms);
 	free(c.rows);
 	weave(&m, 20, 8, 3, .01);
 	for (size_t t = 8; t < 12; t++)
 		scale_all(&m, t, .9);
-	look_at(&m, 20, 6, &c);
+	inspect(&m, 20, 6, &c);
 	assert_int_equal(c.differing, 0);
 	free(c.rows);
 }
@@ -234,7 +234,7 @@ static void test_own_noise(void **state)
 		}
 		scale(&m, 10, 2, .92);
 		scale(&m, 11, 2, .92);
-		look_at(&m, 12, 1, &c);
+		inspect(&m, 12, 1, &c);
 		assert_true(c.rows[2].differs == (noisy > 0));
 		free(c.rows);
 	}
@@ -256,7 +256,7 @@ static void test_one_pass(void **state)
 				scale(&m, i, 2, pow(m.rates[i][2] / 1000, 60));
 			for (size_t t = n - n / 3; slow && t < n; t++)
 				scale(&m, t, 5, .5);
-			look_at(&m, n, 1, &c);
+			inspect(&m, n, 1, &c);
 			if (c.rows[2].differs || (n >= 9 && c.rows[5].differs != (slow > 0)) || (!slow && c.differing))
 				fail_msg("%zu sessions, slow %d: noisy %g +- %g, slow %g +- %g, %zu differ", n, slow, c.rows[2].ratio,
 					 c.rows[2].noise, c.rows[5].ratio, c.rows[5].noise, c.differing);
@@ -290,7 +290,7 @@ static void test_two(void **state)
 	/* Not measured in one of them. */
 	weave(&m, 2, 4, 3, .01);
 	scale(&m, 1, 1, 0);
-	look_at(&m, 2, 1, &c);
+	inspect(&m, 2, 1, &c);
 	assert_int_equal(c.compared, 3);
 	assert_true(isnan(c.rows[1].ratio));
 	assert_string_equal(c.rows[1].reasons[1], "recorded 0");
@@ -464,7 +464,7 @@ static void test_drift_busy(void **state)
 		enum drift_state state;
 		size_t history;
 	} rows[] = {
-		{ { "0.1", "0.2", "0.1", "7.5" }, "a load of 7.5 on 4 CPUs before, usually 0.1", DRIFT_COMPARED, 3 },
+		{ { "0.1", "0.2", "0.1", "7.5" }, "a load of 7.5 on 4 CPUs at its start, usually 0.1", DRIFT_COMPARED, 3 },
 		{ { "7.1", "7.2", "7.4", "7.3" }, NULL, DRIFT_COMPARED, 4 },
 		{ { "2", "9", "4", "8" }, NULL, DRIFT_COMPARED, 4 },
 		{ { NULL, NULL, NULL, "7.5" }, "a load of 7.5", DRIFT_ALONE, 1 },

@@ -202,7 +202,7 @@ static void test_interrupted(void **state)
 
 	(void)state;
 	check(rename_it(&lab, "new", false, &result, &err), &err);
-	assert_true(problems_of(&lab, "this completes it: assay host rename old new") > 0);
+	assert_true(problems_of(&lab, "to complete an interrupted rename: assay host rename old new") > 0);
 	check(rename_it(&lab, "new", true, &result, &err), &err);
 	assert_true(result.completed);
 	check_renamed(&lab, "new");
@@ -220,7 +220,7 @@ static void test_both_files(void **state)
 	(void)state;
 	check(rename_it(&lab, "new", true, &result, &err), &err);
 	scratch_put("lab/machines/old.json", text);
-	assert_true(problems_of(&lab, "this completes it") > 0);
+	assert_true(problems_of(&lab, "interrupted rename") > 0);
 	check(rename_it(&lab, "new", true, &result, &err), &err);
 	assert_true(result.completed);
 	check_renamed(&lab, "new");
@@ -254,7 +254,7 @@ static void test_name_taken(void **state)
 
 	(void)state;
 	add_new(&lab, NULL);
-	check_fails("taken", rename_it(&lab, "new", true, &result, &err), ASSAY_E_CONFLICT, &err, "there is a machine 'new' already");
+	check_fails("taken", rename_it(&lab, "new", true, &result, &err), ASSAY_E_CONFLICT, &err, "a machine 'new' already exists");
 	assert_int_equal(problems_of(&lab, NULL), 0);
 	check_select(&lab.store, "SELECT machine FROM fingerprint ORDER BY 1", "new\nold\n");
 	lab_close(&lab);

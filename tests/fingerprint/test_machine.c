@@ -41,7 +41,7 @@ static void test_parse(void **state)
 		{ "version 0", "{\"format\":\"assay machine\",\"version\":0}", ASSAY_E_FORMAT, "f: 'version' must be an integer from 1" },
 		{ "version text", "{\"format\":\"assay machine\",\"version\":\"1\"}", ASSAY_E_FORMAT, "'version' must be an integer" },
 		{ "newer, with keys that we do not know", "{\"format\":\"assay machine\",\"version\":2,\"new\":1}", ASSAY_E_VERSION,
-		  "f: version 2 of the format, this assay knows up to 1: use a newer assay" },
+		  "f: version 2 of the format, this assay supports up to 1: use a newer assay" },
 
 		{ "unknown key", TOP("\"note\":\"x\""), ASSAY_E_FORMAT, "f: unknown key 'note' in a machine (did you mean 'notes'?)" },
 		{ "unknown evidence", TOP("\"identity\":{\"cpu_modell\":\"x\"}"), ASSAY_E_FORMAT, "(did you mean 'cpu_model'?)" },
@@ -77,7 +77,7 @@ static void test_parse(void **state)
 		{ "the same twice", FILE_OF(FINGERPRINT("a", "5", "", "") "," FINGERPRINT("a", "5", "", "")), ASSAY_E_FORMAT,
 		  "or one stands twice" },
 		{ "the same at two times", FILE_OF(FINGERPRINT("a", "5", "", "") "," FINGERPRINT("a", "6", "", "")), ASSAY_E_FORMAT,
-		  "f: fingerprint 'a' stands twice" },
+		  "f: fingerprint 'a' is listed twice" },
 
 		{ "rates that are a list",
 		  HEAD ",\"fingerprints\":[{\"id\":\"f\",\"taken_ms\":1,\"battery\":\"b\",\"battery_hash\":\"h\","

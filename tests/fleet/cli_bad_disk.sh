@@ -35,7 +35,7 @@ what='database: of a pre-release'
 fresh
 printf assa | dd of="$db" bs=1 seek=68 conv=notrunc 2>/dev/null # SQLite's application_id
 cp "$db" "$tmp/older.db"
-readers 'was made by a pre-release of assay: move it away with its directory, and a new one is made'
+readers 'was made by a pre-release of assay: move its directory away, and a new one is made'
 expect_same_files "$db" "$tmp/older.db"
 rm -r "$tmp/broken/.assay"
 import_package "$tmp/broken" "$tmp/package"
@@ -44,13 +44,13 @@ still_there "$tmp/broken"
 what='database: cut in half'
 fresh
 truncate -s "$(($(wc -c <"$lab/.assay/runs.db") / 2))" "$db"
-readers 'cut short'
+readers 'was truncated'
 what='database: cut after 50 bytes'
 truncate -s 50 "$db"
 readers 'not a database of assay'
 what='database: garbage'
 head -c 50000 "$ASSAY" >"$db"
-readers "not a database of assay: put a copy of 'assay backup' in its place"
+readers "not a database of assay: restore it from a copy of 'assay backup'"
 what='database: of something else'
 if command -v sqlite3 >/dev/null 2>&1; then
 	rm -f "$db"
@@ -85,7 +85,7 @@ refused 1 .assay/runs.db damaged
 what='database: of 0 bytes, as a file system leaves it that was repaired'
 fresh
 : >"$db"
-readers "is empty, and all that was stored is gone from it: put a copy of 'assay backup' in its place"
+readers "is empty, all stored data is lost: restore it from a copy of 'assay backup'"
 what='database: half made by one that was killed'
 run init "$tmp/young"
 : >"$tmp/young/.assay/runs.db.new"
@@ -111,7 +111,7 @@ for part in .assay/runs.db .assay machines lab.yaml; do
 		esac
 		# shellcheck disable=SC2086 # words
 		run -C "$tmp/linked" $command
-		refused 1 "'$tmp/linked/$part' is a link to what is not there"
+		refused 1 "'$tmp/linked/$part' is a dangling symbolic link"
 		[ "$(readlink "$tmp/linked/$part")" = "$tmp/mounted" ] || fail "$command replaced the link"
 		rm -rf "$tmp/none.partial"
 	done
@@ -122,7 +122,7 @@ for part in .assay/runs.db .assay machines lab.yaml; do
 done
 ln -s nowhere "$tmp/linked/baselines.yaml"
 run -C "$tmp/linked" baseline list
-refused 1 "baselines.yaml' is a link to what is not there"
+refused 1 "baselines.yaml' is a dangling symbolic link"
 
 # ---- who may write ----
 
@@ -162,7 +162,7 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null 2>&1; then
 		expect_no_stderr
 	done
 	run -C "$tmp/broken" host import "$tmp/large/t/machines.csv"
-	refused 1 "$tmp/broken/.assay" "belongs to user 'root' alone"
+	refused 1 "$tmp/broken/.assay" "belongs to user 'root'"
 	run -C "$tmp/broken" result export "$tmp/broken/x"
 	refused 1 'Permission denied' broken/x
 	run init "$tmp/broken/inner"
@@ -212,7 +212,7 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null 2>&1; then
 		for command in "host import $tmp/large/t/machines.csv" 'host measure' 'run example' 'host retire other1'; do
 			# shellcheck disable=SC2086
 			run -C "$tmp/broken" $command
-			refused 1 "the laboratory '$tmp/broken' can only be read" 'cp -R'
+			refused 1 "the laboratory '$tmp/broken' is on a read-only file system" 'cp -R'
 		done
 		ASSAY=$program
 	fi
@@ -227,7 +227,7 @@ if [ "$(id -u)" = 0 ] && command -v bindfs >/dev/null && mkdir "$tmp/mounted" &&
 	for command in 'result list' 'check' "host import $tmp/package/t/machines.csv"; do
 		# shellcheck disable=SC2086
 		run -C "$tmp/mounted" $command
-		refused 1 .assay/runs.db 'not on a file system that is known as a local one' 'local disk'
+		refused 1 .assay/runs.db 'not on a known local file system' 'local disk'
 	done
 	umount "$tmp/mounted"
 	still_there "$lab"

@@ -139,7 +139,7 @@ cases=$((cases + 1))
 what='down twice'
 run host down "$lab"
 expect_status 0
-expect_stdout 'No emulated fleet'
+expect_stdout 'There is no emulated fleet'
 cases=$((cases + 1))
 [ -f "$lab/lab.yaml" ] && [ -d "$lab/machines" ] || fail 'down should leave the laboratory'
 
@@ -250,7 +250,7 @@ refused 2 '1 to 1000'
 run host up "$lab" "$tmp/two"
 refused 2 'unexpected argument'
 run host up "$tmp/with blank"
-refused 2 'blanks' 'another directory'
+refused 2 'spaces' 'another directory'
 run host up "$tmp/no/such"
 refused 1 "$tmp/no"
 run host down "$tmp/nowhere"
@@ -268,7 +268,7 @@ walk=$(touched "$lab" 2 120 $((base / 2))) # a busy machine marks late
 cases=$((cases + 1))
 [ "${base:-0}" -gt 100 ] && [ "${walk:-$base}" -lt $((base / 2)) ] || fail "kB of pages in use: base '$base', walk '$walk'"
 cases=$((cases + 1))
-grep -q 'page faults of hosts are as' "$tmp/err" || pgrep -x assay-hog | while read -r pid; do
+grep -q 'page faults of hosts are those of' "$tmp/err" || pgrep -x assay-hog | while read -r pid; do
 	ls -l "/proc/$pid/fd" 2>/dev/null | grep -c perf_event
 done | grep -qx 16 || fail 'no process holds the sixteen events of the host'
 run host down "$lab"
@@ -294,7 +294,7 @@ what='somebody else is at work'
 held=$!
 while flock -n "$lab/.assay/emulated/lock" true; do sleep .02; done
 run host down "$lab"
-refused 1 'is at work'
+refused 1 'is running in'
 kill "$held"
 wait "$held" 2>/dev/null
 held=

@@ -15,9 +15,9 @@ elsewhere() {
 elsewhere 'mount --bind /dev/null /usr/sbin/sshd' true
 [ $status = 0 ] || skip 'this machine does not allow mounts'
 
-what='no sshd'
+what='need sshd'
 elsewhere 'mount --bind /dev/null /usr/sbin/sshd' "$ASSAY" host up "$lab"
-refused 1 'no sshd' 'openssh-server'
+refused 1 'need sshd' 'openssh-server'
 what='a locked account'
 sed 's/^root:[^:]*:/root:!:/' /etc/shadow >"$tmp/shadow"
 elsewhere "mount --bind $tmp/shadow /etc/shadow" "$ASSAY" host up "$lab"

@@ -60,8 +60,8 @@ expect_no_stderr
 expect_stdout 'dead: problem: unreachable: cannot connect to 127.0.0.1 port 1' 'locked: problem: auth: ' \
 	'new: problem: its stress-ng is 0.17.08, but 6 of 7 hosts have 0.15.06' \
 	"without: problem: stress-ng is missing (cannot execute 'stress-ng': No such file or directory): install it" \
-	"rubbish: problem: what is called stress-ng there does not say its version, but '?[31mhello'" \
-	'hangs: problem: stress-ng hangs' 'of 12 hosts without a problem'
+	"rubbish: problem: the stress-ng there does not print its version, but '?[31mhello'" \
+	'hangs: problem: stress-ng --version hangs' 'of 12 hosts without a problem'
 if [ -s /etc/machine-id ]; then
 	expect_stdout 'twin1: problem: it has the machine-id of twin2,here' 'twin2: problem: it has the machine-id of twin1,here' \
 		'here: problem: it has the machine-id of twin[1-2]'

@@ -98,7 +98,7 @@ truncate -s 2G "$tmp/huge"
 put -w node1 "$tmp/huge" "$tmp/other"
 refused 2 'more than 1024 MiB'
 put -w node1 "$tmp/random" '~/file'
-refused 2 "no shell expands the '~'"
+refused 2 "is not expanded on the hosts"
 put -w node1 "$tmp/random" ''
 refused 2 'is empty'
 get -w node1 /proc/version "$tmp/random"

@@ -104,7 +104,7 @@ expect_stderr "failed: node1: cannot execute 'no-such-command': No such file or 
 what='a whole line for a shell in one word'
 host exec -w node1 -- 'ls -l | wc -l'
 expect_status 1
-expect_stderr "failed: node1: cannot execute 'ls -l | wc -l'" "no shell sees the words; for a shell's line: -- sh -c '...'"
+expect_stderr "failed: node1: cannot execute 'ls -l | wc -l'" "the arguments are not passed to a shell; for a shell command: -- sh -c '...'"
 what='one host fails'
 host exec -w node[1-2] -- mkdir "$tmp/one-only"
 expect_status 7
@@ -150,7 +150,7 @@ host exec -w node1 --format json -- true
 expect_status 0
 expect_json '.hosts[0].outcome' ok
 expect_json '.hosts[0].without_helper' null
-expect_stderr 'note: node1: the helper there was damaged, and was deployed again'
+expect_stderr 'note: node1: the helper there was damaged and was deployed again'
 expect_same_files "$helper" "$tmp/helper"
 host exec -w node1 -- true
 cases=$((cases + 1))
@@ -161,7 +161,7 @@ host exec -w node1 --format json -- head -c 20000000 /dev/zero
 expect_status 1
 expect_json '.hosts[0].outcome' failed
 expect_json '.hosts[0].exit_status' null
-expect_json '.hosts[0].message' 'more than 16 MiB of standard output: cut there, and the connection closed'
+expect_json '.hosts[0].message' 'more than 16 MiB of standard output: truncated, and the connection closed'
 cases=$((cases + 1))
 [ "$(json '.hosts[0].stdout_base64' | base64 -d | wc -c)" -gt 16000000 ] || fail 'what has come before should be there'
 
@@ -283,7 +283,7 @@ expect_stdout 'node1: refused' 'is revoked'
 what='a line about several hosts is left to the user'
 { printf 'other,'; sed 's/ .*//' "$tmp/good" | tr -d '\n'; ssh-keygen -q -t ed25519 -N '' -f "$tmp/old" && printf ' %s\n' "$(cut -d' ' -f1,2 "$tmp/old.pub")"; } >"$tmp/lab/known_hosts"
 host trust -w node1 --replace
-refused 2 'known_hosts:1 is about 127.0.0.1 and other hosts'
+refused 2 'known_hosts:1 is for 127.0.0.1 and other hosts'
 what='a line that cannot be read'
 echo 'nonsense' >"$tmp/lab/known_hosts"
 host exec -w node1 -- true
@@ -438,7 +438,7 @@ cp "$tmp/stopped-host" "$tmp/err"
 read -r status seconds <"$tmp/stopped-status"
 kill -CONT "$(cat "$tmp/stopped")"
 expect_status 7
-expect_stderr 'timeout: node1: the command did not end within 8 s and the host does not answer: it may still run there'
+expect_stderr 'timeout: node1: the command did not end within 8 s and the host does not answer: the command may still run there'
 cases=$((cases + 1))
 [ "$seconds" -lt 60 ] || fail "it should end near its limit of 8 s, not after $seconds s"
 
@@ -459,9 +459,9 @@ wait $silent
 status=$?
 cp "$tmp/silent" "$tmp/err"
 expect_status 0
-expect_stderr 'assay host exec: note: node1: nothing was heard since 20' 'Z: still waiting (--timeout SECONDS sets a limit)' 'ok: node1,here'
+expect_stderr 'assay host exec: note: node1: no data since 20' 'Z: still waiting (--timeout SECONDS sets a limit)' 'ok: node1,here'
 cases=$((cases + 1))
-[ "$(grep -c 'nothing was heard' "$tmp/err")" = 1 ] || fail 'once is enough'
+[ "$(grep -c 'no data' "$tmp/err")" = 1 ] || fail 'once is enough'
 
 what='accounts that show a menu, or send a byte now and then, end by themselves, and are cited'
 for verb in $dripping; do

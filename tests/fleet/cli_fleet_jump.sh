@@ -38,7 +38,7 @@ what='jump hosts whose keys nobody knows'
 host exec -- true
 expect_status 1
 holds "$tmp/err" 'the error' \
-	"hostkey: node1: through outer,inner: the key of the jump host at [127.0.0.1]:$outer is not known: compare it, then 'assay host trust -w node1'"
+	"hostkey: node1: through outer,inner: the key of the jump host at [127.0.0.1]:$outer is not known: verify it, then 'assay host trust -w node1'"
 
 what='they are trusted on the way'
 host trust -w node1
@@ -115,7 +115,7 @@ printf 'hosts:\n  - {name: node1, address: 127.0.0.1, port: %s}\n' "$target" >"$
 host exec --connect-timeout 2 -- true
 expect_status 1
 holds "$tmp/err" 'the error' 'unreachable: node1: through outer,inner: ' \
-	"so sshd does when more log in at once than its MaxStartups lets; a smaller 'fanout' in lab.yaml helps"
+	"sshd does so if more clients log in at once than its MaxStartups allows; use a smaller 'fanout' in lab.yaml"
 kill "$closes"
 
 finish

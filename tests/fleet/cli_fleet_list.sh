@@ -5,7 +5,7 @@ what='a new laboratory has no hosts'
 run init "$tmp/lab"
 run -C "$tmp/lab" host list
 expect_status 0
-expect_stdout 'no hosts yet: write them into it' 'host import FILE'
+expect_stdout 'no hosts yet: add them' 'host import FILE'
 
 what='the example without its comment signs'
 sed -i 's/^# //' "$tmp/lab/lab.yaml"
@@ -72,7 +72,7 @@ expect_stdout '4 of 6 hosts: n[1,3,5],m1'
 any -w 'any 2 of type:rome' -x n3
 expect_stdout '2 of 6 hosts: n[1,5]'
 any -w 'any 6 of type:rome'
-refused 2 "any 6 of 'type:rome' are wanted, and lab.yaml has 5 of them"
+refused 2 "any 6 of 'type:rome' are requested, but lab.yaml has only 5"
 cases=$((cases + 1))
 [ "$(wc -l <"$tmp/slurm/sinfo.calls")" = 4 ] || fail 'sinfo should have been asked once a command'
 any -w type:rome
@@ -151,7 +151,7 @@ host list -w @io|no group '@io'
 host list -w emu[1-|'emu[1-', character 7|']' is missing
 host list -w ,|must name hosts
 host list -x|'-x' needs a value: HOSTS
-host list -x @all|-x '@all' leaves no host
+host list -x @all|-x '@all' excludes all hosts
 host list extra|unexpected argument 'extra'
 host lst|unknown command 'host lst'|did you mean 'host list'
 END

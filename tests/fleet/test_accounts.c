@@ -42,13 +42,13 @@ static void test_none(void **state)
 
 	(void)state;
 	pmu_end(&pmu);
-	assert_int_equal(pmu_say(&pmu, text, sizeof(text)), 0);
+	assert_int_equal(pmu_write(&pmu, text, sizeof(text)), 0);
 	memset(&played, 0, sizeof(played));
 	played.refused = ENOENT;
 	pmu_open(&pmu);
 	assert_int_equal(played.n, 1);
 	pmu_end(&pmu);
-	assert_int_equal(pmu_say(&pmu, text, sizeof(text)), 0);
+	assert_int_equal(pmu_write(&pmu, text, sizeof(text)), 0);
 	assert_string_equal(text, "");
 }
 
@@ -105,7 +105,7 @@ static void test_counted(void **state)
 	cpu_ns += children_ns();
 	if (pmu.counts[0] < 1000000 || pmu.counts[0] > cpu_ns - 20000000)
 		fail_msg("%lld of %lld ns", (long long)pmu.counts[0], (long long)cpu_ns);
-	assert_true(pmu_say(&pmu, text, sizeof(text)) > 0);
+	assert_true(pmu_write(&pmu, text, sizeof(text)) > 0);
 	assert_true(strncmp(text, "instructions ", 13) == 0 && strstr(text, "\ncycles "));
 }
 

@@ -39,12 +39,12 @@ static void test_plans(void **state)
 		ROW("a name that is too long", M "absent " LONG64 " x\n", "no name of an event"),
 		ROW("an option for a name", M "run 1 hardware user --x\n", "no name of an event"),
 		ROW("twice in a run", M "run 1 hardware user A A\n", "twice in a run"),
-		ROW("run 0", M "run 0 hardware user A\n", "not counted from 1"),
-		ROW("run 2 first", M "run 2 hardware user A\n", "not counted from 1"),
-		ROW("no number", M "run x hardware user A\n", "not counted from 1"),
-		ROW("another family", M "run 1 firmware user A\n", "without its words"),
-		ROW("another domain", M "run 1 hardware nobody A\n", "without its words"),
-		ROW("no event", M "run 1 hardware user\n", "without its words"),
+		ROW("run 0", M "run 0 hardware user A\n", "not numbered from 1"),
+		ROW("run 2 first", M "run 2 hardware user A\n", "not numbered from 1"),
+		ROW("no number", M "run x hardware user A\n", "not numbered from 1"),
+		ROW("another family", M "run 1 firmware user A\n", "without its arguments"),
+		ROW("another domain", M "run 1 hardware nobody A\n", "without its arguments"),
+		ROW("no event", M "run 1 hardware user\n", "without its arguments"),
 		ROW("two blanks", M "run 1 hardware user A  B\n", "no name of an event"),
 	};
 
@@ -95,7 +95,7 @@ static void test_reports(void **state)
 		ROW("none", M, "not every event"),
 		ROW("counted and failed", M "count A 1\nfailed x\n", "not every event"),
 		ROW("one twice", M "count A 1\ncount A 1\n", "the second of one event"),
-		ROW("another one", M "count A 1\ncount B 2\ncount C 3\n", "not asked for"),
+		ROW("another one", M "count A 1\ncount B 2\ncount C 3\n", "not requested"),
 		ROW("negative", M "count A -1\ncount B 2\n", "no number"),
 		ROW("too large", M "count A 9223372036854775808\ncount B 2\n", "no number"),
 		ROW("no number", M "count A x\ncount B 2\n", "no number"),
@@ -137,7 +137,7 @@ static void test_events(void **state)
 		{ "-A", "not a list of events" },
 		{ "A,'B'", "not a list of events" },
 		{ LONG64, "not a list of events" },
-		{ "A,B,A", "'A' stands twice" },
+		{ "A,B,A", "'A' is listed twice" },
 	};
 	struct counting_events events;
 	struct assay_error err = { .text = "" };
@@ -253,7 +253,7 @@ static void count(struct session *s, const char *text, const char *script, int64
 
 	unlink("report");
 	check(counting_events_parse(text, &events, &err), &err);
-	counting_words("report", COUNTING_SOFTWARE, &events, &words, &n);
+	counting_arguments("report", COUNTING_SOFTWARE, &events, &words, &n);
 	helper_request_init(&request, "run");
 	for (size_t i = 0; i < n; i++)
 		helper_request_text(&request, HELPER_ARGUMENT, words[i]);

@@ -510,7 +510,7 @@ static const struct patient {
 	int64_t command_ms_min;
 } patients[] = {
 	/* Nothing is heard for too long, long before the time is over. */
-	{ "echo before; sleep 30", 5000, 600000, FLEET_TIMEOUT, "nothing was heard of the command for 5 s", "before\n", 5000 },
+	{ "echo before; sleep 30", 5000, 600000, FLEET_TIMEOUT, "no data from the command for 5 s", "before\n", 5000 },
 	/* A command that prints something from time to time may take longer. */
 	{ "for i in 1 2 3 4 5 6; do echo $i; sleep 1; done", 5000, 600000, FLEET_OK, "", "1\n2\n3\n4\n5\n6\n", 6000 },
 	/* What was printed before the end is kept. In this time a shell starts and prints a word on a busy machine, too. */
@@ -590,7 +590,7 @@ static void check_note(void)
 
 	assert_int_equal(n_noted, 1);
 	if (strncmp(noted, "note: here: has waited since 20", 31) != 0 || !strstr(noted, who) ||
-	    !strstr(noted, "), which measures there since 20") || !strstr(noted, " and may until 20"))
+	    !strstr(noted, "), which is measuring there since 20") || !strstr(noted, " and may until 20"))
 		fail_msg("not of %s: %s", who, noted);
 	free(who);
 }

@@ -131,10 +131,10 @@ static void test_before_the_session(void **state)
 		const char *message;
 	} rows[] = {
 		{ be_silent, "no word of ssh within 3 s" },
-		{ hang_up, "has closed the connection without a word of ssh" },
-		{ speak_http, "without a word of ssh" },
-		{ be_random, "does not speak ssh" },
-		{ never_end_a_line, "does not speak ssh" },
+		{ hang_up, "closed the connection without an ssh greeting" },
+		{ speak_http, "without an ssh greeting" },
+		{ be_random, "is not ssh" },
+		{ never_end_a_line, "is not ssh" },
 		{ lines_for_ever, "no word of ssh within 3 s" },
 		{ greet_and_wait, "no key exchange within 3 s" },
 		{ greet_and_break_off, "the connection ended while the session was set up" },
@@ -270,7 +270,7 @@ static _Noreturn void relay(int fd, int liar)
 	_exit(0);
 }
 
-static void tell(struct liar *liar)
+static void report_step(struct liar *liar)
 {
 	switch (lie) {
 	case LIE_SIGNAL:
@@ -315,7 +315,7 @@ static _Noreturn void tell_lies(int fd)
 	while (!liar.asked && ssh_event_dopoll(event, 1000) != SSH_ERROR)
 		;
 	if (liar.asked && lie != LIE_NO_EXEC)
-		tell(&liar);
+		report_step(&liar);
 	for (int i = 0; i < 20 && ssh_event_dopoll(event, 100) != SSH_ERROR; i++)
 		;
 	_exit(0);
@@ -346,7 +346,7 @@ static void test_liars(void **state)
 		const char *message;
 	} rows[] = {
 		{ LIE_TRUTH, FLEET_OK, "" },
-		{ LIE_NO_STATUS, FLEET_FAILED, "the connection ended before the host said how" },
+		{ LIE_NO_STATUS, FLEET_FAILED, "the connection ended before the host reported the end" },
 		{ LIE_NO_CHANNEL, FLEET_FAILED, "the host opens no channel" },
 		{ LIE_NO_EXEC, FLEET_FAILED, "the host runs no commands" },
 		{ LIE_SIGNAL, FLEET_FAILED, "ended by signal A?" },

@@ -25,10 +25,10 @@ static void test_host_keys(void **state)
 		const char *message;
 	} rows[] = {
 		{ "", server.key, FLEET_OK, "" },
-		{ "", NULL, FLEET_HOSTKEY, "is not known: compare it, then 'assay host trust -w one'" },
+		{ "", NULL, FLEET_HOSTKEY, "is not known: verify it, then 'assay host trust -w one'" },
 		{ "", "user", FLEET_HOSTKEY, "is not that of known_hosts:1: find out why" },
 		{ "@revoked ", server.key, FLEET_HOSTKEY, "is revoked (known_hosts:1)" },
-		{ "@cert-authority ", "user", FLEET_HOSTKEY, "only an authority is known (known_hosts:1)" },
+		{ "@cert-authority ", "user", FLEET_HOSTKEY, "only a certificate authority is known (known_hosts:1)" },
 	};
 	struct host host = host_at(server.port);
 
@@ -173,7 +173,7 @@ static void test_more_than_a_key(void **state)
 
 	(void)state;
 	know(known, "", two.port, two.key);
-	expect_outcome(&host, "true", &options, FLEET_AUTH, "wants a password or something else as well");
+	expect_outcome(&host, "true", &options, FLEET_AUTH, "but also needs a password or another method");
 	sshd_stop(&two);
 }
 
@@ -393,7 +393,7 @@ static void test_jump(void **state)
 	} rows[] = {
 		{ "jump.known", "user", FLEET_OK, "" },
 		{ "jump.unknown", "user", FLEET_HOSTKEY,
-		  "through jumper: the key of this jump host is not known: compare it, then 'assay host trust -w one'" },
+		  "through jumper: the key of this jump host is not known: verify it, then 'assay host trust -w one'" },
 		{ "jump.changed", "user", FLEET_HOSTKEY,
 		  "through jumper: the key of this jump host has changed: find out why, then 'assay host trust --replace -w one'" },
 		{ "jump.known", "stranger", FLEET_AUTH, "Permission denied" },
@@ -419,8 +419,7 @@ static void test_jump(void **state)
 	assert_true(sshd_logged(&jump, "Accepted publickey") == 2);
 	host.port = 1;
 	expect_way(&host, "jumper", lines, FLEET_UNREACHABLE, "Connection refused");
-	expect_way(&host, "nowhere.invalid", lines, FLEET_UNREACHABLE,
-		   "jump hosts are those of ~/.ssh/config, lab.yaml's names are not looked at");
+	expect_way(&host, "nowhere.invalid", lines, FLEET_UNREACHABLE, "jump hosts must be names of ~/.ssh/config, not of lab.yaml");
 	unlink("known_hosts");
 	sshd_stop(&jump);
 	free(lines);
@@ -478,8 +477,8 @@ static void test_two_jumps(void **state)
 		     "its jump hosts lead through b,a,b,a,b,a,b,a,b,a: more than 8, or a circle");
 	*strchr(text, '\n') = '\0'; /* the second one's alone: the first is not known */
 	scratch_put("jumps.known", text);
-	expect_way(&host, "first,second", lines, FLEET_HOSTKEY, "is not known: compare it");
-	expect_way(&host, "second", chained, FLEET_HOSTKEY, "is not known: compare it");
+	expect_way(&host, "first,second", lines, FLEET_HOSTKEY, "is not known: verify it");
+	expect_way(&host, "second", chained, FLEET_HOSTKEY, "is not known: verify it");
 	assert_int_equal(sshd_logged(&first, "Accepted publickey"), 2);
 	sshd_stop(&first);
 	sshd_stop(&second);

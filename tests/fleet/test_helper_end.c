@@ -608,7 +608,7 @@ static void test_lock_says_who(void **state)
 	free(lock);
 }
 
-/* A helper that was stopped holds its lock. Who waits gives up once it has done so for longer than it may: here it is said in the file
+/* A helper that was stopped holds its lock. Who waits gives up once it has done so for longer than allowed: here it is said in the file
  * that it has begun with the machine. */
 static void test_lock_of_a_stopped_helper(void **state)
 {
@@ -672,11 +672,10 @@ static void test_lock_of_a_stopped_process(void **state)
 	for (int i = 0; i < 2; i++) {
 		scratch_put("lock", i ? "since_ms 0\nlimit_ms -1\nholder alice@ctl, process 1\n" : "");
 		holder = start_stopped(i ? "lock" : ".");
-		text = mem_format(
-		    "%s (process %d there, of user %u (%s): 'sh -c kill -STOP $$; exit that of the ?[31mtest', stopped: 'kill -CONT %d' "
-		    "lets it go on, 'kill -KILL %d' ends it) holds the lock of this physical host",
-		    i ? "alice@ctl, process 1" : "another program", (int)holder, geteuid() == 0 ? 65534u : (unsigned)geteuid(),
-		    user ? user->pw_name : "?", (int)holder, (int)holder);
+		text = mem_format("%s (process %d there, of user %u (%s): 'sh -c kill -STOP $$; exit that of the ?[31mtest', stopped: "
+				  "'kill -CONT %d' continues it, 'kill -KILL %d' ends it) holds the lock of this physical host",
+				  i ? "alice@ctl, process 1" : "another program", (int)holder,
+				  geteuid() == 0 ? 65534u : (unsigned)geteuid(), user ? user->pw_name : "?", (int)holder, (int)holder);
 		lock_request(&request, "true", "lock", 0);
 		assert_int_equal(session_refused(&second, &request, text), HELPER_CODE_BUSY);
 		lock_request(&request, "true", "lock", 600000); /* longer than this test may take */
@@ -749,7 +748,7 @@ static void test_lock_of_a_liar(void **state)
 		free(text);
 		lock_request(&request, "true", "lock", 100000);
 		if (i) {
-			assert_int_equal(session_refused(&second, &request, "for longer than it may"), HELPER_CODE_BUSY);
+			assert_int_equal(session_refused(&second, &request, "for longer than allowed"), HELPER_CODE_BUSY);
 			continue;
 		}
 		session_start(&second, &request);

@@ -87,7 +87,7 @@ static enum known_hosts_answer ask(const struct known_hosts *known, const char *
 {
 	struct hostkey shown = hostkey_of(key);
 	enum known_hosts_answer answer =
-	    known_hosts_ask(known, &(struct known_hosts_who){ .host = host, .port = port }, &shown, file, line);
+	    known_hosts_ask(known, &(struct known_hosts_subject){ .host = host, .port = port }, &shown, file, line);
 
 	hostkey_release(&shown);
 	return answer;
@@ -203,7 +203,7 @@ static void test_hashed(void **state)
 static void test_several_files(void **state)
 {
 	static const char *const first[] = { "one" };
-	const struct known_hosts_who a_of_one = { "a", 22, first, 1 };
+	const struct known_hosts_subject a_of_one = { "a", 22, first, 1 };
 	struct known_hosts *known = known_hosts_new();
 	struct hostkey shown = hostkey_of(&ed25519);
 	struct assay_error err;
@@ -308,7 +308,7 @@ static void test_algorithms(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		struct known_hosts *known = parse(rows[i].text);
-		char *got = known_hosts_algorithms(known, &(struct known_hosts_who){ .host = "a", .port = rows[i].port }, OFFERED);
+		char *got = known_hosts_algorithms(known, &(struct known_hosts_subject){ .host = "a", .port = rows[i].port }, OFFERED);
 
 		assert_string_equal(got, rows[i].algorithms);
 		free(got);
@@ -364,7 +364,7 @@ static double ask_many(const struct known_hosts *known)
 
 	for (int i = 0; i < MANY; i++) {
 		char *host = mem_format("host%03d", i * 37 % MANY);
-		char *algorithms = known_hosts_algorithms(known, &(struct known_hosts_who){ .host = host, .port = 22 }, OFFERED);
+		char *algorithms = known_hosts_algorithms(known, &(struct known_hosts_subject){ .host = host, .port = 22 }, OFFERED);
 
 		check_answer(known, host, 22, &ed25519, KNOWN_HOSTS_UNKNOWN, 0);
 		free(algorithms);

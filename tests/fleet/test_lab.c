@@ -59,8 +59,8 @@ static void test_config(void **state)
 		{ "an empty id", "hosts:\n - id: \"\"\n", ASSAY_E_FORMAT, "f.yaml:2: id must have 1 to 200 bytes" },
 		{ "an empty type", "hosts:\n - id: m\n   type: ''\n", ASSAY_E_FORMAT, "f.yaml:3: type must have 1 to 200 bytes" },
 		{ "an id twice", "hosts:\n - id: m\n - id: n\n - id: m\n", ASSAY_E_FORMAT,
-		  "f.yaml:4: host 'm' stands twice (first in line 2)" },
-		{ "a key twice", "name: a\nname: b\n", ASSAY_E_FORMAT, "f.yaml:2: key 'name' stands here again" },
+		  "f.yaml:4: host 'm' is listed twice (first in line 2)" },
+		{ "a key twice", "name: a\nname: b\n", ASSAY_E_FORMAT, "f.yaml:2: key 'name' is repeated" },
 	};
 
 	(void)state;
@@ -147,7 +147,8 @@ static void test_create(void **state)
 
 	(void)state;
 	check(lab_create("lab", &err), &err);
-	check_fails("again", lab_create("lab", &err), ASSAY_E_CONFLICT, &err, "'lab/lab.yaml' exists: this is a laboratory already");
+	check_fails("again", lab_create("lab", &err), ASSAY_E_CONFLICT, &err,
+		    "'lab/lab.yaml' exists: the directory is already a laboratory");
 	check(lab_open("lab", STORE_READ, &lab, &err), &err);
 	check_select(&lab.store, "SELECT count(*) FROM run", "0\n");
 	lab_close(&lab);
@@ -263,7 +264,7 @@ static void test_lock(void **state)
 	check(file_replace("target", "somebody's", 10, 0600, &err), &err);
 	assert_int_equal(symlink("../../target", "lab/.assay/lock"), 0);
 	check_fails("a link", lab_open("lab", STORE_WRITE, &second, &err), ASSAY_E_IO, &err,
-		    "'lab/.assay/lock' is not a regular file, so assay did not make it: remove it");
+		    "'lab/.assay/lock' is not a regular file, so it is not from assay: remove it");
 	assert_int_equal(unlink("lab/.assay/lock"), 0);
 	assert_int_equal(mkfifo("lab/.assay/lock", 0600), 0);
 	check_fails("a pipe", lab_open("lab", STORE_WRITE, &second, &err), ASSAY_E_IO, &err, "is not a regular file");
@@ -360,8 +361,8 @@ static int open_as_other(void)
 		return 1;
 	for (size_t i = 0; i < COUNT(all); i++) {
 		if (lab_open("lab", all[i], &lab, &err) != ASSAY_E_IO ||
-		    !strstr(err.text, "'lab/.assay' belongs to user 'root' alone: run this as that user, or work in a copy of the "
-				      "laboratory ('assay backup DIR'"))
+		    !strstr(err.text, "'lab/.assay' belongs to user 'root': run this as that user, or work in a copy of the laboratory "
+				      "('assay backup DIR'"))
 			return 2;
 	}
 	return 0;

@@ -124,21 +124,21 @@ static void test_ends(void **state)
 	} rows[] = {
 		{ "dies", 60000, FLEET_UNREACHABLE,
 		  "'./stub' ended with status 0 before the host answered: \"srun: error: no such node\"" },
-		{ "killed", 60000, FLEET_FAILED, "before the host said how the command ended: " LOST_CONTACT },
-		{ "hangs", 1000, FLEET_TIMEOUT, "no helper answered within 1 s, and the host said nothing" },
+		{ "killed", 60000, FLEET_FAILED, "before the host reported the end of the command: " LOST_CONTACT },
+		{ "hangs", 1000, FLEET_TIMEOUT, "no helper answered within 1 s, and the host sent nothing" },
 		/* What an account says that starts no helper. */
 		{ "closed", 60000, FLEET_UNREACHABLE,
 		  "'./stub' ended with status 1 before the host answered: \"Welcome / This account is closed.\"" },
 		{ "closed_well", 60000, FLEET_UNREACHABLE, "before the host answered: \"This account is closed.\"" },
-		{ "loud_end", 60000, FLEET_FAILED, "no answer of the helper: more than 64 KiB of something else came: \"" },
+		{ "loud_end", 60000, FLEET_FAILED, "no answer of the helper: more than 64 KiB of other output arrived: \"" },
 		{ "menu", 1000, FLEET_TIMEOUT, "no helper answered within 1 s: \"1) status / choose:\"" },
 		{ "asks", 1000, FLEET_TIMEOUT, "choose:" },
 		{ "echoes", 1000, FLEET_TIMEOUT, "no helper answered within 1 s: \"H" },
 		{ "restricted", 60000, FLEET_UNREACHABLE, "before the host answered: \"rbash: exec: restricted\"" },
 		/* What something on the way does with the helper's answer. */
-		{ "crlf", 60000, FLEET_FAILED, "line ends are changed to CR LF on the way from the helper" },
-		{ "mail", 60000, FLEET_FAILED, "something else there writes to standard output, too: \"New mail has come\"" },
-		{ "asked", 60000, FLEET_FAILED, "something else there writes to standard output, too: \"Really? Really? " },
+		{ "crlf", 60000, FLEET_FAILED, "line ends are changed to CR LF between the helper and assay" },
+		{ "mail", 60000, FLEET_FAILED, "something else on the host also writes to standard output: \"New mail has come\"" },
+		{ "asked", 60000, FLEET_FAILED, "something else on the host also writes to standard output: \"Really? Really? " },
 	};
 
 	(void)state;
@@ -163,7 +163,7 @@ static void test_login_unknown(void **state)
 	(void)state;
 	assert_false(run.ok);
 	assert_int_equal(result.outcome, FLEET_HOSTKEY);
-	assert_non_null(strstr(result.message, "is not known, or has changed: compare it, then 'assay host trust -w far'"));
+	assert_non_null(strstr(result.message, "is not known or has changed: verify it, then 'assay host trust -w far'"));
 	fleet_result_release(&result);
 	free(login);
 }
@@ -222,7 +222,7 @@ static void test_its_launcher_ends(void **state)
 
 static void test_word(void **state)
 {
-	char *word = launcher_word("{host}-x{job}{host}{", "a{job}", "12");
+	char *word = launcher_argument("{host}-x{job}{host}{", "a{job}", "12");
 
 	(void)state;
 	assert_string_equal(word, "a{job}-x12a{job}{");

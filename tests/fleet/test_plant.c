@@ -34,10 +34,10 @@ static void test_names(void **state)
 		struct plantation read = { PLANT_CPU, 0 };
 		char text[PLANT_BYTES];
 
-		assert_true(plant_read(rows[i].text, &read) == rows[i].good);
+		assert_true(injection_read(rows[i].text, &read) == rows[i].good);
 		assert_true(read.kind == rows[i].is.kind && read.percent == rows[i].is.percent);
 		if (rows[i].good) {
-			plant_write(&read, text);
+			injection_write(&read, text);
 			assert_string_equal(text, rows[i].text);
 		}
 	}
@@ -59,7 +59,7 @@ static int run(const struct plantation *plant, double seconds, int exit_status, 
 	if (id == 0) {
 		struct timespec now = { 0, 0 };
 
-		if (plant->percent && plant_begin(plant, open("/dev/null", O_RDONLY), delay_ns))
+		if (plant->percent && injection_begin(plant, open("/dev/null", O_RDONLY), delay_ns))
 			_exit(99);
 		while ((double)now.tv_sec + (double)now.tv_nsec / 1e9 < seconds)
 			clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);

@@ -16,13 +16,13 @@ static void test_who_refuses(void **state)
 		{ { 3, false, false },
 		  EACCES,
 		  2,
-		  "this user may not: kernel.perf_event_paranoid is 3, 2 would allow it ('sysctl kernel.perf_event_paranoid=2' as root, or "
-		  "the capability CAP_PERFMON)" },
+		  "this user has no permission: kernel.perf_event_paranoid is 3, 2 would allow it ('sysctl kernel.perf_event_paranoid=2' "
+		  "as root, or the capability CAP_PERFMON)" },
 		{ { 2, false, true },
 		  EACCES,
 		  1,
-		  "this user may not: kernel.perf_event_paranoid is 2, 1 would allow it ('sysctl kernel.perf_event_paranoid=1' as root, or "
-		  "the capability CAP_PERFMON)" },
+		  "this user has no permission: kernel.perf_event_paranoid is 2, 1 would allow it ('sysctl kernel.perf_event_paranoid=1' "
+		  "as root, or the capability CAP_PERFMON)" },
 		{ { 2, false, true },
 		  EPERM,
 		  2,

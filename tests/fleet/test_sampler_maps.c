@@ -159,11 +159,11 @@ static void test_kept_pipe(void **state)
 	(void)state;
 	assert_non_null(e);
 	kept_name(name);
-	assert_true(kept_now(&now));
+	assert_true(switch_file(&now));
 	unlink(name);
 	assert_int_equal(mkfifo(name, 0600), 0);
 	alarm(10);
-	assert_false(kept_read(&now, e));
+	assert_false(stored_read(&now, e));
 	alarm(0);
 	unlink(name);
 	free(e);

@@ -98,7 +98,7 @@ static void test_pmu_counts(void **state)
 	memset(runs, 0xff, sizeof(runs));
 	document_init(&d);
 	signature_medians(&d, "counts", all, 3);
-	assert_null(shown_in(&d.root, "instructions a cycle"));
+	assert_null(shown_in(&d.root, "instructions per cycle"));
 	document_release(&d);
 	for (size_t i = 0; i < 2; i++) {
 		runs[i].instructions = 2600;
@@ -106,7 +106,7 @@ static void test_pmu_counts(void **state)
 	}
 	document_init(&d);
 	signature_medians(&d, "counts", all, 3);
-	assert_string_equal(shown_in(&d.root, "instructions a cycle"), "1.30");
+	assert_string_equal(shown_in(&d.root, "instructions per cycle"), "1.30");
 	document_release(&d);
 }
 

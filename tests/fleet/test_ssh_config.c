@@ -164,7 +164,7 @@ static void test_refused(void **state)
 	static const struct {
 		const char *text, *part; /* for host "a"; "x" is never concerned */
 	} rows[] = {
-		{ "Host a\n ProxyCommand nc %h %p\n", "'ProxyCommand' changes the connection to 'a', but is not honoured: use ProxyJump" },
+		{ "Host a\n ProxyCommand nc %h %p\n", "'ProxyCommand' changes the connection to 'a', but is not supported: use ProxyJump" },
 		{ "Host a\n CertificateFile c\n", "'CertificateFile' changes" },
 		{ "Host a\n SetEnv A=1 B=2\n", "use 'env' in lab.yaml" },
 		{ "Host a\n KexAlgorithms curve25519-sha256\n", "'KexAlgorithms'" },
@@ -225,7 +225,7 @@ static void test_owner(void **state)
 	assert_true(there);
 	assert_int_equal(chmod("config", 0666), 0);
 	check_fails("anybody's", ssh_config_check("config", &there, &err), ASSAY_E_FORMAT, &err,
-		    "'config' belongs to another user, or others can");
+		    "'config' belongs to another user or is writable");
 }
 
 int suite_ssh_config(void)

@@ -150,7 +150,7 @@ static void test_newer_version(void **state)
 	(void)state;
 	commit_rules("s.db", "a", 3, 5);
 	raw_sql("s.db", "PRAGMA user_version = 2");
-	refuse_both("newer", "s.db", ASSAY_E_VERSION, "'s.db' has schema version 2, this assay knows up to 1: use a newer assay");
+	refuse_both("newer", "s.db", ASSAY_E_VERSION, "'s.db' has schema version 2, this assay supports up to 1: use a newer assay");
 	raw_sql("s.db", "PRAGMA user_version = 1");
 	expect_rules("s.db", STORE_READ, "3\n"); /* it was left alone */
 }
@@ -195,7 +195,8 @@ static void test_migration(void **state)
 		check_select(&store, "SELECT application, note FROM metric_direction", "old0|none\n");
 		check_select(&store, "SELECT count(*) FROM later", "0\n");
 		store_close(&store);
-		refuse_both("newer", "s.db", ASSAY_E_VERSION, "'s.db' has schema version 2, this assay knows up to 1: use a newer assay");
+		refuse_both("newer", "s.db", ASSAY_E_VERSION,
+			    "'s.db' has schema version 2, this assay supports up to 1: use a newer assay");
 		store = open_later(STORE_READ);
 		check_select(&store, "PRAGMA user_version", "2\n");
 		store_close(&store);
@@ -288,7 +289,7 @@ static void test_pre_release(void **state)
 		raw_sql("s.db", made[i]);
 		check(file_read("s.db", 1 << 20, &before, &err), &err);
 		refuse_both("of a pre-release", "s.db", ASSAY_E_VERSION,
-			    "'s.db' was made by a pre-release of assay: move it away with its directory, and a new one is made");
+			    "'s.db' was made by a pre-release of assay: move its directory away, and a new one is made");
 		check(file_read("s.db", 1 << 20, &after, &err), &err);
 		assert_int_equal(before.size, after.size);
 		assert_memory_equal(before.bytes, after.bytes, before.size);
@@ -345,7 +346,7 @@ static void test_damaged(void **state)
 	commit_rules("s.db", "a", 1000, 100);
 	assert_int_equal(stat("s.db", &info), 0);
 	assert_int_equal(truncate("s.db", info.st_size / 2), 0);
-	refuse_both("cut in half", "s.db", ASSAY_E_CORRUPT, "'s.db' was cut short");
+	refuse_both("cut in half", "s.db", ASSAY_E_CORRUPT, "'s.db' was truncated");
 	assert_int_equal(truncate("s.db", 50), 0);
 	refuse_both("cut in the header", "s.db", ASSAY_E_CORRUPT, "'s.db'");
 
@@ -386,15 +387,15 @@ static void test_damaged_values(void **state)
 		store = open_store("v.db", STORE_READ);
 		check(store_ask(&store, &stmt, &err, "SELECT pass, per_s FROM rate", ""), &err);
 		check_fails(values[i], store_step(&store, stmt, &row, &err), ASSAY_E_CORRUPT, &err,
-			    "'v.db' is damaged (what is stored of 'per_s'");
+			    "'v.db' is damaged (the stored value of 'per_s'");
 		sqlite3_finalize(stmt);
-		check_fails(values[i], store_check(&store, &err), ASSAY_E_CORRUPT, &err, "what is stored of 'per_s' is no number");
+		check_fails(values[i], store_check(&store, &err), ASSAY_E_CORRUPT, &err, "the stored value of 'per_s' is not a number");
 		store_close(&store);
 		free(sql);
 	}
 	commit_rules("w.db", "a", 1, 5);
 	raw_sql("w.db", "PRAGMA user_version = 0");
-	refuse_both("tables without a version", "w.db", ASSAY_E_CORRUPT, "'w.db' is damaged (it has tables, and no version of them)");
+	refuse_both("tables without a version", "w.db", ASSAY_E_CORRUPT, "'w.db' is damaged (it has tables, but no schema version)");
 	assert_int_equal(mkfifo("pipe.db", 0600), 0);
 	refuse_both("a pipe", "pipe.db", ASSAY_E_CORRUPT, "'pipe.db' is not a regular file");
 }
@@ -604,7 +605,7 @@ static void test_read_beside_writer(void **state)
 }
 
 /* Where the log's shared memory cannot be made: what is seen is one snapshot, although somebody else begins to write. */
-static int read_twice(int tell, int go)
+static int read_twice(int report_step, int go)
 {
 	struct store store;
 	struct assay_error err;
@@ -615,7 +616,7 @@ static int read_twice(int tell, int go)
 
 	if (become_nobody() || store_open("s.db", STORE_READ, &store, &err))
 		return SKIPPED;
-	if (write(tell, "", 1) != 1 || read(go, &byte, 1) != 1)
+	if (write(report_step, "", 1) != 1 || read(go, &byte, 1) != 1)
 		return 1;
 	if (store_prepare(&store, "SELECT count(*) FROM metric_direction", &stmt, &err) || store_step(&store, stmt, &row, &err)) {
 		fprintf(stderr, "%s\n", err.text);
@@ -697,7 +698,7 @@ static void test_other_file_systems(void **state)
 		{ "BeeGFS", 0x19830326 },     { "OrangeFS", 0x20030528 },    { "virtiofs' own", 0x6a656a63 },
 		{ "of later", 0x7e57f11e },
 	};
-	static const char refused[] = "is not on a file system that is known as a local one";
+	static const char refused[] = "is not on a known local file system";
 
 	(void)state;
 	commit_rules("s.db", "a", 3, 5);
@@ -746,7 +747,7 @@ static void test_page_limit(void **state)
 	commit_rules("s.db", "a", 3, 5);
 	store = open_store("s.db", STORE_WRITE);
 	free(scratch_select(&store, "PRAGMA max_page_count = 40"));
-	assert_int_equal(fill_disk(&store, "cannot write 's.db': the disk is full; nothing that was stored is lost"), 0);
+	assert_int_equal(fill_disk(&store, "cannot write 's.db': the disk is full; no stored data is lost"), 0);
 	check_select(&store, "SELECT count(*) FROM metric_direction", "3\n"); /* goes on */
 	assert_int_equal(add_rules(&store, "b", 1, 5), ASSAY_OK);
 	store_close(&store);
@@ -788,8 +789,7 @@ static int fill_small_disk(void)
 	if (store_open("s.db", STORE_WRITE, &store, &err) || store_begin(&store, &err) || add_rules(&store, "a", 3, 5) ||
 	    store_commit(&store, &err))
 		return 3;
-	failed =
-	    fill_disk(&store, "cannot write 's.db': the disk is full; nothing that was stored is lost: make a little room, some hundred ");
+	failed = fill_disk(&store, "cannot write 's.db': the disk is full; no stored data is lost: free some hundred ");
 	store_close(&store);
 	return failed || count_rules("s.db") != 3;
 }

@@ -30,7 +30,7 @@ static enum known_hosts_answer ask(const struct known_hosts *known, const char *
 {
 	const char *file;
 	size_t line;
-	const struct known_hosts_who who = { .host = host, .port = port };
+	const struct known_hosts_subject who = { .host = host, .port = port };
 	const struct hostkey key = { .blob = blob, .n = sizeof(blob), .type = TYPE };
 	enum known_hosts_answer answer = known_hosts_ask(known, &who, &key, &file, &line);
 
@@ -42,7 +42,7 @@ static enum known_hosts_answer ask(const struct known_hosts *known, const char *
 static void check_algorithms(const struct known_hosts *known, const char *host, int port)
 {
 	static const char *const each[] = { "ssh-ed25519", "ecdsa-sha2-nistp256", "rsa-sha2-512", "rsa-sha2-256" };
-	char *list = known_hosts_algorithms(known, &(struct known_hosts_who){ .host = host, .port = port }, OFFERED),
+	char *list = known_hosts_algorithms(known, &(struct known_hosts_subject){ .host = host, .port = port }, OFFERED),
 	     *framed = mem_format(",%s,", list);
 
 	ASSAY_BUG_IF(strlen(list) != strlen(OFFERED));

@@ -23,7 +23,7 @@ static void add_quoted(struct buf *out, const char *text, bool *plain)
 	buf_char(out, '"');
 }
 
-static void add_words(struct buf *out, const char *key, const struct manifest_words *words, bool *plain)
+static void add_words(struct buf *out, const char *key, const struct manifest_arguments *words, bool *plain)
 {
 	ASSAY_BUG_IF(words->n > MANIFEST_WORDS_MAX);
 	if (words->n == 0)
@@ -36,7 +36,7 @@ static void add_words(struct buf *out, const char *key, const struct manifest_wo
 	buf_text(out, "], ");
 }
 
-static void add_environment(struct buf *out, const struct manifest_words *words, bool *plain)
+static void add_environment(struct buf *out, const struct manifest_arguments *words, bool *plain)
 {
 	if (words->n == 0)
 		return;
@@ -206,14 +206,14 @@ static void check_commands(const struct manifest *m)
 
 	for (size_t i = 0; i < m->n_versions; i++) {
 		struct manifest_places own = places;
-		struct manifest_words command, environment;
+		struct manifest_arguments command, environment;
 
 		if (m->versions[i].kind == MANIFEST_SAME)
 			own.build = NULL; /* nothing may ask for it */
 		manifest_command(m, false, i, i % m->n_inputs, &own, &command, &environment);
 		ASSAY_BUG_IF(command.n == 0 || !*command.items[0]);
-		manifest_words_release(&command);
-		manifest_words_release(&environment);
+		manifest_arguments_release(&command);
+		manifest_arguments_release(&environment);
 	}
 	ASSAY_BUG_IF(manifest_find_version(m, m->versions[last_version].name) != last_version);
 	ASSAY_BUG_IF(manifest_find_input(m, m->inputs[last_input].name) != last_input);

@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-void probe_say(const char *text, const char *more, int errnum)
+void probe_report(const char *text, const char *more, int errnum)
 {
 	(void)text, (void)more, (void)errnum;
 }

@@ -44,7 +44,7 @@ static enum known_hosts_answer ask(const struct known_hosts *known)
 	int port;
 
 	ASSAY_BUG_IF(!trust_parse(SHOWN, &host, &port, &key) || port != 2201 || strcmp(host, "127.0.0.1") != 0);
-	answer = known_hosts_ask(known, &(struct known_hosts_who){ .host = host, .port = port }, &key, &file, &line);
+	answer = known_hosts_ask(known, &(struct known_hosts_subject){ .host = host, .port = port }, &key, &file, &line);
 	hostkey_release(&key);
 	free(host);
 	return answer;

@@ -12,7 +12,7 @@ cp "$lab/apps/same.yaml" "$lab/apps/app.yaml"
 what='nothing yet'
 run -C "$lab" baseline list
 expect_status 0
-expect_stdout 'no baseline was accepted' 'baseline accept'
+expect_stdout 'no baselines yet' 'baseline accept'
 
 what='accepted'
 run -C "$lab" baseline accept same@1.0 --reason 'release "1.0": good # enough'
@@ -54,11 +54,11 @@ expect_stdout '2 baselines count, of 5 that were accepted'
 what='refused'
 cp "$lab/baselines.yaml" "$tmp/before"
 run -C "$lab" baseline accept same@1.2 --reason x
-refused 2 'same@1.2 has no results: there are those of 1.0, '
+refused 2 'same@1.2 has no results; there are results of 1.0, '
 run -C "$lab" baseline accept none@1 --reason x
 refused 2 "'none' has no results" 'result list'
 run -C "$lab" baseline accept same --reason x
-refused 2 "which version of 'same'? Say it as same@VERSION: it has results of 1.0, "
+refused 2 "which version of 'same' is meant? Name it as same@VERSION: there are results of 1.0, "
 run -C "$lab" baseline accept same@1.0
 refused 2 '--reason TEXT is required'
 run -C "$lab" baseline accept same@1.0 --reason "two
@@ -67,7 +67,7 @@ refused 2 --reason
 run -C "$lab" baseline accept same@1.0 --reason x --until 2027-02-29
 refused 2 "'2027-02-29' is no day"
 run -C "$lab" baseline accept same@1.0 --reason x --until 2020-01-01
-refused 2 'that day is over'
+refused 2 'the day is in the past'
 expect_same_files "$lab/baselines.yaml" "$tmp/before"
 
 what='a version without a good run'
@@ -77,7 +77,7 @@ for repetition in 1 2; do
 	sqlite3 "$lab/.assay/runs.db" "INSERT INTO execution (plan, machine, version, input, repetition, application, taken_ms, outcome, out, err) VALUES ('p', 'm1', 'crash', '', $repetition, 'same', 1, 'killed', '', '')"
 done
 run -C "$lab" baseline accept same@crash --reason x
-refused 2 'same@crash has no result' 'each of its 2 runs failed' 'assay result show same@crash --failed --output'
+refused 2 'same@crash has no usable result' 'all of its 2 runs failed' 'assay result show same@crash --failed --output'
 expect_same_files "$lab/baselines.yaml" "$tmp/before"
 
 what='a damaged file'

@@ -45,7 +45,7 @@ what='refused'
 run -C "$lab" bisect app --good v1 --bad v9
 refused 2 "has no commit 'v9'"
 run -C "$lab" bisect app --good main --bad v1
-refused 2 "'main' is no ancestor of 'v1'"
+refused 2 "'main' is not an ancestor of 'v1'"
 run -C "$lab" bisect app --good main --bad main
 refused 2 'the same commit'
 run -C "$lab" bisect app@other --good v1 --bad main

@@ -79,19 +79,19 @@ printf '%s\n' 'comparisons: [{ application: drawn, budget: 1s }]' 'fingerprints:
 run -C "$lab" nightly run --quiet --format json
 id=$(json '.decisions[0].id')
 run -C "$lab" explain "$id"
-expect_stdout "of 10 identical pairs ($share no run with another one) were called slower"
+expect_stdout "of 10 identical pairs ($share no run with another pair) were called slower"
 run -C "$lab" verify "$id"
 expect_status 0
 
 what='its report quotes it, too'
 run -C "$lab" report drawn@a drawn@b -o "$tmp/drawn.html" --format json
 expect_json '.calibration.identical' 10
-grep -q "of 10 identical pairs ($share no run with another one) were called slower" "$tmp/drawn.html" || fail 'the page'
+grep -q "of 10 identical pairs ($share no run with another pair) were called slower" "$tmp/drawn.html" || fail 'the page'
 
 what='an old one'
 sed -i 's/"taken_ms": [0-9]*/"taken_ms": 1000000000000/' "$lab/calibration.json"
 run -C "$lab" gate drawn@a drawn@b
-expect_stdout 'Calibrate again: the last one, of 2001-09-09, is older than allowed.'
+expect_stdout 'Calibrate again: the last calibration, of 2001-09-09, is older than allowed.'
 run -C "$lab" verify "$id"
 expect_status 0
 

@@ -33,8 +33,8 @@ what='the same command twice, for people'
 run diff --budget 1 -- sh -c ': "$1"' sh -x -- sh -c ': "$1"' sh -x
 cases=$((cases + 1))
 grep -Eq "'sh -c : \"[$]1\" sh ...' (costs [0-9.]+ times as much|takes [0-9.]+ times as much CPU time) as 'sh -c" "$tmp/out" || fail 'no answer'
-grep -q '^What the difference is made of$' "$tmp/out" || fail 'no table'
-grep -q '^Where the time of each goes$' "$tmp/out" || fail 'no profiles'
+grep -q '^Parts of the difference$' "$tmp/out" || fail 'no table'
+grep -q '^Time of each command$' "$tmp/out" || fail 'no profiles'
 
 what='both read all of standard input'
 seq 1000 | "$ASSAY" diff --budget 0.5 -- sh -c '[ "$(wc -l)" = 1000 ]' -- awk 'END { exit NR != 1000 }' >"$tmp/out" 2>"$tmp/err"
@@ -53,19 +53,19 @@ run diff --budget 1 -- true -- sh -c 'echo no such table >&2; exit 3'
 refused 6 'exit status 3' 'no such table'
 run diff --budget 0.1 --ignore-failure --format json -- true -- sh -c 'exit 3'
 decides
-expect_stdout 'runs of the candidate ended with a status that none of the other had'
+expect_stdout 'runs of the candidate ended with a status that no run of the other version had'
 run diff --budget 0.1 --ignore-failure --format json -- sh -c 'exit 3' -- sh -c 'exit 3'
 decides
 cases=$((cases + 1))
-! grep -q 'none of the other had' "$tmp/out" || fail 'a status that both ended with is a failure'
+! grep -q 'no run of the other version had' "$tmp/out" || fail 'a status that both ended with is a failure'
 run diff --budget 1 -- "$tmp/nonesuch" -- true
 refused 6 'No such file'
 
 what='several --'
 run diff --budget 0.1 -- sh -c 'exit 0' -- "$tmp/nonesuch" -- sh -c 'exit 0'
-refused 6 "several '--'" 'sh -c'
+refused 6 "the first '--'" 'sh -c'
 run diff --budget 0.1 -- true -- sh -c 'exit $#' sh --
-refused 6 "several '--'"
+refused 6 "the first '--'"
 run diff --budget 0.1 -- true -- false
 refused 6 'exit status 1'
 cases=$((cases + 1))

@@ -50,7 +50,7 @@ names() {
 
 what='nothing was run'
 run -C "$lab" cost train work@old
-refused 2 "nothing was run of an application 'work'"
+refused 2 "application 'work' was not run"
 run -C "$lab" cost train 'w$(id)@old'
 refused 2 "run 'w\$(id)'"
 run -C "$lab" cost train work/a01@old
@@ -66,7 +66,7 @@ what='features that are none'
 run -C "$lab" run work --versions old --inputs a01
 expect_status 1
 cases=$((cases + 1))
-cat "$tmp/err" "$tmp/out" | grep -q "what the command 'features' printed of input 'a01'" || fail 'it should say what was printed'
+cat "$tmp/err" "$tmp/out" | grep -q "output of the command 'features' for input 'a01'" || fail 'it should say what was printed'
 rm "$tmp/broken"
 what='features of names that are taken, and a command that fails for one input: the others are run'
 for name in 'bytes of the input' 'loop work.c:8 main' 'value n work.c:8 main 1'; do
@@ -74,13 +74,13 @@ for name in 'bytes of the input' 'loop work.c:8 main' 'value n work.c:8 main 1';
 	run -C "$lab" run work --versions old --inputs a01
 	expect_status 1
 	cases=$((cases + 1))
-	cat "$tmp/err" "$tmp/out" | grep -q "of input 'a01': '7 $name' has a name that assay itself uses" || fail 'it should name the line'
+	cat "$tmp/err" "$tmp/out" | grep -q "for input 'a01': '7 $name' uses a reserved name" || fail 'it should name the line'
 done
 rm "$tmp/taken"
 echo a02 >"$tmp/fails"
 run -C "$lab" run work --versions old --inputs a01,a02,a03 --quiet
 cases=$((cases + 2))
-cat "$tmp/err" "$tmp/out" | grep -q "did not end well for input 'a02': exit status 3: cannot parse it" || fail 'it should name the input and say why'
+cat "$tmp/err" "$tmp/out" | grep -q "failed for input 'a02': exit status 3: cannot parse it" || fail 'it should name the input and say why'
 sqlite3 "$lab/.assay/runs.db" "SELECT input FROM execution WHERE outcome = 'ok' ORDER BY input" >"$tmp/ok"
 [ "$(echo $(cat "$tmp/ok"))" = 'a01 a03' ] || fail "run were: $(cat "$tmp/ok")"
 rm "$tmp/fails"
@@ -148,7 +148,7 @@ cases=$((cases + 1))
 ! grep -q 'it was run' "$tmp/out" || fail 'an input that was changed was not run'
 run -C "$lab" predict work@old --of metric outer=90000 'bytes of the input=500'
 expect_status 4
-expect_stdout 'unlike all that were learned' "'outer' is 90000" 'in what was learned'
+expect_stdout 'unlike all learned inputs' "'outer' is 90000" 'in what was learned'
 printf '1000 outer\n500 bytes of the input\n' >"$tmp/features"
 run -C "$lab" predict work@old --of metric --features "$tmp/features"
 expect_status 0
@@ -157,7 +157,7 @@ run -C "$lab" predict work@old --of metric --features "$tmp/features"
 refused 2 "$tmp/features: line 2: 'many' is not a number"
 for size in outer=nan outer=inf outer=1e999; do
 	run -C "$lab" predict work@old --of metric "$size" 'bytes of the input=500'
-	refused 2 "'$size' is not NAME=NUMBER"
+	refused 2 "'$size' is not of the form NAME=NUMBER"
 done
 run -C "$lab" predict work@old --of metric outer=1000 'bytes of the input=-500'
 refused 2 "'bytes of the input' cannot be -500"
@@ -165,23 +165,23 @@ printf '1000 outer\n-500 bytes of the input\n' >"$tmp/features"
 run -C "$lab" cost explain work@old --of metric --features "$tmp/features"
 refused 2 "'bytes of the input' cannot be -500"
 run -C "$lab" predict work@old --of metric outer=1 'bytes of the input=500' outer=2
-refused 2 "'outer=1' and 'outer=2' are of one name"
+refused 2 "'outer=1' and 'outer=2' have the same name"
 run -C "$lab" predict work@old --of metric outer=1000
-refused 6 "not known of this input: 'bytes of the input'"
+refused 6 "not known for this input: 'bytes of the input'"
 run -C "$lab" predict work@old --of metric outter=1000
 refused 2 "no feature 'outter'" "'outer'"
 run -C "$lab" predict work@old --of metric --input zz
 refused 2 "no input 'zz'"
 run -C "$lab" predict work@old --of metric --input b50
-refused 6 "not known of this input: 'outer'"
+refused 6 "not known for this input: 'outer'"
 run -C "$lab" predict work@old
 refused 2 'for a machine' 'or an input'
 run -C "$lab" cost train work@older
-refused 2 "nothing was run of version 'older'" work@old
+refused 2 "version 'older' was not run" work@old
 
 what='on another machine, by fingerprints'
 run -C "$lab" predict work@old --of metric --input a07 --machine node08
-refused 6 "'work@old' ran enough inputs on 0 hardware types" 'it takes 4'
+refused 6 "'work@old' ran enough inputs on 0 hardware types" '4 are needed'
 make_package "$tmp/machines" 8 6
 cp -R "$lab" "$tmp/eight"
 import_package "$tmp/eight" "$tmp/machines"
@@ -221,20 +221,20 @@ refused 2 "no machine 'nowhere' with a fingerprint"
 sqlite3 "$tmp/eight/.assay/runs.db" "DELETE FROM run WHERE application LIKE 'work/%' AND machine BETWEEN 'node04' AND 'node07';
 DELETE FROM execution WHERE machine BETWEEN 'node04' AND 'node07'"
 run $on node08 --input a07
-refused 6 "'work@old' ran enough inputs on 3 hardware types" 'it takes 4' 'on 1 more'
+refused 6 "'work@old' ran enough inputs on 3 hardware types" '4 are needed' 'on 1 more'
 ran '1 + (m * 5 % 7) * (m * 5 % 7)'
 run $on node08 --input a07
-refused 6 'fingerprints do not carry' "on 'node08'" --max-error 'run it there'
+refused 6 'fingerprints do not predict the cost of' "on 'node08'" --max-error 'run it there'
 cd "$OLDPWD" || exit 1
 
 what='the gate with other inputs'
 run -C "$lab" gate work@old work@new --method cost
-refused 2 "nothing was run of version 'new'" work@old
+refused 2 "version 'new' was not run" work@old
 run -C "$lab" run work --versions same,new --inputs "$(names b)" --quiet
 expect_status 0
 run -C "$lab" gate work@old work@same --method cost --of metric --min-effect 0.03
 expect_status 0
-expect_stdout pass 'the same work costs work@same' 'what matters is 1.03' 'the inputs differ' ' work: the candidate'
+expect_stdout pass 'the same work costs work@same' 'the smallest effect that matters is 1.03' 'the inputs differ' ' work: the candidate'
 run -C "$lab" gate work@old work@new --method cost --of metric --min-effect 0.03 --format json
 expect_status 3
 expect_json .decision regression
@@ -243,15 +243,15 @@ expect_json .slower[0].term outer
 cases=$((cases + 1))
 awk -v slower="$(json '.slower[0].slower')" 'BEGIN { exit !(slower > .09 && slower < .11) }' || fail "10 % expected, not $(json '.slower[0].slower')"
 run -C "$lab" gate work@same work@new --method cost --of metric
-refused 6 'ran 20 inputs' "--min-runs of 'assay cost train'"
+refused 6 'ran 20 inputs' "'assay cost train --min-runs'"
 run -C "$lab" gate work@old work@new --of metric
 refused 2 'belong to --method cost'
 
 what='what all inputs would tell'
 run -C "$lab" gate work@old work@new
-refused 2 "'work' has results by input, say which" "('assay gate work@old work@new --method cost' compares what all inputs should cost)"
+refused 2 "'work' has results by input, name one" "('assay gate work@old work@new --method cost' compares the expected cost of all inputs)"
 run -C "$lab" gate work/a01@old work/b50@new
-expect_stdout "what all inputs of both should cost may tell more: 'assay gate work@old work@new --method cost'"
+expect_stdout "comparing the expected cost of all inputs may show more: 'assay gate work@old work@new --method cost'"
 run -C "$lab" gate work@same work@new
 cases=$((cases + 1))
 ! grep -q 'method cost' "$tmp/err" || fail 'of 20 inputs it would be refused'
@@ -281,7 +281,7 @@ run -C "$lab" predict work@old --of metric --input b50
 expect_stdout 'its own features are of a run of it by work@new'
 echo '1 2' >"$lab/apps/data/b50" # it is another by now
 run -C "$lab" predict work@old --of metric --input b50
-refused 6 "not known of this input: 'outer'"
+refused 6 "not known for this input: 'outer'"
 
 what='one input by two names'
 cp "$lab/apps/data/a07" "$lab/apps/data/twin"
@@ -291,11 +291,11 @@ run -C "$lab" predict work@old --of metric --input twin --format json
 expect_status 0
 expect_json .same_as a07 .measured "$same"
 run -C "$lab" predict work@old --of metric --input twin
-expect_stdout "it is the same as 'a07', by another name" 'it was run, and cost'
+expect_stdout "it is the same input as 'a07', under another name" 'it was run, and cost'
 cp "$lab/.assay/runs.db" "$tmp/before.db"
 run -C "$lab" run work --versions old --inputs twin --quiet
 run -C "$lab" cost train work@old --of metric
-expect_stdout 'learned from 44 inputs (45 runs)' "(1 name of inputs that have another one, with the same content: 'twin' is 'a07')"
+expect_stdout 'learned from 44 inputs (45 runs)' "(1 input name with the content of another input: 'twin' is 'a07')"
 run -C "$lab" predict work@old --of metric --input twin
 expect_stdout 'it was run, and cost'
 cp "$tmp/before.db" "$lab/.assay/runs.db"
@@ -316,7 +316,7 @@ what='the gate with the same inputs'
 run -C "$lab" run work --versions new --inputs "$(names a[012])" --quiet
 run -C "$lab" gate work@old work@new --method cost --of metric --min-effect 0.03
 expect_status 3
-expect_stdout 'each is compared with itself' outer 'did not take turns' 'run work --versions old,new'
+expect_stdout 'each input is compared with itself' outer 'did not take turns' 'run work --versions old,new'
 
 what='what sessions of the baseline differ by is no change of the version'
 cp "$lab/.assay/runs.db" "$tmp/before.db"
@@ -383,15 +383,15 @@ done
 run -C "$lab" run work --versions same --inputs "$(names c)" --quiet
 run -C "$lab" gate work@old work@same --method cost --of metric
 expect_status 4
-expect_stdout inconclusive 'are unlike all that the baseline has run' 'unless the baseline runs them, too'
+expect_stdout inconclusive 'are unlike all inputs of the baseline' 'run them with the baseline, too'
 # What is slower on the others stays so.
 run -C "$lab" run work --versions new --inputs "$(names c)" --quiet
 run -C "$lab" gate work@old work@new --method cost --of metric
 expect_status 3
-expect_stdout regression 'are unlike all that the baseline has run'
+expect_stdout regression 'are unlike all inputs of the baseline'
 
 what='nothing was counted'
 run -C "$lab" cost train work@old --of metric --selected "$tmp/selected"
-refused 6 'needs nothing that was counted'
+refused 6 'uses no counted features'
 
 finish

@@ -77,7 +77,7 @@ expect_status 0
 echo '500 loop never.c:3 never' >>features
 run -C "$lab" predict work@old --counts counts --of metric --features features
 expect_status 4
-expect_stdout "'places that no input reached' is 501" 'more than 1 % of all that was counted'
+expect_stdout "'places that no input reached' is 501" 'more than 1 % of all counts'
 
 what='one loop became slower, and inputs are other ones'
 run -C "$lab" run work --versions changed --inputs "$(cd "$lab/apps/data" && echo b[efg]? | tr ' ' ,)" --quiet
@@ -92,7 +92,7 @@ what='a model of some of the inputs that were run, since no others were counted'
 cp "$lab/.assay/runs.db" all.db
 sqlite3 "$lab/.assay/runs.db" "UPDATE execution SET version = 'none' WHERE version = 'counts' AND input > 'aca'"
 run -C "$lab" cost train work@old --counts counts --of metric
-refused 6 "ran 20 inputs on 'here' that 'counts' has counted (24 runs of inputs that it has not do not count)"
+refused 6 "ran 20 inputs on 'here' that 'counts' counted (24 runs of other inputs are excluded)"
 sqlite3 "$lab/.assay/runs.db" "UPDATE execution SET version = 'none' WHERE version = 'counts' AND input > 'aah'"
 run -C "$lab" cost explain work@old --counts counts --of metric --min-runs 4 --max-error 1000 --input aah --format json
 expect_json .low null .high null
@@ -125,6 +125,6 @@ what='counted by the version itself'
 sqlite3 "$lab/.assay/runs.db" "UPDATE execution SET features = (SELECT features FROM execution AS c
 	WHERE c.version = 'counts' AND c.input = execution.input) WHERE metric IS NOT NULL"
 run -C "$lab" predict work@old --input bfa
-refused 6 'static features predict the cost of this input' "has counted in it, but counts are of the code (--counts "
+refused 6 'static features predict the cost of this input' "counted in a run with this input, but counts depend on the code (--counts "
 
 finish

@@ -119,13 +119,13 @@ run -C "$lab" cost train work@old --counts counts --predictor-cost .9 --slice wr
 cases=$((cases + 1))
 [ "$(json .cheap.slice.same)" -lt "$(sed -n 's/.*"same": *\([0-9]*\).*/\1/p' "$tmp/sliced")" ] || fail "still the same: $(json .cheap.slice)"
 run -C "$lab" cost train work@old --counts counts --predictor-cost .9 --slice slice --max-error 100
-expect_stdout 'counts of the slice are what whole runs count, in all of 40 inputs' refused
+expect_stdout 'counts of the slice equal those of whole runs for all of 40 inputs' refused
 run -C "$lab" cost train work@old --slice slice
-refused 2 '--slice is for --predictor-cost'
+refused 2 '--slice needs --predictor-cost'
 run -C "$lab" cost train work@old --early early
-refused 2 '--early is for --predictor-cost'
+refused 2 '--early needs --predictor-cost'
 run -C "$lab" cost train work@old --predictor-cost .05 --of metric
-refused 2 'not in the metric'
+refused 2 'not in units of the metric'
 
 what='the function, its line in the new source, and the loop of the old one'
 # Whether it is decided hangs on measured times: how often it is right is shown by `sh tests/run --evidence cost_lines`.

@@ -89,7 +89,7 @@ mkdir few
 cp -R old/1 old/2 old/3 old/4 few
 run detect few new
 expect_status 4
-expect_stdout 'inconclusive' '4 normal runs cannot support a false positive rate of 0.05: it takes 19, 15 more' 'sum_part'
+expect_stdout 'inconclusive' '4 normal runs are too few for a false positive rate of 0.05: it needs 19, 15 more' 'sum_part'
 run detect few new --format json
 expect_status 4
 expect_json .reasons[0].code too_few_runs
@@ -162,7 +162,7 @@ run detect s-old s-new --rate .1 --functions tally,walk
 expect_status 0
 expect_stdout 'none of 2 functions'
 run detect s-old s-new --functions nonesuch
-refused 6 'none of the functions that changed or were asked for'
+refused 6 'none of the functions that changed or were selected'
 run detect s-old s-new --old-build nonesuch --new-build broken
 refused 2 'nonesuch'
 
@@ -175,7 +175,7 @@ run detect s-new short --format json
 expect_status 4
 expect_stdout '"name": "app_thread"' '"caller": null'
 run detect s-new short --all
-expect_stdout "only one version has it: what it does counts as its callers'"
+expect_stdout "only one version has it: its work is counted for its callers"
 
 what='what cannot be compared'
 cat >measured.c <<'END'
@@ -235,14 +235,14 @@ what='in the gate and in the report'
 run -C lab run p --repetitions 2
 expect_status 0
 run -C lab gate p@a p@b
-refused 2 "'p' has results by input, say which: p/x"
+refused 2 "'p' has results by input, name one: ' p/x"
 run -C lab gate p/x@a p/x@b --format json
 expect_json .functions.functions[0].kind false_sharing
 expect_json .functions.explains false
 expect_json .functions.missing null
 run -C lab gate p/x@a p/x@b
 expect_status 4
-expect_stdout 'anomalous, which does not change the decision' 'sum_part (' ': false sharing: threads write different words' '4 and 4 runs with emulated counters (too few to be sure)'
+expect_stdout 'anomalous, but this does not change the decision' 'sum_part (' ': false sharing: threads write different words' '4 and 4 runs with emulated counters (too few to be sure)'
 run -C lab report p/x@a p/x@b -o lab/page.html
 expect_status 0
 cp lab/page.html out
@@ -254,7 +254,7 @@ sqlite3 lab/.assay/runs.db "UPDATE sample_file SET back_end = 'time', hardware_t
 run -C lab detect p@a p@b
 refused 2 "choose one of 'few', 'many' with --type"
 run -C lab gate p/x@a p/x@b
-expect_stdout "3 and 3 runs on hardware type 'many' (of 2 that both ran on; 'assay detect --type' takes another)"
+expect_stdout "3 and 3 runs on hardware type 'many' (of 2 that ran both; 'assay detect --type' selects another)"
 run -C lab gate p/x@a p/x@b --format json
 expect_json .functions.hardware_type many
 expect_json .functions.hardware_types 2
@@ -290,7 +290,7 @@ rm -r lab/.assay/samples
 run -C lab detect p@a p@b
 refused 1 'is missing'
 run -C lab gate p/x@a p/x@b
-expect_stdout 'There are samples of functions, but:'
+expect_stdout 'Samples of functions cannot be used:'
 
 what='nothing there'
 mkdir empty

@@ -47,7 +47,7 @@ sample bad new 3
 what='a side effect'
 run detect old new --rate .1 --new-build bad
 expect_status 3
-expect_stdout '1 of 2 functions changed behaviour' 'side effects: what these have more is' \
+expect_stdout '1 of 2 functions changed behaviour' 'side effects: caused by another function' \
 	"  look  ($tmp/evicts.c:6)  of walk, in 3 of 3 runs"
 run detect old new --rate .1 --format json
 expect_status 3
@@ -72,7 +72,7 @@ expect_json .functions[0].kind tlb
 expect_json .functions[0].further_kinds 1
 expect_json .functions[0].further_kinds[0] cache_capacity
 run detect old new --rate .1
-expect_stdout '  TLB: it touches more pages' '  also cache capacity: '
+expect_stdout '  TLB: it uses more pages' '  also cache capacity: '
 
 what='two faults in one function'
 both=$ASSAY_SOURCE/tests/bench/detect_both.c
@@ -121,7 +121,7 @@ expect_json .functions.functions[0].further_kinds[0] cache_capacity
 expect_json .functions.functions[1].name look
 expect_json .functions.functions[1].side_effect_of walk
 run -C lab gate p@a p@b
-expect_stdout '  walk (' ': TLB: it touches more pages than the CPU remembers; also cache capacity: ' '  side effects: look of walk'
+expect_stdout '  walk (' ': TLB: it uses more pages than the TLB holds; also cache capacity: ' '  side effects: look of walk'
 run -C lab report p@a p@b -o lab/page.html
 expect_status 0
 cp lab/page.html out
@@ -132,25 +132,25 @@ cp good lab/built/b/p
 run -C lab run p
 expect_status 0
 run -C lab gate p@a p@b --format json
-expect_json .functions.missing "those of p@b are of another build than the results ('assay run p --probe --versions a,b' makes new ones)"
+expect_json .functions.missing "those of p@b are from another build than the results ('assay run p --probe --versions a,b' takes new samples)"
 expect_json .functions.explains false
 expect_json .functions.functions '(nothing)'
 run -C lab gate p@a p@b
-expect_stdout "There are samples of functions, but: those of p@b are of another build than the results ('assay run p --probe --versions a,b' makes new ones)"
+expect_stdout "Samples of functions cannot be used: those of p@b are from another build than the results ('assay run p --probe --versions a,b' takes new samples)"
 run -C lab report p@a p@b -o lab/page.html
 expect_status 0
 cp lab/page.html out
-expect_stdout 'There are samples of functions, but: those of p@b are of another build'
+expect_stdout 'Samples of functions cannot be used: those of p@b are from another build'
 run -C lab detect p@a p@b --rate .2 --format json
 expect_status 3
 expect_json .samples[0].stale false
 expect_json .samples[1].stale true
 cases=$((cases + 1))
-grep -q "p@b: its samples are of another build than its latest runs" "$tmp/err" || fail "the samples are old: $(cat "$tmp/err")"
+grep -q "p@b: its samples are from another build than its latest runs" "$tmp/err" || fail "the samples are old: $(cat "$tmp/err")"
 run -C lab inspect p@b --format json
 expect_json .files[0].stale true
 run -C lab inspect p@b
-expect_stdout 'of another build than the latest runs'
+expect_stdout 'from another build than the latest runs'
 what='new samples, and older ones beside them'
 run -C lab run p --probe --versions a,b
 expect_status 0

@@ -39,7 +39,7 @@ rm short.runs/9/*
 run detect calls.runs short.runs --rate .1
 expect_status 0
 expect_stdout "short.runs: 4 runs are excluded: their sample files are cut off (the first: 'short.runs/1/" \
-	'short.runs: 1 directory is empty and counts as no run'
+	'short.runs: 1 directory is empty and excludeds'
 echo nothing >"$(ls short.runs/1/*)"
 run detect calls.runs short.runs --rate .1
 refused 2 'not a sample file'
@@ -56,7 +56,7 @@ for i in $(seq 9); do
 	ASSAY_EMULATE_DIRECTORY=killed.runs/$i ./killed >/dev/null 2>&1
 done
 run detect calls.runs killed.runs --rate .1
-refused 6 'in none of its 9 runs the program ended in order'
+refused 6 'the program was killed or crashed in all of its 9 runs'
 run detect killed.runs killed.runs --rate .1
 expect_status 0
 cp -R often.runs mixed.runs
@@ -72,7 +72,7 @@ cp -R killed.runs/5 crashes.runs/50
 cp -R killed.runs/6 crashes.runs/60
 run detect calls.runs crashes.runs --rate .1
 expect_status 4
-expect_stdout 'crashes.runs: 2 runs are excluded: the program was killed or crashed there'
+expect_stdout 'crashes.runs: 2 runs are excluded: the program was killed or crashed in them'
 run detect crashes.runs crashes.runs --rate .1
 expect_status 0
 
@@ -147,5 +147,5 @@ strip stripped
 sample stripped 4
 run detect calls.runs stripped.runs --rate .1
 expect_status 6
-expect_stdout 'stripped.runs: 100 % of what it does is in functions without a name: the program is stripped'
+expect_stdout 'stripped.runs: 100 % of its work is in functions without a name: the program is stripped'
 finish

@@ -35,7 +35,7 @@ expect_status 3
 expect_stdout 'called 8 times as often, each call the same' '  in a run'
 run detect calls.runs parts.runs --rate .1
 expect_status 0
-expect_stdout '0 of 4 runs are anomalous, and 4 differ in ways that decide nothing'
+expect_stdout '0 of 4 runs are anomalous, and 4 differ without effect on the decision'
 
 # The words of threads are apart by `apart`, which main knows: add is what it was.
 cat >data.c <<'EOF'
@@ -75,7 +75,7 @@ expect_json .functions[0].kind false_sharing
 what='what is found in a function that does less than asked for'
 run detect calls.runs often.runs --rate .1 --least .5
 expect_status 0
-expect_stdout 'fold: called 8 times as often, each call the same, but that is put aside'
+expect_stdout 'fold: called 8 times as often, each call the same, but it is excluded'
 
 # What one function saves, another has to do in part: beside it, or more than it.
 cat >moved.c <<'EOF'
@@ -115,7 +115,7 @@ run detect neither.runs moved.runs --rate .1 --format json
 expect_status 0
 expect_json .decision pass
 expect_json .reasons[0].code moved
-expect_json .reasons[0].text 'work moved between functions: all together have as much as before'
+expect_json .reasons[0].text 'work moved between functions: the sum is the same as before'
 expect_json .functions[0].anomalous false
 expect_json .functions[1].anomalous false
 what="what is saved does not make up for it"

@@ -28,7 +28,7 @@ says '3 machines that differ in about 1 thing'
 make_package "$tmp/one" 1 5
 lab_of one
 explore one "$tmp/one.lab"
-says 'One machine: there is nothing to compare it with'
+says 'One machine: there is no other machine to compare it with'
 run init "$tmp/empty.lab"
 explore empty "$tmp/empty.lab"
 says 'No machine of this catalog has a fingerprint' 'assay host measure'

@@ -60,7 +60,7 @@ finite "$tmp/report.html"
 
 what='a prediction without an upper limit'
 run -C "$lab" predict app/x@far --machine node03
-expect_stdout 'no upper limit'
+expect_stdout 'without an upper limit'
 run -C "$lab" predict app/x@far --machine node03 --format json
 expect_json .low 0
 expect_json .high null

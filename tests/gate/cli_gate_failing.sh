@@ -23,7 +23,7 @@ run -C "$lab" run broken
 expect_status 7
 run -C "$lab" gate broken@good broken@crashes
 expect_status 3
-expect_stdout 'regression  every run of broken@crashes failed (3 of 3); of broken@good 0' 'worse by any measure' '--failed'
+expect_stdout 'regression  every run of broken@crashes failed (3 of 3); of broken@good 0' 'fails more often' '--failed'
 run -C "$lab" gate broken@good broken@crashes --format json
 expect_status 3
 expect_json .decision regression '.reasons[0].code' candidate_always_fails .effect.ratio null .change.kind not_tested

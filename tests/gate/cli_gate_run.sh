@@ -51,7 +51,7 @@ expect_json .set_aside.baseline 6
 expect_json .set_aside.candidate 0
 expect_json '.machines[0].baseline_runs' 2
 run -C "$lab" gate quiet@old quiet@same
-expect_stdout 'the latest runs in which both took turns count, and no others: 6 results of old and 0 of same are set aside'
+expect_stdout 'only its latest runs in which both took turns: 6 results of old and 0 of same are set aside'
 
 what='not settled at once: doubled'
 run -C "$lab" gate noisy@old noisy@worse --run --format json -w host1,host2

@@ -62,7 +62,7 @@ expect_json '.regions[0].parts[0].cause' run_queue
 expect_json .by_environment 1
 run -C "$lab" timeline p@old
 expect_stdout 'no variance' 'of 4 recorded runs'
-sed -n 2,4p "$tmp/out" | grep -q 'this one lost most: machine here, repetition' || fail 'which run it is stands beside the answer'
+sed -n 2,4p "$tmp/out" | grep -q 'recorded runs lost most: machine here, repetition' || fail 'which run it is stands beside the answer'
 
 what='a slowdown that others made'
 run -C "$lab" gate p@old p@queue --format json
@@ -76,7 +76,7 @@ expect_stdout 'environment ' 'times without what the environment cost them: in r
 run -C "$lab" report p@old p@queue -o "$tmp/page.html"
 expect_status 0
 expect_stdout 'environment'
-grep -q 'What the environment cost these runs' "$tmp/page.html" || fail 'the page has no section on variance'
+grep -q 'Time lost to the environment' "$tmp/page.html" || fail 'the page has no section on variance'
 
 what='a slowdown of the code'
 run -C "$lab" gate p@old p@slow --format json
@@ -129,7 +129,7 @@ what='what is more than is fetched of a run is left out alone'
 printf '#!/bin/sh\ntruncate -s 300M "$ASSAY_INTERPOSE_DIRECTORY/2-0.samples"\nexec /bin/ls /\n' >"$tmp/build/wrong"
 run -C "$lab" run wrong
 expect_status 0
-expect_stdout 'more than is kept of a run (256 MiB in 8192 files): 1 of 4 files are excluded' 'on the machine itself keeps all'
+expect_stdout 'exceed the limit for a run (256 MiB in 8192 files): 1 of 4 files are excluded' 'on the machine itself keeps all'
 run -C "$lab" timeline wrong@one --format json
 expect_status 0
 expect_json .processes 3
@@ -138,7 +138,7 @@ what='the directory for records is removed while the program runs'
 printf '#!/bin/sh\nrm -r "$ASSAY_INTERPOSE_DIRECTORY"\nexec /bin/ls /\n' >"$tmp/build/wrong"
 run -C "$lab" run wrong
 expect_status 0
-expect_stdout 'its records are not there: their directory was removed while it ran'
+expect_stdout 'its records are missing: their directory was removed during the run'
 
 what='a stored file that is gone, of one process, and of a whole run'
 # stored REPETITION: the paths of its record files.

@@ -44,7 +44,7 @@ expect_same_files "$tmp/out" "$tmp/first"
 run -C "$tmp/stepped.lab" history stepped
 expect_stdout 'changed  stepped costs' 'after 2 changes in 40 points' v15 '3 of 3' '2 of 3'
 run -C "$tmp/stepped.lab" history stepped --min-effect 0.2
-expect_stdout 'steady  stepped costs what it did: no change of 20.0 % or more'
+expect_stdout 'steady  stepped costs the same as before: no change of 20.0 % or more'
 
 what='fixed later'
 series fixed 'function cost(n, m) { return n >= 17 && n < 23 ? 12.5 : 10 }'
@@ -72,7 +72,7 @@ series last 'function cost(n, m) { return n == 39 ? 13 : 10 }'
 expect_json .outcome cannot_tell
 expect_json .changes 0
 run -C "$tmp/last.lab" history last
-expect_stdout 'cannot tell  last costs 1.3' 'in v39 as before: one more point distinguishes a change from a spike'
+expect_stdout 'cannot tell  last costs 1.3' 'in v39 as before: one more point will distinguish a change from a spike'
 
 what='one machine of three'
 series lame 'function cost(n, m) { return m == 3 && n >= 25 ? 12 : 10 }'
@@ -97,13 +97,13 @@ expect_json .outcome changed
 expect_json '.changes[0].version' v1
 expect_json '.changes[0].after_version' v1
 run -C "$tmp/moved.lab" history moved
-expect_stdout 'within that version: something else changed' 'not its doing'
+expect_stdout 'within that version: the cause is outside the version' 'not caused by it'
 
 what='too much noise'
 series noisy 'function cost(n, m) { return 10 * (1 + .6 * (n * n * 7 % 11) / 11) }'
 expect_json .outcome cannot_tell
 run -C "$tmp/noisy.lab" history noisy
-expect_stdout 'cannot tell  noisy has no change that is visible, but 40 points as noisy as these show one from about'
+expect_stdout 'cannot tell  noisy has no visible change, but with 40 points and this noise only changes from about'
 
 what='more is better'
 mkdir "$tmp/throughput"
@@ -128,7 +128,7 @@ expect_near '.modes[0].low' 1 .01
 expect_near '.modes[0].high' 1.2 .01
 expect_json '.modes[0].decided_by' unknown # each version was measured once
 run -C "$tmp/moody.lab" history moody
-expect_stdout 'steady  ' 'the versions may decide which, or something outside of them'
+expect_stdout 'steady  ' 'the cause may be the versions or outside them'
 
 what='where the version decides, the order of measurement is no mood'
 series bisected 'function cost(n, m) { return version(n) < 6 ? 10 : 14.5 }' 'n * 5 % 8'
@@ -147,7 +147,7 @@ what='where the same version is on both levels, something else decides'
 series other 'function cost(n, m) { return n * n % 7 % 3 == 1 ? 10 : 12 }' 'n % 5'
 expect_json '.modes[0].decided_by' other
 run -C "$tmp/other.lab" history other
-expect_stdout 'something outside of the versions decides which'
+expect_stdout 'the cause is outside the versions'
 
 what='too short'
 sed '/,v\([5-9]\|[0-9][0-9]\)$/d' "$tmp/moody/results.csv" >"$tmp/results.csv"
@@ -187,11 +187,11 @@ expect_json '.changes[0].version' v15
 expect_near '.changes[0].ratio' 1.333 .01
 expect_json .points 40
 run -C "$tmp/mixed.lab" history mixed
-expect_stdout 'never put together: these are of x86_64' '120 of aarch64 are a history of their own: --architecture aarch64'
+expect_stdout 'never combined: these are from x86_64' '120 of aarch64 have their own history: --architecture aarch64'
 
 what='refused'
 run -C "$tmp/mixed.lab" history mixed --architecture riscv64
-refused 2 "no results of 'mixed' are known to be of the architecture 'riscv64'"
+refused 2 "no results of 'mixed' are known to be from the architecture 'riscv64'"
 run -C "$tmp/short.lab" history mody
 refused 2 "no application 'mody' (did you mean 'moody'?"
 run init "$tmp/inputs.lab"
@@ -199,7 +199,7 @@ printf '%s\n' 'hosts: [{ name: h1, transport: local, type: t1, on: here }]' >"$t
 printf '%s\n' 'versions: { v1: { command: [true] } }' 'inputs: { small: , large: }' 'repetitions: 1' >"$tmp/inputs.lab/apps/parts.yaml"
 run -C "$tmp/inputs.lab" run parts --quiet
 run -C "$tmp/inputs.lab" history parts
-refused 2 "'parts' has results by input, say which: parts/large, parts/small"
+refused 2 "'parts' has results by input, name one: ' parts/large, parts/small"
 
 what='a metric of which more is better'
 printf '%s\n' "metric: { pattern: 'rate ([0-9]+)', direction: higher }" 'versions: { a: { command: [echo, rate 100] }, b: { command: [echo, rate 200] } }' \

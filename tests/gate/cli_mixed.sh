@@ -74,7 +74,7 @@ expect_json .architectures[0].decision regression
 expect_json .architectures[0].machines 0
 what='a profile is of one'
 lab profile app@new
-holds "$tmp/err" 'a remark' 'results of 2 architectures are never put together: the 6 of aarch64 are looked at, the 3 others excluded'
+holds "$tmp/err" 'a remark' 'results of 2 architectures are never combined: the 6 of aarch64 are used, the 3 others excluded'
 
 what='a program for another architecture is refused before anything is run, on hosts of which it is not'
 cp "$ASSAY_JSON" "$lab/apps/tool"
@@ -88,8 +88,8 @@ metric: { source: regex, pattern: 'cost ([0-9]+)' }
 END
 lab run native
 expect_status 7
-holds "$tmp/err" 'the reason' "arm1: 'tool' of 'files' is for $(uname -m), and this host is of aarch64: in " \
-	'native.yaml give each version a directory, or a build, for each architecture'
+holds "$tmp/err" 'the reason' "arm1: 'tool' of 'files' is for $(uname -m), but this host is aarch64: in " \
+	'native.yaml give each version a directory or a build for each architecture'
 lab result show native@new --format json
 expect_json .results[0].machine here
 expect_json '.results[1]' '(nothing)'
@@ -132,7 +132,7 @@ what='a host of an architecture that a version has nothing for'
 sed 's/aarch64: aarch64, //' "$lab/apps/own.yaml" >"$lab/apps/less.yaml"
 lab run less --versions dirs
 expect_status 7
-holds "$tmp/err" 'the reason' "arm2: version 'dirs' is for x86_64 alone, not for aarch64: add that to its 'directory' ("
+holds "$tmp/err" 'the reason' "arm2: version 'dirs' is for x86_64 only, not for aarch64: add it to its 'directory' ("
 lab result show less@dirs --format json
 expect_json '.results[0].machine' here
 expect_json '.results[1]' '(nothing)'

@@ -11,11 +11,11 @@ what='no suite'
 run -C "$lab" nightly run
 refused 2 'suite.yaml' 'comparisons'
 
-what='no night yet'
+what='no nights yet'
 run -C "$lab" nightly show --list
 expect_status 0
 run -C "$lab" nightly show
-refused 2 'no night yet'
+refused 2 'no nights yet'
 
 mv "$tmp/suite.yaml" "$lab/suite.yaml"
 
@@ -89,7 +89,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	chmod -R a+rX "$tmp"
 	status=0
 	setpriv --reuid 65534 --regid 65534 --clear-groups "$ASSAY" -C "$lab" nightly run >"$tmp/out" 2>"$tmp/err" || status=$?
-	refused 1 'keeps what it measures in the laboratory' 'must be writable'
+	refused 1 'stores its results in the laboratory' 'must be writable'
 fi
 
 # Runs of the user's that were interrupted.
@@ -190,7 +190,7 @@ holds "$log" 'the log' "the hook 'sh' failed for decision"
 what='a decision is explained'
 run -C "$lab" explain "$(printf %.8s "$decision")"
 expect_status 0
-expect_stdout 'regression  bad@v3 costs 1.' 'runs of both versions, in turn, on 3 machines' 'seen again' "Next: 'assay nightly pages $night -o pages'" "Its report is then pages/$decision.html"
+expect_stdout 'regression  bad@v3 costs 1.' 'runs of both versions, in turn, on 3 machines' 'the finding was confirmed' "Next: 'assay nightly pages $night -o pages'" "Its report is then pages/$decision.html"
 run -C "$lab" explain "$decision" --format json
 expect_json .application bad
 expect_json .evidence.decision regression
@@ -234,7 +234,7 @@ END_OF_SCRIPT
 by_rules 2
 run -C "$lab" verify "$decision"
 expect_status 4
-expect_stdout 'other rules  made by rules 2; the rules of this assay (1) say something else' "first at 'ratio'"
+expect_stdout 'other rules  made by rules 2; rules 1 of this assay decide differently' "first difference at 'ratio'"
 by_rules 1
 sqlite3 "$lab/.assay/runs.db" "DELETE FROM run WHERE application = 'bad'; INSERT INTO run SELECT * FROM kept; DROP TABLE kept"
 run -C "$lab" verify "$decision"

@@ -32,7 +32,7 @@ expect_json .night null
 run -C "$lab" nightly run --format json
 expect_status 3
 cases=$((cases + 1))
-grep -q 'suite.yaml was changed since, and this night keeps the one with which it started' "$tmp/err" || fail "$(cat "$tmp/err")"
+grep -q 'suite.yaml was changed since, but this night keeps its own copy' "$tmp/err" || fail "$(cat "$tmp/err")"
 cp "$tmp/suite.yaml" "$lab/suite.yaml"
 expect_json .night "$killed"
 expect_json .decisions 2
@@ -57,7 +57,7 @@ expect_status 0
 expect_json .decisions 1
 cases=$((cases + 2))
 [ "$(json .night)" != "$killed" ] || fail 'it goes on with the night that was given up'
-holds "$tmp/err" 'a remark' 'this night was given up: it is decided with what it has'
+holds "$tmp/err" 'a remark' 'this night was ended by --anew: it is decided with the results that it has'
 run -C "$lab" nightly show "$killed" --format json
 expect_json .notes[0].code given_up
 expect_json .undecided 2
@@ -82,7 +82,7 @@ for row in '.03 v2 pass v3 improved' '{faster:.01} v2 improved' '{faster:.2} v3 
 done
 expect_stdout 'byte by byte: pass'
 run -C "$lab" explain "$id"
-expect_stdout 'improvements are called so from 20.0 % on here'
+expect_stdout 'here, a change counts as an improvement from 20.0 % on'
 
 what='a deadline'
 cat >"$lab/suite.yaml" <<'END_OF_SUITE'
@@ -99,15 +99,15 @@ run -C "$lab" nightly run --format json
 expect_status 6
 rm "$tmp/scratch/hold"
 expect_json .notes[0].code deadline
-expect_stdout '3 of 3 comparisons were not reached before the deadline, or cut off by it'
+expect_stdout '3 of 3 comparisons were not reached or not finished before the deadline'
 [ "$(cat "$tmp/late")" = "$(json '.decisions[0].id')" ] || fail "hooks that ended after the deadline: $(cat "$tmp/late")"
 
 what='what was begun is not said to be unreached'
 run -C "$lab" nightly show
-expect_stdout 'good@v2: it was started, and cut off by the deadline before both versions had a result' 'not reached before the deadline'
+expect_stdout 'good@v2: it was started, but no machine had results of both versions before the deadline' 'before the deadline'
 run -C "$lab" nightly pages -o "$tmp/cut"
 expect_status 0
-grep -q 'started, and cut off' "$tmp/cut/index.html" || fail 'a comparison that was started is not said to be so on the page'
+grep -q 'it was started, but no machine had results' "$tmp/cut/index.html" || fail 'a comparison that was started is not said to be so on the page'
 
 what='what was not reached is in every rendering'
 run -C "$lab" nightly show --format junit

@@ -80,7 +80,7 @@ expect_status 3
 expect_json .decisions 1
 expect_json .decisions[0].baseline "main-$first"
 expect_json .notes[0].code unchanged
-expect_stdout "nothing has changed since what it is compared with: app@main-$third"
+expect_stdout "nothing has changed since the compared version: app@main-$third"
 mv "$lab/suite.yaml" "$tmp/suite"
 printf '%s\n' 'comparisons: [{ application: app, against: [accepted] }]' 'fingerprints: { battery: none }' >"$lab/suite.yaml"
 run -C "$lab" nightly run
@@ -131,7 +131,7 @@ for began in ended waiting; do
 	[ "$(sqlite3 "$lab/.assay/runs.db" 'SELECT count(*) FROM night WHERE finished_ms IS NULL')" = 0 ] || fail 'a night has no end'
 done
 run -C "$lab" nightly show "$refused" --format json
-expect_json .notes[0].code given_up .undecided[0].state 'this night was given up: it is decided with what it has'
+expect_json .notes[0].code given_up .undecided[0].state 'this night was ended by --anew: it is decided with the results that it has'
 
 what='a version that cannot be built, and a deadline that is far'
 printf '%s\n' 'comparisons: [{ application: app, against: [accepted, release], budget: 8h }]' 'fingerprints: { battery: none }' 'deadline: 4h' >"$lab/suite.yaml"
@@ -195,7 +195,7 @@ expect_json .decisions 2
 expect_json .decisions[0].decision nothing_measured
 expect_json .decisions[0].baseline "main-$third"
 expect_stdout "no commit '$third'" 'baselines.yaml:' "accepted it as the baseline of app; where the history of its repository was rewritten" \
-	"app@main-$third is passed over as an earlier version"
+	"app@main-$third is not used as an earlier version"
 expect_json .decisions[1].decision pass
 expect_json .decisions[1].baseline "main-$first"
 expect_json .notes[0].code commit_gone

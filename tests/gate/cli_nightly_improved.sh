@@ -40,7 +40,7 @@ what='one that fresh result show again, and one that they do not; a regression i
 suite 'v2, v3, v5'
 run -C "$lab" nightly run
 expect_status 3
-expect_stdout '1 regression, 1 inconclusive, 1 improved' 'gain@v2: an improvement was found, and fresh runs did not show it again on enough machines'
+expect_stdout '1 regression, 1 inconclusive, 1 improved' 'gain@v2: an improvement was found, but not confirmed on enough machines'
 expect_of v2 decision inconclusive 'reasons[0].code' not_seen_again confirmed.fresh.outcome not_seen confirmed.control.outcome still
 expect_of v3 decision improved 'reasons[0].code' faster confirmed.fresh.outcome seen confirmed.control.outcome still confirmed.fresh.machines 3
 cases=$((cases + 1))
@@ -49,7 +49,7 @@ expect_verified v2
 expect_stdout 'byte by byte: inconclusive'
 expect_verified v3
 run -C "$lab" explain "$(sqlite3 "$lab/.assay/runs.db" "SELECT id FROM decision WHERE candidate = 'v3'")"
-expect_stdout 'improved  gain@v3 costs 0.' 'Fresh runs were made to confirm it: it was seen again'
+expect_stdout 'improved  gain@v3 costs 0.' 'Confirmation runs were made: the finding was confirmed'
 
 what='without fresh runs it is decided by the false discovery rate'
 suite v3 'confirm: { fresh_runs: no }'
@@ -77,9 +77,9 @@ expect_status 0
 run -C "$lab" nightly show "$night" --format json
 expect_status 4
 expect_json '.decisions[0].candidate' v4 '.decisions[0].decision' inconclusive '.decisions[0].reasons[0].code' not_confirmed '.notes[0].code' deadline
-expect_stdout 'and 1 finding had no time for fresh runs'
+expect_stdout 'and 1 finding had no time for confirmation runs'
 expect_of v4 fresh_plan ''
 run -C "$lab" explain "$(json '.decisions[0].id')"
-expect_stdout 'an improvement was found, and there are no fresh runs that could confirm it'
+expect_stdout 'an improvement was found, but there are no confirmation runs'
 expect_verified v4
 finish

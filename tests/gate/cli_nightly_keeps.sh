@@ -97,7 +97,7 @@ id=$(/usr/bin/python3 -c 'import json, sys; print(next(d["id"] for d in json.loa
 page=$tmp/disturbed/$id.html
 says 'of good@v1' 'disturbed by what else the machine did'
 cases=$((cases + 1))
-grep -q 'of another build' "$page" && fail 'a disturbed run is said to be of another build'
+grep -q 'from another build' "$page" && fail 'a disturbed run is said to be of another build'
 
 what='the machines of a night'
 sqlite3 "$lab/.assay/runs.db" "DELETE FROM run WHERE machine = 'host2' AND application = 'bad'; DELETE FROM execution WHERE machine = 'host2' AND application = 'bad'"
@@ -120,7 +120,7 @@ printf '%s\n' 'comparisons:' '  - { application: bad, against: [release, previou
 	'fingerprints: { battery: none }' >"$lab/suite.yaml"
 run -C "$lab" baseline accept bad@v1 --reason wanted
 expect_status 0
-expect_stdout 'accepted  bad@v1 is the baseline of bad' "No night compares with it: suite.yaml:2: its 'against' does not have 'accepted'"
+expect_stdout 'accepted  bad@v1 is the baseline of bad' "No night compares with this baseline: suite.yaml:2: its 'against' does not have 'accepted'"
 run -C "$lab" baseline accept good@v1 --reason wanted --format json
 expect_json .unused null
 cat >>"$lab/baselines.yaml" <<'END_OF_BASELINES'
@@ -130,12 +130,12 @@ run -C "$lab" baseline list --format json
 expect_json .baselines[0].state unused
 expect_json .baselines[1].state counts
 expect_json .baselines[2].state unused
-expect_json .baselines[2].unused "no manifest of apps/ that can be read is of 'godo'"
+expect_json .baselines[2].unused "no readable manifest in apps/ has the name 'godo'"
 run -C "$lab" baseline list
 expect_stdout '1 baseline counts, of 3' "No night compares bad with v1: suite.yaml:2"
 run -C "$lab" nightly run --dry-run
 expect_status 0
-expect_stdout "nothing is compared with 'v1', the accepted baseline of bad: suite.yaml:2" "'v1', the accepted baseline of godo: no manifest"
+expect_stdout "nothing is compared with 'v1', the accepted baseline of bad: suite.yaml:2" "'v1', the accepted baseline of godo: no readable manifest"
 printf '%s\n' 'comparisons: [{ application: good, against: accepted }]' 'fingerprints: { battery: none }' >"$lab/suite.yaml"
 run -C "$lab" baseline list --format json
 expect_json .baselines[0].unused "suite.yaml compares nothing of 'bad'"
@@ -158,7 +158,7 @@ for bad in '@all!' '!' '@all!host9' 'host1!host1'; do
 	run -C "$lab" host list -w "$bad"
 	refused 2
 done
-holds "$tmp/err" 'what leaves no host' "'host1!host1' leaves no host"
+holds "$tmp/err" 'what leaves no host' "'host1!host1' excludes all hosts"
 run -C "$lab" host list -x '@all!host2' --format json
 expect_json .names host2
 
@@ -194,7 +194,7 @@ expect_json .n 3 '.hosts[0].out_of_use' "out of use until 2999-12-31: $why" '.ho
 run -C "$lab" run good -w 'any 2 of @all' --quiet --dry-run
 expect_status 0
 run -C "$lab" run good -w 'any 3 of @all' --dry-run
-refused 2 "any 3 of '@all' are wanted, and lab.yaml has 2 of them that are not excluded; not measured: host1"
+refused 2 "any 3 of '@all' are requested, but lab.yaml has only 2 that are not excluded; not measured: host1"
 run -C "$lab" run good -x '@all!host1' --dry-run # takes nothing back that lab.yaml excludes
 refused 2 'not measured: host1'
 
@@ -206,12 +206,12 @@ expect_json .decisions 2
 expect_json .decisions[0].application bad
 expect_json .decisions[0].hosts host2
 expect_json .decisions[1].decision nothing_measured
-expect_json .decisions[1].reasons[0].text "'host1' leaves no host; not measured: host1 (out of use until 2999-12-31: $why)"
+expect_json .decisions[1].reasons[0].text "'host1' excludes all hosts; not measured: host1 (out of use until 2999-12-31: $why)"
 run -C "$lab" nightly run -x host2 --dry-run --format json
 expect_status 0
 expect_json .measured 0 .notes[0].text "not measured: host1 (out of use until 2999-12-31: $why), host2 (excluded by -x)"
 run -C "$lab" nightly run -x '@all' --dry-run
-refused 2 "-x '@all' leaves no host"
+refused 2 "-x '@all' excludes all hosts"
 for bad in host9 '@none' 'any 1 of @all' '@all!'; do
 	run -C "$lab" nightly run -x "$bad" --dry-run
 	refused 2

@@ -44,8 +44,8 @@ expect_json .decisions[0].reasons[0].code not_confirmed .decisions[0].machines 3
 expect_stdout '"hosts_lost"' 'in fresh runs: host1: ' '; host3: '
 lacks '"deadline"'
 run -C "$lab" explain "$(json '.decisions[0].id')"
-expect_stdout 'a regression was found, and there are no fresh runs that could confirm it'
-lacks 'Fresh runs were made'
+expect_stdout 'a regression was found, but there are no confirmation runs'
+lacks 'Confirmation runs were made'
 run -C "$lab" verify "$(sqlite3 "$lab/.assay/runs.db" 'SELECT id FROM decision')"
 expect_status 0
 

@@ -85,7 +85,7 @@ suite 'queue, slow, later'
 run -C "$lab" nightly run
 expect_status 3
 expect_stdout '1 regression, 2 environment' 'p@queue: the candidate'"'"'s recorded runs took 1.' 'without what the environment cost them: in repetition' \
-	'p@later: a regression was found, and fresh runs cannot confirm it' 'waiting for a CPU'
+	'p@later: a regression was found, but not confirmed: the environment slowed' 'waiting for a CPU'
 expect_of queue decision environment
 expect_of queue '.reasons[0].code' variance
 expect_of queue .runs.variance.explains 1
@@ -104,7 +104,7 @@ expect_of later '.confirmed.fresh.variance.sides[1].runs' 6
 cases=$((cases + 1))
 [ "$(grep -c ' confirming p queue' "$lab/.assay/night.log")" = 0 ] || fail 'fresh runs were made for nothing'
 run -C "$lab" explain "$(of later id)"
-expect_stdout 'Fresh runs were made to confirm it: their environment slowed them'
+expect_stdout 'Confirmation runs were made: their environment slowed the runs'
 
 what='its pages'
 run -C "$lab" nightly pages -o "$tmp/pages"
@@ -112,7 +112,7 @@ expect_status 0
 page=$tmp/pages/index.html
 says 'the candidate&#39;s recorded runs took' 'waiting for a CPU'
 page=$tmp/pages/$(of queue id).html
-says 'What the environment cost these runs' 'Decided in the night'
+says 'Time lost to the environment' 'Decided in the night'
 
 what='it follows from the records, as long as they are there'
 for version in queue slow later; do
@@ -126,7 +126,7 @@ expect_status 6
 expect_json .verdict archived
 run -C "$lab" verify "$(of queue id)"
 expect_status 6
-expect_stdout 'not verifiable: records of' 'removed, or cannot be read'
+expect_stdout 'not verifiable: some of its records of' 'removed or cannot be read'
 mv "$tmp/samples" "$lab/.assay/samples"
 sqlite3 "$lab/.assay/runs.db" "UPDATE sample_file SET pruned = 1 WHERE version = 'queue'"
 run -C "$lab" verify "$(of queue id)" --format json
@@ -159,7 +159,7 @@ wait $killed 2>/dev/null
 run -C "$lab" nightly run --format json
 expect_status 5
 cases=$((cases + 1))
-grep -q 'going on with the night' "$tmp/err" || fail 'it had ended'
+grep -q 'continuing the night' "$tmp/err" || fail 'it had ended'
 expect_json .decisions 1 '.decisions[0].decision' environment '.decisions[0].reasons[0].code' variance
 run -C "$lab" verify "$(json '.decisions[0].id')"
 expect_status 0

@@ -85,7 +85,7 @@ expect_json .comparisons 4 .measured 3 .night null
 expect_json '.comparisons[0].candidate' v2 '.comparisons[1].candidate' v3 '.comparisons[1].hosts' 3 '.comparisons[1].runs' 12 '.comparisons[1].unknown' 0
 holds "$tmp/out" 'the answer' "good.yaml' has no version 'x*'"
 run -C "$lab" nightly run --dry-run
-expect_stdout '3 of 4 comparisons would be measured: 36 runs to the first looks' 'Nothing was run.'
+expect_stdout '3 of 4 comparisons would be measured: 36 runs to the first interim analysis' 'Nothing was run.'
 find "$lab" -type f -exec sha256sum {} + | sort >"$tmp/after"
 expect_same_files "$tmp/before" "$tmp/after"
 sed -i "s/quick/none/; s/budget: 1m/hosts: 'host[1-2]'/" "$lab/suite.yaml"
@@ -101,7 +101,7 @@ expect_json '.comparisons[2].candidate' v4 '.comparisons[2].unknown' 0
 application fresh 100 100.02
 printf '%s\n' 'comparisons: [{ application: fresh, against: v1 }]' 'fingerprints: { battery: none }' 'deadline: 10m' >"$lab/suite.yaml"
 run -C "$lab" nightly run --dry-run
-expect_stdout 'nothing known yet, limit 10 min 00 s)'
+expect_stdout 'expected time not known, limit 10 min 00 s)'
 cases=$((cases + 1))
 [ "$(grep -c 'limit 10 min 00 s' "$tmp/out")" -eq 2 ] || fail 'the limit of a row is that of the night, too'
 
@@ -125,9 +125,9 @@ printf '%s\n' 'baselines:' '  - { application: good, version: v1, reason: a }' '
 run -C "$lab" nightly run --format json
 expect_status 0
 expect_json .decisions[0].baseline v1
-expect_stdout "'v2' expired on 2020-02-29, and 'v1', accepted before it, counts again" "accepted later, 'v2' expired on 2020-02-29"
+expect_stdout "'v2' expired on 2020-02-29, and 'v1', accepted before it, is used again" "accepted later, 'v2' expired on 2020-02-29"
 run baseline accept --help # says the same
-expect_stdout 'The last entry of an application that has not expired counts.'
+expect_stdout 'an application that has not expired is used.'
 rm "$lab/baselines.yaml"
 
 what='a version that hangs costs one time limit beyond its budget, and a budget ends runs that are slow'
@@ -144,7 +144,7 @@ count() {
 }
 [ "$(count hang)" = 1 ] || fail "$(count hang) runs of a version that hangs"
 [ "$(count slow)" = 8 ] || fail "$(count slow) runs of a slow version, not 4 on each of 2 hosts"
-expect_stdout 'it had reached its time limit'
+expect_stdout 'the deadline or time limit was reached'
 
 what='one that hangs twice needs no fresh runs'
 printf '%s\n' "versions: { ok: { command: [/bin/echo, 'cost 7'] }, hang: { command: [/bin/sleep, '777'] } }" \

@@ -62,7 +62,7 @@ $more" && [ "$more" != END ]; do :; done ;; esac
 follow
 cases=$((cases + 1))
 [ "$n" -ge 30 ] || fail "only $n lines"
-holds "$tmp/said" 'what was printed' 'All is well: 1 machine' 'node03: local: no key is needed' "CPU model" 'as before' 'fingerprint' 'status 3' \
+holds "$tmp/said" 'what was printed' 'No problems: 1 machine' 'node03: local: no key is needed' "CPU model" 'as before' 'fingerprint' 'status 3' \
 	'words@v2' 'regression'
 
 what='what mail and Slack were given'

@@ -105,7 +105,7 @@ expect_near .mape .195 .2
 what='for people'
 run -C "$lab" profile miniaero --top 3
 expect_status 0
-expect_stdout 'what miniaero@imported spends its time on, because '
+expect_stdout 'how miniaero@imported spends its time, because '
 expect_stdout 'not identifiable' 'on held-out hardware types' 'are tied' '(unexplained)' 'other groups'
 run -C "$lab" profile mysqlslap/innodb_load
 expect_stdout 'mysqlslap/innodb_load@imported spends about ' '); trusted'
@@ -157,7 +157,7 @@ cases=$((cases + 1))
 [ "$(json '.machines[0].machine')" != "$first" ] || fail 'a retired machine is not suggested'
 run -C "$tmp/lab2" suggest app/slow@1.0
 expect_status 0
-expect_stdout 'ran it already'
+expect_stdout 'already ran it'
 cases=$((cases + 1))
 ! grep -q 'where to run it next\|come first' "$tmp/out" || fail 'nothing follows'
 run -C "$lab" suggest nope

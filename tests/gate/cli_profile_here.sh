@@ -127,7 +127,7 @@ if sampled && command -v gcc >/dev/null && command -v strip >/dev/null; then
 	run stat --budget 1 -- "$tmp/work" jit
 	named 'generated code'
 	cases=$((cases + 1))
-	grep -q '^Functions are indicative: of .* no function is known' "$tmp/out" || fail 'generated code has functions'
+	grep -q '^Functions are indicative: for .* the function is not known' "$tmp/out" || fail 'generated code has functions'
 	run stat --budget 1 -- sh -c 'cp "$0" "$0.new"; "$0.new" own; rm "$0.new"' "$tmp/work"
 	named 'work.new'
 	cases=$((cases + 1))
@@ -205,7 +205,7 @@ what='what is left is ended, and told'
 run stat --budget 0.1 -- sh -c 'setsid sleep 1000 & exit 0'
 expect_status 0
 cases=$((cases + 1))
-grep -qE 'still running when it ended, and was ended then: [1-9][0-9]* process(es)?$' "$tmp/out" || fail 'nothing is said of the process that was left'
+grep -qE 'still running at its end, and were stopped: [1-9][0-9]* process(es)?$' "$tmp/out" || fail 'nothing is said of the process that was left'
 
 what='a command that prints a lot'
 run stat --budget 0.1 -- head -c 300000000 /dev/zero
@@ -259,7 +259,7 @@ run stat --budget 5 -- sh -c 'echo no such table >&2; exit 3'
 refused 6 'exit status 3' 'no such table' '--ignore-failure'
 run stat --budget 0.1 --ignore-failure -- sh -c 'exit 3'
 expect_status 0
-expect_stdout 'runs ended with another status than 0'
+expect_stdout 'runs ended with a status other than 0'
 run stat --budget 0.1 --ignore-failure -- sh -c 'kill -9 $$'
 refused 6 SIGKILL
 run stat -- "$tmp/nonesuch"

@@ -73,7 +73,7 @@ expect_json .types 22
 what='check'
 run -C "$lab" check
 expect_status 0
-expect_stdout 'All is well: 51 machines, 105 fingerprints'
+expect_stdout 'No problems: 51 machines, 105 fingerprints'
 
 # ---- runs ----
 

@@ -280,7 +280,7 @@ run -C "$lab" gate same@1.0 same@1.1 --output "$tmp/no/file"
 refused 1 "$tmp/no"
 what='stacks of the difference'
 run -C "$lab" gate same@1.0 same@1.1 --stacks "$tmp/imported.folded"
-refused 6 'whose time is known'
+refused 6 'no machine has timed runs of both versions'
 . "$ASSAY_SOURCE/tests/lib_run.sh"
 run_lab stacks
 run -C "$lab" run tiny --quiet

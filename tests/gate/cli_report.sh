@@ -62,7 +62,7 @@ mkdir "$tmp/bare"
 grep -v stressng "$tmp/many/results.csv" >"$tmp/bare/results.csv"
 lab_of bare
 report bare "$tmp/bare.lab" app/slow@1.0 app/slow@1.1
-says 'data-decision="regression"' 'None of these results belongs to a fingerprint'
+says 'data-decision="regression"' 'None of these results has a fingerprint'
 mkdir "$tmp/apart"
 awk -F, 'NR == 1 || $5 == "stressng" || ($6 <= "node04") == ($10 == "1.0")' "$tmp/many/results.csv" >"$tmp/apart/results.csv"
 lab_of apart

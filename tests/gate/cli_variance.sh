@@ -6,7 +6,7 @@ what='nothing is slow'
 made still 2 3 counted
 run timeline "$tmp/still"
 expect_status 0
-expect_stdout 'no variance' 'nothing that repeats took more than 1.18 times as long as usual and lost ' '100 % of the time was in work that repeats (coverage)'
+expect_stdout 'no variance' 'no repeated work took more than 1.18 times as long as usual and lost ' '100 % of the time was in repeated work (coverage)'
 expect_no_stderr
 
 what='one rank waits for its processor, and others wait for it'
@@ -62,7 +62,7 @@ run timeline "$tmp/shell" --region "$pid:0-100" --format json
 expect_status 0
 expect_json '.regions[0].marked' true '.regions[0].processes[0].pid' "$pid"
 run timeline "$tmp/queue" --region 0:100-200
-refused 2 'did no computation that repeats from 100 s to 200 s'
+refused 2 'has no repeated computation from 100 s to 200 s'
 
 what='of several runs, the one that was slow'
 for run in 1 2 4 5; do
@@ -92,10 +92,10 @@ what='work that nobody counted'
 made more 2 3 1:1:2:work:1.5
 run timeline "$tmp/more"
 expect_status 0
-expect_stdout 'rank 1 lost' 'was not counted, so it may simply have been more work'
+expect_stdout 'rank 1 lost' 'was not counted, so it may have been more work'
 made much 2 3 1:1:2:work:8
 run timeline "$tmp/much"
-expect_stdout 'rank 1 most likely had more work from' 'nothing else that repeats' 'most likely more work: '
+expect_stdout 'rank 1 most likely had more work from' 'no other repeated work' 'most likely more work: '
 run timeline "$tmp/much" --format json
 expect_json .variance false
 expect_json '.regions[0].likely_work' true
@@ -199,7 +199,7 @@ for run in a b c d e; do
 	"$ASSAY" record -o "$tmp/once.$run" -- "$tmp/once" 2>/dev/null || fail 'not recorded'
 done
 run timeline "$tmp/once.a"
-expect_stdout '0 % of the time was in work that repeats' 'record it 5 times' 'show all of them together'
+expect_stdout '0 % of the time was in repeated work' 'record it 5 times' 'show all of them together'
 run timeline "$tmp/once.a" "$tmp/once.b" "$tmp/once.c" "$tmp/once.d" "$tmp/once.e"
 cases=$((cases + 1))
 ! grep -q 'record it 5 times' "$tmp/out" || fail "$(cat "$tmp/out")"

@@ -261,7 +261,7 @@ for way in emptied fifo directory device other shorter; do
 	eval "files=\$files_$way"
 	case $way in
 	emptied) why='it is gone' ;;
-	other | shorter) why='it was cut off, or another file has taken its place' ;;
+	other | shorter) why='it was truncated or replaced' ;;
 	*) why='it is not a regular file' ;;
 	esac
 	ended $way 0 "cannot read '$files': $why"

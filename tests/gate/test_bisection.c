@@ -32,7 +32,7 @@ static struct outcome search_for(size_t truth, double wrong, double skip, struct
 			break;
 		o.things += !b.asked[at];
 		o.questions++;
-		bisection_tell(&b, at, (at >= truth) != (rng_double(rng) < wrong) ? 1 : 0);
+		bisection_update(&b, at, (at >= truth) != (rng_double(rng) < wrong) ? 1 : 0);
 	}
 	bisection_release(&b);
 	return o;
@@ -128,7 +128,7 @@ static void test_undecided(void **state)
 	}
 	bisection_init(&b, 2, .05);
 	for (int i = 0; i < 3; i++) /* three times the interval is above */
-		bisection_tell(&b, 0, slower_by(&cases[2].step, .14));
+		bisection_update(&b, 0, slower_by(&cases[2].step, .14));
 	assert_true(bisection_found(&b, &from, &to) > .95 && from == 0 && to == 0);
 	bisection_release(&b);
 }

@@ -159,7 +159,7 @@ static void test_quote(void **state)
 	expect_quote(&c, "a", m1, 1, 1, "");
 	expect_quote(&c, "z", m1, 1, 2, "");
 	expect_quote(&c, "a", m1, 31, 1, "older than allowed");
-	expect_quote(&c, "a", m3, 1, 1, "'m3' was not among the machines");
+	expect_quote(&c, "a", m3, 1, 1, "'m3' was not among its machines");
 	calibration_release(&c);
 }
 

@@ -35,7 +35,7 @@ static char *text_of(enum decision decision, size_t worse, size_t improved, size
 	for (size_t i = 0; i < 2; i++)
 		e.sides[i] = (struct side){ .what = what[i], .hardware_type = type, .n = 3 + i, .others = i };
 	document_init(&d);
-	function_evidence_tell(&e, decision, &d);
+	function_evidence_report(&e, decision, &d);
 	document_human(&d, &(struct doc_style){ .columns = 200 }, &text);
 	document_release(&d);
 	return buf_take(&text);
@@ -66,7 +66,7 @@ static void test_text(void **state)
 		  0,
 		  2,
 		  .02,
-		  { "by 3 and 4 runs on hardware type 'big' (of 2 that both ran on;", "(too few to be sure)" },
+		  { "by 3 and 4 runs on hardware type 'big' (of 2 that ran both;", "(too few to be sure)" },
 		  { NULL } },
 		{ "as many as are shown",
 		  DECISION_REGRESSION,
@@ -87,7 +87,7 @@ static void test_text(void **state)
 		  .01,
 		  { "explained by\n  f2: ", "these became worse\n  f0: ", "f1: " },
 		  { "f3: " } },
-		{ "nothing explains it", DECISION_REGRESSION, 0, 2, 0, 1, .01, { "none of 8 that were measured explains" }, { "f0: " } },
+		{ "nothing explains it", DECISION_REGRESSION, 0, 2, 0, 1, .01, { "none of 8 measured functions explains" }, { "f0: " } },
 		{ "no change of any", DECISION_PASS, 0, 0, 0, 1, .01, { "none of 8 changed behaviour" }, { "f0: " } },
 		{ "anomalous, but not slower",
 		  DECISION_PASS,

@@ -239,7 +239,7 @@ static void test_little(void **state)
 		  { NULL },
 		  { "No machine of this catalog has a fingerprint", "This needs at least three hardware types",
 		    "This needs at least two hardware types" } },
-		{ 1, { "t" }, { "One machine: there is nothing to compare it with", "This needs at least two hardware types" } },
+		{ 1, { "t" }, { "One machine: there is no other machine to compare it with", "This needs at least two hardware types" } },
 		{ 3, { "t", "t", "t" }, { "3 machines that are all alike" } },
 		{ 3,
 		  { "t", "u", "u" },

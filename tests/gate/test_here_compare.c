@@ -309,7 +309,7 @@ static void when_it_looks(void **state)
 		if (l.looks == before)
 			continue;
 		assert_int_equal(n, looks < LOOKS_MAX - 1 ? expected[looks] : 160);
-		assert_true(sides[B]->level == looks_level((int)++looks, n == 160));
+		assert_true(sides[B]->level == analysis_level((int)++looks, n == 160));
 	}
 	assert_int_equal(looks, LOOKS_MAX);
 	l = (struct looking){ .looks = 0 };

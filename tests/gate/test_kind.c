@@ -429,7 +429,7 @@ static void test_text(void **state)
 		{ { .trouble = TROUBLE_CALLS, .calls = 34, .each = 1 }, "called 34 times as often, each call the same" },
 		{ { .trouble = TROUBLE_CALLS, .calls = 15, .each = 2 }, "called 15 times as often, and each call takes 2 times as much" },
 		{ { .trouble = TROUBLE_TLB, .further = { TROUBLE_MORE_WORK }, .n_further = 1, .calls = 1.2, .each = 1 },
-		  "TLB: it touches more pages than the CPU remembers; also called 1.2 times as often" },
+		  "TLB: it uses more pages than the TLB holds; also called 1.2 times as often" },
 		{ { .trouble = TROUBLE_UNKNOWN, .improved = true, .column = SIZE_MAX }, "takes less time" },
 		{ { .trouble = TROUBLE_UNKNOWN, .column = SIZE_MAX }, "unknown" },
 	};

@@ -101,7 +101,7 @@ static void slower_at_any_size(void **state)
 	judge(&old, &new, &d);
 	assert_int_equal(d.decision, DECISION_REGRESSION);
 	assert_in_range(d.detection.runs_anomalous, 9, SEEN);
-	assert_string_equal(reason(&d, "like_inputs"), "what 1 function takes was compared at like inputs (by number 2 of 3)");
+	assert_string_equal(reason(&d, "like_inputs"), "1 function takes compared at equal inputs (by number 2 of 3)");
 	assert_true(fabs(log(d.functions[0].found->columns[0].now / d.functions[0].found->columns[0].normal / 1.3)) < .05);
 	release(&d);
 	side_release(&new);
@@ -152,7 +152,7 @@ static void runs_of_the_same_input(void **state)
 	new = named("new", SEEN, inputs, sizes, 3, 1.3, &rng);
 	judge(&old, &new, &d);
 	assert_int_equal(d.decision, DECISION_REGRESSION);
-	assert_string_equal(reason(&d, "like_inputs"), "what 1 function takes was compared at like inputs (by runs of the same input)");
+	assert_string_equal(reason(&d, "like_inputs"), "1 function takes compared at equal inputs (by runs of the same input)");
 	release(&d);
 	side_release(&new);
 
@@ -161,7 +161,7 @@ static void runs_of_the_same_input(void **state)
 	assert_int_equal(d.decision, DECISION_PASS);
 	assert_int_equal(d.like.runs_unlike, SEEN / 2);
 	assert_string_equal(reason(&d, "inputs_unlike"),
-			    "5 runs had inputs unlike those of normal runs: what follows the input was not judged there");
+			    "5 runs had inputs unlike those of normal runs: counts that depend on the input were not judged there");
 	release(&d);
 	side_release(&new);
 	side_release(&old);
@@ -245,8 +245,9 @@ static void built_by_an_earlier_assay(void **state)
 	}
 	judge(&old, &new, &d);
 	assert_int_equal(d.decision, DECISION_INCONCLUSIVE);
-	assert_string_equal(reason(&d, "counted_otherwise"), "old was built by an earlier assay, which counted the same work otherwise: "
-							     "build it again with 'assay build --for counters'");
+	assert_string_equal(
+	    reason(&d, "counted_otherwise"),
+	    "old was built by an earlier assay, which counted work differently: build it again with 'assay build --for counters'");
 	release(&d);
 	side_release(&new);
 	side_release(&old);

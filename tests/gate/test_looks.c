@@ -23,10 +23,10 @@ static void test_spending(void **state)
 		double spent = 0;
 
 		for (int look = 1; look < last; look++)
-			spent += 1 - looks_level(look, false);
-		assert_true(fabs(spent + 1 - looks_level(last, true) - (1 - EFFECT_LEVEL)) < 1e-12);
+			spent += 1 - analysis_level(look, false);
+		assert_true(fabs(spent + 1 - analysis_level(last, true) - (1 - EFFECT_LEVEL)) < 1e-12);
 	}
-	assert_true(looks_level(LOOKS_MAX, false) == looks_level(LOOKS_MAX, true));
+	assert_true(analysis_level(LOOKS_MAX, false) == analysis_level(LOOKS_MAX, true));
 	assert_int_equal(looks_repetitions(3, 1), 3);
 	assert_int_equal(looks_repetitions(3, LOOKS_MAX), 48);
 }
@@ -51,7 +51,7 @@ static struct rates simulate(double effect, int looks, bool corrected, uint64_t 
 		for (int t = 0; t < TYPES; t++)
 			type[t] = log1p(effect) + .005 * rng_normal(&rng);
 		for (int look = looks > 1 ? 1 : LOOKS_MAX; look <= LOOKS_MAX && e.decision == DECISION_INCONCLUSIVE; look++) {
-			struct effect_asked asked = { .03, corrected ? looks_level(look, false) : EFFECT_LEVEL };
+			struct effect_asked asked = { .03, corrected ? analysis_level(look, false) : EFFECT_LEVEL };
 			struct effect_pair pairs[TYPES];
 
 			for (; n < looks_repetitions(4, look); n++)

@@ -135,7 +135,7 @@ static void test_fresh_runs(void **state)
 			assert_int_equal(judge_seen_again(&v, ways[way], false, (size_t)rows[i].machines), rows[i].seen);
 			assert_false(judge_seen_again(&v, ways[1 - way], false, 1));
 			if (decision_is_finding(v.effect.decision))
-				assert_string_equal(machine_behind(&v) ? machine_behind(&v) : "", rows[i].behind ? rows[i].behind : "");
+				assert_string_equal(machine_after(&v) ? machine_after(&v) : "", rows[i].behind ? rows[i].behind : "");
 		}
 	}
 }
@@ -164,7 +164,7 @@ static void test_lean(void **state)
 			f[k + 1].comparison = found ? &comparison : NULL;
 			f[k + 1].judgement.input.verdict = !found ? DECISION_PASS : slower ? DECISION_REGRESSION : DECISION_IMPROVED;
 		}
-		assert_int_equal(lean_one_way(f, 11, .03), rows[i].lean);
+		assert_int_equal(common_direction(f, 11, .03), rows[i].lean);
 	}
 }
 
@@ -323,7 +323,7 @@ static void test_exit_latent(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		assert_int_equal(night_status(rows[i].status, rows[i].latent, rows[i].fail_on), rows[i].expected);
 	assert_int_equal(night_exit(&one, &all, latent), 0);
-	reasons_add(&d.judged.reasons, COMPARISON_LATENT, "it costs hardly anything here");
+	reasons_add(&d.judged.reasons, COMPARISON_LATENT, "it costs almost nothing here");
 	assert_int_equal(night_exit(&one, &all, latent | regression), 3);
 	assert_int_equal(night_exit(&one, &all, NIGHT_FAILS_USUALLY), 0);
 	reasons_release(&d.judged.reasons);
@@ -335,15 +335,15 @@ static void test_exit_latent(void **state)
 /* A text is left out only if the whole of it is there, not if another one has it as a part. */
 static void test_say(void **state)
 {
-	struct manifest_words note = { NULL, 0 };
+	struct manifest_arguments note = { NULL, 0 };
 
 	(void)state;
-	say(&note, "toogood@v1 is passed over");
-	say(&note, "good@v1 is passed over");
-	say(&note, "good@v1 is passed over");
+	say(&note, "toogood@v1 is not used");
+	say(&note, "good@v1 is not used");
+	say(&note, "good@v1 is not used");
 	assert_int_equal(note.n, 2);
-	assert_string_equal(note.items[1], "good@v1 is passed over");
-	manifest_words_release(&note);
+	assert_string_equal(note.items[1], "good@v1 is not used");
+	manifest_arguments_release(&note);
 }
 
 /* ---- accepted baselines ---- */

@@ -362,7 +362,7 @@ static void test_refused(void **state)
 	options.only = (const char *const[]){ "h" };
 	options.n_only = 1;
 	check_fails("not there", observe(&side, &options, &o, &err), ASSAY_E_NODATA, &err,
-		    "none of the functions that changed or were asked for");
+		    "none of the functions that changed or were selected");
 	side_release(&side);
 }
 

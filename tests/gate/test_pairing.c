@@ -336,7 +336,7 @@ static void test_exactly_alike(void **state)
 	assert_int_equal(verdict_of(&w.evidence, &w.config, &w.sides[0], &w.sides[1], .03, &verdict, &err), ASSAY_OK);
 	assert_int_equal(verdict.effect.decision, DECISION_INCONCLUSIVE);
 	assert_string_equal(verdict.reasons[0].code, "too_few_types");
-	assert_non_null(strstr(verdict.reasons[0].text, "exactly alike"));
+	assert_non_null(strstr(verdict.reasons[0].text, "are equal"));
 	verdict_release(&verdict);
 	leave(&w);
 }

@@ -101,7 +101,8 @@ static void test_judged(void **state)
 	assert_string_equal(d.functions[0].name, "Few<4u>::push(int)");
 	assert_true(d.functions[0].anomalous && !d.functions[1].anomalous);
 	assert_string_equal(d.reasons[d.n_reasons - 1].code, "renamed");
-	assert_non_null(strstr(d.reasons[d.n_reasons - 1].text, "Few<4u>::push(int): compared with what had other parameters"));
+	assert_non_null(
+	    strstr(d.reasons[d.n_reasons - 1].text, "Few<4u>::push(int): compared with a function of the same name but other parameters"));
 	detected_release(&d);
 	side_release(&old);
 	side_release(&new);

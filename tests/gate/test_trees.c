@@ -27,7 +27,7 @@ static void test_split(void **state)
 {
 	(void)state;
 	for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
-		struct manifest_words split;
+		struct manifest_arguments split;
 		struct assay_error err;
 		struct buf joined = BUF_INIT;
 		enum assay_status st = command_split(rows[row].text, &split, &err);
@@ -41,7 +41,7 @@ static void test_split(void **state)
 			buf_format(&joined, "%s%s", i ? "|" : "", split.items[i]);
 		assert_string_equal(joined.bytes, rows[row].words);
 		buf_release(&joined);
-		manifest_words_release(&split);
+		manifest_arguments_release(&split);
 	}
 }
 

@@ -458,7 +458,7 @@ static void bad_training_data_are_refused(void **state)
 
 	(void)state;
 	options.rate = .04;
-	assert_refused(&o, &options, ASSAY_E_USAGE, "it takes 24, 5 more; the smallest that they support is 0.05");
+	assert_refused(&o, &options, ASSAY_E_USAGE, "it needs 24, 5 more; the smallest possible rate is 0.05");
 	options.rate = .05;
 	o.columns = twice;
 	assert_refused(&o, &options, ASSAY_E_USAGE, "the column 'branches' occurs twice");

@@ -173,7 +173,7 @@ cases=$((cases + 1))
 [ "$(patchable x)" = 2 ] || fail "$(patchable x)"
 run build --for functions -- make
 expect_status 0
-expect_stderr 'no compiler was called by its name, or nothing had to be compiled'
+expect_stderr 'no compiler was called by name, or nothing had to be compiled'
 run build --for functions -- gcc -O2 -c no-such.c
 expect_status 1
 expect_stderr "'gcc' ended with status 1"

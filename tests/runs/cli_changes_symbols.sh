@@ -225,7 +225,7 @@ changes stripped1 stripped2 --wrapper 0
 expect_list 'modified api_a'
 expect_json .known_from exported_symbols
 run changes stripped1 stripped2
-expect_stdout 'The builds are stripped: only the functions that they export are compared' "before 'strip'"
+expect_stdout 'The builds are stripped: only exported functions are compared' "before 'strip'"
 what='a stripped library: what is not exported moves and changes'
 changes stripped1 stripped3
 expect_list
@@ -233,7 +233,7 @@ run changes stripped1 stripped3
 expect_stdout 'No exported function changed.'
 what='one of two is stripped'
 run changes stripped1 whole2
-refused 2 "'stripped1' is stripped, and 'whole2' has debug information" 'compare two builds of one kind'
+refused 2 "'stripped1' is stripped, and 'whole2' has debug information" 'compare two builds of the same kind'
 run changes symbols1 stripped2
 refused 2 "'symbols1' has symbols, but no debug information" "'stripped2' is stripped"
 changes whole1 whole2 --wrapper 0

@@ -61,7 +61,7 @@ cases=$((cases + 1))
 
 what='a second run into the same directory would look like one that did twice as much'
 run record --for counters -o samples -- ./one 1 1000
-refused 2 "'samples' has 1 sample file of an earlier run, and what a directory holds is taken as one run: name another one (-o)"
+refused 2 "'samples' has 1 sample file of an earlier run: name another directory with -o"
 cases=$((cases + 1))
 [ "$(ls samples | wc -l)" -eq 1 ] || fail 'the program should not have run'
 
@@ -69,7 +69,7 @@ what='what was not built for it writes nothing, and that is said'
 printf 'int main(void) { return 0; }\n' >plain.c
 gcc plain.c -o plain
 run record --for counters -o nothing -- ./plain
-refused 6 "the program wrote no samples: was it built by 'assay build --for counters'"
+refused 6 "the program wrote no samples: it must be built by 'assay build --for counters'"
 
 what='what was built for it and wrote nothing all the same: why'
 cat >ways.c <<'EOF'
@@ -96,11 +96,11 @@ int main(int argc, char **argv)
 EOF
 run build --for counters -- gcc -O2 ways.c -o ways
 run record --for counters -o ways-exec -- ./ways exec
-refused 6 "the program's samples are lost or still to come"
+refused 6 "the program's samples are lost or not yet written"
 run record --for counters -o ways-daemon -- ./ways daemon
-refused 6 "the program's samples are lost or still to come"
+refused 6 "the program's samples are lost or not yet written"
 run record --for counters -o ways-functions --functions nosuch -- ./ways
-refused 6 'none of the functions that --functions names was called'
+refused 6 'none of the functions of --functions was called'
 
 what='more threads at a time than are followed: that is said'
 cat >crowd.c <<'EOF'
@@ -132,7 +132,7 @@ run build --for counters -- gcc -O2 -pthread crowd.c -o crowd
 run record --for counters -o crowd-samples -- ./crowd
 expect_status 0
 cases=$((cases + 2))
-grep -q '45 threads were not simulated: there were more at a time than the emulation follows' "$tmp/err" || fail 'it should be said'
+grep -q '45 threads were not simulated or counted: more ran at once than the emulation follows' "$tmp/err" || fail 'it should be said'
 run detect crowd-samples crowd-samples
 grep -q 'crowd-samples: 45 threads of a run were not simulated' "$tmp/err" || fail 'it should be said'
 

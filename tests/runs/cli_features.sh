@@ -135,7 +135,7 @@ counts 12 ./counted exec
 what='what was counted is there when a program is killed'
 counts 12 ./counted kill
 run inspect counts
-expect_stdout '1 of the files is of a process that did not end in order'
+expect_stdout '1 of the files is of a process that did not exit normally'
 what='when it crashes'
 counts 12 ./counted crash
 run inspect counts --format json
@@ -165,7 +165,7 @@ run inspect same1
 expect_status 0
 expect_stdout '10  loop some.c:2 main' '1  call main some.c:2'
 cases=$((cases + 1))
-! grep -q 'in order' "$tmp/out" || fail 'it ended in order'
+! grep -q 'exit normally' "$tmp/out" || fail 'it ended in order'
 
 what='only what is wanted'
 printf '10 loop some.c:2 main\ncall other some.c:9\n' >wanted
@@ -182,7 +182,7 @@ run build --for features --only wrong -- gcc -O2 some.c -o some
 refused 2 "wrong:2: 'some.c' is not a feature"
 : >nothing
 run build --for features --only nothing -- gcc -O2 some.c -o some
-refused 2 'nothing: no feature is in it'
+refused 2 'nothing: the file has no feature'
 
 what='exceptions and threads of C++, and values'
 cat >throws.cc <<'END'
@@ -318,7 +318,7 @@ expect_status 0
 
 what='what is wrong'
 run record --for features -o same1 -- ./some 1
-refused 2 "'same1' has the features of a run already" 'name another one with -o'
+refused 2 "'same1' already has the features of a run" 'name another directory with -o'
 run record --for features -o plain -- true
 refused 6 'the program counted nothing' "'assay build --for features'"
 run record --for features -o failed -- ./counted kill
@@ -346,7 +346,7 @@ chmod +x old-gcc clang-15
 run build --for features -- ./old-gcc -c some.c
 refused 1 "'./old-gcc' is gcc 11.9.1, but assay's plugin is for gcc"
 what='clang is refused, however it is called, and the message names the remedy'
-refuses="'./clang-15' is clang: only gcc and g++ build programs that count; name these instead, for example CC=gcc CXX=g++"
+refuses="'./clang-15' is clang: only gcc and g++ can build counting programs: set for example CC=gcc CXX=g++"
 run build --for features -- ./clang-15 -c some.c
 refused 2 "$refuses"
 run build --for features -- ./clang-15 some.o -o some

@@ -70,7 +70,7 @@ awk -v price="$(json .price)" 'BEGIN { exit !(price > 0 && price < .05) }' || fa
 grep -q 'loop work.c:11 words' "$tmp/out" || fail 'the words are counted'
 [ -s without ] || fail 'nothing is excluded'
 run build --for features --slice commands
-expect_stdout ' features can be counted for at most 5 % of what the run counts' 'refused: too dear  loop work.c:17 work'
+expect_stdout ' features can be counted for at most 5 % of the counts of the run' 'refused: too expensive  loop work.c:17 work'
 echo 'loop work.c:17 work' >dear
 run build --for features --slice commands --only dear --format json
 expect_json .wanted 1 .sliced 0 .price null
@@ -110,7 +110,7 @@ expect_stdout 'call keep work.c:21'
 echo ./starts >harmful
 run build --for features --slice harmful
 expect_status 1
-expect_error "'./starts' fails; a program of which pieces are excluded may read, print and seem to write, and nothing else"
+expect_error "'./starts' fails; a program without some pieces may only read, print and seem to write"
 
 what='it is interrupted'
 printf '#include <time.h>\nint main(int c, char **v) { struct timespec t = { 5, 0 }; for (int i = 0; i < c; i++) nanosleep(&t, 0); return c > 9; (void)v; }\n' >slow.c
@@ -183,13 +183,13 @@ run build --for features --slice commands --only nowhere
 refused 2 "nowhere"
 echo './counting in1' >commands
 run build --for features --slice commands
-refused 6 "build it by 'assay build --for features --pieces'"
+refused 6 "build it with 'assay build --for features --pieces'"
 echo /bin/true >commands
 run build --for features --slice commands
 refused 6 "'/bin/true' counted nothing"
 : >commands
 run build --for features --slice commands
-refused 2 'no command is in it'
+refused 2 'the file has no command'
 run build --for features --without nowhere -- gcc -O2 work.c -o slice -lm
 refused 1 "cannot read 'nowhere'"
 

@@ -13,7 +13,7 @@ import() {
 what='hyperfine'
 hyperfine -N -r 12 -w 1 --export-json "$tmp/hyperfine.json" true >/dev/null 2>&1 || skip "hyperfine is not there"
 import "$tmp/hyperfine.json" --application nothing --version 1
-refused 2 'does not say on which machine' '--machine NAME'
+refused 2 'does not name the machine' '--machine NAME'
 import "$tmp/hyperfine.json" --application nothing --version 1 --machine node1 --format json
 expect_status 0
 expect_json .from hyperfine
@@ -147,10 +147,10 @@ columns=application=bench,version=commit,machine=host,time=date,result=secs
 import "$tmp/c.csv"
 refused 2 "c.csv:1: no column 'result'" 'bench, commit'
 import "$tmp/c.csv" --columns what=bench
-refused 2 "'what=bench' names no column"
+refused 2 "'what=bench' is not of the form MEANING=COLUMN"
 import "$tmp/c.csv" --columns "$columns"
 expect_status 0
-expect_stdout '2 results of x@a' "the time is not understood, or in the future (first in line 5: '2026-01-02T01:00:00x01:00' is neither a date" \
+expect_stdout '2 results of x@a' "the time cannot be read, or is in the future (first in line 5: '2026-01-02T01:00:00x01:00' is neither a date" \
 	'1: the result is not a finite number (first in line 4)'
 run -C "$lab" result show x@a --format json
 expect_json '.results[0].taken_ms' 1767225600000
@@ -278,7 +278,7 @@ run -C "$lab" result show 'pts/leveldb-1.1.0/Benchmark: Hot Read (--benchmarks=r
 expect_json .results 2
 suite 0.5 | sed 's/Hot Read/Fill Sync/; s/readhot/fillsync/' >"$tmp/same.xml"
 import "$tmp/same.xml" --version 3 # two results of one name, arguments and unit: which is which is not known
-expect_stdout '3 results of' "5: nothing distinguishes it from another result of the file (first in Result[1].Entry[0]: ${leveldb% Sync}"
+expect_stdout '3 results of' "5: it cannot be distinguished from another result of the file (first in Result[1].Entry[0]: ${leveldb% Sync}"
 
 what='files that are none'
 for text in '' '{' '{}' '[]' '<a' '<a/>' '{"results": 3}' '{"results": [{"command": "x", "times": ["y"]}]}' '{"benchmarks": []}' '<!DOCTYPE x [<!ENTITY a "b">]><x>&a;</x>'; do

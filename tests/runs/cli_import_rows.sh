@@ -158,7 +158,7 @@ expect_json .not_used.bad_row 7
 expect_json .not_used.bad_name 2
 import "$tmp/g.json" --version 2
 expect_stdout 'such as BM_n@2' '7: the row cannot be read (first in benchmarks[0]: it is no object with a name)' \
-	"2: a name cannot be used (first in benchmarks[9]: the name 'a@b' has an '@', which stands before versions: change it"
+	"2: a name cannot be used (first in benchmarks[9]: the name 'a@b' has an '@', which separates the version: change it"
 
 what='Google Benchmark before 1.5: aggregates without run_type'
 cat >"$tmp/old.json" <<'E2'
@@ -170,7 +170,7 @@ cat >"$tmp/old.json" <<'E2'
 {"name": "BM_only_mean", "real_time": 5, "time_unit": "us"}, {"name": "BM_only_median", "real_time": 5, "time_unit": "us"}, {"name": "BM_only_stddev", "real_time": 5, "time_unit": "us"}]}
 E2
 import "$tmp/old.json" --machine g2 --version 1
-expect_stdout '3 results of several applications, such as BM_merge/8@1' '8 aggregates, which the tool computed'
+expect_stdout '3 results of several applications, such as BM_merge/8@1' '8 aggregates computed by the tool'
 run -C "$lab" result show BM_merge/8@1 --format json
 expect_json .results 2
 run -C "$lab" result show BM_arithmetic_mean@1 --format json
@@ -186,7 +186,7 @@ expect_json .results_added 2
 expect_json .not_used.bad_row 4
 expect_json .not_used.bad_name 2
 import "$tmp/broken.csv"
-expect_stdout '2 results of ls@1' '4: the row cannot be read (first in line 3: 3 fields where the header has 4)' '(first in line 5: it does not say on which machine'
+expect_stdout '2 results of ls@1' '4: the row cannot be read (first in line 3: 3 fields where the header has 4)' '(first in line 5: it does not name the machine'
 
 what='options that this file has no use for'
 import "$tmp/broken.csv" --metric user
@@ -215,7 +215,7 @@ expect_json '.results[1].taken_ms' 1793633400000
 what='dates'
 printf 'application,time,machine,result\ncp,2025-02-29,m,1\ncp,2025-02-28 23:59,m,2\ncp,1790899200.25,m,3\ncp,2026-01-01T00:00:00+02:00,m,4\ncp,,m,5\ncp,31.12.2025,m,6\ncp,1971-01-01,m,7\n' >"$tmp/dates.csv"
 import "$tmp/dates.csv" --version 1
-expect_stdout '4 results of cp@1' "3: the time is not understood, or in the future (first in line 2: '2025-02-29' is neither a date" '--time TIME says when'
+expect_stdout '4 results of cp@1' "3: the time cannot be read, or is in the future (first in line 2: '2025-02-29' is neither a date" 'give the time with --time TIME'
 run -C "$lab" result show cp@1 --format json
 expect_json '.results[0].taken_ms' 31536000000
 expect_json '.results[1].taken_ms' 1740787140000
@@ -236,7 +236,7 @@ expect_status 0
 
 printf 'application,time,machine,result\nmv,2033-01-01,m,1\nmv,2026-01-01,m,2\nmv,1e10,m,3\nmv,9999999999,m,4\n' >"$tmp/dates.csv"
 import "$tmp/dates.csv" --version 1
-expect_stdout '1 result of mv@1' "3: the time is not understood, or in the future (first in line 2: '2033-01-01' is in the future"
+expect_stdout '1 result of mv@1' "3: the time cannot be read, or is in the future (first in line 2: '2033-01-01' is in the future"
 import "$tmp/dates.csv" --version 2 --time 2026-03-04
 expect_stdout '4 results of mv@2'
 import "$tmp/dates.csv" --version 2 --time 2033-03-04
@@ -244,7 +244,7 @@ refused 2 "--time: '2033-03-04' is in the future"
 printf 'application,machine,result\nrm,m,1\n' >"$tmp/late.csv"
 touch -d 2033-01-01 "$tmp/late.csv"
 import "$tmp/late.csv"
-refused 6 'is in the future; --time TIME'
+refused 6 'is in the future; give the time with --time TIME'
 
 what='names that cannot be used'
 long=$(printf '%0201d' 0)
@@ -253,7 +253,7 @@ cat >"$tmp/names.json" <<E2
  {"command": "curl me@host", "times": [1, 2]}, {"command": "a\nb", "times": [3]}, {"command": "$long", "times": [4]}, {"command": "", "times": [5]}, {"command": "good", "times": [6]}]}
 E2
 import "$tmp/names.json" --machine m --version names
-expect_stdout '1 result of good@names' "5: a name cannot be used (first in results[0].times[0]: the name 'curl me@host' has an '@', which stands before versions: change 'command' in the file, or measure with hyperfine -n NAME)"
+expect_stdout '1 result of good@names' "5: a name cannot be used (first in results[0].times[0]: the name 'curl me@host' has an '@', which separates the version: change 'command' in the file, or measure with hyperfine -n NAME)"
 import "$tmp/names.json" --machine m --version a@b
 refused 2 "'a@b' cannot be the name of a version: it has an '@'"
 for fault in 'a	b|has a line break or another control character' "$long|is longer than 200 bytes"; do
@@ -361,7 +361,7 @@ for name in bom.json bom.csv p.xml; do
 	for code in UTF-16 UTF-16LE UTF-16BE UTF-32; do
 		iconv -f UTF-8 -t $code "$tmp/$name" >"$tmp/wide"
 		import "$tmp/wide" --machine m
-		refused 2 'wide is not UTF-8 but UTF-16' 'iconv'
+		refused 2 'wide is UTF-16, not UTF-8' 'iconv'
 	done
 done
 what='a string that is not UTF-8 costs its rows'
@@ -374,13 +374,13 @@ expect_json .results_added 1
 expect_json .not_used.bad_name 2
 printf '[{"command": "x"}]' >"$tmp/list.json"
 import "$tmp/list.json" --machine m
-refused 2 'list.json is JSON, but not of a tool' 'CSV, with the columns application'
+refused 2 'list.json is JSON, but not of a supported tool' 'CSV, with the columns application'
 printf '{"machine_info": {}, "benchmarks": [{"name": "test_x", "stats": {"data": [1]}}]}' >"$tmp/pytest.json"
 import "$tmp/pytest.json"
-refused 2 'pytest.json does not say on which machine it was measured'
+refused 2 'pytest.json does not name the machine'
 printf '<tests/>' >"$tmp/tests.xml"
 import "$tmp/tests.xml" --machine m
-refused 2 'tests.xml is XML, but not of a tool' 'write it as CSV'
+refused 2 'tests.xml is XML, but not of a supported tool' 'write it as CSV'
 
 what='CSV as spreadsheets and people write it'
 printf 'application,result\nodd,"1,5"\nodd,1.5 s\nodd, 1.5\nodd,0x1p3\nodd,<3\nodd,2\nodd,1e999\nodd,SIGSEGV 11\n' >"$tmp/odd.csv"
@@ -389,23 +389,23 @@ expect_json .results_added 1
 expect_json .not_used.bad_number 5
 expect_json .not_used.not_a_number 2
 import "$tmp/odd.csv" --machine m --version odd
-expect_stdout "5: the result is no decimal number such as 1.5, without blanks and units (first in line 2: '1,5')"
+expect_stdout "5: the result is not a decimal number such as 1.5, without spaces and units (first in line 2: '1,5')"
 run -C "$lab" result show odd@odd --failed --format json
 expect_json .failed 2
 for between in ';' '	' '|'; do
 	printf "application%sresult\nodd%s1,5\n" "$between" "$between" >"$tmp/semicolons.csv"
 	import "$tmp/semicolons.csv" --machine m
-	refused 2 "semicolons.csv:1: no column 'result'" 'commas divide columns, and numbers have a decimal point'
+	refused 2 "semicolons.csv:1: no column 'result'" 'columns are separated by commas, and numbers have a decimal point'
 done
 printf 'sep=;\napplication;result\nodd;1,5\n' >"$tmp/semicolons.csv"
 import "$tmp/semicolons.csv" --machine m
-refused 2 'commas divide columns'
+refused 2 'columns are separated by commas'
 printf 'App,Seconds\nodd,1\n' >"$tmp/names.csv"
 import "$tmp/names.csv" --machine m
-refused 2 "names.csv:1: no column 'result' (there are: App, Seconds): --columns result=COLUMN says in which one it stands"
+refused 2 "names.csv:1: no column 'result' (there are: App, Seconds): give its column with --columns result=COLUMN"
 printf 'application,result,,\nodd,1,,\n' >"$tmp/empty.csv"
 import "$tmp/empty.csv" --machine m
-refused 2 "the column '' has no meaning" "'ignore=*' all such columns"
+refused 2 "the column '' has no meaning" "'ignore=*' ignores all such columns"
 import "$tmp/empty.csv" --machine m --version empty --columns 'ignore=*' --format json
 expect_json .results_added 1
 printf 'application,result,\nodd,1,x\n' >"$tmp/empty.csv"
@@ -461,7 +461,7 @@ cat >"$tmp/p.json" <<'E2'
 E2
 import "$tmp/p.json" --machine h1 --version 5
 expect_stdout '5 results of several applications, such as q (delay=0.1, size=8)@5' \
-	'4: nothing distinguishes it from another result of the file (first in results[2].times[0]: w)'
+	'4: it cannot be distinguished from another result of the file (first in results[2].times[0]: w)'
 run -C "$lab" result show 'q (delay=0.2, size=8)@5' --format json
 expect_json .results 2
 expect_json '.results[0].metric' 2
@@ -529,7 +529,7 @@ expect_json .results 1
 what='CSV: columns without a meaning'
 printf 'application,version,machine,threads,result,note\nsort,1,m,1,8,x\nsort,1,m,4,3,y\nsort,1,m,4,3.1,z\n' >"$tmp/t.csv"
 import "$tmp/t.csv"
-refused 2 "t.csv:1: the column 'threads' has no meaning" "--columns 'name=threads'" "'ignore=*' all such columns"
+refused 2 "t.csv:1: the column 'threads' has no meaning" "--columns 'name=threads'" "'ignore=*' ignores all such columns"
 import "$tmp/t.csv" --columns name=threads
 refused 2 "the column 'note'"
 import "$tmp/t.csv" --columns name=threads,ignore=note
@@ -562,7 +562,7 @@ done
 what='rates of machines: columns without a meaning'
 printf 'machine,time,stressor,rate,workers\nw1,2026-01-01,cpu,10,1\nw1,2026-01-01,cpu,20,2\n' >"$tmp/rates.csv"
 run -C "$lab" host import "$tmp/rates.csv"
-refused 2 "rates.csv:1: the column 'workers' has no meaning: make its values a part of 'stressor'"
+refused 2 "rates.csv:1: the column 'workers' has no meaning: make its values part of 'stressor'"
 printf 'machine,time,stressor,rate\nw1,2026-01-01,cpu 1,10\nw1,2026-01-01,cpu 2,20\n' >"$tmp/rates.csv"
 run -C "$lab" host import "$tmp/rates.csv" --format json
 expect_json .rates_added 2

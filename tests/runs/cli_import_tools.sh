@@ -52,11 +52,11 @@ said['benchmarks'][0]['stats']['data'] = [1 + i for i in range(2500)]
 json.dump(said, open(sys.argv[2], 'w'))
 P
 import "$tmp/many.json" --version many
-expect_stdout '1006 results' 'not used      1500 samples of benchmarks with many'
+expect_stdout '1006 results' 'not used      1500 samples of benchmarks with very many samples'
 
 what='Catch2'
 import "$recorded/catch2.xml"
-refused 2 'does not say on which machine'
+refused 2 'does not name the machine'
 imports catch2.xml catch2 2 1 --machine m
 /usr/bin/python3 - "$recorded/catch2.xml" >"$tmp/mean" <<'P'
 import sys, xml.etree.ElementTree as x
@@ -111,7 +111,7 @@ expect_json .results_added 6
 
 what='perf stat'
 import "$recorded/perf.json" --machine m
-refused 2 'does not say what was measured'
+refused 2 'does not name the application'
 imports perf.json perf 2 0 --machine m --application true
 value true 0 0.161309569
 expect_json '.results[0].taken_ms' 1777908610000
@@ -122,7 +122,7 @@ imports perf-repeat.json perf 1 0 --machine m --application repeat
 import "$recorded/perf.json" --machine m --application none --metric cycles
 refused 6 'the tool did not measure it (first in line 6: cycles: <not supported>)'
 import "$recorded/perf-interval.json" --machine m --application none
-refused 6 "it counts a part of the run ('interval')"
+refused 6 "it counts only a part of the run ('interval')"
 
 what='JUnit'
 imports junit-pytest.xml junit 2 1
@@ -132,7 +132,7 @@ imports junit-gtest.xml junit 2 1 --machine m
 expect_json .not_used.not_measured 3 # disabled, skipped, and one that took 0 s: too short for the file, but no failure
 expect_json .not_used.zero 0
 import "$recorded/junit-catch2.xml" # its host name is "tbd"
-refused 2 'does not say on which machine'
+refused 2 'does not name the machine'
 
 what='a file is one session: its repetitions are not turns'
 for version in a b; do
@@ -157,7 +157,7 @@ odd 2 ':2: ' pytest '{"machine_info": {},\n "benchmarks": [{"fullname":'
 odd 2 "it has no list 'benchmarks'" pytest '{"machine_info": {}}'
 odd 6 "it is no object with 'fullname'" pytest '{"benchmarks": [3, {}]}'
 odd 6 "neither 'data' nor a 'mean'" pytest '{"benchmarks": [{"fullname": "x", "stats": {"data": []}}]}'
-odd 6 'nothing distinguishes it' pytest '{"benchmarks": [{"fullname": "x", "stats": {"mean": 1}}, {"fullname": "x", "stats": {"mean": 1}}]}'
+odd 6 'cannot be distinguished from another result' pytest '{"benchmarks": [{"fullname": "x", "stats": {"mean": 1}}, {"fullname": "x", "stats": {"mean": 1}}]}'
 odd 6 'the result is above 1e100' pytest '{"benchmarks": [{"fullname": "x", "stats": {"mean": 1e200}}]}'
 printf '{"machine_info": {}, "benchmarks": [{"fullname": "nan", "stats": {"mean": NaN}}]}' >"$tmp/odd"
 import "$tmp/odd" --machine m
@@ -169,12 +169,12 @@ odd 6 'no benchmark with a name' criterion '{"reason": "benchmark-complete", "id
 odd 6 'no number of iterations' criterion '{"iters": [0], "times": [5]}'
 odd 2 'has no list' jmh '3'
 odd 6 "no object with 'benchmark' and 'primaryMetric'" jmh '[{"benchmark": "x"}]'
-odd 6 'its score is no number' jmh '[{"benchmark": "x", "mode": "avgt", "primaryMetric": {"scoreUnit": "ns/op", "rawData": [["NaN"]]}}]'
+odd 6 'its score is not a number' jmh '[{"benchmark": "x", "mode": "avgt", "primaryMetric": {"scoreUnit": "ns/op", "rawData": [["NaN"]]}}]'
 odd 6 'it has no ns/op' go 'BenchmarkX-2 100 12'
 odd 6 'no measurement' go 'BenchmarkX\nBenchmarking 3 things\n'
 odd 6 'not a finite number' go 'BenchmarkX-2 100 NaN ns/op'
 odd 2 ':2: ' perf '{"counter-value" : "1", "event" : "task-clock"}\n{"counter-val\n'
-odd 6 'no decimal number such as 1.5' perf '{"counter-value" : "1,5", "unit" : "msec", "event" : "task-clock"}\n'
+odd 6 'not a decimal number such as 1.5' perf '{"counter-value" : "1,5", "unit" : "msec", "event" : "task-clock"}\n'
 odd 2 'has no event duration_time' perf '{"counter-value" : "1", "event" : "cycles"}\n'
 odd 2 ':1: ' junit '<testsuite><testcase name="a" time="1"/>'
 odd 6 "it has no 'time'" junit '<testsuite><testcase name="a"/></testsuite>'

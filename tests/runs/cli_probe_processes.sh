@@ -165,7 +165,7 @@ else
 		expect_printed "$(./calls 3)"
 		expect_json .files[0].back_end time
 		cases=$((cases + 1))
-		grep -q '"not_counted": "this user may not: kernel.perf_event_paranoid is [2-9], 1 would' "$tmp/out" || fail 'the setting should be said'
+		grep -q '"not_counted": "this user has no permission: kernel.perf_event_paranoid is [2-9], 1 would' "$tmp/out" || fail 'the setting should be said'
 	else
 		echo 'not tested: another user, who may not count what happens in the kernel'
 	fi

@@ -92,9 +92,9 @@ cases=$((cases + 1))
 
 what='a copy into itself, which each later copy would copy'
 run -C "$lab" backup "$lab/inside"
-refused 2 "'$lab/inside' is in the laboratory" 'name a place outside'
+refused 2 "'$lab/inside' is inside the laboratory" 'name a directory outside'
 (cd "$lab/apps" && "$ASSAY" -C .. backup inside 2>"$tmp/err")
-expect_error "'inside' is in the laboratory"
+expect_error "'inside' is inside the laboratory"
 cases=$((cases + 1))
 [ -z "$(find "$lab" -name 'inside*')" ] || fail "left there: $(find "$lab" -name 'inside*')"
 run -C "$lab" backup "$lab.beside" # whose name begins as the laboratory's
@@ -118,10 +118,10 @@ done
 
 what='refused'
 run -C "$lab" backup "$tmp/copy"
-refused 2 "'$tmp/copy' is there already"
+refused 2 "'$tmp/copy' already exists"
 mkdir "$tmp/cut.partial" # as kill -9 leaves it
 run -C "$lab" backup "$tmp/cut"
-refused 2 "'$tmp/cut.partial' is there: a backup was interrupted" 'remove it'
+refused 2 "'$tmp/cut.partial' exists: a backup was interrupted" 'remove it'
 run -C "$lab" backup "$tmp/no/copy"
 refused 1 "$tmp/no/copy.partial"
 run -C "$tmp" backup "$tmp/other"
@@ -132,7 +132,7 @@ mv "$lab/apps" "$tmp/apps"
 ln -s "$tmp/apps" "$lab/apps"
 run -C "$lab" backup "$tmp/linked"
 expect_status 0
-expect_stderr 'symbolic links: 1; what they lead to is not in the copy'
+expect_stderr 'symbolic links: 1; their targets are not in the copy'
 rm "$lab/apps"
 mv "$tmp/apps" "$lab/apps"
 
@@ -167,7 +167,7 @@ printed
 expect_stdout 'cost 11'
 run -C "$lab" prune --older-than 0
 expect_status 0
-expect_stdout "what $n executions printed was removed" 'can be verified'
+expect_stdout "the output of $n executions was removed" 'can be verified'
 printed
 expect_stdout '[removed by assay prune]'
 export_to "$tmp/now"
@@ -192,7 +192,7 @@ END
 run -C "$lab" run wordy --quiet
 run -C "$lab" prune --dry-run
 expect_status 2
-expect_stdout 'what 0 executions printed would be removed' 'even without that it is larger than its quota_gib in lab.yaml, 0.002'
+expect_stdout 'the output of 0 executions would be removed' 'the store is still larger than quota_gib in lab.yaml, 0.002'
 run -C "$lab" prune
 refused 2 'quota_gib in lab.yaml is 0.002'
 
@@ -229,7 +229,7 @@ age 100 a
 age 100 b
 run -C "$lab" nightly run --quiet --format json
 expect_json '.notes[0].code' quota
-holds "$lab/.assay/night.log" 'the log' 'quota: the store was larger than its quota of 0.002 GiB: what 2 executions printed before'
+holds "$lab/.assay/night.log" 'the log' 'quota: the store was larger than its quota of 0.002 GiB: removed the output of 2 executions before'
 
 what='a night says that the quota is nearly used up'
 for version in a b c; do age 2 $version; done

@@ -10,7 +10,7 @@ what='a dry run stores and runs nothing'
 run -C "$lab" run tiny --dry-run --seed 7
 expect_status 0
 expect_no_stderr
-expect_stdout here 'nothing known yet, limit' 'Nothing was run' "input 'x': [" "input 'yy': [" 'seed 7'
+expect_stdout here 'expected time not known, limit' 'Nothing was run' "input 'x': [" "input 'yy': [" 'seed 7'
 run -C "$lab" run tiny --dry-run --seed 7 --format json
 expect_json_parses
 expect_json .runs 16
@@ -219,7 +219,7 @@ END
 run -C "$lab" run hostile
 expect_status 7
 expect_stdout '6 of 8 runs measured, 2 failed' "version 'huge': no_metric" "'1e400' is not a number" \
-	"version 'leaves': ok (1 run, the first on machine " ': it left 1 process running, which assay ended'
+	"version 'leaves': ok (1 run, the first on machine " ': it left 1 process running, which assay stopped'
 no_process_left
 run -C "$lab" result show hostile --failed --output
 expect_stdout '?]0;title??[31mred?'
@@ -263,7 +263,7 @@ what='nowhere to work'
 printf 'command: [sh, -c, "echo 1"]\nversions: { a: }\nwork: %s\n' "$tmp/none" >"$lab/apps/nowhere.yaml"
 run -C "$lab" run nowhere
 expect_status 1
-expect_stdout 'no directory can be made'
+expect_stdout 'cannot make a'
 
 # ---- software ----
 
@@ -280,7 +280,7 @@ chmod 755 "$tmp/bin1/program" "$tmp/bin2/program"
 printf 'command: [program]\nversions: { a: , b: { command: [sh, -c, "echo ran >>%s/ran"] } }\nrepetitions: 1\nwarm_ups: 0\n' "$tmp" >"$lab/apps/mixed.yaml"
 run -C "$lab" run mixed
 expect_status 0
-expect_stdout "Mixed software: version 'a' does not load the same on two as on one (program)"
+expect_stdout "Mixed software: version 'a' loads other programs or libraries on two than on one (program)"
 cases=$((cases + 1))
 [ "$(grep -c Mixed "$tmp/out")" = 1 ] || fail 'one host and version is mixed'
 cases=$((cases + 1))

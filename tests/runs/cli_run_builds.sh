@@ -73,10 +73,10 @@ run -C "$lab" profile app@branch # of what was measured, where nothing has a fin
 expect_status 0
 expect_stdout 'no fingerprint belongs to its results'
 cases=$((cases + 1))
-grep -q '8 results of app@branch are of another build.* its latest build has no result on host2, host3, host4' "$tmp/err" ||
+grep -q '8 results of app@branch are from another build.* its latest build has no result on host2, host3, host4' "$tmp/err" ||
 	fail 'the results that do not count should be mentioned'
 run -C "$lab" result show app@branch
-expect_stdout 'build' 'does not count' '8 results of app@branch are of another build'
+expect_stdout 'build' 'does not count' '8 results of app@branch are from another build'
 run -C "$lab" result show app@branch --format json
 expect_json .results[0].counts false
 expect_json .results[1].counts true
@@ -142,7 +142,7 @@ holds "$tmp/err" 'standard error' 'no pair can be judged: pair 1'
 run -C "$lab" suggest app@branch
 expect_status 6
 cases=$((cases + 1))
-grep -q "no result of 'app@branch' counts yet" "$tmp/err" || fail "a version without results was given advice: $(cat "$tmp/err")"
+grep -q "'app@branch' has no usable result yet" "$tmp/err" || fail "a version without results was given advice: $(cat "$tmp/err")"
 
 what='a run that was interrupted, of the same build'
 cp "$tmp/lab.yaml" "$lab/lab.yaml"

@@ -278,7 +278,7 @@ expect_json .failures[0].outcome no_samples
 expect_stdout '1-1.samples: not a sample file'
 its_files large 'truncate -s 150M 1-1.samples 2-1.samples'
 expect_json .failures[0].outcome no_samples
-expect_stdout 'its samples are more than is fetched of a run (256 MiB in 1000 files)'
+expect_stdout 'its samples exceed the limit for a run (256 MiB in 1000 files)'
 its_files others 'echo x >notes.txt; echo x >1-1.samples.old; mkdir 2-2.samples'
 expect_status 0
 expect_json .hosts[0].ok 1

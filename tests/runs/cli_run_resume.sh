@@ -139,7 +139,7 @@ what='a changed file'
 cp -p "$lab/apps/tiny/run.sh" "$tmp/run.sh"
 echo '# another' >>"$lab/apps/tiny/run.sh"
 run -C "$lab" run tiny --resume
-refused 2 'files that are deployed have changed' "version 'a'"
+refused 2 'deployed files have changed' "version 'a'"
 cp -p "$tmp/run.sh" "$lab/apps/tiny/run.sh"
 what='a host that is gone'
 sed 's/name: here/name: there/' "$lab/lab.yaml" >"$tmp/lab.yaml" && cp "$lab/lab.yaml" "$tmp/lab.saved" && cp "$tmp/lab.yaml" "$lab/lab.yaml"
@@ -152,7 +152,7 @@ expect_same_files "$tmp/set" "$tmp/half"
 run -C "$lab" run tiny --inputs yy --versions a --repetitions 1
 expect_status 0
 cases=$((cases + 1))
-grep -q 'were interrupted; these are new ones' "$tmp/err" || fail 'the interrupted runs should be mentioned'
+grep -q 'were interrupted; these are new runs' "$tmp/err" || fail 'the interrupted runs should be mentioned'
 what='what is left is resumed'
 run -C "$lab" run tiny --resume --versions bb,a --inputs x --seed 5 --format json
 expect_status 0
@@ -180,7 +180,7 @@ wait $first
 status=$?
 expect_status 7
 head -n 1 "$tmp/out" >"$tmp/line"
-holds "$tmp/line" 'the first line' '2 of 4 runs measured, 2 missing (what was measured is kept): away: '
+holds "$tmp/line" 'the first line' '2 of 4 runs measured, 2 missing (finished runs are kept): away: '
 what='an interrupted run says so in its first line'
 run_lab interrupted
 hold 3
@@ -196,7 +196,7 @@ wait $first
 status=$?
 rm "$tmp/scratch/hold"
 head -n 1 "$tmp/out" >"$tmp/line"
-holds "$tmp/line" 'the first line' 'missing (what was measured is kept): interrupted'
+holds "$tmp/line" 'the first line' 'missing (finished runs are kept): interrupted'
 no_process_left
 run -C "$lab" run tiny --resume --dry-run --format json
 nothing_left_of "$(plan_id)"

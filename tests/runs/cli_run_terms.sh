@@ -35,7 +35,7 @@ expect_json .machines[0].reason other_metric
 expect_stdout "'assay run m --versions a,b' makes results that can be compared"
 run -C "$lab" report m@a m@b -o "$tmp/page.html"
 cases=$((cases + 1))
-grep -q 'the manifest had another metric' "$tmp/page.html" || fail 'the page should say why nothing is compared'
+grep -q 'the manifest had different metrics' "$tmp/page.html" || fail 'the page should say why nothing is compared'
 run -C "$lab" result show m@a
 expect_stdout 'm@a, lower is better'
 run -C "$lab" result show m@b

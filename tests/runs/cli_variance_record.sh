@@ -119,7 +119,7 @@ fi
 printf '#include <unistd.h>\nint main(void) { if (daemon(1, 0)) return 1; sleep(2); return write(1, "x", 1) != 1; }\n' | gcc -x c -o away -
 status=0
 "$ASSAY" record -o away.records -- ./away 2>told || status=$?
-[ "$status" -eq 6 ] && grep -q 'no call was recorded yet: the program goes on in the background' told || fail "status $status: $(cat told)"
+[ "$status" -eq 6 ] && grep -q 'no call was recorded yet: the program still runs in the background' told || fail "status $status: $(cat told)"
 "$ASSAY" record -o background -- sh -c 'sleep 1 >out 2>&1 & sleep .01' 2>told || fail "$(cat told)"
 grep -q "1 process of it is still running in the background" told || fail "$(cat told)"
 cases=$((cases + 1))
@@ -185,9 +185,9 @@ done
 status=0
 "$ASSAY" record -o removed -- rm -r removed 2>told || status=$?
 [ "$status" -eq 6 ] || fail "status $status where the directory was removed"
-grep -q 'their directory was removed or moved while the program ran' told || fail "$(cat told)"
+grep -q 'their directory was removed or moved during the run' told || fail "$(cat told)"
 "$ASSAY" record -o removed -- sh -c 'rm -r removed; mkdir removed; ls -d /' >/dev/null 2>told || fail "$(cat told)"
-grep -q 'the directory was removed or moved while the program ran, and with it what had been recorded until then' told || fail "$(cat told)"
+grep -q 'the directory was removed or moved during the run, with all earlier records' told || fail "$(cat told)"
 
 # Processes are looked at from outside whatever the clock says, which may be set back meanwhile.
 if command -v gcc >/dev/null; then
@@ -291,13 +291,13 @@ if command -v gcc >/dev/null && [ "$(uname -m)" = x86_64 ]; then
 		gcc $flags "$ASSAY_SOURCE/tests/interposed/own.c" -o sandboxed -pthread
 		for how in seccomp prctl tsync thread child; do
 			same 4 ./sandboxed $how
-			grep -q 'by instructions of its own' told || fail "$(cat told)"
+			grep -q 'their own system call instructions' told || fail "$(cat told)"
 		done
 	done
 	rm -rf family
 	status=0
 	"$ASSAY" record -o family -- ./sandboxed prctl >out 2>told || status=$? # as the program, which ends with 4
-	[ $status -eq 1 ] && grep -q survived out && grep -q 'no call was recorded: .* by instructions of its own' told || fail "$status, $(cat out told)"
+	[ $status -eq 1 ] && grep -q survived out && grep -q 'no call was recorded: .* by its own system call instructions' told || fail "$status, $(cat out told)"
 fi
 
 # Small stacks, threads without storage of their own, locked memory, the address sanitizer.

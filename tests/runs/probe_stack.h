@@ -17,7 +17,7 @@
 struct probe probe;
 
 /* What probe_start.c and probe_interpose.c have. */
-void probe_say(const char *text, const char *more, int errnum)
+void probe_report(const char *text, const char *more, int errnum)
 {
 	(void)errnum;
 	fail_msg("%s%s", text, more);

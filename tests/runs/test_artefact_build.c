@@ -236,7 +236,7 @@ static void test_failures(void **state)
 		{ "repository: ../../home, reference: v1", ASSAY_E_NOTFOUND, "as a git repository: fatal: not a git repository" },
 		{ "repository: ../../repo, reference: v1, directory: out", ASSAY_E_NOTFOUND, "the build has no 'out'" },
 		{ "repository: ../../repo, reference: v1, directory: l, build: [ln, -s, /etc, l]", ASSAY_E_FORMAT,
-		  "'l' leads out of the build" },
+		  "'l' is outside the build" },
 		{ "repository: ../../repo, reference: v1, build: [sh, -c, 'echo first; echo the reason >&2; exit 3']", ASSAY_E_IO,
 		  "failed: exit status 3: 'the reason'; see '" },
 		{ "repository: ../../repo, reference: v1, build: [sh, -c, 'echo said; kill -9 $$']", ASSAY_E_IO,

@@ -376,7 +376,7 @@ static void test_nothing(void **state)
 	check_fails("no selector", evidence_runs(&lab, "@2", &runs, &err), ASSAY_E_USAGE, &err, "'@2' is not APP or APP@VERSION");
 	import(&lab, NULL, "application,machine,time,repetition,result,version\na,m1,1500000000,1,1,2.0\n");
 	check_fails("several", evidence_runs(&lab, "a", &runs, &err), ASSAY_E_USAGE, &err,
-		    "'a' has several versions, say which as a@VERSION: 2.0, imported");
+		    "'a' has several versions, name one as a@VERSION: 2.0, imported");
 	lab_close(&lab);
 }
 

@@ -8,7 +8,7 @@ static char *show(const struct emulate_plan *plan)
 	struct buf out = BUF_INIT;
 
 	for (size_t i = 0; i < plan->n; i++) {
-		const struct compiler_words *step = &plan->steps[i];
+		const struct compiler_arguments *step = &plan->steps[i];
 		bool wrapped = false, exported = false;
 
 		assert_null(step->words[step->n]);

@@ -372,7 +372,7 @@ static void test_stack_parse(void **state)
 		{ "binary mark", H1 " */a\n", ASSAY_OK, H1 "  /a\n" },
 		{ "of the session", H1 "  /dev/s/files/x\n" H1 "  /dev/sh\n", ASSAY_OK, H1 "  /dev/sh\n" H1 "  {session}/files/x\n" },
 		{ "no end", H1 "  /a", ASSAY_OK, H1 "  /a\n" },
-		{ "nothing", "", ASSAY_E_NODATA, "nothing is known" },
+		{ "nothing", "", ASSAY_E_NODATA, "the libraries are not known" },
 		{ "words", "sha256sum: /x: no such file\n", ASSAY_E_FORMAT, "'sha256sum" },
 		{ "a hash too short", "1111  /a\n", ASSAY_E_FORMAT, "1111" },
 		{ "capitals", "A" H1 "  /a\n", ASSAY_E_FORMAT, "A1111" },

@@ -13,7 +13,7 @@ static struct manifest parsed(const char *text)
 	return m;
 }
 
-static void check_words(const struct manifest_words *words, const char *expected)
+static void check_words(const struct manifest_arguments *words, const char *expected)
 {
 	struct buf all = BUF_INIT;
 
@@ -47,9 +47,9 @@ static void test_refused(void **state)
 		{ "command: [a,\n  {work}/b]\nversions: {a: }\n", "needs quotes: '{work}/x'", 2 },
 		{ "command:\n  - a\n  - [b]\nversions: {a: }\n", "not a list", 3 },
 		{ "command: [a, '{wrok}']\nversions: {a: }\n", "did you mean '{work}'", 1 },
-		{ "command: [a, '{']\nversions: {a: }\n", "a brace itself is written '{{'", 1 },
-		{ "command: [a, '-x{arguments}']\nversions: {a: }\n", "an argument of its own", 1 },
-		{ SMALLEST "inputs: {i: {arguments: ['{arguments}']}}\n", "an argument of its own", 3 },
+		{ "command: [a, '{']\nversions: {a: }\n", "write a brace as '{{'", 1 },
+		{ "command: [a, '-x{arguments}']\nversions: {a: }\n", "a separate argument", 1 },
+		{ SMALLEST "inputs: {i: {arguments: ['{arguments}']}}\n", "a separate argument", 3 },
 		{ "command: ['{build}/a']\nversions:\n  x: {directory: d}\n  y:\n", "'{build}' has no value in the version 'y'", 4 },
 		{ "command: ['{files}/a']\nversions: {a: }\n", "the manifest has no 'files'", 2 },
 		{ "command: [a, '{input}']\nversions: {a: }\n", "the manifest has no 'inputs'", 2 },
@@ -57,18 +57,18 @@ static void test_refused(void **state)
 		{ SMALLEST "environment:\n  1A: b\n", "cannot be the name of an environment variable", 4 },
 		{ SMALLEST "environment:\n  A_TOKEN=value: b\n", "'A_TOKEN=(hidden)' cannot be the name", 4 },
 		{ SMALLEST "environment:\n  A_TOKEN: '{secret'\n", "value of 'A_TOKEN' has a '{' that starts no placeholder", 4 },
-		{ SMALLEST "environment:\n  A: {b: c}\n", "a word is expected", 4 },
+		{ SMALLEST "environment:\n  A: {b: c}\n", "expected a string", 4 },
 		{ SMALLEST "environment:\n  A: '{build}'\n", "'{build}' has no value", 2 },
 		{ "command: [a]\nversions:\n", "'versions' has no value: a map with at least one version, such as {old:", 2 },
 		{ "command: [a]\nversions:\n  b:\n    git:\n", "'git' has no value", 4 },
 		{ "command: [a]\nversions:\n  b: {git: {reference: r, build: }}\n", "'build' has no value", 3 },
-		{ SMALLEST "variance:\n", "'variance' has no value: give it one, or leave it out", 3 },
+		{ SMALLEST "variance:\n", "'variance' has no value: set a value, or remove the key", 3 },
 		{ SMALLEST "work:\n", "'work' has no value", 3 },
 		{ "command: [a]\nversions: {}\n", "at least one version", 2 },
 		{ "command: [a]\nversions: [b, c]\n", "a map with at least one version", 2 },
 		{ "command: [a]\nversions: {b: c}\n", "a version must be a map", 2 },
-		{ "versions:\n  b: {command: [x]}\n  c:\n",
-		  "the version 'c' has no command, and the manifest has none either: write 'command: [", 3 },
+		{ "versions:\n  b: {command: [x]}\n  c:\n", "neither the version 'c' nor the manifest has a command: write 'command: [",
+		  3 },
 		{ "command: [a]\nversions: {b/c: }\n", "cannot be the name of a version", 2 },
 		{ "command: [a]\nversions: {b@c: }\n", "cannot be the name of a version", 2 },
 		{ "command: [a]\nversions: {'b,c': }\n", "cannot be the name of a version", 2 },
@@ -78,13 +78,14 @@ static void test_refused(void **state)
 		{ "command: [a]\nversions: {b: {directory: d, git: {reference: r}}}\n", "both 'directory' and 'git'", 2 },
 		{ "command: [a]\nversions: {b: {sources: s, git: {reference: r}}}\n", "both 'sources' and 'git'", 2 },
 		{ "command: [a]\nversions: {b: {directory: d, build: [make]}}\n", "'build' needs 'sources'", 2 },
-		{ "command: [a]\nversions: {b: {sources: s, directory: ../d}}\n", "the directory of 'sources' is below the work tree", 2 },
+		{ "command: [a]\nversions: {b: {sources: s, directory: ../d}}\n", "the directory of 'sources' must be inside the work tree",
+		  2 },
 		{ "command: [a]\nversions: {b: {directory: [d]}}\n", "must be a text", 2 },
 		{ "command: [a]\nversions: {b: {directory: {}}}\n", "an item for each architecture", 2 },
 		{ "command: [a]\nversions: {b: {directory: {amd64: d}}}\n", "as 'uname -m' names them: aarch64, x86_64", 2 },
 		{ "command: [a]\nversions: {b: {directory: {x86_64: }}}\n", "'directory' has nothing for x86_64", 2 },
 		{ "command: [a]\nversions: {b: {directory: {x86_64: [d]}}}\n", "must be a text", 2 },
-		{ "command: [a]\nversions: {b: {git: {reference: r, directory: {x86_64: /d}}}}\n", "below the work tree", 2 },
+		{ "command: [a]\nversions: {b: {git: {reference: r, directory: {x86_64: /d}}}}\n", "inside the work tree", 2 },
 		{ "command: [a]\nversions: {b: {git: {reference: r, build: {x86_64: [b], aarch64: [c]}, directory: {x86_64: d}}}}\n",
 		  "of different architectures", 2 },
 		{ "command: [a]\nversions: {b: {git: {reference: r, build: {aarch64: [c]}, directory: {x86_64: d}}}}\n",
@@ -94,10 +95,10 @@ static void test_refused(void **state)
 		{ "command: [a]\nversions: {b: {git: {reference: --upload-pack=x}}}\n", "does not start with '-'", 2 },
 		{ "command: [a]\nversions: {b: {git: {reference: r, repository: 'https://example.org/x.git'}}}\n", "clone it first", 2 },
 		{ "command: [a]\nversions: {b: {git: {reference: r, repository: 'git@example.org:x.git'}}}\n", "clone it first", 2 },
-		{ "command: [a]\nversions: {b: {git: {reference: r, directory: /out}}}\n", "below the work tree", 2 },
-		{ "command: [a]\nversions: {b: {git: {reference: r, directory: a/../..}}}\n", "below the work tree", 2 },
+		{ "command: [a]\nversions: {b: {git: {reference: r, directory: /out}}}\n", "inside the work tree", 2 },
+		{ "command: [a]\nversions: {b: {git: {reference: r, directory: a/../..}}}\n", "inside the work tree", 2 },
 		{ "command: [a]\nversions: {b: {git: {reference: r, build: make -j2}}}\n", "write [make, -j2]", 2 },
-		{ "command: [a]\nversions: {b: {git: {reference: \"a\\nb\"}}}\n", "a text of one line", 2 },
+		{ "command: [a]\nversions: {b: {git: {reference: \"a\\nb\"}}}\n", "one line of text", 2 },
 		{ SMALLEST "inputs: x\n", "'inputs' is a map", 3 },
 		{ SMALLEST "inputs: {}\n", "at least one input", 3 },
 		{ SMALLEST "inputs:\n  - {arguments: [x]}\n", "has no 'name'", 4 },
@@ -111,10 +112,10 @@ static void test_refused(void **state)
 		{ SMALLEST "time_limit: [1m]\n", "must be a time", 3 },
 		{ SMALLEST "repetitions: 0\n", "from 1 to 10000", 3 },
 		{ SMALLEST "warm_ups: -1\n", "from 0 to 10000", 3 },
-		{ SMALLEST "work: scratch\n", "starts with '/', without '..', such as /dev/shm", 3 },
+		{ SMALLEST "work: scratch\n", "an absolute path without '..', such as /dev/shm", 3 },
 		{ SMALLEST "work: /tmp/../etc\n", "without '..'", 3 },
 		{ SMALLEST "files: data\n", "write [data]", 3 },
-		{ SMALLEST "files: ['']\n", "not a text of one line", 3 },
+		{ SMALLEST "files: ['']\n", "not one line of text", 3 },
 		{ SMALLEST "metric: wal\n", "did you mean wall?", 3 },
 		{ SMALLEST "metric: regex\n", "needs a pattern", 3 },
 		{ SMALLEST "metric: [wall]\n", "must be a text", 3 },
@@ -142,21 +143,21 @@ static void test_refused(void **state)
 		{ SMALLEST "metric: {pattern: '(a)', unit: ''}\n", "'unit' is empty", 3 },
 		{ SMALLEST "probe: [work]\n", "probe must be a map", 3 },
 		{ SMALLEST "probe:\n  functions: changed\n  bugdet: 0\n", "did you mean 'budget'", 5 },
-		{ SMALLEST "probe:\n  back_end: papi\n", "no back end 'papi': there are probe", 4 },
+		{ SMALLEST "probe:\n  back_end: papi\n", "unknown back end 'papi': use probe", 4 },
 		{ SMALLEST "probe: {functions: work}\n", "'functions' is changed, or a list of names: write [work]", 3 },
 		{ SMALLEST "probe: {functions: {work: 1}}\n", "must be a list", 3 },
-		{ SMALLEST "probe: {functions: []}\n", "names none", 3 },
-		{ SMALLEST "probe: {functions: ['@list']}\n", "cannot be the name of a function", 3 },
-		{ SMALLEST "probe: {functions: [\"a\\tb\"]}\n", "cannot be the name of a function", 3 },
+		{ SMALLEST "probe: {functions: []}\n", "is empty", 3 },
+		{ SMALLEST "probe: {functions: ['@list']}\n", "is not a valid function name", 3 },
+		{ SMALLEST "probe: {functions: [\"a\\tb\"]}\n", "is not a valid function name", 3 },
 		{ SMALLEST "probe:\n  functions: changed\n  counters: all\n", "'counters' is default, or a list of names: write [all]", 5 },
 		{ SMALLEST "probe: {counters: ['a b']}\n", "not the name of an event", 3 },
 		{ SMALLEST "probe: {counters: [A, B, A]}\n", "the event 'A' appears twice", 3 },
 		{ SMALLEST "probe: {budget: 3}\n", "budget", 3 },
-		{ SMALLEST "probe: {module: /usr/lib/libx.so}\n", "no '/' in front", 3 },
-		{ SMALLEST "probe: {module: a/../b}\n", "no '..'", 3 },
-		{ SMALLEST "probe: {full: true}\n", "'full' belongs to back_end: emulated", 3 },
-		{ SMALLEST "probe:\n  back_end: emulated\n  counters: default\n", "'counters' belongs to back_end: probe", 5 },
-		{ SMALLEST "probe:\n  back_end: emulated\n  budget: 0\n", "'budget' belongs to back_end: probe", 5 },
+		{ SMALLEST "probe: {module: /usr/lib/libx.so}\n", "without leading '/'", 3 },
+		{ SMALLEST "probe: {module: a/../b}\n", "and '..'", 3 },
+		{ SMALLEST "probe: {full: true}\n", "'full' is only for back_end: emulated", 3 },
+		{ SMALLEST "probe:\n  back_end: emulated\n  counters: default\n", "'counters' is only for back_end: probe", 5 },
+		{ SMALLEST "probe:\n  back_end: emulated\n  budget: 0\n", "'budget' is only for back_end: probe", 5 },
 	};
 
 	(void)state;
@@ -194,7 +195,7 @@ static void test_limits(void **state)
 	buf_text(&text, "versions: {a: }\ncommand:\n");
 	for (int i = 0; i <= MANIFEST_WORDS_MAX; i++)
 		buf_text(&text, "  - x\n");
-	check_fails("words", manifest_parse("a.yaml", text.bytes, text.size, &m, &err), ASSAY_E_LIMIT, &err, "1000 words");
+	check_fails("words", manifest_parse("a.yaml", text.bytes, text.size, &m, &err), ASSAY_E_LIMIT, &err, "1000 arguments");
 	buf_clear(&text);
 	buf_text(&text, "versions: {a: }\ncommand: [true, ");
 	for (int i = 0; i <= 65536; i++)
@@ -338,7 +339,7 @@ static void test_architectures(void **state)
 	assert_string_equal(own->directory, "out");
 	assert_null(manifest_own_of(&m.versions[2], "x86_64"));
 	reason = manifest_own_reason(&m, &m.versions[2], "x86_64");
-	assert_non_null(strstr(reason, "version 'both' is for aarch64 alone, not for x86_64: add that to its 'build' ("));
+	assert_non_null(strstr(reason, "version 'both' is for aarch64 only, not for x86_64: add it to its 'build' ("));
 	free(reason);
 	assert_string_equal(manifest_own_of(&m.versions[3], "riscv64")->directory, "d");
 	assert_null(manifest_own_of(&m.versions[4], "x86_64"));
@@ -363,23 +364,23 @@ static void test_words_on_a_host(void **state)
 				   "inputs:\n"
 				   "  one: {arguments: ['{input}', ''], environment: {C: '{input}'}}\n"
 				   "  two:\n");
-	struct manifest_words command, environment;
+	struct manifest_arguments command, environment;
 
 	(void)state;
 	manifest_command(&m, false, 0, 0, &places, &command, &environment);
 	check_words(&command, "/shm/build/prog|{work}|x/shm/work/v1|}|one||last");
 	check_words(&environment, "A=of v1|B=/shm/files|C=one");
-	manifest_words_release(&command);
-	manifest_words_release(&environment);
+	manifest_arguments_release(&command);
+	manifest_arguments_release(&environment);
 	manifest_command(&m, false, 0, 1, &places, &command, &environment);
 	check_words(&command, "/shm/build/prog|{work}|x/shm/work/v1|}|last");
 	check_words(&environment, "A=of v1|B=/shm/files|C=c");
-	manifest_words_release(&command);
-	manifest_words_release(&environment);
+	manifest_arguments_release(&command);
+	manifest_arguments_release(&environment);
 	manifest_command(&m, false, 1, 0, &places, &command, &environment); /* no {arguments}: behind the rest */
 	check_words(&command, "other|one|one|");
-	manifest_words_release(&command);
-	manifest_words_release(&environment);
+	manifest_arguments_release(&command);
+	manifest_arguments_release(&environment);
 	manifest_release(&m);
 }
 
@@ -568,7 +569,7 @@ static void test_open(void **state)
 static void test_example(void **state)
 {
 	static const struct manifest_places places = { "/f", NULL, "/w" };
-	struct manifest_words command, environment;
+	struct manifest_arguments command, environment;
 	struct assay_error err;
 	struct manifest m;
 
@@ -579,8 +580,8 @@ static void test_example(void **state)
 	for (size_t i = 0; i < 2; i++) {
 		manifest_command(&m, false, i, 0, &places, &command, &environment);
 		assert_true(command.n > 0);
-		manifest_words_release(&command);
-		manifest_words_release(&environment);
+		manifest_arguments_release(&command);
+		manifest_arguments_release(&environment);
 	}
 	manifest_release(&m);
 }

@@ -68,8 +68,8 @@ static void test_usage(void **state)
 		const char *error;
 	} rows[] = {
 		{ "wall", { 1500000000, 1, 1 }, 1.5, NULL },  { "cpu", { 1, 250000, 500000 }, .75, NULL },
-		{ "{source: cpu}", { 1, 0, 1 }, 1e-6, NULL }, { "wall", { -1, 1, 1 }, 0, "did not say" },
-		{ "cpu", { 1, -1, 5 }, 0, "did not say" },    { "cpu", { 1, 5, -1 }, 0, "did not say" },
+		{ "{source: cpu}", { 1, 0, 1 }, 1e-6, NULL }, { "wall", { -1, 1, 1 }, 0, "did not report" },
+		{ "cpu", { 1, -1, 5 }, 0, "did not report" }, { "cpu", { 1, 5, -1 }, 0, "did not report" },
 		{ "wall", { 0, 1, 1 }, 0, "less wall time" }, { "cpu", { 1, 0, 0 }, 0, "less CPU time" },
 	};
 
@@ -240,7 +240,7 @@ static void test_google_benchmark(void **state)
 		  "{\"benchmarks\": [{\"name\": \"x\", \"iterations\": 1, \"real_time\": 7, \"cpu_time\": 6, \"time_unit\": \"ns\"}]}",
 		  7e-9, NULL },
 		{ "several", GOOGLE, TWO, 0, "several results ('BM_a/8', 'BM_b'): name one" },
-		{ "another", "{source: google-benchmark, name: BM_c}", TWO, 0, "no result 'BM_c'; its first is 'BM_a/8'" },
+		{ "another", "{source: google-benchmark, name: BM_c}", TWO, 0, "no result 'BM_c'; its first result is 'BM_a/8'" },
 		{ "none", GOOGLE, CONTEXT("false") END, 0, "no measurement" },
 		{ "aggregates only", GOOGLE, CONTEXT("false") AGGREGATE("x", "mean", "1", "1") END, 0, "no measurement but aggregates" },
 		{ "an error", GOOGLE, CONTEXT("false") ERROR_ITEM END, 0, "'BM_open' was not measured: cannot open the file" },
@@ -248,7 +248,7 @@ static void test_google_benchmark(void **state)
 		  CONTEXT("false") ERROR_ITEM ",\n" ITERATION("BM_b", "0", "5", "4", "us") END, 5e-6, NULL },
 		{ "skipped", GOOGLE, "{\"benchmarks\": [{\"name\": \"x\", \"skipped\": true, \"skip_message\": \"no GPU\"}]}", 0,
 		  "not measured: no GPU" },
-		{ "an odd unit", GOOGLE, CONTEXT("false") ITERATION("x", "0", "2", "1", "h") END, 0, "none of ns, us, ms and s" },
+		{ "an odd unit", GOOGLE, CONTEXT("false") ITERATION("x", "0", "2", "1", "h") END, 0, "unknown or missing 'time_unit'" },
 		{ "no time", GOOGLE, "{\"benchmarks\": [{\"name\": \"x\", \"time_unit\": \"ns\"}]}", 0, "'real_time' is missing" },
 		{ "zero", GOOGLE, CONTEXT("false") ITERATION("x", "0", "0", "1", "s") END, 0, "'x': the metric is 0" },
 		{ "NaN, as the library writes it", GOOGLE, CONTEXT("false") ITERATION("x", "0", "NaN", "1", "s") END, 0,
@@ -260,21 +260,21 @@ static void test_google_benchmark(void **state)
 		  "{\"benchmarks\": [" LABELLED("a", "0") ", " LABELLED("b", "0") "]}", 7e-9, NULL },
 		{ "the only label", "{source: google-benchmark, name: x}", "{\"benchmarks\": [" LABELLED("a", "0") "]}", 7e-9, NULL },
 		{ "registered twice under one name", GOOGLE, "{\"benchmarks\": [" LABELLED("a", "0") ", " LABELLED("a", "1") "]}", 0,
-		  "the result 'x' stands in the output twice, and nothing" },
+		  "the result 'x' is in the output twice, and the two" },
 		{ "aggregates of an old library", GOOGLE,
 		  "{\"benchmarks\": [" OLD("x") ", " OLD("x") ", " OLD("x_mean") ", " OLD(
 		      "x_stddev") ", {\"name\": \"x_BigO\", \"cpu_coefficient\": 1, \"big_o\": \"N\"}]}",
 		  7e-9, NULL },
 		{ "a key twice in a result", GOOGLE,
 		  "{\"benchmarks\": [{\"name\": \"x\", \"time_unit\": \"ns\", \"real_time\": 1, \"real_time\": 2}]}", 1e-9, NULL },
-		{ "cut", GOOGLE, CONTEXT("false") "    {\n      \"name\": \"x\"\n    }", 0, "found the end: the file is not whole" },
+		{ "cut", GOOGLE, CONTEXT("false") "    {\n      \"name\": \"x\"\n    }", 0, "found the end: the file is truncated" },
 		{ "no JSON", GOOGLE, "BM_sort   12341 ns\n", 0, "no line starts with '{'" },
 		{ "a brace without its end", GOOGLE, "}\n{ \"a\": 1\n", 0, "no line starts with '{' and has its '}' after it" },
 		{ "hyperfine's", GOOGLE, "{\"results\": []}", 0, "not of Google Benchmark" },
 		{ "a nameless one", GOOGLE, "{\"benchmarks\": [{\"real_time\": 1}]}", 0, "it is no object with a name" },
 		{ "not objects", GOOGLE, "{\"benchmarks\": [1, []]}", 0, "it is no object with a name" },
 		{ "a list", GOOGLE, "[]\n", 0, "no line starts" },
-		{ "a key twice", GOOGLE, "{\"benchmarks\": [], \"benchmarks\": []}", 0, "key 'benchmarks' stands here again" },
+		{ "a key twice", GOOGLE, "{\"benchmarks\": [], \"benchmarks\": []}", 0, "key 'benchmarks' is repeated" },
 	};
 	double value = 0;
 	char *warning;
@@ -320,7 +320,7 @@ static void test_hyperfine(void **state)
 		{ "several", "hyperfine", RESULTS RESULT("true", TIMES, EXITS) ",\n" RESULT("false", "3, 4", "0, 0") END, 0,
 		  "several results ('true', 'false')" },
 		{ "another", "{source: hyperfine, name: x}", RESULTS RESULT("true", TIMES, EXITS) END, 0,
-		  "no result 'x'; its first is 'true'" },
+		  "no result 'x'; its first result is 'true'" },
 		{ "with --ignore-failure", "hyperfine", RESULTS RESULT("true", TIMES, "0, 1, 0") END, 0,
 		  "'true' was not measured: exit status 1" },
 		{ "fewer exit codes than times", "hyperfine", RESULTS RESULT("true", TIMES, "0") END, 0, "3 times and 1 exit codes" },
@@ -328,13 +328,13 @@ static void test_hyperfine(void **state)
 		{ "parameters", "{source: hyperfine, name: x}", PARAMETERS, 0, "several results ('x (b=1)', 'x (b=2)')" },
 		{ "a parameter", "{source: hyperfine, name: x (b=2)}", PARAMETERS, 4, NULL },
 		{ "a command twice", "hyperfine", RESULTS RESULT("x", TIMES, EXITS) ",\n" RESULT("x", TIMES, EXITS) END, 0,
-		  "the result 'x' stands in the output twice, and nothing" },
+		  "the result 'x' is in the output twice, and the two" },
 		{ "ended by a signal", "hyperfine", RESULTS RESULT("true", TIMES, "0, null, 0") END, 0,
 		  "was not measured: ended by a signal" },
 		{ "no times", "hyperfine", "{\"results\": [{\"command\": \"x\", \"mean\": 1}]}", 0,
 		  "no object with 'command' and a list 'times'" },
 		{ "empty times", "hyperfine", "{\"results\": [{\"command\": \"x\", \"times\": []}]}", 0, "no measurement" },
-		{ "no number", "hyperfine", "{\"results\": [{\"command\": \"x\", \"times\": [1, \"2\"]}]}", 0, "it is no number" },
+		{ "no number", "hyperfine", "{\"results\": [{\"command\": \"x\", \"times\": [1, \"2\"]}]}", 0, "it is not a number" },
 		{ "zero", "hyperfine", "{\"results\": [{\"command\": \"x\", \"times\": [1, 0]}]}", 0, "the metric is 0" },
 		{ "no results", "hyperfine", RESULTS END, 0, "the output has no measurement" },
 		{ "Google's", "hyperfine", THREE, 0, "not of hyperfine" },
@@ -357,7 +357,7 @@ static void test_limits(void **state)
 	memset(output, '7', n);
 	for (size_t i = 1; i < n; i += 2)
 		output[i] = '\n';
-	check_fails("bytes", read_text("{pattern: '(7)'}", output, n, &value, &warning, &err), ASSAY_E_NODATA, &err, "at most 16777216");
+	check_fails("bytes", read_text("{pattern: '(7)'}", output, n, &value, &warning, &err), ASSAY_E_NODATA, &err, "the first 16777216");
 	check_fails("values", read_text("{pattern: '(7)'}", output, n / 4, &value, &warning, &err), ASSAY_E_NODATA, &err,
 		    "line 1000001: more than 1000000 values");
 	free(output);

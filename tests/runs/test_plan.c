@@ -254,7 +254,7 @@ static void test_changed_manifest(void **state)
 		{ "a version that was not run",
 		  "command: [run, '{version}']\ninputs:\n  x: { arguments: [1] }\n  y: {}\n"
 		  "versions: { a: , b: , c: { command: [other] }, d: }\ntime_limit: 9\n",
-		  "not among these runs" },
+		  "than those of these runs" },
 	};
 	struct lab lab = scratch_lab("lab");
 	struct manifest manifest = manifest_of(MANIFEST);
@@ -377,10 +377,9 @@ static void test_contradictions(void **state)
 	check_fails("fewer hosts", plan_check_choice(&plan, &choice, both, 1, &err), ASSAY_E_USAGE, &err, "(m1,m2)");
 	choice.versions.items = ac;
 	check_fails("versions", plan_check_choice(&plan, &choice, NULL, 0, &err), ASSAY_E_USAGE, &err,
-		    "--versions contradicts the runs that are to be "
-		    "resumed (a,b)");
+		    "--versions contradicts the runs to resume (a,b)");
 	choice.versions.n = 0;
-	choice.inputs = (struct manifest_words){ ba, 1 };
+	choice.inputs = (struct manifest_arguments){ ba, 1 };
 	check_fails("inputs", plan_check_choice(&plan, &choice, NULL, 0, &err), ASSAY_E_USAGE, &err, "--inputs");
 	choice.inputs.n = 0;
 	choice.repetitions = 4;
@@ -388,7 +387,7 @@ static void test_contradictions(void **state)
 	choice.repetitions = 3;
 	choice.seed = 8;
 	check_fails("seed", plan_check_choice(&plan, &choice, NULL, 0, &err), ASSAY_E_USAGE, &err,
-		    "--seed contradicts the runs that are to be resumed (7)");
+		    "--seed contradicts the runs to resume (7)");
 }
 
 int suite_plan(void)

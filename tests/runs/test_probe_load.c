@@ -24,7 +24,7 @@ static unsigned n_said;
 static struct probe_list later; /* what is looked for in libraries that come */
 
 /* What probe_start.c has. */
-void probe_say(const char *text, const char *more, int errnum)
+void probe_report(const char *text, const char *more, int errnum)
 {
 	size_t n = n_said ? strlen(said) : 0;
 

@@ -133,7 +133,7 @@ static void test_nightly(void **state)
 	expect(&f, "the second night", 2, 6, 0, 4);
 	check(run_load(&f.lab.store, "app/x", "branch", &set, &err), &err);
 	text = run_others_text(&set);
-	assert_non_null(strstr(text, "6 results of app/x@branch are of another build"));
+	assert_non_null(strstr(text, "6 results of app/x@branch are from another build"));
 	assert_non_null(strstr(text, "its latest build has no result on m2, m3"));
 	free(text);
 	run_set_release(&set);

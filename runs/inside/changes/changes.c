@@ -91,7 +91,7 @@ static enum assay_status touch_side(const struct source *source, const struct fu
 	map_release(&first);
 	if (!any)
 		return assay_fail(err, ASSAY_E_NODATA,
-				  "no source file of the %s build is in commit %.12s: is this the repository from which it was built?",
+				  "no source file of the %s build is in commit %.12s: check that the build is from this repository",
 				  is_old ? "old" : "new", tree->commit);
 	return ASSAY_OK;
 }
@@ -824,9 +824,8 @@ static const struct {
 	{ "symbols", "The builds have no debug information: files, lines and inlined functions are unknown. A function that inlines a "
 		     "changed function seems to have changed itself. Build both with -g." },
 	{ "exported_symbols",
-	  "The builds are stripped: only the functions that they export are compared. Changes in other functions and in "
-	  "variables cannot be seen. Compare the files from before 'strip', or put the files with their debug "
-	  "information next to them or under /usr/lib/debug." },
+	  "The builds are stripped: only exported functions are compared; changes in other functions and in variables are not visible. "
+	  "Compare the files before 'strip', or put the files with their debug information next to them or under /usr/lib/debug." },
 };
 
 static void add_source(const struct changes *c, struct document *d)
@@ -883,7 +882,7 @@ void changes_document(const struct changes *c, bool all, struct document *d)
 		doc_line(
 		    d, "The builds were made by different compilers or with different options, which may explain many of the differences.");
 	else if (c->many_differ)
-		doc_line(d, "More than half of the functions differ: were both built in the same way?");
+		doc_line(d, "More than half of the functions differ: check that both were built with the same compiler and options.");
 	doc_object(d, "counts");
 	for (int kind = CHANGE_NONE; kind < CHANGE_KINDS; kind++)
 		doc_set(d, change_kind_code((enum change_kind)kind), c->count[kind]);

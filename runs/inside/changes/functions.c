@@ -79,7 +79,7 @@ static bool is_numbered(const char *text)
 	return strspn(text, DIGITS) == 5 && text[5] == '_' && text[6] && !text[6 + strspn(text + 6, DIGITS)];
 }
 
-static bool begins_with(const char *symbol, const char *prefix)
+static bool starts_with(const char *symbol, const char *prefix)
 {
 	return !strncmp(symbol, prefix, strlen(prefix));
 }
@@ -97,7 +97,7 @@ enum functions_start functions_start_of(const char *symbol)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (begins_with(symbol, rows[i].prefix) && (rows[i].start != FUNCTIONS_START_REGISTERS || is_numbered(symbol + 7)))
+		if (starts_with(symbol, rows[i].prefix) && (rows[i].start != FUNCTIONS_START_REGISTERS || is_numbered(symbol + 7)))
 			return rows[i].start;
 	return FUNCTIONS_START_NONE;
 }

@@ -49,7 +49,7 @@ static enum assay_status not_elf(const struct image *image, const char *bytes, s
 	const char *what = "not an ELF file";
 
 	if (!memcmp(bytes, "!<arch>\n", 8))
-		what = "an archive of object files: compare the programs or libraries that it is linked into";
+		what = "an archive of object files: compare the programs or libraries that contain it";
 	else if (!memcmp(bytes, "#!", 2))
 		what = "a script, not an ELF file: compare the program that it starts";
 	return assay_fail(err, ASSAY_E_FORMAT, "'%s' is %s", image->path, what);
@@ -119,7 +119,7 @@ static enum assay_status check_kind(struct image *image, int fd, struct assay_er
 	if (image->size < sizeof(header))
 		return assay_fail(err, ASSAY_E_FORMAT, "'%s' is truncated: its header is incomplete", image->path);
 	if (header.e_type == ET_REL)
-		return assay_fail(err, ASSAY_E_FORMAT, "'%s' is an object file: compare the programs or libraries that it is linked into",
+		return assay_fail(err, ASSAY_E_FORMAT, "'%s' is an object file: compare the programs or libraries that contain it",
 				  image->path);
 	if (header.e_type != ET_EXEC && header.e_type != ET_DYN)
 		return assay_fail(err, ASSAY_E_FORMAT, "'%s' is neither a program nor a shared library (ELF type %u)", image->path,
@@ -449,8 +449,7 @@ static enum assay_status no_debug(const struct image *image, struct assay_error 
 				  "'%s' is stripped, and the file with its debug information is neither next to it nor under " DEBUG_ROOT,
 				  image->path);
 	if (!section_named(image, ".symtab"))
-		return assay_fail(err, ASSAY_E_FORMAT, "'%s' is stripped: compare the files from before 'strip', built with -g",
-				  image->path);
+		return assay_fail(err, ASSAY_E_FORMAT, "'%s' is stripped: compare the files before 'strip', built with -g", image->path);
 	return assay_fail(err, ASSAY_E_FORMAT, "'%s' has no debug information: build it with -g", image->path);
 }
 

@@ -927,8 +927,8 @@ static bool share_differs(const struct share *share)
 	return share->old_sum != share->new_sum || share->old_n != share->new_n;
 }
 
-/* Calls tell() for the parts of two bodies, whose code is in match->old_code and new_code. */
-static void report_parts(struct match *match, size_t old_body, size_t new_body, match_part_function *tell, void *context)
+/* Calls report_step() for the parts of two bodies, whose code is in match->old_code and new_code. */
+static void report_parts(struct match *match, size_t old_body, size_t new_body, match_part_function *report_step, void *context)
 {
 	struct match_part part = { .host = match->new->functions.bodies[new_body].function };
 	struct shares shares = { .items = NULL };
@@ -944,13 +944,13 @@ static void report_parts(struct match *match, size_t old_body, size_t new_body, 
 		part.key = share->key;
 		part.differs = share_differs(share);
 		if (part.key == part.host || (share->old_n && share->new_n))
-			tell(context, &part);
+			report_step(context, &part);
 	}
 	free(shares.items);
 	map_release(&shares.by_key);
 }
 
-void match_parts(struct match *match, size_t old_function, size_t new_function, match_part_function *tell, void *context)
+void match_parts(struct match *match, size_t old_function, size_t new_function, match_part_function *report_step, void *context)
 {
 	const struct functions *f = &match->old->functions, *g = &match->new->functions;
 	const struct function *a = &f->items[old_function], *b = &g->items[new_function];
@@ -959,6 +959,6 @@ void match_parts(struct match *match, size_t old_function, size_t new_function, 
 		size_t x = f->body_order[a->first_body + i], y = g->body_order[b->first_body + i];
 
 		if (same_label(match, x, y) && match_bodies(match, x, y) != MATCH_EQUAL)
-			report_parts(match, x, y, tell, context);
+			report_parts(match, x, y, report_step, context);
 	}
 }

@@ -54,8 +54,8 @@ struct match_part {
 };
 typedef void match_part_function(void *context, const struct match_part *part);
 
-/* Calls tell() for the parts of all pairs of different bodies with the same label of two functions, in order. */
-void match_parts(struct match *match, size_t old_function, size_t new_function, match_part_function *tell, void *context);
+/* Calls report_step() for the parts of all pairs of different bodies with the same label of two functions, in order. */
+void match_parts(struct match *match, size_t old_function, size_t new_function, match_part_function *report_step, void *context);
 
 /* In pair.c: pairs the functions of two builds. *match is overwritten; call match_release(). Sets match's roots, and new_of_old and
  * old_of_new for present functions; the caller must free() these two. First pairs functions by symbol, and those with the same name (static

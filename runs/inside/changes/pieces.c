@@ -114,7 +114,7 @@ static uint64_t target_of(const struct image *image, const uint8_t *bytes, uint6
 }
 
 /* Returns the piece that starts at the address; SIZE_MAX if none does. */
-static size_t piece_begun(const struct pieces *pieces, uint64_t address)
+static size_t piece_at(const struct pieces *pieces, uint64_t address)
 {
 	size_t i = address ? pieces_at(pieces, address) : SIZE_MAX;
 
@@ -133,7 +133,7 @@ static void find_variants(const struct image *image, struct pieces *pieces)
 		for (uint64_t k = 0; bytes && k < n; k++) {
 			uint64_t target =
 			    bytes[k] == 0xe8 || bytes[k] == 0xe9 ? 0 : target_of(image, bytes + k, n - k, symbol->address + k);
-			size_t piece = piece_begun(pieces, target);
+			size_t piece = piece_at(pieces, target);
 
 			if (piece != SIZE_MAX && !pieces->items[piece].variant_of)
 				pieces->items[piece].variant_of = symbol->name;
@@ -144,7 +144,7 @@ static void find_variants(const struct image *image, struct pieces *pieces)
 static void find_names(const struct image *image, struct pieces *pieces)
 {
 	for (size_t i = 0; i < image->n_symbols; i++) {
-		size_t at = image->symbols[i].kind == IMAGE_CODE ? piece_begun(pieces, image->symbols[i].address) : SIZE_MAX;
+		size_t at = image->symbols[i].kind == IMAGE_CODE ? piece_at(pieces, image->symbols[i].address) : SIZE_MAX;
 		struct piece *piece = at == SIZE_MAX ? NULL : &pieces->items[at];
 
 		if (piece && piece->n_symbols == 0)
@@ -181,7 +181,7 @@ size_t pieces_uses(const struct image *image, const struct pieces *pieces, struc
 
 		left = left < piece->end - piece->begin ? left : piece->end - piece->begin;
 		for (uint64_t k = 0; bytes && k < left; k++) {
-			size_t to = piece_begun(pieces, target_of(image, bytes + k, left - k, piece->begin + k));
+			size_t to = piece_at(pieces, target_of(image, bytes + k, left - k, piece->begin + k));
 
 			if (to == SIZE_MAX || to == from || pieces->items[to].n_symbols || pieces->items[to].variant_of)
 				continue;

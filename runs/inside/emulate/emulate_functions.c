@@ -105,7 +105,7 @@ struct module {
 	bool found;
 };
 
-static int look_at_module(struct dl_phdr_info *info, size_t size, void *arg)
+static int inspect_module(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct module *m = arg;
 
@@ -214,7 +214,7 @@ struct code function_code(uintptr_t pc)
 	struct code code = { .start = 0, .end = 0 };
 	struct symbol symbol;
 
-	dl_iterate_phdr(look_at_module, &m);
+	dl_iterate_phdr(inspect_module, &m);
 	if (!m.found)
 		return code;
 	symbol = symbol_open(&m);
@@ -240,7 +240,7 @@ struct function function_at(uintptr_t site)
 	if (sites && sites[i].address == site) {
 		function = sites[i].function;
 	} else if (sites && n_sites < SITES / 4 * 3) {
-		dl_iterate_phdr(look_at_module, &m);
+		dl_iterate_phdr(inspect_module, &m);
 		if (m.found)
 			function = function_new(&m);
 		sites[i] = (struct site){ site, function };

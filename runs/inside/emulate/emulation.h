@@ -419,11 +419,11 @@ bool simulate_init(struct thread *t); /* returns false if there is no memory */
 /* Simulates an atomic access that hot.left counts already. `elsewhere`: a write to another page than the last write, not counted yet. */
 void simulate_atomic(uintptr_t address, size_t bytes, enum access access, bool elsewhere);
 void simulate_range(uintptr_t address, size_t bytes, enum access access);
-void simulate_anew(struct thread *t);	 /* clears recent lines, because the window or the invocation has changed */
+void simulate_again(struct thread *t);	 /* clears recent lines, because the window or the invocation has changed */
 void touch_visited(struct touch *touch); /* ends the current visit */
 
 /* Functions of simulate.c: start and end of memory blocks. */
-void memory_begins(uintptr_t address, size_t bytes); /* records that a memory block starts or ends here */
+void memory_start(uintptr_t address, size_t bytes); /* records that a memory block starts or ends here */
 
 /* Functions of emulate_functions.c. */
 struct function {
@@ -517,13 +517,13 @@ struct thread *thread_attach(void); /* attaches the calling thread; returns NULL
 
 /* In waiting.c. waiting_goes_on*() return true while the wait continues. Otherwise it has ended, and the access, block or call counts. */
 bool waiting_goes_on(uintptr_t address, size_t bytes, enum access access);
-bool waiting_goes_on_in_block(void);
-bool waiting_goes_on_in_call(struct thread *t, uint32_t callee);
+bool waiting_continues_in_block(void);
+bool waiting_continues_in_call(struct thread *t, uint32_t callee);
 bool waiting_is_interrupted(struct thread *t); /* a signal handler starts; if true, call waiting_continues() at its end */
 void waiting_continues(struct thread *t);
 void waiting_hold(struct thread *t);				       /* moves counts made since the wait started into the look */
 void waiting_leaves(struct thread *t);				       /* a waiting thread has left a function's frame */
-void waiting_looks(uintptr_t site, uintptr_t address, uint64_t value); /* an atomic operation has found `value` */
+void waiting_polls(uintptr_t site, uintptr_t address, uint64_t value); /* an atomic operation has found `value` */
 void waiting_stop(void);					       /* ends the wait of the calling thread, if any */
 
 #endif

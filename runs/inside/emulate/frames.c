@@ -519,7 +519,7 @@ static void sample_begin(struct thread *t, struct frame *f, uint64_t ordinal, ui
 	};
 	f->kind |= FRAME_SAMPLED;
 	t->invocation = i;
-	simulate_anew(t);
+	simulate_again(t);
 	counts_now(t, &invocation->counts);
 	invocation->start = record_ticks();
 }
@@ -576,7 +576,7 @@ static inline void frame_drop(struct thread *t, uint32_t flags)
 	if (f.kind & FRAME_SAMPLED) {
 		t->depth--;
 		sample_end(t, flags);
-		simulate_anew(t);
+		simulate_again(t);
 	}
 	if (f.kind & FRAME_SELECTED) {
 		callees_account_all(t);
@@ -654,7 +654,7 @@ static __attribute__((noinline)) void frames_enter(struct thread *t, uintptr_t s
 	frame_add(t, n, (struct frame){ stack, t->invocation, t->block, t->owner, callee, kind });
 	if (!(kind & FRAME_SELECTED))
 		return;
-	waits = UNLIKELY(hot.waits) && waiting_goes_on_in_call(t, callee);
+	waits = UNLIKELY(hot.waits) && waiting_continues_in_call(t, callee);
 	callees_account_all(t);
 	t->owner = callee;
 	callee_begin(&t->callees[callee], t);
@@ -847,7 +847,7 @@ void frames_forget(struct thread *t)
 	}
 	t->depth = 0;
 	callees_fork(t);
-	simulate_anew(t);
+	simulate_again(t);
 	invocations_reset(t);
 	counts_now(t, &t->invocations[0].counts);
 }

@@ -36,7 +36,7 @@ static inline void on_atomic(const volatile void *at, size_t bytes, enum access 
 static inline void on_look(const volatile void *at, size_t bytes, uint64_t found, uintptr_t site)
 {
 	if (bytes <= sizeof(found) && runtime.several)
-		waiting_looks(site, (uintptr_t)at, found);
+		waiting_polls(site, (uintptr_t)at, found);
 }
 #define LOOK(at, found) on_look(at, sizeof(*(at)), (uint64_t)(found), (uintptr_t)__builtin_return_address(0))
 

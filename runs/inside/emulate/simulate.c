@@ -376,7 +376,7 @@ static void touch_visit(struct touch *touch)
 }
 
 /* Clears only the keys of recent lines. Lines that a handler adds meanwhile are complete, or have no key. */
-void simulate_anew(struct thread *t)
+void simulate_again(struct thread *t)
 {
 	for (size_t i = 0; i < RECENT; i++)
 		__atomic_store_n(&t->recent[i].key, 0, __ATOMIC_RELAXED);
@@ -717,7 +717,7 @@ static __attribute__((noinline)) void simulate_block_slowly(uintptr_t pc)
 	struct thread *t = hot.thread;
 	uint32_t block, path;
 
-	if (UNLIKELY(hot.waits) && (waiting_goes_on_in_block() || !count_down(&hot.blocks_left)))
+	if (UNLIKELY(hot.waits) && (waiting_continues_in_block() || !count_down(&hot.blocks_left)))
 		return;
 	if (!t) {
 		hot.blocks_left = BLOCKS_GRANTED; /* not started, or not simulated: no more checks */
@@ -786,7 +786,7 @@ static uint16_t life_new(void)
 }
 
 /* Starts a new life of the bytes [from, to), which lie in one page. */
-static void part_begins(struct chunk *chunk, uintptr_t from, uintptr_t to, uint16_t life)
+static void part_starts(struct chunk *chunk, uintptr_t from, uintptr_t to, uint16_t life)
 {
 	uintptr_t last = (to - 1) >> GRANULE_BITS;
 
@@ -802,7 +802,7 @@ static void part_begins(struct chunk *chunk, uintptr_t from, uintptr_t to, uint1
 	}
 }
 
-static void page_begins(struct chunk *chunk, uintptr_t page, uint16_t life)
+static void page_start(struct chunk *chunk, uintptr_t page, uint16_t life)
 {
 	chunk->pages[page % CHUNK_PAGES] = life;
 	runtime.owners[page] = 0;
@@ -817,12 +817,12 @@ static void recent_forget(struct thread *t, uintptr_t from, uintptr_t to)
 
 	t->births++;
 	if (last - first >= RECENT_FORGETS)
-		simulate_anew(t);
+		simulate_again(t);
 	for (uint64_t line = first; line <= last && last - first < RECENT_FORGETS; line++)
 		recent_forget_line(t, line);
 }
 
-void memory_begins(uintptr_t address, size_t bytes)
+void memory_start(uintptr_t address, size_t bytes)
 {
 	const uintptr_t page_bytes = (uintptr_t)1 << PAGE_BITS;
 	uintptr_t end = address + bytes;
@@ -839,9 +839,9 @@ void memory_begins(uintptr_t address, size_t bytes)
 			continue; /* never written: no changes to forget */
 		chunk = chunk_of(at);
 		if (chunk && next - at == page_bytes)
-			page_begins(chunk, at >> PAGE_BITS, life);
+			page_start(chunk, at >> PAGE_BITS, life);
 		else if (chunk)
-			part_begins(chunk, at, next, life);
+			part_starts(chunk, at, next, life);
 	}
 	if (bytes >= page_bytes)
 		hot.written_page = 0;

@@ -192,7 +192,7 @@ static void stack_start_lives(const struct thread *t)
 	uintptr_t page = 1u << PAGE_BITS, end = ((uintptr_t)pthread_self() + THREAD_BYTES + page - 1) / page * page;
 
 	if (t->stack_bytes)
-		memory_begins(end - t->stack_bytes, t->stack_bytes);
+		memory_start(end - t->stack_bytes, t->stack_bytes);
 }
 
 /* Ends the simulation of the calling thread. */

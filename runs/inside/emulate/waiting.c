@@ -140,7 +140,7 @@ static void calls_subtract(struct callee *c, uint64_t n)
 
 /* Subtracts first looks that were counted in addition to successful ones, as if calls of their callee were that much shorter. With several
  * callees, subtracts only the numbers of calls, because the share of each is unknown. */
-static void owed_looks_subtract(struct thread *t, struct waiting_loop *loop)
+static void subtract_polls(struct thread *t, struct waiting_loop *loop)
 {
 	for (size_t i = 0; i < loop->n; i++)
 		calls_subtract(&t->callees[loop->callees[i]], (uint64_t)loop->owed * loop->usual_calls[i]);
@@ -170,7 +170,7 @@ static void counting_ends(struct thread *t)
 	hot.waits = 1;
 }
 
-static void counting_begins(struct thread *t)
+static void counting_starts(struct thread *t)
 {
 	struct waiting *w = &t->waiting;
 
@@ -192,7 +192,7 @@ static void waiting_begin(struct thread *t, struct waiting_loop *loop)
 	w->in_place = loop->polls || loop->n == 0 || loop_calls(t, loop) != loop->calls;
 	callee_learn(t, loop);
 	if (loop->failed && loop->owed && loop->n)
-		owed_looks_subtract(t, loop);
+		subtract_polls(t, loop);
 	w->loop = loop;
 	w->owner = t->owner;
 	memset(w->look, 0, sizeof(w->look));
@@ -207,7 +207,7 @@ static void waiting_begin(struct thread *t, struct waiting_loop *loop)
 }
 
 /* Adds the counts of failed looks, because the loop was work. */
-static void failed_looks_add(struct waiting *w)
+static void failed_polls_add(struct waiting *w)
 {
 	for (size_t i = 0; i < COUNT_SIMULATED; i++)
 		w->look[i] += w->failed[i];
@@ -224,11 +224,11 @@ static void waiting_end(struct thread *t, bool looked)
 	struct waiting_loop *loop = w->loop;
 	uint64_t times = loop->polls ? 2 : w->in_place;
 
-	counting_begins(t);
+	counting_starts(t);
 	looked = looked && (!loop->polls || w->seen);
 	loop->in_vain = looked ? 0 : loop->in_vain + 1;
 	if (loop->polls && !looked)
-		failed_looks_add(w);
+		failed_polls_add(w);
 	for (size_t i = 0; i < COUNT_SIMULATED && looked; i++) {
 		uint64_t usual = times * loop->usual[i];
 
@@ -296,7 +296,7 @@ void waiting_stop(void)
 	busy_end();
 }
 
-static bool goes_on(uintptr_t address, size_t bytes, enum access access)
+static bool is_same_loop(uintptr_t address, size_t bytes, enum access access)
 {
 	struct waiting *w = &hot.thread->waiting;
 
@@ -322,12 +322,12 @@ bool waiting_goes_on(uintptr_t address, size_t bytes, enum access access)
 	}
 	BUSY_HERE();
 	hot.left = hot.waits ? 0 : hot.left;
-	waits = hot.waits && goes_on(address, bytes, access);
+	waits = hot.waits && is_same_loop(address, bytes, access);
 	busy_end();
 	return waits;
 }
 
-static bool goes_on_in_call(struct thread *t, uint32_t callee)
+static bool is_same_loop_in_call(struct thread *t, uint32_t callee)
 {
 	struct waiting *w = &t->waiting;
 
@@ -344,12 +344,12 @@ static bool goes_on_in_call(struct thread *t, uint32_t callee)
 	return false;
 }
 
-bool waiting_goes_on_in_call(struct thread *t, uint32_t callee)
+bool waiting_continues_in_call(struct thread *t, uint32_t callee)
 {
 	bool waits;
 
 	BUSY_HERE();
-	waits = hot.waits && goes_on_in_call(t, callee);
+	waits = hot.waits && is_same_loop_in_call(t, callee);
 	busy_end();
 	return waits;
 }
@@ -360,7 +360,7 @@ bool waiting_is_interrupted(struct thread *t)
 
 	BUSY_HERE();
 	if (hot.waits) {
-		counting_begins(t);
+		counting_starts(t);
 		w->interrupted = true;
 		w->changes = hot.changes;
 	}
@@ -381,7 +381,7 @@ void waiting_continues(struct thread *t)
 	busy_end();
 }
 
-static bool goes_on_in_block(void)
+static bool is_same_loop_in_block(void)
 {
 	struct waiting *w = &hot.thread->waiting;
 
@@ -394,7 +394,7 @@ static bool goes_on_in_block(void)
 	return true;
 }
 
-bool waiting_goes_on_in_block(void)
+bool waiting_continues_in_block(void)
 {
 	bool waits;
 
@@ -404,12 +404,12 @@ bool waiting_goes_on_in_block(void)
 	}
 	BUSY_HERE();
 	hot.blocks_left = hot.waits ? 0 : hot.blocks_left;
-	waits = hot.waits && goes_on_in_block();
+	waits = hot.waits && is_same_loop_in_block();
 	busy_end();
 	return waits;
 }
 
-static void look_failed(struct waiting *w)
+static void poll_failed(struct waiting *w)
 {
 	hold_counts(w);
 	w->n_failed++;
@@ -427,7 +427,7 @@ static void look_failed(struct waiting *w)
 }
 
 /* Accounts for a failed look in a loop with sched_yield(), or starts a wait. */
-static void on_failed_look(struct thread *t, uintptr_t site)
+static void on_failed_poll(struct thread *t, uintptr_t site)
 {
 	struct waiting *w = &t->waiting;
 
@@ -439,7 +439,7 @@ static void on_failed_look(struct thread *t, uintptr_t site)
 		waiting_begin(t, loop_at(w, site, false));
 		return;
 	}
-	look_failed(w);
+	poll_failed(w);
 }
 
 static void on_yield(uintptr_t site)
@@ -450,7 +450,7 @@ static void on_yield(uintptr_t site)
 		return;
 	BUSY_HERE();
 	hot.changes++; /* looks before and after sched_yield() are not of the same polling loop */
-	on_failed_look(t, site);
+	on_failed_poll(t, site);
 	busy_end();
 }
 
@@ -463,7 +463,7 @@ static void on_poll_again(struct thread *t, uintptr_t site)
 
 	if (hot.waits) {
 		if (w->loop->site == site)
-			look_failed(w);
+			poll_failed(w);
 		return;
 	}
 	loop = loop_at(w, site, true);
@@ -492,7 +492,7 @@ static void on_poll(struct thread *t, uintptr_t site, uintptr_t address, uint64_
 
 _Static_assert(WAITING_LOOKS == 1 << (64 - 61), "the hash shift fits WAITING_LOOKS");
 
-void waiting_looks(uintptr_t site, uintptr_t address, uint64_t value)
+void waiting_polls(uintptr_t site, uintptr_t address, uint64_t value)
 {
 	struct thread *t = hot.thread;
 

@@ -881,7 +881,7 @@ void window_begin(struct thread *t, uint64_t window)
 		t->weight = !window_counts(window) ? 0 : t->burst ? WINDOWS_A_SIMULATED : 1;
 		t->stamp++;
 		t->records = t->weight > 0 && threads_meet_in(window);
-		simulate_anew(t);
+		simulate_again(t);
 		hot.left = 0;
 		hot.blocks_left = 0;
 		hot.simulating = 1;

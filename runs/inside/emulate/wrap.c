@@ -166,7 +166,7 @@ static void count_allocation(size_t bytes)
 static void *start_block(void *at, size_t bytes)
 {
 	if (at)
-		memory_begins((uintptr_t)at, bytes);
+		memory_start((uintptr_t)at, bytes);
 	return at;
 }
 
@@ -174,7 +174,7 @@ static void end_block(void *at)
 {
 	waiting_stop();
 	if (at && runtime.several)
-		memory_begins((uintptr_t)at, malloc_usable_size(at));
+		memory_start((uintptr_t)at, malloc_usable_size(at));
 }
 
 #define WRAP_HEAP(result, name, parameters, arguments, bytes)                                                                              \

@@ -263,7 +263,7 @@ enum assay_status run_features_read(const char *directory, struct run_features *
 	enum assay_status st = file_names(directory, FEATURES_SUFFIX, &names, &n, err);
 
 	if (!st && !n)
-		st = assay_fail(err, ASSAY_E_NODATA, "'%s' has no feature file: was the program built by 'assay build --for features'?",
+		st = assay_fail(err, ASSAY_E_NODATA, "'%s' has no feature file: build the program with 'assay build --for features'",
 				directory);
 	for (size_t i = 0; i < n && !st; i++) {
 		char *path = mem_format("%s/%s", directory, names[i]);

@@ -26,7 +26,7 @@ static bool is_one_of(const char *word, const char *list)
 	return false;
 }
 
-static bool takes_another(const char *word)
+static bool takes_argument(const char *word)
 {
 	return is_one_of(word,
 			 "-o -x -I -L -l -D -U -include -imacros -isystem -iquote -idirafter -iprefix -isysroot --sysroot -MF -MT -MQ "
@@ -106,7 +106,7 @@ void compiler_command_parse(const char *const *words, size_t n, struct compiler_
 	judge_compiler(&c);
 	c.words = mem_new(n, sizeof(*c.words));
 	for (size_t i = first; i < n; i += c.words[c.n++].n) {
-		bool another = takes_another(words[i]) && i + 1 < n;
+		bool another = takes_argument(words[i]) && i + 1 < n;
 		enum compiler_word_kind kind = kind_of(words[i], language);
 
 		c.words[c.n] = (struct compiler_word){ words + i, another ? 2 : 1, kind };
@@ -128,17 +128,17 @@ void compiler_command_release(struct compiler_command *c)
 	c->words = NULL;
 }
 
-void compiler_words_add(struct compiler_words *command, char *word)
+void compiler_arguments_add(struct compiler_arguments *command, char *word)
 {
 	command->words = mem_grow(command->words, command->n + 1, &command->capacity, sizeof(*command->words));
 	command->words[command->n++] = word;
 	command->words[command->n] = NULL;
 }
 
-void compiler_words_release(struct compiler_words *command)
+void compiler_arguments_release(struct compiler_arguments *command)
 {
 	mem_free_all(command->words, command->n);
-	*command = (struct compiler_words){ .n = 0 };
+	*command = (struct compiler_arguments){ .n = 0 };
 }
 
 enum assay_status compiler_command_check(const struct compiler_command *c, struct assay_error *err)

@@ -44,12 +44,12 @@ void compiler_command_release(struct compiler_command *command);
 enum assay_status compiler_command_check(const struct compiler_command *command, struct assay_error *err);
 
 /* Command under construction. */
-struct compiler_words {
+struct compiler_arguments {
 	char **words; /* [n], then NULL */
 	size_t n, capacity;
 };
-void compiler_words_add(struct compiler_words *command, char *word); /* takes ownership of word */
-void compiler_words_release(struct compiler_words *command);	     /* accepts a zeroed struct */
+void compiler_arguments_add(struct compiler_arguments *command, char *word); /* takes ownership of word */
+void compiler_arguments_release(struct compiler_arguments *command);	     /* accepts a zeroed struct */
 
 /* Reports whether the program is a compiler launcher, such as ccache. */
 bool compiler_command_launches(const char *word);

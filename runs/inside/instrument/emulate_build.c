@@ -30,7 +30,7 @@ static const char *const program_flags[] = { REPLACED(EXPORT_FLAG) "-pthread", "
 
 /* ---- unsupported options ---- */
 
-static enum assay_status check_word(const char *word, struct assay_error *err)
+static enum assay_status check_argument(const char *word, struct assay_error *err)
 {
 	if (strcmp(word, "-static") == 0 || strcmp(word, "-static-pie") == 0)
 		return assay_fail(err, ASSAY_E_USAGE, "%s: the emulation needs a program that is linked dynamically", word);
@@ -42,47 +42,47 @@ static enum assay_status check_word(const char *word, struct assay_error *err)
 
 /* ---- steps ---- */
 
-static struct compiler_words *step_new(struct emulate_plan *plan)
+static struct compiler_arguments *step_new(struct emulate_plan *plan)
 {
 	plan->steps = mem_grow(plan->steps, plan->n, &plan->capacity, sizeof(*plan->steps));
-	plan->steps[plan->n] = (struct compiler_words){ .n = 0 };
+	plan->steps[plan->n] = (struct compiler_arguments){ .n = 0 };
 	return &plan->steps[plan->n++];
 }
 
-static void step_add_all(struct compiler_words *step, const char *const *words, size_t n)
+static void step_add_arguments(struct compiler_arguments *step, const char *const *words, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		compiler_words_add(step, mem_string(words[i]));
+		compiler_arguments_add(step, mem_string(words[i]));
 }
 
-static void step_add_object(struct compiler_words *step, const char *directory, size_t source)
+static void step_add_object(struct compiler_arguments *step, const char *directory, size_t source)
 {
-	compiler_words_add(step, mem_format("%s/%zu.o", directory, source));
+	compiler_arguments_add(step, mem_format("%s/%zu.o", directory, source));
 }
 
-static void add_compile_flags(const struct compiler_command *c, struct compiler_words *step)
+static void add_compile_flags(const struct compiler_command *c, struct compiler_arguments *step)
 {
-	step_add_all(step, compile_flags, COUNT(compile_flags));
+	step_add_arguments(step, compile_flags, COUNT(compile_flags));
 	if (c->kind == COMPILER_GCC)
-		step_add_all(step, gcc_flags, COUNT(gcc_flags));
+		step_add_arguments(step, gcc_flags, COUNT(gcc_flags));
 }
 
 static void compile_steps(const struct compiler_command *c, const char *directory, struct emulate_plan *plan)
 {
 	for (size_t i = 0; i < c->sources; i++) {
-		struct compiler_words *step = step_new(plan);
+		struct compiler_arguments *step = step_new(plan);
 
-		step_add_all(step, c->compiler, c->n_compiler);
-		compiler_words_add(step, mem_string(DEBUG));
+		step_add_arguments(step, c->compiler, c->n_compiler);
+		compiler_arguments_add(step, mem_string(DEBUG));
 		for (size_t w = 0, source = 0; w < c->n; w++) {
 			enum compiler_word_kind kind = c->words[w].kind;
 
 			if (kind == COMPILER_WORD_PLAIN || kind == COMPILER_WORD_LANGUAGE ||
 			    (kind == COMPILER_WORD_SOURCE && source++ == i))
-				step_add_all(step, c->words[w].words, c->words[w].n);
+				step_add_arguments(step, c->words[w].words, c->words[w].n);
 		}
 		add_compile_flags(c, step);
-		step_add_all(step, (const char *const[]){ "-c", "-o" }, 2);
+		step_add_arguments(step, (const char *const[]){ "-c", "-o" }, 2);
 		step_add_object(step, directory, i);
 	}
 }
@@ -90,20 +90,20 @@ static void compile_steps(const struct compiler_command *c, const char *director
 /* Adds the link step. A shared library does not get the archive, but uses the program's. */
 static void link_step(const struct compiler_command *c, const char *directory, const char *parts, struct emulate_plan *plan)
 {
-	struct compiler_words *step = step_new(plan);
+	struct compiler_arguments *step = step_new(plan);
 
-	step_add_all(step, c->compiler, c->n_compiler);
+	step_add_arguments(step, c->compiler, c->n_compiler);
 	for (size_t w = 0, source = 0; w < c->n; w++) {
 		if (c->words[w].kind == COMPILER_WORD_SOURCE)
 			step_add_object(step, directory, source++);
 		else if (c->words[w].kind != COMPILER_WORD_LANGUAGE)
-			step_add_all(step, c->words[w].words, c->words[w].n);
+			step_add_arguments(step, c->words[w].words, c->words[w].n);
 	}
 	if (!c->is_relocatable)
-		step_add_all(step, wrap_flags, COUNT(wrap_flags));
+		step_add_arguments(step, wrap_flags, COUNT(wrap_flags));
 	if (!c->is_relocatable && !c->is_library) {
-		compiler_words_add(step, mem_format("%s/%s", parts, EMULATE_ARCHIVE));
-		step_add_all(step, program_flags, COUNT(program_flags));
+		compiler_arguments_add(step, mem_format("%s/%s", parts, EMULATE_ARCHIVE));
+		step_add_arguments(step, program_flags, COUNT(program_flags));
 	}
 }
 
@@ -117,16 +117,16 @@ enum assay_status emulate_plan_make(const char *const *words, size_t n, const ch
 	ASSAY_BUG_IF(n == 0);
 	compiler_command_parse(words, n, &c);
 	for (size_t i = 0; i < n && !st; i++)
-		st = check_word(words[i], err);
+		st = check_argument(words[i], err);
 	if (!st)
 		st = compiler_command_check(&c, err);
 	if (!st && (c.compiles_only || c.sources + c.objects == 0)) {
-		struct compiler_words *step = step_new(&plan);
+		struct compiler_arguments *step = step_new(&plan);
 
-		step_add_all(step, words, c.n_compiler);
+		step_add_arguments(step, words, c.n_compiler);
 		if (c.compiles_only)
-			compiler_words_add(step, mem_string(DEBUG));
-		step_add_all(step, words + c.n_compiler, n - c.n_compiler);
+			compiler_arguments_add(step, mem_string(DEBUG));
+		step_add_arguments(step, words + c.n_compiler, n - c.n_compiler);
 		if (c.compiles_only)
 			add_compile_flags(&c, step);
 	} else if (!st) {
@@ -141,7 +141,7 @@ enum assay_status emulate_plan_make(const char *const *words, size_t n, const ch
 void emulate_plan_release(struct emulate_plan *plan)
 {
 	for (size_t i = 0; i < plan->n; i++)
-		compiler_words_release(&plan->steps[i]);
+		compiler_arguments_release(&plan->steps[i]);
 	free(plan->steps);
 	*plan = (struct emulate_plan){ 0 };
 }

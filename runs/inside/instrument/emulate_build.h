@@ -8,7 +8,7 @@
 #define EMULATE_ARCHIVE "libassay-emulate.a"
 
 struct emulate_plan {
-	struct compiler_words *steps; /* [n], in order of execution */
+	struct compiler_arguments *steps; /* [n], in order of execution */
 	size_t n, capacity;
 };
 

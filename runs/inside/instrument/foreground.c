@@ -53,7 +53,7 @@ static void forward_end(const struct sigaction before[2])
 	sigaction(SIGHUP, &before[1], NULL);
 }
 
-void foreground_end_as_told(void)
+void foreground_end_as_command(void)
 {
 	if (!forwarded)
 		return;
@@ -164,7 +164,7 @@ enum assay_status foreground_make_directory(const char *path, unsigned mode, con
 /* Libraries in the program reserve up to 160 KiB before they write anything, and print nothing if they cannot. */
 #define ROOM_BYTES ((int64_t)256 << 10)
 
-enum assay_status foreground_left_nothing(const char *directory, const char *why, struct assay_error *err)
+enum assay_status foreground_has_no_output(const char *directory, const char *why, struct assay_error *err)
 {
 	struct statvfs fs;
 

@@ -9,7 +9,7 @@
  * *status: as of waitpid(). */
 enum assay_status foreground_run(char *const *words, int out, int *status, struct assay_error *err);
 /* Ends this process by the signal that foreground_run() passed on, if any. */
-void foreground_end_as_told(void);
+void foreground_end_as_command(void);
 /* Returns ASSAY_E_IO, with a text about how the program ended, unless its status is 0. */
 enum assay_status foreground_check_end(const char *program, int status, struct assay_error *err);
 /* Runs a program with this process's standard output, and checks its end. */
@@ -27,7 +27,7 @@ void foreground_preload(const char *libraries);
 enum assay_status foreground_make_directory(const char *path, unsigned mode, const char *variable, struct assay_error *err);
 
 /* Fails because a program left nothing in the directory: ASSAY_E_IO if the disk is full, otherwise ASSAY_E_NODATA with `why`. */
-enum assay_status foreground_left_nothing(const char *directory, const char *why, struct assay_error *err);
+enum assay_status foreground_has_no_output(const char *directory, const char *why, struct assay_error *err);
 
 /* Finds a program's file: `program` itself if it has a '/', otherwise the first executable in PATH. The caller frees *path. */
 enum assay_status foreground_find_program(const char *program, char **path, struct assay_error *err);

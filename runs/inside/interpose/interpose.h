@@ -225,7 +225,7 @@ bool interpose_is_free(uint64_t filters);
 /* Reports whether the program, or a library that it starts with, has code that sets seccomp filters by its own instructions. */
 bool interpose_restricts_itself(void);
 /* Resets the numbers of ends in a child process. */
-void interpose_look_forked(void);
+void interpose_after_fork(void);
 /* Returns the counter `kind` of a descriptor, with the number of a pipe's or connection's end. Caches it for LOOK_TICKS. */
 uint32_t interpose_kind_of(struct record_writer *writer, int file, uint64_t now);
 #define INTERPOSE_PATH 8u

@@ -564,7 +564,7 @@ int clone_as(int (*run)(void *), void *stack, int flags, void *argument, void *a
 
 /* ---- limits of the address space ---- */
 
-static inline void limit_look(int which, const struct rlimit *limit)
+static inline void limit_read(int which, const struct rlimit *limit)
 {
 	if (which == RLIMIT_AS && limit)
 		interpose_limit(limit->rlim_cur);
@@ -577,7 +577,7 @@ static inline void limit_look(int which, const struct rlimit *limit)
 	{                                                                                                                                  \
 		if (!next_##name)                                                                                                          \
 			look_up((void **)(void *)&next_##name, #name, NULL);                                                               \
-		limit_look((int)which, (const struct rlimit *)limit);                                                                      \
+		limit_read((int)which, (const struct rlimit *)limit);                                                                      \
 		return next_##name((int)which, limit);                                                                                     \
 	}
 LIMITS(setrlimit, rlimit)
@@ -590,7 +590,7 @@ LIMITS(setrlimit64, rlimit64)
 		if (!next_##name)                                                                                                          \
 			look_up((void **)(void *)&next_##name, #name, NULL);                                                               \
 		if (interpose_has_file() && (!process || process == getpid()))                                                             \
-			limit_look((int)which, (const struct rlimit *)limit);                                                              \
+			limit_read((int)which, (const struct rlimit *)limit);                                                              \
 		return next_##name(process, (int)which, limit, before);                                                                    \
 	}
 LIMITS_OF(prlimit, rlimit)

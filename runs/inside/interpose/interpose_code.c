@@ -51,17 +51,17 @@ static size_t code_target(const unsigned char *b, size_t at)
 }
 
 /* Reports whether the code after `from`, or a callee, enters the kernel. prctl: only if it also loads the number of prctl(). */
-static bool code_asks(const struct code *c, size_t from, unsigned depth, bool prctl)
+static bool code_enters_kernel(const struct code *c, size_t from, unsigned depth, bool prctl)
 {
 	const struct code near = { c->at, from + NEAR + NUMBER < c->n ? from + NEAR + NUMBER : c->n };
 	size_t number = prctl ? code_next(&near, from, SYS_prctl) : near.n;
 
 	if (number < near.n)
-		return code_asks(c, number, DEPTH, false);
+		return code_enters_kernel(c, number, DEPTH, false);
 	for (size_t i = from; i + 1 + NUMBER < near.n; i++) {
 		size_t to = depth ? code_target(c->at + i, i) : SIZE_MAX;
 
-		if ((!prctl && code_is_syscall(c->at + i)) || (to >= NUMBER && to < c->n && code_asks(c, to, depth - 1, prctl)))
+		if ((!prctl && code_is_syscall(c->at + i)) || (to >= NUMBER && to < c->n && code_enters_kernel(c, to, depth - 1, prctl)))
 			return true;
 	}
 	return false;
@@ -72,18 +72,18 @@ static bool code_restricts(const struct code *c)
 	bool by_prctl = false;
 
 	for (size_t i = NUMBER; (i = code_next(c, i, SYS_seccomp)) < c->n; i++)
-		if (code_asks(c, i, DEPTH, false))
+		if (code_enters_kernel(c, i, DEPTH, false))
 			return true;
 	for (size_t i = NUMBER; !by_prctl && (i = code_next(c, i, SYS_prctl)) < c->n; i++)
-		by_prctl = code_asks(c, i, DEPTH, false);
+		by_prctl = code_enters_kernel(c, i, DEPTH, false);
 	for (size_t i = NUMBER; by_prctl && (i = code_next(c, i, PR_SET_SECCOMP)) < c->n; i++)
-		if (code_asks(c, i, DEPTH, true) || (i > NEAR + NUMBER && code_asks(c, i - NEAR, DEPTH, true)))
+		if (code_enters_kernel(c, i, DEPTH, true) || (i > NEAR + NUMBER && code_enters_kernel(c, i - NEAR, DEPTH, true)))
 			return true;
 	return false;
 }
 
 /* Searches a module. Skips this library and the system's libraries, which are known not to set filters. */
-static int module_look(struct dl_phdr_info *module, size_t size, void *found)
+static int module_inspect(struct dl_phdr_info *module, size_t size, void *found)
 {
 	const char *name = module->dlpi_name;
 
@@ -93,7 +93,7 @@ static int module_look(struct dl_phdr_info *module, size_t size, void *found)
 		const struct code code = { (const unsigned char *)(module->dlpi_addr + part->p_vaddr), part->p_filesz };
 
 		if (part->p_type == PT_LOAD && (part->p_flags & (PF_R | PF_X)) == (PF_R | PF_X) &&
-		    (uintptr_t)&module_look - (uintptr_t)code.at >= code.n)
+		    (uintptr_t)&module_inspect - (uintptr_t)code.at >= code.n)
 			*(bool *)found = *(bool *)found || code_restricts(&code);
 	}
 	return 0;
@@ -104,7 +104,7 @@ bool interpose_restricts_itself(void)
 	bool found = false;
 
 #if defined(__x86_64__)
-	dl_iterate_phdr(module_look, &found);
+	dl_iterate_phdr(module_inspect, &found);
 #endif
 	return found;
 }

@@ -69,7 +69,7 @@ __attribute__((constructor)) static void functions_take(void)
 }
 
 /* Finds the real function. If there is none, ends the process like the dynamic linker does. */
-static void *function_look(struct function *f, uintptr_t caller)
+static void *function_inspect(struct function *f, uintptr_t caller)
 {
 	static const char text[] = "assay: no library has a function that --call names\n";
 	void *next = f->name ? interpose_find(f->name, caller) : NULL;
@@ -109,7 +109,7 @@ HIDDEN void *interpose_function_begins(const struct registers *r, uintptr_t call
 	functions_take();
 	next = __atomic_load_n(&f->next, __ATOMIC_RELAXED);
 	if (!next)
-		next = function_look(f, caller);
+		next = function_inspect(f, caller);
 	mark(caller, NUMBERS + 2 * r->number, f->name, size_of(f, r));
 	errno = before;
 	return next;

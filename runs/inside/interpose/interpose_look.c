@@ -64,7 +64,7 @@ static char *number_text(char *at, uint64_t number, unsigned base, char behind)
 }
 
 /* Adds a line about the process whose key ends with a number: "end:3". */
-static void interpose_say(struct record_writer *writer, const char *beginning, uint64_t number, const char *value)
+static void interpose_report(struct record_writer *writer, const char *beginning, uint64_t number, const char *value)
 {
 	char key[64];
 	size_t n = strlen(beginning);
@@ -112,7 +112,7 @@ static uint32_t function_of(struct record_writer *writer, uintptr_t address, con
 	    __atomic_compare_exchange_n(&m->id, &none, hash, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
 		__atomic_store_n(&m->number_and_1, number + 1, __ATOMIC_RELEASE);
 		if (*file)
-			interpose_say(writer, "module:", number, file);
+			interpose_report(writer, "module:", number, file);
 	}
 	return number;
 }
@@ -294,12 +294,12 @@ static uint32_t end_number(struct record_writer *writer, int file, const struct 
 		__atomic_store_n(&known_ends.n, ENDS_MAX, __ATOMIC_RELEASE);
 		return 0;
 	}
-	interpose_say(writer, "end:", at + 1, text);
+	interpose_report(writer, "end:", at + 1, text);
 	__atomic_store_n(&known_ends.keys[at], key, __ATOMIC_RELEASE);
 	return at + 1;
 }
 
-static uint32_t file_look(struct record_writer *writer, int file)
+static uint32_t file_inspect(struct record_writer *writer, int file)
 {
 	struct stat now;
 	enum interpose_kind kind;
@@ -317,10 +317,10 @@ uint32_t interpose_kind_of(struct record_writer *writer, int file, uint64_t now)
 	if (file < 0)
 		return (uint32_t)(file == INTERPOSE_NO_FILE ? INTERPOSE_NONE : (enum interpose_kind) - file);
 	if ((uint32_t)file >= FILES_MAX)
-		return file_look(writer, file);
+		return file_inspect(writer, file);
 	known = __atomic_load_n(&known_files[file], __ATOMIC_RELAXED);
 	if (!known || now - (known & ~LOOK_MASK) > LOOK_TICKS) {
-		known = (now & ~LOOK_MASK) | file_look(writer, file);
+		known = (now & ~LOOK_MASK) | file_inspect(writer, file);
 		__atomic_store_n(&known_files[file], known, __ATOMIC_RELAXED);
 	}
 	return known & LOOK_MASK;
@@ -764,7 +764,7 @@ uint64_t interpose_accounts_look(const struct record_writer *writer, struct inte
 	return most;
 }
 
-void interpose_look_forked(void)
+void interpose_after_fork(void)
 {
 	own_group.busy = false;
 	own_group.pace.due = 0;

@@ -176,7 +176,7 @@ static struct comm comms[COMMS_MAX];
 static unsigned comms_next;
 static bool comms_taken;
 
-static void comm_look(struct comm *c)
+static void comm_inspect(struct comm *c)
 {
 	int inter = 0, n = 0, *ranks;
 	word group = 0, world = 0;
@@ -248,7 +248,7 @@ static struct comm *comm_known(word h)
 		c = &comms[comms_next++ % COMMS_MAX];
 		free(c->world);
 		c->handle = h;
-		comm_look(c);
+		comm_inspect(c);
 	}
 	return c;
 }

@@ -334,7 +334,7 @@ static bool sites_begin(void)
 	at = mmap(NULL, THREAD_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (at == MAP_FAILED) {
 		mine.ended = true; /* does not try again at each call */
-		record_say_why(&writer, "no memory for a thread's call sites");
+		record_report_reason(&writer, "no memory for a thread's call sites");
 		record_drop(&writer, &mine.record);
 		errno = before;
 		return false;
@@ -363,7 +363,7 @@ static bool site_begin(struct interpose_site *s, uint64_t key, const char *name)
 	if (number == INTERPOSE_LATER)
 		return false;
 	if (!room || (number == INTERPOSE_NO_SITE && !mpi)) {
-		record_say_why(&writer, "more call sites than there is room for");
+		record_report_reason(&writer, "more call sites than there is room for");
 		record_drop(&writer, &mine.record);
 		return false;
 	}
@@ -702,7 +702,7 @@ static void process_forked(void)
 	mine.counting = false;
 	mine.random ^= record_ticks();
 	from_set(INTERPOSE_NO_SITE);
-	interpose_look_forked();
+	interpose_after_fork();
 	forked = writer.header != NULL;
 	volume_begin();
 	interpose_hot.busy = false;
@@ -722,7 +722,7 @@ static bool is_launcher(void)
 }
 
 /* Writes the rank of the process, from variables that launchers set. */
-static void say_rank(void)
+static void write_rank(void)
 {
 	static const char *const names[][2] = { { "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE" },
 						{ "PMIX_RANK", "PMIX_SIZE" },
@@ -742,7 +742,7 @@ static void say_rank(void)
 }
 
 /* Writes the boot id. Processes under one kernel share a clock, even if containers give their host different names. */
-static void say_boot(void)
+static void write_boot(void)
 {
 	long file = interpose_ask(SYS_openat, AT_FDCWD, (long)"/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC, 0);
 	char id[9] = "";
@@ -753,7 +753,7 @@ static void say_boot(void)
 		interpose_ask(SYS_close, file, 0, 0, 0);
 }
 
-static void say_who(void)
+static void report_process(void)
 {
 	struct utsname host;
 
@@ -761,8 +761,8 @@ static void say_who(void)
 	record_info(&writer, "calls", "outside");
 	if (uname(&host) == 0)
 		record_info(&writer, "host", host.nodename);
-	say_boot();
-	say_rank();
+	write_boot();
+	write_rank();
 }
 
 /* Returns the value of an environment variable; `otherwise` if it is not a number. */
@@ -809,7 +809,7 @@ __attribute__((constructor)) static void interpose_start(void)
 		volume.bytes_per_s = number_of("ASSAY_INTERPOSE_BYTES_PER_S", BYTES_PER_S);
 		volume.burst = BURST_BYTES;
 		volume_begin();
-		say_who();
+		report_process();
 		record_info_number(&writer, "run", number_of("ASSAY_INTERPOSE_RUN", 0));
 		paths = number_of("ASSAY_INTERPOSE_CONTEXT", 0) && interpose_context_begin();
 		if (paths)

@@ -237,6 +237,6 @@ void *probe_library(const char *file, int mode); /* dlopen() for the probe itsel
 /* probe_start.c: start and end. */
 bool probe_begin(void);	 /* opens the sample file when the first function is found; false: failed */
 void probe_loaded(void); /* called after modules were loaded */
-void probe_say(const char *text, const char *more, int errnum);
+void probe_report(const char *text, const char *more, int errnum);
 
 #endif

@@ -427,7 +427,7 @@ void probe_enter_slowly(uint32_t function, uintptr_t *slot, uintptr_t back)
  * and copied it back. */
 static _Noreturn void abort_lost(void)
 {
-	probe_say(
+	probe_report(
 	    "this program copies its stacks away and back, which the probe cannot follow: do not select functions that call what does", "",
 	    0);
 	abort();

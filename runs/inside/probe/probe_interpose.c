@@ -74,7 +74,7 @@ static int gadget_find(struct dl_phdr_info *info, size_t size, void *data)
 
 /* Returns the function that one of this library replaces. Blocks signals, because a handler that jumps out of the lookup would leave the
  * loader's lock held forever. */
-static void *behind_ours(const char *name)
+static void *next_definition(const char *name)
 {
 	uint64_t signals = record_signals_block();
 	void *found = dlsym(RTLD_NEXT, name);
@@ -88,7 +88,7 @@ static __typeof__(dlopen) *real_dlopen(void)
 	static void *real;
 
 	if (!real)
-		real = behind_ours("dlopen");
+		real = next_definition("dlopen");
 	return (__typeof__(dlopen) *)(uintptr_t)real;
 }
 
@@ -130,7 +130,7 @@ void *probe_context_function(bool swap, uintptr_t *slot)
 
 	caller_of(slot);
 	if (!real[swap])
-		real[swap] = behind_ours(swap ? "swapcontext" : "getcontext");
+		real[swap] = next_definition(swap ? "swapcontext" : "getcontext");
 	return real[swap];
 }
 
@@ -173,7 +173,7 @@ PROBE_EXPORT int dladdr(const void *address, Dl_info *info)
 	static __typeof__(dladdr) *real;
 
 	if (!real)
-		*(void **)&real = behind_ours("dladdr");
+		*(void **)&real = next_definition("dladdr");
 	return real(translated(address), info);
 }
 
@@ -191,7 +191,7 @@ static void *next_of(const char *name)
 		found = dlsym(library, name);
 	record_signals_restore(signals);
 	if (!found) {
-		probe_say("cannot find ", name, 0);
+		probe_report("cannot find ", name, 0);
 		abort();
 	}
 	return found;

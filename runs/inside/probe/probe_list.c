@@ -104,13 +104,14 @@ bool probe_list_read(const char *path, struct probe_list *out)
 		lines += text[i] == '\n';
 	out->items = text ? memory_map(lines * sizeof(out->items[0])) : NULL;
 	if (!out->items) {
-		probe_say("cannot read the list of functions, nothing is measured: ", path, text ? ENOMEM : failed);
+		probe_report("cannot read the list of functions, nothing is measured: ", path, text ? ENOMEM : failed);
 		return false;
 	}
 	bad = list_parse(text, n, out);
 	if (bad)
-		probe_say("the file of ASSAY_PROBE_LIST has lines that are not as 'assay record --for functions --list' writes them; the "
-			  "first is line ",
-			  record_number(bad, 10, digits), 0);
+		probe_report(
+		    "the file of ASSAY_PROBE_LIST has lines that are not as 'assay record --for functions --list' writes them; the "
+		    "first is line ",
+		    record_number(bad, 10, digits), 0);
 	return true;
 }

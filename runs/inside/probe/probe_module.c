@@ -447,7 +447,7 @@ static char *text_put(char *at, const char *text)
 }
 
 /* Writes "MEDIAN SPREAD" of each column. */
-static void columns_say(const char *key, int64_t (*rows)[COLUMNS_MAX], size_t n)
+static void columns_write(const char *key, int64_t (*rows)[COLUMNS_MAX], size_t n)
 {
 	char text[COLUMNS_MAX * 48], number[24], *at = text;
 
@@ -474,9 +474,9 @@ static void rounds_run(struct probe_thread *t, struct rounds *rounds, struct scr
 			    !round_around(t, scratch, rare, rounds->around[rare][row]))
 				return;
 	}
-	columns_say("cost_inside", rounds->inside, 2 * ROUNDS);
-	columns_say("cost_around", rounds->around[0], ROUNDS);
-	columns_say("cost_around_rare", rounds->around[1], ROUNDS);
+	columns_write("cost_inside", rounds->inside, 2 * ROUNDS);
+	columns_write("cost_around", rounds->around[0], ROUNDS);
+	columns_write("cost_around_rare", rounds->around[1], ROUNDS);
 	if (column_median(rounds->inside, 2 * ROUNDS, 0, &median, &spread))
 		probe.cost_inside = (uint64_t)median;
 }
@@ -543,7 +543,7 @@ static const char *last_component(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static void segment_look(struct module *m, const ElfW(Phdr) * p)
+static void segment_inspect(struct module *m, const ElfW(Phdr) * p)
 {
 	uintptr_t low = m->base + p->p_vaddr, high = low + p->p_memsz;
 
@@ -561,7 +561,7 @@ static void segment_look(struct module *m, const ElfW(Phdr) * p)
 					  (p->p_flags & PF_R ? PROT_READ : 0) | (p->p_flags & PF_W ? PROT_WRITE : 0) | PROT_EXEC };
 }
 
-static void module_look(const struct dl_phdr_info *info, struct module *m)
+static void module_inspect(const struct dl_phdr_info *info, struct module *m)
 {
 	char self[1024];
 	const char *path = info->dlpi_name;
@@ -570,7 +570,7 @@ static void module_look(const struct dl_phdr_info *info, struct module *m)
 	memset(m, 0, sizeof(*m));
 	m->base = info->dlpi_addr;
 	for (size_t i = 0; i < info->dlpi_phnum; i++)
-		segment_look(m, &info->dlpi_phdr[i]);
+		segment_inspect(m, &info->dlpi_phdr[i]);
 	record_module_id(m->base, info->dlpi_phdr, info->dlpi_phnum, m->id);
 	if (!path || !*path) { /* the program itself */
 		n = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -622,12 +622,12 @@ static uint32_t number_of(struct probe_entry *e, uintptr_t address)
 }
 
 /* Reports that the list has too many functions. Prints once, because each new library searches the whole list again. */
-static void no_room_say(const struct probe_entry *e)
+static void report_full_list(const struct probe_entry *e)
 {
 	static bool said;
 
 	if (!said)
-		probe_say("no room for more functions, select fewer: not measured are others, and ", e->name, 0);
+		probe_report("no room for more functions, select fewer: not measured are others, and ", e->name, 0);
 	said = true;
 }
 
@@ -638,8 +638,8 @@ static void module_patch(const struct module *m, const struct probe_range *code,
 	any_patched = any_patched || (n && !failed);
 	if (failed && !probe.patching_refused) {
 		probe.patching_refused = failed;
-		probe_say("the system refuses to let this program's code be changed (build it with -finstrument-functions instead): ",
-			  m->name + 1, failed);
+		probe_report("the system refuses to let this program's code be changed (build it with -finstrument-functions instead): ",
+			     m->name + 1, failed);
 		record_info(&probe.writer, "patching", "refused");
 	}
 }
@@ -661,13 +661,13 @@ static void segment_scan(const struct module *m, const struct probe_range *code,
 		if (found == PROBE_SITE_JUMP && e->number != UINT32_MAX)
 			continue; /* a jump from an earlier search */
 		if (number_of(e, address) == UINT32_MAX)
-			no_room_say(e);
+			report_full_list(e);
 		else if (found == PROBE_SITE_FREE)
 			patches[n++] = (struct probe_patch){ site, e->number };
 		else if (probe_instrumented_add(address, e->number))
 			any_instrumented = true;
 		else
-			no_room_say(e);
+			report_full_list(e);
 		if (n == PATCHES_AT_ONCE) {
 			module_patch(m, code, patches, n);
 			n = 0;
@@ -681,7 +681,7 @@ static int module_scan(struct dl_phdr_info *info, size_t size, void *list)
 	struct module m;
 
 	(void)size;
-	module_look(info, &m);
+	module_inspect(info, &m);
 	for (size_t i = 0; i < m.n_code; i++)
 		segment_scan(&m, &m.code[i], list);
 	return 0;
@@ -694,7 +694,7 @@ static int module_has(struct dl_phdr_info *info, size_t size, void *data)
 	struct module m;
 
 	(void)size;
-	module_look(info, &m);
+	module_inspect(info, &m);
 	for (size_t i = 0; i < list->n; i++)
 		if (belongs(&m, &list->items[i]) && code_of(&m, m.base + list->items[i].address))
 			return 1;

@@ -25,7 +25,7 @@ static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
 static const char *counter_names[RECORD_COUNTERS_MAX];
 static enum record_back_end back_end;
 
-void probe_say(const char *text, const char *more, int errnum)
+void probe_report(const char *text, const char *more, int errnum)
 {
 	const char *why = errnum ? strerrordesc_np(errnum) : NULL;
 	struct iovec parts[] = {
@@ -88,7 +88,7 @@ static void costs_measure(uint64_t ticks_per_s)
 		probe.cost_sampled += 2 * counters_cost_least();
 }
 
-static void program_say(void)
+static void program_write(void)
 {
 	record_program(&probe.writer);
 	record_info(&probe.writer, "probe", PROBE_VERSION);
@@ -139,12 +139,12 @@ bool probe_begin(void)
 	probe.threads = 1;
 	failed = probe.functions == MAP_FAILED ? ENOMEM : record_open(&probe.writer, &options);
 	if (failed) {
-		probe_say("cannot write samples, nothing is measured: ", options.directory, failed);
+		probe_report("cannot write samples, nothing is measured: ", options.directory, failed);
 		return false;
 	}
 	probe_thread_begin(probe_stack());
 	costs_measure(probe.writer.options.ticks_per_s);
-	program_say();
+	program_write();
 	return true;
 }
 
@@ -179,9 +179,9 @@ __attribute__((constructor)) static void probe_start(void)
 	if (!path)
 		return;
 	if (version && strcmp(version, PROBE_VERSION) != 0) {
-		probe_say("this library is version " PROBE_VERSION " of the probe, nothing is measured: take the library that came with "
-			  "the command, which wants version ",
-			  version, 0);
+		probe_report("this library is version " PROBE_VERSION " of the probe, nothing is measured: take the library that came with "
+			     "the command, which wants version ",
+			     version, 0);
 		return;
 	}
 	probe.budget_ppm = budget_from(secure_getenv("ASSAY_PROBE_BUDGET"));

@@ -301,7 +301,7 @@ enum record_back_end probe_counters_init(const char *text, const char **names, u
 	else
 		why = back_end == RECORD_SOFTWARE ? software_try() : papi_try();
 	if (why) {
-		probe_say("counters are not available, only times are measured: ", why, 0);
+		probe_report("counters are not available, only times are measured: ", why, 0);
 		n_wanted = 0;
 		return RECORD_TIME;
 	}

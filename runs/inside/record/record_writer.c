@@ -200,7 +200,7 @@ static bool is_own(const struct record_writer *w, long file)
 	       now.st_ino == w->inode;
 }
 
-static bool file_is_kept(const struct record_writer *w)
+static bool file_is_stored(const struct record_writer *w)
 {
 	return is_own(w, w->kept);
 }
@@ -231,7 +231,7 @@ static void file_keep(struct record_writer *w, int file)
 /* Closes the kept descriptor. */
 static void record_file_let_go(struct record_writer *w)
 {
-	if (file_is_kept(w))
+	if (file_is_stored(w))
 		record_system_call(SYS_close, w->kept, 0, 0, 0, 0, 0);
 	w->kept = -1;
 }
@@ -335,7 +335,7 @@ static int record_file_reserve(struct record_writer *w, uint64_t offset, uint32_
 
 	if (w->in_memory)
 		return 0;
-	if (opened < 0 && !file_is_kept(w))
+	if (opened < 0 && !file_is_stored(w))
 		return (int)-opened;
 	failed = (fresh ? disk_reserve : disk_keep)(opened < 0 ? w->kept : (int)opened, offset, bytes);
 	if (opened >= 0)
@@ -354,7 +354,7 @@ static int record_file_write(const struct record_writer *w, uint64_t offset, uin
 
 	if (is_beyond_limit(end))
 		n = -EFBIG;
-	else if (opened < 0 && !file_is_kept(w))
+	else if (opened < 0 && !file_is_stored(w))
 		n = opened;
 	while (n >= 0 && offset < end) {
 		n = record_system_call(SYS_pwrite64, opened < 0 ? w->kept : opened, (long)w->header + (long)offset, (long)(end - offset),
@@ -595,7 +595,7 @@ static uint64_t place_of(const struct record_writer *w, uint64_t chunk)
 	return RECORD_PAGE_BYTES + w->options.names_bytes_max + chunk * w->options.chunk_bytes;
 }
 
-void record_say_why(struct record_writer *w, const char *why)
+void record_report_reason(struct record_writer *w, const char *why)
 {
 	if (!__atomic_exchange_n(&w->said, true, __ATOMIC_RELAXED))
 		record_info(w, "dropped", why);
@@ -607,7 +607,7 @@ static bool record_reserve(struct record_writer *w, uint64_t offset, uint32_t by
 	int failed = record_file_reserve(w, offset, bytes, true);
 
 	if (failed)
-		record_say_why(w, strerrordesc_np(failed));
+		record_report_reason(w, strerrordesc_np(failed));
 	if (failed && failed != EMFILE && failed != ENFILE)
 		__atomic_store_n(&w->full, 1, __ATOMIC_RELAXED);
 	return !failed;
@@ -641,7 +641,7 @@ static bool places_claim(struct record_writer *w, struct record_thread *t)
 
 	do {
 		if (n >= limit) {
-			record_say_why(w, "the sample file reached its size limit");
+			record_report_reason(w, "the sample file reached its size limit");
 			__atomic_store_n(&w->full, 1, __ATOMIC_RELAXED);
 			return false;
 		}
@@ -676,7 +676,7 @@ static void chunk_write(struct record_writer *w, struct record_chunk *chunk)
 	int failed = record_file_write(w, (uint64_t)((unsigned char *)chunk - (unsigned char *)w->header), bytes);
 
 	if (failed) {
-		record_say_why(w, strerrordesc_np(failed));
+		record_report_reason(w, strerrordesc_np(failed));
 		__atomic_fetch_add(&w->header->dropped, chunk->samples, __ATOMIC_RELAXED);
 		__atomic_store_n(&w->full, 1, __ATOMIC_RELAXED);
 	}

@@ -117,7 +117,7 @@ uint64_t record_signals_block(void); /* returns the previous mask */
 void record_signals_restore(uint64_t before);
 
 /* Writes the reason for dropped samples as "dropped"; only the first reason is kept. */
-void record_say_why(struct record_writer *w, const char *why);
+void record_report_reason(struct record_writer *w, const char *why);
 
 /* Counts a dropped sample; private. */
 static inline void record_drop(struct record_writer *w, struct record_thread *t)

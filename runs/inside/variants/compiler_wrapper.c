@@ -86,7 +86,7 @@ static enum assay_status check_compiler(const struct compiler_command *c, struct
 {
 	if (c->kind != COMPILER_GCC)
 		return assay_fail(err, ASSAY_E_USAGE,
-				  "'%s' is %s: only gcc and g++ build programs that count; name these instead, for example CC=gcc CXX=g++",
+				  "'%s' is %s: only gcc and g++ can build counting programs: set for example CC=gcc CXX=g++",
 				  c->compiler[c->n_compiler - 1], c->kind == COMPILER_CLANG ? "clang" : "not gcc");
 	return compiler_command_check(c, err);
 }
@@ -124,31 +124,31 @@ static enum assay_status check_version(const char *compiler, struct assay_error 
 	return st;
 }
 
-static void add(struct compiler_words *command, const char *word)
+static void add(struct compiler_arguments *command, const char *word)
 {
-	compiler_words_add(command, mem_string(word));
+	compiler_arguments_add(command, mem_string(word));
 }
 
 /* Adds the plugin's options, one per line of `options`. */
-static void add_plugin(struct compiler_words *command, const struct compiler_command *c, enum features_build what, const char *options,
+static void add_plugin(struct compiler_arguments *command, const struct compiler_command *c, enum features_build what, const char *options,
 		       const char *directory)
 {
 	char *lines = mem_string(options), *rest = lines, *line;
 
-	compiler_words_add(command, mem_format("-fplugin=%s/" FEATURES_PLUGIN, directory));
+	compiler_arguments_add(command, mem_format("-fplugin=%s/" FEATURES_PLUGIN, directory));
 	if (what == FEATURES_STATEMENTS)
 		add(command, c->is_library ? PLUGIN_ARGUMENT "statements=library" : PLUGIN_ARGUMENT "statements");
 	while ((line = strsep(&rest, "\n")))
 		if (*line)
-			compiler_words_add(command, mem_format(PLUGIN_ARGUMENT "%s", line));
+			compiler_arguments_add(command, mem_format(PLUGIN_ARGUMENT "%s", line));
 	free(lines);
 }
 
 /* Returns in *out a compiler command that makes programs count. `directory`: directory of the parts. */
 static enum assay_status features_command_make(const char *const *words, size_t n, enum features_build what, const char *options,
-					       const char *directory, struct compiler_words *out, struct assay_error *err)
+					       const char *directory, struct compiler_arguments *out, struct assay_error *err)
 {
-	struct compiler_words command = { .n = 0 };
+	struct compiler_arguments command = { .n = 0 };
 	struct compiler_command c;
 	enum assay_status st;
 	bool compiles, links;
@@ -168,10 +168,10 @@ static enum assay_status features_command_make(const char *const *words, size_t 
 		add(&command, "-xnone");
 	if (links && what == FEATURES_STATEMENTS) { /* the program's own definition, even if a library has one; exported for libraries and
 						       the recorder */
-		compiler_words_add(&command, mem_format("%s/" FEATURES_OBJECT, directory));
+		compiler_arguments_add(&command, mem_format("%s/" FEATURES_OBJECT, directory));
 		add(&command, "-Wl,--export-dynamic-symbol=assay_statements");
 	} else if (links) {
-		compiler_words_add(&command, mem_format("%s/" FEATURES_ARCHIVE, directory));
+		compiler_arguments_add(&command, mem_format("%s/" FEATURES_ARCHIVE, directory));
 	}
 	if (!st && compiles)
 		st = check_version(c.compiler[c.n_compiler - 1], err);
@@ -207,12 +207,12 @@ static enum assay_status features_write_parts(const char *directory, struct assa
 static enum assay_status features_compile(const char *const *words, size_t n, enum features_build what, const char *options,
 					  const char *parts, int *status, struct assay_error *err)
 {
-	struct compiler_words command;
+	struct compiler_arguments command;
 	enum assay_status st = features_command_make(words, n, what, options, parts, &command, err);
 
 	if (!st)
 		st = foreground_run(command.words, -1, status, err);
-	compiler_words_release(&command);
+	compiler_arguments_release(&command);
 	return st;
 }
 
@@ -514,10 +514,11 @@ static void remove_from_path(const char *name)
 }
 
 /* Returns the command with the kind's options. These options come first, so that options of the command override them. */
-static struct compiler_words words_with(enum variant_kind kind, const struct compiler_command *c, const char *const *words, size_t n)
+static struct compiler_arguments arguments_of_kind(enum variant_kind kind, const struct compiler_command *c, const char *const *words,
+						   size_t n)
 {
 	bool cxx = strstr(text_file_name(c->compiler[c->n_compiler - 1]), "++"), linker = kind == VARIANT_ALIGNED;
-	struct compiler_words all = { .n = 0 };
+	struct compiler_arguments all = { .n = 0 };
 
 	for (size_t i = 0; i < n; i++) {
 		if (i == c->n_compiler && kind == VARIANT_ALIGNED) {
@@ -531,7 +532,7 @@ static struct compiler_words words_with(enum variant_kind kind, const struct com
 		linker |= strncmp(words[i], "-fuse-ld=", 9) == 0;
 	}
 	if (cxx && c->kind == COMPILER_GCC && !c->compiles_only && !c->is_relocatable && !linker)
-		compiler_words_add(&all, mem_format("-Wl,-T,%s/" LINKER_SCRIPT, getenv(LINKS)));
+		compiler_arguments_add(&all, mem_format("-Wl,-T,%s/" LINKER_SCRIPT, getenv(LINKS)));
 	return all;
 }
 
@@ -540,17 +541,17 @@ static enum assay_status compile(enum variant_kind kind, const char *const *word
 				 struct assay_error *err)
 {
 	const char *links = getenv(LINKS), *options = getenv(OPTIONS);
-	struct compiler_words with;
+	struct compiler_arguments with;
 	enum assay_status st;
 
 	switch (kind) {
 	case VARIANT_FUNCTIONS:
 	case VARIANT_ALIGNED:
-		with = words_with(kind, c, words, n);
+		with = arguments_of_kind(kind, c, words, n);
 		st = kind == VARIANT_FUNCTIONS ? compiler_command_check(c, err) : ASSAY_OK;
 		if (!st)
 			st = foreground_run(with.words, -1, status, err);
-		compiler_words_release(&with);
+		compiler_arguments_release(&with);
 		return st;
 	case VARIANT_COUNTERS:
 		return emulate_compile(words, n, links, status, err);

@@ -82,7 +82,7 @@ static enum assay_status run(struct building *b, const char *const *words, size_
 	if (!out->ok)
 		buf_format(&b->log_text, "assay: %s\n", out->fault);
 	if (is_cancelled(b)) {
-		local_said_release(out);
+		local_report_release(out);
 		return assay_fail(b->err, ASSAY_E_IO, "cancelled");
 	}
 	return ASSAY_OK;
@@ -109,7 +109,7 @@ static enum assay_status run_checked(struct building *b, const char *what, const
 		st = assay_fail(b->err, ASSAY_E_IO, "%s", text);
 		free(text);
 	}
-	local_said_release(&said);
+	local_report_release(&said);
 	return st;
 }
 
@@ -155,7 +155,7 @@ static enum assay_status find_objects(struct building *b, struct repository *out
 		answer = answer_of(&said);
 	shallow = answer ? strchr(answer, '\n') : NULL;
 	if (!st && !answer) {
-		local_said_line(&said, LOCAL_FIRST_LINE, shown);
+		local_report_line(&said, LOCAL_FIRST_LINE, shown);
 		st = assay_fail(b->err, ASSAY_E_NOTFOUND, "cannot use '%s' as a git repository: %s", b->repository,
 				*shown ? shown : said.fault);
 	} else if (!st && (!shallow || strchr(shallow + 1, '\n') || *answer != '/' || shallow[1] != '/')) {
@@ -165,7 +165,7 @@ static enum assay_status find_objects(struct building *b, struct repository *out
 		out->shallow = mem_string(shallow + 1);
 	}
 	free(answer);
-	local_said_release(&said);
+	local_report_release(&said);
 	return st;
 }
 
@@ -178,7 +178,7 @@ static enum assay_status find_commit(struct building *b, struct repository *out)
 	if (!st)
 		found = answer_of(&said);
 	if (!st && !found) {
-		local_said_line(&said, LOCAL_FIRST_LINE, shown);
+		local_report_line(&said, LOCAL_FIRST_LINE, shown);
 		st = assay_fail(b->err, ASSAY_E_NOTFOUND, "the repository '%s' has no commit '%s'%s%s", b->repository, b->reference,
 				*shown ? ": " : "", shown);
 	} else if (!st && (strlen(found) != VARIANT_COMMIT_BYTES - 1 || found[strspn(found, "0123456789abcdef")])) {
@@ -186,7 +186,7 @@ static enum assay_status find_commit(struct building *b, struct repository *out)
 	} else if (!st) {
 		memcpy(out->commit, found, VARIANT_COMMIT_BYTES);
 	}
-	local_said_release(&said);
+	local_report_release(&said);
 	mem_free(found, name);
 	return st;
 }
@@ -237,7 +237,7 @@ static enum assay_status copy_tags(struct building *b)
 
 	if (!st && said.ok && said.out_bytes)
 		st = put_git_file(b, "packed-refs", said.out, said.out_bytes);
-	local_said_release(&said);
+	local_report_release(&said);
 	return st;
 }
 
@@ -277,7 +277,7 @@ static enum assay_status import_directory(struct building *b)
 		st = assay_fail(b->err, ASSAY_E_IO, "git write-tree failed: %s", said.fault);
 	else if (!st)
 		snprintf(b->out->commit, sizeof(b->out->commit), "%s", tree);
-	local_said_release(&said);
+	local_report_release(&said);
 	mem_free(sources, real, tree);
 	return st;
 }
@@ -433,7 +433,7 @@ static enum assay_status find_path(struct building *b, char **out)
 		st = assay_fail(b->err, ASSAY_E_NOTFOUND, "the build has no '%s'%s" VARIANT_LOG "%s'", name,
 				b->request->n_build ? "" : ": no build command was given", b->log);
 	else if (strncmp(real, b->whole, n) != 0 || (real[n] && real[n] != '/'))
-		st = assay_fail(b->err, ASSAY_E_FORMAT, "'%s' leads out of the build's tree", name);
+		st = assay_fail(b->err, ASSAY_E_FORMAT, "'%s' is outside the build's tree", name);
 	if (st)
 		free(real);
 	else
@@ -475,7 +475,7 @@ static enum assay_status run_command(struct building *b, enum variant_kind kind)
 		st = refuse(b, b->n_compilers ? VARIANT_BUILD_FAILED : VARIANT_NO_COMPILER, failure_text(b, name, &said));
 		free(name);
 	}
-	local_said_release(&said);
+	local_report_release(&said);
 	buf_release(&what);
 	free(all);
 	mem_free_all(words, n);
@@ -666,7 +666,7 @@ static enum assay_status check(struct building *b, const char *plain_tree)
 		st = refuse(b, VARIANT_NOT_PROBED, mem_string(now.refused));
 	else if (!st && !b->out->reason && !now.n)
 		st = refuse(b, VARIANT_NOT_PROBED,
-			    mem_string("the build called no compiler of PATH: it names one by its path, or its results existed before"));
+			    mem_string("the build called no compiler of PATH: it uses an absolute path, or everything was built before"));
 	else if (!st && !b->out->reason)
 		compare(b, &plain, &now);
 	commands_release(&plain);
