@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "fingerprint/catalog/identity.h"
 #include "fingerprint/commands/fingerprint_commands.h"
+#include "fleet/engine/host_choice.h"
 #include "fleet/lab/lab.h"
 
 #include <math.h>
@@ -139,6 +140,25 @@ static void check_times(const struct machine *machine, int64_t now_ms, struct ca
 	}
 }
 
+/* Adds a note that names the hosts of lab.yaml in use that the catalog lacks. */
+static void check_hosts(const struct catalog *catalog, const struct inventory *inventory, struct catalog_problems *notes)
+{
+	const struct host **missing = mem_new(inventory->n, sizeof(*missing));
+	size_t n = 0;
+
+	for (size_t i = 0; i < inventory->n; i++)
+		if (!inventory->hosts[i].aside && !catalog_find(catalog, inventory->hosts[i].id))
+			missing[n++] = &inventory->hosts[i];
+	if (n) {
+		char *names = host_choice_fold(missing, n);
+
+		problem_add(notes, "%zu host%s of lab.yaml %s not in the catalog: %s ('assay host measure' adds %s)", n, text_plural(n),
+			    n == 1 ? "is" : "are", names, n == 1 ? "it" : "them");
+		free(names);
+	}
+	free(missing);
+}
+
 /* Finds contradictions: an identity in two files, summaries that differ from the raw records in the store, records without a summary, and
  * summaries without a record. Faults that no command can correct, such as a time after `now_ms`, are notes. */
 static void catalog_check(const struct catalog *catalog, const struct fingerprint_set *set, int64_t now_ms,
@@ -199,6 +219,7 @@ static enum assay_status check_run(struct lab *lab, void *arguments, struct docu
 		st = catalog_load(lab->machines, &problems, &catalog, err);
 	if (!st) {
 		catalog_check(&catalog, &set, clock_real_ms(), &problems, &remarks);
+		check_hosts(&catalog, &lab->config.inventory, &remarks);
 		add_answer(&catalog, &set, &problems, &remarks, d);
 	}
 	catalog_problems_release(&problems);
