@@ -100,7 +100,7 @@ static enum assay_status check_results(struct store *store, const char *from, co
 	    count_rows(store,
 		       "SELECT (SELECT count(*) FROM run AS a JOIN run AS b USING (application, version, taken_ms, "
 		       "repetition, ordinal) WHERE a.machine = ?1 AND b.machine = ?2) + (SELECT count(*) FROM failure "
-		       "AS a JOIN failure AS b USING (application, version, taken_ms, repetition) WHERE a.machine = ?1 "
+		       "AS a JOIN failure AS b USING (application, version, taken_ms, repetition, ordinal) WHERE a.machine = ?1 "
 		       "AND b.machine = ?2)",
 		       from, to, &rows, err);
 

@@ -169,9 +169,10 @@ CREATE TABLE failure (
 	machine TEXT NOT NULL,
 	taken_ms INTEGER NOT NULL,
 	repetition INTEGER NOT NULL,
+	ordinal INTEGER NOT NULL, -- distinguishes failures of one repetition, in the order of the file, from 0
 	outcome TEXT NOT NULL, -- as in execution
 	detail TEXT NOT NULL,
-	PRIMARY KEY (application, version, machine, taken_ms, repetition)
+	PRIMARY KEY (application, version, machine, taken_ms, repetition, ordinal)
 ) WITHOUT ROWID;
 
 -- All runs that failed, executed or imported. probed: it could not have given a result.

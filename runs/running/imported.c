@@ -401,19 +401,36 @@ static enum assay_status import_write_rows(struct importing *im, struct assay_er
 	return st;
 }
 
-/* Stores runs without a result. Like failed executions, they count as failures of their version. */
+ORDER_POINTERS_BY(import_compare_failures, struct imported_row,
+		  BY_TEXT(name) BY_TEXT(version) BY_TEXT(machine) BY_UP(taken_ms) BY_UP(repetition) BY_UP(place.line) BY_UP(place.at))
+
+static bool is_same_run(const struct imported_row *a, const struct imported_row *b)
+{
+	return strcmp(a->name, b->name) == 0 && strcmp(a->version, b->version) == 0 && strcmp(a->machine, b->machine) == 0 &&
+	       a->taken_ms == b->taken_ms && a->repetition == b->repetition;
+}
+
+/* Stores runs without a result. Like failed executions, they count as failures of their version, also if several have one repetition
+ * number. */
 static enum assay_status import_write_failures(struct importing *im, const struct imported *imported, const char *version,
 					       struct assay_error *err)
 {
+	const struct imported_row **rows = mem_new(imported->n_failed, sizeof(*rows));
 	enum assay_status st = ASSAY_OK;
+	int64_t ordinal = 0;
 
+	for (size_t i = 0; i < imported->n_failed; i++)
+		rows[i] = &imported->failed[i];
+	order_sort(rows, imported->n_failed, import_compare_failures);
 	for (size_t i = 0; !st && i < imported->n_failed; i++) {
-		const struct imported_row *row = &imported->failed[i];
+		const struct imported_row *row = rows[i];
 
-		st = store_do(im->store, err, "INSERT INTO failure VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", "tttiitt",
-			      row->name, *row->version ? row->version : version, row->machine, row->taken_ms, row->repetition, row->outcome,
-			      row->failure);
+		ordinal = i && is_same_run(rows[i - 1], row) ? ordinal + 1 : 0;
+		st = store_do(im->store, err, "INSERT INTO failure VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", "tttiiitt",
+			      row->name, *row->version ? row->version : version, row->machine, row->taken_ms, row->repetition, ordinal,
+			      row->outcome, row->failure);
 	}
+	free(rows);
 	return st;
 }
 

@@ -340,8 +340,8 @@ static void test_until(void **state)
 	put_decision(&lab, 8500000, "v08", "pass", 1);
 	put_decision(&lab, 8500001, "v08", "regression", 1.2);
 	put(&lab.store,
-	    "INSERT INTO failure (application, version, machine, taken_ms, repetition, outcome, detail) VALUES ('sort', 'v10', "
-	    "'m0', 9500000, 1, 'crashed', '')");
+	    "INSERT INTO failure (application, version, machine, taken_ms, repetition, ordinal, outcome, detail) VALUES ('sort', 'v10', "
+	    "'m0', 9500000, 1, 0, 'crashed', '')");
 	check(evidence_load(&lab, &evidence, &err), &err);
 	check(history_load(&lab, &evidence, "sort", NULL, HISTORY_DECIDED, .03, 8500000, &h, &err), &err);
 	assert_string_equal(h.points[h.n - 1].version, "v08");

@@ -93,10 +93,18 @@ expect_json .results_added 2
 expect_json .failed 2
 expect_json .not_used.unknown_end 1
 
+what='CSV: failures with one repetition number are counted each, also when the file is imported again'
+printf 'application,version,machine,repetition,exit_status,result\nrp,1,c1,1,0,1.5\nrp,1,c1,2,1,\nrp,1,c1,2,1,\nrp,1,c1,2,SIGSEGV,\n' >"$tmp/repeated.csv"
+for again in 1 2; do
+	import "$tmp/repeated.csv"
+	run -C "$lab" result show rp --failed --format json
+	expect_json '.failed[2].repetition' 2 '.failed[3]' '(nothing)'
+done
+
 run -C "$lab" result export "$tmp/own" # assay's own table: what failed there has neither a result nor, mostly, an exit status
 run init "$tmp/again"
 run -C "$tmp/again" result import "$tmp/own/executions.csv" --columns 'time=taken_ms,result=metric,ignore=*' --format json
-expect_json .failed 24
+expect_json .failed 27
 expect_json .rows 0
 
 what='hyperfine: exit codes'
