@@ -41,6 +41,9 @@ for name in METHODS:
     a = m["area"]
     print(f"| {name} | {m['changed_when']} | {rate(m['false_positives'])} | {rate(m['true_positives'])} | "
           f"{a['value']:.3f} ({a['low']:.3f} to {a['high']:.3f}) | {total - m['scored']} |")
+silent = [p for p in first["pairs"] if p["methods"]["gate"]["score"] is None]
+if silent:
+    print(f"\nThe gate has no answer for {names(silent)}: only {max(p['hardware_types'] for p in silent)} hardware types ran both, with equal ratios, so the noise is not known.")
 decided = collections.Counter(p["decision"] for p in unchanged)
 flagged = first["methods"]["gate"]["false_positives"]
 print(f"""
