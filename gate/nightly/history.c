@@ -573,13 +573,13 @@ static enum assay_status read_versions(struct store *store, struct history *h, i
 	struct run_set set = { 0 };
 	sqlite3_stmt *stmt = NULL;
 	const char *good = "";
-	enum assay_status st = store_ask(store, &stmt, err,
-					 "SELECT version, min(taken_ms), sum(bad), count(*) FROM (SELECT version, taken_ms, 0 AS bad FROM "
-					 "run WHERE application = ?1 GROUP "
-					 "BY version, machine, taken_ms, repetition UNION ALL SELECT version, taken_ms, 1 FROM failed_run "
-					 "WHERE application = ?1 AND NOT "
-					 "probed) WHERE taken_ms <= ?2 GROUP BY version ORDER BY min(taken_ms)",
-					 "ti", h->application, until_ms);
+	enum assay_status st =
+	    store_ask(store, &stmt, err,
+		      "SELECT version, min(taken_ms), sum(bad), count(*) FROM (SELECT version, taken_ms, 0 AS bad FROM "
+		      "run WHERE application = ?1 GROUP BY version, machine, taken_ms, repetition, iif(plan IS NULL, ordinal, 0) "
+		      "UNION ALL SELECT version, taken_ms, 1 FROM failed_run WHERE application = ?1 AND NOT probed) WHERE taken_ms <= ?2 "
+		      "GROUP BY version ORDER BY min(taken_ms)",
+		      "ti", h->application, until_ms);
 
 	while (store_next(store, stmt, &st, err)) {
 		int64_t bad = sqlite3_column_int64(stmt, 2), all = sqlite3_column_int64(stmt, 3);

@@ -21,7 +21,7 @@ static void show_skipped(const struct imported *imported, struct document *d)
 		if (imported->skipped[i].count)
 			doc_line(d, "  not used      %zu: %s (first in %s)%s", imported->skipped[i].count,
 				 imported_skip_text((enum imported_skip)i), imported->skipped[i].first,
-				 i <= IMPORTED_ZERO && imported->n_failed ? "; they count as failed" : "");
+				 i < IMPORTED_ZERO && imported->n_failed ? "; they count as failed" : "");
 	}
 	doc_end(d);
 }

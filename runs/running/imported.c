@@ -125,7 +125,9 @@ void imported_add(struct imported *imported, struct imported_row row, const stru
 		imported_leave_out(imported, result != IMPORTED_SKIPS ? result : run, &row.place, "%s",
 				   row.place.list ? TEXT_SHOWN(row.name) : "");
 	free(fault);
-	if (run != IMPORTED_SKIPS || (result != IMPORTED_SKIPS && row.rate))
+	/* A cost of 0 has no ratio, but the run may be a good one. */
+	if (run != IMPORTED_SKIPS || (result != IMPORTED_SKIPS && row.rate) ||
+	    (result == IMPORTED_ZERO && !row.outcome && row.direction != IMPORTED_HIGHER))
 		return;
 	if (row.outcome && !imported->said++)
 		imported->first_said = imported->n_failed;

@@ -16,12 +16,13 @@
 #define IMPORTED_FILE_BYTES_MAX (64u << 20)
 #define IMPORTED_NAME		"imported" /* version or battery if the file names none */
 
-/* Reasons why a row is excluded. Up to IMPORTED_ZERO the run gave no valid result, which counts as a failure of its application. */
+/* Reasons why a row is excluded. Before IMPORTED_ZERO the run gave no valid result, which counts as a failure of its application; a result
+ * of 0 does so if higher is better. */
 #define IMPORTED_SKIP_ROWS(X)                                                                                                              \
 	X(IMPORTED_NOT_A_NUMBER, "not_a_number", "the result is not a finite number")                                                      \
 	X(IMPORTED_NEGATIVE, "negative", "the result is negative")                                                                         \
 	X(IMPORTED_TOO_LARGE, "too_large", "the result is above 1e100")                                                                    \
-	X(IMPORTED_ZERO, "zero", "the result is 0")                                                                                        \
+	X(IMPORTED_ZERO, "zero", "the result is 0, which has no ratio")                                                                    \
 	X(IMPORTED_BAD_NUMBER, "bad_number", "the result is not a decimal number such as 1.5, without spaces and units")                   \
 	X(IMPORTED_BAD_TIME, "bad_timestamp", "the time cannot be read, or is in the future")                                              \
 	X(IMPORTED_BAD_REPETITION, "bad_repetition", "the repetition is not a whole number above 0")                                       \

@@ -367,7 +367,8 @@ static void run_set_forget_executions(struct run_set *set)
 	run_set_sum(set);
 }
 
-/* Counts imported runs by machine into set->on, but only if some failed. *last_ms: time of the last run; -1 if there is none. */
+/* Counts imported runs by machine into set->on, but only if some failed. Rows count on both sides, because a file may repeat repetition
+ * numbers. *last_ms: time of the last run; -1 if there is none. */
 static enum assay_status run_set_count_imported(struct store *store, struct run_set *set, int64_t *last_ms, struct assay_error *err)
 {
 	size_t capacity = 0;
@@ -375,7 +376,7 @@ static enum assay_status run_set_count_imported(struct store *store, struct run_
 	enum assay_status st =
 	    store_ask(store, &stmt, err,
 		      "SELECT machine, count(*), sum(failed), sum(crashed), max(taken_ms) FROM (SELECT machine, taken_ms, 0 AS failed, 0 "
-		      "AS crashed FROM run WHERE application = ?1 AND version = ?2 AND plan IS NULL AND ordinal = 0 UNION ALL SELECT "
+		      "AS crashed FROM run WHERE application = ?1 AND version = ?2 AND plan IS NULL UNION ALL SELECT "
 		      "machine, taken_ms, 1, outcome IN ('failed', 'killed', 'timeout') FROM failure WHERE application = ?1 AND version = "
 		      "?2) GROUP BY machine ORDER BY machine",
 		      "tt", set->application, set->version);

@@ -101,10 +101,27 @@ for again in 1 2; do
 	expect_json '.failed[2].repetition' 2 '.failed[3]' '(nothing)'
 done
 
+what='CSV: runs count by row on both sides, whatever the repetition numbers'
+awk 'BEGIN { print "application,version,machine,repetition,exit_status,result"
+	for (i = 0; i < 48; i++) print "mask,1,c1,1," (i % 12 == 0) "," (i % 12 ? 1 + i % 5 / 100 : "")
+	for (i = 0; i < 48; i++) print "mask,2,c1," i + 1 "," (i % 12 < 4) "," (i % 12 < 4 ? "" : 1 + i % 5 / 100) }' >"$tmp/mask.csv"
+import "$tmp/mask.csv" --interleaved
+run -C "$lab" gate mask@1 mask@2
+expect_stdout '16 of 48 runs against 4 of 48'
+
+what='CSV: a cost of 0 is no failure, a rate of 0 is'
+printf 'application,version,machine,result,direction\nmisses,1,c1,5,lower\nmisses,1,c1,0,lower\nrate,1,c1,5,higher\nrate,1,c1,0,higher\n' >"$tmp/zero.csv"
+import "$tmp/zero.csv" --format json
+expect_json .not_used.zero 2 .failed 0
+run -C "$lab" result show misses --failed --format json
+expect_json '.failed[0]' '(nothing)'
+run -C "$lab" result show rate --failed --format json
+expect_json '.failed[0].detail' 'the result is 0, which has no ratio'
+
 run -C "$lab" result export "$tmp/own" # assay's own table: what failed there has neither a result nor, mostly, an exit status
 run init "$tmp/again"
 run -C "$tmp/again" result import "$tmp/own/executions.csv" --columns 'time=taken_ms,result=metric,ignore=*' --format json
-expect_json .failed 27
+expect_json .failed 46
 expect_json .rows 0
 
 what='hyperfine: exit codes'
@@ -140,11 +157,11 @@ expect_json .results_added 3
 expect_json .not_used.zero 1
 expect_json .not_used.negative 1
 run -C "$lab" result show BM_a@1 --failed
-expect_stdout 'repetition 2: no_metric: no device' 'repetition 3: no_metric: no?lock' 'repetition 6: no_metric: its result is not a finite number' 'repetition 7: no_metric: the result is 0'
+expect_stdout 'repetition 2: no_metric: no device' 'repetition 3: no_metric: no?lock' 'repetition 6: no_metric: its result is not a finite number' 'repetition 8: no_metric: the result is negative'
 import "$tmp/g.json" --version 1 --format json
 expect_json .results_known 3
 run -C "$lab" result list --format json
-expect_json '.applications[0].failed' 5
+expect_json '.applications[0].failed' 4
 
 what='failures leave with the tables, and move with their machine'
 run -C "$lab" result export "$tmp/tables"
