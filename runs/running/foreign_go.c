@@ -23,20 +23,40 @@ static const char *suffix_of(const char *name)
 	return dash && dash[1] && !dash[1 + strspn(dash + 1, "0123456789")] ? dash : "";
 }
 
-/* Adds a benchmark's line: name, iterations, and pairs of value and unit. Without iterations it is the name only, or other text. */
-static void result_add(struct foreign_reader *r, struct foreign_row row, char *rest)
+/* State of a file between its lines. */
+struct go_file {
+	const char *package;	    /* package that the file named last, or "" */
+	struct foreign_row pending; /* benchmark whose name was printed without a result; its name is NULL if there is none */
+	bool failed;		    /* a benchmark of the package has failed */
+};
+
+/* Ends the pending benchmark. It has failed if the program ended; otherwise it printed text into its result line. */
+static void pending_end(struct foreign_reader *r, struct go_file *file, const char *end)
+{
+	struct foreign_row row = file->pending;
+
+	file->pending.name = NULL;
+	if (!row.name)
+		return;
+	if (end) {
+		foreign_row_fail(r, &row, EXECUTION_FAILED, "its program ended: %s", end);
+		foreign_row_add(r, row);
+		file->failed = true;
+	} else {
+		imported_leave_out(&r->result->imported, IMPORTED_BAD_ROW, &row.to.place,
+				   "%s: its result is missing; a benchmark that prints hides it", TEXT_SHOWN(row.name));
+	}
+}
+
+/* Adds iterations and pairs of value and unit. Returns false if the text is none of these. */
+static bool result_add(struct foreign_reader *r, struct foreign_row row, char *rest)
 {
 	const char *metric = r->options->metric ? r->options->metric : "ns/op", *value, *unit = "";
 	struct imported *imported = &r->result->imported;
 	double number;
 
-	if (!*(value = next_word(&rest)))
-		return;
-	if (!text_double(value, &number)) {
-		imported_leave_out(imported, IMPORTED_BAD_ROW, &row.to.place, "%s: the benchmark printed '%s' into its result line",
-				   TEXT_SHOWN(row.name), TEXT_SHOWN(value));
-		return;
-	}
+	if (!text_double(next_word(&rest), &number))
+		return false;
 	while (*(value = next_word(&rest)) && strcmp(unit = next_word(&rest), metric) != 0)
 		;
 	row.texts.result = value;
@@ -54,34 +74,64 @@ static void result_add(struct foreign_reader *r, struct foreign_row row, char *r
 		imported_leave_out(imported, IMPORTED_NOT_MEASURED, &row.to.place, "%s: 0 %s", TEXT_SHOWN(row.name), TEXT_SHOWN(metric));
 	else
 		foreign_row_add(r, row);
+	return true;
 }
 
-/* Reads a line, which ends with NUL. `package` is the one that the file names last. */
-static void line_read(struct foreign_reader *r, char *line, struct foreign_row row, const char **package)
+/* Reads a line that names no benchmark: a package, the end of the program, or the result of a benchmark that printed text before it. */
+static void other_line_read(struct foreign_reader *r, char *line, const struct foreign_row *row, struct go_file *file)
+{
+	static const char *const ends[] = { "panic: ", "fatal error: ", "SIGQUIT", "signal: ", "exit status " };
+	bool result = file->pending.name && isdigit((unsigned char)line[strspn(line, " \t")]) && strstr(line, "/op");
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (strncmp(line, ends[i], strlen(ends[i])) == 0)
+			pending_end(r, file, line);
+	if (strncmp(line, "pkg: ", 5) == 0) {
+		file->package = line + 5;
+		file->failed = false;
+	} else if (strncmp(line, "FAIL\t", 5) == 0) {
+		pending_end(r, file, "FAIL");
+		if (!file->failed)
+			imported_leave_out(&r->result->imported, IMPORTED_BAD_ROW, &row->to.place,
+					   "package %s failed, but no benchmark is named", TEXT_SHOWN(line + 5));
+		file->failed = false;
+	} else if (result && result_add(r, file->pending, line)) {
+		file->pending.name = NULL;
+	}
+}
+
+/* Reads a line, which ends with NUL. */
+static void line_read(struct foreign_reader *r, char *line, struct foreign_row row, struct go_file *file)
 {
 	char *failed = strstr(line, FAILED), *skipped = strstr(line, SKIPPED), *rest = line, *name;
 
-	if (strncmp(line, "pkg: ", 5) == 0)
-		*package = line + 5;
-	if (failed || skipped)
+	if (failed || skipped) {
 		rest = (failed ? failed : skipped) + strlen(FAILED) - strlen("Benchmark");
-	else if (strncmp(line, "Benchmark", 9) != 0 || islower((unsigned char)line[9]))
+	} else if (strncmp(line, "Benchmark", 9) != 0 || islower((unsigned char)line[9])) {
+		other_line_read(r, line, &row, file);
 		return;
+	}
 	name = next_word(&rest);
-	row.name = foreign_keep(r, mem_format("%s%s%s", *package, **package ? "/" : "", name));
+	row.name = foreign_keep(r, mem_format("%s%s%s", file->package, *file->package ? "/" : "", name));
+	if (!failed && !skipped)
+		pending_end(r, file, NULL);
+	else
+		file->pending.name = NULL;
 	if (skipped && !failed) {
 		imported_leave_out(&r->result->imported, IMPORTED_NOT_MEASURED, &row.to.place, "%s was skipped", TEXT_SHOWN(name));
 	} else if (failed) {
 		foreign_row_fail(r, &row, EXECUTION_FAILED, "it failed (--- FAIL)");
 		foreign_row_add(r, row);
-	} else {
-		result_add(r, row, rest);
+		file->failed = true;
+	} else if (!result_add(r, row, rest)) {
+		file->pending = row;
 	}
 }
 
 enum assay_status foreign_go_read(struct foreign_reader *r, char *text, size_t n)
 {
-	const char *machine = foreign_machine(r, ""), *package = "", *suffix = "";
+	const char *machine = foreign_machine(r, ""), *suffix = "";
+	struct go_file file = { .package = "" };
 	struct foreign_row *rows;
 	size_t line = 0;
 
@@ -92,8 +142,9 @@ enum assay_status foreign_go_read(struct foreign_reader *r, char *text, size_t n
 
 		text[at + length] = '\0';
 		r->at = at;
-		line_read(r, text + at, foreign_row_of(r, (struct imported_place){ .line = ++line }, machine), &package);
+		line_read(r, text + at, foreign_row_of(r, (struct imported_place){ .line = ++line }, machine), &file);
 	}
+	pending_end(r, &file, NULL);
 	/* A benchmark that fails at once is named without the suffix that its results would have. */
 	rows = r->result->rows;
 	for (size_t i = 0; i < r->result->n_rows && !*suffix; i++)

@@ -91,8 +91,8 @@ imports jmh.json jmh 4 0 --machine m --application gc --metric gc.alloc.rate.nor
 value 'gc (size=1000, thrpt)' 1 24.5
 
 what='Go'
-imports go.txt go 8 1 --machine m
-expect_json .not_used.bad_row 2
+imports go.txt go 10 1 --machine m
+expect_json .not_used.bad_row 0
 value example.com/sum/BenchmarkSum-2 1 "$(/usr/bin/python3 -c 'print(repr(951.2 * 1e-9))')"
 run -C "$lab" result show example.com/sum/BenchmarkBad-2 --failed
 expect_stdout 'it failed (--- FAIL)'
@@ -107,7 +107,17 @@ expect_stdout '2 results'
 cp "$recorded/go.txt" "$tmp/grown.txt"
 import "$tmp/grown.txt" --machine m2 --format json
 expect_json .results_known 2
-expect_json .results_added 6
+expect_json .results_added 8
+
+what='Go: a benchmark that ends its program has failed'
+for end in 'panic: boom\n\ngoroutine 1 [running]:\nexit status 2\nFAIL\tp\t1.2s' 'exit status 2\nFAIL\tp\t1s' '\nfatal error: all goroutines are asleep\nFAIL\tp\t1s'; do
+	printf "pkg: p\nBenchmarkA-4 \t 100\t 5 ns/op\nBenchmarkQ-4   \t$end\nFAIL\n" >"$tmp/ends.txt"
+	import "$tmp/ends.txt" --machine m --version "$(cksum <"$tmp/ends.txt" | cut -d' ' -f1)" --format json
+	expect_json .results_added 1 .failed 1
+done
+printf 'pkg: p\nBenchmarkA-4 \t 100\t 5 ns/op\nFAIL\tq [build failed]\n' >"$tmp/ends.txt"
+import "$tmp/ends.txt" --machine m --version unbuilt
+expect_stdout 'package q [build failed] failed, but no benchmark is named'
 
 what='perf stat'
 import "$recorded/perf.json" --machine m
@@ -171,7 +181,7 @@ odd 2 'has no list' jmh '3'
 odd 6 "no object with 'benchmark' and 'primaryMetric'" jmh '[{"benchmark": "x"}]'
 odd 6 'its score is not a number' jmh '[{"benchmark": "x", "mode": "avgt", "primaryMetric": {"scoreUnit": "ns/op", "rawData": [["NaN"]]}}]'
 odd 6 'it has no ns/op' go 'BenchmarkX-2 100 12'
-odd 6 'no measurement' go 'BenchmarkX\nBenchmarking 3 things\n'
+odd 6 'its result is missing' go 'BenchmarkX\nBenchmarking 3 things\n'
 odd 6 'not a finite number' go 'BenchmarkX-2 100 NaN ns/op'
 odd 2 ':2: ' perf '{"counter-value" : "1", "event" : "task-clock"}\n{"counter-val\n'
 odd 6 'not a decimal number such as 1.5' perf '{"counter-value" : "1,5", "unit" : "msec", "event" : "task-clock"}\n'
@@ -191,5 +201,5 @@ for from in pytest catch2 criterion jmh go perf junit; do
 done
 { printf '\357\273\277' && cat "$recorded/go.txt"; } >"$tmp/bom.txt"
 import "$tmp/bom.txt" --machine m --version bom
-expect_stdout '8 results'
+expect_stdout '10 results'
 finish
