@@ -679,12 +679,37 @@ double store_double(sqlite3_stmt *stmt, int column)
 	return sqlite3_column_type(stmt, column) == SQLITE_NULL ? (double)NAN : sqlite3_column_double(stmt, column);
 }
 
+/* Fails if a table of the schema is missing: another program has dropped it. */
+static enum assay_status check_tables(struct store *store, struct assay_error *err)
+{
+	enum assay_status st = ASSAY_OK;
+
+	for (const char *const *step = store->schema; !st && *step; step++) {
+		for (const char *at = *step; !st && (at = strstr(at, "CREATE TABLE "));) {
+			sqlite3_stmt *stmt = NULL;
+			char *name;
+
+			at += strlen("CREATE TABLE ");
+			name = mem_bytes(at, strcspn(at, " (\n"));
+			st = store_ask(store, &stmt, err, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", "t", name);
+			if (!store_next(store, stmt, &st, err) && !st)
+				st = assay_fail(err, ASSAY_E_CORRUPT, "'%s' is damaged (table '%s' is missing): " FOREIGN_REMEDY,
+						store->path, name);
+			sqlite3_finalize(stmt);
+			free(name);
+		}
+	}
+	return st;
+}
+
 enum assay_status store_check(struct store *store, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
 	bool row = false;
-	enum assay_status st = store_prepare(store, "PRAGMA integrity_check(1)", &stmt, err);
+	enum assay_status st = check_tables(store, err);
 
+	if (!st)
+		st = store_prepare(store, "PRAGMA integrity_check(1)", &stmt, err);
 	if (!st)
 		st = store_step(store, stmt, &row, err);
 	if (!st && row && strcmp(store_text(stmt, 0), "ok") != 0) {

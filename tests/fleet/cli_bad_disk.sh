@@ -56,6 +56,10 @@ if command -v sqlite3 >/dev/null 2>&1; then
 	rm -f "$db"
 	sqlite3 "$db" 'CREATE TABLE t (x)'
 	readers 'not a database of assay'
+	fresh
+	sqlite3 "$db" 'DROP TABLE battery' 2>/dev/null || sqlite3 "$db" 'DROP VIEW failed_run; DROP TABLE failure'
+	run -C "$tmp/broken" check
+	refused 1 'is missing): restore it from a copy'
 else
 	echo 'no sqlite3(1) here: a database of something else was not looked at'
 fi
