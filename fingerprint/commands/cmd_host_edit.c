@@ -284,8 +284,9 @@ static const struct cli_option rename_words[] = { CLI_WORD("OLD", struct rename_
 const struct command host_rename_command = {
 	.name = "host rename",
 	.summary = "rename a machine",
-	.about = "Renames a machine with its file, fingerprints and runs. The new name must not exist. After an interruption the same "
-		 "command completes it; 'assay check' reports this case.",
+	.about = "Renames a machine with its file, fingerprints and runs. The new name must not exist. Stored decisions keep the old name, "
+		 "so 'assay verify' cannot recompute them until the machine has it again. After an interruption the same command completes "
+		 "it; 'assay check' reports this case.",
 	.examples = "  assay host rename node7 node07\n",
 	.words = rename_words,
 	CLI_RUN(struct rename_arguments, CLI_LAB_WRITE, host_rename_run),

@@ -26,7 +26,7 @@ static void explain_runs(const struct night_decision *decision, struct document 
 	const struct judgement *j = &decision->judged;
 	size_t left_out = j->disturbed.left_out, machines = judgement_machines(j);
 
-	if (*decision->request.plan)
+	if (*decision->request.plan && machines)
 		doc_line(d, "The decision rests on runs of both versions, in turn, on %zu machine%s.", machines, text_plural(machines));
 	if (left_out)
 		doc_line(d, "%zu run%s disturbed by other work on the machines, and excluded.", left_out,
@@ -258,6 +258,53 @@ static void drop_functions(cJSON *document)
 	cJSON_DeleteItemFromObject(runs, "absent");
 }
 
+/* Returns the first machine of a decision's document without runs of its plan; NULL if all have some. Borrowed from the document. */
+static const char *find_machine_without_runs(struct store *store, const char *plan, const cJSON *node, enum assay_status *st,
+					     struct assay_error *err)
+{
+	const char *found = NULL;
+	const cJSON *child;
+
+	cJSON_ArrayForEach(child, node)
+	{
+		if (child->string && strcmp(child->string, "machine") == 0 && cJSON_IsString(child) && !*st) {
+			sqlite3_stmt *stmt = NULL;
+
+			*st = store_ask(store, &stmt, err, "SELECT 1 FROM execution WHERE plan = ? AND machine = ? LIMIT 1", "tt", plan,
+					child->valuestring);
+			if (!store_next(store, stmt, st, err) && !*st)
+				found = child->valuestring;
+			*st = store_finish(stmt, *st);
+		} else {
+			found = find_machine_without_runs(store, plan, child, st, err);
+		}
+		if (found)
+			break;
+	}
+	return found;
+}
+
+/* Reports that a decision cannot be verified if one of its machines lacks its runs: it was renamed, or they were removed. */
+static enum assay_status report_renamed(struct store *store, const char *plan, const char *kept, bool *renamed, struct document *d,
+					struct assay_error *err)
+{
+	cJSON *document = NULL;
+	enum assay_status st = json_parse("decision", kept, strlen(kept), &document, err);
+	const char *machine = st ? NULL : find_machine_without_runs(store, plan, document, &st, err);
+
+	*renamed = machine;
+	if (machine) {
+		doc_set(d, "verdict", "archived");
+		doc_answer(d, DOC_DOUBTFUL, "archived", "not verifiable: the runs of machine '%s' have another name now, or were removed",
+			   machine);
+		doc_line(
+		    d, "If 'assay host rename' changed the name, the same command with the names exchanged makes the decision verifiable.");
+		d->exit_status = 6;
+	}
+	cJSON_Delete(document);
+	return st;
+}
+
 static void report_difference(const char *path, int64_t rules, struct document *d)
 {
 	bool other = rules != JUDGE_RULES;
@@ -351,7 +398,11 @@ static enum assay_status verify(struct lab *lab, const struct night_decision *de
 	} else if (!st && reasons_find(&j->reasons, COMPARISON_CONFIRMS) && !reasons_find(&now.reasons, COMPARISON_CONFIRMS)) {
 		report_gone("samples of functions", d);
 	} else if (!st) {
-		st = compare_documents(j->document, now.document, q->rules, d, err);
+		bool renamed = false;
+
+		st = report_renamed(&lab->store, q->plan, j->document, &renamed, d, err);
+		if (!st && !renamed)
+			st = compare_documents(j->document, now.document, q->rules, d, err);
 	}
 	judgement_release(&now);
 	return st;

@@ -657,7 +657,8 @@ static bool has_page(const struct night_answered *a)
 static char *note_of(const struct night_answered *a, enum decision alone)
 {
 	if (a->decision->judged.decision == alone)
-		return mem_format("Decided in the night, against the %s version.", a->comparison->against);
+		return mem_format("Decided in the night. Baseline: %s (%s).", a->comparison->baseline,
+				  strcmp(a->comparison->against, "version") == 0 ? "named in suite.yaml" : a->comparison->against);
 	return mem_format("The runs show %s, but the night decided otherwise: %s.", decision_text(alone), a->why);
 }
 

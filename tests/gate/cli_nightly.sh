@@ -159,7 +159,7 @@ while read -r link; do
 done <"$tmp/links"
 [ "$(wc -l <"$tmp/links")" = 6 ] || fail "$(wc -l <"$tmp/links") links"
 page=$tmp/pages/$decision.html
-says "href=\"./night-$night.html\"" 'regression' 'Decided in the night, against the previous version.'
+says "href=\"./night-$night.html\"" 'regression' '(previous).'
 cp -r "$tmp/pages" "$tmp/again"
 run -C "$lab" nightly pages "$night" -o "$tmp/again"
 expect_status 0
@@ -240,6 +240,15 @@ sqlite3 "$lab/.assay/runs.db" "DELETE FROM run WHERE application = 'bad'; INSERT
 run -C "$lab" verify "$decision"
 expect_status 0
 expect_stdout 'same  ' 'regression'
+
+what='a machine that has another name now is no forgery'
+sqlite3 "$lab/.assay/runs.db" "UPDATE execution SET machine = 'renamed' WHERE machine = 'host2'; UPDATE run SET machine = 'renamed' WHERE machine = 'host2'"
+run -C "$lab" verify "$decision"
+expect_status 6
+expect_stdout "not verifiable: the runs of machine 'host2' have another name now" 'host rename'
+sqlite3 "$lab/.assay/runs.db" "UPDATE execution SET machine = 'host2' WHERE machine = 'renamed'; UPDATE run SET machine = 'host2' WHERE machine = 'renamed'"
+run -C "$lab" verify "$decision"
+expect_status 0
 
 what='what was kept beside its document is verified, too'
 while read -r column value; do
