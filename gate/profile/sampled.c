@@ -130,6 +130,9 @@ static void class_of_code(const struct lines *l, enum code_class class, const ch
 {
 	const char *name = file_name(l, path);
 
+	/* Two compared programs may have names of which only one is in the tables. */
+	if (l->sampled->own && is_program(l, path) && class == code_class_of_file(base_name(path)))
+		class = CODE_NONE;
 	if (class != CODE_NONE || strcmp(path, "?") == 0)
 		snprintf(out, size, "%s", class != CODE_NONE ? code_class_text(class) : "other code");
 	else

@@ -66,6 +66,25 @@ static void test_classes(void **state)
 }
 
 /* What is common to reads and writes goes to what is read and written, by their time; parts of samples are not lost over many runs. */
+/* A program's own code has one class on both sides of a comparison, even if the tables have only one of the two names. */
+static void test_own_code_of_two(void **state)
+{
+	static const char *const programs[] = { "/opt/lua", "/opt/renamed" };
+	struct assay_error err;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct sampled s = { .own = "lua, renamed" }, alone = { .n = 0 };
+		char text[64];
+
+		snprintf(text, sizeof(text), "10 user %s\n", programs[i]);
+		check(sampled_add(&s, text, programs[i], NULL, &err), &err);
+		assert_class(&s, "own code of lua, renamed", false, 10);
+		check(sampled_add(&alone, text, programs[i], NULL, &err), &err);
+		assert_class(&alone, i ? "own code of renamed" : "interpreter", false, 10);
+	}
+}
+
 static void test_transfers(void **state)
 {
 	struct sampled s = { .n = 0 };
@@ -326,9 +345,11 @@ static void test_divide(void **state)
 int suite_sampled(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_classes),	 cmocka_unit_test(test_transfers), cmocka_unit_test(test_refused_and_malformed),
-		cmocka_unit_test(test_many),	 cmocka_unit_test(test_shares),	   cmocka_unit_test(test_kernel_hidden),
-		cmocka_unit_test(test_sentence), cmocka_unit_test(test_divide),	   cmocka_unit_test(test_intervals),
+		cmocka_unit_test(test_classes),	      cmocka_unit_test(test_own_code_of_two),
+		cmocka_unit_test(test_transfers),     cmocka_unit_test(test_refused_and_malformed),
+		cmocka_unit_test(test_many),	      cmocka_unit_test(test_shares),
+		cmocka_unit_test(test_kernel_hidden), cmocka_unit_test(test_sentence),
+		cmocka_unit_test(test_divide),	      cmocka_unit_test(test_intervals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
