@@ -108,8 +108,13 @@ enum assay_status trees_build(const struct trees_asked *asked, struct trees *out
 	*out = (struct trees){ .said = BUF_INIT };
 	cancel_on_signals(&trees_cancelled);
 	st = find_cache(&cache, err);
-	for (int side = 0; !st && asked->repository && side < 2; side++) { /* check both before building any */
-		st = variant_commit(asked->repository, asked->names[side], &trees_cancelled, commit, err);
+	for (int side = 0; !st && side < 2; side++) { /* check both before building any */
+		struct stat info;
+
+		if (asked->repository)
+			st = variant_commit(asked->repository, asked->names[side], &trees_cancelled, commit, err);
+		else if (stat(asked->names[side], &info) || !S_ISDIR(info.st_mode))
+			st = assay_fail(err, ASSAY_E_NOTFOUND, "'%s' is not a directory", asked->names[side]);
 		if (st)
 			assay_context(err, side ? "NEW" : "OLD");
 	}

@@ -217,7 +217,7 @@ refused 2 'nowhere'
 run diff --git cache v1 v2 --build make -- ./src/work input
 refused 2 'cache'
 run diff --trees v1 nowhere --build make -- ./src/work input
-refused 1 'nowhere'
+refused 2 "'nowhere' is not a directory"
 
 what='wrong usage'
 run diff --git repo v1 --build make
