@@ -175,7 +175,7 @@ static char *busy_text(const struct outcome *o, size_t i)
 {
 	const char *busy = o->results[i].busy;
 
-	return busy ? mem_format("not idle, so that its rates may be too low: %s", busy) : NULL;
+	return busy ? mem_format("its rates may be too low: it was measured with %s", busy) : NULL;
 }
 
 static char *counters_text(const struct outcome *o, size_t i)

@@ -57,12 +57,13 @@ void conditions_busy(const char *const *conditions, size_t n, bool emulated, cha
 
 		if ((!emulated || (known > 1 && isnan(crowded[i]))) && is_unusual(loads, n, i, LOAD_BUSY * processors[i], &usual))
 			buf_format(&text, "a load of %.1f on %.0f CPU%s at its start%s%s", loads[i], processors[i],
-				   text_plural((size_t)processors[i]), usual > 0 ? ", usually " : "", usual > 0 ? TEXT_DOUBLE(usual) : "");
+				   text_plural((size_t)processors[i]), usual > 0 ? ", usually " : "",
+				   usual > 0 ? text_fixed(usual, 1).text : "");
 		if (is_unusual(crowded, n, i, CROWDED_BUSY, &usual))
-			buf_format(&text, "programs on its machine waited for a CPU in %.0f %% of the time%s%s", crowded[i],
-				   usual > 0 ? ", usually " : "", usual > 0 ? TEXT_DOUBLE(usual) : "");
+			buf_format(&text, "programs on its machine waiting for a CPU in %.0f %% of the time%s%s%s", crowded[i],
+				   usual > 0 ? ", usually in " : "", usual > 0 ? text_fixed(usual, 1).text : "", usual > 0 ? " %" : "");
 		if (is_unusual(steals, n, i, STEAL_BUSY, &usual))
-			buf_format(&text, "%sother guests of its host took %.0f %% of the time", text.size ? ", and " : "", steals[i]);
+			buf_format(&text, "%sother guests of its host using %.0f %% of the time", text.size ? ", and " : "", steals[i]);
 		out[i] = text.size ? buf_take(&text) : NULL;
 		buf_release(&text);
 	}

@@ -47,10 +47,10 @@ struct rule_input {
 	  "the candidate waits more for CPUs on machines where the baseline did not wait: its own processes or threads delay " \
 	  "each other")                                                                                                              \
 	X(RULE_ALIKE_BUT_BUSY, "computes_alike", DECISION_PASS, performance & (U | I) && processor & P && own & P && in->disturbed,        \
-	  "CPU time, and the wall-clock time without what machines withheld, rule out a slowdown that matters; the rest of the "     \
+	  "CPU time, and the wall-clock time without waiting for busy machines, rule out a slowdown that matters; the rest of the "     \
 	  "difference is due to machines that were busy with other work")                                                                     \
 	X(RULE_BETTER_BUT_BUSY, "computes_less", DECISION_IMPROVED, performance & U && processor & I && own & I && in->disturbed,          \
-	  "CPU time, and the wall-clock time without what machines withheld, are better, and by enough to matter")                   \
+	  "CPU time, and the wall-clock time without waiting for busy machines, are better, and by enough to matter")                   \
 	X(RULE_MACHINES_BUSY, "machines_busy", DECISION_ENVIRONMENT,                                                                       \
 	  performance & (R | I) && !(performance & (processor | own)) && processor & ANY && own & ANY && in->disturbed,                    \
 	  "versions differ only in wall-clock time, on machines that were busy with other work")                                               \

@@ -200,8 +200,8 @@ static void explain_interval(struct verdict *v)
 	}
 	if (e->within)
 		reason_add(v, "these_machines_only",
-			   "fewer than %d hardware types: the interval rests on the repetitions within these machines, and the decision "
-			   "holds for these machines only",
+			   "fewer than %d hardware types: the interval comes from repetitions within these machines, and other machines "
+			   "may differ",
 			   EFFECT_TYPES_MIN);
 }
 
@@ -366,10 +366,10 @@ static void explain_analyses(struct verdict *v)
 {
 	double level = fmax(v->baseline->level, v->candidate->level);
 
-	if (level > 0 && !isnan(v->effect.low))
+	if (level > .95 && !isnan(v->effect.low)) /* not if there is only one analysis */
 		reason_add(v, "looked_at",
-			   "this is one of several interim analyses: it uses an interval of %s, so that all analyses together are wrong in "
-			   "at most 5 %%",
+			   "this is one of several interim analyses: its intervals are of %s or more, so that all analyses together are "
+			   "wrong in at most 5 %%",
 			   effect_level(level).text);
 }
 

@@ -172,12 +172,12 @@ static void test_busy(void **state)
 		{ "{\"cpus_online\":4,\"load1\":0.9,\"steal_percent\":1}", NULL, false },
 		{ "{\"cpus_online\":4,\"load1\":1}", "a load of 1.0 on 4 CPUs at its start", false },
 		{ "{\"cpus_online\":1,\"load1\":2.25,\"steal_percent\":12.3}",
-		  "a load of 2.2 on 1 CPU at its start, and other guests of its host took 12 % of the time", false },
-		{ "{\"load1\":0,\"steal_percent\":50}", "other guests of its host took 50 % of the time", false },
+		  "a load of 2.2 on 1 CPU at its start, and other guests of its host using 12 % of the time", false },
+		{ "{\"load1\":0,\"steal_percent\":50}", "other guests of its host using 50 % of the time", false },
 		{ "{\"cpus_online\":2,\"load1\":7.5}", NULL, true }, /* of other hosts of its machine, perhaps */
 		{ "{\"cpus_online\":2,\"load1\":7.5,\"crowded_percent\":24.5}", NULL, true },
 		{ "{\"cpus_online\":2,\"load1\":0.5,\"crowded_percent\":94.8}",
-		  "programs on its machine waited for a CPU in 95 % of the time", true },
+		  "programs on its machine waiting for a CPU in 95 % of the time", true },
 	};
 
 	(void)state;
