@@ -19,7 +19,7 @@ def answer(path):
     for part in a["measured"]["parts"]:
         for key in ("change", "source", "line", "hottest_line"):
             part.pop(key, None)
-    a["reasons"] = [r for r in a["reasons"] if r["code"] not in ("what_it_takes", "not_explained")]
+    a["reasons"] = [r for r in a["reasons"] if r["code"] not in ("what_it_takes", "not_explained", "layout_holds")]
     a["cause"] = (a["cause"] or "").split("most in")[0].rstrip("; ")
     return a
 
