@@ -138,7 +138,7 @@ static enum assay_status rename_check(struct store *store, const struct catalog 
 	if (!st)
 		st = is_interrupted(store, old, to, &result.completed, err);
 	if (!st && !result.completed && catalog_find(catalog, to))
-		st = assay_fail(err, ASSAY_E_CONFLICT, "a machine '%s' already exists: retire one of the two with 'assay host retire'", to);
+		st = assay_fail(err, ASSAY_E_CONFLICT, "the name '%s' is taken, and a retired machine keeps its name: choose another", to);
 	if (!st && !result.completed && to_rows)
 		st = check_results(store, from, to, err);
 	*out = result;

@@ -303,7 +303,7 @@ enum assay_status host_choice_hosts(const struct inventory *inventory, const str
 			hosts[found++] = &inventory->hosts[i];
 	}
 	if (!st && found == 0)
-		st = assay_fail(err, ASSAY_E_USAGE, "%s'%s' excludes all hosts", choice->exclude ? "-x " : "",
+		st = assay_fail(err, ASSAY_E_USAGE, "no host is left by %s'%s'", choice->exclude ? "-x " : "",
 				choice->exclude ? choice->exclude
 				: choice->hosts ? choice->hosts
 						: "lab.yaml");

@@ -191,10 +191,10 @@ static void explain_interval(struct verdict *v)
 			break;
 		}
 		reason_add(v, "interval_too_wide",
-			   "the %s interval, %s to %s, %sneither shows nor rules out a slowdown of %.1f %%; one of %s %% would be found "
-			   "with power 0.8",
-			   level.text, low.text, high.text, v->rule < RULES ? "by itself " : "", 100 * v->min_effect,
-			   text_fixed(100 * e->minimum_detectable, e->minimum_detectable < 1 ? 1 : 0).text);
+			   "%s %s interval, %s to %s, neither shows nor rules out a slowdown of %.1f %%; one of %s %% would be found with "
+			   "power 0.8",
+			   v->rule < RULES ? "the metric does not decide: its" : "the", level.text, low.text, high.text,
+			   100 * v->min_effect, text_fixed(100 * e->minimum_detectable, e->minimum_detectable < 1 ? 1 : 0).text);
 		if (v->rule == RULES) /* otherwise a rule settled the decision, or made it undecidable */
 			explain_needed_runs(v);
 	}

@@ -259,13 +259,14 @@ static void night_answer_head(const struct night *night, const struct night_answ
 		}
 	}
 	if (decided < n)
-		buf_format(&text, "%s%zu undecided", text.size ? ", " : "", n - decided);
+		buf_format(&text, "%s%zu of %zu undecided", text.size ? ", " : "", n - decided, n);
 	if (lost)
 		buf_format(&text, "; hosts were lost in %zu comparison%s", lost, text_plural(lost));
 	text_from_ms(night->started_ms / 1000 * 1000, date);
 	doc_answer(d, decided && !(lost && decision_tone(worst) == DOC_GOOD) ? decision_tone(worst) : DOC_DOUBTFUL,
 		   decided ? decision_text(worst) : "undecided", "%s; night of %.10s, %.5s UTC%s",
-		   text.size ? text.bytes : "nothing is compared", date, date + 11, night->finished_ms ? "" : ", which has not ended");
+		   text.size ? text.bytes : "nothing is compared", date, date + 11,
+		   night->finished_ms ? "" : ", running or interrupted ('assay nightly run' continues it)");
 	buf_release(&text);
 	doc_set(d, "night", night->id);
 	doc_set(d, "started_ms", night->started_ms);

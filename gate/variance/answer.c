@@ -361,6 +361,8 @@ static void answer_nothing(const struct variance *v, struct document *d)
 
 	if (work)
 		doc_answer(d, DOC_DOUBTFUL, "", "%s", work);
+	else if (v->covered_s <= 0)
+		doc_answer(d, DOC_DOUBTFUL, "", "nothing could be judged: no work of this run repeats");
 	else if (few)
 		doc_answer(d, DOC_DOUBTFUL, "", "no variance found in the %.0f %% of the time that could be judged",
 			   all_s(v) > 0 ? 100 * v->covered_s / all_s(v) : 0);

@@ -431,7 +431,7 @@ static void add_stacks(const struct launch *launch, struct document *d)
 	if (launch->rows.n && !stacks->n && expected)
 		doc_line(d, "%sWhat the version%s not known.", empty_line, launch->plan.n_versions == 1 ? " loads is" : "s load is");
 	else if (launch->rows.n && stacks->n < expected)
-		doc_line(d, "%sWhat the versions load is known for %zu of %zu pairs of a version and a host.", empty_line, stacks->n,
+		doc_line(d, "%sLoaded programs and libraries are known for %zu of %zu pairs of version and host.", empty_line, stacks->n,
 			 expected);
 }
 

@@ -254,7 +254,7 @@ static void test_name_taken(void **state)
 
 	(void)state;
 	add_new(&lab, NULL);
-	check_fails("taken", rename_it(&lab, "new", true, &result, &err), ASSAY_E_CONFLICT, &err, "a machine 'new' already exists");
+	check_fails("taken", rename_it(&lab, "new", true, &result, &err), ASSAY_E_CONFLICT, &err, "the name 'new' is taken");
 	assert_int_equal(problems_of(&lab, NULL), 0);
 	check_select(&lab.store, "SELECT machine FROM fingerprint ORDER BY 1", "new\nold\n");
 	lab_close(&lab);

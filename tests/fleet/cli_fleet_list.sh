@@ -151,7 +151,7 @@ host list -w @io|no group '@io'
 host list -w emu[1-|'emu[1-', character 7|']' is missing
 host list -w ,|must name hosts
 host list -x|'-x' needs a value: HOSTS
-host list -x @all|-x '@all' excludes all hosts
+host list -x @all|no host is left by -x '@all'
 host list extra|unexpected argument 'extra'
 host lst|unknown command 'host lst'|did you mean 'host list'
 END

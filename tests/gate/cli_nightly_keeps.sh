@@ -158,7 +158,7 @@ for bad in '@all!' '!' '@all!host9' 'host1!host1'; do
 	run -C "$lab" host list -w "$bad"
 	refused 2
 done
-holds "$tmp/err" 'what leaves no host' "'host1!host1' excludes all hosts"
+holds "$tmp/err" 'what leaves no host' "no host is left by 'host1!host1'"
 run -C "$lab" host list -x '@all!host2' --format json
 expect_json .names host2
 
@@ -206,7 +206,7 @@ expect_json .decisions 2
 expect_json .decisions[0].application bad
 expect_json .decisions[0].hosts host2
 expect_json .decisions[1].decision nothing_measured
-expect_json .decisions[1].reasons[0].text "'host1' excludes all hosts; not measured: host1 (out of use until 2999-12-31: $why)"
+expect_json .decisions[1].reasons[0].text "no host is left by 'host1'; not measured: host1 (out of use until 2999-12-31: $why)"
 run -C "$lab" nightly run -x host2 --dry-run --format json
 expect_status 0
 expect_json .measured 0 .notes[0].text "not measured: host1 (out of use until 2999-12-31: $why), host2 (excluded by -x)"

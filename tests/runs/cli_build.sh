@@ -123,7 +123,7 @@ echo nonsense >src/part.c
 variant --sources src --reference HEAD --program x -- make -f Makefile
 built
 variant --sources src --program x -- make
-not_built build_failed "the build 'make' failed"
+not_built build_failed 'the build command make failed'
 git -C src checkout -q part.c
 echo '*.o' >src/.gitignore
 (cd src && gcc -c main.c part.c)

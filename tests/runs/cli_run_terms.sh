@@ -87,7 +87,7 @@ run_lab half "$here
 printf '%s\n' 'command: [true]' 'versions: { a: , b: }' 'repetitions: 1' 'warm_ups: 0' >"$lab/apps/m.yaml"
 run -C "$lab" run m
 expect_status 7
-expect_stdout 'What the versions load is known for 2 of 4 pairs of a version and a host.'
+expect_stdout 'Loaded programs and libraries are known for 2 of 4 pairs of version and host.'
 
 what='what the only version loads'
 printf '%s\n' 'command: [no-such-command]' 'versions: { a: }' 'repetitions: 1' 'warm_ups: 0' >"$lab/apps/n.yaml"

@@ -240,7 +240,7 @@ static void test_failures(void **state)
 		{ "repository: ../../repo, reference: v1, build: [sh, -c, 'echo first; echo the reason >&2; exit 3']", ASSAY_E_IO,
 		  "failed: exit status 3: 'the reason'; see '" },
 		{ "repository: ../../repo, reference: v1, build: [sh, -c, 'echo said; kill -9 $$']", ASSAY_E_IO,
-		  "the build 'sh -c echo said; kill -9 $$' failed: ended by SIGKILL: 'said'" },
+		  "the build command sh -c 'echo said; kill -9 $$' failed: ended by SIGKILL: 'said'" },
 		{ "repository: ../../repo, reference: v1, build: [no-such-program]", ASSAY_E_IO, "no-such-program" },
 	};
 

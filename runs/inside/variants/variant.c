@@ -463,14 +463,16 @@ static enum assay_status run_command(struct building *b, enum variant_kind kind)
 	const char **all = mem_new(n + 1, sizeof(*all));
 	enum assay_status st;
 
-	for (size_t i = 0; i < r->n_build; i++)
-		buf_format(&what, "%s%s", i ? " " : "", r->build[i]);
+	for (size_t i = 0; i < r->n_build; i++) {
+		buf_text(&what, i ? " " : "");
+		text_add_shell_argument(&what, r->build[i]);
+	}
 	all[0] = "env";
 	memcpy(all + 1, words, n * sizeof(*words));
 	st = run(b, all, n + 1, r->timeout_ms ? r->timeout_ms : BUILD_MS, b->whole, &said);
 	if (!st && !said.ok) {
-		char *name =
-		    mem_format("%sthe build '%s'", b->n_compilers ? "" : "there is no C or C++ compiler in PATH; ", TEXT_SHOWN(what.bytes));
+		char *name = mem_format("%sthe build command %s", b->n_compilers ? "" : "there is no C or C++ compiler in PATH; ",
+					TEXT_SHOWN(what.bytes));
 
 		st = refuse(b, b->n_compilers ? VARIANT_BUILD_FAILED : VARIANT_NO_COMPILER, failure_text(b, name, &said));
 		free(name);
