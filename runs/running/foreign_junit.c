@@ -5,19 +5,32 @@ struct suite {
 	const char *machine, *time; /* "" if none is given */
 };
 
+static bool has_state(const cJSON *test, const char *const *states, size_t n)
+{
+	return text_among(states, n, foreign_xml_text(test, "@status")) || text_among(states, n, foreign_xml_text(test, "@result"));
+}
+
 /* Reports whether the test was not run. The names of these states are those of CTest and GoogleTest. */
 static bool is_skipped(const cJSON *test)
 {
 	static const char *const states[] = { "notrun", "disabled", "skipped", "suppressed" };
-	const size_t n = sizeof(states) / sizeof(states[0]);
 
-	return json_get(test, "skipped") || text_among(states, n, foreign_xml_text(test, "@status")) ||
-	       text_among(states, n, foreign_xml_text(test, "@result"));
+	return json_get(test, "skipped") || has_state(test, states, sizeof(states) / sizeof(states[0]));
+}
+
+/* Returns the reason why the test failed; NULL if it did not. Borrowed from the test. */
+static const char *failure_of(const cJSON *test)
+{
+	static const char *const states[] = { "fail", "failed", "failure", "error" };
+	const cJSON *failure = json_get(test, "failure") ? json_get(test, "failure") : json_get(test, "error");
+	const char *message = failure ? foreign_xml_text(failure, "@message") : "";
+
+	return *message ? message : failure || has_state(test, states, sizeof(states) / sizeof(states[0])) ? "the test failed" : NULL;
 }
 
 static void test_add(struct foreign_reader *r, const cJSON *test, const struct suite *suite)
 {
-	const cJSON *failure = json_get(test, "failure") ? json_get(test, "failure") : json_get(test, "error");
+	const char *failure = failure_of(test);
 	struct foreign_row row =
 	    foreign_row_of(r, (struct imported_place){ .line = (size_t)test->valueint }, foreign_machine(r, suite->machine));
 	const char *class = foreign_xml_text(test, "@classname"), *name = foreign_xml_text(test, "@name"),
@@ -28,8 +41,7 @@ static void test_add(struct foreign_reader *r, const cJSON *test, const struct s
 	row.name = strcmp(class, name) == 0 ? name : foreign_keep(r, mem_format("%s%s%s", class, *class ? "/" : "", name));
 	row.thing = (double)r->result->n_rows;
 	if (failure)
-		foreign_row_fail(r, &row, EXECUTION_FAILED, "%s",
-				 *foreign_xml_text(failure, "@message") ? foreign_xml_text(failure, "@message") : "the test failed");
+		foreign_row_fail(r, &row, EXECUTION_FAILED, "%s", failure);
 	row.texts.result = seconds;
 	if (!row.to.machine)
 		imported_leave_out(imported, IMPORTED_BAD_NAME, &row.to.place, FOREIGN_NO_MACHINE);
@@ -44,6 +56,22 @@ static void test_add(struct foreign_reader *r, const cJSON *test, const struct s
 		foreign_row_add(r, row);
 }
 
+/* Notes failures that a suite counts, or names itself, but no test case has: they belong to no benchmark. */
+static void suite_check(struct foreign_reader *r, const cJSON *suite)
+{
+	double failures = 0, errors = 0, found = 0;
+	const cJSON *child;
+
+	if (strcmp(suite->string, "testsuite") != 0 || json_get(suite, "testsuite"))
+		return;
+	(void)text_double(foreign_xml_text(suite, "@failures"), &failures);
+	(void)text_double(foreign_xml_text(suite, "@errors"), &errors);
+	cJSON_ArrayForEach(child, suite) found += child->string && strcmp(child->string, "testcase") == 0 && failure_of(child) ? 1 : 0;
+	if (failure_of(suite) || failures + errors > found)
+		imported_leave_out(&r->result->imported, IMPORTED_BAD_ROW, &(struct imported_place){ .line = (size_t)suite->valueint },
+				   "suite '%s' reports failures outside of its test cases", TEXT_SHOWN(foreign_xml_text(suite, "@name")));
+}
+
 /* Adds the tests below an element. */
 static void suite_read(struct foreign_reader *r, const cJSON *element, struct suite suite)
 {
@@ -52,6 +80,7 @@ static void suite_read(struct foreign_reader *r, const cJSON *element, struct su
 
 	suite.machine = *machine && strcmp(machine, "tbd") != 0 ? machine : suite.machine; /* Catch2 writes "tbd" */
 	suite.time = *time ? time : suite.time;
+	suite_check(r, element);
 	if (strcmp(element->string, "testcase") == 0)
 		test_add(r, element, &suite);
 	else

@@ -144,6 +144,20 @@ expect_json .not_used.zero 0
 import "$recorded/junit-catch2.xml" # its host name is "tbd"
 refused 2 'does not name the machine'
 
+what='JUnit: failures without an element of their own'
+junit() {
+	printf '<?xml version="1.0"?><testsuite name="s" timestamp="2024-02-0%sT00:00:00"%s</testsuite>' "$@" >"$tmp/states.xml"
+	import "$tmp/states.xml" --machine m --version states --format json
+}
+junit 1 '><testcase name="a" time="1" status="run"/><testcase name="b" time="1" status="fail"/><testcase name="c" time="1" result="failed"/>'
+expect_json .results_added 1 .failed 2 .not_used.bad_row 0
+junit 2 '><testcase name="a" time="1"/><error message="crashed"/>'
+expect_json .results_added 1 .failed 0 .not_used.bad_row 1
+junit 3 ' tests="3" failures="3"><testcase name="a" time="1"/>'
+expect_json .results_added 1 .failed 0 .not_used.bad_row 1
+junit 4 ' failures="1"><testcase name="a" time="1"><failure message="no"/></testcase>'
+expect_json .failed 1 .not_used.bad_row 0
+
 what='a file is one session: its repetitions are not turns'
 for version in a b; do
 	cp "$recorded/go.txt" "$tmp/$version.txt"
