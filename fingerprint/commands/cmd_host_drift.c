@@ -173,9 +173,9 @@ static void add_all_past(const struct drift *drift, struct document *d)
 	for (size_t i = 0; i < drift->n; i++) {
 		const struct drift_past *past = &drift->past[i];
 
-		if (drift_busy_at(past, past->latest))
+		if (drift_other_work_at(past, past->latest))
 			doc_line(d, "  busy: %s (%s): its latest fingerprint is not used, it was taken with %s", past->machine->id,
-				 past->latest->battery, drift_busy_at(past, past->latest));
+				 past->latest->battery, drift_other_work_at(past, past->latest));
 	}
 	add_states(drift, DRIFT_ALONE, false, "  no second fingerprint to compare with: ", d);
 	add_states(drift, DRIFT_REFERENCE, false, "  nothing newer than the accepted fingerprint: ", d);
@@ -258,7 +258,7 @@ static void set_past(const struct drift_past *past, struct document *d)
 	doc_set(d, "state", drift_state_code(past->state));
 	doc_set(d, "reference", past->reference->id);
 	doc_set(d, "reference_taken_ms", past->reference->taken_ms);
-	doc_set(d, "reference_busy", drift_busy_at(past, past->reference));
+	doc_set(d, "reference_busy", drift_other_work_at(past, past->reference));
 	doc_set_bool(d, "accepted", past->acceptance != NULL);
 	if (past->state == DRIFT_COMPARED) {
 		doc_set(d, "history", past->series.n);
@@ -304,7 +304,7 @@ static void set_machine(const struct drift_past *past, const struct drift_peer *
 	doc_set(d, "stress_ng_before", drift_version_before(past->machine, f));
 	doc_set(d, "architecture", f->architecture);
 	doc_set(d, "origin", f->origin);
-	doc_set(d, "busy", drift_busy_at(past, f));
+	doc_set(d, "busy", drift_other_work_at(past, f));
 	set_past(past, d);
 	set_peer(peer, types, d);
 	doc_end(d);

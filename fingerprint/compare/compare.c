@@ -699,7 +699,7 @@ void drift_release(struct drift *drift)
 	*drift = (struct drift){ 0 };
 }
 
-const char *drift_busy_at(const struct drift_past *past, const struct machine_fingerprint *f)
+const char *drift_other_work_at(const struct drift_past *past, const struct machine_fingerprint *f)
 {
 	return past->busy[f - past->machine->fingerprints];
 }

@@ -131,7 +131,7 @@ void drift_release(struct drift *drift);
  * text, free() each; NULL if none is known. Returns how many of these fingerprints have conditions. */
 size_t drift_busy(const struct machine *machine, const struct machine_fingerprint *latest, char **out);
 /* Returns the machine's other work at fingerprint `f`; NULL if none is known. */
-const char *drift_busy_at(const struct drift_past *past, const struct machine_fingerprint *f);
+const char *drift_other_work_at(const struct drift_past *past, const struct machine_fingerprint *f);
 
 /* Returns the stress-ng version of f's predecessor with the same battery and architecture, if it differs from f's; else NULL. */
 const char *drift_version_before(const struct machine *machine, const struct machine_fingerprint *f);

@@ -708,7 +708,7 @@ static bool count_events(struct take_host *h)
 
 /* Adds all complete fingerprints of the store to the catalog and its files. The caller holds the lock. Other hosts wait meanwhile, so
  * unless `last` is set, an update soon after the previous one is skipped. */
-static enum assay_status bring_in(struct take *take, bool last, struct assay_error *err)
+static enum assay_status catalog_add_fingerprints(struct take *take, bool last, struct assay_error *err)
 {
 	int64_t began_ms = clock_monotonic_ns() / 1000000, now_ms;
 	struct fingerprint_set set = { 0 };
@@ -787,7 +787,7 @@ static void complete_host(struct take_host *h)
 	if (!st && !host->profile)
 		identity_take(&catalog_machine(h->take->catalog, host->id)->identity, &h->before);
 	if (!st) /* immediately, because other hosts or assay may fail later */
-		st = bring_in(h->take, false, &err);
+		st = catalog_add_fingerprints(h->take, false, &err);
 	if (st == ASSAY_E_NODATA) {
 		session_fail(h->session, "%s", err.text);
 		st = ASSAY_OK;
@@ -837,7 +837,7 @@ enum assay_status take_fingerprints(struct lab *lab, struct catalog *catalog, co
 	if (!st && take.failed)
 		st = assay_fail(err, take.fault.status, "%s", take.fault.text);
 	if (!st)
-		st = bring_in(&take, true, err); /* also adds fingerprints of an earlier session that was killed */
+		st = catalog_add_fingerprints(&take, true, err); /* also adds fingerprints of an earlier session that was killed */
 	free(fleet);
 	return st;
 }

@@ -487,7 +487,7 @@ static bool gather(struct helper_answer *answer, size_t n_wanted, const char **b
 	return piece == missing;
 }
 
-/* Collects a line of text that is not a frame, for the message. `last`: no more bytes will arrive. */
+/* Keeps a line of text that is not a frame, for the error message. `last`: no more bytes will arrive. */
 static enum assay_status take_text(struct helper_answer *answer, const char **bytes, size_t *n, bool last)
 {
 	struct buf *text = &answer->pending;

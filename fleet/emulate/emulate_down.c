@@ -100,7 +100,7 @@ static enum assay_status emulate_state_parse(const char *file, const char *text,
 	enum assay_status st = ASSAY_OK;
 
 	if (strlen(copy) != n)
-		st = assay_fail(err, ASSAY_E_CORRUPT, "%s: has a NUL byte: check the file and remove it", file);
+		st = assay_fail(err, ASSAY_E_CORRUPT, "%s: contains a NUL byte: check the file, then delete it", file);
 	for (size_t number = 1; !st && (end = strchr(line, '\n')); line = end + 1, number++) {
 		*end = '\0';
 		if (!(number == 1 ? parse_head(line, &state) : parse_line(line, &state)))

@@ -284,7 +284,7 @@ enum assay_status host_choice_hosts(const struct inventory *inventory, const str
 
 	if (inventory->n == 0)
 		st = assay_fail(err, ASSAY_E_USAGE,
-				"lab.yaml has no hosts yet: add them as in its example, the lines from '# hosts:' on, without '# '");
+				"lab.yaml has no hosts yet: uncomment its example, the lines from '# hosts:' on, and adapt it");
 	if (!st && inventory_has_any(choice->hosts))
 		rank_hosts(inventory, rank, &unknown);
 	if (!st)

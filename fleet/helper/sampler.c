@@ -1189,7 +1189,7 @@ static bool shorten(struct sampler *s, size_t bytes)
 }
 
 /* Removes the rarest addresses until the remaining lines fit SAMPLER_SPOTS_BYTES. */
-static void thin_spots(struct sampler *s)
+static void drop_rare_spots(struct sampler *s)
 {
 	size_t bytes = SAMPLER_SPOTS_BYTES + 1;
 
@@ -1214,7 +1214,7 @@ void sampler_write(struct sampler *s, struct frames_out *out)
 	rings_take(s, UINT64_MAX);
 	spots_sort(s); /* sorting destroys the hash table; no sample follows */
 	if (!s->places_wanted)
-		thin_spots(s);
+		drop_rare_spots(s);
 	most = SAMPLER_BRIEF_BYTES + (s->places_below ? SAMPLER_SPOTS_BYTES : 0);
 	while (text = say(s, &size), !s->places_wanted && size > most && shorten(s, size - most))
 		free(text);

@@ -702,7 +702,7 @@ static void survey_memory(struct survey *survey)
 }
 
 /* Adds the load, and the CPU ticks since boot from "cpu user nice system idle iowait irq softirq steal ..." (user includes guest time). */
-static void survey_load(struct survey *survey)
+static void survey_add_load(struct survey *survey)
 {
 	long long total = 0, ticks = 0;
 	char load[64];
@@ -851,7 +851,7 @@ static void survey_system(struct survey *survey)
 	survey_board(survey);
 	survey_memory(survey);
 	survey_limits(survey);
-	survey_load(survey);
+	survey_add_load(survey);
 	survey_disks(survey);
 	survey_control_groups(survey);
 }

@@ -40,7 +40,7 @@ enum cost_source { COST_SOURCE_ROWS(ROWS_ENUM) COST_SOURCES };
 /* A version that counts in shorter runs than the whole program: early exit or slice. */
 struct cost_cheap_version {
 	size_t inputs;	    /* number of inputs that this version and the model's version ran; 0: no such version */
-	size_t same, other; /* number of counts equal for all inputs; number of others, which are refused */
+	size_t same, other; /* number of counts that are equal for all inputs; number of refused counts */
 	bool *refused;	    /* [costs.p], the count is refused; NULL: no such version */
 };
 

@@ -312,7 +312,8 @@ static void report_difference(const char *path, int64_t rules, struct document *
 	doc_set(d, "verdict", other ? "other_rules" : "differs");
 	if (other) {
 		doc_answer(d, DOC_DOUBTFUL, "other rules",
-			   "made by rules %lld; rules %d of this assay decide differently for the same results; first difference at '%s'",
+			   "decided by rules of version %lld; version %d of this assay decides differently for the same results; first "
+			   "difference at '%s'",
 			   (long long)rules, JUDGE_RULES, path);
 		doc_line(d, "Verify it with the assay that made it; 'assay explain' shows the stored decision.");
 	} else {

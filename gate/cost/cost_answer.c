@@ -522,7 +522,7 @@ static void add_other(const struct costs *c, const struct cost_question *q, stru
 	if (q->same_as)
 		doc_line(d, "it is the same input as '%s', under another name", q->same_as);
 	if (used)
-		doc_line(d, "%s a run of it by %s@%s", q->other.counts ? "its counts are of" : "its own features are of", c->application,
+		doc_line(d, "its %s come from a run of this input by %s@%s", q->other.counts ? "counts" : "own features", c->application,
 			 q->other.version);
 }
 

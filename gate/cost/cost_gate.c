@@ -203,7 +203,7 @@ static bool is_within(const struct side *s, const char *architecture)
 	return !s->architecture || !architecture || strcmp(s->architecture, architecture) == 0;
 }
 
-/* Returns the machine of this architecture with most of the baseline's inputs. */
+/* Returns the machine of this architecture on which the baseline ran most inputs. */
 static const struct side *first_within(const struct sides *sides, const char *architecture)
 {
 	const struct side *s = sides->items;
@@ -213,7 +213,7 @@ static const struct side *first_within(const struct sides *sides, const char *ar
 	return s;
 }
 
-/* Finds the latest build of an input; id is "" if it is not known. */
+/* Finds the latest build that ran an input; its id is "" if it is not known. */
 static enum assay_status build_of(struct store *store, const struct costs *costs, const char *input, char id[DIGEST_ID_BYTES],
 				  struct assay_error *err)
 {

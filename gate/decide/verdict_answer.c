@@ -96,7 +96,7 @@ static void answer_effect(const struct verdict *v, struct document *d)
 			  text_fixed(e->high, 4).text, e->types, text_plural(e->types));
 }
 
-/* Adds the table of times, with the decision that each gives by itself. */
+/* Adds the table of CPU and wall-clock times, each with the decision that it alone would give. */
 static void answer_times(const struct times *t, struct document *d)
 {
 	static const char *const codes[] = { TIME_ROWS(ROWS_CODE) }, *const texts[] = { TIME_ROWS(ROWS_TEXT) };

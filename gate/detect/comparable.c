@@ -170,21 +170,21 @@ static void add(struct comparable_remark *out, size_t *n, const char *code, char
 		out[(*n)++] = (struct comparable_remark){ code, text, apart };
 }
 
-static char *exclude_truncated(const struct side *side)
+static char *truncated_excluded_text(const struct side *side)
 {
 	return side->cut ? mem_format("%s: %zu run%s excluded: %s sample files are cut off (the first: '%s')", side->what, side->cut,
 				      side->cut == 1 ? " is" : "s are", side->cut == 1 ? "its" : "their", side->cut_file)
 			 : NULL;
 }
 
-static char *exclude_killed(const struct side *side)
+static char *killed_excluded_text(const struct side *side)
 {
 	return side->killed ? mem_format("%s: %zu run%s excluded: the program was killed or crashed in them, but not in the others",
 					 side->what, side->killed, side->killed == 1 ? " is" : "s are")
 			    : NULL;
 }
 
-static char *exclude_empty(const struct side *side)
+static char *empty_excluded_text(const struct side *side)
 {
 	return side->empty ? mem_format("%s: %zu director%s empty and excluded%s", side->what, side->empty,
 					side->empty == 1 ? "y is" : "ies are", side->empty == 1 ? "s" : "")
@@ -260,9 +260,9 @@ size_t comparable_notes(const struct side *old, const struct side *new, struct c
 	add(out, &n, "counted_otherwise", comparable_counting(old, new), true);
 	add(out, &n, "processes", comparable_processes(old, new), false);
 	for (size_t s = 0; s < 2; s++) {
-		add(out, &n, "cut_off", exclude_truncated(sides[s]), false);
-		add(out, &n, "killed", exclude_killed(sides[s]), false);
-		add(out, &n, "empty", exclude_empty(sides[s]), false);
+		add(out, &n, "cut_off", truncated_excluded_text(sides[s]), false);
+		add(out, &n, "killed", killed_excluded_text(sides[s]), false);
+		add(out, &n, "empty", empty_excluded_text(sides[s]), false);
 		add(out, &n, "interrupted", interrupted(sides[s]), false);
 	}
 	return n;

@@ -202,7 +202,8 @@ static size_t detect_runs_needed(const struct detect_options *options)
 static enum assay_status detected_learn_and_judge(const struct detect_options *options, struct detected *d, struct assay_error *err)
 {
 	struct detector_options o = options->detector;
-	struct observations normal = observed_without_load(&d->normal, d->back_end), seen = observed_without_load(&d->seen, d->back_end);
+	struct observations normal = observed_without_load_counters(&d->normal, d->back_end),
+			    seen = observed_without_load_counters(&d->seen, d->back_end);
 	enum assay_status st;
 
 	o.rate = d->rate_used;
@@ -442,7 +443,7 @@ static void detected_divide(struct detected *d)
 }
 
 /* Fills in `functions` and their numbers from the observations and the detection. */
-static void detected_functions(const struct detect_options *options, struct detected *d)
+static void detected_fill_functions(const struct detect_options *options, struct detected *d)
 {
 	const struct places *places = d->input->places;
 
@@ -669,7 +670,7 @@ enum assay_status detect(const struct detect_input *input, const struct detect_o
 		st = detected_learn_and_judge(options, &d, err);
 	if (st)
 		goto out;
-	detected_functions(options, &d);
+	detected_fill_functions(options, &d);
 	order_sort(d.skipped, d.n_skipped, compare_skipped);
 	if (runs >= DETECT_RUNS_MIN || !d.seen.observations.values.rows)
 		detected_decide(&d);

@@ -712,7 +712,7 @@ static void add_conclusions(const struct likeness *l, struct document *d)
 	if (!l->group)
 		doc_styled(d, "note", "They cannot be assigned to a group: %s.", l->no_group);
 	else if (!matches)
-		doc_styled(d, "finding", "None of them certainly resembles the group that %s: %s.", moved, l->group->name);
+		doc_styled(d, "finding", "None of them resembles for certain the group that %s: %s.", moved, l->group->name);
 	doc_styled(d, "muted", "%zu counters, %zu stressors, %zu fingerprint%s with counters.", l->n_counters, l->stressors,
 		   l->fingerprints, text_plural(l->fingerprints));
 	if (l->group)

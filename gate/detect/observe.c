@@ -25,7 +25,7 @@ struct source {
 	struct samples_join join; /* used if n > 1 */
 };
 
-/* A function of a source and its invocations, by thread and ordinal. */
+/* A function of a sample source, with its recorded invocations by thread and ordinal. */
 struct source_rows {
 	const struct source *source;
 	size_t function; /* index in the file, or in the join */
@@ -393,7 +393,7 @@ static void pool_rows_release(struct pool_rows *rows)
 	*rows = (struct pool_rows){ .items = NULL };
 }
 
-/* Keeps `most` rows, chosen at random by `seed`, in their order, and gives them the weight of the others. */
+/* Keeps at most `most` rows, drawn at random by `seed`, in their order, and gives them the weight of the removed rows. */
 static void pool_choose(struct pool_rows *rows, size_t most, uint64_t seed)
 {
 	size_t *order, kept = 0;

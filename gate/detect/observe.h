@@ -92,7 +92,7 @@ void observed_keep_common(struct observed *a, struct observed *b);
 
 /* Returns the observations for the detector, in which counters that depend on the load of the machine (COUNTER_LOAD) were not counted. Only
  * the values are a copy: mat_release() them. */
-struct observations observed_without_load(const struct observed *observed, enum record_back_end back_end);
+struct observations observed_without_load_counters(const struct observed *observed, enum record_back_end back_end);
 
 /* Removes the rows marked in drop[rows] as unlike those of the normal runs; NULL marks none. Puts functions without rows aside. */
 void observed_drop(struct observed *observed, const bool *drop);

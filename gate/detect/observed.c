@@ -111,7 +111,7 @@ double observed_calls(const struct observed *observed, size_t function)
 	return calls;
 }
 
-struct observations observed_without_load(const struct observed *o, enum record_back_end back_end)
+struct observations observed_without_load_counters(const struct observed *o, enum record_back_end back_end)
 {
 	struct observations out = o->observations;
 

@@ -558,7 +558,7 @@ static enum assay_status listing_keep_build(struct lab *lab, const char *plan, s
 	return st;
 }
 
-static enum assay_status side_compare_with_results(struct lab *lab, struct side *side, const struct listing *list, struct assay_error *err)
+static enum assay_status side_check_stale(struct lab *lab, struct side *side, const struct listing *list, struct assay_error *err)
 {
 	bool *stale = NULL;
 	enum assay_status st = run_build_stale_samples(&lab->store, list->files, list->n, &stale, err);
@@ -629,7 +629,7 @@ enum assay_status side_of_store(struct lab *lab, const struct side_asked *asked,
 		st = listing_keep_build(lab, plan, &side, &list, err);
 	listing_keep_back_end(asked->back_end, &list);
 	if (!st && !plan)
-		st = side_compare_with_results(lab, &side, &list, err);
+		st = side_check_stale(lab, &side, &list, err);
 	if (!st)
 		st = listing_check_types(&side, &list, hardware_type, err);
 	if (!st)

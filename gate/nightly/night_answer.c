@@ -31,7 +31,7 @@
 struct night_answered {
 	const struct night_comparison *comparison;
 	const struct night_decision *decision; /* NULL: no decision */
-	const char *why;		       /* text of the first reason, which decided; "": none */
+	const char *why;		       /* text of the deciding reason, which is the first; "": none */
 	int worse;			       /* rank; 0 is the worst */
 	char *failure;			       /* first failed run, with the command that shows its details; NULL: no run failed */
 };
@@ -443,7 +443,7 @@ static void note_drift(struct night_machines *machines, const struct night *nigh
 		const struct drift_past *past = &drift.past[i % drift.n];
 		const struct compare_row *all = past->compare.rows ? &past->compare.rows[past->compare.n] : NULL;
 		size_t peers = drift.peers[i % drift.n].n;
-		bool busy = drift_busy_at(past, past->latest);
+		bool busy = drift_other_work_at(past, past->latest);
 
 		if (strcmp(past->machine->id, m->name) != 0)
 			continue;
@@ -720,7 +720,7 @@ static enum assay_status report_decided(struct pages *p, size_t i, const struct 
 	return st;
 }
 
-static enum assay_status report_one(struct pages *p, size_t i)
+static enum assay_status report_decision(struct pages *p, size_t i)
 {
 	const struct night_answered *a = &p->answers.items[i];
 	const struct judge_request *q = &a->decision->request;
@@ -1120,7 +1120,7 @@ static enum assay_status application_write(struct pages *p, size_t first)
 
 	for (size_t i = first; !st && i < p->answers.n; i++) {
 		if (has_page(&all[i]) && first_of(&p->answers, i) == first)
-			st = report_one(p, i);
+			st = report_decision(p, i);
 	}
 	return st;
 }

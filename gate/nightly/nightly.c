@@ -476,7 +476,7 @@ static double largest_p(const struct finding *f, size_t n)
 	return limit;
 }
 
-/* Returns the kind of finding that most comparisons lean to, which makes the machines suspect; DECISIONS: none. Skips decided ones. */
+/* Returns the kind of finding that most undecided comparisons point to, which suggests a fault of the machines; DECISIONS: none. */
 static enum decision common_direction(const struct finding *f, size_t n, double min_effect_of_all)
 {
 	struct effect_leaning *all = mem_new(n, sizeof(*all));

@@ -273,7 +273,7 @@ static void write_head(const struct columns *columns, struct buf *out)
 	buf_text(out, "</tr></thead>");
 }
 
-/* Returns the class for the depth of a name in a tree, which its leading spaces give; NULL at the top. */
+/* Returns the CSS class for a name's depth in the tree, which its leading spaces give; NULL at the top level. */
 static const char *depth_class(const struct doc_node *cell)
 {
 	static const char *const classes[] = { NULL, "in1", "in2" };

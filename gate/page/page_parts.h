@@ -35,7 +35,7 @@ struct omissions {
 /* Adds an omission; copies all texts. The result is valid until the next omission is added. */
 struct omission *omissions_add(struct omissions *list, const char *why, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void omission_name(struct omission *omission, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Adds a name to the omission for this reason, and counts the name: noun "run" and rest " of a@1" give "2 runs of a@1". */
+/* Adds a name to the list omitted for this reason, and counts it. Noun "run" and rest " of a@1" give "2 runs of a@1". */
 void omissions_one(struct omissions *list, const char *why, const char *noun, const char *rest, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
 void omissions_release(struct omissions *list);

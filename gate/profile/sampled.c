@@ -248,7 +248,7 @@ static void lines_flush(struct lines *l)
 
 /* Returns the class of a return from a system call: by the function's name if that identifies the call, but reads and writes may be of any
  * kind. The return is the kernel's work: the sampling clock, delayed while interrupts are off, hits one of the next two instructions. */
-static const char *class_of_way_back(const char *function)
+static const char *class_of_return_path(const char *function)
 {
 	const char *class = class_of_call(function + strspn(function, "_"));
 
@@ -277,7 +277,7 @@ static void place_add(struct lines *l, uint64_t offset, uint64_t count)
 		line_samples_add(l, &place, count);
 		return;
 	}
-	class_add(l->sampled, class_of_way_back(place.name), true, count);
+	class_add(l->sampled, class_of_return_path(place.name), true, count);
 	l->left -= count;
 }
 

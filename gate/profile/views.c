@@ -159,6 +159,6 @@ void views_join(const struct profile_rows *rows, struct blend_data *d)
 		}
 		mat_set(&differs, k, own->n + 1, own->n > 0 ? rest : 0.0);
 	}
-	additive_sums_see(&d->sums, &differs);
+	additive_sums_add(&d->sums, &differs);
 	mat_release(&differs);
 }

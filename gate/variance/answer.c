@@ -273,7 +273,7 @@ bool variance_by_environment(const struct region *r)
 /* Reports whether more work may explain the loss. More work needs more CPU time even if it waits longer, so the loss must be on the CPU. */
 static bool may_be_work(const struct region *r)
 {
-	double ran = r->why.n ? 0 : 1; /* share of the loss that was on the CPU */
+	double ran = r->why.n ? 0 : 1; /* share of the lost time that was spent executing on the CPU */
 
 	for (size_t i = 0; i < r->why.n; i++) {
 		enum loss_cause cause = r->why.parts[i].cause;
@@ -426,7 +426,7 @@ static void answer_region(const struct variance *v, const struct region *r, stru
 
 	doc_answer(d, r->unproved ? DOC_DOUBTFUL : DOC_BAD, "", "%s", text);
 	if (may_be_work(r))
-		doc_line(d, "the work of this computation was not counted, so it may have been more work; " BUILD_TO_KNOW);
+		doc_line(d, "the work of this computation was not counted, so the cause may be more work; " BUILD_TO_KNOW);
 	free(text);
 }
 

@@ -10,7 +10,7 @@
 
 #define BLOCKS_LEAST 16 /* least number of blocks of a cluster with that many fragments */
 
-/* Members that must be equal for comparable work. Then fragments keep their order. */
+/* Fragments with equal members did comparable work; fragments with all members equal keep their order. */
 #define KIND BY_UP(to) BY_UP(from) BY_UP(activity) BY_UP(basis) BY_UP(arguments)
 
 ORDER_BY(same_kind, struct fragment, KIND)

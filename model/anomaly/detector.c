@@ -197,7 +197,7 @@ struct termination_options {
 };
 
 struct termination {
-	bool sufficient;  /* false if `max` runs were not enough, too */
+	bool sufficient;  /* also false if `max` runs were not enough */
 	size_t chosen;	  /* number of runs at which it stopped; all runs if not sufficient */
 	size_t runs_more; /* estimated number of missing runs; 0 if sufficient, or if `max` runs were not enough: more of the same would not
 			     help */

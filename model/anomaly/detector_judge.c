@@ -169,7 +169,8 @@ struct cause_samples {
 	const bool *anomalous;		    /* [n] whether the sample is anomalous */
 };
 
-/* Finds the columns with a vote or a hundredth of the error. *columns: these, sorted, to free(); or NULL. Returns their number. */
+/* Finds the columns with a vote or at least 1 % of the error. *columns: their sorted indices, free() them; or NULL. Returns their number.
+ */
 static size_t cause_columns(const struct cause_samples *s, struct detection_column **columns)
 {
 	size_t p = s->parts.cols, samples = 0, n = 0;

@@ -167,7 +167,7 @@ static bool fitting_add(struct fitting *f, size_t more, double worth, struct exp
 
 /* Adds numbers while the error falls and exceeds rounding. Two at once must help as much as two in turn. Example: if larger sizes have more
  * threads, neither number predicts the work per thread, but both together do. *error gets the final error. */
-static void fitting_choose_numbers(struct fitting *f, struct expect *e, double *error)
+static void fitting_choose_size_and_threads(struct fitting *f, struct expect *e, double *error)
 {
 	double worth = fitting_worth(f);
 
@@ -229,7 +229,7 @@ static void fitting_choose(struct fitting *f, struct expect *out)
 	if (!(without > SAME)) /* the quantity never varies */
 		return;
 	by_input = fitting_inputs(f, &input);
-	fitting_choose_numbers(f, &line, &by_numbers);
+	fitting_choose_size_and_threads(f, &line, &by_numbers);
 	line.by = line.n ? EXPECT_BY_NUMBERS : EXPECT_BY_NOTHING;
 	if (by_input <= WORTH_MOST * without && by_input < by_numbers) {
 		*out = input;

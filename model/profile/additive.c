@@ -79,7 +79,7 @@ void additive_sums_of(const struct features *f, const double *cost, const size_t
 	*out = s;
 }
 
-void additive_sums_see(struct additive_sums *s, const struct mat *differs)
+void additive_sums_add(struct additive_sums *s, const struct mat *differs)
 {
 	ASSAY_BUG_IF(differs->rows + 1 != s->cols || s->views.rows > 0);
 	s->views = mat_new(s->cols, s->cols);

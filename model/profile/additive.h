@@ -22,7 +22,7 @@ struct additive_sums {
 	struct mat h;		    /* [types x cols] mean of r over the type's rows */
 	size_t *group;		    /* [cols] group of each column */
 	double y_scale;		    /* geometric mean of the cost over types */
-	struct mat views;	    /* set by additive_sums_see(); else without rows */
+	struct mat views;	    /* set by additive_sums_add(); else without rows */
 };
 
 /* Computes the sums. cost [rows] > 0, lower is better; `type` as for features_of(). */
@@ -32,7 +32,7 @@ void additive_sums_of(const struct features *features, const double *cost, const
  * that part of the application's own time; 0 if unknown. On a type, column shares s leave sum of s_k differs_k unexplained per class. The
  * square of this is added to that of the relative error of the cost, in the fit and on held-out types. The constant's time has the
  * application's own classes. */
-void additive_sums_see(struct additive_sums *sums, const struct mat *differs);
+void additive_sums_add(struct additive_sums *sums, const struct mat *differs);
 void additive_sums_release(struct additive_sums *sums); /* accepts a zeroed struct */
 
 struct additive_options {

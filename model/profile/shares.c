@@ -230,7 +230,7 @@ static void shares_resample(const struct blend_data *d, const struct blend_choic
 }
 
 /* Returns a fit with one model, drawn with the probability of its weight; u in [0, 1). *model must outlive it; it owns nothing. */
-static struct additive shares_one_model(const struct additive *fit, double u, struct additive_model *model)
+static struct additive shares_draw_model(const struct additive *fit, double u, struct additive_model *model)
 {
 	size_t k = 0, last = 0;
 
@@ -281,7 +281,7 @@ static void shares_draw_models(void *context, size_t i)
 	for (size_t k = i * SHARES_DRAWS; k < (i + 1) * SHARES_DRAWS; k++) {
 		double *below = &r->below.at[k * r->below.cols], *above = &r->above.at[k * r->above.cols];
 
-		one = shares_one_model(&fit, rng_double(&rng), &model);
+		one = shares_draw_model(&fit, rng_double(&rng), &model);
 		shares_of_columns(d, &one, false, &columns);
 		mat_column_means(&columns, below);
 		shares_of_columns(d, &one, true, &columns);
@@ -694,7 +694,7 @@ static void growing_resample(void *context, size_t i)
 	for (size_t k = i * SHARES_DRAWS; k < (i + 1) * SHARES_DRAWS; k++) {
 		const struct change *change = changes_draw(&changes, rng_double(&rng));
 
-		one = shares_one_model(&fit, rng_double(&rng), &model);
+		one = shares_draw_model(&fit, rng_double(&rng), &model);
 		for (int all = 0; all < 2; all++) {
 			shares_by_group(d, &one, all == 1, &shares);
 			change_add(g, change, &shares, count, 1, &g->change[all].at[k * g->groups]);

@@ -603,8 +603,9 @@ static void show(const struct search *s, const struct choice *slice, struct docu
 	doc_answer(d, kept ? DOC_GOOD : DOC_DOUBTFUL, "", "%zu of %zu features can be counted for at most %.3g %% of the counts of the run",
 		   kept, s->n, 100 * a->allowed);
 	if (kept)
-		doc_line(d, "together for %.3g %%, without %zu of %zu pieces", 100 * slice->part, slice->n, s->pieces_n);
-	doc_line(d, "%zu runs; %zu pieces change the counts", s->runs, reached);
+		doc_line(d, "together they cost %.3g %% of the run's counts, without %zu of %zu pieces of code", 100 * slice->part,
+			 slice->n, s->pieces_n);
+	doc_line(d, "%zu runs tried; leaving out one of %zu pieces of code changes the counts", s->runs, reached);
 	doc_set(d, "wanted", s->n);
 	doc_set(d, "sliced", kept);
 	doc_set(d, "price", kept ? slice->part : (double)NAN);

@@ -277,7 +277,7 @@ static enum assay_status check_version(const struct sample_file *files, size_t n
 	for (size_t i = 0; i < n; i++)
 		found = found || strcmp(files[i].version, version) == 0;
 	if (n == 0)
-		st = assay_fail(err, ASSAY_E_NOTFOUND, "there are no samples of '%s': %s makes samples", application, command);
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "there are no samples of '%s': %s records some", application, command);
 	else if (!found)
 		st = assay_fail(err, ASSAY_E_NOTFOUND, "there are no samples of '%s@%s', but of %s", application, version, versions.bytes);
 	else if (!version && n_versions > 1)

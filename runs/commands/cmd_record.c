@@ -204,7 +204,7 @@ static void stub_put(struct buf *file, size_t at, uint32_t number, size_t table)
 }
 
 /* Writes the library for n functions. */
-static enum assay_status called_functions_write(const char *path, const char *const *items, size_t n, struct assay_error *err)
+static enum assay_status call_library_write(const char *path, const char *const *items, size_t n, struct assay_error *err)
 {
 	Elf64_Sym symbol = { .st_name = 1, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_NOTYPE) };
 	struct buf texts = BUF_INIT, file = BUF_INIT;
@@ -253,7 +253,7 @@ static enum assay_status write_functions(const struct arguments *a, char **path,
 	if (!a->calls.n)
 		return ASSAY_OK;
 	*path = mem_format("%s/functions.so", directory);
-	st = called_functions_write(*path, (const char *const *)a->calls.items, a->calls.n, err);
+	st = call_library_write(*path, (const char *const *)a->calls.items, a->calls.n, err);
 	for (size_t i = 0; i < a->calls.n; i++)
 		buf_format(&names, "%s%s", i ? "," : "", a->calls.items[i]);
 	foreground_set_variable("ASSAY_INTERPOSE_FUNCTIONS", names.bytes);

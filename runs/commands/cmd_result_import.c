@@ -210,7 +210,7 @@ static void show(const struct arguments *a, const struct foreign_result *f, cons
 		doc_line(d, "  direction     not given for %zu application%s; assumed lower is better (set it with a column 'direction')",
 			 r->assumed_lower, text_plural(r->assumed_lower));
 	if (f->ends_unknown)
-		doc_line(d, "  exit codes    of %zu run%s the file has none: whether they failed is not known", f->ends_unknown,
+		doc_line(d, "  exit codes    missing for %zu run%s: whether they failed is not known", f->ends_unknown,
 			 text_plural(f->ends_unknown));
 }
 

@@ -562,7 +562,7 @@ static void add_instrument(const struct execute_host *h, const struct plan_cell 
 }
 
 /* Reports whether calls to outside functions are recorded. They are not if functions are measured. */
-static bool host_records(const struct execute_host *h)
+static bool host_records_calls(const struct execute_host *h)
 {
 	return h->x->options->manifest->variance && !h->x->options->instrument;
 }
@@ -604,7 +604,7 @@ static void add_measured(const struct execute_host *h, const struct plan_cell *c
 {
 	if (h->counts[cell->version] && !h->x->options->instrument)
 		add_counting(h, request);
-	if (host_records(h))
+	if (host_records_calls(h))
 		add_recording(h, request);
 	if (h->x->options->instrument)
 		add_instrument(h, cell, pack, request);
@@ -665,7 +665,7 @@ static enum host_run host_run_once(struct execute_host *h, const struct plan_cel
 	char *fault = NULL;
 
 	*out = (struct execution){ .detail = NULL };
-	if (!host_renew(h, h->work, counts || h->x->options->instrument || host_records(h) ? h->samples : NULL,
+	if (!host_renew(h, h->work, counts || h->x->options->instrument || host_records_calls(h) ? h->samples : NULL,
 			"cannot make a new directory for a run"))
 		return HOST_RUN_NONE;
 	if (host_ask_run(h, cell, pack, &answer)) {
@@ -681,7 +681,7 @@ static enum host_run host_run_once(struct execute_host *h, const struct plan_cel
 	free(fault);
 	if (counts && how == HOST_RUN_ENDED && !host_fetch(h, SAMPLES_OF_FEATURES, 0, out))
 		how = HOST_RUN_NONE;
-	if (host_records(h) && how == HOST_RUN_ENDED && cell->repetition >= 1 && !host_fetch(h, SAMPLES_OF_CALLS, 0, out))
+	if (host_records_calls(h) && how == HOST_RUN_ENDED && cell->repetition >= 1 && !host_fetch(h, SAMPLES_OF_CALLS, 0, out))
 		how = HOST_RUN_NONE;
 	return how;
 }

@@ -574,7 +574,7 @@ static enum assay_status manifest_item_of(const struct manifest_reader *r, const
 	if (!node || node->kind != YAML_MAP)
 		return ASSAY_OK;
 	*out = yaml_get(node, architecture);
-	return *out ? ASSAY_OK : manifest_fail(r, ASSAY_E_FORMAT, node->line, "'%s' has nothing for %s", key, architecture);
+	return *out ? ASSAY_OK : manifest_fail(r, ASSAY_E_FORMAT, node->line, "'%s' has no value for %s", key, architecture);
 }
 
 /* Parses `directory` and `build` of a version. Each may be a map of architectures; two maps must have the same architectures. */

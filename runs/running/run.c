@@ -71,7 +71,7 @@ static const char select_plans[] =
     "THEN '' ELSE '/' || i.name END = ?1 ORDER BY p.started_ms, p.id";
 
 /* Computes the hash of a version's run from a stored manifest. `terms`: may be NULL; if given, they are set, and the hash includes the
- * metric. If the manifest cannot be read, `terms` and `hex` stay. */
+ * metric. If the manifest cannot be read, `terms` and `hex` are unchanged. */
 static void run_hash_manifest(const char *text, const char *version, const char *input, struct manifest_terms *terms,
 			      char hex[DIGEST_HEX_BYTES])
 {
@@ -247,7 +247,7 @@ static enum assay_status ran_load(struct store *store, const char *plan, const c
 }
 
 /* Reports whether two plans are known to have run different things for a version and input: deployed programs or libraries, command,
- * environment or arguments. Anything unknown counts as equal. Plans may have a probe. */
+ * environment or arguments. Anything unknown counts as equal. A probe alone is no difference. */
 static enum assay_status run_plans_differ(struct store *store, const char *const plans[2], const char *version, const char *input,
 					  bool *out, struct assay_error *err)
 {

@@ -229,7 +229,8 @@ static enum assay_status fit(const struct method *m, double rate, uint64_t seed,
 static void judge(const struct method *m, double rate, uint64_t seed, const char *directory, const struct observed *normal,
 		  const struct side *side, const struct observed *seen)
 {
-	struct observations then = observed_without_load(normal, side->back_end), now = observed_without_load(seen, side->back_end);
+	struct observations then = observed_without_load_counters(normal, side->back_end),
+			    now = observed_without_load_counters(seen, side->back_end);
 	struct kept fitted = { 0 };
 	struct detection found = { 0 };
 	struct assay_error err;

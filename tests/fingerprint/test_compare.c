@@ -497,7 +497,7 @@ static void test_drift_busy(void **state)
 		catalog = catalog_of(&m, machine_of);
 		types_of(&catalog, &config, &types);
 		drift_of(&catalog, &m.set, &types, INT64_MAX, &drift);
-		busy = drift_busy_at(&drift.past[0], drift.past[0].latest);
+		busy = drift_other_work_at(&drift.past[0], drift.past[0].latest);
 		if (drift.past[0].state != rows[i / 2].state || drift.past[0].series.n != rows[i / 2].history ||
 		    drift.past[0].compare.differing > 0 || !busy != !says || (busy && !strstr(busy, rows[i / 2].latest)))
 			fail_msg("row %zu: state %s, %zu in the history, %zu differ, busy: %s", i / 2,

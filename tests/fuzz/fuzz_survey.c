@@ -56,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	survey_board(&survey);
 	survey_memory(&survey);
 	survey_limits(&survey);
-	survey_load(&survey);
+	survey_add_load(&survey);
 	survey_control_groups(&survey);
 	survey_identity(&survey);
 	survey_topology(&survey);

@@ -278,7 +278,7 @@ run -C "$lab" predict work@old --of metric --input b50 --format json
 expect_status 0
 expect_json .features_of new .same_as null .before false .measured null
 run -C "$lab" predict work@old --of metric --input b50
-expect_stdout 'its own features are of a run of it by work@new'
+expect_stdout 'its own features come from a run of this input by work@new'
 echo '1 2' >"$lab/apps/data/b50" # it is another by now
 run -C "$lab" predict work@old --of metric --input b50
 refused 6 "not known for this input: 'outer'"

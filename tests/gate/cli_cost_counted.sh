@@ -110,7 +110,7 @@ expect_stdout 'from static features'
 what='what the version that counts has counted in it'
 run -C "$lab" predict work@old --counts counts --input bfa
 expect_status 0
-expect_stdout 'its counts are of a run of it by work@counts'
+expect_stdout 'its counts come from a run of this input by work@counts'
 read -r n m rest <"$lab/apps/data/bfa"
 run -C "$lab" predict work@old --counts counts --of metric --input bfa --format json
 expect_json .features_of counts .before false

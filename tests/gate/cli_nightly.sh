@@ -234,7 +234,7 @@ END_OF_SCRIPT
 by_rules 2
 run -C "$lab" verify "$decision"
 expect_status 4
-expect_stdout 'other rules  made by rules 2; rules 1 of this assay decide differently' "first difference at 'ratio'"
+expect_stdout 'other rules  decided by rules of version 2; version 1 of this assay decides differently' "first difference at 'ratio'"
 by_rules 1
 sqlite3 "$lab/.assay/runs.db" "DELETE FROM run WHERE application = 'bad'; INSERT INTO run SELECT * FROM kept; DROP TABLE kept"
 run -C "$lab" verify "$decision"

@@ -92,7 +92,7 @@ what='work that nobody counted'
 made more 2 3 1:1:2:work:1.5
 run timeline "$tmp/more"
 expect_status 0
-expect_stdout 'rank 1 lost' 'was not counted, so it may have been more work'
+expect_stdout 'rank 1 lost' 'was not counted, so the cause may be more work'
 made much 2 3 1:1:2:work:8
 run timeline "$tmp/much"
 expect_stdout 'rank 1 most likely had more work from' 'no other repeated work' 'most likely more work: '

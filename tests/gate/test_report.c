@@ -168,7 +168,7 @@ static void test_other_decisions(void **state)
 		  { 2, 2 },
 		  true,
 		  5,
-		  { "regression", "interval on these machines", "holds for these machines only" },
+		  { "regression", "interval on these machines", "other machines may differ" },
 		  "no difference that matters, worse, " },
 		{ "too little",
 		  1.2,

@@ -139,7 +139,7 @@ import "$tmp/h.json" --machine h1 --version 1
 expect_status 0
 expect_stdout '5 results of several applications, such as all@1' 'failed        2 runs without a result' \
 	'6: the file does not say how the run ended (first in results[2].times[0]: short: it has 3 times and 2 exit codes)' \
-	'exit codes    of 2 runs the file has none: whether they failed is not known'
+	'exit codes    missing for 2 runs: whether they failed is not known'
 run -C "$lab" result show dies@1 --failed --format json
 expect_json '.failed[0].outcome' killed
 expect_json '.failed[1].detail' 'exit status 7'

@@ -284,7 +284,7 @@ static const char *file_of(struct reader *reader, Dwarf_Die *die, const char *sy
 	return clean_path(reader, raw || functions_start_of(symbol) == FUNCTIONS_START_NONE ? raw : dwarf_diename(&reader->unit));
 }
 
-static void define_function(struct reader *reader, struct function *function, Dwarf_Die *die)
+static void function_from_die(struct reader *reader, struct function *function, Dwarf_Die *die)
 {
 	int line = 0;
 
@@ -355,7 +355,7 @@ static size_t function_of_entry(struct reader *reader, Dwarf_Die *die, bool defi
 		map_set(&reader->by_entry, key, index);
 	}
 	if (defines && !functions->items[index].present)
-		define_function(reader, &functions->items[index], die);
+		function_from_die(reader, &functions->items[index], die);
 	return index;
 }
 

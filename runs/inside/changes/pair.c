@@ -7,7 +7,7 @@
 
 #define GROUP_MAX  2000 /* maximum number of functions with one name that are compared pair by pair */
 #define ROUNDS_MAX 20	/* maximum number of rounds of renames: a renamed function may call another renamed function */
-#define FILES_READ 16	/* maximum of compared contents, in multiples of the bytes of both files */
+#define FILES_READ 16	/* limit on the compared bytes, as a multiple of the size of both files */
 
 /* Returns the number of whole components at the ends of two paths that are equal. *rest_a, *rest_b (may be NULL): bytes before them. */
 static size_t path_common_tail(const char *a, const char *b, size_t *rest_a, size_t *rest_b)

@@ -345,7 +345,7 @@ static inline bool count_down(int64_t *left)
 }
 
 #define BUSY_ONCE   (UINT64_C(1) << 48)
-#define BUSY_ALWAYS (BUSY_ONCE - 1) /* no stack address: such work always reaches busy_end() */
+#define BUSY_ALWAYS (BUSY_ONCE - 1) /* used instead of a stack address for work that no jump can leave; it always reaches busy_end() */
 
 #define BUSY_FOREVER (BUSY_ONCE << 12 | BUSY_ALWAYS)
 

@@ -744,7 +744,8 @@ static char thread_kernel_state(uint32_t id)
 	return n > 0 ? text[n + 1] : '\0'; /* the text is ") R ...", with more bytes after the letter */
 }
 
-/* Reports whether a thread is behind `self` and others still wait for it. `at_work`: only threads that run, or are about to, count. */
+/* Reports whether a thread is behind `self` and another thread still waits for it. `at_work`: counts only threads that run or are about to.
+ */
 static bool has_slow_threads(const struct thread *self, bool at_work)
 {
 	bool any = false;

@@ -669,7 +669,7 @@ static bool places_reserve(struct record_writer *w, struct record_thread *t, uin
 	return false;
 }
 
-/* Writes a chunk, and the header that counts it, of a file that is kept in memory. */
+/* Writes a chunk of a file in memory, and updates the header, which counts chunks. */
 static void chunk_write(struct record_writer *w, struct record_chunk *chunk)
 {
 	uint64_t bytes = w->options.packed ? w->options.chunk_bytes : sizeof(*chunk) + chunk->samples * w->sample_bytes;

@@ -4,8 +4,10 @@
 
 #include <math.h>
 
-#define LEVEL  .975
-#define UNSEEN 3.0 /* numerator of the rule of three: with 95 % confidence, a share of at most 3 / n is unlike all n samples */
+#define LEVEL .975
+#define UNSEEN                                                                                                                             \
+	3.0 /* numerator of the rule of three: if none of n samples is of a kind, its share is at most 3 / n with 95 % confidence          \
+	     */
 
 /* The samples of a function, and the counter to read. */
 struct reading {
