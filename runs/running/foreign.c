@@ -127,37 +127,29 @@ static bool is_word(const char *text, const char *const *words)
 	return *words;
 }
 
-bool foreign_is_missing(const char *text)
+enum foreign_word foreign_word_of(const char *text)
 {
-	static const char *const words[] = { "", "nan", "inf", "infinity", "na", "n/a", "null", "none", "-", NULL };
-
-	return is_word(text + (*text && text[1] && (*text == '+' || *text == '-')), words);
-}
-
-bool foreign_is_no_result(const char *text)
-{
-	static const char *const words[] = {
-		"fail", "failed", "failure", "error", "timeout", "killed", "crash", "crashed", "skipped", NULL
-	};
-
-	return foreign_is_missing(text) || is_word(text, words);
-}
-
-bool foreign_is_success(const char *text)
-{
-	static const char *const words[] = { "ok", "success", "successful", "succeeded", "pass", "passed", NULL };
+	static const char *const missing[] = { "", "nan", "inf", "infinity", "na", "n/a", "null", "none", "-", NULL };
+	static const char *const failures[] = { "fail",	  "failed", "failure", "error",	  "timeout",
+						"killed", "crash",  "crashed", "skipped", NULL };
+	static const char *const successes[] = { "ok", "success", "successful", "succeeded", "pass", "passed", NULL };
 	double number;
 
-	return text_double(text, &number) ? number == 0 : is_word(text, words);
+	if (is_word(text + (*text && text[1] && (*text == '+' || *text == '-')), missing))
+		return FOREIGN_MISSING;
+	if (is_word(text, failures))
+		return FOREIGN_FAILURE;
+	return (text_double(text, &number) ? number == 0 : is_word(text, successes)) ? FOREIGN_SUCCESS : FOREIGN_OTHER;
 }
 
 void foreign_row_add_text(struct foreign_reader *r, struct foreign_row row, const char *text)
 {
+	enum foreign_word word = foreign_word_of(text);
 	double number;
 
-	if (!row.to.failure && foreign_is_no_result(text))
+	if (!row.to.failure && word <= FOREIGN_FAILURE)
 		foreign_row_fail(r, &row, EXECUTION_NO_METRIC, "its result is '%s'", text);
-	if (!row.to.failure && !text_double(text, &number) && foreign_is_success(text))
+	if (!row.to.failure && !text_double(text, &number) && word == FOREIGN_SUCCESS)
 		imported_leave_out(&r->result->imported, IMPORTED_PASSED, &row.to.place, "%s: '%s'", TEXT_SHOWN(row.name), text);
 	else
 		foreign_row_add(r, row);

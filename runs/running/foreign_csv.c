@@ -112,7 +112,7 @@ static enum assay_status csv_add_row(struct foreign_reader *r, const struct csv 
 	else if (r->start < r->options->n_starts)
 		row.to.version = r->options->starts[r->start].version;
 	row.to.metric = c->names[RESULT];
-	ended = said[EXIT_STATUS] && !foreign_is_missing(said[EXIT_STATUS]);
+	ended = said[EXIT_STATUS] && foreign_word_of(said[EXIT_STATUS]) != FOREIGN_MISSING;
 	row.texts = (struct imported_texts){ said[RESULT], NULL, said[REPETITION], said[DIRECTION] ? said[DIRECTION] : "" };
 	if (!row.name)
 		return assay_fail(r->err, ASSAY_E_USAGE,
@@ -123,11 +123,11 @@ static enum assay_status csv_add_row(struct foreign_reader *r, const struct csv 
 		return foreign_fail_no_machine(r);
 	if (!row.to.machine)
 		imported_leave_out(&r->result->imported, IMPORTED_BAD_NAME, &row.to.place, FOREIGN_NO_MACHINE);
-	else if (said[EXIT_STATUS] && !ended && !foreign_is_no_result(said[RESULT]))
+	else if (said[EXIT_STATUS] && !ended && foreign_word_of(said[RESULT]) > FOREIGN_FAILURE)
 		imported_leave_out(&r->result->imported, IMPORTED_UNKNOWN_END, &row.to.place, "its exit status is '%s'",
 				   TEXT_SHOWN(said[EXIT_STATUS]));
 	else if (foreign_row_time(r, &row, said[TIME])) {
-		if (ended && !foreign_is_success(said[EXIT_STATUS]))
+		if (ended && foreign_word_of(said[EXIT_STATUS]) != FOREIGN_SUCCESS)
 			foreign_row_fail(r, &row, EXECUTION_FAILED, "exit status %s", said[EXIT_STATUS]);
 		foreign_row_add_text(r, row, said[RESULT]);
 	}

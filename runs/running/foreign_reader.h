@@ -50,9 +50,10 @@ struct foreign_row foreign_row_of(struct foreign_reader *r, struct imported_plac
 void foreign_row_add(struct foreign_reader *r, struct foreign_row row);
 /* Adds a row with a textual result. A word for failure makes it a failed run. A word for success excludes it: nothing was measured. */
 void foreign_row_add_text(struct foreign_reader *r, struct foreign_row row, const char *text);
-bool foreign_is_missing(const char *text);   /* reports whether a text represents an unknown value */
-bool foreign_is_no_result(const char *text); /* reports whether a text says that a run has no result */
-bool foreign_is_success(const char *text);   /* reports whether an exit status, number or word, indicates success */
+/* Returns what a text says about its run, as a result or as an exit status: an unknown value, a failure, success (the number 0 or a word),
+ * or something else. */
+enum foreign_word { FOREIGN_MISSING, FOREIGN_FAILURE, FOREIGN_SUCCESS, FOREIGN_OTHER };
+enum foreign_word foreign_word_of(const char *text);
 /* Marks the row as failed, with a reason. */
 void foreign_row_fail(struct foreign_reader *r, struct foreign_row *row, enum execution_outcome outcome, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
