@@ -61,7 +61,8 @@ static char *next_of_unmeasured(struct store *store, const struct night_decision
 static char *next_of(struct store *store, const struct night_decision *decision)
 {
 	char *a = mem_format("%s@%s", decision->request.application, decision->request.baseline),
-	     *b = mem_format("%s@%s", decision->request.application, decision->request.candidate), *command;
+	     *b = mem_format("%s@%s", decision->request.application, decision->request.candidate),
+	     *effect = mem_string(TEXT_DOUBLE(decision->request.min_effect)), *command;
 
 	switch (decision->judged.decision) {
 	case DECISION_REGRESSION:
@@ -70,7 +71,7 @@ static char *next_of(struct store *store, const struct night_decision *decision)
 		break;
 	case DECISION_INCONCLUSIVE:
 	case DECISION_ENVIRONMENT:
-		command = text_command((const char *const[]){ "gate", a, b, "--run", "--budget", "20m", NULL });
+		command = text_command((const char *const[]){ "gate", a, b, "--run", "--budget", "20m", "--min-effect", effect, NULL });
 		break;
 	case DECISION_NOTHING_MEASURED:
 		command = next_of_unmeasured(store, decision);
@@ -78,7 +79,7 @@ static char *next_of(struct store *store, const struct night_decision *decision)
 	default:
 		command = text_command((const char *const[]){ "history", decision->request.application, NULL });
 	}
-	mem_free(a, b);
+	mem_free(a, b, effect);
 	return command;
 }
 

@@ -104,7 +104,7 @@ expect_of later '.confirmed.fresh.variance.sides[1].runs' 6
 cases=$((cases + 1))
 [ "$(grep -c ' confirming p queue' "$lab/.assay/night.log")" = 0 ] || fail 'fresh runs were made for nothing'
 run -C "$lab" explain "$(of later id)"
-expect_stdout 'Confirmation runs were made: their environment slowed the runs'
+expect_stdout 'Confirmation runs were made: their environment slowed the runs' ' --run --budget 20m --min-effect 0'
 
 what='its pages'
 run -C "$lab" nightly pages -o "$tmp/pages"
