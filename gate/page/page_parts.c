@@ -144,7 +144,7 @@ static void omission_show(const struct omission *o, struct document *d)
 
 void omissions_section(struct document *d, const struct omissions *list)
 {
-	doc_section(d, "left-out", "Left out", "Excluded, with reasons", NULL);
+	doc_section(d, "left-out", "Excluded", "Excluded, with reasons", NULL);
 	for (size_t k = 0; k < list->n; k++)
 		omission_show(&list->items[k], d);
 	if (!list->n)

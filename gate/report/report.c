@@ -309,7 +309,7 @@ static void add_ratios(const struct verdict *v, struct document *d)
 	if (!v->pairing.used)
 		doc_styled(d, "empty",
 			   "No machine has comparable results of both versions; excluded results are listed under " DOC_MARK(
-			       "#left-out") "Left out" DOC_END ".");
+			       "#left-out") "Excluded" DOC_END ".");
 }
 
 static void add_change(const struct comparison *comparison, struct document *d)

@@ -27,10 +27,11 @@ static const char *suffix_of(const char *name)
 struct go_file {
 	const char *package;	    /* package that the file named last, or "" */
 	struct foreign_row pending; /* benchmark whose name was printed without a result; its name is NULL if there is none */
+	bool printed;		    /* text follows the name of `pending` */
 	bool failed;		    /* a benchmark of the package has failed */
 };
 
-/* Ends the pending benchmark. It has failed if the program ended; otherwise it printed text into its result line. */
+/* Ends the pending benchmark. It has failed if the program ended. A name without any text only announces a benchmark (go test -v). */
 static void pending_end(struct foreign_reader *r, struct go_file *file, const char *end)
 {
 	struct foreign_row row = file->pending;
@@ -42,7 +43,7 @@ static void pending_end(struct foreign_reader *r, struct go_file *file, const ch
 		foreign_row_fail(r, &row, EXECUTION_FAILED, "its program ended: %s", end);
 		foreign_row_add(r, row);
 		file->failed = true;
-	} else {
+	} else if (file->printed) {
 		imported_leave_out(&r->result->imported, IMPORTED_BAD_ROW, &row.to.place,
 				   "%s: its result is missing; a benchmark that prints hides it", TEXT_SHOWN(row.name));
 	}
@@ -123,8 +124,10 @@ static void line_read(struct foreign_reader *r, char *line, struct foreign_row r
 		foreign_row_fail(r, &row, EXECUTION_FAILED, "it failed (--- FAIL)");
 		foreign_row_add(r, row);
 		file->failed = true;
-	} else if (!result_add(r, row, rest)) {
-		file->pending = row;
+	} else {
+		file->printed = rest[strspn(rest, " \t\r")];
+		if (!result_add(r, row, rest))
+			file->pending = row;
 	}
 }
 
