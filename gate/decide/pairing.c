@@ -21,19 +21,26 @@ ROWS_FUNCTION(pairing_text, enum pairing_reason, PAIRING_ROWS, ROWS_TEXT)
 /* Many machines may share a change from one repetition to the next. If the versions do not have the same repetitions, it looks like a
  * change of the version. docs/evidence/statistics.md: "Repetitions that did not take turns". */
 
+struct order_result {
+	int64_t repetition; /* number of the repetition */
+	double log_cost;
+};
+
 /* Results of both versions on one machine in one session, which were compared with each other. */
 struct order_series {
-	size_t type;		/* index of the hardware type */
-	size_t n[2];		/* numbers of repetitions of the baseline and of the candidate; at least one each */
-	int64_t *repetition[2]; /* [n] number of each repetition */
-	double *log_cost[2];	/* [n] log of the cost of each repetition */
-	bool turns;		/* the versions took turns, so the order cancels out */
+	size_t type;			 /* index of the hardware type */
+	size_t n[2];			 /* numbers of results of the baseline and of the candidate; at least one each */
+	struct order_result *results[2]; /* [n] sorted by repetition */
+	double mean[2];			 /* mean log cost of each version */
+	bool turns;			 /* the versions took turns, so the order cancels out */
 };
 
 struct order_list {
 	struct order_series *items; /* [n] one per comparison */
 	size_t n, capacity;
 };
+
+ORDER_BY(order_ascending, struct order_result, BY_UP(repetition))
 
 /* Adds a series. Copies the repetition numbers and the costs; costs must be above 0. */
 static void order_add(struct order_list *list, size_t type, bool turns, const size_t n[2], const int64_t *const repetition[2],
@@ -46,11 +53,14 @@ static void order_add(struct order_list *list, size_t type, bool turns, const si
 	for (int side = 0; side < 2; side++) {
 		ASSAY_BUG_IF(n[side] == 0);
 		s->n[side] = n[side];
-		s->repetition[side] = mem_new(n[side], sizeof(int64_t));
-		s->log_cost[side] = mem_new(n[side], sizeof(double));
-		memcpy(s->repetition[side], repetition[side], n[side] * sizeof(int64_t));
-		for (size_t i = 0; i < n[side]; i++)
-			s->log_cost[side][i] = higher_is_better ? -log(cost[side][i]) : log(cost[side][i]);
+		s->results[side] = mem_new(n[side], sizeof(*s->results[side]));
+		for (size_t i = 0; i < n[side]; i++) {
+			double log_cost = higher_is_better ? -log(cost[side][i]) : log(cost[side][i]);
+
+			s->results[side][i] = (struct order_result){ repetition[side][i], log_cost };
+			s->mean[side] += log_cost / (double)n[side];
+		}
+		qsort(s->results[side], n[side], sizeof(*s->results[side]), order_ascending);
 	}
 }
 
@@ -58,7 +68,7 @@ static void order_release(struct order_list *list)
 {
 	for (size_t i = 0; i < list->n; i++) {
 		for (int side = 0; side < 2; side++)
-			mem_free(list->items[i].repetition[side], list->items[i].log_cost[side]);
+			free(list->items[i].results[side]);
 	}
 	free(list->items);
 	*list = (struct order_list){ 0 };
@@ -66,52 +76,50 @@ static void order_release(struct order_list *list)
 
 /* ---- differences between the sides' repetitions ---- */
 
-static size_t count_of(const struct order_series *s, int side, int64_t repetition)
+/* Counts the results of one repetition from results[*at] on, and moves *at after them. */
+static size_t count_of(const struct order_series *s, int side, int64_t repetition, size_t *at)
 {
-	size_t count = 0;
+	size_t first = *at;
 
-	for (size_t i = 0; i < s->n[side]; i++)
-		count += s->repetition[side][i] == repetition;
-	return count;
+	while (*at < s->n[side] && s->results[side][*at].repetition == repetition)
+		(*at)++;
+	return *at - first;
 }
 
 /* Returns the sum over repetitions of the squared difference between their shares in the two sides. It is 0 if both sides have the same
  * repetitions or took turns, and 1/n + 1/m if they have none in common. */
 static double order_imbalance(const struct order_series *s)
 {
+	size_t at[2] = { 0 };
 	double sum = 0;
 
-	for (int side = 0; side < 2; side++) {
-		for (size_t i = 0; i < s->n[side]; i++) {
-			int64_t r = s->repetition[side][i];
-			double own = (double)count_of(s, side, r) / (double)s->n[side];
-			double other = (double)count_of(s, !side, r) / (double)s->n[!side];
+	while (!s->turns && (at[0] < s->n[0] || at[1] < s->n[1])) {
+		int next = at[0] == s->n[0] || (at[1] < s->n[1] && s->results[1][at[1]].repetition < s->results[0][at[0]].repetition);
+		int64_t repetition = s->results[next][at[next]].repetition;
+		double share = (double)count_of(s, 0, repetition, &at[0]) / (double)s->n[0] -
+			       (double)count_of(s, 1, repetition, &at[1]) / (double)s->n[1];
 
-			/* The loops visit a repetition number once per result that has it, on either side. */
-			sum += (own - other) * (own - other) / (double)(count_of(s, side, r) + count_of(s, !side, r));
-		}
+		sum += share * share;
 	}
-	return s->turns ? 0 : sum;
+	return sum;
 }
 
 /* ---- effect of a repetition on all types together ---- */
 
-ORDER_BY(order_ascending, int64_t, BY_VALUE)
-
-/* Sets *out to a side's distinct repetition numbers over all series, ascending; free() it. Returns the number of them. */
-static size_t order_numbers(const struct order_list *list, int side, int64_t **out)
+/* Sets *out to one result per repetition number of a side, over all series, ascending; free() it. Returns the number of them. */
+static size_t order_numbers(const struct order_list *list, int side, struct order_result **out)
 {
 	size_t all = 0, n = 0;
-	int64_t *numbers;
+	struct order_result *numbers;
 
 	for (size_t i = 0; i < list->n; i++)
 		all += list->items[i].n[side];
 	*out = numbers = mem_new(all, sizeof(*numbers));
 	for (size_t i = 0, at = 0; i < list->n; at += list->items[i++].n[side])
-		memcpy(numbers + at, list->items[i].repetition[side], list->items[i].n[side] * sizeof(*numbers));
+		memcpy(numbers + at, list->items[i].results[side], list->items[i].n[side] * sizeof(*numbers));
 	qsort(numbers, all, sizeof(*numbers), order_ascending);
 	for (size_t i = 0; i < all; i++) {
-		if (i == 0 || numbers[i] != numbers[n - 1])
+		if (i == 0 || numbers[i].repetition != numbers[n - 1].repetition)
 			numbers[n++] = numbers[i];
 	}
 	return n;
@@ -119,21 +127,24 @@ static size_t order_numbers(const struct order_list *list, int side, int64_t **o
 
 /* Sets *out to the difference between the repetition's log cost and the mean of its side in this series. Returns false unless the side has
  * exactly `repetitions` results in the series, one of them of this repetition. */
-static bool order_deviation(const struct order_series *s, int side, int64_t repetition, size_t repetitions, double *out)
+static bool order_deviation(const struct order_series *s, int side, const struct order_result *sought, size_t repetitions, double *out)
 {
-	double own = 0;
+	const struct order_result *results = s->results[side], *found;
+	size_t n = s->n[side];
 
-	if (s->n[side] != repetitions || count_of(s, side, repetition) != 1)
+	if (n != repetitions)
 		return false;
-	for (size_t i = 0; i < s->n[side]; i++)
-		own += s->repetition[side][i] == repetition ? s->log_cost[side][i] : 0;
-	*out = own - stats_mean(s->log_cost[side], s->n[side]);
+	found = bsearch(sought, results, n, sizeof(*results), order_ascending);
+	if (!found || (found > results && found[-1].repetition == found->repetition) ||
+	    (found + 1 < results + n && found[1].repetition == found->repetition))
+		return false;
+	*out = found->log_cost - s->mean[side];
 	return true;
 }
 
 /* Sets *squared to the squared mean of a repetition's deviations over types, *noise to its squared standard error. False: too few types. */
-static bool order_common(const struct order_list *list, size_t n_types, int side, int64_t repetition, size_t repetitions, double *squared,
-			 double *noise)
+static bool order_common(const struct order_list *list, size_t n_types, int side, const struct order_result *repetition, size_t repetitions,
+			 double *squared, double *noise)
 {
 	double *sum = mem_new(n_types, sizeof(*sum)), *count = mem_new(n_types, sizeof(*count)), d;
 	size_t types = 0;
@@ -159,13 +170,13 @@ static bool order_common(const struct order_list *list, size_t n_types, int side
 /* Adds the squares of one side to *squares, and the part of them that noise explains to *explained. Returns the degrees of freedom. */
 static double order_add_side(const struct order_list *list, size_t n_types, int side, double *squares, double *explained)
 {
-	int64_t *numbers;
+	struct order_result *numbers;
 	size_t repetitions = order_numbers(list, side, &numbers), used = 0;
 
 	for (size_t k = 0; k < repetitions; k++) {
 		double squared, noise;
 
-		if (!order_common(list, n_types, side, numbers[k], repetitions, &squared, &noise))
+		if (!order_common(list, n_types, side, &numbers[k], repetitions, &squared, &noise))
 			continue;
 		*squares += squared;
 		*explained += noise;
