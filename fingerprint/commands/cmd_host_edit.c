@@ -173,6 +173,11 @@ static enum assay_status rename_store(struct store *store, const char *from, con
 		st = update_machine(store, "UPDATE plan_stack SET machine = ? WHERE machine = ?", from, to, NULL, err);
 	if (!st)
 		st = update_machine(store, "UPDATE plan_item SET name = ? WHERE kind = 'machine' AND name = ?", from, to, NULL, err);
+	if (!st) /* stored decisions never change, so readers need the new names */
+		st = update_machine(store, "UPDATE renamed_machine SET new_name = ? WHERE new_name = ?", from, to, NULL, err);
+	if (!st)
+		st = store_do(store, err, "INSERT INTO renamed_machine (old_name, renamed_ms, new_name) VALUES (?, ?, ?)", "tit", from,
+			      clock_real_ms(), to);
 	return store_end(store, st, err);
 }
 

@@ -316,6 +316,14 @@ CREATE TABLE decision_machine (
 	PRIMARY KEY (decision, number)
 ) STRICT, WITHOUT ROWID;
 
+-- Machines that got another name. Decisions keep the name that a machine had when they were made.
+CREATE TABLE renamed_machine (
+	old_name TEXT NOT NULL,
+	renamed_ms INTEGER NOT NULL,
+	new_name TEXT NOT NULL, -- the present one
+	PRIMARY KEY (old_name, renamed_ms)
+) STRICT, WITHOUT ROWID;
+
 -- Functions that explain it, by their samples, the one that costs most first.
 CREATE TABLE decision_function (
 	decision TEXT NOT NULL REFERENCES decision (id) ON UPDATE CASCADE,

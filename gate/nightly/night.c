@@ -184,11 +184,15 @@ static ROWS_FINDER(disturbed_of, enum disturbed_cause, DISTURBED_ROWS, ROWS_CODE
 	"cause, document"
 #define DECISIONS_WHERE "SELECT " DECISION_COLUMNS " FROM decision WHERE "
 #define REASONS_OF	"SELECT code, text FROM decision_reason WHERE decision = ? ORDER BY number"
-#define MACHINES_OF	"SELECT machine, log_ratio FROM decision_machine WHERE decision = ? ORDER BY number"
+#define MACHINE_NOW                                                                                                                        \
+	"coalesce((SELECT new_name FROM renamed_machine JOIN decision ON id = m.decision WHERE old_name = machine "                        \
+	"AND renamed_ms >= made_ms ORDER BY renamed_ms LIMIT 1), machine)"
+#define MACHINES_OF "SELECT " MACHINE_NOW ", log_ratio FROM decision_machine AS m WHERE decision = ? ORDER BY number"
 #define FUNCTIONS_OF                                                                                                                       \
 	"SELECT function, file, kind, counter, line, normal, now, part FROM decision_function WHERE decision = ? ORDER BY number"
 #define DISTURBED_OF                                                                                                                       \
-	"SELECT machine, version, repetition, cause, share, usual, left_out FROM decision_disturbed WHERE decision = ? ORDER BY number"
+	"SELECT " MACHINE_NOW ", version, repetition, cause, share, usual, left_out FROM decision_disturbed AS m WHERE decision = ? "      \
+	"ORDER BY number"
 #define CALIBRATION_OF                                                                                                                     \
 	"SELECT own, taken_ms, identical, independent, slower, faster, percent, planted, found, stale FROM decision_calibration "          \
 	"WHERE decision = ?"

@@ -190,6 +190,7 @@ static void test_rename(void **state)
 	assert_int_equal(result.fingerprints, 1);
 	assert_int_equal(result.runs, 1);
 	check_renamed(&lab, "new");
+	check_select(&lab.store, "SELECT new_name FROM renamed_machine WHERE old_name = 'old'", "new\n");
 	check_fails("gone", rename_it(&lab, "newer", true, &result, &err), ASSAY_E_NOTFOUND, &err, "no machine 'old'");
 	lab_close(&lab);
 }

@@ -78,6 +78,34 @@ static bool is_same(double a, double b)
 	return (isnan(a) && isnan(b)) || !(a < b || a > b || isnan(a) || isnan(b));
 }
 
+/* Decisions keep the names that machines had. Readers get the present names, unless a new machine has the old name. */
+static void test_renamed_machines(void **state)
+{
+	static const char *const renamed[] = { "INSERT INTO renamed_machine VALUES ('m1', 0, 'before')",
+					       "m1",
+					       "INSERT INTO renamed_machine VALUES ('m1', 9000000000000, 'new')",
+					       "new",
+					       "INSERT INTO renamed_machine VALUES ('m1', 9100000000000, 'later')",
+					       "new" };
+	struct night_decisions found;
+	struct night_comparison c;
+	struct assay_error err;
+	struct night night;
+	struct lab lab = begin("renamed", &night, &c);
+
+	(void)state;
+	check(night_decide(&lab.store, &night, &c, &request, &j, &err), &err);
+	for (size_t i = 0; i < sizeof(renamed) / sizeof(renamed[0]); i += 2) {
+		check(store_do(&lab.store, &err, renamed[i], ""), &err);
+		check(night_decision_find(&lab.store, c.decision, &found, &err), &err);
+		assert_string_equal(found.items[0].judged.machines[0].machine, renamed[i + 1]);
+		assert_string_equal(found.items[0].judged.disturbed.items[0].machine, renamed[i + 1]);
+		night_decisions_release(&found);
+	}
+	night_release(&night);
+	lab_close(&lab);
+}
+
 static void test_back(void **state)
 {
 	struct night_decisions found;
@@ -290,8 +318,8 @@ static void test_notes(void **state)
 
 int suite_night(void)
 {
-	const struct CMUnitTest tests[] = { SCRATCH_TEST(test_back), SCRATCH_TEST(test_changes_show), SCRATCH_TEST(test_whole_or_not),
-					    SCRATCH_TEST(test_notes) };
+	const struct CMUnitTest tests[] = { SCRATCH_TEST(test_back), SCRATCH_TEST(test_renamed_machines), SCRATCH_TEST(test_changes_show),
+					    SCRATCH_TEST(test_whole_or_not), SCRATCH_TEST(test_notes) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
