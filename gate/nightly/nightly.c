@@ -1003,21 +1003,26 @@ static enum assay_status begin(struct nightly *n, struct lab *lab, char *text, s
 	return st;
 }
 
-/* Prunes the store to its quota. Adds notes if store or disk is nearly full. Fails if the store stays too large. */
+/* Prunes the store to its quota. Adds notes if store or disk is nearly full. Fails if the store stays too large. A dry run only adds notes.
+ */
 static enum assay_status keep_quota(struct nightly *n, struct lab *lab, struct assay_error *err)
 {
 	struct pruned pruned;
 	struct store_space space;
-	enum assay_status st = prune_to_quota(lab, false, &pruned, &space, err);
+	bool dry = n->options->dry_run;
+	enum assay_status st = prune_to_quota(lab, dry, &pruned, &space, err);
+	double gib = (double)space.bytes / GIB, quota = lab->config.quota_gib;
 
 	if (pruned.executions || pruned.samples.files)
 		nightly_note(n, "quota",
-			     "the store was larger than its quota of %.4g GiB: removed the output of %lld execution%s before %s, and %zu "
-			     "sample file%s",
-			     lab->config.quota_gib, (long long)pruned.executions, text_plural((size_t)pruned.executions),
-			     TEXT_MS(pruned.before_ms / 1000 * 1000), pruned.samples.files, text_plural(pruned.samples.files));
-	if (!st && lab->config.quota_gib > 0 && (double)space.bytes > QUOTA_NEARLY * lab->config.quota_gib * GIB)
-		nightly_note(n, "quota", "the store has %.4g GiB of its quota of %.4g", (double)space.bytes / GIB, lab->config.quota_gib);
+			     "the store %s larger than its quota of %.4g GiB: %s the output of %lld execution%s before %s, and %zu sample "
+			     "file%s",
+			     dry ? "is" : "was", quota, dry ? "would remove" : "removed", (long long)pruned.executions,
+			     text_plural((size_t)pruned.executions), TEXT_MS(pruned.before_ms / 1000 * 1000), pruned.samples.files,
+			     text_plural(pruned.samples.files));
+	if (!st && quota > 0 && gib > QUOTA_NEARLY * quota)
+		nightly_note(n, "quota", "the store has %.4g GiB of its quota of %.4g%s", gib, quota,
+			     gib > quota ? ": nothing would be measured; raise quota_gib in lab.yaml" : "");
 	if (!st && (double)space.free_bytes < FREE_LITTLE_GIB * GIB)
 		nightly_note(n, "disk", "only %.3g %s are free where the store is: 'assay prune --older-than DAYS' makes room",
 			     (double)space.free_bytes / (space.free_bytes < MIB ? KIB : MIB), space.free_bytes < MIB ? "KiB" : "MiB");
@@ -1141,6 +1146,8 @@ static enum assay_status night_plan(const struct nightly_options *options, struc
 		st = begin(out, &lab, text, err);
 		text = NULL;
 	}
+	if (!st)
+		st = keep_quota(out, &lab, err);
 	lab_close(&lab);
 	free(text);
 	return st;

@@ -227,6 +227,8 @@ what='a night removes, says so, and goes on'
 run -C "$lab" run wordy --quiet
 age 100 a
 age 100 b
+run -C "$lab" nightly run --dry-run
+expect_stdout 'the store is larger than its quota of 0.002 GiB: would remove the output of 2 executions before'
 run -C "$lab" nightly run --quiet --format json
 expect_json '.notes[0].code' quota
 holds "$lab/.assay/night.log" 'the log' 'quota: the store was larger than its quota of 0.002 GiB: removed the output of 2 executions before'
@@ -238,5 +240,8 @@ head -c $((2147483 * 95 / 100 - $(json .store_bytes))) /dev/zero >"$lab/.assay/p
 run -C "$lab" nightly run --quiet --format json
 expect_json '.notes[0].code' quota
 holds "$lab/.assay/night.log" 'the log' 'quota: the store has 0.0019' 'GiB of its quota of 0.002'
+head -c 2200000 /dev/zero >"$lab/.assay/padding"
+run -C "$lab" nightly run --dry-run
+expect_stdout 'GiB of its quota of 0.002: nothing would be measured; raise quota_gib'
 rm "$lab/.assay/padding"
 finish

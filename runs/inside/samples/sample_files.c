@@ -248,14 +248,18 @@ enum assay_status sample_keep_sweep(struct lab *lab, size_t *n, struct assay_err
 
 /* ---- pruning ---- */
 
-static enum assay_status mark_before(struct store *store, int64_t before_ms, struct sample_pruned *out, struct assay_error *err)
+#define OF_OLD_RUNS                                                                                                                        \
+	"WHERE pruned = 0 AND (plan, machine, version, input, repetition) IN (SELECT plan, machine, version, input, repetition FROM "      \
+	"execution WHERE taken_ms < ?)"
+
+static enum assay_status mark_before(struct store *store, int64_t before_ms, bool dry_run, struct sample_pruned *out,
+				     struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st =
-	    store_ask(store, &stmt, err,
-		      "UPDATE sample_file SET pruned = 1 WHERE pruned = 0 AND (plan, machine, version, input, repetition) IN (SELECT plan, "
-		      "machine, version, input, repetition FROM execution WHERE taken_ms < ?) RETURNING bytes",
-		      "i", before_ms);
+	enum assay_status st = store_ask(store, &stmt, err,
+					 dry_run ? "SELECT bytes FROM sample_file " OF_OLD_RUNS
+						 : "UPDATE sample_file SET pruned = 1 " OF_OLD_RUNS " RETURNING bytes",
+					 "i", before_ms);
 
 	while (store_next(store, stmt, &st, err)) {
 		out->files++;
@@ -267,16 +271,15 @@ static enum assay_status mark_before(struct store *store, int64_t before_ms, str
 /* If the process is killed after the commit, the next session removes the files that are left. */
 enum assay_status sample_keep_prune(struct lab *lab, int64_t before_ms, bool dry_run, struct sample_pruned *out, struct assay_error *err)
 {
-	enum assay_status st = store_begin(&lab->store, err);
+	enum assay_status st = dry_run ? ASSAY_OK : store_begin(&lab->store, err);
 
 	*out = (struct sample_pruned){ 0, 0 };
 	if (!st)
-		st = mark_before(&lab->store, before_ms, out, err);
+		st = mark_before(&lab->store, before_ms, dry_run, out, err);
 	if (dry_run)
-		store_rollback(&lab->store);
-	else
-		st = store_end(&lab->store, st, err);
-	return st || dry_run ? st : sample_keep_sweep(lab, NULL, err);
+		return st;
+	st = store_end(&lab->store, st, err);
+	return st ? st : sample_keep_sweep(lab, NULL, err);
 }
 
 /* ---- reading ---- */
