@@ -6,6 +6,7 @@
 #include "gate/here/changed.h"
 #include "gate/here/here.h"
 #include "gate/here/trees.h"
+#include "gate/nightly/night_answer.h"
 #include "gate/nightly/why.h"
 
 #define SAID_LINES     10 /* number of lines to print of a failed build */
@@ -19,6 +20,7 @@ struct arguments {
 	double min_effect, why_s; /* why_s 0: do not count events in functions; below 0: not given */
 	bool any_status, trees, in_tree;
 	const char *repository, *build, *keep;
+	struct cli_list fail_on;
 };
 
 /* ---- two commands ---- */
@@ -168,13 +170,20 @@ static enum assay_status diff_run(struct lab *none, void *arguments, struct docu
 				      .any_status = a->any_status,
 				      .keep = a->keep };
 
+	unsigned fail_on;
+	enum assay_status st = cmd_fail_on(&a->fail_on, &fail_on, err);
+
 	(void)none;
-	return (trees ? compare_trees : compare_commands)(a, &how, d, err);
+	if (!st)
+		st = (trees ? compare_trees : compare_commands)(a, &how, d, err);
+	d->exit_status = night_status(d->exit_status, false, fail_on);
+	return st;
 }
 
 static enum assay_status compare_check(void *arguments, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
+	unsigned ignored;
 
 	if (a->repository && a->trees)
 		return assay_fail(err, ASSAY_E_USAGE, "--git and --trees exclude each other");
@@ -182,7 +191,7 @@ static enum assay_status compare_check(void *arguments, struct assay_error *err)
 		return assay_fail(err, ASSAY_E_USAGE, "--build, --in-tree and --why belong to --git or --trees");
 	if ((a->repository || a->trees) && a->words.n <= SIDES)
 		return assay_fail(err, ASSAY_E_USAGE, "expected OLD NEW [options] -- PROGRAM [ARG...]");
-	return ASSAY_OK;
+	return cmd_fail_on(&a->fail_on, &ignored, err);
 }
 
 static const struct cli_option words[] = { CLI_WORDS("-- A [ARG] -- B [ARG]", struct arguments, words, 1), CLI_END };
@@ -199,6 +208,7 @@ static const struct cli_option options[] = {
 	CLI_TEXT("keep", "DIR", struct arguments, keep,
 		 "Keep the runs as a new laboratory in DIR, for other commands: gate, report, profile"),
 	CMD_MIN_EFFECT(struct arguments, min_effect),
+	CMD_FAIL_ON(struct arguments, fail_on),
 	HERE_BUDGET(struct arguments, budget_s, "20s; with --git or --trees 2m"),
 	HERE_ANY_STATUS(struct arguments, any_status),
 	CLI_END,

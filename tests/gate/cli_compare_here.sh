@@ -29,6 +29,12 @@ expect_json '.measured.parts[0].level' time
 cases=$((cases + 1))
 case "$(json .ratio) $(json '.measured.parts[0].difference')" in *[!-+.e0-9\ ]* | ' '*) fail "no numbers: $(cat "$tmp/out")" ;; esac
 
+what='decisions that do not fail'
+run diff --budget 1 --fail-on nothing -- sleep 0.02 -- sleep 0.1
+expect_status 0
+run diff --fail-on improved -- true -- true
+refused 2 '--fail-on takes regression'
+
 what='the same command twice, for people'
 run diff --budget 1 -- sh -c ': "$1"' sh -x -- sh -c ': "$1"' sh -x
 cases=$((cases + 1))
