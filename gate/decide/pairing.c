@@ -40,7 +40,8 @@ struct order_list {
 	size_t n, capacity;
 };
 
-ORDER_BY(order_ascending, struct order_result, BY_UP(repetition))
+ORDER_BY(order_results, struct order_result, BY_UP(repetition))
+ORDER_BY(order_ascending, int64_t, BY_VALUE)
 
 /* Adds a series. Copies the repetition numbers and the costs; costs must be above 0. */
 static void order_add(struct order_list *list, size_t type, bool turns, const size_t n[2], const int64_t *const repetition[2],
@@ -60,7 +61,7 @@ static void order_add(struct order_list *list, size_t type, bool turns, const si
 			s->results[side][i] = (struct order_result){ repetition[side][i], log_cost };
 			s->mean[side] += log_cost / (double)n[side];
 		}
-		qsort(s->results[side], n[side], sizeof(*s->results[side]), order_ascending);
+		qsort(s->results[side], n[side], sizeof(*s->results[side]), order_results);
 	}
 }
 
@@ -117,7 +118,7 @@ static size_t order_numbers(const struct order_list *list, int side, struct orde
 	*out = numbers = mem_new(all, sizeof(*numbers));
 	for (size_t i = 0, at = 0; i < list->n; at += list->items[i++].n[side])
 		memcpy(numbers + at, list->items[i].results[side], list->items[i].n[side] * sizeof(*numbers));
-	qsort(numbers, all, sizeof(*numbers), order_ascending);
+	qsort(numbers, all, sizeof(*numbers), order_results);
 	for (size_t i = 0; i < all; i++) {
 		if (i == 0 || numbers[i].repetition != numbers[n - 1].repetition)
 			numbers[n++] = numbers[i];
@@ -134,7 +135,7 @@ static bool order_deviation(const struct order_series *s, int side, const struct
 
 	if (n != repetitions)
 		return false;
-	found = bsearch(sought, results, n, sizeof(*results), order_ascending);
+	found = bsearch(sought, results, n, sizeof(*results), order_results);
 	if (!found || (found > results && found[-1].repetition == found->repetition) ||
 	    (found + 1 < results + n && found[1].repetition == found->repetition))
 		return false;
