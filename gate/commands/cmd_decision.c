@@ -259,51 +259,26 @@ static void drop_functions(cJSON *document)
 	cJSON_DeleteItemFromObject(runs, "absent");
 }
 
-/* Returns the first machine of a decision's document without runs of its plan; NULL if all have some. Borrowed from the document. */
-static const char *find_machine_without_runs(struct store *store, const char *plan, const cJSON *node, enum assay_status *st,
-					     struct assay_error *err)
-{
-	const char *found = NULL;
-	const cJSON *child;
-
-	cJSON_ArrayForEach(child, node)
-	{
-		if (child->string && strcmp(child->string, "machine") == 0 && cJSON_IsString(child) && !*st) {
-			sqlite3_stmt *stmt = NULL;
-
-			*st = store_ask(store, &stmt, err, "SELECT 1 FROM execution WHERE plan = ? AND machine = ? LIMIT 1", "tt", plan,
-					child->valuestring);
-			if (!store_next(store, stmt, st, err) && !*st)
-				found = child->valuestring;
-			*st = store_finish(stmt, *st);
-		} else {
-			found = find_machine_without_runs(store, plan, child, st, err);
-		}
-		if (found)
-			break;
-	}
-	return found;
-}
-
-/* Reports that a decision cannot be verified if one of its machines lacks its runs: it was renamed, or they were removed. */
-static enum assay_status report_renamed(struct store *store, const char *plan, const char *kept, bool *renamed, struct document *d,
+/* Reports that a decision cannot be verified if a machine of its plan was renamed after it. */
+static enum assay_status report_renamed(struct store *store, const struct night_decision *decision, bool *renamed, struct document *d,
 					struct assay_error *err)
 {
-	cJSON *document = NULL;
-	enum assay_status st = json_parse("decision", kept, strlen(kept), &document, err);
-	const char *machine = st ? NULL : find_machine_without_runs(store, plan, document, &st, err);
+	sqlite3_stmt *stmt = NULL;
+	enum assay_status st =
+	    store_ask(store, &stmt, err,
+		      "SELECT old_name, new_name FROM renamed_machine WHERE renamed_ms >= ? AND old_name <> new_name AND "
+		      "new_name IN (SELECT machine FROM execution WHERE plan = ?) LIMIT 1",
+		      "it", decision->made_ms, decision->request.plan);
 
-	*renamed = machine;
-	if (machine) {
+	*renamed = store_next(store, stmt, &st, err);
+	if (*renamed) {
 		doc_set(d, "verdict", "archived");
-		doc_answer(d, DOC_DOUBTFUL, "archived", "not verifiable: the runs of machine '%s' have another name now, or were removed",
-			   machine);
-		doc_line(
-		    d, "If 'assay host rename' changed the name, the same command with the names exchanged makes the decision verifiable.");
+		doc_answer(d, DOC_DOUBTFUL, "archived", "not verifiable: machine '%s' is called '%s' now", store_text(stmt, 0),
+			   store_text(stmt, 1));
+		doc_line(d, "'assay host rename' with the names exchanged makes the decision verifiable.");
 		d->exit_status = 6;
 	}
-	cJSON_Delete(document);
-	return st;
+	return store_finish(stmt, st);
 }
 
 static void report_difference(const char *path, int64_t rules, struct document *d)
@@ -402,7 +377,7 @@ static enum assay_status verify(struct lab *lab, const struct night_decision *de
 	} else if (!st) {
 		bool renamed = false;
 
-		st = report_renamed(&lab->store, q->plan, j->document, &renamed, d, err);
+		st = report_renamed(&lab->store, decision, &renamed, d, err);
 		if (!st && !renamed)
 			st = compare_documents(j->document, now.document, q->rules, d, err);
 	}

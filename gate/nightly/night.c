@@ -182,16 +182,16 @@ static ROWS_FINDER(disturbed_of, enum disturbed_cause, DISTURBED_ROWS, ROWS_CODE
 	"id, made_ms, night, number, application, baseline, candidate, rules, plan, fresh_plan, min_effect, min_gain, confirm, control, "  \
 	"on_machines, chance, alike, why, accepted, decision, by_processor, ratio, low, high, level, p, fresh, control_moved, recorded, "  \
 	"cause, document"
-#define DECISIONS_WHERE "SELECT " DECISION_COLUMNS " FROM decision WHERE "
-#define REASONS_OF	"SELECT code, text FROM decision_reason WHERE decision = ? ORDER BY number"
-#define MACHINE_NOW                                                                                                                        \
+#define DECISIONS_WHERE	  "SELECT " DECISION_COLUMNS " FROM decision WHERE "
+#define REASONS_OF	  "SELECT code, text FROM decision_reason WHERE decision = ? ORDER BY number"
+#define MACHINES_OF(name) "SELECT " name ", log_ratio FROM decision_machine AS m WHERE decision = ? ORDER BY number"
+#define NAME_NOW                                                                                                                           \
 	"coalesce((SELECT new_name FROM renamed_machine JOIN decision ON id = m.decision WHERE old_name = machine "                        \
 	"AND renamed_ms >= made_ms ORDER BY renamed_ms LIMIT 1), machine)"
-#define MACHINES_OF "SELECT " MACHINE_NOW ", log_ratio FROM decision_machine AS m WHERE decision = ? ORDER BY number"
 #define FUNCTIONS_OF                                                                                                                       \
 	"SELECT function, file, kind, counter, line, normal, now, part FROM decision_function WHERE decision = ? ORDER BY number"
-#define DISTURBED_OF                                                                                                                       \
-	"SELECT " MACHINE_NOW ", version, repetition, cause, share, usual, left_out FROM decision_disturbed AS m WHERE decision = ? "      \
+#define DISTURBED_OF(name)                                                                                                                 \
+	"SELECT " name ", version, repetition, cause, share, usual, left_out FROM decision_disturbed AS m WHERE decision = ? "             \
 	"ORDER BY number"
 #define CALIBRATION_OF                                                                                                                     \
 	"SELECT own, taken_ms, identical, independent, slower, faster, percent, planted, found, stale FROM decision_calibration "          \
@@ -238,7 +238,7 @@ static enum assay_status load_machines(struct store *store, const char *id, stru
 {
 	sqlite3_stmt *stmt = NULL;
 	size_t capacity = 0;
-	enum assay_status st = store_ask(store, &stmt, err, MACHINES_OF, "t", id);
+	enum assay_status st = store_ask(store, &stmt, err, MACHINES_OF(NAME_NOW), "t", id);
 
 	while (store_next(store, stmt, &st, err))
 		mem_append(j->machines, j->n_machines, &capacity,
@@ -263,7 +263,7 @@ static enum assay_status load_disturbed(struct store *store, const char *id, str
 {
 	sqlite3_stmt *stmt = NULL;
 	size_t capacity = 0;
-	enum assay_status st = store_ask(store, &stmt, err, DISTURBED_OF, "t", id);
+	enum assay_status st = store_ask(store, &stmt, err, DISTURBED_OF(NAME_NOW), "t", id);
 
 	while (store_next(store, stmt, &st, err)) {
 		struct disturbed_run run = { mem_string(store_text(stmt, 0)), mem_string(store_text(stmt, 1)),
@@ -379,7 +379,7 @@ static enum assay_status add_rows(struct store *store, const char *sql, int firs
 
 enum assay_status night_identify(struct store *store, const char *id, char out[DIGEST_ID_BYTES], struct assay_error *err)
 {
-	static const char *const of[] = { REASONS_OF, MACHINES_OF, FUNCTIONS_OF, DISTURBED_OF, CALIBRATION_OF };
+	static const char *const of[] = { REASONS_OF, MACHINES_OF("machine"), FUNCTIONS_OF, DISTURBED_OF("machine"), CALIBRATION_OF };
 	struct buf text = BUF_INIT;
 	enum assay_status st = add_rows(store, DECISIONS_WHERE "id = ?", 2, id, &text, err);
 

@@ -242,11 +242,13 @@ expect_status 0
 expect_stdout 'same  ' 'regression'
 
 what='a machine that has another name now is no forgery'
-sqlite3 "$lab/.assay/runs.db" "UPDATE execution SET machine = 'renamed' WHERE machine = 'host2'; UPDATE run SET machine = 'renamed' WHERE machine = 'host2'"
+run -C "$lab" host rename host2 renamed
+expect_status 0
 run -C "$lab" verify "$decision"
 expect_status 6
-expect_stdout "not verifiable: the runs of machine 'host2' have another name now" 'host rename'
-sqlite3 "$lab/.assay/runs.db" "UPDATE execution SET machine = 'host2' WHERE machine = 'renamed'; UPDATE run SET machine = 'host2' WHERE machine = 'renamed'"
+expect_stdout "not verifiable: machine 'host2' is called 'renamed' now" 'host rename'
+run -C "$lab" host rename renamed host2
+expect_status 0
 run -C "$lab" verify "$decision"
 expect_status 0
 
