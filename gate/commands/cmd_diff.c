@@ -21,6 +21,7 @@ struct arguments {
 	bool any_status, trees, in_tree;
 	const char *repository, *build, *keep;
 	struct cli_list fail_on;
+	unsigned failures; /* `fail_on` as bits of enum night_failure */
 };
 
 /* ---- two commands ---- */
@@ -170,20 +171,16 @@ static enum assay_status diff_run(struct lab *none, void *arguments, struct docu
 				      .any_status = a->any_status,
 				      .keep = a->keep };
 
-	unsigned fail_on;
-	enum assay_status st = cmd_fail_on(&a->fail_on, &fail_on, err);
+	enum assay_status st = (trees ? compare_trees : compare_commands)(a, &how, d, err);
 
 	(void)none;
-	if (!st)
-		st = (trees ? compare_trees : compare_commands)(a, &how, d, err);
-	d->exit_status = night_status(d->exit_status, false, fail_on);
+	d->exit_status = night_status(d->exit_status, false, a->failures);
 	return st;
 }
 
 static enum assay_status compare_check(void *arguments, struct assay_error *err)
 {
-	const struct arguments *a = arguments;
-	unsigned ignored;
+	struct arguments *a = arguments;
 
 	if (a->repository && a->trees)
 		return assay_fail(err, ASSAY_E_USAGE, "--git and --trees exclude each other");
@@ -191,7 +188,7 @@ static enum assay_status compare_check(void *arguments, struct assay_error *err)
 		return assay_fail(err, ASSAY_E_USAGE, "--build, --in-tree and --why belong to --git or --trees");
 	if ((a->repository || a->trees) && a->words.n <= SIDES)
 		return assay_fail(err, ASSAY_E_USAGE, "expected OLD NEW [options] -- PROGRAM [ARG...]");
-	return cmd_fail_on(&a->fail_on, &ignored, err);
+	return cmd_fail_on(&a->fail_on, &a->failures, err);
 }
 
 static const struct cli_option words[] = { CLI_WORDS("-- A [ARG] -- B [ARG]", struct arguments, words, 1), CLI_END };

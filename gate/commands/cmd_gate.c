@@ -29,6 +29,7 @@ struct arguments {
 	const char *stacks; /* file to write; NULL: none */
 	struct host_choice hosts;
 	struct cli_list fail_on;
+	unsigned failures; /* `fail_on` as bits of enum night_failure */
 };
 
 /* Applications and versions of both selectors: two versions of one application. */
@@ -247,17 +248,16 @@ static enum assay_status gate_run(struct lab *none, void *arguments, struct docu
 	struct lab lab = { .lock_fd = -1 };
 	struct why why = { .asked = false };
 	bool latent = false;
-	unsigned fail_on = 0;
-	enum assay_status st = cmd_fail_on(&a->fail_on, &fail_on, err);
+	enum assay_status st = ASSAY_OK;
 
 	(void)none;
-	if (!st && a->run)
+	if (a->run)
 		st = gate_measure(a, &why, d, err);
 	if (!st)
 		st = lab_open(cli_directory(), STORE_READ, &lab, err);
 	if (!st)
 		st = a->method == METHOD_COST ? gate_by_cost(&lab, a, d, err) : gate_stored(&lab, a, &latent, d, err);
-	d->exit_status = night_status(d->exit_status, latent, fail_on);
+	d->exit_status = night_status(d->exit_status, latent, a->failures);
 	if (!st && why.asked)
 		why_answer(&why, "functions", d);
 	why_release(&why);
@@ -268,8 +268,7 @@ static enum assay_status gate_run(struct lab *none, void *arguments, struct docu
 /* Rejects options that do not apply to the chosen method. */
 static enum assay_status gate_check(void *arguments, struct assay_error *err)
 {
-	const struct arguments *a = arguments;
-	unsigned ignored;
+	struct arguments *a = arguments;
 
 	if (!a->run && (a->budget_s > 0 || a->why_s >= 0 || a->hosts.hosts || a->hosts.exclude))
 		return assay_fail(err, ASSAY_E_USAGE, "--budget, --hosts, --exclude and --why belong to --run");
@@ -281,7 +280,7 @@ static enum assay_status gate_check(void *arguments, struct assay_error *err)
 		return assay_fail(
 		    err, ASSAY_E_USAGE,
 		    "--all, --top and --stacks do not apply to --method cost, which lists all machines and compares no groups or stacks");
-	return cmd_fail_on(&a->fail_on, &ignored, err);
+	return cmd_fail_on(&a->fail_on, &a->failures, err);
 }
 
 static const char *const methods[] = { [METHOD_RATIO] = "ratio", [METHOD_COST] = "cost", NULL };

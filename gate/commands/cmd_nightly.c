@@ -16,29 +16,26 @@ struct arguments {
 	double budget_s;       /* seconds; 0: the suite's */
 	char *exclude;	       /* hosts to exclude */
 	bool anew, dry_run, list;
+	unsigned failures; /* `fail_on` as bits of enum night_failure */
 };
 
 static enum assay_status nightly_check(void *arguments, struct assay_error *err)
 {
-	const struct arguments *a = arguments;
-	unsigned ignored;
+	struct arguments *a = arguments;
 
 	if (a->list && (a->night || a->fail_on.n))
 		return assay_fail(err, ASSAY_E_USAGE, "--list cannot be combined with NIGHT or --fail-on");
-	return cmd_fail_on(&a->fail_on, &ignored, err);
+	return cmd_fail_on(&a->fail_on, &a->failures, err);
 }
 
 static enum assay_status answer(struct lab *lab, const struct arguments *a, const char *id, struct document *d, struct assay_error *err)
 {
-	unsigned fail_on = 0;
 	struct night night;
-	enum assay_status st = cmd_fail_on(&a->fail_on, &fail_on, err);
+	enum assay_status st = night_find(&lab->store, id, &night, err);
 
-	if (!st)
-		st = night_find(&lab->store, id, &night, err);
 	if (st)
 		return st;
-	st = night_answer(&lab->store, &night, fail_on, d, err);
+	st = night_answer(&lab->store, &night, a->failures, d, err);
 	night_release(&night);
 	return st;
 }
