@@ -48,7 +48,7 @@ static enum assay_status prune_run(struct lab *lab, void *arguments, struct docu
 		doc_line(d, "runs.db keeps its size, because the disk is too full to rewrite it: %.1f MiB in it are free for new results",
 			 (double)pruned.unused_bytes / (1 << 20));
 	doc_line(d, "the store has %.1f MiB now", (double)space.bytes / (1 << 20));
-	over = a->dry_run && a->days < 0 && (double)(space.bytes - pruned.output_bytes - pruned.samples.bytes) > quota;
+	over = a->dry_run && a->days < 0 && (double)(space.bytes - pruned.output_bytes) > quota;
 	if (over) {
 		doc_line(d, "the store is still larger than quota_gib in lab.yaml, %.4g: raise the quota, or remove builds (.assay/builds)",
 			 lab->config.quota_gib);

@@ -863,6 +863,7 @@ int record_lock_all(const struct record_writer *w, int flags, bool (*is_ours)(ui
 			line[n++] = c;
 		if (c != '\n')
 			continue;
+		line[n - (n == (long)sizeof(line))] = '\0';
 		failed = mapping_lock(w, line, flags, is_ours);
 		n = 0;
 	}
