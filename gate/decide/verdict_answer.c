@@ -140,7 +140,7 @@ void verdict_answer_times(const struct times *t, struct document *d)
 		doc_show(d, "machine", "machine", m->machine);
 		doc_set(d, "runs", m->runs[0] + m->runs[1]);
 		doc_set(d, "disturbed", m->disturbed[0] + m->disturbed[1]);
-		doc_showf(d, NULL, "disturbed runs", m->runs[0] + m->runs[1], "%zu of %zu", m->disturbed[0] + m->disturbed[1],
+		doc_showf(d, NULL, "delayed runs", m->runs[0] + m->runs[1], "%zu of %zu", m->disturbed[0] + m->disturbed[1],
 			  m->runs[0] + m->runs[1]);
 		doc_showf(d, "baseline_waited", "baseline waited", m->runs[0] ? m->waited[0] : (double)NAN, "%s %%",
 			  text_fixed(100 * m->waited[0], 1).text);
@@ -149,7 +149,9 @@ void verdict_answer_times(const struct times *t, struct document *d)
 	}
 	doc_end(d);
 	if (t->disturbed)
-		doc_line(d, "waited: for a CPU that other work used, as a fraction of the wall-clock time");
+		doc_line(d,
+			 "waited: run-queue delay as a share of the wall-clock time; delayed runs waited longer than the least delayed run "
+			 "by at least the smallest effect that matters");
 }
 
 void verdict_answer_within(const struct verdict_within *within, size_t n, struct document *d)
