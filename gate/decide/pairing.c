@@ -10,8 +10,6 @@
 #define ORDER_TYPES_MIN	 3   /* minimum number of types for a standard error over types */
 #define GROUPS_RUNS_MIN	 16  /* minimum number of runs of a version for two groups; two or three outliers are no group */
 #define GROUPS_TICKS_MIN 2.5 /* minimum distance of two groups in ticks: five standard deviations, each at least half a tick */
-#define NOISY_TIMES	 5   /* multiple of the usual noise; with two runs per version, chance exceeds it in fewer than 1e-7 of cases */
-#define NOISY_MIN	 .02 /* less noise never hides an effect that matters */
 
 ROWS_FUNCTION(pairing_code, enum pairing_reason, PAIRING_ROWS, ROWS_CODE)
 ROWS_FUNCTION(pairing_text, enum pairing_reason, PAIRING_ROWS, ROWS_TEXT)
@@ -390,7 +388,6 @@ static bool compare_values(struct pairing_input *in, size_t n_baseline, size_t n
 		variance[0] = median_variance(in, in->values[0], n_baseline);
 		variance[1] = median_variance(in, in->values[1], n_candidate);
 		m->noise += pairs ? of_pairs.noise * of_pairs.noise : variance[0] + variance[1];
-		m->noise_least += fmin(variance[0], variance[1]);
 		m->noise_df += pairs ? of_pairs.noise_df : (double)(n_baseline + n_candidate - 2);
 		in->squares_df += (double)(n_baseline + n_candidate - 2);
 		m->in_pairs = m->in_pairs && pairs;
@@ -751,7 +748,6 @@ static void pair_type(struct pairing_input *in, const struct stretch *baseline, 
 	tick *=
 	    .5 * exp(in->higher_is_better ? m.log_cost : -m.log_cost) * hypot(1, exp(in->higher_is_better ? m.log_ratio : -m.log_ratio));
 	m.noise = m.noise_df > 0 ? fmax(m.noise, tick) : m.noise;
-	m.noise_least = sqrt(m.noise_least) / (double)sessions;
 	in->pairing->untyped += strcmp(type, m.machine) == 0;
 	add_machine(in->pairing, &m);
 }
@@ -831,39 +827,6 @@ enum pairing_reason pairing_terms(const struct run_set *baseline, const struct r
 	return PAIRING_USED;
 }
 
-/* Returns the median noise of the used machines; 0 if no noise is known. */
-static double usual_noise(const struct pairing *p)
-{
-	double *known = mem_new(p->n, sizeof(*known)), usual;
-	size_t n = 0;
-
-	for (size_t i = 0; i < p->n; i++) {
-		if (p->machines[i].reason == PAIRING_USED && p->machines[i].noise > 0)
-			known[n++] = p->machines[i].noise;
-	}
-	usual = n ? stats_median(known, n) : 0;
-	free(known);
-	return usual;
-}
-
-/* Reports whether the other machines have enough types for an interval over types. */
-static bool is_spared(const struct pairing *p, const struct pairing_machine *m)
-{
-	bool *others = mem_new(p->n_types, sizeof(*others));
-	size_t types = 0;
-
-	for (size_t i = 0; i < p->n; i++) {
-		const struct pairing_machine *other = &p->machines[i];
-
-		if (other != m && other->reason == PAIRING_USED && !others[other->type]) {
-			others[other->type] = true;
-			types++;
-		}
-	}
-	free(others);
-	return types >= EFFECT_TYPES_MIN;
-}
-
 static void drop(struct pairing *p, struct pairing_machine *m, enum pairing_reason reason)
 {
 	p->untyped -= strcmp(p->types[m->type], m->machine) == 0;
@@ -902,21 +865,6 @@ static void leave_out_order(struct pairing *p)
 
 		if (m->reason == PAIRING_USED && m->turns != PAIRING_TURNS_TAKEN)
 			drop(p, m, m->turns == PAIRING_TURNS_UNKNOWN ? PAIRING_ORDER_UNKNOWN : PAIRING_ORDER_CONFOUNDED);
-	}
-}
-
-/* Excludes noisy machines. Only the noise selects them, and it is independent of the ratio, so the interval over the others stays valid.
- * Both versions must be noisy: noise of only one version may come from its code, and may be the change that users look for. */
-static void leave_out_noisy(struct pairing *p)
-{
-	double usual = usual_noise(p), limit = stats_round(fmax(NOISY_TIMES * usual, NOISY_MIN));
-
-	for (size_t i = 0; usual > 0 && i < p->n; i++) {
-		struct pairing_machine *m = &p->machines[i];
-
-		if (m->reason != PAIRING_USED || stats_round(M_SQRT2 * m->noise_least) <= limit || !is_spared(p, m))
-			continue;
-		drop(p, m, PAIRING_TOO_NOISY);
 	}
 }
 
@@ -964,7 +912,6 @@ void pairing_of(const struct evidence *evidence, const struct lab_config *config
 	order_sort(pairing.machines, pairing.n, compare_machines);
 	pairing.groups.differ = 2 * pairing.groups.machines > pairing.used && groups_differ(&pairing.groups);
 	leave_out_order(&pairing);
-	leave_out_noisy(&pairing);
 	pairing.order = order_of(&in.series, pairing.n_types);
 	for (int side = 0; side < 2; side++)
 		mem_free(in.values[side], in.repetitions[side]);

@@ -27,8 +27,6 @@ struct order {
 	X(PAIRING_NOT_POSITIVE, "metric_not_positive", "the median of its results is 0: there is no ratio")                                \
 	X(PAIRING_RATIO, "ratio_beyond_limit",                                                                                             \
 	  "the medians of its results differ by a factor of more than a million: the results are not costs of the same work")              \
-	X(PAIRING_TOO_NOISY, "too_noisy",                                                                                                  \
-	  "repetitions differ there by a multiple of the other machines' noise, so the ratio is by chance")                                \
 	X(PAIRING_ORDER_CONFOUNDED, "order_confounded", "the versions did not take turns there, as on other machines")                     \
 	X(PAIRING_ORDER_UNKNOWN, "order_unknown", "the order of the results is not known there, but it is on other machines")
 
@@ -45,12 +43,11 @@ struct pairing_machine {
 	const char *machine; /* name; borrowed from the runs */
 	size_t type;	     /* index into `types`; SIZE_MAX if the machine is not used */
 	enum pairing_reason reason;
-	double log_ratio;   /* log of cost(candidate) / cost(baseline), from medians of repetitions; above 0 is worse; NaN if not used */
-	double log_cost;    /* log of the baseline's median (of 1 / median if higher is better); NaN if not used */
-	double noise;	    /* standard error of log_ratio from the repetitions, at least that of the metric's ticks; 0 if there are too few
-			       repetitions, or all are equal */
-	double noise_least; /* part of `noise` from the version whose repetitions differ less on this machine */
-	double noise_df;    /* degrees of freedom of `noise`: repetitions - 1 per version and session; for pairs, pairs - 1 */
+	double log_ratio; /* log of cost(candidate) / cost(baseline), from medians of repetitions; above 0 is worse; NaN if not used */
+	double log_cost;  /* log of the baseline's median (of 1 / median if higher is better); NaN if not used */
+	double noise;	  /* standard error of log_ratio from the repetitions, at least that of the metric's ticks; 0 if there are too few
+			     repetitions, or all are equal */
+	double noise_df;  /* degrees of freedom of `noise`: repetitions - 1 per version and session; for pairs, pairs - 1 */
 	struct effect_ranks ranks;
 	bool in_pairs;			      /* log_ratio and noise come from pairs of consecutive runs of one session */
 	size_t baseline_runs, candidate_runs; /* number of repetitions that were compared */

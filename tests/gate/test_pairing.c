@@ -663,76 +663,6 @@ static void test_missing(void **state)
 	leave(&w);
 }
 
-/* Three repetitions around a metric, so many times apart. */
-static void add_wild(struct world *w, int side, const char *machine, double metric, double factor)
-{
-	struct run_set *set = &w->sides[side];
-
-	add(w, side, machine, "p", 1000, metric);
-	for (size_t i = 0; i < set->n; i++) {
-		if (strcmp(set->items[i].machine, machine) == 0)
-			set->items[i].metric = metric * pow(factor, 2 - (double)set->items[i].repetition);
-	}
-}
-
-/* m0 to m[machines - 1] with that ratio, more or less; and a wild one, whose median ratio is `wild`, with repetitions that differ by
- * factors of `before` with the old version and of `factor` with the new one. */
-static struct verdict decide_with_wild(struct world *w, int machines, double ratio, double wild, double before, double factor)
-{
-	struct assay_error err;
-	struct verdict v;
-
-	enter(w, "app", "app");
-	for (int i = 0; i < machines; i++) {
-		char name[16];
-
-		snprintf(name, sizeof(name), "m%d", i);
-		add(w, 0, name, "p", 1000, 10 + i);
-		add(w, 1, name, "p", 1000, (10 + i) * ratio * (1 + .002 * (i % 3 - 1)));
-	}
-	add_wild(w, 0, "wild", 10, before);
-	add_wild(w, 1, "wild", 10 * wild, factor);
-	assert_int_equal(verdict_of(&w->evidence, &w->config, &w->sides[0], &w->sides[1], .03, &v, &err), ASSAY_OK);
-	return v;
-}
-
-/* A machine on which repetitions differ many times more than on the others decides nothing: neither that there is a regression, nor that
- * nothing can be decided. Where it is one of few, or no noisier than the others, it stays. */
-static void test_wild_machine(void **state)
-{
-	static const struct {
-		const char *what;
-		int machines;
-		double ratio, wild, before, factor;
-		enum decision decision;
-		bool left_out;
-	} rows[] = {
-		{ "nothing changed, and one says slower", 5, 1, 2, 3, 3, DECISION_PASS, true },
-		{ "nothing changed, and one says faster", 5, 1, .5, 3, 3, DECISION_PASS, true },
-		{ "all but one say slower", 5, 1.05, .6, 3, 3, DECISION_REGRESSION, true },
-		{ "all but one say faster", 5, .9, 2, 3, 3, DECISION_IMPROVED, true },
-		{ "of three types none can be done without", 2, 1, 2, 3, 3, DECISION_INCONCLUSIVE, false },
-		{ "another ratio, with no more noise, is no noise", 5, 1, 2, 1.01, 1.01, DECISION_INCONCLUSIVE, false },
-		{ "the new version alone is unsteady there", 5, 1, 2, 1.002, 3, DECISION_INCONCLUSIVE, false },
-		{ "the old version alone was unsteady there", 5, 1, 2, 3, 1.002, DECISION_INCONCLUSIVE, false },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct world w;
-		struct verdict v = decide_with_wild(&w, rows[i].machines, rows[i].ratio, rows[i].wild, rows[i].before, rows[i].factor);
-		const struct pairing_machine *m = &v.pairing.machines[rows[i].machines];
-
-		assert_string_equal(m->machine, "wild");
-		if (v.effect.decision != rows[i].decision || (m->reason == PAIRING_TOO_NOISY) != rows[i].left_out ||
-		    v.pairing.used != (size_t)rows[i].machines + !rows[i].left_out || v.pairing.untyped != v.pairing.used)
-			fail_msg("%s: %s, %s", rows[i].what, decision_text(v.effect.decision), pairing_code(m->reason));
-		assert_int_equal(has_reason(&w, "too_noisy"), rows[i].left_out);
-		verdict_release(&v);
-		leave(&w);
-	}
-}
-
 int suite_pairing(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -754,7 +684,6 @@ int suite_pairing(void)
 		cmocka_unit_test(test_other_build),
 		cmocka_unit_test(test_missing),
 		cmocka_unit_test(test_terms),
-		cmocka_unit_test(test_wild_machine),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
