@@ -218,6 +218,35 @@ bool changed_fill(struct measured *measured, const struct code *code, const stru
 	return described;
 }
 
+static bool is_first_of_file(const struct measured *measured, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (measured->parts[k].file && strcmp(measured->parts[k].file, measured->parts[i].file) == 0)
+			return false;
+	return true;
+}
+
+char *changed_unchanged_files(const struct measured *measured, const struct code *code, const struct changed_asked *asked)
+{
+	struct buf names = BUF_INIT;
+	bool unchanged = true;
+
+	for (size_t i = 0; i < measured->n && unchanged; i++) {
+		const char *file = measured->parts[i].file;
+		struct changes changes = { .items = NULL };
+
+		if (!file || !path_inside(code, asked, file) || !is_first_of_file(measured, i))
+			continue;
+		unchanged = object_open(code, asked, file, &changes) && changes.n == 0;
+		changes_release(&changes);
+		buf_format(&names, "%s'%s'", names.size ? ", " : "", file);
+	}
+	if (unchanged && names.size)
+		return buf_take(&names);
+	buf_release(&names);
+	return NULL;
+}
+
 const struct measured_part *changed_first(const struct measured *measured, double least, bool slower)
 {
 	const struct measured_part *first = NULL;

@@ -21,6 +21,10 @@ struct changed_asked {
  */
 bool changed_fill(struct measured *measured, const struct code *code, const struct changed_asked *asked, double least);
 
+/* Returns the names of the trees' files in which the runs spent time, such as "'a', 'b'", if no function of these files differs between
+ * the builds; free() it. NULL: functions differ, or the files cannot be compared. O(bytes of debug information). */
+char *changed_unchanged_files(const struct measured *measured, const struct code *code, const struct changed_asked *asked);
+
 /* Returns the function with the largest certain increase in time (`slower`), or decrease (not `slower`), judged by the interval's end
  * nearer to 0. Ignores functions that differ by at most `least` seconds or are not in the builds. NULL: none is left. */
 const struct measured_part *changed_first(const struct measured *measured, double least, bool slower);

@@ -576,6 +576,7 @@ static enum assay_status here_decide(struct here *const sides[SIDES], const stru
 	struct comparison c;
 	struct why why = { .asked = false };
 	bool described = true, known;
+	char *unchanged = NULL;
 	enum assay_status st = comparison_of(NULL, &asked, &c, err);
 
 	if (!st && g->changed) {
@@ -584,6 +585,8 @@ static enum assay_status here_decide(struct here *const sides[SIDES], const stru
 		changed = *g->changed;
 		changed.candidate = &measured[B];
 		described = changed_fill(&c.measured, g->code, &changed, least);
+		if (c.verdict.effect.decision == DECISION_PASS || c.verdict.effect.decision == DECISION_INCONCLUSIVE)
+			unchanged = changed_unchanged_files(&c.measured, g->code, &changed);
 		if (!changed.trees)
 			comparison_add_unexplained(&c);
 		else if (c.verdict.effect.decision == DECISION_REGRESSION && !comparison_is_explained(&c, &known))
@@ -597,6 +600,12 @@ static enum assay_status here_decide(struct here *const sides[SIDES], const stru
 		why_answer(&why, "counters of functions", d);
 	if (!st && !described)
 		doc_line(d, "Files and lines of functions need debug information: build with -g");
+	if (!st && unchanged)
+		doc_line(d,
+			 "No function of %s differs between the builds, and no other file of the trees took time: the changed code did not "
+			 "run. Is it in a library that the program loads from elsewhere? 'ldd PROGRAM' shows it.",
+			 unchanged);
+	free(unchanged);
 	comparison_release(&c);
 	why_release(&why);
 	for (int side = 0; side < SIDES; side++) {

@@ -52,6 +52,10 @@ git -C repo tag v2
 source_of 1500000 2 # long enough for samples
 git -C repo commit --quiet -a -m long
 git -C repo tag long
+echo 'int library(void) { return 2; }' >repo/src/library.c
+git -C repo add .
+git -C repo commit --quiet -m library
+git -C repo tag library
 # Another name for the function that takes most of the time, while `idle` takes a third of that.
 sed -i 's/walk/wander/; s/unsigned idle(unsigned x) {/& for (volatile int i = 0; i < 50000000; i++);/' repo/src/work.c
 git -C repo commit --quiet -a -m renamed
@@ -116,6 +120,13 @@ measured
 expect_stdout "'v2' "
 cases=$((cases + 1))
 [ "$(cat "$first/made")" = made ] || fail 'it was built again'
+
+what='changed code that the program does not load'
+run diff --git repo long library --build make --budget 4 -- ./src/work input
+case $status in 0 | 4) expect_stdout "No function of 'work' differs between the builds" 'ldd PROGRAM' ;; esac
+run diff --git repo v1 v2 --build make --budget 1 --why off -- ./src/work input
+cases=$((cases + 1))
+! grep -q 'No function of' "$tmp/out" || fail 'walk differs'
 
 what='a function that only has another name is not what takes longer'
 run diff --git repo long renamed --build make --budget 8 --why off --format json -- ./src/work input
