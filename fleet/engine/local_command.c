@@ -63,6 +63,8 @@ static void local_run(struct session *session, void *context)
 		if (!command->sample_ns)
 			helper_request_number(&request, HELPER_SAMPLE_PLACES, 1);
 	}
+	if (command->attach)
+		helper_request_text(&request, HELPER_ATTACH, command->attach);
 	if (command->lock)
 		helper_request_lock(&request, command->lock, LOCK_WAIT_MS);
 	session_open(session); /* connecting to this machine cannot fail */

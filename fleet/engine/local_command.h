@@ -22,6 +22,7 @@ struct local_command {
 	const char *lock;      /* path of a file to lock until all processes have ended; NULL: none */
 	bool sample;	       /* sample the CPU time (fleet/helper/sampler.h); if sample_ns is 0, with addresses in files */
 	int64_t sample_ns;     /* sampling period, ns; if above 0, samples have no addresses in files */
+	const char *attach;    /* ids of running processes to measure instead of the command, "12,345"; NULL: none */
 	uint64_t kept_bytes;   /* limit per stream; further output is dropped; 0: LOCAL_OUTPUT_BYTES_MAX */
 	int64_t timeout_ms;
 	const volatile sig_atomic_t *cancelled; /* flag that ends the command if it is not 0; may be NULL */

@@ -4,6 +4,7 @@
 #include "fleet/cgroup/process.h"
 #include "fleet/emulate/plant.h"
 #include "fleet/helper/accounts.h"
+#include "fleet/helper/attached.h"
 #include "fleet/helper/lock.h"
 #include "fleet/helper/protocol.h"
 #include "fleet/helper/request.h"
@@ -582,11 +583,12 @@ struct run {
 	size_t leftovers, survivors;
 	struct rusage usage;
 	struct accounts accounts;
-	uint64_t own_delay_ns;	 /* run-queue delay of this process when it last started to wait */
-	struct sampler *sampler; /* sampler; NULL: not requested */
-	struct stops *stops;	 /* watched processes; NULL: not requested */
-	int stops_ms;		 /* time until the next poll, ms */
-	char group_text[128];	 /* lines of the result about the cgroup */
+	uint64_t own_delay_ns;	   /* run-queue delay of this process when it last started to wait */
+	struct sampler *sampler;   /* sampler; NULL: not requested */
+	struct attached *attached; /* processes to measure instead of the command; NULL: not requested */
+	struct stops *stops;	   /* watched processes; NULL: not requested */
+	int stops_ms;		   /* time until the next poll, ms */
+	char group_text[128];	   /* lines of the result about the cgroup */
 };
 
 static int64_t run_timer(int64_t start_ns, int64_t ms)
@@ -619,7 +621,8 @@ static bool run_start(struct run *run)
 		wait_for_phase(request->sample_ns ? (uint64_t)request->sample_ns : SAMPLER_PERIOD_NS);
 	run->stops = request->stops_below ? stops_new(request->stops_below, &request->stops) : NULL;
 	run->started_ms = clock_real_ms();
-	accounts_begin(&run->accounts, run->sampler != NULL);
+	accounts_begin(&run->accounts, run->sampler && !request->attach);
+	run->attached = request->attach ? attached_begin(request->attach, run->sampler) : NULL;
 	run->started_ns = clock_monotonic_ns();
 	run->interrupt_ns = run_timer(run->started_ns, request->interrupt_ms);
 	run->timeout_ns = run_timer(run->started_ns, request->timeout_ms);
@@ -646,6 +649,8 @@ static void run_end_rest(struct run *run)
 {
 	run_end_all(run);
 	getrusage(RUSAGE_CHILDREN, &run->usage);
+	if (run->attached)
+		attached_end(run->attached, &run->usage, &run->accounts);
 	lock_release(&run->task->lock);
 	if (run->state == RUN_RUNNING)
 		run->state = RUN_DRAINING;
@@ -891,7 +896,7 @@ static bool run_step(struct run *run)
 	run_wait(run);
 	if (run->sampler)
 		sampler_drain(run->sampler, run->command.id);
-	if (run->sampler && run->state == RUN_RUNNING && run->ended_ns == 0)
+	if (run->sampler && !run->attached && run->state == RUN_RUNNING && run->ended_ns == 0)
 		accounts_look(&run->accounts, run->command.id, run->started_ns, clock_monotonic_ns());
 	if (run->stops && run->state == RUN_RUNNING && run->ended_ns == 0)
 		run->stops_ms = (int)(stops_look(run->stops) / 1000000) + 1;
@@ -926,6 +931,7 @@ static int run_worker(void *argument)
 			run_end_all(&run);
 	}
 	sampler_close(run.sampler);
+	attached_free(run.attached);
 	stops_free(run.stops);
 	if (run.state == RUN_REFUSED)
 		return request_answer_refusal(run.task->request, run.task->out, run.task->in);

@@ -57,7 +57,9 @@
 /* run: sample the CPU time with this period, ns (0: default). The samples are sent as a HELPER_FILE before the result (sampler.h). */
 #define HELPER_SAMPLE	     "sample"
 #define HELPER_SAMPLE_PLACES "sample_places" /* flag: also count addresses in files */
-#define HELPER_SAMPLE_BELOW  "sample_below"  /* a directory: count addresses in the files below it, up to SAMPLER_SPOTS_BYTES */
+/* run: ids of processes that already run, "12,345". Their samples and counters are reported instead of the command's, which only waits. */
+#define HELPER_ATTACH	    "attach"
+#define HELPER_SAMPLE_BELOW "sample_below" /* a directory: count addresses in the files below it, up to SAMPLER_SPOTS_BYTES */
 /* run: directory of the files that tell processes how long they were stopped and how much CPU time the command has used. The other
  * settings are offsets in these files (fleet/cgroup/stops.h). */
 #define HELPER_STOPS	     "stops"

@@ -247,6 +247,7 @@ static const struct setting settings[] = {
 	{ HELPER_HOLDER, AT(TEXT, holder), 0, 0 },
 	{ HELPER_OWNER, BYTES(owner) },
 	{ HELPER_SAMPLE_BELOW, AT(TEXT, sample_below), 0, 0 },
+	{ HELPER_ATTACH, AT(TEXT, attach), 0, 0 },
 	{ HELPER_STOPS, AT(TEXT, stops_below), 0, 0 },
 	{ HELPER_PLANT, AT(TEXT, planted), 0, 0 },
 	{ HELPER_MODE, AT(NUMBER, mode), 0, 07777 },

@@ -68,6 +68,7 @@ struct request {
 	int64_t sample_ns;		 /* sampling period; -1: no sampling; 0: the default period */
 	int64_t sample_places;		 /* flag */
 	char *sample_below;		 /* directory of HELPER_SAMPLE_BELOW; NULL: not given */
+	char *attach;			 /* process ids of HELPER_ATTACH; NULL: not given */
 	char *stops_below;		 /* directory of HELPER_STOPS; NULL: not given */
 	struct stops_words stops;
 	char *planted; /* text of HELPER_PLANT, parsed when the request is complete; NULL: none */

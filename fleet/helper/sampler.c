@@ -676,6 +676,7 @@ struct sampler {
 	uint64_t period_ns;
 	bool places_wanted;	  /* count addresses in all files */
 	const char *places_below; /* count addresses in files below this directory; NULL: none */
+	bool attached;		  /* the command is not sampled */
 	bool whole;		  /* the rings have records of the whole host; processes missing in `maps` are not the command's */
 	uint32_t command;
 	struct sampler_entries *entries;
@@ -743,8 +744,20 @@ static bool is_ours(const struct sampler *s, uint32_t pid)
 	return !s->whole || sampler_maps_has(s->maps, pid);
 }
 
+/* Replaces bytes that would break a line of sampler_write(). */
+static void make_printable(char *name)
+{
+	for (; *name; name++)
+		*name = (unsigned char)*name < ' ' || *name == 0x7f ? '?' : *name;
+}
+
+static uint32_t map_place(struct sampler *s, const char *name, uint64_t inode)
+{
+	return place_of(s, name, *name == '/' && name[1] != '/' ? inode : 0, false);
+}
+
 /* Handles a record: pid, tid, address, length, offset, device, inode, its generation, prot, flags, name; then, as in all records, pid,
- * tid, time. Replaces bytes of the name that would break a line of sampler_write(). */
+ * tid, time. */
 static void take_map(struct sampler *s, struct perf_event_header *record)
 {
 	char *bytes = (char *)(record + 1), *name = bytes + 64;
@@ -760,9 +773,8 @@ static void take_map(struct sampler *s, struct perf_event_header *record)
 	memcpy(&map.offset, bytes + 24, sizeof(map.offset));
 	memcpy(&inode, bytes + 40, sizeof(inode));
 	map.end = map.begin + length;
-	for (char *c = name; *c; c++)
-		*c = (unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c;
-	map.place = place_of(s, name, *name == '/' && name[1] != '/' ? inode : 0, false);
+	make_printable(name);
+	map.place = map_place(s, name, inode);
 	s->maps_lost += !sampler_maps_add(s->maps, pid, &map);
 }
 
@@ -778,7 +790,7 @@ static uint32_t program_of(struct sampler *s, const char *name)
 	return (uint32_t)s->n_programs++;
 }
 
-/* Handles the record of an exec(): pid, tid, name. Replaces bytes of the name that would break a line of sampler_write(). */
+/* Handles the record of an exec(): pid, tid, name. */
 static void take_program(struct sampler *s, const struct perf_event_header *record)
 {
 	char name[PROGRAM_BYTES] = "";
@@ -792,8 +804,7 @@ static void take_program(struct sampler *s, const struct perf_event_header *reco
 		return;
 	snprintf(name, sizeof(name), "%.*s", (int)(record->size - sizeof(*record) - 2 * sizeof(pid)),
 		 (const char *)(record + 1) + 2 * sizeof(pid));
-	for (char *c = name; *c; c++)
-		*c = (unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c;
+	make_printable(name);
 	ranks = rank_variables(name);
 	if (ranks)
 		s->ranks = ranks;
@@ -885,6 +896,45 @@ static void take_record(struct sampler *s, struct ring *ring, struct perf_event_
 	}
 }
 
+void sampler_attach(struct sampler *s, pid_t process, size_t threads)
+{
+	char text[LINE_BYTES * 16], path[64], *at;
+	unsigned long long begin, end, offset, inode;
+	FILE *maps;
+	int name;
+
+	if (!s->whole && !*s->refused)
+		snprintf(s->refused, sizeof(s->refused), "forbidden running processes need kernel.perf_event_paranoid 0 or CAP_PERFMON");
+	s->processes += s->attached;
+	s->threads += threads - !s->attached;
+	s->attached = true;
+	sampler_maps_fork(s->maps, (uint32_t)process, 0);
+	for (size_t i = 1; i < threads; i++)
+		sampler_maps_fork(s->maps, (uint32_t)process, (uint32_t)process);
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)process);
+	maps = fopen(path, "re");
+	if (maps && fgets(text, PROGRAM_BYTES, maps)) {
+		text[strcspn(text, "\n")] = '\0';
+		make_printable(text);
+		sampler_maps_name(s->maps, (uint32_t)process, program_of(s, *text ? text : "?"));
+	}
+	if (maps)
+		fclose(maps);
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)process);
+	maps = fopen(path, "re");
+	while (maps && fgets(text, sizeof(text), maps)) {
+		if (sscanf(text, "%llx-%llx %*2c%*[x]%*c %llx %*s %llu %n", &begin, &end, &offset, &inode, &name) < 4)
+			continue;
+		at = text + name;
+		at[strcspn(at, "\n")] = '\0';
+		make_printable(at);
+		s->maps_lost += !sampler_maps_add(s->maps, (uint32_t)process,
+						  &(struct sampler_map){ begin, end, offset, map_place(s, *at ? at : "//anon", inode) });
+	}
+	if (maps)
+		fclose(maps);
+}
+
 /* ---- ring buffers ---- */
 
 static void ring_bytes(const struct sampler *s, const struct ring *ring, uint64_t at, void *out, size_t n)
@@ -955,7 +1005,7 @@ static void rings_take(struct sampler *s, uint64_t end_ns)
 
 void sampler_drain(struct sampler *s, pid_t command)
 {
-	if (s->command == 0 && s->whole)
+	if (s->command == 0 && s->whole && !s->attached)
 		sampler_maps_fork(s->maps, (uint32_t)command, 0);
 	s->command = (uint32_t)command;
 	rings_take(s, (uint64_t)clock_monotonic_ns() - SETTLED_NS);

@@ -25,6 +25,10 @@ struct sampler;
  * Never returns NULL; if sampling is impossible, sampler_write() reports the reason. */
 struct sampler *sampler_open(bool places, const char *below, uint64_t period_ns);
 
+/* Counts the samples of a process that already runs, with its mappings, instead of the command's. Needs a clock per CPU; without one,
+ * sampler_write() reports that sampling is forbidden. */
+void sampler_attach(struct sampler *sampler, pid_t process, size_t threads);
+
 /* Reads new records of the forked command. Call it at least every SAMPLER_DRAIN_MS and before sampler_write(). */
 void sampler_drain(struct sampler *sampler, pid_t command);
 

@@ -34,6 +34,7 @@
 #define SHOWN_WORDS	 4	   /* number of arguments shown in the first line */
 #define SEED		 20186	   /* seed for the order of runs */
 #define RUNS_MAX	 200
+#define PERIODS		 10	    /* number of periods in which running processes are watched */
 #define INPUT_BYTES_MAX	 (1u << 30) /* limit for standard input kept in memory */
 #define SHOWN_MS	 1000
 #define KEEP_APPLICATION "diff"
@@ -210,11 +211,13 @@ static enum assay_status here_take(struct here *here, const struct local_said *s
 static enum assay_status here_run(struct here *here, const struct here_how *how, const char *input, struct code *code,
 				  struct assay_error *err)
 {
-	const struct local_command command = { .words = here->words,
-					       .n = here->of.n,
+	const char *seconds = TEXT_DOUBLE(how->budget_s / PERIODS), *const wait[] = { "sleep", seconds };
+	const struct local_command command = { .words = how->attach ? wait : here->words,
+					       .n = how->attach ? 2 : here->of.n,
 					       .directory = here->of.directory,
 					       .input = *input ? input : NULL,
-					       .lock = MEASURE_LOCK,
+					       .attach = how->attach,
+					       .lock = how->attach ? NULL : MEASURE_LOCK, /* watching disturbs no measurement */
 					       .sample = true,
 					       .kept_bytes = KEPT_BYTES,
 					       .timeout_ms = TIMEOUT_MS,
@@ -331,7 +334,8 @@ static void here_answer(const struct here *here, const struct here_how *how, str
 		otherwise += results[r]->exit_status > 0;
 		left += here->results[r].leftovers > 0 ? here->results[r].leftovers : 0;
 	}
-	sentence = mem_format("'%s' spends %s (%zu run%s on this machine, %.*f s each)", here->command, text, here->n, text_plural(here->n),
+	sentence = mem_format("'%s' spends %s (%zu %s%s on this machine, %.*f s each)", here->command, text, here->n,
+			      how->attach ? "period" : "run", text_plural(here->n),
 			      here->wall_s < 1	   ? 4
 			      : here->wall_s < 100 ? 2
 						   : 0,
@@ -369,8 +373,8 @@ enum assay_status here_profile(const char *const *words, size_t n, const struct 
 {
 	struct here *here = here_new(&(struct here_side){ .words = words, .n = n });
 	struct code *code = code_new();
-	struct here_input input;
-	enum assay_status st = here_input_take(how->progress, &input, err);
+	struct here_input input = { .fd = -1 };
+	enum assay_status st = how->attach ? ASSAY_OK : here_input_take(how->progress, &input, err);
 
 	if (!st)
 		st = here_measure(input.path, &here, 1, how, code, err);

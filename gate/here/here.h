@@ -14,8 +14,9 @@ struct here_how {
 	double min_effect;  /* smallest effect that matters in a comparison */
 	bool until_decided; /* end a comparison as soon as it is decided */
 	bool progress;
-	bool any_status;  /* accept nonzero exit statuses; a signal is always a failure */
-	const char *keep; /* directory of a new laboratory for the runs of a comparison; NULL: none */
+	bool any_status;    /* accept nonzero exit statuses; a signal is always a failure */
+	const char *attach; /* ids of running processes to watch for `budget_s`, "12,345", instead of running the command; NULL: none */
+	const char *keep;   /* directory of a new laboratory for the runs of a comparison; NULL: none */
 };
 
 /* A command to run. */
@@ -27,7 +28,8 @@ struct here_side {
 	const char *directory; /* working directory; NULL: that of this process */
 };
 
-/* Measures where the command words[n] spends its time, and fills *d with the answer. Each run reads the whole standard input of assay. */
+/* Measures where the command words[n] spends its time, and fills *d with the answer. Each run reads the whole standard input of assay. With
+ * `attach`, the words only name the processes: their program, then text for users. */
 enum assay_status here_profile(const char *const *words, size_t n, const struct here_how *how, struct document *d, struct assay_error *err);
 
 /* Decides by the gate's rules whether the second command is slower than the first on this machine. Runs both in turn. `changed`: source

@@ -21,6 +21,25 @@ cases=$((cases + 1))
 cases=$((cases + 1))
 [ "$(json .counts.write_bytes | cut -d. -f1)" -ge 210000 ] || fail "210,000 bytes were $(json .counts.write_bytes)"
 
+what='a process that runs already, and what it starts'
+sh -c 'awk "BEGIN { while (1) x++ }" & wait' &
+busy=$!
+run stat --pid "$busy" --for 1s --format json
+expect_status 0
+cases=$((cases + 1))
+case $(json .sentence) in "'"*"(process $busy)' spends "*' computing'*) ;; *) fail "the sentence is: $(json .sentence)" ;; esac
+pkill -P "$busy" awk
+wait "$busy"
+run stat --pid "$busy"
+refused 6 "there is no process '$busy'"
+run stat --pid 1x
+refused 6 "there is no process '1x'"
+run stat --pid 1 -- true
+refused 2 'expected -- COMMAND'
+sleep 0.5 &
+run stat --pid "$!" --for 2s
+refused 6 "process $! ended while it was watched"
+
 what='where its time went, or why that is not known'
 run stat --budget 1 --format json -- dd if=/dev/zero of=/dev/null bs=1M count=3000
 expect_status 0
