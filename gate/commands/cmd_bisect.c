@@ -151,7 +151,7 @@ static enum assay_status commits_between(struct bisect *b, const char *bad)
 	struct buf text = BUF_INIT;
 	enum assay_status st = LOCAL_GIT(b->repository, &cmd_run_cancelled, &text, b->err, "merge-base", "--is-ancestor", b->good, bad);
 
-	if (st)
+	if (st && !cmd_run_cancelled)
 		st = assay_fail(b->err, ASSAY_E_USAGE, "'%s' is not an ancestor of '%s'", b->a->good, b->a->bad);
 	if (!st)
 		st = LOCAL_GIT(b->repository, &cmd_run_cancelled, &text, b->err, "rev-list", "--reverse", "--first-parent", range, "--");

@@ -87,12 +87,12 @@ static void sessions_of(const struct costs *c, struct sessions *out)
 	for (size_t at = SIZE_MAX; (at = latest_before(c, at)) && out->n < SESSIONS_MAX;) {
 		double *y = mem_new(c->n, sizeof(*y)), inputs = (double)inspect_session(c, at, y);
 
-		sum += inputs;
-		squares += inputs * inputs;
 		if (inputs < COST_SIDE_INPUTS_MIN) {
 			free(y);
 			continue;
 		}
+		sum += inputs;
+		squares += inputs * inputs;
 		out->y[out->n++] = y;
 	}
 	out->alike = sum * sum / squares;
@@ -152,7 +152,7 @@ static struct drift drift_of(const struct cost_side *side)
 	sessions_of(&side->model->costs, &old);
 	sessions_of(&side->costs, &new);
 	drift.sessions = old.n;
-	if (old.n > 1) {
+	if (old.n > 1 && new.n) {
 		drift.spread = sqrt(variance_between(side->model, &old));
 		drift.error = drift.spread * sqrt(1.0 / old.alike + 1.0 / new.alike);
 		drift.df = (double)old.n - 1.0;

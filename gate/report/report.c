@@ -175,7 +175,7 @@ static void add_interval(const struct verdict *v, struct document *d)
 	svg_labels(&axis, CHART_FLOOR + 18, &svg);
 	svg_close(&svg);
 	doc_picture(d, NULL, &svg, "%s of the candidate as a multiple of the baseline\u2019s%s%s%s",
-		    verdict_by_processor(v) ? "Processor time" : "Cost", known ? ", with its " : "",
+		    verdict_by_processor(v) ? "CPU time" : "Cost", known ? ", with its " : "",
 		    known ? effect_level(e->level).text : "",
 		    !known	? ""
 		    : e->within ? " interval on these machines"

@@ -40,7 +40,7 @@ what='its report says so, too'
 run -C "$lab" report counting@v1 counting@v2 -o "$tmp/computing.html"
 grep -q 'as much CPU time as\|more CPU time than' "$tmp/computing.html" || fail "$(head -c 4000 "$tmp/computing.html")"
 grep -q 'Ratio of CPU times' "$tmp/computing.html" || fail 'which ratio'
-grep -q "Processor time of the candidate as a multiple" "$tmp/computing.html" || fail 'the picture'
+grep -q "CPU time of the candidate as a multiple" "$tmp/computing.html" || fail 'the picture'
 grep -q 'the decision rests on CPU time' "$tmp/computing.html" || fail 'the band'
 lab=$tmp/night
 
