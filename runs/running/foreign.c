@@ -4,6 +4,8 @@
 #include "base/order.h"
 #include "runs/running/foreign_reader.h"
 
+#include <math.h>
+
 ROWS_FUNCTION(foreign_code, enum foreign_tool, FOREIGN_ROWS, ROWS_CODE)
 ROWS_FUNCTION(foreign_text, enum foreign_tool, FOREIGN_ROWS, ROWS_TEXT)
 
@@ -71,9 +73,11 @@ void foreign_row_fail(struct foreign_reader *r, struct foreign_row *row, enum ex
 
 bool foreign_row_value(struct foreign_reader *r, struct foreign_row *row, const cJSON *value, double unit)
 {
-	if (cJSON_IsNumber(value))
+	bool is_number = cJSON_IsNumber(value);
+
+	if (is_number && isfinite(value->valuedouble * unit))
 		row->texts.result = foreign_keep(r, mem_string(TEXT_DOUBLE(value->valuedouble * unit)));
-	else if (cJSON_IsString(value) && !*value->valuestring)
+	else if (is_number || (cJSON_IsString(value) && !*value->valuestring))
 		foreign_row_fail(r, row, EXECUTION_NO_METRIC, "its result is not a finite number");
 	return *row->texts.result || row->to.failure;
 }

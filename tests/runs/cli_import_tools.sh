@@ -186,6 +186,12 @@ odd 6 'the result is above 1e100' pytest '{"benchmarks": [{"fullname": "x", "sta
 printf '{"machine_info": {}, "benchmarks": [{"fullname": "nan", "stats": {"mean": NaN}}]}' >"$tmp/odd"
 import "$tmp/odd" --machine m
 expect_stdout '0 results' 'its result is not a finite number'
+echo '[{"benchmark": "x", "mode": "thrpt", "primaryMetric": {"scoreUnit": "ops/ns", "rawData": [[1e305]]}}]' >"$tmp/odd"
+import "$tmp/odd" --machine m
+expect_stdout '0 results' 'its result is not a finite number'
+echo '{"iters": [1e-310], "times": [5e300]}' >"$tmp/odd"
+import "$tmp/odd" --machine m --application odd
+expect_stdout '0 results' 'its result is not a finite number'
 odd 2 ':3: ' catch2 '<Catch2TestRun>\n<TestCase name="a">\n'
 odd 6 'it has no mean' catch2 '<Catch2TestRun><TestCase name="a"><BenchmarkResults name="b"/></TestCase></Catch2TestRun>'
 odd 2 ':2: ' criterion '{"reason": "benchmark-complete"}\n{"reason": }\n'
