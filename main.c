@@ -1,4 +1,4 @@
-/* Tables of the sub-commands, of other names that users may type for them, and of formats. */
+/* Defines the tables of the sub-commands, of other names that users may type for them, and of output formats. */
 #include "base/command.h"
 #include "base/mem.h"
 #include "fingerprint/commands/fingerprint_commands.h"
@@ -127,7 +127,7 @@ static enum assay_status open_lab(const char *directory, bool write, const char 
 	struct lab *lab = mem_new(1, sizeof(*lab));
 	enum assay_status st = lab_open(directory, write ? STORE_WRITE : STORE_READ, lab, err);
 
-	*out = lab; /* close_lab() gets it also after a failure */
+	*out = lab; /* set also after a failure, because close_lab() must get it */
 	if (!st)
 		lab_sign(lab, command);
 	if (!st && lab->tightened)

@@ -1,4 +1,4 @@
-/* Included before every source file (see CMakeLists.txt). Makes calls that do not check bounds or input fail to compile. */
+/* The build includes this header before each source file (see CMakeLists.txt): calls that do not check bounds or input fail to compile. */
 #ifndef BASE_BANNED_H
 #define BASE_BANNED_H
 
@@ -11,7 +11,7 @@
 #pragma GCC poison strcpy strcat sprintf vsprintf strtok atoi atol atoll atof strncpy strncat gets tmpnam system popen
 #pragma GCC poison localtime ctime asctime
 
-/* #pragma GCC poison would also reject parameters named rand or srand in other headers. */
+/* These two are deprecated, not poisoned: #pragma GCC poison would also reject parameters named rand or srand in other headers. */
 int rand(void) __attribute__((deprecated("not reproducible: use base/rng.h")));
 void srand(unsigned seed) __attribute__((deprecated("not reproducible: use base/rng.h")));
 #endif

@@ -1,11 +1,11 @@
-/* Makes a long command stop in order on the first SIGINT, SIGTERM or SIGHUP, and at once if the same signal follows. */
+/* Lets a long command stop cleanly on the first SIGINT, SIGTERM or SIGHUP. If the same signal arrives again, the process ends at once. */
 #ifndef BASE_CANCEL_H
 #define BASE_CANCEL_H
 
 #include <signal.h>
 
-/* Makes SIGINT, SIGTERM and SIGHUP set *flag to their number. *flag must live as long as the program. A SIGHUP that was ignored at the
- * start, as by nohup, stays ignored. Ignored SIGINT and SIGTERM are caught: scripts ignore SIGINT in background jobs. */
+/* Makes SIGINT, SIGTERM and SIGHUP store their number in *flag, which must live until the program ends. An ignored SIGHUP stays ignored, as
+ * under nohup. Ignored SIGINT and SIGTERM are caught, because shells ignore SIGINT in background jobs of scripts. */
 void cancel_on_signals(volatile sig_atomic_t *flag);
 
 #endif

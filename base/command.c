@@ -17,7 +17,7 @@
 
 #define OPTIONS_MAX 64
 
-/* State of the running command (one per process), and the values of the shared options. */
+/* State of the running command, of which a process has one, and the values of the shared options. */
 static struct at_work {
 	const char *name, *directory, *output;
 	int format;
@@ -50,7 +50,8 @@ const char *cli_command_name(void)
 	return at_work.name;
 }
 
-/* Prints "NAME: text" as one line. '?' replaces control characters, so that outside bytes can neither break the line nor send escapes. */
+/* Prints "NAME: text" and `after` on one line. '?' replaces control characters, so that outside text cannot break the line or send
+ * escapes. */
 static void print_line(const char *name, const char *text, const char *after)
 {
 	fprintf(stderr, "%s: ", name);
@@ -86,7 +87,7 @@ static void refuse(const char *fmt, ...)
 	exit(assay_status_exit(ASSAY_E_USAGE));
 }
 
-/* ---- options of a command: its own and the shared ones ---- */
+/* ---- options: those of a command, and shared ones ---- */
 
 static const struct cli_option shared_options[] = {
 	CLI_OPTION(TEXT, "directory", "DIR", struct at_work, directory,
@@ -120,7 +121,7 @@ struct parser {
 	const struct command *command;
 	char *arguments; /* [command->arguments_bytes], values of the command's arguments and options */
 	struct cli_option options[OPTIONS_MAX];
-	size_t n, n_own; /* options[0..n_own) are the command's own, the rest are shared */
+	size_t n, n_own; /* options[0..n_own) belong to the command; options[n_own..n) are shared */
 	bool given[OPTIONS_MAX];
 };
 
@@ -151,7 +152,7 @@ static void list_add(struct cli_list *list, const char *text, size_t n)
 	list->items[list->n] = NULL;
 }
 
-/* Frees the values that the command line owns. Two options may share one value. */
+/* Frees the values that the parser owns, and zeroes them, because two options may have the same member. */
 static void release_values(const struct cli_option *options, char *arguments)
 {
 	for (const struct cli_option *o = options; o && o->name; o++) {
@@ -175,9 +176,9 @@ static void parser_release(struct parser *p)
 	free(p->arguments);
 }
 
-/* ---- faults of options ---- */
+/* ---- wrong options ---- */
 
-/* Returns the index of the option with this long name or unique prefix; SIZE_MAX if none or several match. */
+/* Returns the index of the option that has the n bytes at `word` as its name or as a unique prefix; SIZE_MAX if none or several match. */
 static size_t find_long(const struct parser *p, const char *word, size_t n)
 {
 	size_t found = SIZE_MAX, matches = 0;
@@ -205,7 +206,7 @@ static const char *nearest_long(const struct parser *p, const char *word, size_t
 	return nearest;
 }
 
-/* Refuses an option. getopt reports only the argument at which it stopped, or a letter in that argument. */
+/* Refuses an option, with the best explanation. getopt reports only the argument at which it stopped, or a letter in that argument. */
 static void refuse_option(const struct parser *p, const char *word, int letter)
 {
 	bool is_long = strncmp(word, "--", 2) == 0;
@@ -226,7 +227,7 @@ static void refuse_option(const struct parser *p, const char *word, int letter)
 	refuse("unknown option '%s'%s", word, behind ? "; options of the command to run go after --" : "");
 }
 
-/* ---- values ---- */
+/* ---- storing values ---- */
 
 static void store_choice(const struct cli_option *o, const char *text, int *to)
 {
@@ -279,7 +280,7 @@ enum assay_status cli_span(const char *text, void *seconds, struct assay_error *
 	return text_span(text, seconds) ? ASSAY_OK : assay_fail(err, ASSAY_E_USAGE, "a time such as 90s, 20m or 2h, at most a year");
 }
 
-/* Stores the value `text` (NULL for a flag) of an option or argument. `shown` is its name in messages: "--top", "BASELINE". */
+/* Stores the value of an option or argument. `text` is NULL for a flag. `shown` is the name for messages, such as "--top" or "BASELINE". */
 static void store(const struct cli_option *o, const char *text, const char *shown, char *arguments)
 {
 	void *to = arguments + o->offset;
@@ -313,7 +314,7 @@ static void store(const struct cli_option *o, const char *text, const char *show
 	}
 }
 
-/* ---- arguments of the command line ---- */
+/* ---- parsing the command line ---- */
 
 static void parse_options(struct parser *p, int argc, char **argv)
 {
@@ -350,7 +351,7 @@ static void parse_options(struct parser *p, int argc, char **argv)
 	buf_release(&letters);
 }
 
-/* Returns the names of the arguments, for messages: "BASELINE and CANDIDATE". free() it. */
+/* Returns the names of all arguments of a command for a message: "BASELINE and CANDIDATE". The caller frees the result. */
 static char *arguments_text(const struct cli_option *words)
 {
 	struct buf text = BUF_INIT;
@@ -388,7 +389,7 @@ static void parse_words(struct parser *p, int argc, char **argv)
 	}
 }
 
-/* Refuses a command that only a build for x86-64 contains. */
+/* Refuses a command that works only in builds for x86-64, unless this is one. */
 static void check_here(const struct command *command)
 {
 #if !defined(__x86_64__)
@@ -413,9 +414,9 @@ static void parse(struct parser *p, int argc, char **argv)
 		refuse("%s", err.text);
 }
 
-/* ---- the terminal ---- */
+/* ---- properties of the terminal ---- */
 
-/* Reports whether colours are wanted: the stream is a terminal, TERM is not "dumb", and NO_COLOR is unset or empty. */
+/* Reports whether to use colours: the stream is a terminal, TERM is not "dumb", and NO_COLOR is unset or empty. */
 static bool terminal_colours(FILE *stream)
 {
 	const char *no_color = getenv("NO_COLOR");
@@ -431,7 +432,7 @@ static bool terminal_utf8(void)
 	locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
 	bool utf8 = false;
 
-	/* The process keeps the "C" locale, so that numbers have a decimal point. */
+	/* The locale of the process stays "C", so that numbers have a decimal point. */
 	if (locale) {
 		utf8 = strcmp(nl_langinfo_l(CODESET, locale), "UTF-8") == 0;
 		freelocale(locale);
@@ -453,7 +454,7 @@ static unsigned terminal_columns(FILE *stream)
 	return 100;
 }
 
-/* Returns the size of the colour sequence "ESC [ numbers m" at `bytes`, or 0 if there is none. */
+/* Returns the size of the colour sequence "ESC [ numbers m" at `bytes`; 0 if there is none. */
 static size_t colour_sequence(const char *bytes, size_t n)
 {
 	size_t length = 2;

@@ -35,43 +35,43 @@
 
 enum cli_type {
 	CLI_TYPE_FLAG,	  /* bool, set to true if the option is given */
-	CLI_TYPE_TEXT,	  /* const char *, borrowed from argv, not empty */
+	CLI_TYPE_TEXT,	  /* const char *, not empty; belongs to argv */
 	CLI_TYPE_INTEGER, /* int64_t from `low` to `high` */
 	CLI_TYPE_REAL,	  /* double from `least` to `most` */
 	CLI_TYPE_CHOICE,  /* int, index into `choices` */
 	CLI_TYPE_LIST,	  /* struct cli_list, one item per occurrence of the option */
-	CLI_TYPE_NAMES,	  /* struct cli_list, items separated by commas, none empty; a repeated option adds items */
+	CLI_TYPE_NAMES,	  /* struct cli_list, filled from a text such as "a,b" without empty items; a repeated option adds items */
 	CLI_TYPE_PARSED,  /* any type; parse() stores the value */
 };
 
-/* Values of a repeatable option. Zeroed at first; the command line frees them. */
+/* Values of a repeatable option. The command line parser frees them. Initially zeroed. */
 struct cli_list {
-	char **items; /* [n], followed by a NULL; owned */
+	char **items; /* [n], followed by a NULL; owned by the list */
 	size_t n, capacity;
 };
 
 struct cli_option {
-	const char *name;  /* long name, such as "top"; name of an argument in help, such as "BASELINE" */
-	char letter;	   /* short name: 'w' for -w; 0 if there is none */
+	const char *name;  /* long name, such as "top"; for an argument, its name in help, such as "BASELINE" */
+	char letter;	   /* short name, such as 'w' for -w; 0 if there is none */
 	const char *value; /* name of the value in help, such as "N"; NULL for a flag */
 	const char *help;
 	enum cli_type type;
-	size_t offset;		    /* offset of the value in the command's arguments */
-	int64_t low, high;	    /* limits of CLI_TYPE_INTEGER; for a list of arguments, `low` is the minimum number */
+	size_t offset;		    /* offset of the option's member in the struct of the command's arguments */
+	int64_t low, high;	    /* limits of CLI_TYPE_INTEGER; for a list of arguments, `low` is the minimum number of them */
 	double least, most;	    /* limits of CLI_TYPE_REAL */
-	const char *const *choices; /* names for CLI_TYPE_CHOICE, ended by NULL */
-	enum assay_status (*parse)(const char *text, void *to, struct assay_error *err); /* stores the value in *to; its error explains */
-	bool owned;	     /* parse() stores a struct that starts with a pointer to allocated memory, which the command line frees */
-	const char *implied; /* value if the option is given without one; NULL if it needs one */
+	const char *const *choices; /* names for CLI_TYPE_CHOICE; ends with NULL */
+	enum assay_status (*parse)(const char *text, void *to, struct assay_error *err); /* converts `text` into *to; else *err explains */
+	bool owned;	     /* true if the value is a struct that starts with a pointer to allocated memory, which the parser frees */
+	const char *implied; /* value of an option that is given without a value; NULL if the option needs a value */
 	bool required;	     /* true if the option or argument must be given */
 };
 
-/* Parses a time such as "90s" into *seconds, a double; parse() of CLI_SPAN. */
+/* Parses a time such as "90s" into *seconds, a double. This is the parse() function of CLI_SPAN. */
 enum assay_status cli_span(const char *text, void *seconds, struct assay_error *err);
 
 /* clang-format off */
 #define CLI_AT(arguments, member) .offset = offsetof(arguments, member)
-/* Defines an option with a letter or more fields: CLI_OPTION(INTEGER, "jobs", "N", struct arguments, jobs, "How many", .letter = 'j', .low = 1). */
+/* Defines an option with more fields: CLI_OPTION(INTEGER, "jobs", "N", struct arguments, jobs, "How many", .letter = 'j', .low = 1). */
 #define CLI_OPTION(type_, name_, value_, arguments, member, help_, ...) \
 	{ .name = name_, .value = value_, .help = help_, .type = CLI_TYPE_##type_, CLI_AT(arguments, member), __VA_ARGS__ }
 #define CLI_FLAG(name_, arguments, member, help_) \
@@ -90,100 +90,100 @@ enum assay_status cli_span(const char *text, void *seconds, struct assay_error *
 	CLI_OPTION(NAMES, name_, value_, arguments, member, help_, .letter = 0)
 #define CLI_PARSED(name_, value_, arguments, member, parse_, help_) \
 	CLI_OPTION(PARSED, name_, value_, arguments, member, help_, .parse = parse_)
-/* Defines an option whose value is a time; the member, a double, gets seconds. */
+/* Defines an option whose value is a time. The member is a double, in seconds. */
 #define CLI_SPAN(name_, arguments, member, help_) \
 	CLI_PARSED(name_, "TIME", arguments, member, cli_span, help_)
 
 #define CLI_WORD(name_, arguments, member) { .name = name_, .type = CLI_TYPE_TEXT, CLI_AT(arguments, member), .required = true }
 #define CLI_OPTIONAL_WORD(name_, arguments, member) { .name = name_, .type = CLI_TYPE_TEXT, CLI_AT(arguments, member) }
-/* Defines the list of all remaining arguments, at least `low_`. */
+/* Defines a list that takes all remaining arguments, at least `low_` of them. */
 #define CLI_WORDS(name_, arguments, member, low_) { .name = name_, .type = CLI_TYPE_LIST, CLI_AT(arguments, member), .low = low_ }
 #define CLI_END { .name = NULL }
 /* clang-format on */
 
-/* ---- the row ---- */
+/* ---- description of a command ---- */
 
-struct lab; /* the laboratory; defined in fleet/ */
+struct lab; /* the laboratory, defined in fleet/ */
 
 enum cli_lab {
-	CLI_LAB_NONE,  /* the command uses no laboratory: -C is refused */
-	CLI_LAB_LATER, /* run() gets NULL, and may open the laboratory in cli_directory() */
+	CLI_LAB_NONE,  /* the command uses no laboratory; -C is refused */
+	CLI_LAB_LATER, /* run() gets NULL, and may itself open the laboratory in cli_directory() */
 	CLI_LAB_READ,
-	CLI_LAB_WRITE, /* run() gets the laboratory with its lock */
+	CLI_LAB_WRITE, /* run() gets the laboratory, whose lock it holds */
 };
 
-#define CLI_NO_FORMAT 1u /* the command has one output format: --format is refused */
-#define CLI_PROGRESS  2u /* the command shows the progress of long work: it has --quiet */
-#define CLI_DECISIONS 4u /* the command answers with decisions: it has their formats, and --output */
+#define CLI_NO_FORMAT 1u /* the command has only one output format; --format is refused */
+#define CLI_PROGRESS  2u /* the command shows the progress of long work; adds --quiet */
+#define CLI_DECISIONS 4u /* the command answers with decisions; adds their formats, and --output */
 
-/* Runs a command: writes its answer, and d->exit_status, into `d`. If it fails, only *err is printed, on one line. */
+/* Runs a command: writes its answer and d->exit_status into `d`. If it fails, the parser prints only *err, on one line. */
 typedef enum assay_status command_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err);
 
 struct command {
-	const char *name;	 /* "host list"; text of a heading in the list of commands */
-	const char *summary;	 /* one line in the list of commands, starting with a verb: "write a page about two versions" */
-	const char *about;	 /* paragraphs separated by empty lines; help breaks their lines */
-	const char *more;	 /* text shown unchanged after the options, such as tables of names; NULL if none */
-	const char *examples;	 /* lines that start with two spaces, shown unchanged; NULL if none */
-	const char *exit_status; /* one paragraph; NULL: 0 success, 1 failure, 2 usage */
-	const struct cli_option *words, *options; /* ended by CLI_END; NULL if none */
-	const void *defaults;			  /* initial arguments; NULL: all zero */
+	const char *name;	 /* full name, such as "host list"; for a heading, its text */
+	const char *summary;	 /* one line for the list of commands, starting with a verb: "write a page about two versions" */
+	const char *about;	 /* paragraphs separated by empty lines; help wraps their lines */
+	const char *more;	 /* text that help prints unchanged after the options, such as tables of names; NULL if none */
+	const char *examples;	 /* lines that start with two spaces, printed unchanged; NULL if none */
+	const char *exit_status; /* one paragraph; NULL if the statuses are 0 success, 1 failure, 2 usage */
+	const struct cli_option *words, *options; /* arguments and options; end with CLI_END; NULL if none */
+	const void *defaults;			  /* initial values of the arguments; NULL if all are zero */
 	size_t arguments_bytes;
 	enum cli_lab lab;
 	unsigned flags;
-	/* Why builds for other architectures than x86-64 refuse the command, as the end of a sentence; NULL if it works everywhere. */
+	/* Reason why builds for other architectures than x86-64 refuse the command, as the end of a sentence; NULL if they accept it. */
 	const char *only_x86_64;
-	/* Checks options that require or exclude each other; may be NULL. Each error is reported as wrong usage. */
+	/* Checks options that require or exclude each other. The parser reports an error as wrong usage. NULL if nothing needs a check. */
 	enum assay_status (*check)(void *arguments, struct assay_error *err);
-	command_run *run; /* NULL for a heading */
+	command_run *run; /* function that runs the command; NULL for a heading */
 };
 
-/* Ends a row: the type of the arguments, the use of the laboratory, and the function that runs the command. */
+/* Sets the last fields of a command: the type of its arguments, its use of the laboratory, and the function that runs it. */
 #define CLI_RUN(arguments, lab_, run_) .arguments_bytes = sizeof(arguments), .lab = lab_, .run = run_
 
-/* ---- for running commands ---- */
+/* ---- functions for running commands ---- */
 
-const char *cli_directory(void);  /* returns the laboratory's directory: -C, else "." */
-bool cli_quiet(void);		  /* reports whether to show no progress (--quiet) */
+const char *cli_directory(void);  /* returns the laboratory's directory: that of -C, else "." */
+bool cli_quiet(void);		  /* reports whether --quiet is given: show no progress */
 bool cli_for_people(void);	  /* reports whether the format is human; only then may a command stream its output */
 doc_renderer *cli_renderer(void); /* returns the renderer for --format, for a command that renders pages itself */
-void cli_note(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* prints a note on standard error: "assay NAME: ..." */
-const char *cli_command_name(void);					   /* returns "assay host list" */
-/* Writes bytes from outside (of hosts, programs, other users' files) safely to a terminal: '?' replaces control characters except tabs and
- * newlines. `colours`: assay's sequences that choose colours pass, too. Do not split a multi-byte character between two calls. */
+void cli_note(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* prints the note "assay NAME: ..." on standard error */
+const char *cli_command_name(void);					   /* returns the command's full name, such as "assay host list" */
+/* Writes bytes from outside (of hosts, programs, other users' files) safely to a terminal. '?' replaces control characters, except tabs and
+ * newlines. If `colours`, sequences that choose colours pass unchanged. Do not split a multi-byte character between two calls. */
 void cli_put(const char *bytes, size_t n, bool colours, FILE *to);
 
-/* ---- for the program ---- */
+/* ---- functions for the main program ---- */
 
-/* A name that is not a command, as a user types it, and the command to use instead. Neither starts with "assay". */
+/* A name that users may type but that is no command, and the command to use instead. Neither starts with "assay". */
 struct renamed {
 	const char *was, *is;
 };
 
 struct program {
-	const struct command *const *commands; /* [n], each heading before its commands */
+	const struct command *const *commands; /* [n], commands and headings, each heading before its commands */
 	size_t n;
-	const struct renamed *renamed;	     /* the first match counts; ends with { NULL, NULL } */
+	const struct renamed *renamed;	     /* other names of commands, of which the first match counts; ends with { NULL, NULL } */
 	const char *const *formats;	     /* names for --format, the default first; ends with NULL */
-	const char *const *decision_formats; /* the names in `formats`, then those only for decisions; ends with NULL */
-	doc_renderer *const *renderers;	     /* renderer of each of `decision_formats` */
-	/* Opens the laboratory for `command`; takes its lock if `write`. lab_close() must get *out, also after a failure. */
+	const char *const *decision_formats; /* the names in `formats`, then names that only decisions have; ends with NULL */
+	doc_renderer *const *renderers;	     /* renderers in the order of `decision_formats` */
+	/* Opens the laboratory for `command`, and takes its lock if `write`. After a failure, too, lab_close() must get *out. */
 	enum assay_status (*lab_open)(const char *directory, bool write, const char *command, struct lab **out, struct assay_error *err);
 	void (*lab_close)(struct lab *lab);
 };
 
-/* Runs the program: handles --help, --version and a leading -C DIR, then runs the sub-command that argv names. Returns the exit status. */
+/* Runs the program: handles --help, --version and a leading -C DIR, then runs the sub-command in argv. Returns the exit status. */
 int dispatch_main(const struct program *program, int argc, char **argv);
 
 extern const struct command help_command;
 
-/* Runs one command; argv[0] is its full name, such as "assay host list". Returns the exit status. */
+/* Runs one command. argv[0] is its full name, such as "assay host list". Returns the exit status. */
 int command_main(const struct program *program, const struct command *command, int argc, char **argv, const char *directory);
 
-/* Appends the help of one command to `out`. */
+/* Appends the help text of one command to `out`. */
 void command_help(const struct program *program, const struct command *command, struct buf *out);
 
-/* Writes the shared options that `command` has to `out`, ended by CLI_END; at most CLI_SHARED_MAX with the end. */
+/* Writes the shared options of `command`, such as --format, to `out`, ended by CLI_END. CLI_SHARED_MAX includes the end. */
 #define CLI_SHARED_MAX 7
 void command_shared(const struct program *program, const struct command *command, struct cli_option out[CLI_SHARED_MAX]);
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #define BYTE_ORDER_MARK "\xef\xbb\xbf"
-#define COLUMNS_NAMED	20 /* number of existing columns that an error lists */
+#define COLUMNS_NAMED	20 /* maximum number of existing columns that an error lists */
 
 void csv_init(struct csv *csv, const char *name, char *bytes, size_t n)
 {
@@ -35,7 +35,7 @@ static void skip_empty_lines(struct csv *csv)
 	}
 }
 
-/* Returns the line of the first invalid byte in a field that starts on `line`. */
+/* Returns the line of the first invalid byte in a field. The field starts on line `line`. */
 static size_t bad_line(const char *field, size_t n, size_t line)
 {
 	const char *newline;
@@ -65,7 +65,7 @@ static enum assay_status check_field(const struct csv *csv, const char *field, s
 	return ASSAY_OK;
 }
 
-/* Returns the closing quote of the quoted field at csv->next, or NULL if there is none. */
+/* Returns the closing quote of the quoted field at csv->next; NULL if there is none. */
 static const char *closing_quote(const struct csv *csv)
 {
 	const char *at = csv->next + 1;
@@ -75,8 +75,8 @@ static const char *closing_quote(const struct csv *csv)
 	return at;
 }
 
-/* Reads a quoted field in place: moves its content one byte down, over the opening quote, and merges doubled quotes. *n is the size of the
- * content, which starts at the place of the opening quote. Leaves csv->next after the closing quote. */
+/* Reads a quoted field in place: moves its content one byte down, over the opening quote, and merges doubled quotes. Sets *n to the size of
+ * the content, and csv->next to the byte after the closing quote. */
 static enum assay_status read_quoted(struct csv *csv, size_t *n, struct assay_error *err)
 {
 	char *start = csv->next, *to = start, *from = start + 1;
@@ -104,7 +104,7 @@ static void read_plain(struct csv *csv, size_t *n)
 	csv->next = p;
 }
 
-/* Reads the separator after a field: a comma, the end of the line, or the end of the file. *last: the row ends here. */
+/* Reads the separator after a field: a comma, the end of the line, or the end of the file. Sets *last if the row ends here. */
 static enum assay_status read_separator(struct csv *csv, bool quoted, bool *last, struct assay_error *err)
 {
 	char *p = csv->next;
@@ -132,7 +132,7 @@ static enum assay_status read_separator(struct csv *csv, bool quoted, bool *last
 }
 
 /* Reports whether a spreadsheet would run the field as a formula, so that csv_add() puts an apostrophe before it. Ignores leading
- * apostrophes: such a field gets one more, and reading restores it. */
+ * apostrophes: csv_add() puts one more before such a field, and the reader removes one. */
 static bool begins_formula(const char *field)
 {
 	char first = field[strspn(field, "'")];
@@ -159,7 +159,7 @@ static enum assay_status read_field(struct csv *csv, bool *last, struct assay_er
 		st = check_field(csv, field, n, line, err);
 	if (st)
 		return st;
-	field[n] = '\0'; /* overwrites the separator, or the closing quote */
+	field[n] = '\0'; /* overwrites the separator or the closing quote */
 	mem_append(csv->fields, csv->n_fields, &csv->capacity, field + (*field == '\'' && begins_formula(field)));
 	return ASSAY_OK;
 }
@@ -249,8 +249,8 @@ enum assay_status csv_header(struct csv *csv, const char *const *columns, size_t
 	return st;
 }
 
-/* Reports whether a field needs quotes. An empty first field does, because a row with only that field would be an empty line. A first field
- * that starts with a byte order mark does, because a reader skips the mark at the start of a file. */
+/* Reports whether a field needs quotes. An empty first field needs them, because a row with only this field would be an empty line. A first
+ * field that starts with a byte order mark needs them, because readers skip this mark at the start of a file. */
 static bool needs_quotes(const char *field, bool first)
 {
 	return strpbrk(field, ",\"\r\n") || (first && (!*field || !strncmp(field, BYTE_ORDER_MARK, 3)));

@@ -54,7 +54,7 @@ uint64_t digest_seed(const char *text)
 	char hex[DIGEST_HEX_BYTES];
 
 	digest_sha256(text, strlen(text), hex);
-	hex[15] = '\0'; /* 15 digits, 60 bits, fit a positive 64-bit number */
+	hex[15] = '\0'; /* 15 digits (60 bits) also fit a signed 64-bit integer */
 	return strtoull(hex, NULL, 16);
 }
 

@@ -1,4 +1,4 @@
-/* Finds the sub-command that argv names. Makes --help, manual pages and shell completion from the rows of the commands. */
+/* Finds the sub-command that argv names. Makes --help, manual pages and shell completion from the commands' descriptions. */
 #include "base/cancel.h"
 #include "base/command.h"
 #include "base/mem.h"
@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #define HELP_COLUMNS 100
-#define HELP_OPTION  28 /* column where the help of an option starts */
+#define HELP_OPTION  28 /* column at which the help of an option starts */
 
-/* ---- --help ---- */
+/* ---- output of --help ---- */
 
-/* Appends paragraphs broken into lines of HELP_COLUMNS. The first line continues at column `at`; the others start at `indent`. */
+/* Appends paragraphs, wrapped to lines of at most HELP_COLUMNS. The first line starts at column `at`, the others at column `indent`. */
 static void add_wrapped(const char *text, size_t at, size_t indent, struct buf *out)
 {
 	while (*text) {
@@ -86,7 +86,7 @@ static void add_option_help(const struct cli_option *o, struct buf *out)
 	add_wrapped(o->help, HELP_OPTION, HELP_OPTION, out);
 }
 
-/* Calls add() for every option of the command: its own, then the shared ones. */
+/* Calls add() for every option of the command: first its own options, then the shared ones. */
 static void each_option(const struct program *program, const struct command *command,
 			void (*add)(const struct cli_option *o, struct buf *out), struct buf *out)
 {
@@ -119,7 +119,8 @@ void command_help(const struct program *program, const struct command *command, 
 
 /* ---- manual pages ---- */
 
-/* Appends text for roff: escapes backslashes, dashes, and dots or quotes that start a line. `line`: the text starts a line. */
+/* Appends text for roff: escapes backslashes and dashes, and dots or quotes at the start of a line. `line` is true if the text itself
+ * starts a line. */
 static void add_roff(const char *text, bool line, struct buf *out)
 {
 	for (; *text; text++) {
@@ -180,7 +181,7 @@ static void manual_of_program(const struct program *program, struct buf *out)
 	}
 }
 
-/* Appends a manual page in the man macros: of `command`, or of the program if `command` is NULL. */
+/* Appends a manual page in man macros for `command`; for the whole program if `command` is NULL. */
 static void command_manual(const struct program *program, const struct command *command, struct buf *out)
 {
 	char *title;
@@ -212,9 +213,9 @@ static void command_manual(const struct program *program, const struct command *
 	free(title);
 }
 
-/* ---- completion ---- */
+/* ---- shell completion ---- */
 
-/* Appends text escaped for single quotes of a shell, including fish. */
+/* Appends text escaped for use between single quotes in a shell, including fish. */
 static void add_quoted(const char *text, struct buf *out)
 {
 	for (; *text; text++) {
@@ -241,7 +242,7 @@ static void add_choices(const struct cli_option *o, struct buf *out)
 	buf_text(out, "' ;;\n");
 }
 
-/* Appends the second words of all commands that share the first word of command i. Skips i unless it is the first of them. */
+/* Appends the second words of all commands that have the same first word as command i. Does nothing unless i is the first of these. */
 static void add_second_arguments(const struct program *program, size_t i, struct buf *out)
 {
 	const char *name = program->commands[i]->name;
@@ -261,7 +262,7 @@ static void add_second_arguments(const struct program *program, size_t i, struct
 	buf_text(out, "' ;;\n");
 }
 
-/* Appends completion for bash, and for zsh by its bashcompinit. The longest command name at the start of a line sets the options. */
+/* Appends a completion script for bash, which zsh reads by bashcompinit. The longest command name at the line's start sets the options. */
 static void completion_of_bash(const struct program *program, struct buf *out)
 {
 	buf_text(out, "_assay() {\n\tlocal current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words='' "
@@ -378,7 +379,7 @@ static bool is_group(const struct program *program, const char *word)
 	return false;
 }
 
-/* Appends one line per command of the group; if `group` is NULL, of every command, with headings. */
+/* Appends one line per command of the group. If `group` is NULL, appends every command, with headings. */
 static void add_rows(const struct program *program, const char *group, struct buf *out)
 {
 	size_t width = 0;
@@ -450,7 +451,7 @@ static int words_matched(const char *name, int argc, char **argv)
 	return words;
 }
 
-/* Returns the command whose name argv starts with, and sets *words to the number of words in that name. NULL: there is none. */
+/* Returns the command with whose name argv starts, and sets *words to the number of words in this name. Returns NULL if there is none. */
 static const struct command *find_command(const struct program *program, int argc, char **argv, int *words)
 {
 	for (size_t i = 0; i < program->n; i++) {
@@ -470,7 +471,7 @@ static const struct renamed *find_renamed(const struct program *program, int arg
 	return NULL;
 }
 
-/* Returns the current command name nearest to `text`, also if `text` is a misspelled old name; NULL if none is near. */
+/* Returns the command name nearest to `text`; NULL if none is near. For an old name that is nearest, returns the current name. */
 static const char *nearest_name(const struct program *program, const char *text)
 {
 	const char **names = NULL, *nearest;
@@ -489,7 +490,7 @@ static const char *nearest_name(const struct program *program, const char *text)
 	return i >= commands ? program->renamed[i - commands].is : nearest;
 }
 
-/* Fails with a message that names the unknown command and, if there is one, the current or nearest name. */
+/* Fails with a message that contains the unknown command and, if there is one, its current or nearest name. */
 static enum assay_status refuse_unknown(const struct program *program, int argc, char **argv, struct assay_error *err)
 {
 	const struct renamed *renamed = find_renamed(program, argc, argv);
@@ -502,7 +503,7 @@ static enum assay_status refuse_unknown(const struct program *program, int argc,
 	text = two ? mem_format("%s %s", argv[0], argv[1]) : mem_string(argv[0]);
 	nearest = nearest_name(program, text);
 	if (!nearest && two && !is_group(program, argv[0])) {
-		text[strlen(argv[0])] = '\0'; /* the second word may be an argument */
+		text[strlen(argv[0])] = '\0'; /* tries only the first word, because the second may be an argument */
 		nearest = nearest_name(program, text);
 	}
 	text_shown(text, shown);
@@ -548,7 +549,7 @@ static int refuse_option(const char *word)
 	return 2;
 }
 
-/* Returns DIR of -C or --directory at argv[*i] ("" if missing), and moves *i to the option's last argument. NULL: another option. */
+/* Returns DIR of -C or --directory at argv[*i] ("" if missing), and moves *i to the option's last argument; NULL for other options. */
 static const char *directory_option(int argc, char **argv, int *i)
 {
 	const char *word = argv[*i], *value = NULL;
@@ -562,12 +563,12 @@ static const char *directory_option(int argc, char **argv, int *i)
 	return value;
 }
 
-/* ---- signals ---- */
+/* ---- handling of signals ---- */
 
 static const int end_signals[] = { SIGINT, SIGTERM, SIGHUP };
-static volatile sig_atomic_t *to_set; /* flag of cancel_on_signals(); NULL before that call */
+static volatile sig_atomic_t *to_set; /* flag that cancel_on_signals() got; NULL before that call */
 static const char *last_words;
-static pid_t speaker; /* the process that prints last_words; its forked children do not */
+static pid_t speaker; /* process that prints last_words; its forked children do not print them */
 
 static void on_signal(int number)
 {
@@ -608,9 +609,9 @@ static void file_too_large(int signal)
 	(void)signal;
 }
 
-/* Prepares the process for unusual starts. /dev/null replaces a closed standard descriptor, in a mode that makes its use fail; otherwise
- * the next opened file would get this descriptor, and messages. SIGXFSZ has a handler, so that a limit of file size makes write() fail and
- * does not end the process. Programs that the process starts get the original state. */
+/* Prepares the process for unusual starts. Opens /dev/null for a closed standard descriptor, in a mode that makes its use fail. Otherwise
+ * the next opened file would get this descriptor and the messages. Handles SIGXFSZ, so that write() fails at a limit of file size and does
+ * not end the process. Programs that the process starts get the default action. */
 static void prepare_process(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
@@ -624,7 +625,7 @@ static void prepare_process(void)
 	catch_signals(false);
 }
 
-static const struct program *the_program; /* set by dispatch_main() for help_command */
+static const struct program *the_program; /* set by dispatch_main(), used by help_command */
 
 int dispatch_main(const struct program *program, int argc, char **argv)
 {
@@ -657,7 +658,7 @@ int dispatch_main(const struct program *program, int argc, char **argv)
 	return print_help(&text, 2);
 }
 
-/* ---- the command help ---- */
+/* ---- the command `assay help` ---- */
 
 struct help_arguments {
 	struct cli_list words;

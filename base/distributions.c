@@ -1,8 +1,8 @@
 /* Distribution functions and quantiles of the normal, t, F and chi-square distributions, from the incomplete beta and gamma functions.
  *
- * Both functions are a power-like factor times a continued fraction or a series. Computed as exp(a log x + b log y - log B(a, b)), the
- * factor loses digits for large a and b, because large terms cancel. This file computes it with the remainder of Stirling's formula, as
- * Loader, "Fast and accurate computation of binomial probabilities" (2000), so that no large terms cancel. */
+ * Each of the two incomplete functions is a factor such as x^a y^b / B(a, b), times a continued fraction or a series. Computed as
+ * exp(a log x + b log y - log B(a, b)), the factor would lose digits for large a and b, because large terms cancel. This file computes the
+ * factor from the remainder of Stirling's formula (Loader, "Fast and accurate computation of binomial probabilities", 2000) instead. */
 #include "base/error.h"
 #include "base/stats.h"
 
@@ -11,9 +11,9 @@
 #include <stdbool.h>
 
 #define HALF_LOG_2PI .91893853320467274178 /* log(2 pi) / 2 */
-#define TERMS_MAX    1000000		   /* the number of terms grows as the square root of the parameters */
+#define TERMS_MAX    1000000		   /* limit of iterations; the number needed grows as the square root of the parameters */
 
-/* Returns the remainder of Stirling's formula: log Gamma(z) - ((z - 1/2) log z - z + log(2 pi) / 2); DLMF 5.11.1. */
+/* Returns the remainder of Stirling's formula, log Gamma(z) - ((z - 1/2) log z - z + log(2 pi) / 2), by DLMF 5.11.1. */
 static double stirling_rest(double z)
 {
 	static const double c[] = { 1. / 12, -1. / 360, 1. / 1260, -1. / 1680, 1. / 1188, -691. / 360360, 1. / 156 };
@@ -27,7 +27,7 @@ static double stirling_rest(double z)
 	return sum;
 }
 
-/* Returns log(ratio) - u, where ratio = 1 + u. Uses `u` near 0 and `ratio` elsewhere, where each has kept its digits. */
+/* Returns log(ratio) - u. The caller passes ratio = 1 + u in both forms: `u` is more precise near 0, `ratio` elsewhere. */
 static double log_rest(double ratio, double u)
 {
 	return (fabs(u) < .5 ? log1p(u) : log(ratio)) - u;
@@ -77,7 +77,7 @@ static double beta_fraction(double x, double a, double b)
 	return value;
 }
 
-/* Returns I_x(a, b). The caller passes y = 1 - x, because it may know y more precisely than the subtraction would give. */
+/* Returns I_x(a, b), where y = 1 - x. The caller passes y, because it may know y more precisely than the subtraction gives it. */
 static double beta_lower(double x, double y, double a, double b)
 {
 	if (x <= 0)
@@ -95,7 +95,7 @@ double stats_beta_inc(double x, double a, double b)
 	return beta_lower(x, 1 - x, a, b);
 }
 
-/* Returns the series of the lower incomplete gamma function, DLMF 8.7.1 (as 8.11.4), divided by gamma_factor(). */
+/* Returns the lower incomplete gamma function, divided by gamma_factor(), from the series of DLMF 8.7.1 (as 8.11.4). */
 static double gamma_series(double x, double a)
 {
 	double term = 1 / a, sum = term;
@@ -109,7 +109,7 @@ static double gamma_series(double x, double a)
 	return sum;
 }
 
-/* Returns the even part of the continued fraction of the upper incomplete gamma function, DLMF 8.9.2, divided by gamma_factor(). */
+/* Returns the upper incomplete gamma function, divided by gamma_factor(), from the even part of the continued fraction of DLMF 8.9.2. */
 static double gamma_fraction(double x, double a)
 {
 	double b = x + 1 - a, c = 1e300, d = 1 / away_from_zero(b), value = d;
@@ -128,7 +128,7 @@ static double gamma_fraction(double x, double a)
 	return value;
 }
 
-/* Returns the regularised incomplete gamma function P(a, x), or 1 - P if `upper`. */
+/* Returns the regularised incomplete gamma function P(a, x); 1 - P(a, x) if `upper`. */
 static double gamma_inc(double a, double x, bool upper)
 {
 	double lower;
@@ -151,10 +151,10 @@ double stats_normal_cdf(double z)
 	return .5 * erfc(-z * M_SQRT1_2);
 }
 
-/* Returns P(T > t) for t >= 0. */
+/* Returns P(T > t) for t >= 0, where T has the t distribution with df degrees of freedom. */
 static double t_upper(double t, double df)
 {
-	double square = t * t; /* may overflow; the tail is then negligible */
+	double square = t * t; /* infinite if it overflows, which makes the result 0 */
 
 	if (isinf(df))
 		return stats_normal_cdf(-t);
@@ -183,7 +183,7 @@ double stats_chi2_cdf(double x, double df)
 	return gamma_inc(df / 2, x / 2, false);
 }
 
-/* One tail of a distribution over x > 0. */
+/* One tail of a distribution, for x > 0. */
 enum tail_of { NORMAL_UPPER, T_UPPER, CHI2_LOWER, CHI2_UPPER };
 
 static double tail_probability(enum tail_of tail, double x, double df)
@@ -203,15 +203,15 @@ static double tail_density(enum tail_of tail, double x, double df)
 	switch (tail) {
 	case NORMAL_UPPER:
 		return exp(-x * x / 2) / sqrt(2 * M_PI);
-	case T_UPPER: /* x^a y^b / B(a, b) with the arguments that t_upper() passes */
+	case T_UPPER: /* density from x^a y^b / B(a, b) with the arguments that t_upper() passes */
 		return beta_factor(1 / (1 + x * x / df), x * x / (df + x * x), df / 2, .5) / x;
 	default:
 		return gamma_factor(x / 2, df / 2) / x;
 	}
 }
 
-/* Returns x with tail_probability(x) = p. Finds a bracket by doubling, then uses Newton's method for log probability as a function of log
- * x, which is nearly straight in the tails. Bisects if a step would leave the bracket. */
+/* Returns x with tail_probability(x) = p. Finds a bracket by doubling and halving `start`. Then uses Newton's method on the logarithm of
+ * the probability as a function of log x, which is nearly straight in the tails. Bisects if a step would leave the bracket. */
 static double tail_quantile(enum tail_of tail, double p, double df, double start)
 {
 	bool falls = tail != CHI2_LOWER;

@@ -9,8 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-#define BAR_CELLS 12 /* a line with a number, an interval and a bar then has 80 columns */
-#define BAR_PARTS 8  /* lengths that one cell can show with Unicode block characters */
+#define BAR_CELLS 12 /* width of a full bar; a line with a number, an interval and a bar then has 80 columns */
+#define BAR_PARTS 8  /* number of different lengths of one cell, with Unicode block characters */
 
 void document_init(struct document *d)
 {
@@ -175,7 +175,7 @@ void doc_aside(struct document *d)
 	d->at->aside = true;
 }
 
-/* ---- for users ---- */
+/* ---- nodes for users ---- */
 
 void doc_answer(struct document *d, enum doc_tone tone, const char *word, const char *fmt, ...)
 {
@@ -332,21 +332,20 @@ char *doc_shown(const struct doc_node *node, const struct doc_style *style)
 	}
 }
 
-/* ---- for programs ---- */
+/* ---- rendering as JSON ---- */
 
-/* Reports whether programs see the node: it has a key, or it is in a list or table that they see. */
+/* Reports whether programs see the node: it has a key, or it is in a list or table that programs see. */
 static bool doc_is_data(const struct doc_node *node)
 {
 	const struct doc_node *parent = node->parent;
 
 	if (!parent)
-		return true; /* the root */
+		return true; /* the root is for programs */
 	if (node->kind > DOC_VALUE || node->aside || node->value.type == DOC_PICTURE)
 		return false;
 	return node->key || ((parent->kind == DOC_LIST || parent->kind == DOC_TABLE) && doc_is_data(parent));
 }
 
-/* Reports whether the node is an array in JSON. */
 static bool is_array(const struct doc_node *node)
 {
 	return node->kind == DOC_LIST || node->kind == DOC_TABLE;

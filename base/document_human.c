@@ -1,4 +1,4 @@
-/* Renders a document as text for users: values with labels in two columns, tables with aligned columns. */
+/* Renders a document as text for users: values with labels in two columns, and tables with aligned columns. */
 #include "base/document.h"
 
 #include "base/mem.h"
@@ -6,9 +6,9 @@
 
 #include <string.h>
 
-/* ---- columns ---- */
+/* ---- widths and tables ---- */
 
-/* Returns the width in code points, without marks. Wide and combining characters do not occur in these texts. */
+/* Returns the width of the text in code points, without marks. Wide and combining characters do not occur in these texts. */
 static size_t width_of(const char *text)
 {
 	size_t n = 0;
@@ -24,7 +24,7 @@ static size_t width_of(const char *text)
 	return n;
 }
 
-/* Appends text without its marks. '?' replaces control characters, which names and commands may contain: only assay chooses colours. */
+/* Appends text without its marks. '?' replaces control characters, because names from outside could contain colour sequences. */
 static void print_text(const char *text, struct buf *out)
 {
 	for (size_t mark, control; *text; text += mark ? mark : control ? control : 1) {
@@ -52,15 +52,15 @@ static void end_line(struct buf *out)
 
 struct column {
 	const char *label;
-	size_t width;	     /* width of the widest text that has at most COLUMN_WIDTH_MAX */
-	bool texts, numbers; /* whether a cell is a text, a number; a column with only numbers is right-aligned */
+	size_t width;	     /* width of the widest text among those of at most COLUMN_WIDTH_MAX */
+	bool texts, numbers; /* whether some cell is a text, and whether some cell is a number; a column of only numbers is right-aligned */
 };
 
 struct grid {
 	struct column *columns;
 	size_t n_columns, capacity;
 	size_t n_rows;
-	char **cells; /* [n_rows x n_columns]; NULL if the row has no such cell */
+	char **cells; /* [n_rows x n_columns]; NULL where a row lacks a cell */
 };
 
 static size_t column_of(const struct grid *grid, const char *label)
@@ -82,7 +82,7 @@ static bool is_row(const struct doc_node *node)
 	return node->kind == DOC_ROW && !node->hidden;
 }
 
-/* Counts the rows, and adds a column per label in the order of appearance. */
+/* Counts the rows of `table`, and adds a column for each label in the order of appearance. */
 static void grid_columns(const struct doc_node *table, struct grid *grid)
 {
 	for (const struct doc_node *row = table->first; row; row = row->next) {
@@ -154,7 +154,7 @@ static void print_table(const struct doc_node *table, const struct doc_style *st
 
 /* ---- values and lines ---- */
 
-/* Returns the width of the widest label of the consecutive values that start with `node`. */
+/* Returns the width of the widest label among `node` and the values that directly follow it. */
 static size_t label_width(const struct doc_node *node)
 {
 	size_t width = 0;
@@ -181,7 +181,7 @@ static void print_value(const struct doc_node *node, size_t width, const struct 
 static void print_answer(const struct doc_node *node, const struct doc_style *style, struct buf *out)
 {
 	static const char *const colours[] = { [DOC_PLAIN] = "1", [DOC_GOOD] = "1;32", [DOC_DOUBTFUL] = "1;33", [DOC_BAD] = "1;31" };
-	const char *word = *node->label ? node->label : node->shown; /* without a word, the sentence is coloured */
+	const char *word = *node->label ? node->label : node->shown; /* if there is no word, the sentence is coloured */
 	bool coloured = style->colours && (*node->label || node->tone != DOC_PLAIN);
 
 	if (coloured)
@@ -202,7 +202,7 @@ static void print_line(const char *before, const char *text, struct buf *out)
 	buf_char(out, '\n');
 }
 
-/* Reports whether the text shows nothing of the node, such as a value without a label or a table without rows. */
+/* Reports whether the rendered text shows nothing of the node, such as a value without a label or a table without rows. */
 static bool is_unseen(const struct doc_node *node)
 {
 	if (node->hidden || node->kind == DOC_COLUMN || node->kind == DOC_DATA)

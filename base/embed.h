@@ -1,5 +1,5 @@
 /* Embeds files in the program. EMBED_FILE(symbol, "path") defines the bytes symbol[0 .. symbol_end - symbol), followed by a NUL. The path
- * is relative to the project's directory. Name it in OBJECT_DEPENDS of the source in CMakeLists.txt, to rebuild it after changes. */
+ * is relative to the project's directory. Also name it in the source's OBJECT_DEPENDS in CMakeLists.txt: changes then cause a rebuild. */
 #ifndef BASE_EMBED_H
 #define BASE_EMBED_H
 

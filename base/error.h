@@ -1,9 +1,10 @@
-/* Defines the status codes of all folders. Three kinds of trouble are never mixed. A caller's bug aborts (ASSAY_BUG_IF). A fault of the
- * world returns a status with an error text. A legitimate answer such as "inconclusive" is a field of the result. */
+/* Status codes and error texts. Three kinds of trouble are kept apart. A bug of the caller aborts (ASSAY_BUG_IF). A failure of the
+ * environment returns a status and an error text. A legitimate answer such as "inconclusive" is a field of the result. */
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
 
-/* Name of each status, and exit status of a command that ends with it (docs/reference/README.md). */
+/* Rows: name of a status code, and exit status of a command that returns this code (docs/reference/README.md). Each comment has the
+ * meaning. */
 #define ASSAY_STATUS_ROWS(X)                                                                                                               \
 	X(ASSAY_OK, 0)	       /* ok */                                                                                                    \
 	X(ASSAY_E_IO, 1)       /* input or output failed */                                                                                \
@@ -23,7 +24,7 @@ enum assay_status { ASSAY_STATUS_ROWS(ASSAY_STATUS_ENUM) };
 
 #define ASSAY_ERROR_BYTES 1024
 
-/* An error, on the caller's stack. A text that is too long loses its middle. */
+/* An error, usually on the caller's stack. If a text is too long, its middle is replaced by " ... ". */
 struct assay_error {
 	enum assay_status status;
 	char text[ASSAY_ERROR_BYTES];
@@ -31,16 +32,16 @@ struct assay_error {
 
 int assay_status_exit(enum assay_status status);
 
-/* Fills *err, if `err` is not NULL, and returns `status`, for `return assay_fail(...)` and `st = assay_fail(...); goto out;`. */
+/* Fills *err, unless `err` is NULL, and returns `status`. Usage: `return assay_fail(...)`, or `st = assay_fail(...); goto out;`. */
 enum assay_status assay_fail(struct assay_error *err, enum assay_status status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* Does the same for a failed system call: appends ": " and the text of `errnum`, and returns ASSAY_E_IO. */
+/* Fills *err like assay_fail() after a failed system call: appends ": " and the text of `errnum` to the message. Returns ASSAY_E_IO. */
 enum assay_status assay_fail_errno(struct assay_error *err, int errnum, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* Puts "context: " before the text in *err. Returns the unchanged err->status. `err` must not be NULL. */
+/* Puts "context: " before the text in *err. Returns err->status, which is unchanged. `err` must not be NULL. */
 enum assay_status assay_context(struct assay_error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Prints `condition` and its place and aborts if it holds, which is a caller's bug; in release builds, too. */
+/* If `condition` holds, which is a bug of the caller, prints it with its file and line and aborts. Release builds do this, too. */
 #define ASSAY_BUG_IF(condition)                                                                                                            \
 	do {                                                                                                                               \
 		if (condition)                                                                                                             \

@@ -31,7 +31,7 @@ static enum assay_status check_regular(int fd, const char *path, size_t limit, s
 	return ASSAY_OK;
 }
 
-/* Skips a hole of a sparse file. `out` is zeroed up to `size`, and its pages use no RAM before they are written. */
+/* Skips a hole of a sparse file. out->bytes is already zero up to `size`. Skipped pages use no RAM, because they are never written. */
 static void skip_hole(int fd, size_t size, struct buf *out)
 {
 	off_t data = lseek(fd, (off_t)out->size, SEEK_DATA);
@@ -44,7 +44,7 @@ static void skip_hole(int fd, size_t size, struct buf *out)
 		lseek(fd, (off_t)out->size, SEEK_SET);
 }
 
-/* Reads all bytes. `size` is the size of a large regular file, else 0. */
+/* Reads all bytes into *out. `size` is the size of a large regular file, else 0. */
 static enum assay_status read_all(int fd, const char *path, size_t limit, size_t size, struct buf *out, struct assay_error *err)
 {
 	char chunk[CHUNK_BYTES];
@@ -52,7 +52,7 @@ static enum assay_status read_all(int fd, const char *path, size_t limit, size_t
 
 	if (size)
 		*out = (struct buf){ .bytes = mem_new(size + 1, 1), .capacity = size + 1 };
-	buf_add(out, "", 0); /* for an empty file, bytes is "", not NULL */
+	buf_add(out, "", 0); /* makes bytes "" instead of NULL for an empty file */
 	for (;;) {
 		if (size)
 			skip_hole(fd, size, out);
@@ -94,7 +94,7 @@ enum assay_status file_read(const char *path, size_t limit, struct buf *out, str
 	if (standard_input) {
 		path = "standard input";
 	} else {
-		/* O_NONBLOCK: does not wait for the writer of a FIFO */
+		/* O_NONBLOCK: open() does not wait for the writer of a FIFO */
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 		if (fd < 0 && errno == ENOENT)
 			return file_absent(path, err);
@@ -128,11 +128,11 @@ int file_open_own(const char *path, int flags, mode_t mode)
 	return fd;
 }
 
-/* ---- first versions of files ---- */
+/* ---- files as they were first read ---- */
 
 static struct kept {
-	char *path;	 /* "" after file_forget() */
-	struct buf text; /* bytes is NULL if the file did not exist */
+	char *path;	 /* path of the file; "" after file_forget() */
+	struct buf text; /* content; bytes is NULL if the file did not exist */
 } * kept;
 static size_t n_kept, kept_capacity;
 static bool keeping;
@@ -142,7 +142,7 @@ void file_keep(void)
 	keeping = true;
 }
 
-/* Returns the kept version, or NULL if the file has not been read. */
+/* Returns the kept copy of the file; NULL if there is none. */
 static struct kept *find_stored(const char *path)
 {
 	for (size_t i = 0; i < n_kept; i++)
@@ -175,7 +175,7 @@ enum assay_status file_read_stored(const char *path, size_t limit, struct buf *o
 		struct kept new = { mem_string(path), BUF_INIT };
 
 		if (!st) {
-			buf_text(&new.text, ""); /* bytes is not NULL, also for an empty file */
+			buf_text(&new.text, ""); /* makes bytes "" instead of NULL for an empty file */
 			buf_add(&new.text, out->bytes, out->size);
 		}
 		mem_append(kept, n_kept, &kept_capacity, new);
@@ -183,9 +183,9 @@ enum assay_status file_read_stored(const char *path, size_t limit, struct buf *o
 	return st;
 }
 
-/* ---- writing ---- */
+/* ---- writing files ---- */
 
-/* Writes all bytes. Returns 0, or an errno. */
+/* Writes all n bytes. Returns 0 or an errno. */
 static int write_all(int fd, const char *bytes, size_t n)
 {
 	while (n) {
@@ -201,8 +201,8 @@ static int write_all(int fd, const char *bytes, size_t n)
 	return 0;
 }
 
-/* Returns the path to replace, with symbolic links resolved, so that a link stays a link. NULL and *err: `path` is a device, a directory,
- * or a link to a missing file, such as /dev/stdout if standard output is closed. */
+/* Returns the path of the file to replace, with symbolic links resolved, so that a link stays a link. The caller frees the result. Returns
+ * NULL and fills *err if `path` is a device, a directory, or a link to a missing file, such as /dev/stdout if standard output is closed. */
 static char *resolve_target(const char *path, struct assay_error *err)
 {
 	struct stat st;
@@ -225,7 +225,7 @@ static char *resolve_target(const char *path, struct assay_error *err)
 	return real;
 }
 
-/* Syncs a directory. Returns 0 or an errno. Ignores EINVAL: some file systems cannot sync a directory. */
+/* Syncs a directory. Returns 0 or an errno. Ignores EINVAL, because some file systems cannot sync a directory. */
 static int sync_directory(int fd)
 {
 	return fsync(fd) && errno != EINVAL ? errno : 0;
@@ -240,7 +240,8 @@ static int write_temporary(int fd, const char *bytes, size_t n, mode_t mode, boo
 
 enum effort { TRY, REPLACE, SYNC };
 
-/* Replaces `target`; TRY only tries to make a file. Returns 0 or an errno. Network file systems may report a full disk only at close(). */
+/* Replaces `target`; TRY only tries to create a file. Returns 0 or an errno. Network file systems may report a full disk only at
+ * close(). */
 static int replace(const char *target, const char *directory, const char *bytes, size_t n, mode_t mode, enum effort effort)
 {
 	int dir = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd = -1, error = dir < 0 ? errno : 0;
@@ -269,8 +270,8 @@ out:
 	return error;
 }
 
-/* Returns the umask without changing it: umask() would change it briefly for all threads and the children that they start. Without /proc,
- * returns 077: only the owner may read new files. */
+/* Returns the umask without a call of umask(), which would change it briefly for all threads and the children that they start. Returns 077
+ * without /proc: only the owner may then read new files. */
 static mode_t file_mask(void)
 {
 	static const char key[] = "\nUmask:\t";
@@ -287,7 +288,7 @@ static mode_t file_mask(void)
 	return at ? (mode_t)strtoul(at + sizeof(key) - 1, NULL, 8) : 077;
 }
 
-/* Returns `mode` without the umask's bits for a new file, and without the bits that an existing file lacks. */
+/* Returns the bits of `mode` that `target` may get: those the umask permits if the file is new, else those the file has. */
 static mode_t allowed(const char *target, mode_t mode)
 {
 	struct stat st;
@@ -295,7 +296,7 @@ static mode_t allowed(const char *target, mode_t mode)
 	return mode & (stat(target, &st) == 0 ? st.st_mode : ~file_mask());
 }
 
-/* Fails for a file or directory that cannot be made. The error names a missing parent, or a parent that accepts no files, such as /proc. */
+/* Fails for a file or directory that cannot be made. The error names a missing parent, or one in which no files can be created (/proc). */
 static enum assay_status fail_to_make(struct assay_error *err, int error, const char *what, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -312,7 +313,7 @@ static enum assay_status fail_to_make(struct assay_error *err, int error, const 
 	return st;
 }
 
-/* Returns the directory of `target`; free() it. */
+/* Returns the directory that contains `target`. The caller frees the result. */
 static char *directory_of(const char *target)
 {
 	const char *slash = strrchr(target, '/');

@@ -7,14 +7,14 @@
 #include <ctype.h>
 #include <math.h>
 
-#define DEPTH_MAX	 200 /* cJSON's own limit is 1000; assay's documents are at most 10 deep */
-#define NUMBER_BYTES_MAX 63  /* cJSON truncates longer numbers */
+#define DEPTH_MAX	 200 /* maximum depth; assay's documents are at most 10 deep, and cJSON's own limit is 1000 */
+#define NUMBER_BYTES_MAX 63  /* maximum length of a number; cJSON truncates longer ones */
 
-/* State of the scanner, which checks a text before cJSON parses it: cJSON accepts more than RFC 8259 and has no line numbers. The scanner
- * also records the line of each key, in the order of the text. */
+/* State of the scanner, which checks a text before cJSON parses it: cJSON accepts more than RFC 8259 and reports no line numbers. The
+ * scanner also records the line of each key, in the order of the text. */
 struct scan {
 	const char *name, *at, *end;
-	char *loose; /* the scanned text, in which invalid parts are replaced; NULL if strict */
+	char *loose; /* the scanned text, writable, to replace invalid parts; NULL if invalid parts are errors */
 	size_t line;
 	size_t depth;
 	size_t *key_lines, n_keys, capacity;
@@ -55,7 +55,7 @@ static bool skip_char(struct scan *s, char c)
 	return true;
 }
 
-/* Reads four hexadecimal digits after "\u". Returns -1 if they are invalid. */
+/* Reads the four hexadecimal digits after "\u". Returns their value, or -1 if they are invalid. */
 static int scan_hex(struct scan *s)
 {
 	int value = 0;
@@ -98,7 +98,7 @@ static enum assay_status scan_escape(struct scan *s)
 	return ASSAY_OK;
 }
 
-/* Scans one character of a string, or one escape. */
+/* Scans one character or one escape sequence of a string. */
 static enum assay_status scan_character(struct scan *s)
 {
 	if ((unsigned char)*s->at < 0x20)
@@ -142,7 +142,7 @@ static bool skip_digits(struct scan *s)
 	return s->at > start;
 }
 
-/* Turns the n bytes before s->at into an empty string and spaces. */
+/* Replaces the n bytes before s->at by an empty string and spaces. */
 static enum assay_status make_empty(struct scan *s, size_t n)
 {
 	char *from = s->loose + (s->at - s->loose) - n;
@@ -152,7 +152,7 @@ static enum assay_status make_empty(struct scan *s, size_t n)
 	return ASSAY_OK;
 }
 
-/* Returns the size of the number at s->at if it is NaN, Infinity or too large for a double; else 0. */
+/* Returns the size of the number at s->at if it is NaN, infinite or too large for a double; else 0. */
 static size_t nonfinite_bytes(const struct scan *s)
 {
 	char *end;
@@ -218,7 +218,7 @@ static enum assay_status scan_key(struct scan *s)
 	return skip_char(s, ':') ? ASSAY_OK : expected(s, "':'");
 }
 
-/* Scans the items of an object or array, after its opening bracket. */
+/* Scans the items of an object or array. s->at is after its opening bracket. */
 static enum assay_status scan_items(struct scan *s, char close, const char *separators)
 {
 	enum assay_status st = ASSAY_OK;
@@ -292,7 +292,8 @@ static enum assay_status refuse_twice(const struct scan *s, struct named *names,
 			  TEXT_SHOWN(again->key), again[-1].line);
 }
 
-/* Refuses duplicate keys. Walks the tree in the order of the text, so that *key counts keys as the scanner did. */
+/* Refuses duplicate keys; in loose mode, only in the outermost object. Visits keys in the order of the text: *key is an index of
+ * key_lines. */
 static enum assay_status check_duplicates(const struct scan *s, const cJSON *node, size_t *key)
 {
 	struct named *names = NULL;
@@ -349,7 +350,7 @@ static enum assay_status parse(const char *name, const char *text, size_t n, cha
 	if (st)
 		goto out;
 	*out = root;
-	root = NULL; /* the caller owns it now */
+	root = NULL; /* the caller owns it now, so it is not deleted below */
 out:
 	cJSON_Delete(root);
 	free(s.key_lines);

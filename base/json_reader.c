@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#define EXACT_MAX 9007199254740992.0 /* 2^53: doubles represent all integers up to this number */
+#define EXACT_MAX 9007199254740992.0 /* 2^53; doubles represent all integers up to this number */
 
 void json_reader_fail(struct json_reader *r, const char *fmt, ...)
 {
@@ -48,7 +48,7 @@ void json_reader_keys(struct json_reader *r, const cJSON *object, const char *wh
 	}
 }
 
-/* Returns the member, or NULL if it is absent or null, or if there was an error. */
+/* Returns the member; NULL if it is absent or null, or if an error occurred earlier or now. */
 static const cJSON *find(struct json_reader *r, const cJSON *object, const char *key)
 {
 	const cJSON *member;
@@ -102,7 +102,7 @@ int64_t json_reader_integer(struct json_reader *r, const cJSON *object, const ch
 	const cJSON *member = find_typed(r, object, key, cJSON_IsNumber, "an integer");
 	double value = member ? member->valuedouble : 0;
 
-	/* 2^53 may have been 2^53 + 1 in the file */
+	/* 2^53 itself is refused: it may have been 2^53 + 1 in the file */
 	if (fabs(value) >= EXACT_MAX || value != trunc(value) || (int64_t)value < low || (int64_t)value > high)
 		json_reader_fail(r, "'%s' must be an integer from %lld to %lld, not %s", key, (long long)low, (long long)high,
 				 TEXT_DOUBLE(value));

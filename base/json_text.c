@@ -1,5 +1,5 @@
-/* Prints JSON for json.h. cJSON_Print has its own format of numbers, and puts all numbers of an array on one line, however long. Users read
- * and compare these texts, so they need short lines. */
+/* Prints JSON for json.h. cJSON_Print is unsuitable: it has its own format of numbers, and puts all numbers of an array on one line,
+ * however long. Users read and compare these texts, so they need short lines. */
 #include "base/json.h"
 
 #include "base/buf.h"
@@ -43,7 +43,7 @@ static size_t utf8_length(const char *text, size_t n)
 	return 0;
 }
 
-/* Appends text that may not be UTF-8, such as a file name. U+FFFD replaces each invalid byte, so that the JSON stays valid. */
+/* Appends text that may be invalid UTF-8, such as a file name. U+FFFD replaces each invalid byte, so that the JSON is valid. */
 static void add_mended(struct buf *out, const char *text)
 {
 	size_t n = strlen(text);
@@ -84,10 +84,10 @@ static void add_string(struct buf *out, const char *text)
 
 static void add_number(struct buf *out, double value)
 {
-	buf_text(out, TEXT_DOUBLE(value)); /* aborts if `value` is not finite, a caller's bug */
+	buf_text(out, TEXT_DOUBLE(value)); /* aborts if `value` is not finite, which is a bug of the caller */
 }
 
-/* Returns the number of characters since `line_start`. */
+/* Returns the number of characters from offset `line_start` to the end. */
 static size_t column(const struct buf *out, size_t line_start)
 {
 	size_t columns = 0;
@@ -104,7 +104,7 @@ static size_t last_line(const struct buf *out)
 	return newline ? (size_t)(newline - out->bytes) + 1 : 0;
 }
 
-/* Appends the array as "[1, 2]" and returns true, if it has only scalars and fits on the line with a comma; else appends nothing. */
+/* Appends the array as "[1, 2]" and returns true if it has only scalars and fits on the line with a comma. Else appends nothing. */
 static bool add_on_one_line(struct buf *out, const cJSON *array)
 {
 	size_t start = out->size, line_start = last_line(out);

@@ -8,22 +8,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* State of the clustering. A cluster is identified by its lowest item, whose row and column of `distance` have the cluster's distances. */
+/* State of the clustering. The lowest item of a cluster identifies it. This item's row and column of `distance` hold the cluster's
+ * distances. */
 struct clusters {
-	struct mat distance;  /* copy of the caller's matrix, updated by each merge */
-	size_t *size;	      /* number of items per cluster; 0 after its merge into another */
-	double *height;	      /* height of the last merge in each cluster */
-	size_t *root;	      /* per item, its parent in the merges below the cut; itself for a root */
-	struct ends *ends;    /* the two ends of each cluster's row of leaves */
-	struct sides *beside; /* neighbours of each item in its row of leaves */
+	struct mat distance;  /* copy of the caller's matrix; each merge updates it */
+	size_t *size;	      /* per cluster, its number of items; 0 after it was merged into another */
+	double *height;	      /* per cluster, the height of its last merge */
+	size_t *root;	      /* per item, its parent in the merges up to the cut; a root is its own parent */
+	struct ends *ends;    /* per cluster, the two ends of its row of leaves */
+	struct sides *beside; /* per item, its neighbours in the row of leaves */
 };
 
-/* The two ends of a row of leaves. The row has no direction: the next neighbour depends on the previous one. */
+/* The two ends of a row of leaves. The row has no direction, so the order of the two ends has no meaning. */
 struct ends {
 	size_t at[2];
 };
 struct sides {
-	size_t of[2]; /* neighbours; NONE at an end of the row */
+	size_t of[2]; /* neighbours of an item; NONE where the row ends */
 };
 #define NONE SIZE_MAX
 
@@ -58,11 +59,11 @@ static void merge_sides(struct sides *sides, size_t item)
 	sides->of[sides->of[0] == NONE ? 0 : 1] = item;
 }
 
-/* Joins the rows of leaves of two clusters at their nearest ends. `kept` gets the joined row. */
+/* Joins the rows of leaves of two clusters at their nearest ends. Cluster `kept` gets the joined row. */
 static void join_rows(struct clusters *c, const struct mat *distance, size_t kept, size_t gone)
 {
 	struct ends a = c->ends[kept], b = c->ends[gone];
-	size_t x = 1, y = 0; /* default: the row of `gone` follows that of `kept` */
+	size_t x = 1, y = 0; /* the row of `gone` follows the row of `kept`, unless other ends are nearer */
 
 	for (size_t i = 0; i < 4; i++) {
 		if (mat_get(distance, a.at[1 - i / 2], b.at[i % 2]) < mat_get(distance, a.at[x], b.at[y])) {
@@ -75,12 +76,12 @@ static void join_rows(struct clusters *c, const struct mat *distance, size_t kep
 	c->ends[kept] = (struct ends){ { a.at[1 - x], b.at[1 - y] } };
 }
 
-/* Merges cluster `gone` into `kept`: average linkage in the update of Lance and Williams, The Computer Journal 9(4), 1967. */
+/* Merges cluster `gone` into `kept`. Computes average-linkage distances as in Lance and Williams, The Computer Journal 9(4), 1967. */
 static void merge(struct clusters *c, const struct mat *distance, size_t kept, size_t gone, double cut)
 {
 	double wk = (double)c->size[kept], wg = (double)c->size[gone];
 	double height = fmax(mat_get(&c->distance, kept, gone),
-			     fmax(c->height[kept], c->height[gone])); /* rounding must not put a merge below its parts */
+			     fmax(c->height[kept], c->height[gone])); /* despite rounding, not below the heights of its parts */
 
 	for (size_t k = 0; k < c->distance.rows; k++) {
 		double mean;
@@ -99,7 +100,7 @@ static void merge(struct clusters *c, const struct mat *distance, size_t kept, s
 		c->root[gone] = kept;
 }
 
-/* Merges the two nearest clusters; among equals, those with the lowest items. */
+/* Merges the two nearest clusters. If several pairs are equally near, merges the pair with the lowest items. */
 static void merge_nearest(struct clusters *c, const struct mat *distance, double cut)
 {
 	size_t n = c->distance.rows, a = NONE, b = NONE;
@@ -113,7 +114,7 @@ static void merge_nearest(struct clusters *c, const struct mat *distance, double
 	merge(c, distance, a, b, cut);
 }
 
-/* Numbers the clusters. A root is lower than the other items of its cluster, so it is numbered first. */
+/* Numbers the clusters in `cluster`, and returns their count. A root is the lowest item of its cluster, so it gets its number first. */
 static size_t number(const struct clusters *c, size_t *cluster)
 {
 	size_t count = 0;
@@ -123,7 +124,7 @@ static size_t number(const struct clusters *c, size_t *cluster)
 	return count;
 }
 
-/* Builds the whole tree. c.root omits merges above the cut. */
+/* Builds the whole cluster tree. c.root omits the merges above the cut. */
 static struct clusters build(const struct mat *distance, double cut)
 {
 	size_t n = distance->rows;
@@ -153,7 +154,7 @@ void linkage_order(const struct mat *distance, size_t *order)
 	if (n) {
 		struct ends row = c.ends[0]; /* row of the cluster that contains all items */
 
-		at = row.at[0] < row.at[1] ? row.at[0] : row.at[1]; /* start at the end with the lower item */
+		at = row.at[0] < row.at[1] ? row.at[0] : row.at[1]; /* starts at the end with the lower item */
 		for (size_t i = 0; i < n; i++) {
 			const struct sides *sides = &c.beside[at];
 			size_t next = sides->of[0] == before ? sides->of[1] : sides->of[0];

@@ -1,4 +1,4 @@
-/* A dense matrix of doubles, row-major. */
+/* A dense matrix of doubles in row-major order. */
 #ifndef BASE_MAT_H
 #define BASE_MAT_H
 
@@ -9,8 +9,8 @@ struct mat {
 	double *at; /* [rows x cols]; element (i, j) is at[i * cols + j] */
 };
 
-struct mat mat_new(size_t rows, size_t cols); /* zeroed; exits if there is no memory */
-void mat_release(struct mat *m);	      /* accepts a zeroed matrix */
+struct mat mat_new(size_t rows, size_t cols); /* returns a zeroed matrix; exits if memory runs out */
+void mat_release(struct mat *m);	      /* frees the elements; accepts a zeroed struct */
 
 static inline double mat_get(const struct mat *m, size_t i, size_t j)
 {

@@ -1,38 +1,38 @@
-/* ORDER_BY() defines a comparison for qsort() by a list of members. The first member that differs decides:
+/* ORDER_BY() defines a comparison function for qsort() from a list of members. The first member that differs decides:
  *
  *	ORDER_BY(compare_points, struct history_point, BY_UP(taken_ms) BY_TEXT(version) BY_TEXT(plan))
  *
- * defines static int compare_points(const void *, const void *). NaN equals everything.
+ * defines static int compare_points(const void *, const void *). NaN compares equal to every value.
  *
- * ORDER_FIRST() defines a binary search of a sorted array:
+ * ORDER_FIRST() defines a binary search in a sorted array:
  *
  *	ORDER_FIRST(point_at, struct history_point, x->taken_ms < taken_ms, int64_t taken_ms)
  *
- * defines static size_t point_at(const struct history_point *array, size_t n, int64_t taken_ms). It returns the index of the first element
- *x for which the condition is false, or n. Where the condition holds for an element, it must hold for all earlier ones. */
+ * defines static size_t point_at(const struct history_point *array, size_t n, int64_t taken_ms). The function returns the index of the
+ * first element x for which the condition is false, or n. If the condition holds for an element, it must hold for all earlier ones. */
 #ifndef BASE_ORDER_H
 #define BASE_ORDER_H
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Sorts array[0..n); `array` may be NULL if n is 0. */
+/* Sorts array[0..n). `array` may be NULL if n is 0. */
 #define order_sort(array, n, compare) ((n) ? qsort(array, n, sizeof(*(array)), compare) : (void)0)
 
 /* clang-format off */
 #define ORDER_BY(name, type, keys)          ORDER_OF(name, type, a, b, keys)
-/* Does the same for arrays of pointers to such structs. */
+/* Defines a comparison like ORDER_BY(), but for an array of pointers to the structs. */
 #define ORDER_POINTERS_BY(name, type, keys) ORDER_OF(name, type, *(const type *const *)a, *(const type *const *)b, keys)
 
 #define BY_TEXT(member) if ((order = strcmp(x->member, y->member)) != 0) return order;
 #define BY_UP(member)   if (x->member < y->member) return -1; else if (x->member > y->member) return 1;
 #define BY_DOWN(member) if (x->member > y->member) return -1; else if (x->member < y->member) return 1;
-#define BY_VALUE        if (*x < *y) return -1; else if (*x > *y) return 1; /* for arrays of numbers */
+#define BY_VALUE        if (*x < *y) return -1; else if (*x > *y) return 1; /* for arrays of numbers: compares the elements themselves */
 #define BY_VALUE_DOWN   if (*x > *y) return -1; else if (*x < *y) return 1;
-/* For computed values, whose last bits may differ between machines: compares the values after stats_round(). */
+/* Compares the values after stats_round(), in descending order. For computed values, whose last bits may differ between machines. */
 #define BY_DOWN_ROUNDED(member)                                                                                  \
 	if (stats_round(x->member) != stats_round(y->member)) return stats_round(x->member) > stats_round(y->member) ? -1 : 1;
-#define BY_PLACE        if (x != y) return x < y ? -1 : 1; /* last member, for pointers into one array: compares the addresses */
+#define BY_PLACE        if (x != y) return x < y ? -1 : 1; /* for pointers into one array, as last member: compares their addresses */
 
 #define ORDER_OF(name, type, first, second, keys)             \
 	static int name(const void *a, const void *b)         \

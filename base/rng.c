@@ -10,7 +10,7 @@ static uint64_t rotate(uint64_t x, int k)
 	return (x << k) | (x >> (64 - k));
 }
 
-/* Steps splitmix64: Steele, Lea and Flood, OOPSLA 2014. It maps a counter bijectively, so four consecutive outputs are never all zero. */
+/* Makes a step of splitmix64 (Steele, Lea and Flood, OOPSLA 2014). It maps a counter bijectively: four outputs in a row are never all 0. */
 static uint64_t splitmix64(uint64_t *state)
 {
 	uint64_t z = *state += 0x9e3779b97f4a7c15u;
@@ -26,7 +26,7 @@ void rng_seed(struct rng *rng, uint64_t seed)
 		rng->s[i] = splitmix64(&seed);
 }
 
-/* Uses xoshiro256**: Blackman and Vigna, ACM Transactions on Mathematical Software 47(4), 2021, section 5. */
+/* Makes one step of xoshiro256** (Blackman and Vigna, ACM Transactions on Mathematical Software 47(4), 2021, section 5). */
 uint64_t rng_next(struct rng *rng)
 {
 	uint64_t *s = rng->s;
@@ -42,8 +42,8 @@ uint64_t rng_next(struct rng *rng)
 	return result;
 }
 
-/* Returns the high word of next * n: Lemire, ACM Transactions on Modeling and Computer Simulation 29(1), 2019. Draws again if the low word
- * is one of the 2^64 mod n values that would make some results more likely. */
+/* Returns the high 64 bits of the product of a random number and n (Lemire, ACM Transactions on Modeling and Computer Simulation 29(1),
+ * 2019). Draws again if the low 64 bits are one of the 2^64 mod n values that would make some results more likely. */
 uint64_t rng_below(struct rng *rng, uint64_t n)
 {
 	__extension__ unsigned __int128 product;
@@ -67,7 +67,8 @@ double rng_double(struct rng *rng)
 	return (double)(rng_next(rng) >> 11) * 0x1p-53;
 }
 
-/* Uses the polar method of Marsaglia and Bray, SIAM Review 6(3), 1964. Drops the pair's second number: the state stays four words. */
+/* Uses the polar method (Marsaglia and Bray, SIAM Review 6(3), 1964). Drops the pair's second number, so that the state stays four
+ * words. */
 double rng_normal(struct rng *rng)
 {
 	double u, v, s;
@@ -80,7 +81,7 @@ double rng_normal(struct rng *rng)
 	return u * sqrt(-2 * log(s) / s);
 }
 
-/* Uses algorithm 235 of Durstenfeld, Communications of the ACM 7(7), 1964. */
+/* Uses algorithm 235 (Durstenfeld, Communications of the ACM 7(7), 1964). */
 void rng_shuffle(struct rng *rng, size_t *items, size_t n)
 {
 	for (size_t left = n; left > 1; left--) {

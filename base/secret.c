@@ -12,7 +12,7 @@
 
 #define VALUE_BYTES_MIN 4 /* shorter values may occur in other text by chance */
 
-/* A list of texts, longest first, because one may start with another. Nothing is ever removed, so readers need no lock. */
+/* A list of texts, longest first, because one text may be the start of another. Entries are never removed, so readers need no lock. */
 struct known {
 	struct known *next;
 	char *text;
@@ -42,7 +42,7 @@ static void know(struct known **link, const char *text)
 	pthread_mutex_unlock(&mutex);
 }
 
-/* Reports whether the n bytes at `at` are a word: no letter or digit precedes or follows them. */
+/* Reports whether the n bytes at `at` in `name` are a word: no letter or digit precedes or follows them. */
 static bool is_word_at(const char *name, const char *at, size_t n)
 {
 	return (at == name || !isalnum((unsigned char)at[-1])) && !isalnum((unsigned char)at[n]);
@@ -82,7 +82,7 @@ void secret_names_add(char *const *names, size_t n)
 		know(&patterns, names[i]);
 }
 
-/* Returns the value of "NAME=value" if it is secret, else NULL. */
+/* Returns the value of the variable "NAME=value" if it is secret and long enough to hide, else NULL. */
 static const char *secret_value(const char *variable)
 {
 	const char *equals = strchr(variable, '=');
@@ -128,7 +128,7 @@ void secrets_know(char *const *variables, size_t n)
 	}
 }
 
-/* Returns the size of the longest secret value at `at`, or 0. `cut`: the text was cut, so its end may be the start of a value. */
+/* Returns the size of the longest secret value at `at`; 0 if there is none. If the text was `cut`, its end may be the start of a value. */
 static size_t secret_at(const char *at, bool cut)
 {
 	size_t left = strlen(at), longest = 0;

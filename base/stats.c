@@ -1,4 +1,4 @@
-/* Computes summaries of samples. The distributions are in distributions.c. */
+/* Computes summaries of samples. The distribution functions are in distributions.c. */
 #include "base/order.h"
 #include "base/stats.h"
 
@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* Averages in two passes. The second pass removes the rounding error of the first: the mean of n equal numbers is exactly that number. */
+/* Averages in two passes. The second removes the rounding error of the first: the mean of n equal numbers is exactly that number. */
 double stats_mean(const double *x, size_t n)
 {
 	double sum = 0, rest = 0, mean;
@@ -21,7 +21,7 @@ double stats_mean(const double *x, size_t n)
 	return mean + rest / (double)n;
 }
 
-/* Uses two passes: Chan, Golub and LeVeque, The American Statistician 37(3), 1983, equation 1.1. */
+/* Uses two passes (Chan, Golub and LeVeque, The American Statistician 37(3), 1983, equation 1.1). */
 double stats_sd(const double *x, size_t n)
 {
 	double mean, sum = 0;
@@ -41,7 +41,7 @@ int stats_order(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Interpolates between the order statistics around (n - 1) p: Hyndman and Fan, The American Statistician 50(4), 1996, definition 7. */
+/* Interpolates between the order statistics around (n - 1) p (Hyndman and Fan, The American Statistician 50(4), 1996, definition 7). */
 static double sorted_quantile(const double *sorted, size_t n, double p)
 {
 	double at = (double)(n - 1) * p;
@@ -100,7 +100,7 @@ double stats_correlation(const double *x, const double *y, size_t n)
 		yy += dy * dy;
 		xy += dx * dy;
 	}
-	if (xx == 0 || yy == 0) /* constant: stats_mean() is then exact */
+	if (xx == 0 || yy == 0) /* exactly 0 if all values are equal, because stats_mean() is then exact */
 		return 0;
 	return fmax(-1, fmin(1, xy / (sqrt(xx) * sqrt(yy))));
 }
@@ -124,13 +124,13 @@ void stats_ranks(const double *x, size_t n, double *ranks)
 		end = start + 1;
 		while (end < n && by_value(&order[start], &order[end]) == 0)
 			end++;
-		for (size_t i = start; i < end; i++) /* ties get the mean of the ranks start + 1 to end */
+		for (size_t i = start; i < end; i++) /* equal values get the mean of the ranks start + 1 to end */
 			ranks[order[i].index] = (double)(start + 1 + end) / 2;
 	}
 	free(order);
 }
 
-/* Leaves large x unchanged: above 2^53 / 1e9, doubles are farther apart than 1e-9. Adding 0 turns -0 into 0. */
+/* Leaves large x unchanged, because doubles above 2^53 / 1e9 are farther apart than 1e-9. Adding 0 turns -0 into 0. */
 double stats_round(double x)
 {
 	if (!(fabs(x) < 9e6))

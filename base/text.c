@@ -21,7 +21,7 @@ static const char *skip_sign(const char *s)
 	return *s == '+' || *s == '-' ? s + 1 : s;
 }
 
-/* Reports whether the text is a decimal number. strtod() also accepts spaces, "inf", "nan" and hexadecimal. */
+/* Reports whether the text is a decimal number. strtod() would also accept spaces, "inf", "nan" and hexadecimal. */
 static bool is_decimal(const char *s)
 {
 	const char *from = skip_sign(s);
@@ -45,7 +45,7 @@ static bool is_decimal(const char *s)
 	return !*s;
 }
 
-/* strtod() uses the locale's decimal point, so the program keeps the "C" locale. */
+/* Relies on the "C" locale, which the program keeps: strtod() uses the locale's decimal point. */
 bool text_double(const char *text, double *out)
 {
 	double value;
@@ -86,9 +86,9 @@ bool text_int64(const char *text, int64_t *out)
 	return true;
 }
 
-#define NEAREST_BYTES_MAX 64 /* longest text compared: keys are short, outside text may be long */
+#define NEAREST_BYTES_MAX 64 /* maximum length of compared texts; keys are short, but outside text may be long */
 
-/* Returns the edit distance; a swap of two neighbours counts as one edit ("optimal string alignment"; Damerau, CACM 7(3), 1964). */
+/* Returns the edit distance. A swap of two neighbours counts as one edit ("optimal string alignment"; Damerau, CACM 7(3), 1964). */
 static size_t distance(const char *a, size_t n, const char *b, size_t m)
 {
 	size_t rows[3][NEAREST_BYTES_MAX + 1];
@@ -139,9 +139,9 @@ const char *text_nearest(const char *word, const char *const *words, size_t n)
 	return nearest;
 }
 
-#define DIGITS_MAX 17 /* digits that distinguish all doubles */
+#define DIGITS_MAX 17 /* digits that suffice to distinguish all doubles */
 
-struct decimal { /* the number d.ddd * 10^exponent */
+struct decimal { /* decimal number d.ddd * 10^exponent */
 	char digits[DIGITS_MAX + 1];
 	size_t n;
 	int exponent;
@@ -157,7 +157,7 @@ static struct decimal decimal_from(double value, size_t n)
 	for (size_t i = 0; i < n; s++)
 		if (*s != '.')
 			d.digits[i++] = *s;
-	d.exponent = (int)strtol(s + 1, NULL, 10); /* skips the 'e' */
+	d.exponent = (int)strtol(s + 1, NULL, 10); /* + 1 skips the 'e' */
 	return d;
 }
 
@@ -169,7 +169,7 @@ static double decimal_value(const struct decimal *d)
 	return strtod(text, NULL);
 }
 
-/* Adds one to the last digit. */
+/* Adds one to the last digit, with carry. */
 static void decimal_up(struct decimal *d)
 {
 	size_t i = d->n;
@@ -184,9 +184,9 @@ static void decimal_up(struct decimal *d)
 	d->exponent++;
 }
 
-/* Returns the shortest decimal that reads back as `value`. A normal double preserves 15 digits (DBL_DIG), so shorter decimals need no test;
- * denormals preserve fewer. At a power of two, the doubles below are closer than those above: the nearest decimal may fail there, and the
- * next higher one succeed. */
+/* Returns the shortest decimal that reads back as `value`. A normal double preserves 15 digits (DBL_DIG), so shorter decimals need no test.
+ * Denormals preserve fewer. At a power of two, the doubles below are closer than those above: if the nearest decimal fails, the next may
+ * succeed. */
 static struct decimal shortest(double value)
 {
 	int exponent;
@@ -206,7 +206,7 @@ static struct decimal shortest(double value)
 	return decimal_from(value, DIGITS_MAX);
 }
 
-/* Writes positional notation from 1e-4 up to 1e16, else an exponent. text_from_double() itself writes integers below 1e16. */
+/* Writes the decimal with an exponent if it is below 1e-4 or at least 1e16, else without. text_from_double() writes integers below 1e16. */
 static void lay_out(const struct decimal *d, char *out, size_t bytes)
 {
 	int e = d->exponent;
@@ -250,7 +250,7 @@ const char *text_from_double(double value, char *out)
 
 const char *text_from_measured(double value, double noise, char *out)
 {
-	double first = floor(log10(fabs(value))), last = noise > 0 ? floor(log10(noise)) : -HUGE_VAL; /* decimal places */
+	double first = floor(log10(fabs(value))), last = noise > 0 ? floor(log10(noise)) : -HUGE_VAL; /* decimal exponents */
 
 	ASSAY_BUG_IF(!isfinite(value));
 	last = fmin(fmax(last, first - MEASURED_DIGITS + 1), first); /* one digit if the noise exceeds the value */
@@ -307,7 +307,7 @@ const char *text_from_ms(int64_t ms, char *out)
 	struct tm tm;
 	size_t used;
 
-	/* Each int64_t in milliseconds is a year that fits an int. */
+	/* gmtime_r() cannot fail: the year of any int64_t in ms fits an int. */
 	ASSAY_BUG_IF(!gmtime_r(&seconds, &tm));
 	used = strftime(out, TEXT_DATE_BYTES, "%Y-%m-%dT%H:%M:%S", &tm);
 	if (rest)
@@ -317,10 +317,10 @@ const char *text_from_ms(int64_t ms, char *out)
 	return out;
 }
 
-#define MS_MAX INT64_C(253402300799999) /* 9999-12-31T23:59:59.999Z */
+#define MS_MAX INT64_C(253402300799999) /* last millisecond of the year 9999 */
 
-/* Returns the strptime() format of a date that has only digits; NULL for a number. As a number, 20261123 would be seconds in 1970, and
- * 202611232001 milliseconds in 1976. */
+/* Returns the strptime() format of a date that consists only of digits; NULL for other texts. As numbers, 20261123 would be seconds in
+ * 1970, and 202611232001 milliseconds in 1976. */
 static const char *compact_date(const char *text)
 {
 	size_t n = strspn(text, "0123456789");
@@ -341,7 +341,7 @@ static bool read_date(const char *text, const char *format, int64_t *ms)
 		if (rest && *rest == ':')
 			rest = strptime(rest + 1, "%S", &tm);
 		if (rest && *rest == '.') {
-			part = fmin(strtod(rest, NULL), 1); /* strtod() also reads the exponent of ".5e99" */
+			part = fmin(strtod(rest, NULL), 1); /* limited to 1 s, because strtod() also reads the exponent of ".5e99" */
 			rest = skip_digits(rest + 1);
 		}
 		if (rest && *rest)
@@ -349,7 +349,7 @@ static bool read_date(const char *text, const char *format, int64_t *ms)
 	}
 	real = tm;
 	*ms = ((int64_t)timegm(&real) - tm.tm_gmtoff) * 1000 + (int64_t)(part * 1000 + .5);
-	/* timegm() turns February 30 into March 2: the day or month then differs. */
+	/* timegm() turns February 30 into March 2, so that the day or month differs. */
 	return rest && !*rest && real.tm_mday == tm.tm_mday && real.tm_mon == tm.tm_mon && labs(tm.tm_gmtoff) < 86400;
 }
 
@@ -369,8 +369,8 @@ bool text_time_ms(const char *text, int64_t *ms)
 	return true;
 }
 
-/* Returns the size of the well-formed sequence at s, or 0. Table 3-7 of the Unicode standard excludes overlong forms, surrogates, and
- * values above U+10FFFF. */
+/* Returns the size of the well-formed UTF-8 sequence at s; 0 if there is none. Table 3-7 of the Unicode standard excludes overlong forms,
+ * surrogates, and values above U+10FFFF. */
 static size_t utf8_sequence(const unsigned char *s, size_t n)
 {
 	unsigned char low = 0x80, high = 0xbf;
@@ -439,7 +439,7 @@ bool text_is_utf8(const char *bytes, size_t n)
 	return true;
 }
 
-/* First and last character of each range of control characters, in UTF-8. The two differ only in their last byte. */
+/* First and last character of each range of control characters, in UTF-8. Within a range, only the last byte differs. */
 static const struct {
 	const char *first, *last;
 } controls[] = {

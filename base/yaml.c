@@ -14,7 +14,7 @@ struct reader {
 	struct assay_error *err;
 };
 
-/* Returns the line, from 1, of the byte at `offset`. */
+/* Returns the line number, from 1, of the byte at `offset`. */
 static size_t line_at(const struct reader *r, size_t offset)
 {
 	const char *at = r->text, *end = r->text + (offset < r->n ? offset : r->n);
@@ -38,10 +38,10 @@ static bool tab_indents(const struct reader *r, size_t line)
 	return at && at < end && *at == '\t';
 }
 
-/* Reports whether the fault is at '@' or '`', which YAML reserves: a text that starts with one needs quotes. */
+/* Reports whether the error is at '@' or '`', which YAML reserves. A text that starts with one of them needs quotes. */
 static bool is_reserved(const struct reader *r)
 {
-	size_t at = r->parser.problem_mark.index; /* counts characters, not bytes */
+	size_t at = r->parser.problem_mark.index; /* number of characters (not bytes) before the error */
 
 	for (size_t i = 0; i < r->n; i++) {
 		if (((unsigned char)r->text[i] & 0xc0) == 0x80)
@@ -52,8 +52,8 @@ static bool is_reserved(const struct reader *r)
 	return false;
 }
 
-/* Fails with libyaml's error. An error of the encoding has an offset; other errors have a mark. If the last line has no newline, the mark
- * may be one line too far. */
+/* Fails with libyaml's error. An encoding error has an offset; other errors have a mark. If the last line has no newline, the mark's line
+ * may be one too high. */
 static enum assay_status fail_parser(const struct reader *r)
 {
 	const yaml_parser_t *p = &r->parser;
@@ -84,7 +84,7 @@ static enum assay_status refuse(const struct reader *r, const yaml_event_t *even
 	return assay_fail(r->err, ASSAY_E_FORMAT, "%s:%zu: %s", r->name, event->start_mark.line + 1, why);
 }
 
-/* Refuses anchors, aliases and tags; `event` starts a node. */
+/* Refuses anchors, aliases and tags. `event` starts a node. */
 static enum assay_status refuse_extras(const struct reader *r, const yaml_event_t *event)
 {
 	const yaml_char_t *anchor = NULL, *tag = NULL;
@@ -143,7 +143,7 @@ static enum assay_status refuse_duplicates(const struct reader *r, const struct 
 
 static enum assay_status read_node(struct reader *r, const yaml_event_t *event, size_t depth, struct yaml_node *out);
 
-/* Reads one item of a list, or a key and value of a map. *end: there is none left. Even on failure, `out` owns all of its memory. */
+/* Reads one item of a list, or a key and value of a map. Sets *end if none is left. Even after a failure, *out owns its memory. */
 static enum assay_status read_item(struct reader *r, bool map, size_t depth, struct yaml_node *out, bool *end)
 {
 	yaml_event_t event;
@@ -194,7 +194,7 @@ static enum assay_status read_items(struct reader *r, size_t depth, struct yaml_
 	return !st && out->kind == YAML_MAP ? refuse_duplicates(r, out) : st;
 }
 
-/* Reads the node that starts with `event`, inside `depth` lists and maps. The caller deletes `event`. */
+/* Reads the node that starts with `event`, which the caller deletes. `depth` is the number of lists and maps around the node. */
 static enum assay_status read_node(struct reader *r, const yaml_event_t *event, size_t depth, struct yaml_node *out)
 {
 	enum assay_status st = refuse_extras(r, event);
@@ -217,13 +217,13 @@ static enum assay_status read_node(struct reader *r, const yaml_event_t *event, 
 	return read_items(r, depth, out);
 }
 
-/* Reports whether the document is only "---", "~" or "null". */
+/* Reports whether the document has no value, or the value "~" or "null". */
 static bool is_nothing(const struct yaml_node *node)
 {
 	return node->kind == YAML_SCALAR && node->plain && (!*node->scalar || !strcmp(node->scalar, "~") || !strcmp(node->scalar, "null"));
 }
 
-/* Reads all events of a stream: for each document a start, one node and an end. Refuses a second document. */
+/* Reads all events of the stream. A document consists of a start, one node and an end. Refuses a second document. */
 static enum assay_status read_stream(struct reader *r, struct yaml_node *out)
 {
 	enum assay_status st = ASSAY_OK;

@@ -1,4 +1,4 @@
-/* Reads values of yaml.h's trees by key and by type. */
+/* Gets values from the trees of yaml.h by key and by type. */
 #include "base/yaml.h"
 
 #include "base/buf.h"
@@ -74,7 +74,7 @@ enum assay_status yaml_string(const char *name, const struct yaml_node *node, co
 	return ASSAY_OK;
 }
 
-/* Writes the expected range, such as "a number", "a number of at least 0" or "a number from 0 to 1". */
+/* Describes the permitted range in `out`, such as "a number", "a number of at least 0" or "a number from 0 to 1". Returns `out`. */
 static const char *range_text(double low, double high, char *out, size_t bytes)
 {
 	bool below = low > -DBL_MAX, above = high < DBL_MAX;
