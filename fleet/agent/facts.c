@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* Returns the helper's name of a field. `virtual` is a keyword in C++, so its field is `virtual_machine`. */
+/* Returns the name that the helper gives to a field. The names differ for `virtual`, a keyword of C++: its field is `virtual_machine`. */
 static const char *name_of(const char *field)
 {
 	return strcmp(field, "virtual_machine") == 0 ? "virtual" : field;

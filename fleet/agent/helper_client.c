@@ -30,7 +30,7 @@ static void add_head(struct buf *out, char kind, size_t n)
 	buf_add(out, head, sizeof(head));
 }
 
-/* Appends a frame that contains both texts. */
+/* Appends a frame of this kind that contains `name` followed by `text`. */
 static void add_frame(struct helper_request *request, char kind, const char *name, const char *text)
 {
 	size_t n_name = strlen(name), n = n_name + strlen(text);
@@ -73,7 +73,7 @@ void helper_request_variable(struct helper_request *request, const char *text)
 	bool is_preload = strncmp(text, preload, sizeof(preload) - 1) == 0;
 
 	helper_request_text(request, is_preload ? HELPER_JOIN : HELPER_ENVIRON, text);
-	if (is_preload) /* The address sanitizer requires that its library is loaded first; turn off this check. */
+	if (is_preload) /* The address sanitizer demands that its library is loaded first. Disable this check. */
 		helper_request_text(request, HELPER_JOIN, "ASAN_OPTIONS=verify_asan_link_order=0");
 }
 
@@ -151,7 +151,7 @@ void helper_request_release(struct helper_request *request)
 	request->bytes = (struct buf)BUF_INIT;
 }
 
-/* ---- bytes to send: frames of `bytes`, the borrowed input, then HELPER_GO, the last frame of `bytes` ---- */
+/* ---- bytes to send: all frames before HELPER_GO, the borrowed input as frames, HELPER_GO ---- */
 
 static uint64_t body_size(const struct helper_request *request)
 {
@@ -206,7 +206,7 @@ void measure_request_lock(struct helper_request *request)
 	helper_request_lock(request, MEASURE_LOCK, MEASURE_LOCK_WAIT_MS);
 }
 
-/* ---- answers: bytes from a host, which is not trusted ---- */
+/* ---- answers; the host that sends them is not trusted ---- */
 
 #define NOISE_BYTES_MAX	  65536
 #define MAGIC_CRLF	  "\0assay helper 1\r" /* HELPER_MAGIC after a terminal has changed LF to CR LF */
@@ -215,7 +215,7 @@ void measure_request_lock(struct helper_request *request)
 #define EXCERPT_BYTES	  100
 #define MIXED		  "something else on the host also writes to standard output"
 #define MADE_BYTES_MAX	  4000			    /* maximum length of a directory's path */
-#define STARTED_MS_MAX	  INT64_C(1000000000000000) /* same limit as clock_ms in facts.h, so that the difference of both fits 64 bits */
+#define STARTED_MS_MAX	  INT64_C(1000000000000000) /* same limit as of clock_ms in facts.h, so that their difference fits in 64 bits */
 
 void helper_answer_init(struct helper_answer *answer, uint64_t limit_bytes)
 {
@@ -235,7 +235,7 @@ void helper_answer_release(struct helper_answer *answer)
 	spool_release(&answer->err);
 }
 
-/* Interprets the exit status. 126: a shell cannot execute the file; above 128: a shell reports a signal; else: the login was refused. */
+/* Exit status 126: a shell cannot execute the helper. Above 128: a shell reports a signal. 1 to 124: only the login was refused. */
 enum helper_there helper_there(const struct helper_answer *answer, int exit_status)
 {
 	if (answer->greeted)
@@ -245,7 +245,7 @@ enum helper_there helper_there(const struct helper_answer *answer, int exit_stat
 	return exit_status <= 0 || exit_status >= WHOLE_DAMAGED ? HELPER_DAMAGED : HELPER_THERE;
 }
 
-/* Returns bytes from a host as one line of at most `most` bytes, without control characters and secrets. Use it for all kept texts. */
+/* Copies bytes from a host as one line of at most `most` bytes, without control characters and secrets. Use it for all texts to keep. */
 static char *harmless(const char *bytes, size_t n, size_t most)
 {
 	char *said = mem_bytes(bytes, n), *text;
@@ -262,7 +262,7 @@ static char *harmless(const char *bytes, size_t n, size_t most)
 	return text;
 }
 
-/* Returns the text before a fault. With in_frame, that is the incomplete frame, into which another program may have written. free() it. */
+/* Returns the text before a fault. If in_frame, returns the incomplete frame, into which another program may have written. free() it. */
 static char *text_before(const struct helper_answer *answer, bool in_frame)
 {
 	struct buf lines = BUF_INIT;
@@ -279,7 +279,7 @@ static char *text_before(const struct helper_answer *answer, bool in_frame)
 	return text;
 }
 
-/* Records that the bytes are not an answer of a helper. `what` describes the fault of a frame; NULL: the bytes are text. */
+/* Records that a helper did not send these bytes. `what` describes the fault of a frame; NULL if the bytes are text instead of a frame. */
 static enum assay_status no_answer(struct helper_answer *answer, const char *what, const char *bytes, size_t n)
 {
 	const char *cause = !answer->greeted ? "" : what ? MIXED ", or changes it on the way: " : MIXED;
@@ -291,7 +291,7 @@ static enum assay_status no_answer(struct helper_answer *answer, const char *wha
 	return answer->fault.status;
 }
 
-/* Stores the number of a line "name value". Ignores unknown names, such as facts. */
+/* Stores the number of a line "name value". Ignores unknown names, such as facts. Returns false if the number is invalid or repeated. */
 static bool take_number(void *to, const char *name, const char *value)
 {
 	struct helper_result *result = to;
@@ -332,7 +332,7 @@ static bool take_number(void *to, const char *name, const char *value)
 	return true;
 }
 
-/* Passes each line "name value\n" to take(). Returns false if the bytes have another form, or take() refused a line. */
+/* Calls take() for each line "name value\n". Returns false if the bytes have another form or take() returns false. */
 static bool take_lines(const char *bytes, size_t n, bool (*take)(void *to, const char *name, const char *value), void *to)
 {
 	bool good = !memchr(bytes, 0, n) && (n == 0 || bytes[n - 1] == '\n');
@@ -464,7 +464,7 @@ static enum assay_status take_frame(struct helper_answer *answer, char kind, con
 	return ASSAY_E_FORMAT;
 }
 
-/* Stores bytes of an output frame as they arrive. */
+/* Moves the bytes that have arrived for an output frame to the spool of its stream. */
 static enum assay_status take_output(struct helper_answer *answer, const char **bytes, size_t *n)
 {
 	size_t piece = *n < answer->streaming ? *n : (size_t)answer->streaming;
@@ -476,7 +476,7 @@ static enum assay_status take_output(struct helper_answer *answer, const char **
 	return spool_add(spool, *bytes - piece, piece, &answer->fault);
 }
 
-/* Moves bytes to `pending` until it has n_wanted bytes. Returns true if it has them. */
+/* Moves bytes to `pending` until it has n_wanted bytes. Returns true when it has that many. */
 static bool gather(struct helper_answer *answer, size_t n_wanted, const char **bytes, size_t *n)
 {
 	size_t missing = n_wanted - answer->pending.size, piece = *n < missing ? *n : missing;
@@ -487,7 +487,7 @@ static bool gather(struct helper_answer *answer, size_t n_wanted, const char **b
 	return piece == missing;
 }
 
-/* Keeps a line of text that is not a frame, for the error message. `last`: no more bytes will arrive. */
+/* Collects a line of text that is not a frame, for the error message. `last` is true if no more bytes will arrive. */
 static enum assay_status take_text(struct helper_answer *answer, const char **bytes, size_t *n, bool last)
 {
 	struct buf *text = &answer->pending;
@@ -510,7 +510,7 @@ static enum assay_status take_head(struct helper_answer *answer, size_t *size)
 				      HELPER_ABSENT,  HELPER_MADE,  HELPER_RESULT, HELPER_REFUSED };
 	char kind = (char)head[0];
 
-	/* Frames are shorter than 2^24 bytes, so their second byte is 0. */
+	/* A frame is shorter than 2^24 bytes, so byte 1 of its head is 0. If byte 1 is printable or UTF-8, the bytes are text. */
 	answer->is_text = head[0] && ((head[1] >= ' ' && head[1] < 0xf8) || memchr("\t\n\r\a\033", head[1], 5));
 	if (answer->is_text)
 		return ASSAY_OK;
@@ -519,7 +519,7 @@ static enum assay_status take_head(struct helper_answer *answer, size_t *size)
 		return no_answer(answer, "an unknown frame", answer->pending.bytes, HELPER_FRAME_HEAD);
 	if (*size > HELPER_FRAME_BYTES_MAX)
 		return no_answer(answer, "a frame that is too long", answer->pending.bytes, HELPER_FRAME_HEAD);
-	if (answer->ended && !(answer->made && kind == HELPER_WAITING)) /* a helper that keeps a directory sends these repeatedly */
+	if (answer->ended && !(answer->made && kind == HELPER_WAITING)) /* a helper that keeps a directory sends HELPER_WAITING */
 		return no_answer(answer, "more after its end", answer->pending.bytes, HELPER_FRAME_HEAD);
 	if (kind == HELPER_STDOUT || kind == HELPER_STDERR) {
 		answer->streaming = *size;
@@ -529,7 +529,7 @@ static enum assay_status take_head(struct helper_answer *answer, size_t *size)
 	return ASSAY_OK;
 }
 
-/* Handles some of the bytes; advances *bytes and *n. */
+/* Handles at least one of the bytes, and moves *bytes and *n past the handled bytes. */
 static enum assay_status take_some(struct helper_answer *answer, const char **bytes, size_t *n)
 {
 	struct buf *pending = &answer->pending;
@@ -550,7 +550,7 @@ static enum assay_status take_some(struct helper_answer *answer, const char **by
 	return st;
 }
 
-/* Records that the greeting of the helper arrived changed. */
+/* Records the error that the helper's greeting has arrived in a changed form. `how` describes the change. */
 static enum assay_status greeting_changed(struct helper_answer *answer, const char *how)
 {
 	answer->greeted = true;
@@ -559,7 +559,7 @@ static enum assay_status greeting_changed(struct helper_answer *answer, const ch
 	    "%s between the helper and assay: launchers and login shells must pass bytes unchanged, without a terminal (ssh -t)", how);
 }
 
-/* Skips bytes up to the end of the helper's greeting. The login shell's start-up files may have printed text before it. */
+/* Skips bytes up to the end of the helper's greeting. Start-up files of the login shell may have printed text before the greeting. */
 static enum assay_status take_noise(struct helper_answer *answer, const char **bytes, size_t *n)
 {
 	struct buf *noise = &answer->pending;

@@ -1,11 +1,11 @@
-/* The helper's executables, which this program contains, and the commands that install and run the helper on a host. */
+/* The helper's executables, which this program contains, and the commands that install and start the helper on a host. */
 #include "base/embed.h"
 #include "fleet/agent/helper_client.h"
 #include "fleet/agent/program.h"
 
 #include <pthread.h>
 
-/* HELPER_PROGRAM_...: paths of the executables that the build makes (fleet/other_architecture.cmake). */
+/* HELPER_PROGRAM_X86_64, HELPER_PROGRAM_AARCH64: paths of the executables that the build makes (fleet/other_architecture.cmake). */
 #ifdef HELPER_PROGRAM_X86_64
 EMBED_FILE(helper_x86_64, HELPER_PROGRAM_X86_64);
 #endif
@@ -36,7 +36,7 @@ bool helper_program(const char *architecture, const char **bytes, size_t *n, cha
 	return build != NULL;
 }
 
-/* Makes a command that works in every login shell: it runs the script in /bin/sh. */
+/* Makes a command that runs the script in /bin/sh, and that every login shell accepts. */
 static void make_command(const struct buf *script, char command[COMMAND_BYTES_MAX])
 {
 	ASSAY_BUG_IF(script->size + 32 > COMMAND_BYTES_MAX);
@@ -65,7 +65,7 @@ static void make_deploy(void)
 	}
 }
 
-/* Each command is made once, when it is needed: hashing the programs takes milliseconds. */
+/* These functions make their commands at the first call, because hashing the executables takes milliseconds. */
 const char *helper_command_run(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-/* Removes files from $d that killed deploy scripts have left. Removes this machine's file if its shell has ended; after a restart,
- * another program may have the shell's pid. Removes any machine's file (a home may be shared) after an hour, the limit of a deploy
- * script. */
+/* Removes files that killed deploy scripts have left in $d. A file of this machine is removed if its script's shell has ended; after a
+ * reboot, another program may have the pid of the shell. Homes may be shared, so files of any machine are removed after an hour, which
+ * exceeds the time limit of a deploy script. */
 #define SWEEP                                                                                                                              \
 	"for o in \"$d\"/new-*; do [ -f \"$o\" ] || break; "                                                                               \
 	"find \"$o\" -mmin +60 -exec rm -f -- {} + 2>/dev/null; "                                                                          \
@@ -15,10 +15,10 @@
 	"kill -0 \"$p\" 2>/dev/null && { [ ! -r /proc/$p/cmdline ] || grep -q e=new- /proc/$p/cmdline; } || rm -f \"$o\"; "                \
 	"done; "
 
-/* Other users could have made the directories below /tmp and /dev/shm: links and other users' directories are not used. A file that is
- * not a program, such as an empty file after a power loss, is not run: a shell would take it for a script. `uname -m` selects the
- * program, because homes are shared, and emulators may run programs of other architectures. */
-#define CACHE "c=$HOME/.cache; case $XDG_CACHE_HOME in /*) c=$XDG_CACHE_HOME;; esac; " /* ignores a relative path */
+/* Other users could have made the directories below /tmp and /dev/shm, so symbolic links and directories of other users are skipped. A file
+ * that is not a program, such as an empty file after a power loss, is not executed, because a shell would run it as a script. `uname -m`
+ * selects the build, because homes are shared by machines, and emulators may run programs of other architectures. */
+#define CACHE "c=$HOME/.cache; case $XDG_CACHE_HOME in /*) c=$XDG_CACHE_HOME;; esac; " /* ignores a relative path in XDG_CACHE_HOME */
 static const char run_begins[] = "k=127; u=$(id -u); n=; case $(uname -m) in ";
 static const char run_build[] = "%s) n=%s-%s s=%016llx;; ";
 static const char run_ends[] = "esac; [ \"$n\" ] || exit 127; " CACHE "for d in \"$c/assay\" /tmp/assay-$u "
@@ -26,8 +26,8 @@ static const char run_ends[] = "esac; [ \"$n\" ] || exit 127; " CACHE "for d in 
 			       "[ ! -h \"$d\" ] && [ -O \"$d\" ] && [ -O \"$h\" ] || continue;; esac; " SWEEP "m=; IFS= read -r m <\"$h\"; "
 			       "case $m in ?ELF*|\"#\"?/*) exec \"$h\" " WHOLE_WORD "$s \"$@\";; *) k=%d;; esac; done; exit $k";
 
-/* Standard input can be read only once, so a small script first tests each directory (full? mounted noexec?). The program gets its name
- * after it is complete and on the disk. A broken connection leaves no file: the script's traps remove it. */
+/* Standard input can be read only once. So the script first tests in each directory whether a small script can be written and executed. The
+ * program is renamed to its final name when it is complete and on the disk. If the connection breaks, the traps remove the file. */
 static const char deploy_format[] =
     "umask 077; u=$(id -u); e=new-$(uname -n)-; t=; w=; " CACHE
     "command -v timeout >/dev/null 2>&1 && w=\"timeout 600\"; trap \"exit 1\" 1 2 13 15; trap \"[ -z \\\"\\$t\\\" ] || rm -f "
@@ -66,7 +66,7 @@ char *program_reason(const struct program *program, const char *architecture)
 	return mem_format("hosts of the architecture '%s' are not supported, only x86_64 and aarch64", architecture);
 }
 
-/* Writes the SHA-256 hash of the build as 64 hexadecimal digits. */
+/* Writes the SHA-256 hash of the executable to `hex` as 64 hexadecimal digits. */
 static void program_hash(const struct program_build *build, char hex[DIGEST_HEX_BYTES])
 {
 	digest_sha256(build->bytes, (size_t)(build->end - build->bytes), hex);

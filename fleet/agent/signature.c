@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#define EXACT_MAX (INT64_C(1) << 53) /* limit of exact integers in JSON */
+#define EXACT_MAX (INT64_C(1) << 53) /* integers up to this limit are exact in JSON */
 
 static const struct account_row {
 	const char *name, *text;
@@ -46,8 +46,8 @@ void signature_release(struct signature *signature)
 	*signature = (struct signature){ .samples = NULL };
 }
 
-/* Returns the samples in an answer; NULL: there are none, or they are larger than a helper sends. If the text is not UTF-8, replaces
- * non-ASCII bytes: names of files may have any bytes. free() it. */
+/* Returns the samples in an answer; NULL if there are none or they exceed SIGNATURE_SAMPLES_BYTES_MAX. Names of files may have any bytes,
+ * so non-ASCII bytes are replaced by '?' unless the whole text is UTF-8. The caller frees the text. */
 static char *samples_of(const struct helper_answer *answer)
 {
 	const struct helper_file *file = answer->n_files == 1 ? answer->files : NULL;

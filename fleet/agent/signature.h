@@ -1,4 +1,4 @@
-/* The stored resource usage of a run: the kernel's counters, and samples of the CPU time. */
+/* The resource usage of a run, in the form that the store keeps: the kernel's counters and samples of the CPU time. */
 #ifndef FLEET_SIGNATURE_H
 #define FLEET_SIGNATURE_H
 
@@ -8,27 +8,27 @@
 
 #include <stddef.h>
 
-#define SIGNATURE_SAMPLES_BYTES_MAX (1u << 20) /* maximum size of samples: more than a helper sends, even with addresses in files */
+#define SIGNATURE_SAMPLES_BYTES_MAX (1u << 20) /* maximum size of samples; helpers send less, even with addresses in files */
 
 struct signature {
-	struct helper_result of; /* counters of HELPER_ACCOUNT_ROWS, -1: unknown; all other members are -1 */
-	char *samples;		 /* text in the format of fleet/helper/sampler.h; NULL: none */
+	struct helper_result of; /* counters of HELPER_ACCOUNT_ROWS, -1 if unknown; all other members are -1 */
+	char *samples;		 /* text in the format of fleet/helper/sampler.h; NULL if there are no samples */
 };
 void signature_release(struct signature *signature); /* accepts a zeroed struct */
 
-/* Returns the resource usage in an answer as one line of JSON: known HELPER_ACCOUNT_ROWS, and `samples`. free() it. NULL: no result. */
+/* Returns the resource usage in an answer as a line of JSON: known HELPER_ACCOUNT_ROWS, `samples`. NULL if it has no result. free() it. */
 char *signature_text(const struct helper_answer *answer);
 
-/* Parses the text of signature_text(). In "", all is unknown. Overwrites *out; signature_release() it. ASSAY_E_FORMAT: invalid. */
+/* Parses a text of signature_text(); "" has no known counter. Overwrites *out; call signature_release(). ASSAY_E_FORMAT: invalid text. */
 enum assay_status signature_parse(const char *text, struct signature *out, struct assay_error *err);
 
-/* Returns the number of counters. signature_account() returns counter i: value (-1: unknown), name, human-readable name ("": not shown). */
+/* Returns the number of counters. signature_account() returns counter i (-1 if unknown) and its two names ("" if it is not shown). */
 size_t signature_accounts(void);
 int64_t signature_account(const struct helper_result *result, size_t i, const char **name, const char **text);
 
-/* Adds all counters of one run as members of an object. null: the host did not report the counter. */
+/* Adds all counters of one run to the document as an object. The value of an unknown counter is null. */
 void signature_set(struct document *d, const char *key, const struct helper_result *result);
-/* Adds the medians over n runs in the same form, and human-readable lines. `key` NULL: only human-readable lines. */
+/* Adds an object with the medians over n runs, and human-readable lines. If `key` is NULL, adds only the lines. */
 void signature_medians(struct document *d, const char *key, const struct helper_result *const *results, size_t n);
 
 #endif

@@ -47,7 +47,7 @@ static const char *temporary_directory(void)
 	return directory && *directory ? directory : "/tmp";
 }
 
-/* Opens an unnamed temporary file, which disappears when this program ends. */
+/* Opens an unnamed temporary file, unless one is open. The kernel removes the file when this program ends. */
 static enum assay_status open_file(struct spool *spool, struct assay_error *err)
 {
 	char *path;
@@ -57,7 +57,7 @@ static enum assay_status open_file(struct spool *spool, struct assay_error *err)
 	spool->fd = open(temporary_directory(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (spool->fd >= 0)
 		return ASSAY_OK;
-	path = mem_format("%s/assay-XXXXXX", temporary_directory()); /* some file systems do not support O_TMPFILE */
+	path = mem_format("%s/assay-XXXXXX", temporary_directory()); /* for file systems without O_TMPFILE */
 	spool->fd = mkostemp(path, O_CLOEXEC);
 	if (spool->fd >= 0)
 		unlink(path);
@@ -182,12 +182,12 @@ void spool_last_lines(const struct spool *spool, struct buf *out)
 	size_t n = 0;
 
 	(void)spool_read(spool, from, bytes, LAST_BYTES, &n, &err);
-	while (n && strchr(" \t\r\n", bytes[n - 1])) /* strchr() also finds NUL bytes, so they are removed, too */
+	while (n && strchr(" \t\r\n", bytes[n - 1])) /* strchr() also finds NUL bytes, so these are removed, too */
 		n--;
 	bytes[n] = '\0';
 	for (size_t i = 0; i < n; i++)
 		bytes[i] = bytes[i] ? bytes[i] : '?';
-	if (from && strchr(bytes, '\n')) /* skip an incomplete line */
+	if (from && strchr(bytes, '\n')) /* skip the line whose start is not among these bytes */
 		at = strchr(bytes, '\n');
 	for (const char *line = strtok_r(at, "\r\n", &rest); line; line = strtok_r(NULL, "\r\n", &rest))
 		buf_format(out, "%s%s", out->size > before ? " / " : "", line);
@@ -195,7 +195,7 @@ void spool_last_lines(const struct spool *spool, struct buf *out)
 
 void spool_release(struct spool *spool)
 {
-	if (spool->memory && spool->fd >= 0) /* a zeroed spool has fd 0, which is not its file */
+	if (spool->memory && spool->fd >= 0) /* in a zeroed spool, fd is 0 and not a file of the spool */
 		close(spool->fd);
 	free(spool->memory);
 	*spool = (struct spool){ .fd = -1 };

@@ -21,7 +21,7 @@
 
 /* ---- small files ---- */
 
-/* Returns DIRECTORY/NAME. free() it. */
+/* Returns the path "DIRECTORY/NAME". The caller frees it. */
 static char *path_in(const char *directory, const char *name)
 {
 	size_t n = strlen(directory) + strlen(name) + 2;
@@ -33,7 +33,7 @@ static char *path_in(const char *directory, const char *name)
 	return path;
 }
 
-/* Writes a text to an existing control file. Returns 0 or an errno. */
+/* Writes `text` to an existing control file. Returns 0 or an errno. */
 static int put_file(const char *directory, const char *file, const char *text)
 {
 	char *path = path_in(directory, file);
@@ -63,9 +63,9 @@ static bool file_has_word(const char *directory, const char *file, const char *w
 	return false;
 }
 
-/* ---- directories for new cgroups ---- */
+/* ---- directories in which new cgroups are made ---- */
 
-/* Version 2: reports whether the controller is enabled for the cgroup's children. Enables it if possible. */
+/* Version 2: enables the controller for the cgroup's children, unless it is enabled. Returns false if this is not possible. */
 static bool hands_on(const char *directory, const char *controller)
 {
 	char change[64];
@@ -89,7 +89,7 @@ static bool is_in_list(const char *list, size_t n, const char *word)
 	return false;
 }
 
-/* Reads the path of the caller's cgroup from lines "NUMBER:CONTROLLERS:PATH"; version 2 has no controllers. "/" if it is not found. */
+/* Finds the path of the caller's cgroup in lines "NUMBER:CONTROLLERS:PATH"; in version 2, CONTROLLERS is empty. "/" if it is not found. */
 static void own_group(const char *file, bool v2, const char *controller, char *path, size_t n)
 {
 	FILE *stream = fopen(file, "re");
@@ -112,8 +112,8 @@ static void own_group(const char *file, bool v2, const char *controller, char *p
 		fclose(stream);
 }
 
-/* Reports whether this user may make cgroups there. Moving a process needs write access to the common ancestor of its old and new
- * cgroup; in version 2 that is `directory`. */
+/* Reports whether this user may make cgroups in `directory` and move processes into them. A move needs write access to the common ancestor
+ * of the old and the new cgroup, which is `directory` in version 2. */
 static bool may_use(const char *directory, bool v2, const char *controller)
 {
 	char *procs = path_in(directory, "cgroup.procs");
@@ -123,7 +123,7 @@ static bool may_use(const char *directory, bool v2, const char *controller)
 	return may;
 }
 
-/* Returns the directory below `mount` for new cgroups with this controller. free() it. NULL: none. */
+/* Returns the directory below `mount` in which cgroups with this controller can be made; NULL if there is none. The caller frees it. */
 static char *find_place(const char *mount, bool v2, const char *controller, const char *self)
 {
 	char own[4096], *place = path_in(mount, ""), *slash;
@@ -135,14 +135,14 @@ static char *find_place(const char *mount, bool v2, const char *controller, cons
 			free(place);
 			place = path_in(mount, own + 1);
 		}
-		/* A container may mount only a part of the hierarchy: then the path does not exist. */
+		/* A container may mount only a part of the hierarchy. Then this path does not exist. */
 		if (access(place, F_OK) != 0)
 			place[strlen(mount)] = '\0';
 		else if (v2 && strlen(place) > strlen(mount) && (slash = strrchr(place, '/')))
 			*slash = '\0';
 	}
 	while (!may_use(place, v2, controller)) {
-		if (!v2 || strlen(place) <= strlen(mount)) { /* version 1 has only one possible directory */
+		if (!v2 || strlen(place) <= strlen(mount)) { /* in version 1, only one directory is possible */
 			free(place);
 			return NULL;
 		}
@@ -216,7 +216,7 @@ int cgroup_limit_memory(const char *directory, unsigned long long bytes)
 
 	if (errnum || bytes == 0)
 		return errnum;
-	/* Kernels without swap accounting lack these files. In version 1 the limit includes memory, so it must not be below that above. */
+	/* Kernels without swap accounting lack these files. memory.memsw limits memory plus swap, and must be at least the memory limit. */
 	snprintf(text, sizeof(text), "%llu", bytes);
 	put_file(directory, "memory.memsw.limit_in_bytes", text);
 	put_file(directory, "memory.swap.max", "0");
@@ -244,7 +244,7 @@ void cgroup_hand_on(const char *directory)
 	put_file(directory, "cgroup.subtree_control", "+pids");
 }
 
-/* Returns the number in a line "name value" of a file; -1: missing. */
+/* Returns the number in the line "name NUMBER" of a file; -1 if there is no such line. */
 static long long number_in(const char *directory, const char *file, const char *name)
 {
 	char text[1024], *at = text;
@@ -274,7 +274,7 @@ long long cgroup_refused_processes(const char *directory)
 
 /* ---- processes of a cgroup ---- */
 
-/* Calls each(path, argument) for each cgroup below the directory whose name starts with `prefix`. */
+/* Calls each(path, argument) for each child of the cgroup whose name starts with `prefix`. */
 static void for_each_below(const char *directory, const char *prefix, void (*each)(const char *, void *), void *argument)
 {
 	DIR *dir = opendir(directory);
@@ -339,7 +339,7 @@ size_t cgroup_kill(const char *directory)
 	cgroup_members(directory, &pids, &n);
 	if (put_file(directory, "cgroup.kill", "1")) {
 		for (size_t i = 0; i < n; i++) {
-			if (pids[i] > 1) /* 0: a process in another PID namespace, which cannot be signaled */
+			if (pids[i] > 1) /* 0 is a process of another PID namespace, which this process cannot signal */
 				kill(pids[i], SIGKILL);
 		}
 	}
@@ -370,7 +370,7 @@ int cgroup_remove(const char *directory, int patience_ms)
 
 /* ---- cgroups with an owner ---- */
 
-/* Locks the directory and checks that its name still refers to it. Returns the descriptor; -1 on failure. */
+/* Locks the directory, and checks that its path has not been replaced meanwhile. Returns a descriptor, or -1 on failure. */
 static int lock_group(const char *directory)
 {
 	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -397,7 +397,7 @@ int cgroup_claim(const char *place, const char *prefix, char **directory, int *f
 		snprintf(name, sizeof(name), "%s%d-%u", prefix, (int)getpid(), i);
 		*directory = path_in(place, name);
 		errnum = mkdir(*directory, 0755) ? errno : 0;
-		/* Between mkdir and the lock, another process's sweep may remove the directory. */
+		/* Another process's sweep may remove the directory between mkdir() and the lock. */
 		if (errnum == 0 && (*fd = lock_group(*directory)) >= 0)
 			return 0;
 		errnum = errnum ? errnum : EEXIST;
@@ -407,7 +407,7 @@ int cgroup_claim(const char *place, const char *prefix, char **directory, int *f
 	return errnum;
 }
 
-/* Removes the cgroup if it has no owner. Reports whether it was removed. */
+/* Removes the cgroup if it has no owner. Returns true if it was removed. */
 static bool sweep_one(const char *directory)
 {
 	int fd = lock_group(directory);

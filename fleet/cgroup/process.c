@@ -20,7 +20,7 @@ size_t process_text(char *text, size_t n, const char *fmt, ...)
 	vsnprintf(path, sizeof(path), fmt, args);
 	va_end(args);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	while (fd >= 0 && done < n - 1 && (got = read(fd, text + done, n - 1 - done)) > 0) /* /proc may return the content in pieces */
+	while (fd >= 0 && done < n - 1 && (got = read(fd, text + done, n - 1 - done)) > 0) /* /proc may return the file in pieces */
 		done += (size_t)got;
 	if (fd >= 0)
 		close(fd);
@@ -28,8 +28,8 @@ size_t process_text(char *text, size_t n, const char *fmt, ...)
 	return done;
 }
 
-/* Parses "ID (name, with any bytes) STATE PARENT GROUP SESSION ..."; the start time is field 22. A process whose first thread has ended
- * while others run also has the state 'Z'. */
+/* Parses "ID (NAME) STATE PARENT GROUP SESSION ...", where NAME may have any bytes. Field 22 is the start time. If the first thread has
+ * ended while other threads run, the state is 'Z', too. */
 bool process_read(long id, struct process *out)
 {
 	char text[1024], *at;
@@ -46,7 +46,7 @@ bool process_read(long id, struct process *out)
 	for (int field = 7; field < 22; field++) {
 		uint64_t value = strtoull(at, &at, 10);
 
-		out->children_ticks += field == 16 || field == 17 ? value : 0; /* fields 16 and 17: in user mode, in the kernel */
+		out->children_ticks += field == 16 || field == 17 ? value : 0; /* fields 16 and 17: user and kernel */
 		threads = field == 20 ? value : threads;
 	}
 	out->start_ticks = strtoull(at, &at, 10);

@@ -12,25 +12,25 @@
 #include <unistd.h>
 
 #define PERIOD_NS INT64_C(50000000) /* minimum time between two polls */
-#define COST_PART 250		    /* inverse of the maximum share of CPU time for polls; with many processes they become less frequent */
+#define COST_PART 250		    /* polls take at most 1/COST_PART of a CPU; with many processes, they become less frequent */
 #define ENDING	  ".samples"
-#define UNIT_NS	  100000u /* unit of a reading */
+#define UNIT_NS	  100000u /* unit of the times in a reading */
 
 struct watched {
 	char *name;
-	pid_t pid; /* 0: not known yet */
+	pid_t pid; /* 0 until the record file is complete */
 	uint64_t stopped_ns;
 	bool was_stopped, ended;
 	uint64_t run_delay_ns, run_delay_then; /* total of all threads since the start; sum over the threads at the last poll */
-	struct stops_reading *readings;	       /* [STOPS_READINGS] elements, n_readings of them used; NULL: none yet */
-	size_t n_readings, looks, every;       /* looks: number of polls; every: one poll in `every` adds a reading */
+	struct stops_reading *readings;	       /* [STOPS_READINGS] elements, of which n_readings are used; NULL until the first reading */
+	size_t n_readings, looks, every;       /* looks: number of polls; every: a reading is added at every `every`-th poll */
 };
 
 struct member {
 	pid_t pid;
-	bool alive; /* false: the process has ended, or started before the run */
+	bool alive; /* false if the process has ended, or started before the run */
 	bool stopped;
-	uint64_t cpu_ns, run_delay_ns; /* sums over the current threads */
+	uint64_t cpu_ns, run_delay_ns; /* sums over the threads that exist */
 };
 
 struct stops {
@@ -38,12 +38,12 @@ struct stops {
 	struct stops_words words;
 	uint64_t began;	       /* start of the run, ticks since boot */
 	int64_t last, due;     /* monotonic times of the last and the next poll, ns */
-	struct watched *items; /* [n] record files, sorted by name */
+	struct watched *items; /* [n] processes with record files, sorted by name of the file */
 	size_t n, items_capacity;
-	struct member *tree; /* [n_tree] processes of the run at this poll */
+	struct member *tree; /* [n_tree] processes of the run at the last poll */
 	size_t n_tree, tree_capacity;
-	uint64_t used_ns, used_then_ns; /* total of the run; sum over its processes at the last poll, with their ended children */
-	bool fell;			/* the sum fell at the last poll: a process has just ended, or its parent ignores its end */
+	uint64_t used_ns, used_then_ns; /* CPU time of the run; sum of its processes and their ended children at the last poll */
+	bool fell;			/* the sum fell at the last poll, because a process just ended or its parent ignores its end */
 };
 
 static int64_t now_of(clockid_t clock)
@@ -54,7 +54,7 @@ static int64_t now_of(clockid_t clock)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Returns the array with room for at least one more element. */
+/* Returns `array`, enlarged if it has no room for another element. Aborts if memory is short. */
 static void *grown(void *array, size_t n, size_t *capacity, size_t bytes)
 {
 	if (n < *capacity)
@@ -68,10 +68,10 @@ static void *grown(void *array, size_t n, size_t *capacity, size_t bytes)
 
 /* ---- processes of the run ---- */
 
-/* Reads the state of a process. Returns the CPU time of its threads and of the children that it has waited for. */
+/* Reads the state of a process. Returns the CPU time of its threads and of the children for which it has waited, ns. */
 static uint64_t member_read(struct member *m, uint64_t began)
 {
-	const clockid_t clock = (clockid_t)(~(unsigned)m->pid << 3 | 2); /* formula of clock_getcpuclockid() */
+	const clockid_t clock = (clockid_t)(~(unsigned)m->pid << 3 | 2); /* formula of the C library's clock_getcpuclockid() */
 	struct process p;
 
 	m->alive = m->stopped = false;
@@ -113,7 +113,7 @@ static void thread_children_add(struct stops *s, pid_t pid, const char *thread)
 		text[kept + (size_t)n] = '\0';
 		for (long child; (child = strtol(at, &end, 10)) > 0 && *end; at = end)
 			tree_add(s, (pid_t)child);
-		kept = strlen(at); /* keeps an incomplete number; the next read completes it */
+		kept = strlen(at); /* keep an incomplete number, which the next read completes */
 		memmove(text, at, kept + 1);
 		at = text;
 	}
@@ -130,7 +130,7 @@ static uint64_t thread_run_delay(pid_t pid, const char *thread)
 	return strtoull(at, NULL, 10);
 }
 
-/* Adds the children of each thread. Returns the sum of the threads' run-queue delays. */
+/* Adds the children of all threads of the process to the tree. Returns the sum of the threads' run-queue delays, ns. */
 static uint64_t threads_look(struct stops *s, pid_t pid)
 {
 	uint64_t run_delay_ns = 0;
@@ -182,7 +182,7 @@ static int watched_order(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* Adds files that have appeared since the last poll. */
+/* Adds record files that have appeared since the last poll. */
 static void files_inspect(struct stops *s)
 {
 	DIR *all = opendir(s->directory);
@@ -215,7 +215,7 @@ static int file_open(const struct stops *s, const struct watched *w)
 	return open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 }
 
-/* Returns the word at an offset; 0: missing. */
+/* Returns the 8-byte word at offset `at`; 0 if it cannot be read. */
 static uint64_t word_read(int file, int64_t at)
 {
 	uint64_t word = 0;
@@ -223,13 +223,13 @@ static uint64_t word_read(int file, int64_t at)
 	return pread(file, &word, sizeof(word), at) == sizeof(word) ? word : 0;
 }
 
-/* Ignores errors: the space is allocated already, so the disk cannot become full. */
+/* Writes an 8-byte word. Ignores errors, because the file's blocks are already allocated and the disk cannot become full. */
 static void word_write(int file, int64_t at, uint64_t word)
 {
 	(void)!pwrite(file, &word, sizeof(word), at);
 }
 
-/* Reads the pid from a record file. It is 0 until the file is complete. */
+/* Reads the pid from a record file, unless it is known. */
 static void watched_begin(const struct stops *s, struct watched *w)
 {
 	int file = w->pid ? -1 : file_open(s, w);
@@ -240,7 +240,7 @@ static void watched_begin(const struct stops *s, struct watched *w)
 	close(file);
 }
 
-/* Drops every second reading to make room; makes the array at the first call. */
+/* Drops every second reading to make room. The first call allocates the array. */
 static void readings_halve(const struct stops *s, struct watched *w, int file)
 {
 	if (!w->readings)
@@ -273,14 +273,15 @@ static void reading_add(const struct stops *s, struct watched *w, const struct m
 	(void)!pwrite(file, now, sizeof(*now), s->words.readings + (int64_t)((size_t)(now - w->readings) * sizeof(*now)));
 }
 
-/* Updates one process. `since`: time since the last poll, ns. If it was stopped at only one of the two polls, half of `since` counts. */
+/* Updates the record file of a process. `since` is the time since the last poll, ns. If the process was stopped at only one of the two
+ * polls, half of `since` counts as stopped time. */
 static void watched_poll(struct stops *s, struct watched *w, uint64_t since)
 {
 	int file = file_open(s, w);
 	const struct member *m = file < 0 || word_read(file, s->words.finished) ? NULL : tree_find(s, w->pid);
 	bool stopped = m && m->stopped;
 
-	w->ended = !m || !m->alive; /* a zombie's file no longer changes */
+	w->ended = !m || !m->alive; /* the record file of a zombie no longer changes */
 	w->stopped_ns += (stopped ? since / 2 : 0) + (w->was_stopped ? since / 2 : 0);
 	w->was_stopped = stopped;
 	if (!w->ended) {

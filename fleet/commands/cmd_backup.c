@@ -1,4 +1,4 @@
-/* assay backup: copies a laboratory consistently while other processes write to it. SQLite's backup copies the database. */
+/* assay backup: makes a consistent copy of a laboratory while other processes write to it. SQLite's backup copies the database. */
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -25,13 +25,13 @@ struct backup {
 #define WALK_FDS 32
 #define CHUNK	 (1 << 20)
 
-/* Arguments of copy_one(); nftw() cannot pass any. */
+/* Arguments of copy_one(), which nftw() cannot pass. `to` is the directory of the copy. */
 static _Thread_local struct walk {
 	const char *from, *to;
 	struct backup *done;
 	struct assay_error *err;
 	enum assay_status st;
-	char *skipped; /* excluded directory with a '/' appended; NULL: none yet */
+	char *skipped; /* path of the last excluded file or directory, with a '/' appended; NULL if there is none yet */
 } walk;
 
 /* ---- one file ---- */
@@ -50,7 +50,7 @@ static enum assay_status copy_file(const char *path, const char *to, const struc
 	int in = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW), out = -1;
 	enum assay_status st = ASSAY_OK;
 
-	if (in < 0 && errno == ENOENT) /* the file was replaced or removed; the walk finds its replacement */
+	if (in < 0 && errno == ENOENT) /* another process has replaced or removed the file; the walk also finds a replacement */
 		return ASSAY_OK;
 	if (in >= 0)
 		out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, info->st_mode & 0777);
@@ -175,8 +175,8 @@ static int remove_one(const char *path, const struct stat *info, int kind, struc
 	return remove(path);
 }
 
-/* `to` must not exist; its parent must exist outside the laboratory. Makes "TO.partial", syncs it, and renames it when complete.
- * Excludes files that can be made again (.assay/builds) or belong to this machine (.assay/emulated, sockets, the lock). */
+/* Copies the laboratory to `to`, which must not exist and whose parent must exist outside the laboratory. Makes "TO.partial", syncs it, and
+ * renames it when it is complete. Excludes files that can be made again (.assay/builds) or are local (.assay/emulated, lock, sockets). */
 static enum assay_status lab_backup(const char *directory, const char *to, struct backup *out, struct assay_error *err)
 {
 	char *partial = mem_format("%s.partial", to), *from = realpath(directory, NULL), *made = NULL;
@@ -195,7 +195,7 @@ static enum assay_status lab_backup(const char *directory, const char *to, struc
 		st = assay_fail_errno(err, errno, "cannot find '%s'", partial);
 	if (!st && strncmp(made, from, strlen(from)) == 0 && made[strlen(from)] == '/')
 		st = assay_fail(err, ASSAY_E_USAGE, "'%s' is inside the laboratory: name a directory outside", to);
-	/* The database is copied first: all files that it names exist by then, and never change. */
+	/* The database is copied first. All files that it names exist by then, and they never change. */
 	if (!st)
 		st = copy_store(directory, made, out, err);
 	if (!st)
@@ -204,7 +204,7 @@ static enum assay_status lab_backup(const char *directory, const char *to, struc
 		st = file_sync_all(made, err);
 	if (!st && rename(partial, to))
 		st = assay_fail_errno(err, errno, "cannot rename '%s' to '%s'", partial, to);
-	if (st && made) /* frees the space if the disk is full */
+	if (st && made) /* free the space if the disk is full */
 		(void)nftw(made, remove_one, WALK_FDS, FTW_DEPTH | FTW_PHYS);
 	mem_free(partial, from, made);
 	return st;

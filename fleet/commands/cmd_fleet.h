@@ -5,7 +5,7 @@
 #include "base/command.h"
 #include "fleet/engine/host_choice.h"
 
-/* Rows for a table of options. `member` is a struct host_choice. */
+/* Rows for a command's table of options. `member` is a struct host_choice in `arguments`. */
 #define CMD_FLEET_HOSTS(arguments, member)                                                                                                 \
 	CLI_OPTION(                                                                                                                        \
 	    PARSED, "hosts", "HOSTS", arguments, member.hosts,                                                                             \

@@ -110,7 +110,7 @@ void cmd_fleet_job_fold(const struct cmd_fleet_job *job, char *const *texts, voi
 	free(names);
 }
 
-/* Prints one line of the summary. `text` is an outcome and, after ": ", a message. */
+/* Prints one line of the summary. `text` is an outcome, followed by ": " and a message if there is one. */
 static void show_end(const char *folded, const char *text, void *to)
 {
 	int outcome = (int)strcspn(text, ":");

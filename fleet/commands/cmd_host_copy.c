@@ -1,4 +1,4 @@
-/* assay host copy: copies a file to many hosts, or a file from many hosts. */
+/* assay host copy: copies a file to many hosts, or a file from each of many hosts. */
 #include "base/file.h"
 #include "base/mem.h"
 #include "fleet/commands/fleet_commands.h"
@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <sys/stat.h>
 
-#define PUT_BYTES_MAX ((uint64_t)1 << 30) /* limit of a file that is sent; it is in memory once for all hosts */
+#define PUT_BYTES_MAX ((uint64_t)1 << 30) /* maximum size of a file that is sent; memory holds it once for all hosts */
 #define GET_BYTES_MAX (256u << 20)
 #define TIMEOUT_MS    (60 * 60 * 1000)
 
@@ -23,7 +23,7 @@ static int64_t timeout_ms(const struct arguments *arguments)
 	return arguments->options.timeout_ms ? arguments->options.timeout_ms : TIMEOUT_MS;
 }
 
-/* Adds the outcomes of the hosts. add() adds more members of a host; may be NULL. */
+/* Adds the outcomes of the hosts to the document. If add() is not NULL, it adds further members of each host. */
 static void add_hosts(const struct cmd_fleet_job *job, void (*add)(const void *context, size_t host, struct document *d),
 		      const void *context, struct document *d)
 {
@@ -40,7 +40,7 @@ static void add_hosts(const struct cmd_fleet_job *job, void (*add)(const void *c
 		cmd_fleet_job_summary(job);
 }
 
-/* Refuses "" and "~/..." as a path on the hosts: no shell expands it. */
+/* Refuses a path on the hosts that is "" or starts with '~', because no shell expands it there. */
 static enum assay_status check_remote(const char *path, struct assay_error *err)
 {
 	if (!*path)
@@ -130,7 +130,7 @@ static enum assay_status put_run(struct lab *lab, const struct arguments *argume
 struct get {
 	struct cmd_fleet_job job;
 	const struct arguments *arguments;
-	uint64_t *bytes; /* [job.n] bytes received */
+	uint64_t *bytes; /* [job.n] number of bytes received from each host */
 };
 
 static enum assay_status keep(const struct get *get, const char *name, const struct spool *spool, struct assay_error *err)
@@ -164,7 +164,7 @@ static void get_file(struct session *session, void *context)
 	spool_release(&file);
 }
 
-/* Checks the names of the hosts, which become names of files. */
+/* Checks the names of the hosts, because they become names of files. */
 static enum assay_status check_names(const struct get *get, struct assay_error *err)
 {
 	for (size_t i = 0; i < get->job.n; i++) {

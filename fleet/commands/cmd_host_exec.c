@@ -10,36 +10,36 @@
 #include <poll.h>
 #include <unistd.h>
 
-#define JSON_STREAM_BYTES_MAX ((uint64_t)16 << 20)  /* limit per stream of a host's output in a JSON document, which is made in memory */
+#define JSON_STREAM_BYTES_MAX ((uint64_t)16 << 20)  /* limit per stream of a host in a JSON document, which is built in memory */
 #define JSON_ALL_BYTES_MAX    ((uint64_t)128 << 20) /* limit of the output of all hosts in a JSON document */
 #define JSON_STREAM_BYTES_MIN ((uint64_t)1 << 20)
 #define CHUNK_BYTES	      65536
-#define END_MS		      3000 /* time for the helper, after the timeout, to kill the command and report that */
+#define END_MS		      3000 /* time after the timeout in which the helper kills the command and reports the end, ms */
 
 struct arguments {
 	struct cmd_fleet_options options;
 	struct cli_list words;
 };
 
-/* Progress in a stream: bytes read, end of the last complete line, bytes shown. */
+/* Progress in showing a stream: number of bytes read, offset after the last complete line, number of bytes shown. */
 struct exec_shown {
 	uint64_t seen, lines, shown;
 };
 
-/* Output of a host. */
+/* Output of one host. */
 struct exec_host {
 	struct exec_shown streams[2]; /* standard output, standard error */
-	struct helper_answer answer;  /* helper's answer; incomplete if the host failed */
+	struct helper_answer answer;  /* the helper's answer; incomplete if the host failed */
 	bool asked;
-	char *without; /* reason for which the host's shell ran the command instead of the helper; NULL: the helper ran it */
+	char *without; /* reason why the host's shell ran the command; NULL if the helper ran it */
 };
 
 struct exec {
 	struct cmd_fleet_job job;
 	const struct arguments *arguments;
-	struct exec_host *hosts; /* [job.n] output per host */
+	struct exec_host *hosts; /* [job.n] output of the hosts */
 	bool json, out_terminal, err_terminal;
-	int write_error; /* errno of writing to standard output, 0: none; guarded by fleet_lock() */
+	int write_error; /* errno of a failed write to standard output; 0 if none failed; guarded by fleet_lock() */
 };
 
 /* ---- the command ---- */
@@ -48,7 +48,7 @@ static char *compose(const struct exec *exec, const struct host *host)
 {
 	struct buf text = BUF_INIT;
 
-	/* "exec" avoids a shell in between, which would report a signal as an exit status. */
+	/* "exec" replaces the shell by the command. A shell that waits for the command would report a signal as an exit status. */
 	buf_text(&text, host->n_environment ? "exec env " : "exec ");
 	for (size_t i = 0; i < host->n_environment; i++) {
 		text_add_shell_argument(&text, host->environment[i]);
@@ -62,7 +62,7 @@ static char *compose(const struct exec *exec, const struct host *host)
 	return buf_take(&text);
 }
 
-/* Runs the command without the helper. */
+/* Runs the command by the host's shell instead of the helper. */
 static bool exec_plain(struct session *session, const struct exec *exec)
 {
 	char *line = compose(exec, session->host);
@@ -98,7 +98,7 @@ static bool exec_by_helper(struct session *session, const struct exec *exec, str
 
 /* ---- showing the output ---- */
 
-/* Writes each line after "NAME: ". *at_start: the next byte starts a line. */
+/* Writes each line with "NAME: " before it. *at_start is true if the next byte starts a line. */
 static void put_lines(const char *name, const char *bytes, size_t n, bool terminal, bool *at_start, FILE *to)
 {
 	for (size_t at = 0, part; at < n; at += part) {
@@ -119,7 +119,7 @@ static void put_lines(const char *name, const char *bytes, size_t n, bool termin
 	}
 }
 
-/* Prints a part of a stream, and ends an incomplete last line. Returns 0 or an errno. */
+/* Prints the bytes from `offset` to `end` of a stream, and ends an incomplete last line. Returns 0 or an errno. */
 static int print_stream(struct session *session, const struct spool *spool, uint64_t offset, uint64_t end, bool terminal, int fd)
 {
 	bool at_start = true;
@@ -138,7 +138,7 @@ static int print_stream(struct session *session, const struct spool *spool, uint
 		if (!to)
 			return errno;
 		offset += n;
-		if (n == sizeof(bytes) && bytes[n - 1] == '\xc2') { /* with the next byte it may form a control character */
+		if (n == sizeof(bytes) && bytes[n - 1] == '\xc2') { /* this byte and the next may form a control character */
 			n--;
 			offset--;
 		}
@@ -151,7 +151,7 @@ static int print_stream(struct session *session, const struct spool *spool, uint
 	return failed;
 }
 
-/* Returns the output of a host: from its shell, or from the helper's answer. */
+/* Returns the output of a host, which is from the host's shell or from the helper's answer. */
 static const struct spool *output_of(const struct exec *exec, size_t host, bool is_err)
 {
 	const struct exec_host *h = &exec->hosts[host];
@@ -162,7 +162,7 @@ static const struct spool *output_of(const struct exec *exec, size_t host, bool 
 	return is_err ? &result->err : &result->out;
 }
 
-/* Finds the end of the last complete line. */
+/* Finds the end of the last complete line of a stream. */
 static void find_lines(const struct spool *spool, struct exec_shown *shown)
 {
 	char bytes[CHUNK_BYTES];
@@ -178,7 +178,7 @@ static void find_lines(const struct spool *spool, struct exec_shown *shown)
 	}
 }
 
-/* Shows new output of a stream: complete lines only or, with `ended`, all bytes. */
+/* Shows the new output of a stream: only complete lines or, if `ended`, all bytes. */
 static void show_stream(struct session *session, struct exec *exec, bool is_err, bool ended)
 {
 	struct exec_shown *shown = &exec->hosts[session->index].streams[is_err];
@@ -228,7 +228,7 @@ static void exec_host(struct session *session, void *context)
 
 /* ---- JSON document ---- */
 
-/* Adds a stream as text or, if it is not text, as base64 under another name. */
+/* Adds a stream as `name` if it is text, else in base64 as `name_base64`. */
 static enum assay_status add_stream(const char *name, const char *name_base64, const struct spool *spool, struct document *d,
 				    struct assay_error *err)
 {
@@ -259,7 +259,7 @@ static void set_or_null(struct document *d, const char *name, int64_t number)
 		doc_set(d, name, number);
 }
 
-/* Adds the resource usage of the command that the helper measured. */
+/* Adds the command's resource usage, which the helper measured. */
 static void add_usage(const struct exec_host *h, struct document *d)
 {
 	const struct helper_result *r = &h->answer.result;
@@ -323,7 +323,7 @@ static void show_without(const char *folded, const char *text, void *to)
 	cli_note("note: the shell of %s ran the command: %s", folded, text);
 }
 
-/* Notes that no shell parses the command, if the first argument looks like a shell command and cannot be executed. */
+/* Prints a note if the first argument cannot be executed and looks like a shell command: no shell parses the arguments. */
 static void mention_shell(const struct exec *exec)
 {
 	for (size_t i = 0; i < exec->job.n && strpbrk(exec->arguments->words.items[0], " |&;<>$*"); i++) {
@@ -349,7 +349,7 @@ static void summarise(const struct exec *exec)
 
 /* ---- the whole command ---- */
 
-/* Returns the limit per stream, so that the output of all hosts fits in memory. */
+/* Returns the limit per stream with which the output of all hosts fits in memory. */
 static uint64_t json_stream_bytes(size_t n)
 {
 	uint64_t share = JSON_ALL_BYTES_MAX / n;
@@ -357,7 +357,7 @@ static uint64_t json_stream_bytes(size_t n)
 	return share > JSON_STREAM_BYTES_MAX ? JSON_STREAM_BYTES_MAX : share < JSON_STREAM_BYTES_MIN ? JSON_STREAM_BYTES_MIN : share;
 }
 
-/* Returns EPIPE if hosts were cancelled because the reader of standard output has ended, and no write has failed yet; else 0. */
+/* Returns EPIPE if hosts were cancelled because the reader of standard output has ended, before any write failed. Otherwise returns 0. */
 static int reader_left(const struct exec *exec)
 {
 	struct pollfd reader = { .fd = STDOUT_FILENO };
@@ -398,7 +398,7 @@ static enum assay_status host_exec_run(struct lab *lab, void *input, struct docu
 	struct exec exec = { .arguments = arguments };
 	enum assay_status st = cmd_fleet_job_open(&exec.job, lab, &arguments->options, err);
 
-	/* Hides the values in arguments such as "env API_TOKEN=..." in assay's messages, not in the command's output. */
+	/* Hide values in arguments, such as in "env API_TOKEN=...", from assay's messages. The command's output is not changed. */
 	secrets_know(arguments->words.items, arguments->words.n);
 	if (!st)
 		st = exec_on_hosts(&exec, d, err);

@@ -11,7 +11,7 @@ struct arguments {
 	bool no_root;
 };
 
-/* Returns the default number of hosts: one per named profile, else twelve. */
+/* Returns the default number of hosts: one per profile in `profiles`, or twelve if it is NULL. */
 static size_t default_hosts(const char *profiles)
 {
 	size_t n = 1;
@@ -68,7 +68,7 @@ static enum assay_status host_up_run(struct lab *lab, void *input, struct docume
 	enum assay_status st;
 
 	(void)lab;
-	cancel_on_signals(&cancelled); /* after cancelling, emulate_up() removes everything it has made */
+	cancel_on_signals(&cancelled); /* once cancelled, emulate_up() removes everything that it has made */
 	st = emulate_up(&options, &listener, &fleet, err);
 	if (!st)
 		add_fleet(&fleet, options.directory, d);

@@ -7,9 +7,9 @@
 #endif
 #include <string.h>
 
-/* PAPI has no presets for HITM and remote memory. Intel: XSNP_HITM counts loads that found the line modified in another core of the
- * socket; from Sapphire Rapids on it is called XSNP_FWD. AMD counts fills by source. It distinguishes only caches of other core
- * complexes (Zen 2: of the same socket) from the own one. */
+/* PAPI has no presets for HITM and remote memory. On Intel CPUs, XSNP_HITM counts loads of lines that another core of the socket has
+ * modified. Since Sapphire Rapids, its name is XSNP_FWD. AMD CPUs count cache fills by source. Among other cores' caches, they can only
+ * distinguish those of other core complexes (Zen 2: of the same socket). */
 static const struct countable_row rows[] = {
 	{ COUNTABLE_WORK, NULL, "PAPI_TOT_INS", COUNTABLE_BOTH },
 	{ COUNTABLE_CYCLES, NULL, "PAPI_TOT_CYC", COUNTABLE_BOTH },
@@ -65,7 +65,7 @@ static const struct countable_row rows[] = {
 	{ COUNTABLE_SOFTWARE, NULL, "perf::CPU-MIGRATIONS", COUNTABLE_FUNCTIONS },
 };
 
-/* CPUID numbers; ranges are inclusive. */
+/* Micro-architectures by CPUID numbers. Ranges are inclusive. */
 static const struct {
 	const char *pmu;
 	bool amd;
@@ -131,7 +131,7 @@ const char *countable_pmu_here(void)
 #else
 const char *countable_pmu_here(void)
 {
-	return NULL; /* the rows are for x86-64 CPUs */
+	return NULL; /* the table only has rows for x86-64 CPUs */
 }
 #endif
 

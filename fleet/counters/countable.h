@@ -1,4 +1,4 @@
-/* Table of events that CPUs can count, by the kind of cost that they show. Functions, stressors and programs use this table. */
+/* Table of the events that CPUs can count, with the kind of cost that each shows. It is used for functions, stressors and programs. */
 #ifndef FLEET_COUNTABLE_H
 #define FLEET_COUNTABLE_H
 
@@ -8,43 +8,43 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Kinds of events, after AutoPerf's counters: X(constant, code). */
+/* Kinds of events, similar to those of AutoPerf. Each row is X(constant, code). */
 #define COUNTABLE_KIND_ROWS(X)                                                                                                             \
-	X(COUNTABLE_WORK, "work")	    /* instructions; other counts are divided by them */                                           \
-	X(COUNTABLE_CYCLES, "cycles")	    /* cycles */                                                                                   \
-	X(COUNTABLE_CACHE, "cache")	    /* cache misses */                                                                             \
-	X(COUNTABLE_COHERENCE, "coherence") /* accesses to cache lines that another core had modified (HITM) */                            \
+	X(COUNTABLE_WORK, "work") /* instructions; other counts are divided by them */                                                     \
+	X(COUNTABLE_CYCLES, "cycles")                                                                                                      \
+	X(COUNTABLE_CACHE, "cache")                                                                                                        \
+	X(COUNTABLE_COHERENCE, "coherence") /* accesses to cache lines that another core has modified (HITM) */                            \
 	X(COUNTABLE_REMOTE, "remote")	    /* accesses to memory of other NUMA nodes */                                                   \
-	X(COUNTABLE_BRANCH, "branch")	    /* branches and mispredicted branches */                                                       \
-	X(COUNTABLE_TLB, "tlb")		    /* TLB misses */                                                                               \
-	X(COUNTABLE_FLOAT, "float")	    /* floating-point operations */                                                                \
-	X(COUNTABLE_STALL, "stall")	    /* cycles without progress */                                                                  \
-	X(COUNTABLE_SOFTWARE, "software")   /* counted by the kernel, not by the CPU */                                                    \
-	X(COUNTABLE_OTHER, "other")	    /* events of no other category */
+	X(COUNTABLE_BRANCH, "branch")	    /* branches, mispredicted branches */                                                          \
+	X(COUNTABLE_TLB, "tlb")                                                                                                            \
+	X(COUNTABLE_FLOAT, "float")                                                                                                        \
+	X(COUNTABLE_STALL, "stall")	  /* cycles without progress */                                                                    \
+	X(COUNTABLE_SOFTWARE, "software") /* events that the kernel counts instead of the CPU */                                           \
+	X(COUNTABLE_OTHER, "other")	  /* all other events */
 
 enum countable_kind { COUNTABLE_KIND_ROWS(ROWS_ENUM) COUNTABLE_KINDS };
 const char *countable_kind_code(enum countable_kind kind);
 
-/* Use of a row; a row of the table. */
+/* Uses of an event (bits), and a row of the table. */
 enum countable_for { COUNTABLE_FUNCTIONS = 1, COUNTABLE_STRESSORS = 2, COUNTABLE_BOTH = 3 };
 struct countable_row {
 	enum countable_kind kind;
-	const char *pmu;	       /* libpfm4's name of the micro-architecture; NULL: all (PAPI's presets, the kernel's events) */
-	const char *event;	       /* name that PAPI accepts */
+	const char *pmu;	       /* libpfm4's name of the micro-architecture; NULL for all (PAPI's presets, the kernel's events) */
+	const char *event;	       /* name of the event, as PAPI accepts it */
 	enum countable_for by_default; /* uses for which the event is counted by default */
 };
 const struct countable_row *countable_rows(size_t *n);
 
-/* Returns libpfm4's name for a CPU with these CPUID numbers; NULL: the table has no rows for this CPU. */
+/* Returns libpfm4's name of the CPU with these CPUID numbers; NULL if the table has no rows for this CPU. */
 const char *countable_pmu(bool amd, unsigned family, unsigned model, unsigned stepping);
 const char *countable_pmu_here(void);
 
-/* Returns the kind of an event; COUNTABLE_OTHER: not in the table. */
+/* Returns the kind of an event; COUNTABLE_OTHER if the table does not contain the event. */
 enum countable_kind countable_kind_of(const char *event);
 
-/* Fill in the default events; counting_events_release() them. For functions: all rows for a micro-architecture (NULL: rows for all CPUs),
- * software events last. For stressors, whose rates are compared across machines: PAPI's presets for instructions, cycles, cache and TLB
- * misses, branches, loads, stores, floating point, stalls. */
+/* Set *out to the default events; release them with counting_events_release(). For functions: all rows for the micro-architecture `pmu`
+ * (NULL: only rows for all CPUs), software events last. For stressors, whose rates are compared across machines: PAPI's presets for
+ * instructions, cycles, cache and TLB misses, branches, loads, stores, floating point and stalls. */
 void countable_default(const char *pmu, struct counting_events *out);
 void countable_default_of_stressors(struct counting_events *out);
 

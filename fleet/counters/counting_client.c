@@ -10,7 +10,7 @@
 
 #include <pthread.h>
 
-/* COUNTING_PROGRAM_...: paths of the executables that the build makes (fleet/other_architecture.cmake). */
+/* COUNTING_PROGRAM_X86_64, COUNTING_PROGRAM_AARCH64: paths of the executables that the build makes (fleet/other_architecture.cmake). */
 #ifdef COUNTING_PROGRAM_X86_64
 EMBED_FILE(counting_x86_64, COUNTING_PROGRAM_X86_64);
 #endif
@@ -31,7 +31,7 @@ static const struct program counting = { "counting",
 #define SCRIPT_BYTES_MAX  2048
 #define PLAN_TIMEOUT_MS	  (60 * 1000)
 #define DEPLOY_TIMEOUT_MS (120 * 1000)
-#define ANSWER_MS	  (180 * 1000) /* limit for an answer; above both timeouts on the host, which end the command first */
+#define ANSWER_MS	  (180 * 1000) /* limit for an answer; both timeouts on the host are shorter, so they end the command first */
 
 /* ---- events ---- */
 
@@ -136,7 +136,7 @@ void counting_request_plan(struct helper_request *out, const struct host *host, 
 	measure_request(out, host, words, n, PLAN_TIMEOUT_MS);
 }
 
-/* The host's environment applies, so the program is installed where the run script looks for it. */
+/* The request has the host's environment, so that the program is installed where the run script looks for it. */
 char *counting_request_deploy(struct helper_request *out, const struct host *host, const char *architecture)
 {
 	const struct program_build *build = program_find(&counting, architecture);
@@ -168,15 +168,15 @@ void counting_arguments(const char *report, const char *family, const struct cou
 	*n = count;
 }
 
-/* ---- answers: bytes from a host, which is not trusted ---- */
+/* ---- answers; the host that sends them is not trusted ---- */
 
 static enum assay_status no_answer(struct assay_error *err, const char *what, const char *line)
 {
 	return assay_fail(err, ASSAY_E_FORMAT, "this is not an answer of the counting program: %s: '%s'", what, TEXT_SHOWN(line));
 }
 
-/* Checks the text: visible ASCII, single spaces, COUNTING_MAGIC first. Replaces newlines by NULs; *rest is the text after the magic. On
- * failure both pointers are NULL. free(*lines). */
+/* Checks a text: COUNTING_MAGIC, then visible ASCII with single spaces. Replaces newlines by NULs. *rest is the text after the magic. On
+ * failure, both pointers are NULL. free(*lines). */
 static enum assay_status cut(const char *text, size_t n, char **lines, char **rest, struct assay_error *err)
 {
 	size_t magic = strlen(COUNTING_MAGIC);
@@ -201,7 +201,7 @@ static enum assay_status cut(const char *text, size_t n, char **lines, char **re
 	return ASSAY_OK;
 }
 
-/* Returns the next word of a line, NUL-terminated; "" at the end. */
+/* Returns the next word of a line, NUL-terminated; "" at the end of the line. */
 static char *word(char **line)
 {
 	char *at = *line, *blank = strchr(at, ' ');
@@ -371,7 +371,7 @@ bool counting_is_missing(const struct helper_answer *answer)
 	       (said->exit_status == 127 || said->exit_status == 126 || said->exit_status == WHOLE_DAMAGED || said->signal > 0);
 }
 
-/* Sends and releases the request. Returns an error message (free() it). NULL: success, or the host failed (*going false). */
+/* Sends and releases a request. Returns an error message; free() it. NULL: success, or the host failed (then *going is false). */
 static char *ask_host(struct session *session, struct helper_request *request, const char *what, bool *going, struct helper_answer *answer)
 {
 	char *said, *text;

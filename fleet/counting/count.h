@@ -1,4 +1,4 @@
-/* Two ways to count with one interface: PAPI (hardware events) and the kernel (software events). A run has events of one family only. */
+/* Interface of the two ways to count: PAPI (hardware events) and the kernel (software events). The events of a run are of one family. */
 #ifndef FLEET_COUNTING_COUNT_H
 #define FLEET_COUNTING_COUNT_H
 
@@ -10,14 +10,14 @@
 
 struct count_way {
 	const char *family;
-	/* Initializes; called once. Returns false if no event of this family can be counted; why[COUNTING_REASON_BYTES] has the reason. */
+	/* Initializes this way; called once. Returns false if it can count no event; why[COUNTING_REASON_BYTES] is then the reason. */
 	bool (*init)(char *why);
-	/* knows: reports whether the event belongs to this family. find: sets *handle if the event can be counted, else `why`. */
+	/* knows: reports whether the event is of this family. find: sets *handle if the event can be counted, else sets `why`. */
 	bool (*knows)(const char *name);
 	bool (*find)(const char *name, int *handle, char *why);
 	bool (*fits)(const int *handles, size_t n);
 	const char *(*domain)(void);
-	/* Counts a process that has not started its program yet, and its descendants. */
+	/* Starts counting a process, which has not yet executed its program, and its descendants. */
 	bool (*start)(const int *handles, size_t n, pid_t process, char *why);
 	bool (*stop)(long long *values, size_t n, char *why);
 };

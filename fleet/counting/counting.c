@@ -1,7 +1,7 @@
-/* The counting program: a static program that the controller installs on a host if counters are requested (protocol: counting.h). It is
- * separate from the helper because PAPI's tables are ten times as large as the helper. The helper runs it and ends all its processes.
+/* The counting program: a static program that the controller installs on a host if counters are requested (protocol: counting.h). It is not
+ * a part of the helper, because PAPI's tables are ten times as large as the helper. The helper runs it and ends its processes.
  *
- * counting check    does nothing: tests whether this machine can execute the program */
+ * counting check    does nothing; tests whether this machine can execute the program */
 #include "fleet/counting/count.h"
 #include "fleet/counting/pack.h"
 #include "fleet/counting/whole.h"
@@ -23,7 +23,7 @@ _Static_assert(PACK_EVENTS_MAX == COUNTING_EVENTS_MAX, "as many can be packed as
 
 struct command {
 	pid_t id;
-	int gate; /* write end of a pipe; if it is closed without a byte, the command is not run */
+	int gate; /* write end of a pipe; closing it without writing a byte ends the child without the command */
 };
 
 static volatile sig_atomic_t command_id;
@@ -55,8 +55,8 @@ static _Noreturn void command_become(char *const *words, int gate, pid_t parent)
 	_exit(127);
 }
 
-/* Forks a child that waits for a byte from a pipe before it executes the command. From then on, this process does not end at SIGINT and
- * SIGTERM, but forwards them to the child. Returns false with errno on failure. */
+/* Forks a child that waits for a byte from a pipe and then executes the command. From now on, this process passes SIGINT and SIGTERM on to
+ * the child and does not end at them. Returns false with errno on failure. */
 static bool command_prepare(char *const *words, struct command *out)
 {
 	pid_t parent = getpid();
@@ -86,7 +86,7 @@ static int command_wait(pid_t id)
 	return status;
 }
 
-/* Starts the command and waits for its end. Returns a status of waitpid(2); exit status 127 if the command cannot be executed. */
+/* Lets the child execute the command and waits for its end. Returns a status of waitpid(2). The exit status is 127 if execution fails. */
 static int command_run(struct command *command)
 {
 	if (write(command->gate, "g", 1) != 1)
@@ -102,7 +102,7 @@ static void command_forget(struct command *command)
 	command_wait(command->id);
 }
 
-/* Ends this process like the command: with its exit status, or by its signal. */
+/* Ends this process like the command: with the same exit status, or by the same signal. */
 static _Noreturn void command_end_like(int status)
 {
 	struct rlimit none = { 0, 0 };
@@ -117,7 +117,7 @@ static _Noreturn void command_end_like(int status)
 
 /* ---- plan ---- */
 
-/* The countable events of one family. */
+/* The events of one family that can be counted. */
 struct found {
 	const char *names[COUNTING_EVENTS_MAX];
 	int handles[COUNTING_EVENTS_MAX];
@@ -125,7 +125,7 @@ struct found {
 };
 
 struct found_table {
-	struct pack_table table; /* must be first */
+	struct pack_table table; /* must be the first member */
 	const struct count_way *way;
 	const struct found *found;
 };
@@ -175,7 +175,7 @@ static size_t index_of(const struct found *found, const char *name)
 	return PACK_NONE;
 }
 
-/* Prints the runs of one family, numbered from before + 1. Returns the number of the last run. */
+/* Prints the runs of one family, numbered from `before` + 1. Returns the number of the last run. */
 static size_t write_runs(const struct count_way *way, const struct found *found, size_t before)
 {
 	const struct found_table table = { { found_fits }, way, found };

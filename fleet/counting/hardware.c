@@ -1,4 +1,4 @@
-/* Hardware events by PAPI: presets, and native events with libpfm's names. Counts only user space. */
+/* Hardware events, counted by PAPI: presets, and native events with libpfm's names. Only user space is counted. */
 #include "fleet/counting/count.h"
 
 #include "fleet/counting/native.h"
@@ -11,12 +11,12 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Work of several kinds, which must increase every working counter. */
+/* Test work of several kinds. Each counter that works must increase during it. */
 
-#define EXERCISE_ROUNDS 10 /* an event that is 0 after so many rounds does not count */
+#define EXERCISE_ROUNDS 10 /* an event that is still 0 after this number of rounds does not work */
 
 #define MEMORY_BYTES (8u << 20) /* larger than second-level caches */
-#define PART_BYTES   (1u << 20) /* size used per round; larger than first-level caches */
+#define PART_BYTES   (1u << 20) /* part that is used per round; larger than first-level caches */
 #define CODE_BYTES   (256u << 10)
 #define LINE_BYTES   64u
 #define TIMES	     4000u
@@ -27,7 +27,7 @@ static const unsigned char return_code[] = { 0xc0, 0x03, 0x5f, 0xd6 };
 static const unsigned char return_code[] = { 0xc3 };
 #endif
 
-/* Reports whether the work must increase this event. False for events that need other CPUs, other memory or large caches. */
+/* Reports whether the test work must increase this event. Returns false for events that need other CPUs, remote memory or large caches. */
 static bool exercise_moves(const char *event)
 {
 	static const char *const begins[] = { "PAPI_TOT_",   "PAPI_REF_CYC", "PAPI_L1_",    "PAPI_L2_",	   "PAPI_BR_",
@@ -48,14 +48,14 @@ static unsigned char *memory_new(size_t bytes)
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* Writes to cache lines in an order that prefetchers do not predict. */
+/* Writes to all cache lines of a part, in an order that prefetchers do not predict. */
 static void walk(unsigned char *part)
 {
 	for (uint32_t i = 0; i < PART_BYTES / LINE_BYTES; i++)
 		part[i * 7919u % (PART_BYTES / LINE_BYTES) * LINE_BYTES]++;
 }
 
-/* Calls empty functions, one per cache line. Does nothing if the system refuses executable memory. */
+/* Calls empty functions, one in each cache line of new code. Does nothing if the system refuses executable memory. */
 static void run_much_code(void)
 {
 	unsigned char *code = memory_new(CODE_BYTES);
@@ -99,7 +99,7 @@ static void exercise(unsigned round)
 	run_much_code();
 }
 
-static int events = PAPI_NULL; /* event set that is counting */
+static int events = PAPI_NULL; /* event set that counts the command */
 
 static bool hardware_write(char *why, const char *what, int code)
 {
@@ -116,7 +116,7 @@ static bool hardware_init(char *why)
 	if (refused_hardware(why, COUNTING_REASON_BYTES))
 		return false;
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		PAPI_disable_component_by_name(others[i]); /* PAPI may not have all of these components */
+		PAPI_disable_component_by_name(others[i]); /* ignore errors: PAPI may lack some of these components */
 	got = PAPI_library_init(PAPI_VER_CURRENT);
 	if (got != PAPI_VER_CURRENT)
 		return hardware_write(why, "PAPI does not start", got);
@@ -146,7 +146,7 @@ static int hardware_new_set(int *set)
 	return got;
 }
 
-/* Adds the events. PAPI asks the kernel whether they can be counted together. */
+/* Adds the events to the set. PAPI asks the kernel whether it can count them together. */
 static int hardware_fill(int set, const int *handles, size_t n)
 {
 	int got = PAPI_OK;
@@ -174,7 +174,7 @@ static int hardware_try(const int *handles, size_t n)
 	return got;
 }
 
-/* Looks up an event and tries to open it. Returns PAPI_OK, or PAPI's error and its description *means. */
+/* Looks up an event and tries to open it. Returns PAPI_OK or an error of PAPI. In that case *means describes the error. */
 static int hardware_read(const char *name, int *handle, const char **means)
 {
 	int got = PAPI_event_name_to_code(name, handle);
@@ -190,7 +190,7 @@ static int hardware_read(const char *name, int *handle, const char **means)
 	return hardware_try(handle, 1);
 }
 
-/* Reports whether the event counts. Some events can be opened but stay 0: virtual machines may report more counters than they have. */
+/* Reports whether the event increases. Some events can be opened but stay 0, because virtual machines may report missing counters. */
 static bool hardware_moves(int handle)
 {
 	long long value = 0, last;
@@ -239,7 +239,7 @@ static const char *hardware_domain(void)
 	return "user";
 }
 
-/* Sets inheritance and attaches the process. PAPI requires this before the first event. */
+/* Makes the set count descendants, and attaches it to the process. PAPI requires this before the first event is added. */
 static int hardware_prepare(int set, pid_t process)
 {
 	PAPI_option_t option;
@@ -269,7 +269,7 @@ static bool hardware_stop(long long *values, size_t n, char *why)
 {
 	int got = PAPI_stop(events, values);
 
-	(void)n; /* number of events, known to PAPI */
+	(void)n; /* PAPI knows the number of events */
 	hardware_drop(&events);
 	return got == PAPI_OK || hardware_write(why, "PAPI cannot read the counters", got);
 }

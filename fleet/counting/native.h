@@ -1,12 +1,12 @@
-/* Native events in place of PAPI's presets, for CPUs that libpfm knows but for which PAPI has no presets. The counting program and
- * libassay-probe.so include this table. Results keep the preset's name. */
+/* Native events that replace PAPI's presets on CPUs that libpfm knows but for which PAPI has no presets. The counting program and
+ * libassay-probe.so include this table. Results keep the name of the preset. */
 #ifndef FLEET_COUNTING_NATIVE_H
 #define FLEET_COUNTING_NATIVE_H
 
 #include <stddef.h>
 #include <string.h>
 
-/* Events of one preset are tried in this order. Generic events of the kernel (perf::) come last; the kernel may not support them. */
+/* Native events of one preset are tried in this order. Generic events of the kernel (perf::) are last, because it may not support them. */
 static const struct native_event {
 	const char *preset, *name;
 } native_events[] = {
@@ -31,7 +31,7 @@ static const struct native_event {
 	{ "PAPI_STL_ICY", "STALL_FRONTEND" },
 };
 
-/* Returns the next event for this preset, starting with row *at, and sets *at to the row after it. NULL: no more events. */
+/* Returns the first event for this preset at or after row *at, and sets *at to the row after it. NULL if there is none. */
 static inline const char *native_next(const char *preset, size_t *at)
 {
 	while (*at < sizeof(native_events) / sizeof(native_events[0])) {

@@ -1,5 +1,5 @@
-/* Replacements of dlopen() etc. for the static counting program, which cannot load libraries. PAPI tries to load some that assay does
- * not need (for GPUs etc.). The linker redirects PAPI's calls to these functions (--wrap in CMakeLists.txt). */
+/* Replacements of dlopen() and related functions for the static counting program, which cannot load libraries. PAPI tries to load some that
+ * assay does not need (for GPUs etc.). The linker redirects PAPI's calls to these functions (--wrap in CMakeLists.txt). */
 #include <stddef.h>
 
 void *__wrap_dlopen(const char *file, int mode);

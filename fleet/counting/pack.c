@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* Reports whether `event` fits in one run with `base` and `others`. */
+/* Reports whether one run can count `event`, `base` and the events others[n]. */
 static bool fits_together(const struct pack_table *table, size_t base, const size_t *others, size_t n, size_t event)
 {
 	size_t events[PACK_EVENTS_MAX + 1], count = 0;
@@ -23,7 +23,7 @@ struct weight {
 
 ORDER_BY(by_conflicts, struct weight, BY_DOWN(conflicts) BY_UP(event))
 
-/* Finds the events that fit with `base`. Sorts them in weights[] by the number of conflicts, largest first. Returns their number. */
+/* Sets weights[] to the events that fit with `base`, sorted by number of conflicts, largest first. Returns their number. */
 static size_t find_order(const struct pack_table *table, size_t n, size_t base, struct weight weights[PACK_EVENTS_MAX])
 {
 	size_t found = 0;

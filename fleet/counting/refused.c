@@ -1,4 +1,4 @@
-/* Reasons for which the kernel does not count: a setting, a container, or missing counters. */
+/* Reasons why the kernel does not count events: a setting, a container, or missing counters. */
 #include "fleet/counting/refused.h"
 
 #include <errno.h>
@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #define REMEDY	     "docker run --cap-add PERFMON, or another profile for it"
-#define CAPABILITIES (1ull << 38 | 1ull << 21) /* CAP_PERFMON, CAP_SYS_ADMIN */
+#define CAPABILITIES (1ull << 38 | 1ull << 21) /* bits of CAP_PERFMON and CAP_SYS_ADMIN */
 
-/* ---- causes of a refusal ---- */
+/* ---- possible causes of a refusal ---- */
 
-/* Reads the start of a file as text; "" if it cannot be read. */
+/* Reads the start of a file as text. Sets `text` to "" if the file cannot be read. */
 static void read_text(const char *path, char *text, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -27,7 +27,7 @@ static void read_text(const char *path, char *text, size_t size)
 	text[n > 0 ? n : 0] = '\0';
 }
 
-/* Returns the number after `name` in the text of /proc/self/status. */
+/* Returns the number after `name` in the text of /proc/self/status; 0 if it is missing. */
 static unsigned long long number_of(const char *status, const char *name, int base)
 {
 	const char *line = strstr(status, name);
@@ -35,7 +35,7 @@ static unsigned long long number_of(const char *status, const char *name, int ba
 	return line ? strtoull(line + strlen(name), NULL, base) : 0;
 }
 
-/* Reports whether this process is in the initial user namespace. In another one, capabilities do not cover system-wide resources. */
+/* Reports whether this process is in the initial user namespace. In other ones, capabilities do not apply to system-wide resources. */
 static bool users_are_the_systems(void)
 {
 	unsigned long long inside, outside, n;
@@ -61,7 +61,7 @@ static struct refused_facts facts_here(void)
 	};
 }
 
-/* ---- text ---- */
+/* ---- texts ---- */
 
 void refused_say(const struct refused_facts *facts, int errnum, int most, char *why, size_t n)
 {
@@ -101,7 +101,7 @@ static bool counter_moves(int fd)
 	return read(fd, &value, sizeof(value)) == (ssize_t)sizeof(value) && value > 0;
 }
 
-/* Reports whether PAPI 7 refuses a setting with which the kernel would let root count. */
+/* Reports whether PAPI 7 refuses to count because of a setting with which the kernel allows root to count. */
 static bool refused_by_papi(char *why, size_t n)
 {
 	struct refused_facts facts = facts_here();

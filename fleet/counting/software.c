@@ -1,4 +1,4 @@
-/* Events that the kernel counts on every machine. PAPI also has them, but not on a CPU that its tables do not contain. */
+/* Events that the kernel counts on every machine. PAPI has them, too, but only on CPUs that its tables contain. */
 #include "fleet/counting/count.h"
 #include "fleet/counting/refused.h"
 #include "fleet/counting/software.h"
@@ -13,7 +13,7 @@
 #define IN_KERNEL "it happens in the kernel: "
 
 static bool kernel_too;	   /* true if this process may count events in the kernel */
-static int kernel_refused; /* errno of the refusal to count in the kernel; 0: none */
+static int kernel_refused; /* errno of the refusal to count in the kernel; 0 if it is allowed */
 static int counters[SOFTWARE_EVENTS];
 static size_t n_counters;
 
@@ -21,7 +21,7 @@ static int open_event(size_t row, pid_t process, bool with_kernel)
 {
 	struct perf_event_attr event = { .type = PERF_TYPE_SOFTWARE, .size = sizeof(event), .config = software_events[row].config };
 
-	event.disabled = event.inherit = event.enable_on_exec = 1; /* all start at the same time, with the command's exec() */
+	event.disabled = event.inherit = event.enable_on_exec = 1; /* all counters start with the command's exec() */
 	event.exclude_kernel = event.exclude_hv = !with_kernel;
 	return (int)syscall(SYS_perf_event_open, &event, process, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
@@ -66,7 +66,7 @@ static bool software_find(const char *name, int *handle, char *why)
 	return true;
 }
 
-/* Returns true for all sets: these events do not use counters of the CPU. */
+/* Returns true for all sets of different events, because they need no counters of the CPU. */
 static bool software_fits(const int *handles, size_t n)
 {
 	(void)handles;

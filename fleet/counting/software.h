@@ -9,9 +9,9 @@
 #include <string.h>
 
 static const struct software_event {
-	const char *name; /* name as in libpfm */
+	const char *name; /* name that libpfm uses */
 	uint64_t config;
-	bool in_kernel_only; /* the event occurs only in the kernel: without permission to count there, its count would always be 0 */
+	bool in_kernel_only; /* the event occurs only in the kernel; without permission to count there, its count would be 0 */
 } software_events[] = {
 	{ "perf::TASK-CLOCK", PERF_COUNT_SW_TASK_CLOCK, false },
 	{ "perf::PAGE-FAULTS", PERF_COUNT_SW_PAGE_FAULTS, false },
@@ -23,7 +23,7 @@ static const struct software_event {
 };
 #define SOFTWARE_EVENTS (sizeof(software_events) / sizeof(software_events[0]))
 
-/* Returns the row of an event; SOFTWARE_EVENTS: not a software event. */
+/* Returns the row of an event; SOFTWARE_EVENTS if it is not a software event. */
 static inline size_t software_event(const char *name)
 {
 	size_t row = 0;

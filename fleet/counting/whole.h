@@ -1,5 +1,5 @@
-/* Self-check of assay's programs on hosts: a file that is truncated, empty or changed after a power loss counts as damaged. The
- * controller passes the expected checksum as first argument, "whole=SUM". Plain C, for programs and controller. 0.5 ms per megabyte. */
+/* Self-check of assay's programs for hosts. A file that is truncated, empty or changed, for example after a power loss, is damaged. The
+ * controller passes the expected checksum as first argument, "whole=SUM". The check takes 0.5 ms per megabyte. */
 #ifndef FLEET_COUNTING_WHOLE_H
 #define FLEET_COUNTING_WHOLE_H
 
@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #define WHOLE_WORD    "whole="
-#define WHOLE_DAMAGED 125 /* exit status of a damaged program */
+#define WHOLE_DAMAGED 125 /* exit status of a program whose file is damaged */
 
-/* Returns the checksum so far, initially 0. Sizes of pieces but the last are multiples of 8 bytes. Detects accidents, not attacks. */
+/* Adds `n` bytes to the checksum `sum`, initially 0. `n` is a multiple of 8 except for the last piece. Detects accidents, not attacks. */
 static inline uint64_t whole_sum(uint64_t sum, const char *bytes, size_t n)
 {
 	for (size_t i = 0; i < n; i += 8) {
@@ -43,7 +43,7 @@ static inline bool whole_own_sum(uint64_t *sum)
 	return n == 0;
 }
 
-/* Syncs a file to the disk and renames it, then syncs the directory. Returns an exit status; prints the reason of a failure. */
+/* Syncs a file to the disk, renames it and syncs the directory. Returns an exit status. Prints the reason of a failure. */
 static inline int whole_install(char *from, char *to)
 {
 	int file = open(from, O_RDONLY | O_CLOEXEC), directory;
@@ -51,14 +51,14 @@ static inline int whole_install(char *from, char *to)
 
 	directory = ok ? open(dirname(to), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 	if (directory >= 0)
-		fsync(directory); /* not all file systems support this */
+		fsync(directory); /* ignore errors: not all file systems support this */
 	if (!ok)
 		fprintf(stderr, "assay: %s: cannot keep '%s'\n", strerror(errno), to);
 	return ok ? 0 : 1;
 }
 
-/* Removes the first argument if it is "whole=SUM". Returns true if the program must end with *status: it is damaged, the argument is
- * "check" (a test run), or the arguments are "install PATH" (renames the program's file). */
+/* Removes the first argument if it is "whole=SUM". Returns true if the program must end with *status. Reasons: the file is damaged; the
+ * argument is "check", a test run; the arguments are "install PATH", which renames the program's file. */
 static inline bool whole_ends(int *argc, char **argv, int *status)
 {
 	uint64_t sum;

@@ -1,4 +1,4 @@
-/* Removes an emulated fleet: everything on this machine that has its tag. Also finds and locks its directory. */
+/* Removes an emulated fleet, which is everything on this machine that has its tag. Also finds and locks the fleet's directory. */
 #include "fleet/emulate/emulate_site.h"
 
 #include "base/buf.h"
@@ -31,7 +31,7 @@
 #define ENVIRON_BYTES  65536
 #define LINK_TURNS_MAX 100
 #define LOCK_WAIT_NS   5000000000
-#define GROUP_EMPTY_MS 2000 /* time for the kernel to notice that a cgroup is empty */
+#define GROUP_EMPTY_MS 2000 /* maximum time until the kernel notices that a cgroup is empty */
 
 void emulate_step(struct emulate_listener *listener, const char *fmt, ...)
 {
@@ -51,7 +51,7 @@ void emulate_step(struct emulate_listener *listener, const char *fmt, ...)
 #define MAGIC		"assay-emulated-1 "
 #define STATE_BYTES_MAX (4u << 20)
 
-/* Reads the id of this boot; "unknown" if the kernel does not report it. */
+/* Reads the id of this boot. Sets `text` to "unknown" if the kernel does not report it. */
 static void read_boot(char text[EMULATE_BOOT_BYTES])
 {
 	process_text(text, EMULATE_BOOT_BYTES, "/proc/sys/kernel/random/boot_id");
@@ -60,7 +60,7 @@ static void read_boot(char text[EMULATE_BOOT_BYTES])
 		snprintf(text, EMULATE_BOOT_BYTES, "unknown");
 }
 
-/* Reports whether the fleet was started after the machine's last boot. */
+/* Reports whether the fleet was started after the last boot of the machine. */
 static bool emulate_state_is_of_this_boot(const struct emulate_state *state)
 {
 	char boot[EMULATE_BOOT_BYTES];
@@ -91,7 +91,7 @@ static bool parse_line(const char *line, struct emulate_state *state)
 	return false;
 }
 
-/* Parses a state file. Ignores an incomplete last line: its writer was killed. */
+/* Parses a state file. Ignores an incomplete last line, which is left if the writer was killed. */
 static enum assay_status emulate_state_parse(const char *file, const char *text, size_t n, struct emulate_state *out,
 					     struct assay_error *err)
 {
@@ -140,7 +140,7 @@ enum assay_status emulate_state_write(const char *path, const char *tag, bool st
 
 /* ---- the directory ---- */
 
-/* Refuses paths with characters that sshd's configuration and LD_PRELOAD cannot contain. */
+/* Refuses paths with characters that sshd's configuration or LD_PRELOAD cannot contain. */
 static enum assay_status check_path(const char *path, struct assay_error *err)
 {
 	for (const char *c = path; *c; c++) {
@@ -153,7 +153,7 @@ static enum assay_status check_path(const char *path, struct assay_error *err)
 	return ASSAY_OK;
 }
 
-/* Returns the absolute path of a directory that may not exist: resolves links in the existing part. free() it. NULL: errno. */
+/* Returns the absolute path of a directory that may not exist. Resolves links in the existing part. free() it. NULL: failure, see errno. */
 static char *absolute_path(const char *directory)
 {
 	size_t n = strlen(directory);
@@ -212,7 +212,7 @@ static enum assay_status make_base(const struct emulate_site *site, struct assay
 	return st;
 }
 
-/* Takes the lock; waits some seconds. Processes that a killed `assay` has just forked hold the lock until they execute their program. */
+/* Takes the lock, waiting some seconds: processes that a killed `assay` has just forked hold the lock until they execute a program. */
 static bool lock_soon(int fd)
 {
 	int64_t until_ns = clock_monotonic_ns() + LOCK_WAIT_NS;
@@ -271,9 +271,9 @@ void emulate_site_close(struct emulate_site *site)
 
 struct sweep {
 	const char *base;
-	char *mark; /* "ASSAY_FLEET=TAG-", in the environment of the fleet's processes */
+	char *mark; /* text "ASSAY_FLEET=TAG-", which the environment of each of the fleet's processes contains */
 	const struct cgroup_places *groups;
-	struct stat *logs; /* [n_logs] existing log files of the hosts */
+	struct stat *logs; /* [n_logs] log files of the hosts that exist */
 	size_t n_logs;
 	struct process *all; /* [n] all living processes except this one, sorted by id */
 	size_t n, capacity;
@@ -307,7 +307,7 @@ static void list_processes(struct sweep *s)
 	order_sort(s->all, s->n, by_id);
 }
 
-/* Reports whether the process's environment has the mark. */
+/* Reports whether the environment of a process contains the mark. */
 static bool has_mark(struct sweep *s, pid_t pid)
 {
 	char *text = s->environment;
@@ -339,9 +339,9 @@ static void list_logs(struct sweep *s)
 	free(run);
 }
 
-/* Reports whether the process's standard error is a host's log: the file or, after its removal, its path. All processes of a host write
- * there. The mark alone would not find an sshd, which overwrites its environment with its title, or a host's process before it becomes
- * sshd. The path alone would not find a process in another mount namespace. */
+/* Reports whether the standard error of a process is a host's log: the same file or, if it was removed, the same path. All processes of a
+ * host write to the log. The mark is not enough: sshd overwrites its environment with its title, and a host's process has no mark before it
+ * becomes sshd. The path is not enough for processes in other mount namespaces. */
 static bool writes_to_log(const struct sweep *s, pid_t pid)
 {
 	char path[64], target[PATH_MAX];
@@ -383,8 +383,8 @@ static bool parent_is_ours(const struct sweep *s, const struct process *p)
 	return parent && parent->ours;
 }
 
-/* Marks members of the fleet's cgroups, processes with its mark or its logs, and all descendants. Each sshd is a subreaper, so processes
- * of its sessions stay its descendants. */
+/* Marks the members of the fleet's cgroups, processes with its mark or its logs, and all their descendants. Each sshd is a subreaper, so
+ * all processes of its sessions stay its descendants. */
 static void mark_processes(struct sweep *s)
 {
 	list_processes(s);
@@ -404,7 +404,7 @@ static void mark_processes(struct sweep *s)
 	}
 }
 
-/* Signals a process only if its pid still belongs to it. */
+/* Sends a signal, unless another process has the pid by now. */
 static void send_signal(const struct process *p, int signal)
 {
 	long fd = syscall(SYS_pidfd_open, p->id, 0);
@@ -422,8 +422,8 @@ static void send_signal(const struct process *p, int signal)
 		close((int)fd);
 }
 
-/* Kills processes in one round. Stops the topmost processes, so that they start no new ones, and kills their descendants. Kills the
- * topmost ones when they have no descendants. Returns the number of processes; *left is one of them. */
+/* Does one round of killing. Stops the topmost processes, so that they start no new ones, and kills their descendants. Kills the topmost
+ * processes if they have no descendants. Returns the number of living processes; *left is one of them. */
 static size_t kill_round(const struct sweep *s, pid_t *left)
 {
 	size_t n = 0, below = 0;
@@ -442,7 +442,7 @@ static size_t kill_round(const struct sweep *s, pid_t *left)
 	return n;
 }
 
-/* Ends all processes of the fleet. Each round is O(processes of the machine). */
+/* Ends all processes of the fleet. Each round takes O(processes of the machine). */
 static enum assay_status end_processes(const struct emulate_site *site, const char *tag, const struct cgroup_places *groups, size_t *ended,
 				       struct assay_error *err)
 {
@@ -473,7 +473,7 @@ static enum assay_status end_processes(const struct emulate_site *site, const ch
 
 /* ---- network, cgroups and files of a fleet ---- */
 
-/* Returns the number of links as<TAG>... and appends `ip` lines that delete them. */
+/* Returns the number of network links as<TAG>..., and appends lines for `ip` that delete them. */
 static size_t list_links(const char *tag, struct buf *lines)
 {
 	struct if_nameindex *all = if_nameindex();
@@ -490,8 +490,8 @@ static size_t list_links(const char *tag, struct buf *lines)
 	return n;
 }
 
-/* Removes the links. The kernel removes a host's link some time after the last process of its namespace; waiting for that is cheaper.
- * Only this function removes the bridge. */
+/* Removes the network links. The kernel itself removes a host's link some time after the last process of its namespace has ended, and
+ * waiting for that is cheaper. The bridge is removed only by this function. */
 static enum assay_status remove_links(const char *tag, struct assay_error *err)
 {
 	const struct timespec pause = { 0, 5000000 };
@@ -502,7 +502,7 @@ static enum assay_status remove_links(const char *tag, struct assay_error *err)
 		nanosleep(&pause, NULL);
 		buf_clear(&lines);
 	}
-	/* The kernel may remove a link at the same time, which is an error: list the links again. */
+	/* If the kernel removes a link at the same time, `ip` fails. So list the links again. */
 	for (int turn = 0; lines.size && turn < LINK_TURNS_MAX; turn++) {
 		st = emulate_net_change("remove the network of the emulated fleet", lines.bytes, err);
 		buf_clear(&lines);
@@ -554,7 +554,7 @@ static int remove_one(const char *path, const struct stat *info, int kind, struc
 	return remove(path) && errno != ENOENT ? -1 : 0;
 }
 
-/* Removes a tree. Does not follow symbolic links or leave the file system. */
+/* Removes a directory tree. Does not follow symbolic links or enter other file systems. */
 static enum assay_status remove_tree(const char *base, const char *name, struct assay_error *err)
 {
 	char *path = mem_format("%s/%s", base, name);
@@ -597,7 +597,7 @@ enum assay_status emulate_site_clear(struct emulate_site *site, struct emulate_l
 	size_t left = 0;
 
 	*found = !st && *state.boot;
-	/* Without a known fleet, the directory may have been removed and made again while a fleet was running. */
+	/* If no fleet is known, the directory may have been removed and made again while its fleet was running. */
 	if (*found && !emulate_state_is_of_this_boot(&state))
 		emulate_step(listener, "the machine was restarted since: the fleet is not running");
 	else if (!st)
@@ -630,7 +630,7 @@ enum assay_status emulate_down(const char *directory, struct emulate_listener *l
 	*found = false;
 	if (!st && site.there)
 		st = emulate_site_clear(&site, listener, found, err);
-	else if (!st) /* the laboratory was removed while its fleet ran; the tag follows from its path */
+	else if (!st) /* the laboratory was removed while its fleet ran; the tag can be computed from its path */
 		st = remove_fleet(&site, site.tag, listener, &left, err);
 	if (!st && !site.there && !left)
 		st = fail_none(&site, err);

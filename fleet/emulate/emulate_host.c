@@ -1,4 +1,4 @@
-/* The process of one emulated host, from the fork to sshd: its slowdowns and namespaces. */
+/* The process of an emulated host, from the fork until it executes sshd: namespaces and slowdowns. */
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/mem.h"
@@ -32,27 +32,26 @@
 #define SLICE_NS	2000000
 #define CACHE_LINE	64
 #define GENERATIONS_MAX 8
-#define DESCRIPTORS	700 /* high descriptor numbers, because programs expect the low ones to be free */
+#define DESCRIPTORS	700 /* high descriptor numbers, because programs may expect the low ones to be free */
 
 /* ---- memory load generator ---- */
 
-/* The second process of an emulated host, which makes the host's memory slower. It sleeps until a program on the host announces itself
- * (fleet/emulate/knobs/knobs_hog.c), and works until the last such program has ended. So hosts that wait for their turn cause no load.
- * It walks through memory, which removes other programs' data from the caches. It also marks the programs' pages as unused, which causes
- * page walks. */
+/* The second process of an emulated host, which slows down the host's memory. It sleeps until a program on the host announces itself
+ * (fleet/emulate/knobs/knobs_hog.c), and works until the last such program has ended. So hosts that wait for their turn cause no load. It
+ * walks through memory to remove other programs' data from the caches. It also marks the programs' pages as unused to cause page walks. */
 
 struct hog {
 	int socket;
-	struct pollfd guests[GUESTS_MAX]; /* pidfds of the announced programs */
+	struct pollfd guests[GUESTS_MAX]; /* pidfds of the programs that have announced themselves */
 	pid_t pids[GUESTS_MAX];
 	nfds_t n;
 	size_t bytes, at;
 	unsigned percent;
-	unsigned char *memory; /* NULL while asleep */
-	int64_t walk_ns;       /* time between two markings of the pages; 0: no markings */
+	unsigned char *memory; /* NULL while the generator sleeps */
+	int64_t walk_ns;       /* time between two markings of the pages, ns; 0 for no markings */
 };
 
-/* Adds an announced program. The kernel supplies its pid and user. Only programs of this user or root count. */
+/* Adds a program that announces itself. The kernel supplies its pid and user. Ignores programs of users other than this one and root. */
 static void hog_welcome(struct hog *hog, const struct ucred *who)
 {
 	long fd;
@@ -100,7 +99,7 @@ static void part_with_ended(struct hog *hog)
 	}
 }
 
-/* Walks through memory for a time slice, one cache line per step. */
+/* Walks through memory for slice_ns, one cache line per step. */
 static void hog_walk(struct hog *hog, int64_t slice_ns)
 {
 	int64_t end = clock_monotonic_ns() + slice_ns;
@@ -123,7 +122,7 @@ static void hog_rest(int64_t ns)
 		nanosleep(&rest, NULL);
 }
 
-/* Marks the pages of a process and its descendants as unused. Descendants may not have announced themselves. */
+/* Marks the pages of a process and its descendants as unused. The descendants may not have announced themselves. */
 static void mark_unused(int pid, int depth)
 {
 	char path[64], text[1024];
@@ -140,11 +139,11 @@ static void mark_unused(int pid, int depth)
 		return;
 	process_text(text, sizeof(text), "/proc/%d/task/%d/children", pid, pid);
 	for (char *at = text, *end; (pid = (int)strtol(at, &end, 10)) > 0 && *end == ' ';
-	     at = end) /* an incomplete number has no space after it */
+	     at = end) /* a number without a space after it is incomplete */
 		mark_unused(pid, depth + 1);
 }
 
-/* Works for its share of a time slice, rests for the remainder, then marks pages. */
+/* Works for its share of a time slice, rests for the remainder, then marks pages as unused. */
 static void hog_work(struct hog *hog)
 {
 	int64_t slice_ns = hog->walk_ns ? hog->walk_ns : hog->percent ? SLICE_NS * 100 / (int64_t)hog->percent : SLICE_NS;
@@ -182,7 +181,7 @@ static enum assay_status listen_as(const char *name, int *fd, struct assay_error
 	int on = 1;
 
 	ASSAY_BUG_IF(n + 1 > sizeof(address.sun_path));
-	memcpy(address.sun_path + 1, name, n); /* abstract address: starts with a NUL, has no file */
+	memcpy(address.sun_path + 1, name, n); /* the address is abstract: it starts with a NUL and has no file */
 	*fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (*fd < 0 || setsockopt(*fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) ||
 	    bind(*fd, (const struct sockaddr *)&address, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n)))
@@ -195,7 +194,7 @@ static bool load_generator_is_needed(const struct emulate_profile *profile)
 	return profile->hog_mib || profile->page_walks || profile->interrupts || profile->page_faults;
 }
 
-/* Forks the load generator of a host, which also keeps the host's events open and ends with its parent. It closes `channel`. */
+/* Forks the load generator of a host, which closes `channel` and ends with its parent. It also keeps the host's events open. */
 static enum assay_status hog_start(const struct emulate_site *site, const struct emulate_host *host, int channel, struct assay_error *err)
 {
 	const struct emulate_profile *p = host->profile;
@@ -212,7 +211,7 @@ static enum assay_status hog_start(const struct emulate_site *site, const struct
 		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 		if (getppid() != parent)
 			_Exit(1);
-		close(channel); /* the host's events stay open in this process, because sshd closes its descriptors */
+		close(channel); /* the host's events stay open in this process; sshd would close their descriptors */
 		hog_run(&hog);
 	}
 	if (!st && pid < 0)
@@ -224,9 +223,9 @@ static enum assay_status hog_start(const struct emulate_site *site, const struct
 
 /* ---- system-call filters ---- */
 
-/* Slows down system calls by class. A seccomp(2) filter (classic BPF as in McCanne and Jacobson, USENIX Winter 1993) allows all calls.
- * Before each call of the class it divides a number by three, as often as the profile says. The kernel caches the filter's verdict for
- * all other calls. For x86-64 and aarch64. */
+/* Slows down the system calls of a class. A seccomp(2) filter, in classic BPF (McCanne and Jacobson, USENIX Winter 1993), allows all calls.
+ * Before a call of the class, it divides a number by three, as often as the profile says. For all other calls, the kernel caches the
+ * filter's result. Works on x86-64 and aarch64. */
 
 #if defined(__x86_64__)
 #define ARCHITECTURE AUDIT_ARCH_X86_64
@@ -238,7 +237,7 @@ static enum assay_status hog_start(const struct emulate_site *site, const struct
 #error "the numbers of system calls are known for x86-64 and aarch64"
 #endif
 
-/* All reads are in the class `data`, for any kind of descriptor. */
+/* Reads from all kinds of descriptors are in the class `data`. */
 #define NUMBER(name) SYS_##name,
 #define NUMBERS(...)                                                                                                                       \
 	{                                                                                                                                  \
@@ -273,7 +272,7 @@ static size_t filter_allow(struct sock_filter *f)
 	return filter_put(f, BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 }
 
-/* Appends instructions that allow all calls except those of the list, for which the filter continues. Returns their number. */
+/* Appends instructions that allow all calls except those of the list. For these the filter continues. Returns their number. */
 static size_t filter_only(struct sock_filter *f, const short *calls, size_t n)
 {
 	size_t at = 0;
@@ -283,7 +282,7 @@ static size_t filter_only(struct sock_filter *f, const short *calls, size_t n)
 	return at + filter_allow(f + at);
 }
 
-/* Appends instructions that allow the calls of all lists; for other calls the filter continues. Returns their number. */
+/* Appends instructions that allow the calls of all lists. For other calls the filter continues. Returns their number. */
 static size_t filter_others(struct sock_filter *f)
 {
 	size_t at = 0;
@@ -298,43 +297,42 @@ static size_t filter_others(struct sock_filter *f)
 	return at;
 }
 
-/* Builds a filter. A division is the slowest instruction, so the filter is short and leaves the caches to the command. The dividend is
- * an argument of the call: otherwise the kernel would cache the verdict. */
+/* Builds a filter and returns its number of instructions. Division is the slowest instruction: it keeps the filter short, so that it uses
+ * little of the caches. An argument of the call is loaded, because otherwise the kernel would cache the result of the filter. */
 static size_t filter_build(unsigned which, unsigned divisions, struct sock_filter f[BPF_MAXINSNS])
 {
 	size_t at = 0;
 
 	if (divisions == 0)
 		return filter_allow(f);
-	/* Other architectures have other call numbers: allow their calls. */
+	/* Numbers of calls differ on other architectures, whose calls are allowed. */
 	at += filter_put(f + at, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
 	at += filter_jump_if(f + at, ARCHITECTURE, 1, 0);
 	at += filter_allow(f + at);
 	at += filter_put(f + at, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
 	at += which == EMULATE_CALLS_OTHER ? filter_others(f + at) : filter_only(f + at, classes[which].calls, classes[which].n);
 	at += filter_put(f + at, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args));
-	at += filter_put(f + at, BPF_ALU | BPF_AND | BPF_K, 0); /* makes the time independent of the argument */
+	at += filter_put(f + at, BPF_ALU | BPF_AND | BPF_K, 0); /* makes the time of the divisions independent of the argument */
 	for (unsigned i = 0; i < divisions && at + 1 < BPF_MAXINSNS; i++)
 		at += filter_put(f + at, BPF_ALU | BPF_DIV | BPF_K, 3);
 	return at + filter_allow(f + at);
 }
 
-/* Adds a filter for a class to this thread and its descendants, until they end. Without root's rights the thread loses the use of
- * set-user-ID programs. Returns 0 or an errno; ENOMEM: the thread's filters leave no room. Without SPEC_ALLOW, some kernels also turn
- * off a CPU speculation, which slows down everything. */
+/* Adds a filter for a class to this thread and its descendants, until they end. Without root's rights, the thread can no longer use
+ * set-user-ID programs. Returns 0 or an errno; ENOMEM: the thread's filters leave no room. Without SPEC_ALLOW, some kernels also turn off
+ * speculation of the CPU, which slows down everything. */
 static int filter_add(unsigned which, unsigned divisions)
 {
 	static struct sock_filter filter[BPF_MAXINSNS];
 	struct sock_fprog program = { (unsigned short)filter_build(which, divisions, filter), filter };
 	long failed = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &program);
 
-	if (failed && errno == EACCES && !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) /* without CAP_SYS_ADMIN */
+	if (failed && errno == EACCES && !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) /* the process has no CAP_SYS_ADMIN */
 		failed = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &program);
 	return failed ? errno : 0;
 }
 
-/* Installs the profile's system-call filters for this process and all descendants, permanently. Sets no_new_privs if the process needs
- * it. */
+/* Installs the profile's system-call filters for this process and all its descendants, permanently. Sets no_new_privs if this is needed. */
 static enum assay_status emulate_filter_install(const struct emulate_profile *profile, struct assay_error *err)
 {
 	for (unsigned which = 0; which < EMULATE_CLASSES; which++) {
@@ -353,8 +351,8 @@ static enum assay_status emulate_filter_install(const struct emulate_profile *pr
 
 /* ---- events ---- */
 
-/* Opens a software event of perf_event_open(2) that is never read. Such events slow down computing (the CPU clock overflows at a given
- * rate) and page faults (each triggers several events). Each event costs as much as a sample. */
+/* Opens a software event of perf_event_open(2) that is never read. Such events slow down computing, if the CPU clock overflows at a given
+ * rate, and page faults, if each triggers several events. Each event costs as much as a sample. */
 
 static int event_open(uint64_t config, uint64_t period)
 {
@@ -376,7 +374,7 @@ static int event_open(uint64_t config, uint64_t period)
 	return (int)fd;
 }
 
-/* Opens an event and keeps its descriptor open. The event ends with the last process that has the descriptor. */
+/* Opens an event and keeps its descriptor. The event ends with the last process that has the descriptor. Returns 0 or an errno. */
 static int event_keep(uint64_t config, uint64_t period)
 {
 	int low = event_open(config, period), fd = low < 0 ? -1 : fcntl(low, F_DUPFD, DESCRIPTORS), errnum = errno;
@@ -397,8 +395,8 @@ int emulate_events_refused(void)
 	return errnum;
 }
 
-/* Starts a host's events for this process and its descendants. They end with the last process that has their descriptors. Returns 0 or
- * an errno. */
+/* Starts a host's events for this process and its descendants. They end with the last process that has their descriptors. Returns 0 or an
+ * errno. */
 static int emulate_events_start(unsigned interrupts_a_second, unsigned a_page_fault)
 {
 	int failed = interrupts_a_second ? event_keep(PERF_COUNT_SW_CPU_CLOCK, 1000000000u / interrupts_a_second) : 0;
@@ -420,8 +418,8 @@ enum assay_status emulate_write(const char *path, const char *bytes, size_t n, u
 	return failed ? assay_fail_errno(err, errnum, "cannot write '%s'", path) : ASSAY_OK;
 }
 
-/* Makes the process end with its parent. Sends its standard error to the host's log, by which `host down` finds the process. Closes all
- * other descriptors except `channel`: other hosts' channels must close, and the terminal belongs to the user. */
+/* Makes this process end with its parent. Sends its standard error to the host's log, by which `host down` finds the process. Closes all
+ * other descriptors except `channel`: the channels of other hosts must close, and the terminal belongs to the user. */
 static void leave_parent(const struct emulate_host *host, int channel, pid_t parent)
 {
 	char *path = mem_format("%s/sshd.log", host->directory);
@@ -467,7 +465,7 @@ static enum assay_status join_groups(const struct emulate_site *site, const char
 	return !st && pids && !(memory && strcmp(memory, pids) == 0) ? join_group(pids, name, err) : st;
 }
 
-/* Mounts a tmpfs over the host's home, and a machine id. The mounts are private: invisible outside, and removed after the last process. */
+/* Mounts a tmpfs at the host's home, and a machine id. The mounts are private: unseen elsewhere, and removed after the last process. */
 static enum assay_status mount_own(const struct emulate_site *site, const struct emulate_host *host, struct assay_error *err)
 {
 	char options[64], id[DIGEST_HEX_BYTES];
@@ -481,7 +479,7 @@ static enum assay_status mount_own(const struct emulate_site *site, const struct
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) || mount("assay", home, "tmpfs", MS_NOSUID | MS_NODEV, options) ||
 	    mkdir(temporary, 01777) || chmod(temporary, 01777))
 		st = assay_fail_errno(err, errno, "cannot mount a tmpfs on '%s'", home);
-	/* The host gets a machine id of its own, if the machine has one. */
+	/* If the machine has a machine id, each host gets another one. */
 	digest_sha256(seed, strlen(seed), id);
 	id[32] = '\n';
 	if (!st && access("/etc/machine-id", F_OK) == 0) {
@@ -493,7 +491,7 @@ static enum assay_status mount_own(const struct emulate_site *site, const struct
 	return st;
 }
 
-/* Reports that the namespaces exist, then waits until the network link exists. */
+/* Reports to the parent that the namespaces exist, then waits until the parent has made the network link. */
 static void await_link(int channel)
 {
 	char text[8];
@@ -540,7 +538,7 @@ static enum assay_status become_sshd(const struct emulate_site *site, const stru
 	char *environment[] = { path, mark, NULL };
 	enum assay_status st;
 
-	prctl(PR_SET_PDEATHSIG, 0); /* sshd must survive this program */
+	prctl(PR_SET_PDEATHSIG, 0); /* sshd must not end with this program */
 	execve(site->sshd, argv, environment);
 	st = assay_fail_errno(err, errno, "cannot run '%s'", site->sshd);
 	mem_free(config, log, mark);
@@ -554,16 +552,16 @@ _Noreturn void emulate_host_run(const struct emulate_site *site, const struct em
 	enum assay_status st;
 
 	leave_parent(host, channel, parent);
-	st = emulate_key_make(host->key, host->is->name, &key_line, &err); /* made here, so that hosts make their keys in parallel */
+	st = emulate_key_make(host->key, host->is->name, &key_line, &err); /* hosts make their keys here, so that they do it in parallel */
 	free(key_line);
 	if (!st)
 		st = join_groups(site, host->is->name, &err);
 	if (!st && site->namespaces)
 		st = enter_namespaces(site, host, channel, &err);
-	/* sshd inherits this: orphans of its sessions become its children, so `host down` finds them as its descendants. */
+	/* sshd inherits this setting. So orphans of its sessions become its children, and `host down` finds them as its descendants. */
 	if (!st && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
 		st = assay_fail_errno(&err, errno, "cannot become a subreaper");
-	if (!st) /* emulate_up() has noted refused events; the load generator keeps the descriptors of accepted events */
+	if (!st) /* emulate_up() has reported refused events; the load generator keeps the descriptors of accepted ones */
 		emulate_events_start(host->profile->interrupts, host->profile->page_faults);
 	if (!st && load_generator_is_needed(host->profile))
 		st = hog_start(site, host, channel, &err);

@@ -8,9 +8,9 @@
 
 /* ---- built-in profiles ---- */
 
-/* X(symbol, file), in order of use. The first twelve are the hosts of a default fleet. There are nine kinds of slowdown. Each of eleven
- * hosts has three kinds, each kind is on three or four hosts, and two kinds are together on at most one host (lines of the affine plane
- * of order three; the unchanged machine replaces one line). Profiles with a single kind follow. */
+/* Built-in profiles in order of use: X(symbol, file). The first twelve are the hosts of a default fleet: the unchanged machine, and eleven
+ * hosts with three of nine kinds of slowdown each. Each kind is on three or four hosts, and any two kinds are together on at most one host.
+ * (They are eleven of the twelve lines of the affine plane of order three.) Profiles with one kind follow. */
 #define PROFILE_ROWS(X)                                                                                                                    \
 	X(base, "base.yaml")                                                                                                               \
 	X(io_meta_vm, "io+meta+vm.yaml")                                                                                                   \
@@ -55,7 +55,7 @@ const size_t emulate_data_n = sizeof(emulate_data) / sizeof(emulate_data[0]);
 
 /* ---- parsing a profile ---- */
 
-/* Settings that are single numbers: key, field, maximum. */
+/* Settings that are single numbers: key, field and maximum. */
 static const struct {
 	const char *key;
 	size_t offset;
@@ -138,7 +138,7 @@ static enum assay_status parse_root(const char *file, const struct yaml_node *ro
 		st = parse_calls(file, node, profile, err);
 	for (size_t i = 0; !st && i < KNOBS; i++)
 		st = parse_level(file, root, knobs[i].key, knobs[i].high, (unsigned *)(void *)((char *)profile + knobs[i].offset), err);
-	/* glibc rounds smaller values up to 1024; 32 MiB is its own limit. */
+	/* glibc raises smaller values to 1024. Its own maximum is 32 MiB. */
 	if (!st && (node = yaml_get(root, "mmap_threshold")))
 		st = yaml_int(file, node, 1024, 32 << 20, &profile->mmap_threshold_bytes, err);
 	if (!st && (node = yaml_get(root, "hog")))
@@ -168,9 +168,9 @@ void emulate_profile_release(struct emulate_profile *profile)
 	*profile = (struct emulate_profile){ 0 };
 }
 
-/* ---- sources of profiles ---- */
+/* ---- directories and built-in files ---- */
 
-/* Returns the length of the profile's name in a file name ("vm.yaml": 2); 0: the file is not a profile. */
+/* Returns the length of the profile's name in the name of a file, 2 for "vm.yaml". Returns 0 if the file is not a profile. */
 static size_t name_length(const char *file)
 {
 	size_t n = strlen(file), name = n > 5 ? n - 5 : 0;
@@ -205,7 +205,7 @@ enum assay_status emulate_profile_names(const char *directory, char ***names, si
 		add_name(names, n, &capacity, files[i]);
 	file_names_free(files, n_files);
 	if (directory && *n)
-		qsort(*names, *n, sizeof(**names), text_order); /* sort names, not files: '+' sorts before '.' */
+		qsort(*names, *n, sizeof(**names), text_order); /* sort names instead of files, because '+' is before '.' */
 	return *n ? ASSAY_OK
 		  : assay_fail(err, ASSAY_E_NOTFOUND, "'%s' has no profiles (files NAME.yaml; names of letters, digits, +, - and _)",
 			       directory);

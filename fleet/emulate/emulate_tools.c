@@ -34,7 +34,7 @@ static int spawn_tool(const char *const *argv, int in, int out, pid_t *pid)
 	return errnum;
 }
 
-/* Reads the output of a program and waits for its end. Returns the status of waitpid(2). */
+/* Reads the output of a program until it ends. Returns its status of waitpid(2). */
 static int finish_tool(pid_t pid, int out, struct buf *output)
 {
 	char piece[4096];
@@ -48,7 +48,7 @@ static int finish_tool(pid_t pid, int out, struct buf *output)
 	return status;
 }
 
-/* Runs a program. If it fails, the error message is its first line of output. */
+/* Runs a program with `input` as its standard input. If it fails, the error message has the first line of its output. */
 static enum assay_status run_tool(const char *const *argv, const char *input, struct buf *output, struct assay_error *err)
 {
 	int in = memfd_create("input", MFD_CLOEXEC), out[2] = { -1, -1 }, status = 0, errnum = 0;
@@ -77,7 +77,7 @@ static enum assay_status run_tool(const char *const *argv, const char *input, st
 
 /* ---- keys ---- */
 
-/* Returns the public key of an existing key pair; NULL: there is none. */
+/* Returns the public key of an existing key pair; NULL if there is none. The caller frees it. */
 static char *key_line(const char *path, const char *public_path)
 {
 	struct buf text = BUF_INIT;
@@ -103,7 +103,7 @@ enum assay_status emulate_key_make(const char *path, const char *comment, char *
 
 	*line = key_line(path, public_path);
 	if (!*line) {
-		unlink(path); /* removes an incomplete pair; ssh-keygen would ask before overwriting it */
+		unlink(path); /* remove an incomplete pair, because ssh-keygen would ask before overwriting it */
 		unlink(public_path);
 		st = run_tool(argv, "", &output, err);
 		*line = st ? NULL : key_line(path, public_path);
@@ -117,7 +117,7 @@ enum assay_status emulate_key_make(const char *path, const char *comment, char *
 
 /* ---- networks ---- */
 
-/* Reports whether a route ("10.0.0.0/8", "10.0.0.1") overlaps network/22. The default route does not count. */
+/* Reports whether a route ("10.0.0.0/8", "10.0.0.1") overlaps network/22. Returns false for the default route. */
 static bool route_touches(const char *destination, uint32_t network)
 {
 	const char *slash = strchr(destination, '/');
@@ -150,7 +150,7 @@ static bool is_taken(const cJSON *routes, uint32_t network)
 enum assay_status emulate_net_choose(uint32_t seed, uint32_t *network, struct assay_error *err)
 {
 	static const char *const argv[] = { "ip", "-json", "-4", "route", "show", "table", "all", NULL };
-	const uint32_t networks = 1u << (EMULATE_NET_PREFIX - 9); /* networks in 10.128.0.0/9, which is used less than the lower half */
+	const uint32_t networks = 1u << (EMULATE_NET_PREFIX - 9); /* networks in 10.128.0.0/9, the half that is used less */
 	struct buf output = BUF_INIT;
 	cJSON *routes = NULL;
 	enum assay_status st = run_tool(argv, "", &output, err);

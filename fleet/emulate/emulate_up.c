@@ -24,19 +24,19 @@
 #define PORT_LAST	32000
 #define LAB_MARK	"# Written by 'assay host up'"
 #define ANSWER_PAUSE_NS 5000000
-#define ANSWER_MS	60000 /* limit until all hosts answer, plus ANSWER_HOST_MS per host; a host that has ended is noticed at once */
+#define ANSWER_MS	60000 /* time limit until all hosts answer, plus ANSWER_HOST_MS per host; if a host ends, the wait ends */
 #define ANSWER_HOST_MS	200
-#define ANSWER_WAIT_US	100000 /* limit per connection */
+#define ANSWER_WAIT_US	100000 /* time limit per connection */
 
-/* A fleet that is being started. */
+/* State while a fleet is started. */
 struct bringup {
 	const struct emulate_options *options;
 	struct emulate_listener *listener;
 	struct emulate_site site;
-	struct emulate_profile *profiles; /* [n_profiles] profiles */
+	struct emulate_profile *profiles; /* [n_profiles] */
 	size_t n_profiles;
-	struct emulate_fleet fleet; /* result; passed to the caller at the end */
-	struct emulate_host *hosts; /* [n_hosts] of `options` */
+	struct emulate_fleet fleet; /* result, which is passed to the caller at the end */
+	struct emulate_host *hosts; /* [options->n_hosts] */
 };
 
 /* ---- profiles ---- */
@@ -88,7 +88,7 @@ static enum assay_status load_profiles(struct bringup *b, struct assay_error *er
 	return st;
 }
 
-/* ---- requirements on this machine ---- */
+/* ---- requirements that this machine must meet ---- */
 
 static enum assay_status find_sshd(struct emulate_site *site, struct assay_error *err)
 {
@@ -103,7 +103,7 @@ static enum assay_status find_sshd(struct emulate_site *site, struct assay_error
 	return assay_fail(err, ASSAY_E_IO, "emulated hosts need sshd: install it (Debian: apt-get install openssh-server)");
 }
 
-/* Checks that sshd will accept logins of this user. */
+/* Checks that sshd will accept logins of this user, and sets site->user. */
 static enum assay_status check_account(struct emulate_site *site, struct assay_error *err)
 {
 	const struct passwd *user = getpwuid(geteuid());
@@ -122,7 +122,7 @@ static enum assay_status check_account(struct emulate_site *site, struct assay_e
 				  "the login shell of '%s' is '%s', which runs no commands: sshd needs a shell (chsh -s /bin/sh %s)",
 				  user->pw_name, shell, user->pw_name);
 	site->user = mem_string(user->pw_name);
-	shadow = geteuid() == 0 ? getspnam(site->user) : NULL; /* only root can read it, and only root's sshd checks it */
+	shadow = geteuid() == 0 ? getspnam(site->user) : NULL; /* only root can read the entry, and only root's sshd checks it */
 	if (shadow && shadow->sp_pwdp && shadow->sp_pwdp[0] == '!')
 		return assay_fail(err, ASSAY_E_IO,
 				  "the account '%s' is locked (its password is '!'), so sshd refuses every login: usermod -p '*' %s (no "
@@ -137,11 +137,11 @@ static enum assay_status check_machine(struct emulate_site *site, struct assay_e
 
 	if (!st)
 		st = check_account(site, err);
-	/* sshd's directory for privilege separation. Debian's service creates it, but /run is empty after a boot. */
+	/* sshd needs this directory for privilege separation. Debian's service creates it, but /run is empty after a boot. */
 	return !st && geteuid() == 0 ? file_make_directory("/run/sshd", 0755, err) : st;
 }
 
-/* Reports whether this process may create namespaces; if not, *reason (static) has the reason. */
+/* Reports whether this process may create namespaces. If not, sets *reason to the reason, a static text. */
 static bool may_unshare(const char **reason)
 {
 	int status = 0;
@@ -157,7 +157,7 @@ static bool may_unshare(const char **reason)
 	return WEXITSTATUS(status) == 0;
 }
 
-/* ---- files common to all hosts ---- */
+/* ---- files that all hosts share ---- */
 
 static enum assay_status make_folders(const struct emulate_site *site, struct assay_error *err)
 {
@@ -222,7 +222,7 @@ static void show_address(uint32_t address, char text[INET_ADDRSTRLEN])
 	inet_ntop(AF_INET, &(struct in_addr){ htonl(address) }, text, INET_ADDRSTRLEN);
 }
 
-/* Makes a bridge on this machine. Each host gets a veth pair with one end on the bridge and the other in the host's network namespace. */
+/* Makes a bridge on this machine. Each host has a veth pair: one end on the bridge, the other in the host's network namespace. */
 static enum assay_status make_bridge(struct emulate_site *site, struct assay_error *err)
 {
 	enum assay_status st = emulate_net_choose((uint32_t)strtoul(site->tag, NULL, 16), &site->network, err);
@@ -238,7 +238,7 @@ static enum assay_status make_bridge(struct emulate_site *site, struct assay_err
 	return st;
 }
 
-/* Falls back to loopback, with a note, if namespaces or the network cannot be made. */
+/* Makes the network. If namespaces or the network cannot be made, uses loopback instead and reports that. */
 static void choose_network(struct bringup *b)
 {
 	struct assay_error why;
@@ -267,7 +267,7 @@ static enum assay_status make_group(const char *directory, struct assay_error *e
 	return ASSAY_OK;
 }
 
-/* Chooses the cgroups. Cgroups that this user cannot use are treated as missing. */
+/* Chooses the cgroups for the hosts. Treats cgroups that this user cannot use as missing. */
 static enum assay_status choose_groups(struct bringup *b, struct assay_error *err)
 {
 	struct cgroup_places *groups = &b->site.groups;
@@ -294,7 +294,7 @@ static enum assay_status choose_groups(struct bringup *b, struct assay_error *er
 	return ASSAY_OK;
 }
 
-/* Notes that the kernel refuses the hosts' events. This is not an error: the hosts keep their remaining slowdowns. */
+/* Reports if the kernel refuses events that profiles need. This is no error, because the hosts keep their other slowdowns. */
 static void write_refused(struct bringup *b)
 {
 	bool wanted = false;
@@ -312,7 +312,7 @@ static void write_refused(struct bringup *b)
 
 /* ---- files of a host ---- */
 
-/* Appends the environment in one line, because sshd uses only the first SetEnv. `host down` finds processes by ASSAY_FLEET. */
+/* Appends the environment as one line, because sshd uses only the first SetEnv. `host down` finds processes by ASSAY_FLEET. */
 static void add_environment(struct buf *out, const struct emulate_site *site, const struct emulate_host *host)
 {
 	const struct emulate_profile *p = host->profile;
@@ -346,7 +346,7 @@ static void add_environment(struct buf *out, const struct emulate_site *site, co
 	buf_release(&preload);
 }
 
-/* Writes sshd_config. StrictModes is off: it would refuse laboratories below /tmp, although only this user can write to the directory of
+/* Writes sshd_config. StrictModes would refuse laboratories below /tmp. It can be off, because only this user can write to the directory of
  * the keys. sshd accepts no variables from clients. */
 static enum assay_status write_config(const struct emulate_site *site, const struct emulate_host *host, struct assay_error *err)
 {
@@ -367,7 +367,7 @@ static enum assay_status write_config(const struct emulate_site *site, const str
 	return st;
 }
 
-/* Makes the host's directory and sshd_config. */
+/* Makes the host's directories and its sshd_config. */
 static enum assay_status prepare_host(const struct emulate_site *site, struct emulate_host *host, struct assay_error *err)
 {
 	char *home = mem_format("%s/home", host->directory);
@@ -416,7 +416,7 @@ static enum assay_status host_start(const struct emulate_site *site, struct emul
 	return host->pid < 0 ? assay_fail_errno(err, errno, "cannot start a process for host %s", host->is->name) : ASSAY_OK;
 }
 
-/* Receives the next message of the host's process. A message other than `expected` ("": end of the channel) is its error. */
+/* Receives the next message of the host's process. A message other than `expected` ("": the channel's end) is an error of the host. */
 static enum assay_status expect_word(const struct emulate_host *host, const char *expected, struct assay_error *err)
 {
 	char text[ASSAY_ERROR_BYTES];
@@ -433,7 +433,7 @@ static enum assay_status expect_word(const struct emulate_host *host, const char
 	return assay_fail(err, ASSAY_E_IO, "host %s: %s", host->is->name, *text ? text : "its process ended");
 }
 
-/* Makes all network links, when all namespaces exist. */
+/* Waits until all hosts have namespaces, makes their network links, and lets the hosts continue. */
 static enum assay_status connect_hosts(const struct emulate_site *site, const struct emulate_host *hosts, size_t n, struct assay_error *err)
 {
 	struct buf lines = BUF_INIT;
@@ -467,8 +467,7 @@ static enum assay_status host_finish(struct emulate_host *host, struct assay_err
 static bool host_greets(const struct emulate_host *host)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((unsigned short)host->is->port) };
-	const struct timeval soon = { 0, ANSWER_WAIT_US }, patience = { 2, 0 }; /* limits for connecting, and for the greeting of a busy
-										 * sshd */
+	const struct timeval soon = { 0, ANSWER_WAIT_US }, patience = { 2, 0 }; /* time limits of connect() and of a busy sshd's greeting */
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	char text[4] = "";
 	bool yes;
@@ -476,7 +475,7 @@ static bool host_greets(const struct emulate_host *host)
 	if (fd < 0)
 		return false;
 	inet_pton(AF_INET, host->is->address, &to.sin_addr);
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &soon, sizeof(soon)); /* SO_SNDTIMEO also limits connect(2) */
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &soon, sizeof(soon)); /* this also limits connect(2) */
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	yes = connect(fd, (const struct sockaddr *)&to, sizeof(to)) == 0 && recv(fd, text, sizeof(text), MSG_WAITALL) == 4 &&
 	      memcmp(text, "SSH-", 4) == 0;
@@ -484,7 +483,7 @@ static bool host_greets(const struct emulate_host *host)
 	return yes;
 }
 
-/* Fails with the last line of the host's sshd log. */
+/* Fails with the last line of the host's sshd log as the reason. */
 static enum assay_status give_up(const struct emulate_host *host, const char *what, struct assay_error *err)
 {
 	char *path = mem_format("%s/sshd.log", host->directory), text[400];
@@ -523,8 +522,8 @@ static enum assay_status host_answers(const struct emulate_host *host, int64_t e
 	return ASSAY_OK;
 }
 
-/* Starts the processes of all hosts. They make their keys, and end with this program until they have become sshd. Connects them to the
- * network, and waits until all answer. */
+/* Starts the processes of all hosts, connects them to the network, and waits until all answer. The processes make their keys. A process
+ * that has not become sshd yet ends with this program. */
 static enum assay_status run_hosts(const struct emulate_site *site, struct emulate_host *hosts, size_t n, struct emulate_listener *listener,
 				   struct assay_error *err)
 {
@@ -547,8 +546,8 @@ static enum assay_status run_hosts(const struct emulate_site *site, struct emula
 
 /* ---- hosts ---- */
 
-/* Reserves a free port of loopback by a bound socket, until sshd listens on it. Other fleets search without SO_REUSEADDR, so they cannot
- * bind the port. Sockets with SO_REUSEADDR, like sshd's, can. So this search binds without it and sets it afterwards. */
+/* Reserves a free port of loopback by a bound socket, until sshd listens on the port. Other fleets bind without SO_REUSEADDR, so they
+ * cannot get the port. sshd binds with SO_REUSEADDR, which succeeds because this socket sets it after its own bind(). */
 static enum assay_status reserve_port(struct emulate_host *host, int *next, struct assay_error *err)
 {
 	static const int yes = 1;
@@ -603,9 +602,9 @@ static enum assay_status start_hosts(struct bringup *b, struct assay_error *err)
 	return st ? st : run_hosts(&b->site, b->hosts, b->fleet.n, b->listener, err);
 }
 
-/* ---- the files of the laboratory ---- */
+/* ---- files of the laboratory ---- */
 
-/* Refuses to replace a lab.yaml that the user has written. */
+/* Refuses to replace a lab.yaml that `assay host up` has not written. */
 static enum assay_status refuse_foreign(const char *directory, struct assay_error *err)
 {
 	char *state_path = mem_format("%s/.assay/emulated/state", directory), *path = mem_format("%s/lab.yaml", directory);
@@ -626,7 +625,7 @@ static enum assay_status refuse_foreign(const char *directory, struct assay_erro
 	return st;
 }
 
-/* Appends the command that starts the same hosts again. */
+/* Appends the command line that starts the same hosts again. */
 static void add_up(const struct bringup *b, struct buf *out)
 {
 	const struct emulate_options *o = b->options;
@@ -714,7 +713,7 @@ static enum assay_status bring_up(struct bringup *b, struct assay_error *err)
 	return st ? st : write_inventory(b, err);
 }
 
-/* Removes an earlier fleet and starts a new one; the caller holds the lock. On failure, removes everything again. */
+/* Removes an earlier fleet and starts a new one. The caller holds the lock. On failure, removes the new fleet. */
 static enum assay_status replace_fleet(struct bringup *b, struct assay_error *err)
 {
 	struct assay_error ignored;

@@ -1,5 +1,5 @@
-/* System calls by the class of their work in the kernel, for samples of a run (gate/profile/sampled.c) and emulated hosts on which a
- * class is slower (fleet/emulate/emulate_host.c). OLD: only x86-64 has these calls; other architectures have newer ones. */
+/* System calls in classes by the kind of their work in the kernel. Samples of a run are classified by them (gate/profile/sampled.c), and
+ * emulated hosts are slower at a class (fleet/emulate/emulate_host.c). OLD: calls of x86-64 that newer architectures lack. */
 #ifndef FLEET_EMULATE_KERNEL_CALLS_H
 #define FLEET_EMULATE_KERNEL_CALLS_H
 

@@ -46,7 +46,7 @@ void injection_write(const struct plantation *plant, char text[PLANT_BYTES])
 	snprintf(text, PLANT_BYTES, "%s%u", plant_word(plant->kind), plant->percent % 1000);
 }
 
-/* ---- spending CPU time ---- */
+/* ---- using CPU time ---- */
 
 static int64_t own_ns(void)
 {
@@ -65,7 +65,7 @@ static void compute(void)
 	sink = x;
 }
 
-/* Writes to a part of the buffer, once per cache line, so that each line is fetched and written back. */
+/* Writes once to each cache line of a part of the buffer, so that the lines are fetched and written back. */
 static void stream(unsigned char *buffer)
 {
 	static size_t at;
@@ -95,7 +95,7 @@ static void spend(enum plant_kind kind, int64_t until_ns)
 	free(buffer);
 }
 
-/* ---- wrapper of the command ---- */
+/* ---- the wrapper process ---- */
 
 static uint64_t delay_of(pid_t id)
 {
@@ -107,7 +107,7 @@ static uint64_t delay_of(pid_t id)
 	return delay ? strtoull(delay, NULL, 10) : 0;
 }
 
-/* Waits for the command, spends the CPU time and ends like the command. A signal to the whole group also ends this process. */
+/* Waits for the command, uses the CPU time and ends like the command. A signal to the whole process group also ends this process. */
 static _Noreturn void watch(pid_t id, const struct plantation *plant, int64_t begun_ns, uint64_t *delay_ns)
 {
 	siginfo_t info;
@@ -128,7 +128,7 @@ static _Noreturn void watch(pid_t id, const struct plantation *plant, int64_t be
 	}
 	ns = ((int64_t)usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000 +
 	     ((int64_t)usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
-	spend(plant->kind, begun_ns + ns / 100 * plant->percent); /* includes the wrapper's own CPU time */
+	spend(plant->kind, begun_ns + ns / 100 * plant->percent); /* this includes CPU time that the wrapper has used */
 	_exit(WEXITSTATUS(status));
 }
 
@@ -142,7 +142,7 @@ int injection_begin(const struct plantation *plant, int close_fd, uint64_t *dela
 	if (id < 0)
 		return -1;
 	close(close_fd);
-	/* The wrapper does not keep the command's input open. */
+	/* The wrapper must not keep the input of the command open. */
 	close(0);
 	watch(id, plant, begun_ns, delay_ns);
 }

@@ -1,5 +1,6 @@
-/* Injects a slowdown, to test whether assay finds it. A wrapper runs a command and, after its end, spends a percentage of its CPU time.
- * Uses only the C library: the helper (fleet/helper/helper_run.c) injects it when the controller requests that. */
+/* Injects a slowdown, to test whether assay finds it. A wrapper process runs a command and then uses an additional percentage of its CPU
+ * time. This module uses only the C library, because the helper (fleet/helper/helper_run.c) also injects slowdowns, if the controller
+ * requests them. */
 #ifndef FLEET_EMULATE_PLANT_H
 #define FLEET_EMULATE_PLANT_H
 
@@ -8,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* X(constant, word, use of the injected CPU time). */
+/* Kinds of slowdown. Each row is X(constant, word, use of the injected CPU time). */
 #define PLANT_ROWS(X)                                                                                                                      \
 	X(PLANT_CPU, "cpu", "computing")                                                                                                   \
 	X(PLANT_MEMORY, "memory", "memory traffic")                                                                                        \
@@ -21,17 +22,17 @@ enum plant_kind { PLANT_ROWS(ROWS_ENUM) PLANT_KINDS };
 
 struct plantation {
 	enum plant_kind kind;
-	unsigned percent; /* percentage of the command's CPU time; 0: no slowdown */
+	unsigned percent; /* injected CPU time, % of the command's; 0 for no slowdown */
 };
 
-/* Parses a text such as "cpu5": 5 % more CPU time, by computing. Returns false if the text is invalid; then *out is unchanged. */
+/* Parses a text such as "cpu5", 5 % more CPU time, used for computing. If it is invalid, returns false and does not change *out. */
 bool injection_read(const char *text, struct plantation *out);
 void injection_write(const struct plantation *plant, char text[PLANT_BYTES]);
 const char *plant_word(enum plant_kind kind);
 const char *plant_text(enum plant_kind kind);
 
-/* Forks. Returns 0 in the child, which must become the command; -1 if the fork failed. Does not return in the parent: the parent closes
- * close_fd, waits for the child, spends the CPU time and ends like the child. *delay_ns: run-queue delay of the child. */
+/* Forks. Returns 0 in the child, which must become the command, or -1 if the fork failed. Does not return in the parent, which closes
+ * close_fd, waits for the child, uses the CPU time and ends as the child did. *delay_ns: run-queue delay of the child. */
 int injection_begin(const struct plantation *plant, int close_fd, uint64_t *delay_ns);
 
 #endif

@@ -24,19 +24,19 @@
 #define CANCEL_LOOK_MS	   100	      /* maximum delay to notice a signal that arrives between reading the flag and waiting */
 #define SILENT_MS	   10000
 #define SILENT_AGAIN_MS	   (5 * 60 * 1000)
-#define STOPPED_MS	   2000 /* a longer gap between clock readings means that this process was stopped */
-#define FDS_OF_HOST	   8	/* descriptors per running host: socket, agent and jump host, or pipes and a process; spools */
+#define STOPPED_MS	   2000 /* a longer gap between two readings of the clock means that this process was stopped */
+#define FDS_OF_HOST	   8	/* descriptors per running host: socket, agent and jump host, or pipes and process; and spools */
 #define FDS_OF_RESULT	   2	/* descriptors per result: spools in temporary files */
 #define FDS_RESERVE	   64
-#define LEAVE_MS	   (10 * 1000) /* time for launchers to end after their input has ended */
+#define LEAVE_MS	   (10 * 1000) /* time in which launchers may end by themselves after their input has ended */
 #define TERM_MS		   2000	       /* time between SIGTERM and SIGKILL */
 #define KEPT_A_HOST	   2	       /* launchers per host: the running one and the parked one */
-#define KEPT_MORE	   64	       /* further launchers, which the kernel still holds in a system call */
-#define GROUP_BY_FD	   4	       /* PIDFD_SIGNAL_PROCESS_GROUP of Linux 6.9; Debian 12's headers do not have it */
+#define KEPT_MORE	   64	       /* number of additional launchers, which the kernel still holds in a system call */
+#define GROUP_BY_FD	   4	       /* PIDFD_SIGNAL_PROCESS_GROUP of Linux 6.9, which Debian 12's headers lack */
 
 /* ---- waiting ---- */
 
-/* Returns a clock that ignores gaps above STOPPED_MS, such as Ctrl-Z. It relies on fleet_wait() to call it every CANCEL_LOOK_MS. */
+/* Returns a clock that skips gaps above STOPPED_MS, such as after Ctrl-Z. For this, fleet_wait() calls it every CANCEL_LOOK_MS. */
 int64_t link_now_ms(void)
 {
 	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -278,7 +278,7 @@ static bool box_is_busy(const struct fleet *fleet, size_t index)
 	return false;
 }
 
-/* Finds the next host that may start; waits until its physical host is free. Returns false if all have started. Needs fleet->inner. */
+/* Finds the next host that may start, and waits until its physical host is free. Returns false if all have started. Needs fleet->inner. */
 static bool next_host(struct fleet *fleet, size_t *index)
 {
 	for (;;) {
@@ -299,7 +299,7 @@ static bool next_host(struct fleet *fleet, size_t *index)
 	}
 }
 
-/* Serves hosts in a thread, one after another. Reusing threads saves time: libcrypto seeds a random generator per thread. */
+/* Serves hosts in a thread, one after another. Reusing threads saves time, because libcrypto seeds a random generator per thread. */
 static void *serve_hosts(void *argument)
 {
 	struct fleet *fleet = argument;
@@ -328,10 +328,10 @@ static bool fleet_is_cancelled(struct fleet *fleet)
 	stopped = fleet->stopped;
 	pthread_mutex_unlock(&fleet->inner);
 	return stopped || (fleet->options.cancelled &&
-			   __atomic_load_n(fleet->options.cancelled, __ATOMIC_RELAXED)); /* a signal handler or a thread sets it */
+			   __atomic_load_n(fleet->options.cancelled, __ATOMIC_RELAXED)); /* a signal handler or a thread sets the flag */
 }
 
-/* Wakes all waits. Hosts that have not started fail as cancelled. */
+/* Ends all waits. Hosts that have not started fail as cancelled. */
 static void fleet_cancel(struct fleet *fleet)
 {
 	event_raise(fleet->cancel_fd);
@@ -353,7 +353,7 @@ static void fleet_cancel(struct fleet *fleet)
 	}
 }
 
-/* Reports the silent hosts. If the lock is taken, tries again later: its holder may wait for the reader of the output. */
+/* Reports silent hosts. If the lock is taken, tries again later, because its holder may wait for the reader of the output. */
 static void fleet_report_silent(struct fleet *fleet)
 {
 	int64_t now_ms = link_now_ms(), since_ms = now_ms;
@@ -380,7 +380,7 @@ static void fleet_report_silent(struct fleet *fleet)
 	pthread_mutex_unlock(&fleet->turn);
 }
 
-/* Waits briefly; reports whether all threads have ended. Without `ends`, cancelling or a lost reader of standard output ends the wait. */
+/* Waits briefly. Reports whether all threads have ended. Unless `ends`, cancelling or a lost reader of standard output ends the wait. */
 static bool fleet_wait(struct fleet *fleet, bool ends)
 {
 	struct pollfd fds[] = { { .fd = fleet->ended_fd, .events = POLLIN },
@@ -406,7 +406,7 @@ static enum assay_status fleet_serve(struct fleet *fleet, struct assay_error *er
 	bool cancelled = false;
 	int error = 0;
 
-	fleet->n_serving = n; /* threads may end before the others have started */
+	fleet->n_serving = n; /* a thread may end before the other threads have started */
 	while (started < n && !(error = fleet_thread(&threads[started], serve_hosts, fleet)))
 		started++;
 	pthread_mutex_lock(&fleet->inner);
@@ -428,12 +428,12 @@ static enum assay_status fleet_serve(struct fleet *fleet, struct assay_error *er
 	return st;
 }
 
-/* ---- the keeper: ends launchers if this program is killed ---- */
+/* ---- the keeper, which ends launchers if this program is killed ---- */
 
-/* No launcher may outlive this program. Most launchers end with their input, which closes when this program ends. But a launcher that
- * hangs without reading would stay after a SIGKILL of this program. So the keeper, a small process in its own session, holds a pidfd of
- * each launcher and ends those that still run some time after this program. PR_SET_PDEATHSIG would not do: it depends on a thread's end,
- * and excludes set-user-ID programs. */
+/* No launcher may outlive this program. Most launchers end with their input, which closes when this program ends. But if this program is
+ * killed by SIGKILL, a launcher that hangs without reading would remain. So the keeper, a small process in its own session, holds a pidfd
+ * of each launcher. Some time after the end of this program, it ends launchers that still run. PR_SET_PDEATHSIG is not enough: it acts at
+ * the end of a thread, and does not work for set-user-ID programs. */
 
 union descriptor { /* a descriptor that is sent with a message */
 	struct cmsghdr header;
@@ -452,9 +452,9 @@ void keeper_add(const struct keeper *keeper, int process, pid_t pid)
 		;
 }
 
-/* State of the keeper. The keeper only makes system calls: another thread may have held a lock at the fork. */
+/* State of the keeper. After the fork, the keeper only makes system calls, because another thread may have held a lock at that time. */
 struct kept {
-	struct pollfd *fds; /* [n] the socket, then a pidfd per launcher */
+	struct pollfd *fds; /* [n] the socket, then one pidfd per launcher */
 	pid_t *pids;	    /* [n] process ids of the launchers */
 	size_t n, room;
 };
@@ -470,7 +470,7 @@ static void keep_forget_ended(struct kept *kept)
 	}
 }
 
-/* Receives one more launcher. Returns false if this program has ended. */
+/* Receives the next launcher. Returns false if this program has ended. */
 static bool keep_more(struct kept *kept)
 {
 	union descriptor beside = { .bytes = { 0 } };
@@ -499,7 +499,7 @@ static void keep_signal(const struct kept *kept, int number)
 	for (size_t i = 1; i < kept->n; i++) {
 		struct pollfd ended = kept->fds[i];
 
-		/* Older kernels cannot signal a group by pidfd. While its leader exists, kill() by number reaches the right group. */
+		/* Older kernels cannot signal a group by pidfd. As long as its leader exists, kill() reaches the right group by number. */
 		if (pidfd_send_signal(kept->fds[i].fd, number, NULL, GROUP_BY_FD) && errno == EINVAL && poll(&ended, 1, 0) == 0)
 			kill(-kept->pids[i], number);
 	}
@@ -515,7 +515,7 @@ static bool keep_all_ended(struct kept *kept)
 	return !there;
 }
 
-/* Ends all remaining launchers. Also signals groups whose leader has ended, because descendants may still run. */
+/* Ends all remaining launchers. Groups whose leader has ended also get the signals, because descendants may still run. */
 static void keep_end(struct kept *kept)
 {
 	for (int waited_ms = 0; waited_ms < LEAVE_MS && !keep_all_ended(kept); waited_ms += 100)
@@ -545,7 +545,7 @@ static _Noreturn void keep(struct kept *kept, int socket)
 	_Exit(0);
 }
 
-/* Starts the keeper for the launchers of `hosts` simultaneous hosts. */
+/* Starts the keeper for the launchers of up to `hosts` simultaneous hosts. */
 static enum assay_status keeper_start(struct keeper *keeper, size_t hosts, struct assay_error *err)
 {
 	struct kept kept = { .n = 1, .room = 1 + KEPT_A_HOST * hosts + KEPT_MORE };
@@ -583,7 +583,7 @@ static void keeper_stop(struct keeper *keeper)
 
 /* ---- start and end ---- */
 
-/* Raises the limit of descriptors as far as allowed, and adapts the fan-out. The limit stays raised: results keep descriptors. */
+/* Raises the limit of descriptors as far as allowed, else lowers the fan-out. The limit stays raised, because results keep descriptors. */
 static void make_room(struct fleet *fleet)
 {
 	uint64_t wanted = FDS_RESERVE + (uint64_t)fleet->options.fanout * FDS_OF_HOST + (uint64_t)fleet->n * FDS_OF_RESULT;
@@ -610,7 +610,7 @@ static void fleet_init(struct fleet *fleet)
 	options->connect_timeout_ms = options->connect_timeout_ms ? options->connect_timeout_ms : CONNECT_TIMEOUT_MS;
 	options->output_bytes_max = options->output_bytes_max ? options->output_bytes_max : OUTPUT_BYTES_MAX;
 	fleet->user = mem_string(me ? me->pw_name : "root");
-	if (me && !getenv("HOME")) /* cron may not set HOME, and programs on this machine need it */
+	if (me && !getenv("HOME")) /* cron may not set HOME, but programs on this machine need it */
 		setenv("HOME", me->pw_dir, 0);
 	fleet->home = mem_string(home ? home : me ? me->pw_dir : "/");
 	fleet->states = mem_new(fleet->n, sizeof(*fleet->states));

@@ -9,7 +9,7 @@
 #include "fleet/inventory/nodeset.h"
 
 #define SINFO_MS	   (60 * 1000)
-#define SLURM_NODES_FORMAT "%N|%f|%T|%E" /* output format of `sinfo -h -N -o`: node, features, state, reason */
+#define SLURM_NODES_FORMAT "%N|%f|%T|%E" /* fields that `sinfo -h -N -o` prints: node, features, state, reason */
 #define FIELDS		   4
 #define FEATURES_MAX	   32
 #define NAME_BYTES	   64
@@ -30,7 +30,7 @@ enum assay_status host_choice_parse(const char *text, void *to, struct assay_err
 	return ASSAY_OK;
 }
 
-/* ---- nodes of a cluster, as listed by sinfo ---- */
+/* ---- nodes of a cluster, as sinfo lists them ---- */
 
 static bool is_plain(const char *text)
 {
@@ -44,7 +44,7 @@ static char *printable(const char *text)
 	return mem_string(TEXT_SHOWN(text));
 }
 
-/* Splits features such as "rome,nvme". Skips features that cannot be names of groups, "all", and "(null)". */
+/* Splits features such as "rome,nvme". Skips "all", "(null)" and other features that cannot be names of groups. */
 static void take_features(struct slurm_node *node, char *text)
 {
 	node->features = mem_new(FEATURES_MAX, sizeof(char *));
@@ -86,7 +86,7 @@ static enum assay_status take_line(char *line, size_t number, struct slurm_node 
 	return ASSAY_OK;
 }
 
-/* Keeps one entry per node: sorts by name, then drops repeated names except the first. */
+/* One node in the list. To keep one entry per node, the list is sorted by name, and repeated names except the first are dropped. */
 struct place {
 	const char *name;
 	size_t at;
@@ -115,8 +115,8 @@ static void keep_each_once(struct slurm_nodes *nodes)
 	mem_free(again, places);
 }
 
-/* Parses sinfo's output. Skips lines without four fields or without a valid host name. Fails if no line is left or there are too many.
- * Overwrites *out; slurm_nodes_release() it. Changes `text`. */
+/* Parses sinfo's output. Skips lines without four fields or without a valid host name. Fails if no line remains or there are too many.
+ * Overwrites *out; call slurm_nodes_release(). Changes `text`. */
 static enum assay_status slurm_nodes_parse(char *text, struct slurm_nodes *out, struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
@@ -200,8 +200,8 @@ enum assay_status host_choice_sinfo(const char *partition, const char *login, st
 #define RANK_LAST    2 /* neither idle nor busy, or not listed by sinfo */
 #define RANK_UNKNOWN 3 /* sinfo failed */
 
-/* Ranks idle nodes first, then nodes that run jobs, in sinfo's short and long words. All other states rank last: off, planned, out of
- * service or unknown. A mark after the word also means another state ("idle~": powered off), except '+': jobs are ending. */
+/* Ranks idle nodes first, then nodes that run jobs, by sinfo's short and long words. Other states rank last: off, planned, out of service
+ * or unknown. A mark after the word also means such a state ("idle~" is powered off), except '+': jobs are ending. */
 static int rank_of(const struct slurm_node *node)
 {
 	static const char *const states[][4] = { { "idle" }, { "mix", "mixed", "alloc", "allocated" } };
@@ -238,7 +238,7 @@ static void rank_nodes(const struct inventory *inventory, const char *login, int
 	slurm_nodes_release(&nodes);
 }
 
-/* Ranks all hosts; runs sinfo once per cluster. *err has the reason for RANK_UNKNOWN. */
+/* Ranks all hosts. Runs sinfo once per cluster. If a host gets RANK_UNKNOWN, *err has the reason. */
 static void rank_hosts(const struct inventory *inventory, int *rank, struct assay_error *err)
 {
 	for (size_t i = 0; i < inventory->n; i++)

@@ -1,5 +1,5 @@
-/* Two transports whose commands are processes of this machine: this machine as a host, and a launcher that reaches another host. Also
- * starts programs on this machine. */
+/* Two transports that run processes on this machine. For one, this machine is the host; for the other, a launcher reaches the host. This
+ * file also has functions that start and end programs. */
 #include "fleet/engine/link.h"
 
 #include "base/mem.h"
@@ -14,12 +14,12 @@
 #include <unistd.h>
 
 #define READ_BYTES   16384
-#define READS_A_TURN 64 /* reads per stream before the other stream gets its turn */
+#define READS_A_TURN 64 /* maximum number of reads of a stream before the other stream is read */
 #define REAP_MS	     2000
 
 /* ---- programs ---- */
 
-/* Gives the child default signal actions, an empty signal mask, and a process group of its own. */
+/* Gives the child default signal actions, an empty signal mask, and its own process group. */
 static int describe_child(posix_spawnattr_t *attributes)
 {
 	sigset_t all, none;
@@ -60,7 +60,7 @@ int child_start(const char *path, const char *const *argv, const int *fds, pid_t
 	return error;
 }
 
-/* Waits up to `ms` for the process to end. Does not reap it; child_end() does. */
+/* Waits up to `ms` for the end of the process. Does not reap it, which child_end() does. */
 static void child_wait(pid_t pid, int ms)
 {
 	struct pollfd ended = { .fd = pidfd_open(pid, 0), .events = POLLIN };
@@ -77,7 +77,7 @@ void child_end(pid_t pid, int number)
 	int status;
 
 	kill(-pid, number);
-	/* A process in an uninterruptible system call ends only after that call, so the wait is limited. */
+	/* The wait is limited, because a process in an uninterruptible system call ends only after that call. */
 	child_wait(pid, REAP_MS);
 	waitpid(pid, &status, WNOHANG);
 }
@@ -99,7 +99,7 @@ static bool local_open(struct link *link)
 	return true;
 }
 
-/* Makes three pipes. The ends of this process are non-blocking; those of the command block. */
+/* Makes three pipes. The ends of this process are non-blocking. The ends of the command block. Returns 0 or an errno. */
 static int make_pipes(int pipes[3][2])
 {
 	for (int i = 0; i < 3; i++) {
@@ -172,7 +172,7 @@ static void drain(struct link *link, int *fd, bool is_err)
 	}
 }
 
-/* Records the child's end. The child stays a zombie until its group is killed, so that its pid is not reused. */
+/* Records the end of the child. The child stays a zombie until its group is killed, so that its pid is not used again. */
 static void inspect_child(struct link *link)
 {
 	struct link_command *command = link->command;
@@ -201,7 +201,7 @@ static size_t local_watch(struct link *link, bool to_write, struct pollfd *fds)
 {
 	const struct local_link *local = &link->local;
 
-	/* Poll standard input only to write: a pipe without a reader is always ready. */
+	/* Poll standard input only for writing, because a pipe without a reader is always ready. */
 	fds[0] = (struct pollfd){ .fd = to_write ? local->in : -1, .events = POLLOUT };
 	fds[1] = (struct pollfd){ .fd = local->out, .events = POLLIN };
 	fds[2] = (struct pollfd){ .fd = local->err, .events = POLLIN };
@@ -212,7 +212,7 @@ static size_t local_watch(struct link *link, bool to_write, struct pollfd *fds)
 static void local_finish(struct link *link, bool stop)
 {
 	struct local_link *local = &link->local;
-	/* SIGTERM lets a program that ends with its input end its descendants first. */
+	/* After SIGTERM, a program that also ends with its input can first end its descendants. */
 	bool gently = stop && link->command->hold_input && !local->exited;
 
 	local_close_fd(&local->in);
@@ -259,17 +259,17 @@ const struct transport local_transport = { local_open,	local_start,  local_write
 
 /* ---- hosts with a launcher ---- */
 
-/* A host with a launcher: the process is the launcher's arguments, then /bin/sh -c COMMAND. It runs on this machine or, by ssh, on a
- * login node. A launcher's exit status is not reliable: it may be 0 even if the host has crashed. So the helper's result counts. For
- * commands without the helper, the host's shell adds a line with the status to standard error.
+/* On a host with a launcher, a command is a process with the launcher's arguments followed by /bin/sh -c COMMAND. The process runs on this
+ * machine or, by ssh, on a login node. A launcher's exit status is not reliable: it may be 0 even if the host has crashed. So the helper's
+ * result is used. For commands without the helper, the host's shell writes a line with the status to standard error.
  *
- * Slurm: each session has one allocation per host. A job step on the node holds the allocation while the step's standard input is open.
+ * With Slurm, each session has one allocation per host. A job step on the node holds it as long as the step's standard input is open.
  *
- * Nothing stays behind, whichever process ends first. If this program ends, the holder's input ends, and so do the step and the
- * allocation; a queued job is cancelled. If srun is killed, the shell around srun cancels the job. If that shell is also killed, the
- * step gets no more "beat" lines and cancels its own job. At last, Slurm ends jobs at the time limit. */
+ * Nothing remains, whichever process ends first. If this program ends, the holder's input ends. Then the step and the allocation end, and a
+ * queued job is cancelled. If srun is killed, the shell that started srun cancels the job. If this shell is killed, too, the step gets no
+ * more "beat" lines and cancels its job. Finally, Slurm ends jobs at the time limit. */
 
-#define LEAVE_MS       2000 /* time for a launcher to end by itself */
+#define LEAVE_MS       2000 /* time in which a launcher may end by itself */
 #define LINE_BYTES_MAX 4096
 #define LOOK_MS	       1000
 #define ASK_FIRST_MS   1500
@@ -280,12 +280,12 @@ const struct transport local_transport = { local_open,	local_start,  local_write
 #define CLOSE_MS       5000
 #define EXPLAIN_TIMES  35 /* number of queries, one per second: Slurm gives the processes of an ending job 30 s */
 
-/* Prefix of the line on standard error that has the command's exit status. */
+/* Start of the line on standard error that contains the command's exit status. */
 #define LAUNCHED_ENDED "assay: the launched command has ended with status "
 
-#define SLURM_HELD "assay: held by job " /* prefix of the first line of the process that holds an allocation */
+#define SLURM_HELD "assay: held by job " /* start of the first line of the process that holds an allocation */
 
-/* Shell program, arguments NAME WORDS. A sleep must not keep srun's input open. If srun ends by itself, so does this shell. */
+/* Shell program with the arguments NAME WORDS. A sleep must not keep srun's input open. If srun ends by itself, this shell ends, too. */
 static const char hold[] = "n=$1; shift; { while :; do echo beat; sleep 20 >/dev/null; done & b=$!; cat; kill $b; scancel -Q -t PENDING -n "
 			   "\"$n\"; } 2>/dev/null | { \"$@\" || { scancel -Q -n \"$n\"; kill $$; exit 1; }; }";
 static const char held[] = "echo \"" SLURM_HELD "$SLURM_JOB_ID\"; while x=$(timeout 90 sh -c \"read -r x && echo \\$x\") && [ \"$x\" = "
@@ -302,7 +302,7 @@ static size_t replaced(const char *at, const char *place, const char *text, stru
 	return n;
 }
 
-/* Returns the argument with the placeholders for host and job replaced. free() it. */
+/* Returns the argument with the placeholders for host and job replaced. The caller frees it. */
 static char *launcher_argument(const char *word, const char *host, const char *job)
 {
 	struct buf out = BUF_INIT;
@@ -320,7 +320,7 @@ static char *launcher_argument(const char *word, const char *host, const char *j
 	return buf_take(&out);
 }
 
-/* Returns a shell command that runs `words`, through the login node if there is one. free() it. NULL: the host failed. */
+/* Returns a shell command that runs `words`, through the login node if there is one. NULL: the host failed. The caller frees it. */
 static char *launch_line(struct link *link, const char *const *words)
 {
 	char *plain = text_shell_line(words), *way;
@@ -354,12 +354,12 @@ static bool launch_begin(struct link *link, struct local_link *process, const ch
 /* ---- output of launchers and Slurm ---- */
 
 struct slurm_said {
-	char job[24], state[32], reason[80];  /* state of the job: RUNNING, PENDING, ...; "": not reported */
+	char job[24], state[32], reason[80];  /* state of the job: RUNNING, PENDING, ...; "" if not reported */
 	char node_state[32], node_reason[80]; /* state of the node: idle, drained, down, ... */
-	bool silent;			      /* the node does not answer Slurm */
+	bool silent;			      /* true if the node does not answer Slurm */
 };
 
-/* Reports whether a line (without its newline) has the command's exit status. *before: size of the command's own text in the line. */
+/* Reports whether a line (without its newline) has the command's exit status. *before: size of the command's own text before it. */
 static bool launched_end(const char *line, size_t n, size_t *before, int *status)
 {
 	static const char words[] = LAUNCHED_ENDED;
@@ -383,7 +383,7 @@ static bool launched_end(const char *line, size_t n, size_t *before, int *status
 	return true;
 }
 
-/* Reports whether text[n] has the holder's line; copies the job's id from it. */
+/* Reports whether text[n] contains the line of the holder, and copies the id of the job from that line. */
 static bool slurm_held(const char *text, size_t n, char job[24])
 {
 	static const char words[] = SLURM_HELD;
@@ -410,7 +410,7 @@ static void copy_field(const char *from, size_t n, char *out, size_t room)
 	out[n] = '\0';
 }
 
-/* Parses lines JOB|STATE|REASON of squeue, the last of which counts, and node|STATE|REASON of sinfo. Ignores other lines. */
+/* Parses lines JOB|STATE|REASON of squeue, of which the last is used, and node|STATE|REASON of sinfo. Ignores other lines. */
 static void slurm_parse(const char *text, struct slurm_said *out)
 {
 	*out = (struct slurm_said){ .silent = false };
@@ -426,7 +426,7 @@ static void slurm_parse(const char *text, struct slurm_said *out)
 		reason = state + second + 1;
 		rest = strcspn(reason, "\n");
 		if (first == 4 && memcmp(line, "node", 4) == 0) {
-			/* A '*' after the state means no answer. Other marks mean power saving or a reservation. */
+			/* A '*' after the state means that the node does not answer. Other marks mean power saving or a reservation. */
 			out->silent = memchr(state, '*', second) != NULL;
 			second = strcspn(state, "*~#!%$@^-+|");
 			copy_field(state, second, out->node_state, sizeof(out->node_state));
@@ -439,7 +439,7 @@ static void slurm_parse(const char *text, struct slurm_said *out)
 	}
 }
 
-/* Reports whether ssh has refused the login node's key; if so, fails the host. */
+/* Reports whether ssh has refused the login node's key. If so, fails the host. */
 static bool launch_key_refused(struct link *link, const char *said)
 {
 	struct buf trust = BUF_INIT;
@@ -572,7 +572,7 @@ static const char *last_line(struct buf *text)
 	return line ? line + 1 : text->bytes;
 }
 
-/* Fails the host after srun has refused the allocation. srun refuses an impossible allocation at once. */
+/* Fails the host after srun has refused an allocation, which srun does at once if the allocation is impossible. Returns false. */
 static bool hold_refused(struct link *link, struct buf *err)
 {
 	struct slurm_said said;
@@ -584,7 +584,7 @@ static bool hold_refused(struct link *link, struct buf *err)
 	return link_fail(link, FLEET_UNREACHABLE, "Slurm gave no allocation: %s", last_line(err));
 }
 
-/* Reports whether a job that is pending for this reason will never start. */
+/* Reports whether a job that is pending for this reason can never start. */
 static bool never_starts(const char *reason)
 {
 	static const char *const reasons[] = { "PartitionTimeLimit",
@@ -663,7 +663,7 @@ static bool slurm_open(struct link *link)
 	return ok;
 }
 
-/* Tells the holder to end, so that Slurm records the job as completed. */
+/* Makes the holder end by itself, so that Slurm records the job as completed. */
 static void slurm_close(struct link *link)
 {
 	struct local_link *holder = &link->launch.holder;
@@ -684,7 +684,7 @@ static void slurm_close(struct link *link)
 
 /* ---- Slurm: reason for the end of a job ---- */
 
-/* Replaces the message of a host that lost its command, if Slurm gives a reason. */
+/* Replaces the error message after a command was lost, if Slurm reports a reason. */
 static void slurm_explain(struct link *link)
 {
 	const char *job = link->launch.job;
@@ -714,7 +714,7 @@ static void slurm_explain(struct link *link)
 		link_fail(link, FLEET_FAILED, "job %s was cancelled in Slurm", job);
 }
 
-/* ---- a command ---- */
+/* ---- start of a command ---- */
 
 static bool launch_start(struct link *link, const char *text)
 {
@@ -741,7 +741,7 @@ static bool launch_start(struct link *link, const char *text)
 
 /* ---- output of a command ---- */
 
-/* Handles a line of standard error; with `whole` false, a line that has no newline yet. */
+/* Handles a line of standard error. `whole` is false if the line has no newline yet. */
 static void take_line(struct link *link, const char *line, size_t n, bool whole)
 {
 	struct launch_link *launch = &link->launch;
@@ -780,7 +780,7 @@ static void launch_report(struct link *link, const char *bytes, size_t n)
 	}
 }
 
-/* Fails the host: the launcher ended without reporting the command's exit status. */
+/* Fails the host, because the launcher ended without reporting the command's exit status. Returns false. */
 static bool launch_lost(struct link *link)
 {
 	const struct link_command *command = link->command;
@@ -812,7 +812,7 @@ static bool launch_read(struct link *link)
 	if (!local_read(link))
 		return false;
 	if (command->answer && command->answer->ended && !command->answer->made) {
-		command->ended = true; /* the answer is complete; the launcher's own status does not matter */
+		command->ended = true; /* the answer is complete, so the launcher's own status is ignored */
 		command->exit_status = 0;
 		return true;
 	}
@@ -849,7 +849,7 @@ static void launch_finish(struct link *link, bool stop)
 	local_finish(link, stop);
 }
 
-/* Parks a launcher. Keeps its output open: a launcher ends if it cannot write output. */
+/* Parks a launcher. Keeps its output open, because a launcher ends if it cannot write. */
 static void launch_park(struct link *link)
 {
 	struct launch_link *launch = &link->launch;

@@ -1,4 +1,4 @@
-/* Runs commands on this machine as the fleet runs them on hosts. */
+/* Runs commands on this machine in the same way as on other hosts. */
 #include "fleet/engine/local_command.h"
 
 #include "base/mem.h"
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#define LOCK_WAIT_MS  (2 * 60 * 1000) /* maximum wait for the lock, ms: processes of another program may have to end */
+#define LOCK_WAIT_MS  (2 * 60 * 1000) /* maximum wait for the lock, ms; processes of another program may have to end before */
 #define GIT_MS	      (10 * 60 * 1000)
 #define GIT_WORDS_MAX 24
 #define END_MS	      (30 * 1000) /* maximum time for a command to end after its timeout, ms */
@@ -73,7 +73,7 @@ static void local_run(struct session *session, void *context)
 	run->said->result = answer.result;
 	if (answer.n_files == 1 && answer.files[0].bytes)
 		run->said->samples = mem_string(answer.files[0].bytes);
-	/* An interrupted command has partial output; keep it. */
+	/* Keep partial output of an interrupted command. */
 	run->st = spool_text(&answer.out, LOCAL_OUTPUT_BYTES_MAX, &run->said->out, &run->said->out_bytes, &run->err);
 	if (!run->st)
 		run->st = spool_text(&answer.err, LOCAL_OUTPUT_BYTES_MAX, &run->said->err, &run->said->err_bytes, &run->err);
@@ -136,7 +136,7 @@ static void local_show_line(const char *text, enum local_line which, char *out)
 	free(line);
 }
 
-/* Returns the start of the first line that mentions an error; NULL: none. */
+/* Returns the start of the first line that mentions an error; NULL if there is none. */
 static const char *local_find_error(const char *text)
 {
 	static const char *const words[] = { "error", "fatal", "undefined reference", "not found", "No such file", "Traceback", "denied" };

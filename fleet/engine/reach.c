@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Returns a path in the .ssh directory of the account's home; HOME has no effect. OpenSSH, which reads the configuration and connects to
- * jump hosts, uses the same directory. */
+/* Returns the path of a file in the .ssh directory of the account's home; the variable HOME has no effect. OpenSSH uses the same directory
+ * when it reads the configuration and connects to jump hosts. */
 static char *home_file(const char *name)
 {
 	const struct passwd *me = getpwuid(geteuid());

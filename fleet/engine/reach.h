@@ -1,4 +1,4 @@
-/* Settings for reaching the hosts of a laboratory: ~/.ssh/config and all known_hosts files. */
+/* Settings for connecting to the hosts of a laboratory: ~/.ssh/config and the known_hosts files. */
 #ifndef FLEET_REACH_H
 #define FLEET_REACH_H
 
@@ -7,18 +7,18 @@
 #include "fleet/lab/lab.h"
 
 struct reach {
-	char *directory;	   /* directory of the laboratory */
-	char *own;		   /* path DIRECTORY/known_hosts, the file that `assay host trust` writes */
-	char *config;		   /* path of ~/.ssh/config; NULL: there is none */
-	struct known_hosts *known; /* keys from `own` and OpenSSH's default files */
-	size_t fanout;		   /* number of simultaneous hosts, from lab.yaml; 0: the engine's default */
+	char *directory;	   /* path of the laboratory */
+	char *own;		   /* path of DIRECTORY/known_hosts, which `assay host trust` writes */
+	char *config;		   /* path of ~/.ssh/config; NULL if it does not exist */
+	struct known_hosts *known; /* host keys from `own` and from OpenSSH's default files */
+	size_t fanout;		   /* number of hosts at a time, from lab.yaml; 0 for the engine's default */
 };
 
-/* Reads the files. Overwrites *out; call reach_release() after the engine has ended. */
+/* Reads the files. Overwrites *out; call reach_release() after fleet_each() has returned. */
 enum assay_status reach_init(const struct lab *lab, struct reach *out, struct assay_error *err);
 void reach_release(struct reach *reach);
 
-/* Returns options for fleet_each() with directory, config, known, fanout and note set; other fields have their defaults. */
+/* Returns options for fleet_each() in which directory, config, known, fanout and note are set, and other fields have their defaults. */
 struct fleet_options reach_options(const struct reach *reach);
 
 #endif

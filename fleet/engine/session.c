@@ -1,4 +1,4 @@
-/* Runs commands on a host over any transport, and sends requests to the helper. Installs the helper if it is missing. */
+/* Runs commands on a host over any transport. Sends requests to the helper, which it installs if it is missing. */
 #include "base/digest.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -13,15 +13,15 @@
 
 #define DEPLOY_MS (60 * 1000)
 #define FACTS_MS  (60 * 1000)
-#define START_MS  (20 * 1000) /* time for a helper's greeting; on Slurm DEPLOY_MS, because a step may wait for others */
+#define START_MS  (20 * 1000) /* time limit for a helper's greeting; on Slurm DEPLOY_MS, because a step may wait for others */
 #define WORK_MS                                                                                                                            \
-	(2 * 60 * 1000) /* removing directories of ended sessions may take long; so may waiting for the physical host's other sessions */
-#define LINGER_MS	      3000 /* time for a command to end after its helper's answer */
+	(2 * 60 * 1000) /* removing directories of ended sessions and waiting for other sessions on the physical host may take long */
+#define LINGER_MS	      3000 /* time in which a command must end after its helper's answer */
 #define WAIT_TOLD_MS	      5000
 #define WAIT_TOLD_AGAIN_MS    (5 * 60 * 1000)
 #define WRITE_BYTES	      (64u << 10)
 #define ARCHITECTURE_TEXT_MAX 65536
-#define ARCHITECTURE_SAID     "assay: this is " /* login shells and their programs may print other text */
+#define ARCHITECTURE_SAID     "assay: this is " /* marks the output, because login shells may print other text */
 #define WRITES_A_TURN	      8			/* number of writes before output is read again */
 
 /* ---- a command ---- */
@@ -43,7 +43,7 @@ static void command_passed(struct link *link, struct link_command *command)
 		__atomic_store_n(link->heard_ms, command->passed_ms, __ATOMIC_RELAXED);
 }
 
-/* Returns the size of the next piece of input, and its bytes in *bytes. `head` is a buffer for the head of a frame. */
+/* Returns the size of the next piece of input and sets *bytes to it. `head` is a buffer for the head of a frame. */
 static size_t command_input(const struct link_command *command, char head[HELPER_FRAME_HEAD], const char **bytes)
 {
 	uint64_t left = command->input_bytes - command->fed;
@@ -77,7 +77,7 @@ static void command_feed(struct link *link, struct link_command *command)
 	}
 }
 
-/* Reports whether a stream has reached the limit; sets *stream to its name. */
+/* Reports whether a stream has reached the limit, and sets *stream to its name. */
 static bool is_flood(const struct link_command *command, bool is_err, uint64_t limit, const char **stream)
 {
 	const struct spool *out = command->answer ? &command->answer->out : command->out;
@@ -114,7 +114,7 @@ void link_add_trust(const struct link *link, bool replace, struct buf *out)
 	text_add_shell_argument(out, link->host->leads_to ? link->host->leads_to : link->host->name);
 }
 
-/* Notes that another session uses the physical host: after a while, and then repeatedly. */
+/* Shows a note that another session uses the physical host: after a while, and then repeatedly. */
 static void report_wait(struct link *link, struct link_command *command)
 {
 	const struct helper_answer *answer = command->answer;
@@ -186,7 +186,7 @@ void link_output(struct link *link, bool is_err, const char *bytes, size_t n)
 		report_wait(link, command);
 }
 
-/* Returns the command's time limit, ms; 0: none. Before the helper's greeting, the caller's command does not run: a short limit applies. */
+/* Returns the command's time limit, ms; 0 for none. Before the helper's greeting a shorter limit applies, because no command runs yet. */
 static int64_t command_limit_ms(const struct link *link, const struct link_command *command, bool starting)
 {
 	int64_t start_ms = link->host->launcher.slurm ? DEPLOY_MS : START_MS, connect_ms = link->fleet->options.connect_timeout_ms;
@@ -219,7 +219,7 @@ bool link_command_wait(struct link *link)
 	struct pollfd fds[LINK_FDS_MAX];
 	size_t n = link->transport->watch(link, command->fed < command->input_bytes, fds);
 
-	if (command->answered_ms) /* the answer is complete; only the process remains */
+	if (command->answered_ms) /* the answer is complete; only the process has not ended */
 		until_ms = command->answered_ms + LINGER_MS;
 	else if (command->silence_ms && (!until_ms || command->passed_ms + command->silence_ms < until_ms)) {
 		until_ms = command->passed_ms + command->silence_ms;
@@ -234,8 +234,8 @@ bool link_command_wait(struct link *link)
 	return command->lingers || command_late(link, command, starting, limit_ms, silent);
 }
 
-/* Reports whether the command can be finished. A request with `stays` is over with its answer; its process remains. After an answer,
- * another process may take at most LINGER_MS to end. */
+/* Reports whether the command can be finished. After a request with `stays`, this is true at its answer, because its process keeps running.
+ * Other processes may take at most LINGER_MS to end after the answer. */
 static bool command_is_over(struct link_command *command)
 {
 	if (command->answer && command->answer->ended && !command->answered_ms)
@@ -243,7 +243,7 @@ static bool command_is_over(struct link_command *command)
 	return command->ended || command->lingers || (command->request && command->request->stays && command->answer->made);
 }
 
-/* Tells the caller's callback about new output. The time in the callback does not count against the host. */
+/* Calls the session's callback if there is new output. The time in the callback does not count for the host's time limit. */
 static void command_heard(struct link *link, struct link_command *command, uint64_t before)
 {
 	struct session *session = link->session;
@@ -257,7 +257,7 @@ static void command_heard(struct link *link, struct link_command *command, uint6
 	command->passed_ms += took_ms;
 }
 
-/* Runs a command until it is over. Returns false if the host failed first. */
+/* Runs a command until it can be finished. Returns false if the host failed before. */
 static bool command_run(struct link *link, struct link_command *command)
 {
 	const struct transport *transport = link->transport;
@@ -288,7 +288,7 @@ static bool command_run(struct link *link, struct link_command *command)
 	return ok;
 }
 
-/* Sets the result from the command's exit status or signal, for commands without the helper. */
+/* Sets the result from the exit status or signal of a command without the helper. Returns true for exit status 0. */
 static bool command_judge(struct link *link, const struct link_command *command)
 {
 	struct fleet_result *result = link->result;
@@ -335,7 +335,7 @@ bool link_run_here(struct link *link, const char *text, struct spool *out, struc
 
 /* ---- the helper ---- */
 
-/* Records that this host cannot run the helper, and fails. */
+/* Records that this host cannot run the helper, and fails the host. Returns false. */
 static bool do_without(struct session *session, const char *reason)
 {
 	free(session->link->without_helper);
@@ -343,7 +343,7 @@ static bool do_without(struct session *session, const char *reason)
 	return session_fail(session, "%s", reason);
 }
 
-/* Fails after one of assay's setup commands, with the host's last output; without output, with the exit status. */
+/* Fails the host after one of assay's setup commands. The reason is the last output or, without output, the exit status. */
 static bool setup_failed(struct session *session, const char *what, const struct link_command *run)
 {
 	const char *how = *session->result->message ? session->result->message : "exit status 0";
@@ -354,7 +354,7 @@ static bool setup_failed(struct session *session, const char *what, const struct
 	return false;
 }
 
-/* Fails because the helper was not installed. If the host gave a reason, the session does not try again. */
+/* Fails the host because the helper was not installed. If the host gave a reason, the session does not try again. */
 static bool deploying_failed(struct session *session, const struct link_command *run)
 {
 	setup_failed(session, "the helper could not be deployed", run);
@@ -442,7 +442,7 @@ static bool ask_once(struct session *session, const struct helper_request *reque
 	struct assay_error err;
 	bool ok, whole;
 
-	/* A helper that waits for a lock reports that regularly; a silent one hangs. */
+	/* A helper that waits for a lock reports that regularly. So a helper that is silent hangs. */
 	if (request->lock_wait_ms && timeout_ms) {
 		run.silence_ms = timeout_ms;
 		run.timeout_ms += request->lock_wait_ms;
@@ -471,7 +471,7 @@ static bool ask_once(struct session *session, const struct helper_request *reque
 	return ok && *there == HELPER_THERE;
 }
 
-/* Tells the helper the laboratory and the host: it then ends only processes that this laboratory left on this host. */
+/* Identifies the laboratory and the host to the helper, which then ends only processes that this laboratory left on this host. */
 static void set_owner(const struct session *session, struct helper_request *request)
 {
 	const char *directory = session->link->fleet->options.directory;
@@ -498,7 +498,7 @@ bool session_run(struct session *session, struct helper_request *request, int64_
 		helper_answer_init(answer, 0);
 		return session_fail(session, "%s", session->without_helper ? session->without_helper : err.text);
 	}
-	/* A newly installed helper may be damaged before its first use: install it at most twice. */
+	/* A new helper may be damaged before its first use, so it is installed up to twice. */
 	for (int deployed = 0; !ask_once(session, request, timeout_ms, answer, &there); deployed++) {
 		if (there == HELPER_THERE)
 			return false;

@@ -1,8 +1,8 @@
-/* The ssh transport: a libssh session on a connected socket. The host's addresses are tried in turn; each gets an equal share of the
- * remaining time. No command is sent before the host key is accepted.
+/* The ssh transport: a libssh session on a connected socket. The host's addresses are tried one after another. Each address gets an equal
+ * share of the remaining time. No command is sent before the host key is accepted.
  *
- * libssh's own waits cannot be cancelled, so its calls do not block, and ssh_wait() waits between them. libssh 0.10 makes the descriptor
- * blocking once it is writable (ssh_socket_pollcallback), so each step of the setup makes it non-blocking again. ssh_event_dopoll()
+ * Waits inside libssh cannot be cancelled. So its calls do not block, and ssh_wait() waits between them. libssh 0.10 makes the descriptor
+ * blocking when it becomes writable (ssh_socket_pollcallback), so each step of the setup makes it non-blocking again. ssh_event_dopoll()
  * handles one read of 4 KiB per call. */
 #include "fleet/engine/link.h"
 
@@ -31,14 +31,14 @@ static const char offered[] = "ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp3
 #define BESIDE_MS	     30000
 #define OPEN_TRIES	     20
 #define OPEN_PAUSE_MS	     50
-#define ROOM_MS		     100  /* first pause after a jump host refused the login */
-#define ROOM_DOUBLED	     4	  /* maximum number of times that the pause doubles */
+#define ROOM_MS		     100  /* first pause after a jump host has refused the login */
+#define ROOM_DOUBLED	     4	  /* maximum number of times that the pause is doubled */
 #define READ_BYTES	     4096 /* size of libssh's reads */
 #define POLLS_A_TURN	     32	  /* number of polls before input is written again */
-#define KEEPALIVE_IDLE_S     30	  /* a vanished host is noticed after about one minute */
+#define KEEPALIVE_IDLE_S     30	  /* a host that has vanished is noticed after about one minute */
 #define KEEPALIVE_INTERVAL_S 10
 #define KEEPALIVE_PROBES     3
-#define IN_UNFLUSHED_MAX     (1u << 20) /* limit of bytes read from a host that does not read the answers */
+#define IN_UNFLUSHED_MAX     (1u << 20) /* maximum size of data that are read from a host while it does not read the answers */
 
 /* ---- jump hosts ---- */
 
@@ -51,7 +51,7 @@ static void close_two(int *fds)
 	}
 }
 
-/* Starts `ssh -W` through the jump hosts. Returns a socket to the host, or -1. */
+/* Starts `ssh -W` through the jump hosts. Returns a socket to the host; -1 if the host failed. */
 static int dial_jump(struct link *link)
 {
 	char *target = mem_format("[%s]:%d", link->ssh.address, link->ssh.port), *line = hops_line(link, link->ssh.jump_through, target);
@@ -82,7 +82,7 @@ static int dial_jump(struct link *link)
 	return fd;
 }
 
-/* Returns the line of `text` that contains `part`, cut at its end; NULL: none. */
+/* Returns the line of `text` that contains `part`, NUL-terminated; NULL if there is none. */
 static char *line_with(char *text, const char *part)
 {
 	char *at = strstr(text, part);
@@ -110,7 +110,7 @@ static char *cut_last_line(char *text)
 	return line + 1;
 }
 
-/* Appends the name of the jump host with the refused key, and the remedy. */
+/* Appends the name of the jump host whose key was refused, and the remedy. */
 static void add_refused_key(const struct link *link, const char *said, struct buf *out)
 {
 	bool changed = strstr(said, "HOST IDENTIFICATION HAS CHANGED");
@@ -127,7 +127,7 @@ static void add_refused_key(const struct link *link, const char *said, struct bu
 	buf_char(out, '\'');
 }
 
-/* Reports whether ssh's messages (of old versions first) show that sshd closed the connection before authentication. */
+/* Reports whether ssh's messages show that sshd closed the connection before authentication. Old versions print the first of `words`. */
 static bool is_full(const char *said)
 {
 	static const char *const words[] = { "Connection closed by", "Connection reset by", "kex_exchange_identification",
@@ -139,7 +139,7 @@ static bool is_full(const char *said)
 	return false;
 }
 
-/* Fails a host whose connection through jump hosts failed, with a hop's refusal as reason if there is one, else ssh's last line. */
+/* Fails a host that was not reached through its jump hosts. The reason is a hop's refusal or, without one, ssh's last line. */
 static bool jump_explain(struct link *link, const char *text)
 {
 	char said[4096], *line;
@@ -196,7 +196,7 @@ static bool may_read(struct ssh_link *ssh)
 	return ssh->counted.in_bytes - ssh->in_flushed_bytes <= IN_UNFLUSHED_MAX;
 }
 
-/* Handles received data. A read of less than READ_BYTES means that no more has arrived. */
+/* Handles received data. If a read returns less than READ_BYTES, no more data have arrived. */
 static void ssh_pump(struct link *link)
 {
 	struct ssh_link *ssh = &link->ssh;
@@ -207,14 +207,14 @@ static void ssh_pump(struct link *link)
 		if (ssh_event_dopoll(ssh->event, 0) != SSH_OK || ssh->counted.in_bytes - before < READ_BYTES)
 			return;
 	}
-	if (!may_read(ssh)) /* no reading: lets libssh write */
+	if (!may_read(ssh)) /* without reading, let libssh write */
 		ssh_event_dopoll(ssh->event, 0);
 }
 
 static size_t ssh_watch(struct link *link, bool to_write, struct pollfd *fds)
 {
 	struct ssh_link *ssh = &link->ssh;
-	/* If the host's window is closed, only a message from the host opens it. */
+	/* If the host's window is closed, only a message from the host can open it. */
 	bool writes = (ssh_get_poll_flags(ssh->session) & SSH_WRITE_PENDING) ||
 		      (to_write && ssh->channel && !ssh->closed && ssh_channel_window_size(ssh->channel) > 0);
 
@@ -245,13 +245,13 @@ bool ssh_wait(struct link *link, const char *what)
 	return link_fail(link, FLEET_UNREACHABLE, "no %s within %.3g s", what, (double)link->fleet->options.connect_timeout_ms / 1000);
 }
 
-/* Fails the host after a libssh error: as unreachable during the setup, later as failed, because a command may have run. */
+/* Fails the host after an error of libssh: as unreachable during the setup, later as failed, because a command may have run. */
 bool ssh_broken(struct link *link, const char *while_what)
 {
 	const char *text = ssh_get_error(link->ssh.session);
 	bool greeted = ssh_get_serverbanner(link->ssh.session);
 
-	if (link->broken) /* too much output: the host has failed already */
+	if (link->broken) /* too much output has already failed the host */
 		return false;
 	if (link->command)
 		return link_fail(link, FLEET_FAILED, "the connection was lost %s: %s", while_what, text);
@@ -268,8 +268,8 @@ bool ssh_broken(struct link *link, const char *while_what)
 
 /* ---- addresses ---- */
 
-/* A lookup by getaddrinfo(), which can wait without limit and cannot be cancelled. It runs in a thread of its own, which is abandoned if
- * it takes too long. The last user frees this struct. */
+/* A lookup by getaddrinfo(), which may wait without limit and cannot be cancelled. So it runs in its own thread. If it takes too long, the
+ * thread is abandoned. The last user frees this struct. */
 struct lookup {
 	pthread_mutex_t lock;
 	int users;
@@ -354,7 +354,7 @@ static bool resolve(struct link *link, struct addrinfo **out)
 	if (lookup->answered_fd >= 0 && fleet_thread(&thread, lookup_work, lookup) == 0) {
 		ok = lookup_wait(link, lookup, out);
 	} else {
-		lookup_leave(lookup); /* releases the lookup for the thread, which did not start */
+		lookup_leave(lookup); /* once more in place of the thread, which did not start */
 		ok = link_fail(link, FLEET_UNREACHABLE, "cannot start a thread to find the address of '%s'", link->ssh.address);
 	}
 	lookup_leave(lookup);
@@ -365,10 +365,10 @@ static bool resolve(struct link *link, struct addrinfo **out)
 
 static void set_option(int fd, int level, int option, int value)
 {
-	(void)setsockopt(fd, level, option, &value, sizeof(value)); /* optional: the connection works without the option */
+	(void)setsockopt(fd, level, option, &value, sizeof(value)); /* ignore errors: the connection works without this option */
 }
 
-/* Copies the address and sets its port. Returns the size. */
+/* Copies the address to *out and sets its port. Returns its size. */
 static socklen_t with_port(const struct addrinfo *at, int port, struct sockaddr_storage *out)
 {
 	memcpy(out, at->ai_addr, at->ai_addrlen);
@@ -379,7 +379,7 @@ static socklen_t with_port(const struct addrinfo *at, int port, struct sockaddr_
 	return at->ai_addrlen;
 }
 
-/* Starts to connect. Returns a socket, or -1 with errno. */
+/* Starts connecting to an address. Returns a socket, or -1 with errno. */
 static int dial_start(const struct addrinfo *at, int port)
 {
 	int fd = socket(at->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -389,7 +389,7 @@ static int dial_start(const struct addrinfo *at, int port)
 
 	if (fd < 0)
 		return -1;
-	/* Without TCP_NODELAY small packets wait for the answer to the previous one: 40 ms per connection. */
+	/* Without TCP_NODELAY, a small packet waits for the answer to the previous packet, which costs 40 ms per connection. */
 	set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1);
 	set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
 	set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_IDLE_S);
@@ -413,7 +413,7 @@ static int64_t share_of_time(const struct link *link, const struct addrinfo *at)
 	return now + left / addresses;
 }
 
-/* Tries one address. Returns a connected socket, or -1 and *error (0: cancelled; the host failed). */
+/* Tries one address. Returns a connected socket, or -1 and an errno in *error, which is 0 if the host failed after cancelling. */
 static int dial_address(struct link *link, const struct addrinfo *at, int *error)
 {
 	int fd = dial_start(at, link->ssh.port);
@@ -458,7 +458,7 @@ static int dial_directly(struct link *link)
 	return fd;
 }
 
-/* Returns a connected, non-blocking socket to the host, or -1. */
+/* Returns a connected, non-blocking socket to the host; -1 if the host failed. */
 static int dial(struct link *link)
 {
 	return link->ssh.jump_through ? dial_jump(link) : dial_directly(link);
@@ -466,7 +466,7 @@ static int dial(struct link *link)
 
 /* ---- the session ---- */
 
-/* Refuses all requests of the host (channels, forwarding) at once. Otherwise libssh would keep them in memory. */
+/* Refuses requests of the host (channels, forwarding) at once, because libssh would keep them in memory. */
 static int refuse(ssh_session session, ssh_message message, void *user)
 {
 	(void)session, (void)message, (void)user;
@@ -491,7 +491,7 @@ static bool set_options(struct link *link, int fd)
 	pthread_mutex_lock(&fleet->knowing);
 	algorithms = known_hosts_algorithms(fleet->options.known, &who, offered);
 	pthread_mutex_unlock(&fleet->knowing);
-	/* libssh must not read ~/.ssh/config and known_hosts for each host, nor look up the home directory. */
+	/* Keep libssh from reading ~/.ssh/config and known_hosts for each host, and from looking up the home directory. */
 	ok = !ssh_options_set(ssh->session, SSH_OPTIONS_PROCESS_CONFIG, &no) &&
 	     !ssh_options_set(ssh->session, SSH_OPTIONS_SSH_DIR, fleet->home) &&
 	     !ssh_options_set(ssh->session, SSH_OPTIONS_KNOWNHOSTS, NO_FILE) &&
@@ -643,12 +643,12 @@ static void ssh_end(struct link *link)
 	struct ssh_link *ssh = &link->ssh;
 
 	if (ssh->session) {
-		ssh_silent_disconnect(ssh->session); /* closes the descriptor; ssh_disconnect() does not */
+		ssh_silent_disconnect(ssh->session); /* this closes the descriptor, ssh_disconnect() does not */
 		if (ssh->event)
 			ssh_event_remove_session(ssh->event, ssh->session);
 	}
 	ssh_event_free(ssh->event);
-	ssh_free(ssh->session); /* also frees its channels */
+	ssh_free(ssh->session); /* this also frees the session's channels */
 	jump_release(link);
 	target_release(link);
 	buf_release(&ssh->notes);
@@ -677,7 +677,7 @@ static bool wait_for_room(struct link *link, unsigned attempt)
 	return until_ms < link->deadline_ms && link_wait(link, fds, 0, until_ms) == LINK_LATE;
 }
 
-/* Connects and exchanges keys. Retries if a jump host limits simultaneous logins, until the time limit for connecting. */
+/* Connects and exchanges keys. If a jump host refuses because of too many logins, retries until the time limit for connecting. */
 static bool ssh_greet(struct link *link)
 {
 	bool greeted = ssh_greet_once(link);
@@ -721,7 +721,7 @@ static void ssh_close(struct link *link)
 		ssh_end(link);
 }
 
-/* ---- commands: one channel each ---- */
+/* ---- commands, each with its own channel ---- */
 
 static int on_data(ssh_session session, ssh_channel channel, void *data, uint32_t n, int is_err, void *user)
 {
@@ -730,7 +730,7 @@ static int on_data(ssh_session session, ssh_channel channel, void *data, uint32_
 	(void)session;
 	if (channel == link->ssh.channel)
 		link_output(link, is_err, data, n);
-	return (int)n; /* consumed all bytes; libssh would keep the rest in memory */
+	return (int)n; /* all bytes are consumed; libssh would keep others in memory */
 }
 
 static void on_exit_status(ssh_session session, ssh_channel channel, int status, void *user)
@@ -785,7 +785,7 @@ static bool link_channel_new(struct link *link)
 	return true;
 }
 
-/* Evaluates the result `rc` of a libssh request and waits if it is not complete (*again). `denied` is the message for a refusal. */
+/* Handles the result `rc` of a libssh request. If it is not complete, sets *again and waits. `denied` is the message after a refusal. */
 static bool proceed(struct link *link, int rc, bool *again, const char *denied)
 {
 	*again = false;
@@ -799,7 +799,7 @@ static bool proceed(struct link *link, int rc, bool *again, const char *denied)
 	return link_command_wait(link);
 }
 
-/* Opens a channel. Retries after a refusal: sshd frees a closed channel with a short delay, and may allow only a few. */
+/* Opens a channel. Retries after a refusal, because sshd may allow few channels and frees a closed one with a short delay. */
 static bool ssh_open_channel(struct link *link)
 {
 	struct ssh_link *ssh = &link->ssh;
@@ -837,7 +837,7 @@ static bool ssh_start(struct link *link, const char *text)
 	return ok;
 }
 
-/* Writes as much input as the host's window allows, and only after libssh has sent all earlier input. */
+/* Writes as much input as the host's window allows. Writes nothing until libssh has sent all earlier input. */
 static size_t ssh_write(struct link *link, const char *bytes, size_t n)
 {
 	struct ssh_link *ssh = &link->ssh;
@@ -867,8 +867,8 @@ static bool ssh_read(struct link *link)
 	return link->ssh.closed || !ssh_is_dead(link) || ssh_broken(link, "while the command ran");
 }
 
-/* Closes the channel. ssh_channel_close() returns AGAIN if it cannot send the end of file at once, and needs a second call. Otherwise
- * the host keeps the channel and refuses new ones after MaxSessions channels. */
+/* Closes the channel. If ssh_channel_close() cannot send the end of file at once, it returns AGAIN and must be called again. Otherwise the
+ * host keeps the channel, and refuses new ones when it has MaxSessions channels. */
 static void ssh_finish(struct link *link, bool stop)
 {
 	struct ssh_link *ssh = &link->ssh;
@@ -877,9 +877,9 @@ static void ssh_finish(struct link *link, bool stop)
 	if (!channel)
 		return;
 	if (stop && !ssh->closed && !ssh_is_dead(link)) {
-		/* SIGTERM lets a program that ends with its input end its descendants first. */
+		/* After SIGTERM, a program that also ends with its input can first end its descendants. */
 		ssh_channel_request_send_signal(channel, link->command->hold_input ? "TERM" : "KILL");
-		ssh_event_dopoll(ssh->event, 0); /* best effort: unsent data is dropped, and some hosts ignore signals */
+		ssh_event_dopoll(ssh->event, 0); /* best effort: unsent data are dropped, and some hosts ignore signals */
 	}
 	if (!stop && ssh_channel_close(channel) != SSH_OK)
 		ssh_channel_close(channel);
@@ -887,7 +887,7 @@ static void ssh_finish(struct link *link, bool stop)
 	ssh_channel_free(channel);
 }
 
-/* Tests for a second channel: opens two channels without commands, then closes them. */
+/* Tests whether a second channel is possible: opens two channels without commands, then closes them. */
 static bool ssh_second_channel(struct link *link, bool *can)
 {
 	struct link_command none = { .timeout_ms = BESIDE_MS, .began_ms = link_now_ms(), .passed_ms = link_now_ms() };
@@ -917,7 +917,7 @@ static bool ssh_second_channel(struct link *link, bool *can)
 	return ok;
 }
 
-/* Parks the channel; callbacks ignore it from now on. */
+/* Parks the channel, which callbacks then ignore. */
 static void ssh_park(struct link *link)
 {
 	ASSAY_BUG_IF(link->ssh.parked);

@@ -1,5 +1,5 @@
-/* Authentication by public key. Tries files that the user named, then the agent's keys. If no files are named, tries the agent's keys,
- * then the default files. Never asks for a password. */
+/* Authentication by public key. If the user named key files, tries these files and then the agent's keys. Otherwise tries the agent's keys
+ * and then the default files. Never asks for a password. */
 #include "fleet/engine/link.h"
 
 #include "base/file.h"
@@ -16,13 +16,13 @@
 #define KEY_BYTES_MAX	(64u << 10)
 #define ASK_MS		1000
 #define SIGN_MS		5000
-#define AGENT_BYTES_MAX (256u << 10) /* limit of a message, as in OpenSSH */
-#define AGENT_KEYS_MAX	2048	     /* limit as in OpenSSH */
+#define AGENT_BYTES_MAX (256u << 10) /* maximum size of a message, as in OpenSSH */
+#define AGENT_KEYS_MAX	2048	     /* maximum number of keys, as in OpenSSH */
 
 #define AGENT_REQUEST_IDENTITIES 11
 #define AGENT_IDENTITIES_ANSWER	 12
 
-/* ---- private key files, each read once ---- */
+/* ---- private key files; each is read once ---- */
 
 /* Records that libssh asked for a passphrase, which cannot be entered here. */
 static int note_passphrase(const char *prompt, char *buf, size_t len, int echo, int verify, void *asked)
@@ -97,7 +97,7 @@ static struct key_file *key_file_find(const struct fleet *fleet, const char *pat
 	return NULL;
 }
 
-/* Returns a key; reads it if necessary, without the lock, because the home directory may hang. Two readers both use the first result. */
+/* Returns a key file. Reads it if needed, without the lock, because the home directory may hang. Two readers both use the first result. */
 static const struct key_file *key_file_get(struct fleet *fleet, const char *path)
 {
 	struct key_file *file, *mine;
@@ -135,7 +135,7 @@ static int agent_connect(void)
 	return fd;
 }
 
-/* Reads exactly `n` bytes. Gives up at the time until_ms (0: no limit) or when cancel_fd is readable (-1: none). */
+/* Reads exactly `n` bytes. Gives up at the time until_ms (0: no limit), or when cancel_fd (-1: none) is readable. */
 static bool read_until(int fd, unsigned char *bytes, size_t n, int64_t until_ms, int cancel_fd)
 {
 	while (n) {
@@ -200,8 +200,8 @@ void agent_read_keys(struct fleet *fleet)
 		close(fd);
 }
 
-/* libssh waits for the agent without limit and offers all its keys. So libssh talks to this thread, which forwards messages one by one.
- * It closes both ends if the agent is too slow or after cancelling. With IdentitiesOnly it removes keys that are not named. */
+/* libssh waits for the agent without limit and offers all keys of the agent. So libssh talks to a thread, which passes messages on. If the
+ * agent is too slow, or after cancelling, it closes both ends. With IdentitiesOnly, it removes keys that the user has not named. */
 struct agent_guard {
 	int ours, agent, cancel_fd;
 	int64_t until_ms;
@@ -225,7 +225,7 @@ static bool is_named(const struct agent_guard *guard, const unsigned char *blob,
 	return false;
 }
 
-/* Removes unnamed keys from an answer of the agent. bytes[*n] has the kind, the number of keys, then a blob and a comment per key. */
+/* Removes unnamed keys from an answer of the agent. bytes[*n]: the kind, the number of keys, then a blob and a comment for each key. */
 static bool filter_keys(const struct agent_guard *guard, unsigned char *bytes, size_t *n)
 {
 	size_t at = 5, kept = 5, n_kept = 0;
@@ -252,7 +252,7 @@ static bool filter_keys(const struct agent_guard *guard, unsigned char *bytes, s
 	return true;
 }
 
-/* Forwards one message, with its length, from `from` to `to`. */
+/* Passes one message, with its length, on from `from` to `to`. */
 static bool pass_on(const struct agent_guard *guard, int from, int to, int64_t until_ms)
 {
 	unsigned char head[4], *bytes;
@@ -291,8 +291,8 @@ static void *agent_guard_work(void *argument)
 	return NULL;
 }
 
-/* Reads the public keys of named identity files, from FILE.pub or FILE. Returns their number; call hostkey_release() for each, and
- * free(*out). */
+/* Reads the public keys of named identity files from FILE.pub or FILE. Returns the number of keys. The caller calls hostkey_release() for
+ * each, and free(*out). */
 static size_t named_keys(const struct ssh_link *ssh, struct hostkey **out)
 {
 	struct hostkey *keys = mem_new(2 * ssh->n_identities, sizeof(*keys));
@@ -343,7 +343,7 @@ static enum tried judge_answer(struct link *link, int rc)
 	return TRIED_FAILED;
 }
 
-/* Tries a key; NULL: all keys of the agent. */
+/* Tries a key or, if `key` is NULL, all keys of the agent. */
 static enum tried try_key(struct link *link, ssh_key key)
 {
 	for (;;) {

@@ -13,26 +13,26 @@
 
 #define SETTINGS_BYTES_MAX (1u << 20)
 
-/* Settings of ~/.ssh/config for one host. OpenSSH itself reads them (`ssh -G`), so Include, Match, patterns and tokens have their usual
+/* Settings of ~/.ssh/config for one host. OpenSSH itself reads the file (`ssh -G`), so Include, Match, patterns and tokens have their usual
  * meaning. An unsupported setting is an error that names the setting. */
 
 struct ssh_settings {
 	char *host_name, *user;
 	int port;
-	char *proxy_jump, *host_key_alias; /* NULL: not set */
+	char *proxy_jump, *host_key_alias; /* NULL if not set */
 	char **identity_files;		   /* [n_identity_files] paths, expanded */
 	size_t n_identity_files;
-	bool identities_named; /* the user named identity_files; false: they are OpenSSH's defaults */
-	bool identities_only;  /* use only those keys of the agent that identity_files contain */
+	bool identities_named; /* true if the user named identity_files; false if they are OpenSSH's defaults */
+	bool identities_only;  /* use only those keys of the agent that are in identity_files */
 	bool no_agent;
 	char **known_hosts_files; /* [n_known_hosts_files] paths of the user's and the system's files */
 	size_t n_known_hosts_files;
 };
 
-/* Settings that change the connection and are not supported unless they have the default value. All other settings are supported or
- * concern interactive sessions only. */
+/* Settings that change the connection and are not supported, unless they have the default value. All other settings are supported or only
+ * concern interactive sessions. */
 static const struct {
-	const char *name, *instead; /* remedy; NULL: none */
+	const char *name, *instead; /* remedy; NULL if there is none */
 } refused[] = {
 	{ "ProxyCommand", "use ProxyJump" },
 	{ "AddressFamily", "write the address into lab.yaml" },
@@ -63,8 +63,8 @@ struct reading {
 	struct assay_error *err;
 };
 
-/* Returns the shell command that prints the settings of a host. config NULL: OpenSSH's defaults. port 0, user NULL: not given in
- * lab.yaml. free() it. */
+/* Returns the shell command that prints the settings of a host. If `config` is NULL, they are OpenSSH's defaults. port 0 and user NULL: not
+ * given in lab.yaml. The caller frees it. */
 static char *ssh_config_command(const char *config, const char *host, int port, const char *user)
 {
 	struct buf out = BUF_INIT;
@@ -123,7 +123,7 @@ static bool add_token(const struct reading *r, char letter, struct buf *out)
 	}
 }
 
-/* Appends the value of the variable "${NAME}" at *at; moves *at to its '}'. Returns false if the variable is not set. */
+/* Appends the value of the variable "${NAME}" at *at, and moves *at to the '}'. Returns false if the variable is not set. */
 static bool add_variable(const char **at, struct buf *out)
 {
 	const char *start = *at + 2, *end = strchr(start, '}'), *value;
@@ -215,7 +215,7 @@ static void set_text(char **field, const char *value)
 	*field = strcasecmp(value, "none") == 0 ? NULL : mem_string(value);
 }
 
-/* Reads the settings that tokens of other settings refer to. */
+/* Reads the settings to which tokens in other settings refer. */
 static enum assay_status first_pass(struct reading *r, const char *key, const char *value)
 {
 	struct ssh_settings *s = &r->settings;
@@ -262,7 +262,7 @@ static enum assay_status second_pass(struct reading *r, const char *key, const c
 	return st;
 }
 
-/* Returns the unexpanded value of `key` in the output of `ssh -G`. free() it. NULL: none. */
+/* Returns the unexpanded value of `key` in the output of `ssh -G`; NULL if it is not set. The caller frees it. */
 static char *ssh_settings_value(const char *text, const char *key)
 {
 	size_t n = strlen(key);
@@ -332,8 +332,8 @@ static void ssh_settings_release(struct ssh_settings *settings)
 	*settings = (struct ssh_settings){ 0 };
 }
 
-/* Parses the output of `ssh -G`. `defaults` is the output without a config, `host` the address in lab.yaml; `user` and `home` belong to
- * the user of this program. Overwrites *out; ssh_settings_release() it. ASSAY_E_FORMAT: an unsupported setting, which the message names. */
+/* Parses the output of `ssh -G`. `defaults` is the output without a config. `host` is the address in lab.yaml. `user` and `home` are those
+ * of the user of this program. Overwrites *out; call ssh_settings_release(). ASSAY_E_FORMAT: the message names an unsupported setting. */
 static enum assay_status ssh_settings_parse(const char *text, const char *defaults, const char *host, const char *user, const char *home,
 					    struct ssh_settings *out, struct assay_error *err)
 {
@@ -354,7 +354,7 @@ static enum assay_status ssh_settings_parse(const char *text, const char *defaul
 
 /* ---- running `ssh -G` ---- */
 
-/* Returns a shell command that runs ssh with HOME set. Most of ssh uses the account's home, but parts of it use HOME. free() it. */
+/* Returns a shell command that sets HOME and runs ssh. Most of ssh uses the account's home, but parts of it use HOME. free() it. */
 static char *with_home(const struct fleet *fleet, const char *line)
 {
 	struct buf out = BUF_INIT;
@@ -365,7 +365,7 @@ static char *with_home(const struct fleet *fleet, const char *line)
 	return buf_take(&out);
 }
 
-/* Returns the output of `ssh -G`. free() it. NULL: the host failed. */
+/* Returns the output of `ssh -G`, which the caller frees; NULL if the host failed. */
 static char *ask_ssh(struct link *link, const char *command)
 {
 	char *at_home = with_home(link->fleet, command);
@@ -390,7 +390,7 @@ static char *ask_ssh(struct link *link, const char *command)
 	return text;
 }
 
-/* Returns the output of `ssh -G` for a host; equal commands run once and share it. Borrowed; NULL: the host failed. */
+/* Returns the output of `ssh -G` for a host, borrowed; NULL if the host failed. A command runs only once; other hosts share its output. */
 static const char *ask_ssh_once(struct link *link, const char *config, const char *host, int port, const char *user)
 {
 	struct fleet *fleet = link->fleet;
@@ -419,8 +419,8 @@ static const char *ask_ssh_once(struct link *link, const char *config, const cha
 
 /* ---- jump hosts ---- */
 
-/* ProxyJump: OpenSSH's client connects to each hop with a strict check of its key and forwards the bytes (`ssh -W`). Its option -J would
- * check all hops but the last as the configuration says, perhaps not at all. The laboratory's known_hosts also counts for hops. */
+/* For ProxyJump, OpenSSH's client connects to each hop, checks its key strictly and forwards the bytes (`ssh -W`). Its option -J is not
+ * used, because it checks all hops but the last only as the configuration says. The laboratory's known_hosts is used for hops, too. */
 
 #define HOPS_MAX 8
 
@@ -431,7 +431,7 @@ static void add_escaped(struct buf *out, const char *text)
 		buf_text(out, *text == '%' ? "%%" : (const char[]){ *text, '\0' });
 }
 
-/* ---- "[user@]host[:port]", with or without ssh:// ---- */
+/* ---- parsing "[user@]host[:port]", with or without ssh:// ---- */
 
 void jump_hop_parse(const char *text, size_t n, struct jump_hop *out)
 {
@@ -454,14 +454,14 @@ void jump_hop_release(struct jump_hop *hop)
 	mem_free(hop->user, hop->host);
 }
 
-/* Returns the output of `ssh -G` for a hop. NULL: the host failed. */
+/* Returns the output of `ssh -G` for a hop; NULL if the host failed. */
 static const char *hop_settings(struct link *link, const struct jump_hop *hop)
 {
 	return ask_ssh_once(link, link->fleet->options.config, hop->host, hop->port, hop->user);
 }
 
-/* Finds all hops. ~/.ssh/config may put more hops before the first one. They are added to the list, because ssh itself might not check
- * their keys. */
+/* Finds all hops. If ~/.ssh/config puts more hops before the first one, adds them to the list, because ssh itself might not check their
+ * keys. */
 static bool find_way(struct link *link, const char *jumps)
 {
 	char **way = &link->ssh.jump_through;
@@ -490,7 +490,7 @@ static bool find_way(struct link *link, const char *jumps)
 
 /* ---- the ssh command ---- */
 
-/* Appends the known_hosts files for a hop: the laboratory's and those of the configuration. */
+/* Appends the known_hosts files for a hop: the laboratory's file and those of the configuration. */
 static void add_known_hosts(struct buf *line, const struct link *link, const char *settings)
 {
 	struct buf option = BUF_INIT;
@@ -505,7 +505,7 @@ static void add_known_hosts(struct buf *line, const struct link *link, const cha
 	free(files);
 }
 
-/* Appends the arguments for a hop; ssh accepts a port only as an option. */
+/* Appends the arguments for a hop. ssh accepts the port only as an option. */
 static void add_hop(struct buf *out, const struct jump_hop *hop)
 {
 	if (hop->port)
@@ -518,8 +518,8 @@ static void add_hop(struct buf *out, const struct jump_hop *hop)
 	text_add_shell_argument(out, hop->host);
 }
 
-/* Returns a shell command that reaches `target` through all hops. target NULL: the command becomes a ProxyCommand; "": the caller
- * appends a command for the last hop. free() it. NULL: the host failed. */
+/* Returns a shell command that reaches `target` through all hops; NULL if the host failed. If `target` is NULL, the command is for use as a
+ * ProxyCommand. If it is "", the caller appends a command for the last hop. The caller frees it. */
 static char *jump_line(struct link *link, const char *hops, const char *target)
 {
 	const char *last = strrchr(hops, ','), *settings;
@@ -535,7 +535,7 @@ static char *jump_line(struct link *link, const char *hops, const char *target)
 	jump_hop_parse(last ? last + 1 : hops, strlen(last ? last + 1 : hops), &hop);
 	settings = last && !through ? NULL : hop_settings(link, &hop);
 	if (settings) {
-		/* ssh puts "exec" before a ProxyCommand itself. */
+		/* ssh itself puts "exec" before a ProxyCommand. */
 		buf_format(&line, "%sssh -a -x -T -F ", target ? "exec " : "");
 		text_add_shell_argument(&line, link->fleet->options.config ? link->fleet->options.config : "none");
 		buf_text(&line, " -o BatchMode=yes -o StrictHostKeyChecking=yes -o ControlMaster=no -o ControlPath=none");
@@ -628,7 +628,7 @@ static bool ask_settings(struct link *link, struct ssh_settings *settings)
 	return ok;
 }
 
-/* Reads the known_hosts files for this host: the laboratory's and those of ~/.ssh/config. */
+/* Reads the known_hosts files for this host: the laboratory's file and those of ~/.ssh/config. */
 static bool read_known_hosts(struct link *link, struct ssh_settings *settings)
 {
 	struct fleet *fleet = link->fleet;

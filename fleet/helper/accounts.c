@@ -17,21 +17,21 @@
 #include <unistd.h>
 
 #define TEXT_BYTES 512
-#define TASK_BYTES 4096 /* maximum size of a file in a process's directory */
+#define TASK_BYTES 4096 /* maximum size of a file below /proc/PID that is read */
 #define APART_NS   INT64_C(40000000)
-#define COST_MOST  200 /* inverse of the maximum share of time for polling */
+#define COST_MOST  200 /* polling takes at most 1/COST_MOST of the time */
 #define PROCESSES  256 /* maximum number of processes per poll */
 
 /* ---- run-queue delays of threads other than the first ---- */
 
 struct look {
 	struct accounts_delays *delays;
-	pid_t processes[PROCESSES]; /* [n] children after their parents */
+	pid_t processes[PROCESSES]; /* [n] processes to poll; children come after their parents */
 	size_t n;
 	uint64_t gained_ns; /* largest increase of a thread's delay since the last poll */
 };
 
-/* Returns the entry for the thread's delay at the last poll. NULL: there are too many threads. */
+/* Returns the element with the thread's delay at the last poll. NULL if there are too many threads. */
 static uint64_t *seen_of(struct accounts_delays *delays, pid_t thread)
 {
 	for (size_t i = 0; i < ACCOUNTS_THREADS; i++) {
@@ -54,7 +54,7 @@ static void read_delay(struct look *look, pid_t process, pid_t thread)
 	    !(seen = seen_of(look->delays, thread)))
 		return;
 	now_ns = strtoull(delay, NULL, 10);
-	gained = now_ns < *seen ? now_ns : now_ns - *seen; /* a smaller value belongs to a new thread with a reused id */
+	gained = now_ns < *seen ? now_ns : now_ns - *seen; /* a smaller value belongs to a new thread with the same id */
 	*seen = now_ns;
 	look->gained_ns = gained > look->gained_ns ? gained : look->gained_ns;
 }
@@ -69,7 +69,7 @@ static void find_children(struct look *look, pid_t process, pid_t thread)
 		look->processes[look->n++] = (pid_t)id;
 }
 
-/* Polls the threads of a process. `ours`: the process is a child of this one; excludes its first thread, which is counted when it ends. */
+/* Polls the threads of a process. If `ours`, it is a child of this process; then its first thread is excluded, and counted at its end. */
 static void inspect_process(struct look *look, pid_t process, bool ours)
 {
 	char path[32];
@@ -113,8 +113,8 @@ void accounts_look(struct accounts *accounts, pid_t command, int64_t begun_ns, i
 	delays->next_ns = now_ns + (pause_ns > APART_NS ? pause_ns : APART_NS);
 }
 
-/* Returns the delays of a command that has ended; -1: it was not polled. If several threads waited between two polls, only the longest
- * delay counts: the command lost at most that time. Extrapolates the time after the last poll. */
+/* Returns the delays of a command that has ended, ns; -1 if it was not polled. If several threads waited between two polls, only the
+ * longest delay is counted, because the command lost at most that time. Extrapolates to the time after the last poll. */
 static int64_t delays_of(const struct accounts_delays *delays, int64_t ended_ns)
 {
 	int64_t known_ns = delays->last_ns - delays->begun_ns;
@@ -131,7 +131,7 @@ static const struct {
 	uint64_t config;
 } pmu_rows[PMU_EVENTS] = { { "instructions", PERF_COUNT_HW_INSTRUCTIONS }, { "cycles", PERF_COUNT_HW_CPU_CYCLES } };
 
-/* Opens the events before the fork; counting starts with the command's exec(). Without a PMU or permission, nothing is counted. */
+/* Opens the events before the fork. Counting starts with the command's exec(). Without a PMU or permission, nothing is counted. */
 static void pmu_open(struct pmu *pmu)
 {
 	*pmu = (struct pmu){ .open = true };
@@ -150,17 +150,17 @@ static void pmu_open(struct pmu *pmu)
 	}
 }
 
-/* Reads a counter. Scales the value up if the event was counted for part of the time. -1: not counted. */
+/* Reads a counter. If the event was counted only for a part of the time, extrapolates the value. Returns -1 if it was not counted. */
 static int64_t read_count(int fd)
 {
-	uint64_t told[3]; /* count, enabled time and running time, ns */
+	uint64_t told[3]; /* count; time for which the event was enabled; time for which it was counted, ns */
 
 	if (fd < 0 || read(fd, told, sizeof(told)) != (ssize_t)sizeof(told) || told[2] == 0)
 		return -1;
 	return (int64_t)((double)told[0] * ((double)told[1] / (double)told[2]));
 }
 
-/* Reads the counters. Call it after waiting for the command. */
+/* Reads and closes the counters. Call it after waiting for the command. */
 static void pmu_end(struct pmu *pmu)
 {
 	for (size_t i = 0; pmu->open && i < PMU_EVENTS; i++)
@@ -172,7 +172,7 @@ static void pmu_end(struct pmu *pmu)
 	pmu->open = false;
 }
 
-/* Writes lines "NAME COUNT" of the known counters. Returns their size. */
+/* Writes lines "NAME COUNT" of the known counters. Returns the size of the text. */
 static int pmu_write(const struct pmu *pmu, char *text, size_t n)
 {
 	int all = 0;
@@ -183,16 +183,16 @@ static int pmu_write(const struct pmu *pmu, char *text, size_t n)
 	return all;
 }
 
-/* ---- frequency and temperature ---- */
+/* ---- clock rate and temperature ---- */
 
 #define PROCESSORS_MAX	8  /* maximum number of CPUs to read */
-#define ZONES_MAX	32 /* maximum number of zones; numbers may be missing */
+#define ZONES_MAX	32 /* maximum number of thermal zones; some numbers may be missing */
 #define CHIPS_MAX	32
 #define SENSORS_MAX	16	/* maximum number of sensors per chip */
-#define TEMPERATURE_MIN -273000 /* values outside this range are sensor errors */
+#define TEMPERATURE_MIN -273000 /* values outside this range are errors of the sensor */
 #define TEMPERATURE_MAX 1000000
 
-/* Returns the mean frequency of the first eight CPUs. */
+/* Returns the mean clock rate of the first eight CPUs; CLIMATE_UNKNOWN if it is unknown. */
 static int64_t climate_frequency_khz(const char *root)
 {
 	int64_t sum = 0, n = 0;
@@ -219,7 +219,7 @@ static int64_t warmer_of(int64_t a, const char *path)
 	return end != word && b > TEMPERATURE_MIN && b < TEMPERATURE_MAX && b > a ? b : a;
 }
 
-/* Reports whether a sensor chip measures CPUs; other chips measure disks and boards. */
+/* Reports whether a sensor chip measures CPUs. Other chips measure disks and boards. */
 static bool is_processors(const char *name)
 {
 	static const char *const names[] = { "coretemp", "k10temp", "zenpower", "cpu_thermal" };
@@ -251,13 +251,13 @@ int64_t climate_temperature_mc(const char *root)
 	return warmest;
 }
 
-/* ---- the kernel's counters, per process and of the host ---- */
+/* ---- counters of the kernel, per process and of the host ---- */
 
-/* Counters of the whole host: their increase includes all processes. */
+/* Counters of the whole host. Their increase during a command includes all processes. */
 static const char *const totals[ACCOUNTS_TOTALS] = { "crowded_ns", "io_stalled_ns", "memory_stalled_ns", "throttled_ns", "processes",
 						     "steal_ns",   "busy_ns" };
 
-/* Returns the number after `word` in a file; -1: missing. */
+/* Returns the number after `word` in a file; -1 if it is missing. */
 static int64_t read_number(const char *path, const char *word)
 {
 	char text[TEXT_BYTES];
@@ -268,7 +268,7 @@ static int64_t read_number(const char *path, const char *word)
 	return at ? (int64_t)strtoull(at + strlen(word), NULL, 10) : -1;
 }
 
-/* Returns the time in which something waited for this resource, since the host started. */
+/* Returns the time since boot in which a process waited for this resource, ns; -1 if it is unknown. */
 static int64_t pressure_ns(const char *path)
 {
 	int64_t us = read_number(path, "total=");
@@ -294,8 +294,8 @@ size_t accounts_group(const char *controller, char path[PATH_MAX])
 	return top;
 }
 
-/* Returns the time in which processes of this cgroup were throttled, because the cgroup or one around it had used up its CPU quota.
- * Newer kernels report this sum; older ones a time per cgroup. */
+/* Returns the time in which this cgroup's processes were throttled, because this cgroup or one around it had used up its CPU quota. Newer
+ * kernels report the sum. Older kernels report a time for each of these cgroups. -1 if it is unknown. */
 static int64_t throttled_ns(void)
 {
 	char group[PATH_MAX], file[PATH_MAX + 20], *end;
@@ -310,13 +310,13 @@ static int64_t throttled_ns(void)
 		*end = '\0';
 		snprintf(file, sizeof(file), "%s/cpu.stat", group);
 		ns = read_number(file, "throttled_usec ");
-		ns = ns >= 0 ? 1000 * ns : read_number(file, "throttled_time "); /* cgroup version 1 */
+		ns = ns >= 0 ? 1000 * ns : read_number(file, "throttled_time "); /* version 1 */
 		sum = ns < 0 ? sum : ns + (sum < 0 ? 0 : sum);
 	}
 	return sum;
 }
 
-/* Returns the pid of the process that started last. Pids ascend until they wrap. */
+/* Returns the pid of the last process that was started; -1 if it is unknown. Pids ascend until they wrap. */
 static int64_t last_process(void)
 {
 	char text[TEXT_BYTES];
@@ -327,11 +327,11 @@ static int64_t last_process(void)
 	return last ? (int64_t)strtoull(last, NULL, 10) : -1;
 }
 
-/* Reads the CPU time that a hypervisor took (mean per CPU) and the CPU time that was used (sum), since the start. -1: unknown. In a
+/* Reads times since boot: the CPU time that a hypervisor took (mean per CPU) and the CPU time that was used (sum). -1 if unknown. In a
  * container, another file system may replace /proc/stat and show only the container's own work. */
 static void read_processors(int64_t *stolen_ns, int64_t *busy_ns)
 {
-	enum { IDLE = 3, IOWAIT = 4, STEAL = 7 }; /* index in the line of all CPUs, which starts with user, nice, system */
+	enum { IDLE = 3, IOWAIT = 4, STEAL = 7 }; /* indices in the line of all CPUs, which starts with user, nice, system */
 	long hz = sysconf(_SC_CLK_TCK), processors = sysconf(_SC_NPROCESSORS_ONLN);
 	char text[TEXT_BYTES], *at = text + 4;
 	int64_t ns[STEAL + 1] = { 0 };
@@ -358,8 +358,8 @@ static void read_totals(int64_t to[ACCOUNTS_TOTALS])
 	read_processors(&to[5], &to[6]);
 }
 
-/* Reads the I/O of the processes that this one has waited for, and of their children. The kernel adds it to this process's own I/O,
- * which is that of its only thread. It reports the I/O of a single ended process to root only. */
+/* Reads the I/O of the processes for which this process has waited, and of their children. The kernel adds it to this process's own I/O,
+ * which is that of its only thread. The kernel reports the I/O of a single ended process only to root. */
 static void read_io(unsigned long long io[4], bool *unknown)
 {
 	static const char *const names[] = { "rchar: ", "wchar: ", "syscr: ", "syscw: " };

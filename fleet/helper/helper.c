@@ -1,8 +1,8 @@
-/* The helper: a static program that the controller runs on a host, over ssh or on its own machine. It speaks protocol.h on standard
- * input and output, and runs the commands to measure. No shell parses their arguments, and the measured time covers only the command.
- * When standard input closes, the helper ends all processes of the command.
+/* The helper: a static program that the controller runs on a host, by ssh or on its own machine. It speaks protocol.h on standard input and
+ * output, and runs the commands to measure. No shell parses their arguments, and the measured time includes only the command. When standard
+ * input closes, the helper ends all processes of the command.
  *
- * Its own arguments are those of whole.h. */
+ * Its command-line arguments are those of whole.h. */
 #include "fleet/cgroup/process.h"
 #include "fleet/counting/whole.h"
 #include "fleet/helper/lock.h"
@@ -29,7 +29,7 @@
 #define IN	       STDIN_FILENO
 #define OUT	       STDOUT_FILENO
 #define DESCRIPTOR_MAX 1024		/* maximum descriptor to close if close_range(2) is missing */
-#define PREFIX	       "assay-session-" /* prefix of a session's directory; user, label and six letters follow */
+#define PREFIX	       "assay-session-" /* start of the name of a session's directory; user, label and six letters follow */
 #define LETTERS	       6
 #define TRIES	       100
 #define LOOK_MS	       1000
@@ -38,8 +38,8 @@
 
 /* ---- the connection ---- */
 
-/* Ends this process, even if it hangs, some seconds after its connection was closed. Does not end its children. While a command runs,
- * the guard process does this. */
+/* Ends this process some seconds after its connection was closed, even if it hangs. Does not end its children. While a command runs, the
+ * guard process watches the connection instead. */
 static void on_second(int signal)
 {
 	struct pollfd in = { IN, POLLRDHUP, 0 };
@@ -62,7 +62,7 @@ static int say_number(struct frames_out *out, int in, const char *name, uint64_t
 	return frames_send(out, in) ? 0 : 1;
 }
 
-/* Opens a regular file; other files may block or have no end. Returns -1 with errno on failure. */
+/* Opens a regular file. Other files are refused, because they may block or have no end. Returns -1 with errno on failure. */
 static int open_regular(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -77,7 +77,7 @@ static int open_regular(const char *path)
 	return -1;
 }
 
-/* Reads up to `n` bytes, fewer only at the end; files of /proc return their content in pieces. Returns -1 with errno on failure. */
+/* Reads `n` bytes, or fewer at the end of the file. Files of /proc return their content in pieces. Returns -1 with errno on failure. */
 static ssize_t read_fully(int fd, char *bytes, size_t n)
 {
 	size_t done = 0;
@@ -178,7 +178,7 @@ static bool open_temporary(struct request *request)
 	return request_refuse(request, "cannot make a file beside '%s': %s", path, strerror(errno));
 }
 
-/* Makes a file in memory; before Linux 3.17, an unlinked temporary file. */
+/* Makes a file in memory or, before Linux 3.17, an unlinked temporary file. */
 static bool open_memory(struct request *request)
 {
 	char path[] = "/tmp/assay-input-XXXXXX";
@@ -208,7 +208,7 @@ static bool write_all(int fd, const char *bytes, size_t n)
 	return true;
 }
 
-/* Stores the request's input: a command's in memory, a file's in a temporary file in the same directory. */
+/* Stores the request's input: for a command in memory; for a file in a temporary file in the same directory. */
 static bool files_input(struct request *request, const char *bytes, size_t n)
 {
 	bool put = request->operation == REQUEST_PUT;
@@ -224,7 +224,7 @@ static bool files_input(struct request *request, const char *bytes, size_t n)
 	return true;
 }
 
-/* Completes a file: sets its mode and syncs it to the disk before it gets its name. */
+/* Completes a file: sets its mode, syncs it to the disk, and then gives it its final name. */
 static int files_put(struct request *request, struct frames_out *out, int in)
 {
 	const char *path = request->paths.texts[0];
@@ -242,8 +242,8 @@ static int files_put(struct request *request, struct frames_out *out, int in)
 
 /* ---- operation work: a directory that exists as long as this process ---- */
 
-/* Opens a directory of this user and locks it, which marks it as in use. Returns a descriptor. Returns -1 if the directory is in use,
- * belongs to another user, or was replaced. *locked: the file system supports such locks. */
+/* Opens a directory of this user and locks it, which marks it as in use. Returns a descriptor, or -1 if the directory is in use, belongs to
+ * another user, or was replaced. *locked is false if the file system does not support such locks. */
 static int own_directory(const char *path, bool *locked)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -259,7 +259,7 @@ static int own_directory(const char *path, bool *locked)
 	return -1;
 }
 
-/* Removes a directory tree by rm, which follows no links and has no depth limit. */
+/* Removes a directory tree by rm, which follows no symbolic links and has no depth limit. */
 static void remove_tree(const char *path)
 {
 	const pid_t child = fork();
@@ -279,7 +279,7 @@ static void remove_tree(const char *path)
 		;
 }
 
-/* Removes directories that nothing has locked: their helpers have ended. */
+/* Removes directories that are not locked, because their helpers have ended. */
 static void work_sweep(const char *base)
 {
 	DIR *dir = opendir(base);
@@ -304,7 +304,7 @@ static void work_sweep(const char *base)
 		closedir(dir);
 }
 
-/* Makes a new directory with access for this user only. Returns false on failure; the refusal has the reason. */
+/* Makes a new directory that only this user may access. On failure returns false; the reason is in request->refusal. */
 static bool work_make(struct request *request, char path[PATH_BYTES], int *fd)
 {
 	static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz234567";
@@ -328,7 +328,7 @@ static bool work_make(struct request *request, char path[PATH_BYTES], int *fd)
 				continue;
 			break;
 		}
-		/* Between mkdir and the lock, another helper's sweep may remove the directory. */
+		/* Another helper's sweep may remove the directory between mkdir() and the lock. */
 		*fd = own_directory(path, &locked);
 		if (*fd >= 0)
 			return true;
@@ -337,8 +337,8 @@ static bool work_make(struct request *request, char path[PATH_BYTES], int *fd)
 	return request_refuse(request, "cannot make a directory in '%s': %s", base, strerror(errno));
 }
 
-/* Finds the process that serves the connection: the nearest ancestor in another session. sshd starts each command in its own session,
- * and shells in between do not change that. */
+/* Finds the process that serves the connection: the nearest ancestor in another session. sshd starts each command in a new session, and
+ * shells between sshd and this process do not change the session. */
 static bool find_connection(struct process *out)
 {
 	pid_t at = getppid();
@@ -369,26 +369,26 @@ static void leave_channel(void)
 		dup2(null, fd);
 }
 
-/* Waits until the controller is gone (detached: until the connection's process has ended) or a signal arrives. Sends frames, because
- * only sending reveals a broken connection. */
+/* Waits until a signal arrives or the controller is gone. If `detached`, waits for the end of the connection's process instead. Sends
+ * frames, because only sending reveals a broken connection. */
 static void work_stay(struct frames_out *out, int in, const struct process *connection, bool detached, int signals)
 {
 	struct pollfd wait[] = { { detached ? -1 : in, POLLIN, 0 }, { signals, POLLIN, 0 } };
 
-	alarm(0); /* work_stay() watches the connection from now on, instead of on_second() */
+	alarm(0); /* from now on this function watches the connection, instead of on_second() */
 	if (detached)
 		leave_channel();
 	do {
 		if (poll(wait, 2, detached ? LOOK_MS : HELPER_MADE_MS) == 0 && !detached) {
 			if (!frames_pending(out))
 				frames_text(out, HELPER_WAITING, "");
-			frames_flush(out); /* keeps frames that nothing has read */
+			frames_flush(out); /* keeps frames that are not sent yet */
 		}
 	} while (!wait[1].revents && (detached ? is_still_there(connection) : !wait[0].revents || frames_still_there(in)));
 }
 
-/* Removes the directory. Takes the physical host's lock first, so that it does not disturb measurements of others. Removes the directory
- * even if the wait for the lock times out. */
+/* Removes the directory. Takes the physical host's lock first, so that the removal does not disturb other measurements. If the wait for the
+ * lock times out, removes the directory anyway. */
 static void work_end(struct request *request, const char *path, int fd)
 {
 	struct frames_out nobody = { .fd = open("/dev/null", O_WRONLY | O_CLOEXEC) };
@@ -403,8 +403,8 @@ static void work_end(struct request *request, const char *path, int fd)
 	lock_release(&lock);
 }
 
-/* Removes directories of ended sessions of this user, makes one, sends its path (HELPER_MADE) and waits. Removes it when the controller
- * closes `in` for any reason, and at SIGTERM, SIGHUP, SIGINT and SIGQUIT. Returns 0, or 1 if it made none. */
+/* Removes directories of this user's ended sessions, makes a directory, sends its path (HELPER_MADE) and waits. Removes it when the
+ * controller closes `in` for any reason, and at SIGTERM, SIGHUP, SIGINT and SIGQUIT. Returns 0, or 1 if no directory was made. */
 static int work_serve(struct request *request, struct frames_out *out, int in)
 {
 	static const int ends[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT };

@@ -1,4 +1,4 @@
-/* Runs a command and reports the result. */
+/* Runs a command and reports its result. */
 #include "base/clock.h"
 #include "fleet/cgroup/cgroup.h"
 #include "fleet/cgroup/process.h"
@@ -45,15 +45,15 @@
 
 /* ---- the command's cgroup: limits for all its processes together, and a reliable way to end them ---- */
 
-/* The cgroups of a command. If this user cannot make one with all limits, the command runs without them. */
+/* The cgroups of a command. If this user cannot make a cgroup with all limits, the command runs without them. */
 struct group {
-	char *directories[2]; /* [n] one directory per controller; version 2 has one for both */
-	int owner[2];	      /* [n] descriptors with locks that mark the cgroups as in use; not inherited by programs */
+	char *directories[2]; /* [n] one directory per controller; in version 2, one for both */
+	int owner[2];	      /* [n] descriptors with locks that mark the cgroups as in use; programs do not inherit them */
 	size_t n;
 	int version; /* version of cgroups; 0 unless all requested limits are set */
 };
 
-/* Adds a cgroup at `place`, unless the group has one there. Returns its index; -1: it cannot be made. */
+/* Adds a cgroup at `place`, unless the group already has one there. Returns its index, or -1 if it cannot be made. */
 static int group_add(struct group *group, const char *place, uint64_t owner)
 {
 	char *directory, prefix[40];
@@ -73,8 +73,8 @@ static int group_add(struct group *group, const char *place, uint64_t owner)
 	return (int)group->n++;
 }
 
-/* Makes the cgroups, and removes those that killed helpers of this owner have left. Call it before guard_run(), so that the guard
- * process can remove them after the worker. */
+/* Makes the cgroups. Removes cgroups that killed helpers of this owner have left. Call it before guard_run(), so that the guard can remove
+ * the cgroups after the worker has ended. */
 static void group_open(const struct request *request, uint64_t owner, struct group *out)
 {
 	static const struct cgroup_sources sources = { "/proc/mounts", "/proc/self/cgroup" };
@@ -96,7 +96,7 @@ static void group_open(const struct request *request, uint64_t owner, struct gro
 	*out = group;
 }
 
-/* Moves this process into all cgroups. Returns false if one refuses it. */
+/* Moves this process into all cgroups. Returns false if a cgroup refuses it. */
 static bool group_enter(const struct group *group)
 {
 	bool all = true;
@@ -118,10 +118,10 @@ static bool group_has_members(const struct group *group)
 	return n > 0;
 }
 
-/* Sends SIGKILL to all processes of the cgroups; they cannot start new ones. */
+/* Sends SIGKILL to all processes of the cgroups, which cannot start new processes meanwhile. */
 static void group_kill(const struct group *group)
 {
-	/* Start with the pids controller's cgroup: it then admits no new process. */
+	/* Start with the cgroup of the pids controller, which then admits no new processes. */
 	for (size_t i = group->n; i-- > 0;)
 		cgroup_kill(group->directories[i]);
 }
@@ -139,7 +139,7 @@ static void group_write(const struct group *group, char *text, size_t n)
 		 refused > 0 ? refused : 0);
 }
 
-/* Kills the remaining processes and removes the cgroups. May be called again. */
+/* Kills the remaining processes and removes the cgroups. May be called repeatedly. */
 static void group_end(struct group *group)
 {
 	for (size_t i = 0; i < group->n; i++) {
@@ -151,27 +151,27 @@ static void group_end(struct group *group)
 	group->n = 0;
 }
 
-/* A request to run, with its resources. */
+/* A request to run a command, with its resources. */
 struct run_task {
 	struct request *request;
 	struct frames_out *out;
-	int in; /* input from the controller; if it closes, everything ends */
+	int in; /* input from the controller; when it closes, everything ends */
 	struct lock lock;
 	pid_t guard;
-	struct group group; /* n = 0: no cgroup */
+	struct group group; /* n is 0 if there is no cgroup */
 };
 
 /* ---- descendants ---- */
 
-/* This process is a subreaper (PR_SET_CHILD_SUBREAPER, Linux 3.4): orphans among its descendants become its children. So without
- * children, it has no descendants. */
+/* This process is a subreaper (PR_SET_CHILD_SUBREAPER, Linux 3.4), so orphans among its descendants become its children. If it has no
+ * children, it therefore has no descendants. */
 
 struct processes {
 	struct process *list; /* [n] processes in the order of /proc, usually parents before children */
 	size_t n, capacity;
 };
 
-/* Reports whether the parent is this process, or a descendant among the processes read so far. */
+/* Reports whether the parent of a process is this process, or one of its descendants among the processes that were read before. */
 static bool is_ours(const struct processes *all, const struct process *p)
 {
 	if (p->parent == getpid())
@@ -183,8 +183,8 @@ static bool is_ours(const struct processes *all, const struct process *p)
 	return false;
 }
 
-/* Signals a process and its group, so that the group cannot fork meanwhile. A group belongs to one session, so groups outside this
- * session consist of descendants only. */
+/* Signals a process and its group, so that the group cannot fork meanwhile. A group belongs to one session, so a group outside this
+ * process's session contains only descendants. */
 static void send_signal(const struct process *p, int signal)
 {
 	if (signal == 0)
@@ -205,8 +205,8 @@ static void add_process(struct processes *all, const struct process *p)
 	all->list[all->n++] = *p;
 }
 
-/* Reads all processes and returns the number of living descendants. Signals each descendant immediately: one that forks and exits
- * repeatedly appears under its newest id, late in the list. */
+/* Reads all processes. Signals each living descendant at once, and returns their number. A process that forks and exits repeatedly appears
+ * under its newest id, which is late in the list. */
 static size_t read_processes(struct processes *all, int signal)
 {
 	DIR *proc = opendir("/proc");
@@ -231,14 +231,14 @@ static size_t read_processes(struct processes *all, int signal)
 	return alive;
 }
 
-/* Sends a signal (0: none) to each living descendant, found by the parents in /proc, and to its process group. Returns their number. */
+/* Sends a signal (0: none) to all living descendants, found by the parents in /proc, and to their groups. Returns their number. */
 static size_t descendants_signal(int signal)
 {
 	struct processes all = { NULL, 0, 0 };
 	size_t alive = read_processes(&all, signal);
 	bool more = true;
 
-	/* Pids have wrapped if a child's is smaller than its parent's. */
+	/* If pids have wrapped, a child has a smaller pid than its parent and was read before it. */
 	while (more) {
 		more = false;
 		for (size_t i = 0; i < all.n; i++) {
@@ -257,8 +257,8 @@ static size_t descendants_signal(int signal)
 	return alive;
 }
 
-/* Sends SIGKILL until no descendant is left, and reaps them. *met: number of living ones at first. Returns the number that still exists
- * after PATIENCE_MS: processes of another user, or stuck in the kernel. */
+/* Sends SIGKILL until no descendant remains, and reaps them. Sets *met to the number of living descendants at first. Returns the number
+ * that exist after PATIENCE_MS: processes of another user, or stuck in the kernel. */
 static size_t descendants_end(size_t *met)
 {
 	int64_t end = clock_monotonic_ns() + INT64_C(1000000) * PATIENCE_MS;
@@ -292,7 +292,7 @@ static void close_once(int *fd)
 	*fd = -1;
 }
 
-/* Waits for the worker, which ends by itself when the connection closes. Kills a worker that has not ended HELPER_CLOSED_MS later. */
+/* Waits for the worker, which ends by itself when the connection closes. Kills it if it has not ended HELPER_CLOSED_MS later. */
 static int watch_worker(pid_t worker, int in, const sigset_t *signals)
 {
 	struct pollfd wait[] = { { signalfd(-1, signals, SFD_NONBLOCK | SFD_CLOEXEC), POLLIN, 0 }, { in, POLLRDHUP, 0 } };
@@ -326,12 +326,12 @@ static int watch_worker(pid_t worker, int in, const sigset_t *signals)
 	}
 }
 
-/* Makes two processes watch over a command, so that killing one of them leaves no process behind. Forks a worker, which calls
- * work(argument) and exits with its result; this process, the guard, waits for it. Both are subreapers. If the worker is killed, the
- * guard ends its descendants; if the guard is killed, the worker gets SIGTERM. SIGTERM, SIGHUP, SIGINT and SIGQUIT to the guard reach
- * the worker as SIGTERM. Both block these signals and SIGCHLD, for signalfd(2). Descriptors, and so a lock, stay open until both have
- * ended. Returns the worker's exit status; 1: it was killed; -1 with errno: it was not started. If both are killed, the command's first
- * process dies (PR_SET_PDEATHSIG), and a later lock_take() ends the others. */
+/* Runs work(argument) in a forked worker, while this process, the guard, waits. If one of the two is killed, the other leaves no process
+ * behind: the guard ends the descendants of a killed worker, for which both are subreapers; the worker gets SIGTERM if the guard is killed.
+ * The guard passes SIGTERM, SIGHUP, SIGINT and SIGQUIT on to the worker as SIGTERM. Both block these signals and SIGCHLD, for signalfd(2).
+ * Descriptors, and so a lock, stay open until both have ended. Returns the exit status of the worker, 1 if it was killed, or -1 with errno
+ * if it was not started. If both are killed, the command's first process dies (PR_SET_PDEATHSIG), and a later lock_take() ends the other
+ * processes. */
 static int guard_run(int (*work)(void *argument), void *argument, int in)
 {
 	pid_t guard = getpid(), worker;
@@ -344,7 +344,7 @@ static int guard_run(int (*work)(void *argument), void *argument, int in)
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGQUIT);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
-	alarm(0); /* the guard watches `in` from now on, instead of on_second() */
+	alarm(0); /* from now on the guard watches `in`, instead of on_second() */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	worker = fork();
 	if (worker < 0)
@@ -370,31 +370,30 @@ enum command_stage {
 	STAGE_EXEC,
 };
 
-/* Message from a child that could not execute the command. */
+/* Message of a child that cannot execute the command. */
 struct command_fault {
-	int stage; /* one of enum command_stage */
+	int stage; /* an enum command_stage */
 	int errnum;
 };
 
 struct command_shared {
-	int64_t begun_ns;		 /* time at which the child ran first */
-	struct accounts_schedule before; /* the child's CPU time and run-queue delay at that time */
-	uint64_t delay_ns;		 /* run-queue delay of the child of an injecting wrapper */
+	int64_t begun_ns;		 /* time at which the child first ran */
+	struct accounts_schedule before; /* CPU time and run-queue delay of the child at that time */
+	uint64_t delay_ns;		 /* run-queue delay of an injecting wrapper's child */
 };
 
 struct command {
 	pid_t id;
 	struct command_shared *shared; /* memory shared with the child */
 	int pipes[2];		       /* standard output and standard error of the command, non-blocking */
-	int fault;		       /* pipe: end of file means that the command runs; a struct command_fault, that it does not (except
-					* STAGE_GROUP) */
+	int fault; /* pipe: its end means that the command runs; a struct command_fault (except STAGE_GROUP) means that it does not */
 };
 
 static int command_own_session(void)
 {
 	sigset_t none;
 
-	/* Ignores errors: some signals cannot be changed, and the C library reserves two. */
+	/* Errors are ignored: some signals cannot be changed, and the C library reserves two. */
 	for (int i = 1; i < NSIG; i++)
 		signal(i, SIG_DFL);
 	sigemptyset(&none);
@@ -477,7 +476,7 @@ static _Noreturn void command_become(const struct run_task *task, int out, int e
 
 	shared->before = accounts_schedule_of(getpid());
 	shared->begun_ns = clock_monotonic_ns();
-	/* Set before setsid(), which keeps it. */
+	/* This setting is kept by setsid(). */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(127);
@@ -504,7 +503,7 @@ static _Noreturn void command_become(const struct run_task *task, int out, int e
 	_exit(127);
 }
 
-/* Forks the command's process. Returns false on failure; request->refusal has the reason. */
+/* Forks the command's process. On failure returns false; the reason is in request->refusal. */
 static bool command_start(const struct run_task *task, struct command *out)
 {
 	int ends[][2] = { { -1, -1 }, { -1, -1 }, { -1, -1 } }; /* pipes of standard output, standard error and the fault */
@@ -531,7 +530,7 @@ static bool command_start(const struct run_task *task, struct command *out)
 	return true;
 }
 
-/* Sets request->refusal from the child's message. */
+/* Sets request->refusal according to the child's message. */
 static void command_refuse(struct request *request, const struct command_fault *fault)
 {
 	const char *why = strerror(fault->errnum);
@@ -564,7 +563,7 @@ static void command_refuse(struct request *request, const struct command_fault *
 enum run_state {
 	RUN_STARTING, /* forked; the child has not executed the command yet */
 	RUN_RUNNING,
-	RUN_DRAINING, /* all processes have ended; the pipes still have bytes */
+	RUN_DRAINING, /* all processes have ended; the pipes may contain bytes */
 	RUN_REFUSED,
 	RUN_HUNG_UP,
 };
@@ -576,18 +575,18 @@ struct run {
 	int signals; /* signalfd for the signals that the guard has blocked */
 	int wait_status;
 	int64_t started_ns, started_ms, ended_ns;
-	int64_t interrupt_ns, timeout_ns, kill_ns, give_up_ns; /* times of these events; NEVER: not planned */
+	int64_t interrupt_ns, timeout_ns, kill_ns, give_up_ns; /* planned times of these events; NEVER if not planned */
 	bool timed_out, interrupted, result_said;
-	uint64_t sent[2]; /* bytes sent of standard output and standard error */
-	int flooded;	  /* first stream that exceeded its limit: 1, 2; 0: none */
+	uint64_t sent[2]; /* number of bytes sent of standard output and of standard error */
+	int flooded;	  /* first stream that exceeded its limit, 1 or 2; 0 if none did */
 	size_t leftovers, survivors;
 	struct rusage usage;
 	struct accounts accounts;
 	uint64_t own_delay_ns;	   /* run-queue delay of this process when it last started to wait */
-	struct sampler *sampler;   /* sampler; NULL: not requested */
+	struct sampler *sampler;   /* NULL if not requested */
 	struct attached *attached; /* processes to measure instead of the command; NULL: not requested */
-	struct stops *stops;	   /* watched processes; NULL: not requested */
-	int stops_ms;		   /* time until the next poll, ms */
+	struct stops *stops;	   /* watched processes; NULL if not requested */
+	int stops_ms;		   /* time until the next poll of `stops`, ms */
 	char group_text[128];	   /* lines of the result about the cgroup */
 };
 
@@ -596,8 +595,8 @@ static int64_t run_timer(int64_t start_ns, int64_t ms)
 	return ms < 0 ? NEVER : start_ns + ms * 1000000;
 }
 
-/* Waits for a random time within a sampling period. The CPUs' clocks start when they are opened. Without the wait, runs of a short
- * command would be sampled at about the same places. */
+/* Waits for a random time within a sampling period. The clocks of the CPUs start when they are opened. Without the wait, all runs of a
+ * short command would be sampled at about the same places. */
 static void wait_for_phase(uint64_t period_ns)
 {
 	uint32_t drawn;
@@ -611,7 +610,7 @@ static bool run_start(struct run *run)
 	const struct request *request = run->task->request;
 	sigset_t signals;
 
-	sigprocmask(SIG_BLOCK, NULL, &signals); /* signals that the guard has blocked */
+	sigprocmask(SIG_BLOCK, NULL, &signals); /* the signals that the guard has blocked */
 	run->signals = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
 	if (run->signals < 0)
 		return request_refuse(run->task->request, "cannot watch signals: %s", strerror(errno));
@@ -630,7 +629,7 @@ static bool run_start(struct run *run)
 	return command_start(run->task, &run->command);
 }
 
-/* Ends all descendants of the command. Kills the cgroup first: its processes cannot escape by forking. */
+/* Ends all descendants of the command. Kills the cgroup first, because its processes cannot escape by forking. */
 static void run_end_all(struct run *run)
 {
 	struct group *group = &run->task->group;
@@ -656,8 +655,8 @@ static void run_end_rest(struct run *run)
 		run->state = RUN_DRAINING;
 }
 
-/* Returns the end time of a process that started at started_ns or later and was not waited for yet: now_ns, minus the run-queue delay of
- * this process since own_delay_ns. The result is at least started_ns plus the ended process's CPU time and run-queue delay. */
+/* Returns the end time of a process that has ended but was not waited for: now_ns minus this process's run-queue delay since own_delay_ns.
+ * The result is at least started_ns (when or before the process started) plus the CPU time and run-queue delay of the process. */
 static int64_t ended_ns(pid_t id, int64_t started_ns, int64_t now_ns, uint64_t own_delay_ns)
 {
 	struct accounts_schedule of = accounts_schedule_of(id);
@@ -668,7 +667,7 @@ static int64_t ended_ns(pid_t id, int64_t started_ns, int64_t now_ns, uint64_t o
 	return seen > first ? seen : first;
 }
 
-/* Reaps a process that has ended. Returns its id; 0: there is none. */
+/* Reaps a process that has ended. Returns its id; 0 if there is none. */
 static pid_t run_reap_one(struct run *run, int *status)
 {
 	const struct command_shared *shared = run->command.shared;
@@ -769,7 +768,7 @@ static void run_timers(struct run *run)
 	}
 }
 
-/* Returns the time until the sampler or the stops must be polled, ms; -1: neither is used. */
+/* Returns the time until the sampler or the stops must be polled, ms; -1 if neither is used. */
 static int run_until_poll(const struct run *run)
 {
 	int most = run->sampler ? SAMPLER_DRAIN_MS : -1;
@@ -798,7 +797,7 @@ static int run_until_timer(const struct run *run)
 	return left <= 0 ? 0 : left > 1000000 ? 1000000 : (int)left;
 }
 
-/* Sends bytes of a pipe as one frame, up to the limits of output. */
+/* Sends `n` bytes from a pipe as one frame, up to the limits of the stream. */
 static void run_send(struct run *run, int which, size_t n)
 {
 	const struct request *request = run->task->request;
@@ -816,12 +815,12 @@ static void run_send(struct run *run, int which, size_t n)
 		run_end_early(run, clock_monotonic_ns());
 }
 
-/* Forwards content of a pipe. Closes the pipe at its end, or when no writer is left. */
+/* Passes content of a pipe on. Closes the pipe at its end, or when no writer is left. */
 static void run_pass_output(struct run *run, int which)
 {
 	int *fd = &run->command.pipes[which], full = 0;
-	bool late = ioctl(*fd, FIONREAD, &full) == 0 && full >= fcntl(*fd, F_GETPIPE_SZ) / 2; /* the pipe was half full: the command may
-											       * have waited for this process */
+	bool late = ioctl(*fd, FIONREAD, &full) == 0 &&
+		    full >= fcntl(*fd, F_GETPIPE_SZ) / 2; /* the pipe is half full: the command may have waited for this process */
 	ssize_t n = read(*fd, frames_reserve(run->task->out, PIECE_BYTES), PIECE_BYTES);
 
 	if (late && run->ended_ns == 0)
@@ -854,7 +853,7 @@ static void run_write_result(struct run *run)
 	run->result_said = true;
 }
 
-/* Reports whether to read the pipes. If much output is unsent, does not read, so that the command waits. */
+/* Reports whether to read the pipes. If much output is not sent yet, they are not read, so that the command waits. */
 static bool has_room(const struct run *run)
 {
 	return frames_pending(run->task->out) < PIPE_BYTES;
@@ -867,7 +866,7 @@ static void run_wait(struct run *run)
 	struct pollfd wait[] = {
 		{ run->signals, POLLIN, 0 },
 		{ run->task->in, POLLIN, 0 },
-		{ out->fd, frames_pending(out) ? POLLOUT : 0, 0 }, /* POLLERR always arrives when the reader is gone */
+		{ out->fd, frames_pending(out) ? POLLOUT : 0, 0 }, /* POLLERR also arrives without request, when the reader is gone */
 		{ run->command.fault, POLLIN, 0 },
 		{ room ? run->command.pipes[0] : -1, POLLIN, 0 },
 		{ room ? run->command.pipes[1] : -1, POLLIN, 0 },
@@ -890,7 +889,7 @@ static void run_wait(struct run *run)
 		run->state = RUN_HUNG_UP;
 }
 
-/* Makes one step of the run. Returns true after everything was sent. */
+/* Makes one step of the run. Returns true when everything is sent or the run has failed. */
 static bool run_step(struct run *run)
 {
 	run_wait(run);
@@ -917,7 +916,7 @@ static bool run_step(struct run *run)
 	return frames_pending(run->task->out) == 0;
 }
 
-/* Runs a struct run_task, as the worker of guard_run(). Sends BEGUN, the output and RESULT, or REFUSED. Returns 0 if the command ended. */
+/* Runs a struct run_task as the worker of guard_run(). Sends BEGUN, the output and RESULT, or REFUSED. Returns 0 if the command ended. */
 static int run_worker(void *argument)
 {
 	struct run run = { .task = argument, .state = RUN_STARTING, .signals = -1, .command = { .pipes = { -1, -1 }, .fault = -1 } };
@@ -950,7 +949,7 @@ int helper_run(struct request *request, struct frames_out *out, int in)
 		if (request->cgroup)
 			group_open(request, task.lock.owner, &task.group);
 		status = guard_run(run_worker, &task, in);
-		group_end(&task.group); /* the worker has done this, unless it was killed */
+		group_end(&task.group); /* the worker has already done this, unless it was killed */
 		if (status < 0)
 			request_refuse(request, "cannot start a process: %s", strerror(errno));
 	}

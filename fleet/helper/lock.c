@@ -25,25 +25,25 @@
 
 #define LOCK_POLL_MS	20
 #define LOCK_OPENS	10	/* attempts to open the file while another process creates and removes it */
-#define LOCK_SLACK_MS	60000	/* allowance beyond the holder's own limit */
-#define LOCK_AGAIN_MS	1000	/* interval of checks if the holder exceeds its limit: a new holder may write its name soon */
+#define LOCK_SLACK_MS	60000	/* tolerance after the holder's own limit */
+#define LOCK_AGAIN_MS	1000	/* interval of checks if the holder exceeds its limit, because a new holder may write its name soon */
 #define LOCK_WORK_MS	60000	/* limit for making or removing a directory */
 #define LOCK_CLAIM_MS	3600000 /* maximum limit that a holder can claim */
 #define LOCK_INFO_BYTES 512
 #define HOLDER_BYTES	200
 #define PROCESS_BYTES	300 /* size of the text about the process that holds the lock */
-#define LOCK_HANDED_ON	60  /* descriptors below 64 cost nothing at a fork; programs expect the low ones for themselves */
+#define LOCK_HANDED_ON	60  /* descriptors below 64 cost nothing at a fork; programs expect to use the low ones */
 
 static const int open_flags = O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 
 /* ---- processes left by killed helpers ---- */
 
-/* If a helper is killed with all of its processes, its command's descendants stay. So each command carries a mark with its helper and
- * owner, by which a later helper of the same owner finds them. The mark is in RLIMIT_LOCKS, which the kernel has ignored since Linux
- * 2.4. All descendants inherit the mark, whatever descriptors they close. */
+/* If a helper and all its own processes are killed, descendants of its command remain. So each command has a mark with its helper and
+ * owner, by which a later helper of the same owner finds these descendants. The mark is in RLIMIT_LOCKS, which the kernel has ignored since
+ * Linux 2.4. All descendants inherit it, whatever descriptors they close. */
 
-/* The mark. Hard limit: 16 bits that no real limit has, the helper's pid (22 bits, Linux's maximum), the low bits of the helper's start
- * time. Soft limit: the owner's key, which is below the hard limit. */
+/* The mark. The hard limit consists of 16 bits whose value no real limit has, the helper's pid (22 bits, the maximum of Linux), and the low
+ * bits of the helper's start time. The soft limit is the owner's key, which is below the hard limit. */
 #define MARK		UINT64_C(0xa55a)
 #define MARK_SHIFT	48
 #define MARK_ID_SHIFT	26
@@ -55,7 +55,7 @@ static uint64_t owner_key(const struct request *request)
 {
 	struct stat pids = { .st_ino = 0 }, times = { .st_ino = 0 };
 
-	if (stat("/proc/self/ns/pid", &pids) || stat("/proc/self/ns/time", &times)) /* before Linux 5.6 there are no time namespaces */
+	if (stat("/proc/self/ns/pid", &pids) || stat("/proc/self/ns/time", &times)) /* before Linux 5.6, there are no time namespaces */
 		times.st_ino = 0;
 	return ((uint64_t)request->owner ^ pids.st_ino ^ times.st_ino << 16) & ((UINT64_C(1) << MARK_SHIFT) - 1);
 }
@@ -73,8 +73,8 @@ static void leftovers_mark(uint64_t owner, pid_t helper)
 	setrlimit(RLIMIT_LOCKS, &limit);
 }
 
-/* Reports whether a process was left by a killed helper of this owner. Checks the limit first: one system call excludes unmarked
- * processes. A helper whose /proc entry is hidden counts as alive as long as its pid exists. */
+/* Reports whether a killed helper of this owner left this process. Checks the limit first, because one system call then excludes processes
+ * without a mark. If the /proc entry of a helper is hidden, it is considered alive as long as its pid exists. */
 static bool is_leftover(uint64_t owner, pid_t pid)
 {
 	struct process p, helper;
@@ -109,12 +109,12 @@ static size_t kill_leftovers(struct lock *lock)
 
 	for (struct dirent *entry; proc && (entry = readdir(proc));) {
 		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-		int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1; /* prevents a signal to a later process with this pid */
+		int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1; /* a later process with this pid must not get the signal */
 
 		if (pid > 0 && is_leftover(lock->owner, pid)) {
 			n++;
 			report_ended(lock, pid);
-			if (fd < 0) /* before Linux 5.3 there are no pidfds */
+			if (fd < 0) /* before Linux 5.3, there are no pidfds */
 				kill(pid, SIGKILL);
 			else
 				syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
@@ -145,9 +145,9 @@ static void leftovers_end(struct lock *lock)
 /* ---- the holder's text in the file ---- */
 
 struct lock_info {
-	long long held_ms, limit_ms; /* -1: unknown */
+	long long held_ms, limit_ms; /* -1 if unknown */
 	long long since_ms;
-	char holder[HOLDER_BYTES + PROCESS_BYTES + 1]; /* "": unknown */
+	char holder[HOLDER_BYTES + PROCESS_BYTES + 1]; /* "" if unknown */
 	uint64_t stopped_ticks;			       /* start time of the holder's process if it is stopped; else 0 */
 };
 
@@ -170,7 +170,7 @@ static long long info_number(const char *text, const char *name)
 	return at && at[strlen(name)] == ' ' ? strtoll(at + strlen(name), NULL, 10) : -1;
 }
 
-/* Reads the file. Any user may have written it, so invalid content counts as unknown. */
+/* Reads the file. Any user may have written it, so invalid content is treated as unknown. */
 static void info_read(const char *path, struct lock_info *out)
 {
 	int fd = open(path, O_RDONLY | open_flags);
@@ -196,8 +196,8 @@ static void info_read(const char *path, struct lock_info *out)
 		set_line(out->holder, HOLDER_BYTES + 1, at + strlen("\nholder "));
 }
 
-/* Returns the pid that holds flock(2) on this file, from lines "1: FLOCK  ADVISORY  WRITE ID MAJOR:MINOR:INODE ..." of /proc/locks.
- * Returns 0 if the lock is not listed or its holder is in another PID namespace. */
+/* Returns the pid that holds flock(2) on this file, from lines "1: FLOCK  ADVISORY  WRITE ID MAJOR:MINOR:INODE ..." of /proc/locks. Returns
+ * 0 if the lock is not listed, or if its holder is in another PID namespace. */
 static int flock_holder(int fd)
 {
 	FILE *locks = fopen("/proc/locks", "re");
@@ -219,7 +219,7 @@ static int flock_holder(int fd)
 	return found;
 }
 
-/* Returns a user's name from /etc/passwd, the only source for a static program; "?": not found. */
+/* Returns a user's name from /etc/passwd, the only source that a static program can read; "?" if it is not found. */
 static const char *user_name(uid_t user)
 {
 	FILE *users = fopen("/etc/passwd", "re");
@@ -232,7 +232,7 @@ static const char *user_name(uid_t user)
 	return one ? one->pw_name : "?";
 }
 
-/* Appends the process that holds the lock, its user and its command to the holder's text; for a stopped process also how to continue or
+/* Appends the process that holds the lock, its user and its command to the holder's text. For a stopped process, appends how to continue or
  * end it. If the holder has not written its name, held_ms becomes the age of the process, an upper bound. */
 static void info_add_process(int fd, struct lock_info *info)
 {
@@ -263,7 +263,7 @@ static void info_add_process(int fd, struct lock_info *info)
 	set_line(info->holder, sizeof(info->holder), text);
 }
 
-/* Reports whether the file has only one name. A file with a second name may be a user's file that was linked here; it is not written. */
+/* Reports whether the file has only one name. A file with two names is not written: it may be a user's file that was linked here. */
 static bool is_only_here(int fd)
 {
 	struct stat info;
@@ -314,7 +314,7 @@ static int open_directory(const char *path)
 	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Opens the file, first without O_CREAT: with fs.protected_regular, O_CREAT fails on another user's file in a sticky directory. flock
+/* Opens the file, at first without O_CREAT: with fs.protected_regular, O_CREAT fails for another user's file in a sticky directory. flock
  * needs only read access, except on NFS. Does not follow links or open pipes. */
 static int open_file(const char *path)
 {
@@ -357,15 +357,15 @@ struct lock_wait {
 	struct request *request;
 	int in;
 	struct frames_out *out;
-	int64_t end_ns; /* end of the wait */
+	int64_t end_ns; /* time at which the wait ends */
 	struct lock *lock;
-	long long late_ms;	/* since_ms of a holder that exceeded its limit; -1: none */
-	uint64_t stopped_ticks; /* the holder's process has been stopped since stopped_ns; 0: not stopped */
+	long long late_ms;	/* since_ms of a holder that exceeded its limit; -1 if there is none */
+	uint64_t stopped_ticks; /* start time of the holder's process, which has been stopped since stopped_ns; 0 if not stopped */
 	int64_t stopped_ns;
 };
 
-/* Starts a child that waits in the kernel's queue. Polling would miss a lock that another process releases only for moments. The lock
- * belongs to the open file, so this process gets it with the child. *end is readable when the child has ended. */
+/* Starts a child that waits in the kernel's queue. Polling would miss a lock that is free only for moments. The lock belongs to the open
+ * file, so when the child gets it, this process has it, too. *end becomes readable when the child has ended. */
 static pid_t queue_up(int fd, int *end)
 {
 	pid_t self = getpid(), child;
@@ -389,8 +389,8 @@ static pid_t queue_up(int fd, int *end)
 	return child;
 }
 
-/* Checks the holder every HELPER_WAITING_MS: it may have left processes, be stopped, or hang. The text may be an earlier holder's, if
- * the present holder has not written yet. */
+/* Checks the holder, which may have left processes, be stopped, or hang. Called every HELPER_WAITING_MS. The text in the file may be that
+ * of an earlier holder, if the present holder has not written its own yet. */
 static enum lock_got inspect_holder(struct lock_wait *w, int fd, int64_t now_ns)
 {
 	struct lock_info info;
@@ -415,7 +415,7 @@ static enum lock_got inspect_holder(struct lock_wait *w, int fd, int64_t now_ns)
 	return LOCK_HELD;
 }
 
-/* Waits until the lock may be free or the wait is over (LOCK_HELD in both cases). Otherwise returns the reason why it gave up. */
+/* Waits until the lock may be free or the time is over, and returns LOCK_HELD in both cases. Otherwise returns why it gave up. */
 static enum lock_got wait_turn(struct lock_wait *w, int fd)
 {
 	struct pollfd wait[] = { { w->in, POLLIN, 0 }, { -1, POLLIN, 0 } };
@@ -449,7 +449,7 @@ static enum lock_got wait_turn(struct lock_wait *w, int fd)
 	return got;
 }
 
-/* Takes the lock of *fd and returns LOCK_HELD. If the file system has no locks, closes *fd, sets it to -1 and also returns LOCK_HELD. */
+/* Locks *fd and returns LOCK_HELD. If the file system has no locks, closes *fd, sets it to -1 and also returns LOCK_HELD. */
 static enum lock_got take_one(struct lock_wait *w, int *fd)
 {
 	while (*fd >= 0 && flock(*fd, LOCK_EX | LOCK_NB)) {
@@ -536,7 +536,7 @@ static void unlock(int *fd)
 {
 	if (*fd < 0)
 		return;
-	flock(*fd, LOCK_UN); /* an explicit unlock, because further processes share the open file */
+	flock(*fd, LOCK_UN); /* explicit, because other processes share the open file */
 	close(*fd);
 	*fd = -1;
 }

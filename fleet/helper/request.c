@@ -18,7 +18,7 @@
 
 /* ---- frames ---- */
 
-/* Buffer of received bytes that do not form a complete frame yet. */
+/* Received bytes that do not form a complete frame yet. */
 struct frames_in {
 	char *bytes;
 	size_t start, end, capacity;
@@ -32,7 +32,7 @@ struct frame {
 
 enum frames_got { FRAMES_MORE, FRAMES_ONE, FRAMES_TOO_LONG };
 
-/* Makes room for `n` more bytes after *end. Drops bytes before *start. */
+/* Makes room for `n` more bytes after *end. Drops the bytes before *start. */
 static void make_room(char **bytes, size_t *start, size_t *end, size_t *capacity, size_t n)
 {
 	if (*start == *end)
@@ -221,7 +221,7 @@ int request_answer_refusal(struct request *request, struct frames_out *out, int 
 	return 1;
 }
 
-/* Kinds of settings: the operation; a text, where the last one counts; repeated texts; repeated texts "NAME=value"; a number. */
+/* Kinds of settings: the operation; a text, the last of which is used; repeated texts; repeated texts "NAME=value"; a number. */
 enum setting_kind { SETTING_OPERATION, SETTING_TEXT, SETTING_TEXTS, SETTING_VARIABLES, SETTING_NUMBER };
 
 struct setting {
@@ -318,7 +318,7 @@ static bool add_text(struct request *request, const struct setting *setting, con
 	return true;
 }
 
-/* Parses a number that consists of digits only. */
+/* Parses a number that consists only of digits. */
 static bool whole_number(const char *text, size_t n, int64_t least, int64_t most, int64_t *out)
 {
 	int64_t value = 0;
@@ -394,7 +394,7 @@ static bool take_input(struct request *request, const struct frame *frame)
 	return request->input(request, frame->bytes, frame->size);
 }
 
-/* Checks that a request to run, and its settings for stops, are complete. */
+/* Checks that a request to run a command is complete, and its settings for stops, too. */
 static bool check_run(struct request *request)
 {
 	const struct stops_words *at = &request->stops;
@@ -439,7 +439,7 @@ static bool take_go(struct request *request)
 	return request->go = true;
 }
 
-/* Handles a frame. Returns false if it is invalid; `refusal` has the reason. */
+/* Handles a frame. Returns false if it is invalid, with the reason in `refusal`. */
 static bool request_take(struct request *request, const struct frame *frame)
 {
 	if (frame->kind != HELPER_INPUT) {
@@ -465,7 +465,7 @@ static bool request_take(struct request *request, const struct frame *frame)
 	}
 }
 
-/* Waits for the next frame on `in`. Returns false if there is none; `refusal` has the reason. */
+/* Waits for the next frame on `in`. Returns false if there is none, with the reason in `refusal`. */
 static bool next_frame(struct request *request, struct frames_in *frames, int in, struct frame *frame)
 {
 	struct pollfd wait = { in, POLLIN, 0 };

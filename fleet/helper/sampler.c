@@ -17,28 +17,28 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define PROCESSORS_MAX 1000 /* limit: each CPU needs a file and 132 KiB */
+#define PROCESSORS_MAX 1000 /* maximum number of CPUs, each of which needs a file and 132 KiB */
 #define RING_PAGES     32   /* data pages per ring, a power of two: half a second of deep stacks, and the most that every user may have */
 #define RING_PAGES_ALL 128  /* data pages per ring if the rings have records of all processes of the host */
 #define PLACES_MAX     2048
 #define SPOTS_MAX      32768   /* size of the hash table of addresses, a power of two; each is a line of at most 28 bytes */
-#define SETTLED_NS     1000000 /* no CPU writes records that are older than this */
+#define SETTLED_NS     1000000 /* all records that are older than this have been written by their CPUs */
 #define ENTRIES_MAX    2048
 #define NAME_BYTES     48
 #define KEPT_BYTES     48 /* maximum length of the path of the cache file */
 #define LINE_BYTES     512
 #define SLICES	       SAMPLER_SLICES
-#define SLICE_PERIODS  4   /* initial number of periods per slice; doubled when the slices run out */
+#define SLICE_PERIODS  4   /* number of sampling periods per slice at first; it is doubled when there are too many slices */
 #define SLICED_PARTS   100 /* a place with at least 1/SLICED_PARTS of all samples is reported per slice and per program */
 #define PROGRAMS_MAX   SAMPLER_PROGRAMS
-#define PROGRAM_BYTES  16 /* the kernel's limit for a program's name */
+#define PROGRAM_BYTES  16 /* the kernel's limit for the name of a program */
 #define RANK_MAX       9999999
-#define BUCKETS	       1024  /* number of hash buckets of processes, by pid; a power of two */
+#define BUCKETS	       1024  /* number of hash buckets for processes, by pid; a power of two */
 #define MAPS_MAX       65536 /* maximum number of code mappings per process */
 #define PROCESSES_MAX  65536 /* maximum number of live processes */
 #define ENDED_MAX      256   /* number of ended processes that are remembered */
 
-/* Returns `memory`; aborts if it is NULL. */
+/* Returns `memory`. Aborts if it is NULL. */
 static void *need(void *memory)
 {
 	if (!memory)
@@ -48,7 +48,7 @@ static void *need(void *memory)
 
 /* ---- kernel entries: system calls, and other ways into the kernel ---- */
 
-/* A kernel function that identifies the way into the kernel. */
+/* A kernel function that identifies the way by which the CPU entered the kernel. */
 struct entry {
 	uint64_t begin, end;
 	char name[NAME_BYTES];
@@ -61,8 +61,8 @@ struct sampler_entries {
 
 static const char *const entry_prefixes[] = { "__x64_sys_", "__do_sys_", "__se_sys_", "ksys_", "do_sys_", "__sys_" };
 
-/* Further functions. If an entry function ends with a jump to its worker function, it is not among the callers. Then the worker function
- * identifies the entry. */
+/* More functions that identify an entry. If an entry function ends with a jump to its worker function, it is not among the callers. In that
+ * case, the worker function identifies the entry. */
 static const struct {
 	const char *symbol, *entry;
 } entry_rows[] = {
@@ -105,7 +105,7 @@ static const struct {
 	{ "fifo_pipe_write", "pipe" },
 	{ "sock_read_iter", "socket" },
 	{ "sock_write_iter", "socket" },
-	{ "vfs_read", "transfer" }, /* common to files, pipes and sockets */
+	{ "vfs_read", "transfer" }, /* shared by files, pipes and sockets */
 	{ "vfs_write", "transfer" },
 	{ "fdget_pos", "permission" },
 	{ "__fdget_pos", "permission" },
@@ -118,7 +118,7 @@ static const struct {
 	{ "seccomp_run_filters", "filter" },
 	{ "__secure_computing", "filter" },
 	{ "populate_seccomp_data", "filter" },
-	{ "syscall_trace_enter", "crossing" }, /* work at the boundary besides the system call: tracing, auditing, signals */
+	{ "syscall_trace_enter", "crossing" }, /* work at the boundary that is not the system call: tracing, auditing, signals */
 	{ "syscall_exit_work", "crossing" },
 	{ "syscall_slow_exit_work", "crossing" },
 	{ "exit_to_user_mode_loop", "crossing" },
@@ -130,13 +130,13 @@ static const struct {
 	{ "entry_SYSRETQ_unsafe_stack", "boundary" },
 	{ "syscall_exit_to_user_mode", "boundary" },
 	{ "pvm_irq_enable", "boundary" },	 /* pending interrupts arrive here in guests that ask their host to enable interrupts */
-	{ "xen_irq_enable_direct", "boundary" }, /* pending interrupts arrive after this call in Xen guests */
+	{ "xen_irq_enable_direct", "boundary" }, /* in Xen guests, pending interrupts arrive after this call */
 };
 
-/* Returns the name of the entry that a kernel function identifies; NULL: none. Cuts the symbol at its first dot. */
+/* Returns the name of the entry that a kernel function identifies; NULL if it identifies none. Cuts the symbol at its first dot. */
 static const char *entry_name(char *symbol)
 {
-	/* A suffix such as ".isra.0" is from the compiler. */
+	/* The compiler adds suffixes such as ".isra.0". */
 	symbol[strcspn(symbol, ".")] = '\0';
 	for (size_t i = 0; i < sizeof(entry_prefixes) / sizeof(entry_prefixes[0]); i++)
 		if (strncmp(symbol, entry_prefixes[i], strlen(entry_prefixes[i])) == 0)
@@ -153,10 +153,10 @@ ORDER_BY(compare_entries, struct entry, BY_UP(begin))
 
 /* ---- cache file of kernel entries ---- */
 
-/* The kernel has about 100,000 symbols. Reading them takes 50 ms and fills a CPU's caches before the command starts. So a cache file in
- * memory keeps the needed entries for this user until the machine restarts. */
+/* The kernel has about 100,000 symbols. Reading them takes 50 ms, and fills the caches of a CPU before the command starts. So a cache file
+ * in memory keeps the needed entries for this user until the machine restarts. */
 
-/* Head of the cache file. It is valid for this boot of the kernel and for this program, whose tables select the entries. */
+/* Head of the cache file. The file is valid only for this boot of the kernel and for this program, whose tables select the entries. */
 struct kept {
 	char boot[40], program[256];
 };
@@ -180,7 +180,7 @@ static bool switch_file(struct kept *now)
 	return boot > 0 && program > 0 && (size_t)program < sizeof(now->program);
 }
 
-/* Reports whether the addresses ascend and all names are terminated. */
+/* Reports whether the addresses ascend and all names are NUL-terminated. */
 static bool stored_is_valid(const struct sampler_entries *e)
 {
 	for (size_t i = 0; i < e->n; i++)
@@ -190,7 +190,7 @@ static bool stored_is_valid(const struct sampler_entries *e)
 	return e->n > 0;
 }
 
-/* Reads the cache file. Returns false if there is none, it is not valid for `now`, or another user may have written it. */
+/* Reads the cache file. Returns false if there is none, if it is not valid for `now`, or if another user may have written it. */
 static bool stored_read(const struct kept *now, struct sampler_entries *e)
 {
 	char name[KEPT_BYTES];
@@ -211,7 +211,7 @@ static bool stored_read(const struct kept *now, struct sampler_entries *e)
 	return stored_is_valid(e);
 }
 
-/* Writes the cache file; on failure leaves no file. */
+/* Writes the cache file. If this fails, leaves no file. */
 static void stored_write(const struct kept *now, const struct sampler_entries *e)
 {
 	char name[KEPT_BYTES], new[KEPT_BYTES + 24];
@@ -264,8 +264,8 @@ static void entries_read(struct sampler_entries *e)
 	qsort(e->items, e->n, sizeof(e->items[0]), compare_entries);
 }
 
-/* Returns the entries of /proc/kallsyms, or of the cache file if it is valid. Returns NULL if the kernel hides its addresses. Aborts if
- * there is no memory. */
+/* Returns the entries from the cache file if it is valid, else from /proc/kallsyms. Returns NULL if the kernel hides its addresses. Aborts
+ * if memory is short. */
 static struct sampler_entries *sampler_entries_read(void)
 {
 	struct sampler_entries *e = need(calloc(1, sizeof(*e)));
@@ -298,17 +298,17 @@ static bool is_one_of(const char *name, const char *a, const char *b, const char
 	return strcmp(name, a) == 0 || strcmp(name, b) == 0 || strcmp(name, c) == 0 || strcmp(name, d) == 0;
 }
 
-/* Reports whether the kernel had not distinguished files, pipes and sockets yet. `first`: name of the innermost known caller, the n-th. */
+/* Reports whether the kernel had not yet distinguished files, pipes and sockets. `first` is the innermost known caller, element n. */
 static bool is_before_transfer(const char *first, uint64_t n, const char *call)
 {
 	return is_one_of(call, "read", "write", "readv", "writev") &&
 	       (strcmp(first, "permission") == 0 || (n == 1 && (strcmp(first, "transfer") == 0 || strcmp(first, call) == 0)));
 }
 
-/* Returns the name of the entry for a sample. chain[n] has the callers, innermost first, as PERF_SAMPLE_CALLCHAIN. The outermost system
- * call counts, because system calls use each other. Page faults and interrupts within a system call count as such. Pipes and sockets are
- * distinguished from files; "transfer": not distinguished yet. All system calls pass the boundary, so only functions there that trace,
- * audit or end a call are "boundary". Filters of system calls are "filter". "other": no known caller. */
+/* Returns the name of the entry for a sample. chain[n] has the callers of PERF_SAMPLE_CALLCHAIN, innermost first. The outermost system call
+ * is returned, because system calls use each other. But page faults and interrupts in a system call are returned as such. Pipes and sockets
+ * are distinguished from files; "transfer" means not yet. All system calls pass the boundary, so only its functions that trace, audit or
+ * end a call are "boundary". Filters of system calls are "filter". "other" means no known caller. */
 static const char *sampler_entries_of(const struct sampler_entries *e, const uint64_t *chain, uint64_t n)
 {
 	const char *place = "other", *first = NULL;
@@ -337,9 +337,9 @@ static const char *sampler_entries_of(const struct sampler_entries *e, const uin
 
 /* ---- ranks ---- */
 
-/* Ranks of a parallel program on one host have the same program name. Environment variables, set by the launcher, distinguish them. */
+/* On one host, all ranks of a parallel program have the same program name. Environment variables of the launcher distinguish them. */
 
-/* Returns the variables in which this launcher passes ranks to processes, NULL-terminated. NULL: the program is no launcher. */
+/* Returns the variables by which this launcher passes ranks to processes, NULL-terminated. NULL if the program is not a launcher. */
 static const char *const *rank_variables(const char *program)
 {
 	static const char *const mpi[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", NULL }, *const slurm[] = { "SLURM_PROCID",
@@ -352,7 +352,7 @@ static const char *const *rank_variables(const char *program)
 	return strcmp(program, "srun") == 0 ? slurm : NULL;
 }
 
-/* Returns the rank in "NAME=VALUE"; -1: another variable, or the value is not a rank. */
+/* Returns the rank in "NAME=VALUE"; -1 if the variable is another one, or the value is not a rank. */
 static int64_t rank_in(const char *entry, const char *name)
 {
 	size_t n = strlen(name);
@@ -365,7 +365,7 @@ static int64_t rank_in(const char *entry, const char *name)
 	return end == entry + n + 1 || *end || rank < 0 || rank > RANK_MAX ? -1 : rank;
 }
 
-/* Returns the rank from the first of `variables` that is set in the process's environment; -1: none is set, or the process has ended. */
+/* Returns the rank from the first of `variables` that is set in the process's environment; -1 if none is set or the process has ended. */
 static int64_t rank_of(uint32_t pid, const char *const *variables)
 {
 	char path[40], *entry = NULL;
@@ -393,30 +393,30 @@ static int64_t rank_of(uint32_t pid, const char *const *variables)
 
 /* ---- mapped files of processes ---- */
 
-/* The records of fork(), exec() and mmap(), in order of time, determine the mappings of each process. */
+/* The mappings of each process follow from the records of fork(), exec() and mmap(), in order of time. */
 
 struct sampler_map {
 	uint64_t begin, end, offset; /* offset: position in the file of the address `begin` */
 	uint32_t place;		     /* index of the file in sampler.places */
 };
 
-/* Mappings that a process shares with processes it has forked, until one of them changes its mappings. */
+/* Mappings that a process shares with the processes that it has forked, until one of them changes its mappings. */
 struct space {
 	size_t users, n, capacity;
 	struct sampler_map *items; /* [n] mappings in order of address, without overlap */
 };
 
 struct process {
-	uint32_t pid, threads; /* threads: number of live threads, 0: the process has ended */
+	uint32_t pid, threads; /* threads: number of live threads; 0 if the process has ended */
 	uint32_t program;
-	struct space *space; /* mappings; NULL: none */
+	struct space *space; /* mappings; NULL if there are none */
 	struct process *next;
 };
 
 struct sampler_maps {
 	struct process *buckets[BUCKETS];
 	size_t n;
-	uint32_t ended[ENDED_MAX]; /* ring buffer of the last ended processes; n_ended is the total number */
+	uint32_t ended[ENDED_MAX]; /* ring buffer of the last ended processes; n_ended is their total number */
 	size_t n_ended;
 };
 
@@ -433,7 +433,7 @@ static void space_leave(struct space *space)
 	free(space);
 }
 
-/* Returns the pointer to the process; if it is unknown, the pointer at the end of its bucket. */
+/* Returns the pointer that refers to the process. If it is unknown, returns the pointer at the end of its bucket. */
 static struct process **process_link(const struct sampler_maps *maps, uint32_t pid)
 {
 	struct process *const *link = &maps->buckets[pid % BUCKETS];
@@ -443,7 +443,7 @@ static struct process **process_link(const struct sampler_maps *maps, uint32_t p
 	return (struct process **)(uintptr_t)link;
 }
 
-/* Returns the process; adds it if it is new. NULL: there are too many. */
+/* Returns the process, after adding it if it is new. NULL if there are too many. */
 static struct process *process_of(struct sampler_maps *maps, uint32_t pid)
 {
 	struct process **link = process_link(maps, pid);
@@ -475,7 +475,7 @@ static void sampler_maps_free(struct sampler_maps *maps)
 	free(maps);
 }
 
-/* Gives a new process its parent's mappings. Replaces an earlier process with this pid. pid == parent: a new thread. */
+/* Gives a new process the mappings of its parent. Replaces an earlier process with this pid. If pid == parent, adds a thread instead. */
 static void sampler_maps_fork(struct sampler_maps *maps, uint32_t pid, uint32_t parent)
 {
 	struct process *process = process_of(maps, pid), *of = *process_link(maps, parent);
@@ -505,8 +505,8 @@ static void sampler_maps_exec(struct sampler_maps *maps, uint32_t pid)
 	process->space = NULL;
 }
 
-/* Ends a thread. After its last thread, a process loses its mappings but stays known: the kernel reports the end before it frees the
- * memory, which takes CPU time of the process. The last ENDED_MAX ended processes stay. */
+/* Ends a thread. At the end of its last thread, a process loses its mappings but stays known: the kernel reports the end before it frees
+ * the memory, which uses CPU time of the process. Only the last ENDED_MAX ended processes stay known. */
 static void sampler_maps_exit(struct sampler_maps *maps, uint32_t pid)
 {
 	struct process *process = *process_link(maps, pid), **oldest;
@@ -531,7 +531,7 @@ static void sampler_maps_forget(struct sampler_maps *maps, uint32_t pid)
 		process_remove(maps, link);
 }
 
-/* Sets the index of the process's program, initially 0. Forked processes inherit it. */
+/* Sets the index of the process's program, which is initially 0. Forked processes inherit it. */
 static void sampler_maps_name(struct sampler_maps *maps, uint32_t pid, uint32_t program)
 {
 	struct process *process = process_of(maps, pid);
@@ -555,7 +555,7 @@ static bool sampler_maps_has(const struct sampler_maps *maps, uint32_t pid)
 /* Returns the index of the first mapping that ends above the address. */
 ORDER_FIRST(map_behind, struct sampler_map, x->end <= address, uint64_t address)
 
-/* Returns the process's mappings for modification: copied if they are shared, with room for two more. */
+/* Returns the process's mappings for a change: as its own copy if they are shared, and with room for two more. */
 static struct space *space_own(struct process *process)
 {
 	struct space *shared = process->space, *own = shared;
@@ -586,7 +586,7 @@ static void space_replace(struct space *space, size_t at, size_t removed, const 
 	space->n += n - removed;
 }
 
-/* Adds a mapping. It replaces the covered parts of other mappings, whose rest stays. False: too many mappings or processes. */
+/* Adds a mapping. It replaces the parts of other mappings that it covers. Returns false if there are too many mappings or processes. */
 static bool sampler_maps_add(struct sampler_maps *maps, uint32_t pid, const struct sampler_map *map)
 {
 	struct process *process = process_of(maps, pid);
@@ -618,7 +618,7 @@ static bool sampler_maps_add(struct sampler_maps *maps, uint32_t pid, const stru
 	return room;
 }
 
-/* Returns the mapping at the address; NULL: unknown. Valid until the next change. */
+/* Returns the mapping at the address, valid until the next change; NULL if it is unknown. */
 static const struct sampler_map *sampler_maps_at(const struct sampler_maps *maps, uint32_t pid, uint64_t address)
 {
 	const struct process *process = *process_link(maps, pid);
@@ -630,25 +630,25 @@ static const struct sampler_map *sampler_maps_at(const struct sampler_maps *maps
 
 /* ---- counts ---- */
 
-/* A file or a kernel entry, with its number of samples. */
+/* A file or a kernel entry, with the number of its samples. */
 struct place {
 	char *name;
 	bool kernel;
 	uint64_t count, inode; /* inode 0: not a file */
 };
 
-/* A code address in a file. Free elements have count 0. */
+/* A code address in a file. */
 struct spot {
-	uint64_t offset, count; /* offset in the file, number of samples (0: free) */
+	uint64_t offset, count; /* offset in the file; number of samples, 0 if the element is free */
 	uint32_t place;
 };
 
 struct ring {
 	int fd;
-	struct perf_event_mmap_page *page; /* followed by ring_bytes of data */
+	struct perf_event_mmap_page *page; /* start of the ring, followed by ring_bytes of data */
 	uint64_t at, head;		   /* read position; end of the records to read */
-	uint64_t next_ns;		   /* time of the record at position `at`; UINT64_MAX: none */
-	bool ours_ended;		   /* the last process that ended on this CPU belonged to the command */
+	uint64_t next_ns;		   /* time of the record at position `at`; UINT64_MAX if there is none */
+	bool ours_ended;		   /* true if the last process that ended on this CPU belonged to the command */
 	uint32_t last_ended;		   /* pid of that process */
 };
 
@@ -665,26 +665,26 @@ struct sampler {
 	struct place places[PLACES_MAX];
 	size_t n_places;
 	uint32_t slices[PLACES_MAX][SLICES];   /* number of samples per place and slice */
-	struct program programs[PROGRAMS_MAX]; /* [n_programs]; element 0 counts samples before any program, and those that did not fit */
+	struct program programs[PROGRAMS_MAX]; /* [n_programs]; element 0 has samples before any program, and those that did not fit */
 	size_t n_programs;
-	const char *const *ranks;		       /* variables that distinguish ranks; NULL: no launcher has run */
+	const char *const *ranks;		       /* variables that distinguish ranks; NULL if no launcher has run */
 	uint32_t by_program[PLACES_MAX][PROGRAMS_MAX]; /* number of samples per place and program */
-	uint64_t slice_ns, first_ns, last_ns;	       /* length of a slice; times of the first and the last sample, 0: none */
+	uint64_t slice_ns, first_ns, last_ns;	       /* length of a slice; times of the first and the last sample, 0 if there is none */
 	struct spot spots[SPOTS_MAX];
 	size_t n_spots;
 	struct sampler_maps *maps;
 	uint64_t period_ns;
 	bool places_wanted;	  /* count addresses in all files */
-	const char *places_below; /* count addresses in files below this directory; NULL: none */
+	const char *places_below; /* count addresses in files below this directory; NULL for none */
 	bool attached;		  /* the command is not sampled */
-	bool whole;		  /* the rings have records of the whole host; processes missing in `maps` are not the command's */
+	bool whole;		  /* the rings have records of the whole host; processes that are not in `maps` are not the command's */
 	uint32_t command;
 	struct sampler_entries *entries;
 	uint64_t lost, maps_lost;
-	uint64_t processes, threads; /* number of processes besides the first; number of threads besides the first */
+	uint64_t processes, threads; /* number of processes and of threads, each without the first one */
 };
 
-enum { PLACE_UNKNOWN, PLACE_OTHER }; /* places for unknown samples and those that did not fit: in user space, in the kernel */
+enum { PLACE_UNKNOWN, PLACE_OTHER }; /* places in user space and in the kernel, for samples that are unknown or did not fit */
 
 static uint32_t place_of(struct sampler *s, const char *name, uint64_t inode, bool kernel)
 {
@@ -700,7 +700,7 @@ static uint32_t place_of(struct sampler *s, const char *name, uint64_t inode, bo
 
 /* ---- user space ---- */
 
-/* Counts an address in a file. If the table is full, only the file is counted. */
+/* Counts an address in a file. If the table is full, does nothing, so that only the file is counted. */
 static void spot_add(struct sampler *s, uint32_t place, uint64_t offset)
 {
 	uint64_t hash = (offset + ((uint64_t)place << 40)) * UINT64_C(0x9e3779b97f4a7c15);
@@ -778,7 +778,7 @@ static void take_map(struct sampler *s, struct perf_event_header *record)
 	s->maps_lost += !sampler_maps_add(s->maps, pid, &map);
 }
 
-/* Returns the index of a program; adds it if it is new. 0: there are too many. */
+/* Returns the index of a program, after adding it if it is new. 0 if there are too many. */
 static uint32_t program_of(struct sampler *s, const char *name)
 {
 	for (size_t i = 1; i < s->n_programs; i++)
@@ -815,7 +815,7 @@ static void take_program(struct sampler *s, const struct perf_event_header *reco
 	sampler_maps_name(s->maps, pid, program_of(s, *name ? name : "?"));
 }
 
-/* Handles a record: pid, parent's pid, thread, parent's thread, time, ... */
+/* Handles the record of an exec(), exit or fork: pid, parent's pid, thread, parent's thread, time, ... */
 static void take_process(struct sampler *s, struct ring *ring, const struct perf_event_header *record)
 {
 	uint32_t ids[3];
@@ -857,8 +857,8 @@ static void slice_add(struct sampler *s, uint32_t place, uint64_t time_ns)
 	s->slices[place][time_ns / s->slice_ns]++;
 }
 
-/* Handles a record: IP, PID and TID, time, callers in the kernel. While the kernel frees an ended process, samples have no pid: they
- * belong to the last process whose end this CPU reported. */
+/* Handles a sample: IP, PID and TID, time, callers in the kernel. While the kernel frees an ended process, samples have no pid. They belong
+ * to the last process whose end this CPU reported. */
 static void take_sample(struct sampler *s, const struct ring *ring, const struct perf_event_header *record)
 {
 	const uint64_t *words = (const uint64_t *)(const void *)(record + 1);
@@ -946,7 +946,7 @@ static void ring_bytes(const struct sampler *s, const struct ring *ring, uint64_
 		memcpy((char *)out + i, data + (at + i) % size, sizeof(uint64_t));
 }
 
-/* Determines the time of the next record. */
+/* Sets next_ns to the time of the next record. */
 static void ring_peek(const struct sampler *s, struct ring *ring)
 {
 	struct perf_event_header record;
@@ -986,7 +986,7 @@ static struct ring *ring_earliest(struct sampler *s)
 	return earliest;
 }
 
-/* Reads the records of all CPUs in order of time, up to `end_ns`: a sample depends on earlier records of its process on other CPUs. */
+/* Reads the records of all CPUs in order of time, up to end_ns, because a sample depends on earlier records on other CPUs. */
 static void rings_take(struct sampler *s, uint64_t end_ns)
 {
 	struct ring *ring;
@@ -1021,7 +1021,7 @@ static void sampler_refuse(struct sampler *s, int error)
 	snprintf(s->refused, sizeof(s->refused), "%s %s", error == EACCES || error == EPERM ? "forbidden" : "refused", why);
 }
 
-/* Opens the ring of one CPU, for all processes or only the command's. In the second case, each process inherits its own event, which
+/* Opens the ring of one CPU, for all processes or for those of the command. In the second case, each process inherits its own event, which
  * starts with that process's exec(). The helper's own event never starts. */
 static bool ring_open(struct sampler *s, int processor, bool kernel)
 {
@@ -1064,8 +1064,8 @@ static bool ring_open(struct sampler *s, int processor, bool kernel)
 	return true;
 }
 
-/* Opens the rings. A clock per CPU also samples short processes. A clock per process starts again in each process, and misses those with
- * less CPU time than a period. So a clock per CPU is used if permitted. */
+/* Opens the rings. A clock per CPU is used if it is permitted, because it also samples short processes. A clock per process starts again in
+ * each process, and misses processes with less CPU time than a period. */
 static void rings_open(struct sampler *s)
 {
 	long processors = sysconf(_SC_NPROCESSORS_CONF);
@@ -1121,7 +1121,7 @@ struct sampler *sampler_open(bool places, const char *below, uint64_t period_ns)
 
 ORDER_BY(compare_spots, struct spot, BY_UP(place) BY_UP(offset))
 
-/* Sorts the addresses. Moves the used elements to the front first, because most are free. */
+/* Sorts the addresses. First moves the used elements to the front, because most elements are free. */
 static void spots_sort(struct sampler *s)
 {
 	size_t n = 0;
@@ -1191,7 +1191,7 @@ static void write_places(struct sampler *s, FILE *file)
 	}
 }
 
-/* Returns the text of the result and its size. free() it. */
+/* Returns the text of the result, and its size in *size. The caller frees it. */
 static char *say(struct sampler *s, size_t *size)
 {
 	char *text = NULL;
@@ -1215,7 +1215,7 @@ static char *say(struct sampler *s, size_t *size)
 	return text;
 }
 
-/* Merges the rarest places into "?" or "other" until the removed lines have `bytes`. Returns false if no place was left to merge. */
+/* Merges the rarest places into "?" or "other" until the removed lines have `bytes` bytes. Returns false if there is nothing to merge. */
 static bool shorten(struct sampler *s, size_t bytes)
 {
 	for (size_t gone = 0; gone < bytes;) {
@@ -1238,7 +1238,7 @@ static bool shorten(struct sampler *s, size_t bytes)
 	return true;
 }
 
-/* Removes the rarest addresses until the remaining lines fit SAMPLER_SPOTS_BYTES. */
+/* Removes the rarest addresses until the remaining lines fit in SAMPLER_SPOTS_BYTES. */
 static void drop_rare_spots(struct sampler *s)
 {
 	size_t bytes = SAMPLER_SPOTS_BYTES + 1;
@@ -1262,7 +1262,7 @@ void sampler_write(struct sampler *s, struct frames_out *out)
 	char *text;
 
 	rings_take(s, UINT64_MAX);
-	spots_sort(s); /* sorting destroys the hash table; no sample follows */
+	spots_sort(s); /* sorting destroys the hash table, but no sample follows */
 	if (!s->places_wanted)
 		drop_rare_spots(s);
 	most = SAMPLER_BRIEF_BYTES + (s->places_below ? SAMPLER_SPOTS_BYTES : 0);

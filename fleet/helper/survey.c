@@ -27,15 +27,15 @@
 
 #define VALUE_BYTES_MAX 200
 #define LIBC_BYTES_MAX	(64L << 20)
-#define EMULATED	"ASSAY_EMULATED" /* variable that an emulated host's sshd sets */
+#define EMULATED	"ASSAY_EMULATED" /* variable that the sshd of an emulated host sets */
 
-/* Impossible values are omitted: the controller would refuse all facts of the host (fleet/agent/facts.h). */
+/* Impossible values are omitted, because the controller would refuse all facts of the host (fleet/agent/facts.h). */
 #define NUMBER_DIGITS_MAX 6
 #define COUNT_MAX	  900000000000000LL
 
 /* ---- the text of facts ---- */
 
-/* Growing text of facts, one line "name value" each. */
+/* A growing text with one line "name value" per fact. */
 struct survey {
 	char *text;
 	size_t size, capacity;
@@ -46,7 +46,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\n';
 }
 
-/* Adds a fact. Replaces bytes that are not printable ASCII by '?', and removes surrounding spaces. "" adds nothing. */
+/* Adds a fact, unless `value` is empty. Removes surrounding spaces. Replaces bytes that are not printable ASCII by '?'. */
 static void survey_add(struct survey *survey, const char *name, const char *value)
 {
 	size_t n, need;
@@ -84,7 +84,7 @@ static void survey_number(struct survey *survey, const char *name, long long val
 
 /* ---- aarch64 CPUs ---- */
 
-/* aarch64 CPUs have no name; the main id register (MIDR_EL1) has maker and part number. Source: Linux, arch/arm64/include/asm/cputype.h;
+/* aarch64 CPUs have no name. Their main id register (MIDR_EL1) has maker and part number. Source: Linux, arch/arm64/include/asm/cputype.h;
  * util-linux, sys-utils/lscpu-arm.c. */
 
 #define ARM_NAME_BYTES 160
@@ -208,7 +208,7 @@ static void name_part(unsigned implementer, unsigned part, char name[ARM_NAME_BY
 	snprintf(name, ARM_NAME_BYTES, "%.40s part 0x%03x", vendor, part & 0xfff);
 }
 
-/* Returns maker and name of a CPU from its main id register. */
+/* Determines maker and name of a CPU from its main id register. */
 static void arm_processor(uint32_t midr, char vendor[ARM_NAME_BYTES], char model[ARM_NAME_BYTES])
 {
 	name_implementer(midr >> 24, vendor);
@@ -241,8 +241,8 @@ static bool has_kind(const char *model, const char *name)
 	return false;
 }
 
-/* Parses /proc/cpuinfo. `vendor`: maker of the first CPU ("ARM"). `model`: names of all different CPUs in order ("ARM Cortex-A53 + ARM
- * Cortex-A72"). Returns false if there are no such lines. */
+/* Parses /proc/cpuinfo. Sets `vendor` to the maker of the first CPU ("ARM"), and `model` to the names of all different CPUs in order ("ARM
+ * Cortex-A53 + ARM Cortex-A72"). Returns false if the text has no such lines. */
 static bool arm_processors(const char *cpuinfo, char vendor[ARM_NAME_BYTES], char model[ARM_NAME_BYTES])
 {
 	unsigned implementer = 0, part = 0;
@@ -268,8 +268,8 @@ static bool arm_processors(const char *cpuinfo, char vendor[ARM_NAME_BYTES], cha
 	return *model != '\0';
 }
 
-/* Reads the register. Returns 0 if the kernel does not permit it, or on other CPUs. Under user-mode emulation the register describes the
- * emulated CPU, unlike /proc/cpuinfo. */
+/* Reads the main id register. Returns 0 if the kernel does not permit it, or on other architectures. Under user-mode emulation, the
+ * register describes the emulated CPU, but /proc/cpuinfo does not. */
 static uint32_t arm_register(void)
 {
 	unsigned long midr = 0;
@@ -283,15 +283,15 @@ static uint32_t arm_register(void)
 
 /* ---- virtual machines ---- */
 
-/* Texts of the firmware (DMI) and the device tree; "": missing. */
+/* Texts of the firmware (DMI) and the device tree; "" if missing. */
 struct hypervisor_signs {
 	char vendor[128], product[128], board[128], firmware[128]; /* DMI: sys_vendor, product_name, board_vendor, bios_vendor */
 	char node[128];						   /* device tree: `compatible` of the node "hypervisor" */
 	char compatible[128];					   /* device tree: `compatible` of the machine */
 };
 
-/* Returns the hypervisor according to these texts. Source: systemd, src/basic/virt.c. A cloud's bare-metal machine has the cloud's
- * vendor, and "metal" in its product name. */
+/* Returns the hypervisor according to these texts. Source: systemd, src/basic/virt.c. A cloud's bare-metal machine has the vendor of the
+ * cloud, but "metal" in its product name. */
 static const char *hypervisor_by_signs(const struct hypervisor_signs *signs)
 {
 	static const struct {
@@ -335,7 +335,7 @@ static const char *hypervisor_by_signs(const struct hypervisor_signs *signs)
 	return *signs->vendor || *signs->product || *signs->compatible ? "none" : "unknown";
 }
 
-/* Returns the hypervisor that the CPU reports in CPUID leaf 0x40000000. NULL: not an x86 CPU. */
+/* Returns the hypervisor that the CPU reports in CPUID leaf 0x40000000. NULL if this is not an x86 CPU. */
 #if defined(__x86_64__) || defined(__i386__)
 static const char *hypervisor_of_processor(void)
 {
@@ -368,7 +368,7 @@ static const char *hypervisor_of_processor(void)
 }
 #endif
 
-/* Returns the hypervisor of this machine: "none", "kvm", "qemu", "xen", ...; "unknown": an unknown hypervisor, or no information. */
+/* Returns the hypervisor of this machine: "none", "kvm", "qemu", "xen", ... "unknown" if it is another one, or nothing is known. */
 static const char *hypervisor_here(void)
 {
 	const char *name = hypervisor_of_processor();
@@ -393,7 +393,7 @@ static const char *hypervisor_here(void)
 
 #define CPU "/sys/devices/system/cpu"
 
-/* Finds the value of the first line "key : value" of /proc/cpuinfo. */
+/* Copies the value of the first line "key : value" of /proc/cpuinfo. Returns false if there is none. */
 static bool cpuinfo_field(const char *info, const char *key, char *value, size_t n)
 {
 	size_t length = strlen(key);
@@ -413,7 +413,7 @@ static bool cpuinfo_field(const char *info, const char *key, char *value, size_t
 	return false;
 }
 
-/* Finds the selected word, in brackets, of "a [b] c". */
+/* Copies the word in brackets, which is the selected one, from a text such as "a [b] c". Returns false if there is none. */
 static bool chosen_text(const char *text, char *value, size_t n)
 {
 	const char *open = strchr(text, '['), *close = open ? strchr(open, ']') : NULL;
@@ -492,7 +492,7 @@ static void survey_identity(struct survey *survey)
 	static char info[16384]; /* large enough for the first CPU */
 	static const struct {
 		const char *fact, *keys[3];
-		bool number; /* the value must be a number; on other architectures than x86 the value may be a text */
+		bool number; /* the value must be a number; it may be a text on other architectures than x86 */
 	} rows[] = {
 		{ "cpu_model", { "model name", "cpu model", "Processor" }, false },
 		{ "cpu_vendor", { "vendor_id", "CPU implementer", "vendor" }, false },
@@ -517,7 +517,7 @@ static void survey_identity(struct survey *survey)
 	}
 }
 
-/* Finds the last-level cache in the same files as stress-ng. */
+/* Finds the last-level cache in the same files as stress-ng does. */
 static void survey_cache(struct survey *survey)
 {
 	long long last_kib = 0;
@@ -622,7 +622,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Finds "... release version 2.36." in the host's C library; this static program has a C library of its own. */
+/* Finds "... release version 2.36." in the host's C library. This static program contains another C library. */
 static bool glibc_version(const char *path, char *value, size_t n)
 {
 	static const char words[] = "release version ";
@@ -796,8 +796,8 @@ static void survey_control_groups(struct survey *survey)
 		survey_add(survey, "cgroup", "v1");
 }
 
-/* Returns the smallest limit of this process's cgroups; 0: none. Version 2 has "VALUE" or "VALUE PERIOD" in one file; version 1 has the
- * period in a file of its own (NULL: there is none). */
+/* Returns the smallest limit of this process's cgroups; 0 if there is none. In version 2, one file has "VALUE" or "VALUE PERIOD". In
+ * version 1, the period is in a separate file (v1_period; NULL if there is none). */
 static double group_limit(const char *controller, const char *v2, const char *v1, const char *v1_period)
 {
 	char group[PATH_MAX], text[64], *end, *rest;
@@ -820,7 +820,7 @@ static double group_limit(const char *controller, const char *v2, const char *v1
 	return least;
 }
 
-/* Adds this host's limits: limits of its cgroups, and the number of CPUs on which its programs may run. */
+/* Adds this host's limits: those of its cgroups, and the number of CPUs on which its programs may run. */
 static void survey_limits(struct survey *survey)
 {
 	double memory = group_limit("memory", "memory.max", "memory.limit_in_bytes", NULL),

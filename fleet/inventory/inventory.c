@@ -18,14 +18,14 @@
 
 /* ---- hosts with a launcher ---- */
 
-/* Arguments of srun. -Q and -u: srun prints no messages of its own and does not buffer output. The other options let a step share the
- * node with the step that holds the allocation, use all memory of the node, and get the environment of a login. */
+/* Arguments of srun. With -Q and -u, srun prints no messages of its own and does not buffer output. With the other options, a step shares
+ * the node with the step that holds the allocation, uses all memory of the node, and gets the environment of a login. */
 static const char *const slurm_words[] = { "srun",	  "-Q",	 "-u",	"--overlap", ("--jobid=" LAUNCHER_JOB), "-w",
 					   LAUNCHER_HOST, "-N1", "-n1", "--mem=0",   "--export=HOME,PATH" };
 
 static const char *const launcher_keys[] = { "launcher", "login", "options", "time_limit", "queue_limit" };
 
-/* Returns the first launcher key of the host; NULL if the host has none. */
+/* Returns the first key of a launcher that the host has; NULL if it has none. */
 static const char *launcher_key(const struct yaml_node *host)
 {
 	for (size_t i = 0; i < sizeof(launcher_keys) / sizeof(launcher_keys[0]); i++) {
@@ -95,7 +95,7 @@ static enum assay_status parse_limit(const char *file, const struct yaml_node *h
 	return ASSAY_OK;
 }
 
-/* Reports whether the text is [user@]host[:port] and does not look like an option of ssh. */
+/* Reports whether the text is [user@]host[:port] and cannot be taken for an option of ssh. */
 static bool login_is_one(const char *text)
 {
 	const char *at = strrchr(text, '@'), *host = at ? at + 1 : text, *colon = strrchr(host, ':');
@@ -156,7 +156,7 @@ static void launcher_release(struct launcher *launcher)
 	*launcher = (struct launcher){ 0 };
 }
 
-/* Parses the keys launcher, login, options, time_limit and queue_limit of a host. Overwrites *out; launcher_release() it. */
+/* Parses the keys launcher, login, options, time_limit and queue_limit of a host. Overwrites *out; call launcher_release(). */
 static enum assay_status launcher_parse(const char *file, const struct yaml_node *host, bool slurm, struct launcher *out,
 					struct assay_error *err)
 {
@@ -211,9 +211,9 @@ enum ranged { NAME, ID, ADDRESS, PORT, IDENTITY_FILE, BOX, TYPE, RANGED };
 
 static const struct {
 	const char *key;
-	bool is_name;	/* restricted characters: the value appears in -w, file names and terminals */
+	bool is_name;	/* characters are restricted, because the value appears in -w, file names and terminals */
 	bool is_list;	/* commas separate values even without brackets */
-	bool means_ssh; /* used by ssh only; refused for local hosts */
+	bool means_ssh; /* only ssh uses the key, so it is refused for local hosts */
 	size_t bytes_max;
 } ranged[RANGED] = {
 	[NAME] = { "name", true, true, false, NAME_BYTES_MAX },
@@ -225,13 +225,14 @@ static const struct {
 	[TYPE] = { "type", false, false, false, NAME_BYTES_MAX },
 };
 
-/* An item of `hosts:`; a range in its name gives several hosts. */
+/* An item of `hosts:`. If its name is a range, the item describes several hosts. */
 struct entry {
 	const char *file;
 	const struct yaml_node *node;
-	struct nodeset values[RANGED]; /* values per key; n = 0: not given; n = 1: the same value for all hosts; else one value per host */
-	size_t n;		       /* number of hosts */
-	struct host common;	       /* values that all hosts of the item share; fields of ranged keys stay NULL */
+	struct nodeset
+	    values[RANGED]; /* values per key; n: 0 if the key is missing, 1 if all hosts share the value, else number of hosts */
+	size_t n;	    /* number of hosts */
+	struct host common; /* values that all hosts of the item share; fields of ranged keys are NULL */
 	struct assay_error *err;
 };
 
@@ -260,7 +261,7 @@ static enum assay_status check_text(const struct entry *e, const struct yaml_nod
 	return ASSAY_OK;
 }
 
-/* Copies the value of `key` into *out (owned). Leaves *out unchanged if the key is missing. */
+/* Sets *out to a copy of the value of `key`. Does not change *out if the key is missing. */
 static enum assay_status parse_name(const struct entry *e, const char *key, char **out)
 {
 	const struct yaml_node *node = yaml_get(e->node, key);
@@ -353,7 +354,7 @@ static enum assay_status check_counts(const struct entry *e)
 	return ASSAY_OK;
 }
 
-/* Refuses keys that only ssh uses. A host with a launcher may have an address, which its command uses. */
+/* Refuses keys that only ssh uses. A host with a launcher may have an address, because the launcher can use it. */
 static enum assay_status refuse_keys_of_ssh(const struct entry *e, const char *transport)
 {
 	const char *key = e->common.user ? "user" : NULL;
@@ -550,7 +551,7 @@ static void add_hosts(const struct entry *e, struct inventory *inventory, size_t
 		mem_append(inventory->hosts, inventory->n, capacity, make_host(e, i));
 }
 
-/* Appends the hosts of one item. Does not check that names and ids are unique. */
+/* Appends the hosts of one item. Does not check whether names and ids are unique. */
 static enum assay_status add_entry(const char *file, const struct yaml_node *node, struct inventory *inventory, size_t *capacity,
 				   struct assay_error *err)
 {
@@ -573,7 +574,7 @@ ORDER_POINTERS_BY(compare_names, struct host, BY_TEXT(name) BY_PLACE)
 
 ORDER_POINTERS_BY(compare_ids, struct host, BY_TEXT(id) BY_PLACE)
 
-/* Reports an error for the first host whose name (or id) an earlier host has. */
+/* Reports an error for the first host whose name or, with `ids`, id an earlier host has. */
 static enum assay_status check_unique(const char *file, const struct inventory *inventory, bool ids, struct assay_error *err)
 {
 	const struct host **sorted = mem_new(inventory->n, sizeof(*sorted)), *again = NULL, *before = NULL;
@@ -597,7 +598,7 @@ static enum assay_status check_unique(const char *file, const struct inventory *
 	return st;
 }
 
-/* Requires that all local hosts have the same `box`: only the lock of the physical host prevents simultaneous measurements. */
+/* Checks that all local hosts have the same `box`. They are all this machine, so they must not measure at the same time. */
 static enum assay_status check_local(const char *file, const struct inventory *inventory, struct assay_error *err)
 {
 	const struct host *first = NULL;

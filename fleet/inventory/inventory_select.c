@@ -13,9 +13,9 @@
 
 struct choosing {
 	const struct inventory *inventory;
-	const struct host **sorted; /* [n] hosts sorted by name */
-	const bool *excluded;	    /* [n] true: excluded; NULL while the exclusion list itself is parsed */
-	const int *rank;	    /* [n] rank per host, lowest first; NULL: all ranks are equal */
+	const struct host **sorted; /* [n] hosts, sorted by name */
+	const bool *excluded;	    /* [n] true for excluded hosts; NULL while the list of excluded hosts is parsed */
+	const int *rank;	    /* [n] ranks of the hosts, lowest first; NULL if all ranks are equal */
 	struct assay_error *err;
 };
 
@@ -28,7 +28,7 @@ static int compare_key(const void *key, const void *host)
 
 /* ---- names, groups, types ---- */
 
-/* Appends all known names of one kind. `at` is the prefix of the kind: "@" for groups, "type:" for types, "" for hosts. */
+/* Appends all names of one kind that the host has. `at` is the prefix of the kind: "@" for groups, "type:" for types, "" for hosts. */
 static void add_words(const struct host *host, const char *at, const char ***words, size_t *n, size_t *capacity)
 {
 	bool groups = *at == '@', types = *at && !groups;
@@ -38,7 +38,7 @@ static void add_words(const struct host *host, const char *at, const char ***wor
 		mem_append(*words, *n, capacity, groups ? host->groups[k] : types ? host->type : host->name);
 }
 
-/* Fails for a name, group or type that lab.yaml does not have. `at` is the prefix of the kind. */
+/* Fails because lab.yaml does not have this name, group or type. `at` is the prefix of the kind. */
 static enum assay_status fail_unknown(const struct choosing *c, const char *what, const char *at, const char *name)
 {
 	const char **words = NULL, *nearest;
@@ -100,7 +100,7 @@ static enum assay_status mark_set(const struct choosing *c, const char *text, bo
 	struct nodeset set;
 	enum assay_status st = nodeset_expand(text, &set, c->err);
 
-	if (st) { /* `text` is from the command line: report wrong usage, not a malformed file */
+	if (st) { /* `text` is from the command line: report wrong usage instead of a malformed file */
 		c->err->status = ASSAY_E_USAGE;
 		return ASSAY_E_USAGE;
 	}
@@ -112,7 +112,7 @@ static enum assay_status mark_set(const struct choosing *c, const char *text, bo
 
 /* ---- any N of a set ---- */
 
-/* Marks the remaining candidate with the lowest rank and removes it from `candidates`. Returns false if there is none. */
+/* Marks the candidate with the lowest rank, and removes it from `candidates`. Returns false if there is none. */
 static bool take_best(const struct choosing *c, bool *candidates, bool *marks)
 {
 	size_t best = c->inventory->n;
@@ -128,7 +128,7 @@ static bool take_best(const struct choosing *c, bool *candidates, bool *marks)
 	return true;
 }
 
-/* Marks the hosts of "any N of ITEM"; `text` is the part after "any ". */
+/* Marks the hosts of "any N of ITEM". `text` is the part after "any ". */
 static enum assay_status mark_any(const struct choosing *c, const char *text, bool *marks)
 {
 	static const char of[] = "of ";
@@ -163,7 +163,7 @@ static enum assay_status mark_any(const struct choosing *c, const char *text, bo
 
 /* ---- lists ---- */
 
-/* Returns the length of the text up to the next comma or "!" outside brackets. */
+/* Returns the length of the text before the next comma or "!" that is not in brackets. */
 static size_t item_length(const char *text)
 {
 	size_t n = 0;
@@ -186,7 +186,7 @@ static enum assay_status mark_item(const struct choosing *c, const char *text, s
 	return st;
 }
 
-/* Marks the hosts of a list. nodeset_expand() gets a list without "any" and "!" as a whole: its errors give the position in the text. */
+/* Marks the hosts of a list. Passes a list without "any" and "!" on as a whole, because errors of nodeset_expand() have a position. */
 static enum assay_status mark_list(const struct choosing *c, const char *text, bool *marks)
 {
 	struct choosing rest = *c;
@@ -197,7 +197,7 @@ static enum assay_status mark_list(const struct choosing *c, const char *text, b
 		return mark_set(c, text, marks);
 	without = mem_new(c->inventory->n, sizeof(*without));
 	rest.excluded = NULL;
-	for (int named = 0; !st && named < 2; named++) { /* the items after "!" first */
+	for (int named = 0; !st && named < 2; named++) { /* items after "!" come first */
 		size_t n;
 
 		for (const char *at = text; !st && at; at = at[n] ? at + n + (at[n] == ',') : NULL) {

@@ -8,15 +8,15 @@
 #include <inttypes.h>
 #include <stdbool.h>
 
-#define NUMBER_DIGITS_MAX 18 /* a number of 18 digits fits 64 bits */
-#define NUMBERS_MAX	  4  /* maximum number of numbers per name, counted from the end; an IPv4 address has four */
+#define NUMBER_DIGITS_MAX 18 /* numbers with 18 digits fit in 64 bits */
+#define NUMBERS_MAX	  4  /* maximum number of numbers in a name, counted from the end; an IPv4 address has four */
 
 struct range {
 	uint64_t low, high;
-	int width; /* minimum number of digits, zero-padded; 0: no padding */
+	int width; /* minimum number of digits, padded with zeros; 0 for no padding */
 };
 
-/* A piece of a pattern: text, then a list of ranges (the last piece may have none), and the current value during expansion. */
+/* A piece of a pattern: a text followed by a list of ranges, and the state of the expansion. The last piece may have no ranges. */
 struct piece {
 	const char *text;
 	size_t n_text;
@@ -89,7 +89,7 @@ static enum assay_status parse_range(struct expansion *e, struct range *out)
 	return ASSAY_OK;
 }
 
-/* Parses a list of ranges; the current character is its '['. */
+/* Parses a list of ranges, which starts with '[' at the current character. */
 static enum assay_status parse_ranges(struct expansion *e, struct piece *piece)
 {
 	const char *start = e->at++;
@@ -184,7 +184,7 @@ static void piece_rewind(struct piece *piece)
 	piece->value = piece->n_ranges ? piece->ranges[0].low : 0;
 }
 
-/* Steps to the next value. After the last value, rewinds to the first and returns false. */
+/* Steps to the next value. After the last value, returns to the first one and returns false. */
 static bool piece_step(struct piece *piece)
 {
 	if (piece->n_ranges && piece->value < piece->ranges[piece->range].high) {
@@ -268,10 +268,10 @@ void nodeset_release(struct nodeset *set)
 
 /* ---- folding ---- */
 
-/* Folding turns names into ranges. A name can differ from other names at each of its numbers (a "place"). All names that are equal
- * except at one place form a set. The largest set of the first name becomes a range, then that of the first remaining name, and so on.
- * Cost: O(n log n) comparisons of names. */
-/* A number in a name. A name without numbers has one place with 0 digits, at the end of the name. */
+/* Folding turns names into ranges. Each number in a name is a place where it can differ from other names. Names that are equal except at
+ * one place form a set. The largest set of the first name becomes a range, then the largest set of the first remaining name, and so on.
+ * This takes O(n log n) comparisons of names. A struct place is one number in one name. A name without numbers has one place with 0 digits,
+ * at its end. */
 struct place {
 	const char *name;
 	size_t index; /* index of the name */
@@ -282,12 +282,12 @@ struct place {
 };
 
 struct set {
-	size_t first, n; /* index of the set's first place, and number of its places */
-	size_t left;	 /* number of names not folded yet */
+	size_t first, n; /* index of the set's first place; number of its places */
+	size_t left;	 /* number of names that are not folded yet */
 };
 
 struct folding {
-	struct place *places; /* [n_places] places sorted by set */
+	struct place *places; /* [n_places] places, sorted by set */
 	size_t n_places;
 	struct set *sets; /* [n_sets] */
 	size_t n_sets;
@@ -300,7 +300,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Finds the last number of name[0..n) that has at most NUMBER_DIGITS_MAX digits. Returns false if there is none. */
+/* Finds the last number in the first `n` bytes of `name` that has at most NUMBER_DIGITS_MAX digits. Returns false if there is none. */
 static bool last_number(const char *name, size_t n, struct place *place)
 {
 	while (n) {
@@ -339,7 +339,7 @@ static void find_places(struct folding *f, const char *name, size_t index)
 	}
 }
 
-/* Compares names without the number at their place. Returns 0 if both places are in one set. */
+/* Compares two names without the numbers at these places. Returns 0 if both places are in one set. */
 static int compare_rest(const struct place *a, const struct place *b)
 {
 	int order;
@@ -366,7 +366,7 @@ static int compare_places(const void *a, const void *b)
 	return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* Sets the width of each number: "10" belongs to "08" and "09" if they exist, else to "8" and "9". Padded numbers sort first. */
+/* Sets the width of each number. "10" gets the width of "08" and "09" if they exist, else of "8" and "9". Padded numbers sort first. */
 static void find_widths(struct place *places, size_t n)
 {
 	for (size_t i = 1; i < n; i++) {
@@ -433,7 +433,7 @@ ORDER_POINTERS_BY(compare_values, struct place, BY_UP(width) BY_UP(value))
 
 static bool is_next(const struct place *a, const struct place *b)
 {
-	return a->width == b->width && b->value - a->value <= 1; /* difference 0: the same name twice */
+	return a->width == b->width && b->value - a->value <= 1; /* the difference is 0 if a name appears twice */
 }
 
 /* Appends the ranges of members[n], which are sorted by value. */

@@ -1,4 +1,4 @@
-/* Node sets as in cluster tools: "node[01-12,40]", "10.0.[1-2].[10-19]", and comma-separated lists of these. */
+/* Node sets, as in tools for clusters: "node[01-12,40]", "10.0.[1-2].[10-19]", and comma-separated lists of them. */
 #ifndef FLEET_NODESET_H
 #define FLEET_NODESET_H
 
@@ -14,17 +14,17 @@ struct nodeset {
 	size_t n;
 };
 
-/* Expands `text` to names. Keeps zero padding ("[08-11]" is 08 09 10 11). Ignores spaces beside commas. Errors give the text and the
- * position: empty names, unclosed brackets, decreasing ranges, numbers that are too long, different padding at the ends of a range,
- * control characters, more than NODESET_NAMES_MAX names. Overwrites *out; nodeset_release() it. */
+/* Expands `text` to names. Keeps zero padding ("[08-11]" is 08 09 10 11). Ignores spaces beside commas. These are errors, reported with
+ * text and position: empty names, unclosed brackets, decreasing ranges, too long numbers, different padding at the ends of a range, control
+ * characters, more than NODESET_NAMES_MAX names. Overwrites *out; call nodeset_release(). */
 enum assay_status nodeset_expand(const char *text, struct nodeset *out, struct assay_error *err);
 void nodeset_release(struct nodeset *set);
 
-/* Folds names for output: names that differ in one number become a range. Folded and other names keep the order of first appearance. If
- * nodeset_expand() made the names, it expands the result to the same set, possibly in another order. free() the result. */
+/* Folds names for output: names that differ in one number become a range. Folded and other names keep the order of first appearance. For
+ * names from nodeset_expand(), the result expands to the same names, possibly in another order. The caller frees it. */
 char *nodeset_fold(const char *const *names, size_t n);
 
-/* Groups names[i] by texts[i]; a NULL text excludes the name. Calls show() once per text, in order of appearance, with folded names. */
+/* Groups names[i] by texts[i]; NULL excludes the name. Calls show() once per text, in order of appearance, with the folded names. */
 void nodeset_fold_alike(const char *const *names, char *const *texts, size_t n,
 			void (*show)(const char *folded, const char *text, void *to), void *to);
 

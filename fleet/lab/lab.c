@@ -139,7 +139,7 @@ enum assay_status lab_config_check(const char *name, const char *text, size_t n,
 	return st;
 }
 
-/* ---- lock: one writer at a time ---- */
+/* ---- the lock: one writer at a time ---- */
 
 char *lab_lock_holder(char *text)
 {
@@ -172,19 +172,19 @@ static enum assay_status refuse_busy(const char *directory, int fd, struct assay
 	return err->status;
 }
 
-/* Writes the running command into the lock file. Ignores errors: the text is used for messages only. */
+/* Writes the running command to the lock file. Ignores errors, because the text is used only in messages. */
 static void lab_lock_sign(int fd, const char *command)
 {
 	char text[HOLDER_BYTES_MAX];
 	int n;
 
 	n = snprintf(text, sizeof(text), "%d %" PRId64 " %s\n", (int)getpid(), clock_real_ms(), command);
-	/* Before ftruncate(), a reader may see the end of a longer previous line after this line. */
+	/* Before ftruncate(), a reader may also see the end of a longer previous line. */
 	if (n < 0 || n >= (int)sizeof(text) || pwrite(fd, text, (size_t)n, 0) != n || ftruncate(fd, n))
 		return;
 }
 
-/* Takes flock(2) on .assay/lock, which the kernel releases when the process ends. *fd is -1 on failure. */
+/* Takes flock(2) on .assay/lock, which the kernel releases when the process ends. Sets *fd to -1 on failure. */
 static enum assay_status lab_lock(const char *directory, int *fd, struct assay_error *err)
 {
 	char *path = mem_format("%s/.assay/lock", directory);
@@ -237,11 +237,11 @@ static enum assay_status read_config(const char *directory, struct lab_config *c
 	return st;
 }
 
-/* ---- privacy: .assay holds environments and outputs of measured programs ---- */
+/* ---- privacy: .assay contains environments and outputs of measured programs ---- */
 
 static int revoke_access(const char *path, const struct stat *info, int kind, struct FTW *place)
 {
-	/* Leaves other users' files inside the directory unchanged: only the owner can enter the directory. */
+	/* Other users' files in the directory stay unchanged, because only the owner can enter the directory. */
 	bool open = (kind == FTW_F || kind == FTW_DP) && (info->st_mode & OTHERS);
 
 	return open && fchmodat(AT_FDCWD, path, info->st_mode & 07700, AT_SYMLINK_NOFOLLOW) && !place->level ? -1 : 0;
@@ -275,7 +275,7 @@ enum assay_status lab_make_private(const char *path, bool *tightened, struct ass
 	return ASSAY_OK;
 }
 
-/* Checks that a reader may access the directory; changes nothing. */
+/* Checks that a reader may access the directory. Changes nothing. */
 static enum assay_status lab_check_private(const char *path, struct assay_error *err)
 {
 	struct stat info;
@@ -339,7 +339,7 @@ void lab_close(struct lab *lab)
 	*lab = (struct lab){ .lock_fd = -1 };
 }
 
-/* ---- making a laboratory ---- */
+/* ---- creating a laboratory ---- */
 
 EMBED_FILE(init_lab, ASSAY_SOURCE_DIRECTORY "/fleet/lab/init/lab.yaml");
 EMBED_FILE(init_example, ASSAY_SOURCE_DIRECTORY "/fleet/lab/init/example.yaml");
@@ -374,7 +374,7 @@ enum assay_status lab_create(const char *directory, struct assay_error *err)
 	}
 	for (size_t i = 0; !st && i < sizeof(files) / sizeof(files[0]); i++) {
 		path = mem_format("%s/%s", directory, files[i].name);
-		if (stat(path, &info)) /* keeps a .gitignore of the user */
+		if (stat(path, &info)) /* keep a .gitignore of the user */
 			st = file_replace(path, files[i].text, strlen(files[i].text), 0644, err);
 		free(path);
 	}

@@ -23,9 +23,9 @@ EMBED_FILE(store_schema_1, ASSAY_SOURCE_DIRECTORY "/fleet/lab/schema_1.sql");
 const char *const store_schema[] = { store_schema_1, NULL };
 
 #define BUSY_TIMEOUT_MS 10000
-#define COPY_BYTES_MAX	((size_t)4 << 30) /* maximum size of a database that is copied into memory, bytes */
+#define COPY_BYTES_MAX	((size_t)4 << 30) /* maximum size of a database that is copied into memory */
 #define COPY_TURNS	5
-#define PRE_RELEASE_ID	0x61737361 /* application id that pre-releases wrote */
+#define PRE_RELEASE_ID	0x61737361 /* application id in databases of pre-releases */
 
 /* SQLite's file header (https://sqlite.org/fileformat2.html, section 1.3). */
 #define HEADER_BYTES	     100
@@ -40,7 +40,7 @@ static uint32_t header_u32(const unsigned char *header, size_t offset)
 	return (uint32_t)header[offset] << 24 | (uint32_t)header[offset + 1] << 16 | (uint32_t)header[offset + 2] << 8 | header[offset + 3];
 }
 
-/* Reports whether a write-ahead log exists that SQLite has not copied into the database file yet. */
+/* Reports whether there is a write-ahead log, which SQLite has not copied into the database file yet. */
 static bool file_has_log(const char *path)
 {
 	char *log_path = mem_format("%s-wal", path);
@@ -51,7 +51,7 @@ static bool file_has_log(const char *path)
 	return found;
 }
 
-/* Refuses log files that are not regular files: SQLite would block on a pipe, and would follow a symbolic link. */
+/* Refuses log files that are not regular files, because SQLite would block on a pipe and follow a symbolic link. */
 static enum assay_status check_logs(const char *path, struct assay_error *err)
 {
 	static const char *const ends[] = { "-journal", "-wal", "-shm" };
@@ -68,8 +68,8 @@ static enum assay_status check_logs(const char *path, struct assay_error *err)
 	return st;
 }
 
-/* Refuses a truncated file. SQLite itself notices a missing page only when it reads that page. Does not check the size if there is a
- * write-ahead log: then the file may be shorter than its header says. */
+/* Refuses a truncated file, because SQLite itself notices a missing page only when it reads that page. If there is a write-ahead log, does
+ * not check the size, because the file may then be shorter than its header says. */
 static enum assay_status file_check(const char *path, struct assay_error *err)
 {
 	unsigned char header[HEADER_BYTES];
@@ -87,7 +87,7 @@ static enum assay_status file_check(const char *path, struct assay_error *err)
 	}
 	n = pread(fd, header, sizeof(header), 0);
 	recovers = n != 0 && file_has_log(path); /* SQLite would delete the log of an empty file */
-	/* The log is checked before the size: if the log has disappeared since, its content is in the file now. */
+	/* The log is checked before the size. If the log has disappeared since, its content is in the file now. */
 	if (fstat(fd, &file))
 		file.st_size = 0;
 	close(fd);
@@ -107,8 +107,8 @@ static enum assay_status file_check(const char *path, struct assay_error *err)
 	return ASSAY_OK;
 }
 
-/* Refuses file systems that are not known to be local. The write-ahead log needs shared memory and locks that all processes see, readers
- * included. Otherwise a reader sees incomplete writes of another machine. */
+/* Refuses file systems that are not known to be local. The write-ahead log needs shared memory and locks that all processes see, including
+ * readers. Otherwise a reader sees incomplete writes of another machine. */
 static enum assay_status file_must_be_local(const char *path, struct assay_error *err)
 {
 	static const uint32_t local[] = {
@@ -155,7 +155,7 @@ static enum assay_status file_must_be_local(const char *path, struct assay_error
 				   path, (unsigned)fs.f_type);
 }
 
-/* Returns the file: URI for `path`, with '%', '?' and '#' escaped. free() it. */
+/* Returns the file: URI for `path`, with '%', '?' and '#' escaped. The caller frees it. */
 static char *file_uri(const char *path)
 {
 	char *uri = mem_new(3 * strlen(path) + 8, 1);
@@ -172,7 +172,7 @@ static char *file_uri(const char *path)
 
 /* ---- SQLite ---- */
 
-/* Converts SQLite's result code to a status; the message has the path and SQLite's text. */
+/* Converts SQLite's result code to a status. The message has the path and SQLite's text. */
 static enum assay_status store_fail(struct store *store, int code, struct assay_error *err)
 {
 	const char *text = store->db ? sqlite3_errmsg(store->db) : sqlite3_errstr(code);
@@ -232,7 +232,7 @@ static int newest_version(const struct store *store)
 	return version;
 }
 
-/* Refuses triggers and views that are not in this program's schema: they could change stored data, or run without end. */
+/* Refuses triggers and views that are not in this program's schema, because they could change stored data or run endlessly. */
 static enum assay_status check_objects(struct store *store, struct assay_error *err)
 {
 	struct buf ours = BUF_INIT;
@@ -314,13 +314,13 @@ static enum assay_status open_file(struct store *store, const char *uri, int fla
 static enum assay_status open_write(struct store *store, const char *at, struct assay_error *err)
 {
 	char *uri = file_uri(at);
-	int version = 0, made = open(at, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600); /* the log gets the file's mode */
+	int version = 0, made = open(at, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600); /* the log gets the mode of this file */
 	enum assay_status st;
 
 	if (made >= 0)
 		close(made);
 	st = open_file(store, uri, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err);
-	/* Check before the first write: a file that is not a store stays unchanged. */
+	/* Check the version before the first write, so that a file that is not a store stays unchanged. */
 	if (!st)
 		st = pragma_int(store, "PRAGMA user_version", &version, err);
 	if (!st)
@@ -334,7 +334,7 @@ static enum assay_status open_write(struct store *store, const char *at, struct 
 	return st;
 }
 
-/* Creates a store under a temporary name, then renames it. So a store without tables is a damaged one. */
+/* Creates a store under a temporary name and then renames it. So a store without tables is damaged. */
 static enum assay_status make_store(struct store *store, struct assay_error *err)
 {
 	char *at = mem_format("%s.new", store->path);
@@ -359,7 +359,7 @@ static enum assay_status begin_snapshot(struct store *store, int *version, struc
 static enum assay_status open_snapshot(struct store *store, int *version, struct assay_error *err)
 {
 	char *uri = file_uri(store->path);
-	enum assay_status st = open_file(store, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, err); /* one thread uses it */
+	enum assay_status st = open_file(store, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, err); /* only one thread uses it */
 
 	free(uri);
 	return st ? st : begin_snapshot(store, version, err);
@@ -371,7 +371,7 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
 	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* Reads the whole file while no writer changes it. A writer creates the log before it changes the file, and removes the log afterwards. */
+/* Reads the whole file while no writer changes it. Writers create the log before they change the file, and remove it afterwards. */
 static enum assay_status read_whole(const struct store *store, struct buf *out, struct assay_error *err)
 {
 	struct stat before, after;
@@ -387,7 +387,7 @@ static enum assay_status read_whole(const struct store *store, struct buf *out, 
 	return st ? st : assay_fail(err, ASSAY_E_BUSY, "'%s' is being written: read it again later", store->path);
 }
 
-/* Opens a database in memory. Takes ownership of `bytes`, allocated by sqlite3_malloc64(); NULL means that the allocation failed. */
+/* Opens a database in memory. Takes ownership of `bytes`, which are from sqlite3_malloc64(); NULL means that no memory was left. */
 static enum assay_status open_bytes(struct store *store, unsigned char *bytes, sqlite3_int64 n, struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
@@ -408,8 +408,8 @@ static enum assay_status open_bytes(struct store *store, unsigned char *bytes, s
 	return code == SQLITE_OK ? ASSAY_OK : store_fail(store, code, err);
 }
 
-/* Opens a copy of the database in memory. In a read-only directory or on a full disk, SQLite cannot create the log's shared memory.
- * Without a log the file is complete. SQLite itself would not notice that another process starts to write to the file. */
+/* Opens a copy of the database in memory. In a read-only directory or on a full disk, SQLite cannot create the shared memory of the log.
+ * Without a log, the file is complete. SQLite itself would not notice that another process starts to write to the file. */
 static enum assay_status open_copy(struct store *store, int *version, struct assay_error *err)
 {
 	struct buf whole = BUF_INIT;
@@ -439,7 +439,7 @@ static enum assay_status migrate_then_read(struct store *store, int version, str
 	sqlite3_int64 n = 0;
 	enum assay_status st;
 
-	store_rollback(store); /* a migration would wait for this snapshot's end */
+	store_rollback(store); /* a migration would wait for the end of this snapshot */
 	st = open_write(&writer, store->path, err);
 	sqlite3_close_v2(writer.db);
 	if (st == ASSAY_E_IO) {
@@ -454,7 +454,7 @@ static enum assay_status migrate_then_read(struct store *store, int version, str
 	return open_snapshot(store, &version, err);
 }
 
-/* Opens for reading. Needs no lock of the laboratory, but shared memory for the log. */
+/* Opens the store for reading. Needs shared memory for the log, but not the lock of the laboratory. */
 static enum assay_status open_read(struct store *store, struct assay_error *err)
 {
 	int version = 0;
@@ -497,7 +497,7 @@ enum assay_status store_open_schema(const char *path, enum store_access access, 
 		st = open_write(&store, path, err);
 	else if (!st)
 		st = exists ? open_read(&store, err) : open_empty(&store, err);
-	/* Sorts in memory: with a full /var/tmp, SQLite would report an error of this file. */
+	/* Sort in memory. Otherwise a full /var/tmp would be reported as an error of this file. */
 	if (!st)
 		st = execute_sql(&store, "PRAGMA temp_store = MEMORY", err);
 	*out = store;
@@ -550,7 +550,7 @@ enum assay_status store_prepare(struct store *store, const char *sql, sqlite3_st
 	return code == SQLITE_OK ? ASSAY_OK : store_fail(store, code, err);
 }
 
-/* Refuses values that assay never stores. Infinity, or text or bytes in a numeric column, mean that the file is damaged. */
+/* Refuses values that assay never stores. Infinity in a number, and text or bytes in a numeric column, mean that the file is damaged. */
 static enum assay_status row_check(const struct store *store, sqlite3_stmt *stmt, struct assay_error *err)
 {
 	for (int i = 0; i < sqlite3_data_count(stmt); i++) {
@@ -581,7 +581,7 @@ enum assay_status store_step(struct store *store, sqlite3_stmt *stmt, bool *row,
 	return store_fail(store, code, err);
 }
 
-/* Binds bytes. n = 0 binds an empty blob, not SQL NULL. */
+/* Binds bytes. If n is 0, binds an empty blob instead of SQL NULL. */
 static int bind_bytes(sqlite3_stmt *stmt, int i, const char *bytes, size_t n)
 {
 	return sqlite3_bind_blob64(stmt, i, n ? bytes : "", n, SQLITE_STATIC);
@@ -679,7 +679,7 @@ double store_double(sqlite3_stmt *stmt, int column)
 	return sqlite3_column_type(stmt, column) == SQLITE_NULL ? (double)NAN : sqlite3_column_double(stmt, column);
 }
 
-/* Fails if a table of the schema is missing: another program has dropped it. */
+/* Fails if a table of the schema is missing, because another program has dropped it. */
 static enum assay_status check_tables(struct store *store, struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;

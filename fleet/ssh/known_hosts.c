@@ -17,10 +17,10 @@ enum known_hosts_marker { KNOWN_HOSTS_PLAIN, KNOWN_HOSTS_REVOKED_MARK, KNOWN_HOS
 
 struct known_hosts_entry {
 	enum known_hosts_marker marker;
-	char *hosts;	       /* text of the host patterns in lower case; owned */
-	const char **patterns; /* [n_patterns] borrowed from `hosts`; NULL: the name is hashed */
+	char *hosts;	       /* text of the host patterns, in lower case; owned */
+	const char **patterns; /* [n_patterns] borrowed from `hosts`; NULL if the name is hashed */
 	size_t n_patterns;
-	bool literal; /* one name without wildcards */
+	bool literal; /* true if `patterns` is one name without wildcards */
 	unsigned char salt[HASH_BYTES], hash[HASH_BYTES];
 	char *type;	     /* type of the key */
 	unsigned char *blob; /* [n_blob] key in wire format; owned */
@@ -29,10 +29,10 @@ struct known_hosts_entry {
 	size_t line;
 };
 
-/* Lines that apply to one name. Kept in a cache, because hashed lines are slow to compare. */
+/* The lines that apply to one name. They are cached, because comparing hashed lines is slow. */
 struct known_hosts_matches {
 	char *name;
-	const struct known_hosts_entry **entries; /* [n] matching lines in the order of the files; borrowed */
+	const struct known_hosts_entry **entries; /* [n] matching lines in the order of the files, borrowed */
 	size_t n;
 };
 
@@ -94,7 +94,7 @@ static bool is_base64(const char *text, size_t n)
 	return n > 0 && n % 4 == 0 && used + padding == n && padding <= 2;
 }
 
-/* Decodes base64; NULL: the text is invalid. EVP_DecodeBlock() alone would accept spaces, and it counts padding as bytes. */
+/* Decodes base64. Returns NULL if the text is invalid. EVP_DecodeBlock() itself would accept spaces, and counts padding as bytes. */
 static unsigned char *decode(const char *text, size_t *n)
 {
 	size_t length = strlen(text);
@@ -158,9 +158,9 @@ static enum assay_status parse_patterns(struct line *line, const char *text, str
 	return ASSAY_OK;
 }
 
-/* ---- keys ---- */
+/* ---- keys in lines ---- */
 
-/* Returns the size of the field at offset `at`: a big-endian 32-bit length and that many bytes; 0: the blob ends inside it. */
+/* Returns the size of the field at offset `at`: a big-endian 32-bit length and that number of bytes. 0 if the blob ends before. */
 static size_t field_bytes(const unsigned char *blob, size_t n, size_t at)
 {
 	size_t length;
@@ -251,7 +251,7 @@ static enum assay_status parse_marker(struct line *line, const char *word, enum 
 	return ASSAY_OK;
 }
 
-/* Parses a line. entry->type stays NULL for a line to ignore: a comment, or a key of the obsolete protocol 1, whose fields are numbers. */
+/* Parses a line. If it is to be ignored, entry->type stays NULL: a comment, or a key of the old protocol 1, whose fields are numbers. */
 static enum assay_status parse_line(struct line *line, struct known_hosts_entry *entry)
 {
 	char *word = next_word(line), *type;
@@ -294,7 +294,7 @@ static enum assay_status add_line(struct known_hosts *known, struct line *line)
 	return ASSAY_OK;
 }
 
-/* Removes the last file, of which only a part was read. So a second attempt to read it fails again. */
+/* Removes the last file, of which only a part was read, so that a second attempt to read it also fails. */
 static void forget_last_file(struct known_hosts *known, size_t n_before)
 {
 	while (known->n > n_before)
@@ -362,7 +362,7 @@ void known_hosts_free(struct known_hosts *known)
 
 /* ---- patterns ---- */
 
-/* Matches wildcards. On a mismatch, extends only the last '*': extending an earlier '*' cannot find more matches. */
+/* Matches wildcards. At a mismatch, extends only the last '*', because extending an earlier '*' cannot find more matches. */
 static bool host_pattern_matches(const char *pattern, const char *text)
 {
 	const char *star = NULL, *resume = text;
@@ -447,7 +447,7 @@ static const struct known_hosts_matches *known_hosts_match(const struct known_ho
 
 #define PORT_DEFAULT 22
 
-/* Returns the host's name as in known_hosts files, which omit port 22. free() it. */
+/* Returns the host's name as in known_hosts files, which omit port 22. The caller frees it. */
 static char *name_of(const char *host, int port)
 {
 	char *name = port == PORT_DEFAULT ? mem_string(host) : mem_format("[%s]:%d", host, port);
@@ -460,7 +460,7 @@ static char *name_of(const char *host, int port)
 /* A verdict on a key, and the line that decided it. */
 struct finding {
 	enum known_hosts_answer answer;
-	const struct known_hosts_entry *entry; /* deciding line; NULL: no line applies */
+	const struct known_hosts_entry *entry; /* deciding line; NULL if no line applies */
 };
 
 /* Reports whether the entry is from a file in who->files. */
@@ -478,7 +478,7 @@ static bool is_key(const struct known_hosts_entry *entry, const struct hostkey *
 	return entry->n_blob == key->n && memcmp(entry->blob, key->blob, key->n) == 0;
 }
 
-/* Returns the more informative of two lines that contradict the key: the line whose key has the same type. */
+/* Returns the more informative of two lines that contradict the key, which is the line whose key has the same type. */
 static const struct known_hosts_entry *better_contradiction(const struct known_hosts_entry *old, const struct known_hosts_entry *entry,
 							    const struct hostkey *key)
 {
@@ -518,8 +518,8 @@ static struct finding find_key(const struct known_hosts *known, const struct kno
 	return (struct finding){ KNOWN_HOSTS_UNKNOWN, NULL };
 }
 
-/* Looks up a host. As in OpenSSH, an unknown host with another port is looked up without the port, and a different key found that way is
- * ignored. A revoked key is revoked on every port. */
+/* Looks up a host. As in OpenSSH, an unknown host with a port other than 22 is also looked up without the port; a different key that is
+ * found in this way is ignored. A revoked key is revoked on every port. */
 static struct finding find_host(const struct known_hosts *known, const struct known_hosts_subject *who, const struct hostkey *key)
 {
 	char *name = name_of(who->host, who->port), *plain = name_of(who->host, PORT_DEFAULT);
@@ -548,7 +548,7 @@ enum known_hosts_answer known_hosts_ask(const struct known_hosts *known, const s
 
 /* ---- algorithms ---- */
 
-/* Reports whether keys of this type sign with this algorithm. RSA keys have several algorithms; other keys one, named like the type. */
+/* Reports whether keys of this type sign with this algorithm. RSA keys have several algorithms. Other keys have one, named as the type. */
 static bool signs_with(const char *type, const char *algorithm)
 {
 	if (strcmp(algorithm, "rsa-sha2-512") == 0 || strcmp(algorithm, "rsa-sha2-256") == 0)
@@ -556,7 +556,7 @@ static bool signs_with(const char *type, const char *algorithm)
 	return strcmp(type, algorithm) == 0;
 }
 
-/* Reports whether a key for this algorithm is known; `algorithm` NULL: any key. */
+/* Reports whether a key for this algorithm is known. If `algorithm` is NULL, reports whether any key is known. */
 static bool is_known(const struct known_hosts_matches *matches, const struct known_hosts_subject *who, const char *algorithm)
 {
 	for (size_t i = 0; i < matches->n; i++) {
@@ -589,7 +589,7 @@ char *known_hosts_algorithms(const struct known_hosts *known, const struct known
 	return buf_take(&out);
 }
 
-/* ---- writing ---- */
+/* ---- writing lines ---- */
 
 char *known_hosts_line(const char *host, int port, const struct hostkey *key)
 {

@@ -1,5 +1,5 @@
-/* Sorting and searching that call the comparator ASSAY_KNOB_COMPARE times. Preloaded into all programs of an emulated host. The C
- * library's qsort_r, which is not replaced, sorts. */
+/* qsort and bsearch that call the comparator ASSAY_KNOB_COMPARE times. They are preloaded into all programs of an emulated host. The
+ * sorting is done by the C library's qsort_r, which is not replaced. */
 #include <stdlib.h>
 
 #define EXPORT __attribute__((visibility("default")))

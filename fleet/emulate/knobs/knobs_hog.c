@@ -1,6 +1,6 @@
-/* Announces the start of a program to the memory load generator of an emulated host (fleet/emulate/emulate_host.c). The generator works
- * until the program has ended, so hosts that wait for their turn cause no load. Shells do not announce themselves: each command has one,
- * which may only wait. Preloaded into all programs of the host; leaves no descriptor open. */
+/* Announces the start of a program to the memory load generator of an emulated host (fleet/emulate/emulate_host.c), which works until the
+ * program has ended. So hosts that wait for their turn cause no load. Shells do not announce themselves, because each command starts in a
+ * shell, which may only wait. The library is preloaded into all programs of the host, and leaves no descriptor open. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ __attribute__((constructor)) static void start(void)
 
 	if (!n || n + 1 > sizeof(address.sun_path) || !is_program(program_invocation_short_name))
 		return;
-	memcpy(address.sun_path + 1, name, n); /* abstract address: starts with a NUL, has no file */
+	memcpy(address.sun_path + 1, name, n); /* the address is abstract: it starts with a NUL and has no file */
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd >= 0) {
 		sendto(fd, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT, (const struct sockaddr *)&address,

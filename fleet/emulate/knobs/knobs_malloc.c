@@ -1,5 +1,5 @@
-/* Allocation and release with ASSAY_KNOB_MALLOC additional arithmetic steps. Preloaded into all programs of an emulated host. The C
- * library's allocator does the work, under names that glibc exports for this purpose. */
+/* Allocation and release with ASSAY_KNOB_MALLOC additional arithmetic steps, preloaded into all programs of an emulated host. The C
+ * library's allocator does the work. glibc exports it under other names for this purpose. */
 #include <stddef.h>
 #include <stdlib.h>
 

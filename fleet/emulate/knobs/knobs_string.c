@@ -1,13 +1,13 @@
-/* String functions that repeat their work ASSAY_KNOB_STRINGS times. Preloaded into all programs of an emulated host. The C library's own
- * functions do the work, so long texts slow down as much as short ones. */
+/* String functions that repeat their work ASSAY_KNOB_STRINGS times, preloaded into all programs of an emulated host. The C library's own
+ * functions do the work, so that long texts slow down as much as short ones. */
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdlib.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* X(name, result, parameters, arguments): functions that can be repeated with the same arguments. The headers' prototypes also have
- * nonnull and restrict; the functions are the same. */
+/* Functions that can be repeated with the same arguments. Each row is X(name, result, parameters, arguments). The prototypes in the headers
+ * also have nonnull and restrict. */
 #define FUNCTIONS(X)                                                                                                                       \
 	X(memcpy, void *, (void *to, const void *from, size_t n), (to, from, n))                                                           \
 	X(memset, void *, (void *to, int c, size_t n), (to, c, n))                                                                         \
@@ -27,10 +27,10 @@
 static struct {
 	FUNCTIONS(REAL_MEMBER)
 	MEMMOVE(REAL_MEMBER)
-} real;			 /* NULL: not found yet; constructors of other libraries may run before the constructor of this library */
+} real;			 /* NULL until they are found: constructors of other libraries may run before this library's */
 static unsigned further; /* number of additional repetitions */
 
-/* Finds a function and stores its address as bytes: ISO C does not allow a cast from `void *` to a function pointer. */
+/* Finds a function and stores its address bytewise, because ISO C does not allow a cast from `void *` to a function pointer. */
 static void find(void *pointer, const char *name, size_t n)
 {
 	void *symbol = dlsym(RTLD_NEXT, name);
@@ -70,7 +70,7 @@ __attribute__((constructor)) static void start(void)
 	}
 FUNCTIONS(DEFINE)
 
-/* Other names in C, because base/banned.h forbids four of the real ones. */
+/* Four functions have other names in C, because base/banned.h forbids the real ones. */
 EXPORT void *memmove(void *to, const void *from, size_t n);
 EXPORT char *string_copy(char *to, const char *from) __asm__("strcpy");
 EXPORT char *string_copy_n(char *to, const char *from, size_t n) __asm__("strncpy");
@@ -79,7 +79,7 @@ EXPORT char *string_add_n(char *to, const char *from, size_t n) __asm__("strncat
 EXPORT char *index(const char *s, int c);
 EXPORT char *rindex(const char *s, int c);
 
-/* Repeats reading, not moving: source and destination may overlap. */
+/* Repeats only the reading. The source and the destination may overlap, so the copy must be made once. */
 void *memmove(void *to, const void *from, size_t n)
 {
 	if (!real.memmove)
