@@ -32,13 +32,13 @@ void battery_release(struct battery *battery)
 	*battery = (struct battery){ 0 };
 }
 
-/* Appends a word after its length, so that different lists of words give different bytes. */
+/* Appends `word` after its length, so that different lists of words give different bytes. */
 static void add_word(struct buf *text, const char *word)
 {
 	buf_format(text, "%zu:%s\n", strlen(word), word);
 }
 
-/* Computes the hash. Entries are sorted by name, so their order in the file does not matter. */
+/* Computes the hash. The order of entries in the file does not matter, because entries are sorted by name. */
 static void battery_update_hash(struct battery *battery, bool with_dangerous)
 {
 	struct buf text = BUF_INIT;
@@ -87,7 +87,7 @@ enum assay_status battery_select(struct battery *battery, const char *const *nam
 
 /* ---- parsing YAML ---- */
 
-/* Parses a name. Names serve as features, file names and arguments, so few characters are allowed. */
+/* Parses a name. Only few characters are allowed, because names are used as features, file names and arguments. */
 static enum assay_status parse_name(const char *file, const struct yaml_node *node, const char *what, char **out, struct assay_error *err)
 {
 	const char *text = NULL;
@@ -104,8 +104,8 @@ static enum assay_status parse_name(const char *file, const struct yaml_node *no
 	return ASSAY_OK;
 }
 
-/* Reports whether a battery must not set this option of stress-ng, because assay sets output files, duration and stressors itself.
- * stress-ng accepts abbreviated options, so abbreviations are forbidden, too. */
+/* Reports whether a battery must not set this option of stress-ng, because assay itself sets output files, duration and stressors.
+ * Abbreviations are forbidden, too, because stress-ng accepts abbreviated options. */
 static bool is_forbidden(const char *argument)
 {
 	static const char *const names[] = { "--temp-path",  "--yaml",	       "--timeout", "--log-file", "--class",
@@ -313,7 +313,7 @@ enum assay_status battery_parse(const char *file, const char *text, size_t n, st
 	return st;
 }
 
-/* ---- built-in batteries, and files ---- */
+/* ---- built-in batteries and files ---- */
 
 EMBED_FILE(battery_paper, ASSAY_SOURCE_DIRECTORY "/fingerprint/battery/paper.yaml");
 EMBED_FILE(battery_quick, ASSAY_SOURCE_DIRECTORY "/fingerprint/battery/quick.yaml");

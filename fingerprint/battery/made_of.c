@@ -5,9 +5,9 @@
 
 #define TABLE_CLASSES 4
 
-/* Rows in name order. Percentages of samples in one run of the battery `paper`, 1 to 3 s and 17 to 254 samples per stressor (stress-ng
- * 0.15.06, Linux 6.18, a virtual machine). Classes below 8 % are omitted. Kinds of computing are those of stress-ng's manual. Missing
- * stressors could not run or had too few samples; their division is unknown. */
+/* Table of stressors, sorted by name. The numbers are percentages of samples in one run of the battery `paper`, 1 to 3 s and 17 to 254
+ * samples per stressor (stress-ng 0.15.06, Linux 6.18, a virtual machine). Classes below 8 % are omitted. The kinds of computing are from
+ * stress-ng's manual. Missing stressors could not run or had too few samples. */
 static const struct row {
 	const char *name;
 	int computing;

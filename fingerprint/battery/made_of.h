@@ -1,5 +1,5 @@
-/* Division of a stressor's time into computing and classes of kernel work. The division comes from samples of the stressor's run if a
- * fingerprint has them; otherwise from a table that was measured once. */
+/* Division of a stressor's time into computing and classes of kernel work. It comes from samples of the stressor's run if the fingerprint
+ * has them; otherwise from a table, which was measured once. */
 #ifndef FINGERPRINT_BATTERY_MADE_OF_H
 #define FINGERPRINT_BATTERY_MADE_OF_H
 
@@ -8,20 +8,20 @@
 #define MADE_OF_CLASSES_MAX 16
 #define MADE_OF_UNKNOWN	    "other"
 
-/* Division of one stressor's time; zeroed if unknown. */
+/* Division of one stressor's time; all zero if unknown. */
 struct made_of {
-	const char *kind; /* kind of computing by stress-ng's manual, or "other computing"; NULL if unknown */
-	double computing; /* computing as a part of the stressor's time, 0 to 1 */
+	const char *kind; /* kind of computing according to stress-ng's manual, or "other computing"; NULL if unknown */
+	double computing; /* part of the stressor's time spent computing, 0 to 1 */
 	struct {
-		const char *class;     /* class of kernel work, named as for applications (gate/profile/sampled.c) */
-		double part;	       /* part of the stressor's time */
-	} kernel[MADE_OF_CLASSES_MAX]; /* [n] classes of kernel work; the remaining kernel time is the class "other work" */
+		const char *class;     /* class of kernel work; applications have the same names (gate/profile/sampled.c) */
+		double part;	       /* part of the stressor's time, 0 to 1 */
+	} kernel[MADE_OF_CLASSES_MAX]; /* [n] classes of kernel work; the rest of the kernel time has the class "other work" */
 	size_t n;
 };
 
-/* Returns the division from the table; zeroed if the table lacks the stressor. */
+/* Returns the division of a stressor from the table; all zero if the table lacks the stressor. */
 struct made_of composition_of_stressor(const char *name);
-/* Returns only the kind of computing, from the table; never NULL. */
+/* Returns the kind of computing of a stressor from the table; never NULL. */
 const char *composition_kind(const char *name);
 
 #endif

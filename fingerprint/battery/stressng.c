@@ -4,12 +4,12 @@
 
 #include <math.h>
 
-#define TIME_EXACT_S	 .01 /* precision of times that stress-ng counts in clock ticks, s */
+#define TIME_EXACT_S	 .01 /* precision of times, which stress-ng counts in clock ticks, s */
 #define RATE_EXACT_RATIO 1.01
 
 static const char source[] = "stress-ng";
 
-/* Reads a number of the metrics into *out; 0 if missing. *there: whether the key exists. */
+/* Reads a number of the metrics into *out; 0 if it is missing. *there gets whether the key exists. */
 static enum assay_status metric_number(const struct yaml_node *metrics, const char *key, double *out, bool *there, struct assay_error *err)
 {
 	const struct yaml_node *node = yaml_get(metrics, key);
@@ -19,8 +19,8 @@ static enum assay_status metric_number(const struct yaml_node *metrics, const ch
 	return node ? yaml_double(source, node, 0, 1e18, out, err) : ASSAY_OK;
 }
 
-/* Reports whether `item` has the metrics of `stressor`. Compares the raw scalar: stress-ng does not quote the stressor name null, which
- * YAML would read as no value. */
+/* Reports whether `item` has the metrics of `stressor`. Compares the raw scalar, because stress-ng does not quote the name of the stressor
+ * null, which YAML would read as no value. */
 static bool names_stressor(const struct yaml_node *item, const char *stressor)
 {
 	for (size_t i = 0; item->kind == YAML_MAP && i < item->n_items; i++) {
@@ -32,7 +32,7 @@ static bool names_stressor(const struct yaml_node *item, const char *stressor)
 	return false;
 }
 
-/* Finds the list item of `stressor`. Two such items are an error. */
+/* Finds the list item with the metrics of `stressor`. It is an error if there are two. */
 static enum assay_status find_item(const struct yaml_node *list, const char *stressor, const struct yaml_node **item,
 				   struct assay_error *err)
 {
@@ -62,7 +62,7 @@ static enum assay_status read_version(const struct yaml_node *root, struct stres
 	return ASSAY_OK;
 }
 
-/* Checks that `rate` agrees with operations and seconds. A rate of 0 is missing and passes. */
+/* Checks that `rate` agrees with operations and seconds, within the precision of times. Accepts a rate of 0, which means a missing rate. */
 static enum assay_status check_rate(const char *stressor, double rate, double ops, double seconds, const char *of, struct assay_error *err)
 {
 	double most = seconds > TIME_EXACT_S ? ops / (seconds - TIME_EXACT_S) : (double)INFINITY;
@@ -100,7 +100,7 @@ static enum assay_status read_metrics(const struct yaml_node *item, const char *
 		if (st)
 			return st;
 	}
-	/* Missing rates follow from operations and times. Both CPU times may be 0, because they are counted in clock ticks. */
+	/* Computes missing rates from operations and times. Both CPU times may be 0, because they are counted in clock ticks. */
 	cpu_s = out->user_s + out->system_s;
 	st = check_rate(stressor, out->per_s, out->bogo_ops, cpu_s, "CPU time", err);
 	if (!st)

@@ -1,4 +1,4 @@
-/* Parser of the output of `stress-ng --yaml`. The output comes from another machine and is not trusted. */
+/* Parses the output of `stress-ng --yaml`, which comes from another machine and is not trusted. */
 #ifndef FINGERPRINT_BATTERY_STRESSNG_H
 #define FINGERPRINT_BATTERY_STRESSNG_H
 
@@ -17,21 +17,21 @@ struct stressng_metrics {
 	double per_s;	   /* operations per second of user and system CPU time */
 	double real_per_s; /* operations per second of real time */
 	double wall_s, user_s, system_s;
-	bool measured; /* true if bogo_ops and per_s are above 0 */
+	bool measured; /* bogo_ops and per_s are above 0 */
 };
 
-/* Finds the metrics of `stressor` in text[0..n). Computes missing rates from operations and times. ASSAY_E_FORMAT: not stress-ng's YAML,
- * stressor missing or twice, or impossible numbers (negative, not finite, rates that contradict operations and times). */
+/* Finds the metrics of `stressor` in text[0..n). Computes missing rates from operations and times. ASSAY_E_FORMAT: the text is not
+ * stress-ng's YAML, has no metrics of the stressor or several, or has impossible numbers (negative, infinite, contradictory). */
 enum assay_status stressng_parse(const char *text, size_t n, const char *stressor, struct stressng_metrics *out, struct assay_error *err);
 
-/* Meaning of stress-ng's exit statuses for a measurement. */
+/* Meanings of stress-ng's exit statuses for a measurement. */
 enum stressng_trust {
 	STRESSNG_MEASURED,  /* exit status 0 */
-	STRESSNG_MISSING,   /* exit status 3 (no resource) or 4 (not implemented): the machine cannot run this stressor */
+	STRESSNG_MISSING,   /* exit status 3 (missing resource) or 4 (not implemented): the machine cannot run this stressor */
 	STRESSNG_DISCARDED, /* exit status 7: stress-ng does not trust its own metrics */
 	STRESSNG_FAILED,    /* any other exit status */
 };
-#define STRESSNG_EXIT_NOT_BEGUN 1 /* stress-ng had no memory for its buffers or rejected its arguments */
+#define STRESSNG_EXIT_NOT_BEGUN 1 /* stress-ng had no memory for its buffers, or rejected its arguments */
 enum stressng_trust stressng_trust_of(int exit_status, const char **text);
 
 #endif

@@ -17,8 +17,8 @@
 #define THREE(a, b, c)	 { a, b, c }, 3
 #define FOUR(a, b, c, d) { a, b, c, d }, 4
 
-/* Rows in name order. Steady stressors are those of class cpu, except af-alg (uses the kernel's cryptography) and numa (moves pages). The
- * rates of steady stressors repeat within 1.8 % in the median over recorded machines. */
+/* Table of stressors, sorted by name. The steady ones are of class cpu, except af-alg (uses the kernel's cryptography), branch, hash and
+ * numa (moves pages). The rates of steady stressors repeat within 1.8 % in the median over recorded machines. */
 static const struct stressor stressors[] = {
 	{ "af-alg", TWO(OS, CPU), false },
 	{ "atomic", TWO(CPU, MEMORY), true },

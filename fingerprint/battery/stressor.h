@@ -1,5 +1,5 @@
-/* Stressors of stress-ng that assay knows, with their categories: stress-ng's own classes (0.15.06, `stress-ng --class NAME?`). The first
- * category of a row is the main category: assay chose it, and only colours depend on it. */
+/* The stressors of stress-ng that assay knows, with their categories. These are stress-ng's own classes (0.15.06, `stress-ng --class
+ * NAME?`). The first category of a row is the main one, which stress-ng does not define; only colours depend on it. */
 #ifndef FINGERPRINT_BATTERY_STRESSOR_H
 #define FINGERPRINT_BATTERY_STRESSOR_H
 
@@ -33,11 +33,11 @@ struct stressor {
 	const char *name;
 	enum category categories[STRESSOR_CATEGORIES_MAX]; /* main category first */
 	size_t n_categories;
-	bool steady_cpu; /* CPU-bound and repeatable: used to distinguish hardware types */
+	bool steady_cpu; /* CPU-bound and repeatable, so that it distinguishes hardware types */
 };
 
 const struct stressor *stressor_find(const char *name); /* Returns NULL if unknown. */
-enum category stressor_category(const char *name);	/* Returns the main category; CATEGORY_UNKNOWN if the stressor is unknown. */
+enum category stressor_category(const char *name);	/* Returns the main category; CATEGORY_UNKNOWN for an unknown stressor. */
 
 const char *category_name(enum category category);
 

@@ -42,7 +42,7 @@ static enum assay_status load_file(const char *directory, const char *file, stru
 
 ORDER_BY(compare_id, struct machine, BY_TEXT(id))
 
-/* Remedy that each error about an unreadable file ends with. */
+/* Remedy at the end of each error about an unreadable file. */
 #define MENDED "; restore it from git, or remove it: then the next 'assay host measure' or import writes it again from the store"
 
 enum assay_status catalog_load(const char *directory, struct catalog_problems *problems, struct catalog *out, struct assay_error *err)
@@ -144,7 +144,7 @@ enum assay_status catalog_save(const struct catalog *catalog, size_t *written, s
 
 /* ---- arguments that name a fingerprint ---- */
 
-/* Returns the machine's latest fingerprint whose time starts with `date`. *n: number of such fingerprints; `times` gets their times. */
+/* Returns the machine's latest fingerprint whose time starts with `date`, or NULL. *n: number of such fingerprints; times: their times. */
 static const struct fingerprint *latest_fingerprint(const struct fingerprint_set *set, const char *machine, const char *date, size_t *n,
 						    struct buf *times)
 {
@@ -153,7 +153,7 @@ static const struct fingerprint *latest_fingerprint(const struct fingerprint_set
 
 	*n = 0;
 	for (size_t i = 0; i < set->n; i++) {
-		const struct fingerprint *f = &set->items[i]; /* items are sorted by machine, then by time */
+		const struct fingerprint *f = &set->items[i]; /* items are sorted by machine, then time */
 
 		if (strcmp(f->machine, machine) != 0 || strncmp(text_from_ms(f->taken_ms, text), date, strlen(date)) != 0)
 			continue;
@@ -255,7 +255,7 @@ enum assay_status choose_machine(const struct catalog *catalog, const char *id, 
 
 enum assay_status catalog_set_aside(struct lab *lab, struct assay_error *err)
 {
-	struct catalog_problems unread = { 0 }; /* ignored here, because 'check' lists them and runs need no catalog */
+	struct catalog_problems unread = { 0 }; /* ignored: 'check' reports unreadable files, and runs need no catalog */
 	struct catalog catalog = { 0 };
 	enum assay_status st = catalog_load(lab->machines, &unread, &catalog, err);
 

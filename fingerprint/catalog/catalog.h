@@ -1,4 +1,4 @@
-/* The catalog: the directory machines/ with one file per machine. */
+/* The catalog of machines: the directory machines/, which has one file per machine. */
 #ifndef FINGERPRINT_CATALOG_CATALOG_H
 #define FINGERPRINT_CATALOG_CATALOG_H
 
@@ -17,40 +17,40 @@ struct catalog {
 	size_t n;
 };
 
-/* Errors of all invalid files of a catalog, one line each. */
+/* Errors of all invalid files of a catalog. Each text is one line. */
 struct catalog_problems {
 	char **texts; /* [n] */
 	size_t n, capacity;
 };
 void catalog_problems_release(struct catalog_problems *problems);
 
-/* Reads all machines into *out. A missing directory is an empty catalog. If `problems` is NULL, the first invalid file is an error;
- * otherwise invalid files are excluded and listed in *problems. The caller calls catalog_release(). */
+/* Reads all machines into *out. A missing directory gives an empty catalog. If `problems` is NULL, the first invalid file is an error.
+ * Otherwise, invalid files are excluded and listed in *problems. The caller calls catalog_release(). */
 enum assay_status catalog_load(const char *directory, struct catalog_problems *problems, struct catalog *out, struct assay_error *err);
 void catalog_release(struct catalog *catalog);
 
-const struct machine *catalog_find(const struct catalog *catalog, const char *id); /* Returns NULL if there is none. */
+const struct machine *catalog_find(const struct catalog *catalog, const char *id); /* Returns NULL if there is no such machine. */
 
-/* Returns the machine with this id; adds an empty one if it is missing. The pointer is valid until the next call. */
+/* Returns the machine with this id; adds an empty machine if there is none. The pointer is valid until the next call. */
 struct machine *catalog_machine(struct catalog *catalog, const char *id);
 
-/* Adds the summaries of all fingerprints in `set` to the catalog in memory. */
+/* Adds the summaries of all fingerprints in `set` to the catalog in memory, but not to its files. */
 void catalog_put(struct catalog *catalog, const struct fingerprint_set *set);
 
-/* Writes each machine whose file is missing or differs. *written: number of files written. */
+/* Writes each machine whose file is missing or differs. *written gets the number of written files. */
 enum assay_status catalog_save(const struct catalog *catalog, size_t *written, struct assay_error *err);
 
-/* Sets aside the hosts of retired machines, so that no command uses them. Skips unreadable files. */
+/* Excludes the hosts of retired machines, so that no command uses them. Ignores unreadable files. */
 enum assay_status catalog_set_aside(struct lab *lab, struct assay_error *err);
 
-/* ---- arguments that name a fingerprint or a machine ---- */
+/* ---- command-line arguments that name a fingerprint or a machine ---- */
 
-/* Finds a complete fingerprint by its id, by MACHINE (its latest fingerprint) or by MACHINE@DATE. DATE is the start of the time of exactly
- * one fingerprint ("2026-11-20T10"). If several or none match, the error lists the candidates. */
+/* Finds a complete fingerprint by its id, by MACHINE (the latest one of this machine) or by MACHINE@DATE. DATE is the start of the time of
+ * exactly one fingerprint, such as "2026-11-20T10". If none or several match, the error lists the candidates. */
 enum assay_status choose_fingerprint(const struct fingerprint_set *set, const char *word, const struct fingerprint **out,
 				     struct assay_error *err);
 
-/* Finds the catalog's machine with this id. If the machine is missing, the error suggests the most similar id. */
+/* Finds the catalog's machine with this id. If there is none, the error suggests the most similar id. */
 enum assay_status choose_machine(const struct catalog *catalog, const char *id, struct machine **out, struct assay_error *err);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-/* Evidence that distinguishes machines. Columns: field, name, whether different machines must differ in it. */
+/* Evidence of a machine's identity. Columns: field, name, whether each machine must have its own value. */
 #define EVIDENCE_ROWS(X)                                                                                                                   \
 	X(machine_id, "machine-id", true)                                                                                                  \
 	X(board_serial, "board serial number", true)                                                                                       \

@@ -10,13 +10,13 @@
 #include <inttypes.h>
 #include <math.h>
 
-#define FILE_STEM_BYTES_MAX 240 /* leaves room for ".json": most file systems accept names of 255 bytes */
+#define FILE_STEM_BYTES_MAX 240 /* leaves room for ".json"; most file systems limit names to 255 bytes */
 #define FORMAT_NAME	    "assay machine"
 #define COUNT_MAX	    1000000000
-#define MS_MAX		    253402300799999 /* end of the year 9999 */
+#define MS_MAX		    253402300799999 /* end of the year 9999, ms since 1970 */
 #define STRESSOR_BYTES_MAX  200
 
-/* Names of text and number members, used for both reading and writing. */
+/* Names of text and number members, used for reading and writing. */
 #define IDENTITY_TEXTS(X)    X(machine_id) X(board_name) X(board_serial) X(board_uuid) X(cpu_vendor) X(cpu_model)
 #define IDENTITY_NUMBERS(X)  X(sockets) X(cores_per_socket) X(threads_per_core) X(memory_bytes)
 #define FINGERPRINT_TEXTS(X) X(id) X(battery) X(battery_hash) X(stress_ng) X(architecture) X(origin)
@@ -49,13 +49,13 @@ char *machine_file_name(const char *id)
 	size_t n = 0;
 
 	for (const char *c = id; *c; c++) {
-		if (strchr(plain, *c) && !(c == id && *c == '.')) /* a leading '.' is encoded too, because it would hide the file */
+		if (strchr(plain, *c) && !(c == id && *c == '.')) /* also encodes a leading '.', which would hide the file */
 			name[n++] = *c;
 		else
 			n += (size_t)snprintf(name + n, 4, "%%%02X", (unsigned char)*c);
 	}
 	if (n > FILE_STEM_BYTES_MAX) {
-		/* "%-" occurs in no other name, because '%' is otherwise followed by two hex digits. */
+		/* No other name has "%-", because '%' is otherwise followed by two hexadecimal digits. */
 		digest_sha256(id, strlen(id), hex);
 		n = FILE_STEM_BYTES_MAX - 2 - (DIGEST_HEX_BYTES - 1);
 		n += (size_t)snprintf(name + n, 3 + DIGEST_HEX_BYTES, "%%-%s", hex);
@@ -126,7 +126,7 @@ bool machine_comparable(const struct machine_fingerprint *a, const struct machin
 
 ORDER_BY(compare_time, struct machine_fingerprint, BY_UP(taken_ms) BY_TEXT(id))
 
-/* Returns an empty slot for the fingerprint with this id, existing or new. Keeps the hardware type of an existing one. */
+/* Returns an empty slot for the fingerprint with this id, existing or new. Keeps only the hardware type of an existing fingerprint. */
 static struct machine_fingerprint *fingerprint_slot(struct machine *machine, const char *id)
 {
 	const struct machine_fingerprint *found = machine_find(machine, id);
@@ -146,7 +146,7 @@ static struct machine_fingerprint *fingerprint_slot(struct machine *machine, con
 	return f;
 }
 
-/* Adds the stressor's rate, or the reason why it has none. A stressor that was never tried has no entry. */
+/* Adds the stressor's rate, or the reason why there is none. Adds nothing for a stressor that was never tried. */
 static void put_rate(struct machine_fingerprint *summary, const struct fingerprint_set *set, const struct fingerprint *f, size_t stressor)
 {
 	struct fingerprint_summary s = fingerprint_summarise(set, f, stressor);
@@ -197,7 +197,7 @@ enum assay_status machine_check_reason(const char *reason, struct assay_error *e
 
 void machine_accept(struct machine *machine, const char *fingerprint, int64_t now_ms, const char *reason)
 {
-	/* The last acceptance counts, so its time must not be before an earlier one, even if the clock was wrong. */
+	/* The last acceptance counts. If the clock was wrong, uses the time of the previous acceptance, so that times stay in order. */
 	if (machine->n_accepted && machine->accepted[machine->n_accepted - 1].accepted_ms > now_ms)
 		now_ms = machine->accepted[machine->n_accepted - 1].accepted_ms;
 	machine->accepted = mem_resize(machine->accepted, machine->n_accepted + 1, sizeof(*machine->accepted));
@@ -399,7 +399,7 @@ static void read_rates(struct json_reader *r, const cJSON *object, struct machin
 	}
 }
 
-/* Checks that "taken" equals taken_ms and "at" equals at_ms. A date that was edited would mislead users. */
+/* Checks that the date "taken" equals taken_ms, or "at" equals at_ms. A date that was edited by hand would mislead users. */
 static void check_date(struct json_reader *r, const cJSON *object, const char *key, int64_t ms)
 {
 	const char *said = json_reader_has(r, object, key) ? json_reader_text(r, object, key) : NULL;
@@ -512,7 +512,7 @@ static void check_order(struct json_reader *r, const struct machine *machine)
 	}
 }
 
-/* Reads the head. An unknown format or a newer version is reported before unknown keys. */
+/* Reads the head. Reports an unknown format or a newer version before unknown keys, because a newer version may have other keys. */
 static void read_head(struct json_reader *r, const cJSON *root)
 {
 	static const char *const keys[] = { "format", "version", "id", "notes", "identity", "accepted", "retired", "fingerprints" };

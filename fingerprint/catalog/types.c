@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* Returns the index of the type `name`; adds it if it is missing. Takes ownership of `why`. A linear search suffices for tens of types. */
+/* Returns the index of the type `name`; adds it if it is missing. Takes ownership of `why`. Linear search: there are only tens of types. */
 static size_t type_index(struct types *types, size_t *capacity, const char *name, char *why)
 {
 	for (size_t i = 0; i < types->n; i++) {
@@ -31,7 +31,7 @@ static const char *configured_type(const struct lab_config *config, const char *
 	return host ? host->type : NULL;
 }
 
-/* Returns "MODEL SOCKETSxCORESxTHREADS MEMORYGiB"; NULL if a part is unknown. free() it. */
+/* Returns "MODEL SOCKETSxCORESxTHREADS MEMORYGiB"; NULL if any of these is unknown. free() it. */
 static char *described_type(const struct machine_identity *i)
 {
 	if (!i->cpu_model || !i->sockets || !i->cores_per_socket || !i->threads_per_core || !i->memory_bytes)
@@ -53,7 +53,7 @@ char *types_of_host(const struct host *host, const struct facts *facts)
 	return type;
 }
 
-/* Returns the index of the member's type by rules 1 to 4; SIZE_MAX if none applies. */
+/* Returns the index of the member's type by rules 1 to 4; SIZE_MAX if none of these rules applies. */
 static size_t catalog_type(struct types *types, size_t *capacity, const struct lab_config *config, const struct types_member *m)
 {
 	const char *name = m->fingerprint->type;
@@ -85,7 +85,7 @@ static double median_of(const struct machine_fingerprint *f, const char *stresso
 	return (double)NAN;
 }
 
-/* Returns logarithms of the medians of the steady CPU stressors that all members have, one row per member. */
+/* Returns the logarithms of the medians of the steady CPU stressors that all members have: one row per member. */
 static struct mat steady_logs(struct types_member *const *members, size_t n)
 {
 	const struct machine_fingerprint *first = members[0]->fingerprint;
@@ -104,7 +104,7 @@ static struct mat steady_logs(struct types_member *const *members, size_t n)
 		}
 		cols += all;
 	}
-	/* Unused columns leave gaps between rows: this closes the gaps. */
+	/* Closes the gaps between rows that unused columns have left. */
 	for (size_t i = 0; i < n; i++)
 		memmove(&logs.at[i * cols], &logs.at[i * logs.cols], cols * sizeof(double));
 	logs.cols = cols;
@@ -133,7 +133,7 @@ static struct mat log_distances(const struct mat *x)
 
 #define CLUSTER_NAME_BYTES 32
 
-/* Finds the next name auto-01, auto-02, ... that no type of rules 1 to 4 has; those types are types[0..known). */
+/* Finds the next name auto-01, auto-02, ... that no type of rules 1 to 4 has. These types are types[0..known). */
 static const char *next_name(const struct types *types, size_t known, size_t *number, char *name)
 {
 	bool taken = true;
@@ -147,7 +147,7 @@ static const char *next_name(const struct types *types, size_t known, size_t *nu
 	return name;
 }
 
-/* Applies rule 5 to one battery. `number` continues over all batteries, so names are unique. */
+/* Applies rule 5 to the fingerprints of one battery. `number` continues over all batteries, so that names are unique. */
 static void cluster_battery(struct types *types, size_t *capacity, struct types_member **members, size_t n, size_t known, size_t *number)
 {
 	struct mat logs = steady_logs(members, n);
@@ -158,7 +158,7 @@ static void cluster_battery(struct types *types, size_t *capacity, struct types_
 	if (logs.cols) {
 		linkage_cut(&distance, TYPES_CUT, clusters);
 	} else {
-		/* The members have no stressor in common: each machine becomes a type. */
+		/* The members have no steady stressor in common, so each machine has its own type. */
 		for (size_t i = 0; i < n; i++)
 			clusters[i] = i && members[i]->machine == members[i - 1]->machine ? clusters[i - 1] : found++;
 	}
@@ -201,7 +201,7 @@ ORDER_BY(compare_member, struct types_member, BY_TEXT(fingerprint->id))
 
 ORDER_BY(compare_type, struct types_type, BY_TEXT(name))
 
-/* Sorts types by name and updates the indices of the members. */
+/* Sorts the types by name, and updates the types of the members. */
 static void sort_types(struct types *types)
 {
 	struct types_type *old = mem_new(types->n, sizeof(*old));

@@ -54,7 +54,7 @@ static bool same_conditions(const struct machine_fingerprint *a, const struct ma
 	       strcmp(a->origin, b->origin) == 0 && same_text(a->profile, b->profile) && same_text(a->conditions, b->conditions);
 }
 
-/* Reports whether two summaries are identical, bit by bit. */
+/* Reports whether two summaries have identical numbers, bit by bit. */
 static bool same_rates(const struct machine_fingerprint *a, const struct machine_fingerprint *b)
 {
 	if (a->n_rates != b->n_rates || a->passes != b->passes)
@@ -97,7 +97,7 @@ static void check_summary(const struct machine *machine, const struct machine_fi
 	machine_release(&from_raw);
 }
 
-/* Adds one problem for all fingerprints without a raw record. In a clone of the catalog's repository every raw record is missing. */
+/* Adds one problem for all fingerprints without a raw record. In a clone of the catalog's repository, all raw records are missing. */
 static void check_raw(const struct catalog *catalog, const struct fingerprint_set *set, struct catalog_problems *problems)
 {
 	const char *machine = NULL, *id = NULL;
@@ -140,7 +140,7 @@ static void check_times(const struct machine *machine, int64_t now_ms, struct ca
 	}
 }
 
-/* Adds a note that names the hosts of lab.yaml in use that the catalog lacks. */
+/* Adds a note with the names of used hosts of lab.yaml that the catalog lacks. */
 static void check_hosts(const struct catalog *catalog, const struct inventory *inventory, struct catalog_problems *notes)
 {
 	const struct host **missing = mem_new(inventory->n, sizeof(*missing));
@@ -159,12 +159,12 @@ static void check_hosts(const struct catalog *catalog, const struct inventory *i
 	free(missing);
 }
 
-/* Finds contradictions: an identity in two files, summaries that differ from the raw records in the store, records without a summary, and
- * summaries without a record. Faults that no command can correct, such as a time after `now_ms`, are notes. */
+/* Finds contradictions: two machines with one identity, summaries that differ from the raw records in the store, records without a summary,
+ * and summaries without a record. Adds a note for faults that no command can correct, such as a time after `now_ms`. */
 static void catalog_check(const struct catalog *catalog, const struct fingerprint_set *set, int64_t now_ms,
 			  struct catalog_problems *problems, struct catalog_problems *remarks)
 {
-	const bool unread = problems->n > 0; /* an invalid file may contain the machine that seems to be missing */
+	const bool unread = problems->n > 0; /* a machine that seems to be missing may be in an invalid file */
 
 	check_identity(catalog, problems);
 	check_raw(catalog, set, problems);

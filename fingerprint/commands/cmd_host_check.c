@@ -14,7 +14,7 @@
 #include <stdarg.h>
 
 #define TIMEOUT_MS	 30000
-#define END_MS		 15000 /* time for the helper to end stress-ng after the time limit, ms */
+#define END_MS		 15000 /* time that the helper gets to end stress-ng after the time limit, ms */
 #define GIB		 (1024.0 * 1024 * 1024)
 #define MIB		 (1024.0 * 1024)
 #define SHM_BYTES_MIN	 (128.0 * 1024 * 1024) /* stressors keep their files in /dev/shm */
@@ -27,16 +27,16 @@ struct checkup_host {
 	const struct host *host;
 	const struct fleet_result *result; /* outcome of the session; `facts` and `stress_ng` are valid only if it is FLEET_OK */
 	struct facts facts;
-	char stress_ng[FACTS_VERSION_BYTES]; /* version of stress-ng; "" if it has none */
-	char *stress_ng_fault;		     /* reason why `stress_ng` is empty; else NULL; owned by struct check */
-	double clock_offset_ms;		     /* host's clock minus this machine's at the middle of the round trip, ms; NaN if unknown */
+	char stress_ng[FACTS_VERSION_BYTES]; /* version of stress-ng; "" if unknown */
+	char *stress_ng_fault;		     /* reason why `stress_ng` is ""; NULL if it is not; owned by struct check */
+	double clock_offset_ms;		     /* host's clock minus the local clock, ms, at the middle of the round trip; NaN if unknown */
 	double round_trip_ms;
 };
 
 struct checkup_problem {
 	size_t host;
 	bool remark;
-	const char *code; /* code for JSON, a constant */
+	const char *code; /* code for JSON, not to be freed */
 	char *text;
 };
 
@@ -129,7 +129,7 @@ static void find_notes(struct checkup *out, size_t i, const struct facts *f)
 
 /* ---- checks that compare hosts ---- */
 
-/* Adds a problem for each host whose stress-ng version differs from the most frequent one. */
+/* Adds a problem for each host whose stress-ng version is not the most frequent one. */
 static void find_version(struct checkup *out, const struct checkup_host *hosts, size_t n)
 {
 	size_t best = n, best_count = 0, with = 0;
@@ -158,7 +158,7 @@ static void find_version(struct checkup *out, const struct checkup_host *hosts, 
 
 static bool same_machine(const struct checkup_host *a, const struct checkup_host *b)
 {
-	/* Emulated hosts share one machine, and lab.yaml states which hosts share a box. */
+	/* Emulated hosts share one machine, and lab.yaml tells which hosts share a physical host. */
 	if (!answered(a) || !answered(b) || a->host->profile || b->host->profile || strcmp(a->host->box, b->host->box) == 0)
 		return false;
 	return a->facts.machine_id && b->facts.machine_id && strcmp(a->facts.machine_id, b->facts.machine_id) == 0;
@@ -188,7 +188,7 @@ static void find_clones(struct checkup *out, const struct checkup_host *hosts, s
 
 ORDER_BY(by_host, struct checkup_problem, BY_UP(host) BY_UP(remark) BY_TEXT(code))
 
-/* Adds a problem if the host is not the machine that the catalog knows by this id. A measurement would refuse such a host. */
+/* Adds a problem if the host is not the machine that the catalog has under this id. A measurement would fail for the same reason. */
 static void find_other_machine(struct checkup *out, size_t i, const struct checkup_host *h, const struct catalog *catalog)
 {
 	struct assay_error err;
@@ -197,7 +197,7 @@ static void find_other_machine(struct checkup *out, size_t i, const struct check
 		add(out, i, false, "identity", "%s", err.text);
 }
 
-/* Finds problems and notes in the facts of all hosts. The caller calls checkup_release(). O(n^2) for n hosts. */
+/* Finds problems and notes in the facts of all n hosts. The caller calls checkup_release(). O(n^2). */
 static void checkup_find(const struct checkup_host *hosts, size_t n, const struct catalog *catalog, struct checkup *out)
 {
 	*out = (struct checkup){ .problems = NULL };
@@ -221,7 +221,7 @@ static void checkup_find(const struct checkup_host *hosts, size_t n, const struc
 	order_sort(out->problems, out->n, by_host);
 }
 
-/* Returns the number of problems of a host, without notes. */
+/* Returns the number of a host's problems, without notes. */
 static size_t checkup_problems(const struct checkup *checkup, size_t host)
 {
 	size_t n = 0;
@@ -239,9 +239,9 @@ static void checkup_release(struct checkup *checkup)
 	*checkup = (struct checkup){ .problems = NULL };
 }
 
-/* ---- questions to the hosts ---- */
+/* ---- requests to the hosts ---- */
 
-/* Reads stress-ng's version into `version` and returns NULL, or returns the reason why it is unknown. free() it. */
+/* Reads stress-ng's version into `version`, and returns NULL. If the version is unknown, returns the reason; free() it. */
 static char *judge_version(const struct helper_answer *answer, char version[FACTS_VERSION_BYTES])
 {
 	char said[256];
@@ -261,7 +261,7 @@ static char *judge_version(const struct helper_answer *answer, char version[FACT
 	return mem_format("the stress-ng there does not print its version, but '%s'", TEXT_SHOWN(said));
 }
 
-/* Asks for the facts last: by then the helper is installed, and only the round trip delays the reading of the clock. */
+/* Asks a host for stress-ng's version, then for its facts: the helper is then installed, and no longer delays the reading of the clock. */
 static void check_host(struct session *session, void *context)
 {
 	static const char *const words[] = { "stress-ng", "--version" };
@@ -292,7 +292,7 @@ static void check_host(struct session *session, void *context)
 
 ORDER_POINTERS_BY(by_text, struct checkup_problem, BY_TEXT(code) BY_TEXT(text) BY_UP(host))
 
-/* Adds a line per problem or note, for all hosts that share it. */
+/* Adds a line for each problem or note. Hosts with the same text share a line. */
 static void add_lines(const struct check *check, bool remarks, struct document *d)
 {
 	const struct checkup_problem **sorted = mem_new(check->found.n, sizeof(*sorted));
@@ -430,7 +430,7 @@ static void check_begin(struct check *check)
 	for (size_t i = 0; i < check->job.n; i++) {
 		check->hosts[i] =
 		    (struct checkup_host){ .host = check->job.hosts[i], .clock_offset_ms = (double)NAN, .round_trip_ms = (double)NAN };
-		facts_parse("", 0, &check->hosts[i].facts, &err); /* initialises all facts as unknown */
+		facts_parse("", 0, &check->hosts[i].facts, &err); /* sets all facts to unknown */
 	}
 }
 

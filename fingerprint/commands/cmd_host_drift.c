@@ -10,8 +10,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define ROWS_SHOWN     8  /* limit on stressors shown per machine */
-#define CONDITIONS_MAX 64 /* limit on changed conditions shown per machine */
+#define ROWS_SHOWN     8  /* maximum number of stressors shown per machine */
+#define CONDITIONS_MAX 64 /* maximum number of changed conditions shown per machine */
 
 static void add_change(cJSON *list, const char *name, const char *before, const char *after)
 {
@@ -26,8 +26,8 @@ static void add_change(cJSON *list, const char *name, const char *before, const 
 	cJSON_AddStringToObject(object, "after", after ? after : "not known");
 }
 
-/* Compares text members of two JSON objects of conditions (kernel, governor, ...), but not numbers, such as load. Returns an array of
- * {name, before, after}; empty if `before` or `after` is NULL. cJSON_Delete() it. */
+/* Compares the texts in two JSON objects of conditions (kernel, governor, ...), but not the numbers, such as load. Returns an array of
+ * {name, before, after}; empty if `before` or `after` is NULL. The caller calls cJSON_Delete(). */
 static cJSON *conditions_changes(const char *before, const char *after)
 {
 	cJSON *list = cJSON_CreateArray(), *a = before && after ? cJSON_Parse(before) : NULL, *b = a ? cJSON_Parse(after) : NULL;
@@ -65,7 +65,7 @@ static void show_similar(const char *folded, const char *text, void *to)
 	doc_line(to, "  %s: %s", folded, text);
 }
 
-/* Adds changed conditions of machines that differ from their past. Machines with the same change share a line. */
+/* Adds the changed conditions of machines that differ from their past. Machines with the same change share a line. */
 static void add_conditions(const struct drift *drift, struct document *d)
 {
 	const char **names = mem_new(drift->n * CONDITIONS_MAX, sizeof(*names));
@@ -95,7 +95,7 @@ static void add_conditions(const struct drift *drift, struct document *d)
 	free(names);
 }
 
-/* Adds changes of stress-ng's version since the previous fingerprint. */
+/* Adds the changes of stress-ng's version since the previous fingerprint of each machine. */
 static void add_versions(const struct drift *drift, struct document *d)
 {
 	const char **names = mem_new(drift->n, sizeof(*names));
@@ -115,7 +115,7 @@ static void add_versions(const struct drift *drift, struct document *d)
 	free(names);
 }
 
-/* A line of text with a list of machines. */
+/* A line of text that lists machines. */
 struct listing {
 	const char *before;
 	struct buf text;
@@ -129,7 +129,7 @@ static void list_battery(const char *folded, const char *battery, void *to)
 	l->before = ", ";
 }
 
-/* Adds a line that lists the machines in `state`: "a, node[1-3] (quick)". `peers`: state of the comparison with the type, not the past. */
+/* Adds a line that lists the machines in `state`, such as "a, node[1-3] (quick)". `peers`: compared with the type, not with the past. */
 static void add_states(const struct drift *drift, enum drift_state state, bool peers, const char *before, struct document *d)
 {
 	struct listing list = { before, BUF_INIT };
@@ -240,7 +240,7 @@ static void add_excluded(const struct catalog *catalog, const struct drift *drif
 			names[n++] = catalog->machines[i].id;
 	}
 	add_folded("Without any fingerprint: ", names, n, "", d);
-	/* Their previous fingerprints represent these machines until there is a newer one. */
+	/* These machines are not excluded themselves: their previous fingerprints are used until there is a newer one. */
 	for (n = 0; n < drift->n_ahead; n++)
 		names[n] = drift->ahead[n].machine->id;
 	add_folded("excluded: fingerprints with a time in the future, of ", names, n,

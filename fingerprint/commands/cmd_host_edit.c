@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Returns the name of the host in lab.yaml with this id; NULL if there is none. */
+/* Returns the name in lab.yaml of the host with this id; NULL if there is none. */
 static const char *host_name(const struct lab *lab, const char *id)
 {
 	const struct host *host = inventory_find(&lab->config.inventory, id);
@@ -27,7 +27,7 @@ static enum assay_status parse_reason(const char *text, void *to, struct assay_e
 	return machine_check_reason(text, err);
 }
 
-/* Loads the catalog, lets `edit` change one machine of it, and saves it. */
+/* Loads the catalog, lets `edit` change one machine in it, and saves the catalog. */
 static enum assay_status edit_machine(struct lab *lab, const char *id, void *arguments, struct document *d,
 				      enum assay_status (*edit)(struct machine *, void *, struct document *, struct assay_error *),
 				      struct assay_error *err)
@@ -51,11 +51,11 @@ static enum assay_status edit_machine(struct lab *lab, const char *id, void *arg
  * command completes the renaming. */
 
 struct rename_result {
-	int64_t fingerprints, runs; /* rows of the store that got the new name, including incomplete fingerprints */
-	bool completed;		    /* this command completed an earlier renaming */
+	int64_t fingerprints, runs; /* numbers of rows in the store with the new name, including incomplete fingerprints */
+	bool completed;		    /* this command completed an interrupted renaming */
 };
 
-/* Reads the number that a query with one or two text parameters returns; `b` may be NULL. */
+/* Reads the number that a query returns. The query has one or two text parameters: a, and b unless it is NULL. */
 static enum assay_status count_rows(struct store *store, const char *sql, const char *a, const char *b, int64_t *out,
 				    struct assay_error *err)
 {
@@ -74,7 +74,7 @@ static enum assay_status rows_of(struct store *store, const char *machine, int64
 			  machine, NULL, out, err);
 }
 
-/* Reports whether an earlier renaming changed only the store: all fingerprints in the file of `from` belong to `to` there. */
+/* Reports whether an earlier renaming changed only the store: all fingerprints in the file of `from` belong to `to` in the store. */
 static enum assay_status is_interrupted(struct store *store, const struct machine *from, const char *to, bool *out, struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
@@ -117,7 +117,7 @@ static enum assay_status check_results(struct store *store, const char *from, co
 	return st;
 }
 
-/* Checks whether the machine may be renamed and whether this completes an earlier renaming. Changes nothing. */
+/* Checks whether the machine may be renamed, and whether the command completes an interrupted renaming. Changes nothing. */
 static enum assay_status rename_check(struct store *store, const struct catalog *catalog, const char *from, const char *to,
 				      struct rename_result *out, struct assay_error *err)
 {
@@ -145,7 +145,7 @@ static enum assay_status rename_check(struct store *store, const struct catalog 
 	return st;
 }
 
-/* Runs a statement that replaces the machine's name `from` by `to`. *changed: number of rows; may be NULL. */
+/* Runs a statement that replaces the machine's name `from` by `to`. *changed gets the number of rows; may be NULL. */
 static enum assay_status update_machine(struct store *store, const char *sql, const char *from, const char *to, int64_t *changed,
 					struct assay_error *err)
 {
@@ -195,7 +195,7 @@ static enum assay_status remove_file(const struct catalog *catalog, const char *
 
 ORDER_BY(compare_taken, struct machine_fingerprint, BY_UP(taken_ms) BY_TEXT(id))
 
-/* Moves fingerprints and id of `from` to `machine`. `from` has fingerprints if it was measured after an interrupted renaming. */
+/* Moves the fingerprints and the id of `from` to `machine`. `from` has fingerprints if it was measured after an interrupted renaming. */
 static void take_fingerprints(struct machine *machine, struct machine *from)
 {
 	for (size_t i = 0; i < from->n_fingerprints; i++) {
@@ -211,7 +211,7 @@ static void take_fingerprints(struct machine *machine, struct machine *from)
 	machine_release(from);
 }
 
-/* Renames the machine in the catalog and in its files. */
+/* Renames the machine in the catalog and its files. */
 static enum assay_status rename_files(struct catalog *catalog, const char *from, const char *to, struct assay_error *err)
 {
 	const struct machine *old = catalog_find(catalog, from);
@@ -233,7 +233,7 @@ static enum assay_status rename_files(struct catalog *catalog, const char *from,
 }
 
 /* Renames a machine in the store and in the catalog. ASSAY_E_NOTFOUND: there is no machine `from`. ASSAY_E_CONFLICT: there is a machine
- * `to`, or both have results of one application, version and time. After these errors nothing has changed. */
+ * `to`, or both have results of the same application, version and time. After these errors, nothing has changed. */
 static enum assay_status rename_machine(struct store *store, struct catalog *catalog, const char *from, const char *to,
 					struct rename_result *out, struct assay_error *err)
 {
@@ -303,7 +303,7 @@ struct accept_arguments {
 	const char *machine, *reason;
 };
 
-/* Refuses a fingerprint that was taken while the machine did other work, because it does not describe the machine. */
+/* Refuses a fingerprint that was taken while the machine did other work, because such rates do not describe the machine. */
 static enum assay_status refuse_busy(const struct machine *machine, const struct machine_fingerprint *f, struct assay_error *err)
 {
 	char **busy = mem_new(machine->n_fingerprints, sizeof(*busy));
@@ -318,7 +318,7 @@ static enum assay_status refuse_busy(const struct machine *machine, const struct
 	return st;
 }
 
-/* Accepts the latest fingerprint of each battery and architecture, unless it is the reference already. */
+/* Accepts the latest fingerprint of each battery and architecture, unless it already is the reference. */
 static enum assay_status accept_machine(struct machine *machine, void *input, struct document *d, struct assay_error *err)
 {
 	const struct accept_arguments *a = input;

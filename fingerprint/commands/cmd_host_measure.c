@@ -39,7 +39,7 @@ struct outcome {
 	size_t n;
 };
 
-/* Returns the summary of the host's fingerprint; NULL if it is incomplete. */
+/* Returns the summary of the host's fingerprint from the catalog; NULL if the fingerprint is incomplete. */
 static const struct machine_fingerprint *summary_of(const struct outcome *o, size_t i)
 {
 	const struct machine *machine = o->results[i].complete ? catalog_find(o->catalog, o->hosts[i]->id) : NULL;
@@ -47,7 +47,7 @@ static const struct machine_fingerprint *summary_of(const struct outcome *o, siz
 	return machine_find(machine, o->results[i].fingerprint);
 }
 
-/* Appends the command that continues the measurement on hosts[0..n); nothing if n is 0. */
+/* Appends the command that continues the measurement on hosts[0..n). Appends nothing if n is 0. */
 static void add_command(const struct outcome *o, const struct host *const *hosts, size_t n, bool resume, struct buf *text)
 {
 	const struct arguments *a = o->arguments;
@@ -76,8 +76,8 @@ static void add_command(const struct outcome *o, const struct host *const *hosts
 	mem_free(command, words, counters, folded);
 }
 
-/* Adds the first line, with commands that continue the measurement, and sets the exit status. For hosts without a started fingerprint the
- * command has no --resume, which would skip hosts with a complete fingerprint of the last day. */
+/* Adds the first line, with the commands that continue the measurement, and sets the exit status. The command for hosts without a started
+ * fingerprint has no --resume, which would skip hosts with a complete fingerprint of the last day. */
 static void add_answer(const struct outcome *o, struct document *d)
 {
 	const struct host **begun = mem_new(o->n, sizeof(*begun)), **rest = mem_new(o->n, sizeof(*rest));
@@ -139,7 +139,7 @@ static void add_host(const struct outcome *o, size_t i, struct document *d)
 	doc_showf(d, NULL, "note", note, "%s%s%s", host->profile ? "emulated" : "", host->profile && *note ? "; " : "", note);
 }
 
-/* ---- messages of hosts above and below the table; hosts with the same message share a line ---- */
+/* ---- messages above and below the table; hosts with the same message share a line ---- */
 
 static char *failed_text(const struct outcome *o, size_t i)
 {
@@ -242,7 +242,7 @@ static enum assay_status open_events(const struct arguments *a, struct counting_
 	return ASSAY_OK;
 }
 
-/* Connects to hosts[0..n), takes their fingerprints and adds the results to the document. */
+/* Connects to hosts[0..n), takes their fingerprints, and adds the results to the document. */
 static enum assay_status take_all(struct lab *lab, const struct arguments *a, struct catalog *catalog, const struct host *const *hosts,
 				  size_t n, struct take_options *options, struct document *d, struct assay_error *err)
 {

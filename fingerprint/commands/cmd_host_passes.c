@@ -84,7 +84,7 @@ static void add_conditions(const char *conditions, struct document *d)
 	doc_set_json(d, "conditions", root);
 }
 
-/* Ends the current line of text, which has one stressor and its passes. */
+/* Ends the present line of text, which has the passes of one stressor. */
 static void add_line(struct buf *line, struct document *d)
 {
 	if (line->size)
@@ -92,7 +92,7 @@ static void add_line(struct buf *line, struct document *d)
 	buf_clear(line);
 }
 
-/* Adds one row of the query: stressor, pass, rate, rate by real time, reason (NULL if measured), ordinal, resource usage ("" if none). */
+/* Adds a row of the query: stressor, pass, rate, rate per real time, reason (NULL if measured), ordinal, resource usage ("" if unknown). */
 static enum assay_status add_cell(sqlite3_stmt *stmt, struct buf *line, struct document *d, struct assay_error *err)
 {
 	const char *stressor = store_text(stmt, 0), *accounts = store_text(stmt, 6);
@@ -123,7 +123,7 @@ static enum assay_status add_cell(sqlite3_stmt *stmt, struct buf *line, struct d
 	return st;
 }
 
-/* Adds all cells of a fingerprint, sorted by stressor, then pass. */
+/* Adds all cells of a fingerprint, sorted by stressor, then by pass. */
 static enum assay_status add_cells(struct store *store, const char *id, struct document *d, struct assay_error *err)
 {
 	struct buf line = BUF_INIT;
@@ -185,7 +185,7 @@ static void add_excluded(const struct counting_plan *plan, struct document *d)
 	for (size_t i = 0; i < plan->n_absent; i++) {
 		const struct counting_absent *absent = &plan->absent[i];
 
-		/* The first line has this reason already. */
+		/* The first line already has this reason. */
 		if (!plan->none || strcmp(plan->none, absent->reason) != 0)
 			doc_line(d, "  excluded: %s (%s)", absent->event, absent->reason);
 		doc_object(d, NULL);
@@ -196,7 +196,7 @@ static void add_excluded(const struct counting_plan *plan, struct document *d)
 	doc_end(d);
 }
 
-/* Adds the cells of one stressor in one run, from index `at` on, as a line of text and a JSON object. Returns the index after them. */
+/* Adds the cells of one stressor in one run, starting at index `at`, as a line of text and a JSON object. Returns the index after them. */
 static size_t add_stressor(const struct counters *counters, size_t at, struct document *d)
 {
 	const struct counter_cell *first = &counters->cells[at];
@@ -253,7 +253,7 @@ static void add_runs(const struct counters *counters, struct document *d)
 	doc_end(d);
 }
 
-/* Adds the member "counters", null if the fingerprint has none. */
+/* Adds the member "counters"; null if the fingerprint has no counters. */
 static enum assay_status counters_add(struct store *store, const char *fingerprint, struct document *d, struct assay_error *err)
 {
 	struct counters counters = { .n = 0 };
@@ -276,7 +276,7 @@ static enum assay_status counters_add(struct store *store, const char *fingerpri
 	return st;
 }
 
-/* Finds a fingerprint by its argument. Incomplete fingerprints can be chosen only by id. */
+/* Finds the fingerprint that `word` names. Incomplete fingerprints can be named only by id. */
 static enum assay_status choose_item(struct store *store, const struct fingerprint_listing *list, const char *word,
 				     const struct fingerprint_item **out, struct assay_error *err)
 {

@@ -122,7 +122,7 @@ static enum assay_status machine_show(struct lab *lab, const char *name, struct 
 
 /* ---- difference between two fingerprints ---- */
 
-/* Adds one line of text: stressors that do not differ, cannot be judged, or were not measured in both. */
+/* Adds a line about the other stressors: those that do not differ, cannot be compared, or were not measured in both fingerprints. */
 static void compare_add_rest(const struct compare *compare, struct document *d)
 {
 	size_t rest = compare->compared - (compare->differing - compare->rows[compare->n].differs), missing = 0;

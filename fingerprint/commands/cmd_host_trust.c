@@ -21,10 +21,10 @@ enum trust_action { TRUST_RECORDED, TRUST_REPLACED, TRUST_KNOWN, TRUST_REFUSED }
 /* Action for the key of a host. */
 struct trust_step {
 	enum trust_action action;
-	char *message; /* one line; "" if there is no message; free() it */
+	char *message; /* message in one line; "" if there is none; free() it */
 };
 
-/* Splits a line in the format of known_hosts_line(). Returns false if it has another format. free(*host), hostkey_release(key). */
+/* Splits a line in the format of known_hosts_line(). Returns false for another format. free(*host), hostkey_release(key). */
 static bool trust_parse(const char *line, char **host, int *port, struct hostkey *key)
 {
 	size_t n = strcspn(line, " ");
@@ -48,7 +48,7 @@ static bool trust_parse(const char *line, char **host, int *port, struct hostkey
 	return number >= 1 && number <= 65535;
 }
 
-/* Hosts that a line of known_hosts names: others, only this host, or this host and others. Uses the parser of the whole file. */
+/* Hosts that a line of known_hosts is for: not this host, only this host, or also others. Uses the parser of the whole file. */
 enum line_about { ABOUT_OTHERS, ABOUT_HOST, ABOUT_SEVERAL };
 
 static enum line_about line_about(const char *line, size_t n, const char *host, int port, const struct hostkey *key)
@@ -113,7 +113,7 @@ static bool has_line(const struct buf *text, const char *line)
 	return at;
 }
 
-/* Appends a line unless the text has it already: several hosts of a run may have one address. */
+/* Appends a line unless the text already has it, because several hosts may have one address. */
 static void add_line(struct buf *text, const char *line)
 {
 	if (has_line(text, line))
@@ -124,7 +124,7 @@ static void add_line(struct buf *text, const char *line)
 	buf_char(text, '\n');
 }
 
-/* Sets the action and the message "BEFORE FILE:LINE AFTER". */
+/* Sets the action, and the message "BEFORE FILE:LINE AFTER". */
 static void say(struct trust_step *step, enum trust_action action, const char *before, const char *file, size_t line, const char *after)
 {
 	step->action = action;
@@ -132,8 +132,8 @@ static void say(struct trust_step *step, enum trust_action action, const char *b
 	step->message = mem_format("%s%s:%zu%s", before, file ? file : "known_hosts", line, after);
 }
 
-/* Changes `text`, the contents of the laboratory's file at path `own`, so that it trusts the key of `line`. `known`: all known keys. A
- * changed key is refused unless `replace` is set; then the host's old lines are removed. A revoked key is always refused. */
+/* Changes `text`, the contents of the laboratory's file `own`, so that it trusts the key in `line`. `known` has all known keys. If the host
+ * has another known key, refuses the new one unless `replace`; then removes the host's old lines. Always refuses a revoked key. */
 static enum assay_status trust_key(struct buf *text, const char *own, const struct known_hosts *known, const char *line, bool replace,
 				   struct trust_step *out, struct assay_error *err)
 {
@@ -190,23 +190,23 @@ struct arguments {
 /* A host, and the outcome for its key. */
 struct answer {
 	char *name;
-	bool jump;  /* the host is a jump host */
+	bool jump;  /* true for a jump host */
 	char *line; /* line of known_hosts with the host's key; NULL if the host presented none */
 	struct hostkey key;
 	bool shown, local;
 	struct trust_step step;
 	char *trouble;	/* reason why `line` is NULL */
-	char *evidence; /* comparison with the catalog's machine, as text; NULL if none was made */
-	bool other;	/* the host is not the catalog's machine, or did not report its identity: its key is not recorded */
+	char *evidence; /* text of the comparison with the catalog's machine; NULL if none was made */
+	bool other;	/* the host is not the catalog's machine, or did not report its identity; its key is not recorded */
 };
 
 struct trusting {
 	const struct lab *lab;
 	const struct reach *reach;
 	bool replace, reinstalled;
-	struct catalog catalog;	   /* catalog, with new identities of reinstalled machines */
-	struct answer *answers;	   /* [n], jump hosts first */
-	size_t n, capacity, first; /* `first`: index of the first answer of the current group of hosts */
+	struct catalog catalog;	   /* catalog, with the new machine-ids of reinstalled machines */
+	struct answer *answers;	   /* [n] answers, those of jump hosts first */
+	size_t n, capacity, first; /* `first`: index of the first answer in the present group of hosts */
 };
 
 static const char *action_text(const struct answer *answer)
@@ -235,7 +235,7 @@ static void ask_jumps(struct session *session, void *context)
 	session_jumps(session, &ways[session->index]);
 }
 
-/* Determines the action for each key of the current group. *text: new contents of the file. */
+/* Determines the action for each key of the present group of hosts. *text gets the new contents of the file. */
 static enum assay_status decide(const struct trusting *t, struct buf *text, struct assay_error *err)
 {
 	enum assay_status st = file_read(t->reach->own, KNOWN_HOSTS_BYTES_MAX, text, err);
@@ -258,7 +258,7 @@ static enum assay_status decide(const struct trusting *t, struct buf *text, stru
 	return st;
 }
 
-/* Compares a host with the catalog's machine. `other` stays true if the host does not report its identity. */
+/* Compares a host with the catalog's machine. `other` remains true if the host does not report its identity. */
 static void compare_machine(struct session *session, void *context)
 {
 	struct trusting *t = context;
@@ -268,7 +268,7 @@ static void compare_machine(struct session *session, void *context)
 	struct assay_error err = { .text = "" };
 
 	if (a->other && session_open(session) && session_facts(session, &facts)) {
-		fleet_lock(session); /* hosts are asked in parallel; the lock protects the catalog */
+		fleet_lock(session); /* protects the catalog, because hosts are asked in parallel */
 		a->other = !session->host->profile && identity_reinstall(&t->catalog, session->host->id, &facts, &evidence, &err);
 		fleet_unlock(session);
 		buf_format(&evidence, "%s%s", a->other ? ": " : session->host->profile ? "emulated hosts have no identity" : "", err.text);
@@ -279,7 +279,7 @@ static void compare_machine(struct session *session, void *context)
 	facts_release(&facts);
 }
 
-/* Connects to hosts with their new keys, which are not recorded yet, and compares each host with the catalog's machine. */
+/* Connects to the hosts with their new keys, which are not recorded yet, and compares each host with its machine in the catalog. */
 static enum assay_status compare_machines(struct trusting *t, const struct host *const *hosts, size_t n, struct assay_error *err)
 {
 	struct fleet_result *results = mem_new(n, sizeof(*results));
@@ -304,7 +304,7 @@ static enum assay_status compare_machines(struct trusting *t, const struct host 
 	return st;
 }
 
-/* Asks hosts for their keys and records the keys. */
+/* Asks hosts for their keys, and records the keys. */
 static enum assay_status trust(struct trusting *t, const struct host *const *hosts, size_t n, bool jump, struct assay_error *err)
 {
 	const struct fleet_options options = reach_options(t->reach);
@@ -335,8 +335,8 @@ static enum assay_status trust(struct trusting *t, const struct host *const *hos
 	return st;
 }
 
-/* Asks one jump host on the way to `leads_to`. `way`: comma-separated jump hosts up to this one. ssh checks the keys of earlier jump hosts,
- * so their keys must be recorded before. */
+/* Asks one jump host on the way to `leads_to` for its key. `way` is the comma-separated list of jump hosts up to this one. The keys of the
+ * earlier ones must be recorded already, because ssh checks these. */
 static enum assay_status trust_jump(struct trusting *t, const char *way, const char *leads_to, struct assay_error *err)
 {
 	const char *comma = strrchr(way, ','), *text = comma ? comma + 1 : way;
@@ -361,7 +361,7 @@ static enum assay_status trust_jump(struct trusting *t, const char *way, const c
 	return st;
 }
 
-/* Asks every jump host on the way to hosts[0..n) once. */
+/* Asks each jump host on the way to hosts[0..n) once. */
 static enum assay_status trust_ways(struct trusting *t, const struct host *const *hosts, size_t n, struct assay_error *err)
 {
 	const struct fleet_options options = reach_options(t->reach);
@@ -494,6 +494,6 @@ const struct command host_trust_command = {
 		    "  assay host trust -w node03 --replace\n"
 		    "  assay host trust -w node03 --reinstalled\n",
 	.exit_status = "0 all hosts are now known, 7 some are not, 1 none is; 2 usage.",
-	.options = options, /* known_hosts has one writer at a time, hence CLI_LAB_WRITE */
+	.options = options, /* CLI_LAB_WRITE, because known_hosts may have only one writer at a time */
 	CLI_RUN(struct arguments, CLI_LAB_WRITE, host_trust_run),
 };

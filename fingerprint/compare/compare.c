@@ -7,20 +7,20 @@
 
 #include <math.h>
 
-#define SCALE_QUANTILE .85 /* quantile of absolute differences that is most informative about the scale of normally distributed values */
-#define SCALE_NORMAL   1.4395314709 /* this quantile of a standard normal distribution */
-#define SCALE_DF       .45	    /* degrees of freedom, per difference, of a variance estimated by this quantile */
-#define PASSES_DF      3.	    /* degrees of freedom of a variance between sessions that is predicted from the passes */
-#define ASSUMED	       3.	    /* ratio of the variances between sessions and between passes, assumed if no sessions show it */
+#define SCALE_QUANTILE .85	    /* quantile of absolute differences that tells most about the scale of normally distributed values */
+#define SCALE_NORMAL   1.4395314709 /* this quantile for absolute values of a standard normal distribution */
+#define SCALE_DF       .45	    /* degrees of freedom, per difference, of a variance that is estimated from this quantile */
+#define PASSES_DF      3.	    /* degrees of freedom of a variance between sessions that is predicted from passes */
+#define ASSUMED	       3.	    /* assumed ratio of the variance between sessions to that between passes, if no sessions show it */
 #define ASSUMED_DF     10.
-#define ODD_DF	       10. /* degrees of freedom of t: sessions have more outliers than a normal distribution */
-#define SIDE_MIN       3   /* fewest sessions on each side of a change, because one outlier is not a change */
-#define FIRST_SHARE    .25 /* part of the level for the test of the latest session alone */
-#define MULTIPLE_MIN   4   /* fewest sessions for a `multiple`, because one of three differences may be a change */
-#define PEER_SESSIONS  3   /* sessions of each machine in a comparison of two machines */
-#define TYPE_SESSIONS  24  /* number of sessions from which the type's machines give the noise, instead of all machines */
+#define ODD_DF	       10. /* degrees of freedom of Student's t, because sessions have more outliers than a normal distribution */
+#define SIDE_MIN       3   /* minimum number of sessions on each side of a change, because one outlier is not a change */
+#define FIRST_SHARE    .25 /* part of the level for the test of only the latest session */
+#define MULTIPLE_MIN   4   /* minimum number of sessions for a `multiple`, because one of three differences may be a change */
+#define PEER_SESSIONS  3   /* number of sessions of each machine in a comparison of two machines */
+#define TYPE_SESSIONS  24  /* minimum number of sessions of the type's machines; with fewer, all machines give the noise */
 
-/* Returns the median of the numbers in x[0..n) that are not NaN; NaN if there are none. *known: how many there are; may be NULL. */
+/* Returns the median of the numbers in x[0..n) that are not NaN; NaN if there are none. *known gets the number of these; may be NULL. */
 static double median_of_known(const double *x, size_t n, size_t *known)
 {
 	double *kept = mem_new(n, sizeof(*kept)), median;
@@ -39,7 +39,7 @@ static double median_of_known(const double *x, size_t n, size_t *known)
 
 /* ---- sessions of a machine ---- */
 
-/* Returns the variance of the logarithm of a rate between passes; NaN if fewer than two passes have a rate. */
+/* Returns the variance of the logarithm of a rate between the passes of a session; NaN if fewer than two passes have a rate. */
 static double variance_of_passes(const struct fingerprint_set *set, const struct fingerprint *f, size_t stressor)
 {
 	double *logs = mem_new(f->n_passes, sizeof(*logs)), sd;
@@ -92,7 +92,7 @@ static void compare_series_release(struct compare_series *series)
 
 /* ---- noise between sessions ---- */
 
-/* Collects the absolute differences of consecutive sessions in one row, each divided by its machine's `multiple`, ascending. */
+/* Collects the absolute differences between consecutive sessions in one row, ascending, each divided by its machine's `multiple`. */
 static void add_differences(struct compare_noise *noise, struct compare_series *const *series, size_t n, size_t row)
 {
 	double *out = &noise->apart[row * noise->capacity];
@@ -110,7 +110,7 @@ static void add_differences(struct compare_noise *noise, struct compare_series *
 	noise->n[row] = count;
 }
 
-/* Returns how much noisier a machine is than others, at least 1: the median over its sessions of the median over stressors. */
+/* Returns the ratio of a machine's noise to that of others, >= 1: the median over its sessions of the median ratio over stressors. */
 static double multiple_of(const struct compare_series *s, const struct compare_noise *noise)
 {
 	double *apart = mem_new(noise->n_stressors, sizeof(*apart)), *weeks = mem_new(s->n, sizeof(*weeks)), multiple = 1;
@@ -129,7 +129,7 @@ static double multiple_of(const struct compare_series *s, const struct compare_n
 	return multiple;
 }
 
-/* Estimates the noise from the machines' sessions. Also sets their `multiple`. Overwrites *out; compare_noise_release() it. */
+/* Estimates the noise from the sessions of all machines, and sets their `multiple`. Overwrites *out; compare_noise_release() it. */
 static void compare_noise_of(const struct fingerprint_set *set, struct compare_series *const *series, size_t n, struct compare_noise *out)
 {
 	struct compare_noise noise = { .n_stressors = set->n_stressors };
@@ -162,8 +162,8 @@ static void compare_noise_release(struct compare_noise *noise)
 	*noise = (struct compare_noise){ 0 };
 }
 
-/* Returns the variance of one session in a row, from differences of consecutive sessions; NaN if there are none. *df: its degrees of
- * freedom. Excludes the difference of this series at the split, because it is being tested. */
+/* Returns the variance of one session in a row, from differences between consecutive sessions; NaN if there are none. *df gets its degrees
+ * of freedom. Excludes the difference at `split` of this series, because it is being tested. */
 static double scale_of(const struct compare_series *s, const struct compare_noise *noise, size_t row, size_t split, double *df)
 {
 	const double *x = &noise->apart[row * noise->capacity], *logs = &s->logs[row * s->n];
@@ -181,8 +181,8 @@ static double scale_of(const struct compare_series *s, const struct compare_nois
 	return apart * apart / 2;
 }
 
-/* Computes variance and degrees of freedom of one session for each row. A prediction from the variance between passes adds PASSES_DF
- * degrees. It uses the median ratio of the two variances over the stressors, or an assumed ratio if no stressor has differences. */
+/* Computes the variance of one session, and its degrees of freedom, for each row. Adds a prediction from the variance between passes, with
+ * PASSES_DF degrees of freedom. The prediction uses the median ratio of both variances over the stressors, or else an assumed ratio. */
 static void scales_of(const struct compare_series *s, const struct compare_noise *noise, size_t split, double *variances, double *dfs)
 {
 	size_t n = noise->n_stressors;
@@ -199,7 +199,7 @@ static void scales_of(const struct compare_series *s, const struct compare_noise
 		double foretold = isnan(middle) ? ASSUMED * fmax(own, (own + passes) / 2) : middle * own;
 
 		if (isnan(own))
-			continue; /* no prediction is possible without the stressor's own variance between passes */
+			continue; /* without the stressor's own variance between passes, no prediction is possible */
 		variances[j] = ((dfs[j] > 0 ? dfs[j] * variances[j] : 0) + df * foretold) / (dfs[j] + df);
 		dfs[j] += df;
 	}
@@ -216,8 +216,8 @@ static const char *reason_of(const struct fingerprint_set *set, const struct fin
 	return s.zero ? "recorded 0" : (f->reasons ? f->reasons[stressor] : NULL);
 }
 
-/* Returns the distance, in standard deviations of one session, that the median of k sessions exceeds with probability `level`. That happens
- * if more than half of them exceed it, each with probability p; a beta distribution gives p. A mean would be more sensitive to outliers. */
+/* Returns the distance that the median of k sessions exceeds with probability `level`, in standard deviations of one session. More than
+ * half of the sessions then exceed it, each with probability p; a beta distribution gives p. A mean would be more sensitive to outliers. */
 static double limit_of(double level, size_t k, double df)
 {
 	double a = (double)(k + 1), t = stats_t_quantile(level, a), p = (1 + t / sqrt(t * t + a)) / 2;
@@ -234,8 +234,8 @@ static double distance_from(double level, const double *x, size_t n)
 	return sum;
 }
 
-/* Compares sessions before and after `split` in one row, and stores the result if it is better than that of earlier splits: if it is the
- * first, if only it differs, or if both differ and its sum of distances, *left, is smaller. `variance`: of one session. */
+/* Compares the sessions before and after `split` in one row. Stores the first result. Stores a later one only if it differs, and the stored
+ * one does not differ or has a larger sum of distances (*left). `variance` is the variance of one session. */
 static void judge_row(struct compare_row *row, const struct compare_series *s, size_t index, size_t split, double variance, double df,
 		      double level, double *left)
 {
@@ -246,7 +246,7 @@ static void judge_row(struct compare_row *row, const struct compare_series *s, s
 	bool first = isnan(row->noise), differs;
 
 	if (!m || !k || !(df > 0) || (!first && apart < sd * stats_normal_quantile(1 - pow(level, 2 / (double)(k + 1)))))
-		return; /* cheap test first: normal noise explains most differences */
+		return; /* cheap test first, because normal noise explains most differences */
 	df = 1 / (1 / df + 1 / ODD_DF);
 	half = sd * hypot(limit_of(level, m, df), limit_of(level, k, df));
 	differs = stats_round(apart) > fmax(stats_round(half), log1p(COMPARE_MATTERS));
@@ -266,7 +266,7 @@ static void judge_row(struct compare_row *row, const struct compare_series *s, s
 	row->since_ms = s->n > 2 ? s->sessions[split]->taken_ms : 0;
 }
 
-/* Adds a row for each stressor that was tried in the first or the last session. which[]: index of its row in the series. */
+/* Adds a row for each stressor that was tried in the first or last session. which[] gets the stressor's row in the series. */
 static void add_rows(struct compare *c, const struct compare_series *s, size_t *which)
 {
 	const double none = (double)NAN;
@@ -293,10 +293,10 @@ static void add_rows(struct compare *c, const struct compare_series *s, size_t *
 	c->rows[c->n].stressor = "all stressors";
 }
 
-/* Compares the latest 3, 5, ... sessions with the earlier ones, at least SIDE_MIN. Tests the latest session alone for all stressors
- * together and in short series. The splits share the level; later ones get less. Three quarters of each share are for all stressors
- * together. `looks`: number of comparisons among which the caller searches, at least 1; the level holds for all of them. Overwrites *out;
- * free() its rows. O(stressors * sessions^2). */
+/* Compares the latest 3, 5, ... sessions with the earlier ones, of which there are at least SIDE_MIN. In short series and for all stressors
+ * together, also compares the latest session only. The splits share the level; later ones get less. All stressors together get three
+ * quarters of each share. `looks` is the number of comparisons that the caller makes, >= 1; the level holds for all of these. Overwrites
+ * *out; free() its rows. O(stressors * sessions^2). */
 static void compare_sessions(const struct compare_series *s, const struct compare_noise *noise, size_t looks, struct compare *out)
 {
 	size_t rows = s->set->n_stressors + 1, *which = mem_new(rows, sizeof(*which));
@@ -439,8 +439,8 @@ void compare_set_rows(const struct compare *compare, struct document *d)
 
 ROWS_FUNCTION(drift_state_code, enum drift_state, DRIFT_STATE_ROWS, ROWS_WORD)
 
-/* Reports whether `f` is the machine's latest fingerprint of its battery and architecture up to `now_ms`. A fingerprint with a later
- * stress-ng version counts, too, because it describes the current state. False if `f` is after `now_ms`. */
+/* Reports whether `f` is the machine's latest fingerprint of its battery and architecture up to `now_ms`. Fingerprints with another
+ * stress-ng version count, too, because they describe the current state. False if `f` is after `now_ms`. */
 static bool drift_is_latest(const struct machine *machine, const struct machine_fingerprint *f, int64_t now_ms)
 {
 	if (f->taken_ms > now_ms)
@@ -453,7 +453,7 @@ static bool drift_is_latest(const struct machine *machine, const struct machine_
 	return true;
 }
 
-/* Returns the reference for `latest`: the last accepted fingerprint, or else the first. *acceptance: its acceptance, or NULL. */
+/* Returns the reference for `latest`: the last accepted fingerprint, otherwise the first. *acceptance gets its acceptance, or NULL. */
 static const struct machine_fingerprint *drift_reference(const struct machine *machine, const struct machine_fingerprint *latest,
 							 const struct machine_acceptance **acceptance)
 {
@@ -508,7 +508,7 @@ size_t drift_busy(const struct machine *machine, const struct machine_fingerprin
 	return known;
 }
 
-/* Adds all fingerprints from the reference to the latest, except those of a busy machine. */
+/* Adds the fingerprints from the reference to the latest, except those of a busy machine, to the series. Sets the state. */
 static void add_series(struct drift_past *past, const struct fingerprint_set *set)
 {
 	size_t n = past->machine->n_fingerprints, known, kept = 0;
@@ -539,7 +539,7 @@ static bool is_similar(const struct drift *drift, size_t a, size_t b)
 	return machine_comparable(drift->past[a].latest, drift->past[b].latest) && drift->peers[a].type == drift->peers[b].type;
 }
 
-/* Estimates the noise from machines of the type, or from all machines if those have too few sessions. */
+/* Estimates the noise from machines of the same type, or from all machines if the former have too few sessions. */
 static void add_noise(struct drift *drift, const struct fingerprint_set *set, size_t index)
 {
 	struct compare_series **series = mem_new(drift->n, sizeof(*series));
@@ -584,7 +584,7 @@ static bool are_peers(const struct drift *drift, size_t a, size_t b)
 }
 
 /* Compares two machines as if one had become the other. Uses the latest three fingerprints of each, so that one outlier does not matter;
- * one if a machine has fewer. */
+ * only the latest one if a machine has fewer. */
 static void compare_two(const struct drift_past *before, const struct drift_past *after, const struct fingerprint_set *set, size_t looks,
 			struct compare *compare)
 {
@@ -603,7 +603,7 @@ static void compare_two(const struct drift_past *before, const struct drift_past
 	compare_series_release(&series);
 }
 
-/* Counts differing peers per stressor. logs[stressors x peers] gets the logarithms of the ratios. */
+/* Counts the peers that differ, per stressor. logs [stressors x peers] gets the logarithms of the ratios. */
 static void count_differences(struct drift_stressor *stressors, double *logs, size_t peers, const struct compare *compare)
 {
 	for (size_t i = 0, j = 0; i < compare->n; i++) {

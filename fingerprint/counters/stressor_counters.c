@@ -4,7 +4,7 @@
 
 /* ---- plan ---- */
 
-/* Stores an event of the plan. Run 0: the event is excluded, for the given reason. */
+/* Stores an event of the plan. `run` is 0 if the event is excluded; `reason` then tells why. */
 static enum assay_status put_event(struct store *store, const char *fingerprint, size_t run, const char *event, const char *family,
 				   const char *domain, const char *reason, struct assay_error *err)
 {
@@ -49,7 +49,7 @@ static void read_excluded(sqlite3_stmt *stmt, struct counting_plan *plan)
 	plan->absent[plan->n_absent++] = (struct counting_absent){ mem_string(event), mem_string(reason) };
 }
 
-/* Reads an event of a run. Returns false if the run is neither the last one read nor the next. */
+/* Reads an event of run `number`. Returns false if this is neither the run of the previous event nor the next run. */
 static bool read_event(sqlite3_stmt *stmt, int64_t number, struct counting_plan *plan)
 {
 	struct counting_events *events;

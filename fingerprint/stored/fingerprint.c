@@ -11,9 +11,9 @@
 #include <math.h>
 
 #define LOAD_BUSY    .25 /* load per CPU: other work ran for a quarter of the last minute */
-#define CROWDED_BUSY 25. /* percent of the time in which tasks waited for a CPU */
-#define STEAL_BUSY   2.	 /* percent of the CPU time, taken by other guests */
-#define SPREADS_BUSY 3	 /* median absolute deviations: about two standard deviations */
+#define CROWDED_BUSY 25. /* percentage of the time in which tasks waited for a CPU */
+#define STEAL_BUSY   2.	 /* percentage of the CPU time that other guests took */
+#define SPREADS_BUSY 3	 /* median absolute deviations; three are about two standard deviations */
 
 /* Returns a number of a JSON object; NaN if it is missing. */
 static double number_of(const cJSON *object, const char *name)
@@ -21,7 +21,8 @@ static double number_of(const cJSON *object, const char *name)
 	return cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(object, name));
 }
 
-/* Reports whether x[at] exceeds the median of the others by at least `least` and more than their spread. *usual: that median, else 0. */
+/* Reports whether x[at] exceeds the others' median by at least the larger of `least` and their spread. *usual: this median; 0 if
+ * unknown. */
 static bool is_unusual(const double *x, size_t n, size_t at, double least, double *usual)
 {
 	double *others = mem_new(n, sizeof(*others)), spread = 0;
@@ -104,7 +105,7 @@ static enum assay_status load_stressors(struct store *store, struct fingerprint_
 
 #define HEAD_COLUMNS "id, machine, battery, battery_hash, stress_ng, architecture, origin, taken_ms, conditions, profile"
 
-/* Reads the head of a fingerprint from a row that starts with HEAD_COLUMNS. */
+/* Reads the head of a fingerprint from a row whose first columns are HEAD_COLUMNS. */
 static struct fingerprint read_head(sqlite3_stmt *stmt)
 {
 	struct fingerprint f = { .machine = mem_string(store_text(stmt, 1)),
@@ -150,7 +151,7 @@ static size_t stressor_index(const struct fingerprint_set *set, const char *name
 {
 	char **found = bsearch(name, set->stressors, set->n_stressors, sizeof(*set->stressors), compare_stressor);
 
-	ASSAY_BUG_IF(!found); /* both queries read the same tables in one transaction, so the name exists */
+	ASSAY_BUG_IF(!found); /* cannot happen: both queries read the same tables in one transaction */
 	return (size_t)(found - set->stressors);
 }
 
@@ -166,7 +167,7 @@ static void add_pass(const struct fingerprint_set *set, struct fingerprint *f, i
 		f->rates[n * set->n_stressors + j] = f->real_rates[n * set->n_stressors + j] = (double)NAN;
 }
 
-/* Loads rates sorted by fingerprint, pass, stressor and ordinal, so that the values of a cell are adjacent. */
+/* Loads the rates, sorted by fingerprint, pass, stressor and ordinal, so that the values of a cell are consecutive. */
 static enum assay_status load_rates(struct store *store, struct fingerprint_set *set, struct fingerprint **by_id, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -198,7 +199,7 @@ static enum assay_status load_rates(struct store *store, struct fingerprint_set 
 		}
 		sum += store_double(stmt, 3);
 		*cell = sum / (double)++count;
-		f->real_rates[cell - f->rates] = store_double(stmt, 4); /* only imports have several values per cell */
+		f->real_rates[cell - f->rates] = store_double(stmt, 4); /* not averaged: only imports have several values per cell */
 		last = cell;
 	}
 out:
@@ -219,7 +220,7 @@ static enum assay_status load_reasons(struct store *store, struct fingerprint_se
 
 		while (next < set->n && strcmp(by_id[next]->id, store_text(stmt, 0)) != 0)
 			next++;
-		ASSAY_BUG_IF(next == set->n); /* the query selects only complete fingerprints */
+		ASSAY_BUG_IF(next == set->n); /* cannot happen: the query selects only complete fingerprints */
 		reason = &by_id[next]->reasons[stressor_index(set, store_text(stmt, 1))];
 		free(*reason);
 		*reason = mem_string(store_text(stmt, 2));
@@ -317,7 +318,7 @@ bool fingerprint_comparable(const struct fingerprint *a, const struct fingerprin
 
 void fingerprint_id(const struct fingerprint_key *key, char id[FINGERPRINT_ID_BYTES])
 {
-	/* No text contains a newline, because readers refuse names with control characters. */
+	/* No part contains a newline, because readers refuse names with control characters. */
 	char *text =
 	    mem_format("%s\n%s\n%s\n%s\n%" PRId64 "\n", key->machine, key->battery_hash, key->stress_ng, key->architecture, key->taken_ms);
 

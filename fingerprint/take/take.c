@@ -19,33 +19,33 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ANSWER_MS	(120 * 1000) /* time limit for an answer beyond the command's own, ms */
+#define ANSWER_MS	(120 * 1000) /* time limit for an answer, in addition to that of the command, ms */
 #define COMMAND_MS	(60 * 1000)
-#define END_MS		5000 /* time between the interrupt of stress-ng and killing it, ms */
-#define BRING_IN_APART	20   /* minimum interval between catalog updates, in multiples of their duration */
+#define END_MS		5000 /* time between the interrupt of stress-ng and its end by force, ms */
+#define BRING_IN_APART	20   /* minimum interval between catalog updates, in multiples of the duration of an update */
 #define SPACE_BYTES_MIN (128.0 * 1024 * 1024)
 
 _Static_assert(FACTS_VERSION_BYTES == STRESSNG_VERSION_BYTES, "a version is a version");
 
 /* ---- a fingerprint in progress ---- */
 
-/* Time after its start in which an interrupted fingerprint is resumed and a complete one is not repeated, ms. Each result is committed when
- * it arrives. Models use a fingerprint only when it is complete. */
+/* Time after the start of a fingerprint in which it is resumed if interrupted, and not repeated if complete, ms. Each result is committed
+ * when it arrives. Models use only complete fingerprints. */
 #define TAKING_RESUME_MS (24 * 3600 * 1000)
 
 struct taking {
 	char id[FINGERPRINT_ID_BYTES];
-	bool complete; /* was complete when opened */
+	bool complete; /* the fingerprint was complete when it was opened */
 	int64_t passes;
-	bool *done; /* [passes x battery->n], true if this stressor was tried in this pass */
+	bool *done; /* [passes x battery->n] true if the stressor was tried in the pass */
 	size_t n;   /* number of entries of the battery */
 };
 
-/* TAKING_RESUME_COUNTED: a fingerprint also needs counters of stressors to be complete. */
+/* TAKING_RESUME_COUNTED: as TAKING_RESUME, but ignores complete fingerprints without counters. */
 enum taking_mode { TAKING_NEW, TAKING_RESUME, TAKING_RESUME_COUNTED };
 
-/* Finds the latest fingerprint of the last day, interrupted or complete. If `counters`, a complete one must have counters. A fingerprint in
- * which every attempt failed is not resumed, because the cause may be repaired; then no earlier one is used either. */
+/* Finds the latest fingerprint of the last day, interrupted or complete. If `counters`, ignores complete ones without counters. Finds none
+ * if every attempt of the latest one failed, because the cause may have been repaired. */
 static enum assay_status find_latest(struct store *store, const struct fingerprint_key *key, const char *profile, bool counters,
 				     struct taking *taking, struct assay_error *err)
 {
@@ -66,7 +66,7 @@ static enum assay_status find_latest(struct store *store, const struct fingerpri
 	return store_finish(stmt, st);
 }
 
-/* Marks the cells that were tried before the interruption. */
+/* Marks the cells that were tried before the interruption as done. */
 static enum assay_status load_done(struct store *store, const struct battery *battery, struct taking *taking, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -92,9 +92,9 @@ static void taking_release(struct taking *taking)
 	*taking = (struct taking){ 0 };
 }
 
-/* Starts a fingerprint, or resumes one unless `mode` is TAKING_NEW. It resumes the latest one with the same key and profile that started
- * less than TAKING_RESUME_MS before key->taken_ms, even a complete one. `conditions`: JSON text. `profile`: of an emulated host, else NULL.
- * Overwrites *out; taking_release() it. */
+/* Starts a fingerprint, or resumes one unless `mode` is TAKING_NEW. Resumes the latest one with the same key and profile that started less
+ * than TAKING_RESUME_MS before key->taken_ms, even if it is complete. conditions: JSON text. profile: of an emulated host, else NULL.
+ * Overwrites *out; the caller calls taking_release(). */
 static enum assay_status taking_open(struct store *store, const struct fingerprint_key *key, const struct battery *battery,
 				     const char *origin, const char *profile, const char *conditions, enum taking_mode mode,
 				     struct taking *out, struct assay_error *err)
@@ -120,7 +120,7 @@ static enum assay_status taking_open(struct store *store, const struct fingerpri
 	return st;
 }
 
-/* Finds the next cell to measure, pass by pass. Returns false if all cells are done. */
+/* Finds the next cell to measure, pass by pass. Returns false if all cells were tried. */
 static bool taking_next(const struct taking *taking, int64_t *pass, size_t *entry)
 {
 	for (size_t i = 0; i < (size_t)taking->passes * taking->n; i++) {
@@ -147,8 +147,8 @@ static enum assay_status insert_rate(struct store *store, const struct taking *t
 			     taking->id, pass, name, raw, signature);
 }
 
-/* Stores the outcome of a cell and commits. If measured, `text` is stress-ng's output, and `signature` the run's resource usage
- * (signature_text(); may be NULL). If not, `metrics` is NULL and `text` the reason. */
+/* Stores the outcome of a cell, and commits. If it was measured, `text` is stress-ng's output, and `signature` is the resource usage of the
+ * run (from signature_text(), may be NULL). Otherwise, `metrics` is NULL, and `text` is the reason. */
 static enum assay_status taking_keep(struct store *store, struct taking *taking, int64_t pass, size_t entry, const char *name,
 				     const struct stressng_metrics *metrics, const char *text, const char *signature,
 				     struct assay_error *err)
@@ -166,7 +166,7 @@ static enum assay_status taking_keep(struct store *store, struct taking *taking,
 	return st;
 }
 
-/* Fails with the most frequent reason. */
+/* Returns ASSAY_E_NODATA, with the most frequent reason of failed cells. */
 static enum assay_status nothing_measured(struct store *store, const struct taking *taking, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -183,8 +183,8 @@ static enum assay_status nothing_measured(struct store *store, const struct taki
 	return store_finish(stmt, st);
 }
 
-/* Marks the fingerprint complete and stores the conditions (NULL: keeps those of the start). ASSAY_E_NODATA: nothing was measured, so it
- * stays incomplete. */
+/* Marks the fingerprint as complete, and stores the conditions; if NULL, keeps those of the start. ASSAY_E_NODATA: nothing was measured, so
+ * the fingerprint stays incomplete. */
 static enum assay_status taking_complete(struct store *store, const struct taking *taking, const char *conditions, struct assay_error *err)
 {
 	enum assay_status st = store_do(store, err,
@@ -197,15 +197,15 @@ static enum assay_status taking_complete(struct store *store, const struct takin
 	return st;
 }
 
-/* State of all hosts. Code that accesses changing members must hold the fleet's lock. */
+/* State of all hosts. Code that accesses members that change must hold the fleet's lock. */
 struct take {
 	struct lab *lab;
 	struct catalog *catalog;
 	const struct take_options *options;
-	struct take_result *results; /* [n] */
+	struct take_result *results; /* [n] result of each host */
 	size_t cells_done, cells_total;
-	int64_t bring_in_ms;	  /* earliest time of the next catalog update, monotonic, ms */
-	struct assay_error fault; /* fault of the local store, which ends all hosts */
+	int64_t bring_in_ms;	  /* earliest time of the next catalog update, ms of the monotonic clock */
+	struct assay_error fault; /* fault of the local store, which ends the work of all hosts */
 	bool failed;
 };
 
@@ -217,12 +217,12 @@ struct take_host {
 	struct facts before;
 	char version[STRESSNG_VERSION_BYTES];
 	struct taking taking;
-	char *directory; /* directory on a tmpfs of the host for stress-ng's files of this session */
-	int64_t cgroup;	 /* lowest version of the cgroups that runs were in: 1 or 2; 0 if a run was in none; -1 before the first run */
+	char *directory; /* directory on a tmpfs of the host for files of this session */
+	int64_t cgroup;	 /* lowest cgroup version of the runs so far: 1 or 2; 0 if a run had no cgroup; -1 before the first run */
 	struct counting_plan plan;
 };
 
-/* Unlocks. A fault of the local store ends all hosts, because no result can be stored any more. */
+/* Unlocks the fleet. If `st` is a fault of the local store, ends all hosts, because no result can be stored, and returns false. */
 static bool unlock_stored(struct take_host *h, enum assay_status st, const struct assay_error *err)
 {
 	struct take *take = h->take;
@@ -240,7 +240,7 @@ static bool unlock_stored(struct take_host *h, enum assay_status st, const struc
 
 /* ---- commands on the host ---- */
 
-/* Runs a command. Returns false if the host has failed. *ok: exit status 0. */
+/* Runs a command on the host. Returns false if the host has failed. *ok is true if the exit status is 0. */
 static bool run_words(struct take_host *h, const char *const *words, size_t n, bool *ok)
 {
 	struct helper_request request;
@@ -265,8 +265,8 @@ static bool remove_directory(struct take_host *h)
 
 /* ---- conditions ---- */
 
-/* Reports whether a fact is a condition. Identity belongs to the machine, and limits to the host. Counters become a percentage and the
- * clock an offset. The cgroup of the runs is recorded instead of the machine's. */
+/* Reports whether a fact is a condition. Identity belongs to the machine, limits to the host. Tick counts are converted to a percentage,
+ * and the clock to an offset. The cgroup of the runs is recorded instead of the machine's. */
 static bool is_condition(const char *name)
 {
 	static const char *const others[] = { "hostname",   "machine_id",	"board_name",	       "board_serial",
@@ -278,8 +278,7 @@ static bool is_condition(const char *name)
 	return !strstr(name, "_limit") && !text_among(others, sizeof(others) / sizeof(others[0]), name);
 }
 
-/* Adds a finite number. */
-
+/* Adds a number unless it is NaN or infinite. */
 static void add_number(cJSON *object, const char *name, double value)
 {
 	if (isfinite(value))
@@ -293,8 +292,8 @@ static double steal_percent(const struct facts *before, const struct facts *afte
 	return total > 0 ? 100 * (after->steal_ticks - before->steal_ticks) / total : (double)NAN;
 }
 
-/* Returns conditions as JSON text; free() it. They are facts from before the first stressor and, if `after` is given, also load,
- * temperature and steal until the last one, and `crowded_percent` (NaN if unknown). `cgroup`: as in struct take_host; -1 if unknown. */
+/* Returns the conditions as JSON text; free() it. These are facts before the first stressor and, if `after` is given, load and temperature
+ * after the last one, steal in between, and `crowded_percent` (NaN if unknown). cgroup: as in struct take_host; -1 if unknown. */
 static char *conditions_text(const struct facts *before, const struct facts *after, int64_t cgroup, double crowded_percent)
 {
 	static const char *const cgroups[] = { "none", "v1", "v2" };
@@ -333,7 +332,7 @@ static bool check_host(struct take_host *h)
 
 	if (!session_facts(h->session, &h->before))
 		return false;
-	/* All emulated hosts have the identity of the machine that they share. */
+	/* All emulated hosts have the identity of the machine that they share, so there is nothing to check. */
 	fleet_lock(h->session);
 	if (!h->session->host->profile)
 		st = identity_check(h->take->catalog, h->session->host->id, &h->before, &err);
@@ -346,7 +345,7 @@ static bool check_host(struct take_host *h)
 	return true;
 }
 
-/* Asks for stress-ng's version: "stress-ng, version 0.15.06 (gcc 12.2.0, x86_64 Linux ...)". */
+/* Asks the host for stress-ng's version: "stress-ng, version 0.15.06 (gcc 12.2.0, x86_64 Linux ...)". */
 static bool find_version(struct take_host *h)
 {
 	static const char *const words[] = { "stress-ng", "--version" };
@@ -370,13 +369,13 @@ static bool find_version(struct take_host *h)
 	return ok;
 }
 
-/* Returns the profile of an emulated host, from lab.yaml or from the host itself; NULL if not emulated. */
+/* Returns the profile of an emulated host, from lab.yaml or from the host; NULL if the host is not emulated. */
 static const char *profile_of(const struct take_host *h)
 {
 	return h->session->host->profile ? h->session->host->profile : h->before.emulated;
 }
 
-/* Starts or resumes a fingerprint. Returns false if the host failed or the fingerprint is complete. */
+/* Starts or resumes the host's fingerprint. Returns false if the host has failed, or if the fingerprint is complete. */
 static bool begin_taking(struct take_host *h)
 {
 	const struct host *host = h->session->host;
@@ -407,8 +406,8 @@ static bool begin_taking(struct take_host *h)
 
 /* ---- one stressor in one run ---- */
 
-/* Adds limits per process, and for all processes in a cgroup if the host permits one. stress-ng maps a buffer as large as the last-level
- * cache, which most stressors never touch; its size is added to the address space. */
+/* Adds limits for each process, and limits for all processes if the host permits a cgroup. Adds the size of the last-level cache to the
+ * limit of the address space, because stress-ng maps a buffer of this size, which most stressors never touch. */
 static void add_limits(const struct battery_limits *limits, const struct facts *facts, struct helper_request *request)
 {
 	int64_t buffer_bytes = facts->last_cache_bytes > 0 ? (int64_t)facts->last_cache_bytes : 0;
@@ -426,12 +425,12 @@ static void add_limits(const struct battery_limits *limits, const struct facts *
 		helper_request_number(request, HELPER_PIDS, limits->processes);
 }
 
-/* Makes a request to run a stressor. prefix[0..n): arguments before stress-ng's. */
+/* Makes a request to run a stressor. prefix[0..n) are arguments before those of stress-ng. */
 static void stressor_request(const struct take_host *h, const struct battery_entry *entry, const char *const *prefix, size_t n,
 			     struct helper_request *request)
 {
 	char *option = mem_format("--%s", entry->stressor);
-	char *seconds = mem_format("%" PRId64, 20 + 2 * entry->milliseconds / 1000); /* later than assay's own timeout */
+	char *seconds = mem_format("%" PRId64, 20 + 2 * entry->milliseconds / 1000); /* later than assay's own time limit */
 	const char *const stressor[] = { /* not /dev/stdout, because it may be missing or a regular file */
 					 "stress-ng", "--temp-path",	 h->directory, "--no-rand-seed", "--oomable", "-q", "--metrics",
 					 "--yaml",    "/proc/self/fd/1", "-t",	       seconds,		 option,      "1"
@@ -451,8 +450,8 @@ static void stressor_request(const struct take_host *h, const struct battery_ent
 	mem_free(words, option, seconds);
 }
 
-/* Runs the stressor. Returns false if the host has failed. `sample`: sample the CPU time. This costs little, and only one pass is sampled,
- * so that medians do not change. The caller always calls helper_answer_release(). */
+/* Runs a stressor. Returns false if the host has failed. If `sample`, samples the CPU time. This costs little, and only one pass is
+ * sampled, so that medians do not change. The caller always calls helper_answer_release(). */
 static bool run_stressor(struct take_host *h, const struct battery_entry *entry, const char *const *prefix, size_t n, bool sample,
 			 struct helper_answer *answer)
 {
@@ -463,13 +462,13 @@ static bool run_stressor(struct take_host *h, const struct battery_entry *entry,
 	if (sample)
 		helper_request_number(&request, HELPER_SAMPLE, 0);
 	going = session_run(h->session, &request, ANSWER_MS + entry->milliseconds, answer);
-	if (going && answer->refusal_code == HELPER_CODE_BUSY) /* the stressor is not the cause, and the next one would wait as long */
+	if (going && answer->refusal_code == HELPER_CODE_BUSY) /* the host is busy, so the next stressor would have to wait, too */
 		going = session_fail(h->session, "%s", answer->refusal);
 	helper_request_release(&request);
 	return going;
 }
 
-/* Returns why the run did not end normally, whatever its output; NULL if it did. free() it. */
+/* Returns the reason why the run did not end normally, whatever its output is; NULL if it did. free() it. */
 static char *judge_end(const struct battery_limits *limits, const struct helper_answer *answer)
 {
 	const struct helper_result *result = &answer->result;
@@ -497,7 +496,7 @@ static char *judge_end(const struct battery_limits *limits, const struct helper_
 	return mem_string(why);
 }
 
-/* Returns the reason why there is no measurement; NULL if *metrics has one. *text: stress-ng's output. free() both. */
+/* Returns the reason why there is no measurement; NULL if *metrics has one. *text gets stress-ng's output. free() both. */
 static char *judge_stressor(struct take_host *h, const struct battery_entry *entry, const struct helper_answer *answer,
 			    struct stressng_metrics *metrics, char **text)
 {
@@ -513,7 +512,7 @@ static char *judge_stressor(struct take_host *h, const struct battery_entry *ent
 		return why;
 	if (spool_text(&answer->out, STRESSNG_YAML_BYTES_MAX, text, &n, &err))
 		return mem_string(err.text);
-	if (n == 0) /* stress-ng exits normally after an interrupt, even if it has not started to measure */
+	if (n == 0) /* stress-ng exits normally after an interrupt, even if it has measured nothing yet */
 		return mem_format("stress-ng was asked to end after %g s, before it had measured anything: the machine is too busy, or the "
 				  "battery's passes are too short",
 				  (double)entry->milliseconds / 1000);
@@ -529,7 +528,7 @@ static char *judge_stressor(struct take_host *h, const struct battery_entry *ent
 	return NULL;
 }
 
-/* Counts a cell as done and reports progress. The caller holds the lock. */
+/* Counts one more cell as done, and reports the progress. The caller holds the lock. */
 static void show_progress(struct take_host *h)
 {
 	struct take *take = h->take;
@@ -579,17 +578,17 @@ static bool measure_rates(struct take_host *h)
 	return true;
 }
 
-/* ---- counters ---- After the passes for the rates, each stressor runs once more per group of events that can be counted together. If that
- * fails, the rates remain valid. */
+/* ---- counters ---- After the passes for the rates, each stressor runs once more for each group of events that can be counted together. If
+ * such a run fails, the rates remain valid. */
 
-/* Records why this host has no counters, unless a reason is recorded. */
+/* Records why this host has no counters, unless a reason is already recorded. */
 static void do_without(struct take_host *h, const char *why)
 {
 	if (!h->result->without_counters)
 		h->result->without_counters = mem_string(why);
 }
 
-/* Asks the host for a plan and stores it. *found: whether the host has one. Returns false if the host has failed. */
+/* Asks the host for a plan, and stores it. *found is false if the host cannot count. Returns false if the host has failed. */
 static bool make_plan(struct take_host *h, bool *found)
 {
 	struct assay_error err;
@@ -629,7 +628,7 @@ static bool read_report(struct take_host *h, const char *report, const struct co
 	return going;
 }
 
-/* Runs one stressor once under the counting program and stores the values or a reason. */
+/* Runs one stressor once under the counting program. Stores the counts, or a reason. */
 static bool count_cell(struct take_host *h, size_t run, const struct battery_entry *entry)
 {
 	const struct counting_run *planned = &h->plan.runs[run];
@@ -650,7 +649,7 @@ static bool count_cell(struct take_host *h, size_t run, const struct battery_ent
 		counted.operations = metrics.bogo_ops;
 		counted.wall_ns = answer.result.wall_ns;
 	}
-	/* If the counting program failed before the stressor started, its report has the reason. */
+	/* If the counting program failed before it started the stressor, its report has the reason. */
 	if (going && (!why || (!answer.refusal && answer.result.exit_status == COUNTING_NOT_COUNTED))) {
 		free(why);
 		going = read_report(h, report, &planned->events, values, &why);
@@ -668,7 +667,7 @@ static bool count_cell(struct take_host *h, size_t run, const struct battery_ent
 	return going;
 }
 
-/* Makes the remaining runs of the plan, group by group over all stressors. */
+/* Makes the runs of the plan that were not tried yet: for each group of events, all stressors. */
 static bool count_cells(struct take_host *h)
 {
 	const struct battery *battery = h->take->options->battery;
@@ -706,8 +705,8 @@ static bool count_events(struct take_host *h)
 
 /* ---- end of a host ---- */
 
-/* Adds all complete fingerprints of the store to the catalog and its files. The caller holds the lock. Other hosts wait meanwhile, so
- * unless `last` is set, an update soon after the previous one is skipped. */
+/* Adds all complete fingerprints of the store to the catalog and its files. The caller holds the lock. Because other hosts wait meanwhile,
+ * skips an update soon after the previous one, unless `last`. */
 static enum assay_status catalog_add_fingerprints(struct take *take, bool last, struct assay_error *err)
 {
 	int64_t began_ms = clock_monotonic_ns() / 1000000, now_ms;
@@ -728,8 +727,8 @@ static enum assay_status catalog_add_fingerprints(struct take *take, bool last, 
 	return st;
 }
 
-/* Returns the percentage of the stressors' time, at most 100, in which tasks on the machine waited for a CPU; NaN if unknown or not
- * emulated. The load is no substitute: it includes other hosts on the machine and the minute before. */
+/* Returns the percentage of the stressors' time in which tasks on the machine waited for a CPU, at most 100; NaN if unknown or not
+ * emulated. The load cannot replace it, because it includes other hosts on the machine, and the minute before. */
 static double crowded_percent(struct take_host *h)
 {
 	double percent = (double)NAN;
@@ -752,7 +751,7 @@ static double crowded_percent(struct take_host *h)
 	return percent;
 }
 
-/* Reads the conditions again, with changes since the start; *conditions: NULL if not reported. Returns false if the host has failed. */
+/* Reads the conditions again, with changes since the start. *conditions is NULL if not reported. Returns false if the host has failed. */
 static bool ask_conditions(struct take_host *h, char **conditions)
 {
 	struct helper_request request;
