@@ -8,20 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NOISE_MIN    1e-6 /* noise below this is rounding errors */
-#define POWER_Z	     .84  /* quantile of the normal distribution at power 0.8 */
-#define MODES_POINTS 8	  /* fewest points, or groups, of a segment with two modes */
-#define MODES_PART   .2	  /* smallest share of points on each level; fewer are spikes */
-#define MODES_APART  5.0  /* smallest distance of the levels, in standard deviations of either */
-#define MODES_MIXED  .5	  /* fewest switches between the levels, relative to chance */
-#define MODES_BACK   3	  /* fewest switches; two switches are a change that was undone */
+#define NOISE_MIN    1e-6 /* lower limit of the noise; smaller values are rounding errors */
+#define POWER_Z	     .84  /* quantile of the standard normal distribution at 0.8, for power 0.8 */
+#define MODES_POINTS 8	  /* minimum number of points, or groups, of a segment with two modes */
+#define MODES_PART   .2	  /* minimum share of points on each of two levels; fewer points are spikes */
+#define MODES_APART  5.0  /* minimum distance between two levels, in standard deviations of either */
+#define MODES_MIXED  .5	  /* minimum number of switches between two levels, relative to chance */
+#define MODES_BACK   3	  /* minimum number of switches; two switches are a change that was undone */
 
 /* ---- the penalty ---- */
 
-/* Quantiles of the largest penalty at which n independent normal points have a change, in squares of their noise. The quantiles grow slowly
- * with n. Made by bench_change_points --calibrate. */
+/* Simulated quantiles, over series of n independent normal points, of the largest penalty at which a change is found. The unit is the
+ * squared noise. The quantiles vary slowly with n. `bench_change_points --calibrate` computed them. */
 static const struct {
-	double n, at_100, at_1000; /* quantile that one series in 100, in 1000 exceeds */
+	double n, at_100, at_1000; /* quantiles that one series in 100, and one in 1000, exceeds */
 } penalties[] = {
 	{ 6, 26.9, 96.6 },  { 7, 23.9, 67.6 },	{ 8, 23.9, 58.7 },  { 10, 19.9, 42.0 }, { 12, 17.8, 33.4 },
 	{ 16, 15.5, 25.8 }, { 24, 14.1, 21.9 }, { 40, 13.3, 19.9 }, { 80, 13.0, 18.2 }, { 200, 13.3, 17.3 },
@@ -30,13 +30,13 @@ static const struct {
 /* ---- best partition ---- */
 
 struct finder {
-	const double *x; /* [n], points */
+	const double *x; /* [n] points of the series */
 	size_t n;
 	const struct change_points_options *options;
-	bool *spike; /* [n], points that are ignored */
+	bool *spike; /* [n] true for spikes, which the search ignores */
 	size_t n_kept;
 	double noise;
-	size_t *changes; /* [n_changes] first points of segments, ascending */
+	size_t *changes; /* [n_changes] index of each segment's first point, except the first segment's; ascending */
 	size_t n_changes;
 };
 
@@ -50,8 +50,8 @@ static bool is_known(const struct finder *f, size_t i)
 	return f->options->known && f->options->known[i];
 }
 
-/* Sets n_kept and the noise: the standard deviation of one point, from the median difference of neighbours, which few changes and spikes do
- * not affect. */
+/* Sets n_kept and the noise, the standard deviation of one point. It comes from the median difference of neighbours, because a few changes
+ * or spikes hardly affect a median. */
 static void find_noise(struct finder *f)
 {
 	double *steps = mem_new(f->n + 1, sizeof(*steps)), last = 0;
@@ -60,7 +60,7 @@ static void find_noise(struct finder *f)
 	for (size_t i = 0; i < f->n; i++) {
 		if (f->spike[i])
 			continue;
-		steps[f->n_kept++] = fabs(f->x[i] - last); /* steps[0] is no difference, and is not used */
+		steps[f->n_kept++] = fabs(f->x[i] - last); /* steps[0] is not a difference, and is not used */
 		last = f->x[i];
 	}
 	f->noise = NOISE_MIN;
@@ -69,7 +69,7 @@ static void find_noise(struct finder *f)
 	free(steps);
 }
 
-/* Returns the penalty per change, in squares of the noise. Interpolates in log n and in the log of the level. */
+/* Returns the penalty per change, in squares of the noise: the option, or a number from the table, interpolated in log n and log level. */
 static double penalty_of(const struct finder *f)
 {
 	double n = (double)f->n_kept, level = f->options->level > 0 ? f->options->level : CHANGE_POINTS_LEVEL;
@@ -86,7 +86,8 @@ static double penalty_of(const struct finder *f)
 	return quantiles[0] * pow(quantiles[1] / quantiles[0], log_level);
 }
 
-/* Finds the changes at the present noise; if `groups`, none within a group. Returns the standard deviation from the levels, or 0. */
+/* Finds the best changes for the present noise; with `groups`, none within a group. Returns the standard deviation of the points from the
+ * levels; 0 if there are too few points. */
 static double partition_at(struct finder *f, bool groups)
 {
 	size_t n = f->n, *from = mem_new(n + 1, sizeof(*from)), *kept = mem_new(n + 1, sizeof(*kept)), i = 0;
@@ -128,7 +129,8 @@ static double partition_at(struct finder *f, bool groups)
 	return f->n_kept > f->n_changes + 1 && left > 0 ? sqrt(left / (double)(f->n_kept - f->n_changes - 1)) : 0;
 }
 
-/* Finds the changes. Raises the noise to the deviation from the levels until it is stable, because neighbours in slow waves differ less. */
+/* Finds the changes. Raises the noise to the deviation from the levels until it is stable: slow waves hardly change neighbours'
+ * differences. */
 static void partition(struct finder *f, bool groups)
 {
 	find_noise(f);
@@ -150,7 +152,8 @@ static size_t first_kept(const struct finder *f, size_t i)
 	return i;
 }
 
-/* Marks single points beyond both of their neighbours, and a first point far from the second, as spikes. Reports whether there are any. */
+/* Marks the only point of a segment as a spike if it is above, or below, the points on both sides; at the start of the series, always.
+ * Skips the last segment. Reports whether it marked any. */
 static bool find_spikes(struct finder *f)
 {
 	bool any = false;
@@ -170,7 +173,7 @@ static bool find_spikes(struct finder *f)
 
 /* ---- modes ---- */
 
-/* Reports whether x alternates across `between`, from group to group; from point to point if a group has points on both sides. */
+/* Reports whether x alternates across `between` from group to group, or from point to point if a group has points on both sides. */
 static bool alternates(const struct finder *f, size_t begin, size_t end, double between, bool groups)
 {
 	size_t n = 0, high = 0, switches = 0;
@@ -219,7 +222,7 @@ bool change_points_heaps(const double *x, size_t n, double heaps[2], double *bet
 	return found;
 }
 
-/* Finds two levels between which the points of a segment alternate. If there are none, sets `modes` to NaN and returns false. */
+/* Finds the two levels between which the points of a segment alternate. If they do not alternate, returns false and sets `modes` to NaN. */
 static bool find_modes(const struct finder *f, size_t begin, size_t end, double modes[2])
 {
 	double between;
@@ -236,7 +239,7 @@ static void drop_changes(struct finder *f, size_t first, size_t n)
 	f->n_changes -= n;
 }
 
-/* Removes the changes within the longest alternating stretches. */
+/* Removes the changes within alternating stretches. Of the stretches that start at one segment, the longest counts. */
 static void join_modes(struct finder *f)
 {
 	double modes[2];
@@ -253,7 +256,7 @@ static void join_modes(struct finder *f)
 
 /* ---- levels ---- */
 
-/* Returns the median of a segment's points that are no spikes, or of all its points if all are spikes. */
+/* Returns the median of the points of a segment, excluding spikes. If all points are spikes, returns the median of all. */
 static double median_of(const struct finder *f, size_t begin, size_t end)
 {
 	double *y = mem_new(end - begin + 1, sizeof(*y)), median;
@@ -267,7 +270,7 @@ static double median_of(const struct finder *f, size_t begin, size_t end)
 	return median;
 }
 
-/* Removes changes below min_effect, the smallest first. Joins drifting levels only if all of them differ by less than min_effect. */
+/* Removes changes smaller than min_effect, smallest first. Never joins levels that differ by more, so that a slow drift remains. */
 static void join_levels(struct finder *f)
 {
 	struct level {
@@ -301,7 +304,7 @@ static void join_levels(struct finder *f)
 
 /* ---- the whole search ---- */
 
-/* Turns a change before the last point into a spike, which is open. Reports whether there was one. */
+/* Turns a change at the last point into a spike, because later points must confirm the change. Reports whether there was one. */
 static bool leave_open(struct finder *f)
 {
 	size_t last = f->n - 1;

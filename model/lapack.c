@@ -12,7 +12,7 @@
 
 static struct {
 	pthread_once_t once;
-	__typeof__(LAPACKE_dpotrf) *potrf; /* NULL if the library could not be loaded, like the two members below */
+	__typeof__(LAPACKE_dpotrf) *potrf; /* NULL if the library could not be loaded; also `potri` and `syev` */
 	__typeof__(LAPACKE_dpotri) *potri;
 	__typeof__(LAPACKE_dsyev) *syev;
 } lapack = { .once = PTHREAD_ONCE_INIT };
@@ -25,7 +25,7 @@ static void lapack_open(void)
 	if (!library)
 		return;
 	set_threads = (void (*)(int))(uintptr_t)dlsym(library, "openblas_set_num_threads");
-	if (set_threads) /* missing in other LAPACK libraries, which have no threads */
+	if (set_threads) /* other LAPACK libraries lack this function; they have no threads */
 		set_threads(1);
 	lapack.potrf = (__typeof__(LAPACKE_dpotrf) *)(uintptr_t)dlsym(library, "LAPACKE_dpotrf");
 	lapack.potri = (__typeof__(LAPACKE_dpotri) *)(uintptr_t)dlsym(library, "LAPACKE_dpotri");
@@ -50,7 +50,7 @@ static void lapack_need(void)
 	exit(1);
 }
 
-/* Passes rows to LAPACK as columns: the lower triangle by rows is the upper triangle by columns. */
+/* Passes rows to LAPACK as columns, so that the lower triangle of `a` is the upper triangle for LAPACK. */
 bool lapack_invert(double *a, size_t n, double least, double *log_determinant)
 {
 	lapack_int size = (lapack_int)n;
@@ -86,7 +86,7 @@ void lapack_eigen(const struct mat *symmetric, double *values, struct mat *vecto
 	lapack_need();
 	memcpy(vectors->at, symmetric->at, n * n * sizeof(double));
 	ASSAY_BUG_IF(lapack.syev(LAPACK_COL_MAJOR, 'V', 'U', (lapack_int)n, vectors->at, (lapack_int)n, values) != 0);
-	for (size_t k = 0; k < n / 2; k++) { /* LAPACK returns the smallest eigenvalue first */
+	for (size_t k = 0; k < n / 2; k++) { /* LAPACK returns the eigenvalues in ascending order */
 		double *low = &vectors->at[k * n], *high = &vectors->at[(n - 1 - k) * n], value = values[k];
 
 		values[k] = values[n - 1 - k];

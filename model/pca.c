@@ -8,11 +8,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define NOTHING 1e-10 /* limit of rounding errors, relative to the largest eigenvalue or to a column's mean */
+#define NOTHING 1e-10 /* largest rounding error, relative to the largest eigenvalue or to a column's mean */
 
 static struct mat standardise(const struct mat *X, double *mean, double *sd)
 {
-	struct mat z = mat_new(X->cols, X->rows); /* transposed: columns as rows */
+	struct mat z = mat_new(X->cols, X->rows); /* transposed: row j of z is column j of X */
 	double *column = mem_new(X->rows, sizeof(*column));
 
 	for (size_t j = 0; j < X->cols && X->rows; j++) {
@@ -48,7 +48,7 @@ static struct mat correlations(const struct mat *z)
 }
 
 /* Makes the largest element of a component's vector positive, because both directions are the same component. Sets the elements of constant
- * columns to 0, where rounding has left a remainder. */
+ * columns to 0, because rounding may have left a remainder there. */
 static void turn(double *vector, const double *sd, size_t n)
 {
 	size_t largest = 0;

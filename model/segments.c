@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* Returns -sum N log(N / all), where N is the sum of a column. */
+/* Returns the cost of a segment, -sum N log(N / all): N is the sum of a column, `all` the sum of all columns. */
 static double cost_of(const double *sums, size_t k)
 {
 	double all = 0, cost = 0;
@@ -34,9 +34,9 @@ double segments_cost(const struct mat *counts, size_t from, size_t to)
 	return cost;
 }
 
-/* Returns the dispersion, at least 1: by how much more neighbours differ than counts with one composition would. The dispersion is the
- * median over pairs of the likelihood ratio, which few change points do not affect, divided by the median of its distribution. Pairs with
- * only one class are uninformative. If nearly all pairs are such, the others are the change points themselves. */
+/* Returns the dispersion of the counts, at least 1: the factor by which neighbouring rows differ more than counts with constant shares
+ * would. It is the median likelihood ratio of neighbouring rows, which few change points do not affect, divided by its median under pure
+ * chance. Skips pairs in which only one class occurs. If few pairs remain, returns 1, because these are the change points. */
 static double dispersion(const struct mat *counts)
 {
 	double *ratios = mem_new(counts->rows, sizeof(*ratios)), middle;
@@ -71,7 +71,7 @@ double segments_penalty(const struct mat *counts)
 		met += sum > 0;
 		all += sum;
 	}
-	/* as in BIC: log(all) / 2 for each free share of a segment, and log(rows) for the position of its end */
+	/* As in BIC: log(all) / 2 for each free share of a segment, plus log(rows) for the position of its end. */
 	return dispersion(counts) * ((met ? (double)(met - 1) / 2 : 0) * log(fmax(all, 1)) + log((double)counts->rows));
 }
 
@@ -81,7 +81,7 @@ size_t segments_of(const struct mat *counts, size_t *ends)
 	double *best = mem_new(n + 1, sizeof(*best)), *sums = mem_new(k, sizeof(*sums)), penalty = n ? segments_penalty(counts) : 0;
 	size_t *from = mem_new(n + 1, sizeof(*from));
 
-	for (size_t end = 1; end <= n; end++) { /* best[end]: cost of the first `end` rows */
+	for (size_t end = 1; end <= n; end++) { /* best[end] is the least cost of the first `end` rows */
 		best[end] = (double)INFINITY;
 		for (size_t c = 0; c < k; c++)
 			sums[c] = 0;
@@ -90,7 +90,7 @@ size_t segments_of(const struct mat *counts, size_t *ends)
 
 			sums_add(counts, begin, sums);
 			with = stats_round(best[begin] + cost_of(sums, k) + penalty);
-			if (with <= best[end]) { /* among equals, the longest segment */
+			if (with <= best[end]) { /* takes the longest segment of several with equal costs */
 				best[end] = with;
 				from[end] = begin;
 			}

@@ -1,8 +1,8 @@
 /* Scorers with autoencoders: the default, and AutoPerf's as published. Autoencoders are symmetric, fully connected networks that are
  * trained to reproduce their input through fewer numbers. Training is mini-batch gradient descent on the mean over rows and columns of the
  * squared difference (Rumelhart, Hinton and Williams, Nature 323, 1986), plain or by Adam (Kingma and Ba, ICLR 2015). Initial weights are
- * drawn as by Glorot and Bengio (AISTATS 2010). The same shape, data and seed give the same bits on every machine, with any number of
- * threads. A row's result depends on that row only. Per row and weight, training takes 3 multiplications and additions, judging 1. */
+ * drawn as in Glorot and Bengio (AISTATS 2010). The same shape, data and seed give the same bits on every machine, with any number of
+ * threads. A row's result depends only on that row. Per row and weight, training takes 3 multiplications and additions, judging 1. */
 #include "model/anomaly/lanes.h"
 #include "model/anomaly/scorer.h"
 
@@ -16,29 +16,29 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define ROWS_MAX	      4096  /* maximum number of training rows, so that a fit takes a fifth of a second for any number of rows */
-#define LARGEST		      1e150 /* limit of values: the square of a larger value would not be finite */
-#define MARGIN		      .1    /* margin beyond the learned range of a column, relative to it, within which values pass unchanged */
-#define STEPS		      4000  /* number of training steps, not epochs: few rows need as many steps, not as many passes */
-#define AUTOENCODER_DEPTH_MAX 5	    /* most layers in each direction */
-#define AUTOENCODER_WIDTH_MAX 1024  /* most neurons of a layer */
+#define ROWS_MAX	      4096  /* maximum number of training rows, so that a fit takes at most a fifth of a second */
+#define LARGEST		      1e150 /* limit of values, so that their squares stay finite */
+#define MARGIN		      .1    /* margin around the learned range of a column, relative to it, within which values are not clipped */
+#define STEPS		      4000  /* number of training steps; constant, because few rows need as many steps as many rows */
+#define AUTOENCODER_DEPTH_MAX 5	    /* maximum number of layers in each direction */
+#define AUTOENCODER_WIDTH_MAX 1024  /* maximum number of neurons in a layer */
 
 struct autoencoder_shape {
 	size_t columns;			     /* number of columns of the rows, >= 1 */
 	size_t depth;			     /* number of layers in each direction, 1 to AUTOENCODER_DEPTH_MAX */
-	size_t width[AUTOENCODER_DEPTH_MAX]; /* [depth] neurons per layer up to the middle, >= 1; the decoder mirrors them */
+	size_t width[AUTOENCODER_DEPTH_MAX]; /* [depth] neurons per layer up to the middle, >= 1; the decoder mirrors these layers */
 	enum lanes_curve hidden, output;     /* activation functions */
-	bool tied;			     /* a decoder layer has the transposed weights of its mirror, and its own biases */
+	bool tied;			     /* a layer of the decoder has the transposed weights of its mirror layer, but its own biases */
 };
 
 /* Parameters of training. */
 struct autoencoder_training {
 	enum autoencoder_rule { AUTOENCODER_DESCENT, AUTOENCODER_ADAM } rule;
 	double rate;	/* learning rate */
-	bool cooling;	/* the rate falls linearly to 0 over the epochs; false: it is constant */
-	double swapped; /* share of the rows in which one column gets the value of another row, while the target keeps the true value: a
-			   denoising autoencoder (Vincent and others, ICML 2008), which must use the other columns */
-	size_t batch;	/* most rows of a batch; batches of one epoch differ by at most one row */
+	bool cooling;	/* the learning rate falls linearly to 0 during the training; false: it is constant */
+	double swapped; /* share of the rows in which a column gets another row's value, while the target keeps the true value: a denoising
+			   autoencoder (Vincent and others, ICML 2008), which must use the other columns */
+	size_t batch;	/* maximum number of rows per batch; the batches of an epoch differ by at most one row */
 	size_t epochs;
 };
 
@@ -46,35 +46,35 @@ struct autoencoder_training {
 #define LAYERS_MAX     ((size_t)2 * AUTOENCODER_DEPTH_MAX)
 #define JUDGED_AT_ONCE 128
 
-/* Numbers aligned so that vectors do not cross cache lines. */
+/* Numbers that start at a cache line, so that vectors do not cross lines. */
 struct autoencoder_block {
-	double *at; /* [n] numbers, inside `memory` */
+	double *at; /* [n] numbers; a part of `memory` */
 	void *memory;
 };
 
-/* Layer l leads from width[l] to width[l + 1] numbers. Its weights are [width[l] x padded width[l + 1]], its biases [padded width[l + 1]].
- * The padding stays 0. One block has all numbers: first the trained ones, then the decoder's tied weights, which are copies. */
+/* A network. Layer l maps width[l] to width[l + 1] numbers. Its weights are [width[l] x padded width[l + 1]], its biases [padded width[l +
+ * 1]]. The padding stays 0. One block has all numbers: first the trained ones, then copies for the decoder's tied weights. */
 struct autoencoder {
 	struct autoencoder_shape shape;
 	size_t layers;
 	size_t width[LAYERS_MAX + 1];
 	size_t weights_at[LAYERS_MAX], biases_at[LAYERS_MAX];
-	size_t trained, n; /* number of trained values, and of all values */
+	size_t trained, n; /* number of trained values; number of all values */
 	struct autoencoder_block values;
 };
 
 /* Activations of a batch. value[l] is [rows x padded width[l]]; value[0] is the input. */
 struct autoencoder_batch {
-	size_t rows; /* most rows of a batch */
+	size_t rows; /* maximum number of rows of a batch */
 	double *value[LAYERS_MAX + 1];
 	struct autoencoder_block block;
 };
 
-/* Derivatives of the error that a training step computes. */
+/* Derivatives of the error, computed by a training step. */
 struct autoencoder_slopes {
-	double *value[LAYERS_MAX + 1]; /* derivatives by the sums of layer l - 1 */
+	double *value[LAYERS_MAX + 1]; /* derivatives with respect to the sums of layer l - 1 */
 	double *transposed;	       /* transposed weights of one layer */
-	double *slope;		       /* [n] derivatives by the values, in their layout */
+	double *slope;		       /* [n] derivatives with respect to the network's values, in the same layout */
 	struct autoencoder_block block;
 };
 
@@ -127,7 +127,7 @@ static void autoencoder_lay_out(struct autoencoder *ae)
 	ae->n = at;
 }
 
-/* Draws weights as Glorot and Bengio (2010), equation 16: uniform, with variance 2 / (in + out). */
+/* Draws the weights of a layer as in Glorot and Bengio (2010), equation 16: uniformly, with variance 2 / (in + out). */
 static void autoencoder_draw(struct autoencoder *ae, size_t layer, struct rng *rng)
 {
 	size_t in = ae->width[layer], out = ae->width[layer + 1];
@@ -154,7 +154,7 @@ static void autoencoder_tie(struct autoencoder *ae)
 	}
 }
 
-/* Makes a network with drawn weights. Free it with autoencoder_free(). */
+/* Makes a network with random weights. The caller frees it with autoencoder_free(). */
 static struct autoencoder *autoencoder_new(const struct autoencoder_shape *shape, uint64_t seed)
 {
 	struct autoencoder *ae = mem_new(1, sizeof(*ae));
@@ -171,7 +171,7 @@ static struct autoencoder *autoencoder_new(const struct autoencoder_shape *shape
 	return ae;
 }
 
-/* Frees a network; accepts NULL. */
+/* Frees a network. Accepts NULL. */
 static void autoencoder_free(struct autoencoder *ae)
 {
 	if (!ae)
@@ -194,7 +194,7 @@ static void autoencoder_batch_init(const struct autoencoder *ae, size_t rows, st
 		n += rows * lanes_padded(ae->width[l]);
 	}
 	for (size_t i = 0; ae->shape.output == LANES_SIGMOID && i < rows * lanes_padded(ae->width[0]); i++)
-		batch->value[0][i] = .5; /* the output of padding, which then has no error */
+		batch->value[0][i] = .5; /* equals the output for the padding, which then has no error */
 }
 
 static void autoencoder_forward(const struct autoencoder *ae, size_t rows, const struct autoencoder_batch *batch)
@@ -208,7 +208,7 @@ static void autoencoder_forward(const struct autoencoder *ae, size_t rows, const
 	}
 }
 
-/* Passes rows through the network by batches. `out` gets the output per row. If it is NULL, returns the sum of squared differences. */
+/* Passes rows through the network in batches. `out` gets the outputs. If it is NULL, returns the sum of squared differences from rows. */
 static double autoencoder_pass(const struct autoencoder *ae, const struct mat *rows, struct mat *out)
 {
 	size_t p = ae->shape.columns, wide = lanes_padded(p);
@@ -236,14 +236,14 @@ static double autoencoder_pass(const struct autoencoder *ae, const struct mat *r
 	return squares;
 }
 
-/* Computes the output for each row into out [n x columns], which the caller allocates. Thread-safe. */
+/* Computes the network's output for each row into out [n x columns], which the caller allocates. Thread-safe. */
 static void autoencoder_expect(const struct autoencoder *ae, const struct mat *rows, struct mat *out)
 {
 	ASSAY_BUG_IF(out->rows != rows->rows || out->cols != rows->cols);
 	autoencoder_pass(ae, rows, out);
 }
 
-/* Returns the mean over rows and columns of the squared difference between row and output. */
+/* Returns the mean over rows and columns of the squared difference between input and output. */
 static double autoencoder_error(const struct autoencoder *ae, const struct mat *rows)
 {
 	ASSAY_BUG_IF(!rows->rows);
@@ -266,13 +266,13 @@ static void autoencoder_slopes_init(const struct autoencoder *ae, size_t rows, s
 	slopes->slope = slopes->block.at;
 	slopes->transposed = slopes->slope + ae->n;
 	at = ae->n + largest;
-	for (size_t l = 0; l < ae->layers; l++) { /* the last layer's derivatives replace its values */
+	for (size_t l = 0; l < ae->layers; l++) { /* the derivatives of the last layer replace its values */
 		slopes->value[l] = slopes->block.at + at;
 		at += rows * lanes_padded(ae->width[l]);
 	}
 }
 
-/* Transposes weights [in x padded out] to [out x padded in]. */
+/* Transposes weights [in x padded out] into `to` [out x padded in]. */
 static void weights_transpose(size_t in, size_t out, const double *weights, double *to)
 {
 	size_t padded_in = lanes_padded(in), padded_out = lanes_padded(out);
@@ -285,7 +285,7 @@ static void weights_transpose(size_t in, size_t out, const double *weights, doub
 	}
 }
 
-/* Adds the derivative at the mirror place of a tied weight. */
+/* Adds the derivative of each mirrored copy of a tied weight to that of the weight. */
 static void slopes_add_mirror(const struct autoencoder *ae, size_t layer, const struct autoencoder_slopes *slopes)
 {
 	size_t in = ae->width[layer], out = ae->width[layer + 1];
@@ -298,7 +298,7 @@ static void slopes_add_mirror(const struct autoencoder *ae, size_t layer, const 
 			slope[i * wide + j] += mirror[j * mirror_wide + i];
 }
 
-/* Turns derivatives [n] by the outputs y [n] of neurons into derivatives by their sums. */
+/* Converts derivatives [n] with respect to the outputs y [n] of neurons to derivatives with respect to their sums. */
 static void slopes_by_sums(enum lanes_curve curve, const double *y, double *slope, size_t n)
 {
 	for (size_t i = 0; i < n && curve == LANES_TANH; i++)
@@ -315,14 +315,14 @@ static void slopes_of_biases(size_t rows, size_t columns, const double *above, d
 			slope[j] += above[r * columns + j];
 }
 
-/* Computes slopes->slope [trained]: derivatives of the mean squared difference between the output and `wanted` [rows x padded columns].
- * Call autoencoder_forward() first. Overwrites the output. */
+/* Computes slopes->slope [trained], the derivatives of the mean squared difference between output and `wanted` [rows x padded columns].
+ * Needs the state after autoencoder_forward(). Overwrites the output. */
 static void autoencoder_backward(const struct autoencoder *ae, size_t rows, const struct autoencoder_batch *batch, const double *wanted,
 				 const struct autoencoder_slopes *slopes)
 {
 	size_t last = ae->layers, n = rows * lanes_padded(ae->shape.columns);
 	double factor = 2.0 / (double)(rows * ae->shape.columns);
-	double *above = batch->value[last]; /* derivatives by the sums of the layer */
+	double *above = batch->value[last]; /* derivatives with respect to the sums of the layer */
 
 	if (ae->shape.output != LANES_LINEAR) {
 		above = slopes->value[0];
@@ -355,10 +355,10 @@ struct autoencoder_run {
 	struct autoencoder_batch batch;
 	struct autoencoder_slopes slopes;
 	struct autoencoder_block moments; /* Adam's first moments, then its second moments */
-	struct autoencoder_block wanted;  /* the batch before values were swapped */
-	size_t *order;			  /* [rows] shuffled indices */
+	struct autoencoder_block wanted;  /* the batch before values were swapped, which is the target */
+	size_t *order;			  /* [rows] row indices in random order */
 	size_t batches;			  /* number of batches per epoch */
-	double power[2];		  /* beta^t of both moments */
+	double power[2];		  /* powers of Adam's two betas after t steps, for the bias corrections */
 };
 
 static void autoencoder_run_init(struct autoencoder_run *t, struct autoencoder *ae, const struct mat *rows,
@@ -386,7 +386,7 @@ static void autoencoder_run_release(struct autoencoder_run *t)
 	free(t->order);
 }
 
-/* Updates weights by Adam (Kingma and Ba, ICLR 2015, algorithm 1), with published constants. `rate` and `root` contain bias corrections. */
+/* Updates weights by Adam (Kingma and Ba, ICLR 2015, algorithm 1), with published constants. `rate` and `root` have bias corrections. */
 static void autoencoder_adam(struct autoencoder_run *t, double rate)
 {
 	const double beta[2] = { .9, .999 }, floor = 1e-8;
@@ -406,7 +406,7 @@ static void autoencoder_adam(struct autoencoder_run *t, double rate)
 	}
 }
 
-/* Replaces one value in some rows of the batch by that of another row. Returns the unchanged batch, which is the target. */
+/* Replaces one value in some rows of the batch by the value of another row. Returns the unchanged batch, which is the target. */
 static const double *autoencoder_swap(struct autoencoder_run *t, size_t n, struct rng *rng)
 {
 	size_t p = t->rows->cols, wide = lanes_padded(p);
@@ -423,7 +423,7 @@ static const double *autoencoder_swap(struct autoencoder_run *t, size_t n, struc
 	return t->wanted.at;
 }
 
-/* Gathers a batch, passes it forward and backward, and updates the weights. */
+/* Gathers a batch, passes it forward and backward through the network, and updates the weights. */
 static void autoencoder_step(struct autoencoder_run *t, const size_t *chosen, size_t n, double rate, struct rng *rng)
 {
 	size_t p = t->rows->cols, wide = lanes_padded(p);
@@ -455,7 +455,7 @@ static void autoencoder_epoch(struct autoencoder_run *t, size_t number, struct r
 	}
 }
 
-/* Trains on rows [n x columns], n >= 1, finite; `seed` shuffles them. */
+/* Trains on rows [n x columns], finite, n >= 1. `seed` determines their order. */
 static void autoencoder_train(struct autoencoder *ae, const struct mat *rows, const struct autoencoder_training *how, uint64_t seed)
 {
 	struct autoencoder_run t;
@@ -479,8 +479,8 @@ static const struct autoencoder_training defaults = {
 	.batch = 32,
 };
 
-/* Returns the default shape. A wide layer before a narrow one learns more than a narrow one only, and finds smaller faults
- * (docs/evidence/autoencoder.md). The middle has half as many neurons as there are columns: a wider one would reproduce anomalous rows. */
+/* Returns the default shape. A wide layer before the narrow one learns more than only a narrow one, and finds smaller faults
+ * (docs/evidence/autoencoder.md). The middle layer has half as many neurons as columns: a wider one would reproduce anomalous rows. */
 static struct autoencoder_shape shape_of(size_t columns)
 {
 	const size_t most = AUTOENCODER_WIDTH_MAX, wide = 2 * columns, middle = (columns + 1) / 2;
@@ -494,17 +494,17 @@ static struct autoencoder_shape shape_of(size_t columns)
 
 /* ---- a scorer around a trained network ---- */
 
-/* A scorer whose network gets (value - center) / scale, limited to the range from low to high. */
+/* A scorer whose network gets (value - center) / scale, clipped to the range from low to high. */
 struct autoencoder_scorer {
 	struct scorer scorer;
 	struct autoencoder *network;
 	size_t columns;
-	double scale;	    /* one divisor for all columns, which the caller has scaled alike */
+	double scale;	    /* one divisor for all columns, because the caller has put these on one scale */
 	double *center;	    /* [columns] mean of each column */
 	double *low, *high; /* [columns] limits of the network's input */
 };
 
-/* Returns a scorer without a network; its scale is 1, all else 0. */
+/* Returns a scorer without a network. Its scale is 1; all else is 0. */
 static struct autoencoder_scorer *autoencoder_scorer_new(const struct scorer_kind *kind, size_t columns)
 {
 	struct autoencoder_scorer *f = mem_new(1, sizeof(*f));
@@ -533,7 +533,7 @@ static double within(double x, double low, double high)
 	return x < low ? low : x > high ? high : x;
 }
 
-/* Returns the network's input for `rows`. */
+/* Returns the network's input for `rows`, one row for each. */
 static struct mat autoencoder_scorer_input(const struct autoencoder_scorer *f, const struct mat *rows)
 {
 	struct mat out = mat_new(rows->rows, rows->cols);
@@ -572,7 +572,7 @@ static void scorer_set_center(struct autoencoder_scorer *f, const struct mat *ro
 		f->center[i % rows->cols] += within(rows->at[i], -LARGEST, LARGEST) / (double)rows->rows;
 }
 
-/* Sets the scale to the root mean square distance from the center. */
+/* Sets the scale to the root mean square distance of values from the centers. */
 static void scorer_set_scale(struct autoencoder_scorer *f, const struct mat *rows)
 {
 	double largest = 0.0, sum = 0.0;
@@ -589,8 +589,8 @@ static void scorer_set_scale(struct autoencoder_scorer *f, const struct mat *row
 	f->scale = largest * sqrt(sum / (double)(rows->rows * rows->cols));
 }
 
-/* Sets the range of each column to the learned range and a margin. A value far beyond the range would drive the network into untrained
- * states, and other columns would get its error. */
+/* Sets the range of each column to the learned range plus a margin. Without it, a value far outside would drive the network into untrained
+ * states, and other columns would get the error. */
 static void scorer_set_range(struct autoencoder_scorer *f, const struct mat *rows)
 {
 	for (size_t j = 0; j < rows->cols; j++) {
@@ -629,7 +629,7 @@ static struct scorer *autoencoder_scorer_fit(const struct mat *rows, const size_
 	(void)run;
 	ASSAY_BUG_IF(rows->rows < 2 || !rows->cols);
 	rng_seed(&rng, seed);
-	for (size_t i = 0; i < n; i++) /* takes rows evenly; they are sorted */
+	for (size_t i = 0; i < n; i++) /* selects rows evenly, because they are sorted */
 		memcpy(some.at + i * rows->cols, rows->at + i * rows->rows / n * rows->cols, rows->cols * sizeof(double));
 	scorer_set_center(f, &some);
 	scorer_set_scale(f, &some);
@@ -642,7 +642,7 @@ static struct scorer *autoencoder_scorer_fit(const struct mat *rows, const size_
 	return &f->scorer;
 }
 
-/* Writes the numbers of neurons per layer: "20-10-5-10-20". */
+/* Writes the number of neurons of each layer, such as "20-10-5-10-20". */
 static void autoencoder_scorer_describe(const struct scorer *scorer, char *text, size_t size)
 {
 	const struct autoencoder_shape *shape = &((const struct autoencoder_scorer *)scorer)->network->shape;
@@ -670,8 +670,8 @@ const struct scorer_kind scorer_autoencoder = {
 
 static const struct autoencoder_training autoperf_training = { .rule = AUTOENCODER_DESCENT, .rate = .01, .batch = 100, .epochs = 100 };
 
-/* Fills out AutoPerf's shapes: sigmoids everywhere, tied weights, one to five layers in each direction, each half as wide as the previous
- * one. Returns the number of shapes. */
+/* Fills out AutoPerf's shapes: sigmoids in all layers, tied weights, one to five layers in each direction, each half as wide as the one
+ * before. Returns the number of shapes. */
 static size_t autoperf_shapes(size_t columns, struct autoencoder_shape out[AUTOENCODER_DEPTH_MAX])
 {
 	struct autoencoder_shape shape = { .columns = columns, .hidden = LANES_SIGMOID, .output = LANES_SIGMOID, .tied = true };
@@ -687,7 +687,7 @@ static size_t autoperf_shapes(size_t columns, struct autoencoder_shape out[AUTOE
 	return n;
 }
 
-/* Trains every shape on all rows. Returns the network with the smallest error on these rows. */
+/* Trains a network of each shape on all rows. Returns the network with the smallest error on these rows. */
 static struct autoencoder *autoperf_least_error(const struct mat *rows, const struct autoencoder_shape *shapes, size_t n_shapes,
 						const struct autoencoder_training *how, uint64_t seed)
 {
@@ -722,7 +722,7 @@ static struct scorer *autoperf_fit(const struct mat *rows, const size_t *run, ui
 	ASSAY_BUG_IF(rows->rows < 2 || !rows->cols);
 	for (size_t j = 0; j < f->columns; j++)
 		f->high[j] = 1.0;
-	given = autoencoder_scorer_input(f, rows); /* in [0, 1] if the caller scaled the rows so */
+	given = autoencoder_scorer_input(f, rows); /* values are in [0, 1] if the caller scaled them by detector_range */
 	f->network = autoperf_least_error(&given, shapes, n_shapes, &autoperf_training, seed);
 	for (size_t j = 0; j < f->columns; j++) {
 		f->low[j] = -LARGEST;

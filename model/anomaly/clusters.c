@@ -1,4 +1,4 @@
-/* Chooses which functions share a scorer: all functions, or clusters by k-means over their samples. */
+/* Chooses the functions that share a scorer: all functions, or clusters by k-means over their samples. */
 #include "model/anomaly/detector_parts.h"
 
 #include "base/error.h"
@@ -13,7 +13,7 @@
 
 #define ITERATIONS_MAX 300
 
-/* One start of k-means. `centers` [p x k] is stored by column, to compare a row with all centers at once. */
+/* One start of k-means. `centers` [p x k] is stored column by column, so that a row is compared with all centers at once. */
 struct start {
 	const struct mat *rows;
 	size_t k;
@@ -21,8 +21,8 @@ struct start {
 	double *centers;
 	size_t *cluster;  /* [n] cluster of each row */
 	size_t *count;	  /* [k] number of rows per cluster */
-	double *distance; /* [n] squared distance of each row to its center */
-	double *to;	  /* [k] squared distances of one row to the centers */
+	double *distance; /* [n] squared distance of each row from its center */
+	double *to;	  /* [k] squared distances of one row from the centers */
 	double within;
 	size_t iterations;
 };
@@ -61,7 +61,7 @@ static double start_distance(const struct start *s, size_t row, size_t c)
 	return sum;
 }
 
-/* Draws a row by its squared distance to the nearest center so far. If all are zero, returns the first row, whose cluster stays empty. */
+/* Draws a row with a probability proportional to its squared distance from the nearest center. If all distances are 0, returns row 0. */
 static size_t start_draw(struct start *s, double total)
 {
 	double at = rng_double(&s->rng) * total;
@@ -78,7 +78,7 @@ static size_t start_draw(struct start *s, double total)
 	return last;
 }
 
-/* Computes out[n]: squared distances of the rows to their nearest center, if `row` becomes a center. Returns their sum. */
+/* Computes out[n], the squared distance of each row from its nearest center if `row` becomes a center, too. Returns the sum. */
 static double start_distances_with(const struct start *s, size_t row, double *out)
 {
 	size_t p = s->rows->cols;
@@ -128,7 +128,7 @@ static void start_seed(struct start *s)
 	free(with);
 }
 
-/* Returns the nearest center; among equals, the first. */
+/* Returns the center nearest to a row; of equally near centers, the first. Updates the row's distance. */
 static size_t start_nearest(struct start *s, size_t row)
 {
 	size_t k = s->k, best = 0;
@@ -148,7 +148,7 @@ static size_t start_nearest(struct start *s, size_t row)
 	return best;
 }
 
-/* Assigns rows to centers. Reports whether any row changed its cluster. */
+/* Assigns each row to its nearest center. Reports whether any row changed its cluster. */
 static bool start_assign(struct start *s)
 {
 	bool changed = false;
@@ -164,8 +164,8 @@ static bool start_assign(struct start *s)
 	return changed;
 }
 
-/* Makes one row the center of an empty cluster: the row with the largest distance in clusters of several rows. Returns false if all these
- * rows are at their centers: then there are fewer distinct rows than clusters. */
+/* Makes one row the center of an empty cluster: of the rows in clusters with several rows, the one farthest from its center. Returns false
+ * if all such rows are at their centers, because there are fewer distinct rows than clusters. */
 static bool start_refill(struct start *s, size_t empty)
 {
 	size_t far = SIZE_MAX;
@@ -182,7 +182,7 @@ static bool start_refill(struct start *s, size_t empty)
 	return true;
 }
 
-/* Moves centers to the means of their rows. A cluster that stays empty keeps its center. */
+/* Moves each center to the mean of its rows. An empty cluster keeps its center. */
 static void start_update(struct start *s)
 {
 	size_t k = s->k, p = s->rows->cols;
@@ -198,13 +198,13 @@ static void start_update(struct start *s)
 			s->centers[j * k + c] /= (double)s->count[c];
 }
 
-/* Iterates Lloyd's algorithm from the present centers. */
+/* Iterates Lloyd's algorithm, starting at the present centers. */
 static void start_run(struct start *s)
 {
 	bool changed = true;
 
 	for (size_t i = 0; i < s->rows->rows; i++)
-		s->cluster[i] = s->k; /* no cluster yet */
+		s->cluster[i] = s->k; /* the row has no cluster yet */
 	while (s->iterations < ITERATIONS_MAX && (changed = start_assign(s))) {
 		s->iterations++;
 		for (size_t c = 0; c < s->k; c++)
@@ -226,7 +226,7 @@ static void start_both(void *context, size_t i)
 	start_run(&all[i]);
 }
 
-/* Moves the result out of the start. */
+/* Moves the result out of *s. */
 static struct kmeans start_result(struct start *s)
 {
 	struct kmeans result = { mat_new(s->k, s->rows->cols), s->rows->rows, s->cluster, s->within, s->iterations };
@@ -263,12 +263,12 @@ void kmeans_release(struct kmeans *kmeans)
 	*kmeans = (struct kmeans){ .cluster = NULL };
 }
 
-#define SAMPLES_MAX 200 /* samples per function for k-means */
+#define SAMPLES_MAX 200 /* maximum number of samples per function for k-means */
 #define STARTS	    8
 
 /* ---- selection of rows ---- */
 
-/* Selects at most SAMPLES_MAX rows per function, evenly over runs and values, and makes their groups. */
+/* Selects at most SAMPLES_MAX rows per function, evenly over its runs and values, and groups them. */
 static void clustering_thin(const struct rows *rows, struct rows *out)
 {
 	struct rows r = { .z = mat_new(rows->z.rows, rows->z.cols), .groups = mem_new(rows->n_groups, sizeof(*r.groups)) };
@@ -302,7 +302,7 @@ static void clustering_thin(const struct rows *rows, struct rows *out)
 
 /* ---- k clusters ---- */
 
-/* Scales columns to unit spread over all functions. A function's own spread would make all functions look alike. */
+/* Scales columns to unit spread over all functions. With a separate scale for each function, all functions would look alike. */
 static void clustering_scale(const struct rows *rows, struct mat *out)
 {
 	double *column = mem_new(rows->z.rows + 1, sizeof(*column));
@@ -321,7 +321,7 @@ static void clustering_scale(const struct rows *rows, struct mat *out)
 	*out = m;
 }
 
-/* Renumbers clusters so that none is empty, in the same order. Returns their number. */
+/* Renumbers clusters in the same order, without empty ones. Returns the number of clusters that remain. */
 static size_t clusters_close_up(size_t *of, size_t functions, size_t k)
 {
 	size_t *place = mem_new(k, sizeof(*place)), left = 0;
@@ -336,8 +336,8 @@ static size_t clusters_close_up(size_t *of, size_t functions, size_t k)
 	return left;
 }
 
-/* Assigns each function as AutoPerf: to the cluster with most of its samples (the first one on a tie, or without samples). function [n] <
- * functions; overwrites of[functions]. Removes clusters without functions, and returns the number that is left. */
+/* Assigns each function to the cluster with most of its samples, as AutoPerf does; to the first one on a tie, or without samples. function
+ * [n] < functions; overwrites of[functions]. Removes clusters without functions, and returns the number of the others. */
 static size_t clusters_of_functions(const struct kmeans *kmeans, const size_t *function, size_t functions, size_t *of)
 {
 	size_t k = kmeans->centers.rows, *votes = mem_new(functions * k, sizeof(*votes));

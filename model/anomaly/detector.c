@@ -1,4 +1,4 @@
-/* Fits a detector: scales the observations, fits models, and learns a rule from their errors. */
+/* Fits a detector: scales the observations, fits models, and lets a rule learn from their errors. */
 #include "model/anomaly/detector_parts.h"
 
 #include "base/mem.h"
@@ -9,9 +9,9 @@
 
 #include <math.h>
 
-#define TERMINATION_RUNS_MIN 4	 /* a quarter of the runs is then at least one */
-#define TERMINATION_T	     2.0 /* standard deviations above the mean: the published threshold */
-#define RUNS_LEAST	     3	 /* minimum if runs are held out: each run is compared with two others */
+#define TERMINATION_RUNS_MIN 4	 /* minimum number of runs, so that a quarter of these is at least one */
+#define TERMINATION_T	     2.0 /* number of standard deviations above the mean, as in the published threshold */
+#define RUNS_LEAST	     3	 /* minimum number of runs if runs are held out: each is compared with two others */
 
 const struct detector_options detector_defaults = {
 	.scorer = &scorer_autoencoder,
@@ -53,11 +53,11 @@ const struct detector_about *detector_about(const struct detector *d)
 struct fit {
 	const struct observations *normal;
 	struct detector *d;
-	size_t *columns;   /* [p] position of each column of the detector in the observations */
-	size_t *functions; /* [functions] position of each function of the observations in the detector */
+	size_t *columns;   /* [p] index in the observations of each column of the detector */
+	size_t *functions; /* [functions] index in the detector of each function of the observations */
 	struct rows rows;
-	size_t *fold;  /* [runs] index of the model that judges the run; with folds, the model without the run's fold */
-	double *error; /* [rows] errors by that model */
+	size_t *fold;  /* [runs] index of the model that judges the run; with folds, of the model that did not learn the run's fold */
+	double *error; /* [rows] error of each row by that model */
 };
 
 static void fit_release(struct fit *f)
@@ -68,7 +68,7 @@ static void fit_release(struct fit *f)
 	mem_free(f->fold, f->error);
 }
 
-/* Sets `used` for columns that have values in some row. Returns their number. */
+/* Sets used [columns] to true for columns that have a finite value in some row. Returns the number of such columns. */
 static size_t fit_find_counted(const struct fit *f, bool *used)
 {
 	size_t n = 0;
@@ -81,7 +81,7 @@ static size_t fit_find_counted(const struct fit *f, bool *used)
 	return n;
 }
 
-/* Numbers the runs that have rows 0, 1, ... in their order. Returns their number. */
+/* Renumbers the runs that have rows: 0, 1, ... in the same order. Returns the number of these runs. */
 static size_t fit_number_runs(struct fit *f)
 {
 	size_t *to = mem_new(f->normal->runs + 1, sizeof(*to)), n = 0;
@@ -145,8 +145,8 @@ out:
 
 /* ---- models ---- */
 
-/* Fits one model without each fold, or one model to all runs if there are no folds. Deals runs to folds in a seeded order, so that no fold
- * gets all runs of a periodically repeated input. */
+/* Fits one model for each fold, to the runs of the other folds; without folds, one model to all runs. Assigns runs to folds in a seeded
+ * random order, so that no fold gets all runs of an input that repeats periodically. */
 static void fit_models(struct fit *f)
 {
 	struct detector *d = f->d;
@@ -181,31 +181,30 @@ static void fit_models(struct fit *f)
 
 /* ---- number of runs ---- */
 
-/* Decides how many normal runs are enough: AutoPerf's variance termination (Alam and others, NeurIPS 2019, Algorithm 1) with eps relative
- * to the scale of the errors. O(max^2).
+/* Decides whether there are enough normal runs: AutoPerf's variance termination (Alam and others, NeurIPS 2019, Algorithm 1), with eps
+ * relative to the scale of the errors. O(max^2).
  *
- * As published, runs are added one by one until two averages, ave_piece and ave_half, differ by less than eps for `goal` times, or until
- * there are `max` runs. The listing was not available, so the averaged quantity is our interpretation of these names: after each run, the
- * standard deviation of the errors of all runs so far. ave_piece is its average over the last quarter of the runs, ave_half over the last
- * half. Redundant runs leave both equal. A run unlike the earlier ones, and drifting errors, first move the shorter average. Dividing by
- * mean + t standard deviations is ours, too: it measures, in any unit, by how much that published threshold still moves. */
+ * As published, runs are added one by one until two averages, ave_piece and ave_half, differ by less than eps for `goal` consecutive times,
+ * or until there are `max` runs. The paper's listing was not available, so we interpret these names: the averaged quantity is, after each
+ * run, the standard deviation of the errors of all runs so far. ave_piece is its average over the last quarter of the runs, ave_half over
+ * the last half. Redundant runs leave both equal. A run unlike the earlier ones, or drifting errors, change ave_piece first. We also divide
+ * by mean + t standard deviations: this measures, in any unit, by how much the published threshold still changes. */
 struct termination_options {
 	double eps;   /* negligible difference of the two averages, relative to the scale of the errors */
-	size_t goal;  /* number of consecutive runs with such a difference */
+	size_t goal;  /* required number of consecutive runs with a negligible difference */
 	size_t max;   /* maximum number of runs */
-	double least; /* lower limit of the scale of the errors, so that errors far below a relevant one do not prolong the search */
+	double least; /* lower limit of the scale of the errors, so that irrelevantly small errors do not require more runs */
 };
 
 struct termination {
 	bool sufficient;  /* also false if `max` runs were not enough */
-	size_t chosen;	  /* number of runs at which it stopped; all runs if not sufficient */
-	size_t runs_more; /* estimated number of missing runs; 0 if sufficient, or if `max` runs were not enough: more of the same would not
-			     help */
+	size_t chosen;	  /* number of runs after which the rule stopped; all runs if not sufficient */
+	size_t runs_more; /* estimated number of missing runs; 0 if sufficient, or if `max` runs did not suffice, as more would not help */
 };
 
 static const struct termination_options termination_defaults = { .eps = .02, .goal = 3, .max = 100 };
 
-/* Computes deviation [n] and mean [n] of the first 1, 2, ... errors (Welford, Technometrics 4(3), 1962). */
+/* Computes deviation [n] and mean [n] of the first 1, 2, ... n errors (Welford, Technometrics 4(3), 1962). */
 static void termination_deviations(const double *error, size_t n, double *deviation, double *mean)
 {
 	double squares = 0.0, m = 0.0;
@@ -220,7 +219,7 @@ static void termination_deviations(const double *error, size_t n, double *deviat
 	}
 }
 
-/* Returns |ave_piece - ave_half| after r runs, relative to mean + t standard deviations. */
+/* Returns |ave_piece - ave_half| after r runs, relative to mean + t standard deviations of the errors. */
 static double termination_difference(const double *deviation, const double *mean, size_t r, double least)
 {
 	double ave_piece = stats_mean(deviation + r - r / 4, r / 4), ave_half = stats_mean(deviation + r - r / 2, r / 2);
@@ -229,9 +228,9 @@ static double termination_difference(const double *deviation, const double *mean
 	return scale > 0.0 ? stats_round(fabs(ave_piece - ave_half) / scale) : 0.0;
 }
 
-/* Estimates the number of missing runs. The standard deviation of r independent errors moves by about 1 / sqrt(r), so a difference d after
- * n runs falls to eps after n (d / eps)^2 runs. A single difference is noisy, so d is the median over the last quarter of the runs. Returns
- * at least the number of runs that `goal` still needs. */
+/* Estimates the number of missing runs. The standard deviation of r independent errors changes by about 1 / sqrt(r), so a difference d
+ * after n runs falls to eps after n (d / eps)^2 runs. A single difference is noisy, so d is the median over the last quarter of the runs.
+ * Returns at least the number of runs that `goal` still needs. */
 static size_t termination_runs_more(const double *difference, size_t n, const struct termination_options *o, size_t reached)
 {
 	size_t last = n / 4 > 0 ? n / 4 : 1, left = o->goal - reached, most = o->max - n;
@@ -250,8 +249,8 @@ static size_t termination_runs_more(const double *difference, size_t n, const st
 	return more > (double)left ? (size_t)more : left;
 }
 
-/* Applies the termination. error [n]: mean error of each run, in the order of the runs, by a model that has not seen the run; >= 0, finite.
- * Uses the first `max` errors, and none after `chosen`, where measuring could have stopped. goal >= 1, eps > 0. */
+/* Applies the termination. error [n] is the mean error of each run, in the order of the runs, by a model that did not learn the run; >= 0,
+ * finite. Uses at most `max` errors, and none after `chosen`, where measuring could have stopped. goal >= 1, eps > 0. */
 static void termination_of(const double *error, size_t n, const struct termination_options *options, struct termination *out)
 {
 	double *deviation = mem_new(3 * n, sizeof(*deviation)), *mean = deviation + n, *difference = mean + n;
@@ -274,7 +273,7 @@ static void termination_of(const double *error, size_t n, const struct terminati
 
 /* ---- learning from errors ---- */
 
-/* Decides, from the mean error of each run's samples in the order of the runs, whether more runs would change anything. */
+/* Decides, from the mean error of each run, whether more runs would change anything. */
 static void fit_termination(struct fit *f)
 {
 	struct detector_about *about = &f->d->about;
@@ -300,7 +299,7 @@ static void fit_termination(struct fit *f)
 	free(sum);
 }
 
-/* Describes the scorer of the largest cluster, and marks the columns that scorers get. */
+/* Describes the scorer of the largest cluster, and marks the columns that any scorer gets as used. */
 static void fit_describe(struct detector *d)
 {
 	size_t *members = mem_new(d->about.clusters, sizeof(*members)), largest = 0;

@@ -1,4 +1,4 @@
-/* Judges other runs by a fitted detector: reports which runs are anomalous, in which functions, and by which columns. */
+/* Judges other runs by a fitted detector: finds the anomalous runs and functions, and the columns that cause the anomalies. */
 #include "model/anomaly/detector_parts.h"
 
 #include "base/mem.h"
@@ -8,8 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-#define PART_LEAST  .01 /* columns with a smaller part of a function's errors, and without a vote, are excluded */
-#define LEAST_APART .05 /* largest negligible relative difference of totals */
+#define PART_LEAST  .01 /* a column without a vote is reported if it has at least this part of a function's errors */
+#define LEAST_APART .05 /* maximum negligible relative difference of totals */
 
 void detection_release(struct detection *d)
 {
@@ -20,10 +20,10 @@ void detection_release(struct detection *d)
 }
 
 /* ---- means ----
- * Verdicts on a function rest on its means in normal and in judged runs. Runs are the independent units, so each run contributes one
- * number: the mean of all its samples, weighted by represented calls or by their work. */
+ * Verdicts on a function use its means in normal and in judged runs. Runs are the independent units, so each run contributes one number:
+ * the mean of all its samples, weighted by represented calls or by their work. */
 
-/* Sums over a run, [p + 1] each; the last is for the calls. */
+/* Sums over a run, [p + 1] each: for each column, then for the number of calls. */
 struct run_sums {
 	double *sum, *base;
 };
@@ -45,7 +45,7 @@ static void run_sums_add(const struct observations *o, const size_t *columns, si
 	to->base[p] = 1.0;
 }
 
-/* Adds x to a mean: Welford, Technometrics 4(3), 1962. */
+/* Adds x to a mean (Welford, Technometrics 4(3), 1962). */
 static void run_mean_add(struct run_mean *mean, double x)
 {
 	double from = x - mean->mean;
@@ -75,7 +75,7 @@ struct run_mean *run_means_of(const struct observations *o, const size_t *column
 	return means;
 }
 
-/* Reports whether means that differ so much have at most probability `chance` if all runs vary as the normal ones. One new run suffices. */
+/* Reports whether the means differ by more than chance: equal runs do so with at most probability `chance`. One new run suffices. */
 static bool run_means_apart(const struct run_mean *normal, const struct run_mean *now, double chance)
 {
 	double apart = fabs(now->mean - normal->mean), error;
@@ -121,7 +121,7 @@ void detection_judge_totals(const struct observations *seen, const struct run_me
 
 /* ---- causes: the columns of a function's anomalous samples ---- */
 
-/* Adds a vote for the leading column of a sample: the column with the largest part, the first one on a tie. */
+/* Adds a vote for the leading column of a sample, which has the largest part of the error; of equal columns, the first. */
 static void cause_add_vote(const double *parts, size_t p, struct detection_column *columns)
 {
 	size_t leading = 0;
@@ -134,7 +134,7 @@ static void cause_add_vote(const double *parts, size_t p, struct detection_colum
 	columns[leading].votes += 1.0;
 }
 
-/* Returns the direction of a column: that of its mean if that moved by more than a negligible amount, else that of the samples' errors. */
+/* Returns the direction of a column: that of its mean, if the mean changed by more than `moved`; otherwise that of the samples' errors. */
 static int cause_direction(const struct detection_column *c, double moved, double toward)
 {
 	double by = c->now - c->normal;
@@ -161,16 +161,15 @@ void detection_columns_sort(struct detection_column *columns, size_t n)
 	qsort(columns, n, sizeof(*columns), cause_compare);
 }
 
-/* Samples of one function, n in number. */
+/* The n samples of one function. */
 struct cause_samples {
-	struct mat parts, toward;	    /* [n x p] parts of their errors by column; signed roots of these */
+	struct mat parts, toward;	    /* [n x p] parts of the samples' errors by column; signed roots of the parts */
 	const struct detection_mean *means; /* [p] means of the columns */
-	double *moved;			    /* [p] smallest relevant difference of means */
-	const bool *anomalous;		    /* [n] whether the sample is anomalous */
+	double *moved;			    /* [p] minimum relevant difference of the means */
+	const bool *anomalous;		    /* [n] true for anomalous samples */
 };
 
-/* Finds the columns with a vote or at least 1 % of the error. *columns: their sorted indices, free() them; or NULL. Returns their number.
- */
+/* Finds the columns with a vote or at least 1 % of the error. *columns gets them, sorted (free() them), or NULL. Returns their number. */
 static size_t cause_columns(const struct cause_samples *s, struct detection_column **columns)
 {
 	size_t p = s->parts.cols, samples = 0, n = 0;
@@ -211,14 +210,14 @@ static size_t cause_columns(const struct cause_samples *s, struct detection_colu
 struct judge {
 	const struct detector *d;
 	const struct observations *seen;
-	size_t *columns;   /* [p] position of each column of the detector in `seen` */
-	size_t *functions; /* [functions of `seen`] position in the detector; SIZE_MAX: unknown */
-	size_t *back;	   /* [functions of the detector] position in `seen` */
+	size_t *columns;   /* [p] index in `seen` of each column of the detector */
+	size_t *functions; /* [functions of `seen`] index in the detector; SIZE_MAX if unknown */
+	size_t *back;	   /* [functions of the detector] index in `seen` */
 	struct rows rows;
 	double *error;		  /* [rows] error of each row */
-	struct mat parts, toward; /* [rows x p] from models_judge() */
-	struct run_score *scores; /* [groups] verdict of the rule */
-	struct run_mean *means;	  /* [functions of the detector x (p + 1)] in the judged runs */
+	struct mat parts, toward; /* [rows x p] results of models_judge() */
+	struct run_score *scores; /* [groups] verdicts of the rule */
+	struct run_mean *means;	  /* [functions of the detector x (p + 1)] means in the judged runs */
 	double *p;		  /* [runs] as detection.run_p */
 };
 
@@ -267,7 +266,7 @@ static enum assay_status judge_rows(struct judge *k, struct assay_error *err)
 	return st;
 }
 
-/* Computes the errors of a group. New runs are dealt to the models as if they followed the normal runs. */
+/* Computes the errors of group g. Judged runs are assigned to models in turn, continuing after the normal runs. */
 static void judge_errors(void *context, size_t g)
 {
 	struct judge *k = context;
@@ -287,13 +286,13 @@ static void judge_run(void *context, size_t run)
 
 /* ---- one function ---- */
 
-/* Reports whether more of n runs are anomalous than `rate` explains if all of them are normal. */
+/* Reports whether more of n runs are anomalous than `rate` explains for normal runs. */
 static bool judge_too_many(const struct detector *d, size_t n, size_t anomalous)
 {
 	return anomalous > 0 && stats_round(d->options.rule->chance(d, n, anomalous)) <= stats_round(d->options.rate);
 }
 
-/* Finds the columns that cause the anomaly of the function with rows [first, first + n); anomalous [n]. */
+/* Finds the columns that cause the anomaly of a function with rows [first, first + n). anomalous [n] marks its anomalous samples. */
 static void judge_cause(const struct judge *k, size_t first, size_t n, const bool *anomalous, struct detection_function *out)
 {
 	size_t p = k->rows.z.cols;
@@ -315,8 +314,8 @@ static void judge_cause(const struct judge *k, size_t first, size_t n, const boo
 	mem_free(s.moved, means);
 }
 
-/* Marks samples above the threshold. `whole_runs` marks all samples of anomalous runs instead, for a function without such samples, whose
- * samples have all moved a little. Returns the number of marked samples. */
+/* Marks samples above the threshold. With `whole_runs`, marks all samples of anomalous runs instead: for a function without samples above
+ * the threshold, whose samples all differ a little. Returns the number of marked samples. */
 static size_t judge_mark_samples(const struct judge *k, const struct row_group *groups, size_t n, double threshold, bool whole_runs,
 				 bool *anomalous)
 {
@@ -332,7 +331,7 @@ static size_t judge_mark_samples(const struct judge *k, const struct row_group *
 	return marked;
 }
 
-/* Computes the median error, and the mean of the excess over the threshold. */
+/* Computes the median of the errors, and the mean of their excess over the threshold. */
 static void judge_sum_errors(const struct judge *k, size_t first, size_t n, struct detection_function *out)
 {
 	double above = 0.0, weight = 0.0;
@@ -345,7 +344,7 @@ static void judge_sum_errors(const struct judge *k, size_t first, size_t n, stru
 	out->excess = above / weight;
 }
 
-/* Judges the function to which groups[n] belong. */
+/* Judges the function of groups[n]. */
 static void judge_function(const struct judge *k, const struct row_group *groups, size_t n, struct detection_function *out)
 {
 	const struct detector *d = k->d;
@@ -402,7 +401,7 @@ static void judge_runs(struct judge *k, struct detection *out)
 	free(relevant);
 }
 
-/* If more runs are anomalous than chance explains, but no function is in enough of them, marks the function that is in most of them. */
+/* If more runs are anomalous than chance explains, but no function is in enough of them, marks the function that is in most runs. */
 static void judge_set(const struct judge *k, struct detection *out)
 {
 	struct detection_function *most = NULL;

@@ -1,4 +1,4 @@
-/* Parts of a detector: rows in canonical order, models, a rule. New ways to scale, to cluster or to judge need this header. */
+/* Parts of a detector: rows in canonical order, models and a rule. For files that add ways to scale, to cluster or to judge. */
 #ifndef MODEL_ANOMALY_DETECTOR_PARTS_H
 #define MODEL_ANOMALY_DETECTOR_PARTS_H
 
@@ -6,116 +6,117 @@
 #include "base/mat.h"
 #include <stdint.h>
 
-#define DETECTOR_FARTHEST 1e100 /* maximum magnitude of values, so that the squares of values stay finite */
-#define SCALE_UNIT_LEAST  1e-30 /* minimum unit of a scale, so that squares of far outliers stay finite */
+#define DETECTOR_FARTHEST 1e100 /* limit of the magnitude of values, so that their squares stay finite */
+#define SCALE_UNIT_LEAST  1e-30 /* minimum unit of a scale, so that the squares of far outliers stay finite */
 
-/* ---- names: columns and functions in canonical order ---- */
+/* ---- names: columns and functions in alphabetical order ---- */
 
 struct names {
-	char **columns, **functions; /* [p], [n] sorted, without duplicates */
+	char **columns, **functions; /* [p] names of columns, and [n] names of functions, sorted, without duplicates */
 	size_t p, n;
 };
 
-/* Sorts the names. columns [p], functions [n]: positions of `out` in the observations, and the reverse. ASSAY_E_USAGE: a repeated name. */
+/* Sorts the names. columns [p] gets the observations' index of each sorted column; functions [n] gets the sorted place of each function of
+ * the observations. ASSAY_E_USAGE: a name occurs twice. */
 enum assay_status names_of(const struct observations *observations, struct names *out, size_t *columns, size_t *functions,
 			   struct assay_error *err);
-/* Does the same for other observations with the same columns, else ASSAY_E_USAGE. A function that `names` lacks gets SIZE_MAX. */
+/* Does the same for other observations with the same columns. ASSAY_E_USAGE: other columns. A function that `names` lacks gets SIZE_MAX. */
 enum assay_status names_match(const struct names *names, const struct observations *seen, size_t *columns, size_t *functions,
 			      struct assay_error *err);
 void names_release(struct names *names); /* accepts a zeroed struct */
 
-/* ---- observations in an order that does not depend on the input: by function, run, values ---- */
+/* ---- rows: observations sorted by function, run and values, so that their order in the input does not matter ---- */
 
-/* Samples of one function in one run: n rows from row `first` on. */
+/* Samples of one function in one run: rows first to first + n - 1. */
 struct row_group {
 	size_t function, run, first, n;
 };
 
 struct rows {
-	struct mat z;		  /* [n x columns] values, stretched or unchanged; columns in the order of `names` */
-	double *weight;		  /* [n] number of calls per row */
-	size_t *origin;		  /* [n] index of the row in the observations */
+	struct mat z;		  /* [n x columns] values, possibly stretched; columns in the order of `names` */
+	double *weight;		  /* [n] number of calls that each row represents */
+	size_t *origin;		  /* [n] index of each row in the observations */
 	struct row_group *groups; /* [n_groups] sorted by function, then run */
 	size_t n_groups;
-	size_t left_out; /* number of rows excluded because of NaN or infinity */
+	size_t left_out; /* number of rows excluded because a value is NaN or infinite */
 };
 
-/* Sorts rows. `columns` and `functions` are from names_of(); rows of functions at SIZE_MAX are skipped. used [p]: false sets the column to
- * 0. stretch [p]: values become asinh(value / stretch); NULL: values stay unchanged. */
+/* Sorts the rows. `columns` and `functions` are from names_of(). Skips rows of functions at SIZE_MAX. used [p]: if false, the column is set
+ * to 0. stretch [p]: values become asinh(value / stretch); if NULL, values stay unchanged. */
 void rows_of(const struct observations *observations, const size_t *columns, size_t p, const bool *used, const size_t *functions,
 	     const double *stretch, struct rows *out);
 void rows_release(struct rows *rows); /* accepts a zeroed struct */
-/* Returns the number of groups of one function, counted from group `first`. */
+/* Returns the number of consecutive groups of one function, counted from group `first`. */
 size_t rows_groups(const struct rows *rows, size_t first);
 
 /* ---- scales ---- */
 
 /* Statistics of each function and column over the normal samples. The arrays are [functions x columns], except `known`. */
 struct scale {
-	bool *known;	    /* [functions] whether the function has samples */
+	bool *known;	    /* [functions] true if the function has samples */
 	double *center;	    /* medians */
 	double *unit;	    /* divisors of the values, > 0 */
-	double *low, *high; /* smallest and largest value of each column, in units from the center */
+	double *low, *high; /* smallest and largest value of each column, in units relative to the center */
 	size_t functions, columns;
 };
 
-struct scale scale_new(size_t functions, size_t columns); /* unit 1, all else 0 */
+struct scale scale_new(size_t functions, size_t columns); /* returns a scale with unit 1 and all else 0 */
 
-/* A way to scale columns, so that one unit has the same meaning in all columns. */
+/* A way to scale columns, so that one unit means the same in all columns. */
 struct detector_scaling {
-	bool stretched; /* values are scaled by asinh; an error below the square of one unit is then negligible */
-	/* Fills the new *scale from the runs for which use[run] is true. */
+	bool stretched; /* values are scaled by asinh, so an error below the square of one unit is negligible */
+	/* Fills the new *scale from the runs whose use[run] is true. */
 	void (*learn)(const struct rows *rows, const bool *use, double tolerance, struct scale *scale);
 };
 
-/* ---- models: a scale per function and column, a scorer per cluster of functions ---- */
+/* ---- models: a scale for each function and column, a scorer for each cluster of functions ---- */
 
 /* The scorer of one cluster of functions. */
 struct expert {
-	struct scorer *scorer; /* NULL if nothing varies, or if there are too few rows */
-	size_t *columns;       /* [n_columns] columns that the scorer gets */
+	struct scorer *scorer; /* NULL if no column varies, or if there are too few rows */
+	size_t *columns;       /* [n_columns] indices of the columns that the scorer gets */
 	size_t n_columns;
 };
 
 struct model {
 	struct scale scale;
-	struct expert *experts; /* [clusters] scorer of each cluster */
+	struct expert *experts; /* [clusters] one expert per cluster */
 };
 
 struct models {
-	struct model *items; /* [n] models */
+	struct model *items; /* [n] fitted models */
 	size_t n, clusters;
 	size_t *cluster; /* [functions] index of each function's cluster */
 	size_t functions;
 	const struct detector_options *options;
 };
 
-/* Fits models->n models: model i to the runs for which use[i][run] is true. The caller sets the other members of *models first. */
+/* Fits models->n models; model i learns from the runs whose use[i][run] is true. The caller sets the other members of *models first. */
 void models_fit(const struct rows *rows, const bool *const *use, struct models *models);
-void models_release(struct models *models); /* accepts a zeroed struct; keeps the clusters */
+void models_release(struct models *models); /* accepts a zeroed struct; keeps `cluster`, which the caller owns */
 
-/* Judges rows `first` to `first` + parts->rows, which belong to one function. parts [n x columns]: each column's part of the row's error,
- * from the scorer, or the squared distance outside the normal range if larger. toward [n x columns]: signed roots of the parts, positive
- * above the expected value. error [n]: sums of the parts. */
+/* Judges parts->rows rows of one function, from row `first` on. parts [n x columns]: each column's part of the row's error, from the
+ * scorer, or the squared distance outside the normal range if that is larger. toward [n x columns]: square roots of the parts, positive if
+ * the value is above the expected value. error [n]: sum of the parts of each row. */
 void models_judge(const struct models *models, size_t model, size_t function, const struct rows *rows, size_t first, struct mat *parts,
 		  struct mat *toward, double *error);
 
-/* Computes error [rows] by model of_run[run] of each row's run (NULL: model 0); NaN if that model does not know the function. */
+/* Computes error [rows]; model of_run[run] judges the rows of a run (model 0 if of_run is NULL). NaN if it does not know the function. */
 void models_errors(const struct models *models, const struct rows *rows, const size_t *of_run, double *error);
 
 /* ---- clusters of functions ---- */
 
-/* Rows from which clusters are chosen, a few per function. */
+/* Rows from which clusters are chosen; a few per function. */
 struct clustering {
 	struct rows rows;
 	size_t functions, runs;
 	const struct detector_options *options;
 };
 
-/* Finds k clusters of functions by k-means over samples; a function joins the cluster with most of its samples (AutoPerf). k = 1 gives one
+/* Clusters functions by k-means over their samples; a function joins the cluster with most of its samples (AutoPerf). k = 1 gives one
  * cluster, k = SIZE_MAX one per function. Fills of [functions] and returns the number of clusters. */
 size_t clusters_by_kmeans(const struct clustering *c, size_t k, size_t *of);
-/* Chooses clusters by the options. Fills of [functions] and returns the number of clusters. */
+/* Clusters functions as the options require. Fills of [functions] and returns the number of clusters. */
 size_t clusters_choose(const struct rows *rows, size_t functions, size_t runs, const struct detector_options *options, size_t *of);
 
 /* ---- means ---- */
@@ -125,13 +126,13 @@ struct run_mean {
 	double n, mean, squares;
 };
 
-/* Returns means over the runs, [functions x (p + 1)]: of each column, then of the calls. free() them. columns [p]: as for rows_of(). */
+/* Returns means over runs, [functions x (p + 1)]: of each column, then of the calls. free() them. columns [p]: as for rows_of(). */
 struct run_mean *run_means_of(const struct observations *observations, const size_t *columns, size_t p, const struct rows *rows,
 			      size_t functions);
-#define DETECTION_CHANCE .01 /* maximum probability that means of equal runs differ by more than is attributed to chance */
-/* Judges a function by its calls and total work over all runs; no single sample need be unusual. Marks the function as anomalous in all its
- * runs if its calls, or work per call, differ by DETECTION_CHANCE, corrected for all n functions. If its samples differ by a negligible
- * amount, any column suffices. seen: the judged runs; normal, now [p + 1]. */
+#define DETECTION_CHANCE .01 /* maximum probability, if runs are equal, that their means are called different */
+/* Judges a function by its number of calls and its total work over all runs; no single sample need be unusual. Marks the function as
+ * anomalous in all its runs if its calls, or its work per call, differ by more than chance (DETECTION_CHANCE, corrected for n functions).
+ * If its samples differ by a negligible amount, any column suffices. seen: the judged runs; normal, now: [p + 1]. */
 void detection_judge_totals(const struct observations *seen, const struct run_mean *normal, const struct run_mean *now,
 			    const size_t *columns, size_t p, size_t n, struct detection_function *out);
 struct detection_mean detection_mean_of(const struct run_mean *normal, const struct run_mean *now);
@@ -141,40 +142,40 @@ struct detection_mean detection_mean_of(const struct run_mean *normal, const str
 struct detector {
 	struct detector_options options;
 	struct names names;
-	double *stretch;	/* [columns]; NULL if the scaling does not stretch */
-	bool *known;		/* [functions] whether the detector has learned the function */
-	struct run_mean *means; /* [functions x (columns + 1)] over the normal runs, in the column's unit */
-	struct models models;	/* one model per fold, fitted to the other folds; a single model if the rule holds no runs out */
+	double *stretch;	/* [columns] stretch of each column; NULL if the scaling does not stretch */
+	bool *known;		/* [functions] true if the detector has learned the function */
+	struct run_mean *means; /* [functions x (columns + 1)] means over the normal runs, in the columns' units */
+	struct models models;	/* one model per fold, fitted to the other folds; one model for all runs if the rule holds none out */
 	size_t folds;
-	double *threshold; /* [functions] threshold of the error of a sample */
+	double *threshold; /* [functions] error above which a sample is anomalous */
 	struct detector_about about;
 
-	/* The rule sets these. */
+	/* Data of the rule. */
 	struct calibration *calibration;
-	double *share; /* [functions] largest share of anomalous samples in a normal run; 0 if the rule does not use this share */
+	double *share; /* [functions] largest share of anomalous samples in a normal run; 0 if the rule does not use it */
 };
 
-/* Returns the error below which a difference is negligible. */
+/* Returns the error below which a difference is negligible; 0 if none is. */
 double detector_negligible(const struct detector_options *options);
 
-/* Training data for a rule: errors of the normal samples. */
+/* Data from which a rule learns: errors of the normal samples. */
 struct detector_training {
 	const struct rows *rows;
-	const double *error; /* [rows] by a model that has not seen the run, if the rule holds runs out; NaN: unknown function */
+	const double *error; /* [rows] by a model that did not learn the run, if the rule holds runs out; NaN: unknown function */
 };
 
 /* Verdict on one function in one run. */
 struct run_score {
 	double score, limit;
-	bool anomalous, small; /* score above the limit; anomalous by a negligible amount */
+	bool anomalous, small; /* the score is above the limit; anomalous, but by a negligible amount */
 };
 
-/* Decides from the errors of samples which runs are anomalous. */
+/* A rule decides from the errors of samples which runs are anomalous. */
 struct detector_rule {
-	bool holds_out; /* errors of normal runs come from models that have not seen these runs */
-	/* Sets d->threshold, d->known, d->about.rate_measured and the rule's own data. All arrays exist and are zeroed. */
+	bool holds_out; /* errors of normal runs come from models that did not learn these runs */
+	/* Sets d->threshold, d->known, d->about.rate_measured and the rule's own data. All arrays are allocated and zeroed. */
 	void (*learn)(struct detector *d, const struct detector_training *training);
-	/* Fills scores [groups of rows] for the groups of `run`. *p is as detection.run_p; if judge() leaves it, it is NaN. Thread-safe. */
+	/* Fills scores [groups of rows] for the groups of `run`. *p is NaN on entry; may set it as in detection.run_p. Thread-safe. */
 	void (*judge)(const struct detector *d, const struct rows *rows, const double *error, size_t run, struct run_score *scores,
 		      double *p);
 	/* Returns the probability that at least `anomalous` (> 0) of n normal runs are called anomalous. */
@@ -184,23 +185,23 @@ struct detector_rule {
 
 /* ---- results ---- */
 
-struct detection detection_new(const struct observations *seen); /* all arrays allocated and zeroed */
-/* Sorts columns by votes, then parts (both descending), then column number. */
+struct detection detection_new(const struct observations *seen); /* allocates and zeroes all arrays */
+/* Sorts columns by votes, then by parts, both descending, then by column index. */
 void detection_columns_sort(struct detection_column *columns, size_t n);
 
-/* k-means: Lloyd's algorithm from k-means++ (Arthur and Vassilvitskii, SODA 2007; each next center is the best of a few draws). Keeps the
- * best of several starts. O(starts * iterations * n * k * p). The same seed gives the same bits with any number of threads. */
+/* k-means: Lloyd's algorithm after k-means++ (Arthur and Vassilvitskii, SODA 2007; each next center is the best of a few draws). Returns
+ * the best of several starts. O(starts * iterations * n * k * p). The same seed gives the same bits with any number of threads. */
 
 struct kmeans {
-	struct mat centers; /* [k x p] mean of each cluster */
+	struct mat centers; /* [k x p] means of the clusters */
 	size_t n;	    /* number of rows */
-	size_t *cluster;    /* [n] index of each row's center */
-	double within;	    /* sum of squared distances of the rows from the centers of their clusters */
+	size_t *cluster;    /* [n] cluster of each row */
+	double within;	    /* sum of squared distances between rows and the centers of their clusters */
 	size_t iterations;
 };
 
 /* Clusters rows [n x p], finite; 1 <= k <= n. With fewer than k distinct rows, some clusters are empty, and their centers equal others.
- * Overwrites *out; free it with kmeans_release(). */
+ * Overwrites *out; the caller frees it with kmeans_release(). */
 void kmeans_fit(const struct mat *rows, size_t k, size_t starts, uint64_t seed, size_t threads, struct kmeans *out);
 void kmeans_release(struct kmeans *kmeans); /* accepts a zeroed struct */
 

@@ -9,21 +9,21 @@
 #include <string.h>
 
 #define COEFFICIENTS (EXPECT_NUMBERS_USED + 1)
-#define WORTH_MOST   .9	   /* largest error after an addition, relative to the error before; smaller improvements are chance */
-#define RUNS_EACH    6	   /* fewest runs per coefficient */
-#define INPUT_RUNS   2	   /* fewest runs of an input for a median */
-#define OUTSIDE	     .5	   /* distance outside the range of a number up to which the line is used, relative to the range */
-#define HUBER	     1.345 /* in standard deviations: 95 % of the efficiency of least squares with normal errors */
+#define WORTH_MOST   .9	   /* maximum error after an addition, relative to the error before; smaller improvements are chance */
+#define RUNS_EACH    6	   /* minimum number of runs per coefficient */
+#define INPUT_RUNS   2	   /* minimum number of runs of an input for a median */
+#define OUTSIDE	     .5	   /* maximum distance outside the range of a number, relative to the range, for which the line is used */
+#define HUBER	     1.345 /* limit of full weight, in standard deviations: 95 % of the efficiency of least squares with normal errors */
 #define NORMAL_MAD   1.4826
 #define ROUNDS	     8
 #define SAME	     1e-9
 
-/* Runs in use, and buffers for one fit. */
+/* Runs in use, and buffers of one fit. */
 struct fitting {
 	const struct expect_inputs *runs;
 	const double *y;
-	size_t *run;			  /* [n] index of each run in use */
-	double *weight, *residual, *work; /* [n] per run: weight, residual, buffer */
+	size_t *run;			  /* [n] index of each used run */
+	double *weight, *residual, *work; /* [n] per used run: weight, residual, buffer */
 	size_t n;
 };
 
@@ -38,7 +38,7 @@ static double fitting_factor(const struct fitting *f, const struct expect *e, si
 	return k ? mat_get(&f->runs->numbers, run, e->number[k - 1]) - e->low[k - 1] : 1.0;
 }
 
-/* Fits by weighted least squares and computes residuals. inverse [m x m], m = e->n + 1, gets the inverse of X' W X. */
+/* Fits by weighted least squares; computes residuals. inverse [m x m], m = e->n + 1, gets (X' W X)^-1. Returns false if singular. */
 static bool fitting_weighted(struct fitting *f, struct expect *e, double *inverse)
 {
 	double right[COEFFICIENTS] = { 0 }, c[COEFFICIENTS] = { 0 };
@@ -70,8 +70,8 @@ static bool fitting_weighted(struct fitting *f, struct expect *e, double *invers
 	return true;
 }
 
-/* Returns the mean absolute error of each run's prediction from the other runs, and sets f->work to each error: the residual divided by 1 -
- * the run's leverage. */
+/* Returns the mean absolute error of predictions of each run from the other runs. Sets f->work to each run's error: the residual divided by
+ * 1 - leverage of the run. */
 static double fitting_excluded(const struct fitting *f, const struct expect *e, const double *inverse)
 {
 	size_t m = e->n + 1;
@@ -90,7 +90,7 @@ static double fitting_excluded(const struct fitting *f, const struct expect *e, 
 	return sum / (double)f->n;
 }
 
-/* Fits a robust line; rounds = 1: by least squares. Returns the error for held-out runs; INFINITY if the numbers are collinear. */
+/* Fits a robust line; with `rounds` 1, by least squares. Returns the error on held-out runs; INFINITY if numbers are collinear. */
 static double fitting_line(struct fitting *f, struct expect *e, size_t rounds)
 {
 	double inverse[COEFFICIENTS * COEFFICIENTS];
@@ -126,14 +126,14 @@ static void expect_add_number(const struct fitting *f, struct expect *e, size_t 
 	}
 }
 
-/* Returns the largest error after a useful addition, relative to the error before. With few runs, the best of many numbers, such as seeds
- * and dates, helps by chance. The returned bound limits such help to 1 of 200 cases (12 to 40 runs of noise, up to 16 numbers). */
+/* Returns the maximum error after a useful addition, relative to the error before. With few runs, the best of many numbers, such as seeds
+ * and dates, helps by chance. The bound lets this happen in 1 of 200 cases (12 to 40 runs of noise, up to 16 numbers). */
 static double fitting_worth(const struct fitting *f)
 {
 	return fmin(WORTH_MOST, 1.0 - .5 * sqrt(2.0 * log(20.0 * (double)(f->runs->numbers.cols + 1)) / (double)f->n));
 }
 
-/* Adds the `more` numbers (one or two) with the smallest error, if that is at most `worth` * *error. Reports whether it did. */
+/* Adds `more` numbers, one or two, with which the error is smallest, if that is at most `worth` * *error. Reports whether it added them. */
 static bool fitting_add(struct fitting *f, size_t more, double worth, struct expect *e, double *error)
 {
 	size_t numbers = f->runs->numbers.cols;
@@ -165,8 +165,8 @@ static bool fitting_add(struct fitting *f, size_t more, double worth, struct exp
 	return true;
 }
 
-/* Adds numbers while the error falls and exceeds rounding. Two at once must help as much as two in turn. Example: if larger sizes have more
- * threads, neither number predicts the work per thread, but both together do. *error gets the final error. */
+/* Adds numbers while the error falls and is above rounding errors. Two at once must help as much as two in turn. Example: if larger sizes
+ * have more threads, neither number predicts the work per thread, but both together do. *error gets the final error. */
 static void fitting_choose_size_and_threads(struct fitting *f, struct expect *e, double *error)
 {
 	double worth = fitting_worth(f);
@@ -180,12 +180,12 @@ static void fitting_choose_size_and_threads(struct fitting *f, struct expect *e,
 
 struct value {
 	size_t input;
-	double y, left_out; /* held-out error of one constant for all runs */
+	double y, left_out; /* left_out: error of a constant for all runs that was fitted without this run */
 };
 
 ORDER_BY(compare_values, struct value, BY_UP(input) BY_UP(y))
 
-/* Returns the median of sorted v[n] without element i (n > 1), or of all elements if i is n. */
+/* Returns the median of sorted v[n] without element i, n > 1; of all elements if i is n. */
 static double values_median_without(const struct value *v, size_t n, size_t i)
 {
 	size_t left = n - (i < n), low = (left - 1) / 2, high = left / 2;
@@ -193,7 +193,7 @@ static double values_median_without(const struct value *v, size_t n, size_t i)
 	return (v[low + (low >= i)].y + v[high + (high >= i)].y) / 2.0;
 }
 
-/* Fits a median per input. Returns the held-out error. fitting_line() without numbers has run: f->work predicts runs with rare inputs. */
+/* Fits a median per input. Returns the error on held-out runs. For rare inputs, uses f->work of a fitting_line() without numbers. */
 static double fitting_inputs(const struct fitting *f, struct expect *e)
 {
 	struct value *v = mem_new(f->n, sizeof(*v));

@@ -1,22 +1,22 @@
-/* The default rule: derives anomalous runs from errors of samples, so that a normal run is called anomalous with the requested probability.
+/* The default rule. Derives anomalous runs from errors of samples; calls a normal run anomalous with the requested probability.
  *
  * Source: conformal prediction (Vovk, Gammerman, Shafer, "Algorithmic Learning in a Random World", 2005). A new run joins the normal runs,
  * and each of these runs is compared with all others. p is the share of runs that are at least as strange as the new one. If the new run is
- * normal, each run is the strangest with the same probability. So p <= rate has exactly that probability if there are no ties, for any
- * distribution. This requires that the new run is treated as the others. Errors come from models that have not seen the run (the caller's
- * folds), and a normal run is compared with the new one, too. Without the latter, 0.42 instead of 0.52 of runs that are 2 standard
- * deviations off are found (19 runs; tests/test_calibrate.c).
+ * normal, each run has the same probability of being the strangest. So p <= rate has exactly the probability `rate` if there are no ties,
+ * for any distribution. This requires that the new run is treated like the others. Errors come from models that have not learned the run
+ * (the caller's folds), and a normal run is compared with the new one, too. Without this comparison, only 0.42 instead of 0.52 of runs that
+ * are 2 standard deviations off are found (19 runs; tests/test_calibrate.c).
  *
  * The strangeness of a run is the maximum over its functions of
  *
- *   (S - mean) / sqrt(between + (within + largest^2 / (samples + 1)) / n),   S = sum of weight * s / sum of weight,   s = log(1 + error /
- *   threshold)
+ *   (S - mean) / sqrt(between + (within + largest^2 / (samples + 1)) / n),   S = sum of weight * s / sum of weight,
+ *   s = log(1 + error / threshold)
  *
- * where threshold is a quantile of the function's errors. mean, between and within (variances between runs, and between the samples of one
- * run) are of the other runs' `samples`. n is the effective number of samples, `largest` the largest s of the run. By Laplace's rule of
+ * The threshold is a quantile of the function's errors. mean, between and within (variances between runs, and between samples of one run)
+ * are of the other runs' `samples`. n is the effective number of samples, `largest` the largest s of the run. By Laplace's rule of
  * succession, an event not seen in `samples` samples may still occur in one of (samples + 1). S is a continuous form of the share of
- * anomalous samples: a sample counts almost nothing far below the threshold, and the logarithm of its error far above it. Runs that differ
- * by more than a negligible amount (a mean error of `least`) are stranger than all others: this changes the order, not the rate. */
+ * anomalous samples: a sample counts almost nothing far below the threshold, and the logarithm of its error far above it. Runs with a
+ * relevant difference (a mean error of `least` or more) are stranger than all others. This changes the order, not the rate. */
 #include "model/anomaly/detector_parts.h"
 
 #include "base/mem.h"
@@ -26,45 +26,45 @@
 #include <math.h>
 #include <string.h>
 
-#define ANOMALOUS_QUANTILE .95	   /* quantile of a function's errors, above which a sample is anomalous */
-#define NOTHING		   (-12.0) /* strangeness of an absent function, below all others */
+#define ANOMALOUS_QUANTILE .95	   /* quantile of a function's errors; a sample above it is anomalous */
+#define NOTHING		   (-12.0) /* strangeness of an absent function, below any other */
 #define NEGLIGIBLE	   (-10.0) /* upper limit of strangeness for negligible differences */
 #define RELEVANT	   (-9.0)  /* lower limit of strangeness for relevant differences */
-#define BETWEEN_LEAST	   .0025   /* negligible variance of S between runs: a twentieth in its logarithm */
-#define BETWEEN_PRIOR	   4.0	   /* number of runs for which the variance of the other functions counts */
-#define THRESHOLD_LEAST	   1e-30   /* lower limit of a sample's threshold: smaller errors are rounding errors, and quotients stay finite */
+#define BETWEEN_LEAST	   .0025   /* negligible variance of S between runs: a standard deviation of a twentieth */
+#define BETWEEN_PRIOR	   4.0	   /* weight of the variance of the other functions, in runs */
+#define THRESHOLD_LEAST	   1e-30   /* lower limit of a sample's threshold; smaller errors are rounding errors, and ratios stay finite */
 
 struct calibrate_options {
-	double rate;	    /* largest share of normal runs that may be called anomalous */
+	double rate;	    /* maximum share of normal runs that are called anomalous */
 	double least;	    /* a run with a smaller mean error differs negligibly; a sample with a smaller error is not anomalous */
-	bool single_sample; /* S is the logarithm of the largest error / threshold, compared directly */
+	bool single_sample; /* S is the logarithm of the largest error / threshold, and is compared directly */
 };
 
 /* Summary of one function in one run. */
 struct calibrate_summary {
-	double samples; /* number of samples; 0 if the run does not have the function */
-	double mean;	/* S of the run (see above) */
+	double samples; /* number of samples; 0 if the run lacks the function */
+	double mean;	/* S of the run (see the top of the file) */
 	double n;	/* effective number of samples */
-	double largest; /* largest s of its samples */
-	double squares; /* sum of squared distances of the samples' s from S */
+	double largest; /* largest s of the samples */
+	double squares; /* sum of squared distances of s from S, over the samples */
 	bool matters;
 };
 
 struct calibration {
 	struct calibrate_options options;
 	size_t functions, runs;
-	double *threshold;		  /* [functions] threshold of a sample; NaN if no run has the function */
+	double *threshold;		  /* [functions] error above which a sample is anomalous; NaN if no run has the function */
 	struct calibrate_summary *normal; /* [functions x runs] summaries of the normal runs */
-	size_t allowed;			  /* a run is anomalous if fewer normal runs than this are as strange; >= 1 */
+	size_t allowed;			  /* >= 1; a run is anomalous if fewer normal runs than this number are as strange */
 };
 
-/* Rounds by the same 1e-9 as stats_round(). */
+/* Subtracts 1e-9, the precision of stats_round(), so that rounding errors do not add a run. */
 size_t detector_runs_needed(double rate)
 {
 	return (size_t)ceil(1.0 / rate - 1.0 - 1e-9);
 }
 
-/* Returns the number of equally strange normal runs below which a run is anomalous: at most `rate` of (runs + 1); 0 for too few runs. */
+/* Returns a limit: a run is anomalous if fewer normal runs are as strange. It is rate * (runs + 1), rounded down; 0 with too few runs. */
 static size_t calibrate_allowed(double rate, size_t runs)
 {
 	return (size_t)floor(rate * (double)(runs + 1) + 1e-9);
@@ -77,7 +77,7 @@ static void calibration_release(struct calibration *c)
 
 /* ---- one function in one run ---- */
 
-/* Summarizes the samples [n] of a known function in one run. */
+/* Summarizes the n samples of a known function in one run. */
 static struct calibrate_summary calibrate_summary_of(const struct calibration *c, size_t function, const double *error,
 						     const double *weight, size_t n)
 {
@@ -118,7 +118,7 @@ static void calibrate_thresholds(struct calibration *c, const struct row_group *
 	}
 }
 
-/* Fits the calibration. error [rows] is by a model that has not seen the run; NaN if it does not know the function. O(rows log rows). */
+/* Fits the calibration. error [rows] is by a model that did not learn the run; NaN for an unknown function. O(rows log rows). */
 static void calibrate_fit(const struct rows *rows, const double *error, size_t functions, size_t runs,
 			  const struct calibrate_options *options, struct calibration *out)
 {
@@ -146,13 +146,13 @@ static void calibrate_fit(const struct rows *rows, const double *error, size_t f
 
 /* ---- comparison of runs ---- */
 
-/* The normal runs, followed by the new run, if there is one. */
+/* The runs to compare: the normal runs, then the new run if there is one. */
 struct crowd {
 	const struct calibration *c;
-	const struct calibrate_summary *seen; /* [functions] summaries of the new run; NULL if there is none */
+	const struct calibrate_summary *seen; /* [functions] summaries of the new run; NULL without a new run */
 	size_t runs;
-	double *between; /* [functions x runs] variance between the other runs */
-	double *typical; /* [runs] median of `between` over the functions */
+	double *between; /* [functions x runs] variance of the runs' means S, without this run */
+	double *typical; /* [runs] median over functions of `between` */
 	double *strange; /* [runs] strangeness of each run */
 };
 
@@ -161,10 +161,10 @@ static const struct calibrate_summary *crowd_member(const struct crowd *w, size_
 	return run < w->c->runs ? &w->c->normal[function * w->c->runs + run] : &w->seen[function];
 }
 
-/* Sums over the runs of a function; totals_without() removes one run. */
+/* Sums over the runs of a function. totals_without() removes one run from these sums. */
 struct totals {
-	double runs, mean, squares; /* number of runs; mean of S; sum of squared distances from it */
-	double within, freedom;	    /* sum of squares of the samples within runs, and its degrees of freedom */
+	double runs, mean, squares; /* number of runs; mean of S over runs; sum of squared distances of S from this mean */
+	double within, freedom;	    /* sum of squares of the samples within runs; degrees of freedom of this sum */
 	double inverse, samples;    /* sum of 1 / n; number of samples */
 };
 
@@ -214,7 +214,7 @@ static double totals_within(const struct totals *t)
 	return t->freedom > 0.0 ? t->within / t->freedom : 0.0;
 }
 
-/* Returns the method-of-moments estimate of the variance between runs, without its floor. */
+/* Returns the method-of-moments estimate of the variance between runs, without a lower limit; NaN for a single run. */
 static double totals_between(const struct totals *t)
 {
 	return t->runs > 1.0 ? fmax(0.0, t->squares / (t->runs - 1.0) - totals_within(t) * t->inverse / t->runs) : (double)NAN;
@@ -239,7 +239,7 @@ static void crowd_find_typical(struct crowd *w)
 	free(known);
 }
 
-/* Moves the strangeness of negligible differences below that of all relevant ones. */
+/* Returns a strangeness that ranks all negligible differences below all relevant ones. */
 static double strangeness_in_order(bool matters, double strange)
 {
 	double s = fmax(strange, RELEVANT);
@@ -263,7 +263,7 @@ static double crowd_strangeness(const struct crowd *w, size_t function, size_t r
 	return strangeness_in_order(s->matters, (s->mean - t.mean) / sqrt(between + within / s->n));
 }
 
-/* Compares the runs. strange [functions] gets the strangeness of the last run's functions, unless NULL. */
+/* Compares each run with the others. strange [functions] gets the strangeness of each function in the last run; may be NULL. */
 static void crowd_compare(struct crowd *w, double *strange)
 {
 	struct totals *all = mem_new(w->c->functions + 1, sizeof(*all));
@@ -307,8 +307,8 @@ static void crowd_release(struct crowd *w)
 
 ORDER_BY(compare_down, double, BY_VALUE_DOWN)
 
-/* Judges a new run. seen [functions]; strange [functions] gets their strangeness. *p: (1 + normal runs at least as strange) / (1 + normal
- * runs). Returns the limit above which a function is anomalous; the strangest exceeds it exactly if p <= rate. O(functions * runs). */
+/* Judges a new run, seen [functions]. strange [functions] gets each function's strangeness; *p gets (1 + normal runs at least as strange) /
+ * (1 + normal runs). Returns the limit above which a function is anomalous; one is anomalous if p <= rate. O(functions * runs). */
 static double calibrate_judge(const struct calibration *c, const struct calibrate_summary *seen, double *strange, double *p)
 {
 	struct crowd w = crowd_of(c, seen);
@@ -324,7 +324,7 @@ static double calibrate_judge(const struct calibration *c, const struct calibrat
 	return limit;
 }
 
-/* Returns the share of normal runs that are anomalous compared with the others. */
+/* Returns the share of normal runs that are anomalous if each is compared with the others. */
 static double calibrate_measured(const struct calibration *c)
 {
 	struct crowd w = crowd_of(c, NULL);
@@ -348,10 +348,10 @@ static double log_choose(size_t n, size_t k)
 }
 
 /* Returns the probability that at least `anomalous` of n further normal runs are stranger than all but allowed - 1 of `runs` normal runs.
- * Because the further runs share this limit, it is negative hypergeometric, not binomial. For one run: allowed / (runs + 1). */
+ * It is negative hypergeometric, not binomial, because the runs share this limit. For one run, it is allowed / (runs + 1). */
 static double calibrate_chance(size_t runs, size_t allowed, size_t n, size_t anomalous)
 {
-	size_t top = anomalous + allowed - 1; /* number of strangest runs, fewer than `allowed` of which are earlier runs */
+	size_t top = anomalous + allowed - 1; /* number of strangest runs, of which fewer than `allowed` are earlier runs */
 	double sum = 0.0;
 
 	ASSAY_BUG_IF(anomalous > n || allowed < 1 || allowed > runs);
@@ -379,7 +379,7 @@ static void held_out_learn(struct detector *d, const struct detector_training *t
 	calibrate_fit(t->rows, t->error, d->about.functions, d->about.runs, &options, d->calibration);
 	for (size_t i = 0; i < d->about.functions; i++) {
 		d->known[i] = true;
-		for (size_t m = 0; m < d->models.n; m++) /* known if runs of two folds have the function */
+		for (size_t m = 0; m < d->models.n; m++) /* true if runs of two folds have the function */
 			d->known[i] = d->known[i] && d->models.items[m].scale.known[i];
 		d->threshold[i] = d->known[i] ? d->calibration->threshold[i] : 0.0;
 	}

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Compiles a function for several widths of registers. The program chooses one at its start, which is too early for sanitizers. */
+/* Compiles a function for several widths of vector registers. The program selects a version before main(), too early for sanitizers. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 #define WIDEST __attribute__((target_clones("default", "avx2", "avx512f")))
 #else
@@ -15,7 +15,7 @@
 
 typedef double lane __attribute__((vector_size(8 * WIDTH), aligned(8), may_alias));
 
-/* Computes `rows` (a constant, at most TILE) by WIDTH elements of a product. */
+/* Computes `rows` by WIDTH elements of a product. `rows` is a constant, at most TILE. */
 static inline __attribute__((always_inline)) void tile(size_t rows, size_t columns, size_t depth, const double *a, size_t a_row,
 						       size_t a_depth, const double *b, const double *start, double *c)
 {
@@ -44,19 +44,19 @@ WIDEST void lanes_product(size_t rows, size_t columns, size_t depth, const doubl
 	}
 }
 
-/* Returns exp(-|x| factor), at least exp(-700); relative error below 4e-16. The exponent is t = n ln 2 + r, |r| <= ln 2 / 2. Setting the
- * exponent bits multiplies by 2^n. e^r is 1 + r + r^2 q(r), where q is nearly the minimax polynomial of degree 9 (Chebyshev interpolation;
- * Muller, Elementary Functions, 3rd edition, chapter 3): in exact arithmetic e^r is off by 1.3e-17. */
+/* Returns exp(-|x| factor), at least exp(-700); relative error below 4e-16. The exponent is t = n ln 2 + r, |r| <= ln 2 / 2. Changing the
+ * exponent bits multiplies by 2^n. e^r is 1 + r + r^2 q(r); q is nearly the minimax polynomial of degree 9 (Chebyshev interpolation;
+ * Muller, Elementary Functions, 3rd edition, chapter 3), so that the error of e^r is 1.3e-17 in exact arithmetic. */
 static inline double decay(double x, double factor)
 {
-	const double magic = 0x1.8p52; /* adding this rounds to an integer in the lowest bits */
+	const double magic = 0x1.8p52; /* adding this number rounds to an integer, which is then in the lowest bits */
 	double t = -__builtin_fabs(x) * factor, shifted, n, r, q;
 	uint64_t bits, power;
 
 	t = t < -700.0 ? -700.0 : t;
 	shifted = t * 0x1.71547652b82fep+0 + magic;
 	n = shifted - magic;
-	r = (t - n * 0x1.62e42fee00000p-1) - n * 0x1.a39ef35793c76p-33; /* ln 2 in two parts; n times the first part is exact */
+	r = (t - n * 0x1.62e42fee00000p-1) - n * 0x1.a39ef35793c76p-33; /* ln 2 is the sum of two constants; n times the first is exact */
 	q = r * 0x1.af38d53857513p-26 + 0x1.2891a8c1d838dp-22;
 	q = q * r + 0x1.71de0d9c145d0p-19;
 	q = q * r + 0x1.a019b8ef67c6cp-16;

@@ -8,12 +8,12 @@
 #include <math.h>
 #include <string.h>
 
-#define TRAIN_MAX    20000  /* maximum number of training rows of a scorer, taken evenly from more rows */
-#define CHUNK	     2048   /* number of rows judged at once */
+#define TRAIN_MAX    20000  /* maximum number of training rows of a scorer; of more rows, takes some evenly */
+#define CHUNK	     2048   /* number of rows that are judged at once */
 #define NORMAL_MAD   1.4826 /* standard deviations per MAD of a normal distribution */
 #define NORMAL_WIDTH 3.2897 /* width of the middle nine tenths of a normal distribution, in standard deviations */
-#define WITHIN_LEAST 4	    /* fewest samples from runs with two or more samples; with fewer, the unit is the spread over all samples */
-#define ROUNDING     1e-9   /* difference of equal values, in units */
+#define WITHIN_LEAST 4	  /* minimum number of samples in runs with several samples; with fewer, the unit is the spread over all samples */
+#define ROUNDING     1e-9 /* maximum difference of equal values, in units */
 
 /* ---- names ---- */
 
@@ -31,7 +31,7 @@ static int names_compare(const void *a, const void *b, void *names)
 	return strcmp(all[*(const size_t *)a], all[*(const size_t *)b]);
 }
 
-/* Sorts order[n] by the names. Fails if a name occurs twice. */
+/* Sorts order[n], indices of the names, by name. ASSAY_E_USAGE if a name occurs twice. */
 static enum assay_status names_order(const char *const *names, size_t n, const char *what, size_t *order, struct assay_error *err)
 {
 	for (size_t i = 0; i < n; i++)
@@ -256,7 +256,7 @@ static void scale_release(struct scale *s)
 	mem_free(s->known, s->center, s->unit, s->low, s->high);
 }
 
-/* Returns the spread of x [n]: the larger of the scaled MAD and the scaled width of the middle nine tenths. Changes x. */
+/* Returns the spread of x [n]: the larger of the scaled MAD and the scaled width of the middle nine tenths. Overwrites x. */
 static double spread_of(double *x, size_t n)
 {
 	double width, middle;
@@ -270,7 +270,7 @@ static double spread_of(double *x, size_t n)
 	return fmax(NORMAL_MAD * stats_quantile(x, n, .5), width / NORMAL_WIDTH);
 }
 
-/* Appends to `out` the distances of x[n] from their median, widened by sqrt(n / (n - 1)). Returns the new number of elements. */
+/* Appends the distances of x[n] from their median, widened by sqrt(n / (n - 1)), to out[used]. Returns the new number of elements. */
 static size_t add_distances(const double *x, size_t n, double *out, size_t used)
 {
 	double middle, wider;
@@ -285,11 +285,11 @@ static size_t add_distances(const double *x, size_t n, double *out, size_t used)
 }
 
 struct scale_work {
-	double *all, *within; /* [samples of the function] values, and distances within runs */
+	double *all, *within; /* [samples of the function] values; distances from the median of the run */
 };
 
-/* Learns one function's column from its groups[n]. The unit is the robust spread of the samples within runs, at least `tolerance`. low,
- * high and center cover all samples. */
+/* Learns the scale of column j for the function of groups[n]. The unit is the robust spread of samples within runs, at least `tolerance`.
+ * `low`, `high` and `center` are of all samples. */
 static void scale_learn_column(const struct mat *z, const struct row_group *groups, size_t n, const bool *use, size_t j, double tolerance,
 			       struct scale_work *work, struct scale *out)
 {
@@ -319,7 +319,7 @@ static void scale_learn_column(const struct mat *z, const struct row_group *grou
 	out->high[at] = (out->high[at] - out->center[at]) / out->unit[at];
 }
 
-/* Learns all scales; O(n log n) per column. */
+/* Learns the scales of all functions and columns. O(n log n) per column. */
 static void scale_learn(const struct rows *rows, const bool *use, double tolerance, struct scale *scale)
 {
 	struct scale_work work = { .all = mem_new(2 * rows->z.rows, sizeof(double)) };
@@ -335,7 +335,7 @@ static void scale_learn(const struct rows *rows, const bool *use, double toleran
 
 const struct detector_scaling detector_asinh = { .stretched = true, .learn = scale_learn };
 
-/* Reports whether the column is constant in the function's samples. */
+/* Reports whether column j is constant in the samples of the function. */
 static bool scale_is_constant(const struct scale *s, size_t function, size_t j)
 {
 	size_t at = function * s->columns + j;
@@ -343,7 +343,7 @@ static bool scale_is_constant(const struct scale *s, size_t function, size_t j)
 	return s->high[at] - s->low[at] <= ROUNDING;
 }
 
-/* Converts a row [columns] of z to units [columns]. */
+/* Converts a row [columns] of z to units [columns] of the function's scale. */
 static void scale_row(const struct scale *s, size_t function, const double *row, double *units)
 {
 	size_t at = function * s->columns;
@@ -386,7 +386,7 @@ static void model_scale(void *context, size_t i)
 	f->models->options->scaling->learn(f->rows, f->use[i], f->models->options->tolerance, scale);
 }
 
-/* Chooses the columns that vary in at least one of the cluster's functions. */
+/* Chooses the columns that vary in at least one function of the cluster. */
 static void expert_choose_columns(const struct models *models, const struct scale *scale, size_t cluster, struct expert *expert)
 {
 	expert->columns = mem_new(scale->columns + 1, sizeof(*expert->columns));
@@ -405,7 +405,7 @@ static bool expert_learns_from(const struct fitting *f, size_t model, size_t clu
 	return f->use[model][group->run] && f->models->cluster[group->function] == cluster;
 }
 
-/* Gathers X->rows rows in units, evenly from all `total` rows, which are sorted by values within a run. */
+/* Gathers X->rows rows in units, evenly from all `total` rows, which are sorted by values within a run. run [X->rows] gets their runs. */
 static void expert_gather(const struct fitting *f, size_t model, size_t cluster, size_t total, struct mat *X, size_t *run)
 {
 	const struct scale *scale = &f->models->items[model].scale;
@@ -463,7 +463,7 @@ void models_fit(const struct rows *rows, const bool *const *use, struct models *
 
 /* ---- errors ---- */
 
-/* Computes the parts by the scorer, and puts them at the positions of all columns. */
+/* Computes the parts for the scorer's columns. Fills these columns of `parts` and `toward`. */
 static void expert_parts(const struct expert *expert, const struct mat *units, struct mat *parts, struct mat *toward)
 {
 	struct mat x = mat_new(units->rows, expert->n_columns), part = mat_new(units->rows, expert->n_columns);
@@ -487,7 +487,7 @@ static void expert_parts(const struct expert *expert, const struct mat *units, s
 	mat_release(&expected);
 }
 
-/* Judges units [n x columns] that scale_row() made. */
+/* Judges rows that scale_row() has converted to units [n x columns]. */
 static void models_parts(const struct models *models, size_t model, size_t function, const struct mat *units, struct mat *parts,
 			 struct mat *toward)
 {

@@ -1,4 +1,4 @@
-/* A scorer learns normal rows, and measures the distance of any row from them, column by column. Rows are samples. Columns are counters,
+/* A scorer learns normal rows, then measures, column by column, the distance of any row from these. Rows are samples. Columns are counters,
  * which the caller has put on one scale. The detector (model/anomaly/detector.h) treats all scorers alike, so that they can be compared. */
 #ifndef MODEL_ANOMALY_SCORER_H
 #define MODEL_ANOMALY_SCORER_H
@@ -13,12 +13,12 @@ struct scorer; /* a fitted scorer; each kind of scorer extends this struct */
 struct scorer_kind {
 	const char *name;
 
-	/* Fits rows [n x p], n >= 2, p >= 1, finite. If the scorer holds rows out, it holds out all rows of a run [n]. The same rows in the
-	 * same order, runs and seed give the same bits. Never fails. */
+	/* Fits rows [n x p], finite, n >= 2, p >= 1. run [n] is the run of each row; a scorer that holds rows out holds out all rows of a
+	 * run. The same rows in the same order, runs and seed give the same bits. Never fails. */
 	struct scorer *(*fit)(const struct mat *rows, const size_t *run, uint64_t seed);
 
-	/* Overwrites `parts` and `expected` [n x p], which the caller allocates. parts: each column's part of a row's error (>= 0; their
-	 * sum is the error). expected: the normal values; may be NULL. Thread-safe. */
+	/* Fills `parts` and `expected` [n x p], which the caller allocates. parts: each column's part of a row's error, >= 0; their sum is
+	 * the error. expected: the normal values; may be NULL. Thread-safe. */
 	void (*parts)(const struct scorer *scorer, const struct mat *rows, struct mat *parts, struct mat *expected);
 
 	void (*free)(struct scorer *scorer); /* accepts NULL */
@@ -27,12 +27,12 @@ struct scorer_kind {
 	void (*describe)(const struct scorer *scorer, char *text, size_t size);
 };
 
-/* The first member of every fitted scorer. */
+/* First member of every fitted scorer. */
 struct scorer {
 	const struct scorer_kind *kind;
 };
 
 extern const struct scorer_kind scorer_autoencoder; /* autoencoder; the default scorer */
-extern const struct scorer_kind scorer_paper;	    /* autoencoder as published with AutoPerf */
+extern const struct scorer_kind scorer_paper;	    /* autoencoder as published by AutoPerf */
 
 #endif

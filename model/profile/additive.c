@@ -9,13 +9,13 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define BEAM	   48	/* number of models of one size that are extended to the next size */
-#define CLIP	   2.0	/* largest |log error| of one type that counts */
-#define FLOOR	   .01	/* added to |log error|: below it, models are equally good */
-#define NEGLIGIBLE 1e-5 /* models with a smaller weight, relative to the largest, get none */
+#define BEAM	   48	/* number of models of each size that the beam search extends by a column */
+#define CLIP	   2.0	/* limit of the |log error| of one type */
+#define FLOOR	   .01	/* added to |log error|, so that models with much smaller errors are equally good */
+#define NEGLIGIBLE 1e-5 /* models with a smaller weight, relative to the largest one, get weight 0 */
 #define SINGULAR   1e-10
 
-/* ---- sums: sufficient statistics of the rows ---- */
+/* ---- sums over the rows of each type ---- */
 
 static double sums_log_scale(const double *cost, const size_t *type, size_t rows, size_t types)
 {
@@ -65,7 +65,7 @@ void additive_sums_of(const struct features *f, const double *cost, const size_t
 	for (size_t k = 0; k < s.cols; k++)
 		s.group[k] = k < f->n ? f->group[k] : f->groups;
 	for (size_t i = 0; i < f->logs.rows; i++) {
-		double y = stats_round(log(cost[i]) - scale); /* rounding: a change of the unit changes nothing */
+		double y = stats_round(log(cost[i]) - scale); /* rounded, so that the unit of the cost does not matter */
 
 		for (size_t k = 0; k < f->n; k++)
 			r[k] = exp(-mat_get(&f->logs, i, k) - y);
@@ -103,20 +103,20 @@ void additive_sums_release(struct additive_sums *s)
 
 /* ---- one model ---- */
 
-/* Data of a search: the sums over all types that count, and the sums without each of these types. */
+/* Data of a search: sums over all types that count, and sums without each of these types. */
 struct search {
 	const struct additive_sums *sums;
 	size_t n;      /* number of types that count */
-	size_t *type;  /* [n] types that count */
-	double *count; /* [n] multiplicity of each */
+	size_t *type;  /* [n] indices of the types that count */
+	double *count; /* [n] multiplicity of each of these types */
 	double total;  /* sum of the counts */
-	struct mat G;  /* sums over all types that count */
+	struct mat G;  /* sum over all types that count; also `h` */
 	double *h;
-	struct mat *G_out; /* [n] sums without type[i] */
+	struct mat *G_out; /* [n] sums without type[i]; also `h_out` */
 	struct mat h_out;
 };
 
-/* Solves the k x k system for positive w. Returns false if it is singular, or if w or its sums are not positive and finite. */
+/* Solves the k x k system of columns `col` for w. Returns false if the system is singular, or if a weight is not positive and finite. */
 static bool model_solve(const struct mat *G, const double *h, const size_t *col, size_t k, double *w)
 {
 	double L[ADDITIVE_SIZE_MAX][ADDITIVE_SIZE_MAX], z[ADDITIVE_SIZE_MAX];
@@ -147,12 +147,12 @@ static bool model_solve(const struct mat *G, const double *h, const size_t *col,
 		if (!(z[i] > 0.0) || isinf(z[i]))
 			return false;
 	}
-	for (size_t i = 0; i < k; i++) /* a separate loop: gcc 12 -O2 would drop values that are stored in reverse order */
+	for (size_t i = 0; i < k; i++) /* a separate loop, because gcc 12 -O2 would drop values that are stored in reverse order */
 		w[i] = z[i];
 	return true;
 }
 
-/* Returns the part of the time's classes that the column shares leave unexplained: the root of the sum of squares over classes. */
+/* Returns the part of the time that the column shares assign to wrong classes: the root of the sum of squares over classes. */
 static double model_view_missed(const struct additive_sums *s, size_t t, const struct additive_model *m, const double *w)
 {
 	double squares = 0.0;
@@ -164,7 +164,7 @@ static double model_view_missed(const struct additive_sums *s, size_t t, const s
 	return sqrt(fmax(squares, 0.0));
 }
 
-/* Returns |log(predicted / measured time)|, with the mean ratio over the rows of a type; with views, includes model_view_missed(). */
+/* Returns |log(predicted / measured time)| on a type, from the mean ratio over its rows. With views, includes model_view_missed(). */
 static double model_error_on(const struct additive_sums *s, size_t t, const struct additive_model *m, const double *w)
 {
 	double ratio = 0.0;
@@ -176,7 +176,7 @@ static double model_error_on(const struct additive_sums *s, size_t t, const stru
 	return fmin(fabs(log(ratio)), CLIP);
 }
 
-/* Fits the model with the columns of m. Returns false if a smaller model is as good, or if it cannot be fitted when a type is held out. */
+/* Fits the model with the columns of m, also with each type held out. False if a weight is not positive: a smaller model is as good. */
 static bool model_fit(const struct search *s, struct additive_model *m)
 {
 	double sum = 0.0, w[ADDITIVE_SIZE_MAX] = { 0 };
@@ -256,14 +256,14 @@ static void search_small(const struct search *s, size_t size, struct additive *f
 	}
 }
 
-/* Compares by error, then by columns. */
+/* Orders models by error, then by columns. */
 static int compare_errors(const void *a, const void *b)
 {
 	const struct additive_model *x = a, *y = b;
 
 	if (x->left_out != y->left_out)
 		return x->left_out < y->left_out ? -1 : 1;
-	return memcmp(x->col, y->col, sizeof(x->col)); /* any order will do if it is consistent */
+	return memcmp(x->col, y->col, sizeof(x->col)); /* any order suffices if it is consistent */
 }
 
 static int compare_columns(const void *a, const void *b)
@@ -277,7 +277,7 @@ static int compare_columns(const void *a, const void *b)
 	return 0;
 }
 
-/* Sets *out to m with one more column, in ascending order. Returns false if m has that column already. */
+/* Sets *out to model m with one more column; keeps columns in ascending order. Returns false if m has that column. */
 static bool model_grown(const struct additive_model *m, size_t column, struct additive_model *out)
 {
 	size_t at = 0;
@@ -294,7 +294,7 @@ static bool model_grown(const struct additive_model *m, size_t column, struct ad
 	return true;
 }
 
-/* Extends the BEAM best models, from index `from` on, by each other column. */
+/* Extends the BEAM best models, from index `from` on, by each column that they lack. */
 static void search_beam(const struct search *s, size_t from, struct additive *fit)
 {
 	size_t parents = fit->n - from, n = 0;
@@ -316,8 +316,8 @@ static void search_beam(const struct search *s, size_t from, struct additive *fi
 	free(children);
 }
 
-/* Adds the geometric mean as the only model; it leaves the cost unexplained. No other model can be fitted if costs differ so much that sums
- * without the smallest cost lose the others. */
+/* Adds the model that predicts the geometric mean, as the only model. No other model can be fitted if costs differ so much that the
+ * smallest cost dominates the sums, and rounding errors hide the others. */
 static void search_mean_alone(const struct search *s, struct additive *fit)
 {
 	mem_append(fit->models, fit->n, &fit->capacity,
@@ -356,7 +356,7 @@ void additive_release(struct additive *fit)
 
 /* ---- averaging ---- */
 
-/* Adds `part` of each model's weight under one set of options; raw [n] is a buffer. */
+/* Adds each model's weight under one set of options, times `part`. raw [n] is a buffer. */
 static void additive_weigh_once(struct additive *fit, const struct additive_options *options, double part, double *raw)
 {
 	double power = -options->sharpness * (double)fit->types, top = -DBL_MAX, sum = 0.0;
@@ -395,7 +395,7 @@ static double model_part(const struct additive *fit, const struct additive_model
 	return m->col[i] + 1 == fit->cols ? m->w[i] : m->w[i] * exp(-logs[m->col[i]]);
 }
 
-/* Computes the times of a model's columns relative to their sum, and returns the log of that sum. Computes with logs if a number would
+/* Computes the times of a model's columns relative to their sum, and returns the log of the sum. Computes with logs if a number would
  * overflow or underflow. */
 static double model_parts(const struct additive *fit, const struct additive_model *m, const double *logs, double *part)
 {

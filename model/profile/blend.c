@@ -11,28 +11,28 @@
 
 #define STUMPS_STAGES 60
 #define STUMPS_RATE   .2
-#define STUMPS_TIE    1e-9 /* relative difference of gains below which two splits are equally good */
-#define ERROR_FLOOR   .005 /* relative error below which candidates are equally good */
-#define LOG_MAX	      50.0 /* limit of a log ratio, so that errors are finite */
+#define STUMPS_TIE    1e-9 /* maximum relative difference between the gains of equally good splits */
+#define ERROR_FLOOR   .005 /* added to relative errors, so that candidates with much smaller errors are equally good */
+#define LOG_MAX	      50.0 /* limit of a log ratio, so that errors stay finite */
 
 const struct additive_options blend_grid[BLEND_ADDITIVE] = { { 2, .5 }, { 2, 1.0 }, { ADDITIVE_SIZE_MAX, .5 }, { ADDITIVE_SIZE_MAX, 1.0 } };
 
 /* ---- stumps ---- */
 
-/* State of boosting. Its rows are the types that count. */
+/* State of the boosting. A row is a type that counts. */
 struct boost {
 	const struct features *features;
 	size_t n;
-	size_t *type;	/* [n] type of each row */
+	size_t *type;	/* [n] index of each row's type */
 	double *weight; /* [n] multiplicity of each row */
 	double total;
-	double *residual; /* [n] log cost less the prediction */
-	double *update;	  /* [n] change of the prediction in this stage */
-	size_t *order;	  /* [cols x n] rows in ascending order of the feature */
-	double *gain;	  /* [cols] gain of the feature's best cut */
-	size_t *at;	  /* [cols] number of rows below that cut */
-	double *below;	  /* [cols] mean residual below that cut */
-	double *above;	  /* [cols] mean residual above that cut */
+	double *residual; /* [n] log cost minus the prediction */
+	double *update;	  /* [n] change of the prediction in the present stage */
+	size_t *order;	  /* [cols x n] rows, sorted by each feature in ascending order */
+	double *gain;	  /* [cols] gain of the best cut along each feature */
+	size_t *at;	  /* [cols] number of rows below this cut */
+	double *below;	  /* [cols] mean residual below this cut */
+	double *above;	  /* [cols] mean residual above this cut */
 };
 
 static double boost_value(const struct boost *b, size_t feature, size_t row)
@@ -83,7 +83,7 @@ static void boost_release(struct boost *b)
 	mem_free(b->type, b->weight, b->residual, b->update, b->order, b->gain, b->at, b->below, b->above);
 }
 
-/* Finds the cut along a feature that decreases the mean squared residual most. Does not cut between equal values. */
+/* Finds the cut along feature j that reduces the mean squared residual most. Does not cut between equal values. */
 static void boost_best_cut(struct boost *b, size_t j)
 {
 	const size_t *order = &b->order[j * b->n];
@@ -128,7 +128,7 @@ static void boost_share_credit(const struct boost *b, double enough, double top,
 	free(in_group);
 }
 
-/* Adds `part` of the step of feature j to the model and to the updates of the rows. */
+/* Adds the step of feature j, times `part`, to the model and to the updates of the rows. */
 static void boost_take_step(struct boost *b, struct stumps *s, size_t j, double part)
 {
 	const size_t *order = &b->order[j * b->n];
@@ -145,7 +145,7 @@ static void boost_take_step(struct boost *b, struct stumps *s, size_t j, double 
 		b->update[order[i]] += part * (i < b->at[j] ? b->below[j] : b->above[j]);
 }
 
-/* Makes one stage. Returns false if nothing is left to split. */
+/* Makes one stage. Returns false if no split has a gain. */
 static bool boost_stage(struct boost *b, struct stumps *s, double *gained)
 {
 	double top = 0.0, tied = 0.0, enough;
@@ -173,7 +173,7 @@ static bool boost_stage(struct boost *b, struct stumps *s, double *gained)
 	return true;
 }
 
-/* Fits stumps to y [types], log cost. count [types]: multiplicity of each type, 0 excludes it; at least 2 types above 0. */
+/* Fits stumps to the log costs y [types]. count [types] is the multiplicity of each type; 0 excludes a type; at least 2 are above 0. */
 static void stumps_fit(const struct features *f, const double *y, const double *count, struct stumps *out)
 {
 	struct boost b = boost_new(f, count);
@@ -228,7 +228,7 @@ void blend_data_of(const struct mat *rates, const double *cost, const size_t *ty
 	d.type = mem_new(d.rows, sizeof(*d.type));
 	memcpy(d.type, type, d.rows * sizeof(*type));
 	for (size_t i = 0; i < d.rows; i++) {
-		/* As in additive_sums_of(), so that a change of the unit changes only the scale. */
+		/* Rounds as additive_sums_of() does, so that the unit of the cost does not matter. */
 		d.log_cost[i] = stats_round(log(cost[i]) - log(d.sums.y_scale));
 		d.type_cost[type[i]] += d.log_cost[i];
 		rows[type[i]] += 1.0;
@@ -259,8 +259,8 @@ static double relative_error(double predicted, double measured)
 	return fabs(expm1(fmin(predicted - measured, LOG_MAX)));
 }
 
-/* Predicts the rows of all types with count 0 by the additive grid and the stumps, fitted to the other types: out [rows x BLEND_ADDITIVE +
- * 1]. */
+/* Fits the additive grid and the stumps to the types that count, and predicts the rows of the types with count 0: out [rows x
+ * BLEND_ADDITIVE + 1]. */
 static void predict_excluded(const struct blend_data *d, const double *count, struct mat *out)
 {
 	struct additive additive;
@@ -283,7 +283,7 @@ static void predict_excluded(const struct blend_data *d, const double *count, st
 	stumps_release(&stumps);
 }
 
-/* Sets sum [BLEND_CANDIDATES] to the mean relative error of every candidate over the rows of a type. */
+/* Sets sum [BLEND_CANDIDATES] to the mean relative error of each candidate over the rows of a type. */
 static void candidates_errors(const struct blend_data *d, size_t type, const struct mat *predicted, double *sum)
 {
 	double rows = 0.0;
@@ -334,7 +334,7 @@ static void candidates_weigh(const double *error, double types, struct blend_cho
 			choice->additive[c / BLEND_PARTS] += choice->weight[c] * (1.0 - stumps);
 		additive += choice->weight[c] * (1.0 - stumps);
 	}
-	for (size_t k = 0; k < BLEND_ADDITIVE; k++) /* shares need the additive part, even if the stumps have all weight */
+	for (size_t k = 0; k < BLEND_ADDITIVE; k++) /* shares need weights of additive models, even if only stumps have weight */
 		choice->additive[k] = additive > 1e-9 ? choice->additive[k] / additive : 1.0 / BLEND_ADDITIVE;
 }
 
@@ -392,12 +392,12 @@ double blend_predict(const struct blend *b, const double *logs)
 
 /* ---- validation ---- */
 
-/* State of the nested validation. To judge type `a`, the candidates get weights by their errors on each other type `b`, with both held out.
- * The same fit serves to judge `b`, so that each pair is fitted once. */
+/* State of the nested validation. To judge type `a`, each candidate's weight depends on its errors on each other type `b`, with both types
+ * held out. The same fit is used to judge `b`, so that each pair of types is fitted once. */
 struct validating {
 	const struct blend_data *data;
 	struct blend_validation *out;
-	double *errors; /* [types x types x BLEND_CANDIDATES], by judged type, then other held-out type */
+	double *errors; /* [types x types x BLEND_CANDIDATES] errors by judged type, then by the type on which the error was measured */
 };
 
 static double *validating_errors(const struct validating *v, size_t judged, size_t beside)
@@ -414,7 +414,7 @@ static double *counts_without(size_t types, size_t a, size_t b)
 	return count;
 }
 
-/* Computes the errors of one pair (a, b), a < b. Pairs are numbered by b, then a. */
+/* Computes the errors of one pair of types (a, b), a < b. The pairs are numbered by b, then by a. */
 static void validating_pair(void *context, size_t pair)
 {
 	const struct validating *v = context;

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Computes share [groups with the constant's]: the mean over types of each group's share in one model. */
+/* Computes share [groups, including the constant's]: the mean over types of each group's share in one model. `columns` is a buffer. */
 static void shares_in(const struct blend_data *d, const struct additive *one, double *columns, double *share)
 {
 	memset(share, 0, d->sums.groups * sizeof(*share));

@@ -14,7 +14,7 @@ ROWS_FUNCTION(feature_text, enum feature_state, FEATURE_ROWS, ROWS_TEXT)
 
 /* ---- columns ---- */
 
-/* Computes the mean of column[rows] over the rows of each type. */
+/* Computes mean [types], the mean of column[rows] over the rows of each type. */
 static void features_type_means(const double *column, const size_t *type, size_t rows, size_t types, double *mean)
 {
 	size_t *count = mem_new(types, sizeof(*count));
@@ -31,7 +31,7 @@ static void features_type_means(const double *column, const size_t *type, size_t
 	free(count);
 }
 
-/* Fills logs[rows]. Returns false if a rate is missing. */
+/* Fills logs[rows] with the logs of column j. Returns false if a rate is missing. */
 static bool column_logs(const struct mat *rates, size_t j, double *logs)
 {
 	for (size_t i = 0; i < rates->rows; i++) {
@@ -44,7 +44,7 @@ static bool column_logs(const struct mat *rates, size_t j, double *logs)
 	return true;
 }
 
-/* Reports whether the means of all types are equal, except for rounding. */
+/* Reports whether the means of all types are equal, except for rounding errors. */
 static bool column_is_constant(const double *mean, size_t types)
 {
 	double low = mean[0], high = mean[0];
@@ -65,7 +65,7 @@ static bool column_is_copy(const struct mat *m, size_t a, const double *column)
 	return true;
 }
 
-/* Adds column j with centred `logs`, or finds the column that it duplicates. f->logs has room for p columns. */
+/* Adds column j with the centred logs `logs`, or records the distinct column that it duplicates. f->logs has room for p columns. */
 static void features_add_column(struct features *f, size_t j, const double *logs)
 {
 	size_t k = 0;

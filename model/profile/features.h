@@ -1,12 +1,12 @@
-/* Turns columns of a fingerprint matrix into features of a model: logs, unusable columns and the reason, duplicates, and groups of
- * correlated columns. Deterministic; O(rows * p + types * p^2). */
+/* Turns columns of a fingerprint matrix into features of a model: takes logs, excludes unusable columns and records the reason, and finds
+ * duplicates and groups of correlated columns. Deterministic; O(rows * p + types * p^2). */
 #ifndef MODEL_PROFILE_FEATURES_H
 #define MODEL_PROFILE_FEATURES_H
 
 #include "base/mat.h"
 #include "base/rows.h"
 
-#define FEATURES_CUT .1 /* average-linkage cut on 1 - |Spearman| (linkage.h): columns below it form one group */
+#define FEATURES_CUT .1 /* cut of average linkage on 1 - |Spearman| (linkage.h): columns closer than this form one group */
 
 /* Reasons why a column is not used, in the order of the tests. The caller sets the last two, and removes such columns from the rates. */
 #define FEATURE_ROWS(X)                                                                                                                    \
@@ -25,29 +25,28 @@ const char *feature_text(enum feature_state state);
 
 struct features {
 	size_t p;		   /* number of columns of the matrix */
-	enum feature_state *state; /* [p] whether and why a column is not used */
-	size_t *distinct; /* [p] index into the distinct columns; FEATURES_NONE if not used. Two columns that differ by a constant factor on
-			     all rows share one index */
-	double *centre;	  /* [p] mean log rate over the types, which weigh equally */
+	enum feature_state *state; /* [p] reason why a column is not used; FEATURE_USED if it is */
+	size_t *distinct; /* [p] index among the distinct columns; FEATURES_NONE if not used. Columns with a constant ratio share one */
+	double *centre;	  /* [p] mean log rate over types, which weigh equally */
 
 	size_t n;		/* number of distinct columns */
-	size_t *first;		/* [n] first matrix column of each, ascending */
-	size_t *copies;		/* [n] number of equal columns, >= 1 */
-	struct mat logs;	/* [rows x n] natural logs less `centre`, rounded to 1e-9, so that a change of unit changes nothing */
-	struct mat type_logs;	/* [types x n] means of `logs` per type */
+	size_t *first;		/* [n] first matrix column of each distinct column, ascending */
+	size_t *copies;		/* [n] number of matrix columns with this index, >= 1 */
+	struct mat logs;	/* [rows x n] natural logs minus `centre`, rounded to 1e-9, so that units do not matter */
+	struct mat type_logs;	/* [types x n] mean of `logs` over the rows of each type */
 	struct mat correlation; /* [n x n] Spearman's correlation over the types */
-	size_t *group;		/* [n] group of each, numbered in the order of their first columns */
+	size_t *group;		/* [n] group of each column; groups are numbered in the order of their first columns */
 	size_t groups;
-	double effective_rank; /* (sum of eigenvalues)^2 / sum of their squares, of the correlations over types; 0 without columns */
+	double effective_rank; /* (sum of eigenvalues)^2 / sum of their squares, of the correlation matrix over types; 0 without columns */
 };
 
-/* Selects and groups features.
- * rates  [rows x p]; NaN or a rate not above 0: not measured.
- * type   [rows] hardware type, < types; each type has rows. */
+/* Selects features and groups them.
+ * rates  [rows x p]; a rate is missing if it is NaN or not above 0.
+ * type   [rows] hardware type of each row, < types; each type has rows. */
 void features_of(const struct mat *rates, const size_t *type, size_t types, struct features *out);
 void features_release(struct features *features); /* accepts a zeroed struct */
 
-/* Computes the distinct columns of other rates [p], in the form of `logs`, into out [n]. A missing rate counts as average. */
+/* Converts a machine's rates [p] to the form of `logs`, into out [n], one number per distinct column. Missing rates count as average. */
 void features_row(const struct features *features, const double *rates, double *out);
 
 #endif

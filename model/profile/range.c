@@ -8,23 +8,23 @@
 #include <math.h>
 #include <stdbool.h>
 
-#define GRADIENT_TOLERANCE 1e-12 /* minimum gradient, relative to |h|: smaller gradients count as 0 */
-#define PIVOT_TOLERANCE	   1e-13 /* remainder of a new column, relative to its square, below which it depends on the used columns */
-#define STEPS		   30	 /* number of steps of the bisection: the share's error is below 1e-6 */
+#define GRADIENT_TOLERANCE 1e-12 /* gradients that are smaller, relative to |h|, count as 0 */
+#define PIVOT_TOLERANCE	   1e-13 /* a column depends on the used columns if they leave at most this part of its square */
+#define STEPS		   30	 /* number of bisection steps; the error of the share is then below 1e-6 */
 
 /* ---- non-negative least squares ---- */
 
 /* Solves non-negative least squares by normal equations: minimises w'Gw - 2 h'w subject to w >= 0. Source: Lawson and Hanson, Solving Least
- * Squares Problems (1974), chapter 23; on the Gram matrix as Bro and de Jong, Journal of Chemometrics 11, 1997. Deterministic: the column
- * with the largest gradient enters first; the lower column wins ties. */
+ * Squares Problems (1974), chapter 23; on the Gram matrix as in Bro and de Jong, Journal of Chemometrics 11, 1997. Deterministic: the
+ * column with the largest gradient enters first; of equals, the lower column. */
 /* Buffers for problems of up to `capacity` columns. */
 struct nnls {
 	size_t capacity;
-	size_t *used;	 /* [capacity] columns with w > 0, in the order of entry */
-	bool *in;	 /* [capacity] whether a column is in `used` */
-	bool *dependent; /* [capacity] the column is linearly dependent on the used columns */
-	double *factor;	 /* [capacity x capacity] lower Cholesky factor of G over `used` */
-	double *z;	 /* [capacity] solution over `used` without the bounds */
+	size_t *used;	 /* [capacity] columns with w > 0, in the order in which they entered */
+	bool *in;	 /* [capacity] true for columns in `used` */
+	bool *dependent; /* [capacity] true for columns that depend linearly on the used columns */
+	double *factor;	 /* [capacity x capacity] lower Cholesky factor of G for the used columns */
+	double *z;	 /* [capacity] solution for the used columns without the bounds */
 };
 
 static struct nnls *nnls_new(size_t capacity)
@@ -47,7 +47,7 @@ static void nnls_free(struct nnls *s)
 	mem_free(s->used, s->in, s->dependent, s->factor, s->z, s);
 }
 
-/* Computes row k of the factor, for used[k]. Returns false if that column depends on the earlier ones. */
+/* Computes row k of the factor, for column used[k]. Returns false if that column depends on the previous ones. */
 static bool nnls_factor_row(struct nnls *s, const struct mat *G, size_t k)
 {
 	double *row = &s->factor[k * s->capacity];
@@ -86,7 +86,7 @@ static void nnls_solve_used(struct nnls *s, const double *h, size_t n)
 	}
 }
 
-/* Moves w towards z as far as the bounds allow, and removes columns that reach zero. Returns the number of remaining columns. */
+/* Moves w towards z until a weight reaches 0, and removes columns with weight 0. Returns the number of remaining columns. */
 static size_t nnls_step_back(struct nnls *s, const struct mat *G, double *w, size_t n)
 {
 	double step = 1.0;
@@ -109,11 +109,11 @@ static size_t nnls_step_back(struct nnls *s, const struct mat *G, double *w, siz
 		kept += s->in[column];
 	}
 	for (size_t i = 0; i < kept; i++)
-		(void)nnls_factor_row(s, G, i); /* succeeds: a subset of independent columns is independent */
+		(void)nnls_factor_row(s, G, i); /* cannot fail: a subset of independent columns is independent */
 	return kept;
 }
 
-/* Returns the column with the largest gradient that may enter; G->cols if there is none. */
+/* Returns the column outside `used` with the largest gradient; G->cols if no gradient exceeds `tolerance`. */
 static size_t nnls_steepest(const struct nnls *s, const struct mat *G, const double *h, const double *w, size_t n, double tolerance)
 {
 	size_t best = G->cols;
@@ -134,7 +134,7 @@ static size_t nnls_steepest(const struct nnls *s, const struct mat *G, const dou
 	return best;
 }
 
-/* Solves over the used columns; removes columns until all weights are above 0. Stores w. Returns the number of remaining columns. */
+/* Solves for the used columns; removes columns until all weights are above 0. Stores w. Returns the number of remaining columns. */
 static size_t nnls_keep_bounds(struct nnls *s, const struct mat *G, const double *h, double *w, size_t n)
 {
 	for (;;) {
@@ -164,11 +164,11 @@ static double nnls_largest(const double *h, size_t p)
 /* Solves the problem.
  * G     [p x p] symmetric positive semidefinite, finite; p <= capacity.
  * h     [p] finite.
- * w     [p] gets a minimiser; if columns are linearly dependent to working precision, one with the fewest columns.
+ * w     [p] gets a minimiser; of columns that depend on each other, as few as possible have a weight.
  * Cost: about k^3 for each of the k used columns. */
 static void nnls_solve(struct nnls *s, const struct mat *G, const double *h, double *w)
 {
-	size_t p = G->cols, n = 0, rounds = 3 * p + 10; /* Lawson and Hanson's limit against cycles by rounding */
+	size_t p = G->cols, n = 0, rounds = 3 * p + 10; /* Lawson and Hanson's limit, because rounding errors may cause cycles */
 	double tolerance = GRADIENT_TOLERANCE * nnls_largest(h, p);
 
 	ASSAY_BUG_IF(p > s->capacity || G->rows != p);
@@ -191,11 +191,11 @@ static void nnls_solve(struct nnls *s, const struct mat *G, const double *h, dou
 		for (size_t j = 0; j < p; j++)
 			s->dependent[j] = false;
 		if (!s->in[column])
-			s->dependent[column] = true; /* only rounding made the column enter: it must not enter again immediately */
+			s->dependent[column] = true; /* only a rounding error made the column enter; it must not enter again at once */
 	}
 }
 
-/* Returns w'Gw - 2 h'w. */
+/* Returns the objective w'Gw - 2 h'w. */
 static double nnls_objective(const struct mat *G, const double *h, const double *w)
 {
 	double value = 0.0;
@@ -210,18 +210,18 @@ static double nnls_objective(const struct mat *G, const double *h, const double 
 	return value;
 }
 
-/* ---- the range of all fits that are nearly as good ---- */
+/* ---- the range over all fits that are nearly as good ---- */
 
 struct ranging {
-	const struct mat *least_of, *most_of; /* [cols x parts] bounds of each part's share of a column */
+	const struct mat *least_of, *most_of; /* [cols x parts] limits of each part's share of a column */
 	struct mat G;
 	double *h;
-	double limit; /* mean squared relative error at which a fit is just good enough */
+	double limit; /* maximum mean squared relative error of fits that are nearly as good */
 	double *least, *most;
 };
 
-/* Returns the share of a part in the fit that minimises the error less `multiplier` times the share. The part has of[k * stride] of column
- * k. *error gets the error itself. */
+/* Returns the share of a part in the fit that minimises the error - `multiplier` * share. The part has the share of[k * stride] of column
+ * k. *error gets the mean squared relative error of the fit. */
 static double range_share(const struct ranging *r, const double *of, size_t stride, double multiplier, struct nnls *nnls, double *h,
 			  double *w, double *error)
 {
@@ -237,7 +237,7 @@ static double range_share(const struct ranging *r, const double *of, size_t stri
 	return share;
 }
 
-/* Returns the share for the multiplier, with the sign `sign`, at which the error reaches the limit. */
+/* Returns a part's share in the fit whose error is just at the limit; `sign` is -1 for the low end of the range, 1 for the high end. */
 static double range_end(const struct ranging *r, size_t part, double sign)
 {
 	const struct mat *parts = sign < 0.0 ? r->least_of : r->most_of;
@@ -255,7 +255,7 @@ static double range_end(const struct ranging *r, size_t part, double sign)
 		share = range_share(r, of, stride, sign * high, nnls, h, h + p, &error);
 	}
 	if (error <= r->limit)
-		best = share; /* the error never reaches the limit */
+		best = share; /* the error stays below the limit for any multiplier */
 	for (size_t i = 0; i < STEPS && error > r->limit * (1.0 - 1e-6) && high - low > 1e-6 * high; i++) {
 		double middle = .5 * (low + high), at;
 

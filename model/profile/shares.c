@@ -10,17 +10,17 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define STAND_INS_MISS .05 /* root mean square relative error up to which other columns can replace a column */
-#define ITSELF	       .5  /* probability that a column keeps its share if others could replace it */
-#define TERMS_MAX      3   /* most terms: the factor and two resources */
+#define STAND_INS_MISS .05 /* maximum root mean square relative error of columns that can replace another column */
+#define ITSELF	       .5  /* probability that a column keeps its share although others could replace it */
+#define TERMS_MAX      3   /* maximum number of terms of a model of the ratio: the factor and two resources */
 #define FLOOR	       .01 /* error below which models are equally good */
-#define CLIP	       2.0 /* largest |log error| of one type that counts */
+#define CLIP	       2.0 /* limit of the |log error| of one type */
 #define SINGULAR       1e-10
 #define NEGLIGIBLE     1e-6
 
 /* ---- replacements of a column ---- */
 
-/* Computes the weights of the least-squares fit a x + b y = 1; if y is NULL, a x = 1. False: one is not positive, or not finite. */
+/* Computes the weights of the least-squares fit a x + b y = 1 (a x = 1 if y is NULL). False if a weight is not positive and finite. */
 static bool weights_of(const double *x, const double *y, size_t n, double *a, double *b)
 {
 	double xx = 0.0, xy = 0.0, yy = 0.0, x1 = 0.0, y1 = 0.0, left;
@@ -42,7 +42,7 @@ static bool weights_of(const double *x, const double *y, size_t n, double *a, do
 	return *a > 0.0 && isfinite(*a) && (!y || *b > 0.0) && isfinite(*b);
 }
 
-/* Reports whether x and y [n], times relative to those of a column, can replace that column; *part as in struct stand_in. */
+/* Reports whether x and y can replace a column; x and y [n] are times relative to that column's. *part: as in struct stand_in. */
 static bool can_substitute(const double *x, const double *y, size_t n, double *part)
 {
 	double a, b, squares = 0.0, free_types = (double)n - (y ? 2.0 : 1.0);
@@ -59,7 +59,7 @@ static bool can_substitute(const double *x, const double *y, size_t n, double *p
 	return stats_round(sqrt(squares / free_types)) < STAND_INS_MISS;
 }
 
-/* Computes the times of all columns relative to those of column k: ratio [columns x types]. */
+/* Computes ratio [columns x types]: the time of each column relative to that of column k. */
 static void ratios_of(const struct features *f, size_t k, struct mat *ratio)
 {
 	for (size_t j = 0; j < f->n; j++)
@@ -98,9 +98,9 @@ static void substitutes_release(struct stand_ins *s)
 
 /* ---- one fit ---- */
 
-/* Computes the shares of the columns on every type: [types x cols], the unexplained part last. The fit's error is unexplained: if a type's
- * time is predicted a fifth too short or too long, a fifth or a sixth is unexplained, and the columns share the rest. With `all_explained`,
- * the columns share the error, too, because it may be theirs. */
+/* Computes the shares of the columns on each type, [types x cols]; the last column is the unexplained part. If a type's time is predicted a
+ * fifth too short or too long, a fifth or a sixth of it is unexplained, and the columns share the rest. With `all_explained`, the columns
+ * also share this error, because the time may be theirs. */
 static void shares_of_columns(const struct blend_data *d, const struct additive *fit, bool all_explained, struct mat *out)
 {
 	size_t n = d->features.n;
@@ -118,7 +118,7 @@ static void shares_of_columns(const struct blend_data *d, const struct additive 
 	}
 }
 
-/* Sums the shares over the columns of each group: out [types x groups + 1]. */
+/* Computes the shares of the groups, as sums over their columns: out [types x groups + 1]. */
 static void shares_of_groups(const struct blend_data *d, const struct mat *columns, struct mat *out)
 {
 	memset(out->at, 0, out->rows * out->cols * sizeof(double));
@@ -149,9 +149,9 @@ static void mat_column_means(const struct mat *m, double *mean)
 /* ---- parts of the time: the groups, the unexplained part, and the requested parts ---- */
 
 struct dividing {
-	size_t groups, n;		  /* n: number of parts, groups + 1 and all others */
-	struct mat of, least_of, most_of; /* [cols x n] each part's share of a column's time; bounds of it with replacements */
-	size_t *level;			  /* [n] level of each part; 0 for groups */
+	size_t groups, n;		  /* n: number of parts, which is groups + 1 plus the number of requested parts */
+	struct mat of, least_of, most_of; /* [cols x n] each part's share of a column's time; limits of this share with replacements */
+	size_t *level;			  /* [n] level of each part; 0 for groups and the unexplained part */
 };
 
 static void apply_substitutes(struct dividing *p, const struct stand_ins *s)
@@ -204,7 +204,7 @@ struct resampling {
 	const struct blend *blend;
 	const struct stand_ins *stand_ins;
 	uint64_t seed;
-	struct mat below, above; /* [draws x cols] shares of the columns in the drawn models; `above`: as if these models had no error */
+	struct mat below, above; /* [draws x cols] columns' shares in the drawn models; `above`: the columns share the models' errors */
 };
 
 void shares_draw(size_t types, struct rng *rng, double *count)
@@ -219,7 +219,7 @@ void shares_draw(size_t types, struct rng *rng, double *count)
 	}
 }
 
-/* Makes resample i: seeds *rng, draws count [types], and fits. Free the fit with additive_release(). */
+/* Makes resample i: seeds *rng, draws count [types], and fits all models to the draw. The caller frees the fit with additive_release(). */
 static void shares_resample(const struct blend_data *d, const struct blend_choice *choice, uint64_t seed, size_t i, struct rng *rng,
 			    double *count, struct additive *fit)
 {
@@ -229,7 +229,7 @@ static void shares_resample(const struct blend_data *d, const struct blend_choic
 	additive_weigh(fit, blend_grid, choice->additive, BLEND_ADDITIVE);
 }
 
-/* Returns a fit with one model, drawn with the probability of its weight; u in [0, 1). *model must outlive it; it owns nothing. */
+/* Returns a fit that has one model of `fit`, drawn by weight; u in [0, 1). The result borrows *model, and owns nothing. */
 static struct additive shares_draw_model(const struct additive *fit, double u, struct additive_model *model)
 {
 	size_t k = 0, last = 0;
@@ -243,7 +243,7 @@ static struct additive shares_draw_model(const struct additive *fit, double u, s
 	return (struct additive){ .cols = fit->cols, .models = model, .n = 1, .types = fit->types };
 }
 
-/* Lets each column keep its share, or gives the share to a replacement, at random. */
+/* Gives the share of each column that has replacements to one of these at random, with probability 1 - ITSELF. */
 static void shares_hand_over(const struct stand_ins *s, struct rng *rng, double *below, double *above)
 {
 	double given[2];
@@ -293,7 +293,7 @@ static void shares_draw_models(void *context, size_t i)
 	free(count);
 }
 
-/* Sums the drawn shares of columns to shares of parts: [draws x parts]. */
+/* Computes the shares of parts from the drawn shares of columns, [draws x parts]. */
 static struct mat shares_divide(const struct mat *drawn, const struct dividing *parts)
 {
 	struct mat m = mat_new(drawn->rows, parts->n);
@@ -305,7 +305,7 @@ static struct mat shares_divide(const struct mat *drawn, const struct dividing *
 	return m;
 }
 
-/* Adds `weight` to `first` of the part that leads its level in one draw. The unexplained part never leads. */
+/* Adds `weight` to `first` of the part with the largest share of its level. The unexplained part does not compete. */
 static void shares_lead(const struct dividing *parts, const double *share, double weight, struct shares_part *out)
 {
 	for (size_t g = 0; g < parts->n; g++) {
@@ -318,7 +318,7 @@ static void shares_lead(const struct dividing *parts, const double *share, doubl
 	}
 }
 
-/* Computes low, high, first. A part's low end excludes the unexplained part, its high end includes it; reversed for that part itself. */
+/* Computes low, high and first. The models' error is not in a part's `low`, but in its `high`; for the unexplained part, the reverse. */
 static void shares_summarise(const struct resampling *r, const struct dividing *parts, struct shares_part *out)
 {
 	struct mat below = shares_divide(&r->below, parts), above = shares_divide(&r->above, parts);
@@ -346,9 +346,9 @@ static void shares_summarise(const struct resampling *r, const struct dividing *
 	free(values);
 }
 
-/* ---- all ---- */
+/* ---- all shares ---- */
 
-/* Computes shares from the average of models: those of the groups directly, those of other parts with replacements of the columns. */
+/* Computes the shares by the average of the models: of groups from the columns' shares, of other parts after replacements of columns. */
 static void shares_central(const struct dividing *p, const struct stand_ins *s, double *column, struct shares_part *out)
 {
 	double *with = mem_new(p->of.rows, sizeof(*with));
@@ -421,7 +421,7 @@ void shares_of(const struct blend_data *d, const struct blend *blend, const stru
 	parallel_for(options->resamples, options->threads, shares_draw_models, &r);
 	shares_summarise(&r, &parts, part);
 	range_of(d, &parts.least_of, &parts.most_of, noise, options->threads, ends, ends + parts.n);
-	for (size_t g = 0; g < parts.n; g++) { /* the averaged models are one more fit that is nearly as good */
+	for (size_t g = 0; g < parts.n; g++) { /* the average of the models is one more fit that is nearly as good */
 		part[g].least = fmin(ends[g], part[g].share);
 		part[g].most = fmax(ends[parts.n + g], part[g].share);
 	}
@@ -442,22 +442,22 @@ void shares_release(struct shares *s)
 	*s = (struct shares){ 0 };
 }
 
-/* ---- growth: additional time of a newer version ---- */
+/* ---- growth: the additional time of a newer version ---- */
 
 struct growing {
 	const struct blend_data *data;
 	const double *ratio; /* [types] cost of the newer version / cost of the older one */
 	struct blend_choice choice;
 	double *x;     /* [types x features.n] regressors (1 / rate) / cost */
-	size_t groups; /* number of groups, with the unexplained part */
+	size_t groups; /* number of groups, including the unexplained part */
 	uint64_t seed;
-	struct mat change[2]; /* [resamples * SHARES_DRAWS x groups] drawn changes; [1]: as if the older version's models had no error */
+	struct mat change[2]; /* [resamples * SHARES_DRAWS x groups] drawn changes; [1]: the groups share the models' errors */
 };
 
 /* ---- models of the ratio ---- */
 
 struct change {
-	size_t terms, col[TERMS_MAX]; /* col[0] is unused: term 0 is the factor */
+	size_t terms, col[TERMS_MAX]; /* [terms] columns; col[0] is unused, because term 0 is the factor */
 	double b[TERMS_MAX];
 	double weight;
 };
@@ -472,7 +472,7 @@ static double change_regressor(const struct growing *g, const struct change *m, 
 	return i ? g->x[t * g->data->features.n + m->col[i]] : 1.0;
 }
 
-/* Inverts the matrix of the normal equations by Gauss and Jordan. Returns false if it is singular. */
+/* Inverts the matrix of the normal equations by Gauss-Jordan elimination. Returns false if the matrix is singular. */
 static bool change_invert(size_t n, double a[TERMS_MAX][TERMS_MAX], double inverse[TERMS_MAX][TERMS_MAX])
 {
 	double scale[TERMS_MAX];
@@ -482,7 +482,7 @@ static bool change_invert(size_t n, double a[TERMS_MAX][TERMS_MAX], double inver
 		for (size_t j = 0; j < n; j++)
 			inverse[i][j] = i == j ? 1.0 : 0.0;
 	}
-	for (size_t i = 0; i < n; i++) { /* no pivoting: the matrix is positive definite */
+	for (size_t i = 0; i < n; i++) { /* needs no pivoting, because the matrix is positive definite */
 		double pivot = a[i][i];
 
 		if (!(pivot > SINGULAR * scale[i]))
@@ -503,7 +503,7 @@ static bool change_invert(size_t n, double a[TERMS_MAX][TERMS_MAX], double inver
 	return true;
 }
 
-/* Fits by least squares, each type `count` times. *error: mean |log error| on held-out types, without a further fit: the residual without a
+/* Fits by least squares, each type `count` times. *error: mean |log error| on held-out types, without further fits: the residual without a
  * type is residual / (1 - leverage) (Allen, Technometrics 16(1), 1974). Returns false if singular, not finite, or a time is <= 0. */
 static bool change_fit(const struct growing *g, const double *count, struct change *m, double *error)
 {
@@ -556,7 +556,7 @@ static void changes_try(const struct growing *g, const double *count, struct cha
 	mem_append(out->items, out->n, &out->capacity, m);
 }
 
-/* Turns logs of errors into weights, whose sum is one. */
+/* Converts the logs of errors to weights, which add up to 1. */
 static void changes_weigh(struct changes *c, size_t types)
 {
 	double least = HUGE_VAL, sum = 0, of_size[TERMS_MAX + 1] = { 0 };
@@ -596,7 +596,7 @@ static void changes_fit(const struct growing *g, const double *count, struct cha
 
 /* ---- contributions ---- */
 
-/* Adds `part` of the model's changes per group to `out`. shares [types x groups] are those of the older version. */
+/* Adds the model's change of each group's time, times `part`, to `out`. shares [types x groups] are those of the older version. */
 static void change_add(const struct growing *g, const struct change *m, const struct mat *shares, const double *count, double part,
 		       double *out)
 {
@@ -608,7 +608,7 @@ static void change_add(const struct growing *g, const struct change *m, const st
 		double weight = part * count[t] / total, left = g->ratio[t];
 
 		if (!(count[t] > 0))
-			continue; /* the model need not be finite on this type */
+			continue; /* the model may be infinite on this type */
 		for (size_t k = 0; k < g->groups; k++)
 			out[k] += weight * (m->b[0] - 1) * mat_get(shares, t, k);
 		left -= m->b[0];
@@ -622,8 +622,7 @@ static void change_add(const struct growing *g, const struct change *m, const st
 	}
 }
 
-/* Returns the group whose time the model changes most, apart from the factor; g->groups - 1 if it changes none. time [g->groups] is a
- * buffer. */
+/* Returns the group whose time the model changes most, apart from the factor; if none, g->groups - 1. time [g->groups]: buffer. */
 static size_t change_leading_group(const struct growing *g, const struct change *m, double *time)
 {
 	size_t lead = g->groups - 1;
@@ -649,8 +648,8 @@ static const struct change *changes_draw(const struct changes *c, double u)
 	return &c->items[last];
 }
 
-/* Computes `lead` by models of the slower version relative to the faster one, which add time. A version that needs a tenth of the time is
- * the older one without something, rather than a tenth of it with something more. */
+/* Computes out->lead by models of the slower version relative to the faster one, because these add time. A version that needs a tenth of
+ * the time probably lacks something, rather than being a tenth of the older one with something more. */
 static void growing_lead(const struct growing *g, struct growth *out)
 {
 	const struct blend_data *d = g->data;
@@ -665,7 +664,7 @@ static void growing_lead(const struct growing *g, struct growth *out)
 	for (size_t t = 0; t < d->types; t++)
 		mean += log(g->ratio[t]);
 	for (size_t t = 0; t < d->types; t++) {
-		double cheap = stats_round(mean) < 0 ? g->ratio[t] : 1; /* cost of the faster version, relative to the older version */
+		double cheap = stats_round(mean) < 0 ? g->ratio[t] : 1; /* cost of the faster version, relative to the older one */
 
 		count[t] = 1;
 		ratio[t] = stats_round(mean) < 0 ? 1 / g->ratio[t] : g->ratio[t];
@@ -706,7 +705,7 @@ static void growing_resample(void *context, size_t i)
 	free(count);
 }
 
-/* Computes intervals: the wider one of two treatments of the models' error, which is unexplained or shared by the groups. */
+/* Computes the intervals, with the models' errors unexplained and with the errors shared by the groups, and takes the wider range. */
 static void growing_summarise(const struct growing *g, size_t resamples, struct growth *out)
 {
 	size_t n = resamples * SHARES_DRAWS;
@@ -728,7 +727,7 @@ static void growing_summarise(const struct growing *g, size_t resamples, struct 
 	free(values);
 }
 
-/* Computes the total and its interval by Student's t over types: resampling only a few types gives intervals that are too narrow. */
+/* Computes the total and its interval by Student's t over types, because resampling of a few types gives intervals that are too narrow. */
 static void growing_total(const struct growing *g, struct growth *out)
 {
 	size_t n = g->data->types;
@@ -739,7 +738,7 @@ static void growing_total(const struct growing *g, struct growth *out)
 	for (size_t t = 0; t < n; t++)
 		squares += (g->ratio[t] - 1 - out->total) * (g->ratio[t] - 1 - out->total);
 	half = stats_t_quantile(.5 * (1 + GROWTH_TOTAL_LEVEL), (double)(n - 1)) * sqrt(squares / (double)(n - 1) / (double)n);
-	out->total_low = fmax(out->total - half, -1); /* no time is negative */
+	out->total_low = fmax(out->total - half, -1); /* a time is not negative */
 	out->total_high = out->total + half;
 }
 

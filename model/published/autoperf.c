@@ -1,5 +1,5 @@
-/* AutoPerf as published (Alam and others, NeurIPS 2019): scales to [0, 1] over the normal samples, adds clusters while the false positive
- * rate on training data falls, and sets thresholds by errors of training samples. AutoPerf's autoencoder: model/anomaly/autoencoder.c. */
+/* AutoPerf as published (Alam and others, NeurIPS 2019): scales normal samples to [0, 1], adds clusters while the false positive rate on
+ * training data falls, and derives thresholds from training errors. Its autoencoder is in model/anomaly/autoencoder.c. */
 #include "model/published/published.h"
 
 #include "base/mem.h"
@@ -7,11 +7,11 @@
 
 #include <math.h>
 
-#define CANDIDATES_MAX 8 /* maximum number of clusters that autoperf tries */
+#define CANDIDATES_MAX 8 /* maximum number of clusters that autoperf_clusters() tries */
 
 /* ---- scaling ---- */
 
-/* Learns one scale for all functions, over all samples of runs in use: center is the smallest value, unit the range (1 if that is 0). */
+/* Learns one scale for all functions from samples of used runs. The center is the smallest value; the unit is the range (1 if none). */
 static void range_learn(const struct rows *rows, const bool *use, double tolerance, struct scale *s)
 {
 	size_t p = rows->z.cols;
@@ -41,7 +41,7 @@ const struct detector_scaling detector_range = { .learn = range_learn };
 
 /* ---- thresholds ---- */
 
-/* Copies the errors of a cluster's samples into own. Returns the number of samples. */
+/* Copies the errors of a cluster's samples into `own`. Returns the number of samples. */
 static size_t cluster_errors(const struct rows *rows, const double *error, const size_t *of, size_t cluster, double *own)
 {
 	size_t n = 0;
@@ -55,13 +55,13 @@ static size_t cluster_errors(const struct rows *rows, const double *error, const
 	return n;
 }
 
-/* Returns the mean plus t standard deviations of the errors. */
+/* Returns the mean plus t standard deviations of the errors; 0 if n is 0. */
 static double deviation_limit(const double *error, size_t n, double t)
 {
 	return n ? stats_mean(error, n) + t * stats_sd(error, n) : 0.0;
 }
 
-/* Returns the share, by weight, of a group's samples with errors above the threshold. */
+/* Returns the share, by weight, of the samples in a group whose errors exceed the threshold. */
 static double share_above(const struct rows *rows, const double *error, const struct row_group *group, double threshold)
 {
 	double above = 0.0, sum = 0.0;
@@ -73,7 +73,7 @@ static double share_above(const struct rows *rows, const double *error, const st
 	return above / sum;
 }
 
-/* Sets each function's threshold to limit [clusters] of its cluster. Also finds its largest share of anomalous samples in a normal run. */
+/* Sets each function's threshold to its cluster's limit. Sets d->share to the function's largest share of anomalous samples in a run. */
 static void threshold_learn(struct detector *d, const struct detector_training *t, const double *limit)
 {
 	bool *run = mem_new(d->about.runs, sizeof(*run));
@@ -105,7 +105,7 @@ static void deviation_learn(struct detector *d, const struct detector_training *
 	mem_free(own, limit);
 }
 
-/* Learns fixed thresholds: options.fixed is a root mean square error relative to the range. */
+/* Learns fixed thresholds. options.fixed is a root mean square error, relative to the range. */
 static void fixed_learn(struct detector *d, const struct detector_training *t)
 {
 	double *limit = mem_new(d->about.clusters, sizeof(*limit));
@@ -138,7 +138,7 @@ static void threshold_judge(const struct detector *d, const struct rows *rows, c
 	}
 }
 
-/* Returns the binomial probability of at least `anomalous` of n runs. */
+/* Returns the binomial probability that at least `anomalous` of n runs are called anomalous, each with probability options.rate. */
 static double threshold_chance(const struct detector *d, size_t n, size_t anomalous)
 {
 	return stats_beta_inc(d->options.rate, (double)anomalous, (double)(n - anomalous + 1));
@@ -158,7 +158,7 @@ const struct detector_rule detector_fixed = {
 
 /* ---- clusters ---- */
 
-/* Returns the share of training samples above mean + t standard deviations of their cluster's errors. */
+/* Returns the share of training samples whose error exceeds the mean plus t standard deviations of the errors in their cluster. */
 static double training_rate(const struct clustering *c, size_t *of, size_t n)
 {
 	struct models models = { .n = 1, .clusters = n, .cluster = of, .functions = c->functions, .options = c->options };
@@ -181,7 +181,7 @@ static double training_rate(const struct clustering *c, size_t *of, size_t n)
 	return above / (double)c->rows.z.rows;
 }
 
-/* Adds clusters while the false positive rate on training data falls. Returns the number of clusters. */
+/* Chooses clusters: increases their number while the false positive rate on training data falls. Returns the number of clusters. */
 static size_t autoperf_clusters(const struct clustering *c, size_t *of)
 {
 	size_t *trial = mem_new(c->functions, sizeof(*trial)), n = 1;

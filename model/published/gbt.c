@@ -1,5 +1,5 @@
-/* Boosting, the search for the best split of a set of rows, and a cache of such sets. The 15,000 searches of a fit are in a few hundred
- * sets, so the cache keeps the data that do not depend on the residuals. */
+/* Fits boosted trees. Caches each set of rows that is searched for its best split: the 15,000 searches of a fit concern only a few hundred
+ * sets. The cache keeps the data of a set that do not depend on the residuals. */
 #include "model/published/gbt.h"
 
 #include "base/mem.h"
@@ -12,14 +12,14 @@
 const struct gbt_options gbt_paper = { .trees = 1000, .max_depth = 4, .min_samples_split = 2, .learning_rate = .01 };
 
 #define LEAF	    UINT32_MAX
-#define NODES_BYTES ((size_t)8 << 20) /* limit of all nodes, kept from tree to tree: more is slower at n = 136, p = 43 (page faults) */
-#define NEAR	    1e-7f	      /* closer feature values are equal: scikit-learn's FEATURE_THRESHOLD */
+#define NODES_BYTES ((size_t)8 << 20) /* maximum size of the cache of nodes; a larger one is slower at n = 136, p = 43 (page faults) */
+#define NEAR	    1e-7f	      /* feature values closer than this are equal: scikit-learn's FEATURE_THRESHOLD */
 #define BUCKETS	    4096
-#define NOWHERE	    UINT16_MAX /* no row: all indices are smaller, by GBT_ROWS_MAX */
+#define NOWHERE	    UINT16_MAX /* marks a row that is not in a child; GBT_ROWS_MAX keeps all row indices below it */
 
 /* ---- standardising columns ---- */
 
-/* Returns the corrected two-pass variance (Chan, Golub, LeVeque, The American Statistician 37(3), 1983, eq. 1.7). */
+/* Returns the variance by the corrected two-pass algorithm (Chan, Golub, LeVeque, The American Statistician 37(3), 1983, eq. 1.7). */
 static double column_variance(const struct mat *X, size_t j, double mean)
 {
 	double n = (double)X->rows, sum = 0.0, squares = 0.0;
@@ -33,7 +33,7 @@ static double column_variance(const struct mat *X, size_t j, double mean)
 	return (squares - sum * sum / n) / n;
 }
 
-/* Reports whether the variance is only a rounding error of the mean of equal values, by scikit-learn's bound. */
+/* Reports whether the variance is only a rounding error, as of a column of equal values. The bound is scikit-learn's. */
 static bool column_is_constant(double n, double mean, double variance)
 {
 	double rounding = n * mean * DBL_EPSILON;
@@ -59,54 +59,54 @@ void gbt_standardise(struct mat *X, double *mean, double *scale)
 	}
 }
 
-/* ---- one node per set of rows, found by its hash ---- */
+/* ---- nodes: each set of rows has one node, found by its hash ---- */
 
 /* Split of a node, valid until the next search in the same node. */
 struct gbt_split {
-	double gain;	      /* decrease of the sum of squares */
+	double gain;	      /* decrease of the sum of squared residuals */
 	double threshold;     /* a row goes left if (float)x <= threshold */
 	size_t n_tied;	      /* number of equally good features, >= 1 */
-	const uint32_t *tied; /* [n_tied] ascending; the first one defines the split */
-	bool ambiguous;	      /* another partition of the rows is as good */
+	const uint32_t *tied; /* [n_tied] indices of equally good features, ascending; the first one defines the split */
+	bool ambiguous;	      /* an equally good split partitions the rows differently */
 };
 
-/* A set of rows. */
+/* A set of rows, which one or more trees may split. */
 struct gbt_node {
 	size_t n;
-	uint16_t *rows; /* [n] in ascending order */
+	uint16_t *rows; /* [n] indices of the rows, ascending */
 	struct gbt_split split;
-	struct gbt_node *left, *right; /* NULL until a search finds a split */
+	struct gbt_node *left, *right; /* both parts of the split; NULL until a search finds a split */
 	struct gbt_order *order;       /* NULL until the first search */
-	struct gbt_node *parent;       /* node of a larger set of rows, which has an order; NULL for the root */
+	struct gbt_node *parent;       /* node of a larger set of rows, whose order exists; NULL for the root */
 	struct gbt_node *next;	       /* next node in the same hash bucket */
 	uint64_t hash;
 };
 
-/* The order of a node's rows along each feature that varies in it. */
+/* Order of a node's rows along each feature that varies among these rows. */
 struct gbt_order {
 	size_t features;
 	uint32_t *feature; /* [features] index of each feature */
-	uint16_t *row;	   /* [features x n] index into node->rows, sorted by the feature */
-	double *weight;	   /* [features x n] n / (n_left * n_right) of a cut after this row; 0 if the next value is equal */
+	uint16_t *row;	   /* [features x n] indices into node->rows, sorted by the feature's value */
+	double *weight;	   /* [features x n] n / (n_left * n_right) for a cut after this row; 0 if the next row has an equal value */
 
 	/* Results of the last search. */
-	double *best, *second; /* [features] the two largest gains along each feature */
-	uint32_t *tied;	       /* [features] see struct gbt_split */
-	bool *mark;	       /* [n] whether a row is on the left side */
+	double *best, *second; /* [features] largest and second largest gain of a cut along each feature */
+	uint32_t *tied;	       /* [features] as in struct gbt_split */
+	bool *mark;	       /* [n] true for rows on the left side of the split */
 	size_t n_left;
 };
 
 struct gbt_nodes {
 	size_t n, p;
-	float *x;	  /* [p x n] values, stored by feature */
-	size_t bytes;	  /* size of all nodes except the root */
+	float *x;	  /* [p x n] values, feature by feature */
+	size_t bytes;	  /* size of all nodes except the root, bytes */
 	uint16_t *sorted; /* [n] buffer for sorted rows */
-	uint16_t *index;  /* [n] buffer: positions of a parent's rows in its child */
+	uint16_t *index;  /* [n] buffer: position of each of the parent's rows in the child */
 	struct gbt_node *root;
 	struct gbt_node *buckets[BUCKETS];
 };
 
-/* Returns the hash of a row's index: the finaliser of splitmix64 (Steele, Lea, Flood, OOPSLA 2014). */
+/* Returns the hash of a row's index, by the final step of splitmix64 (Steele, Lea, Flood, OOPSLA 2014). */
 static uint64_t gbt_hash_row(uint16_t row)
 {
 	uint64_t z = (row + 1ull) * 0x9e3779b97f4a7c15ull;
@@ -125,7 +125,7 @@ static uint64_t gbt_hash_rows(const uint16_t *rows, size_t n)
 	return hash;
 }
 
-/* Returns the node of a set of rows; makes a new one if there is none. Takes over `rows`. */
+/* Returns the node of a set of rows; makes one if there is none. Takes ownership of `rows`. */
 static struct gbt_node *gbt_node_of(struct gbt_nodes *nodes, struct gbt_node *parent, uint16_t *rows, size_t n)
 {
 	uint64_t hash = gbt_hash_rows(rows, n);
@@ -144,7 +144,7 @@ static struct gbt_node *gbt_node_of(struct gbt_nodes *nodes, struct gbt_node *pa
 	return node;
 }
 
-/* Returns the node of those n rows of `node` whose order->mark equals `mark`. */
+/* Returns the node of the n rows of `node` on the left side of its split if `mark`, else on the right side. */
 static struct gbt_node *gbt_nodes_side(struct gbt_nodes *nodes, struct gbt_node *node, bool mark, size_t n)
 {
 	uint16_t *rows = mem_new(n, sizeof(*rows));
@@ -183,7 +183,7 @@ static void gbt_nodes_forget(struct gbt_nodes *nodes, const struct gbt_node *kep
 	nodes->bytes = 0;
 }
 
-/* Frees all nodes except the root if they take more than `bytes`. Call it between trees. */
+/* Frees all nodes except the root if their size exceeds `bytes`. Must not be called while a tree grows. */
 static void gbt_nodes_trim(struct gbt_nodes *nodes, size_t bytes)
 {
 	if (nodes->bytes <= bytes)
@@ -209,7 +209,7 @@ static struct gbt_order *gbt_order_new(struct gbt_nodes *nodes, size_t n, size_t
 	return order;
 }
 
-/* Adds a feature to the node's order, unless all its values are equal there. nodes->sorted has the node's rows in the feature's order. */
+/* Adds a feature to the node's order, unless all rows of the node have equal values. nodes->sorted has the rows sorted by this feature. */
 static void gbt_order_add(struct gbt_nodes *nodes, const struct gbt_node *node, uint32_t feature)
 {
 	struct gbt_order *order = node->order;
@@ -225,10 +225,10 @@ static void gbt_order_add(struct gbt_nodes *nodes, const struct gbt_node *node, 
 		varies |= cut;
 	}
 	order->feature[order->features] = feature;
-	order->features += varies; /* the next feature overwrites a feature that does not vary */
+	order->features += varies; /* if this feature does not vary, the next feature overwrites it */
 }
 
-/* Derives the order from the parent's: features that are constant there are constant here, and sorted rows stay sorted. */
+/* Derives the node's order from the order of its parent. Features that are constant there are constant here; sorted rows stay sorted. */
 static void gbt_order_of_child(struct gbt_nodes *nodes, struct gbt_node *node)
 {
 	const struct gbt_node *parent = node->parent;
@@ -267,7 +267,7 @@ static void gbt_order_of_root(struct gbt_nodes *nodes, struct gbt_node *node)
 	}
 }
 
-/* Makes node->order unless it exists. */
+/* Makes node->order if it does not exist. */
 static void gbt_nodes_order(struct gbt_nodes *nodes, struct gbt_node *node)
 {
 	if (node->order)
@@ -287,7 +287,7 @@ static struct gbt_node *gbt_nodes_make_root(struct gbt_nodes *nodes)
 	return gbt_node_of(nodes, NULL, rows, nodes->n);
 }
 
-/* Makes the root node and its order. Uses X only during the call. */
+/* Makes the root node and its order. X is not used after the call. */
 static struct gbt_nodes *gbt_nodes_new(const struct mat *X)
 {
 	struct gbt_nodes *nodes = mem_new(1, sizeof(*nodes));
@@ -317,8 +317,8 @@ static void gbt_nodes_free(struct gbt_nodes *nodes)
 
 /* ---- the search ---- */
 
-/* Finds the two largest gains along feature f. c is centred, so the gain of a cut is sum^2 n / (n_left n_right). No cut is possible where
- * `weight` is 0. */
+/* Finds the two largest gains along feature f. c [n] has mean 0, so the gain of a cut is sum^2 n / (n_left n_right). Cuts with `weight` 0
+ * are not possible. */
 static void gbt_scan(struct gbt_order *order, size_t n, size_t f, const double *c)
 {
 	const uint16_t *row = order->row + f * n;
@@ -337,7 +337,7 @@ static void gbt_scan(struct gbt_order *order, size_t n, size_t f, const double *
 	order->second[f] = second;
 }
 
-/* Returns the number of rows before the first cut along the feature that is as good as the feature's best cut. */
+/* Returns the number of rows before the first cut along feature f whose gain equals the feature's best gain. */
 static size_t gbt_find_cut(const struct gbt_order *order, size_t n, size_t f, const double *c)
 {
 	const uint16_t *row = order->row + f * n;
@@ -371,7 +371,7 @@ static void gbt_partition(struct gbt_nodes *nodes, struct gbt_node *node, size_t
 	node->right = gbt_nodes_side(nodes, node, false, node->n - n_left);
 }
 
-/* Reports whether the first `rows` rows along the feature are one side of the partition, left or right. */
+/* Reports whether the first `rows` rows along feature f are exactly the left side, or the right side, of the split. */
 static bool gbt_same_partition(const struct gbt_order *order, size_t n, size_t f, size_t rows)
 {
 	const uint16_t *row = order->row + f * n;
@@ -386,7 +386,7 @@ static bool gbt_same_partition(const struct gbt_order *order, size_t n, size_t f
 	return true;
 }
 
-/* Adds feature f, which splits as well as the best. The first such feature defines the split. */
+/* Adds feature f, whose best split is as good as the best of all features. The first such feature defines the split. */
 static void gbt_add_tied(struct gbt_nodes *nodes, struct gbt_node *node, size_t f, const double *c)
 {
 	struct gbt_order *order = node->order;
@@ -418,11 +418,11 @@ static bool gbt_search(struct gbt_nodes *nodes, struct gbt_node *node, const dou
 			gbt_add_tied(nodes, node, f, c);
 		rival = fmax(rival, order->best[f] >= enough ? order->second[f] : order->best[f]);
 	}
-	node->split.ambiguous |= rival >= enough; /* two cuts along one feature tie */
+	node->split.ambiguous |= rival >= enough; /* two cuts along one feature are equally good */
 	return true;
 }
 
-/* Finds a split of `node`; c[n]: centred residuals of its rows. Fills node->split, left and right. False: no cut has a gain. */
+/* Finds the best split of `node`. c [n]: centred residuals of its rows. Fills node->split, left and right. False: no cut has a gain. */
 static bool gbt_split_find(struct gbt_nodes *nodes, struct gbt_node *node, const double *c)
 {
 	gbt_nodes_order(nodes, node);
@@ -432,7 +432,7 @@ static bool gbt_split_find(struct gbt_nodes *nodes, struct gbt_node *node, const
 
 /* ---- trees ---- */
 
-/* A node of a tree in preorder: the left child follows its parent. */
+/* A node of a tree. Nodes are in preorder, so the left child follows its parent. */
 struct gbt_branch {
 	uint32_t feature; /* feature of the split; LEAF: `value` is the prediction, else the threshold */
 	uint32_t right;	  /* index of the right child */
@@ -445,9 +445,9 @@ struct gbt {
 	struct gbt_branch *branches;
 	size_t n_branches, capacity;
 	size_t *roots;		/* [trees] index of each root in `branches` */
-	double *mse;		/* [trees + 1] see struct gbt_about */
-	double *sum, *per_tree; /* [p] importances, see struct gbt_about */
-	double tied, gain;	/* sums over all splits: of gain * tied features, and of gain */
+	double *mse;		/* [trees + 1] as in struct gbt_about */
+	double *sum, *per_tree; /* [p] importances, as in struct gbt_about */
+	double tied, gain;	/* sum over all splits of gain * number of tied features; sum of gains */
 	size_t ambiguous;
 };
 
@@ -457,10 +457,10 @@ struct gbt_boost {
 	struct gbt *gbt;
 	struct gbt_nodes *nodes;
 	size_t n;
-	double *prediction; /* [n] sum of the trees so far */
-	double *residual;   /* [n] y less the prediction */
+	double *prediction; /* [n] present prediction, the start plus the sum of the trees */
+	double *residual;   /* [n] y minus the prediction */
 	double *centred;    /* [n] centred residuals of the rows of one node */
-	double *credit;	    /* [p] gain of each feature in the present tree */
+	double *credit;	    /* [p] gain of each feature in the tree that grows */
 };
 
 /* ---- one tree ---- */
@@ -490,7 +490,7 @@ static void boost_share_credit(struct gbt_boost *b, const struct gbt_split *spli
 	b->gbt->ambiguous += split->ambiguous;
 }
 
-/* Returns the mean residual of the node's rows. *impurity has scikit-learn's formula, because it is compared with an epsilon. */
+/* Returns the mean residual of the node's rows. Computes *impurity by scikit-learn's formula, because it is compared with an epsilon. */
 static double boost_node_mean(const struct gbt_boost *b, const struct gbt_node *node, double *impurity)
 {
 	double n = (double)node->n, sum = 0.0, squares = 0.0, mean;
@@ -506,7 +506,7 @@ static double boost_node_mean(const struct gbt_boost *b, const struct gbt_node *
 	return mean;
 }
 
-/* Centres the residuals twice. The rounding error of a mean that is large relative to the spread would decide between tied splits. */
+/* Centres the residuals twice. If a mean is large relative to the spread, its rounding error would decide between tied splits. */
 static void boost_centre(const struct gbt_boost *b, const struct gbt_node *node, double mean)
 {
 	double rest = 0.0;
@@ -652,7 +652,7 @@ enum assay_status gbt_fit(const struct mat *X, const double *y, const struct gbt
 	boost_init(&b, X, y, opts);
 	boost_run(&b, y);
 	*out = b.gbt;
-	b.gbt = NULL; /* the caller owns it now */
+	b.gbt = NULL; /* *out owns the fit now */
 	boost_release(&b);
 	return ASSAY_OK;
 }

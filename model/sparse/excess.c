@@ -10,7 +10,7 @@
 
 /* ---- leverage ---- */
 
-#define DEPENDENT 1e-9 /* remainder of a column after the earlier ones, relative to its square, below which it is a sum of them */
+#define DEPENDENT 1e-9 /* a column is a linear combination of earlier ones if they leave less than this part of its square */
 
 void leverage_shares(const struct sparse *model, const double *row, double *z)
 {
@@ -21,7 +21,7 @@ void leverage_shares(const struct sparse *model, const double *row, double *z)
 		z[t + 1] = sparse_term_cost(&model->term[t], row) / expected;
 }
 
-/* Computes the lower Cholesky factor of a symmetric matrix in place, from its lower triangle. Columns that are sums give rows of 0. */
+/* Replaces a symmetric matrix by its lower Cholesky factor; reads only the lower triangle. Dependent columns get diagonal element 0. */
 static void leverage_decompose(struct mat *L)
 {
 	for (size_t a = 0; a < L->rows; a++) {
@@ -59,7 +59,7 @@ struct mat leverage_factor(const struct sparse *model, const struct mat *X)
 	return L;
 }
 
-/* Solves the lower triangular system in place. */
+/* Solves the lower triangular system `factor` x' = x; x gets x', with 0 for dependent columns. */
 static void forward(const struct mat *factor, double *x)
 {
 	for (size_t a = 0; a < factor->rows; a++) {
@@ -71,7 +71,7 @@ static void forward(const struct mat *factor, double *x)
 	}
 }
 
-/* Turns x = Z' y into the coefficients of y's least-squares fit, in place; those of columns that are sums of earlier ones are 0. */
+/* Replaces x = Z' y by the least-squares coefficients of y. Linear combinations of earlier columns get the coefficient 0. */
 static void leverage_solve(const struct mat *factor, double *x)
 {
 	forward(factor, x);
@@ -98,11 +98,11 @@ double leverage_of(const struct mat *factor, const double *z)
 
 /* ---- excess ---- */
 
-/* The usual error: a straight line through the errors of held-out runs over log(prediction). Runs unlike all others are excluded. */
+/* The usual error of a model: a straight line through the errors of held-out runs over log(prediction). Excludes runs unlike all others. */
 struct usual {
 	size_t n;
 	double mean, at, slope; /* the line: mean + slope * (log(prediction) - at) */
-	double sd, spread;	/* standard deviation of the errors; sum of squares of log(prediction) - at */
+	double sd, spread;	/* standard deviation of the errors; sum of squared distances of log(prediction) from `at` */
 };
 
 static struct usual usual_of(const struct sparse *model)
@@ -159,7 +159,7 @@ struct sparse_excess sparse_excess_of(const struct sparse *model, const struct m
 
 /* ---- parts ---- */
 
-/* Returns the terms' shares of each row's prediction: [rows x terms + 1]. */
+/* Returns the terms' shares of the prediction for each row of X, [rows x terms + 1]. */
 static struct mat shares_of(const struct sparse *model, const struct mat *X)
 {
 	struct mat Z = mat_new(X->rows, model->terms + 1);
@@ -169,13 +169,13 @@ static struct mat shares_of(const struct sparse *model, const struct mat *X)
 	return Z;
 }
 
-/* Returns part j's share of the prediction of run i. */
+/* Returns the cost of part j in run i, as a share of the prediction for this run. */
 static double share(const struct sparse *model, const struct sparse_parts *runs, size_t i, size_t j)
 {
 	return mat_get(runs->part, i, j) / sparse_predict(model, runs->X->at + i * runs->X->cols);
 }
 
-/* Fits the shares of part j to the shares of the terms by least squares: beta [Z->cols]. */
+/* Fits the shares of part j in the old runs to the terms' shares Z by least squares. beta [Z->cols] gets the coefficients. */
 static void fit(const struct sparse *model, const struct sparse_parts *old, const struct mat *Z, const struct mat *factor, size_t j,
 		double *beta)
 {
@@ -196,7 +196,7 @@ static double expected(const double *z, const double *beta, size_t n)
 	return sum;
 }
 
-/* Returns the sum of squared differences of part j's shares from the expected shares and `mean`. */
+/* Returns the sum over the runs of (share of part j - expected share - mean)^2. */
 static double left(const struct sparse *model, const struct sparse_parts *runs, const struct mat *Z, const double *beta, size_t j,
 		   double mean)
 {
@@ -210,7 +210,7 @@ static double left(const struct sparse *model, const struct sparse_parts *runs, 
 	return sum;
 }
 
-/* Computes x [rows]: the amount of part j in each new run, scaled to mean 1. The amount is the count in `column`, or the expected share. */
+/* Computes x [rows], a part's amount in each new run, scaled to mean 1: its count in `column` / prediction, or its expected share. */
 static void shape_of(const struct sparse *model, const struct sparse_parts *new, const struct mat *is, const double *beta, size_t column,
 		     double *x)
 {
@@ -227,7 +227,7 @@ static void shape_of(const struct sparse *model, const struct sparse_parts *new,
 		x[i] = mean > 0.0 ? x[i] / mean : 1.0;
 }
 
-/* Fits the parts to the excess, with this noise, by least squares; each part's samples add one equation. Returns the residual noise. */
+/* Fits the parts' growths to the excess costs by least squares; each part's samples add one equation. Returns the residual noise. */
 static double by_costs(const struct sparse_costs *costs, const struct mat *x, double noise, const struct sparse_part *samples,
 		       struct sparse_part *out)
 {
@@ -266,7 +266,7 @@ static double by_costs(const struct sparse_costs *costs, const struct mat *x, do
 	return sqrt(left);
 }
 
-/* Fits again if the residual noise exceeds the model's. Both are widened, because the model's precision depends on its number of runs. */
+/* Fits with costs->noise, then with the residual noise if that is larger. Widens both, because the model has learned only `runs` runs. */
 static void by_both(const struct sparse_costs *costs, const struct mat *x, size_t runs, const struct sparse_part *samples,
 		    struct sparse_part *out)
 {

@@ -7,46 +7,46 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEPENDENT 1e-11 /* limit of a column's remainder beside the set's columns, relative to its square: below, it is a sum of them */
-#define STEPS	  10	/* most steps per column and row, more than ever seen */
-#define NEAR	  1e-6 /* relative distance from lambda within which a pull is measured exactly, if products of columns are too imprecise */
-#define ROUNDING  1e-14 /* rounding error of pulls from products of columns, relative to lengths and coefficients; larger than ever seen */
-#define ENOUGH	  1e-11 /* amount by which a pull may exceed lambda, relative to the deviation of y */
+#define DEPENDENT 1e-11 /* a column is a linear combination of the set's columns if they leave at most this part of its square */
+#define STEPS	  10	/* maximum number of steps per column and row; no known data need as many */
+#define NEAR	  1e-6	/* relative distance below lambda within which pulls are computed exactly, if products of columns are imprecise */
+#define ROUNDING  1e-14 /* upper bound of the rounding error of pulls from products of columns, relative to lengths and coefficients */
+#define ENOUGH	  1e-11 /* tolerance by which a pull may exceed lambda, relative to the deviation of y */
 
 /* ---- the active set ---- */
 
-/* The exact minimum of the LASSO for one lambda, from a nearby point. The pull of a column is its product with the residual. Nonzero
- * columns are an active set, whose normal equations are solved by a Cholesky factor. On the way to their solution, the first coefficient
- * that would change its sign leaves the set. If there is none, the column whose pull exceeds lambda most enters. Each step reduces the sum,
- * so no set recurs. After Lee et al., "Efficient sparse coding algorithms" (NIPS 2006), and for non-negative coefficients Lawson and
- * Hanson, "Solving Least Squares Problems" (1974), chapter 23. Unlike coordinate descent, it needs few steps for correlated columns. */
+/* The exact minimum of the LASSO for one lambda, found from a nearby point. The pull of a column is its product with the residual. The
+ * active set has the columns with nonzero coefficients; a Cholesky factor solves its normal equations. On the way to their solution, the
+ * first coefficient that would change its sign leaves the set. If there is none, the column whose pull exceeds lambda most enters. Each
+ * step reduces the sum, so no set occurs twice. Coordinate descent needs more steps. Sources: Lee et al., "Efficient sparse coding
+ * algorithms" (NIPS 2006); for non-negative coefficients, Lawson and Hanson, "Solving Least Squares Problems" (1974), chapter 23. */
 struct active_problem {
-	const double *z; /* [p x n] matrix by columns */
+	const double *z; /* [p x n] matrix, column by column */
 	const double *y; /* [n] dependent variable */
 	size_t n, p;
-	const double *pull; /* [p] products of y with the columns */
-	double **products;  /* [p] products of a column with all; NULL until needed. Problems with the same z may share them; free() each */
-	const bool *allowed; /* [p] whether a column may enter; else its coefficient is 0 */
+	const double *pull;  /* [p] product of each column with y */
+	double **products;   /* [p] products of a column with all; NULL until needed. Problems with equal z may share them; free() each */
+	const bool *allowed; /* [p] whether a column may enter the set; other columns have coefficient 0 */
 	bool any_sign;	     /* coefficients may be negative */
-	double enough;	     /* a column enters only if its pull exceeds lambda by more than this */
+	double enough;	     /* tolerance: a column enters only if its pull exceeds lambda by more than this */
 };
 
 struct active_set {
 	struct active_problem of;
 	double lambda;
 	double *b;    /* [p] coefficients, owned by the caller */
-	double *rest; /* [n] residual of y after the set's columns */
-	double *near; /* [p] pulls, from products of the columns */
-	bool fresh;   /* `near` is valid for the present b */
-	double *size; /* [p] lengths of the allowed columns */
+	double *rest; /* [n] residual of y after the fit by the set's columns */
+	double *near; /* [p] pull of each column, computed from products of columns */
+	bool fresh;   /* `near` is valid for the present coefficients */
+	double *size; /* [p] Euclidean length of each allowed column */
 	double longest;
 	size_t *set; /* [k] columns in the set */
 	size_t k, room;
 	double *sign;	/* [k] signs of the coefficients */
-	double *factor; /* [room x room], lower, of the products of the set's columns */
+	double *factor; /* [room x room] lower Cholesky factor of the products of the set's columns */
 	double *x;	/* [room] buffer for solutions */
-	double *step;	/* [room] change of each coefficient */
-	bool *barred;	/* [p] left immediately after entering, so that only rounding errors select it */
+	double *step;	/* [k] direction in which the coefficients change */
+	bool *barred;	/* [p] columns that left immediately after entering; only rounding errors select these */
 };
 
 static const double *column(const struct active_set *a, size_t j)
@@ -54,7 +54,7 @@ static const double *column(const struct active_set *a, size_t j)
 	return a->of.z + j * a->of.n;
 }
 
-/* Returns the scalar product. Adds four sums in parallel, so that the CPU does not wait for each addition. */
+/* Returns the scalar product of x and y. Computes four sums in parallel, so that the CPU need not wait for each addition. */
 static double active_set_dot(const double *x, const double *y, size_t n)
 {
 	double a = 0.0, b = 0.0, c = 0.0, d = 0.0;
@@ -71,7 +71,7 @@ static double active_set_dot(const double *x, const double *y, size_t n)
 	return (a + b) + (c + d);
 }
 
-/* Returns the products of column j with all columns. Copies those with columns whose own products are known. */
+/* Returns the products of column j with all columns. Copies a product if the products of the other column are known. */
 static const double *products(const struct active_set *a, size_t j)
 {
 	double **all = a->of.products, *new;
@@ -102,7 +102,7 @@ static void backward(const struct active_set *a, double *x)
 	}
 }
 
-/* Appends column j to the set. Returns false if it is a sum of the set's columns; a->x[k] then has the coefficients. */
+/* Appends column j to the set. Returns false if it is a linear combination of the set's columns; a->x then has the coefficients. */
 static bool append(struct active_set *a, size_t j, double sign)
 {
 	const double *with = products(a, j);
@@ -125,7 +125,7 @@ static bool append(struct active_set *a, size_t j, double sign)
 
 /* ---- entering and leaving ---- */
 
-/* Removes column i of the set. Rotates pairs of columns of the factor, so that it is triangular again (Golub and Van Loan, "Matrix
+/* Removes column i from the set. Rotates pairs of columns of the factor to make it triangular again (Golub and Van Loan, "Matrix
  * Computations", 6.5.2). */
 static void leave(struct active_set *a, size_t i)
 {
@@ -151,7 +151,7 @@ static void leave(struct active_set *a, size_t i)
 	}
 }
 
-/* Removes the set's columns whose coefficient is 0. */
+/* Removes columns with coefficient 0 from the set. */
 static void thin(struct active_set *a)
 {
 	for (size_t i = a->k; i-- > 0;) {
@@ -160,7 +160,7 @@ static void thin(struct active_set *a)
 	}
 }
 
-/* Moves the coefficients by *most * `step`, or until the first one is 0: then lowers *most and returns true. */
+/* Adds *most * `step` to the coefficients, or stops where the first one becomes 0: then lowers *most and returns true. */
 static bool move(struct active_set *a, double *most)
 {
 	size_t first = SIZE_MAX;
@@ -185,7 +185,7 @@ static bool move(struct active_set *a, double *most)
 	return first != SIZE_MAX;
 }
 
-/* Replaces a column of the set by column j, which is a sum of the set's columns: the fit stays the same, and the penalty falls. */
+/* Replaces a column of the set by column j, a linear combination of the set. The fit stays the same, and the penalty falls. */
 static bool exchange(struct active_set *a, size_t j, double sign)
 {
 	double most = HUGE_VAL;
@@ -220,7 +220,7 @@ static void measure_rest(struct active_set *a)
 	}
 }
 
-/* Returns the pulls, from products of the columns. The coefficients limit their precision; see near_will_do(). */
+/* Returns the pulls of all columns, computed from products of columns. Large coefficients reduce their precision; see near_will_do(). */
 static const double *measure_near(struct active_set *a)
 {
 	size_t p = a->of.p;
@@ -248,7 +248,7 @@ static bool near_will_do(const struct active_set *a)
 	return ROUNDING * a->longest * all <= a->of.enough;
 }
 
-/* Moves to the minimum for the set's columns and signs; `step` has their pulls. Returns false if a column has left the set. */
+/* Moves to the minimum for the set's columns and signs; on entry, `step` has their pulls. Returns false if a column left the set. */
 static bool descend(struct active_set *a)
 {
 	double most = 1.0;
@@ -274,7 +274,7 @@ static bool descend_near(struct active_set *a)
 	return descend(a);
 }
 
-/* Does the same with pulls from the exact residual. */
+/* Moves as descend_near() does, but computes the pulls from the exact residual. */
 static bool descend_exactly(struct active_set *a)
 {
 	measure_rest(a);
@@ -283,7 +283,7 @@ static bool descend_exactly(struct active_set *a)
 	return descend(a);
 }
 
-/* Removes the rounding errors of the previous step, by products of columns if these are precise enough. */
+/* Repeats the last step to remove its rounding errors. Uses products of columns if these are precise enough. */
 static bool polish(struct active_set *a)
 {
 	bool near = near_will_do(a), whole = near ? descend_near(a) : descend_exactly(a);
@@ -292,7 +292,7 @@ static bool polish(struct active_set *a)
 	return whole;
 }
 
-/* Returns the column outside the set whose pull exceeds lambda most, and its sign; SIZE_MAX if there is none. */
+/* Returns the column outside the set whose pull exceeds lambda most; SIZE_MAX if there is none. *sign gets the sign of the pull. */
 static size_t next_of(struct active_set *a, double *sign)
 {
 	double most = a->lambda + a->of.enough, nearly = a->lambda - NEAR * a->lambda;
@@ -319,8 +319,8 @@ static size_t next_of(struct active_set *a, double *sign)
 	return found;
 }
 
-/* Makes a set for a series of lambdas. b [p] is the start; its nonzero columns are the set. active_set_solve() makes b the minimiser of 1/2
- * |y - sum b z|^2 + lambda sum |b|. Do not change b between calls. Everything is borrowed until active_set_free(). */
+/* Makes a set for a series of lambdas. b [p] is the start; its nonzero columns form the set. active_set_solve() moves b to the minimum of
+ * 1/2 |y - sum b z|^2 + lambda sum |b|. The caller does not change b between calls. All arrays are borrowed until active_set_free(). */
 static struct active_set *active_set_new(const struct active_problem *problem, double *b)
 {
 	struct active_set *a = mem_new(1, sizeof(*a));
@@ -338,7 +338,7 @@ static struct active_set *active_set_new(const struct active_problem *problem, d
 	}
 	a->set = mem_new(a->room, sizeof(*a->set));
 	a->sign = mem_new(a->room, sizeof(*a->sign));
-	a->factor = mem_resize(NULL, a->room * a->room, sizeof(*a->factor)); /* not zeroed, because most of it is never used */
+	a->factor = mem_resize(NULL, a->room * a->room, sizeof(*a->factor)); /* not zeroed, because most of the factor is never used */
 	a->x = mem_new(a->room, sizeof(*a->x));
 	a->step = mem_new(a->room, sizeof(*a->step));
 	a->barred = mem_new(problem->p, sizeof(*a->barred));
@@ -349,8 +349,8 @@ static struct active_set *active_set_new(const struct active_problem *problem, d
 	return a;
 }
 
-/* Minimises for one lambda. Costs O(n * p) for each column that enters for the first time, O(n) for each in the set, and the square of
- * their number. Also ends if rounding prevents further gains. A column that is a sum of others replaces one of these. */
+/* Moves to the minimum for one lambda. Costs O(n * p) for each column that enters for the first time. Each step costs O(n + p) for each
+ * column in the set, and the square of their number. Also stops if rounding errors prevent further progress. */
 static void active_set_solve(struct active_set *a, double lambda)
 {
 	size_t last = SIZE_MAX;
@@ -373,7 +373,7 @@ static void active_set_solve(struct active_set *a, double lambda)
 	}
 }
 
-/* Frees the set; accepts NULL. */
+/* Frees the set. Accepts NULL. */
 static void active_set_free(struct active_set *a)
 {
 	if (!a)
@@ -383,23 +383,23 @@ static void active_set_free(struct active_set *a)
 
 /* ---- the path ---- */
 
-/* Columns and y, multiplied by the roots of the weights, so that weighted products are plain products. */
+/* Columns and y, multiplied by the square roots of the weights, so that plain products are weighted products. */
 struct scaled {
 	size_t n, p;
 	double *z;	   /* [p x n] standardised columns; 0 for a constant column */
-	double *mean, *sd; /* [p]; without an intercept, nothing is centred, and means are 0 */
-	double *root;	   /* [n] roots of the weights, whose sum is 1 */
+	double *mean, *sd; /* [p] mean and deviation of each column; the mean is 0 if nothing is centred, because there is no intercept */
+	double *root;	   /* [n] square roots of the weights; the sum of the weights is 1 */
 	double *y;	   /* [n] dependent variable */
 	double *pull;	   /* [p] products of y with the columns */
 	double **products; /* [p] as in struct active_problem */
 	double *b;	   /* [p] coefficients */
 	struct active_set *set;
-	bool *varies; /* [p] whether a column is not constant */
+	bool *varies; /* [p] false for constant columns */
 	double y_mean, y_sd;
 	bool any_sign;
 };
 
-/* Centres x by the weights, and multiplies it by their roots. Returns its deviation. */
+/* Subtracts the weighted mean from x, and multiplies x by the square roots of the weights. Returns the weighted standard deviation. */
 static double centre(double *x, const double *root, size_t n, double *mean)
 {
 	*mean = 0.0;
@@ -410,7 +410,7 @@ static double centre(double *x, const double *root, size_t n, double *mean)
 	return sqrt(active_set_dot(x, x, n));
 }
 
-/* Makes a set that only `allowed` columns may enter, starting from b. */
+/* Makes an active set that only `allowed` columns may enter, starting at coefficients b. */
 static struct active_set *set_of(const struct scaled *d, const bool *allowed, double *b)
 {
 	return active_set_new(&(struct active_problem){ .z = d->z,
@@ -425,7 +425,7 @@ static struct active_set *set_of(const struct scaled *d, const bool *allowed, do
 			      b);
 }
 
-/* Returns the matrix by columns; free() it. */
+/* Returns the elements of X column by column; free() them. */
 static double *columns_of(const struct mat *X)
 {
 	double *z = mem_new(X->rows * X->cols, sizeof(*z));
@@ -446,7 +446,7 @@ static double largest_of(const double *x, size_t n)
 	return largest;
 }
 
-/* Scales the data: divides columns by their deviation, unless how->as_given. `origin`: centres nothing, so there is no intercept. */
+/* Scales the data. Divides columns by their deviation, unless how->as_given. `origin`: centres nothing; there is no intercept. */
 static struct scaled scaled_of(const struct mat *X, const double *y, const double *weight, const struct lasso_options *how, bool origin)
 {
 	size_t n = X->rows, p = X->cols;
@@ -509,7 +509,7 @@ static double largest_pull(const struct scaled *d)
 	return most;
 }
 
-/* Stores the coefficients, for the unscaled columns, and the intercept in row k. */
+/* Stores the coefficients of the unscaled columns, and the intercept, in row k. */
 static void keep(const struct scaled *d, const double *coefficients, size_t k, struct mat *beta, double *intercept)
 {
 	intercept[k] = d->y_mean;
@@ -530,7 +530,7 @@ static bool same_columns(const struct mat *beta, size_t k)
 	return k > 0;
 }
 
-/* Fits the columns of row k of beta without the penalty. */
+/* Fits the columns that have a nonzero coefficient in row k of out->beta, without the penalty. */
 static void refit(const struct scaled *d, size_t k, struct lasso_path *out)
 {
 	double *b = mem_new(d->p, sizeof(*b));
@@ -548,7 +548,7 @@ static void refit(const struct scaled *d, size_t k, struct lasso_path *out)
 	mem_free(has, b);
 }
 
-/* Refits row k. If the best intercept is negative but bounded, the best permitted one is 0, because the problem is convex. */
+/* Refits row k, or copies row k - 1 if it has the same columns. If the intercept may not be negative, the best one is 0 (convexity). */
 static void refit_bounded(const struct scaled *d, const struct scaled *origin, size_t k, struct lasso_path *out)
 {
 	if (same_columns(&out->beta, k)) {

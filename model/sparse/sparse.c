@@ -14,9 +14,9 @@
 #include <string.h>
 
 #define SEED 19
-#define SAME 1e-9 /* columns that differ by less, relative to their deviation, are the same */
+#define SAME 1e-9 /* columns that differ by less, relative to their deviation, are equal */
 
-/* Reports whether column b is slope * column a + offset, and sets both. */
+/* Reports whether column b is slope * column a + offset. If so, sets the slope and the offset in *column. */
 static bool follows(const struct mat *X, size_t a, size_t b, struct sparse_column *column)
 {
 	double mean_a = 0.0, mean_b = 0.0, aa = 0.0, ab = 0.0, bb = 0.0, slope, worst = 0.0;
@@ -47,8 +47,8 @@ static bool follows(const struct mat *X, size_t a, size_t b, struct sparse_colum
 	return true;
 }
 
-/* Key of a column: the product of the standardised column with random numbers. Columns that follow each other have the same key, except for
- * rounding, whatever their units. */
+/* Key of a column: the product of the standardised column with random numbers. Columns that follow each other have equal keys, except for
+ * rounding errors, whatever their units. */
 struct column_key {
 	double key;
 	size_t column;
@@ -73,7 +73,7 @@ ORDER_BY(by_key, struct column_key, BY_UP(key) BY_UP(column))
 
 ORDER_BY(by_column, struct column_key, BY_UP(column))
 
-/* Finds columns that follow another one among the candidates keys[n]. Each refers to the first column that it follows. */
+/* Finds columns that follow another one, among the candidates keys[n]. Sets `same_as` to the first column that each follows. */
 static void look_for_same(const struct mat *X, struct column_key *keys, size_t n, struct sparse_column *column)
 {
 	order_sort(keys, n, by_column);
@@ -119,15 +119,15 @@ void columns_of(const struct mat *X, struct sparse_column *column)
 #define OUTER_FOLDS 10
 #define INNER_FOLDS 5
 #define SEED	    19
-#define SURVIVORS   12	 /* most columns whose products are tried: 454 terms up to degree 3 */
-#define BETTER	    .95	 /* largest error of a higher degree, relative to that of a lower one */
-#define OUTSIDE	    .1	 /* margin beyond the learned range, relative to the range */
-#define LEVERAGE    9.0	 /* leverage at which a prediction is three times less certain than one input's variation */
+#define SURVIVORS   12	 /* maximum number of columns whose products are tried: 454 terms up to degree 3 */
+#define BETTER	    .95	 /* maximum ratio of the error of a higher degree to that of a lower one; otherwise the lower degree is used */
+#define OUTSIDE	    .1	 /* margin around the learned range, relative to the range */
+#define LEVERAGE    9.0	 /* maximum leverage of similar rows: a prediction's standard error is then three deviations of one input */
 #define LEAST	    1e-3 /* lower limit of predictions, relative to the smallest learned cost */
 
-#define PAIRS	 24   /* most pairs of columns whose products are tried; those with the highest correlation with the residual */
-#define PAIRS_OF 300  /* columns searched for pairs: those with the highest correlation with the cost */
-#define SIMPLER	 1.02 /* takes the largest lambda whose error is at most this multiple of the least error */
+#define PAIRS	 24   /* maximum number of pairs of columns whose products are tried: the pairs that correlate most with the residual */
+#define PAIRS_OF 300  /* maximum number of columns searched for pairs: the columns that correlate most with the cost */
+#define SIMPLER	 1.02 /* maximum ratio of the chosen lambda's error to the least error; the largest such lambda is chosen */
 
 static const struct lasso_options fitting = { .bounded = true, .refit = true, .smallest = 1e-3 },
 				  as_published = { .any_sign = true, .smallest = 1e-3 };
@@ -145,7 +145,7 @@ static void runs_release(struct runs *r)
 	mem_free(r->y, r->weight, r->fold);
 }
 
-/* Deals the inputs to folds at random. fold[n] gets the fold of each run. */
+/* Assigns the inputs to folds at random. fold[n] gets the fold of each run. */
 static void deal(const size_t *group, size_t n, size_t inputs, size_t folds, uint64_t seed, size_t *fold)
 {
 	size_t *part = mem_new(inputs, sizeof(*part));
@@ -158,7 +158,7 @@ static void deal(const size_t *group, size_t n, size_t inputs, size_t folds, uin
 	free(part);
 }
 
-/* Returns the rows in `fold`, or the rows outside it. */
+/* Returns a copy of the rows in `fold`; if `in` is false, of all other rows. */
 static struct runs runs_part(const struct runs *all, size_t fold, bool in)
 {
 	struct runs r = { .X = mat_new(all->X.rows, all->X.cols) };
@@ -202,7 +202,7 @@ double sparse_error(double cost, double prediction)
 	return fabs(prediction / cost - 1.0);
 }
 
-/* ---- unlike rows ---- */
+/* ---- rows unlike the learned ones ---- */
 
 bool sparse_uses(const struct sparse *model, size_t column)
 {
@@ -215,7 +215,7 @@ bool sparse_uses(const struct sparse *model, size_t column)
 	return false;
 }
 
-/* Returns the distance of a value from the learned range, beyond a margin of a tenth of the range; 0 inside. */
+/* Returns the distance of a value from the learned range, widened by a tenth of the range; 0 if the value is inside. */
 static double outside(const struct sparse_column *c, double value)
 {
 	double spare = OUTSIDE * (c->high - c->low) + 1e-12 * fmax(fabs(c->high), fabs(c->low));
@@ -223,13 +223,13 @@ static double outside(const struct sparse_column *c, double value)
 	return fmax(0.0, fmax(c->low - spare - value, value - c->high - spare));
 }
 
-/* Returns the distance of column j's value from its learned relation to a column of a term, or from its learned range. */
+/* Returns the distance of column j's value from its learned relation to a term's column; without a relation, from the learned range. */
 static double strange(const struct sparse *model, const bool *used, const double *row, size_t j)
 {
 	const struct sparse_column *c = &model->column[j];
 	double scale = fmax(c->high - c->low, fmax(fabs(c->high), fabs(c->low))), off;
 
-	if (isnan(row[j])) /* unknown, which is permitted for columns without a term */
+	if (isnan(row[j])) /* unknown values are permitted for columns without a term */
 		return 0.0;
 	if (c->same_as == SIZE_MAX || c->same_as == j || !used[c->same_as])
 		return outside(c, row[j]);
@@ -237,8 +237,8 @@ static double strange(const struct sparse *model, const bool *used, const double
 	return off > 1e-6 * scale ? off : 0.0;
 }
 
-/* Returns the most unusual count, or SIZE_MAX. Programs have thousands of counts, some of them rare. A single unusual count without a term
- * is normal, and costs little. So all are judged together: executions outside the learned ranges, relative to all executions. */
+/* Returns the count that is farthest outside its learned range, or SIZE_MAX. Programs have thousands of counts, and some are rare. A single
+ * unusual count is normal, and costs little. So all are judged together: executions outside the ranges, relative to all executions. */
 static size_t unlike_count(const struct sparse *model, const bool *used, const double *row, double elsewhere)
 {
 	double all = elsewhere, other = elsewhere, most = 0.0;
@@ -260,8 +260,8 @@ static size_t unlike_count(const struct sparse *model, const bool *used, const d
 	return other > SPARSE_ELSEWHERE_MAX * all ? found : SIZE_MAX;
 }
 
-/* Returns a column if the terms have a new combination, although each is within its range: the row's leverage is far above that of any
- * learned row. The column is one of the term with the largest share, relative to the learned shares. SIZE_MAX: there is none. */
+/* Detects a new combination of terms whose columns are all within their ranges: the row's leverage is far above that of any learned row.
+ * Returns a column of the term whose share is largest, relative to its learned shares; SIZE_MAX if the combination is not new. */
 static size_t unlike_together(const struct sparse *model, const double *row)
 {
 	size_t n = model->terms + 1, found = SIZE_MAX;
@@ -320,12 +320,12 @@ static struct mat values_of(const struct mat *X, const struct sparse_term *term,
 	return Z;
 }
 
-/* Errors of each lambda on held-out runs: [0] plain, [1] refitted. */
+/* Sums of errors on held-out runs for each lambda: [0] by the LASSO, [1] after the refit without the penalty. */
 struct trial {
 	double error[2][LASSO_LAMBDAS];
 };
 
-/* Adds the errors on the runs of one fold to error[LASSO_LAMBDAS]: relative, or squared. */
+/* Adds the errors on the held-out runs `out` to error[LASSO_LAMBDAS]: squared errors if `squared`, else relative errors. */
 static void add_errors(const struct runs *out, const struct mat *beta, const double *intercept, bool squared, double *error)
 {
 	double *cost = mem_new(out->X.rows, sizeof(*cost));
@@ -356,8 +356,8 @@ static void try_folds(const struct runs *all, const struct lasso_options *how, c
 	}
 }
 
-/* Chooses the coefficients of the terms: by the lambda with the least error on held-out folds, or a larger one that is hardly worse.
- * Removes terms with coefficient 0. Returns the error. */
+/* Chooses the coefficients of the terms. Takes the largest lambda whose error on held-out folds is nearly the least. Removes terms with
+ * coefficient 0. Returns the error. */
 static double choose(const struct runs *r, const struct lasso_options *how, struct sparse_term *term, size_t *terms, double *intercept)
 {
 	struct runs all = { .X = values_of(&r->X, term, *terms), .y = r->y, .weight = r->weight, .fold = r->fold };
@@ -409,7 +409,7 @@ static int by_cost(const void *a, const void *b)
 				  : memcmp(x->term.column, y->term.column, sizeof(x->term.column));
 }
 
-/* Sorts terms by their absolute cost over all runs, largest first. */
+/* Sorts terms by the sum of their absolute costs over all runs, largest first. */
 static void sort_terms(const struct mat *X, struct sparse_term *term, size_t terms)
 {
 	struct weighed *w = mem_new(terms, sizeof(*w));
@@ -425,7 +425,7 @@ static void sort_terms(const struct mat *X, struct sparse_term *term, size_t ter
 	free(w);
 }
 
-/* Returns all products of up to `degree` of the columns. *n gets their number; free() them. */
+/* Returns all products of up to `degree` columns of `linear`. *n gets the number of products; free() them. */
 static struct sparse_term *expand(const struct sparse_term *linear, size_t survivors, size_t degree, size_t *n)
 {
 	size_t capacity = 0, from = 0;
@@ -461,7 +461,7 @@ struct pair {
 
 ORDER_BY(by_following, struct pair, BY_DOWN(follows) BY_UP(a) BY_UP(b))
 
-/* Returns the weighted correlation of column a, or of the product of columns a and b, with `left`; 0 unless it is positive. */
+/* Returns the weighted correlation of a product of columns, or of column a if b is SIZE_MAX, with `left`; 0 if negative. */
 static double following(const struct runs *r, const double *left, size_t a, size_t b)
 {
 	double sum = 0.0, mean = 0.0, left_mean = 0.0, xx = 0.0, xy = 0.0, yy = 0.0;
@@ -483,8 +483,8 @@ static double following(const struct runs *r, const double *left, size_t a, size
 	return xx > 0.0 && yy > 0.0 && xy > 0.0 ? xy / sqrt(xx * yy) : 0.0;
 }
 
-/* Returns pairs, among the columns with the highest correlation with the cost, whose product is correlated with the residual. *n gets their
- * number, at most PAIRS; free() them. */
+/* Returns pairs of columns whose product correlates with the residual, best pair first. Searches only the columns that correlate most with
+ * the cost. *n gets the number of pairs, at most PAIRS; free() them. */
 static struct pair *find_pairs(const struct runs *r, const struct sparse_column *column, const struct sparse *linear, size_t *n)
 {
 	struct pair *single = mem_new(r->X.cols, sizeof(*single)), *pairs = NULL;
@@ -525,7 +525,7 @@ static bool has_term(const struct sparse_term *term, size_t n, const struct spar
 	return false;
 }
 
-/* Appends the pairs that are no terms yet to term[*n], which has no spare room. Returns the new array. */
+/* Appends a term to term[*n] for each pair that is not a term yet. Returns the array, which may have moved. */
 static struct sparse_term *add_pairs(const struct pair *pairs, size_t n_pairs, struct sparse_term *term, size_t *n)
 {
 	term = mem_resize(term, *n + n_pairs, sizeof(*term));
@@ -540,7 +540,7 @@ static struct sparse_term *add_pairs(const struct pair *pairs, size_t n_pairs, s
 
 /* ---- the model ---- */
 
-/* Returns a linear term for each column that does not follow another. *n gets their number; free() them. */
+/* Returns a linear term for each column that varies and does not follow another. *n gets the number of terms; free() them. */
 static struct sparse_term *linear_terms(const struct sparse *model, size_t *n)
 {
 	struct sparse_term *linear = mem_new(model->columns, sizeof(*linear));
@@ -553,8 +553,8 @@ static struct sparse_term *linear_terms(const struct sparse *model, size_t *n)
 	return linear;
 }
 
-/* Returns the columns whose products are tried. If there are few columns, takes all, because nested loop counts may explain nothing by
- * themselves; else those of the linear model with most of the cost. free() it. */
+/* Returns the columns whose products are tried. If there are few columns, these are all, because nested loop counts may explain nothing by
+ * themselves. Otherwise, they are the columns with the largest cost in the linear model. free() them. */
 static struct sparse_term *multiplied(const struct sparse *linear, bool paper, size_t *n)
 {
 	struct sparse_term *all = linear_terms(linear, n);
@@ -567,7 +567,7 @@ static struct sparse_term *multiplied(const struct sparse *linear, bool paper, s
 	return all;
 }
 
-/* Fits products of columns up to `degree`, and pairs. They become the model if they reduce *error enough, or if `paper` requires them. */
+/* Fits products of columns up to `degree`, and pairs. Stores the result in *out if *error falls enough, or if `paper` requires it. */
 static void fit_products(const struct runs *r, const struct sparse_options *how, const struct sparse *linear, const struct pair *pairs,
 			 size_t n_pairs, size_t degree, double *error, struct sparse *out)
 {
@@ -591,7 +591,7 @@ static void fit_products(const struct runs *r, const struct sparse_options *how,
 	free(of);
 }
 
-/* Fits the model to these runs, without its errors. */
+/* Fits the model to the runs, but does not compute its errors on held-out runs. */
 static void fit(const struct runs *r, const struct sparse_options *how, struct sparse *out)
 {
 	struct sparse linear = { .columns = r->X.cols, .runs = r->X.rows, .column = mem_new(r->X.cols, sizeof(*out->column)) };
@@ -619,7 +619,7 @@ static void fit(const struct runs *r, const struct sparse_options *how, struct s
 	free(pairs);
 }
 
-/* Computes the interval and errors from held-out runs whose inputs are similar to the others; from all runs if there are none. */
+/* Computes the interval and errors from held-out runs with inputs similar to the learned ones; from all runs if there are none. */
 static void summarise(const struct runs *all, const double *prediction, struct sparse *out)
 {
 	size_t n = all->X.rows, at = 0, rank;
@@ -641,7 +641,7 @@ static void summarise(const struct runs *all, const double *prediction, struct s
 	mem_free(apart, off);
 }
 
-/* Computes the errors on each outer fold by a model of the other folds. */
+/* Computes the errors for the runs of each outer fold, by a model fitted to the other folds. */
 static void errors_of(const struct runs *all, const struct sparse_options *how, const size_t *inner, const size_t *outer,
 		      struct sparse *out)
 {
@@ -655,7 +655,7 @@ static void errors_of(const struct runs *all, const struct sparse_options *how, 
 		struct runs in;
 		struct sparse model = { 0 };
 
-		for (size_t i = 0; i < n; i++) /* the other rows keep the folds of the inner cross-validation */
+		for (size_t i = 0; i < n; i++) /* rows outside the fold keep their inner folds */
 			all->fold[i] = outer[i] == fold ? SIZE_MAX : inner[i];
 		in = runs_part(&outside, SIZE_MAX, false);
 		if (in.X.rows && in.X.rows < n)
@@ -695,7 +695,7 @@ void sparse_fit(const struct mat *X, const double *y, const size_t *group, size_
 	fit(&all, how, out);
 	out->inputs = inputs;
 	errors_of(&all, how, inner, outer, out);
-	all.X = (struct mat){ 0 }; /* the caller owns it */
+	all.X = (struct mat){ 0 }; /* the caller owns X */
 	runs_release(&all);
 	mem_free(inner, outer);
 }

@@ -8,10 +8,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#define ROWS_MORE 3	/* rows required beyond the number of coefficients */
-#define SINGULAR  1e-12 /* smallest part of a column that the other columns leave unexplained */
+#define ROWS_MORE 3	/* number of rows required in addition to one per factor */
+#define SINGULAR  1e-12 /* minimum part of a column's variance that the other columns do not explain; below, the matrix is singular */
 
-/* Centres columns and y, and scales them to unit length. lengths[p + 1] gets the lengths; 0 for a constant column. */
+/* Centres the columns and y, and scales them to length 1. lengths[p + 1] gets the lengths of the columns and of y; 0 if constant. */
 static void standardise(const struct mat *X, const double *y, struct mat *z, double *lengths)
 {
 	size_t n = X->rows, p = X->cols;
@@ -34,7 +34,7 @@ static void standardise(const struct mat *X, const double *y, struct mat *z, dou
 	}
 }
 
-/* Inverts the correlation matrix of the n kept columns, in their order: inverse [n x n]. Returns false if it is singular. */
+/* Computes the inverse [n x n] of the correlation matrix of the n columns in `kept`. Returns false if the matrix is singular. */
 static bool invert(const struct mat *all, const size_t *kept, size_t n, double *inverse, double *log_determinant)
 {
 	for (size_t a = 0; a < n; a++)
@@ -43,13 +43,13 @@ static bool invert(const struct mat *all, const size_t *kept, size_t n, double *
 	return lapack_invert(inverse, n, SINGULAR, log_determinant);
 }
 
-/* Returns the position in `kept` of the factor to exclude; SIZE_MAX if none is collinear. n > 1. */
+/* Returns the position in `kept` of the factor to exclude; SIZE_MAX if no factor is collinear. n > 1. */
 static size_t most_collinear(const struct mat *all, const size_t *kept, size_t n, size_t rows)
 {
 	double inverse[FACTORS_MAX * FACTORS_MAX], log_determinant, chi2, most = 0;
 	size_t at = SIZE_MAX;
 
-	if (!invert(all, kept, n, inverse, &log_determinant)) { /* singular: the later factor of the most similar pair */
+	if (!invert(all, kept, n, inverse, &log_determinant)) { /* if singular, excludes the later factor of the most correlated pair */
 		for (size_t i = 1; i < n; i++)
 			for (size_t j = 0; j < i; j++)
 				if (fabs(mat_get(all, kept[i], kept[j])) >= most) {
@@ -67,7 +67,7 @@ static size_t most_collinear(const struct mat *all, const size_t *kept, size_t n
 
 		if (stats_round(r2) < FACTORS_COLLINEAR || 1 - stats_f_cdf(f, df1, df2) >= FACTORS_LEVEL)
 			continue;
-		if (stats_round(inflation) >= stats_round(most)) { /* among equals, the last: callers list important factors first */
+		if (stats_round(inflation) >= stats_round(most)) { /* among equals, takes the last: callers list important factors first */
 			most = inflation;
 			at = i;
 		}
@@ -75,7 +75,7 @@ static size_t most_collinear(const struct mat *all, const size_t *kept, size_t n
 	return at;
 }
 
-/* Fits the n kept columns; `all` has the correlations with y in column p. */
+/* Fits y to the n columns in `kept`. `all` has all correlations; its column p is y. Sets nothing if the matrix is singular. */
 static void coefficients(const struct mat *all, const size_t *kept, size_t n, const double *lengths, size_t rows, size_t p,
 			 struct factors *out)
 {

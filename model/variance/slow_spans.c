@@ -8,10 +8,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define FEW   8	  /* fewer values are not divided into levels */
-#define ALIKE .05 /* values whose range is smaller are not divided */
+#define FEW   8	  /* minimum number of values that are divided into levels */
+#define ALIKE .05 /* minimum range of the values that are divided */
 
-/* Divides sorted numbers into two groups. Returns the size of the lower group; *low and *high get the means. */
+/* Divides sorted numbers into the two groups with the largest variance between them. Returns the lower group's size. *low, *high: means. */
 static size_t divide(const double *sorted, size_t n, double *low, double *high)
 {
 	double all = 0, sum = 0, most = -1;
@@ -41,7 +41,7 @@ static double score_of(double x, const struct slow_span *span)
 	return !isfinite(x) ? 0 : fmin(fmax((x - span->level) / span->half, -SLOW_SPANS_MOST), SLOW_SPANS_MOST);
 }
 
-/* Finds the span with the largest sum of scores. */
+/* Finds the span with the largest sum of scores for the level in *span. Sets its ends and its score. */
 static void best_find(const double *x, size_t n, struct slow_span *span)
 {
 	double sum = 0;
@@ -63,7 +63,7 @@ static void best_find(const double *x, size_t n, struct slow_span *span)
 	}
 }
 
-/* Returns the variance that the division into inside and outside the span explains. */
+/* Returns the variance explained by the division of x into values inside and outside the span; 0 if either has no values. */
 static double between(const double *x, size_t n, const struct slow_span *span)
 {
 	double sum[2] = { 0, 0 }, count[2] = { 0, 0 }, apart;

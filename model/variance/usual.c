@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Distance from the quartile to the fence, in units of q25 - q12.5. In a normal distribution, sigma = (q25 - q12.5) / 0.4759, the mean is
- * q25 + 0.6745 sigma, and the fence is mean + 2.698 sigma. */
+/* Distance from the lower quartile to the fence, in units of q25 - q12.5. In a normal distribution, sigma = (q25 - q12.5) / 0.4759, the
+ * mean is q25 + 0.6745 sigma, and the fence is mean + 2.698 sigma. */
 #define FENCE ((.67449 + 2.69796) / .47586)
 
-/* Returns the weighted mean of the blocks whose mean is at most `slow`. */
+/* Returns the mean of the blocks whose mean time is at most `slow`, weighted by calls. */
 static double mean_of(const double *mean, const double *weight, size_t n, double slow)
 {
 	double sum = 0, weights = 0;
