@@ -1,4 +1,4 @@
-/* Commands assay baseline accept and assay baseline list. */
+/* The commands assay baseline accept and assay baseline list. */
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -14,11 +14,11 @@
 
 #include <string.h>
 
-/* ---- accept ---- */
+/* ---- baseline accept ---- */
 
 struct accept_arguments {
 	const char *selector, *reason;
-	int64_t until_ms; /* end of the last valid day; 0: no end */
+	int64_t until_ms; /* end of the last valid day, ms since 1970; 0 for no end */
 };
 
 static bool is_of(const char *application, const char *name)
@@ -30,7 +30,8 @@ static bool is_of(const char *application, const char *name)
 
 #define VERSIONS_SHOWN 20
 
-/* Lists the versions of an application with results: "v1, v2". Sets *found if `version` (or NULL) is one, and adds its failed runs. */
+/* Returns the versions of an application that have results: "v1, v2". free() it. If `version` is not NULL, sets *found if it is one of
+ * these versions, and adds its number of failed runs to *failed. */
 static char *versions_of(const struct run_listing *list, size_t n, const char *application, const char *version, bool *found,
 			 int64_t *failed)
 {
@@ -84,7 +85,7 @@ static enum assay_status check_measured(struct store *store, const char *applica
 	return st;
 }
 
-/* Appends "KEY: TEXT"; a JSON string is also valid YAML. */
+/* Appends a line "KEY: TEXT" with a quoted text. A JSON string is also valid YAML. */
 static void add_string(struct buf *out, const char *key, const char *text)
 {
 	cJSON *string = cJSON_CreateString(text);
@@ -103,7 +104,7 @@ static bool is_last(const struct baselines *all, const struct baseline *added)
 	       strcmp(last->reason, added->reason) == 0 && last->until_ms == added->until_ms;
 }
 
-/* Appends an entry with today's date to baselines.yaml, and leaves the rest unchanged. The caller holds the laboratory's lock. */
+/* Appends an entry with today's date to baselines.yaml and keeps the rest of the file. The caller holds the laboratory's lock. */
 static enum assay_status add_entry(const char *laboratory, const struct baseline *baseline, struct assay_error *err)
 {
 	char *path = mem_format("%s/" BASELINES_FILE, laboratory), today[TEXT_DATE_BYTES], until[TEXT_DATE_BYTES];
@@ -125,7 +126,7 @@ static enum assay_status add_entry(const char *laboratory, const struct baseline
 	add_string(&text, "    reason", baseline->reason);
 	if (!st)
 		st = baselines_parse(path, text.bytes, text.size, &all, err);
-	if (!st && !is_last(&all, baseline)) /* the file's end may not allow block style */
+	if (!st && !is_last(&all, baseline)) /* the end of the file may not allow an entry in block style */
 		st = assay_fail(err, ASSAY_E_FORMAT, "%s: cannot append an entry: write the list in block style, '- application: ...'",
 				path);
 	if (!st)
@@ -177,7 +178,7 @@ static enum assay_status parse_until(const char *text, void *to, struct assay_er
 	int64_t *until_ms = to;
 	enum assay_status st = text_day(text, until_ms, err);
 
-	*until_ms += BASELINES_DAY_MS; /* the last day is included */
+	*until_ms += BASELINES_DAY_MS; /* the last day is valid, too */
 	if (!st && *until_ms <= clock_real_ms())
 		st = assay_fail(err, ASSAY_E_USAGE, "the day is in the past");
 	return st;
@@ -207,7 +208,7 @@ const struct command baseline_accept_command = {
 	CLI_RUN(struct accept_arguments, CLI_LAB_WRITE, accept_run),
 };
 
-/* ---- list ---- */
+/* ---- baseline list ---- */
 
 static void list_row(const struct baselines *all, const struct baseline *b, const char *unused, int64_t now_ms, struct document *d)
 {

@@ -1,5 +1,6 @@
-/* assay bisect: finds the commit that made an application slower. Builds versions between a good and a bad commit from git, and compares
- * each with the good one, as few as the noise allows. Results are stored, so that a repeated command continues. */
+/* The command assay bisect, which finds the commit that made an application slower. It builds versions between a good and a bad commit from
+ * git and compares them with the good one. It makes as few comparisons as the noise allows. All results are stored, so the same command
+ * continues after an interruption. */
 #include "base/mem.h"
 #include "base/stats.h"
 #include "base/text.h"
@@ -15,25 +16,25 @@
 #include <math.h>
 
 #define COMMITS_MAX 100000
-#define WRONG	    .05 /* largest probability that an interval decides for the wrong side */
+#define WRONG	    .05 /* assumed minimum probability that a comparison decides wrongly */
 #define CERTAIN	    .95
-#define TRIES	    2 /* number of undecided comparisons after which a commit is excluded */
+#define TRIES	    2 /* number of undecided comparisons after which a commit is skipped */
 #define STEPS_MAX   200
-#define AS_WELL	    .2 /* prefer a built commit that splits the posterior less evenly by at most this much */
+#define AS_WELL	    .2 /* a commit that is already built is preferred if it splits the posterior less evenly by at most this difference */
 
 /* ---- bisection ---- */
 
-/* Probabilistic bisection for the first bad item in a row of n, with answers that may be wrong (Horstein, IEEE Transactions on Information
- * Theory 9(3), 1963; Waeber, Frazier and Henderson, SIAM Journal on Control and Optimization 51(3), 2013). */
+/* Probabilistic bisection: finds the first bad item among n items by tests whose answers may be wrong (Horstein, IEEE Transactions on
+ * Information Theory 9(3), 1963; Waeber, Frazier and Henderson, SIAM Journal on Control and Optimization 51(3), 2013). */
 struct bisection {
 	size_t n;
-	double wrong;	   /* smallest probability of a wrong answer */
-	double *posterior; /* [n], probability that this item is the first bad one; the sum is 1 */
-	size_t *asked;	   /* [n], number of answers */
-	bool *skipped;	   /* [n], the item cannot be tested */
+	double wrong;	   /* minimum probability of a wrong answer */
+	double *posterior; /* [n] probability that each item is the first bad one; the sum is 1 */
+	size_t *asked;	   /* [n] number of answers about each item */
+	bool *skipped;	   /* [n] true if the item cannot be tested, or remains undecided */
 };
 
-/* Prepares the search among n > 0 items, the last of which is bad. */
+/* Prepares the search among n > 0 items. The last item is known to be bad. */
 static void bisection_init(struct bisection *b, size_t n, double wrong)
 {
 	*b = (struct bisection){ n, wrong, mem_new(n, sizeof(*b->posterior)), mem_new(n, sizeof(*b->asked)),
@@ -49,8 +50,8 @@ static void bisection_release(struct bisection *b)
 	*b = (struct bisection){ 0 };
 }
 
-/* Returns the commit to test next; SIZE_MAX if no test would add information. Prefers a tested commit, which is already built, if it splits
- * nearly as evenly. */
+/* Returns the item to test next: the one that splits the posterior most evenly. Prefers an item that was tested before, and is built, if it
+ * splits nearly as evenly. Returns SIZE_MAX if no test would add information. */
 static size_t bisection_next(const struct bisection *b)
 {
 	double before = 0, nearest = .5, known_nearest = .5;
@@ -75,7 +76,7 @@ static size_t bisection_next(const struct bisection *b)
 	return known != SIZE_MAX && known_nearest <= nearest + AS_WELL && known_nearest < .5 - AS_WELL ? known : best;
 }
 
-/* Updates the posterior with an answer about item `at`: `bad` is the probability that it is bad, limited because no answer is certain. */
+/* Updates the posterior with an answer about item `at`. `bad` is the probability that it is bad, limited because no answer is certain. */
 static void bisection_update(struct bisection *b, size_t at, double bad)
 {
 	double sum = 0;
@@ -90,12 +91,13 @@ static void bisection_update(struct bisection *b, size_t at, double bad)
 	b->asked[at]++;
 }
 
-/* Finds the most probable first bad item: [*from, *to], a range if items before it could not be tested. Returns its probability. */
+/* Sets [*from, *to] to the range that most probably contains the first bad item, and returns its probability. The range has several items
+ * only if all but the last were skipped. */
 static double bisection_found(const struct bisection *b, size_t *from, size_t *to)
 {
 	double best = -1, sum = 0;
 
-	for (size_t end = 0, begin = 0; end < b->n; end++) { /* skipped items are indistinguishable from the tested item after them */
+	for (size_t end = 0, begin = 0; end < b->n; end++) { /* skipped items cannot be distinguished from the tested item after them */
 		sum += b->posterior[end];
 		if (b->skipped[end] && end + 1 < b->n)
 			continue;
@@ -110,7 +112,7 @@ static double bisection_found(const struct bisection *b, size_t *from, size_t *t
 	return best;
 }
 
-/* ---- the command ---- */
+/* ---- state of the command ---- */
 
 struct arguments {
 	const char *selector, *good, *bad;
@@ -122,29 +124,27 @@ struct step {
 	size_t commit;
 	enum decision decision;
 	double ratio, low, high, level;
-	char *why;    /* reason why it could not be measured; NULL: it was */
-	char *cannot; /* judgement.why; NULL: not measured */
+	char *why;    /* reason why the commit could not be measured; NULL if it was; owned */
+	char *cannot; /* `why` of struct judgement; NULL if the commit was not measured; owned */
 };
 
 struct bisect {
 	const struct arguments *a;
-	char *name, *version, *input; /* parts of the selector */
+	char *name, *version, *input; /* application, version and input in the selector; the last two are NULL if not given */
 	struct manifest manifest;
 	const char *stem; /* name of the version in the manifest */
 	char *repository, *application;
 	char good[VARIANT_COMMIT_BYTES];
-	char (*commits)[VARIANT_COMMIT_BYTES]; /* [n], from the one after the good commit to the bad commit */
+	char (*commits)[VARIANT_COMMIT_BYTES]; /* [n] from the commit after the good one to the bad one */
 	size_t n;
-	size_t *tries; /* [n], number of comparisons of each commit */
+	size_t *tries; /* [n] number of comparisons of each commit */
 	struct step *steps;
 	size_t n_steps;
 	struct bisection search;
 	struct assay_error *err;
 };
 
-/* ---- git ---- */
-
-/* Lists the commits after the good one up to the bad one, by first parents, so that a merged branch counts as one step. */
+/* Lists the commits after the good one up to the bad one. Follows only first parents, so a merged branch counts as one commit. */
 static enum assay_status commits_between(struct bisect *b, const char *bad)
 {
 	char *range = mem_format("%s..%s", b->good, bad);
@@ -170,9 +170,7 @@ static enum assay_status commits_between(struct bisect *b, const char *bad)
 	return st;
 }
 
-/* ---- one comparison ---- */
-
-/* Returns the seed of a comparison. It is the same for the same question, so that earlier results are found. */
+/* Returns the seed of a comparison. The same question has the same seed, so that earlier results are found again. */
 static uint64_t seed_of(const struct bisect *b, size_t commit, size_t round)
 {
 	char *text = mem_format("bisect\n%s\n%s\n%s\n%zu", b->application, b->good, b->commits[commit], round);
@@ -213,7 +211,7 @@ static enum assay_status judge_plan(struct bisect *b, char *const versions[2], c
 	return st;
 }
 
-/* Reports whether an error concerns only this commit, such as a failed build; then the search continues. */
+/* Reports whether an error concerns only this commit, for example a failed build. The search then continues. */
 static bool is_application_error(enum assay_status st)
 {
 	return st == ASSAY_E_USAGE || st == ASSAY_E_IO || st == ASSAY_E_NODATA || st == ASSAY_E_NOTFOUND || st == ASSAY_E_LIMIT;
@@ -253,7 +251,7 @@ static enum assay_status measure(struct bisect *b, size_t commit, double min_eff
 	return st;
 }
 
-/* ---- the search ---- */
+/* ---- search ---- */
 
 static void say(const struct bisect *b, const struct step *step)
 {
@@ -276,7 +274,8 @@ static enum assay_status add_step(struct bisect *b, size_t commit, double min_ef
 	return st;
 }
 
-/* Returns the probability that a commit is slower than the good one by more than min_effect, from decision or interval; NaN: unknown. */
+/* Returns the probability that a commit is slower than the good one by more than min_effect. It follows from the decision, or from the
+ * interval if the decision is inconclusive. NaN if it is not known. */
 static double slower_by(const struct step *step, double min_effect)
 {
 	double width = log(step->high / step->low) / 2;
@@ -298,7 +297,8 @@ static void learn(struct bisect *b, const struct step *step, double min_effect)
 		b->search.skipped[step->commit] = true;
 }
 
-/* Searches until a commit is certain. A commit is bad if it is slower by more than min_effect, half of the slowdown on a log scale. */
+/* Compares commits until the first bad one is certain. A commit is bad if it is slower by more than min_effect, which is half of the whole
+ * slowdown on a log scale. */
 static enum assay_status search(struct bisect *b, double min_effect)
 {
 	enum assay_status st = ASSAY_OK;
@@ -315,7 +315,7 @@ static enum assay_status search(struct bisect *b, double min_effect)
 	return st;
 }
 
-/* ---- the answer ---- */
+/* ---- document ---- */
 
 static size_t builds(const struct bisect *b)
 {
@@ -414,8 +414,6 @@ static void answer(struct bisect *b, struct document *d)
 	doc_set(d, "builds", builds(b));
 	answer_steps(b, d);
 }
-
-/* ---- running the command ---- */
 
 static enum assay_status choose_version(struct bisect *b)
 {

@@ -1,5 +1,5 @@
-/* assay calibrate: measures the error rates of decisions in this laboratory. Runs a version against itself, unchanged and with injected
- * slowdowns, until the budget ends; then draws comparisons from the runs (gate/nightly/replay.h). */
+/* The command assay calibrate, which measures the error rates of decisions in this laboratory. It runs a version against itself, unchanged
+ * and with injected slowdowns, until the budget ends. Then it draws comparisons from these runs (gate/nightly/replay.h). */
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -30,16 +30,16 @@ struct arguments {
 
 struct calibrating {
 	const struct arguments *a;
-	char *versions[VERSIONS]; /* the version, the same again, and with each injected slowdown */
+	char *versions[VERSIONS]; /* the version, the same version again, and the version with each injected slowdown */
 	struct launch_options launch;
 	int64_t began_ns, began_ms, first;
-	double before_s; /* time measured by earlier, interrupted sessions */
+	double before_s; /* seconds that earlier, interrupted sessions measured */
 	struct calibration_entry *out;
-	char *name, *version, *input; /* parts of the selector */
-	char *application;	      /* name as in results */
+	char *name, *version, *input; /* application, version and input in the selector; the last two are NULL if not given */
+	char *application;	      /* name of the application in the store */
 };
 
-/* ---- measuring ---- */
+/* ---- measurement ---- */
 
 static enum assay_status name_versions(struct calibrating *c, struct assay_error *err)
 {
@@ -67,7 +67,7 @@ static double remaining_s(const struct calibrating *c)
 	return c->a->budget_s - c->before_s - (double)(clock_monotonic_ns() - c->began_ns) / 1e9;
 }
 
-/* Sets the seed. It stays the same until the calibration is finished, so that an interrupted one finds its runs. */
+/* Sets the seed. It stays the same until the calibration is finished, so that the command finds its runs after an interruption. */
 static enum assay_status find_seed(struct calibrating *c, struct assay_error *err)
 {
 	struct calibration kept;
@@ -87,7 +87,7 @@ static enum assay_status find_seed(struct calibrating *c, struct assay_error *er
 	return ASSAY_OK;
 }
 
-/* Returns the time of earlier sessions, by the machine that ran longest. */
+/* Returns the seconds that earlier sessions measured on the machine that ran longest. */
 static double measured_before_s(const struct calibrating *c, const struct launch *launch)
 {
 	double most = 0, sum = 0;
@@ -104,7 +104,7 @@ static double measured_before_s(const struct calibrating *c, const struct launch
 	return most;
 }
 
-/* Returns the repetitions of all versions that each machine has made since `since_ms`. */
+/* Returns the mean number of repetitions, each with all versions, that a machine has made since `since_ms`. */
 static double repetitions_since(const struct launch *launch, int64_t since_ms)
 {
 	size_t n = 0;
@@ -114,23 +114,24 @@ static double repetitions_since(const struct launch *launch, int64_t since_ms)
 	return (double)n / (VERSIONS * (double)launch->n);
 }
 
-/* Returns the next number of repetitions: as many as the budget allows, at most those of two pairs with all interim analyses; 0: stop. */
+/* Returns the next total number of repetitions, or 0 to stop. It is limited by the budget, and by the number that two pairs with all
+ * interim analyses use. */
 static int64_t next_repetitions(const struct calibrating *c, int64_t now, double block, double block_s)
 {
 	int64_t most = 2 * looks_repetitions(c->first, LOOKS_MAX), next = now + (now < c->first * 2 ? now : c->first * 2);
 	double each_s = block_s / fmax(block, 1);
 
-	if (block <= 0) /* all runs existed: two repetitions show their time */
+	if (block <= 0) /* all runs existed already: make two repetitions to measure their time */
 		next = now + 2;
 	next = next < most ? next : most;
 	if (each_s * (double)(next - now) > remaining_s(c))
 		next = now + (remaining_s(c) > 0 ? (int64_t)(remaining_s(c) / each_s) / 2 * 2 : 0);
-	if (next < 2 * c->first) /* fewer would give no pair */
+	if (next < 2 * c->first) /* fewer repetitions would give no pair */
 		next = 2 * c->first;
 	return next > now && !cmd_run_cancelled ? next : 0;
 }
 
-/* Reports whether no earlier runs can be continued, so that a new plan is needed. */
+/* Reports whether there are no earlier runs to continue, so that a new plan is needed. */
 static bool is_to_begin(const struct calibrating *c, const struct launch *launch, enum assay_status st)
 {
 	bool other = st == ASSAY_E_USAGE || st == ASSAY_E_CONFLICT || st == ASSAY_E_NOTFOUND;
@@ -177,7 +178,7 @@ static enum assay_status measure(struct calibrating *c, struct assay_error *err)
 	return st;
 }
 
-/* ---- replaying comparisons ---- */
+/* ---- replayed comparisons ---- */
 
 static int64_t fewest_repetitions(const struct run_set *set)
 {
@@ -191,7 +192,7 @@ static int64_t fewest_repetitions(const struct run_set *set)
 	return fewest;
 }
 
-/* Returns the CPU time if known, because slowdowns are injected in CPU time; else the metric. */
+/* Returns the CPU time of a run in microseconds, because slowdowns are injected as CPU time; the metric if it is not known. */
 static double cost_of(const struct run *run)
 {
 	int64_t cpu_us = run->usage.user_us + run->usage.sys_us;
@@ -199,7 +200,8 @@ static double cost_of(const struct run *run)
 	return cpu_us > 0 ? (double)cpu_us : run->metric;
 }
 
-/* Returns the measured slowdown of `b`: mean over machines of the difference of medians. */
+/* Returns the measured slowdown of `b` relative to `a`: the geometric mean over machines of the ratio of medians, minus 1. Returns NaN if
+ * no machine ran both. */
 static double slower_by(const struct run_set *a, const struct run_set *b)
 {
 	double *x = mem_new(a->n + 1, sizeof(*x)), *y = mem_new(b->n + 1, sizeof(*y)), sum = 0;
@@ -258,7 +260,7 @@ static enum assay_status compare(struct calibrating *c, struct lab *lab, const s
 	replay.repetitions = fewest_repetitions(&sets[0]);
 	for (int i = 1; i < VERSIONS; i++)
 		replay.repetitions = fewest_repetitions(&sets[i]) < replay.repetitions ? fewest_repetitions(&sets[i]) : replay.repetitions;
-	/* If repetitions are few, the first interim analysis is earlier. */
+	/* If there are few repetitions, the first interim analysis is made earlier. */
 	while (replay.first > 2 && 2 * replay.first > replay.repetitions)
 		replay.first--;
 	out->repetitions = replay.repetitions;
@@ -307,7 +309,7 @@ static enum assay_status conclude(struct calibrating *c, struct assay_error *err
 	return st;
 }
 
-/* ---- answer ---- */
+/* ---- document ---- */
 
 static void answer_row(const char *what, const struct calibration_planted *p, const struct replay_counts *c, struct document *d)
 {

@@ -1,4 +1,4 @@
-/* Commands assay cost train, assay predict and assay cost explain. */
+/* The commands assay cost train, assay predict and assay cost explain. */
 #include "base/document.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -16,18 +16,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COST_CHEAP_INPUTS_MIN 5 /* smallest number of inputs that both versions ran */
+#define COST_CHEAP_INPUTS_MIN 5 /* minimum number of inputs that both versions must have run */
 
 /* ---- prediction from cheap features ---- */
 
-/* Predicts costs from features that are cheap to get before a run. Each source of features has a price, as a fraction of the run's cost.
- * Properties of the input are free. The manifest's command `features` costs its time, once for all that it prints. Early exit: a counting
- * build stops at the entry of a function (`assay build --for features --until`); counts that equal those of whole runs for every input cost
- * the time of that build. Slice: the same with a build that omits most of the program (`assay build --for features --without`). All other
- * features cost the whole run. The model is fitted again without the most expensive source until its price is allowed. After Chun et al.,
- * "Mantis" (USENIX ATC 2013), section 4. */
+/* Predicts costs only from features that are cheap to get before a run. Each source of features has a price, as a fraction of the cost of a
+ * run. Properties of the input are free. The manifest's command `features` costs its own time, however many features it prints. A counting
+ * build with early exit stops at the entry of a function (`assay build --for features --until`). Those of its counts that equal the counts
+ * of whole runs for every input cost the time of that build. The same holds for a slice, a build without most of the program (`assay build
+ * --for features --without`). All other features cost the whole run. The model is fitted again without the most expensive source until its
+ * price is allowed. After Chun et al., "Mantis" (USENIX ATC 2013), section 4. */
 
-/* Constant, code, text. */
+/* Constant, code in answers, text for users. */
 #define COST_SOURCE_ROWS(X)                                                                                                                \
 	X(COST_FREE, "free", "static features, free of cost")                                                                              \
 	X(COST_COMMAND, "command", "printed by the manifest's 'features'")                                                                 \
@@ -37,24 +37,24 @@
 
 enum cost_source { COST_SOURCE_ROWS(ROWS_ENUM) COST_SOURCES };
 
-/* A version that counts in shorter runs than the whole program: early exit or slice. */
+/* A counting version whose runs are shorter than those of the whole program: early exit or slice. */
 struct cost_cheap_version {
-	size_t inputs;	    /* number of inputs that this version and the model's version ran; 0: no such version */
-	size_t same, other; /* number of counts that are equal for all inputs; number of refused counts */
-	bool *refused;	    /* [costs.p], the count is refused; NULL: no such version */
+	size_t inputs;	    /* number of inputs that both this version and the model's version ran; 0 if there is no such version */
+	size_t same, other; /* number of counts that equal those of whole runs for all inputs; number of refused counts */
+	bool *refused;	    /* [costs.p] true if the count is refused; NULL if there is no such version */
 };
 
 struct cost_cheap_asked {
-	const char *early, *slice; /* versions; NULL: none */
-	double allowed;		   /* largest price, as a fraction of the run's cost */
+	const char *early, *slice; /* names of versions; NULL if there is none */
+	double allowed;		   /* maximum price as a fraction of the run's cost */
 };
 
 struct cost_cheap {
-	double allowed, price;	     /* fractions of the run's cost */
-	double prices[COST_SOURCES]; /* price per source; NaN: no such source */
-	enum cost_source *source;    /* [costs.p], cheapest source of each feature */
-	struct cost_fit fit;	     /* n == 0: no allowed feature distinguishes the inputs */
-	size_t rejected;	     /* number of rejected sources */
+	double allowed, price;	     /* allowed price and price of the fit, as fractions of the run's cost */
+	double prices[COST_SOURCES]; /* price of each source; NaN if there is no such source */
+	enum cost_source *source;    /* [costs.p] cheapest source of each feature */
+	struct cost_fit fit;	     /* its n is 0 if no allowed feature distinguishes the inputs */
+	size_t rejected;	     /* number of sources that were rejected because of their price */
 	struct cost_cheap_version early, slice;
 };
 
@@ -82,9 +82,7 @@ static void cost_cheap_release(struct cost_cheap *cheap)
 	*cheap = (struct cost_cheap){ .source = NULL };
 }
 
-/* ---- prices ---- */
-
-/* Reports whether cheap runs and whole runs count the same for all inputs that both ran. A missing count is 0. */
+/* Reports whether cheap runs and whole runs have the same count for all inputs that both ran. A missing count is 0. */
 static bool is_same(const struct costs *whole, size_t column, const struct costs *cheap)
 {
 	size_t other = costs_column(cheap, whole->names[column]);
@@ -99,11 +97,11 @@ static bool is_same(const struct costs *whole, size_t column, const struct costs
 	return other != SIZE_MAX || !costs_is_new(cheap, whole->names[column]) || costs_is_count(whole, column);
 }
 
-/* Runs of another version with the model's inputs. */
+/* The runs of another version with the model's inputs. */
 struct other_runs {
 	struct costs costs;
 	size_t inputs; /* number of inputs that both versions ran */
-	double *part;  /* [inputs], cost as a fraction of the cost of the model's version */
+	double *part;  /* [inputs] cost as a fraction of the cost with the model's version */
 };
 
 static void other_runs_release(struct other_runs *runs)
@@ -112,7 +110,8 @@ static void other_runs_release(struct other_runs *runs)
 	free(runs->part);
 }
 
-/* Loads the runs of `version`. ASSAY_E_NODATA: both versions share too few inputs. other_runs_release() *out even after an error. */
+/* Loads the runs of `version`. The caller calls other_runs_release(), also after an error. Returns ASSAY_E_NODATA if both versions have too
+ * few common inputs. */
 static enum assay_status load_other_runs(struct store *store, const struct cost_model *model, const char *version, struct other_runs *out,
 					 struct assay_error *err)
 {
@@ -137,7 +136,7 @@ static enum assay_status load_other_runs(struct store *store, const struct cost_
 	return st;
 }
 
-/* Assigns `source` to each count that equals that of whole runs, unless another source is cheaper. Sets the source's price. */
+/* Sets the price of `source`. Makes it the source of each count that equals the count of whole runs, unless another source is cheaper. */
 static enum assay_status price_version(struct store *store, const struct cost_model *model, const char *version, enum cost_source source,
 				       struct cost_cheap_version *counted, struct cost_cheap *out, struct assay_error *err)
 {
@@ -172,7 +171,7 @@ static double price_of_command(const struct costs *costs)
 	return price;
 }
 
-/* Returns the price of all features in the fit's terms, and sets *dearest to the most expensive source among them. */
+/* Returns the price of all features that the fit uses. Sets *dearest to the most expensive source among them. */
 static double price_of(const struct cost_cheap *cheap, const struct cost_fit *fit, enum cost_source *dearest)
 {
 	bool used[COST_SOURCES] = { false };
@@ -190,8 +189,6 @@ static double price_of(const struct cost_cheap *cheap, const struct cost_fit *fi
 	}
 	return price;
 }
-
-/* ---- fitting within the price ---- */
 
 static void fit_cheap(const struct cost_model *model, const struct cost_asked *asked, struct cost_cheap *cheap)
 {
@@ -213,7 +210,8 @@ static void fit_cheap(const struct cost_model *model, const struct cost_asked *a
 	free(has);
 }
 
-/* Fits a model to cheap features. ASSAY_E_NODATA: a cheap version shares too few inputs. Overwrites *out; cost_cheap_release() it. */
+/* Fits a model to cheap features and overwrites *out; the caller calls cost_cheap_release(). Returns ASSAY_E_NODATA if a cheap version has
+ * too few inputs in common with the model's version. */
 static enum assay_status cost_cheap_of(struct store *store, const struct cost_model *model, const struct cost_asked *asked,
 				       const struct cost_cheap_asked *cheap, struct cost_cheap *out, struct assay_error *err)
 {
@@ -240,8 +238,6 @@ static enum assay_status cost_cheap_of(struct store *store, const struct cost_mo
 	return st;
 }
 
-/* ---- the answer ---- */
-
 static void add_prices(const struct cost_cheap *cheap, struct document *d)
 {
 	doc_table(d, "prices");
@@ -256,7 +252,7 @@ static void add_prices(const struct cost_cheap *cheap, struct document *d)
 	doc_end(d);
 }
 
-/* Counts the counted features in the model of all features; with `refused`, only those that the slice counts differently. */
+/* Returns the number of counted features that the model of all features uses. If `refused` is not NULL, counts only the refused ones. */
 static size_t requested_counts(const struct cost_model *model, const bool *refused)
 {
 	size_t n = 0;
@@ -294,7 +290,7 @@ static void add_slice(const struct cost_model *model, const struct cost_cheap *c
 		 slice->same, slice->inputs, slice->other, wanted, wanted - refused);
 }
 
-/* Lists the features in the terms of either model: all features, or cheap ones. */
+/* Adds the features that the model of all features or the cheap model uses. */
 static void add_features(const struct cost_model *model, const struct cost_cheap *cheap, struct document *d)
 {
 	const struct cost_fit *fits[] = { &model->all, &cheap->fit };
@@ -323,7 +319,7 @@ static void add_features(const struct cost_model *model, const struct cost_cheap
 	doc_end(d);
 }
 
-/* Adds a section and the member `cheap`. */
+/* Adds a section and the object `cheap`. */
 static void cost_cheap_answer(const struct cost_model *model, const struct cost_cheap *cheap, struct document *d)
 {
 	struct buf sentence = BUF_INIT;
@@ -361,14 +357,14 @@ static void cost_cheap_answer(const struct cost_model *model, const struct cost_
 
 struct arguments {
 	const char *selector, *machine, *counts, *input, *features, *selected, *early, *slice;
-	struct cli_list given; /* NAME=NUMBER arguments */
+	struct cli_list given; /* arguments of the form NAME=NUMBER */
 	int64_t min_runs, degree;
 	double max_error, predictor_cost;
 	int of;
 	bool paper, terms;
 };
 
-/* Reads the selector and the options of a model. The caller frees *application and *version. */
+/* Parses the selector and the options about the model. The caller frees *application and *version. */
 static enum assay_status parse_request_options(const struct arguments *a, char **application, char **version, struct cost_asked *out,
 					       struct assay_error *err)
 {
@@ -397,7 +393,8 @@ static enum assay_status load_model(struct lab *lab, const struct arguments *a, 
 	return st;
 }
 
-/* Loads the model of the requested machine. If it ran too few inputs: the model of the machine that ran most, and the ratio of costs. */
+/* Loads the model of the requested machine. If that machine ran too few inputs, loads the model of the machine that ran most, and predicts
+ * the cost ratio of the two machines into *on. */
 static enum assay_status load_model_on(struct lab *lab, const struct arguments *a, struct cost_model *out, struct cost_machine *on,
 				       struct assay_error *err)
 {
@@ -418,7 +415,7 @@ static enum assay_status load_model_on(struct lab *lab, const struct arguments *
 	return st;
 }
 
-/* Appends the names of counted features that the model's terms use, one per line, for a build that counts only these. */
+/* Appends the names of the counted features that the model uses, one per line, for a build that counts only these. */
 static void write_counted(const struct cost_model *model, struct buf *out)
 {
 	const struct cost_fit *fit = &model->all;
@@ -485,7 +482,7 @@ static enum assay_status train_run(struct lab *lab, void *arguments, struct docu
 	return st;
 }
 
-/* ---- the input to predict ---- */
+/* ---- input to predict ---- */
 
 static enum assay_status set_feature(const struct cost_model *model, const char *name, double value, double *row, struct assay_error *err)
 {
@@ -528,7 +525,7 @@ static enum assay_status set_given(const struct cost_model *model, const struct 
 	return st;
 }
 
-/* Sets features from a file. If the file has counts, those that it lacks are 0. */
+/* Sets features from a file. If the file has any counts, counts that it lacks are 0. */
 static enum assay_status set_from_file(const struct cost_model *model, const char *path, struct cost_question *q, struct assay_error *err)
 {
 	struct buf text = BUF_INIT;
@@ -565,7 +562,7 @@ static void set_run(const struct cost_model *model, size_t input, struct cost_qu
 	q->measured = model->costs.inputs[input].median;
 }
 
-/* Reads the features of an input from the manifest. ASSAY_E_NOTFOUND: no such input. */
+/* Determines the features of an input in the manifest. Returns ASSAY_E_NOTFOUND if the manifest has no such input. */
 static enum assay_status read_manifest(const char *name, const struct cost_model *model, struct execution_features *out,
 				       struct assay_error *err)
 {
@@ -591,7 +588,8 @@ static enum assay_status read_manifest(const char *name, const struct cost_model
 	return st;
 }
 
-/* Sets the features of an input that did not run under this name: from the manifest, or from runs of the same content or other versions. */
+/* Sets the features of an input that was not run under this name: from a run with the same content, another version's run, or the manifest.
+ */
 static enum assay_status set_not_run(struct lab *lab, const struct arguments *a, const struct cost_model *model, struct cost_question *q,
 				     struct assay_error *err)
 {
@@ -618,7 +616,7 @@ static enum assay_status set_not_run(struct lab *lab, const struct arguments *a,
 	return st;
 }
 
-/* Rejects negative counts and sizes. */
+/* Fails if a count or size is negative. */
 static enum assay_status check_row(const struct costs *c, const double *row, struct assay_error *err)
 {
 	for (size_t j = 0; j < c->p; j++) {
@@ -652,12 +650,12 @@ static enum assay_status ask(struct lab *lab, const struct arguments *a, const s
 	if (!st)
 		st = set_given(model, &a->given, q->row, err);
 	if (q->elsewhere != elsewhere || memcmp(q->row, was, c->p * sizeof(double)) != 0)
-		q->measured = (double)NAN; /* the features describe another input now */
+		q->measured = (double)NAN; /* the features now describe another input */
 	free(was);
 	return st ? st : check_row(c, q->row, err);
 }
 
-/* Fails if the model's error is above --max-error. */
+/* Fails if the error of the model on held-out inputs is above --max-error. */
 static enum assay_status check_error(const struct cost_model *model, double max_error, struct assay_error *err)
 {
 	if (model->all.model.error_mean <= max_error)
@@ -668,7 +666,7 @@ static enum assay_status check_error(const struct cost_model *model, double max_
 			  100 * model->all.model.error_mean, 100 * max_error);
 }
 
-/* Fails if the row only allows the model of static features, and that model's error is above --max-error. */
+/* Fails if the row only allows the model of static features, and the error of that model is above --max-error. */
 static enum assay_status check_known(const struct cost_model *model, const double *row, double max_error, struct assay_error *err)
 {
 	const struct cost_fit *fit = cost_fit_for(model, row);
@@ -682,7 +680,8 @@ static enum assay_status check_known(const struct cost_model *model, const doubl
 	    100 * fit->model.error_mean, 100 * max_error, 100 * model->all.model.error_mean);
 }
 
-/* Extends an error if another version counted in this input: its counts do not apply here, but --counts can use them. */
+/* Adds a remedy to the error if only another version counted in a run with this input. Its counts do not apply to this version's code, but
+ * --counts makes the model learn from them. */
 static enum assay_status add_remedy(const struct cost_question *q, enum assay_status st, struct assay_error *err)
 {
 	char *text = mem_string(err->text);
@@ -711,7 +710,7 @@ static enum assay_status predict_or_explain(struct lab *lab, const struct argume
 	if (!st)
 		st = check_known(&model, question.row, a->max_error, err);
 	question.on = &on;
-	if (on.name) /* results of another machine */
+	if (on.name) /* the measured cost is that of another machine */
 		question.measured = (double)NAN;
 	if (!st)
 		st = cost_prediction_answer(&model, &question, terms, d, err);

@@ -1,4 +1,4 @@
-/* Commands assay explain and assay verify, on stored decisions. */
+/* The commands assay explain and assay verify, for stored decisions. */
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -17,7 +17,7 @@ static const struct cli_option words[] = { CLI_WORD("DECISION", struct arguments
 
 /* ---- explain ---- */
 
-/* Describes the runs that the decision depends on, and the excluded ones. */
+/* Describes the runs that the decision depends on, and the excluded runs. */
 static void explain_runs(const struct night_decision *decision, struct document *d)
 {
 	static const char *const fresh[FRESHES] = { [FRESH_SEEN] = "the finding was confirmed",
@@ -36,11 +36,11 @@ static void explain_runs(const struct night_decision *decision, struct document 
 			 j->input.control_moved ? ", but the A/A control changed as well" : "");
 }
 
-/* Returns the command to try if nothing was measured and no run failed: a dry run. */
+/* Returns the command to try if nothing was measured although no run failed: a dry run. free() it. */
 static char *next_of_unmeasured(struct store *store, const struct night_decision *decision)
 {
 	struct night_comparisons all = { NULL, 0 };
-	struct assay_error ignored; /* without comparisons, a general command */
+	struct assay_error ignored; /* if the comparisons cannot be loaded, the command is a general one */
 	char *command = NULL;
 
 	(void)night_comparisons_load(store, decision->night, &all, &ignored);
@@ -57,7 +57,7 @@ static char *next_of_unmeasured(struct store *store, const struct night_decision
 	return command;
 }
 
-/* Returns the next command to run, ready to paste. */
+/* Returns the command that the user should run next, quoted for a shell. free() it. */
 static char *next_of(struct store *store, const struct night_decision *decision)
 {
 	char *a = mem_format("%s@%s", decision->request.application, decision->request.baseline),
@@ -179,7 +179,7 @@ const struct command explain_command = {
 
 /* ---- verify ---- */
 
-/* Finds the path of the first difference, such as "runs.effect.ratio". Returns false if there is none. */
+/* Compares two JSON documents. Sets *path to the first difference, such as "runs.effect.ratio". Returns false if they are equal. */
 static bool first_difference(const cJSON *a, const cJSON *b, struct buf *path)
 {
 	const cJSON *x = a->child, *y = b->child;
@@ -226,7 +226,7 @@ static enum assay_status recompute(struct lab *lab, const struct judge_request *
 	return st;
 }
 
-/* Reports that the decision cannot be verified because records or samples that it used were removed or are unreadable. */
+/* Reports that the decision cannot be verified, because records or samples that it used were removed or are unreadable. */
 static void report_gone(const char *what, struct document *d)
 {
 	doc_set(d, "verdict", "archived");
@@ -235,7 +235,7 @@ static void report_gone(const char *what, struct document *d)
 	d->exit_status = 6;
 }
 
-/* Removes reasons that depend on samples. */
+/* Removes the reasons that depend on samples. */
 static void drop_findings(cJSON *reasons)
 {
 	for (int i = cJSON_GetArraySize(reasons); i-- > 0;) {
@@ -246,7 +246,7 @@ static void drop_findings(cJSON *reasons)
 	}
 }
 
-/* Removes members that depend on samples, which may be added or removed after a decision; the cause may name a function. */
+/* Removes the members that depend on samples, because samples may be added or removed after a decision. The cause may name a function. */
 static void drop_functions(cJSON *document)
 {
 	cJSON *runs = json_get(document, "runs");
@@ -326,7 +326,7 @@ static enum assay_status compare_documents(const char *kept, const char *now, in
 	return st;
 }
 
-/* Checks whether the stored data of a decision are unchanged since it was made. */
+/* Sets *unchanged to whether the stored decision still matches its id `of`. If not, adds an answer that states the difference. */
 static enum assay_status check_unchanged(struct store *store, const char *of, bool *unchanged, struct document *d, struct assay_error *err)
 {
 	char id[DIGEST_ID_BYTES];

@@ -1,4 +1,4 @@
-/* Command assay detect. */
+/* The command assay detect. */
 #include "base/text.h"
 #include "gate/commands/gate_commands.h"
 #include "gate/detect/detect.h"
@@ -12,9 +12,7 @@
 #define RATE_MOST  .5
 #define SEED_MAX   (INT64_C(1) << 53)
 
-/* ---- samples of one version ---- */
-
-/* Returns the largest value over runs of `what`, a number of things that the emulation could not follow. */
+/* Returns the largest value over all runs of the number `what`, for example the number of threads that the emulation did not follow. */
 static uint64_t side_unseen(const struct side *side, const char *what)
 {
 	uint64_t most = 0;
@@ -52,7 +50,8 @@ static void note_excluded(const struct side *side)
 		cli_note("%s: samples of %zu executions were removed by policy", side->what, side->pruned);
 }
 
-/* Reads a directory of samples, or APP@VERSION of the laboratory; `type`: hardware type, NULL: any. Reports excluded samples. */
+/* Reads the samples of OLD or NEW, which `word` names: a directory, or APP@VERSION in the laboratory. Uses only machines of the hardware
+ * type `type` unless it is NULL. Prints notes about excluded samples. */
 static enum assay_status detect_side(const char *word, const char *type, struct side *out, struct assay_error *err)
 {
 	struct lab lab = { .lock_fd = -1 };
@@ -73,19 +72,17 @@ static enum assay_status detect_side(const char *word, const char *type, struct 
 	return st;
 }
 
-/* ---- options ---- */
-
 struct arguments {
 	const char *words[2];  /* OLD and NEW */
-	double rate, t, least; /* below 0: not given */
+	double rate, t, least; /* below 0 if not given */
 	int64_t seed, threads;
-	int model; /* below 0: not given */
+	int model; /* below 0 if not given */
 	const char *threshold, *clusters;
 	bool paper, single_sample;
 	struct cli_list functions;
 	const char *old_build, *new_build, *type;
 	bool all;
-	struct detect_options detect; /* derived from the options above */
+	struct detect_options detect; /* derived from the other options by choose() */
 };
 
 #define NOT_GIVEN (-1)
@@ -195,8 +192,6 @@ static enum assay_status detect_check(void *arguments, struct assay_error *err)
 	return choose(a, err);
 }
 
-/* ---- source lines of functions ---- */
-
 static enum assay_status places_for(const struct arguments *a, const char *new, struct places *out, struct assay_error *err)
 {
 	if (a->new_build)
@@ -205,8 +200,6 @@ static enum assay_status places_for(const struct arguments *a, const char *new, 
 		places_of_version(cli_directory(), new, out);
 	return ASSAY_OK;
 }
-
-/* ---- the command ---- */
 
 static enum assay_status detect_run(struct lab *none, void *arguments, struct document *d, struct assay_error *err)
 {

@@ -1,4 +1,4 @@
-/* Command assay diff. */
+/* The command assay diff. */
 #include "base/mem.h"
 #include "base/text.h"
 #include "gate/commands/cmd_evidence.h"
@@ -9,22 +9,20 @@
 #include "gate/nightly/night_answer.h"
 #include "gate/nightly/why.h"
 
-#define SAID_LINES     10 /* number of lines to print of a failed build */
+#define SAID_LINES     10 /* maximum number of lines to print of a failed build */
 #define TREES_BUDGET_S 120
 
 enum { OLD, NEW, SIDES };
 
 struct arguments {
 	struct cli_list words;	  /* two commands with "--" between them; or OLD, NEW and a command */
-	double budget_s;	  /* 0: not given */
-	double min_effect, why_s; /* why_s 0: do not count events in functions; below 0: not given */
+	double budget_s;	  /* seconds; 0 if not given */
+	double min_effect, why_s; /* why_s: seconds for counting events in functions; 0 to count nothing; below 0 if not given */
 	bool any_status, trees, in_tree;
 	const char *repository, *build, *keep;
 	struct cli_list fail_on;
 	unsigned failures; /* `fail_on` as bits of enum night_failure */
 };
-
-/* ---- two commands ---- */
 
 static enum assay_status compare_commands(const struct arguments *a, const struct here_how *how, struct document *d,
 					  struct assay_error *err)
@@ -50,9 +48,7 @@ static enum assay_status compare_commands(const struct arguments *a, const struc
 	return st;
 }
 
-/* ---- two source trees ---- */
-
-/* Prints the last lines of a failed build on standard error, without those of the commands that prepare the tree. */
+/* Prints the last lines of a failed build on standard error, but not the output of the commands that prepared the tree. */
 static void write_last(struct buf *said)
 {
 	char *at = said->bytes + said->size, *line, *build = strstr(said->bytes, "\n$ env ");
@@ -94,7 +90,7 @@ static enum assay_status compare_built(const struct arguments *a, const struct t
 	return here_compare(sides, how, &changed, d, err);
 }
 
-/* Appends the text up to the closing quote. Returns the position after that quote; NULL if there is none. */
+/* Appends the text up to the closing quote. Returns the position after this quote; NULL if there is none. */
 static const char *quoted_add(const char *at, char quote, struct buf *out)
 {
 	for (; *at && *at != quote; at++) {
@@ -104,8 +100,9 @@ static const char *quoted_add(const char *at, char quote, struct buf *out)
 	return *at ? at + 1 : NULL;
 }
 
-/* Splits a command at spaces and tabs. '...' is literal, "..." literal except \" and \\; elsewhere \ makes the next character literal.
- * Other shell syntax is unknown. manifest_arguments_release() *out. ASSAY_E_USAGE: empty, an unclosed quote, or a shell operator. */
+/* Splits a command at spaces and tabs, with a shell's rules for quotes: '...' is literal, and so is "..." except for \" and \\. Elsewhere a
+ * backslash makes the next character literal. No other shell syntax is supported. The caller calls manifest_arguments_release(). Returns
+ * ASSAY_E_USAGE if the command is empty, if a quote is not closed, or for a shell operator. */
 static enum assay_status command_split(const char *text, struct manifest_arguments *out, struct assay_error *err)
 {
 	*out = (struct manifest_arguments){ .items = NULL };
@@ -155,8 +152,6 @@ static enum assay_status compare_trees(const struct arguments *a, const struct h
 	manifest_arguments_release(&asked.build);
 	return st;
 }
-
-/* ---- the command ---- */
 
 static enum assay_status diff_run(struct lab *none, void *arguments, struct document *d, struct assay_error *err)
 {

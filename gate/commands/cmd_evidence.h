@@ -1,4 +1,4 @@
-/* Data that commands on versions need, and options that several of them share. */
+/* Loads the data that commands about versions need, and defines options that several of these commands have. */
 #ifndef GATE_CMD_EVIDENCE_H
 #define GATE_CMD_EVIDENCE_H
 
@@ -6,21 +6,21 @@
 #include "runs/running/evidence.h"
 
 struct cmd_evidence {
-	struct run_set runs[2]; /* runs of selectors[0] and selectors[1] */
+	struct run_set runs[2]; /* [2] runs of selectors[0] and selectors[1] */
 	struct evidence evidence;
 };
 
-/* Loads the runs of selectors[n], APP[@VERSION], n <= 2, and the evidence. With `remark`, keeps only results of one architecture, and
- * standard error names results that do not count. Without, verdicts compare within each architecture. The caller must
- * cmd_evidence_release() *out even after an error. */
+/* Loads the evidence and the runs of selectors[n], n <= 2, which have the form APP[@VERSION]. If `remark` is true, keeps only results of
+ * one architecture and reports on standard error which results do not count. Otherwise keeps all; verdicts then compare within each
+ * architecture. The caller calls cmd_evidence_release(), also after an error. */
 enum assay_status cmd_evidence_load(struct lab *lab, const char *const *selectors, size_t n, bool remark, struct cmd_evidence *out,
 				    struct assay_error *err);
 void cmd_evidence_release(struct cmd_evidence *evidence);
 
-/* Parses an option in seconds into a double; "off" gives 0. */
+/* Parses an option with a time in seconds into the double *to. "off" gives 0. */
 enum assay_status cmd_why_span(const char *text, void *to, struct assay_error *err);
 
-/* Converts the values of --fail-on to bits of enum night_failure (gate/nightly/night_answer.h). */
+/* Converts the values of --fail-on to a bit set of enum night_failure (gate/nightly/night_answer.h). */
 enum assay_status cmd_fail_on(const struct cli_list *words, unsigned *out, struct assay_error *err);
 
 /* clang-format off */
@@ -28,7 +28,7 @@ enum assay_status cmd_fail_on(const struct cli_list *words, unsigned *out, struc
 	CLI_NAMES("fail-on", "WORDS", arguments, member, \
 		  "Decisions that give an exit status other than 0: regression, nothing_measured, environment, inconclusive, latent; for " \
 		  "nights also hosts; or nothing")
-/* 0 if not given: the laboratory's value applies */
+/* the value 0 means not given; the laboratory's value is then used */
 #define CMD_MIN_EFFECT(arguments, member) \
 	CLI_REAL("min-effect", "FRACTION", arguments, member, 1e-6, 1, \
 		 "Smallest slowdown that matters, 0.05 is 5 % (default: that of lab.yaml, else 0.03)")

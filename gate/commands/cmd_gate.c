@@ -1,4 +1,4 @@
-/* Command assay gate. */
+/* The command assay gate. */
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -19,20 +19,20 @@ enum { METHOD_RATIO, METHOD_COST };
 
 struct arguments {
 	const char *selectors[2];
-	double min_effect; /* fraction; 0: not given */
-	double budget_s;   /* seconds; 0: no limit */
-	double why_s;	   /* seconds; 0: do not measure functions; below 0: not given */
-	int64_t top;	   /* number of groups; 0: not given */
+	double min_effect; /* fraction; 0 if not given */
+	double budget_s;   /* seconds; 0 for no limit */
+	double why_s;	   /* seconds; 0 to measure no functions; below 0 if not given */
+	int64_t top;	   /* number of groups; 0 if not given */
 	int method, of;
 	const char *counts;
 	bool all, run;
-	const char *stacks; /* file to write; NULL: none */
+	const char *stacks; /* path of the file for folded stacks; NULL to write none */
 	struct host_choice hosts;
 	struct cli_list fail_on;
 	unsigned failures; /* `fail_on` as bits of enum night_failure */
 };
 
-/* Applications and versions of both selectors: two versions of one application. */
+/* The applications and versions in both selectors. */
 struct selected {
 	char *applications[2], *versions[2];
 };
@@ -42,7 +42,8 @@ static void selected_release(struct selected *s)
 	mem_free(s->applications[0], s->applications[1], s->versions[0], s->versions[1]);
 }
 
-/* Parses both selectors. `what` names the option that needs two versions. The caller must selected_release() *out even after an error. */
+/* Parses both selectors, which must name two versions of one application. `what` is the option that needs this, for the error. The caller
+ * calls selected_release(), also after an error. */
 static enum assay_status selected_of(const struct arguments *a, const char *what, struct selected *out, struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
@@ -56,7 +57,7 @@ static enum assay_status selected_of(const struct arguments *a, const char *what
 	return st;
 }
 
-/* Writes the stacks of both versions with their times, for programs that draw flame graphs. */
+/* Writes folded stacks with the times of both versions, for programs that draw flame graphs. */
 static enum assay_status gate_stacks(const struct comparison *c, const char *path, struct assay_error *err)
 {
 	struct buf text = BUF_INIT;
@@ -98,7 +99,7 @@ static bool gate_same_version(const struct run_set *a, const struct run_set *b)
 	return strcmp(a->application, b->application) == 0 && strcmp(a->version, b->version) == 0;
 }
 
-/* Extends the error if results exist per input only: names the command that compares all inputs. */
+/* Extends the error if there are only results for each input: adds the command that compares all inputs. */
 static enum assay_status gate_fail_without_input(struct lab *lab, const struct arguments *a, enum assay_status st, struct assay_error *err)
 {
 	char *text = mem_string(err->text), *command = NULL;
@@ -114,7 +115,7 @@ static enum assay_status gate_fail_without_input(struct lab *lab, const struct a
 	return st;
 }
 
-/* If this input is undecided, suggests the comparison of all inputs. */
+/* Suggests the comparison of all inputs if this input is not decided. */
 static void gate_add_advice(struct lab *lab, const struct run_set runs[2], struct document *d)
 {
 	const char *applications[] = { runs[0].application, runs[1].application }, *versions[] = { runs[0].version, runs[1].version };
@@ -162,7 +163,7 @@ static void gate_report_spent(const struct spend *spent, struct document *d)
 				 : "; this was the last interim analysis");
 }
 
-/* Compares the results so far and, if the comparison needs function measurements, makes them. */
+/* Compares the results so far. If the functions should be measured to explain the decision, measures them. */
 static enum assay_status gate_ask_why(const struct arguments *a, struct launch_options *o, const struct spend *spent, struct why *why,
 				      struct assay_error *err)
 {
@@ -196,7 +197,7 @@ static enum assay_status gate_ask_why(const struct arguments *a, struct launch_o
 	return st;
 }
 
-/* Measures until there is a decision, then measures functions to explain it. If the selector names an input, measures only this input. */
+/* Measures until there is a decision, and then measures functions to explain it. If the selector names an input, runs only this input. */
 static enum assay_status gate_measure(const struct arguments *a, struct why *why, struct document *d, struct assay_error *err)
 {
 	struct launch_options o = { .directory = cli_directory(), .command = cli_command_name(), .hosts = a->hosts, .resume = true };
@@ -223,7 +224,7 @@ static enum assay_status gate_measure(const struct arguments *a, struct why *why
 	return st;
 }
 
-/* Compares by the baseline's cost model, so that the candidate's inputs may differ. */
+/* Compares by the baseline's cost model, so that the two versions may have different inputs. */
 static enum assay_status gate_by_cost(struct lab *lab, const struct arguments *a, struct document *d, struct assay_error *err)
 {
 	struct selected s;
@@ -265,7 +266,7 @@ static enum assay_status gate_run(struct lab *none, void *arguments, struct docu
 	return st;
 }
 
-/* Rejects options that do not apply to the chosen method. */
+/* Rejects options that do not apply to the selected method. */
 static enum assay_status gate_check(void *arguments, struct assay_error *err)
 {
 	struct arguments *a = arguments;

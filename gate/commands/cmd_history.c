@@ -1,4 +1,4 @@
-/* Command assay history. */
+/* The command assay history. */
 #include "base/text.h"
 #include "fleet/lab/lab.h"
 #include "gate/commands/gate_commands.h"
@@ -10,7 +10,7 @@
 
 struct arguments {
 	const char *application, *architecture, *by;
-	double min_effect; /* 0: that of the last decided comparison, else the laboratory's */
+	double min_effect; /* 0 selects that of the last decided comparison, or that of the laboratory */
 };
 
 static enum history_by by_of(const struct arguments *a)

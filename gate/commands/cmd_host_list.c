@@ -1,4 +1,4 @@
-/* Command assay host list. */
+/* The command assay host list. */
 #include "base/command.h"
 #include "base/mem.h"
 #include "base/secret.h"
@@ -15,7 +15,7 @@ struct arguments {
 	bool types, fingerprints;
 };
 
-/* Returns "ADDRESS:PORT", with brackets around an IPv6 address. free() it. */
+/* Returns "ADDRESS:PORT", with brackets around an IPv6 address; or how a local or launched host is reached. free() it. */
 static char *address_text(const struct host *host)
 {
 	bool brackets = host->port && strchr(host->address, ':');
@@ -81,9 +81,7 @@ static void add_host(const struct host *host, struct document *d)
 	free(address);
 }
 
-/* ---- machines of the catalog ---- */
-
-/* Returns the names of the hardware types of a machine's fingerprints, in the order of these, without duplicates. free() it. */
+/* Returns the hardware types of a machine's fingerprints, in the order of the fingerprints, without duplicates. free() it. */
 static char *types_text(const struct types *types, const struct machine *machine)
 {
 	bool *seen = mem_new(types->n, sizeof(bool));
@@ -146,7 +144,7 @@ static bool is_chosen(const char *id, const struct host *const *chosen, size_t n
 	return !chosen;
 }
 
-/* Adds the machines of the catalog; if `chosen` is not NULL, only those of the n chosen hosts. */
+/* Adds the machines of the catalog. If `chosen` is not NULL, adds only the machines of these n hosts. */
 static void add_machines(struct lab *lab, const struct catalog *catalog, const struct host *const *chosen, size_t n, struct document *d)
 {
 	struct types types = { 0 };
@@ -167,9 +165,7 @@ static void add_machines(struct lab *lab, const struct catalog *catalog, const s
 	types_release(&types);
 }
 
-/* ---- hardware types ---- */
-
-/* Lists the fingerprints of a type, by machine and time, without retired machines. Returns their number. */
+/* Fills list[] with a type's fingerprints, sorted by machine and time. Excludes retired machines. Returns the number of fingerprints. */
 static size_t members_of(const struct catalog *catalog, const struct types *types, size_t type, struct types_member *list)
 {
 	size_t n = 0;
@@ -185,7 +181,7 @@ static size_t members_of(const struct catalog *catalog, const struct types *type
 	return n;
 }
 
-/* Adds a line for the machine of list[0]. Returns the number of leading fingerprints that belong to this machine. */
+/* Adds a line for the machine of list[0]. Returns the number of fingerprints at the start of the list that belong to this machine. */
 static size_t add_member(const struct types_member *list, size_t n, struct document *d)
 {
 	char first[TEXT_DATE_BYTES], last[TEXT_DATE_BYTES];
@@ -271,8 +267,6 @@ static enum assay_status catalog_types_show(struct lab *lab, struct document *d,
 	catalog_release(&catalog);
 	return st;
 }
-
-/* ---- running the command ---- */
 
 static void add_hosts(const struct inventory *inventory, const struct host *const *hosts, size_t n, struct document *d)
 {

@@ -1,5 +1,6 @@
-/* assay host list --format html: shows how much stressors vary over machines, which are correlated, and in how many ways the machines
- * differ. After section 3 of the paper on quiho. Hardware types weigh equally; numbers: docs/evidence/statistics.md. */
+/* The page of assay host list --format html. It shows how much the stressors vary over machines, which stressors are correlated, and in how
+ * many ways the machines differ. After section 3 of the quiho paper. All hardware types have the same weight. The numbers are in
+ * docs/evidence/statistics.md. */
 #include "base/linkage.h"
 #include "base/mem.h"
 #include "base/order.h"
@@ -20,50 +21,51 @@
 #include <math.h>
 #include <string.h>
 
-#define FEW	  24 /* number of stressors up to which the heat map's cells are wide */
-#define SHOWN	  10 /* maximum number of components */
-#define STRONGEST 4  /* number of stressors named per component */
-#define FLATTEST  .1 /* smallest extent of the vertical axis, as a fraction of the horizontal one, so that small differences stay small */
+#define FEW	  24 /* maximum number of stressors for which the heat map has wide cells */
+#define SHOWN	  10 /* maximum number of components in the table */
+#define STRONGEST 4  /* number of stressors that are named per component */
+#define FLATTEST  .1 /* minimum extent of the vertical axis, as a fraction of the horizontal one, so that small differences look small */
 
-/* A stressor's rates over the machines. */
+/* The rates of one stressor on all machines. */
 struct explore_stressor {
 	const char *name;  /* owned by the dataset */
 	size_t machines;   /* number of machines with a rate */
-	double *type_rate; /* [n_types], rate per type: geometric mean of the machines' medians; types without a rate are omitted */
+	double *type_rate; /* [n_types] rate of each type: geometric mean of the machines' medians; types without a rate are omitted */
 	size_t n_types;
 	double middle; /* median of type_rate */
 	double cv;     /* coefficient of variation of type_rate; NaN for fewer than two types */
-	double within; /* variation over the passes of a fingerprint: median of the types' medians; NaN if all fingerprints have one pass */
+	double within; /* coefficient of variation over the passes of a fingerprint: median within each type, then over types; NaN if all
+			  fingerprints have one pass */
 };
 
 struct explore {
 	const struct evidence *evidence;	 /* owned by the caller */
-	const struct fingerprint **fingerprints; /* [n], by machine, then type: one per machine and hardware type */
-	size_t n, machines;			 /* number of fingerprints; number of distinct machines */
-	size_t *type;				 /* [n], index into `types` */
-	const char **types;			 /* [n_types], sorted by name; owned by the evidence */
+	const struct fingerprint **fingerprints; /* [n] one per machine and hardware type, sorted by machine, then by type */
+	size_t n, machines;			 /* number of fingerprints; number of different machines */
+	size_t *type;				 /* [n] index into `types` */
+	const char **types;			 /* [n_types] sorted by name; owned by the evidence */
 	size_t n_types;
-	struct explore_stressor *stressors; /* [n_stressors], sorted by name */
-	size_t n_stressors, measured;	    /* number of stressors; of those with any rate */
+	struct explore_stressor *stressors; /* [n_stressors] sorted by name */
+	size_t n_stressors, measured;	    /* number of stressors; number of those with any rate */
 	struct features features;	    /* features of the medians [n x n_stressors]; zeroed if n is 0 */
-	size_t *order;			    /* [features.n], distinct columns, ordered so that correlated ones are adjacent */
+	size_t *order;			    /* [features.n] distinct columns, in an order in which correlated ones are adjacent */
 	struct pca pca;			    /* principal components of features.type_logs */
 	struct omissions omissions;	    /* excluded machines, fingerprints and stressors */
 };
 
-/* ---- choice of fingerprints ---- */
+/* ---- selection of fingerprints ---- */
 
 struct candidate {
 	const struct fingerprint *f;
 	size_t type; /* index into the evidence's types */
 };
 
-/* Orders by machine, hardware type and kind (fingerprint_comparable()), latest first. */
+/* Sorts by machine, hardware type and kind (fingerprint_comparable()), with the latest fingerprint first. */
 ORDER_BY(compare_candidates, struct candidate,
 	 BY_TEXT(f->machine) BY_UP(type) BY_TEXT(f->battery_hash) BY_TEXT(f->stress_ng) BY_TEXT(f->architecture) BY_DOWN(f->taken_ms)
 	     BY_TEXT(f->id))
 
-/* Keeps the latest candidate per machine, hardware type and kind, in sorted order. Returns the number kept. */
+/* Sorts the candidates and keeps only the latest one per machine, hardware type and kind. Returns the number of kept candidates. */
 static size_t candidates_latest(struct candidate *all, size_t n, struct omissions *omissions)
 {
 	size_t kept = 0;
@@ -82,7 +84,7 @@ static size_t candidates_latest(struct candidate *all, size_t n, struct omission
 	return kept;
 }
 
-/* Finds the fingerprints of machines in use whose type is known. Returns their number. */
+/* Finds the latest fingerprints with known type of machines in use. Returns their number. */
 static size_t candidates_find(const struct evidence *evidence, struct candidate *out, struct omissions *omissions)
 {
 	const char *last = NULL;
@@ -119,7 +121,7 @@ static void omit_fingerprint(struct explore *e, const struct fingerprint *f)
 		      f->architecture);
 }
 
-/* Chooses fingerprints of the most frequent kind, by machine, then type. Sets *rates to their medians. */
+/* Selects the fingerprints of the most frequent kind, sorted by machine, then by type. Sets *rates to their medians. */
 static void explore_choose(struct explore *e, struct dataset *rates)
 {
 	struct candidate *all = mem_new(e->evidence->fingerprints.n, sizeof(*all));
@@ -173,7 +175,7 @@ static double cv_of(const double *x, size_t n)
 	return n > 1 ? stats_sd(x, n) / stats_mean(x, n) : (double)NAN;
 }
 
-/* Returns the coefficient of variation over the passes that measured the stressor. */
+/* Returns the coefficient of variation over the passes that measured the stressor; NaN for fewer than two. */
 static double pass_cv(const struct fingerprint_set *set, const struct fingerprint *f, size_t stressor)
 {
 	double *rates = mem_new(f->n_passes, sizeof(*rates)), cv;
@@ -188,7 +190,8 @@ static double pass_cv(const struct fingerprint_set *set, const struct fingerprin
 	return cv;
 }
 
-/* Summarises values[n] (one per fingerprint, NaN ignored) by type into by_type[n_types], skipping empty types. Returns their number. */
+/* Sets by_type[] to the result of summary() for each type that has a value. values[n] has one value per fingerprint; NaN is ignored.
+ * Returns the number of these types. */
 static size_t summarise_types(const struct explore *e, const double *values, double (*summary)(const double *, size_t), double *by_type)
 {
 	double *of_type = mem_new(e->n, sizeof(*of_type));
@@ -208,7 +211,7 @@ static size_t summarise_types(const struct explore *e, const double *values, dou
 	return types;
 }
 
-/* Describes the stressor in column j of `rates`. values[n] and by_type[n_types] are scratch space. */
+/* Describes the stressor in column j of `rates`. values[n] and by_type[n_types] are working memory. */
 static void stressor_describe(const struct explore *e, const struct mat *rates, size_t j, double *values, double *by_type,
 			      struct explore_stressor *s)
 {
@@ -251,7 +254,7 @@ static void explore_stressors(struct explore *e, const struct dataset *rates)
 	mem_free(values, by_type);
 }
 
-/* Lists the stressors that appear only in the table of variability. */
+/* Lists as omissions the stressors that only the table of variability shows. */
 static void omit_stressors(struct explore *e)
 {
 	const struct features *f = &e->features;
@@ -267,7 +270,7 @@ static void omit_stressors(struct explore *e)
 	}
 }
 
-/* Orders the stressors so that correlated ones are adjacent. */
+/* Sorts the stressors so that correlated ones are adjacent. */
 static void explore_order(struct explore *e)
 {
 	size_t n = e->features.n;
@@ -280,8 +283,8 @@ static void explore_order(struct explore *e)
 	mat_release(&distance);
 }
 
-/* Chooses the latest fingerprint per machine and hardware type, of the battery, stress-ng version and architecture that most machines have.
- * The evidence must outlive *out; explore_release() it. */
+/* Selects the latest fingerprint per machine and hardware type, and computes all data of the page. Uses only the battery, stress-ng version
+ * and architecture that most machines have. The evidence must outlive *out; the caller calls explore_release(). */
 static void explore_of(const struct evidence *evidence, struct explore *out)
 {
 	struct explore e = { .evidence = evidence };
@@ -311,9 +314,9 @@ static void explore_release(struct explore *e)
 	*e = (struct explore){ 0 };
 }
 
-/* ---- the page: overview first, excluded data last ---- */
+/* ---- page: overview first, excluded data last ---- */
 
-/* Marks of hardware types. All colours of one mark are used before the next. */
+/* Marks of the hardware types. The first types have the first mark in all colours, the next types the second mark, and so on. */
 #define COLOURS 12
 static const char *const marks[] = { "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0", "M-4.5-4.5h9v9h-9z", "M0-6.5L6.5 0L0 6.5L-6.5 0z",
 				     "M0-6L5.6 4.6H-5.6z" };
@@ -339,9 +342,9 @@ static void add_overview(const struct explore *e, struct document *d)
 		  "directions in which they differ");
 }
 
-/* ---- variation over hardware types, compared with repetition ---- */
+/* ---- variation over hardware types, compared with that of repetitions ---- */
 
-/* Orders by variation, largest first; then stressors without a number, then those without a rate. */
+/* Sorts by coefficient of variation, the largest first; then stressors without this number, then stressors without a rate. */
 static int compare_stressors(const void *a, const void *b)
 {
 	const struct explore_stressor *x = *(const struct explore_stressor *const *)a, *y = *(const struct explore_stressor *const *)b;
@@ -367,7 +370,7 @@ static struct svg_axis variability_axis(const struct explore *e)
 	return svg_ratio_axis(low, high);
 }
 
-/* Draws a dot per type, and a bar over their middle half. */
+/* Draws a dot for each type, and a bar over the middle half of the types. */
 static void variability_plot(const struct explore_stressor *s, const struct svg_axis *axis, struct document *d)
 {
 	struct buf svg = BUF_INIT;
@@ -468,9 +471,9 @@ static void add_correlation(const struct explore *e, struct document *d)
 	doc_end(d);
 }
 
-/* ---- ways in which the machines differ ---- */
+/* ---- principal components ---- */
 
-/* Returns the stressors with the largest loadings, with signs. free() it. */
+/* Returns the stressors with the largest loadings, with their signs. free() it. */
 static char *loadings_text(const struct explore *e, size_t component)
 {
 	const double *loading = &e->pca.loading.at[component * e->pca.loading.cols];
@@ -602,7 +605,7 @@ static void add_components(const struct explore *e, struct document *d)
 	add_machines(e, d);
 }
 
-/* Appends the page. The same data give the same bytes. */
+/* Appends the page to *out. The same data give the same bytes. */
 static void explore_page(const struct explore *e, const char *lab, struct buf *out)
 {
 	char *title = mem_format("%zu machine%s%s%s", e->machines, text_plural(e->machines), lab ? " of " : "", lab ? lab : "");

@@ -1,4 +1,4 @@
-/* Commands assay nightly run, assay nightly show and assay nightly pages. */
+/* The commands assay nightly run, assay nightly show and assay nightly pages. */
 #include "base/cancel.h"
 #include "base/text.h"
 #include "fleet/engine/host_choice.h"
@@ -12,9 +12,9 @@
 struct arguments {
 	const char *night;
 	struct cli_list applications, fail_on;
-	const char *directory; /* directory for pages */
-	double budget_s;       /* seconds; 0: the suite's */
-	char *exclude;	       /* hosts to exclude */
+	const char *directory; /* output directory of the pages */
+	double budget_s;       /* seconds; 0 to use the budget in suite.yaml */
+	char *exclude;	       /* expression that selects the hosts to exclude; NULL if not given */
 	bool anew, dry_run, list;
 	unsigned failures; /* `fail_on` as bits of enum night_failure */
 };

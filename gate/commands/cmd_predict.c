@@ -1,4 +1,4 @@
-/* assay predict without an input: predicts the metric of a version on a machine where it never ran. */
+/* The command assay predict without an input. It predicts the metric of a version on a machine on which it never ran. */
 #include "base/mem.h"
 #include "base/text.h"
 #include "gate/commands/gate_commands.h"
@@ -7,15 +7,15 @@
 
 #include <math.h>
 
-#define FEW_TYPES 10 /* docs/evidence/irup.md, "Predictions from few hardware types" */
+#define FEW_TYPES 10 /* fewer types make the interval less reliable (docs/evidence/irup.md, "Predictions from few hardware types") */
 
 struct predict {
-	const char *fingerprint; /* id of the machine's fingerprint; not owned */
-	const char *type;	 /* hardware type of the machine; NULL: not known; not owned */
-	double value, low, high; /* in the metric's unit; high may be infinite */
+	const char *fingerprint; /* id of the machine's fingerprint; borrowed */
+	const char *type;	 /* hardware type of the machine, borrowed; NULL if not known */
+	double value, low, high; /* in the unit of the metric; `high` may be infinite */
 	struct prediction of;
-	size_t types, rows; /* hardware types and results that the prediction uses */
-	bool type_ran;	    /* other machines of the same type ran the version */
+	size_t types, rows; /* numbers of hardware types and of results that the prediction uses */
+	bool type_ran;	    /* true if other machines of the same hardware type ran the version */
 };
 
 static enum assay_status predict_with(const struct evidence *evidence, const struct run_set *runs, const struct fingerprint *f,
@@ -42,8 +42,6 @@ static enum assay_status predict_with(const struct evidence *evidence, const str
 	free(rates);
 	return st;
 }
-
-/* ---- the answer ---- */
 
 static void predict_people(const struct predict *p, const struct run_set *runs, const char *machine, struct document *d)
 {
@@ -101,8 +99,9 @@ static void predict_add(const struct predict *p, const struct run_set *runs, con
 	doc_set_json(d, "other_builds", run_others_json(runs));
 }
 
-/* Predicts and adds the answer. ASSAY_E_NOTFOUND: the machine has no fingerprint. ASSAY_E_NODATA: it has none of the results' kind, too few
- * hardware types ran the version, they share no stressor, or the results vary too much. */
+/* Predicts the metric and adds it to the document. Returns ASSAY_E_NOTFOUND if the machine has no fingerprint. Returns ASSAY_E_NODATA if
+ * its fingerprints are not comparable, if too few hardware types ran the version, if no stressor was measured everywhere, or if the results
+ * vary too much. */
 static enum assay_status predict_answer(const struct evidence *evidence, const struct run_set *runs, const char *machine,
 					struct document *d, struct assay_error *err)
 {

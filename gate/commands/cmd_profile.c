@@ -1,4 +1,4 @@
-/* Command assay profile; docs/schema/profile.json describes the answer's members. */
+/* The command assay profile. docs/schema/profile.json describes the members of the answer. */
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/text.h"
@@ -36,7 +36,8 @@ static char *because_text(const struct profile *p)
 	return buf_take(&text);
 }
 
-/* Returns the leading part at the deepest trusted level ("'vm: msync'", "computing"), and sets *share; NULL: none is trusted. free() it. */
+/* Returns the largest part at the deepest trusted level as text, "in 'vm: msync'" or "computing", and sets *share. Returns NULL if no level
+ * is trusted. free() it. */
 static char *deepest_text(const struct profile *p, struct shares_part *share)
 {
 	const struct profile_group *group = p->n_groups ? &p->groups[0] : NULL;
@@ -56,7 +57,7 @@ static char *deepest_text(const struct profile *p, struct shares_part *share)
 	return NULL;
 }
 
-/* Writes the first line. Measured parts come first if the model cannot identify stressors. */
+/* Adds the first line. If the model does not identify stressors with trust, the measured parts come first. */
 static void answer_sentence(const struct profile *p, const struct parts *parts, const struct run_set *runs, struct document *d)
 {
 	const struct profile_group *lead = p->n_groups ? &p->groups[0] : NULL;
@@ -86,7 +87,7 @@ static void answer_sentence(const struct profile *p, const struct parts *parts, 
 	mem_free(deepest, because, measured);
 }
 
-/* Returns the deepest trusted level; NULL: none. */
+/* Returns the code of the deepest trusted level; NULL if none is trusted. */
 static const char *trusted_level(const struct profile *p)
 {
 	return p->verdict == PROFILE_TRUSTED ? "group" : p->inferred.trusted[1] ? "category" : p->inferred.trusted[0] ? "time" : NULL;
@@ -264,7 +265,7 @@ static void excluded_add(const char *code, const char *why, size_t n, struct doc
 		doc_line(d, "excluded: %zu results: %s", n, why);
 }
 
-/* Adds the excluded results of a data set and, unless NULL, of `rows`: members of the open object, and lines for users. */
+/* Adds the results excluded from a data set and, unless NULL, from `rows`, as members of the open object and as lines for users. */
 static void profile_excluded_answer(const struct dataset *data, const struct profile_rows *rows, struct document *d)
 {
 	for (int i = 0; i < LEFT_OUT_COUNT; i++)
@@ -298,7 +299,7 @@ static void answer_excluded(const struct profile *p, const struct dataset *data,
 
 /* ---- whole answers ---- */
 
-/* Adds measured parts, if any, and the levels of measured and inferred parts. */
+/* Adds the measured parts, if there are any, and the table of measured and inferred levels. */
 static void answer_measured(const struct stored_time *time, const struct inferred *inferred, struct document *d)
 {
 	if (time->levels.runs) {
@@ -315,7 +316,7 @@ static void answer_measured(const struct stored_time *time, const struct inferre
 		doc_line(d, "Samples are of %zu of %zu runs", time->sampled_runs, time->levels.runs);
 }
 
-/* Answers with measured parts only, if no machine has a fingerprint. */
+/* Adds an answer with only the measured parts, for results without fingerprints. */
 static void measured_answer(const struct stored_time *time, const struct run_set *runs, const char *why, struct document *d)
 {
 	char *text = parts_text(&time->parts), *reason = mem_format("%s; take fingerprints with 'assay host measure' before the runs", why);
@@ -358,7 +359,7 @@ static void profile_answer(const struct profile *p, const struct stored_time *ti
 	doc_set_json(d, "other_builds", run_others_json(runs));
 }
 
-/* ---- the answer of the published profile ---- */
+/* ---- answer of the published method ---- */
 
 struct stressor_bar {
 	const char *name;
@@ -436,7 +437,7 @@ static void paper_errors(const struct gbt *gbt, struct document *d)
 	doc_end(d);
 }
 
-/* Adds the answer of the published method, with bars of at most `shown` stressors. */
+/* Adds the answer of the published method, with bars for at most `shown` stressors. */
 static void paper_profile_answer(const struct paper_profile *p, size_t shown, struct document *d)
 {
 	const struct dataset *data = &p->dataset;
@@ -462,9 +463,7 @@ static void paper_profile_answer(const struct paper_profile *p, size_t shown, st
 	doc_set_json(d, "other_builds", run_others_json(p->runs));
 }
 
-/* ---- running the command ---- */
-
-/* Answers with a profile, even if not trusted. Fails only without any usable result. */
+/* Adds the profile to the document, even if it is not trusted. Fails only if there is no usable result. */
 static enum assay_status profile_time(struct lab *lab, const struct cmd_evidence *e, const struct arguments *a, struct document *d,
 				      struct assay_error *err)
 {

@@ -1,4 +1,4 @@
-/* Command assay report. */
+/* The command assay report. */
 #include "fleet/lab/lab.h"
 #include "gate/commands/gate_commands.h"
 #include "gate/commands/cmd_evidence.h"
@@ -7,10 +7,10 @@
 
 struct arguments {
 	const char *selectors[2], *path;
-	double min_effect; /* fraction; 0: not given */
+	double min_effect; /* fraction; 0 if not given */
 };
 
-/* Adds all members of the comparison for programs; users find them on the page. */
+/* Adds all members of the comparison to the JSON. Users find them on the page. */
 static void report_add_members(const struct comparison *c, struct document *d)
 {
 	struct document all;

@@ -1,4 +1,4 @@
-/* Command assay stat. */
+/* The command assay stat. */
 #include "base/mem.h"
 #include "fleet/engine/local_processes.h"
 #include "gate/commands/gate_commands.h"

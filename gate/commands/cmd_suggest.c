@@ -1,4 +1,4 @@
-/* assay suggest: finds the machine, among those where a version did not run, whose results would improve its profile most. */
+/* The command assay suggest. Of the machines on which a version did not run, it finds the one that would improve the profile most. */
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/text.h"
@@ -10,24 +10,22 @@
 
 #include <math.h>
 
-#define NOISE_MIN .05 /* smallest noise of log times to assume */
+#define NOISE_MIN .05 /* minimum noise of log times to assume */
 
-/* A hardware type that has not run the version, represented by its first machine in name order. */
+/* A hardware type that has not run the version. It is represented by its first machine in alphabetical order. */
 struct suggest_machine {
-	const char *machine, *type; /* owned by the evidence; type NULL: not known */
+	const char *machine, *type; /* owned by the evidence; `type` is NULL if not known */
 	size_t machines;	    /* number of machines of this type */
-	double gain;		    /* expected fall of the shares' standard deviation, 0 to 1; NaN: no model */
-	double leading;		    /* the same for the leading group's share */
-	double distance;	    /* root mean square of log features to the nearest type that ran; NaN: none ran */
+	double gain;		    /* expected relative decrease of the shares' standard deviation, 0 to 1; NaN if there is no model */
+	double leading;		    /* expected relative decrease for the leading group's share */
+	double distance;	    /* root mean square difference of log features to the nearest type that ran; NaN if none ran */
 };
 
 struct suggest {
-	const struct profile *profile;	  /* not owned */
-	struct suggest_machine *machines; /* [n], most useful first */
+	const struct profile *profile;	  /* borrowed */
+	struct suggest_machine *machines; /* [n] sorted by usefulness, the most useful first */
 	size_t n, capacity;
 };
-
-/* ---- machines ---- */
 
 static double suggest_nearest(const struct features *f, const double *logs)
 {
@@ -72,7 +70,8 @@ static struct suggest_machine *suggest_of_type(struct suggest *s, const char *ty
 	return NULL;
 }
 
-/* Reports whether fingerprint i is its machine's last one comparable with `kind` (NULL: any). `set` is sorted by machine, then time. */
+/* Reports whether fingerprint `i` is the last one of its machine that is comparable with `kind`, or the last one at all if `kind` is NULL.
+ * `set` is sorted by machine, then by time. */
 static bool is_latest(const struct fingerprint_set *set, size_t i, const struct fingerprint *kind)
 {
 	const char *machine = set->items[i].machine;
@@ -124,8 +123,6 @@ static int compare_use(const void *a, const void *b)
 		return p > q ? -1 : 1;
 	return strcmp(x->machine, y->machine);
 }
-
-/* ---- the answer ---- */
 
 static void suggest_sentence(const struct suggest *s, const struct run_set *runs, struct document *d)
 {
@@ -184,7 +181,7 @@ static void suggest_add(const struct suggest *s, const struct run_set *runs, siz
 	doc_set_json(d, "other_builds", run_others_json(runs));
 }
 
-/* Answers with machines in use whose latest fingerprint is comparable to those of the results. Shows the `shown` most useful types. */
+/* Adds the machines in use that have a fingerprint comparable with those of the results. Users see the `shown` most useful types. */
 static void suggest_answer(const struct evidence *evidence, const struct run_set *runs, size_t shown, struct document *d)
 {
 	struct profile_rows rows;

@@ -1,4 +1,4 @@
-/* Command assay timeline. */
+/* The command assay timeline. */
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -30,7 +30,7 @@ struct arguments {
 	double window_s;
 };
 
-/* Describes the analysed run and its index `at`. gone: number of unreadable runs, `why`: the last one's error. */
+/* Describes the analysed run, which has the index `at`. `gone` is the number of unreadable runs, and `why` the error of the last one. */
 static void describe_run(const struct stored_runs *runs, size_t at, size_t gone, const char *why, struct document *d)
 {
 	const struct sample_file *f = &runs->files[runs->items[at].first];
@@ -59,7 +59,8 @@ static double lost(const struct variance *v)
 	return sum;
 }
 
-/* Analyses all runs and keeps the one that lost most, with index *at. Sets *gone to the number of unreadable runs; err: the last error. */
+/* Analyses all runs. Sets *out to the analysis of the run that lost most time, and *at to its index. Sets *gone to the number of unreadable
+ * runs, and *err to the last error. Fails only if no run is readable. */
 static enum assay_status stored_runs_worst(const struct lab *lab, const struct stored_runs *runs, const struct variance_options *options,
 					   struct variance *out, size_t *at, size_t *gone, struct assay_error *err)
 {
@@ -87,7 +88,7 @@ static enum assay_status stored_runs_worst(const struct lab *lab, const struct s
 	return *gone == runs->n ? st : ASSAY_OK;
 }
 
-/* Answers with the stored run of APP@VERSION that lost most. */
+/* Adds the analysis of the stored run of APP@VERSION that lost most time. */
 static enum assay_status show_stored(const char *selector, const struct variance_options *options, struct document *d,
 				     struct assay_error *err)
 {
@@ -120,9 +121,9 @@ static enum assay_status show_stored(const char *selector, const struct variance
 	return st;
 }
 
-/* ---- following a run in progress ---- */
+/* ---- run in progress ---- */
 
-/* Converts times from the start of the window to the start of the run. */
+/* Converts times since the start of the window to times since the start of the run. */
 static void times_shift(struct variance *v)
 {
 	for (size_t r = 0; r < v->n_regions; r++) {
@@ -133,14 +134,14 @@ static void times_shift(struct variance *v)
 		for (size_t i = 0; i < region->n; i++) {
 			region->members[i].from_s += v->fragments.from_s;
 			region->members[i].to_s += v->fragments.from_s;
-			region->members[i].throughout = false; /* meaningless for a window */
+			region->members[i].throughout = false; /* not defined for a window */
 		}
 	}
 }
 
-/* Levels of counters that processes are asked to read. */
+/* The counters that each process is asked to read in the next window. */
 struct asked {
-	struct follow_level *levels; /* [n] */
+	struct follow_level *levels; /* [n] one per process with a request */
 	size_t n;
 };
 
@@ -176,7 +177,7 @@ static void window_json(const struct follow_window *w, const struct variance *v,
 	document_release(&d);
 }
 
-/* Prints a line; escapes control characters in names. */
+/* Prints a line. Escapes control characters in names. */
 static void say(const char *before, const char *text)
 {
 	fputs(before, stdout);
@@ -245,9 +246,10 @@ static enum assay_status follow_run(const struct arguments *a, struct assay_erro
 	return st;
 }
 
-/* ---- a finished run ---- */
+/* ---- finished run ---- */
 
-/* Returns "main, sort.c:88", or "main+2f of sort" without line, for a call that returns to `behind_call`; NULL: no function. free() it. */
+/* Returns the place of a call that returns to `behind_call`: "main, sort.c:88", or "main+2f of sort" without line information. Returns NULL
+ * if there is no function there. free() it. */
 static char *place_of(const struct image *image, const char *path, uint64_t behind_call)
 {
 	uint64_t address = behind_call - 1;
@@ -272,7 +274,8 @@ static char *place_of(const struct image *image, const char *path, uint64_t behi
 	return place;
 }
 
-/* Sets `place` of call sites whose files are unchanged here, from symbols and, if built with -g, lines. Others keep their build-id. */
+/* Sets `place` of those call sites whose program files exist on this machine with the same build-id. Uses the symbols and, if built with
+ * -g, the line numbers. The other sites are shown with their build-id. */
 static void site_places_find(struct fragments *f)
 {
 	const char *opened = "";
@@ -331,7 +334,7 @@ static enum assay_status show_run(struct lab *lab, void *arguments, struct docum
 	return st;
 }
 
-/* Parses "RANK:FROM-TO", in seconds. */
+/* Parses "RANK:FROM-TO" (times in seconds) into a struct marked. */
 static enum assay_status parse_region(const char *text, void *to, struct assay_error *err)
 {
 	struct marked *m = to;

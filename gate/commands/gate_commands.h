@@ -1,4 +1,4 @@
-/* Sub-commands of this directory, for the table in main.c. */
+/* The sub-commands in this directory, for the table in main.c. */
 #ifndef GATE_COMMANDS_H
 #define GATE_COMMANDS_H
 

@@ -19,8 +19,6 @@
 #define DAY_MS	     86400000.0
 #define TIME_MAX     (INT64_C(1) << 52)
 
-/* ---- text ---- */
-
 static void add_counts(cJSON *object, const struct replay_counts *c)
 {
 	json_add_number(object, "pairs", (double)c->pairs);
@@ -186,8 +184,6 @@ void calibration_release(struct calibration *calibration)
 	*calibration = (struct calibration){ NULL, 0 };
 }
 
-/* ---- the file ---- */
-
 enum assay_status calibration_read(const char *directory, struct calibration *out, struct assay_error *err)
 {
 	char *path = mem_format("%s/" CALIBRATION_FILE, directory);
@@ -234,8 +230,6 @@ enum assay_status calibration_put(const char *directory, struct calibration_entr
 	return st;
 }
 
-/* ---- quoting ---- */
-
 static void count(const struct calibration_entry *e, struct calibration_quote *q)
 {
 	q->identical += (int64_t)e->identical.pairs;
@@ -254,7 +248,7 @@ static void count(const struct calibration_entry *e, struct calibration_quote *q
 	q->taken_ms = q->taken_ms && q->taken_ms < e->taken_ms ? q->taken_ms : e->taken_ms;
 }
 
-/* Returns the first of machines[n] that was not calibrated (by entry `only`, or if that is NULL by any entry); NULL if all were. */
+/* Returns the first of machines[n] that was not calibrated; NULL if all were. Considers only the entry `only`, or all if `only` is NULL. */
 static const char *unknown_machine(const struct calibration *c, const struct calibration_entry *only, char *const *machines, size_t n)
 {
 	for (size_t k = 0; k < n; k++) {

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* ---- the stages: each fills its part, or returns the reason why the part is absent ---- */
+/* ---- stages: each stage fills one part, or returns the reason why the part is absent ---- */
 
 static struct comparison_absent stage_variance(struct lab *lab, struct comparison *c)
 {
@@ -29,14 +29,14 @@ double comparison_summary(const struct verdict *v, const struct measured *m, dou
 	return decision_is_finding(v->effect.decision) ? MEASURED_TOLD * fabs(difference) : open;
 }
 
-/* ---- batches of imports ---- */
+/* ---- imported results ---- */
 
 static bool is_imported(const struct run_set *set)
 {
 	return set->n && !*set->items[0].plan;
 }
 
-/* Returns the ratio and decision of an application whose two versions were both imported; otherwise the ratio is NaN. */
+/* Returns the ratio and decision of an application if both its versions were imported. Otherwise returns the ratio NaN. */
 static struct effect_leaning leaning_of(struct lab *lab, const struct evidence *evidence, const char *application, const struct verdict *v)
 {
 	const char *versions[] = { v->baseline->version, v->candidate->version };
@@ -65,7 +65,8 @@ static struct effect_leaning leaning_of(struct lab *lab, const struct evidence *
 	return out;
 }
 
-/* Changes a finding to `environment` if nearly all applications imported with these versions lean to the same side, as a night does. */
+/* Changes a finding to `environment` if nearly all applications imported with these versions changed in the same direction. `assay nightly`
+ * applies the same rule. */
 static enum assay_status batch_suspect(struct lab *lab, const struct evidence *evidence, struct verdict *v, struct assay_error *err)
 {
 	struct effect_leaning *all;
@@ -96,8 +97,7 @@ static const char *part_text(const struct measured_part *part)
 	return part->depth == PART_TIME ? level_text(part->of) : part->name;
 }
 
-/* Adds the reason `resource_shift` if a passing candidate spends more time on one resource and less on another, both by enough to matter.
- */
+/* Adds the reason `resource_shift` to a pass if the candidate spends at least min_effect more on one resource and less on another. */
 static void add_shift(struct comparison *c)
 {
 	struct verdict *v = &c->verdict;
@@ -119,21 +119,22 @@ static void add_shift(struct comparison *c)
 					      part_text(less)));
 }
 
-/* Sets the cause again after the decision, which determines the smallest part of the difference that is reported. */
+/* Computes the cause from the measured parts. Called after each change of the decision, which sets the smallest reported part. */
 static void cause_set(struct comparison *c)
 {
 	free(c->cause);
 	c->cause = measured_text(&c->measured, comparison_summary(&c->verdict, &c->measured, c->open));
 }
 
-/* Reports whether the interval leaves the decision open, so that functions may settle it. */
+/* Reports whether the decision is inconclusive only because of its interval. The time spent in functions may then settle the decision. */
 static bool is_open(const struct verdict *v)
 {
 	return v->effect.decision == DECISION_INCONCLUSIVE && v->rule == RULES && !isnan(v->effect.low) && !v->input.same_build &&
 	       !verdict_fails_more(v) && v->times.metric_is_wall;
 }
 
-/* Settles an open decision as a regression if `added` matters: a lower bound of the seconds that functions take more. */
+/* Changes the decision to a regression if `added` is large enough to matter. `added` is a lower bound of the seconds per run that the
+ * functions take more. `chosen_by` completes the sentence "those that ...". */
 static void confirm(struct comparison *c, const char *chosen_by, const char *first, double added)
 {
 	struct verdict *v = &c->verdict;
@@ -150,8 +151,8 @@ static void confirm(struct comparison *c, const char *chosen_by, const char *fir
 	cause_set(c);
 }
 
-/* Settles an open decision by functions that one half of the runs chose and the other half confirms. Runs of unchanged versions choose a
- * function in at most 5 % of cases, and confirm it in at most 2.5 % of these. So this adds 0.125 % to the error of the interval. */
+/* Settles an inconclusive decision by functions that differ in one half of the runs, if the other half confirms them. Runs of unchanged
+ * versions select a function in at most 5 % of cases, and confirm it in at most 2.5 % of these. So this adds 0.125 % to the error rate. */
 static void chosen_confirm(struct comparison *c)
 {
 	const struct measured_chosen *chosen = &c->measured.chosen;
@@ -207,9 +208,9 @@ static const struct measured_part *function_measured(const struct measured *m, c
 	return NULL;
 }
 
-/* Settles an open decision by functions that the detector found worse in runs of other builds. The compared runs took no part in that; they
- * confirm by the time that they spend more in these functions. The level of this look is divided among the functions (Bonferroni), so the
- * sum of their lower bounds is a lower bound of the sum. */
+/* Settles an inconclusive decision by the functions that the detector found worse in separate, instrumented runs. The compared runs were
+ * not used for this selection, so the time that they spend in these functions is independent evidence. The error level is divided by the
+ * number of functions (Bonferroni), so the sum of the lower bounds is a lower bound of the sum. */
 static void functions_confirm(struct comparison *c)
 {
 	const struct detected *d = &c->functions.detected;
@@ -229,7 +230,7 @@ static void functions_confirm(struct comparison *c)
 		confirm(c, "are worse", most->name, added);
 }
 
-/* Adds the reason COMPARISON_LATENT if threads obstruct each other in functions of a candidate that is not slower. */
+/* Adds the reason COMPARISON_LATENT if the candidate is not slower, but its threads obstruct each other in some functions. */
 static void add_latent(struct comparison *c)
 {
 	char *names = function_evidence_latent(&c->functions);
@@ -273,7 +274,7 @@ bool comparison_is_explained(const struct comparison *c, bool *known)
 		*known = *known || (grown && part->change);
 		explained = explained || (grown && (changed || (part->depth != PART_FUNCTION && part->of != LEVEL_COMPUTE)));
 	}
-	for (size_t i = 0; i < m->n_counts; i++) /* involuntary switches explain nothing: a longer run loses its CPU more often */
+	for (size_t i = 0; i < m->n_counts; i++) /* involuntary switches explain nothing: a longer run is preempted more often */
 		explained = explained ||
 			    (m->counts[i].certain && m->counts[i].difference > 0 && strcmp(m->counts[i].name, "involuntary_switches") != 0);
 	return explained;
@@ -378,7 +379,7 @@ void comparison_release(struct comparison *c)
 	*c = (struct comparison){ .last = COMPARISON_VERDICT };
 }
 
-/* ---- the answer ---- */
+/* ---- document ---- */
 
 static void answer_absent(const struct comparison *c, struct document *d)
 {
@@ -399,7 +400,7 @@ static void answer_absent(const struct comparison *c, struct document *d)
 
 void comparison_answer(const struct comparison *c, bool all_machines, size_t groups, struct document *d)
 {
-	bool guesses = all_machines || !c->measured.machines; /* if anything was measured, users see only certain inferences with it */
+	bool guesses = all_machines || !c->measured.machines; /* if anything was measured, users see only certain inferences */
 
 	ASSAY_BUG_IF(c->last != COMPARISON_ALL);
 	verdict_answer(&c->verdict, c->cause, d);

@@ -15,20 +15,20 @@
 #include <string.h>
 
 #define LEVEL	  .95
-#define SHOWN_MIN .005 /* share of the longer time; smaller parts are for programs only */
-#define TOLD_MAX  2    /* maximum number of classes per level, and of functions per class, that a sentence names */
+#define SHOWN_MIN .005 /* share of the longer version's time; smaller parts appear only in JSON */
+#define TOLD_MAX  2    /* maximum number of classes per level, and of functions per class, in the cause */
 
 enum { A, B, SIDES };
 
-/* ---- samples of each run, by class and function ---- */
+/* ---- number of samples per run, class and function ---- */
 
-/* Columns: classes, functions (in samples of both versions), then CHOSEN, the sum of the chosen functions. WHOLE: the level itself. */
+/* Columns of a tally: the classes, the functions, and CHOSEN, which is the sum of the selected functions. WHOLE denotes the whole level. */
 #define COLUMNS (SAMPLED_CLASSES_MAX + SAMPLED_FUNCTIONS_MAX)
 enum { CHOSEN = COLUMNS, WHOLE };
 
 struct tally {
-	double user, kernel; /* numbers of the run's samples in user and kernel mode; both are 0 if the run has none */
-	double met[WHOLE];   /* numbers of the run's samples per column */
+	double user, kernel; /* numbers of samples in user and kernel mode; both 0 if the run has no samples */
+	double met[WHOLE];   /* numbers of samples per column */
 };
 
 static void sampled_part(const struct sampled *s, double *met)
@@ -66,14 +66,15 @@ static enum assay_status tallies_of(const struct measured_side sides[2], struct 
 	return st;
 }
 
-/* ---- one quantity over all runs ---- */
+/* ---- difference of one quantity ---- */
 
-/* One value per run, NaN if not known. For values from samples, also the numbers of samples, which determine the sampling error. */
+/* One value per run of both sides, NaN if not known. If the values come from samples, `met` and `of` give the sampling error. */
 struct quantity {
 	const struct measured_side *sides;
-	size_t n_types, compared; /* compared: number of quantities that are compared at once, including this one */
+	size_t n_types, compared; /* `compared`: number of quantities that are tested at once, including this one */
 	double *values[2];	  /* [sides[].n] value of each run */
-	double *met[2], *of[2];	  /* [sides[].n] a run's samples in the part, and in all; unused where of[] is 0 */
+	double *met[2],
+	    *of[2]; /* [sides[].n] number of the run's samples in the part, and of all its samples; where `of` is 0, neither is used */
 };
 
 struct outcome {
@@ -82,7 +83,7 @@ struct outcome {
 	size_t machines;
 };
 
-/* Result on one machine: both means, and the variance of their difference (NaN: not known) with its degrees of freedom. */
+/* Result on one machine: the means of both versions; the variance of their difference (NaN if not known) and its degrees of freedom. */
 struct local {
 	size_t type;
 	double of[2], variance, df;
@@ -97,7 +98,7 @@ static size_t machine_end(const struct measured_side *side, size_t at)
 	return end;
 }
 
-/* Returns the part of the variance of the mean that comes from random sampling. */
+/* Returns the sampling variance of the mean of the runs [at, end), due to the limited number of samples, in seconds squared. */
 static double chance_of(const struct quantity *q, int side, size_t at, size_t end)
 {
 	double met = 0, of = 0, time = 0, n = 0, part;
@@ -114,7 +115,7 @@ static double chance_of(const struct quantity *q, int side, size_t at, size_t en
 	return n > 0 ? time / n * time / n * part * (1 - part) / of : 0;
 }
 
-/* Reports whether both sides have the same repetitions in these ranges, and values for the same repetitions. */
+/* Reports whether the runs of both sides in [at, end) have the same repetitions, with values for the same repetitions. */
 static bool are_pairs(const struct quantity *q, const size_t at[2], const size_t end[2])
 {
 	if (end[A] - at[A] != end[B] - at[B])
@@ -160,7 +161,7 @@ static bool local_of(const struct quantity *q, const size_t at[2], const size_t 
 	return n[A] && n[B];
 }
 
-/* Fills locals[q->sides[A].n], one entry per machine that both sides have. Returns the number of these machines. */
+/* Fills `locals` with one entry per machine that both sides have. Returns their number, at most q->sides[A].n. */
 static size_t locals_of(const struct quantity *q, struct local *locals)
 {
 	const struct measured_side *a = &q->sides[A], *b = &q->sides[B];
@@ -177,7 +178,8 @@ static size_t locals_of(const struct quantity *q, struct local *locals)
 	return n;
 }
 
-/* Returns the standard error of the mean over types from the results on machines (NaN: not known). Sets its degrees of freedom. */
+/* Returns the standard error of the mean difference over types; NaN if not known. Sets *df to its degrees of freedom. `machines` has the
+ * number of machines per type. */
 static double error_of(const struct local *locals, size_t n, const double *machines, size_t n_types, double *df)
 {
 	double *of_type = mem_new(n_types, sizeof(*of_type)), variance = 0, uncertain = 0;
@@ -240,8 +242,8 @@ struct making {
 	size_t n_types;
 	const struct sampled *all;
 	struct tally *tallies[2]; /* [sides[].n] one per run */
-	double covered;		  /* share of the CPU time that the samples represent */
-	bool divides;		  /* the samples also divide CPU time into user and system time */
+	double covered;		  /* share of the CPU time that the samples cover */
+	bool divides;		  /* true if the samples divide CPU time into user and system time; otherwise the kernel's counters do */
 	struct quantity q;
 	struct measured *out;
 };
@@ -254,8 +256,8 @@ static double level_seconds(const struct making *m, const struct level_run *run,
 	return level == LEVEL_COMPUTE ? user : level == LEVEL_KERNEL ? cpu - user : fmax(run->wall - run->delay - cpu, 0);
 }
 
-/* Determines the share of CPU time that samples represent, and whether they divide it, once for both versions. If each version had its own
- * result, two versions on either side of a limit would seem to differ in everything. */
+/* Determines `covered` and `divides` from the runs of both versions. With separate results, two versions just above and just below a limit
+ * would seem to differ in every part. */
 static void coverage_fill(struct making *m)
 {
 	const struct sampled *s = m->all;
@@ -272,7 +274,7 @@ static void coverage_fill(struct making *m)
 	m->divides = parts_divides(s, cpu_s, 0);
 }
 
-/* Fills the quantity with the seconds per run on level `of`; if `column` is not WHOLE, in that class or function on this level. */
+/* Fills m->q with the seconds per run of the level `of`; if `column` is not WHOLE, with the seconds of this class or function. */
 static void quantity_fill(struct making *m, enum level of, size_t column)
 {
 	for (int side = 0; side < SIDES; side++) {
@@ -292,7 +294,7 @@ static void quantity_fill(struct making *m, enum level of, size_t column)
 	}
 }
 
-/* Reports whether a side's profile trusts the part. A part that is not in the profile is trusted if its level is. */
+/* Reports whether the side's profile trusts the part. If the profile does not contain the part, the trust in its level counts. */
 static bool is_trusted(const struct measured_side *side, const struct measured_part *part)
 {
 	for (size_t i = 0; i < side->parts->n; i++) {
@@ -304,7 +306,7 @@ static bool is_trusted(const struct measured_side *side, const struct measured_p
 	return part->depth == PART_TIME || level_trusted(side->parts->levels, part->of);
 }
 
-/* Returns the number of samples in class or function i, of both versions together. */
+/* Returns the number of samples of both versions in class or function `i`. */
 static uint64_t samples_of(const struct sampled *s, enum part_level depth, size_t i)
 {
 	if (depth == PART_FUNCTION)
@@ -312,14 +314,14 @@ static uint64_t samples_of(const struct sampled *s, enum part_level depth, size_
 	return s->classes[i].kernel && s->kernel_hidden ? 0 : s->classes[i].count;
 }
 
-/* Reports whether a part with so many samples can certainly differ among `compared`: p is smallest if all samples are of one version. */
+/* Reports whether a part with so many samples can be significant among `compared` parts; p is smallest if one version has all samples. */
 static bool is_testable(uint64_t samples, size_t compared)
 {
 	return pow(2, 1 - (double)samples) <= (1 - LEVEL) / (double)compared;
 }
 
-/* Returns the number of parts that are compared at once: the smallest k such that at most k parts are testable as one of k (Tarone,
- * Biometrics 46, 1990). */
+/* Returns the number of parts to correct for: the smallest k such that at most k parts can be significant of k (Tarone, Biometrics 46,
+ * 1990). */
 static size_t testable_of(const struct sampled *s, enum part_level depth, size_t n)
 {
 	for (size_t compared = 1;; compared++) {
@@ -374,7 +376,7 @@ static bool is_child(const struct measured_part *part, const struct measured_par
 	       (above->depth == PART_TIME || strcmp(part->category, above->name) == 0);
 }
 
-/* Appends the parts below `above` (NULL: the levels), each followed by the parts below itself. */
+/* Appends the children of `above`, each followed by its own children. The levels are the children of NULL. */
 static void tree_add(const struct measured_part *parts, size_t n, const struct measured_part *above, struct measured *out)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -385,7 +387,7 @@ static void tree_add(const struct measured_part *parts, size_t n, const struct m
 	}
 }
 
-/* Orders the list of parts as a tree, siblings by the largest difference first. */
+/* Reorders the list of parts as a tree in preorder. Siblings are sorted by the size of their difference. */
 static void tree_of(struct measured *out)
 {
 	struct measured_part *list = out->parts;
@@ -432,10 +434,10 @@ static void parts_fill(struct making *m)
 	tree_of(m->out);
 }
 
-/* ---- functions that one half of the runs chooses, and the other half confirms ---- */
+/* ---- functions that one half of the runs selects and the other half confirms ---- */
 
-/* Keeps only the values of every other block of two repetitions (the repetitions of a block mirror each other in time). Returns the number
- * of samples of these runs in the part. */
+/* Keeps the values of one half of the runs and sets the others to NaN. A half consists of every other block of two repetitions, because the
+ * versions run in opposite order in the two repetitions of a block. Returns the number of the half's samples in the part. */
 static uint64_t half_keep(struct making *m, int half)
 {
 	double met = 0;
@@ -458,7 +460,7 @@ static struct outcome half_outcome(struct making *m, size_t column, int half, ui
 	return outcome_of(&m->q);
 }
 
-/* Adds a function to the sum of the chosen functions. */
+/* Adds a function's samples to the column CHOSEN. */
 static void choose(struct making *m, size_t column)
 {
 	for (int side = 0; side < SIDES; side++)
@@ -492,7 +494,7 @@ static void chosen_fill(struct making *m)
 	chosen->df = o.df;
 }
 
-/* ---- counts ---- */
+/* ---- counters of the kernel ---- */
 
 static void counts_fill(struct making *m)
 {
@@ -500,7 +502,7 @@ static void counts_fill(struct making *m)
 	const char *name, *text;
 	int64_t value;
 
-	memset(&none, 0xff, sizeof(none)); /* sets every number to -1 */
+	memset(&none, 0xff, sizeof(none)); /* sets all counters to -1, which means not known */
 	m->out->counts = mem_new(signature_accounts(), sizeof(*m->out->counts));
 	m->q.compared = signature_accounts();
 	for (size_t account = 0; account < signature_accounts(); account++) {
@@ -523,8 +525,6 @@ static void counts_fill(struct making *m)
 	}
 }
 
-/* ---- comparison of two sides ---- */
-
 enum assay_status measured_of(const struct measured_side sides[2], size_t n_types, struct code *code, struct measured *out,
 			      struct assay_error *err)
 {
@@ -532,7 +532,7 @@ enum assay_status measured_of(const struct measured_side sides[2], size_t n_type
 	const char *a = text_file_name(sides[A].program), *b = text_file_name(sides[B].program);
 	char *own = *a && *b && strcmp(a, b) != 0
 			? mem_format("%s, %s", a, b)
-			: NULL; /* file names of both programs, if they differ: both count as the program itself */
+			: NULL; /* names of both programs if they differ; samples in either program count as the program's own code */
 	struct making m = { .sides = sides, .n_types = n_types, .tallies = { tallies, tallies + sides[A].n }, .out = out };
 	enum assay_status st;
 
@@ -562,7 +562,7 @@ enum assay_status measured_of(const struct measured_side sides[2], size_t n_type
 	return st;
 }
 
-/* Returns the machine of the pairing whose compared runs include `run`; NULL if the run was not compared. */
+/* Returns the pairing's machine that used `run`; NULL if the run was not used. */
 static const struct pairing_machine *pairing_of_run(const struct pairing *p, const struct run *run)
 {
 	for (size_t i = 0; i < p->n; i++) {
@@ -574,7 +574,7 @@ static const struct pairing_machine *pairing_of_run(const struct pairing *p, con
 	return NULL;
 }
 
-/* Fills a side with the stored runs of a version that the pairing compared. */
+/* Fills a side with those stored runs that the pairing used. */
 static void side_of(const struct stored_time *time, const struct pairing *pairing, struct measured_side *out)
 {
 	*out = (struct measured_side){ .program = time->program, .runs = mem_new(time->n, sizeof(*out->runs)), .parts = &time->parts };
@@ -621,7 +621,7 @@ void measured_release(struct measured *measured)
 	*measured = (struct measured){ .sampled = NULL };
 }
 
-/* ---- the cause as a sentence ---- */
+/* ---- text of the cause ---- */
 
 /* Returns seconds with a sign and two significant digits: "+0.19". */
 static struct text_number seconds_text(double seconds)
@@ -641,7 +641,7 @@ static bool is_below(const struct measured_part *part, const struct measured_par
 	return is_child(part, above) && (part->difference > 0) == (above->difference > 0);
 }
 
-/* Appends the functions of a class that changed in the same direction as the class: " (memcpy, sort_lines)". */
+/* Appends the functions of a class whose time changed in the same direction as that of the class: " (memcpy, sort_lines)". */
 static void functions_text(const struct measured *m, const struct measured_part *class, double least, struct buf *out)
 {
 	size_t told = 0;
@@ -672,7 +672,8 @@ static void level_text_of(const struct measured *m, const struct measured_part *
 	}
 }
 
-/* Names a class without its level unless the level certainly differs in the same direction: more of one class, less of another. */
+/* Names a class under its level only if the level differs significantly in the same direction. Otherwise names the class separately,
+ * because more time in one class and less in another may cancel out in the level. */
 char *measured_text(const struct measured *m, double least)
 {
 	const struct measured_part *level = NULL;
@@ -692,9 +693,9 @@ char *measured_text(const struct measured *m, double least)
 	return buf_take(&text);
 }
 
-/* ---- the document ---- */
+/* ---- document ---- */
 
-/* Draws the change from the baseline's time to the candidate's, on an axis from 0 to `longest`. */
+/* Draws a bar for the change from the baseline's to the candidate's time, on an axis from 0 to `longest` seconds. */
 static void part_chart(const struct measured_part *part, double longest, struct document *d)
 {
 	double from = 100 * fmax(fmin(part->seconds[A], part->seconds[B]), 0) / longest,
@@ -708,11 +709,9 @@ static void part_chart(const struct measured_part *part, double longest, struct 
 	doc_picture(d, "chart", &svg, NULL);
 }
 
-/* ---- the icicle chart ---- */
-
 #define ICICLE_GAP 30u /* height of the heading above each icicle chart, pixels */
 
-/* Draws one side's levels, with classes and functions below, on a scale that both versions share. Certain differences are coloured. */
+/* Draws the levels, classes and functions of one version. Both versions have the same scale. Significant differences are coloured. */
 static void icicle_add(const struct measured *m, int side, double longest, const char *name, struct buf *out)
 {
 	struct svg_icicle at = { .top = ICICLE_GAP + (unsigned)side * (ICICLE_GAP + PART_LEVELS * SVG_ICICLE_ROW) };
@@ -744,7 +743,7 @@ static void icicles(const struct measured *m, double longest, const char *const 
 	doc_style(d, "icicles scroll");
 }
 
-/* Adds the kind of change and the place of a function: "added, lib/lz4hc.c:522". */
+/* Adds a function's kind of change and source location to the row: "added, lib/lz4hc.c:522". */
 static void place_answer(const struct measured_part *part, struct document *d)
 {
 	char *place =
@@ -850,7 +849,7 @@ void measured_answer(const struct measured *m, const char *key, const char *cons
 
 /* ---- folded stacks ---- */
 
-/* Appends a frame; replaces control characters, and ';', which separates frames, by '_'. */
+/* Appends a frame. Replaces control characters and ';', the separator of frames, by '_'. */
 static void frame_add(const char *text, struct buf *out)
 {
 	for (size_t control; *text; text += control ? control : 1) {
@@ -859,7 +858,7 @@ static void frame_add(const char *text, struct buf *out)
 	}
 }
 
-/* Returns the time of a part without the parts below it, microseconds per run. */
+/* Returns the time of a part without its children, microseconds per run. */
 static double alone_us(const struct measured *m, const struct measured_part *part, int side)
 {
 	double seconds = part->seconds[side];

@@ -11,16 +11,16 @@
 #include <string.h>
 
 struct weighed_run {
-	const char *machine; /* name; borrowed */
+	const char *machine; /* borrowed from the list of stored runs */
 	double seconds, lost_s;
 };
 
 struct weighed_runs {
 	struct stored_runs stored;
-	struct weighed_run *items; /* [stored.n] runs that were analysed; their number is in struct weighed_side */
+	struct weighed_run *items; /* [stored.n] the analysed runs; struct weighed_side has their number */
 };
 
-/* Returns the seconds that a run lost to the environment: the most that one of its processes lost, because processes run in parallel. */
+/* Returns the seconds that a run lost to the environment. Processes run in parallel, so this is the largest loss of a single process. */
 static double lost_to_environment(const struct variance *v)
 {
 	double *lost = mem_new(v->fragments.n_processes, sizeof(*lost)), most = 0;
@@ -55,7 +55,7 @@ static void worst_keep(const struct variance *v, const struct sample_file *file,
 	}
 }
 
-/* Counts a run that was not analysed, and keeps the first reason. Takes ownership of `why`. */
+/* Counts a run that could not be analysed. Keeps the reason of the first such run, and takes ownership of `why`. */
 static void unseen_keep(char *why, struct weighed_side *side)
 {
 	if (side->unseen++)
@@ -74,7 +74,7 @@ static void run_weigh(const struct variance *v, const struct sample_file *file, 
 	worst_keep(v, file, side);
 }
 
-/* Reports whether the recorded run counts. Runs that a night excludes, and runs on machines of another architecture, do not count. */
+/* Reports whether the comparison uses this recorded run. Runs of other architectures, or excluded by `assay nightly`, do not count. */
 static bool counts(const struct run_set *set, const struct sample_file *file)
 {
 	for (size_t i = 0; i < set->n; i++) {
@@ -119,7 +119,7 @@ static void side_weigh(struct lab *lab, const struct run_set *set, struct weighe
 	}
 }
 
-/* Returns the mean seconds of the runs on a machine, with or without the lost time; NaN if the machine has no runs. */
+/* Returns the mean time of a machine's runs in seconds; NaN if there are none. Subtracts the lost time if `without` is true. */
 static double machine_mean(const struct weighed_runs *runs, size_t n, const char *machine, bool without)
 {
 	double sum = 0;
@@ -133,7 +133,7 @@ static double machine_mean(const struct weighed_runs *runs, size_t n, const char
 	return found ? sum / (double)found : (double)NAN;
 }
 
-/* Returns the ratio candidate / baseline: the geometric mean over machines that recorded both versions; NaN if there are none. */
+/* Returns the ratio candidate / baseline as the geometric mean over machines that recorded both versions; NaN if there are none. */
 static double ratio_of(const struct weighed_runs runs[2], const struct variance_weighed *w, bool without)
 {
 	double sum = 0;
@@ -144,7 +144,7 @@ static double ratio_of(const struct weighed_runs runs[2], const struct variance_
 		double ratio;
 
 		if (i && strcmp(machine, runs[0].items[i - 1].machine) == 0)
-			continue; /* runs are ordered by machine */
+			continue; /* this machine was done: runs are sorted by machine */
 		ratio = log(machine_mean(&runs[1], w->sides[1].runs, machine, without) /
 			    machine_mean(&runs[0], w->sides[0].runs, machine, without));
 		if (isfinite(ratio)) {

@@ -7,25 +7,27 @@
 
 struct variance_weighed {
 	struct weighed_side {
-		size_t runs;	/* number of runs that were recorded and analysed */
-		size_t unseen;	/* number of runs with recording whose records are unreadable, removed or incomplete */
-		char *why;	/* why the first of the `unseen` runs was not analysed; NULL: there are none */
-		double seconds; /* mean time from the first call to the last */
-		double lost_s;	/* mean part of `seconds` that was lost to the environment */
-		char *worst;	/* the most expensive region: place, time, cause; NULL: no region */
+		size_t runs;	/* number of recorded runs that were analysed */
+		size_t unseen;	/* number of recorded runs that could not be analysed: records unreadable, removed or incomplete */
+		char *why;	/* reason why the first of the `unseen` runs could not be analysed; NULL if there is none; owned */
+		double seconds; /* mean time from the first to the last recorded call of a run */
+		double lost_s;	/* mean time per run that was lost to the environment */
+		char
+		    *worst; /* text about the region with the longest elapsed time: place, time, cause; NULL if there is no region; owned */
 		double worst_s;
 	} sides[2];	       /* baseline, candidate */
-	double ratio, without; /* candidate / baseline on machines that recorded both, and this ratio without lost time; NaN: no machine */
-	bool explains;	       /* the change matters, but not without the lost time */
+	double ratio, without; /* candidate / baseline on the machines that recorded both, and the same ratio without the lost time; NaN if
+				  there is no such machine */
+	bool explains;	       /* the ratio is large enough to matter, but not after the lost time is subtracted */
 };
 
-/* Analyses the records of the counted runs in the latest plans of both sides. If they explain a finding, passes it to verdict_excuse() with
- * the region as the reason, and returns its result. *out is overwritten. O(records); holds the records of one run in memory at a time. The
- * records of 8 processes over a minute are 10 MB, and take a second and 180 MB of memory; a run of half a second takes 2 ms. */
+/* Analyses the recorded runs of both sides' latest plans, and overwrites *out. If the lost time explains a finding, calls verdict_excuse()
+ * with the most expensive region as the reason, and returns its result; otherwise returns false. O(records); holds the records of one run
+ * in memory. The records of 8 processes over a minute have 10 MB, and take 1 s and 180 MB of memory. A run of 0.5 s takes 2 ms. */
 bool variance_weigh(struct lab *lab, struct verdict *verdict, struct variance_weighed *out);
-void variance_weighed_release(struct variance_weighed *weighed); /* accepts zeroed */
+void variance_weighed_release(struct variance_weighed *weighed); /* accepts a zeroed struct */
 
-/* Adds the object `variance` and its table, if anything was recorded. */
+/* Adds the object `variance` and a table to the document. Adds nothing if no run was recorded. */
 void variance_weighed_answer(const struct variance_weighed *weighed, struct document *d);
 
 #endif

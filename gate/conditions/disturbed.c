@@ -5,9 +5,9 @@
 
 #include <math.h>
 
-#define BUSY_SHARE     .25 /* share of the baseline's runs; medians are robust against fewer disturbed runs */
+#define BUSY_SHARE     .25 /* fraction of the baseline's runs; medians are robust against fewer disturbed runs */
 #define USUAL_QUANTILE .25
-#define EXCEPTIONS_MAX .25 /* share of a version's runs on a machine; if more are disturbed, that is the machine's usual state */
+#define EXCEPTIONS_MAX .25 /* fraction of a version's runs on a machine; if more are disturbed, this is the machine's usual state */
 #define OWN_LEVEL      .05
 
 ROWS_FUNCTION(disturbed_code, enum disturbed_cause, DISTURBED_ROWS, ROWS_CODE)
@@ -30,13 +30,13 @@ static size_t machine_end(const struct run_set *set, size_t from)
 
 /* ---- machines of one decision ---- */
 
-/* Returns the share of a run's wall-clock time in which it waited for a CPU or its cgroup was throttled; NaN: not known. */
+/* Returns the fraction of a run's wall-clock time in which it waited for a CPU or its cgroup was throttled; NaN if unknown. */
 static double busy_of(const struct run *run)
 {
 	return share_of(run, DISTURBED_WAITED) + fmax(share_of(run, DISTURBED_THROTTLED), 0); /* NaN counts as 0 */
 }
 
-/* Returns the smallest of `quietest` and the shares by busy_of() of the runs [from, to). NaN is ignored. */
+/* Returns the minimum of `quietest` and of busy_of() over the runs [from, to). Ignores NaN. */
 static double quietest_of(const struct run_set *set, size_t from, size_t to, double quietest)
 {
 	for (size_t i = from; i < to; i++)
@@ -87,15 +87,15 @@ bool disturbed_on(const struct run_set *const sides[2], double min_effect, struc
 
 /* ---- runs of one night ---- */
 
-/* Shares of a run's wall-clock time that were withheld; NaN if the host did not report a kind. */
+/* Fractions of a run's wall-clock time that the machine withheld; NaN if the host did not report a kind. */
 struct account {
 	double share[DISTURBED_CAUSES];
-	int worst; /* the cause that disturbed the run most; -1: the run was not disturbed */
+	int worst; /* cause that disturbed the run most; -1 if the run was not disturbed */
 	double usual, excess;
 };
 
 struct accounts {
-	struct account *items; /* [n] one per run of a side */
+	struct account *items; /* [n], one per run of a side */
 	size_t n;
 };
 
@@ -111,7 +111,7 @@ static struct accounts accounts_of(const struct run_set *set)
 	return a;
 }
 
-/* Marks the runs in [from, to), all of one version on one machine, that this cause disturbed more than any earlier cause did. */
+/* Marks those runs in [from, to) that this cause disturbed more than earlier causes. The runs are of one version on one machine. */
 static void judge_cause(struct accounts *a, size_t from, size_t to, int cause, double min_effect)
 {
 	double *known = mem_new(to - from, sizeof(*known)), usual;
@@ -168,7 +168,7 @@ static void list_machine(const struct run_set *set, const struct accounts *a, si
 	}
 }
 
-/* ---- does the candidate itself cause the disturbance? ---- */
+/* ---- whether the candidate itself causes the disturbance ---- */
 
 /* Returns the probability that at least `of_one` of n disturbed runs are of one side, if both sides are equally likely. */
 static double tail(size_t n, size_t of_one)

@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEFT_SHOWN 12 /* maximum number of duplicate features that text output lists */
+#define LEFT_SHOWN 12 /* maximum number of duplicate features that the text output lists */
 
-/* ---- another machine ---- */
+/* ---- prediction for another machine ---- */
 
 ORDER_BY(compare_machines, struct run, BY_TEXT(machine))
 
-/* Adds the machine's cost ratio of the same work to the set, as a run on that machine. Adds no run if too few inputs count. */
+/* Adds to the set a run on this machine whose metric is the machine's cost ratio of the same work. Adds nothing if too few inputs count. */
 static enum assay_status add_machine(struct lab *lab, const struct cost_model *model, const struct cost_asked *asked, char *machine,
 				     struct run_set *set, struct assay_error *err)
 {
@@ -41,7 +41,7 @@ static enum assay_status add_machine(struct lab *lab, const struct cost_model *m
 	return st;
 }
 
-/* Fills *set with a run for each machine that ran the version and has the model's architecture. */
+/* Fills *set with one run per machine that ran the version and is not known to have another architecture than the model's machine. */
 static enum assay_status runs_of(struct lab *lab, const struct evidence *evidence, const struct cost_model *model,
 				 const struct cost_asked *asked, struct run_set *set, struct assay_error *err)
 {
@@ -138,13 +138,14 @@ enum assay_status cost_machine_of(struct lab *lab, const struct cost_model *mode
 	return st;
 }
 
-/* Returns the factor of the interval on this machine: `interval`, that on the model's machine, and the prediction's independent error. */
+/* Returns the factor of the interval on this machine. It combines `interval`, the factor on the model's machine, with the independent error
+ * of the predicted ratio. */
 static double cost_machine_interval(const struct cost_machine *m, double interval)
 {
 	return exp(hypot(log(interval), m->of.half));
 }
 
-/* Adds the member `elsewhere` and two lines; the member is null if the machine is the model's. */
+/* Adds the member `elsewhere` and two lines. The member is null for the machine of the model. */
 static void cost_machine_answer(const struct cost_machine *m, const struct cost_model *model, struct document *d)
 {
 	double ratio = exp(m->of.log_cost);
@@ -175,7 +176,7 @@ static void cost_machine_answer(const struct cost_machine *m, const struct cost_
 		 m->types, 100 * m->of.mape, m->of.q2);
 }
 
-/* ---- the document of a model ---- */
+/* ---- document of a model ---- */
 
 /* Adds the list of inputs that were run under several names. */
 static void add_names(const struct costs *c, struct document *d)
@@ -200,7 +201,7 @@ static void add_names(const struct costs *c, struct document *d)
 			 first->name, n > 1 ? ", ..." : "");
 }
 
-/* Adds the facts about the runs. machine: the machine that the answer is about. */
+/* Adds the facts about the runs. `machine` is the machine that the question is about. */
 static void add_head(const struct cost_model *model, const char *machine, struct document *d)
 {
 	const struct costs *c = &model->costs;
@@ -226,7 +227,7 @@ static void add_head(const struct cost_model *model, const char *machine, struct
 	add_names(c, d);
 }
 
-/* Returns the term's mean share of the expected cost over all learned inputs. */
+/* Returns the mean share of a term in the expected cost, over all learned inputs. */
 static double share_of(const struct cost_model *model, const struct cost_fit *fit, const struct sparse_term *term)
 {
 	double *part = mem_new(fit->n, sizeof(*part)), sum = 0.0;
@@ -284,7 +285,7 @@ static void add_fit(const struct cost_model *model, const struct cost_fit *fit, 
 	buf_release(&sentence);
 }
 
-/* Adds a line such as "b is 2 * (a) + 5", without a factor of 1 and an offset of 0. */
+/* Adds a line such as "b is 2 * (a) + 5". Omits a factor of 1 and an offset of 0. */
 static void add_same(const struct cost_model *model, const struct cost_fit *fit, size_t k, struct document *d)
 {
 	const struct sparse_column *column = &fit->model.column[k];
@@ -300,7 +301,7 @@ static void add_same(const struct cost_model *model, const struct cost_fit *fit,
 	mem_free(slope, offset);
 }
 
-/* Adds the features that the model excludes, with reasons: all of them for programs, some for users. */
+/* Adds the features that the model excludes, with reasons. The JSON has all of them, the text for users only some. */
 static void add_left(const struct cost_model *model, struct document *d)
 {
 	const struct cost_fit *fit = &model->all;
@@ -436,7 +437,7 @@ void cost_model_answer(const struct cost_model *model, double max_error, const s
 	buf_release(&sentence);
 }
 
-/* ---- the document of a prediction ---- */
+/* ---- document of a prediction ---- */
 
 static enum assay_status fail_unknown(const struct cost_model *model, const double *row, struct assay_error *err)
 {
@@ -487,7 +488,7 @@ static void add_unlike(const struct cost_model *model, const struct cost_fit *fi
 			 100 * SPARSE_ELSEWHERE_MAX);
 }
 
-/* Adds the table `terms`: the cost of each term for an input with features part[fit->n] and expected cost `value`. */
+/* Adds the table `terms`: the cost of each term for an input with the features part[fit->n] and the expected cost `value`. */
 static void add_terms_of_input(const struct cost_model *model, const struct cost_fit *fit, const double *part, double value,
 			       struct document *d)
 {
@@ -512,7 +513,7 @@ static void add_terms_of_input(const struct cost_model *model, const struct cost
 	doc_end(d);
 }
 
-/* Adds the source of the input's features if the input was not run, or its other name. */
+/* Adds the other name of the input, or the version whose run gave the input's features. */
 static void add_other(const struct costs *c, const struct cost_question *q, struct document *d)
 {
 	bool used = q->other.counts || q->other.features.own.n;

@@ -19,28 +19,25 @@
 
 /* ---- drift between sessions ---- */
 
-/* Versions that did not take turns may differ because a machine is faster in one session than in another. The differences between sessions
- * of one version measure by how much. A session is one `assay run`.
- *
- * Let d be the mean difference of log costs between two sessions of the baseline: over common inputs if these are COST_SIDE_INPUTS_MIN or
- * more, else over all inputs, each less the model's expectation. Over J sessions the variance s^2 is the sum of d^2 over all pairs / (J (J
- * - 1)), with J - 1 degrees of freedom. This is the variance of the session means in the one-way random-effects model with the session as
- * the unit (Cochran, Biometrics 10(1), 1954).
- *
- * The log ratio of a candidate of K sessions to that baseline has the variance s^2 (1 / J + 1 / K), sessions weighted by their inputs. s
- * includes the differences of inputs within sessions, so the interval by sessions is not added to the interval by inputs: the wider
- * interval counts. */
+/* Versions that did not take turns may differ only because the machine is faster in one session than in another. A session is one `assay
+ * run`. The differences between the sessions of one version show how large this drift is. Let d be the mean difference of log costs between
+ * two sessions of the baseline. It is taken over the common inputs if there are at least COST_SIDE_INPUTS_MIN. Otherwise it is taken over
+ * all inputs, after the model's expectation is subtracted from each. For J sessions, the variance s^2 is the sum of d^2 over all pairs / (J
+ * (J - 1)), with J - 1 degrees of freedom. This is the variance of session means in the one-way random-effects model (Cochran, Biometrics
+ * 10(1), 1954). The log ratio of a candidate with K sessions to this baseline has the variance s^2 (1 / J + 1 / K), if sessions are
+ * weighted by their inputs. Because s includes differences of inputs within sessions, the interval by sessions is not added to the interval
+ * by inputs. The wider of the two is used. */
 #define SESSIONS_MAX 32
 
 struct drift {
-	size_t sessions;  /* number of the baseline's sessions with COST_SIDE_INPUTS_MIN inputs; at most the latest SESSIONS_MAX */
-	double spread;	  /* s of the comment above; NaN with fewer than two sessions */
-	double error, df; /* standard error of log_ratio by `spread`, and its degrees of freedom */
+	size_t sessions;  /* number of the baseline's sessions with at least COST_SIDE_INPUTS_MIN inputs; at most the latest SESSIONS_MAX */
+	double spread;	  /* s in the comment above; NaN with fewer than two sessions */
+	double error, df; /* standard error of log_ratio that follows from `spread`, and its degrees of freedom */
 };
 
-/* The sessions of a version on a machine. */
+/* The sessions of a version on one machine. */
 struct sessions {
-	double *y[SESSIONS_MAX]; /* per session, [inputs] mean log cost; NaN: the session did not run the input */
+	double *y[SESSIONS_MAX]; /* [inputs] for each session: mean log cost of each input; NaN if the session did not run it */
 	size_t n;
 	double alike; /* effective number of sessions: (sum of their inputs)^2 / sum of the squares of their inputs */
 };
@@ -58,7 +55,7 @@ static size_t latest_before(const struct costs *c, size_t before)
 	return latest;
 }
 
-/* Fills y with the mean log cost of each input in this session. Returns the number of inputs that were run. */
+/* Sets y[c->n] to the mean log cost of each input in this session; NaN if it was not run. Returns the number of inputs that were run. */
 static size_t inspect_session(const struct costs *c, size_t session, double *y)
 {
 	size_t inputs = 0;
@@ -104,7 +101,8 @@ static void sessions_release(struct sessions *s)
 		free(s->y[i]);
 }
 
-/* Returns the mean difference of log costs of two sessions: over common inputs if enough, else over all, less expected[n]. */
+/* Returns the mean difference of the log costs of two sessions over their common inputs. If these are too few, takes all inputs and
+ * subtracts expected[n] from each. */
 static double difference(const double *a, const double *b, const double *expected, size_t n)
 {
 	double common = 0.0, both = 0.0, sum[2] = { 0.0, 0.0 }, inputs[2] = { 0.0, 0.0 };
@@ -141,7 +139,7 @@ static double variance_between(const struct cost_model *model, const struct sess
 	return sum / (double)(s->n * (s->n - 1));
 }
 
-/* Returns the drift between sessions; zeroed if the versions took turns, or too few inputs count. */
+/* Returns the drift between sessions. It is zero if the versions took turns, or if too few inputs count. */
 static struct drift drift_of(const struct cost_side *side)
 {
 	struct drift drift = { .spread = (double)NAN };
@@ -162,13 +160,11 @@ static struct drift drift_of(const struct cost_side *side)
 	return drift;
 }
 
-/* ---- one machine ---- */
-
 struct side {
 	struct cost_model model; /* model of the baseline */
 	struct cost_side of;	 /* comparison of the candidate with the model */
 	struct drift drift;
-	const char *architecture; /* borrowed; NULL: not known */
+	const char *architecture; /* borrowed; NULL if not known */
 };
 
 static enum assay_status side_of(struct lab *lab, const struct cost_asked *asked, const char *candidate, const char *machine,
@@ -187,14 +183,14 @@ static enum assay_status side_of(struct lab *lab, const struct cost_asked *asked
 	return st;
 }
 
-/* ---- all machines ---- */
+/* ---- decision over all machines ---- */
 
 struct sides {
-	struct side *items; /* [n] the machine with most of the baseline's inputs first */
+	struct side *items; /* [n] the first is the machine with most of the baseline's inputs */
 	size_t n;
-	bool same_build; /* both versions have the same build (rules.h), checked with one input that both ran */
-	struct verdict_within
-	    *within; /* [n_within] the first one decides; one per known architecture, with machines of unknown one; else one */
+	bool same_build;	       /* true if both versions are the same build (rules.h), checked for one input that both ran */
+	struct verdict_within *within; /* [n_within] results per known architecture, or one result if none is known; the first decides;
+							    machines of unknown architecture count in each */
 	size_t n_within;
 };
 
@@ -213,7 +209,7 @@ static const struct side *first_within(const struct sides *sides, const char *ar
 	return s;
 }
 
-/* Finds the latest build that ran an input; its id is "" if it is not known. */
+/* Sets `id` to the id of the version's latest build that ran this input; "" if it is not known. */
 static enum assay_status build_of(struct store *store, const struct costs *costs, const char *input, char id[DIGEST_ID_BYTES],
 				  struct assay_error *err)
 {
@@ -241,7 +237,7 @@ static enum assay_status same_build(struct store *store, const struct costs *old
 	return st;
 }
 
-/* Loads the comparison on each machine that ran both versions. */
+/* Loads and compares the runs on each machine that ran both versions. */
 static enum assay_status sides_of(struct lab *lab, const struct evidence *evidence, const struct cost_asked *asked, const char *candidate,
 				  struct sides *out, struct assay_error *err)
 {
@@ -273,8 +269,8 @@ static enum assay_status sides_of(struct lab *lab, const struct evidence *eviden
 	return st;
 }
 
-/* Reports whether the decision about inputs that count holds for all inputs. Inputs unlike the learned inputs may hide a slowdown, so few
- * are allowed. A regression holds unless most inputs are unlike. */
+/* Reports whether the decision about the inputs that count holds for all inputs. The inputs that are unlike the learned ones may hide a
+ * slowdown, so only few are allowed. A regression holds unless most inputs are unlike. */
 static bool holds_for_all_inputs(const struct side *s, enum decision decision)
 {
 	double most = decision == DECISION_REGRESSION ? COST_GATE_UNLIKE_SLOWER_MAX : COST_GATE_UNLIKE_MAX;
@@ -282,13 +278,14 @@ static bool holds_for_all_inputs(const struct side *s, enum decision decision)
 	return s->of.n >= COST_SIDE_INPUTS_MIN && (double)s->of.unlike <= most * (double)(s->of.n + s->of.unlike);
 }
 
-/* Reports whether the effect may be a change of the machine's speed between sessions, because the spread of its sessions is not known. */
+/* Reports whether the effect may be a drift of the machine, because the spread of its sessions is not known. */
 static bool may_be_drift(const struct side *s)
 {
 	return s->of.n >= COST_SIDE_INPUTS_MIN && isnan(s->drift.spread);
 }
 
-/* Widens an interval that holds for these machines only by the spread of their sessions. Degrees of freedom: Welch and Satterthwaite. */
+/* Widens an interval that holds only for these machines to the interval by the spread of their sessions, if that is wider. Welch and
+ * Satterthwaite's formula gives the degrees of freedom. */
 static void widen_by_drift(const struct effect_pair *pairs, const struct drift *const *drift, size_t n, double min_effect, struct effect *e)
 {
 	double variance = 0.0, uncertain = 0.0, half;
@@ -348,7 +345,7 @@ static struct verdict_within decide_within(const struct lab *lab, const struct s
 	return out;
 }
 
-/* Orders the worst decision first, as in verdict.h; of equal decisions, the one on more machines. */
+/* Sorts the worst decision first, as in verdict.h. Of equal decisions, the one on more machines comes first. */
 static int by_decision(const void *a, const void *b)
 {
 	const struct verdict_within *x = a, *y = b;
@@ -381,47 +378,47 @@ static void decide(const struct lab *lab, struct sides *sides, double min_effect
 
 /* ---- source places that became slower ---- */
 
-/* Finds the source places where a candidate takes longer than its inputs should; there may be several. Evidence: time samples in the runs
- * of both versions (struct cost_places) against the baseline model's expectation for these inputs, and how well each place explains which
+/* Finds the source places where a candidate takes longer than its inputs explain; there may be several. The evidence is the time samples in
+ * the runs of both versions (struct cost_places), compared with the baseline model's expectation. In addition, a place must explain which
  * inputs cost more (model/sparse/excess.h). A place is the code between a loop's test and the next loop in the same function, or the code
  * before the first loop. */
 #define LISTED_MAX  8
 #define NORMAL_MEAN 1.2533 /* standard deviation / mean absolute error of a normal distribution: sqrt(pi / 2) */
-#define LEAST_NOISE 1e-3   /* minimum relative noise: no clock is more exact */
+#define LEAST_NOISE 1e-3   /* minimum relative noise, because no clock is more exact */
 
 struct cost_where_place {
-	const char *function, *file; /* name of the function; name of the file that has `line` */
-	size_t segment;		     /* index of the segment in the division */
-	unsigned line;		     /* line in the candidate's source with most added time; 0: not known */
-	const char *loop;	     /* feature of the baseline's loop; NULL: not known, or outside of all loops */
-	struct sparse_part of;	     /* added cost as a part of the expected cost */
+	const char *function, *file; /* names of the function, and of the file that contains `line` */
+	size_t segment;		     /* index of the segment in struct division */
+	unsigned line;		     /* line in the candidate's source with most added time; 0 if not known */
+	const char *loop;	     /* feature of the baseline's loop; NULL if not known, or outside of all loops */
+	struct sparse_part of;	     /* added cost as a share of the expected cost */
 };
 
 struct cost_where {
-	struct cost_where_place *items; /* [n] by added cost, largest first, until they explain all added cost */
+	struct cost_where_place *items; /* [n] sorted by added cost, the largest first, until they explain all added cost */
 	size_t n;
-	double t, all; /* quantile for the intervals, corrected for all places; added cost of the runs, or of the places if more */
+	double t, all; /* t quantile for the intervals, corrected for the number of places; added cost of the runs (or places, if larger) */
 };
 
-/* Inputs of a candidate that is certainly slower. `input` has n indexes; X [n x fit.n] has their rows for the fit of all features. */
+/* The inputs of a candidate that is certainly slower. input[n] are their indexes in candidate->inputs; X [n x fit.n] has their features. */
 struct cost_where_asked {
 	const struct cost_model *model;
 	const struct costs *candidate;
 	const size_t *input;
 	const struct mat *X;
-	const double *excess; /* [n] cost above the expectation, as a part of the expectation */
+	const double *excess; /* [n] cost above the expectation, as a share of the expectation */
 	double more;	      /* mean of `excess` */
 };
 
-/* Returns the standard deviation of the costs of single runs relative to the model's expectation. */
+/* Returns the standard deviation of the costs of single runs, relative to the model's expectation. */
 static double cost_places_noise(const struct cost_model *model)
 {
 	return NORMAL_MEAN * fmax(model->all.model.error_mean, LEAST_NOISE);
 }
 
-/* Inputs of one version that have samples. */
+/* The inputs of one version that have time samples. */
 struct sampled {
-	const struct cost_places **places; /* [X.rows] time samples per input */
+	const struct cost_places **places; /* [X.rows] time samples of each input */
 	struct mat X;
 	double *excess; /* [X.rows] as in struct cost_where_asked; 0 for the baseline */
 };
@@ -451,7 +448,7 @@ static struct sampled sampled_new(size_t rows, size_t cols)
 	return s;
 }
 
-/* Returns the mean time that one sample represents, s. */
+/* Returns the mean time that one sample represents, in seconds. */
 static double sample_of(const struct sampled *s)
 {
 	double sum = 0.0;
@@ -484,17 +481,17 @@ static struct both both_of(const struct cost_where_asked *asked)
 	return both;
 }
 
-/* ---- functions, and loops within them ---- */
+/* ---- division of functions into segments ---- */
 
-/* The code between a loop's test and the next loop in the same function; with line 0, the code before the first loop. */
+/* A segment: the code between a loop's test and the next loop in the same function. If `line` is 0, the code before the first loop. */
 struct segment {
 	size_t function;
 	unsigned line; /* line of the loop in the baseline's source */
-	size_t column; /* the model's column for the loop's feature; SIZE_MAX: not in a loop */
+	size_t column; /* column of the model for the loop's feature; SIZE_MAX outside of loops */
 };
 
 struct division {
-	const char **names; /* [n_names] names of functions, ascending */
+	const char **names; /* [n_names] names of functions, sorted */
 	long *moved;	    /* [n_names] line of the function in the candidate's source minus its line in the baseline's */
 	size_t n_names;
 	struct segment *items; /* [n] sorted by function and line */
@@ -514,7 +511,7 @@ static void add_functions(const struct sampled *s, struct division *division, si
 	}
 }
 
-/* Returns the line of the function's name; 0: not known. */
+/* Returns the line with the function's name; 0 if it is not known. */
 static unsigned begin_of(const struct sampled *s, const char *function)
 {
 	for (size_t i = 0; i < s->X.rows; i++) {
@@ -526,7 +523,7 @@ static unsigned begin_of(const struct sampled *s, const char *function)
 	return 0;
 }
 
-/* Returns the line of the loop of this feature if the loop is in the function; otherwise 0. */
+/* Returns the line of the loop that this feature counts if the loop is in the function; otherwise 0. */
 static unsigned loop_of(const char *feature, const char *function)
 {
 	const char *colon, *name;
@@ -544,7 +541,7 @@ static unsigned loop_of(const char *feature, const char *function)
 
 ORDER_BY(compare_segments, struct segment, BY_UP(function) BY_UP(line) BY_UP(column))
 
-/* Adds all segments of one function; if several loops are in one line, only the first. */
+/* Adds all segments of a function. If several loops start in one line, adds only the first. */
 static void add_segments(const struct both *both, size_t function, struct division *division, size_t *capacity)
 {
 	const struct cost_fit *fit = &both->model->all;
@@ -604,7 +601,7 @@ static size_t segment_of(const struct division *d, const struct cost_place *plac
 	return k;
 }
 
-/* Returns the sampled time of each input in each segment, s: [rows x d->n]. */
+/* Returns the sampled time of each input in each segment, in seconds, as a matrix [rows x d->n]. */
 static struct mat divide(const struct division *d, const struct sampled *s, bool new)
 {
 	struct mat part = mat_new(s->X.rows, d->n);
@@ -617,9 +614,9 @@ static struct mat divide(const struct division *d, const struct sampled *s, bool
 	return part;
 }
 
-/* ---- the slower segments ---- */
+/* ---- segments that became slower ---- */
 
-/* Returns the cost that each segment adds, [d->n]; free() it. */
+/* Returns the cost [d->n] that each segment adds; free() it. */
 static struct sparse_part *parts_of(const struct both *both, const struct division *d, double noise)
 {
 	const struct sparse *model = &both->model->all.model;
@@ -640,7 +637,7 @@ static struct sparse_part *parts_of(const struct both *both, const struct divisi
 	return out;
 }
 
-/* Returns the sampled time in a line (numbered as in the baseline's source), as a part of the expected cost of the runs. */
+/* Returns the sampled time in one line of a segment, numbered as in the baseline's source, as a share of the runs' expected cost. */
 static double in_line(const struct both *both, const struct division *d, size_t segment, long line, bool new)
 {
 	const struct sampled *s = new ? &both->new : &both->old;
@@ -659,7 +656,7 @@ static double in_line(const struct both *both, const struct division *d, size_t 
 	return sum / all;
 }
 
-/* Finds the line of the segment with most added time. */
+/* Sets the file and line with most added time in the segment. */
 static void find_line(const struct both *both, const struct division *d, size_t segment, struct cost_where_place *out)
 {
 	double most = -HUGE_VAL;
@@ -684,7 +681,7 @@ static void find_line(const struct both *both, const struct division *d, size_t 
 
 ORDER_BY(places_by_adds, struct cost_where_place, BY_DOWN(of.adds) BY_TEXT(function) BY_UP(segment))
 
-/* Lists places by added cost, largest first, until they explain the added cost of the runs. */
+/* Lists the places by added cost, the largest first, until they explain the added cost of the runs. */
 static void find(const struct both *both, const struct cost_where_asked *asked, struct cost_where *out)
 {
 	const struct cost_model *model = both->model;
@@ -696,7 +693,8 @@ static void find(const struct both *both, const struct cost_where_asked *asked, 
 	for (size_t k = 0; k < d.n; k++)
 		out->items[k] = (struct cost_where_place){ .function = d.names[d.items[k].function], .of = parts[k], .segment = k };
 	qsort(out->items, d.n, sizeof(*out->items), places_by_adds);
-	out->t = stats_t_quantile(1.0 - .025 / fmax(1.0, (double)d.n), (double)(both->new.X.rows - 1)); /* corrected for all places */
+	out->t =
+	    stats_t_quantile(1.0 - .025 / fmax(1.0, (double)d.n), (double)(both->new.X.rows - 1)); /* corrected for the number of places */
 	while (out->n < d.n && out->n < LISTED_MAX && sum < asked->more && out->items[out->n].of.adds > 0.0) {
 		struct cost_where_place *place = &out->items[out->n++];
 
@@ -710,7 +708,8 @@ static void find(const struct both *both, const struct cost_where_asked *asked, 
 	mem_free(d.names, d.moved, d.items);
 }
 
-/* Finds the places; none if too few inputs of either version have samples. Names are borrowed from the arguments; free() items. */
+/* Finds the slower places. Finds none if too few inputs of either version have samples. All names are borrowed from the arguments; the
+ * caller frees out->items. */
 static void cost_places_find(const struct cost_where_asked *asked, struct cost_where *out)
 {
 	struct both both = both_of(asked);
@@ -722,9 +721,7 @@ static void cost_places_find(const struct cost_where_asked *asked, struct cost_w
 	sampled_release(&both.new);
 }
 
-/* ---- the document of the places ---- */
-
-/* Reports whether the added cost is above 0 with certainty, corrected for all places. */
+/* Reports whether the added cost is significantly above 0, corrected for the number of places. */
 static bool is_certain(const struct cost_where *where, const struct cost_where_place *place)
 {
 	return place->of.adds > where->t * place->of.error;
@@ -792,7 +789,7 @@ struct slower_term {
 
 ORDER_BY(by_adds, struct slower_term, BY_DOWN(of.adds) BY_UP(term))
 
-/* Adds rows for the terms with most added cost, until they explain `more`, the added cost of the runs. */
+/* Adds a row for each term with added cost, the largest first, until the terms explain `more`, the added cost of the runs. */
 static void add_terms(const struct side *s, const struct mat *X, const double *excess, double more, struct document *d)
 {
 	const struct sparse *model = &s->model.all.model;
@@ -823,7 +820,7 @@ static void add_terms(const struct side *s, const struct mat *X, const double *e
 	mem_free(parts, terms);
 }
 
-/* Reports whether the candidate is slower with certainty; otherwise terms and places would explain chance. */
+/* Reports whether the candidate is certainly slower. If not, terms and places would only explain noise. */
 static bool is_slower(const struct side *s, bool within)
 {
 	double half = stats_t_quantile(.975, s->of.effect.noise_df) * s->of.effect.noise;
@@ -857,7 +854,7 @@ static void add_slower(const struct side *s, bool within, struct document *d)
 
 /* ---- more work ---- */
 
-/* Adds the ratio of the expected costs of the candidate's and the baseline's inputs, both by the model: per term and in total. */
+/* Adds the ratio of the costs that the model expects for the candidate's and for the baseline's inputs, in total and per term. */
 static void add_work(const struct side *s, struct document *d)
 {
 	const struct cost_fit *fit = &s->model.all;
@@ -907,9 +904,9 @@ static void add_work(const struct side *s, struct document *d)
 	mem_free(part, was, is);
 }
 
-/* ---- the document ---- */
+/* ---- document ---- */
 
-/* Returns a machine without turns to report, preferably one whose drift is not known; NULL: there is none. */
+/* Returns a machine on which the versions did not take turns, preferably one with unknown drift; NULL if there is none. */
 static const struct side *without_turns(const struct sides *sides)
 {
 	const struct side *found = NULL;
@@ -1020,7 +1017,7 @@ static void add_machines(const struct sides *sides, struct document *d)
 
 ORDER_BY(by_ratio, double, BY_VALUE_DOWN)
 
-/* Adds a table of inputs with measured and expected cost, by the ratio of the two, largest first. */
+/* Adds a table of inputs with measured and expected cost, sorted by the ratio of the two, the largest first. */
 static void add_inputs(const struct side *s, struct document *d)
 {
 	double(*order)[2] = mem_new(s->of.n, sizeof(*order));

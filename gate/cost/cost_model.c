@@ -103,7 +103,7 @@ void cost_fit_of(const struct cost_model *model, const struct cost_asked *asked,
 	mem_free(counted, y, group);
 }
 
-/* Fits all features or, if `before`, the static features. */
+/* Fits a model to all features, or to the static features only if `before` is true. */
 static void fit_known(const struct cost_model *model, bool before, const struct cost_asked *asked, struct cost_fit *out)
 {
 	bool *has = mem_new(model->costs.p, sizeof(*has));
@@ -157,8 +157,6 @@ enum assay_status cost_model_of(struct store *store, const struct cost_asked *as
 	return st;
 }
 
-/* ---- formatting for users ---- */
-
 struct cost_quantity cost_quantity(enum cost_of of, double value)
 {
 	static const struct {
@@ -178,7 +176,8 @@ struct cost_quantity cost_quantity(enum cost_of of, double value)
 	return out;
 }
 
-/* Appends the second word of a name that starts with `kind`, as users read it. Returns false if the name does not start so. */
+/* Appends "(WORDS NAME)" for users, where NAME is the second word of a feature's name that starts with `kind`. Returns false if the
+ * feature's name does not start with `kind`. */
 static bool placeholder_arguments(const char *name, const char *kind, const char *words, struct buf *out)
 {
 	size_t n = strlen(kind);

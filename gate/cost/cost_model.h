@@ -1,5 +1,5 @@
-/* The expected cost of an input for a version: a sparse polynomial (model/sparse/sparse.h), learned from the version's runs at each use, so
- * it depends only on the store. One model uses all features, a second one the static features, which are known before a run. */
+/* The expected cost of an input for a version: a sparse polynomial (model/sparse/sparse.h). It is learned again from the stored runs at
+ * each use. One model uses all features. A second model uses only static features, which are known before a run. */
 #ifndef GATE_COST_COST_MODEL_H
 #define GATE_COST_COST_MODEL_H
 
@@ -14,49 +14,55 @@
 struct cost_asked {
 	struct costs_asked costs;
 	size_t min_runs;
-	size_t degree; /* maximum degree of a term; 0: 2 if runs were counted, else 3: static features have no counts of nested loops */
+	size_t degree; /* maximum degree of a term; 0 selects 2 if there are counted features, because counts of nested loops are products
+			  already, and otherwise 3 */
 	bool paper;    /* use the published procedure */
 };
 
-/* A model of some columns of costs.X. */
+/* A model that uses some columns of costs.X. */
 struct cost_fit {
 	struct sparse model;
-	size_t *column; /* [n] the model's columns as indexes into costs.X, ascending */
+	size_t *column; /* [n] indexes of these columns in costs.X, ascending */
 	size_t n;
 };
 
 struct cost_model {
 	struct costs costs;
-	struct cost_fit all, before; /* fit with all features and fit with static features; before.n is 0 if no static feature differs */
+	struct cost_fit all, before; /* fits with all features and with static features; before.n is 0 if no static feature varies */
 };
 
-/* Learns both fits; cost_model_release() *out. ASSAY_E_NODATA: too few inputs, or no feature distinguishes them; else as costs_load(). */
+/* Learns both fits and sets *out; the caller calls cost_model_release(). Returns ASSAY_E_NODATA if there are too few inputs, or if no
+ * feature distinguishes them; other errors are those of costs_load(). */
 enum assay_status cost_model_of(struct store *store, const struct cost_asked *asked, struct cost_model *out, struct assay_error *err);
-void cost_model_release(struct cost_model *model); /* accepts zeroed */
+void cost_model_release(struct cost_model *model); /* accepts a zeroed struct */
 
-/* Fits the columns of costs.X marked in has[costs.p]; if none varies, out->n stays 0. *out must be zeroed; cost_fit_release() it. */
+/* Fits a model to the columns of costs.X that are marked in has[costs.p]. If none of them varies, out->n stays 0. *out must be zeroed; the
+ * caller calls cost_fit_release(). */
 void cost_fit_of(const struct cost_model *model, const struct cost_asked *asked, const bool *has, struct cost_fit *out);
-void cost_fit_release(struct cost_fit *fit); /* accepts zeroed */
+void cost_fit_release(struct cost_fit *fit); /* accepts a zeroed struct */
 
-/* Copies the fit's columns of `row`, a row of costs.X, into part[fit->n]. */
+/* Copies the columns of the fit from `row`, a row of costs.X, to part[fit->n]. */
 void cost_fit_row(const struct cost_fit *fit, const double *row, double *part);
-/* Returns a fit whose features are all known in `row`, a row of costs.X (NaN: not known): `all`, otherwise `before`, otherwise NULL. */
+/* Returns a fit whose features are all known in `row`, a row of costs.X: first choice is `all`, second `before`. Returns NULL if neither
+ * can be used. NaN in the row means not known. */
 const struct cost_fit *cost_fit_for(const struct cost_model *model, const double *row);
-const char *cost_fit_column(const struct cost_model *model, const struct cost_fit *fit,
-			    size_t column); /* returns the name of the column; fit->n is for counts in places that no input reached */
+const char *
+cost_fit_column(const struct cost_model *model, const struct cost_fit *fit,
+		size_t column); /* returns the name of the column; column fit->n is the sum of counts in places that no input reached */
 
-/* ---- formatting for users ---- */
+/* ---- text for users ---- */
 
-/* Formats a cost: "1.2 us", "0.34 s"; a metric as a number without unit. */
+/* Formats a cost as "1.2 us" or "0.34 s", and a metric as a number without unit. */
 #define COST_QUANTITY_BYTES 40
 struct cost_quantity {
 	char text[COST_QUANTITY_BYTES];
 };
 struct cost_quantity cost_quantity(enum cost_of of, double value);
 
-/* Appends a feature for users: "(iterations of the loop at sort.c:88)" for "loop sort.c:88 sort_range"; other features by name. */
+/* Appends a feature as text for users: "(iterations of the loop at sort.c:88)" for "loop sort.c:88 sort_range". Appends names of other
+ * features unchanged. */
 void cost_feature_text(const char *name, struct buf *out);
-/* Appends a term for users: "blocks * (bytes of argument 1)". */
+/* Appends a term as text for users: "blocks * (bytes of argument 1)". */
 void cost_term_text(const struct cost_model *model, const struct cost_fit *fit, const struct sparse_term *term, struct buf *out);
 /* Appends the model as a formula: "T = 1.2 us * (iterations of the loop at sort.c:88) + 0.3 ms * blocks + 2 ms". */
 void cost_sentence(const struct cost_model *model, const struct cost_fit *fit, struct buf *out);

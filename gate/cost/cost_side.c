@@ -16,7 +16,7 @@ void cost_side_release(struct cost_side *s)
 	*s = (struct cost_side){ .model = NULL };
 }
 
-/* Fills `row` with the model's features of costs.inputs[input]: [model->costs.p]. */
+/* Sets row[model->costs.p] to the model's features for costs.inputs[input]. */
 static void cost_side_row(const struct cost_side *s, size_t input, double *row)
 {
 	const struct costs *old = &s->model->costs, *new = &s->costs;
@@ -29,7 +29,7 @@ static void cost_side_row(const struct cost_side *s, size_t input, double *row)
 	}
 }
 
-/* Returns the sum of counts in places that no input of the model reached. */
+/* Returns the sum of the input's counts in places that no input of the model reached. */
 static double elsewhere_of(const struct cost_side *s, size_t input)
 {
 	const struct costs *new = &s->costs;
@@ -42,7 +42,7 @@ static double elsewhere_of(const struct cost_side *s, size_t input)
 	return sum;
 }
 
-/* Returns sparse_unlike() of a row that has all features in the terms of the fit of all features. */
+/* Returns the result of sparse_unlike() for a row, which must have all features that the fit of all features uses. */
 static size_t unlike_of(const struct cost_side *s, size_t input, const double *row)
 {
 	const struct cost_fit *fit = &s->model->all;
@@ -64,7 +64,7 @@ static size_t common_inputs(const struct costs *a, const struct costs *b)
 	return n;
 }
 
-/* Loads the runs of both versions by the same `assay run`. Returns false if there are too few. */
+/* Loads those runs of both versions that the same `assay run` made. Returns false if there are too few. */
 static bool load_turns(struct store *store, const struct cost_model *model, const struct costs_asked *asked, struct cost_side *s)
 {
 	struct costs_asked old = *asked, new = *asked;
@@ -86,7 +86,7 @@ static bool load_turns(struct store *store, const struct cost_model *model, cons
 	return false;
 }
 
-/* Selects the inputs that count, and computes the model's expectation of each. */
+/* Selects the inputs that count, and computes the cost that the model expects for each. */
 static enum assay_status inspect_inputs(struct cost_side *s, struct assay_error *err)
 {
 	const struct cost_fit *fit = &s->model->all;
@@ -122,7 +122,7 @@ static enum assay_status inspect_inputs(struct cost_side *s, struct assay_error 
 	return st;
 }
 
-/* Compares the inputs that both versions ran, without the model's expectation. */
+/* Compares the measured costs of the inputs that both versions ran, without the model's expectation. */
 static void compare_paired(struct cost_side *s)
 {
 	const struct costs *olds = s->turns.n ? &s->turns : &s->model->costs;
@@ -157,7 +157,7 @@ struct mat cost_side_rows(const struct cost_side *s)
 	return X;
 }
 
-/* Compares each input with the model's expectation. */
+/* Compares each input's measured cost with the cost that the model expects. */
 static void compare_apart(struct cost_side *s)
 {
 	struct mat X = cost_side_rows(s);

@@ -11,14 +11,12 @@
 #include <math.h>
 
 #define SEED	      20189
-#define SMALLEST      .0005 /* share of the baseline's time; smaller changes would print as 0.0 % */
-#define CANCELLED_MAX .5    /* share of the candidate's time that may be below 0 */
-#define NAMED	      4	    /* maximum number of leading groups that the text names; the text does not count the others */
+#define SMALLEST      .0005 /* share of the baseline's time; smaller changes would be printed as 0.0 % */
+#define CANCELLED_MAX .5    /* maximum sum of negative times, as a share of the candidate's time */
+#define NAMED	      4	    /* maximum number of leading groups that the text lists by name */
 
-/* ---- from machines to rows ---- */
-
-/* Returns the input of both models: one row per machine that ran both versions and has a fingerprint comparable to the others'. Sets
- * ratio[types] to the geometric mean of the ratios over the machines of each type. */
+/* Returns the input of both models. It has one row for each machine that ran both versions and has a fingerprint comparable to the others'.
+ * Sets ratio[types] to the geometric mean of the ratios over the machines of each type. */
 static struct profile_rows common_rows_of(const struct evidence *evidence, const struct verdict *v, double *ratio)
 {
 	size_t p = evidence->fingerprints.n_stressors, n = v->pairing.n, row = 0;
@@ -47,7 +45,7 @@ static struct profile_rows common_rows_of(const struct evidence *evidence, const
 	return r;
 }
 
-/* Reports whether costs and ratios are within limits. They are exponentials of logs, which overflow if costs are extremely far apart. */
+/* Reports whether costs and ratios are within limits. They are exponentials, which overflow if costs differ extremely. */
 static bool common_rows_finite(const struct profile_rows *r, const double *ratio)
 {
 	bool finite = true;
@@ -58,8 +56,6 @@ static bool common_rows_finite(const struct profile_rows *r, const double *ratio
 		finite = finite && ratio[t] > 1 / GROWTH_RATIO_MAX && ratio[t] < GROWTH_RATIO_MAX;
 	return finite;
 }
-
-/* ---- groups ---- */
 
 static struct contribution numbers_of(const struct growth *g, size_t group)
 {
@@ -80,7 +76,7 @@ static int by_change(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* Returns the main category of most members; if several are equally frequent, the first. */
+/* Returns the most frequent category of the members; of equally frequent ones, the first. */
 static enum category main_category(const char *const *features, const size_t *members, size_t n)
 {
 	size_t count[CATEGORY_COUNT] = { 0 }, best = 0;
@@ -125,11 +121,11 @@ static int by_first(const void *a, const void *b)
 
 	if (px < py || px > py)
 		return px > py ? -1 : 1;
-	return (x > y) - (x < y); /* equal probability: larger change first */
+	return (x > y) - (x < y); /* if equally probable, the group with the larger change is first */
 }
 
-/* Selects the leading groups: the most probable ones, until their probabilities sum to CONTRIBUTIONS_LEADING. Selects none if "no group
- * changed" is more probable than one of them, or if the kind of change is not SHAPE_BY_TYPE. */
+/* Selects the leading groups: the most probable ones, until their probabilities sum to CONTRIBUTIONS_LEADING. Selects none if one of them
+ * is less probable than "no group changed", or if the kind of change is not SHAPE_BY_TYPE. */
 static void contributions_lead_find(const struct verdict *v, struct contributions *c)
 {
 	double none = stats_round(c->unexplained.first), sum = 0;
@@ -148,8 +144,8 @@ static void contributions_lead_find(const struct verdict *v, struct contribution
 		c->n_leading = 0;
 }
 
-/* Reports whether the times below 0, which are impossible, sum to more than half of the candidate's time. Then the models fit by giving one
- * group the time that they take from another. */
+/* Reports whether negative times, which are impossible, sum to more than CANCELLED_MAX of the candidate's time. In this case the models
+ * only fit because they add time to one group and subtract it from another. */
 static bool contributions_cancel(const struct contributions *c, double total)
 {
 	double below = fmin(c->unexplained.after, 0);
@@ -167,8 +163,6 @@ static void contributions_groups_release(struct contributions *c)
 	c->groups = NULL;
 	c->n_groups = 0;
 }
-
-/* ---- computation ---- */
 
 void contributions_of(const struct evidence *evidence, const struct verdict *v, size_t threads, struct contributions *out)
 {
@@ -213,12 +207,12 @@ void contributions_release(struct contributions *c)
 	*c = (struct contributions){ 0 };
 }
 
-/* ---- the answer ---- */
+/* ---- document ---- */
 
-/* Returns a share in per cent, rounded as printed. A value that rounds to 0 has no sign. */
+/* Returns a share in per cent, rounded as it is printed. A value that rounds to 0 has no sign. */
 static double percent(double part)
 {
-	return isfinite(part) ? round(1000 * part) / 10 + 0. : part; /* -0. + 0. is 0. */
+	return isfinite(part) ? round(1000 * part) / 10 + 0. : part; /* adding 0. turns -0. into 0. */
 }
 
 static const struct contribution *most_probable(const struct contributions *c)
@@ -267,7 +261,7 @@ static bool contributions_any_negative(const struct contributions *c, size_t sho
 	return false;
 }
 
-/* Draws a bar for the change of a group, with its interval. The middle is 0, the ends are `scale`. */
+/* Draws a bar for the change of a group, with its interval. The middle of the chart is 0, and its ends are -`scale` and `scale`. */
 static void contribution_chart(const struct contribution *c, double scale, struct document *d)
 {
 	double end = 50 + 50 * c->change / scale;
@@ -282,7 +276,7 @@ static void contribution_chart(const struct contribution *c, double scale, struc
 	doc_picture(d, "chart", &svg, NULL);
 }
 
-/* Adds the numbers of a contribution, as members and as table cells. */
+/* Adds the numbers of a contribution as JSON members and as table cells. */
 static void contribution_answer(const struct contribution *c, double scale, struct document *d)
 {
 	doc_showf(d, "before", "before", c->before, "%s %%", text_fixed(percent(c->before), 1).text);
@@ -303,7 +297,7 @@ static void group_answer(const struct contribution *c, double scale, struct docu
 	doc_set(d, "first_probability", c->first);
 }
 
-/* Returns the value at the ends of the charts: the largest change, or the largest interval end, limited by the total change. */
+/* Returns the value at the ends of the charts: the largest change, or the largest end of an interval, limited by the total change. */
 static double contributions_scale(const struct contributions *c, size_t shown)
 {
 	double scale = fmax(.01, fabs(c->unexplained.change));
@@ -316,7 +310,7 @@ static double contributions_scale(const struct contributions *c, size_t shown)
 	return scale;
 }
 
-/* Adds the sum of the groups that are not shown. */
+/* Adds a line with the sum of the groups that are not shown. */
 static void rest_answer(const struct contributions *c, size_t rows, struct document *d)
 {
 	size_t hidden = c->n_groups - rows;
@@ -332,7 +326,7 @@ static void rest_answer(const struct contributions *c, size_t rows, struct docum
 			   "A part below 0 is not a time: the machines do not distinguish this group from others; use the intervals.");
 }
 
-/* Adds the table of groups and the list of leading groups; both are empty if there are no groups. */
+/* Adds the table of groups and the list of leading groups. Both are empty if there are no groups. */
 static void groups_answer(const struct contributions *c, size_t shown, struct document *d)
 {
 	size_t rows = 0;

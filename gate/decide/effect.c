@@ -7,13 +7,12 @@
 #include <math.h>
 #include <string.h>
 
-/* Constants of the shape test; see the comment above shape_p(). */
-#define NOISE_FLOOR	 .01 /* added in quadrature to a type's standard error: variation that repetitions on one day do not show */
-#define NOISE_SHRINK	 .5  /* weight of the mean variance of all types in each type's variance */
-#define WITHIN_DF_MIN	 4.0 /* minimum degrees of freedom of all machines together for an interval from the noise within machines */
-#define NOISE_DF_MACHINE 4.0 /* degrees of freedom of a machine's noise: three repetitions of each of two versions */
-
-/* ---- decisions ---- */
+/* Constants of the shape test; shape_p() explains them. */
+#define NOISE_FLOOR                                                                                                                        \
+	.01 /* added in quadrature to the standard error of a type's log ratio, for variation that repetitions on one day do not show */
+#define NOISE_SHRINK	 .5  /* weight of the mean variance of all types in the variance of each type */
+#define WITHIN_DF_MIN	 4.0 /* minimum degrees of freedom, summed over machines, for an interval from the noise within machines */
+#define NOISE_DF_MACHINE 4.0 /* assumed degrees of freedom of a machine's noise: three repetitions of each version */
 
 #define DECISION_TEXT(constant, text, exit_status) text,
 #define DECISION_EXIT(constant, text, exit_status) exit_status,
@@ -78,7 +77,7 @@ enum decision effect_decide(double ratio, double low, double high, double min_ef
 
 /* ---- the minimum detectable effect ---- */
 
-/* Positive nodes and weights of the Gauss-Legendre rule with 10 points on [-1, 1]: Abramowitz and Stegun, table 25.4. */
+/* Positive nodes and their weights of the Gauss-Legendre rule with 10 points on [-1, 1]: Abramowitz and Stegun, table 25.4. */
 static const struct {
 	double node, weight;
 } legendre[] = {
@@ -86,15 +85,15 @@ static const struct {
 	{ .865063366688985, .149451349150581 }, { .973906528517172, .066671344308688 },
 };
 
-/* Parameters of the power. Log ratios are in units of the mean's standard error, sd / sqrt(types). */
+/* Parameters of the power function. Log ratios are in units of the mean's standard error, sd / sqrt(types). */
 struct power_design {
 	double df;
 	double t;	  /* quantile of Student's t for the interval */
 	double threshold; /* log(1 + min_effect) */
 };
 
-/* Returns the density of the mean at u above its expectation, times P(S < mean / t), the probability that the interval lies above zero. S^2
- * df / sd^2 is chi-square and independent of the mean. */
+/* Returns the integrand of the power: the density of the mean at `effect` + u, times the probability that the interval is above 0 for this
+ * mean. This is P(S < mean / t), where S^2 df / sd^2 is chi-square and independent of the mean. */
 static double power_integrand(const struct power_design *design, double effect, double u)
 {
 	double s = fmax(0, effect + u) / design->t;
@@ -115,8 +114,8 @@ static double power_panel(const struct power_design *design, double effect, doub
 	return sum * half;
 }
 
-/* Returns P(regression) if the true log ratio is `effect`: the integral over the means at or above the threshold. A panel is at most one
- * standard error wide, and at most six standard deviations of t S if S varies little. */
+/* Returns P(regression) for the true log ratio `effect`: the integral over all means at or above the threshold. The integration panels are
+ * at most one standard error wide. If S varies little, they are at most six standard deviations of t S wide. */
 static double power_at(const struct power_design *design, double effect)
 {
 	double from = fmax(-7, design->threshold - effect), width, sum = 0;
@@ -132,8 +131,8 @@ static double power_at(const struct power_design *design, double effect)
 	return sum;
 }
 
-/* Returns the effect at which the power reaches `power`. Power grows with the effect: doubling finds a bracket, which false position in the
- * Illinois variant narrows (Dowell and Jarratt, BIT 11, 1971). */
+/* Returns the effect for which power_at() returns `power`. The power grows with the effect, so doubling the step brackets the solution. The
+ * Illinois variant of false position then narrows the bracket (Dowell and Jarratt, BIT 11, 1971). */
 static double effect_with_power(const struct power_design *design, double power)
 {
 	double low = design->threshold, low_value = power_at(design, low) - power;
@@ -168,8 +167,8 @@ static double effect_with_power(const struct power_design *design, double power)
 	return low + (high - low) / 2;
 }
 
-/* Returns the relative slowdown that effect_decide() calls a regression with probability EFFECT_POWER. The estimate of the log ratio is
- * normal, with this standard error at df >= 1 degrees of freedom. */
+/* Returns the relative slowdown that effect_decide() calls a regression with probability EFFECT_POWER. Assumes a normal estimate of the log
+ * ratio with the standard error `error`, which has df >= 1 degrees of freedom. */
 static double effect_minimum_detectable(double error, double df, const struct effect_asked *asked)
 {
 	struct power_design design = { .df = df };
@@ -182,9 +181,9 @@ static double effect_minimum_detectable(double error, double df, const struct ef
 	return expm1(effect_with_power(&design, EFFECT_POWER) * error);
 }
 
-/* ---- pairs ---- */
+/* ---- pairs of measurements ---- */
 
-#define PAIRS_RANKED_MAX 1000 /* maximum number of pairs for ranks: beyond, the mean is as good, and ranks take too much memory */
+#define PAIRS_RANKED_MAX 1000 /* maximum number of pairs for ranks; with more, the mean is as good, and ranks take too much memory */
 
 void effect_of_pairs(const double *logs, size_t n, struct effect_pair *out)
 {
@@ -208,17 +207,17 @@ void effect_of_pairs(const double *logs, size_t n, struct effect_pair *out)
 	free(means);
 }
 
-/* ---- types ---- */
+/* ---- effect over hardware types ---- */
 
-/* One hardware type: the mean over the type's machines. */
+/* One hardware type, averaged over its machines. */
 struct type_mean {
 	double log_ratio;
 	double variance; /* variance of log_ratio from the noise within machines */
 	size_t machines;
-	size_t noisy; /* number of machines whose noise is known */
+	size_t noisy; /* number of machines with known noise */
 };
 
-/* Averages the pairs by type into types[n_types], which must be zeroed. Types that have machines come first; returns their number. */
+/* Averages the pairs of each type into types[n_types], which must be zeroed. Types that have machines come first; returns their number. */
 static size_t types_of(const struct effect_pair *pairs, size_t n, struct type_mean *types, size_t n_types)
 {
 	size_t present = 0;
@@ -245,8 +244,7 @@ static size_t types_of(const struct effect_pair *pairs, size_t n, struct type_me
 	return present;
 }
 
-/* Returns Cochran's Q (Biometrics 10(1), 1954): squared distances from the weighted mean, in units of variance; weights are 1 / variance.
- */
+/* Returns Cochran's Q (Biometrics 10(1), 1954): the sum of (log ratio - weighted mean)^2 / variance. The weights are 1 / variance. */
 static double cochran_q(const struct type_mean *types, size_t n)
 {
 	double weights = 0, mean = 0, q = 0;
@@ -261,10 +259,10 @@ static double cochran_q(const struct type_mean *types, size_t n)
 	return q;
 }
 
-/* Returns the p-value of the hypothesis that all types have the same ratio; NaN if a type's noise is unknown. Overwrites the variances:
- * averages each with the mean of all types, then adds the floor. Compares Cochran's Q / (T - 1), T types, with F, whose denominator has
- * NOISE_DF_MACHINE degrees of freedom per machine, because chi-square is too liberal for variances from few repetitions.
- * docs/evidence/statistics.md has the error rates, and tests/gate/test_effect.c repeats them. */
+/* Returns the p-value of the hypothesis that all T types have the same ratio; NaN if a type's noise is not known. First replaces each
+ * variance by its average with the mean variance of all types, plus NOISE_FLOOR^2. Then compares Q / (T - 1) with the F distribution with
+ * NOISE_DF_MACHINE denominator degrees of freedom per machine. Chi-square would reject too often, because the variances come from few
+ * repetitions. docs/evidence/statistics.md has the error rates; tests/gate/test_effect.c repeats them. */
 static double shape_p(struct type_mean *types, size_t n)
 {
 	double pooled = 0, df = (double)n - 1, machines = 0;
@@ -289,8 +287,8 @@ static void set_interval(struct effect *e, double mean, double error, double df,
 	e->minimum_detectable = fmin(effect_minimum_detectable(error, df, asked), EFFECT_RATIO_MAX);
 }
 
-/* Sets the interval if types may share an error, which averaging does not reduce. Adds the error's variance; degrees of freedom by
- * Satterthwaite. */
+/* Sets the interval if all types may share an error, which averaging does not reduce. Adds the variance of that error to the variance of
+ * the mean. Satterthwaite's formula gives the degrees of freedom. */
 static void common_interval(struct effect *e, double mean, double sd, const struct effect_common *common, const struct effect_asked *asked)
 {
 	double df = (double)e->types - 1, own = sd * sd / (double)e->types, more = common->error * common->error;
@@ -300,7 +298,7 @@ static void common_interval(struct effect *e, double mean, double sd, const stru
 	set_interval(e, mean, sqrt(variance), df, asked);
 }
 
-/* Sets the mean ratio; with enough types, also Student's interval over their log ratios. */
+/* Sets the mean ratio. With at least EFFECT_TYPES_MIN types, also sets Student's interval over their log ratios. */
 static void effect_interval(struct effect *e, const struct type_mean *types, const struct effect_asked *asked,
 			    const struct effect_common *common)
 {
@@ -319,8 +317,8 @@ static void effect_interval(struct effect *e, const struct type_mean *types, con
 	free(logs);
 }
 
-/* Widens the interval over types to the interval from the noise within machines: types that agree better do so by chance (Knapp and
- * Hartung, Statistics in Medicine 22, 2003). Uses the types' median variance: one noisy type already widens the interval over types. */
+/* Widens the interval over types at least to the interval from the noise within machines, because types that agree better do so by chance
+ * (Knapp and Hartung, Statistics in Medicine 22, 2003). Uses the median variance: one noisy type already widens the interval over types. */
 static void keep_noise(struct effect *e, const struct type_mean *types, const struct effect_pair *pairs, size_t n,
 		       const struct effect_asked *asked)
 {
@@ -340,9 +338,10 @@ static void keep_noise(struct effect *e, const struct type_mean *types, const st
 	free(variances);
 }
 
-/* Widens the interval to include 1 if the ranks do not exclude that the versions are equal: Student's interval is too narrow for few
- * results in two groups. If there are too few results for ranks to exclude it at this level, all of the candidate's must be on one side of
- * the baseline's. The normal approximation with continuity correction is within 0.003 of the exact level from three results per version. */
+/* Widens the interval to include 1 if the rank statistics do not exclude equal versions, because Student's interval is too narrow for few
+ * results in two groups. With too few results for this level, the interval excludes 1 only if all results of the candidate are above, or
+ * all below, the baseline's. From three results per version on, the normal approximation with continuity correction is within 0.003 of the
+ * exact level. */
 static void keep_ranks(struct effect *e, const struct effect_ranks *ranks, const struct effect_asked *asked)
 {
 	double least = fmin(stats_normal_quantile((1 + asked->level) / 2) * sqrt(ranks->variance) + .5, ranks->most);
@@ -353,9 +352,9 @@ static void keep_ranks(struct effect *e, const struct effect_ranks *ranks, const
 		e->high = fmax(e->high, 1);
 }
 
-/* Sets the interval from the noise within machines. One or two types hardly represent other types (t at one degree of freedom is 12.7), but
- * repetitions are valid for these machines. The error is the noise within machines plus, without turns, the floor; degrees of freedom by
- * Welch (Biometrika 34, 1947). Does nothing if a machine's noise is unknown, or degrees of freedom are too few. */
+/* Sets the interval from the noise within machines. One or two types cannot represent other types (Student's t is 12.7 at one degree of
+ * freedom), but repetitions are valid for these machines. Adds NOISE_FLOOR for machines on which the versions did not take turns. Welch's
+ * formula gives the degrees of freedom (Biometrika 34, 1947). Does nothing if a machine's noise is unknown or the degrees are too few. */
 static void within_interval(struct effect *e, const struct effect_pair *pairs, size_t n, size_t n_types, const struct effect_asked *asked)
 {
 	double *machines = mem_new(n_types, sizeof(*machines));
@@ -408,7 +407,7 @@ struct effect effect_of(const struct effect_pair *pairs, size_t n, size_t n_type
 }
 
 #define ALIKE_MIN   4	/* minimum number of findings in the same direction */
-#define ALIKE_SHARE .75 /* minimum share of the comparisons with a ratio that changed in the same direction */
+#define ALIKE_SHARE .75 /* minimum share, among the comparisons with a ratio, of those that changed in the same direction */
 
 enum decision effects_lean(const struct effect_leaning *all, size_t n, double min_effect)
 {
@@ -472,6 +471,6 @@ double analysis_level(int look, bool last)
 	ASSAY_BUG_IF(look < 1 || look > LOOKS_MAX);
 	if (look == 1)
 		return 1 - (last ? all : all / whole);
-	/* Earlier looks have spent all * 2^(look - 2) / whole. This look spends the same amount. */
+	/* The earlier looks spent all * 2^(look - 2) / whole in total. This look spends the same amount, the last look the rest. */
 	return 1 - (last || look == LOOKS_MAX ? all - all * (1 << (look - 2)) / whole : all * (1 << (look - 2)) / whole);
 }

@@ -1,5 +1,5 @@
 /* Computes an effect with its interval, power and decision from pairs of measurements on machines. docs/evidence/statistics.md has the
- * derivations. The unit of independence is the hardware type: machines of one type repeat the same observation. */
+ * derivations. The hardware types are the independent units, because machines of one type repeat the same observation. */
 #ifndef GATE_DECIDE_EFFECT_H
 #define GATE_DECIDE_EFFECT_H
 
@@ -13,7 +13,8 @@
 #define EFFECT_LEVEL	 .95 /* confidence level of the two-sided interval */
 #define EFFECT_POWER	 .80 /* power of the minimum detectable effect */
 #define EFFECT_RATIO_MAX 1e6 /* two results that differ by a larger factor cannot be costs of the same work */
-#define EFFECT_TYPES_MIN 3   /* minimum number of hardware types for an interval over types; else repetitions within machines give it */
+#define EFFECT_TYPES_MIN                                                                                                                   \
+	3 /* minimum number of hardware types for an interval over types; with fewer, the repetitions within machines give the interval */
 
 /* The decisions, in the order of the documentation: constant, text in answers, exit status. */
 #define DECISION_ROWS(X)                                                                                                                   \
@@ -32,55 +33,57 @@ int decision_exit(enum decision decision);
 enum doc_tone decision_tone(enum decision decision);
 /* Reports whether the decision is a finding: regression or improved. */
 bool decision_is_finding(enum decision decision);
-/* Returns the rank of a decision; 0 is the worst. */
+/* Returns the rank of a decision, from 0 (the worst) to DECISIONS - 1. */
 int decision_place(enum decision decision);
 
 /* Returns the first clause of `text`, the first reason of an inconclusive or environment decision. Returns "" for other decisions, and if
- * `code` only describes the interval. free() it. */
+ * `code` is a reason that only describes the interval. free() the result. */
 char *decision_why(enum decision decision, const char *code, const char *text);
 
-/* Returns the decision by the interval only, on values rounded by stats_round(): regression if low > 1 and ratio >= 1 + min_effect;
- * improved if high < 1 and ratio <= 1 / (1 + min_effect); pass if high < 1 + min_effect; inconclusive otherwise and for NaN. */
+/* Returns the decision by the interval, after rounding by stats_round(): regression if low > 1 and ratio >= 1 + min_effect; improved if
+ * high < 1 and ratio <= 1 / (1 + min_effect); otherwise pass if high < 1 + min_effect; otherwise, also for NaN, inconclusive. */
 enum decision effect_decide(double ratio, double low, double high, double min_effect);
 
 /* The change of cost on one machine that ran both versions. */
 struct effect_pair {
 	size_t type;	  /* index of the machine's hardware type, below n_types */
 	double log_ratio; /* log of cost(candidate) / cost(baseline), from medians of repetitions; above 0 is worse */
-	double noise; /* standard error of log_ratio from the repetitions within the machine (docs/evidence/statistics.md has the factor for
-			 medians); 0 if not known */
-	double noise_df; /* degrees of freedom of `noise`; 0 if not known */
-	bool in_turns;	 /* log_ratio comes from pairs of consecutive runs: a change of the machine between days affects both versions */
+	double noise;	  /* standard error of log_ratio from the repetitions on the machine (docs/evidence/statistics.md has the factor for
+			     medians); 0 if not known */
+	double noise_df;  /* degrees of freedom of `noise`; 0 if not known */
+	bool in_turns;	  /* log_ratio comes from pairs of consecutive runs, so a drift of the machine affects both versions equally */
 };
 
-#define EFFECT_PAIRS_MIN 6 /* fewer pairs have all the same sign by chance in more than 5 % of cases */
-/* Sets log_ratio, noise and noise_df from the log ratios of n > 1 pairs: the median of all means of two log ratios (Hodges and Lehmann,
- * Annals of Mathematical Statistics 34(2), 1963). The noise makes Student's interval of EFFECT_LEVEL contain Wilcoxon's. For at most
- * EFFECT_PAIRS_MIN pairs or more than 1000, sets the mean and its error. The pairs may share noise. O(n^2 log n). */
+#define EFFECT_PAIRS_MIN 6 /* fewer pairs all have the same sign by chance in more than 5 % of cases */
+/* Sets log_ratio, noise and noise_df from the log ratios of n > 1 pairs. log_ratio is the median of all means of two log ratios (Hodges and
+ * Lehmann, Annals of Mathematical Statistics 34(2), 1963). `noise` is such that Student's interval of level EFFECT_LEVEL contains
+ * Wilcoxon's. For at most EFFECT_PAIRS_MIN or more than 1000 pairs, sets the mean and its standard error instead. O(n^2 log n). */
 void effect_of_pairs(const double *logs, size_t n, struct effect_pair *out);
 
 struct effect {
-	size_t types;		   /* number of hardware types with at least one pair */
-	double ratio, low, high;   /* ratio of costs and its interval; low and high are NaN with one or two types and unknown noise */
-	double level;		   /* confidence level of the interval, as requested */
+	size_t types; /* number of hardware types with at least one pair */
+	double ratio, low,
+	    high;     /* ratio of costs and its interval; low and high are NaN if there are one or two types, and the noise is not known */
+	double level; /* confidence level of the interval, as requested */
 	double minimum_detectable; /* relative slowdown, 0.05 = 5 %; NaN if low and high are NaN */
-	bool within;	/* the interval comes from the repetitions within machines, because there are fewer than EFFECT_TYPES_MIN types; it
-			   holds only for these machines */
-	double shape_p; /* p-value of "the ratio is the same on all types", given the noise within machines; NaN if it cannot be tested */
+	bool within; /* true if the interval comes from repetitions within machines, because there are fewer than EFFECT_TYPES_MIN types; it
+			then holds only for these machines */
+	double shape_p; /* p-value of equal ratios on all types, given the noise within machines; NaN if it cannot be tested */
 	enum decision decision;
 };
 
 /* Rank statistics of all pairs of a baseline's and a candidate's result on the same machine (Mann and Whitney, Annals of Mathematical
  * Statistics 18(1), 1947). They do not assume a distribution of the results. All members are 0 if there are no pairs. */
 struct effect_ranks {
-	double ahead;	 /* pairs in which the candidate costs more (ties count half), minus the number expected for equal versions */
-	double most;	 /* value that `ahead` would have if every result of the candidate were above every result of the baseline */
+	double
+	    ahead;   /* number of pairs in which the candidate costs more (ties count half), minus the number expected for equal versions */
+	double most; /* largest possible value of `ahead`: every result of the candidate costs more than every result of the baseline */
 	double variance; /* variance of `ahead` for equal versions */
 };
 
-/* Properties that all pairs share (pairing.h). A zeroed struct: none is known. */
+/* Properties of all pairs together (pairing.h). All members are 0 if they are not known. */
 struct effect_common {
-	double error, df; /* error that the log ratios of all types may share, added to the standard error of the mean; its degrees of
+	double error, df; /* standard error that the log ratios of all types share, which is added to that of the mean; its degrees of
 			     freedom, at least 1 unless `error` is 0 */
 	struct effect_ranks ranks;
 };
@@ -90,28 +93,28 @@ struct effect_asked {
 	double level; /* confidence level of the interval: EFFECT_LEVEL, or the higher level of an interim analysis (analysis_level()) */
 };
 
-/* Returns the effect of pairs[n]. `common` may be NULL; its error counts from EFFECT_TYPES_MIN types on, its ranks with fewer types. For n
- * == 0 the decision is DECISION_NOTHING_MEASURED. */
+/* Returns the effect of pairs[n]; DECISION_NOTHING_MEASURED if n is 0. `common` may be NULL. Its `error` is used with at least
+ * EFFECT_TYPES_MIN types, its `ranks` with fewer types. */
 struct effect effect_of(const struct effect_pair *pairs, size_t n, size_t n_types, const struct effect_asked *asked,
 			const struct effect_common *common);
 
 /* ---- many comparisons at once ---- */
 
-/* One comparison of two versions. */
+/* The result of one comparison. */
 struct effect_leaning {
-	double ratio;	       /* ratio of costs; NaN if there is none */
-	enum decision finding; /* decision of the comparison, even if it is no finding */
+	double ratio;	       /* ratio of costs; NaN if nothing was measured */
+	enum decision finding; /* decision of the comparison, which need not be a finding */
 };
 
-/* Returns regression or improved if nearly all comparisons with a ratio lean to that side and enough of them are findings of that kind; the
- * machines are then the likely cause. Otherwise returns DECISIONS. Comparisons without a ratio (failed runs) do not count. */
+/* Returns regression or improved if nearly all comparisons changed in that direction, and enough of them are findings. The machines are
+ * then the likely cause. Otherwise returns DECISIONS. Ignores comparisons without a ratio, for example with failed runs. */
 enum decision effects_lean(const struct effect_leaning *all, size_t n, double min_effect);
 
 /* ---- kind of change ---- */
 
-#define SHAPE_LEVEL .05 /* significance level: if shape_p is below it, the ratio differs between hardware types */
+#define SHAPE_LEVEL .05 /* significance level: if shape_p is smaller, the ratio differs between hardware types */
 
-/* Constant, text in answers, sentence for users. */
+/* Constant, code in answers, sentence for users. */
 #define SHAPE_ROWS(X)                                                                                                                      \
 	X(SHAPE_NOT_TESTED, "not_tested", "too few hardware types or repetitions for a classification")                                    \
 	X(SHAPE_NEITHER, "neither", "no visible change, neither in the mean nor between hardware types")                                   \
@@ -124,28 +127,28 @@ enum shape { SHAPE_ROWS(ROWS_ENUM) };
 const char *shape_code(enum shape shape);
 const char *shape_text(enum shape shape);
 
-/* Returns the kind of change: by shape_p, whether the ratio differs between types by more than noise; if not, whether the mean changed. */
+/* Returns the kind of change: shape_p tests whether the ratio differs between types; if not, the interval tests whether the mean changed.
+ */
 enum shape shape_of(const struct effect *effect);
 
-/* Returns a confidence level as users read it: "99.69 %". */
+/* Returns a confidence level as text for users: "99.69 %". */
 struct text_number effect_level(double level);
 
-/* Returns an interval for a table: "1.070 to 1.554 (99.69 %)"; without the level if `level` is NaN or 0. */
+/* Returns an interval as text for a table: "1.070 to 1.554 (99.69 %)". Omits the level if `level` is NaN or 0. */
 struct effect_text {
 	char text[96];
 } effect_span(double low, double high, double level, int decimals);
 
-/* Interim analyses ("looks") decide early, or continue while nothing is settled. Without a correction each look adds its own chance of
- * error (0.05 becomes 0.15 with five looks). Each look may spend a part of the 5 %, in proportion to the runs that it adds (linear
- * spending: Lan and DeMets, Biometrika 70(3), 1983). By the union bound, the looks may depend on each other. docs/evidence/nightly.md
- * compares this rule with four others. */
+/* Interim analyses ("looks") can decide before all runs are made. Without a correction, each look adds its own error probability (0.05
+ * becomes 0.15 with five looks). Here each look spends a part of the 5 %, in proportion to the runs that it adds (linear spending: Lan and
+ * DeMets, Biometrika 70(3), 1983). The union bound also holds for dependent looks. Four other rules are in docs/evidence/nightly.md. */
 #define LOOKS_MAX 5
 
-/* Returns the number of repetitions at look 1, 2, ... LOOKS_MAX: `first` at look 1, then twice as many at each look. */
+/* Returns the number of repetitions at look 1, 2, ... LOOKS_MAX: `first` at look 1, doubled at each later look. */
 int64_t looks_repetitions(int64_t first, int look);
 
-/* Returns the confidence level of the interval at this look. `last`: no look follows, whatever the results (for example, the budget is used
- * up); then this look spends all that is left of the 5 %. */
+/* Returns the confidence level of the interval at this look. `last` states that no look follows, whatever the result, for example because
+ * the budget is used up. The last look spends the rest of the 5 %. */
 double analysis_level(int look, bool last);
 
 #endif

@@ -8,29 +8,29 @@
 #include <math.h>
 
 #define ORDER_TYPES_MIN	 3   /* minimum number of types for a standard error over types */
-#define GROUPS_RUNS_MIN	 16  /* minimum number of runs of a version for two groups; two or three outliers are no group */
+#define GROUPS_RUNS_MIN	 16  /* minimum number of runs of a version for two groups, so that two or three outliers are not a group */
 #define GROUPS_TICKS_MIN 2.5 /* minimum distance of two groups in ticks: five standard deviations, each at least half a tick */
 
 ROWS_FUNCTION(pairing_code, enum pairing_reason, PAIRING_ROWS, ROWS_CODE)
 ROWS_FUNCTION(pairing_text, enum pairing_reason, PAIRING_ROWS, ROWS_TEXT)
 
-/* ---- the order of repetitions ---- */
+/* ---- error from different repetitions ---- */
 
-/* Many machines may share a change from one repetition to the next. If the versions do not have the same repetitions, it looks like a
- * change of the version. docs/evidence/statistics.md: "Repetitions that did not take turns". */
+/* Many machines may share a change from one repetition to the next. If the versions do not have the same repetitions, this looks like a
+ * change of the version (docs/evidence/statistics.md, "Repetitions that did not take turns"). */
 
 struct order_result {
 	int64_t repetition; /* number of the repetition */
 	double log_cost;
 };
 
-/* Results of both versions on one machine in one session, which were compared with each other. */
+/* The results of both versions that were compared on one machine in one session. */
 struct order_series {
 	size_t type;			 /* index of the hardware type */
 	size_t n[2];			 /* numbers of results of the baseline and of the candidate; at least one each */
 	struct order_result *results[2]; /* [n] sorted by repetition */
 	double mean[2];			 /* mean log cost of each version */
-	bool turns;			 /* the versions took turns, so the order cancels out */
+	bool turns;			 /* true if the versions took turns, so that differences between repetitions cancel out */
 };
 
 struct order_list {
@@ -41,7 +41,7 @@ struct order_list {
 ORDER_BY(order_results, struct order_result, BY_UP(repetition))
 ORDER_BY(order_ascending, int64_t, BY_VALUE)
 
-/* Adds a series. Copies the repetition numbers and the costs; costs must be above 0. */
+/* Adds a series. Copies the repetition numbers and the costs, which must be above 0. */
 static void order_add(struct order_list *list, size_t type, bool turns, const size_t n[2], const int64_t *const repetition[2],
 		      const double *const cost[2], bool higher_is_better)
 {
@@ -73,8 +73,6 @@ static void order_release(struct order_list *list)
 	*list = (struct order_list){ 0 };
 }
 
-/* ---- differences between the sides' repetitions ---- */
-
 /* Counts the results of one repetition from results[*at] on, and moves *at after them. */
 static size_t count_of(const struct order_series *s, int side, int64_t repetition, size_t *at)
 {
@@ -85,8 +83,8 @@ static size_t count_of(const struct order_series *s, int side, int64_t repetitio
 	return *at - first;
 }
 
-/* Returns the sum over repetitions of the squared difference between their shares in the two sides. It is 0 if both sides have the same
- * repetitions or took turns, and 1/n + 1/m if they have none in common. */
+/* Returns the sum, over all repetition numbers, of the squared difference between their shares in the two versions. The sum is 0 if both
+ * versions have the same repetitions or took turns. It is 1/n + 1/m if they have no repetition in common. */
 static double order_imbalance(const struct order_series *s)
 {
 	size_t at[2] = { 0 };
@@ -103,7 +101,7 @@ static double order_imbalance(const struct order_series *s)
 	return sum;
 }
 
-/* ---- effect of a repetition on all types together ---- */
+/* ---- variation between repetitions that all types share ---- */
 
 /* Sets *out to one result per repetition number of a side, over all series, ascending; free() it. Returns the number of them. */
 static size_t order_numbers(const struct order_list *list, int side, struct order_result **out)
@@ -124,8 +122,8 @@ static size_t order_numbers(const struct order_list *list, int side, struct orde
 	return n;
 }
 
-/* Sets *out to the difference between the repetition's log cost and the mean of its side in this series. Returns false unless the side has
- * exactly `repetitions` results in the series, one of them of this repetition. */
+/* Sets *out to the log cost of a repetition minus the mean of its version in this series. Returns false unless the version has exactly
+ * `repetitions` results in the series, and exactly one of them is of this repetition. */
 static bool order_deviation(const struct order_series *s, int side, const struct order_result *sought, size_t repetitions, double *out)
 {
 	const struct order_result *results = s->results[side], *found;
@@ -141,7 +139,8 @@ static bool order_deviation(const struct order_series *s, int side, const struct
 	return true;
 }
 
-/* Sets *squared to the squared mean of a repetition's deviations over types, *noise to its squared standard error. False: too few types. */
+/* Averages a repetition's deviations over types. Sets *squared to the square of the mean and *noise to the squared standard error. Returns
+ * false, and sets nothing, with fewer than ORDER_TYPES_MIN types. */
 static bool order_common(const struct order_list *list, size_t n_types, int side, const struct order_result *repetition, size_t repetitions,
 			 double *squared, double *noise)
 {
@@ -166,7 +165,7 @@ static bool order_common(const struct order_list *list, size_t n_types, int side
 	return types >= ORDER_TYPES_MIN;
 }
 
-/* Adds the squares of one side to *squares, and the part of them that noise explains to *explained. Returns the degrees of freedom. */
+/* Adds one version's squared mean deviations to *squares, and the part explained by noise to *explained. Returns the degrees of freedom. */
 static double order_add_side(const struct order_list *list, size_t n_types, int side, double *squares, double *explained)
 {
 	struct order_result *numbers;
@@ -185,7 +184,7 @@ static double order_add_side(const struct order_list *list, size_t n_types, int 
 	return used > 1 ? (double)used - 1 : 0;
 }
 
-/* Returns the error from the order of repetitions: 0 with fewer than three types, which cannot show a common effect. */
+/* Returns the error from different repetitions; 0 with fewer than ORDER_TYPES_MIN types, which cannot show a common variation. */
 static struct order order_of(const struct order_list *list, size_t n_types)
 {
 	struct order o = { 0 };
@@ -209,18 +208,18 @@ static struct order order_of(const struct order_list *list, size_t n_types)
 	return o;
 }
 
-/* ---- machines ---- */
+/* ---- comparison on one machine ---- */
 
-/* The runs of one version on one machine: a part of an array sorted by machine. */
+/* The runs of one version on one machine: a part of an array that is sorted by machine. */
 struct stretch {
 	const struct run *runs;
 	size_t n;
 };
 
-/* The lists of runs: for each version the runs that count, and the others (of other builds, or disturbed). */
+/* The lists of runs per version: the runs that count, and the others (of other builds, or disturbed). */
 enum { BASELINE, BASELINE_OTHERS, CANDIDATE, CANDIDATE_OTHERS, LISTS };
 
-/* Returns the leading part of runs[n] that ran on this machine; empty if the first run is of another machine. */
+/* Returns the runs at the start of runs[n] that ran on `machine`. The result is empty if the first run is of another machine. */
 static struct stretch stretch_at(const struct run *runs, size_t n, const char *machine)
 {
 	struct stretch s = { runs, 0 };
@@ -235,14 +234,14 @@ struct pairing_input {
 	const struct lab_config *config;
 	bool higher_is_better, same_application;
 	struct pairing *pairing;
-	const char *plan;	 /* plan whose runs count on the current machine; NULL: all runs count */
-	double *values[2];	 /* scratch; each has room for all runs of its version */
-	int64_t *repetitions[2]; /* repetition numbers of `values` */
+	const char *plan;	 /* plan whose runs count on the current machine; NULL if all runs count */
+	double *values[2];	 /* working memory with room for all runs of each version */
+	int64_t *repetitions[2]; /* repetition numbers that belong to `values` */
 	struct order_list series;
-	double squares;	   /* sum of squared deviations of logs from the means of their sides, on the current machine */
+	double squares;	   /* sum of squared deviations of log values from the mean of their version, on the current machine */
 	double squares_df; /* degrees of freedom of `squares` */
-	double unknown;	   /* variance of the current machine's sessions of unknown noise, in units of the variance of one repetition */
-	bool by_plan, by_sessions; /* how the versions took turns on the current machine */
+	double unknown;	   /* variance of the current machine's sessions with unknown noise, in multiples of one repetition's variance */
+	bool by_plan, by_sessions; /* how the versions took turns on the current machine: in one plan, or by enough sessions */
 };
 
 static size_t type_by_name(struct pairing *p, const char *name)
@@ -256,7 +255,7 @@ static size_t type_by_name(struct pairing *p, const char *name)
 	return p->n_types++;
 }
 
-/* Returns the name of the machine's hardware type at the time of a run, or the machine's name if no type is known. */
+/* Returns the name of the machine's hardware type at the time of a run. If no type is known, returns the machine's name. */
 static const char *type_of(const struct pairing_input *in, const struct run *run)
 {
 	size_t type = types_find(&in->evidence->types, run->fingerprint);
@@ -273,7 +272,8 @@ static bool counts(const struct pairing_input *in, const struct run *run, const 
 	return (!in->plan || strcmp(run->plan, in->plan) == 0) && strcmp(type_of(in, run), type) == 0;
 }
 
-/* Copies the metrics of `s` under `type`, and under `fingerprint` unless that is NULL, to values[side]. Returns the number of them. */
+/* Copies metrics and repetition numbers of the runs that count for `type` (and were made under `fingerprint` unless it is NULL) into
+ * in->values[side] and in->repetitions[side]. Returns their number. */
 static size_t select_values(const struct pairing_input *in, const struct stretch *s, const char *type, const char *fingerprint, int side)
 {
 	size_t n = 0;
@@ -287,8 +287,8 @@ static size_t select_values(const struct pairing_input *in, const struct stretch
 	return n;
 }
 
-/* Returns the variance of the median of n values in units of one value's variance. The standard error of the median of few normal values is
- * c times that of their mean (docs/evidence/statistics.md). More values use the limit of c, which is never too small. */
+/* Returns the variance of the median of n values, in multiples of the variance of one value. For few normal values, the standard error of
+ * the median is c[n] times that of the mean (docs/evidence/statistics.md). Larger n use the limit of c, which is never too small. */
 static double median_part(size_t n)
 {
 	static const double c[] = { 0, 1, 1, 1.160, 1.092, 1.198 };
@@ -318,8 +318,8 @@ static bool all_positive(const double *values, size_t n)
 	return true;
 }
 
-/* Sets (*logs)[] to the log ratios of repetitions that one plan ran of both versions, one after the other; free() it. Returns their number,
- * or 0 if they are fewer than EFFECT_PAIRS_MIN or at most half of a version's repetitions. */
+/* Sets *logs to the log ratios of the repetitions that one plan ran of both versions; free() it. Returns their number. Returns 0 if there
+ * are fewer than EFFECT_PAIRS_MIN, or if they are at most half of a version's repetitions. */
 static size_t pair_logs(const struct pairing_input *in, const size_t n[2], double **logs)
 {
 	size_t pairs = 0;
@@ -336,7 +336,7 @@ static size_t pair_logs(const struct pairing_input *in, const size_t n[2], doubl
 	return pairs >= EFFECT_PAIRS_MIN && 2 * pairs > n[0] && 2 * pairs > n[1] ? pairs : 0;
 }
 
-/* Adds the rank statistics of results that are not paired. Sorts the values of both versions. */
+/* Adds the rank statistics of unpaired results to *ranks. Sorts the values of both versions. */
 static void rank_values(const struct pairing_input *in, const size_t n[2], struct effect_ranks *ranks)
 {
 	double *a = in->values[0], *b = in->values[1], all = (double)n[0] * (double)n[1], above = 0;
@@ -355,7 +355,8 @@ static void rank_values(const struct pairing_input *in, const size_t n[2], struc
 	ranks->variance += all * (double)(n[0] + n[1] + 1) / 12;
 }
 
-/* Adds a comparison to log_ratio, and its variance to `noise`; pair_type() divides both. Returns false if a median is not above 0. */
+/* Adds one comparison to the sums in m->log_ratio and m->noise (a variance here). pair_type() divides them by the number of comparisons.
+ * Returns false if a median is not above 0. */
 static bool compare_values(struct pairing_input *in, size_t n_baseline, size_t n_candidate, struct pairing_machine *m)
 {
 	const size_t n[2] = { n_baseline, n_candidate };
@@ -381,7 +382,7 @@ static bool compare_values(struct pairing_input *in, size_t n_baseline, size_t n
 	if (m->turns == PAIRING_TURNS_TAKEN && known)
 		order_add(&in->series, m->type, in->by_plan || in->by_sessions, n, (const int64_t *const *)in->repetitions,
 			  (const double *const *)in->values, in->higher_is_better);
-	/* The noise is not known from a single repetition, or if a result is 0. */
+	/* The noise is unknown for a single repetition, and if a result is 0. */
 	if (n_baseline > 1 && n_candidate > 1 && known) {
 		if (!pairs)
 			rank_values(in, n, &m->ranks);
@@ -397,7 +398,8 @@ static bool compare_values(struct pairing_input *in, size_t n_baseline, size_t n
 	return true;
 }
 
-/* Compares session by session; a session is all runs under one fingerprint. Returns the number of sessions that both versions have. */
+/* Compares each session that both versions have; a session is all runs under one fingerprint. Returns the number of compared sessions. Sets
+ * *positive to false if a median is not above 0. */
 static size_t compare_sessions(struct pairing_input *in, const struct stretch *baseline, const struct stretch *candidate, const char *type,
 			       struct pairing_machine *m, bool *positive)
 {
@@ -447,7 +449,7 @@ static bool has_plan(const struct stretch *s, const char *plan)
 	return false;
 }
 
-/* Returns the plan with the latest run among plans that have runs of both versions; NULL if there is none. */
+/* Returns the plan of the latest baseline run among the plans that ran both versions; NULL if there is none. */
 static const char *latest_common_plan(const struct stretch *baseline, const struct stretch *candidate)
 {
 	const struct run *latest = NULL;
@@ -463,16 +465,16 @@ static const char *latest_common_plan(const struct stretch *baseline, const stru
 	return latest ? latest->plan : NULL;
 }
 
-/* ---- turns ---- */
+/* ---- turns of the versions ---- */
 
-#define TURNS_SESSIONS 5 /* minimum number of sessions per version, if the versions did not take turns */
+#define TURNS_SESSIONS 5 /* minimum number of sessions per version if the versions did not take turns */
 
-/* A result of either version in the sequence of results on one machine. */
+/* One result in the sequence of both versions' results on one machine. */
 struct place {
 	const struct run *run;
 	int side;
-	int64_t number; /* repetition number; 0 if it does not give the order */
-	size_t session; /* index of its session */
+	int64_t number; /* repetition number; 0 if it does not determine the order */
+	size_t session; /* index of the session */
 };
 
 ORDER_BY(compare_places, struct place, BY_UP(run->taken_ms) BY_UP(number) BY_UP(side))
@@ -487,8 +489,9 @@ static void add_places(const struct pairing_input *in, const struct stretch *s, 
 	}
 }
 
-/* Reports whether the versions took turns, by the largest lead of one over the other in the sequence of results. Steady drift adds at most
- * that share of itself to their difference (Koksma 1942; the Kolmogorov-Smirnov distance). A stretch of one version is one session. */
+/* Returns whether the versions took turns. They did if the share of its results that one version has ahead of the other is never above one
+ * half. A steady drift changes the difference by at most this share of itself (Koksma 1942; Kolmogorov-Smirnov distance). Consecutive
+ * results of one version are one session. */
 static enum pairing_turns turns_by_order(struct place *p, size_t n, const size_t total[2], size_t stretches[2])
 {
 	enum { BOTH = 3 };
@@ -520,8 +523,8 @@ static enum pairing_turns turns_by_order(struct place *p, size_t n, const size_t
 	return ahead && alone[0] && alone[1] ? PAIRING_TURNS_NOT_TAKEN : PAIRING_TURNS_TAKEN;
 }
 
-/* Divides the results into sessions, by plans and by pauses of at least `pause` ms. Reports whether both versions have TURNS_SESSIONS of
- * them. Pauses divide sessions only if each session is shorter than `pause` and has at least two results of each version in it. */
+/* Divides the results into sessions, at changes of the plan and at pauses of at least `pause` ms. Reports whether each version has
+ * TURNS_SESSIONS sessions. Pauses count only if every session is shorter than `pause` and has no version with a single result. */
 static bool turns_by_sessions(struct place *p, size_t n, int64_t pause)
 {
 	size_t sessions[2] = { 0 };
@@ -543,7 +546,7 @@ static bool turns_by_sessions(struct place *p, size_t n, int64_t pause)
 	return (divided || pause == INT64_MAX) && sessions[0] >= TURNS_SESSIONS && sessions[1] >= TURNS_SESSIONS;
 }
 
-/* Returns the pause, in ms, that exceeds the next shorter pause by the largest factor: pauses from it on may separate sessions. */
+/* Returns the pause in ms that exceeds the next shorter one by the largest factor, as it may separate sessions; INT64_MAX if none does. */
 static int64_t turns_pause(const struct place *p, size_t n)
 {
 	int64_t *pauses = mem_new(n, sizeof(*pauses)), found = INT64_MAX;
@@ -565,7 +568,7 @@ static int64_t turns_pause(const struct place *p, size_t n)
 	return found;
 }
 
-/* Reports whether the imports of both versions state that they took turns. A common time for a whole file does not contradict that. */
+/* Reports whether the imports of both versions state that they took turns. A common time for all results of a file is no contradiction. */
 static bool turns_reported(const struct place *p, size_t n)
 {
 	int64_t at[2] = { -1, -1 };
@@ -578,8 +581,9 @@ static bool turns_reported(const struct place *p, size_t n)
 	return true;
 }
 
-/* Reports whether the versions took turns: from the plan; else from the import's statement, if results have no times of their own; else
- * from times and repetition numbers. Sets by_sessions if sessions of each version are enough: then one value per session is compared. */
+/* Returns whether the versions took turns. Uses the plan; otherwise the import's statement, if results have no times of their own;
+ * otherwise times and repetition numbers. Sets in->by_sessions if there are enough sessions of each version, so that one value per session
+ * is compared. */
 static enum pairing_turns turns_of(struct pairing_input *in, struct place *p, size_t n, const size_t total[2])
 {
 	size_t stretches[2] = { 0 };
@@ -595,7 +599,7 @@ static enum pairing_turns turns_of(struct pairing_input *in, struct place *p, si
 	return in->by_sessions ? PAIRING_TURNS_TAKEN : turns;
 }
 
-/* Sets values[side] to the median of each session of a version. Returns the number of sessions. */
+/* Sets in->values[side] to the median of each session of a version. Returns the number of sessions. */
 static size_t session_values(struct pairing_input *in, const struct place *p, size_t n_places, int side)
 {
 	double *values = in->values[side];
@@ -616,8 +620,8 @@ static size_t session_values(struct pairing_input *in, const struct place *p, si
 	return n + 1;
 }
 
-/* Returns the tick of the metric on a machine: the largest value of which all results are multiples (Euclid's algorithm), unless it is
- * below 1e-9 of the largest result. Returns 0 if no tick is visible: no two results are equal, or all are. */
+/* Returns the tick of the metric on a machine, which is the largest common divisor of all results (Euclid's algorithm). Returns 0 if no two
+ * results are equal, if all are equal, or if the tick would be below 1e-9 of the largest result. */
 static double tick_of(const struct place *p, size_t n)
 {
 	double *sorted = mem_new(n, sizeof(*sorted)), tick = 0;
@@ -642,7 +646,7 @@ static double tick_of(const struct place *p, size_t n)
 	return equal ? tick : 0;
 }
 
-/* Moves the results of a version above `between` (above) or the other results (!above) to the front. Returns their number. */
+/* Moves one group of a version's results to the front: those above `between` if `above` is true, else the others. Returns their number. */
 static size_t keep_group(struct pairing_input *in, int side, size_t n, double between, bool above)
 {
 	size_t kept = 0;
@@ -656,7 +660,7 @@ static size_t keep_group(struct pairing_input *in, int side, size_t n, double be
 	return kept;
 }
 
-/* If a version's results fall into two groups, compares each group between versions. Returns the number of groups that both have. */
+/* If the results of one version form two groups, compares the versions group by group. Returns the number of groups that both have. */
 static size_t compare_groups(struct pairing_input *in, const struct stretch *const sides[2], const char *type, double tick,
 			     struct pairing_machine *m, bool *positive)
 {
@@ -687,7 +691,7 @@ static size_t compare_groups(struct pairing_input *in, const struct stretch *con
 	return groups;
 }
 
-/* Reports whether the versions' shares of the lower group differ, by the normal approximation with a common variance. */
+/* Reports whether the share of the lower group differs between the versions: normal approximation with a common variance, 5 % level. */
 static bool groups_differ(const struct pairing_groups *g)
 {
 	double n[2] = { (double)g->total[0], (double)g->total[1] }, all = (double)(g->low[0] + g->low[1]) / (n[0] + n[1]);
@@ -696,7 +700,7 @@ static bool groups_differ(const struct pairing_groups *g)
 	return g->machine && fabs((double)g->low[0] / n[0] - (double)g->low[1] / n[1]) > stats_t_quantile(.975, 1e6) * error;
 }
 
-/* Compares both versions on one machine under one hardware type that both have. */
+/* Compares both versions on one machine, using the runs with one hardware type that both versions have. */
 static void pair_type(struct pairing_input *in, const struct stretch *baseline, const struct stretch *candidate, const char *type)
 {
 	struct pairing_machine m = { .machine = baseline->runs[0].machine, .reason = PAIRING_USED, .plan = in->plan, .in_pairs = true };
@@ -740,11 +744,11 @@ static void pair_type(struct pairing_input *in, const struct stretch *baseline, 
 	}
 	m.log_ratio /= (double)sessions;
 	m.log_cost /= (double)sessions;
-	if (m.noise_df > 0) /* sessions of unknown noise count with the noise of the other sessions */
+	if (m.noise_df > 0) /* sessions with unknown noise count with the noise of the other sessions */
 		m.noise += in->squares / in->squares_df * in->unknown;
 	m.in_pairs = m.in_pairs && sessions == 1 && m.noise_df > 0;
 	m.noise = sqrt(m.noise) / (double)sessions;
-	/* A median falls on one of two neighbouring ticks, so its variance is at most tick^2 / 4 (Popoviciu 1935). */
+	/* A median is rounded to one of two neighbouring ticks, so its variance is at most tick^2 / 4 (Popoviciu 1935). */
 	tick *=
 	    .5 * exp(in->higher_is_better ? m.log_cost : -m.log_cost) * hypot(1, exp(in->higher_is_better ? m.log_ratio : -m.log_ratio));
 	m.noise = m.noise_df > 0 ? fmax(m.noise, tick) : m.noise;
@@ -785,7 +789,7 @@ static void pair_machine(struct pairing_input *in, const struct stretch *baselin
 
 ORDER_BY(compare_machines, struct pairing_machine, BY_TEXT(machine) BY_UP(type))
 
-/* Returns the name of the next machine, in the order of names; NULL after the last. */
+/* Returns the name of the next machine in alphabetical order; NULL after the last one. */
 static const char *next_machine(const struct stretch all[LISTS], const size_t at[LISTS])
 {
 	const char *next = NULL;
@@ -797,7 +801,7 @@ static const char *next_machine(const struct stretch all[LISTS], const size_t at
 	return next;
 }
 
-/* Returns the reason for excluding a machine on which a version has no result that counts. */
+/* Returns the reason for excluding a machine on which one version has no result that counts. */
 static enum pairing_reason why_not(const struct stretch here[LISTS])
 {
 	if (!here[CANDIDATE].n && !here[CANDIDATE_OTHERS].n)
@@ -836,8 +840,8 @@ static void drop(struct pairing *p, struct pairing_machine *m, enum pairing_reas
 	m->log_ratio = m->log_cost = (double)NAN;
 }
 
-/* Reports whether at least EFFECT_TYPES_MIN machines each have only one run per version, and the same version came first on all. A drift
- * that the machines share then looks like a change of the version. */
+/* Reports whether there are at least EFFECT_TYPES_MIN machines, each with one run per version, and the same version ran first on all. A
+ * drift that the machines share then looks like a change of the version. */
 static bool one_always_first(const struct pairing *p)
 {
 	size_t first[2] = { 0 };
@@ -848,7 +852,7 @@ static bool one_always_first(const struct pairing *p)
 	return p->used >= EFFECT_TYPES_MIN && (first[0] == p->used || first[1] == p->used);
 }
 
-/* Sets `turns` of the pairing. If the versions took turns on some machines, excludes the other machines. */
+/* Sets p->turns. If the versions took turns on some machines, excludes all machines where they did not. */
 static void leave_out_order(struct pairing *p)
 {
 	bool any[PAIRING_TURNS] = { false }, unbalanced = one_always_first(p);

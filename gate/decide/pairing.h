@@ -1,4 +1,4 @@
-/* Finds the machines that ran both versions, and how the cost changed on each. */
+/* Finds the machines that ran both versions, and computes how the cost changed on each machine. */
 #ifndef GATE_DECIDE_PAIRING_H
 #define GATE_DECIDE_PAIRING_H
 
@@ -6,15 +6,15 @@
 #include "gate/decide/effect.h"
 #include "runs/running/evidence.h"
 
-/* Error from the order of repetitions. It widens the interval if the two versions do not have the same repetitions. */
+/* An additional error if the two versions have different repetitions: costs may vary from one repetition to the next on all machines. */
 struct order {
-	size_t apart;	  /* number of comparisons in which the two sides have different repetitions */
-	double error, df; /* standard error of the log ratio from the effect that one repetition has on all types together, and its degrees
-			     of freedom; 0 if there is no such effect or it cannot be determined */
-	double spread;	  /* effect of one repetition: standard deviation of logs; 0 as for `error` */
+	size_t apart;	  /* number of comparisons in which the two versions have different repetitions */
+	double error, df; /* standard error of the log ratio from variation that all types share, and its degrees of freedom; both 0 if
+			     there is no such variation or it cannot be determined */
+	double spread;	  /* standard deviation of the log cost from one repetition to the next, on all types together; 0 as for `error` */
 };
 
-/* Reasons why a machine is excluded: constant, code, text for users. */
+/* Reasons why a machine is used or excluded: constant, code in answers, text for users. */
 #define PAIRING_ROWS(X)                                                                                                                    \
 	X(PAIRING_USED, "used", "")                                                                                                        \
 	X(PAIRING_ONLY_BASELINE, "only_baseline", "the candidate has no result there")                                                     \
@@ -35,35 +35,37 @@ enum pairing_reason { PAIRING_ROWS(ROWS_ENUM) PAIRING_REASONS };
 const char *pairing_code(enum pairing_reason reason);
 const char *pairing_text(enum pairing_reason reason);
 
-/* Whether the versions took turns on the machine, so that its drift affects both equally. Five sessions of each version count as turns. */
+/* Whether the versions took turns on the machine, so that its drift affects both equally. Five sessions of each version also count as
+ * turns. */
 enum pairing_turns { PAIRING_TURNS_TAKEN, PAIRING_TURNS_NOT_TAKEN, PAIRING_TURNS_UNKNOWN, PAIRING_TURNS };
 
-/* The comparison on one machine under one hardware type. A machine that changed its type over time has one entry per type. */
+/* The comparison on one machine with one hardware type. If the machine's type changed over time, there is one entry per type. */
 struct pairing_machine {
 	const char *machine; /* name; borrowed from the runs */
-	size_t type;	     /* index into `types`; SIZE_MAX if the machine is not used */
+	size_t type;	     /* index into `types`; SIZE_MAX if the machine is excluded */
 	enum pairing_reason reason;
-	double log_ratio; /* log of cost(candidate) / cost(baseline), from medians of repetitions; above 0 is worse; NaN if not used */
-	double log_cost;  /* log of the baseline's median (of 1 / median if higher is better); NaN if not used */
-	double noise;	  /* standard error of log_ratio from the repetitions, at least that of the metric's ticks; 0 if there are too few
-			     repetitions, or all are equal */
-	double noise_df;  /* degrees of freedom of `noise`: repetitions - 1 per version and session; for pairs, pairs - 1 */
+	double log_ratio; /* log of cost(candidate) / cost(baseline), from medians of repetitions; above 0 is worse; NaN if excluded */
+	double log_cost;  /* log of the baseline's median cost (1 / median if higher is better); NaN if excluded */
+	double noise; /* standard error of log_ratio from the repetitions, at least the rounding error of the metric; 0 if there are too few
+		     repetitions, or all are equal */
+	double noise_df; /* degrees of freedom of `noise`: number of pairs minus 1, or repetitions minus 1 per version and session */
 	struct effect_ranks ranks;
-	bool in_pairs;			      /* log_ratio and noise come from pairs of consecutive runs of one session */
-	size_t baseline_runs, candidate_runs; /* number of repetitions that were compared */
+	bool in_pairs;			      /* true if log_ratio and noise come from pairs of consecutive runs in one session */
+	size_t baseline_runs, candidate_runs; /* numbers of compared repetitions */
 	enum pairing_turns turns;
-	int first; /* if there are exactly two runs in a known order, the side of the earlier run; otherwise -1 */
-	const struct fingerprint *fingerprint; /* fingerprint at the time of the runs; NULL if there is none */
-	const char *plan;		       /* plan whose runs were compared; NULL: all runs were. Borrowed from the runs */
+	int first; /* 0 if the baseline ran first, 1 if the candidate did; -1 unless there are exactly two runs at different times */
+	const struct fingerprint *fingerprint; /* fingerprint of the machine at the time of the runs; NULL if there is none */
+	const char *plan;		       /* plan of the compared runs, borrowed from the runs; NULL if all runs are compared */
 };
 
-/* Machines on which the results of a version fall into two distant groups, for example runs that did nothing and runs that worked. */
+/* Machines on which the results of a version form two distant groups, for example runs that failed early and runs that did the work. */
 struct pairing_groups {
-	const char *machine;	 /* name of the first such machine; NULL: there is none */
-	double metric[2];	 /* medians of the lower and the higher group on `machine` */
-	size_t low[2], total[2]; /* baseline's and candidate's results on all such machines: in the lower group, and in total */
-	size_t machines;	 /* number of these machines */
-	bool differ; /* more than half of the used machines are among them, and the versions differ in the lower group's share (5 %) */
+	const char *machine; /* name of the first such machine; NULL if there is none */
+	double metric[2];    /* medians of the lower and the upper group on `machine` */
+	size_t low[2],
+	    total[2];	 /* [2] numbers of results of baseline and candidate on all such machines: in the lower group, and in both groups */
+	size_t machines; /* number of such machines */
+	bool differ;	 /* true if most of the used machines are such machines, and the lower group's share differs between versions */
 };
 
 struct pairing {
@@ -71,28 +73,29 @@ struct pairing {
 	size_t n, capacity;
 	char **types; /* [n_types] names of the hardware types; a machine of unknown type is a type of its own */
 	size_t n_types, types_capacity;
-	size_t used;		  /* number of machines with PAIRING_USED */
-	size_t untyped;		  /* number of used machines of unknown type */
-	enum pairing_turns turns; /* "taken" if the versions took turns on each machine with PAIRING_USED; otherwise they did on none */
-	size_t aside[2];	  /* results of baseline and candidate that do not count, because a later plan ran both versions in turn */
+	size_t used;	/* number of machines with the reason PAIRING_USED */
+	size_t untyped; /* number of used machines whose type is not known */
+	enum pairing_turns
+	    turns;	 /* PAIRING_TURNS_TAKEN: the versions took turns on every used machine; otherwise they took turns on none */
+	size_t aside[2]; /* [2] numbers of results of both versions that are not compared, because a later plan ran both */
 	struct pairing_groups groups;
-	struct order order; /* error from the order of the compared repetitions */
+	struct order order; /* additional error from the repetitions of the compared results */
 };
 
-/* Returns PAIRING_USED if results of the two versions may be compared. Otherwise returns PAIRING_OTHER_METRIC or PAIRING_OTHER_TERMS; that
- * reason holds for all machines that have results of both. Imported results have no terms, and two applications have none in common. */
+/* Returns PAIRING_USED if the results of the two versions may be compared. Otherwise returns PAIRING_OTHER_METRIC or PAIRING_OTHER_TERMS,
+ * for all machines with results of both. Imported results have no terms, and results of different applications are not checked. */
 enum pairing_reason pairing_terms(const struct run_set *baseline, const struct run_set *candidate);
 
-/* Pairs the runs of two versions by machine into *out; pairing_release() it. All arguments must outlive *out. Both run sets must have the
- * same direction. Repetitions under one fingerprint are compared with each other if both versions have some; otherwise all repetitions of
- * that machine and type are. If both versions have runs of one plan (runs/running/plan.h), only the latest such plan counts. A machine on
- * which one version has only results of another build is excluded. So is a machine on which both versions have many times the noise of the
- * other machines: it could only make the effect undecidable. */
+/* Pairs the runs of two versions by machine and sets *out; the caller calls pairing_release(). All arguments must outlive *out. Both run
+ * sets must have the same direction of the metric. Compares the repetitions under each fingerprint that both versions have, or all
+ * repetitions if they have none in common. If both versions have runs of one plan (runs/running/plan.h), only the latest such plan counts.
+ * Excludes a machine on which one version has only results of another build. Also excludes a machine on which both versions are much
+ * noisier than on other machines, because it would widen the interval. */
 void pairing_of(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
 		const struct run_set *candidate, struct pairing *out);
 void pairing_release(struct pairing *pairing);
 
-/* Returns the effect over all machines of the pairing. */
+/* Returns the effect over all used machines. */
 struct effect pairing_effect(const struct pairing *pairing, const struct effect_asked *asked);
 
 #endif

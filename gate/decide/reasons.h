@@ -1,23 +1,23 @@
-/* Lists of reasons of decisions, and of notes: a stable code for programs and a sentence for users, as the store keeps them. */
+/* Lists of reasons for a decision, or of notes. Each has a stable code for programs and a sentence for users; the store keeps both. */
 #ifndef GATE_DECIDE_REASONS_H
 #define GATE_DECIDE_REASONS_H
 
 #include "base/document.h"
 
 struct reason {
-	char *code, *text; /* sentence without full stop */
+	char *code, *text; /* both owned; `text` is a sentence without full stop */
 };
 
 struct reasons {
-	struct reason *items; /* [n] reasons */
+	struct reason *items; /* [n] */
 	size_t n, capacity;
 };
 
-/* Adds a reason, copying both strings. Does nothing if the list already has it. */
+/* Copies both strings and adds them as a reason. Does nothing if the list already contains this reason. */
 void reasons_add(struct reasons *reasons, const char *code, const char *text);
-void reasons_release(struct reasons *reasons); /* accepts zeroed */
+void reasons_release(struct reasons *reasons); /* accepts a zeroed struct */
 
-/* Returns the text of the first reason with this code (NULL: with any code), or NULL if there is none. Borrowed from the list. */
+/* Returns the text of the first reason with this code (with any code if `code` is NULL); NULL if there is none. The list owns it. */
 const char *reasons_find(const struct reasons *reasons, const char *code);
 
 /* Adds the list of all reasons to the document as member `key`. */

@@ -1,5 +1,5 @@
-/* Table of rules that turns the metric's interval, the CPU time, the waits and the conditions on the hosts into one decision. The first
- * rule that applies decides (table: docs/design/decisions.md). Unless the metric is the wall-clock time, rules see only its interval. */
+/* The table of rules that turns the metric's interval, the CPU time, the run-queue delay and the state of the hosts into one decision. The
+ * first rule that applies decides (docs/design/decisions.md). If the metric is not the wall-clock time, rules use only its interval. */
 #ifndef GATE_DECIDE_RULES_H
 #define GATE_DECIDE_RULES_H
 
@@ -8,20 +8,20 @@
 
 #include <stddef.h>
 
-/* Input of the rules. RULE_UNKNOWN stands in place of a decision that is not known. */
+/* Input of the rules. RULE_UNKNOWN replaces a decision that is not known. */
 #define RULE_UNKNOWN DECISIONS
 struct rule_input {
 	enum decision performance; /* decision by the interval of the metric */
-	unsigned processor;	   /* enum decision or RULE_UNKNOWN: by CPU time, as far as it can lengthen the wall-clock time */
-	unsigned own;		   /* enum decision or RULE_UNKNOWN: by wall-clock time without run-queue delay */
+	unsigned processor;	   /* decision by CPU time, weighted by its share of the wall-clock time; enum decision or RULE_UNKNOWN */
+	unsigned own;		   /* decision by wall-clock time without run-queue delay; enum decision or RULE_UNKNOWN */
 	bool same_build;	   /* both versions are the same files, run by the same command, so no function can have changed */
-	bool disturbed;		   /* the machines delayed even the baseline's runs, by varying amounts */
+	bool disturbed;		   /* even runs of the baseline were delayed on these machines, by varying amounts */
 	enum pairing_turns turns;  /* whether the versions took turns */
-	bool two_groups;	   /* results fall into two groups, in different proportions for the two versions */
+	bool two_groups;	   /* the results form two groups, whose sizes differ between the versions */
 };
 
-/* Constant, code of the reason, decision, condition, text after "the verdict is X since". In conditions R, I, P, U and NONE are sets of one
- * decision: regression, improved, pass, inconclusive, not known. ANY is all of these except NONE. */
+/* Constant, code of the reason, decision, condition, text after "the verdict is X since". In conditions, R is regression, I improved, P
+ * pass, U inconclusive and NONE not known. ANY is the union of R, I, P and U. */
 /* clang-format off */
 #define RULE_ROWS(X)                                                                                                                       \
 	X(RULE_SAME_BUILD, "same_build", DECISION_ENVIRONMENT, performance & (R | I) && in->same_build,                                    \
@@ -60,7 +60,7 @@ struct rule_input {
 
 enum rule { RULE_ROWS(ROWS_ENUM) RULES };
 
-/* Select columns of this table, and of the table of a night (gate/nightly/judge.h). */
+/* These macros select columns of this table, and of the table in gate/nightly/judge.h. */
 #define RULE_CODE(constant, code, decision, when, text)	    code,
 #define RULE_TEXT(constant, code, decision, when, text)	    text,
 #define RULE_DECISION(constant, code, decision, when, text) decision,

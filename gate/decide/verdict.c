@@ -5,15 +5,13 @@
 
 #include <math.h>
 
-/* ---- times of one run ---- */
-
 static double cpu_s(const struct run *run)
 {
 	return ((double)run->usage.user_us + (double)run->usage.sys_us) / 1e6;
 }
 
-/* Returns a time of a run, s; 0 or NaN if it is not known. at_once: CPUs that the program used at the same time on the machine. The own
- * time is at least CPU time / at_once, however long the threads were kept waiting. */
+/* Returns a time of a run in seconds; 0 or NaN if it is not known. `at_once` is the number of CPUs that the program used at the same time
+ * on this machine. TIME_OWN is at least CPU time / at_once, however long the threads waited for a CPU. */
 static double time_of(const struct run *run, enum time time, double at_once)
 {
 	double wall = (double)run->usage.wall_ns / 1e9;
@@ -41,7 +39,7 @@ static double at_once_on(const char *machine, const struct run_set *const sides[
 	return at_once;
 }
 
-/* Returns a time of each run of a version, s; 0 or NaN where it is not known. free() it. */
+/* Returns the time `time` of each run of a version, in seconds; 0 or NaN if it is not known. free() the result. */
 static double *run_times(const struct run_set *const sides[2], int side, enum time time)
 {
 	const struct run *runs = sides[side]->items;
@@ -57,7 +55,7 @@ static double *run_times(const struct run_set *const sides[2], int side, enum ti
 
 /* ---- effects on the times ---- */
 
-/* Returns the runs of a version whose `time` is known, with that time as their metric. The set borrows all members except items. */
+/* Returns the runs of a version with known `time` as their metric. The caller frees only `items`; the set borrows the rest. */
 static struct run_set timed(const struct run_set *const sides[2], int side, enum time time)
 {
 	double *times = run_times(sides, side, time);
@@ -67,7 +65,7 @@ static struct run_set timed(const struct run_set *const sides[2], int side, enum
 	set.items = mem_new(set.n, sizeof(*set.items));
 	set.n = 0;
 	for (size_t i = 0; i < sides[side]->n; i++) {
-		if (times[i] > 0) { /* neither 0 nor NaN */
+		if (times[i] > 0) { /* false for 0 and NaN */
 			set.items[set.n] = sides[side]->items[i];
 			set.items[set.n++].metric = times[i];
 		}
@@ -87,7 +85,7 @@ static bool is_wall(const struct run_set *runs)
 	return runs->n > 0;
 }
 
-/* Returns the median share of CPU time in the baseline's wall-clock time without run-queue delay, at most 1. */
+/* Returns the median, over the baseline's runs, of CPU time / (wall-clock time without run-queue delay); at most 1. */
 static double share_of(const struct run_set *const sides[2])
 {
 	double *walls = run_times(sides, 0, TIME_WALL), *shares = run_times(sides, 0, TIME_OWN), share = 1;
@@ -104,8 +102,6 @@ static double share_of(const struct run_set *const sides[2])
 	mem_free(walls, shares);
 	return share;
 }
-
-/* ---- all times ---- */
 
 static void times_of(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
 		     const struct run_set *candidate, const struct effect_asked *asked, struct times *out)
@@ -138,7 +134,7 @@ static void times_release(struct times *times)
 	*times = (struct times){ .n_machines = 0 };
 }
 
-/* Returns the ratio of the whole time if a part with this share of it changes by `ratio`. Twice as much of a hundredth does not matter. */
+/* Returns the ratio of the whole time if a part with this share of it changes by `ratio`. Doubling a part of 1 % hardly matters. */
 static double part_of_wall(double ratio, double share)
 {
 	return 1 + share * (ratio - 1);
@@ -158,9 +154,9 @@ static struct rule_input times_input(const struct times *t, enum decision perfor
 	return in;
 }
 
-/* ---- the verdict ---- */
+/* ---- decision ---- */
 
-/* Returns the first rule that applies; RULES if none does, so the interval of the metric decides. */
+/* Returns the first rule that applies. Returns RULES if none applies, so that the interval of the metric decides. */
 static enum rule rule_of(const struct rule_input *in)
 {
 	enum { R = 1u << DECISION_REGRESSION, I = 1u << DECISION_IMPROVED, P = 1u << DECISION_PASS, U = 1u << DECISION_INCONCLUSIVE };
@@ -183,7 +179,7 @@ static enum decision rule_decision(enum rule rule)
 	return decisions[rule];
 }
 
-/* Reports whether a rule decides by CPU time instead of the metric. */
+/* Reports whether the rule decides by CPU time instead of the metric. */
 static bool rule_by_processor(enum rule rule)
 {
 	return rule == RULE_COMPUTES_MORE || rule == RULE_HIDDEN || rule == RULE_ALIKE_BUT_BUSY || rule == RULE_BETTER_BUT_BUSY;
@@ -220,7 +216,7 @@ bool verdict_never_starts(const struct verdict *v)
 	return b->executed && b->not_started == b->executed && !b->n;
 }
 
-/* Reports whether the candidate ran at least twice and reached its time limit after at least twice the baseline's longest run. */
+/* Reports whether the candidate ran at least twice, and the time limit ended runs only after at least twice the longest baseline run. */
 static bool verdict_hangs(const struct verdict *v)
 {
 	const struct run_set *a = v->baseline, *b = v->candidate;
@@ -238,16 +234,16 @@ bool verdict_crashes(const struct verdict *v)
 	return verdict_always_fails(v) && b->crashed == b->executed && (!b->hung_ns || verdict_hangs(v)) && a->executed && !a->failed;
 }
 
-/* Reports whether both versions have results, and all come from the same build. */
+/* Reports whether both versions have results, and all results come from the same build. */
 static bool verdict_same_build(const struct verdict *v)
 {
 	const struct run_set *a = v->baseline, *b = v->candidate;
 
 	return a != b && a->n && b->n && *a->items[0].build && strcmp(a->items[0].build, b->items[0].build) == 0 &&
-	       (strcmp(a->version, b->version) != 0 || !*a->application); /* a command has no application */
+	       (strcmp(a->version, b->version) != 0 || !*a->application); /* commands without a laboratory have no application */
 }
 
-/* Returns the decision. A version that fails has no cost, and its remaining runs may be the easy ones. So a candidate that fails more often
+/* Returns the decision. A run that fails has no cost, and the successful runs may be the easy ones. So a candidate that fails more often
  * never passes, and busy machines do not excuse it. A candidate that always fails is a regression if the baseline never fails. */
 static enum decision verdict_decide(struct verdict *v)
 {
@@ -271,8 +267,6 @@ enum decision verdict_of_cost(const struct verdict *v)
 	return v->effect.types ? v->effect.decision : v->by_interval;
 }
 
-/* ---- fingerprints and cost ---- */
-
 const struct fingerprint *verdict_kind(const struct verdict *v)
 {
 	const struct fingerprint *kind = NULL;
@@ -284,7 +278,7 @@ const struct fingerprint *verdict_kind(const struct verdict *v)
 
 /* ---- architectures ---- */
 
-/* Reports whether only one of wall-clock and CPU time, which both may decide, finds a change. */
+/* Reports whether only one of wall-clock time and CPU time finds a change, if both may decide. */
 static bool one_time_finds(const struct verdict *v)
 {
 	unsigned cpu = times_input(&v->times, v->by_interval, v->min_effect).processor;
@@ -293,8 +287,9 @@ static bool one_time_finds(const struct verdict *v)
 	       (decision_is_finding(v->by_interval) || cpu == DECISION_REGRESSION || cpu == DECISION_IMPROVED);
 }
 
-/* Computes the effects by both times. If both find the same change, they are right at `level`; if only one does, it must do so with half of
- * the error (Hochberg, Biometrika 75(4), 1988). Otherwise two chances of error would add up. */
+/* Computes the effects on the metric and on the other times. If wall-clock time and CPU time find the same change, `level` is right. If
+ * only one finds a change, it must find it with half of the error probability (Hochberg, Biometrika 75(4), 1988), because otherwise two
+ * error probabilities would add up. */
 static void verdict_effects(const struct evidence *evidence, const struct lab_config *config, double level, struct verdict *v)
 {
 	for (int stricter = 0; stricter == 0 || (stricter == 1 && one_time_finds(v)); stricter++) {
@@ -321,7 +316,7 @@ static struct verdict verdict_in(const struct evidence *evidence, const struct l
 	return v;
 }
 
-/* Reports whether `v` decides rather than `other`: the worse decision does, except that one where nothing was measured comes last. */
+/* Reports whether `v` decides rather than `other`: the one with the worse decision decides, but "nothing measured" comes last. */
 static bool decides_before(const struct verdict *v, const struct verdict *other)
 {
 	enum decision a = v->effect.decision, b = other->effect.decision;
@@ -348,7 +343,7 @@ static struct verdict verdict_within(const struct evidence *evidence, const stru
 	return v;
 }
 
-/* Decides for each architecture of names[n] separately. Returns the verdict that comes first by decides_before(). */
+/* Computes a verdict for each architecture in names[n]. Returns the verdict that comes first by decides_before(). */
 static struct verdict verdict_apart(const struct evidence *evidence, const struct lab_config *config, const struct run_set *const sides[2],
 				    double min_effect, const char *const *names, size_t n)
 {

@@ -1,4 +1,4 @@
-/* Fills documents with a verdict. */
+/* Adds a verdict to a document. */
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/stats.h"
@@ -9,18 +9,18 @@
 
 #include <math.h>
 
-#define MACHINES_SHOWN 8 /* must be even */
+#define MACHINES_SHOWN 8 /* maximum number of machines in the table; must be even */
 
-/* ---- the first line ---- */
+/* ---- first line ---- */
 
-/* Returns the name of a version in answers: "application@version", or "'command'" for a command, which has no application. free() it. */
+/* Returns the name of a version for users: "application@version", or "'command'" if there is no application. free() it. */
 static char *side_name(const struct run_set *side)
 {
 	return *side->application ? mem_format(DOC_NAME "%s@%s" DOC_END, side->application, side->version)
 				  : mem_format("'" DOC_NAME "%s" DOC_END "'", side->version);
 }
 
-/* Adds the first line: "B costs 2.49 times as much as A (2.12 to 2.92): CAUSE", by the time that decided. */
+/* Adds the first line: "B costs 2.49 times as much as A (2.12 to 2.92): CAUSE". The ratio is that of the time that decided. */
 void verdict_answer_first(const struct verdict *v, const char *cause, struct document *d)
 {
 	const struct run_set *a = v->baseline, *b = v->candidate, *fails = verdict_always_fails(v) ? b : a, *other = fails == b ? a : b;
@@ -46,9 +46,9 @@ void verdict_answer_first(const struct verdict *v, const char *cause, struct doc
 	mem_free(interval, why, text, names[0], names[1]);
 }
 
-/* ---- reasons, sides, effect ---- */
+/* ---- reasons, versions, effect ---- */
 
-/* Adds the member `key`: application and version of the baseline or the candidate. */
+/* Adds the object `key` with application and version of the baseline or the candidate. */
 static void side_answer(const char *key, const struct run_set *set, struct document *d)
 {
 	doc_object(d, key);
@@ -96,7 +96,7 @@ static void answer_effect(const struct verdict *v, struct document *d)
 			  text_fixed(e->high, 4).text, e->types, text_plural(e->types));
 }
 
-/* Adds the table of CPU and wall-clock times, each with the decision that it alone would give. */
+/* Adds the table of CPU and wall-clock times. Each row has the decision that this time would give by itself. */
 static void answer_times(const struct times *t, struct document *d)
 {
 	static const char *const codes[] = { TIME_ROWS(ROWS_CODE) }, *const texts[] = { TIME_ROWS(ROWS_TEXT) };
@@ -186,8 +186,8 @@ static int compare_ratios(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Marks in [n] the machines that users see: the used ones or, if more than `most`, those with the largest and the smallest ratios. With
- * `excluded`, marks the excluded ones too. free() it. */
+/* Returns an array [n] that marks the machines in the table. Of more than `most` used machines, it marks only those with the largest and
+ * smallest ratios. If `excluded` is true, it also marks the excluded machines. free() it. */
 static bool *shown_machines(const struct pairing *p, bool excluded, size_t most)
 {
 	const struct pairing_machine **order = mem_new(p->n, sizeof(*order));
@@ -206,17 +206,18 @@ static bool *shown_machines(const struct pairing *p, bool excluded, size_t most)
 	return shown;
 }
 
-/* Returns half the width of the interval of the log ratio from the machine's own repetitions; NaN if the noise is not known. */
+/* Returns half the width of the interval of the log ratio, from the machine's own repetitions; NaN if the noise is not known. */
 static double half_of(const struct pairing_machine *m)
 {
 	return m->noise > 0 && m->noise_df > 0 ? stats_t_quantile((1 + EFFECT_LEVEL) / 2, m->noise_df) * m->noise : (double)NAN;
 }
 
-/* Returns an axis that fits all used machines and the interval over all of them. */
+/* Returns an axis that shows all used machines and the interval over all machines. */
 static struct svg_axis machines_axis(const struct verdict *v)
 {
 	const struct effect *e = &v->effect;
-	double low = e->types ? fmin(e->ratio, e->low) : 1, high = e->types ? fmax(e->ratio, e->high) : 1; /* fmin() and fmax() skip NaN */
+	double low = e->types ? fmin(e->ratio, e->low) : 1,
+	       high = e->types ? fmax(e->ratio, e->high) : 1; /* fmin() and fmax() ignore NaN */
 
 	for (size_t i = 0; i < v->pairing.n; i++) {
 		const struct pairing_machine *m = &v->pairing.machines[i];
@@ -230,7 +231,7 @@ static struct svg_axis machines_axis(const struct verdict *v)
 	return svg_ratio_axis(low, high);
 }
 
-/* Draws the ratio on a machine with its interval, in front of the interval over all machines. */
+/* Draws the ratio on one machine with its interval, in front of the interval over all machines. */
 static void machine_chart(const struct effect *e, const struct svg_axis *axis, const struct pairing_machine *m, struct document *d)
 {
 	double half = half_of(m), x = svg_x(axis, e->low);
@@ -304,7 +305,7 @@ void verdict_answer_machines(const struct verdict *v, bool excluded, size_t most
 			 "aside.",
 			 p->aside[0], text_plural(p->aside[0]), v->baseline->version, p->aside[1], v->candidate->version,
 			 p->aside[0] + p->aside[1] == 1 ? "is" : "are");
-	if (p->aside[0] || p->aside[1]) { /* never in a night's decision: it uses one plan, and its document stays the same, byte by byte */
+	if (p->aside[0] || p->aside[1]) { /* never for `assay nightly`: it uses one plan, and its stored document must stay identical */
 		doc_object(d, "set_aside");
 		doc_set(d, "baseline", p->aside[0]);
 		doc_set(d, "candidate", p->aside[1]);
@@ -312,7 +313,7 @@ void verdict_answer_machines(const struct verdict *v, bool excluded, size_t most
 	}
 }
 
-/* ---- the kind of change ---- */
+/* ---- kind of change ---- */
 
 void verdict_answer_shape(const struct verdict *v, bool guesses, struct document *d)
 {
@@ -332,8 +333,6 @@ void verdict_answer_shape(const struct verdict *v, bool guesses, struct document
 	doc_set(d, "p", p);
 	doc_end(d);
 }
-
-/* ---- the whole answer ---- */
 
 static void answer_detectable(const struct verdict *v, struct document *d)
 {

@@ -1,4 +1,4 @@
-/* Adds the reasons of a verdict after the decision is made. */
+/* Adds the reasons to a verdict after the decision is made. */
 #include "gate/decide/verdict.h"
 
 #include "base/mem.h"
@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdarg.h>
 
-/* Appends a reason. */
+/* Adds a reason after the others. The arguments are those of printf(). */
 static void reason_add(struct verdict *v, const char *code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 static void reason_add(struct verdict *v, const char *code, const char *fmt, ...)
 {
@@ -21,7 +21,7 @@ static void reason_add(struct verdict *v, const char *code, const char *fmt, ...
 	verdict_add_reason(v, false, code, text);
 }
 
-/* Moves the last reason, which decided, to the front. */
+/* Moves the last reason to the front, because it decided. */
 static void reason_first(struct verdict *v)
 {
 	struct verdict_reason last = v->reasons[v->n_reasons - 1];
@@ -30,7 +30,7 @@ static void reason_first(struct verdict *v)
 	v->reasons[0] = last;
 }
 
-/* Reports whether a machine ran both versions but gives no ratio. */
+/* Reports whether there is a machine that ran both versions but gives no ratio. */
 static bool explain_any_ran_both(const struct pairing *pairing)
 {
 	for (size_t i = 0; i < pairing->n; i++) {
@@ -83,7 +83,7 @@ static void explain_nothing(struct verdict *v)
 				     : "");
 }
 
-/* Explains a missing interval: there are one or two hardware types, and the noise within their machines is not known. */
+/* Explains why there is no interval: one or two hardware types, and the noise within their machines is not known. */
 static void explain_no_interval(struct verdict *v)
 {
 	bool alike = false;
@@ -97,8 +97,8 @@ static void explain_no_interval(struct verdict *v)
 			   "two machines, or three on one, or machines of other types");
 }
 
-/* Explains an interval around the threshold. The interval shrinks with the square root of the number of measurements; it must become
- * shorter than the distance from the estimate to the threshold. The decisions for other thresholds are already known. */
+/* Explains an interval that contains the threshold. Its width is inversely proportional to the square root of the number of measurements,
+ * and must become smaller than the distance from ratio to threshold. Names the thresholds for which the decision is known. */
 static void explain_around(struct verdict *v)
 {
 	const struct effect *e = &v->effect;
@@ -121,7 +121,7 @@ static void explain_around(struct verdict *v)
 	buf_release(&text);
 }
 
-/* Returns the standard error of the mean over types that the noise of repetitions explains. */
+/* Returns the part of the standard error of the mean over types that comes from the noise of repetitions. */
 static double noise_of_mean(const struct pairing *p, size_t types)
 {
 	double *machines = mem_new(p->n_types, sizeof(*machines)), sum = 0;
@@ -136,7 +136,8 @@ static double noise_of_mean(const struct pairing *p, size_t types)
 	return sqrt(sum) / (double)types;
 }
 
-/* Explains how many repetitions (they reduce noise within machines) or types (they reduce the whole error) would settle the decision. */
+/* Explains how many repetitions or hardware types would settle the decision. Repetitions reduce only the noise within machines; types
+ * reduce the whole error. */
 static void explain_needed_runs(struct verdict *v)
 {
 	const struct effect *e = &v->effect;
@@ -195,7 +196,7 @@ static void explain_interval(struct verdict *v)
 			   "power 0.8",
 			   v->rule < RULES ? "the metric does not decide: its" : "the", level.text, low.text, high.text,
 			   100 * v->min_effect, text_fixed(100 * e->minimum_detectable, e->minimum_detectable < 1 ? 1 : 0).text);
-		if (v->rule == RULES) /* otherwise a rule settled the decision, or made it undecidable */
+		if (v->rule == RULES) /* otherwise a rule decided, and more repetitions may not help */
 			explain_needed_runs(v);
 	}
 	if (e->within)
@@ -236,7 +237,7 @@ static void explain_failed(struct verdict *v, const struct run_set *side, const 
 	mem_free(command, selector);
 }
 
-/* Explains failures, and runs that are missing because they were interrupted or did not reach all hosts. */
+/* Explains failed runs, and runs that are missing because they were interrupted or could not be made on all hosts. */
 static void explain_runs(struct verdict *v)
 {
 	const struct run_set *sides[] = { v->baseline, v->candidate };
@@ -313,7 +314,7 @@ static void explain_machines(struct verdict *v)
 			   untyped, untyped > 1 ? "s have" : " has", untyped > 1 ? "" : "s", untyped > 1 ? " each" : "");
 }
 
-/* Explains the rule that decided. If the interval of CPU time alone decides otherwise, the text has its share of the wall-clock time. */
+/* Explains the rule that decided. If CPU time by itself would give another decision, adds its share of the wall-clock time. */
 static void explain_rule(struct verdict *v, const struct effect *work)
 {
 	bool in_part = v->input.processor != (unsigned)work->decision;
@@ -326,8 +327,8 @@ static void explain_rule(struct verdict *v, const struct effect *work)
 	reason_first(v);
 }
 
-/* Explains the rule that decided; without one, the times that moved. More work shows in the CPU time, whatever the metric shows; waiting
- * shows only in the wall-clock time. */
+/* Explains the rule that decided. If no rule did, explains which times changed. More work always shows in the CPU time, whatever the
+ * metric. More waiting shows only in the wall-clock time. */
 static void explain_times(struct verdict *v)
 {
 	const struct effect *work = &v->times.of[TIME_PROCESSOR], *wall = &v->times.of[TIME_WALL];
@@ -366,7 +367,7 @@ static void explain_analyses(struct verdict *v)
 {
 	double level = fmax(v->baseline->level, v->candidate->level);
 
-	if (level > .95 && !isnan(v->effect.low)) /* not if there is only one analysis */
+	if (level > .95 && !isnan(v->effect.low)) /* more than one interim analysis */
 		reason_add(v, "looked_at",
 			   "this is one of several interim analyses: its intervals are of %s or more, so that all analyses together are "
 			   "wrong in at most 5 %%",

@@ -9,36 +9,36 @@
 #include <math.h>
 #include <string.h>
 
-#define ROUNDS	   5000 /* maximum rounds of passing counts on: functions that call each other in a circle pass counts to each other, too */
-#define LEAST_LEFT 1e-9 /* part of the counts; passing on stops when this is left */
+#define ROUNDS	   5000 /* maximum number of rounds; functions that call each other need many */
+#define LEAST_LEFT 1e-9 /* fraction of the counts that may stay undistributed */
 
-/* Upper limit of the cost of a call compared with the same code in the caller: the block that is entered, the block after the return, and
- * the values that a caller keeps in memory meanwhile. */
+/* Upper limit of the cost of a call, compared with the same code inside the caller: the entered block, the block after the return, and
+ * values that the caller keeps in memory during the call. */
 static const struct {
 	const char *counter;
 	double each;
 } of_calling[] = { { "emulated:blocks", 2 }, { "emulated:accesses", 3 } };
 #define OF_CALLING (sizeof(of_calling) / sizeof(of_calling[0]))
-#define CALL_NS	   1. /* uncounted time of a call and its return, ns: for a leaf 0.9 to 1.1, at -O0 from 0.5 on */
+#define CALL_NS	   1. /* uncounted time of a call and its return, ns: 0.9 to 1.1 for a leaf, from 0.5 on with -O0 */
 
-/* The way from a function in a thread to one of its callers, for passing counts on. */
+/* Connection from a function in a thread to one of its callers, which receives counts. */
 struct edge {
-	size_t from, to;    /* function and caller, as indexes into samples.calls */
-	double calls, work; /* sums over the samples; edges_divide() turns them into parts of the counts passed on */
-	double *sums;	    /* [n_counters] the same per counter: parts differ between counters */
+	size_t from, to;    /* function and caller, as indices into samples.calls */
+	double calls, work; /* sums over the samples; edges_divide() converts them to fractions of the counts that the caller receives */
+	double *sums;	    /* [n_counters], the same per counter: the fractions differ between counters */
 };
 
-/* State of passing counts on in one file. */
+/* State of passing counts to callers in one file. */
 struct passing {
 	struct samples *s; /* samples of the file, with their own functions, calls and sums */
 	const struct stems *names[2];
-	bool *moves;	    /* [n_functions] the function's work counts as its callers' */
-	struct edge *edges; /* [n] sorted by `from`, `to` */
+	bool *moves;	    /* [n_functions], the callers receive the function's counts */
+	struct edge *edges; /* [n], sorted by `from` and `to` */
 	size_t n, capacity;
-	double *costs; /* [n_counters] cost of one event, ns */
+	double *costs; /* [n_counters], cost of one event, ns */
 	size_t work[SAMPLES_WORK_MAX], n_work;
-	struct callers *out; /* result; receives the parts */
-	double scale;	     /* factor of the costs of parts */
+	struct callers *out; /* result, which receives the parts */
+	double scale;	     /* factor for the costs of parts */
 };
 
 static bool is_alone(const struct passing *p, size_t function)
@@ -50,7 +50,7 @@ static bool is_alone(const struct passing *p, size_t function)
 
 /* ---- callers of each function ---- */
 
-/* Returns the calls of main(), which started all threads; SIZE_MAX: there are none, as in a child of fork(). */
+/* Returns the index of main() in s->calls, which started all threads; SIZE_MAX if there is none, as in a child of fork(). */
 static size_t calls_of_main(const struct samples *s)
 {
 	for (size_t i = 0; i < s->n_calls; i++)
@@ -61,14 +61,14 @@ static size_t calls_of_main(const struct samples *s)
 
 static double sample_work(const struct passing *p, size_t item)
 {
-	double work = 1; /* so that a call without work has weight */
+	double work = 1; /* gives weight to a call without work */
 
 	for (size_t k = 0; k < p->n_work; k++)
 		work += fmax(0, p->s->alone[item * p->s->n_counters + p->work[k]]);
 	return isnan(work) ? 1 : work;
 }
 
-/* Returns the edge between `from` and `to`; adds it if needed. `first`: the function's first edge. */
+/* Returns the edge between `from` and `to`, and adds it if needed. `first` is the index of the function's first edge. */
 static struct edge *passing_edge(struct passing *p, size_t first, size_t from, size_t to)
 {
 	for (size_t i = first; i < p->n; i++)
@@ -119,7 +119,7 @@ static size_t edges_end(const struct passing *p, size_t first)
 	return end;
 }
 
-/* Turns sums into parts that sum to 1 per function and thread. If no sample has events of a counter, its parts are those of work. */
+/* Converts sums to fractions that add up to 1 per function and thread. If no sample has events of a counter, uses the fractions of work. */
 static void edges_divide(struct passing *p)
 {
 	double *all = mem_new(p->s->n_counters + 1, sizeof(all[0]));
@@ -148,9 +148,9 @@ static void edges_divide(struct passing *p)
 	free(all);
 }
 
-/* ---- passing counts on ---- */
+/* ---- passing counts to callers ---- */
 
-/* Fills the values after a function's sums with the upper limit of the cost of calling it; passing on adds them to its callers, too. */
+/* Stores the upper limit of the cost of calling a function after the function's sums. Callers receive it like the sums. */
 static void calls_find_calling(const struct samples *s, struct samples_calls *calls)
 {
 	for (size_t k = 0; k < OF_CALLING; k++)
@@ -178,7 +178,7 @@ static void part_add(struct passing *p, const struct edge *edge, double cost)
 		   (struct callers_part){ mem_bytes(function, functions_stem(function)), mem_string(part), p->scale * cost });
 }
 
-/* Passes counts on once, and adds the passed costs to costs[n] of edges. Returns the cost that was left to pass on. */
+/* Passes counts to callers, one level up. Adds the passed costs to costs[n] of the edges. Returns the cost that was still to be passed. */
 static double edges_pass(struct passing *p, double *costs)
 {
 	size_t width = p->s->n_counters + OF_CALLING;
@@ -220,7 +220,7 @@ static void passing_do(struct passing *p)
 	free(costs);
 }
 
-/* Removes the functions that have passed on their counts. */
+/* Removes the functions whose callers received all counts. */
 static void passing_take_away(struct passing *p, struct stems *moved)
 {
 	size_t kept = 0;
@@ -239,7 +239,7 @@ static void passing_take_away(struct passing *p, struct stems *moved)
 	free(gone);
 }
 
-/* Passes counts on in one file. Returns false if callers are not known. */
+/* Passes counts to callers in one file. Returns false if callers are unknown. */
 static bool file_pass(struct samples *s, const struct stems names[2], double scale, struct stems *moved, struct callers *out)
 {
 	struct passing p = { .s = s, .names = { &names[0], &names[1] }, .out = out, .scale = scale };
@@ -318,7 +318,7 @@ struct called {
 	double calls, sums[OF_CALLING], of_calling[OF_CALLING];
 };
 
-/* Returns the part (0 to 1) of the limit for calling that explains the additional events of a call, compared with the other side. */
+/* Returns the fraction (0 to 1) of the upper limit for calling that the additional events of a call need, compared with the other side. */
 static double called_part(const struct called *here, const struct called *there, size_t k)
 {
 	double more = there->calls > 0 ? here->sums[k] - there->sums[k] / there->calls * here->calls : 0;
@@ -326,7 +326,7 @@ static double called_part(const struct called *here, const struct called *there,
 	return more > 0 && here->of_calling[k] > 0 ? fmin(1, more / here->of_calling[k]) : 0;
 }
 
-/* Adds a file to here[names->n]; if `there` (the other side's sums) is given, subtracts calling from the file's sums instead. */
+/* Adds a file to here[names->n]. If `there` (the other side's sums) is not NULL, subtracts the cost of calling from the file instead. */
 static void called_file(struct samples *s, const struct stems *names, struct called *here, const struct called *there)
 {
 	for (size_t i = 0; i < s->n_calls; i++) {
@@ -366,13 +366,13 @@ static double called_ns(const struct called *here, const struct called *there)
 	return ns;
 }
 
-/* Returns the number of calls that one call of the function makes to functions that the other side lacks. */
+/* Returns the mean number of calls, per call of this function, to functions that the other side lacks. */
 static double calls_of_missing(const struct called *here)
 {
 	return here->calls > 0 ? here->of_calling[0] / of_calling[0].each / here->calls : 0;
 }
 
-/* Subtracts calling. Sets calling_ns[names->n] to the difference (new - old) of the cost subtracted per call and of the calls' time. */
+/* Subtracts the cost of calling. Sets calling_ns[names->n] to the difference, new - old, of the subtracted cost and the time of calls. */
 static void sides_take_off_calling(const struct side sides[2], const struct stems *names, double *calling_ns)
 {
 	struct called *called[2] = { mem_new(names->n + 1, sizeof(*called[0])), mem_new(names->n + 1, sizeof(*called[1])) };
@@ -390,7 +390,7 @@ static void sides_take_off_calling(const struct side sides[2], const struct stem
 ORDER_BY(by_function_and_part, struct callers_part, BY_TEXT(function) BY_TEXT(part))
 ORDER_BY(by_function_and_cost, struct callers_part, BY_TEXT(function) BY_DOWN(cost_ns))
 
-/* Sorts the parts, and joins the parts of the same pair of functions in all runs. */
+/* Sorts the parts. Merges the parts of the same two functions from all runs. */
 static void parts_sort(struct callers *callers)
 {
 	size_t kept = 0;

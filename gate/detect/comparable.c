@@ -9,8 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-#define OTHER_WORK	.5 /* minimum part of each side's work in functions that the other lacks, for different programs */
-#define OTHER_FUNCTIONS 3  /* minimum number of such functions; one or two may have been renamed */
+#define OTHER_WORK	.5 /* minimum fraction of each side's work without counterpart, for different programs */
+#define OTHER_FUNCTIONS 3  /* minimum number of functions without counterpart; one or two may have been renamed */
 
 /* ---- inputs ---- */
 
@@ -51,7 +51,7 @@ static char *numbers_apart(const struct side *old, const struct side *new, size_
 	return NULL;
 }
 
-/* Returns the build of a run's functions; NULL: not known. */
+/* Returns the build that a run's functions are from; NULL if unknown. */
 static const char *run_build(const struct side_run *run)
 {
 	const struct samples *s = side_run_first(run);
@@ -87,7 +87,7 @@ static char *comparable_inputs(const struct side *old, const struct side *new)
 
 /* ---- programs ---- */
 
-/* Returns the part of the side's work that these functions do themselves. */
+/* Returns the fraction of the side's work that these functions do, without nested calls. */
 static double share_of(const struct side *side, const struct stems *names)
 {
 	struct observe_share *share = mem_new(names->n + 1, sizeof(share[0]));
@@ -104,7 +104,7 @@ static double share_of(const struct side *side, const struct stems *names)
 struct own_part {
 	struct stems functions;
 	size_t common; /* number of functions that both sides have */
-	double share;  /* part of the side's work */
+	double share;  /* fraction of the side's work */
 };
 
 static struct own_part own_part_of(const struct side *side, const struct side *other)
@@ -145,8 +145,6 @@ static char *comparable_programs(const struct side *old, const struct side *new)
 	stems_release(&now.functions);
 	return text;
 }
-
-/* ---- functions without names ---- */
 
 static char *comparable_names(const struct side *side)
 {
@@ -199,7 +197,7 @@ static char *interrupted(const struct side *side)
 				 : NULL;
 }
 
-/* Returns the number of files that more than half of the runs have; 0: there is no such number. */
+/* Returns the number of files that more than half of the runs have; 0 if there is no such number. */
 static size_t files_of(const struct side *side)
 {
 	for (size_t r = 0; r < side->n; r++) {
@@ -213,7 +211,7 @@ static size_t files_of(const struct side *side)
 	return 0;
 }
 
-/* Returns a note if a run has a multiple of the processes of the other version's runs: perhaps it is several runs. NULL: there is none. */
+/* Returns a note if a run has several times as many processes as runs of the other version, and so may be several runs; otherwise NULL. */
 static char *comparable_processes(const struct side *old, const struct side *new)
 {
 	for (int s = 0; s < 2; s++) {
@@ -230,8 +228,8 @@ static char *comparable_processes(const struct side *old, const struct side *new
 	return NULL;
 }
 
-/* Returns the version of the emulation's way of counting work (`counting` of the sample files). The emulation is part of the program, and
- * an earlier assay may have built it. */
+/* Returns the version of the emulation's counting method (`counting` in sample files). An older assay may have built it into the
+ * program. */
 static uint64_t counting_of(const struct side *side)
 {
 	return samples_info_number(side_run_first(&side->runs[0]), "counting");
@@ -273,9 +271,9 @@ size_t comparable_notes(const struct side *old, const struct side *new, struct c
 #define ANONYMOUS "(anonymous namespace)"
 #define OPERATOR  "operator"
 
-/* A function that only one side has; in a list of pairs, also its name on the other side. */
+/* A function that only one side has. In a list of pairs, also has the symbol on the other side. */
 struct only {
-	char *name; /* name as users write it */
+	char *name; /* name without parameters and template arguments */
 	const char *stem, *other;
 };
 
@@ -289,7 +287,7 @@ static bool starts(const char *text, const char *with)
 	return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Returns the length of a part of a name that may contain brackets: "{...}" or, if `first`, an operator. 0: there is none. */
+/* Returns the length of a token that may contain brackets: "{...}" or, if `first`, an operator. Returns 0 if there is none. */
 static size_t token_bytes(const char *text, bool first)
 {
 	size_t n = strlen(OPERATOR);
@@ -301,7 +299,7 @@ static size_t token_bytes(const char *text, bool first)
 	return n + strcspn(text + n, text[n] == ' ' ? "(" : "( ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789");
 }
 
-/* Returns "Few::push" for "void Few<int, 4u>::push(int const&)"; NULL: nothing is left, or too little ("<int as Run>::run" in Rust). */
+/* Returns the name without parameters: "Few::push" for "void Few<int, 4u>::push(int const&)"; NULL if no name is left. */
 static char *name_alone(const char *symbol)
 {
 	char *text = demangle(symbol);
@@ -357,7 +355,7 @@ static void only_release(struct only_list *list)
 	free(list->items);
 }
 
-/* Returns the function with the name of `key`; NULL: there is none, or several. */
+/* Returns the only function in the list with the name of `key`; NULL if there is none or several. */
 static const struct only *find_unique(const struct only_list *list, const struct only *key)
 {
 	const struct only *found = list->n ? bsearch(key, list->items, list->n, sizeof(list->items[0]), by_name) : NULL;
@@ -368,7 +366,7 @@ static const struct only *find_unique(const struct only_list *list, const struct
 	return found;
 }
 
-/* Renames a function of a pair, and keeps its suffix ("" or ".constprop.0"). */
+/* Renames a function if it is in `pairs`, and keeps its compiler suffix ("" or ".constprop.0"). */
 static void function_rename(struct samples_function *f, const struct only_list *pairs)
 {
 	size_t length = functions_stem(f->name);

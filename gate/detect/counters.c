@@ -11,11 +11,11 @@ ROWS_FUNCTION(trouble_text, enum trouble, TROUBLE_ROWS, ROWS_TEXT)
 #define INSTRUCTIONS "per 1000 instructions"
 #define CALL	     "per call"
 
-/* Counters by name. Costs are orders of magnitude on servers of the last ten years: a line from another core about 70 ns, from memory 80,
- * from the third level 15, from the second 4 (Molka and others, ICPP 2015, on Haswell-EP: 50 to 110, 96, 18, 5), a walk of page tables 20
- * and more if the tables are not in caches, a mispredicted branch 15 to 20 cycles (Fog's tables). 300 for a system call is a lower limit.
- * Measured on a virtual machine, Linux 6.18: getppid() took 190, write() to /dev/null 225, madvise() 830, mmap() with munmap() 5,300, and
- * each page touched again after that about 2,000. */
+/* Counters by name. Costs are orders of magnitude on servers of the last ten years. A cache line costs about 70 ns from another core, 80
+ * from memory, 15 from the third-level cache, and 4 from the second (Molka and others, ICPP 2015, measured 50 to 110, 96, 18 and 5 on
+ * Haswell-EP). A page-table walk costs at least 20 if the tables are not in caches, a mispredicted branch 15 to 20 cycles (Fog's tables).
+ * 300 for a system call is a lower limit. Measured on a virtual machine with Linux 6.18: getppid() took 190, write() to /dev/null 225,
+ * madvise() 830, mmap() with munmap() 5,300, and the first access to each page after that about 2,000. */
 static const struct {
 	const char *name;
 	struct counter_about about;
@@ -51,7 +51,7 @@ static const struct {
 	{ "PAPI_BR_MSP", { COUNTER_EVENT, TROUBLE_BRANCH, .001, 5, 1000, INSTRUCTIONS, "mispredicted branches" } },
 };
 
-/* Counters that are not listed by name, by their kind in countable.h. */
+/* Counters that are not listed by name, by their kind (countable.h). */
 static const struct counter_about of_kind[COUNTABLE_KINDS] = {
 	[COUNTABLE_WORK] = { COUNTER_WORK, TROUBLE_MORE_WORK, 20, .3, 1, CALL, "instructions" },
 	[COUNTABLE_CYCLES] = { COUNTER_EFFECT, TROUBLE_UNKNOWN, .05, 0, 1000, INSTRUCTIONS, "cycles" },

@@ -1,14 +1,14 @@
-/* Describes counters: unit for users, smallest relevant difference, approximate cost of one event, and the kind of trouble that more events
- * indicate. All back ends share one table. */
+/* Describes counters: unit, smallest relevant difference, approximate cost of an event, and the kind of trouble that more events
+ * indicate. */
 #ifndef GATE_DETECT_COUNTERS_H
 #define GATE_DETECT_COUNTERS_H
 
 #include "base/rows.h"
 #include "runs/inside/record/record.h"
 
-#define COUNTERS_TIME "time:ns" /* duration of a call; for back ends that measure durations well and count little else */
+#define COUNTERS_TIME "time:ns" /* duration of a call, for back ends that measure durations well but count little */
 
-/* Constant, code, text for users. */
+/* Kinds of trouble. Columns: constant, code, text for users. */
 #define TROUBLE_ROWS(X)                                                                                                                    \
 	X(TROUBLE_UNKNOWN, "unknown", "unknown")                                                                                           \
 	X(TROUBLE_FALSE_SHARING, "false_sharing", "false sharing: threads write different words of one cache line")                        \
@@ -32,7 +32,7 @@ enum trouble { TROUBLE_ROWS(ROWS_ENUM) TROUBLES };
 const char *trouble_code(enum trouble trouble);
 const char *trouble_text(enum trouble trouble);
 
-/* Reports whether the trouble is threads that obstruct each other, which more CPUs make worse. */
+/* Reports whether the trouble is that threads obstruct each other. Such trouble grows with the number of CPUs. */
 static inline bool trouble_is_between_threads(enum trouble trouble)
 {
 	return trouble >= TROUBLE_FALSE_SHARING && trouble <= TROUBLE_REMOTE;
@@ -40,24 +40,24 @@ static inline bool trouble_is_between_threads(enum trouble trouble)
 
 enum counter_role {
 	COUNTER_EVENT,	/* event; counted per unit of work if work is counted, otherwise per call */
-	COUNTER_MISS,	/* event in caches or TLB, which the functions of a thread share: another function can be the cause */
-	COUNTER_WORK,	/* amount of work, counted per call; events are divided by it */
-	COUNTER_EFFECT, /* consequence of other counters (cycles, stalls, time); indicates no kind of trouble */
-	COUNTER_BASIS,	/* ignored: basis of other counters, or differs from run to run */
-	COUNTER_LOAD,	/* depends on the load of the machine; the detector ignores it, likeness.h uses it */
+	COUNTER_MISS,	/* miss in a cache or TLB; functions of a thread share these, so that another function can be the cause */
+	COUNTER_WORK,	/* amount of work, counted per call; event counts are divided by it */
+	COUNTER_EFFECT, /* consequence of other counters (cycles, stalls, time), which indicates no kind of trouble */
+	COUNTER_BASIS,	/* ignored: basis of other counters, or a value that varies from run to run */
+	COUNTER_LOAD,	/* depends on other load; the detector ignores it, likeness.h uses it */
 };
 
 struct counter_about {
 	enum counter_role role;
 	enum trouble trouble;	   /* kind of trouble that more events indicate */
-	double min_relevant_delta; /* smallest relevant difference, in the column's own unit */
-	double cost_ns;		   /* approximate cost of one event (order of magnitude), to weigh counters against each other */
-	double scale;		   /* factor from the column's value to `unit` */
-	const char *unit;	   /* "per 1000 accesses and blocks" */
-	const char *text;	   /* "potential HITM by false sharing" */
+	double min_relevant_delta; /* smallest relevant difference, in the unit of the column */
+	double cost_ns;		   /* approximate cost of one event (order of magnitude), ns; makes counters comparable */
+	double scale;		   /* factor that converts a column's value to `unit` */
+	const char *unit;	   /* unit for users, such as "per 1000 accesses and blocks" */
+	const char *text;	   /* name for users, such as "potential HITM by false sharing" */
 };
 
-/* Describes a column of samples_vector(), or COUNTERS_TIME. Other names get a row by their kind of counter. The strings are static. */
+/* Describes a column of samples_vector(), or COUNTERS_TIME. Unlisted counters get the description of their kind. The strings are static. */
 struct counter_about counter_about(enum record_back_end back_end, const char *name);
 
 #endif

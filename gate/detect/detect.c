@@ -13,11 +13,11 @@
 #include <stdarg.h>
 #include <string.h>
 
-#define NEW_PART_LEAST	 .5  /* minimum part of a function's added cost done by the new function that is named instead; at most 1 / this */
-#define LEAST_OUTWEIGHED .5  /* added cost up to this part of the saved cost is outweighed */
-#define CALLS_CHANGED	 .05 /* relative change of calls in a run from which an unchanged function is judged */
-#define MOVED_EQUAL	 .05 /* a kind only moved if its sum over all functions changed by at most this part of the change in one function */
-#define UNSURE_PART	 .5  /* maximum uncertain part of a mean duration; with more, no ratio is known */
+#define NEW_PART_LEAST	 .5  /* the new function is named if its cost is at least this fraction of its caller's, and at most 1 / this */
+#define LEAST_OUTWEIGHED .5  /* added cost up to this fraction of the saved cost is outweighed */
+#define CALLS_CHANGED	 .05 /* minimum relative change of the calls per run for judging an unchanged function */
+#define MOVED_EQUAL	 .05 /* largest change of the sum over all functions, as a fraction of one function's change, for moved work */
+#define UNSURE_PART	 .5  /* maximum uncertainty of a mean duration, as a fraction of it; beyond it, no ratio is known */
 
 enum detect_why { DETECT_SKIP_ROWS(ROWS_ENUM) };
 static ROWS_FUNCTION(skip_code, enum detect_why, DETECT_SKIP_ROWS, ROWS_CODE)
@@ -60,7 +60,7 @@ static void detected_skip(struct detected *d, const char *symbol, const char *co
 	d->skipped[d->n_skipped++] = (struct detected_skip){ demangle(symbol), code, text, share };
 }
 
-/* share: part of the new version's work; NaN: not known. */
+/* `share` is the function's fraction of the new version's work; NaN if unknown. */
 static void detected_skip_why(struct detected *d, const char *symbol, enum detect_why why, double share)
 {
 	detected_skip(d, symbol, skip_code(why), skip_text(why), share);
@@ -125,7 +125,9 @@ static enum assay_status detected_observe(const struct detect_options *options, 
 	struct observe_options o = options->observe;
 	enum assay_status st;
 
-	o.least_share = fmin(o.least_share, observe_defaults.least_share); /* larger functions are put aside after they were judged */
+	o.least_share =
+	    fmin(o.least_share,
+		 observe_defaults.least_share); /* a larger limit applies only after these functions were judged (detected_put_aside()) */
 	callers_find(in->old, in->new, &d->callers);
 	if (d->callers.there) {
 		old = &d->callers.sides[0];
@@ -180,7 +182,7 @@ static size_t runs_with_samples(const struct observed *o)
 	return n;
 }
 
-/* Returns the smallest rate of false alarms that so many runs support, but at least the requested rate. */
+/* Returns the smallest rate of false alarms that this number of runs supports, but at least the requested rate. */
 static double detect_rate(const struct detect_options *options, size_t runs)
 {
 	double smallest = 1 / (double)(runs + 1);
@@ -217,7 +219,7 @@ static enum assay_status detected_learn_and_judge(const struct detect_options *o
 	return st;
 }
 
-/* ---- functions, in order of their cost ---- */
+/* ---- judged functions, by cost ---- */
 
 static int function_rank(const struct detected_function *f)
 {
@@ -236,8 +238,8 @@ static int compare_functions(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* Names a function that only the new version has, instead of its judged caller, if it does most of the caller's added work and not far
- * more. A function that does far more has taken over earlier work. */
+/* Names a function that only the new version has instead of its judged caller, if it does most of the caller's added work. A new function
+ * that does much more than the added work replaces old code, so that the caller is named. */
 static void detected_name_new(const struct detected *d, struct detected_function *f)
 {
 	double gained;
@@ -254,7 +256,7 @@ static void detected_name_new(const struct detected *d, struct detected_function
 	free(stem);
 }
 
-/* without: one bit for each kind of trouble to ignore. */
+/* `without` has one bit per kind of trouble to ignore. */
 static struct kind detected_kind(const struct detected *d, const struct detection_function *found, uint32_t without)
 {
 	double now = d->seen.facts[found->function].unsure_ns, then = d->normal.facts[found->function].unsure_ns;
@@ -262,7 +264,7 @@ static struct kind detected_kind(const struct detected *d, const struct detectio
 	return kind_of(d->back_end, &d->seen.observations, found, (const double[]){ then, now }, without);
 }
 
-/* Finds side effects among the worse functions. */
+/* Finds the side effects among the worse functions. */
 static void detected_find_side_effects(struct detected *d)
 {
 	struct side_effect_row *rows = mem_new(d->n, sizeof(rows[0]));
@@ -302,8 +304,8 @@ static void detected_count(struct detected *d)
 	}
 }
 
-/* Puts a function aside if its part of the work is below --least on both sides, and adds a note if it is anomalous. Returns whether it was.
- */
+/* Excludes a function if its fraction of the work is below --least on both sides. If it is anomalous, adds a note. Reports whether the
+ * function was excluded. */
 static bool detected_put_aside(struct detected *d, const struct detect_options *options, const struct detected_function *f)
 {
 	size_t function = f->found->function;
@@ -321,13 +323,13 @@ static bool detected_put_aside(struct detected *d, const struct detect_options *
 	return true;
 }
 
-/* Reports whether so few calls were measured that chance decides their mean. */
+/* Reports whether so few calls were measured that chance determines their mean. */
 static bool detected_few(const struct detected *d, size_t function)
 {
 	return fmin(d->seen.facts[function].measured, d->normal.facts[function].measured) < DETECT_MEASURED_MIN;
 }
 
-/* Reports whether the function is a finding. Also sets `small` of its kind if the change is negligible in all of the version's work. */
+/* Reports whether the function is a finding. Also sets `small` if its change is negligible compared with all work of the version. */
 static bool detected_is_finding(const struct detected *d, struct detected_function *f)
 {
 	double more = fabs(f->kind.more_ns);
@@ -336,8 +338,8 @@ static bool detected_is_finding(const struct detected *d, struct detected_functi
 	return f->found->anomalous && !f->kind.small;
 }
 
-/* Returns the estimated added cost, ns. A function judged with nested calls includes their added cost, so any caller would rank before the
- * faulty function. Therefore only the function's own cost counts, although it is an estimate. */
+/* Returns the estimated added cost of a function, ns. The cost of a function judged with nested calls includes theirs, so that callers
+ * would rank before the faulty function. For such a function, only its own cost counts, although this is an estimate. */
 static double detected_more_ns(const struct detected *d, const struct detected_function *f)
 {
 	double more = f->kind.run_ns * f->calls, own;
@@ -349,7 +351,7 @@ static double detected_more_ns(const struct detected *d, const struct detected_f
 	return more > 0 ? fmax(0, fmin(own, more)) : fmin(0, fmax(own, more));
 }
 
-/* Reports whether the function stayed the same: in the sources, in its share, which is not large, and in its number of calls. */
+/* Reports whether a function is unchanged in the sources, has no large share of the work, and has nearly the same number of calls. */
 static bool detected_stayed(const struct detected *d, const struct detected_function *f)
 {
 	double share = fmax(f->share, d->normal.facts[f->found->function].share);
@@ -358,8 +360,7 @@ static bool detected_stayed(const struct detected *d, const struct detected_func
 	return !(place && place->changed) && share < DETECT_SHARE_SAID && fabs(f->kind.calls - 1) < CALLS_CHANGED;
 }
 
-/* Puts functions aside that stayed the same, unless nothing is worse in the others: a changed layout of data can slow down unchanged
- * functions. */
+/* Excludes unchanged functions (detected_stayed()), unless no other function is worse: a new data layout can slow down unchanged ones. */
 static void detected_keep_changed(struct detected *d)
 {
 	size_t worse = 0, kept = 0, n = d->n;
@@ -381,13 +382,13 @@ static void detected_keep_changed(struct detected *d)
 	d->n = worse ? kept : n;
 }
 
-/* Returns the kind under which the trouble is counted: calls count as work. */
+/* Returns the kind as which a trouble is counted: more calls count as more work. */
 static enum trouble trouble_counted(enum trouble trouble)
 {
 	return trouble == TROUBLE_CALLS ? TROUBLE_MORE_WORK : trouble;
 }
 
-/* Reports whether the function's change in one kind is balanced by other functions, so that the sum over all is the same. */
+/* Reports whether changes of other functions balance this function's change in one kind, so that the sum over all functions is the same. */
 static bool detected_is_moved(const struct detected *d, size_t function, enum trouble trouble)
 {
 	const struct detected_function *f = &d->functions[function];
@@ -399,7 +400,7 @@ static bool detected_is_moved(const struct detected *d, size_t function, enum tr
 	       fabs(all) <= fmax(MOVED_EQUAL * fabs(mine), DETECT_LEAST_OF_ALL * d->seen.done_ns);
 }
 
-/* Judges functions again without kinds that only moved between functions, which is no finding. */
+/* Judges functions again without kinds that only moved between functions: that is no finding. */
 static void detected_find_moved(struct detected *d)
 {
 	uint32_t *moved = mem_new(d->n + 1, sizeof(moved[0])), any = 0;
@@ -426,7 +427,7 @@ static void detected_find_moved(struct detected *d)
 	free(moved);
 }
 
-/* Computes each function's part of the added, or saved, cost of all functions. */
+/* Computes each function's fraction of the added or saved cost of all functions. */
 static void detected_divide(struct detected *d)
 {
 	double more[2] = { 0, 0 };
@@ -442,7 +443,7 @@ static void detected_divide(struct detected *d)
 	}
 }
 
-/* Fills in `functions` and their numbers from the observations and the detection. */
+/* Fills `functions` and the numbers of functions from the observations and the detection. */
 static void detected_fill_functions(const struct detect_options *options, struct detected *d)
 {
 	const struct places *places = d->input->places;
@@ -470,7 +471,7 @@ static void detected_fill_functions(const struct detect_options *options, struct
 			.with_nested = d->seen.facts[found->function].remarks[OBSERVE_INCLUSIVE] > 0,
 			.kind = detected_kind(d, found, 0),
 		};
-		f->calls /= f->kind.calls > 0 ? f->kind.calls : 1; /* as in the kind: as if each run had the normal number of calls */
+		f->calls /= f->kind.calls > 0 ? f->kind.calls : 1; /* scales to the normal number of calls per run, as `kind` does */
 		f->anomalous = detected_is_finding(d, f);
 		f->more_ns = detected_more_ns(d, f);
 		if (!detected_put_aside(d, options, f)) {
@@ -492,7 +493,8 @@ static void detected_fill_functions(const struct detect_options *options, struct
 
 /* ---- the decision and its reasons ---- */
 
-/* Returns a function with a large share of time whose mean duration may be wrong by half due to measuring; NULL: there is none. */
+/* Returns a function with a large share of the time whose possible measurement error is at least half of its mean duration; NULL if
+ * there is none. */
 static const struct detected_function *detected_unsure(const struct detected *d)
 {
 	for (size_t i = 0; i < d->n * d->seen.observations.values.cols; i++) {
@@ -507,9 +509,9 @@ static const struct detected_function *detected_unsure(const struct detected *d)
 	return NULL;
 }
 
-/* Reports whether added costs are far less than saved costs, so that the version as a whole is not slower: costs are orders of magnitude.
- * Fewer misses save nothing here: in short runs most are first touches, or lines that threads wait for. The same holds within a function
- * that has more of one thing and less of another: divided or joined code has other branches and blocks, and may call less (callers.h). */
+/* Reports whether added costs are so much smaller than saved costs that the version as a whole is not slower. Costs are only orders of
+ * magnitude. Fewer misses do not count as saved: most misses of short runs are first accesses, or lines that threads wait for. Savings
+ * within a worse function count, too: divided or joined code has other branches and blocks, and may call less (callers.h). */
 static bool detected_outweighed(const struct detected *d)
 {
 	double worse = 0, saved = 0, called_less = 0;
@@ -530,7 +532,7 @@ static bool detected_outweighed(const struct detected *d)
 	return worse < 0 || (saved > 0 && worse <= LEAST_OUTWEIGHED * saved);
 }
 
-/* Reports whether functions save no more than the cost of calls that only the new version makes. */
+/* Reports whether the functions save no more than the calls cost that only the new version makes. */
 static bool detected_saves_nothing(const struct detected *d)
 {
 	double saved = 0, calling = 0;
@@ -552,7 +554,7 @@ static enum decision decision_of(const struct detected *d)
 		return DECISION_INCONCLUSIVE;
 	if (d->n_worse && !detected_outweighed(d))
 		return DECISION_REGRESSION;
-	if (d->input->new->killed && !d->input->old->killed) /* the work of killed runs is not known */
+	if (d->input->new->killed && !d->input->old->killed) /* the work of killed runs is unknown */
 		return DECISION_INCONCLUSIVE;
 	if (d->few_measured)
 		return DECISION_INCONCLUSIVE;
@@ -561,7 +563,7 @@ static enum decision decision_of(const struct detected *d)
 	return detected_unsure(d) ? DECISION_INCONCLUSIVE : DECISION_PASS;
 }
 
-/* Adds one reason for all functions whose work is divided differently between calls; they decide nothing. */
+/* Adds one reason for all functions whose calls divide the same work differently. They do not affect the decision. */
 static void detected_explain_divided(struct detected *d)
 {
 	const struct detected_function *first = NULL;
@@ -616,7 +618,7 @@ static void detected_explain_functions(struct detected *d)
 				    d->n == 1 ? "s" : "", d->detection.runs, text_plural(d->detection.runs));
 }
 
-/* Sets `decision` and adds the reasons. The functions must be filled in and sorted. */
+/* Sets `decision` and adds the reasons. The functions must already be filled in and sorted. */
 static void detected_decide(struct detected *d)
 {
 	d->decision = decision_of(d);
@@ -627,9 +629,7 @@ static void detected_decide(struct detected *d)
 				    text_plural(d->about->runs_more));
 }
 
-/* ---- the whole detection ---- */
-
-/* Adds notes on whether the versions are comparable, before all other reasons. */
+/* Adds notes on whether the versions are comparable. Must be called before other reasons are added. */
 static void detected_find_apart(struct detected *d)
 {
 	struct comparable_remark remarks[COMPARABLE_REMARKS];

@@ -1,5 +1,5 @@
-/* Detects anomalies in the samples of a version compared with another version: functions with kinds of trouble, functions that were not
- * judged and why, and one decision. */
+/* Compares the samples of two versions and detects anomalies. The result has the functions with their kinds of trouble, the functions that
+ * were not judged with the reason, and one decision. */
 #ifndef GATE_DETECT_DETECT_H
 #define GATE_DETECT_DETECT_H
 
@@ -12,11 +12,11 @@
 #include "gate/detect/places.h"
 #include "model/anomaly/detector.h"
 
-#define DETECT_LEAST_OF_ALL .001 /* part of a version's work; smaller changes do not matter */
-#define DETECT_SHARE_SAID   .1	 /* part of a version's work: if a larger function has too few measured calls, the decision stays open */
-#define DETECT_PART_SAID    .01	 /* part of the added cost; cheaper functions are not on the first screen */
-#define DETECT_MEASURED_MIN 30	 /* minimum number of measured calls, over all runs, for a meaningful mean, unless all are measured */
-#define DETECT_RUNS_MIN	    3	 /* minimum number of normal runs: one is held out from two others */
+#define DETECT_LEAST_OF_ALL .001 /* smallest change that matters, as a fraction of a version's work */
+#define DETECT_SHARE_SAID   .1	 /* fraction of a version's work; larger functions need enough measured calls */
+#define DETECT_PART_SAID    .01	 /* fraction of the added cost; the first screen does not show cheaper functions */
+#define DETECT_MEASURED_MIN 30	 /* minimum number of measured calls over all runs for a meaningful mean, unless all calls are measured */
+#define DETECT_RUNS_MIN	    3	 /* minimum number of normal runs: the detector holds out one and learns from two others */
 
 struct detect_options {
 	struct detector_options detector;
@@ -24,13 +24,12 @@ struct detect_options {
 };
 
 struct detect_input {
-	struct side *old; /* changed: C++ functions whose parameters changed get their new names (renamed_match()) */
+	struct side *old; /* modified: C++ functions whose parameters changed get their new names (renamed_match()) */
 	const struct side *new;
-	const struct places *places; /* places in the sources, or NULL. If they know the changes, unchanged functions count only if they are
-					large or called more or less */
+	const struct places *places; /* source locations, or NULL; if they know the changes, most unchanged functions are skipped */
 };
 
-/* Why a function was not judged: constant, code, text for users. gate/detect/observe.h has further reasons. */
+/* Reasons why a function was not judged. Columns: constant, code, text for users. gate/detect/observe.h has further reasons. */
 #define DETECT_SKIP_ROWS(X)                                                                                                                \
 	X(DETECT_ONLY_OLD, "only_in_old", "only the old version called it")                                                                \
 	X(DETECT_ONLY_NEW, "only_in_new", "only the new version called it")                                                                \
@@ -40,27 +39,27 @@ struct detect_input {
 	X(DETECT_NOT_LEARNED, "not_learned", "too few normal runs have it, or it did almost nothing in them")
 
 struct detected_skip {
-	char *name; /* name as users write it */
+	char *name; /* demangled name */
 	const char *code, *text;
-	double share; /* part of the new version's work; NaN: not known */
+	double share; /* fraction of the new version's work; NaN if unknown */
 };
 
 /* A function that was judged. */
 struct detected_function {
 	const struct detection_function *found;
-	char *name; /* name as users write it */
+	char *name; /* demangled name */
 	const char *symbol;
-	const struct place *place;  /* source place; NULL: not known */
-	bool anomalous;		    /* found anomalous, and neither negligible, moved nor a side effect */
-	struct kind kind;	    /* kind of trouble; if the function is not anomalous, chance explains it */
-	const char *side_effect_of; /* name of the function in this list that is the cause; NULL: there is none */
-	double share;		    /* part of the new version's own work, or time */
-	double calls;		    /* calls in all runs of the new version, if each run had the normal number of calls */
+	const struct place *place;  /* source location; NULL if unknown */
+	bool anomalous;		    /* found anomalous; not negligible, not only moved work, and not a side effect */
+	struct kind kind;	    /* kind of trouble; if the function is not anomalous, chance explains the trouble */
+	const char *side_effect_of; /* name of the function in this list that is the cause; NULL if this function is no side effect */
+	double share;		    /* fraction of the new version's work, or time, without nested calls */
+	double calls;		    /* number of calls in all runs of the new version, scaled to the normal number of calls per run */
 	bool with_nested;
-	double more_ns; /* estimated added cost in all runs, ns, without nested calls as far as possible; below 0: saved cost */
-	double part;	/* part of the added cost of all functions, or of the saved cost if it is improved; 0: none */
-	bool latent;	/* worse at hardly any cost here, but threads obstruct each other, which more CPUs make worse */
-	char *caller;	/* for a function of only the new version: name of the judged function that calls it; else NULL */
+	double more_ns; /* estimated added cost in all runs, ns, if possible without nested calls; negative if cost was saved */
+	double part;	/* fraction of the added cost of all functions (of the saved cost if improved); 0 if there is none */
+	bool latent;	/* threads obstruct each other: this costs almost nothing here, but more on more CPUs */
+	char *caller;	/* name of the judged function that calls this one, which only the new version has; otherwise NULL */
 };
 
 struct detect_reason {
@@ -71,54 +70,57 @@ struct detected {
 	const struct detect_input *input; /* borrowed */
 	enum record_back_end back_end;
 	enum decision decision;
-	struct detect_reason *reasons; /* [n_reasons] codes and texts */
+	struct detect_reason *reasons; /* [n_reasons], codes and texts */
 	size_t n_reasons;
-	double rate_asked, rate_used; /* requested and used rate of false alarms; used > asked if there are too few normal runs */
-	size_t runs_needed;	      /* number of normal runs needed for rate_asked */
-	struct observed normal, seen; /* both sides, with values at the typical input if it is known (like_inputs.h) */
+	double rate_asked,
+	    rate_used;	    /* requested and used rate of false alarms; the used rate is larger if there are too few normal runs */
+	size_t runs_needed; /* number of normal runs needed for rate_asked */
+	struct observed normal, seen; /* samples of both sides, scaled to the typical input if it is known (like_inputs.h) */
 	struct callers callers;
 	struct like_inputs like;
 	bool apart;			    /* the sides are not comparable (comparable_notes()) */
-	bool few_measured;		    /* a function with DETECT_SHARE_SAID of the work has too few measured calls */
-	struct detector *detector;	    /* the fitted detector; NULL: nothing could be fitted */
-	const struct detector_about *about; /* description of the detector; NULL: there is none */
+	bool few_measured;		    /* too few calls were measured of a function with at least DETECT_SHARE_SAID of the work */
+	struct detector *detector;	    /* fitted detector; NULL if it could not be fitted */
+	const struct detector_about *about; /* description of the detector; NULL if there is none */
 	struct detection detection;
-	struct detected_function *functions; /* [n] worse ones by cost, then improved ones, then side effects, then the others by name */
-	size_t n, n_worse, n_improved, n_side_effects, n_small, n_spread; /* numbers of functions; n_spread are also in n_small */
+	struct detected_function *functions; /* [n], worse ones by cost, then improved ones, side effects, and the others by name */
+	size_t n, n_worse, n_improved, n_side_effects, n_small, n_spread; /* numbers of functions; n_small includes n_spread */
 	size_t runs_found; /* number of runs of the new version that are anomalous in a function that is worse, improved or a side effect */
-	struct detected_skip *skipped; /* [n_skipped] by share, largest first, then by name */
+	struct detected_skip *skipped; /* [n_skipped], sorted by share, largest first, then by name */
 	size_t n_skipped;
 };
 
-/* Judges the new side. *out is overwritten; detected_release() it before the input. ASSAY_E_USAGE: the sides cannot be compared (back ends,
- * counters, hardware types); the error names the first difference. With too few runs, the decision is inconclusive. */
+/* Judges the new side. ASSAY_E_USAGE names the first difference if the sides differ in back ends, counters or hardware types. With too few
+ * runs, the decision is inconclusive. Overwrites *out; the caller calls detected_release() before it releases the input. */
 enum assay_status detect(const struct detect_input *input, const struct detect_options *options, struct detected *out,
 			 struct assay_error *err);
-void detected_release(struct detected *detected); /* accepts zeroed */
+void detected_release(struct detected *detected); /* Accepts a zeroed struct. */
 
-/* Adds the answer: one screen for users (`all`: with all functions), and members for programs. */
+/* Adds the answer to the document: one screen for users (with all functions if `all`), and members for programs. */
 void detect_add(const struct detected *detected, bool all, struct document *d);
 
-/* ---- comparable.c: notes on whether two sides are comparable, and on excluded runs ---- */
+/* ---- comparable.c: notes on comparability and on excluded runs ---- */
 
 #define COMPARABLE_REMARKS 14
 
 struct comparable_remark {
 	const char *code;
-	char *text; /* owned by the caller; free() it */
+	char *text; /* owned by the caller, who frees it */
 	bool apart; /* the sides are not comparable */
 };
 
-/* Finds notes on two sides; returns their number. With the first four kinds the sides are not comparable. (1) Most work of a side is in
- * functions without names. (2) Each side has most of its work in functions that the other lacks, and these are several and most of its
- * functions (`old` after renamed_match()). (3) A number among the arguments is the same in all old runs and another in most new ones (seeds
- * do not count), or the same build without such numbers ran on no common input. (4) The emulation in one side's programs counts
- * differently. O(samples + runs of old * runs of new). */
+/* Finds notes on two sides. Returns the number of notes. With a note of the first four kinds, the sides are not comparable:
+ * (1) Most of a side's work is in functions without names.
+ * (2) On each side, most functions and most work are without counterpart on the other side (`old` after renamed_match()).
+ * (3) A number among the arguments is the same in all old runs but another one in most new runs; or runs of the same build, without such
+ * numbers, have no input in common.
+ * (4) The programs of one side have an emulation that counts differently.
+ * Costs O(samples + runs of old * runs of new). */
 size_t comparable_notes(const struct side *old, const struct side *new, struct comparable_remark out[COMPARABLE_REMARKS]);
 
-/* Matches C++ functions whose parameters or template arguments changed: their symbols differ, but not the names that users write. Each
- * version must have only one such function that the other lacks. The old side's functions get the new names. Returns a note for users,
- * which the caller free()s; NULL: none matched. O(samples + names log names). */
+/* Matches C++ functions whose parameters or template arguments changed, so that the symbol is new but the name is not. Each version must
+ * have only one function of this name that the other lacks. Renames the functions of the old side. Returns a note for users, which the
+ * caller frees; NULL if no function matched. Costs O(samples + names log names). */
 char *renamed_match(struct side *old, const struct side *new);
 
 #endif

@@ -1,4 +1,4 @@
-/* Fills a document with a detection (docs/schema/detect.json). */
+/* Fills a document with the result of a detection (docs/schema/detect.json). */
 #include "gate/detect/detect.h"
 
 #include "base/text.h"
@@ -32,7 +32,7 @@ static void add_answer(const struct detected *d, struct document *out)
 			   d->n_worse ? "" : ", for the better", old, new);
 }
 
-/* Reports whether the reason is in the list of reasons for users; reasons about a function are shown with the function. */
+/* Reports whether the list of reasons for users has this reason. Reasons about one function appear with the function. */
 static bool reason_is_shown(const char *code)
 {
 	return strcmp(code, "anomalous") != 0 && strcmp(code, "improved") != 0 && strcmp(code, "side_effect") != 0;
@@ -54,7 +54,7 @@ static void add_reasons(const struct detected *d, struct document *out)
 	doc_end(out);
 }
 
-/* Adds the source of the samples, and the numbers of excluded runs. */
+/* Adds the source of the samples and the numbers of excluded runs. */
 static void add_side(const struct side *side, struct document *out)
 {
 	doc_object(out, NULL);
@@ -71,7 +71,7 @@ static void add_side(const struct side *side, struct document *out)
 
 /* ---- functions ---- */
 
-/* Adds the amount of change: "new" if the normal value is 0, "gone", "x 3.2", "+12 %". */
+/* Adds the relative change as text: "new" if the normal value is 0, "gone", "x 3.2", or "+12 %". */
 static void add_change(double normal, double now, struct document *out)
 {
 	double ratio = normal > 0 ? now / normal : (double)NAN;
@@ -111,7 +111,7 @@ static void add_column(const struct detected *d, const struct detection_column *
 	add_counter(d->seen.columns[c->column], &about, c, for_people, out);
 }
 
-/* Adds the number of calls in a run, if the kind is about calls. */
+/* Adds the number of calls in a run, if the kind of trouble concerns calls. */
 static void add_calls(const struct detected *d, const struct detected_function *f, bool for_people, struct document *out)
 {
 	static const struct counter_about about = { .text = "calls", .unit = "in a run", .scale = 1 };
@@ -126,8 +126,8 @@ static void add_calls(const struct detected *d, const struct detected_function *
 		    for_people, out);
 }
 
-/* Adds counters; users see only those whose mean changed. The counter that decides the kind is always included: only its mean may be
- * certain, with no sample or run far off. */
+/* Adds the counters of a function. Users see only counters whose mean changed. The counter that decided the kind is always included: its
+ * mean can be certain although no single sample or run is far off. */
 static void add_counters(const struct detected *d, const struct detected_function *f, bool for_people, struct document *out)
 {
 	const struct detection_function *found = f->found;
@@ -168,7 +168,7 @@ static void add_name(const struct detected_function *f, struct buf *out)
 		buf_format(out, "  (%s:%u)", f->place->file, f->place->line);
 }
 
-/* Adds, for users, the change of a worse or improved function. */
+/* Adds the change of a worse or improved function, for users. */
 static void add_finding(const struct detected *d, const struct detected_function *f, struct document *out)
 {
 	const struct detection_function *found = f->found;
@@ -198,7 +198,7 @@ static void add_finding(const struct detected *d, const struct detected_function
 	buf_release(&text);
 }
 
-/* Adds one line for users, which names the cause. */
+/* Adds a line for users that names the cause of a side effect. */
 static void add_side_effect(const struct detected_function *f, bool first, struct document *out)
 {
 	struct buf name = BUF_INIT;
@@ -276,9 +276,9 @@ static void add_functions(const struct detected *d, bool all, struct document *o
 		doc_line(out, "\n%zu more side effects (--all shows them)", d->n_side_effects - SIDE_EFFECTS_SHOWN);
 }
 
-/* ---- functions that were not judged, and the basis of the detection ---- */
+/* ---- functions that were not judged, and basis of the detection ---- */
 
-/* Reports whether users see only the number of such functions, because these do nearly nothing. */
+/* Reports whether users see only the number of such functions, because they do almost nothing. */
 static bool skip_is_small(const struct detected_skip *s)
 {
 	return strcmp(s->code, observe_remark_code(OBSERVE_LITTLE_WORK)) == 0 || strcmp(s->code, "with_callers") == 0 ||
@@ -349,7 +349,7 @@ static void add_rates(const struct detected *d, struct document *out)
 	doc_end(out);
 }
 
-/* Adds the basis of the answer for users. */
+/* Adds the basis of the answer, for users. */
 static void add_basis(const struct detected *d, struct document *out)
 {
 	const struct detector_about *about = d->about;

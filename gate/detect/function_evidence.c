@@ -20,15 +20,15 @@ void function_evidence_release(struct function_evidence *e)
 	*e = (struct function_evidence){ .there = false };
 }
 
-/* ---- the samples ---- */
+/* ---- samples ---- */
 
-/* Stored samples of one version: files[n] of the build whose results count, then the others. */
+/* Stored samples of one version. files[0..n) are of the build whose results count; the others follow up to files[all]. */
 struct stored_samples {
 	struct sample_file *files;
 	size_t n, all;
 };
 
-/* Returns the plan whose build gave the results, because only its samples explain them; NULL: not known. */
+/* Returns the plan whose build gave the results; NULL if unknown. Only samples of this build explain the results. */
 static const char *build_of(const struct run_set *set)
 {
 	return *set->plan ? set->plan : NULL;
@@ -43,10 +43,10 @@ static void stored_samples_of(struct lab *lab, const struct run_set *set, struct
 		*out = (struct stored_samples){ .files = NULL };
 	out->n = out->all;
 	(void)run_build_keep_samples(&lab->store, build_of(set), out->files, &out->n,
-				     &ignored); /* reading the samples fails in the same way, and reports it */
+				     &ignored); /* the error appears again, and is reported, when the samples are read */
 }
 
-/* Counts the usable files. type NULL: of any type. */
+/* Counts the usable files. `type` NULL means any hardware type. */
 static size_t files_of(const struct stored_samples *s, enum record_back_end back_end, const char *type)
 {
 	size_t n = 0;
@@ -57,8 +57,8 @@ static size_t files_of(const struct stored_samples *s, enum record_back_end back
 	return n;
 }
 
-/* Chooses the hardware type with most samples of both versions; if several are equal, the first by name. Samples of different types are
- * never mixed. *types: number of types that both have. NULL: there is none, or counters do not depend on the machine. */
+/* Returns the hardware type with most samples of both versions; of several, the first by name. Samples of different types are never mixed.
+ * Sets *types to the number of types that both have. Returns NULL if there is none, or if counters do not depend on the machine. */
 static const char *choose_type(const struct stored_samples sides[2], enum record_back_end back_end, size_t *types)
 {
 	const char *best = NULL;
@@ -80,13 +80,14 @@ static const char *choose_type(const struct stored_samples sides[2], enum record
 	return best;
 }
 
-/* Judges the samples. Both sides and the places must be filled. */
+/* Judges the samples. Needs both sides and the places. */
 static enum assay_status function_evidence_judge(struct function_evidence *e, struct assay_error *err)
 {
 	struct detect_options options = { .detector = detector_defaults, .observe = observe_defaults };
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 
-	options.observe.least_share = DETECT_LEAST_OF_ALL; /* only changed functions and their callers: small shares matter too */
+	options.observe.least_share =
+	    DETECT_LEAST_OF_ALL; /* small shares matter, because samples cover only changed functions and their callers */
 	options.detector.threads = processors > 0 ? (size_t)processors : 1;
 	e->input = (struct detect_input){ .old = &e->sides[0], .new = &e->sides[1], .places = &e->places };
 	return detect(&e->input, &options, &e->detected, err);
@@ -122,7 +123,7 @@ void function_evidence_read(const char *const directories[2], struct function_ev
 	out->missing = st ? mem_string(err.text) : NULL;
 }
 
-/* The most informative back end first. */
+/* Back ends, the most informative one first. */
 static const enum record_back_end back_ends[] = { RECORD_PAPI, RECORD_EMULATED, RECORD_SOFTWARE, RECORD_TIME };
 #define BACK_ENDS (sizeof(back_ends) / sizeof(back_ends[0]))
 
@@ -143,11 +144,12 @@ static void function_evidence_try(struct lab *lab, const struct run_set *const s
 		out->there = true;
 }
 
-/* Returns a note if both have samples, but not of the builds whose results count: whose samples, and the command that makes new ones. */
+/* Returns a note if both versions have samples, but not of the builds whose results count. The note has a command to take new samples. */
 static char *all_others(const struct run_set *const sets[2], const struct stored_samples stored[2])
 {
 	const struct sample_file *file = stored[0].files;
-	size_t name = strlen(file->application), input = strlen(file->input); /* lengths; the name in the manifest has no input */
+	size_t name = strlen(file->application),
+	       input = strlen(file->input); /* lengths; `application` ends with the input, which the name in the manifest lacks */
 	bool same = strcmp(sets[0]->application, sets[1]->application) == 0;
 	char *application, *versions = mem_format("%s,%s", sets[0]->version, sets[1]->version), *command;
 	struct buf text = BUF_INIT;
@@ -187,9 +189,7 @@ void function_evidence_of(struct lab *lab, const struct run_set *baseline, const
 	sample_files_free(stored[1].files, stored[1].all);
 }
 
-/* ---- the answer ---- */
-
-/* `functions` has the worse ones first, then the improved ones. */
+/* The array has the worse functions first, then the improved ones. */
 size_t function_evidence_leading(const struct function_evidence *e, enum decision decision, size_t *first)
 {
 	*first = decision == DECISION_IMPROVED ? e->detected.n_worse : 0;
@@ -221,7 +221,7 @@ char *function_evidence_latent(const struct function_evidence *e)
 	return names.size ? buf_take(&names) : NULL;
 }
 
-/* Returns the counter that decides the kind; NULL: there is none. */
+/* Returns the column of the counter that decided the kind; NULL if there is none. */
 static const struct detection_column *reason_column(const struct detected_function *f)
 {
 	for (size_t i = 0; i < f->found->n_columns; i++)

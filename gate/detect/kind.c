@@ -5,17 +5,16 @@
 #include <math.h>
 #include <string.h>
 
-#define LEAST_PART    .02 /* part of a function's errors; a column with less, and without votes, is ignored */
+#define LEAST_PART    .02 /* a column with a smaller fraction of the function's reconstruction error, and without votes, is ignored */
 #define LEAST_OTHER   .05 /* smaller relative changes are negligible */
-#define MOST_REMOTE   .75 /* part of additional misses; with pages spread evenly over nodes, at most half are on other nodes */
-#define MOST_CALLS    .5  /* calls lead if they make up this part of the logarithm of the factor by which a run costs more */
-#define LEAST_AGAINST .25 /* part of the saved cost, in orders of magnitude; added cost below it does not lead */
+#define MOST_REMOTE   .75 /* fraction of the additional misses; if pages are spread evenly over nodes, at most 0.5 are remote */
+#define MOST_CALLS    .5  /* calls lead if they make up this fraction of the logarithm of the factor by which a run costs more */
+#define LEAST_AGAINST .25 /* minimum added cost that can lead, as a fraction of the saved cost; costs are orders of magnitude */
 
-/* Events that cause other events: a line that another core changed is also a miss; a new miss on another node is no trouble of its own;
- * copying 8 bytes is an access. */
+/* Events that cause other events. A line that another core changed is also a miss, and copying 8 bytes is also an access. */
 static const struct {
 	const char *cause, *effect;
-	double each; /* events of the effect per event of the cause */
+	double each; /* number of effect events per cause event */
 } consequences[] = {
 	{ "emulated:hitm_true_milli", "emulated:l1_misses", .001 },
 	{ "emulated:hitm_true_milli", "emulated:l2_misses", .001 },
@@ -33,25 +32,25 @@ static const struct {
 	{ "PAPI_L3_TCM", "PAPI_L2_TCM", 1 },
 };
 
-/* The change of one column of a function. */
+/* Change of one column of a function. */
 struct change {
 	struct counter_about about;
-	bool there; /* the column is part of the anomaly, or its mean is farther off than chance explains */
+	bool there; /* the column is part of the anomaly, or chance does not explain the change of its mean */
 	bool is_time;
 	double normal, now, unsure[2];
-	double more; /* additional events of a call, minus those that other events cause; below 0: fewer */
-	double raw;  /* additional events of a call, also if they do not matter */
+	double more; /* additional events of a call, without those that other events cause; negative if fewer */
+	double raw;  /* additional events of a call, even if they do not matter */
 };
 
 /* Work of a call, and number of calls. */
 struct work {
-	double normal, now; /* work of a call; 1 if it is not counted */
+	double normal, now; /* work of a call; 1 if work is not counted */
 	double calls;	    /* calls now per normal call; 1 if chance explains the difference */
 	bool counted;
 };
 
-/* Returns the change of events in a run, per call that the run normally had. Returns 0 if events rose only with the work, or if rate and
- * number changed in opposite directions. Returns 0, too, if a call has more but there are fewer calls, so that the run has as many. */
+/* Returns the change of events in a run, per call that the run normally had. Returns 0 if the rate per work and the number changed in
+ * opposite directions. Also returns 0 if the rate changed but the number in a run is nearly the same. */
 static double change_more(const struct change *c, const struct work *work)
 {
 	bool is_work = c->about.role == COUNTER_WORK;
@@ -62,23 +61,23 @@ static double change_more(const struct change *c, const struct work *work)
 		return 0;
 	if (fabs(by_rate) <= fabs(by_run))
 		return by_rate;
-	return fabs(by_run) >= LEAST_OTHER * normal ? by_run : 0; /* equal up to one event */
+	return fabs(by_run) >= LEAST_OTHER * normal ? by_run : 0; /* a smaller change of the number counts as no change */
 }
 
-/* Reports whether a change matters. Work and time are compared by run; one sort of work is compared with all work. */
+/* Reports whether a change matters. Work and time are compared per run. One sort of work is compared with all work. */
 static bool change_matters(const struct change *c, const struct work *work)
 {
 	bool is_work = c->about.role == COUNTER_WORK, by_run = is_work || c->is_time;
 	double difference = fabs(c->now * (by_run ? work->calls : 1) - c->normal),
 	       most = is_work ? fmax(work->normal, work->now * work->calls) : fmax(fabs(c->normal), fabs(c->now));
 
-	/* The limits of the possible error, in the same direction on both sides. */
+	/* Adds the possible errors, which have the same direction on both sides. */
 	if (c->is_time)
 		most = fmax(fabs(c->normal) + c->unsure[0], fabs(c->now) + c->unsure[1]);
 	return c->there && difference >= (is_work ? 0 : c->about.min_relevant_delta) && difference >= LEAST_OTHER * most && difference > 0;
 }
 
-/* Reports whether nearly all additional misses are on other nodes: then the location of the pages is the trouble, not the misses. */
+/* Reports whether nearly all additional misses are on other nodes. The trouble then is the location of the pages, not the misses. */
 static bool is_mostly_remote(const struct change *misses, const struct change *remote, const struct work *work)
 {
 	return misses->about.role == COUNTER_MISS && remote->about.trouble == TROUBLE_REMOTE && change_matters(misses, work) &&
@@ -117,8 +116,8 @@ static struct work changes_work(const struct detection_function *f, size_t p, co
 	return work;
 }
 
-/* If chance explains all means, uses the columns that made samples anomalous. Work only counts with votes: it is not divided by anything
- * and so varies with the input. */
+/* If chance explains the changes of all means, uses the columns that made samples anomalous instead. Work counts only with votes, because
+ * it varies with the input: it is not divided by anything. */
 static void changes_without_chance(const struct detection_function *f, size_t p, const struct work *work, struct change *changes)
 {
 	for (size_t c = 0; c < p; c++)
@@ -157,7 +156,7 @@ static struct work changes_find(enum record_back_end back_end, const struct obse
 		changes[c].raw = change_more(&changes[c], &work);
 		changes[c].more = changes[c].there ? changes[c].raw : 0;
 	}
-	/* Also subtracts for causes too small to matter: misses just below, on pages just above the limit. */
+	/* Also subtracts for causes too small to matter: else misses just below their limit leave remote accesses just above it. */
 	changes_subtract_consequences(seen->columns, p, &work, changes);
 	for (size_t c = 0; c < p; c++)
 		if (!change_matters(&changes[c], &work))
@@ -186,7 +185,7 @@ static bool kind_is_named(const struct kind *kind, enum trouble trouble)
 	return trouble == TROUBLE_UNKNOWN || trouble == TROUBLE_SLOWER || only_calls || kind_has(kind, trouble);
 }
 
-/* Returns the cost of all counters of the column's kind that changed in its direction: accesses and blocks are the same work. */
+/* Returns the cost of all counters of the same kind as this column, if they changed in its direction: accesses and blocks are both work. */
 static double changes_cost_of_kind(const struct change *changes, size_t p, size_t column)
 {
 	double cost = 0;
@@ -198,7 +197,7 @@ static double changes_cost_of_kind(const struct change *changes, size_t p, size_
 	return cost;
 }
 
-/* Compares column c with the best one so far (SIZE_MAX: none): by the cost of their kinds or, within one kind, of the columns. */
+/* Reports whether column `c` costs more than column `best` (SIZE_MAX: none): by their kinds or, within one kind, by the columns. */
 static bool change_costs_more(const struct change *changes, size_t p, size_t c, size_t best)
 {
 	double more;
@@ -210,7 +209,7 @@ static bool change_costs_more(const struct change *changes, size_t p, size_t c, 
 								       : more > 0;
 }
 
-/* Returns the column whose kind costs most among the kinds not named yet that changed in the leading direction; SIZE_MAX: none. */
+/* Returns the column of the most expensive kind that is not named yet and changed in the leading direction; SIZE_MAX if there is none. */
 static size_t kind_next_further(const struct change *changes, size_t p, const struct kind *kind)
 {
 	double lead = changes_cost_of_kind(changes, p, kind->column);
@@ -232,7 +231,7 @@ static void kind_add_further(const struct change *changes, size_t p, struct kind
 		kind->further[kind->n_further++] = changes[c].about.trouble;
 }
 
-/* Adds up misses and mispredicted branches, which another function may have caused, and determines whether anything else changed. */
+/* Adds up misses and mispredicted branches, which another function may have caused. Determines whether anything else changed. */
 static void kind_add_misses(const struct change *changes, size_t p, struct kind *kind)
 {
 	bool own = false, missed = false, branched = false;
@@ -255,7 +254,7 @@ static void kind_add_misses(const struct change *changes, size_t p, struct kind 
 	kind->only_branches = branched && !own && !missed;
 }
 
-/* Returns the column with the largest added cost of its kind; SIZE_MAX: there is none, or the cost is small against the saved cost. */
+/* Returns the column with the largest added cost of its kind; SIZE_MAX if there is none, or if it is small compared with the saved cost. */
 static size_t changes_most_costly(const struct change *changes, size_t p)
 {
 	size_t most = SIZE_MAX;
@@ -272,7 +271,7 @@ static size_t changes_most_costly(const struct change *changes, size_t p)
 	return most != SIZE_MAX && changes_cost_of_kind(changes, p, most) >= LEAST_AGAINST * less ? most : SIZE_MAX;
 }
 
-/* Reports whether work or copying in column `c` rose by a larger factor than the misses, and so causes them. */
+/* Reports whether the work or copying in column `c` increased by a larger factor than the misses, and so causes them. */
 static bool change_brings(const struct change *c, const struct work *work, const struct change *misses)
 {
 	if (c->about.role == COUNTER_WORK)
@@ -280,7 +279,8 @@ static bool change_brings(const struct change *c, const struct work *work, const
 	return c->about.trouble == TROUBLE_COPYING && c->now * misses->normal > c->normal * misses->now;
 }
 
-/* Returns the leading column. If work or copying rose by more than the leading misses, and does not cost far less, it leads instead. */
+/* Returns the leading column, usually `most`. If that has misses that more work or copying causes, returns the column of the cause instead,
+ * unless the cause is far cheaper. */
 static size_t changes_leading(const struct change *changes, size_t p, const struct work *work, size_t most)
 {
 	size_t lead = SIZE_MAX;
@@ -294,7 +294,7 @@ static size_t changes_leading(const struct change *changes, size_t p, const stru
 																    : most;
 }
 
-/* Returns the column whose kind saves most per call; SIZE_MAX: there is none. */
+/* Returns the column whose kind saves most per call; SIZE_MAX if there is none. */
 static size_t changes_least_costly(const struct change *changes, size_t p)
 {
 	size_t least = SIZE_MAX;
@@ -305,7 +305,7 @@ static size_t changes_least_costly(const struct change *changes, size_t p)
 	return least;
 }
 
-/* Reports whether the function's work in a run grew, whatever the number of calls. */
+/* Reports whether the work of a run increased, including changes in the number of calls. */
 static bool work_grew(const struct work *work, const struct change *changes, size_t p)
 {
 	bool there = work->calls < 1 || work->calls > 1;
@@ -315,7 +315,7 @@ static bool work_grew(const struct work *work, const struct change *changes, siz
 	return there && work->now * work->calls >= (1 + LEAST_OTHER) * work->normal;
 }
 
-/* Cost of a run per call that it normally had, ns: the time, if measured. */
+/* Cost of a run per call that it normally had, ns; the measured time if available. */
 struct cost {
 	double normal, now;
 };
@@ -339,7 +339,7 @@ static struct cost cost_of_run(const struct change *changes, size_t p, const str
 	return isnan(time.now) ? cost : time;
 }
 
-/* Reports whether calls make up most of the factor by which a run costs more, or less. */
+/* Reports whether calls make up most of the factor by which a run costs more or less. */
 static bool calls_lead(const struct cost *cost, double calls)
 {
 	double factor = cost->normal > 0 && cost->now > 0 ? log(cost->now / cost->normal) : 0, by_calls = calls > 0 ? log(calls) : 0;
@@ -347,7 +347,7 @@ static bool calls_lead(const struct cost *cost, double calls)
 	return fabs(calls - 1) > LEAST_OTHER && by_calls * factor > 0 && fabs(by_calls) >= MOST_CALLS * fabs(factor);
 }
 
-/* Computes the added cost of a call, by its time if measured. Sets *slower and *faster by consequences such as time. */
+/* Computes the added cost of a call, from its time if measured. Sets *slower and *faster if a consequence such as time changed. */
 static void kind_add_costs(const struct change *changes, size_t p, const struct work *work, struct kind *kind, bool *slower, bool *faster)
 {
 	double time_ns = (double)NAN;
@@ -372,7 +372,7 @@ static void kind_add_costs(const struct change *changes, size_t p, const struct 
 	kind->own_ns = isnan(time_ns) ? kind->own_ns : time_ns;
 }
 
-/* Sets the leading kind (the deciding column's, or more calls, or more time) and the further kinds. */
+/* Sets the leading kind: that of the deciding column, more calls, or more time. Then adds the further kinds. */
 static void kind_lead(const struct change *changes, size_t p, const struct cost *cost, bool slower, bool with_calls, struct kind *kind)
 {
 	bool by_calls = !kind->small && with_calls && calls_lead(cost, kind->calls) && (kind->calls < 1) == kind->improved;
@@ -408,7 +408,7 @@ struct kind kind_of(enum record_back_end back_end, const struct observations *se
 
 	if (!function->means)
 		goto out;
-	without |= without >> TROUBLE_CALLS & 1 ? 1u << TROUBLE_MORE_WORK : 0; /* more calls are more work */
+	without |= without >> TROUBLE_CALLS & 1 ? 1u << TROUBLE_MORE_WORK : 0; /* more calls are also more work */
 	work = changes_find(back_end, seen, function, unsure_ns, without, changes);
 	cost = cost_of_run(changes, p, &work, without, &kind);
 	kind_add_costs(changes, p, &work, &kind, &slower, &faster);
@@ -421,13 +421,13 @@ struct kind kind_of(enum record_back_end back_end, const struct observations *se
 	kind.grew = work_grew(&work, changes, p) && !(without >> TROUBLE_MORE_WORK & 1);
 	kind.improved = most == SIZE_MAX && !slower && (least != SIZE_MAX || faster);
 	kind.column = most != SIZE_MAX ? most : kind.improved ? least : SIZE_MAX;
-	if (kind.improved && kind.grew && kind.run_ns > 0) { /* savings do not make up for more work */
+	if (kind.improved && kind.grew && kind.run_ns > 0) { /* the savings do not make up for the additional work */
 		kind.improved = false;
 		kind.column = SIZE_MAX;
 	}
 	kind_lead(changes, p, &cost, slower, !(without >> TROUBLE_CALLS & 1), &kind);
 	if ((kind.trouble == TROUBLE_MORE_WORK || kind.trouble == TROUBLE_CALLS) &&
-	    !kind.improved) /* includes all consequences of the work */
+	    !kind.improved) /* includes the consequences of the additional work */
 		kind.more_ns = fmax(kind.more_ns, kind.run_ns);
 	for (size_t c = 0; c < p; c++) {
 		if (strcmp(seen->columns[c], "emulated:allocated_bytes") == 0)
@@ -443,7 +443,7 @@ out:
 	return kind;
 }
 
-/* Appends a kind for users; for an improvement, as less of it. */
+/* Appends a kind as text for users. For an improvement, says that the trouble decreased. */
 static void describe_trouble(const struct kind *kind, enum trouble trouble, struct buf *out)
 {
 	bool same = fabs(kind->each - 1) <= LEAST_OTHER;

@@ -9,8 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-#define FOLDS_MAX 40  /* maximum number of held-out parts; with more normal runs, several are held out together */
-#define TOLERANCE .05 /* as in detector_defaults: smaller differences count as they are, larger ones by their ratio */
+#define FOLDS_MAX 40  /* maximum number of parts to hold out; if there are more normal runs, a part has several runs */
+#define TOLERANCE .05 /* as in detector_defaults: smaller differences count by their amount, larger ones by their ratio */
 
 /* ---- inputs of runs ---- */
 
@@ -21,7 +21,7 @@ static const char *run_arguments(const struct side_run *run)
 	return arguments ? arguments : "";
 }
 
-/* Writes asinh() of each number in `text` into numbers[INPUT_NUMBERS_MAX]. Returns the count of numbers, which may be larger. */
+/* Writes asinh() of each number in `text` into numbers[INPUT_NUMBERS_MAX]. Returns the count of numbers, which can be larger. */
 static size_t text_numbers(const char *text, double *numbers)
 {
 	char *words = mem_string(text), *rest = words, *word;
@@ -38,7 +38,7 @@ static size_t text_numbers(const char *text, double *numbers)
 	return n;
 }
 
-/* Takes numbers from the arguments or, if these are not known, from the input's name. */
+/* The numbers are those of the arguments, or those of the input's name if the arguments are unknown. */
 size_t input_run_numbers(const struct side_run *run, double *numbers)
 {
 	const char *arguments = run->n_files ? run_arguments(run) : "";
@@ -56,13 +56,13 @@ size_t input_numbers(const struct side *side)
 	return n <= INPUT_NUMBERS_MAX ? n : 0;
 }
 
-/* Returns the input's name in the manifest or, if it has none, the arguments. */
+/* Returns the input's name in the manifest, or the arguments if it has no name. */
 static const char *run_input(const struct side_run *run)
 {
 	return *run->input ? run->input : run->n_files ? run_arguments(run) : "";
 }
 
-/* Returns the first of the first `runs` runs of `side` with this input; SIZE_MAX: none has it. */
+/* Returns the index of the first run with this input among the first `runs` runs of `side`; SIZE_MAX if there is none. */
 static size_t run_with(const struct side *side, size_t runs, const char *input)
 {
 	for (size_t r = 0; r < runs; r++)
@@ -79,8 +79,9 @@ bool input_common(const struct side *a, const struct side *b)
 	return false;
 }
 
-/* Describes the inputs of a side's runs. An input is identified by the first run of `old` that had it. by_input: runs of one input may be
- * compared with each other. numbers: count per input; 0: not used. *input [runs] is part of the result; free() it. */
+/* Describes the inputs of a side's runs. The id of an input is the index of the first run of `old` that had it. If not `by_input`, runs of
+ * the same input are not compared with each other. `numbers` is the count of numbers per input; 0 if numbers are not used. The result uses
+ * *input [runs], which the caller frees. */
 static struct expect_inputs inputs_of(const struct side *side, const struct side *old, size_t numbers, bool by_input, size_t **input)
 {
 	struct expect_inputs out = { .numbers = mat_new(side->n, numbers), .inputs = old->n };
@@ -111,7 +112,7 @@ static bool inputs_vary(const struct side *side)
 struct cell {
 	struct observed *observed;
 	size_t function, column;
-	const size_t *rows; /* [n] rows of the function, by run */
+	const size_t *rows; /* [n], rows of the function, sorted by run */
 	size_t n;
 	double stretch;
 };
@@ -126,7 +127,7 @@ static void cell_move(const struct cell *c, size_t i, double by)
 	mat_set(&c->observed->observations.values, c->rows[i], c->column, c->stretch * sinh(cell_value(c, i) + by));
 }
 
-/* Writes the median of each run into y[runs], and sets use[runs] if the run has values. Returns the number of these runs. */
+/* Writes the median of each run into y[runs]. Sets use[r] if run r has values. Returns the number of these runs. */
 static size_t cell_medians(const struct cell *c, double *y, bool *use)
 {
 	double *work = mem_new(c->n + 1, sizeof(work[0]));
@@ -168,7 +169,8 @@ struct input_run {
 
 ORDER_BY(compare_inputs, struct input_run, BY_UP(input) BY_UP(run))
 
-/* Divides the runs in use into parts that are held out together, each with as few runs of one input as possible: fold[runs]. */
+/* Divides the runs in use into parts that are held out together, and writes the number of each run's part into fold[runs]. Distributes runs
+ * of the same input over the parts as evenly as possible. */
 static void input_folds(const struct expect_inputs *inputs, const bool *use, size_t folds, size_t *fold)
 {
 	size_t runs = inputs->numbers.rows, n = 0;
@@ -184,7 +186,8 @@ static void input_folds(const struct expect_inputs *inputs, const bool *use, siz
 	free(places);
 }
 
-/* Writes the shift of each run's values into out[runs], by a fit without that run; NaN: the fit has no expectation for its input. */
+/* Writes into out[runs] by how much each run's values must shift, from a fit without that run's part. Writes NaN if this fit has no
+ * expected value for the run's input. */
 static void cell_excluded(const struct expect_inputs *inputs, const double *y, const bool *use, size_t n, double typical, double *out)
 {
 	size_t runs = inputs->numbers.rows, folds = n < FOLDS_MAX ? n : FOLDS_MAX;
@@ -212,8 +215,8 @@ static void cell_excluded(const struct expect_inputs *inputs, const double *y, c
 	mem_free(others, of);
 }
 
-/* Learns the expected value of the column per input from normal values, and shifts these values to the typical input. Sets drop[rows] for
- * runs whose input has no expectation from the other runs. *typical: median over the runs. *expect: expect_release() it. */
+/* Learns the expected value of the column per input from normal runs, and shifts their values to the typical input. Sets drop[rows] for
+ * runs whose input has no expected value from other runs. Sets *typical to the median over runs, and *expect to the fit. */
 static void cell_learn(const struct cell *c, const struct expect_inputs *inputs, double *typical, struct expect *expect, bool *drop)
 {
 	size_t runs = inputs->numbers.rows, n;
@@ -228,14 +231,15 @@ static void cell_learn(const struct cell *c, const struct expect_inputs *inputs,
 		size_t run = c->observed->run[c->rows[i]];
 
 		if (use[run] && isnan(by[run]))
-			drop[c->rows[i]] = drop[c->rows[i]] || expect->by != EXPECT_BY_NOTHING; /* as for a new run of the same input */
+			drop[c->rows[i]] = drop[c->rows[i]] ||
+					   expect->by != EXPECT_BY_NOTHING; /* a new run with the same input is treated in the same way */
 		else if (use[run] && fabs(by[run]) > 0)
 			cell_move(c, i, by[run]);
 	}
 	mem_free(y, use);
 }
 
-/* Shifts the new values to the typical input. drop: as in cell_learn(). */
+/* Shifts the values of new runs to the typical input. Sets drop[rows] as cell_learn() does. */
 static void cell_apply(const struct cell *c, const struct expect_inputs *inputs, double typical, const struct expect *expect, bool *drop)
 {
 	for (size_t i = 0; i < c->n; i++) {
@@ -250,9 +254,9 @@ static void cell_apply(const struct cell *c, const struct expect_inputs *inputs,
 
 /* ---- all functions and columns ---- */
 
-/* Rows of the observations sorted by function; within a function in their order, which is by run. */
+/* Rows of the observations, sorted by function. The rows of a function keep their order, which is by run. */
 struct by_function {
-	size_t *rows, *first; /* [rows] indexes; [functions + 1] start of each function */
+	size_t *rows, *first; /* [rows], indices; [functions + 1], start of each function in `rows` */
 };
 
 static struct by_function by_function_of(const struct observed *o)
@@ -285,7 +289,7 @@ struct values {
 	struct expect_inputs inputs;
 	size_t *input;
 	struct by_function by;
-	bool *drop; /* [rows] rows to remove */
+	bool *drop; /* [rows], the row must be removed */
 };
 
 static struct values values_of(const struct side *side, const struct side *old, struct observed *o, size_t numbers, bool by_input)
@@ -316,7 +320,7 @@ static size_t runs_dropped(const struct observed *o, const bool *drop)
 	return n;
 }
 
-/* Shifts one column of one function to the typical input on both sides. Returns whether there is an expectation for it. */
+/* Shifts one column of one function to the typical input on both sides. Reports whether there are expected values. */
 static bool column_bring(struct values *old, struct values *new, const size_t function[2], size_t column, struct like_inputs *like)
 {
 	double stretch = detector_stretch(old->observed->min_relevant_delta[column], TOLERANCE), typical;
@@ -357,8 +361,6 @@ struct like_inputs like_inputs_bring(const struct side *old, struct observed *no
 	values_release(&of_new);
 	return like;
 }
-
-/* ---- text ---- */
 
 void like_inputs_text(const struct like_inputs *like, struct buf *out)
 {

@@ -12,23 +12,23 @@
 #include <math.h>
 #include <string.h>
 
-#define COUNTERS_MIN  2 /* minimum number of counters; one has no direction, only more and less */
+#define COUNTERS_MIN  2 /* minimum number of counters; with only one, points have no direction */
 #define STRESSORS_MIN 8 /* minimum number of stressors; fewer have no spread, and no p below 0.1 */
 #define PERMUTATIONS  9999
-#define SPREAD_MIN    .2 /* minimum spread of the logs over stressors; smaller differences may be noise, but would count as much */
+#define SPREAD_MIN    .2 /* minimum spread of the logs over the stressors; smaller differences can be noise */
 #define SEED	      71
 
 /* ---- stressors by their counters ---- */
 
-/* Stressors as points: the logs of their events per unit of time. Each counter is standardised over all stressors, so a point shows the
- * particular features of its stressor. A function is placed among them on the same scale. The similarity of two points is the cosine of the
- * angle between them, seen from the mean of the stressors. */
+/* Space in which each stressor is a point: the logs of its events per unit of time. Each counter is standardised over all stressors, so
+ * that a point shows how its stressor differs from the others. A function is a point on the same scale. The similarity of two points is the
+ * cosine of the angle between them, with the mean of the stressors as origin. */
 struct space {
-	size_t n, p;	      /* numbers of used stressors and counters: counters that most stressors have, stressors with all of these */
-	size_t *row, *column; /* [n], [p] indexes of stressors and counters in the matrix, ascending */
-	struct mat points;    /* [n x p] standardised logs of rates */
-	double *mean, *sd;    /* [p] mean and standard deviation of the logs */
-	double *low, *high;   /* [p] range of the points */
+	size_t n, p;	      /* numbers of stressors and counters: counters of most stressors; stressors with all these counters */
+	size_t *row, *column; /* [n], [p], ascending indices of stressors and counters in the matrix */
+	struct mat points;    /* [n x p], standardised logs of rates */
+	double *mean, *sd;    /* [p], mean and standard deviation of the logs */
+	double *low, *high;   /* [p], range of the points */
 };
 
 static size_t space_known_in_row(const struct mat *m, size_t row)
@@ -40,7 +40,7 @@ static size_t space_known_in_row(const struct mat *m, size_t row)
 	return n;
 }
 
-/* Chooses the counters that more than half of the stressors with any counter have. */
+/* Chooses the counters that more than half of the stressors have, without stressors that have no counter. */
 static void space_choose_columns(const struct mat *m, struct space *s)
 {
 	size_t rows = 0;
@@ -69,7 +69,7 @@ static void space_choose_rows(const struct mat *m, struct space *s)
 	}
 }
 
-/* Computes the scale of each counter; drops counters that do not differ. */
+/* Computes the scale of each counter. Drops counters that hardly differ between stressors. */
 static void space_set_scales(const struct mat *m, struct space *s)
 {
 	double *values = mem_new(s->n, sizeof(*values));
@@ -91,7 +91,7 @@ static void space_set_scales(const struct mat *m, struct space *s)
 	free(values);
 }
 
-/* Fills *out, which is overwritten; space_release() it. log_rates [stressors x counters]; NaN: not counted. There may be no points. */
+/* Fills *out, possibly without points, from log_rates [stressors x counters]; NaN means not counted. The caller calls space_release(). */
 static void space_of(const struct mat *log_rates, struct space *out)
 {
 	size_t rows = log_rates->rows, cols = log_rates->cols;
@@ -128,8 +128,8 @@ static void space_release(struct space *s)
 	*s = (struct space){ .n = 0 };
 }
 
-/* Computes similarity[n], -1 to 1, of each stressor to log_rates[columns of the matrix]. A counter beyond all stressors counts as the most
- * extreme stressor; NaN (not known) counts as the mean. 0: stressor or function is at the mean in all counters. */
+/* Computes similarity[n], from -1 to 1, of each stressor to log_rates[columns of the matrix]. Limits counters to the range of the
+ * stressors. NaN (unknown) counts as the mean. The similarity is 0 if the stressor or the function is at the mean in all counters. */
 static void space_similarities(const struct space *s, const double *log_rates, double *similarity)
 {
 	double *point = mem_new(s->p, sizeof(*point)), length = 0;
@@ -154,7 +154,7 @@ static void space_similarities(const struct space *s, const double *log_rates, d
 	free(point);
 }
 
-/* Returns the sum over `members` stressors, drawn without replacement; order[n] is any permutation of all. */
+/* Returns the sum of the similarities of `members` stressors, drawn without replacement. order[n] is any permutation of all stressors. */
 static double match_draw(struct rng *rng, const double *similarity, size_t *order, size_t n, size_t members)
 {
 	double sum = 0;
@@ -169,7 +169,7 @@ static double match_draw(struct rng *rng, const double *similarity, size_t *orde
 	return sum;
 }
 
-/* Compares the group member[n], with at least one member, with random draws. Deterministic. */
+/* Compares the group, member[n], which must not be empty, with random groups. The fixed seed makes results reproducible. */
 static struct likeness_match match_of(const double *similarity, const bool *member, size_t n)
 {
 	struct likeness_match match = { .as_similar = 0 };
@@ -194,30 +194,30 @@ static struct likeness_match match_of(const double *similarity, const bool *memb
 	return match;
 }
 
-/* ---- counters of stressors per unit of time, from fingerprints of machines like those of the functions' samples ---- */
+/* ---- counters of stressors per unit of time ---- */
 
-#define STRESSOR_EVENTS_MIN 100 /* minimum number of events of a counter in some stressor's run; with fewer it is not used */
+#define STRESSOR_EVENTS_MIN 100 /* minimum number of events of a counter in the run of some stressor; a counter with fewer is not used */
 
-/* Selects rates. */
+/* Selects the rates to load. */
 struct stressor_rates_query {
-	const char *const *counters; /* [n_counters] counters of the functions, with COUNTERS_TIME if durations are known */
+	const char *const *counters; /* [n_counters], counters of the functions, including COUNTERS_TIME if durations are known */
 	size_t n_counters;
 	enum record_back_end back_end;	/* back end of the functions */
-	const char *hardware_type;	/* hardware type of the machines; "": any */
-	const struct fingerprint *kind; /* only fingerprints comparable with this one; NULL: any */
+	const char *hardware_type;	/* hardware type of the machines; "" means any */
+	const struct fingerprint *kind; /* only fingerprints that are comparable with this one; NULL means any */
 };
 
 struct stressor_rates {
-	char *missing;		      /* reason why there are no rates, without full stop; NULL: there are */
-	const char *const *stressors; /* [log_rates.rows] names, as in the evidence; borrowed */
-	struct mat log_rates;	      /* [stressors x n_counters] logs of events per unit, median over fingerprints; NaN: not counted */
+	char *missing;		      /* reason why there are no rates, without full stop; NULL if there are rates */
+	const char *const *stressors; /* [log_rates.rows], names, as in the evidence; borrowed */
+	struct mat log_rates;	      /* [stressors x n_counters], logs of events per unit, median over fingerprints; NaN if not counted */
 	size_t unit;		      /* index of the counter that is the unit: cycles, time on a CPU, or time */
 	size_t fingerprints;	      /* number of fingerprints with counters */
 };
 
 #define NOT_THERE SIZE_MAX
 
-/* Units of time, best first. Real time also passes because of other processes, so it is used only without another unit. */
+/* Units of time, best first. Real time also includes the time of other processes, so that it is the last choice. */
 static const char *const units[] = { "PAPI_TOT_CYC", "PAPI_REF_CYC", "perf::TASK-CLOCK", COUNTERS_TIME };
 
 static void stressor_rates_release(struct stressor_rates *rates)
@@ -230,13 +230,10 @@ static void stressor_rates_release(struct stressor_rates *rates)
 struct rates_work {
 	const struct evidence *evidence;
 	const struct stressor_rates_query *query;
-	struct mat *taken; /* [n] matrices [stressors x counters]: logs of events per operation of the stressor, a basis that several runs
-			      share; NaN: not counted */
+	struct mat *taken; /* [n], matrices [stressors x counters] of logs of events per operation of the stressor; NaN if not counted */
 	size_t n;
-	double *most; /* [counters] largest number of events in one run */
+	double *most; /* [counters], largest number of events in one run */
 };
-
-/* ---- reading ---- */
 
 static size_t stressor_index(const struct evidence *e, const char *name)
 {
@@ -269,7 +266,7 @@ static const char *family_of(enum record_back_end back_end)
 	return back_end == RECORD_PAPI ? COUNTING_HARDWARE : COUNTING_SOFTWARE;
 }
 
-/* Adds the counts from runs of the functions' counter family, if there are any. */
+/* Adds the counts from runs of the functions' counter family, if there are such runs. */
 static void rates_add_cells(struct rates_work *w, const struct counting_plan *plan, const struct counter_cell *cells, size_t n)
 {
 	struct mat each = mat_new(w->evidence->fingerprints.n_stressors, w->query->n_counters);
@@ -414,8 +411,8 @@ static char *rates_why_none(const struct stressor_rates_query *q)
 	return text.bytes;
 }
 
-/* Loads the rates of all selected fingerprints with counters into *out, which is overwritten; stressor_rates_release() it. The evidence
- * must outlive *out. */
+/* Loads the rates from the selected fingerprints with counters. The evidence must outlive *out. The caller calls
+ * stressor_rates_release(). */
 static enum assay_status stressor_rates_load(struct lab *lab, const struct evidence *evidence, const struct stressor_rates_query *query,
 					     struct stressor_rates *out, struct assay_error *err)
 {
@@ -445,8 +442,6 @@ static enum assay_status stressor_rates_load(struct lab *lab, const struct evide
 	return st;
 }
 
-/* ---- likeness ---- */
-
 void likeness_release(struct likeness *l)
 {
 	mem_free(l->missing, l->counters, l->functions);
@@ -455,10 +450,10 @@ void likeness_release(struct likeness *l)
 
 /* ---- events of a function per call ---- */
 
-/* Events per call of one function in each run. */
+/* Events per call of one function, for each run. */
 struct calls_of {
-	double *mean;  /* [runs x columns] sums, then means; NaN: not counted */
-	double *calls; /* [runs] number of calls; 0: none in this run */
+	double *mean;  /* [runs x columns], sums, later means; NaN if not counted */
+	double *calls; /* [runs], number of calls; 0 if none in this run */
 	size_t runs, columns;
 };
 
@@ -481,7 +476,7 @@ static struct calls_of calls_of(const struct detected *d, const struct observed 
 	each.calls = mem_new(each.runs, sizeof(double));
 	for (size_t i = 0; i < m->rows; i++) {
 		double *sums = each.mean + o->run[i] * m->cols, work = 0;
-		bool divided = false; /* if work is counted, all other columns are divided by it */
+		bool divided = false; /* work is counted, so that all other columns are per unit of work */
 
 		if (strcmp(o->functions[o->function[i]], symbol) != 0)
 			continue;
@@ -500,8 +495,8 @@ static struct calls_of calls_of(const struct detected *d, const struct observed 
 	return each;
 }
 
-/* Computes each[columns], medians over the runs, so that a disturbed run does not matter; NaN: not counted. Returns the calls of all runs.
- */
+/* Computes each[columns], events per call: medians over the runs, which disturbed runs hardly affect; NaN if not counted. Returns the
+ * number of calls in all runs. */
 static double usual_call(const struct detected *d, const struct observed *o, const char *symbol, double *each)
 {
 	struct calls_of runs = calls_of(d, o, symbol);
@@ -521,8 +516,8 @@ static double usual_call(const struct detected *d, const struct observed *o, con
 	return calls;
 }
 
-/* Computes log_rates[columns]: logs of additional events per unit of additional time. Zero counts as half an event of all calls together.
- * Returns NULL, or the reason why there are none. */
+/* Computes log_rates[columns]: logs of added events per unit of added time. No event counts as half an event in all calls together. Returns
+ * NULL on success, otherwise the reason why there are no rates. */
 static const char *likeness_added_rates(const struct detected *d, const char *symbol, bool improved, size_t unit, double *log_rates)
 {
 	size_t p = d->seen.observations.values.cols;
@@ -543,7 +538,7 @@ static const char *likeness_added_rates(const struct detected *d, const char *sy
 	return missing;
 }
 
-/* ---- the group ---- */
+/* ---- the group of stressors ---- */
 
 static void likeness_find_group(const struct contributions *c, enum decision decision, struct likeness *l)
 {
@@ -561,7 +556,7 @@ static void likeness_find_group(const struct contributions *c, enum decision dec
 		l->no_group = c->missing;
 }
 
-/* Marks the members of the group in member[space->n]. */
+/* Sets member[space->n] for the stressors of the group. */
 static void likeness_find_members(const struct stressor_rates *rates, const struct space *space, struct likeness *l, bool *member)
 {
 	for (size_t i = 0; i < space->n && l->group; i++) {
@@ -574,8 +569,6 @@ static void likeness_find_members(const struct stressor_rates *rates, const stru
 		l->no_group = "the stressors of the leading group have no counters";
 	}
 }
-
-/* ---- functions ---- */
 
 static void likeness_compare_one(const struct stressor_rates *rates, const struct space *space, const bool *member,
 				 const struct detected *d, const struct detected_function *found, struct likeness *l)
@@ -609,7 +602,7 @@ static void likeness_judge(struct likeness *l)
 					  stats_round((double)compared * l->functions[i].group.p) <= LIKENESS_LEVEL;
 }
 
-/* Compares functions with loaded rates. */
+/* Compares functions with the loaded rates. */
 static void likeness_compare(const struct stressor_rates *rates, enum decision decision, const struct contributions *contributions,
 			     const struct function_evidence *evidence, struct likeness *out)
 {
@@ -697,7 +690,7 @@ static void add_function(const struct likeness *l, const struct likeness_functio
 	doc_set_bool(d, "matches", f->matches);
 }
 
-/* Adds conclusions for users after the table. */
+/* Adds the conclusions for users after the table. */
 static void add_conclusions(const struct likeness *l, struct document *d)
 {
 	const char *moved = l->improved ? "shrank" : "grew";

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#define OVERFLOWED 0x1p62 /* no counter reaches this: the value went below zero, or wrapped around */
+#define OVERFLOWED 0x1p62 /* a larger value is no count: the counter wrapped around, or went below zero */
 
 const struct observe_options observe_defaults = {
 	.least_work = 100, .least_ns = 10000, .samples_max = 200, .seed = 1, .least_share = .005
@@ -18,19 +18,19 @@ const struct observe_options observe_defaults = {
 
 /* ---- files of a process ---- */
 
-/* The counts of one process: in one file, or in several if its counters took several executions. */
+/* Counts of one process: one file, or several if the counters needed several executions. */
 struct source {
-	const struct samples *files[SAMPLES_RUNS_MAX]; /* [n] one per execution */
+	const struct samples *files[SAMPLES_RUNS_MAX]; /* [n], one per execution */
 	size_t n;
-	struct samples_join join; /* used if n > 1 */
+	struct samples_join join; /* valid if n > 1 */
 };
 
-/* A function of a sample source, with its recorded invocations by thread and ordinal. */
+/* A function in a source, with its recorded invocations, sorted by thread and ordinal. */
 struct source_rows {
 	const struct source *source;
 	size_t function; /* index in the file, or in the join */
 	size_t n;
-	const struct sample *first; /* the file's items; NULL: there is a join */
+	const struct sample *first; /* items of the file; NULL if there is a join */
 };
 
 static void sources_free(struct source *sources, size_t n)
@@ -52,7 +52,8 @@ static bool counters_are_same(const struct samples *a, const struct samples *b)
 
 ORDER_POINTERS_BY(compare_starts, struct samples, BY_UP(started_ns) BY_UP(pid))
 
-/* Sorts files[n] into lists with the same counters, oldest first. Returns the number of lists; SIZE_MAX: lists have different lengths. */
+/* Sorts files[n] into consecutive lists of files with the same counters, each sorted by start time. Returns the number of lists; SIZE_MAX
+ * if the lists have different lengths. */
 static size_t lists_of(const struct samples **files, size_t n)
 {
 	size_t lists = 0, done = 0, each = 0;
@@ -77,7 +78,7 @@ static size_t lists_of(const struct samples **files, size_t n)
 	return lists;
 }
 
-/* Makes the sources of a run. The k-th processes of all executions count as the same process. */
+/* Makes the sources of a run. The k-th processes of all executions are treated as one process. */
 static enum assay_status sources_of(const struct side *side, const struct side_run *run, struct source **out, size_t *n,
 				    struct assay_error *err)
 {
@@ -133,7 +134,7 @@ static const char *source_function_name(const struct source *source, size_t func
 	return source->files[file]->functions[index].name;
 }
 
-/* Returns the rows of a function. *apart: reason why a join has no rows of the function. */
+/* Returns the rows of a function. Sets *apart to the reason why a join has no rows of the function. */
 static struct source_rows source_rows(const struct source *source, size_t function, enum samples_apart *apart)
 {
 	struct source_rows rows = { .source = source, .function = function };
@@ -161,7 +162,7 @@ static const struct sample *source_sample(const struct source_rows *rows, size_t
 	return &rows->source->files[0]->items[source_item(rows, i, 0)];
 }
 
-/* Returns the index of a counter in the vectors of the source; SIZE_MAX: not found. */
+/* Returns the index of a counter in the vectors of the source; SIZE_MAX if not found. */
 static size_t source_column(const struct source *source, const char *name)
 {
 	if (source->n == 1)
@@ -177,7 +178,7 @@ static size_t source_columns(const struct source *source)
 	return source->n == 1 ? source->files[0]->n_counters : source->join.n_columns;
 }
 
-/* Returns the work of an invocation in the first execution; NaN: not counted. */
+/* Returns the work of an invocation in the first execution; NaN if work is not counted. */
 static double source_work(const struct samples *file, size_t i, bool alone)
 {
 	const double *values = (alone ? file->alone : file->values) + i * file->n_counters;
@@ -189,8 +190,8 @@ static double source_work(const struct samples *file, size_t i, bool alone)
 	return work;
 }
 
-/* Fills vector[source_columns()] as samples_vector(), or not divided by threads; NaN: the counter overflowed. Returns the work, NaN if it
- * is not counted. Sets *overflow if a counter overflowed, and never clears it. */
+/* Fills vector[source_columns()] like samples_vector(); unless `per_thread`, without division by threads. NaN means that the counter
+ * overflowed; *overflow is then set to true. Returns the work, NaN if it is not counted. */
 static double source_vector(const struct source_rows *rows, size_t i, bool alone, bool per_thread, double *vector, bool *overflow)
 {
 	const struct source *source = rows->source;
@@ -214,31 +215,31 @@ static double source_vector(const struct source_rows *rows, size_t i, bool alone
 	return source_work(source->files[0], source_item(rows, i, 0), alone);
 }
 
-/* ---- pools: invocations added up until they are large enough ---- */
+/* ---- pools: small invocations added up ---- */
 
 struct pool_row {
 	double weight, ns;
 	size_t samples;
-	double *values; /* [columns] mean of each column; NaN: not counted */
+	double *values; /* [columns], mean of each column; NaN if not counted */
 };
 
 struct pool_rows {
-	struct pool_row *items; /* [n] rows */
+	struct pool_row *items; /* array of n elements */
 	size_t n, capacity, columns;
 	size_t left_out;
 };
 
 struct pool_shape {
-	const size_t *from;   /* [columns] index into the source's vectors; SIZE_MAX: time */
-	const bool *per_call; /* [columns] true: work or time, a mean over calls; false: a mean over work */
+	const size_t *from;   /* [columns], index in the source's vectors; SIZE_MAX for time */
+	const bool *per_call; /* [columns], the mean is over calls (for work and time), not over work */
 	size_t columns;
 	bool alone, per_thread;
 	double least_work, least_ns;
 };
 
-/* Sums over some invocations. A mean over work is the sum of a counter divided by the work in which it was counted. */
+/* Sums over some invocations. A mean over work is the sum of a counter, divided by the work during which it was counted. */
 struct pool {
-	double *sum, *base; /* [columns] weighted sum of values; sum of weights */
+	double *sum, *base; /* [columns], weighted sum of values; sum of weights */
 	double work, ns, weight, weighed_ns;
 	size_t samples;
 };
@@ -317,7 +318,7 @@ static void pool_emit(const struct pool *pool, struct pool_rows *out)
 	mem_append(out->items, out->n, &out->capacity, row);
 }
 
-/* A full pool becomes `last`, which is written when the next pool is full. The rest at a thread's end is added to `last`. */
+/* State of pooling. A full pool becomes `last`, which is emitted when the next one is full. At a thread's end, `last` takes the rest. */
 struct pooling {
 	struct pool now, last, rest;
 	const struct pool_shape *shape;
@@ -349,7 +350,7 @@ static void pooling_is_full(struct pooling *p)
 	pool_clear(&p->now, p->shape->columns);
 }
 
-/* Appends the rows of a function of a source to *out. */
+/* Appends the rows of a function in a source to *out. */
 static void pool_add(const struct source_rows *rows, const struct pool_shape *shape, struct pool_rows *out, bool *overflow)
 {
 	double *vector = mem_new(source_columns(rows->source), sizeof(double));
@@ -372,8 +373,8 @@ static void pool_add(const struct source_rows *rows, const struct pool_shape *sh
 			pooling_is_full(&p);
 	}
 	pooling_end_thread(&p);
-	/* Pool threads that did too little. A function that did little in total becomes one row if its work was counted, so that more work
-	 * is noticed. */
+	/* Threads with too little work are pooled together. A function with too little work in total becomes one row if its work was
+	 * counted. Otherwise an increase of its work would go unnoticed. */
 	if (pool_is_large(&p.rest, shape, has_work) ||
 	    (out->n == before && p.rest.samples && ((has_work && !*overflow) || pool_is_complete(&p.rest, shape->columns))))
 		pool_emit(&p.rest, out);
@@ -393,7 +394,7 @@ static void pool_rows_release(struct pool_rows *rows)
 	*rows = (struct pool_rows){ .items = NULL };
 }
 
-/* Keeps at most `most` rows, drawn at random by `seed`, in their order, and gives them the weight of the removed rows. */
+/* Keeps at most `most` rows, chosen at random by `seed`, in their order. Gives the weight of the removed rows to the kept rows. */
 static void pool_choose(struct pool_rows *rows, size_t most, uint64_t seed)
 {
 	size_t *order, kept = 0;
@@ -428,11 +429,11 @@ static void pool_choose(struct pool_rows *rows, size_t most, uint64_t seed)
 
 /* ---- totals ---- */
 
-/* Sums over all calls of a function in a run, if sample files have them (runs/inside/samples/samples.h). The rows of its samples are scaled
- * to these sums, so that the choice of samples changes no mean. Within a run, rows keep their proportions. */
+/* Sums over all calls of a function in a run, if the sample files have them (runs/inside/samples/samples.h). The rows of its samples are
+ * scaled to these sums, so that means do not depend on the choice of samples. The rows of a run keep their proportions. */
 struct pool_totals {
-	double calls, work; /* sums over its threads and processes; calls 0: not known */
-	double *sums;	    /* [columns] sums in the function itself; NaN: not known */
+	double calls, work; /* sums over threads and processes; `calls` is 0 if unknown */
+	double *sums;	    /* [columns], sums without nested calls; NaN if unknown */
 	size_t columns;
 };
 
@@ -442,7 +443,7 @@ static void pool_totals_release(struct pool_totals *totals)
 	*totals = (struct pool_totals){ .sums = NULL };
 }
 
-/* Returns the work in a total; NaN: not known. */
+/* Returns the work in a total; NaN if unknown. */
 static double total_work(const struct samples *samples, const struct samples_total *total)
 {
 	size_t counters[SAMPLES_WORK_MAX], n = samples_work(samples, counters);
@@ -464,7 +465,7 @@ bool observe_total_known(const struct samples *samples, size_t function)
 	return known;
 }
 
-/* Adds the totals of a file. A file without totals makes all sums unknown. columns[n]: names of counters. */
+/* Adds the totals of a function in a file. A file without totals makes all sums unknown. columns[n] has the names of counters. */
 static void pool_totals_add(struct pool_totals *totals, const struct samples *samples, size_t function, char *const *columns, size_t n)
 {
 	struct samples_total total;
@@ -482,7 +483,7 @@ static void pool_totals_add(struct pool_totals *totals, const struct samples *sa
 	samples_total_release(&total);
 }
 
-/* Returns the mean of a column's rows as totals define it: over calls, or over work; NaN: not counted in any row. */
+/* Returns the mean of a column over the rows, defined as in totals: over calls, or over work. Returns NaN if no row has the column. */
 static double rows_mean(const struct pool_rows *rows, size_t column, bool per_call)
 {
 	double sum = 0, base = 0;
@@ -519,8 +520,8 @@ static void rows_collapse(struct pool_rows *rows)
 	rows->items[0] = row;
 }
 
-/* Scales the values, weights and work of a function's rows in a run to its totals. A value that a row lacks becomes the mean. collapse: one
- * row replaces all, because the values of single calls are estimates. */
+/* Scales the values, weights and work of a function's rows in a run to its totals. A missing value becomes the mean. If `collapse`,
+ * replaces all rows by one row, because the values of single calls are estimates. */
 static void pool_totals_apply(const struct pool_totals *totals, const struct pool_shape *shape, bool collapse, struct pool_rows *rows)
 {
 	double weight = 0, work = 0;
@@ -548,8 +549,8 @@ static void pool_totals_apply(const struct pool_totals *totals, const struct poo
 
 /* ---- rows of all functions ---- */
 
-/* Reports whether nested calls were subtracted. If no sample of a function has any, the function did all of the work itself, however rarely
- * other functions were sampled. */
+/* Reports whether nested calls were subtracted from a sample. If a function has no such sample, its own work is exact, even if calls of
+ * other functions were sampled rarely. */
 static bool has_nested(const struct samples *s, size_t item)
 {
 	bool nested = s->items[item].alone_ns < s->items[item].ns;
@@ -567,7 +568,7 @@ static bool any_estimated(const struct samples *s, const struct samples_function
 	return false;
 }
 
-/* Lists functions whose own work is only estimated. */
+/* Lists the functions whose own work is only an estimate. */
 static void observe_names_of_estimated(const struct side *side, struct stems *out)
 {
 	for (size_t r = 0; r < side->n; r++) {
@@ -583,9 +584,9 @@ static void observe_names_of_estimated(const struct side *side, struct stems *ou
 }
 
 struct observing_function {
-	enum observe_remark_kind small; /* reason why the function is not used; OBSERVE_REMARKS: it is used */
-	double calls, squares;		/* sums of the samples' weights, and of weight * (weight - 1) for samples_effective() */
-	/* For one run: */
+	enum observe_remark_kind small; /* reason why the function is not used; OBSERVE_REMARKS if it is used */
+	double calls, squares;		/* sums of weights, and of weight * (weight - 1), over the samples, for samples_effective() */
+	/* State of the current run: */
 	struct pool_rows cell;
 	struct pool_totals totals;
 	bool estimated; /* the own work of single calls is an estimate */
@@ -595,14 +596,14 @@ struct observing {
 	const struct side *side;
 	const struct observe_options *options;
 	struct stems names, inclusive, only;
-	struct observed *out; /* its columns, notes and counts are filled in */
+	struct observed *out; /* result; columns, notes and counts are filled in */
 	size_t n_columns;
-	struct observing_function *functions; /* [names.n] state per function */
+	struct observing_function *functions; /* array of names.n elements */
 	bool use_totals;		      /* both sides have totals */
-	bool seeded;			      /* runs recorded their seed */
+	bool seeded;			      /* the runs recorded their seed */
 };
 
-/* Reports whether the back end measures durations well and counts little else. */
+/* Reports whether the back end measures durations well, but counts little. */
 static bool is_time_watched(enum record_back_end back_end)
 {
 	return back_end == RECORD_SOFTWARE || back_end == RECORD_TIME;
@@ -648,8 +649,8 @@ static void observing_add_unsure(struct observing *w, const struct samples *s, c
 	}
 }
 
-/* Returns the factor that makes the weights of a function's samples sum to its number of calls: sampling is random, but the number of calls
- * is known. Returns 1 if it is not known. */
+/* Returns a factor for the weights of a function's samples, so that their sum is the number of calls: sampling is random, but this number
+ * is exact. Returns 1 if it is unknown. */
 static double source_weight_factor(const struct source *source, size_t function)
 {
 	size_t at = source->n > 1 ? source->join.functions[function].functions[0] : function;
@@ -755,7 +756,7 @@ static void observing_append(struct observing *w, size_t *capacity, const struct
 	m->rows++;
 }
 
-/* Reports whether all columns were counted in a row. */
+/* Reports whether a row has a value in each column. */
 static bool row_is_whole(const struct pool_row *row, size_t columns)
 {
 	for (size_t c = 0; c < columns; c++)
@@ -806,7 +807,7 @@ static bool nested_only(const struct observe_share *share)
 	return share->alone < OBSERVE_OWN_PART * share->nested;
 }
 
-/* Finds functions to put aside; a function must do little on both sides. */
+/* Finds functions to exclude. A function is excluded as small only if it does little on both sides. */
 static void observing_find_small(struct observing *w)
 {
 	struct observe_share *here = mem_new(w->names.n, sizeof(here[0])), *there = mem_new(w->names.n, sizeof(there[0]));
@@ -830,7 +831,7 @@ static void observing_find_small(struct observing *w)
 	mem_free(here, there);
 }
 
-/* Reports whether any file has totals; files of killed processes have none. */
+/* Reports whether a file of the side has totals. The files of killed processes have none. */
 static bool has_totals(const struct side *side)
 {
 	for (size_t r = 0; r < side->n; r++)

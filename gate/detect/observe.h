@@ -1,4 +1,4 @@
-/* Turns samples into the input of the detector: one matrix of normalised vectors, with functions and runs numbered. */
+/* Turns samples into the input of the detector: one matrix of normalised vectors, with numbered functions and runs. */
 #ifndef GATE_DETECT_OBSERVE_H
 #define GATE_DETECT_OBSERVE_H
 
@@ -7,21 +7,20 @@
 #include "model/anomaly/detector.h"
 
 struct observe_options {
-	double least_work;  /* samples with less work (accesses and blocks, or instructions) are pooled up to this amount (100) */
-	double least_ns;    /* the same in ns if no work is counted (10000) */
-	size_t samples_max; /* maximum number of samples per function and run, chosen at random by `seed` (0: no limit) */
+	double least_work;  /* samples with less work (accesses and blocks, or instructions) are pooled until they have this much (100) */
+	double least_ns;    /* the same limit in ns, if no work is counted (10000) */
+	size_t samples_max; /* maximum number of samples per function and run, chosen at random by `seed`; 0 means no limit */
 	uint64_t seed;
-	double least_share; /* minimum share of all that a side did, on either side (work, contention, system calls by their cost, or time);
-			       smaller functions are put aside (0.005) */
-	bool per_thread;    /* divide by the threads alive at the end of an invocation, as published; random if threads end together */
-	const struct side *other; /* the side to compare with, or NULL: functions that include nested calls there do so here, too */
-	const char *const *only;  /* [n_only] names of functions to use; NULL: all */
+	double least_share;	  /* minimum fraction of all that one of the sides did (cost of its work, or time); default 0.005 */
+	bool per_thread;	  /* divide by the number of threads alive when an invocation ends, as published */
+	const struct side *other; /* side to compare with, or NULL; functions that include nested calls there do so here */
+	const char *const *only;  /* [n_only], names of functions to use; NULL means all */
 	size_t n_only;
 };
 extern const struct observe_options observe_defaults;
-#define OBSERVE_OWN_PART .1 /* minimum own part of a function's work, if the work of nested calls is an estimate */
+#define OBSERVE_OWN_PART .1 /* minimum fraction of a function's own work, if the work of its nested calls is an estimate */
 
-/* Why something is excluded, or is less exact: constant, code, text for users. */
+/* Reasons why a function is excluded or less exact. Columns: constant, code, text for users. */
 #define OBSERVE_REMARK_ROWS(X)                                                                                                             \
 	X(OBSERVE_INCLUSIVE, "with_nested", "including its callees: the time of nested calls is an estimate")                              \
 	X(OBSERVE_UNASKED, "not_asked_for", "not among the functions that changed or were selected")                                       \
@@ -39,11 +38,9 @@ const char *observe_remark_text(enum observe_remark_kind kind);
 
 /* Facts about a function on one side. */
 struct observed_facts {
-	double share;	 /* share of all that this side did, without nested calls, as for least_share */
-	double own_ns;	 /* cost in a run without nested calls, ns, by all counters (counters.h), or time; an estimate if the part of nested
-			    calls is one */
-	double measured; /* effective number of measured calls in all runs (samples_effective()); runs without a recorded seed measured the
-			    same calls */
+	double share;	  /* fraction of all that this side did, without nested calls, measured as for least_share */
+	double own_ns;	  /* cost in a run without nested calls, ns, by all counters (counters.h) or by time; may be an estimate */
+	double measured;  /* effective number of measured calls in all runs (samples_effective()) */
 	double unsure_ns; /* possible measurement error of a mean duration, ns, whatever the number of samples; 0 if no duration is used */
 	size_t remarks[OBSERVE_REMARKS]; /* number of samples to which each kind applies */
 };
@@ -51,50 +48,49 @@ struct observed_facts {
 struct observed {
 	struct observations observations; /* points into the members below; functions by name, runs as in the side */
 	size_t *function, *run;
-	double *weight, *min_relevant_delta, *ns; /* ns [n]: mean duration of a call without nested calls, to weigh functions by time;
-						     emulated: its accesses and blocks instead */
-	bool *per_call;				  /* [columns] mean over calls, not over work; it may depend on the input */
-	char **functions, **columns;		  /* functions with samples here, without compilers' suffixes (".constprop.0") */
+	double *weight, *min_relevant_delta,
+	    *ns;		     /* `ns` [n]: mean duration of a call without nested calls; if emulated, accesses and blocks */
+	bool *per_call;		     /* [columns], the mean is over calls, not over work, and can depend on the input */
+	char **functions, **columns; /* `functions`: names without compiler suffixes (".constprop.0"); `columns`: names of counters */
 	struct observed_aside {
 		char *function;
 		enum observe_remark_kind why;
-	} * aside; /* [n_aside] functions without any rows left, by name */
+	} * aside; /* [n_aside], functions without any rows left, sorted by name */
 	size_t n_aside;
-	struct observed_facts *facts; /* [functions] facts about each function */
+	struct observed_facts *facts; /* one element per function */
 	double done_ns;		      /* cost of all that this side did, ns (as for least_share) */
 };
 
-/* Observes a side. Vectors exclude nested selected functions, unless their part is an estimate in any sample of the function. *out is
- * overwritten; observed_release() it before the side. ASSAY_E_NODATA: no usable sample or counter. ASSAY_E_USAGE: a run's files do not fit
- * together. O(samples * columns). */
+/* Observes a side. Vectors exclude nested calls of selected functions, unless their part is only an estimate in a sample of the function.
+ * Returns ASSAY_E_NODATA if there is no usable sample or counter, ASSAY_E_USAGE if a run's files do not fit together. Overwrites *out; the
+ * caller calls observed_release() before it releases the side. Costs O(samples * columns). */
 enum assay_status observe(const struct side *side, const struct observe_options *options, struct observed *out, struct assay_error *err);
-void observed_release(struct observed *observed); /* accepts zeroed */
+void observed_release(struct observed *observed); /* Accepts a zeroed struct. */
 
 /* Amount of work of a function. */
 struct observe_share {
-	double alone, nested; /* parts of all that the side did, without and with nested calls: cost of work and contention, or time if no
-				 work is counted */
-	double own_ns;	      /* cost without nested calls by all counters, ns; not divided by anything */
+	double alone, nested; /* fractions of all that the side did (cost of work, or time), without and with nested calls */
+	double own_ns;	      /* cost without nested calls by all counters, ns, not as a fraction */
 };
 
-/* Fills share[names->n], overwriting it, and returns the sum over the side. */
+/* Overwrites share[names->n] with the amounts of work of these functions. Returns the sum over the side. */
 double observe_shares(const struct side *side, const struct stems *names, struct observe_share *share);
 
-/* Reports whether the file has the sums over all calls of the function. */
+/* Reports whether the file has sums over all calls of the function, not only over sampled calls. */
 bool observe_total_known(const struct samples *samples, size_t function);
 
 /* Returns the number of calls that the samples of a function represent. */
 double observed_calls(const struct observed *observed, size_t function);
 
-size_t observed_find(const struct observed *observed, const char *function); /* returns SIZE_MAX if not found */
-/* Puts functions aside that only one of the two sides has, and renumbers the others. */
+size_t observed_find(const struct observed *observed, const char *function); /* Returns SIZE_MAX if not found. */
+/* Excludes functions that only one of the two sides has, and renumbers the others. */
 void observed_keep_common(struct observed *a, struct observed *b);
 
-/* Returns the observations for the detector, in which counters that depend on the load of the machine (COUNTER_LOAD) were not counted. Only
- * the values are a copy: mat_release() them. */
+/* Returns the observations for the detector, with counters that depend on other load (COUNTER_LOAD) marked as not counted. Only the values
+ * are copied; the caller calls mat_release() on them. */
 struct observations observed_without_load_counters(const struct observed *observed, enum record_back_end back_end);
 
-/* Removes the rows marked in drop[rows] as unlike those of the normal runs; NULL marks none. Puts functions without rows aside. */
+/* Removes the rows marked in drop[rows], because they are unlike those of normal runs; NULL marks none. Excludes functions without rows. */
 void observed_drop(struct observed *observed, const bool *drop);
 
 #endif

@@ -1,4 +1,4 @@
-/* Operations on observations: release, putting functions aside, removing rows. Computes the part of each function in the work. */
+/* Operations on observations: releasing them, excluding functions and removing rows. Also computes each function's fraction of the work. */
 #include "gate/detect/observe.h"
 
 #include "base/mem.h"
@@ -44,7 +44,7 @@ static void observed_move_row(struct observed *o, size_t from, size_t to)
 	o->ns[to] = o->ns[from];
 }
 
-/* number[functions]: new numbers; SIZE_MAX: removed, with its rows. */
+/* Renumbers functions. number[functions] has the new numbers; SIZE_MAX removes a function's rows. */
 static void observed_renumber(struct observed *o, const size_t *number)
 {
 	struct mat *m = &o->observations.values;
@@ -60,7 +60,7 @@ static void observed_renumber(struct observed *o, const size_t *number)
 	m->rows = kept;
 }
 
-/* why: common reason; OBSERVE_REMARKS: each function has its own reason. */
+/* Excludes the functions not marked in `keep`, for the reason `why`. OBSERVE_REMARKS: each function has its own reason. */
 static void observed_put_aside(struct observed *o, const bool *keep, enum observe_remark_kind why)
 {
 	size_t n = o->observations.functions, kept = 0, *number = mem_new(n, sizeof(number[0]));
@@ -143,11 +143,11 @@ void observed_drop(struct observed *o, const bool *drop)
 	free(has_rows);
 }
 
-/* ---- the part of each function in the work of a side ---- */
+/* ---- fraction of each function in the work of a side ---- */
 
-/* Returns the approximate cost of each counter, ns (counters.h): of work, of waiting for lines that other threads changed, and of system
- * calls; these make a function with little work large. Other costs are 0, because a thread's first misses and allocations would count too
- * much in short runs. costs[2 * n_counters]: these costs, then the costs of all counters. */
+/* Returns the costs of events, ns (counters.h), in costs[2 * n_counters]. The second half has the costs of all counters. The first half has
+ * only the costs of work, of waiting for cache lines that other threads changed, and of system calls, which determine the size of a
+ * function. Its other costs are 0, because a thread's first misses and allocations would count too much in short runs. */
 static double *shares_costs(const struct samples *s)
 {
 	double *costs = mem_new(2 * s->n_counters, sizeof(double));
@@ -164,13 +164,13 @@ static double *shares_costs(const struct samples *s)
 	return costs;
 }
 
-/* Returns x, or 0 if it is below 0 or not counted. */
+/* Returns x; 0 if x is negative or NaN (not counted). */
 static double above_zero(double x)
 {
 	return x > 0 ? x : 0;
 }
 
-/* Returns the work of a sample: by `costs`, or by time if `costs` is NULL. */
+/* Returns the work of a sample: from `costs`, or from its time if `costs` is NULL. */
 static struct observe_share shares_done(const struct samples *s, size_t item, const double *costs)
 {
 	const double *alone = s->alone + item * s->n_counters, *nested = s->values + item * s->n_counters;
@@ -188,7 +188,7 @@ static struct observe_share shares_done(const struct samples *s, size_t item, co
 	return done;
 }
 
-/* Returns the work of a function in a file: its own work by all its calls if that is known, otherwise by the samples. */
+/* Returns the work of a function in a file. Its own work is that of all calls if known, otherwise that of the samples. */
 static struct observe_share shares_function(const struct samples *s, size_t function, const double *costs)
 {
 	const struct samples_function *f = &s->functions[function];
@@ -212,7 +212,7 @@ static struct observe_share shares_function(const struct samples *s, size_t func
 	return (struct observe_share){ alone, fmax(alone, done.nested), done.own_ns };
 }
 
-/* Adds a file to share[names->n]; returns the work of the file. */
+/* Adds the work of the functions in a file to share[names->n]. Returns the work of all functions in the file. */
 static double shares_add(const struct samples *s, bool by_work, const struct stems *names, struct observe_share *share)
 {
 	double *costs = by_work ? shares_costs(s) : NULL, all = 0;

@@ -87,7 +87,7 @@ enum assay_status places_of_builds(const char *old_file, const char *new_file, s
 	return st;
 }
 
-/* Returns "APP@VERSION", as in manifests, for "APP/INPUT@VERSION", as results are stored; free() it. NULL: there is no input. */
+/* Returns the selector without input, "APP@VERSION" for "APP/INPUT@VERSION"; NULL if it has no input. The caller frees it. */
 static char *without_input(const char *selector)
 {
 	const char *at = strrchr(selector, '@'), *slash = at ? memrchr(selector, '/', (size_t)(at - selector)) : NULL;
@@ -95,7 +95,7 @@ static char *without_input(const char *selector)
 	return slash ? mem_format("%.*s%s", (int)(slash - selector), selector, at) : NULL;
 }
 
-/* Gives files their names in the repository, because the directory of a build from git no longer exists. */
+/* Replaces paths by names in the repository, because the directory of a build from git no longer exists. */
 static void name_as_committed(const char *repository, const char *commit, struct places *places)
 {
 	struct source source;

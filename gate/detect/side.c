@@ -53,7 +53,7 @@ void side_add_samples(struct side *side, struct samples *samples)
 	*samples = (struct samples){ .items = NULL };
 }
 
-/* Reports whether the bytes are the start of a sample file that is cut off before the end of its description. */
+/* Reports whether the bytes are a sample file that is truncated before the end of its description. */
 static bool is_cut_short(const void *bytes, size_t n)
 {
 	struct record_header header;
@@ -102,7 +102,7 @@ size_t side_counters(const struct side_run *run, const char ***out)
 	return kept;
 }
 
-/* Returns the first counter that only one of two sorted lists has; NULL: they are equal. *in_a: list a has it. */
+/* Returns the first counter that only one of two sorted lists has; NULL if they are equal. Sets *in_a to whether list `a` has it. */
 static const char *first_difference_of(const char *const *a, size_t n_a, const char *const *b, size_t n_b, bool *in_a)
 {
 	size_t i = 0;
@@ -161,7 +161,7 @@ enum assay_status side_compare(const struct side *a, const struct side *b, struc
 	return st;
 }
 
-/* Excludes the runs for which so() is true; returns the number of them. */
+/* Excludes the runs for which so() returns true. Returns their number. */
 static size_t side_leave_out(struct side *side, bool (*so)(const struct side_run *run))
 {
 	size_t kept = 0, n = side->n;
@@ -244,7 +244,7 @@ enum assay_status sides_keep_ended(struct side *old, struct side *new, struct as
 	return ASSAY_OK;
 }
 
-/* Returns the build of the process's program; NULL: not known. */
+/* Returns the build of the process's program; NULL if unknown. */
 static const char *build_of(const struct samples *s)
 {
 	for (size_t f = 0; f < s->n_functions; f++)
@@ -253,7 +253,7 @@ static const char *build_of(const struct samples *s)
 	return NULL;
 }
 
-/* Checks that the processes of a run used one build of a program; otherwise several runs were recorded into one directory. */
+/* Checks that all processes of a run used one build of a program. If not, the user recorded several runs into one directory. */
 static enum assay_status side_check_builds(const struct side *side, const struct side_run *run, struct assay_error *err)
 {
 	for (size_t f = 1; f < run->n_files; f++) {
@@ -294,8 +294,8 @@ static void times_of_run(const struct side_run *run, const struct stems *names, 
 	}
 }
 
-/* Corrects interrupted calls, which may represent many calls. Such a sample has most of its function's time in a run. Without it, the run's
- * mean is nearer to the median of all runs. Its duration becomes the mean of the other samples. */
+/* Replaces the duration of interrupted calls by the mean of the other calls. A sample counts as interrupted if it has most of its
+ * function's time in the run, and the run's mean without it is closer to the median of all runs. One sample can represent many calls. */
 static void side_mend_interrupted(struct side *side)
 {
 	struct stems names = { .items = NULL };
@@ -352,7 +352,7 @@ enum assay_status side_check(struct side *side, struct assay_error *err)
 	st = side_leave_out_cut(side, err);
 	for (size_t r = 0; r < side->n && !st; r++)
 		st = side_check_builds(side, &side->runs[r], err);
-	if (!st && side->back_end != RECORD_EMULATED) /* emulated durations mean nothing */
+	if (!st && side->back_end != RECORD_EMULATED) /* emulated durations have no meaning */
 		side_mend_interrupted(side);
 	return st ? st : side_check_counters(side, err);
 }
@@ -380,7 +380,7 @@ static enum assay_status side_add_path(struct side *side, const char *path, size
 	return st;
 }
 
-/* Adds a directory as a run. A directory without samples is not a run; empty directories are counted. */
+/* Adds a directory as a run if it contains samples. Counts empty directories. */
 static enum assay_status side_add_directory(struct side *side, const char *path, const char *name, size_t *files, struct assay_error *err)
 {
 	char **names;
@@ -446,11 +446,11 @@ enum assay_status side_read(const char *directory, struct side *out, struct assa
 /* ---- stored samples of a version, from 'assay run --probe' ---- */
 
 struct listing {
-	struct sample_file *files; /* [n] files in use, followed by excluded ones up to [all] */
+	struct sample_file *files; /* [all], files in use first, then from index n on the excluded ones */
 	size_t n, all;
 };
 
-/* Reports whether both files are of the same execution; its files are adjacent. */
+/* Reports whether two files are from the same execution. The files of an execution are adjacent in the list. */
 static bool same_execution(const struct sample_file *a, const struct sample_file *b)
 {
 	return a->repetition == b->repetition && strcmp(a->plan, b->plan) == 0 && strcmp(a->machine, b->machine) == 0 &&
@@ -465,7 +465,7 @@ bool side_type_seen(const struct sample_file *files, size_t before)
 	return false;
 }
 
-/* Checks that there is one hardware type, unless the counters do not depend on the machine. */
+/* Checks that there is only one hardware type, unless the counters do not depend on the machine. */
 static enum assay_status listing_check_types(const struct side *side, const struct listing *list, const char *type, struct assay_error *err)
 {
 	struct buf names = BUF_INIT;
@@ -547,7 +547,7 @@ static enum assay_status side_add_listing(struct lab *lab, struct side *side, co
 	return st;
 }
 
-/* Excludes samples of other builds, and counts the excluded executions. */
+/* Excludes samples of other builds, and counts the executions that this excludes. */
 static enum assay_status listing_keep_build(struct lab *lab, const char *plan, struct side *side, struct listing *list,
 					    struct assay_error *err)
 {
@@ -569,7 +569,7 @@ static enum assay_status side_check_stale(struct lab *lab, struct side *side, co
 	return st;
 }
 
-/* Checks that there are samples of only one version if the selector has no version. */
+/* Checks that all samples are of one version if the selector names none. */
 static enum assay_status listing_check_versions(const char *selector, const struct listing *list, const char *version,
 						struct assay_error *err)
 {
@@ -592,7 +592,7 @@ static enum assay_status side_is_empty(const struct side *side, const char *type
 			  type ? " on machines of type " : "", type ? type : "");
 }
 
-/* Keeps the files of one back end: the requested one, otherwise that of the latest file. */
+/* Keeps the files of one back end: the requested one, or that of the latest file if none was requested. */
 static void listing_keep_back_end(const enum record_back_end *asked, struct listing *list)
 {
 	size_t latest = 0, kept = 0;
@@ -695,6 +695,6 @@ void stems_of(const struct side *side, struct stems *out)
 				if (s->functions[k].n)
 					stems_add(out, s->functions[k].name);
 		}
-		stems_sort(out); /* after each run, so that the list stays short */
+		stems_sort(out); /* after each run, to keep the list short */
 	}
 }

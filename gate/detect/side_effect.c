@@ -9,9 +9,9 @@
 
 #define LINE_BYTES 64
 
-/* Threads in which a function ran, each once, numbered across files. */
+/* Distinct threads in which a function ran, numbered over all files. */
 struct threads {
-	uint64_t *at; /* [n] numbers of threads, ascending */
+	uint64_t *at; /* [n], ascending numbers of threads */
 	size_t n, capacity;
 };
 
@@ -60,7 +60,7 @@ static struct threads threads_of(const struct side *side, const char *stem)
 	return threads;
 }
 
-/* Reports whether b runs in at least half of a's threads. */
+/* Reports whether `b` has at least half of the threads of `a`. */
 static bool threads_overlap(const struct threads *a, const struct threads *b)
 {
 	size_t both = 0;
@@ -88,7 +88,8 @@ static bool row_misses_otherwise(const struct side_effect_row *row)
 	return false;
 }
 
-/* Returns the row whose misses decreased most if rows in row i's threads together miss as much less: misses moved. SIZE_MAX: none moved. */
+/* Returns the row whose misses decreased most if misses moved to row i, that is, if rows of the same threads lost as many; else
+ * SIZE_MAX. */
 static size_t row_moved_from(const struct side_effect_row *rows, size_t n, const struct threads *threads, size_t i)
 {
 	double most = 0;
@@ -112,7 +113,7 @@ static size_t row_moved_from(const struct side_effect_row *rows, size_t n, const
 	return from;
 }
 
-/* Reports whether the cause explains the effect by new memory, calls or paths. Such causes have own events, so are no side effects. */
+/* Reports whether the cause explains the effect by new memory, calls or paths. Such a cause has own events, so is no side effect. */
 static bool row_brings(const struct side_effect_row *cause, const struct side_effect_row *effect)
 {
 	double lines = cause->kind.fresh_bytes * cause->calls / LINE_BYTES, calls = (cause->kind.calls - 1) * cause->calls;
@@ -124,7 +125,7 @@ static bool row_brings(const struct side_effect_row *cause, const struct side_ef
 	return effect->kind.branches * effect->calls <= fmax(calls, cause->kind.branches * cause->calls);
 }
 
-/* Returns the worse row that explains row i; SIZE_MAX: none. */
+/* Returns the worse row that explains row i; SIZE_MAX if there is none. */
 static size_t row_cause(const struct side_effect_row *rows, size_t n, const struct threads *threads, size_t i)
 {
 	size_t cause = SIZE_MAX;

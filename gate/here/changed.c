@@ -14,13 +14,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#define KEPT_BYTES	 (1 << 20) /* bytes of a run's output to keep, to explain a failure */
+#define KEPT_BYTES	 (1 << 20) /* maximum number of bytes of a run's output to keep, for explaining a failure */
 #define WALK_DESCRIPTORS 16
 #define INTERRUPTED	 "interrupted: the decision is complete without them"
 
 enum { A, B, SIDES };
 
-/* Returns the path of `file` relative to the trees, if the runs used a file of this name in a tree; else NULL. */
+/* Returns the path of `file` relative to its tree if the runs used a file of this name in one of the trees; otherwise NULL. */
 static const char *path_inside(const struct code *code, const struct changed_asked *asked, const char *file)
 {
 	for (int side = 0; side < SIDES; side++) {
@@ -32,7 +32,7 @@ static const char *path_inside(const struct code *code, const struct changed_ask
 	return NULL;
 }
 
-/* Compares both builds of a file. Returns false if they cannot be compared. changes_release() *out. */
+/* Compares both builds of a program or library and sets *out; the caller calls changes_release(). Returns false if that is impossible. */
 static bool object_open(const struct code *code, const struct changed_asked *asked, const char *file, struct changes *out)
 {
 	const struct changes_options options = { asked->repository, asked->commits[A], asked->commits[B], CHANGES_WRAPPER };
@@ -53,8 +53,6 @@ static bool object_open(const struct code *code, const struct changed_asked *ask
 	return known;
 }
 
-/* ---- functions ---- */
-
 static const struct function *function_named(const struct functions *functions, const char *name)
 {
 	char shown[CODE_NAME_BYTES];
@@ -69,7 +67,7 @@ static const struct function *function_named(const struct functions *functions, 
 	return NULL;
 }
 
-/* Returns the change of the function with index `new` in the new build, or (new FUNCTIONS_NONE) `old` in the old build; NULL: unchanged. */
+/* Returns the change of function `new` in the new build (of `old` in the old build if `new` is FUNCTIONS_NONE); NULL if unchanged. */
 static const struct change *change_of(const struct changes *c, size_t old, size_t new)
 {
 	for (size_t i = 0; i < c->n; i++)
@@ -78,7 +76,7 @@ static const struct change *change_of(const struct changes *c, size_t old, size_
 	return NULL;
 }
 
-/* ---- source lines ---- */
+/* ---- samples per source line ---- */
 
 struct line_met {
 	const char *file; /* owned by the image */
@@ -91,7 +89,8 @@ struct line_samples {
 	size_t n, capacity;
 };
 
-/* Counts one run's samples in a function of the file `path` per source line. fleet/helper/sampler.h describes the format of `samples`. */
+/* Adds a run's samples to *met, per source line. Counts only samples in this function of the file `path`. fleet/helper/sampler.h describes
+ * the format of `samples`. */
 static void line_samples_count(const struct build *build, size_t function, const char *path, const char *samples, struct line_samples *met)
 {
 	char *text = mem_string(samples ? samples : ""), *rest = text, *line, *where;
@@ -122,7 +121,8 @@ static void line_samples_count(const struct build *build, size_t function, const
 
 /* ---- description of a function ---- */
 
-/* Returns the name of a source file: as in git, else relative to the tree `directory`, else as recorded by the compiler. free() it. */
+/* Returns the name of a source file as in git, otherwise relative to the tree `directory`, otherwise as in the debug information. free()
+ * it. */
 static char *source_of(const struct source_tree *committed, const char *directory, const char *file)
 {
 	const char *name = source_file(committed, file);
@@ -133,7 +133,7 @@ static char *source_of(const struct source_tree *committed, const char *director
 	return mem_string(name);
 }
 
-/* Returns the line ("FILE:LINE") of the candidate's function with most samples; NULL: no samples. free() it. */
+/* Returns the line with most samples in a function of the candidate, as "FILE:LINE"; NULL if it has no samples. free() it. */
 static char *hottest_of(const struct changed_asked *asked, const struct changes *c, const struct code *code, const char *file,
 			const struct function *function)
 {
@@ -153,7 +153,7 @@ static char *hottest_of(const struct changed_asked *asked, const struct changes 
 	return text;
 }
 
-/* Returns the time difference of a renamed function under its other name; 0 if not measured. */
+/* Returns the time difference measured for `other`, the other name of a renamed function, in seconds; 0 if it was not measured. */
 static double renamed_of(const struct measured *measured, const struct measured_part *of, const struct function *other)
 {
 	char shown[CODE_NAME_BYTES];
@@ -189,7 +189,8 @@ static void part_fill(const struct changed_asked *asked, const struct changes *c
 
 bool changed_fill(struct measured *measured, const struct code *code, const struct changed_asked *asked, double least)
 {
-	struct measured_part **wanted = mem_new(measured->n, sizeof(*wanted)); /* NULL: filled */
+	struct measured_part **wanted =
+	    mem_new(measured->n, sizeof(*wanted)); /* functions to describe; an entry becomes NULL when it is done */
 	bool described = true;
 	size_t n = 0;
 
@@ -199,7 +200,7 @@ bool changed_fill(struct measured *measured, const struct code *code, const stru
 		if (part->depth == PART_FUNCTION && part->certain && fabs(part->difference) > least)
 			wanted[n++] = part;
 	}
-	for (size_t i = 0; i < n; i++) { /* file by file */
+	for (size_t i = 0; i < n; i++) { /* each turn describes all functions of one file */
 		const char *file = wanted[i] ? wanted[i]->file : NULL;
 		struct changes changes = { .items = NULL };
 		bool known = file && object_open(code, asked, file, &changes);
@@ -265,19 +266,19 @@ const struct measured_part *changed_first(const struct measured *measured, doubl
 	return first;
 }
 
-/* ---- emulated counters of functions ---- */
+/* ---- counting events in functions ---- */
 
 static volatile sig_atomic_t counted_cancelled;
 
-/* Runs of both versions that count events in functions. */
+/* Runs of both versions that count events in their functions. */
 struct counting {
 	const struct counted_asked *asked;
 	const struct trees *trees;    /* builds with emulated counters */
-	char *place, *samples[SIDES]; /* directory for counts; its subdirectories per version */
+	char *place, *samples[SIDES]; /* directory for the counts; subdirectory of each version */
 	struct why *why;
 };
 
-/* Runs one version once. Sets why->code if the program fails, `remaining_s` seconds pass or the user cancels. */
+/* Runs one version once. Sets why->code if the program fails, `remaining_s` seconds pass, or the user interrupts. */
 static enum assay_status count_once(const struct counting *c, int side, size_t turn, double remaining_s, struct assay_error *err)
 {
 	const struct counted_asked *a = c->asked;
@@ -315,7 +316,8 @@ static enum assay_status count_once(const struct counting *c, int side, size_t t
 static enum assay_status count_in_turn(const struct counting *c, struct assay_error *err)
 {
 	const struct counted_asked *a = c->asked;
-	struct progress shown = progress_begin(stderr, progress_now() - PROGRESS_LOG_S); /* lets logs show the first line, too */
+	struct progress shown =
+	    progress_begin(stderr, progress_now() - PROGRESS_LOG_S); /* an earlier start, so that logs contain the first line, too */
 	size_t needed = why_runs_needed();
 	double began_s = progress_now(), spent_s = 0, turn_s = 0;
 	enum assay_status st = ASSAY_OK;

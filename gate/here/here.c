@@ -29,41 +29,41 @@
 #include <unistd.h>
 
 #define TIMEOUT_MS	 (24 * 3600 * 1000)
-#define KEPT_BYTES	 (1 << 20) /* bytes of a command's output to keep, to explain a failure */
-#define COMPUTES_SAID	 .2	   /* share of computing above which a line explains it */
-#define SHOWN_WORDS	 4	   /* number of arguments shown in the first line */
+#define KEPT_BYTES	 (1 << 20) /* maximum number of bytes of a command's output to keep, for explaining a failure */
+#define COMPUTES_SAID	 .2	   /* a line explains the share of computing if it is above this value */
+#define SHOWN_WORDS	 4	   /* maximum number of arguments in the first line */
 #define SEED		 20186	   /* seed for the order of runs */
 #define RUNS_MAX	 200
 #define PERIODS		 10	    /* number of periods in which running processes are watched */
-#define INPUT_BYTES_MAX	 (1u << 30) /* limit for standard input kept in memory */
+#define INPUT_BYTES_MAX	 (1u << 30) /* maximum number of bytes of standard input that are kept in memory */
 #define SHOWN_MS	 1000
 #define KEEP_APPLICATION "diff"
 #define KEEP_MACHINE	 "local"
 
 enum { A, B, SIDES };
 
-/* A command and its runs. */
+/* A command with its runs. */
 struct here {
 	struct here_side of;
-	const char **words;	      /* [of.n], arguments as executed */
-	char build[DIGEST_HEX_BYTES]; /* digest of arguments and directory */
-	double level;		      /* confidence level of the comparison; 0: EFFECT_LEVEL */
+	const char **words;	      /* [of.n] arguments as executed */
+	char build[DIGEST_HEX_BYTES]; /* digest of the arguments and the working directory */
+	double level;		      /* confidence level of the comparison; 0 means EFFECT_LEVEL */
 	char *command;		      /* first arguments, for display */
 	struct level_run runs[RUNS_MAX];
 	struct helper_result results[RUNS_MAX];
 	struct parts_run met[RUNS_MAX];
-	char *samples[RUNS_MAX]; /* [n], samples of each run; NULL: none */
+	char *samples[RUNS_MAX]; /* [n] CPU samples of each run; NULL if there are none */
 	size_t n;
 	struct sampled sampled;
-	/* Set by here_end(): */
-	double wall_s, cpu_s; /* medians */
+	/* The following members are set by here_end(). */
+	double wall_s, cpu_s; /* medians over the runs */
 	struct levels levels;
 	struct parts parts;
 };
 
 static volatile sig_atomic_t here_cancelled;
 
-/* Returns a command without runs. The caller owns all texts of `side`. here_free() it. */
+/* Returns a command without runs; the caller calls here_free(). The strings of `side` must outlive it. */
 static struct here *here_new(const struct here_side *side)
 {
 	struct here *here = mem_new(1, sizeof(*here));
@@ -96,11 +96,11 @@ static void here_free(struct here *here)
 	mem_free(here->words, here->command, here);
 }
 
-/* ---- standard input: each run reads it from its start ---- */
+/* ---- standard input, which each run reads from its start ---- */
 
 struct here_input {
-	int fd;	       /* memory copy of a pipe's content; -1: none */
-	char path[48]; /* file that each run opens; "": no input */
+	int fd;	       /* file in memory with the content of a pipe; -1 if not needed */
+	char path[48]; /* file that each run opens; "" if there is no input */
 };
 
 static void path_set(struct here_input *input, int fd)
@@ -108,7 +108,7 @@ static void path_set(struct here_input *input, int fd)
 	snprintf(input->path, sizeof(input->path), "/proc/%d/fd/%d", (int)getpid(), fd);
 }
 
-/* Reports whether standard input is an unread regular file that each run can open. */
+/* Reports whether standard input is a regular file that nothing has read yet and that each run can open. */
 static bool is_whole_file(const struct here_input *input)
 {
 	struct stat status;
@@ -122,7 +122,7 @@ static bool is_whole_file(const struct here_input *input)
 	return fd >= 0;
 }
 
-/* Copies standard input to fd. Sets *all to the number of bytes. */
+/* Copies standard input to the file descriptor `fd`. Sets *all to the number of bytes. */
 static enum assay_status keep(int fd, bool progress, size_t *all, struct assay_error *err)
 {
 	struct progress shown = progress_begin(stderr, progress_now());
@@ -147,7 +147,8 @@ static enum assay_status keep(int fd, bool progress, size_t *all, struct assay_e
 	return st;
 }
 
-/* Prepares standard input: runs open a regular file directly; other input, except terminals, is kept in memory. ASSAY_E_LIMIT: too much. */
+/* Prepares standard input. Each run opens a regular file directly. Other input, except a terminal, is copied into memory; returns
+ * ASSAY_E_LIMIT if it is too large. */
 static enum assay_status here_input_take(bool progress, struct here_input *out, struct assay_error *err)
 {
 	struct here_input input = { .fd = -1 };
@@ -155,7 +156,8 @@ static enum assay_status here_input_take(bool progress, struct here_input *out, 
 	size_t all = 0;
 
 	*out = input;
-	if ((fcntl(STDIN_FILENO, F_GETFL) & O_ACCMODE) == O_WRONLY || isatty(STDIN_FILENO)) /* a terminal, or closed (base/dispatch.c) */
+	if ((fcntl(STDIN_FILENO, F_GETFL) & O_ACCMODE) == O_WRONLY ||
+	    isatty(STDIN_FILENO)) /* a terminal, or write-only because it was closed (base/dispatch.c) */
 		return ASSAY_OK;
 	path_set(&input, STDIN_FILENO);
 	if (is_whole_file(&input)) {
@@ -181,7 +183,7 @@ static void here_input_release(struct here_input *input)
 		close(input->fd);
 }
 
-/* ---- running ---- */
+/* ---- runs ---- */
 
 static enum assay_status here_failed(const struct here *here, const struct local_said *said, struct assay_error *err)
 {
@@ -255,13 +257,15 @@ static void here_end(struct here *here)
 
 static bool here_judge(struct here *const sides[2], double min_effect, struct effect *effect);
 
-/* Schedule of interim analyses: at most LOOKS_MAX, each with twice as many runs; the last has all that budget and RUNS_MAX allow. */
+/* The schedule of interim analyses. There are at most LOOKS_MAX, each with twice as many runs as the one before. The last has all runs that
+ * the budget and RUNS_MAX allow. */
 struct looking {
-	size_t next; /* runs per command at the next analysis; 0: not yet known */
+	size_t next; /* number of runs per command at the next analysis; 0 if not known yet */
 	int looks;
 };
 
-/* Makes an interim analysis if due. Reports whether the runs decide. turn_s: time of one run of each command; last: no runs follow. */
+/* Makes an interim analysis if it is due. Reports whether the runs decide. `turn_s` is the time of one run of each command. `last` states
+ * that no runs follow. */
 static bool look(struct looking *l, struct here *const sides[2], const struct here_how *how, double turn_s, bool last)
 {
 	struct effect effect;
@@ -275,8 +279,8 @@ static bool look(struct looking *l, struct here *const sides[2], const struct he
 	return here_judge(sides, how->min_effect, &effect);
 }
 
-/* Runs commands[n] in turn under the host's lock until the budget ends or the runs decide. Each turn starts with a random command. Each
- * command runs once to RUNS_MAX times. ASSAY_E_NODATA: a command fails. */
+/* Runs commands[n] in turn until the budget ends or the runs decide, while holding the host's lock. Each turn starts with a random command.
+ * Each command runs at least once and at most RUNS_MAX times. Returns ASSAY_E_NODATA if a command fails. */
 static enum assay_status here_measure(const char *input, struct here *const *commands, size_t n, const struct here_how *how,
 				      struct code *code, struct assay_error *err)
 {
@@ -300,7 +304,7 @@ static enum assay_status here_measure(const char *input, struct here *const *com
 			st = here_run(commands[(first + i) % n], how, input, code, err);
 		}
 		turn++;
-		turn_s = fmin(turn_s, progress_now() - began_s - spent_s); /* minimum, to exclude waits for the lock */
+		turn_s = fmin(turn_s, progress_now() - began_s - spent_s); /* minimum, because a turn may include waits for the lock */
 		spent_s = progress_now() - began_s;
 		last = turn == RUNS_MAX || spent_s * (1.0 + 1.0 / (double)turn) >= how->budget_s;
 		if (!st && how->until_decided)
@@ -312,9 +316,9 @@ static enum assay_status here_measure(const char *input, struct here *const *com
 	return st;
 }
 
-/* ---- one command ---- */
+/* ---- profile of one command ---- */
 
-/* Explains that the runs are too few for an interval, and suggests a sufficient budget. */
+/* Adds a line which states that the runs are too few for an interval, and suggests a sufficient budget. */
 static void here_report_short(const struct here *here, const struct here_how *how, struct document *d)
 {
 	doc_line(d, "\nA run takes %.1f s of a budget of %g s, too few runs for an interval: give more time, such as --budget %.0f",
@@ -386,9 +390,9 @@ enum assay_status here_profile(const char *const *words, size_t n, const struct 
 	return st;
 }
 
-/* ---- two commands, compared like two versions in a laboratory with one host ---- */
+/* ---- comparison of two commands, like two versions in a laboratory with one host ---- */
 
-/* Counts the runs of `here` whose nonzero exit status no run of `other` had. */
+/* Returns the number of runs of `here` that ended with a nonzero exit status which no run of `other` had. */
 static size_t ended_differently(const struct here *here, const struct here *other)
 {
 	size_t n = 0, k;
@@ -401,8 +405,8 @@ static size_t ended_differently(const struct here *here, const struct here *othe
 	return n;
 }
 
-/* Returns the runs of a side as a run set. With --ignore-failure, a status that both sides have is no failure. A status of A only is a
- * failure unless B also has one of its own. */
+/* Returns the runs of a side as a run set. With --ignore-failure, a status that both sides have is no failure. A status that only A has
+ * counts as a failure unless B also has one of its own. */
 static struct run_set set_of(struct here *const sides[SIDES], int side)
 {
 	const struct here *here = sides[side];
@@ -429,7 +433,7 @@ static struct run_set set_of(struct here *const sides[SIDES], int side)
 	return set;
 }
 
-/* Computes *effect from the runs. Reports whether the decision is settled (judge_settled()). */
+/* Computes *effect from the runs. Reports whether the decision is settled (judge_settled()), so that no more runs are needed. */
 static bool here_judge(struct here *const sides[SIDES], double min_effect, struct effect *effect)
 {
 	static const struct evidence none;
@@ -456,7 +460,8 @@ static struct measured_side side_of(const struct here *here)
 	return side;
 }
 
-/* If the cause is known, adds to it the function that changed most in the direction of the ratio, by more than `least` seconds. */
+/* Adds the function that changed most to the cause, unless the cause is empty. The function must have changed in the direction of the
+ * ratio, by more than `least` seconds. */
 static void changed_name(struct comparison *c, double least)
 {
 	const struct measured_part *first = changed_first(&c->measured, least, verdict_effect(&c->verdict)->ratio > 1);
@@ -492,15 +497,15 @@ static void compare_answer(struct here *const sides[SIDES], const struct here_ho
 	doc_end(d);
 }
 
-/* Input of a comparison of two commands. */
+/* Arguments of a comparison of two commands. */
 struct comparing {
 	const struct here_how *how;
-	const struct changed_asked *changed; /* NULL: source trees are not known */
+	const struct changed_asked *changed; /* source trees of the programs; NULL if they are not known */
 	const char *input;
 	struct code *code;
 };
 
-/* Counts events in functions of a slower version if its trees were built and --why allows time for it. */
+/* Counts events in functions if the candidate is slower, its trees were built, and --why allows time for it. */
 static enum assay_status here_ask_why(struct here *const sides[SIDES], const struct comparing *g, struct comparison *c, struct why *why,
 				      struct assay_error *err)
 {
@@ -619,9 +624,9 @@ static enum assay_status here_decide(struct here *const sides[SIDES], const stru
 	return st;
 }
 
-/* ---- storing the runs in a laboratory, for other commands ---- */
+/* ---- storage of the runs in a laboratory ---- */
 
-/* Appends `word` in quotes. Escapes braces, which would be placeholders, and text that is not UTF-8. */
+/* Appends `word` as a quoted YAML string. Doubles '{', which would start a placeholder, and escapes bytes that are not UTF-8. */
 static void quote(const char *word, struct buf *out)
 {
 	cJSON *string = cJSON_CreateString(text_is_utf8(word, strlen(word)) ? word : TEXT_SHOWN(word));
@@ -703,7 +708,7 @@ static bool is_name(const char *name)
 	return name && !run_name_fault(name) && !strpbrk(name, "/,") && *name != '-' && !strchr(name, ' ');
 }
 
-/* Stores all runs as one plan. Versions are called as the sides if the names are valid and different, else "a" and "b". */
+/* Stores all runs as one plan. The versions get the names of the sides if these are valid and different, otherwise "a" and "b". */
 static enum assay_status here_keep(struct here *const sides[SIDES], const char *directory, struct assay_error *err)
 {
 	bool named = is_name(sides[A]->of.name) && is_name(sides[B]->of.name) && strcmp(sides[A]->of.name, sides[B]->of.name) != 0;

@@ -11,29 +11,29 @@ struct changed_asked; /* defined in gate/here/changed.h */
 
 struct here_how {
 	double budget_s;
-	double min_effect;  /* smallest effect that matters in a comparison */
+	double min_effect;  /* smallest relative effect that matters in a comparison, 0.03 = 3 % */
 	bool until_decided; /* end a comparison as soon as it is decided */
 	bool progress;
-	bool any_status;    /* accept nonzero exit statuses; a signal is always a failure */
+	bool any_status;    /* accept nonzero exit statuses; death by a signal is always a failure */
 	const char *attach; /* ids of running processes to watch for `budget_s`, "12,345", instead of running the command; NULL: none */
-	const char *keep;   /* directory of a new laboratory for the runs of a comparison; NULL: none */
+	const char *keep;   /* directory of a new laboratory that stores the runs of a comparison; NULL to store nothing */
 };
 
-/* A command to run. */
+/* A command to measure. */
 struct here_side {
-	const char *name;	  /* name in answers; NULL: its first arguments */
-	const char *const *words; /* [n], arguments, program first */
+	const char *name;	  /* name in answers; NULL to use the command's first arguments */
+	const char *const *words; /* [n] arguments; the first is the program */
 	size_t n;
-	const char *program;   /* file to execute; NULL: the first argument */
-	const char *directory; /* working directory; NULL: that of this process */
+	const char *program;   /* path of the file to execute; NULL to use the first argument */
+	const char *directory; /* working directory; NULL to use that of this process */
 };
 
 /* Measures where the command words[n] spends its time, and fills *d with the answer. Each run reads the whole standard input of assay. With
  * `attach`, the words only name the processes: their program, then text for users. */
 enum assay_status here_profile(const char *const *words, size_t n, const struct here_how *how, struct document *d, struct assay_error *err);
 
-/* Decides by the gate's rules whether the second command is slower than the first on this machine. Runs both in turn. `changed`: source
- * trees of the programs; NULL: not known. Sets the document's exit status. ASSAY_E_NODATA: a command fails. */
+/* Decides by the gate's rules whether the second command is slower than the first on this machine. Runs the commands in turn. `changed`
+ * describes the source trees of the programs; NULL if not known. Sets the document's exit status. Returns ASSAY_E_NODATA if one fails. */
 enum assay_status here_compare(const struct here_side sides[2], const struct here_how *how, const struct changed_asked *changed,
 			       struct document *d, struct assay_error *err);
 

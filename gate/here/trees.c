@@ -17,7 +17,7 @@
 
 static volatile sig_atomic_t trees_cancelled;
 
-/* Sets *out to the cache directory for builds, and creates its parents. free() *out. */
+/* Sets *out to the cache directory for builds and creates its parent directories. The caller frees *out. */
 static enum assay_status find_cache(char **out, struct assay_error *err)
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -35,7 +35,7 @@ static enum assay_status find_cache(char **out, struct assay_error *err)
 	return st;
 }
 
-/* Appends to *out the build command, after the environment variables that affect builds. */
+/* Appends the build command to *out, preceded by `env` and those environment variables that affect builds. */
 static void command_of(const struct manifest_arguments *build, struct manifest_arguments *out)
 {
 	static const char *const variables[] = { "CC", "CXX", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS" };
@@ -108,7 +108,7 @@ enum assay_status trees_build(const struct trees_asked *asked, struct trees *out
 	*out = (struct trees){ .said = BUF_INIT };
 	cancel_on_signals(&trees_cancelled);
 	st = find_cache(&cache, err);
-	for (int side = 0; !st && side < 2; side++) { /* check both before building any */
+	for (int side = 0; !st && side < 2; side++) { /* check both trees before building one */
 		struct stat info;
 
 		if (asked->repository)
@@ -130,7 +130,8 @@ enum assay_status trees_build(const struct trees_asked *asked, struct trees *out
 		st = build_tree(asked, side, cache, out, err);
 	}
 	out->cancelled = trees_cancelled;
-	/* Drop built programs from the page cache. A program in the linker's pages can take 1.6 times as long as one read from disk. */
+	/* Evicts the built programs from the page cache, so that runs read them from disk. Code in pages that the linker wrote can be 1.6
+	 * times slower. */
 	for (int side = 0; !st && side < 2; side++)
 		(void)nftw(out->directories[side], read_again, WALK_DESCRIPTORS, FTW_PHYS);
 	progress_end(&shown);

@@ -1,4 +1,4 @@
-/* Two source trees on this machine, with a build of each: two commits of a git repository, or two directories. */
+/* Two source trees on this machine and a build of each. The trees are two commits of a git repository, or two directories. */
 #ifndef GATE_HERE_TREES_H
 #define GATE_HERE_TREES_H
 
@@ -7,26 +7,27 @@
 #include "runs/running/manifest.h"
 
 struct trees_asked {
-	const char *repository;		 /* NULL: the trees are directories */
-	const char *names[2];		 /* git references, or directories */
-	struct manifest_arguments build; /* build command; empty: none */
+	const char *repository;		 /* path of the git repository; NULL if the trees are directories */
+	const char *names[2];		 /* [2] git references, or paths of directories */
+	struct manifest_arguments build; /* build command; empty if nothing is to be built */
 	enum variant_kind kind;
-	const char *program; /* path of the program in both trees, such as "./lz4"; NULL: none */
+	const char *program; /* path of the program in both trees, such as "./lz4"; NULL if no program is needed */
 	bool progress;
 };
 
 struct trees {
-	char *directories[2], *programs[2];    /* absolute paths; programs NULL: none requested */
-	char commits[2][VARIANT_COMMIT_BYTES]; /* commits; for directories, hashes of their files */
-	bool cancelled;			       /* a signal ended the builds */
-	enum variant_reason reason;	       /* reason why a tree was not built; VARIANT_BUILT: none, or another error */
+	char *directories[2], *programs[2];    /* absolute paths; programs[] is NULL if no program was requested */
+	char commits[2][VARIANT_COMMIT_BYTES]; /* commit ids; for directories, hashes of their files */
+	bool cancelled;			       /* a signal interrupted the builds */
+	enum variant_reason reason;	       /* reason why a tree was not built; VARIANT_BUILT if there is none, or after another error */
 	struct buf said;		       /* output of a failed build */
 };
 
-/* Copies and builds trees below $XDG_CACHE_HOME/assay/trees, else ~/.cache/assay/trees. Reuses a build with the same files, command and
- * compilers. Never writes to the sources; uses directories in place if there is no build command. ASSAY_E_USAGE: the program's path has no
- * slash or starts with one. ASSAY_E_NOTFOUND: unknown repository, reference, directory or program. ASSAY_E_IO: a build fails; out->said has
- * its output. Overwrites *out; trees_release() it even after an error. */
+/* Copies the trees into $XDG_CACHE_HOME/assay/trees (or ~/.cache/assay/trees) and builds them there. Reuses a build with the same files,
+ * command and compilers. Never writes to the sources, and uses directories in place if there is no build command. Returns ASSAY_E_USAGE if
+ * the program's path has no slash or starts with one. Returns ASSAY_E_NOTFOUND if the repository, reference, directory or program does not
+ * exist. Returns ASSAY_E_IO if a build fails; its output is in out->said. Overwrites *out; the caller calls trees_release(), also after an
+ * error. */
 enum assay_status trees_build(const struct trees_asked *asked, struct trees *out, struct assay_error *err);
 void trees_release(struct trees *trees);
 

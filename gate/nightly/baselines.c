@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- reading ---- */
+/* ---- reading baselines.yaml ---- */
 
 static enum assay_status string_of(const char *name, const struct yaml_node *map, const char *key, char **out, struct assay_error *err)
 {
@@ -110,7 +110,7 @@ void baselines_release(struct baselines *baselines)
 	*baselines = (struct baselines){ 0 };
 }
 
-/* ---- finding the entry that counts ---- */
+/* ---- finding the valid entry ---- */
 
 const struct baseline *baselines_find(const struct baselines *baselines, const char *application, int64_t now_ms)
 {
@@ -135,7 +135,7 @@ const struct baseline *baselines_expired(const struct baselines *baselines, cons
 	const struct baseline *latest = baselines_find(baselines, application, INT64_MIN);
 	const struct baseline *counts = baselines_find(baselines, application, now_ms);
 
-	return latest && (!counts || latest > counts) ? latest : NULL; /* both pointers are into the same array */
+	return latest && (!counts || latest > counts) ? latest : NULL; /* both pointers point into the same array */
 }
 
 char *baselines_expired_text(const struct baseline *b)

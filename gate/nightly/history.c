@@ -16,39 +16,37 @@
 #include <string.h>
 
 #define DAY_MS	     INT64_C(86400000)
-#define POLISH	     10	 /* rounds of median polish */
-#define MODES_LEVEL  .05 /* largest probability that chance keeps each version to one of two levels, for versions to count as the cause */
-#define MODES_NAMED  8	 /* maximum number of versions listed in a line */
+#define POLISH	     10	 /* number of rounds of median polish */
+#define MODES_LEVEL  .05 /* maximum probability of chance for naming the versions as the cause of two levels */
+#define MODES_NAMED  8	 /* maximum number of versions that a line lists by name */
 #define COST_HEIGHT  240.
-#define LEFT	     9. /* percent of the width, for labels left of the axis */
+#define LEFT	     9. /* width of the margin for axis labels, percent */
 #define RIGHT	     2.
 #define POINTS_LARGE 150 /* number of points above which the chart draws smaller points */
-
-/* ---- reading results ---- */
 
 struct result {
 	size_t point, machine;
 	int64_t taken_ms, repetition;
 	double cost;
-	size_t recorded;     /* number of values averaged in `cost` */
-	double processor_us; /* CPU time, us; 0: not known */
+	size_t recorded;     /* number of values summed in `cost` */
+	double processor_us; /* CPU time, us; 0 if unknown */
 };
 
-/* A machine with results. */
+/* A machine that has results of the application. */
 struct machine_seen {
-	char *name, *architecture; /* architecture NULL: not known */
+	char *name, *architecture; /* `architecture` is NULL if unknown */
 	size_t results;
-	const struct fingerprint *fingerprint; /* latest fingerprint used with the machine's results; NULL: none */
+	const struct fingerprint *fingerprint; /* latest fingerprint taken with the machine's results; NULL if there is none */
 };
 
-/* State of loading. Results of all machines are read first; then those of other architectures are dropped. */
+/* State of loading a history. load_results() reads the results of all machines; choose_machines() drops those of other architectures. */
 struct loading {
 	struct history *history;
 	const struct evidence *evidence;
 	int64_t until_ms;
-	struct machine_seen *machines; /* [n_machines], in order of appearance */
+	struct machine_seen *machines; /* [n_machines], in the order of the rows */
 	size_t n_machines, machines_capacity;
-	struct result *results; /* [n] */
+	struct result *results; /* array of n elements */
 	size_t n, capacity, points_capacity;
 };
 
@@ -67,8 +65,8 @@ static bool is_point(const struct history_point *p, const char *version, const c
 	return strcmp(p->version, version) == 0 && strcmp(p->plan, plan) == 0 && (*plan || p->taken_ms / DAY_MS == taken_ms / DAY_MS);
 }
 
-/* Returns the index of the row's point, adding the point if new. Rows are sorted by version, machine and time. So it is mostly the point of
- * the previous row or the next point, as other machines ran at the same times; else another point of the same version. */
+/* Returns the index of the point that a row belongs to. Adds the point if it is new. Rows are sorted by version, machine and time. So the
+ * row usually belongs to the point of the previous row or to the next point. Otherwise searches the other points of the version. */
 static size_t point_of(struct loading *l, const char *version, const char *plan, int64_t taken_ms)
 {
 	struct history *h = l->history;
@@ -87,7 +85,7 @@ static size_t point_of(struct loading *l, const char *version, const char *plan,
 	return h->n - 1;
 }
 
-/* Stores in `machine` the fingerprint `id` if it is later than the stored one. */
+/* Sets the machine's fingerprint to the one with this id if it is later than the current one. */
 static void fingerprint_note(const struct loading *l, struct machine_seen *machine, const char *id)
 {
 	const struct fingerprint *f = machine->fingerprint;
@@ -98,7 +96,7 @@ static void fingerprint_note(const struct loading *l, struct machine_seen *machi
 		machine->fingerprint = f;
 }
 
-/* Adds a row of the store: either another value of the last result (ordinals of one key are adjacent) or the next result. */
+/* Adds a row of the store. A row is the next result, or another value of the last result: the values of one result are adjacent rows. */
 static void add_row(struct loading *l, sqlite3_stmt *stmt)
 {
 	const char *version = store_text(stmt, 0);
@@ -122,7 +120,7 @@ static void add_row(struct loading *l, sqlite3_stmt *stmt)
 	}
 	if (!l->machines[machine].architecture && *store_text(stmt, 7))
 		l->machines[machine].architecture = mem_string(store_text(stmt, 7));
-	last->cost += store_double(stmt, 5); /* sum; load_results() divides it */
+	last->cost += store_double(stmt, 5); /* a sum; load_results() computes the mean */
 	last->recorded++;
 }
 
@@ -148,7 +146,7 @@ static enum assay_status load_results(struct store *store, struct loading *l, st
 	return st;
 }
 
-/* Replaces the metric by CPU time and drops results without CPU time. If no result has CPU time, changes nothing and returns false. */
+/* Replaces the metric by the CPU time. Drops results of unknown CPU time. If all are unknown, changes nothing and returns false. */
 static bool turn_to_processor(struct loading *l)
 {
 	size_t n = 0;
@@ -164,9 +162,9 @@ static bool turn_to_processor(struct loading *l)
 	return n > 0;
 }
 
-/* ---- machines of one architecture ---- */
+/* ---- choosing the architecture ---- */
 
-/* Adds the machine's results to its architecture in `others`, which holds all architectures until one is chosen. */
+/* Adds the machine's number of results to its architecture in `others`. Until one is chosen, `others` contains all architectures. */
 static void count_architecture(struct history *h, const struct machine_seen *m)
 {
 	size_t i = 0;
@@ -201,7 +199,7 @@ static enum assay_status choose_architecture(struct history *h, const char *aske
 	return ASSAY_OK;
 }
 
-/* Renumbers the points and machines of results. Drops results whose new point or machine is SIZE_MAX. */
+/* Translates the indices of points and machines in the results. Drops a result if its new point or machine index is SIZE_MAX. */
 static void renumber(struct loading *l, const size_t *points, const size_t *machines)
 {
 	size_t results = 0;
@@ -255,8 +253,6 @@ static enum assay_status choose_machines(struct loading *l, const char *asked, s
 	return st;
 }
 
-/* ---- points by time ---- */
-
 static void point_release(struct history_point *p)
 {
 	mem_free(p->version, p->plan, p->on);
@@ -265,7 +261,7 @@ static void point_release(struct history_point *p)
 ORDER_BY(compare_versions, struct history_point, BY_TEXT(version) BY_UP(taken_ms))
 ORDER_BY(compare_points, struct history_point, BY_UP(since_ms) BY_TEXT(version) BY_UP(taken_ms) BY_TEXT(plan))
 
-/* Returns the index of the first point of a version; h->n if there is none. */
+/* Returns the index of the first point of a version; h->n if the version has no point. */
 static size_t point_of_version(const struct history *h, const char *version)
 {
 	size_t i = 0;
@@ -275,7 +271,7 @@ static size_t point_of_version(const struct history *h, const char *version)
 	return i;
 }
 
-/* Moves each baseline before its candidate, regardless of the order in which nights ran them. */
+/* Moves each baseline before its candidate, even if a night ran the candidate first. */
 static void put_baselines_first(struct history *h)
 {
 	for (size_t k = h->decisions.n; k-- > 0;) {
@@ -289,7 +285,7 @@ static void put_baselines_first(struct history *h)
 	}
 }
 
-/* Sorts points by version, and removes points without results on the chosen machines. */
+/* Sorts the points by version and time. Removes points that have no results on the chosen machines. */
 static void order_points(struct loading *l)
 {
 	struct history *h = l->history;
@@ -304,7 +300,7 @@ static void order_points(struct loading *l)
 	}
 	for (size_t i = 0; i < h->n; i++) {
 		at[i] = SIZE_MAX;
-		h->points[i].runs = i; /* temporarily the old index */
+		h->points[i].runs = i; /* holds the old index until the points are renumbered */
 		if (h->points[i].taken_ms < INT64_MAX)
 			h->points[n++] = h->points[i];
 		else
@@ -326,8 +322,6 @@ static void order_points(struct loading *l)
 	renumber(l, at, NULL);
 	free(at);
 }
-
-/* ---- medians on each machine ---- */
 
 ORDER_BY(compare_results, struct result, BY_UP(point) BY_UP(machine) BY_UP(cost))
 
@@ -353,7 +347,7 @@ static void medians(struct history *h, struct loading *l)
 
 /* ---- merging machines into one series ---- */
 
-/* Computes merged costs by Tukey's median polish (Exploratory Data Analysis, 1977), which removes cost differences between machines. */
+/* Merges the costs of all machines. Tukey's median polish (Exploratory Data Analysis, 1977) removes the differences between machines. */
 static void merge(struct history *h)
 {
 	double *of_machine = mem_new(h->n_machines + 1, sizeof(double)), *x = mem_new(h->n + h->n_machines + 1, sizeof(double));
@@ -381,14 +375,14 @@ static void merge(struct history *h)
 
 /* ---- decisions of nights ---- */
 
-/* Reports whether measurements led to this decision, a pass or a finding with a ratio. */
+/* Reports whether a decision is conclusive: a pass or a finding, with a measured ratio. */
 static bool is_decided(const struct night_decision *decision)
 {
 	return (decision->judged.decision == DECISION_PASS || decision_is_finding(decision->judged.decision)) &&
 	       !isnan(decision->judged.ratio);
 }
 
-/* Reports whether a later decision on the same versions replaces this one. A comparison that decided nothing replaces none. */
+/* Reports whether a later conclusive decision on the same two versions replaces this one. Decisions are sorted latest first. */
 static bool is_outdated(const struct history *h, const struct night_decision *decision)
 {
 	for (const struct night_decision *d = h->decisions.items; d < decision; d++)
@@ -398,14 +392,15 @@ static bool is_outdated(const struct history *h, const struct night_decision *de
 	return false;
 }
 
-/* Reports whether the decision is a finding that no later decision on the same versions has replaced. */
+/* Reports whether the decision is a finding that no later decision on the same versions replaces. */
 static bool history_is_found(const struct history *h, const struct night_decision *decision)
 {
 	return decision_is_finding(decision->judged.decision) && is_decided(decision) && !is_outdated(h, decision);
 }
 
-/* Chooses the cost (metric or CPU time) and the threshold if not given. Cost: that of the last valid finding, else of the last decided
- * comparison, else the metric. Threshold: that of the last decided comparison, else `min_effect`. */
+/* Chooses the source of the costs (metric or CPU time) and the smallest effect, if the caller gave none. The last finding that still
+ * holds determines the source, or else the last conclusive decision. That decision also sets the smallest effect; if there is none,
+ * `min_effect` does. */
 static void follow_decided(struct history *h, double min_effect)
 {
 	const struct night_decision *last = NULL, *found = NULL;
@@ -420,7 +415,7 @@ static void follow_decided(struct history *h, double min_effect)
 		h->min_effect = last ? last->request.min_effect : min_effect;
 }
 
-/* Sets the decision of each point: the worst of a night. Later nights replace earlier ones, but replace a finding only if they decided. */
+/* Sets the decision of each point to the worst one of the last night. A later night replaces a finding only by a conclusive decision. */
 static void place_decisions(struct history *h)
 {
 	for (size_t k = h->decisions.n; k-- > 0;) {
@@ -437,9 +432,9 @@ static void place_decisions(struct history *h)
 	}
 }
 
-/* ---- changes ---- */
+/* ---- finding changes ---- */
 
-/* Returns the index of the segment that contains `point`. */
+/* Returns the index of the segment that contains the point with index `point`. */
 static size_t history_segment(const struct history *h, size_t point)
 {
 	size_t k = 0;
@@ -449,7 +444,8 @@ static size_t history_segment(const struct history *h, size_t point)
 	return k;
 }
 
-/* Returns the first point of a finding's candidate if the levels of the same cost show less than half of the finding; else h->n. */
+/* Returns the first point of a finding's candidate if the costs change there by less than half of the finding's ratio. Otherwise, or if the
+ * finding used another cost than this history, returns h->n. */
 static size_t denied_at(const struct history *h, const struct night_decision *decision)
 {
 	size_t baseline = point_of_version(h, decision->request.baseline), candidate = point_of_version(h, decision->request.candidate);
@@ -462,7 +458,7 @@ static size_t denied_at(const struct history *h, const struct night_decision *de
 	return change / log(decision->judged.ratio) >= .5 ? h->n : candidate;
 }
 
-/* Finds changes in x[n]. groups: version index of each value; NULL: all values have the same version. */
+/* Finds the changes in x[n]. `groups` has the version index of each value; NULL if all values are of the same version. */
 static struct change_points find_changes(const struct history *h, const double *x, size_t n, const size_t *groups, const bool *known,
 					 double level)
 {
@@ -473,7 +469,8 @@ static struct change_points find_changes(const struct history *h, const double *
 	return changes;
 }
 
-/* Finds changes of the merged costs. A finding that the levels do not show starts a level; if still not shown, it becomes h->denied. */
+/* Finds the changes of the merged costs. If they do not show a finding of a night, starts a new level at its candidate. If the levels still
+ * do not show the finding, undoes this and sets h->denied. */
 static void find_merged(struct history *h, const double *x, const size_t *versions)
 {
 	bool *known = mem_new(h->n + 1, sizeof(*known));
@@ -492,7 +489,7 @@ static void find_merged(struct history *h, const double *x, const size_t *versio
 	free(known);
 }
 
-/* Reports the changes of a series; at[] maps the indices in the series to points of the history. */
+/* Appends the changes of a series to the changes to report. at[] maps indices of the series to points of the history. */
 static void report_changes(struct history *h, const struct change_points *c, const size_t *at, size_t machine)
 {
 	for (size_t k = 0; k < c->n; k++) {
@@ -504,7 +501,8 @@ static void report_changes(struct history *h, const struct change_points *c, con
 	}
 }
 
-/* Finds changes hidden in the merged costs: on one machine between versions, or on all machines (SIZE_MAX) within one version. */
+/* Finds changes that merging has hidden: on one machine between versions, or within one version if `machine` is SIZE_MAX. `looks` is the
+ * number of such searches, for which the significance level is corrected. */
 static void find_hidden_changes(struct history *h, size_t begin, size_t end, const size_t *versions, size_t machine, size_t looks)
 {
 	double *x = mem_new(end - begin, sizeof(*x));
@@ -552,21 +550,19 @@ static void find_all_changes(struct history *h)
 	mem_free(x, versions, at);
 }
 
-/* ---- loading ---- */
-
-/* Returns an error that explains why no result can be used. */
+/* Returns an error with the reason why no result is usable. */
 static enum assay_status no_results(struct store *store, const char *application, struct assay_error *err)
 {
 	char *version = NULL;
 	enum assay_status st = run_resolve(store, application, NULL, &version, err);
 
-	if (!st || st == ASSAY_E_USAGE) /* there are results of one or several versions */
+	if (!st || st == ASSAY_E_USAGE) /* results exist, of one version (ASSAY_OK) or of several (ASSAY_E_USAGE) */
 		st = assay_fail(err, ASSAY_E_NOTFOUND, "no result of '%s' can be compared: all results are 0 or failed", application);
 	free(version);
 	return st;
 }
 
-/* Counts the runs and failed runs of each version, and reads the metric's direction. */
+/* Counts the runs and the failed runs of each version. Reads whether a higher metric is better. */
 static enum assay_status read_versions(struct store *store, struct history *h, int64_t until_ms, struct assay_error *err)
 {
 	size_t capacity = 0, since = SIZE_MAX;
@@ -661,9 +657,9 @@ void history_release(struct history *h)
 	*h = (struct history){ 0 };
 }
 
-/* ---- answer: changes first, then every point ---- */
+/* ---- answer: changes first, then all points ---- */
 
-/* Returns the cost relative to the first level; `cost` is a logarithm. */
+/* Returns the ratio of a cost to the first level; `cost` is a logarithm. */
 static double relative_cost(const struct history *h, double cost)
 {
 	return exp(cost - h->changes.segments[0].median);
@@ -677,7 +673,7 @@ static bool is_spike(const struct history *h, size_t point)
 	return false;
 }
 
-/* Returns the difference of a machine's mean log costs after and before a change; NaN if either is missing. */
+/* Returns the difference between a machine's mean log costs after and before a change; NaN if the machine has no points on one side. */
 static double difference(const struct history *h, const struct history_change *t, size_t machine)
 {
 	double sums[2] = { 0 };
@@ -694,7 +690,8 @@ static double difference(const struct history *h, const struct history_change *t
 	return n[0] && n[1] ? sums[1] / (double)n[1] - sums[0] / (double)n[0] : (double)NAN;
 }
 
-/* Counts the machines that moved by more than half of a change. Sets *machines to the number of machines that ran before and after it. */
+/* Counts the machines whose cost changed by more than half of the change. Sets *machines to the number of machines with points on both
+ * sides. */
 static size_t moved_on(const struct history *h, const struct history_change *t, size_t *machines)
 {
 	size_t moved = 0;
@@ -709,7 +706,7 @@ static size_t moved_on(const struct history *h, const struct history_change *t, 
 	return moved;
 }
 
-/* Returns the text of a point's decision; "" if there is none. free() it. */
+/* Returns the decision of a point as text; "" if it has none. The caller frees the text. */
 static char *decision_words(const struct history_point *p)
 {
 	const struct night_decision *decision = p->decision;
@@ -760,13 +757,11 @@ static void answer_changes(const struct history *h, struct document *d)
 	doc_end(d);
 }
 
-/* ---- segments with two levels ---- */
-
 enum modes_by { MODES_BY_VERSIONS, MODES_BY_OTHER, MODES_BY_UNKNOWN };
 
-/* A segment with two levels, and whether its versions determine the level. */
+/* A segment whose costs alternate between two levels, and the cause. */
 struct modes {
-	const struct change_points_segment *segment; /* NULL: no segment has two levels */
+	const struct change_points_segment *segment; /* NULL if the segment has only one level */
 	enum modes_by by;
 	const struct history_point **high; /* [n_high], first point of each version that reaches the higher level */
 	size_t n_high, n_versions;
@@ -777,7 +772,8 @@ static bool is_high(const struct modes *m, const struct history_point *p)
 	return p->cost > (m->segment->modes[0] + m->segment->modes[1]) / 2;
 }
 
-/* Finds the two levels of a segment. Versions determine the level if none is on both, and chance hardly explains this (MODES_LEVEL). */
+/* Finds the two levels of a segment and their cause. The versions are the cause if each version stays on one level, and if the probability
+ * that this happens by chance is at most MODES_LEVEL. */
 static struct modes modes_of(const struct history *h, size_t segment)
 {
 	const struct change_points_segment *s = &h->changes.segments[segment];
@@ -827,7 +823,7 @@ static void answer_modes_line(const struct history *h, const struct modes *m, st
 	buf_release(&names);
 }
 
-/* Adds the pairs of levels between which segments alternate, and the cause of the alternation. */
+/* Adds the segments whose costs alternate between two levels, with the cause. */
 static void answer_modes(const struct history *h, struct document *d)
 {
 	static const char *const words[] = { [MODES_BY_VERSIONS] = "versions", [MODES_BY_OTHER] = "other", [MODES_BY_UNKNOWN] = "unknown" };
@@ -855,7 +851,7 @@ static void answer_modes(const struct history *h, struct document *d)
 	doc_end(d);
 }
 
-/* Returns an axis that includes all costs, relative to the first level. */
+/* Returns an axis for costs relative to the first level. The axis includes all points. */
 static struct svg_axis cost_axis(const struct history *h)
 {
 	double low = 1, high = 1;
@@ -904,16 +900,14 @@ static void answer_points(const struct history *h, struct document *d)
 	doc_end(d);
 }
 
-/* ---- the chart ---- */
-
 struct frame {
 	const struct history *h;
 	struct svg_axis axis; /* vertical axis */
-	double height;	      /* pixels */
+	double height;	      /* height of the chart, pixels */
 	struct buf *out;
 };
 
-/* Returns the horizontal position of a point, percent. Points are equidistant. */
+/* Returns the horizontal position of a point, percent of the width. Points are equidistant. */
 static double x_of(const struct history *h, double point)
 {
 	return LEFT + (100 - LEFT - RIGHT) * (point + .5) / (double)h->n;
@@ -991,8 +985,6 @@ static void answer_picture(const struct history *h, struct document *d)
 	doc_style(d, "plot-of costs");
 }
 
-/* ---- the whole answer ---- */
-
 static void answer_architectures(const struct history *h, struct document *d)
 {
 	doc_set_empty(d, "architecture", h->architecture);
@@ -1018,7 +1010,7 @@ static void answer_by(const struct history *h, struct document *d)
 		doc_line(d, "%zu other point%s no CPU time that is known.", h->without, h->without == 1 ? " has" : "s have");
 }
 
-/* Adds findings in the other time (CPU time or metric), which this history may not show. */
+/* Adds findings based on the other cost (CPU time instead of the metric, or the reverse), which this history may not show. */
 static void answer_elsewhere(const struct history *h, struct document *d)
 {
 	bool any = false;
@@ -1042,7 +1034,7 @@ static void answer_elsewhere(const struct history *h, struct document *d)
 		doc_line(d, "'--by %s' judges these.", h->by == HISTORY_PROCESSOR ? "metric" : "processor");
 }
 
-/* Adds the number of failed runs: of the newest version if it failed more often than earlier ones, else of all versions. */
+/* Appends the number of failed runs, of the newest version if it fails more often than earlier ones, otherwise of all versions. */
 static void write_failed(const struct history *h, struct buf *out)
 {
 	const struct history_tried *newest = &h->tried[h->n_tried - 1];
@@ -1075,10 +1067,8 @@ static void answer_failures(const struct history *h, struct document *d)
 	doc_end(d);
 }
 
-/* ---- the outcome ---- */
-
-/* Returns the change with the largest rise in cost among the latest change of each single machine or version; NULL: none. So a faster
- * machine does not hide a slower one. */
+/* Returns the change with the largest rise in cost, among the latest change of each single machine or within a version; NULL if there is
+ * none. Choosing the worst keeps a faster machine from hiding a slower one. */
 static const struct history_change *worst_aside(const struct history *h)
 {
 	const struct history_change *worst = NULL;
@@ -1093,7 +1083,7 @@ static const struct history_change *worst_aside(const struct history *h)
 	return worst;
 }
 
-/* Writes the first sentence of the answer to `out`, and returns the code of the outcome. */
+/* Appends the first sentence of the answer to `out`. Sets *tone. Returns the outcome in words. */
 static const char *outcome_of(const struct history *h, const struct modes *m, enum doc_tone *tone, struct buf *out)
 {
 	const struct change_points *c = &h->changes;
@@ -1163,7 +1153,7 @@ char *history_answer(const struct history *h, struct document *d)
 	const char *word = outcome_of(h, &modes, &tone, &sentence);
 	char *code;
 
-	if (newest->since < SIZE_MAX && (newest->failed == newest->runs || tone == DOC_GOOD)) { /* low cost must not hide failures */
+	if (newest->since < SIZE_MAX && (newest->failed == newest->runs || tone == DOC_GOOD)) { /* a good cost must not hide failures */
 		tone = DOC_BAD;
 		word = "fails";
 		buf_clear(&sentence);

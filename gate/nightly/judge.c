@@ -7,9 +7,9 @@
 
 #include <math.h>
 
-/* ---- the rules of a night ---- */
+/* ---- decision rules of a night ---- */
 
-/* Returns the first rule that applies; DECISION_RULES if none does and the verdict stands. */
+/* Returns the first rule that applies; DECISION_RULES if no rule applies, so that the verdict decides. */
 static enum decision_rule decision_rule_of(const struct decision_input *in)
 {
 	bool finding = decision_is_finding(in->verdict);
@@ -25,15 +25,11 @@ static const enum decision rule_decisions[] = { DECISION_RULE_ROWS(RULE_DECISION
 static ROWS_FUNCTION(decision_rule_code, enum decision_rule, DECISION_RULE_ROWS, RULE_CODE)
 ROWS_FUNCTION(decision_fresh_code, enum decision_fresh, DECISION_FRESH_ROWS, ROWS_WORD)
 
-/* ---- the request ---- */
-
 void judge_request_release(struct judge_request *q)
 {
 	mem_free(q->application, q->baseline, q->candidate, q->why, q->accepted);
 	*q = (struct judge_request){ .plan = "" };
 }
-
-/* ---- comparing two versions of one plan ---- */
 
 void judge_compared_release(struct judge_compared *c)
 {
@@ -86,7 +82,7 @@ bool judge_settled(const struct verdict *v)
 	return v->effect.decision == DECISION_PASS || verdict_never_starts(v);
 }
 
-/* Returns the two-sided p-value, computed from the interval and corrected for interim analyses; NaN without an interval. */
+/* Returns the two-sided p-value, corrected for interim analyses. Computes it from the interval; NaN if there is no interval. */
 static double p_of(const struct verdict *v)
 {
 	const struct effect *e = verdict_effect(v);
@@ -100,7 +96,7 @@ static double p_of(const struct verdict *v)
 	return fmin(1, 2 * stats_t_cdf(-statistic, df) * (1 - EFFECT_LEVEL) / (1 - level));
 }
 
-/* Counts the machines whose log ratio exceeds `least` in the direction of the finding. Sets *last to the last such machine, if any. */
+/* Counts the machines whose log ratio exceeds `least` in the direction of the finding. Sets *last to the last of them, if any. */
 static size_t machines_showing(const struct verdict *v, enum decision finding, double least, const char **last)
 {
 	double way = finding == DECISION_IMPROVED ? -1 : 1;
@@ -117,7 +113,7 @@ static size_t machines_showing(const struct verdict *v, enum decision finding, d
 	return n;
 }
 
-/* Returns the machine if exactly one of several shows the finding by more than half of min_effect; else NULL. */
+/* Returns the only one of several machines that shows the finding by more than half of min_effect; NULL if there is no such machine. */
 static const char *machine_after(const struct verdict *v)
 {
 	const char *machine = NULL;
@@ -135,8 +131,6 @@ size_t judgement_machines(const struct judgement *j)
 	return n;
 }
 
-/* ---- confirmation runs and A/A control ---- */
-
 /* Returns the number of runs whose recorded calls the comparison analysed. */
 static int64_t recorded_in(const struct comparison *c)
 {
@@ -147,7 +141,7 @@ bool judge_seen_again(const struct verdict *v, enum decision finding, bool proce
 {
 	size_t wanted = machines < v->pairing.used ? machines : v->pairing.used;
 	const struct effect *e = effect_after(v, processor);
-	bool away = finding == DECISION_IMPROVED ? stats_round(e->high) < 1 : stats_round(e->low) > 1; /* false without an interval */
+	bool away = finding == DECISION_IMPROVED ? stats_round(e->high) < 1 : stats_round(e->low) > 1; /* false if there is no interval */
 	const char *ignored;
 
 	return (v->effect.decision == finding || away) && machines_showing(v, finding, 0, &ignored) >= wanted;
@@ -169,7 +163,8 @@ static void answer_side_effect(const char *key, const struct judge_compared *c, 
 	doc_end(d);
 }
 
-/* Sets control_moved if the A/A control changed like the finding, in the time that decided. Does not analyse recorded calls. */
+/* Compares the A/A control. Sets control_moved if the control changed in the direction of the finding, by CPU time if `processor`,
+ * otherwise by the metric. */
 static enum assay_status judge_control(struct lab *lab, const struct evidence *evidence, const struct judge_request *q, const char *plan,
 				       const char *architecture, bool processor, const char *key, struct judgement *out, struct document *d,
 				       struct assay_error *err)
@@ -192,7 +187,7 @@ static enum assay_status judge_control(struct lab *lab, const struct evidence *e
 	return st;
 }
 
-/* Judges the confirmation runs of a finding: whether the runs show the finding again, and whether their A/A control changed. */
+/* Judges the confirmation runs of a finding: whether they show the finding again, and whether their A/A control changed. */
 static enum assay_status judge_fresh(struct lab *lab, const struct evidence *evidence, const struct judge_request *q,
 				     const char *architecture, bool processor, struct judgement *out, struct document *d,
 				     struct assay_error *err)
@@ -219,9 +214,7 @@ static enum assay_status judge_fresh(struct lab *lab, const struct evidence *evi
 	return st ? st : judge_control(lab, evidence, q, q->fresh_plan, architecture, processor, "control", out, d, err);
 }
 
-/* ---- the document ---- */
-
-/* Adds the acceptance of the baseline, if accepted, as the last reason. */
+/* Adds the acceptance of the baseline as the last reason, if a user accepted the baseline. */
 static void add_accepted(const struct judge_request *q, struct reasons *out)
 {
 	char *text = q->accepted && *q->accepted ? mem_format("the baseline, %s, was %s", q->baseline, q->accepted) : NULL;
@@ -310,7 +303,7 @@ static void judge_nothing(const struct judge_request *q, struct judgement *out)
 	document_release(&d);
 }
 
-/* Returns the document of the comparison's runs, with the members that `assay gate` prints. */
+/* Returns the comparison as JSON, with the same members as the output of `assay gate`. */
 static cJSON *runs_json(const struct comparison *c)
 {
 	struct document d;

@@ -1,5 +1,5 @@
-/* Decides a comparison of a night from its evidence. The request contains every input of the decision except raw results, and is stored
- * with the decision. The same request and raw results give the same document, byte by byte. */
+/* Decides a comparison of a night. A request and the raw results of its runs determine the decision completely. Nights store the request
+ * with the decision, so that assay can recompute the same document byte by byte. */
 #ifndef GATE_NIGHTLY_JUDGE_H
 #define GATE_NIGHTLY_JUDGE_H
 
@@ -11,28 +11,28 @@
 #include "gate/conditions/disturbed.h"
 #include "runs/running/evidence.h"
 
-/* Version of the decision rules. Increase it with every change in base, runs or gate that may change a decision or its text for the same
- * results. Otherwise assay reports earlier decisions as tampered with. */
+/* Version of the decision rules. Increase it with each change in base, runs or gate that can change a decision or its text for the same
+ * results. Otherwise assay reports older decisions as tampered with. */
 #define JUDGE_RULES 1
 
-/* Request for a decision. To recompute a decision, assay reads these values from the store and does not determine any of them again. */
+/* Request for a decision. When assay recomputes a decision, it uses the stored values and determines none of them again. */
 struct judge_request {
-	int64_t rules; /* JUDGE_RULES of the assay that made the request; 0: not stored */
+	int64_t rules; /* JUDGE_RULES of the assay that made the request; 0 if not stored */
 	char *application, *baseline, *candidate;
-	char plan[DIGEST_ID_BYTES];	  /* plan of the runs; "": nothing was run, for the reason in `why` */
-	char fresh_plan[DIGEST_ID_BYTES]; /* plan of the confirmation runs, which include an A/A control; "": none */
-	double min_effect, min_gain;	  /* min_gain 0: same as min_effect */
-	bool confirm;			  /* findings need confirmation runs */
-	bool control;			  /* `plan` also contains an A/A control */
-	int64_t machines;   /* number of machines on which confirmation runs must show the finding; limited to those that ran */
-	bool chance, alike; /* results of the night's other comparisons (struct decision_input) */
-	char *why;	    /* reason if there is nothing to compare, else "" */
-	char *accepted;	    /* date and reason of the baseline's acceptance (baselines_text()); "" or NULL: not accepted */
-	const struct calibration_quote *calibration; /* false-alarm rates to show; NULL: the laboratory's current ones */
+	char plan[DIGEST_ID_BYTES];	  /* id of the plan of the runs; "" if nothing was run, for the reason in `why` */
+	char fresh_plan[DIGEST_ID_BYTES]; /* id of the plan of the confirmation runs, which include an A/A control; "" if there is none */
+	double min_effect, min_gain; /* smallest slowdown and smallest improvement that matter, as fractions; min_gain 0 means min_effect */
+	bool confirm;		     /* findings need confirmation runs */
+	bool control;		     /* the plan also has an A/A control */
+	int64_t machines;   /* number of machines on which confirmation runs must show the finding; if fewer machines ran, all of them */
+	bool chance, alike; /* conclusions from all comparisons of the night (struct decision_input) */
+	char *why;	    /* reason why there is nothing to compare; "" if there is something */
+	char *accepted;	    /* date and reason of the baseline's acceptance (baselines_text()); "" or NULL if no user accepted it */
+	const struct calibration_quote *calibration; /* false-alarm rates to show; NULL means the laboratory's current rates */
 };
-void judge_request_release(struct judge_request *request); /* accepts a zeroed struct */
+void judge_request_release(struct judge_request *request); /* Accepts a zeroed struct. */
 
-/* Comparison of the results of two versions from one plan, without excluded disturbed runs. */
+/* Comparison of the results of two versions from one plan. Excluded disturbed runs are not part of it. */
 struct judge_compared {
 	struct run_set sides[2];
 	struct disturbed disturbed;
@@ -42,22 +42,24 @@ struct judge_compared {
 struct judge_asked {
 	const struct judge_request *request;
 	const char *plan;
-	const char *candidate;	   /* version to compare; NULL: the request's */
-	const char *architecture;  /* restricts the runs to machines of this architecture; NULL: no restriction */
-	enum comparison_part last; /* last part to compute */
+	const char *candidate;	   /* version to compare with the baseline; NULL means the request's candidate */
+	const char *architecture;  /* only runs on machines of this architecture count; NULL means all runs */
+	enum comparison_part last; /* last part of the comparison to compute */
 };
 
-/* Compares the request's baseline with a candidate. The caller must judge_compared_release() *out even after an error. */
+/* Compares the request's baseline with a candidate. The caller releases *out by judge_compared_release(), even after an error. */
 enum assay_status judge_compare(struct lab *lab, const struct evidence *evidence, const struct judge_asked *asked,
 				struct judge_compared *out, struct assay_error *err);
-void judge_compared_release(struct judge_compared *compared); /* accepts a zeroed struct */
+void judge_compared_release(struct judge_compared *compared); /* Accepts a zeroed struct. */
 
-/* ---- the rules of a night ---- */
+/* ---- decision rules of a night ---- */
 
-/* Table of rules that decides a comparison of a night: from the verdict on its runs, the confirmation runs with their A/A control, and the
- * other comparisons. The first rule that applies decides (table: docs/design/decisions.md). gate/decide/rules.h makes the verdict. */
+/* A table of rules decides a comparison of a night. Its inputs are the verdict on the comparison's runs (gate/decide/rules.h), the
+ * confirmation runs with their A/A control, and the night's other comparisons. The first rule that applies decides; see
+ * docs/design/decisions.md. */
 
-/* Results of confirmation runs: constant, code. none: not needed; due: needed but missing; disturbed: the environment slowed the runs. */
+/* Outcomes of confirmation runs: constant, code. FRESH_NONE: not needed. FRESH_DUE: needed, but missing. FRESH_SEEN: the runs confirm the
+ * finding. FRESH_NOT_SEEN: they do not. FRESH_DISTURBED: the environment slowed them. */
 #define DECISION_FRESH_ROWS(X)                                                                                                             \
 	X(FRESH_NONE, "none")                                                                                                              \
 	X(FRESH_DUE, "due")                                                                                                                \
@@ -69,16 +71,16 @@ enum decision_fresh { DECISION_FRESH_ROWS(ROWS_ENUM) FRESHES };
 const char *decision_fresh_code(enum decision_fresh fresh);
 
 struct decision_input {
-	enum decision verdict;	   /* verdict on the comparison's runs */
+	enum decision verdict;	   /* verdict on the comparison's own runs */
 	bool left_out;		   /* too many runs were disturbed */
-	enum decision_fresh fresh; /* result of the confirmation runs */
+	enum decision_fresh fresh; /* outcome of the confirmation runs */
 	bool control_moved;	   /* the A/A control changed in the direction of the finding */
-	bool chance;		   /* the finding may be chance among as many comparisons as the night has */
-	bool alike;		   /* nearly all comparisons of the night lean like this finding, or several depend on one machine */
-	bool crashes;		   /* every run of the candidate crashed or hung, and no run of the baseline failed */
+	bool chance;		   /* the finding may be chance, given the number of comparisons of the night */
+	bool alike;   /* nearly all comparisons of the night changed like this finding, or findings depend on the same machine */
+	bool crashes; /* all runs of the candidate crashed or hung, and no run of the baseline failed */
 };
 
-/* Constant, code, decision, condition, text. A text that starts with a space follows "a regression" or "an improvement". */
+/* Columns: constant, code, decision, condition, text. A text that starts with a space follows "a regression" or "an improvement". */
 /* clang-format off */
 #define DECISION_RULE_ROWS(X)                                                                                                              \
 	X(RULE_CRASHES, "every_run_crashes", DECISION_REGRESSION, in->verdict == DECISION_REGRESSION && in->crashes,                       \
@@ -104,60 +106,60 @@ enum decision_rule { DECISION_RULE_ROWS(ROWS_ENUM) DECISION_RULES };
 
 /* ---- the decision ---- */
 
-/* Machine that ran both versions. */
+/* A machine that ran both versions. */
 struct judge_machine {
 	char *machine;
-	double log_ratio; /* log of candidate / baseline; NaN: the machine does not count */
+	double log_ratio; /* log of the ratio candidate / baseline; NaN if the machine does not count */
 };
 
-/* Function that explains the decision: a copy of function_evidence_row(). */
+/* A function that explains the decision, copied from function_evidence_row(). */
 struct judge_function {
-	char *name, *file, *kind, *counter; /* file and counter are "" if unknown or none */
+	char *name, *file, *kind, *counter; /* owned; `file` is "" if unknown, `counter` is "" if there is none */
 	int64_t line;
 	double normal, now, part;
 };
-#define JUDGE_FUNCTIONS 5 /* maximum number of functions to keep */
+#define JUDGE_FUNCTIONS 5 /* maximum number of functions in a decision */
 
-/* A decision. Nights store all but machine, fresh_why, why and rule; of `input`, only fresh and control_moved (gate/nightly/night.h). */
+/* A decision. Nights do not store machine, fresh_why, why and rule. Of `input`, nights store only fresh and control_moved (night.h). */
 struct judgement {
 	struct decision_input input;
-	enum decision_rule rule; /* rule that decided; DECISION_RULES: none, so the verdict stands */
+	enum decision_rule rule; /* rule that decided; DECISION_RULES if no rule applied, so that the verdict decided */
 	enum decision decision;
-	bool by_processor;		/* CPU time decided, and `ratio` is that of CPU time */
-	double ratio, low, high, level; /* ratio with its interval and level; NaN: not known */
-	double p;			/* two-sided p-value, corrected for interim analyses; NaN: there is no interval */
-	char *machine;			/* machine without which the finding would not hold; NULL: none */
-	char *fresh_why;		/* time that the environment cost confirmation runs; NULL: too little to explain the difference */
-	char *why;			/* result of decision_why(); NULL: there are no runs */
-	char *cause;			/* parts of the difference, as text; "": not known */
-	int64_t recorded;		/* number of runs whose recorded calls were analysed */
+	bool by_processor;		/* the decision and `ratio` are based on CPU time instead of the metric */
+	double ratio, low, high, level; /* ratio, its interval, and the level of the interval; NaN if unknown */
+	double p;			/* two-sided p-value, corrected for interim analyses; NaN if there is no interval */
+	char *machine;			/* the only one of several machines that shows the finding; NULL if there is no such machine */
+	char *fresh_why;  /* explanation how the environment slowed the confirmation runs; NULL unless input.fresh is FRESH_DISTURBED */
+	char *why;	  /* result of decision_why(); NULL if there were no runs */
+	char *cause;	  /* parts of the cost difference, as text; "" if unknown */
+	int64_t recorded; /* number of runs whose recorded calls were analysed */
 	struct reasons reasons;
-	struct judge_machine *machines; /* [n_machines] */
+	struct judge_machine *machines; /* array of n_machines elements */
 	size_t n_machines;
 	struct judge_function functions[JUDGE_FUNCTIONS]; /* [n_functions], most expensive first */
 	size_t n_functions;
 	struct disturbed disturbed;
 	struct calibration_quote calibration; /* false-alarm rates that the decision shows */
-	char *document;			      /* JSON text for display */
+	char *document;			      /* JSON text of the decision, for display */
 };
 
-/* Decides a request. Overwrites *out; judgement_release() it. */
+/* Decides a request. Overwrites *out; the caller releases it by judgement_release(). */
 enum assay_status judge(struct lab *lab, const struct evidence *evidence, const struct judge_request *request, struct judgement *out,
 			struct assay_error *err);
-void judgement_release(struct judgement *judgement); /* accepts a zeroed struct */
+void judgement_release(struct judgement *judgement); /* Accepts a zeroed struct. */
 
-/* Adds the member `functions`: the functions that explain the decision. */
+/* Adds the member `functions` to the document: the functions that explain the decision. */
 void judgement_functions_answer(const struct judgement *judgement, struct document *d);
 
-/* Returns the number of machines that ran both versions and count. */
+/* Returns the number of machines that ran both versions and count in the decision. */
 size_t judgement_machines(const struct judgement *judgement);
 
-/* Reports whether measurement can stop before the last interim analysis: after a pass, if the candidate never starts, or after a finding
- * whose interval lies entirely beyond the smallest change that matters. Otherwise early estimates of smaller changes would often pass as
- * findings. */
+/* Reports whether measurement can stop before the last interim analysis. It can after a pass, if the candidate never starts, or if the
+ * whole interval of a finding is beyond the smallest effect. A weaker finding needs more runs, because early estimates of small changes
+ * often exceed the smallest effect by chance. */
 bool judge_settled(const struct verdict *verdict);
 
-/* Reports whether confirmation runs show a finding (regression or improved) again on `machines` machines, or on all if fewer ran. */
+/* Reports whether confirmation runs show a finding again on at least `machines` machines, or on all machines if fewer ran. */
 bool judge_seen_again(const struct verdict *fresh, enum decision finding, bool by_processor, size_t machines);
 
 #endif

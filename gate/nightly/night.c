@@ -11,8 +11,6 @@
 static ROWS_FUNCTION(night_state_code, enum night_state, NIGHT_STATE_ROWS, ROWS_CODE)
 static ROWS_FINDER(night_state_of, enum night_state, NIGHT_STATE_ROWS, ROWS_CODE)
 
-/* ---- nights ---- */
-
 #define NIGHT_COLUMNS "SELECT id, started_ms, deadline_ms, ifnull(finished_ms, 0), ifnull(exit_status, 0), suite FROM night "
 
 static void night_read(sqlite3_stmt *stmt, struct night *out)
@@ -77,7 +75,7 @@ static enum assay_status store_reasons(struct store *store, const char *sql, con
 	return st;
 }
 
-/* Reads the night in the first row of a query. Without a row, fails with ASSAY_E_NOTFOUND and the text `missing`. */
+/* Reads a night from the first row of a query. If there is no row, returns ASSAY_E_NOTFOUND with the text `missing`. */
 static enum assay_status night_single(struct store *store, sqlite3_stmt *stmt, enum assay_status st, const char *missing, struct night *out,
 				      struct assay_error *err)
 {
@@ -114,8 +112,6 @@ enum assay_status night_unfinished(struct store *store, struct night *out, struc
 
 	return night_single(store, stmt, st, "no night was interrupted", out, err);
 }
-
-/* ---- comparisons of a night ---- */
 
 static enum assay_status night_read_comparison(const struct store *store, sqlite3_stmt *stmt, struct night_comparison *c,
 					       struct assay_error *err)
@@ -172,12 +168,10 @@ void night_comparisons_release(struct night_comparisons *comparisons)
 	*comparisons = (struct night_comparisons){ NULL, 0 };
 }
 
-/* ---- decisions ---- */
-
 static ROWS_FINDER(fresh_of, enum decision_fresh, DECISION_FRESH_ROWS, ROWS_WORD)
 static ROWS_FINDER(disturbed_of, enum disturbed_cause, DISTURBED_ROWS, ROWS_CODE)
 
-/* Stored columns of a decision. read_decision() and store_decision() rely on their order. */
+/* Columns of a stored decision. read_decision() and store_decision() depend on their order. */
 #define DECISION_COLUMNS                                                                                                                   \
 	"id, made_ms, night, number, application, baseline, candidate, rules, plan, fresh_plan, min_effect, min_gain, confirm, control, "  \
 	"on_machines, chance, alike, why, accepted, decision, by_processor, ratio, low, high, level, p, fresh, control_moved, recorded, "  \
@@ -391,8 +385,6 @@ enum assay_status night_identify(struct store *store, const char *id, char out[D
 	return st;
 }
 
-/* ---- storing a night in progress ---- */
-
 static enum assay_status night_insert_comparison(struct store *store, const struct night *night, const struct night_comparison *c,
 						 struct assay_error *err)
 {
@@ -435,7 +427,7 @@ enum assay_status night_update(struct store *store, const struct night *night, c
 			c->number);
 }
 
-/* Stores a decision under the id "". night_decide() computes the real id from the stored data. */
+/* Stores a decision with the id "". night_decide() then computes the id from the stored data. */
 static enum assay_status store_decision(struct store *store, const char *night, int64_t number, const struct judge_request *q,
 					const struct judgement *j, struct assay_error *err)
 {

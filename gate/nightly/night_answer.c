@@ -21,19 +21,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MOST_MIN	.05 /* smallest absolute log ratio with the strongest colour; MOST_MAX is the largest */
+#define MOST_MIN	.05 /* smallest maximum of the colour scale, as an absolute log ratio; MOST_MAX is the largest maximum */
 #define MOST_MAX	.5
 #define FINDINGS_SHOWN	20
-#define DISTURBED_SHARE .1 /* share of disturbed runs above which a machine counts as disturbed */
+#define DISTURBED_SHARE .1 /* share of disturbed runs from which a machine counts as disturbed */
 #define DAY_MS		INT64_C(86400000)
 
 /* A comparison of a night with its decision. */
 struct night_answered {
 	const struct night_comparison *comparison;
-	const struct night_decision *decision; /* NULL: no decision */
-	const char *why;		       /* text of the deciding reason, which is the first; "": none */
+	const struct night_decision *decision; /* NULL if there is no decision */
+	const char *why;		       /* text of the first reason, which decided; "" if there is none */
 	int worse;			       /* rank; 0 is the worst */
-	char *failure;			       /* first failed run, with the command that shows its details; NULL: no run failed */
+	char *failure;			       /* first failed run, with the command that shows its details; NULL if no run failed */
 };
 
 struct night_answers {
@@ -64,9 +64,7 @@ static const struct night_decision *decision_of(const struct night_decisions *al
 	return NULL;
 }
 
-/* ---- exit status ---- */
-
-/* Reports whether hosts failed during measurement. Without a plan, `detail` has another meaning: the reason why nothing was measured. */
+/* Reports whether hosts failed during measurement; `detail` lists them. Without a plan, `detail` is the reason for measuring nothing. */
 static bool lost_hosts(const struct night_comparison *c)
 {
 	return *c->plan && *c->detail;
@@ -108,8 +106,6 @@ int night_exit(const struct night_comparisons *comparisons, const struct night_d
 	}
 	return 0;
 }
-
-/* ---- the table ---- */
 
 ORDER_BY(compare_answered, struct night_answered, BY_UP(worse) BY_UP(comparison->number))
 
@@ -216,7 +212,7 @@ static void add_rest(const struct night_answered *all, size_t n, struct document
 	doc_end(d);
 }
 
-/* Adds the reasons of all decisions except passes, or (of_hosts) the details of lost hosts. */
+/* Adds the reasons of all decisions except passes. If `of_hosts`, adds the lost hosts of all comparisons instead. */
 static void add_why(const struct night_answers *answers, bool of_hosts, struct document *d)
 {
 	for (size_t i = 0; i < answers->n; i++) {
@@ -229,8 +225,6 @@ static void add_why(const struct night_answers *answers, bool of_hosts, struct d
 				 failure);
 	}
 }
-
-/* ---- first line and notes ---- */
 
 /* Adds the first line of the answer. */
 static void night_answer_head(const struct night *night, const struct night_answers *answers, struct document *d)
@@ -296,7 +290,7 @@ static enum assay_status add_failure(struct store *store, struct night_answered 
 	return st;
 }
 
-/* Loads the night's comparisons with their decisions. Overwrites *out; night_answers_release() it. */
+/* Loads the night's comparisons with their decisions. Overwrites *out; the caller calls night_answers_release(). */
 static enum assay_status night_answers_load(struct store *store, const struct night *night, struct night_answers *out,
 					    struct assay_error *err)
 {
@@ -346,31 +340,28 @@ enum assay_status night_answer(struct store *store, const struct night *night, u
 	return ASSAY_OK;
 }
 
-/* ---- machines ---- */
+/* ---- machines of the night ---- */
 
-/* Health of the night's machines, from the resource usage of their runs and from their fingerprints. */
-
-/* States of a machine. Several may apply; all of them are shown. */
+/* Problems of a machine. A machine can have several of them; the page shows all. */
 enum machine_state { MACHINE_LOST, MACHINE_DISTURBED, MACHINE_SLOWER, MACHINE_DRIFTED, MACHINE_OLD, MACHINE_UNKNOWN, MACHINE_STATES };
 
 struct night_machine {
 	char *name;
-	size_t planned, comparisons;	  /* comparisons planned on the machine; those that ran both versions there */
-	size_t runs, disturbed, left_out; /* runs with a result; disturbed runs; disturbed runs that were excluded */
+	size_t planned, comparisons;	  /* number of comparisons planned on the machine, and of those that ran both versions there */
+	size_t runs, disturbed, left_out; /* numbers of runs with a result, of disturbed runs, and of disturbed runs that were excluded */
 	size_t causes[DISTURBED_CAUSES];
-	int64_t taken_ms; /* time of the latest fingerprint; 0: none */
+	int64_t taken_ms; /* time of the latest fingerprint, ms since 1970; 0 if there is none */
 	bool is[MACHINE_STATES];
-	struct buf applications, lost; /* ", NAME, NAME, ": applications planned on the machine; those that did not complete */
-	struct buf changed;	       /* "slower by 20.0 % in APPLICATION; ...": changes on this machine only, from histories */
-	struct buf drift;	       /* drift as reported by 'host drift' */
+	struct buf applications,
+	    lost; /* names of the applications planned on the machine, and of those without runs of both versions: ", NAME, NAME, " */
+	struct buf changed; /* text "slower by 20.0 % in APPLICATION; ...": changes on this machine only, from the histories */
+	struct buf drift;   /* drift, as 'host drift' reports it */
 };
 
 struct night_machines {
 	struct night_machine *items; /* [n], sorted by name */
 	size_t n, capacity;
 };
-
-/* ---- runs of machines ---- */
 
 static struct night_machine *machine_of(struct night_machines *m, const char *name)
 {
@@ -394,7 +385,7 @@ static void count_disturbed(struct night_machines *m, const struct disturbed *di
 	}
 }
 
-/* Counts per machine whether the comparison was planned there (even if not reached), and its results (even excluded ones). */
+/* Adds a comparison to the machines of its plan, even if it was not reached there. Also counts its results, including excluded ones. */
 static enum assay_status count_planned(struct night_machines *m, struct store *store, const struct night_answered *a,
 				       struct assay_error *err)
 {
@@ -424,15 +415,13 @@ static enum assay_status count_planned(struct night_machines *m, struct store *s
 
 ORDER_BY(compare_names, struct night_machine, BY_TEXT(name))
 
-/* ---- health of the machines ---- */
-
-/* Returns the end of the night; INT64_MAX if not finished. Pages exclude later data, whenever they are written. */
+/* Returns the end of the night, ms since 1970; INT64_MAX if it has not finished. Pages exclude later data, even if written later. */
 static int64_t known_until(const struct night *night)
 {
 	return night->finished_ms ? night->finished_ms : INT64_MAX;
 }
 
-/* Sets the drift of each machine at the end of the night. */
+/* Sets each machine's drift, as of the end of the night. */
 static void note_drift(struct night_machines *machines, const struct night *night, const struct evidence *e)
 {
 	struct drift drift;
@@ -461,7 +450,8 @@ static void note_drift(struct night_machines *machines, const struct night *nigh
 	drift_release(&drift);
 }
 
-/* Finds the night's machines. Overwrites *out; night_machines_release() it. O(runs + fingerprints), plus the time of 'host drift'. */
+/* Finds the night's machines. Overwrites *out; the caller calls night_machines_release(). Costs O(runs + fingerprints) plus 'host
+ * drift'. */
 static enum assay_status night_machines_of(struct lab *lab, const struct night *night, const struct night_answers *answers,
 					   const struct evidence *evidence, struct night_machines *out, struct assay_error *err)
 {
@@ -506,7 +496,7 @@ static void night_machines_release(struct night_machines *machines)
 	*machines = (struct night_machines){ .n = 0 };
 }
 
-/* ---- texts for users ---- */
+/* ---- text for users ---- */
 
 static char *causes_text(const struct night_machine *m)
 {
@@ -525,7 +515,7 @@ static char *causes_text(const struct night_machine *m)
 }
 
 static const struct {
-	const char *code, *word; /* text with a sign, readable without colours */
+	const char *code, *word; /* text with a sign, so that readers do not depend on colours */
 } machine_states[MACHINE_STATES] = { { "lost", "\1word d-nothing_measured\2\u2205 not reached\3 " },
 				     { "disturbed", "\1word d-environment\2\u2248 disturbed\3 " },
 				     { "slower", "\1word d-regression\2\u25b2\3 " },
@@ -533,7 +523,7 @@ static const struct {
 				     { "old", "\1word d-inconclusive\2\u25f7 old\3 " },
 				     { "unknown", "\1word d-inconclusive\2? none\3 " } };
 
-/* Returns the text of a state if it applies to the machine, else "". */
+/* Returns the text of a state if the machine is in this state; otherwise "". */
 static const char *word_of(const struct night_machine *m, enum machine_state state)
 {
 	return m->is[state] ? machine_states[state].word : "";
@@ -565,7 +555,7 @@ static void show_machine(const struct night_machine *m, struct document *d)
 	free(causes);
 }
 
-/* Adds the section on machines to a page. */
+/* Adds the section on machines to the night's page. */
 static void night_machines_show(const struct night_machines *machines, struct document *d)
 {
 	doc_section(d, "machines", "Machines", "Machines, and whether they behaved as usual",
@@ -588,16 +578,16 @@ struct pages {
 	const char *directory;
 	struct night_answers answers;
 	struct evidence evidence;
-	char **histories;	    /* [answers.n], summary of the application's history; NULL: no history page */
+	char **histories;	    /* [answers.n], summary of each application's history; NULL if it has no history page */
 	bool *reports;		    /* [answers.n], the comparison has a report page */
 	bool any_functions;	    /* some report names functions */
-	struct report_found *found; /* [answers.n], functions named in the report */
+	struct report_found *found; /* [answers.n], functions that each report names */
 	struct night_machines machines;
 	size_t written;
 	struct assay_error *err;
 };
 
-/* Writes a page without syncing it. The caller syncs all pages together before it writes the first page that links to them. */
+/* Writes a page without syncing it to disk. The caller syncs all pages at once, before it writes pages that link to them. */
 static enum assay_status page_write(struct pages *p, const char *name, struct html_page page, const struct document *d)
 {
 	char *path = mem_format("%s/%s", p->directory, name);
@@ -614,17 +604,17 @@ static enum assay_status page_write(struct pages *p, const char *name, struct ht
 	return st;
 }
 
-/* ---- file names: unique per night and application, so that links in existing pages stay valid ---- */
+/* ---- names of files: each night has its own, so that links in older pages stay valid ---- */
 
-#define INDEX  "index.html"  /* page of the latest night with pages in the directory */
-#define NIGHTS "nights.html" /* links to the pages of all nights in the directory */
+#define INDEX  "index.html"  /* page of the latest night that has pages in the directory */
+#define NIGHTS "nights.html" /* page with links to all nights that have pages in the directory */
 
 static char *night_file(const char *night)
 {
 	return mem_format("night-%s.html", night);
 }
 
-/* Returns the file name of an application's history, which contains the number of the application's first comparison in this night. */
+/* Returns the file name of an application's history. The number in the name is that of the application's first comparison in this night. */
 static char *history_file(const struct pages *p, size_t i)
 {
 	const struct night_answered *all = p->answers.items;
@@ -636,9 +626,7 @@ static char *history_file(const struct pages *p, size_t i)
 	return mem_format("history-%s-%" PRId64 ".html", p->night->id, first);
 }
 
-/* ---- reports of decisions ---- */
-
-/* Returns the index of the first comparison with the same application. */
+/* Returns the index of the first comparison of the same application. */
 static size_t first_of(const struct night_answers *answers, size_t i)
 {
 	size_t k = 0;
@@ -648,13 +636,14 @@ static size_t first_of(const struct night_answers *answers, size_t i)
 	return k;
 }
 
-/* Reports whether a decision has a report page. A decision without runs has only a reason, on the night's page. */
+/* Reports whether a decision has its own report page. A decision without runs has only a reason, which the night's page shows. */
 static bool has_page(const struct night_answered *a)
 {
 	return a->decision && *a->decision->request.plan;
 }
 
-/* Returns the note below the report's decision. It tells if the night decided differently from the runs alone (`alone`). */
+/* Returns the note that the report shows below the decision. It says whether the night decided differently from `alone`, the decision that
+ * the comparison's own runs support. */
 static char *note_of(const struct night_answered *a, enum decision alone)
 {
 	if (a->decision->judged.decision == alone)
@@ -680,7 +669,7 @@ static void link_add(struct page_links *l, char *file, char *text)
 	l->links[l->n++] = (struct html_link){ file, text };
 }
 
-/* Sets the links of a report: night, history of the application, previous report (which is worse), next report. */
+/* Sets the links of a report: to the night, the application's history, the previous (worse) report, and the next report. */
 static void links_of(const struct pages *p, size_t i, struct page_links *out)
 {
 	const struct night_answered *all = p->answers.items;
@@ -740,9 +729,7 @@ static enum assay_status report_decision(struct pages *p, size_t i)
 	return st;
 }
 
-/* ---- histories of applications ---- */
-
-/* Sets the links of a history: night, and reports of the same application. */
+/* Sets the links of a history: to the night, and to the reports of the same application. */
 static void history_links_of(const struct pages *p, size_t i, struct page_links *out)
 {
 	const struct night_answers *answers = &p->answers;
@@ -757,7 +744,7 @@ static void history_links_of(const struct pages *p, size_t i, struct page_links 
 	}
 }
 
-/* Adds to each machine the changes of its own on the history's page, summed up: by how much it alone became slower or faster. */
+/* Adds to each machine the sum of the changes that the history found on this machine only. */
 static void note_changed(struct pages *p, size_t i, const struct history *h)
 {
 	char *file = history_file(p, i);
@@ -788,7 +775,7 @@ static enum assay_status history_one(struct pages *p, size_t i)
 	enum assay_status st = ASSAY_OK;
 
 	if (!history_load(p->lab, &p->evidence, c->application, NULL, HISTORY_DECIDED, c->min_effect, known_until(p->night), &history,
-			  &ignored)) { /* without results there is no history page */
+			  &ignored)) { /* an application without results has no history page */
 		char *name = history_file(p, i);
 		struct page_links links;
 		struct document d;
@@ -812,7 +799,7 @@ static enum assay_status history_one(struct pages *p, size_t i)
 
 /* ---- the night's page ---- */
 
-/* Returns the log ratio on a machine; NaN if the machine does not count. */
+/* Returns the log ratio of candidate to baseline on a machine; NaN if the machine does not count. */
 static double log_ratio_on(const struct night_answered *a, const char *machine)
 {
 	const struct judgement *j = a->decision ? &a->decision->judged : NULL;
@@ -842,7 +829,7 @@ static struct text_number change_text(double log_ratio)
 	return text;
 }
 
-/* Appends the decision with a sign, readable without colours. */
+/* Appends the decision with a sign, so that readers do not depend on colours. */
 static void decision_show(const struct night_answered *a, struct buf *out)
 {
 	static const char *const signs[DECISIONS] = {
@@ -858,7 +845,7 @@ static void decision_show(const struct night_answered *a, struct buf *out)
 	buf_text(out, DOC_END);
 }
 
-/* Appends links to the changed functions in the report. */
+/* Appends links to the changed functions in the comparison's report. */
 static void functions_show(const struct pages *p, size_t i, struct buf *out)
 {
 	const struct report_found *found = &p->found[i];
@@ -871,7 +858,8 @@ static void functions_show(const struct pages *p, size_t i, struct buf *out)
 		buf_format(out, " and %zu more", found->changed - found->n);
 }
 
-/* Returns the heading of a machine's column. The markup keeps it different from other headings, whatever the machine's name. free() it. */
+/* Returns the heading of a machine's column. Its markup distinguishes it from other headings, whatever the machine's name. The caller
+ * frees it. */
 static char *column_of(const struct night_machine *machine)
 {
 	return mem_format(DOC_NAME "%s" DOC_END, machine->name);
@@ -953,8 +941,6 @@ static void matrix_show(const struct pages *p, struct document *d)
 	doc_end(d);
 	page_colours(d, "costs less", "costs more", 100 * expm1(most), "in per cent, on one machine", true);
 }
-
-/* ---- findings ---- */
 
 static void finding_show(const struct pages *p, size_t i, struct document *d)
 {
@@ -1040,7 +1026,7 @@ static void facts_show(const struct pages *p, struct document *d)
 	fact(d, "Disturbed runs", disturbed, "%zu excluded", left_out);
 }
 
-/* Writes the night's page, and also index.html if no later night has pages in the directory. */
+/* Writes the night's page. If `latest`, writes the same page as index.html. */
 static enum assay_status night_write(struct pages *p, bool latest)
 {
 	const struct night_decision *worst = p->answers.n ? p->answers.items[0].decision : NULL;
@@ -1110,9 +1096,7 @@ static enum assay_status nights_write(struct pages *p, bool *latest)
 	return st;
 }
 
-/* ---- all pages ---- */
-
-/* Writes the history and the reports of the application whose first comparison has index `first`. */
+/* Writes the history and the reports of an application. `first` is the index of its first comparison. */
 static enum assay_status application_write(struct pages *p, size_t first)
 {
 	const struct night_answered *all = p->answers.items;

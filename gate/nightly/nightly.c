@@ -47,15 +47,16 @@ struct nightly {
 	struct suite suite;
 	struct night night;
 	struct night_comparisons comparisons;
-	bool given_up; /* the user abandoned the night: it ends with the results that exist */
-	char *refused; /* reason why nothing may be measured; NULL: none */
+	bool given_up; /* the user abandoned the night; it ends with the results that exist */
+	char *refused; /* reason why nothing may be measured; NULL if measurement is allowed */
 };
 static void nightly_note(struct nightly *n, const char *code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* Appends a line to .assay/night.log. Replaces control characters by spaces. */
 static void nightly_log(const struct nightly *n, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Opens the laboratory for a short time, and stores the night's notes; lab_close() it. nightly_store() also calls night_update(). */
+/* Opens the laboratory for a short time and stores the night's new notes. The caller calls lab_close(). nightly_store() does the same,
+ * stores the comparison `c`, and closes the laboratory. */
 static enum assay_status nightly_open(struct nightly *n, struct lab *lab, struct assay_error *err);
 static enum assay_status nightly_store(struct nightly *n, const struct night_comparison *c, struct assay_error *err);
 static enum assay_status night_begin_or_go_on(struct nightly *n, struct assay_error *err);
@@ -67,8 +68,6 @@ static bool is_over(const struct nightly *n);
 static bool is_late(const struct nightly *n);
 static enum assay_status night_lock(const char *directory, int *fd, struct assay_error *err);
 
-/* ---- the steps of a night ---- */
-
 enum assay_status nightly_run(const struct nightly_options *options, char id[DIGEST_ID_BYTES], struct assay_error *err)
 {
 	struct nightly n = { .options = options };
@@ -77,7 +76,7 @@ enum assay_status nightly_run(const struct nightly_options *options, char id[DIG
 	int lock = -1;
 	enum assay_status st = night_lock(options->directory, &lock, err);
 
-	file_keep(); /* later changes to the laboratory's files apply to the next night */
+	file_keep(); /* the night ignores later changes to the laboratory's files */
 	if (!st)
 		st = night_begin_or_go_on(&n, err);
 	if (!st) {
@@ -103,7 +102,7 @@ enum assay_status nightly_run(const struct nightly_options *options, char id[DIG
 
 /* ---- measuring ---- */
 
-/* Returns the seed that identifies a comparison's runs. An interrupted night finds its plan by this seed. */
+/* Returns the seed for the runs of a comparison. A continued night finds its earlier plan by this seed. */
 static uint64_t seed_of(const struct nightly *n, const struct night_comparison *c, const char *what)
 {
 	char *text = mem_format("%s\n%" PRId64 "\n%s", n->night.id, c->number, what);
@@ -146,7 +145,7 @@ static enum assay_status nightly_store(struct nightly *n, const struct night_com
 	return st;
 }
 
-/* Reports whether an error concerns only one application, so that the night can continue. */
+/* Reports whether an error affects only one application, so that the night can continue. */
 static bool is_application_error(enum assay_status st)
 {
 	return st == ASSAY_E_USAGE || st == ASSAY_E_NOTFOUND || st == ASSAY_E_FORMAT || st == ASSAY_E_LIMIT || st == ASSAY_E_CONFLICT ||
@@ -164,7 +163,7 @@ static double remaining_s(const struct nightly *n)
 	return (double)(n->night.deadline_ms - clock_real_ms()) / 1000;
 }
 
-/* Context that stores the time spent on a comparison, so that a continued night uses only the rest of its budget. */
+/* Context of store_spent(), which stores the time spent on a comparison. A continued night then uses only the rest of the budget. */
 struct spending_night {
 	struct nightly *n;
 	struct night_comparison *c;
@@ -177,7 +176,7 @@ static enum assay_status store_spent(struct spending_night *s, double seconds, s
 	return nightly_store(s->n, s->c, err);
 }
 
-/* Estimates the time to the first interim analysis of a comparison, and sets *hosts to the number of its hosts. Makes no run. */
+/* Estimates the time until the first interim analysis of a comparison. Sets *hosts to the number of its hosts. Makes no run. */
 static enum assay_status nightly_estimate(const struct nightly *n, struct night_comparison *c, struct estimate *out, size_t *hosts,
 					  struct assay_error *err)
 {
@@ -196,10 +195,11 @@ static enum assay_status nightly_estimate(const struct nightly *n, struct night_
 	return st;
 }
 
-/* Measures a comparison until decided or out of budget. Errors of its application become its detail; others are returned. */
+/* Measures a comparison until there is a decision or the budget ends. If an error affects only the application, stores it as detail and
+ * returns ASSAY_OK. */
 static enum assay_status nightly_measure(struct nightly *n, struct night_comparison *c, struct assay_error *err)
 {
-	bool limited, missing = c->state == NIGHT_WAITING && *c->detail; /* no baseline when the night started */
+	bool limited, missing = c->state == NIGHT_WAITING && *c->detail; /* no usable baseline or host at the night's start */
 	struct spending_night spending = { n, c, c->seconds };
 	struct launch_options o;
 	struct spend spend;
@@ -235,7 +235,7 @@ static enum assay_status nightly_measure(struct nightly *n, struct night_compari
 	return st;
 }
 
-/* Results so far, loaded and compared again, since a continued night has none in memory. found_release() it even after an error. */
+/* Results so far, loaded and compared again: a continued night has none in memory. The caller calls found_release() even after an error. */
 struct found {
 	struct lab lab;
 	struct evidence evidence;
@@ -264,8 +264,8 @@ static void found_release(struct found *found)
 	lab_close(&found->lab);
 }
 
-/* Chooses the repetitions (those of the finding's plan) and hosts for confirmation runs. If several architectures ran, *hosts lists the
- * hosts of the finding's architecture, separated by commas; else NULL. free() *hosts. */
+/* Sets *repetitions to those of the finding's plan, for the confirmation runs. If several architectures ran, sets *hosts to the hosts of
+ * the finding's architecture, separated by commas; otherwise to NULL. The caller frees *hosts. */
 static enum assay_status confirm_with(struct nightly *n, const struct night_comparison *c, int64_t *repetitions, char **hosts,
 				      struct assay_error *err)
 {
@@ -288,7 +288,7 @@ static enum assay_status confirm_with(struct nightly *n, const struct night_comp
 	return st;
 }
 
-/* Adds hosts that were lost only in the confirmation runs to the comparison's detail. */
+/* Adds hosts that failed only in the confirmation runs to the comparison's detail. */
 static void add_lost(struct night_comparison *c, const struct launch *launch)
 {
 	char *lost = NULL, *before = c->detail;
@@ -336,7 +336,7 @@ static enum assay_status nightly_confirm(struct nightly *n, struct night_compari
 	return st ? st : nightly_store(n, c, err);
 }
 
-/* Measures the functions of a slower candidate, so that the decision can name them. On failure adds a note; the decision stands. */
+/* Measures the functions of a slower candidate, so that the decision can name causes. If this fails, only adds a note. */
 static enum assay_status nightly_explain(struct nightly *n, struct night_comparison *c, struct assay_error *err)
 {
 	char *versions[] = { c->baseline, c->candidate };
@@ -362,9 +362,9 @@ static enum assay_status nightly_explain(struct nightly *n, struct night_compari
 	return st;
 }
 
-/* ---- from runs to a decision ---- */
+/* ---- decisions ---- */
 
-/* Returns date and reason of the baseline's acceptance; NULL if not accepted or if baselines.yaml is unreadable. */
+/* Returns the date and reason of the baseline's acceptance; NULL if no user accepted it or baselines.yaml is unreadable. */
 static char *quote_accepted(const struct nightly *n, const struct night_comparison *c)
 {
 	const struct baseline *found;
@@ -411,7 +411,7 @@ static enum assay_status keep(struct nightly *n, struct lab *lab, struct night_c
 	return st;
 }
 
-/* Decides a comparison. A finding stays open until the confirmation runs and the rest of the night are done. */
+/* Decides a comparison. If the runs show a finding, does not decide yet: confirmation runs and the other comparisons come first. */
 static enum assay_status nightly_judge(struct nightly *n, struct night_comparison *c, struct assay_error *err)
 {
 	static char cut_off[] = "it was started, but no machine had results of both versions before the deadline";
@@ -422,14 +422,14 @@ static enum assay_status nightly_judge(struct nightly *n, struct night_compariso
 	enum assay_status st;
 
 	if (*n->options->cancelled && *n->options->cancelled != SIGALRM)
-		return ASSAY_OK; /* unchanged, so that the next 'assay nightly run' continues it */
+		return ASSAY_OK; /* leaves the state unchanged, so that the next 'assay nightly run' continues */
 	st = nightly_open(n, &lab, err);
 	if (!st && *c->plan)
 		st = evidence_load(&lab, &evidence, err);
 	if (!st)
 		st = judge(&lab, &evidence, &q, &j, err);
 	if (!st && (*q.plan || c->cut) && j.decision == DECISION_NOTHING_MEASURED && *n->options->cancelled == SIGALRM) {
-		judgement_release(&j); /* the deadline is the cause of too few runs */
+		judgement_release(&j); /* the deadline is the reason for too few runs */
 		*q.plan = '\0';
 		q.why = cut_off;
 		st = judge(&lab, &evidence, &q, &j, err);
@@ -451,13 +451,14 @@ static enum assay_status nightly_judge(struct nightly *n, struct night_compariso
 /* ---- all findings of a night ---- */
 
 struct finding {
-	struct night_comparison *comparison; /* NULL: decided before */
+	struct night_comparison *comparison; /* NULL if the comparison was decided before */
 	struct judge_request request;
 	struct judgement judgement;
 	double p, ratio;
 };
 
-/* Returns the largest p that is no chance finding (Benjamini and Hochberg, J. of the Royal Statistical Society B 57(1), 1995). */
+/* Returns the largest p-value that is not attributed to chance, at the false discovery rate FALSE_DISCOVERIES (Benjamini and Hochberg, J.
+ * of the Royal Statistical Society B 57(1), 1995). */
 static double largest_p(const struct finding *f, size_t n)
 {
 	double *p = mem_new(n, sizeof(*p)), limit = 0;
@@ -476,7 +477,8 @@ static double largest_p(const struct finding *f, size_t n)
 	return limit;
 }
 
-/* Returns the kind of finding that most undecided comparisons point to, which suggests a fault of the machines; DECISIONS: none. */
+/* Returns the kind of finding that nearly all comparisons lean to; DECISIONS if there is none. A common direction suggests that the
+ * machines changed, not the code. */
 static enum decision common_direction(const struct finding *f, size_t n, double min_effect_of_all)
 {
 	struct effect_leaning *all = mem_new(n, sizeof(*all));
@@ -540,7 +542,8 @@ static enum assay_status decide_findings(struct nightly *n, struct lab *lab, con
 	for (size_t i = 0; !st && i < count; i++) {
 		if (!f[i].comparison)
 			continue;
-		if (f[i].request.chance || f[i].request.alike) { /* otherwise the judgement stands: reading records again is slow */
+		if (f[i].request.chance ||
+		    f[i].request.alike) { /* otherwise the earlier judgement stands: reading the records again would be slow */
 			judgement_release(&f[i].judgement);
 			st = judge(lab, evidence, &f[i].request, &f[i].judgement, err);
 		}
@@ -581,13 +584,13 @@ static enum assay_status conclude_findings(struct nightly *n, struct lab *lab, s
 	return st;
 }
 
-/* Reports whether a comparison that could be measured has no runs to decide on. */
+/* Reports whether a comparison that can be measured has no runs to decide on. */
 static bool is_unreached(const struct night_comparison *c)
 {
 	return c->state == NIGHT_WAITING ? *c->baseline && !*c->detail : c->state == NIGHT_MEASURING && !*c->plan;
 }
 
-/* Adds a note on the comparisons that the deadline prevented or interrupted. Call it before these are decided. */
+/* Adds a note on the comparisons that the deadline prevented or interrupted. Must run before these comparisons are decided. */
 static void note_deadline(struct nightly *n)
 {
 	bool late = is_late(n) || *n->options->cancelled == SIGALRM;
@@ -609,11 +612,11 @@ static void note_deadline(struct nightly *n)
 		     n->comparisons.n, unreached == 1 ? "was" : "were", fresh);
 }
 
-/* Decides started comparisons with their existing runs, and those that could not be measured. Marks the others as not reached. */
+/* Decides the started comparisons with the runs that exist, and comparisons that cannot be measured. Marks the others as not reached. */
 static enum assay_status conclude_rest(struct nightly *n, struct assay_error *err)
 {
 	static const char given_up[] = "this night was ended by --anew: it is decided with the results that it has";
-	const char *why = n->given_up ? given_up : n->refused; /* NULL: the deadline passed */
+	const char *why = n->given_up ? given_up : n->refused; /* NULL if the deadline is the reason */
 	enum assay_status st = ASSAY_OK;
 
 	if (n->given_up)
@@ -639,7 +642,7 @@ static enum assay_status conclude_rest(struct nightly *n, struct assay_error *er
 	return st;
 }
 
-/* Writes the pages to the directory set in suite.yaml. After a failure the decisions stay valid, and the exit status is not 0. */
+/* Writes the pages into the directory that suite.yaml names. If this fails, the decisions stay valid, but the exit status is not 0. */
 static enum assay_status write_pages(struct nightly *n, struct lab *lab, struct assay_error *err)
 {
 	const char *pages = n->suite.pages;
@@ -656,7 +659,7 @@ static enum assay_status write_pages(struct nightly *n, struct lab *lab, struct 
 	return night_finish(&lab->store, &n->night, err);
 }
 
-/* Decides the remaining comparisons, then all findings together, and ends the night. */
+/* Decides the other comparisons, then all findings together. Then ends the night. */
 static enum assay_status nightly_conclude(struct nightly *n, struct assay_error *err)
 {
 	struct lab lab = { .lock_fd = -1 };
@@ -714,7 +717,7 @@ static enum assay_status night_work(struct nightly *n, struct assay_error *err)
 		if (c->state == NIGHT_CONFIRMING && !c->improved)
 			st = nightly_explain(n, c, err);
 	}
-	if (!st && (!*n->options->cancelled || *n->options->cancelled == SIGALRM)) { /* else the next 'assay nightly run' continues */
+	if (!st && (!*n->options->cancelled || *n->options->cancelled == SIGALRM)) { /* otherwise the next 'assay nightly run' continues */
 		st = nightly_conclude(n, err);
 		if (!st)
 			night_hook(n);
@@ -724,7 +727,7 @@ static enum assay_status night_work(struct nightly *n, struct assay_error *err)
 
 /* ---- fingerprints ---- */
 
-/* Finds the night's hosts without a recent fingerprint: (*out)[*count], owned by the inventory. free() *out. */
+/* Lists the night's hosts that have no recent fingerprint in (*out)[*count]. The inventory owns the hosts; the caller frees *out. */
 static enum assay_status hosts_without_fingerprint(struct nightly *n, struct lab *lab, const struct host ***out, size_t *count,
 						   struct assay_error *err)
 {
@@ -794,7 +797,7 @@ static enum assay_status take_fingerprints_of(struct nightly *n, struct lab *lab
 	return st;
 }
 
-/* Takes fingerprints of hosts that have none or only an old one. Adds notes on failures. */
+/* Takes the fingerprints of hosts whose fingerprint is missing or old. Adds a note on each failure. */
 static enum assay_status night_fingerprints(struct nightly *n, struct assay_error *err)
 {
 	const struct host **hosts = NULL;
@@ -818,9 +821,7 @@ static enum assay_status night_fingerprints(struct nightly *n, struct assay_erro
 	return st;
 }
 
-/* ---- the hook ---- */
-
-/* Runs the hook with one decision. The deadline does not cancel the hook. */
+/* Runs the hook for one decision. The deadline does not cancel the hook. */
 static void report_step(struct nightly *n, const struct night_comparison *c)
 {
 	static volatile sig_atomic_t none;
@@ -849,7 +850,7 @@ static void report_step(struct nightly *n, const struct night_comparison *c)
 	mem_free(text, words);
 }
 
-/* Runs the suite's hook with each decision, one after the other. A failed hook is logged, and changes nothing else. */
+/* Runs the hook of suite.yaml once per decision. Logs a failure of the hook, which has no other effect. */
 static void night_hook(struct nightly *n)
 {
 	for (size_t i = 0; n->suite.hook.n > 0 && i < n->comparisons.n; i++)
@@ -857,7 +858,7 @@ static void night_hook(struct nightly *n)
 			report_step(n, &n->comparisons.items[i]);
 }
 
-/* ---- lock: one night at a time ---- */
+/* ---- lock: only one night runs at a time ---- */
 
 static enum assay_status night_lock(const char *directory, int *fd, struct assay_error *err)
 {
@@ -905,7 +906,7 @@ static bool is_late(const struct nightly *n)
 	return n->night.deadline_ms && clock_real_ms() >= n->night.deadline_ms;
 }
 
-/* Reports whether measurement must stop: the deadline passed, the user cancelled, or nothing may be measured. */
+/* Reports whether measurement must stop: the deadline passed, the user cancelled, or measurement is not allowed. */
 static bool is_over(const struct nightly *n)
 {
 	return *n->options->cancelled || n->refused || is_late(n);
@@ -931,13 +932,13 @@ static void nightly_note(struct nightly *n, const char *code, const char *fmt, .
 
 	mem_formatted(text, fmt);
 	reasons_add(&n->night.notes, code, text);
-	if (!n->options->dry_run) /* a dry run prints its notes in the answer */
+	if (!n->options->dry_run) /* the answer of a dry run contains the notes */
 		n->options->note(text);
 	nightly_log(n, "%s: %s", code, text);
 	free(text);
 }
 
-/* Reads suite.yaml, battery and calibration, so that their errors appear before anything is measured. file_keep() keeps the contents. */
+/* Reads suite.yaml, battery and calibration, so that errors in them appear before any measurement. file_keep() caches their contents. */
 static enum assay_status read_suite(struct nightly *n, char **text, struct assay_error *err)
 {
 	struct battery battery = { 0 };
@@ -953,7 +954,7 @@ static enum assay_status read_suite(struct nightly *n, char **text, struct assay
 	return st;
 }
 
-/* Adds a note if the clock is earlier than the start of an earlier plan: histories are sorted by time, and a wrong clock disturbs them. */
+/* Adds a note if the clock is earlier than the start of a stored plan: histories are sorted by time, and a wrong clock disturbs them. */
 static enum assay_status note_clock(struct nightly *n, struct lab *lab, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -1029,8 +1030,8 @@ static enum assay_status keep_quota(struct nightly *n, struct lab *lab, struct a
 	return st;
 }
 
-/* Finds the unfinished night and its comparisons. It is abandoned at the user's request, or if none of its comparisons has started, so that
- * a new night uses the current versions; but not if the current suite is unreadable (suite_now NULL). */
+/* Finds the unfinished night and its comparisons. Abandons it if the user asked for that, or if none of its comparisons has started, so
+ * that a new night uses the current versions. Keeps it if the current suite is unreadable (suite_now NULL). */
 static enum assay_status find_unfinished(struct nightly *n, struct lab *lab, const char *suite_now, struct assay_error *err)
 {
 	enum assay_status st = night_unfinished(&lab->store, &n->night, err);
@@ -1044,7 +1045,7 @@ static enum assay_status find_unfinished(struct nightly *n, struct lab *lab, con
 	return st;
 }
 
-/* Continues a night with the suite of its start. suite_now: text of the current suite; NULL: unreadable. */
+/* Continues a night with the suite that it started with. suite_now is the text of the current suite; NULL if unreadable. */
 static enum assay_status go_on(struct nightly *n, const char *suite_now, struct assay_error *err)
 {
 	bool chosen = n->options->exclude || n->options->only.n || n->options->budget_s > 0;
@@ -1064,7 +1065,7 @@ static enum assay_status go_on(struct nightly *n, const char *suite_now, struct 
 	return suite_parse(SUITE_FILE, n->night.suite, strlen(n->night.suite), &n->suite, err);
 }
 
-/* Adds a note on hosts excluded since the night started, which are not measured either. */
+/* Adds a note on hosts that users excluded after the night started: the night no longer measures on them. */
 static void note_aside(struct nightly *n, struct lab *lab)
 {
 	const struct inventory *inventory = &lab->config.inventory;
@@ -1082,11 +1083,11 @@ static void note_aside(struct nightly *n, struct lab *lab)
 	free(all);
 }
 
-/* Continues the unfinished night or starts a new one. First ends a night that is past its deadline or abandoned. */
+/* Continues the unfinished night or starts a new one. If the unfinished night is abandoned or past its deadline, first ends it. */
 static enum assay_status night_begin_or_go_on(struct nightly *n, struct assay_error *err)
 {
 	struct lab lab = { .lock_fd = -1 };
-	struct assay_error why; /* error of reading the suite, which a continued night ignores */
+	struct assay_error why; /* error of reading the suite; a continued night ignores it */
 	char *text = NULL;
 	bool again = false, unread = read_suite(n, &text, &why);
 	enum assay_status st = nightly_open(n, &lab, err);
@@ -1126,7 +1127,7 @@ static enum assay_status night_begin_or_go_on(struct nightly *n, struct assay_er
 	return st;
 }
 
-/* Finds the night that nightly_run() would run; its id is "" if new. The caller must night_end() *out even after an error. */
+/* Finds the night that nightly_run() would run; its id is "" if it is new. The caller calls night_end(), even after an error. */
 static enum assay_status night_plan(const struct nightly_options *options, struct nightly *out, struct assay_error *err)
 {
 	struct lab lab = { .lock_fd = -1 };
@@ -1153,13 +1154,11 @@ static enum assay_status night_plan(const struct nightly_options *options, struc
 	return st;
 }
 
-/* ---- a dry run ---- */
-
 /* Plan of one comparison in a dry run. */
 struct ahead {
-	struct estimate first; /* time to the first interim analysis */
+	struct estimate first; /* estimate of the time until the first interim analysis */
 	size_t hosts;
-	char *detail; /* reason why it would not be measured; NULL: none */
+	char *detail; /* reason why the night would not measure the comparison; NULL if it would */
 };
 
 struct dry {
@@ -1179,7 +1178,7 @@ static void peek(struct dry *dry, struct night_comparison *c, struct ahead *a)
 		a->detail = mem_format("would not be measured: %s", !*c->baseline || *c->detail ? c->detail : err.text);
 	if (a->detail)
 		return;
-	if (dry->night.night.deadline_ms) /* as for the sum below */
+	if (dry->night.night.deadline_ms) /* nightly_dry() limits the sum in the same way */
 		a->first.at_most_s = fmin(a->first.at_most_s, remaining_s(&dry->night));
 	dry->measured++;
 	dry->first.runs += a->first.runs;
@@ -1264,12 +1263,13 @@ enum assay_status nightly_dry(const struct nightly_options *options, struct docu
 	return st;
 }
 
-/* ---- the log ---- */
+/* The log .assay/night.log has the events of a night with their times, for users to read the next morning. Only the owner can read it. A
+ * log larger than LOG_BYTES_MAX is renamed to night.log.1. If the log cannot be written, the night continues. */
 
 /* The night's log, .assay/night.log: events with times, for users to read the next morning. Only the owner can read it. A log above
  * LOG_BYTES_MAX becomes night.log.1. Nights continue if the log cannot be written. */
 
-/* Opens the log for appending. First renames a large log to night.log.1. Returns -1 on failure. */
+/* Opens the log for appending. If the log is too large, first renames it to night.log.1. Returns -1 on failure. */
 static int log_open(const char *directory)
 {
 	char *path = mem_format("%s/.assay/night.log", directory), *before = mem_format("%s.1", path);

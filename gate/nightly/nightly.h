@@ -1,4 +1,4 @@
-/* Measures, decides and stores the comparisons that suite.yaml requests for a night. nightly_run() performs the steps in order. */
+/* Measures, decides and stores the comparisons that suite.yaml requests for a night. nightly_run() performs all steps. */
 #ifndef GATE_NIGHTLY_NIGHTLY_H
 #define GATE_NIGHTLY_NIGHTLY_H
 
@@ -7,41 +7,43 @@
 #include "runs/running/launch.h"
 
 struct nightly_options {
-	const char *directory;		  /* laboratory */
-	const char *command;		  /* name of this command, which other commands report as holder of the laboratory's lock */
-	struct manifest_arguments only;	  /* applications to compare; n == 0: all */
-	double budget_s;		  /* budget per comparison, s; 0: the suite's */
-	bool anew;			  /* abandon an interrupted night and start another */
-	bool dry_run;			  /* write nothing, including the log */
-	char *exclude;			  /* hosts to exclude from a new night; NULL: none */
-	volatile sig_atomic_t *cancelled; /* becomes SIGALRM at the deadline */
-	void (*watch)(struct launch_options *options); /* shows the progress of runs; may be NULL */
+	const char *directory;		  /* path of the laboratory */
+	const char *command;		  /* name of this command; other commands show it as the holder of the laboratory's lock */
+	struct manifest_arguments only;	  /* applications to compare; n == 0 means all */
+	double budget_s;		  /* budget per comparison, s; 0 means that of the suite */
+	bool anew;			  /* end an interrupted night and start another */
+	bool dry_run;			  /* write nothing, not even the log */
+	char *exclude;			  /* hosts to exclude from a new night; NULL if there are none */
+	volatile sig_atomic_t *cancelled; /* signal that cancelled the night, 0 if none; the night sets SIGALRM at its deadline */
+	void (*watch)(struct launch_options *options); /* sets up a display of the progress of runs; may be NULL */
 	void (*note)(const char *text);
 };
 
-/* Continues an interrupted night or starts a new one, and runs it until it ends or is cancelled. If the store is too large, the night ends
- * at once. Sets `id` to the night's id. ASSAY_E_BUSY: another night is running. */
+/* Starts a night, or continues an interrupted one, and runs it until it ends or is cancelled. If the store is too large, the night ends
+ * without runs. Sets `id` to the night's id. Returns ASSAY_E_BUSY if another night is running. */
 enum assay_status nightly_run(const struct nightly_options *options, char id[DIGEST_ID_BYTES], struct assay_error *err);
 
-/* Fills *d with the comparisons of a night and the time to the first interim analysis of each. Makes no run, stores nothing. */
+/* Fills *d with the comparisons of a night, and with the time until the first interim analysis of each. Runs and stores nothing. */
 enum assay_status nightly_dry(const struct nightly_options *options, struct document *d, struct assay_error *err);
 
 /* ---- start of a night ---- */
 
-/* Texts of the notes at a night's start, without duplicates. */
+/* Texts of the notes at the start of a night, without duplicates. */
 struct nightly_frozen {
 	struct manifest_arguments unchanged, expired, gone, no_such, unused, aside;
 };
 
-/* Lists the comparisons of a new night: those of `suite` that the options select. A comparison that cannot run (no baseline, all hosts
- * excluded, unknown name in suite.yaml) is included with the reason in `detail`. A candidate that is its own baseline is skipped. `notes`
- * reports skipped candidates, excluded hosts, and baselines that expired or are missing. ASSAY_E_USAGE: no comparison is left because of
- * unknown names, or a host is unknown. Overwrites *out; night_comparisons_release() it. */
+/* Lists the comparisons of a new night: those of `suite` that the options select.
+ *  - A comparison that cannot run is included, with the reason in `detail` (no baseline, all hosts excluded, unknown name in suite.yaml).
+ *  - A candidate that equals its baseline is skipped.
+ *  - `notes` reports skipped candidates, excluded hosts, and baselines that expired or are missing.
+ * Returns ASSAY_E_USAGE if unknown names leave no comparison, or if a host is unknown. Overwrites *out; the caller calls
+ * night_comparisons_release(). */
 enum assay_status nightly_freeze(struct lab *lab, const struct suite *suite, const struct nightly_options *options,
 				 struct night_comparisons *out, struct nightly_frozen *notes, struct assay_error *err);
 
-/* Returns why no night of the suite (NULL: the laboratory's) uses the accepted baseline of APPLICATION[/INPUT]; NULL if one does. free()
- * it. */
+/* Returns the reason why no night uses the accepted baseline of APPLICATION[/INPUT]; NULL if nights use it. `suite` NULL means the suite of
+ * the laboratory. The caller frees the reason. */
 char *nightly_ignores_baseline(const char *laboratory, const struct suite *suite, const char *application);
 
 #endif

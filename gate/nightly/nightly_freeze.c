@@ -1,4 +1,4 @@
-/* Determines the comparisons of a new night from suite.yaml, manifests, branches and baselines. */
+/* Lists the comparisons of a new night, with fixed versions, from suite.yaml, manifests, git branches and baselines. */
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -14,22 +14,22 @@
 #include <fnmatch.h>
 
 #define COMPARED_MAX 100000
-#define WHOLE	     SIZE_MAX /* input index that means the whole application */
+#define WHOLE	     SIZE_MAX /* input index that means all inputs */
 
 struct freezing {
 	struct lab *lab;
 	const struct suite *suite;
 	const struct nightly_options *options;
 	const struct suite_entry *entry;
-	bool *asked;		  /* [inventory.n], an entry of the suite selects the host */
-	char *chosen;		  /* names of the entry's hosts; NULL: all hosts */
-	char *none;		  /* reason why the entry has no usable host; NULL: it has one */
+	bool *asked;		  /* [inventory.n], true if an entry of the suite selects the host */
+	char *chosen;		  /* names of the hosts of the current entry; NULL means all hosts */
+	char *none;		  /* reason why the current entry has no usable host; NULL if it has one */
 	struct manifest manifest; /* manifest of the current application */
-	const char *name;	  /* file name of the manifest in apps/ */
+	const char *name;	  /* name of the manifest in apps/ */
 	struct night_comparisons *out;
 	size_t capacity;
 	struct nightly_frozen *notes;
-	char *why;    /* reason why there is no baseline; NULL: none */
+	char *why;    /* reason why there is no baseline; NULL if there is one */
 	bool no_such; /* suite.yaml itself names an unknown version, input or application */
 	size_t n_no_such;
 	struct assay_error *err;
@@ -37,7 +37,7 @@ struct freezing {
 
 /* ---- git ---- */
 
-/* Runs git in a version's repository; `words` ends with NULL. Returns the first line of output; NULL if git fails. free() it. */
+/* Runs git in a version's repository. `words` ends with NULL. Returns the first line of output; NULL if git fails. The caller frees it. */
 static char *git_line(const struct freezing *f, const struct manifest_version *version, const char *const *words)
 {
 	char *repository = manifest_repository(&f->manifest, version), *line = NULL;
@@ -54,7 +54,7 @@ static char *git_line(const struct freezing *f, const struct manifest_version *v
 }
 #define GIT(f, version, ...) git_line(f, version, (const char *const[]){ __VA_ARGS__, NULL })
 
-/* Returns NAME-COMMIT for a revision of the version's repository; NULL if the revision does not exist. free() it. */
+/* Returns the name NAME-COMMIT of a revision in the version's repository; NULL if the revision does not exist. The caller frees it. */
 static char *version_at(const struct freezing *f, const struct manifest_version *version, const char *revision)
 {
 	char *asked = mem_format("%s^{commit}", revision), *name = NULL;
@@ -76,9 +76,7 @@ static bool is_tag(const struct freezing *f, const struct manifest_version *vers
 	return tag;
 }
 
-/* ---- missing versions and inputs ---- */
-
-/* Fails because the manifest has no version (or input) called `name`. The message suggests similar names. */
+/* Fails because the manifest has no version (or input) with this name. The message suggests a similar name or lists the known names. */
 static enum assay_status fail_no_such(struct freezing *f, bool input, const char *name)
 {
 	size_t n = input ? f->manifest.n_inputs : f->manifest.n_versions;
@@ -103,7 +101,7 @@ static enum assay_status fail_no_such(struct freezing *f, bool input, const char
 
 /* ---- candidates ---- */
 
-/* Sets *out to the version's name for this night: NAME-COMMIT if its git reference may move. free() *out. */
+/* Sets *out to the name of a version for this night: NAME-COMMIT if its git reference can move, else NAME. The caller frees *out. */
 static enum assay_status freeze_version(struct freezing *f, const char *name, char **out)
 {
 	char commit[VARIANT_COMMIT_BYTES] = "";
@@ -139,7 +137,7 @@ static const struct manifest_version *version_of(struct freezing *f, const char 
 	return &f->manifest.versions[i];
 }
 
-/* Reports whether `name` can be an earlier state of the candidate: for a branch, a commit of the same branch; else any version. */
+/* Reports whether `name` can be an earlier version of the candidate. For a branch, it must be a commit of the same branch. */
 static bool is_earlier(struct freezing *f, const char *name, const char *candidate)
 {
 	const struct manifest_version *earlier, *now;
@@ -154,14 +152,14 @@ static bool is_earlier(struct freezing *f, const char *name, const char *candida
 	return !now->stem || strcmp(earlier->stem ? earlier->stem : earlier->name, now->stem) == 0;
 }
 
-/* Adds `text` to the notes unless already present. */
+/* Adds `text` to the notes if it is new. */
 static void say(struct manifest_arguments *note, const char *text)
 {
 	if (!text_among(note->items, note->n, text))
 		manifest_arguments_add(note, text);
 }
 
-/* Reports whether the commit of an earlier version still exists; git may have rewritten the branch. If it is gone, adds a note. */
+/* Reports whether the commit of an earlier version still exists: a rewrite of the branch can remove it. If it is gone, adds a note. */
 static bool is_there_still(struct freezing *f, const char *name)
 {
 	char commit[VARIANT_COMMIT_BYTES] = "";
@@ -177,7 +175,7 @@ static bool is_there_still(struct freezing *f, const char *name)
 	return false;
 }
 
-/* Sets *out to the latest different candidate of an earlier night; leaves it NULL if there is none. */
+/* Sets *out to the latest candidate of an earlier night that differs from this candidate. Does not set *out if there is none. */
 static enum assay_status find_previous_night(struct freezing *f, const char *candidate, char **out)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -194,7 +192,8 @@ static enum assay_status find_previous_night(struct freezing *f, const char *can
 	return store_finish(stmt, st);
 }
 
-/* Returns the version before a candidate without earlier nights: a branch's parent commit, else the manifest's previous one; or NULL. */
+/* Returns the version before a candidate that no earlier night measured: the parent commit on a branch, otherwise the previous version in
+ * the manifest; NULL if there is none. */
 static char *find_before(struct freezing *f, const char *candidate)
 {
 	const struct manifest_version *version = version_of(f, candidate);
@@ -209,7 +208,7 @@ static char *find_before(struct freezing *f, const char *candidate)
 	return name;
 }
 
-/* Returns the last version in the manifest with a release name, else the last release tag before the candidate; NULL: none. */
+/* Returns the manifest's last version named like a release, or else the last release tag before the candidate; NULL if there is none. */
 static char *find_release(struct freezing *f, const char *candidate)
 {
 	const struct manifest_version *version = version_of(f, candidate);
@@ -230,7 +229,7 @@ static char *find_release(struct freezing *f, const char *candidate)
 	return name;
 }
 
-/* Adds a note that an accepted baseline expired. Sets f->why if no other accepted baseline counts. */
+/* Adds a note that an accepted baseline expired. If no earlier accepted baseline replaces it, also sets f->why. */
 static void explain_expired(struct freezing *f, const char *application, const struct baseline *expired, const struct baseline *counts)
 {
 	char *what = baselines_expired_text(expired), *note;
@@ -248,7 +247,7 @@ static void explain_expired(struct freezing *f, const char *application, const s
 	mem_free(note, what);
 }
 
-/* Sets *out to the accepted baseline; NULL if none counts. If it expired, sets f->why. Errors contain the line in baselines.yaml. */
+/* Sets *out to the accepted baseline; NULL if no entry is valid. Sets f->why if an entry expired. Errors name the line of the entry. */
 static enum assay_status find_accepted(struct freezing *f, const char *application, char **out)
 {
 	struct baselines all;
@@ -261,7 +260,7 @@ static enum assay_status find_accepted(struct freezing *f, const char *applicati
 		explain_expired(f, application, expired, found);
 	if (found)
 		st = freeze_version(f, found->version, out);
-	f->no_such = false; /* the name comes from baselines.yaml, not suite.yaml */
+	f->no_such = false; /* the unknown name is from baselines.yaml, not from suite.yaml */
 	if (found && st) {
 		char *why = mem_string(f->err->text);
 
@@ -277,7 +276,8 @@ static enum assay_status find_accepted(struct freezing *f, const char *applicati
 	return st;
 }
 
-/* Sets *out to the baseline that `word` means; if NULL, f->why is the reason. On failure, *out is the missing version or NULL. */
+/* Sets *out to the version that `word`, a value of 'against', selects. If there is none, sets *out to NULL and f->why to the reason. On
+ * failure, *out is the name of the missing version, or NULL. */
 static enum assay_status find_baseline(struct freezing *f, const char *candidate, size_t input, const char *word, char **out,
 				       const char **against)
 {
@@ -415,10 +415,10 @@ static bool is_pattern(const char *name)
 	return strpbrk(name, "*?[") != NULL;
 }
 
-/* Adds comparisons of the manifest's versions that match `pattern`, in manifest order, except baselines. */
+/* Adds comparisons of those versions in the manifest that match `pattern`, except the baselines. */
 static enum assay_status freeze_candidates(struct freezing *f, const char *pattern)
 {
-	size_t n = f->manifest.n_versions, fitting = 0; /* manifest_derive() appends versions */
+	size_t n = f->manifest.n_versions, fitting = 0; /* the count before manifest_derive() appends versions */
 	enum assay_status st = ASSAY_OK;
 
 	for (size_t i = 0; !st && i < n; i++) {
@@ -462,7 +462,7 @@ static enum assay_status freeze_application(struct freezing *f, const char *name
 
 /* ---- entries ---- */
 
-/* Reports whether `entry` applies to an application: it has its exact name, or is the first entry whose pattern matches. */
+/* Reports whether an entry applies to an application: it has the exact name, or it is the first entry whose pattern matches. */
 static bool is_entrys(const struct suite *suite, const struct suite_entry *entry, const char *name)
 {
 	if (strcmp(entry->application, name) == 0)
@@ -474,7 +474,7 @@ static bool is_entrys(const struct suite *suite, const struct suite_entry *entry
 	return fnmatch(entry->application, name, 0) == 0;
 }
 
-/* Returns the manifest in apps/ whose results are stored under this application; NULL if there is none. free() it. */
+/* Returns the name of the manifest in apps/ whose results are stored under this application; NULL if there is none. The caller frees it. */
 static char *manifest_of(const char *laboratory, const char *application, size_t length)
 {
 	char *directory = mem_format("%s/apps", laboratory), **names = NULL, *found = NULL;
@@ -525,8 +525,8 @@ char *nightly_ignores_baseline(const char *laboratory, const struct suite *suite
 	return why;
 }
 
-/* Adds notes on accepted baselines that the suite does not use. If baselines.yaml is unreadable, only a dry run fails; a night notes the
- * error and makes the comparisons that need no accepted baseline. */
+/* Adds notes on accepted baselines that the suite does not use. If baselines.yaml is unreadable, a dry run fails. A night only adds a note,
+ * and makes the comparisons that need no accepted baseline. */
 static enum assay_status note_unused(struct freezing *f)
 {
 	struct baselines all;
@@ -564,7 +564,7 @@ static bool is_requested(const struct freezing *f, const char *name)
 	return asked;
 }
 
-/* Marks hosts that this night does not use: those excluded by -x, and retired machines. */
+/* Marks hosts that this night does not use: those that -x excludes, and retired machines. */
 static enum assay_status set_aside(const struct freezing *f)
 {
 	struct inventory *inventory = &f->lab->config.inventory;
@@ -583,7 +583,7 @@ static enum assay_status set_aside(const struct freezing *f)
 	return st ? st : catalog_set_aside(f->lab, f->err);
 }
 
-/* Chooses the entry's hosts for the whole night. If none is left, sets f->none, and the entry's comparisons are not measured. */
+/* Chooses the hosts of an entry for the whole night. If none is usable, sets f->none, and the entry's comparisons are not measured. */
 static enum assay_status choose_hosts(struct freezing *f)
 {
 	const struct host_choice choice = { .hosts = f->entry->hosts };
@@ -618,7 +618,7 @@ static enum assay_status freeze_entry(struct freezing *f, char **names, size_t n
 	enum assay_status st = choose_hosts(f);
 
 	if (!st && !pattern && is_requested(f, f->entry->application))
-		return freeze_application(f, f->entry->application); /* if unknown, the error lists known applications */
+		return freeze_application(f, f->entry->application); /* if the name is unknown, the error lists known applications */
 	for (size_t i = 0; !st && pattern && i < n; i++) {
 		if (is_entrys(f->suite, f->entry, names[i]) && is_requested(f, names[i]))
 			st = freeze_application(f, names[i]);

@@ -7,12 +7,12 @@
 
 struct replaying {
 	const struct replay *of;
-	struct evidence evidence; /* without fingerprints: a replay needs no cause of a change */
+	struct evidence evidence; /* has no fingerprints: a replay does not need the cause of a change */
 	const struct lab_config *config;
 	char **machines; /* [n], owned by the run set */
 	size_t n;
 	int64_t *start; /* [n], first repetition of the current pair on each machine */
-	bool turned;	/* sides are swapped */
+	bool turned;	/* the sides are swapped */
 };
 
 static void find_machines(struct replaying *r)
@@ -27,7 +27,7 @@ static void find_machines(struct replaying *r)
 	r->start = mem_new(r->n, sizeof(*r->start));
 }
 
-/* Draws the first of n repetitions on each machine. It is odd: blocks of two repetitions must stay together. */
+/* Draws the first of n repetitions on each machine. The first one is odd, so that blocks of two repetitions stay together. */
 static void draw(struct replaying *r, int64_t n, struct rng *rng)
 {
 	uint64_t places = (uint64_t)(r->of->repetitions - n) / 2 + 1;
@@ -37,7 +37,7 @@ static void draw(struct replaying *r, int64_t n, struct rng *rng)
 	r->turned = r->of->identical && rng_below(rng, 2);
 }
 
-/* Returns the drawn repetitions of one side, renumbered from 1. Texts belong to the source. */
+/* Returns the drawn repetitions of one side, renumbered from 1. The source owns the texts. */
 static struct run_set stretch(const struct replaying *r, int side, int64_t n, double level)
 {
 	const struct run_set *from = r->of->sides[r->turned ? 1 - side : side];
@@ -67,7 +67,7 @@ static struct run_set stretch(const struct replaying *r, int side, int64_t n, do
 	return set;
 }
 
-/* Makes one interim analysis at n repetitions; the verdict goes to *v. Returns false on failure. forget() sides and *v. */
+/* Makes one interim analysis of n repetitions and sets *v to the verdict. Returns false on failure. The caller calls forget(). */
 static bool inspect(const struct replaying *r, int64_t n, double level, struct run_set sides[2], struct verdict *v)
 {
 	struct disturbed disturbed;
@@ -87,7 +87,7 @@ static void forget(struct run_set sides[2], struct verdict *v)
 		mem_free(sides[side].items, sides[side].others);
 }
 
-/* Returns the last interim analysis for which the runs suffice for two pairs; 0 if none. */
+/* Returns the number of the last interim analysis for which the runs suffice for two pairs; 0 if they suffice for none. */
 static int last_analysis(const struct replay *of)
 {
 	int look = 0;

@@ -7,13 +7,13 @@
 #include "gate/nightly/judge.h"
 #include "gate/comparison/weigh.h"
 
-#define BLOCK 2 /* repetitions per block; the second reverses the order of the first */
+#define BLOCK 2 /* repetitions per block; the second has the reverse order of versions */
 
 struct spending {
 	struct launch_options options;
 	struct spend_asked asked;
-	int64_t began_ns, first; /* repetitions before the first interim analysis */
-	bool tried_again;	 /* failed hosts had a second try in this block */
+	int64_t began_ns, first; /* number of repetitions before the first interim analysis */
+	bool tried_again;	 /* hosts that failed in this block were tried again */
 	struct spend *out;
 };
 
@@ -21,8 +21,6 @@ static double spent_s(const struct spending *s)
 {
 	return (double)(clock_monotonic_ns() - s->began_ns) / 1e9;
 }
-
-/* ---- one interim analysis ---- */
 
 static enum assay_status inspect_input(const struct spending *s, struct launch *launch, const struct evidence *evidence, size_t input,
 				       bool *decided, struct assay_error *err)
@@ -43,7 +41,7 @@ static enum assay_status inspect_input(const struct spending *s, struct launch *
 	if (!st)
 		st = verdict_of(evidence, &launch->lab.config, &sides[0], &sides[1], min_effect, &verdict, err);
 	if (!st && decision_is_finding(verdict.effect.decision) && judge_settled(&verdict))
-		variance_weigh(&launch->lab, &verdict, &weighed); /* recorded calls can excuse it */
+		variance_weigh(&launch->lab, &verdict, &weighed); /* recorded calls can show that the environment caused the finding */
 	variance_weighed_release(&weighed);
 	disturbed_release(&disturbed);
 	*decided = *decided && !st && judge_settled(&verdict);
@@ -54,7 +52,7 @@ static enum assay_status inspect_input(const struct spending *s, struct launch *
 	return st;
 }
 
-/* Decides all inputs. First stores this analysis's level in the plan, so that later decisions use the same level. */
+/* Decides all inputs. First stores the level of this analysis in the plan, so that later decisions use the same level. */
 static enum assay_status look(const struct spending *s, struct launch *launch, bool last, struct assay_error *err)
 {
 	struct evidence evidence = { 0 };
@@ -70,9 +68,8 @@ static enum assay_status look(const struct spending *s, struct launch *launch, b
 	return st;
 }
 
-/* ---- blocks ---- */
-
-/* Returns the repetitions for the next interim analysis, as the budget allows at the last block's speed; at least the current ones. */
+/* Returns the number of repetitions for the next interim analysis, limited by the rest of the budget at the speed of the last block.
+ * Returns at least the current number. */
 static int64_t next_repetitions(const struct spending *s, const struct launch *launch, double block_s, int64_t block)
 {
 	int64_t now = launch->plan.repetitions, next;
@@ -87,7 +84,7 @@ static int64_t next_repetitions(const struct spending *s, const struct launch *l
 	return next;
 }
 
-/* Returns the number of the interim analysis that the plan has reached. An earlier session may have made some of them. */
+/* Returns the number of the interim analysis that the plan has reached, including those of earlier sessions. */
 static int analysis_of(int64_t first, int64_t repetitions)
 {
 	int look = 1;
@@ -112,7 +109,7 @@ bool spend_find_lost(const struct launch *launch, char **out)
 	return *out;
 }
 
-/* Makes an interim analysis, and extends the plan if there is no decision. Sets *more if the plan has another block. */
+/* Makes an interim analysis. If there is no decision, extends the plan. Sets *more if the plan then has another block. */
 static enum assay_status poll_and_grow(struct spending *s, struct launch *launch, double block_s, int64_t *had, bool *more,
 				       struct assay_error *err)
 {
@@ -130,7 +127,7 @@ static enum assay_status poll_and_grow(struct spending *s, struct launch *launch
 	return st;
 }
 
-/* Runs the plan's next block, then analyses and extends the plan. Sets *more if there is more to run. */
+/* Runs the plan's next block, analyses the results, and extends the plan. Sets *more if another block must run. */
 static enum assay_status spend_block(struct spending *s, int64_t *had, bool *more, struct assay_error *err)
 {
 	int64_t began_ns = clock_monotonic_ns();
@@ -140,7 +137,7 @@ static enum assay_status spend_block(struct spending *s, int64_t *had, bool *mor
 
 	*more = false;
 	if ((!st && launch.nothing) || (s->options.resume && *had == 0 && (st == ASSAY_E_USAGE || st == ASSAY_E_CONFLICT))) {
-		st = ASSAY_OK; /* no plan, or another one, was interrupted: start a new plan */
+		st = ASSAY_OK; /* there is no interrupted plan, or it does not fit: start a new plan */
 		s->options.resume = false;
 		*more = true;
 	} else if (!st) {
@@ -177,7 +174,7 @@ enum assay_status spend_until_decided(const struct launch_options *launch, const
 	s.options.until_ns = asked->budget_s > 0 ? s.began_ns + (int64_t)(asked->budget_s * 1e9) : 0;
 	while (!st && more && !(launch->cancelled && *launch->cancelled)) {
 		st = spend_block(&s, &had, &more, err);
-		s.options.choice.repetitions = 0; /* from now on those of the plan */
+		s.options.choice.repetitions = 0; /* from now on, the plan determines the number of repetitions */
 		if (!st && asked->spent)
 			st = asked->spent(asked->context, spent_s(&s), err);
 	}

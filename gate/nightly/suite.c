@@ -8,7 +8,7 @@
 
 #include <time.h>
 
-#define BUDGET_S     1200. /* default per comparison */
+#define BUDGET_S     1200. /* default budget per comparison, s */
 #define WAIT_S	     600.
 #define MACHINES_MAX 10000
 #define EFFECT_LEAST 1e-6
@@ -18,8 +18,6 @@ struct suite_reader {
 	const char *name;
 	struct assay_error *err;
 };
-
-/* ---- values ---- */
 
 static enum assay_status read_text(const struct suite_reader *r, const struct yaml_node *node, char **out)
 {
@@ -47,7 +45,7 @@ static enum assay_status read_span(const struct suite_reader *r, const struct ya
 	return st;
 }
 
-/* Reads a name, or a list of names. */
+/* Reads one name or a list of names. */
 static enum assay_status read_names(const struct suite_reader *r, const struct yaml_node *node, struct manifest_arguments *out)
 {
 	bool list = node->kind == YAML_LIST;
@@ -67,7 +65,7 @@ static enum assay_status read_names(const struct suite_reader *r, const struct y
 	return st;
 }
 
-/* Reads a name, or a list of distinct names. */
+/* Reads one name or a list of distinct names. */
 static enum assay_status read_different(const struct suite_reader *r, const struct yaml_node *node, struct manifest_arguments *out)
 {
 	enum assay_status st = read_names(r, node, out);
@@ -82,7 +80,7 @@ static enum assay_status read_different(const struct suite_reader *r, const stru
 	return st;
 }
 
-/* Reads a deadline: a time of day ("06:30"), or a duration after the start. */
+/* Reads a deadline: a time of day such as "06:30", or a duration after the start of the night. */
 static enum assay_status read_deadline(const struct suite_reader *r, const struct yaml_node *node, struct suite *out)
 {
 	const char *text = NULL;
@@ -111,9 +109,7 @@ static enum assay_status read_deadline(const struct suite_reader *r, const struc
 			  r->name, node->line, TEXT_SHOWN(text));
 }
 
-/* ---- entries ---- */
-
-/* Reads the smallest effect: one number, or one per direction (slower, faster). */
+/* Reads the smallest effect: one number, or a map with one number per direction (slower, faster). */
 static enum assay_status read_min_effect(const struct suite_reader *r, const struct yaml_node *node, struct suite_entry *e)
 {
 	static const char *const keys[] = { "slower", "faster" };
@@ -186,8 +182,6 @@ static enum assay_status read_entries(const struct suite_reader *r, const struct
 	return st;
 }
 
-/* ---- the suite ---- */
-
 static enum assay_status read_fingerprints(const struct suite_reader *r, const struct yaml_node *map, struct suite *out)
 {
 	static const char *const keys[] = { "battery", "max_age_days" };
@@ -218,7 +212,7 @@ static enum assay_status read_confirm(const struct suite_reader *r, const struct
 	return st;
 }
 
-/* Reads the time for measuring functions, or "off" (0). */
+/* Reads the time limit for measuring functions. "off" gives 0. */
 static enum assay_status read_why(const struct suite_reader *r, const struct yaml_node *node, double *seconds)
 {
 	const char *text = NULL;
@@ -332,7 +326,7 @@ int64_t suite_deadline_ms(const struct suite *suite, int64_t now_ms)
 	day.tm_isdst = -1;
 	at = mktime(&day);
 	if (at <= now) {
-		day.tm_mday++; /* mktime() normalizes the end of the month and summer time */
+		day.tm_mday++; /* mktime() handles the end of the month and daylight saving time */
 		day.tm_isdst = -1;
 		at = mktime(&day);
 	}

@@ -14,8 +14,6 @@ static bool why_is_needed(const struct comparison *c, bool left)
 	       (decision == DECISION_REGRESSION || (decision == DECISION_INCONCLUSIVE && left));
 }
 
-/* ---- hosts ---- */
-
 static size_t used_of_type(const struct pairing *pairing, size_t type)
 {
 	size_t n = 0;
@@ -83,7 +81,7 @@ void why_not(struct why *why, const char *code, const char *text)
 	why->text = mem_string(text);
 }
 
-/* Reports whether an error comes from the versions, not from the machine or the user: then the decision stands without functions. */
+/* Reports whether an error comes from the versions, not from the machine or the user. The decision then stands without functions. */
 static bool why_is_refusal(enum assay_status st)
 {
 	return st == ASSAY_E_NODATA || st == ASSAY_E_USAGE || st == ASSAY_E_FORMAT || st == ASSAY_E_LIMIT || st == ASSAY_E_NOTFOUND;
@@ -123,8 +121,8 @@ static double why_duration_s(const struct launch *launch)
 	return ns / 1e9;
 }
 
-/* Runs both versions with emulated counters if the CPUs have none: time shows which functions take longer, counters show why. Makes the
- * other repetitions only if the first one shows that the budget suffices. If the versions prevent emulation, the result stays unchanged. */
+/* Runs both versions with emulated counters, because the CPUs have none: time shows which functions are slower, counters show the reason.
+ * Makes one repetition first, and the others only if the time then suffices. If the versions prevent emulation, returns ASSAY_OK. */
 static enum assay_status why_emulate(struct launch_options *o, size_t n, struct why *out, struct assay_error *err)
 {
 	int64_t repetitions[] = { 1, o->choice.repetitions - 1 };
@@ -198,8 +196,6 @@ void why_release(struct why *why)
 	mem_free(why->host_names, why->text);
 	*why = (struct why){ .asked = false };
 }
-
-/* ---- the answer ---- */
 
 void why_answer(const struct why *why, const char *what, struct document *d)
 {

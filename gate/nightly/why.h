@@ -1,4 +1,4 @@
-/* Finds the functions that explain a finding: runs both versions with function measurement, as often as the detector needs. */
+/* Finds the functions that explain a finding. Runs both versions with function measurement, as often as the detector needs. */
 #ifndef GATE_NIGHTLY_WHY_H
 #define GATE_NIGHTLY_WHY_H
 
@@ -9,35 +9,36 @@
 
 struct why {
 	bool asked;	  /* the comparison needs function measurements */
-	char *host_names; /* comma-separated hosts (struct host_choice); NULL if not asked */
-	/* Functions to measure besides changed ones: first `slower` that certainly take longer, then those with a large share of time. */
+	char *host_names; /* comma-separated hosts (struct host_choice); NULL if not needed */
+	/* Functions to measure in addition to changed ones: `slower` functions that are certainly slower, then those with most time. */
 	struct manifest_arguments beside;
 	size_t slower;
-	char plan[DIGEST_ID_BYTES]; /* "": nothing was run */
-	size_t hosts, runs;	    /* number of hosts; number of runs of both versions that have samples */
+	char plan[DIGEST_ID_BYTES]; /* id of the plan; "" if nothing was run */
+	size_t hosts, runs;	    /* number of hosts, and of runs of both versions that have samples */
 	size_t emulated;	    /* number of runs of both versions with emulated counters */
 	double seconds;
-	const char *code; /* reason code if functions were not measured, else NULL */
+	const char *code; /* reason code if functions were not measured; otherwise NULL */
 	char *text;	  /* reason and remedy as a sentence; NULL if functions were measured */
 };
 
-/* Plans the function measurements that a comparison (computed up to COMPARISON_FUNCTIONS) needs as long as its samples are too few.
- * Regressions need them, and open decisions if budget is left (`left`). Samples of different hardware types are not mixed: chooses the type
- * with most compared hosts; of several, the first by name. Overwrites *out; why_release() it. */
+/* Plans the function measurements of a comparison, which must be computed up to COMPARISON_FUNCTIONS. If it has too few samples, a
+ * regression needs function measurements; so does an open decision if budget is left (`left`). Chooses hosts of only one hardware type,
+ * because samples of different types cannot be mixed: the type with most compared hosts, or the first of these by name. Overwrites *out;
+ * the caller calls why_release(). */
 void why_ask(const struct comparison *comparison, bool left, const struct inventory *inventory, struct why *out);
 
-/* Records why functions were not measured: `code`, a literal, and `text`, which is copied. */
+/* Records why functions were not measured. `code` is a string literal; `text` is copied. */
 void why_not(struct why *why, const char *code, const char *text);
 
 /* Returns the number of runs per version that the detector needs to reach its false-alarm rate. */
 size_t why_runs_needed(void);
 
-/* Measures functions. `launch` is as for launch_run(), with two versions and one input; the hosts in *why (from why_ask()) replace its own,
- * and `resume` continues an interrupted plan. Locks the laboratory meanwhile. *why has the reason if functions cannot be measured. */
+/* Measures functions. `launch` is as for launch_run(), with two versions and one input; the hosts of *why replace its hosts. `resume`
+ * continues an interrupted plan. Locks the laboratory meanwhile. If functions cannot be measured, *why has the reason. */
 enum assay_status why_measure(const struct launch_options *launch, double budget_s, struct why *why, struct assay_error *err);
-void why_release(struct why *why); /* accepts a zeroed struct */
+void why_release(struct why *why); /* Accepts a zeroed struct. */
 
-/* Adds the member `why`, and for users a line if nothing was measured. That line starts with `what`: "functions". */
+/* Adds the member `why` to the document. If functions were not measured, adds a line for users, which starts with `what` ("functions"). */
 void why_answer(const struct why *why, const char *what, struct document *d);
 
 #endif

@@ -1,4 +1,4 @@
-/* Renders a document as a page with sections, lists of labelled values and tables of typed cells. */
+/* Renders a document as a page with sections, lists of labelled values, and tables of typed cells. */
 #include "gate/page/document_html.h"
 
 #include "base/command.h"
@@ -15,15 +15,15 @@ EMBED_FILE(html_script, ASSAY_SOURCE_DIRECTORY "/gate/page/script.js");
 
 struct writer {
 	struct buf *out;
-	const char *list;  /* open list, "ul" or "dl"; NULL: none */
-	const char *style; /* style of the open DOC_LIST; NULL: none */
-	size_t sections;   /* number of sections besides the first */
-	bool in_entry;	   /* inside a list entry, where lines become no paragraphs */
+	const char *list;  /* element of the open list, "ul" or "dl"; NULL if no list is open */
+	const char *style; /* style of the open DOC_LIST; NULL if there is none */
+	size_t sections;   /* number of sections after the first */
+	bool in_entry;	   /* true inside a list entry, where lines are not paragraphs */
 };
 
 /* ---- text ---- */
 
-/* Opens the element for a mark of n bytes at `at`. Returns the end tag. Sets *name if the mark starts a name. */
+/* Opens the HTML element for the mark at `at`, which has n bytes. Returns the end tag. Sets *name to whether the mark starts a name. */
 static const char *write_mark(const char *at, size_t n, bool *name, struct buf *out)
 {
 	char *classes = mem_bytes(at + 1, n > 1 ? n - 2 : 0);
@@ -44,7 +44,7 @@ static const char *write_mark(const char *at, size_t n, bool *name, struct buf *
 	return close;
 }
 
-/* Appends a number, with typographic minus signs instead of hyphens. */
+/* Appends a number. Replaces hyphens before digits by typographic minus signs. */
 static void write_number(const char *text, struct buf *out)
 {
 	struct buf set = BUF_INIT;
@@ -110,7 +110,7 @@ static bool has_word(const char *words, const char *word)
 	return false;
 }
 
-/* Appends classes (each may be NULL), the node's data attributes for scripts, and the closing '>'. */
+/* Appends a class attribute from `class` and `style` (each may be NULL), the node's data attributes, and the closing '>'. */
 static void write_attributes(const char *class, const char *style, const struct doc_node *node, struct buf *out)
 {
 	if (class || style)
@@ -129,7 +129,7 @@ static void list_close(struct writer *w)
 	w->list = NULL;
 }
 
-/* Opens a list for the next item, unless the same list is open. */
+/* Opens a list element for the next item, unless the same list is open. */
 static void list_open(struct writer *w, const char *list, const char *style)
 {
 	if (w->list && strcmp(w->list, list) == 0)
@@ -185,8 +185,8 @@ static void write_value(const struct doc_node *node, struct buf *out)
 
 struct column {
 	const char *label, *style;
-	const struct doc_node *heading; /* picture in the column's head; NULL: none */
-	bool text;			/* some cell is not a number */
+	const struct doc_node *heading; /* picture in the heading of the column; NULL if there is none */
+	bool text;			/* true if a cell is not a number */
 };
 
 struct columns {
@@ -199,7 +199,7 @@ static bool is_cell(const struct doc_node *node)
 	return node->kind == DOC_VALUE && node->label;
 }
 
-/* Returns the classes of a cell: "plot" if it contains only a picture. */
+/* Returns the classes of a cell; "plot" if the cell contains only a picture. */
 static const char *cell_style(const struct doc_node *cell)
 {
 	if (cell && !cell->style && cell->value.type == DOC_PICTURE && !cell->shown)
@@ -232,7 +232,7 @@ static void column_see(struct columns *columns, const struct doc_node *cell)
 	column->text |= !is_number(cell) && cell->value.type != DOC_NULL;
 }
 
-/* Returns the columns of a table, in the order of first use in the rows. */
+/* Returns the columns of a table, in the order of their first use in the rows. */
 static struct columns columns_of(const struct doc_node *table)
 {
 	struct columns columns = { 0 };
@@ -273,7 +273,7 @@ static void write_head(const struct columns *columns, struct buf *out)
 	buf_text(out, "</tr></thead>");
 }
 
-/* Returns the CSS class for a name's depth in the tree, which its leading spaces give; NULL at the top level. */
+/* Returns the CSS class for the depth of a name in a tree, which its leading spaces show; NULL at the top level. */
 static const char *depth_class(const struct doc_node *cell)
 {
 	static const char *const classes[] = { NULL, "in1", "in2" };
@@ -282,7 +282,7 @@ static const char *depth_class(const struct doc_node *cell)
 	return classes[depth < 2 ? depth : 2];
 }
 
-/* Appends a row. In a `wide` table the style may truncate the name, so a tooltip has the full name. */
+/* Appends a row. In a `wide` table the style may truncate the name, so its cell has a tooltip with the full name. */
 static void write_row(const struct columns *columns, const struct doc_node *row, bool wide, struct buf *out)
 {
 	buf_text(out, "<tr role=\"row\"");
@@ -304,7 +304,7 @@ static void write_row(const struct columns *columns, const struct doc_node *row,
 	buf_text(out, "</tr>\n");
 }
 
-/* Opens a table. Wide tables scroll horizontally, and so do others without a layout for small screens. */
+/* Opens a table. Wide tables scroll horizontally, and so do tables without a layout for small screens. */
 static void write_table_begin(const struct doc_node *table, struct buf *out)
 {
 	if (has_word(table->style, "wide"))
@@ -338,9 +338,9 @@ static void write_table(const struct doc_node *table, struct buf *out)
 	free(columns.items);
 }
 
-/* ---- the answer ---- */
+/* ---- answer ---- */
 
-/* Returns the SVG path that marks a decision without colour. Selects the path by style; without a style, by tone. */
+/* Returns the SVG path of the symbol that shows a decision without colour. The symbol depends on the node's style, or else on its tone. */
 static const char *answer_shape(const struct doc_node *node)
 {
 	static const struct {
@@ -362,9 +362,10 @@ static const char *answer_shape(const struct doc_node *node)
 	return "M4 10h12";
 }
 
-#define HEADLINE_BYTES 120 /* maximum length: a longer answer is split at its first semicolon; a longer headline is smaller */
+#define HEADLINE_BYTES                                                                                                                     \
+	120 /* maximum length of a headline: a longer answer is split at its first semicolon; a longer headline has smaller letters */
 
-/* Appends the answer; `subject` is its subject line, or NULL. */
+/* Appends the answer. `subject` is its subject line; NULL if there is none. */
 static void write_answer(const struct doc_node *node, const struct doc_node *subject, struct buf *out)
 {
 	const char *rest = strlen(node->shown) > HEADLINE_BYTES ? strstr(node->shown, "; ") : NULL;
@@ -451,7 +452,7 @@ static void write_figure(const struct doc_node *node, struct buf *out)
 
 static void write_children(struct writer *w, const struct doc_node *node);
 
-/* Appends a node's contents inside `element`. */
+/* Appends the children of a node inside an element of this name. */
 static void write_within(const struct writer *w, const char *element, const struct doc_node *node)
 {
 	struct writer inner = { .out = w->out, .sections = w->sections, .in_entry = node->kind == DOC_ENTRY };
@@ -465,7 +466,7 @@ static void write_within(const struct writer *w, const char *element, const stru
 	html_format(w->out, "</%s>", element);
 }
 
-/* Appends a node as an entry of a list of labelled values. */
+/* Appends a node as an entry in a list of labelled values. */
 static void write_labelled(struct writer *w, const struct doc_node *node)
 {
 	list_open(w, "dl", node->style ? node->style : "values");
@@ -560,7 +561,7 @@ static void write_children(struct writer *w, const struct doc_node *node)
 	}
 }
 
-/* ---- the page ---- */
+/* ---- page ---- */
 
 static void page_head(const struct html_page *page, struct buf *out)
 {

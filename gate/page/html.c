@@ -7,14 +7,14 @@
 #include <stdarg.h>
 #include <stdbool.h>
 
-#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD, replacement character */
+#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD, the replacement character */
 
 static bool between(const unsigned char *s, const char *low, const char *high, size_t n)
 {
 	return memcmp(s, low, n) >= 0 && memcmp(s, high, n) <= 0;
 }
 
-/* Reports whether a character is no text, or affects the display of the text around it. */
+/* Reports whether a character is not text, or changes the display of the text around it. */
 static bool is_harmful(const unsigned char *s, size_t n)
 {
 	switch (n) {
@@ -32,7 +32,7 @@ static bool is_harmful(const unsigned char *s, size_t n)
 	}
 }
 
-/* Returns the length in bytes of a UTF-8 character from its first byte; 1 if no character starts with this byte. */
+/* Returns the length of a UTF-8 character in bytes, according to its first byte; 1 if no character starts with this byte. */
 static size_t claimed_bytes(unsigned char c)
 {
 	return c >= 0xf0 ? 4 : (c >= 0xe0 ? 3 : (c >= 0xc0 ? 2 : 1));
@@ -106,15 +106,13 @@ void html_name(struct buf *out, const char *name)
 	buf_text(out, "</bdi>");
 }
 
-/* ---- formats ---- */
-
 struct conversion {
-	int precision; /* number of decimals; -1: not given */
+	int precision; /* number of decimals; -1 if not given */
 	bool size;     /* the argument is a size_t */
 	char kind;
 };
 
-/* Parses the conversion after a '%'. Returns the first byte after the conversion. */
+/* Parses the conversion after a '%'. Returns a pointer to the first byte after the conversion. */
 static const char *read_conversion(const char *at, struct conversion *c)
 {
 	*c = (struct conversion){ .precision = -1 };

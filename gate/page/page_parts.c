@@ -7,9 +7,7 @@
 #include <string.h>
 
 #define COLOURS	    11
-#define NAMES_SHOWN 12 /* maximum number of names shown unfolded */
-
-/* ---- lines ---- */
+#define NAMES_SHOWN 12 /* maximum number of names that are shown without a fold */
 
 void page_fact(struct document *d, const char *what, const char *value, const char *more)
 {
@@ -52,7 +50,7 @@ void page_colours(struct document *d, const char *low, const char *high, double 
 	doc_end(d);
 }
 
-/* ---- data excluded from a page, with reasons ---- */
+/* ---- data excluded from a page ---- */
 
 static struct omission *omissions_append(struct omissions *list, const char *why, char *what)
 {
@@ -87,7 +85,7 @@ static char *omission_count(size_t n, const char *noun, const char *rest)
 	return mem_format("%zu %s%s%s", n, noun, text_plural(n), rest);
 }
 
-/* Returns the omission for this reason and kind of name; NULL if there is none yet. */
+/* Returns the omission with this reason and kind of item; NULL if there is none yet. */
 static struct omission *omissions_find(const struct omissions *list, const char *why, const char *noun, const char *rest)
 {
 	for (size_t i = list->n; i > 0; i--) {

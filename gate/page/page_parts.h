@@ -1,4 +1,4 @@
-/* Parts that several pages share. */
+/* Elements that several pages share. */
 #ifndef GATE_PAGE_PARTS_H
 #define GATE_PAGE_PARTS_H
 
@@ -6,53 +6,53 @@
 #include "base/text.h"
 #include "runs/running/evidence.h"
 
-/* ---- lines ---- */
-
-/* Adds a large number (`value`) labelled `what`, with a short text (`more`) below. */
+/* Adds a large number (`value`) with the label `what` and a short text (`more`) below. */
 void page_fact(struct document *d, const char *what, const char *value, const char *more);
 
-/* Adds the legend of a heat map's colours h0 to h10, from -most to most, with the explanation `note`. gaps: some cells have no value. */
+/* Adds the legend of a heat map: its colours h0 to h10 for values from -most to most, and the explanation `note`. `gaps` is true if some
+ * cells have no value. */
 void page_colours(struct document *d, const char *low, const char *high, double most, const char *note, bool gaps);
-/* Sets the style of a heat map's cell; `more` ("" or " in") is appended to the style. */
+/* Sets the colour of the heat map's current cell. Appends `more` ("" or " in") to the style. */
 void page_colour(struct document *d, double value, double most, const char *more);
-/* Returns the value with a sign and `decimals` decimals; no sign if it rounds to 0. */
+/* Returns the value with a sign and `decimals` decimals. A value that rounds to 0 has no sign. */
 struct text_number page_signed(double value, int decimals);
 
-/* ---- data excluded from a page, with reasons ---- */
+/* ---- data excluded from a page ---- */
 
 struct omission {
-	char *what;   /* number and kind of excluded items: "3 machines", "2 runs of the candidate" */
-	char *why;    /* reason: "the candidate has no result there" */
-	char **names; /* [n], names of the excluded items; n may be 0 */
+	char *what;   /* number and kind of the excluded items: "3 machines", "2 runs of the candidate" */
+	char *why;    /* reason for the exclusion: "the candidate has no result there" */
+	char **names; /* [n] names of the excluded items; n may be 0 */
 	size_t n, capacity;
 };
 
 struct omissions {
-	struct omission *items; /* [n], in display order */
+	struct omission *items; /* [n] in display order */
 	size_t n, capacity;
 };
 
-/* Adds an omission; copies all texts. The result is valid until the next omission is added. */
+/* Adds an omission and copies all texts. The result is valid until the next omission is added. */
 struct omission *omissions_add(struct omissions *list, const char *why, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void omission_name(struct omission *omission, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Adds a name to the list omitted for this reason, and counts it. Noun "run" and rest " of a@1" give "2 runs of a@1". */
+/* Adds an item that is excluded for the reason `why`, and updates the number of these items. With the noun "run" and the rest " of a@1",
+ * two items become "2 runs of a@1". The format gives the item's name. */
 void omissions_one(struct omissions *list, const char *why, const char *noun, const char *rest, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
 void omissions_release(struct omissions *list);
 
-/* Adds a section that lists the omissions, or states that nothing is excluded. */
+/* Adds a section that lists all omissions, or states that nothing is excluded. */
 void omissions_section(struct document *d, const struct omissions *list);
 
 /* ---- fingerprints ---- */
 
-/* Fingerprints described on a page. */
+/* The fingerprints that a page describes. */
 struct page_machines {
-	const struct fingerprint **fingerprints; /* [n], sorted by machine, then time */
-	bool *used;				 /* [n], whether the fingerprint is used; NULL: all are */
+	const struct fingerprint **fingerprints; /* [n] sorted by machine, then by time */
+	bool *used;				 /* [n] whether each fingerprint is used; NULL if all are */
 	size_t n;
 };
 
-/* Adds the section on fingerprints. */
+/* Adds the section about fingerprints. */
 void page_fingerprints(struct document *d, const struct evidence *evidence, const struct page_machines *machines);
 
 #endif

@@ -6,10 +6,10 @@
 #include <math.h>
 
 #define MARGIN	       4.0  /* margin at each side, percent of the width */
-#define FARTHEST       1e30 /* larger ratios, and ratios below 1 / FARTHEST, are drawn at the end of an axis */
-#define NARROWEST_PART .2   /* minimum width of a part, percent; an icicle omits narrower parts */
+#define FARTHEST       1e30 /* larger ratios, and ratios below 1 / FARTHEST, are drawn at the end of the axis */
+#define NARROWEST_PART .2   /* minimum width of a part, percent; narrower parts are not drawn */
 #define NARROWEST_NAME 6
-#define NARROWEST      1.06 /* minimum ratio of an axis's ends, so that noise does not look large */
+#define NARROWEST      1.06 /* minimum ratio of the ends of an axis, so that noise does not look large */
 
 static void add_tick(struct svg_axis *axis, double value)
 {
@@ -19,7 +19,7 @@ static void add_tick(struct svg_axis *axis, double value)
 		axis->ticks[axis->n_ticks++] = value;
 }
 
-/* Adds ticks at 1, 2 and 5 of each decade, or at fewer digits or decades if these are too many. */
+/* Adds ticks at 1, 2 and 5 of each decade. If these are too many, adds fewer per decade, or skips decades. */
 static void decades(struct svg_axis *axis)
 {
 	static const struct {
@@ -41,13 +41,13 @@ static void decades(struct svg_axis *axis)
 	}
 }
 
-/* Returns the value that means no change: 0 on a linear axis, else 1. */
+/* Returns the value that means no change: 0 on a linear axis, 1 on a logarithmic one. */
 static double origin_of(const struct svg_axis *axis)
 {
 	return axis->linear ? 0 : 1;
 }
 
-/* Adds equidistant ticks through the origin, with a step of 1, 2 or 5 times a power of ten. */
+/* Adds ticks at equal distances of 1, 2 or 5 times a power of ten. The origin is a tick if it is on the axis. */
 static void steps(struct svg_axis *axis)
 {
 	double origin = origin_of(axis);

@@ -15,14 +15,14 @@
 #include <sys/statfs.h>
 #include <time.h>
 
-#define FILES_MAX 512 /* maximum number of files open at once */
-#define ROUNDS	  20  /* maximum rounds of passing classes from callers to callees */
+#define FILES_MAX 512 /* maximum number of files that are open at once */
+#define ROUNDS	  20  /* maximum number of rounds that pass classes from callers to callees */
 #define MOST(n)	  ((n) / 2 + 1)
-#define UNKNOWN	  CODE_CLASSES /* class of a piece without a name, until it is known */
+#define UNKNOWN	  CODE_CLASSES /* class of a function without a name, until it is determined */
 
-/* ---- tables of kinds of work ---- */
+/* ---- tables: kinds of work ---- */
 
-/* The first matching row counts. files NULL: any file. Symbols are without leading underscores. */
+/* The first matching row is used. `files` NULL matches any file. The symbols have no leading underscores. */
 static const struct symbol_row {
 	enum code_class class;
 	const char *files, *symbols;
@@ -97,7 +97,7 @@ static const struct file_row {
 	  "sha224sum sha256sum sha384sum sha512sum md5sum b2sum" },
 	{ CODE_LINEAR, "libopenblas* libblas* liblapack* libmkl* libcublas* libatlas* libblis*" },
 	{ CODE_ALLOCATION, "libjemalloc* libtcmalloc* libmimalloc* knobs_malloc.so*" },
-	{ CODE_STRINGS, "knobs_string.so*" }, /* libraries of emulated hosts, which slow these functions down */
+	{ CODE_STRINGS, "knobs_string.so*" }, /* libraries of emulated hosts that slow these functions down */
 	{ CODE_SORTING, "knobs_compare.so*" },
 	{ CODE_LOCKS, "libpthread* libgomp* libomp* libtbb.*" },
 	{ CODE_PARSING,
@@ -117,7 +117,7 @@ static const struct file_row {
 	{ CODE_GENERATED, "//anon anon_inode* memfd:*" },
 };
 
-/* ---- lookup ---- */
+/* ---- classes ---- */
 
 ROWS_FUNCTION(code_class_text, enum code_class, CODE_ROWS, ROWS_WORD)
 
@@ -147,11 +147,11 @@ bool code_is_named(const char *names, const char *name)
 	return false;
 }
 
-/* Returns the class of a symbol without suffixes of compilers and linkers: ".cold", "@GLIBC_2.2.5". */
+/* Returns the class of a symbol. The caller has removed the suffixes of compilers and linkers, such as ".cold" and "@GLIBC_2.2.5". */
 static enum code_class class_of_stem(const char *file, const char *symbol)
 {
 	symbol += strspn(symbol, "_");
-	if (strncmp(symbol, "GI_", 3) == 0) /* glibc's prefix of names for internal use */
+	if (strncmp(symbol, "GI_", 3) == 0) /* prefix of names that glibc uses internally */
 		symbol += 3 + strspn(symbol + 3, "_");
 	for (size_t i = 0; i < sizeof(symbol_rows) / sizeof(symbol_rows[0]); i++)
 		if ((!symbol_rows[i].files || code_is_named(symbol_rows[i].files, file)) && code_is_named(symbol_rows[i].symbols, symbol))
@@ -159,7 +159,7 @@ static enum code_class class_of_stem(const char *file, const char *symbol)
 	return CODE_NONE;
 }
 
-/* Returns the class of a function by symbol and file name without directory; CODE_NONE: it is not in the table. */
+/* Returns the class of a function by its symbol and its file's name without directory; CODE_NONE if it is not in the table. */
 static enum code_class code_class_of_symbol(const char *file, const char *symbol)
 {
 	char *stem = mem_bytes(symbol, strcspn(symbol, ".@"));
@@ -177,12 +177,12 @@ enum code_class code_class_of_file(const char *file)
 	return CODE_NONE;
 }
 
-/* ---- files that were read ---- */
+/* ---- program files ---- */
 
 struct file {
 	char *path;
 	struct stat info;
-	bool known; /* the file can be read, and is the one that was mapped */
+	bool known; /* the file could be read as a program or library */
 	struct image image;
 	struct pieces pieces;
 	uint8_t *classes; /* [pieces.n] code_class or UNKNOWN; NULL until a piece without a name is looked up */
@@ -191,7 +191,7 @@ struct file {
 struct code {
 	struct file *files[FILES_MAX];
 	size_t n;
-	int64_t began_s; /* start of the lookups, s of real time */
+	int64_t began_s; /* time when the lookups started, seconds since 1970 */
 };
 
 struct code *code_new(void)
@@ -216,9 +216,8 @@ void code_free(struct code *code)
 	free(code);
 }
 
-/* ---- opening files ---- */
-
-/* Reports whether the file is the mapped one. Inode numbers differ in an overlay: there, a file not changed since began_s counts. */
+/* Reports whether the file at `path` is the one that was mapped. In an overlay the inode numbers differ; there, a file counts as the same
+ * if it was not changed since began_s. */
 static bool is_same(const struct code *code, const char *path, uint64_t inode, struct stat *info)
 {
 	struct statfs mounted;
@@ -242,7 +241,7 @@ static struct file *file_open(const char *path, const struct stat *info)
 	return file;
 }
 
-/* Returns the file, reading it if needed; NULL: it no longer exists, or another file has its name. */
+/* Returns the file and reads it if necessary. Returns NULL if it no longer exists, or if another file has this path now. */
 static struct file *file_of(struct code *code, const char *path, uint64_t inode)
 {
 	struct stat info;
@@ -275,9 +274,9 @@ const char *code_path(const struct code *code, const char *file, const char *dir
 	return NULL;
 }
 
-/* ---- pieces ---- */
+/* ---- functions: a piece is the code of one function ---- */
 
-/* Returns a name of the piece: the first that has a class, otherwise the last one, which other files see. */
+/* Returns a name of the piece and sets *class. Prefers a name with a known class, then the last name, which is visible to other files. */
 static const char *piece_name(const struct file *file, const struct piece *piece, enum code_class *class)
 {
 	const char *name = piece->variant_of;
@@ -298,7 +297,8 @@ static const char *piece_name(const struct file *file, const struct piece *piece
 
 ORDER_BY(compare_uses, struct piece_use, BY_UP(to) BY_UP(from))
 
-/* Returns the class of more than half of the users in uses[n] of one piece whose class is known; UNKNOWN: no class is known. */
+/* Returns the class of more than half of those callers in uses[n] whose class is known; CODE_NONE if there is no majority. Returns UNKNOWN
+ * if no caller's class is known. */
 static uint8_t class_of_uses(const uint8_t *classes, const struct piece_use *uses, size_t n)
 {
 	size_t counts[CODE_CLASSES] = { 0 }, all = 0;
@@ -315,7 +315,7 @@ static uint8_t class_of_uses(const uint8_t *classes, const struct piece_use *use
 	return all > 0 ? CODE_NONE : UNKNOWN;
 }
 
-/* Gives pieces without a name the class of most of their users: the inner functions of an allocator are called by malloc() and free(). */
+/* Gives each piece without a name the class of most of its callers; malloc(), for example, calls the inner functions of the allocator. */
 static void file_classify(struct file *file)
 {
 	const struct pieces *pieces = &file->pieces;
@@ -353,9 +353,10 @@ void code_function_name(const char *symbol, char out[CODE_NAME_BYTES])
 	mem_free(name, stem);
 }
 
-#define STUB_BYTES 16 /* largest size of an entry of a procedure linkage table */
+#define STUB_BYTES 16 /* maximum size of an entry in a procedure linkage table */
 
-/* Writes the function that an entry of a procedure linkage table calls (else the table's name) with "@plt". Returns false elsewhere. */
+/* If the address is in a procedure linkage table, sets out[] to the function that this entry calls plus "@plt", or to the table's name.
+ * Otherwise returns false. */
 static bool name_stub(const struct image *image, uint64_t address, char out[CODE_NAME_BYTES])
 {
 	const struct image_section *section = image_section_at(image, address);
@@ -372,7 +373,7 @@ static bool name_stub(const struct image *image, uint64_t address, char out[CODE
 	return true;
 }
 
-/* Reports whether a system call ends at the address: "syscall" or the older "int 0x80"; "svc". */
+/* Reports whether the instruction that ends at the address is a system call: "syscall" or the older "int 0x80"; "svc" on aarch64. */
 static bool is_call_before(const struct image *image, uint64_t address)
 {
 	uint64_t n, size = image->machine == EM_X86_64 ? 2 : 4;
@@ -383,7 +384,7 @@ static bool is_call_before(const struct image *image, uint64_t address)
 	return bytes && n > 2 && (memcmp(bytes, "\x0f\x05", 2) == 0 || memcmp(bytes, "\xcd\x80", 2) == 0);
 }
 
-/* Reports whether an A64 instruction is none of b, bl, br, blr, ret and eret. */
+/* Reports whether an A64 instruction is not a branch, call or return (b, bl, br, blr, ret, eret). */
 static bool is_same_loop(const uint8_t *bytes)
 {
 	uint32_t word = (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
@@ -391,7 +392,7 @@ static bool is_same_loop(const uint8_t *bytes)
 	return (word & 0x7c000000) != 0x14000000 && (word & 0xfe000000) != 0xd6000000;
 }
 
-/* Reports whether the instruction at `from` has `length` bytes and continues with the next one in memory. */
+/* Reports whether the instruction at `from` has `length` bytes and continues with the next instruction in memory. */
 static bool is_passed(const struct image *image, uint64_t from, uint64_t length)
 {
 	ZydisDecoder decoder;
@@ -407,7 +408,8 @@ static bool is_passed(const struct image *image, uint64_t from, uint64_t length)
 	       one.meta.category != ZYDIS_CATEGORY_UNCOND_BR;
 }
 
-/* Reports whether a system call precedes. The delayed sampling clock hits the first instruction after it, or the second (is_passed()). */
+/* Reports whether a system call is one or two instructions before the address. The sampling clock is delayed during a call and hits one of
+ * these two instructions. */
 static bool is_after_call(const struct image *image, uint64_t address)
 {
 	if (is_call_before(image, address))

@@ -1,4 +1,4 @@
-/* Finds the function at a place in a file of this machine, and the kind of work that it does. */
+/* Finds the function at an offset of a program file on this machine, and the kind of work that the function does. */
 #ifndef GATE_PROFILE_CODE_H
 #define GATE_PROFILE_CODE_H
 
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Kinds of work, by file name and, if known, by function name. The kinds come from the tables of code.c and are never guessed. */
+/* Kinds of work. The tables in code.c map functions and files to kinds by their names. There is no guessing. */
 #define CODE_ROWS(X)                                                                                                                       \
 	X(CODE_NONE, "")                                                                                                                   \
 	X(CODE_STRINGS, "string functions")                                                                                                \
@@ -37,35 +37,36 @@ enum code_class { CODE_ROWS(ROWS_ENUM) CODE_CLASSES };
 
 const char *code_class_text(enum code_class class); /* returns the name for users and JSON */
 
-/* Returns the class of a file as a whole; CODE_NONE: the file is not in the table. */
+/* Returns the class of a whole file; CODE_NONE if the file is not in the table. */
 enum code_class code_class_of_file(const char *file);
 
-/* Reports whether `name` matches one of `names`, which spaces separate. A '*' at the end matches anything. A '~' matches suffixes by which
- * C libraries mark variants of a function: for a kind of CPU, with checks, or for a locale. */
+/* Reports whether `name` matches one of `names`, which are separated by spaces. A '*' at the end of a name matches any rest. A '~' matches
+ * the suffixes that C libraries give to variants of a function, for a kind of CPU, with checks, or for a locale. */
 bool code_is_named(const char *names, const char *name);
 
 #define CODE_NAME_BYTES 96
 
-struct code; /* the files that were read */
+struct code; /* the program files that were read */
 
 struct code_place {
-	enum code_class class;	    /* class of the function, otherwise of the file, otherwise CODE_NONE */
-	bool behind_call;	    /* one of the two instructions before the place is a system call */
-	bool nameless;		    /* the function has no symbol; `name` contains the function's address */
-	bool by_callers;	    /* the function has no name; `class` is the class of most functions that call it */
-	char name[CODE_NAME_BYTES]; /* name as in the source; "file+0x1230", its start, if it has none; "": not known */
+	enum code_class class;	    /* class of the function; if that is not known, class of the file; otherwise CODE_NONE */
+	bool behind_call;	    /* one of the two instructions before this address is a system call */
+	bool nameless;		    /* the function has no symbol; `name` has the function's address instead */
+	bool by_callers;	    /* the function has no symbol; `class` is that of most functions that call it */
+	char name[CODE_NAME_BYTES]; /* name as in the source; "file+0x1230", the function's start, if there is no symbol; "" if not known */
 };
 
 struct code *code_new(void);
 void code_free(struct code *code); /* accepts NULL */
 
-/* Returns the path of a read file below `directory`, by the file's name without directory; NULL: none. Valid as long as `code`. */
+/* Returns the path of a read file with the name `file` below `directory`; NULL if there is none. The path is valid as long as `code`. */
 const char *code_path(const struct code *code, const char *file, const char *directory);
 
-/* Writes the function name of a symbol, as in code_place. */
+/* Sets out[] to the name in the source of the function with this symbol, as in struct code_place. */
 void code_function_name(const char *symbol, char out[CODE_NAME_BYTES]);
 
-/* Finds the place at `offset` of the file mapped from `path` with `inode`; only the path is used if replaced. Reads each file once. */
+/* Sets *out to the place at `offset` of the file that was mapped from `path` with this inode number. If another file has the path now, the
+ * result depends on the path only. Reads each file once. */
 void code_at(struct code *code, const char *path, uint64_t inode, uint64_t offset, struct code_place *out);
 
 #endif

@@ -8,15 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DOUBT_MAX   .05 /* maximum uncertain part of the time; above this part the shares are indicative */
-#define BUSY_TICK_S .01 /* unit of the kernel's counter of busy CPUs (USER_HZ) */
+#define DOUBT_MAX   .05 /* maximum uncertain share of the time; if more is uncertain, the shares are only indicative */
+#define BUSY_TICK_S .01 /* resolution of the kernel's counter of busy CPUs (USER_HZ), seconds */
 
 ROWS_FUNCTION(level_code, enum level, LEVEL_ROWS, ROWS_CODE)
 ROWS_FUNCTION(level_text, enum level, LEVEL_ROWS, ROWS_TEXT)
 
-/* ---- shares ---- */
-
-/* Shares of runs or of machines: of[n * LEVELS]. */
+/* The shares of n runs or machines at each level: of[n * LEVELS]. */
 struct level_shares {
 	double *of;
 	size_t n;
@@ -34,8 +32,8 @@ static double level_total(const struct level_run *run)
 	return fmax(run->wall - run->delay, run->user + run->sys);
 }
 
-/* Returns the largest possible share of waiting in the run. One of its n threads ran for at least 1/n of the CPU time. All others may have
- * run at the same time as that thread; then all of them waited for the rest of the wall-clock time. */
+/* Returns the largest possible share of waiting in a run. One of its n threads ran for at least 1/n of the CPU time. All others may have
+ * run at the same time, so all of them may have waited for the rest of the wall-clock time. */
 static double level_most_waiting(const struct level_run *run)
 {
 	double cpu = run->user + run->sys, wall = run->wall - run->delay,
@@ -67,7 +65,7 @@ static double level_mean(const struct level_shares *s, enum level level)
 
 ORDER_BY(compare_machines, struct level_run, BY_TEXT(machine))
 
-/* Counts runs and machines. Replaces `all`, the shares of runs, by the means of the machines if there are several. */
+/* Counts runs and machines. Fills `all` with the shares of each run, or with each machine's means if there are several machines. */
 static void level_machines(const struct level_run *runs, size_t n, struct level_shares *all, struct levels *out)
 {
 	struct level_run *sorted = mem_new(n, sizeof(*sorted));
@@ -95,7 +93,7 @@ static void level_machines(const struct level_run *runs, size_t n, struct level_
 	mem_free(sorted, one.of, machines.of);
 }
 
-/* Computes intervals of the mean by Student's t: with few runs, a bootstrap gives too narrow intervals. */
+/* Computes the intervals of the means by Student's t. A bootstrap would give too narrow intervals for few runs. */
 static void level_intervals(const struct level_shares *s, struct levels *out)
 {
 	for (size_t level = 0; level < LEVELS; level++) {
@@ -110,7 +108,7 @@ static void level_intervals(const struct level_shares *s, struct levels *out)
 	}
 }
 
-/* Computes means over the runs of delay, doubt, blurred and hidden time. */
+/* Computes the means over the runs of delay, doubt, blurred and hidden. */
 static void level_others(const struct level_run *runs, size_t n, struct levels *out)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -128,7 +126,7 @@ static void level_others(const struct level_run *runs, size_t n, struct levels *
 			out->doubt = (double)NAN;
 }
 
-/* Widens a share's interval by `less` and `more` for a further reason. Errors of runs and of clocks are independent: squares add. */
+/* Widens the interval of a share for a further, independent error: `less` downwards and `more` upwards. The squares of errors are added. */
 static void level_widen(struct levels *levels, enum level level, double less, double more)
 {
 	double share = levels->of[level].share;
@@ -139,14 +137,14 @@ static void level_widen(struct levels *levels, enum level level, double less, do
 	levels->of[level].high = fmin(share + hypot(levels->of[level].high - share, more), 1.0);
 }
 
-/* Widens the interval by the blurred time, which may belong to the other level, or come from that level. */
+/* Widens the interval by the blurred time, which may belong to the other level or include time of that level. */
 static void level_blur(struct levels *levels, enum level level, enum level other)
 {
 	level_widen(levels, level, levels->blurred, fmin(levels->blurred, levels->of[other].share));
 }
 
-/* Widens the interval by waiting that may be run-queue delay, or that several threads hid. The division of the remaining time is as
- * uncertain, up and down, because threads that run at once are not sampled evenly. */
+/* Widens the interval for waiting that may be run-queue delay, or that parallel threads may hide. The division of the running time is
+ * equally uncertain in both directions, because parallel threads are not sampled evenly. */
 static void level_doubt(struct levels *levels, enum level level)
 {
 	double doubt = isnan(levels->doubt) ? 0.0 : levels->doubt, share = levels->of[level].share,
@@ -158,7 +156,7 @@ static void level_doubt(struct levels *levels, enum level level)
 		level_widen(levels, level, hidden, hypot(doubt * share, hidden));
 }
 
-/* Replaces a mean share of waiting below 0 by 0, and scales the other shares to the sum 1. */
+/* Replaces a negative mean share of waiting by 0 and scales the other shares so that the sum is 1. */
 static void level_cut(struct levels *levels)
 {
 	double waiting = levels->of[LEVEL_WAITING].share;
@@ -194,8 +192,8 @@ void levels_of(const struct level_run *runs, size_t n, struct levels *out)
 	free(all.of);
 }
 
-/* Adds the run-queue delay of other threads and children. This delay cost the run time only while none of its threads ran or waited for a
- * CPU. If the delay exceeds the remaining time, the excess is not known. */
+/* Adds the run-queue delay of other threads and child processes. Such a delay lengthens the run only while none of the run's threads runs
+ * or waits for a CPU. If the delay exceeds the remaining time, only its upper limit is known. */
 static void level_delays(struct level_run *run, double others)
 {
 	double left = fmax(run->wall - run->user - run->sys - run->delay, 0.0);
@@ -220,18 +218,16 @@ struct level_run level_run_of(const char *machine, const struct helper_result *r
 				 threads };
 
 	if (processes <= 1 && r->others_delay_ns == 0 && r->crowded_ns >= 0)
-		run.crowded = run.delay; /* for a single thread, a kernel that reports either value has the thread's exact delay */
+		run.crowded = run.delay; /* for a single thread, a kernel that reports either value knows the exact delay */
 	else
 		level_delays(&run, (double)r->others_delay_ns / 1e9);
-	/* Delay caused by other programs cannot exceed their CPU time. The rest is threads of the run that wait for each other. */
+	/* Other programs cannot cause more delay than their CPU time. The rest is threads of the run that wait for each other. */
 	if (r->busy_ns > 0 && run.crowded > run.delay)
 		run.crowded = fmin(run.crowded, run.delay + fmax((double)r->busy_ns / 1e9 - cpu_s + BUSY_TICK_S, 0.0));
 	return run;
 }
 
-/* ---- text ---- */
-
-/* Sorts the levels by share, largest first. */
+/* Sorts the levels by share, the largest first. */
 static void levels_order(const struct levels *levels, size_t order[LEVELS])
 {
 	for (size_t i = 0; i < LEVELS; i++) {

@@ -10,23 +10,21 @@
 #include <string.h>
 
 #define Z	      1.6448536269514722 /* normal quantile of a two-sided 90 % interval */
-#define COVERED	      .9		 /* part of the CPU time that counts as all of it: samples may be late */
-#define SHOWN_MIN     .005		 /* part of the time; smaller parts are only in JSON */
-#define TOLD_MIN      .05		 /* part of the time; the sentence names larger parts, */
-#define TOLD_MAX      2			 /* but at most this many per level */
-#define FUNCTIONS_MAX 5			 /* maximum number of functions shown per category */
+#define COVERED	      .9		 /* share of the CPU time that counts as all of it, because samples may be late */
+#define SHOWN_MIN     .005		 /* share of the time; smaller parts appear only in JSON */
+#define TOLD_MIN      .05		 /* share of the time; the text names only larger parts */
+#define TOLD_MAX      2			 /* maximum number of parts per level that the text names */
+#define FUNCTIONS_MAX 5			 /* maximum number of functions that the table shows per category */
 #define NAME_COLUMNS  33		 /* maximum width of a name in the table, columns */
-#define FEW	      100		 /* samples; with fewer, parts are indicative */
-#define UNKNOWN_MAX   .2		 /* part of a level; if more is not known, the level is indicative */
-#define SPENT_MIN     .05		 /* part of the time of the program or phase; smaller classes are not listed */
-#define PROGRAM_MIN   .01		 /* part of all samples; smaller programs are not shown */
-#define DIFFERS	      .15		 /* minimum difference of phases: part of the time spent on other classes */
-#define SAMPLES_MIN   100		 /* minimum number of samples of all classes together for phases */
-#define BORDER_MAX    3 /* maximum slices between two phases: runs differ in length, and a slice may hold the end of both */
+#define FEW	      100		 /* number of samples; with fewer, parts are only indicative */
+#define UNKNOWN_MAX   .2		 /* share of a level; if more of it is not known, the level is only indicative */
+#define SPENT_MIN     .05		 /* share of the time of a program or phase; smaller classes are not listed */
+#define PROGRAM_MIN   .01		 /* share of all samples; smaller programs are not shown */
+#define DIFFERS	      .15		 /* minimum difference between two phases: share of the time that they spend on different classes */
+#define SAMPLES_MIN   100		 /* minimum number of samples for a division into phases */
+#define BORDER_MAX    3 /* maximum length of a border between two phases, slices; borders exist because runs differ in length */
 
 ROWS_FUNCTION(part_depth_code, enum part_level, PART_ROWS, ROWS_WORD)
-
-/* ---- shares ---- */
 
 double parts_covered(const struct sampled *s, uint64_t samples, double cpu_s)
 {
@@ -45,7 +43,7 @@ bool parts_divides(const struct sampled *s, double cpu_s, double blurred_s)
 	return !s->kernel_hidden && samples >= FEW && (missed <= 0.0 || missed * cpu_s < blurred_s);
 }
 
-/* Adds the error of a division by few ticks, which are samples as well. */
+/* Increases `blurred` if there are so few ticks that they divide the time inaccurately, because ticks are samples, too. */
 static void ticks_blur(struct level_run *runs, size_t n, double cpu_s)
 {
 	double ticks = cpu_s / LEVEL_TICK_S;
@@ -68,7 +66,7 @@ void parts_divide(const struct sampled *s, const struct parts_run *met, struct l
 	}
 	missed = 1.0 - parts_covered(s, s->user + s->kernel, cpu_s);
 	for (size_t i = 0; i < n; i++) {
-		bool any = met[i].user + met[i].kernel > 0; /* otherwise divided like the other runs */
+		bool any = met[i].user + met[i].kernel > 0; /* a run without samples is divided like all runs together */
 		double all = (double)(any ? met[i].user + met[i].kernel : s->user + s->kernel), cpu = runs[i].user + runs[i].sys;
 
 		runs[i].user = cpu * (double)(any ? met[i].user : s->user) / all;
@@ -77,7 +75,7 @@ void parts_divide(const struct sampled *s, const struct parts_run *met, struct l
 	}
 }
 
-/* Computes the 90 % interval of a share by counts (Wilson, Journal of the American Statistical Association 22(158), 1927). */
+/* Computes the 90 % interval of a share from counts (Wilson, Journal of the American Statistical Association 22(158), 1927). */
 static void wilson(double count, double all, double *low, double *high)
 {
 	double p = count / all, square = Z * Z / all, middle = (p + square / 2.0) / (1.0 + square),
@@ -96,13 +94,14 @@ static bool is_doubted(const struct parts *p, const struct part *part)
 	return false;
 }
 
-/* Returns the error of a share from two independent errors: of `part` of the level (limit of_level), and of `level` (limit `edge`). */
+/* Returns the error of the product `part` * `level` in one direction. Its factors have independent errors, up to the limits `of_level` and
+ * `edge`. NaN as `edge` means that the level has no error. */
 static double reach(double part, double of_level, double level, double edge)
 {
 	return hypot(level * (of_level - part), isnan(edge) ? 0.0 : part * (edge - level));
 }
 
-/* Computes the interval of a level. A single run has no interval; then the samples give one. */
+/* Computes the interval of a level. If there is only one run, the samples give the interval. */
 static void level_edges(const struct parts *p, enum level of, double *low, double *high)
 {
 	const struct levels *levels = p->levels;
@@ -119,7 +118,7 @@ static void level_edges(const struct parts *p, enum level of, double *low, doubl
 	*high = levels->of[of].share + cpu * (*high - count / all) + levels->blurred;
 }
 
-/* Adds a class or function with `count` samples. */
+/* Adds a class or function that has `count` samples. */
 static void part_add(struct parts *p, struct part part, uint64_t count, double covered)
 {
 	const struct levels *levels = p->levels;
@@ -150,7 +149,8 @@ static void parts_add(struct parts *p, double covered)
 						  .high = p->levels->of[level].high,
 						  .trusted = level_trusted(p->levels, (enum level)level) };
 	for (size_t i = 0; i < s->n; i++) {
-		if (s->classes[i].count == 0 || (s->classes[i].kernel && s->kernel_hidden)) /* only returns from the kernel */
+		if (s->classes[i].count == 0 ||
+		    (s->classes[i].kernel && s->kernel_hidden)) /* if the kernel is hidden, all its samples are at returns to user code */
 			continue;
 		part_add(p,
 			 (struct part){ .depth = PART_CATEGORY,
@@ -279,9 +279,9 @@ void parts_release(struct parts *parts)
 	*parts = (struct parts){ .items = NULL };
 }
 
-/* ---- the sentence ---- */
+/* ---- text ---- */
 
-/* Returns " (string functions 40 %, allocation 12 %)"; free() it. */
+/* Returns the largest categories of a level as text: " (string functions 40 %, allocation 12 %)"; free() it. */
 static char *level_details(const struct parts *p, enum level of)
 {
 	struct buf text = BUF_INIT;
@@ -331,7 +331,7 @@ char *parts_text(const struct parts *p)
 	return text;
 }
 
-/* ---- the document ---- */
+/* ---- document ---- */
 
 /* Adds the members that identify the part to the open row. */
 static void part_names(const struct part *part, struct document *d)
@@ -358,13 +358,13 @@ static void part_members(const struct part *part, struct document *d)
 	doc_set(d, "verdict", part->trusted ? "trusted" : "indicative");
 }
 
-/* Returns the name, shortened to NAME_COLUMNS; free() it. */
+/* Returns the name, shortened to NAME_COLUMNS columns; free() it. */
 static char *name_cut(const char *name)
 {
 	size_t columns = 0, n = 0;
 
 	for (; name[n] && columns <= NAME_COLUMNS; n++)
-		columns += ((unsigned char)name[n] & 0xc0) != 0x80; /* a character starts */
+		columns += ((unsigned char)name[n] & 0xc0) != 0x80; /* counts only the first byte of each UTF-8 character */
 	if (columns <= NAME_COLUMNS)
 		return mem_string(name);
 	for (columns = 0, n = 0; columns + 3 <= NAME_COLUMNS; n++)
@@ -372,7 +372,7 @@ static char *name_cut(const char *name)
 	return mem_format("%.*s...", (int)(n - 1), name);
 }
 
-/* Adds a row; the name is indented by depth. */
+/* Adds a row for users, with the name indented by its depth. */
 static void part_shown(const struct part *part, struct document *d)
 {
 	char *whole = mem_format("%*s%s%s", 2 * (int)part->depth, "", part->depth == PART_TIME ? level_text(part->of) : part->name,
@@ -389,7 +389,7 @@ static void part_shown(const struct part *part, struct document *d)
 	free(name);
 }
 
-/* Fills out[p->n] with the parts to show, as a tree; returns their number. */
+/* Sets out[p->n] to the parts to show, as a tree in preorder. Returns their number. */
 static size_t parts_tree(const struct parts *p, const struct part **out)
 {
 	size_t n = 0;
@@ -470,12 +470,12 @@ void parts_trust(const struct parts *p, const char *key, struct document *d)
 	doc_end(d);
 }
 
-/* ---- programs ---- */
+/* ---- programs of a command ---- */
 
-/* A command of several programs, such as a pipeline or a server with its clients, has a profile per program. Programs are distinguished by
- * name: that of a process's last exec(), which fork() inherits. Ranks of a parallel program are distinguished, too. */
+/* If a command runs several programs, such as a pipeline or a server with its clients, each program has its own profile. The name of a
+ * program is that of the process's last exec(), which fork() inherits. The ranks of a parallel program are distinguished, too. */
 
-/* Adds to the open row the list `categories`, for users the cell "spent on": shares of[] of at least SPENT_MIN, largest first. */
+/* Adds the list `categories` and the cell "spent on" to the open row: all classes with share of[] >= SPENT_MIN, the largest first. */
 static void programs_spent(const struct sampled *s, const double *of, struct document *d)
 {
 	bool done[SAMPLED_SLICED] = { false };
@@ -504,7 +504,7 @@ static void programs_spent(const struct sampled *s, const double *of, struct doc
 	buf_release(&text);
 }
 
-/* Reports whether the entry has the samples without a program: processes before their exec(), and programs without room. */
+/* Reports whether this entry has the samples without a program: those before a process's exec(), or after the list was full. */
 static bool is_unattributed(const struct sampled_program *p)
 {
 	return strcmp(p->name, "?") == 0;
@@ -523,7 +523,7 @@ static void program_row(const struct sampled *s, size_t program, double all, str
 	programs_spent(s, of, d);
 }
 
-/* Adds `programs` with shares of the CPU time, empty if there is only one program; for users a table. */
+/* Adds the table `programs` with their shares of the CPU time. The table is empty if there is only one program. */
 static void programs_answer(const struct sampled *s, struct document *d)
 {
 	size_t order[SAMPLED_PROGRAMS], n = 0, shown = 0, named = 0, ranks = 0;
@@ -555,16 +555,16 @@ static void programs_answer(const struct sampled *s, struct document *d)
 	doc_end(d);
 }
 
-/* ---- phases ---- */
+/* ---- phases of a run ---- */
 
-/* A period of a run with its own composition: parts [from, to) of SAMPLED_SLICES. share: part of all samples. of: part of the phase's
- * samples in each class of sampled->sliced. */
+/* A phase of a run, with its own composition: the slices [from, to) of SAMPLED_SLICES. `share` is its share of all samples. of[] has the
+ * share of each class of sampled->sliced in the phase's samples. */
 struct phase {
 	size_t from, to;
 	double share, of[SAMPLED_SLICED];
 };
 
-/* Returns half the sum of the absolute differences of the phases' shares. */
+/* Returns the difference of two phases: half the sum of the absolute differences of their shares. */
 static double phase_distance(const struct phase *a, const struct phase *b, size_t n)
 {
 	double sum = 0;
@@ -588,7 +588,7 @@ static void phase_fill(const struct sampled *s, struct phase *phase)
 	phase->share = all;
 }
 
-/* Joins adjacent phases that differ by less than DIFFERS, the least different first. Returns the number of remaining phases. */
+/* Merges adjacent phases that differ by less than DIFFERS, the most similar first. Returns the number of remaining phases. */
 static size_t phases_join(const struct sampled *s, struct phase *phases, size_t n)
 {
 	while (n > 1) {
@@ -629,7 +629,8 @@ static double border_part(const struct phase *at, size_t n)
 	return phase_distance(at, &mixed, n) < DIFFERS ? part : -1;
 }
 
-/* Divides each short phase that mixes its neighbours between them, by its parts of each. Returns the number of remaining phases. */
+/* Removes each short phase that is a mixture of its neighbours, and divides its slices between them. Returns the number of remaining
+ * phases. */
 static size_t phases_join_borders(const struct sampled *s, struct phase *phases, size_t n)
 {
 	for (size_t i = 1; i + 1 < n;) {
@@ -651,7 +652,7 @@ static size_t phases_join_borders(const struct sampled *s, struct phase *phases,
 	return n;
 }
 
-/* Fills phases[SAMPLED_SLICES]; returns their number: 1 if no change is known, 0 with too few samples. */
+/* Sets phases[SAMPLED_SLICES] and returns their number: 1 if no change was found, 0 if there are too few samples. */
 static size_t phases_of(const struct sampled *s, struct phase *phases)
 {
 	struct mat counts = mat_new(SAMPLED_SLICES, s->n_sliced);
@@ -688,7 +689,7 @@ static void phase_row(const struct sampled *s, const struct phase *phase, struct
 	programs_spent(s, phase->of, d);
 }
 
-/* Adds `phases`, empty if there are fewer than two; for users a table. */
+/* Adds the table `phases`, which is empty if there are fewer than two. */
 static void phases_answer(const struct sampled *s, struct document *d)
 {
 	struct phase phases[SAMPLED_SLICES];
@@ -701,8 +702,6 @@ static void phases_answer(const struct sampled *s, struct document *d)
 		phase_row(s, &phases[i], d);
 	doc_end(d);
 }
-
-/* ---- the whole answer ---- */
 
 void parts_answer(const struct parts *p, const char *trust, const struct inferred *inferred, struct document *d)
 {

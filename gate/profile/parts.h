@@ -1,5 +1,5 @@
-/* The parts of a version's time, level by level: computing, the kernel and waiting; kinds of computing and of the kernel's work; functions.
- * Each share is trusted or indicative. */
+/* The parts of a version's time in a tree: computing, the kernel and waiting; then kinds of computing and of the kernel's work; then
+ * functions. Each share is trusted or only indicative. */
 #ifndef GATE_PROFILE_PARTS_H
 #define GATE_PROFILE_PARTS_H
 
@@ -17,58 +17,60 @@ enum part_level { PART_ROWS(ROWS_ENUM) PART_LEVELS };
 struct part {
 	enum part_level depth;
 	enum level of;		     /* level of the part, or the level that contains the part */
-	const char *name;	     /* for programs; borrowed, like all strings here */
-	const char *file, *category; /* file and category of a function */
-	bool by_callers;	     /* the function has no name; `category` is that of the callers */
-	double share, low, high;     /* parts of the time; 90 % interval, from the variation over runs and the number of samples */
+	const char *name;	     /* name in JSON; all strings here are borrowed */
+	const char *file, *category; /* file and category of a function; NULL for other parts */
+	bool by_callers;	     /* the function has no symbol; `category` is that of most of its callers */
+	double share, low, high;     /* share of the time and its 90 % interval, from the variation over runs and the number of samples */
 	bool trusted;
 };
 
-/* A reason why shares at a depth, and at greater depths, are only indicative. */
+/* A reason why the shares at a depth, and at greater depths, are only indicative. */
 struct part_reason {
 	enum part_level depth;
-	bool of_kernel; /* concerns only parts of the kernel's time */
+	bool of_kernel; /* the reason concerns only parts of the kernel's time */
 	const char *code;
-	char *text; /* for users: the problem and a remedy */
+	char *text; /* sentence for users with the problem and a remedy; owned */
 };
 #define PART_REASONS_MAX 12
 
 struct parts {
 	const struct levels *levels;
 	const struct sampled *sampled;
-	struct part *items; /* [n] parts by depth, then by share of the time, largest first */
+	struct part *items; /* [n] sorted by depth, then by share of the time, the largest first */
 	size_t n;
-	double left; /* part of the time without samples */
+	double left; /* share of the time that was not sampled */
 	struct part_reason reasons[PART_REASONS_MAX];
 	size_t n_reasons;
 };
 
-/* Fills *out; parts_release() it. The levels and samples must outlive *out. cpu_s: CPU time of all runs together. */
+/* Computes the parts into *out; the caller calls parts_release(). `levels` and `sampled` must outlive *out. `cpu_s` is the total CPU time.
+ */
 void parts_of(const struct levels *levels, const struct sampled *sampled, double cpu_s, struct parts *out);
 void parts_release(struct parts *parts);
 
-/* Returns the part of cpu_s that the samples represent, 0 to 1; 1 if nearly all. Processes that share a CPU are sampled at random. */
+/* Returns the share of `cpu_s` that the samples cover, from 0 to 1. Returns 1 if it is nearly 1, because processes that share a CPU are
+ * sampled at random. */
 double parts_covered(const struct sampled *s, uint64_t samples, double cpu_s);
-/* Reports whether the samples can divide the CPU time: they are enough and cover nearly all CPU time, or miss less than blurred_s. */
+/* Reports whether the samples can divide the CPU time into user and system time. There must be enough samples, and they must cover nearly
+ * all CPU time, or miss less than `blurred_s` seconds. */
 bool parts_divides(const struct sampled *s, double cpu_s, double blurred_s);
 
-/* Samples of one run. */
 struct parts_run {
-	uint64_t user, kernel; /* numbers of samples by mode */
+	uint64_t user, kernel; /* numbers of a run's samples by mode */
 };
 
-/* Divides the CPU time of runs[n] into user and system time by the samples of each run, met[n], if these cover nearly all of it. The kernel
- * divides the time by clock ticks, which miss work that sleeps and wakes with the ticks. */
+/* Divides the CPU time of each of runs[n] into user and system time by the run's samples, met[n], if the samples of all runs cover nearly
+ * all CPU time. This replaces the kernel's division by clock ticks, which miss work that sleeps and wakes with the ticks. */
 void parts_divide(const struct sampled *sampled, const struct parts_run *met, struct level_run *runs, size_t n);
 
 /* Returns "82 % of its time computing (string functions 40 %) and ...; trusted"; free() it. */
 char *parts_text(const struct parts *parts);
 
 const char *part_depth_code(enum part_level depth);
-/* Adds an object for programs: whether the shares are trusted, and the reasons against that. */
+/* Adds the object `key` to the JSON: whether the shares are trusted, and the reasons if they are not. */
 void parts_trust(const struct parts *parts, const char *key, struct document *d);
 
-/* Adds `levels`, measured, then inferred, and an object named `trust`; for users a tree and the reasons for doubt. */
+/* Adds the measured and inferred parts as `levels`, and an object with the name `trust`. Users see a tree and the reasons for doubt. */
 void parts_answer(const struct parts *parts, const char *trust, const struct inferred *inferred, struct document *d);
 
 #endif

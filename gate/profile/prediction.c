@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Removes columns that the machine lacks: sets them to NaN in all rows. */
+/* Removes the stressors for which the machine has no rate: sets their columns to NaN in all rows. */
 static void prediction_drop_columns(struct profile_rows *rows, const double *rates)
 {
 	for (size_t j = 0; j < rows->rates.cols; j++) {
@@ -16,7 +16,7 @@ static void prediction_drop_columns(struct profile_rows *rows, const double *rat
 	}
 }
 
-/* Returns half the interval of a log cost: the root mean square error on held-out types, times a t quantile. */
+/* Returns half the interval of a log cost: the root mean square error on held-out types times a t quantile. */
 static double prediction_half(const struct blend_data *d, const struct blend_validation *v)
 {
 	double *error = mem_new(d->types, sizeof(*error)), *rows = mem_new(d->types, sizeof(*rows)), sum = 0.0, n = (double)d->types;
@@ -50,7 +50,7 @@ static void prediction_modelled(const struct blend_data *data, const double *rat
 	blend_validation_release(&validation);
 }
 
-/* Predicts by the mean of the types, if there are too few to estimate the models' error. */
+/* Predicts by the mean of the types, which is used if there are too few types to estimate the error of models. */
 static void prediction_mean(const struct blend_data *data, struct prediction *out)
 {
 	double n = (double)data->types;
@@ -68,7 +68,7 @@ enum assay_status prediction_fingerprint(const struct fingerprint_set *set, cons
 	bool known = false;
 
 	*out = NULL;
-	for (size_t i = 0; i < set->n; i++) { /* sorted by machine, then time */
+	for (size_t i = 0; i < set->n; i++) { /* sorted by machine, then by time */
 		if (strcmp(set->items[i].machine, machine) != 0)
 			continue;
 		known = true;

@@ -14,27 +14,28 @@
 #define NAMED	     2	    /* maximum number of members in the name of a group */
 #define MEDIAN_ERROR 1.8582 /* standard error of the median of normal values, in units of median absolute deviation / sqrt(n) */
 #define STILL_NOISE  .02    /* relative day-to-day noise of one machine's rates */
-#define STILL	     1.7    /* largest spread of types by chance, in units of the noise (0.999 quantile for twelve types) */
+#define STILL	     1.7    /* largest spread of types that is due to noise, in multiples of the noise (0.999 quantile for twelve types) */
 
-/* Thresholds of trust, derived from recorded machines: docs/evidence/statistics.md. */
-#define TYPES_TRUSTED	    9  /* number of hardware types */
-#define Q2_TRUSTED	    .5 /* grouped Q2 */
+/* Thresholds of trust, derived from recorded machines (docs/evidence/statistics.md). */
+#define TYPES_TRUSTED	    9  /* minimum number of hardware types */
+#define Q2_TRUSTED	    .5 /* minimum Q2 on held-out types */
 #define Q2_IDENTIFIED	    0.0
-#define FIRST_TRUSTED	    .80 /* probability that the leading group leads */
+#define FIRST_TRUSTED	    .80 /* minimum probability that the leading group is the largest */
 #define FIRST_IDENTIFIED    .4
-#define LEAST_TRUSTED	    .20	 /* smallest share of the leading group in all fits that are nearly as good */
-#define TIED_TRUSTED	    25.0 /* number of features that tie in a split */
+#define LEAST_TRUSTED	    .20	 /* minimum share of the leading group in all fits that are nearly as good */
+#define TIED_TRUSTED	    25.0 /* maximum number of features that tie in a split */
 #define UNEXPLAINED_TRUSTED .25
 
 ROWS_FUNCTION(profile_verdict_text, enum profile_verdict, PROFILE_TRUST_ROWS, ROWS_WORD)
 
 const struct profile_options profile_defaults = { SHARES_RESAMPLES, PROFILE_SEED, 0 };
 
-/* ---- constants of the levels ---- */
+/* ---- thresholds of the inferred parts ---- */
 
-/* Calibrated with stressors held out and mixtures injected: docs/evidence/irup.md. */
-#define PART_TRUSTED .8						  /* probability that the leading part leads */
-static const double least_trusted[INFERRED_LEVELS] = { .2, .45 }; /* minimum part of the time in all fits that are nearly as good */
+/* Calibrated with held-out stressors and injected mixtures (docs/evidence/irup.md). */
+#define PART_TRUSTED .8 /* minimum probability that the leading part is the largest */
+static const double least_trusted[INFERRED_LEVELS] = { .2,
+						       .45 }; /* minimum share of the leading part in all fits that are nearly as good */
 #define SHOWN_MIN  .02
 #define PART_NAMED 3
 
@@ -42,17 +43,17 @@ static const char *const depths[INFERRED_LEVELS] = { "time", "category" };
 
 /* ---- composition of the columns ---- */
 
-/* Categories, before those that cannot be distinguished are joined. */
+/* The categories. Those that cannot be distinguished are merged into sets. */
 struct category_list {
-	const char **name; /* [n] names */
+	const char **name; /* [n] borrowed */
 	enum level *level; /* [n] level of each category */
-	size_t *set;	   /* [n] index of the first category that cannot be distinguished from this one */
-	size_t *group;	   /* [n] for a category without its own name, the group that it represents; else FEATURES_NONE */
-	bool *leads;	   /* [n] the category is the largest part of some column */
+	size_t *set;	   /* [n] index of the first category of the same set */
+	size_t *group;	   /* [n] for a category without a name, the group that it belongs to; otherwise FEATURES_NONE */
+	bool *leads;	   /* [n] true if the category is the largest part of a column */
 	size_t n, capacity;
 };
 
-/* Returns the index of a category; adds it if needed. Categories without a name are different in different groups. */
+/* Returns the index of a category, which is added if necessary. Categories without a name differ between groups. */
 static size_t category_index(struct category_list *c, const char *name, enum level level, size_t group)
 {
 	size_t i = 0, room = c->capacity;
@@ -76,7 +77,7 @@ static size_t category_index(struct category_list *c, const char *name, enum lev
 	return c->n++;
 }
 
-/* Parts of one column, one per category. */
+/* The parts of one column by category. */
 struct column_parts {
 	size_t category[MADE_OF_CLASSES_MAX + 2];
 	double part[MADE_OF_CLASSES_MAX + 2];
@@ -120,7 +121,7 @@ static size_t column_main(const struct column_parts *p)
 	return p->category[best];
 }
 
-/* Joins the main categories of columns of one group and level: these columns move together and cannot be distinguished. */
+/* Merges the main categories of columns of the same group and level, because these columns vary together and cannot be distinguished. */
 static void categories_join(const struct features *f, const struct column_parts *columns, struct category_list *c)
 {
 	for (size_t k = 0; k < f->n; k++) {
@@ -137,7 +138,7 @@ static void categories_join(const struct features *f, const struct column_parts 
 	}
 }
 
-/* Reports whether no named category of the set is the main one of a column. */
+/* Reports whether no named category of the set is the main category of a column. */
 static bool set_is_nameless(const struct category_list *c, size_t set)
 {
 	bool nameless = true;
@@ -147,7 +148,7 @@ static bool set_is_nameless(const struct category_list *c, size_t set)
 	return nameless;
 }
 
-/* Joins all nameless sets of a level into one. */
+/* Merges all nameless sets of a level into one. */
 static void categories_fold(const struct column_parts *columns, size_t n, struct category_list *c)
 {
 	size_t rest[LEVELS + 1];
@@ -167,7 +168,7 @@ static void categories_fold(const struct column_parts *columns, size_t n, struct
 	}
 }
 
-/* ---- parts ---- */
+/* ---- inferred parts ---- */
 
 static size_t part_add(struct inferred *r, size_t depth, enum level of, char *name)
 {
@@ -178,7 +179,7 @@ static size_t part_add(struct inferred *r, size_t depth, enum level of, char *na
 	return r->n++;
 }
 
-/* Returns "arithmetic, cryptography and 2 more": the set's named categories; a general name if it has none. */
+/* Returns the set's named categories as text: "arithmetic, cryptography and 2 more"; a general name if there are none. free() it. */
 static char *set_name(const struct category_list *c, size_t set, size_t *together)
 {
 	bool nameless = set_is_nameless(c, set);
@@ -203,7 +204,7 @@ static char *set_name(const struct category_list *c, size_t set, size_t *togethe
 	return buf_take(&text);
 }
 
-/* Adds the parts of both depths. index[c->n]: part of each category. */
+/* Adds the parts of both depths. Sets index[c->n] to the part that contains each category. */
 static void parts_begin(struct inferred *r, const struct category_list *c, size_t level_part[LEVELS + 1], size_t *index)
 {
 	for (size_t level = 0; level <= LEVELS; level++)
@@ -223,7 +224,8 @@ static void parts_begin(struct inferred *r, const struct category_list *c, size_
 		index[i] = index[c->set[i]];
 }
 
-/* Determines the composition of the columns. features[f->p]: their names. made_of[f->p]: known compositions. Does not fill the shares. */
+/* Determines the parts and the composition of each column, but not the shares. features[f->p] are names of stressors; made_of[f->p] are
+ * known compositions, or NULL to use the table. */
 static void inferred_parts_of(const struct features *f, const char *const *features, const struct made_of *made_of, struct inferred *out)
 {
 	struct inferred r = { .n = 0 };
@@ -253,7 +255,7 @@ static void inferred_parts_of(const struct features *f, const char *const *featu
 	*out = r;
 }
 
-/* ---- trust ---- */
+/* ---- trust in the inferred parts ---- */
 
 const struct inferred_part *inferred_lead(const struct inferred *r, size_t depth)
 {
@@ -265,7 +267,8 @@ const struct inferred_part *inferred_lead(const struct inferred *r, size_t depth
 	return lead;
 }
 
-/* Reports whether the leading part is certain. The unknown part never is, nor is a level's only part if it joins several categories. */
+/* Reports whether the leading part is certain. It is not if it is the unknown part, or if it merges several categories and is the only part
+ * of its level. */
 static bool lead_is_certain(const struct inferred *r, const struct inferred_part *lead)
 {
 	bool alone = lead && lead->together > 1;
@@ -276,7 +279,7 @@ static bool lead_is_certain(const struct inferred *r, const struct inferred_part
 	       stats_round(lead->share.least) >= least_trusted[lead->depth];
 }
 
-/* Fills the shares. sound: there is no reason against the fit as a whole. */
+/* Sets the shares and the trust at each depth. `sound` states that there is no reason against the whole fit. */
 static void inferred_shares(const struct shares *shares, bool sound, struct inferred *r)
 {
 	bool above = sound;
@@ -288,7 +291,6 @@ static void inferred_shares(const struct shares *shares, bool sound, struct infe
 		above = r->trusted[depth] = above && lead_is_certain(r, inferred_lead(r, depth));
 }
 
-/* Accepts zeroed. */
 static void inferred_release(struct inferred *r)
 {
 	for (size_t i = 0; i < r->n; i++)
@@ -299,9 +301,9 @@ static void inferred_release(struct inferred *r)
 	*r = (struct inferred){ .n = 0 };
 }
 
-/* ---- the document ---- */
+/* ---- document of the inferred parts ---- */
 
-/* Returns the part of a depth with the largest share that is not `done`, and marks it; NULL: there are no more. */
+/* Returns the part with the largest share at this depth (and level) that is not `done`, and marks it as done; NULL if there is none. */
 static const struct inferred_part *inferred_next(const struct inferred *r, size_t depth, enum level of, bool *done)
 {
 	size_t best = r->n;
@@ -383,10 +385,10 @@ void inferred_shown(const struct inferred *r, struct document *d)
 	free(done);
 }
 
-/* ---- from the runs of a version to the input of a model ---- */
+/* ---- input of a model ---- */
 
-/* Returns the typical relative noise of repetitions on one machine under one fingerprint: the median, over machines with two or more, of
- * the standard deviation of their logs. Rows of one machine are adjacent. */
+/* Returns the typical relative noise of repetitions on one machine under one fingerprint. This is the median, over machines with at least
+ * two repetitions, of the standard deviation of their log metrics. The rows of a machine are adjacent. */
 static double rows_noise(const struct run_set *runs, const struct dataset *d)
 {
 	double *logs = mem_new(d->X.rows, sizeof(*logs)), *noise = mem_new(d->X.rows, sizeof(*noise)), typical;
@@ -408,7 +410,8 @@ static double rows_noise(const struct run_set *runs, const struct dataset *d)
 	return typical;
 }
 
-/* Returns the typical relative standard error of each stressor's median over the passes of a fingerprint: the median over the rows. */
+/* Returns each stressor's typical relative standard error of the median over the passes of a fingerprint: the median over rows. free() it.
+ */
 static double *rows_wobble(const struct evidence *evidence, const struct run_set *runs, const struct dataset *d)
 {
 	const struct fingerprint_set *set = &evidence->fingerprints;
@@ -435,8 +438,8 @@ static double *rows_wobble(const struct evidence *evidence, const struct run_set
 	return wobble;
 }
 
-/* Reports whether a row lacks a stressor that others of its type have, because a pass failed. If a whole type lacks the stressor, its rows
- * stay, and the stressor is not used (features.h). */
+/* Reports whether a row lacks a stressor that another row of its type has, for example because a pass failed. If a whole type lacks the
+ * stressor, the rows are complete, and the models do not use the stressor (features.h). */
 static bool row_is_incomplete(const struct dataset *d, size_t row)
 {
 	for (size_t j = 0; j < d->X.cols; j++) {
@@ -524,9 +527,9 @@ enum assay_status profile_no_rows(const struct run_set *runs, const struct datas
 	return st;
 }
 
-/* ---- groups ---- */
+/* ---- groups of stressors ---- */
 
-/* Appends "cpu" or "cpu/memory": the one or two most frequent main categories of the members. */
+/* Appends the one or two most frequent main categories of the members: "cpu" or "cpu/memory". */
 static void add_main_categories(const char *const *features, const size_t *members, size_t n, struct buf *name)
 {
 	size_t count[CATEGORY_COUNT] = { 0 };
@@ -570,7 +573,7 @@ static void group_add_member(struct profile *p, struct profile_group *g, size_t 
 
 ORDER_BY(compare_shares, struct profile_group, BY_DOWN(share) BY_UP(members[0]))
 
-/* Ranks groups by share. Shares below PROFILE_RANKED are mostly noise and tie after the others. */
+/* Ranks the groups by share. Shares below PROFILE_RANKED are mostly noise, so these groups share the last rank. */
 static void rank_groups(struct profile *p)
 {
 	double before = (double)NAN;
@@ -615,7 +618,7 @@ static void profile_group(struct profile *p)
 	rank_groups(p);
 }
 
-/* ---- trust ---- */
+/* ---- trust in the profile ---- */
 
 /* Reasons against trust: constant, code, clause after "because". */
 #define TRUST_ROWS(X)                                                                                                                      \
@@ -680,7 +683,7 @@ static void judge_fit(struct profile *p)
 			    100 * p->shares.share[p->shares.groups]);
 }
 
-/* Returns the group with the largest importance in the stumps; 0 if nothing was split. */
+/* Returns the group with the largest importance in the boosted stumps; 0 if the stumps have no split. */
 static size_t leading_by_importance(const struct profile *p)
 {
 	size_t best = 0;
@@ -732,7 +735,7 @@ static void profile_judge(struct profile *p)
 	judge_groups(p);
 }
 
-/* ---- the whole profile ---- */
+/* ---- whole profile ---- */
 
 void profile_fit_blend(const struct blend_data *data, size_t threads, struct blend_validation *validation, struct blend *blend)
 {
@@ -757,7 +760,7 @@ static void profile_fit(struct profile *p, const struct profile_options *options
 	profile_group(p);
 }
 
-/* Reports whether the means of a column's logs over the types differ by no more than its noise. */
+/* Reports whether the mean log rates of the types differ by no more than the noise of the column. */
 static bool column_is_still(const struct profile_rows *rows, size_t column)
 {
 	double *mean = mem_new(rows->types, sizeof(*mean)), *n = mem_new(rows->types, sizeof(*n)), spread;
@@ -773,7 +776,8 @@ static bool column_is_still(const struct profile_rows *rows, size_t column)
 	return spread < STILL * fmax(STILL_NOISE, rows->wobble[column]);
 }
 
-/* Returns the rates without columns that do not differ and those that the application's composition excludes; why[rates.cols]. */
+/* Returns a copy of the rates in which the unusable columns are NaN: those that do not differ between types, and those that the
+ * application's composition excludes. Sets why[rates.cols] to the reasons. */
 static struct mat rates_seen(const struct profile_rows *rows, enum feature_state *why)
 {
 	struct mat m = mat_new(rows->rates.rows, rows->rates.cols);

@@ -8,18 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- classes ---- */
+/* ---- classes of the kernel's work ---- */
 
-struct class_row { /* names: for code_is_named() */
+struct class_row { /* `names` is in the format of code_is_named() */
 	const char *class, *names;
 };
 
-/* Classes of the kernel's work by system call, also under the names of the C library's functions. */
+/* The classes of the kernel's work with their system calls, also under the names of the C library's functions. */
 #define NAME(call) #call " "
 static const struct class_row kernel_classes[] = {
 	{ "file data", KERNEL_DATA(NAME) "transfer preadv* pwritev* sendfile* lseek64 pread pwrite posix_fadvise* posix_fallocate* "
 					 "ftruncate64 truncate64 io_uring_*" },
-	{ "file metadata", KERNEL_METADATA(NAME) KERNEL_OLD_METADATA(NAME) /* further names: */
+	{ "file metadata", KERNEL_METADATA(NAME) KERNEL_OLD_METADATA(NAME) /* other names of such calls: */
 	  "open64 openat* stat64 fstat64 lstat64 fstatat* newstat newfstat newlstat faccessat* getdents* rename* unlink* symlink* "
 	  "readlink* mkdir* mknod* fchmod* fchown* utime* inotify_*" },
 	{ "mapping memory", KERNEL_MAPPING(NAME) "mmap* mlock* munlock*" },
@@ -57,16 +57,16 @@ static const char *base_name(const char *path)
 	return strcmp(path, "//anon") == 0 ? path : text_file_name(path);
 }
 
-/* ---- counting ---- */
+/* ---- counts ---- */
 
-/* Adds samples to a class; returns its index. */
+/* Adds samples to a class, which is added if necessary. Returns the index of the class. */
 static size_t class_add(struct sampled *s, const char *name, bool kernel, uint64_t count)
 {
 	size_t i = 0;
 
 	while (i < s->n && (s->classes[i].kernel != kernel || strcmp(s->classes[i].name, name) != 0))
 		i++;
-	if (i == s->n && s->n >= SAMPLED_CLASSES_MAX - 2) { /* the last two are for other work and other code */
+	if (i == s->n && s->n >= SAMPLED_CLASSES_MAX - 2) { /* the last two entries are for "other work" and "other code" */
 		name = kernel ? "other work" : "other code";
 		for (i = 0; i < s->n && (s->classes[i].kernel != kernel || strcmp(s->classes[i].name, name) != 0);)
 			i++;
@@ -81,7 +81,7 @@ static size_t class_add(struct sampled *s, const char *name, bool kernel, uint64
 	return i;
 }
 
-/* Adds samples to a function; returns false if there is no room. */
+/* Adds samples to a function. Returns false if the list of functions is full. */
 static bool function_add(struct sampled *s, const struct code_place *place, const char *file, size_t class, uint64_t count)
 {
 	struct sampled_function *f = s->functions, *end = s->functions + s->n_functions;
@@ -100,19 +100,19 @@ static bool function_add(struct sampled *s, const struct code_place *place, cons
 	return true;
 }
 
-/* ---- lines ---- */
+/* ---- input lines ---- */
 
-/* State of reading lines. */
+/* The state of the parser. */
 struct lines {
 	struct sampled *sampled;
 	const char *program;
 	struct code *code;
-	const char *path;	       /* path in the last line `user` */
-	uint64_t inode, left;	       /* inode of that file; number of its samples without a place so far */
-	struct sampled_sliced *sliced; /* class of the last line `user` or `kernel`; NULL: there was no room */
+	const char *path;	       /* path in the last line `user`; NULL if another line followed */
+	uint64_t inode, left;	       /* inode of that file; number of its samples that no later line has located yet */
+	struct sampled_sliced *sliced; /* class of the last line `user` or `kernel`; NULL if the list was full */
 	double slice_ns, lasted_ns;
-	size_t programs[SAMPLED_PROGRAMS], n_programs; /* indexes of the run's programs in sampled->programs */
-	uint64_t transfers, of_files, of_ends; /* samples in reads and writes: before the kind is known; of files; of pipes and sockets */
+	size_t programs[SAMPLED_PROGRAMS], n_programs; /* index in sampled->programs of each program of the run */
+	uint64_t transfers, of_files, of_ends; /* numbers of samples in reads and writes: of unknown kind; of files; of pipes and sockets */
 };
 
 static bool is_program(const struct lines *l, const char *path)
@@ -125,12 +125,12 @@ static const char *file_name(const struct lines *l, const char *path)
 	return l->sampled->own && is_program(l, path) ? l->sampled->own : base_name(path);
 }
 
-/* Writes the class of user code; the file's name if no row of the tables matches the file. */
+/* Sets out[] to the class of user code; if no table has the file, the class is named after the file. */
 static void class_of_code(const struct lines *l, enum code_class class, const char *path, char *out, size_t size)
 {
 	const char *name = file_name(l, path);
 
-	/* Two compared programs may have names of which only one is in the tables. */
+	/* Two compared programs form one class, even if only one of their names is in the tables. */
 	if (l->sampled->own && is_program(l, path) && class == code_class_of_file(base_name(path)))
 		class = CODE_NONE;
 	if (class != CODE_NONE || strcmp(path, "?") == 0)
@@ -156,7 +156,7 @@ static struct sampled_sliced *sliced_of(struct sampled *s, const char *name, boo
 	return &s->sliced[i];
 }
 
-/* Spreads `count` samples over the parts between `from` and `to`, in units of a part. */
+/* Distributes `count` samples over the parts between `from` and `to`, which are in units of parts. */
 static void slice_spread(double *parts, double from, double to, double count)
 {
 	for (size_t k = (size_t)from; k < SAMPLED_SLICES && (double)k < to; k++)
@@ -233,7 +233,7 @@ static enum assay_status line_programs(struct lines *l, const char *name, struct
 	return ASSAY_OK;
 }
 
-/* Adds the samples of a file that have no place. */
+/* Adds those samples of the last file that no line has located. */
 static void lines_flush(struct lines *l)
 {
 	char class[SAMPLED_NAME_BYTES];
@@ -246,8 +246,9 @@ static void lines_flush(struct lines *l)
 	l->left = 0;
 }
 
-/* Returns the class of a return from a system call: by the function's name if that identifies the call, but reads and writes may be of any
- * kind. The return is the kernel's work: the sampling clock, delayed while interrupts are off, hits one of the next two instructions. */
+/* Returns the class of the system call that just returned to user code in `function`. The function's name identifies most calls, but not
+ * the kind of a read or write. The time belongs to the kernel, because the sampling clock is delayed while interrupts are off, and then
+ * hits one of the next two instructions. */
 static const char *class_of_return_path(const char *function)
 {
 	const char *class = class_of_call(function + strspn(function, "_"));
@@ -255,7 +256,7 @@ static const char *class_of_return_path(const char *function)
 	return strcmp(class, "other work") == 0 || strcmp(class, class_of_call("read")) == 0 ? class_of_call("boundary") : class;
 }
 
-/* Adds samples in a function of the file of the last line `user`. */
+/* Adds samples in a function of the file that the last line `user` names. */
 static void line_samples_add(struct lines *l, const struct code_place *place, uint64_t count)
 {
 	char class[SAMPLED_NAME_BYTES];
@@ -293,7 +294,7 @@ static enum assay_status line_place(struct lines *l, const char *name, uint64_t 
 	return ASSAY_OK;
 }
 
-/* Reads "FILE:LINE:BEGIN FUNCTION": a stored run names sampled functions of the application's own files (sampled_lines.h). */
+/* Reads "FILE:LINE:BEGIN FUNCTION", which names a sampled function in the application's own files in a stored run (sampled_lines.h). */
 static enum assay_status line_source(struct lines *l, const char *name, uint64_t count, struct assay_error *err)
 {
 	const char *function = strchr(name, ' ');
@@ -307,7 +308,7 @@ static enum assay_status line_source(struct lines *l, const char *name, uint64_t
 	return ASSAY_OK;
 }
 
-/* Adds samples of the kernel by the call that led there. */
+/* Adds samples in the kernel. `name` is the system call or other event that entered it. */
 static void line_kernel(struct lines *l, const char *name, uint64_t count)
 {
 	class_add(l->sampled, class_of_call(name), true, count);
@@ -373,8 +374,8 @@ static enum assay_status line_add(struct lines *l, const char *where, const char
 	return ASSAY_OK;
 }
 
-/* Divides the time in reads and writes before their kind is known, in proportion to the times of files and of pipes and sockets. It was
- * counted as file data. */
+/* Divides the samples in reads and writes of unknown kind between file data and pipes, in proportion to the samples of known kind. Before,
+ * all of them counted as file data. */
 static void lines_divide(struct lines *l)
 {
 	struct sampled *s = l->sampled;

@@ -1,5 +1,5 @@
-/* Sampled time of runs: computing by kind of code and function; the kernel's work by purpose. sampled.c has the table of the kernel's
- * classes, code.c the table of code. Samples that are in no table are "other", never guessed. */
+/* The sampled time of runs: computing by kind of code and by function, and the kernel's work by purpose. The tables are in sampled.c
+ * (kernel) and code.c (code). Samples that are in no table count as "other"; there is no guessing. */
 #ifndef GATE_PROFILE_SAMPLED_H
 #define GATE_PROFILE_SAMPLED_H
 
@@ -9,7 +9,7 @@
 #define SAMPLED_CLASSES_MAX   64
 #define SAMPLED_FUNCTIONS_MAX 1024
 #define SAMPLED_NAME_BYTES    96
-#define SAMPLED_OWN	      "own code of " /* prefix of the class of the program's own code */
+#define SAMPLED_OWN	      "own code of " /* prefix for the class of the program's own code */
 
 struct sampled_class {
 	char name[SAMPLED_NAME_BYTES];
@@ -19,61 +19,62 @@ struct sampled_class {
 
 struct sampled_function {
 	char name[CODE_NAME_BYTES];
-	char file[SAMPLED_NAME_BYTES]; /* name without directory */
+	char file[SAMPLED_NAME_BYTES]; /* file name without directory */
 	size_t class;
-	bool by_callers; /* the function has no name; its class is the class of its callers (code.h) */
+	bool by_callers; /* the function has no symbol; its class is that of most of its callers (code.h) */
 	uint64_t count;
 };
 
-/* Number of equal parts of a run's time, from its first sample to its last. */
+/* Number of equal parts of a run's time, from its first to its last sample. */
 #define SAMPLED_SLICES	 32
 #define SAMPLED_SLICED	 24
 #define SAMPLED_PROGRAMS 24
 struct sampled_sliced {
-	char name[SAMPLED_NAME_BYTES]; /* name of a class; for user code, the class of its file */
+	char name[SAMPLED_NAME_BYTES]; /* name of a class; for user code, the class of the file */
 	bool kernel;
 	double count[SAMPLED_SLICES];
 	double in_program[SAMPLED_PROGRAMS];
 };
 
-/* Processes of a command that have the same name. */
+/* The processes of a command that have the same name. */
 struct sampled_program {
-	char name[SAMPLED_NAME_BYTES]; /* name in the kernel; "?": not known yet, or there was no room */
+	char name[SAMPLED_NAME_BYTES]; /* name in the kernel; "?" if it was not known yet, or if the list was full */
 	uint64_t count;
 };
 
-/* Samples of several runs; zeroed: none. */
+/* The samples of several runs. A zeroed struct has no samples. */
 struct sampled {
-	const char *own; /* name of the program; NULL: the name of the program's file. Borrowed until the last sampled_add() */
-	struct sampled_class classes[SAMPLED_CLASSES_MAX]; /* [n] classes with their samples */
+	const char *
+	    own; /* name of the program in the classes, borrowed until the last sampled_add(); NULL to use the name of the program's file */
+	struct sampled_class classes[SAMPLED_CLASSES_MAX]; /* [n] in the order of first appearance */
 	size_t n;
-	struct sampled_function functions[SAMPLED_FUNCTIONS_MAX]; /* [n_functions] functions with their samples */
+	struct sampled_function functions[SAMPLED_FUNCTIONS_MAX]; /* [n_functions] in the order of first appearance */
 	size_t n_functions;
-	struct sampled_sliced sliced[SAMPLED_SLICED]; /* [n_sliced] frequent classes, of the runs that have slices */
+	struct sampled_sliced sliced[SAMPLED_SLICED]; /* [n_sliced] frequent classes, of those runs that have slices */
 	size_t n_sliced;
-	struct sampled_program programs[SAMPLED_PROGRAMS]; /* [n_programs] programs with their samples */
+	struct sampled_program programs[SAMPLED_PROGRAMS]; /* [n_programs] in the order of first appearance */
 	size_t n_programs;
-	double sliced_ns; /* duration of all sliced runs together */
+	double sliced_ns; /* duration of all sliced runs together, ns */
 	uint64_t sliced_runs;
-	bool slices_over; /* further runs are not sliced, because those runs are on other machines */
+	bool slices_over; /* further runs are not added to the slices, because they ran on other machines */
 	uint64_t user, kernel, lost, processes, threads;
-	double undivided;    /* part of a sample that remains after dividing "transfer" */
-	uint64_t unnamed;    /* number of user samples without a known function, if functions were looked up */
-	uint64_t nameless;   /* number of user samples in functions that are named by their address */
-	uint64_t maps_lost;  /* number of times that a process mapped more code than was recorded */
-	int64_t period_ns;   /* CPU time between samples, ns */
-	bool apart;	     /* in some runs each process had its own clock, which misses short processes */
+	double undivided;    /* fraction of a sample that is left over from dividing "transfer" samples */
+	uint64_t unnamed;    /* number of user samples whose function was looked up but is not known */
+	uint64_t nameless;   /* number of user samples in functions without a symbol */
+	uint64_t maps_lost;  /* number of mappings of code that could not be recorded */
+	int64_t period_ns;   /* CPU time between two samples, ns */
+	bool apart;	     /* in some runs each process had its own sampling clock, which misses short processes */
 	bool kernel_hidden;  /* the user may not sample the kernel */
 	bool kernel_unnamed; /* the kernel hides the addresses of its functions */
 	bool forbidden;	     /* more rights would allow sampling */
-	char refused[200];   /* reason why there are no samples */
+	char refused[200];   /* reason why there are no samples; "" if there is none */
 };
 
-/* Adds the lines of fleet/helper/sampler.h. program: first argument of the command. code: made before the run; finds the functions at
- * places in files of this machine; NULL: functions are not looked up. ASSAY_E_FORMAT: other text. */
+/* Adds samples in the format of fleet/helper/sampler.h. `program` is the first argument of the command. `code` was made before the run and
+ * finds the functions at addresses in this machine's files; NULL to look up none. Returns ASSAY_E_FORMAT if the text is malformed. */
 enum assay_status sampled_add(struct sampled *sampled, const char *text, const char *program, struct code *code, struct assay_error *err);
 
-/* Returns the static name of a class of the kernel's work; "other work" if the table lacks it. */
+/* Returns the static string of a class of the kernel's work; "other work" if the table has no class with this name. */
 const char *sampled_kernel_class(const char *name);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Finds the first argument of the command of the version's runs; "" if it is not known. free() it. */
+/* Sets *out to the first argument of the command of the version's runs; "" if it is not known. The caller frees *out. */
 static enum assay_status stored_program(struct store *store, const struct run_set *runs, char **out, struct assay_error *err)
 {
 	struct manifest manifest = { .file = NULL };
@@ -38,7 +38,8 @@ static enum assay_status stored_program(struct store *store, const struct run_se
 	return store_finish(stmt, st);
 }
 
-/* Reports whether samples have the same period as those before; otherwise their weight differs. Text without a period is a refusal. */
+/* Reports whether the samples have the same period as the earlier ones, because samples of different periods cannot be added. A text
+ * without a period states why there are no samples. */
 static bool is_similar(const struct sampled *sampled, const char *samples)
 {
 	long long period_ns = strtoll(samples, NULL, 10);
@@ -46,17 +47,17 @@ static bool is_similar(const struct sampled *sampled, const char *samples)
 	return period_ns > 0 && (sampled->period_ns == 0 || period_ns == sampled->period_ns);
 }
 
-/* Sums of samples up to the end of one machine's runs, which are adjacent. */
+/* Cumulative numbers of samples after the last run of a machine. The runs of a machine are adjacent. */
 struct stored_tally {
 	const char *machine;
 	uint64_t of[SAMPLED_CLASSES_MAX], in[SAMPLED_FUNCTIONS_MAX], user, kernel;
 };
 
 struct stored_runs {
-	struct stored_tally *tallies; /* [n_tallies] machines with samples */
+	struct stored_tally *tallies; /* [n_tallies] one per machine with samples */
 	size_t n_tallies, tallies_capacity;
-	char *refusal;	   /* reason why some run has no samples */
-	struct code *code; /* files of this machine, for samples with places in them */
+	char *refusal;	   /* text that states why a run has no usable samples; NULL if all have */
+	struct code *code; /* finds functions in this machine's files for samples that contain addresses */
 };
 
 static void stored_count(const struct sampled *sampled, const char *machine, struct stored_runs *runs)
@@ -75,7 +76,7 @@ static void stored_count(const struct sampled *sampled, const char *machine, str
 		tally->in[i] = sampled->functions[i].count;
 }
 
-/* Adds an execution. If it was stored without a signature, only its times are known. */
+/* Adds the times and samples of a run. If it was stored without a signature, only the times are known. */
 static enum assay_status stored_add(struct stored_time *stored, const struct execution_row *row, const struct run *run,
 				    struct stored_runs *runs, struct assay_error *err)
 {
@@ -85,7 +86,7 @@ static enum assay_status stored_add(struct stored_time *stored, const struct exe
 	struct signature *signature = &to->signature;
 	enum assay_status st = signature_parse(row->signature, signature, err);
 
-	/* The duration of a phase differs between machines. */
+	/* Only runs of the first machine have slices, because the duration of a phase differs between machines. */
 	sampled->slices_over = runs->n_tallies > 0 && strcmp(runs->tallies[0].machine, run->machine) != 0;
 	if (!st && signature->samples && is_similar(sampled, signature->samples)) {
 		st = sampled_add(sampled, signature->samples, stored->program, strstr(signature->samples, " at ") ? runs->code : NULL, err);
@@ -110,7 +111,8 @@ static enum assay_status stored_add(struct stored_time *stored, const struct exe
 	return st;
 }
 
-/* Returns half the 90 % interval, over machines, of the mean share of a class (`in`: a function) in its level; 0 with fewer than two. */
+/* Returns half the 90 % interval, over machines, of the mean share that a class has in its level; 0 for fewer than two machines. `in`
+ * selects functions instead of classes. */
 static double stored_reach(const struct stored_runs *runs, size_t index, bool in, bool kernel)
 {
 	double sum = 0, squares = 0;
@@ -132,7 +134,7 @@ static double stored_reach(const struct stored_runs *runs, size_t index, bool in
 			   sqrt(fmax(squares - sum * sum / (double)n, 0.0) / (double)(n - 1) / (double)n);
 }
 
-/* Returns the index of a part in sampled->classes or, with `in`, in sampled->functions; SIZE_MAX: the part is a level. */
+/* Returns the index of the part in s->functions if `in` is true, otherwise in s->classes; SIZE_MAX for a level. */
 static size_t stored_whose(const struct sampled *s, const struct part *part, bool in)
 {
 	bool kernel = part->of == LEVEL_KERNEL;
@@ -146,7 +148,7 @@ static size_t stored_whose(const struct sampled *s, const struct part *part, boo
 	return SIZE_MAX;
 }
 
-/* Widens intervals of parts that differ between machines by more than the number of samples explains. */
+/* Widens the intervals of parts that differ between machines by more than sampling error. */
 static void stored_widen(struct stored_time *stored, const struct stored_runs *runs)
 {
 	for (size_t i = 0; i < stored->parts.n; i++) {
@@ -163,7 +165,7 @@ static void stored_widen(struct stored_time *stored, const struct stored_runs *r
 	}
 }
 
-/* Computes times and parts after all runs are known. Samples divide the times of runs that have some. */
+/* Computes times and parts after all runs were added. The samples divide the CPU time of the runs that have samples. */
 static void stored_end(struct stored_time *stored, const struct stored_runs *runs)
 {
 	struct level_run *times = mem_new(stored->n, sizeof(*times));
@@ -191,7 +193,7 @@ static void stored_end(struct stored_time *stored, const struct stored_runs *run
 	mem_free(times, met);
 }
 
-/* Returns the plan of all runs; NULL: they have several. A version may have many other plans, and each run has a signature. */
+/* Returns the plan if all runs are of one plan; otherwise NULL. The plan limits the query, which loads a signature per execution. */
 static const char *common_plan(const struct run_set *runs)
 {
 	for (size_t i = 1; i < runs->n; i++)

@@ -6,14 +6,12 @@
 #include <math.h>
 #include <string.h>
 
-#define SAMPLES_MIN    30  /* minimum number of samples on all machines for a stressor's composition */
-#define OF_STRESSOR    .3  /* minimum part of a stressor's time that shows the stressor's needs */
-#define OF_OWN	       .03 /* error of a class's measured share, as a part of the time */
+#define SAMPLES_MIN    30  /* minimum number of samples on all machines for the composition of a stressor */
+#define OF_STRESSOR    .3  /* minimum share of a class in a stressor's time; smaller shares may not be essential for the stressor */
+#define OF_OWN	       .03 /* error of a measured share of a class, as a share of the time */
 #define SHARE_EXCLUDED .1
 
-/* ---- compositions ---- */
-
-/* Returns the share of a composition's samples that are in this class of kernel work. */
+/* Returns the share of a class of the kernel's work in a composition. */
 static double part_of(const struct made_of *m, const char *class)
 {
 	double part = 0.0;
@@ -37,7 +35,8 @@ static struct made_of composition_of_samples(const struct sampled *s, const char
 	return m;
 }
 
-/* Returns the composition of the run: from samples or, if the kernel or nothing was sampled, the computing share of the counters. */
+/* Returns the composition of the runs from their samples. If samples of the kernel are missing or too few, has only the share of computing,
+ * from the counters. */
 static struct made_of composition_of_run(const struct stored_time *time)
 {
 	double cpu = time->levels.of[LEVEL_COMPUTE].share + time->levels.of[LEVEL_KERNEL].share;
@@ -52,9 +51,7 @@ static struct made_of composition_of_run(const struct stored_time *time)
 	return m;
 }
 
-/* ---- compositions from the store ---- */
-
-/* Adds samples of one stressor; ignores samples that cannot be read. */
+/* Adds the samples of one stressor. Ignores text that cannot be parsed. */
 static void stressor_add(struct sampled *sampled, const char *text)
 {
 	struct signature signature;
@@ -107,9 +104,7 @@ enum assay_status views_load(struct store *store, const struct stored_time *time
 	return st;
 }
 
-/* ---- both views ---- */
-
-/* Returns the share of a class: class 0 is computing, the others are the kernel classes of the application. */
+/* Returns the share of a class in `m`. Class 0 is computing; class i is the kernel class i - 1 of the application (`own`). */
 static double class_of(const struct made_of *m, const struct made_of *own, size_t class)
 {
 	return class == 0 ? m->computing : part_of(m, own->kernel[class - 1].class);
@@ -138,7 +133,7 @@ bool views_exclude(const struct profile_rows *rows, size_t column)
 	return most < SHARE_EXCLUDED;
 }
 
-/* The stressors' kernel work in classes that the application lacks forms one further class. */
+/* Adds one more class for the kernel work of stressors in classes that the application lacks. */
 void views_join(const struct profile_rows *rows, struct blend_data *d)
 {
 	const struct made_of *own = &rows->own;

@@ -25,7 +25,7 @@ void render_bencher(const struct document *d, const struct doc_style *style, str
 			if (!isnan(one->high))
 				json_add_number(measure, "upper_value", one->high);
 		}
-		if (!open) /* the only measure if all runs failed */
+		if (!open) /* if all runs failed, this is the only measure */
 			json_add_number(cJSON_AddObjectToObject(measures, "regression"), "value", one->decision == DECISION_REGRESSION);
 	}
 	json_add(out, root);

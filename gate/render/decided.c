@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- reading members that are also in --format json ---- */
+/* ---- reading the members that --format json has, too ---- */
 
 static bool is_data(const struct doc_node *node)
 {
 	return node->kind <= DOC_VALUE && !node->aside;
 }
 
-/* Returns the member with this key; NULL if `of` is NULL or has none. */
+/* Returns the member with this key; NULL if there is none or `of` is NULL. */
 static const struct doc_node *member(const struct doc_node *of, const char *key)
 {
 	for (const struct doc_node *child = of ? of->first : NULL; child; child = child->next)
@@ -26,7 +26,7 @@ static const struct doc_node *member(const struct doc_node *of, const char *key)
 	return NULL;
 }
 
-/* Returns the text of a member; "" if absent or no text. */
+/* Returns the text of a member; "" if the member is missing or no text. */
 static const char *text_of(const struct doc_node *of, const char *key)
 {
 	const struct doc_node *text = member(of, key);
@@ -34,7 +34,7 @@ static const char *text_of(const struct doc_node *of, const char *key)
 	return text && text->value.type == DOC_TEXT ? text->value.text : "";
 }
 
-/* Returns the number of a member; NaN if absent or no number. */
+/* Returns the number of a member; NaN if the member is missing or no number. */
 static double number_of(const struct doc_node *of, const char *key)
 {
 	const struct doc_node *number = member(of, key);
@@ -85,7 +85,7 @@ static bool decided_of(const struct doc_node *row, struct decided *to)
 	return decided;
 }
 
-/* Adds a table's rows that have a decision; if `undecided`, all rows, with their state as the reason. */
+/* Adds those rows of a table that have a decision. If `undecided`, adds all rows, with their state as the reason. */
 static void add_rows(const struct doc_node *table, bool undecided, size_t *capacity, struct decisions *out)
 {
 	for (const struct doc_node *row = table ? table->first : NULL; row; row = row->next) {
@@ -101,7 +101,7 @@ static void add_rows(const struct doc_node *table, bool undecided, size_t *capac
 
 /* ---- keys ---- */
 
-/* Returns the length of NAME in NAME-COMMIT (commit of a branch); of the whole version if it has another form. */
+/* Returns the length of NAME in NAME-COMMIT, a commit of a branch. If the version has another form, returns its whole length. */
 static int stem_length(const char *version)
 {
 	size_t n = strlen(version);
@@ -113,7 +113,7 @@ static int stem_length(const char *version)
 	return (int)n;
 }
 
-/* Sets both names and the key that contains them. Takes ownership of both names. */
+/* Sets both names, and the key that contains them. Takes ownership of the names. */
 static void give_names(struct decided *d, char *candidate, char *baseline)
 {
 	mem_free(d->candidate_name, d->baseline_name, d->key);
@@ -133,7 +133,7 @@ static void give_short_names(struct decided *d)
 
 ORDER_POINTERS_BY(compare_keys, struct decided, BY_TEXT(key) BY_UP(number))
 
-/* Lengthens keys that several decisions share: by full versions, or (`numbered`) by a number. */
+/* Makes keys unique that several decisions share: by full versions or, if `numbered`, by a number. */
 static void make_unique(const struct decisions *all, struct decided **order, bool numbered)
 {
 	for (size_t i = 0; i < all->n; i++)
@@ -205,7 +205,7 @@ bool decided_has(const struct decided *decided, const char *code)
 	return reasons_find(&decided->reasons, code) != NULL;
 }
 
-/* Returns the reason why there is no ratio: all runs of the candidate failed, else the first reason. free() it. */
+/* Returns the reason why there is no ratio: all runs of the candidate failed, or else the first reason. The caller frees it. */
 static char *why_without_ratio(const struct decided *decided)
 {
 	const char *fails = reasons_find(&decided->reasons, "candidate_always_fails"),

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Appends text with control characters and `escaped` ones escaped: line ends would start a command, ':' and ',' would end a property. */
+/* Appends text. Escapes control characters, because line ends would start a command. Also escapes the characters in `escaped`: in
+ * properties, ':' and ',' would end the value. */
 static void add_text(const char *text, const char *escaped, struct buf *out)
 {
 	for (; *text; text++) {

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* Adds a benchmark. Decisions contain no times, so `cost` is relative to the baseline, whose cost is 1. NaN: adds an error. */
+/* Adds a benchmark. Decisions have no times: `cost` is relative to the baseline, whose cost is 1. If `cost` is NaN, adds an error. */
 static void add_side(cJSON *list, const struct decided *one, const char *side, size_t family, double cost)
 {
 	cJSON *item = cJSON_CreateObject();

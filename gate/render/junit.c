@@ -9,7 +9,7 @@
 
 enum outcome { PASSED, FAILED, PREVENTED, OPEN, OUTCOMES };
 
-/* Reports whether a version passed while hosts were lost: its result on these hosts is unknown. */
+/* Reports whether a version passed although hosts were lost, so that its result on these hosts is unknown. */
 static bool lost_hosts(const struct decided *d)
 {
 	return decision_exit(d->decision) == 0 && decided_has(d, "hosts_lost");

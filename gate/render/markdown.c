@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Appends text on one line, with Markdown and HTML markup escaped. */
+/* Appends text on one line. Escapes Markdown and HTML markup. */
 static void add_text(const char *text, struct buf *out)
 {
 	for (size_t control; *text; text += control ? control : 1) {

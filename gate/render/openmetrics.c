@@ -39,7 +39,8 @@ static void add_gauge(const struct decisions *all, const char *name, const char 
 	}
 }
 
-/* Adds a line per possible decision, 1 for the actual one, else 0. The node exporter rejects stateset, OpenMetrics's type for this. */
+/* Adds a line per possible decision: 1 for the actual decision, 0 for others. OpenMetrics has the type stateset for this, but the node
+ * exporter rejects it. */
 static void add_states(const struct decisions *all, struct buf *out)
 {
 	buf_text(out, "# TYPE assay_decision gauge\n# HELP assay_decision 1 for the decision made, 0 for others.\n");
@@ -54,7 +55,7 @@ static void add_states(const struct decisions *all, struct buf *out)
 	}
 }
 
-/* Adds versions as a separate series: they change every night, while the labels of the other series stay the same. */
+/* Adds the versions as a separate series. Versions change every night, but the labels of the other series must stay the same. */
 static void add_versions(const struct decisions *all, struct buf *out)
 {
 	static const char name[] = "assay_comparison_versions";
@@ -76,7 +77,7 @@ static void add_value(const char *name, const char *help, double value, struct b
 	buf_format(out, "# TYPE %s gauge\n# HELP %s %s\n%s %s\n", name, name, help, name, TEXT_DOUBLE(value));
 }
 
-/* Adds a night's times and exit status, and for each comparison whether it lost hosts. */
+/* Adds the times and the exit status of a night, and whether each comparison lost hosts. */
 static void add_night(const struct decisions *all, int exit_status, struct buf *out)
 {
 	static const char lost[] = "assay_comparison_hosts_lost";

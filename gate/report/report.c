@@ -1,4 +1,4 @@
-/* Writes the report: the decision with interval and certainty first, the commands to repeat the analysis last. */
+/* Writes the report. The decision with its interval comes first, and the commands that repeat the analysis come last. */
 #include "gate/report/report.h"
 
 #include "base/file.h"
@@ -15,9 +15,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* ---- shared by sections ---- */
-
-/* Short names of the two versions: version if the applications are equal, application if the versions are equal, else both. */
+/* Short names of the two versions: only the version if the applications are equal, only the application if the versions are, else both. */
 struct report_names {
 	char *of[2];
 };
@@ -40,7 +38,7 @@ static struct report_names names_of(const struct run_set *baseline, const struct
 	return names;
 }
 
-/* Returns the number of decimals for a ratio and similar values, so that at least three digits are significant. */
+/* Returns the number of decimals for a ratio and its interval, so that at least three digits are significant. */
 static int report_decimals(double ratio)
 {
 	int decimals = 3;
@@ -50,7 +48,7 @@ static int report_decimals(double ratio)
 	return ratio >= 10 ? 2 : decimals;
 }
 
-/* Returns a ratio with `decimals` decimals, or in exponential form if very large or small. */
+/* Returns a ratio with `decimals` decimals, or in exponential form if it is very large or small. */
 static struct text_number report_number(double ratio, int decimals)
 {
 	struct text_number out;
@@ -61,8 +59,6 @@ static struct text_number report_number(double ratio, int decimals)
 		snprintf(out.text, sizeof(out.text), "%.*f", decimals, ratio);
 	return out;
 }
-
-/* ---- machines ---- */
 
 ORDER_POINTERS_BY(compare_machines, struct fingerprint, BY_TEXT(machine) BY_UP(taken_ms) BY_TEXT(id))
 
@@ -126,10 +122,10 @@ static void machines_release(struct page_machines *machines)
 /* ---- chart of the interval ---- */
 
 #define CHART_HEIGHT 92u
-#define CHART_TOP    18u /* below the zones' labels */
-#define CHART_FLOOR  66u /* y of the axis */
+#define CHART_TOP    18u /* below the labels of the zones */
+#define CHART_FLOOR  66u /* y position of the axis */
 
-/* Draws a zone between two ratios. `class` sets the colour of its decision. */
+/* Draws the zone between two ratios. `class` is its CSS class and sets the colour. */
 static void zone(const struct svg_axis *axis, const char *class, double from, double to, struct buf *out)
 {
 	double x = svg_x(axis, from), width = svg_x(axis, to) - x;
@@ -175,8 +171,7 @@ static void add_interval(const struct verdict *v, struct document *d)
 	svg_labels(&axis, CHART_FLOOR + 18, &svg);
 	svg_close(&svg);
 	doc_picture(d, NULL, &svg, "%s of the candidate as a multiple of the baseline\u2019s%s%s%s",
-		    verdict_by_processor(v) ? "CPU time" : "Cost", known ? ", with its " : "",
-		    known ? effect_level(e->level).text : "",
+		    verdict_by_processor(v) ? "CPU time" : "Cost", known ? ", with its " : "", known ? effect_level(e->level).text : "",
 		    !known	? ""
 		    : e->within ? " interval on these machines"
 				: " interval");
@@ -240,7 +235,7 @@ static void add_reasons(const struct verdict *v, struct document *d)
 		const char *text = v->reasons[i].text;
 
 		if (strcmp(v->reasons[i].code, VERDICT_EMULATED) == 0) {
-			emulated = text; /* shown after the others */
+			emulated = text; /* shown after the other reasons */
 			continue;
 		}
 		doc_item(d, "%c%s.", *text >= 'a' && *text <= 'z' ? *text - 'a' + 'A' : *text, *text ? text + 1 : "");
@@ -293,9 +288,9 @@ static void add_decision(const struct verdict *v, const char *cause, struct docu
 	doc_end(d);
 }
 
-/* ---- how the cost changed ---- */
+/* ---- change of the cost ---- */
 
-#define GROUPS_SHOWN 10 /* maximum number of contributions */
+#define GROUPS_SHOWN 10 /* maximum number of contributions in the table */
 
 static void add_ratios(const struct verdict *v, struct document *d)
 {
@@ -323,13 +318,11 @@ static void add_change(const struct comparison *comparison, struct document *d)
 		verdict_answer_shape(v, guesses, d);
 }
 
-/* ---- functions ---- */
-
 #define COUNTERS_SHOWN 6
 #define LINES_BEFORE   2
 #define LINES_AFTER    12
 
-/* ---- counters ---- */
+/* ---- counters of a function ---- */
 
 static void counter_row(const struct detected *detected, const struct detection_column *c, struct document *d)
 {
@@ -358,12 +351,12 @@ static void add_counters(const struct detected *detected, const struct detected_
 	doc_end(d);
 }
 
-/* ---- source code ---- */
+/* ---- functions ---- */
 
 static void add_source(const struct place *place, struct document *d)
 {
 	unsigned first = place->line > LINES_BEFORE ? place->line - LINES_BEFORE : 1, last = place->line + LINES_AFTER, line = 1;
-	static const char blanks[] = "                                "; /* eight tabs, four columns each */
+	static const char blanks[] = "                                "; /* eight tabs of four columns */
 	struct buf text = BUF_INIT, shown = BUF_INIT;
 	char *rest, *one;
 
@@ -383,8 +376,6 @@ static void add_source(const struct place *place, struct document *d)
 	buf_release(&text);
 	buf_release(&shown);
 }
-
-/* ---- one function ---- */
 
 static void add_function(const struct detected *detected, const struct detected_function *f, size_t i, struct document *d)
 {
@@ -423,7 +414,7 @@ static void omit_machines(const struct pairing *p, struct omissions *list)
 	}
 }
 
-/* Reports whether failures in `plan` on `machine` count: those of the plan whose results count on that machine. */
+/* Reports whether failures of `plan` on `machine` count. They count if the results of this plan count on this machine. */
 static bool run_set_counts(const struct run_set *set, const char *machine, const char *plan)
 {
 	for (size_t i = 0; i < set->n_on; i++) {
@@ -433,7 +424,7 @@ static bool run_set_counts(const struct run_set *set, const char *machine, const
 	return false;
 }
 
-/* Lists the failed runs of the current build. The decision takes them into account. */
+/* Lists the failed runs of the current build, which the decision takes into account. */
 static enum assay_status omit_failures(struct store *store, const struct run_set *runs, struct omissions *list, struct assay_error *err)
 {
 	struct execution_rows rows = { 0 };
@@ -454,7 +445,7 @@ static enum assay_status omit_failures(struct store *store, const struct run_set
 	return st;
 }
 
-/* Lists the machines with results excluded for one reason: disturbed, or of another build. */
+/* Lists the machines with results that are excluded for one reason: disturbed runs, or runs of another build. */
 static void omit_results(const struct run_set *runs, bool disturbed, const char *why, struct omissions *list)
 {
 	struct omission *omission;
@@ -474,7 +465,7 @@ static void omit_results(const struct run_set *runs, bool disturbed, const char 
 	}
 }
 
-/* Lists runs with samples of another build than that of the results. */
+/* Lists for each version how many runs have samples of another build than that of the results. */
 static void omit_samples(const struct function_evidence *functions, struct omissions *list)
 {
 	for (int i = 0; i < 2; i++)
@@ -485,7 +476,7 @@ static void omit_samples(const struct function_evidence *functions, struct omiss
 
 /* ---- commands that repeat the analysis ---- */
 
-/* Returns the selector of a version, quoted for a shell. free() it. */
+/* Returns "application@version", quoted for a shell. free() it. */
 static char *shell_argument(const struct run_set *runs)
 {
 	char *plain = mem_format("%s@%s", runs->application, runs->version);
@@ -560,8 +551,6 @@ static void report_page(const struct report *report, const struct evidence *evid
 	document_release(&d);
 	mem_free(names.of[0], names.of[1], title, class);
 }
-
-/* ---- the file ---- */
 
 static void found_of(const struct function_evidence *e, struct report_found *out)
 {

@@ -7,19 +7,17 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define REGIONS_TOLD  20 /* most regions shown to users with their causes; JSON has all */
+#define REGIONS_TOLD  20 /* maximum number of regions whose causes users see; JSON has all */
 #define NAMES_TOLD    3
 #define TIMES_TOLD    100
-#define WAITED	      .05  /* least share of waiting that the answer mentions */
-#define WHOLE	      .9   /* least share of the run that is called "throughout" */
-#define BESIDE	      1.25 /* ratio of summed to elapsed loss above which both are shown */
-#define CHANGED	      .05  /* least relative increase of work, and least share of a loss, that more work may explain */
-#define ALONE	      .95  /* share of the first cause from which the first sentence names no other */
-#define SMALLEST      .005 /* smallest share of a loss that is shown to users */
+#define WAITED	      .05  /* minimum fraction of waiting that the answer mentions */
+#define WHOLE	      .9   /* minimum fraction of the run that is called "throughout" */
+#define BESIDE	      1.25 /* ratio of summed to elapsed loss above which users see both */
+#define CHANGED	      .05  /* minimum relative increase of work, and minimum fraction of a loss, that more work may explain */
+#define ALONE	      .95  /* fraction of a loss; if the first cause has more, the first sentence names no other cause */
+#define SMALLEST      .005 /* minimum fraction of a loss that users see */
 #define BUILD_TO_KNOW "to find out, build the program with 'assay build --for work' and record it again"
-#define LOST_MATTER   .05 /* least share of lost records that forbids a comparison: as large as a relevant change */
-
-/* ---- notes ---- */
+#define LOST_MATTER   .05 /* fraction of lost records above which a comparison is impossible; as large as a relevant change */
 
 /* Returns the name of the evidence for the work of most of the computation, by time. */
 static const char *basis_of_most(const struct variance *v)
@@ -35,7 +33,7 @@ static const char *basis_of_most(const struct variance *v)
 	return basis_name(most);
 }
 
-/* Appends `name`, or "..." instead of name number NAMES_TOLD + 1 and nothing for later ones. */
+/* Appends `name` to a list. `before` is the number of earlier names. The list has at most NAMES_TOLD names, then "...". */
 static void name_add(struct buf *names, size_t before, const char *name)
 {
 	if (before < NAMES_TOLD)
@@ -44,8 +42,7 @@ static void name_add(struct buf *names, size_t before, const char *name)
 		buf_text(names, ", ...");
 }
 
-/* Returns a note on the ranks without records, and their number; NULL: none. Processes are in order of run and rank. The caller frees
- * it. */
+/* Returns a note on ranks without records; NULL if there are none. Sets *missing to their number. The caller frees the note. */
 static char *ranks_missing(const struct fragments *f, size_t *missing)
 {
 	struct buf names = BUF_INIT;
@@ -73,7 +70,7 @@ static char *ranks_missing(const struct fragments *f, size_t *missing)
 	return text;
 }
 
-/* Returns a note on records that are cut off; NULL: none. The caller frees it. */
+/* Returns a note on truncated records; NULL if there are none. The caller frees it. */
 static char *records_cut(const struct fragments *f)
 {
 	struct buf names = BUF_INIT;
@@ -89,13 +86,13 @@ static char *records_cut(const struct fragments *f)
 	return text;
 }
 
-/* Returns a note on record files that cannot be read; NULL: none. The caller frees it. */
+/* Returns a note on record files that cannot be read; NULL if there are none. The caller frees it. */
 static char *missing_records(const struct fragments *f)
 {
 	return f->gone ? mem_format("%zu record file%s cannot be read: %s", f->gone, text_plural(f->gone), f->gone_why) : NULL;
 }
 
-/* Returns a note on calls that were not recorded; NULL: at most `part` of all calls. The caller frees it. */
+/* Returns a note on calls that were not recorded; NULL if their fraction of all calls is at most `part`. The caller frees it. */
 static char *records_lost(const struct fragments *f, double part)
 {
 	struct buf names = BUF_INIT;
@@ -130,7 +127,7 @@ static bool is_recorded(const struct fragments *f, const struct fragment_process
 	return p < f->n_processes;
 }
 
-/* Reports whether the run has MPI ranks. If so, the launcher of the ranks leaves no records. */
+/* Reports whether the run has MPI ranks. The launcher of ranks has no records. */
 static bool has_ranks(const struct fragments *f, uint32_t run)
 {
 	size_t p = 0;
@@ -140,7 +137,7 @@ static bool has_ranks(const struct fragments *f, uint32_t run)
 	return p < f->n_processes;
 }
 
-/* Returns a note on child processes without records, and their number; NULL: none. The caller frees the note. */
+/* Returns a note on child processes without records; NULL if there are none. Sets *missing to their number. The caller frees the note. */
 static char *children_missing(const struct fragments *f, size_t *missing)
 {
 	struct buf names = BUF_INIT;
@@ -173,7 +170,7 @@ char *variance_incomplete(const struct fragments *f)
 	return text ? text : records_lost(f, LOST_MATTER);
 }
 
-/* Adds the text as a line if it is not NULL, and frees it. */
+/* Adds the text as a line unless it is NULL. Frees the text. */
 static void line_write(struct document *d, char *text)
 {
 	if (text)
@@ -210,7 +207,7 @@ char *variance_processes(const struct variance *v, const struct region *r)
 	return buf_take(&text);
 }
 
-/* Appends the process or address that the region's calls waited for. */
+/* Appends the process or address that the calls of a region waited for. */
 static void calls_with(const struct variance *v, const struct region *r, struct buf *text)
 {
 	if (r->waited_for != VARIANCE_NONE)
@@ -226,7 +223,7 @@ static double part_share(const struct breakdown *why, size_t i)
 	return why->loss_s > 0 ? why->parts[i].impact_s / why->loss_s : 0;
 }
 
-/* Returns "throttled by its cgroup's quota" or "inside the calls, waiting for rank 1"; the caller frees it. */
+/* Returns a cause such as "throttled by its cgroup's quota" or "inside the calls, waiting for rank 1". The caller frees it. */
 static char *cause_text(const struct variance *v, const struct region *r, size_t part)
 {
 	struct buf text = BUF_INIT;
@@ -270,10 +267,10 @@ bool variance_by_environment(const struct region *r)
 	return r->caused_by == VARIANCE_NONE && variance_environment(r) >= .5;
 }
 
-/* Reports whether more work may explain the loss. More work needs more CPU time even if it waits longer, so the loss must be on the CPU. */
+/* Reports whether more work can explain the loss. More work needs more CPU time, even if it waits longer: the loss must be on the CPU. */
 static bool may_be_work(const struct region *r)
 {
-	double ran = r->why.n ? 0 : 1; /* share of the lost time that was spent executing on the CPU */
+	double ran = r->why.n ? 0 : 1; /* fraction of the loss that was spent on the CPU */
 
 	for (size_t i = 0; i < r->why.n; i++) {
 		enum loss_cause cause = r->why.parts[i].cause;
@@ -296,13 +293,13 @@ static double times_of(const struct region *r)
 	return r->expected_s > 0 ? r->time_s / r->expected_s : (double)NAN;
 }
 
-/* Returns "1.50", or "more than 100" for calls that take time only if they wait; the caller frees it. */
+/* Returns the ratio to the usual time: "1.50", or "more than 100" for calls that only take time if they wait. The caller frees it. */
 static char *times_text(const struct region *r)
 {
 	return times_of(r) > TIMES_TOLD ? mem_format("more than %d", TIMES_TOLD) : mem_format("%.2f", times_of(r));
 }
 
-/* Returns the time of all threads, or of all records if that is more. Records include the cost of timing for calls that were not timed. */
+/* Returns the time of all threads or of all records, whichever is more. Records include the timing cost of calls that were not timed. */
 static double all_s(const struct variance *v)
 {
 	double sum = 0;
@@ -336,7 +333,7 @@ static bool throughout(const struct region *r)
 
 /* ---- the first line ---- */
 
-/* Adds the coverage. If it is low, adds the advice to compare several runs, in which even work that a run does once is repeated. */
+/* Adds the coverage. If it is low, recommends a comparison of several runs, in which even work that a run does only once is repeated. */
 static void answer_coverage(const struct variance *v, struct document *d)
 {
 	bool few = variance_coverage(v) < VARIANCE_FEW;
@@ -375,7 +372,7 @@ static void answer_nothing(const struct variance *v, struct document *d)
 	mem_free(work, least);
 }
 
-/* Returns the lost time or, if threads or processes lost time at once, the lost run time and the sum; the caller frees it. */
+/* Returns the lost time as text: if threads or processes lost time in parallel, the lost run time and the sum. The caller frees it. */
 static char *lost_text(const struct region *r)
 {
 	char *lost = variance_seconds(fmax(r->estimated_s, 0)), *elapsed = variance_seconds(r->elapsed_s), *text;
@@ -388,7 +385,7 @@ static char *lost_text(const struct region *r)
 	return text;
 }
 
-/* Returns "from 1.0 s to 2.0 s" or "throughout the run"; the caller frees it. */
+/* Returns a period such as "from 1.0 s to 2.0 s" or "throughout the run". The caller frees it. */
 static char *period_text(const struct variance *v, const struct region *r)
 {
 	char *from = variance_seconds(r->from_s), *to = variance_seconds(r->to_s), *text;
@@ -430,7 +427,7 @@ static void answer_region(const struct variance *v, const struct region *r, stru
 	free(text);
 }
 
-/* Adds a line for each rank with more work than the median, because other ranks wait for it. */
+/* Adds a line for each rank with more work than the median rank: other ranks wait for such a rank. */
 static void answer_work(const struct variance *v, struct document *d)
 {
 	double *more = more_work(v, false);
@@ -595,7 +592,7 @@ static void parts_section(const struct variance *v, struct document *d)
 	}
 }
 
-/* ---- coverage, places ---- */
+/* ---- coverage and places ---- */
 
 static void variance_notes(const struct variance *v, struct document *d)
 {
@@ -633,7 +630,8 @@ static const char *file_end(const char *module)
 	return slash ? slash + 1 : *module == '=' ? module + 1 : module;
 }
 
-/* Returns "read in main, sort.c:88", "read at 4f2a in sort" or, for an unknown file, the start of its build-id; the caller frees it. */
+/* Returns the place of a call site, such as "read in main, sort.c:88" or "read at 4f2a in sort". If the file is unknown, its build-id
+ * replaces its name. The caller frees the text. */
 static char *site_text(const struct fragment_site *s)
 {
 	int n = (int)strcspn(s->name, "<");

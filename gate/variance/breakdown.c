@@ -12,38 +12,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define USUAL_LEAST .1	 /* share of a process's time outside regions below which the usual values of all processes are used */
-#define NOTHING_S   1e-6 /* minimum size of a part, s; smaller parts are excluded */
-#define OUTSIDE	    .5	 /* minimum share of a wait for a CPU that a user of the CPUs must have used to be the cause of the wait */
+#define USUAL_LEAST .1	 /* minimum fraction of a process's time outside regions for using its own usual values, not those of all */
+#define NOTHING_S   1e-6 /* parts smaller than this are dropped, s */
+#define OUTSIDE	    .5	 /* minimum fraction of a wait for a CPU that the CPU time of its cause must cover */
 
 /* Changes of a thread's counters between two readings. */
 struct segment {
 	uint32_t process, thread;
 	double from_s, to_s;
-	double account[ACCOUNTS];  /* differences; ACCOUNT_LOOP: mean; NaN: unknown */
-	double calls_s;		   /* time in calls, including calls that the recorded calls represent */
-	double time_s, expected_s; /* time of repeated computation, and usual time of this computation */
-	double stopped_s;	   /* time neither on a CPU, nor runnable, nor in a call */
+	double account[ACCOUNTS];  /* differences; for ACCOUNT_LOOP the mean; NaN if unknown */
+	double calls_s;		   /* time in calls, s, including calls that recorded ones represent */
+	double time_s, expected_s; /* time of repeated computation, and its usual time, s */
+	double stopped_s;	   /* time neither on a CPU, nor runnable, nor in a call, s */
 };
 
 struct segments {
-	struct segment *items; /* [n], by process, thread, time */
+	struct segment *items; /* [n], sorted by process, thread and time */
 	size_t n, capacity;
-	size_t *first; /* [processes + 1] index of each process's first segment */
-	double *loop;  /* [processes] usual ticks of the loop on the process's host; NaN: unknown */
+	size_t *first; /* [processes + 1], index of each process's first segment */
+	double *loop;  /* [processes], usual duration of the timing loop on the process's host, ticks; NaN if unknown */
 };
 
 /* Sums over an interval of a process. */
 struct sums {
 	double wall_s, stopped_s;
-	double account[ACCOUNTS]; /* ACCOUNT_LOOP: sum of ticks * CPU time */
+	double account[ACCOUNTS]; /* sums; for ACCOUNT_LOOP, the sum of ticks * CPU time */
 	double known_s[ACCOUNTS]; /* part of wall_s in which the counter is known, s */
-	double looped_s;	  /* CPU time for which the ticks of the loop are known */
+	double looped_s;	  /* CPU time in which the duration of the timing loop is known, s */
 };
 
 /* ---- segments ---- */
 
-/* Finds the first of a thread's segments, in order of time, that ends after `at_s`. */
+/* Finds the first segment of a thread, in order of time, that ends after at_s. */
 ORDER_FIRST(segment_at, struct segment, x->to_s <= at_s, double at_s)
 
 static void segments_fill(const struct variance *v, const struct fragment *f, struct segment *seg, size_t n)
@@ -63,14 +63,14 @@ static void segments_fill(const struct variance *v, const struct fragment *f, st
 	}
 }
 
-/* Returns `all` - `part`, at least 0; NaN if either is unknown. */
+/* Returns `all` - `part`, but at least 0; NaN if either is unknown. */
 static double rest_of(double all, double part)
 {
 	return all < part ? 0 : all - part;
 }
 
-/* Converts pipeline slots and cycles of the process to seconds of CPU time of the thread, as published (Yasin, 2014). Slots that waited for
- * nothing were retired or lost. A wait for data that missed in one cache is a wait for the next level. */
+/* Converts pipeline slots and cycles of the process to seconds of the thread's CPU time, as published (Yasin, 2014). Slots that waited for
+ * nothing were retired or lost. Waiting for data that missed in one cache is waiting for the next level. */
 static void pipeline_divide(double a[ACCOUNTS])
 {
 	double slot = a[ACCOUNT_CPU] / a[ACCOUNT_CORE], cycle = a[ACCOUNT_CPU] / a[ACCOUNT_L3];
@@ -127,7 +127,7 @@ static void process_segments(const struct variance *v, size_t process, struct se
 	for (size_t i = p->first, seg = begin, n = 0; i < p->first + p->n; i++) {
 		const struct fragment *f = &v->fragments.items[i];
 
-		if (i == p->first || f->thread != f[-1].thread) { /* segments and fragments are both ordered by thread */
+		if (i == p->first || f->thread != f[-1].thread) { /* segments and fragments are sorted by thread */
 			for (seg += n; seg < out->n && out->items[seg].thread < f->thread;)
 				seg++;
 			for (n = 0; seg + n < out->n && out->items[seg + n].thread == f->thread;)
@@ -146,8 +146,8 @@ static void process_segments(const struct variance *v, size_t process, struct se
 	}
 }
 
-/* Returns the usual ticks of the loop on a host: their lower quartile. process: first process of that host. NaN: unknown. loops:
- * [segments], scratch. */
+/* Returns the usual duration of the timing loop on a host, ticks: the lower quartile; NaN if unknown. `process` is the first process of
+ * the host. loops[segments] is scratch memory. */
 static double host_loop(const struct variance *v, const struct segments *all, size_t process, double *loops)
 {
 	const struct fragment_process *p = v->fragments.processes;
@@ -209,7 +209,7 @@ static void sums_add(struct sums *to, const struct segment *s, double part)
 	}
 }
 
-/* Returns the share of a segment that lies in [from_s, to_s) and in no condition. */
+/* Returns the fraction of a segment that is in [from_s, to_s) and in no condition. */
 static double part_of(const struct variance *v, const struct segment *s, double from_s, double to_s)
 {
 	double begin = fmax(s->from_s, from_s), end = fmin(s->to_s, to_s);
@@ -217,7 +217,7 @@ static double part_of(const struct variance *v, const struct segment *s, double 
 	return end > begin ? (end - begin - conditions_overlap(v, s->process, begin, end)) / (s->to_s - s->from_s) : 0;
 }
 
-/* Returns the share of a segment that is in no region of its process. */
+/* Returns the fraction of a segment that is in no region of its process. */
 static double part_usual(const struct variance *v, const struct segment *s)
 {
 	double part = part_of(v, s, s->from_s, s->to_s), least = part;
@@ -230,7 +230,7 @@ static double part_usual(const struct variance *v, const struct segment *s)
 	return least;
 }
 
-/* Returns the sums outside of regions, of each process and then of all processes: [processes + 1]. The caller frees them. */
+/* Returns sums outside of regions [processes + 1]: first those of each process, last those of all processes. The caller frees them. */
 static struct sums *usual_sums(const struct variance *v, const struct segments *all)
 {
 	size_t n = v->fragments.n_processes;
@@ -266,7 +266,7 @@ static struct breakdown_part *part_add(struct breakdown *b, enum loss_cause caus
 	return part;
 }
 
-/* Subtracts up to `much` from *left, but not below 0; returns the subtracted amount. */
+/* Subtracts up to `much` from *left, which stays at least 0. Returns the subtracted amount. */
 static double take(double *left, double much)
 {
 	double taken = fmin(fmax(much, 0), fmax(*left, 0));
@@ -275,7 +275,7 @@ static double take(double *left, double much)
 	return taken;
 }
 
-/* Adds a part of up to `much` seconds, subtracted from *first and then from *then. */
+/* Adds a part of up to `much` seconds to the breakdown. Subtracts it from *first, and then from *then. */
 static void part_take(struct breakdown *b, enum loss_cause cause, double much, double *first, double *then)
 {
 	double taken = take(first, much);
@@ -283,7 +283,7 @@ static void part_take(struct breakdown *b, enum loss_cause cause, double much, d
 	part_add(b, cause, taken + take(then, much - taken), true);
 }
 
-/* Returns how much an amount exceeds the usual amount in the same expected time. */
+/* Returns by how much an amount exceeds the usual amount in the expected time. */
 static double excess(double in, double usual, const struct sums *window, const struct sums *normal, double loss)
 {
 	double expected = fmax(window->wall_s - loss, 0);
@@ -291,13 +291,13 @@ static double excess(double in, double usual, const struct sums *window, const s
 	return in - (normal->wall_s > 0 ? usual / normal->wall_s * expected : 0);
 }
 
-/* Returns a counter's sum, extrapolated to all of the time if it is known for a part of it. */
+/* Returns the sum of a counter. If the counter is known only for a part of the time, extrapolates to all of it. */
 static double all_of(const struct sums *s, enum account a)
 {
 	return s->known_s[a] > 0 ? s->account[a] * (s->wall_s / s->known_s[a]) : 0;
 }
 
-/* Returns a usual counter's sum. Does not extrapolate from less than half of the time, for example from threads that have just started. */
+/* Returns the usual sum of a counter. Extrapolates only from at least half of the time: some threads may have just started. */
 static double most_of(const struct sums *s, enum account a)
 {
 	return s->known_s[a] >= s->wall_s / 2 ? all_of(s, a) : s->account[a];
@@ -308,8 +308,8 @@ static double excess_of(enum account a, const struct sums *window, const struct 
 	return excess(all_of(window, a), most_of(normal, a), window, normal, loss);
 }
 
-/* Estimates the cost of a page fault and of a switch by least squares over the segments of a process that are mostly repeated computation.
- * All values are rates, because every count grows with the length of a segment without causing a loss. */
+/* Estimates the costs of a page fault and of a context switch by least squares, over those segments of a process that are mostly repeated
+ * computation. Uses rates, because all counts grow with the length of a segment, without a loss. */
 static void counted_costs(const struct segment *s, size_t n, const enum account *accounts, size_t p, struct factors *out)
 {
 	struct mat X = mat_new(n, p);
@@ -335,13 +335,13 @@ static void counted_costs(const struct segment *s, size_t n, const enum account 
 	free(y);
 }
 
-/* Returns `much`, at least 0 and at most `left`. */
+/* Returns `much`, limited to the range from 0 to `left`. */
 static double within(double much, double left)
 {
 	return fmin(fmax(much, 0), left);
 }
 
-/* Adds the parts of the loss on the CPU that page faults and switches explain; returns the rest. */
+/* Adds the parts of the loss on the CPU that page faults and context switches explain. Returns the rest, s. */
 static double refine_counted(const struct segments *all, size_t process, const struct sums *window, const struct sums *normal, double left,
 			     struct breakdown *b)
 {
@@ -368,14 +368,14 @@ static double refine_counted(const struct segments *all, size_t process, const s
 	return left;
 }
 
-/* Returns the amount that is usual in time_s: `whole` without `in`, spread over rest_s. */
+/* Returns the amount that is usual in time_s, from the amount `whole` - `in` that belongs to the other time, rest_s. */
 static double usual_of(double whole, double in, double rest_s, double time_s)
 {
 	return (whole - in) / rest_s * time_s;
 }
 
-/* Returns the user of the CPUs. A user must have used enough CPU time to explain the wait. If both the run itself and other programs have,
- * the cause is the user with more than its usual use, and the run only if others cannot explain the whole wait. Old records have only the
+/* Finds the user of the CPUs by CPU time. A user must have used enough time to explain the wait. If both the run itself and other programs
+ * did, the cause is the one that used more than usual; the run only if others cannot explain the whole wait. Old records only have the
  * recorded threads of the run. */
 enum loss_cause breakdown_queue_cause(const struct variance *v, size_t process, double from_s, double to_s, double queue)
 {
@@ -399,7 +399,7 @@ enum loss_cause breakdown_queue_cause(const struct variance *v, size_t process, 
 	return others_more < least && others < queue ? LOSS_CROWDED : LOSS_WAITING;
 }
 
-/* Returns the CPU time that would have been saved at the usual clock. */
+/* Returns the CPU time that the usual clock would have saved, s. */
 static double clock_loss(const struct sums *window, double loop)
 {
 	double mean = window->looped_s > 0 ? window->account[ACCOUNT_LOOP] / window->looped_s : 0;
@@ -407,7 +407,7 @@ static double clock_loss(const struct sums *window, double loop)
 	return mean > loop ? window->account[ACCOUNT_CPU] * (1 - loop / mean) : 0;
 }
 
-/* Parts of each pipeline cause (`of`). */
+/* Parts `cause` of each pipeline cause `of`, with their counters. */
 static const struct stage {
 	enum loss_cause of, cause;
 	enum account account;
@@ -425,7 +425,7 @@ static const struct stage {
 };
 #define STAGES (sizeof(stages) / sizeof(stages[0]))
 
-/* Returns for how long, s, a member had more of a counter per CPU time than usual. */
+/* Returns the time in which a member had more of a counter per CPU time than usual, s. */
 static double lasted(const struct variance *v, const struct segments *all, const struct region_member *m, const struct sums *normal,
 		     enum account a)
 {
@@ -441,8 +441,8 @@ static double lasted(const struct variance *v, const struct segments *all, const
 	return known_s > 0 ? sum / known_s * (m->to_s - m->from_s) : 0;
 }
 
-/* Divides `left` seconds of a member's loss in proportion to the growth of its pipeline parts, and divides major parts further, as
- * published. Returns false if no counter has grown. */
+/* Divides `left` seconds of a member's loss in proportion to the growth of its pipeline parts. Divides major parts further, as published.
+ * Returns false if no counter has grown. */
 static bool refine_pipeline(const struct variance *v, const struct segments *all, const struct region_member *m, const struct sums *window,
 			    const struct sums *normal, enum loss_cause of, double left, struct breakdown *b)
 {
@@ -461,7 +461,7 @@ static bool refine_pipeline(const struct variance *v, const struct segments *all
 	return sum > 0 && left > BREAKDOWN_MAJOR * loss;
 }
 
-/* Divides a member's loss by cause, starting with the time that the kernel measures directly. */
+/* Divides a member's loss by cause, starting with the times that the kernel measures. */
 static void member_explain(const struct variance *v, const struct segments *all, const struct region *r, const struct region_member *m,
 			   const struct sums *usual, struct breakdown *b)
 {
@@ -477,7 +477,7 @@ static void member_explain(const struct variance *v, const struct segments *all,
 		part_add(b, LOSS_UNKNOWN, loss, false);
 		return;
 	}
-	/* `seen`: stops observed from outside, in a call or not; they are excluded from other time that no counter explains. */
+	/* `seen` is stopped time that an observer saw from outside, in calls or not. It is subtracted from the unexplained time below. */
 	seen = take(&left, excess_of(ACCOUNT_STOPPED, &window, normal, loss));
 	part_add(b, LOSS_STOPPED, seen, true);
 	queue = take(&left, excess_of(ACCOUNT_QUEUE, &window, normal, loss));
@@ -488,7 +488,7 @@ static void member_explain(const struct variance *v, const struct segments *all,
 	part_take(b, LOSS_STEAL, excess_of(ACCOUNT_STEAL, &window, normal, loss), &stopped, &left);
 	part_add(b,
 		 window.known_s[ACCOUNT_MINOR] > 0 ? breakdown_queue_cause(v, m->process, m->from_s, m->to_s, queue)
-						   : LOSS_WAITING, /* coarse counters have only times */
+						   : LOSS_WAITING, /* counters of a coarse level only have times */
 		 queue, true);
 	if (r->activity == ACTIVITY_COMPUTATION)
 		part_take(b, LOSS_MEMORY, excess_of(ACCOUNT_MEMORY_PRESSURE, &window, normal, loss), &stopped, &left);
@@ -535,7 +535,7 @@ void breakdowns_find(struct variance *v)
 	for (size_t r = 0; r < v->n_regions; r++) {
 		size_t n_conditions = v->n_conditions;
 
-		v->n_conditions = v->regions[r].marked ? 0 : n_conditions; /* the user marked this time, conditions included */
+		v->n_conditions = v->regions[r].marked ? 0 : n_conditions; /* the user marked this time, including its conditions */
 		region_explain(v, &all, usual, &v->regions[r]);
 		v->n_conditions = n_conditions;
 	}

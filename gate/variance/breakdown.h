@@ -1,7 +1,7 @@
-/* Divides a region's loss by cause. The time that the kernel measures directly is subtracted first: run-queue delay, quotas, steal and
- * stops. The rest is on the CPU or inside calls. The CPU part is divided by pipeline counters where they exist. If much remains, least
- * squares estimate the cost of page faults and switches, which are only counted (model/variance/factors.h). The parts add up to the loss;
- * the unexplained rest is a part, too. */
+/* Divides a region's loss by cause. First subtracts the times that the kernel measures: run-queue delay, quotas, steal and stops. The rest
+ * was lost on the CPU or inside calls. Pipeline counters, where available, divide the part on the CPU. If much of it remains, least squares
+ * estimate the cost of page faults and context switches, which are only counted (model/variance/factors.h). The parts add up to the loss;
+ * one of them is the unexplained rest. */
 #ifndef GATE_VARIANCE_BREAKDOWN_H
 #define GATE_VARIANCE_BREAKDOWN_H
 
@@ -10,9 +10,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define BREAKDOWN_MAJOR .25 /* least share of the loss for which a part is divided further; published value */
+#define BREAKDOWN_MAJOR .25 /* minimum fraction of the loss for dividing a part further; published value */
 
-/* Causes of a loss: name in JSON; text for users, as in "87 % ...". */
+/* Causes of a loss. Columns: constant, name in JSON, text for users, which follows "87 %". */
 #define LOSS_ROWS(X)                                                                                                                       \
 	X(LOSS_QUEUE, "run_queue", "waiting for a CPU that other programs were using")                                                     \
 	X(LOSS_CROWDED, "own_queue", "waiting for a CPU that the run itself was using")                                                    \
@@ -49,14 +49,14 @@ bool loss_cause_is_pipeline(enum loss_cause cause);
 struct breakdown_part {
 	enum loss_cause cause;
 	double impact_s;      /* loss by this cause, s */
-	double low_s, high_s; /* 95 % interval of an estimated impact_s; otherwise both equal impact_s */
-	bool timed;	      /* true: measured directly; false: estimated, or the remainder */
-	double count;	      /* events beyond the usual number; NaN: not estimated from counts */
-	double lasted_s;      /* time in which a pipeline cause was above its usual level, s; NaN: other causes */
+	double low_s, high_s; /* 95 % interval of impact_s, s, if it is an estimate; otherwise both equal impact_s */
+	bool timed;	      /* measured directly; false if estimated, or if it is the remainder */
+	double count;	      /* number of events beyond the usual number; NaN if not estimated from counts */
+	double lasted_s;      /* time in which a pipeline cause was above its usual level, s; NaN for other causes */
 };
 
 struct breakdown {
-	struct breakdown_part *parts; /* [n], the largest first; their sum is loss_s */
+	struct breakdown_part *parts; /* [n], the largest first; they add up to loss_s */
 	size_t n;
 	double loss_s;
 };
@@ -64,10 +64,11 @@ struct breakdown {
 struct variance;
 struct region;
 
-/* Fills `why` of all regions. O(fragments + snapshots), and a regression for each member. */
+/* Fills `why` of all regions. Costs O(fragments + snapshots), and a regression per member. */
 void breakdowns_find(struct variance *v);
-/* Returns the user of the CPUs for which a process waited `queue` s: LOSS_QUEUE: others; LOSS_CROWDED: the run; LOSS_WAITING: unknown. */
+/* Returns the user of the CPUs for which a process waited `queue` s. LOSS_QUEUE: other programs; LOSS_CROWDED: the run; LOSS_WAITING:
+ * unknown. */
 enum loss_cause breakdown_queue_cause(const struct variance *v, size_t process, double from_s, double to_s, double queue);
-void breakdown_release(struct breakdown *breakdown); /* accepts a zeroed struct */
+void breakdown_release(struct breakdown *breakdown); /* Accepts a zeroed struct. */
 
 #endif

@@ -5,15 +5,15 @@
 #include <stddef.h>
 #include <string.h>
 
-#define BY_FILE ACTIVITIES /* the kind of the call's descriptor decides */
+#define BY_FILE ACTIVITIES /* the kind of the call's descriptor determines the activity */
 
 struct call_row {
-	const char *name; /* a trailing star matches any rest */
+	const char *name; /* a star at the end matches any rest */
 	int activity;
 	bool moves;
 };
 
-/* Activities by call name; the first matching row counts. */
+/* Activities by name of the call. The first matching row counts. */
 static const struct call_row rows[] = {
 	{ "MPI_File_*", ACTIVITY_IO, false },
 	{ "MPI_Init*", ACTIVITY_OTHER, false },
@@ -87,7 +87,7 @@ static bool row_fits(const char *pattern, const char *name)
 {
 	size_t n = strcspn(pattern, "*");
 
-	return strncmp(pattern, name, n) == 0 && (pattern[n] || !name[n] || name[n] == '<'); /* '<' starts a call path */
+	return strncmp(pattern, name, n) == 0 && (pattern[n] || !name[n] || name[n] == '<'); /* a name can end with '<' and a call path */
 }
 
 enum activity call_activity(const char *name, uint64_t kind, bool *moves)

@@ -9,12 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST 0.5 /* least share of a wait that a cause must explain */
-#define SURE 3	 /* number of standard errors that are added to an upper limit */
+#define MOST 0.5 /* minimum fraction of a wait that a cause must explain */
+#define SURE 3	 /* number of standard errors added to an upper limit */
 
-/* Rows of a process's matrix: seconds of all threads in each column of the maps. KNOWN: part of WALL with known quotas and steal. WORK,
- * MESSAGES, WAITS: comparable time, each followed by its usual time. ERROR: squares of the error of that. POLLS: MPI calls, which may poll.
- * ASLEEP: other communication and waiting. WANTED: time in which the process needed a CPU; RAN: part of it on a CPU. */
+/* Rows of a process's matrix. A cell has the seconds of all threads in one column of the maps. KNOWN is the part of WALL in which quotas
+ * and steal are known. WORK, MESSAGES and WAITS are comparable times, each followed by its usual time. ERROR is their squared error. POLLS
+ * is time in MPI calls, which may poll. ASLEEP is time in other communication and waiting. WANTED is time in which the process needed a
+ * CPU; RAN is the part of it on a CPU. */
 enum {
 	CPU,
 	QUEUE,
@@ -41,8 +42,8 @@ struct rest {
 	struct region_member when; /* the whole time of the process */
 	double waited_s, ran_s;
 	double most_s;	       /* upper limit of the loss, s */
-	bool polls;	       /* it polls, so it may delay its partner, or its partner may delay it */
-	enum loss_cause cause; /* LOSS_UNKNOWN: neither a quota nor steal */
+	bool polls;	       /* the process polls, so that it and its partner may delay each other */
+	enum loss_cause cause; /* LOSS_UNKNOWN if it is neither a quota nor steal */
 };
 
 double conditions_overlap(const struct variance *v, size_t process, double from_s, double to_s)
@@ -77,7 +78,7 @@ static enum activity activity_in(const struct variance *v, const struct region_m
 	return most;
 }
 
-/* Adds a condition. clears: no other region may have its time, unless the condition lasts as long as its process. */
+/* Adds a condition. If `clears`, no other region may include its time, unless the condition lasts as long as the process. */
 static void condition_add(struct variance *v, struct stretches *all, enum loss_cause cause, struct region_member m, bool clears)
 {
 	const struct fragment_process *p = &v->fragments.processes[m.process];
@@ -104,7 +105,7 @@ static void condition_add(struct variance *v, struct stretches *all, enum loss_c
 
 /* ---- run-queue delay ---- */
 
-/* Spreads `amount` over the columns from from_s to to_s in proportion to time. */
+/* Spreads `amount` evenly over the columns from from_s to to_s. */
 static void spread(const struct variance *v, struct mat *of, size_t row, double from_s, double to_s, double amount)
 {
 	size_t first = variance_column(v, from_s), last = variance_column(v, to_s);
@@ -116,7 +117,7 @@ static void spread(const struct variance *v, struct mat *of, size_t row, double 
 	}
 }
 
-/* Returns the value at `at_s`, interpolated between readings from outside. */
+/* Returns a value at the time at_s, interpolated between readings from outside. */
 static double seen_at(const struct fragment_process *p, enum account a, double at_s)
 {
 	double before_s = p->start_s, before = 0;
@@ -133,7 +134,7 @@ static double seen_at(const struct fragment_process *p, enum account a, double a
 	return before;
 }
 
-/* Returns the time, at most to_s, of the first reading from outside after from_s. */
+/* Returns the time of the first reading from outside after from_s, but at most to_s. */
 static double piece_end(const struct fragment_process *p, double from_s, double to_s)
 {
 	for (size_t i = 0; i < p->n_readings; i++)
@@ -142,7 +143,7 @@ static double piece_end(const struct fragment_process *p, double from_s, double 
 	return to_s;
 }
 
-/* Spreads the count of a thread over the columns as the readings from outside, which cover all threads of the process, are distributed. */
+/* Spreads the count of a thread over the columns in the same way as the readings from outside, which cover all threads of the process. */
 static void spread_seen(const struct variance *v, const struct fragment_process *p, struct mat *of, size_t row, enum account a,
 			double from_s, double to_s, double amount)
 {
@@ -181,7 +182,7 @@ static void narrow(const struct fragment_process *p, double *from_s, double *to_
 	*to_s = to;
 }
 
-/* Returns the increase of a counter; 0 if either value is unknown. */
+/* Returns the increase of a counter; 0 if a value is unknown. */
 static double more_of(const struct snapshot *before, const struct snapshot *after, enum account a)
 {
 	double more = after->value[a] - before->value[a];
@@ -189,8 +190,8 @@ static double more_of(const struct snapshot *before, const struct snapshot *afte
 	return more > 0 ? more : 0;
 }
 
-/* Adds two consecutive readings of one thread. joined[c]: the pair also covers column c - 1. A cgroup's quota is read only now and then:
- * throttled time ended by the second reading, and may have started before the first one. */
+/* Adds two consecutive readings of one thread. Sets joined[c] if the pair also covers column c - 1. The quota of a cgroup is not read each
+ * time: throttled time ended by the second reading, and may have started before the first. */
 static void readings_add(const struct variance *v, const struct snapshot *before, const struct snapshot *after, struct mat *of,
 			 bool *joined)
 {
@@ -222,8 +223,8 @@ static double row_sum(const struct mat *of, size_t row)
 	return sum;
 }
 
-/* Fills RAN and WANTED. Only some kernels count time taken by quotas and steal as run-queue delay. Delay during polling for messages is a
- * wait for others. */
+/* Fills RAN and WANTED. Some kernels do not count throttled and stolen time as run-queue delay. Delay during polling for messages counts as
+ * waiting for others. */
 static void requested_fill(const struct variance *v, const bool *taken, struct mat *of)
 {
 	for (size_t c = 0; c < v->columns; c++) {
@@ -278,13 +279,13 @@ static double sum_in(const struct variance *v, const struct mat *of, size_t row,
 	return sum;
 }
 
-/* Time of all threads beyond the usual time, by kind; told_s: part of wall_s that can be compared. */
+/* Time of all threads beyond the usual time, by kind, s. told_s is the part of wall_s that can be compared. */
 struct longer {
 	double work_s, messages_s, waits_s, wall_s, told_s;
-	double error_s; /* standard error, because a record may represent several calls */
+	double error_s; /* standard error, s: a record may represent several calls */
 };
 
-/* Sums the time beyond the usual time. without: [columns] columns to exclude; NULL: none. */
+/* Sums the time beyond the usual time. without[columns] marks columns to exclude; NULL excludes none. */
 static struct longer longer_in(const struct variance *v, const struct mat *of, const struct region_member *m, const bool *without)
 {
 	double time[3], longer[3], wall_s = sum_in(v, of, WALL, m, without);
@@ -293,21 +294,21 @@ static struct longer longer_in(const struct variance *v, const struct mat *of, c
 		time[i] = sum_in(v, of, WORK + 2 * i, m, without);
 		longer[i] = time[i] - sum_in(v, of, WORK_USUAL + 2 * i, m, without);
 	}
-	if (!(wall_s > 0)) /* a kernel without run-queue delay: the time of one thread */
+	if (!(wall_s > 0)) /* the kernel has no run-queue delay: use the time of one thread */
 		wall_s = m->to_s - m->from_s;
 	return (
 	    struct longer){ longer[0], longer[1], longer[2], wall_s, time[0] + time[1] + time[2], sqrt(sum_in(v, of, ERROR, m, without)) };
 }
 
-/* Returns the loss of all threads: lost_s of comparable time plus `errors` standard errors, extrapolated. If less than MOST of the time can
- * be compared, all of it may be lost. */
+/* Returns the loss of all threads, s: lost_s, plus `errors` standard errors, extrapolated from comparable time. Returns INFINITY if less
+ * than MOST of the time can be compared. */
 static double lost_of(const struct longer *l, double lost_s, double errors)
 {
 	return l->told_s >= MOST * l->wall_s ? fmax(lost_s + errors * l->error_s, 0) * l->wall_s / l->told_s : (double)INFINITY;
 }
 
-/* Returns the upper limit of the loss. A wait that only shortened a later wait is no loss. More waiting for messages is a loss of other
- * processes, except for the part after the messages arrived. */
+/* Returns the upper limit of the loss, s. A wait that only shortened a later wait is no loss. Longer waiting for messages is a loss of
+ * other processes, except for the time after the messages arrived. */
 static double lost_most(const struct variance *v, struct waits *known, const struct mat *of, const struct region_member *m,
 			const bool *without)
 {
@@ -332,7 +333,7 @@ static bool waited_together(const struct variance *v, const struct region_member
 
 /* ---- stops and quotas ---- */
 
-/* Adds an interval in which a counter of the whole process grew. Cost: at most its time and, for a quota, the time off the CPU. */
+/* Adds an interval in which a counter of the whole process grew. Its cost is at most its time and, for a quota, the time off the CPU. */
 static void interval_end(struct variance *v, struct waits *known, const struct mat *of, enum loss_cause cause, struct region_member m,
 			 struct stretches *all)
 {
@@ -365,7 +366,7 @@ struct moment {
 
 ORDER_BY(moments_order, struct moment, BY_UP(at_s) BY_UP(value))
 
-/* Lists the total stopped or throttled time at each reading, from outside or by threads. Returns the number of readings; free() *out. */
+/* Lists the total stopped or throttled time at each reading, from outside or by threads. Returns the count; the caller frees *out. */
 static size_t moments_find(const struct variance *v, const struct fragment_process *p, enum account a, struct moment **out)
 {
 	struct fragment_reading before = { .at_s = p->start_s };
@@ -378,7 +379,7 @@ static size_t moments_find(const struct variance *v, const struct fragment_proce
 		(*out)[n++] = (struct moment){ p->start_s, 0 };
 	for (size_t i = 0; outside && i < p->n_readings; before = p->readings[i++]) {
 		const struct fragment_reading *r = &p->readings[i];
-		double used_s = r->cpu_s - before.cpu_s + r->queue_s - before.queue_s; /* time in which it was not stopped */
+		double used_s = r->cpu_s - before.cpu_s + r->queue_s - before.queue_s; /* time in which the process was not stopped */
 
 		stopped_s += fmin(r->stopped_s - before.stopped_s, fmax(r->at_s - before.at_s - used_s, 0));
 		(*out)[n++] = (struct moment){ r->at_s, stopped_s };
@@ -390,8 +391,8 @@ static size_t moments_find(const struct variance *v, const struct fragment_proce
 	return n;
 }
 
-/* Adds the intervals in which a counter grew. Throttled time ended by the reading, and may have started before the previous reading.
- * Growths that are closer together than they are long, or than a column, are one interval. */
+/* Adds the intervals in which a counter grew. Throttled time ended by the reading, and may have started before the previous one. Two
+ * intervals become one if the gap between them is shorter than the first, or than a column. */
 static void intervals_add(struct variance *v, struct waits *known, size_t process, const struct mat *of, enum account a,
 			  enum loss_cause cause, struct stretches *all)
 {
@@ -425,7 +426,7 @@ static void intervals_add(struct variance *v, struct waits *known, size_t proces
 	free(at);
 }
 
-/* Returns the cause of most of the wait in columns [from, to): a quota or a hypervisor; LOSS_UNKNOWN if it is neither or unknown. */
+/* Returns the cause of most of the wait in columns [from, to): a quota or a hypervisor; LOSS_UNKNOWN if it is neither. */
 static enum loss_cause cause_of_wait(const struct mat *of, size_t from, size_t to)
 {
 	double waited = 0, throttled = 0, stolen = 0;
@@ -440,7 +441,7 @@ static enum loss_cause cause_of_wait(const struct mat *of, size_t from, size_t t
 	return fmax(throttled, stolen) < MOST * waited || !(waited > 0) ? LOSS_UNKNOWN : throttled >= stolen ? LOSS_THROTTLED : LOSS_STEAL;
 }
 
-/* Measures run-queue delay outside the columns found[], which belong to conditions. */
+/* Measures run-queue delay outside the columns with found[c], which belong to conditions. */
 static void rest_measure(const struct variance *v, struct waits *known, const struct mat *of, const bool *found, struct rest *out)
 {
 	const struct fragment_process *p = &v->fragments.processes[out->when.process];
@@ -461,7 +462,8 @@ static void rest_measure(const struct variance *v, struct waits *known, const st
 	out->cause = cause_of_wait(of, 0, v->columns);
 }
 
-/* Adds a condition for a wait that stands out, less the usual wait for as much work. It excludes regions only if it is most of the loss. */
+/* Adds a condition for a wait that stands out, without the usual wait for the same amount of work. The condition excludes its time from
+ * other regions only if it is most of the loss. */
 static void wait_add(struct variance *v, struct waits *known, const struct mat *of, const struct stretch *high, const bool *taken,
 		     const struct rest *rest, struct stretches *all)
 {
@@ -479,7 +481,7 @@ static void wait_add(struct variance *v, struct waits *known, const struct mat *
 	else
 		m.loss_s = fmin(m.loss_s - usual, lost_most(v, known, of, &m, taken));
 	most = isinf(lost) || m.loss_s >= MOST * lost;
-	m.loss_s /= fmax(m.time_s / (m.to_s - m.from_s), 1); /* several threads waited at once */
+	m.loss_s /= fmax(m.time_s / (m.to_s - m.from_s), 1); /* several threads waited in parallel */
 	if (cause != LOSS_CROWDED || !rest->polls)
 		condition_add(v, all, cause, m, most);
 }
@@ -489,7 +491,7 @@ static void waits_add(struct variance *v, struct waits *known, size_t process, s
 {
 	struct mat of = mat_new(ROWS, v->columns);
 	bool *joined = mem_new(v->columns, sizeof(*joined)), *found = mem_new(v->columns, sizeof(*found));
-	bool *taken = mem_new(v->columns, sizeof(*taken)); /* [columns] time of stops and quotas */
+	bool *taken = mem_new(v->columns, sizeof(*taken)); /* [columns], most of the column is in stops and quotas */
 	struct stretches high = { .n = 0 };
 
 	process_columns(v, process, &of, joined);
@@ -510,8 +512,9 @@ static void waits_add(struct variance *v, struct waits *known, size_t process, s
 	mem_free(joined, found, taken, high.items);
 }
 
-/* Adds a condition for a process that waits evenly from start to end. The usual wait is the longest of another process on the host for as
- * much work. Other programs must have used the CPUs for as long, or for half as long if the run itself cannot have delayed the process. */
+/* Adds a condition for a process that waits evenly from start to end. The usual wait is the longest wait of another process on the host for
+ * as much work. Other programs must have used the CPUs for as long as the loss; half as long if the run itself cannot have delayed the
+ * process. */
 static void rest_add(struct variance *v, size_t process, const struct rest *rests, struct stretches *all)
 {
 	struct rest r = rests[process];

@@ -22,46 +22,46 @@
 #include <unistd.h>
 
 #define PAGE_BYTES 4096u
-#define LOOK_S	   .5	/* s; interval between two checks of growing files */
-#define SET_S	   3600 /* s; largest error of real time that is tolerated */
+#define LOOK_S	   .5	/* interval between two checks of growing files, s */
+#define SET_S	   3600 /* largest tolerated error of real time, s */
 #define ELSEWHERE  4	/* number of windows without a call after which a process on another host counts as ended */
 
-/* Chunk of a record file that the present or a later window needs. */
+/* A chunk of a record file that the current window or a later one needs. */
 struct place {
 	uint64_t index;
 	uint32_t thread;
-	double begun_s; /* end of its first call, since the file's start; NaN: no call yet */
+	double begun_s; /* end of its first call, s since the file's start; NaN if there is no call yet */
 };
 
 struct followed {
-	char *path, *clock;	     /* clock: id of the kernel; "": unknown */
-	struct record_header header; /* as read last */
-	bool known;		     /* the header was checked: it is a record file */
+	char *path, *clock;	     /* `clock` is the id of the kernel; "" if unknown */
+	struct record_header header; /* the header that was read last */
+	bool known;		     /* the header was checked: this is a record file */
 	bool refused;		     /* the reason for excluding the file was reported */
 	bool here;		     /* the process runs on this host */
 	bool ended;
 	struct timespec written; /* modification time at the last check */
-	double written_s;	 /* monotonic time of the first check with that modification time */
-	uint64_t process_ticks;	 /* start of the process by this host's kernel; 0: no such process */
-	struct place *places;	 /* [n] */
+	double written_s;	 /* monotonic time of the first check that saw this modification time, s */
+	uint64_t process_ticks;	 /* start of the process by this host's kernel; 0 if there is no such process */
+	struct place *places;	 /* array of n elements */
 	size_t n, capacity;
 	uint64_t seen; /* number of chunks found so far */
 };
 
 struct follow {
-	const char *const *names; /* [n_names] files and directories */
+	const char *const *names; /* [n_names], files and directories */
 	size_t n_names;
 	double window_s;
-	struct followed *files; /* [n], by path */
+	struct followed *files; /* [n], sorted by path */
 	size_t n, capacity;
-	struct fragments_moment first; /* start of the first process, once a process is known */
-	double first_s;		       /* the same by the monotonic clock, because real time may be set */
+	struct fragments_moment first; /* start of the first process, if a process is known */
+	double first_s;		       /* the same start by the monotonic clock, s, because real time can be set */
 	bool began;
-	bool waits;	     /* the note that it waits for records was reported */
+	bool waits;	     /* the note about waiting for records was reported */
 	uint64_t windows;    /* number of windows so far */
 	bool ran;	     /* a process was running at the end of the last window */
-	double first_late_s; /* start of the first call after that window; INFINITY: none */
-	double next_s;	     /* latest end of the next window, by the monotonic clock */
+	double first_late_s; /* start of the first call after the last window, s; INFINITY if there is none */
+	double next_s;	     /* latest end of the next window, by the monotonic clock, s */
 	char host[65], *clock;
 };
 
@@ -85,7 +85,7 @@ static void sleep_s(double s)
 	nanosleep(&t, NULL);
 }
 
-/* Returns the id of this host's kernel as in record files; NULL: unknown. */
+/* Returns the id of this host's kernel as in record files; NULL if unknown. */
 static char *own_clock(void)
 {
 	struct buf id = BUF_INIT;
@@ -131,7 +131,7 @@ static struct fragments_moment begin_of(const struct followed *f)
 	return (struct fragments_moment){ f->header.started_ns, f->header.started_ticks, 1 / (double)f->header.ticks_per_s, f->clock };
 }
 
-/* Sets the start of the first process, to which windows are relative, unless a window was read. */
+/* Sets the start of the first process, which is the origin of windows, unless a window was already read. */
 static void first_find(struct follow *all, const struct followed *f)
 {
 	const struct fragments_moment now = { (uint64_t)(now_s(CLOCK_REALTIME) * 1e9), record_ticks(), 0, all->clock };
@@ -150,8 +150,8 @@ static bool process_find(uint64_t pid, struct process *out)
 	return pid <= INT32_MAX && process_read((long)pid, out);
 }
 
-/* Returns the start of the file's process by this host's kernel; 0: it is gone. Another process may have its id by now. Real time shows
- * that, but is compared only once, because it may be set. */
+/* Returns the start of the file's process by this host's kernel; 0 if the process is gone. Another process can have its id by now. A
+ * comparison of real times shows this, but only at first, because real time can be set later. */
 static uint64_t process_begin(const struct record_header *h)
 {
 	double machine_s = now_s(CLOCK_REALTIME) - now_s(CLOCK_BOOTTIME), began_s;
@@ -163,7 +163,7 @@ static uint64_t process_begin(const struct record_header *h)
 	return began_s > (double)h->started_ns / 1e9 + SET_S ? 0 : now.start_ticks;
 }
 
-/* Reports whether the process has ended; valid only in the process's name space. */
+/* Reports whether the process has ended. Valid only in the name space of the process. */
 static bool has_ended(const struct followed *f)
 {
 	struct process now;
@@ -175,7 +175,7 @@ static bool has_ended(const struct followed *f)
 
 /* ---- a file ---- */
 
-/* Appends n bytes of the file from `offset`; zeros after its end. */
+/* Appends n bytes of the file from `offset` on. Bytes after the end of the file are zeros. */
 static void part_add(int file, uint64_t offset, size_t n, struct buf *out)
 {
 	char *bytes = mem_new(n + 1, 1);
@@ -193,7 +193,7 @@ static uint64_t place_of(const struct followed *f, uint64_t chunk)
 	return (uint64_t)f->header.header_bytes + f->header.names_bytes_max + chunk * f->header.chunk_bytes;
 }
 
-/* Makes a record file of the given chunks only. Reads the names after the chunks, so that no name of a chunk is missing. */
+/* Makes a record file from the given chunks only. Reads the names after the chunks, so that all names used in chunks are included. */
 static void bytes_make(const struct followed *f, int file, const struct buf *chunks, size_t n, struct buf *out)
 {
 	struct record_header h = f->header;
@@ -211,13 +211,13 @@ static void bytes_make(const struct followed *f, int file, const struct buf *chu
 	h.chunks = n;
 	h.check = record_header_check(&h) ^ damage;
 	buf_add(out, (const char *)&h, sizeof(h));
-	part_add(file, UINT64_C(1) << 62, PAGE_BYTES - sizeof(h), out); /* zeros */
+	part_add(file, UINT64_C(1) << 62, PAGE_BYTES - sizeof(h), out); /* appends zeros: this offset is beyond the end of the file */
 	part_add(file, f->header.header_bytes, (size_t)names, out);
 	part_add(file, UINT64_C(1) << 62, h.names_bytes_max - (size_t)names, out);
 	buf_add(out, chunks->bytes ? chunks->bytes : "", chunks->size);
 }
 
-/* Opens a file without blocking, because opening a pipe without a writer blocks. */
+/* Opens a file without blocking: opening a pipe without a writer would block. */
 static int file_open(const char *path, bool *regular)
 {
 	int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -227,7 +227,7 @@ static int file_open(const char *path, bool *regular)
 	return file;
 }
 
-/* Checks header and names as samples_parse() does for whole files. */
+/* Checks header and names in the same way as samples_parse() does for whole files. */
 static bool is_known(struct follow *all, struct followed *f, int file, struct assay_error *err)
 {
 	struct buf none = BUF_INIT, bytes = BUF_INIT;
@@ -288,7 +288,7 @@ static double quiet_s(struct followed *f, const struct stat *info)
 		    monotonic_s() - f->written_s);
 }
 
-/* Adds new chunks, and updates `ended`. Returns false if another file has replaced it. */
+/* Adds new chunks and updates `ended`. Returns false if another file has replaced this one. */
 static bool file_inspect(struct follow *all, struct followed *f, int file)
 {
 	struct record_header h;
@@ -338,7 +338,7 @@ static enum assay_status files_find(struct follow *f, struct assay_error *err)
 	return st;
 }
 
-/* Reports once the reason for not reading a file. */
+/* Reports the reason for not reading a file, once per file. */
 static void file_refuse(struct followed *f, const char *why, follow_remark *remark)
 {
 	if (!f->refused)
@@ -346,7 +346,7 @@ static void file_refuse(struct followed *f, const char *why, follow_remark *rema
 	f->refused = true;
 }
 
-/* Stops following a file that is no record file, or was replaced. Chunks that were not read are lost. */
+/* Stops following a file that is no record file or was replaced. Unread chunks are lost. */
 static void file_leave(struct followed *f, const char *why, follow_remark *remark)
 {
 	file_refuse(f, why, remark);
@@ -368,7 +368,7 @@ static void file_follow(struct follow *all, struct followed *f, follow_remark *r
 	else if (!regular)
 		file_leave(f, "it is not a regular file", remark);
 	else if (file >= 0 && !f->known && !is_known(all, f, file, &err) && !f->refused) {
-		/* A new file may be incomplete. */
+		/* A new file can be incomplete. */
 		f->refused = fstat(file, &info) == 0 && quiet_s(f, &info) > all->window_s;
 		if (f->refused)
 			remark("%s", err.text);
@@ -404,7 +404,7 @@ static size_t files_inspect(struct follow *f, follow_remark *remark)
 
 ORDER_BY(places_order, struct place, BY_UP(thread) BY_UP(index))
 
-/* Removes chunks whose calls ended before from_s: the next chunk of their thread starts by then. Chunks without calls have thread 0. */
+/* Removes chunks whose calls all ended before from_s: the thread's next chunk starts by then. Chunks without calls have thread 0. */
 static void places_forget(struct followed *f, double from_s)
 {
 	size_t n = 0;
@@ -424,7 +424,7 @@ static void places_forget(struct followed *f, double from_s)
 	f->n = n;
 }
 
-/* Appends a record file with the calls that ended until the window's end. Returns its number of records. */
+/* Appends a record file with the calls that ended before the end of the window. Returns its number of records. */
 static size_t file_take(struct follow *all, struct followed *f, const struct follow_window *w, struct buf *out)
 {
 	const struct fragments_moment began = begin_of(f);
@@ -502,7 +502,7 @@ static enum assay_status window_take(struct follow *f, struct follow_window *w, 
 	return st;
 }
 
-/* Skips windows without calls up to the next call, if the run has ended. */
+/* If the run has ended, skips windows without calls up to the next call. */
 static void gap_skip(struct follow *f)
 {
 	double next = floor(f->first_late_s / (f->window_s / 2)) - 1;
@@ -511,7 +511,8 @@ static void gap_skip(struct follow *f)
 		f->windows = (uint64_t)next;
 }
 
-/* Returns the remaining time of the window, s. If no later call is known, it ends half a window after the last one: clocks may be set. */
+/* Returns the remaining time of the window, s. Without a known later call, the window ends half a window after the last: clocks can be
+ * set. */
 static double remaining_s(const struct follow *f, const struct follow_window *w)
 {
 	double left = f->next_s - monotonic_s();
@@ -533,7 +534,7 @@ enum assay_status follow_next(struct follow *f, follow_remark *remark, struct fo
 	for (;;) {
 		st = files_find(f, err);
 		if (st)
-			return f->began ? err->status = ASSAY_E_IO : st; /* it existed before */
+			return f->began ? err->status = ASSAY_E_IO : st; /* the directory existed before */
 		out->running = files_inspect(f, remark);
 		if (!f->began && !f->waits)
 			remark("waiting for records in '%s'", f->names[0]);
@@ -555,9 +556,9 @@ enum assay_status follow_next(struct follow *f, follow_remark *remark, struct fo
 	return window_take(f, out, remark, err);
 }
 
-/* ---- next counters ---- */
+/* ---- next level of counters ---- */
 
-/* Returns the level of counters that divides the cause further; RECORD_LEVEL_ALL: none. */
+/* Returns the level of counters that divides the cause further; RECORD_LEVEL_ALL if there is none. */
 static enum record_level level_of(enum loss_cause cause)
 {
 	static const enum record_level levels[CAUSES] = { [LOSS_WAITING] = RECORD_LEVEL_CAUSES,
@@ -569,8 +570,8 @@ static enum record_level level_of(enum loss_cause cause)
 	return levels[cause];
 }
 
-/* Returns the next level of counters of a process. The level rises if finer counters would divide a cause of much of its loss, stays while
- * the process is slow, and falls after a window in which it was not slow. */
+/* Returns the next level of counters of a process. The level rises if finer counters would divide a cause of much of its loss. It stays
+ * while the process is slow, and falls after a window in which the process was not slow. */
 static uint64_t level_next(const struct variance *v, size_t process, uint64_t level)
 {
 	bool slow = false;

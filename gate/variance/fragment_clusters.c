@@ -1,4 +1,4 @@
-/* Finds clusters of fragments with the same work, and the usual time of each. */
+/* Finds clusters of fragments with the same work, and the usual time of each cluster. */
 #include "gate/variance/variance.h"
 
 #include "base/mem.h"
@@ -8,16 +8,17 @@
 
 #include <stdlib.h>
 
-#define BLOCKS_LEAST 16 /* least number of blocks of a cluster with that many fragments */
+#define BLOCKS_LEAST 16 /* minimum number of blocks of a cluster that has at least as many fragments */
 
-/* Fragments with equal members did comparable work; fragments with all members equal keep their order. */
+/* Fragments that are equal in these members did comparable work. The sort keeps the order of such fragments. */
 #define KIND BY_UP(to) BY_UP(from) BY_UP(activity) BY_UP(basis) BY_UP(arguments)
 
 ORDER_BY(same_kind, struct fragment, KIND)
 
 ORDER_POINTERS_BY(by_kind, struct fragment, KIND BY_PLACE)
 
-/* Averages blocks of neighbours in one process: one block per map column, or smaller ones if the columns are few. Returns their number. */
+/* Computes the mean times of blocks of neighbouring fragments in one process. A block is one map column, or smaller if there are few
+ * columns. Returns the number of blocks. */
 static size_t blocks_of(const struct variance *v, struct fragment *const *places, size_t n, double *mean, double *weights)
 {
 	size_t blocks = 0, run, columns = 0;
@@ -111,7 +112,7 @@ static bool same_work(struct fragment *const *places, size_t n)
 	return i >= n;
 }
 
-/* Divides places[n], which are of one kind, into clusters by work; fragments without counted work form one cluster. */
+/* Divides places[n], which are of one kind, into clusters by work. Fragments without counted work form one cluster. */
 static void kind_divide(struct variance *v, struct fragment *const *places, size_t n, size_t *capacity)
 {
 	if (same_work(places, n))

@@ -13,46 +13,46 @@
 #include <string.h>
 
 #define TAG_MASK      (((UINT64_C(1) << INTERPOSE_TAG_BITS) - 1) << INTERPOSE_PEER_BITS)
-#define ENDS_NUMBERS  256u   /* most ends of a process, as limited by `kind` in runs/inside/interpose/interpose.h */
-#define PARTNERS      0x1p50 /* limit of values that hold the partner of an MPI call */
+#define ENDS_NUMBERS  256u   /* maximum number of ends of a process, limited by `kind` in runs/inside/interpose/interpose.h */
+#define PARTNERS      0x1p50 /* limit of values that contain the partner of an MPI call */
 #define FEW_STOOD_FOR 8
-#define LEFT_LEAST    .05  /* least share of a thread's time for fragments that represent many */
-#define SET_S	      .1   /* s; a larger difference of two clocks than this */
-#define SET_PART      .001 /* and than this part of the time is no reading error: a clock was set */
-#define TICKS_MOST_S  1e9  /* s; ticks of one clock cannot differ by more */
+#define LEFT_LEAST    .05  /* minimum fraction of a thread's time for fragments that represent many others */
+#define SET_S	      .1   /* difference of two clocks above which one of them was set, s; SET_PART applies, too */
+#define SET_PART      .001 /* the same as a fraction of the time; a smaller difference is a reading error */
+#define TICKS_MOST_S  1e9  /* limit of the difference of ticks on one clock, s */
 
-/* Indices of a file's columns by meaning; SIZE_MAX: the file has no such column. */
+/* Indices of a file's columns by meaning; SIZE_MAX if the file has no such column. */
 struct columns {
 	size_t size, kind, result, args, from, since, work, from_weight, account[ACCOUNTS];
 	enum basis basis; /* unit of `work` */
 };
 
-/* Activities of a site's calls: [0] on files, [1] on pipes and sockets. */
+/* Activities of the calls of a site: [0] on files, [1] on pipes and sockets. */
 struct meaning {
 	enum activity activity[2];
 	bool moves;
 };
 
-/* State of loading: fragments and snapshots of all files so far, and the sites of each file. */
+/* State of loading: fragments, snapshots and sites of all files so far. */
 struct loading {
 	struct fragments out;
 	size_t items_capacity, snapshots_capacity, processes_capacity, sites_capacity;
-	const struct fragments_window *window; /* NULL: the whole run */
-	uint32_t run;			       /* run of the present file */
-	struct meaning *meanings;	       /* [functions] meanings in the present file */
-	uint32_t ends[ENDS_NUMBERS];	       /* 1 + index in out.ends of the present file's ends; 0: none */
-	const char *cut;		       /* first file that ends before its first call; NULL: none */
+	const struct fragments_window *window; /* NULL for the whole run */
+	uint32_t run;			       /* run of the current file */
+	struct meaning *meanings;	       /* [functions], meanings of the functions in the current file */
+	uint32_t ends[ENDS_NUMBERS];	       /* 1 + index in out.ends of the ends in the current file; 0 if there is none */
+	const char *cut;		       /* first file that ends before its first call; NULL if there is none */
 };
 
 /* ---- ends of pipes and connections ---- */
 
-/* Reports whether the address is valid on its host only; on another host it is another address. */
+/* Reports whether an address is valid on its host only; other hosts use the same address for themselves. */
 static bool is_local(const char *address)
 {
 	return strncmp(address, "127.", 4) == 0 || strncmp(address, "[0:0:0:0:0:0:0:1]:", 18) == 0;
 }
 
-/* Returns the same key for both ends of a connection: the two addresses in order. */
+/* Returns a key that is the same for both ends of a connection: it has the two addresses in sorted order. */
 static char *connection_key(const char *local, const char *peer, const struct fragment_process *p)
 {
 	bool up = strcmp(local, peer) < 0;
@@ -60,7 +60,7 @@ static char *connection_key(const char *local, const char *peer, const struct fr
 	return mem_format("%u %s %s %s", p->run, up ? local : peer, up ? peer : local, is_local(local) ? p->host : "");
 }
 
-/* Reads "PID pipe DEVICE:INODE" or "PID inet LOCAL PEER". Returns false for an end of another process (the parent), or for other text. */
+/* Reads "PID pipe DEVICE:INODE" or "PID inet LOCAL PEER". Returns false for an end of another process (the parent) and for other text. */
 static bool end_read(const char *value, const struct fragment_process *p, struct fragment_end *out)
 {
 	char *words = mem_string(value), *rest, *pid = strtok_r(words, " ", &rest), *kind = strtok_r(NULL, " ", &rest);
@@ -78,7 +78,8 @@ static bool end_read(const char *value, const struct fragment_process *p, struct
 	return found;
 }
 
-/* Adds the ends of a file's process, the next one. Sets map[N] to 1 + the index in fragments->ends of the file's end N; 0: no such end. */
+/* Adds the ends of the file's process, the next to be added. map[N]: 1 + index in fragments->ends of the file's end N; 0 if there is
+ * none. */
 static void ends_add(struct fragments *f, const struct samples *s, const struct fragment_process *p, uint32_t map[ENDS_NUMBERS])
 {
 	memset(map, 0, ENDS_NUMBERS * sizeof(*map));
@@ -97,8 +98,8 @@ static void ends_add(struct fragments *f, const struct samples *s, const struct 
 
 ORDER_POINTERS_BY(ends_order, struct fragment_end, BY_TEXT(key) BY_UP(process))
 
-/* Sets the partners of ends[n] of one pipe or connection. Two processes are partners of each other. If only one is known, the partner of a
- * connection is not recorded; of a pipe, it may be a thread or a process without calls. */
+/* Sets the partners of ends[n] of one pipe or connection. If two processes have ends, they are partners. If only one process is known, the
+ * partner of a connection was not recorded; the partner of a pipe can also be a thread, or a process without calls. */
 static void partners_report(struct fragment_end **ends, size_t n)
 {
 	size_t processes = 1;
@@ -111,7 +112,7 @@ static void partners_report(struct fragment_end **ends, size_t n)
 							      : END_UNKNOWN;
 }
 
-/* Fills `partner` of all ends, after all files were read and processes were sorted. */
+/* Fills `partner` of all ends. All files must have been read, and the processes sorted. */
 static void match_ends(struct fragments *f)
 {
 	struct fragment_end **at = mem_new(f->n_ends, sizeof(struct fragment_end *));
@@ -154,7 +155,8 @@ static struct fragments_moment start_of(const struct fragment_process *p)
 	return (struct fragments_moment){ p->started_ns, p->started_ticks, p->tick_s, p->clock };
 }
 
-/* Fills start_s of processes [first, end) of a run. Processes of one kernel are placed relative to the first of them, by its real time. */
+/* Fills start_s of the processes [first, end), which are of one run. Processes of one kernel are placed relative to the first of them,
+ * whose real time counts. */
 static void starts_find(struct fragments *f, size_t first, size_t end)
 {
 	const struct fragments_moment zero = start_of(&f->processes[first]);
@@ -207,14 +209,14 @@ static bool stand_alone(const struct fragment *items, size_t n)
 	return i == n;
 }
 
-/* Returns the number of neighbours on either side that limit a weight. With small weights, random choice evens out over some dozens: a long
- * fragment among short ones that represents two must weigh as two. */
+/* Returns the number of neighbours on either side that limit the weight of a fragment. Small weights use some dozens of neighbours,
+ * because random choice evens out only over so many. Fewer would take away the weight of a long fragment among short ones. */
 static size_t neighbours_of(uint32_t weight)
 {
 	return weight <= FEW_STOOD_FOR ? FEW_STOOD_FOR * (size_t)weight : 1;
 }
 
-/* Returns the longest time that at[i] can represent. at[n]: fragments at one place. */
+/* Returns the longest time that at[i] can represent. at[n] are the fragments at one place. */
 static double most_of_place(const struct fragment_process *p, struct fragment *const *at, size_t n, size_t i)
 {
 	size_t k = neighbours_of(at[i]->weight);
@@ -223,8 +225,8 @@ static double most_of_place(const struct fragment_process *p, struct fragment *c
 	return fmax(to - from, 0) / 2;
 }
 
-/* Limits weights by time. A fragment represents others halfway to its neighbours at the same place, and those cannot have taken more time
- * than there was. Otherwise one recorded fragment that waited for a CPU would weigh as if thousands had. at[n]: fragments at one place. */
+/* Limits the weights of the fragments at[n] at one place by time. A fragment represents others up to halfway to its neighbours, and these
+ * cannot have taken more time than there was. Otherwise one recorded fragment that waited for a CPU would count like thousands of waits. */
 static void place_bound(const struct fragment_process *p, struct fragment *const *at, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -235,8 +237,8 @@ static void place_bound(const struct fragment_process *p, struct fragment *const
 	}
 }
 
-/* Reduces the weights of a thread's sampled fragments at[n] so that their total time does not much exceed its lifetime. Random choice makes
- * sums inexact, and timing lengthens very short calls. */
+/* Reduces the weights of a thread's sampled fragments at[n], so that their total time does not much exceed the thread's lifetime. Random
+ * choice makes sums inexact, and timing lengthens very short calls. */
 static void thread_bound(struct fragment *const *at, size_t n)
 {
 	double from = (double)INFINITY, to = 0, few = 0, many = 0, part;
@@ -254,7 +256,7 @@ static void thread_bound(struct fragment *const *at, size_t n)
 			at[i]->weight = (uint32_t)fmax(at[i]->weight * part, 1);
 }
 
-/* Limits the weights of a process. at [p->n]: scratch. */
+/* Limits the weights of a process. at[p->n] is scratch memory. */
 static void process_bound(struct fragments *f, const struct fragment_process *p, struct fragment **at)
 {
 	if (stand_alone(f->items + p->first, p->n))
@@ -275,7 +277,7 @@ static void process_bound(struct fragments *f, const struct fragment_process *p,
 }
 
 /* Limits weights by the time between neighbours and by the lifetime of the thread. The fragments of all threads must be complete and
- * sorted. O(n log n). */
+ * sorted. Costs O(n log n). */
 static void weights_bound(struct fragments *f)
 {
 	struct fragment **at = mem_new(f->n, sizeof(struct fragment *));
@@ -292,7 +294,7 @@ static bool same_thread(const struct snapshot *x, const struct snapshot *y)
 	return x->process == y->process && x->thread == y->thread;
 }
 
-/* Keeps the snapshots in the window and, per thread, one before and one after it, so that differences cover the window. */
+/* Keeps the snapshots in the window and, per thread, one before and one after it, so that differences cover the whole window. */
 static void snapshots_cut(struct fragments *f, double to_s)
 {
 	struct snapshot *s = f->snapshots, before = { .process = UINT32_MAX };
@@ -312,8 +314,8 @@ static void snapshots_cut(struct fragments *f, double to_s)
 	f->n_snapshots = n;
 }
 
-/* Removes fragments that ended outside the window. Before, times are since the run's start; afterwards, since the origin of the window.
- * Snapshots must be sorted. O(fragments + snapshots). */
+/* Removes fragments that ended outside the window. Converts times since the run's start to times since the window's origin. Snapshots must
+ * be sorted. Costs O(fragments + snapshots). */
 static void fragments_cut(struct fragments *f, const struct fragments_window *w)
 {
 	double first = w->from_s;
@@ -378,7 +380,7 @@ static void columns_find(const struct samples *s, struct columns *c)
 		c->account[a] = samples_counter(s, accounts[a]);
 }
 
-/* Returns a value of a record; NaN: unknown. */
+/* Returns a value of a record; NaN if unknown. */
 static double value_at(const struct samples *s, size_t i, size_t column)
 {
 	return column == SIZE_MAX ? (double)NAN : s->values[i * s->n_counters + column];
@@ -402,7 +404,7 @@ static void fragment_add(struct loading *l, const struct fragment *f, double wei
 	l->out.items[l->out.n++].weight = (uint32_t)fmin(ldexp(weight, (int)thin), UINT32_MAX);
 }
 
-/* Reports whether `args` holds the partner and tag of an MPI call; the tag is no part of the work. */
+/* Reports whether `args` contains the partner and tag of an MPI call. The tag does not affect the work. */
 static bool is_mpi(uint64_t kind, double args)
 {
 	return (kind == INTERPOSE_MESSAGE || kind == INTERPOSE_COLLECTIVE) && args >= 0 && args < PARTNERS;
@@ -415,7 +417,7 @@ static void partner_read(struct fragment *f, uint64_t args, uint64_t kind)
 	f->collective = kind == INTERPOSE_COLLECTIVE;
 }
 
-/* Finds the meaning of each function once, because there are far more calls. */
+/* Finds the meaning of each function once: there are far more calls than functions. */
 static void meanings_find(struct loading *l, const struct samples *s)
 {
 	free(l->meanings);
@@ -541,7 +543,7 @@ static void process_release(struct fragment_process *p)
 	mem_free(p->name, p->program, p->arguments, p->host, p->clock, p->children, p->dropped_why, p->readings);
 }
 
-/* Reports whether another copy or name of the file was added before. */
+/* Reports whether the file was added before, as a copy or under another name. */
 static bool is_there(const struct loading *l, const struct fragment_process *one)
 {
 	for (size_t p = 0; p < l->out.n_processes; p++) {
@@ -554,7 +556,7 @@ static bool is_there(const struct loading *l, const struct fragment_process *one
 	return false;
 }
 
-/* Reports whether the file belongs to another recording than the other files of its run. */
+/* Reports whether the file is from another recording than the other files of its run. */
 static bool is_of_another(const struct loading *l, const struct fragment_process *one)
 {
 	for (size_t p = 0; p < l->out.n_processes; p++) {
@@ -571,7 +573,7 @@ static void site_release(struct fragment_site *site)
 	mem_free(site->module, site->name, site->file, site->place);
 }
 
-/* Returns the library path of each function; NULL: unknown. "module:N" is the path of function N's library. The caller frees the array. */
+/* Returns the path of each function's library, from the entries "module:N" for function N; NULL if unknown. The caller frees the array. */
 static const char **modules_find(const struct samples *s)
 {
 	const char **path = mem_new(s->n_functions, sizeof(*path));
@@ -605,7 +607,7 @@ static void sites_add(struct loading *l, const struct samples *s)
 	free(path);
 }
 
-/* Adds the readings from outside (fleet/cgroup/stops.h) in the file, as long as their times increase. */
+/* Adds the readings from outside (fleet/cgroup/stops.h) in the file, up to the first whose time does not increase. */
 static void readings_add(const struct fragments_file *file, struct fragment_process *p)
 {
 	const double unit_s = 1e-4;
@@ -694,7 +696,7 @@ ORDER_BY(sites_order, struct fragment_site, BY_SITE)
 
 ORDER_POINTERS_BY(site_places_order, struct fragment_site, BY_SITE BY_PLACE)
 
-/* Merges equal sites of all files into one sorted list. map[]: new index of each old index. */
+/* Merges the sites of all files into one sorted list without duplicates. Sets map[] to the new index of each old index. */
 static void sites_join(struct fragments *f, uint32_t *map)
 {
 	struct fragment_site **places = mem_new(f->n_sites, sizeof(struct fragment_site *));
@@ -720,8 +722,8 @@ ORDER_BY(items_order, struct fragment, BY_UP(thread) BY_UP(start_s) BY_UP(time_s
 
 ORDER_BY(snapshots_order, struct snapshot, BY_UP(process) BY_UP(thread) BY_UP(at_s))
 
-/* Returns, for processes without ranks, the number, from 0, of its command line among those of its program in its run. Different command
- * lines may mean different work if no other evidence exists. The caller frees the array. */
+/* Returns numbers of command lines [n_processes], for processes without ranks: the number, from 0, of a process's command line among those
+ * of its program in its run. Without other evidence, different command lines may mean different work. The caller frees the array. */
 static double *commands_number(const struct fragments *f)
 {
 	double *number = mem_new(f->n_processes, sizeof(*number));
@@ -758,7 +760,7 @@ static void commands_count(struct fragments *f)
 	free(number);
 }
 
-/* Makes readings relative to the run's start. Ends them where the process executes another program, which counts as another process. */
+/* Makes readings relative to the run's start. Removes those after the process executed another program, which is another process. */
 static void readings_finish(const struct fragments *f, struct fragment_process *p)
 {
 	double until_s = (double)INFINITY;
@@ -804,7 +806,7 @@ static void number_all(struct fragments *f, const struct fragments_window *windo
 	commands_count(f);
 }
 
-/* Sorts fragments by process, and within each process. */
+/* Sorts fragments by process, then within each process. */
 static void items_sort(struct fragments *f)
 {
 	struct fragment *sorted = mem_new(f->n, sizeof(*sorted));
@@ -822,7 +824,7 @@ static void items_sort(struct fragments *f)
 	f->items = sorted;
 }
 
-/* Fills the members of processes that follow from their sorted fragments. */
+/* Fills the members of processes that depend on the sorted fragments. */
 static void processes_complete(struct fragments *f)
 {
 	size_t at = 0, snapshot = 0;
@@ -865,7 +867,8 @@ static enum assay_status all_complete(struct loading *l, struct assay_error *err
 		return assay_fail(err, ASSAY_E_NODATA, "%s%s", l->cut ? l->cut : "no calls were recorded: the program makes none, or the ",
 				  l->cut ? ": the file has been cut: it ends before the first call that was recorded"
 					 : "library that records them was not loaded");
-	l->out.snapshots = mem_grow(l->out.snapshots, l->out.n_snapshots, &l->snapshots_capacity, sizeof(*l->out.snapshots)); /* not NULL */
+	l->out.snapshots = mem_grow(l->out.snapshots, l->out.n_snapshots, &l->snapshots_capacity,
+				    sizeof(*l->out.snapshots)); /* avoids NULL if there are no snapshots */
 	map = mem_new(l->out.n_sites, sizeof(*map));
 	sites_join(&l->out, map);
 	number_all(&l->out, l->window, map);

@@ -1,6 +1,6 @@
-/* Reads the records of a run (runs/inside/interpose) as fragments: recorded calls, and the computation of a thread between two calls.
- * Call sites are the vertices of a state transition graph; the computation between two sites is an edge (VAPRO; Zheng and others, PPoPP
- * 2022). */
+/* Reads the records of a run (runs/inside/interpose) as fragments. A fragment is a recorded call, or the computation of a thread between
+ * two calls. The call sites are the vertices of a state transition graph; the computation between two sites is an edge (VAPRO; Zheng and
+ * others, PPoPP 2022). */
 #ifndef GATE_VARIANCE_FRAGMENTS_H
 #define GATE_VARIANCE_FRAGMENTS_H
 
@@ -11,12 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FRAGMENTS_MAX	      (8u << 20) /* most fragments analysed together; each takes about 100 bytes */
+#define FRAGMENTS_MAX	      (8u << 20) /* maximum number of fragments analysed together; each takes about 100 bytes */
 #define FRAGMENTS_FILES_MAX   8192u
 #define FRAGMENTS_THREADS_MAX 65536u
 #define FRAGMENT_NO_SITE      UINT32_MAX
 
-/* Activities of a run: name in JSON, text for users. */
+/* Activities of a run. Columns: constant, name in JSON, text for users. */
 #define ACTIVITY_ROWS(X)                                                                                                                   \
 	X(ACTIVITY_COMPUTATION, "computation", "computation")                                                                              \
 	X(ACTIVITY_COMMUNICATION, "communication", "communication")                                                                        \
@@ -25,26 +25,26 @@
 	X(ACTIVITY_OTHER, "other", "other calls")
 
 enum activity { ACTIVITY_ROWS(ROWS_ENUM) ACTIVITIES };
-#define ACTIVITY_MAPS 3 /* number of activities with a map, the first ones; waiting has no usual duration */
+#define ACTIVITY_MAPS 3 /* number of activities that have a map, from the first one on; waiting has no usual duration */
 
 const char *activity_name(enum activity activity);
 const char *activity_text(enum activity activity);
 
-/* Returns the activity of a call from its name and the kind of its descriptor (enum interpose_kind of runs/inside/interpose). *moves: the
- * call returns the number of bytes that it moved, which is its work. */
+/* Returns the activity of a call from its name and the kind of its descriptor (enum interpose_kind of runs/inside/interpose). Sets *moves
+ * if the call returns the number of bytes that it moved; this is its work. */
 enum activity call_activity(const char *name, uint64_t kind, bool *moves);
 
 /* A call site. */
 struct fragment_site {
-	char *module, *name; /* module: build-id, "=FILE" or "-"; name: called function */
-	uint64_t address;    /* return address in the module's file */
-	char *file;	     /* path of the module (is_file) or of the recorded program; "": unknown */
+	char *module, *name; /* `module`: build-id, "=FILE" or "-"; `name`: the called function */
+	uint64_t address;    /* return address, as an address in the module's file */
+	char *file;	     /* path of the module if is_file, otherwise of the recorded program; "" if unknown */
 	bool is_file;	     /* `file` is the path of the module */
-	char *place;	     /* "main, sort.c:88"; NULL: site_places_find() found no place */
+	char *place;	     /* function, file and line, such as "main, sort.c:88"; NULL if site_places_find() found none */
 };
 
-/* Evidence that fragments did the same work, with its name in JSON: instructions counted by the CPU, statements counted by the program, the
- * arguments of calls, or only the place in the program (unverified). */
+/* Evidence that fragments did the same work, with its name in JSON: instructions that the CPU counted, statements that the program counted,
+ * the arguments of calls, or only the place in the program (unverified). */
 #define BASIS_ROWS(X)                                                                                                                      \
 	X(BASIS_INSTRUCTIONS, "instructions")                                                                                              \
 	X(BASIS_STATEMENTS, "statements")                                                                                                  \
@@ -54,30 +54,30 @@ enum basis { BASIS_ROWS(ROWS_ENUM) BASES };
 const char *basis_name(enum basis basis);
 
 struct fragment {
-	double start_s, time_s;	  /* start_s: since the run's start, at least 0 */
-	double work;		  /* instructions, statements or bytes; 0: unknown */
+	double start_s, time_s;	  /* start, s since the run's start, at least 0; duration, s */
+	double work;		  /* number of instructions, statements or bytes; 0 if unknown */
 	uint64_t arguments;	  /* hash of other evidence of the same work */
-	uint32_t process, thread; /* thread: number in the process's record file */
-	uint32_t from, to;	  /* indices of sites; from: FRAGMENT_NO_SITE for the call at `to` itself */
+	uint32_t process, thread; /* `thread` is the number in the process's record file */
+	uint32_t from, to;	  /* indices of sites; `from` is FRAGMENT_NO_SITE for the call at `to` itself */
 	uint32_t weight;	  /* number of fragments that this one represents, at least 1 */
 	uint16_t activity, basis;
-	uint32_t cluster;   /* index of the cluster; set by fragment_clusters_find() */
-	int32_t peer;	    /* rank of the partner or root of an MPI call; -1: none, or unknown */
-	uint32_t comm : 31; /* hash of the ranks of the MPI communicator; 0: none */
+	uint32_t cluster;   /* index of the cluster; fragment_clusters_find() sets it */
+	int32_t peer;	    /* rank of the partner or root of an MPI call; -1 if there is none or it is unknown */
+	uint32_t comm : 31; /* hash of the ranks of the MPI communicator; 0 if there is none */
 	uint32_t collective : 1;
-	uint32_t end; /* 1 + index in fragments.ends of the pipe or connection; 0: unknown */
+	uint32_t end; /* 1 + index of the pipe or connection in fragments.ends; 0 if unknown */
 };
 
 /* The end of a pipe or connection that one process uses. */
 #define END_NOBODY  (SIZE_MAX - 1) /* no recorded process has the other end */
 #define END_UNKNOWN SIZE_MAX	   /* the process at the other end is unknown, or there are several */
 struct fragment_end {
-	char *key, *peer; /* peer: "ADDRESS:PORT"; "" for a pipe */
+	char *key, *peer; /* `peer` is "ADDRESS:PORT"; "" for a pipe */
 	uint32_t process;
 	size_t partner; /* index of the process at the other end, END_NOBODY or END_UNKNOWN */
 };
 
-/* Counters of a thread, process or host since its start: name in the record file, and factor to seconds or events. */
+/* Counters of a thread, process or host since its start. Columns: constant, name in the record file, factor to seconds or events. */
 #define ACCOUNT_ROWS(X)                                                                                                                    \
 	X(ACCOUNT_CPU, "cpu_ns", 1e-9)                                                                                                     \
 	X(ACCOUNT_QUEUE, "run_delay_ns", 1e-9)                                                                                             \
@@ -92,7 +92,7 @@ struct fragment_end {
 	X(ACCOUNT_STOPPED, "stopped_ns", 1e-9)                                                                                             \
 	X(ACCOUNT_IO_PRESSURE, "io_pressure_ns", 1e-9)	       /* time in which a program of the cgroup or host waited for a disk */       \
 	X(ACCOUNT_MEMORY_PRESSURE, "memory_pressure_ns", 1e-9) /* the same for memory */                                                   \
-	/* Pipeline counters of all threads of a process. Segments replace them by seconds of a thread (breakdown.c). */                   \
+	/* Pipeline counters of all threads of a process; in segments, seconds of one thread instead (breakdown.c). */                     \
 	X(ACCOUNT_CORE, "slots", 1)                                                                                                        \
 	X(ACCOUNT_L3, "cycles", 1)                                                                                                         \
 	X(ACCOUNT_FRONT_END, "front_slots", 1)                                                                                             \
@@ -103,10 +103,10 @@ struct fragment_end {
 	X(ACCOUNT_L1, "l1_miss_cycles", 1)                                                                                                 \
 	X(ACCOUNT_L2, "l2_miss_cycles", 1)                                                                                                 \
 	X(ACCOUNT_DRAM, "l3_miss_cycles", 1)                                                                                               \
-	X(ACCOUNT_LOOP, "loop_ticks", 1) /* duration of a loop of fixed length; not a sum */
+	X(ACCOUNT_LOOP, "loop_ticks", 1) /* duration of a loop of fixed length, ticks; not a sum */
 enum account { ACCOUNT_ROWS(ROWS_ENUM) ACCOUNTS };
 
-/* Returns a hash of `hash` and `word`; the first `hash` is 0. */
+/* Returns a hash of `hash` and `word`. The first `hash` is 0. */
 static inline uint64_t fragment_hash(uint64_t hash, uint64_t word)
 {
 	hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
@@ -115,94 +115,95 @@ static inline uint64_t fragment_hash(uint64_t hash, uint64_t word)
 
 struct snapshot {
 	double at_s;
-	double value[ACCOUNTS]; /* times in s; NaN: not in the file */
+	double value[ACCOUNTS]; /* times in s; NaN if not in the file */
 	uint32_t process, thread;
 };
 
-/* Reading by an observer outside the process: CPU time, run-queue delay and stopped time of all threads until at_s. */
+/* Reading by an observer outside the process: CPU time, run-queue delay and stopped time of all threads up to at_s. */
 struct fragment_reading {
 	double at_s, cpu_s, queue_s, stopped_s;
 };
 
 struct fragment_process {
-	char *name;			  /* "rank 3", or "process 4711 (sort)" */
-	char *program, *arguments, *host; /* arguments: command line after the program; "": none, or unknown */
-	char *clock;			  /* id of the kernel, whose clock all its processes share; "": unknown */
-	uint64_t *children;		  /* [n_children] process ids of known child processes */
+	char *name;			  /* name for users, such as "rank 3" or "process 4711 (sort)" */
+	char *program, *arguments, *host; /* `arguments` is the command line after the program; "" if there is none or it is unknown */
+	char *clock;			  /* id of the kernel, whose processes all use the same clock; "" if unknown */
+	uint64_t *children;		  /* [n_children], process ids of known child processes */
 	size_t n_children;
-	int64_t rank;	    /* -1: none */
-	size_t ranks;	    /* number of ranks of the program; 0: unknown */
-	uint64_t recording; /* id of the 'assay record' that made the file; 0: unknown */
+	int64_t rank;	    /* MPI rank; -1 if there is none */
+	size_t ranks;	    /* number of ranks of the program; 0 if unknown */
+	uint64_t recording; /* id of the 'assay record' that made the file; 0 if unknown */
 	uint64_t pid, started_ns, started_ticks;
 	double tick_s;
-	double start_s, end_s; /* since the run's start; end_s: end of the last fragment */
-	double thread_s;       /* sum over the threads of the time from the first fragment to the end of the last */
-	size_t first, n;       /* fragments of the process: items[first], ..., items[first + n - 1] */
+	double start_s, end_s; /* s since the run's start; end_s is the end of the last fragment */
+	double thread_s;       /* sum over the threads of the time from the first fragment to the end of the last, s */
+	size_t first, n;       /* the process's fragments are items[first], ..., items[first + n - 1] */
 	size_t first_snapshot, n_snapshots;
-	struct fragment_reading *readings; /* [n_readings] in order of time */
+	struct fragment_reading *readings; /* [n_readings], sorted by time */
 	size_t n_readings;
-	uint32_t was; /* index of the process's file, in order of reading */
-	uint32_t run; /* index of the run, if several are analysed together */
+	uint32_t was; /* index of the process's file in the order of reading */
+	uint32_t run; /* index of the run, if several runs are analysed together */
 	uint64_t dropped;
-	char *dropped_why; /* reason for dropped records; "": unknown, or none was dropped */
+	char *dropped_why; /* reason for dropped records; "" if unknown, or if none were dropped */
 	bool finished, truncated;
 };
 
 struct fragments {
-	struct fragment_process *processes; /* [n_processes], by run and rank, then by start and process id */
+	struct fragment_process *processes; /* [n_processes], sorted by run and rank, then by start and process id */
 	size_t n_processes;
-	struct fragment_site *sites; /* [n_sites], by module, address, name */
+	struct fragment_site *sites; /* [n_sites], sorted by module, address and name */
 	size_t n_sites;
-	struct fragment *items; /* [n], by process, thread, start */
+	struct fragment *items; /* [n], sorted by process, thread and start */
 	size_t n;
-	struct snapshot *snapshots; /* [n_snapshots], by process, thread, time */
+	struct snapshot *snapshots; /* [n_snapshots], sorted by process, thread and time */
 	size_t n_snapshots;
-	struct fragment_end *ends; /* [n_ends] */
+	struct fragment_end *ends; /* array of n_ends elements */
 	size_t n_ends, ends_capacity;
 	size_t gone;	/* number of files that cannot be read as record files */
-	char *gone_why; /* reason for the first of those files; NULL: none */
-	char **runs;	/* [n_runs] names of runs of the same task, each with times since its own start; NULL: one run */
+	char *gone_why; /* reason for the first of these files; NULL if there is none */
+	char **runs;	/* [n_runs], names of runs of the same task, each with times since its own start; NULL for one run */
 	size_t n_runs;
-	double span_s; /* time from the first start to the last end of a process; of several runs, the longest */
-	double from_s; /* window: origin of its times, since the run's start */
-	double next_s; /* window: end of the first fragment that ends later, since the run's start; INFINITY: none */
-	bool one_host; /* all processes ran on one host; otherwise clocks may differ */
+	double span_s; /* time from the first start to the last end of a process, s; for several runs, the longest */
+	double from_s; /* if this is a window: origin of its times, s since the run's start */
+	double next_s; /* end of the first fragment that ends after a window, s since the run's start; INFINITY if there is none */
+	bool one_host; /* all processes ran on one host; if not, clocks may differ */
 };
 
-/* Moment by real time since 1970 and by ticks of a clock. ticks 0 or clock NULL: unknown. */
+/* A moment by real time since 1970 and by ticks of a clock. If `ticks` is 0 or `clock` is NULL, the ticks are unknown. */
 struct fragments_moment {
 	uint64_t ns, ticks;
 	double tick_s;
 	const char *clock;
 };
 
-/* Returns the seconds between two moments. Uses ticks instead of real time if both have the same clock and the two disagree, because real
- * time may be set during a run. */
+/* Returns the time between two moments, s. If ticks of the same clock and real time disagree, uses ticks: real time can be set during a
+ * run. */
 double fragments_since(const struct fragments_moment *from, const struct fragments_moment *to);
 
-/* Part of a run: fragments that ended in (from_s, to_s]. Times are relative to from_s or to the start of the first fragment, whichever is
- * earlier, but at most one window's length before from_s. */
+/* A part of a run: fragments that ended in (from_s, to_s]. Times are relative to from_s, or to the start of the first fragment if this is
+ * earlier. The origin is at most one window's length before from_s. */
 struct fragments_window {
 	struct fragments_moment began; /* start of the run */
 	double from_s, to_s;
-	unsigned thin_log2; /* one of 2^thin_log2 records is used, and represents the others */
+	unsigned thin_log2; /* one of 2^thin_log2 records is used and represents the others */
 };
 
-/* Reads record files in any order. run: [n], index of each file's run; NULL: all are of one run. A process that is in two files counts
- * once. ASSAY_E_FORMAT: no file is a record of calls; ASSAY_E_LIMIT: too many fragments; ASSAY_E_CONFLICT: the files of a run come from
- * several recordings; ASSAY_E_NODATA: no file has a fragment. *out is overwritten; the caller releases it. */
+/* Reads record files in any order. run[n] has the index of each file's run; NULL if all files are of one run. A process that is in two
+ * files counts once. Overwrites *out; the caller calls fragments_release(). Returns ASSAY_E_FORMAT if no file is a record of calls,
+ * ASSAY_E_LIMIT if there are too many fragments, ASSAY_E_CONFLICT if the files of a run are from several recordings, ASSAY_E_NODATA if no
+ * file has a fragment. */
 enum assay_status fragments_read(const char *const *paths, const uint32_t *run, size_t n, struct fragments *out, struct assay_error *err);
 /* A record file in memory. */
 struct fragments_file {
 	const char *name;
 	const void *bytes;
 	size_t n;
-	enum assay_status st; /* not ASSAY_OK: the file cannot be read; fragments_parse() also sets it for other formats */
-	char *why;	      /* reason for `st`, NULL for ASSAY_OK; freed by the caller */
+	enum assay_status st; /* not ASSAY_OK if the file cannot be read; fragments_parse() also sets it for other formats */
+	char *why;	      /* reason for `st`; NULL if ASSAY_OK; the caller frees it */
 };
-/* Does the same as fragments_read() for files in memory. window: NULL for the whole run; a window without fragments is no error. */
+/* Does the same as fragments_read() for files in memory. `window` is NULL for the whole run. A window without fragments is no error. */
 enum assay_status fragments_parse(struct fragments_file *files, size_t n, const struct fragments_window *window, struct fragments *out,
 				  struct assay_error *err);
-void fragments_release(struct fragments *fragments); /* accepts a zeroed struct */
+void fragments_release(struct fragments *fragments); /* Accepts a zeroed struct. */
 
 #endif

@@ -58,23 +58,21 @@ void variance_graph(const struct variance *v, struct document *d)
 #define MAP_ROWS     20
 #define TICKS	     5 /* number of times on the time axis */
 
-/* Multiple of the usual time from which each class after the first applies. */
+/* Multiple of the usual time at which each class after the first starts. */
 static const double borders[CLASSES - 1] = { 1.1, 1.1765, 1.4, 2, 4 };
 
-/* ---- rows ---- */
-
-/* Row of a map: processes [first, first + n). */
+/* Row of a map, for the processes [first, first + n). */
 struct row {
 	size_t first, n;
 	char *name;
 };
 
 struct rows {
-	struct row *items; /* [n] */
+	struct row *items; /* array of n elements */
 	size_t n;
 };
 
-/* Makes one row per process, or joins neighbours if there would be more than MAP_ROWS. */
+/* Makes one row per process. Combines neighbours if there would be more than MAP_ROWS rows. */
 static struct rows rows_make(const struct variance *v)
 {
 	size_t n = v->fragments.n_processes, each = (n + MAP_ROWS - 1) / MAP_ROWS;
@@ -99,7 +97,7 @@ static void rows_release(struct rows *rows)
 
 /* ---- cells ---- */
 
-/* Returns the multiple of the usual time of a row's slowest process over some columns; NaN: no repeated work. */
+/* Returns the multiple of the usual time that a row's slowest process took in some columns; NaN if they have no repeated work. */
 static double slowest(const struct heat_map *map, const struct rows *rows, size_t row, size_t column, size_t columns)
 {
 	const struct row *r = &rows->items[row];
@@ -127,7 +125,7 @@ static size_t class_of(double times)
 	return k;
 }
 
-/* Appends all cells of one class as data of an SVG path. */
+/* Appends the cells of one class as data of an SVG path. */
 static void class_path(const struct heat_map *map, const struct rows *rows, size_t class, struct buf *path)
 {
 	for (size_t row = 0; row < rows->n; row++)
@@ -143,7 +141,7 @@ static void class_path(const struct heat_map *map, const struct rows *rows, size
 		}
 }
 
-/* Returns the time of tick 0 ... TICKS - 1 of the axis; the caller frees it. */
+/* Returns the time of a tick (0 to TICKS - 1) on the axis. The caller frees it. */
 static char *tick_text(const struct variance *v, size_t tick)
 {
 	return variance_seconds(v->fragments.from_s + (double)tick / (TICKS - 1) * (double)v->columns * v->column_s);
@@ -216,7 +214,7 @@ static void legend_add(const struct variance *v, struct buf *text)
 	buf_text(text, " or more");
 }
 
-/* Returns the map as text with a line per row; the caller frees it. */
+/* Returns the map as text, with one line per row. The caller frees it. */
 static char *map_text(const struct variance *v, const struct heat_map *map, const struct rows *rows, bool legend)
 {
 	size_t columns = text_columns(v);

@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LATE_S .1 /* maximum delay of values read from outside, s */
+#define LATE_S .1 /* maximum delay of values that were read from outside, s */
 
 struct moment {
 	double at_s, value;
 };
 
-/* For a counter that only grows, and that several threads read: before_find() finds the largest value until `at_s`, and after_find() the
- * first moment with a larger value. */
+/* For a counter that only grows and that several threads read, before_find() finds the largest value up to at_s. after_find() finds the
+ * first later moment with a larger value. */
 static void before_find(const struct snapshot *s, size_t n, enum account a, double at_s, struct moment *low)
 {
 	for (size_t i = 0; i < n; i++)
@@ -37,7 +37,8 @@ static double between(const struct moment *low, const struct moment *high, doubl
 
 static const struct moment none_before = { 0, -1 }, none_after = { (double)INFINITY, 0 };
 
-/* Returns a counter's increase from from_s to to_s. s[n]: of one thread or process. The counter was 0 at began_s, unless it is older. */
+/* Returns the increase of a counter from from_s to to_s. s[n] are the snapshots of one thread or process. The counter was 0 at began_s,
+ * unless its first value shows that it is older. */
 static double rise(const struct snapshot *s, size_t n, enum account a, double began_s, double from_s, double to_s)
 {
 	struct moment low[2] = { none_before, none_before }, high[2] = { none_after, none_after };
@@ -60,7 +61,7 @@ bool processors_same_host(const struct fragments *f, size_t a, size_t b)
 	return f->processes[a].run == f->processes[b].run && strcmp(f->processes[a].host, f->processes[b].host) == 0;
 }
 
-/* Returns a counter's increase over the run's processes on the host, extrapolated if it is known for a part of the time only. */
+/* Returns the increase of a counter over the run's processes on the host, extrapolated if it is known for only a part of the time. */
 static double host_rise(const struct fragments *f, size_t process, enum account a, double from_s, double to_s)
 {
 	struct moment low[2] = { none_before, none_before }, high[2] = { none_after, none_after };
@@ -88,7 +89,7 @@ static double host_rise(const struct fragments *f, size_t process, enum account 
 	return (between(&low[1], &high[1], times[1]) - between(&low[0], &high[0], times[0])) * (to_s - from_s) / (times[1] - times[0]);
 }
 
-/* Returns the CPU time of all threads; *most: of the busiest thread. */
+/* Returns the CPU time of all threads. Sets *most to that of the busiest thread. */
 static double threads_rise(const struct snapshot *s, size_t n, double began_s, double from_s, double to_s, double *most)
 {
 	double sum = 0;
@@ -107,7 +108,7 @@ static double threads_rise(const struct snapshot *s, size_t n, double began_s, d
 	return sum;
 }
 
-/* Returns the CPU time of all threads of a process; *threads: of the recorded threads; *most: of the busiest recorded thread. */
+/* Returns the CPU time of all threads of a process. Sets *threads to that of the recorded threads, *most to that of the busiest of them. */
 static double process_rise(const struct fragments *f, size_t process, double from_s, double to_s, double *threads, double *most)
 {
 	const struct fragment_process *p = &f->processes[process];

@@ -1,4 +1,4 @@
-/* Answers about several runs of the same task: which run was slow, and why. */
+/* Answers, for several runs of the same task, which of them were slow, and why. */
 #include "gate/variance/answer.h"
 
 #include "base/mem.h"
@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define TOLD	.05 /* least share of the losses for which a cause is named */
-#define CHANGED .05 /* least relative increase of work that counts as more work */
+#define TOLD	.05 /* minimum fraction of the losses for which the answer names a cause */
+#define CHANGED .05 /* minimum relative increase of work that counts as more work */
 #define SURE	3   /* number of standard errors; a record may represent calls that were not timed */
 
 struct work {
@@ -56,12 +56,12 @@ double *more_work(const struct variance *v, bool of_runs)
 }
 
 struct run_sum {
-	double span_s;	  /* time until the end of its last process */
+	double span_s;	  /* time until the end of the run's last process, s */
 	double times;	  /* duration relative to the median run */
-	double lost_s;	  /* loss of the process that lost most, because processes lose time in parallel */
+	double lost_s;	  /* loss of the process that lost most, s; processes lose time in parallel */
 	double more_work; /* additional work relative to the median run */
 	size_t process;
-	double cause_s[CAUSES]; /* losses of all its regions by cause */
+	double cause_s[CAUSES]; /* losses of all regions of the run by cause, s */
 	bool slow;
 };
 
@@ -111,8 +111,8 @@ static size_t main_cause(const struct run_sum *r)
 	return most;
 }
 
-/* Returns "; it did 20 % more work ...; process 3 (solver) of b lost most (2.10 s); of the run's losses, 92 % was throttled ..."; "" if
- * there was no loss. The caller frees the text. */
+/* Returns the end of a sentence, such as "; process 3 (solver) of b lost most (2.10 s); of the run's losses, 92 % was throttled"; "" if
+ * nothing was lost. The caller frees the text. */
 static char *why_of(const struct variance *v, const struct run_sum *r)
 {
 	size_t cause = main_cause(r);

@@ -11,8 +11,8 @@
 #define SUFFIX ".samples"
 
 struct paths {
-	char **items;  /* [n] */
-	uint32_t *run; /* [n] index of each file's run */
+	char **items;  /* array of n elements */
+	uint32_t *run; /* [n], index of each file's run */
 	size_t n, capacity, runs_capacity;
 	uint32_t adding; /* index of the run that the next paths belong to */
 };
@@ -76,7 +76,7 @@ static size_t directories_count(const char *const *names, size_t n)
 	return directories;
 }
 
-/* Sets the names of the runs, and adds them to the names of their processes. */
+/* Sets the names of the runs, and appends them to the names of their processes. */
 static void runs_name(struct fragments *f, const char *const *names, size_t n)
 {
 	f->runs = mem_new(n, sizeof(*f->runs));
@@ -142,7 +142,7 @@ static const char *latest_plan(const struct stored_runs *runs)
 	return latest ? latest->plan : "";
 }
 
-/* Groups files by run; the files of a run are adjacent. */
+/* Groups the files by run. The files of a run are adjacent. */
 static void runs_divide(struct stored_runs *runs)
 {
 	size_t capacity = 0;

@@ -7,17 +7,17 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define SURE	      3 /* number of standard errors by which a loss must exceed the least reported loss, because there are many candidates */
-#define ORDERS_BETTER 1	  /* maximum number of random orders (of SLOW_SPANS_ORDERS) that may contain a stretch as slow */
-#define BESIDE	      1.2 /* a score up to this multiple of a single piece's score may be that piece with other pieces by chance */
-#define MOST	      .5  /* minimum share of a stretch in long fragments, and of a column in one fragment */
-/* Standard deviations by which computation, and calls, must exceed chance in a row of VARIANCE_COLUMNS pieces; the limit grows with the
- * square root of the number of pieces. Consecutive calls often take similar times without a cause. */
+#define SURE	      3	  /* a loss must exceed the minimum by this number of standard errors, because there are many candidates */
+#define ORDERS_BETTER 1	  /* maximum number of random orders, of SLOW_SPANS_ORDERS, with a stretch that is as slow */
+#define BESIDE	      1.2 /* a score up to this multiple of the score of one piece can be this piece and others by chance */
+#define MOST	      .5  /* minimum fraction of a stretch in long fragments, and of a column in one fragment */
+/* Minimum excess over chance of computation, and of calls, in standard deviations for a row of VARIANCE_COLUMNS pieces. It grows with the
+ * square root of the number of pieces. It is larger for calls, because consecutive calls often take similar times without a cause. */
 #define BEYOND	     5
 #define BEYOND_CALLS 10
-#define APART_CALLS  1.5 /* least ratio of the time of calls to the rest of the row or, throughout, to the next process */
+#define APART_CALLS  1.5 /* minimum ratio of the time of calls to the rest of the row or, for slow processes, to the next process */
 
-/* Returns the share of a fragment's time in [from_s, to_s). */
+/* Returns the fraction of a fragment's time that is in [from_s, to_s). */
 double stretch_part(const struct fragment *f, double from_s, double to_s)
 {
 	double begin = fmax(f->start_s, from_s), end = fmin(f->start_s + f->time_s, to_s);
@@ -41,8 +41,8 @@ static double part_left(const struct variance *v, const struct fragment *f, doub
 							  : part;
 }
 
-/* Sums the fragments of one activity in the member's interval. The loss of computation is extrapolated to all time of the threads outside
- * of calls, including work that is not repeated or not recorded. */
+/* Sums the fragments of one activity in the member's interval. Extrapolates the loss of computation to all time of the threads outside of
+ * calls, including work that is not repeated or not recorded. */
 void stretch_measure(const struct variance *v, enum activity activity, struct region_member *m)
 {
 	const struct fragment_process *p = &v->fragments.processes[m->process];
@@ -84,7 +84,7 @@ void stretch_measure(const struct variance *v, enum activity activity, struct re
 	m->beside = fmax(there / fmax(m->to_s - m->from_s, 1e-9), 1);
 }
 
-/* Reports whether the loss is large enough to be reported, and does not depend on the choice of the recorded calls. */
+/* Reports whether the loss is large enough for the answer, whichever calls were recorded. */
 static bool stretch_matters(const struct variance *v, const struct region_member *m)
 {
 	return stats_round(m->loss_s - SURE * m->error_s) >= stats_round(v->least_s) &&
@@ -93,15 +93,15 @@ static bool stretch_matters(const struct variance *v, const struct region_member
 
 /* ---- a row of a map ---- */
 
-#define ROW_OF_WAITS ACTIVITY_MAPS /* instead of a map: the row of run-queue delay */
+#define ROW_OF_WAITS ACTIVITY_MAPS /* index for the row of run-queue delay, which has no map */
 
 struct row {
 	size_t map, process;
-	const double *time, *expected; /* [columns] */
-	double *x;		       /* [columns] log of time / usual time; NaN: no work; -INFINITY: already found */
-	bool *joined;		       /* [columns] one fragment fills most of this column and the column before */
-	bool *alone;		       /* [columns] part of a long fragment that is slow on its own */
-	double *piece;		       /* [columns] scratch */
+	const double *time, *expected; /* [columns], s */
+	double *x;     /* [columns], log of time / usual time; NaN if there is no work, -INFINITY if the column is already in a stretch */
+	bool *joined;  /* [columns], one fragment fills most of this column and of the previous one */
+	bool *alone;   /* [columns], part of a long fragment that is slow on its own */
+	double *piece; /* [columns], scratch memory */
 };
 
 static struct row row_new(const struct variance *v)
@@ -151,7 +151,7 @@ static void row_fill(const struct variance *v, struct row *row)
 	}
 }
 
-/* Returns time / usual time of the row, without found columns and columns [without_from, without_to); NaN: nothing is left. */
+/* Returns time / usual time of a row without found stretches and without columns [without_from, without_to); NaN if nothing is left. */
 static double row_times(const struct variance *v, const struct row *row, size_t without_from, size_t without_to)
 {
 	double time = 0, expected = 0;
@@ -164,7 +164,7 @@ static double row_times(const struct variance *v, const struct row *row, size_t 
 	return expected > 0 ? time / expected : (double)NAN;
 }
 
-/* Sums the scores of long fragments in a stretch that are slow on their own; *longest: the largest score. */
+/* Sums the scores of long fragments in a stretch that are slow on their own. Sets *longest to the largest score. */
 static void alone_sum(const struct variance *v, const struct row *row, const struct slow_span *span, double *longest, double *all)
 {
 	*longest = *all = 0;
@@ -179,8 +179,9 @@ static void alone_sum(const struct variance *v, const struct row *row, const str
 	}
 }
 
-/* Reports whether a stretch exceeds what chance makes of the same pieces in another order, and of consecutive similar times. Long fragments
- * that are slow on their own are no such times. A stretch with hardly more than one piece must exceed that piece among others. */
+/* Reports whether chance does not explain a stretch: neither another order of the same pieces, nor consecutive similar times. Long
+ * fragments that are slow on their own do not count as similar times. If one of them has nearly the whole score, only other orders are
+ * tested. */
 static bool beyond_chance(const struct variance *v, const struct row *row, const struct slow_span *span)
 {
 	double longest, all, least;
@@ -220,13 +221,13 @@ static struct stretch stretch_at(const struct variance *v, const struct row *row
 	return s;
 }
 
-/* Returns the least ratio of the time of slow work to other work. */
+/* Returns the minimum ratio of the times of slow and other work. */
 static double apart(const struct variance *v, size_t map)
 {
 	return map == ACTIVITY_COMPUTATION || map == ROW_OF_WAITS ? 1 / v->threshold : fmax(APART_CALLS, 1 / v->threshold);
 }
 
-/* Finds the stretch that divides the row best, among all levels. The stretch must be slower than the rest of the row, and not by chance. */
+/* Finds the stretch that divides the row best, over all levels. The stretch must be slower than the rest of the row, and not by chance. */
 static bool row_slowest(const struct variance *v, const struct row *row, struct slow_span *out, struct stretch *stretch)
 {
 	struct slow_span spans[SLOW_SPANS_LEVELS];
@@ -252,7 +253,7 @@ void stretch_add(struct stretches *out, const struct stretch *s)
 	mem_append(out->items, out->n, &out->capacity, *s);
 }
 
-/* Adds the stretches of a row, the slowest first. Found stretches no longer count as the rest of the row. */
+/* Adds the stretches of a row, the slowest first. A stretch that was found is no longer a part of the rest of the row. */
 static void row_scan(const struct variance *v, struct row *row, struct stretches *out)
 {
 	struct slow_span span;
@@ -284,10 +285,10 @@ void stretches_of_row(const struct variance *v, size_t process, const double *ti
 	row_release(&row);
 }
 
-/* ---- throughout ---- */
+/* ---- processes that are always slow ---- */
 
-/* Returns the multiple of the usual time above which a process is slow throughout. Most processes (of computation: half) must be closer
- * together than they are to the next one. Computation is also compared with usual times from earlier windows. INFINITY: none is slow. */
+/* Returns the multiple of the usual time above which a process is always slow; INFINITY if no process is. Most processes (for computation,
+ * half of them) must be closer to each other than to the next process. Also compares computation with usual times in earlier windows. */
 static double throughout_from(const struct variance *v, size_t map, const double *times)
 {
 	size_t processes = v->fragments.n_processes, n = 0, usual;
@@ -308,7 +309,7 @@ static double throughout_from(const struct variance *v, size_t map, const double
 	return from;
 }
 
-/* Adds a stretch as long as the process, and removes other stretches of the process in this map. */
+/* Adds a stretch as long as the process. Removes the other stretches of the process in this map. */
 static void throughout_add(const struct variance *v, struct row *row, struct stretches *out)
 {
 	size_t from = 0, to = v->columns, kept = 0;
@@ -329,7 +330,7 @@ static void throughout_add(const struct variance *v, struct row *row, struct str
 	stretch_add(out, &s);
 }
 
-/* Returns the same limit for a process of a run that was slow; INFINITY for other runs. */
+/* Returns the multiple of the usual time above which a process of a slow run is always slow; INFINITY for other runs. */
 static double run_slow_from(const struct variance *v, const double *runs, const struct row *row)
 {
 	bool slow = v->fragments.n_runs && stats_round(runs[v->fragments.processes[row->process].run] * v->threshold) > 1;

@@ -8,23 +8,23 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define PLACES	  (1u << 16) /* number of places for clusters; later clusters are not kept */
+#define PLACES	  (1u << 16) /* number of places for clusters; if all are in use, new clusters are not stored */
 #define TRIES	  64u
-#define FORGOTTEN 1.01 /* largest factor by which a usual time grows per window, towards the present time */
+#define FORGOTTEN 1.01 /* maximum factor by which a usual time grows per window, towards the current time */
 
-#define TOGETHER  .5  /* least common part of two intervals that are joined to a region */
-#define EXPLAINED .5  /* least share of a loss that a cause must explain */
-#define ALIKE	  1.5 /* largest ratio of two losses per time that count as equal */
-#define MORE_WORK 4   /* ratio of CPU times that shared caches, memory and hardware threads do not cause */
-#define FOLLOWED  .5  /* least part of a region's time in which the process that it waited for was slow */
-#define MOST_LOST .5  /* least share of the additional time of calls that one connection must have */
+#define TOGETHER  .5  /* minimum common fraction of two intervals that join to one region */
+#define EXPLAINED .5  /* minimum fraction of a loss that a cause must explain */
+#define ALIKE	  1.5 /* maximum ratio of two losses per time that count as equal */
+#define MORE_WORK 4   /* ratio of CPU times that is too large for shared caches, memory or hardware threads as the cause */
+#define FOLLOWED  .5  /* minimum fraction of a region's time in which the process that it waited for was slow */
+#define MOST_LOST .5  /* minimum fraction of the additional time of calls on the main connection */
 
 /* ---- usual times in earlier windows ---- */
 
 struct variance_known {
 	uint64_t windows;
 	struct {
-		uint64_t key; /* 0: the place is free */
+		uint64_t key; /* 0 if the place is free */
 		double work, usual_s, slow_s;
 	} places[PLACES];
 };
@@ -45,7 +45,7 @@ static uint64_t site_key(const struct fragment_site *s)
 	return key;
 }
 
-/* Returns a key that identifies the cluster in all windows, whose numbers of sites differ. */
+/* Returns a key that identifies the cluster in all windows, although the indices of sites differ between windows. */
 static uint64_t cluster_key(const struct variance *v, const struct cluster *c)
 {
 	uint64_t key = site_key(&v->fragments.sites[c->to]);
@@ -92,7 +92,7 @@ static bool usual_times_apply(struct variance *v, struct variance_known *known)
 	return before;
 }
 
-/* ---- regions: stretches of one process, joined with stretches of other processes at the same time ---- */
+/* ---- regions: simultaneous stretches of one or more processes ---- */
 
 static void regions_release(struct variance *v)
 {
@@ -178,13 +178,13 @@ static void region_take(struct region *r, const struct region_member *m)
 	r->members[r->n++] = *m;
 }
 
-/* Reports whether most of the loss was inside calls, so that another process may be the cause. */
+/* Reports whether most of the loss was inside calls, so that another process can be the cause. */
 static bool blocked(const struct region *r)
 {
 	return !r->why.n || r->why.parts[0].cause == LOSS_CALLS || r->why.parts[0].cause == LOSS_UNKNOWN;
 }
 
-/* Returns a coarser cause: the user of a CPU, and the reason of a wait in a call, are known only roughly. */
+/* Returns a coarser cause: the exact user of a CPU, and the exact reason of a wait in a call, are uncertain. */
 static enum loss_cause roughly(enum loss_cause cause)
 {
 	return cause == LOSS_CROWDED || cause == LOSS_WAITING ? LOSS_QUEUE
@@ -193,13 +193,13 @@ static enum loss_cause roughly(enum loss_cause cause)
 							      : cause;
 }
 
-/* Reports whether the region may have polled. A process that yields the CPU until a message arrives has mostly run-queue delay. */
+/* Reports whether the region's processes may have polled. A process that yields the CPU until a message arrives has run-queue delay. */
 static bool spun(const struct region *r)
 {
 	return r->why.n && roughly(r->why.parts[0].cause) == LOSS_QUEUE;
 }
 
-/* Reports whether the process was itself slow during most of `waits`. Stretches that may only have waited do not count. */
+/* Reports whether the process itself was slow during most of `waits`. Ignores stretches in which it may only have waited. */
 static bool slow_then(const struct stretches *all, size_t process, const struct stretch *waits)
 {
 	double from = waits->member.from_s, to = waits->member.to_s;
@@ -214,7 +214,7 @@ static bool slow_then(const struct stretches *all, size_t process, const struct 
 	return false;
 }
 
-/* Follows waits from process to process until one was itself slow. Returns that process, else the first one. */
+/* Follows waits from process to process until a process was slow itself. Returns that process; if there is none, the first one. */
 static size_t stretch_follow(const struct variance *v, const struct stretches *all, const struct stretch *s, struct waits *known)
 {
 	size_t process = s->member.process, first = VARIANCE_NONE;
@@ -231,7 +231,7 @@ static size_t stretch_follow(const struct variance *v, const struct stretches *a
 	return first;
 }
 
-/* Finds the cause of each stretch on its own. A stretch that waited for an unrecorded process and lost much itself was slow itself. */
+/* Determines the cause of each stretch. A stretch that waited for an unrecorded process, but lost much time itself, was slow itself. */
 static void stretches_explain(struct variance *v, struct stretches *all, struct waits *known)
 {
 	size_t capacity = 0;
@@ -264,7 +264,7 @@ static void stretches_explain(struct variance *v, struct stretches *all, struct 
 	regions_release(v);
 }
 
-/* Finds the process that each stretch waited for. A stretch is not joined with it, nor with stretches that waited for another process. */
+/* Finds the process that each stretch waited for. Only stretches that waited for the same process can join one region. */
 static void stretches_follow(const struct variance *v, struct stretches *all, struct waits *known)
 {
 	for (size_t i = 0; i < all->n; i++) {
@@ -279,7 +279,7 @@ static void stretches_follow(const struct variance *v, struct stretches *all, st
 	}
 }
 
-/* Reports whether both lost about as much per time. */
+/* Reports whether both stretches lost about the same per time. */
 static bool lost_similarly(const struct stretch *a, const struct stretch *b)
 {
 	double x = a->member.estimated_s / (a->member.to_s - a->member.from_s),
@@ -304,7 +304,7 @@ static uint32_t run_of(const struct variance *v, size_t process)
 	return v->fragments.processes[process].run;
 }
 
-/* Reports whether the losses of calls without a known cause, and of conditions, are equal enough for one cause. */
+/* Reports whether the losses can have one cause. Losses of conditions, and of calls without a known cause, must be similar for that. */
 static bool alike(const struct stretch *a, const struct stretch *b)
 {
 	return (a->waits && a->waited_for != VARIANCE_NONE) || (!a->condition && roughly(a->cause) != LOSS_CALLS) || lost_similarly(a, b);
@@ -317,7 +317,7 @@ static bool same_reason(const struct variance *v, const struct stretch *a, const
 	       (a->waits || roughly(a->cause) == roughly(b->cause)) && alike(a, b);
 }
 
-/* Adds each stretch to the first region with the same cause and time, or to a new region. which[]: first stretch of each region. */
+/* Adds each stretch to the first region with the same cause and time, or to a new region. which[] has the first stretch of each region. */
 static void stretches_join(struct variance *v, const struct stretches *all, size_t *capacity)
 {
 	const struct stretch **which = mem_new(v->n_regions + all->n, sizeof(*which));
@@ -347,8 +347,8 @@ static void stretches_join(struct variance *v, const struct stretches *all, size
 ORDER_BY(regions_order, struct region,
 	 BY_DOWN(marked) BY_UP(rest) BY_DOWN_ROUNDED(estimated_s) BY_UP(from_s) BY_UP(activity) BY_UP(members[0].process))
 
-/* Returns the region with the longest common time among those that were slow themselves for most of the time of `waits`. process: only
- * regions with that process; VARIANCE_NONE: regions without any process of `waits`. */
+/* Returns the region that was slow itself for most of the time of `waits`; of several, that with the longest overlap. Considers only
+ * regions with `process`. If `process` is VARIANCE_NONE, considers only regions without any process of `waits`. */
 static size_t slow_meanwhile(const struct variance *v, const struct region *waits, size_t process)
 {
 	double most = 0;
@@ -370,8 +370,8 @@ static size_t slow_meanwhile(const struct variance *v, const struct region *wait
 	return found;
 }
 
-/* Finds the causes of regions that waited for messages: a region of the process that they waited for or, if that is unknown, of other
- * processes that were slow at the same time. */
+/* Finds the causes of regions that waited for messages: a region of the process that they waited for. If that process is unknown, uses
+ * other processes that were slow at the same time. */
 static void causes_follow(struct variance *v)
 {
 	for (size_t r = 0; r < v->n_regions; r++)
@@ -379,7 +379,7 @@ static void causes_follow(struct variance *v)
 			v->regions[r].caused_by = slow_meanwhile(v, &v->regions[r], v->regions[r].waited_for);
 }
 
-/* Reports whether more work is likely: programs may do different work between the same calls. */
+/* Reports whether more work is the likely cause: programs can do different work between the same calls. */
 static bool likely_work(const struct region *r)
 {
 	double processor_s = 0;
@@ -406,7 +406,7 @@ static int group_of(const struct region *r)
 	return r->caused_by != VARIANCE_NONE ? 3 : r->work ? 2 : r->unproved;
 }
 
-/* Sorts regions: surely slow, possibly more work, most likely more work, consequences of other regions. */
+/* Sorts the regions: certainly slow ones, possible additional work, likely additional work, consequences of other regions. */
 static void causes_first(struct variance *v)
 {
 	struct region *sorted = mem_new(v->n_regions, sizeof(*sorted));
@@ -441,7 +441,7 @@ static enum assay_status marked_add(struct variance *v, const struct variance_op
 		return assay_fail(err, ASSAY_E_NOTFOUND,
 				  "there is no process %lld: name a rank, a process id, or an index from 0 among the %zu",
 				  (long long)o->marked_rank, f->n_processes);
-	v->n_conditions = 0; /* the user marked this time, conditions included */
+	v->n_conditions = 0; /* the user marked this time, including its conditions */
 	stretch_measure(v, ACTIVITY_COMPUTATION, &m);
 	v->n_conditions = n_conditions;
 	if (!(m.expected_s > 0))
@@ -454,7 +454,7 @@ static enum assay_status marked_add(struct variance *v, const struct variance_op
 	return ASSAY_OK;
 }
 
-/* Returns "ADDRESS:PORT" of the connection with most of the loss of the region's calls; NULL: none. Borrowed from the fragments. */
+/* Returns "ADDRESS:PORT" of the connection with most of the loss of a region's calls; NULL if there is none. The fragments own the text. */
 static const char *main_peer(const struct variance *v, const struct region *r)
 {
 	double *longer = mem_new(v->fragments.n_ends + 1, sizeof(*longer)), all = 0;
@@ -505,7 +505,7 @@ static enum assay_status regions_find(struct variance *v, const struct variance_
 	return st;
 }
 
-/* Finds the regions that are consequences of others, after breakdowns_find() has found the causes. */
+/* Finds the regions that are consequences of other regions. breakdowns_find() must have found the causes before. */
 static void regions_follow(struct variance *v)
 {
 	for (size_t r = 0; r < v->n_regions; r++) {

@@ -1,5 +1,5 @@
-/* Finds the process that a call waited for. MPI messages: the partner. MPI collective calls: the rank that came last, which spent the least
- * time in communication. Pipes and connections: the process at the other end. */
+/* Finds the process that a call waited for. For an MPI message, this is the partner. For a collective MPI call, it is the rank that came
+ * last, which spent the least time in communication. For pipes and connections, it is the process at the other end. */
 #include "gate/variance/waits.h"
 
 #include "base/mem.h"
@@ -11,15 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ALIKE	 .8 /* least common part of two intervals for which the same rank came last */
-#define MOST	 .5 /* least share of the time of calls with known partners for one partner to be chosen */
-#define PARTNERS .8 /* least share of a partner's calls that must be recorded; in place of a missing one, the next one is used */
+#define ALIKE	 .8 /* minimum common fraction of two intervals for assuming that the same rank came last */
+#define MOST	 .5 /* minimum fraction of the time, of calls with known partners, that the chosen partner must have */
+#define PARTNERS .8 /* minimum fraction of recorded calls of a partner; the next recorded call replaces a missing one */
 
 struct window {
 	double from_s, to_s;
 };
 
-/* Returns the partner of a call on a pipe or connection; END_UNKNOWN: unknown, or several. */
+/* Returns the partner of a call on a pipe or connection; END_UNKNOWN if it is unknown or there are several. */
 static size_t end_partner(const struct variance *v, const struct fragment *f)
 {
 	return f->end ? v->fragments.ends[f->end - 1].partner : END_UNKNOWN;
@@ -40,7 +40,7 @@ static size_t process_of_rank(const struct variance *v, uint32_t run, int64_t ra
 	return at < n && p[at].run == run && p[at].rank == rank ? at : SIZE_MAX;
 }
 
-/* Returns the process that came last, among the processes of the run that use this communicator, without `process`. */
+/* Returns the process that came last to a communicator, among the other processes of the run that use it. */
 static size_t last_of(const struct variance *v, uint32_t comm, size_t process, struct window w)
 {
 	size_t last = SIZE_MAX;
@@ -117,7 +117,7 @@ static void waits_begin(const struct variance *v, struct waits *known)
 
 ORDER_FIRST(call_after, struct waits_call, x->begin <= at_s, double at_s)
 
-/* Returns the number of calls that started until to_s. */
+/* Returns the number of calls that started up to to_s. */
 static size_t calls_started_until(const struct waits_calls *calls, double to_s)
 {
 	return call_after(calls->items, calls->n, to_s);
@@ -174,8 +174,8 @@ size_t waited_for(const struct variance *v, struct waits *known, size_t process,
 
 /* ---- waits and own losses ---- */
 
-/* Returns how long a call waited, s, until `other` started its first call with this process. peer: rank of this process; -1: any call. 0:
- * `other` had come before. */
+/* Returns how long a call waited until `other` started its first call with this process, s. `peer` is the rank of this process; -1 means
+ * any call of `other`. Returns 0 if `other` came earlier. */
 static double wait_until_start(const struct waits_calls *other, const struct fragment *f, int64_t peer)
 {
 	size_t i = calls_started_until(other, f->start_s), end = calls_started_until(other, f->start_s + f->time_s);
@@ -185,7 +185,7 @@ static double wait_until_start(const struct waits_calls *other, const struct fra
 	return i < end ? other->items[i].begin - f->start_s : 0;
 }
 
-/* Returns how long a call waited, s, until the last call of `other` with `partner` ended the wait. */
+/* Returns how long a call waited until the last call of `other` with `partner` ended the wait, s. */
 static double wait_until_end(const struct waits_calls *other, const struct fragment *f, size_t partner)
 {
 	size_t end = calls_started_until(other, f->start_s + f->time_s);
@@ -201,7 +201,7 @@ static bool partner_known(const struct waits_calls *calls)
 	return calls->n && (double)calls->n >= PARTNERS * calls->weight;
 }
 
-/* Returns how long the process waited in a call, s; NaN: unknown. */
+/* Returns how long the process waited in a call, s; NaN if unknown. */
 static double waited_in(const struct variance *v, struct waits *known, const struct region_member *m, const struct fragment *f)
 {
 	const struct fragment_process *p = &v->fragments.processes[m->process];
@@ -226,7 +226,7 @@ static bool is_named(const struct fragment *f)
 	return f->peer >= 0 || f->comm;
 }
 
-/* Reports whether is_named(), or the call reads from a pipe or connection whose other end is a recorded process. */
+/* Reports whether the call names its partner or communicator, or reads from a pipe or connection of another recorded process. */
 static bool is_known(const struct variance *v, const struct fragment *f)
 {
 	const char *name = v->fragments.sites[f->to].name;
@@ -234,7 +234,8 @@ static bool is_known(const struct variance *v, const struct fragment *f)
 	return is_named(f) || (end_partner(v, f) < END_NOBODY && (strncmp(name, "read", 4) == 0 || strncmp(name, "recv", 4) == 0));
 }
 
-/* Returns the own loss of items[n] of one cluster: their time without waits, less the usual time, which is the median at other times. */
+/* Returns the own loss of items[n], which are of one cluster: their time without waits, minus the usual time. The usual time is the median
+ * at other times. */
 static double cluster_own_loss(const struct variance *v, struct waits *known, const struct region_member *m,
 			       const struct fragment *const *items, size_t n)
 {
@@ -252,7 +253,7 @@ static double cluster_own_loss(const struct variance *v, struct waits *known, co
 		own += f->weight * part * (f->time_s - waited);
 	}
 	if (!isnan(own))
-		loss = fmin(loss, own); /* if the process was slow as long as it ran, there are no other times */
+		loss = fmin(loss, own); /* if the process was always slow, there are no other times */
 	if (!isnan(own) && others >= VARIANCE_REPEATED)
 		loss = own - weight * stats_median(usual, others);
 	free(usual);
