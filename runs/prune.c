@@ -14,11 +14,11 @@
 #define WALK_FDS 16
 #define GIB	 (1024. * 1024 * 1024)
 
-/* Overhead of a write-ahead log that contains all pages. */
+/* Space for a write-ahead log that contains all pages: 1 / LOG_PART of the pages, and at least LOG_LEAST_BYTES. */
 #define LOG_PART	64
 #define LOG_LEAST_BYTES (1 << 17)
 
-/* Works with almost no free space: disables secure_delete, which would overwrite freed data. */
+/* Replaces old output by a mark; with `dry_run`, only counts it. Disables secure_delete, which needs disk space to overwrite freed data. */
 static enum assay_status prune_outputs(struct store *store, int64_t before_ms, bool dry_run, struct pruned *out, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -41,8 +41,7 @@ static enum assay_status prune_outputs(struct store *store, int64_t before_ms, b
 	return st;
 }
 
-/* Shrinks the database if there is space for VACUUM's copy of the remaining data. Otherwise the file keeps its size, and later data fill
- * it. */
+/* Shrinks the database if the disk has space for VACUUM's copy of it. Otherwise the file keeps its size, and its free pages are reused. */
 static enum assay_status shrink(struct lab *lab, struct pruned *out, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -82,7 +81,7 @@ enum assay_status prune_before(struct lab *lab, int64_t before_ms, bool dry_run,
 
 /* ---- quota ---- */
 
-static int64_t walked; /* global, because nftw() passes no context */
+static int64_t walked; /* size so far, bytes; global, because nftw() passes no context */
 
 static int add_size(const char *path, const struct stat *info, int kind, struct FTW *place)
 {
@@ -116,7 +115,7 @@ enum assay_status prune_to_quota(struct lab *lab, bool dry_run, struct pruned *o
 
 	for (size_t i = 0; !st && quota > 0 && (double)space->bytes > quota && i < sizeof(days) / sizeof(days[0]); i++) {
 		st = prune_before(lab, clock_real_ms() - (int64_t)days[i] * DAY_MS, dry_run, &one, err);
-		if (dry_run) /* a dry run removes nothing, so each count includes earlier ones */
+		if (dry_run) /* each count of a dry run includes the earlier ones, because nothing was removed */
 			sum = (struct pruned){ 0 };
 		sum.executions += one.executions;
 		sum.output_bytes += one.output_bytes;

@@ -1,4 +1,4 @@
-/* assay build */
+/* The command 'assay build': builds a program for measurement, or searches for a slice. */
 #include "base/cancel.h"
 #include "base/command.h"
 #include "base/digest.h"
@@ -44,9 +44,9 @@ int build_as_compiler(int argc, char **argv)
 
 struct arguments {
 	struct cli_list words;
-	int kind; /* index in variant_kind_names without its first entry */
+	int kind; /* enum variant_kind - 1, because VARIANT_PLAIN cannot be chosen */
 	const char *output, *sources, *reference, *program;
-	const char *only, *until, *without, *slice; /* for --for features; NULL: not given */
+	const char *only, *until, *without, *slice; /* options of --for features; NULL if not given */
 	bool pieces, values;
 	double price;
 	int64_t top;
@@ -54,7 +54,7 @@ struct arguments {
 
 #define ONLY_BYTES_MAX ((size_t)64 << 20)
 
-/* Removes all files of a directory that has only files. */
+/* Removes all files of a directory, which has no subdirectories. */
 static void remove_files(const char *directory)
 {
 	struct assay_error ignored;
@@ -74,31 +74,32 @@ static void remove_files(const char *directory)
 
 /* ---- slices (--slice) ----
  *
- * Finds the pieces of a program that can be excluded so that some features keep their counts and cost less. Pieces are excluded on trial
- * and the counts compared, as in Binkley and others, "ORBS: language-independent program slicing" (FSE 2014). This works for every language
- * and every use of memory. The counts of a slice are right in the compared runs; gate/commands/cmd_cost.c must compare them in other runs.
- * The commands can only read, print and pretend to write (counting/slices.c). The search takes some hundred times as long as they do. */
+ * Finds pieces of a program that can be excluded so that some features keep their counts and the run costs less. Excludes pieces on trial
+ * and compares the counts, as in Binkley and others, "ORBS: language-independent program slicing" (FSE 2014). This works for every language
+ * and use of memory. The counts of a slice are proved right only in the compared runs; gate/commands/cmd_cost.c must compare them in other
+ * runs. The program can only read, print and pretend to write (counting/slices.c). The search takes some hundred times as long as the
+ * commands. */
 
-#define LONGEST		   5.0 /* limit of a run: this multiple of the whole run's time, */
-#define LONGEST_MORE	   .2  /* plus this many seconds */
+#define LONGEST		   5.0 /* time limit of a run, as a multiple of the whole run's time */
+#define LONGEST_MORE	   .2  /* seconds that are added to that limit */
 #define MEMORY_KIB	   (4 << 20)
-#define TOGETHER	   16 /* number of pieces that are tried at once to see whether any matters */
+#define TOGETHER	   16 /* number of pieces that are first excluded together, to see whether any has an effect */
 #define COMMANDS_BYTES_MAX ((size_t)1 << 20)
 
 extern char **environ;
 
 struct slice_request {
-	const char *commands; /* file with runs of a program with pieces, a shell command per line */
-	const char *only;     /* file with the wanted features, one per line; NULL: all */
-	const char *output;   /* output file for the excluded pieces; NULL: none */
-	double allowed;	      /* largest share of the whole run's counts that a slice may count */
-	int64_t top;	      /* number of features that users see */
+	const char *commands; /* file with shell commands, one per line, that run a program with pieces */
+	const char *only;     /* file with the wanted features, one per line; NULL for all */
+	const char *output;   /* output file for the excluded pieces; NULL for none */
+	double allowed;	      /* maximum share of the whole run's counts that a slice may count */
+	int64_t top;	      /* maximum number of features in human-readable output */
 };
 
-/* Piece of a program, and the effect of its exclusion in the first command. */
+/* Piece of a program, and the effect of its exclusion on the first command. */
 struct piece {
 	char *name;
-	bool *right; /* [features] the count stays right; NULL: the exclusion changes nothing */
+	bool *right; /* [features] the count stays right; NULL if the exclusion has no effect */
 	double part;
 };
 
@@ -110,15 +111,15 @@ struct run {
 
 struct slice_feature {
 	char *name;
-	double alone; /* least share of the whole run's counts with which this feature is right, if it is the only wanted one */
-	bool kept;    /* in the slice */
+	double alone; /* minimum share of the whole run's counts at which this feature is right, if no other one is wanted */
+	bool kept;    /* the slice keeps this feature right */
 };
 
 struct search {
 	const struct slice_request *asked;
 	char **commands; /* [commands_n] shell commands that run a program built by `assay build --for features --pieces` */
 	size_t commands_n;
-	struct run_features only;  /* the wanted features of --only */
+	struct run_features only;  /* wanted features, from the file of --only */
 	char *directory, *without; /* directory: counts of a run; without: file with the excluded pieces */
 	struct run *whole;	   /* [commands_n] runs of the whole program */
 	struct slice_feature *features;
@@ -148,7 +149,7 @@ static enum assay_status run_limited(const char *command, double seconds, int *s
 	int failed;
 
 	posix_spawnattr_init(&attributes);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP); /* a process group of its own */
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP); /* the command gets its own process group */
 	posix_spawn_file_actions_init(&actions);
 	for (int fd = 0; fd <= 2; fd++)
 		posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", fd ? O_WRONLY : O_RDONLY, 0);
@@ -169,7 +170,7 @@ static enum assay_status run_limited(const char *command, double seconds, int *s
 	return failed ? assay_fail_errno(err, failed, "cannot run '%s'", command) : ASSAY_OK;
 }
 
-/* Runs command `i` and reads its counts, which are empty if it counted nothing. */
+/* Runs command `i` and reads its counts. The counts are empty if the command counted nothing. */
 static enum assay_status run_one(struct search *s, size_t i, double seconds, struct run *out, struct assay_error *err)
 {
 	struct assay_error ignored;
@@ -190,7 +191,7 @@ static enum assay_status run_one(struct search *s, size_t i, double seconds, str
 	return ASSAY_OK;
 }
 
-/* Runs the first `commands` commands without the given pieces. Fills which features stay right in all runs, and *part, the mean share of
+/* Runs the first `commands` commands without the given pieces. Sets right[f] if feature f is right in all these runs. *part: mean share of
  * the whole runs' counts. Stops after a run in which no feature is right. */
 static enum assay_status try(struct search *s, const struct piece *const *pieces, size_t n, size_t commands, bool *right, double *part,
 			     struct assay_error *err)
@@ -249,7 +250,7 @@ static void add_piece(struct search *s, const char *verb, const char *name)
 
 ORDER_BY(by_name, struct piece, BY_TEXT(name))
 
-/* Reports whether a command called the function, or whether that is unknown. "call FUNCTION FILE:LINE" counts its calls. */
+/* Reports whether a command called the function, or whether this is unknown. The feature "call FUNCTION FILE:LINE" counts its calls. */
 static bool is_called(const struct search *s, const char *function)
 {
 	bool known = false;
@@ -270,7 +271,7 @@ static bool is_called(const struct search *s, const char *function)
 	return !known;
 }
 
-/* Reports whether the piece may have an effect: its function was called, or that is unknown. */
+/* Reports whether the exclusion of a piece may have an effect: its function was called, or this is unknown. */
 static bool may_matter(const struct search *s, const char *piece)
 {
 	const char *name = piece + 2, *of = strchr(name, ' '), *end = strrchr(name, ' ');
@@ -285,7 +286,7 @@ static bool may_matter(const struct search *s, const char *piece)
 	return matters;
 }
 
-/* Adds the pieces that may matter, those of one name as one piece. */
+/* Adds the pieces that may have an effect. Pieces with the same name become one piece. */
 static void add_pieces(struct search *s, const struct run_features *counts)
 {
 	size_t kept = 0;
@@ -348,9 +349,9 @@ static enum assay_status run_whole(struct search *s, struct assay_error *err)
 	return st;
 }
 
-/* ---- one piece at a time ---- */
+/* ---- exclusion of one piece at a time ---- */
 
-/* Tries each of pieces [from, to) alone in the first command. If several pieces have no effect together, none is tried alone. */
+/* Tries to exclude each of pieces [from, to) alone in the first command. Excludes all of them first; if this has no effect, stops. */
 static enum assay_status try_each(struct search *s, size_t from, size_t to, struct assay_error *err)
 {
 	const struct piece *together[TOGETHER];
@@ -378,12 +379,12 @@ static enum assay_status try_each(struct search *s, size_t from, size_t to, stru
 /* ---- slices of several pieces ---- */
 
 struct choice {
-	const struct piece **pieces; /* [n] */
+	const struct piece **pieces; /* [n] pieces that are excluded */
 	size_t n;
 	double part;
 };
 
-/* Adds all candidates to `out` or, with `some`, as many as keep the wanted features right. */
+/* Adds all candidates to `out` if the wanted features stay right. Otherwise, with `some`, adds as many as possible, by halving the set. */
 static enum assay_status choose(struct search *s, const bool *wanted, const struct piece *const *candidates, size_t n, bool some,
 				struct choice *out, struct assay_error *err)
 {
@@ -412,8 +413,8 @@ static enum assay_status choose(struct search *s, const bool *wanted, const stru
 
 ORDER_POINTERS_BY(by_part, struct piece, BY_UP(part) BY_TEXT(name))
 
-/* Finds the pieces whose exclusion keeps the wanted features right, the largest saving first. If the savings cannot add up to the allowed
- * share, the candidates are tried only together; otherwise also one by one. The caller frees out->pieces. */
+/* Finds pieces that can be excluded while the wanted features stay right, the largest saving first. If their savings together cannot reach
+ * the allowed share, tries only all of them, or else the first; otherwise tries subsets, too. The caller frees out->pieces. */
 static enum assay_status slice_of(struct search *s, const bool *wanted, struct choice *out, struct assay_error *err)
 {
 	const struct piece **candidates = mem_new(s->pieces_n, sizeof(*candidates));
@@ -451,7 +452,7 @@ static bool are_similar(const struct search *s, size_t f, size_t g)
 	return true;
 }
 
-/* Fills the price of each feature as the only wanted one. Features that the same pieces keep right have the same price. */
+/* Computes the price of each feature as the only wanted one. Features that the same pieces keep right have the same price. */
 static enum assay_status price_each(struct search *s, struct assay_error *err)
 {
 	bool *wanted = mem_new(s->n, sizeof(*wanted));
@@ -477,7 +478,7 @@ static enum assay_status price_each(struct search *s, struct assay_error *err)
 	return st;
 }
 
-/* Finds a slice of all features that are cheap enough alone. If the slice is too expensive, excludes the most expensive features. */
+/* Finds a slice for all features whose own price is allowed. While the slice is too expensive, drops the most expensive features. */
 static enum assay_status slice_cheap(struct search *s, struct choice *out, struct assay_error *err)
 {
 	bool *wanted = mem_new(s->n, sizeof(*wanted));
@@ -546,7 +547,7 @@ static enum assay_status search_begin(struct search *s, struct assay_error *err)
 	return run_whole(s, err);
 }
 
-/* Returns the non-empty lines of a text, which it splits by NULs; the caller frees the array. */
+/* Returns the non-empty lines of a text, in which it replaces line ends by NULs. The caller frees the array. */
 static char **lines_of(struct buf *text, size_t *n)
 {
 	char *rest = text->bytes, *line, **lines = mem_new(text->size + 1, sizeof(*lines));
@@ -558,7 +559,7 @@ static char **lines_of(struct buf *text, size_t *n)
 	return lines;
 }
 
-/* Reads lines "NAME" or "NUMBER NAME". */
+/* Reads a file with lines "NAME" or "NUMBER NAME". */
 static enum assay_status read_only(const char *path, struct run_features *out, struct assay_error *err)
 {
 	struct buf text = BUF_INIT, numbered = BUF_INIT;
@@ -675,7 +676,7 @@ static enum assay_status slice_answer(const struct slice_request *request, struc
 
 /* ---- selected features ---- */
 
-/* Refuses a file with lines that are no features, which the compiler would take for features of other files. */
+/* Refuses a file with lines that are not features. The compiler would take such a line for a feature of another source file. */
 static enum assay_status only_check(const char *path, struct assay_error *err)
 {
 	struct buf text = BUF_INIT;
@@ -702,7 +703,7 @@ static enum assay_status only_check(const char *path, struct assay_error *err)
 	return st;
 }
 
-/* Returns the option lines of features_compile() in *out; the caller frees them. */
+/* Returns the option lines of features_compile() in *out. The caller frees them. */
 static enum assay_status options_of(const struct arguments *a, char **out, struct assay_error *err)
 {
 	char *only = a->only ? realpath(a->only, NULL) : NULL, *without = a->without ? realpath(a->without, NULL) : NULL;
@@ -730,7 +731,7 @@ static enum assay_status options_of(const struct arguments *a, char **out, struc
 
 /* ---- builds in place ---- */
 
-/* Returns the directory of compiler links for this program. It is always the same, because CMake and configure store compiler paths. */
+/* Finds the directory of compiler links for this program. It is always the same one, because CMake and configure store compiler paths. */
 static enum assay_status find_links(char **links, struct assay_error *err)
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -759,7 +760,7 @@ static void note_record(const char *path)
 		cli_note("no compiler was called by name, or nothing had to be compiled; build in a new directory, or after 'make clean'");
 }
 
-/* Runs one compiler command without links, because the command may name the compiler by its path. */
+/* Runs one compiler command. Uses no links, because the command may name the compiler by its path. */
 static enum assay_status compile_here(const struct compiler_wrapper *w, size_t n, char **words, struct assay_error *err)
 {
 	int status = 0;

@@ -1,4 +1,4 @@
-/* assay changes */
+/* The command 'assay changes': finds the functions that changed between two builds. */
 #include "base/command.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -8,7 +8,7 @@
 #include "runs/running/version.h"
 
 struct references {
-	char *old, *new; /* owned; `new` is the second part of the same text */
+	char *old, *new; /* old: owned; new: pointer into the memory of `old` */
 };
 
 struct arguments {
@@ -20,7 +20,7 @@ struct arguments {
 
 static const struct arguments defaults = { .wrapper = CHANGES_WRAPPER };
 
-/* Parses "v1..v2". A reference cannot contain "..". */
+/* Parses "OLD..NEW". A reference cannot contain "..". */
 static enum assay_status parse_references(const char *text, void *to, struct assay_error *err)
 {
 	struct references *references = to;
@@ -44,7 +44,7 @@ static enum assay_status changes_check(void *arguments, struct assay_error *err)
 	return ASSAY_OK;
 }
 
-/* Opens the file of a side: a path, or the program of APP@VERSION. */
+/* Opens the file of one side, which is given by its path or as APP@VERSION. */
 static enum assay_status open_side(const struct arguments *a, int side, struct version_object *object, struct build *build,
 				   struct assay_error *err)
 {
@@ -58,7 +58,7 @@ static enum assay_status open_side(const struct arguments *a, int side, struct v
 	return st ? st : build_open(object->path ? object->path : path, IMAGE_EXPORTED, build, err);
 }
 
-/* Refuses builds with different debug information, because inlined or static functions would seem added or removed. */
+/* Refuses builds with different symbols or debug information, because inlined or static functions would seem added or removed. */
 static enum assay_status check_details(const struct build *builds, struct assay_error *err)
 {
 	static const char *const texts[] = { "has debug information", "has symbols, but no debug information", "is stripped" };
@@ -71,7 +71,7 @@ static enum assay_status check_details(const struct build *builds, struct assay_
 			  texts[old->detail], new->path, texts[new->detail]);
 }
 
-/* Returns the sources to compare: the given ones or, for two versions built from one repository, their commits. */
+/* Returns the sources to compare: those of --git and --refs or, if both versions were built from one repository, their commits. */
 static struct changes_options options_of(const struct arguments *a, const struct version_object *objects)
 {
 	struct changes_options options = { a->repository, a->references.old, a->references.new, (size_t)a->wrapper };

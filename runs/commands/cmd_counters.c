@@ -1,4 +1,4 @@
-/* assay counters */
+/* The command 'assay counters': lists the events that this machine can count. */
 #include "base/command.h"
 #include "runs/commands/runs_commands.h"
 #include "runs/inside/instrument/countable_here.h"
@@ -63,7 +63,7 @@ static void answer_plan(const struct counting_plan *plan, struct document *d)
 	d->exit_status = plan->n ? 0 : 6;
 }
 
-/* ---- the command ---- */
+/* ---- command ---- */
 
 static enum assay_status counters_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {

@@ -1,4 +1,4 @@
-/* assay host import */
+/* The command 'assay host import': imports recorded machines, or the nodes of a Slurm cluster. */
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -26,7 +26,7 @@ static const struct host *host_of_node(const struct inventory *inventory, const 
 	return NULL;
 }
 
-/* Returns the first of --types that the node has; NULL: none. */
+/* Returns the first hardware type in --types that is a feature of the node; NULL if there is none. */
 static const char *type_of(const struct arguments *arguments, const struct slurm_node *node)
 {
 	for (const char *type = arguments->types; type && *type; type += strcspn(type, ",") + (type[strcspn(type, ",")] == ',')) {
@@ -39,7 +39,8 @@ static const char *type_of(const struct arguments *arguments, const struct slurm
 	return NULL;
 }
 
-/* Returns an entry without its name, so that equal entries can be joined. Quotes features that may look like numbers. Caller frees it. */
+/* Returns a node's entry without its name, so that equal entries can be merged. Quotes features, which may look like numbers. The caller
+ * frees it. */
 static char *entry_of(const struct arguments *arguments, const struct slurm_node *node)
 {
 	const char *type = type_of(arguments, node);
@@ -64,7 +65,7 @@ static void add_entry(const char *folded, const char *entry, void *to)
 	buf_format(to, "  - name: '%s'\n%s", folded, entry);
 }
 
-/* Appends the new hosts as YAML, and returns their number. */
+/* Appends the new hosts as YAML. Returns their number. */
 static size_t make_entries(const struct arguments *arguments, const struct inventory *inventory, const struct slurm_nodes *nodes,
 			   struct buf *out)
 {
@@ -86,7 +87,7 @@ static size_t make_entries(const struct arguments *arguments, const struct inven
 
 static enum assay_status cannot_add(const char *path, const char *reason, struct assay_error *err)
 {
-	char *why = mem_string(reason); /* `reason` may be the text of *err */
+	char *why = mem_string(reason); /* a copy, because `reason` may be the text of *err */
 	enum assay_status st = assay_fail(err, ASSAY_E_FORMAT,
 					  "cannot append the new hosts to %s: 'hosts' must be the last key, with one host per line as in "
 					  "'assay init'%s%s; --dry-run shows them",
@@ -96,7 +97,7 @@ static enum assay_status cannot_add(const char *path, const char *reason, struct
 	return st;
 }
 
-/* Appends the entries to lab.yaml, and checks the new text before it replaces the old file. */
+/* Appends the entries to lab.yaml. Checks the new text before it replaces the file. */
 static enum assay_status write_entries(const struct inventory *inventory, const struct buf *entries, size_t n, struct assay_error *err)
 {
 	char *path = mem_format("%s/lab.yaml", cli_directory());
@@ -121,7 +122,7 @@ static enum assay_status write_entries(const struct inventory *inventory, const 
 	return st;
 }
 
-/* ---- the command ---- */
+/* ---- command ---- */
 
 static void add_nodes(const struct arguments *arguments, const struct inventory *inventory, const struct slurm_nodes *nodes,
 		      struct document *d)
@@ -152,7 +153,7 @@ static void add_nodes(const struct arguments *arguments, const struct inventory 
 	doc_end(d);
 }
 
-/* Lists hosts of the inventory that are no longer nodes of the cluster. */
+/* Lists hosts of lab.yaml that are no longer nodes of the cluster. */
 static void add_gone(const struct inventory *inventory, const struct slurm_nodes *nodes, struct document *d)
 {
 	struct buf names = BUF_INIT;

@@ -1,4 +1,4 @@
-/* assay inspect */
+/* The command 'assay inspect': shows whether a program can be measured, or its recorded samples or features. */
 #include "base/command.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -29,18 +29,16 @@
 
 struct arguments {
 	struct cli_list files; /* files and directories, or one selector */
-	const char *show;      /* selector: prefix of the hashes to show; NULL: list the files */
-	int64_t top;	       /* number of features; this and the next line: features only */
+	const char *show;      /* prefix of the hashes of the files to show; NULL to list the files */
+	int64_t top;	       /* number of features to show. This and the next line are for features only */
 	bool all, text;
 };
 
-/* ---- sample files ---- */
-
-/* ---- functions of a file ---- */
+/* ---- functions of a sample file ---- */
 
 /* Properties of a function's samples. */
 struct sampled {
-	double unsure_ns; /* mean uncertainty of the time without nested calls */
+	double unsure_ns; /* mean possible error of the time without nested calls, ns */
 	size_t unwound;
 	bool estimated;
 	uint32_t max_weight;
@@ -64,7 +62,7 @@ static struct sampled sampled_find(const struct samples *s, const struct samples
 	return out;
 }
 
-/* Adds the lower or upper limits of the means over all calls. */
+/* Adds the lower limits, or with `high` the upper limits, of the means over all calls. */
 static void add_interval(const struct samples *s, size_t function, bool high, struct document *d)
 {
 	struct samples_mean ns = samples_mean(s, function, SAMPLES_MEAN_NS), alone = samples_mean(s, function, SAMPLES_MEAN_ALONE_NS);
@@ -240,7 +238,7 @@ static enum assay_status show_files(const struct cli_list *files, struct documen
 
 /* ---- files in the laboratory ---- */
 
-/* Reports whether the text is APP[@VERSION] rather than a file. */
+/* Reports whether the text is a selector APP[@VERSION] and not the name of a file. */
 static bool is_selector(const char *text)
 {
 	size_t n = strlen(text);
@@ -249,7 +247,7 @@ static bool is_selector(const char *text)
 	       strncmp(text, "./", 2) != 0 && strncmp(text, "../", 3) != 0;
 }
 
-/* Appends up to VERSIONS_MAX distinct versions, separated by commas, in their order in `files`. Returns the number of versions. */
+/* Appends up to VERSIONS_MAX distinct versions, separated by commas, in the order of `files`. Returns the number of distinct versions. */
 static size_t versions_of(const struct sample_file *files, size_t n, struct buf *out)
 {
 	size_t versions = 0;
@@ -288,7 +286,7 @@ static enum assay_status check_version(const struct sample_file *files, size_t n
 	return st;
 }
 
-/* Lists the files of the version. version: NULL if the application has only one. */
+/* Lists the files of a version. If `version` is NULL, the application must have only one version. */
 static enum assay_status files_of(struct store *store, const char *application, const char *version, struct sample_file **out, size_t *n,
 				  struct assay_error *err)
 {
@@ -481,7 +479,7 @@ static void add_note(struct document *d, const char *code, const char *text)
 	doc_end(d);
 }
 
-/* Adds notes about a program whose functions can be probed, or about the reasons why they cannot. */
+/* Adds notes on how well the probe can measure the program's functions. */
 static void add_remarks(const struct site_module *m, struct document *d)
 {
 	char *some = mem_format("%zu of %zu functions have no entry to patch: their files were compiled without "
@@ -550,7 +548,7 @@ static bool is_program(const char *path)
 	return is;
 }
 
-/* ---- the command ---- */
+/* ---- command ---- */
 
 static enum assay_status inspect_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
@@ -565,7 +563,7 @@ static enum assay_status inspect_run(struct lab *lab, void *arguments, struct do
 	return inspect_samples(a, d, err);
 }
 
-/* Accepts any text; an empty prefix selects all files. */
+/* Accepts any text. An empty prefix selects all files. */
 static enum assay_status parse_prefix(const char *text, void *to, struct assay_error *err)
 {
 	(void)err;

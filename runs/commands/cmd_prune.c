@@ -1,4 +1,4 @@
-/* assay prune */
+/* The command 'assay prune': removes the output of old runs, and old sample files. */
 #include "base/clock.h"
 #include "base/command.h"
 #include "base/text.h"

@@ -1,4 +1,4 @@
-/* assay record */
+/* The command 'assay record': runs a program and records its calls, functions, counters or features. */
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/command.h"
@@ -34,7 +34,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define RECORD_LEAST_BYTES  (256u << 10) /* space that a file needs before its first record */
+#define RECORD_LEAST_BYTES  (256u << 10) /* disk space that a file needs before its first record, bytes */
 #define STATUS_BYTES_MAX    (1u << 20)
 #define WHY_BYTES	    160
 #define FUNCTIONS_MAX	    64u
@@ -51,22 +51,22 @@ struct arguments {
 	struct cli_list words;
 	const char *output; /* output directory */
 	int kind;
-	struct cli_list calls; /* library functions; this and the next two lines: CMD_RECORD_CALLS */
-	double overhead;       /* share of a thread's time */
+	struct cli_list calls; /* library functions of --call. This and the next two lines are for CMD_RECORD_CALLS */
+	double overhead;       /* allowed share of a thread's time */
 	bool context, progressive;
-	struct cli_list functions; /* CMD_RECORD_FUNCTIONS and CMD_RECORD_COUNTERS */
-	struct cli_list modules;   /* this and the next three lines: CMD_RECORD_FUNCTIONS */
+	struct cli_list functions; /* for CMD_RECORD_FUNCTIONS and CMD_RECORD_COUNTERS */
+	struct cli_list modules;   /* this and the next three lines are for CMD_RECORD_FUNCTIONS */
 	const char *counters, *library, *list, *input;
-	double budget; /* share of a function's time; below 0: the library's default */
-	int64_t seed;  /* below 0: random */
-	int64_t nodes; /* this and the next line: CMD_RECORD_COUNTERS; 0: default */
+	double budget; /* allowed share of a function's time; negative for the library's default */
+	int64_t seed;  /* negative for a random seed */
+	int64_t nodes; /* this and the next line are for CMD_RECORD_COUNTERS; 0 for the default */
 	bool full;
 };
 
-/* ---- library for functions of --call ---- */
+/* ---- library for the functions of --call ---- */
 
-/* Writes a library that exports the functions named by --call and passes their calls to libassay-interpose.so
- * (runs/inside/interpose/interpose_functions.c). It is preloaded into the program. x86-64 only. */
+/* Writes a library that exports the functions of --call and passes their calls to libassay-interpose.so. It is preloaded into the program
+ * (runs/inside/interpose/interpose_functions.c). x86-64 only. */
 
 static size_t name_bytes(const char *item)
 {
@@ -82,8 +82,8 @@ static bool item_is_right(const char *item)
 	       (!item[n] || (item[n + 1] >= '1' && item[n + 1] <= '6' && !item[n + 2]));
 }
 
-/* Checks items [n]: "NAME" or "NAME:N". N, from 1 to 6, is the argument that measures the work of a call. ASSAY_E_USAGE: another form, or a
- * function that is named twice. */
+/* Checks items[n], which must be "NAME" or "NAME:N". N, from 1 to 6, is the argument that measures the work of a call. ASSAY_E_USAGE: an
+ * item has another form, or two items name the same function. */
 static enum assay_status called_functions_check(const char *const *items, size_t n, struct assay_error *err)
 {
 #if !defined(__x86_64__)
@@ -104,7 +104,7 @@ static enum assay_status called_functions_check(const char *const *items, size_t
 	return ASSAY_OK;
 }
 
-/* Offsets of the parts in the file and in memory. */
+/* Offsets of the parts, which are equal in the file and in memory. */
 struct places {
 	size_t hash, symbols, relocation, texts, stubs, dynamic, table, end;
 };
@@ -158,7 +158,7 @@ static void headers_put(struct buf *file, const struct places *p)
 		  .p_filesz = data - sizeof(uint64_t),
 		  .p_memsz = data - sizeof(uint64_t),
 		  .p_align = 8 },
-		{ .p_type = PT_GNU_STACK, .p_flags = PF_R | PF_W, .p_align = 16 }, /* without it, stacks become executable */
+		{ .p_type = PT_GNU_STACK, .p_flags = PF_R | PF_W, .p_align = 16 }, /* without this entry, stacks become executable */
 	};
 
 	put(file, 0, &elf, sizeof(elf));
@@ -182,7 +182,7 @@ static void dynamic_put(struct buf *file, const struct places *p)
 	put(file, p->relocation, &leads, sizeof(leads));
 }
 
-/* Writes a hash table with one bucket, a chain of all defined symbols. */
+/* Writes a hash table with one bucket, whose chain contains all defined symbols. */
 static void hash_put(struct buf *file, const struct places *p, size_t n)
 {
 	uint32_t words[2 + 1 + FUNCTIONS_MAX + 2] = { 1, (uint32_t)n + 2, 2 };
@@ -203,7 +203,7 @@ static void stub_put(struct buf *file, size_t at, uint32_t number, size_t table)
 	put(file, at, code, sizeof(code));
 }
 
-/* Writes the library for n functions. */
+/* Writes the library for items[n]. */
 static enum assay_status call_library_write(const char *path, const char *const *items, size_t n, struct assay_error *err)
 {
 	Elf64_Sym symbol = { .st_name = 1, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_NOTYPE) };
@@ -229,7 +229,7 @@ static enum assay_status call_library_write(const char *path, const char *const 
 	symbol.st_name += sizeof(LEADS_TO);
 	for (size_t i = 0; i < n; i++) {
 		symbol.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
-		symbol.st_shndx = 1; /* it is here: there are no sections to be asked for */
+		symbol.st_shndx = 1; /* any nonzero index, which marks a defined symbol; the file has no sections */
 		symbol.st_value = p.stubs + i * STUB_BYTES;
 		symbol.st_size = STUB_BYTES;
 		put(&file, p.symbols + (i + 2) * sizeof(symbol), &symbol, sizeof(symbol));
@@ -242,7 +242,7 @@ static enum assay_status call_library_write(const char *path, const char *const 
 	return st;
 }
 
-/* Writes the library for the functions of --call into the output directory. *path is NULL if there are none; the caller frees it. */
+/* Writes the library for the functions of --call into the output directory. *path is NULL if there are none. The caller frees it. */
 static enum assay_status write_functions(const struct arguments *a, char **path, struct assay_error *err)
 {
 	const char *directory = getenv("ASSAY_INTERPOSE_DIRECTORY"); /* absolute path */
@@ -261,10 +261,10 @@ static enum assay_status write_functions(const struct arguments *a, char **path,
 	return st;
 }
 
-/* Passes on the number of seccomp filters of this process. A process with more filters is not recorded: the kernel might kill it. */
+/* Passes on the number of seccomp filters of this process. Processes with more filters are not recorded: the kernel might kill them. */
 static void report_filters(void)
 {
-	static const char *const keys[] = { "\nSeccomp_filters:", "\nSeccomp:" }; /* the second one for kernels before Linux 5.9 */
+	static const char *const keys[] = { "\nSeccomp_filters:", "\nSeccomp:" }; /* the second key is for kernels before Linux 5.9 */
 	struct buf status = BUF_INIT;
 	struct assay_error ignored;
 	const char *line = NULL;
@@ -294,7 +294,7 @@ static void set_environment(const struct arguments *a, const char *library, cons
 	mem_free(preload, ppm, run);
 }
 
-/* ---- observation from outside ---- */
+/* ---- observation of the recorded processes ---- */
 
 struct watch {
 	pthread_t thread;
@@ -324,7 +324,7 @@ static void *watch_run(void *of)
 	return NULL;
 }
 
-/* Starts a thread that writes observations for the recorded processes. Without a thread, there are no observations. */
+/* Starts a thread that writes observations into the sample files. If no thread can be started, there are no observations. */
 static void watch_begin(struct watch *w, const char *directory)
 {
 	static const struct stops_words words = RECORD_STOPS;
@@ -352,17 +352,17 @@ struct recorded {
 	size_t processes, killed, records;
 	char **sites; /* [n_sites] call sites of all files; sorted and counted at the end */
 	size_t n_sites, capacity;
-	double calls; /* number of calls, estimated by the records' weights */
+	double calls; /* number of calls, estimated from the weights of the records */
 	uint64_t dropped;
-	uint64_t *pids, *children; /* [processes]; [n_children] from fork() and waitpid() */
+	uint64_t *pids, *children; /* pids: [processes] ids; children: [n_children] ids from fork() and waitpid() */
 	size_t pids_capacity, n_children, children_capacity;
-	uint64_t *executed; /* [n_executed] process ids, one for each executed program */
+	uint64_t *executed; /* [n_executed] process ids, one per executed program */
 	size_t n_executed, executed_capacity;
-	size_t ranks, restricted; /* numbers of processes with a rank, and of processes that restricted their system calls */
-	char *restricted_name;	  /* program of the first restricted process; NULL: unknown */
+	size_t ranks, restricted; /* number of processes with a rank; number of processes that restricted their system calls */
+	char *restricted_name;	  /* program of the first restricted process; NULL if unknown */
 };
 
-/* Adds the child processes of a file's process. */
+/* Adds the child processes that a file mentions. */
 static void children_add(const struct samples *file, struct recorded *sum)
 {
 	size_t n;
@@ -402,7 +402,7 @@ static bool has_executed(const struct samples *file)
 	return last && !file->finished && strncmp(file->functions[last->function].name, "exec", 4) == 0;
 }
 
-/* Returns the number of executed programs without a file; 0 with ranks, whose launchers have no files. */
+/* Returns the number of executed programs without a file. Returns 0 if processes have ranks, because their launchers have no files. */
 static size_t executed_missing(const struct recorded *sum)
 {
 	size_t missing = 0;
@@ -453,7 +453,7 @@ static void file_add(const char *path, struct recorded *sum)
 	samples_release(&file);
 }
 
-/* Reports functions of --call without calls. */
+/* Prints a note for each function of --call that was not called. */
 static void functions_missing(const struct arguments *a, const struct recorded *sum)
 {
 	for (size_t i = 0; i < a->calls.n; i++) {
@@ -472,7 +472,7 @@ static void functions_missing(const struct arguments *a, const struct recorded *
 	}
 }
 
-/* Returns the number of distinct call sites, and frees them. */
+/* Returns the number of distinct call sites, and frees the call sites. */
 static size_t sites_count(struct recorded *sum)
 {
 	size_t n = 0;
@@ -484,7 +484,7 @@ static size_t sites_count(struct recorded *sum)
 	return n;
 }
 
-/* Reports whether the directory was removed or replaced. */
+/* Reports whether the directory was removed or replaced since it was opened. */
 static bool is_missing(const char *path, int directory)
 {
 	struct stat was, now;
@@ -518,7 +518,7 @@ static size_t still_running(void)
 
 #define LOADER_BYTES 256
 
-/* Reads the path of the program's dynamic linker; "": none. Returns false if the file cannot be read. */
+/* Reads the path of the program's dynamic linker, or "" if it has none. Returns false if the file cannot be read. */
 static bool loader_read(int fd, const Elf64_Ehdr *head, char loader[LOADER_BYTES])
 {
 	Elf64_Phdr part;
@@ -538,7 +538,7 @@ static bool loader_read(int fd, const Elf64_Ehdr *head, char loader[LOADER_BYTES
 	return true;
 }
 
-/* Returns the reason why no library can be preloaded into a program, such as "is linked statically"; NULL: none is known. */
+/* Returns the reason why no library can be preloaded into a program, such as "is linked statically"; NULL if no reason is known. */
 static const char *why_no_preload(const char *file)
 {
 	Elf64_Ehdr head;
@@ -557,7 +557,7 @@ static const char *why_no_preload(const char *file)
 	return why;
 }
 
-/* Returns the reason why a program has no records, as far as its file and the dropped records show. */
+/* Returns the most likely reason why there are no records. Long reasons are written to `why`. */
 static const char *nothing_why(const char *program, bool gone, size_t running, const struct recorded *sum, char why[WHY_BYTES])
 {
 	struct assay_error ignored;
@@ -593,7 +593,7 @@ static const char *nothing_why(const char *program, bool gone, size_t running, c
 	return "no call was recorded: the program makes no recorded calls";
 }
 
-/* Reports processes without records: children that were forked, and programs that were executed. */
+/* Prints a note about processes without records: forked children, and executed programs. */
 static void missing_report(const char *directory, size_t children, size_t executed)
 {
 	size_t n = children + executed;
@@ -697,7 +697,7 @@ static enum assay_status record_calls(const struct arguments *a, struct assay_er
 	if (!st) {
 		ended = foreground_check_end(a->words.items[0], status, &program);
 		st = report_step(a, is_missing(a->output, directory), err);
-		if (ended) { /* records from before a failure are kept */
+		if (ended) { /* records from before the failure are kept */
 			if (st)
 				cli_note("%s", err->text);
 			st = ended;
@@ -715,12 +715,12 @@ static enum assay_status record_calls(const struct arguments *a, struct assay_er
 
 struct outcome {
 	size_t files, samples;
-	double bytes;		 /* size on disk */
-	uint64_t dropped, calls; /* calls: including calls that were only counted */
+	double bytes;		 /* size of the files on disk */
+	uint64_t dropped, calls; /* calls: number of all calls, sampled or only counted */
 	uint64_t unseen;	 /* number of threads that were not simulated */
-	bool unfinished;	 /* an emulated process has not written its samples, which it does at its end */
-	bool shares;		 /* shares memory with other processes */
-	char *why;		 /* reason for dropped samples, from the first file with one */
+	bool unfinished;	 /* an emulated process has not written its samples, because it has not ended normally */
+	bool shares;		 /* the program shares memory with other processes */
+	char *why;		 /* reason for dropped samples, from the first file that has one */
 };
 
 static void count_file(const char *directory, const char *name, struct outcome *outcome)
@@ -875,7 +875,7 @@ static enum assay_status plan_make(const struct arguments *a, struct counting_pl
 	return st;
 }
 
-/* Finds the probe's library: `given`, or the installed one if it is NULL. The caller frees *path. */
+/* Finds the probe's library: the file `given`, or the installed library if `given` is NULL. The caller frees *path. */
 static enum assay_status find_library(const char *given, char **path, struct assay_error *err)
 {
 	enum assay_status st;
@@ -900,7 +900,7 @@ static enum assay_status set_preload(const struct arguments *a, struct assay_err
 	return ASSAY_OK;
 }
 
-/* Sets one seed for all runs that the counters need, because their measurements are joined by call. */
+/* Sets the same seed for all runs that the counters need, because their measurements are joined call by call. */
 static void set_seed(int64_t seed)
 {
 	struct timespec now;
@@ -964,7 +964,7 @@ static enum assay_status measure_program(const struct arguments *a, const struct
 		set_seed(a->seed);
 		ended = run_all(a, &program);
 		st = report_samples(a->output, "no selected function was called", "no selected function was called", err);
-		if (ended) { /* samples from before a failure are kept */
+		if (ended) { /* samples from before the failure are kept */
 			st = ended;
 			*err = program;
 		}
@@ -992,7 +992,7 @@ static enum assay_status record_functions(const struct arguments *a, struct assa
 
 /* ---- counters ---- */
 
-/* Returns the functions in the library's format: "NAME,..." or "@FILE"; NULL: all. The caller frees the text. */
+/* Returns the functions in the library's format, "NAME,..." or "@FILE"; NULL for all. The caller frees the text. */
 static char *functions_text(const struct cli_list *functions)
 {
 	struct buf text = BUF_INIT;
@@ -1024,7 +1024,7 @@ static enum assay_status record_counters(const struct arguments *a, struct assay
 
 /* ---- features ---- */
 
-/* Runs the program and reports its failure, but keeps the features of a failed run. */
+/* Runs the program. If the program fails, returns the failure, but the features that it counted stay in the directory. */
 static enum assay_status record_features(const struct arguments *a, struct assay_error *err)
 {
 	enum assay_status st = foreground_make_directory(a->output, 0700, "ASSAY_FEATURES_DIRECTORY", err);
@@ -1046,7 +1046,7 @@ static enum assay_status record_features(const struct arguments *a, struct assay
 	return st;
 }
 
-/* ---- the command ---- */
+/* ---- command ---- */
 
 static enum assay_status record_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
@@ -1063,7 +1063,7 @@ static enum assay_status record_run(struct lab *lab, void *arguments, struct doc
 	return recorders[a->kind](a, err);
 }
 
-/* Parses "1%" or "0.01". */
+/* Parses a share such as "1%" or "0.01". */
 static enum assay_status share_parse(const char *text, void *share, struct assay_error *err)
 {
 	size_t n = strlen(text);
@@ -1082,7 +1082,7 @@ static enum assay_status share_parse(const char *text, void *share, struct assay
 
 static const struct arguments defaults = { .overhead = .01, .budget = -1, .seed = -1 };
 
-/* Refuses options of another kind, and sets the default of -o. */
+/* Refuses options of another kind of recording, and sets the default of -o. */
 static enum assay_status options_check(void *arguments, struct assay_error *err)
 {
 	static const char *const outputs[] = { "records", "samples", "samples", "features" };

@@ -1,4 +1,4 @@
-/* assay result export */
+/* The command 'assay result export': exports all rates, results and executions as CSV tables. */
 #include "base/command.h"
 #include "base/csv.h"
 #include "base/file.h"
@@ -10,9 +10,9 @@
 
 #define ACCOUNT(name) ", json_extract(x.signature, '$." #name "') AS " #name
 
-/* Tables: columns keep their names and order; new ones come last. They have no output, manifest or environment. 'host import' and 'result
- * import' read the first two tables, so `results` has the failed runs, too. Its `direction` is that of imported results; table_add_row()
- * replaces it by the direction of a plan. */
+/* Tables. Columns keep their names and order, and new columns come last. The tables exclude output, manifests and environments. 'host
+ * import' and 'result import' read the first two tables, so `results` also has failed runs. The SQL sets `direction` from imported results;
+ * table_add_row() replaces it by the direction of the plan, if there is one. */
 static const struct {
 	const char *name, *sql;
 } tables[] = {
@@ -43,7 +43,7 @@ static const struct {
 static void table_add_row(sqlite3_stmt *stmt, const struct plan_metrics *plans, struct buf *out)
 {
 	for (int i = 0; i < sqlite3_column_count(stmt); i++) {
-		bool direction = strcmp(sqlite3_column_name(stmt, i), "direction") == 0; /* `plan` comes two columns later */
+		bool direction = strcmp(sqlite3_column_name(stmt, i), "direction") == 0; /* `plan` is column i + 2 */
 		const struct plan_metric *metric = direction ? plan_metrics_find(plans, store_text(stmt, i + 2)) : NULL;
 
 		if (metric)

@@ -1,4 +1,4 @@
-/* assay result import, assay host import FILE */
+/* The command 'assay result import', and the part of 'assay host import' that reads a file. */
 #include "base/command.h"
 #include "base/digest.h"
 #include "base/file.h"
@@ -126,7 +126,7 @@ static enum assay_status import_check(void *arguments, struct assay_error *err)
 	return st || !a->application ? st : check_name("an application", a->application, err);
 }
 
-/* Finds the times of a file without times. Rows of earlier imports of the file keep their times; the others get its modification time. */
+/* Finds the times for a file without times. Rows that were imported before keep their times. New rows get the file's modification time. */
 static enum assay_status file_times(struct store *store, const char *path, const char *version, const struct buf *text,
 				    struct foreign_options *how, char digest[DIGEST_HEX_BYTES], struct assay_error *err)
 {
@@ -146,7 +146,7 @@ static enum assay_status file_times(struct store *store, const char *path, const
 			continue;
 		if (start.bytes < text->size && strcmp(store_text(stmt, 3), version) != 0)
 			snprintf(start.version, sizeof(start.version), "%s", store_text(stmt, 3));
-		/* A row that was incomplete then may differ now. */
+		/* Excludes an incomplete last row of the earlier import, because the row may be different now. */
 		while (start.bytes && !strchr("\r\n", text->bytes[start.bytes]) && text->bytes[start.bytes - 1] != '\n')
 			start.bytes--;
 		mem_append(how->starts, how->n_starts, &capacity, start);
@@ -160,7 +160,7 @@ static enum assay_status file_times(struct store *store, const char *path, const
 	return st;
 }
 
-/* Warns if a file without versions was imported under another version before, so that the two would be equal. */
+/* Warns if a file that names no version was imported before under another version. The two versions would have equal results. */
 static enum assay_status warn_of_twins(struct lab *lab, const struct arguments *a, const struct foreign_result *f, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;

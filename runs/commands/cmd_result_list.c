@@ -1,4 +1,4 @@
-/* assay result list */
+/* The command 'assay result list': lists applications and versions that have results. */
 #include "base/command.h"
 #include "base/text.h"
 #include "fleet/lab/lab.h"

@@ -1,4 +1,4 @@
-/* assay result show */
+/* The command 'assay result show': shows the results or the failed runs of an application. */
 #include "base/command.h"
 #include "base/mem.h"
 #include "base/stats.h"
@@ -11,8 +11,8 @@
 #include <inttypes.h>
 #include <math.h>
 
-#define TAIL_BYTES  2000 /* most bytes of a stream that are shown */
-#define BUILD_SHOWN 8	 /* number of digits */
+#define TAIL_BYTES  2000 /* maximum number of bytes of a stream that are shown */
+#define BUILD_SHOWN 8	 /* number of digits of a build's hash that are shown */
 
 struct arguments {
 	const char *selector;
@@ -25,11 +25,11 @@ struct arguments {
 struct shown {
 	const struct evidence *evidence;
 	const struct run_set *runs;
-	struct helper_result *accounts;		/* [runs->n] resource usage counters */
-	const struct helper_result **accounted; /* [n_accounted] the known ones among them */
+	struct helper_result *accounts;		/* [runs->n] resource usage counters of each run */
+	const struct helper_result **accounted; /* [n_accounted] pointers to those of `accounts` that are known */
 	size_t n_accounted;
-	const char *build; /* build whose runs count; NULL: none */
-	char *others;	   /* note on runs that do not count; NULL: all count */
+	const char *build; /* build whose runs count; NULL if there is none */
+	char *others;	   /* note on runs that do not count; NULL if all count */
 	size_t failed;
 };
 
@@ -90,7 +90,7 @@ static void add_repetitions(const struct shown *shown, struct document *d)
 	doc_end(d);
 }
 
-/* Reports whether two repetitions belong together: same machine, build and fingerprint; without fingerprint, the same plan or time. */
+/* Reports whether two runs are of one session: same machine, build and fingerprint; without fingerprint, also the same plan or time. */
 static bool same_session(const struct run *a, const struct run *b)
 {
 	return strcmp(a->machine, b->machine) == 0 && strcmp(a->build, b->build) == 0 && strcmp(a->fingerprint, b->fingerprint) == 0 &&
@@ -209,7 +209,7 @@ static bool is_printable(char c, bool utf8)
 	return byte >= 0x80 ? utf8 : (byte >= ' ' && byte != 0x7f) || byte == '\n' || byte == '\t';
 }
 
-/* Adds the last lines of a stream, indented, with '?' in place of characters that may harm a terminal. */
+/* Adds the last lines of a stream, indented. Replaces characters that may harm a terminal by '?'. */
 static void show_tail(const char *what, const char *bytes, size_t n, struct document *d)
 {
 	size_t from = n > TAIL_BYTES ? n - TAIL_BYTES : 0;
@@ -221,7 +221,7 @@ static void show_tail(const char *what, const char *bytes, size_t n, struct docu
 	while (from > 0 && from < n && bytes[from - 1] != '\n')
 		from++;
 	if (from == n)
-		from = n - TAIL_BYTES; /* one long line */
+		from = n - TAIL_BYTES; /* the end is one long line, which is cut */
 	utf8 = text_is_utf8(bytes + from, n - from);
 	doc_line(d, "  %s%s:", what, from ? ", its end" : "");
 	for (size_t i = from; i < n; i++) {
@@ -241,7 +241,7 @@ static void set_known(struct document *d, const char *key, int64_t value)
 	doc_set(d, key, value >= 0 ? doc_value_of(value) : DOC_NOTHING);
 }
 
-/* Sets the stream, or null if it is not text. */
+/* Sets the stream, or null if the stream is not text. */
 static void set_stream(struct document *d, const char *key, const char *bytes, size_t n)
 {
 	doc_set(d, key, text_is_utf8(bytes, n) && !memchr(bytes, 0, n) ? bytes : NULL);
@@ -273,7 +273,7 @@ static void show_failure(const struct execution_row *row, bool output, struct do
 	doc_end(d);
 }
 
-/* Loads the failed executions of the application or, if given, of the version. */
+/* Loads the failed executions of an application or, if the selector has a version, of that version. */
 static enum assay_status load_failed(struct lab *lab, const char *selector, struct execution_rows *out, struct assay_error *err)
 {
 	char *application = NULL, *version = NULL;
@@ -292,7 +292,7 @@ static enum assay_status show_failed(struct lab *lab, const struct arguments *a,
 	enum assay_status st = load_failed(lab, a->selector, &rows, err);
 
 	if (!st && rows.n == 0)
-		st = evidence_runs(lab, a->selector, &runs, err); /* reports what exists if the application is unknown */
+		st = evidence_runs(lab, a->selector, &runs, err); /* fails if there is no such application or version */
 	if (!st) {
 		doc_set(d, "selector", a->selector);
 		if (rows.n == 0)
@@ -307,7 +307,7 @@ static enum assay_status show_failed(struct lab *lab, const struct arguments *a,
 	return st;
 }
 
-/* ---- the command ---- */
+/* ---- command ---- */
 
 static enum assay_status result_show_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {

@@ -1,4 +1,4 @@
-/* assay run */
+/* The command 'assay run': runs versions of an application on the machines. */
 #include "base/buf.h"
 #include "base/cancel.h"
 #include "base/command.h"
@@ -13,7 +13,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#define ORDER_SHOWN 60 /* number of runs in the shown order of a dry run */
+#define ORDER_SHOWN 60 /* maximum number of runs that a dry run shows */
 
 struct arguments {
 	const char *application, *seed;
@@ -26,7 +26,7 @@ struct arguments {
 volatile sig_atomic_t cmd_run_cancelled;
 static struct progress progress;
 static double started_s;
-static size_t before; /* number of runs done before this session; SIZE_MAX: no run has ended yet */
+static size_t before; /* number of runs that were done before this session; SIZE_MAX until a run has ended */
 
 static void run_begin(void)
 {
@@ -67,7 +67,7 @@ void cmd_run_watch(struct launch_options *options)
 	options->progress = run_progress;
 }
 
-/* ---- the plan ---- */
+/* ---- plan ---- */
 
 /* Adds the manifest's `probe` and, if known, the number of entry points measured in each version. */
 static void add_probe(const struct launch *launch, struct document *d)
@@ -90,7 +90,7 @@ static void add_probe(const struct launch *launch, struct document *d)
 static void add_plan(const struct launch *launch, bool dry, struct document *d)
 {
 	const struct plan *plan = &launch->plan;
-	char seed[32]; /* text, because a double cannot hold 64 bits */
+	char seed[32]; /* text, because a JSON number (double) cannot represent all 64-bit integers */
 
 	snprintf(seed, sizeof(seed), "%" PRIu64, plan->seed);
 	doc_set(d, "application", plan->application);
@@ -266,7 +266,7 @@ static void add_hosts(const struct launch *launch, struct document *d)
 	doc_end(d);
 }
 
-/* Returns the median over machines of their median result; *noise: the same of the median absolute deviations. NaN: no results. */
+/* Returns the median over machines of their median results. *noise: median of their median absolute deviations. NaN if no results exist. */
 static double median_of(const struct launch *launch, const char *version, const char *input, double *noise)
 {
 	double *values = mem_new(launch->rows.n, sizeof(double)), *medians = mem_new(launch->n, sizeof(double)), median;
@@ -304,7 +304,7 @@ static void add_median(const struct launch *launch, const char *version, const c
 		  unit ? unit : "");
 }
 
-/* Adds the sample files. An instrumented run has no valid time. */
+/* Adds the number and size of sample files. They replace the time, which is not valid for an instrumented run. */
 static void add_samples(const struct launch *launch, const char *version, const char *input, struct document *d)
 {
 	size_t files = 0;
@@ -372,7 +372,7 @@ static bool is_like(const struct execution_row *a, const struct execution_row *b
 	       strcmp(a->detail, b->detail) == 0;
 }
 
-/* Adds the first failure or warning of each kind, with the number of its kind. */
+/* Adds a line per kind of failure or warning: the first run of this kind, and the number of such runs. */
 static void add_kinds_of_failures(const struct execution_rows *rows, struct document *d)
 {
 	bool *told = mem_new(rows->n, sizeof(*told));
@@ -398,7 +398,7 @@ static void add_kinds_of_failures(const struct execution_rows *rows, struct docu
 	free(told);
 }
 
-/* Adds the software of each version and host, compared with the first host of the version. */
+/* Adds the software of each version and host, with its difference to the first host of the version. */
 static void add_stacks(const struct launch *launch, struct document *d)
 {
 	const struct stack_rows *stacks = &launch->stacks;
@@ -452,7 +452,7 @@ static void add_next(struct document *d, const char *remark, const char *const *
 	free(line);
 }
 
-/* Returns the first input with the most versions that have results, or failures. */
+/* Returns the first of the inputs for which the most versions have results or, with `failed`, failures. */
 static size_t suggested_input(const struct launch *launch, bool failed)
 {
 	const struct plan *plan = &launch->plan;
@@ -474,7 +474,7 @@ static size_t suggested_input(const struct launch *launch, bool failed)
 	return best;
 }
 
-/* Adds commands that show the first two versions with results of one input, or the only one. */
+/* Adds commands that show or compare the first two versions that have results of one input. */
 static void add_analysis(const struct launch *launch, struct document *d)
 {
 	const struct plan *plan = &launch->plan;
@@ -536,9 +536,9 @@ static void show_runs(const struct launch *launch, const char *selector, struct 
 	d->exit_status = (const int[]){ 0, 7, 1 }[launch_outcome(launch)];
 }
 
-/* ---- the command ---- */
+/* ---- command ---- */
 
-/* Answers that there is nothing to run. This is no failure, because scripts may ask every night. */
+/* Answers that there is nothing to run. This is not a failure, because a script may run the command every night. */
 static void show_nothing(const struct launch *launch, const char *why, struct document *d)
 {
 	static const char *const lists[] = { "hosts", "results", "failures" };

@@ -5,8 +5,8 @@
 #include "base/document.h"
 #include "runs/running/launch.h"
 
-/* Sets the callbacks for notes and progress on standard error, and ends runs in order on Ctrl-C. */
+/* Makes `options` print notes and progress to standard error, and makes Ctrl-C stop the runs cleanly. */
 void cmd_run_watch(struct launch_options *options);
-extern volatile sig_atomic_t cmd_run_cancelled; /* the signal that was received; 0: none */
+extern volatile sig_atomic_t cmd_run_cancelled; /* number of the received signal; 0 if none */
 
 #endif

@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-/* A directory being collected and, through `above`, its parents. Detects symbolic links that form a cycle. */
+/* A directory that is being collected. `above` leads to its parents, so that a cycle of symbolic links is found. */
 struct place {
 	const struct place *above;
 	dev_t device;
@@ -22,7 +22,7 @@ struct place {
 struct walk {
 	struct artefact artefact;
 	size_t files_capacity, directories_capacity;
-	const char *root; /* links must not lead out of this directory */
+	const char *root; /* requested directory; links must not lead out of it */
 	struct assay_error *err;
 };
 
@@ -34,8 +34,6 @@ void artefact_release(struct artefact *artefact)
 	free(artefact->files);
 	*artefact = (struct artefact){ .files = NULL };
 }
-
-/* ---- one file, one directory ---- */
 
 static enum assay_status artefact_add_file(struct walk *w, const char *path, const char *source, const struct stat *info)
 {
@@ -77,7 +75,7 @@ static enum assay_status artefact_add_directory(struct walk *w, const char *path
 	return ASSAY_OK;
 }
 
-/* ---- everything below a directory ---- */
+/* ---- contents of a directory ---- */
 
 static bool artefact_is_below(const char *root, const char *path)
 {
@@ -114,7 +112,7 @@ static enum assay_status artefact_check_name(const struct walk *w, const char *d
 static enum assay_status artefact_walk_directory(struct walk *w, const char *directory, const char *path, const struct place *above,
 						 const struct stat *info);
 
-/* Collects one entry of a directory as `path`. */
+/* Collects the directory entry `source` as `path`. */
 static enum assay_status artefact_walk_entry(struct walk *w, const char *source, const char *path, const struct place *above)
 {
 	enum assay_status st = ASSAY_OK;
@@ -137,7 +135,7 @@ static enum assay_status artefact_walk_entry(struct walk *w, const char *source,
 	return st ? st : artefact_walk_directory(w, source, path, above, &info);
 }
 
-/* Skips the directories of git and assay, which change all the time. */
+/* Reports whether an entry is deployed. The directories of git and assay are not, because they change all the time. */
 static int artefact_is_deployed(const struct dirent *entry)
 {
 	static const char *const left_out[] = { ".", "..", ".git", ".assay" };
@@ -149,7 +147,7 @@ static int artefact_is_deployed(const struct dirent *entry)
 	return 1;
 }
 
-/* Collects the contents of a directory below `path`; "" is the top. */
+/* Collects the contents of `directory` below `path`, which is "" for the top. */
 static enum assay_status artefact_walk_directory(struct walk *w, const char *directory, const char *path, const struct place *above,
 						 const struct stat *info)
 {
@@ -183,7 +181,7 @@ static enum assay_status artefact_walk_directory(struct walk *w, const char *dir
 
 /* ---- requested paths ---- */
 
-/* Returns the name to deploy as: the last component of `path`, without a trailing '/'. For "." and "..": the name of that directory. */
+/* Returns the name of `path` on the hosts: its last component without a trailing '/', or the real directory's name for "." and "..". */
 static char *artefact_name_of(const char *path, const char *real)
 {
 	size_t end = strlen(path), begin;
@@ -221,7 +219,7 @@ static enum assay_status artefact_collect_one(struct walk *w, const char *path, 
 
 ORDER_BY(artefact_compare_files, struct artefact_file, BY_TEXT(path))
 
-/* Sorts the entries and computes the hash. Each text is hashed after its length, so different artefacts give different bytes. */
+/* Sorts the entries and computes the hash. Each path has its length before it, so that different artefacts have different hash inputs. */
 static void artefact_finish(struct artefact *a)
 {
 	struct buf text = BUF_INIT;
@@ -239,7 +237,7 @@ static void artefact_finish(struct artefact *a)
 	buf_release(&text);
 }
 
-/* Collects all paths. *at: index of the last path tried. */
+/* Collects all paths into *out. Sets *at to the index of the last path tried. */
 static enum assay_status collect_all(const char *base, const char *const *paths, size_t n, bool flat, struct artefact *out, size_t *at,
 				     struct assay_error *err)
 {
@@ -292,7 +290,7 @@ enum assay_status artefact_files(const struct manifest *manifest, struct artefac
 	return st && files->n ? assay_context(err, "%s:%zu", manifest->file, manifest->files_lines[at]) : st;
 }
 
-/* Reports whether `path` is "DIRECTORY/NAME" or below, with NAME in names[0..n). */
+/* Reports whether `path` is "DIRECTORY/NAME", or below this, for a NAME in names[0..n). */
 static bool is_of_input(const char *path, char *const *names, size_t n)
 {
 	const char *below = strchr(path, '/');
@@ -372,7 +370,7 @@ enum assay_status artefact_add_copy(struct artefact *artefact, const char *path,
 	return ASSAY_OK;
 }
 
-/* ---- from git ---- */
+/* ---- versions built from git ---- */
 
 enum assay_status artefact_check(const struct manifest *manifest, size_t version, const volatile sig_atomic_t *cancelled,
 				 char commit[VARIANT_COMMIT_BYTES], struct assay_error *err)

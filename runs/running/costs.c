@@ -13,12 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAME				      1e-9 /* largest relative difference of equal values of a feature */
+#define SAME				      1e-9 /* largest relative difference at which two values of a feature count as equal */
 #define COST_TEXT(constant, word, unit, text) text,
 
-/* ---- places ---- */
+/* ---- sampled source lines ---- */
 
-/* Adds the sampled lines of a run. `signature`: its resource usage as text (fleet/agent/signature.h). */
+/* Adds the sampled lines of a run. `signature` is the run's resource usage as text (fleet/agent/signature.h). */
 static enum assay_status cost_places_add(struct cost_places *places, const char *signature, struct assay_error *err)
 {
 	struct signature of;
@@ -27,7 +27,7 @@ static enum assay_status cost_places_add(struct cost_places *places, const char 
 
 	if (st)
 		return st;
-	if (of.samples) /* "PERIOD period ns, ..."; NULL without samples */
+	if (of.samples) /* "PERIOD period ns, ..."; NULL if there are no samples */
 		period = 1e-9 * strtod(of.samples, NULL);
 	if (period > 0.0) {
 		const char *text = of.samples;
@@ -55,7 +55,7 @@ static void place_release(struct cost_place *place)
 	mem_free(place->function, place->file);
 }
 
-/* Ends the collection: sorts the places, merges equal ones and divides by the number of runs. */
+/* Ends the collection: sorts the lines, merges equal ones, and divides times by the number of runs. */
 static void cost_places_end(struct cost_places *places)
 {
 	size_t kept = 0;
@@ -76,7 +76,7 @@ static void cost_places_end(struct cost_places *places)
 	places->sample /= (double)(places->runs ? places->runs : 1);
 }
 
-/* Releases the places. Accepts a zeroed struct. */
+/* Frees the lines. Accepts a zeroed struct. */
 static void cost_places_release(struct cost_places *places)
 {
 	mem_release_all(places->items, places->n, place_release);
@@ -86,13 +86,13 @@ static void cost_places_release(struct cost_places *places)
 ROWS_FUNCTION(cost_of_text, enum cost_of, COST_ROWS, COST_TEXT)
 ROWS_FUNCTION(cost_origin_code, enum cost_origin, COST_ORIGIN_ROWS, ROWS_CODE)
 
-/* A run from the store. */
+/* A run of the application, loaded from the store. */
 struct costs_run {
 	char *machine, *architecture, *input, *hash, *signature, *fingerprint;
 	int64_t taken_ms;
 	size_t session;
 	double cost;
-	const struct run_features *counted; /* counts of this run, or of another version's run of the same input; borrowed */
+	const struct run_features *counted; /* counts of this run, or of another version's run of the same input; not owned */
 	struct execution_features features;
 };
 
@@ -129,8 +129,6 @@ static void runs_release(struct costs_runs *runs)
 	mem_release_all(runs->items, runs->n, run_release);
 }
 
-/* ---- the store ---- */
-
 static enum assay_status fail_nothing(struct store *store, const char *application, const char *version, struct assay_error *err)
 {
 	struct buf there = BUF_INIT;
@@ -160,7 +158,7 @@ static enum assay_status fail_nothing(struct store *store, const char *applicati
 	return st;
 }
 
-/* Finds the requested version, or the only one, and the build that its latest plan deployed. */
+/* Finds the requested version, or the only one if `version` is NULL, and the build that its latest plan deployed. */
 static enum assay_status find_build(struct store *store, const char *application, const char *version, char **name_out, char **artefact,
 				    struct assay_error *err)
 {
@@ -201,7 +199,7 @@ static double cost_of_row(sqlite3_stmt *stmt, enum cost_of of)
 	return store_double(stmt, METRIC);
 }
 
-/* Loads the runs of a version. `beside`: NULL, or a version that the runs' plans must also contain. */
+/* Loads the runs of a version. If `beside` is not NULL, loads only runs of plans that also contain that version. */
 static enum assay_status load_runs(struct store *store, struct costs *costs, const char *version, const char *artefact, const char *beside,
 				   struct costs_runs *out, struct assay_error *err)
 {
@@ -244,7 +242,7 @@ static enum assay_status load_runs(struct store *store, struct costs *costs, con
 	return store_finish(stmt, st);
 }
 
-/* ---- one machine, one row per input ---- */
+/* ---- rows of one machine ---- */
 
 ORDER_BY(compare_runs, struct costs_run, BY_TEXT(machine) BY_TEXT(hash) BY_UP(cost))
 
@@ -260,7 +258,7 @@ struct machine_inputs {
 
 ORDER_BY(compare_machines, struct machine_inputs, BY_DOWN(inputs) BY_TEXT(machine))
 
-/* Lists machines by number of inputs, most first. The runs must be sorted. */
+/* Lists the machines by number of inputs, in descending order. The runs must be sorted. */
 static void list_machines(const struct costs_runs *runs, struct costs *costs)
 {
 	struct machine_inputs *list = NULL;
@@ -324,7 +322,7 @@ static void names_add(struct names *names, const char *name)
 	mem_append(names->items, names->n, &names->capacity, mem_string(name));
 }
 
-/* Collects the input's names: the first in byte order becomes its name, the others are in `also`. */
+/* Collects the names of an input. The first in byte order becomes its name; the others go to `also`. */
 static void name_input(const struct costs_run *runs, size_t n, struct cost_input *in)
 {
 	struct names names = { 0 };
@@ -340,7 +338,7 @@ static void name_input(const struct costs_run *runs, size_t n, struct cost_input
 	free(names.items);
 }
 
-/* Adds an input with its runs, which must be sorted by cost. */
+/* Adds an input with its n runs, which must be sorted by cost. */
 static enum assay_status add_input(const struct costs_run *runs, size_t n, struct costs *costs, struct assay_error *err)
 {
 	struct cost_input *in = &costs->inputs[costs->n++];
@@ -366,8 +364,8 @@ static bool are_among(char *const *names, size_t n, const char *name)
 	return n && bsearch(&name, names, n, sizeof(char *), text_order);
 }
 
-/* Adds features whose values differ. For counts, a missing feature is 0; otherwise features of only one side are ignored, because a command
- * may print other names than before. Both lists are sorted. */
+/* Adds the features whose values differ between two runs of an input to `out`. A missing count is 0. Other features that only one run has
+ * are ignored, because a command may print other names than before. Both lists must be sorted. */
 static void add_unsteady(const struct run_features *a, const struct run_features *b, bool counts, struct names *out)
 {
 	for (size_t i = 0, k = 0; i < a->n || k < b->n;) {
@@ -389,7 +387,7 @@ static void add_names(const struct run_features *before, const struct run_featur
 	}
 }
 
-/* Finds a feature of a run and its origin. Returns NULL if the run lacks the feature. */
+/* Returns a feature of a run, and sets *origin. Returns NULL if the run lacks the feature. */
 static const struct run_feature *feature_of(const struct execution_features *f, const struct run_features *counted, const char *name,
 					    enum cost_origin *origin)
 {
@@ -406,13 +404,13 @@ static const struct run_feature *feature_of(const struct execution_features *f, 
 	return NULL;
 }
 
-/* Reports whether a run may lack the feature because its value is 0. */
+/* Reports whether runs lack this feature if its value is 0. */
 static bool is_zero_if_absent(const struct run_feature *feature, enum cost_origin origin)
 {
 	return (origin == COST_COUNTED && feature->kind == FEATURE_COUNT) || (origin == COST_KNOWN && input_feature_is_text(feature->name));
 }
 
-/* Collects the names of all features in runs[0..n) of one machine, and of those that differ between runs of the same input. */
+/* Collects the names of all features in runs[0..n) of one machine, and the names of those that differ between runs of the same input. */
 static void read_features_of_runs(const struct costs_run *runs, size_t n, struct names *names, struct names *unsteady)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -431,7 +429,7 @@ static void read_features_of_runs(const struct costs_run *runs, size_t n, struct
 	sort_names(unsteady->items, &unsteady->n);
 }
 
-/* Reports whether each run has the feature, or may lack it because its value is 0. */
+/* Reports whether the value of a feature is known for every run: each run has it, or may lack it because it is 0. */
 static bool is_known(const struct costs_run *runs, size_t n, const char *name, enum cost_origin *origin)
 {
 	size_t have = 0;
@@ -472,7 +470,7 @@ static void make_columns(const struct costs_run *runs, size_t n, struct names *u
 	costs->n_unknown = unknown.n;
 }
 
-/* Fills row[p] with the values of a run's features. */
+/* Fills row[p] with the values of a run's features. NaN if a value is unknown. */
 static void fill_row(const struct costs *costs, const struct execution_features *f, const struct run_features *counted, double *row)
 {
 	for (size_t j = 0; j < costs->p; j++) {
@@ -547,7 +545,7 @@ static enum assay_status make_costs(const struct costs_runs *runs, struct names 
 	return st;
 }
 
-/* ---- counts of another version ---- */
+/* ---- counts from another version ---- */
 
 static int compare_hash(const void *key, const void *item)
 {
@@ -613,7 +611,7 @@ static enum assay_status load_all(struct store *store, const struct costs_asked 
 		join_counts(runs, counts, unsteady, costs);
 	if (!st && runs->n)
 		qsort(runs->items, runs->n, sizeof(*runs->items), compare_runs);
-	for (size_t i = 0; i < runs->n && !asked->counts; i++) /* sorting moved the runs, so these pointers were stale */
+	for (size_t i = 0; i < runs->n && !asked->counts; i++) /* sorting has moved the runs, so their pointers to themselves are stale */
 		runs->items[i].counted = &runs->items[i].features.counted;
 	free(artefact);
 	return st;
@@ -642,9 +640,10 @@ enum assay_status costs_load(struct store *store, const struct costs_asked *aske
 	return st;
 }
 
-/* ---- another version's run of an input ---- */
+/* ---- runs for the prediction of one input ---- */
 
-/* Finds the latest run of an input with suitable features. `version` or `artefact` NULL: any. *found: the run's version. */
+/* Finds the latest run of an input that has suitable features. A NULL `version` or `artefact` means any. Sets *found to the run's
+ * version. */
 static enum assay_status find_run(struct store *store, const char *application, const char *version, const char *artefact,
 				  const char *input, const char *hash, struct execution_features *out, char **found,
 				  struct assay_error *err)

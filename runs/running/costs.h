@@ -1,5 +1,5 @@
-/* Training data of a cost model: cost and features of each input of an application, for one version on one machine. Each row is one input;
- * repeated runs of an input share a row. */
+/* Training data of a cost model: cost and features of an application's inputs, for one version on one machine. Each row is one input; all
+ * runs of an input share its row. */
 #ifndef RUNS_RUNNING_COSTS_H
 #define RUNS_RUNNING_COSTS_H
 
@@ -11,14 +11,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Columns: constant, word, unit, description. */
+/* Columns: constant, name for users, unit, description. */
 #define COST_ROWS(X)                                                                                                                       \
 	X(COST_CPU, "cpu", "s", "CPU time")                                                                                                \
 	X(COST_WALL, "wall", "s", "wall-clock time")                                                                                       \
 	X(COST_METRIC, "metric", "", "the metric")
 
 enum cost_of { COST_ROWS(ROWS_ENUM) COSTS };
-const char *cost_of_text(enum cost_of of); /* Returns the description, such as "CPU time". */
+const char *cost_of_text(enum cost_of of); /* returns the description, such as "CPU time" */
 
 /* Origin of a feature. Columns: constant, code, description. */
 #define COST_ORIGIN_ROWS(X)                                                                                                                \
@@ -29,38 +29,38 @@ const char *cost_of_text(enum cost_of of); /* Returns the description, such as "
 enum cost_origin { COST_ORIGIN_ROWS(ROWS_ENUM) COST_ORIGINS };
 const char *cost_origin_code(enum cost_origin origin);
 
-/* Selects the costs to load. */
+/* Selection of the costs to load. */
 struct costs_asked {
-	const char *application; /* name in the manifest, without an input */
-	const char *version;	 /* version whose costs are loaded; NULL if there is only one */
-	const char *counts;	 /* version whose runs counted the features; NULL: same as `version` */
-	const char *machine;	 /* NULL: the machine with the most inputs */
-	const char *beside;	 /* other version: load only sessions of `assay run` that ran both; NULL: load all sessions */
+	const char *application; /* application's name in the manifest, without an input */
+	const char *version;	 /* version whose costs are loaded; NULL if the application has only one */
+	const char *counts;	 /* version from whose runs the counts are taken; NULL if they are taken from `version` */
+	const char *machine;	 /* machine's id; NULL selects the machine with the most inputs */
+	const char *beside;	 /* further version that each loaded session of `assay run` must contain; NULL loads all sessions */
 	enum cost_of of;
 };
 
-/* Source line of the application that CPU samples of an input's runs hit (runs/running/sampled_lines.h). */
+/* Source line of the application in which CPU samples were taken (runs/running/sampled_lines.h). */
 struct cost_place {
-	char *function, *file; /* `file`: without its directory; "-" if unknown */
-	unsigned line;	       /* 0 if unknown */
+	char *function, *file; /* function's name; file's name without directory, "-" if unknown */
+	unsigned line;	       /* line in the file; 0 if unknown */
 	unsigned begins;       /* line where the function starts; 0 if unknown */
-	double seconds;	       /* CPU time per run, mean, s */
+	double seconds;	       /* mean CPU time per run, s */
 };
 
 struct cost_places {
 	struct cost_place *items; /* [n], sorted by function, file and line */
 	size_t n, capacity;
-	size_t runs;   /* number of runs with samples; 0: none */
-	double sample; /* contribution of one sample to `seconds`, s */
+	size_t runs;   /* number of runs with samples; may be 0 */
+	double sample; /* CPU time that one sample adds to `seconds`, s */
 };
 
 struct cost_input {
-	char *name;  /* input's name, without the application's; "" if the input has no name */
-	char **also; /* [n_also], other names of the same input (same arguments, environment and file contents) */
+	char *name;  /* name of the input, without the application's name; "" if the input has no name */
+	char **also; /* [n_also], other names of the same input (equal arguments, environment and file contents) */
 	size_t n_also;
-	char *hash;	 /* hash over the input; its name if the hash is unknown */
-	double *cost;	 /* [runs], in the unit of `of`, positive, ascending */
-	size_t *session; /* [runs], number of the session of `assay run`, from 1, increases with time */
+	char *hash;	 /* hash of the input; its name if the hash is unknown */
+	double *cost;	 /* [runs], cost of each run in the unit of `of`; positive, ascending */
+	size_t *session; /* [runs], number of each run's session of `assay run`; from 1, increasing with time */
 	size_t runs;
 	double median;
 	double own_seconds; /* CPU time of the manifest's `features` command, s */
@@ -69,53 +69,54 @@ struct cost_input {
 
 struct costs {
 	char *application, *version, *machine;
-	char *architecture; /* the machine's architecture, recorded with a run; "" if unknown */
+	char *architecture; /* architecture of the machine, recorded with a run; "" if unknown */
 	char *fingerprint;  /* fingerprint of the latest run that has one; "" if none has */
 	enum cost_of of;
 	struct cost_input *inputs; /* [n], sorted by hash */
 	size_t n;
-	struct mat X;		  /* [n x p], features; 0 for a missing count */
-	char **names;		  /* [p], ascending */
-	enum cost_origin *origin; /* [p] */
+	struct mat X;		  /* [n x p], features of each input; 0 for a missing count */
+	char **names;		  /* [p], names of the features, ascending */
+	enum cost_origin *origin; /* [p], origins of the features */
 	size_t p;
-	char **unsteady; /* [n_unsteady], features that differ between runs of the same input; not in X */
+	char **unsteady; /* [n_unsteady], features that differ between runs of the same input; excluded from X */
 	size_t n_unsteady;
-	char **unknown; /* [n_unknown], features that some runs lack, for example after renaming; not in X */
+	char **unknown; /* [n_unknown], features that some runs lack, for example after renaming; excluded from X */
 	size_t n_unknown;
-	size_t other_builds; /* number of unused runs, of other builds of the version */
-	size_t without;	     /* number of runs whose features were not recorded */
-	size_t uncounted;    /* number of runs excluded because the counting version has no run of their input */
-	char **machines;     /* [n_machines], machines with runs of the version, by number of inputs, most first */
+	size_t other_builds; /* number of runs that are not used, because they are of other builds of the version */
+	size_t without;	     /* number of runs that are not used, because their features were not recorded */
+	size_t uncounted;    /* number of runs that are not used, because the version `counts` has no run of their input */
+	char **machines;     /* [n_machines], machines with runs of the version; the machine with the most inputs comes first */
 	size_t n_machines;
 };
 
-/* Loads costs of the build that the version's latest plan deployed. ASSAY_E_NOTFOUND: no runs of the application, version or machine; the
- * error lists existing versions. ASSAY_E_NODATA: no features were recorded. Overwrites *out; costs_release() it. */
+/* Loads the costs of the build that the version's latest plan deployed. ASSAY_E_NOTFOUND: there are no runs of the application, version or
+ * machine; the error lists versions. ASSAY_E_NODATA: no features were recorded. Overwrites *out; costs_release() frees it. */
 enum assay_status costs_load(struct store *store, const struct costs_asked *asked, struct costs *out, struct assay_error *err);
-void costs_release(struct costs *costs); /* accepts a zeroed struct */
+void costs_release(struct costs *costs); /* frees the members; accepts a zeroed struct */
 
-size_t costs_column(const struct costs *costs, const char *name); /* Returns SIZE_MAX if there is no such column. */
-bool costs_is_count(const struct costs *costs, size_t column);	  /* Reports whether it counts events. */
-/* Reports whether `name` was not counted, or always 0, in runs that counted features. False if no run counted features. */
+size_t costs_column(const struct costs *costs, const char *name); /* returns SIZE_MAX if there is no such column */
+bool costs_is_count(const struct costs *costs, size_t column);	  /* reports whether the feature counts events */
+/* Reports whether `name` is no feature of these costs, although their runs counted features: it was never counted, or always 0. */
 bool costs_is_new(const struct costs *costs, const char *name);
-size_t costs_input(const struct costs *costs, const char *name); /* Finds an input by any of its names; SIZE_MAX if there is none. */
+size_t costs_input(const struct costs *costs, const char *name); /* finds an input by any of its names; returns SIZE_MAX if there is none */
 size_t costs_same_input(const struct costs *costs, const char *hash);
-/* Writes the features of a run to row[p]. A missing count is 0 if the run counted features; other missing features are NaN. */
+/* Writes the features of a run to row[p]. A missing count is 0 if the run counted features. Other missing features are NaN. */
 void costs_row(const struct costs *costs, const struct execution_features *features, double *row);
-/* Returns the sum of counts in code that no run of `costs` has reached. */
+/* Returns the sum of those counts in `counted` that are of code that no run of `costs` reached. */
 double costs_elsewhere(const struct costs *costs, const struct run_features *counted);
 
-/* The latest run of an input that `costs` lacks, in another version or on another machine. */
+/* Features from a stored run of an input that is not in `costs`, because it ran with another version or on another machine. */
 struct costs_other {
-	char *version; /* version of the run; NULL if there is no run */
-	bool counts;   /* true: the counts come from the requested version; false: from another version's code */
+	char *version; /* version of the run; NULL if there is no such run */
+	bool counts;   /* true if the run is of the version from which counts are requested; false if it is of another version */
 	struct execution_features features;
 };
 
-/* Finds that run: of the counting version if there is one, else any with counts or own features. `hash`: current hash of the input; ""
- * accepts any earlier content. Overwrites *out; costs_other_release() it. */
+/* Finds the latest run of `input` with counts: first of the counting version, then of any version, from which features of the manifest's
+ * command suffice. `hash` is the input's current hash; "" accepts any earlier content. Overwrites *out; free it with
+ * costs_other_release(). */
 enum assay_status costs_other_run(struct store *store, const struct costs_asked *asked, const char *input, const char *hash,
 				  struct costs_other *out, struct assay_error *err);
-void costs_other_release(struct costs_other *other); /* accepts a zeroed struct */
+void costs_other_release(struct costs_other *other); /* frees the members; accepts a zeroed struct */
 
 #endif

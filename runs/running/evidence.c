@@ -48,7 +48,7 @@ enum assay_status evidence_runs(struct lab *lab, const char *selector, struct ru
 	return st;
 }
 
-/* ---- architectures ---- */
+/* ---- architectures of runs ---- */
 
 const char *evidence_architecture(const struct evidence *evidence, const char *machine, const char *recorded, const char *fingerprint)
 {
@@ -104,7 +104,7 @@ static bool is_within(const char *name, const char *architecture)
 	return !name || strcmp(name, architecture) == 0;
 }
 
-/* Removes runs of other architectures, and frees them. */
+/* Removes and frees the runs of other architectures. Returns the number of runs that are left. */
 static size_t keep_runs(const struct evidence *evidence, struct run *runs, size_t n, const char *architecture)
 {
 	size_t kept = 0;
@@ -157,7 +157,7 @@ char *evidence_one_architecture(const struct evidence *evidence, struct run_set 
 		most = of > most ? of : most;
 	}
 	if (architectures > 1) {
-		architecture = mem_string(names[best]); /* copied, because the names belong to runs that are about to be freed */
+		architecture = mem_string(names[best]); /* a copy, because the names belong to runs that are freed below */
 		for (size_t k = 0; k < n; k++)
 			evidence_keep(evidence, architecture, &sets[k]);
 		text = mem_format("results of %zu architectures are never combined: the %zu of %s are used, the %zu others excluded",
@@ -168,7 +168,7 @@ char *evidence_one_architecture(const struct evidence *evidence, struct run_set 
 	return text;
 }
 
-/* ---- matrices ---- */
+/* ---- matrices of runs and stressors ---- */
 
 ROWS_FUNCTION(left_out_code, enum left_out, LEFT_OUT_ROWS, ROWS_CODE)
 ROWS_FUNCTION(left_out_text, enum left_out, LEFT_OUT_ROWS, ROWS_TEXT)
@@ -194,7 +194,7 @@ static const struct fingerprint *dataset_most_common(const struct fingerprint *c
 	return best;
 }
 
-/* Sets columns[] to the stressors with a rate in any fingerprint comparable to `kind`. Returns their number. */
+/* Sets columns[] to the stressors that have a rate in some fingerprint comparable to `kind`. Returns their number. */
 static size_t dataset_features_of(const struct fingerprint_set *set, const struct fingerprint *kind, size_t *columns)
 {
 	size_t n = 0;
@@ -213,8 +213,8 @@ static size_t dataset_features_of(const struct fingerprint_set *set, const struc
 	return n;
 }
 
-/* Fills the row of a run: rates of its pass, or medians of the fingerprint if the run belongs to no single pass. Returns false if more than
- * `may_lack` stressors have no rate. */
+/* Fills the row of a run with the rates of its pass, or with medians over the fingerprint's passes if the run belongs to no single pass.
+ * Returns false if more than `may_lack` stressors have no rate. */
 static bool dataset_fill_row(const struct fingerprint_set *set, const struct fingerprint *f, int64_t pass_number, const size_t *columns,
 			     size_t n, size_t may_lack, double *row)
 {
@@ -243,7 +243,7 @@ static void dataset_count_distinct(struct dataset *d, size_t n_types, const char
 		d->hardware_types++;
 	}
 	if (!*last_machine || strcmp(*last_machine, machine) != 0)
-		d->machines++; /* runs are sorted by machine */
+		d->machines++; /* counts each machine once, because runs are sorted by machine */
 	*last_machine = machine;
 }
 

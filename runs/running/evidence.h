@@ -1,4 +1,4 @@
-/* Data of a laboratory that runs are analysed with, read once per command: fingerprints, catalog, hardware types. */
+/* Data of a laboratory for the analysis of runs: fingerprints, catalog, hardware types. A command loads them once. */
 #ifndef RUNS_RUNNING_EVIDENCE_H
 #define RUNS_RUNNING_EVIDENCE_H
 
@@ -18,31 +18,31 @@ struct evidence {
 	struct types types;
 };
 
-/* Loads all data. Overwrites *out; evidence_release() it. */
+/* Loads all data. Overwrites *out; free it with evidence_release(). */
 enum assay_status evidence_load(struct lab *lab, struct evidence *out, struct assay_error *err);
-/* Loads all data, with the catalog's state at `until_ms`. */
+/* Loads all data like evidence_load(), but the catalog as it was at `until_ms`, ms since 1970. */
 enum assay_status evidence_load_until(struct lab *lab, int64_t until_ms, struct evidence *out, struct assay_error *err);
 void evidence_release(struct evidence *evidence);
 
-/* Loads the runs that APP[@VERSION] selects; the caller releases them with run_set_release(). */
+/* Loads the runs that the selector APP[@VERSION] names. Free them with run_set_release(). */
 enum assay_status evidence_runs(struct lab *lab, const char *selector, struct run_set *out, struct assay_error *err);
 
-/* Returns the architecture of a run: the recorded one, else the fingerprint's, else that of the machine's latest fingerprint; NULL if
- * unknown. `fingerprint` is "" for executions without a result. The text belongs to the arguments. Results of different architectures are
- * never compared, added or fitted together. */
+/* Returns the architecture of a run: the `recorded` one; else that of the run's fingerprint; else that of the machine's latest fingerprint;
+ * NULL if unknown. `fingerprint` is "" for executions without a result. The text belongs to the arguments. Results of different
+ * architectures are never compared, added or fitted together. */
 const char *evidence_architecture(const struct evidence *evidence, const char *machine, const char *recorded, const char *fingerprint);
 
-/* Lists the known architectures of sets[0..n), sorted. Returns their number. The caller free()s *out, but not the names. */
+/* Lists the known architectures in sets[0..n), sorted, and returns their number. free() *out, but not the names in it. */
 size_t evidence_architectures(const struct evidence *evidence, const struct run_set *const *sets, size_t n, const char ***out);
 
-/* Removes runs of other known architectures. Keeps `planned` and `missing`. */
+/* Removes the runs of other known architectures from `set`. Does not change set->planned and set->missing. */
 void evidence_keep(const struct evidence *evidence, const char *architecture, struct run_set *set);
 
-/* Keeps only results of the most frequent architecture in sets[0..n), n <= 2. Returns a sentence about excluded runs; NULL if none. free()
- * it. */
+/* Keeps only results of the most frequent architecture in sets[0..n), where n <= 2. Returns a sentence about the excluded runs; NULL if no
+ * run was excluded. The caller frees the result. */
 char *evidence_one_architecture(const struct evidence *evidence, struct run_set *sets, size_t n);
 
-/* Reasons why the matrix has no row for a run. */
+/* Reasons why a run is not in the matrix of a dataset. Columns: constant, code, text. */
 #define LEFT_OUT_ROWS(X)                                                                                                                   \
 	X(LEFT_OUT_NO_FINGERPRINT, "no_fingerprint", "the run has no fingerprint of its machine")                                          \
 	X(LEFT_OUT_OTHER_BATTERY, "other_battery", "its fingerprint has another battery, stress-ng or architecture than most")             \
@@ -53,21 +53,21 @@ enum left_out { LEFT_OUT_ROWS(ROWS_ENUM) LEFT_OUT_COUNT };
 const char *left_out_code(enum left_out reason);
 const char *left_out_text(enum left_out reason);
 
-/* Matrix with one row per run and one column per stressor. */
+/* Data for profiles: a matrix with one row per run and one column per stressor, and the metric of each run. */
 struct dataset {
-	const char **features; /* [X.cols], stressors in name order; owned by the evidence */
+	const char **features; /* [X.cols], stressors in name order; the texts belong to the evidence */
 	struct mat X;  /* rates per second of user and system CPU time; 0 if 0 was recorded; rows sorted by machine, repetition, time */
 	double *y;     /* [X.rows], metric of each run */
-	size_t *types; /* [X.rows], index into evidence->types.types */
-	size_t *run;   /* [X.rows], index into `items` of the run_set */
-	const char *battery;		 /* battery of all rows, owned by the evidence; NULL without rows */
-	size_t machines, hardware_types; /* numbers of distinct machines and hardware types in the rows */
-	size_t left_out[LEFT_OUT_COUNT]; /* number of runs per reason */
+	size_t *types; /* [X.rows], hardware type of each run, as index into evidence->types.types */
+	size_t *run;   /* [X.rows], index of each run in run_set.items */
+	const char *battery;		 /* battery of all rows; belongs to the evidence; NULL if there are no rows */
+	size_t machines, hardware_types; /* numbers of different machines and hardware types in the rows */
+	size_t left_out[LEFT_OUT_COUNT]; /* number of excluded runs per reason */
 };
 
-/* Fills the matrix with runs whose fingerprints are comparable: those of the most frequent battery, stress-ng version and architecture.
- * *out may have no rows. `sparse`: also keeps fingerprints that lack at most half of the stressors, which are NaN. `evidence` and `runs`
- * must outlive *out; dataset_release() it. */
+/* Fills *out with the runs whose fingerprints have the most frequent battery, stress-ng version and architecture. There may be none. If
+ * `sparse`, also keeps fingerprints that lack up to half of the stressors, with NaN for the missing rates. `evidence` and `runs` must
+ * outlive *out. Free *out with dataset_release(). */
 void dataset_of(const struct evidence *evidence, const struct run_set *runs, bool sparse, struct dataset *out);
 void dataset_release(struct dataset *dataset);
 

@@ -1,5 +1,5 @@
-/* Straight-line code handles each host: read execute_host() first. Each call waits for the host's answer. A lock protects the store. Each
- * result is stored immediately, so that after a kill the store shows which runs are missing. */
+/* Executes a plan. Sequential code handles each host: read execute_host() first. Each call waits for the host's answer. A lock protects the
+ * store. Each result is stored immediately: if assay is killed, the store shows which runs are missing. */
 #include "runs/running/execute.h"
 
 #include "base/buf.h"
@@ -24,20 +24,20 @@
 #include <inttypes.h>
 
 #define COMMAND_MS (5 * 60 * 1000) /* time limit for commands that prepare or clean up, ms */
-#define SPARE_MS   (60 * 1000)	   /* time limit beyond the command's own, which the host enforces, ms */
+#define SPARE_MS   (60 * 1000) /* extra time to wait for an answer, beyond the command's time limit, which the host itself enforces, ms */
 #define DAY_MS	   86400000.0
 
 struct execute {
 	struct lab *lab;
 	const struct execute_options *options;
-	struct execute_result *results; /* [number of machines of the plan] */
-	struct execute_host *hosts;	/* [n], hosts that have runs left */
+	struct execute_result *results; /* result of each machine of the plan */
+	struct execute_host *hosts;	/* [n], hosts with remaining runs */
 	size_t n;
 	struct catalog catalog;
-	bool identified; /* true if the catalog got a new machine */
+	bool identified; /* true if a new machine was added to the catalog */
 	struct sampled_lines lines;
-	bool *hung;		  /* [versions x inputs], true if it has reached the time limit on any host */
-	size_t cells_done, cells; /* numbers of runs over all hosts, done and planned */
+	bool *hung;		  /* [versions x inputs], true if a version and input reached the time limit on any host */
+	size_t cells_done, cells; /* numbers of done and of all runs, over all hosts */
 	struct assay_error fault; /* fault of the store, which ends all hosts */
 	bool failed;
 };
@@ -46,21 +46,21 @@ struct execute_host {
 	struct execute *x;
 	const struct host *host;
 	struct session *session; /* valid while execute_host() runs */
-	size_t index;		 /* index of the host in the plan's machines and in the results */
-	struct plan_cell *cells; /* [n_cells], in the order in which they run */
-	bool *done;		 /* [n_cells] */
+	size_t index;		 /* index of the host among the plan's machines, and in the results */
+	struct plan_cell *cells; /* [n_cells], runs in their order */
+	bool *done;		 /* [n_cells], whether each run is stored */
 	size_t n_cells;
-	bool *hung;			  /* [versions x inputs], true if it has reached the time limit on this host; used if hang_once */
-	int64_t block;			  /* the latest block that was started */
-	char *directory, *work, *samples; /* absolute paths on the host; NULL until created */
+	bool *hung;			  /* [versions x inputs], true if they reached the time limit on this host; only for hang_once */
+	int64_t block;			  /* latest block that was started */
+	char *directory, *work, *samples; /* absolute paths on the host; NULL until the directories exist */
 	int64_t clock_ahead_ms;
-	char *architecture;		/* as `uname -m` prints it on the host; NULL if unknown */
-	char *hardware_type;		/* NULL if unknown */
+	char *architecture;		/* architecture, as `uname -m` prints it on the host; NULL if unknown */
+	char *hardware_type;		/* hardware type of the host; NULL if unknown */
 	char *emulated;			/* profile of an emulated host, of this or another laboratory; else NULL */
 	const struct artefact **builds; /* [n_versions], files of each version for this host's architecture */
 	bool *counts;			/* [n_versions], true if the build counts features and writes them to files */
-	char **stacks;			/* [n_versions], NULL if unknown */
-	struct counting_events events;	/* events to count in a plan with a probe; none if n == 0 */
+	char **stacks;			/* [n_versions], text of the software stack of each version; NULL if unknown */
+	struct counting_events events;	/* events to count if the plan has a probe; none if n == 0 */
 	struct counting_plan packs;	/* groups of events that can be counted together; each repetition has one run per group */
 	struct own_features own;	/* output of the manifest's `features` on this host */
 };
@@ -71,14 +71,14 @@ static size_t execute_pair(const struct execute_host *h, size_t cell)
 	return h->cells[cell].input * h->x->options->plan->n_versions + h->cells[cell].version;
 }
 
-/* ---- requests ---- */
+/* ---- requests to a host ---- */
 
 static bool host_is_well(const struct helper_answer *answer)
 {
 	return !answer->refusal && answer->result.exit_status == 0;
 }
 
-/* Fails the host because of an answer: the reason is `what` and the first line of the error. Returns false. */
+/* Makes the host fail because of an answer. The reason is `what` and the first line of the error. Returns false. */
 static bool host_complain(struct execute_host *h, const struct helper_answer *answer, const char *what)
 {
 	char *said = answer->refusal ? mem_string(answer->refusal) : spool_first_line(&answer->err);
@@ -88,7 +88,7 @@ static bool host_complain(struct execute_host *h, const struct helper_answer *an
 	return false;
 }
 
-/* Sends the request and releases it. */
+/* Sends the request and releases it. Waits `timeout_ms` and SPARE_MS. Returns false if the host has failed. */
 static bool host_ask(struct execute_host *h, struct helper_request *request, int64_t timeout_ms, struct helper_answer *answer)
 {
 	bool ok = session_run(h->session, request, timeout_ms + SPARE_MS, answer);
@@ -109,7 +109,7 @@ static bool host_command(struct execute_host *h, struct manifest_arguments *word
 	return host_ask(h, &request, COMMAND_MS, answer);
 }
 
-/* Runs such a command. If it fails, the host fails with the reason `what`; if `what` is NULL, the failure is ignored. */
+/* Runs a command like host_command(). If it fails, the host fails with the reason `what`; NULL ignores the failure. */
 static bool host_do(struct execute_host *h, struct manifest_arguments *words, const char *what)
 {
 	struct helper_answer answer;
@@ -135,7 +135,7 @@ static void add_path(struct manifest_arguments *words, const char *directory, co
 	free(path);
 }
 
-/* Ends all hosts because of a fault of the store: no result can be kept. Returns false. */
+/* Ends all hosts because of a fault of the store, in which no result can be kept. Returns false. */
 static bool host_store_failed(struct execute_host *h, const struct assay_error *err)
 {
 	struct execute *x = h->x;
@@ -149,10 +149,10 @@ static bool host_store_failed(struct execute_host *h, const struct assay_error *
 	return session_fail(h->session, "%s", err->text);
 }
 
-/* ---- identity of the host, and its directory ---- */
+/* ---- preparation of a host ---- */
 
-/* Fails if the catalog knows another machine by this id. A new machine is added to the catalog. Emulated hosts are skipped, because all
- * have the identity of the machine that they share. */
+/* Fails if the catalog knows another machine by this id. Adds a new machine to the catalog. Does nothing for emulated hosts, because all of
+ * them have the identity of the machine that they share. */
 static bool host_identify(struct execute_host *h, const struct facts *facts)
 {
 	struct catalog *catalog = &h->x->catalog;
@@ -194,7 +194,7 @@ static bool host_inspect(struct execute_host *h)
 	return ok;
 }
 
-/* Creates a directory for this session. Another session's directory is not reused, because it may not have been removed yet. */
+/* Creates a directory for this session. Does not reuse another session's directory, which that session may not have removed yet. */
 static bool host_make_directory(struct execute_host *h)
 {
 	if (!session_work(h->session, h->x->options->manifest->work, h->x->options->plan->id, &h->directory))
@@ -204,7 +204,7 @@ static bool host_make_directory(struct execute_host *h)
 	return true;
 }
 
-/* Replaces directories by new, empty ones; `second` may be NULL. The shell script is constant, and paths are its arguments. */
+/* Replaces two directories by new, empty ones. `second` may be NULL. The shell script is constant, and gets the paths as arguments. */
 static bool host_renew(struct execute_host *h, const char *path, const char *second, const char *what)
 {
 	struct manifest_arguments words = { NULL, 0 };
@@ -215,16 +215,16 @@ static bool host_renew(struct execute_host *h, const char *path, const char *sec
 
 static bool host_clean_up(struct execute_host *h)
 {
-	bool failed = h->session->result->outcome != FLEET_OK; /* the first reason stays */
+	bool failed = h->session->result->outcome != FLEET_OK; /* an earlier failure is kept as the host's reason */
 	struct manifest_arguments words = { NULL, 0 };
 
 	add_words(&words, (const char *const[]){ "rm", "-rf", "--", h->directory, NULL });
 	return host_do(h, &words, failed ? NULL : "cannot remove the files that the runs left");
 }
 
-/* ---- the files ---- */
+/* ---- deployed files ---- */
 
-/* Returns the files of a set: 0 for common files, 1 + i for version i, the last for the instrument. */
+/* Returns a set of files: 0 for the common files, 1 + i for version i, and the last set for the instrument. */
 static const struct artefact *files_of(const struct execute_host *h, size_t set)
 {
 	const struct execute_options *o = h->x->options;
@@ -244,7 +244,7 @@ static bool is_empty(const struct artefact *files)
 	return !files->n && !files->n_directories;
 }
 
-/* Returns the set's directory on the host. All versions have paths of equal length, because that length may affect a program's speed. */
+/* Returns the set's directory on the host. All versions have paths of equal length, because this length may affect a program's speed. */
 static char *set_directory(const struct execute_host *h, size_t set)
 {
 	if (set > h->x->options->plan->n_versions)
@@ -252,7 +252,7 @@ static char *set_directory(const struct execute_host *h, size_t set)
 	return set == 0 ? mem_format("%s/files", h->directory) : mem_format("%s/b%03zu", h->directory, set - 1);
 }
 
-/* Chooses the files of each version for this host's architecture. */
+/* Selects the files of each version for this host's architecture. */
 static bool host_choose_builds(struct execute_host *h)
 {
 	const struct execute_options *o = h->x->options;
@@ -273,14 +273,14 @@ static bool host_choose_builds(struct execute_host *h)
 	return true;
 }
 
-/* Reports whether a host runs programs of `architecture`. 64-bit hosts may run 32-bit programs, if their kernel allows it. */
+/* Reports whether a host of architecture `host` runs programs of `architecture`. 64-bit hosts may run 32-bit programs, too. */
 static bool runs_on(const char *architecture, const char *host)
 {
 	return strcmp(architecture, host) == 0 || (strcmp(architecture, "i686") == 0 && strcmp(host, "x86_64") == 0) ||
 	       (strcmp(architecture, "arm") == 0 && strcmp(host, "aarch64") == 0);
 }
 
-/* Reports whether the file is executable or named like a library, and so can load libraries. */
+/* Reports whether a file can load libraries: it is executable, or has a library's name. */
 static bool loads_libraries(const struct artefact_file *file)
 {
 	return file->mode & 0100 || strstr(text_file_name(file->path), ".so");
@@ -326,7 +326,7 @@ static bool host_make_tree(struct execute_host *h)
 	return host_do(h, &words, "cannot make a directory for the runs");
 }
 
-/* Deploys a file if its content has the expected hash. Sets *counts if the file belongs to a counting build. */
+/* Deploys a file if its content still has the expected hash. Sets *counts if the file belongs to a counting build. */
 static bool host_put_file(struct execute_host *h, const char *top, const struct artefact_file *file, bool *counts)
 {
 	char *path = mem_format("%s/%s", top, file->path), hash[DIGEST_HEX_BYTES];
@@ -368,7 +368,7 @@ static bool host_put_files(struct execute_host *h)
 	return ok;
 }
 
-/* ---- software that the versions load ---- */
+/* ---- software stacks ---- */
 
 static void host_expand(const struct execute_host *h, bool features, size_t version, size_t input, struct manifest_arguments *words,
 			struct manifest_arguments *environment)
@@ -404,7 +404,7 @@ static void add_environment(struct helper_request *request, struct manifest_argu
 	manifest_arguments_release(environment);
 }
 
-/* Asks for the libraries that a version loads. Clears LD_PRELOAD on emulated hosts, because it belongs to the emulated machine. */
+/* Asks the host for the libraries that a version loads. On emulated hosts, clears LD_PRELOAD, which belongs to the emulation. */
 static bool host_ask_stack(struct execute_host *h, size_t version, struct helper_answer *answer)
 {
 	struct manifest_arguments words = { NULL, 0 }, command, environment;
@@ -427,7 +427,7 @@ static bool host_ask_stack(struct execute_host *h, size_t version, struct helper
 	return host_ask(h, &request, COMMAND_MS, answer);
 }
 
-/* Reads the hash of the software stack; *out stays NULL if it cannot be determined. */
+/* Reads the software stack from an answer into *out, which stays NULL if the stack cannot be determined. */
 static void read_stack(const struct execute_host *h, const struct helper_answer *answer, char **out)
 {
 	struct assay_error err;
@@ -470,7 +470,7 @@ static bool host_read_stacks(struct execute_host *h)
 	return ok;
 }
 
-/* ---- runs that the counters need ---- */
+/* ---- events to count ---- */
 
 static bool host_ask_counters(struct execute_host *h)
 {
@@ -482,9 +482,10 @@ static bool host_ask_counters(struct execute_host *h)
 	return ok;
 }
 
-/* ---- features ---- */
+/* ---- features of inputs ---- */
 
-/* Collects features of the input before a run. *why: reason if the input has none, so it is not run; borrowed. */
+/* Collects the features of the input before a run. If the input has none, so that it cannot be run, sets *why to the reason, which the
+ * caller does not own. Returns false if the host has failed. */
 static bool host_read_input(struct execute_host *h, const struct plan_cell *cell, struct execution_features *out, const char **why)
 {
 	const struct execution_features *known = &h->x->options->inputs[cell->input];
@@ -514,7 +515,7 @@ static void ask_samples(const struct execute_host *h, struct helper_request *req
 	helper_request_text(request, HELPER_SAMPLE_BELOW, h->directory);
 }
 
-/* Adds source lines to the samples, as long as the deployed files exist. */
+/* Adds source lines to the samples. The deployed files must still exist. */
 static void host_find_lines(struct execute_host *h, size_t version, struct helper_answer *answer)
 {
 	const struct sampled_deployed deployed[] = { { set_directory(h, 0), files_of(h, 0) },
@@ -538,7 +539,7 @@ static void host_find_lines(struct execute_host *h, size_t version, struct helpe
 
 enum host_run {
 	HOST_RUN_ENDED,
-	HOST_RUN_SURVIVED, /* some of its processes could not be ended */
+	HOST_RUN_SURVIVED, /* some processes of the run could not be ended */
 	HOST_RUN_NONE,	   /* nothing was run, and the command is not the cause */
 };
 
@@ -561,7 +562,7 @@ static void add_instrument(const struct execute_host *h, const struct plan_cell 
 	mem_free(files, which);
 }
 
-/* Reports whether calls to outside functions are recorded. They are not if functions are measured. */
+/* Reports whether calls to outside functions are recorded. If functions are measured, they are not. */
 static bool host_records_calls(const struct execute_host *h)
 {
 	return h->x->options->manifest->variance && !h->x->options->instrument;
@@ -630,13 +631,13 @@ static bool host_ask_run(struct execute_host *h, const struct plan_cell *cell, s
 	return host_ask(h, &request, limit_ms, answer);
 }
 
-/* Replaces the secrets that the program was given in its kept output. */
+/* Masks the secrets that the program got in its stored output. */
 static void host_mask(const struct execute_host *h, const struct plan_cell *cell, struct execution *e)
 {
 	struct manifest_arguments words, environment;
 
 	host_expand(h, false, cell->version, cell->input, &words, &environment);
-	secrets_know(environment.items, environment.n); /* values for this version and input */
+	secrets_know(environment.items, environment.n); /* includes secrets that only this version and input have */
 	secrets_mask(&e->out, &e->out_bytes);
 	secrets_mask(&e->err, &e->err_bytes);
 	manifest_arguments_release(&words);
@@ -656,7 +657,7 @@ static bool host_fetch(struct execute_host *h, enum samples_kind kind, size_t pa
 	return fault.status ? host_store_failed(h, &fault) : false;
 }
 
-/* Makes one run in a new, empty directory. Overwrites *out; execution_release() it. */
+/* Makes one run in a new, empty directory. Overwrites *out; free it with execution_release(). */
 static enum host_run host_run_once(struct execute_host *h, const struct plan_cell *cell, size_t pack, struct execution *out)
 {
 	enum host_run how = HOST_RUN_NONE;
@@ -686,7 +687,7 @@ static enum host_run host_run_once(struct execute_host *h, const struct plan_cel
 	return how;
 }
 
-/* Merges a further run of a repetition into *all. Numbers and output stay those of the first run, unless the further run failed. */
+/* Merges a further run of a repetition into *all. Keeps numbers and output of the first run, unless the further run failed. */
 static void join_runs(struct execution *all, struct execution *next)
 {
 	if (next->outcome != EXECUTION_OK) {
@@ -701,7 +702,7 @@ static void join_runs(struct execution *all, struct execution *next)
 	}
 }
 
-/* Makes a repetition, which is stored as one execution: one run per group of events. */
+/* Makes a repetition: one run per group of events. The repetition is stored as one execution. */
 static enum host_run host_run_packs(struct execute_host *h, const struct plan_cell *cell, struct execution *out)
 {
 	enum host_run how = host_run_once(h, cell, 0, out);
@@ -721,9 +722,9 @@ static enum host_run host_run_packs(struct execute_host *h, const struct plan_ce
 	return how;
 }
 
-/* ---- run after run ---- */
+/* ---- sequence of runs ---- */
 
-/* Stores and counts an execution; a warm-up is only counted. */
+/* Stores an execution and counts it. A warm-up is only counted. */
 static bool host_store(struct execute_host *h, size_t i, struct execution *e)
 {
 	struct execute *x = h->x;
@@ -758,9 +759,9 @@ static bool host_store(struct execute_host *h, size_t i, struct execution *e)
 	return !st || host_store_failed(h, &err);
 }
 
-/* ---- excluded runs ---- */
+/* ---- runs that are skipped ---- */
 
-/* Reports whether to exclude a cell, because its version and input hang or the time is over. */
+/* Reports whether to skip a cell, because its version and input hang, or because the time is over. */
 static bool host_skips(struct execute_host *h, size_t i)
 {
 	const struct execute_options *o = h->x->options;
@@ -776,8 +777,8 @@ static bool host_skips(struct execute_host *h, size_t i)
 	return false;
 }
 
-/* Records that a run has reached its time limit. Returns the index of the cell to store this as. For a warm-up, that is the first
- * repetition, which is then not run. */
+/* Records that a run has reached its time limit. Returns the index of the cell under which to store this run. For a warm-up, that is the
+ * cell of the first repetition, which is then not run. */
 static size_t host_hung(struct execute_host *h, size_t i)
 {
 	size_t pair = execute_pair(h, i), at = i;
@@ -793,8 +794,6 @@ static size_t host_hung(struct execute_host *h, size_t i)
 	}
 	return at;
 }
-
-/* ---- all runs ---- */
 
 static bool host_run_cell(struct execute_host *h, size_t i)
 {
@@ -833,7 +832,7 @@ static void host_run_cells(struct execute_host *h)
 		ok = h->done[i] || host_skips(h, i) || host_run_cell(h, i);
 }
 
-/* Handles one host, from connecting to cleaning up. `context` is the struct execute. */
+/* Handles one host, from the connection to the cleaning up. `context` is the struct execute. */
 static void execute_host(struct session *session, void *context)
 {
 	struct execute *x = context;
@@ -862,9 +861,9 @@ static void execute_host_release(struct execute_host *h, size_t n_versions)
 	mem_free(h->builds, h->counts, h->cells, h->done, h->hung);
 }
 
-/* ---- all hosts at once ---- */
+/* ---- all hosts ---- */
 
-/* Prints a note when a host fails, because other hosts may take hours. Prints none if the user cancelled. */
+/* Prints a note when a host fails, because the other hosts may take hours. Prints none if the user cancelled the command. */
 static void execute_ended(size_t index, const struct fleet_result *result, size_t n_done, size_t n, void *context)
 {
 	const struct execute *x = context;
@@ -903,9 +902,9 @@ static enum assay_status execute_all(struct execute *x, struct assay_error *err)
 	return st;
 }
 
-/* ---- preparation and end ---- */
+/* ---- preparation of hosts, and results ---- */
 
-/* Finds versions and inputs that have reached the time limit on `machine`: sets hung[input * n_versions + version]. */
+/* Finds the versions and inputs that have reached the time limit on `machine`. Sets hung[input * n_versions + version] for them. */
 static enum assay_status load_hung(struct store *store, const struct plan *plan, const char *machine, bool *hung, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -923,7 +922,7 @@ static enum assay_status load_hung(struct store *store, const struct plan *plan,
 	return store_finish(stmt, st);
 }
 
-/* Finds the remaining runs of a machine. Hosts without remaining runs are not connected. */
+/* Finds the remaining runs of a machine. A host without remaining runs is not connected. */
 static enum assay_status execute_prepare_host(struct execute *x, const struct host *host, size_t index, struct assay_error *err)
 {
 	const struct plan *plan = x->options->plan;
@@ -967,7 +966,7 @@ static enum assay_status execute_prepare(struct execute *x, const struct host *c
 	return st;
 }
 
-/* Returns one hash of the stacks of all versions; NULL if one is unknown. */
+/* Returns one hash over the stacks of all versions; NULL if a stack is unknown. The caller frees the result. */
 static char *execute_hash_stacks(const struct execute *x, const struct execute_host *h)
 {
 	struct buf all = BUF_INIT;

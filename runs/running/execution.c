@@ -23,7 +23,7 @@ void execution_release(struct execution *execution)
 	*execution = (struct execution){ .detail = NULL };
 }
 
-/* ---- features ---- */
+/* ---- features of a run ---- */
 
 void execution_features_release(struct execution_features *features)
 {
@@ -73,7 +73,8 @@ static enum assay_status execution_features_pack(const struct execution_features
 	return st;
 }
 
-/* Returns the next line from `text` on that starts with `head`, or `end`. *said: text after the head; *rest: start of the next line. */
+/* Returns the first line from `text` on that starts with `head`; `end` if none. Sets *said to the text after `head`, *rest to the next
+ * line. */
 static const char *section(const char *text, const char *end, const char *head, const char **said, const char **rest)
 {
 	size_t n = strlen(head);
@@ -152,7 +153,7 @@ enum assay_status execution_features_unpack(const void *packed, size_t n, struct
 
 /* ---- outcome of a run ---- */
 
-/* Keeps a stream. Of a long one, keeps head and tail, separated by a line with the number of missing bytes. */
+/* Reads output to be stored. Of long output, keeps head and tail, and between them a line with the number of missing bytes. */
 static void execution_keep_output(const struct spool *spool, enum execution_outcome outcome, char **out, size_t *n)
 {
 	const size_t most = outcome == EXECUTION_OK ? EXECUTION_OK_OUTPUT_BYTES_MAX : EXECUTION_OUTPUT_BYTES_MAX, half = most / 2 - 64;
@@ -181,7 +182,7 @@ static void execution_set_numbers(const struct helper_result *result, struct exe
 	e->taken_ms = result->started_ms;
 }
 
-/* Reads the metric. Only some metrics need the output. */
+/* Reads the metric of a run. Reads the output only for metrics that need it. */
 static void execution_read_metric(const struct metric *metric, const struct spool *out, struct execution *e)
 {
 	bool from_output = metric->source != METRIC_WALL && metric->source != METRIC_CPU;
@@ -227,7 +228,7 @@ static void execution_judge_end(const struct metric *metric, const struct helper
 	}
 }
 
-/* Adds the number of processes that a run left behind, unless assay killed the run. */
+/* Adds the number of processes that a run left behind to `detail`, unless assay killed the run. */
 static void execution_note_left(const struct helper_result *result, struct execution *e)
 {
 	char *before = e->detail;
@@ -281,7 +282,7 @@ bool execution_judge(const struct metric *metric, const struct helper_answer *an
 	return true;
 }
 
-/* ---- writing ---- */
+/* ---- storing an execution ---- */
 
 #define KNOWN "nullif(max(?, -1), -1)" /* stores NULL for -1 */
 
@@ -372,9 +373,9 @@ enum assay_status execution_put(struct store *store, const struct execution_plac
 	return store_end(store, st, err);
 }
 
-/* ---- stored executions ---- */
+/* ---- loading executions ---- */
 
-/* Sets stored[(input, version, repetition)] for each stored execution of the plan. */
+/* Sets stored[(input, version, repetition)] for each stored execution of the plan on `machine`. */
 static enum assay_status execution_load_stored(struct store *store, const struct plan *plan, const char *machine, bool *stored,
 					       struct assay_error *err)
 {
@@ -413,7 +414,7 @@ enum assay_status execution_done(struct store *store, const struct plan *plan, c
 	return st;
 }
 
-/* Columns of stored executions. */
+/* Columns of stored executions, in the order of the enumeration below. */
 
 #define COLUMNS                                                                                                                            \
 	"machine, version, input, application, plan, repetition, taken_ms, outcome, detail, metric, wall_ns, user_us, sys_us, "            \
@@ -454,7 +455,7 @@ static char *execution_blob(sqlite3_stmt *stmt, int column, size_t *n)
 	return mem_bytes(bytes ? bytes : "", *n);
 }
 
-/* Unknown outcomes do not occur: a newer assay would have raised the schema version, which is checked first. */
+/* Needs no case for unknown outcomes: a newer assay would have raised the schema version, which is checked first. */
 static ROWS_FINDER(execution_outcome_of, enum execution_outcome, EXECUTION_OUTCOME_ROWS, ROWS_CODE)
 
 static void execution_read_row(sqlite3_stmt *stmt, struct execution_row *out)
@@ -486,7 +487,7 @@ static void execution_read_row(sqlite3_stmt *stmt, struct execution_row *out)
 		out->signature = mem_string(store_text(stmt, SIGNATURE));
 }
 
-/* Loads rows. Binds `a`, `b` and `c` to the parameters, up to the first NULL. */
+/* Loads the rows that `sql` selects. Binds `a`, `b` and `c` to its parameters, up to the first NULL. */
 static enum assay_status execution_load_rows(struct store *store, const char *sql, const char *a, const char *b, const char *c,
 					     struct execution_rows *out, struct assay_error *err)
 {

@@ -1,6 +1,6 @@
-/* Executions: each run that was started, with outcome and output. Each is committed when it arrives, together with its result for the
- * models (runs/running/run.h), if any. A failed execution has no result. An execution of a plan with a probe has sample files instead
- * (runs/inside/samples/sample_files.h). */
+/* Executions: every run that was started, with its outcome and output. An execution is stored when it ends, together with its result for
+ * the models (runs/running/run.h). A failed execution has no result. An execution of a plan with a probe has sample files instead of a
+ * result (runs/inside/samples/sample_files.h). */
 #ifndef RUNS_RUNNING_EXECUTION_H
 #define RUNS_RUNNING_EXECUTION_H
 
@@ -18,33 +18,33 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Features of a run: identity of the input, static features, features printed by the manifest's command, and counts of the run. */
+/* Features of a run: hash of its input, static features, features printed by the manifest's command, and counts from the run. */
 struct execution_features {
-	char input[DIGEST_HEX_BYTES]; /* hash of the input, equal for equal inputs; "" if unknown */
+	char input[DIGEST_HEX_BYTES]; /* hash of the input; equal for equal inputs; "" if unknown */
 	struct run_features known, own, counted;
-	double own_seconds; /* CPU time of the manifest's `features` command, s; 0 without one */
+	double own_seconds; /* CPU time of the manifest's `features` command, s; 0 if there is no such command */
 };
-void execution_features_release(struct execution_features *features); /* accepts a zeroed struct */
+void execution_features_release(struct execution_features *features); /* frees the members; accepts a zeroed struct */
 
-/* Unpacks features from the store. Overwrites *out; execution_features_release() it. Fails with ASSAY_E_CORRUPT or ASSAY_E_FORMAT. */
+/* Unpacks stored features. Overwrites *out; execution_features_release() frees it. Errors: ASSAY_E_CORRUPT, ASSAY_E_FORMAT. */
 enum assay_status execution_features_unpack(const void *packed, size_t n, struct execution_features *out, struct assay_error *err);
-/* Writes features as text: "# input HASH", lines, "# own SECONDS", lines, "# counted", lines. Omits counts of 0: if the run counted
- * anything, a missing count is 0. */
+/* Writes features as text: "# input HASH", lines, "# own SECONDS", lines, "# counted", lines. Omits counts of 0: if a run counted anything,
+ * a missing count is 0. */
 void execution_features_text(const struct execution_features *features, struct buf *out);
 enum assay_status execution_features_parse(const char *text, size_t n, struct execution_features *out, struct assay_error *err);
 
-/* Copies features; the copy owns its names. */
+/* Copies `from` to *to, which owns the copied names. */
 void run_features_copy(const struct run_features *from, struct run_features *to);
 
-#define EXECUTION_PRUNED	   "[removed by assay prune]" /* text that replaces removed output */
-#define EXECUTION_STREAM_BYTES_MAX (64u << 20)		      /* limit per stream of a run; a run that prints more is ended */
+#define EXECUTION_PRUNED	   "[removed by assay prune]" /* text in place of output that was removed */
+#define EXECUTION_STREAM_BYTES_MAX (64u << 20)		      /* limit per output stream; assay ends a run that prints more */
 
-/* Limits on kept output per stream; longer output keeps head and tail. Users search output of failed runs for the reason. Successful runs
- * are many and keep little. */
+/* Limits on the stored output of each stream. Of longer output, the head and the tail are stored. Output of failed runs is long, because
+ * users search it for the reason. Successful runs are many, so their output is short. */
 #define EXECUTION_OUTPUT_BYTES_MAX    (1u << 20)
 #define EXECUTION_OK_OUTPUT_BYTES_MAX (8u << 10)
 
-/* Columns: constant, code, human-readable text. */
+/* Columns: constant, code, text for users. */
 #define EXECUTION_OUTCOME_ROWS(X)                                                                                                          \
 	X(EXECUTION_OK, "ok", "measured")                                                                                                  \
 	X(EXECUTION_FAILED, "failed", "ended with a status other than 0")                                                                  \
@@ -56,88 +56,88 @@ void run_features_copy(const struct run_features *from, struct run_features *to)
 
 enum execution_outcome { EXECUTION_OUTCOME_ROWS(ROWS_ENUM) EXECUTION_OUTCOMES };
 const char *execution_outcome_code(enum execution_outcome outcome);
-const char *execution_outcome_text(enum execution_outcome outcome); /* Returns text such as "took longer than its time limit". */
+const char *execution_outcome_text(enum execution_outcome outcome); /* returns text such as "took longer than its time limit" */
 
 struct execution {
 	struct plan_cell cell;
 	enum execution_outcome outcome;
-	char *detail;				    /* one line: reason if not ok; a warning or NULL if ok */
-	double metric;				    /* NaN unless the outcome is ok */
-	int64_t taken_ms;			    /* start time, ms since 1970 by this machine's clock */
-	struct metric_usage usage;		    /* -1 for unknown values */
-	int64_t max_rss_bytes, exit_status, signal; /* -1 if unknown */
+	char *detail;				    /* one line: if the outcome is not ok, the reason; else a warning, or NULL */
+	double metric;				    /* metric of the run; NaN unless the outcome is ok */
+	int64_t taken_ms;			    /* start time, ms since 1970 by the clock of this machine */
+	struct metric_usage usage;		    /* resource usage of the command; -1 for unknown values */
+	int64_t max_rss_bytes, exit_status, signal; /* memory maximum in bytes, and end of the process; -1 if unknown */
 	char *out, *err;			    /* standard output and standard error; may contain NUL bytes */
 	size_t out_bytes, err_bytes;
-	char *signature; /* resource usage as text, from signature_text(); NULL if the run was not started */
+	char *signature; /* resource usage as text from signature_text(); NULL if the run was not started */
 	struct execution_features features;
-	struct sample_kept *samples; /* [n_samples], kept sample files of all runs of the repetition, in a plan with a probe */
+	struct sample_kept *samples; /* [n_samples], stored sample files of all runs of the repetition, if the plan has a probe */
 	size_t n_samples, samples_capacity;
 };
-void execution_release(struct execution *execution); /* accepts a zeroed struct */
+void execution_release(struct execution *execution); /* frees the members; accepts a zeroed struct */
 
-/* Makes an execution that was not started because of `why`. The caller calls execution_release(). */
+/* Makes an execution that was not started, for the reason `why`. Free it with execution_release(). */
 void execution_not_started(const char *why, struct execution *out);
 
-/* Judges a run by the helper's answer. Returns false and sets *fault if nothing was run for a reason that is not the command. The caller
- * free()s *fault and releases *out. */
+/* Makes an execution from the helper's answer about a run. Returns false and sets *fault if nothing was run and the command is not the
+ * cause. The caller frees *fault and releases *out in each case. */
 bool execution_judge(const struct metric *metric, const struct helper_answer *answer, struct execution *out, char **fault);
 
-/* Context of an execution in the store; all members are borrowed. */
+/* Facts about an execution that the store needs. All members belong to the caller. */
 struct execution_place {
 	const struct plan *plan;
 	const char *machine;
-	const char *profile;	   /* profile of an emulated host, else NULL; only fingerprints of this profile apply */
-	const char *stored_name;   /* from manifest_stored_name() */
+	const char *profile;	   /* profile of an emulated host, else NULL; only fingerprints with this profile apply to the run */
+	const char *stored_name;   /* application's name in the store, from manifest_stored_name() */
 	int64_t max_age_ms;	   /* greatest age of a fingerprint that applies to the run, ms */
-	const char *hardware_type; /* needed with samples; NULL if unknown */
-	const char *architecture;  /* NULL if unknown */
+	const char *hardware_type; /* required if the execution has samples; NULL if unknown */
+	const char *architecture;  /* architecture of the machine; NULL if unknown */
 };
 
-/* Commits an execution. Its result refers to the machine's latest complete fingerprint before the run, at most max_age_ms old. Without one,
- * the result is used for comparisons but not for profiles. ASSAY_E_CONFLICT: the store already has this (plan, machine, version, input,
- * repetition). */
+/* Stores an execution. Its result refers to the machine's latest complete fingerprint that was taken before the run and is at most
+ * max_age_ms old. Without such a fingerprint, only comparisons use the result, not profiles. ASSAY_E_CONFLICT: the store already has an
+ * execution with this plan, machine, version, input and repetition. */
 enum assay_status execution_put(struct store *store, const struct execution_place *place, const struct execution *execution,
 				struct assay_error *err);
 
-/* Sets done[i] if cells[i] (from plan_order()) of this machine is in the store. Warm-ups are not stored: they are done when all other cells
- * of their version and input are. */
+/* Sets done[i] if the store has the execution of cells[i] (from plan_order()) on `machine`. Warm-ups are not stored. They count as done if
+ * all other cells of their version and input are done. */
 enum assay_status execution_done(struct store *store, const struct plan *plan, const char *machine, const struct plan_cell *cells, size_t n,
 				 bool *done, struct assay_error *err);
 
-/* An execution from the store; the row owns its texts. */
+/* An execution from the store. The row owns its texts. */
 struct execution_row {
 	char *machine, *version, *input, *application, *plan; /* `plan` is "" for a failed run of an import */
 	int64_t repetition, taken_ms;
 	enum execution_outcome outcome;
-	char *detail;							      /* "" if none */
-	double metric;							      /* NaN unless the outcome is ok */
-	int64_t wall_ns, user_us, sys_us, max_rss_bytes, exit_status, signal; /* -1 if unknown */
-	bool instrumented;						      /* the plan has a probe, so the metric is not a result */
-	char *out, *err; /* [out_bytes] and [err_bytes] with a NUL added; NULL unless requested */
+	char *detail;							      /* reason or warning; "" if there is none */
+	double metric;							      /* metric of the run; NaN unless the outcome is ok */
+	int64_t wall_ns, user_us, sys_us, max_rss_bytes, exit_status, signal; /* usage and end of the command; -1 if unknown */
+	bool instrumented; /* true if the plan has a probe, so that the metric is not a result */
+	char *out, *err;   /* [out_bytes] and [err_bytes], followed by a NUL; NULL unless requested */
 	size_t out_bytes, err_bytes;
-	char *signature; /* resource usage for signature_parse(); "" if none; NULL unless requested */
+	char *signature; /* resource usage as text for signature_parse(); "" if there is none; NULL unless requested */
 };
 struct execution_rows {
-	struct execution_row *items; /* [n] */
+	struct execution_row *items; /* [n], executions */
 	size_t n;
 };
 
-/* Describes the first failed run of a version in a plan, such as "on 'h1': exit status 127: 'sh: 1: foo: not found'". *out: NULL if none
- * failed; free() it. */
+/* Describes the first failed run of a version in a plan, such as "on 'h1': exit status 127: 'sh: 1: foo: not found'". Sets *out to NULL if
+ * no run failed. The caller frees *out. */
 enum assay_status execution_first_failure(struct store *store, const char *plan, const char *application, const char *version, char **out,
 					  struct assay_error *err);
 
 /* execution_of_plan() loads all executions of a plan, sorted by machine, input, version, repetition. execution_failures() loads failed
- * executions, with output, of an application (stored name) and version (NULL: all), sorted by machine and time. `instrumented_too`: include
- * plans with a probe. Both overwrite *out; execution_rows_release() it. */
+ * executions of an application (its name in the store) with their output, sorted by machine and time. `version` NULL selects all versions.
+ * `instrumented_too` includes plans with a probe. Both functions overwrite *out; free it with execution_rows_release(). */
 enum assay_status execution_of_plan(struct store *store, const struct plan *plan, struct execution_rows *out, struct assay_error *err);
 enum assay_status execution_failures(struct store *store, const char *application, const char *version, bool instrumented_too,
 				     struct execution_rows *out, struct assay_error *err);
-/* Loads executions with results of a version, from `plan` (NULL: all plans), with resource usage, sorted by machine and time. */
+/* Loads those executions of a version that have results, with resource usage, sorted by machine and time. `plan` NULL selects all plans. */
 enum assay_status execution_results(struct store *store, const char *application, const char *version, const char *plan,
 				    struct execution_rows *out, struct assay_error *err);
-/* Returns the execution that gave a result, among rows from execution_results(); NULL if the result was imported. */
+/* Returns the execution from which the result `run` comes, among rows of execution_results(); NULL if the result was imported. */
 const struct execution_row *execution_of_run(const struct execution_rows *rows, const struct run *run);
-void execution_rows_release(struct execution_rows *rows); /* accepts a zeroed struct */
+void execution_rows_release(struct execution_rows *rows); /* frees the members; accepts a zeroed struct */
 
 #endif

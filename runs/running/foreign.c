@@ -10,7 +10,7 @@ ROWS_FUNCTION(foreign_code, enum foreign_tool, FOREIGN_ROWS, ROWS_CODE)
 ROWS_FUNCTION(foreign_text, enum foreign_tool, FOREIGN_ROWS, ROWS_TEXT)
 
 #define RESULTS_MAX 1000000
-#define SAMPLES_MAX 1000 /* per benchmark: protects the store from tools that record each of millions of calls */
+#define SAMPLES_MAX 1000 /* limit per benchmark; protects the store from tools that record each of millions of calls */
 
 void foreign_release(struct foreign_result *result)
 {
@@ -122,8 +122,6 @@ const char *foreign_mark(struct foreign_reader *r, char **parts, size_t n)
 	return foreign_keep(r, buf_take(&text));
 }
 
-/* ---- texts as results ---- */
-
 static bool is_word(const char *text, const char *const *words)
 {
 	while (*words && strcasecmp(text, *words) != 0)
@@ -159,12 +157,12 @@ void foreign_row_add_text(struct foreign_reader *r, struct foreign_row row, cons
 		foreign_row_add(r, row);
 }
 
-/* ---- conversion to rows of imported.h ---- */
+/* ---- rows for imported.h ---- */
 
 ORDER_POINTERS_BY(compare_rows, struct foreign_row,
 		  BY_TEXT(name) BY_TEXT(mark) BY_TEXT(to.version) BY_TEXT(to.machine) BY_UP(to.taken_ms) BY_UP(at))
 
-/* Numbers repetitions, failed ones too: rows of one benchmark at one time, in file order. Finds names that benchmarks share. */
+/* Numbers the repetitions of a benchmark at one time, also failed ones, in file order. Marks rows that several benchmarks may have. */
 static void rows_count(struct foreign_reader *r)
 {
 	struct foreign_result *result = r->result;
@@ -190,12 +188,12 @@ static void rows_count(struct foreign_reader *r)
 		}
 		row->alike = sorted[first]->alike || row->thing != sorted[first]->thing;
 		for (size_t k = i; row->alike && !sorted[first]->alike;)
-			sorted[--k]->alike = true; /* back to the first row of that name */
+			sorted[--k]->alike = true; /* marks all earlier rows with this name, too */
 	}
 	free(sorted);
 }
 
-/* Returns the name that the row is stored under. */
+/* Returns the name under which the row is stored. */
 static const char *row_name(struct foreign_reader *r, const struct foreign_row *row)
 {
 	const char *prefix = r->options->application;
@@ -227,8 +225,6 @@ static void rows_give(struct foreign_reader *r)
 	for (size_t i = 0; i < imported->n && !result->several; i++)
 		result->several = strcmp(imported->rows[i].name, result->application) != 0;
 }
-
-/* ---- benchmarks in JSON ---- */
 
 char *foreign_value_text(const cJSON *value)
 {
@@ -314,8 +310,6 @@ void foreign_samples_add(struct foreign_reader *r, struct foreign_row row, const
 	}
 }
 
-/* ---- lines ---- */
-
 size_t foreign_line(const char *text, size_t n, size_t at, size_t *next)
 {
 	const char *end = memchr(text + at, '\n', n - at);
@@ -325,8 +319,8 @@ size_t foreign_line(const char *text, size_t n, size_t at, size_t *next)
 	return length && text[at + length - 1] == '\r' ? length - 1 : length;
 }
 
-/* Parses the JSON in text[0..n) into result->root. If its first line that starts with '{' is a whole object, each such line is one, and
- * other lines are ignored; then the root is the only object, or an array of them. */
+/* Parses the JSON in text[0..n) into result->root. If the first line that starts with '{' is a complete object, parses each such line as an
+ * object, and ignores other lines. The root is then this object, or an array if there are several. */
 static enum assay_status parse_json(struct foreign_reader *r, char *text, size_t n)
 {
 	struct buf lines = BUF_INIT;
@@ -358,15 +352,15 @@ static enum assay_status parse_json(struct foreign_reader *r, char *text, size_t
 	return st;
 }
 
-/* ---- all formats ---- */
+/* ---- detection of the format ---- */
 
 enum kind { JSON, XML, TEXT };
 
-/* Formats in the order in which a file is compared with them. A tool may have several. */
+/* Formats in the order in which a file is compared with them. A tool may have several formats. */
 static const struct format {
 	enum foreign_tool tool;
 	enum kind kind;
-	const char *mark; /* member of the first object of JSON; name of the XML's root element; part of the text, "" for any */
+	const char *mark; /* JSON: member of the first object; XML: name of the root element; text: part of the text, "" for any */
 	enum assay_status (*read)(struct foreign_reader *r, char *text, size_t n);
 } formats[] = {
 	{ FOREIGN_PYTEST, JSON, "machine_info", foreign_pytest_read },
@@ -388,7 +382,7 @@ static const struct format {
 };
 #define FORMATS (sizeof(formats) / sizeof(formats[0]))
 
-/* Returns how to parse a text, by its first character or by the tool that the user names. */
+/* Returns how to parse a text: by the tool that the user names, else by the first character. */
 static enum kind kind_of(const struct foreign_reader *r, const char *text)
 {
 	char first = text[strspn(text, " \t\r\n")];
@@ -399,7 +393,7 @@ static enum kind kind_of(const struct foreign_reader *r, const char *text)
 	return first == '{' || first == '[' || strncmp(text, "# started on ", 13) == 0 ? JSON : first == '<' ? XML : TEXT;
 }
 
-/* Finds the format. The document is parsed. */
+/* Finds the format of a parsed document. */
 static enum assay_status format_of(const struct foreign_reader *r, enum kind kind, const char *text, const struct format **out)
 {
 	const cJSON *root = r->result->root, *first = cJSON_IsArray(root) ? root->child : root;
@@ -423,7 +417,7 @@ static enum assay_status format_of(const struct foreign_reader *r, enum kind kin
 			  r->options->name, kind == JSON ? "JSON" : "XML");
 }
 
-/* Fails for UTF-16 and UTF-32: a byte order mark or a NUL in the first two bytes. All supported formats start with ASCII. */
+/* Fails for UTF-16 and UTF-32, which have a byte order mark or a NUL in the first two bytes. All supported formats start with ASCII. */
 static enum assay_status check_encoding(const struct foreign_reader *r, const char *text, size_t n)
 {
 	if (n < 2 || (memcmp(text, "\xff\xfe", 2) != 0 && memcmp(text, "\xfe\xff", 2) != 0 && text[0] && text[1]))
@@ -437,7 +431,7 @@ enum assay_status foreign_read(char *text, size_t n, const struct foreign_option
 			       struct assay_error *err)
 {
 	struct foreign_reader r = { .options = options, .result = result, .text = text, .err = err };
-	size_t mark = n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* byte order mark of UTF-8 */
+	size_t mark = n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* size of the byte order mark of UTF-8 */
 	const struct format *format;
 	enum assay_status st;
 	bool found = false;

@@ -1,6 +1,6 @@
 #include "runs/running/foreign_reader.h"
 
-/* Adds a benchmark: its mean in ns. The file does not have the samples. */
+/* Adds a benchmark with its mean as result; the file has it in ns, and has no samples. */
 static void benchmark_add(struct foreign_reader *r, const cJSON *element, const char *within)
 {
 	struct foreign_row row = foreign_row_of(r, (struct imported_place){ .line = (size_t)element->valueint }, foreign_machine(r, ""));
@@ -20,7 +20,7 @@ static void benchmark_add(struct foreign_reader *r, const cJSON *element, const 
 		imported_leave_out(&r->result->imported, IMPORTED_BAD_ROW, &row.to.place, "%s: it has no mean", TEXT_SHOWN(row.name));
 }
 
-/* Adds the benchmarks below an element; `within` is what stands before their names: "TEST CASE/SECTION/". */
+/* Adds the benchmarks below an element. `within` is the prefix of their names: "TEST CASE/SECTION/". */
 static void element_read(struct foreign_reader *r, const cJSON *element, const char *within)
 {
 	const cJSON *child;

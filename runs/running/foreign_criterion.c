@@ -1,6 +1,6 @@
 #include "runs/running/foreign_reader.h"
 
-/* Returns the benchmark of a file ".../criterion/GROUP/FUNCTION/new/sample.json": "GROUP/FUNCTION". NULL if the path is another one. */
+/* Returns the benchmark "GROUP/FUNCTION" of a file ".../criterion/GROUP/FUNCTION/new/sample.json"; NULL if the path has another form. */
 static const char *benchmark_of(struct foreign_reader *r)
 {
 	const char *path = r->options->name, *start = strstr(path, "criterion/"), *end = path + strlen(path);
@@ -13,12 +13,12 @@ static const char *benchmark_of(struct foreign_reader *r)
 	return start && end > start ? foreign_keep(r, mem_bytes(start, (size_t)(end - start))) : NULL;
 }
 
-/* Adds the samples of a benchmark: values of several iterations each. */
+/* Adds the samples of a benchmark. Each value is the sum over several iterations. */
 static void criterion_add(struct foreign_reader *r, struct foreign_row row, const char *unit, const cJSON *values, const cJSON *iterations)
 {
 	double seconds = foreign_seconds(unit);
 
-	if (seconds <= 0) { /* another measurement than time, such as cycles */
+	if (seconds <= 0) { /* the benchmark measures something else than time, such as cycles */
 		row.to.metric = unit;
 		row.texts.direction = "";
 	}

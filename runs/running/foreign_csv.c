@@ -8,11 +8,11 @@ static const char *const meanings[ALL_MEANINGS] = { "?application", "?version", 
 						    "?exit_status", "result",	"?direction", "name",  "ignore" };
 
 struct columns {
-	const char **names; /* [n], names of the columns by meaning, then columns of NAME and IGNORE; '?' marks optional ones */
-	bool *distinguish;  /* [n], the column has the meaning NAME */
-	size_t *index;	    /* [n], index of the column in the file; SIZE_MAX if missing */
+	const char **names; /* [n], names of the columns by meaning, then of the columns NAME and IGNORE; '?' marks optional ones */
+	bool *distinguish;  /* [n], true if the column has the meaning NAME */
+	size_t *index;	    /* [n], index of the column in the file; SIZE_MAX if it is missing */
 	size_t n;
-	bool ignore_all; /* ignore all columns without a meaning */
+	bool ignore_all; /* true to ignore all columns without a meaning */
 };
 
 static enum assay_status columns_choose(const struct foreign_reader *r, struct columns *c)
@@ -82,7 +82,7 @@ static const char *csv_mark(struct foreign_reader *r, const struct columns *c, c
 	return mark;
 }
 
-/* Removes spaces around an exit status: " 0" would count as a failure. */
+/* Removes the spaces around an exit status in place, because " 0" would count as a failure. Returns the trimmed text. */
 static char *without_blanks(char *text)
 {
 	size_t n = strlen(text);

@@ -14,7 +14,7 @@ static bool ends_in(const char *text, const char *end)
 	return n >= m && strcmp(text + n - m, end) == 0;
 }
 
-/* Returns the length of the name without a suffix such as "_mean"; 0 if it has none. */
+/* Returns the length of the name without a suffix such as "_mean"; 0 if it has no such suffix. */
 static size_t statistic_stem(const char *name)
 {
 	static const char *const ends[] = { "_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS" };
@@ -25,7 +25,8 @@ static size_t statistic_stem(const char *name)
 	return 0;
 }
 
-/* Reports whether an item is an aggregate, such as a mean. Versions before 1.5 list aggregates beside the benchmark, without a mark. */
+/* Reports whether an item is an aggregate, such as a mean. Versions before 1.5 list aggregates beside the benchmark, but do not mark
+ * them. */
 static bool is_aggregate(const cJSON *item)
 {
 	const char *type = json_get_text(item, "run_type"), *name = benchmark_name(item);

@@ -5,7 +5,7 @@
 #define FAILED	"--- FAIL: Benchmark"
 #define SKIPPED "--- SKIP: Benchmark"
 
-/* Returns the next word of a line, and ends it in place; "" at the end. */
+/* Returns the next word of a line, which it ends in place with NUL; "" at the end of the line. */
 static char *next_word(char **rest)
 {
 	char *word = *rest + strspn(*rest, " \t"), *end = word + strcspn(word, " \t");
@@ -15,7 +15,7 @@ static char *next_word(char **rest)
 	return word;
 }
 
-/* Returns the suffix "-N" by which Go names GOMAXPROCS; "" if there is none. */
+/* Returns the suffix "-N" of a benchmark's name, where N is GOMAXPROCS; "" if there is none. */
 static const char *suffix_of(const char *name)
 {
 	const char *dash = strrchr(name, '-');
@@ -23,15 +23,16 @@ static const char *suffix_of(const char *name)
 	return dash && dash[1] && !dash[1 + strspn(dash + 1, "0123456789")] ? dash : "";
 }
 
-/* State of a file between its lines. */
+/* State of a file between two lines. */
 struct go_file {
-	const char *package;	    /* package that the file named last, or "" */
-	struct foreign_row pending; /* benchmark whose name was printed without a result; its name is NULL if there is none */
-	bool printed;		    /* text follows the name of `pending` */
-	bool failed;		    /* a benchmark of the package has failed */
+	const char *package;	    /* package that the file named last; "" if none */
+	struct foreign_row pending; /* benchmark whose name was printed without a result so far; its name is NULL if there is none */
+	bool printed;		    /* true if text follows the name of `pending` */
+	bool failed;		    /* true if a benchmark of the package has failed */
 };
 
-/* Ends the pending benchmark. It has failed if the program ended. A name without any text only announces a benchmark (go test -v). */
+/* Ends the pending benchmark. If its program ended (`end` is the line that reports this), it has failed. A name without any text only
+ * announces a benchmark (go test -v). */
 static void pending_end(struct foreign_reader *r, struct go_file *file, const char *end)
 {
 	struct foreign_row row = file->pending;
@@ -49,7 +50,7 @@ static void pending_end(struct foreign_reader *r, struct go_file *file, const ch
 	}
 }
 
-/* Adds iterations and pairs of value and unit. Returns false if the text is none of these. */
+/* Adds a result: a number of iterations, then pairs of value and unit. Returns false if the text has another form. */
 static bool result_add(struct foreign_reader *r, struct foreign_row row, char *rest)
 {
 	const char *metric = r->options->metric ? r->options->metric : "ns/op", *value, *unit = "";
@@ -78,7 +79,7 @@ static bool result_add(struct foreign_reader *r, struct foreign_row row, char *r
 	return true;
 }
 
-/* Reads a line that names no benchmark: a package, the end of the program, or the result of a benchmark that printed text before it. */
+/* Reads a line without a benchmark's name: a package, the end of the program, or the result of a benchmark that printed text before it. */
 static void other_line_read(struct foreign_reader *r, char *line, const struct foreign_row *row, struct go_file *file)
 {
 	static const char *const ends[] = { "panic: ", "fatal error: ", "SIGQUIT", "signal: ", "exit status " };
@@ -148,7 +149,7 @@ enum assay_status foreign_go_read(struct foreign_reader *r, char *text, size_t n
 		line_read(r, text + at, foreign_row_of(r, (struct imported_place){ .line = ++line }, machine), &file);
 	}
 	pending_end(r, &file, NULL);
-	/* A benchmark that fails at once is named without the suffix that its results would have. */
+	/* A benchmark that fails at once is named without the suffix that its results have. */
 	rows = r->result->rows;
 	for (size_t i = 0; i < r->result->n_rows && !*suffix; i++)
 		suffix = rows[i].to.failure ? "" : suffix_of(rows[i].name);

@@ -1,6 +1,6 @@
 #include "runs/running/foreign_reader.h"
 
-/* Adds one time. `end`: exit code of the run, JSON null if a signal ended it; NULL if the file has none. */
+/* Adds one time. `end` is the run's exit code, or JSON null if a signal ended the run; NULL if the file has no exit codes. */
 static void hyperfine_add_time(struct foreign_reader *r, struct foreign_row row, const cJSON *time, const cJSON *end)
 {
 	if (end && cJSON_IsNull(end))

@@ -1,7 +1,7 @@
 #include "runs/running/foreign_reader.h"
 
-/* Returns the metric of a benchmark: the primary one, or the secondary one that the user names. NULL if it has none. JMH writes U+00B7
- * before names of profilers' metrics. */
+/* Returns the metric of a benchmark: the secondary one with the name `wanted`, or the primary one if `wanted` is NULL. Returns NULL if
+ * there is none. JMH writes U+00B7 before the names of profilers' metrics. */
 static const cJSON *jmh_metric(const cJSON *item, const char *wanted)
 {
 	const cJSON *secondary = json_get(item, "secondaryMetrics"), *one;
@@ -18,7 +18,7 @@ static const cJSON *jmh_metric(const cJSON *item, const char *wanted)
 	return NULL;
 }
 
-/* Sets unit and direction: seconds per operation or operations per second. Other units ("B/op") stay as they are. Returns the factor. */
+/* Sets metric and direction: "s/op", or "ops/s" for rates. Other units, such as "B/op", stay. Returns the factor for values. */
 static double jmh_unit(struct foreign_row *row, const char *unit)
 {
 	bool rate = strncmp(unit, "ops/", 4) == 0, time = strlen(unit) > 3 && strcmp(unit + strlen(unit) - 3, "/op") == 0;
@@ -29,7 +29,7 @@ static double jmh_unit(struct foreign_row *row, const char *unit)
 	return seconds <= 0 ? 1 : rate ? 1 / seconds : seconds;
 }
 
-/* Adds an iteration: a number, or a histogram of pairs [value, count], of which the result is the mean. */
+/* Adds an iteration: a number, or a histogram of pairs [value, count], whose mean becomes the result. */
 static void jmh_add_iteration(struct foreign_reader *r, struct foreign_row row, const cJSON *iteration, double unit)
 {
 	cJSON mean = { .type = cJSON_Number };

@@ -1,8 +1,8 @@
 #include "runs/running/foreign_reader.h"
 
-/* Attributes that test cases inherit from the suites around them. */
+/* Attributes that test cases inherit from the suites that contain them. */
 struct suite {
-	const char *machine, *time; /* "" if none is given */
+	const char *machine, *time; /* attributes `hostname` and `timestamp`; "" if none is given */
 };
 
 static bool has_state(const cJSON *test, const char *const *states, size_t n)
@@ -10,7 +10,7 @@ static bool has_state(const cJSON *test, const char *const *states, size_t n)
 	return text_among(states, n, foreign_xml_text(test, "@status")) || text_among(states, n, foreign_xml_text(test, "@result"));
 }
 
-/* Reports whether the test was not run. The names of these states are those of CTest and GoogleTest. */
+/* Reports whether the test was not run. These states are those of CTest and GoogleTest. */
 static bool is_skipped(const cJSON *test)
 {
 	static const char *const states[] = { "notrun", "disabled", "skipped", "suppressed" };
@@ -18,7 +18,7 @@ static bool is_skipped(const cJSON *test)
 	return json_get(test, "skipped") || has_state(test, states, sizeof(states) / sizeof(states[0]));
 }
 
-/* Returns the reason why the test failed; NULL if it did not. Borrowed from the test. */
+/* Returns the reason why the test failed; NULL if it did not fail. The text belongs to the test. */
 static const char *failure_of(const cJSON *test)
 {
 	static const char *const states[] = { "fail", "failed", "failure", "error" };
@@ -56,7 +56,7 @@ static void test_add(struct foreign_reader *r, const cJSON *test, const struct s
 		foreign_row_add(r, row);
 }
 
-/* Notes failures that a suite counts, or names itself, but no test case has: they belong to no benchmark. */
+/* Notes failures that belong to no benchmark: a suite counts more failures than its test cases have, or has itself failed. */
 static void suite_check(struct foreign_reader *r, const cJSON *suite)
 {
 	double failures = 0, errors = 0, found = 0;

@@ -2,9 +2,9 @@
 
 #include <time.h>
 
-#define STARTED "# started on " /* starts the header that `perf stat -o` writes for each measurement */
+#define STARTED "# started on " /* start of the header that `perf stat -o` writes for each measurement */
 
-/* Reports whether an event has that name, perhaps with modifiers: "task-clock:u". */
+/* Reports whether an event has this name, with or without modifiers such as ":u". */
 static bool is_event(const cJSON *item, const char *name)
 {
 	const char *event = json_get_text(item, "event");
@@ -13,7 +13,7 @@ static bool is_event(const cJSON *item, const char *name)
 	return strncmp(event, name, n) == 0 && (!event[n] || event[n] == ':');
 }
 
-/* Returns the event that is the result: the user's, else the run's time or CPU time; NULL if the file has neither. */
+/* Returns the name of the event that is the result: the user's, else the run's time or CPU time. Returns NULL if the file has neither. */
 static const char *event_of(const struct foreign_reader *r, const cJSON *first)
 {
 	static const char *const events[] = { "duration_time", "task-clock", "cpu-clock" };
@@ -27,7 +27,7 @@ static const char *event_of(const struct foreign_reader *r, const cJSON *first)
 	return NULL;
 }
 
-/* Returns the member that says that a count belongs to a part of the run; NULL: it is of the whole run. */
+/* Returns the member that shows that a count is only of a part of the run; NULL if it is of the whole run. */
 static const char *part_of(const cJSON *item)
 {
 	static const char *const parts[] = { "interval", "cpu", "core", "die", "socket", "node", "thread", "cgroup", "cluster", "cache" };

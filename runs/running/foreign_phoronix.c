@@ -3,7 +3,7 @@
 
 #include <ctype.h>
 
-/* Returns the time of the system `measured`; NULL if none before the results has one. *n: number of systems. */
+/* Returns the time of the system `measured`; NULL if no system before the results has one. Sets *n to the number of systems. */
 static const char *phoronix_time(const cJSON *root, const char *measured, size_t *n)
 {
 	const char *time = "";
@@ -17,8 +17,8 @@ static const char *phoronix_time(const cJSON *root, const char *measured, size_t
 	return *time ? time : NULL;
 }
 
-/* Returns a mark from the arguments and the unit of a result. Results may share a description, and the suite compares only those with
- * equal arguments and units. Arguments that are not valid in a name are replaced by a hash. */
+/* Returns a mark from the arguments and the unit of a result. Results may share a description; the suite itself compares only those with
+ * equal arguments and units. A hash replaces arguments that are not valid in a name. */
 static const char *phoronix_mark(struct foreign_reader *r, const cJSON *result)
 {
 	const char *arguments = foreign_xml_text(result, "Arguments"), *scale = foreign_xml_text(result, "Scale");
@@ -34,8 +34,8 @@ static const char *phoronix_mark(struct foreign_reader *r, const cJSON *result)
 	return foreign_mark(r, parts, n);
 }
 
-/* Adds the repetitions of an entry: "12.5:12.6:12.4" or "PASS,FAIL"; a single value if there is no such text. `row` is that of the result,
- * with its program's version. */
+/* Adds the repetitions of an entry, such as "12.5:12.6:12.4" or "PASS,FAIL"; without such a text, its single value. `row` has the name of
+ * the result and the program's version. */
 static void phoronix_entry(struct foreign_reader *r, struct foreign_row row, const cJSON *entry)
 {
 	const char *raw = foreign_xml_text(entry, "RawString"), *measured = foreign_xml_text(entry, "Identifier"),
@@ -47,7 +47,7 @@ static void phoronix_entry(struct foreign_reader *r, struct foreign_row row, con
 	time = phoronix_time(r->result->root, measured, &systems);
 	row.thing = (double)row.to.place.line * FOREIGN_INSTANCES_MAX + (double)row.to.place.at;
 	row.to.machine = foreign_machine(r, measured);
-	/* One machine for several systems means that they are versions: kernels, compilers or settings on that machine. */
+	/* One machine for several systems means that the systems are versions: kernels, compilers or settings on that machine. */
 	row.to.version = r->options->machine && systems > 1 ? measured : r->options->version_given ? "" : version;
 	while ((value = strsep(&rest, between))) {
 		struct foreign_row one = row;
@@ -55,7 +55,7 @@ static void phoronix_entry(struct foreign_reader *r, struct foreign_row row, con
 		one.texts.result = foreign_keep(r, mem_string(value));
 		if (!row.to.machine)
 			imported_leave_out(&r->result->imported, IMPORTED_BAD_NAME, &row.to.place, FOREIGN_NO_MACHINE);
-		else if (strchr(value, ',')) /* values of a monitor over time */
+		else if (strchr(value, ',')) /* values that a monitor took over time */
 			imported_leave_out(&r->result->imported, IMPORTED_BAD_ROW, &row.to.place, "%s: a series of values",
 					   TEXT_SHOWN(row.name));
 		else if (foreign_row_time(r, &one, time))

@@ -1,6 +1,6 @@
 #include "runs/running/foreign_reader.h"
 
-/* Returns the commit of the file, marked if it had changes; "" if it has none, or if the user names a version. */
+/* Returns the file's commit, with "-dirty" if the work tree had changes; "" if there is none, or if the user names a version. */
 static const char *commit_of(struct foreign_reader *r)
 {
 	const cJSON *commit = json_get(r->result->root, "commit_info");

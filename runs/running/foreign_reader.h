@@ -1,4 +1,4 @@
-/* Readers of result files of other tools: one function and one file per format (docs/recorded.md), with the functions that they share. */
+/* Readers for result files of other tools: one function and one file per format (docs/recorded.md), and the functions that they share. */
 #ifndef RUNS_RUNNING_FOREIGN_READER_H
 #define RUNS_RUNNING_FOREIGN_READER_H
 
@@ -7,21 +7,22 @@
 #include "runs/running/execution.h"
 #include "runs/running/foreign.h"
 
-#define FOREIGN_INSTANCES_MAX 1e6 /* more than the members of any family of benchmarks, or entries of any result */
+#define FOREIGN_INSTANCES_MAX 1e6 /* exceeds the number of members of any family of benchmarks, and of entries of any result */
 #define FOREIGN_NO_MACHINE    "it does not name the machine; give it with --machine NAME"
 
-/* A file that is being read. JSON and XML are parsed into result->root before a reader is called. JSON lines are an array. */
+/* A file that is being read. JSON and XML are parsed into result->root before a reader is called; JSON lines become an array. */
 struct foreign_reader {
 	const struct foreign_options *options;
 	struct foreign_result *result;
-	const char *text; /* the whole file */
+	const char *text; /* content of the whole file */
 	size_t at, start; /* offset of the row's line, 0 if unknown; index of the first of options->starts that contains the row */
-	bool over;	  /* the file has more results than can be read */
-	bool metric_seen; /* some benchmark has the metric options->metric */
+	bool over;	  /* true if the file has more results than can be read */
+	bool metric_seen; /* true if some benchmark has the metric options->metric */
 	struct assay_error *err;
 };
 
-/* Read a file: fill result->rows, and exclude rows in result->imported. text[0..n) is the file without a byte order mark. */
+/* Read one format each: add rows to result->rows, and count excluded rows in result->imported. text[0..n) is the file without a byte order
+ * mark. */
 enum assay_status foreign_catch2_read(struct foreign_reader *r, char *text, size_t n);
 enum assay_status foreign_criterion_read(struct foreign_reader *r, char *text, size_t n);
 enum assay_status foreign_csv_read(struct foreign_reader *r, char *text, size_t n);
@@ -34,49 +35,52 @@ enum assay_status foreign_perf_read(struct foreign_reader *r, char *text, size_t
 enum assay_status foreign_phoronix_read(struct foreign_reader *r, char *text, size_t n);
 enum assay_status foreign_pytest_read(struct foreign_reader *r, char *text, size_t n);
 
-/* Parses XML into objects: a member per child element, "@NAME" per attribute; `valuestring` is the text, `valueint` the line. Elements
- * below a fixed depth are ignored. The root has its element's name in `string`. cJSON_Delete() it. Errors start with "name:line: ". */
+/* Parses XML into objects, with a member for each child element, and "@NAME" for each attribute. `valuestring` is the element's text, and
+ * `valueint` its line. Elements below a fixed depth are ignored. The root's name is in its `string`. Free *out with cJSON_Delete(). Errors
+ * start with "name:line: ". */
 enum assay_status foreign_xml_parse(const char *name, const char *text, size_t n, cJSON **out, struct assay_error *err);
-/* Returns the text of the first child element of that name, or of an attribute ("@NAME"); "" if there is none. */
+/* Returns the text of the first child element `name`, or of an attribute ("@NAME"); "" if there is none. */
 const char *foreign_xml_text(const cJSON *element, const char *name);
 
-/* Returns the length of the line at text[at..n) without its end, and moves *next behind that end. */
+/* Returns the length of the line that starts at text[at], without its end. Sets *next to the start of the next line. */
 size_t foreign_line(const char *text, size_t n, size_t at, size_t *next);
-/* Keeps a text as long as the result. */
+/* Gives `text` to the result, whose release frees the text. Returns `text`. */
 const char *foreign_keep(struct foreign_reader *r, char *text);
-/* Returns a row with the defaults: lower is better, time of the file. */
+/* Returns a row with default values: lower is better, and the file's time. */
 struct foreign_row foreign_row_of(struct foreign_reader *r, struct imported_place place, const char *machine);
-/* Adds a row, failed or not: numbers and names of benchmarks must not depend on how many succeeded. */
+/* Adds a row, even a failed one: the names and numbers of benchmarks must not depend on how many succeeded. */
 void foreign_row_add(struct foreign_reader *r, struct foreign_row row);
-/* Adds a row with a textual result. A word for failure makes it a failed run. A word for success excludes it: nothing was measured. */
+/* Adds a row whose result is a text. If the text means failure, the row is a failed run. If it only means success, the row is excluded,
+ * because nothing was measured. */
 void foreign_row_add_text(struct foreign_reader *r, struct foreign_row row, const char *text);
-/* Returns what a text says about its run, as a result or as an exit status: an unknown value, a failure, success (the number 0 or a word),
- * or something else. */
+/* Meaning of a result or an exit status: no value, failure, success (the number 0 or a word), or something else. */
 enum foreign_word { FOREIGN_MISSING, FOREIGN_FAILURE, FOREIGN_SUCCESS, FOREIGN_OTHER };
 enum foreign_word foreign_word_of(const char *text);
-/* Marks the row as failed, with a reason. */
+/* Makes the row a failed run, with the formatted reason. */
 void foreign_row_fail(struct foreign_reader *r, struct foreign_row *row, enum execution_outcome outcome, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-/* Reads the row's value from JSON. json_parse_loosely() replaces values that are not finite by "". Returns false if it is not a number. */
+/* Sets the row's result to a JSON number times `unit`. A value that is not finite, which json_parse_loosely() replaced by "", makes the row
+ * a failed run. Returns false if the row then has neither a result nor a failure. */
 bool foreign_row_value(struct foreign_reader *r, struct foreign_row *row, const cJSON *value, double unit);
-/* Sets the row's time from a text of the file; `text` may be NULL. If the time is invalid, excludes the row and returns false. */
+/* Sets the row's time from a text of the file; keeps the default time if `text` is NULL. Excludes the row and returns false if the time is
+ * invalid, unless the user gave one. */
 bool foreign_row_time(struct foreign_reader *r, struct foreign_row *row, const char *text);
-/* Returns the user's machine, or else the file's; NULL if neither is given. */
+/* Returns the machine that the user gave, else `said`, the file's; NULL if there is none. */
 const char *foreign_machine(const struct foreign_reader *r, const char *said);
 enum assay_status foreign_fail_no_machine(const struct foreign_reader *r);
-/* Returns a mark such as " (branch=main, size=4)" from parts[0..n), or "". Frees the parts. */
+/* Returns a mark such as " (branch=main, size=4)" that contains parts[0..n); "" if n is 0. Frees the parts. */
 const char *foreign_mark(struct foreign_reader *r, char **parts, size_t n);
-/* Returns a mark from a label (NULL: none) and the members of `parameters` (NULL: none), which distinguish benchmarks. Frees the label. */
+/* Returns a mark that distinguishes benchmarks, from `label` and the members of `parameters`. Both may be NULL. Frees the label. */
 const char *foreign_benchmark_mark(struct foreign_reader *r, char *label, const cJSON *parameters);
-char *foreign_value_text(const cJSON *value); /* returns a value of any type on one line; free() it */
-/* Returns the seconds of a unit of time: "ns", "us", "ms", "s" and longer ones, with other spellings of tools; 0 if it is none. */
+char *foreign_value_text(const cJSON *value); /* returns the value, of any type, as one line of text; the caller frees the result */
+/* Returns the length of a unit of time in seconds ("ns", "us", "ms", "s", longer units, tools' other spellings); 0 for other units. */
 double foreign_seconds(const char *unit);
-/* Calls `add` for each item of a list: the member `key` of the document, or the document itself (`key` NULL). Fails if it is no list, or if
- * neither the user nor the file (`machine`) names a machine. */
+/* Calls `add` for each item of a list: the document's member `key`, or the document itself if `key` is NULL. Fails if this is no list, or
+ * if neither the user nor the file (`machine`) names a machine. */
 typedef void (*foreign_add)(struct foreign_reader *r, const cJSON *item, size_t index, const char *machine);
 enum assay_status foreign_list_read(struct foreign_reader *r, const char *key, const char *machine, foreign_add add);
-/* Adds the values of a list as rows that differ in their place only, in seconds (`unit`), each divided by its item of `counts` (may be
- * NULL). Of a long list, evenly spaced values are taken, and the others are counted in result->thinned. */
+/* Adds a copy of `row` for each value of a list, in seconds: value * unit, divided by its item of `counts` (may be NULL). The copies differ
+ * only in result and place. Of a long list, evenly spaced values are used; result->thinned counts the others. */
 void foreign_samples_add(struct foreign_reader *r, struct foreign_row row, const cJSON *values, double unit, const cJSON *counts);
 
 #endif

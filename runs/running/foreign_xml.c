@@ -8,7 +8,7 @@
 
 struct parse {
 	XML_Parser parser;
-	cJSON *open[DEPTH_MAX]; /* [depth], the open elements; deeper ones are ignored */
+	cJSON *open[DEPTH_MAX]; /* [depth], open elements; deeper ones are ignored */
 	size_t depth, nodes;
 	struct buf text; /* text of the innermost open element, since its last child */
 };

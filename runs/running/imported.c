@@ -20,7 +20,7 @@
 ROWS_FUNCTION(imported_skip_code, enum imported_skip, IMPORTED_SKIP_ROWS, ROWS_CODE)
 ROWS_FUNCTION(imported_skip_text, enum imported_skip, IMPORTED_SKIP_ROWS, ROWS_TEXT)
 
-/* Returns the fault of an invalid name in the row, with a remedy; NULL if all names are valid. free() it. */
+/* Returns the fault of the first invalid name in the row, with a remedy; NULL if all names are valid. The caller frees the result. */
 static char *import_name_fault(const struct imported_row *row)
 {
 	static const char *const what[] = { "name", "version", "battery", "battery_hash", "stress_ng", "architecture", "type" };
@@ -48,7 +48,7 @@ bool imported_in_future(int64_t ms)
 	return ms > clock_real_ms() + INT64_C(86400000);
 }
 
-/* Reports whether a text contains a number in another notation than a finite decimal: "1,5", "12 ms", "0x1p3", " 7", "<1". */
+/* Reports whether a text contains a number that is not written as a plain finite decimal, such as "1,5", "12 ms", "0x1p3", " 7" or "<1". */
 static bool import_is_odd_number(const char *text)
 {
 	char *end;
@@ -60,7 +60,7 @@ static bool import_is_odd_number(const char *text)
 	return isdigit((unsigned char)*text);
 }
 
-/* Reads the row's result, unless the run failed. Returns the reason why it is invalid, or IMPORTED_SKIPS. */
+/* Reads the row's result, unless the run failed. Returns the reason why the result is invalid; IMPORTED_SKIPS if it is valid. */
 static enum imported_skip import_read_result(const char *text, struct imported_row *row)
 {
 	if (row->outcome)
@@ -78,7 +78,7 @@ static enum imported_skip import_read_result(const char *text, struct imported_r
 	return IMPORTED_SKIPS;
 }
 
-/* Reads time, repetition and direction. Returns the reason why one is invalid, or IMPORTED_SKIPS. */
+/* Reads time, repetition and direction. Returns the reason why one of them is invalid; IMPORTED_SKIPS if all are valid. */
 static enum imported_skip import_read_run(const struct imported_texts *texts, struct imported_row *row)
 {
 	if (texts->timestamp && !text_time_ms(texts->timestamp, &row->taken_ms))
@@ -125,7 +125,7 @@ void imported_add(struct imported *imported, struct imported_row row, const stru
 		imported_leave_out(imported, result != IMPORTED_SKIPS ? result : run, &row.place, "%s",
 				   row.place.list ? TEXT_SHOWN(row.name) : "");
 	free(fault);
-	/* A cost of 0 has no ratio, but the run may be a good one. */
+	/* A cost of 0 is excluded, because it has no ratio, but it is no failure: the run may be good. */
 	if (run != IMPORTED_SKIPS || (result != IMPORTED_SKIPS && row.rate) ||
 	    (result == IMPORTED_ZERO && !row.outcome && row.direction != IMPORTED_HIGHER))
 		return;
@@ -162,8 +162,6 @@ void imported_release(struct imported *imported)
 	mem_free(imported->rows, imported->failed);
 	*imported = (struct imported){ 0 };
 }
-
-/* ---- rates of machines ---- */
 
 enum {
 	MACHINE,
@@ -241,13 +239,13 @@ enum assay_status imported_read_machines(const char *name, char *text, size_t n,
 	return st;
 }
 
-/* ---- writing results ---- */
+/* ---- storing results ---- */
 
-/* Writer of results, within the caller's transaction. */
+/* Writer of results, which works within the caller's transaction. */
 enum { NEW_RESULT, KNOWN_RESULT, RESULT_KINDS };
 struct import_run_writer {
 	struct store *store;
-	sqlite3_stmt *write[RESULT_KINDS]; /* statements that change a row only if the result is of their kind */
+	sqlite3_stmt *write[RESULT_KINDS]; /* statements, each of which changes a row only if the result is of its kind */
 	size_t written[RESULT_KINDS];
 };
 
@@ -305,8 +303,8 @@ static enum assay_status import_run_write(struct import_run_writer *w, const str
 			  row->name, TEXT_DOUBLE(row->value), TEXT_DOUBLE(stored));
 }
 
-/* Connects imported runs without a fingerprint to the imported fingerprint of the same machine, time and repetition. Only imported runs
- * have no plan; other runs got their fingerprint when they were stored. */
+/* Connects imported runs that have no fingerprint with the imported fingerprint of the same machine, time and repetition. A run without a
+ * plan is imported; other runs got their fingerprint when they were stored. */
 static enum assay_status import_join_runs(struct store *store, struct assay_error *err)
 {
 	static const char sql[] =
@@ -318,7 +316,7 @@ static enum assay_status import_join_runs(struct store *store, struct assay_erro
 	return store_do(store, err, sql, "");
 }
 
-/* ---- import ---- */
+/* ---- storing all rows of an import ---- */
 
 ORDER_BY(import_compare_session, struct imported_row,
 	 BY_DOWN(rate) BY_TEXT(machine) BY_UP(taken_ms) BY_TEXT(battery) BY_TEXT(battery_hash) BY_TEXT(stress_ng) BY_TEXT(architecture))
@@ -331,7 +329,7 @@ static int import_compare_keys(const struct imported_row *a, const struct import
 	return order ? order : import_compare_repetition(a, b);
 }
 
-/* Compares rows, also by value, so that the order of equal keys in the file has no effect. */
+/* Compares rows, at last by value, so that the order of equal keys in the file has no effect. */
 static int import_compare_rows(const void *x, const void *y)
 {
 	const struct imported_row *a = x, *b = y;
@@ -362,7 +360,7 @@ static enum assay_status import_write_rate(struct importing *im, const struct im
 				       .taken_ms = row->taken_ms };
 	enum assay_status st = ASSAY_OK;
 
-	/* Without a hash in the file, the battery is identified by its name. */
+	/* If the file has no hash of the battery, its name identifies it. */
 	if (!*row->battery_hash) {
 		digest_id(row->battery, strlen(row->battery), hash);
 		key.battery_hash = hash;
@@ -412,8 +410,7 @@ static bool is_same_run(const struct imported_row *a, const struct imported_row 
 	       a->taken_ms == b->taken_ms && a->repetition == b->repetition;
 }
 
-/* Stores runs without a result. Like failed executions, they count as failures of their version, also if several have one repetition
- * number. */
+/* Stores runs without a result. Like failed executions, each counts as a failure of its version, even if repetition numbers are equal. */
 static enum assay_status import_write_failures(struct importing *im, const struct imported *imported, const char *version,
 					       struct assay_error *err)
 {
@@ -440,7 +437,7 @@ static enum assay_status import_write_failures(struct importing *im, const struc
 
 ORDER_POINTERS_BY(import_compare_names, struct imported_row, BY_TEXT(name) BY_DOWN(direction) BY_UP(place.line))
 
-/* Checks that metric and direction of an application agree with its stored results, and stores the direction. */
+/* Checks that metric and direction of an application agree with its stored results. Stores the direction. */
 static enum assay_status import_write_metric(struct importing *im, const struct imported_row *row, const struct plan_metrics *plans,
 					     struct assay_error *err)
 {
@@ -476,7 +473,7 @@ static enum assay_status import_write_metric(struct importing *im, const struct 
 		   : store_do(im->store, err, "INSERT OR REPLACE INTO metric_direction VALUES (?, ?)", "ti", row->name, (int64_t)higher);
 }
 
-/* Checks that each application has one direction. If the file has none, the stored results give it. */
+/* Checks that each application has one direction. If the file gives none, the stored results determine it. */
 static enum assay_status import_write_directions(struct importing *im, struct assay_error *err)
 {
 	const struct imported_row **rows = mem_new(im->n, sizeof(*rows));
@@ -555,7 +552,7 @@ static void import_give_types(const struct importing *im, struct catalog *catalo
 	}
 }
 
-/* Adds all fingerprints of the store to the catalog in memory. */
+/* Adds all fingerprints of the store to the catalog in memory. Counts the imported runs without a fingerprint. */
 static enum assay_status import_update_catalog(struct importing *im, struct catalog *catalog, struct assay_error *err)
 {
 	struct fingerprint_set set = { 0 };
@@ -574,7 +571,7 @@ static enum assay_status import_update_catalog(struct importing *im, struct cata
 	return store_finish(stmt, st);
 }
 
-/* Fails with the reasons why no row of the file is usable. */
+/* Fails with the reasons why no row of the file can be used. */
 static enum assay_status import_fail_nothing_usable(const char *file, const struct imported *imported, struct assay_error *err)
 {
 	struct buf why = BUF_INIT;

@@ -1,5 +1,5 @@
-/* Stores application results and stressor rates from files in the store and the catalog (docs/recorded.md). imported_read_machines() reads
- * rates; foreign.h reads results. */
+/* Stores application results and stressor rates from files (docs/recorded.md). imported_read_machines() reads rates; foreign.h reads
+ * results. */
 #ifndef RUNS_RUNNING_IMPORTED_H
 #define RUNS_RUNNING_IMPORTED_H
 
@@ -16,8 +16,8 @@
 #define IMPORTED_FILE_BYTES_MAX (64u << 20)
 #define IMPORTED_NAME		"imported" /* version or battery if the file names none */
 
-/* Reasons why a row is excluded. Before IMPORTED_ZERO the run gave no valid result, which counts as a failure of its application; a result
- * of 0 does so if higher is better. */
+/* Reasons why a row is excluded. In the rows before IMPORTED_ZERO, the run gave no valid result, which counts as a failure of its
+ * application. A result of 0 also counts as a failure, but only if higher is better. Columns: constant, code, text. */
 #define IMPORTED_SKIP_ROWS(X)                                                                                                              \
 	X(IMPORTED_NOT_A_NUMBER, "not_a_number", "the result is not a finite number")                                                      \
 	X(IMPORTED_NEGATIVE, "negative", "the result is negative")                                                                         \
@@ -40,26 +40,26 @@ enum imported_skip { IMPORTED_SKIP_ROWS(ROWS_ENUM) IMPORTED_SKIPS };
 const char *imported_skip_code(enum imported_skip skip);
 const char *imported_skip_text(enum imported_skip skip);
 
-/* Direction of a result, as the file states it. */
+/* Direction of a result, if the file states one. */
 enum imported_direction { IMPORTED_NO_DIRECTION, IMPORTED_LOWER, IMPORTED_HIGHER };
 
 /* Place of a row in its file: a line, or an index in a list, such as benchmarks[3] or results[1].times[4]. */
 struct imported_place {
-	const char *list, *item; /* list and inner list; both NULL if the place is a line, `item` NULL if there is no inner list */
+	const char *list, *item; /* names of list and inner list; both NULL if the place is a line; `item` NULL if there is no inner list */
 	size_t line, at;	 /* line, or index in `list` from 0; index in `item` from 0 */
 };
 
-/* A usable row; its texts belong to the caller. */
+/* A row that can be stored. Its texts belong to the caller. */
 struct imported_row {
 	const char *tool; /* tool that wrote the file */
-	bool rate;	  /* true: rate of a stressor on a machine; false: result of an application */
+	bool rate;	  /* true for the rate of a stressor on a machine; false for the result of an application */
 	const char *machine;
-	const char *name;    /* stressor or application */
-	const char *version; /* "" if none is given, and for rates */
+	const char *name;    /* name of the stressor or application */
+	const char *version; /* "" for rates, and if the file gives none */
 	const char *metric;  /* name of the metric; "" if unknown */
 	const char *battery, *battery_hash, *stress_ng, *architecture,
-	    *type;		       /* facts about a rate and its machine; "" if unknown, and for results */
-	const char *outcome, *failure; /* execution_outcome_code() and reason of a failed run; NULL if the run gave a result */
+	    *type;		       /* facts about a rate and its machine; "" for results, and if unknown */
+	const char *outcome, *failure; /* execution_outcome_code() and reason of a failed run; both NULL if the run gave a result */
 	int64_t taken_ms, repetition;
 	double value;
 	enum imported_direction direction;
@@ -67,48 +67,49 @@ struct imported_row {
 	struct imported_place place;
 };
 
-/* Texts to be parsed into numbers of a row. `timestamp` is NULL if taken_ms is already set. */
+/* Texts of numbers that a row needs. `timestamp` is NULL if taken_ms is already set. */
 struct imported_texts {
 	const char *result, *timestamp, *repetition, *direction;
 };
 
 struct imported {
-	struct imported_row *rows; /* [n], in file order */
+	struct imported_row *rows; /* [n], rows to store, in file order */
 	size_t n, capacity;
-	struct imported_row *failed; /* [n_failed], runs of applications without a result */
+	struct imported_row *failed; /* [n_failed], runs of applications that gave no result */
 	size_t n_failed, failed_capacity;
-	size_t said;	   /* number of failed runs that the file states to be failed; the others are also counted in `skipped` */
-	size_t first_said; /* index in `failed` of the first such run */
+	size_t said;	   /* number of runs that the file itself states to have failed; other failed runs are also counted in `skipped` */
+	size_t first_said; /* index in `failed` of the first run that the file states to have failed */
 	struct {
 		size_t count;
-		char *first; /* place and fault of the first excluded row */
+		char *first; /* place and fault of the first row that is excluded for this reason */
 	} skipped[IMPORTED_SKIPS];
 };
 
 /* Adds a row to `rows` or `failed`, or counts it in `skipped`. All formats use this function. */
 void imported_add(struct imported *imported, struct imported_row row, const struct imported_texts *texts);
-/* Reports whether a time is more than a day in the future, which a time zone or a slightly wrong clock does not explain. */
+/* Reports whether a time is more than a day in the future. Neither time zones nor slightly wrong clocks explain that. */
 bool imported_in_future(int64_t ms);
-/* Counts an excluded row. `fmt` adds details about the first row with this reason; it may be "". */
+/* Counts a row that is excluded for the reason `why`. For the first row with this reason, also keeps its place and the formatted details,
+ * which may be "". */
 void imported_leave_out(struct imported *imported, enum imported_skip why, const struct imported_place *place, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-/* Reads the next row of a CSV file. Excludes rows that cannot be read. Returns false at the end. */
+/* Reads the next row of a CSV file. Excludes rows that cannot be read. Returns false at the end of the file. */
 bool imported_next(struct imported *imported, struct csv *csv);
 
-/* Reads rates of stressors from the CSV text[0..n), which csv_init() must accept and which must outlive *out. ASSAY_E_FORMAT: the header is
- * missing. Unusable rows are counted in `skipped`. imported_release() *out. */
+/* Reads rates of stressors from text[0..n), a CSV file that must suit csv_init() and outlive *out. ASSAY_E_FORMAT: the header is missing.
+ * `skipped` counts rows that cannot be used. Free *out with imported_release(). */
 enum assay_status imported_read_machines(const char *name, char *text, size_t n, struct imported *out, struct assay_error *err);
 void imported_release(struct imported *imported);
 
-/* Returns "line 7" or "results[1].times[4]"; free() it. */
+/* Returns the place as text, such as "line 7" or "results[1].times[4]". The caller frees the result. */
 char *imported_place_text(const struct imported_place *place);
 
 struct imported_options {
 	const char *file;   /* file name, for messages */
-	const char *digest; /* digest of the content, under which taken_ms is stored; NULL: not stored */
-	size_t bytes;	    /* length of the content */
+	const char *digest; /* digest of the content, under which taken_ms is stored; NULL if taken_ms is not to be stored */
+	size_t bytes;	    /* size of the content */
 	int64_t taken_ms;
-	const char *version; /* version of results that have none */
+	const char *version; /* version for results that have none */
 };
 
 struct imported_result {
@@ -116,14 +117,14 @@ struct imported_result {
 	size_t recorded_zeros; /* number of rates in this file that are 0 */
 	size_t machines;       /* number of machines with rates in this file */
 	size_t runs_added, runs_known;
-	size_t assumed_lower;		 /* number of applications whose direction is neither in the file nor in the store */
-	size_t runs_without_fingerprint; /* number of imported results in the laboratory without a fingerprint */
+	size_t assumed_lower;		 /* number of applications of unknown direction, for which lower is assumed to be better */
+	size_t runs_without_fingerprint; /* number of imported results in the whole laboratory that have no fingerprint */
 	size_t catalog_written;
 };
 
-/* Stores rows in a laboratory that is open for writing, in one transaction: after an error nothing has changed. Importing the same rows
- * again has no effect. A result refers to the imported fingerprint of the same machine, time and repetition, whichever was imported
- * first. */
+/* Stores the rows in a laboratory that is open for writing, in one transaction: after an error, nothing has changed. A second import of the
+ * same rows has no effect. A result is connected with the imported fingerprint of the same machine, time and repetition, whichever of the
+ * two is imported first. */
 enum assay_status imported_store(struct lab *lab, const struct imported *imported, const struct imported_options *options,
 				 struct imported_result *out, struct assay_error *err);
 

@@ -12,14 +12,14 @@
 #include <unistd.h>
 
 #define BETWEEN	       " \t,=:"
-#define WORD_BYTES_MAX 40 /* longest word that can be a feature */
+#define WORD_BYTES_MAX 40 /* maximum length of a word that becomes a feature */
 #define NAME_BYTES_MAX 200
-#define NUMBERS_MAX    256 /* limit per argument or variable */
+#define NUMBERS_MAX    256 /* maximum number of values of one argument or variable */
 #define FILES	       "{files}/"
 #define ARGUMENT       "argument "
 #define IS	       " is "
 #define LIMIT_MS       (60 * 1000)
-#define SPARE_MS       (60 * 1000) /* time beyond the limit that the host enforces, ms */
+#define SPARE_MS       (60 * 1000) /* extra time to wait for an answer, beyond LIMIT_MS, which the host itself enforces, ms */
 
 bool input_feature_is_text(const char *name)
 {
@@ -28,7 +28,7 @@ bool input_feature_is_text(const char *name)
 	return strncmp(name, ARGUMENT, head) == 0 && digits && strncmp(name + head + digits, IS, strlen(IS)) == 0;
 }
 
-/* Reports whether a text is a valid feature name: one line of UTF-8 without a space at either end. */
+/* Reports whether a text is a valid feature name: one line of UTF-8, without a space at either end. */
 static bool is_name(const char *name)
 {
 	size_t n = strlen(name);
@@ -40,7 +40,7 @@ static bool is_name(const char *name)
 	return !*name;
 }
 
-/* Adds a feature line, unless the name is invalid or too long. */
+/* Adds a line with a feature. Does nothing if its name is invalid or too long. */
 __attribute__((format(printf, 3, 4))) static void add(struct buf *list, double value, const char *fmt, ...)
 {
 	char name[NAME_BYTES_MAX];
@@ -53,8 +53,6 @@ __attribute__((format(printf, 3, 4))) static void add(struct buf *list, double v
 	if (n > 0 && (size_t)n < sizeof(name) && is_name(name))
 		buf_format(list, "%s %s\n", TEXT_DOUBLE(value), name);
 }
-
-/* ---- files ---- */
 
 static size_t lines_of(const struct artefact_file *file)
 {
@@ -72,7 +70,8 @@ static size_t lines_of(const struct artefact_file *file)
 	return lines;
 }
 
-/* Adds features of a file or directory, and appends its content hashes to `hashed`. Returns false if it does not exist. */
+/* Adds the features of the deployed file or directory `path`, and appends the hashes of its contents to `hashed`. Returns false if nothing
+ * was deployed there. */
 static bool add_files(const struct artefact *files, const char *path, const char *of, struct buf *list, struct buf *hashed)
 {
 	size_t n = strlen(path), found = 0, bytes = 0, lines = 0;
@@ -100,7 +99,7 @@ static bool add_files(const struct artefact *files, const char *path, const char
 	return true;
 }
 
-/* ---- words ---- */
+/* ---- arguments and variables ---- */
 
 size_t input_feature_numbers(const char *word, double *numbers, size_t room)
 {
@@ -117,7 +116,7 @@ size_t input_feature_numbers(const char *word, double *numbers, size_t room)
 	return n;
 }
 
-/* Adds a feature per number. Returns how many numbers the word has. */
+/* Adds a feature for each number in `word`. Returns how many numbers there are. */
 static size_t add_numbers(const char *word, const char *of, struct buf *list)
 {
 	double numbers[NUMBERS_MAX];
@@ -132,7 +131,7 @@ static size_t add_numbers(const char *word, const char *of, struct buf *list)
 	return n;
 }
 
-/* Adds features of a word: files, numbers or, if `words` is set, the word itself. */
+/* Adds the features of an argument or a variable's value: files, else numbers, else, if `words` is set, the word itself. */
 static void add_word(const struct artefact *files, const char *word, const char *of, bool words, struct buf *list, struct buf *hashed)
 {
 	if (strncmp(word, FILES, strlen(FILES)) == 0 && add_files(files, word + strlen(FILES), of, list, hashed))
@@ -174,7 +173,7 @@ void input_features_of(const struct manifest *manifest, size_t input, const stru
 		(void)add_files(files, path, "the input", &list, &hashed);
 		mem_free(path, directory);
 	} else if (!arguments.n && !environment.n) {
-		buf_format(&hashed, "%s\n", manifest->inputs[input].name); /* only its name identifies this input */
+		buf_format(&hashed, "%s\n", manifest->inputs[input].name); /* only the name identifies such an input */
 	}
 	(void)run_features_text_parse(list.bytes ? list.bytes : "", list.size, &out->known, &ignored); /* cannot fail: names are valid */
 	digest_sha256(hashed.bytes ? hashed.bytes : "", hashed.size, out->input);
@@ -187,8 +186,8 @@ void input_features_of(const struct manifest *manifest, size_t input, const stru
 /* ---- features printed by the manifest's command ---- */
 
 struct own_features_printed {
-	char *asked; /* input and command that printed them */
-	char *why;   /* reason why there are none; else NULL */
+	char *asked; /* input and command that printed the features */
+	char *why;   /* reason why there are none; NULL if there is no such reason */
 	struct run_features list;
 	double seconds;
 };
@@ -203,7 +202,8 @@ void own_features_release(struct own_features *own)
 	*own = (struct own_features){ NULL, 0, 0 };
 }
 
-/* Parses the command's output. Names must differ from known features and counts. Returns why it is invalid, else NULL. free() it. */
+/* Parses the command's output into *out. Names must differ from those of static features and counts. Returns the reason why the output is
+ * invalid; NULL if it is valid. The caller frees the result. */
 static char *read_printed(const struct own_features_asked *asked, const char *text, size_t n, struct run_features *out)
 {
 	struct assay_error err;
@@ -220,7 +220,8 @@ static char *read_printed(const struct own_features_asked *asked, const char *te
 	return NULL;
 }
 
-/* Returns why the command failed for this input, with its first error line; NULL if it succeeded. free() it. */
+/* Returns the reason why the command failed for this input, with the first line of its error output; NULL if it succeeded. The caller frees
+ * the result. */
 static char *why_not_well(const struct own_features_asked *asked, const struct execution *e, bool flooded)
 {
 	size_t n = strcspn(e->err, "\n");
@@ -236,7 +237,7 @@ static char *why_not_well(const struct own_features_asked *asked, const struct e
 	return why;
 }
 
-/* Reads the answer of the command. Masks secrets, also in names. Returns false if the host has failed. */
+/* Reads the helper's answer about the command. Masks secrets, also in feature names. Returns false if the host has failed. */
 static bool read_answer(struct session *session, const struct own_features_asked *asked, const struct helper_answer *answer,
 			struct own_features_printed *out)
 {
@@ -282,7 +283,7 @@ static bool ask(struct session *session, const struct own_features_asked *asked,
 	return ok;
 }
 
-/* Returns a key of input and command. The input's name is needed because inputs may differ only in their environment. */
+/* Returns a text that identifies input and command. It contains the input's name, because inputs may differ only in their environment. */
 static char *text_of(const struct own_features_asked *asked)
 {
 	struct buf out = BUF_INIT;

@@ -13,14 +13,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define EMULATION_LIST_MAX (1u << 20) /* bytes; limit in runs/inside/emulate/emulate_functions.c */
+#define EMULATION_LIST_MAX (1u << 20) /* bytes; the same limit as in runs/inside/emulate/emulate_functions.c */
 
 struct maker {
 	const struct manifest *manifest;
-	const struct instrument_version *versions; /* [n] */
+	const struct instrument_version *versions; /* [n], versions to measure */
 	size_t n;
 	const struct artefact *files;
-	char **paths;	     /* [n], program or library with the functions of each version */
+	char **paths;	     /* [n], for each version, the path of the program or library with the functions */
 	struct buf *changed; /* [2], lists of changed functions, in the format of `assay changes` */
 	struct assay_error *err;
 };
@@ -35,8 +35,6 @@ static const char *name_of(const struct maker *m, size_t i)
 	return m->manifest->versions[m->versions[i].version].name;
 }
 
-/* ---- files that the instrument adds ---- */
-
 static void instrument_add_text(struct artefact *artefact, const char *path, const char *content, size_t n)
 {
 	struct artefact_file *file;
@@ -48,7 +46,7 @@ static void instrument_add_text(struct artefact *artefact, const char *path, con
 	artefact->bytes += n;
 }
 
-/* ---- functions to measure ---- */
+/* ---- selection of functions ---- */
 
 static enum assay_status find_files(struct maker *m)
 {
@@ -63,7 +61,7 @@ static enum assay_status find_files(struct maker *m)
 	return st;
 }
 
-/* Finds changed functions between two versions. Uses their sources if they are built from one git repository. */
+/* Finds the functions that differ between the two versions. Compares their sources, too, if both are built from the same git repository. */
 static enum assay_status find_changes(struct maker *m)
 {
 	struct changes_options options = { .wrapper = CHANGES_WRAPPER };
@@ -115,7 +113,7 @@ static enum assay_status select_functions(const struct maker *m, size_t i, struc
 	return st;
 }
 
-/* Checks that the file can be measured. A library need not contain the emulation, because the program that loads it does. */
+/* Checks that the functions in the file can be measured. The emulation need not be in a library: the program that loads it has it. */
 static enum assay_status check_module(const struct maker *m, const struct site_module *module)
 {
 	if (probe_of(m)->back_end == MANIFEST_PROBED)
@@ -123,7 +121,7 @@ static enum assay_status check_module(const struct maker *m, const struct site_m
 	return probe_of(m)->module ? ASSAY_OK : site_module_check_emulated(module, m->err);
 }
 
-/* Makes the list of entry points, one per line, with addresses in this version's file. */
+/* Makes the list of entry points of version i, one per line, with their addresses in this version's file. */
 static enum assay_status make_list(const struct maker *m, size_t i, struct instrument *out)
 {
 	enum site_for whom = probe_of(m)->back_end == MANIFEST_PROBED ? SITE_FOR_PROBE : SITE_FOR_EMULATION;
@@ -211,7 +209,7 @@ void instrument_hash(const struct instrument *instrument, size_t version, char h
 	buf_release(&text);
 }
 
-/* ---- one run ---- */
+/* ---- environment of a run ---- */
 
 char *instrument_refusal(const char *architecture)
 {
@@ -284,8 +282,6 @@ void instrument_environment(const struct instrument *instrument, const struct in
 		add(out, mem_format("ASSAY_EMULATE_FUNCTIONS=@%s/%s", run->files, instrument->lists[run->version]));
 	add(out, mem_format("ASSAY_EMULATE_FULL=%d", instrument->manifest->probe.full));
 }
-
-/* ---- libraries on this machine ---- */
 
 enum assay_status instrument_own_library(const char *name, char **path, struct assay_error *err)
 {

@@ -14,7 +14,7 @@
 #include <math.h>
 #include <time.h>
 
-#define PLAN_CELLS_MAX 1000000 /* limit on runs per machine */
+#define PLAN_CELLS_MAX 1000000 /* maximum number of runs per machine */
 
 /* ---- estimated duration ---- */
 
@@ -70,7 +70,7 @@ static enum assay_status estimate_past_load(struct store *store, const char *app
 	return st;
 }
 
-/* Returns the median duration of a version on a machine, s; NaN if unknown. NULL matches any. */
+/* Returns the median duration of runs of a version on a machine, s; NaN if there are none. A NULL `version` or `machine` means any. */
 static double estimate_median_of(const struct past *past, const char *version, const char *machine)
 {
 	double *values = mem_new(past->n, sizeof(double)), median;
@@ -85,7 +85,7 @@ static double estimate_median_of(const struct past *past, const char *version, c
 	return median;
 }
 
-/* Loads the duration of one run, s: seconds[machine x input x version]; NaN if unknown. */
+/* Estimates the duration of one run, s: seconds[machine x input x version]; NaN if unknown. */
 static enum assay_status estimate_load_seconds(struct store *store, const struct manifest *manifest, const struct plan *plan,
 					       double *seconds, struct assay_error *err)
 {
@@ -99,7 +99,7 @@ static enum assay_status estimate_load_seconds(struct store *store, const struct
 		for (size_t v = 0; !st && v < plan->n_versions; v++) {
 			double others = estimate_median_of(&past, plan->versions[v], NULL);
 
-			others = isnan(others) ? estimate_median_of(&past, NULL, NULL) : others; /* a new version is like others */
+			others = isnan(others) ? estimate_median_of(&past, NULL, NULL) : others; /* estimate for a new version */
 
 			for (size_t m = 0; m < plan->n_machines; m++) {
 				double own = estimate_median_of(&past, plan->versions[v], plan->machines[m]);
@@ -197,7 +197,7 @@ void estimate_answer(const struct estimate *e, struct document *d)
 	doc_set(d, "unknown_at_most_seconds", e->at_most_s);
 }
 
-#define FETCHED_BYTES_MAX (SAMPLES_FETCH_BYTES_MAX + (SAMPLES_FETCH_BYTES_MAX >> 8)) /* samples and frame headers */
+#define FETCHED_BYTES_MAX (SAMPLES_FETCH_BYTES_MAX + (SAMPLES_FETCH_BYTES_MAX >> 8)) /* samples with their frame headers */
 
 static const struct manifest_version *launch_version(const struct launch *launch, size_t i)
 {
@@ -235,7 +235,7 @@ void launch_release(struct launch *launch)
 	lab_close(&launch->lab);
 }
 
-/* ---- choice of runs ---- */
+/* ---- making a plan ---- */
 
 static enum assay_status plan_fail_unknown(const struct manifest *manifest, const char *kind, const char *name, const char *const *all,
 					   size_t n, struct assay_error *err)
@@ -257,7 +257,7 @@ static enum assay_status plan_fail_unknown(const struct manifest *manifest, cons
 	return st;
 }
 
-/* Chooses the requested names, or all if none are requested, among those of the manifest. */
+/* Copies the requested names to *out; if none are requested, all names of the manifest. Refuses unknown and repeated names. */
 static enum assay_status plan_choose_list(const struct manifest *manifest, const char *kind, const struct manifest_arguments *asked,
 					  const char *const *all, size_t n_all, char ***out, size_t *n, struct assay_error *err)
 {
@@ -306,8 +306,8 @@ static enum assay_status plan_choose_names(const struct manifest *manifest, cons
 	return st;
 }
 
-/* Makes a plan that is not yet in the store: id, time and hashes of artefacts are missing. ASSAY_E_USAGE: a name is not in the manifest, or
- * is given twice. Overwrites *out; plan_release() it. */
+/* Makes a plan that is not stored yet: its id, time and hashes of artefacts are missing. ASSAY_E_USAGE: a name is not in the manifest, or
+ * is repeated. Overwrites *out; free it with plan_release(). */
 static enum assay_status plan_choose(const struct manifest *manifest, const struct plan_choice *choice, const struct host *const *hosts,
 				     size_t n, struct plan *out, struct assay_error *err)
 {
@@ -338,7 +338,7 @@ static enum assay_status plan_choose(const struct manifest *manifest, const stru
 	return st;
 }
 
-/* Reports whether the requested names are those of the plan, in any order. True if none are requested. */
+/* Reports whether the requested names are those of the plan, in any order, or whether none are requested. */
 static bool plan_agrees(const struct manifest_arguments *asked, char *const *names, size_t n)
 {
 	bool same = asked->n == 0 || asked->n == n;
@@ -361,7 +361,7 @@ static enum assay_status plan_fail_contradiction(const char *option, char *const
 	return st;
 }
 
-/* Checks that the choice agrees with the plan to resume. `hosts`: NULL if the user named none. ASSAY_E_USAGE: it does not agree. */
+/* Checks that the user's choice agrees with the plan to resume. `hosts` is NULL if the user named none. Fails with ASSAY_E_USAGE. */
 static enum assay_status plan_check_choice(const struct plan *plan, const struct plan_choice *choice, const struct host *const *hosts,
 					   size_t n, struct assay_error *err)
 {
@@ -382,7 +382,7 @@ static enum assay_status plan_check_choice(const struct plan *plan, const struct
 	return ASSAY_OK;
 }
 
-/* Finds the hosts of a plan's machines: (*out)[plan->n_machines], in the plan's order, owned by the inventory. free() the array.
+/* Finds the hosts of the plan's machines: (*out)[plan->n_machines], in the plan's order. free() this array; the inventory owns the hosts.
  * ASSAY_E_USAGE: a machine is no longer in lab.yaml. */
 static enum assay_status plan_hosts(const struct plan *plan, const struct inventory *inventory, const struct host ***out,
 				    struct assay_error *err)
@@ -451,7 +451,7 @@ static void plan_add_difference(struct buf *list, bool same, const char *what, c
 		buf_format(list, "%s%s%s%s%s", list->size ? ", " : "", what, *name ? " '" : "", name, *name ? "'" : "");
 }
 
-/* Reports whether the probe is unchanged; true for plans without a probe. */
+/* Reports whether the probe's settings are unchanged. Returns true for plans without a probe. */
 static bool plan_same_probe(const struct plan *plan, const struct manifest *now)
 {
 	char *text = plan->probe ? manifest_probe_text(&now->probe) : NULL;
@@ -461,7 +461,7 @@ static bool plan_same_probe(const struct plan *plan, const struct manifest *now)
 	return same;
 }
 
-/* Lists differences between two manifests that concern the plan. */
+/* Lists the differences between two manifests that concern the plan. */
 static void plan_compare_manifests(const struct plan *plan, const struct manifest *before, const struct manifest *now, struct buf *list)
 {
 	plan_add_difference(list, plan_same_arguments(&before->command, &now->command), "the command", "");
@@ -497,7 +497,7 @@ static enum assay_status plan_load_text(struct store *store, const struct plan *
 	return store_finish(stmt, st);
 }
 
-/* Compares the manifest with the one stored in the plan. ASSAY_E_CONFLICT: lists the changes. */
+/* Checks that the manifest agrees with the one that is stored with the plan. The error, ASSAY_E_CONFLICT, lists the differences. */
 static enum assay_status plan_check(struct store *store, const struct plan *plan, const struct manifest *manifest, struct assay_error *err)
 {
 	struct manifest before = { .file = NULL };
@@ -523,8 +523,8 @@ static enum assay_status plan_check(struct store *store, const struct plan *plan
 	return st;
 }
 
-/* Compares the plan's artefacts with artefacts[plan->n_versions], the hashes of the files to deploy now. ASSAY_E_CONFLICT: lists the
- * versions whose files have changed. */
+/* Compares the plan's hashes of deployed files with artefacts[plan->n_versions], the hashes of the files to deploy now. The error,
+ * ASSAY_E_CONFLICT, lists the versions whose files have changed. */
 static enum assay_status plan_check_artefacts(const struct plan *plan, char *const *artefacts, struct assay_error *err)
 {
 	struct buf list = BUF_INIT;
@@ -544,7 +544,7 @@ static enum assay_status plan_check_artefacts(const struct plan *plan, char *con
 static enum assay_status launch_resume(const struct launch_options *options, struct launch *launch, struct assay_error *err)
 {
 	const struct inventory *inventory = &launch->lab.config.inventory;
-	/* a choice of "any N of" keeps the hosts that were drawn before */
+	/* if the choice is "any N of", the plan keeps the hosts that were drawn for it */
 	bool hosts_named = (options->hosts.hosts || options->hosts.exclude) && !inventory_has_any(options->hosts.hosts);
 	enum assay_status st = ASSAY_OK;
 
@@ -573,7 +573,7 @@ static enum assay_status launch_resume(const struct launch_options *options, str
 	return st;
 }
 
-/* Chooses the plan to resume, or makes a new plan that is not stored yet. */
+/* Finds the plan to resume, or makes a new plan, which is not stored yet. */
 static enum assay_status launch_choose(const struct launch_options *options, struct launch *launch, struct assay_error *err)
 {
 	struct buf aside = BUF_INIT;
@@ -588,7 +588,7 @@ static enum assay_status launch_choose(const struct launch_options *options, str
 	return st ? st : plan_choose(&launch->manifest, &options->choice, launch->hosts, launch->n, &launch->plan, err);
 }
 
-/* Prints a note about interrupted runs, which remain until the user resumes them. */
+/* Prints a note if there are interrupted runs. They remain in the store until the user resumes them. */
 static enum assay_status launch_mention_interrupted(const struct launch_options *options, struct launch *launch, struct assay_error *err)
 {
 	struct plan other = { .application = NULL };
@@ -604,8 +604,6 @@ static enum assay_status launch_mention_interrupted(const struct launch_options 
 	plan_release(&other);
 	return st == ASSAY_E_NOTFOUND ? ASSAY_OK : st;
 }
-
-/* ---- deployed files ---- */
 
 static enum assay_status launch_collect_own(const struct launch_options *options, struct launch *launch, size_t i, size_t k,
 					    struct assay_error *err)
@@ -628,7 +626,7 @@ static enum assay_status launch_collect_own(const struct launch_options *options
 	return st;
 }
 
-/* Collects a version's files for all architectures, because those of the hosts are unknown. */
+/* Collects a version's files for all architectures, because the architectures of the hosts are not known yet. */
 static enum assay_status launch_collect_version(const struct launch_options *options, struct launch *launch, size_t i,
 						struct assay_error *err)
 {
@@ -643,7 +641,7 @@ static enum assay_status launch_collect_version(const struct launch_options *opt
 	return st;
 }
 
-/* Reports whether all files to deploy exist. A dry run builds nothing. */
+/* Reports whether all files to deploy exist. A dry run builds no files. */
 static bool launch_is_built(const struct launch_options *options, const struct launch *launch)
 {
 	for (size_t i = 0; options->dry_run && i < launch->plan.n_versions; i++) {
@@ -682,7 +680,7 @@ static enum assay_status launch_make_instrument(struct launch *launch, struct as
 	return st;
 }
 
-/* Returns the hash of all files that are deployed for a version, for any architecture; free() it. */
+/* Returns the hash of all files that are deployed for a version, for all architectures together. The caller frees the result. */
 static char *launch_hash_version(const struct launch *launch, size_t i)
 {
 	const struct manifest_version *version = launch_version(launch, i);
@@ -703,8 +701,8 @@ static char *launch_hash_version(const struct launch *launch, size_t i)
 	return mem_string(hex);
 }
 
-/* Replaces the plain build of a version by the variant that measures functions. If the variant cannot be built, keeps the plain build,
- * which may itself be instrumented, and records the reason. */
+/* Replaces the plain build of a version by the variant that measures functions. If this variant cannot be built, records the reason and
+ * keeps the plain build, which may itself be instrumented. */
 static enum assay_status launch_take_variant(const struct launch_options *options, struct launch *launch, size_t i, struct assay_error *err)
 {
 	const struct manifest *manifest = &launch->manifest;
@@ -753,7 +751,7 @@ static enum assay_status launch_add_recorder(struct artefact *files, struct assa
 	return st;
 }
 
-/* Collects the files to deploy. hashes[plan.n_versions]: their hash for each version; free() each. */
+/* Collects the files to deploy. Sets hashes[plan.n_versions] to the hash of each version's files. The caller frees each hash. */
 static enum assay_status launch_collect(const struct launch_options *options, struct launch *launch, char **hashes, struct assay_error *err)
 {
 	enum assay_status st = artefact_files(&launch->manifest, &launch->files, err);
@@ -788,14 +786,14 @@ static void launch_read_inputs(struct launch *launch)
 				  &launch->inputs[i]);
 }
 
-/* Stores a new plan, or checks that the artefacts of a resumed one are unchanged. */
+/* Stores a new plan, or checks that the deployed files of a resumed plan are unchanged. */
 static enum assay_status launch_store_plan(const struct launch_options *options, struct launch *launch, struct assay_error *err)
 {
 	struct plan *plan = &launch->plan;
 	char **hashes = mem_new(plan->n_versions, sizeof(*hashes));
 	enum assay_status st = launch_collect(options, launch, hashes, err);
 
-	if (!st && options->resume && !options->dry_run) /* a dry run builds nothing */
+	if (!st && options->resume && !options->dry_run) /* nothing to compare after a dry run, which builds nothing */
 		st = plan_check_artefacts(plan, hashes, err);
 	for (size_t i = 0; i < plan->n_versions; i++) {
 		if (st || options->resume) {
@@ -810,8 +808,6 @@ static enum assay_status launch_store_plan(const struct launch_options *options,
 		st = plan_new(&launch->lab.store, &launch->manifest, plan, err);
 	return st;
 }
-
-/* ---- running ---- */
 
 static enum assay_status launch_execute(const struct launch_options *options, struct launch *launch, struct assay_error *err)
 {
@@ -844,7 +840,7 @@ static enum assay_status launch_execute(const struct launch_options *options, st
 	return st;
 }
 
-/* Loads the application's sample files; those of the plan come first. */
+/* Loads the sample files of the application. Those of the plan come first. */
 static enum assay_status launch_load_samples(struct launch *launch, struct assay_error *err)
 {
 	size_t kept = 0;
@@ -863,7 +859,7 @@ static enum assay_status launch_load_samples(struct launch *launch, struct assay
 	return st;
 }
 
-/* Loads the plan's executions from the store. Marks the plan complete if no run is missing. */
+/* Loads the plan's executions from the store. Marks the plan as complete if no run is missing. */
 static enum assay_status launch_conclude(struct launch *launch, struct assay_error *err)
 {
 	struct store *store = &launch->lab.store;
@@ -911,8 +907,8 @@ enum assay_status launch_run(const struct launch_options *options, struct launch
 	if (out->nothing)
 		return ASSAY_OK;
 	if (!st && !options->dry_run)
-		st = sample_keep_sweep(&out->lab, NULL, err);		       /* removes files of killed sessions */
-	if (!st && !options->resume && !options->of_seed && !options->dry_run) /* not chosen by a user if a seed is given */
+		st = sample_keep_sweep(&out->lab, NULL, err);		       /* removes files that killed sessions left */
+	if (!st && !options->resume && !options->of_seed && !options->dry_run) /* commands with of_seed resume only their own plans */
 		st = launch_mention_interrupted(options, out, err);
 	if (!st)
 		st = launch_store_plan(options, out, err);
@@ -927,8 +923,6 @@ enum assay_status launch_run(const struct launch_options *options, struct launch
 	}
 	return st;
 }
-
-/* ---- numbers of executions ---- */
 
 static bool launch_matches(const char *asked, const char *name)
 {

@@ -1,4 +1,4 @@
-/* From a manifest to executed runs: the work of `assay run`, `gate --run` and nights. */
+/* Makes the runs of a manifest: the work of `assay run`, `gate --run` and the nightly run. */
 #ifndef RUNS_RUNNING_LAUNCH_H
 #define RUNS_RUNNING_LAUNCH_H
 
@@ -15,37 +15,37 @@
 #include <signal.h>
 #include <stddef.h>
 
-/* Choices of the user for a plan; all members are borrowed. */
+/* Choices of the user for a plan. All members belong to the caller. */
 struct plan_choice {
-	struct manifest_arguments versions, inputs; /* names; all if n == 0 */
-	int64_t repetitions;			    /* number of repetitions; 0: as in the manifest */
+	struct manifest_arguments versions, inputs; /* names; all versions or inputs if n == 0 */
+	int64_t repetitions;			    /* number of repetitions; 0 selects the manifest's number */
 	bool has_seed;
-	uint64_t seed;			  /* a random seed is drawn unless has_seed is set */
-	bool probe;			  /* measure functions as the manifest's `probe` describes */
-	bool emulated;			  /* measure all functions with emulated counters; ASSAY_E_USAGE if manifest_probe.named */
-	struct manifest_arguments beside; /* as in manifest_probe, with `slower` */
+	uint64_t seed; /* seed if has_seed is set; else a random seed is drawn */
+	bool probe;    /* true to measure functions as the manifest's `probe` describes */
+	bool emulated; /* true to measure all functions with emulated counters; ASSAY_E_USAGE if manifest_probe.named is set */
+	struct manifest_arguments beside; /* `beside` and `slower` are those of manifest_probe */
 	size_t slower;
 };
 
 struct launch_options {
-	const char *directory;	 /* the laboratory's directory */
-	const char *command;	 /* command that other processes show while the laboratory is locked, such as "assay run" */
+	const char *directory;	 /* directory of the laboratory */
+	const char *command;	 /* command that other processes report while the laboratory is locked, such as "assay run" */
 	const char *application; /* name or path for manifest_open() */
 	struct host_choice hosts;
 	struct plan_choice choice;
 	bool dry_run, resume;
-	bool of_seed;	/* with `resume`: choose the latest plan with the choice's seed, complete or not */
+	bool of_seed;	/* selects the latest plan with the choice's seed, complete or not; only with `resume` */
 	double wait_s;	/* longest wait for the laboratory's lock, s */
-	bool hang_once; /* as in execute_options */
+	bool hang_once; /* `hang_once` and `until_ns` are those of execute_options */
 	int64_t until_ns;
 	const volatile sig_atomic_t *cancelled;
-	void (*note)(const char *text); /* prints a note before the first run */
-	void (*begin)(void);		/* called before the first run and after the last; may be NULL */
+	void (*note)(const char *text); /* prints a note before the first run; may be NULL */
+	void (*begin)(void);		/* called before the first run, and `end` after the last; may be NULL */
 	void (*end)(void);
-	void (*progress)(const struct host *host, const struct execution *execution, size_t done, size_t total); /* may be NULL */
+	void (*progress)(const struct host *host, const struct execution *execution, size_t done, size_t total); /* called after each run */
 };
 
-/* A plan with its runs; after a dry run, without results. */
+/* A plan with its runs. After a dry run, it has no results. */
 struct launch {
 	struct lab lab;
 	struct manifest manifest;
@@ -53,33 +53,34 @@ struct launch {
 	const struct host **hosts; /* [n], hosts of the plan's machines */
 	size_t n;
 	struct artefact files, **versions;     /* common files, and [plan.n_versions] files of each version, as in execute_options */
-	struct execution_features *inputs;     /* [plan.n_inputs], static features */
-	char (*commits)[VARIANT_COMMIT_BYTES]; /* [plan.n_versions], git commits; "" if not built from git */
-	enum variant_reason no_variant;	       /* reason why runs measure no variant; VARIANT_BUILT if the runs measure or need none */
-	char *no_variants;		       /* the reason `no_variant` as one line of text; NULL if there is none */
-	struct instrument instrument;	       /* instrument of a plan with a probe; instrument.n == 0 in a dry run, which builds nothing */
-	struct execute_result *results;	       /* [n]; NULL after a dry run */
-	struct execution_rows rows;	       /* all executions of the plan in the store */
+	struct execution_features *inputs;     /* [plan.n_inputs], static features of each input */
+	char (*commits)[VARIANT_COMMIT_BYTES]; /* [plan.n_versions], git commit of each version; "" if not built from git */
+	enum variant_reason no_variant;	       /* reason why runs do not use the variant that they need; VARIANT_BUILT if there is none */
+	char *no_variants;		       /* the same reason as one line of text; NULL if there is none */
+	struct instrument instrument;	/* instrument of a plan with a probe; instrument.n is 0 after a dry run, which builds nothing */
+	struct execute_result *results; /* [n], result of each host; NULL after a dry run */
+	struct execution_rows rows;	/* all stored executions of the plan */
 	struct stack_rows stacks;
 	size_t without_fingerprint;  /* number of results without a fingerprint */
 	struct sample_file *samples; /* [n_samples], sample files of the application; the first n_of_plan belong to the plan */
 	size_t n_samples, n_of_plan;
-	struct estimate *estimates; /* [n], only for a dry run */
-	bool nothing;		    /* nothing was left to resume; `err` has the message, and only `manifest` is set */
+	struct estimate *estimates; /* [n], estimate for each machine; only set by a dry run */
+	bool nothing;		    /* true if nothing was left to resume; `err` then has the message, and only `manifest` is set */
 };
 
-/* Makes the runs of a plan. ASSAY_OK even if runs failed or nothing was left to resume. Overwrites *out; always launch_release() it. */
+/* Makes the runs of a plan. Returns ASSAY_OK even if runs failed, or if nothing was left to resume. Overwrites *out; the caller always
+ * frees it with launch_release(). */
 enum assay_status launch_run(const struct launch_options *options, struct launch *out, struct assay_error *err);
 void launch_release(struct launch *launch);
 
 /* ---- numbers of executions ---- */
 
-/* Numbers of executions of a machine, version and input; NULL matches any. */
+/* Numbers of successful and failed executions of a machine, version and input. */
 struct launch_tally {
 	size_t ok, failed;
 };
 struct launch_tally launch_count(const struct launch *launch, const char *machine, const char *version, const char *input);
-/* Returns the planned number of runs per machine. */
+/* Returns the planned number of runs per machine, without warm-ups. */
 static inline size_t launch_each(const struct launch *launch)
 {
 	return launch->plan.n_versions * launch->plan.n_inputs * (size_t)launch->plan.repetitions;
@@ -87,24 +88,24 @@ static inline size_t launch_each(const struct launch *launch)
 enum launch_outcome { LAUNCH_ALL_OK, LAUNCH_SOME_FAILED, LAUNCH_ALL_FAILED };
 enum launch_outcome launch_outcome(const struct launch *launch);
 
-/* Duration of runs, estimated from stored runs. */
+/* Estimated duration of planned runs, from the durations of stored runs. */
 struct estimate {
 	size_t runs;	  /* number of remaining runs, including warm-ups */
-	size_t unknown;	  /* number of these runs whose version and input were never measured */
+	size_t unknown;	  /* number of those runs whose version and input were never measured */
 	double seconds;	  /* duration of the other runs, s: medians on the same machine, else medians on other machines */
 	double at_most_s; /* sum of the time limits of the unknown runs, s */
 };
 
-/* Estimates the runs of each machine: out[plan->n_machines]. Excludes the time between runs. */
+/* Estimates the remaining runs of each machine: out[plan->n_machines]. Ignores the time between runs. */
 enum assay_status estimate_plan(struct store *store, const struct manifest *manifest, const struct plan *plan, struct estimate *out,
 				struct assay_error *err);
 
-/* Returns the total over hosts[plan->n_machines]. Hosts of one physical host run in turn, physical hosts in parallel. Counts are sums. */
+/* Returns the estimate for all machines. Hosts on one physical host run in turn, physical hosts in parallel. Numbers of runs are sums. */
 struct estimate estimate_total(const struct estimate *each, const struct host *const *hosts, size_t n);
 
-/* Returns text such as "3 min 20 s, and 4 unknown, limit 40 min 00 s"; free() it. */
+/* Returns text such as "3 min 20 s, and 4 unknown, limit 40 min 00 s". The caller frees the result. */
 char *estimate_text(const struct estimate *e);
-/* Adds the estimate's JSON members to the open object or row. */
+/* Adds the estimate's JSON members to the open object or row of `d`. */
 void estimate_answer(const struct estimate *e, struct document *d);
 
 #endif

@@ -24,7 +24,7 @@ void manifest_arguments_add(struct manifest_arguments *words, const char *word)
 	words->items[words->n++] = mem_string(word);
 }
 
-/* Releases the probe. Accepts a zeroed struct. */
+/* Frees the members. Accepts a zeroed struct. */
 static void manifest_probe_release(struct manifest_probe *probe)
 {
 	manifest_arguments_release(&probe->functions);
@@ -69,8 +69,6 @@ void manifest_release(struct manifest *manifest)
 	manifest_probe_release(&manifest->probe);
 	*manifest = (struct manifest){ .file = NULL };
 }
-
-/* ---- derived versions ---- */
 
 static void manifest_copy_arguments(const struct manifest_arguments *from, struct manifest_arguments *to)
 {
@@ -191,7 +189,7 @@ char *manifest_stored_name(const struct manifest *manifest, size_t input)
 	return *name ? mem_format("%s/%s", manifest->application, name) : mem_string(manifest->application);
 }
 
-/* ---- on a host ---- */
+/* ---- expansion of placeholders ---- */
 
 struct words_expansion {
 	const char *values[PLACES];
@@ -222,7 +220,7 @@ static void arguments_add_expanded(const struct words_expansion *e, const struct
 	}
 }
 
-/* Adds variables; a later value of the same variable replaces the earlier one. */
+/* Adds expanded variables to `out`. A later value of the same variable replaces the earlier one. */
 static void arguments_add_variables(const struct words_expansion *e, const struct manifest_arguments *words, struct manifest_arguments *out)
 {
 	for (size_t i = 0; i < words->n; i++) {
@@ -282,9 +280,7 @@ void manifest_input_arguments(const struct manifest *manifest, size_t input, str
 	arguments_add_variables(&e, &in->environment, environment);
 }
 
-/* ---- files ---- */
-
-/* Checks that `name` can be an input's name; else fails with ASSAY_E_FORMAT. */
+/* Checks that `name` can be an input's name. Fails with ASSAY_E_FORMAT. */
 static enum assay_status manifest_check_listed(const struct manifest_reader *r, const struct manifest *m, size_t line, const char *name)
 {
 	enum assay_status st = manifest_check_name(r, line, "an input", name);
@@ -295,7 +291,7 @@ static enum assay_status manifest_check_listed(const struct manifest_reader *r, 
 	return st;
 }
 
-/* Replaces the unnamed input by the entries of the directory. Excludes entries whose names cannot be inputs. */
+/* Replaces the unnamed input by the entries of the directory `inputs_of`. Excludes entries whose names cannot be inputs. */
 static enum assay_status manifest_list_inputs(struct manifest *m, struct assay_error *err)
 {
 	struct assay_error why;
@@ -339,7 +335,7 @@ static bool manifest_ends_with_yaml(const char *name)
 	return n > 5 && strcmp(name + n - 5, ".yaml") == 0;
 }
 
-/* Fails, with existing names and the most similar one. */
+/* Fails with the existing names and the most similar one. */
 static enum assay_status manifest_fail_unknown(const char *laboratory, const char *name, struct assay_error *err)
 {
 	char *directory = mem_format("%s/apps", laboratory), shown[TEXT_SHOWN_BYTES];
@@ -350,7 +346,7 @@ static enum assay_status manifest_fail_unknown(const char *laboratory, const cha
 	enum assay_status st;
 	size_t n;
 
-	(void)file_names(directory, ".yaml", &names, &n, err); /* ignored: without a directory there are no names */
+	(void)file_names(directory, ".yaml", &names, &n, err); /* fails if there is no such directory; then there are no names */
 	for (size_t i = 0; i < n; i++) {
 		size_t length = strlen(names[i]) - 5;
 

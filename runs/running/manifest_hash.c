@@ -1,3 +1,5 @@
+/* Computes the hash of everything in a manifest that affects results. Excludes comments, spaces, the order of versions, inputs and
+ * variables, `description`, a metric's `unit`, repetitions, warm_ups and `sampling`. */
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/order.h"
@@ -6,10 +8,7 @@
 
 #include <inttypes.h>
 
-/* Hash of everything in a manifest that affects results. Excludes comments, spaces, the order of versions, inputs and variables,
- * `description`, a metric's `unit`, repetitions, warm_ups and `sampling`. */
-
-/* Appends the length before the text, so that different lists give different bytes. NULL differs from "". */
+/* Appends a text with its length before it, so that different lists give different bytes. NULL differs from "". */
 static void manifest_add_text(struct buf *out, const char *text)
 {
 	if (text)
@@ -131,7 +130,7 @@ void manifest_hash_run(const struct manifest *manifest, size_t version, size_t i
 		buf_text(&text, "calls are recorded\n");
 	if (with_metric)
 		manifest_add_metric(&text, &manifest->metric);
-	if (strstr(text.bytes, "{version}")) /* equal arguments are then different commands */
+	if (strstr(text.bytes, "{version}")) /* commands with equal arguments then differ between versions */
 		manifest_add_text(&text, v->stem ? v->stem : v->name);
 	if (v->plant.percent) {
 		char planted[PLANT_BYTES];

@@ -15,17 +15,17 @@
 
 #define SECONDS_MIN	       .1
 #define SECONDS_MAX	       604800. /* one week */
-#define WORD_BYTES_MAX	       65536   /* before expansion; Linux allows 128 KiB per argument */
+#define WORD_BYTES_MAX	       65536   /* limit before expansion; Linux allows 128 KiB per argument */
 #define BUDGET		       .03
 #define MANIFEST_VERSIONS_HINT "a map with at least one version, such as {old: {directory: build-old}, new: {directory: build-new}}"
 
 static const char *const back_ends[] = { [MANIFEST_PROBED] = "probe", [MANIFEST_EMULATED] = "emulated" };
 
-/* Placeholders that a text may have. */
+/* Placeholders that a text may contain. */
 enum manifest_braces {
-	MANIFEST_LITERAL,   /* none: paths and build commands */
+	MANIFEST_LITERAL,   /* none; for paths and build commands */
 	MANIFEST_EXPANDED,  /* all except {arguments} */
-	MANIFEST_ARGUMENTS, /* all; {arguments} must be an argument of its own */
+	MANIFEST_ARGUMENTS, /* all; {arguments} must be a whole argument */
 };
 
 enum assay_status manifest_fail(const struct manifest_reader *r, enum assay_status status, size_t line, const char *fmt, ...)
@@ -39,7 +39,7 @@ enum assay_status manifest_fail(const struct manifest_reader *r, enum assay_stat
 	return assay_fail(r->err, status, "%s:%zu: %s", r->file, line, text);
 }
 
-/* Checks keys like yaml_keys(), and that each key has a value. A default in place of an empty value might surprise the user. */
+/* Checks keys like yaml_keys(), and also that each key has a value. A default in place of an empty value might surprise the user. */
 static enum assay_status manifest_keys(const struct manifest_reader *r, const struct yaml_node *map, const char *what,
 				       const char *const *keys, size_t n)
 {
@@ -73,8 +73,6 @@ static bool manifest_leads_up(const char *path)
 	}
 	return false;
 }
-
-/* ---- placeholders ---- */
 
 static const char *const names[PLACES] = { "{files}", "{build}", "{work}", "{input}", "{version}", "{arguments}" };
 
@@ -130,8 +128,6 @@ static enum assay_status arguments_check(const struct manifest_reader *r, size_t
 	return ASSAY_OK;
 }
 
-/* ---- words ---- */
-
 static enum assay_status arguments_check_length(const struct manifest_reader *r, const struct yaml_node *node, const char *text)
 {
 	if (strlen(text) <= WORD_BYTES_MAX)
@@ -139,7 +135,7 @@ static enum assay_status arguments_check_length(const struct manifest_reader *r,
 	return manifest_fail(r, ASSAY_E_LIMIT, node->line, "an argument of more than %d bytes", WORD_BYTES_MAX);
 }
 
-/* Fails because a value is a map: YAML reads {work} without quotes as one. */
+/* Fails because a value is a map instead of a text. YAML reads {work} without quotes as a map. */
 static enum assay_status arguments_fail_map(const struct manifest_reader *r, const struct yaml_node *node)
 {
 	if (node->n_items == 1 && node->items[0].kind == YAML_SCALAR && !*node->items[0].scalar)
@@ -163,7 +159,7 @@ static enum assay_status arguments_parse_one(const struct manifest_reader *r, co
 	return st;
 }
 
-/* Reports whether a YAML list may contain the word without quotes. */
+/* Reports whether word[0..n) needs no quotes in a YAML list. */
 static bool argument_is_plain(const char *word, size_t n)
 {
 	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./=+-";
@@ -189,7 +185,7 @@ static void arguments_suggest_list(const char *text, struct buf *out)
 	buf_char(out, ']');
 }
 
-/* Fails because a text was given instead of a list; the message suggests the list. */
+/* Fails because a value is a text instead of a list. The message suggests the list. */
 static enum assay_status arguments_fail_text(const struct manifest_reader *r, const struct yaml_node *node)
 {
 	const char *key = node->key ? node->key : "the value";
@@ -207,7 +203,7 @@ static enum assay_status arguments_fail_text(const struct manifest_reader *r, co
 	return st;
 }
 
-/* Parses a list of texts into *out, which must be empty. The caller releases *out, also after a failure. */
+/* Parses a list of texts into *out, which must be empty. The caller frees *out, also after a failure. */
 static enum assay_status manifest_arguments_parse(const struct manifest_reader *r, const struct yaml_node *node,
 						  enum manifest_braces braces, struct manifest_arguments *out)
 {
@@ -250,7 +246,7 @@ static bool argument_is_variable(const char *name)
 	return *name && !(*name >= '0' && *name <= '9') && name[strspn(name, letters)] == '\0';
 }
 
-/* Parses an environment, a map of names and values, into texts "NAME=value". */
+/* Parses an environment, which is a map of names and values, into texts "NAME=value". */
 static enum assay_status manifest_environment_parse(const struct manifest_reader *r, const struct yaml_node *node,
 						    struct manifest_arguments *out)
 {
@@ -290,9 +286,7 @@ static enum assay_status manifest_environment_parse(const struct manifest_reader
 	return ASSAY_OK;
 }
 
-/* ---- values of placeholders ---- */
-
-/* Returns the set of placeholders in a list, as bits. */
+/* Returns the placeholders in a list as a set of bits. */
 static unsigned arguments_placeholders(const struct manifest_arguments *words)
 {
 	struct words_piece piece;
@@ -309,7 +303,7 @@ static unsigned arguments_placeholders(const struct manifest_arguments *words)
 	return mask;
 }
 
-/* Checks that each placeholder has a value in each version. */
+/* Checks that each placeholder has a value in each version that uses it. */
 static enum assay_status manifest_check_places(const struct manifest_reader *r, const struct manifest *manifest)
 {
 	unsigned common = arguments_placeholders(&manifest->environment) | arguments_placeholders(&manifest->features);
@@ -336,7 +330,7 @@ static enum assay_status manifest_check_places(const struct manifest_reader *r, 
 	return ASSAY_OK;
 }
 
-/* Reports whether the line has a placeholder outside quotes, which YAML reads as a map. */
+/* Reports whether the line has a placeholder without quotes, which YAML reads as a map. */
 static bool manifest_has_bare_placeholder(const char *line, size_t n)
 {
 	char quote = '\0';
@@ -354,7 +348,7 @@ static bool manifest_has_bare_placeholder(const char *line, size_t n)
 	return false;
 }
 
-/* ---- probe ---- */
+/* ---- measured functions ---- */
 
 static enum assay_status manifest_probe_parse_back_end(const struct manifest_reader *r, const struct yaml_node *node,
 						       enum manifest_back_end *out)
@@ -375,7 +369,7 @@ static enum assay_status manifest_probe_parse_back_end(const struct manifest_rea
 				  TEXT_SHOWN(text));
 }
 
-/* Parses the word `only` ("changed", "default") or a list of names. *word: whether it was the word. */
+/* Parses the word `only`, such as "changed", or a list of names into *out. Sets *word if it is this word. */
 static enum assay_status manifest_probe_parse_names(const struct manifest_reader *r, const struct yaml_node *node, const char *only,
 						    bool *word, struct manifest_arguments *out)
 {
@@ -441,7 +435,7 @@ static enum assay_status manifest_probe_parse_module(const struct manifest_reade
 	return st;
 }
 
-/* Refuses keys that belong to the other back end. */
+/* Refuses keys that are only valid for the other back end. */
 static enum assay_status manifest_probe_check(const struct manifest_reader *r, const struct yaml_node *node,
 					      const struct manifest_probe *probe)
 {
@@ -460,7 +454,7 @@ static enum assay_status manifest_probe_check(const struct manifest_reader *r, c
 	return ASSAY_OK;
 }
 
-/* Parses the key `probe`. *out must contain the defaults. */
+/* Parses the key `probe`. *out must contain the default values. */
 static enum assay_status manifest_probe_parse(const struct manifest_reader *r, const struct yaml_node *node, struct manifest_probe *out)
 {
 	static const char *const keys[] = { "back_end", "functions", "counters", "budget", "module", "full" };
@@ -513,8 +507,6 @@ char *manifest_probe_text(const struct manifest_probe *probe)
 	return text;
 }
 
-/* ---- texts ---- */
-
 enum assay_status manifest_check_name(const struct manifest_reader *r, size_t line, const char *what, const char *name)
 {
 	if (!run_name_fault(name) && !strpbrk(name, "/,") && *name != '-' && *name != ' ' && name[strlen(name) - 1] != ' ')
@@ -525,7 +517,7 @@ enum assay_status manifest_check_name(const struct manifest_reader *r, size_t li
 	    TEXT_SHOWN(name), what, RUN_NAME_BYTES_MAX);
 }
 
-/* Parses a text of one line that is not empty. */
+/* Parses a text that must be one non-empty line. */
 static enum assay_status manifest_parse_text(const struct manifest_reader *r, const struct yaml_node *node, const char *key, char **out)
 {
 	const char *text = NULL;
@@ -540,7 +532,7 @@ static enum assay_status manifest_parse_text(const struct manifest_reader *r, co
 	return ASSAY_OK;
 }
 
-/* Parses a line if the key exists; else *out stays. */
+/* Parses the one-line text of `key` into *out. Leaves *out if there is no such key. */
 static enum assay_status manifest_parse_line(const struct manifest_reader *r, const struct yaml_node *map, const char *key, char **out)
 {
 	const struct yaml_node *node = yaml_get(map, key);
@@ -548,9 +540,7 @@ static enum assay_status manifest_parse_line(const struct manifest_reader *r, co
 	return node ? manifest_parse_text(r, node, key, out) : ASSAY_OK;
 }
 
-/* ---- versions ---- */
-
-/* Adds an entry for each architecture in a map, in the order of program_architectures. */
+/* Adds an entry to the version for each architecture in the map, in the order of program_architectures. */
 static enum assay_status manifest_parse_architectures(const struct manifest_reader *r, const struct yaml_node *map, const char *key,
 						      struct manifest_version *v)
 {
@@ -566,7 +556,7 @@ static enum assay_status manifest_parse_architectures(const struct manifest_read
 				   program_architectures[0], program_architectures[1]);
 }
 
-/* Finds the value for one architecture: an item if `node` is a map, else `node` itself, which may be NULL. */
+/* Finds the value for one architecture: an item of `node` if `node` is a map, else `node` itself. `node` may be NULL. */
 static enum assay_status manifest_item_of(const struct manifest_reader *r, const struct yaml_node *node, const char *key,
 					  const char *architecture, const struct yaml_node **out)
 {
@@ -577,7 +567,7 @@ static enum assay_status manifest_item_of(const struct manifest_reader *r, const
 	return *out ? ASSAY_OK : manifest_fail(r, ASSAY_E_FORMAT, node->line, "'%s' has no value for %s", key, architecture);
 }
 
-/* Parses `directory` and `build` of a version. Each may be a map of architectures; two maps must have the same architectures. */
+/* Parses a version's `directory` and `build`. Each may be a map of architectures; if both are, they must have the same architectures. */
 static enum assay_status manifest_parse_own(const struct manifest_reader *r, const struct yaml_node *node, struct manifest_version *v)
 {
 	const struct yaml_node *directory = yaml_get(node, "directory"), *build = yaml_get(node, "build"), *item;
@@ -661,7 +651,7 @@ static enum assay_status manifest_parse_version(const struct manifest_reader *r,
 	v->name = mem_string(node->key);
 	v->line = node->line;
 	if (st || !yaml_get(map, node->key))
-		return st; /* the version has no own files */
+		return st; /* a version without own files */
 	st = manifest_keys(r, node, "a version", keys, sizeof(keys) / sizeof(keys[0]));
 	sources = st ? NULL : yaml_get(node, "sources");
 	if (!st && yaml_get(node, "git") && (sources || yaml_get(node, "directory")))
@@ -709,8 +699,6 @@ static enum assay_status manifest_parse_versions(const struct manifest_reader *r
 	return st;
 }
 
-/* ---- inputs ---- */
-
 static enum assay_status manifest_parse_input(const struct manifest_reader *r, const struct yaml_node *node, const char *const *keys,
 					      size_t n_keys, struct manifest_input *in)
 {
@@ -725,7 +713,7 @@ static enum assay_status manifest_parse_input(const struct manifest_reader *r, c
 	return st;
 }
 
-/* Parses an input: a map item, or a list item with a name. */
+/* Parses an input: an item of a map, or an item of a list that has a name. */
 static enum assay_status manifest_parse_named_input(const struct manifest_reader *r, const struct yaml_node *all,
 						    const struct yaml_node *node, struct manifest_input *in)
 {
@@ -781,8 +769,6 @@ static void manifest_add_default_input(struct manifest *m)
 	m->n_inputs = 1;
 }
 
-/* ---- whole manifest ---- */
-
 static char *manifest_stem_of(const char *file)
 {
 	const char *name = text_file_name(file);
@@ -825,7 +811,7 @@ static enum assay_status manifest_parse_numbers(const struct manifest_reader *r,
 	return st;
 }
 
-/* Parses names, directories and files to deploy. */
+/* Parses the application's name, the description, the directory on the hosts, and the files to deploy. */
 static enum assay_status manifest_parse_texts(const struct manifest_reader *r, const struct yaml_node *root, struct manifest *m)
 {
 	const struct yaml_node *node = yaml_get(root, "application");
@@ -898,7 +884,7 @@ static enum assay_status manifest_parse_root(const struct manifest_reader *r, co
 	return st ? st : manifest_check_places(r, m);
 }
 
-/* Adds a hint to libyaml's message about a placeholder without quotes. */
+/* Adds a hint to libyaml's message if its line has a placeholder without quotes. */
 static void manifest_explain_braces(const struct manifest_reader *r, const char *text, size_t n)
 {
 	char said[ASSAY_ERROR_BYTES];

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Context for error messages. */
+/* Context that every error message needs. */
 struct manifest_reader {
 	const char *file;
 	struct assay_error *err;
@@ -21,17 +21,17 @@ enum assay_status manifest_fail(const struct manifest_reader *r, enum assay_stat
 
 enum words_place { PLACE_FILES, PLACE_BUILD, PLACE_WORK, PLACE_INPUT, PLACE_VERSION, PLACE_ARGUMENTS, PLACES, PLACE_UNKNOWN, PLACE_NONE };
 
-/* A piece of a word: a placeholder, or literal text. */
+/* A piece of an argument: a placeholder, or literal text (PLACE_NONE). */
 struct words_piece {
 	enum words_place place;
 	const char *text;
 	size_t n;
 };
 
-/* Checks that `name` is valid for `what` (such as "a version") under the store's rules. */
+/* Checks that the store accepts `name` as a name of `what`, such as "a version". */
 enum assay_status manifest_check_name(const struct manifest_reader *r, size_t line, const char *what, const char *name);
 
-/* Returns the next piece of a word and moves *at past it; false at the end. */
+/* Writes the next piece of an argument to *out, and moves *at past it. Returns false at the end. */
 bool manifest_next_piece(const char **at, struct words_piece *out);
 
 static inline const struct manifest_arguments *manifest_command_of(const struct manifest *manifest, const struct manifest_version *version)
@@ -39,6 +39,6 @@ static inline const struct manifest_arguments *manifest_command_of(const struct 
 	return version->command.n ? &version->command : &manifest->command;
 }
 
-void manifest_hash_all(struct manifest *manifest); /* Sets manifest->hash. */
+void manifest_hash_all(struct manifest *manifest); /* computes manifest->hash */
 
 #endif

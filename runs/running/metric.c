@@ -16,31 +16,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VALUES_MAX	  1000000 /* limit per run */
-#define LINE_BYTES_MAX	  16384	  /* longer lines are skipped, because the time for a match may grow with the square of their length */
+#define VALUES_MAX	  1000000 /* maximum number of values of one run */
+#define LINE_BYTES_MAX	  16384	  /* longer lines are skipped, because the time for a match may grow with the square of the length */
 #define WHERE_BYTES	  128
 #define PATTERN_BYTES_MAX 1000
 #define PATTERN_NODES_MAX 2000
-#define COMPILED_BYTES	  16384 /* after this much text the pattern is compiled again, because regexec() uses more memory with each byte */
+#define COMPILED_BYTES	  16384 /* bytes searched until the pattern is compiled again, because regexec() uses more memory with each byte */
 
-/* Values in a run's output; the metric is their median. */
+/* Values in a run's output. Their median is the metric. */
 struct metric_values {
-	double *items; /* [n] */
+	double *items; /* [n], the values */
 	size_t n, capacity;
 };
 
 ROWS_FUNCTION(metric_source_word, enum metric_source, METRIC_SOURCE_ROWS, ROWS_WORD)
 
-/* ---- patterns ---- */
+/* ---- search for a pattern ---- */
 
 struct metric_finder {
-	const char *pattern; /* valid pattern, borrowed */
+	const char *pattern; /* valid pattern; not owned */
 	regex_t regex;
 	bool compiled;
-	size_t read_bytes; /* bytes searched since it was compiled */
+	size_t read_bytes; /* number of bytes searched since the pattern was compiled */
 };
 
-/* ---- refusal of patterns ---- */
+/* ---- patterns that are refused ---- */
 
 /* Returns the largest number in a repetition {n}, {n,} or {n,m}; at least 1. */
 static size_t pattern_largest_number(const char *brace)
@@ -55,7 +55,7 @@ static size_t pattern_largest_number(const char *brace)
 	return most;
 }
 
-/* Returns the end of a bracket expression. Its first character may be a ']', and classes such as [:alpha:] contain one. */
+/* Returns the end of a bracket expression. Its first character may be a ']', and classes such as [:alpha:] contain a ']'. */
 static const char *pattern_bracket_end(const char *at)
 {
 	at += 1 + (at[1] == '^');
@@ -68,11 +68,11 @@ static const char *pattern_bracket_end(const char *at)
 	return at;
 }
 
-/* Reports whether the C library might need too much memory for a pattern. It copies repeated parts, a{9} nine times and a+ twice, also
- * nested. Nested a* may double the time. The result is an upper bound; only regcomp() checks the syntax. */
+/* Reports whether the C library might need too much memory for a pattern. The library copies repeated parts, nested ones too: nine times
+ * for a{9}, twice for a+. Nested a* may double the time. The result is an upper bound. Only regcomp() checks the syntax. */
 static bool pattern_is_large(const char *pattern)
 {
-	size_t before[PATTERN_BYTES_MAX + 1] = { 0 }, depth = 0, item = 0; /* number of nodes in each open group, and in the last item */
+	size_t before[PATTERN_BYTES_MAX + 1] = { 0 }, depth = 0, item = 0; /* numbers of nodes in each open group, and in the last item */
 
 	for (const char *c = pattern; *c; c++) {
 		if (strchr("*?+{", *c)) {
@@ -102,11 +102,11 @@ static bool pattern_is_large(const char *pattern)
 	return false;
 }
 
-/* Returns why an escape of another dialect is refused; NULL if there is none. The C library reads \d as the letter d, and knows \s and \w
- * only outside brackets. Back-references take exponential time and are not in POSIX's extended expressions. */
+/* Returns the reason why an escape sequence of another dialect is refused; NULL if there is none. The C library reads \d as the letter d,
+ * and knows \s and \w only outside brackets. Back-references take exponential time and are not in POSIX's extended expressions. */
 static const char *pattern_foreign_escape(const char *pattern)
 {
-	const char *bracket = NULL; /* end of the current bracket expression; NULL outside */
+	const char *bracket = NULL; /* end of the current bracket expression; NULL outside of one */
 
 	for (const char *c = pattern; *c; c++) {
 		if (bracket && c >= bracket)
@@ -137,7 +137,7 @@ static const char *pattern_fault(const char *pattern)
 	return pattern_is_large(pattern) ? "it is too large when its repetitions are written out" : NULL;
 }
 
-/* Returns why a pattern is refused; NULL if it is valid and has a group. free() it. */
+/* Returns the reason why a pattern is refused; NULL if it is valid and has a group. The caller frees the result. */
 static char *metric_pattern_fault(const char *pattern)
 {
 	const char *fault = pattern_fault(pattern);
@@ -158,8 +158,6 @@ static char *metric_pattern_fault(const char *pattern)
 	return why;
 }
 
-/* ---- matches ---- */
-
 static void metric_finder_release(struct metric_finder *f)
 {
 	if (f->compiled)
@@ -167,8 +165,8 @@ static void metric_finder_release(struct metric_finder *f)
 	f->compiled = false;
 }
 
-/* Finds the first match in line[0..n) and its first group. line[n] must be NUL; a NUL inside is an ordinary character. *again: the rest of
- * the line has another match. */
+/* Finds the first match in line[0..n) and its first group. line[n] must be NUL; a NUL before that is an ordinary character. Sets *again to
+ * whether the rest of the line has another match. */
 static bool metric_finder_find(struct metric_finder *f, const char *line, size_t n, regmatch_t groups[2], bool *again)
 {
 	regmatch_t rest;
@@ -211,7 +209,7 @@ static enum assay_status metric_parse_source(const struct manifest_reader *r, co
 			     nearest ? " (did you mean " : "", nearest ? nearest : "", nearest ? "?)" : "");
 }
 
-/* Parses one of two words; *out: whether it is `yes`. */
+/* Parses one of two words. Sets *out to true for `yes`, and to false for `no`. */
 static enum assay_status metric_parse_choice(const struct manifest_reader *r, const struct yaml_node *node, const char *no, const char *yes,
 					     bool *out)
 {
@@ -248,7 +246,7 @@ static enum assay_status metric_parse_pattern(const struct manifest_reader *r, c
 	return st;
 }
 
-/* Checks that each key belongs to the metric's source. */
+/* Checks that each key suits the metric's source. */
 static enum assay_status metric_check_keys(const struct manifest_reader *r, const struct yaml_node *node, const struct metric *metric)
 {
 	static const char *const keys[] = { "source", "pattern", "direction", "unit", "name", "time" };
@@ -313,9 +311,9 @@ enum assay_status metric_parse(const struct manifest_reader *r, const struct yam
 	return st;
 }
 
-/* ---- values ---- */
+/* ---- values of a metric ---- */
 
-/* Adds a value. `where`: its place, for messages ("line 7", "the result 'BM_x'"). ASSAY_E_NODATA: not finite, not above 0, or too large. */
+/* Adds a value. `where` is its place for messages, such as "line 7". ASSAY_E_NODATA: the value is not finite, not above 0, or too large. */
 static enum assay_status metric_add(struct metric_values *values, double value, const char *where, struct assay_error *err)
 {
 	if (!isfinite(value))
@@ -331,7 +329,7 @@ static enum assay_status metric_add(struct metric_values *values, double value, 
 	return ASSAY_OK;
 }
 
-/* Reads the metric from the command's usage. */
+/* Reads the metric from the command's resource usage. */
 static enum assay_status metric_read_usage(const struct metric *metric, const struct metric_usage *usage, double *value,
 					   struct assay_error *err)
 {
@@ -345,7 +343,7 @@ static enum assay_status metric_read_usage(const struct metric *metric, const st
 	return ASSAY_OK;
 }
 
-/* ---- lines of text ---- */
+/* ---- metrics from lines of text ---- */
 
 static enum assay_status metric_read_group(const char *line, const regmatch_t *group, size_t number, struct metric_values *out,
 					   struct assay_error *err)
@@ -411,10 +409,10 @@ static enum assay_status metric_read_lines(const struct metric *metric, const ch
 	return st;
 }
 
-/* ---- JSON of Google Benchmark and hyperfine ---- */
+/* ---- metrics from JSON of Google Benchmark and hyperfine ---- */
 
-/* Returns the JSON document in the output, from the last line that starts with '{' to the last '}'. Programs may print other text, and
- * hyperfine rewrites all results after each command. NULL if there is none. free() it. */
+/* Returns the JSON document in the output: from the last line that starts with '{' to the last '}'. Programs may print other text around
+ * it, and hyperfine prints all results again after each command. Returns NULL if there is none. The caller frees the result. */
 static char *metric_find_document(const char *output, size_t n, struct assay_error *err)
 {
 	const char *begin = NULL, *end = NULL;
@@ -432,7 +430,7 @@ static char *metric_find_document(const char *output, size_t n, struct assay_err
 	return NULL;
 }
 
-/* Reports whether the row belongs to metric->name: its name, or its name with mark. Without metric->name all rows do. */
+/* Reports whether metric->name is the row's name, with or without its mark. If metric->name is NULL, returns true for all rows. */
 static bool metric_is_chosen(const struct metric *metric, const struct foreign_row *row)
 {
 	char *whole = mem_format("%s%s", row->name, row->mark);
@@ -460,7 +458,7 @@ static enum assay_status metric_read_row(const struct foreign_row *row, const st
 						      : assay_fail(err, ASSAY_E_NODATA, "%s is not a number", where);
 }
 
-/* Reads the chosen rows. Any excluded row is an error, because it may belong to the chosen result. */
+/* Reads the rows that belong to metric->name. Any excluded row is an error, because it may belong to this name, too. */
 static enum assay_status metric_read_rows(const struct metric *metric, const struct foreign_result *read, struct metric_values *out,
 					  struct assay_error *err)
 {
@@ -485,7 +483,7 @@ static enum assay_status metric_read_rows(const struct metric *metric, const str
 	return st;
 }
 
-/* Reads values with the readers for imports (foreign.h). */
+/* Reads the values with the readers for imports (foreign.h). */
 static enum assay_status metric_read_json(const struct metric *metric, const char *output, size_t n, struct metric_values *out,
 					  char **warning, struct assay_error *err)
 {
@@ -510,8 +508,6 @@ static enum assay_status metric_read_json(const struct metric *metric, const cha
 	free(text);
 	return st;
 }
-
-/* ---- all sources ---- */
 
 enum assay_status metric_read(const struct metric *metric, const struct metric_usage *usage, const char *output, size_t n, double *value,
 			      char **warning, struct assay_error *err)

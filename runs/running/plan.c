@@ -11,7 +11,7 @@
 #include <inttypes.h>
 #include <time.h>
 
-/* Returns a generator seeded by plan and machine id, so that the order does not depend on other machines. */
+/* Returns a random number generator seeded by the plan and the machine's id, so that other machines do not affect the order. */
 static struct rng plan_rng_of(const struct plan *plan, size_t machine)
 {
 	char *text = mem_format("%" PRIu64 "\n%s", plan->seed, plan->machines[machine]);
@@ -34,8 +34,8 @@ static struct plan_cell *plan_add_round(const struct plan *plan, size_t input, c
 	return to;
 }
 
-/* Adds the runs of one input. Repetitions 1 and 2 have one order and its reverse, 3 and 4 another, and so on. In each whole block, a
- * steadily slowing machine affects all versions alike. */
+/* Adds the runs of one input. Repetitions 1 and 2 have one order and its reverse, 3 and 4 another order and its reverse, and so on. In each
+ * complete block, a machine that slows down steadily affects all versions alike. */
 static struct plan_cell *plan_add_input(const struct plan *plan, size_t input, struct rng *rng, size_t *order, struct plan_cell *to)
 {
 	rng_shuffle(rng, order, plan->n_versions);
@@ -66,13 +66,13 @@ void plan_order(const struct plan *plan, size_t machine, struct plan_cell **out,
 	free(order);
 }
 
-/* A list of the plan, stored as rows of plan_item. */
+/* A list of names that belongs to a plan, stored as rows of plan_item. */
 struct plan_list {
 	const char *kind;
 	char ***names;
 	size_t *n;
-	char ***artefacts; /* NULL if the list has none */
-	char **plains;	   /* NULL if the list has none */
+	char ***artefacts; /* artefact of each name; NULL if the list has none */
+	char **plains;	   /* plain build of each name; NULL if the list has none */
 };
 
 #define LISTS 3
@@ -84,9 +84,9 @@ static void plan_lists_of(struct plan *plan, struct plan_list lists[LISTS])
 	lists[2] = (struct plan_list){ "machine", &plan->machines, &plan->n_machines, NULL, NULL };
 }
 
-/* ---- new plans ---- */
+/* ---- storing a new plan ---- */
 
-/* Sets the start to now, but after all runs of the application, even if a clock was wrong: the latest plan decides (run.h). */
+/* Sets the start to now. If a clock was wrong, sets it after all runs of the application, because the latest plan decides (run.h). */
 static enum assay_status plan_find_start(struct store *store, struct plan *plan, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
@@ -101,7 +101,7 @@ static enum assay_status plan_find_start(struct store *store, struct plan *plan,
 	return store_finish(stmt, st);
 }
 
-/* Computes the id. Includes nanoseconds, because the id names a directory on hosts: plans of two laboratories must not have the same id. */
+/* Computes the plan's id. Includes nanoseconds: the id names a directory on hosts, and plans of two laboratories must differ in it. */
 static void plan_identify(struct plan *plan)
 {
 	struct buf text = BUF_INIT;
@@ -165,8 +165,6 @@ enum assay_status plan_new(struct store *store, const struct manifest *manifest,
 	return store_end(store, st, err);
 }
 
-/* ---- stored plans ---- */
-
 static void plan_add_item(struct plan_list *list, size_t *capacity, sqlite3_stmt *stmt)
 {
 	size_t had = *capacity;
@@ -212,7 +210,7 @@ static void plan_load_row(sqlite3_stmt *stmt, const char *application, struct pl
 
 #define PLAN_COLUMNS "SELECT id, manifest_hash, repetitions, warm_ups, seed, started_ms, probe, level, complete FROM plan "
 
-/* Loads the plan in the first row of a query. ASSAY_E_NOTFOUND, with the text `missing`: there is no row. */
+/* Loads the plan from the first row of a query. If there is no row, fails with ASSAY_E_NOTFOUND and the text `missing`. */
 static enum assay_status plan_load_first(struct store *store, sqlite3_stmt *stmt, enum assay_status st, const char *application,
 					 const char *missing, struct plan *out, struct assay_error *err)
 {
@@ -281,8 +279,6 @@ void plan_release(struct plan *plan)
 	mem_free(plan->artefacts, plan->application, plan->probe);
 	*plan = (struct plan){ .application = NULL };
 }
-
-/* ---- metrics ---- */
 
 /* Reads the metric from a stored manifest. All versions of a manifest have the same metric. */
 static void direction_read_manifest(const char *text, struct plan_metric *out)

@@ -11,9 +11,9 @@
 
 #include <math.h>
 
-#define SESSION	 "  {session}/" /* prefix, in stack.text, of paths in the session's directory */
+#define SESSION	 "  {session}/" /* start of a path in the session's directory, in the column stack.text */
 #define HEX_SIZE (DIGEST_HEX_BYTES - 1)
-#define MEASURED "(SELECT id FROM plan WHERE probe IS NULL)" /* plans without a probe: others give no results */
+#define MEASURED "(SELECT id FROM plan WHERE probe IS NULL)" /* plans without a probe; plans with one give no results */
 
 const char *run_name_fault(const char *name)
 {
@@ -44,17 +44,16 @@ enum assay_status run_imported_direction(struct store *store, const char *applic
 	return store_finish(stmt, st);
 }
 
-/* ---- builds ---- */
+/* ---- builds of a version ---- */
 
 /* A plan without a probe that contains the version. */
 struct run_build {
 	char plan[DIGEST_ID_BYTES];
-	char id[DIGEST_ID_BYTES]; /* hash over artefact, command, environment, arguments, directory and metric; equal for plans of one build
-				   */
-	int64_t last_ms;	  /* start of the plan, or time of the version's last run if later (run_load()) */
-	size_t planned;		  /* number of runs of the version in the plan */
-	double level;		  /* level of the plan; NaN without interim analyses */
-	struct manifest_terms terms; /* from the plan's manifest */
+	char id[DIGEST_ID_BYTES]; /* hash over artefact, command, environment, arguments, directory, metric; equal for plans of one build */
+	int64_t last_ms;	  /* start of the plan; or the time of the version's last run if it is later (run_load()) */
+	size_t planned;		  /* number of the version's runs in the plan */
+	double level;		  /* confidence level of the plan; NaN without interim analyses */
+	struct manifest_terms terms; /* terms from the plan's manifest */
 };
 
 struct run_builds {
@@ -70,8 +69,8 @@ static const char select_plans[] =
     "v.name = ?2 JOIN plan_item AS i ON i.plan = p.id AND i.kind = 'input' WHERE p.probe IS NULL AND p.application || CASE i.name WHEN '' "
     "THEN '' ELSE '/' || i.name END = ?1 ORDER BY p.started_ms, p.id";
 
-/* Computes the hash of a version's run from a stored manifest. `terms`: may be NULL; if given, they are set, and the hash includes the
- * metric. If the manifest cannot be read, `terms` and `hex` are unchanged. */
+/* Computes the hash of a version's run from a stored manifest. If `terms` is not NULL, sets *terms, and includes the metric in the hash. If
+ * the manifest cannot be read, leaves *terms and `hex`. */
 static void run_hash_manifest(const char *text, const char *version, const char *input, struct manifest_terms *terms,
 			      char hex[DIGEST_HEX_BYTES])
 {
@@ -108,7 +107,8 @@ static void run_builds_release(struct run_builds *builds)
 	*builds = (struct run_builds){ NULL, 0 };
 }
 
-/* Loads the builds of a version. Overwrites *out; run_builds_release() it. Parses each manifest that differs from the previous plan's. */
+/* Loads the builds of a version. Overwrites *out; run_builds_release() frees it. Parses each manifest that differs from the previous
+ * plan's. */
 static enum assay_status run_builds_load(struct store *store, const char *application, const char *version, struct run_builds *out,
 					 struct assay_error *err)
 {
@@ -144,7 +144,7 @@ static enum assay_status run_builds_load(struct store *store, const char *applic
 	return st;
 }
 
-/* Returns the build of a plan; NULL if there is none, because the run was imported. */
+/* Returns the build of a plan; NULL if there is none, as for imported runs. */
 static struct run_build *run_builds_find(const struct run_builds *builds, const char *plan)
 {
 	struct run_build key;
@@ -178,9 +178,9 @@ enum assay_status run_latest_build(struct store *store, const char *application,
 	return st;
 }
 
-/* ---- plans with or without a probe ---- */
+/* ---- comparison of builds ---- */
 
-/* Appends a deployed file: "{session}/files/x" or "{session}/b003/x". Omits the number, which is the version's index in its plan. */
+/* Appends the line of a deployed file, without "{session}/files/" or "{session}/b003/", where 3 is the version's index in its plan. */
 static void add_deployed(const char *line, size_t n, struct buf *out)
 {
 	const char *path = line + HEX_SIZE + strlen(SESSION), *end = line + n;
@@ -192,8 +192,8 @@ static void add_deployed(const char *line, size_t n, struct buf *out)
 		buf_format(out, "%.*s  %.*s\n", (int)HEX_SIZE, line, (int)(end - path - 1), path + 1);
 }
 
-/* Finds the deployed files in the stack of a version, as lines "SHA256  PATH". PATH is relative to the directory of common or own files, so
- * that equal deployments give equal text. *out: "" if unknown; free() it. */
+/* Finds the deployed files in the stored stack of a version, as lines "SHA256 PATH". PATH is relative to the directory of the common files
+ * or of the version's own files, so that equal deployments give equal text. Sets *out to "" if they are unknown. The caller frees *out. */
 static enum assay_status deployed_load(struct store *store, const char *plan, const char *version, char **out, struct assay_error *err)
 {
 	struct buf lines = BUF_INIT;
@@ -214,10 +214,10 @@ static enum assay_status deployed_load(struct store *store, const char *plan, co
 	return st;
 }
 
-/* Deployed files of a version, and hashes of how they were run; "" if unknown. */
+/* Deployed files of a version, and hashes of the way in which they were run; "" if unknown. */
 struct ran {
 	char *deployed;
-	char build[DIGEST_HEX_BYTES]; /* hash of all deployed files; for a variant, of the plain build */
+	char build[DIGEST_HEX_BYTES]; /* hash of all deployed files; for a variant, hash of the plain build */
 	bool is_variant;
 	char hash[DIGEST_HEX_BYTES];
 };
@@ -246,8 +246,8 @@ static enum assay_status ran_load(struct store *store, const char *plan, const c
 	return st ? st : deployed_load(store, plan, version, &out->deployed, err);
 }
 
-/* Reports whether two plans are known to have run different things for a version and input: deployed programs or libraries, command,
- * environment or arguments. Anything unknown counts as equal. A probe alone is no difference. */
+/* Sets *out if two plans are known to have run different things for a version and input: deployed programs or libraries, command,
+ * environment or arguments. Unknown facts count as equal. If only the probe differs, *out is false. */
 static enum assay_status run_plans_differ(struct store *store, const char *const plans[2], const char *version, const char *input,
 					  bool *out, struct assay_error *err)
 {
@@ -268,14 +268,14 @@ static enum assay_status run_plans_differ(struct store *store, const char *const
 	return st;
 }
 
-/* ---- sample files ---- */
+/* ---- builds of sample files ---- */
 
 static bool build_same_plan(const struct sample_file *a, const struct sample_file *b)
 {
 	return strcmp(a->plan, b->plan) == 0 && strcmp(a->input, b->input) == 0 && strcmp(a->version, b->version) == 0;
 }
 
-/* Finds whether the file's build is known to differ from the latest plan with results. */
+/* Sets *out if the file's build is known to differ from that of the latest plan with results. */
 static enum assay_status build_differs_from_results(struct store *store, const struct sample_file *file, bool *out, struct assay_error *err)
 {
 	struct run_builds builds;
@@ -294,7 +294,7 @@ static enum assay_status build_differs_from_results(struct store *store, const s
 	return st;
 }
 
-/* Finds files of other builds than `plan` (NULL: the latest plan with results). Examines each pair of plan and input once. */
+/* Marks files of other builds than that of `plan` (NULL: the latest plan with results). Compares each pair of plan and input once. */
 static enum assay_status build_find_others(struct store *store, const char *plan, const struct sample_file *files, size_t n, bool *other,
 					   struct assay_error *err)
 {
@@ -367,8 +367,8 @@ static void run_set_forget_executions(struct run_set *set)
 	run_set_sum(set);
 }
 
-/* Counts imported runs by machine into set->on, but only if some failed. Rows count on both sides, because a file may repeat repetition
- * numbers. *last_ms: time of the last run; -1 if there is none. */
+/* Counts imported runs by machine into set->on, but only if some failed. Counts rows, because a file may repeat repetition numbers. Sets
+ * *last_ms to the time of the last run; -1 if there is none. */
 static enum assay_status run_set_count_imported(struct store *store, struct run_set *set, int64_t *last_ms, struct assay_error *err)
 {
 	size_t capacity = 0;
@@ -398,11 +398,11 @@ static enum assay_status run_set_count_imported(struct store *store, struct run_
 	return store_finish(stmt, st);
 }
 
-/* Counts executions by machine, each in the build's latest plan there. A failure no longer counts after the build was run again. */
+/* Counts executions per machine, in the build's latest plan on it. When a build runs again, its earlier failures no longer count. */
 static enum assay_status run_set_count_executions(struct store *store, const struct run_builds *builds, const struct run_build *latest,
 						  struct run_set *set, struct assay_error *err)
 {
-	const struct run_build *last = NULL; /* build of the current machine's row */
+	const struct run_build *last = NULL; /* build of the row of the current machine */
 	struct run_executed *at = NULL;
 	size_t of_latest = 0, capacity = 0;
 	sqlite3_stmt *stmt = NULL;
@@ -454,7 +454,7 @@ void run_set_sum(struct run_set *set)
 	}
 }
 
-/* Keeps only results of the latest build, or all imported results if these are later. Returns false for imported results. */
+/* Keeps only the results of the latest build, or only imported results if these are later. Returns false for imported results. */
 static bool run_set_keep_latest_build(struct run_set *set, const struct run_build *latest, int64_t imported_ms)
 {
 	struct run *all = set->items;
@@ -472,17 +472,17 @@ static bool run_set_keep_latest_build(struct run_set *set, const struct run_buil
 	return *build;
 }
 
-/* ---- withheld time ---- */
+/* ---- causes that keep a run from running ---- */
 
-#define FOREIGN_TICK_NS 10000000 /* length of a clock tick in /proc, 1 / USER_HZ */
+#define FOREIGN_TICK_NS 10000000 /* length of a clock tick in /proc, 1 / USER_HZ, ns */
 
 double run_withheld_of(int64_t ns, int64_t wall_ns)
 {
 	return wall_ns > 0 && ns >= 0 ? (double)ns / (double)wall_ns : (double)NAN;
 }
 
-/* Returns the run-queue delay of a run, ns; -1 if unknown. The delay of the first threads is a sum over processes that may run at once, so
- * it is limited by their mean. Other threads and processes wait independently. */
+/* Returns the run-queue delay of a run, ns; -1 if unknown. `first_ns` is a sum over processes that may wait at the same time, so it is
+ * limited by the mean over them. Other threads and processes wait independently. */
 static int64_t queued_ns(const struct metric_usage *usage, int64_t first_ns, int64_t others_ns)
 {
 	double wall = (double)usage->wall_ns, cpu = 1e3 * ((double)usage->user_us + (double)usage->sys_us), first = (double)first_ns;
@@ -495,7 +495,7 @@ static int64_t queued_ns(const struct metric_usage *usage, int64_t first_ns, int
 
 void run_set_withheld(struct run *run, const struct helper_result *r)
 {
-	int64_t throttled_ns = r->throttled_ns > 0 ? r->throttled_ns : 0; /* throttled time is contained in the run-queue delay */
+	int64_t throttled_ns = r->throttled_ns > 0 ? r->throttled_ns : 0; /* the run-queue delay contains this time */
 	int64_t queued = queued_ns(&run->usage, r->run_delay_ns, r->others_delay_ns), waited = queued - throttled_ns;
 	int64_t foreign = r->busy_ns - 1000 * (run->usage.user_us + run->usage.sys_us) + FOREIGN_TICK_NS; /* CPU time of other processes */
 
@@ -509,7 +509,7 @@ void run_set_withheld(struct run *run, const struct helper_result *r)
 	run->withheld_ns[RUN_STOLEN] = r->steal_ns;
 }
 
-/* ---- builds ---- */
+/* ---- loading results ---- */
 
 /* Finds the build of each run, and selects the build whose results count. */
 static enum assay_status run_set_find_builds(struct store *store, const char *plan, struct run_set *set, struct assay_error *err)
@@ -526,7 +526,7 @@ static enum assay_status run_set_find_builds(struct store *store, const char *pl
 		goto out;
 	for (size_t i = plan ? builds.n : 0; i-- > 0;) {
 		if (strcmp(builds.items[i].plan, plan) != 0)
-			builds.items[i] = builds.items[--builds.n]; /* at most one item remains, so the order does not matter */
+			builds.items[i] = builds.items[--builds.n]; /* the order does not matter, because at most one item remains */
 	}
 	for (size_t i = 0; i < set->n; i++) {
 		struct run *run = &set->items[i];
@@ -557,7 +557,7 @@ out:
 	X(run_delay_ns)                                                                                                                    \
 	X(others_delay_ns) X(busy_ns) X(throttled_ns) X(io_stalled_ns) X(memory_stalled_ns) X(steal_ns)
 
-/* Adds a row of the store: a further value of the last run, or a new run. Values of one run are adjacent. */
+/* Adds a row of the store: another value of the last run, or a new run. The values of one run are adjacent. */
 static void run_set_add_row(struct run_set *set, size_t *capacity, sqlite3_stmt *stmt)
 {
 	struct run *last = set->n ? &set->items[set->n - 1] : NULL;
@@ -581,14 +581,13 @@ static void run_set_add_row(struct run_set *set, size_t *capacity, sqlite3_stmt 
 		snprintf(last->architecture, sizeof(last->architecture), "%s", store_text(stmt, column));
 		last->turns = (enum run_turns)sqlite3_column_int(stmt, column + 1);
 	}
-	last->metric += store_double(stmt, 3); /* sum of the values; run_load_plan() divides it */
+	last->metric += store_double(stmt, 3); /* sum of the values, which run_load_plan() divides by their number */
 	last->recorded++;
 }
 
 ORDER_BY(run_compare_runs, struct run, BY_TEXT(machine) BY_UP(repetition) BY_UP(taken_ms))
 
-/* Sorts by machine, repetition and time. Rows come by machine and time, which is mostly the same order. Sorting in SQLite would copy all
- * rows. */
+/* Sorts by machine, repetition and time. Rows come by machine and time, mostly the same order. Sorting in SQLite would copy all rows. */
 static void run_set_order(struct run_set *set)
 {
 	for (size_t i = 1; i < set->n; i++) {
@@ -781,7 +780,7 @@ void run_list_free(struct run_listing *list, size_t n)
 	free(list);
 }
 
-/* ---- selectors ---- */
+/* ---- selectors of versions ---- */
 
 #define NAMES_SHOWN 20
 
@@ -799,8 +798,8 @@ enum assay_status run_selector(const char *text, char **application, char **vers
 	return ASSAY_OK;
 }
 
-/* Returns a list such as "a, b and 3 more": versions of the application or, with `inputs`, stored names that start with it, such as
- * NAME/INPUT or NAME (SIZE=4). "" if there are none. free() it. */
+/* Returns a list such as "a, b and 3 more"; "" if it is empty. It has the application's versions, or, if `inputs`, the stored names that
+ * start with the application's name, such as NAME/INPUT or NAME (SIZE=4). The caller frees the result. */
 static char *run_names_of(const struct run_listing *list, size_t n, const char *application, bool inputs)
 {
 	struct buf text = BUF_INIT;
@@ -877,7 +876,7 @@ static enum assay_status run_resolve_in_list(const struct run_listing *list, siz
 	return st;
 }
 
-/* Finds the version, or the only one. *out: NULL if there are several or none. O(results of the application). */
+/* Finds the version, or the only one if `version` is NULL. *out becomes NULL if none or several match. O(results of the application). */
 static enum assay_status run_resolve_directly(struct store *store, const char *application, const char *version, char **out,
 					      struct assay_error *err)
 {

@@ -13,7 +13,7 @@
 
 struct sampled_file {
 	char *source, hash[DIGEST_HEX_BYTES];
-	bool known; /* the file is unchanged since it was deployed, and its functions were read */
+	bool known; /* true if the file is unchanged since it was deployed, and its functions were read */
 	struct image image;
 	struct functions functions;
 };
@@ -31,8 +31,6 @@ void sampled_lines_release(struct sampled_lines *lines)
 		file_free(lines->files[i]);
 	lines->n = 0;
 }
-
-/* ---- files ---- */
 
 static bool is_deployed(const struct artefact_file *of)
 {
@@ -90,21 +88,21 @@ static struct sampled_file *file_at(struct sampled_lines *lines, const char *pat
 	return NULL;
 }
 
-/* ---- lines ---- */
+/* ---- sampled places ---- */
 
 struct seen {
 	char *name;
 	unsigned long long count;
-	size_t file; /* number of `user` lines up to the object file's own */
+	size_t file; /* number of the object file: the number of `user` lines up to its own */
 	bool kept;
 };
 
 struct seen_list {
-	struct seen *items; /* [n] */
+	struct seen *items; /* [n], places */
 	size_t n, capacity;
 };
 
-/* Returns the place as "FILE:LINE:BEGIN FUNCTION"; NULL if no function contains it. free() it. */
+/* Returns the place at `offset` as "FILE:LINE:BEGIN FUNCTION"; NULL if no function contains it. The caller frees the result. */
 static char *name_of(const struct sampled_file *file, uint64_t offset)
 {
 	struct functions_place place;
@@ -124,7 +122,7 @@ static char *name_of(const struct sampled_file *file, uint64_t offset)
 	return name;
 }
 
-/* Adds to the count of a place. Takes ownership of `name`. */
+/* Adds `count` samples to a place. Takes ownership of `name`. */
 static void seen_add(struct seen_list *list, char *name, size_t file, unsigned long long count)
 {
 	for (size_t i = list->n; i-- > 0 && list->items[i].file == file;) {
@@ -154,9 +152,9 @@ static void keep_most(struct seen_list *list)
 	}
 }
 
-/* ---- the text ---- */
+/* ---- lines of the samples ---- */
 
-/* Moves *text past the next line. *line: start of this line. Returns the line's length without the newline. */
+/* Moves *text past the next line. Sets *line to the start of this line. Returns its length without the newline. */
 static size_t next_line(const char **text, const char **line)
 {
 	size_t n = strcspn(*text, "\n");
@@ -166,7 +164,7 @@ static size_t next_line(const char **text, const char **line)
 	return n;
 }
 
-/* Reports whether the line has the form "COUNT WHERE NAME". *name: start of NAME. */
+/* Reports whether the line has the form "COUNT WHERE NAME". Sets *count, and *name to the start of NAME. */
 static bool is_of(const char *line, size_t n, const char *where, unsigned long long *count, const char **name)
 {
 	char *end;
@@ -206,7 +204,7 @@ static void read_places(struct sampled_lines *lines, const char *text, const str
 	}
 }
 
-/* Writes the lines of one object file, each once. */
+/* Writes the kept lines of one object file, each only once. */
 static void write_lines(struct seen_list *seen, size_t file, struct buf *out)
 {
 	for (size_t i = 0; i < seen->n; i++) {

@@ -11,15 +11,15 @@
 #define LIST_BYTES_MAX	(1u << 20)
 #define LIST_MS		(5 * 60 * 1000)
 #define FETCH_MS	(60 * 60 * 1000) /* time limit per file, ms */
-#define CALLS_FILES_MAX 8192		 /* `assay variance` reads at most this many */
-#define SPARE_MS	(60 * 1000)	 /* time beyond the limit that the host enforces, ms */
+#define CALLS_FILES_MAX 8192		 /* maximum number of files that `assay variance` reads */
+#define SPARE_MS	(60 * 1000)	 /* extra time to wait for an answer, beyond the limit that the host itself enforces, ms */
 
 /* List of files on a host. */
 struct samples_found {
 	struct samples_found_file {
 		char *name;
 		uint64_t bytes;
-	} * items; /* [n] */
+	} * items; /* [n], files */
 	size_t n, capacity;
 };
 
@@ -31,7 +31,7 @@ static void samples_found_release(struct samples_found *samples)
 	*samples = (struct samples_found){ NULL, 0, 0 };
 }
 
-/* Reports whether a name is PID-N with the suffix, such as 12-0.samples. Other files are the program's own. */
+/* Reports whether a name is PID-N with the suffix, such as 12-0.samples. Other files belong to the program that was run. */
 static bool is_written_name(const char *name, const char *suffix)
 {
 	static const char digits[] = "0123456789";
@@ -40,8 +40,8 @@ static bool is_written_name(const char *name, const char *suffix)
 	return pid && n && pid + n < 64 && strcmp(name + pid + 1 + n, suffix) == 0;
 }
 
-/* Parses lines "BYTES NAME" and changes the text. Keeps files with the names that the probe gives. *out must be empty;
- * samples_found_release() it. */
+/* Parses lines "BYTES NAME", and changes the text. Keeps files that are named like those of the probe. *out must be empty;
+ * samples_found_release() frees it. */
 static void samples_found_parse(char *text, const char *suffix, struct samples_found *out)
 {
 	for (char *line = text, *next; line; line = next) {
@@ -81,14 +81,14 @@ static size_t samples_found_limit(struct samples_found *found, size_t files_max,
 void samples_spoil(struct execution *e, const char *why)
 {
 	if (e->outcome != EXECUTION_OK)
-		return; /* the execution has failed for another reason */
+		return; /* the execution has already failed for another reason */
 	e->outcome = EXECUTION_NO_SAMPLES;
 	e->metric = (double)NAN;
 	free(e->detail);
 	e->detail = mem_string(why);
 }
 
-/* Keeps all files, or none if they exceed the limits; then *why is the reason. */
+/* Keeps all files if they are within the limits. Else keeps none, and sets *why to the reason. */
 static void limit_all(struct samples_found *found, const char *what, const char *remedy, char **why)
 {
 	if (!samples_found_limit(found, SAMPLES_FETCH_FILES_MAX, SAMPLES_FETCH_BYTES_MAX))
@@ -98,13 +98,14 @@ static void limit_all(struct samples_found *found, const char *what, const char 
 			  SAMPLES_FETCH_FILES_MAX, remedy);
 }
 
-/* output of the script if the directory is missing */
+/* output of the script below if the directory is missing */
 #define GONE "gone\n"
 
-/* Lists files with the suffix. *why: reason if there is no list (*out stays empty); free() it. Returns false if the host has failed. */
+/* Lists the files in `directory` that end with the suffix. If there is no list, sets *why to the reason, and *out stays empty. The caller
+ * frees *why. Returns false if the host has failed. */
 static bool files_list(struct session *session, const char *directory, const char *suffix, struct samples_found *out, char **why)
 {
-	/* Prints "BYTES NAME" per file. Without files, the shell leaves the pattern unchanged, and `-f` is false. */
+	/* Prints "BYTES NAME" for each file. If there are none, the shell leaves the pattern unchanged, and `-f` is false. */
 	static const char script[] = "cd -- \"$1\" 2>/dev/null || { echo gone; exit 0; }; for f in *\"$2\"; do [ -f \"$f\" ] && "
 				     "echo \"$(wc -c <\"$f\") $f\"; done; :";
 	const char *const words[] = { "sh", "-c", script, "sh", directory, suffix };
@@ -132,7 +133,7 @@ static bool files_list(struct session *session, const char *directory, const cha
 	return ok;
 }
 
-/* Fetches a file into *bytes; free() it. Returns false if the host has failed. */
+/* Fetches a file into *bytes. The caller frees the result. Returns false if the host has failed. */
 static bool file_get(struct session *session, const char *directory, const char *name, char **bytes, size_t *n)
 {
 	char *path = mem_format("%s/%s", directory, name);
@@ -148,7 +149,7 @@ static bool file_get(struct session *session, const char *directory, const char 
 	return ok;
 }
 
-/* Checks that a sample file is complete and from the expected back end. *empty: its process called no selected function. */
+/* Checks that a sample file is complete and comes from the expected back end. Sets *empty if its process called no selected function. */
 static enum assay_status samples_check(const struct samples_source *source, const char *name, const char *bytes, size_t n,
 				       enum record_back_end *back_end, bool *empty, struct assay_error *err)
 {
@@ -166,7 +167,7 @@ static enum assay_status samples_check(const struct samples_source *source, cons
 	return st;
 }
 
-/* Stores a sample file, unless it is empty. A faulty file spoils the execution. */
+/* Stores a sample file, unless it is empty. If the file is faulty, the execution fails. */
 static enum assay_status samples_keep(const struct samples_source *source, const char *name, size_t pack, const char *bytes, size_t n,
 				      struct execution *e, struct assay_error *fault)
 {
@@ -202,7 +203,7 @@ static bool samples_get(struct session *session, const struct samples_source *so
 	return ok;
 }
 
-/* Fetches sample files. Missing, wrong or too many files spoil the execution. */
+/* Fetches sample files of functions. If files are missing, wrong or too many, the execution fails. */
 static bool functions_fetch(struct session *session, const struct samples_source *source, size_t pack, struct execution *e,
 			    struct assay_error *fault)
 {
@@ -223,7 +224,7 @@ static bool functions_fetch(struct session *session, const struct samples_source
 	return ok;
 }
 
-/* Stores the records of one process, unless it made no recorded call. *why: fault of the first faulty file. */
+/* Stores the records of one process, unless it made no recorded call. Sets *why to the fault of the first faulty file. */
 static enum assay_status calls_keep(const struct samples_source *source, const char *name, const char *bytes, size_t n, struct execution *e,
 				    char **why, struct assay_error *fault)
 {
@@ -245,7 +246,7 @@ static enum assay_status calls_keep(const struct samples_source *source, const c
 	return st;
 }
 
-/* Fetches records of calls; if there are too many, only the largest files. Faults are noted in the execution's `detail`. */
+/* Fetches records of calls: all of them, or the largest files if there are too many. Notes faults in the execution's `detail`. */
 static bool calls_fetch(struct session *session, const struct samples_source *source, struct execution *e, struct assay_error *fault)
 {
 	struct samples_found files = { NULL, 0, 0 };
@@ -274,7 +275,7 @@ static bool calls_fetch(struct session *session, const struct samples_source *so
 	return ok;
 }
 
-/* Reads files of features into e->features.counted. Faults are noted in the execution's `detail`. */
+/* Reads files of features into e->features.counted. Notes faults in the execution's `detail`. */
 static bool features_fetch(struct session *session, const char *directory, struct execution *e)
 {
 	struct samples_found found = { NULL, 0, 0 };

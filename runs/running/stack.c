@@ -6,7 +6,7 @@
 
 #define NAMES_SHOWN 3
 
-/* Constant script; all data are arguments. If a file is not dynamic, ldd prints only to standard error. A script's interpreter may be a
+/* A constant script; all data are arguments. If a file is not dynamic, ldd prints only to standard error. A script's interpreter may be a
  * script, up to five levels. If a file vanishes while it is read, the script fails, because the list would be incomplete. */
 static const char script[] =
     "lookup() {\n"
@@ -56,8 +56,6 @@ static const char script[] =
 
 const char *const stack_words[STACK_WORDS] = { "sh", "-c", script, "sh" };
 
-/* ---- output of the command ---- */
-
 /* Compares lines by path, then by hash. */
 static int stack_compare_lines(const void *a, const void *b)
 {
@@ -75,7 +73,7 @@ static bool stack_line_ok(const char *line)
 	       line[digits + 2];
 }
 
-/* Returns the line as "SHA256  PATH", without sha256sum's mark for binary files. free() it. */
+/* Returns the line as "SHA256 PATH", without sha256sum's mark for binary files. The caller frees the result. */
 static char *stack_normal_line(const char *line, const char *directory)
 {
 	const char *path = line + DIGEST_HEX_BYTES + 1;
@@ -85,7 +83,7 @@ static char *stack_normal_line(const char *line, const char *directory)
 	return mem_format("%.*s  %s%s", DIGEST_HEX_BYTES - 1, line, own ? "{session}" : "", own ? path + n : path);
 }
 
-/* Splits the text into lines and changes it. free(*out). */
+/* Splits the text into lines in place. free(*out). Returns the number of lines. */
 static size_t stack_split_lines(char *text, char ***out)
 {
 	size_t n = 0, capacity = 0;
@@ -139,8 +137,6 @@ enum assay_status stack_parse(const char *text, size_t n, const char *directory,
 	return st;
 }
 
-/* ---- differences ---- */
-
 struct names {
 	const char **items;
 	size_t n, capacity;
@@ -183,7 +179,7 @@ char *stack_difference(const char *a, const char *b)
 
 /* ---- stacks in the store: one row per distinct text ---- */
 
-/* Finds the plan's stack for a machine and version; *out: NULL if there is none. */
+/* Finds the plan's stack for a machine and version. Sets *out to NULL if there is none. */
 static enum assay_status stack_find(struct store *store, const struct plan *plan, const char *machine, const char *version, char **out,
 				    struct assay_error *err)
 {

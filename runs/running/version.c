@@ -7,7 +7,7 @@
 
 #include <unistd.h>
 
-#define BUILD	    "/build/" /* placeholder values that show which directory a command's program is in */
+#define BUILD	    "/build/" /* values of placeholders, which show in which directory a command's program is */
 #define FILES	    "/files/"
 #define NAMES_SHOWN 12
 
@@ -16,9 +16,7 @@ bool version_is_selector(const char *what)
 	return strchr(what, '@') && access(what, F_OK) != 0;
 }
 
-/* ---- file of a version ---- */
-
-/* Returns the program of the version's command, as a path that starts with BUILD or FILES if it is deployed. */
+/* Returns the program of the version's command. If the program is deployed, its path starts with BUILD or FILES. */
 static char *program_of(const struct manifest *manifest, size_t version)
 {
 	static const struct manifest_places places = { .files = "/files", .build = "/build", .work = "/work" };
@@ -77,7 +75,7 @@ enum assay_status version_file(const struct version_files *version, const char *
 	return st;
 }
 
-/* Finds a file of a version. `directory`: its own files; NULL if it has none. */
+/* Finds a file of a version. `directory` contains the version's own files; NULL if it has none. */
 static enum assay_status find_object(const struct manifest *manifest, size_t version, const char *directory, const char *selector,
 				     const char *object, struct version_object *out, struct assay_error *err)
 {
@@ -95,8 +93,6 @@ static enum assay_status find_object(const struct manifest *manifest, size_t ver
 	artefact_release(&files);
 	return st;
 }
-
-/* ---- version of a manifest ---- */
 
 static char *versions_of(const struct manifest *manifest)
 {

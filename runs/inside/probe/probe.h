@@ -1,13 +1,13 @@
-/* libassay-probe.so: counts calls of selected functions and measures a part of them, in another program's process. While the program runs,
- * the library does not allocate, lock or print, and its hooks use no vector register.
+/* libassay-probe.so counts calls of selected functions in another program's process, and measures a part of these calls. While the program
+ * runs, the library does not allocate, lock or print. Its hooks use no vector registers.
  *
- *   list file --list--> functions in the modules of this process --patch--> a jump to a stub at each entry
- *   stub: counts down in the thread's storage; at the sampled call: probe_entry --> probe_enter: pushes a frame on the thread's shadow
+ *   list file --list--> functions in the modules of this process --patch--> a jump to a stub at the start of each function
+ *   stub: counts down in thread-local storage; at the sampled call: probe_entry --> probe_enter: pushes a frame on the thread's shadow
  *         stack, and replaces the function's return address by probe_return
  *   probe_return --> probe_leave: pops the frame, writes the sample, continues at the original return address
  *
- * Only x86-64 code is patched. On other architectures, probe_unpatched.c and probe_dlopen.c replace probe_trampoline.c, probe_hook.c and
- * probe_interpose.c, and only functions compiled with -finstrument-functions are found. This header is private to runs/inside/probe/. */
+ * Code is patched only on x86-64. On other architectures, only functions compiled with -finstrument-functions are measured. There,
+ * probe_unpatched.c and probe_dlopen.c replace probe_trampoline.c, probe_hook.c and probe_interpose.c. Private to runs/inside/probe/. */
 #ifndef RUNS_PROBE_PROBE_H
 #define RUNS_PROBE_PROBE_H
 
@@ -17,90 +17,90 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PROBE_VERSION	   "1"	  /* version of the environment variables and the list, passed by the command that loads the library */
-#define PROBE_DEPTH_MAX	   16384u /* maximum number of sampled invocations active in a thread; deeper invocations are not sampled */
-#define PROBE_LEVEL_MAX	   16u	  /* maximum of `level`: at least one call in 2^16 is sampled */
+#define PROBE_VERSION	   "1" /* version of the environment variables and the list, which must match the command that loads the library */
+#define PROBE_DEPTH_MAX	   16384u /* maximum number of frames of a thread; calls nested deeper are not measured */
+#define PROBE_LEVEL_MAX	   16u	  /* maximum sampling level: at least one call in 2^16 is sampled */
 #define PROBE_SOFTWARE_MAX 8u
-#define PROBE_NEAR	   256u /* number of functions whose calls are counted in thread-local storage directly, by one instruction */
+#define PROBE_NEAR	   256u /* number of functions whose countdown is in thread-local storage, where it takes one instruction */
 #define PROBE_EXPORT	   __attribute__((visibility("default")))
 #define PROBE_TLS	   __attribute__((tls_model("initial-exec")))
 
 /* Frame of the shadow stack: an invocation that is being measured. */
 struct probe_frame {
-	uintptr_t *slot; /* place of the return address on the stack; with -finstrument-functions: below the function's frame */
-	uintptr_t back;	 /* original return address; 0: the slot is unchanged */
+	uintptr_t *slot; /* stack slot with the return address; with -finstrument-functions, an address below the function's frame */
+	uintptr_t back;	 /* original return address; 0 if the slot is not changed */
 	uint32_t function;
 	uint32_t level;	       /* log2 of the number of calls that the invocation represents */
-	bool bare;	       /* the slot holds the original return address, so that exceptions can pass */
-	bool silent;	       /* the invocation is not recorded, because it started before a fork() */
-	uint32_t inner, outer; /* -finstrument-functions: unmeasured calls of the function inside it; 1 + index of its previous frame */
+	bool bare;	       /* the slot holds the original return address for now, because an unwinder may read it */
+	bool silent;	       /* no sample is written, because the invocation started before a fork() or its end was not measured */
+	uint32_t inner, outer; /* -finstrument-functions: number of active recursive calls without a frame; 1 + index of the outer frame */
 	uint64_t ordinal, start;
 	uint64_t paused;     /* value of the thread's `paused` at the start */
-	uint64_t nested;     /* ticks in selected functions that this invocation called, as far as known */
+	uint64_t nested;     /* ticks in selected functions that this invocation called, as far as they are known */
 	uint64_t counters[]; /* [n_counters] values of the counters at the start of the invocation */
 };
 
 /* State of a function in one thread. */
 struct probe_state {
 	uint64_t next;		      /* ordinal of the next sampled call */
-	uint64_t mean;		      /* moving mean of the ticks of an invocation without nested invocations */
-	uint64_t mean_low, mean_high; /* the level stays while mean_low <= mean < mean_high */
-	uint64_t last, last_ordinal;  /* start and ordinal of the last call that level_bound() used; 0: none */
+	uint64_t mean;		      /* moving mean of an invocation's ticks without nested invocations */
+	uint64_t mean_low, mean_high; /* the level does not change while mean_low <= mean < mean_high */
+	uint64_t last, last_ordinal;  /* start and ordinal of the last call that level_bound() used; 0 if none */
 	uint32_t level;		      /* one call in 2^level is sampled */
-	uint32_t open;		      /* -finstrument-functions: 1 + index of the function's uppermost frame; 0: none */
+	uint32_t open;		      /* -finstrument-functions: 1 + index of the function's uppermost frame; 0 if none */
 };
 
-/* Group of kernel events, the leader first. The program may have closed a descriptor and reused its number; ids show that. */
+/* Group of kernel events, the leader first. `ids` show whether the program has closed a descriptor and reused its number. */
 struct probe_software {
 	int files[PROBE_SOFTWARE_MAX];
 	uint64_t ids[PROBE_SOFTWARE_MAX];
 };
 
-/* A thread's own stack or a part of it, mapped until the thread ends; 0, 0: unknown. */
+/* A thread's stack or a part of it, which stays mapped until the thread ends. Both fields are 0 if unknown. */
 struct probe_stack {
 	uintptr_t low, bytes;
 };
 
 struct probe_thread {
-	volatile uintptr_t busy; /* slot of the active hook, or of a hook that was left by a jump; 0: none */
+	volatile uintptr_t busy; /* slot of the active hook, or of one that longjmp() left; 0 if none; UINTPTR_MAX if hooks only count */
 	uint32_t depth;
-	uint32_t begun;		    /* numbers of functions called so far are below this */
-	struct probe_stack stack;   /* calls on other stacks are counted, not measured */
-	struct probe_state *states; /* [RECORD_FUNCTIONS_MAX] */
-	unsigned char *frames;	    /* [PROBE_DEPTH_MAX] frames of probe.frame_bytes each */
-	uint64_t paused;	    /* ticks of long work of the probe, which is part of no invocation */
-	int32_t *near, *far;	    /* [PROBE_NEAR], [RECORD_FUNCTIONS_MAX]: number of calls before the sampled call */
+	uint32_t begun;		    /* 1 + highest number of the functions that the thread has called */
+	struct probe_stack stack;   /* the thread's own stack; calls on other stacks are counted, not measured */
+	struct probe_state *states; /* [RECORD_FUNCTIONS_MAX] states, by number of the function */
+	unsigned char *frames;	    /* [PROBE_DEPTH_MAX] frames of probe.frame_bytes bytes each */
+	uint64_t paused;	    /* ticks that the probe spent on long work; excluded from all invocations */
+	int32_t *near, *far;	    /* [PROBE_NEAR], [RECORD_FUNCTIONS_MAX]: countdown to the sampled call, by number */
 	struct record_thread record;
 	uint32_t sparse;		/* number of functions with a level above 0 */
-	uint32_t unused;		/* 1: the thread has ended, and another thread may take over the struct */
+	uint32_t unused;		/* 1 if the thread has ended, so that another thread may use the struct */
 	uint32_t ended_rounds;		/* number of rounds of destructors of thread-specific data so far */
-	struct probe_thread *next;	/* next in probe_threads */
+	struct probe_thread *next;	/* next element of probe_threads */
 	bool counting;			/* the thread has counters */
-	int event_set;			/* PAPI's event set */
-	struct probe_software software; /* the kernel's events */
+	int event_set;			/* event set of PAPI */
+	struct probe_software software; /* events of the kernel */
 };
 
 /* A selected function in this process. */
 struct probe_function {
-	uint64_t seed; /* hash of the run's seed and the address; hash and ordinal determine which calls are sampled */
+	uint64_t seed; /* hash of the run's seed and the address; seed and ordinal determine whether a call is sampled */
 	uintptr_t address;
 };
 
 struct probe {
 	struct record_writer writer;
-	struct probe_function *functions; /* [RECORD_FUNCTIONS_MAX], by number */
+	struct probe_function *functions; /* [RECORD_FUNCTIONS_MAX] functions, by number */
 	uint32_t n_functions;
 	uint32_t frame_bytes;
 	uint32_t n_counters;
 	uint32_t threads;		     /* number of living threads */
 	uintptr_t stack_limit;		     /* limit of the first thread's stack at the start, bytes */
 	uintptr_t first_thread;		     /* thread pointer of the first thread */
-	uint64_t seed;			     /* seed of the run; random by default, so that means of runs vary */
+	uint64_t seed;			     /* seed of the run; random by default, so that the means of several runs vary */
 	uint64_t budget_ppm;		     /* allowed overhead, millionths of the time */
-	uint64_t cost_sampled, cost_counted; /* ticks of a sampled call, and of a call that is only counted */
-	uint64_t cost_inside;		     /* apparent duration of an empty function, ticks; 0: unknown */
+	uint64_t cost_sampled, cost_counted; /* ticks that a sampled call costs, and a call that is only counted */
+	uint64_t cost_inside;		     /* apparent duration of an empty function, ticks; 0 if unknown */
 	bool calibrated;
-	int patching_refused; /* errno of the refusal to patch code; 0: not refused */
+	int patching_refused; /* errno of the failure to make code writable; 0 if none */
 };
 
 extern struct probe probe;
@@ -108,9 +108,9 @@ extern struct probe_thread *probe_threads;
 extern __thread struct probe_thread *probe_self PROBE_TLS;
 extern __thread int32_t probe_near[PROBE_NEAR] PROBE_TLS;
 extern __thread int32_t *probe_far PROBE_TLS;
-extern int32_t probe_far_none[RECORD_FUNCTIONS_MAX]; /* far table of threads without a table */
+extern int32_t probe_far_none[RECORD_FUNCTIONS_MAX]; /* table for threads that do not have their own */
 
-/* Returns the thread's countdown of calls of the function before its sampled call. */
+/* Returns the thread's countdown for a function: the number of calls before the sampled one. */
 static inline int32_t *probe_countdown(const struct probe_thread *t, uint32_t function)
 {
 	return function < PROBE_NEAR ? &t->near[function] : &t->far[function];
@@ -135,41 +135,41 @@ static inline void probe_barrier(void)
 void probe_entry(void);
 void probe_return(void);
 extern const char probe_in_enter[], probe_in_enter_slowly[], probe_in_leave[], probe_in_leave_slowly[];
-uint64_t probe_saved(uint64_t (*function)(void *, void *), void *a, void *b); /* calls `function`, and saves all vector and x87 registers */
+uint64_t probe_saved(uint64_t (*function)(void *, void *), void *a, void *b); /* calls `function`; preserves vector and x87 registers */
 void probe_saved_init(void);
 
-/* Corrects the slot. A signal handler that ran after the call had stored probe_return there may have taken it for the address of an older,
- * dead frame at the same slot, and restored that frame's address. */
+/* Corrects the slot of a call that is starting. A signal handler may have run after the call stored probe_return there. The handler may
+ * have ended an older, dead frame at the same slot, and restored that frame's return address. */
 static inline void probe_slot_check(uintptr_t *slot, uintptr_t back)
 {
 	if (*(volatile uintptr_t *)slot != (uintptr_t)probe_return && back != (uintptr_t)probe_return)
 		*slot = back;
 }
 
-/* Attribute of functions that call nothing: they save all registers that they use except %rax. */
+/* Attribute of functions that call no others: they save all registers that they use, except %rax. */
 #if defined(__x86_64__)
 #define PROBE_KEEPS __attribute__((no_caller_saved_registers))
 #else
 #define PROBE_KEEPS
 #endif
-/* probe_hook.c: fast hooks, which use only general registers. If they fail, they have done nothing, and the slow hook must do it. */
-PROBE_KEEPS bool probe_enter(uint32_t function, uintptr_t *slot, uintptr_t back); /* false: failed; slot: holds probe_return, not `back` */
-PROBE_KEEPS uint64_t probe_leave(uintptr_t *slot);				  /* 0: has restored the return address; otherwise failed */
+/* probe_hook.c: fast hooks, which use only general registers. If one fails, it has changed nothing, and the slow hook does the work. */
+PROBE_KEEPS bool probe_enter(uint32_t function, uintptr_t *slot, uintptr_t back); /* *slot is probe_return, not `back`; false on failure */
+PROBE_KEEPS uint64_t probe_leave(uintptr_t *slot);				  /* returns 0 if *slot was restored, else the ticks now */
 
 /* probe_frames.c: slow hooks for all cases, which use only general registers. */
 void probe_enter_slowly(uint32_t function, uintptr_t *slot, uintptr_t back);
 void probe_leave_slowly(uintptr_t *slot, uint64_t now);
-/* Ends frames that seem dead when the stack is at `slot`: frames below it, the frame at it if `inclusive`, and overwritten frames. Restores
- * their return addresses where probe_return still is: a function on a stack within the stack then returns without the probe. */
+/* Ends frames that seem dead if the stack has reached `slot`: frames below `slot`, with `inclusive` the frame at `slot`, and overwritten
+ * frames. Restores return addresses that still are probe_return. Functions on a stack within this stack then return without the probe. */
 void probe_prune(struct probe_thread *t, const uintptr_t *slot, bool inclusive);
-bool probe_overwritten(const struct probe_frame *frame); /* reports whether the slot has changed, because the frame was left by longjmp() */
-/* Returns the return address of the invocation with this slot, of whichever thread; 0: unknown. */
+bool probe_overwritten(const struct probe_frame *frame); /* reports whether the slot was overwritten, because longjmp() left the frame */
+/* Returns the original return address of the invocation with this slot, in any thread; 0 if unknown. */
 uintptr_t probe_address_at(const struct probe_thread *t, const uintptr_t *slot);
-/* Reports whether the hook at t->busy is still active, judged by its stack: it was interrupted, or just left by a jump. Then the shadow
- * stack must not change: calls are only counted, and return addresses looked up. */
+/* Reports whether the hook at t->busy is still active, judged by its stack. If so, this call interrupted it, or came after a longjmp() out
+ * of it. The shadow stack must then not change: calls are only counted, and return addresses only looked up. */
 bool probe_hook_lives(const struct probe_thread *t, const uintptr_t *slot);
 
-/* Work on the shadow stack outside the trampolines, on the thread's own stack. The work looks like a hook. */
+/* Work on the shadow stack that is done outside the trampolines, on the thread's own stack. Other hooks take it for an active hook. */
 struct probe_work {
 	uintptr_t before;
 	volatile uintptr_t place[7];
@@ -179,7 +179,7 @@ static inline void probe_work_begin(struct probe_thread *t, struct probe_work *w
 	work->before = t->busy;
 	work->place[0] = (uintptr_t)probe_in_enter;
 	probe_barrier();
-	t->busy = (uintptr_t)&work->place[6]; /* as far above as a trampoline's slot */
+	t->busy = (uintptr_t)&work->place[6]; /* where a trampoline's slot would be */
 	probe_barrier();
 }
 static inline void probe_work_end(struct probe_thread *t, const struct probe_work *work)
@@ -188,11 +188,11 @@ static inline void probe_work_end(struct probe_thread *t, const struct probe_wor
 	t->busy = work->before;
 }
 
-bool probe_instrumented_add(uintptr_t address, uint32_t number); /* for -finstrument-functions; false: no space */
+bool probe_instrumented_add(uintptr_t address, uint32_t number); /* adds to the table of -finstrument-functions; false if full */
 
-uint64_t probe_level_next(uint64_t seed, uint32_t level, uint64_t from); /* returns the first sampled ordinal that is at least `from` */
+uint64_t probe_level_next(uint64_t seed, uint32_t level, uint64_t from); /* returns the lowest sampled ordinal that is not below `from` */
 
-/* Returns the moving mean after one more invocation. An invocation that was interrupted for long counts at most as eight usual ones. */
+/* Returns the moving mean after one more invocation of `alone` ticks. A long, interrupted invocation counts as at most eight usual ones. */
 static inline uint64_t probe_mean(uint64_t mean, uint64_t alone)
 {
 	uint64_t most = 8 * mean + 64;
@@ -201,42 +201,42 @@ static inline uint64_t probe_mean(uint64_t mean, uint64_t alone)
 }
 
 /* probe_thread.c: threads and their counters. */
-struct probe_thread *probe_thread_begin(struct probe_stack stack); /* starts the calling thread; NULL: was started, or no memory */
-void probe_thread_start(void);	      /* starts a thread that probe.threads includes; not in a signal handler */
+struct probe_thread *probe_thread_begin(struct probe_stack stack); /* starts the calling thread; NULL if already started, or on failure */
+void probe_thread_start(void);	      /* starts a thread that probe.threads includes already; not for signal handlers */
 struct probe_stack probe_stack(void); /* returns the stack of a thread that was created without the probe */
 void probe_threads_end(void);
 void probe_thread_init(void);
-void probe_child_begin(void); /* first action in a child of fork(); does nothing in other processes */
+void probe_child_begin(void); /* starts a new file in a child of fork(); does nothing in other processes */
 
-/* Chooses the counters of all threads. wanted: "KIND:NAME,NAME..."; names[*n]: the counters. Returns their back end. */
+/* Chooses the counters of all threads from `wanted`, "KIND:NAME,NAME...". Stores their names in names[*n]. Returns their back end. */
 enum record_back_end probe_counters_init(const char *wanted, const char **names, uint32_t *n);
 void probe_counters_read(struct probe_thread *t, uint64_t *values);
-void probe_counters_why(void); /* records the reason why counters are unavailable */
+void probe_counters_why(void); /* records the reason why there are no counters */
 
 /* probe_list.c: the list of selected functions. */
 struct probe_entry {
 	uint64_t address; /* address in the module's file */
 	const char *module, *name;
-	uint32_t number; /* number of the function; UINT32_MAX: found in no module so far */
+	uint32_t number; /* number of the function; UINT32_MAX while no module with it has been found */
 };
 struct probe_list {
-	struct probe_entry *items; /* [n] */
+	struct probe_entry *items; /* [n] selected functions */
 	size_t n;
 };
-bool probe_list_read(const char *path, struct probe_list *out); /* false: the function has printed the reason */
+bool probe_list_read(const char *path, struct probe_list *out); /* prints the reason before it returns false */
 
-/* probe_module.c: finds the listed functions in loaded modules and patches them. At the first functions, it writes the lines "cost_inside",
- * the apparent duration of an empty function, and "cost_around", the cost of a measured call for its caller ("cost_around_rare": if one of
- * many calls is measured). Each has "MEDIAN SPREAD" of the ticks, then of each counter; the spread is half the distance of the quartiles.
- * Takes 125,000 instructions without counters. */
+/* probe_module.c: finds the listed functions in loaded modules and patches them. At the first ones, calibrates and writes three facts:
+ * "cost_inside", the apparent duration of an empty function; "cost_around", the cost of a measured call for its caller; "cost_around_rare",
+ * the same if only one of many calls is measured. Each has "MEDIAN SPREAD" of the ticks, then of each counter. The spread is half the
+ * distance of the quartiles. Takes 125,000 instructions without counters. */
 void probe_modules_scan(const struct probe_list *list);
 
-/* probe_interpose.c or probe_dlopen.c */
-void *probe_library(const char *file, int mode); /* dlopen() for the probe itself: the library is not searched for functions */
+/* In probe_interpose.c or probe_dlopen.c. */
+void *probe_library(const char *file, int mode); /* dlopen() for the probe's own libraries, which are not searched for functions */
 
 /* probe_start.c: start and end. */
-bool probe_begin(void);	 /* opens the sample file when the first function is found; false: failed */
-void probe_loaded(void); /* called after modules were loaded */
+bool probe_begin(void);	 /* opens the sample file when the first function is found; false on failure */
+void probe_loaded(void); /* searches modules that were loaded since the last call */
 void probe_report(const char *text, const char *more, int errnum);
 
 #endif

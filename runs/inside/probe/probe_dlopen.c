@@ -1,4 +1,4 @@
-/* Finds libraries that are loaded later, for architectures without patched code. probe_interpose.c does the same and more elsewhere. */
+/* Notices libraries that are loaded later, on architectures without patched code. On x86-64, probe_interpose.c does this. */
 #include "runs/inside/probe/probe.h"
 
 #include <dlfcn.h>
@@ -9,7 +9,7 @@ static __typeof__(dlopen) *real_dlopen(void)
 	static void *real;
 
 	if (!real) {
-		uint64_t signals = record_signals_block(); /* a handler that jumps out of the lookup would leave the loader's lock held */
+		uint64_t signals = record_signals_block(); /* a handler that left dlsym() by longjmp() would leave the loader's lock held */
 
 		real = dlsym(RTLD_NEXT, "dlopen");
 		record_signals_restore(signals);
@@ -22,8 +22,8 @@ void *probe_library(const char *file, int mode)
 	return real_dlopen()(file, mode);
 }
 
-/* Loads a library. For a name without a directory, the dynamic linker searches as the caller's module specifies, and knows the caller by
- * the return address. So it is called by a jump, and such libraries are searched when the next library is opened by its path. */
+/* Loads a library and searches it for functions. If the name has no directory, the dynamic linker uses the search path of the caller, which
+ * it knows by the return address. Then this function only jumps to the real one; a later call with a path searches the library. */
 PROBE_EXPORT void *dlopen(const char *file, int mode)
 {
 	__typeof__(dlopen) *real = real_dlopen();

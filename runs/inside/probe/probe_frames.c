@@ -1,22 +1,22 @@
-/* Slow hooks: they handle the shadow stack in all cases, such as new threads and children, dead frames, counters, and reserving space in
- * the file. Also the hooks of -finstrument-functions. Compiled for general registers only, so that arguments and results in vector
- * registers survive; probe_saved() calls code that may change those. */
+/* Slow hooks, which handle the shadow stack in all cases: new threads, child processes, dead frames, counters, new chunks of the file. Also
+ * the hooks of -finstrument-functions. This file is compiled for general registers only, so that arguments and results in vector registers
+ * are preserved. Code that may change vector registers is called by probe_saved(). */
 #include "runs/inside/probe/probe.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#define NO_SANITIZER	   __attribute__((no_sanitize_address)) /* the function reads any part of the stack */
-#define INSTRUMENTED_SLOTS (2 * RECORD_FUNCTIONS_MAX)		/* a power of two */
-#define FRACTIONS	   256u					/* fractions per tick */
+#define NO_SANITIZER	   __attribute__((no_sanitize_address)) /* for functions that read any part of the stack */
+#define INSTRUMENTED_SLOTS (2 * RECORD_FUNCTIONS_MAX)		/* size of the hash table; a power of two */
+#define FRACTIONS	   256u					/* resolution of the costs: fractions per tick */
 
 /* ---- choice of sampled calls ---- */
 
-/* One call in 2^level is sampled. The function and the ordinal alone determine which call of a block is sampled. A call sampled at a level
- * is also sampled at every lower level. So two runs with the same seed measure the same invocations as far as their levels allow. */
+/* One call in 2^level is sampled. Only the function and the ordinal determine which one. A call that is sampled at a level is also sampled
+ * at every lower level. So two runs with the same seed measure the same invocations, as far as their levels allow. */
 static uint64_t hash_mix(uint64_t x)
 {
-	/* The finalizer of MurmurHash3. */
+	/* Finalizer of MurmurHash3. */
 	x ^= x >> 33;
 	x *= 0xff51afd7ed558ccdu;
 	x ^= x >> 33;
@@ -24,7 +24,7 @@ static uint64_t hash_mix(uint64_t x)
 	return x ^ x >> 33;
 }
 
-/* Returns the sampled ordinal in a block of 2^level calls: chooses one half of the block, one half of that and so on, by a hash. */
+/* Returns the sampled ordinal in a block of 2^level calls. A hash chooses one half of the block, one half of that half, and so on. */
 static uint64_t level_chosen(uint64_t seed, uint32_t level, uint64_t block)
 {
 	while (level) {
@@ -41,8 +41,8 @@ uint64_t probe_level_next(uint64_t seed, uint32_t level, uint64_t from)
 	return ordinal >= from ? ordinal : level_chosen(seed, level, block + 1);
 }
 
-/* Returns the smallest level at which measuring costs no more than the budget minus the cost of counting. For functions that are too short
- * for that, measuring may cost a sixteenth of the budget. `mean` includes the apparent duration of an empty function. */
+/* Returns the lowest level at which measuring stays within the budget minus the cost of counting. If a function is too short for that,
+ * measuring may cost a sixteenth of the budget. `mean` includes the apparent duration of an empty function. */
 static uint32_t level_for(uint64_t mean)
 {
 	uint64_t itself = mean > probe.cost_inside ? mean - probe.cost_inside : 1;
@@ -55,10 +55,10 @@ static uint32_t level_for(uint64_t mean)
 	return level;
 }
 
-/* Returns the smallest mean whose level is at most `level`. */
+/* Returns the lowest mean for which level_for() returns at most `level`. */
 static uint64_t least_mean(uint32_t level)
 {
-	uint64_t low = 0, high = 1ull << 40; /* ticks: minutes */
+	uint64_t low = 0, high = 1ull << 40; /* ticks, some minutes */
 
 	while (low < high) {
 		uint64_t middle = low + (high - low) / 2;
@@ -71,13 +71,13 @@ static uint64_t least_mean(uint32_t level)
 	return low;
 }
 
-/* Returns the duration of an invocation, at most the mean time between calls. A measured call waits for the clock and disturbs the CPU's
- * predictions, so a call of 8 ns seems to take 60. */
+/* Returns the duration of an invocation, but at most the mean time between calls. A measured call waits for the clock and disturbs the
+ * CPU's predictions, so a call of 8 ns seems to take 60 ns. */
 static uint64_t level_bound(struct probe_state *s, const struct probe_frame *frame, uint64_t alone)
 {
 	uint64_t began = frame->start - frame->paused, since = began - s->last, most;
 
-	if (s->last && frame->ordinal <= s->last_ordinal) /* it started before an invocation that was nested in it */
+	if (s->last && frame->ordinal <= s->last_ordinal) /* a call of the function that was nested in this one is already used */
 		return alone;
 	if (s->last && since > probe.cost_sampled) {
 		most = (since - probe.cost_sampled) / (frame->ordinal - s->last_ordinal) + probe.cost_inside;
@@ -88,9 +88,9 @@ static uint64_t level_bound(struct probe_state *s, const struct probe_frame *fra
 	return alone;
 }
 
-/* Returns the call from which a changed level applies, after a call measured at level `before`. A lower level starts at the next block of
- * the old level, because the measured call represents its whole block, and samples in the rest of that block would count twice. Levels fall
- * after long calls, so those samples would be too many (periodic durations got weights of 1.04 times the calls). */
+/* Returns the ordinal from which a changed level applies, after a call that was measured at level `before`. A lower level starts after the
+ * block of that call. The call represents the whole block, so more samples in the block would count twice. Levels fall after long calls, so
+ * these would get too much weight (with periodic durations, the weights added up to 1.04 times the calls). */
 static uint64_t level_from(const struct probe_state *s, uint32_t before, uint64_t ordinal)
 {
 	uint64_t block = s->next >> before << before;
@@ -98,7 +98,7 @@ static uint64_t level_from(const struct probe_state *s, uint32_t before, uint64_
 	return s->level < before && block > ordinal ? block : ordinal + 1;
 }
 
-/* Updates the mean and the level after an invocation of `alone` ticks without nested ones. Returns true if the level changed. */
+/* Updates the mean and the level after an invocation of `alone` ticks, without nested ones. Returns true if the level changed. */
 static bool level_adapt(struct probe_thread *t, struct probe_state *s, uint64_t alone)
 {
 	bool first = !s->mean_high;
@@ -118,14 +118,14 @@ static bool level_adapt(struct probe_thread *t, struct probe_state *s, uint64_t 
 	return true;
 }
 
-/* ---- calls of other files, which keep errno for the program ---- */
+/* ---- calls of other files, which preserve the program's errno ---- */
 
 static uint64_t call_begin(void *unused, void *unused2)
 {
 	int kept = errno;
 
 	(void)unused, (void)unused2;
-	probe_child_begin(); /* a thread created without the probe may have forked: its counters belong to the child */
+	probe_child_begin(); /* if a thread created without the probe has forked, the counters must belong to the child */
 	if (probe_thread_begin(probe_stack()))
 		__atomic_fetch_add(&probe.threads, 1, __ATOMIC_RELAXED);
 	errno = kept;
@@ -157,7 +157,7 @@ static uint64_t call_read(void *t, void *values)
 	return 0;
 }
 
-/* Calls a function, and excludes its time from the invocations. */
+/* Calls a function, and excludes its time from all invocations. */
 static uint64_t call_paused(struct probe_thread *t, uint64_t (*function)(void *, void *), void *argument)
 {
 	uint64_t before = record_ticks(), result = probe_saved(function, t, argument);
@@ -175,7 +175,7 @@ static void counters_read(struct probe_thread *t, uint64_t *values)
 			values[i] = UINT64_MAX;
 }
 
-/* Sets the countdown to the first sampled call at or after `from`; ordinal: the latest call. */
+/* Sets the countdown to the first sampled call that is not before `from`. `ordinal` is the latest call. */
 static void call_schedule(struct probe_thread *t, uint32_t function, uint64_t ordinal, uint64_t from)
 {
 	struct probe_state *s = &t->states[function];
@@ -184,7 +184,7 @@ static void call_schedule(struct probe_thread *t, uint32_t function, uint64_t or
 	*probe_countdown(t, function) = (int32_t)(s->next - ordinal - 1);
 }
 
-/* Returns the ordinal of the latest call. The countdown is negative after calls during a hook of this thread. */
+/* Returns the ordinal of the latest call. The countdown is below -1 if calls occurred while a hook of this thread was active. */
 static uint64_t call_ordinal(const struct probe_thread *t, uint32_t function)
 {
 	return t->states[function].next + (uint64_t)(-1 - (int64_t)*probe_countdown(t, function));
@@ -200,9 +200,9 @@ static struct record_sample *sample_room(struct probe_thread *t)
 	return record_begin(&probe.writer, &t->record);
 }
 
-/* Stores the increase of the counters. A counter that went backwards was not counted: it was an estimate between two readings of a shared
- * register, or PAPI's software-defined counter of the process, which a new thread reset. After a failed first reading, the start is
- * UINT64_MAX, so the counter is unknown. */
+/* Stores the increase of each counter since the start. A counter that decreased is unknown: PAPI may estimate a shared register between two
+ * readings, or a new thread may reset PAPI's software-defined counters. If the first reading failed, the start is UINT64_MAX: also
+ * unknown. */
 static void counters_store(struct probe_thread *t, const struct probe_frame *frame, struct record_sample *sample)
 {
 	counters_read(t, sample->counters);
@@ -213,7 +213,7 @@ static void counters_store(struct probe_thread *t, const struct probe_frame *fra
 			sample->counters[i] -= frame->counters[i];
 }
 
-/* Stores the sample of the uppermost frame, which t->depth no longer includes. */
+/* Stores the sample of a frame that t->depth no longer includes. */
 static void sample_store(struct probe_thread *t, const struct probe_frame *frame, uint64_t duration, uint32_t flags)
 {
 	const struct record_sample head = {
@@ -285,7 +285,7 @@ void probe_prune(struct probe_thread *t, const uintptr_t *slot, bool inclusive)
 	prune(t, slot, inclusive, RECORD_UNWOUND);
 }
 
-/* Ends frames some time after their functions were left. */
+/* Ends frames whose functions were left some time ago. */
 static void prune_late(struct probe_thread *t, const uintptr_t *slot, bool inclusive)
 {
 	prune(t, slot, inclusive, RECORD_UNWOUND | RECORD_LATE);
@@ -293,8 +293,8 @@ static void prune_late(struct probe_thread *t, const uintptr_t *slot, bool inclu
 
 /* ---- return addresses ---- */
 
-/* Searches the thread's frames at `slot`, the latest first, since only that can be alive. A tail call has probe_return as its address; then
- * the call before it counts. */
+/* Searches the thread's frames at `slot`, the latest first, because only the latest can be alive. The frame of a tail call has probe_return
+ * as its address; then the frame of the call before it is used. */
 static uintptr_t address_in(const struct probe_thread *t, const uintptr_t *slot)
 {
 	for (uint32_t i = t->depth; i-- > 0;) {
@@ -306,7 +306,7 @@ static uintptr_t address_in(const struct probe_thread *t, const uintptr_t *slot)
 	return 0;
 }
 
-/* Searches other threads, too, because a coroutine may continue in another thread than that of its stack. */
+/* Also searches other threads, because a coroutine may continue in a thread that does not own its stack. */
 uintptr_t probe_address_at(const struct probe_thread *t, const uintptr_t *slot)
 {
 	uintptr_t found = t ? address_in(t, slot) : 0;
@@ -319,8 +319,8 @@ uintptr_t probe_address_at(const struct probe_thread *t, const uintptr_t *slot)
 
 /* ---- start of an invocation ---- */
 
-/* A trampoline's call of a hook leaves a return address at a constant distance below the slot. A hook that was left by a jump seems alive
- * until the program overwrites that address, or another function runs at the same slot. */
+/* Reads the return address that a trampoline's call of a hook leaves at a fixed distance below the slot. A hook that longjmp() left seems
+ * active until the program overwrites that address, or another function runs at the same slot. */
 NO_SANITIZER bool probe_hook_lives(const struct probe_thread *t, const uintptr_t *slot)
 {
 	const uintptr_t *busy = (const uintptr_t *)t->busy;
@@ -352,15 +352,14 @@ static void frame_push(struct probe_thread *t, uint32_t function, uintptr_t *slo
 		counters_read(t, frame->counters);
 	frame->paused = t->paused;
 	frame->start = record_ticks_done();
-	probe_barrier(); /* a signal handler may jump away at any point: a frame is complete before it counts, and counts before it is used
-			  */
+	probe_barrier(); /* if a signal handler leaves the hook by longjmp() at any point, the frame is either complete or not in use */
 	t->depth++;
 	probe_barrier();
 	if (!back)
 		s->open = t->depth;
 }
 
-/* Counts a sampled call that cannot be measured, and chooses the next one. */
+/* Counts a sampled call that cannot be measured, and chooses the next sampled call. */
 static void call_pass(struct probe_thread *t, uint32_t function)
 {
 	if (!t->states)
@@ -370,19 +369,19 @@ static void call_pass(struct probe_thread *t, uint32_t function)
 	call_schedule(t, function, call_ordinal(t, function), call_ordinal(t, function) + 1);
 }
 
-/* Starts a thread at its first call, which was counted in the table of threads without tables. */
+/* Starts a thread at its first call. That call was counted in probe_far_none, so it is now counted in the thread's own table. */
 static struct probe_thread *thread_first_call(uint32_t function)
 {
 	struct probe_thread *t =
-	    (struct probe_thread *)(uintptr_t)probe_saved(call_begin, NULL, NULL); /* NOLINT: the trampoline passes it on */
+	    (struct probe_thread *)(uintptr_t)probe_saved(call_begin, NULL, NULL); /* NOLINT: the trampoline passes the thread on */
 
 	if (t->far && function >= PROBE_NEAR)
 		--*probe_countdown(t, function);
 	return t;
 }
 
-/* Returns the thread's state, and makes other hooks of the thread only count. NULL: this call is only counted, too, because another hook is
- * active, the stack is not the thread's own, or there are too many frames. */
+/* Returns the thread's state, and makes other hooks of the thread only count. Returns NULL if this call, too, can only be counted: another
+ * hook is active, the stack is not the thread's own, or there are too many frames. */
 static struct probe_thread *hook_begin(uint32_t function, uintptr_t *slot)
 {
 	struct probe_thread *t = probe_self ? probe_self : thread_first_call(function);
@@ -412,19 +411,18 @@ void probe_enter_slowly(uint32_t function, uintptr_t *slot, uintptr_t back)
 	struct probe_thread *t = hook_begin(function, slot);
 
 	if (!t) {
-		if (back != (uintptr_t)probe_return) /* otherwise a handler may have restored the original address */
+		if (back != (uintptr_t)probe_return) /* otherwise the slot may hold an address that a handler restored */
 			*slot = back;
 		return;
 	}
-	/* A tail call finds probe_return at the same slot, and nests. Otherwise the frame at the slot is dead. */
+	/* A tail call finds probe_return in its slot, and is nested in the frame there. For other calls, the frame at the slot is dead. */
 	prune_late(t, slot, back != (uintptr_t)probe_return);
 	frame_push(t, function, slot, back);
 	probe_slot_check(slot, back);
 	hook_end(t);
 }
 
-/* Ends the program, because a return address is lost and nothing can continue. The program has copied a part of a stack, reused that part,
- * and copied it back. */
+/* Ends the program, because a return address is lost. The program has copied a part of a stack away, reused it, and copied it back. */
 static _Noreturn void abort_lost(void)
 {
 	probe_report(
@@ -433,8 +431,8 @@ static _Noreturn void abort_lost(void)
 	abort();
 }
 
-/* Only restores the return address, because another hook is active, or the uppermost frame is on a stack within the stack. The frame stays
- * until it is the uppermost. */
+/* Only restores the return address, because another hook is active, or the uppermost frame is on a stack within this stack. The frame ends
+ * when it is the uppermost one. */
 static void leave_only(struct probe_thread *t, uintptr_t *slot)
 {
 	uintptr_t back = *slot;
@@ -456,7 +454,7 @@ void probe_leave_slowly(uintptr_t *slot, uint64_t now)
 	uint64_t paused;
 
 	if (!t || !probe_on_stack(t, slot) || probe_hook_lives(t, slot)) {
-		uint64_t signals = record_signals_block(); /* signal handlers may change the shadow stack */
+		uint64_t signals = record_signals_block(); /* because signal handlers may change the shadow stack */
 
 		leave_only(t, slot);
 		record_signals_restore(signals);
@@ -468,7 +466,7 @@ void probe_leave_slowly(uintptr_t *slot, uint64_t now)
 		probe_saved(call_child, t, NULL);
 	paused = t->paused;
 	prune_late(t, slot, false);
-	now += t->paused - paused; /* excludes the time of this work */
+	now += t->paused - paused; /* excludes the time of prune_late() */
 	top = t->depth ? probe_frame_at(t, t->depth - 1) : NULL;
 	if (top && top->slot == slot) {
 		*slot = top->back;
@@ -482,12 +480,12 @@ void probe_leave_slowly(uintptr_t *slot, uint64_t now)
 
 /* ---- -finstrument-functions: the compiler adds calls at both ends of every function; return addresses stay unchanged ---- */
 
-/* Hash table by address, with open addressing. One thread at a time, which loads modules, fills it; all threads read it. */
+/* Hash table by address, with open addressing. One thread at a time fills it, the one that loads modules. All threads read it. */
 static struct {
 	uintptr_t address;
 	uint32_t number;
 } instrumented[INSTRUMENTED_SLOTS];
-static uint32_t n_instrumented; /* three quarters of the slots or fewer, so that searches end */
+static uint32_t n_instrumented; /* number of slots in use; at most three quarters, so that searches end */
 
 static size_t instrumented_slot(uintptr_t address)
 {

@@ -1,6 +1,6 @@
-/* Both ends of a measured call in the usual case: every call is measured, no signal intervened, the stack is the thread's own, no function
- * was left by a jump, and there is space for the sample. In other cases probe_trampoline.c calls probe_frames.c. These functions are the
- * cost of a measured call: they call nothing, and save the general registers that they use (PROBE_KEEPS). */
+/* Start and end of a measured call in the usual case. Every call is measured, the stack is the thread's own, and there is space for the
+ * sample. No signal handler intervened, and longjmp() left no function. In other cases, probe_trampoline.c calls probe_frames.c. These
+ * functions determine the cost of measuring. They call no others, and save the general registers that they use (PROBE_KEEPS). */
 #include "runs/inside/probe/probe.h"
 
 /* Reports whether no hook of the thread is active, this process opened the file, and there are no counters to read. */
@@ -9,7 +9,7 @@ static inline bool is_usual(const struct probe_thread *t)
 	return t && !t->busy && *probe.writer.alive && !probe.n_counters;
 }
 
-/* Reports whether the uppermost frame is alive and above `slot`. */
+/* Reports whether there is no frame, or the uppermost frame is alive and above `slot`. */
 static inline bool is_nested(const struct probe_thread *t, const uintptr_t *slot)
 {
 	const struct probe_frame *top;
@@ -29,7 +29,7 @@ PROBE_KEEPS bool probe_enter(uint32_t function, uintptr_t *slot, uintptr_t back)
 	if (!is_usual(t) || !probe_on_stack(t, slot))
 		return false;
 	t->busy = (uintptr_t)slot;
-	probe_barrier(); /* prevents reordering */
+	probe_barrier(); /* keeps the compiler from moving later accesses before this point */
 	s = &t->states[function];
 	if (s->level || function >= t->begun || t->depth >= PROBE_DEPTH_MAX || !is_nested(t, slot)) {
 		t->busy = 0;
@@ -44,10 +44,10 @@ PROBE_KEEPS bool probe_enter(uint32_t function, uintptr_t *slot, uintptr_t back)
 		.paused = t->paused,
 	};
 	*probe_countdown(t, function) = 0;
-	probe_barrier(); /* a call that a handler leaves by a jump here does not count */
+	probe_barrier(); /* if a handler leaves the hook by longjmp() here, the call is not counted */
 	s->next = frame->ordinal + 1;
 	frame->start = record_ticks_done();
-	probe_barrier(); /* a handler may jump away at any point: the frame is complete before it counts */
+	probe_barrier(); /* if a handler leaves the hook by longjmp(), the frame is either complete or not in use */
 	t->depth++;
 	probe_barrier();
 	probe_slot_check(slot, back);
@@ -84,7 +84,7 @@ PROBE_KEEPS uint64_t probe_leave(uintptr_t *slot)
 		return now;
 	t->busy = (uintptr_t)slot;
 	probe_barrier();
-	frame = probe_frame_at(t, t->depth) - 1; /* valid without counters; an empty page precedes the first frame */
+	frame = probe_frame_at(t, t->depth) - 1; /* an empty page precedes the first frame; frames have no counters here */
 	if (frame->slot != slot || frame->silent || frame->level ||
 	    (size_t)(t->record.end - t->record.next) < sizeof(struct record_brief)) {
 		t->busy = 0;

@@ -1,5 +1,5 @@
-/* Replaces functions of the program: loading of libraries, and ways out of a function other than its return. Unwinders read return
- * addresses, so the original ones are restored before an unwinder starts, and a catch inserts probe_return again. longjmp() needs nothing,
+/* Replaces functions of the program that load libraries, or that leave a function without a return. Unwinders read return addresses. So the
+ * original addresses are restored before an unwinder starts, and a catch inserts probe_return again. longjmp() needs no replacement,
  * because the next hook recognizes dead frames. */
 #include "runs/inside/probe/probe.h"
 
@@ -11,12 +11,12 @@
 #include <string.h>
 #include <unwind.h>
 
-#define BACKTRACE_MAX 256 /* maximum number of addresses that programs usually request; larger requests may miss the outermost address */
+#define BACKTRACE_MAX 256 /* requests up to this size are served fully; larger ones may miss the outermost address */
 
 /* ---- libraries that are loaded later ---- */
 
-/* Calls dlopen() so that it returns to a `ret` in the caller's module, which returns here. The dynamic linker searches for libraries as the
- * caller's module specifies (RUNPATH, namespace), and knows the caller by the return address. */
+/* Calls dlopen() so that it seems to be called by the caller's module: it returns to a `ret` instruction there, which returns here. The
+ * dynamic linker knows the caller by the return address, and uses the search path of the caller's module (RUNPATH, namespace). */
 void *probe_call_as(void *function, const char *file, long mode, const void *gadget);
 
 __asm__(".text\n"
@@ -72,8 +72,8 @@ static int gadget_find(struct dl_phdr_info *info, size_t size, void *data)
 	return 0;
 }
 
-/* Returns the function that one of this library replaces. Blocks signals, because a handler that jumps out of the lookup would leave the
- * loader's lock held forever. */
+/* Returns the function that a function of this library replaces. Blocks signals, because a handler that left dlsym() by longjmp() would
+ * leave the loader's lock held forever. */
 static void *next_definition(const char *name)
 {
 	uint64_t signals = record_signals_block();
@@ -97,7 +97,7 @@ void *probe_library(const char *file, int mode)
 	return real_dlopen()(file, mode);
 }
 
-/* Returns the caller's address. If a measured function ended by a jump to a function of this library, ends that invocation first. */
+/* Returns the caller's address. If the caller's function is measured and ended by a jump to this one, ends its invocation first. */
 static uintptr_t caller_of(uintptr_t *slot)
 {
 	while (*(volatile uintptr_t *)slot == (uintptr_t)probe_return)
@@ -120,8 +120,8 @@ PROBE_EXPORT void *dlopen(const char *file, int mode)
 	return library;
 }
 
-/* Returns the real getcontext() or swapcontext(), which keep their return address for later. After a measured function that ends by a jump
- * to them, they would keep probe_return long after the frame is gone. */
+/* Returns the real getcontext() or swapcontext(), which store their return address. If a measured function ended by a jump to them, they
+ * would store probe_return and keep it after the frame is gone. So this invocation is ended first. */
 void *probe_context_function(bool swap, uintptr_t *slot);
 
 void *probe_context_function(bool swap, uintptr_t *slot)
@@ -153,7 +153,7 @@ void *probe_context_function(bool swap, uintptr_t *slot)
 CONTEXT_FUNCTION("getcontext", "0");
 CONTEXT_FUNCTION("swapcontext", "1");
 
-/* Returns the original address for probe_return, so that a function that looks up its return address finds the real caller. */
+/* Returns the original return address for probe_return, so that a function that looks up its return address finds its caller. */
 static void *translated(const void *address)
 {
 	const struct probe_thread *t = probe_self;
@@ -179,7 +179,7 @@ PROBE_EXPORT int dladdr(const void *address, Dl_info *info)
 
 /* ---- unwinding ---- */
 
-/* Returns the function that the program would have without the probe; libgcc may be in the scope of a plugin only. */
+/* Returns the function that the program would have without the probe. Also searches libgcc and libstdc++, which only a plugin may use. */
 static void *next_of(const char *name)
 {
 	uint64_t signals = record_signals_block();
@@ -197,7 +197,7 @@ static void *next_of(const char *name)
 	return found;
 }
 
-/* Restores the thread's return addresses, or inserts probe_return again. Hooks in signal handlers only count meanwhile. */
+/* Restores the thread's return addresses; without `restore`, inserts probe_return again. Hooks in signal handlers only count meanwhile. */
 static void addresses_change(bool restore)
 {
 	struct probe_thread *t = probe_self;
@@ -206,8 +206,7 @@ static void addresses_change(bool restore)
 	if (!t || !t->depth || !probe_on_stack(t, &work))
 		return;
 	probe_work_begin(t, &work);
-	/* Inserts from the outermost frame on. Of several frames at one slot (tail calls), the outermost has the original address, and the
-	 * others probe_return. */
+	/* Inserts from the outermost frame on. If frames share a slot (tail calls), only the outermost one has the original address. */
 	for (uint32_t i = 0; i < t->depth; i++) {
 		struct probe_frame *frame = probe_frame_at(t, restore ? t->depth - 1 - i : i);
 
@@ -219,7 +218,7 @@ static void addresses_change(bool restore)
 	probe_work_end(t, &work);
 }
 
-/* Ends frames below `here`. */
+/* Ends the frames below the stack address `here`. */
 static void prune_below(void *here)
 {
 	struct probe_thread *t = probe_self;
@@ -233,7 +232,7 @@ static void prune_below(void *here)
 	probe_work_end(t, &work);
 }
 
-/* Defines real_NAME(), which returns the function NAME that one of this library replaces. */
+/* Defines real_NAME(), which returns the function NAME that a function of this library replaces. */
 #define REAL(name)                                                                                                                         \
 	static __typeof__(name) *real_##name(void)                                                                                         \
 	{                                                                                                                                  \
@@ -274,7 +273,7 @@ PROBE_EXPORT void _Unwind_Resume(struct _Unwind_Exception *exception)
 {
 	__typeof__(_Unwind_Resume) *real = real__Unwind_Resume();
 
-	addresses_change(true); /* a destructor may have caught another exception */
+	addresses_change(true); /* a destructor may have caught another exception, which inserted probe_return */
 	real(exception);
 	__builtin_unreachable();
 }
@@ -287,7 +286,7 @@ PROBE_EXPORT _Unwind_Reason_Code _Unwind_ForcedUnwind(struct _Unwind_Exception *
 	return real(exception, stop, argument);
 }
 
-/* Called when an exception has reached the function that catches it. */
+/* Ends the frames that an exception left, and inserts probe_return again. Called when the exception has reached its catch. */
 PROBE_EXPORT void *__cxa_begin_catch(void *exception)
 {
 	__typeof__(__cxa_begin_catch) *real = real___cxa_begin_catch();
@@ -306,7 +305,7 @@ PROBE_EXPORT void pthread_exit(void *result)
 	__builtin_unreachable();
 }
 
-/* Restores the original addresses while the program inspects its stack. */
+/* Restores the original addresses while the program reads its stack. */
 PROBE_EXPORT int backtrace(void **array, int size)
 {
 	__typeof__(backtrace) *real = real_backtrace();
@@ -317,7 +316,7 @@ PROBE_EXPORT int backtrace(void **array, int size)
 	addresses_change(true);
 	n = fits ? real(with_us, size + 1) : real(array, size);
 	addresses_change(false);
-	if (n > 0) { /* the first address is in this function */
+	if (n > 0) { /* removes the first address, which is in this function */
 		n--;
 		memmove(array, fits ? with_us + 1 : array + 1, (size_t)n * sizeof(*array));
 	}
@@ -327,7 +326,7 @@ PROBE_EXPORT int backtrace(void **array, int size)
 struct look {
 	_Unwind_Trace_Fn with;
 	void *argument;
-	bool begun; /* the first frame, which is the function below, was skipped */
+	bool begun; /* the first frame, which is _Unwind_Backtrace() below, was skipped */
 };
 
 static _Unwind_Reason_Code look_further(struct _Unwind_Context *context, void *argument)

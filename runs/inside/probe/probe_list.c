@@ -1,4 +1,4 @@
-/* Reads the list of selected functions: lines "f ADDRESS MODULE NAME" as in the sample file. Other lines are comments. */
+/* Reads the list of selected functions. Its lines are "f ADDRESS MODULE NAME", as in a sample file. Other lines are comments. */
 #include "runs/inside/probe/probe.h"
 
 #include <ctype.h>
@@ -33,8 +33,8 @@ static bool line_read(char *line, struct probe_entry *out)
 	return true;
 }
 
-/* Parses text[n], which is followed by a NUL, is changed, and must stay valid. out->items has space for an entry per line. Returns the
- * number of the first malformed line; 0: none. */
+/* Parses text[n], which a NUL follows. Changes the text, which must stay valid. out->items has space for one entry per line. Returns the
+ * number of the first malformed line; 0 if there is none. */
 static size_t list_parse(char *text, size_t n, struct probe_list *out)
 {
 	char *end = text + n, *next;
@@ -65,8 +65,8 @@ static void *memory_map(size_t bytes)
 	return at == MAP_FAILED ? NULL : at;
 }
 
-/* Returns the contents of a regular file with a NUL at the end, never freed; NULL with errno. Refuses a pipe, which would be empty for
- * programs that this program starts. */
+/* Returns the content of a regular file, with a NUL at the end; it is never freed. Returns NULL and sets errno on failure. Refuses a pipe,
+ * because programs that this program starts would find it empty. */
 static char *file_contents(int file, size_t *n)
 {
 	struct stat st;

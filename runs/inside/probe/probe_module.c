@@ -1,9 +1,9 @@
-/* Finds the modules of this process and the listed functions in them, and patches their code: five bytes of no-ops, which the compiler left
- * at a function's start, become a jump to a stub (x86-64).
+/* Finds the modules of this process and the listed functions in them, and patches their code. The compiler left five bytes of no-ops at the
+ * start of functions. They become a jump to a stub (x86-64).
  *
- * Also measures the cost of measuring in this process. An empty function is called through stubs and hooks like the program's functions,
- * often enough for a median without interruptions. samples.c (runs/inside/samples) subtracts that cost. The cost if one of many calls is
- * measured is measured separately, because such calls take another path through the hooks. */
+ * Also measures the cost of measuring. An empty function is called through stubs and hooks like the program's functions, often enough for a
+ * median without interruptions. runs/inside/samples/samples.c subtracts this cost. The cost if only one of many calls is measured is found
+ * separately, because such calls take another path through the hooks. */
 #include "runs/inside/probe/probe.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* ---- sites: places for the jump ---- */
+/* ---- sites: places for a jump ---- */
 
 enum probe_site { PROBE_SITE_NONE, PROBE_SITE_FREE, PROBE_SITE_JUMP };
 
@@ -23,7 +23,7 @@ struct probe_patch {
 
 struct probe_range {
 	uintptr_t low, high;
-	int protection; /* as for mmap() */
+	int protection; /* protection flags, as for mmap() */
 };
 
 #define PROBE_STUBS 2u
@@ -40,13 +40,13 @@ struct probe_stubs {
 #define PAGE_BYTES 4096u
 #define JUMP	   0xe9u
 #define NEAR_STEP  (1u << 20)
-#define NEAR_LIMIT (2000u << 20) /* reach of a relative jump, with a margin */
+#define NEAR_LIMIT (2000u << 20) /* maximum distance of a relative jump, less a margin */
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
-/* Classifies a function's start, of which it reads 9 bytes; *site: place for the jump. */
+/* Classifies the first 9 bytes of a function. *site: place for the jump. */
 static enum probe_site site_at(uintptr_t function, uintptr_t *site)
 {
 	static const unsigned char endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
@@ -74,7 +74,7 @@ static unsigned char *stub_put_value(unsigned char *to, int32_t value)
 	return stub_put(to, &value, sizeof(value));
 }
 
-/* Appends the 32-bit distance to `target`, which must be the last part of its instruction. */
+/* Appends the 32-bit distance to `target`. The distance must be the last part of its instruction. */
 static unsigned char *stub_put_distance(unsigned char *to, uintptr_t target)
 {
 	return stub_put_value(to, (int32_t)(target - ((uintptr_t)to + sizeof(int32_t))));
@@ -102,8 +102,8 @@ static unsigned char *stub_put_countdown(unsigned char *at, uint32_t number)
 	return stub_put(at, "\x41\x5b", 2); /* pop %r11 */
 }
 
-/* Writes a stub, which counts down and returns to the function behind the jump; only the sampled call continues to probe_entry. The stub
- * preserves all registers except flags. `target` holds the address of probe_entry. */
+/* Writes a stub. It counts down and returns to the code after the jump, but at the sampled call continues to probe_entry. The stub
+ * preserves all registers except flags. `target` is the place that holds the address of probe_entry. */
 static void stub_write(unsigned char *stub, const struct probe_patch *patch, const unsigned char *target)
 {
 	uintptr_t place = patch->site + SITE_BYTES;
@@ -125,13 +125,13 @@ static void *map_at(uintptr_t at, size_t bytes)
 
 	if (got == (void *)at)
 		return got;
-	if (got != MAP_FAILED) /* the kernel treats the address as a hint */
+	if (got != MAP_FAILED) /* an old kernel treats the address as a hint */
 		munmap(got, bytes);
 	return NULL;
 }
 
-/* Maps writable memory within reach of a jump from all of the module; NULL: none. Prefers memory below the module, because the heap grows
- * above it, and adjacent to the last one, because free space may be scarce: large mappings lie around a module at random places. */
+/* Maps writable memory within reach of a jump from all of the module; NULL if there is none. Prefers memory below the module, because the
+ * heap grows above it. Prefers memory next to the last such mapping, because large mappings may leave little free space near a module. */
 static void *map_near(struct probe_range module, size_t bytes)
 {
 	static uintptr_t last;
@@ -149,7 +149,7 @@ static void *map_near(struct probe_range module, size_t bytes)
 
 /* ---- jumps ---- */
 
-/* Writes the jump, by one store if it lies in one word, because another thread may be about to execute it. */
+/* Writes a jump. Uses a single store if the jump lies in one word, because another thread may be about to execute it. */
 static void jump_write(uintptr_t site, uintptr_t to)
 {
 	int32_t offset = (int32_t)(to - site - SITE_BYTES);
@@ -169,7 +169,7 @@ static void jump_write(uintptr_t site, uintptr_t to)
 	__atomic_store_n((unsigned char *)site, JUMP, __ATOMIC_RELEASE);
 }
 
-/* Makes code writable. The code stays executable if the system allows that, because other threads may execute its pages. */
+/* Makes code writable. Returns 0 or an errno. Keeps it executable if possible, because other threads may execute these pages. */
 static int make_writable(struct probe_range code)
 {
 	if (mprotect((void *)code.low, code.high - code.low, PROT_READ | PROT_WRITE | PROT_EXEC) == 0)
@@ -182,7 +182,7 @@ static unsigned char *stub_at(unsigned char *memory, size_t i)
 	return memory + STUB_BYTES * (i + 1);
 }
 
-/* Makes executable stubs near `module` in *memory of *bytes. Returns 0 or an errno. */
+/* Makes executable stubs near `module`. *memory, *bytes: their mapping. Returns 0 or an errno. */
 static int stubs_make(const struct probe_patch *patches, size_t n, struct probe_range module, unsigned char **memory, size_t *bytes)
 {
 	const uintptr_t entry = (uintptr_t)probe_entry;
@@ -201,7 +201,7 @@ static int stubs_make(const struct probe_patch *patches, size_t n, struct probe_
 	return failed;
 }
 
-/* Makes stubs for functions 0, 1... that continue at `places` of this library. The caller unmaps out->memory. Returns false on failure. */
+/* Makes stubs for functions 0, 1... that continue at `places` in this library. The caller unmaps out->memory. Returns false on failure. */
 static bool stubs_at(const uintptr_t places[PROBE_STUBS], struct probe_stubs *out)
 {
 	struct probe_range module = { places[0] & ~(uintptr_t)(PAGE_BYTES - 1), (places[0] | (PAGE_BYTES - 1)) + 1, 0 };
@@ -216,7 +216,7 @@ static bool stubs_at(const uintptr_t places[PROBE_STUBS], struct probe_stubs *ou
 	return true;
 }
 
-/* Writes a jump at each site. All sites are in `code`, and the stubs near `module`. Returns 0 or an errno. */
+/* Writes a jump at each site. All sites are in `code`. The stubs are near `module`. Returns 0 or an errno. */
 static int sites_patch(const struct probe_patch *patches, size_t n, struct probe_range module, struct probe_range code)
 {
 	unsigned char *memory;
@@ -259,14 +259,14 @@ static bool stubs_at(const uintptr_t places[PROBE_STUBS], struct probe_stubs *ou
 /* ---- cost of measuring ---- */
 
 #define ROUNDS	    17u
-#define WARM	    2u /* number of rounds before the measurement, which fill caches and predictors */
-#define NESTED	    4u /* number of measured calls in the calling function */
-#define BETWEEN	    64 /* number of only counted calls before the measured one of many */
+#define WARM	    2u /* number of first rounds whose results are not used; they fill caches and predictors */
+#define NESTED	    4u /* number of measured calls that the calling function makes */
+#define BETWEEN	    64 /* number of calls that are only counted before the measured one of many */
 #define COLUMNS_MAX (1 + RECORD_COUNTERS_MAX)
-#define INNER	    0u /* numbers of functions that are borrowed */
+#define INNER	    0u /* numbers of the functions whose state the calibration borrows */
 #define OUTER	    1u
 
-/* Functions that are measured like the program's. */
+/* Functions that are measured like the program's functions. */
 struct calibrated {
 	void (*inner)(void);
 	void (*outer)(void); /* calls `inner` NESTED times */
@@ -274,11 +274,11 @@ struct calibrated {
 
 /* Results of the rounds, by column: ticks, then counters. */
 struct rounds {
-	int64_t inside[2 * ROUNDS][COLUMNS_MAX]; /* an empty call: measured at every call and as one of many, in turn */
-	int64_t around[2][ROUNDS][COLUMNS_MAX];	 /* cost of such a call for its caller: at every call, as one of many */
+	int64_t inside[2 * ROUNDS][COLUMNS_MAX]; /* duration of an empty call; even rows: all calls are measured, odd rows: one of many */
+	int64_t around[2][ROUNDS][COLUMNS_MAX];	 /* cost of a measured call for its caller; [0] all calls are measured, [1] one of many */
 };
 
-/* Parts of the thread's state that are restored at the end. */
+/* Parts of the thread's state that the calibration changes and then restores. */
 struct borrowed {
 	struct record_thread record;
 	struct probe_state states[2];
@@ -287,7 +287,7 @@ struct borrowed {
 	uint64_t nested, before, signals;
 };
 
-/* Samples of a round, outside of the file. */
+/* Samples of a round; they are not in the file. */
 struct scratch {
 	struct record_chunk chunk;
 	_Alignas(8) unsigned char samples[(1 + NESTED) * (sizeof(struct record_sample) + RECORD_COUNTERS_MAX * sizeof(uint64_t))];
@@ -355,7 +355,7 @@ static void give_back(struct probe_thread *t, const struct borrowed *b)
 	record_signals_restore(b->signals);
 }
 
-/* Prepares a round: the next call of each function is measured. */
+/* Prepares a round, so that the next call of each function is measured. */
 static void round_begin(struct probe_thread *t, struct scratch *scratch, bool rare)
 {
 	for (uint32_t i = 0; i < 2; i++) {
@@ -368,7 +368,7 @@ static void round_begin(struct probe_thread *t, struct scratch *scratch, bool ra
 	t->record.end = scratch->samples + sizeof(scratch->samples);
 }
 
-/* Returns a column of sample i; INT64_MAX: not counted. */
+/* Returns a column of sample i; INT64_MAX if it was not counted. */
 static int64_t column_of(const struct scratch *scratch, size_t i, size_t column)
 {
 	const unsigned char *at = scratch->samples + i * probe.writer.sample_bytes;
@@ -401,7 +401,7 @@ static bool round_around(struct probe_thread *t, struct scratch *scratch, bool r
 	size_t measured;
 
 	round_begin(t, scratch, rare);
-	t->near[INNER] = INT32_MAX; /* only counted */
+	t->near[INNER] = INT32_MAX; /* calls of `inner` are only counted */
 	called.outer();
 	for (size_t c = 0; c < 1 + probe.n_counters && scratch->chunk.samples == 1; c++)
 		without[c] = column_of(scratch, 0, c);
@@ -421,7 +421,7 @@ static bool round_around(struct probe_thread *t, struct scratch *scratch, bool r
 	return measured > 0;
 }
 
-/* Computes the median of a column and half the distance of its quartiles. Returns false if a row was not counted. */
+/* Computes the median of a column, and half the distance of its quartiles. Returns false if a row was not counted. */
 static bool column_median(int64_t (*rows)[COLUMNS_MAX], size_t n, size_t column, int64_t *median, int64_t *spread)
 {
 	int64_t sorted[2 * ROUNDS];
@@ -446,7 +446,7 @@ static char *text_put(char *at, const char *text)
 	return at;
 }
 
-/* Writes "MEDIAN SPREAD" of each column. */
+/* Writes "MEDIAN SPREAD" of each column as the fact `key`. */
 static void columns_write(const char *key, int64_t (*rows)[COLUMNS_MAX], size_t n)
 {
 	char text[COLUMNS_MAX * 48], number[24], *at = text;
@@ -496,7 +496,7 @@ static void calibrate(struct probe_thread *t, struct calibrated functions)
 	munmap(rounds, bytes);
 }
 
-/* Measures the cost once, by the method found first: a program is built in one way. */
+/* Measures the cost once, with the kind of hooks that the first found functions have, because a program is built in one way. */
 static void calibrate_once(bool instrumented)
 {
 	struct probe_thread *t = probe_self;
@@ -529,8 +529,8 @@ static void calibrate_once(bool instrumented)
 
 struct module {
 	uintptr_t base;
-	char id[RECORD_BUILD_ID_BYTES]; /* "": none */
-	char name[MODULE_BYTES];	/* "=" and the last component of its path */
+	char id[RECORD_BUILD_ID_BYTES]; /* build-id; "" if none */
+	char name[MODULE_BYTES];	/* "=" and the last component of the path */
 	struct probe_range whole;
 	struct probe_range code[SEGMENTS_MAX];
 	size_t n_code;
@@ -607,7 +607,7 @@ static uint64_t seed_of(uint64_t address)
 	return (address + 1) * 0x9e3779b97f4a7c15u + probe.seed * 0xd1342543de82ef95u;
 }
 
-/* Returns the function's number, which it assigns if needed; UINT32_MAX: none. */
+/* Returns the function's number, and assigns it if needed; UINT32_MAX if there is no number left or no file. */
 static uint32_t number_of(struct probe_entry *e, uintptr_t address)
 {
 	if (e->number == UINT32_MAX && probe.writer.header) {
@@ -621,7 +621,7 @@ static uint32_t number_of(struct probe_entry *e, uintptr_t address)
 	return e->number;
 }
 
-/* Reports that the list has too many functions. Prints once, because each new library searches the whole list again. */
+/* Reports that not all listed functions can be measured. Prints only once, because each new library causes another search of the list. */
 static void report_full_list(const struct probe_entry *e)
 {
 	static bool said;
@@ -644,7 +644,7 @@ static void module_patch(const struct module *m, const struct probe_range *code,
 	}
 }
 
-/* Patches the listed functions whose code lies in one segment. */
+/* Patches the listed functions whose code lies in this segment. */
 static void segment_scan(const struct module *m, const struct probe_range *code, const struct probe_list *list)
 {
 	struct probe_patch patches[PATCHES_AT_ONCE];
@@ -659,7 +659,7 @@ static void segment_scan(const struct module *m, const struct probe_range *code,
 			continue;
 		found = site_at(address, &site);
 		if (found == PROBE_SITE_JUMP && e->number != UINT32_MAX)
-			continue; /* a jump from an earlier search */
+			continue; /* the jump was written by an earlier search */
 		if (number_of(e, address) == UINT32_MAX)
 			report_full_list(e);
 		else if (found == PROBE_SITE_FREE)
@@ -701,7 +701,7 @@ static int module_has(struct dl_phdr_info *info, size_t size, void *data)
 	return 0;
 }
 
-/* Searches in two passes: probe_begin() may load libraries itself, so it must not run while the linker's list is locked. */
+/* Searches twice. probe_begin() may load libraries, so it must not run while dl_iterate_phdr() holds the loader's lock. */
 void probe_modules_scan(const struct probe_list *list)
 {
 	struct probe_list copy = *list;

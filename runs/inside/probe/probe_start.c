@@ -1,4 +1,4 @@
-/* Start and end of the probe: reads the environment and patches the program. Does nothing without ASSAY_PROBE_LIST. */
+/* Start and end of the probe. Reads the environment and patches the program. Does nothing if ASSAY_PROBE_LIST is not set. */
 #include "runs/inside/probe/probe.h"
 
 #include <errno.h>
@@ -10,13 +10,13 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define BUDGET_PPM	30000u /* default budget */
+#define BUDGET_PPM	30000u /* default of the allowed overhead */
 #define BUDGET_PPM_MAX	1000000u
-#define COST_SAMPLED_NS 150u /* hooks at both ends and the sample: 45 ns in a loop, more if the program uses the caches */
+#define COST_SAMPLED_NS 150u /* cost of both hooks and the sample; 45 ns in a loop, more if the program uses the caches */
 #define COST_COUNTED_NS 1u
-#define COST_READS	16u /* number of readings that are averaged to one cost */
+#define COST_READS	16u /* number of counter readings per round; their mean is the cost */
 #define COST_ROUNDS	3u
-#define STACK_BYTES_MAX (1u << 30) /* limit for the first thread: without a stack limit, mappings are farther away */
+#define STACK_BYTES_MAX (1u << 30) /* assumed size of the first stack if it has no limit, bytes; other mappings are farther away */
 
 struct probe probe;
 
@@ -41,7 +41,7 @@ void probe_report(const char *text, const char *more, int errnum)
 	(void)ignored;
 }
 
-/* Returns a fraction such as "0.03" in millionths; the default for other text. */
+/* Converts a fraction such as "0.03" to millionths. Returns the default for invalid text. */
 static uint64_t budget_from(const char *text)
 {
 	double value = text ? strtod(text, NULL) : BUDGET_PPM / 1e6;
@@ -51,7 +51,7 @@ static uint64_t budget_from(const char *text)
 	return (uint64_t)(value * 1e6 + .5);
 }
 
-/* Returns the seed, random by default. If all runs measured the same calls, they would agree on a mean that is not that of all calls. */
+/* Returns the seed, which is random by default. With a fixed seed, all runs would measure the same calls and agree on a biased mean. */
 static uint64_t seed_from(const char *text)
 {
 	return text ? strtoull(text, NULL, 10) : record_ticks() & UINT32_MAX;
@@ -66,7 +66,7 @@ static uint64_t counters_cost(void)
 	return (record_ticks() - before) / COST_READS;
 }
 
-/* Returns the shortest round, because other programs may have had the CPU in the others. */
+/* Returns the cost of the fastest round, because other programs may have used the CPU during the others. */
 static uint64_t counters_cost_least(void)
 {
 	uint64_t least = UINT64_MAX;
@@ -79,7 +79,7 @@ static uint64_t counters_cost_least(void)
 	return least;
 }
 
-/* Computes the costs of sampled and counted calls, with the counters of this run, in ticks of this machine. */
+/* Sets the costs of a sampled call (with the counters of this run) and of a counted call, in ticks of this machine. */
 static void costs_measure(uint64_t ticks_per_s)
 {
 	probe.cost_sampled = COST_SAMPLED_NS * ticks_per_s / 1000000000u;
@@ -100,7 +100,7 @@ static void program_write(void)
 	probe_counters_why();
 }
 
-/* Returns the space for the list and a little more; reserving it costs time at the start. */
+/* Returns the space for the names of the listed functions and a little more, bytes. More space would cost time at the start. */
 static uint32_t names_bytes(void)
 {
 	size_t bytes = 16384;
@@ -133,7 +133,7 @@ bool probe_begin(void)
 	probe.frame_bytes = (uint32_t)(sizeof(struct probe_frame) + probe.n_counters * sizeof(uint64_t));
 	probe.functions = mmap(NULL, RECORD_FUNCTIONS_MAX * sizeof(probe.functions[0]), PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	/* As soon as the file exists, threads count the threads that they create. */
+	/* These calls must precede record_open(): once the file exists, threads count the threads that they create. */
 	probe_saved_init();
 	probe_thread_init();
 	probe.threads = 1;
@@ -148,7 +148,7 @@ bool probe_begin(void)
 	return true;
 }
 
-/* Frees the lock in a child of fork(): the thread that held it does not exist there. */
+/* Resets the lock in a child of fork(), because the thread that held it may not exist there. */
 static void loading_free(void)
 {
 	loading = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
@@ -156,12 +156,12 @@ static void loading_free(void)
 
 void probe_loaded(void)
 {
-	static __thread bool at_work PROBE_TLS; /* libraries that PAPI loads are not searched */
+	static __thread bool at_work PROBE_TLS; /* prevents a search of libraries that PAPI loads */
 
 	if (!list.n || at_work)
 		return;
 	at_work = true;
-	probe_child_begin(); /* functions have numbers in the process's own file */
+	probe_child_begin(); /* first, because functions get their numbers in the file of this process */
 	pthread_mutex_lock(&loading);
 	probe_modules_scan(&list);
 	pthread_mutex_unlock(&loading);
@@ -197,7 +197,7 @@ __attribute__((constructor)) static void probe_start(void)
 __attribute__((destructor)) static void probe_end(void)
 {
 	if (!probe.writer.header || probe.writer.header->pid != (uint64_t)getpid())
-		return; /* a child of vfork() shares its parent's memory */
+		return; /* a child of vfork(), which shares its parent's memory, must not end the parent's file */
 	probe_threads_end();
 	record_close(&probe.writer);
 }

@@ -1,4 +1,4 @@
-/* Threads: each has tables and a shadow stack, mapped from its start to its end. Also their counters. */
+/* Threads and their counters. Each thread has tables and a shadow stack, which are mapped from its start to its end. */
 #include "runs/inside/probe/probe.h"
 
 #include "fleet/counting/native.h"
@@ -18,8 +18,8 @@
 #include <threads.h>
 #include <unistd.h>
 
-#define MAPS_BYTES	4096u /* bytes of /proc/self/maps that are read at a time */
-#define ROUNDS		3     /* rounds of destructors of thread-specific data; those of other keys run first */
+#define MAPS_BYTES	4096u /* number of bytes of /proc/self/maps that are read at a time */
+#define ROUNDS		3     /* number of rounds of thread-specific destructors to wait, so that destructors of the program run first */
 #define NAMES_BYTES_MAX 8192
 
 int32_t probe_far_none[RECORD_FUNCTIONS_MAX];
@@ -28,26 +28,26 @@ __thread struct probe_thread *probe_self PROBE_TLS;
 __thread int32_t probe_near[PROBE_NEAR] PROBE_TLS;
 __thread int32_t *probe_far PROBE_TLS = probe_far_none;
 
-static struct probe_thread ended = { .busy = UINTPTR_MAX }; /* state of threads that are no longer measured: a hook seems active */
+static struct probe_thread ended = { .busy = UINTPTR_MAX }; /* state of threads that are not measured; a hook seems active */
 static pthread_key_t key;
 static bool key_made;
 static bool untold; /* threads were created before the file existed */
 
 /* ---- counters ---- */
 
-/* Counters of a thread: the CPU's through PAPI, in one event set; the kernel's in one group of events without PAPI, which has none on
- * unknown CPUs. PAPI is loaded only if counters are requested, so that other programs do not need it. */
+/* Counters of a thread. CPU events are counted by PAPI, in one event set. Kernel events are counted without PAPI, in one group, because
+ * PAPI has none on unknown CPUs. PAPI is loaded only if its counters are requested, so that other programs do not need it. */
 
 static char names_text[NAMES_BYTES_MAX];
 static const char **wanted;
 static uint32_t n_wanted;
 static bool of_kernel;
-static const char *why; /* reason why nothing is counted; NULL: none */
+static const char *why; /* reason why nothing is counted; NULL if none */
 static char why_text[256];
 
-/* ---- the kernel's events ---- */
+/* ---- kernel events ---- */
 
-/* Returns the largest kernel.perf_event_paranoid at which every user may open these events. */
+/* Returns the maximum value of kernel.perf_event_paranoid at which every user may open these events. */
 static int software_allowed(const char *const *names, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -103,7 +103,7 @@ static void software_end(const struct probe_software *software, uint32_t n)
 			close(software->files[n]);
 }
 
-/* Opens the events. Returns 0, or an errno with no event open. */
+/* Opens the events. Returns 0, or an errno; then no event is open. */
 static int software_start(const char *const *names, uint32_t n, struct probe_software *out)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -122,7 +122,7 @@ static int software_start(const char *const *names, uint32_t n, struct probe_sof
 	return 0;
 }
 
-/* Reads the events. Returns false if they are gone. Checks that first, because reading from a pipe of the program would consume data. */
+/* Reads the events. Returns false if the program has closed them. Checks this first, because a read from the program's pipe takes data. */
 static bool software_read(const struct probe_software *software, uint32_t n, uint64_t *values)
 {
 	uint64_t group[1 + PROBE_SOFTWARE_MAX];
@@ -137,7 +137,7 @@ static bool software_read(const struct probe_software *software, uint32_t n, uin
 	return true;
 }
 
-/* Returns the reason why the kernel's events are unavailable; NULL: none. */
+/* Returns the reason why kernel events are unavailable; NULL if they are available. */
 static const char *software_try(void)
 {
 	struct probe_software events;
@@ -202,7 +202,7 @@ static bool papi_find(void)
 	return true;
 }
 
-/* Adds an event by its name, or by one of its names on this CPU. Returns PAPI_OK or PAPI's error. */
+/* Adds an event by its name, or by one of its native names on this CPU. Returns PAPI_OK or PAPI's error. */
 static int event_add(int event_set, const char *name)
 {
 	int code = papi.add_named_event(event_set, name);
@@ -215,7 +215,7 @@ static int event_add(int event_set, const char *name)
 	return code;
 }
 
-/* Starts an event set of this thread. Returns PAPI_OK or PAPI's error. */
+/* Starts an event set of the calling thread. Returns PAPI_OK or PAPI's error. */
 static int event_set_start(int *event_set)
 {
 	int code;
@@ -238,7 +238,7 @@ static void event_set_end(int *event_set)
 	papi.destroy_eventset(event_set);
 }
 
-/* Starts PAPI, which notices and restarts in a child process. Returns the reason why it cannot be used; NULL: none. */
+/* Starts PAPI. In a child process, PAPI notices that and starts again. Returns the reason why PAPI is unavailable; NULL if none. */
 static const char *papi_begin(int *event_set)
 {
 	int code;
@@ -266,7 +266,7 @@ static const char *papi_try(void)
 	return failed;
 }
 
-/* ---- both kinds ---- */
+/* ---- both kinds of counters ---- */
 
 /* Splits "software:NAME,NAME" or "papi:NAME,NAME" into names[]. Returns false for other text. */
 static bool names_split(const char *text, const char **names, uint32_t *n, enum record_back_end *back_end)
@@ -341,9 +341,9 @@ static void probe_counters_thread_end(struct probe_thread *t)
 	papi.unregister_thread();
 }
 
-/* Restarts counting in a child of fork(). alone: the parent had no other thread. The parent's events stay with the parent. PAPI restarts at
- * the first measured call, so that children which only execute a program do not pay for it. PAPI allocates and reads the list of modules,
- * whose locks another thread of the parent may have held at the fork; then they stay held, and PAPI is not used. */
+/* Restarts counting in a child of fork(), because the parent's events belong to the parent. `alone`: the parent had no other thread. Runs
+ * at the first measured call, so that children that only execute another program have no cost. PAPI takes locks, of malloc() and of the
+ * loader. If another thread of the parent held one at the fork, it is never released. So PAPI is used only if `alone`. */
 static void probe_counters_child(struct probe_thread *t, bool alone)
 {
 	bool counted = t->counting;
@@ -378,7 +378,7 @@ static size_t table_bytes(void)
 	return RECORD_FUNCTIONS_MAX * (sizeof(int32_t) + sizeof(struct probe_state));
 }
 
-/* Returns the size of the mapping with the struct, frames and tables, whose untouched pages take no memory. */
+/* Returns the size of a thread's mapping, bytes: the struct, the frames and the tables. Untouched pages take no memory. */
 static size_t thread_bytes(void)
 {
 	return 4096 + (size_t)PROBE_DEPTH_MAX * probe.frame_bytes + table_bytes();
@@ -412,7 +412,7 @@ PROBE_EXPORT int mlockall(int flags)
 	return record_lock_all(&probe.writer, flags, is_ours);
 }
 
-/* Returns the cleared state of a thread that has ended; NULL: none. */
+/* Returns the cleared state of a thread that has ended; NULL if there is none. */
 static struct probe_thread *thread_again(void)
 {
 	for (struct probe_thread *t = __atomic_load_n(&probe_threads, __ATOMIC_ACQUIRE); t; t = t->next) {
@@ -441,7 +441,7 @@ static struct probe_thread *thread_new(void)
 	return t;
 }
 
-/* Starts the calling thread. Selected functions that this code calls are only counted. */
+/* Starts the calling thread. Selected functions that this function calls are only counted. */
 static struct probe_thread *thread_begin(struct probe_stack stack)
 {
 	struct probe_thread *t;
@@ -475,7 +475,7 @@ struct probe_thread *probe_thread_begin(struct probe_stack stack)
 	return t;
 }
 
-/* Copies another thread's near table. Returns false if it is gone: a thread that ended by a system call has run no destructors. */
+/* Copies another thread's near table. Returns false if the table is gone. A thread that ended by a system call has run no destructors. */
 static bool near_copy(const struct probe_thread *t, int32_t near[PROBE_NEAR])
 {
 	struct iovec to = { near, PROBE_NEAR * sizeof(near[0]) }, from = { t->near, PROBE_NEAR * sizeof(near[0]) };
@@ -483,7 +483,7 @@ static bool near_copy(const struct probe_thread *t, int32_t near[PROBE_NEAR])
 	return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)to.iov_len;
 }
 
-/* Writes the number of calls of each function, as a sample (RECORD_TOTAL), to the chunk of `record`. */
+/* Writes a total (RECORD_TOTAL) with the number of calls of each function to the chunk of `record`. */
 static void totals(struct probe_thread t, struct record_thread *record)
 {
 	struct record_sample head = { .flags = RECORD_TOTAL };
@@ -508,7 +508,7 @@ static void totals(struct probe_thread t, struct record_thread *record)
 	}
 }
 
-/* Writes the totals of another, running thread to a chunk of this thread, unless its table cannot be read. */
+/* Writes the totals of another thread, which still runs, to a chunk of the calling thread. Does nothing if its table cannot be read. */
 static void totals_of_another(struct probe_thread t)
 {
 	struct record_thread record = { .number = t.record.number, .numbered = t.record.numbered, .final = true };
@@ -520,7 +520,7 @@ static void totals_of_another(struct probe_thread t)
 	totals(t, &record);
 }
 
-/* Writes totals at the end of the process. Other threads still run and write to their own chunks. */
+/* Writes all totals at the end of the process. Other threads still run and write to their own chunks. */
 void probe_threads_end(void)
 {
 	for (struct probe_thread *t = __atomic_load_n(&probe_threads, __ATOMIC_ACQUIRE); t; t = t->next) {
@@ -538,7 +538,7 @@ void probe_threads_end(void)
 
 /* ---- end of a thread ---- */
 
-/* Destructor of the thread-specific data, which runs after a return, pthread_exit() and cancellation. */
+/* Ends a thread. Called as a destructor of thread-specific data after a return, pthread_exit() or cancellation. */
 static void thread_end(void *value)
 {
 	struct probe_thread *t = value;
@@ -566,7 +566,7 @@ struct start {
 	void *argument;
 };
 
-/* Called before code of the program runs in the thread, so that no hook has to allocate tables. */
+/* Starts the thread before the program's code runs in it, so that no hook has to allocate tables. */
 void probe_thread_start(void)
 {
 	pthread_attr_t attributes;
@@ -579,7 +579,7 @@ void probe_thread_start(void)
 	}
 	if (probe_thread_begin((struct probe_stack){ (uintptr_t)low, bytes }))
 		return;
-	/* A signal handler has started and counted the thread, or it will end without the probe. */
+	/* A signal handler has already started and counted the thread, or the thread cannot be measured. */
 	__atomic_fetch_sub(&probe.threads, 1, __ATOMIC_RELAXED);
 	if (probe_self != &ended)
 		probe_self->stack = (struct probe_stack){ (uintptr_t)low, bytes };
@@ -589,8 +589,8 @@ void probe_thread_start(void)
 
 /* Line of /proc/self/maps, parsed byte by byte: LOW-HIGH PERMISSIONS ... */
 struct mapping {
-	uintptr_t low, high, at; /* `at`: value of the number that is being read */
-	uint32_t field;		 /* 0: LOW, 1: HIGH, 2: the first of PERMISSIONS, 3: the rest */
+	uintptr_t low, high, at; /* value so far of the number that is being parsed */
+	uint32_t field;		 /* field that is being parsed: 0 LOW, 1 HIGH, 2 first letter of PERMISSIONS, 3 the rest */
 	bool readable;
 };
 
@@ -612,8 +612,8 @@ static bool mapping_read(struct mapping *m, char c)
 	return false;
 }
 
-/* Returns the stack below `at`. glibc keeps a thread's data at the upper end of its stack, and an unreadable page below the stack. Without
- * that page, the stack is unknown. */
+/* Returns the part of the stack below `at`. glibc keeps a thread's data at the upper end of its stack, and an unreadable page below the
+ * stack. Without such a page, returns an unknown stack. */
 static struct probe_stack stack_around(uintptr_t at, int maps)
 {
 	struct mapping before = { 0 }, now = { 0 };
@@ -636,7 +636,7 @@ static struct probe_stack stack_around(uintptr_t at, int maps)
 
 extern void *__libc_stack_end;
 
-/* Uses only system calls, because the caller of the measured function may be a signal handler. */
+/* Uses only system calls, because a signal handler may have called the measured function. */
 struct probe_stack probe_stack(void)
 {
 	uintptr_t high = (uintptr_t)__libc_stack_end, own = (uintptr_t)__builtin_thread_pointer();
@@ -658,7 +658,7 @@ struct probe_stack probe_stack(void)
 	return found;
 }
 
-/* Called in a thread that creates another one. Reports whether new threads are measured. */
+/* Reports whether new threads are measured. Called in a thread that creates another thread. */
 static bool threads_are_measured(void)
 {
 	if (!probe.writer.header)
@@ -667,7 +667,7 @@ static bool threads_are_measured(void)
 	return probe.writer.header;
 }
 
-/* Returns the start data of a new thread; NULL: no memory. Counts the thread at once, so that a process that forks now is not alone. */
+/* Returns the start data of a new thread; NULL without memory. Counts the thread before it starts, because the process may fork now. */
 static struct start *start_new(struct start what)
 {
 	struct start *start = malloc(sizeof(*start));
@@ -685,7 +685,7 @@ static void start_failed(struct start *start)
 	free(start);
 }
 
-/* Runs in the new thread. */
+/* Starts the new thread, and returns a copy of its start data. Frees `argument`. */
 static struct start start_begin(void *argument)
 {
 	struct start start = *(struct start *)argument;
@@ -746,7 +746,7 @@ PROBE_EXPORT int thrd_create(thrd_t *thread, thrd_start_t function, void *argume
 
 /* ---- child of fork() ---- */
 
-/* Called right after fork(): earlier calls of the thread belong to its parent. Durations of functions, and so their levels, stay known. */
+/* Resets the numbers of calls right after fork(), because earlier calls belong to the parent. Keeps mean durations and levels. */
 static void calls_forget(void)
 {
 	struct probe_thread *t = probe_self;
@@ -761,10 +761,10 @@ static void calls_forget(void)
 }
 
 /* Starts a new file in a child, at its first hook or before its first new thread. Invocations that started in the parent are not recorded.
- * Called while the child has one thread: otherwise another thread could do it while the first one continues with the parent's file. */
+ * Runs while the child has only one thread. Otherwise another thread could run this while the first one uses the parent's file. */
 static void child_begin(void)
 {
-	struct probe_thread *self = probe_self, *t = self ? self : &ended; /* &ended: no thread, or a thread created without the probe */
+	struct probe_thread *self = probe_self, *t = self ? self : &ended; /* &ended: a thread that has no state */
 	bool alone = probe.threads == 1 && !untold && t != &ended;
 	uintptr_t busy = t->busy;
 

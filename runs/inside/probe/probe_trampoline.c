@@ -1,5 +1,5 @@
-/* Code between the program and the hooks in C. It preserves every register, because a compiler that knows the callee may keep values in any
- * of them (gcc's -fipa-ra). */
+/* Code between the program and the hooks in C. It preserves every register, because a compiler that sees the called function may keep
+ * values in any register (gcc's -fipa-ra). */
 #include "runs/inside/probe/probe.h"
 
 #include <cpuid.h>
@@ -7,12 +7,13 @@
 uint64_t probe_save_mask __attribute__((visibility("hidden")));
 uint64_t probe_save_bytes __attribute__((visibility("hidden")));
 
-/* probe_in_...: return addresses of the hooks in C. While one of them is on the stack, the hook may be active (probe_hook_lives()).
+/* The labels probe_in_... are return addresses of the hooks in C. If one of them is on the stack, the hook may be active
+ * (probe_hook_lives()).
  *
- * probe_entry: the stub has put the function's number in %edi. The stack has the saved %rsi and %rdi, the place in the function at which to
- * continue, and the slot. A call puts probe_return in the slot, so that the CPU predicts the function's return and the trampoline's own. A
- * signal handler that later finds the frame dead restores the original address, and the function does not return here. probe_return: the
- * function has returned here; the slot is just below the stack pointer. */
+ * probe_entry: the stub has put the function's number in %edi. The stack has the saved %rsi and %rdi, the address in the function at which
+ * to continue, and the slot. A call instruction puts probe_return in the slot, so that the CPU predicts the function's return correctly. A
+ * signal handler that later finds the frame dead restores the original address; then the function does not return here. probe_return: the
+ * function has returned here. The slot is just below the stack pointer. */
 __asm__(".text\n"
 	".p2align 4\n"
 	".hidden probe_entry\n"
@@ -32,10 +33,10 @@ __asm__(".text\n"
 	"	mov 40(%rsp), %rdx\n"
 	"	lea probe_return(%rip), %rax\n"
 	"	cmp %rax, %rdx\n"
-	"	je probe_tail\n"      /* probe_return is there already; storing it again could undo the work of a handler */
-	"	lea 48(%rsp), %rsp\n" /* saved registers are in the red zone now */
+	"	je probe_tail\n"      /* probe_return is already there; storing it again could undo a handler's correction */
+	"	lea 48(%rsp), %rsp\n" /* the saved registers are in the red zone now */
 	"	.cfi_adjust_cfa_offset -48\n"
-	"	.cfi_undefined rip\n" /* unwinders read the byte before a return address */
+	"	.cfi_undefined rip\n" /* unwinders look up the byte before a return address */
 	"	call probe_called\n"
 	"probe_return:\n"
 	"	lea -8(%rsp), %rsp\n"
@@ -84,10 +85,10 @@ __asm__(".text\n"
 	"	.cfi_adjust_cfa_offset -32\n"
 	"	lea 8(%rsp), %rsp\n"
 	"	.cfi_adjust_cfa_offset -8\n"
-	"	jmp *-8(%rsp)\n" /* to the place in the function */
+	"	jmp *-8(%rsp)\n" /* continues in the function */
 	"	.cfi_adjust_cfa_offset 40\n"
 	"2:	push %rcx; push %r8; push %r9; push %r10; push %r11\n"
-	"	lea -8(%rsp), %rsp\n" /* aligns to 16 bytes */
+	"	lea -8(%rsp), %rsp\n" /* aligns the stack to 16 bytes */
 	"	.cfi_adjust_cfa_offset 48\n"
 	"	call probe_enter_slowly\n"
 	".hidden probe_in_enter_slowly\n"
@@ -143,14 +144,14 @@ __asm__(".text\n"
 	"	.cfi_endproc\n"
 	".size probe_saved, . - probe_saved\n");
 
-/* Finds the registers that pass values (x87, SSE, AVX, AVX-512), and the size of XSAVE's standard format for them. */
+/* Finds the vector and x87 registers to save (x87, SSE, AVX, AVX-512), and the size of XSAVE's standard format for them. */
 void probe_saved_init(void)
 {
 	const uint64_t wanted = 0xe7;
 	unsigned a, b, c, d, low, high;
 
 	probe_save_bytes = 512;
-	if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & (1u << 27))) /* OSXSAVE */
+	if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & (1u << 27))) /* bit OSXSAVE */
 		return;
 	__asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
 	probe_save_mask = ((uint64_t)high << 32 | low) & wanted;

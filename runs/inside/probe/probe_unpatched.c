@@ -1,5 +1,5 @@
-/* Replaces the trampolines where no code is patched. Functions call the hooks like any other function (-finstrument-functions), so no
- * return address changes, registers need no special care, and unwinders find ordinary frames. */
+/* Replaces probe_trampoline.c where code is not patched. Functions call the hooks as they call other functions (-finstrument-functions). So
+ * no return address changes, registers need no special care, and unwinders find ordinary frames. */
 #include "runs/inside/probe/probe.h"
 
 #if defined(__x86_64__)

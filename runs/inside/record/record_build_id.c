@@ -37,7 +37,7 @@ void record_build_id(const void *notes, size_t n, char out[RECORD_BUILD_ID_BYTES
 	}
 }
 
-/* Reports whether the note lies in the part of a readable segment that comes from the file. */
+/* Reports whether the note lies in the part of a readable segment that is loaded from the file. */
 static bool is_loaded(const Elf64_Phdr *parts, size_t n, const Elf64_Phdr *note)
 {
 	for (size_t i = 0; i < n; i++) {

@@ -3,9 +3,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define FREQUENT 6u	    /* number of fields with a bit in the first byte... */
-#define SECOND	 (1u << 6u) /* ...and its bit for a second byte with eight other fields... */
-#define OTHERS	 (1u << 7u) /* ...and its bit for the bytes of all other fields */
+#define FREQUENT 6u	    /* number of fields whose bits are in the first byte */
+#define SECOND	 (1u << 6u) /* bit in the first byte: a byte with the bits of eight other fields follows */
+#define OTHERS	 (1u << 7u) /* bit in the first byte: bytes with the bits of all other fields follow */
 
 enum { UNKNOWN, FUNCTION, WEIGHT, ORDINAL, START, DURATION, DEPTH, THREADS, FLAGS, CALLER, COUNTER };
 
@@ -30,7 +30,7 @@ static size_t number_put(unsigned char *out, uint64_t value)
 	return n;
 }
 
-/* Reads a number. Returns its length; 0: it does not end. */
+/* Reads a number from bytes[n]. Returns its length, or 0 if the number is incomplete or too long. */
 static size_t number_get(const unsigned char *bytes, size_t n, uint64_t *value)
 {
 	*value = 0;
@@ -42,7 +42,7 @@ static size_t number_get(const unsigned char *bytes, size_t n, uint64_t *value)
 	return 0;
 }
 
-/* Returns the expected values of the fields of a sample of `function`. */
+/* Returns the expected values of all fields for a sample of `function`. */
 static inline uint64_t *expected(uint64_t *state, uint64_t function, uint32_t n_counters)
 {
 	uint64_t slot = function % RECORD_PACK_SLOTS, *at = state + 4 + slot * RECORD_PACK_FIELDS(n_counters);
@@ -62,7 +62,8 @@ static inline void expect_next(uint64_t *state, const uint64_t *now)
 	state[2] = now[START] + now[DURATION];
 }
 
-/* Writes the needed bytes of bits, and moves the n bytes of numbers, which leave space for all bits, to their end. Returns the size. */
+/* Writes the bytes with bits, and moves the `n` bytes of numbers next to them. The numbers are at out[n_bits] before, where all bytes with
+ * bits would fit. Returns the size without the check byte. */
 static size_t packed_put(const unsigned char *bits, size_t n_bits, size_t n, unsigned char *out)
 {
 	size_t at = 1;
@@ -80,7 +81,7 @@ static size_t packed_put(const unsigned char *bits, size_t n_bits, size_t n, uns
 		at += n_bits - 2;
 	}
 	memmove(out + at, out + n_bits, n);
-	memset(out + at + n, 0, n_bits - at); /* zeros, which are no sample, follow the last sample */
+	memset(out + at + n, 0, n_bits - at); /* clears the rest, because readers stop at a zero byte after the last sample */
 	return at + n;
 }
 
@@ -116,7 +117,7 @@ size_t record_pack(const struct record_sample *s, uint32_t n_counters, uint64_t 
 	return n + 1;
 }
 
-/* Reads the bytes of bits. Returns their number; 0: bytes[n] end too early. */
+/* Reads the bytes with bits. Returns how many there are, or 0 if bytes[n] ends too early. */
 static size_t bits_get(const unsigned char *bytes, size_t n, size_t n_bits, unsigned char *bits)
 {
 	size_t at = 1, second, others;
@@ -155,7 +156,7 @@ static inline uint64_t unfolded(uint64_t more)
 	return more >> 1 ^ -(more & 1);
 }
 
-/* Visits only fields with a bit, because most samples have few. */
+/* Visits only fields whose bit is set, because most samples have few. */
 size_t record_unpack(const unsigned char *bytes, size_t n, uint32_t n_counters, uint64_t *state, struct record_sample *s)
 {
 	unsigned char bits[RECORD_PACK_BITS(RECORD_COUNTERS_MAX)] = { 0 };

@@ -1,5 +1,5 @@
-/* System calls and the clock, for code in users' programs. The program may replace libc's functions, and some of these are cancellation
- * points. All differences between architectures are here. */
+/* System calls and the clock, for code that runs inside users' programs. libc's functions are not usable there, because the program may
+ * replace them and some are cancellation points. This file contains all differences between architectures. */
 #ifndef RUNS_RECORD_SYSTEM_H
 #define RUNS_RECORD_SYSTEM_H
 
@@ -7,7 +7,7 @@
 
 #if defined(__x86_64__)
 
-/* Makes a system call. Returns the result or -errno. */
+/* Makes a system call. Returns its result, or -errno. */
 static inline long record_system_call(long number, long a, long b, long c, long d, long e, long f)
 {
 	long result;
@@ -31,15 +31,15 @@ static inline uint64_t record_ticks(void)
 	return (uint64_t)high << 32 | low;
 }
 
-/* Returns the time stamp counter after all earlier instructions have completed. Without that, a sample would include work of the program
- * before the call (some 200 instructions, or 50 ns if they are slow, more than a short function takes), and miss work of the function. */
+/* Returns the time stamp counter after all earlier instructions have completed. Otherwise a sample would include earlier work of the
+ * program and miss work of the function. The earlier work may be some 200 instructions, or 50 ns, more than a short function takes. */
 static inline uint64_t record_ticks_done(void)
 {
 	__asm__ volatile("lfence" ::: "memory");
 	return record_ticks();
 }
 
-/* Pauses in a loop that waits for another thread. */
+/* Tells the CPU that the thread spins in a loop and waits for another thread. */
 static inline void record_pause(void)
 {
 	__builtin_ia32_pause();

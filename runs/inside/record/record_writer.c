@@ -1,4 +1,4 @@
-/* Writes a sample file from start to end: names, the clock, chunks and samples. */
+/* Writes a sample file from start to end: its names, the clock rate, chunks and samples. */
 #include "runs/inside/record/record_writer.h"
 
 #include "runs/inside/record/record_pack.h"
@@ -18,21 +18,21 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NAMES_WAIT	    10000u /* maximum number of times that a child yields while its parent writes a name */
-#define CALIBRATION_NS	    50000u /* duration of the clock's calibration at the start */
+#define NAMES_WAIT	    10000u /* maximum number of times that a child of fork() yields to wait for names that its parent was writing */
+#define CALIBRATION_NS	    50000u /* duration of the clock's first calibration, ns */
 #define MOMENT_LOOKS	    3u
-#define CLOCK_STEP_NS	    10000000u /* minimum age at which a new measurement of the clock is better than the first measurement, ns */
-#define LIMIT_PART	    16u	      /* inverse of the maximum share of a limit of the address space: one in 16 */
-#define FEW_CHUNKS	    64u	      /* least number of chunks */
-#define FIRST_PIECE	    16384u    /* size of the piece of a thread's first chunk that is reserved at its start, bytes */
-#define CHUNKS_AT_ONCE	    8u	      /* for a thread with many samples, unless the file is to be small; cheaper than single chunks */
+#define CLOCK_STEP_NS	    10000000u /* minimum time after the first calibration at which another measurement is more precise, ns */
+#define LIMIT_PART	    16u	      /* the default file uses at most 1 / LIMIT_PART of a limited address space */
+#define FEW_CHUNKS	    64u	      /* minimum number of chunks in a file */
+#define FIRST_PIECE	    16384u /* size of the first piece of a thread's first chunk, bytes; reserved when the thread takes the chunk */
+#define CHUNKS_AT_ONCE	    8u	   /* number of chunks reserved at once after a thread's first chunk; cheaper than single chunks */
 #define ARGUMENTS_BYTES	    1024u
 #define RECORD_PAGE_BYTES   4096u
 #define RECORD_NAMES_BITS   40
-#define RECORD_FINAL_CHUNKS 64u /* number of chunks beyond the limit, for totals at threads' ends */
+#define RECORD_FINAL_CHUNKS 64u /* number of chunks beyond the file's maximum size, for totals at the end of threads */
 #define PAGES_AT_ONCE	    64u
-#define FILES_MAX	    100000u /* per process id and directory */
-#define POPULATE_WRITE	    23	    /* MADV_POPULATE_WRITE, Linux 5.14; older kernels refuse it without harm */
+#define FILES_MAX	    100000u /* maximum number of files per process id and directory */
+#define POPULATE_WRITE	    23	    /* MADV_POPULATE_WRITE of Linux 5.14; older kernels refuse it, which does no harm */
 #define NAMES_PIECE_BYTES   4096u
 
 uint64_t record_signals_block(void)
@@ -68,7 +68,7 @@ const char *record_number(uint64_t value, unsigned base, char out[24])
 	return at;
 }
 
-/* ---- the file and its space on disk and in memory ---- */
+/* ---- file, disk space and mapping ---- */
 
 static inline uint64_t record_clock_ns(int which)
 {
@@ -90,7 +90,7 @@ static void *pages_map(size_t bytes, int protection, int flags, int file)
 	return at < 0 && at > -(long)RECORD_PAGE_BYTES ? NULL : (void *)at;
 }
 
-/* Appends text to a path or line. Returns false if it does not fit. */
+/* Appends `text` at to[*at] and advances *at. Returns false if the text does not fit into `size` bytes. */
 static bool text_append(char *to, size_t size, size_t *at, const char *text)
 {
 	size_t n = strlen(text);
@@ -137,14 +137,14 @@ static int file_create(struct record_writer *w, uint64_t pid)
 		if (!path_of(w, pid, n))
 			return -ENAMETOOLONG;
 		file = record_system_call(SYS_openat, AT_FDCWD, (long)w->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600, 0,
-					  0); /* private, because the mapping has the program's arguments */
+					  0); /* readable only by its owner, because the file contains the program's arguments */
 		if (file != -EEXIST)
 			return (int)file;
 	}
 	return -EEXIST;
 }
 
-/* Reports whether a write up to `end` exceeds the file size limit; such a write would raise a signal. */
+/* Reports whether a write up to `end` would exceed RLIMIT_FSIZE. Such a write would raise SIGXFSZ. */
 static bool is_beyond_limit(uint64_t end)
 {
 	struct rlimit limit;
@@ -152,12 +152,12 @@ static bool is_beyond_limit(uint64_t end)
 	return record_system_call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0) == 0 && end > limit.rlim_cur;
 }
 
-/* Reserves disk space for a part of the file (multiples of 4096), which grows if needed. Returns 0 or an errno. Writes zeros, because a
- * write to a mapped page without space would kill the program, and because cached pages are mapped in a third of the time. */
+/* Reserves disk space for `bytes` bytes at `offset` (both multiples of 4096), and extends the file if needed. Returns 0 or an errno. Writes
+ * zeros, because a write to a mapped page without space would kill the program. Cached pages are also mapped in a third of the time. */
 static int disk_reserve(int file, uint64_t offset, uint64_t bytes)
 {
 	static const char zeros[RECORD_PAGE_BYTES];
-	static struct iovec parts[PAGES_AT_ONCE]; /* constant, and not on the stack, which may be small */
+	static struct iovec parts[PAGES_AT_ONCE]; /* static, because the stack may be small; all threads store the same values */
 
 	if (is_beyond_limit(offset + bytes))
 		return EFBIG;
@@ -175,7 +175,8 @@ static int disk_reserve(int file, uint64_t offset, uint64_t bytes)
 	return 0;
 }
 
-/* Reserves space without writing, for parts that may have content. File systems that cannot do this (ramfs) are in memory. */
+/* Reserves disk space without writing, for a part that may already have content. Returns 0 or an errno; 0 also if the file system has no
+ * fallocate(), because such file systems (ramfs) are in memory. */
 static int disk_keep(int file, uint64_t offset, uint64_t bytes)
 {
 	long failed =
@@ -184,13 +185,13 @@ static int disk_keep(int file, uint64_t offset, uint64_t bytes)
 	return failed == -EOPNOTSUPP ? 0 : (int)-failed;
 }
 
-/* Returns the size of the mapping. */
+/* Returns the size of the mapping, bytes. */
 static uint64_t record_file_bytes(const struct record_writer *w)
 {
 	return RECORD_PAGE_BYTES + w->options.names_bytes_max + (w->chunks_max + RECORD_FINAL_CHUNKS) * w->options.chunk_bytes;
 }
 
-/* ---- kept descriptor, for a file that can no longer be opened ---- */
+/* ---- kept descriptor, for a file that can no longer be opened by its name ---- */
 
 static bool is_own(const struct record_writer *w, long file)
 {
@@ -205,7 +206,7 @@ static bool file_is_stored(const struct record_writer *w)
 	return is_own(w, w->kept);
 }
 
-/* Opens the file by its name. Returns a descriptor, or -errno also if another file has replaced it. */
+/* Opens the file by its name. Returns a descriptor or -errno; -ESTALE if the name refers to another file now. */
 static long file_open(const struct record_writer *w)
 {
 	long file = record_system_call(SYS_openat, AT_FDCWD, (long)w->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0, 0, 0);
@@ -216,7 +217,7 @@ static long file_open(const struct record_writer *w)
 	return -ESTALE;
 }
 
-/* Keeps a descriptor at a number that the program does not use, unless the limit of numbers is too low. */
+/* Keeps a descriptor at a high number, which programs do not use. Sets w->kept to -1 if RLIMIT_NOFILE is too low for that. */
 static void file_keep(struct record_writer *w, int file)
 {
 	struct stat now = { 0 };
@@ -236,7 +237,7 @@ static void record_file_let_go(struct record_writer *w)
 	w->kept = -1;
 }
 
-/* Writes the header with the magic last, so that concurrent readers see a file that is not started, or the whole header. */
+/* Writes the header, the magic number last. Concurrent readers therefore see either no magic number or the whole header. */
 static void header_write(const struct record_writer *w, struct record_header *header, uint64_t pid)
 {
 	struct record_header new = {
@@ -254,7 +255,7 @@ static void header_write(const struct record_writer *w, struct record_header *he
 		.started_ticks = w->own_clock ? record_ticks() : 0,
 		.ticks_per_s = w->options.ticks_per_s,
 		.ticks_per_s_first = w->options.ticks_per_s,
-		.level = w->in_memory ? RECORD_LEVEL_ALL : w->options.level, /* no other process sees that memory */
+		.level = w->in_memory ? RECORD_LEVEL_ALL : w->options.level, /* no other process can change the level in private memory */
 	};
 	uint64_t magic;
 
@@ -265,7 +266,7 @@ static void header_write(const struct record_writer *w, struct record_header *he
 	__atomic_store_n((uint64_t *)(void *)header->magic, magic, __ATOMIC_RELEASE);
 }
 
-/* Reports whether the file system overwrites data in place, so that reserved space remains writable. */
+/* Reports whether the file system overwrites data in place, so that writes to reserved space cannot fail. */
 static bool is_written_in_place(int file)
 {
 	struct statfs of;
@@ -274,7 +275,7 @@ static bool is_written_in_place(int file)
 	       (of.f_type == EXT4_SUPER_MAGIC || of.f_type == XFS_SUPER_MAGIC || of.f_type == TMPFS_MAGIC || of.f_type == RAMFS_MAGIC);
 }
 
-/* Returns the space to reserve for `bytes` of names. It grows in pieces, because most processes have few names. */
+/* Returns the space to reserve for `bytes` bytes of names. The space grows in pieces, because most processes have few names. */
 static uint64_t record_names_pieces(const struct record_writer *w, uint64_t bytes)
 {
 	uint64_t pieces = (bytes / NAMES_PIECE_BYTES + 1) * NAMES_PIECE_BYTES;
@@ -282,7 +283,7 @@ static uint64_t record_names_pieces(const struct record_writer *w, uint64_t byte
 	return pieces < w->options.names_bytes_max ? pieces : w->options.names_bytes_max;
 }
 
-/* Creates and maps a file and writes its header. Needs options and directory. Returns 0 or an errno. */
+/* Creates and maps a file, and writes its header. w->options and w->directory must be set. Returns 0 or an errno. */
 static int record_file_begin(struct record_writer *w)
 {
 	uint64_t pid = (uint64_t)record_system_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
@@ -293,7 +294,7 @@ static int record_file_begin(struct record_writer *w)
 	if (file < 0)
 		return -file;
 	w->names_reserved = record_names_pieces(w, w->names_in_use & ((1ull << RECORD_NAMES_BITS) - 1));
-	/* Names without space are a hole in the file, so that reading them does not kill the program. */
+	/* The space for further names is a hole in the file, so that reading it does not kill the program. */
 	failed = is_beyond_limit(RECORD_PAGE_BYTES + w->options.names_bytes_max) ? EFBIG : 0;
 	if (!failed)
 		failed = (int)-record_system_call(SYS_ftruncate, file, (long)(RECORD_PAGE_BYTES + w->options.names_bytes_max), 0, 0, 0, 0);
@@ -326,8 +327,8 @@ static int record_file_begin(struct record_writer *w)
 	return 0;
 }
 
-/* Reserves disk space and memory at an offset of the file. Returns 0 or an errno. fresh: the part has no content. Prefers to open the file
- * by its name: a thread of the program might replace the kept descriptor right after it was checked. */
+/* Reserves disk space and memory for `bytes` bytes at `offset` of the file. `fresh`: the part has no content yet. Returns 0 or an errno.
+ * Opens the file by its name if possible, because another thread might replace the kept descriptor after it was checked. */
 static int record_file_reserve(struct record_writer *w, uint64_t offset, uint32_t bytes, bool fresh)
 {
 	long opened = w->in_memory ? 0 : file_open(w);
@@ -340,7 +341,7 @@ static int record_file_reserve(struct record_writer *w, uint64_t offset, uint32_
 	failed = (fresh ? disk_reserve : disk_keep)(opened < 0 ? w->kept : (int)opened, offset, bytes);
 	if (opened >= 0)
 		record_system_call(SYS_close, opened, 0, 0, 0, 0, 0);
-	/* Loads all pages at once; single faults cost more, and during measurements. */
+	/* Loads all pages now. Separate page faults later would cost more, and would fall into measurements. */
 	if (!failed)
 		record_system_call(SYS_madvise, (long)w->header + (long)offset, bytes, POPULATE_WRITE, 0, 0, 0);
 	return failed;
@@ -369,8 +370,8 @@ static int record_file_write(const struct record_writer *w, uint64_t offset, uin
 
 /* ---- names: lines that concurrent threads append ---- */
 
-/* Reserves space for a line of n bytes; NULL: none. *before: number of functions before it. An incomplete line has NULs, at which readers
- * stop. */
+/* Reserves space for a line of `n` bytes. Returns its place, or NULL if there is no space. *before: number of functions before the line. An
+ * incomplete line starts with a NUL, at which readers stop. */
 static char *names_reserve(struct record_writer *w, size_t n, bool is_function, uint32_t *before)
 {
 	uint64_t old = __atomic_load_n(&w->names_in_use, __ATOMIC_RELAXED), new, bytes;
@@ -385,7 +386,7 @@ static char *names_reserve(struct record_writer *w, size_t n, bool is_function, 
 	return names_of(w->header) + bytes;
 }
 
-/* Reserves the disk space of the names up to `end`. Concurrent threads may repeat this without harm. */
+/* Reserves disk space for the names up to `end`. Concurrent threads may do this twice without harm. Returns false on failure. */
 static bool names_extend(struct record_writer *w, uint64_t end)
 {
 	uint64_t from = __atomic_load_n(&w->names_reserved, __ATOMIC_ACQUIRE), to = record_names_pieces(w, end);
@@ -400,7 +401,7 @@ static bool names_extend(struct record_writer *w, uint64_t end)
 	return true;
 }
 
-/* Appends a word, with '?' for characters that would end it. blanks: spaces are allowed. Returns the end. */
+/* Appends text[n] as one field, with '?' for control characters, and for spaces unless `blanks`. Returns the end of the field. */
 static char *word_put(char *to, const char *text, size_t n, bool blanks)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -416,7 +417,7 @@ struct word {
 	bool blanks;
 };
 
-/* Writes the two check digits of a line. */
+/* Writes the two check digits of a line of `n` bytes. */
 static void line_check(char *line, char kind, size_t n)
 {
 	unsigned char check = record_check_byte(record_check(record_check(0, &kind, 1), line + 3, n - 3));
@@ -425,7 +426,7 @@ static void line_check(char *line, char kind, size_t n)
 	line[2] = "0123456789abcdef"[check & 15];
 }
 
-/* Adds a line: kind, then words. Returns the number of functions before it; UINT32_MAX: no space. */
+/* Appends a line: the letter `kind`, then the words. Returns the number of functions before it, or UINT32_MAX if there is no space. */
 static uint32_t line_add(struct record_writer *w, char kind, const struct word *words, size_t n_words)
 {
 	size_t digits = w->options.packed ? 2 : 0, n = 2 + digits, length[4];
@@ -447,7 +448,7 @@ static uint32_t line_add(struct record_writer *w, char kind, const struct word *
 	if (digits)
 		line_check(line, kind, (size_t)(at - line));
 	*at = '\n';
-	__atomic_store_n(line, kind, __ATOMIC_RELEASE); /* last: a line with a first byte is complete */
+	__atomic_store_n(line, kind, __ATOMIC_RELEASE); /* written last: a line is complete if its first byte is not NUL */
 	grow_to(&w->header->names_bytes, (uint64_t)(line + n - names_of(w->header)));
 	return before;
 }
@@ -485,8 +486,8 @@ static const char *path_end(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Writes the program's arguments, separated by spaces, as far as they fit. Also writes the name in the command line if it differs from the
- * file's, because one file can be several programs. */
+/* Appends the program's arguments, separated by spaces, as many as fit. Also appends argument 0 as "name" if it differs from the name of
+ * the executable, because one executable can implement several programs. */
 static void record_arguments(struct record_writer *w, const char *path)
 {
 	char words[ARGUMENTS_BYTES] = "";
@@ -501,7 +502,7 @@ static void record_arguments(struct record_writer *w, const char *path)
 		record_info(w, "name", path_end(words));
 	if (n == (long)sizeof(words) - 1) {
 		while (n > name && words[n - 1])
-			n--; /* only whole arguments */
+			n--; /* removes an incomplete last argument */
 	}
 	for (long i = name + 1; i + 1 < n; i++)
 		words[i] = words[i] ? words[i] : ' ';
@@ -527,7 +528,7 @@ static bool record_counter(struct record_writer *w, const char *name)
 	return line_add(w, 'c', &word, 1) != UINT32_MAX;
 }
 
-/* Reports whether the parent has written all names for which it has reserved space. */
+/* Waits until the threads of the parent have written all names for which space is reserved. Returns false if they do not. */
 static bool record_names_whole(const struct record_header *old, uint64_t bytes)
 {
 	for (unsigned tries = 0; tries < NAMES_WAIT; tries++) {
@@ -538,10 +539,10 @@ static bool record_names_whole(const struct record_header *old, uint64_t bytes)
 	return false;
 }
 
-/* ---- the clock ---- */
+/* ---- clock ---- */
 
-/* Returns the clock's time and ticks at the same moment: the shortest of several attempts. In a longer attempt, another program may have
- * had the CPU between the readings. */
+/* Returns ticks and time (CLOCK_MONOTONIC_RAW) of the same moment. Takes the fastest of several readings, because the others may include
+ * time in which another program used the CPU. */
 static struct record_moment moment_now(void)
 {
 	struct record_moment moment = { 0, 0 };
@@ -557,7 +558,7 @@ static struct record_moment moment_now(void)
 	return moment;
 }
 
-/* Returns ticks per second since the first moment. */
+/* Returns the clock rate between w->first and `now`, ticks per second. */
 static uint64_t ticks_per_s(const struct record_writer *w, struct record_moment now)
 {
 	return (uint64_t)((double)(now.ticks - w->first.ticks) * 1e9 / (double)(now.ns - w->first.ns));
@@ -576,7 +577,7 @@ static void clock_start(struct record_writer *w)
 	w->options.ticks_per_s = ticks_per_s(w, now);
 }
 
-/* Measures the clock again, because the rate becomes more precise with time. */
+/* Measures the clock rate again, because the result becomes more precise with time. */
 static void clock_refine(struct record_writer *w)
 {
 	struct record_moment now;
@@ -584,7 +585,7 @@ static void clock_refine(struct record_writer *w)
 	if (!w->own_clock)
 		return;
 	now = moment_now();
-	if (now.ns > w->first.ns + CLOCK_STEP_NS && now.ticks > w->first.ticks) /* a migration may set ticks and clock back */
+	if (now.ns > w->first.ns + CLOCK_STEP_NS && now.ticks > w->first.ticks) /* a VM migration may set clocks back */
 		__atomic_store_n(&w->header->ticks_per_s, ticks_per_s(w, now), __ATOMIC_RELAXED);
 }
 
@@ -601,7 +602,7 @@ void record_report_reason(struct record_writer *w, const char *why)
 		record_info(w, "dropped", why);
 }
 
-/* Reserves space for samples. A program without free descriptors may have one later; any other failure is permanent. */
+/* Reserves space for samples. Returns false on failure. All failures are permanent, except a temporary lack of file descriptors. */
 static bool record_reserve(struct record_writer *w, uint64_t offset, uint32_t bytes)
 {
 	int failed = record_file_reserve(w, offset, bytes, true);
@@ -618,8 +619,8 @@ static uint32_t left_of_chunk(const struct record_writer *w, const struct record
 	return w->options.chunk_bytes - (uint32_t)(t->end - (unsigned char *)t->chunk);
 }
 
-/* Extends the reserved part of a first chunk in pieces that double, because many threads need little. Later chunks are reserved as a whole,
- * several at once. */
+/* Extends the reserved part of the thread's first chunk. Its size doubles each time, because many threads need little. Later chunks are
+ * reserved as a whole, several at once. */
 static bool chunk_extend(struct record_writer *w, struct record_thread *t)
 {
 	uint32_t left = left_of_chunk(w, t), piece = w->options.chunk_bytes - left;
@@ -632,7 +633,7 @@ static bool chunk_extend(struct record_writer *w, struct record_thread *t)
 	return true;
 }
 
-/* Claims a place for a chunk, or several for a thread that has filled its first chunk. Returns false if the file has its full size. */
+/* Claims one chunk for the thread, or several if the thread has filled its first one. Returns false if the file has its maximum size. */
 static bool places_claim(struct record_writer *w, struct record_thread *t)
 {
 	uint64_t limit = __atomic_load_n(&w->chunks_max, __ATOMIC_RELAXED) + (t->final ? RECORD_FINAL_CHUNKS : 0),
@@ -652,7 +653,7 @@ static bool places_claim(struct record_writer *w, struct record_thread *t)
 	return true;
 }
 
-/* Claims places and reserves their disk space. A thread's first chunk gets only a first piece, enough for a thread with few samples. */
+/* Claims chunks and reserves their disk space. Reserves only `first` bytes if it claims one chunk. Returns false on failure. */
 static bool places_reserve(struct record_writer *w, struct record_thread *t, uint32_t first)
 {
 	uint64_t end;
@@ -662,14 +663,14 @@ static bool places_reserve(struct record_writer *w, struct record_thread *t, uin
 	clock_refine(w);
 	if (record_reserve(w, place_of(w, t->spare), t->spares > 1 ? (uint32_t)t->spares * w->options.chunk_bytes : first))
 		return true;
-	/* Returns the places if no others follow. */
+	/* Gives the chunks back, unless other threads have claimed later ones. */
 	end = t->spare + t->spares;
 	__atomic_compare_exchange_n(&w->chunks_in_use, &end, t->spare, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 	t->spares = 0;
 	return false;
 }
 
-/* Writes a chunk of a file in memory, and updates the header, which counts chunks. */
+/* Writes a chunk of a file that is kept in memory, then the header and the names. */
 static void chunk_write(struct record_writer *w, struct record_chunk *chunk)
 {
 	uint64_t bytes = w->options.packed ? w->options.chunk_bytes : sizeof(*chunk) + chunk->samples * w->sample_bytes;
@@ -707,7 +708,7 @@ static bool chunk_begin(struct record_writer *w, struct record_thread *t)
 	if (w->in_memory && t->chunk) {
 		chunk_write(w, t->chunk);
 		record_system_call(SYS_madvise, (long)t->chunk, w->options.chunk_bytes, MADV_DONTNEED, 0, 0,
-				   0); /* zeros the chunk after it has been written */
+				   0); /* clears the chunk after it was written */
 	}
 	if (!t->numbered) {
 		t->number = __atomic_fetch_add(&w->threads, 1, __ATOMIC_RELAXED);
@@ -741,14 +742,14 @@ bool record_chunk_take(struct record_writer *w, struct record_thread *t)
 		return false;
 	signals = record_signals_block();
 	record_settle(w, t);
-	/* Every piece holds at least one sample with the most counters. */
+	/* Each piece is large enough for at least one sample with the maximum number of counters. */
 	got = t->chunk && left_of_chunk(w, t) >= w->sample_bytes ? chunk_extend(w, t) : chunk_begin(w, t);
 	record_signals_restore(signals);
 	if (got) {
 		t->skips = 0;
 		return true;
 	}
-	/* The longer there was no space, the longer it waits; this loses at most as many samples again. */
+	/* Each failure doubles the number of samples to drop before the next search. This loses at most as many samples again. */
 	t->skips = t->skips < RECORD_SKIPS_MAX ? 2 * t->skips + 1 : RECORD_SKIPS_MAX;
 	t->skip = t->skips;
 	record_drop(w, t);
@@ -759,7 +760,7 @@ struct record_sample *record_pack_begin(struct record_writer *w, struct record_t
 {
 	if (!record_begin(w, t))
 		return NULL;
-	if (t->next == (unsigned char *)(t->chunk + 1)) /* each chunk can be read without the chunks before it */
+	if (t->next == (unsigned char *)(t->chunk + 1)) /* resets the state, so that each chunk can be read without earlier chunks */
 		record_pack_forget(record_pack_state(memory, w->options.n_counters), t->number);
 	return (struct record_sample *)(void *)memory;
 }
@@ -791,7 +792,7 @@ static int options_check(const struct record_options *o)
 	return o->file_bytes_max < whole || o->file_bytes_max > RECORD_FILE_BYTES_MAX ? EINVAL : 0;
 }
 
-/* Returns the size of the file within a limit of the address space: a small part, because the program needs the rest. */
+/* Returns the file size for a limited address space, bytes. It is a small part of that, because the program needs the rest. */
 static uint64_t file_bytes_within(const struct record_options *o, uint64_t address_space)
 {
 	uint64_t least = RECORD_PAGE_BYTES + (uint64_t)o->names_bytes_max + FEW_CHUNKS * (uint64_t)o->chunk_bytes;
@@ -814,7 +815,7 @@ static uint64_t chunks_within(const struct record_options *o, uint64_t file_byte
 	return (file_bytes - RECORD_PAGE_BYTES - o->names_bytes_max) / o->chunk_bytes;
 }
 
-/* A thread that has read the old limit may take more chunks meanwhile; FEW_CHUNKS more stay mapped. */
+/* Keeps FEW_CHUNKS more chunks mapped, because other threads that have read the old limit may still take some. */
 void record_limit(struct record_writer *w, uint64_t address_space)
 {
 	uint64_t old = w->header && *w->alive ? record_file_bytes(w) : 0, signals, chunks, in_use;
@@ -833,8 +834,8 @@ void record_limit(struct record_writer *w, uint64_t address_space)
 	record_signals_restore(signals);
 }
 
-/* Locks a mapping "START-END rwxp ...": first marks it only, which fails if mlockall() would, then loads existing pages. Returns 0 or
- * -errno. */
+/* Locks a mapping, given as a line "START-END rwxp ...". First locks without loading pages, which fails if mlockall() would fail. Then
+ * loads the existing pages, unless `flags` has MCL_ONFAULT. Returns 0 or -errno. */
 static long mapping_lock(const struct record_writer *w, char *line, int flags, bool (*is_ours)(uintptr_t start, uintptr_t end))
 {
 	uintptr_t low = (uintptr_t)w->header, high = low + record_file_bytes(w);
@@ -852,7 +853,7 @@ static long mapping_lock(const struct record_writer *w, char *line, int flags, b
 int record_lock_all(const struct record_writer *w, int flags, bool (*is_ours)(uintptr_t start, uintptr_t end))
 {
 	long file = -1, failed = 0, n = 0;
-	char line[64], c; /* line: the first 64 bytes of a line */
+	char line[64], c; /* line: first 64 bytes of a line */
 
 	if (w->header && flags & MCL_CURRENT && !(flags & ~(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT)))
 		file = record_system_call(SYS_openat, AT_FDCWD, (long)"/proc/self/maps", O_RDONLY | O_CLOEXEC, 0, 0, 0);
@@ -927,7 +928,7 @@ void record_close(struct record_writer *w)
 
 int record_fork(struct record_writer *w, struct record_thread *t)
 {
-	static const uint32_t closed = 1; /* prevents another thread from closing again */
+	static const uint32_t closed = 1; /* makes the writer look alive, so that no hook calls record_fork() again */
 	struct record_header *old = w->header;
 	const volatile uint32_t *alive = w->alive;
 	uint64_t in_use = w->names_in_use, bytes = in_use & ((1ull << RECORD_NAMES_BITS) - 1), old_bytes = record_file_bytes(w);

@@ -13,7 +13,7 @@
 #include <zstd.h>
 
 #define LEVEL	       3
-#define WINDOW_LOG_MAX 23 /* maximum window when reading: LEVEL needs 21; limits a frame's memory to 8 MiB */
+#define WINDOW_LOG_MAX 23 /* maximum window when reading; LEVEL needs 21; limits the memory for a frame to 8 MiB */
 #define PIECE_BYTES    ((size_t)1 << 20)
 
 enum assay_status sample_pack(const void *bytes, size_t n, struct buf *out, struct assay_error *err)
@@ -80,14 +80,12 @@ enum assay_status sample_unpack(const char *name, const void *packed, size_t n, 
 	return st;
 }
 
-/* ---- files ---- */
-
 #define SUFFIX	   ".samples.zst"
 #define HEX_DIGITS "0123456789abcdef"
 
-/* ---- keeping a file ---- */
+/* ---- writing ---- */
 
-/* Returns LABORATORY/.assay/samples, or if `hash` is not NULL its subdirectory with the first two digits, which keeps directories small. */
+/* Returns LABORATORY/.assay/samples if `hash` is NULL, otherwise the subdirectory that is named by the hash's first two digits. */
 static char *directory_of(const struct lab *lab, const char *hash)
 {
 	return mem_format("%s/.assay/samples%s%.2s", lab->directory, hash ? "/" : "", hash ? hash : "");
@@ -98,7 +96,7 @@ char *sample_keep_path(const struct lab *lab, const char *hash)
 	return mem_format("%s/.assay/samples/%.2s/%s" SUFFIX, lab->directory, hash, hash);
 }
 
-/* Makes a directory and syncs its name, even if another thread made it, because a row must not refer to an unsynced file. */
+/* Makes a directory and syncs its name. Does so even if another thread made it, because a row must not refer to an unsynced file. */
 static enum assay_status make_directory(const char *path, struct assay_error *err)
 {
 	enum assay_status st = file_make_directory(path, 0700, err);
@@ -106,7 +104,7 @@ static enum assay_status make_directory(const char *path, struct assay_error *er
 	int dir = !st ? open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 
 	if (dir >= 0) {
-		(void)fsync(dir); /* some file systems do not support this */
+		(void)fsync(dir); /* ignores errors, because some file systems do not support this */
 		close(dir);
 	}
 	free(above);
@@ -199,7 +197,7 @@ static enum assay_status sweep_file(struct sweep *s, const char *name)
 	return ASSAY_OK;
 }
 
-/* Calls the function for each name in a directory. A missing directory counts as empty. */
+/* Calls `function` for each name in a directory. Does nothing if the directory does not exist. */
 static enum assay_status each_entry(const char *directory, enum assay_status (*function)(struct sweep *s, const char *name),
 				    struct sweep *s)
 {
@@ -268,7 +266,7 @@ static enum assay_status mark_before(struct store *store, int64_t before_ms, boo
 	return store_finish(stmt, st);
 }
 
-/* If the process is killed after the commit, the next session removes the files that are left. */
+/* Commits before it removes files. If the process is killed in between, the next session removes them. */
 enum assay_status sample_keep_prune(struct lab *lab, int64_t before_ms, bool dry_run, struct sample_pruned *out, struct assay_error *err)
 {
 	enum assay_status st = dry_run ? ASSAY_OK : store_begin(&lab->store, err);

@@ -1,5 +1,5 @@
-/* Converts the bytes of a sample file into arrays by function: header and names, chunks, time in each function itself, order. Checks every
- * size in the file before using it. */
+/* Converts the bytes of a sample file into arrays: reads the header, the names and the chunks, computes the time in each function itself,
+ * and sorts. Checks every size in the file before using it. */
 #include "runs/inside/samples/samples.h"
 
 #include "base/file.h"
@@ -15,59 +15,60 @@
 #include <string.h>
 
 #define PAGE_BYTES  4096u
-#define CLOCK_MOVES .02 /* largest relative change of the clock since its first measurement */
+#define CLOCK_MOVES .02 /* maximum relative difference between the first and the last measurement of the clock rate */
 
-/* Counters of work, by preference. The emulated back end has no instructions, but counts the accesses and blocks that it sees. */
+/* Names of counters of work, the preferred ones first. The emulation does not count instructions; accesses and blocks replace them. */
 static const char *const work_names[][SAMPLES_WORK_MAX] = {
 	{ "PAPI_TOT_INS" },
 	{ "perf::INSTRUCTIONS" },
 	{ "emulated:accesses", "emulated:blocks" },
 };
 
-/* The samples of a chunk that are in the file. */
+/* A chunk, and those of its samples that are in the file. */
 struct chunk {
 	uint32_t thread;
 	const unsigned char *samples; /* [n] struct record_sample with counters, or struct record_brief; unaligned */
 	size_t n;
-	size_t offset;		 /* position of the chunk in the file */
-	unsigned char *unpacked; /* samples of a packed chunk, owned; `samples` points to them; otherwise NULL */
+	size_t offset;		 /* position of the chunk in the file, bytes */
+	unsigned char *unpacked; /* unpacked samples of a packed chunk, owned, to which `samples` points; NULL if the chunk is not packed */
 };
 
-/* All calls of a function in one thread, or the errors of their counts (record.h). */
+/* A total of a function's calls in one thread, or the errors of a total (record.h). */
 struct total {
 	uint32_t function, thread, bursts;
-	uint32_t kind; /* the flags RECORD_NESTED and RECORD_ERROR */
+	uint32_t kind; /* flags RECORD_NESTED and RECORD_ERROR */
 	uint64_t calls;
-	const unsigned char *bytes; /* the record, as in a chunk */
+	const unsigned char *bytes; /* the sample in its chunk */
 };
 
-/* The part of the file that exists. */
+/* The bytes of the file, and the state of reading them. */
 struct source {
 	const unsigned char *bytes;
 	size_t size;
 	struct record_header header;
-	size_t sample_bytes;  /* size of an unpacked sample */
-	size_t unpacked;      /* number of unpacked samples, at most those of a file without packing */
-	size_t damaged;	      /* packed file: offset of the first damage; 0 if none */
-	bool in_order;	      /* keep the order of recording, without time in the function itself */
-	unsigned thin_log2;   /* takes one of 1 << thin_log2 samples */
-	struct chunk *chunks; /* n_chunks elements */
+	size_t sample_bytes;  /* size of an unpacked sample, bytes */
+	size_t unpacked;      /* number of unpacked samples; limited as if the file were not packed */
+	size_t damaged;	      /* packed file: offset of the first damaged chunk; 0 if there is none */
+	bool in_order;	      /* keep the order of recording, and do not compute the time in the function itself */
+	unsigned thin_log2;   /* log2 of the thinning factor: one of 1 << thin_log2 samples is kept */
+	struct chunk *chunks; /* [n_chunks] chunks, owned */
 	size_t n_chunks, capacity;
-	struct total *totals; /* n_totals elements */
+	struct total *totals; /* [n_totals] totals, owned */
 	size_t n_totals, totals_capacity;
 };
 
-/* ---- time in the function itself: without selected functions that it called, and without the cost of measuring ---- */
+/* ---- time in the function itself: without nested selected functions, and without the cost of measuring ---- */
 
-/* Cost of measuring per column: first ns, then the counters. */
+/* Cost of measuring, by column: first the time (ns), then the counters. */
 struct costs {
-	double inside[1 + RECORD_COUNTERS_MAX];	   /* within the sample itself */
-	double around[2][1 + RECORD_COUNTERS_MAX]; /* per nested sample, to those around it; [0]: all calls are samples */
+	double inside[1 + RECORD_COUNTERS_MAX];	   /* cost that a sample itself includes */
+	double around[2][1 + RECORD_COUNTERS_MAX]; /* cost that a sample adds to those around it; [0] all calls sampled, [1] only some */
 	double inside_unsure_ns, around_unsure_ns[2];
 };
 
-/* Samples of one thread that the sample around them still has to subtract. Vectors of 2 * width + 3: values of nested samples, known or
- * estimated, and their cost of measuring, per column; ns by which costs and values may be wrong; accesses without a simulated window. */
+/* Pending samples of one thread: the sample around them comes later in the file, and will subtract them. Each has a vector of 2 * width + 3
+ * elements. The first `width` are values of nested samples (measured or estimated), the next `width` are their costs of measuring. Then
+ * follow possible errors of the costs and of the values, ns, and the number of accesses that no simulated window covers. */
 struct alone {
 	struct {
 		uint64_t start;
@@ -76,23 +77,23 @@ struct alone {
 	double *sums;
 	size_t n, capacity, sums_capacity;
 	size_t width;		    /* number of columns: 1 + n_counters, the time first */
-	size_t accesses, simulated; /* columns of accesses and of the first simulated counter; `width` if not emulated */
+	size_t accesses, simulated; /* column of the accesses, and of the first simulated counter; `width` if not emulated */
 	struct costs costs;
 };
 
-/* Possible error of an invocation's time, with and without nested samples. */
+/* Possible error of an invocation's time, with and without nested samples, ns. */
 struct unsure {
 	double ns, alone_ns;
 };
 
 /* ---- cost of measuring ---- */
 
-/* Assumed errors in files without a calibration, from which no cost is subtracted. They are not used for the emulation. */
+/* Assumed errors for files without a calibration, from which no cost is subtracted. Not used for the emulation. */
 #define UNCALIBRATED_INSIDE_NS 60.0
 #define UNCALIBRATED_AROUND_NS 150.0
-#define UNSURE_LEAST	       .5 /* least error, as a part of an empty function's apparent time: in programs, the CPU predicts calls less well */
+#define UNSURE_LEAST	       .5 /* minimum error / apparent time of an empty function, whose calls CPUs predict too well */
 
-/* Parses "MEDIAN SPREAD MEDIAN SPREAD...", ticks first. Returns false if the text is missing or malformed. */
+/* Parses "MEDIAN SPREAD MEDIAN SPREAD...", the ticks first. Returns false if the text is missing or malformed. */
 static bool cost_parse(const struct samples *s, const char *key, double *columns, double *unsure_ns)
 {
 	const char *text = samples_info(s, key);
@@ -137,8 +138,8 @@ static size_t pending_length(const struct alone *p)
 	return 2 * p->width + 3;
 }
 
-/* Takes the pending samples that are deeper than `sample`, and adds up their vectors in `nested`. Those that started later are nested in
- * `sample`. The others belonged to a dropped sample, and are dropped too. */
+/* Removes the pending samples that are deeper than `sample`, and stores the sum of their vectors in nested[]. Samples that started before
+ * `sample` are not nested in it. They belonged to a sample that was dropped, so they are ignored. */
 static void pending_take(struct alone *p, const struct record_sample *sample, double *nested)
 {
 	size_t length = pending_length(p);
@@ -171,8 +172,8 @@ static void pending_put(struct alone *p, const struct record_sample *sample, con
 	p->n++;
 }
 
-/* Computes simulated counters, after the other columns, from this sample's simulated windows. Nested samples without such windows have no
- * part in them. The remainder is divided by accesses among these samples and the function itself, so none makes it unknown. */
+/* Computes the simulated counters of the function itself, from the counts in the sample's simulated windows. Subtracts nested samples that
+ * had windows of their own. Divides the rest in proportion to accesses among the function itself and the nested samples without windows. */
 static void simulated_find(const struct alone *p, const struct record_sample *sample, const double *values, double *nested, double *out)
 {
 	double *unknown = nested + pending_length(p) - 1, own = p->simulated < p->width ? out[p->accesses] : 0, part = *unknown;
@@ -189,8 +190,8 @@ static void simulated_find(const struct alone *p, const struct record_sample *sa
 }
 
 /* Processes the next invocation of a thread, in the order of the file; p->n must be 0 at the first one. Subtracts the cost of measuring
- * from values[width], time and counters. Sets out[width] to the values without nested samples, each counted as often as its weight. Keeps
- * the totals for the sample around this one. NaN: not counted in this sample, or not in nested ones. */
+ * from values[width] (time and counters). Sets out[width] to the values without nested samples, which count with their weights. Stores the
+ * vector for the sample around this one. A value is NaN if this sample, or one nested in it, did not count it. */
 static struct unsure alone_find(struct alone *p, const struct record_sample *sample, double *values, double *out)
 {
 	double nested[PENDING_MAX], *cost = nested + p->width, *unsure_cost = nested + 2 * p->width, *unsure_nested = unsure_cost + 1;
@@ -215,7 +216,7 @@ static struct unsure alone_find(struct alone *p, const struct record_sample *sam
 	return unsure;
 }
 
-/* Needs the samples' counters and infos. Call alone_release(). */
+/* Initializes *a. The counters and infos of `samples` must be set. Call alone_release() at the end. */
 static void alone_init(struct alone *a, const struct samples *samples)
 {
 	size_t accesses = samples_counter(samples, "emulated:accesses"), simulated = samples_counter(samples, "emulated:simulated");
@@ -234,13 +235,13 @@ static void alone_release(struct alone *a)
 
 /* ---- header and names ---- */
 
-/* Reports whether samples are packed, and unchanging parts have checksums. */
+/* Reports whether samples are packed, and constant parts have checksums. */
 static bool is_packed(const struct source *s)
 {
 	return s->header.version == RECORD_VERSION_PACKED;
 }
 
-/* Reports whether the header is undamaged. The clock is measured again while the program runs, so its rate may change a little. */
+/* Reports whether the header is undamaged. The clock rate may differ a little from its first value, because it is measured repeatedly. */
 static bool header_is_whole(const struct record_header *h)
 {
 	double clock = (double)h->ticks_per_s / (double)h->ticks_per_s_first;
@@ -248,7 +249,7 @@ static bool header_is_whole(const struct record_header *h)
 	return h->check == record_header_check(h) && clock > 1 - CLOCK_MOVES && clock < 1 + CLOCK_MOVES;
 }
 
-/* Fails for a file of zeros: its process ended before the first chunk. */
+/* Fails for a file of zeros, whose process ended before its first chunk. */
 static enum assay_status fail_empty(const char *name, struct assay_error *err)
 {
 	return assay_fail(err, ASSAY_E_NODATA, "%s: its process ended before the first sample", name);
@@ -283,7 +284,7 @@ static enum assay_status header_check(const char *name, struct source *s, struct
 	return ASSAY_OK;
 }
 
-/* Splits "KEY REST" at its first space. Returns false if there is no space, or no KEY. */
+/* Splits "KEY REST" at its first space. Returns false if there is no space, or KEY is empty. */
 static bool text_split(const char *text, size_t n, char **key, char **rest)
 {
 	const char *blank = memchr(text, ' ', n);
@@ -295,7 +296,7 @@ static bool text_split(const char *text, size_t n, char **key, char **rest)
 	return true;
 }
 
-/* Replaces a module "~N" by the module of function N. Returns false if that function is not known yet. */
+/* Replaces the module "~N" by the module of function N. Returns false if function N is not known yet. */
 static bool module_find(const struct samples *out, char **module)
 {
 	char *end;
@@ -348,7 +349,7 @@ static bool line_is_whole(const char *line, size_t n)
 	return memcmp(line + 1, digits, 2) == 0;
 }
 
-/* Parses lines of names up to the first incomplete one, because the numbers of functions after that are unknown. */
+/* Parses the names up to the first incomplete line. Later lines are ignored, because the numbers of their functions are unknown. */
 static enum assay_status names_parse(const char *name, const struct source *s, struct samples *out, struct assay_error *err)
 {
 	size_t functions = 0, infos = 0, counters = 0;
@@ -386,7 +387,7 @@ static enum assay_status names_parse(const char *name, const struct source *s, s
 
 /* ---- chunks ---- */
 
-/* Reads the head of a sample. Returns false if its weight or its function is invalid. */
+/* Reads a sample without its counters. Returns false if its weight or its function is invalid. */
 static bool sample_head(const struct source *s, const unsigned char *bytes, const struct samples *out, struct record_sample *head)
 {
 	struct record_brief brief;
@@ -409,8 +410,8 @@ static bool sample_head(const struct source *s, const unsigned char *bytes, cons
 	return brief.weight_log2 < 32 && head->function < out->n_functions;
 }
 
-/* Unpacks the samples of a chunk, of which `there` bytes exist, up to the first sample whose check fails. The program may have been killed
- * before it counted its last sample. */
+/* Unpacks a chunk of which `there` bytes exist, up to the first sample whose check fails. Does not rely on the chunk's number of samples,
+ * because the program may have been killed before it counted the last one. */
 static void chunk_unpack(struct source *s, struct chunk *chunk, size_t there)
 {
 	uint64_t *state = mem_new(RECORD_PACK_STATE(s->header.n_counters), sizeof(*state));
@@ -451,7 +452,7 @@ static void chunk_read(struct source *s, size_t offset, struct samples *out)
 		return;
 	}
 	memcpy(&chunk, s->bytes + offset, sizeof(chunk));
-	if (chunk.magic == 0) /* the chunk was never started */
+	if (chunk.magic == 0) /* the chunk is unused */
 		return;
 	there = (there < s->header.chunk_bytes ? there : s->header.chunk_bytes) - sizeof(chunk);
 	whole = there / least;
@@ -479,7 +480,7 @@ static void chunks_read(struct source *s, struct samples *out)
 {
 	size_t first = (size_t)s->header.header_bytes + s->header.names_bytes_max;
 
-	/* The last chunk may be short, because its space is reserved in pieces. */
+	/* The last chunk may be short, because its disk space is reserved in pieces. */
 	out->truncated = s->header.chunks > 0 && (s->size < first || (s->size - first) / s->header.chunk_bytes + 1 < s->header.chunks);
 	for (uint64_t i = 0; (is_packed(s) || i < s->header.chunks) && i <= SIZE_MAX / RECORD_CHUNK_BYTES_MAX &&
 			     first + i * s->header.chunk_bytes < s->size;
@@ -539,7 +540,7 @@ static void total_add(struct source *s, const struct record_sample *head, uint32
 				   .bytes = bytes });
 }
 
-/* Chunks of one thread keep the order of the file. */
+/* Sorts by thread. Chunks of a thread stay in the order of the file. */
 ORDER_BY(chunks_by_thread, struct chunk, BY_UP(thread) BY_UP(offset))
 
 static void samples_add(struct source *s, struct samples *out)
@@ -560,7 +561,7 @@ static void samples_add(struct source *s, struct samples *out)
 		const struct chunk *chunk = &s->chunks[i];
 
 		if (i && chunk->thread != chunk[-1].thread)
-			pending.n = 0; /* nothing is pending in a new thread */
+			pending.n = 0; /* samples of different threads are never nested */
 		for (size_t k = 0; k < chunk->n; k++) {
 			const unsigned char *bytes = chunk->samples + k * s->sample_bytes;
 			struct record_sample head;
@@ -574,7 +575,7 @@ static void samples_add(struct source *s, struct samples *out)
 				out->functions[head.function].late++;
 			} else if (s->in_order) {
 				if (map_mix(head.start, chunk->thread) & ((UINT64_C(1) << s->thin_log2) - 1))
-					continue; /* thins by a hash of thread and start */
+					continue; /* skips most samples, by a hash of thread and start */
 				values_read(bytes, &head, out, values);
 				sample_add(s->header.started_ticks, chunk->thread, &head, values, values, (struct unsure){ 0, 0 }, out);
 			} else {
@@ -625,7 +626,7 @@ static void samples_sort(struct samples *out)
 
 /* ---- totals ---- */
 
-/* Errors come after the totals to which they belong. */
+/* Sorts so that errors come after the total to which they belong. */
 ORDER_BY(totals_by_function, struct total, BY_UP(function) BY_UP(thread) BY_UP(kind) BY_UP(bytes))
 
 static void totals_values(const struct total *total, const struct samples *out, double *to)
@@ -638,7 +639,7 @@ static void totals_values(const struct total *total, const struct samples *out, 
 		memcpy(to, values + 1, out->n_counters * sizeof(double));
 }
 
-/* Stores the sums or the errors of a total. Without errors, sums are exact. */
+/* Stores the sums or the errors of a total. Sums are exact unless errors follow. */
 static void totals_take(const struct total *total, const struct samples *out, uint32_t *bursts, double *sums, double *errors)
 {
 	bool is_error = total->kind & RECORD_ERROR;
@@ -649,8 +650,7 @@ static void totals_take(const struct total *total, const struct samples *out, ui
 		errors[c] = isnan(sums[c]) ? (double)NAN : 0;
 }
 
-/* Reads the totals. If a function has no nested total, its nested sum equals its own sum. In files without nested totals (of the probe) it
- * is unknown. */
+/* Reads the totals. A function without a nested total has nested sums equal to its own sums. Files of the probe have no nested sums. */
 static void totals_read(struct source *s, struct samples *out)
 {
 	const char *kinds = samples_info(out, "totals");
@@ -689,7 +689,7 @@ static void totals_read(struct source *s, struct samples *out)
 	}
 }
 
-/* ---- the whole file ---- */
+/* ---- whole file ---- */
 
 static enum assay_status parse_source(const char *name, struct source s, struct samples *out, struct assay_error *err)
 {
@@ -820,7 +820,7 @@ void samples_vector(const struct samples *samples, size_t i, bool alone, double 
 
 /* ---- child processes ---- */
 
-/* Reports whether the call's result is a child's process id. A call path may follow the name. */
+/* Reports whether the call's result is the id of a child process. `name` may have a call path after "<". */
 static bool returns_child(const char *name)
 {
 	static const char *const calls[] = { "fork", "wait", "wait3", "wait4", "waitpid" };

@@ -1,5 +1,5 @@
-/* Reads sample files (runs/inside/record/record.h) of all back ends into arrays by function. The writing process may have been killed: then
- * the file is read as far as it is complete, and missing samples are counted. */
+/* Reads sample files (runs/inside/record/record.h) of all back ends into arrays that are ordered by function. If the process was killed,
+ * reads the complete part of its file and counts the missing samples. */
 #ifndef RUNS_SAMPLES_SAMPLES_H
 #define RUNS_SAMPLES_SAMPLES_H
 
@@ -13,31 +13,30 @@
 
 #define SAMPLES_FILE_BYTES_MAX ((size_t)2 << 30)
 
-/* One sampled call of a function. */
+/* A sampled call of a function. */
 struct sample {
 	uint32_t function; /* index in samples.functions */
 	uint32_t thread;
 	uint32_t weight;  /* number of calls that the sample represents */
-	uint32_t threads; /* number of threads alive at the end of the call; 0 if unknown */
-	uint32_t depth;	  /* number of sampled calls around this call */
+	uint32_t threads; /* number of living threads of the process at the end of the call; 0 if unknown */
+	uint32_t depth;	  /* number of sampled calls of the thread that were active around this call */
 	bool unwound;	  /* the call ended by longjmp(), an exception or the end of the thread */
 	bool estimated;	  /* the time of nested calls is estimated from the sampled nested calls and their weights */
-	uint32_t caller;  /* number of the calling function, from 1; RECORD_NO_CALLER if there is none; 0 if unknown */
-	uint64_t ordinal; /* number of the call among the thread's calls of the function */
-	double start_s;	  /* start since the process started to record, s; negative if before */
-	/* Time with and without nested selected functions, ns, minus the known cost of measuring (`cost_...` in the file). */
+	uint32_t caller;  /* 1 + index of the calling function; RECORD_NO_CALLER if there is none; 0 if unknown */
+	uint64_t ordinal; /* number of the call among the thread's calls of the function, from 0 */
+	double start_s;	  /* start of the call, seconds after the process started to record; negative if before */
+	/* Time with and without nested selected functions, ns. The known cost of measuring (`cost_...` in the file) is subtracted. */
 	double ns, alone_ns;
-	double unsure_ns, alone_unsure_ns; /* possible remaining error of each time; equal in all samples of the file, so averaging does not
-					      reduce the error */
+	double unsure_ns, alone_unsure_ns; /* possible remaining error of each time, ns; the same in all samples, so it stays in means */
 };
 
-/* Calls of a function in one thread. Known only for threads that ended in order, or still ran at the end of the process. */
+/* Calls of a function in one thread. Known only for threads that ended normally, or that still ran when the process ended. */
 struct samples_calls {
 	uint32_t function, thread;
 	uint64_t calls;
-	uint32_t bursts; /* number of bursts of simulated windows from which errors are computed; 0: no errors */
-	double *sums;	 /* [n_counters] sums over these calls, in the function itself; NaN: unknown; NULL: all unknown */
-	double *errors;	 /* [n_counters] standard errors of the sums; 0: exact; NaN: unknown */
+	uint32_t bursts; /* number of bursts of simulated windows from which the errors were computed; 0 if there are no errors */
+	double *sums;	 /* [n_counters] sums over these calls without nested calls; NaN if unknown; NULL if all are unknown */
+	double *errors;	 /* [n_counters] standard errors of the sums; 0 if exact; NaN if unknown */
 	/* Bursts, sums and errors that include nested calls. */
 	uint32_t nested_bursts;
 	double *nested_sums, *nested_errors;
@@ -47,7 +46,7 @@ struct samples_function {
 	char *module, *name; /* module: build-id, "=FILE" or "-"; name: symbol */
 	uint64_t address;    /* address in the module's file */
 	size_t first, n;     /* range of the function's elements in samples.items */
-	size_t late;	     /* number of measured calls that are not items: longjmp() left the calls, which was noticed later */
+	size_t late;	     /* number of measured calls without an item: longjmp() ended the call, and this was noticed too late */
 };
 
 struct samples_info {
@@ -58,97 +57,96 @@ struct samples {
 	enum record_back_end back_end;
 	uint64_t pid, started_ns, started_ticks;
 	double ns_per_tick;
-	char **counters; /* n_counters elements */
+	char **counters; /* [n_counters] names */
 	size_t n_counters;
-	struct samples_function *functions; /* [n_functions], in the order of the file */
+	struct samples_function *functions; /* [n_functions] functions, in the order of the file */
 	size_t n_functions;
-	struct samples_info *infos; /* n_infos elements */
+	struct samples_info *infos; /* [n_infos] facts about the process */
 	size_t n_infos;
-	struct sample *items; /* [n], by function, thread, ordinal */
+	struct sample *items; /* [n] samples, ordered by function, thread and ordinal */
 	size_t n;
-	double *values;		     /* [n x n_counters] counts including nested calls; NaN: not counted */
+	double *values;		     /* [n x n_counters] counts, including nested calls; NaN if not counted */
 	double *alone;		     /* [n x n_counters] counts without nested selected functions */
-	struct samples_calls *calls; /* [n_calls], by function, thread */
+	struct samples_calls *calls; /* [n_calls] totals, ordered by function and thread */
 	size_t n_calls;
-	double *sums;	     /* storage of the sums and errors in `calls` */
-	uint64_t dropped;    /* number of samples that the process dropped because its file was full */
-	uint64_t unreadable; /* number of excluded samples: the function has no name, or this part of the file is damaged */
-	bool finished;	     /* the process ended in order */
-	bool truncated;	     /* the file is shorter than the size in its header */
+	double *sums;	     /* memory of the sums and errors in `calls` */
+	uint64_t dropped;    /* number of samples that the process dropped because it had no space for them */
+	uint64_t unreadable; /* number of excluded samples, because their function has no name or their part of the file is damaged */
+	bool finished;	     /* the process ended normally */
+	bool truncated;	     /* the file is shorter than its header says */
 };
 
-/* Returns "time", "papi", "software", "emulated" or "calls". */
+/* Returns the name of a back end: "time", "papi", "software", "emulated" or "calls". */
 const char *samples_back_end_name(enum record_back_end back_end);
 
-/* Reads a file. *out is overwritten; call samples_release(). ASSAY_E_FORMAT: not a sample file, or a damaged one. ASSAY_E_VERSION: written
- * by a newer program or a pre-release. */
+/* Reads a file and overwrites *out, which the caller frees with samples_release(). ASSAY_E_FORMAT: not a sample file, or damaged.
+ * ASSAY_E_VERSION: written by a newer version or a pre-release. ASSAY_E_NODATA: the process ended before its first sample. */
 enum assay_status samples_read(const char *path, struct samples *out, struct assay_error *err);
-/* Reads a file from its bytes. `name` is for messages. O(n log n). */
+/* Parses a sample file in memory. `name` is for messages. Otherwise like samples_read(). O(n log n). */
 enum assay_status samples_parse(const char *name, const void *bytes, size_t n, struct samples *out, struct assay_error *err);
-/* Does the same as samples_parse(), but keeps the order of recording by thread, without `alone` and the functions' first and n. Takes one
- * of 1 << thin_log2 samples, chosen by a hash of thread and start. Needs a third of the time. O(n). */
+/* Does the same as samples_parse(), but keeps each thread's samples in the order of recording and takes a third of the time. Sets neither
+ * `alone` nor the functions' `first` and `n`. Keeps one of 1 << thin_log2 samples, chosen by a hash of thread and start. O(n). */
 enum assay_status samples_parse_in_order(const char *name, const void *bytes, size_t n, unsigned thin_log2, struct samples *out,
 					 struct assay_error *err);
 void samples_release(struct samples *samples); /* accepts a zeroed struct */
 
-const char *samples_info(const struct samples *samples, const char *key); /* returns the last value; NULL if there is none */
-/* Keys of numbers that the emulation could not see. samples_info_number() returns 0 if unknown. */
-#define SAMPLES_SHARED_BYTES   "shared-bytes"	       /* bytes mapped for writing that other processes may share */
-#define SAMPLES_THREADS_UNSEEN "threads-not-simulated" /* threads beyond the limit, in which nothing is counted */
+const char *samples_info(const struct samples *samples, const char *key); /* returns the last value of a key; NULL if there is none */
+/* Keys of facts about the limits of the emulation. samples_info_number() returns 0 if the fact is missing. */
+#define SAMPLES_SHARED_BYTES   "shared-bytes"	       /* bytes that are mapped for writing and that other processes may share */
+#define SAMPLES_THREADS_UNSEEN "threads-not-simulated" /* number of threads above the limit, in which nothing is counted */
 uint64_t samples_info_number(const struct samples *samples, const char *key);
-size_t samples_counter(const struct samples *samples, const char *name); /* returns the counter's index; SIZE_MAX if there is none */
-size_t samples_calls_at(const struct samples *samples, size_t function, uint32_t thread); /* returns index in `calls`; SIZE_MAX: unknown */
+size_t samples_counter(const struct samples *samples, const char *name); /* returns a counter's index; SIZE_MAX if there is none */
+size_t samples_calls_at(const struct samples *samples, size_t function, uint32_t thread); /* returns an index in `calls`, or SIZE_MAX */
 
-/* Returns the process ids of a process's children from its recorded calls: results of fork(), waitpid() and the like, each once, sorted.
- * *n: their number. The caller frees the array. */
+/* Returns the ids of the children of a process, from the results of its recorded calls such as fork() and waitpid(). Each id occurs once,
+ * in ascending order. *n: their number. The caller frees the array. */
 uint64_t *samples_children(const struct samples *samples, size_t *n);
 
-/* All calls of a function in all threads, sampled or not. */
+/* Totals of all calls of a function in all threads, sampled or not. */
 struct samples_total {
 	uint64_t calls;
-	size_t threads;	 /* number of threads that called the function, as far as known */
-	bool known;	 /* `calls` is complete: each thread with samples of the function has reported its number of calls */
-	bool complete;	 /* the sums are complete too: the process ended in order, and no thread was running then */
-	uint32_t bursts; /* number of bursts of simulated windows from which errors are computed; 0: all was counted, or unknown */
-	double *sums;	 /* [n_counters] in the function itself; NaN: unknown */
-	double *errors;	 /* [n_counters] standard errors of the sums; 0: exact; NaN: unknown */
+	size_t threads;	 /* number of threads that are known to have called the function */
+	bool known;	 /* `calls` is complete: each thread with samples of the function has also reported its number of calls */
+	bool complete;	 /* the sums are complete, too: the process ended normally, and no other thread was running then */
+	uint32_t bursts; /* number of bursts of simulated windows from which the errors were computed; 0 if all was counted, or unknown */
+	double *sums;	 /* [n_counters] sums without nested calls; NaN if unknown */
+	double *errors;	 /* [n_counters] standard errors of the sums; 0 if exact; NaN if unknown */
 	/* Bursts, sums and errors that include nested calls. */
 	uint32_t nested_bursts;
 	double *nested_sums, *nested_errors;
 };
-/* Finds the calls of a function. *out is overwritten; call samples_total_release(). O(threads of the function * log(samples)). */
+/* Computes a function's totals and overwrites *out; call samples_total_release(). O(threads that called the function * log(samples)). */
 void samples_total_find(const struct samples *samples, size_t function, struct samples_total *out);
 void samples_total_release(struct samples_total *total); /* accepts a zeroed struct */
 
-/* Finds the counters whose sum is the unit of work of vectors: instructions, or their substitute in the back end. Returns their number; 0
- * if vectors are not divided. */
+/* Finds the counters whose sum is the amount of work: instructions, or their substitute in the back end. samples_vector() divides other
+ * counters by it. Returns the number of these counters; 0 if there are none. */
 #define SAMPLES_WORK_MAX 2
 size_t samples_work(const struct samples *samples, size_t counters[SAMPLES_WORK_MAX]);
-/* Fills vector[n_counters] of item i: each counter per unit of work and per live thread, as in AutoPerf (Alam and others, NeurIPS 2019).
- * Counters of work are not divided by work. NaN if something was not counted, or no work was done. `alone`: without nested calls. */
+/* Fills vector[n_counters] for item i: each counter per unit of work and per living thread, as in AutoPerf (Alam and others, NeurIPS 2019).
+ * Counters of work are only divided by the threads. NaN if not counted, or if there was no work. `alone`: excludes nested calls. */
 void samples_vector(const struct samples *samples, size_t i, bool alone, double *vector);
 
 /* ---- means over all calls of a function, estimated from its samples, with intervals ---- */
 
-#define SAMPLES_MEAN_NS	      SIZE_MAX	     /* time, in place of a counter */
-#define SAMPLES_MEAN_ALONE_NS (SIZE_MAX - 1) /* time without other selected functions */
+#define SAMPLES_MEAN_NS	      SIZE_MAX	     /* selects the time instead of a counter */
+#define SAMPLES_MEAN_ALONE_NS (SIZE_MAX - 1) /* selects the time without nested selected functions */
 
 struct samples_mean {
 	double mean;	  /* weighted mean per call; NaN if no call was measured */
-	double low, high; /* 95 % interval of the mean over all calls; equal to the mean if each call is a sample; NaN if unknown, for
-			     example with fewer than SAMPLES_MEAN_LEAST samples */
+	double low, high; /* 95 % interval of the mean; the mean itself if all calls were sampled; NaN if unknown (too few samples) */
 };
-#define SAMPLES_MEAN_LEAST 100 /* minimum number of samples: fewer too often miss the long calls that determine the mean */
+#define SAMPLES_MEAN_LEAST 100 /* minimum number of samples for an interval; fewer often miss the long calls that determine the mean */
 
-/* Estimates the mean of a counter per call, including nested calls. Uses the totals of all calls if these are known, otherwise samples. One
- * of each `weight` calls is a random sample (Cochran, Sampling Techniques, 3rd ed., 2). Lengths of calls are skewed, so calls without a
- * sample (rule of three) may be as long as the longest sampled one. For counters simulated in a part of the accesses (potential HITM, which
- * has no nested totals), the ratio to accesses is estimated and multiplied by the mean of accesses. The error is then unknown.
- * O(samples). */
+/* Estimates the mean of a counter per call, including nested calls. Uses the totals if they are known, otherwise the samples. A sample is
+ * one call chosen at random from `weight` calls (Cochran, Sampling Techniques, 3rd ed., 2). Durations are skewed. So the upper limit
+ * assumes that a share of 3 / n calls (rule of three) is as long as the longest sampled call. Some counters are simulated for only a part
+ * of the accesses and have no nested totals (potential HITM). For these, estimates the ratio to accesses and multiplies it by the mean of
+ * accesses; the interval is then unknown. O(samples). */
 struct samples_mean samples_mean(const struct samples *samples, size_t function, size_t counter);
 
-/* Returns the effective number of samples of an estimate that varies only by chance. A sample that represents w calls adds the variance w(w
- * - 1). `weight`: sum of w; `variance`: sum of w(w - 1). Returns INFINITY if each call is a sample. */
+/* Returns the effective number of samples of a weighted estimate. A sample that represents w calls adds the variance w(w - 1). `weight`:
+ * sum of w. `variance`: sum of w(w - 1). Returns INFINITY if each call is a sample. */
 static inline double samples_effective(double weight, double variance)
 {
 	return variance > 0 ? weight * weight / variance : (double)INFINITY;

@@ -1,4 +1,4 @@
-/* Calls of a function, sampled or not; join of runs whose calls align. */
+/* Finds all calls of a function, sampled or not, and joins runs whose calls align. */
 #include "runs/inside/samples/samples_join.h"
 
 #include "base/mem.h"
@@ -11,7 +11,7 @@
 ORDER_FIRST(calls_at, struct samples_calls, x->function < function || (x->function == function && x->thread < thread), size_t function,
 	    uint32_t thread)
 
-/* Returns the calls[n] of a function, ordered by thread; NULL if there are none. O(log(calls)). */
+/* Returns calls[n] of a function, ordered by thread; NULL if there are none. O(log(calls)). */
 static const struct samples_calls *samples_calls_of(const struct samples *samples, size_t function, size_t *n)
 {
 	size_t first = calls_at(samples->calls, samples->n_calls, function, 0);
@@ -27,7 +27,7 @@ size_t samples_calls_at(const struct samples *samples, size_t function, uint32_t
 	return i < samples->n_calls && samples->calls[i].function == function && samples->calls[i].thread == thread ? i : SIZE_MAX;
 }
 
-/* Returns the end of the items in [i, end) that have the thread of items[i]. Searches in growing steps. */
+/* Returns the end of the items in [i, end) that have the thread of items[i]. The step doubles after each hit and halves after a miss. */
 static size_t thread_end(const struct samples *samples, size_t i, size_t end)
 {
 	uint32_t thread = samples->items[i].thread;
@@ -208,7 +208,7 @@ static int invocation_compare(const struct sample *a, const struct sample *b)
 	return (a->ordinal > b->ordinal) - (a->ordinal < b->ordinal);
 }
 
-/* Advances each run's index at[] to the first invocation that is not before run 0's. Returns true if all runs have that invocation. */
+/* Advances each run's index at[] to the first invocation that is not before the one of run 0. Returns true if all runs have that one. */
 static bool rows_align(const struct samples_join *join, const struct samples_joined *joined, size_t *at)
 {
 	const struct sample *next = &join->runs[0]->items[at[0]];

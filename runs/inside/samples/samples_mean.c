@@ -4,16 +4,14 @@
 
 #include <math.h>
 
-#define LEVEL .975
-#define UNSEEN                                                                                                                             \
-	3.0 /* numerator of the rule of three: if none of n samples is of a kind, its share is at most 3 / n with 95 % confidence          \
-	     */
+#define LEVEL  .975
+#define UNSEEN 3.0 /* rule of three: if no sample of n is of a kind, at most 3 / n of all are (95 % confidence) */
 
 /* The samples of a function, and the counter to read. */
 struct reading {
 	const struct samples *samples;
 	size_t first, n, counter;
-	size_t accesses, simulated; /* columns of accesses and of simulated accesses; SIZE_MAX if the back end is not the emulation */
+	size_t accesses, simulated; /* index of the counters of accesses and of simulated accesses; SIZE_MAX if not emulated */
 };
 
 static double value_at(const struct reading *r, size_t i, size_t counter)
@@ -40,10 +38,10 @@ void samples_interval(double estimate, double error, double bursts, double *low,
 		*low = *high = (double)NAN;
 }
 
-/* Weighted mean of exact values, standard error of the mean, and largest value. */
+/* Weighted mean of a counter whose values are exact, its standard error, and the largest value. */
 struct exact {
 	double mean, error, most;
-	double n; /* effective number of samples: samples_effective() */
+	double n; /* effective number of samples (samples_effective()) */
 };
 
 static struct exact mean_exact(const struct reading *r, size_t counter)
@@ -70,11 +68,11 @@ static struct exact mean_exact(const struct reading *r, size_t counter)
 	return out;
 }
 
-/* Samples up to the next one with known simulated counters, or the thread's end. Unknown counters are assumed to be like known ones. */
+/* A sample with known simulated counters, and its neighbors without. These are assumed to have the same ratio of counters to accesses. */
 struct stretch {
 	size_t next;  /* index of the first sample after the stretch */
 	size_t known; /* index of the sample with known counters; SIZE_MAX if there is none */
-	double base;  /* accesses, weighted sum */
+	double base;  /* weighted sum of the accesses */
 	bool whole;   /* all accesses of the stretch were simulated */
 };
 
@@ -122,7 +120,7 @@ static void mean_find(const struct reading *r, struct samples_mean *out)
 	bool simulated = r->simulated != SIZE_MAX && r->counter > r->simulated && r->counter < r->samples->n_counters, whole;
 	double ratio = simulated ? ratio_simulated(r, &whole) : (double)NAN;
 
-	if (!isnan(ratio)) { /* otherwise there was no access */
+	if (!isnan(ratio)) { /* NaN: there was no access, or the counter is not simulated */
 		struct reading accesses = *r;
 
 		accesses.counter = r->accesses;

@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Environment variables of a build, which pass struct compiler_wrapper to the links. */
+/* Environment variables of a build. They pass struct compiler_wrapper to this program when it runs as a compiler. */
 #define KIND	"ASSAY_VARIANT"
 #define LINKS	"ASSAY_VARIANT_LINKS"
 #define OPTIONS "ASSAY_VARIANT_OPTIONS"
@@ -28,8 +28,8 @@
 
 #define SELF		 "/proc/self/exe"
 #define SELF_BYTES_MAX	 (1u << 30)
-#define COPY		 "assay"	  /* file name of this program's copy in the directory of links */
-#define LINKER_SCRIPT	 "assay-probe.ld" /* file name in the directory of links */
+#define COPY		 "assay"	  /* name of this program's copy in the directory of links */
+#define LINKER_SCRIPT	 "assay-probe.ld" /* name of the linker script in the directory of links */
 #define FEATURES_PLUGIN	 "assay_features.so"
 #define FEATURES_ARCHIVE "libassay-features.a"
 #define FEATURES_OBJECT	 "assay_statements.o"
@@ -39,7 +39,7 @@
 
 EMBED_FILE(linker_script_bytes, ASSAY_SOURCE_DIRECTORY "/runs/inside/probe/assay-probe.ld");
 
-/* Parts for programs that count. Empty if assay was built without a compiler for them. */
+/* Parts of counting programs. They are empty if assay was built without a compiler for them. */
 EMBED_FILE(features_gcc_bytes, ASSAY_FEATURES_PARTS "/assay_features_gcc.so");
 EMBED_FILE(features_archive_bytes, ASSAY_FEATURES_PARTS "/libassay-features.a");
 EMBED_FILE(features_statements_bytes, ASSAY_FEATURES_PARTS "/assay_statements.o");
@@ -48,7 +48,7 @@ const char *const variant_kind_names[] = { "plain", "functions", "counters", "fe
 
 /* ---- names ---- */
 
-/* Reports whether the name is a compiler's, such as "x86_64-linux-gnu-gcc-12.2", by the part after the last '-' before the version. */
+/* Reports whether a name is a compiler's, such as "x86_64-linux-gnu-gcc-12.2". Ignores a prefix and a version, which '-' separates. */
 static bool is_compiler(const char *name)
 {
 	static const char *const names[] = { "cc", "c++", "gcc", "g++", "clang", "clang++", "c89", "c99" };
@@ -75,11 +75,11 @@ bool compiler_wrapper_is_called(const char *argv0)
 	return is_wrapped(text_file_name(argv0));
 }
 
-/* ---- commands of programs that count, for `assay build --for features` and `--for work` (features/counting/) ---- */
+/* ---- commands of counting programs, for `assay build --for features` and `--for work` (features/counting/) ---- */
 
 enum features_build {
 	FEATURES_COUNTS,     /* counts of loops, branches, calls and exceptions */
-	FEATURES_STATEMENTS, /* only the statements that a thread executes */
+	FEATURES_STATEMENTS, /* number of statements that a thread executes */
 };
 
 static enum assay_status check_compiler(const struct compiler_command *c, struct assay_error *err)
@@ -129,7 +129,7 @@ static void add(struct compiler_arguments *command, const char *word)
 	compiler_arguments_add(command, mem_string(word));
 }
 
-/* Adds the plugin's options, one per line of `options`. */
+/* Appends the plugin and its options, which are the lines of `options`. */
 static void add_plugin(struct compiler_arguments *command, const struct compiler_command *c, enum features_build what, const char *options,
 		       const char *directory)
 {
@@ -144,7 +144,7 @@ static void add_plugin(struct compiler_arguments *command, const struct compiler
 	free(lines);
 }
 
-/* Returns in *out a compiler command that makes programs count. `directory`: directory of the parts. */
+/* Makes a compiler command whose program counts. `directory` contains the plugin and the objects. The caller releases *out. */
 static enum assay_status features_command_make(const char *const *words, size_t n, enum features_build what, const char *options,
 					       const char *directory, struct compiler_arguments *out, struct assay_error *err)
 {
@@ -166,8 +166,7 @@ static enum assay_status features_command_make(const char *const *words, size_t 
 		add(&command, "-fno-lto");
 	if (links)
 		add(&command, "-xnone");
-	if (links && what == FEATURES_STATEMENTS) { /* the program's own definition, even if a library has one; exported for libraries and
-						       the recorder */
+	if (links && what == FEATURES_STATEMENTS) { /* libraries and the recorder use the program's definition of assay_statements */
 		compiler_arguments_add(&command, mem_format("%s/" FEATURES_OBJECT, directory));
 		add(&command, "-Wl,--export-dynamic-symbol=assay_statements");
 	} else if (links) {
@@ -199,10 +198,10 @@ static enum assay_status features_write_parts(const char *directory, struct assa
 	return st ? st : write_to(directory, FEATURES_ARCHIVE, features_archive_bytes, features_archive_bytes_end, err);
 }
 
-/* Executes a compiler's command so that its result counts. `options` of FEATURES_COUNTS, one per line, or "":
- *   only=FILE      counts only the features named in FILE, one per line     until=FUNCTION  where a run may stop (ASSAY_FEATURES_UNTIL)
- *   without=FILE   excludes the pieces named in FILE, one per line          pieces          adds switches to pieces that a run may exclude
- *   values         counts first values of variables too
+/* Runs a compiler command so that its program counts. `options` are lines for FEATURES_COUNTS, or "":
+ *   only=FILE      count only the features named in FILE, one per line      until=FUNCTION  where a run may stop (ASSAY_FEATURES_UNTIL)
+ *   without=FILE   exclude the pieces named in FILE, one per line           pieces          add switches to pieces that a run may exclude
+ *   values         also keep the first values of variables
  * *status: as from waitpid(). ASSAY_E_USAGE: not a compiler that can count; ASSAY_E_VERSION: its version is not the plugin's. */
 static enum assay_status features_compile(const char *const *words, size_t n, enum features_build what, const char *options,
 					  const char *parts, int *status, struct assay_error *err)
@@ -218,7 +217,7 @@ static enum assay_status features_compile(const char *const *words, size_t n, en
 
 /* ---- links ---- */
 
-/* Reports whether a file is this program or a copy of it, which has the same size and time. Builds within builds have one copy each. */
+/* Reports whether a file is this program or a copy of it, which has the same size and time. Nested builds have one copy each. */
 static bool is_self(const char *path)
 {
 	struct stat a, b;
@@ -227,7 +226,7 @@ static bool is_self(const char *path)
 	       a.st_mtim.tv_nsec == b.st_mtim.tv_nsec;
 }
 
-/* Copies this program to `path` unless the copy exists. The program's own file may have been replaced, or may be replaced in a build. */
+/* Copies this program to `path` unless a copy exists. Links lead to the copy, because a build may replace the program's own file. */
 static enum assay_status copy_self(const char *path, struct assay_error *err)
 {
 	struct stat self;
@@ -245,7 +244,7 @@ static enum assay_status copy_self(const char *path, struct assay_error *err)
 	return st;
 }
 
-/* Appends the file's path and its size and time, which change if another file replaces it. */
+/* Appends the file's path, and its size and time, which change if another file replaces it. */
 static void add_identity(const char *path, struct buf *out)
 {
 	char *real = realpath(path, NULL);
@@ -267,7 +266,7 @@ static enum assay_status link_one(const char *self, const char *links, const cha
 		add_identity(path, compilers);
 		buf_char(compilers, '\n');
 	}
-	if (link && !is_self(link)) { /* otherwise the link is right, and other processes may be using it */
+	if (link && !is_self(link)) { /* an existing correct link stays, because other processes may be using it */
 		unlink(link);
 		if (symlink(self, link))
 			st = assay_fail_errno(err, errno, "cannot make the link '%s'", link);
@@ -342,9 +341,9 @@ enum assay_status compiler_wrapper_link(const char *links, enum variant_kind kin
 	return st;
 }
 
-/* ---- the build command ---- */
+/* ---- build command ---- */
 
-/* Reports whether an absolute path is the compiler to which the link with its name leads. */
+/* Reports whether an absolute path is the compiler that PATH has under the same name. */
 static bool is_linked(const char *path)
 {
 	struct assay_error ignored;
@@ -356,7 +355,7 @@ static bool is_linked(const char *path)
 	return is;
 }
 
-/* Returns the text with links in place of compilers' absolute paths (CC=/usr/bin/gcc). The caller frees it. */
+/* Returns the text with links instead of absolute paths of compilers (CC=/usr/bin/gcc). The caller frees it. */
 static char *replace_compilers(const char *links, const char *text)
 {
 	static const char marks[] = " \t\n=;:&|()'\"";
@@ -394,12 +393,12 @@ char **compiler_wrapper_words(const struct compiler_wrapper *w, const char *cons
 	for (size_t i = 0; i < COUNT(compilers); i++) {
 		char *value = getenv(compilers[i]) ? replace_compilers(w->links, getenv(compilers[i])) : NULL;
 
-		/* An unset variable stays unset: with a value, `CC ?= clang` in a Makefile would select another compiler. */
+		/* Unset variables stay unset. If CC were set, `CC ?= clang` in a Makefile would select another compiler. */
 		if (value)
 			all[used++] = mem_format("%s=%s", compilers[i], value);
 		free(value);
 	}
-	/* A ccache that is not called by its link takes this program for the compiler, so it must hash the text of the kind. */
+	/* If ccache is not called by its link, it takes this program for the compiler. So it must also hash the kind. */
 	all[used++] =
 	    mem_format("CCACHE_EXTRAFILES=%s%s%s/%s", hashed ? hashed : "", hashed ? ":" : "", w->links, variant_kind_names[w->kind]);
 	*n_variables = used;
@@ -409,9 +408,9 @@ char **compiler_wrapper_words(const struct compiler_wrapper *w, const char *cons
 	return all;
 }
 
-/* ---- the record ---- */
+/* ---- record ---- */
 
-/* Appends a line in one write, because several compilers write concurrently. */
+/* Appends a line by one write, because several compilers write concurrently. */
 static enum assay_status append(const char *path, const struct buf *line, struct assay_error *err)
 {
 	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
@@ -423,7 +422,7 @@ static enum assay_status append(const char *path, const struct buf *line, struct
 	return st;
 }
 
-/* Appends an argument, with COMPILER_WRAPPER_TREE in place of the tree's path, and spaces in place of tabs and line ends. */
+/* Appends an argument. Replaces the tree's path by COMPILER_WRAPPER_TREE, and tabs and line ends by spaces. */
 static void add_word(const char *word, const char *tree, struct buf *out)
 {
 	size_t n = strlen(tree);
@@ -473,7 +472,7 @@ static void record_refusal(const struct assay_error *why)
 
 /* ---- one command ---- */
 
-/* Reports whether configure, CMake or Meson makes a file with this name to examine the compiler. */
+/* Reports whether configure, CMake or Meson creates a file of this name to examine the compiler. */
 static bool is_check_file(const char *name)
 {
 	return strncmp(text_file_name(name), "conftest", 8) == 0 || strstr(name, "CMakeFiles/CMakeScratch/") ||
@@ -513,7 +512,7 @@ static void remove_from_path(const char *name)
 	buf_release(&kept);
 }
 
-/* Returns the command with the kind's options. These options come first, so that options of the command override them. */
+/* Returns the command with the options of the kind. These come first, so that options of the command override them. */
 static struct compiler_arguments arguments_of_kind(enum variant_kind kind, const struct compiler_command *c, const char *const *words,
 						   size_t n)
 {
@@ -527,7 +526,7 @@ static struct compiler_arguments arguments_of_kind(enum variant_kind kind, const
 			add(&all, "-g");
 			add(&all, "-fpatchable-function-entry=5");
 		}
-		if (strcmp(words[i], "-s") != 0) /* measured programs need their symbols */
+		if (strcmp(words[i], "-s") != 0) /* drops -s, because measured programs need their symbols */
 			add(&all, words[i]);
 		linker |= strncmp(words[i], "-fuse-ld=", 9) == 0;
 	}
@@ -536,7 +535,7 @@ static struct compiler_arguments arguments_of_kind(enum variant_kind kind, const
 	return all;
 }
 
-/* Runs words[n], a compiler command, with the additions of the kind. */
+/* Runs the compiler command words[n] with the additions of the kind. */
 static enum assay_status compile(enum variant_kind kind, const char *const *words, size_t n, const struct compiler_command *c, int *status,
 				 struct assay_error *err)
 {
@@ -564,8 +563,8 @@ static enum assay_status compile(enum variant_kind kind, const char *const *word
 	}
 }
 
-/* Returns words[n] with each response file (@FILE) replaced by its arguments, as gcc and clang do, then NULL. Updates *n. Free the result
- * with freeargv() (libiberty). */
+/* Returns words[n] with each response file (@FILE) replaced by its arguments, as gcc and clang do, then NULL. Updates *n. The caller frees
+ * the result with freeargv() of libiberty. */
 static char **words_expanded(const char *const *words, size_t *n)
 {
 	char **given = mem_new(*n + 1, sizeof(*given)), **all = given;
@@ -592,7 +591,7 @@ static enum assay_status record_and_compile(enum variant_kind kind, const char *
 	compiler_command_parse(expanded, n, &c);
 	if (is_check(&c, directory ? directory : "")) {
 		kind = VARIANT_PLAIN;
-		st = append(getenv(RECORD), &(const struct buf)BUF_INIT, err); /* appends nothing: checks that the record can be written */
+		st = append(getenv(RECORD), &(const struct buf)BUF_INIT, err); /* checks that the record can be written */
 	} else {
 		st = record(c.compiler[c.n_compiler - 1], directory ? directory : "", expanded, n, err);
 	}
@@ -613,7 +612,7 @@ enum assay_status compiler_wrapper_run(int argc, char **argv, int *status, struc
 	enum assay_status st;
 
 	*status = 0;
-	for (size_t i = 0; i < n; i++) /* this program stands in PATH in place of a compiler, also as an argument of ccache */
+	for (size_t i = 0; i < n; i++) /* a word that is this program becomes the compiler's name; with ccache, this is the second word */
 		words[i] = i <= 1 && is_wrapped(text_file_name(argv[i])) && is_self(argv[i]) ? text_file_name(argv[i]) : argv[i];
 	remove_from_path(text_file_name(words[0]));
 	while (name && variant_kind_names[kind] && strcmp(variant_kind_names[kind], name) != 0)

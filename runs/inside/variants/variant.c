@@ -1,8 +1,8 @@
-/* Builds a reference of a git repository, or a directory, with a build command.
+/* Builds a commit of a git repository, or a directory, with a build command.
  *
- * Sources are written to and built in CACHE/HASH, where they stay. CACHE/HASH.partial exists until the build is complete. A lock, which
- * ends with the process that holds it, allows one build at a time. The helper holds a second lock until the last process of a build has
- * ended, so that nothing is removed while it is being written. */
+ * Sources are written to CACHE/HASH and built there, and stay there. CACHE/HASH.partial exists until the build is complete. A lock allows
+ * one build at a time; the kernel releases it when its process ends. The helper holds a second lock until the last process of a build has
+ * ended. So no file is removed while such a process still writes it. */
 #include "runs/inside/variants/variant.h"
 
 #include "base/buf.h"
@@ -39,14 +39,14 @@ struct building {
 	const struct variant_request *request;
 	const volatile sig_atomic_t *cancelled;
 	const char *repository, *reference; /* source of the files if request->directory is NULL */
-	char *folder;			    /* the cache, absolute path */
-	char *running;			    /* file locked while any process of the build lives; NULL before the lock is taken */
-	char *git_directory; /* "--git-dir=..." of a temporary repository for the files of a directory; NULL: sources from git */
+	char *folder;			    /* absolute path of the cache */
+	char *running;	     /* path of the file that is locked while a process of the build lives; NULL before the lock is taken */
+	char *git_directory; /* "--git-dir=..." of a temporary repository with the files of a directory; NULL if sources come from git */
 	char *links;	     /* directory of links named like compilers */
 	char *compilers;     /* lines with the compilers' files (compiler_wrapper_link()) */
 	size_t n_compilers;
 	char *whole, *partial, *log, *record;
-	struct buf log_text; /* text for the log */
+	struct buf log_text; /* text of the log so far */
 	struct variant *out;
 	struct assay_error *err;
 };
@@ -88,7 +88,7 @@ static enum assay_status run(struct building *b, const char *const *words, size_
 	return ASSAY_OK;
 }
 
-/* Returns "WHAT failed: ...", with the line of output that gives the reason. The caller frees it. */
+/* Returns "WHAT failed: ...", with the line of the output that gives the reason. The caller frees it. */
 static char *failure_text(const struct building *b, const char *what, const struct local_said *said)
 {
 	char shown[LOCAL_LINE_BYTES];
@@ -115,17 +115,17 @@ static enum assay_status run_checked(struct building *b, const char *what, const
 
 /* ---- git ---- */
 
-/* A version's commit, and the objects of its repository. */
+/* Commit of a version, and the parts of its repository that the build borrows. */
 struct repository {
-	char *objects, *shallow; /* absolute paths; `shallow` may not exist */
+	char *objects, *shallow; /* absolute paths; the file `shallow` may not exist */
 	char commit[VARIANT_COMMIT_BYTES];
 };
 
 /* Queries to git, and checkout of a commit.
  *
- * The work tree gets a repository of its own that borrows the objects of the original one. Nothing is written into the original. Its work
- * tree, index, hooks and configuration do not matter, and commits on no branch are available too. It is not cloned: git 2.39.4 and later
- * require a permission (safe.directory) to clone a repository of another user, even if it is readable. */
+ * The tree gets its own repository, which borrows the objects of the original. Nothing is written into the original. Its work tree, index,
+ * hooks and configuration have no effect, and commits that are on no branch are available, too. The original is not cloned, because git
+ * 2.39.4 and later require a permission (safe.directory) to clone another user's repository, even if it is readable. */
 
 #define WORDS(...)	       (const char *const[]){ __VA_ARGS__ }, sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *)
 #define RUN(b, said, ...)      run(b, WORDS(__VA_ARGS__), GIT_MS, NULL, said)
@@ -143,7 +143,7 @@ static char *answer_of(const struct local_said *said)
 	return mem_bytes(said->out, end);
 }
 
-/* Finds the objects, and the list of commits without parents (shallow). A linked work tree uses the objects of its main work tree. */
+/* Finds the directory of objects, and the list of commits without parents (shallow). A linked work tree uses those of its main one. */
 static enum assay_status find_objects(struct building *b, struct repository *out)
 {
 	struct local_said said = { .ok = false };
@@ -252,8 +252,8 @@ static enum assay_status remove_tree(struct building *b, const char *path)
 	return MUST(b, "removing an earlier build", REMOVE_MS, "rm", "-rf", "--", path);
 }
 
-/* Sets the commit to the hash of the directory's files, without those that .gitignore excludes: objects of another build would count as
- * this one's. Adds the files to the temporary repository `git_directory`, as git does. */
+/* Adds the files of the directory to a temporary repository, and sets the commit to their hash, as git computes it. Excludes files that
+ * .gitignore excludes, because they may be objects of another build. */
 static enum assay_status import_directory(struct building *b)
 {
 	char *sources = mem_format("%s/sources", b->folder), *real = realpath(b->request->directory, NULL), *tree = NULL;
@@ -282,7 +282,7 @@ static enum assay_status import_directory(struct building *b)
 	return st;
 }
 
-/* Writes the sources to `whole`, a new directory. */
+/* Writes the sources to b->whole, which must not exist. */
 static enum assay_status lay_out(struct building *b, const struct repository *repository)
 {
 	char *work = mem_format("--work-tree=%s", b->whole);
@@ -307,7 +307,7 @@ static enum assay_status lay_out(struct building *b, const struct repository *re
 	return st;
 }
 
-/* ---- places ---- */
+/* ---- file names of a build ---- */
 
 static void leave_places(struct building *b)
 {
@@ -315,7 +315,7 @@ static void leave_places(struct building *b)
 	b->whole = b->partial = b->log = b->record = NULL;
 }
 
-/* Adds the identity of everything that a variant adds to a build: this program, the options, and the files that they name. */
+/* Appends the identity of all that a variant adds to a build: this program, the options, and the content of files that the options name. */
 static void add_additions(const struct variant_request *r, struct buf *text)
 {
 	char *lines = mem_string(r->options ? r->options : ""), *rest = lines, *line;
@@ -336,7 +336,7 @@ static void add_additions(const struct variant_request *r, struct buf *text)
 	free(lines);
 }
 
-/* Names the files of a build by a hash. Each text is preceded by its length, so that no two builds hash the same bytes. */
+/* Sets the file names of a build, which contain a hash. Arguments are hashed with their lengths, so that different commands differ. */
 static void name_places(struct building *b, enum variant_kind kind)
 {
 	const struct variant_request *r = b->request;
@@ -386,7 +386,7 @@ static bool is_complete(const struct building *b)
 	return lstat(b->whole, &info) == 0 && S_ISDIR(info.st_mode) && access(b->partial, F_OK) != 0;
 }
 
-/* Removes leftovers of builds that failed or were killed. No other process builds while this one holds the lock. */
+/* Removes the remains of builds that failed or were killed. The caller holds the lock, so no other process builds. */
 static enum assay_status remove_leftovers(struct building *b)
 {
 	char **names;
@@ -406,9 +406,9 @@ static enum assay_status remove_leftovers(struct building *b)
 	return st;
 }
 
-/* ---- the build ---- */
+/* ---- build ---- */
 
-/* Syncs the build before removing its marker: even after a power failure, a build without a marker is complete. */
+/* Syncs the build before removing its marker. So a build without a marker is complete even after a power failure. */
 static enum assay_status mark_complete(struct building *b)
 {
 	int folder = open(b->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -421,7 +421,7 @@ static enum assay_status mark_complete(struct building *b)
 	return st;
 }
 
-/* Finds request->path in a new or existing build. Refuses a link that leads out of the build. */
+/* Finds request->path in a new or existing build. Refuses a symbolic link that leads out of the build. */
 static enum assay_status find_path(struct building *b, char **out)
 {
 	const char *name = b->request->path;
@@ -510,7 +510,7 @@ static enum assay_status build_kind(struct building *b, enum variant_kind kind, 
 	return st;
 }
 
-/* Writes the log for users. A failure is ignored, because it must not replace another reason. */
+/* Writes the log, which users read. Ignores a failure, because its message would replace a more important one. */
 static void keep_log(struct building *b)
 {
 	struct assay_error ignored;
@@ -520,7 +520,7 @@ static void keep_log(struct building *b)
 	buf_clear(&b->log_text);
 }
 
-/* Finds the build of this kind, or makes it. *lock: descriptor of the lock; -1 if not held yet. */
+/* Finds the build of this kind, or makes it. *lock: descriptor of the lock, or -1; takes the lock if it is needed. */
 static enum assay_status find_or_make(struct building *b, enum variant_kind kind, const struct repository *repository, int *lock)
 {
 	enum assay_status st = ASSAY_OK;
@@ -528,7 +528,7 @@ static enum assay_status find_or_make(struct building *b, enum variant_kind kind
 	name_places(b, kind);
 	if (!is_complete(b) && *lock < 0)
 		st = wait_for_lock(b, lock);
-	if (!st && !is_complete(b)) { /* another process may have built it meanwhile */
+	if (!st && !is_complete(b)) { /* another process may have made it while this one waited */
 		st = build_kind(b, kind, repository);
 		keep_log(b);
 	}
@@ -539,9 +539,9 @@ static enum assay_status find_or_make(struct building *b, enum variant_kind kind
 
 struct commands {
 	const char *tree;    /* directory of the build */
-	char *text, **lines; /* [n] commands in `text`, sorted, unique */
+	char *text, **lines; /* [n] distinct commands, sorted; pointers into `text` */
 	size_t n;
-	const char *refused; /* reason for the first refused command; NULL if none */
+	const char *refused; /* reason for the first refused command; NULL if there is none */
 };
 
 static enum assay_status commands_read(const char *tree, struct commands *out, struct assay_error *err)
@@ -572,8 +572,8 @@ static void commands_release(struct commands *commands)
 	mem_free(commands->text, commands->lines);
 }
 
-/* Reports whether a command compiled or linked only files that no longer exist. Scripts that examine a compiler run such commands. Names of
- * their files contain a process id, so they differ from build to build. */
+/* Reports whether all input files of a command have been removed. Scripts that examine a compiler run such commands. The names of their
+ * files contain a process id, so they differ from build to build. */
 static bool is_of_removed(const char *tree, const char *line)
 {
 	struct buf text = BUF_INIT;
@@ -615,7 +615,7 @@ static const char *only_in(const struct commands *a, const struct commands *b)
 	return NULL;
 }
 
-/* Returns a command for a message. Shows the compiler's file only if that differs from the file in `other`. The caller frees it. */
+/* Returns a command for a message. Shows the compiler's file only if it differs from the one in `other`. The caller frees the text. */
 static char *shown_command(const char *line, const char *other)
 {
 	size_t n = line ? strcspn(line, "\t") : 0;
@@ -640,7 +640,7 @@ static void compare(struct building *b, const struct commands *plain, const stru
 	mem_free(texts[0], texts[1]);
 }
 
-/* Checks that the program can be measured. A directory, or a script made by libtool, passes. */
+/* Checks whether the program can be measured. Accepts directories, and scripts made by libtool. */
 static enum assay_status check_program(struct building *b, const char *path)
 {
 	enum variant_kind kind = b->request->kind;
