@@ -31,14 +31,14 @@ static bool is_relative_to_pc(const ZydisDecodedInstruction *decoded)
 	return decoded->attributes & ZYDIS_ATTRIB_HAS_MODRM && decoded->raw.modrm.mod == 0 && decoded->raw.modrm.rm == 5;
 }
 
-/* Reports whether the operand is a number without base and index: fs:[number]. */
+/* Reports whether the memory operand is a number without base and index, such as fs:[number]. */
 static bool is_absolute(const ZydisDecodedInstruction *decoded)
 {
 	return decoded->attributes & ZYDIS_ATTRIB_HAS_SIB && decoded->raw.modrm.mod == 0 && decoded->raw.sib.base == 5 &&
 	       decoded->raw.sib.index == 4;
 }
 
-/* Reports whether a number may be an address. This is possible only in programs with fixed addresses. */
+/* Reports whether a number may be an address, which is possible only in programs with fixed addresses. */
 static bool may_be_address(const struct image *image, int64_t value)
 {
 	return image->fixed && value > 0 && image_section_at(image, (uint64_t)value);
@@ -76,7 +76,7 @@ static void refer_immediate(const struct image *image, const ZydisDecodedInstruc
 		add_reference(to, CODE_ADDRESS, (uint64_t)value, 0, decoded->raw.imm[0].offset, decoded->raw.imm[0].size);
 }
 
-/* ---- a body ---- */
+/* ---- instructions of a body ---- */
 
 /* Decodes an instruction. Returns false if the instruction is padding. */
 static bool decode_one(const struct image *image, const ZydisDecoder *decoder, uint64_t n, struct instruction *to)

@@ -1,4 +1,4 @@
-/* A build to compare: a file, its functions, and the targets that its machine code refers to. */
+/* A build to be compared: a file, its functions, and the targets to which its machine code refers. */
 #ifndef RUNS_CHANGES_BUILD_H
 #define RUNS_CHANGES_BUILD_H
 
@@ -6,27 +6,27 @@
 
 struct build {
 	struct image image;
-	struct functions functions; /* also has calls that only the machine code shows */
+	struct functions functions; /* including calls that only the machine code shows */
 	uint64_t *referred;	    /* [n_referred] addresses of data that code refers to, ascending */
 	size_t n_referred, referred_capacity;
 };
 
-/* Opens a build. *out is overwritten; call build_release(). `least` as in image_open(); errors as image_open() and functions_read(). */
+/* Opens a build. Overwrites *out; call build_release(). `least` and the errors are those of image_open() and functions_read(). */
 enum assay_status build_open(const char *path, enum image_detail least, struct build *out, struct assay_error *err);
 void build_release(struct build *build); /* accepts a zeroed struct */
 
-/* Returns the function that a call to this address reaches, directly or through the linkage table; FUNCTIONS_NONE if the build has none. */
+/* Returns the function that a call of this address reaches, directly or by the linkage table; FUNCTIONS_NONE if the build has none. */
 size_t build_callee(const struct build *build, uint64_t address);
 
-/* The machine code of a body as instructions, decoded by Zydis, with address-dependent parts separated. Branches inside the body become
- * indexes of instructions; other references to addresses are kept beside the bytes. Padding is excluded. */
-#define CODE_REFERENCES_MAX 2 /* maximum number of references per instruction: a memory operand and an immediate value */
+/* The machine code of a body as instructions, decoded by Zydis, with address-dependent parts separated. A branch inside the body has the
+ * index of the target instruction; other references to addresses are kept next to the bytes. Padding is excluded. */
+#define CODE_REFERENCES_MAX 2 /* maximum number of references of an instruction: a memory operand and an immediate value */
 
 enum code_reference_kind {
 	CODE_BRANCH,  /* jump or call to a target outside the body */
 	CODE_MEMORY,  /* read or write of `width` bytes at the target */
 	CODE_ADDRESS, /* use of the address itself, or a read from a table of unknown size at the address */
-	CODE_THREAD,  /* like CODE_MEMORY for thread-local data; the target is an offset in the thread-local block */
+	CODE_THREAD,  /* access like CODE_MEMORY to thread-local data; the target is an offset in the thread-local block */
 };
 
 struct code_reference {
@@ -39,17 +39,17 @@ struct code_reference {
 struct instruction {
 	uint64_t address;
 	const uint8_t *bytes; /* [length] bytes inside the image */
-	uint16_t mnemonic;    /* mnemonic of Zydis; 0: a byte that is no instruction */
+	uint16_t mnemonic;    /* mnemonic of Zydis; 0 for a byte that is no instruction */
 	uint8_t length;
 	uint8_t n_references;
-	bool local; /* branches to instruction local_target of this body */
+	bool local; /* true if the instruction branches to instruction local_target of this body */
 	size_t local_target;
 	struct code_reference references[CODE_REFERENCES_MAX];
 };
 
-/* Buffer for the code of one body, reused for the next body. */
+/* Buffer for the code of one body, to be reused for the next. */
 struct code {
-	struct instruction *items; /* [n] by address */
+	struct instruction *items; /* [n] instructions by address */
 	size_t n, capacity;
 };
 

@@ -6,23 +6,23 @@
 
 #define NAMES_SHOWN 6
 
-/* Facts about a function, from which its change is judged; indexed by key. */
+/* Facts about a function from which its change is judged. Findings are indexed by key. */
 struct finding {
 	struct change change;
-	enum match_result result; /* result of comparing the function's bodies; valid if `compared` */
+	enum match_result result; /* result of comparing the function's bodies; valid only if `compared` */
 	bool compared;
 	bool other_clones;
 	bool renamed;
-	bool touched;				 /* a hunk of the source difference touches the function */
-	bool own_differs;			 /* the function's code outside of inlined functions differs */
-	bool same_somewhere;			 /* the function is inlined into some host with the same code */
+	bool touched;				 /* true if a hunk of the source difference touches the function */
+	bool own_differs;			 /* true if the function's code differs outside of inlined functions */
+	bool same_somewhere;			 /* true if the function is inlined into some host with the same code */
 	size_t hosts, hosts_differ, hosts_alone; /* hosts in both builds; those where it differs; those where only it differs */
 };
 
 struct search {
 	struct changes *changes;
 	struct match match;
-	struct finding *findings; /* [n] by key */
+	struct finding *findings; /* [n] findings by key */
 	size_t n;
 	const struct changes_options *options;
 };
@@ -41,7 +41,7 @@ static const struct hunk_side *hunk_side(const struct source *source, size_t i, 
 	return is_old ? &source->hunks[i].old : &source->hunks[i].new;
 }
 
-/* Returns a map from the address of a file's name to the first hunk of that file, on one side. */
+/* Returns a map from the address of a file's interned name to the file's first hunk, on one side. */
 static struct map first_hunks(const struct source *source, bool is_old)
 {
 	struct map first = { .slots = NULL };
@@ -51,7 +51,7 @@ static struct map first_hunks(const struct source *source, bool is_old)
 	return first;
 }
 
-/* Reports whether hunks of the function's file touch it, and marks them in in_hunk. `i`: first hunk of the file; the others follow it. */
+/* Reports whether hunks of the function's file touch the function, and marks these hunks in in_hunk. `i` is the file's first hunk. */
 static bool touch_function(const struct source *source, const struct function *function, size_t i, bool is_old, bool *in_hunk)
 {
 	const char *file = hunk_side(source, i, is_old)->file;
@@ -96,8 +96,8 @@ static enum assay_status touch_side(const struct source *source, const struct fu
 	return ASSAY_OK;
 }
 
-/* Sets touched_old[old->n] and touched_new[new->n] for functions with a hunk between their first and last line, and source->outside. Needs
- * functions_extents(). Returns ASSAY_E_NODATA if no file of a build's functions is in its tree. */
+/* Sets touched_old[old->n] and touched_new[new->n] for functions with a hunk between their first and last line. Also sets source->outside.
+ * Requires functions_extents(). Returns ASSAY_E_NODATA if no file of a build's functions is in its tree. */
 static enum assay_status source_touched(struct source *source, const struct functions *old, const struct functions *new, bool *touched_old,
 					bool *touched_new, struct assay_error *err)
 {
@@ -143,7 +143,7 @@ static void add_cause(struct finding *finding, enum change_reason reason, size_t
 	mem_append(change->causes, change->n_causes, &change->causes_capacity, (struct change_cause){ reason, key });
 }
 
-/* ---- start ---- */
+/* ---- preparation ---- */
 
 static void search_begin(struct search *search, struct changes *c)
 {
@@ -212,7 +212,7 @@ static void record_part(void *context, const struct match_part *part)
 	finding->same_somewhere = finding->same_somewhere || !part->differs;
 }
 
-/* Marks functions that are inlined into equal code, because they are equal themselves. */
+/* Marks the functions that are inlined into a function with equal code, because their code is then equal, too. */
 static void mark_same(struct search *search, size_t new)
 {
 	const struct functions *g = &search->changes->new.functions;
@@ -251,7 +251,7 @@ static void compare_pairs(struct search *search)
 
 /* ---- judgment ---- */
 
-/* Reports whether the function is from a system header that is the same in both builds: its code differs only by constant arguments. */
+/* Reports whether the function is from a system header that both builds share. Its code can then differ only by constant arguments. */
 static bool is_in_system_header(const struct search *search, const struct finding *finding)
 {
 	const struct functions *f = &search->changes->old.functions, *g = &search->changes->new.functions;
@@ -260,7 +260,7 @@ static bool is_in_system_header(const struct search *search, const struct findin
 	return old && new && !strncmp(old, "/usr/", 5) && !strcmp(old, new);
 }
 
-/* Reports whether a function that is always inlined in one of the builds differs where it is inlined. */
+/* Reports whether a function that one of the builds always inlines differs where it is inlined. */
 static bool differs_inlined(const struct search *search, const struct finding *finding)
 {
 	return !is_in_system_header(search, finding) && finding->hosts && finding->hosts_differ == finding->hosts &&
@@ -335,7 +335,7 @@ static void judge_finding(const struct search *search, struct finding *finding)
 
 /* ---- functions that inline others ---- */
 
-/* Adds the changed functions that this function inlines as its causes. */
+/* Adds changed functions that this function inlines as causes of its change. */
 static void find_causes(struct search *search, struct finding *finding, const struct functions *f, size_t function, bool of_old)
 {
 	for (size_t i = 0; i < f->items[function].n_bodies; i++) {
@@ -354,7 +354,7 @@ static void find_causes(struct search *search, struct finding *finding, const st
 	}
 }
 
-/* Reports whether only inlined functions differ: the function's own source, or without sources its own code, is the same. */
+/* Reports whether only inlined functions differ. The function's own source, or its own code if sources are unknown, is then the same. */
 static bool is_host_only(const struct search *search, const struct finding *finding)
 {
 	if (!finding->compared || !(finding->change.reasons & 1u << CHANGE_INLINES) || finding->result != MATCH_DIFFERENT)
@@ -362,7 +362,7 @@ static bool is_host_only(const struct search *search, const struct finding *find
 	return search->changes->has_source ? !finding->touched : !finding->own_differs;
 }
 
-/* Removes causes that are hosts themselves, because the functions that these inline are causes too. */
+/* Removes causes that are hosts themselves, because the functions that these hosts inline are also causes. */
 static void drop_hosts(const struct search *search, struct change *change)
 {
 	size_t n = 0;
@@ -401,8 +401,8 @@ static void judge_all(struct search *search)
 
 /* Calls in the new build, grouped by callee. */
 struct callers {
-	size_t *first; /* [functions + 1] index in `hosts` of each callee's first call */
-	size_t *hosts; /* calling functions */
+	size_t *first; /* [functions + 1] index in `hosts` of the first call of each callee */
+	size_t *hosts; /* functions that make the calls */
 };
 
 static struct callers callers_of(const struct functions *f)
@@ -418,7 +418,7 @@ static struct callers callers_of(const struct functions *f)
 	return callers;
 }
 
-/* Reports whether the function is a small wrapper: it has few instructions, and one instruction jumps or calls out of it. */
+/* Reports whether the function is a small wrapper: it has few instructions, and at least one of them jumps or calls out of it. */
 static bool is_wrapper(struct search *search, size_t function)
 {
 	const struct functions *g = &search->changes->new.functions;
@@ -436,7 +436,7 @@ static bool is_wrapper(struct search *search, size_t function)
 	return calls && instructions <= search->options->wrapper;
 }
 
-/* Returns the reason for which the function adds its callers; CHANGE_REASONS if it does not add them. */
+/* Returns the reason for which the callers of a changed function are measured; CHANGE_REASONS if they are not. */
 static enum change_reason reason_of(struct search *search, const struct change *change)
 {
 	if (change->new == FUNCTIONS_NONE)
@@ -448,7 +448,7 @@ static enum change_reason reason_of(struct search *search, const struct change *
 	return is_wrapper(search, change->new) ? CHANGE_CALLS_WRAPPER : CHANGE_REASONS;
 }
 
-/* Adds a cause to a caller. Returns true if the caller was not listed before, since it may be a wrapper itself. */
+/* Adds a cause to a caller. Returns true if the caller was not listed before. It may be a wrapper, whose callers must then be added. */
 static bool add_caller(struct finding *finding, enum change_reason reason, size_t key)
 {
 	enum change_kind kind = finding->change.kind;
@@ -466,7 +466,7 @@ static void add_callers(struct search *search)
 {
 	const struct functions *g = &search->changes->new.functions;
 	struct callers callers = callers_of(g);
-	size_t *stack = mem_new(2 * g->n, sizeof(*stack)), n = 0; /* each function at the start, and again when added as a caller */
+	size_t *stack = mem_new(2 * g->n, sizeof(*stack)), n = 0; /* each function at the start, and again if added as a caller */
 
 	for (size_t i = 0; i < g->n; i++)
 		if (search->findings[i].change.kind != CHANGE_NONE)
@@ -484,7 +484,7 @@ static void add_callers(struct search *search)
 
 /* ---- list of changes ---- */
 
-/* Sets inlined_into to the hosts in the new build, or in the old build if the function was removed. */
+/* Sets inlined_into to the function's hosts in the new build, or in the old build if the function was removed. */
 static void find_hosts(const struct changes *c, struct change *change)
 {
 	bool gone = change->new == FUNCTIONS_NONE;
@@ -497,7 +497,7 @@ static void find_hosts(const struct changes *c, struct change *change)
 
 		if (gone)
 			host = key_of_old(c, host);
-		if (host != change->key) /* otherwise `host` is a part of the function itself, split off and inlined again */
+		if (host != change->key) /* otherwise `host` is a part of the function itself that was split off and inlined again */
 			keys[n++] = host;
 	}
 	map_sort(keys, n, sizeof(*keys));
@@ -525,7 +525,7 @@ static int compare_changes(const void *a, const void *b, void *context)
 	return order ? order : x->key < y->key ? -1 : x->key > y->key;
 }
 
-/* Reports whether the compiler added the function to start a file, and it is redundant: its source, if known, is listed separately. */
+/* Reports whether the compiler added the function to start a file, and it is redundant. Its source, if known, is listed separately. */
 static bool is_redundant_start(const struct changes *c, const struct change *change)
 {
 	const struct function *function = changes_function(c, change->key);
@@ -612,9 +612,9 @@ void changes_release(struct changes *changes)
 	*changes = (struct changes){ .items = NULL };
 }
 
-/* ---- places ---- */
+/* ---- files and lines ---- */
 
-/* Returns the file's name in the repository if known, otherwise a name as short as possible; NULL if the file is unknown. */
+/* Returns a file's name in the repository or, if unknown, a name as short as possible; NULL if the file itself is unknown. */
 static const char *file_of(const struct changes *c, bool of_old, const struct function *function)
 {
 	const char *file = function->file, *found = NULL;
@@ -627,7 +627,7 @@ static const char *file_of(const struct changes *c, bool of_old, const struct fu
 	return n && !strncmp(file, function->directory, n) && file[n] == '/' ? file + n + 1 : file;
 }
 
-/* Returns "a.c:12", or "" if the build does not have the function. The caller frees the text. */
+/* Returns "a.c:12", or "" if the build lacks the function. The caller frees the text. */
 static char *place_of(const struct changes *c, bool of_old, size_t index)
 {
 	const struct function *function;
@@ -649,7 +649,7 @@ static uint64_t entry_of(const struct functions *f, const struct function *funct
 
 /* ---- one change as text for users ---- */
 
-/* Writes "NAME a.c:12 -> a.c:14", or one place if both places are the same. */
+/* Writes "NAME a.c:12 -> a.c:14", or only one place if both are the same. */
 static void add_line(const struct changes *c, const struct change *change, struct document *d)
 {
 	char *name = demangle(changes_function(c, change->key)->symbol);
@@ -679,7 +679,7 @@ static void add_names_line(const struct changes *c, const char *what, const size
 	buf_release(&line);
 }
 
-/* Writes the reasons that are not clear from the heading. */
+/* Writes the reasons that do not follow from the heading. */
 static void add_reasons_line(const struct changes *c, const struct change *change, struct document *d)
 {
 	unsigned shown = 1u << CHANGE_CLONES | 1u << CHANGE_NOW_INLINED | 1u << CHANGE_NOW_CALLED | 1u << CHANGE_CONSTANT;
@@ -816,7 +816,7 @@ static void add_build(const char *key, const struct build *build, size_t n, stru
 	doc_end(d);
 }
 
-/* Texts by enum image_detail: missing information, and its remedy. */
+/* Texts by enum image_detail: the information that is missing, and the remedy. */
 static const struct {
 	const char *code, *text;
 } details[] = {

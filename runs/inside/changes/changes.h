@@ -1,6 +1,6 @@
-/* Finds the functions that changed between two builds, and further functions to measure because of those. The rules are AutoPerf's (Alam,
- * Gottschlich, Tatbul, Turek, Mattson, Muzahid: A Zero-Positive Learning Approach for Diagnosing Software Performance Regressions, NeurIPS
- * 2019). An added function, and a changed function that is inlined or a small wrapper, add their callers. */
+/* Finds the functions that changed between two builds, and other functions to measure because of these changes. The rules are AutoPerf's
+ * (Alam, Gottschlich, Tatbul, Turek, Mattson, Muzahid: A Zero-Positive Learning Approach for Diagnosing Software Performance Regressions,
+ * NeurIPS 2019). For an added function, and a changed function that is inlined or a small wrapper, callers are measured as well. */
 #ifndef RUNS_CHANGES_CHANGES_H
 #define RUNS_CHANGES_CHANGES_H
 
@@ -9,7 +9,7 @@
 #include "runs/inside/changes/match.h"
 #include "runs/inside/changes/source.h"
 
-/* Kinds of changes: constant, code, human-readable heading; in the order of display. */
+/* Kinds of changes in the order of display: constant, code, human-readable heading. */
 #define CHANGE_KIND_ROWS(X)                                                                                                                \
 	X(CHANGE_NONE, "unchanged", "Unchanged")                                                                                           \
 	X(CHANGE_MODIFIED, "modified", "Modified")                                                                                         \
@@ -24,7 +24,7 @@
 
 enum change_kind { CHANGE_KIND_ROWS(ROWS_ENUM) CHANGE_KINDS };
 const char *change_kind_code(enum change_kind kind);
-/* Reports whether functions of this kind that both builds have are to be measured. */
+/* Reports whether functions with this kind of change are to be measured if both builds have them. */
 static inline bool change_kind_is_listed(enum change_kind kind)
 {
 	return kind == CHANGE_MODIFIED || kind == CHANGE_HOST || kind == CHANGE_RECOMPILED || kind == CHANGE_CALLER;
@@ -45,12 +45,12 @@ static inline bool change_kind_is_listed(enum change_kind kind)
 
 enum change_reason { CHANGE_REASON_ROWS(ROWS_ENUM) CHANGE_REASONS };
 
-/* The change of one function. Its key is its index in the new build, or new.functions.n + its index in the old build if it was removed. */
+/* The change of one function. Its key is its index in the new build; for a removed function, new.functions.n + its index in the old one. */
 struct change {
 	enum change_kind kind;
-	size_t key, old, new; /* `old`, `new`: index of the function in each build; FUNCTIONS_NONE if the build lacks the function */
+	size_t key, old, new; /* `old`, `new`: index of the function in each build; FUNCTIONS_NONE if the build lacks it */
 	unsigned reasons;     /* bit mask of 1 << enum change_reason */
-	const char *constant; /* name of the first constant that differs; NULL if none does */
+	const char *constant; /* name of the first constant that differs; NULL if there is none */
 	size_t *inlined_into; /* [n_inlined_into] keys of the functions into which this function is inlined */
 	size_t n_inlined_into;
 	struct change_cause {
@@ -61,35 +61,36 @@ struct change {
 };
 
 struct changes_options {
-	const char *repository, *old_reference, *new_reference; /* git references; repository NULL: compare only machine code */
-	size_t wrapper;						/* maximum number of instructions of a small wrapper */
+	const char *repository, *old_reference,
+	    *new_reference; /* git repository and references; without a repository (NULL), only machine code is compared */
+	size_t wrapper;	    /* maximum number of instructions of a small wrapper */
 };
 #define CHANGES_WRAPPER 16
-#define CHANGES_FEW	8 /* number of instructions below which functions count as renamed only within one file */
+#define CHANGES_FEW	8 /* functions with fewer instructions count as renamed only within one file */
 
 struct changes {
 	struct build old, new;
-	struct source source; /* zeroed if there is no repository */
+	struct source source; /* difference of the sources; zeroed if there is no repository */
 	bool has_source;
 	size_t *new_of_old, *old_of_new;
 	size_t compared;      /* number of functions in both builds */
-	size_t n_old, n_new;  /* number of functions present in each build */
-	struct change *items; /* [n] changes by kind, file, line; without unchanged functions */
+	size_t n_old, n_new;  /* number of functions in each build */
+	struct change *items; /* [n] changes by kind, file and line, without unchanged functions */
 	size_t n;
 	size_t count[CHANGE_KINDS];
-	bool other_compiler; /* the builds have different compilers or options, which may explain many differences */
-	bool many_differ;    /* more than half of the functions differ */
+	bool other_compiler; /* true if compilers or their options differ, which may explain many differences */
+	bool many_differ;    /* true if more than half of the functions differ */
 };
 
-/* Finds the changes. Takes over the builds and zeroes them. *out is overwritten; call changes_release(). Returns ASSAY_E_NOTFOUND as
- * source_read(), and ASSAY_E_NODATA if no source file of a build is in its commit. */
+/* Finds the changes. Takes over the two builds and zeroes them. Overwrites *out; call changes_release(). Returns ASSAY_E_NOTFOUND as
+ * source_read() does, and ASSAY_E_NODATA if no source file of a build is in its commit. */
 enum assay_status changes_find(struct build *old, struct build *new, const struct changes_options *options, struct changes *out,
 			       struct assay_error *err);
 void changes_release(struct changes *changes); /* accepts a zeroed struct */
 
-/* Describes the changes in a document. `all`: also lists, for users, functions that differ only in line numbers or in the source. */
+/* Describes the changes in a document. With `all`, its text for users also lists functions that differ only in line numbers or source. */
 void changes_document(const struct changes *changes, bool all, struct document *d);
-/* Lists the entry points, in one build, of the functions that the probe is to measure and that both builds have. Returns their number. */
+/* Lists the entry points, in one of the builds, of the functions to be measured that both builds have. Returns their number. */
 size_t changes_list(const struct changes *changes, bool of_old, struct buf *out);
 
 #endif

@@ -1,6 +1,5 @@
-/* A symbol is untrusted, and a short symbol can represent a name of any length. A repeated type takes two bytes, and each repetition can
- * double the output. libiberty has no limit, so this file limits its output before and during writing. Rust symbols (v0) can repeat any
- * part. */
+/* Symbols are untrusted, and a short one can expand to any length. A repeated type takes two bytes, and each repetition can double the
+ * output. libiberty has no limit, so this file limits the output before and during writing. Rust symbols (v0) can repeat any part. */
 #include "runs/inside/changes/demangle.h"
 
 #include "base/buf.h"
@@ -13,21 +12,21 @@
 #include <string.h>
 
 #define SYMBOL_BYTES_MAX 1024  /* libiberty recurses up to DEMANGLE_RECURSION_LIMIT, with two parts per byte */
-#define CONVERSIONS_MAX	 8     /* a conversion in another's arguments is parsed twice */
+#define CONVERSIONS_MAX	 8     /* a conversion in the arguments of another is parsed twice */
 #define PARTS_MAX	 65536 /* maximum number of parts of the expanded name */
-#define PACK_WEIGHT	 64    /* weight of a pack's pattern, which is written once per member of the pack */
+#define PACK_WEIGHT	 64    /* weight of a pack's pattern, which is written once for each member of the pack */
 #define NAME_BYTES_MAX	 65536
-#define RUST_BYTES_MAX	 8192 /* maximum length of a symbol; libiberty recurses at most 1,024 deep */
-#define BINDER_DIGITS	 2    /* number of base-62 digits of the maximum number of lifetimes that a type may bind */
+#define RUST_BYTES_MAX	 8192 /* maximum length of a symbol, bytes; libiberty recurses at most 1,024 deep */
+#define BINDER_DIGITS	 2    /* maximum number of base-62 digits in the number of lifetimes that a type binds */
 
-/* ---- number of parts of the name, with shared parts expanded ---- */
+/* ---- number of parts of a name, with shared parts expanded ---- */
 
 struct parts {
-	const struct demangle_component *all; /* [n] one block of libiberty's; each part is in it once, but may be used many times */
-	size_t n, *below;		      /* [n] number of parts below each part, PARTS_MAX at most; 0 if not counted yet */
+	const struct demangle_component *all; /* [n] libiberty's block of parts; each part is in it once, but may be used several times */
+	size_t n, *below;		      /* [n] number of parts below each part, at most PARTS_MAX; 0 if not counted yet */
 };
 
-/* Sets members[] to those of the part's two members that are parts, and others to NULL. */
+/* Sets members[] to the two members of a part. A member that the part's type does not have, or that is not a part, becomes NULL. */
 static void parts_members(const struct demangle_component *part, const struct demangle_component *members[2])
 {
 	bool left = true, right = true;
@@ -53,7 +52,7 @@ static void parts_members(const struct demangle_component *part, const struct de
 	case DEMANGLE_COMPONENT_CTOR:
 	case DEMANGLE_COMPONENT_DTOR:
 	case DEMANGLE_COMPONENT_EXTENDED_OPERATOR:
-		left = false; /* u.s_binary.right overlays the name of these types */
+		left = false; /* in these types, u.s_binary.right has the address of the name */
 		break;
 	default:
 		break;
@@ -62,7 +61,7 @@ static void parts_members(const struct demangle_component *part, const struct de
 	members[1] = right ? part->u.s_binary.right : NULL;
 }
 
-/* Counts the parts below a part, visiting each only once. Returns PARTS_MAX if there are too many, or a part contains itself. */
+/* Returns the number of parts in `part`, visiting each only once. Returns PARTS_MAX if there are too many or a part contains itself. */
 static size_t parts_count(struct parts *parts, const struct demangle_component *part)
 {
 	size_t index, n = 1;
@@ -105,8 +104,8 @@ static bool is_ascii(const char *bytes, size_t n)
 	return true;
 }
 
-/* Appends output. Jumps out when there is too much, since libiberty offers no other way to stop. While libiberty writes, its tables are on
- * the stack, and it owns no memory except for names that are not ASCII. It frees these after this function returns. */
+/* Appends output. If it becomes too long, leaves libiberty by longjmp(), because libiberty offers no other way to stop. Its tables are on
+ * the stack, and it owns no other memory except names that are not ASCII. It frees these after this function returns. */
 static void demangle_add(const char *bytes, size_t n, void *context)
 {
 	struct writing *writing = context;
@@ -122,8 +121,8 @@ static bool demangle_write(struct demangle_component *root, struct writing *writ
 	return !setjmp(writing->too_long) && cplus_demangle_print_callback(DMGL_PARAMS | DMGL_ANSI, root, demangle_add, writing);
 }
 
-/* Returns the largest possible number of conversions ("operator T()") in the symbol. libiberty tries each with and without template
- * arguments. After a digit, the letters "cv" start a name. */
+/* Returns the maximum number of conversions ("operator T()") in the symbol. libiberty parses each of them with and without template
+ * arguments. After a digit, the letters "cv" are the start of a name instead. */
 static size_t conversions_in(const char *symbol)
 {
 	size_t n = 0;
@@ -148,7 +147,7 @@ static bool demangle_cxx(const char *symbol, struct writing *writing)
 	return ok;
 }
 
-/* Reports whether a number of lifetimes (after "for", of a function or a dynamic type) is large: libiberty would count up to it. */
+/* Reports whether a number of lifetimes (after "for", of a function or a dynamic type) is large. libiberty would count up to it. */
 static bool binds_many(const char *symbol)
 {
 	for (const char *at = symbol; (at = strchr(at, 'G')); at++) {

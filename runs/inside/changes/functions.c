@@ -6,10 +6,10 @@
 
 #include <dwarf.h>
 
-#define RANGES_MAX   65536u /* maximum number of ranges read per entry */
-#define OVERLAP_MAX  16	    /* maximum number of functions that claim the same byte of code, on average */
+#define RANGES_MAX   65536u /* maximum number of ranges that are read per entry */
+#define OVERLAP_MAX  16	    /* maximum average number of functions that claim the same byte of code */
 #define DEPTH_MAX    200    /* maximum nesting depth of entries */
-#define HOPS_MAX     16	    /* maximum number of abstract origins followed from an entry */
+#define HOPS_MAX     16	    /* maximum number of abstract origins that are followed from an entry */
 #define DIGITS	     "0123456789"
 #define HASH	     "17h"
 #define HASH_DIGITS  16
@@ -19,9 +19,9 @@ struct range_owner {
 	uint64_t low, body, high;
 };
 
-/* ---- symbols of compilers, and their functions ---- */
+/* ---- symbols of compilers ---- */
 
-/* Returns the length, without suffixes, of a Rust symbol of the older kind: "_ZN...17h0123456789abcdefE"; 0 if it is another kind. */
+/* Returns the length, without suffixes, of a Rust symbol of the older kind, "_ZN...17h0123456789abcdefE"; 0 for other symbols. */
 static size_t rust_stem(const char *symbol)
 {
 	const char *hash = !strncmp(symbol, "_ZN", 3) ? strstr(symbol, HASH) : NULL;
@@ -42,7 +42,7 @@ size_t functions_stem(const char *symbol)
 	return n || !symbol[0] ? n : 1 + strcspn(symbol + 1, ".");
 }
 
-/* Reports whether a suffix only means that the symbol was moved or renamed, with the same code. */
+/* Reports whether a suffix only means that the symbol was moved or renamed and has the same code. */
 static bool is_renaming(const char *part, size_t n)
 {
 	static const char *const rows[] = { "lto_priv", "localalias", "llvm", "__uniq", "local" };
@@ -104,15 +104,15 @@ enum functions_start functions_start_of(const char *symbol)
 
 /* ---- reading ---- */
 
-/* State while a file is read. */
+/* State of reading a file. */
 struct reader {
 	const struct image *image;
 	struct functions *functions;
-	struct map by_entry; /* map from the offset of the entry at the root of all abstract origins to the function */
+	struct map by_entry; /* map from an entry's offset to its function; the entry is the root of all its abstract origins */
 	Dwarf_Die unit;
 	const char *directory;	     /* working directory of the unit; NULL if unknown */
-	const char *raw_path, *path; /* path of the last file: as written in the debug information, and cleaned */
-	size_t entries, entries_max; /* entries read in this unit; more entries than bytes of debug information form a cycle */
+	const char *raw_path, *path; /* path of the last file, as written in the debug information and in clean form */
+	size_t entries, entries_max; /* number of entries read in this unit; more than the bytes of debug information means a cycle */
 };
 
 static enum assay_status read_children(struct reader *reader, Dwarf_Die *parent, size_t body, int depth, struct assay_error *err);
@@ -211,7 +211,7 @@ static size_t add_function(struct functions *functions, const char *symbol, cons
 	return functions->n++;
 }
 
-/* Follows abstract origins and specifications of an entry to the last one. */
+/* Follows an entry's abstract origins and specifications to the last one. */
 static Dwarf_Die root_of(Dwarf_Die die)
 {
 	for (int i = 0; i < HOPS_MAX; i++) {
@@ -237,7 +237,7 @@ static const char *linkage_name(Dwarf_Die *die)
 	return name && name[0] ? name : NULL;
 }
 
-/* Returns an entry's symbol; NULL if it has none. Prefers the root's linkage name, where g++ calls a constructor C4, not C1 or C2. */
+/* Returns an entry's symbol; NULL if it has none. Prefers the root's linkage name, where g++ calls a constructor C4 instead of C1 or C2. */
 static const char *symbol_of(Dwarf_Die *die, Dwarf_Die *root, bool *nameless)
 {
 	const char *name = linkage_name(root);
@@ -250,7 +250,7 @@ static const char *symbol_of(Dwarf_Die *die, Dwarf_Die *root, bool *nameless)
 	return name && name[0] ? name : NULL;
 }
 
-/* Returns the file of an entry; NULL if unknown. DWARF 5 numbers files from 0, as clang does, but libdw takes 0 as no file. */
+/* Returns the file of an entry; NULL if unknown. DWARF 5 numbers files from 0, and clang uses 0, but libdw takes 0 to mean no file. */
 static const char *file_of_entry(Dwarf_Die *die)
 {
 	Dwarf_Attribute attribute;
@@ -303,8 +303,8 @@ static bool is_external(Dwarf_Die *die)
 	return dwarf_attr_integrate(die, DW_AT_external, &attribute) && !dwarf_formflag(&attribute, &external) && external;
 }
 
-/* Returns the text that distinguishes functions with the same name; NULL if other files see the function. The text has the file, and for
- * static C++ overloads, which have no linkage name, also the line. The caller frees it. */
+/* Returns a text that distinguishes functions with the same name; NULL if other files see the function. The text has the file. For static
+ * C++ overloads, which have no linkage name, it also has the line. The caller frees it. */
 static char *place_of(struct reader *reader, Dwarf_Die *die, const char *symbol, bool nameless)
 {
 	const char *file = file_of(reader, die, symbol);
@@ -374,7 +374,7 @@ static void add_range(struct functions *f, uint64_t low, uint64_t high)
 	mem_append(f->ranges, f->n_ranges, &f->ranges_capacity, (struct range){ low, high });
 }
 
-/* Adds the ranges of an entry that lie in machine code, unsorted, and returns their number. The linker may have removed functions. */
+/* Adds the ranges of an entry that lie in machine code, unsorted, and returns their number. The linker has removed the other code. */
 static size_t read_ranges(struct reader *reader, Dwarf_Die *die)
 {
 	struct functions *f = reader->functions;
@@ -388,7 +388,7 @@ static size_t read_ranges(struct reader *reader, Dwarf_Die *die)
 	return f->n_ranges - first;
 }
 
-/* Sorts the ranges from index `first` on, and merges overlapping ranges. */
+/* Sorts the ranges from index `first` on, and merges those that overlap. */
 static void join_ranges(struct functions *f, size_t first)
 {
 	size_t n = first;
@@ -405,7 +405,7 @@ static void join_ranges(struct functions *f, size_t first)
 	f->n_ranges = n + 1;
 }
 
-/* Returns the code symbol at exactly this address: the function's own if possible, otherwise the last symbol; NULL if there is none. */
+/* Returns the code symbol at exactly this address: the function's own if possible, otherwise the last one; NULL if there is none. */
 static const char *symbol_at(const struct image *image, uint64_t address, const char *name)
 {
 	const char *found = NULL;
@@ -433,9 +433,9 @@ static size_t add_body(struct functions *f, struct body body)
 	return f->n_bodies++;
 }
 
-/* ---- entries ---- */
+/* ---- entries of the debug information ---- */
 
-/* Returns the address at which the body is entered. Its .cold part, which may come first, is not the entry. Sets *symbol. */
+/* Returns the address at which the body is entered, and sets *symbol. The body's .cold part, which may come first, is not the entry. */
 static uint64_t entry_of(const struct reader *reader, size_t first, size_t n, const char *name, const char **symbol)
 {
 	const struct range *ranges = reader->functions->ranges + first;
@@ -577,7 +577,7 @@ static size_t add_undescribed(struct functions *f, const struct image_symbol *sy
 	return add_body(f, body);
 }
 
-/* Adds functions from the symbol table: whole ones, or (`part`) pieces that were split off from functions. */
+/* Adds functions from the symbol table: whole functions or, if `part`, pieces that were split off from functions. */
 static void add_symbols(const struct image *image, struct functions *f, bool part)
 {
 	size_t last = FUNCTIONS_NONE; /* body added last */
@@ -603,7 +603,7 @@ static void add_symbols(const struct image *image, struct functions *f, bool par
 	}
 }
 
-/* Adds functions compiled without -g from the symbol table, and aliases of all functions, which calls by name need. */
+/* Adds functions that were compiled without -g from the symbol table. Also adds aliases of all functions, which calls by name need. */
 static void add_all_symbols(const struct image *image, struct functions *f)
 {
 	add_symbols(image, f, false);
@@ -613,10 +613,10 @@ static void add_all_symbols(const struct image *image, struct functions *f)
 
 /* ---- order ---- */
 
-/* Orders instances as they were read: outer instances before instances inside them. */
+/* Orders instances as they were read: an outer instance comes before the instances inside it. */
 ORDER_BY(compare_inlines, struct inlined, BY_UP(body) BY_UP(first_range))
 
-/* Returns 0..n sorted by function (counting sort). Sets first_* and n_* of the functions. */
+/* Returns the numbers 0 to n - 1 sorted by function (counting sort). Sets first_* and n_* of the functions. */
 static size_t *order_by_function(struct functions *f, size_t n, bool inlines)
 {
 	size_t *order = mem_new(n, sizeof(*order)), at = 0;
@@ -655,7 +655,7 @@ static void sort_by_function(struct functions *f)
 	f->inline_order = order_by_function(f, f->n_inlines, true);
 }
 
-/* ---- units ---- */
+/* ---- compilation units ---- */
 
 static void add_producer(struct functions *f, Dwarf_Die *unit)
 {
@@ -722,8 +722,7 @@ static size_t count_bytes(const struct image *image)
 	return (size_t)end;
 }
 
-/* Fails if too many functions claim the same code, because the file is then damaged. Normally, functions share code only if the linker
- * folded identical ones. */
+/* Fails if too many functions claim the same code: the file is damaged. Undamaged functions share code only if the linker folded them. */
 static enum assay_status check_overlap(const struct reader *reader, struct assay_error *err)
 {
 	const struct functions *f = reader->functions;

@@ -18,32 +18,32 @@ struct range {
 
 /* A function of the source. */
 struct function {
-	const char *symbol;		/* linkage name without the suffix of a clone; owned by `names` */
-	const char *name;		/* name in the source, without scope and parameters; owned by `names` */
-	bool nameless;			/* the debug information has no linkage name: `symbol` is from the symbol table, or equals `name` */
-	const char *file;		/* file of the definition, absolute if known, owned by `names`; NULL without debug information */
+	const char *symbol; /* linkage name without the suffix of a clone; owned by `names` */
+	const char *name;   /* name in the source, without scope and parameters; owned by `names` */
+	bool nameless;	  /* true if the debug information has no linkage name; `symbol` is then from the symbol table, or equals `name` */
+	const char *file; /* file of the definition, absolute if known, owned by `names`; NULL without debug information */
 	const char *directory;		/* working directory of the compiler; NULL if unknown */
 	unsigned line;			/* line of the name in the definition; 0 if unknown */
 	unsigned last_line;		/* last line that has code; set by functions_extents() */
-	bool present;			/* the function has code or is inlined somewhere; false: only declared */
+	bool present;			/* true if the function has code or is inlined somewhere; false if it is only declared */
 	size_t first_body, n_bodies;	/* range of the function's elements in body_order */
 	size_t first_inline, n_inlines; /* range of the function's elements in inline_order */
 };
 
-/* A piece of machine code: a function or a clone of a function. */
+/* A piece of machine code: a function, or a clone of one. */
 struct body {
 	size_t function;
-	const char *symbol; /* symbol at the body's entry in the symbol table, or the function's symbol */
-	const char *label;  /* suffix of the symbol without numbers: "", ".constprop", ".isra" */
+	const char *symbol; /* symbol at the body's entry in the symbol table, or else the function's symbol */
+	const char *label;  /* suffixes of the symbol without numbers: "", ".constprop", ".isra" */
 	uint64_t entry;
-	size_t first_range, n_ranges;	 /* ranges of the body, sorted by address, none empty, including the .cold part */
-	size_t first_inlined, n_inlined; /* elements of `inlines`: instances inside this body, outer instances first */
-	Dwarf_Off unit;			 /* debug information entry of the compilation unit; valid only if described */
+	size_t first_range, n_ranges;	 /* ranges of the body including its .cold part, sorted by address; none is empty */
+	size_t first_inlined, n_inlined; /* elements of `inlines` inside this body; an outer instance comes before those in it */
+	Dwarf_Off unit;			 /* debug information entry of the compilation unit; valid only if `described` */
 	const char *directory;		 /* working directory of the compiler; NULL if unknown */
-	bool described;			 /* false if only the symbol table has this body */
+	bool described;			 /* false if the body is only in the symbol table */
 };
 
-/* An instance of a function inlined into a body. */
+/* An instance of a function that is inlined into a body. */
 struct inlined {
 	size_t function, body;
 	size_t first_range, n_ranges;
@@ -55,49 +55,49 @@ struct call {
 };
 
 struct functions {
-	struct function *items; /* n elements */
+	struct function *items; /* [n] */
 	size_t n, capacity;
-	struct body *bodies; /* n_bodies elements */
+	struct body *bodies; /* [n_bodies] */
 	size_t n_bodies, bodies_capacity;
-	struct inlined *inlines; /* n_inlines elements */
+	struct inlined *inlines; /* [n_inlines] */
 	size_t n_inlines, inlines_capacity;
-	struct range *ranges; /* n_ranges elements */
+	struct range *ranges; /* [n_ranges] */
 	size_t n_ranges, ranges_capacity;
-	struct call *calls; /* [n_calls] calls from the debug information; some appear twice */
+	struct call *calls; /* [n_calls] calls in the debug information; some appear twice */
 	size_t n_calls, calls_capacity;
-	size_t *body_order, *inline_order; /* [n_bodies], [n_inlines]: indexes of bodies and of inlines, sorted by function */
+	size_t *body_order, *inline_order; /* [n_bodies], [n_inlines] indexes of bodies and of inlines, sorted by function */
 	struct range_owner *owners;	   /* [n_owners] ranges of bodies, by address */
 	size_t n_owners;
-	const char *producers[FUNCTIONS_PRODUCERS_MAX]; /* texts of compilers with their options, sorted */
+	const char *producers[FUNCTIONS_PRODUCERS_MAX]; /* sorted names of compilers, with their options */
 	size_t n_producers;
 	struct map by_key; /* map from "symbol" or "symbol file:line" to the function's index */
 	struct intern names;
 };
 
-/* Reads the functions. *out is overwritten; call functions_release() before image_release(). ASSAY_E_FORMAT: the debug information is
- * damaged or of an unsupported kind (split into .dwo files). ASSAY_E_LIMIT: it is nested too deep. O(bytes of debug information). */
+/* Reads the functions. Overwrites *out; call functions_release() before image_release(). Returns ASSAY_E_FORMAT if the debug information is
+ * damaged or split into .dwo files, and ASSAY_E_LIMIT if it is nested too deep. O(bytes of debug information). */
 enum assay_status functions_read(const struct image *image, struct functions *out, struct assay_error *err);
 void functions_release(struct functions *functions); /* accepts a zeroed struct */
 
-/* Returns the body with this address in one of its ranges; SIZE_MAX if there is none. O(log n). */
+/* Returns the body that has this address in one of its ranges; SIZE_MAX if none has. O(log n). */
 size_t functions_body_at(const struct functions *functions, uint64_t address);
 bool functions_in_body(const struct functions *functions, size_t body, uint64_t address);
 /* Returns the function with this symbol that other files can call; SIZE_MAX if there is none. */
 size_t functions_named(const struct functions *functions, const char *symbol);
 
-/* Sets owners[n] to the functions whose code is at addresses[n], which ascend and are inside the body. The owner is the innermost inlined
- * function, or the body's own. */
+/* Sets owners[n] to the functions to which the code at addresses[n] belongs. The addresses ascend and are inside the body. An owner is the
+ * innermost function inlined there, or else the body's own function. */
 void functions_paint(const struct functions *functions, size_t body, const uint64_t *addresses, size_t n, size_t *owners);
 
 /* Sets last_line of all functions from the line tables. */
 void functions_extents(const struct image *image, struct functions *functions);
 
-/* Finds the lines of an address of a body: of its statement, and of each call that was inlined there. Returns the number of lines. */
+/* Finds the source lines of an address of a body: that of its statement, and that of each call inlined there. Returns their number. */
 size_t functions_lines(const struct image *image, const struct functions *functions, size_t body, uint64_t address,
 		       unsigned lines[FUNCTIONS_LINES_MAX]);
 
-/* Source of an address: the innermost function inlined there, or the body's own, with its line and its file. `file` is the path passed to
- * the compiler, owned by the image; NULL if unknown. functions_place_of() returns false if there is no function. */
+/* Source of an address: the innermost function inlined there or else the body's own, with line and file. `file` is the path that the
+ * compiler got, owned by the image; NULL if unknown. functions_place_of() returns false if no function has the address. */
 struct functions_place {
 	size_t function;
 	const char *file;
@@ -105,17 +105,17 @@ struct functions_place {
 };
 bool functions_place_of(const struct image *image, const struct functions *functions, uint64_t address, struct functions_place *out);
 
-/* Returns the length of a symbol before the compiler's suffixes, which start with '.'. functions_label() returns these suffixes, without
- * numbers and without suffixes that only tell where a symbol was moved. */
+/* Returns the length of a symbol without the compiler's suffixes, which start with '.'. functions_label() returns these suffixes, without
+ * numbers, and without suffixes that only mean that the symbol was moved. */
 size_t functions_stem(const char *symbol);
 const char *functions_label(struct intern *names, const char *symbol);
 
-/* Kinds of functions that compilers add to the start and end of each file. */
+/* Kinds of functions that compilers add for the start and end of each source file. */
 enum functions_start {
 	FUNCTIONS_START_NONE,
-	FUNCTIONS_START_OF,	   /* sets the file's variables to their initial values in the source */
+	FUNCTIONS_START_OF,	   /* sets the file's variables to their initial values */
 	FUNCTIONS_START_CALLS,	   /* calls or inlines functions of kind FUNCTIONS_START_OF: "_GLOBAL__sub_I_one" */
-	FUNCTIONS_START_REGISTERS, /* registers the file with a sanitizer or profiler, without source: "_sub_I_00099_0" */
+	FUNCTIONS_START_REGISTERS, /* registers the file with a sanitizer or profiler; has no source: "_sub_I_00099_0" */
 };
 enum functions_start functions_start_of(const char *symbol);
 

@@ -5,7 +5,7 @@
 
 #define GAP_LINES 50
 
-/* The rows of the line table that belong to a body, by address. `owners`: functions of these rows. */
+/* The rows of the line table that belong to a body, by address. `owners` are the functions of these rows. */
 struct rows {
 	uint64_t *addresses;
 	size_t *owners;
@@ -73,12 +73,11 @@ struct seen {
 };
 
 struct seen_list {
-	struct seen *items; /* n elements */
+	struct seen *items; /* [n] */
 	size_t n, capacity;
 };
 
-/* Adds lines in the file that defines the function; statements in included files are skipped. If a function has a body of its own, its
- * inlined instances are skipped. */
+/* Adds lines in the file that defines the function, not in included files. Skips inlined instances of a function that has a body. */
 static void note_lines(struct functions *f, const struct body *body, const struct rows *rows, struct seen_list *seen)
 {
 	const char *raw = NULL, *path = NULL;
@@ -102,7 +101,7 @@ static void note_lines(struct functions *f, const struct body *body, const struc
 }
 
 /* Sets last_line of all functions. Statements of a caller can appear among inlined ones, as if the inlined function contained them. So for
- * a function that is always inlined, lines far after the others do not count. */
+ * a function that is always inlined, lines far after its other lines are ignored. */
 static void extend_functions(struct functions *f, struct seen_list *seen)
 {
 	map_sort(seen->items, seen->n, sizeof(*seen->items));
@@ -126,7 +125,7 @@ static int compare_places(const void *a, const void *b, void *context)
 	return x->line < y->line ? -1 : x->line > y->line;
 }
 
-/* Ends each function before the next function of the file starts. */
+/* Ends each function before the next function of its file starts. */
 static void cut_functions(struct functions *f)
 {
 	size_t *order = mem_new(f->n, sizeof(*order));
@@ -140,7 +139,7 @@ static void cut_functions(struct functions *f)
 		struct function *function = &f->items[order[i]];
 		const struct function *later = i + 1 < f->n ? &f->items[order[i + 1]] : NULL;
 
-		/* functions on one line share the next function; a function inside another (_ZZ: lambda, local class) is no next one */
+		/* functions on one line share the next function; a function in another one (_ZZ: lambda, local class) does not end it */
 		if (later && later->present && strncmp(later->symbol, "_ZZ", 3) != 0 &&
 		    (later->file != function->file || later->line > function->line))
 			next = later;
@@ -168,7 +167,7 @@ void functions_extents(const struct image *image, struct functions *f)
 	mem_free(rows.addresses, rows.owners, rows.lines);
 }
 
-/* Returns the source line of an address; 0 if unknown. Otherwise also sets *file, which may be NULL, to the line's file. */
+/* Returns the source line of an address; 0 if unknown. Otherwise sets *file, unless `file` is NULL, to the line's file. */
 static unsigned line_of_row(const struct image *image, const struct body *body, uint64_t address, const char **file)
 {
 	Dwarf_Line *line;

@@ -20,7 +20,7 @@ static enum assay_status image_damaged(const struct image *image, const char *wh
 	return assay_fail(err, ASSAY_E_FORMAT, "'%s' is damaged: %s", image->path, what);
 }
 
-/* Opens a file to *fd, and sets the image's path and size. */
+/* Opens a file as *fd, and sets the image's path and size. */
 static enum assay_status open_file(const char *path, struct image *image, int *fd, struct assay_error *err)
 {
 	struct stat info;
@@ -246,7 +246,7 @@ static void read_build_id(struct image *image)
 		snprintf(image->build_id + 2 * i, 3, "%02x", ((const uint8_t *)id)[i]);
 }
 
-/* Reads one file. `debug`: the file has only debug information. */
+/* Reads one file. `debug` means that the file has only debug information. */
 static enum assay_status read_file(const char *path, bool debug, struct image *image, struct assay_error *err)
 {
 	int fd = -1;
@@ -396,7 +396,7 @@ static enum assay_status read_relocations(struct image *image, struct assay_erro
 	while ((scn = elf_nextscn(image->elf, scn))) {
 		if (!gelf_getshdr(scn, &header) || header.sh_type != SHT_RELA || !(header.sh_flags & SHF_ALLOC))
 			continue;
-		/* overlapping sections could claim more relocations than fit in memory */
+		/* overlapping sections could claim more relocations than fit into memory */
 		if (header.sh_size / sizeof(Elf64_Rela) > image->size / sizeof(Elf64_Rela) - image->n_relocations)
 			return image_damaged(image, "it has more relocations than fit into the file", err);
 		add_relocations(image, scn, header.sh_link);
@@ -421,7 +421,7 @@ static enum assay_status begin_dwarf(struct image *image, struct assay_error *er
 }
 
 /* Finds the debug file where debuggers search: by build-id, and by the name in .gnu_debuglink, next to the file, in .debug/ there, and in
- * the distribution's directory. The debug file must have the same build-id, or without one the checksum in .gnu_debuglink. */
+ * the distribution's directory. It must have the same build-id or, if there is none, the checksum in .gnu_debuglink. */
 static bool find_debug(const struct image *image, struct image *out)
 {
 	static const Dwfl_Callbacks callbacks = { .find_debuginfo = dwfl_standard_find_debuginfo,
@@ -561,7 +561,7 @@ const struct image_relocation *image_relocation_at(const struct image *image, ui
 	return i < image->n_relocations && image->relocations[i].address == address ? &image->relocations[i] : NULL;
 }
 
-/* Decodes an entry of the linkage table: "jmp *slot(%rip)", with endbr64 and a bnd prefix if the CPU's control-flow protection is used. */
+/* Decodes an entry of the linkage table: "jmp *slot(%rip)", with endbr64 and a bnd prefix if it uses the CPU's control-flow protection. */
 const char *image_import_at(const struct image *image, uint64_t address)
 {
 	const struct image_section *section = image_section_at(image, address);

@@ -11,7 +11,7 @@ struct map_slot {
 	bool used;
 };
 
-/* Returns the finalizer of splitmix64 (Steele, Lea, Flood 2014) of both numbers. */
+/* Returns a hash of two numbers, by the finalizer of splitmix64 (Steele, Lea, Flood 2014). */
 uint64_t map_mix(uint64_t a, uint64_t b)
 {
 	uint64_t x = a * 0x9e3779b97f4a7c15u + b;
@@ -31,7 +31,7 @@ static void draw_secret(void)
 		secret = 0;
 }
 
-/* Starts from the secret, so that no file can contain many texts with the same hash. */
+/* Starts the hash from the secret, so that no file can be made to contain many texts with the same hash. */
 uint64_t map_hash(const char *bytes, size_t n)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -123,7 +123,7 @@ void map_sort(void *items, size_t n, size_t size)
 		qsort_r(items, n, size, compare_numbers, &size);
 }
 
-/* Counts the items below the key, including items equal to the key if `at_key`. */
+/* Returns the number of items below the key, including items equal to the key if `at_key`. */
 static size_t map_count(const void *items, size_t n, size_t size, uint64_t key, bool at_key)
 {
 	size_t low = 0, high = n;
@@ -151,7 +151,7 @@ size_t map_last(const void *items, size_t n, size_t size, uint64_t key)
 	return map_count(items, n, size, key, true) - 1; /* 0 - 1 is SIZE_MAX */
 }
 
-/* ---- set of texts ---- */
+/* ---- the set of texts ---- */
 
 static void intern_grow(struct intern *intern)
 {
@@ -200,7 +200,7 @@ const char *intern_text(struct intern *intern, const char *text)
 	return intern_bytes(intern, text, strlen(text));
 }
 
-/* Removes the last component of clean[0..n) and returns the new length. Returns SIZE_MAX if there is none, or it is "..". */
+/* Removes the last component of clean[0..n) and returns the new length. Returns SIZE_MAX if there is no component, or it is "..". */
 static size_t path_up(const char *clean, size_t n, bool absolute)
 {
 	size_t start = n;

@@ -10,10 +10,10 @@
 
 #define TEXT_BYTES_MAX 65536u
 #define TABLE_MAX      65536u /* maximum number of entries of a switch table */
-#define POINTERS_DEEP  6      /* maximum number of pointers followed from one constant to the next */
-#define ANONYMOUS_MAX  4096u  /* bytes compared of an unnamed constant */
-#define LINE_REACH     200    /* maximum number of lines of one statement, from the row of its instruction to the value of __LINE__ */
-#define FUNCTION_LINES 10000  /* maximum number of lines of one function, if the statement is unknown */
+#define POINTERS_DEEP  6      /* maximum number of pointers followed from constant to constant */
+#define ANONYMOUS_MAX  4096u  /* maximum number of bytes compared of an unnamed constant */
+#define LINE_REACH     200    /* maximum distance in one statement, in lines, from an instruction's line to the value of __LINE__ */
+#define FUNCTION_LINES 10000  /* maximum number of lines of one function, used if the statement is unknown */
 #define COPIES_MAX     256    /* maximum number of bodies of one function that are compared with each other */
 #define LINE_MIN       16     /* smaller numbers are rarely line numbers */
 
@@ -39,7 +39,7 @@ static bool same_operand(const ZydisDecodedOperand *a, const ZydisDecodedOperand
 	       a->mem.scale == b->mem.scale && (a->mem.disp.value == b->mem.disp.value || a->mem.base == ZYDIS_REGISTER_RIP);
 }
 
-/* Reports whether the instructions differ in exactly one immediate value, and sets both values. */
+/* Reports whether two instructions differ in exactly one immediate value, and sets both values. */
 static bool immediate_differs(const struct instruction *a, const struct instruction *b, int64_t *value_a, int64_t *value_b)
 {
 	ZydisDecodedOperand x[ZYDIS_MAX_OPERAND_COUNT], y[ZYDIS_MAX_OPERAND_COUNT];
@@ -64,8 +64,8 @@ static bool immediate_differs(const struct instruction *a, const struct instruct
 	return differing == 1;
 }
 
-/* Returns a number for an instruction's operation, without registers, stack slots and references to addresses. *value is set to its
- * immediate value, which is not part of the number (0 if there is none). */
+/* Returns a number for an instruction's operation, without registers, stack slots and references to addresses. Sets *value to its immediate
+ * value, which is not part of the number; 0 if there is none. */
 static uint64_t meaning_of_operands(const struct instruction *instruction, int64_t *value)
 {
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
@@ -89,7 +89,7 @@ static uint64_t meaning_of_operands(const struct instruction *instruction, int64
 	return meaning;
 }
 
-static bool same_place(struct match *match, uint64_t a, uint64_t b, uint16_t width, int depth); /* `depth`: pointers followed */
+static bool same_place(struct match *match, uint64_t a, uint64_t b, uint16_t width, int depth); /* `depth`: pointers followed so far */
 static bool same_contents(struct match *match, uint64_t a, uint64_t b, uint64_t n, int depth);
 
 /* Returns the end of the data at an address: the next referenced or named address, or the end of the section. */
@@ -128,7 +128,7 @@ static bool may_compare(struct match *match, uint64_t n)
 
 /* ---- texts ---- */
 
-/* Returns the length of the printable text at an address, up to its null byte; 0 if there is no text. */
+/* Returns the length of the printable text at an address, up to its NUL; 0 if there is none. */
 static size_t text_at(const struct image *image, uint64_t address)
 {
 	uint64_t room = 0;
@@ -143,7 +143,7 @@ static size_t text_at(const struct image *image, uint64_t address)
 
 /* ---- texts that depend on the build ---- */
 
-/* Reports whether a text starts with a form. In it, '0' matches a digit, 'a' a letter, '_' a digit or space, and anything else itself. */
+/* Reports whether a text starts with a form. There, '0' matches a digit, 'a' a letter, '_' a digit or space, and all else itself. */
 static bool has_form(const char *text, const char *form)
 {
 	for (; *form; text++, form++) {
@@ -166,7 +166,7 @@ static size_t same_moment(const char *a, const char *b)
 	return 0;
 }
 
-/* Skips a source directory of the old build at *a and its counterpart at *b. Returns false if there is none. */
+/* Skips a source directory of the old build at *a and the corresponding one at *b. Returns false if there is none. */
 static bool same_root(const struct match *match, const char **a, const char **b)
 {
 	for (size_t i = 0; i < match->n_roots; i++) {
@@ -199,7 +199,7 @@ static bool same_text(const struct match *match, const char *a, const char *b)
 	return true;
 }
 
-/* Compares texts at two addresses. Returns 1 for equal texts, 0 for different texts, -1 if neither address has a text. */
+/* Compares texts at two addresses. Returns 1 if they are equal, 0 if not, and -1 if neither address has a text. */
 static int same_texts(struct match *match, uint64_t a, uint64_t b)
 {
 	size_t n = text_at(&match->old->image, a), m = text_at(&match->new->image, b);
@@ -234,7 +234,7 @@ static size_t entry_target(const struct build *build, const struct code *code, s
 	return functions_in_body(&build->functions, body, target) ? code_index(code, target) : SIZE_MAX;
 }
 
-/* Returns the number of entries for which there is room at the table. */
+/* Returns the maximum number of entries that fit into the table. */
 static size_t table_room(const struct build *build, uint64_t table)
 {
 	uint64_t n = (build_end_of(build, table) - table) / 4;
@@ -242,7 +242,7 @@ static size_t table_room(const struct build *build, uint64_t table)
 	return n < TABLE_MAX ? (size_t)n : TABLE_MAX;
 }
 
-/* Compares switch tables, whose entries are relative to the table. Returns 1 if they are equal, 0 if not, -1 if they are no tables. */
+/* Compares switch tables, whose entries are relative to the table. Returns 1 if they are equal, 0 if not, and -1 if neither is a table. */
 static int same_tables(struct match *match, uint64_t a, uint64_t b)
 {
 	size_t n = table_room(match->old, a), m = table_room(match->new, b), i;
@@ -252,7 +252,7 @@ static int same_tables(struct match *match, uint64_t a, uint64_t b)
 		size_t y = entry_target(match->new, &match->new_code, match->new_body, b, i);
 
 		if (x == SIZE_MAX || y == SIZE_MAX)
-			return i ? 1 : x == y ? -1 : 0; /* instructions before the jump limit the number of entries */
+			return i ? 1 : x == y ? -1 : 0; /* the instructions before the jump limit the number of entries */
 		if (x != y || !may_compare(match, sizeof(int32_t)))
 			return 0;
 	}
@@ -261,7 +261,7 @@ static int same_tables(struct match *match, uint64_t a, uint64_t b)
 
 /* ---- names ---- */
 
-/* Returns the length of a variable's name without the number that the compiler adds, as in "table.0" inside a function. */
+/* Returns the length of a variable's name without the number that the compiler adds to variables inside functions, as in "table.0". */
 static size_t name_length(const char *name)
 {
 	size_t n = strlen(name), end = n;
@@ -302,7 +302,7 @@ static bool is_function_pair(const struct match *match, size_t a, size_t b)
 	return match->new_of_old[a] == b || (a == match->old_function && b == match->new_function);
 }
 
-/* Reports whether symbols that other files could define are the same: their functions are a pair, or their names are equal. */
+/* Reports whether symbols that other files could define are the same: their functions are a pair, or the symbols are equal. */
 static bool same_symbol(const struct match *match, const char *a, const char *b)
 {
 	size_t f = functions_named(&match->old->functions, a), g = functions_named(&match->new->functions, b);
@@ -338,7 +338,7 @@ static bool same_code(const struct match *match, uint64_t a, uint64_t b)
 		       a - f->bodies[x].entry == b - g->bodies[y].entry && !strcmp(f->bodies[x].label, g->bodies[y].label);
 	if (p && q)
 		return same_symbol(match, p, q);
-	if (x != FUNCTIONS_NONE || y != FUNCTIONS_NONE) /* called through the linkage table in one build, and directly in the other */
+	if (x != FUNCTIONS_NONE || y != FUNCTIONS_NONE) /* one build calls it by the linkage table */
 		return (p || q) && is_function_pair(match, build_callee(match->old, a), build_callee(match->new, b));
 	return !p && !q && (match->nameless || same_label_of_code(match, a, b));
 }
@@ -389,7 +389,7 @@ static uint64_t thread_target(const struct image *image, const struct image_relo
 	return offset;
 }
 
-/* Compares pointers that the linker, or the dynamic linker at the start, stores at two addresses. */
+/* Compares the pointers that the linker, or at the start the dynamic linker, stores at two addresses. */
 static bool same_slot(struct match *match, uint64_t a, uint64_t b, int depth)
 {
 	const struct image_relocation *r = image_relocation_at(&match->old->image, a), *s = image_relocation_at(&match->new->image, b);
@@ -413,7 +413,7 @@ static bool same_slot(struct match *match, uint64_t a, uint64_t b, int depth)
 
 /* ---- data ---- */
 
-/* Reports whether a section is never written while the program runs. .data.rel.ro is relocated at the start and then protected. */
+/* Reports whether the program never writes to a section. The dynamic linker relocates .data.rel.ro at the start and then protects it. */
 static bool is_constant(const struct image_section *section)
 {
 	return !image_is_code(section) && (!(section->flags & SHF_WRITE) || !strncmp(section->name, ".data.rel.ro", 12));
@@ -435,8 +435,8 @@ static const struct image_symbol *object_at(const struct image *image, uint64_t 
 	return &image->symbols[i];
 }
 
-/* Reports whether both addresses have a symbol of the same name at the same distance. Neighboring symbols count too: an address past the
- * end of an array, or before its start, lies in another variable. */
+/* Reports whether both addresses have a symbol of the same name at the same distance. Neighboring symbols count too, because an address
+ * past an array's end, or before its start, lies in another variable. */
 static bool same_neighbour(const struct match *match, uint64_t a, uint64_t b)
 {
 	const struct image *f = &match->old->image, *g = &match->new->image;
@@ -455,7 +455,7 @@ static bool same_neighbour(const struct match *match, uint64_t a, uint64_t b)
 
 static bool has_virtual_functions(const char *name)
 {
-	/* such a table of a class points to functions, which are compared themselves */
+	/* such a table of a class points to functions, which are compared on their own */
 	return !strncmp(name, "_ZT", 3) && strchr("VITSC", name[3]) && name[3];
 }
 
@@ -472,7 +472,7 @@ static bool same_object(struct match *match, const struct image_symbol *x, const
 	return false;
 }
 
-/* Compares unnamed constants: literals, switch tables, initial values. Returns 1 if equal, 0 if not, -1 if the bytes differ otherwise. */
+/* Compares unnamed constants: literals, switch tables, initial values. Returns 1 if equal, 0 if not, -1 if their bytes differ otherwise. */
 static int same_anonymous(struct match *match, uint64_t a, uint64_t b, uint16_t width, int depth)
 {
 	uint64_t n_a, n_b, n = width;
@@ -480,7 +480,7 @@ static int same_anonymous(struct match *match, uint64_t a, uint64_t b, uint16_t 
 
 	if (width)
 		return same_contents(match, a, b, width, depth);
-	same = same_tables(match, a, b); /* before texts: the bytes of negative distances could be letters */
+	same = same_tables(match, a, b); /* before texts, because the bytes of negative distances could be letters */
 	if (same >= 0)
 		return same;
 	same = same_texts(match, a, b);
@@ -500,7 +500,7 @@ static const struct image_symbol *object_before(const struct image *image, uint6
 	return object && object->address + object->size == address ? object : NULL;
 }
 
-/* Reports whether both addresses are the end of the same array, where a loop over it ends. */
+/* Reports whether both addresses are the end of the same array, where a loop over the array ends. */
 static bool same_end(const struct match *match, uint64_t a, uint64_t b)
 {
 	const struct image_symbol *x = object_before(&match->old->image, a), *y = object_before(&match->new->image, b);
@@ -536,7 +536,7 @@ static bool same_data(struct match *match, uint64_t a, uint64_t b, uint16_t widt
 		return same_constant(match, a, b, width, depth);
 	if (same_neighbour(match, a, b))
 		return true;
-	/* nameless on both sides: the linker's own data, or data of a stripped file */
+	/* neither side has a name: data of the linker, or of a stripped file */
 	return s && t && match->nameless && !object_at(&match->old->image, a) && !object_at(&match->new->image, b) &&
 	       !strcmp(s->name, t->name);
 }
@@ -619,7 +619,7 @@ static bool same_contents(struct match *match, uint64_t a, uint64_t b, uint64_t 
 
 /* ---- instructions ---- */
 
-/* Compares all bytes of two instructions except those that refer to an address. */
+/* Compares the bytes of two instructions, except those that refer to an address. */
 static bool same_bytes(const struct instruction *a, const struct instruction *b)
 {
 	size_t at = 0;
@@ -665,7 +665,7 @@ static int64_t line_distance(const struct build *build, size_t body, uint64_t ad
 	return nearest;
 }
 
-/* Reports whether the value moved by as many lines as a function in the body. For code that was moved out of its statement. */
+/* Reports whether the value moved by as many lines as a function in the body. This recognizes code that was moved out of its statement. */
 static bool moved_with_function(const struct match *match, int64_t value, int64_t moved)
 {
 	const struct functions *f = &match->old->functions, *g = &match->new->functions;
@@ -738,7 +738,7 @@ static bool same_label(const struct match *match, size_t a, size_t b)
 	return !strcmp(match->old->functions.bodies[a].label, match->new->functions.bodies[b].label);
 }
 
-/* Finds the best result of comparing a body with those of bodies[n], of the other build, that have its label. Returns false if none has. */
+/* Stores the best result of comparing a body with those of the other build's bodies[n] that have its label. Returns false if none has. */
 static bool best_match(struct match *match, size_t body, bool is_old, const size_t *bodies, size_t n, enum match_result *best)
 {
 	bool found = false;
@@ -805,10 +805,10 @@ enum match_result match_functions(struct match *match, size_t old_function, size
 
 /* ---- differences by function ----
  * Finds the functions inlined into a host that made its code differ. Each function has a sum over its instructions, in any order. Registers
- * and stack slots do not count, because the compiler reassigns them. The sum differs for the function that changed. */
+ * and stack slots are excluded, because the compiler may choose others. The sum differs for the function that changed. */
 
 struct share {
-	size_t key; /* key as in struct match_part */
+	size_t key; /* same as in struct match_part */
 	uint64_t old_sum, new_sum;
 	size_t old_n, new_n; /* numbers of instructions */
 };
@@ -866,7 +866,7 @@ static uint64_t meaning_of_data(const struct build *build, uint64_t target)
 	return map_mix(map_hash(build->image.symbols[symbol].name, n), target - build->image.symbols[symbol].address);
 }
 
-/* Returns a number for an instruction. A possible line number counts relative to the instruction's line. */
+/* Returns a number for an instruction. If its immediate value may be a line number, the value relative to the instruction's line counts. */
 static uint64_t meaning_of(const struct match *match, bool of_old, size_t body, const struct instruction *one)
 {
 	const struct build *build = of_old ? match->old : match->new;
@@ -888,7 +888,7 @@ static uint64_t meaning_of(const struct match *match, bool of_old, size_t body, 
 	return value;
 }
 
-/* Adds the instructions of a body to the shares. same[n]: the instruction is the same in both builds; NULL if unknown. */
+/* Adds the instructions of a body to the shares. same[n] is true for instructions that are equal in both builds; NULL if unknown. */
 static void add_side(const struct match *match, bool of_old, size_t body, const struct code *code, const bool *same, struct shares *shares)
 {
 	const struct functions *f = of_old ? &match->old->functions : &match->new->functions;
@@ -908,7 +908,7 @@ static void add_side(const struct match *match, bool of_old, size_t body, const 
 	mem_free(addresses, owners);
 }
 
-/* Returns for each instruction whether it is the same in both builds; NULL if their numbers differ. The caller frees the result. */
+/* Returns for each instruction whether it is equal in both builds; NULL if their numbers differ. The caller frees the result. */
 static bool *find_same(struct match *match)
 {
 	const struct code *old = &match->old_code, *new = &match->new_code;
@@ -927,7 +927,7 @@ static bool share_differs(const struct share *share)
 	return share->old_sum != share->new_sum || share->old_n != share->new_n;
 }
 
-/* Calls report_step() for the parts of two bodies, whose code is in match->old_code and new_code. */
+/* Calls report_step() for the parts of two bodies, whose code is in match->old_code and match->new_code. */
 static void report_parts(struct match *match, size_t old_body, size_t new_body, match_part_function *report_step, void *context)
 {
 	struct match_part part = { .host = match->new->functions.bodies[new_body].function };

@@ -1,5 +1,5 @@
-/* Compares the machine code of two bodies, ignoring addresses. Targets of references are compared by identity: functions by their
- * counterpart in the other build, variables by name, constants and texts by content. */
+/* Compares the machine code of two bodies, ignoring addresses. Targets of references are compared by identity: a function with its
+ * counterpart in the other build, a variable by its name, a constant or text by its content. */
 #ifndef RUNS_CHANGES_MATCH_H
 #define RUNS_CHANGES_MATCH_H
 
@@ -7,15 +7,15 @@
 
 #define MATCH_ROOTS_MAX 64
 
-/* Results from best to worst. A whole has the result of its worst piece. */
+/* Results from best to worst. The result for a whole is that of its worst part. */
 enum match_result {
 	MATCH_EQUAL,
-	MATCH_LINES,	 /* only line numbers (__LINE__) differ, each by the distance that its line has moved */
-	MATCH_CONSTANTS, /* only the content of named constants that the code reads differs */
+	MATCH_LINES,	 /* only line numbers (__LINE__) differ, each by as much as its line has moved */
+	MATCH_CONSTANTS, /* only named constants that the code reads have different content */
 	MATCH_DIFFERENT,
 };
 
-/* Corresponding source directories of the two builds. */
+/* A source directory of the old build, and the corresponding one of the new build. */
 struct match_root {
 	const char *old, *new;
 	size_t old_bytes, new_bytes;
@@ -23,45 +23,45 @@ struct match_root {
 
 struct match {
 	const struct build *old, *new;
-	size_t *new_of_old, *old_of_new; /* pairs of functions; FUNCTIONS_NONE if there is no counterpart */
-	bool nameless;			 /* targets without a symbol count as equal, because nothing is known about them */
+	size_t *new_of_old, *old_of_new; /* pairs of functions; FUNCTIONS_NONE if a function has no counterpart */
+	bool nameless;			 /* true if targets without a symbol count as equal, because nothing is known about them */
 	struct match_root roots[MATCH_ROOTS_MAX];
 	size_t n_roots;
-	/* state while two bodies are compared */
+	/* state of the comparison of two bodies */
 	size_t old_body, new_body;
-	size_t old_function, new_function; /* counted as a pair during the comparison */
+	size_t old_function, new_function; /* count as a pair during the comparison */
 	struct code old_code, new_code;
-	const char *constant; /* name, in the new build, of the first constant with different content */
-	/* results for contents: 1 equal, 0 different. Contents count as equal while compared, because pointers may form a cycle. */
+	const char *constant; /* name in the new build of the first constant with different content */
+	/* results for contents: 1 if equal, else 0. Contents count as equal during their comparison, because pointers may form a cycle. */
 	struct map contents;
-	uint64_t left; /* maximum number of bytes of contents still to compare: in a hostile build, objects may contain each other */
+	uint64_t left; /* maximum number of bytes of contents still to be compared; objects of a malicious file may contain each other */
 };
 
 void match_release(struct match *match);
 
-/* Compares two functions that have bodies: each body with the bodies of the other function that have the same label. match_same_clones()
- * handles clones that only one function has. */
+/* Compares two functions that have bodies. Compares each body with those of the other function that have the same label.
+ * match_same_clones() handles clones that only one of the functions has. */
 enum match_result match_functions(struct match *match, size_t old_function, size_t new_function);
 
-/* Reports whether both functions have bodies with the same labels. If not, the compiler made different clones. */
+/* Reports whether the bodies of both functions have the same labels. If not, the compiler made different clones. */
 bool match_same_clones(const struct match *match, size_t old_function, size_t new_function);
 
-/* The part of the code of two bodies that belongs to one function: the bodies' own function, or one inlined into it. */
+/* The part of the code of two bodies that belongs to one function: to the bodies' own function, or to one inlined into it. */
 struct match_part {
-	size_t host; /* function of the bodies, index in the new build */
-	size_t key;  /* function of the part: index in the new build, or new->functions.n + index in the old build for a removed function */
+	size_t host; /* function of the bodies, as an index in the new build */
+	size_t key;  /* function of the part: index in the new build, or new->functions.n + index in the old build if it was removed */
 	bool host_differs, differs;
 };
 typedef void match_part_function(void *context, const struct match_part *part);
 
-/* Calls report_step() for the parts of all pairs of different bodies with the same label of two functions, in order. */
+/* Compares the n-th bodies of both functions, for each n. If they have the same label and differ, calls report_step() for their parts. */
 void match_parts(struct match *match, size_t old_function, size_t new_function, match_part_function *report_step, void *context);
 
-/* In pair.c: pairs the functions of two builds. *match is overwritten; call match_release(). Sets match's roots, and new_of_old and
- * old_of_new for present functions; the caller must free() these two. First pairs functions by symbol, and those with the same name (static
- * ones) by the common end of their files' paths. Then pairs the rest by equal code: they were renamed, and renamed[old.n] is set. Such
- * functions need at least `few` instructions or the same file, because small functions are often equal by chance. Repeats until no more are
- * found. Results in match->contents depend on the pairs: drop them when pairs change. O(n). */
+/* Pairs the functions of two builds (pair.c). Overwrites *match; call match_release(). Sets match's roots, and new_of_old and old_of_new
+ * for present functions; the caller must free() these two. First pairs functions by symbol; those with the same symbol (static ones), by
+ * the common end of their files' paths. Then pairs the rest by equal code. These were renamed, and their elements of renamed[old.n] are
+ * set. Each of them needs at least `few` instructions or the same file, because small functions are often equal by chance. Repeats that
+ * until no more are found. Results in match->contents depend on the pairs, so drop them when pairs change. O(n). */
 void pair_functions(struct match *match, const struct build *old, const struct build *new, size_t few, bool *renamed);
 
 #endif

@@ -6,10 +6,10 @@
 #include "runs/inside/changes/demangle.h"
 
 #define GROUP_MAX  2000 /* maximum number of functions with one name that are compared pair by pair */
-#define ROUNDS_MAX 20	/* maximum number of rounds of renames: a renamed function may call another renamed function */
-#define FILES_READ 16	/* limit on the compared bytes, as a multiple of the size of both files */
+#define ROUNDS_MAX 20	/* maximum number of rounds of renames; a renamed function may call another one */
+#define FILES_READ 16	/* maximum number of compared bytes, as a multiple of the size of both files */
 
-/* Returns the number of whole components at the ends of two paths that are equal. *rest_a, *rest_b (may be NULL): bytes before them. */
+/* Returns the number of whole components that are equal at the ends of two paths. *rest_a, *rest_b: bytes before them, unless NULL. */
 static size_t path_common_tail(const char *a, const char *b, size_t *rest_a, size_t *rest_b)
 {
 	size_t i = strlen(a), j = strlen(b), components = 0, cut_a = i, cut_b = j;
@@ -49,8 +49,8 @@ static size_t file_likeness(const struct function *a, const struct function *b)
 	return path_common_tail(a->file, b->file, NULL, NULL);
 }
 
-/* Pairs functions with one name, old[n] and new[m]. File names must be equal; the most similar paths come first. If one function is then
- * left on each side, it has moved to another file. */
+/* Pairs functions of the same name, old[n] and new[m], whose files have equal names; the most similar paths come first. If then only one
+ * function is left on each side, pairs these two, because the function has moved to another file. */
 static void pair_group(const struct functions *f, const struct functions *g, const size_t *old, size_t n, const size_t *new, size_t m,
 		       size_t *new_of_old, size_t *old_of_new)
 {
@@ -77,12 +77,12 @@ static void pair_group(const struct functions *f, const struct functions *g, con
 	free(candidates);
 }
 
-/* Property that the functions of a pair have in common. */
+/* Property that the two functions of a pair have in common. */
 enum likeness {
 	LIKE_SYMBOL,
-	LIKE_NAME,  /* symbol in one build, always inlined in the other build */
-	LIKE_RUST,  /* Rust name without crate hashes, which differ between builds; with the function's name */
-	LIKE_START, /* start of a file: such functions are named after one of the file's variables */
+	LIKE_NAME,  /* symbol in one build; the other build always inlines the function */
+	LIKE_RUST,  /* Rust name without crate hashes, which differ between builds, and the function's name */
+	LIKE_START, /* start of a file; such functions are named after one of the file's variables */
 };
 
 /* Returns the property as text, which the caller frees; NULL if the function does not have it. */
@@ -106,7 +106,7 @@ static char *key_of(const struct function *function, enum likeness like)
 	}
 }
 
-/* Links functions that are present and have no pair into chains by the property. first: from the interned text; next[]: by function. */
+/* Links present functions without a pair into chains by the property. `first` maps interned texts to functions; `next` is by function. */
 static void chain_functions(const struct functions *f, const size_t *pairs, enum likeness like, struct intern *names, struct map *first,
 			    size_t *next)
 {
@@ -159,7 +159,7 @@ static void pair_chains(const struct functions *old, const struct functions *new
 
 /* ---- pairs by code ---- */
 
-/* Returns a number that is equal for equal code, whatever the code refers to. Sets *instructions to the number of instructions. */
+/* Returns a number that is equal for equal code, whatever targets the code refers to. Sets *instructions to the number of instructions. */
 static uint64_t shape_of(const struct build *build, size_t function, struct code *code, size_t *instructions)
 {
 	const struct functions *f = &build->functions;
@@ -184,7 +184,7 @@ static bool may_be_renamed(const struct functions *f, size_t i, const size_t *pa
 	return f->items[i].present && f->items[i].n_bodies && pairs[i] == FUNCTIONS_NONE;
 }
 
-/* Links new functions without a pair into chains by shape. */
+/* Links new functions without a pair into chains by the result of shape_of(). */
 static void chain_shapes(struct match *match, struct map *first, size_t *next)
 {
 	const struct functions *g = &match->new->functions;
@@ -202,7 +202,7 @@ static void chain_shapes(struct match *match, struct map *first, size_t *next)
 	}
 }
 
-/* Returns the new function in the chain that has the same code, in the file with the most similar path; FUNCTIONS_NONE if none has. */
+/* Returns the chain's new function that has the same code, in the file with the most similar path; FUNCTIONS_NONE if there is none. */
 static size_t find_renamed(struct match *match, size_t old, size_t chain, const size_t *next, bool small)
 {
 	const struct functions *f = &match->old->functions, *g = &match->new->functions;
@@ -264,7 +264,7 @@ static void add_root(struct match *match, const char *old, const char *new)
 		match->roots[match->n_roots++] = (struct match_root){ old, new, old_bytes, new_bytes };
 }
 
-/* Finds the roots from the functions paired so far. */
+/* Finds the roots from the functions that are paired so far. */
 static void match_find_roots(struct match *match)
 {
 	const struct functions *f = &match->old->functions, *g = &match->new->functions;
@@ -283,7 +283,7 @@ static void match_forget(struct match *match)
 	map_release(&match->contents);
 }
 
-/* Reports whether functions and data that other files do not see have no names. */
+/* Reports whether functions and data that other files cannot see have no names. */
 static bool is_nameless(const struct image *image)
 {
 	return image->detail == IMAGE_EXPORTED || !image->n_symbols;

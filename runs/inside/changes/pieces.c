@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Encodings of the table as compilers for x86-64 write it: DW_EH_PE_pcrel and _datarel of 4 bytes, a count of 4 bytes. */
+/* Encodings of the table that compilers for x86-64 write: DW_EH_PE_pcrel and _datarel of 4 bytes each, and a count of 4 bytes. */
 static const uint8_t table_kind[4] = { 1, 0x1b, 0x03, 0x3b };
 #define TABLE_HEAD 12
 #define FDE_BYTES  16 /* length, distance to the shared part, start, size */
 
-/* ---- starts ---- */
+/* ---- starts of pieces ---- */
 
 static uint64_t target_after(uint64_t address, const uint8_t *distance)
 {
@@ -44,7 +44,7 @@ static const struct image_section *table_of(const struct image *image, uint32_t 
 		memcpy(n, section->bytes + 8, sizeof(*n));
 		if (*n <= (section->size - TABLE_HEAD) / 8)
 			return section;
-		break; /* damaged: the table claims more rows than fit */
+		break; /* damaged, because the table claims more rows than fit */
 	}
 	*n = 0;
 	return NULL;
@@ -65,10 +65,10 @@ static void add_unwound(const struct image *image, const struct image_section *t
 	}
 }
 
-/* Orders pieces by start; of pieces with the same start, the longest comes first. */
+/* Orders pieces by start. The longest of several pieces with the same start comes first. */
 ORDER_BY(compare_pieces, struct piece, BY_UP(begin) BY_DOWN(end))
 
-/* Keeps one piece per start and ends it at the next start at the latest. A piece of size 0, whose size is unknown, ends there. */
+/* Keeps one piece per start, and ends it at the next start at the latest. A piece of size 0, which means unknown, ends there. */
 static void pieces_separate(const struct image *image, struct pieces *pieces)
 {
 	size_t n = 0;
@@ -97,9 +97,9 @@ size_t pieces_at(const struct pieces *pieces, uint64_t address)
 	return i != SIZE_MAX && address < pieces->items[i].end ? i : SIZE_MAX;
 }
 
-/* ---- uses ---- */
+/* ---- uses of pieces ---- */
 
-/* Returns the target of an instruction at bytes[n] that refers relative to itself: a call, a jump, or an address. 0 if there is none. */
+/* Returns the target of an instruction at bytes[n] that is relative to its own address: a call, jump or address. 0 if there is none. */
 static uint64_t target_of(const struct image *image, const uint8_t *bytes, uint64_t n, uint64_t address)
 {
 	if (image->machine != EM_X86_64)
@@ -121,7 +121,7 @@ static size_t piece_at(const struct pieces *pieces, uint64_t address)
 	return i != SIZE_MAX && pieces->items[i].begin == address ? i : SIZE_MAX;
 }
 
-/* Finds variants. An IFUNC takes the addresses of all variants, from which it selects one for the CPU. */
+/* Finds variants. An IFUNC takes the addresses of all variants and selects one of them for the CPU. */
 static void find_variants(const struct image *image, struct pieces *pieces)
 {
 	for (size_t i = 0; i < image->n_symbols; i++) {

@@ -1,5 +1,5 @@
-/* The code of a file as pieces: its functions, including functions without a name in a stripped file. The tables for exceptions (.eh_frame)
- * have their starts and ends; the code has their callers. */
+/* The code of a file as pieces. A piece is a function, even one without a name in a stripped file. The tables for exceptions (.eh_frame)
+ * have the start and end of each function; the code has the callers. */
 #ifndef RUNS_CHANGES_PIECES_H
 #define RUNS_CHANGES_PIECES_H
 
@@ -7,21 +7,21 @@
 
 struct piece {
 	uint64_t begin, end;
-	size_t first_symbol, n_symbols; /* range of the piece's names in the image's symbols; n_symbols 0 if unnamed */
-	const char *variant_of;		/* function that this piece implements on some CPUs, according to an IFUNC; NULL if none */
+	size_t first_symbol, n_symbols; /* range of the piece's names in the image's symbols; n_symbols is 0 if it has none */
+	const char *variant_of; /* name of the function that this piece implements on some CPUs, according to an IFUNC; NULL if none */
 };
 
-/* Piece `from` calls piece `to`, jumps to it or takes its address. */
+/* A use: piece `from` calls piece `to`, jumps to it or takes its address. */
 struct piece_use {
 	size_t to, from;
 };
 
 struct pieces {
-	struct piece *items; /* [n] by address, without overlap */
+	struct piece *items; /* [n] pieces by address, without overlaps */
 	size_t n;
 };
 
-/* Finds the pieces. *out is overwritten; call pieces_release() before image_release(). Damaged tables yield fewer. O(symbols + pieces). */
+/* Finds the pieces. Overwrites *out; call pieces_release() before image_release(). Damaged tables yield fewer. O(symbols + pieces). */
 void pieces_of(const struct image *image, struct pieces *out);
 void pieces_release(struct pieces *pieces);
 

@@ -11,7 +11,7 @@ struct lines {
 	size_t number;
 };
 
-/* Returns the next line, with a null byte at its end; NULL after the last line. */
+/* Returns the next line, with a NUL instead of its line end; NULL after the last line. */
 static char *next_line(struct lines *lines)
 {
 	char *line = lines->next, *end;
@@ -26,7 +26,7 @@ static char *next_line(struct lines *lines)
 	return line;
 }
 
-/* Returns a character of a quoted name whose backslash has been read. Advances *at. */
+/* Returns the escaped character after a backslash, which has been read already. Advances *at. */
 static char read_escaped(const char **at)
 {
 	static const char letters[] = "abtnvfr", values[] = "\a\b\t\n\v\f\r";

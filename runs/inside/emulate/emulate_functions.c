@@ -1,5 +1,5 @@
-/* Maps code addresses to functions. A function calls __tsan_func_entry() at one address, which identifies the function. The name is looked
- * up once, in the symbol table of the program or library. */
+/* Maps code addresses to functions. Each function calls __tsan_func_entry() at one address, which identifies the function. Its name is
+ * looked up only once, in the symbol table of the program or library. */
 #include "runs/inside/emulate/emulation.h"
 
 #include <elf.h>
@@ -12,21 +12,21 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define SITES	   65536u      /* entries for all threads; three quarters are used, and further functions are not selected */
-#define LIST_BYTES (64u << 20) /* largest list of selected functions, bytes; unused pages take no memory */
+#define SITES	   65536u      /* number of entries for all threads; three quarters are used, and further functions are not selected */
+#define LIST_BYTES (64u << 20) /* maximum size of the list of selected functions; unused pages take no memory */
 
 struct site {
 	uintptr_t address; /* 0 if the entry is free */
 	struct function function;
 };
 
-static struct site *sites; /* [SITES] entries, a hash table by address */
+static struct site *sites; /* [SITES] hash table by address */
 static uint32_t n_sites;
-static const char *selected; /* names separated by commas or white space; NULL selects all functions */
+static const char *selected; /* names separated by commas or white space; NULL if all functions are selected */
 
 /* ---- the list of selected functions ---- */
 
-/* Returns the next name and its length, 0 at the end. A line "f ADDRESS MODULE NAME" ends with a name; others end at a comma or space. */
+/* Returns the next name and its length, 0 at the end. A name ends at a comma or space. In a line "f ADDRESS MODULE NAME", it comes last. */
 static const char *next_name(const char *at, size_t *length)
 {
 	const char *name = at + strspn(at, ", \t\r\n");
@@ -43,7 +43,7 @@ static const char *next_name(const char *at, size_t *length)
 	return name;
 }
 
-/* Reports whether the name is like "_sub_I_00099_0": gcc adds such functions to register a file with the sanitizer. */
+/* Reports whether the name is like "_sub_I_00099_0". gcc adds such functions to register a source file with the sanitizer. */
 static bool is_registration(const char *function)
 {
 	bool begins = strncmp(function, "_sub_I_", 7) == 0 || strncmp(function, "_sub_D_", 7) == 0;
@@ -51,7 +51,7 @@ static bool is_registration(const char *function)
 	return begins && function[7] >= '0' && function[7] <= '9';
 }
 
-/* Reports whether the function is selected. Suffixes such as ".constprop.0" are ignored, since each build has its own clones. */
+/* Reports whether the function is selected. Ignores suffixes such as ".constprop.0", because they differ between builds. */
 static bool is_selected(const char *function)
 {
 	size_t base = strcspn(function, "."), length;
@@ -131,13 +131,13 @@ static int inspect_module(struct dl_phdr_info *info, size_t size, void *arg)
 }
 
 struct symbol {
-	const char *name; /* in the mapped file, or "?" */
+	const char *name; /* text in the mapped file, or "?" */
 	uint64_t start, bytes;
-	void *file; /* mapped file; MAP_FAILED if it is not mapped */
+	void *file; /* mapping of the file; MAP_FAILED if there is none */
 	size_t file_bytes;
 };
 
-/* Finds the function symbol that contains `address`, in the symbol tables of this type. Returns false if there is none. */
+/* Finds the function symbol that contains `address`, in the symbol tables of type `type`. Returns false if there is none. */
 static bool symbol_in(const char *file, size_t bytes, uint32_t type, uint64_t address, struct symbol *out)
 {
 	const ElfW(Ehdr) *header = (const void *)file;
@@ -171,7 +171,7 @@ static bool symbol_in(const char *file, size_t bytes, uint32_t type, uint64_t ad
 	return false;
 }
 
-/* Returns the symbol at the module's address; symbol_close() frees it. Without a symbol, its name is "?" and its size is 0. */
+/* Returns the symbol at the module's address; symbol_close() frees it. If there is no symbol, the name is "?" and the size is 0. */
 static struct symbol symbol_open(const struct module *m)
 {
 	long file = syscall(SYS_openat, AT_FDCWD, *m->path ? m->path : "/proc/self/exe", O_RDONLY | O_CLOEXEC, 0);

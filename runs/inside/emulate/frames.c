@@ -1,10 +1,10 @@
 /* Function calls of a thread: active calls, the number of calls and the counts of each function, and the choice of samples. An event
- * belongs to the active selected function (the owner). Counts are added to the owner when the owner changes, not at each access. Events in
- * a call that is not sampled belong to the innermost active sample. Stack addresses show longjmp() and frames on other stacks.
+ * belongs to the innermost active selected function, its owner. Counts are added to the owner when the owner changes, not at each access.
+ * Events in a call that is not sampled belong to the innermost active sample. Stack addresses reveal longjmp() and frames on other stacks.
  *
  * A signal handler may run between any two instructions here, call functions itself, and return or jump away. So each count is first added
  * to the accounted counts and then to a function, with one instruction each. Thus nothing is added twice, and the sum over all functions is
- * the count of the thread. If a handler jumps away while a call starts or ends, the nested sums of its function are unknown. */
+ * the count of the thread. If a handler jumps away while a call starts or ends, the nested sums of the called function become unknown. */
 #include "runs/inside/emulate/emulation.h"
 #include "runs/inside/record/record_system.h"
 
@@ -14,28 +14,28 @@
 #include <unistd.h>
 
 #define FRAMES	       (1u << 18)
-#define HANDLED	       (_NSIG - 1) /* any signal: its disposition does not change */
+#define HANDLED	       (_NSIG - 1) /* any signal; its disposition is not changed */
 #define PLACES_BITS    14
 #define PLACES	       (1u << PLACES_BITS)
-#define CALLEES	       (PLACES / 2) /* maximum number of functions that one thread calls; events of further functions belong to their callers */
+#define CALLEES	       (PLACES / 2) /* maximum number of functions that one thread calls; events of others are attributed to their callers */
 #define CALLEES_SPARE  16	    /* number of spare callees for handlers that interrupt the allocation of the last callee */
 #define STEP_SIMULATED 512u	    /* number of samples in simulated windows after which half as many calls are sampled */
 #define STEP_SKIPPED   128u	    /* number of samples in skipped windows after which half as many calls are sampled */
 #define STEP_MOST      (1u << 30)
-/* Number of samples of the first thread after which these two limits halve, and 1/n of it for the n-th thread: files are limited. */
+/* Number of samples of the first thread after which these two limits halve; 1/n of it for the n-th thread. This keeps files small. */
 #define SAMPLES_HALVED 256u
 
 /* An active function call. */
 struct frame {
-	uintptr_t stack;     /* stack pointer of the call; lower if deeper */
-	uint32_t invocation; /* the caller's invocation, active again after the return */
+	uintptr_t stack;     /* stack pointer of the call; deeper calls have lower values */
+	uint32_t invocation; /* the caller's invocation, which is active again after the return */
 	uint32_t block;	     /* the caller's last basic block */
 	uint32_t owner;	     /* owner of events before the call */
-	uint32_t callee;     /* number of the callee; valid with FRAME_SELECTED */
-	uint32_t kind;	     /* FRAME_... bits */
+	uint32_t callee;     /* number of the callee; valid only with FRAME_SELECTED */
+	uint32_t kind;	     /* bit mask of FRAME_... */
 };
 
-enum { FRAME_SELECTED = 1, FRAME_SAMPLED = 2, FRAME_INTERRUPTS = 4 /* a handler's call, which interrupted a wait */ };
+enum { FRAME_SELECTED = 1, FRAME_SAMPLED = 2, FRAME_INTERRUPTS = 4 /* call of a signal handler that interrupted a wait */ };
 
 static uintptr_t handlers_return; /* address to which signal handlers return; 0 if unknown */
 
@@ -62,7 +62,7 @@ void counts_end(const struct thread *t, struct counts *c)
 
 static void callees_forget(struct thread *t)
 {
-	t->n_callees = t->n_callees ? t->n_callees : 1; /* callee 0 represents the thread itself, without a function */
+	t->n_callees = t->n_callees ? t->n_callees : 1; /* callee 0 represents the thread itself and is no function */
 	t->callees[0].function.number = NONE;
 	for (uint32_t i = 0; i < t->n_callees; i++) {
 		struct callee *c = &t->callees[i];
@@ -96,8 +96,8 @@ static inline uint32_t place_hash(uintptr_t site)
 	return (uint32_t)((site * 0x9e3779b97f4a7c15u) >> 40) % PLACES;
 }
 
-/* Adds a callee and returns its number; NONE if there are too many callees. A handler may interrupt this function and add a callee, too.
- * Each call takes its own number, and a callee can be found only once it is complete. */
+/* Adds a callee and returns its number; NONE if there are too many. A signal handler may interrupt this function and add a callee, too.
+ * Each of the two takes its own number, and a callee can be found only once it is complete. */
 static __attribute__((noinline)) uint32_t callee_new(struct thread *t, uintptr_t site)
 {
 	uint32_t i = place_hash(site), n;
@@ -130,7 +130,7 @@ static inline uint32_t callee_at(struct thread *t, uintptr_t site)
 	return LIKELY(place->site == site) ? place->callee : callee_new(t, site);
 }
 
-/* Reports whether the callee owns its events: the callee is selected, and is no C++ library function that a selected function called. */
+/* Reports whether the callee owns its events: it is selected, and is not a C++ library function that a selected function called. */
 static inline bool callee_owns(const struct thread *t, const struct callee *c)
 {
 	return c->function.number != NONE && !(c->function.library && t->owner);
@@ -138,7 +138,7 @@ static inline bool callee_owns(const struct thread *t, const struct callee *c)
 
 /* ---- the owner of events ---- */
 
-/* Ends the active burst of simulated windows in `s` and starts `burst`. `counts`: counts at that time. */
+/* Ends the active burst of simulated windows in `s` and starts `burst`. `counts` has the counts at that time. */
 static void spread_end(struct spread *s, const struct counts *counts, uint32_t burst)
 {
 	const uint64_t now[BASES] = { counts->weighed[COUNT_ACCESSES], counts->weighed[COUNT_BLOCKS] };
@@ -175,7 +175,7 @@ static uint64_t used_now(const struct thread *t)
 			      : 0; /* a handler may have ended the window */
 }
 
-/* add_once() and replace_once() are one instruction each, so no handler can run between read and write. */
+/* add_once() and replace_once() are one instruction each, so that no handler can run between the read and the write. */
 static inline void add_once(uint64_t *to, uint64_t n)
 {
 	__asm__ volatile("addq %1, %0" : "+m"(*to) : "er"(n) : "cc");
@@ -190,7 +190,7 @@ static inline bool replace_once(uint64_t *at, uint64_t before, uint64_t now)
 }
 
 /* Adds the growth of the expression `now` since the last accounting to the owner's count `own`. A handler may meanwhile have accounted for
- * part of it, or started another window, whose numbers do not match those read before. Then the macro reads again. */
+ * a part of it, or started another window, whose numbers do not match those read before. The macro then reads again. */
 #define ACCOUNT(t, now, accounted, own)                                                                                                    \
 	do {                                                                                                                               \
 		uint64_t window_, before_, now_;                                                                                           \
@@ -256,7 +256,7 @@ static inline void callees_account_plain(struct thread *t)
 	ACCOUNT(t, counts_blocks(t, &hot), &t->accounted.exact[COUNT_BLOCKS], &c->own.exact[COUNT_BLOCKS]);
 }
 
-/* Adds all new counts to the owner: whenever the owner changes, and at the end of a window. */
+/* Adds all new counts to the owner. Called whenever the owner changes, and at the end of a window. */
 static inline void callees_account_all(struct thread *t)
 {
 	struct callee *c = &t->callees[t->owner];
@@ -289,14 +289,14 @@ static __attribute__((noinline)) void callee_nested_changed(struct callee *c, co
 	busy_end();
 }
 
-/* Marks the sums of the changing callee as unknown, because a handler jumped away in the middle of the change. */
+/* Marks the nested sums of the callee `t->changing` as unknown, because a handler jumped away during the change. */
 static void callee_lose_sums(struct thread *t)
 {
 	t->callees[t->changing].nested.lost = true;
 	t->changing = 0;
 }
 
-/* Returns the nested sums as if all active calls ended now. */
+/* Returns the nested sums that would result if all active calls ended now. */
 static struct counts nested_now(struct callee *c, const struct thread *t, const struct counts *now)
 {
 	static const enum counter exact[] = { COUNT_ACCESSES, COUNT_BLOCKS, COUNT_SIMULATED };
@@ -331,7 +331,7 @@ void callees_burst_end(struct thread *t, bool last)
 	}
 }
 
-/* Returns the callee's own counts. The owner's counts include those since the last accounting. */
+/* Returns the callee's own counts. For the current owner, these include the counts since the last accounting. */
 static struct counts own_now(const struct thread *t, uint32_t callee, const struct counts *now)
 {
 	struct counts own = t->callees[callee].own;
@@ -398,7 +398,7 @@ void callee_pretend(struct thread *t, uint32_t callee, void (*happens)(struct th
 	callee_end(&t->callees[callee], t);
 }
 
-/* Marks that a call of the callee starts or ends, so that handlers do not read its nested sums. *before: to pass to callee_changed(). */
+/* Marks that a call of the callee starts or ends, so that handlers do not read its nested sums. Pass *before to callee_changed(). */
 static inline void callee_changes(struct thread *t, uint32_t callee, uint32_t *before)
 {
 	*before = t->changing;
@@ -414,7 +414,7 @@ static inline void callee_changed(struct thread *t, uint32_t before)
 
 /* ---- sampling of calls ---- */
 
-/* Returns the finalizer of splitmix64 for x. */
+/* Returns the result of splitmix64's finalizer for x. */
 static uint64_t hash_of(uint64_t x)
 {
 	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -422,7 +422,7 @@ static uint64_t hash_of(uint64_t x)
 	return x ^ (x >> 31);
 }
 
-/* Chooses one of the next `step` calls (a power of two) as a sample, by a hash of their ordinals: no loop keeps in step with it. */
+/* Chooses a sample among the next `step` calls (a power of two), by a hash of their ordinals, so that no loop keeps in step with it. */
 static void stratum_next(struct stratum *s, uint32_t salt, uint32_t samples_a_step)
 {
 	s->begin += s->step;
@@ -455,7 +455,7 @@ static inline uint32_t callee_call(struct thread *t, struct callee *c, uint64_t 
 
 /* ---- invocations ---- */
 
-/* Reports whether no other thread can free an invocation: all are active, or ended in the window that this thread is still in. */
+/* Reports whether no other thread can free an invocation, because all are active or ended in the window that this thread is still in. */
 static bool window_has_all(const struct thread *t)
 {
 	const struct queue *ended = &t->ended_queue;
@@ -483,7 +483,7 @@ static void invocation_end(struct thread *t, struct invocation *invocation)
 	invocation->duration = record_ticks() - invocation->start;
 	invocation->threads = __atomic_load_n(&runtime.alive, __ATOMIC_RELAXED);
 	invocation->last_window =
-	    !hot.simulating && t->granted > 0 ? t->window - 1 : t->window; /* in a skipped stretch, t->window is the next simulated */
+	    !hot.simulating && t->granted > 0 ? t->window - 1 : t->window; /* in a skipped stretch, t->window is the next simulated one */
 	counts_end(t, &invocation->counts);
 }
 
@@ -494,7 +494,7 @@ static void invocation_give(struct thread *t, uint32_t i)
 
 	BUSY_HERE(); /* otherwise a handler's call could take the same place */
 	t->ended_ones[q->tail % INVOCATIONS] = i;
-	__atomic_store_n(&q->tail, q->tail + 1, __ATOMIC_RELEASE); /* the ring has a place for each invocation */
+	__atomic_store_n(&q->tail, q->tail + 1, __ATOMIC_RELEASE); /* the ring has space for every invocation */
 	busy_end();
 }
 
@@ -540,13 +540,13 @@ static inline bool on_own_stack(const struct thread *t, uintptr_t stack)
 	return stack >= t->stack_low && stack < t->stack_high;
 }
 
-/* Returns the number of frames, read once: a handler, or a coroutine that it switches to, may change it at any moment. */
+/* Returns the number of frames, by one read. A handler, or a coroutine that it switches to, may change the number at any moment. */
 static inline uint32_t frames_number(const struct thread *t)
 {
 	return __atomic_load_n(&t->n_frames, __ATOMIC_RELAXED);
 }
 
-/* Adds a frame, complete before it counts: a handler may jump away. Writes it again if a handler that returned has overwritten it. */
+/* Adds a frame. It is complete before it counts, because a handler may jump away. Writes it again if a handler has overwritten it. */
 static inline void frame_add(struct thread *t, uint32_t n, struct frame frame)
 {
 	struct frame *f = &t->frames[n];
@@ -590,7 +590,7 @@ static inline void frame_drop(struct thread *t, uint32_t flags)
 		waiting_continues(t);
 }
 
-/* Reports whether longjmp() left the top frame: a callee's frame is below its caller's. */
+/* Reports whether longjmp() has left the top frame. This is so if that frame is below `stack`. */
 static inline bool top_is_below(const struct thread *t, uintptr_t stack)
 {
 	uint32_t n = frames_number(t);
@@ -599,7 +599,7 @@ static inline bool top_is_below(const struct thread *t, uintptr_t stack)
 	return top < stack && on_own_stack(t, stack) && on_own_stack(t, top);
 }
 
-/* Drops frames that longjmp() left. `stack`: frame of the caller, or of its callee. Returns the number of active frames. */
+/* Drops frames that longjmp() has left. `stack` is the caller's frame or that of its callee. Returns the number of active frames. */
 static __attribute__((noinline, cold)) uint32_t frames_unwind(struct thread *t, uintptr_t stack)
 {
 	if (t->changing && top_is_below(t, stack + 1))
@@ -617,7 +617,7 @@ static bool on_alternate_stack(void)
 	return syscall(SYS_sigaltstack, NULL, &now) == 0 && (now.ss_flags & SS_ONSTACK);
 }
 
-/* Reports whether the emulation's own work is active. If `stack` is above that work, a handler jumped out of it: then ends the work. */
+/* Reports whether the emulation's own work is active. If `stack` is above that work, a handler has jumped out of it; then ends the work. */
 static __attribute__((noinline, cold)) bool is_busy(struct thread *t, uintptr_t stack)
 {
 	if (!on_own_stack(t, stack) || !on_own_stack(t, busy_at()) || stack <= busy_at() || on_alternate_stack())
@@ -666,14 +666,14 @@ static __attribute__((noinline)) void frames_enter(struct thread *t, uintptr_t s
 		t->invocations[t->invocation].flags |= RECORD_ESTIMATED;
 }
 
-/* Reports whether the fast path is possible: windows are skipped, no rare event has happened, and the thread does nothing else. */
+/* Reports whether the fast path is possible: windows are skipped, no rare event has happened, and the thread neither works nor waits. */
 static inline bool is_fast_path(const struct thread *t)
 {
 	return t && !(hot.busy | hot.simulating | hot.waits) && rare_number() == t->accounted_rare;
 }
 
-/* Enters a function. The return address of this hook identifies the function. `caller`, the function's own return address, identifies
- * signal handlers. The fast path, a call that is not sampled in skipped windows, calls nothing. */
+/* Enters a function. The return address of this hook identifies the function. `caller` is the function's own return address, which
+ * identifies signal handlers. The fast path is for calls in skipped windows that are not sampled. It calls no function. */
 EXPORT void __tsan_func_entry(void *caller);
 void __tsan_func_entry(void *caller)
 {
@@ -706,7 +706,7 @@ void __tsan_func_entry(void *caller)
 		frames_enter(t, site, stack, (uintptr_t)caller);
 }
 
-/* Reports whether the function called the hook. If not, its last instruction jumped to the hook, after its frame was released. */
+/* Reports whether the function called the hook. Otherwise its last instruction was a jump to the hook, after its frame was released. */
 static bool is_called(uintptr_t back, uintptr_t hook)
 {
 	const unsigned char *instruction = (const unsigned char *)back - 5;
@@ -716,7 +716,7 @@ static bool is_called(uintptr_t back, uintptr_t hook)
 	return instruction[0] == 0xe8 && back + (uintptr_t)(intptr_t)distance == hook;
 }
 
-/* Reports whether only the top frame's function ends: its frame is above the hook's, or is the only one below and jumped to the hook. */
+/* Reports whether only the top frame's function ends. Its frame is above the hook's, or is the only one below and jumped to the hook. */
 static inline bool is_last(const struct thread *t, uint32_t n, uintptr_t stack, uintptr_t back, uintptr_t hook)
 {
 	const struct frame *f = &t->frames[n - 1];
@@ -724,7 +724,7 @@ static inline bool is_last(const struct thread *t, uint32_t n, uintptr_t stack, 
 	return n > 0 && (f->stack >= stack || ((n == 1 || f[-1].stack >= stack) && !is_called(back, hook)));
 }
 
-/* Drops the frames below the hook's frame. longjmp() left these frames, except for the function itself if it jumped to the hook. */
+/* Drops the frames below the hook's frame. longjmp() left them, except the frame of the function itself if it jumped to the hook. */
 static __attribute__((noinline, cold)) void frames_leave_several(struct thread *t, uintptr_t stack, uintptr_t back, uintptr_t hook)
 {
 	bool called = top_is_below(t, stack) && is_called(back, hook), ended = false;
@@ -785,7 +785,7 @@ void __tsan_func_exit(void)
 		frames_leave(t, stack, back, (uintptr_t)__tsan_func_exit);
 }
 
-/* Finds the return address of signal handlers. glibc has only one and passes it to the kernel with each signal's disposition. */
+/* Finds the return address of signal handlers. glibc uses a single one and passes it to the kernel with each signal's disposition. */
 static void handlers_find(void)
 {
 	struct {
@@ -799,7 +799,7 @@ static void handlers_find(void)
 		handlers_return = kept.restorer;
 }
 
-/* ---- the thread's own invocation ---- */
+/* ---- the thread's first invocation ---- */
 
 static void invocations_reset(struct thread *t)
 {
@@ -838,7 +838,7 @@ void frames_unwind_all(struct thread *t)
 	invocation_give(t, 0);
 }
 
-/* Drops the invocations of active calls in a child after fork(), because they started in the parent. */
+/* Drops the invocations of active calls in a child of fork(), because they started in the parent. */
 void frames_forget(struct thread *t)
 {
 	for (uint32_t i = 0; i < t->n_frames; i++) {

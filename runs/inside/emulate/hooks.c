@@ -2,7 +2,7 @@
  * programs may call themselves. The other hooks are in simulate.c and frames.c. */
 #include "runs/inside/emulate/emulation.h"
 
-/* The compiler declares these functions itself, with more parameters than are used. */
+/* The compiler itself declares these functions, with some parameters that are unused here. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
@@ -10,29 +10,29 @@ __thread struct hot hot;
 
 /* ---- atomic operations ---- */
 
-/* Memory orders, numbered as in C11. A stronger order than requested is always correct. */
+/* Memory orders, numbered as in C11. A stronger order than the requested one is always correct. */
 #define ORDER_RELAXED 0
 #define ORDER_SEQ_CST 5
 
-__extension__ typedef __int128 a128; /* typedefs, because macros below paste their names */
+__extension__ typedef __int128 a128; /* these are typedefs because macros below paste their names */
 typedef int8_t a8;
 typedef int16_t a16;
 typedef int32_t a32;
 typedef int64_t a64;
 
-/* Counts one atomic access. A read-modify-write counts as one write. */
+/* Counts one atomic access. A read-modify-write operation counts as one write. */
 static inline void on_atomic(const volatile void *at, size_t bytes, enum access access)
 {
 	uintptr_t address = (uintptr_t)at;
 
-	hot.atomics++; /* a single instruction, so no signal handler can run in between */
+	hot.atomics++; /* a single instruction, so that no signal handler can run in between */
 	if (access == ACCESS_WRITE && UNLIKELY(address >> PAGE_BITS != hot.written_page))
 		simulate_atomic(address, bytes, access, true);
 	else if (UNLIKELY(count_down(&hot.left)))
 		simulate_atomic(address, bytes, access, false);
 }
 
-/* Passes the value that an atomic operation found to waiting.c. The thread may be waiting for that value to change. */
+/* Passes the value that an atomic operation found to waiting.c, because the thread may be waiting for this value to change. */
 static inline void on_look(const volatile void *at, size_t bytes, uint64_t found, uintptr_t site)
 {
 	if (bytes <= sizeof(found) && runtime.several)
@@ -40,7 +40,7 @@ static inline void on_look(const volatile void *at, size_t bytes, uint64_t found
 }
 #define LOOK(at, found) on_look(at, sizeof(*(at)), (uint64_t)(found), (uintptr_t)__builtin_return_address(0))
 
-/* Loads 16 bytes atomically. An AVX load also works on read-only pages. Without AVX, cmpxchg16b is used, which writes. */
+/* Loads 16 bytes atomically. An AVX load also works on read-only pages. Without AVX, uses cmpxchg16b, which writes to the page. */
 static a128 wide_load(const volatile a128 *at)
 {
 	a128 value;
@@ -197,7 +197,7 @@ EXPORT void __tsan_atomic_signal_fence(int order)
 
 /* ---- functions that programs built with -fsanitize=thread may call themselves (sanitizer/tsan_interface.h) ---- */
 
-/* Functions that tell a race detector how threads are ordered. The emulation ignores them. */
+/* Functions by which a program informs a race detector about the order of its threads. The emulation ignores them. */
 #define IGNORES(name, ...)                                                                                                                 \
 	EXPORT void name(__VA_ARGS__)                                                                                                      \
 	{                                                                                                                                  \
@@ -230,7 +230,7 @@ EXPORT int __tsan_mutex_pre_unlock(void *at, unsigned flags)
 	return 0;
 }
 
-/* Programs compare these results and pass them back, so the results must not be NULL. */
+/* Programs compare these results and pass them back, so they must not be NULL. */
 EXPORT void *__tsan_create_fiber(unsigned flags)
 {
 	return &runtime;

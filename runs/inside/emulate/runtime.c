@@ -1,4 +1,4 @@
-/* Start and end of the emulation in a process. The emulation is on if ASSAY_EMULATE_DIRECTORY names a directory for the sample file.
+/* Start and end of the emulation in a process. The emulation is on if ASSAY_EMULATE_DIRECTORY names the directory for the sample file.
  * Otherwise the program runs unchanged. */
 #include "runs/inside/emulate/emulation.h"
 
@@ -14,11 +14,11 @@
 
 #define DIRECTORY_ENTRIES (1u << 22)
 #define CHUNK_BYTES	  (32u << 10)
-#define FILE_BYTES	  (RECORD_NAMES_BYTES + (1u << 20) + CHUNK_BYTES) /* 1 MiB of samples, followed by totals */
+#define FILE_BYTES	  (RECORD_NAMES_BYTES + (1u << 20) + CHUNK_BYTES) /* 1 MiB of samples, then totals */
 #define NODES_MAX	  64u
 #define NODES		  2u
 #define MESSAGE_BYTES	  512u
-#define COUNTING	  1 /* version of the counting rules; increase the version when the same program gets other counts */
+#define COUNTING	  1 /* version of the counting rules; increase it if the same program would get other counts */
 
 struct runtime runtime;
 __thread uint64_t system_calls;
@@ -33,7 +33,7 @@ void *pages_map(size_t bytes)
 	return at == MAP_FAILED ? NULL : at;
 }
 
-/* Writes one line to standard error with write(2), since stdio belongs to the program. */
+/* Writes one line to standard error by write(2), because stdio belongs to the program. */
 static void print_error(const char *text, const char *what, const char *why)
 {
 	char line[MESSAGE_BYTES];
@@ -97,7 +97,7 @@ static void after_fork(void)
 	busy_end();
 }
 
-/* Runs in the child, after the fork handlers of the other files. */
+/* Resets the state in the child, after the fork handlers of the other files. */
 static void in_child(void)
 {
 	struct record_thread none = { 0 };
@@ -141,14 +141,14 @@ static void runtime_start(void)
 	threads_init();
 	evaluate_init();
 	at_quick_exit(runtime_finish);
-	pthread_atfork(before_fork, after_fork, in_child); /* registered last: runs first before fork(), and last after fork() */
+	pthread_atfork(before_fork, after_fork, in_child); /* registered last, so before_fork() runs first and in_child() runs last */
 	thread_attach();
 }
 
 void runtime_finish(void)
 {
 	if (!runtime.on || !runtime.writer.header || runtime.writer.header->pid != (uint64_t)syscall(SYS_getpid))
-		return; /* this is a child of vfork(), which shares its parent's memory */
+		return; /* a child of vfork() shares its parent's memory and must not end the parent's emulation */
 	runtime.on = false;
 	threads_finish();
 	busy_begin(BUSY_ALWAYS);
@@ -175,7 +175,7 @@ static long system_call(long number, long a, long b, long c, long d, long e, lon
 	return result;
 }
 
-/* Ends the emulation before the program installs a system call filter, which would kill the program for the emulation's calls. */
+/* Ends the emulation before the program installs a seccomp filter, which would kill the program for the emulation's system calls. */
 static void stop_emulation(void)
 {
 	if (!runtime.on || !runtime.writer.header ||
@@ -195,8 +195,8 @@ int assay_prctl(int option, long a, long b, long c, long d)
 	return (int)system_call(SYS_prctl, option, a, b, c, d, 0);
 }
 
-/* Checks whether locking is allowed, but locks nothing while a program is emulated. Most memory that the emulation maps is never touched.
- * Locked, it would become resident and count against the limit. */
+/* Checks whether locking is allowed, but locks nothing while the program is emulated. Most memory that the emulation maps is never touched.
+ * If locked, it would become resident and count against the limit. */
 EXPORT int mlockall(int flags)
 {
 	bool emulated = runtime.writer.header && flags & (MCL_CURRENT | MCL_FUTURE) && !(flags & ~(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT));
@@ -220,20 +220,20 @@ __attribute__((constructor(101))) static void on_start(void)
 	runtime_start();
 }
 
-/* Called by constructors that the compiler adds, perhaps before on_start(). */
+/* Starts the emulation. Constructors that the compiler adds call this function, perhaps before on_start(). */
 EXPORT void __tsan_init(void);
 void __tsan_init(void)
 {
 	runtime_start();
 }
 
-/* Runs after the program's own destructors. */
+/* Ends the emulation after the program's own destructors. */
 __attribute__((destructor(101))) static void on_finish(void)
 {
 	runtime_finish();
 }
 
-/* Defines wrappers of functions that end the process without destructors. */
+/* Defines wrappers of functions that end the process without running destructors. */
 #define WRAP_END(name)                                                                                                                     \
 	_Noreturn void __real_##name(int status);                                                                                          \
 	EXPORT _Noreturn void __wrap_##name(int status);                                                                                   \

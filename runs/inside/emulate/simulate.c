@@ -1,13 +1,12 @@
 /* Simulates accesses in simulated windows: TLB, caches and a directory of line owners. Records which thread touched which words of which
- * line, and how close together. Also predicts basic blocks. The hooks that the compiler calls at each access and basic block
- * (-fsanitize=thread -fsanitize-coverage=trace-pc) are at the end. In a skipped window, an access costs one count and a comparison of its
- * page. */
+ * line, and how close together. Also predicts basic blocks. At the end are the hooks that the compiler calls at each access and basic block
+ * (-fsanitize=thread -fsanitize-coverage=trace-pc). In a skipped window, an access only costs a decrement and a comparison of its page. */
 #include "runs/inside/emulate/emulation.h"
 
 #include <string.h>
 #include <sys/mman.h>
 
-#define RANGE_STEP_BYTES 16u /* bytes per access in a range: the width of the machine's moves */
+#define RANGE_STEP_BYTES 16u /* size of one access in a range, bytes: the width of the machine's move instructions */
 #define LINE_BYTES	 (1u << LINE_BITS)
 #define L1_SETS		 64u   /* 32 KiB of lines */
 #define L2_SETS		 1024u /* 512 KiB of lines */
@@ -18,20 +17,20 @@
 #define PATH_FACTOR	 0x9e3779b1u
 #define PATH_4		 (PATH_FACTOR * PATH_FACTOR * PATH_FACTOR * PATH_FACTOR)
 #define PREDICTION_WAYS	 4u
-#define TOUCHES		 4096u /* touches in one window; an access makes at most two */
+#define TOUCHES		 4096u /* maximum number of touches in a window; an access makes at most two */
 #define BLOCK_BITS	 18
-#define BLOCKS		 (1u << BLOCK_BITS) /* three quarters are used; the numbers of further blocks depend on their addresses */
-#define CODES		 (1u << 16)	    /* functions kept, sorted by address; further functions are looked up again for each block */
-#define CHUNK_BITS	 21		    /* 2 MiB: memory whose lives are allocated together */
+#define BLOCKS		 (1u << BLOCK_BITS) /* three quarters are used; further blocks get numbers that depend on their addresses */
+#define CODES		 (1u << 16) /* maximum number of functions kept, sorted by address; further ones are looked up again for each block */
+#define CHUNK_BITS	 21	    /* memory whose lives are allocated together: 2 MiB */
 #define CHUNK_PAGES	 (1u << (CHUNK_BITS - PAGE_BITS))
 #define CHUNK_LINES	 (1u << (CHUNK_BITS - LINE_BITS))
 #define GRANULE_BITS	 4
-#define EACH_GRANULE	 0x0001000100010001u /* multiplier that copies a value to each granule of a line */
+#define EACH_GRANULE	 0x0001000100010001u /* factor that copies a value to each granule of a line */
 #define PAGE_LINES	 (1u << (PAGE_BITS - LINE_BITS))
-#define RECENT_FORGETS	 8u /* lines that are forgotten one by one; if there are more, all recent lines are forgotten */
+#define RECENT_FORGETS	 8u /* maximum number of recent lines that are forgotten one by one; above it, all are forgotten */
 
-/* An entry of the directory: the line's tag, its owner, the granules that the owner has changed, the threads that have a copy. A line that
- * maps to the same entry replaces the line there, as in a real directory. */
+/* An entry of the directory has the line's tag, its owner, the granules that the owner has changed, and the threads that have a copy. A
+ * line that maps to an entry in use replaces the entry's line, as in a real directory. */
 #define DIRECTORY_BITS 22
 #define OWNER_SHIFT    37
 #define OWNER_MASK     (255ull << OWNER_SHIFT)
@@ -39,31 +38,31 @@
 #define CHANGED	       (15ull << CHANGED_SHIFT)
 #define TAG_SHIFT      45
 
-/* Kinds of gaps, in accesses, since the thread's last access to the line. windows.c has the length that represents each kind. */
-#define GAP_FIRST (WINDOW_ACCESSES + 1) /* the gap if there is no earlier access in this window */
+/* Kinds of gaps since the thread's previous access to the line, in accesses. windows.c has a representative length for each kind. */
+#define GAP_FIRST (WINDOW_ACCESSES + 1) /* gap of the first access to a line in a window */
 #define GAP_VISIT 3u			/* first kind of gap that starts a new visit */
 static const uint16_t gap_ends[GAPS] = { 1, 2, 4, 16, 128, WINDOW_ACCESSES, GAP_FIRST };
-static uint8_t gap_kinds[2 * WINDOW_ACCESSES]; /* [gap]: its kind; twice a window's length: a handler may have ended the window meanwhile */
+static uint8_t gap_kinds[2 * WINDOW_ACCESSES]; /* [gap] its kind; twice a window's length: a handler may have ended the window meanwhile */
 
-/* The block that last followed a path of blocks. */
+/* The basic block that last followed a path of blocks. */
 struct prediction {
-	uint32_t path;	   /* 0 if the entry is free */
+	uint32_t path;	   /* hash of the path; 0 if the entry is free */
 	uint32_t followed; /* number of that block without its top bits, above two bits of trust */
 };
 #define TRUST 3u
 
-/* ---- numbers of basic blocks: derived from the function's name and the offset in it, so independent of the link ---- */
+/* ---- numbers of basic blocks: made from the function's name and the offset in it, so independent of the link ---- */
 
 struct block {
 	uintptr_t pc; /* 0 if the entry is free */
 	uint32_t number;
 };
 
-static struct block *blocks; /* [BLOCKS], a hash table by address */
+static struct block *blocks; /* [BLOCKS] hash table by address */
 static struct code *codes;
 static uint32_t n_blocks, n_codes;
 
-/* Returns the code of the function that contains this address. The caller holds threads_lock(). */
+/* Returns the code of the function that contains `pc`. The caller holds threads_lock(). */
 static struct code code_at(uintptr_t pc)
 {
 	uint32_t from = 0, to = n_codes;
@@ -120,7 +119,7 @@ static __attribute__((noinline)) uint32_t block_new(uintptr_t pc, uint32_t i)
 	return number;
 }
 
-/* Returns a block's number, never 0. The number does not depend on where the linker has put the function. */
+/* Returns a block's number, which is never 0. It does not depend on the address that the linker gave the function. */
 static uint32_t block_number(uintptr_t pc)
 {
 	uint32_t i = (uint32_t)(pc * 0x9e3779b97f4a7c15u >> (64 - BLOCK_BITS));
@@ -140,22 +139,22 @@ static uint32_t block_number(uintptr_t pc)
 /* ---- memory and its lives ---- */
 
 /* Ownership of memory: the thread that first wrote each page, and the start and end of memory blocks. Accesses before a block was freed are
- * unrelated to those after. So each granule of 16 bytes, the smallest block of malloc(), has a life: a number that changes at every start
- * and end of a block there. Two threads share a line only where their lives are equal (windows.c). The directory forgets changes made in an
- * ended life. */
+ * unrelated to later ones. So each granule of 16 bytes, the smallest block of malloc(), has a life. A life is a number that changes
+ * whenever a memory block starts or ends there. Two threads share a line only where their accesses have equal lives (windows.c). The
+ * directory forgets changes of ended lives. */
 
 struct chunk {
-	uint16_t pages[CHUNK_PAGES]; /* changed where memory blocks cover whole pages */
+	uint16_t pages[CHUNK_PAGES]; /* lives of pages, changed where a memory block covers a whole page */
 	union {
-		uint16_t granules[CHUNK_LINES * GRANULES]; /* changed where memory blocks cover parts of pages */
+		uint16_t granules[CHUNK_LINES * GRANULES]; /* lives of granules, changed where a memory block covers part of a page */
 		uint64_t lines[CHUNK_LINES];
 	};
 };
 
-static struct chunk **chunks; /* indexed by address / chunk size; NULL: no lives there yet */
+static struct chunk **chunks; /* indexed by address / chunk size; NULL while no life has changed there */
 static __thread uint64_t n_lives;
 
-/* Returns the lives of a line's granules, 16 bits each. Their values are only good for comparison. */
+/* Returns the lives of a line's granules, 16 bits each. The values are only meant to be compared for equality. */
 static uint64_t memory_lives(uint64_t line)
 {
 	const struct chunk *chunk = chunks ? __atomic_load_n(&chunks[line / CHUNK_LINES], __ATOMIC_ACQUIRE) : NULL;
@@ -163,7 +162,7 @@ static uint64_t memory_lives(uint64_t line)
 	return chunk ? chunk->lines[line % CHUNK_LINES] ^ chunk->pages[line / PAGE_LINES % CHUNK_PAGES] * EACH_GRANULE : 0;
 }
 
-/* ---- a thread ---- */
+/* ---- tables of a thread ---- */
 
 bool simulate_init(struct thread *t)
 {
@@ -202,7 +201,7 @@ static bool is_remote(const struct thread *t, uint64_t line)
 	return owner != 0 && owner != t->number % runtime.nodes + 1;
 }
 
-/* Accesses a set of a cache. Its most recently used tag is first; the first *fresh tags were used since the burst started. Returns true for
+/* Accesses a set of a cache. The most recently used tag is first. The first *fresh tags were used since the burst started. Returns true for
  * a hit. Sets *unknown if the result depends on accesses in skipped windows. */
 static inline bool cache_touch(uint32_t set[WAYS], uint8_t *fresh, uint32_t tag, bool *unknown)
 {
@@ -245,7 +244,7 @@ static inline bool cache_has(struct thread *t, const struct level *level, uint64
 	return hit;
 }
 
-/* Accesses a line in TLBs and caches. `stale`: another thread has changed the line since this thread's last access. */
+/* Accesses a line in TLBs and caches. `stale` means that another thread has changed the line since this thread's last access. */
 static void caches_touch(struct thread *t, uint64_t line, bool stale)
 {
 	uint64_t page = line >> (PAGE_BITS - LINE_BITS), weight = t->weight;
@@ -269,8 +268,8 @@ static void caches_touch(struct thread *t, uint64_t line, bool stale)
 
 /* ---- the directory ---- */
 
-/* Records an access to the line. Returns true if the thread had no valid copy. Concurrent accesses may lose one change. The directory
- * depends on the order of threads anyway, which is why potential HITM is counted as well. */
+/* Records an access to the line. Returns true if the thread had no valid copy. Concurrent accesses may lose a change. The directory depends
+ * on the actual order of threads anyway, which is why potential HITM is counted as well. */
 static bool directory_access(struct thread *t, uint64_t line, uint32_t words, bool write)
 {
 	uint64_t *entry = &runtime.directory[line & ((1u << DIRECTORY_BITS) - 1)];
@@ -305,7 +304,7 @@ static void directory_forget(uint64_t line, uint32_t granules)
 
 /* ---- touches: accesses by line, invocation and owner ---- */
 
-/* Returns the touch of this line by the current invocation and owner; adds it if necessary. Returns &t->ignored if the table is full. */
+/* Returns the touch of this line by the current invocation and owner. Adds it if missing. Returns &t->ignored if the table is full. */
 static struct touch *touch_of(struct thread *t, uint64_t line, uint64_t lives)
 {
 	uint32_t i = line_hash(line, (uint64_t)t->owner << 32 | t->invocation) % TOUCHES;
@@ -329,14 +328,14 @@ static struct touch *touch_of(struct thread *t, uint64_t line, uint64_t lives)
 	return touch;
 }
 
-/* Makes `latest` refer to the touch by the current invocation and owner, in the current memory block. */
+/* Makes `latest` refer to the touch by the current invocation and owner, in the line's current lives. */
 static __attribute__((noinline)) void latest_update(struct thread *t, struct latest *latest, uint64_t line)
 {
 	uint32_t last = latest->stamp == t->stamp ? latest->last : (uint32_t)t->window_left + GAP_FIRST;
 	struct touch *touch = touch_of(t, line, memory_lives(line));
 
 	latest->touch = touch;
-	__asm__ volatile("" ::: "memory"); /* complete before `latest` becomes valid: a handler may jump away */
+	__asm__ volatile("" ::: "memory"); /* the touch is complete before `latest` becomes valid, because a handler may jump away */
 	*latest = (struct latest){ line, t->stamp, t->births, touch, last };
 }
 
@@ -375,7 +374,7 @@ static void touch_visit(struct touch *touch)
 		touch_visited(touch);
 }
 
-/* Clears only the keys of recent lines. Lines that a handler adds meanwhile are complete, or have no key. */
+/* Clears only the keys of recent lines. A handler may add lines meanwhile; each is either complete or has no key. */
 void simulate_again(struct thread *t)
 {
 	for (size_t i = 0; i < RECENT; i++)
@@ -412,7 +411,7 @@ static inline void touch_add(const struct thread *t, struct touch *touch, struct
 	touch->now[access] = (uint16_t)(touch->now[access] | words);
 }
 
-/* Simulates n consecutive accesses to one line. */
+/* Simulates `n` consecutive accesses to one line. */
 static void line_access(struct thread *t, uint64_t line, uint32_t words, uint32_t n, enum access access)
 {
 	uint64_t key = recent_key(t, line, access);
@@ -431,7 +430,9 @@ static void line_access(struct thread *t, uint64_t line, uint32_t words, uint32_
 	recent = &t->recent[key % RECENT];
 	recent->touch = touch;
 	recent->latest = latest;
-	__asm__ volatile("" ::: "memory"); /* complete before the key makes it valid: a handler's accesses may come in between */
+	__asm__ volatile(
+	    "" ::
+		: "memory"); /* complete before the key makes the entry valid, because a handler's accesses may come in between */
 	recent->key = key;
 }
 
@@ -441,14 +442,14 @@ static inline uint32_t word_mask(uint32_t from, uint32_t to)
 	return (2u << (to >> 2)) - (1u << (from >> 2));
 }
 
-/* Takes back a decrement of hot.left, since the access counts elsewhere. One instruction: a handler may have started to skip windows. */
+/* Undoes a decrement of hot.left, because the access counts elsewhere. One instruction: a handler may have started to skip windows. */
 static inline void left_restore(void)
 {
 	__asm__ volatile("incq %0" : "+m"(hot.left) : : "cc");
 }
 
-/* Starts work on an access, which busy_end() ends, and a new window if one is due. Returns false if the thread is not simulated now; a
- * handler may have changed that. `counted`: the access is counted in hot.left. */
+/* Starts work on an access, which busy_end() ends, and starts a new window if one is due. Returns false if the thread is not simulated now,
+ * perhaps because of a handler. `counted` means that hot.left counts the access already. */
 static inline bool simulate_begin(uintptr_t at, bool counted)
 {
 	struct thread *t = hot.thread;
@@ -481,7 +482,7 @@ static inline bool simulate_begin(uintptr_t at, bool counted)
 	return hot.simulating;
 }
 
-/* Ends a window without accesses left. Accesses beyond its end count in that window, but do not advance the clock. */
+/* Ends a window in which no accesses are left. Accesses beyond its end count in that window but do not advance the clock. */
 static void simulate_next_window(struct thread *t)
 {
 	uint32_t beyond;
@@ -499,7 +500,7 @@ static void simulate_next_window(struct thread *t)
 	busy_end();
 }
 
-/* Counts n simulated accesses and ends the window if none are left. One instruction, since a handler's accesses may end the window too. */
+/* Counts `n` simulated accesses and ends the window if none are left. A single instruction, because a handler may end the window, too. */
 static inline void simulate_tick(struct thread *t, uint32_t n)
 {
 	bool over;
@@ -541,7 +542,7 @@ static __attribute__((noinline)) void simulate_slowly(uintptr_t address, uint32_
 	busy_end();
 }
 
-/* Simulates an access, fast if the line is a recent one. Rarer cases are separate functions, so that this one needs no stack frame. */
+/* Simulates an access, fast if the line is recent. Rarer cases are separate functions, so that this one needs no stack frame. */
 static inline __attribute__((always_inline)) void simulate_one(uintptr_t address, size_t bytes, enum access access)
 {
 	uint32_t from = address & 63, to = from + (uint32_t)bytes - 1;
@@ -553,7 +554,7 @@ static inline __attribute__((always_inline)) void simulate_one(uintptr_t address
 		struct touch *touch = recent->touch;
 		struct latest *latest = recent->latest;
 
-		__asm__ volatile("" ::: "memory"); /* if a handler starts another window, the key becomes 0 */
+		__asm__ volatile("" ::: "memory"); /* if a handler starts another window here, it sets the key to 0 */
 		if (LIKELY(recent->key == key)) {
 			if (UNLIKELY(gap_kind(t, latest) >= GAP_VISIT)) {
 				simulate_visit(t, touch, latest, word_mask(from, to), access);
@@ -602,14 +603,13 @@ void simulate_atomic(uintptr_t address, size_t bytes, enum access access, bool e
 		simulate_read(address, bytes);
 }
 
-/* Returns the number of accesses that the machine needs for this part of a line. */
+/* Returns the number of accesses that the machine needs for `bytes` of a line. */
 static uint32_t line_steps(size_t bytes)
 {
 	return (uint32_t)((bytes + RANGE_STEP_BYTES - 1) / RANGE_STEP_BYTES);
 }
 
-/* Counts the accesses of a range in skipped windows, line by line, until the skipped stretch ends. Returns the number of bytes left to
- * simulate. */
+/* Counts the accesses of a range in skipped windows, line by line, until simulation starts. Returns the number of bytes to simulate. */
 static size_t range_skip(uintptr_t address, size_t bytes)
 {
 	size_t room = LINE_BYTES - address % LINE_BYTES, lines;
@@ -628,8 +628,7 @@ static size_t range_skip(uintptr_t address, size_t bytes)
 	return bytes;
 }
 
-/* Simulates the part of a range in its first line, with as many accesses as the machine needs. Returns the bytes of that part; 0 if the
- * thread is not simulated. */
+/* Simulates the part of a range in its first line, with as many accesses as the machine needs. Returns its size; 0 if not simulating. */
 static size_t range_line(uintptr_t address, size_t bytes, enum access access)
 {
 	size_t room = 64 - (address & 63), part = bytes < room ? bytes : room;
@@ -668,8 +667,8 @@ void simulate_range(uintptr_t address, size_t bytes, enum access access)
 
 _Static_assert(PATH_BLOCKS == 8, "path_add() subtracts the block after 8 multiplications");
 
-/* Returns the prediction of a path and moves it to the front of its set. If there is none, returns the least recently found one of the set.
- * Compares whole paths, because the paths that share a set change with the positions of blocks in a function. */
+/* Returns the prediction of a path and moves it to the front of its set. If there is none, returns a free entry or the least recently used
+ * one. Compares whole paths, because a change of a function's code changes which paths share a set. */
 static struct prediction *prediction_of(struct thread *t, uint32_t path)
 {
 	struct prediction *set = &t->predictions[(path >> 8) % (PREDICTIONS / PREDICTION_WAYS) * PREDICTION_WAYS], found;
@@ -686,14 +685,14 @@ static struct prediction *prediction_of(struct thread *t, uint32_t path)
 	return set;
 }
 
-/* Reports whether the CPU would have predicted this block, and trains the table. As in branch predictors, an entry keeps the last follower
- * of a path, with some trust. The first visit of a path is never a miss. A path that others have displaced is a miss. */
+/* Reports whether the CPU would have predicted this block, and trains the table. As in branch predictors, an entry keeps the path's last
+ * follower with some trust. The first visit of a path is never a miss. A path that other paths have displaced is a miss. */
 static bool prediction_is_right(struct thread *t, struct prediction *p, uint32_t path, uint32_t block)
 {
 	bool first = p->path == 0, right = p->path == path && (p->followed & ~TRUST) == block << 2;
 
 	t->turns = right && (p->followed & TRUST) == TRUST && block == t->block ? t->turns + 1 : 0;
-	/* Fields are written whole, and only if they change: the next block on this path reads them at once. */
+	/* Writes fields whole, and only if they change, because the next block on this path reads them at once. */
 	if (right)
 		p->followed += (p->followed & TRUST) < TRUST;
 	else if (p->path == path && (p->followed & TRUST) > 0)
@@ -720,11 +719,11 @@ static __attribute__((noinline)) void simulate_block_slowly(uintptr_t pc)
 	if (UNLIKELY(hot.waits) && (waiting_continues_in_block() || !count_down(&hot.blocks_left)))
 		return;
 	if (!t) {
-		hot.blocks_left = BLOCKS_GRANTED; /* not started, or not simulated: no more checks */
+		hot.blocks_left = BLOCKS_GRANTED; /* the thread has not started or is not simulated: no more checks */
 		return;
 	}
 	if (hot.busy)
-		__asm__ volatile("incq %0" : "+m"(hot.blocks_left) : : "cc"); /* a block in the emulation's own work does not count */
+		__asm__ volatile("incq %0" : "+m"(hot.blocks_left) : : "cc"); /* blocks in the emulation's own work do not count */
 	if (hot.busy || !hot.simulating)
 		return;
 	t->turn = 0;
@@ -746,7 +745,7 @@ static __attribute__((noinline)) void simulate_block_slowly(uintptr_t pc)
 	t->block = block;
 }
 
-/* Skips the prediction while a loop of one block repeats, because one more such block changes nothing. */
+/* Skips the prediction while a loop of one block repeats, because another repetition changes nothing. */
 static __attribute__((noinline)) void simulate_block(uintptr_t pc)
 {
 	const struct thread *t = hot.thread;
@@ -757,7 +756,7 @@ static __attribute__((noinline)) void simulate_block(uintptr_t pc)
 
 /* ---- start and end of memory blocks ---- */
 
-/* Returns the chunk of an address and allocates it if necessary. Returns NULL if there is no memory. */
+/* Returns the chunk of an address. Allocates it if necessary; returns NULL if memory is exhausted. */
 static struct chunk *chunk_of(uintptr_t address)
 {
 	struct chunk **at = &chunks[address >> CHUNK_BITS], *there = __atomic_load_n(at, __ATOMIC_ACQUIRE), *made;
@@ -810,7 +809,7 @@ static void page_start(struct chunk *chunk, uintptr_t page, uint16_t life)
 		directory_forget(page * PAGE_LINES + line, (1u << GRANULES) - 1);
 }
 
-/* Forgets recent lines in [from, to), because their touches belong to the old life. */
+/* Forgets recent lines in [from, to), because their touches belong to the previous life. */
 static void recent_forget(struct thread *t, uintptr_t from, uintptr_t to)
 {
 	uint64_t first = from >> LINE_BITS, last = (to - 1) >> LINE_BITS;
@@ -836,7 +835,7 @@ void memory_start(uintptr_t address, size_t bytes)
 
 		next = (at | (page_bytes - 1)) + 1 < end ? (at | (page_bytes - 1)) + 1 : end;
 		if (__atomic_load_n(&runtime.owners[at >> PAGE_BITS], __ATOMIC_RELAXED) == 0)
-			continue; /* never written: no changes to forget */
+			continue; /* the page was never written, so there are no changes to forget */
 		chunk = chunk_of(at);
 		if (chunk && next - at == page_bytes)
 			page_start(chunk, at >> PAGE_BITS, life);
@@ -851,7 +850,7 @@ void memory_start(uintptr_t address, size_t bytes)
 
 /* ---- hooks that the compiler calls ---- */
 
-/* The compiler declares these functions itself, with more parameters than are used. */
+/* The compiler itself declares these functions, with some parameters that are unused here. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
@@ -861,7 +860,7 @@ static inline void on_read(const void *at, size_t bytes)
 		simulate_read((uintptr_t)at, bytes);
 }
 
-/* A separate function, so that the fast path needs no stack frame. */
+/* Handles a write to another page than the last one. This is a separate function so that the fast path needs no stack frame. */
 static __attribute__((noinline)) void on_write_elsewhere(uintptr_t at, size_t bytes)
 {
 	page_written(at >> PAGE_BITS);

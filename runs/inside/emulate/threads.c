@@ -1,8 +1,8 @@
-/* Threads, from creation to end, and the exchange of their clocks (windows.c). Clocks are exchanged only at creation, end and barriers,
- * always up to the next whole window, so ordered accesses never share a window. Locks exchange none, since the order in which threads get a
- * lock is random. pthread_create() and the like are replaced for the program and all its libraries, because C++ and OpenMP create their
- * threads there. gcc's OpenMP library is wrapped at its entry points. clang's uses the interface for tools (OMPT); only the parts used here
- * are declared. OpenMP tasks keep the clock of the thread that runs them. */
+/* Threads, from creation to end, and the exchange of their clocks (windows.c). Threads exchange clocks only at creation, end and barriers,
+ * and always advance to the next whole window. So ordered accesses never share a window. Locks exchange no clocks, because the order in
+ * which threads get a lock is random. pthread_create() and similar functions are replaced for the program and all its libraries, because
+ * the C++ and OpenMP libraries create threads. gcc's OpenMP library is wrapped at its entry points; clang's calls the tool interface OMPT,
+ * of which only the used parts are declared. OpenMP tasks use the clock of the thread that runs them. */
 #include "runs/inside/emulate/emulation.h"
 
 #include <dlfcn.h>
@@ -14,33 +14,33 @@
 #include <time.h>
 #include <unistd.h>
 
-#define OBITUARIES    1024u	 /* maximum number of ended threads whose last window is kept until other threads join them */
-#define STACK_BYTES   (8u << 20) /* size of a stack if no limit defines it */
+#define OBITUARIES    1024u	 /* maximum number of ended threads whose last window is kept, until other threads join them */
+#define STACK_BYTES   (8u << 20) /* size of a stack that no limit defines */
 #define THREAD_BYTES  0x900u	 /* approximate size of glibc's struct pthread */
-#define MAIN_ABOVE    (1u << 20) /* size of the first thread's stack above the frame where the emulation starts */
+#define MAIN_ABOVE    (1u << 20) /* size of the first thread's stack above the frame in which the emulation starts */
 #define STOP_PAUSE_NS 100000	 /* pause between two checks whether the other threads have stopped */
 #define STOP_TRIES    1000u
 #define STOP_QUIET    3u
-#define BARRIERS      1024u /* maximum number of barriers at the same time; further barriers exchange no clocks */
+#define BARRIERS      1024u /* maximum number of barriers at the same time; threads exchange no clocks at further barriers */
 
 struct obituary {
 	pthread_t handle;
 	uint64_t window;
 };
 
-/* A place where threads wait for each other. `window`: latest clock of the threads that have arrived. */
+/* A point at which threads wait for each other. `window` is the latest clock of the threads that have arrived. */
 struct meeting {
 	uint64_t window;
 	uint32_t n;
 	struct thread *waiting[THREADS];
 };
 
-/* Threads of a pool that work together for a time. They start with the master's clock; the master resumes with the team's latest clock. */
+/* Threads of a pool that work together for a time. They start with the master's clock. The master resumes with the team's latest clock. */
 struct team {
 	struct thread *master;
-	uint64_t begin, end;	/* first window of the team; latest window in which a thread left */
-	uint32_t size, started; /* number of threads, 0 if not yet known; number of threads that have entered */
-	struct team *next;	/* in `teams`; NULL ends the list */
+	uint64_t begin, end;	/* first window of the team; latest window in which a thread left the team */
+	uint32_t size, started; /* number of threads, 0 if not known yet; number of threads that have entered */
+	struct team *next;	/* next element of `teams`; NULL at the end */
 	struct meeting meeting;
 };
 
@@ -51,15 +51,15 @@ struct barrier {
 };
 
 static pthread_key_t at_end;
-/* The following variables are protected by threads_lock(): */
+/* Variables protected by threads_lock(): */
 static struct obituary obituaries[OBITUARIES];
 static uint32_t n_obituaries, n_created;
-static struct team *teams; /* teams with threads that have not entered yet; the windows of these threads are not evaluated */
+static struct team *teams; /* teams that some threads have not entered yet; the windows of these threads are not evaluated */
 static struct barrier barriers[BARRIERS];
 
 /* ---- all threads ---- */
 
-/* Returns the earliest window that a thread can still touch, or a listed team. The caller holds the lock. */
+/* Returns the earliest window that a thread or a listed team can still touch. The caller holds the lock. */
 static uint64_t threads_earliest(void)
 {
 	uint64_t first = UINT64_MAX;
@@ -96,7 +96,7 @@ static bool thread_is_evaluated(const struct thread *t)
 	return t->state == THREAD_ENDED && queue_is_empty(&t->log_queue) && queue_is_empty(&t->ended_queue);
 }
 
-/* Resets the thread but keeps its tables. */
+/* Resets a thread but keeps its tables. */
 static void thread_clear(struct thread *t)
 {
 	struct thread old = *t;
@@ -116,7 +116,7 @@ static void thread_clear(struct thread *t)
 	};
 }
 
-/* Returns a thread that will start with that window; NULL if there are too many. The caller holds the lock. */
+/* Returns a new thread that will start with `window`; NULL if there are too many threads. The caller holds the lock. */
 static struct thread *thread_new(uint64_t window)
 {
 	struct thread *t = NULL;
@@ -150,7 +150,7 @@ static size_t stack_limit(void)
 	return limit.rlim_cur;
 }
 
-/* Starts the calling thread as `t`. */
+/* Makes the calling thread run as `t`. */
 static void thread_enter(struct thread *t, uintptr_t stack_low, uintptr_t stack_high)
 {
 	t->stack_low = stack_low;
@@ -167,7 +167,7 @@ static void thread_enter(struct thread *t, uintptr_t stack_low, uintptr_t stack_
 	hot.busy = 0;
 }
 
-/* Lets the thread resume with that window, or with its own if that is later. The caller holds the lock. */
+/* Makes a waiting thread live again. It resumes with `window`, or with its own window if that is later. The caller holds the lock. */
 static void thread_resume(struct thread *t, uint64_t window)
 {
 	t->resume = window > t->resume ? window : t->resume;
@@ -175,7 +175,7 @@ static void thread_resume(struct thread *t, uint64_t window)
 	t->state = THREAD_LIVE;
 }
 
-/* Records that `joiner` no longer waits for any thread's end. The caller holds the lock. */
+/* Records that `joiner` no longer waits for the end of any thread. The caller holds the lock. */
 static void joins_forget(const struct thread *joiner)
 {
 	for (size_t i = 0; i < THREADS; i++) {
@@ -186,7 +186,7 @@ static void joins_forget(const struct thread *joiner)
 	}
 }
 
-/* Starts new lives in the thread's stack, because stacks are reused, with the thread-local storage that glibc keeps above them. */
+/* Starts new lives in the thread's stack, because stacks are reused, and in the thread-local storage that glibc keeps above the stack. */
 static void stack_start_lives(const struct thread *t)
 {
 	uintptr_t page = 1u << PAGE_BITS, end = ((uintptr_t)pthread_self() + THREAD_BYTES + page - 1) / page * page;
@@ -221,7 +221,7 @@ static void thread_leave(struct thread *t)
 	evaluate_now();
 }
 
-/* Ends the thread in the last round of destructors, because destructors of other keys may still run the program's code. */
+/* Ends the thread in the last round of destructors, because destructors of other keys may still run code of the program. */
 static void thread_on_end(void *thread)
 {
 	struct thread *t = thread;
@@ -234,7 +234,7 @@ static void thread_on_end(void *thread)
 		thread_leave(t);
 }
 
-/* Attaches the calling thread, which was created without the wrappers: in a library, or before the start. */
+/* Attaches the calling thread, which no wrapper created: a library created it, or it existed before the emulation's start. */
 struct thread *thread_attach(void)
 {
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
@@ -254,7 +254,7 @@ struct thread *thread_attach(void)
 
 /* ---- clocks ---- */
 
-/* Ends the thread's window and starts the later of `window` and the thread's next window. Returns the started window. */
+/* Ends the thread's window. Starts `window` or, if that is later, the thread's next window. Returns the started window. */
 static uint64_t thread_advance(struct thread *t, uint64_t window)
 {
 	uint64_t own, next;
@@ -269,7 +269,7 @@ static uint64_t thread_advance(struct thread *t, uint64_t window)
 	return next;
 }
 
-/* Starts a wait, in which other threads do not wait for this thread's windows. */
+/* Starts a wait. While it lasts, other threads do not wait for this thread's windows. */
 static void thread_wait_begin(struct thread *t)
 {
 	waiting_stop();
@@ -286,8 +286,8 @@ static void thread_wait_end(struct thread *t)
 
 /* ---- creation and joining ---- */
 
-/* Prepares a new thread. Threads created one right after the other work in parallel, so they get the same window. Returns NULL if the new
- * thread will not be simulated. `stack_bytes` 0: the default size. */
+/* Prepares a new thread. Threads created immediately one after the other work in parallel, so they start in the same window. `stack_bytes`
+ * 0 means the default size. Returns NULL if the new thread will not be simulated. */
 static struct thread *thread_create_begin(size_t stack_bytes)
 {
 	struct thread *t, *self = hot.thread;
@@ -311,7 +311,7 @@ static struct thread *thread_create_begin(size_t stack_bytes)
 		runtime.not_simulated++;
 	threads_unlock();
 	if (!stays)
-		window_begin(self, window); /* now the window is shared with one more thread */
+		window_begin(self, window); /* from here, the window is shared with one more thread */
 	busy_end();
 	return t;
 }
@@ -324,8 +324,8 @@ static void thread_create_failed(struct thread *t)
 	threads_unlock();
 }
 
-/* Stores the thread's handle. The creator and the thread itself call this, in either order. When the creator calls, the struct may already
- * belong to another thread, with another number. */
+/* Stores a thread's handle. The creator and the thread itself call this function, in either order. The creator may come so late that the
+ * struct already belongs to another thread with another number. */
 static void thread_store_handle(struct thread *t, uint32_t number, pthread_t handle)
 {
 	threads_lock();
@@ -336,7 +336,7 @@ static void thread_store_handle(struct thread *t, uint32_t number, pthread_t han
 	threads_unlock();
 }
 
-/* Runs in the new thread, before its start function. */
+/* Initializes the new thread from within, before its start function runs. */
 static void thread_created(struct thread *t)
 {
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
@@ -346,7 +346,7 @@ static void thread_created(struct thread *t)
 	thread_enter(t, here - t->stack_bytes, here + (1u << PAGE_BITS));
 }
 
-/* Returns the window in which the thread with that handle ended, 0 if unknown. The caller holds the lock. */
+/* Returns the window in which the thread with this handle ended; 0 if unknown. The caller holds the lock. */
 static uint64_t thread_ended_in(pthread_t handle)
 {
 	for (uint32_t i = n_obituaries; i > 0 && i + OBITUARIES > n_obituaries; i--)
@@ -366,7 +366,7 @@ static struct thread *thread_find_live(pthread_t handle)
 	return NULL;
 }
 
-/* Starts to wait for a thread's end. Returns false if thread_join_end() must not follow. */
+/* Starts waiting for the end of a thread. Returns false if thread_join_end() must not follow. */
 static bool thread_join_begin(pthread_t handle)
 {
 	struct thread *self = hot.thread, *other;
@@ -481,12 +481,12 @@ EXPORT int thrd_join(thrd_t thread, int *result)
 
 /* ---- the first thread, the end of the process, fork ---- */
 
-/* Runs in the child after fork(), where only the calling thread exists. */
+/* Resets the state in a child of fork(), where only the calling thread exists. */
 static void threads_fork(void)
 {
 	struct thread *self = hot.thread;
 
-	threads_unlock(); /* locked by this thread before fork() */
+	threads_unlock(); /* this thread locked it before fork() */
 	n_obituaries = 0;
 	runtime.last_end = 0;
 	if (self)
@@ -505,8 +505,8 @@ void threads_init(void)
 	pthread_key_create(&at_end, thread_on_end);
 }
 
-/* Makes the hooks of all other threads do nothing from now on. A thread in a hook would undo this at the hook's end, so this function waits
- * for such threads, for up to STOP_TRIES rounds: a waiting thread is in a hook all the time. */
+/* Makes the hooks of all other threads do nothing from now on. A thread inside a hook would undo that when the hook ends. So this function
+ * waits for such threads, but at most STOP_TRIES rounds, because a waiting thread is inside a hook all the time. */
 void threads_stop(void)
 {
 	const struct timespec pause = { 0, STOP_PAUSE_NS };
@@ -536,7 +536,7 @@ void threads_finish(void)
 
 /* ---- meetings ---- */
 
-/* Adds the calling thread to a meeting before its wait. `count`: threads that meet. Returns false if meeting_leave() must not follow. */
+/* Adds the calling thread to a meeting of `count` threads before its wait. Returns false if meeting_leave() must not follow. */
 static bool meeting_arrive(struct meeting *m, uint32_t count)
 {
 	struct thread *t = hot.thread;
@@ -559,7 +559,7 @@ static bool meeting_arrive(struct meeting *m, uint32_t count)
 	return true;
 }
 
-/* Resumes the calling thread after its wait. If not all threads that meet are simulated, each resumes by itself. */
+/* Resumes the calling thread after its wait. If some threads of the meeting are not simulated, each thread resumes by itself. */
 static void meeting_leave(struct meeting *m)
 {
 	struct thread *t = hot.thread;
@@ -578,7 +578,7 @@ static void meeting_leave(struct meeting *m)
 REAL(pthread_barrier_init)
 REAL(pthread_barrier_wait)
 
-/* Returns the barrier at this address. If the address is unknown, returns a free place for the barrier if requested, otherwise NULL. */
+/* Returns the barrier's entry. If there is none, adds one if the last argument is true, otherwise returns NULL. */
 static struct barrier *barrier_at(const pthread_barrier_t *at, bool anew)
 {
 	size_t first = ((uintptr_t)at >> 4) % BARRIERS;
@@ -636,7 +636,7 @@ static void team_unlink(const struct team *team)
 		*at = team->next;
 }
 
-/* Starts a team; called by its master. */
+/* Starts a team. The calling thread is its master. */
 static void team_open(struct team *team)
 {
 	struct thread *t = hot.thread;
@@ -705,13 +705,13 @@ static void team_close(struct team *team)
 	thread_advance(team->master, team->end);
 }
 
-/* ---- gcc's OpenMP ---- */
+/* ---- gcc's OpenMP library ---- */
 
-/* The linker and clang's library call the functions below. No header declares them, and not all parameters are used. */
+/* The linker and clang's library call the following functions. No header declares them, and some of their parameters are unused. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-typedef void body(void *data); /* function of a parallel region */
+typedef void body(void *data); /* body of a parallel region */
 
 int omp_get_num_threads(void) __attribute__((weak));
 
@@ -735,7 +735,7 @@ static void run_region(void *argument)
 	here = outer;
 }
 
-/* Defines a wrapper that passes the library's function run_region(), with our region as its data. */
+/* Defines a wrapper of an OpenMP function that starts a parallel region. It passes run_region() and the struct region to the library. */
 #define REGION(name, parameters, arguments)                                                                                                \
 	void __real_##name parameters __attribute__((weak));                                                                               \
 	EXPORT void __wrap_##name parameters                                                                                               \
@@ -779,7 +779,7 @@ BARRIER(GOMP_barrier)
 BARRIER(GOMP_loop_end)
 BARRIER(GOMP_sections_end)
 
-/* ---- OMPT (OpenMP 5.1, chapter 4) ---- */
+/* ---- OMPT, the tool interface of OpenMP 5.1 (chapter 4) ---- */
 
 union ompt_data {
 	uint64_t value;
@@ -816,7 +816,7 @@ static void on_parallel_end(union ompt_data *parallel, union ompt_data *task, in
 	munmap(team, sizeof(*team));
 }
 
-/* Handles only the start: a worker's end of the task comes late, perhaps with the next region. on_sync_region() handles the end. */
+/* Handles only the start of a task. A worker's task may end as late as in the next region, so on_sync_region() handles the end. */
 static void on_implicit_task(int endpoint, union ompt_data *parallel, union ompt_data *task, unsigned threads, unsigned index, int flags)
 {
 	if (endpoint != ENDPOINT_BEGIN || !parallel || !parallel->pointer)

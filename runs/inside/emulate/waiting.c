@@ -1,29 +1,29 @@
 /* Recognizes waiting for another thread, in a loop around sched_yield() or around atomic operations only. A look is one iteration of such a
- * loop. The number of looks before the thread can go on is random, and is no work. So from sched_yield() on nothing counts, and no logical
+ * loop. The number of looks until the thread can go on is random and is not work. So after sched_yield() nothing counts, and no logical
  * time passes, until the thread goes on. A thread goes on if it accesses an address for the first time while waiting, changes a value in
- * memory, calls a function that no look has called, or takes too many basic blocks. The first, failed look is counted instead of the
- * successful one. The excess of the successful look over a failed one is added. So only successful looks count. As long as no look of a
- * loop has failed after sched_yield(), all its events count. The excess is subtracted once a look has failed. If the loop calls no function
- * between a successful look and the next sched_yield(), there was no first failed look.
+ * memory, calls a function that no look has called, or executes too many basic blocks. The first, failed look is counted in place of the
+ * successful one, and then corrected by the difference between the two. So only successful looks count. Until a look of a loop has failed
+ * after sched_yield(), that difference is unknown, and all events of the loop count. They are corrected once a look has failed. If the loop
+ * calls no function between a successful look and the next sched_yield(), there was no first failed look.
  *
  * Without sched_yield(), a polling loop is recognized by its atomic operation. The operation finds the same value at the same address
- * again, and the thread has changed nothing by atomic operations meanwhile. Such a loop may also be work that checks whether to stop. So
- * its counts are added after all, except in two cases: another thread has changed the polled value, and the loop ends without a change of
- * its own; or the thread goes on with sched_yield() or a wait in the library. A wait that ends with the second look counts.
+ * again, and the thread has changed nothing by atomic operations in between. Such a loop may also be work that checks whether to stop. So
+ * its counts are added after all, with two exceptions. One is a loop that ends without a change of its own after another thread has changed
+ * the polled value. The other is a loop followed by sched_yield() or a wait in the library. A wait that ends with the second look counts.
  *
- * A signal handler that interrupts a wait is no look. Its work counts, and the wait continues when it ends. If a handler runs between two
- * instructions here, its work does not count. */
+ * A signal handler that interrupts a wait is not a look. Its work counts, and the wait continues when the handler ends. If a handler runs
+ * between two instructions of this file, its work does not count. */
 #include "runs/inside/emulate/emulation.h"
 
 #include <sched.h>
 #include <string.h>
 #include <threads.h>
 
-#define BLOCKS_MOST  256u /* most basic blocks of a look; a longer one is work */
-#define VAIN_MOST    8u	  /* polling loops in a row that were work, after which... */
+#define BLOCKS_MOST  256u /* maximum number of basic blocks of a look; a longer one is work */
+#define VAIN_MOST    8u	  /* number of consecutive polling waits that turned out to be work, after which... */
 #define VAIN_SKIPPED 64u  /* ...only one look in 64 may start a wait */
 
-/* Counters that are incremented where the event happens, even while the thread waits. rare_addresses() stores their addresses in `at`. */
+/* Number of counters that hooks increment even while the thread waits. rare_addresses() stores the addresses of these counters in `at`. */
 #define RARE (COUNT_SIMULATED - COUNT_ATOMICS)
 static void rare_addresses(uint64_t *at[RARE])
 {
@@ -57,7 +57,7 @@ void waiting_hold(struct thread *t)
 	busy_end();
 }
 
-/* Adds `more`, which may be negative, to the thread's counts. */
+/* Adds the changes `more`, which may be negative, to the thread's counts. */
 static void counts_add_signed(struct thread *t, const uint64_t *more)
 {
 	uint64_t *at[RARE];
@@ -73,8 +73,7 @@ static void counts_add_signed(struct thread *t, const uint64_t *more)
 	}
 }
 
-/* Subtracts the excess of failed looks over successful ones from the function that waited. If a look ends in a callee, this happens at the
- * next wait. */
+/* Subtracts the excess of failed looks over successful ones from the owner's counts. After a look in a callee, the next wait does this. */
 static void counts_subtract_excess(struct thread *t)
 {
 	const struct counts *own = &t->callees[t->owner].own;
@@ -92,7 +91,7 @@ static void counts_subtract_excess(struct thread *t)
 	callees_account(t);
 }
 
-/* Returns the loop at this site. A new loop replaces the one that was added first. */
+/* Returns the loop at this site. If it is unknown, it replaces the loop that was added first. */
 static struct waiting_loop *loop_at(struct waiting *w, uintptr_t site, bool polls)
 {
 	struct waiting_loop *loop;
@@ -105,7 +104,7 @@ static struct waiting_loop *loop_at(struct waiting *w, uintptr_t site, bool poll
 	return loop;
 }
 
-/* Adds to the loop the callee that ended its last wait, if another sched_yield() followed soon. Then the call was part of a look. */
+/* Adds to the loop the callee whose call ended its last wait, if another sched_yield() followed soon. The call was then part of a look. */
 static void callee_learn(struct thread *t, struct waiting_loop *loop)
 {
 	struct waiting *w = &t->waiting;
@@ -138,8 +137,8 @@ static void calls_subtract(struct callee *c, uint64_t n)
 	c->calls -= n < c->calls ? n : c->calls;
 }
 
-/* Subtracts first looks that were counted in addition to successful ones, as if calls of their callee were that much shorter. With several
- * callees, subtracts only the numbers of calls, because the share of each is unknown. */
+/* Subtracts first failed looks that were counted in addition to successful ones, as if calls of the callee were shorter. With several
+ * callees, subtracts only numbers of calls, because the share of each callee is unknown. */
 static void subtract_polls(struct thread *t, struct waiting_loop *loop)
 {
 	for (size_t i = 0; i < loop->n; i++)
@@ -206,7 +205,7 @@ static void waiting_begin(struct thread *t, struct waiting_loop *loop)
 	counting_ends(t);
 }
 
-/* Adds the counts of failed looks, because the loop was work. */
+/* Adds the counts of failed looks, because the loop turned out to be work. */
 static void failed_polls_add(struct waiting *w)
 {
 	for (size_t i = 0; i < COUNT_SIMULATED; i++)
@@ -216,8 +215,8 @@ static void failed_polls_add(struct waiting *w)
 	w->waited = 0;
 }
 
-/* Ends a wait. `looked`: a look succeeded. A failed look was counted instead of it, and in a polling loop another one, before the loop was
- * recognized. */
+/* Ends a wait. `looked` is true if a look succeeded. A failed look was then counted in its place. In a polling loop, another failed look
+ * was counted before the loop was recognized. */
 static void waiting_end(struct thread *t, bool looked)
 {
 	struct waiting *w = &t->waiting;
@@ -253,7 +252,7 @@ static void waiting_end(struct thread *t, bool looked)
 	}
 }
 
-/* Ends a polling loop if the function that ends now contained the whole look. */
+/* Ends the wait of a polling loop if the function that returns now contained the whole loop. */
 void waiting_leaves(struct thread *t)
 {
 	struct waiting *w = &t->waiting;
@@ -274,7 +273,7 @@ static bool has_changed(const struct waiting *w)
 	return w->bytes && memcmp((const void *)w->written, &w->value, w->bytes) != 0;
 }
 
-/* Reports whether the address was accessed before while waiting. If not, records it in place of the oldest address. */
+/* Reports whether the thread has accessed this address before while waiting. If not, records it in place of the oldest address. */
 static bool place_is_known(struct waiting *w, uintptr_t place)
 {
 	for (size_t i = 0; i < WAITING_PLACES; i++)
@@ -287,7 +286,7 @@ static bool place_is_known(struct waiting *w, uintptr_t place)
 void waiting_stop(void)
 {
 	if (LIKELY(!hot.waits || hot.busy))
-		return; /* a handler during the emulation's own work stops nothing */
+		return; /* a handler that interrupts the emulation's own work does not end the wait */
 	BUSY_HERE();
 	if (hot.waits) {
 		hot.thread->waiting.seen = true;
@@ -449,12 +448,12 @@ static void on_yield(uintptr_t site)
 	if (!t || hot.busy || !runtime.several || t->waiting.interrupted)
 		return;
 	BUSY_HERE();
-	hot.changes++; /* looks before and after sched_yield() are not of the same polling loop */
+	hot.changes++; /* looks before and after sched_yield() belong to different polling loops */
 	on_failed_poll(t, site);
 	busy_end();
 }
 
-/* ---- without sched_yield() ---- */
+/* ---- loops without sched_yield() ---- */
 
 static void on_poll_again(struct thread *t, uintptr_t site)
 {
@@ -481,7 +480,7 @@ static void on_poll(struct thread *t, uintptr_t site, uintptr_t address, uint64_
 	if (hot.waits && !w->loop->polls)
 		return;
 	if (hot.waits && w->written == address)
-		w->bytes = 0; /* the thread wrote back the value that it found, or had changed it before */
+		w->bytes = 0; /* the thread wrote the same value back, or has changed it before */
 	if (same) {
 		on_poll_again(t, site);
 	} else if (hot.waits && known) {
@@ -503,9 +502,9 @@ void waiting_polls(uintptr_t site, uintptr_t address, uint64_t value)
 	busy_end();
 }
 
-/* ---- sched_yield() ---- */
+/* ---- loops with sched_yield() ---- */
 
-#pragma GCC diagnostic ignored "-Wmissing-prototypes" /* the linker redirects calls to these functions by --wrap */
+#pragma GCC diagnostic ignored "-Wmissing-prototypes" /* the linker's option --wrap redirects calls to these functions */
 
 int __real_sched_yield(void);
 EXPORT int __wrap_sched_yield(void)

@@ -1,16 +1,16 @@
 /* Logical time, the accesses of several threads in the same window, and the output that depends on them. A thread's clock counts its
  * accesses, in windows. Only the number of a window determines whether it is simulated, so all threads skip the same windows.
  *
- * Potential HITM is the cost that threads may cause each other by touching a line in the same window, in whatever order they happened to
- * run. It depends on the distances between the accesses of each thread, not on their times. Let a line be in use for T accesses of the
- * window, and let a thread access it g accesses after its last access. That access is treated as one of T / g, in a random order with the
- * accesses of the other threads. The other threads make m accesses; one of them, u, makes r reads and w writes. Apart from reads of u, the
- * access before that one is a write of u with probability w / (T / g + m - r). These probabilities are summed over the thread's accesses,
- * each with its own gap, and over the other threads. So consecutive accesses cost little, unless other threads access the line as often.
- * Memory blocks that never existed at the same time do not count (simulate.c).
+ * Potential HITM is the cost that threads may cause each other by touching a line in the same window, in whatever order they actually ran.
+ * It depends on the distances between the accesses of each thread, not on their times. Let a line be in use for T accesses of the window,
+ * and let a thread access it g accesses after its previous access. That access is treated as one of T / g accesses, in a random order with
+ * those of other threads. The other threads make m accesses to the line. One of them, u, makes r reads and w writes. If reads by u are
+ * ignored, the access before the thread's own is a write by u with probability w / (T / g + m - r). These probabilities are summed over the
+ * thread's accesses, each with its own gap, and over the other threads. So consecutive accesses cost little, unless other threads access
+ * the line as often. Memory blocks that never existed at the same time do not count (simulate.c).
  *
- * The cost is true sharing with the probability that a word of one thread's visit is written in a visit of the other thread. Each word that
- * a thread touches in the window is equally likely, and the larger visit contains the smaller.
+ * A part of this cost is true sharing: the probability that a word of one thread's visit is written in a visit of the other thread. For
+ * this, all words that a thread touches in the window are equally likely, and the larger visit contains the smaller one.
  *
  * A window is evaluated once no thread can touch it any more. Samples are written once all their windows are evaluated. */
 #include "runs/inside/emulate/emulation.h"
@@ -21,28 +21,28 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ALIGNED_ACCESSES 256u  /* number of accesses: a thread created within them starts in that window, later in the next */
-#define ALL_WINDOWS	 8192u /* number of first windows, all simulated, which takes about 0.25 s: short runs are complete */
+#define ALIGNED_ACCESSES 256u  /* a thread created in the first 256 accesses of a window starts in this window, else in the next */
+#define ALL_WINDOWS	 8192u /* number of windows at the start that are all simulated (about 0.25 s), so that short runs are exact */
 #define BURST_WINDOWS	 (GROUP_WINDOWS / WINDOWS_A_SIMULATED) /* long enough to fill caches; a hash places it, out of step with any loop */
-#define LOG_TOUCHES	 (1u << 17)			       /* capacity of a thread's log: 8 MiB */
-#define LOG_TOUCHES_LESS (1u << 14)			       /* capacity of the logs after the first LARGE_LOGS threads: 1 MiB */
+#define LOG_TOUCHES	 (1u << 17)			       /* capacity of a thread's log, touches; 8 MiB */
+#define LOG_TOUCHES_LESS (1u << 14)			       /* capacity of the logs after the first LARGE_LOGS threads, touches; 1 MiB */
 #define LARGE_LOGS	 32u
 #define DUE_WINDOWS	 64u	    /* number of windows that a thread closes between two evaluations */
-#define WAIT_NS		 1000000    /* pause between checks for slow threads, when the log is full */
-#define WAITS_MAX	 20000u	    /* maximum number of checks */
-#define WAITS_IDLE	 20u	    /* maximum number of consecutive checks while no slow thread is running */
-#define SHARERS		 (1u << 18) /* number of entries in the table of lines: twice the number of (line, thread) pairs of one window */
-#define FEW_ACCESSES	 100u	    /* least number of simulated accesses; with fewer, simulated counters are unknown */
+#define WAIT_NS		 1000000    /* pause between two checks for slow threads when the log is full, ns */
+#define WAITS_MAX	 20000u	    /* maximum number of such checks */
+#define WAITS_IDLE	 20u	    /* maximum number of consecutive checks in which no slow thread is running */
+#define SHARERS		 (1u << 18) /* number of entries in the table of lines: twice the number of (line, thread) pairs in a window */
+#define FEW_ACCESSES	 100u	    /* minimum number of simulated accesses; with fewer, simulated counters are unknown */
 #define VALUE_MAX	 1e18
-#define UNTRAINED	 .02 /* error of branch misses, as a share: skipped windows do not train the table */
+#define UNTRAINED	 .02 /* relative error of branch misses, because skipped windows do not train the table */
 
-/* A lock that is held briefly, with signals blocked: a handler that jumps away would never release it. Zeroed: free. */
+/* A lock that is held only briefly, with signals blocked: a handler that jumps away would never release it. A zeroed lock is free. */
 struct spin {
 	uint32_t held;
 	uint64_t signals; /* the holder's signal mask before locking */
 };
 
-/* The accesses of one thread to one line in the window, while the line's granules are in one life. */
+/* The accesses of one thread to one line in the window while the lives of the line's granules stay the same. */
 struct sharer {
 	uint64_t lives;
 	uint32_t thread, next;
@@ -52,18 +52,18 @@ struct sharer {
 
 struct line {
 	uint64_t line;
-	uint32_t stamp, writes, accesses, n_sharers, first; /* `first`: head of a list in `sharers`, ended by NONE */
-	uint16_t from, to;				    /* window_left at the start and end of the line's use */
-	bool lives;					    /* the lives that some sharers use differ */
+	uint32_t stamp, writes, accesses, n_sharers, first; /* `first`: index of the first element in `sharers`, whose list NONE ends */
+	uint16_t from, to;				    /* values of window_left at the start and at the end of the line's use */
+	bool lives;					    /* true if sharers have different lives */
 };
 
-/* The length that represents each kind of gap (simulate.c): its middle. The last kind represents the whole time of the line's use. */
+/* Representative length of each kind of gap (simulate.c): its middle. The last kind represents the whole time of the line's use. */
 static const double gaps[GAPS] = { 1, 2, 3.5, 8, 45, 350, WINDOW_ACCESSES };
 
-static struct line *lines;     /* [SHARERS], a hash table by line */
-static struct sharer *sharers; /* SHARERS / 2 elements */
+static struct line *lines;     /* [SHARERS] hash table by line */
+static struct sharer *sharers; /* [SHARERS / 2] */
 static uint32_t n_sharers, stamp, lines_mask;
-static struct spin threads_held, evaluation; /* lock behind threads_lock(); lock of the evaluation */
+static struct spin threads_held, evaluation; /* lock of threads_lock(); lock of the evaluation */
 
 /* ---- locks ---- */
 
@@ -117,7 +117,7 @@ static uint64_t burst_begin(uint64_t group)
 
 _Static_assert(GROUP_WINDOWS / BURST_WINDOWS == WINDOWS_A_SIMULATED && WINDOWS_A_SIMULATED == 1u << (64 - 60), "4 bits select the burst");
 
-/* Reports whether events in the window count: always in the first windows, then in bursts. */
+/* Reports whether events in the window count. They do in the first windows, and later only in bursts. */
 static bool window_counts(uint64_t window)
 {
 	uint64_t begin = burst_begin(window / GROUP_WINDOWS);
@@ -125,7 +125,7 @@ static bool window_counts(uint64_t window)
 	return runtime.full || window < ALL_WINDOWS || (window >= begin && window < begin + BURST_WINDOWS);
 }
 
-/* Returns this window, or the next simulated window. The window before each burst updates the caches and does not count. */
+/* Returns `window` if it is simulated, else the next simulated one. The window before each burst updates the caches and does not count. */
 uint64_t window_next_simulated(uint64_t window)
 {
 	uint64_t group = window / GROUP_WINDOWS, begin = burst_begin(group);
@@ -135,7 +135,7 @@ uint64_t window_next_simulated(uint64_t window)
 	return (window < begin ? begin : burst_begin(group + 1)) - 1;
 }
 
-/* Returns the number of the burst that contains the window and represents others; 0 if all windows there are simulated. */
+/* Returns the number of the burst that represents the group of this window; 0 if all windows there are simulated. */
 static uint32_t window_burst(uint64_t window)
 {
 	return runtime.full || window < ALL_WINDOWS ? 0 : (uint32_t)(window / GROUP_WINDOWS + 1);
@@ -174,7 +174,7 @@ void counts_now(const struct thread *t, struct counts *out)
 	do {
 		window = __atomic_load_n(&t->window, __ATOMIC_ACQUIRE);
 		counts_read(t, out);
-	} while (t == hot.thread && t->window != window); /* a handler has started another window: read again */
+	} while (t == hot.thread && t->window != window); /* a handler has started another window, so reads again */
 }
 
 /* Returns the number of accesses that remain in the skipped stretch; 0 while simulating. */
@@ -206,7 +206,7 @@ static bool log_ready(struct thread *t)
 	return t->log != NULL;
 }
 
-/* Returns the window at the head of the log; UINT64_MAX if the log is empty. */
+/* Returns the first window in the log; UINT64_MAX if the log is empty. */
 static uint64_t log_window(const struct thread *t)
 {
 	uint64_t head = t->log_queue.head;
@@ -214,9 +214,9 @@ static uint64_t log_window(const struct thread *t)
 	return t->log && head != __atomic_load_n(&t->log_queue.tail, __ATOMIC_ACQUIRE) ? t->log[head & t->log_mask].window : UINT64_MAX;
 }
 
-/* ---- one window ---- */
+/* ---- evaluation of one window ---- */
 
-/* Returns the line's entry in the table. If the line has no entry yet, returns a free entry, whose stamp is not current. */
+/* Returns the line's entry in the table. If there is none yet, returns a free entry, whose stamp is not the current one. */
 static struct line *line_at(uint64_t number)
 {
 	uint32_t i = line_hash(number, 0) & lines_mask;
@@ -238,7 +238,7 @@ static void line_add(uint32_t thread, const struct touch *touch)
 	if (line->stamp != stamp)
 		*line = (struct line){ .line = touch->line, .stamp = stamp, .first = NONE, .from = touch->first, .to = touch->last };
 	s = line->first == NONE ? NULL : &sharers[line->first];
-	if (!s || s->thread != thread || s->lives != touch->lives) { /* all touches of a thread come in a row */
+	if (!s || s->thread != thread || s->lives != touch->lives) { /* all touches of a thread come one after the other */
 		s = &sharers[n_sharers];
 		*s = (struct sharer){ .thread = thread, .lives = touch->lives, .next = line->first };
 		line->first = n_sharers++;
@@ -257,7 +257,7 @@ static void line_add(uint32_t thread, const struct touch *touch)
 	line->lives |= s->next != NONE && sharers[s->next].lives != s->lives;
 }
 
-/* Reports whether a granule touched by `s` or in `words` has the same life in both. Then its memory block existed at both times. */
+/* Reports whether a granule touched by `s`, or in `words`, has the same life in both. Its memory block then existed for both. */
 static bool lives_meet(const struct sharer *s, uint64_t lives, uint32_t words)
 {
 	uint64_t differ = s->lives ^ lives;
@@ -281,7 +281,7 @@ static double true_part(const struct sharer *s, const struct touch *touch, uint3
 	return part < 1 ? part : 1;
 }
 
-/* Returns the number of accesses to the line by other threads that count for this touch. */
+/* Returns the number of accesses to the line by other threads that matter for this touch. */
 static uint32_t others_accesses(const struct line *line, uint32_t thread, const struct touch *touch, uint32_t words)
 {
 	uint32_t others = line->accesses;
@@ -295,7 +295,7 @@ static uint32_t others_accesses(const struct line *line, uint32_t thread, const 
 	return others;
 }
 
-/* Returns the sum of 1 / (T / g + rest) over the touch's accesses (see above). `length` is T; `rest`: accesses of other threads. */
+/* Returns the sum of 1 / (T / g + rest) over the touch's accesses (see above). `length` is T; `rest` is other threads' accesses, m - r. */
 static double paces_sum(const struct touch *touch, double length, double rest)
 {
 	double sum = 0;
@@ -387,7 +387,7 @@ static void next_find(struct next *next)
 	}
 }
 
-/* Clears a table of lines that these touches fill at most by half. A small table stays in the CPU's caches. */
+/* Clears a table of lines, of a size that these touches fill at most by half. A small table stays in the CPU's caches. */
 static void lines_clear(uint64_t touches)
 {
 	lines_mask = 1023;
@@ -397,7 +397,7 @@ static void lines_clear(uint64_t touches)
 	n_sharers = 0;
 }
 
-/* Evaluates the touches of all threads in this window: first sums per line, then potential HITM. Skips the touches of a single thread. */
+/* Evaluates the touches of all threads in a window: first sums per line, then potential HITM. Skips windows with only one thread. */
 static void window_evaluate(const struct next *next)
 {
 	lines_clear(next->touches);
@@ -436,7 +436,7 @@ static void counts_add(struct counts *to, const struct counts *from)
 		to->weighed[i] += from->weighed[i];
 }
 
-/* Fills values[COUNTERS] with counts scaled to all accesses or blocks. Unknown values are UINT64_MAX. */
+/* Stores the counts in values[COUNTERS], scaled to all accesses or blocks. Unknown values are UINT64_MAX. */
 static void counts_values(const struct counts *c, const double hitm[2], uint64_t *values)
 {
 	double accesses = (double)c->exact[COUNT_ACCESSES], blocks = (double)c->exact[COUNT_BLOCKS];
@@ -463,8 +463,8 @@ static double square_root(double x)
 	return root;
 }
 
-/* Returns the standard error of a sum from n bursts, one in 16 of all windows, with this sum of squared residuals. It is at least that of
- * one event that no burst saw. `unknown` is not random and counts as two standard errors. Returns UINT64_MAX if n < 2. */
+/* Returns the standard error of a sum from n bursts, one in 16 of all windows, with this sum of squared residuals. Includes one event that
+ * no burst saw, and half of the possible error `unknown`, which is not random. Returns UINT64_MAX if n < 2. */
 static uint64_t standard_error(double squares, double unknown, double n, double scale)
 {
 	double part = 1 - 1. / WINDOWS_A_SIMULATED, unseen = (double)WINDOWS_A_SIMULATED * WINDOWS_A_SIMULATED;
@@ -474,7 +474,7 @@ static uint64_t standard_error(double squares, double unknown, double n, double 
 	return counts_round(scale * (square_root((squares > 0 ? squares * part * n / (n - 1) : 0) + unseen) + unknown / 2));
 }
 
-/* Returns the largest error that skipped windows may cause: uncertain hits, also of the level above, or uncertain misses. */
+/* Returns the largest error that skipped windows may cause: the uncertain hits, also of the level above, or the uncertain misses. */
 static double largest_error(const struct counts *counts, size_t counter)
 {
 	static const enum unknown levels[COUNTERS][2] = { [COUNT_L1_MISSES] = { UNKNOWN_L1 },
@@ -489,8 +489,8 @@ static double largest_error(const struct counts *counts, size_t counter)
 	return level[0] ? (double)(hits > misses ? hits : misses) : 0;
 }
 
-/* Computes the standard errors of the estimates of counts_values(). They are ratio estimates with known sums of accesses or blocks
- * (Cochran, Sampling Techniques, 3rd ed., 6.4) and bursts as clusters. Potential HITM is a sum. */
+/* Computes the standard errors of the estimates of counts_values(). These are ratio estimates with known sums of accesses or blocks
+ * (Cochran, Sampling Techniques, 3rd ed., 6.4), with bursts as clusters. Potential HITM is a sum. */
 static void standard_errors(const struct spread *s, const struct callee_meetings *m, const struct counts *counts, uint64_t *values)
 {
 	static const enum counter bases[BASES] = { COUNT_ACCESSES, COUNT_BLOCKS };
@@ -508,7 +508,7 @@ static void standard_errors(const struct spread *s, const struct callee_meetings
 	}
 	for (size_t i = 0; i < 2; i++) {
 		double mean = m && n > 0 ? m->sum[i] / n : 0,
-		       ends = 2 * mean / GROUP_WINDOWS; /* the window in which a call starts, and the next window */
+		       ends = 2 * mean / GROUP_WINDOWS; /* the window in which a call starts, and the one after it */
 
 		values[COUNT_HITM_TRUE + i] = m ? standard_error(m->square[i] - mean * m->sum[i], ends, n, 1000 * scale[0]) : UINT64_MAX;
 	}
@@ -521,8 +521,8 @@ static bool is_exact(const struct spread *s, const struct counts *counts)
 				counts->weighed[COUNT_BLOCKS] >= counts->exact[COUNT_BLOCKS]);
 }
 
-/* Writes a row with these counts. Estimates get a row with their errors first, because the last row may find no room. Returns false if
- * there is no room. `meetings` NULL: potential HITM is unknown. */
+/* Writes a total with these counts. The row with an estimate's standard errors comes first: if space runs out, no estimate lacks them.
+ * Returns false if there is no space. If `meetings` is NULL, potential HITM is unknown. */
 static bool total_write(struct thread *t, const struct callee *c, const struct counts *counts, const struct spread *spread,
 			const struct callee_meetings *meetings)
 {
@@ -551,7 +551,7 @@ static bool total_write(struct thread *t, const struct callee *c, const struct c
 	return true;
 }
 
-/* Writes a function's totals: nested, unless it called no selected function, then its own. Returns false if there is no room. */
+/* Writes a function's totals: the nested total, unless it called no selected function, then its own. Returns false if there is no space. */
 static bool callee_write(struct thread *t, uint32_t i, const struct counts *now)
 {
 	struct callee *c = &t->callees[i];
@@ -616,7 +616,7 @@ static void totals_add(const struct invocation *root)
 	hitm_add(runtime.hitm, root->hitm);
 }
 
-/* Writes the samples whose windows are all before the horizon, in the order in which they ended. The caller holds the lock. */
+/* Writes the samples whose windows are all before the horizon, in the order in which they ended. The caller holds the evaluation's lock. */
 static void samples_write(struct thread *t, uint64_t horizon)
 {
 	struct queue *ended = &t->ended_queue, *free_ones = &t->free_queue;
@@ -645,7 +645,7 @@ static void samples_write(struct thread *t, uint64_t horizon)
 	}
 }
 
-/* Writes the counts so far of a live thread, with the potential HITM of active calls. The caller holds the lock. */
+/* Writes the current counts of a live thread, with the potential HITM of active calls. The caller holds the evaluation's lock. */
 static void unfinished_write(struct thread *t)
 {
 	struct invocation sum = t->invocations[0];
@@ -657,7 +657,7 @@ static void unfinished_write(struct thread *t)
 	callees_write(t);
 }
 
-/* ---- all windows ---- */
+/* ---- evaluation of all windows ---- */
 
 static void evaluate_to(uint64_t horizon)
 {
@@ -722,7 +722,7 @@ void evaluate_all(const char *const *names)
 
 /* ---- slow threads ---- */
 
-/* Returns the kernel's letter for a thread's state ('R': runs or waits for a CPU), '\0' if it cannot be read. */
+/* Returns the kernel's letter for the state of thread `id` ('R' if it runs or waits for a CPU); '\0' if it cannot be read. */
 static char thread_kernel_state(uint32_t id)
 {
 	char path[64] = "/proc/self/task/", text[128], digits[12], *at = digits + sizeof(digits) - 1;
@@ -741,11 +741,10 @@ static char thread_kernel_state(uint32_t id)
 	syscall(SYS_close, (int)file);
 	while (n > 0 && text[n - 1] != ')')
 		n--;
-	return n > 0 ? text[n + 1] : '\0'; /* the text is ") R ...", with more bytes after the letter */
+	return n > 0 ? text[n + 1] : '\0'; /* the text continues with ") R ...", and more bytes follow the letter */
 }
 
-/* Reports whether a thread is behind `self` and another thread still waits for it. `at_work`: counts only threads that run or are about to.
- */
+/* Reports whether other threads wait for a thread that is behind `self`. With `at_work`, counts only threads that run or are about to. */
 static bool has_slow_threads(const struct thread *self, bool at_work)
 {
 	bool any = false;
@@ -765,7 +764,7 @@ static bool has_slow_threads(const struct thread *self, bool at_work)
 	return any;
 }
 
-/* Marks the threads that are behind `self`: others no longer wait for them until they move. */
+/* Marks the threads that are behind `self`. Other threads do not wait for them until they move. */
 static void threads_give_up(const struct thread *self)
 {
 	threads_lock();
@@ -783,8 +782,8 @@ static bool has_room(const struct thread *t, uint64_t touches)
 	return log_room(t) >= touches && !queue_is_empty(&t->free_queue);
 }
 
-/* Waits until there is room for `touches` and for an invocation, which a slow thread delays. A slow thread that runs, or waits for a CPU,
- * will catch up. Otherwise no thread waits for it again until it moves. */
+/* Waits for space for `touches` and for an invocation, which a slow thread delays. A slow thread that runs, or waits for a CPU, will catch
+ * up. If it does neither, other threads do not wait for it until it moves. */
 void evaluate_wait(struct thread *t, uint64_t touches)
 {
 	static const struct timespec pause = { 0, WAIT_NS };
@@ -843,8 +842,7 @@ static void evaluate_append(struct thread *t)
 		evaluate_now();
 }
 
-/* Reports whether threads other than the calling one may touch lines in the window. It does not suffice to count live threads: ended
- * threads may have been ahead. */
+/* Reports whether other threads may touch lines in the window. Threads that have ended count, too, because they may have been ahead. */
 static bool threads_meet_in(uint64_t window)
 {
 	return __atomic_load_n(&runtime.alive, __ATOMIC_ACQUIRE) > 1 || window < __atomic_load_n(&runtime.last_end, __ATOMIC_RELAXED);
@@ -928,7 +926,7 @@ static void evaluate_unlock(void)
 	spin_unlock(&evaluation);
 }
 
-/* In the child: forgets windows and samples that were not evaluated, because they belong to the parent. */
+/* Drops the parent's windows and samples that were not evaluated yet, in a child of fork(). */
 static void evaluate_fork(void)
 {
 	evaluate_unlock();
@@ -940,7 +938,7 @@ static void evaluate_fork(void)
 		t->log_queue = (struct queue){ 0, 0 };
 		t->n_touches = 0;
 		t->ended_queue = (struct queue){ 0, 0 };
-		t->record = (struct record_thread){ 0 }; /* the chunk is in the parent's file */
+		t->record = (struct record_thread){ 0 }; /* its chunk is in the parent's file */
 	}
 	if (hot.thread)
 		frames_forget(hot.thread);

@@ -8,11 +8,11 @@
 #include <sys/mman.h>
 #include <sys/shm.h>
 
-/* The linker redirects calls to these functions by --wrap. */
+/* The linker's option --wrap redirects calls to these functions. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-/* Defines a wrapper that runs `before`, which accounts for the work, and then calls the real function. Both names of the function are
- * spelled out, because base/banned.h bans some of the plain names. */
+/* Defines a wrapper that runs `before`, which accounts for the work, and then calls the real function. Callers spell out both names,
+ * because base/banned.h bans some of the plain names. */
 #define WRAP(result, wrap, real, parameters, arguments, before)                                                                            \
 	result real parameters;                                                                                                            \
 	EXPORT result wrap parameters                                                                                                      \
@@ -21,7 +21,7 @@
 		return real arguments;                                                                                                     \
 	}
 
-/* ---- memory and strings: simulated as ranges, since no compiler instruments them; bytes written are counted ---- */
+/* ---- memory and strings: simulated as ranges, because no compiler instruments them; written bytes are counted ---- */
 
 static void read_range(const void *at, size_t bytes)
 {
@@ -40,7 +40,7 @@ static void copy_range(void *to, const void *from, size_t bytes)
 	write_range(to, bytes);
 }
 
-/* Returns the number of bytes that a comparison reads from each of `a` and `b`: up to n, or for text up to the terminating null byte. */
+/* Returns the number of bytes that a comparison reads from each of `a` and `b`: at most n, and for text only up to the terminating NUL. */
 static size_t compared_bytes(const char *a, const char *b, size_t n, bool text)
 {
 	size_t i = 0;
@@ -97,7 +97,7 @@ WRAP(int, __wrap_bcmp, __real_bcmp, (const void *a, const void *b, size_t n), (a
 WRAP(int, __wrap_strcmp, __real_strcmp, (const char *a, const char *b), (a, b), compare_ranges(a, b, SIZE_MAX, true))
 WRAP(int, __wrap_strncmp, __real_strncmp, (const char *a, const char *b, size_t n), (a, b, n), compare_ranges(a, b, n, true))
 
-/* Defines a wrapper of a search function. The result of the search shows how many bytes it read. */
+/* Defines a wrapper of a search function. The result of the search determines how many bytes were read. */
 #define WRAP_SEARCH(result, wrap, real, parameters, arguments, looked_at)                                                                  \
 	result real parameters;                                                                                                            \
 	EXPORT result wrap parameters                                                                                                      \
@@ -117,7 +117,7 @@ WRAP_SEARCH(char *, __wrap_strrchr, __real_strrchr, (const char *s, int c), (s, 
 WRAP_SEARCH(char *, __wrap_strstr, __real_strstr, (const char *s, const char *text), (s, text),
 	    found ? (size_t)(found - s) + 1 : strlen(s) + 1)
 
-/* clang 15 and later emit calls of __tsan_memcpy(), __tsan_memmove() and __tsan_memset() instead of memcpy(), memmove() and memset(). */
+/* clang 15 and later insert calls of __tsan_memcpy(), __tsan_memmove() and __tsan_memset() instead of memcpy(), memmove() and memset(). */
 EXPORT void *__tsan_memcpy(void *to, const void *from, size_t n)
 {
 	return __wrap_memcpy(to, from, n);
@@ -133,7 +133,7 @@ EXPORT void *__tsan_memset(void *to, int c, size_t n)
 	return __wrap_memset(to, c, n);
 }
 
-/* ---- sorting: about two basic blocks per comparison, in addition to the blocks of the program's compare function ---- */
+/* ---- sorting: about two basic blocks per comparison, besides those of the program's compare function ---- */
 
 static void count_sort(size_t n)
 {
@@ -203,7 +203,7 @@ EXPORT int __wrap_posix_memalign(void **out, size_t alignment, size_t n)
 	return failed;
 }
 
-/* Returns `new`. Starts a new life for a block that has moved, otherwise only for the part beyond its old size. */
+/* Returns `new`. Starts a new life for the whole block if it has moved, otherwise only for the part beyond its old size. */
 static void *move_block(uintptr_t old, size_t before, void *new, size_t bytes)
 {
 	if ((uintptr_t) new != old)
@@ -242,7 +242,7 @@ EXPORT void __wrap_free(void *at)
 
 /* ---- mappings ---- */
 
-/* Counts bytes that other processes may map too. The accesses of those processes are not simulated. */
+/* Counts bytes that other processes may also map. Accesses by those processes are not simulated. */
 static void count_shared(size_t bytes)
 {
 	__atomic_fetch_add(&runtime.shared_bytes, bytes, __ATOMIC_RELAXED);
@@ -277,8 +277,8 @@ WRAP_MAP(mmap)
 WRAP_MAP(mmap64)
 WRAP(int, __wrap_munmap, __real_munmap, (void *at, size_t n), (at, n), (waiting_stop(), system_calls++, start_block(at, n)))
 
-/* Operator new, and operator delete with a size. These operators exist only in C++ programs, which may define their own. The linker may
- * take no operator from a static libstdc++; then malloc() and free() replace them. */
+/* Operator new, and operator delete with a size. Only C++ programs have these operators, and may define their own. If the linker takes no
+ * operator from a static libstdc++, malloc() and free() replace it. */
 #define WRAP_NEW(name, parameters, arguments, otherwise)                                                                                   \
 	void *__real_##name parameters __attribute__((weak));                                                                              \
 	EXPORT void *__wrap_##name parameters                                                                                              \
@@ -297,8 +297,8 @@ WRAP(int, __wrap_munmap, __real_munmap, (void *at, size_t n), (at, n), (waiting_
 			__real_free(at);                                                                                                   \
 	}
 
-/* Counts allocations inside libraries such as libstdc++: they belong to the library's caller. CMakeLists.txt names this function _Znwm when
- * it links our objects into one. It is weak, since a program may define its own. */
+/* Counts allocations inside libraries such as libstdc++, which belong to the library's caller. CMakeLists.txt renames this function to
+ * _Znwm when it links the emulation's objects into one. The function is weak, because a program may define its own. */
 void *_Znwm(size_t n);
 REAL(_Znwm)
 EXPORT __attribute__((weak)) void *assay_operator_new(size_t n)
@@ -338,7 +338,8 @@ WRAP_DELETE(_ZdaPvmSt11align_val_t, (void *at, size_t n, size_t alignment), (at,
 static void touch_lock(const volatile void *lock)
 {
 	hot.atomics++;
-	if (UNLIKELY(hot.waits) && waiting_goes_on((uintptr_t)lock, sizeof(int), ACCESS_READ)) /* a read: waiting loops unlock again */
+	if (UNLIKELY(hot.waits) &&
+	    waiting_goes_on((uintptr_t)lock, sizeof(int), ACCESS_READ)) /* a read: waiting loops also release the lock */
 		return;
 	simulate_range((uintptr_t)lock, sizeof(int), ACCESS_WRITE);
 }

@@ -1,4 +1,4 @@
-/* Wrappers that count system calls and work of the C library, whatever the arguments, and then jump to the real function. */
+/* Wrappers that count system calls and work of the C library, regardless of the arguments, and then jump to the real function. */
 #include "runs/inside/emulate/emulation.h"
 #include "runs/inside/emulate/wrapped.h"
 

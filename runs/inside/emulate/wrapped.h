@@ -1,11 +1,11 @@
 /* Names that the linker redirects with --wrap. The program's calls of NAME reach __wrap_NAME, and the emulation's calls of __real_NAME
- * reach NAME. This library and the command that links programs with it share the list. */
+ * reach NAME. This library and the command that links programs with it share these lists. */
 #ifndef RUNS_EMULATE_WRAPPED_H
 #define RUNS_EMULATE_WRAPPED_H
 
 /* clang-format off */
 
-/* In wrap_calls.c: C library functions that are one system call. Only the call is counted, whatever its arguments and result. */
+/* Wrapped in wrap_calls.c: C library functions that make one system call. The call is counted, whatever its arguments and result. */
 #define WRAPPED_CALLS(X) \
 	X("read") X("write") X("pread") X("pwrite") X("pread64") X("pwrite64") X("readv") X("writev") X("preadv") X("pwritev") \
 	X("open") X("open64") X("openat") X("openat64") X("creat") X("creat64") X("close") X("lseek") X("lseek64") X("fsync") \
@@ -28,7 +28,7 @@
 	X("getitimer") X("alarm") X("syscall") X("__read_chk") X("__pread_chk") X("__recv_chk") X("__open_2") X("__open64_2") \
 	X("__openat_2") X("__poll_chk")
 
-/* In wrap_calls.c: C library functions, which no compiler instruments, grouped by their approximate time per call in ns
+/* Wrapped in wrap_calls.c: C library functions, which no compiler instruments, grouped by their approximate time per call in ns
  * (tests/bench/library_calls.py). A call counts as that many basic blocks. */
 #define WRAPPED_WORK_4(X) \
 	X("floor") X("floorf") X("ceil") X("ceilf") X("round") X("roundf") X("trunc") X("truncf") X("rint") X("rintf") X("nearbyint") \
@@ -53,34 +53,34 @@
 #define WRAPPED_WORK(X) \
 	WRAPPED_WORK_4(X) WRAPPED_WORK_8(X) WRAPPED_WORK_16(X) WRAPPED_WORK_32(X) WRAPPED_WORK_64(X) WRAPPED_WORK_128(X)
 
-/* In wrap.c: sorting functions. */
+/* Wrapped in wrap.c: sorting functions. */
 #define WRAPPED_SORTS(X) X("qsort") X("qsort_r")
 
-/* In wrap.c: memory and string functions. */
+/* Wrapped in wrap.c: memory and string functions. */
 #define WRAPPED_MEMORY(X) \
 	X("memcpy") X("memmove") X("memset") X("mempcpy") X("memcmp") X("bcmp") X("memchr") X("strlen") X("strnlen") X("strcpy") \
 	X("stpcpy") X("strncpy") X("strcat") X("strncat") X("strcmp") X("strncmp") X("strchr") X("strrchr") X("strstr") \
 	X("__memcpy_chk") X("__memmove_chk") X("__memset_chk") X("__strcpy_chk") X("__stpcpy_chk") X("__strncpy_chk") \
 	X("__strcat_chk") X("__strncat_chk")
 
-/* In wrap.c: allocation and mapping. The mangled names are C++'s operators new and delete. */
+/* Wrapped in wrap.c: allocation and mapping. The mangled names are C++'s operators new and delete. */
 #define WRAPPED_HEAP(X) \
 	X("malloc") X("calloc") X("realloc") X("reallocarray") X("free") X("memalign") X("posix_memalign") X("aligned_alloc") \
 	X("strdup") X("strndup") X("mmap") X("mmap64") X("munmap") X("shmat") X("_Znwm") X("_Znam") X("_ZnwmRKSt9nothrow_t") X("_ZnamRKSt9nothrow_t") \
 	X("_ZnwmSt11align_val_t") X("_ZnamSt11align_val_t") X("_ZdlPvm") X("_ZdaPvm") X("_ZdlPvmSt11align_val_t") \
 	X("_ZdaPvmSt11align_val_t")
 
-/* In wrap.c: lock functions. */
+/* Wrapped in wrap.c: lock functions. */
 #define WRAPPED_LOCKS(X) \
 	X("pthread_mutex_lock") X("pthread_mutex_trylock") X("pthread_mutex_unlock") X("pthread_spin_lock") \
 	X("pthread_spin_trylock") X("pthread_spin_unlock") X("pthread_rwlock_rdlock") X("pthread_rwlock_wrlock") \
 	X("pthread_rwlock_unlock")
 
-/* In waiting.c: functions that a thread calls repeatedly until another thread has made progress. */
+/* Wrapped in waiting.c: functions that a thread calls repeatedly while it waits for another thread. */
 #define WRAPPED_WAITS(X) \
 	X("sched_yield") X("thrd_yield")
 
-/* In threads.c: parallel regions and barriers of gcc's OpenMP library. */
+/* Wrapped in threads.c: parallel regions and barriers of gcc's OpenMP library. */
 #define WRAPPED_OPENMP(X) \
 	X("GOMP_parallel") X("GOMP_parallel_loop_static") X("GOMP_parallel_loop_dynamic") X("GOMP_parallel_loop_guided") \
 	X("GOMP_parallel_loop_runtime") X("GOMP_parallel_loop_nonmonotonic_dynamic") \
@@ -88,13 +88,13 @@
 	X("GOMP_parallel_loop_maybe_nonmonotonic_runtime") X("GOMP_parallel_sections") X("GOMP_barrier") X("GOMP_loop_end") \
 	X("GOMP_sections_end")
 
-/* In runtime.c: functions that end the process without destructors. */
+/* Wrapped in runtime.c: functions that end the process without running destructors. */
 #define WRAPPED_ENDS(X) \
 	X("_exit") X("_Exit")
 
 #define WRAPPED(X) WRAPPED_CALLS(X) WRAPPED_WORK(X) WRAPPED_SORTS(X) WRAPPED_MEMORY(X) WRAPPED_HEAP(X) WRAPPED_LOCKS(X) WRAPPED_WAITS(X) WRAPPED_OPENMP(X) WRAPPED_ENDS(X)
 
-/* Names that the emulation defines for the program and all its libraries, also later ones. The dynamic linker must see these names. */
+/* Names that the emulation defines for the program and all its libraries, also those loaded later. The dynamic linker must see them. */
 #define REPLACED(X) \
 	X("pthread_create") X("pthread_join") X("thrd_create") X("thrd_join") X("pthread_barrier_init") \
 	X("pthread_barrier_wait") X("ompt_start_tool") \

@@ -15,7 +15,7 @@
 #define FILE_BYTES_MAX (1u << 30)
 #define ROOM_MIN       4096u
 
-/* A feature under construction: sum of the feature over some blocks of counters. */
+/* A feature under construction, as a sum over some blocks of counters. */
 struct part {
 	char *name;
 	double sum;
@@ -24,7 +24,7 @@ struct part {
 };
 
 struct parts {
-	struct part *items; /* n elements */
+	struct part *items; /* [n] */
 	size_t n, capacity;
 	size_t unique; /* number of items after the last parts_join() */
 };
@@ -133,7 +133,7 @@ static void add_count(const struct source *s, char *name, size_t slot, struct pa
 	parts_add(out, name, (double)sum, 0, FEATURE_COUNT);
 }
 
-/* Adds for each K up to FEATURES_VALUES the K-th values of all blocks. */
+/* Adds, for each K up to FEATURES_VALUES, the K-th values of all blocks. */
 static void add_values(const struct source *s, const char *name, size_t n, char kind, size_t slot, struct parts *out)
 {
 	for (unsigned k = 1; k <= FEATURES_VALUES; k++) {
@@ -149,7 +149,7 @@ static void add_values(const struct source *s, const char *name, size_t n, char 
 			memcpy(&real, &word, sizeof(real));
 			if (kind == 'v')
 				real = (double)(int64_t)word;
-			if (real - real != 0) /* infinity and NaN are no feature values */
+			if (real - real != 0) /* infinity and NaN cannot be features */
 				continue;
 			sum += real;
 			of++;
@@ -171,7 +171,7 @@ static bool is_piece(const char *line)
 	return memchr(FEATURES_PIECES, line[0], strlen(FEATURES_PIECES)) != NULL;
 }
 
-/* Sets the number of slots of a line of names; 0 for a further name, or a piece. Returns false if the line is damaged. */
+/* Sets *slots to the slots of a line of names; 0 for another name of a counter, or a piece. Returns false if the line is damaged. */
 static bool line_slots(const char *at, size_t n, size_t *slots)
 {
 	*slots = at[0] == 'c' ? 1 : at[0] == 'v' || at[0] == 'd' ? FEATURES_VALUE_SLOTS : 0;
@@ -225,7 +225,7 @@ static enum assay_status file_add(const char *name, const unsigned char *bytes, 
 	return st;
 }
 
-/* ---- interface ---- */
+/* ---- public functions ---- */
 
 enum assay_status run_features_parse(const struct run_features_file *files, size_t n, struct run_features *out, struct assay_error *err)
 {

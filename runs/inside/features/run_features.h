@@ -1,13 +1,13 @@
-/* Features of a run, by name: counts of loops, branches, calls and exceptions; first values of variables; numbers that users give. A
+/* Features of a run, by name: counts of loops, branches, calls and exceptions; first values of variables; numbers that users provide. A
  * feature has the same name in all builds of the same source:
  *
- *   loop FILE:LINE FUNCTION                   starts of the loop's body
- *   branch FILE:LINE:COLUMN FUNCTION WAY      times that the branch went this way: taken, not taken, case N, default
- *   call FUNCTION FILE:LINE                   entries of the function
- *   exception FILE:LINE FUNCTION WHAT         thrown, caught
- *   value VARIABLE FILE:LINE FUNCTION K       the K-th value assigned there, K from 1 to 5
+ *  loop FILE:LINE FUNCTION                      number of starts of the loop's body
+ *  branch FILE:LINE:COLUMN FUNCTION WAY         number of times that the branch went this way: taken, not taken, case N, default
+ *  call FUNCTION FILE:LINE                      number of entries of the function
+ *  exception FILE:LINE FUNCTION WHAT            number of exceptions; WHAT is thrown or caught
+ *  value VARIABLE FILE:LINE FUNCTION K          K-th value assigned there, K from 1 to 5
  *
- * FILE is the base name of the source. The text form, for users and other programs, has one feature per line: "NUMBER NAME". */
+ * FILE is the base name of the source file. The text form, for users and other programs, has a line "NUMBER NAME" per feature. */
 #ifndef RUNS_RUN_FEATURES_H
 #define RUNS_RUN_FEATURES_H
 
@@ -17,30 +17,30 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define RUN_FEATURES_NAME_MAX 4096u /* longest name, bytes */
+#define RUN_FEATURES_NAME_MAX 4096u /* maximum length of a name, bytes */
 #define RUN_FEATURES_MAX      (8u << 20)
 
 enum feature_kind { FEATURE_COUNT, FEATURE_VALUE };
 
 struct run_feature {
-	char *name; /* UTF-8 if the source's names are; without control characters */
+	char *name; /* name without control characters; UTF-8 if the names in the source are */
 	double value;
 	enum feature_kind kind;
 };
 
 struct run_features {
-	struct run_feature *items; /* [n], sorted by name, without duplicates */
+	struct run_feature *items; /* [n] features sorted by name, without duplicates */
 	size_t n, capacity;
-	char **pieces; /* [pieces_n] pieces that a run can exclude: lines of format.h, in the order of the files */
+	char **pieces; /* [pieces_n] pieces that a run can exclude, as lines of format.h, in the order of the files */
 	size_t pieces_n, pieces_capacity;
 	size_t files;	 /* number of files read */
 	size_t cut_off;	 /* number of files whose process did not end in order */
-	bool incomplete; /* counts of a thread or a child process are missing for lack of room */
+	bool incomplete; /* true if counts of a thread or child process are missing, because there was no space for them */
 };
 
-/* Reads all files *.features of a directory. Counts are sums over threads, processes, modules, and places with the same name; 0 if never
- * reached. Values are means over threads and processes; absent if never assigned. *out is overwritten; call run_features_release().
- * ASSAY_E_NODATA: there is no such file. O(n log n) for n counters of all files. */
+/* Reads all files *.features of a directory. A count is the sum over threads, processes, modules and places with the same name; 0 if never
+ * reached. A value is the mean over threads and processes; absent if never assigned. Overwrites *out; call run_features_release(). Returns
+ * ASSAY_E_NODATA if there is no such file. O(n log n) for n counters in all files. */
 enum assay_status run_features_read(const char *directory, struct run_features *out, struct assay_error *err);
 size_t run_features_files(const char *directory); /* returns the number of such files; 0 if the directory cannot be read */
 /* The content of a feature file. */
@@ -52,10 +52,10 @@ struct run_features_file {
 /* Does the same as run_features_read() for the files of one run. If n is 0, returns ASSAY_OK and an empty *out. */
 enum assay_status run_features_parse(const struct run_features_file *files, size_t n, struct run_features *out, struct assay_error *err);
 
-/* Returns the kind of a feature by the first word of its name: loop, branch, call and exception are counts, all others are values. */
+/* Returns the kind of a feature by the first word of its name. Loop, branch, call and exception are counts, all others are values. */
 enum feature_kind feature_kind_of(const char *name);
 
-/* Reads the text form. Adds counts with the same name; a repeated value is an error. Ignores empty lines. ASSAY_E_FORMAT names the line. */
+/* Reads the text form. Sums counts with the same name, but refuses repeated values. Ignores empty lines. ASSAY_E_FORMAT names the line. */
 enum assay_status run_features_text_parse(const char *text, size_t n, struct run_features *out, struct assay_error *err);
 void run_features_text(const struct run_features *f, struct buf *out);
 

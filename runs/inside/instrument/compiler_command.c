@@ -15,7 +15,7 @@ static bool word_starts(const char *word, const char *prefix)
 	return strncmp(word, prefix, strlen(prefix)) == 0;
 }
 
-/* Reports whether the word is in the list, which spaces separate. */
+/* Reports whether the word is in the list, which is separated by spaces. */
 static bool is_one_of(const char *word, const char *list)
 {
 	size_t n = strlen(word);
@@ -47,7 +47,7 @@ static bool is_source_name(const char *word)
 	return dot && is_one_of(dot + 1, "c i cc cpp cxx c++ C cp CPP ii s S sx m mm");
 }
 
-/* Returns the kind of an argument. language: of the last -x; "none": no such option. */
+/* Returns the kind of an argument. `language` is the value of the last option -x; "none" if there was no such option. */
 static enum compiler_word_kind kind_of(const char *word, const char *language)
 {
 	if (word_starts(word, "-o"))
@@ -70,7 +70,7 @@ static void target_set(struct compiler_command *c, const char *triplet)
 	snprintf(c->target, sizeof(c->target), "%.*s", (int)strcspn(triplet, "-"), triplet);
 }
 
-/* Finds the compiler's kind and target from the file behind a name such as cc. Cross compilers have the architecture in their names. */
+/* Finds the compiler's kind and target from the file to which a name such as cc leads. Cross compilers are named after their target. */
 static void judge_compiler(struct compiler_command *c)
 {
 	const char *compiler = c->compiler[c->n_compiler - 1];

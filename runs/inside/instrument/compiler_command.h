@@ -1,4 +1,4 @@
-/* Parses a compiler's command line: which arguments are sources, objects, or linker options; whether it compiles, links or both. */
+/* Parses a compiler's command line: which arguments are sources, objects or linker options, and whether it compiles, links or both. */
 #ifndef RUNS_INSTRUMENT_COMPILER_COMMAND_H
 #define RUNS_INSTRUMENT_COMPILER_COMMAND_H
 
@@ -12,12 +12,12 @@
 enum compiler_kind { COMPILER_GCC, COMPILER_CLANG, COMPILER_OTHER };
 
 enum compiler_word_kind {
-	COMPILER_WORD_PLAIN, /* for compiling and linking */
+	COMPILER_WORD_PLAIN, /* argument for compiling and linking */
 	COMPILER_WORD_SOURCE,
-	COMPILER_WORD_OBJECT, /* object, library, or an argument that only the linker understands */
+	COMPILER_WORD_OBJECT, /* object, library, or another argument that only the linker understands */
 	COMPILER_WORD_LINK,   /* linker option */
 	COMPILER_WORD_OUTPUT,
-	COMPILER_WORD_LANGUAGE, /* -x */
+	COMPILER_WORD_LANGUAGE, /* option -x */
 };
 
 struct compiler_word {
@@ -27,28 +27,28 @@ struct compiler_word {
 };
 
 struct compiler_command {
-	const char *const *compiler; /* [n_compiler] the compiler after its launcher, such as ccache; borrowed */
+	const char *const *compiler; /* [n_compiler] the compiler, after its launcher, such as ccache; borrowed */
 	size_t n_compiler;
-	struct compiler_word *words; /* [n] arguments; owned, but the texts in them are borrowed */
+	struct compiler_word *words; /* [n] arguments; owned, but their texts are borrowed */
 	size_t n, sources, objects;
 	bool compiles_only, is_library, is_relocatable;
 	enum compiler_kind kind;
-	char target[COMPILER_TARGET_BYTES]; /* architecture from the compiler's name or an option; "": none */
+	char target[COMPILER_TARGET_BYTES]; /* architecture, from the compiler's name or an option; "" if none */
 };
 
-/* Parses words[n], n > 0: the compiler and its arguments. *out is overwritten; compiler_command_release() frees it. */
+/* Parses words[n], n > 0: the compiler and its arguments. Overwrites *out; compiler_command_release() frees it. */
 void compiler_command_parse(const char *const *words, size_t n, struct compiler_command *out);
 void compiler_command_release(struct compiler_command *command);
 
-/* Returns ASSAY_E_USAGE for a compiler of another architecture than the parts that assay adds. */
+/* Returns ASSAY_E_USAGE if the compiler is for another architecture than the parts that assay adds. */
 enum assay_status compiler_command_check(const struct compiler_command *command, struct assay_error *err);
 
-/* Command under construction. */
+/* A command under construction. */
 struct compiler_arguments {
-	char **words; /* [n], then NULL */
+	char **words; /* [n] arguments, followed by NULL */
 	size_t n, capacity;
 };
-void compiler_arguments_add(struct compiler_arguments *command, char *word); /* takes ownership of word */
+void compiler_arguments_add(struct compiler_arguments *command, char *word); /* takes ownership of `word` */
 void compiler_arguments_release(struct compiler_arguments *command);	     /* accepts a zeroed struct */
 
 /* Reports whether the program is a compiler launcher, such as ccache. */

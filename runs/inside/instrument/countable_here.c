@@ -12,7 +12,7 @@
 
 #define REPORT_BYTES_MAX 65536u
 
-/* Returns a file in memory with the bytes; -1: failed. */
+/* Returns the descriptor of a file in memory that contains the bytes; -1 on failure. */
 static int file_of_bytes(const char *name, const char *bytes, size_t n)
 {
 	int file = memfd_create(name, MFD_CLOEXEC);
@@ -32,7 +32,7 @@ static int file_of_bytes(const char *name, const char *bytes, size_t n)
 	return file;
 }
 
-/* Sets words[0] and runs the program, which writes to `out`. *status: as of waitpid(). */
+/* Sets words[0] and runs the program, whose output goes to `out`. Sets *status as waitpid() does. */
 static enum assay_status run_counting(const char **words, int out, int *status, struct assay_error *err)
 {
 	const char *bytes;

@@ -14,14 +14,14 @@
 EMBED_FILE(emulate_archive_bytes, ASSAY_EMULATE_ARCHIVE);
 
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
-#define DEBUG	    "-g" /* needed to find changed functions; first, so that the command may override it */
+#define DEBUG	    "-g" /* needed to find changed functions; comes first, so that the command may override it */
 
-/* Without these, the compiler would inline short comparisons after it has instrumented accesses, and clang would call bcmp() for others. */
+/* Flags for both compilers. Without the last four, a compiler would inline short comparisons after the instrumentation, or call bcmp(). */
 static const char *const compile_flags[] = { "-fsanitize=thread",     "-fsanitize-coverage=trace-pc",
 					     "-U__SANITIZE_THREAD__", "-fno-lto",
 					     "-fno-builtin-memcmp",   "-fno-builtin-bcmp",
 					     "-fno-builtin-strcmp",   "-fno-builtin-strncmp" };
-/* Without these, gcc would copy in loops that the emulation does not see. */
+/* Flags without which gcc would copy memory in loops that the emulation does not see. */
 static const char *const gcc_flags[] = { "-mmemcpy-strategy=libcall:-1:noalign", "-mmemset-strategy=libcall:-1:noalign" };
 #define WRAP_FLAG(name)	  "-Wl,--wrap=" name,
 #define EXPORT_FLAG(name) "-Wl,--export-dynamic-symbol=" name,
@@ -87,7 +87,7 @@ static void compile_steps(const struct compiler_command *c, const char *director
 	}
 }
 
-/* Adds the link step. A shared library does not get the archive, but uses the program's. */
+/* Adds the link step. A shared library is linked without the archive, because it uses the program's. */
 static void link_step(const struct compiler_command *c, const char *directory, const char *parts, struct emulate_plan *plan)
 {
 	struct compiler_arguments *step = step_new(plan);
@@ -169,7 +169,7 @@ enum assay_status emulate_compile(const char *const *words, size_t n, const char
 		st = emulate_plan_make(words, n, directory, parts, &plan, err);
 		for (size_t i = 0; i < plan.n && !st && !*status; i++)
 			st = foreground_run(plan.steps[i].words, -1, status, err);
-		for (size_t i = 0; i < plan.n; i++) { /* one object per source */
+		for (size_t i = 0; i < plan.n; i++) { /* each source has an object */
 			char *object = mem_format("%s/%zu.o", directory, i);
 
 			unlink(object);

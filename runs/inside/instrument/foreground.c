@@ -28,7 +28,7 @@ static void forward(int number)
 		kill((pid_t)forward_to, number);
 }
 
-/* Passes SIGTERM and SIGHUP on to the program. Blocks them until its process id is known. Ignored signals stay ignored. */
+/* Starts passing SIGTERM and SIGHUP on to the program. Blocks them until its process id is known. Ignored signals stay ignored. */
 static void forward_begin(struct sigaction before[2], sigset_t *mask)
 {
 	struct sigaction on = { .sa_handler = forward };
@@ -125,7 +125,7 @@ void foreground_set_variable(const char *name, const char *value)
 		unsetenv(name);
 }
 
-/* Puts the text before the variable's value, separated by ':'. */
+/* Puts `text` and ':' before the variable's value. */
 static void put_before(const char *name, const char *text)
 {
 	const char *old = getenv(name);
@@ -161,7 +161,7 @@ enum assay_status foreground_make_directory(const char *path, unsigned mode, con
 	return st;
 }
 
-/* Libraries in the program reserve up to 160 KiB before they write anything, and print nothing if they cannot. */
+/* Free space that the libraries in a program need, with a margin. They reserve up to 160 KiB first, and print nothing if they cannot. */
 #define ROOM_BYTES ((int64_t)256 << 10)
 
 enum assay_status foreground_has_no_output(const char *directory, const char *why, struct assay_error *err)

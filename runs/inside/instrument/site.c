@@ -16,18 +16,18 @@
 #define LIBRARY		"libassay-probe.so"
 #define EMULATION_ENTRY "__tsan_func_entry" /* defined in programs with the emulation */
 #define BUILD_ID	"# build-id "
-#define SHOWN_MAX	4 /* most places named if several functions have one name */
+#define SHOWN_MAX	4 /* maximum number of places in a message about functions with the same name */
 
 /* ---- functions ---- */
 
-/* Only x86-64 code is patched. */
+/* Compiler options for probing. Only x86-64 code is patched. */
 #if defined(__x86_64__)
 #define FLAGS "-g -fpatchable-function-entry=5"
 #else
 #define FLAGS "-g -finstrument-functions"
 #endif
 
-/* Reports whether a function starts with the space that gcc or clang leaves, after an endbr64 with -fcf-protection. */
+/* Reports whether a function starts with the space that gcc or clang leaves. With -fcf-protection, the space follows an endbr64. */
 static bool is_patchable(const struct image *image, uint64_t address)
 {
 	static const unsigned char endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
@@ -42,7 +42,7 @@ static bool is_patchable(const struct image *image, uint64_t address)
 	return at && n >= SITE_BYTES && (memcmp(at, by_gcc, SITE_BYTES) == 0 || memcmp(at, by_clang, SITE_BYTES) == 0);
 }
 
-/* Reports whether the symbol is a .cold part of a function, which is never called. */
+/* Reports whether the symbol is a .cold part of a function. Such parts are never called. */
 static bool is_part(const char *name)
 {
 	const char *cold = strstr(name, ".cold");
@@ -274,9 +274,9 @@ void site_selection_release(struct site_selection *selection)
 	*selection = (struct site_selection){ .items = NULL };
 }
 
-/* ---- places ---- */
+/* ---- places of functions ---- */
 
-/* Reports whether the symbol is the name, or that of a clone. */
+/* Reports whether the symbol is `name`, or that of a clone of this function. */
 static bool is_clone_of(const char *symbol, const char *name)
 {
 	size_t n = strlen(name);
@@ -284,7 +284,7 @@ static bool is_clone_of(const char *symbol, const char *name)
 	return strncmp(symbol, name, n) == 0 && (symbol[n] == '\0' || symbol[n] == '.');
 }
 
-/* Reports whether the name is the readable name of the symbol: "ns::f(int)" and "ns::f" both match "ns::f(int)". */
+/* Reports whether `name` is a readable name of the symbol: both "ns::f(int)" and "ns::f" match "ns::f(int)". */
 static bool is_shown_as(const char *symbol, const char *name)
 {
 	char *shown;
@@ -305,7 +305,7 @@ struct places {
 		const struct site *site;
 	} * items;
 	size_t n, capacity, unpatchable;
-	const struct site_module *module; /* module of the last place that is not patchable */
+	const struct site_module *module; /* module of the last place that cannot be patched */
 	enum site_for whom;
 };
 
@@ -325,7 +325,7 @@ static void places_add(struct places *p, const struct site_module *module, const
 		if (by_address ? site->address != wanted->address : !(shown ? is_shown_as : is_clone_of)(site->name, wanted->name))
 			continue;
 		if (places_have(p, module, site))
-			continue; /* another name of the same code */
+			continue; /* the site is another name of code that was already added */
 		if (p->whom == SITE_FOR_PROBE && !site->patchable && !module->instrumented) {
 			p->unpatchable++;
 			p->module = module;
@@ -366,7 +366,7 @@ static enum assay_status not_found(const struct site_module *modules, size_t n, 
 	return st;
 }
 
-/* Fails if several functions have the same symbol (static functions of different files). Clones and overloads have symbols of their own. */
+/* Fails if several functions have the same symbol, as static functions of different files can. Clones and overloads have other symbols. */
 static enum assay_status check_alone(const struct places *p, const struct site_wanted *wanted, struct assay_error *err)
 {
 	struct buf where = BUF_INIT;
@@ -390,7 +390,7 @@ static enum assay_status check_alone(const struct places *p, const struct site_w
 	return st;
 }
 
-/* Writes a line unless it exists, because several names may match one place. Returns whether it was written. */
+/* Writes a line, unless it was already written, because several names may match one place. Returns true if it was written now. */
 static bool write_line(const struct site_module *module, const struct site *site, struct buf *out)
 {
 	char *line = mem_format("f %llx %s %s\n", (unsigned long long)site->address, module->id, site->name);

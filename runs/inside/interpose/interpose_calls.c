@@ -1,5 +1,5 @@
-/* Wrappers of the recorded calls, one row each: descriptors, waiting and threads; system calls by number; streams; files and processes. */
-#define _FORTIFY_SOURCE 0 /* wraps the functions themselves, not their inline forms */
+/* Wrappers of recorded calls, one row per call: descriptors, waiting and threads; system calls by number; streams; files and processes. */
+#define _FORTIFY_SOURCE 0 /* the wrappers need the functions themselves, not their inline forms */
 #include "runs/inside/interpose/interpose.h"
 
 #include <dlfcn.h>
@@ -31,9 +31,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- parts of a wrapper ---- */
+/* ---- macros that define wrappers ---- */
 
-#define FUNCTIONS  1 /* number of the first function in this file */
+#define FUNCTIONS  1 /* number of the first function of this file in a site's key */
 #define ENTER	   interpose_enter
 #define RESTRICTED "the program restricts its system calls"
 #define EXPORT	   __attribute__((visibility("default")))
@@ -44,7 +44,7 @@
 #define NO_ARGS 0
 #define ARG(a)	interpose_mix(0, (uint64_t)(a))
 
-/* Returns 0, or -1 for a failure: addresses differ from run to run. */
+/* Returns -1 if a call that returns a pointer failed, otherwise 0. Addresses differ from run to run, so they are not recorded. */
 static inline int64_t result_pointer(const void *r)
 {
 	return !r || (intptr_t)r == -1 ? -1 : 0;
@@ -62,7 +62,7 @@ static inline int64_t result_number(int64_t r)
 #define RESULT_OF(r)                                                                                                                       \
 	_Generic((r), void * : result_pointer, char * : result_pointer, FILE * : result_pointer, size_t : result_count, default : result_number)(r)
 
-/* Finds a function at its first call, which may come before all constructors of this library. version: preferred version; NULL: any. */
+/* Finds the real function at its first call, maybe before this library's constructors. `version`: preferred version, or NULL for any. */
 __attribute__((cold)) static void look_up(void **kept, const char *name, const char *version)
 {
 	int before = errno;
@@ -71,13 +71,13 @@ __attribute__((cold)) static void look_up(void **kept, const char *name, const c
 	if (!found)
 		found = dlsym(RTLD_NEXT, name);
 	if (!found)
-		abort(); /* unreachable: the program was linked with it */
+		abort(); /* unreachable, because the program was linked with the function */
 	errno = before;
 	__atomic_store_n(kept, found, __ATOMIC_RELAXED);
 }
 
-/* Defines the slow path of a wrapper of RESULT NAME PARAMETERS, called with ARGUMENTS and recorded as `label`. FILE, SIZE and ARGS are
- * evaluated after the call, whose result is `r`. */
+/* Defines the slow path of a wrapper for RESULT NAME PARAMETERS. The path calls the real function with ARGUMENTS and records `label`. FILE,
+ * SIZE and ARGS are evaluated after the call; they may use its result `r`. */
 #define SLOW(version, result, name, symbol, label, parameters, arguments, file, size, args)                                                \
 	static result(*next_##name) parameters;                                                                                            \
 	__attribute__((noinline)) static result slow_##name(uint64_t key, WORDS parameters)                                                \
@@ -95,7 +95,7 @@ __attribute__((cold)) static void look_up(void **kept, const char *name, const c
 	}
 #define KEY() interpose_key(__builtin_return_address(0), FUNCTIONS + __COUNTER__)
 
-/* Defines a wrapper, which jumps to the real function if the call is not timed. */
+/* Defines a wrapper. It jumps to the real function if the call is not timed. */
 #define CALL_OF(version, result, name, label, parameters, arguments, file, size, args)                                                     \
 	SLOW(version, result, name, #name, label, parameters, arguments, file, size, args)                                                 \
 	EXPORT result name parameters                                                                                                      \
@@ -114,7 +114,7 @@ static uint64_t ns_of(const struct timespec *t)
 	return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec;
 }
 
-/* Returns the bytes of a vector, which is read only after the kernel has read it: its address may be invalid before. */
+/* Returns the size of a vector, bytes. Reads the vector only if the kernel could read it, because its address may be invalid. */
 static uint64_t vector_bytes(const struct iovec *parts, int n, ssize_t result)
 {
 	uint64_t sum = 0;
@@ -125,7 +125,7 @@ static uint64_t vector_bytes(const struct iovec *parts, int n, ssize_t result)
 }
 
 CALL(ssize_t, read, (int fd, void *to, size_t n), (fd, to, n), fd, n, NO_ARGS)
-ssize_t __read_chk(int fd, void *to, size_t n, size_t room); /* read() with _FORTIFY_SOURCE */
+ssize_t __read_chk(int fd, void *to, size_t n, size_t room); /* the form of read() under _FORTIFY_SOURCE */
 CALL_OF(NULL, ssize_t, __read_chk, "read", (int fd, void *to, size_t n, size_t room), (fd, to, n, room), fd, n, NO_ARGS)
 CALL(ssize_t, write, (int fd, const void *from, size_t n), (fd, from, n), fd, n, NO_ARGS)
 CALL(ssize_t, pread, (int fd, void *to, size_t n, off_t at), (fd, to, n, at), fd, n, NO_ARGS)
@@ -172,7 +172,7 @@ CALL(int, epoll_wait, (int fd, struct epoll_event *events, int n, int ms), (fd, 
 CALL(int, epoll_pwait, (int fd, struct epoll_event *events, int n, int ms, const sigset_t *mask), (fd, events, n, ms, mask), fd,
      (uint64_t)n, ARG(ms))
 
-/* After an interruption, NO_SIZE is recorded instead of the argument. */
+/* If a signal interrupts one of the next two calls, its size is NO_SIZE instead of the requested time. */
 CALL(int, nanosleep, (const struct timespec *t, struct timespec *left), (t, left), NO_FILE, r ? NO_SIZE : ns_of(t), NO_ARGS)
 CALL(int, clock_nanosleep, (clockid_t clock, int flags, const struct timespec *t, struct timespec *left), (clock, flags, t, left), NO_FILE,
      r || flags ? NO_SIZE : ns_of(t), interpose_mix(ARG(clock), (uint64_t)flags))
@@ -183,7 +183,7 @@ CALL(int, pthread_mutex_lock, (pthread_mutex_t * mutex), (mutex), NO_FILE, NO_SI
 CALL(int, pthread_barrier_wait, (pthread_barrier_t * barrier), (barrier), NO_FILE, NO_SIZE, NO_ARGS)
 CALL(int, pthread_join, (pthread_t thread, void **result), (thread, result), NO_FILE, NO_SIZE, NO_ARGS)
 
-/* The oldest version has another type of condition variable. */
+/* Version 2.3.2 is named because the oldest version of these functions has another type of condition variable. */
 CALL_OF("GLIBC_2.3.2", int, pthread_cond_wait, "pthread_cond_wait", (pthread_cond_t * condition, pthread_mutex_t *mutex),
 	(condition, mutex), NO_FILE, NO_SIZE, NO_ARGS)
 CALL_OF("GLIBC_2.3.2", int, pthread_cond_timedwait, "pthread_cond_timedwait",
@@ -233,8 +233,8 @@ CALL(ssize_t, copy_file_range, (int in, off64_t *in_at, int out, off64_t *out_at
 
 /* ---- system calls by number ---- */
 
-/* Records syscall(), by which C++'s atomic variables and Rust's locks wait, and which moves bytes. Takes as many arguments as a system call
- * can have, like the C library's function, and passes on even those that the caller did not set. */
+/* Wrapper of syscall(). C++'s atomic variables and Rust's locks wait by it, and programs read and write by it. It takes as many arguments
+ * as a system call can have. Like libc's function, it also passes on arguments that the caller did not set. */
 static long (*next_by_number)(long, long, long, long, long, long, long);
 EXPORT long by_number(long number, long a, long b, long c, long d, long e, long f) __asm__("syscall");
 
@@ -271,7 +271,7 @@ static bool futex_waits(long operation)
 	}
 }
 
-/* Records a call under a key of its own, because one call site may make several of these calls. */
+/* Records a system call under its own key, because one call site may make several of these system calls. */
 #define BY_NUMBER(name)                                                                                                                    \
 	do {                                                                                                                               \
 		const uint64_t key = KEY();                                                                                                \
@@ -295,7 +295,7 @@ long by_number(long number, long a, long b, long c, long d, long e, long f)
 		BY_NUMBER("pread");
 	case SYS_pwrite64:
 		BY_NUMBER("pwrite");
-	case SYS_seccomp: /* same as in prctl() */
+	case SYS_seccomp: /* a filter may forbid the recorder's calls, see prctl() below */
 		interpose_stop(RESTRICTED);
 		break;
 	case SYS_prctl:
@@ -318,8 +318,8 @@ long by_number(long number, long a, long b, long c, long d, long e, long f)
 	return next_by_number(number, a, b, c, d, e, f);
 }
 
-/* Marks the end of a piece of work in programs with few calls. Programs declare it weak, because it exists only while they are recorded.
- * Computations that end at marks with different numbers are not compared. */
+/* Marks the end of a piece of work, for programs with few calls. Programs declare this function weak, because it exists only while they are
+ * recorded. Computations that end at marks with different numbers are not compared. */
 EXPORT int assay_mark(unsigned long which);
 EXPORT int assay_mark(unsigned long which)
 {
@@ -333,9 +333,9 @@ EXPORT int assay_mark(unsigned long which)
 
 /* ---- streams of the C library ---- */
 
-/* The system calls of streams are not recorded. Nor are single characters, because recording takes longer than they do. */
+/* System calls that streams make are not recorded. Functions for single characters are not recorded, because recording takes longer. */
 
-/* Returns the descriptor; fileno() may change errno. */
+/* Returns the descriptor of a stream. Does not call fileno(), which may change errno. */
 static int file_of(const FILE *stream)
 {
 	return stream ? stream->_fileno : NO_FILE;
@@ -345,7 +345,7 @@ static int file_of(const FILE *stream)
 
 CALL(size_t, fread, (void *to, size_t size, size_t n, FILE *f), (to, size, n, f), file_of(f), size *n, NO_ARGS)
 CALL_OF(NULL, size_t, fread_unlocked, "fread", (void *to, size_t size, size_t n, FILE *f), (to, size, n, f), file_of(f), size *n, NO_ARGS)
-size_t __fread_chk(void *to, size_t room, size_t size, size_t n, FILE *f); /* fread() with _FORTIFY_SOURCE */
+size_t __fread_chk(void *to, size_t room, size_t size, size_t n, FILE *f); /* the form of fread() under _FORTIFY_SOURCE */
 CALL_OF(NULL, size_t, __fread_chk, "fread", (void *to, size_t room, size_t size, size_t n, FILE *f), (to, room, size, n, f), file_of(f),
 	size *n, NO_ARGS)
 CALL(size_t, fwrite, (const void *from, size_t size, size_t n, FILE *f), (from, size, n, f), file_of(f), size *n, NO_ARGS)
@@ -357,7 +357,7 @@ char *__fgets_chk(char *to, size_t room, int n, FILE *f);
 CALL_OF(NULL, char *, __fgets_chk, "fgets", (char *to, size_t room, int n, FILE *f), (to, room, n, f), file_of(f), (uint64_t)n, NO_ARGS)
 CALL(ssize_t, getline, (char **line, size_t *room, FILE *f), (line, room, f), file_of(f), LINE_SIZE, NO_ARGS)
 CALL(ssize_t, getdelim, (char **line, size_t *room, int end, FILE *f), (line, room, end, f), file_of(f), LINE_SIZE, ARG(end))
-ssize_t __getdelim(char **line, size_t *room, int end, FILE *f); /* inlined form of getline() */
+ssize_t __getdelim(char **line, size_t *room, int end, FILE *f); /* function that the inline form of getline() calls */
 CALL_OF(NULL, ssize_t, __getdelim, "getdelim", (char **line, size_t *room, int end, FILE *f), (line, room, end, f), file_of(f), LINE_SIZE,
 	ARG(end))
 CALL(int, fputs, (const char *text, FILE *f), (text, f), file_of(f), NO_SIZE, NO_ARGS)
@@ -384,7 +384,7 @@ int __vdprintf_chk(int fd, int flag, const char *format, va_list list);
 CALL_OF(NULL, int, __vdprintf_chk, "vdprintf", (int fd, int flag, const char *format, va_list list), (fd, flag, format, list), fd,
 	LINE_SIZE, NO_ARGS)
 
-/* Defines a wrapper of a function with a variable number of arguments, through the function with a va_list. */
+/* Defines a wrapper of a function with a variable number of arguments. The wrapper calls the variant that takes a va_list. */
 #define FORMAT(name, by, label, parameters, list_parameters, arguments, file)                                                              \
 	SLOW(NULL, int, name, by, label, list_parameters, arguments, file, LINE_SIZE, NO_ARGS)                                             \
 	EXPORT int name parameters                                                                                                         \
@@ -416,7 +416,7 @@ FORMAT(__dprintf_chk, "__vdprintf_chk", "dprintf", (int fd, int flag, const char
 
 /* ---- files ---- */
 
-/* The following calls do not start the file of a child process: most children close and open files, and then execute another program. */
+/* The following wrappers do not create a child process's file. Most children close and open files and then execute another program. */
 #undef ENTER
 #define ENTER(call, key, name) (interpose_has_file() && interpose_enter(call, key, name))
 #define MAPPING		       interpose_mix(ARG(protection), (uint64_t)flags)
@@ -430,7 +430,7 @@ CALL(void *, mmap64, (void *at, size_t n, int protection, int flags, int fd, off
      MAPPING)
 CALL(int, munmap, (void *at, size_t n), (at, n), NO_FILE, n, NO_ARGS)
 
-/* Defines a wrapper of open(), whose mode exists only if the flags need it. */
+/* Defines a wrapper of open(). The argument `mode` exists only if the flags require it. */
 #define OPEN(name, parameters, before, ...)                                                                                                \
 	SLOW(NULL, int, name, #name, "open", (WORDS before, mode_t mode), (__VA_ARGS__, mode), r, NO_SIZE, ARG(flags))                     \
 	EXPORT int name parameters                                                                                                         \
@@ -450,7 +450,7 @@ OPEN(open, (const char *path, int flags, ...), (const char *path, int flags), pa
 OPEN(open64, (const char *path, int flags, ...), (const char *path, int flags), path, flags)
 OPEN(openat, (int at, const char *path, int flags, ...), (int at, const char *path, int flags), at, path, flags)
 OPEN(openat64, (int at, const char *path, int flags, ...), (int at, const char *path, int flags), at, path, flags)
-/* The same functions with _FORTIFY_SOURCE. */
+/* The forms of these functions under _FORTIFY_SOURCE. */
 int __open_2(const char *path, int flags);
 int __open64_2(const char *path, int flags);
 int __openat_2(int at, const char *path, int flags);
@@ -462,8 +462,7 @@ CALL_OF(NULL, int, __openat64_2, "open", (int at, const char *path, int flags), 
 
 /* ---- processes ---- */
 
-/* Records fork(). In the child, interpose_leave() ignores the call of the parent. vfork() is not wrapped, because it would return to this
- * frame twice. */
+/* Records fork(). In the child, interpose_leave() ignores the parent's call. vfork() has no wrapper, because it would return here twice. */
 static pid_t (*next_fork)(void);
 EXPORT pid_t fork(void)
 {
@@ -486,8 +485,8 @@ EXPORT pid_t fork(void)
 CALL(int, posix_spawn, SPAWN_PARAMETERS, (child, path, actions, attributes, words, variables), NO_FILE, NO_SIZE, NO_ARGS)
 CALL(int, posix_spawnp, SPAWN_PARAMETERS, (child, path, actions, attributes, words, variables), NO_FILE, NO_SIZE, NO_ARGS)
 
-/* Records, in advance, a call that does not return. It has no duration and is always recorded, because an executed program explains why the
- * records end there. */
+/* Records a call that does not return, before the call. The record has no duration. It is always written, because the executed program or
+ * the exit explains why the records end. */
 #define RECORD_LAST(name)                                                                                                                  \
 	do {                                                                                                                               \
 		const uint64_t key = KEY();                                                                                                \
@@ -519,7 +518,7 @@ EXPORT void exit(int status)
 	next_exit(status);
 }
 
-/* Defines wrappers of functions that end the process without destructors or exit handlers. */
+/* Defines wrappers of functions that end the process without running destructors or exit handlers. */
 #define END(name)                                                                                                                          \
 	static __attribute__((noreturn)) void (*next_##name)(int);                                                                         \
 	EXPORT void name(int status)                                                                                                       \
@@ -531,8 +530,8 @@ EXPORT void exit(int status)
 END(_exit)
 END(_Exit)
 
-/* Stops recording before a seccomp filter follows, which may kill the program for the recorder's calls. Unprivileged programs first
- * renounce new privileges. */
+/* Stops recording before the program sets a seccomp filter, which may kill the program for the recorder's system calls. Unprivileged
+ * programs must set PR_SET_NO_NEW_PRIVS first. */
 static int (*next_prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long);
 EXPORT int prctl(int option, ...)
 {
@@ -570,7 +569,7 @@ static inline void limit_read(int which, const struct rlimit *limit)
 		interpose_limit(limit->rlim_cur);
 }
 
-/* Defines wrappers of setrlimit() and its 64-bit name, which is the same function. */
+/* Defines a wrapper of setrlimit() or of setrlimit64(), which is the same function under another name. */
 #define LIMITS(name, type)                                                                                                                 \
 	static int (*next_##name)(int, const struct type *);                                                                               \
 	EXPORT int name(__rlimit_resource_t which, const struct type *limit)                                                               \

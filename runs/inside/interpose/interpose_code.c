@@ -1,6 +1,6 @@
-/* Finds programs that set seccomp filters by their own instructions, which no wrapper sees. With a filter, the next call of the recorder
- * may kill the program. So the code is searched at the start for a place that loads the number of seccomp() or prctl() and then, directly
- * or in a callee, enters the kernel. Code that is loaded later, and numbers from tables, are not found. x86-64 only. */
+/* Finds programs that set seccomp filters by their own instructions, which no wrapper sees. A filter may kill the program at the recorder's
+ * next system call. So the code is searched at the start. A match loads the number of seccomp() or prctl() and then enters the kernel,
+ * directly or in a callee. The search misses code that is loaded later, and numbers from tables. It works only on x86-64. */
 #include "runs/inside/interpose/interpose.h"
 
 #include <elf.h>
@@ -9,17 +9,17 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#define NEAR	128u /* length of the searched code, bytes */
-#define DEPTH	3u   /* maximum depth of nested calls: a wrapper may contain a wrapper */
+#define NEAR	128u /* length of code that is searched after a number, bytes */
+#define DEPTH	3u   /* maximum depth of nested calls, because a wrapper may call another wrapper */
 #define NUMBER	((uint32_t)sizeof(uint32_t))
-#define NOWHERE 0x56u /* registers that hold neither a call's number nor its first argument: ecx, edx, esp, esi */
+#define NOWHERE 0x56u /* bit mask of registers that hold neither a system call's number nor its first argument: ecx, edx, esp, esi */
 
 struct code {
 	const unsigned char *at;
 	size_t n;
 };
 
-/* Returns the offset of `number` in the next "mov $number" to memory or a register, at or after `from`; n: none. */
+/* Returns the offset of `number` in the first "mov $number" to memory or to a register, at or after `from`; c->n if there is none. */
 static size_t code_next(const struct code *c, size_t from, uint32_t number)
 {
 	const unsigned char *b;
@@ -33,13 +33,13 @@ static size_t code_next(const struct code *c, size_t from, uint32_t number)
 	return c->n;
 }
 
-/* Reports whether the bytes are a "syscall" instruction rather than part of a distance. */
+/* Reports whether the bytes are a "syscall" instruction. The same bytes may be a part of a jump distance or an address offset. */
 static bool code_is_syscall(const unsigned char *b)
 {
 	return b[0] == 0x0f && b[1] == 0x05 && b[2] != 0x00 && b[2] != 0xff && (b[-1] & 0xfe) != 0xe8 && (b[-1] & 0xc7) != 0x05;
 }
 
-/* Returns the target of a call or jump; SIZE_MAX or an offset outside of the code: none. */
+/* Returns the target of the call or jump `b` at offset `at`; SIZE_MAX or an offset outside the code if there is none. */
 static size_t code_target(const unsigned char *b, size_t at)
 {
 	int32_t distance;
@@ -50,7 +50,7 @@ static size_t code_target(const unsigned char *b, size_t at)
 	return (*b & 0xfe) == 0xe8 ? at + 1 + sizeof(distance) + (size_t)distance : SIZE_MAX;
 }
 
-/* Reports whether the code after `from`, or a callee, enters the kernel. prctl: only if it also loads the number of prctl(). */
+/* Reports whether the code after `from`, or a callee, enters the kernel. With `prctl`, it must also load the number of prctl(). */
 static bool code_enters_kernel(const struct code *c, size_t from, unsigned depth, bool prctl)
 {
 	const struct code near = { c->at, from + NEAR + NUMBER < c->n ? from + NEAR + NUMBER : c->n };
@@ -82,7 +82,7 @@ static bool code_restricts(const struct code *c)
 	return false;
 }
 
-/* Searches a module. Skips this library and the system's libraries, which are known not to set filters. */
+/* Searches a module for code that sets seccomp filters. Skips this library and system libraries, which set none on their own. */
 static int module_inspect(struct dl_phdr_info *module, size_t size, void *found)
 {
 	const char *name = module->dlpi_name;

@@ -1,9 +1,9 @@
-/* Records functions of libraries that --call names. A call has two marks, at its start and its end, with the work in between. A library
- * written by `assay record` (runs/commands/cmd_record.c) exports the names and jumps to this file with the function's number in r11.
- * ASSAY_INTERPOSE_FUNCTIONS has the names in the order of their numbers: "NAME,NAME:N,...", where argument N measures the work.
+/* Records the library functions that --call names. A call has two marks, at its start and its end, with the work in between. A library that
+ * `assay record` writes (runs/commands/cmd_record.c) exports the names and jumps to this file, with the function's number in r11.
+ * ASSAY_INTERPOSE_FUNCTIONS has the names in the order of the numbers: "NAME,NAME:N,...". Argument N is the requested amount of work.
  *
- * The real function gets its arguments in the same registers, and up to 16 words of the stack, which are copied. Unwinders find an ordinary
- * frame. A call that is left by a jump has no second mark. */
+ * The real function gets the same registers and a copy of 16 words of the caller's stack. Unwinders find an ordinary frame. A call that
+ * ends by longjmp() or an exception has no second mark. */
 #include "runs/inside/interpose/interpose.h"
 #include "runs/inside/record/record_system.h"
 
@@ -16,11 +16,11 @@
 #define HIDDEN	      __attribute__((visibility("hidden")))
 #define FUNCTIONS_MAX 64u
 #define NAMES_BYTES   8192u
-#define NUMBERS	      0x300u /* first number of these functions, after those of interpose_mpi.c */
+#define NUMBERS	      0x300u /* first number of these functions; smaller ones belong to interpose_mpi.c */
 #define ENDS	      ":return"
 #define ENDS_BYTES    (sizeof(ENDS) - 1)
 
-/* Argument registers, in the layout of the assembly below. */
+/* Argument registers, in the layout that the assembly below uses. */
 struct registers {
 	double vectors[8][2];
 	uint64_t rax, rdi, rsi, rdx, rcx, r8, r9, r10, number;
@@ -28,14 +28,14 @@ struct registers {
 _Static_assert(offsetof(struct registers, number) == 192, "the code below");
 
 static struct function {
-	const char *name, *end; /* recorded names of start and end */
+	const char *name, *end; /* recorded names of the start and the end of a call */
 	void *next;
-	unsigned argument; /* argument that measures the work, from 1; 0: none */
+	unsigned argument; /* number of the argument with the amount of work, from 1; 0 if none */
 } functions[FUNCTIONS_MAX];
 static char names[NAMES_BYTES];
 static bool taken;
 
-/* Parses "NAME:N" or "NAME", and stores the recorded names at `at` in `names`. Returns the end of the stored names. */
+/* Parses "NAME:N" or "NAME". Stores the two recorded names in `names`, from `at` on, and returns the end of the stored text. */
 static char *function_take(struct function *f, const char *text, size_t n, char *at)
 {
 	const char *colon = memchr(text, ':', n);
@@ -53,7 +53,7 @@ static char *function_take(struct function *f, const char *text, size_t n, char 
 	return at + bytes + ENDS_BYTES + 1;
 }
 
-/* Reads the names before the program can change its environment, or earlier if a constructor of a library calls a function. */
+/* Reads the names before the program can change its environment. A constructor of a library may call a function even earlier. */
 __attribute__((constructor)) static void functions_take(void)
 {
 	const char *text = getenv("ASSAY_INTERPOSE_FUNCTIONS");
@@ -68,7 +68,7 @@ __attribute__((constructor)) static void functions_take(void)
 	taken = true;
 }
 
-/* Finds the real function. If there is none, ends the process like the dynamic linker does. */
+/* Finds the real function. If no library has it, ends the process, as the dynamic linker does for a missing function. */
 static void *function_inspect(struct function *f, uintptr_t caller)
 {
 	static const char text[] = "assay: no library has a function that --call names\n";
@@ -98,7 +98,7 @@ static uint64_t size_of(const struct function *f, const struct registers *r)
 	return arguments[f->argument];
 }
 
-/* Marks the start of a call, and returns the address of the real function. */
+/* Marks the start of a call. Returns the address of the real function. */
 HIDDEN void *interpose_function_begins(const struct registers *r, uintptr_t caller);
 HIDDEN void *interpose_function_begins(const struct registers *r, uintptr_t caller)
 {
@@ -123,8 +123,8 @@ HIDDEN void interpose_function_ends(const struct registers *r, uintptr_t caller)
 	mark(caller, NUMBERS + 2 * r->number + 1, f->end, size_of(f, r));
 }
 
-#if defined(__x86_64__) /* --call is refused on other architectures */
-/* Frame: 16 words for the real function, struct registers, and the results (rax, rdx, xmm0, xmm1). */
+#if defined(__x86_64__) /* assay refuses --call on other architectures */
+/* Frame, from low addresses: 16 stack words for the real function, struct registers, and the results (rax, rdx, xmm0, xmm1). */
 __asm__(".text\n"
 	".p2align 4\n"
 	".globl assay_interpose_function\n"

@@ -1,5 +1,5 @@
-/* Reads facts about a call beyond its arguments: the name of its site, the kind of its descriptor, and the kernel's counters for the
- * thread, the cgroups of its process and the machine. Nothing in this file is a cancellation point or changes errno. */
+/* Reads facts about a call that its arguments do not contain: the name of its site, the kind of its descriptor, and the kernel's counters
+ * for the thread, the process's cgroups and the machine. No function here is a cancellation point or changes errno. */
 #include "runs/inside/interpose/interpose.h"
 #include "runs/inside/record/record_writer.h"
 
@@ -15,31 +15,31 @@
 #include <sys/sysinfo.h>
 #include <time.h>
 
-#define SITES_LOG2     12 /* log2 of the most sites per process */
+#define SITES_LOG2     12 /* log2 of the maximum number of sites per process */
 #define SITES_MAX      (1u << SITES_LOG2)
 #define MODULES_MAX    32u
 #define NAME_BYTES     (64u + INTERPOSE_PATH * 17u)
 #define FILES_MAX      1024u
-#define FILE_BYTES     512u /* longest path */
+#define FILE_BYTES     512u /* maximum length of a path */
 #define ENDS_MAX       63u
 #define END_BYTES      128u
-#define LOOK_TICKS     2000000u /* age at which a descriptor is read again, because libc opens and closes some without a wrapper */
+#define LOOK_TICKS     2000000u /* age at which a descriptor is read again, ticks; libc opens and closes some descriptors without a wrapper */
 #define LOOK_MASK      UINT64_C(0xffff)
-#define WITHHELD_TICKS 50000000u /* about 20 ms; least time between two readings of withheld time */
-#define STAT_PART      4000u	 /* largest share of a thread's time for /proc/stat: one in 4000 */
-#define GROUP_PART     2000u	 /* largest share of all threads' time for cgroups: one in 2000... */
-#define WAITED_PART    200u	 /* ...or one in 200 of their run-queue delay since the last reading, because a quota may be the reason */
-#define TICK_NS	       10000000u /* ns; unit of /proc/stat on x86-64 and aarch64 */
-#define IDLE_WORDS     (1u << 4 | 1u << 5 | 1u << 8) /* words of idle time: idle, waiting for a disk, stolen */
+#define WITHHELD_TICKS 50000000u /* minimum time between two readings of withheld time, ticks; about 20 ms */
+#define STAT_PART      4000u	 /* reading /proc/stat takes at most 1/4000 of a thread's time */
+#define GROUP_PART     2000u	 /* reading cgroups takes at most 1/2000 of the time of all threads... */
+#define WAITED_PART    200u /* ...or 1/200 of their run-queue delay since the last reading, because a quota may have caused the delay */
+#define TICK_NS	       10000000u		     /* unit of /proc/stat on x86-64 and aarch64, ns */
+#define IDLE_WORDS     (1u << 4 | 1u << 5 | 1u << 8) /* columns of /proc/stat with idle time: idle, iowait, steal */
 #define LOOP_TURNS     500
-#define LOOP_TRIES     2 /* the shorter of two tries was hardly interrupted */
+#define LOOP_TRIES     2 /* the shorter of two tries is rarely interrupted */
 #define GROUPS_BYTES   4096
 #define PATH_BYTES     1024
-#define THREAD_TICKS   50000000u /* age of a thread at its first reading of withheld time */
-#define PERIOD_PART    1000u	 /* largest share of the time for readings: one in 1000... */
-#define PERIOD_MOST    50000000u /* ...but at least a reading every 20 ms */
+#define THREAD_TICKS   50000000u /* age of a thread at its first reading of withheld time, ticks */
+#define PERIOD_PART    1000u	 /* readings take at most 1/1000 of the time... */
+#define PERIOD_MOST    50000000u /* ...but happen at least every 20 ms; value in ticks */
 #define IDLE_LOG2_MOST 2u
-#define LOOP_PERIOD    12500000u /* about 5 ms between two readings of the CPU's clock rate */
+#define LOOP_PERIOD    12500000u /* time between two readings of the CPU's clock rate, ticks; about 5 ms */
 
 void *interpose_find(const char *name, uintptr_t caller)
 {
@@ -63,7 +63,7 @@ static char *number_text(char *at, uint64_t number, unsigned base, char behind)
 	return at + n + 1;
 }
 
-/* Adds a line about the process whose key ends with a number: "end:3". */
+/* Adds a fact about the process. The key consists of a name and a number, such as "end:3". */
 static void interpose_report(struct record_writer *writer, const char *beginning, uint64_t number, const char *value)
 {
 	char key[64];
@@ -76,7 +76,7 @@ static void interpose_report(struct record_writer *writer, const char *beginning
 
 /* ---- numbers of sites, shared by all threads ---- */
 
-/* A thread claims an entry by setting the key. Others can use the entry once it has a number. */
+/* Entry of the table of sites. A thread claims it by setting the key. Other threads use the entry once its number is set. */
 struct shared_site {
 	uint64_t key;
 	uint32_t number_and_2;
@@ -84,13 +84,13 @@ struct shared_site {
 
 static struct shared_site shared_sites[SITES_MAX];
 
-/* The first function of a module has the build-id. Further functions have "~" and the number of the first one. */
+/* The first function of a module is written with the build-id. Later functions have "~" and the number of the first one instead. */
 static struct named_module {
-	uint64_t id; /* hash of the build-id; 0: the entry is free */
+	uint64_t id; /* hash of the build-id; 0 if the entry is free */
 	uint32_t number_and_1;
 } modules[MODULES_MAX];
 
-/* Adds a function to the file and returns its number. file: path of the function's library, which is written once per library. */
+/* Adds a function to the file and returns its number. `file` is the path of the function's library, which is written once per library. */
 static uint32_t function_of(struct record_writer *writer, uintptr_t address, const char *id, const char *name, const char *file)
 {
 	uint64_t hash = interpose_text_hash(id), none = 0;
@@ -117,7 +117,7 @@ static uint32_t function_of(struct record_writer *writer, uintptr_t address, con
 	return number;
 }
 
-/* Writes NAME and, for each call of the path, "<" and the address relative to its module. */
+/* Writes `name` and, for each call of the path, "<" and the return address relative to its module. */
 __attribute__((noinline)) static void path_name(const char *name, const struct interpose_path *path, char out[NAME_BYTES])
 {
 	size_t at = strnlen(name, 63);
@@ -137,7 +137,7 @@ __attribute__((noinline)) static void path_name(const char *name, const struct i
 	out[at] = '\0';
 }
 
-/* Writes "=NAME", the id of a module without a build-id, from the path of a library or ("") of the program. */
+/* Writes "=NAME", the id of a module without a build-id. NAME is the file name of the library `path`, or of the program if `path` is "". */
 __attribute__((noinline)) static void file_id(const char *path, char out[RECORD_BUILD_ID_BYTES])
 {
 	char self[FILE_BYTES];
@@ -159,7 +159,7 @@ __attribute__((noinline)) static void file_id(const char *path, char out[RECORD_
 	memcpy(out + 1, path, n + 1);
 }
 
-/* Adds a site: its address in the module's file, and the module's id. Returns the site's number. */
+/* Adds a site with its address in the module's file and the module's id. Returns the site's number. */
 static uint32_t site_name(struct record_writer *writer, uint64_t key, const char *name)
 {
 	uintptr_t address = key & ((1ull << INTERPOSE_ADDRESS_BITS) - 1), base = 0;
@@ -204,10 +204,10 @@ uint32_t interpose_site_number(struct record_writer *writer, uint64_t key, const
 
 /* ---- descriptors ---- */
 
-/* Per descriptor: the counter `kind` in the bits of LOOK_MASK, and the ticks of its reading in the others; 0: not read yet. */
+/* Cached reading per descriptor: the counter `kind` in the bits of LOOK_MASK, the ticks of the reading in the others; 0 if never read. */
 static uint64_t known_files[FILES_MAX];
 
-/* Pipes and connections by their inodes. The number of an end is its index + 1. */
+/* Hashes of the device and inode of known pipes and connections. The number of an end is its index + 1. */
 static struct {
 	uint64_t keys[ENDS_MAX];
 	uint32_t n; /* number of entries in use */
@@ -231,7 +231,7 @@ static enum interpose_kind kind_of(uint32_t mode)
 	}
 }
 
-/* Appends " ADDRESS:PORT", with IPv6 addresses in brackets and with all zeroes. Returns the end; NULL for other families. */
+/* Appends " ADDRESS:PORT". IPv6 addresses are in brackets, with all their zeroes. Returns the end; NULL for other address families. */
 static char *address_text(char *at, const struct sockaddr_in6 *six)
 {
 	const struct sockaddr_in *four = (const void *)six;
@@ -254,8 +254,8 @@ static char *address_text(char *at, const struct sockaddr_in6 *six)
 	return number_text(at, ntohs(six->sin6_port), 10, '\0') - 1; /* both families have the port at the same offset */
 }
 
-/* Writes "PID pipe DEVICE:INODE" or "PID inet LOCAL PEER", as the process at the other end also does. The PID is needed because a child
- * process inherits the lines of its parent, but numbers its ends itself. Returns false if the other end is unknown. */
+/* Writes "PID pipe DEVICE:INODE" or "PID inet LOCAL PEER", from which the two ends can be matched. The PID is needed because a child
+ * process inherits its parent's lines but numbers its own ends. Returns false if the other end is unknown. */
 static bool end_text(int file, const struct stat *now, char out[END_BYTES])
 {
 	char *at = number_text(out, (uint64_t)interpose_ask(SYS_getpid, 0, 0, 0, 0), 10, ' ');
@@ -289,7 +289,7 @@ static uint32_t end_number(struct record_writer *writer, int file, const struct 
 		at++;
 	if (at < n || n == ENDS_MAX || !end_text(file, now, text))
 		return at < n ? at + 1 : 0;
-	at = __atomic_fetch_add(&known_ends.n, 1, __ATOMIC_ACQ_REL); /* another thread may give the same end another number */
+	at = __atomic_fetch_add(&known_ends.n, 1, __ATOMIC_ACQ_REL); /* another thread may give the same end a second number */
 	if (at >= ENDS_MAX) {
 		__atomic_store_n(&known_ends.n, ENDS_MAX, __ATOMIC_RELEASE);
 		return 0;
@@ -328,7 +328,7 @@ uint32_t interpose_kind_of(struct record_writer *writer, int file, uint64_t now)
 
 /* ---- the kernel's counters for the thread ---- */
 
-/* State of reading a file from its start. */
+/* State of reading a text file from its start to its end. */
 struct text {
 	long file, at, bytes;
 	char part[512];
@@ -361,12 +361,12 @@ static bool text_next(struct text *t, char *c)
 	return true;
 }
 
-/* Returns the sum of the words whose bits are set in `wanted`, from 0, of the next line that starts with the word `line` (NULL: of the
- * first line). UINT64_MAX: no such line. */
+/* Returns the sum of some words of the next line whose first word is `line`, or of the first line if `line` is NULL. Bit n of `wanted`
+ * selects word n, from 0. Returns UINT64_MAX if there is no such line. */
 static uint64_t number_next(struct text *t, const char *line, uint64_t wanted)
 {
 	unsigned word = 0, at = 0;
-	bool here = !t->bytes; /* otherwise continues after the previous number in its line */
+	bool here = !t->bytes; /* false if reading continues in a line, after the previous number */
 	uint64_t value = 0, sum = 0;
 	char c, before = here ? '\n' : '0';
 
@@ -406,7 +406,7 @@ static uint64_t number_in(const char *path, const char *line, uint64_t wanted)
 	return number;
 }
 
-/* Returns the number of seccomp filters. Kernels before 5.9 do not count them: then returns 2 for any number. */
+/* Returns the number of seccomp filters. Kernels before 5.9 do not report the number; then returns 2 if there is any filter. */
 static uint64_t filters_of(const char *status)
 {
 	uint64_t n = number_in(status, "Seccomp_filters:", 1 << 1);
@@ -414,9 +414,9 @@ static uint64_t filters_of(const char *status)
 	return n == UINT64_MAX ? number_in(status, "Seccomp:", 1 << 1) : n;
 }
 
-static int processors; /* read at the start, because that takes more stack than some threads have */
+static int processors; /* number of CPUs; read at the start, because get_nprocs() needs more stack than some threads have */
 
-/* Uses only system calls that the C library makes at its start, because a stricter filter would kill the program for others. */
+/* Uses only system calls that libc makes at its start. A stricter filter would kill the program at the first other call. */
 bool interpose_is_free(uint64_t filters)
 {
 	uint64_t own = filters_of("/proc/self/status"), usual;
@@ -428,7 +428,7 @@ bool interpose_is_free(uint64_t filters)
 	return usual != UINT64_MAX && own <= usual;
 }
 
-/* Returns the time of a clock, ns; UINT64_MAX: unknown. */
+/* Returns the time of a clock, ns; UINT64_MAX if unknown. */
 static uint64_t cpu_time(clockid_t clock)
 {
 	struct timespec t = { 0, 0 };
@@ -437,8 +437,8 @@ static uint64_t cpu_time(clockid_t clock)
 									    : UINT64_MAX;
 }
 
-/* Reads resource usage by system calls, except the members after `involuntary`. *turns: the thread's context switches. Returns false if
- * they have not changed: then run-queue delay cannot have changed, and is not read, which saves 6 of 7 microseconds. */
+/* Reads the members up to `involuntary` by system calls. Updates *turns, the thread's number of context switches. If that number is
+ * unchanged, run-queue delay is unchanged too: then skips its reading, which takes 6 of 7 microseconds, and returns false. */
 static bool accounts_read(struct interpose_accounts *out, uint64_t *turns, enum record_level level)
 {
 	struct rusage usage = { .ru_nvcsw = -1 };
@@ -456,12 +456,12 @@ static bool accounts_read(struct interpose_accounts *out, uint64_t *turns, enum 
 	}
 	if (out->run_delay_ns != UINT64_MAX && *turns == before && usage.ru_nvcsw >= 0)
 		return false; /* no context switch, so no run-queue delay */
-	out->run_delay_ns =
-	    number_in("/proc/thread-self/schedstat", NULL, 1 << 1); /* the file's first number, CPU time, changes only at timer ticks */
+	out->run_delay_ns = number_in("/proc/thread-self/schedstat", NULL,
+				      1 << 1); /* the first number, CPU time, is not used because it changes only at timer ticks */
 	return true;
 }
 
-/* Returns the current duration, ticks, of LOOP_TURNS dependent operations, which take about 2000 cycles of the CPU. */
+/* Returns the duration of LOOP_TURNS dependent operations, which take about 2000 CPU cycles, in ticks. */
 static uint64_t loop_ticks(void)
 {
 	uint64_t least = UINT64_MAX;
@@ -481,21 +481,21 @@ static uint64_t loop_ticks(void)
 
 /* ---- time withheld from the thread ---- */
 
-/* Values of the process's cgroups, shared by its threads. */
+/* Values of the process's cgroups, shared by all its threads. */
 static struct {
-	bool busy; /* a thread is reading them */
+	bool busy; /* true while a thread reads them */
 	struct interpose_pace pace;
-	uint64_t waited_ns; /* run-queue delay of all threads since the last reading */
+	uint64_t waited_ns; /* run-queue delay of all threads since the last reading, ns */
 	struct grown {
-		uint64_t ns;   /* UINT64_MAX: unknown */
-		uint64_t told; /* last value of the cgroup */
+		uint64_t ns;   /* increase while the process was in the cgroup; UINT64_MAX if unknown */
+		uint64_t told; /* last value that the cgroup reported */
 	} throttled, io, memory;
 	uint64_t topdown[INTERPOSE_TOPDOWN];
-	uint64_t id; /* hash of the list of cgroups */
+	uint64_t id; /* hash of the process's list of cgroups */
 	char groups[GROUPS_BYTES], path[PATH_BYTES];
 } own_group = { .throttled = { .ns = UINT64_MAX }, .io = { .ns = UINT64_MAX }, .memory = { .ns = UINT64_MAX } };
 
-/* Adds the increase of a cgroup's value. Excludes the increase before the process joined the cgroup. */
+/* Adds the increase of a cgroup's value since the last reading, unless the process has joined the cgroup meanwhile. */
 static void grow(struct grown *g, uint64_t told, bool same_group)
 {
 	if (told == UINT64_MAX)
@@ -507,7 +507,7 @@ static void grow(struct grown *g, uint64_t told, bool same_group)
 	g->told = told;
 }
 
-/* Returns the process's path in a controller's hierarchy ("": version 2) from /proc/self/cgroup; *bytes: its length. NULL: none. */
+/* Returns the process's path, of length *bytes, in a controller's hierarchy ("": version 2), from /proc/self/cgroup; NULL if none. */
 static const char *group_of(const char *groups, const char *controller, size_t *bytes)
 {
 	size_t n = strlen(controller);
@@ -529,7 +529,7 @@ static const char *group_of(const char *groups, const char *controller, size_t *
 	return NULL;
 }
 
-/* Returns the throttled time of the cgroup and all its ancestors, ns; UINT64_MAX: unknown. */
+/* Returns the total throttled time of the cgroup and its ancestors, ns; UINT64_MAX if unknown. */
 static uint64_t throttled_below(const char *root, const char *of, size_t bytes, const char *name, uint64_t unit_ns)
 {
 	uint64_t sum = UINT64_MAX;
@@ -555,7 +555,7 @@ static uint64_t throttled_below(const char *root, const char *of, size_t bytes, 
 	}
 }
 
-/* Returns the pressure of the cgroup or, if that is unknown, of the machine, ns. */
+/* Returns the pressure of the cgroup or, if that is unknown, of the machine, ns; UINT64_MAX if both are unknown. */
 static uint64_t pressure_of(const char *root, const char *name, size_t bytes, const char *file, const char *machine)
 {
 	size_t start = strlen(root), n = start + bytes;
@@ -601,8 +601,8 @@ static void group_read(enum record_level level)
 	grow(&own_group.memory, pressure_of("/sys/fs/cgroup", name ? name : "", bytes, "/memory.pressure", "/proc/pressure/memory"), same);
 }
 
-/* Returns the time of all CPUs less their idle time. The kernel measures idle time, but samples busy time at timer ticks, and misses
- * programs that sleep at those ticks. UINT64_MAX: unknown now. */
+/* Returns the total time of all CPUs minus their idle time, ns; UINT64_MAX if unknown at the moment. The kernel measures idle time exactly,
+ * but samples busy time at timer ticks and so misses programs that sleep at those ticks. */
 static uint64_t busy_read(struct text *stat)
 {
 	uint64_t now = cpu_time(CLOCK_MONOTONIC), start = record_ticks(), idle = number_next(stat, "cpu", IDLE_WORDS);
@@ -610,10 +610,10 @@ static uint64_t busy_read(struct text *stat)
 	if (idle == UINT64_MAX || now == UINT64_MAX || record_ticks() - start > INTERPOSE_LONG)
 		return UINT64_MAX;
 	now *= (uint64_t)processors;
-	return now > idle * TICK_NS ? now - idle * TICK_NS : UINT64_MAX; /* a container may have a clock of its own */
+	return now > idle * TICK_NS ? now - idle * TICK_NS : UINT64_MAX; /* a container may have its own clock */
 }
 
-/* Reads the machine's busy time. Adds the steal time of the current CPU if the thread was on that CPU at the last reading, too. */
+/* Reads the machine's busy time. Adds the current CPU's steal time since the last reading, if the thread was on the same CPU then. */
 __attribute__((noinline)) static void stat_read(struct interpose_accounts *out, struct interpose_withheld *w)
 {
 	struct text stat = text_open("/proc/stat");
@@ -639,8 +639,8 @@ __attribute__((noinline)) static void stat_read(struct interpose_accounts *out, 
 	w->ticks = ticks;
 }
 
-/* Returns the usual duration, a moving average that starts (`before` is 0) with the first one. A duration above `most`, or above four times
- * the average, was interrupted and counts as the limit. The minimum would be too short: the caches rarely hold this code. */
+/* Returns the updated moving average of durations; `before` is 0 for the first one. A duration above `most`, or above four times the
+ * average, was interrupted and is cut to that limit. A minimum would be too short, because the caches rarely hold this code. */
 static uint64_t usual_follow(uint64_t before, uint64_t took, uint64_t most)
 {
 	if (!before)
@@ -649,7 +649,7 @@ static uint64_t usual_follow(uint64_t before, uint64_t took, uint64_t most)
 	return before + (took < most ? took : most) / 8 - before / 8;
 }
 
-/* Schedules the next reading after one that started at `start` and may take one in `part` of the time. */
+/* Schedules the next reading after a reading that started at `start`. Readings may take 1 / `part` of the time. */
 static void pace_follow(struct interpose_pace *pace, uint64_t start, uint32_t part)
 {
 	uint64_t usual = usual_follow(pace->usual, record_ticks() - start, INTERPOSE_LONG), pause = usual * part;
@@ -658,7 +658,7 @@ static void pace_follow(struct interpose_pace *pace, uint64_t start, uint32_t pa
 	__atomic_store_n(&pace->due, start + (pause > WITHHELD_TICKS ? pause : WITHHELD_TICKS), __ATOMIC_RELAXED);
 }
 
-/* Reads the cgroups if that is due and no other thread does. */
+/* Reads the cgroups if that is due, unless another thread is reading them. */
 static void group_look(enum record_level level, uint64_t now)
 {
 	if (now < __atomic_load_n(&own_group.pace.due, __ATOMIC_RELAXED) || __atomic_exchange_n(&own_group.busy, true, __ATOMIC_ACQUIRE))
@@ -670,7 +670,7 @@ static void group_look(enum record_level level, uint64_t now)
 	__atomic_store_n(&own_group.busy, false, __ATOMIC_RELEASE);
 }
 
-/* Adds run-queue delay. If threads have waited for a CPU long enough, makes a reading of the cgroups due, and returns true. */
+/* Adds run-queue delay. If it is large enough to justify reading the cgroups, makes that reading due and returns true. */
 static bool group_due(const struct record_writer *writer, uint64_t more_ns, uint64_t now)
 {
 	uint64_t waited = __atomic_add_fetch(&own_group.waited_ns, more_ns, __ATOMIC_RELAXED) / 1000u;
@@ -681,7 +681,7 @@ static bool group_due(const struct record_writer *writer, uint64_t more_ns, uint
 	return due;
 }
 
-/* Reads withheld time and pressure. Takes about 20 microseconds, or more on large machines, and now and then 50 for all threads. */
+/* Reads withheld time and pressure. Takes about 20 microseconds, or more on large machines. Reading the cgroups adds about 50 sometimes. */
 static void withheld_read(struct interpose_accounts *out, struct interpose_withheld *w, enum record_level level, uint64_t now)
 {
 	stat_read(out, w);
@@ -698,7 +698,7 @@ static void withheld_read(struct interpose_accounts *out, struct interpose_withh
 
 /* ---- resource usage ---- */
 
-/* Returns the requested level. If the level has changed, all values become unknown until their next reading, which is due soon. */
+/* Returns the requested level. If the level has changed, all values become unknown, and their next reading becomes due. */
 static enum record_level level_follow(const struct record_writer *writer, struct interpose_looks *l)
 {
 	uint64_t level = __atomic_load_n(&writer->header->level, __ATOMIC_RELAXED);
@@ -713,7 +713,7 @@ static enum record_level level_follow(const struct record_writer *writer, struct
 	return l->level;
 }
 
-/* Returns the thread's idle_log2 for `ticks` since the previous reading, which found `cpu_ns`. Readings take a share of the CPU time. */
+/* Returns idle_log2 for `ticks` since the previous reading, which read `cpu_ns`. It scales the share for readings to CPU time. */
 static uint32_t idle_of(const struct record_writer *writer, const struct interpose_looks *l, uint64_t ticks, uint64_t cpu_ns)
 {
 	uint64_t used = (l->accounts.cpu_ns - cpu_ns) * (writer->options.ticks_per_s / 1000000u) / 1000u;
@@ -732,13 +732,13 @@ uint64_t interpose_accounts_look(const struct record_writer *writer, struct inte
 	uint64_t cpu_ns = l->accounts.cpu_ns, delay_ns = l->accounts.run_delay_ns;
 	bool left;
 
-	l->accounts.stopped_ns = stopped_ns - 1; /* UINT64_MAX if stops are not observed */
+	l->accounts.stopped_ns = stopped_ns - 1; /* UINT64_MAX if no other process observes stops */
 	l->accounts.run_ns = level < RECORD_LEVEL_CAUSES ? UINT64_MAX : __atomic_load_n(&writer->header->run_ns, __ATOMIC_RELAXED) - 1;
 	if (level >= RECORD_LEVEL_RESOURCES && now - l->looped > LOOP_PERIOD) {
 		l->accounts.loop_ticks = loop_ticks();
 		l->looped = now;
 	}
-	if (!l->withheld.pace.due) /* the first reading is not due in threads that end soon */
+	if (!l->withheld.pace.due) /* skips this reading in threads that end soon */
 		l->withheld.pace.due = now + THREAD_TICKS;
 	if (level >= RECORD_LEVEL_CAUSES && now >= l->withheld.pace.due) {
 		withheld_read(&l->accounts, &l->withheld, level, now);

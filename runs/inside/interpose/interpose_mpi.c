@@ -1,8 +1,8 @@
-/* Wrappers of MPI calls, by its profiling interface: one row each, for C and Fortran. Neither building nor linking needs MPI, because the
- * functions are found in the program's own library.
+/* Wrappers of MPI calls, by MPI's profiling interface: one row per call, for C and Fortran. Neither building nor linking needs MPI, because
+ * the wrappers find the functions in the program's own MPI library.
  *
- * All arguments of MPI are integers, handles or addresses, each in its own register or stack slot (System V ABI). They are passed on as
- * words, whatever the library. A handle is an address in Open MPI, and an int in MPICH and libraries with its ABI. In Fortran all arguments
+ * All arguments of MPI are integers, handles or addresses, each in its own register or stack slot (System V ABI). The wrappers pass them on
+ * as words, for any library. A handle is an address in Open MPI, and an int in MPICH and libraries with its ABI. In Fortran, all arguments
  * are addresses, and handles are ints. */
 #include "runs/inside/interpose/interpose.h"
 #include "runs/inside/record/record_system.h"
@@ -13,36 +13,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORDS_MAX     13 /* maximum number of arguments: twelve of MPI_Sendrecv(), and Fortran's error */
+#define WORDS_MAX     13 /* maximum number of arguments: the twelve of MPI_Sendrecv(), and Fortran's error code */
 #define REQUESTS_LOG2 10
-#define LISTED_MAX    64 /* maximum number of requests of a call that are read */
+#define LISTED_MAX    64 /* maximum number of a call's requests that are read */
 #define COMMS_MAX     32
-#define COMM_WORLD    0x44000000u /* MPI_COMM_WORLD of MPICH */
-#define MPI_NUMBERS   0x100u	  /* number of the first of these functions, after the functions of interpose_calls.c */
-#define CLASS_BITS    58	  /* first bit of the message's size class in a key */
+#define COMM_WORLD    0x44000000u /* value of MPI_COMM_WORLD in MPICH */
+#define MPI_NUMBERS   0x100u	  /* number of the first of these functions in a site's key, after those of interpose_calls.c */
+#define CLASS_BITS    58	  /* first bit of the message's size class in a site's key */
 
 typedef uintptr_t word;
 typedef int function(word, word, word, word, word, word, word, word, word, word, word, word, word);
 
-/* The real functions. */
+/* The real functions of one call. */
 struct found {
-	function *next[2]; /* in C, in Fortran */
+	function *next[2]; /* [0] for C, [1] for Fortran; NULL until the first call */
 };
 
-/* Row of a call. Numbers are positions of arguments, from 1; 0: none. */
+/* Description of a call. Numbers are positions of arguments, from 1; 0 if the call has no such argument. */
 struct row {
 	const char *name, *fortran;
 	struct found *found;
 	uint8_t count, type, in_place, peer, tag, comm, status;
-	uint8_t makes;		      /* request that the call creates */
-	uint8_t requests, listed;     /* index of the argument with requests; index of that with the number of requests, 0: one */
-	uint8_t window, makes_window; /* window of memory that other ranks can access */
-	bool frees, starts;	      /* the call frees a communicator; it starts or ends MPI */
+	uint8_t makes;		      /* new request */
+	uint8_t requests, listed;     /* requests, and their number; listed is 0 if the call has one request */
+	uint8_t window, makes_window; /* window of memory that other ranks can access, and new window */
+	bool frees, starts;	      /* true if the call frees a communicator; true if it starts or ends MPI */
 	bool frees_window;
 	enum interpose_kind kind;
 };
 
-/* ---- functions of the library ---- */
+/* ---- functions of the MPI library ---- */
 
 static struct {
 	bool known, open_mpi;
@@ -87,7 +87,7 @@ __attribute__((noinline, cold)) static function *next_find(const struct row *row
 	function *next = look_function(fortran ? row->fortran : row->name, caller);
 
 	if (!next)
-		abort(); /* unreachable: the program was linked with this function */
+		abort(); /* unreachable, because the program was linked with this function */
 	if (!mpi.known)
 		mpi_find(caller);
 	errno = before;
@@ -137,7 +137,7 @@ static word handle(const struct arguments *a, uint8_t place, word (*of_fortran)(
 	return of_fortran ? of_fortran(*(const int *)at) : (uint32_t) * (const int *)at;
 }
 
-/* Returns element i of an array of handles. */
+/* Returns element i of the array of handles in argument `place`. */
 static word handle_at(const struct arguments *a, uint8_t place, int i)
 {
 	word at = a->at[place - 1];
@@ -145,8 +145,8 @@ static word handle_at(const struct arguments *a, uint8_t place, int i)
 	return mpi.open_mpi && !a->fortran ? ((const word *)at)[i] : ((const uint32_t *)at)[i];
 }
 
-/* Returns the message size, bytes; INTERPOSE_NO_SIZE: unknown. With MPI_IN_PLACE, the type may be invalid. The address of MPI_IN_PLACE
- * differs between Fortran libraries, so the size of such calls from Fortran is unknown. */
+/* Returns the message size, bytes; INTERPOSE_NO_SIZE if unknown. With MPI_IN_PLACE, the type may be invalid. From Fortran, calls that allow
+ * MPI_IN_PLACE have an unknown size, because its address differs between Fortran libraries. */
 static uint64_t bytes_of(const struct row *row, const struct arguments *a)
 {
 	int size = 0, count = row->count ? number(a, row->count) : 0;
@@ -163,13 +163,13 @@ static uint64_t bytes_of(const struct row *row, const struct arguments *a)
 	return (uint64_t)count * (uint64_t)size;
 }
 
-/* ---- communicators: their ranks in the whole program ---- */
+/* ---- communicators and their ranks in MPI_COMM_WORLD ---- */
 
 struct comm {
-	word handle; /* 0: the entry is free */
+	word handle; /* 0 if the entry is free */
 	uint32_t id; /* hash of the communicator's ranks, equal in all these ranks */
 	int n;
-	int *world; /* [n] ranks in MPI_COMM_WORLD; NULL: unknown */
+	int *world; /* [n] ranks in MPI_COMM_WORLD; NULL if unknown */
 };
 
 static struct comm comms[COMMS_MAX];
@@ -239,7 +239,7 @@ static void comm_forget(word h)
 	comms_leave();
 }
 
-/* Returns the entry of a communicator, and adds it if it is missing. The caller holds comms_take(). */
+/* Returns the entry of a communicator. Adds the entry if it is missing. The caller has called comms_take(). */
 static struct comm *comm_known(word h)
 {
 	struct comm *c = comm_find(h);
@@ -262,7 +262,7 @@ static uint64_t partner_in(const struct comm *c, int peer)
 	return args;
 }
 
-/* Returns `args` of a record: partner, communicator and tag (below 0: none). */
+/* Returns the counter `args` for a partner, communicator and tag. A negative tag means none. */
 static uint64_t partner(word h, int peer, int tag)
 {
 	uint64_t args;
@@ -273,7 +273,7 @@ static uint64_t partner(word h, int peer, int tag)
 	return args | ((uint64_t)(tag < 0 ? 0 : tag) & ((1u << INTERPOSE_TAG_BITS) - 1)) << INTERPOSE_PEER_BITS;
 }
 
-/* Stores a window with the ranks of its communicator, which the program may free before the window, in the same table. */
+/* Stores a window in the same table, with a copy of its communicator's ranks. The program may free the communicator before the window. */
 static void window_remember(word window, word comm)
 {
 	const struct comm *of;
@@ -293,7 +293,7 @@ static void window_remember(word window, word comm)
 	comms_leave();
 }
 
-/* Returns `args` for a window's partner; 0: the window is no longer in the table. */
+/* Returns `args` for a partner in a window; 0 if the window is no longer in the table. */
 static uint64_t window_partner(word window, int peer)
 {
 	const struct comm *c;
@@ -306,12 +306,12 @@ static uint64_t window_partner(word window, int peer)
 	return args;
 }
 
-/* ---- requests: messages that calls wait for ---- */
+/* ---- requests, and the messages that they represent ---- */
 
 static struct {
 	word handle;
 	uint64_t args;
-} requests[1u << REQUESTS_LOG2]; /* the latest request at each place; `handle` shows whose entry it is */
+} requests[1u << REQUESTS_LOG2]; /* hash table that keeps only the latest request at each place; `handle` identifies it */
 
 static unsigned request_place(word h)
 {
@@ -326,7 +326,7 @@ static void request_remember(word h, uint64_t args)
 	__atomic_store_n(&requests[at].handle, h, __ATOMIC_RELEASE);
 }
 
-/* Returns `args` of the first known request if all known requests have the same partner; otherwise 0. */
+/* Returns `args` of the first known request of a call; 0 if none is known, or if known requests have different partners. */
 static uint64_t requests_args(const struct row *row, const struct arguments *a)
 {
 	int n = row->listed ? number(a, row->listed) : 1;
@@ -359,7 +359,7 @@ static uint64_t args_of(const struct row *row, const struct arguments *a)
 	return partner(handle(a, row->comm, mpi.comm_f2c), row->peer ? number(a, row->peer) : -1, row->tag ? number(a, row->tag) : -1);
 }
 
-/* Returns `args` with the actual sender, if the call accepted any. Keeps `args` in Fortran and with MPI_STATUS_IGNORE, which is 0 or 1. */
+/* Returns `args` with the actual sender if the call accepted any. Unchanged for Fortran and for MPI_STATUS_IGNORE, which is 0 or 1. */
 static uint64_t args_after(const struct row *row, const struct arguments *a, uint64_t args)
 {
 	const int *status = row->status && !a->fortran ? (const int *)a->at[row->status - 1] : NULL;
@@ -369,7 +369,7 @@ static uint64_t args_after(const struct row *row, const struct arguments *a, uin
 	return partner(handle(a, row->comm, NULL), status[mpi.open_mpi ? 0 : 2], row->tag ? number(a, row->tag) : -1);
 }
 
-/* Returns the size class bits of a key. Messages of different sizes take different times, so timed calls are chosen per size class. */
+/* Returns the bits of a key for the message's size class. Calls are chosen for timing per class, because longer messages take more time. */
 static inline uint64_t class_of(const struct row *row, const word *words, bool fortran)
 {
 	const struct arguments a = { words, fortran };
@@ -378,13 +378,13 @@ static inline uint64_t class_of(const struct row *row, const word *words, bool f
 	return count > 0 ? (uint64_t)(32 - __builtin_clz((unsigned)count)) / 2 << CLASS_BITS : 0;
 }
 
-/* Reports whether a call that is not timed needs no other work. */
+/* Reports whether the wrapper has nothing to do for a call that is not timed. */
 static inline bool is_quick(const struct row *row)
 {
 	return !row->makes && !row->makes_window && !row->frees && !row->frees_window && !row->starts;
 }
 
-/* Makes and records a call. Does not record the library's calls within it, nor threads that it starts in a call with `starts`. */
+/* Makes and records a call. Excludes calls that the MPI library makes within it, and threads that it creates in calls with `starts`. */
 static int call_of(const struct row *row, uint64_t key, const word *words, bool fortran)
 {
 	struct arguments a = { words, fortran };
@@ -458,8 +458,8 @@ static int call_of(const struct row *row, uint64_t key, const word *words, bool 
 #define ROW(NAME, name, KIND, ...)                                                                                                         \
 	static struct found found_##NAME;                                                                                                  \
 	static const struct row row_##NAME = { "PMPI_" #NAME, "pmpi_" #name "_", &found_##NAME, .kind = INTERPOSE_##KIND, __VA_ARGS__ };
-/* Defines a C wrapper, which jumps to the real function if the call is not timed, as in interpose_calls.c. This keeps polling loops short
- * enough for the CPU to fetch several iterations at once. The library's own calls are recognized by their address (interpose_is_mpi()). */
+/* Defines a C wrapper. It jumps to the real function if the call is not timed, as in interpose_calls.c. The jump keeps polling loops so
+ * short that the CPU can fetch several iterations at once. interpose_is_mpi() excludes calls that the MPI library itself makes. */
 #define IN_C(NAME, parameters, ...)                                                                                                        \
 	__attribute__((noinline)) static int slow_##NAME(uint64_t key, WORDS parameters)                                                   \
 	{                                                                                                                                  \
@@ -485,7 +485,7 @@ static int call_of(const struct row *row, uint64_t key, const word *words, bool 
 		else                                                                                                                       \
 			call_of(&row_##NAME, KEY | class_of(&row_##NAME, words, true), words, true);                                       \
 	}
-/* Defines wrappers of a call with N arguments; Fortran adds the error. */
+/* Defines the C and Fortran wrappers of a call with N arguments. In Fortran, an argument for the error code is added. */
 #define CALL(NAME, name, N, KIND, ...)                                                                                                     \
 	ROW(NAME, name, KIND, __VA_ARGS__) IN_C(NAME, (P##N), A##N) IN_FORTRAN(NAME, name, (P##N, word error), A##N, error)
 
@@ -508,7 +508,7 @@ IN_FORTRAN(Finalize, finalize, (word error), error)
 #define GATHERS	 .in_place = 1, .count = 2, .type = 3
 #define SCATTERS .in_place = 4, .count = 5, .type = 6
 
-/* Point-to-point messages; SENDING adds nonblocking and persistent sends */
+/* Point-to-point messages. SENDING also defines nonblocking and persistent sends. */
 #define SENDING(NAME, name)                                                                                                                \
 	CALL(NAME, name, 6, MESSAGE, SENDS)                                                                                                \
 	CALL(I##name, i##name, 7, MESSAGE, SENDS, .makes = 7) CALL(NAME##_init, name##_init, 7, MESSAGE, SENDS, .makes = 7)
@@ -530,7 +530,7 @@ CALL(Imrecv, imrecv, 5, MESSAGE, .count = 2, .type = 3)
 CALL(Start, start, 1, MESSAGE, .requests = 1)
 CALL(Startall, startall, 2, MESSAGE, .requests = 2, .listed = 1)
 
-/* Completion */
+/* Completion of requests. */
 CALL(Wait, wait, 2, MESSAGE, .requests = 1)
 CALL(Test, test, 3, MESSAGE, .requests = 1)
 CALL(Waitall, waitall, 3, MESSAGE, .requests = 2, .listed = 1)
@@ -540,7 +540,7 @@ CALL(Testall, testall, 4, MESSAGE, .requests = 2, .listed = 1)
 CALL(Testany, testany, 5, MESSAGE, .requests = 2, .listed = 1)
 CALL(Testsome, testsome, 5, MESSAGE, .requests = 2, .listed = 1)
 
-/* Collective calls; COLLECTIVES adds nonblocking calls */
+/* Collective calls. COLLECTIVES also defines nonblocking calls. */
 #define COLLECTIVES(NAME, name, N, MORE, ...)                                                                                              \
 	CALL(NAME, name, N, COLLECTIVE, __VA_ARGS__) CALL(I##name, i##name, MORE, COLLECTIVE, __VA_ARGS__, .makes = MORE)
 COLLECTIVES(Barrier, barrier, 1, 2, .comm = 1)
@@ -566,7 +566,7 @@ COLLECTIVES(Neighbor_alltoall, neighbor_alltoall, 7, 8, .count = 2, .type = 3, .
 COLLECTIVES(Neighbor_alltoallv, neighbor_alltoallv, 9, 10, .comm = 9)
 COLLECTIVES(Neighbor_alltoallw, neighbor_alltoallw, 9, 10, .comm = 9)
 
-/* Communicators */
+/* Communicators. */
 CALL(Comm_dup, comm_dup, 2, COLLECTIVE, .comm = 1)
 CALL(Comm_create, comm_create, 3, COLLECTIVE, .comm = 1)
 CALL(Comm_split, comm_split, 4, COLLECTIVE, .comm = 1)
@@ -574,7 +574,7 @@ CALL(Comm_split_type, comm_split_type, 5, COLLECTIVE, .comm = 1)
 CALL(Comm_free, comm_free, 1, COLLECTIVE, .frees = true)
 CALL(Comm_disconnect, comm_disconnect, 1, COLLECTIVE, .frees = true)
 
-/* One-sided communication: windows, accesses to other ranks' windows, synchronization */
+/* One-sided communication: windows, accesses to windows of other ranks, synchronization. */
 #define REACHES .count = 2, .type = 3, .peer = 4
 CALL(Win_create, win_create, 6, COLLECTIVE, .comm = 5, .makes_window = 6)
 CALL(Win_create_dynamic, win_create_dynamic, 3, COLLECTIVE, .comm = 2, .makes_window = 3)
@@ -606,7 +606,7 @@ CALL(Win_flush_local, win_flush_local, 2, MESSAGE, .peer = 1, .window = 2)
 CALL(Win_flush_local_all, win_flush_local_all, 1, MESSAGE, .window = 1)
 CALL(Win_sync, win_sync, 1, MESSAGE, .window = 1)
 
-/* Files */
+/* Files. */
 CALL(File_open, file_open, 5, FILE, .comm = 1)
 CALL(File_close, file_close, 1, FILE, .count = 0)
 CALL(File_sync, file_sync, 1, FILE, .count = 0)

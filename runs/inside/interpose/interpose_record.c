@@ -1,10 +1,10 @@
-/* Chooses the calls to time and the timed calls to record, and writes the records.
+/* Chooses which calls to time and which timed calls to record, and writes the records.
  *
- * Timing, per site: calls form blocks of a power of 2, and one random call of each block is timed. The size of a block is fixed before it
- * starts, by the rate of earlier calls. After a timed call, the thread's next call is timed too, so that the edge is complete. Recording: a
- * call is always recorded if its duration times the number of calls that it represents is at least theta ticks. Shorter calls are recorded
- * with probability 1/2, 1/4, 1/8..., so that each record represents about the same time. Theta follows from the number of bytes already
- * written. Both probabilities are known before the random choice and do not depend on it, so sums of weight x value are unbiased. */
+ * Timing, per site: calls form blocks whose size is a power of 2, and one random call per block is timed. The rate of earlier calls fixes a
+ * block's size before the block starts. After a timed call, the thread's next call is timed too, so that the edge between them is complete.
+ * Recording: a call is always recorded if its duration times the number of calls that it represents is at least theta ticks. Shorter calls
+ * are recorded with probability 1/2, 1/4, 1/8..., so that each record represents about the same time. Theta follows from the bytes written
+ * so far. Both probabilities are fixed before the random choice and do not depend on it. So sums of weight x value are unbiased. */
 #include "runs/inside/interpose/interpose.h"
 #include "runs/inside/record/record_pack.h"
 #include "runs/inside/record/record_writer.h"
@@ -26,46 +26,46 @@
 #define THREAD_SITES	 (1u << INTERPOSE_SITES_LOG2)
 #define BLOCK_LOG2_MAX	 12u
 #define PART_LOG2_MAX	 18u	/* a weight has 31 bits */
-#define GAP_TICKS	 25000u /* initial gap between two timed calls of a site, about 10 microseconds */
+#define GAP_TICKS	 25000u /* initial gap between two timed calls of a site, ticks; about 10 microseconds */
 #define GAP_TICKS_LEAST	 2500u
 #define GAP_TICKS_MOST	 (1u << 30)
-#define FREE_CALLS	 4096u	/* number of a site's calls per second that are all timed, which takes 0.05 % of the time */
+#define FREE_CALLS	 4096u	/* number of calls per site and second that are all timed, which takes 0.05 % of the time */
 #define PACE_CALLS	 256u	/* number of timed calls between two checks of their cost */
 #define COUNTED_NS	 2u	/* cost of counting a call */
-#define TIMED_NS	 120u	/* cost of timing a call and the next one, in programs that need the caches */
+#define TIMED_NS	 120u	/* cost of timing a call and the next one, in programs that fill the caches */
 #define WRITE_TICKS_MOST 10000u /* if writing a record takes longer, the thread was interrupted */
 #define THETA_LOG2_LEAST 10u	/* 0.4 microseconds */
 #define THETA_LOG2_MOST	 32u
 #define THETA_BYTES	 1024u
-#define BURST_BYTES	 4096u	/* bytes beyond the rate, with names; with reserved space, less than 50 KB in the first second... */
+#define BURST_BYTES	 4096u /* bytes beyond the rate, with names; with reserved space, a file has less than 50 KB in the first second... */
 #define BYTES_PER_S	 24000u /* ...and less than 24 KB in each later second */
 #define OVERHEAD_PPM	 10000u
 #define TIMING_PART	 4u	 /* timing gets a quarter of the overhead; the rest is for readings, writing and cache misses */
-#define CHUNK_BYTES	 4096u	 /* the minimum, for threads with few calls */
-#define NAMES_BYTES	 131072u /* per process, even if it is short; enough for about 1,800 sites */
+#define CHUNK_BYTES	 4096u	 /* smallest possible size, for threads with few calls */
+#define NAMES_BYTES	 131072u /* per process, however short; enough for about 1,800 sites */
 #define NOT_CHOSEN	 255u
 #define COUNTERS	 (23u + INTERPOSE_TOPDOWN)
 #define ACCOUNTS_AT	 8u
 #define PACK_WORDS	 RECORD_PACK_WORDS(COUNTERS)
 #define THREAD_BYTES	 (THREAD_SITES * sizeof(struct interpose_site) + PACK_WORDS * sizeof(uint64_t))
-#define OWN_MOST	 32u /* most frames between this file and the recorded call */
+#define OWN_MOST	 32u /* maximum number of stack frames between this file and the recorded call */
 #define PAGE_BYTES	 4096u
 
-/* ---- instructions of the calling thread ---- */
+/* ---- counting the calling thread's instructions ---- */
 
-/* Counter of the instructions of a thread: one kernel event per thread, the same as PAPI_TOT_INS. PAPI itself cannot be used, because it
- * allocates and locks, and a thread's first call may come from an allocator. */
+/* Instruction counter of a thread: one kernel event per thread, the same as PAPI_TOT_INS. PAPI itself cannot be used, because it allocates
+ * memory and takes locks. A thread's first recorded call may come from an allocator. */
 struct interpose_counter {
-	const volatile struct perf_event_mmap_page *page; /* NULL: the event is read by its descriptor, with two system calls */
-	int file;					  /* -1: none */
+	const volatile struct perf_event_mmap_page *page; /* NULL if the event is read by its descriptor, with two system calls */
+	int file;					  /* descriptor; -1 if none */
 	uint64_t id;					  /* the kernel's id of the event */
 };
 
-/* State of counting in this process. The first recorded thread decides it for all threads, so that a process has one measure of work. */
+/* State of counting in this process. The first recorded thread sets it for all threads, so that a process has only one measure of work. */
 enum { UNTRIED, COUNTS, REFUSED };
 static uint32_t counter_state;
 
-/* Opens the event, pinned: it counts always or never. Uses the C library's syscall(), which tests replace. */
+/* Opens the event. It is pinned, so it counts either always or never. Uses libc's syscall(), which tests replace. */
 static int event_open(void)
 {
 	struct perf_event_attr event = { .type = PERF_TYPE_HARDWARE,
@@ -82,7 +82,7 @@ static int event_open(void)
 
 #if defined(__x86_64__)
 
-/* Reads a counter register of this CPU. */
+/* Reads a counter register of the current CPU. */
 static inline uint64_t counter_register(uint32_t index)
 {
 	uint32_t low, high;
@@ -100,8 +100,8 @@ static inline uint64_t counter_register(uint32_t index)
 }
 #endif
 
-/* Returns the count, read as linux/perf_event.h describes; UINT64_MAX if user mode may not read it. The kernel writes the page when it
- * takes the counter away or returns it. Without a counter (index 0), the event stands still. */
+/* Returns the count, by the method in linux/perf_event.h; UINT64_MAX if user mode may not read it. The kernel writes the page when it gives
+ * the event a CPU counter or takes the counter away. Index 0 means that the event has no counter and does not count at present. */
 static uint64_t interpose_counter_of(const volatile struct perf_event_mmap_page *page)
 {
 	uint64_t value;
@@ -126,7 +126,7 @@ static uint64_t interpose_counter_of(const volatile struct perf_event_mmap_page 
 	return value;
 }
 
-/* Maps the event's page, which keeps the event alive if the program closes the descriptor. */
+/* Maps the event's page. The mapping keeps the event alive if the program closes the descriptor. */
 static bool page_begin(struct interpose_counter *c, int file)
 {
 	long at = REGISTERS ? record_system_call(SYS_mmap, 0, PAGE_BYTES, PROT_READ, MAP_SHARED, file, 0) : -ENODEV;
@@ -142,7 +142,7 @@ static bool page_begin(struct interpose_counter *c, int file)
 	return false;
 }
 
-/* Starts a counter, to be ended with interpose_counter_end(). Returns false if there is none. */
+/* Starts a counter. The caller ends it with interpose_counter_end(). Returns false if the kernel grants none. */
 static bool interpose_counter_begin(struct interpose_counter *c)
 {
 	int file = __atomic_load_n(&counter_state, __ATOMIC_RELAXED) == REFUSED ? -1 : event_open();
@@ -161,13 +161,13 @@ static bool interpose_counter_begin(struct interpose_counter *c)
 	return c->page || c->file >= 0;
 }
 
-/* Reports whether the threads of this process have counters. */
+/* Reports whether the threads of this process count instructions. */
 static bool interpose_counts(void)
 {
 	return __atomic_load_n(&counter_state, __ATOMIC_RELAXED) == COUNTS;
 }
 
-/* Reports whether the descriptor is still the event's. The program may have closed it and reused its number. */
+/* Reports whether the descriptor still refers to the event. The program may have closed it and reused its number. */
 static bool file_is_ours(const struct interpose_counter *c)
 {
 	uint64_t id;
@@ -175,7 +175,7 @@ static bool file_is_ours(const struct interpose_counter *c)
 	return c->file >= 0 && interpose_ask(SYS_ioctl, c->file, (long)PERF_EVENT_IOC_ID, (long)&id, 0) == 0 && id == c->id;
 }
 
-/* Returns the count; UINT64_MAX: unknown. */
+/* Returns the count; UINT64_MAX if unknown. */
 static uint64_t interpose_counter_read(const struct interpose_counter *c)
 {
 	uint64_t value;
@@ -185,7 +185,7 @@ static uint64_t interpose_counter_read(const struct interpose_counter *c)
 	return file_is_ours(c) && interpose_ask(SYS_read, c->file, (long)&value, sizeof(value), 0) == sizeof(value) ? value : UINT64_MAX;
 }
 
-/* Ends a counter. forked: in a child process, which does not inherit the mapping. */
+/* Ends a counter. `forked` is true in a child process, which does not inherit the mapping. */
 static void interpose_counter_end(struct interpose_counter *c, bool forked)
 {
 	if (c->page && !forked)
@@ -197,51 +197,51 @@ static void interpose_counter_end(struct interpose_counter *c, bool forked)
 
 struct thread_state {
 	struct record_thread record;
-	struct interpose_site *sites; /* NULL: none yet; `packing` follows in the same mapping */
-	uint64_t *packing;	      /* [PACK_WORDS] */
+	struct interpose_site *sites; /* NULL if not allocated yet; `packing` follows in the same mapping */
+	uint64_t *packing;	      /* [PACK_WORDS] memory for record_pack_begin() */
 	uint32_t n_sites;
-	long owner; /* id of this thread, if threads without thread-local storage share its state; 0: no such threads */
-	bool wiped; /* the kernel zeroes `sites` in child processes */
-	bool ended; /* the thread's destructors have run */
+	long owner; /* id of this thread if threads without thread-local storage share its state; otherwise 0 */
+	bool wiped; /* true if the kernel zeroes `sites` in child processes */
+	bool ended; /* true if the thread's destructors have run */
 	uint8_t from_log2;
-	uint64_t end; /* ticks at the end of the call at the previous site */
+	uint64_t end; /* end of the timed call at the previous site, ticks */
 	uint64_t work;
 	struct interpose_counter counter;
 	bool counting;
 	uint64_t random;
 	struct interpose_looks looks; /* state of the readings of resource usage */
-	uint64_t gap, paced;	      /* ticks: gap between timed calls of a site; last check of their cost */
+	uint64_t gap, paced;	      /* gap between two timed calls of a site, and time of the last check of their cost, ticks */
 	uint64_t spent;		      /* ticks spent on call paths and counters since that check */
-	uint64_t counted;	      /* calls since that check, timed or not */
+	uint64_t counted;	      /* number of calls since that check, timed or not */
 	uint32_t timed;
-	bool counts; /* the last chosen call counts in `timed` */
+	bool counts; /* true if the last chosen call counts in `timed` */
 };
 
-static struct interpose_site nowhere[THREAD_SITES]; /* always empty */
+static struct interpose_site nowhere[THREAD_SITES]; /* empty table */
 _Thread_local struct interpose_hot interpose_hot = { nowhere, INTERPOSE_NO_SITE, false };
 static _Thread_local struct thread_state mine __attribute__((tls_model("initial-exec")));
 
 static struct record_writer writer;
 static pthread_key_t at_end;
-static bool forked; /* in a child process without a file */
+static bool forked; /* true in a child process that has no file yet */
 bool interpose_off, interpose_threads_hidden;
-static bool paths;  /* sites have call paths */
-static bool worked; /* work was counted, and the file names its unit */
+static bool paths;  /* true if sites have call paths */
+static bool worked; /* true once work was counted and the file names its unit */
 
-/* Counter of executed statements, for modules with counters (runs/inside/features/counting/). A program may define its own instead. */
+/* Number of executed statements, counted by instrumented modules (runs/inside/features/counting/). A program may define it instead. */
 extern _Thread_local uint64_t assay_statements;
 __attribute__((visibility("default"), tls_model("initial-exec"))) _Thread_local uint64_t assay_statements;
 
-/* State shared by all threads. */
+/* State that all threads share. */
 static struct {
-	uint64_t bytes_per_s, burst; /* limits of writing; bytes_per_s 0: no limit */
-	uint64_t overhead_ppm;	     /* share of the time for timing; 0: all calls are timed */
-	uint64_t began, checked;     /* ticks */
+	uint64_t bytes_per_s, burst; /* limits of writing, bytes per second and bytes; no limit if bytes_per_s is 0 */
+	uint64_t overhead_ppm;	     /* share of the time for timing, ppm; all calls are timed if it is 0 */
+	uint64_t began, checked;     /* start of the file and time of theta's last adjustment, ticks */
 	uint64_t bytes, bytes_then;
 	uint32_t theta_log2;
 } volume = { .theta_log2 = THETA_LOG2_LEAST };
 
-/* Returns a random number by xorshift64* (Vigna, 2016), whose high bits are the good ones. */
+/* Returns a random number by xorshift64* (Vigna, 2016), from the high bits, which are the better ones. */
 static uint32_t chance(void)
 {
 	uint64_t x = mine.random;
@@ -260,7 +260,7 @@ static uint64_t ticks_of_ns(uint64_t ns)
 
 /* ---- call paths ---- */
 
-/* Unwinder of libgcc_s, which is loaded only for call paths. It finds modules without a lock (glibc 2.35). */
+/* Functions of libgcc_s's unwinder, which is loaded only for call paths. In glibc 2.35, the unwinder finds modules without a lock. */
 
 static _Unwind_Reason_Code (*unwind)(_Unwind_Trace_Fn, void *);
 static _Unwind_Ptr (*address_of)(struct _Unwind_Context *);
@@ -304,7 +304,7 @@ static _Unwind_Reason_Code frame(struct _Unwind_Context *context, void *of)
 	return _URC_NO_REASON;
 }
 
-/* Finds the return addresses above a call in progress. Takes some microseconds. */
+/* Finds the return addresses of the callers of a call in progress. Takes some microseconds. */
 static void interpose_context(uint64_t key, struct interpose_path *out)
 {
 	struct walk w = { .call = key & ((UINT64_C(1) << INTERPOSE_ADDRESS_BITS) - 1), .path = out };
@@ -316,7 +316,7 @@ static void interpose_context(uint64_t key, struct interpose_path *out)
 
 /* ---- sites ---- */
 
-/* Sets the site of the previous timed call. If there is one, no call is skipped. */
+/* Sets the site of the previous timed call. Unless it is INTERPOSE_NO_SITE, the next call is not skipped. */
 static void from_set(uint32_t from)
 {
 	interpose_hot.from = from;
@@ -333,7 +333,7 @@ static bool sites_begin(void)
 		return false;
 	at = mmap(NULL, THREAD_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (at == MAP_FAILED) {
-		mine.ended = true; /* does not try again at each call */
+		mine.ended = true; /* no new attempt at each call */
 		record_report_reason(&writer, "no memory for a thread's call sites");
 		record_drop(&writer, &mine.record);
 		errno = before;
@@ -354,7 +354,7 @@ static bool sites_begin(void)
 	return true;
 }
 
-/* Adds a site. Returns false if there is no space for it, or no number yet. */
+/* Adds a site. Returns false if there is no space for it, or if its number is not known yet. */
 static bool site_begin(struct interpose_site *s, uint64_t key, const char *name)
 {
 	bool mpi = interpose_is_mpi(key & ((1ull << INTERPOSE_ADDRESS_BITS) - 1)), room = mine.n_sites < THREAD_SITES * 3 / 4;
@@ -390,8 +390,8 @@ static struct interpose_site *site_find(uint64_t key, const char *name)
 
 /* ---- choice of timed calls ---- */
 
-/* Chooses the next call to time, by binary exponential back-off and its reverse. The new block starts after this call. The first calls of
- * each second are all timed, whatever other sites of the thread take: short calls do not displace long ones. Returns false for those. */
+/* Chooses the site's next timed call, after this one. Blocks grow if timed calls come too often, and shrink if they are rare. The first
+ * calls of each second are all timed, so that frequent short calls do not displace long ones; returns false for these. */
 static bool site_turn(struct interpose_site *s, uint64_t now)
 {
 	uint64_t gap = s->last ? now - s->last : mine.gap;
@@ -400,7 +400,7 @@ static bool site_turn(struct interpose_site *s, uint64_t now)
 
 	if (now - s->second > writer.options.ticks_per_s) {
 		s->second = now;
-		s->free = paths ? 0 : FREE_CALLS; /* a call path takes as long as ten calls */
+		s->free = paths ? 0 : FREE_CALLS; /* a call path costs as much as timing ten calls */
 	}
 	if (s->free) {
 		s->free--;
@@ -418,9 +418,9 @@ static bool site_turn(struct interpose_site *s, uint64_t now)
 	return counts;
 }
 
-/* Adjusts the gap between timed calls to the allowed share of the thread's time for counting and timing. If counting alone takes too much,
- * a quarter remains for timing. Readings and writing do not count, because fewer timed calls save neither: a thread that mostly waits would
- * time hardly any calls. */
+/* Adjusts the gap between timed calls, so that counting and timing take no more than the allowed share of the thread's time. Timing keeps a
+ * quarter of that share even if counting takes more. Readings and writing are excluded, because fewer timed calls would save neither. A
+ * thread that mostly waits would otherwise time hardly any calls. */
 static void pace(uint64_t now)
 {
 	uint64_t spent = mine.spent + ticks_of_ns((uint64_t)PACE_CALLS * TIMED_NS), counted = ticks_of_ns(mine.counted * COUNTED_NS);
@@ -436,7 +436,7 @@ static void pace(uint64_t now)
 	mine.paced = now;
 }
 
-/* Returns the instructions or, without counters, the statements executed so far; UINT64_MAX: unknown. */
+/* Returns the number of instructions, or of statements without counters, that the thread has executed; UINT64_MAX if unknown. */
 static uint64_t work_now(void)
 {
 	if (mine.counting)
@@ -444,7 +444,7 @@ static uint64_t work_now(void)
 	return interpose_counts() ? UINT64_MAX : assay_statements;
 }
 
-/* Returns the work since the previous call; UINT64_MAX: not counted. */
+/* Returns the work since the previous call; UINT64_MAX if it was not counted. */
 static uint64_t work_since(void)
 {
 	uint64_t now = work_now();
@@ -452,7 +452,7 @@ static uint64_t work_since(void)
 	return now == UINT64_MAX || mine.work == UINT64_MAX || now == mine.work ? UINT64_MAX : now - mine.work;
 }
 
-/* Adds the time of reading a counter to `spent`. Returns the current ticks. */
+/* Adds the time of reading a counter, which started at `before`, to `spent`. Returns the current ticks. */
 static uint64_t work_took(uint64_t before)
 {
 	uint64_t now = record_ticks(), took = now - before;
@@ -494,7 +494,7 @@ static void call_begin(struct interpose_call *call, struct interpose_site *s, ui
 		pace(now);
 }
 
-/* Replaces the call's site by the site with its path. If there is no space for another path, the site stays. */
+/* Replaces the call's site by the site with its call path. Keeps the site if there is no space for another path. */
 static void path_find(struct interpose_call *call, const char *name)
 {
 	struct interpose_path path;
@@ -526,7 +526,7 @@ static bool is_recording(void)
 	if (interpose_off)
 		return false;
 	mine.counting = mine.sites && interpose_counter_begin(&mine.counter);
-	interpose_topdown_end(); /* the events of the parent */
+	interpose_topdown_end(); /* ends the parent's events */
 	interpose_topdown_begin();
 	return true;
 }
@@ -570,7 +570,7 @@ static void volume_begin(void)
 	volume.theta_log2 = volume.bytes_per_s ? THETA_LOG2_LEAST : 0;
 }
 
-/* Adjusts theta after a record to the rate of writing: one step doubles or halves it. */
+/* Adjusts theta to the rate of writing after a record. One step doubles or halves theta. */
 static void theta_follow(uint64_t now, uint32_t bytes)
 {
 	uint64_t n = __atomic_add_fetch(&volume.bytes, bytes, __ATOMIC_RELAXED),
@@ -581,7 +581,7 @@ static void theta_follow(uint64_t now, uint32_t bytes)
 
 	if ((n - then < THETA_BYTES && now - checked < tps / 10) || now <= checked ||
 	    !__atomic_compare_exchange_n(&volume.checked, &checked, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-		return; /* too early, or another thread does it */
+		return; /* too early, or another thread adjusts it now */
 	__atomic_store_n(&volume.bytes_then, n, __ATOMIC_RELAXED);
 	rate = (double)(n - then) * (double)tps / (double)(now - checked);
 	credit = (double)volume.burst + (double)volume.bytes_per_s * (double)(now - volume.began) / (double)tps - (double)n -
@@ -604,7 +604,7 @@ static uint32_t part_log2(uint64_t ticks, uint32_t block_log2, uint32_t theta_lo
 }
 
 struct choice {
-	uint32_t vertex, edge; /* weights of the call and of the edge before it; 0: not chosen */
+	uint32_t vertex, edge; /* weights of the call and of the edge before it; 0 if not chosen */
 };
 
 __attribute__((noinline)) static void record_write(const struct interpose_call *call, struct choice weights, uint64_t now, int file,
@@ -644,12 +644,12 @@ __attribute__((noinline)) static void record_write(const struct interpose_call *
 
 void interpose_leave(const struct interpose_call *call, int file, uint64_t size, uint64_t args, int64_t result)
 {
-	/* A call timed only for its edge needs no end time, because reading the clock is most of the cost of timing. */
+	/* A call that is timed only for its edge needs no end time. Reading the clock is most of the cost of timing. */
 	uint64_t now = call->turn ? record_ticks() : call->start;
 	uint32_t theta = __atomic_load_n(&volume.theta_log2, __ATOMIC_RELAXED), by_chance;
 	uint32_t vertex = NOT_CHOSEN, edge = NOT_CHOSEN;
 
-	/* The thread has ended, or this is not the process in which the call started. */
+	/* The thread has ended, or the process is not the one in which the call started. */
 	if (interpose_hot.busy || interpose_off || !mine.sites || call->site->key != call->key)
 		return;
 	interpose_hot.busy = true;
@@ -663,7 +663,7 @@ void interpose_leave(const struct interpose_call *call, int file, uint64_t size,
 					  edge == NOT_CHOSEN ? 0 : 1u << (call->from_log2 + edge) };
 
 		record_write(call, weights, now, file, size, args, result);
-		now = record_ticks(); /* writing is not the program's time */
+		now = record_ticks(); /* excludes the time of writing from the program's time */
 	}
 	if (call->turn) {
 		from_set(call->number);
@@ -689,11 +689,11 @@ static void thread_end(void *sites)
 	munmap(sites, THREAD_BYTES);
 }
 
-/* Resets the state in a child process. Its file starts with its first call, because most children execute another program. */
+/* Resets the state in a child process. Its file starts at its first recorded call, because most children execute another program. */
 static void process_forked(void)
 {
 	interpose_hot.busy = true;
-	if (mine.sites && !mine.wiped) /* keeps the mapping: a signal handler may have forked while its thread recorded a call */
+	if (mine.sites && !mine.wiped) /* keeps the mapping, because a signal handler may have forked while its thread recorded a call */
 		memset(mine.sites, 0, THREAD_SITES * sizeof(*mine.sites));
 	mine.n_sites = 0;
 	mine.owner = 0;
@@ -708,9 +708,9 @@ static void process_forked(void)
 	interpose_hot.busy = false;
 }
 
-/* ---- lines about the process ---- */
+/* ---- facts about the process ---- */
 
-/* Reports whether the program is a launcher, which starts ranks and waits for them. */
+/* Reports whether the program is a launcher, which starts MPI ranks and waits for them. */
 static bool is_launcher(void)
 {
 	static const char *const beginnings[] = { "mpirun", "mpiexec", "orterun", "orted", "prterun", "prted", "hydra_", "srun" };
@@ -721,7 +721,7 @@ static bool is_launcher(void)
 	return false;
 }
 
-/* Writes the rank of the process, from variables that launchers set. */
+/* Writes the rank of the process, from environment variables that launchers set. */
 static void write_rank(void)
 {
 	static const char *const names[][2] = { { "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE" },
@@ -741,7 +741,7 @@ static void write_rank(void)
 	}
 }
 
-/* Writes the boot id. Processes under one kernel share a clock, even if containers give their host different names. */
+/* Writes the boot id. Processes with the same boot id share a clock, even if containers give their host different names. */
 static void write_boot(void)
 {
 	long file = interpose_ask(SYS_openat, AT_FDCWD, (long)"/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC, 0);
@@ -765,7 +765,7 @@ static void report_process(void)
 	write_rank();
 }
 
-/* Returns the value of an environment variable; `otherwise` if it is not a number. */
+/* Returns the value of the environment variable `name`; `otherwise` if it is not a number. */
 static uint64_t number_of(const char *name, uint64_t otherwise)
 {
 	const char *text = getenv(name);
@@ -833,7 +833,7 @@ __attribute__((visibility("default"))) int mlockall(int flags)
 	return record_lock_all(&writer, flags, NULL);
 }
 
-/* Only the process that opened the file closes it, because a child of vfork() ends in its parent's memory. */
+/* Only the process that opened the file closes it. A child of vfork() runs in its parent's memory and must not close the parent's file. */
 void interpose_stop(const char *why)
 {
 	if (why && interpose_has_file())

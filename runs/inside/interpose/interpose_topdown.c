@@ -1,5 +1,5 @@
-/* Counts pipeline events by the top-down method (Yasin, 2014): the share of slots that retire instructions, lose work to wrong guesses, or
- * wait, and the reason for the wait. New threads inherit the kernel's events. Tests replace the C library's syscall(). */
+/* Counts pipeline events for the top-down method (Yasin, 2014), which divides the CPU's slots into three parts. Slots retire instructions,
+ * lose work to wrong guesses, or wait for a known reason. New threads inherit the kernel's events. Tests replace libc's syscall(). */
 #include "runs/inside/interpose/interpose.h"
 #include "runs/inside/record/record_writer.h"
 
@@ -10,14 +10,14 @@
 #include <unistd.h>
 
 #if defined(__aarch64__) || defined(INTERPOSE_AARCH64)
-/* Arm's architectural events: CPU_CYCLES (also as slots), STALL_FRONTEND, STALL_BACKEND, INST_RETIRED, INST_SPEC, STALL_BACKEND_MEMBOUND;
- * stalls by misses in the first, second and last level: STALL_BACKEND_L1D, STALL_BACKEND_L2D, STALL_BACKEND_MEM. */
+/* Arm's architectural events: CPU_CYCLES (also for the slots), STALL_FRONTEND, STALL_BACKEND, INST_RETIRED, INST_SPEC,
+ * STALL_BACKEND_MEMBOUND, and the stalls by misses in three cache levels: STALL_BACKEND_L1D, STALL_BACKEND_L2D, STALL_BACKEND_MEM. */
 static const uint32_t codes[INTERPOSE_TOPDOWN] = { 0x11, 0x11, 0x23, 0x24, 0x08, 0x1b, 0x8164, 0x8165, 0x8166, 0x4005 };
-#define SPECULATED true /* the sixth event counts started instructions, including lost ones */
+#define SPECULATED true /* the sixth event counts all issued instructions, including those whose results were discarded */
 #define KNOWN_BY   NULL
 #else
-/* Intel's events, if the kernel has a `slots` event: TOPDOWN.SLOTS and the metrics in its group, cycles, and
- * CYCLE_ACTIVITY.STALLS_L1D_MISS, _L2_MISS, _L3_MISS. */
+/* Intel's events, used if the kernel has a `slots` event: TOPDOWN.SLOTS, CPU cycles, five metrics of the group of TOPDOWN.SLOTS, and
+ * CYCLE_ACTIVITY.STALLS_L1D_MISS, _L2_MISS and _L3_MISS. */
 static const uint32_t codes[INTERPOSE_TOPDOWN] = { 0x0400, 0x003c, 0x8200,     0x8300,	   0x8000,
 						   0x8100, 0x8700, 0x0c000ca3, 0x050005a3, 0x060006a3 };
 #define SPECULATED false
@@ -25,7 +25,7 @@ static const uint32_t codes[INTERPOSE_TOPDOWN] = { 0x0400, 0x003c, 0x8200,     0
 #endif
 
 static struct event {
-	int file; /* descriptor; -1: none */
+	int file; /* descriptor; -1 if none */
 	uint64_t id;
 } events[INTERPOSE_TOPDOWN];
 
@@ -67,7 +67,7 @@ bool interpose_topdown_begin(void)
 	return events[0].file >= 0;
 }
 
-/* Reports whether the event's descriptor is still open. The program may have closed it, and opened another file with the same number. */
+/* Reports whether the event's descriptor is still open. The program may have closed it and opened another file with the same number. */
 static bool is_open(const struct event *e)
 {
 	uint64_t id;
@@ -75,10 +75,10 @@ static bool is_open(const struct event *e)
 	return e->file >= 0 && syscall(SYS_ioctl, e->file, PERF_EVENT_IOC_ID, &id) == 0 && id == e->id;
 }
 
-/* Returns the count; UINT64_MAX: unknown. If other events used the CPU's counter for a part of the time, scales the count up. */
+/* Returns the count; UINT64_MAX if unknown. If the event had the CPU's counter for only a part of the time, scales the count up. */
 static uint64_t event_read(const struct event *e)
 {
-	uint64_t now[3]; /* value, time enabled, time running */
+	uint64_t now[3]; /* count, time enabled, time running */
 
 	if (!is_open(e) || syscall(SYS_read, e->file, now, sizeof(now)) != sizeof(now) || !now[2])
 		return UINT64_MAX;

@@ -1,26 +1,26 @@
-/* Format of feature files. Programs built to count write them (runs/inside/features/counting/); runs/inside/features/run_features.h reads
- * them. A file has counts of loops, branches, calls and exceptions in one module of one process, and first values of variables.
+/* Format of feature files. Programs built to count features write them (runs/inside/features/counting/), run_features.h reads them. A file
+ * has counts of loops, branches, calls and exceptions in one module of one process, and first values of variables.
  *
- * The file is mapped and written in place, so the counts of a killed process are complete. There is one file per process and module (a
+ * The program maps the file and writes in place, so the counts of a killed process are complete. Each process has one file per module (a
  * program, or a library built in the same way): DIRECTORY/PID-N.features. A child of fork() starts its own. Little-endian. Parts:
  *
  *   counting_header, padded to header_bytes; the names (text), padded to whole pages; blocks of block_bytes each
  *
  * Each thread counts in its own block. The block of an ended thread passes to a later one, which continues its counts. Names are lines, one
- * per counter of a block, in the order of its slots. A slot has 8 bytes.
+ * per counter of a block, in the order of the slots. A slot has 8 bytes.
  *
- *   "c NAME\n"  one slot: a count
- *   "= NAME\n"  no slot: another name of the counter before it
- *   "v NAME\n"  FEATURES_VALUE_SLOTS: number of values kept, and the first FEATURES_VALUES, as signed integers
- *   "d NAME\n"  FEATURES_VALUE_SLOTS: the same, as doubles
- *   "s NAME\n", "b", "a", "n"  no slot: a piece that can be excluded (slices.h) */
+ *   "c NAME\n"                  one slot: a count
+ *   "= NAME\n"                  no slot: another name of the previous counter
+ *   "v NAME\n"                  FEATURES_VALUE_SLOTS: number of values kept, then the first FEATURES_VALUES, as signed integers
+ *   "d NAME\n"                  FEATURES_VALUE_SLOTS: the same, as doubles
+ *   "s NAME\n", "b", "a", "n"   no slot: a piece that can be excluded (slices.h) */
 #ifndef RUNS_FEATURES_COUNTING_FORMAT_H
 #define RUNS_FEATURES_COUNTING_FORMAT_H
 
 #include <stdint.h>
 
-#define FEATURES_MAGIC		   "assayfea" /* 8 bytes, without a null byte */
-#define FEATURES_MAGIC_PRE_RELEASE "assayftr" /* magic of pre-release files, which are refused */
+#define FEATURES_MAGIC		   "assayfea" /* magic number, 8 bytes, without the NUL */
+#define FEATURES_MAGIC_PRE_RELEASE "assayftr" /* magic number of pre-release files, which are refused */
 #define FEATURES_VERSION	   1u
 #define FEATURES_PAGE		   4096u
 #define FEATURES_VALUES		   5u
@@ -33,14 +33,14 @@
 
 struct counting_header {
 	char magic[8];
-	uint32_t version, header_bytes; /* `header_bytes`: multiple of FEATURES_PAGE */
+	uint32_t version, header_bytes; /* `header_bytes` is a multiple of FEATURES_PAGE */
 	uint64_t pid;
 	uint64_t slots;	      /* number of slots per block */
-	uint64_t names_bytes; /* size of the names without padding */
-	uint64_t block_bytes; /* size of a block, a multiple of FEATURES_PAGE */
+	uint64_t names_bytes; /* size of the names without padding, bytes */
+	uint64_t block_bytes; /* size of a block, bytes, a multiple of FEATURES_PAGE */
 	uint64_t blocks;      /* number of blocks in use; increased after a block exists */
-	uint64_t lost;	      /* number of threads without a block and children without a file: their counts are missing */
-	uint64_t finished;    /* 1 if the process ended in order */
+	uint64_t lost;	      /* number of threads without a block and children without a file, whose counts are missing */
+	uint64_t finished;    /* 1 if the process ended in order, otherwise 0 */
 };
 
 #endif

@@ -1,5 +1,5 @@
 /* Names of the features that the gcc plugin (plugin_gcc.cc) counts, and the selection of features. Also the text that names the counters of
- * a translation unit in the order of their slots (format.h). */
+ * a translation unit, in the order of their slots (format.h). */
 #ifndef RUNS_FEATURES_COUNTING_PLUGIN_NAMES_H
 #define RUNS_FEATURES_COUNTING_PLUGIN_NAMES_H
 
@@ -9,7 +9,7 @@
 #include <vector>
 
 struct wishes {
-	bool some; /* count only the features in `only` */
+	bool some; /* true if only the features in `only` are counted */
 	std::set<std::string> only;
 	bool values;
 	std::string until; /* function at which a run may stop; "" if none */
@@ -18,11 +18,10 @@ struct wishes {
 /* Adds the lines of a file to *out. Returns false if the file cannot be read. */
 bool lines_read(const char *path, std::set<std::string> *out);
 
-/* Applies a plugin argument: only (a file of names, one per line), values, until. `value` may be NULL. Returns false if the file cannot be
- * read. */
+/* Applies a plugin argument: only (a file with one name per line), values, until. `value` may be NULL. Returns false if reading fails. */
 bool wishes_take(wishes *wished, const char *key, const char *value);
 bool wishes_count(const wishes &wished, const std::string &name);
-/* Reports whether one of the first values of the variable is wanted. */
+/* Reports whether any of the first values of the variable is wanted. */
 bool wishes_value(const wishes &wished, const std::string &name);
 
 struct source_place {
@@ -33,19 +32,19 @@ struct source_place {
 /* Returns FILE:LINE; place_column() returns FILE:LINE:COLUMN. */
 std::string place_line(const source_place &at);
 std::string place_column(const source_place &at);
-/* Returns the text with '?' for control characters, which would end a line of names. */
+/* Returns the text with '?' for control characters, because these would end a line of names. */
 std::string printable(const char *text);
 std::string loop_name(const source_place &at, const std::string &function);
-/* `way`: "taken", "not taken", "case 3", "default". */
+/* `way` is "taken", "not taken", "case 3" or "default". */
 std::string branch_name(const source_place &at, const std::string &function, const std::string &way);
 std::string call_name(const source_place &at, const std::string &function);
 std::string exception_name(const source_place &at, const std::string &function, const char *what);
 std::string value_name(const source_place &at, const std::string &function, const std::string &variable);
 
-/* Returns the event of a call of the function: "thrown", "caught", "longjmp"; NULL if the call is no such event. */
+/* Returns the event that a call of the function means: "thrown", "caught" or "longjmp"; NULL if none. */
 const char *exception_of(const char *symbol);
 
-/* Counters of a translation unit: names as lines of format.h, number of slots. */
+/* Counters of a translation unit: their names as lines of format.h, and the number of slots. */
 struct counted_unit {
 	std::string names;
 	uint64_t slots;

@@ -1,7 +1,7 @@
-/* Limits runs of programs without some of their pieces (slices.h). Such a program differs from the original and might do anything. It can
- * read, compute, and write to its standard output and error, and nothing else. A file that it opens for writing is /dev/null instead.
- * Creation, removal and renaming of files are reported as done, but do not happen. It can start, connect to and kill nothing. If the kernel
- * cannot limit the program, it does not run. */
+/* Limits runs of programs from which some pieces are excluded (slices.h). Such a program differs from the original and may do anything. So
+ * it can only read, compute, and write to its standard output and error. A file that it opens for writing is /dev/null instead. Creation,
+ * removal and renaming of files are reported as done, but do not happen. It cannot start, connect to or kill anything. If the kernel cannot
+ * limit the program, the program does not run. */
 #include "runs/inside/features/counting/slices.h"
 
 #include "runs/inside/record/record_system.h"
@@ -34,7 +34,7 @@ HIDDEN void assay_features_without(void);
 /* ---- switches ---- */
 
 #define LINES		65536
-#define SECCOMP_STOPPED 1 /* SYS_SECCOMP of the kernel's headers, which libc's headers lack */
+#define SECCOMP_STOPPED 1 /* value of SYS_SECCOMP in the kernel's headers, which libc's headers lack */
 
 static const struct {
 	const char *verb;
@@ -122,7 +122,7 @@ static void switches_read(const char *path)
 
 static const char nowhere[] = "/dev/null";
 
-/* Handles an open() for writing, which the kernel did not execute: opens /dev/null instead. */
+/* Handles an open() for writing that the kernel has refused: opens /dev/null instead. */
 static void on_open(int number, siginfo_t *info, void *context)
 {
 	greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
@@ -149,7 +149,7 @@ static const unsigned allowed[] = {
 /* clang-format on */
 #define ALLOWED (sizeof(allowed) / sizeof(allowed[0]))
 
-/* System calls that are not executed, but reported as done. */
+/* System calls that are reported as done, but are not executed. */
 /* clang-format off */
 static const unsigned pretended[] = {
 	SYS_unlink, SYS_unlinkat, SYS_rename, SYS_renameat, SYS_renameat2, SYS_mkdir, SYS_mkdirat, SYS_rmdir, SYS_ftruncate, SYS_fsync,
@@ -162,7 +162,7 @@ static const unsigned pretended[] = {
 #define ANSWER_ALLOW	       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 #define ANSWER_REFUSE	       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
 #define ANSWER_TRAP	       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP)
-#define ANSWER_DONE	       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO) /* error number 0 */
+#define ANSWER_DONE	       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO) /* success, because the error number is 0 */
 #define ANSWER_NOSYS	       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS)
 #define LOAD(field)	       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
 #define UNLESS(value, skipped) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), 0, (skipped))
@@ -178,7 +178,7 @@ static long limit(void)
 		IF(AUDIT_ARCH_X86_64, 1),
 		ANSWER_REFUSE,
 		LOAD(nr),
-		/* open: only for reading; otherwise on_open() handles it */
+		/* open: only for reading; on_open() handles the rest */
 		UNLESS(SYS_open, 4),
 		LOAD(args[1]),
 		IF_ANY(WRITES, 1),
@@ -194,7 +194,7 @@ static long limit(void)
 		UNLESS((uint32_t)((uintptr_t)nowhere >> 32), 1),
 		ANSWER_ALLOW,
 		ANSWER_TRAP,
-		/* clone: threads, but no processes */
+		/* clone: only threads, no processes */
 		UNLESS(SYS_clone, 4),
 		LOAD(args[0]),
 		IF_ANY(CLONE_THREAD, 1),
@@ -202,7 +202,7 @@ static long limit(void)
 		ANSWER_ALLOW,
 		UNLESS(SYS_clone3, 1),
 		ANSWER_NOSYS,
-		/* tgkill: signals only to the process itself */
+		/* tgkill: only signals to the process itself */
 		UNLESS(SYS_tgkill, 4),
 		LOAD(args[0]),
 		IF((unsigned)record_system_call(SYS_getpid, 0, 0, 0, 0, 0, 0), 1),
@@ -214,7 +214,7 @@ static long limit(void)
 		IF(0, 1),
 		ANSWER_REFUSE,
 		ANSWER_ALLOW,
-		/* ioctl: only TCGETS, which asks if a file is a terminal */
+		/* ioctl: only TCGETS, by which programs ask whether a file is a terminal */
 		UNLESS(SYS_ioctl, 4),
 		LOAD(args[1]),
 		IF(TCGETS, 1),
@@ -249,7 +249,7 @@ void assay_features_without(void)
 
 	if (path)
 		switches_read(path);
-	/* The program does not expect to write to any other descriptor that it inherited, so these are closed. */
+	/* Closes all other descriptors that the program inherited, because it is not meant to write to them. */
 	if (sigaction(SIGSYS, &opens, NULL) == 0 && record_system_call(SYS_close_range, 3, ~0U, 0, 0, 0, 0) == 0 && limit() == 0)
 		return;
 	record_system_call(SYS_write, 2, (long)why, sizeof(why) - 1, 0, 0, 0);

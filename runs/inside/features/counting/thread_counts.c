@@ -1,11 +1,11 @@
-/* Counters per thread, linked into programs and libraries that count (plugin_gcc.cc). Each thread gets a block of counters in a mapped
- * file, which outlives the process however it ends (format.h). Each module (program or library) has its own copy of this code and file.
+/* Counters per thread, linked into programs and libraries that count (plugin_gcc.cc). Each thread has a block of counters in a mapped file,
+ * which survives however the process ends (format.h). Each module (program or library) has its own copy of this code and its own file.
  *
- * A thread requests its block in the first counted function that it enters, however the thread was started. At that point registers of the
- * program are in use, a signal handler may be active, and locks may be held. So this code makes its own system calls and uses no vector
- * registers (-mgeneral-regs-only) and no locks. The block of an ended thread passes to the next new thread.
+ * A thread requests its block in the first counted function that it enters, however the thread was started. Then registers of the program
+ * are in use, a signal handler may be active, and locks may be held. So this code makes its own system calls, and uses no locks and no
+ * vector registers (-mgeneral-regs-only). The block of an ended thread passes to the next new thread.
  *
- * ASSAY_FEATURES_DIRECTORY names the directory of the files; without it, no counts are kept. */
+ * ASSAY_FEATURES_DIRECTORY names the directory of the files. Without it, no counts are kept. */
 #include "runs/inside/features/counting/format.h"
 #include "runs/inside/features/counting/slices.h"
 #include "runs/inside/record/record_system.h"
@@ -19,7 +19,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#define BLOCKS	    4096u /* threads at a time */
+#define BLOCKS	    4096u /* maximum number of threads at a time */
 #define PATH_BYTES  4096u
 #define NUMBERS	    10000u /* maximum number of files of one process */
 #define ENVIRONMENT "ASSAY_FEATURES_DIRECTORY="
@@ -28,13 +28,13 @@
 
 extern char **environ;
 
-/* Defined by the linker: all counters of the module, of which only the addresses are used, and their names. */
+/* Symbols that the linker defines: all counters of the module, of which only the addresses are used, and their names. */
 extern unsigned char counters_begin[] __asm__("__start_assay_features") __attribute__((weak)) HIDDEN;
 extern unsigned char counters_end[] __asm__("__stop_assay_features") __attribute__((weak)) HIDDEN;
 extern const char names_begin[] __asm__("__start_assay_features_names") __attribute__((weak)) HIDDEN;
 extern const char names_end[] __asm__("__stop_assay_features_names") __attribute__((weak)) HIDDEN;
 
-/* Used by code that the plugin adds. */
+/* Symbols for the code that the plugin adds. */
 extern HIDDEN __thread uintptr_t assay_features_delta;
 HIDDEN void assay_features_enter(void);
 HIDDEN void assay_features_take(void);
@@ -45,11 +45,11 @@ HIDDEN void assay_features_without(void) __attribute__((weak));
 HIDDEN __thread uintptr_t assay_features_delta __attribute__((tls_model("initial-exec")));
 
 static enum { NEW, STARTING, READY } state;
-static struct counting_header *header; /* mapped; NULL if no counts are kept */
+static struct counting_header *header; /* mapped header; NULL if no counts are kept */
 static char path[PATH_BYTES];
 static uint32_t blocks;		     /* number of blocks in use */
-static unsigned char *block[BLOCKS]; /* mapped blocks; NULL while a block is being made */
-static int owner[BLOCKS];	     /* thread id of each block's owner; 0 if none */
+static unsigned char *block[BLOCKS]; /* [blocks] mapped blocks; NULL while a block is being created */
+static int owner[BLOCKS];	     /* [blocks] thread id of each block's owner; 0 if none */
 static bool forks_known;
 
 /* ---- system calls ---- */
@@ -172,7 +172,7 @@ static bool names_write(int fd)
 	return true;
 }
 
-/* Writes header and names; the magic comes last. Sets `header`; NULL on failure. */
+/* Writes the header and the names; the magic number comes last. Sets `header`, to NULL on failure. */
 static void file_begin(int fd, unsigned long pid)
 {
 	struct counting_header *h = NULL;
@@ -206,7 +206,7 @@ static int file_open(void)
 	file_begin(fd, pid);
 	if (header)
 		return fd;
-	record_system_call(SYS_unlink, (long)path, 0, 0, 0, 0, 0); /* no room in the file system */
+	record_system_call(SYS_unlink, (long)path, 0, 0, 0, 0, 0); /* the file system has no space */
 	record_system_call(SYS_close, fd, 0, 0, 0, 0, 0);
 	return -1;
 }
@@ -221,7 +221,7 @@ static void count_blocks(uint64_t n)
 
 /* ---- blocks ---- */
 
-/* Maps block i at address `at` (NULL: any address), backed by `fd` (negative: anonymous memory). Returns false on failure. */
+/* Maps block i of file `fd` (negative for anonymous memory) at address `at` (NULL for any address). Returns false on failure. */
 static bool block_map(uint32_t i, void *at, int fd)
 {
 	size_t offset = blocks_offset() + i * block_bytes();
@@ -293,7 +293,7 @@ static void count_lost(struct counting_header *of)
 	__atomic_add_fetch(&of->lost, 1, __ATOMIC_RELAXED);
 }
 
-/* Gives the thread a block. If there is none, the thread shares the first block with its owner, and the header notes the loss. */
+/* Gives the calling thread a block. If there is none, the thread shares the first block with its owner, and the header counts the loss. */
 void assay_features_take(void)
 {
 	int self = (int)record_system_call(SYS_gettid, 0, 0, 0, 0, 0, 0), before = NEW;
@@ -315,7 +315,7 @@ void assay_features_take(void)
 		assay_features_delta = (uintptr_t)block[i] - (uintptr_t)counters_begin;
 }
 
-/* Called where no register may change: saves them and calls assay_features_take(). */
+/* Saves all registers and calls assay_features_take(). The plugin calls this function where no register may change. */
 __asm__(".pushsection .text\n"
 	".hidden assay_features_enter\n"
 	".globl assay_features_enter\n"
@@ -337,8 +337,8 @@ __asm__(".pushsection .text\n"
 
 /* ---- the process ---- */
 
-/* Lets a child of fork() count in its own file, at the same addresses, because active functions have stored them. If the child gets no
- * file, it notes in the header of its parent's file, which it still has, that counts are missing. */
+/* Makes a child of fork() count in its own file, at the same addresses, because active functions have stored these. If the child gets no
+ * file, it records in the header of its parent's file, which is still mapped, that counts are missing. */
 static void in_child(void)
 {
 	uint32_t n = blocks < BLOCKS ? blocks : BLOCKS;
