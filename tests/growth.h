@@ -1,4 +1,4 @@
-/* How the work of a function grows with its input, for what must be in proportion: not how long it takes. */
+/* Checks how the CPU time of a function grows with the size of its input. Absolute times are not checked. */
 #ifndef TESTS_GROWTH_H
 #define TESTS_GROWTH_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Processor time of this thread, the least of several, so that other work on the machine counts little. */
+/* Returns the CPU time of function(context, n) in ns: the shortest of five calls, because other programs may disturb some of them. */
 static inline double growth_work(void (*function)(void *context, size_t n), void *context, size_t n)
 {
 	double least = 0;
@@ -25,7 +25,7 @@ static inline double growth_work(void (*function)(void *context, size_t n), void
 	return least;
 }
 
-/* Sixteen times the input: 16 times the work where it is in proportion, 256 times where it is the square. */
+/* Checks that 16 times the input takes at most 64 times the CPU time. Linear functions need 16 times, quadratic ones 256 times. */
 static inline void growth_check(const char *what, void (*function)(void *context, size_t n), void *context, size_t n)
 {
 	double one = growth_work(function, context, n), sixteen = growth_work(function, context, 16 * n);

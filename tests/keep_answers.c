@@ -1,5 +1,5 @@
-/* Part of the program in the build with sanitizers, linked with --wrap: appends each JSON answer, with the arguments of its command, to the
- * file that ASSAY_ANSWERS names, for tests/schemas.py. */
+/* Linked with --wrap into the assay program of the build with sanitizers. Appends each JSON answer, with the arguments of its command, to
+ * the file that the environment variable ASSAY_ANSWERS names. tests/schemas.py checks these answers. */
 #include "base/document.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -14,7 +14,7 @@ char *__real_json_line(const cJSON *json);
 char *__wrap_json_line(const cJSON *json);
 
 static int n_words;
-static char **words; /* [n_words]; the program changes its own list */
+static char **words; /* [n_words]; a copy, because the program changes its argument list */
 
 __attribute__((constructor)) static void keep_words(int argc, char **argv)
 {
@@ -23,7 +23,7 @@ __attribute__((constructor)) static void keep_words(int argc, char **argv)
 	memcpy(words, argv, (size_t)argc * sizeof(*words));
 }
 
-/* Appends nothing where this user may not write to the file, or a limit of file sizes does not allow it. */
+/* Appends `answer` to the file. Appends nothing if the user may not write to the file or the limit of file sizes is reached. */
 static void keep(const cJSON *answer)
 {
 	const char *path = getenv("ASSAY_ANSWERS");
@@ -54,7 +54,7 @@ void __wrap_document_json(const struct document *d, const struct doc_style *styl
 	__real_document_json(d, style, out);
 }
 
-/* The lines of `timeline --follow`. */
+/* Keeps the lines of `timeline --follow`, which are the ones with a member "lag_s". */
 char *__wrap_json_line(const cJSON *json)
 {
 	if (cJSON_HasObjectItem(json, "lag_s"))

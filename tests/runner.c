@@ -1,5 +1,5 @@
-/* The unit tests of one folder. Each suite is one file and runs in a process of its own: `runner_base test_csv`; without a name they are
- * listed. A second word chooses tests of the suite: `runner_model test_kmeans test_threads`. */
+/* Runs the unit tests of one folder. Each suite is one file and runs in its own process, for example `runner_base test_csv`. Without
+ * arguments the program lists the suites. A second argument selects tests of the suite: `runner_model test_kmeans test_threads`. */
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,8 +18,8 @@ static const struct {
 
 #define SHARED_MEMORY_LEFT "ASSAY_TEST_SHM"
 
-/* Gives root's suites a /dev/shm of their own, where they can: the box's lock is there, and else they would wait for each other's turns.
- * The program starts again, so that its file, too, is one of the new mounts: in a chroot its path would be another one. */
+/* Mounts a separate /dev/shm if the suite runs as root. It contains the box's lock, for which suites would wait. The program then executes
+ * itself again, so that its own file is in the new mount namespace, too: in a chroot its path would differ otherwise. */
 static void leave_shared_memory(char **argv)
 {
 	if (geteuid() != 0 || getenv(SHARED_MEMORY_LEFT) || setenv(SHARED_MEMORY_LEFT, "1", 1) || unshare(CLONE_NEWNS) ||

@@ -1,5 +1,5 @@
-/* A directory of its own for each test, and what is done in it. Include it after the headers of the product, before <cmocka.h>
- * is needed: it brings cmocka along. */
+/* A temporary directory for each test, and functions for files, laboratories and child processes. Include this header after those of
+ * the product. It includes <cmocka.h>. */
 #ifndef TESTS_SCRATCH_H
 #define TESTS_SCRATCH_H
 
@@ -27,7 +27,7 @@ static inline int scratch_enter(void **state)
 {
 	const char *parent = getenv("TMPDIR");
 
-	umask(022); /* other users are to read some of what tests make */
+	umask(022); /* other users must be able to read some files of the tests */
 	*state = mem_format("%s/assay-test-XXXXXX", parent ? parent : "/tmp");
 	return !mkdtemp(*state) || chmod(*state, 0755) || chdir(*state);
 }
@@ -46,7 +46,7 @@ static inline int scratch_leave(void **state)
 	return failed;
 }
 
-/* Calls of the product that must succeed: check(lab_create("lab", &err), &err). */
+/* Returns the name of a status, such as "ASSAY_OK". check() and check_fails() print it. */
 static inline const char *status_name(enum assay_status st)
 {
 	static const char *const names[] = {
@@ -64,7 +64,7 @@ static inline void check(enum assay_status st, const struct assay_error *err)
 		fail_msg("%s: %s", status_name(st), err->text);
 }
 
-/* Calls that must fail, with a text that has `part` in it. */
+/* Checks that a call returned the status `expected` and, if that is an error, that its message contains `part`. */
 static inline void check_fails(const char *what, enum assay_status got, enum assay_status expected, const struct assay_error *err,
 			       const char *part)
 {
@@ -90,7 +90,7 @@ static inline char *scratch_text(const char *path)
 	return buf_take(&bytes);
 }
 
-/* A laboratory in ./NAME, open for writing. */
+/* Creates a laboratory in ./NAME and returns it, open for writing. */
 static inline struct lab scratch_lab(const char *name)
 {
 	struct assay_error err;
@@ -101,7 +101,7 @@ static inline struct lab scratch_lab(const char *name)
 	return lab;
 }
 
-/* The rows of a statement as text: columns by '|', rows by line ends. free() it. */
+/* Returns the rows of an SQL statement as text: '|' between columns, a newline after each row. The caller frees the text. */
 static inline char *scratch_select(struct store *store, const char *sql)
 {
 	struct buf out = BUF_INIT;
@@ -130,7 +130,7 @@ static inline void check_select(struct store *store, const char *sql, const char
 	free(got);
 }
 
-/* Runs `work` in a child; returns its exit status, or 128 + the signal that ended it. The child must not use cmocka. */
+/* Runs `work` in a child process. Returns its exit status, or 128 + the signal that ended it. The child must not use cmocka. */
 static inline int scratch_child(int (*work)(void))
 {
 	pid_t child = fork();
@@ -142,7 +142,7 @@ static inline int scratch_child(int (*work)(void))
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* A child that calls `work` and must be killed: returns when it has written one byte to the descriptor that `work` gets. */
+/* Starts a child process that runs `work` until it is killed. Returns as soon as `work` has written one byte to the descriptor `ready`. */
 static inline pid_t scratch_start(void (*work)(int ready))
 {
 	int ends[2];
@@ -157,7 +157,7 @@ static inline pid_t scratch_start(void (*work)(int ready))
 		_exit(1);
 	}
 	close(ends[1]);
-	assert_int_equal(read(ends[0], &byte, 1), 1); /* 0: it ended before it was ready */
+	assert_int_equal(read(ends[0], &byte, 1), 1); /* 0 bytes: the child ended before it was ready */
 	close(ends[0]);
 	return child;
 }

@@ -1,8 +1,8 @@
-/* For scripts: reads one JSON document from standard input and prints the value at each path, one a line.
+/* Reads one JSON document from standard input and prints the value at each path, one per line. For scripts.
  *   tool_json .effect.ratio '.machines[0].used' < result.json
- * Objects and arrays are printed as the number of their members. Without a path the document is only checked.
+ * An object or an array is printed as the number of its members. Without a path the program only checks the document.
  *   tool_json --paths < result.json
- * prints the paths that occur in it instead, each member of an array under the same one. */
+ * prints all paths of the document instead. The members of an array share one path. */
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"

@@ -1,10 +1,9 @@
-/* Record files with a known truth: tool_variance DIRECTORY RANKS SECONDS [counted] [coupled] [halves] [whole] [silent]
+/* Writes record files of a simulated run whose disturbances are known: tool_variance DIRECTORY RANKS SECONDS [OPTION]...
  * [RANK:FROM:TO:KIND:FACTOR]...
- * or run=NUMBER of the recording, killed=PID without an end, unset: in 1970, set=SECONDS: by so much
- * the clock was set before the last rank began, one: on one host, host=NAME of hosts. KIND: queue, stop, slow,
- * faults, work, nobody, throttled, steal, clock (these). whole: the work of so many undisturbed seconds, however long it takes;
- * silent: without counters of the operating system.
- */
+ * Options: run=NUMBER of the recording; killed=PID: the process of the first file, which then has no end; unset: the clock is in 1970;
+ * set=SECONDS: the clock was set forward by so much before the last rank started; one: all ranks on one host; host=NAME: prefix of host
+ * names; whole: the work of SECONDS undisturbed seconds, however long it takes; silent: no counters of the operating system; counted,
+ * coupled, halves: see made_run.h. KIND: queue, stop, slow, faults, work, nobody, throttled, steal, clock. */
 #include "tests/gate/made_run.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Signals that end a long command: the first one is told, a second one ends the program, and the one that nohup ignores is none. */
+/* Tests signals that end a long command: the first is reported, a second ends the program, and one that nohup ignores has no effect. */
 #include "base/cancel.h"
 #include "base/command.h"
 
@@ -14,7 +14,7 @@
 
 static volatile sig_atomic_t cancelled;
 
-/* Status of a child that catches signals and sends itself some; it exits with what it was told. */
+/* Returns the status of a child that raises a signal `times` times; it exits with the signal that was reported to it, or is killed. */
 static int child(bool ignores, int signal_number, int times)
 {
 	int status = 0;
@@ -49,14 +49,14 @@ static void test_signals(void **state)
 	}
 }
 
-/* A command that gets a SIGINT before it waits for any, as when Ctrl-C is pressed while the laboratory is opened. */
+/* Simulates a command that receives SIGINT before it waits for a signal, as if the user pressed Ctrl-C while the laboratory is opened. */
 static enum assay_status run_interrupted(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
 	(void)lab;
 	(void)arguments;
 	(void)d;
 	if (fork() == 0)
-		raise(SIGTERM); /* says nothing: it is not the program */
+		raise(SIGTERM); /* prints nothing: this is a child, not the program itself */
 	wait(NULL);
 	raise(SIGINT);
 	return assay_fail(err, ASSAY_E_IO, "not interrupted");

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-/* All rows as one text: fields in <>, a bar behind each row; or the error. */
+/* Returns all rows as one text, or the error. Each field is in <>, and each row ends with a bar. */
 static char *read_rows(const char *text, size_t n, enum assay_status *status)
 {
 	char *bytes = mem_bytes(text, n);
@@ -38,7 +38,7 @@ static void test_rows(void **state)
 	static const struct {
 		const char *what, *text;
 		enum assay_status status;
-		const char *expected; /* of an error, how it starts */
+		const char *expected; /* rows, or the start of the error */
 	} rows[] = {
 		{ "nothing", "", ASSAY_OK, "" },
 		{ "one field", "a", ASSAY_OK, "<a>|" },
@@ -190,7 +190,7 @@ static void test_width(void **state)
 	csv_release(&csv);
 }
 
-/* Each row that cannot be read costs itself: the row on the next line is read. */
+/* Checks that a malformed row does not affect others: the row on the next line is read. */
 static void test_after_bad(void **state)
 {
 	static const struct {
@@ -233,20 +233,20 @@ static void test_add(void **state)
 		const char *field, *first, *later;
 	} rows[] = {
 		{ "a b", "a b", ",a b" },
-		{ "", "\"\"", "," }, /* a row of one empty field is not an empty line */
+		{ "", "\"\"", "," }, /* a row with one empty field differs from an empty line */
 		{ "a,b", "\"a,b\"", ",\"a,b\"" },
 		{ "\"", "\"\"\"\"", ",\"\"\"\"" },
 		{ "a\"b\"c", "\"a\"\"b\"\"c\"", ",\"a\"\"b\"\"c\"" },
 		{ "a\rb", "\"a\rb\"", ",\"a\rb\"" },
 		{ "\n", "\"\n\"", ",\"\n\"" },
-		{ "=1+1", "'=1+1", ",'=1+1" }, /* a spreadsheet would take it for a formula */
+		{ "=1+1", "'=1+1", ",'=1+1" }, /* a spreadsheet would evaluate this as a formula */
 		{ "+cmd|' /C calc'!A0", "'+cmd|' /C calc'!A0", ",'+cmd|' /C calc'!A0" },
 		{ "-O3,-g", "\"'-O3,-g\"", ",\"'-O3,-g\"" },
 		{ "@SUM(A1)", "'@SUM(A1)", ",'@SUM(A1)" },
 		{ "\t=1", "'\t=1", ",'\t=1" },
-		{ "'=1", "''=1", ",''=1" }, /* reading gives back what was written */
+		{ "'=1", "''=1", ",''=1" }, /* reading restores the text that was written */
 		{ "'tis", "'tis", ",'tis" },
-		{ "-1.5e-3", "-1.5e-3", ",-1.5e-3" }, /* a number stays one */
+		{ "-1.5e-3", "-1.5e-3", ",-1.5e-3" }, /* a number remains a number */
 		{ "-", "'-", ",'-" },
 		{ "\xef\xbb\xbfz", "\"\xef\xbb\xbfz\"", ",\xef\xbb\xbfz" },
 	};

@@ -1,4 +1,4 @@
-/* A document, for programs and for people. */
+/* Tests documents and their renderings: JSON for programs, text for users. */
 #include "base/document.h"
 #include "base/mem.h"
 
@@ -21,7 +21,7 @@ static void expect(struct document *d, doc_renderer *render, const char *expecte
 	document_release(d);
 }
 
-/* Values of every type; what is not finite, and text that is NULL, is null. */
+/* Fills a document with values of every type. Numbers that are not finite, and text that is NULL, are rendered as null. */
 static void fill_values(struct document *d)
 {
 	document_init(d);
@@ -47,7 +47,7 @@ static void test_values(void **state)
 	    "{\n  \"text\": \"a \\\"b\\\"\",\n  \"none\": null,\n  \"empty\": null,\n  \"real\": 0.1,\n  \"nan\": null,\n  \"size\": 7,\n"
 	    "  \"integer\": -3,\n  \"truth\": true,\n  \"json\": [\n    1,\n    {\n      \"a\": 2\n    }\n  ]\n}\n");
 	fill_values(&d);
-	expect(&d, document_human, ""); /* nothing has a label */
+	expect(&d, document_human, ""); /* no value has a label */
 }
 
 static void fill_table(struct document *d)
@@ -84,7 +84,7 @@ static void test_table(void **state)
 
 	(void)state;
 	fill_table(&d);
-	/* Numbers stand at the right, texts at the left, and so does a column that has neither. */
+	/* Numbers are aligned right. Text is aligned left, and so is a column that contains neither. */
 	expect(&d, document_human,
 	       "pass  b is not slower\nruns            12\nratio of costs  1.50\npeople only     -\n"
 	       "machine  rate  note\nn1          2  -\nnode02   10.5  -\n  - it is slow\n\nMore\n3 excluded\n");
@@ -97,7 +97,7 @@ static void test_table(void **state)
 	       "  ],\n  \"reasons\": [\n    {\n      \"code\": \"slow\",\n      \"text\": \"it is slow\"\n    }\n  ]\n}\n");
 }
 
-/* One text of any length does not push the others away. */
+/* Checks that one very long text does not widen the columns of the other rows. */
 static void test_long_cell(void **state)
 {
 	struct document d;
@@ -119,7 +119,7 @@ static void test_long_cell(void **state)
 	free(long_name);
 }
 
-/* A table without a key is for people alone, with all that stands in it. */
+/* Checks that a table without a key is only in the human-readable text, with all its contents. */
 static void test_for_people_alone(void **state)
 {
 	struct document d;
@@ -133,7 +133,7 @@ static void test_for_people_alone(void **state)
 	expect(&d, document_json, "{}\n");
 }
 
-/* What a terminal obeys, in names and commands, does not get there; lines and columns do, and our own colours. */
+/* Checks that control characters in names and commands do not reach the terminal. Line ends, tabs and assay's own colours do. */
 static void test_control_characters(void **state)
 {
 	struct document d;
@@ -145,7 +145,7 @@ static void test_control_characters(void **state)
 	expect(&d, document_human, "a?[8mb? ä??\n\tc\nlabel  ?]0;x?\n");
 }
 
-/* Pictures are for pages, and so are headings that stand over nothing else. */
+/* Checks that only pages contain images, and headings that are followed only by images. */
 static void test_headings_of_pictures(void **state)
 {
 	struct document d;

@@ -86,7 +86,7 @@ static void test_read(void **state)
 	assert_string_equal(bytes.bytes, "12345");
 	assert_int_equal(file_read("a", 4, &bytes, &err), ASSAY_E_LIMIT);
 	assert_string_equal(err.text, "cannot read 'a': 5 bytes; at most 4 are read");
-	assert_string_equal(bytes.bytes, "12345"); /* left alone */
+	assert_string_equal(bytes.bytes, "12345"); /* unchanged */
 	put("a", "");
 	assert_int_equal(file_read("a", 0, &bytes, &err), ASSAY_OK);
 	assert_string_equal(bytes.bytes, ""); /* replaced, and not NULL */
@@ -97,13 +97,13 @@ static void test_read(void **state)
 	assert_int_equal(file_read("/dev/zero", 5, &bytes, &err), ASSAY_E_IO);
 	assert_string_equal(err.text, "cannot read '/dev/zero': it is not a regular file");
 	assert_int_equal(mkfifo("fifo", 0600), 0);
-	assert_int_equal(file_read("fifo", 5, &bytes, &err), ASSAY_E_IO); /* and does not wait */
+	assert_int_equal(file_read("fifo", 5, &bytes, &err), ASSAY_E_IO); /* returns without waiting for a writer */
 	assert_int_equal(file_read("a/b", 5, &bytes, &err), ASSAY_E_IO);
 	assert_string_equal(err.text, "cannot read 'a/b': Not a directory");
 	buf_release(&bytes);
 }
 
-/* Files of /proc say that they have 0 bytes. */
+/* Checks files of /proc, which report a size of 0 bytes. */
 static void test_read_size_unknown(void **state)
 {
 	struct buf bytes = BUF_INIT;
@@ -167,7 +167,7 @@ static unsigned mode_of(const char *path)
 	return st.st_mode & 07777;
 }
 
-/* What the umask or the owner of a file denies to others is not given back. */
+/* Checks that replacing a file does not restore permissions that the umask or the owner of the file denies to others. */
 static void test_replace_mode(void **state)
 {
 	mode_t old = umask(022);
@@ -178,12 +178,12 @@ static void test_replace_mode(void **state)
 	assert_int_equal(mode_of("a"), 0644);
 	umask(077);
 	put("a", "again");
-	assert_int_equal(mode_of("a"), 0644); /* made under another umask */
+	assert_int_equal(mode_of("a"), 0644); /* created under another umask */
 	put("b", "new");
 	assert_int_equal(mode_of("b"), 0600);
 	umask(022);
 	put("b", "again");
-	assert_int_equal(mode_of("b"), 0600); /* as a known_hosts that is nobody else's business */
+	assert_int_equal(mode_of("b"), 0600); /* as for a known_hosts file that only its owner may read */
 	assert_int_equal(file_replace("a", "x", 1, 0600, &err), ASSAY_OK);
 	assert_int_equal(mode_of("a"), 0600);
 	umask(old);
@@ -201,7 +201,7 @@ static void *put_many(void *name)
 	return NULL;
 }
 
-/* Several threads at once: neither their files nor what the program makes later gets another mode. */
+/* Checks that several threads may replace files at once: neither these files nor files created later get another mode. */
 static void test_replace_mode_threads(void **state)
 {
 	static char names[4][2] = { "a", "b", "c", "d" };
@@ -245,7 +245,7 @@ static void test_replace_refused(void **state)
 	assert_int_equal(file_replace("/dev/full", "x", 1, 0600, &err), ASSAY_E_IO);
 	assert_string_equal(err.text, "cannot write '/dev/full': it is not a regular file");
 	assert_int_equal(stat("/dev/full", &st), 0);
-	assert_true(S_ISCHR(st.st_mode)); /* root could have replaced it */
+	assert_true(S_ISCHR(st.st_mode)); /* root could have replaced the device by a file */
 	assert_int_equal(file_replace("", "x", 1, 0600, &err), ASSAY_E_IO);
 	assert_int_equal(count_files(), 0);
 	assert_int_equal(symlink("none", "link"), 0);
@@ -257,7 +257,7 @@ static void test_replace_refused(void **state)
 
 #define LARGE_BYTES (1 << 20)
 
-/* The write stops in the middle: the old file is whole, nothing else is left, and the error says which file and why. */
+/* Checks a write that fails in the middle: the old file is unchanged, no other file is left, and the error names file and cause. */
 static void check_interrupted(int expected_errno)
 {
 	char *large = mem_new(LARGE_BYTES, 1), *expected = mem_format("cannot write 'a': %s", strerror(expected_errno));
@@ -288,14 +288,14 @@ static void test_size_limit(void **state)
 	signal(SIGXFSZ, SIG_DFL);
 }
 
-/* A file system of 64 kB of our own, seen by this process alone. */
+/* Mounts a file system of 64 kB that only this process sees. */
 static bool mount_small_disk(void)
 {
 	if (unshare(CLONE_NEWNS) && unshare(CLONE_NEWUSER | CLONE_NEWNS))
 		return false;
 	return !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) && !mkdir("disk", 0700) &&
 	       !mount("none", "disk", "tmpfs", 0, "size=64k") && !chdir("disk") && !mknod("x", S_IFREG | 0600, 0) &&
-	       !unlink("x"); /* nobody may where this user has no number in the new name space */
+	       !unlink("x"); /* fails for every user whose ID is not mapped in the new user namespace */
 }
 
 static void test_full_disk(void **state)
@@ -319,7 +319,7 @@ static void test_full_disk(void **state)
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-/* Root may write anywhere, so as nobody. */
+/* Checks a directory without write permission. Root may write anywhere, so the child changes to another user. */
 static void test_no_permission(void **state)
 {
 	struct assay_error err = { .text = "" };
@@ -350,7 +350,7 @@ static size_t peak_kib(void)
 	return (size_t)usage.ru_maxrss;
 }
 
-/* What is a hole is zeros, and takes no memory. */
+/* Checks that holes of a sparse file are read as zeros and take no memory. */
 static void test_hole(void **state)
 {
 	const size_t size = 256 << 20, at = 128 << 20;
@@ -404,7 +404,7 @@ static void test_names(void **state)
 		put(made[i], "");
 	assert_int_equal(file_names(".", ".x", &names, &n, &err), ASSAY_OK);
 	assert_int_equal(n, 3);
-	assert_string_equal(names[0], "B.x"); /* not by locale */
+	assert_string_equal(names[0], "B.x"); /* sorted by bytes, not by locale */
 	assert_string_equal(names[1], "a.x");
 	assert_string_equal(names[2], "b.x");
 	file_names_free(names, n);
@@ -420,7 +420,7 @@ static void test_names(void **state)
 	assert_string_equal(err.text, "there is no directory 'a.x'");
 }
 
-/* What a link leads to is missing, not absent: a disk that is not mounted, with all that was measured. */
+/* Checks dangling links: they are errors, not absent files. The target may be on a disk with results that is not mounted. */
 static void test_links_to_nothing(void **state)
 {
 	static const char *const paths[] = { "link", "link/a", "link/a/b" };

@@ -14,7 +14,7 @@
 
 static enum assay_status parse_bytes(const char *text, size_t n, cJSON **root, struct assay_error *err)
 {
-	/* Without a final NUL and in memory of exactly this size: the sanitizers see what reads past the end. */
+	/* The copy has exactly this size, without a final NUL, so that the sanitizers detect reads past its end. */
 	char *copy = mem_new(n, 1);
 	enum assay_status st;
 
@@ -119,11 +119,11 @@ static void test_refused(void **state)
 	}
 }
 
-/* Programs that write what RFC 8259 does not know: their numbers that are none become "". */
+/* Checks the lenient reader. Some programs write numbers that RFC 8259 does not allow, such as NaN. They are read as "". */
 static void test_loosely(void **state)
 {
 	static const struct {
-		const char *text, *read; /* NULL: refused */
+		const char *text, *read; /* expected tree; NULL: refused */
 	} rows[] = {
 		{ "{\"a\": NaN, \"b\": 1}", "{\"a\":\"\",\"b\":1}\n" },
 		{ "[nan, -nan, Infinity, -Infinity, inf, +inf, 2]", "[\"\",\"\",\"\",\"\",\"\",\"\",2]\n" },
@@ -193,7 +193,7 @@ static void test_nesting(void **state)
 		buf_char(&text, '[');
 	assert_int_equal(json_parse("f.json", text.bytes, text.size, &root, &err), ASSAY_E_LIMIT);
 	buf_clear(&text);
-	for (int i = 0; i < 300; i++) /* beside each other */
+	for (int i = 0; i < 300; i++) /* siblings, not nested */
 		buf_text(&text, i ? ",[]" : "[[]");
 	buf_char(&text, ']');
 	assert_int_equal(json_parse("f.json", text.bytes, text.size, &root, &err), ASSAY_OK);
@@ -206,7 +206,7 @@ static void test_nesting(void **state)
 	buf_release(&text);
 }
 
-/* Text that json_text leaves as it is. */
+/* Checks texts that json_text() reproduces exactly. */
 static void test_layout(void **state)
 {
 	static const char *const texts[] = {
@@ -239,7 +239,7 @@ static void test_add(void **state)
 	struct buf out = BUF_INIT;
 
 	(void)state;
-	json_add(&out, cJSON_CreateArray()); /* which is deleted */
+	json_add(&out, cJSON_CreateArray()); /* json_add() deletes the node */
 	json_add(&out, cJSON_CreateTrue());
 	assert_string_equal(out.bytes, "[]\ntrue\n");
 	buf_release(&out);
@@ -266,14 +266,14 @@ static void check_widest(size_t columns, const char *character, size_t count)
 static void test_columns(void **state)
 {
 	(void)state;
-	/* 12 columns around it: two blanks, "a": with a blank, [""], and the comma that might follow */
+	/* 12 columns around the string: two spaces, "a": with a space, [""], and a comma that may follow */
 	for (size_t n = 90; n < 130; n++) {
 		check_widest(n + 12, "x", n);
 		check_widest(n + 12, "\xe2\x82\xac", n);
 	}
 }
 
-/* What cJSON_CreateString took from outside and is no UTF-8 comes out as a file that can be read. */
+/* Checks that text from outside that is not UTF-8 is mended, so that the written file can be read. */
 static void test_mended(void **state)
 {
 	cJSON *node = cJSON_CreateString("a\xe9\xc3\xa9\"\n\xf0\x90"), *again = NULL;
@@ -334,7 +334,7 @@ static void test_add_number(void **state)
 	cJSON_Delete(node);
 }
 
-/* The reader has failed, for this reason; it may read again. */
+/* Checks that the reader failed with the error `text`. Then clears the error, so that the reader can continue. */
 static void expect_fault(struct json_reader *r, const char *text)
 {
 	assert_int_equal(r->st, ASSAY_E_FORMAT);
@@ -396,7 +396,7 @@ static void test_members(void **state)
 	json_reader_has(&r, list, "o");
 	assert_int_equal(r.st, ASSAY_E_FORMAT);
 
-	/* The first error stays, and nothing is read any more. */
+	/* The first error is kept, and later reads return nothing. */
 	assert_string_equal(json_reader_text(&r, root, "name"), "");
 	assert_false(json_reader_has(&r, root, "name"));
 	json_reader_object(&r, root, "none");

@@ -1,4 +1,4 @@
-/* Average linkage against scipy, against the textbook's cubic algorithm, and its invariances. */
+/* Tests average linkage against scipy and against the textbook's cubic algorithm, and tests its invariances. */
 #include "base/linkage.h"
 
 #include "base/rng.h"
@@ -14,7 +14,7 @@
 
 enum { N = 24 };
 
-/* Thousandths of the distances of 24 items in 6 planted groups, upper triangle by rows: numpy 1.24.2, default_rng(20261120). */
+/* Thousandths of the distances between 24 items in 6 groups, upper triangle by rows, from numpy 1.24.2, default_rng(20261120). */
 static const unsigned short thousandths[N * (N - 1) / 2] = {
 	713, 185, 800, 581, 638, 420, 883, 409, 97,  138, 383, 417, 823, 240, 729, 209, 833, 776, 683, 55,  761, 908, 194, 845, 645, 716,
 	247, 732, 226, 846, 221, 128, 156, 623, 931, 305, 220, 375, 244, 505, 570, 900, 270, 122, 197, 108, 32,	 565, 832, 687, 189, 940,
@@ -43,7 +43,7 @@ static struct mat planted_distances(void)
 	return d;
 }
 
-/* fcluster(linkage(d, "average"), cut, criterion="distance") of scipy 1.10, renumbered in the order of first appearance. */
+/* Checks against fcluster(linkage(d, "average"), cut, criterion="distance") of scipy 1.10, renumbered in the order of first appearance. */
 static void test_scipy(void **state)
 {
 	static const struct {
@@ -70,7 +70,7 @@ static void test_scipy(void **state)
 	mat_release(&d);
 }
 
-/* Points in the plane, or numbers without any geometry. */
+/* Returns distances between random points in the plane if `plane`, else random numbers without any geometry. */
 static struct mat random_distances(struct rng *rng, size_t n, bool plane)
 {
 	struct mat d = mat_new(n, n), point = mat_new(n, 2);
@@ -90,7 +90,7 @@ static struct mat random_distances(struct rng *rng, size_t n, bool plane)
 	return d;
 }
 
-/* Mean distance between the items of clusters a and b, from the definition. */
+/* Returns the mean distance between the items of clusters `a` and `b`, by the definition. */
 static double mean_between(const struct mat *d, const size_t *cluster, size_t a, size_t b)
 {
 	double sum = 0;
@@ -107,7 +107,7 @@ static double mean_between(const struct mat *d, const size_t *cluster, size_t a,
 	return pairs ? sum / (double)pairs : HUGE_VAL;
 }
 
-/* Merges the closest pair while there is one within the cut. Names clusters by their lowest item. */
+/* Merges the closest pair of clusters as long as a pair is within `cut`. A cluster's number is its lowest item. */
 static void reference_cut(const struct mat *d, double cut, size_t *cluster)
 {
 	for (size_t i = 0; i < d->rows; i++)
@@ -186,7 +186,7 @@ static void test_order_of_items(void **state)
 	mat_release(&shuffled);
 }
 
-/* Many equal distances: it ends, numbers clusters in the order of first appearance, and is the same when asked twice. */
+/* Checks many equal distances: the algorithm ends, numbers clusters in the order of first appearance, and returns the same result twice. */
 static void test_ties(void **state)
 {
 	enum { TIED = 40 };
@@ -227,10 +227,10 @@ static void test_edges(void **state)
 	assert_int_equal(linkage_cut(&none, 1, cluster), 0);
 	assert_int_equal(linkage_cut(&one, 0, cluster), 1);
 	assert_int_equal(cluster[0], 0);
-	assert_int_equal(linkage_cut(&three, 0, cluster), 1); /* all at distance 0: the cut itself belongs */
+	assert_int_equal(linkage_cut(&three, 0, cluster), 1); /* all distances are 0: the cut is inclusive */
 	for (size_t k = 0; k < 9; k++)
 		three.at[k] = k % 4 ? .1 : 0;
-	mat_set(&three, 0, 1, .1 + 1e-12); /* the last bits do not decide */
+	mat_set(&three, 0, 1, .1 + 1e-12); /* a difference in the last bits does not matter */
 	mat_set(&three, 1, 0, .1 + 1e-12);
 	assert_int_equal(linkage_cut(&three, .1, cluster), 1);
 	assert_int_equal(linkage_cut(&three, .0999, cluster), 3);
@@ -251,7 +251,7 @@ static void check_permutation(const size_t *order, size_t n)
 	}
 }
 
-/* Wherever the tree is cut, the items of a cluster stand together. */
+/* Checks that the items of each cluster are contiguous in `order`, for the clusters of this `cut`. */
 static void check_contiguous(const struct mat *d, const size_t *order, double cut)
 {
 	size_t n = d->rows, cluster[64], changes = 0, count = linkage_cut(d, cut, cluster);
@@ -279,7 +279,7 @@ static void test_order_keeps_clusters_together(void **state)
 	}
 }
 
-/* Points on a line come out in the order of the line, whatever the order in which they go in. */
+/* Checks that points on a line are ordered as on the line, whatever their order in the input. */
 static void test_order_on_a_line(void **state)
 {
 	enum { POINTS = 17 };
@@ -312,7 +312,7 @@ static void test_order_of_few(void **state)
 	(void)state;
 	d.rows = d.cols = 0;
 	linkage_order(&d, order);
-	assert_int_equal(order[0], 9); /* untouched */
+	assert_int_equal(order[0], 9); /* unchanged */
 	d.rows = d.cols = 1;
 	linkage_order(&d, order);
 	assert_int_equal(order[0], 0);

@@ -1,4 +1,4 @@
-/* Progress: a line that rewrites itself on a terminal, a line a minute in a log. */
+/* Tests progress: on a terminal, one line that is overwritten; in a log, one line per minute. */
 #include "base/progress.h"
 
 #include <setjmp.h>
@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-/* What 200 steps of a second print, or as many as `steps` of them. */
+/* Returns the output of the first `steps` of 200 steps, one per second. */
 static char *printed(bool terminal, int steps)
 {
 	char *text = NULL;

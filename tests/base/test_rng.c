@@ -1,4 +1,4 @@
-/* The generators against published outputs, the derived numbers against their distributions. */
+/* Tests the generators against published outputs, and the derived numbers against their distributions. */
 #include "base/rng.h"
 
 #include "base/stats.h"
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-/* First outputs of the authors' xoshiro256starstar.c from the state 1, 2, 3, 4, as published in the tests of rand_xoshiro. */
+/* Checks the first outputs of the authors' xoshiro256starstar.c from the state 1, 2, 3, 4, as published in the tests of rand_xoshiro. */
 static void test_published_outputs(void **state)
 {
 	static const uint64_t expected[] = { 11520u,
@@ -29,7 +29,7 @@ static void test_published_outputs(void **state)
 		assert_true(rng_next(&rng) == expected[i]);
 }
 
-/* First outputs of the author's splitmix64.c, as published in the tests of rand_xoshiro. */
+/* Checks the first outputs of the author's splitmix64.c, as published in the tests of rand_xoshiro. */
 static void test_seed(void **state)
 {
 	static const uint64_t expected[] = { 1985237415132408290u, 2979275885539914483u, 13511426838097143398u, 8488337342461049707u };
@@ -41,8 +41,8 @@ static void test_seed(void **state)
 		assert_true(rng.s[i] == expected[i]);
 }
 
-/* n = 3 * 2^62: a quarter of the raw numbers is drawn again. Taking the remainder instead would make the lowest third of the
- * results twice as likely as the rest, taking the high word without drawing again every third number. */
+/* Checks n = 3 * 2^62, where a quarter of the raw numbers is rejected. The remainder instead would make the lowest third of the results
+ * twice as likely as the rest. The high word without rejection would make every third result twice as likely. */
 static void test_below_is_unbiased(void **state)
 {
 	struct rng rng;
@@ -89,7 +89,7 @@ static int ascending(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Kolmogorov and Smirnov's distance times sqrt(n); 1.95 is exceeded by chance in one case of a thousand. */
+/* Returns the Kolmogorov-Smirnov distance times sqrt(n). Chance exceeds 1.95 in one case of a thousand. */
 static double ks_distance(double *u, size_t n)
 {
 	double most = 0;
@@ -122,11 +122,11 @@ static void test_double_and_normal(void **state)
 	}
 	assert_true(ks_distance(uniform, N) < 1.95);
 	assert_true(ks_distance(normal, N) < 1.95);
-	rng = (struct rng){ { 0, 0, 0, 0 } }; /* the state that stays: the smallest number */
+	rng = (struct rng){ { 0, 0, 0, 0 } }; /* a state that never changes: it gives the smallest number */
 	assert_true(rng_double(&rng) == 0);
 }
 
-/* All 24 orders of 4 items, equally often. */
+/* Checks that all 24 orders of 4 items are equally frequent. */
 static void test_shuffle(void **state)
 {
 	struct rng rng;

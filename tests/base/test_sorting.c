@@ -57,7 +57,7 @@ ORDER_FIRST(size_at, struct thing, x->size < size, int64_t size)
 ORDER_FIRST(pointer_after, struct thing *const, (*x)->size <= size, int64_t size)
 ORDER_FIRST(both_at, struct thing, x->size < size || (x->size == size && strcmp(x->name, name) < 0), int64_t size, const char *name)
 
-/* As whoever looks at one after the other finds it. */
+/* Checks the search against a linear search. */
 static void test_first(void **state)
 {
 	struct thing t[] = { { "a", 1, 0 }, { "a", 3, 0 }, { "b", 3, 0 }, { "d", 3, 0 }, { "a", 4, 0 } };

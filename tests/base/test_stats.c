@@ -1,5 +1,5 @@
-/* Reference numbers are scipy 1.10 (numpy 1.24) where nothing else is said. "exact": sums of rational numbers or of 60 digits
- * (binomial and Poisson tails, the algebraic form of t for even degrees of freedom), since scipy keeps 9 to 13 digits there. */
+/* Reference numbers are from scipy 1.10 (numpy 1.24) unless a comment says otherwise. "exact": computed with rational numbers or 60 digits
+ * (binomial and Poisson tails, the algebraic form of t for even degrees of freedom), since scipy has only 9 to 13 correct digits there. */
 #include "base/stats.h"
 
 #include <math.h>
@@ -41,7 +41,7 @@ static void test_summaries(void **state)
 		assert_near("quantile", stats_quantile(sample_x, 7, quantiles[i].p), quantiles[i].expected, 1e-14);
 	assert_near("x is not changed", sample_x[0], 3.1, 0);
 	assert_near("median of an even number", stats_median(even, 4), 2.5, 0);
-	assert_near("mean of equal numbers", stats_mean(same, 3), .1, 0); /* .1 + .1 + .1 is not .3 */
+	assert_near("mean of equal numbers", stats_mean(same, 3), .1, 0); /* .1 + .1 + .1 differs from .3 */
 	assert_near("sd of equal numbers", stats_sd(same, 3), 0, 0);
 	assert_near("sd of one", stats_sd(sample_x, 1), 0, 0);
 	assert_near("median of one", stats_median(sample_x, 1), 3.1, 0);
@@ -49,7 +49,7 @@ static void test_summaries(void **state)
 
 static void test_sd_far_from_zero(void **state)
 {
-	const double x[] = { 1e9 + 4, 1e9 + 7, 1e9 + 13, 1e9 + 16 }; /* NIST's trap for one-pass formulas: variance 30 */
+	const double x[] = { 1e9 + 4, 1e9 + 7, 1e9 + 13, 1e9 + 16 }; /* NIST's test for one-pass formulas: variance 30 */
 
 	(void)state;
 	assert_near("variance", stats_sd(x, 4) * stats_sd(x, 4), 30, 1e-12);
@@ -135,7 +135,7 @@ static void test_t(void **state)
 		double t, df, p, tolerance;
 	} quantile[] = {
 		{ 12.706204736174704, 1, .975, 1e-14 },	 /* tan(.475 pi) */
-		{ 4.30265272974946189, 2, .975, 1e-14 }, /* exact, as the next three */
+		{ 4.30265272974946189, 2, .975, 1e-14 }, /* this row and the next three: exact */
 		{ 2.30600413520416611, 8, .975, 1e-14 },   { 2.04227245630123778, 30, .975, 1e-14 },
 		{ -416.175140329604124, 4, 1e-10, 1e-14 }, { 1.5765766039594717, 3.5, .9, 1e-9 },
 		{ 2.5758342201053339, 1e6, .995, 1e-9 },   { -1.5537739732668501, .5, .25, 1e-9 },
@@ -197,7 +197,7 @@ static void test_chi2(void **state)
 		assert_relative("chi2 quantile", stats_chi2_quantile(quantile[i].p, quantile[i].df), quantile[i].x, 1e-13);
 }
 
-/* Quantiles and distribution functions undo each other over the whole range; closed forms for 1 and 2 degrees of freedom. */
+/* Checks that quantiles and distribution functions are inverses over the whole range; for 1 and 2 degrees of freedom, by closed forms. */
 static void test_round_trip(void **state)
 {
 	static const double dfs[] = { .7, 1, 2, 3, 7.5, 30, 1000 };
@@ -218,7 +218,7 @@ static void test_round_trip(void **state)
 	}
 }
 
-/* F with 1 and n degrees of freedom is the square of t with n. */
+/* Checks that F with 1 and n degrees of freedom is the square of t with n. */
 static void test_f_is_t_squared(void **state)
 {
 	(void)state;

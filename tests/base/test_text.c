@@ -53,12 +53,12 @@ static void test_double(void **state)
 	}
 }
 
-/* A year at most: more is a slip, and would overflow where it is counted in nanoseconds. */
+/* Checks spans of time. More than a year is refused: it is a typing error, and would overflow as nanoseconds. */
 static void test_span(void **state)
 {
 	static const struct {
 		const char *text;
-		double seconds; /* 0: refused */
+		double seconds; /* expected seconds; 0: refused */
 	} rows[] = { { "90", 90 },
 		     { "90s", 90 },
 		     { "1.5m", 90 },
@@ -122,16 +122,16 @@ static void test_nearest(void **state)
 	static const struct {
 		const char *word, *expected;
 	} rows[] = {
-		{ "prot", "port" }, /* a swap counts once */
-		{ "ohts", "host" }, /* two swaps: more than the two that are allowed at four letters without them */
-		{ "pxyz", NULL },   /* three away */
+		{ "prot", "port" }, /* a swap counts as one edit */
+		{ "ohts", "host" }, /* two swaps; as other edits they would be more than the two that are allowed for four letters */
+		{ "pxyz", NULL },   /* three edits */
 		{ "hosts", "host" },
 		{ "Host", "host" },
 		{ "usr", "user" },
-		{ "ype", "types" }, /* two away, two allowed at three letters */
+		{ "ype", "types" }, /* two edits, and two are allowed for three letters */
 		{ "py", NULL },
 		{ "architectrue", "architecture" },
-		{ "arkitektur", "architecture" }, /* four away, four allowed at ten letters */
+		{ "arkitektur", "architecture" }, /* four edits, and four are allowed for ten letters */
 		{ "banana", NULL },
 		{ "", NULL },
 	};
@@ -161,7 +161,7 @@ static void check_shortest(double value)
 		fail_msg("%.17g became '%s'", value, text);
 	for (const char *s = text; *s && *s != 'e'; s++)
 		n += *s >= '0' && *s <= '9' && (n || *s != '0');
-	/* Correct rounding to fewer digits must not read back: then there were a shorter text. */
+	/* The correctly rounded number with one digit less must differ. Otherwise there is a shorter text. */
 	if (n < 2 || (fabs(value) < 1e16 && value == trunc(value)))
 		return;
 	snprintf(digits, sizeof(digits), "%.*e", (int)n - 2, value);
@@ -192,7 +192,7 @@ static void test_from_double(void **state)
 		{ DBL_MAX, "1.7976931348623157e308" },
 		{ DBL_MIN, "2.2250738585072014e-308" },
 		{ 4.9406564584124654e-324, "5e-324" },
-		/* Sixteen digits hit only above: the classic case of a boundary that is not symmetric. */
+		/* With sixteen digits, only numbers above the value read back as it: at a power of two, the gap below is smaller. */
 		{ 0x1p-44, "5.684341886080802e-14" },
 		{ 0x1p89, "6.189700196426902e26" },
 	};
@@ -247,7 +247,7 @@ static void test_measured(void **state)
 		assert_string_equal(text_from_measured(rows[i].value, rows[i].noise, text), rows[i].text);
 }
 
-/* Never long, and never nothing but zeros; a probability is never sure. */
+/* Checks that results are never long and never only zeros, and that a probability is never shown as certain. */
 static void test_bounded(void **state)
 {
 	static const struct {
@@ -293,14 +293,14 @@ static void test_dates(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		assert_string_equal(text_from_ms(rows[i].ms, text), rows[i].text);
 	assert_int_equal(strlen(text_from_ms(INT64_MAX, text)), strlen("292278994-08-17T07:12:55.807Z"));
-	text_from_ms(INT64_MIN, text); /* the sanitizers watch */
+	text_from_ms(INT64_MIN, text); /* the sanitizers check this call */
 }
 
 static void test_times(void **state)
 {
 	static const struct {
 		const char *text;
-		int64_t ms; /* -1: not taken */
+		int64_t ms; /* expected milliseconds; -1: refused */
 	} rows[] = {
 		{ "0", 0 },
 		{ "1497506400", INT64_C(1497506400000) },
@@ -324,12 +324,12 @@ static void test_times(void **state)
 		{ "2026-02-28T10:00Z", INT64_C(1772272800000) },
 		{ "2024-02-29T12:00:00", INT64_C(1709208000000) },
 		{ "2026-11-23T20:01:23+01:00", INT64_C(1795460483000) },
-		{ "2026-11-23 20:01:23 +0100", INT64_C(1795460483000) }, /* as git has it */
+		{ "2026-11-23 20:01:23 +0100", INT64_C(1795460483000) }, /* as git prints it */
 		{ "2026-11-23T20:01:23+01", INT64_C(1795460483000) },
 		{ "2026-11-23T20:01:23-05:30", INT64_C(1795483883000) },
 		{ "2026-11-23 20:01:23 UTC", INT64_C(1795464083000) },
 		{ "2026-11-23T20:01:23.25Z", INT64_C(1795464083250) },
-		{ "1970-06-01", INT64_C(13046400000) }, /* fewer milliseconds than today has seconds */
+		{ "1970-06-01", INT64_C(13046400000) }, /* less, in milliseconds, than today's time in seconds */
 		{ "2026-02-30", -1 },
 		{ "2026-02-28 10:00.5e202", -1 },
 		{ "2023-02-29", -1 },
@@ -387,7 +387,7 @@ static void test_utf8(void **state)
 		{ "\xf4\x8f\xbf\xbf", true },
 		{ "\xf4\x90\x80\x80", false }, /* above U+10FFFF */
 		{ "\xf5\x80\x80\x80", false },
-		{ "1234567\xc3", false }, /* cut at a word's end */
+		{ "1234567\xc3", false }, /* cut at the end of a machine word */
 		{ "12345678\xc3\xa9", true },
 		{ "1234567\xc3\xa9", true },
 		{ "\xe2\x82", false },
@@ -401,7 +401,7 @@ static void test_utf8(void **state)
 	assert_true(text_is_utf8("a\0b", 3));
 }
 
-/* Fills text with "é" and its end, so that a message with it and two more characters is `n` bytes long. */
+/* Fills `text` with "é" and then `end`, so that a message of this text and two more characters is `n` bytes long. */
 static void fill(char *text, size_t n, const char *end)
 {
 	size_t i = n % 2;
@@ -422,7 +422,7 @@ static void is_reported(const struct assay_error *err, size_t whole)
 		fail_msg("of %zu bytes: '%s'", whole, err->text);
 }
 
-/* Whatever is too long, messages end with their remedy, and no character is divided. */
+/* Checks that messages that are too long end with their remedy, and that no character is cut in two. */
 static void test_messages_fit(void **state)
 {
 	char text[3 * ASSAY_ERROR_BYTES];
@@ -457,7 +457,7 @@ static void test_shown(void **state)
 	assert_string_equal(text_shown("a\xc2\x9b"
 				       "31m\xc2\xa0\xc3\x9b",
 				       out),
-			    "a?31m\xc2\xa0\xc3\x9b"); /* a terminal's CSI; no-break space, a letter */
+			    "a?31m\xc2\xa0\xc3\x9b"); /* a terminal's CSI, replaced; a no-break space and a letter, kept */
 	assert_string_equal(text_shown("a\u202egnp.exe\u2028b\u2066c\u2069\u200b\ufeff\u061c\U000e0041", out), "a?gnp.exe?b?c?????");
 	assert_string_equal(text_shown("\u200d\u2010\u2030\u2027\ufb01\ufffd\U0001f600", out),
 			    "\u200d\u2010\u2030\u2027\ufb01\ufffd\U0001f600");

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-/* "{a@1:1,b@2:[x@3,'y'@3]@2}@1": the tree with its lines, quoted scalars in quotes. */
+/* Appends the tree with its lines to `out`, such as "{a@1:1,b@2:[x@3,'y'@3]@2}@1". Quoted scalars are in quotes. */
 static void show(const struct yaml_node *node, struct buf *out)
 {
 	if (node->kind == YAML_SCALAR)
@@ -48,7 +48,7 @@ static void test_parse(void **state)
 	static const struct {
 		const char *what, *text;
 		enum assay_status status;
-		const char *expected; /* of an error, how it starts */
+		const char *expected; /* tree, or the start of the error */
 	} rows[] = {
 		{ "what YAML keeps for itself", "\xc3\xa4: 1\na: [@b]\n", ASSAY_E_FORMAT,
 		  "f.yaml:2: YAML needs quotes around a text that starts with '@'" },
@@ -203,7 +203,7 @@ static void test_get(void **state)
 	assert_int_equal(yaml_get(&root, "g")->kind, YAML_LIST);
 	assert_null(yaml_get(&root, "h"));
 	yaml_release(&root);
-	yaml_release(&root); /* zeroed */
+	yaml_release(&root); /* accepts a zeroed value */
 	yaml_release(NULL);
 }
 

@@ -1,4 +1,4 @@
-/* A fingerprint that was begun, as taking them begins one: what belongs to it can be put into the store. */
+/* Starts a fingerprint in the store as the take command does, so that tests can store data that belongs to it. */
 #ifndef TESTS_FINGERPRINT_BEGUN_H
 #define TESTS_FINGERPRINT_BEGUN_H
 

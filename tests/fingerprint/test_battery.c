@@ -1,4 +1,4 @@
-/* Batteries from YAML, and what stress-ng writes. */
+/* Tests batteries from YAML, and the parser of the output of stress-ng. */
 #include "base/mem.h"
 #include "fingerprint/battery/battery.h"
 #include "fingerprint/battery/stressng.h"
@@ -16,7 +16,7 @@ static void test_parse(void **state)
 	static const struct {
 		const char *what, *text;
 		enum assay_status status;
-		const char *error; /* a part of it */
+		const char *error; /* part of the message */
 	} rows[] = {
 		{ "smallest", ONE, ASSAY_OK, NULL },
 		{ "all keys",
@@ -63,7 +63,7 @@ static void test_parse(void **state)
 	}
 }
 
-/* A hash of the text; "" where it does not parse. */
+/* Writes the hash of a battery's text to `hash`. The text must parse. */
 static void hash_of(const char *text, char *hash)
 {
 	struct battery battery;
@@ -77,7 +77,7 @@ static void test_hash(void **state)
 {
 	static const struct {
 		const char *what, *text;
-		bool same; /* as the first */
+		bool same; /* same hash as the first row */
 	} rows[] = {
 		{ "first", "name: b\nstressors:\n  - { stressor: cpu }\n  - { stressor: qsort, arguments: [--qsort-size, 1024] }\n", true },
 		{ "comment and order",
@@ -122,7 +122,7 @@ static void test_built_in(void **state)
 	static const struct {
 		const char *name;
 		size_t entries, safe;
-		int64_t seconds_max; /* of all passes, without what starting costs */
+		int64_t seconds_max; /* time of all passes, without starting stressors */
 	} rows[] = { { "quick", 16, 16, 10 }, { "paper", 43, 38, 60 } };
 
 	(void)state;
@@ -251,7 +251,7 @@ static void test_metrics(void **state)
 	}
 }
 
-/* The stressor null stands unquoted in the file, which YAML reads as nothing. */
+/* Checks the stressor null: its name is not quoted in the file, and YAML reads an unquoted null as no value. */
 static void test_stressor_null(void **state)
 {
 	static const char text[] =

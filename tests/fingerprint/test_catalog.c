@@ -1,5 +1,5 @@
-/* The catalog beside the store: what is written, and what the check finds. */
-#include "fingerprint/commands/cmd_check.c" /* what it finds */
+/* Tests the catalog and the store: the files that are written, and the problems that the check command finds. */
+#include "fingerprint/commands/cmd_check.c" /* the static functions of the check */
 
 #include "tests/scratch.h"
 
@@ -23,7 +23,7 @@ static void add(struct store *store, const char *machine, int64_t taken_ms, cons
 
 static const double some[] = { 10, 5, 12, 0, 11, 7 }, zeros[] = { 1, 0, 2, 0, 3, 0 };
 
-/* Two machines, one of them with two fingerprints, in the store and in the catalog. */
+/* Stores three fingerprints of two machines, and returns the catalog that was saved. */
 static struct catalog fill(struct lab *lab, struct fingerprint_set *set)
 {
 	struct catalog catalog;
@@ -50,7 +50,7 @@ static void release(struct lab *lab, struct fingerprint_set *set, struct catalog
 	lab_close(lab);
 }
 
-/* What the check says about the files as they lie: n problems, the first of which has `part`. */
+/* Checks that the check of the current files finds `n` problems, and that `part` is in the text of the first one. */
 static void expect_problems(const struct fingerprint_set *set, size_t n, const char *part)
 {
 	struct catalog_problems problems = { 0 }, remarks = { 0 };
@@ -69,7 +69,7 @@ static void expect_problems(const struct fingerprint_set *set, size_t n, const c
 	catalog_release(&catalog);
 }
 
-/* Changes the first `from` in a file of the catalog to `to`. */
+/* Replaces the first `from` in a file of the catalog by `to`. */
 static void edit(const char *path, const char *from, const char *to)
 {
 	char *old = scratch_text(path), *at = strstr(old, from), *text;
@@ -96,7 +96,7 @@ static void test_summaries(void **state)
 	assert_int_equal(m1->fingerprints[0].taken_ms, 1000);
 	assert_int_equal(m1->fingerprints[0].passes, 3);
 	assert_true(m1->fingerprints[0].rates[0].median == 11 && m1->fingerprints[0].rates[0].mad == 1);
-	/* a recorded 0 is no measurement: the median of 5 and 7 */
+	/* A rate of 0 was not measured. 6 is the median of 5 and 7. */
 	assert_true(m1->fingerprints[0].rates[1].median == 6 && m1->fingerprints[0].rates[1].n == 2);
 	assert_true(isnan(m2->fingerprints[0].rates[1].median) && m2->fingerprints[0].rates[1].n == 3);
 	expect_problems(&set, 0, "");
@@ -121,7 +121,7 @@ static void test_save_what_changed(void **state)
 	check(catalog_save(&catalog, &written, &err), &err);
 	assert_int_equal(written, 1);
 	assert_int_equal(stat("lab/machines/m1.json", &after), 0);
-	assert_true(before.st_ino == after.st_ino); /* not even replaced by the same */
+	assert_true(before.st_ino == after.st_ino); /* not even replaced by an equal file */
 	assert_int_equal(unlink("lab/machines/m1.json"), 0);
 	check(catalog_save(&catalog, &written, &err), &err);
 	assert_int_equal(written, 1);
@@ -129,7 +129,7 @@ static void test_save_what_changed(void **state)
 	release(&lab, &set, &catalog);
 }
 
-/* Notes and given types stay when a fingerprint's summary is brought up to date; a summary that was edited is mended. */
+/* Checks that an update of a fingerprint's summary keeps notes and given types, and corrects a summary that a user edited. */
 static void test_put_again(void **state)
 {
 	struct fingerprint_set set;
@@ -206,14 +206,14 @@ static void test_check_records(void **state)
 	edit("lab/machines/m1.json", "0000000000000000", set.items[1].id);
 	expect_problems(&set, 0, "");
 	edit("lab/machines/m1.json", "{", "{{");
-	expect_problems(&set, 1, "restore it from git, or remove it: then the next 'assay host measure' or import"); /* no second remedy */
+	expect_problems(&set, 1, "restore it from git, or remove it: then the next 'assay host measure' or import"); /* a single remedy */
 	edit("lab/machines/m1.json", "{{", "{");
 	assert_int_equal(unlink("lab/machines/m%2F2.json"), 0);
 	expect_problems(&set, 1, "is in the store but not in the catalog: the next 'assay host measure'");
 	release(&lab, &set, &catalog);
 }
 
-/* No command mends a time that is still to come: it is said, and all is well. */
+/* Checks times in the future. No command can correct them, so they are notes, not problems. */
 static void test_check_future(void **state)
 {
 	struct catalog_problems problems = { 0 }, remarks = { 0 };
@@ -266,7 +266,7 @@ static void test_bad_files(void **state)
 		    "lab/machines/other.json: version 9");
 	expect_problems(&set, 1, "use a newer assay");
 	assert_int_equal(unlink("lab/machines/other.json"), 0);
-	scratch_put("lab/machines/.assay-x.json", "left over"); /* hidden and other files are nobody's business */
+	scratch_put("lab/machines/.assay-x.json", "left over"); /* hidden files and files with other suffixes are ignored */
 	scratch_put("lab/machines/notes.txt", "x");
 	expect_problems(&set, 0, "");
 	check(catalog_load("lab/none", NULL, &loaded, &err), &err);
@@ -277,7 +277,7 @@ static void test_bad_files(void **state)
 	release(&lab, &set, &catalog);
 }
 
-/* Any machine of any order finds its place, and its file. */
+/* Checks that machines in any order are sorted into the catalog, and have files of their own. */
 static void test_machines_in_order(void **state)
 {
 	static const char *const ids[] = { "m", "b", "z", "a", "\xc3\xa4", "b.", "B" };

@@ -1,4 +1,4 @@
-/* Which hosts are fit to be measured: each rule at its border, and the rules that look at several hosts. */
+/* Tests which hosts are fit for measurements: each rule at its threshold, and the rules that compare several hosts. */
 #include "fingerprint/commands/cmd_host_check.c"
 #include "tests/scratch.h"
 
@@ -24,7 +24,7 @@ static const struct {
 	{ "uid", "1000" },
 };
 
-/* The healthy facts, but for one; value NULL: the host does not say it. */
+/* Returns the healthy facts with one replaced by `value`. `value` NULL: the host does not report that fact. */
 static struct facts facts_with(const char *name, const char *value)
 {
 	struct buf text = BUF_INIT;
@@ -43,7 +43,7 @@ static struct facts facts_with(const char *name, const char *value)
 	return facts;
 }
 
-/* "code,code!": remarks have a '!'. */
+/* Returns the codes of a host's problems as "code,code!"; '!' marks notes. */
 static char *codes_of(const struct checkup *checkup, size_t host)
 {
 	struct buf codes = BUF_INIT;
@@ -104,13 +104,13 @@ static void test_one_host(void **state)
 		checkup_find(&h, 1, &none, &checkup);
 		expect_codes(rows[i].what, &checkup, 0, rows[i].codes);
 		assert_int_equal(checkup_problems(&checkup, 0),
-				 *rows[i].codes && rows[i].codes[strcspn(rows[i].codes, ",!")] != '!'); /* problems come first */
+				 *rows[i].codes && rows[i].codes[strcspn(rows[i].codes, ",!")] != '!'); /* problems come before notes */
 		checkup_release(&checkup);
 		facts_release(&h.facts);
 	}
 }
 
-/* Debian's own default: PAPI refuses, to root too, unless there is nothing to refuse; what Ubuntu has is not for root. */
+/* Checks perf_event_paranoid for root: at 3, Debian's default, PAPI refuses counters if there is a PMU; Ubuntu's 4 does not matter. */
 static void test_paranoid_for_root(void **state)
 {
 	static const struct {
@@ -178,7 +178,7 @@ static void test_clock(void **state)
 	}
 }
 
-/* Hosts that do not answer have no say in anything; those that are emulated, or of one box, share a machine. */
+/* Checks that hosts that do not answer are ignored. Emulated hosts, and hosts of one box, share a machine. */
 static void test_many_hosts(void **state)
 {
 	struct host hosts[] = {
@@ -223,8 +223,8 @@ static void test_many_hosts(void **state)
 		facts_release(&h[i].facts);
 }
 
-/* A host that was replaced, or installed again, is not the machine that the catalog knows; one that the catalog does not know is no other.
- */
+/* Checks that a replaced or reinstalled host is reported as another machine than the catalog's. A host that is not in the catalog is not
+ * reported. */
 static void test_other_machine(void **state)
 {
 	const struct host hosts[] = {
@@ -257,7 +257,7 @@ static void test_other_machine(void **state)
 		facts_release(&h[i].facts);
 }
 
-/* As many have one version as the other: the first one counts. A host that failed later has no say, and root needs no permission. */
+/* Checks two equally frequent versions: the first one counts. A host that failed later does not count, and root needs no permission. */
 static void test_version_tie(void **state)
 {
 	static const struct {
@@ -298,7 +298,7 @@ static void test_version(void **state)
 		{ "stress-ng, version 0.15.06 (gcc 12.2.0, x86_64 Linux)\n", "0.15.06" },
 		{ "stress-ng, version 0.18.12-dev\n", "0.18.12-dev" },
 		{ "stress-ng, version \n", NULL },
-		{ "stress-ng, version 0.15", NULL }, /* cut */
+		{ "stress-ng, version 0.15", NULL }, /* truncated */
 		{ "stress-ng, version 0.15\033[31m (x)\n", NULL },
 		{ "stress-ng, version 01234567890123456789012345678901 (x)\n", NULL },
 		{ "stress, version 1.0 (x)\n", NULL },

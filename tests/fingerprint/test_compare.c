@@ -1,5 +1,5 @@
-/* Comparing fingerprints: what must not be compared, what differs beyond the noise between sessions, drift against the past and the type.
- * How often it is wrong: tests/bench/bench_drift.c. */
+/* Tests comparisons of fingerprints: which must not be compared, which differences exceed the noise between sessions, and drift against the
+ * past and against the hardware type. tests/bench/bench_drift.c measures the error rates. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "fingerprint/compare/compare.c"
@@ -11,7 +11,7 @@
 #define PASSES_MAX    5
 #define MACHINES_MAX  60 /* fingerprints */
 
-/* A set in memory: the fingerprints share names; nothing is owned but rates and passes. */
+/* A set of fingerprints in memory. The fingerprints share names, and own only rates and passes. */
 struct made {
 	struct fingerprint_set set;
 	struct fingerprint items[MACHINES_MAX];
@@ -48,7 +48,7 @@ static void make(struct made *m, size_t fingerprints, size_t stressors, size_t p
 	m->set = (struct fingerprint_set){ m->names, stressors, m->items, fingerprints };
 }
 
-/* Draws a fingerprint: noise of a pass, from low to high over the stressors, and of a session. */
+/* Draws the rates of a fingerprint. The noise of passes grows from `low` to `high` over the stressors; each session has noise, too. */
 static void draw(struct made *m, size_t index, struct rng *rng, double low, double high, double shift)
 {
 	size_t n = m->set.n_stressors;
@@ -69,7 +69,7 @@ static void test_refused(void **state)
 	struct fingerprint changed;
 	const struct {
 		const char *what;
-		char **text; /* that differs */
+		char **text; /* text that differs */
 		const char *part;
 	} rows[] = {
 		{ "battery", &changed.battery_hash, "different batteries" },
@@ -93,8 +93,8 @@ static void test_refused(void **state)
 
 /* ---- sessions ---- */
 
-/* Three machines; every stressor goes up and down by `noise` from session to session, in a pattern that machines and stressors do not
- * share, and by as much between passes. */
+/* Makes fingerprints of three machines. Each stressor varies by `noise` from session to session, in a pattern that differs between machines
+ * and stressors, and by as much between passes. */
 static void weave(struct made *m, size_t sessions, size_t stressors, size_t passes, double noise)
 {
 	make(m, 3 * sessions, stressors, passes);
@@ -124,7 +124,7 @@ static void scale_all(struct made *m, size_t item, double factor)
 		scale(m, item, j, factor);
 }
 
-/* The first machine among the three. */
+/* Compares the sessions of the first of the three machines. */
 static void inspect(struct made *m, size_t sessions, size_t looks, struct compare *c)
 {
 	struct compare_series series[3], *all[3];
@@ -145,16 +145,16 @@ static void inspect(struct made *m, size_t sessions, size_t looks, struct compar
 		compare_series_release(&series[i]);
 }
 
-/* What changed in the first machine, in its last sessions, and what is to be said. */
+/* Checks which changes are reported, for changes in the last sessions of the first machine. */
 static void test_sessions(void **state)
 {
 	static const struct {
 		const char *what;
 		size_t sessions;
 		double noise;
-		size_t slow;  /* last sessions that are slower */
-		double all;   /* factor of all stressors in them */
-		double third; /* of the third one */
+		size_t slow;  /* number of last sessions that are slower */
+		double all;   /* factor of all stressors in these sessions */
+		double third; /* factor of the third stressor */
 		size_t looks, differing;
 		bool whole, single;
 	} rows[] = {
@@ -196,7 +196,7 @@ static void test_sessions(void **state)
 	}
 }
 
-/* A change stays one until it is accepted, and its place is found; what was slower for some weeks is none. */
+/* Checks that a change is reported, with its start, until it is accepted. A machine that was slow for only some weeks is not reported. */
 static void test_long_ago(void **state)
 {
 	static struct made m;
@@ -218,7 +218,7 @@ static void test_long_ago(void **state)
 	free(c.rows);
 }
 
-/* One machine is four times as noisy as the others: what would be a change of them is none of it, and they are not taken for it. */
+/* Checks a machine four times as noisy as the others: its own change of 8 % is not reported, but that of a quiet machine is. */
 static void test_own_noise(void **state)
 {
 	static struct made m;
@@ -240,8 +240,8 @@ static void test_own_noise(void **state)
 	}
 }
 
-/* One pass a session: what a stressor varies by is known from sessions only, and other stressors say nothing of it. A noisy one among quiet
- * ones does not differ, however few the sessions are; what changed is found. */
+/* Checks sessions of one pass: the noise of a stressor is known only from its own sessions, not from other stressors. A noisy stressor
+ * among quiet ones does not differ, however few the sessions. A real change is found. */
 static void test_one_pass(void **state)
 {
 	static struct made m;
@@ -265,8 +265,8 @@ static void test_one_pass(void **state)
 	}
 }
 
-/* Two fingerprints and nothing else: the passes say how large a change of a stressor must be, nothing says it of all together. One pass and
- * no history: ratios, but no word on what differs. */
+/* Checks two fingerprints without a history. Passes give the noise of each stressor, but not of all stressors together. With one pass there
+ * are only ratios, and no judgment of differences. */
 static void test_two(void **state)
 {
 	static struct made m;
@@ -287,7 +287,7 @@ static void test_two(void **state)
 		assert_int_equal(c.rows[2].since_ms, 0);
 		free(c.rows);
 	}
-	/* Not measured in one of them. */
+	/* A stressor that one of them did not measure. */
 	weave(&m, 2, 4, 3, .01);
 	scale(&m, 1, 1, 0);
 	inspect(&m, 2, 1, &c);
@@ -312,7 +312,7 @@ static struct catalog catalog_of(struct made *m, const size_t *machine_of)
 	return catalog;
 }
 
-/* m0 has changed since its first fingerprint, m1 not, m2 has only one and is the odd one of its type. */
+/* Checks drift: m0 changed since its first fingerprint, m1 did not, and m2 has only one fingerprint and differs from its type. */
 static void test_drift(void **state)
 {
 	static const size_t machine_of[] = { 0, 0, 1, 1, 2, 3 };
@@ -344,14 +344,14 @@ static void test_drift(void **state)
 	assert_true(drift.past[0].compare.rows[4].differs && drift.past[0].compare.rows[4].ratio < .3);
 	assert_int_equal(drift.past[1].compare.differing, 0);
 	assert_int_equal(drift.past[2].state, DRIFT_ALONE);
-	assert_int_equal(drift.peers[0].n, 0); /* like two of three others */
+	assert_int_equal(drift.peers[0].n, 0); /* like two of the three others */
 	assert_int_equal(drift.peers[2].n, 1);
 	assert_string_equal(drift.peers[2].stressors[0].name, "s07");
 	assert_int_equal(drift.peers[2].stressors[0].differ, 3);
 	assert_int_equal(drift.peers[2].stressors[0].others, 3);
 	assert_true(drift.peers[2].stressors[0].ratio > 4);
 	drift_release(&drift);
-	/* Accepted: nothing newer. Retired: left out. */
+	/* An accepted fingerprint has no newer one. A retired machine is excluded. */
 	machine_accept(&catalog.machines[0], catalog.machines[0].fingerprints[1].id, 7, "new memory");
 	machine_retire(&catalog.machines[2], true, 8, NULL);
 	drift_of(&catalog, &m.set, &types, INT64_MAX, &drift);
@@ -365,8 +365,8 @@ static void test_drift(void **state)
 	catalog_release(&catalog);
 }
 
-/* A clock was wrong once: what was taken then is neither the latest nor the first, and what was accepted under it counts no longer than any
- * other. */
+/* Checks fingerprints that were taken while the clock was ahead: they are neither the latest nor the first. Acceptances from that time do
+ * not count longer than others. */
 static void test_drift_future(void **state)
 {
 	static const size_t machine_of[] = { 0, 0, 0 };
@@ -385,7 +385,7 @@ static void test_drift_future(void **state)
 	m.items[1].taken_ms = 1000;
 	for (size_t i = 0; i < 3; i++)
 		draw(&m, i, &rng, .01, .03, 0);
-	catalog = catalog_of(&m, machine_of); /* by time: 0, 2 and the one of the future */
+	catalog = catalog_of(&m, machine_of); /* in order of time: 0, 2, and the one in the future */
 	machine = &catalog.machines[0];
 	types_of(&catalog, &config, &types);
 	drift_of(&catalog, &m.set, &types, 999, &drift);
@@ -407,8 +407,8 @@ static void test_drift_future(void **state)
 	catalog_release(&catalog);
 }
 
-/* The history counts from the reference on, of one kind; another stress-ng begins anew, is said with its first fingerprint, and what was
- * under the older one is not what the machine is. */
+/* Checks the history of a machine: it starts at the reference and has one version of stress-ng. A newer stress-ng starts another history at
+ * its first fingerprint; older results are no longer compared. */
 static void test_drift_history(void **state)
 {
 	static char newer[] = "0.17.08";
@@ -444,7 +444,7 @@ static void test_drift_history(void **state)
 		else
 			assert_null(drift_version_before(drift.past[0].machine, drift.past[0].latest));
 		drift_release(&drift);
-		/* Accepted after the change: what is left shows none. */
+		/* Accepted after the change: the remaining history shows none. */
 		machine_accept(&catalog.machines[0], m.items[20].id, 30, "known");
 		drift_of(&catalog, &m.set, &types, INT64_MAX, &drift);
 		assert_int_equal(drift.past[0].compare.differing, 0);
@@ -455,12 +455,12 @@ static void test_drift_history(void **state)
 	}
 }
 
-/* The machine was busier than usual at its latest fingerprint: it is said, and not taken for drift; what is left is compared. A load that
- * it always has says nothing. Without any other fingerprint nothing can be compared. */
+/* Checks a machine that was busier than usual at its latest fingerprint. The load is reported, not taken for drift, and the rest of the
+ * history is compared. A load that is always there is not reported. Without another fingerprint nothing can be compared. */
 static void test_drift_busy(void **state)
 {
 	static const struct {
-		const char *loads[4], *latest; /* what the latest says */
+		const char *loads[4], *latest; /* report about the latest fingerprint; NULL: none */
 		enum drift_state state;
 		size_t history;
 	} rows[] = {
@@ -477,7 +477,7 @@ static void test_drift_busy(void **state)
 	(void)state;
 	for (size_t i = 0; i < 2 * COUNT(rows); i++) {
 		size_t first = rows[i / 2].loads[0] ? 0 : rows[i / 2].loads[2] ? 2 : 3;
-		bool says = rows[i / 2].latest && (first < 3 || i % 2 == 0); /* alone, what an emulated one says tells nothing */
+		bool says = rows[i / 2].latest && (first < 3 || i % 2 == 0); /* an emulated host's load alone proves nothing */
 		struct lab_config config = { 0 };
 		char texts[4][64] = { "" };
 		const char *busy;
@@ -509,7 +509,7 @@ static void test_drift_busy(void **state)
 	}
 }
 
-/* What people decided survives writing and reading; what cannot be is refused. */
+/* Checks that the users' marks survive writing and reading, and that impossible marks are refused. */
 static void test_marks(void **state)
 {
 	static const struct {

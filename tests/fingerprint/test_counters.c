@@ -1,4 +1,4 @@
-/* Counters of a fingerprint in the store: the plan stays as it was begun, a run is there once, and an interruption loses nothing. */
+/* Tests counters of a fingerprint in the store: the plan never changes, each run is stored once, and an interruption loses nothing. */
 #include "fingerprint/counters/stressor_counters.h"
 #include "tests/fingerprint/begun.h"
 #include "tests/scratch.h"
@@ -60,7 +60,7 @@ static void test_plan(void **state)
 	assert_true(found);
 	assert_int_equal(again.n, 3);
 	assert_int_equal(again.runs[1].events.n, 2);
-	assert_string_equal(again.runs[1].events.names[0], "PAPI_L1_DCM"); /* by name */
+	assert_string_equal(again.runs[1].events.names[0], "PAPI_L1_DCM"); /* sorted by name */
 	assert_string_equal(again.runs[0].family, "hardware");
 	assert_string_equal(again.runs[2].family, "software");
 	assert_string_equal(again.runs[2].domain, "all");
@@ -124,7 +124,7 @@ static void test_runs(void **state)
 	counting_plan_release(&plan);
 }
 
-/* A store in which somebody has been at work. */
+/* Checks a store that was edited by hand: its runs do not start at 1. */
 static void test_runs_that_are_not_counted_from_1(void **state)
 {
 	struct counting_plan plan;

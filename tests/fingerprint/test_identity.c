@@ -1,11 +1,11 @@
-/* Who is who: swapped and cloned machines are refused, renaming keeps what belongs together, and an interrupted one is completed. */
+/* Tests identities: swapped and cloned machines are refused, a rename keeps all data, and an interrupted rename is completed. */
 #include "fingerprint/catalog/identity.h"
-#include "fingerprint/commands/cmd_host_edit.c" /* renaming, step by step */
+#include "fingerprint/commands/cmd_host_edit.c" /* the steps of a rename */
 #include "tests/scratch.h"
 
 #include <math.h>
 
-/* With fingerprints. */
+/* Returns a catalog of two machines with fingerprints. */
 static struct catalog two_machines(void)
 {
 	struct catalog catalog = { .directory = mem_string("lab/machines") };
@@ -54,7 +54,7 @@ static void test_identity(void **state)
 			    rows[i].part ? rows[i].part : "");
 		facts_release(&facts);
 	}
-	/* Nothing was merged or changed by looking. */
+	/* Looking up machines merged and changed nothing. */
 	assert_int_equal(catalog.n, 2);
 	assert_null(catalog_find(&catalog, "b")->identity.machine_id);
 	catalog_release(&catalog);
@@ -72,7 +72,7 @@ static void test_take(void **state)
 	check(facts_parse(text, strlen(text), &facts, &err), &err);
 	identity_take(identity, &facts);
 	assert_string_equal(identity->machine_id, "id-b");
-	assert_string_equal(identity->board_uuid, "uuid-b"); /* what the facts do not say stays */
+	assert_string_equal(identity->board_uuid, "uuid-b"); /* values that the facts lack are kept */
 	assert_int_equal(identity->memory_bytes, 4096);
 	facts_release(&facts);
 	catalog_release(&catalog);
@@ -101,7 +101,7 @@ static struct catalog load(struct lab *lab)
 	return catalog;
 }
 
-/* ./lab with the machine old: one fingerprint, one result, notes. */
+/* Opens ./lab with the machine `old`: one fingerprint, one result, and notes. */
 static struct lab lab_with_old(void)
 {
 	struct lab lab = scratch_lab("lab");
@@ -122,7 +122,7 @@ static struct lab lab_with_old(void)
 	return lab;
 }
 
-/* What the command does; `files` false: killed between store and catalog. */
+/* Renames as the command does. With `files` false, stops after the store and before the catalog, as if killed. */
 static enum assay_status rename_it(struct lab *lab, const char *to, bool files, struct rename_result *result, struct assay_error *err)
 {
 	struct catalog catalog = load(lab);
@@ -136,7 +136,7 @@ static enum assay_status rename_it(struct lab *lab, const char *to, bool files, 
 	return st;
 }
 
-/* The number of problems; the first one that has `part` in it must be there when part is given. */
+/* Returns the number of problems. If `part` is given, checks that one of them contains it. */
 static size_t problems_of(struct lab *lab, const char *part)
 {
 	struct assay_error err;
@@ -173,7 +173,7 @@ static void check_renamed(struct lab *lab, const char *to)
 	check_select(&lab->store,
 		     "SELECT count(*) FROM fingerprint WHERE machine = 'old' UNION ALL SELECT count(*) FROM run WHERE machine = 'old'",
 		     "0\n0\n");
-	check_select(&lab->store, "SELECT id FROM fingerprint WHERE id = '00000000000000f1'", "00000000000000f1\n"); /* ids stay */
+	check_select(&lab->store, "SELECT id FROM fingerprint WHERE id = '00000000000000f1'", "00000000000000f1\n"); /* IDs do not change */
 }
 
 static void test_rename(void **state)
@@ -210,7 +210,7 @@ static void test_interrupted(void **state)
 	lab_close(&lab);
 }
 
-/* Killed after the new file was written, before the old one was removed. */
+/* Checks a rename that was killed after the new file was written and before the old one was removed. */
 static void test_both_files(void **state)
 {
 	struct lab lab = lab_with_old();
@@ -229,7 +229,7 @@ static void test_both_files(void **state)
 	lab_close(&lab);
 }
 
-/* A second machine `new` with a fingerprint, and what it says of itself. */
+/* Adds a second machine `new` with a fingerprint; `machine_id` is its identity, NULL: unknown. */
 static void add_new(struct lab *lab, const char *machine_id)
 {
 	struct fingerprint_set set;
@@ -261,7 +261,7 @@ static void test_name_taken(void **state)
 	lab_close(&lab);
 }
 
-/* Interrupted, then measured under the new name: what each file has is kept. */
+/* Checks an interrupted rename after which the machine was measured under the new name: the data of both files are kept. */
 static void test_interrupted_and_measured(void **state)
 {
 	struct lab lab = lab_with_old();
@@ -312,7 +312,7 @@ static void test_same_results(void **state)
 	"INSERT INTO sample_file VALUES ('p', 'old', '1', '', 1, 0, 'hash', 5, 'time', '', 0);"                                            \
 	"INSERT INTO stack VALUES ('s', 'text'); INSERT INTO plan_stack VALUES ('p', 'old', '1', 's');"
 
-/* What is to be run there, and what failed there, follows; two machines of one plan were never one. */
+/* Checks that planned and failed runs are renamed, too. Two machines of one plan cannot be merged. */
 static void test_plans(void **state)
 {
 	struct lab lab = lab_with_old();

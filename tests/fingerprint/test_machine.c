@@ -1,11 +1,11 @@
-/* The file of a machine: what is refused and how that is said, and that nothing is lost between text and memory. */
+/* Tests the file of a machine: which files are refused with which errors, and that nothing is lost between text and memory. */
 #include "fingerprint/catalog/machine.h"
 
 #include "tests/scratch.h"
 
 #include <math.h>
 
-/* A file with `rates` for its rates, `more` behind the fingerprint's other members, and `top` behind the machine's. */
+/* A file with `rates` as its rates, `more` after the fingerprint's other members, and `top` after the machine's other members. */
 #define HEAD "{\"format\":\"assay machine\",\"version\":1,\"id\":\"m1\""
 #define FINGERPRINT(id, ms, more, rates)                                                                                                   \
 	"{\"id\":\"" id "\",\"taken_ms\":" ms ",\"battery\":\"b\",\"battery_hash\":\"h\",\"stress_ng\":\"unknown\","                       \
@@ -20,7 +20,7 @@ static void test_parse(void **state)
 	static const struct {
 		const char *what, *text;
 		enum assay_status status;
-		const char *part; /* of the error */
+		const char *part; /* part of the error */
 	} rows[] = {
 		{ "smallest", HEAD ",\"fingerprints\":[]}", ASSAY_OK, "" },
 		{ "a rate", RATES("\"cpu\":{\"median\":1.5,\"mad\":0,\"n\":3}"), ASSAY_OK, "" },
@@ -124,7 +124,7 @@ static void test_parse(void **state)
 	}
 }
 
-/* Everything that a file can say, in the form in which it is written. */
+/* A file with all members, in the form in which it is written. */
 static const char whole[] =
     "{\n"
     "  \"format\": \"assay machine\",\n  \"version\": 1,\n  \"id\": \"m \\\"\xc3\xa4\\\"/1\",\n  \"notes\": \"rack 3\\nslot 4\",\n"
@@ -141,7 +141,7 @@ static const char whole[] =
     "}\n"
     "      }\n    }\n  ]\n}\n";
 
-/* What does not depend on blanks and line ends outside of texts. */
+/* Returns the text without spaces and line ends outside of strings. */
 static char *squeeze(const char *json)
 {
 	struct buf out = BUF_INIT;
@@ -198,7 +198,7 @@ static void test_file_names(void **state)
 	memset(longest, '/', sizeof(longest));
 	longest[MACHINE_ID_BYTES_MAX] = '\0';
 	memcpy(other, longest, sizeof(other));
-	other[MACHINE_ID_BYTES_MAX - 1] = '+'; /* differs in the last byte alone */
+	other[MACHINE_ID_BYTES_MAX - 1] = '+'; /* differs only in the last byte */
 	for (int i = 0; i < MACHINE_ID_BYTES_MAX; i += 2)
 		memcpy(umlauts + i, "\xc3\xa4", 2);
 	umlauts[MACHINE_ID_BYTES_MAX] = '\0';

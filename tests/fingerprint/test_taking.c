@@ -1,4 +1,4 @@
-/* A fingerprint while it is taken: resuming finds the right one, a cell is there once, nothing that was measured is lost by kill -9. */
+/* Tests a fingerprint while it is taken: resuming finds the right one, each cell is stored once, and kill -9 loses no measurement. */
 #include "fingerprint/stored/fingerprint.h"
 #include "fingerprint/take/take.c"
 #include "tests/scratch.h"
@@ -42,7 +42,7 @@ static enum assay_status measure(struct lab *lab, struct taking *session, const 
 	return taking_keep(&lab->store, session, pass, entry, battery->entries[entry].name, &metrics, "raw", "{\"sys_us\":1}", err);
 }
 
-/* Measures until `stop` cells are done; returns how many were. */
+/* Measures until `stop` cells are done. Returns the number of cells that it measured. */
 static size_t measure_some(struct lab *lab, struct taking *session, const struct battery *battery, size_t stop)
 {
 	struct assay_error err;
@@ -70,16 +70,16 @@ static void test_whole(void **state)
 	int64_t pass;
 
 	(void)state;
-	/* Passes first: interleaved, not one stressor after the other. */
+	/* Passes are interleaved: one pass measures all stressors before the next pass starts. */
 	assert_int_equal(measure_some(&lab, &session, &battery, 3), 3);
 	check_select(&lab.store, CELLS, "1|cpu|1\n1|memcpy|1\n1|str|1\n");
 	check_fails("a cell twice", measure(&lab, &session, &battery, 1, 0, &err), ASSAY_E_IO, &err, "");
-	check_select(&lab.store, "SELECT count(*) FROM raw", "3\n"); /* rolled back whole */
+	check_select(&lab.store, "SELECT count(*) FROM raw", "3\n"); /* the whole transaction was rolled back */
 	check(taking_keep(&lab.store, &session, 2, 0, "cpu", NULL, "it hung", NULL, &err), &err);
 	assert_int_equal(measure_some(&lab, &session, &battery, 9), 2);
 	assert_false(taking_next(&session, &pass, &entry));
 	check(fingerprint_load(&lab.store, &set, &err), &err);
-	assert_int_equal(set.n, 0); /* not one before it is complete */
+	assert_int_equal(set.n, 0); /* a fingerprint is not loaded before it is complete */
 	fingerprint_set_release(&set);
 	check(taking_complete(&lab.store, &session, "{\"load1\":1}", &err), &err);
 	check(fingerprint_load(&lab.store, &set, &err), &err);
@@ -115,8 +115,8 @@ static void test_nothing_measured(void **state)
 	lab_close(&lab);
 }
 
-/* One that is complete is left alone for a day; where counters are asked for and it has none, another one is begun, and of another profile,
- * too. */
+/* Checks that a complete fingerprint is reused for a day. Another one is started if counters are wanted and it has none, or if the profile
+ * differs. */
 static void test_resume_complete(void **state)
 {
 	struct lab lab = scratch_lab("lab");
@@ -137,7 +137,7 @@ static void test_resume_complete(void **state)
 	assert_false(session.complete);
 	assert_string_not_equal(session.id, first.id);
 	taking_release(&session);
-	later.taken_ms++; /* the one with counters was interrupted, and is gone on with */
+	later.taken_ms++; /* the fingerprint with counters was interrupted, and is resumed */
 	session = open_it(&lab, &later, &battery, true);
 	assert_false(session.complete);
 	taking_release(&session);
@@ -145,7 +145,7 @@ static void test_resume_complete(void **state)
 	check(taking_open(&lab.store, &later, &battery, "emulated", "slow", "{}", TAKING_RESUME_COUNTED, &session, &err), &err);
 	taking_release(&session);
 	check_select(&lab.store, "SELECT count(*) FROM fingerprint", "3\n");
-	/* Nothing could be measured in a later one: the complete one is not what was asked for. */
+	/* A later one could not measure anything, so the complete one no longer satisfies the request. */
 	later.taken_ms++;
 	session = open_it(&lab, &later, &battery, false);
 	check(taking_keep(&lab.store, &session, 1, 0, battery.entries[0].name, NULL, "no room", NULL, &err), &err);
@@ -160,7 +160,7 @@ static void test_resume_complete(void **state)
 	lab_close(&lab);
 }
 
-/* What is said of a machine that was not idle. */
+/* Checks the text about a machine that was not idle. */
 static void test_busy(void **state)
 {
 	static const struct {
@@ -174,7 +174,7 @@ static void test_busy(void **state)
 		{ "{\"cpus_online\":1,\"load1\":2.25,\"steal_percent\":12.3}",
 		  "a load of 2.2 on 1 CPU at its start, and other guests of its host using 12 % of the time", false },
 		{ "{\"load1\":0,\"steal_percent\":50}", "other guests of its host using 50 % of the time", false },
-		{ "{\"cpus_online\":2,\"load1\":7.5}", NULL, true }, /* of other hosts of its machine, perhaps */
+		{ "{\"cpus_online\":2,\"load1\":7.5}", NULL, true }, /* possibly the load of other hosts of its machine */
 		{ "{\"cpus_online\":2,\"load1\":7.5,\"crowded_percent\":24.5}", NULL, true },
 		{ "{\"cpus_online\":2,\"load1\":0.5,\"crowded_percent\":94.8}",
 		  "programs on its machine waiting for a CPU in 95 % of the time", true },
@@ -194,7 +194,7 @@ static void test_busy(void **state)
 	}
 }
 
-/* Which of the interrupted ones is gone on with? */
+/* Checks which of the interrupted fingerprints is resumed. */
 static void test_resume(void **state)
 {
 	static const char longer[] = "name: tiny\npasses: 3\nstressors:\n  - { stressor: cpu }\n";
@@ -240,7 +240,7 @@ static void test_resume(void **state)
 	lab_close(&lab);
 }
 
-/* The latest of two interrupted ones, and not the one of a clock that was ahead. */
+/* Checks that the latest of two interrupted fingerprints is resumed, not one from a clock that was ahead. */
 static void test_latest(void **state)
 {
 	struct lab lab = scratch_lab("lab");
@@ -277,7 +277,7 @@ static void killed(int ready)
 		_exit(1);
 	session = open_it(&lab, &key, &battery, false);
 	measure_some(&lab, &session, &battery, 4);
-	/* In the middle of the fifth. */
+	/* Stops in the middle of the fifth cell. */
 	if (store_begin(&lab.store, &err) ||
 	    sqlite3_exec(lab.store.db, "INSERT INTO rate SELECT fingerprint, 2, 'memcpy', 0, 1, 1 FROM rate LIMIT 1", NULL, NULL, NULL) ||
 	    write(ready, "x", 1) != 1)

@@ -1,4 +1,4 @@
-/* Hardware types: the rules and their order, clusters that do not depend on the order of anything, and files of types. */
+/* Tests hardware types: the rules and their order, clusters that do not depend on any order, and files of types. */
 #include "fingerprint/catalog/types.h"
 
 #include "base/rng.h"
@@ -8,7 +8,7 @@
 
 #define STEADY 5
 
-/* A fingerprint of the machine: steady CPU stressors at `speed`, and one that says nothing about the type. */
+/* Adds a fingerprint of `machine`: steady CPU stressors at `speed`, and a stressor that depends on no type. */
 static struct machine_fingerprint *add(struct catalog *catalog, const char *machine, int64_t taken_ms, const char *hash, double speed)
 {
 	static const char *const names[] = { "cpu", "crypt", "matrix", "qsort", "vecmath", "vm" };
@@ -64,7 +64,7 @@ static const char *why_of(const struct types *types, const char *fingerprint)
 	return types->types[types_find(types, fingerprint)].why;
 }
 
-/* Every machine has what all later rules want, so that the earlier one must win. */
+/* Checks the order of rules: each machine also satisfies all later rules, so only the order decides. */
 static void test_order_of_rules(void **state)
 {
 	static char given[] = "rule2", host1[] = "m1", host2[] = "m2", host5[] = "m5";
@@ -75,14 +75,14 @@ static void test_order_of_rules(void **state)
 
 	(void)state;
 	give(add(&catalog, "m1", 1, "h", 1), "rule1", "types.csv");
-	add(&catalog, "m1", 2, "h", 1); /* not given for this one */
+	add(&catalog, "m1", 2, "h", 1); /* this fingerprint has no given type */
 	describe(&catalog, "m1", "CPU", 1 << 30);
 	add(&catalog, "m2", 1, "h", 1);
 	describe(&catalog, "m2", "CPU", 1 << 30);
 	add(&catalog, "m3", 1, "h", 1);
 	describe(&catalog, "m3", "CPU", INT64_C(3) << 30);
 	add(&catalog, "m4", 1, "h", 1);
-	describe(&catalog, "m4", "CPU", 0); /* memory is not known */
+	describe(&catalog, "m4", "CPU", 0); /* memory size unknown */
 	add(&catalog, "m5", 1, "h", 1);	    /* in lab.yaml without a type */
 	add(&catalog, "m6", 1, "h", 1)->profile = mem_string("vm+str");
 	describe(&catalog, "m6", "CPU", 1 << 30);
@@ -118,7 +118,7 @@ static size_t type_index(const struct types *types, const char *machine)
 	return type;
 }
 
-/* 24 machines of 4 speeds with 5 % of noise; the distance of neighbouring speeds is log(1.5) * sqrt(5) = .9. */
+/* Checks 24 machines of 4 speeds with 5 % of noise. The distance between adjacent speeds is log(1.5) * sqrt(5) = .9. */
 static void test_clusters_without_order(void **state)
 {
 	const struct lab_config config = { 0 };
@@ -137,7 +137,7 @@ static void test_clusters_without_order(void **state)
 		struct types types;
 		size_t of[24];
 
-		/* The catalog sorts by name: new names are another order. */
+		/* The catalog sorts by name, so other names give another order. */
 		for (size_t i = 0; i < 24; i++) {
 			char *name = mem_format("m%02zu", names[i]);
 
@@ -165,7 +165,7 @@ static void test_clusters_without_order(void **state)
 	}
 }
 
-/* What was measured with different batteries, versions or architectures is not compared. */
+/* Checks that fingerprints of different batteries, versions or architectures are not compared. */
 static void test_not_comparable(void **state)
 {
 	const struct lab_config config = { 0 };
@@ -192,7 +192,7 @@ static void test_not_comparable(void **state)
 	catalog_release(&catalog);
 }
 
-/* Without steady stressors each machine is a type of its own, whatever the number of its fingerprints. */
+/* Checks that without steady stressors each machine is a type of its own, whatever the number of its fingerprints. */
 static void test_nothing_steady(void **state)
 {
 	const struct lab_config config = { 0 };
@@ -212,7 +212,7 @@ static void test_nothing_steady(void **state)
 	catalog_release(&catalog);
 }
 
-/* A stressor that one member was not measured with tells nobody's type. */
+/* Checks that a stressor that one member did not measure is ignored for all. */
 static void test_common_stressors(void **state)
 {
 	const struct lab_config config = { 0 };
@@ -223,7 +223,7 @@ static void test_common_stressors(void **state)
 	(void)state;
 	add(&catalog, "a", 1, "h", 1);
 	f = add(&catalog, "b", 1, "h", 1);
-	f->rates[0].median = (double)NAN; /* cpu: recorded 0 */
+	f->rates[0].median = (double)NAN; /* rate of cpu: recorded 0 */
 	f = add(&catalog, "c", 1, "h", 1);
 	f->rates[0].median = 1000;
 	types_of(&catalog, &config, &types);
@@ -233,7 +233,7 @@ static void test_common_stressors(void **state)
 	catalog_release(&catalog);
 }
 
-/* Of a host as it is now: what lab.yaml says, its profile, its facts; else nothing is guessed. */
+/* Checks the type of a host today: from lab.yaml, else from its profile, else from its facts, else unknown. */
 static void test_of_host(void **state)
 {
 	static char type[] = "given", profile[] = "slow", model[] = "Fast CPU";
@@ -259,7 +259,7 @@ static void test_of_host(void **state)
 	assert_null(types_of_host(&host, &facts));
 }
 
-/* A name that somebody gave is not given to a cluster again: that would merge different machines. */
+/* Checks that a name that a user gave is not used for a cluster as well, since that would merge different machines. */
 static void test_names_taken(void **state)
 {
 	const struct lab_config config = { 0 };

@@ -1,4 +1,4 @@
-/* What the tests of the engine share: an sshd with a user key, hosts that point there, functions that run one command. */
+/* Shared by the tests of the engine: an sshd with a user key, hosts that point to it, and functions that run one command. */
 #ifndef TESTS_ENGINE_FIXTURE_H
 #define TESTS_ENGINE_FIXTURE_H
 
@@ -10,7 +10,7 @@
 
 static struct sshd server;
 static struct known_hosts *known;
-static char *directory; /* of this test program; everything is in it */
+static char *directory; /* working directory of this test program, which contains all of its files */
 
 static inline size_t count_fds(void)
 {
@@ -59,7 +59,7 @@ static inline int engine_leave(void **state)
 	return 0;
 }
 
-/* Around each test: no descriptor stays open. */
+/* Number of open descriptors before the test. Each test checks that it leaves none open. */
 static size_t fds_before;
 
 static inline int fds_enter(void **state)
@@ -77,7 +77,7 @@ static inline int fds_leave(void **state)
 
 #define ENGINE_TEST(name) cmocka_unit_test_setup_teardown(name, fds_enter, fds_leave)
 
-/* The server, under a name. */
+/* Returns the host "one": the sshd on this port of 127.0.0.1. */
 static inline struct host host_at(int port)
 {
 	static char name[] = "one", address[] = "127.0.0.1", identity[] = "user";
@@ -85,7 +85,7 @@ static inline struct host host_at(int port)
 	return (struct host){ .name = name, .id = name, .address = address, .port = port, .identity_file = identity, .box = name };
 }
 
-/* This machine. */
+/* Returns the host "here": this machine, without ssh. */
 static inline struct host host_here(void)
 {
 	static char name[] = "here";
@@ -98,7 +98,7 @@ static inline struct fleet_options fleet_defaults(void)
 	return (struct fleet_options){ .directory = directory, .home = directory, .known = known, .connect_timeout_ms = 5000 };
 }
 
-/* The same command for every host, once. */
+/* One command that each host runs once. */
 struct once {
 	struct fleet_command command;
 	size_t done;
@@ -175,7 +175,7 @@ static inline void expect_text(const struct spool *spool, const char *expected)
 	free(text);
 }
 
-/* Runs a command on the server and releases the result: for cases where the outcome is all. */
+/* Runs a command on the server, checks its outcome and part of its message, and releases the result. */
 static inline void expect_outcome(const struct host *host, const char *command, const struct fleet_options *options,
 				  enum fleet_outcome outcome, const char *part)
 {

@@ -1,5 +1,5 @@
-/* The real helper, spawned through pipes, for tests. Every command carries a mark in its environment, which all of its descendants
- * inherit: what is left of it is found by that. Include it behind scratch.h. */
+/* Starts the real helper and talks to it through pipes. Each command gets a mark in its environment, which all of its descendants inherit.
+ * Tests use the mark to find processes that the command left behind. Include this header after scratch.h. */
 #ifndef TESTS_HELPER_SESSION_H
 #define TESTS_HELPER_SESSION_H
 
@@ -15,13 +15,13 @@
 #include <stdint.h>
 #include <time.h>
 
-#define SESSION_PATIENCE_MS 120000     /* where processors are emulated a command of ours may take half a minute */
-#define SESSION_PROGRAM	    "./helper" /* in the test's directory */
+#define SESSION_PATIENCE_MS 120000     /* on an emulated CPU a command of the tests may take half a minute */
+#define SESSION_PROGRAM	    "./helper" /* relative to the test's directory */
 
 struct session {
 	pid_t helper;
-	int in, out; /* our ends of its standard input and output; -1 when closed */
-	int status;  /* of waitpid */
+	int in, out; /* the test's ends of the helper's standard input and output; -1 if closed */
+	int status;  /* wait status of the helper, from waitpid() */
 	struct helper_answer answer;
 };
 
@@ -38,7 +38,7 @@ static inline void sleep_ms(int ms)
 	nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000 }, NULL);
 }
 
-/* The directory of the test: nobody else's command has it in its environment. */
+/* Returns the environment variable that marks commands of this test. It contains the test's directory, which no other test uses. */
 static inline const char *session_mark(void)
 {
 	static char mark[4096 + 16];
@@ -48,7 +48,7 @@ static inline const char *session_mark(void)
 	return mark;
 }
 
-/* For each process of /proc with this text in FILE ("environ", "stat"): count, and the last one's id. */
+/* Counts processes whose file /proc/PID/FILE ("environ" or "stat") contains `text`. *last gets the id of the last one if not NULL. */
 static inline size_t processes_with(const char *file, const char *text, pid_t *last)
 {
 	DIR *proc = opendir("/proc");
@@ -95,7 +95,7 @@ static inline void wait_marked(size_t at_least)
 	}
 }
 
-/* Nothing of the command may be alive this much later. */
+/* Checks that no process of the command is alive after `within_ms` milliseconds. */
 static inline void none_left(int within_ms)
 {
 	int64_t end = now_ms() + within_ms;
@@ -107,14 +107,14 @@ static inline void none_left(int within_ms)
 	}
 }
 
-/* The first process whose parent is this one. */
+/* Waits until `parent` has a child, and returns the id of that child. */
 static inline pid_t child_of(pid_t parent)
 {
 	int64_t end = now_ms() + SESSION_PATIENCE_MS;
 	char text[64];
 	pid_t child = 0;
 
-	snprintf(text, sizeof(text), ") S %d ", (int)parent); /* it waits in poll(2) */
+	snprintf(text, sizeof(text), ") S %d ", (int)parent); /* state S: the child sleeps in poll(2) */
 	while (processes_with("stat", text, &child) == 0) {
 		if (now_ms() > end)
 			fail_msg("process %d has no child", (int)parent);
@@ -123,13 +123,13 @@ static inline pid_t child_of(pid_t parent)
 	return child;
 }
 
-/* Lets a command go on that waits by `read line <NAME`, a pipe of that name. */
+/* Releases a command that waits in `read line <NAME`, where NAME is a named pipe. */
 static inline void let_go(const char *name)
 {
 	int64_t end = now_ms() + SESSION_PATIENCE_MS;
 	int fd;
 
-	while ((fd = open(name, O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0) { /* nobody reads there yet */
+	while ((fd = open(name, O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0) { /* the command has not opened the pipe yet */
 		if (now_ms() > end)
 			fail_msg("no command has come to the pipe '%s'", name);
 		sleep_ms(2);
@@ -137,9 +137,9 @@ static inline void let_go(const char *name)
 	close(fd);
 }
 
-static const char *session_owner; /* whose requests these are; NULL: this test's */
+static const char *session_owner; /* owner of the requests; NULL: this test */
 
-/* A "run" of sh -c SCRIPT. */
+/* Prepares a request "run" for the command sh -c SCRIPT. */
 static inline void shell_request(struct helper_request *request, const char *script)
 {
 	helper_request_init(request, "run");
@@ -177,7 +177,7 @@ static inline void session_write(struct session *s, const char *bytes, size_t n)
 		ssize_t done = write(s->in, bytes, n);
 
 		if (done < 0) {
-			assert_int_equal(errno, EPIPE); /* it has refused already */
+			assert_int_equal(errno, EPIPE); /* the helper has refused the request already */
 			return;
 		}
 		bytes += done;
@@ -185,7 +185,7 @@ static inline void session_write(struct session *s, const char *bytes, size_t n)
 	}
 }
 
-/* Sends what the request says, but for the last bytes. */
+/* Sends the request except for its last `without` bytes. */
 static inline void session_send(struct session *s, struct helper_request *request, size_t without)
 {
 	struct assay_error err;
@@ -201,7 +201,7 @@ static inline void session_send(struct session *s, struct helper_request *reques
 	}
 }
 
-/* Sends the request, which is released, and leaves standard input open. */
+/* Starts a helper as `user`, sends the request and releases it. The helper's standard input stays open. */
 static inline void session_start_as(struct session *s, struct helper_request *request, uid_t user)
 {
 	session_spawn(s, user);
@@ -221,7 +221,7 @@ static inline void session_close(int *fd)
 	*fd = -1;
 }
 
-/* Reads one piece; false at the end. */
+/* Reads one piece of the answer. Returns false at the end of the helper's output. */
 static inline bool session_read(struct session *s)
 {
 	struct pollfd wait = { s->out, POLLIN, 0 };
@@ -243,7 +243,7 @@ static inline void session_begun(struct session *s)
 		assert_true(session_read(s));
 }
 
-/* To the end of what it says, and of itself. */
+/* Reads the rest of the answer and waits for the end of the helper. */
 static inline void session_end(struct session *s)
 {
 	while (session_read(s))
@@ -260,7 +260,7 @@ static inline void session_release(struct session *s)
 	helper_answer_release(&s->answer);
 }
 
-/* The whole way of a request; the answer is whole. */
+/* Sends the request, reads the whole answer and checks the helper's exit status. */
 static inline void session_run(struct session *s, struct helper_request *request)
 {
 	struct assay_error err;
@@ -274,7 +274,7 @@ static inline void session_run(struct session *s, struct helper_request *request
 		assert_int_equal(s->status, 0);
 }
 
-/* The request must be refused with this in the text; returns the code. */
+/* Checks that the helper refuses the request with a text that contains `part`. Returns the refusal code. */
 static inline char session_refused(struct session *s, struct helper_request *request, const char *part)
 {
 	char code;
@@ -287,7 +287,7 @@ static inline char session_refused(struct session *s, struct helper_request *req
 	return code;
 }
 
-/* Standard output of a command as it must be, binary. */
+/* Checks that the output of a command is exactly these `n` bytes, which may be binary. */
 static inline void check_spool(const struct spool *spool, const char *expected, size_t n)
 {
 	struct assay_error err;
@@ -300,7 +300,7 @@ static inline void check_spool(const struct spool *spool, const char *expected, 
 	free(text);
 }
 
-/* The script's standard output must be this. */
+/* Runs the request and checks that the command's standard output is `expected`. */
 static inline void check_output(struct helper_request *request, const char *expected)
 {
 	struct session s;
@@ -312,7 +312,7 @@ static inline void check_output(struct helper_request *request, const char *expe
 	session_release(&s);
 }
 
-/* In the test's directory: the program as it is embedded. */
+/* Enters a scratch directory and writes the embedded helper program to it. */
 static inline int session_enter(void **state)
 {
 	struct assay_error err;

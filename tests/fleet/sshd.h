@@ -1,5 +1,5 @@
-/* Real sshd's on loopback ports, as fixtures: each with its own directory, configuration and host key, run by whoever runs the test.
- * They die with the test, also when it is killed. Include it behind scratch.h. */
+/* Starts real sshd processes on loopback ports, as the user that runs the test. Each has its own configuration and host key. They end with
+ * the test, even if it is killed. Include this header after scratch.h. */
 #ifndef TESTS_SSHD_H
 #define TESTS_SSHD_H
 
@@ -19,7 +19,7 @@
 struct sshd {
 	int port;
 	pid_t pid;
-	char *log; /* path */
+	char *log; /* path of the log file */
 	char *key; /* path of the private host key */
 };
 
@@ -41,7 +41,7 @@ static inline void sshd_keygen(const char *path, const char *type, const char *p
 	assert_int_equal(status, 0);
 }
 
-/* A socket on 127.0.0.1 that listens; *port is free otherwise. */
+/* Returns a listening socket on a free port of 127.0.0.1, and that port in *port. After the socket is closed, sshd can use the port. */
 static inline int sshd_listen(int *port)
 {
 	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
@@ -56,7 +56,7 @@ static inline int sshd_listen(int *port)
 	return fd;
 }
 
-/* In the child: sshd, which ends when this test does. */
+/* Executes sshd in the child process. The kernel kills sshd when the test ends. */
 static inline void sshd_exec(const char *config, const char *log)
 {
 	int null = open("/dev/null", O_RDWR), out = open(log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -69,7 +69,7 @@ static inline void sshd_exec(const char *config, const char *log)
 	_exit(127);
 }
 
-/* Lets the owner of a key in. */
+/* Allows logins with this key. */
 static inline void sshd_authorize(const char *key)
 {
 	char *path = mem_format("%s.pub", key), *text = scratch_text(path);
@@ -82,7 +82,7 @@ static inline void sshd_authorize(const char *key)
 	free(path);
 }
 
-/* How often a text stands in the log. */
+/* Returns how often `part` occurs in the log. */
 static inline size_t sshd_logged(const struct sshd *sshd, const char *part)
 {
 	char *text = scratch_text(sshd->log);
@@ -94,7 +94,7 @@ static inline size_t sshd_logged(const struct sshd *sshd, const char *part)
 	return n;
 }
 
-/* It listens; false when it has ended, for somebody else may have taken its port. */
+/* Waits until sshd listens and returns true. Returns false if sshd has ended, because another program may have taken its port. */
 static inline bool sshd_listens(const struct sshd *sshd)
 {
 	for (int i = 0; i < 4000; i++) {
@@ -110,7 +110,7 @@ static inline bool sshd_listens(const struct sshd *sshd)
 
 #define SSHD_TRIES 20
 
-/* Starts NAME in the current directory; who may log in stands in ./authorized. `more` is added to the configuration. */
+/* Starts sshd with NAME.conf, NAME.log and NAME.key here. Keys in ./authorized may log in. `more` is added to the configuration. */
 static inline struct sshd sshd_start(const char *name, const char *more)
 {
 	char *here = get_current_dir_name(), *config = mem_format("%s/%s.conf", here, name);
@@ -118,7 +118,7 @@ static inline struct sshd sshd_start(const char *name, const char *more)
 	bool listens = false;
 
 	if (geteuid() == 0)
-		mkdir("/run/sshd", 0755); /* sshd wants it, and a package makes it only where there is systemd */
+		mkdir("/run/sshd", 0755); /* sshd needs it; its package creates it only under systemd */
 	if (access(sshd.key, F_OK))
 		sshd_keygen(sshd.key, "ed25519", "");
 	for (int tries = 0; tries < SSHD_TRIES && !listens; tries++) {
@@ -126,7 +126,7 @@ static inline struct sshd sshd_start(const char *name, const char *more)
 		char *text = mem_format("ListenAddress 127.0.0.1\nPort %d\nHostKey %s\nPidFile none\nUsePAM no\nStrictModes no\n"
 					"LogLevel VERBOSE\nAuthorizedKeysFile %s/authorized\nPasswordAuthentication yes\n"
 					"MaxStartups 500\nPermitRootLogin yes\n"
-					"%s\nSetEnv SHLVL=2\n", /* bash then leaves its start-up file alone, which may take long */
+					"%s\nSetEnv SHLVL=2\n", /* bash then skips its start-up file, which may take long */
 					sshd.port, sshd.key, here, more);
 
 		scratch_put(config, text);
@@ -155,7 +155,7 @@ static inline void sshd_stop(struct sshd *sshd)
 	*sshd = (struct sshd){ 0 };
 }
 
-/* "TYPE BASE64" of a key. free() it. */
+/* Returns the public key as "TYPE BASE64". The caller frees the text. */
 static inline char *sshd_public(const char *key)
 {
 	char *path = mem_format("%s.pub", key), *text = scratch_text(path), *end = strchr(strchr(text, ' ') + 1, ' ');

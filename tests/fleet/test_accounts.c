@@ -1,5 +1,5 @@
-/* Counts of a command: the PMU's, with the kernel's task clock in place of its events, and what a host says of its processors' frequency
- * and temperature, on played trees of /sys. The helper is a program of its own, so its file comes in here. */
+/* Tests the counts of a command: PMU counts, with the kernel's task clock in place of hardware events, and CPU frequency and temperature,
+ * read from simulated /sys trees. The helper is a separate program, so this test includes its source file. */
 #include "tests/scratch.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 
 static struct {
-	int refused; /* errno; 0: none is */
+	int refused; /* errno of perf_event_open(); 0: the call succeeds */
 	size_t n;
 	struct perf_event_attr asked[2];
 } played;
@@ -34,7 +34,7 @@ static long played_open(long number, const struct perf_event_attr *event, int pr
 #include "fleet/helper/accounts.c"
 #undef syscall
 
-/* Where none can be had, one question is all that it costs, and nothing is said. */
+/* Checks that without counters pmu_open() makes only one system call and the report stays empty. */
 static void test_none(void **state)
 {
 	struct pmu pmu = { .open = false };
@@ -52,14 +52,14 @@ static void test_none(void **state)
 	assert_string_equal(text, "");
 }
 
-/* Spins for a while, and again as another program that a child of it becomes. */
+/* Spins in a forked child, then again in the shell that the child executes, and in a child of that shell. */
 static void run_both(void)
 {
 	pid_t child = fork();
 	int status;
 
 	if (child == 0) {
-		for (volatile int i = 0; i < 200000000; i++) /* before it is a program: 50 ms and more */
+		for (volatile int i = 0; i < 200000000; i++) /* before exec(): at least 50 ms */
 			;
 		execl("/bin/sh", "sh", "-c",
 		      "i=0; while [ $i -lt 10000 ]; do i=$((i+1)); done; sh -c 'i=0; while [ $i -lt 10000 ]; do i=$((i+1)); done' & wait",
@@ -83,7 +83,7 @@ static int64_t children_ns(void)
 	return ns_of(usage.ru_utime) + ns_of(usage.ru_stime);
 }
 
-/* From its exec() on, with what it starts. */
+/* Checks that counting starts at exec() and includes the command's children. */
 static void test_counted(void **state)
 {
 	struct pmu pmu;
@@ -98,7 +98,7 @@ static void test_counted(void **state)
 	assert_int_equal(played.asked[1].config, PERF_COUNT_HW_CPU_CYCLES);
 	assert_true(played.asked[0].exclude_kernel && played.asked[0].inherit);
 	if (pmu.fds[0] < 0)
-		skip(); /* not even the clock is allowed here */
+		skip(); /* the kernel refuses even the task clock */
 	cpu_ns = -children_ns();
 	run_both();
 	pmu_end(&pmu);
@@ -119,7 +119,7 @@ struct played_file {
 	const char *path, *text;
 };
 
-/* The files up to one without a path, in a new tree. */
+/* Writes the files, up to one without a path, into a new tree. */
 static void play(const struct played_file *files)
 {
 	struct assay_error err;

@@ -1,7 +1,7 @@
-/* Hosts of other architectures: what their processors are called, whether they are virtual, and which of our programs go there. */
+/* Tests hosts of other architectures: CPU names, detection of virtual machines, and the choice of the program for a host. */
 #include "fleet/helper/request.h"
 
-/* The helper is a program of its own, so its file comes in here. */
+/* The helper is a separate program, so this test includes its source file. */
 #define frames_put(out, ...) ((void)(out))
 #define frames_send(out, in) ((void)(out), (void)(in), true)
 #include "fleet/helper/survey.c"
@@ -76,7 +76,7 @@ static void test_hypervisors(void **state)
 		assert_string_equal(hypervisor_by_signs(&rows[i].signs), rows[i].expected);
 }
 
-/* Which program runs on a host is what its uname says; none of them for a machine that none is for. */
+/* Checks that the output of uname selects the program for a host, and that no program runs on an unsupported machine. */
 static void test_script(void **state)
 {
 	static const char here[] = "#!/bin/sh\necho here \"$@\"\n", there[] = "#!/bin/sh\necho there \"$@\"\n";

@@ -1,5 +1,5 @@
-/* Control groups. What a kernel with version 2 alone looks like (Debian 12 as it comes) is played by files in a directory: where groups
- * are made and what is written there. Killing is tried on real groups where this machine has a hierarchy that can be mounted. */
+/* Tests cgroups. Files in a directory simulate a kernel that has only version 2, such as Debian 12. They show where groups are created and
+ * which values are written. Killing is tested on real groups if this machine can mount a hierarchy of version 2. */
 #include "fleet/cgroup/cgroup.h"
 #include "tests/scratch.h"
 
@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- where ---- */
+/* ---- places for groups ---- */
 
 static char *here(const char *below)
 {
@@ -34,7 +34,7 @@ static void make_parents(const char *path)
 	free(copy);
 }
 
-/* A group of the played hierarchy: its controllers and those that it hands on; NULL: no such file. */
+/* Creates a group of the simulated hierarchy. `controllers` are available, `handed_on` are enabled for child groups; NULL: no such file. */
 static void play(const char *directory, const char *controllers, const char *handed_on, bool may_move)
 {
 	static const char *const names[] = { "cgroup.controllers", "cgroup.subtree_control", "cgroup.procs" };
@@ -113,7 +113,7 @@ static void test_places_of_version_2(void **state)
 	}
 }
 
-/* A controller that is there but not handed on is asked for. */
+/* Checks that a controller that is available but not enabled for child groups gets enabled. */
 static void test_handing_on(void **state)
 {
 	struct cgroup_places places;
@@ -125,9 +125,9 @@ static void test_handing_on(void **state)
 	check_place("asked for", places.memory, "v2");
 	cgroup_places_release(&places);
 	text = scratch_text("v2/cgroup.subtree_control");
-	assert_memory_equal(text, "+pids", 5); /* the last write */
+	assert_memory_equal(text, "+pids", 5); /* only the last write is visible in a regular file */
 	free(text);
-	/* A hierarchy beside version 1 has no such controllers. */
+	/* A version 2 hierarchy next to version 1 has no memory and pids controllers. */
 	play("beside", "hugetlb", "", true);
 	places = find("cgroup2", "", "beside", "0::/\n");
 	assert_null(places.memory);
@@ -161,7 +161,7 @@ static void test_places_of_version_1(void **state)
 	cgroup_places_release(&places);
 }
 
-/* As systemd hands a subtree to a user: a service of the user's finds it, a login session does not. */
+/* Simulates a subtree that systemd delegates to a user. A service of the user finds it, a login session does not. */
 static void delegated(void)
 {
 	static const char own[] = "0::/user.slice/user-9.slice/user@9.service/app.slice/x.service\n";
@@ -217,7 +217,7 @@ static void test_delegated_to_a_user(void **state)
 	assert_int_equal(WEXITSTATUS(status), 7);
 }
 
-/* ---- what is written ---- */
+/* ---- limits and killing ---- */
 
 static void check_file(const char *path, const char *expected)
 {
@@ -277,7 +277,7 @@ static _Noreturn void pause_for_ever(void)
 		pause();
 }
 
-/* With cgroup.kill nothing is signalled one by one: the process that the played group names must live. */
+/* Checks that with cgroup.kill the helper sends no signals itself: the process that is listed in the simulated group survives. */
 static void test_kill_played(void **state)
 {
 	pid_t child = fork();
@@ -286,7 +286,7 @@ static void test_kill_played(void **state)
 
 	(void)state;
 	if (!child) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL); /* also when an assertion fails */
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* also if an assertion fails */
 		pause_for_ever();
 	}
 	snprintf(text, sizeof(text), "%d\n", (int)child);
@@ -296,7 +296,7 @@ static void test_kill_played(void **state)
 	scratch_put("g/pids.max", "max");
 	assert_int_equal(cgroup_kill("g"), 1);
 	check_file("g/cgroup.kill", "1");
-	check_file("g/pids.max", "0ax"); /* a file keeps what is behind; the kernel does not */
+	check_file("g/pids.max", "0ax"); /* a regular file keeps its old tail; a kernel file does not */
 	assert_int_equal(kill(child, 0), 0);
 	assert_int_equal(waitpid(child, &status, WNOHANG), 0);
 	assert_int_equal(unlink("g/cgroup.kill"), 0);
@@ -305,7 +305,7 @@ static void test_kill_played(void **state)
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
-/* ---- owners ---- */
+/* ---- owners of groups ---- */
 
 static void test_claim_and_sweep(void **state)
 {
@@ -318,7 +318,7 @@ static void test_claim_and_sweep(void **state)
 	assert_int_equal(cgroup_claim("place", "g-", &first, &fd), 0);
 	assert_int_equal(cgroup_claim("place", "g-", &second, &fd2), 0);
 	assert_string_not_equal(first, second);
-	assert_int_equal(cgroup_sweep("place", "g-"), 0); /* both have an owner */
+	assert_int_equal(cgroup_sweep("place", "g-"), 0); /* both groups have an owner */
 	close(fd);
 	assert_int_equal(cgroup_sweep("place", "g-"), 1);
 	assert_int_equal(access(first, F_OK), -1);
@@ -327,7 +327,7 @@ static void test_claim_and_sweep(void **state)
 	assert_int_equal(cgroup_sweep("place", "g-"), 1);
 	assert_int_equal(access("place/x-other", F_OK), 0);
 	assert_int_equal(cgroup_sweep("nowhere", "g-"), 0);
-	assert_int_equal(cgroup_remove(first, 0), 0); /* not there: no error */
+	assert_int_equal(cgroup_remove(first, 0), 0); /* a missing group is not an error */
 	free(first);
 	free(second);
 	assert_int_equal(cgroup_claim("nowhere", "g-", &first, &fd), ENOENT);
@@ -335,7 +335,7 @@ static void test_claim_and_sweep(void **state)
 
 /* ---- a real hierarchy of version 2 ---- */
 
-/* Four processes, each the child of the one before. They die with this one. */
+/* Starts four processes in the group, each the child of the previous one. They die with this process. */
 static void spawn_in(const char *group, bool own_session, int owner)
 {
 	pid_t child = fork();
@@ -354,7 +354,7 @@ static void spawn_in(const char *group, bool own_session, int owner)
 	pause_for_ever();
 }
 
-/* In a mount namespace of its own; 77 when there is no such hierarchy. */
+/* Tests a real hierarchy in a new mount namespace. Returns 77 if none can be mounted. */
 static int kill_for_real(void)
 {
 	char *group, *below;
@@ -377,7 +377,7 @@ static int kill_for_real(void)
 	}
 	assert_int_equal(n, 8);
 	assert_int_equal(cgroup_remove(group, 10), EBUSY);
-	close(fd); /* the owner dies: another one sweeps */
+	close(fd); /* the owner is gone, so that another sweep removes the group */
 	assert_int_equal(cgroup_sweep("real", "assay-test-"), 1);
 	assert_int_equal(access(group, F_OK), -1);
 	free(group);

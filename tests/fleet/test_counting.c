@@ -1,5 +1,5 @@
-/* The counting program: what the controller makes of its answers, whatever a host sends; and real counting, with the kernel's software
- * events, which every machine has. Where there are hardware counters, instructions are counted, too. */
+/* Tests the counting program: how the controller parses answers from any host, and real counts of the kernel's software events, which every
+ * machine has. If the machine has hardware counters, the test also counts instructions. */
 #include "tests/scratch.h"
 #include "tests/fleet/helper_session.h"
 #include "fleet/counters/countable.h"
@@ -18,7 +18,7 @@ static void test_plans(void **state)
 	static const struct {
 		const char *what, *bytes;
 		size_t n;
-		const char *fault; /* NULL: a good one */
+		const char *fault; /* NULL: a valid answer */
 	} rows[] = {
 		ROW("nothing can be counted", M "none no such thing\nabsent A because\n", NULL),
 		ROW("runs", M "run 1 hardware user A B\nrun 2 hardware user A C\nrun 3 software all perf::D\nabsent E x\n", NULL),
@@ -163,7 +163,7 @@ static void test_events(void **state)
 
 static struct host here;
 
-/* The program in a cache of the test's own. */
+/* Enters a scratch directory and puts the program's cache there. */
 static int enter(void **state)
 {
 	char directory[4096];
@@ -187,7 +187,7 @@ static void deploy(void)
 	session_release(&s);
 }
 
-/* The program is cut: that is seen before it counts, and it is deployed again. */
+/* Checks that a truncated program is noticed before it counts, and is deployed again. */
 static void test_damaged(void **state)
 {
 	struct helper_request request;
@@ -242,7 +242,7 @@ static struct counting_plan plan_as(const char *text, uid_t user)
 	return plan;
 }
 
-/* Counts sh -c SCRIPT; the report is in the file "report". */
+/* Counts sh -c SCRIPT. The program writes its report to the file "report". */
 static void count(struct session *s, const char *text, const char *script, int64_t interrupt_ms)
 {
 	struct helper_request request;
@@ -268,7 +268,7 @@ static void count(struct session *s, const char *text, const char *script, int64
 	counting_events_release(&events);
 }
 
-/* What the report says; *failed: nothing was counted, and why. */
+/* Parses the file "report". *failed is NULL if the events were counted, else the reason why not. */
 static void report(const char *text, int64_t *values, char **failed)
 {
 	struct counting_events events;
@@ -303,8 +303,8 @@ static void test_deployed_once(void **state)
 
 #define FAULTS "perf::PAGE-FAULTS,perf::MINOR-FAULTS,perf::MAJOR-FAULTS,perf::TASK-CLOCK"
 
-/* The kernel counts page faults in two ways. A fault that is tried again is one more fault, but neither minor nor major until it is done;
- * and the counters are apart: 1166 faults were seen with 1167 minor. */
+/* Checks page faults. The kernel counts a retried fault once more, but as minor or major only when it is done. The counters are also not
+ * read together: 1166 faults were observed with 1167 minor ones. */
 static void assert_faults(const int64_t *values)
 {
 	int64_t done = values[1] + values[2];
@@ -335,9 +335,9 @@ static void test_counts(void **state)
 	report(FAULTS, many, &failed);
 	assert_null(failed);
 	assert_faults(many);
-	assert_true(many[0] > one[0] + 20 * 10); /* a process has many more than ten */
+	assert_true(many[0] > one[0] + 20 * 10); /* a process has many more than ten page faults */
 
-	/* CPU time of a grandchild counts. */
+	/* The CPU time of a grandchild counts. */
 	count(&s, FAULTS, "(i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done)", 0);
 	report(FAULTS, many, &failed);
 	assert_null(failed);
@@ -354,7 +354,7 @@ static void test_how_it_ends(void **state)
 		{ "exit 3", 0, 3, -1 },
 		{ "kill -KILL $$", 0, -1, SIGKILL },
 		{ "kill -TERM $$", 0, -1, SIGTERM },
-		/* Late enough for PAPI's and the shell's start on a busy machine. */
+		/* Late enough for the start of PAPI and the shell on a busy machine. */
 		{ "exec sleep 1000", 4000, -1, SIGINT },
 		{ "trap 'exit 4' INT; while :; do sleep .01; done", 4000, 4, -1 },
 		{ "exec ./none", 0, 127, -1 },
@@ -380,7 +380,7 @@ static void test_how_it_ends(void **state)
 	none_left(0);
 }
 
-/* Then the command is not run. */
+/* Checks that the command does not run if its events cannot be counted. */
 static void test_cannot_be_counted(void **state)
 {
 	struct session s;
@@ -396,7 +396,7 @@ static void test_cannot_be_counted(void **state)
 	assert_non_null(failed);
 	free(failed);
 	assert_int_equal(access("ran", F_OK), -1);
-	/* Nowhere to put the report. */
+	/* The report cannot be written, because "report" is a directory. */
 	assert_int_equal(unlink("report") || mkdir("report", 0700), 0);
 	count(&s, "perf::TASK-CLOCK", "touch ran", 0);
 	assert_int_equal(s.answer.result.exit_status, COUNTING_NOT_COUNTED);
@@ -413,7 +413,7 @@ static const char *reason_of(const struct counting_plan *plan, const char *event
 	return NULL;
 }
 
-/* Each event is in a run or is left out with a reason; software and hardware are never together. */
+/* Checks that each event is in a run or has a reason for its absence, and that no run mixes software and hardware events. */
 static void test_plan_of_this_machine(void **state)
 {
 	struct counting_plan plan;
@@ -447,7 +447,7 @@ static void open_to_all(const char *directory)
 	closedir(dir);
 }
 
-/* The kernel's part is not for everybody: said with the setting that would allow it. */
+/* Checks that an ordinary user gets the reason why kernel events are refused, with the setting that would allow them. */
 static void test_another_user(void **state)
 {
 	struct counting_plan plan;

@@ -1,6 +1,6 @@
 #include "fleet/cgroup/process.h"
 #include "fleet/emulate/emulate_profile.h"
-#include "fleet/emulate/emulate_down.c" /* the state */
+#include "fleet/emulate/emulate_down.c" /* for the state */
 
 #include "tests/scratch.h"
 
@@ -35,7 +35,7 @@ static void test_profile(void **state)
 	static const struct {
 		const char *what, *text;
 		enum assay_status status;
-		const char *expected; /* of an error, a part of it */
+		const char *expected; /* if an error is expected: a part of its text */
 	} rows[] = {
 		{ "nothing", "", ASSAY_OK, "p strings=0 compare=0 malloc=0 mmap=0 hog=0/0 interrupts=0 faults=0 walks=0" },
 		{ "everything",
@@ -94,7 +94,7 @@ static void test_builtin_profiles(void **state)
 		check(emulate_profile_load(NULL, names[i], &p, &err), &err);
 		assert_non_null(p.about);
 		shown[i] = show(&p);
-		for (size_t j = 0; j < i; j++) /* no two alike behind their names */
+		for (size_t j = 0; j < i; j++) /* no two profiles have the same settings */
 			assert_string_not_equal(strchr(shown[i], ' '), strchr(shown[j], ' '));
 		emulate_profile_release(&p);
 	}
@@ -119,7 +119,7 @@ static void test_profile_directory(void **state)
 	(void)state;
 	check_fails("nothing there", emulate_profile_names(".", &names, &n, &err), ASSAY_E_NOTFOUND, &err, "no profiles");
 	scratch_put("b+c.yaml", "strings: 9\n");
-	scratch_put("b.yaml", "strings: 7\n"); /* its file comes behind that of b+c, its name before */
+	scratch_put("b.yaml", "strings: 7\n"); /* "b.yaml" sorts after "b+c.yaml", but the name "b" before "b+c" */
 	scratch_put("a.yaml", "strings: 8\nwrong: 1\n");
 	scratch_put("not one.yaml", "");
 	check(emulate_profile_names(".", &names, &n, &err), &err);
@@ -164,7 +164,7 @@ static void *open_library(const char *name)
 	return library;
 }
 
-/* A function of the library by its type: ISO C has no cast from an object pointer. */
+/* Looks up a library function. ISO C has no cast from an object pointer to a function pointer. */
 #define FIND(function, library, name)                                                                                                      \
 	do {                                                                                                                               \
 		void *symbol = dlsym(library, name);                                                                                       \
@@ -227,7 +227,7 @@ static void check_copies(void *library, const char *a, const char *b)
 	assert_ptr_equal(copy(got + 3, a, 40), got + 3);
 	memcpy(expected + 3, a, 40);
 	assert_memory_equal(got, expected, sizeof(got));
-	for (size_t to = 0; to < 20; to += 5) { /* up and down, overlapping */
+	for (size_t to = 0; to < 20; to += 5) { /* overlapping moves in both directions */
 		assert_ptr_equal(move(got + to, got + 10, 30), got + to);
 		memmove(expected + to, expected + 10, 30);
 		assert_memory_equal(got, expected, sizeof(got));
@@ -339,7 +339,7 @@ static void test_state(void **state)
 		const char *what, *text;
 		enum assay_status status;
 		bool laboratory;
-		const char *boot, *part; /* part: of an error */
+		const char *boot, *part; /* part of an error message */
 	} rows[] = {
 		{ "nothing", "", ASSAY_OK, false, "", NULL },
 		{ "a head", HEAD, ASSAY_OK, false, "", NULL },
@@ -368,14 +368,14 @@ static void test_state(void **state)
 	}
 }
 
-/* What is written is read. */
+/* Checks that a written state is read back unchanged. */
 static void test_state_file(void **state)
 {
 	struct emulate_state s;
 	struct assay_error err;
 
 	(void)state;
-	check(emulate_state_read("state", &s, &err), &err); /* not there */
+	check(emulate_state_read("state", &s, &err), &err); /* the file does not exist */
 	assert_true(!*s.tag && !s.laboratory && !*s.boot);
 	check(emulate_state_write("state", "0123abcd", true, &err), &err);
 	check(emulate_state_read("state", &s, &err), &err);
@@ -388,7 +388,7 @@ static void test_state_file(void **state)
 	assert_true(s.laboratory && !*s.boot && !emulate_state_is_of_this_boot(&s));
 }
 
-/* A process is known by its start, and a zombie is not alive. */
+/* Checks that a process is identified by its start time, and that a zombie does not count as alive. */
 static void test_process(void **state)
 {
 	struct process self, again, p;
@@ -415,7 +415,7 @@ static void *sleep_on(void *none)
 	return none;
 }
 
-/* A process whose first thread has ended, and another one not. */
+/* Checks a process whose first thread has ended while another thread runs. */
 static void test_process_of_threads(void **state)
 {
 	struct process p;
@@ -452,7 +452,7 @@ static void test_key(void **state)
 	check(emulate_key_make("key", "someone", &first, &err), &err);
 	check(emulate_key_make("key", "someone", &again, &err), &err);
 	check(emulate_key_make("other", "someone", &other, &err), &err);
-	assert_string_equal(first, again); /* kept */
+	assert_string_equal(first, again); /* the existing key is kept */
 	assert_string_not_equal(first, other);
 	assert_int_equal(stat("key", &info), 0);
 	assert_int_equal(info.st_mode & 07777, 0600);
@@ -460,7 +460,7 @@ static void test_key(void **state)
 	assert_int_equal(strncmp(line, first, strlen(first)), 0);
 	free(line);
 	free(again);
-	assert_int_equal(unlink("key.pub"), 0); /* half a pair is none */
+	assert_int_equal(unlink("key.pub"), 0); /* a private key without its public key is replaced */
 	check(emulate_key_make("key", "someone", &again, &err), &err);
 	assert_string_not_equal(first, again);
 	free(first);

@@ -1,4 +1,4 @@
-/* What slows emulated hosts down inside of the kernel: filters that slow one class of system calls and change no result, and events. */
+/* Tests slowdowns of emulated hosts inside the kernel: events, and filters that slow one class of system calls without other effects. */
 #include "tests/scratch.h"
 
 #include "fleet/emulate/emulate_host.c"
@@ -12,9 +12,9 @@
 
 #define CALLS	  2000
 #define DIVISIONS 3000
-#define DOSE_NS	  1500 /* of so many divisions at least: no processor divides faster than in half a nanosecond */
+#define DOSE_NS	  1500 /* minimum delay of this many divisions: no CPU divides in less than 0.5 ns */
 
-/* A call of each class that does nothing if all its arguments are -1. */
+/* One system call of each class that does nothing if all its arguments are -1. */
 static const long calls[EMULATE_CLASSES] = {
 	[EMULATE_CALLS_DATA] = SYS_read,	  [EMULATE_CALLS_METADATA] = SYS_close,	       [EMULATE_CALLS_MAPPING] = SYS_munmap,
 	[EMULATE_CALLS_PROCESSES] = SYS_getppid,  [EMULATE_CALLS_SYNCHRONISATION] = SYS_futex, [EMULATE_CALLS_NETWORK] = SYS_shutdown,
@@ -29,7 +29,7 @@ static int64_t cpu_ns(void)
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* CPU time of a call of this class, ns. */
+/* Returns the CPU time per system call of this class, in ns. */
 static double cost_ns(unsigned which)
 {
 	int64_t from = cpu_ns();
@@ -47,7 +47,7 @@ static bool filter_installed(unsigned which)
 	return emulate_filter_install(&profile, NULL) == ASSAY_OK;
 }
 
-/* Calls of other classes cost a fraction of the dose at most, and results stay as they are. */
+/* Checks that a filter slows only its class: other calls take a fraction of the delay at most, and results do not change. */
 static int filtered(unsigned which)
 {
 	double none, dose;
@@ -81,7 +81,7 @@ static void test_filters(void **state)
 	}
 }
 
-/* A child of the process has the filter, too. */
+/* Checks that a child process inherits the filter. */
 static void test_is_inherited(void **state)
 {
 	int status;
@@ -105,7 +105,7 @@ static void test_is_inherited(void **state)
 	assert_int_equal(status, 0);
 }
 
-/* CPU time of a fixed amount of work, ns: the least of several times, for other programs may be at work. */
+/* Returns the CPU time of a fixed computation in ns: the shortest of five runs, because other programs may disturb some of them. */
 static int64_t computing_ns(void)
 {
 	int64_t least = INT64_MAX;
@@ -121,7 +121,7 @@ static int64_t computing_ns(void)
 	return least;
 }
 
-/* Interrupts as often as a profile can have them make computing slower, where the kernel does not refuse them. */
+/* Checks that interrupts at the highest rate of a profile slow a computation, if the kernel permits them. */
 static void test_events(void **state)
 {
 	int status;

@@ -1,4 +1,4 @@
-/* Commands on real sshd's: streams, ends, many commands and many hosts. */
+/* Runs commands on real sshd processes: streams, ends of commands, several commands per connection, several hosts. */
 #include "tests/fleet/engine_fixture.h"
 
 #define MEBIBYTE (1u << 20)
@@ -34,7 +34,7 @@ static void test_ok(void **state)
 	fleet_result_release(&result);
 }
 
-/* A mebibyte of anything comes back twice, on both streams, as it was. */
+/* Checks that 1 MiB of random bytes comes back unchanged on both standard output and standard error. */
 static void both_ways(const struct host *host)
 {
 	struct fleet_options options = fleet_defaults();
@@ -99,7 +99,7 @@ static void test_ends(void **state)
 	}
 }
 
-/* Signals that have only a number. */
+/* Checks signals that have a number but no name. */
 static void test_unnamed_signal(void **state)
 {
 	struct host host = host_here();
@@ -109,7 +109,7 @@ static void test_unnamed_signal(void **state)
 	expect_outcome(&host, "kill -40 $$", &options, FLEET_FAILED, "ended by signal 40");
 }
 
-/* A command that does not read its input ends like any other. */
+/* Checks that a command ends normally if it does not read its input. */
 static void test_input_unread(void **state)
 {
 	struct host hosts[] = { host_at(server.port), host_here() };
@@ -131,7 +131,7 @@ static void test_input_unread(void **state)
 	free(bytes);
 }
 
-/* Held input: the command sees no end of it. Otherwise it does, also when there is none at all. */
+/* Checks that a command with held input sees no end of file. Otherwise it does, even if it gets no input. */
 static void test_hold_input(void **state)
 {
 	struct host hosts[] = { host_at(server.port), host_here() };
@@ -197,7 +197,7 @@ static void test_timeout(void **state)
 	(void)state;
 	expect_timeout(&there, "echo before; sleep 10", &options, "may still run");
 	expect_timeout(&here, nested, &options, "within 0.3 s");
-	assert_false(alive(marker)); /* the whole group is gone, on this machine */
+	assert_false(alive(marker)); /* on this machine, the whole process group is gone */
 	free(nested);
 	free(marker);
 }
@@ -230,7 +230,7 @@ struct script {
 	bool hold;
 };
 
-/* Command k says k, and fails when k is odd. */
+/* Runs commands that print their numbers. Those with odd numbers fail. */
 static void script_run(struct session *session, void *context)
 {
 	struct script *script = context;
@@ -264,7 +264,7 @@ static void test_several_commands(void **state)
 
 	(void)state;
 	for (int hold = 0; hold < 2; hold++) {
-		struct script script = { .n = hold ? 3 : 12, .hold = hold }; /* MaxSessions is 10 */
+		struct script script = { .n = hold ? 3 : 12, .hold = hold }; /* more commands than MaxSessions, which is 10 */
 		struct fleet_result result;
 		struct assay_error err;
 
@@ -297,7 +297,7 @@ static void test_no_command(void **state)
 		assert_int_equal(results[i].exit_status, -1);
 		fleet_result_release(&results[i]);
 	}
-	check(fleet_each(hosts, 0, &options, nothing_run, NULL, NULL, &err), &err); /* no host: nothing to do */
+	check(fleet_each(hosts, 0, &options, nothing_run, NULL, NULL, &err), &err); /* no hosts: nothing to do */
 }
 
 /* ---- several hosts ---- */
@@ -306,7 +306,7 @@ static void test_no_command(void **state)
 
 struct crowd {
 	size_t running, most, done;
-	bool cancels; /* when the first host has ended */
+	bool cancels; /* whether to cancel when the first host has ended */
 	sig_atomic_t cancelled;
 	const char *command;
 };
@@ -349,7 +349,7 @@ static void run_crowd(struct crowd *crowd, const struct host *host, struct fleet
 	assert_int_equal(crowd->done, MANY);
 }
 
-/* Each command waits until there was a second one. */
+/* Checks that hosts run in parallel: each command waits until a second one has started. */
 static void test_fanout(void **state)
 {
 	struct crowd crowd = { .done = 0 };
@@ -372,7 +372,7 @@ static void test_fanout(void **state)
 	}
 }
 
-/* Hosts of one box, one after another, although there is room for more. */
+/* Checks that hosts of one box run one after another, even if more could run in parallel. */
 static void test_one_a_box(void **state)
 {
 	struct crowd crowd = { .command = "true" };
@@ -390,7 +390,7 @@ static void test_one_a_box(void **state)
 	}
 }
 
-/* A fault of ours ends all hosts, those that have not begun as well. */
+/* Stops the fleet from one session, as an error of the controller does. Hosts that have not started must end, too. */
 static void stop_run(struct session *session, void *context)
 {
 	const struct fleet_command command = { .command = "sleep 60" };
@@ -429,7 +429,7 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* One host has ended, the others run or wait: all end at once, and say why. */
+/* Checks that a cancellation ends all running and waiting hosts at once, with a message, after one host has ended. */
 static void test_cancel(void **state)
 {
 	struct host hosts[] = { host_at(server.port), host_here() };
@@ -443,8 +443,8 @@ static void test_cancel(void **state)
 		int64_t started = now_ms();
 		size_t cancelled = 0;
 
-		/* The shell starts elsewhere over ssh: the directory is this test's in both cases. A name of its own for each transport:
-		 * a shell that was cancelled may come to its command late. */
+		/* Over ssh, the shell starts in another directory, so that the path must be absolute. Each transport has its own name,
+		 * because a shell that was cancelled may run its command late. */
 		char *first = mem_format("%s/first%zu", directory, h);
 		char *command = mem_format("mkdir %s 2>/dev/null || sleep 60", first);
 
@@ -463,7 +463,7 @@ static void test_cancel(void **state)
 	}
 }
 
-/* Hosts that go wrong in every way beside one that is well. */
+/* Checks that hosts with different failures do not affect a good host. */
 static void test_bad_neighbours(void **state)
 {
 	struct host well = host_at(server.port), refused = host_at(1), nameless = host_at(22);
@@ -489,7 +489,7 @@ static void test_bad_neighbours(void **state)
 		fleet_result_release(&results[i]);
 }
 
-/* The session's own process is killed under the command. */
+/* Kills the session's own process while the command runs. */
 static void test_connection_lost(void **state)
 {
 	struct host host = host_at(server.port);
@@ -497,10 +497,10 @@ static void test_connection_lost(void **state)
 
 	(void)state;
 	expect_outcome(&host, "echo before; kill -KILL $PPID; sleep 1", &options, FLEET_FAILED,
-		       "the connection was lost while the command"); /* "ran", or "was started" when all answers come at once */
+		       "the connection was lost while the command"); /* "ran", or "was started" if all answers arrive at once */
 }
 
-/* ---- what takes seconds: all of it at the same time ---- */
+/* ---- commands that take seconds, all at the same time ---- */
 
 static const struct patient {
 	const char *command;
@@ -509,17 +509,17 @@ static const struct patient {
 	const char *message, *out;
 	int64_t command_ms_min;
 } patients[] = {
-	/* Nothing is heard for too long, long before the time is over. */
+	/* No output for 5 s ends the command long before its time limit. */
 	{ "echo before; sleep 30", 5000, 600000, FLEET_TIMEOUT, "no data from the command for 5 s", "before\n", 5000 },
-	/* A command that prints something from time to time may take longer. */
+	/* A command that prints from time to time may take longer. */
 	{ "for i in 1 2 3 4 5 6; do echo $i; sleep 1; done", 5000, 600000, FLEET_OK, "", "1\n2\n3\n4\n5\n6\n", 6000 },
-	/* What was printed before the end is kept. In this time a shell starts and prints a word on a busy machine, too. */
+	/* Output before a timeout is kept. On a busy machine 6 s are enough to start a shell and print a word. */
 	{ "echo before; sleep 30", 0, 6000, FLEET_TIMEOUT, "within 6 s", "before\n", 6000 },
 };
 
 #define PATIENTS (sizeof(patients) / sizeof(patients[0]))
 
-/* Runs a command with the lock of `box`, for which it waits for a minute at most. */
+/* Runs a command under the lock of `box`. Waits for the lock for at most one minute. */
 static void run_locked(struct session *session, const char *command)
 {
 	char *lock = mem_format("%s/box/lock", directory);
@@ -539,7 +539,7 @@ static void run_locked(struct session *session, const char *command)
 	free(lock);
 }
 
-/* The first hosts run `patients`. The last two want the same box: the first of these holds it until the other one was said to wait. */
+/* Runs `patients` on the first hosts. The last two hosts share a box: one holds its lock until the other is reported to wait. */
 static void patient_run(struct session *session, void *context)
 {
 	char *holds = mem_format("cd '%s' && : >held && until [ -e noted ]; do sleep .05; done", directory);
@@ -564,10 +564,10 @@ static void patient_run(struct session *session, void *context)
 	free(holds);
 }
 
-static char noted[512]; /* the last note of a wait */
+static char noted[512]; /* text of the last note about a wait */
 static size_t n_noted;
 
-/* Others may be said of processes that sessions of other tests have left. */
+/* Keeps the last note about a wait. Other notes may be about processes that other tests left. */
 __attribute__((format(printf, 1, 2))) static void keep_note(const char *fmt, ...)
 {
 	char text[sizeof(noted)];
@@ -583,7 +583,7 @@ __attribute__((format(printf, 1, 2))) static void keep_note(const char *fmt, ...
 	scratch_put("noted", "");
 }
 
-/* A session that waits for a box says so: for which process, since when, and until when at most. */
+/* Checks the note of a session that waits for a box: the process that holds the box, since when, and until when at most. */
 static void check_note(void)
 {
 	char *who = mem_format(", process %d (process ", (int)getpid());

@@ -1,4 +1,4 @@
-/* Hosts that are silent, say rubbish, break off or lie: each ends with the right word, and harms neither the others nor memory. */
+/* Tests hosts that are silent, send garbage, hang up or lie. Each must get the right message and harm neither other hosts nor memory. */
 #include "tests/fleet/engine_fixture.h"
 
 #include <libssh/callbacks.h>
@@ -7,7 +7,7 @@
 #include <poll.h>
 #include <sys/resource.h>
 
-/* A process that serves one connection after the other with `work`; killed at the end. */
+/* A process that serves one connection after another with `work`, until it is killed. */
 struct fake {
 	int port;
 	pid_t pid;
@@ -149,13 +149,13 @@ static void test_before_the_session(void **state)
 	struct once what = once("echo well");
 
 	(void)state;
-	options.connect_timeout_ms = 3000; /* long enough for those who say something */
+	options.connect_timeout_ms = 3000; /* long enough for the hosts that do answer */
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		fakes[i] = fake_start(rows[i].work);
 		at[i] = host_at(fakes[i].port);
 		hosts[i] = &at[i];
 	}
-	/* A host that is well stands in their midst. */
+	/* A good host among the bad ones. */
 	at[COUNT(rows)] = host_here();
 	hosts[COUNT(rows)] = &at[COUNT(rows)];
 	run_hosts(hosts, COUNT(rows) + 1, &what, &options, results);
@@ -169,17 +169,17 @@ static void test_before_the_session(void **state)
 	fleet_result_release(&results[COUNT(rows)]);
 }
 
-/* ---- a server that knows the right key, takes everybody, and lies ---- */
+/* ---- a server with the right host key that accepts every login and then lies ---- */
 
 enum lie {
-	LIE_NO_STATUS,	/* closes the channel, and says nothing of an exit */
+	LIE_NO_STATUS,	/* closes the channel without an exit status */
 	LIE_NO_CHANNEL, /* refuses channels */
 	LIE_NO_EXEC,
-	LIE_SIGNAL, /* a name of a signal that would break a line */
+	LIE_SIGNAL, /* the name of the signal contains a line break */
 	LIE_TWO_EXITS,
 	LIE_BREAK_OFF,
-	LIE_MANY_CHANNELS, /* opens channels towards us, for as long as it lasts */
-	LIE_DEAF,	   /* the same, and never reads our answers */
+	LIE_MANY_CHANNELS, /* opens channels to the client for as long as the connection lasts */
+	LIE_DEAF,	   /* the same, and never reads the client's answers */
 	LIE_TRUTH,
 };
 
@@ -219,7 +219,7 @@ static ssh_channel on_channel(ssh_session session, void *data)
 	return liar->channel;
 }
 
-/* Straight on, for as long as the connection lasts. */
+/* Opens channels without pause for as long as the connection lasts. */
 static _Noreturn void flood(struct liar *liar)
 {
 	ssh_event event = ssh_event_new();
@@ -238,14 +238,14 @@ static _Noreturn void flood(struct liar *liar)
 #if !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
 #define KEEPS_NOTHING
 #endif
-#elif !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they keep what was freed: memory says nothing then */
+#elif !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* sanitizers keep freed memory: ru_maxrss has no meaning */
 #define KEEPS_NOTHING
 #endif
 
 #define INPUT_BYTES	 (8u << 20)
-#define DEAF_AFTER_BYTES 6000 /* a login and a request for a command are shorter */
+#define DEAF_AFTER_BYTES 6000 /* more than a login and a request for a command need */
 
-/* Hands on what the liar says, and what it is told until that is enough. */
+/* Forwards all bytes from the liar, and the client's bytes to the liar until DEAF_AFTER_BYTES. */
 static _Noreturn void relay(int fd, int liar)
 {
 	struct pollfd ends[] = { { .fd = fd, .events = POLLIN }, { .fd = liar, .events = POLLIN } };
@@ -371,7 +371,7 @@ static void test_liars(void **state)
 		fake = fake_start(serve);
 		know(known, "", fake.port, server.key);
 		host = host_at(fake.port);
-		what.command.input = input; /* more than the sockets between us hold, for the deaf */
+		what.command.input = input; /* more than the socket buffers hold, for LIE_DEAF */
 		what.command.input_bytes = lie == LIE_DEAF ? INPUT_BYTES : 0;
 		getrusage(RUSAGE_SELF, &before);
 		result = run_one(&host, &what, &options);
@@ -379,7 +379,7 @@ static void test_liars(void **state)
 		fleet_result_release(&result);
 		getrusage(RUSAGE_SELF, &after);
 #ifdef KEEPS_NOTHING
-		assert_true(after.ru_maxrss - before.ru_maxrss < 2048); /* KiB */
+		assert_true(after.ru_maxrss - before.ru_maxrss < 2048); /* in KiB */
 #endif
 		fake_stop(&fake);
 	}

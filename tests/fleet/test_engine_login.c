@@ -1,4 +1,4 @@
-/* Host keys and users: who is let in, who is refused, and what the refusal says. */
+/* Tests host keys and users: successful logins, refusals, and the messages of refusals. */
 #include "base/clock.h"
 #include "tests/fleet/engine_fixture.h"
 
@@ -16,7 +16,7 @@ static struct known_hosts *known_with(const char *marker, int port, const char *
 	return some;
 }
 
-/* Nothing reaches a host whose key is not right: its log has no attempt to log in. */
+/* Checks that nothing is sent to a host with a wrong host key: its log has no login attempt. */
 static void test_host_keys(void **state)
 {
 	struct {
@@ -45,7 +45,7 @@ static void test_host_keys(void **state)
 	assert_int_equal(sshd_logged(&server, "authenticating user"), 0);
 }
 
-/* A host that is known by another kind of key than it likes best is asked for that kind. */
+/* Checks that a host is asked for the type of host key that is known, even if the host prefers another type. */
 static void test_kind_of_host_key(void **state)
 {
 	struct known_hosts *some;
@@ -99,7 +99,7 @@ static void test_users(void **state)
 {
 	static char other[] = "other", locked[] = "locked", open_to_all[] = "open", nothing[] = "nothing", garbage[] = "garbage";
 	static char user[] = "user", public[] = "user.pub", folder[] = "folder", nobody[] = "no-such-user-here";
-	static char far[302] = "", whole[340]; /* a file that is far down, and its remedy as a whole */
+	static char far[302] = "", whole[340]; /* a key file with a long path, and the complete remedy for it */
 	struct {
 		char *identity, *user;
 		enum fleet_outcome outcome;
@@ -115,7 +115,7 @@ static void test_users(void **state)
 		{ garbage, NULL, FLEET_AUTH, "is not a private key that can be read" },
 		{ public, NULL, FLEET_AUTH, "user.pub' is a public key: name the file with the private key" },
 		{ folder, NULL, FLEET_AUTH, "folder' is a directory: name the file with the private key" },
-		{ NULL, NULL, FLEET_AUTH, "no key for user" }, /* no default keys in this home */
+		{ NULL, NULL, FLEET_AUTH, "no key for user" }, /* this home directory has no default keys */
 	};
 	struct fleet_options options = fleet_defaults();
 
@@ -140,7 +140,7 @@ static void test_users(void **state)
 	}
 }
 
-/* The keys that OpenSSH would take, of every kind, in ~/.ssh. */
+/* Checks that all types of default keys in ~/.ssh are used, as OpenSSH does. */
 static void test_default_keys(void **state)
 {
 	static const struct {
@@ -164,7 +164,7 @@ static void test_default_keys(void **state)
 	}
 }
 
-/* A host that wants more than a key. */
+/* Checks a host that requires a password in addition to a key. */
 static void test_more_than_a_key(void **state)
 {
 	struct sshd two = sshd_start("both", "AuthenticationMethods publickey,password");
@@ -196,7 +196,7 @@ static pid_t agent_child;
 static FILE *agent_pipe;
 static int agent_hold = -1;
 
-/* ssh-agent ends with the command that it was started for, and that one when nobody holds its standard input. */
+/* Starts ssh-agent with a command. ssh-agent ends with that command, which ends when the test closes its standard input. */
 static void start_agent(void)
 {
 	int hold[2];
@@ -221,7 +221,7 @@ static void start_agent(void)
 	setenv("SSH_AUTH_SOCK", "agent", 1);
 }
 
-/* Also after a test that has failed. */
+/* Ends the agent. Also runs after a failed test. */
 static int agent_leave(void **state)
 {
 	if (agent_hold >= 0) {
@@ -247,7 +247,7 @@ static void test_agent(void **state)
 
 	(void)state;
 	start_agent();
-	/* The key is given to the agent before its file gets a passphrase: ssh-add would ask. */
+	/* The key is added to the agent before its file gets a passphrase, because ssh-add would ask for the passphrase. */
 	sshd_keygen(locked, "ed25519", "");
 	sshd_authorize(locked);
 	host.identity_file = NULL;
@@ -257,12 +257,12 @@ static void test_agent(void **state)
 	add_key("unknown");
 	add_key(locked);
 	unlink(locked);
-	expect_outcome(&host, "true", &options, FLEET_OK, ""); /* named file first, then the agent's second key */
+	expect_outcome(&host, "true", &options, FLEET_OK, ""); /* first the named file, then the agent's second key */
 	host.identity_file = NULL;
 	expect_outcome(&host, "true", &options, FLEET_OK, "");
 }
 
-/* More keys than the host has patience for (MaxAuthTries 6). */
+/* Checks an agent with more keys than the host accepts attempts (MaxAuthTries 6). */
 static void test_too_many_keys(void **state)
 {
 	struct fleet_options options = fleet_defaults();
@@ -281,7 +281,7 @@ static void test_too_many_keys(void **state)
 	expect_outcome(&host, "true", &options, FLEET_AUTH, "too many keys");
 }
 
-/* Says one thing to each that connects, and then nothing. */
+/* Starts a false agent that sends `answer` to each client and then nothing. */
 static void start_fake_agent(const char *answer, size_t n)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = "agent" };
@@ -303,7 +303,7 @@ static void start_fake_agent(const char *answer, size_t n)
 	setenv("SSH_AUTH_SOCK", "agent", 1);
 }
 
-/* An agent that accepts and is silent: known within a moment, and said. Answers of another kind: the same. */
+/* Checks that an agent that stops answering or sends a wrong answer is noticed soon and reported with `message`. */
 static void agent_says(const char *answer, size_t n, const char *message)
 {
 	struct fleet_options options = fleet_defaults();
@@ -311,8 +311,8 @@ static void agent_says(const char *answer, size_t n, const char *message)
 
 	options.connect_timeout_ms = 600;
 	start_fake_agent(answer, n);
-	if (n)							       /* else it only takes longer */
-		expect_outcome(&host, "true", &options, FLEET_OK, ""); /* the file is enough */
+	if (n)							       /* a silent agent only takes longer */
+		expect_outcome(&host, "true", &options, FLEET_OK, ""); /* the named file is sufficient */
 	host.identity_file = NULL;
 	expect_outcome(&host, "true", &options, FLEET_AUTH, message);
 	agent_leave(NULL);
@@ -326,7 +326,7 @@ static void test_bad_agents(void **state)
 	(void)state;
 	agent_says("", 0, "does not answer");
 	agent_says("\0\0\0\x05\x05\0\0\0\0", 9, "does not answer");
-	agent_says(one_key, sizeof(one_key) - 1, "none of the keys"); /* and then nothing about that key */
+	agent_says(one_key, sizeof(one_key) - 1, "none of the keys"); /* and then no signature by that key */
 	agent_says(half, sizeof(half) - 1, "has stopped answering");
 }
 
@@ -337,7 +337,7 @@ static void on_alarm(int number)
 	cancelled = number;
 }
 
-/* The user does not wait for an agent that has stopped answering. */
+/* Checks that the user can cancel while an agent does not answer. */
 static void test_cancel_at_agent(void **state)
 {
 	static const char half[] = "\0\0\0\x55\x0c\0\0\0\x01";
@@ -357,7 +357,7 @@ static void test_cancel_at_agent(void **state)
 
 /* ---- through another host ---- */
 
-/* The target is behind `way`; the jump hosts have these lines. */
+/* Writes a configuration with the jump hosts `way` for the target. `lines` configure the jump hosts. */
 static void configure_way(const char *way, const char *lines)
 {
 	char *text = mem_format("Host 127.0.0.1\n\tProxyJump %s\n\tUserKnownHostsFile known_hosts\n%s", way, lines);
@@ -366,12 +366,12 @@ static void configure_way(const char *way, const char *lines)
 	free(text);
 }
 
-/* Lines of ~/.ssh/config for a jump host. free() it. */
+/* Returns lines of ~/.ssh/config for a jump host. The caller frees the text. */
 static char *jump_lines(const char *name, int port, const char *known_file, const char *identity)
 {
 	return mem_format(
 	    "Host %s\n\tHostName 127.0.0.1\n\tPort %d\n\tUserKnownHostsFile %s/%s\n\tIdentityFile %s/%s\n\tIdentitiesOnly yes\n"
-	    "\tStrictHostKeyChecking no\n", /* which is not obeyed */
+	    "\tStrictHostKeyChecking no\n", /* assay ignores this option */
 	    name, port, directory, known_file, directory, identity);
 }
 
@@ -413,7 +413,7 @@ static void test_jump(void **state)
 		free(lines);
 	}
 	assert_true(sshd_logged(&jump, "Accepted publickey") == 1);
-	scratch_put("known_hosts", text); /* of the laboratory */
+	scratch_put("known_hosts", text); /* known_hosts of the laboratory */
 	lines = jump_lines("jumper", jump.port, "jump.unknown", "user");
 	expect_way(&host, "jumper", lines, FLEET_OK, "");
 	assert_true(sshd_logged(&jump, "Accepted publickey") == 2);
@@ -451,7 +451,7 @@ static void expect_jumps(const char *way, const char *lines, const char *expecte
 	fleet_result_release(&result);
 }
 
-/* Through two hosts: the key of each is checked, whether the target names both or the second one names the first. */
+/* Checks a connection through two jump hosts. Each host key is checked, whether the target names both or the second names the first. */
 static void test_two_jumps(void **state)
 {
 	struct sshd first = sshd_start("first", ""), second = sshd_start("second", "");
@@ -471,11 +471,11 @@ static void test_two_jumps(void **state)
 	expect_jumps("first,second", lines, "first,second");
 	expect_jumps("second", chained, "first,second");
 	expect_jumps("u@[::1]:7,second", "", "u@[::1]:7,second");
-	expect_jumps("all", "Host *\n\tProxyJump all\n", /* ssh's own word */
+	expect_jumps("all", "Host *\n\tProxyJump all\n", /* ssh prints this word itself */
 		     "~/.ssh/config cannot be read by 'ssh -G' (package openssh-client): jumphost loop via all");
 	expect_jumps("a", "Host a\n\tProxyJump b\nHost b\n\tProxyJump a\n",
 		     "its jump hosts lead through b,a,b,a,b,a,b,a,b,a: more than 8, or a circle");
-	*strchr(text, '\n') = '\0'; /* the second one's alone: the first is not known */
+	*strchr(text, '\n') = '\0'; /* only the second host is known */
 	scratch_put("jumps.known", text);
 	expect_way(&host, "first,second", lines, FLEET_HOSTKEY, "is not known: verify it");
 	expect_way(&host, "second", chained, FLEET_HOSTKEY, "is not known: verify it");
@@ -491,7 +491,7 @@ static void test_two_jumps(void **state)
 	free(chained);
 }
 
-/* What ~/.ssh/config says of a host is taken, and what it must not say is this host's trouble alone. */
+/* Checks that settings of ~/.ssh/config are used, and that an unsupported setting fails only the host that it concerns. */
 static void test_config(void **state)
 {
 	static char alias[] = "alias", odd[] = "odd", wrong[] = "wrong";
@@ -523,7 +523,7 @@ static void test_config(void **state)
 	run_hosts(hosts, 3, &what, &options, results);
 	expect(&results[0], FLEET_OK, "");
 	expect(&results[1], FLEET_UNREACHABLE, "ProxyCommand");
-	expect(&results[2], FLEET_HOSTKEY, "is not known"); /* it is, but in a file that does not count for this host */
+	expect(&results[2], FLEET_HOSTKEY, "is not known"); /* the host is known, but only in a file that does not apply to it */
 	for (size_t i = 0; i < 3; i++)
 		fleet_result_release(&results[i]);
 	unlink(key);
@@ -534,7 +534,7 @@ static void test_config(void **state)
 	free(more);
 }
 
-/* IdentitiesOnly: of the agent's many keys only the named one is offered. */
+/* Checks IdentitiesOnly: of the agent's many keys, only the named one is offered. */
 static void test_identities_only(void **state)
 {
 	struct fleet_options options = fleet_defaults();
@@ -554,12 +554,12 @@ static void test_identities_only(void **state)
 	sshd_keygen("chosen", "ed25519", "");
 	sshd_authorize("chosen");
 	add_key("chosen");
-	unlink("chosen"); /* chosen.pub stays, as with a key that has a passphrase */
+	unlink("chosen"); /* chosen.pub stays, as for a key with a passphrase */
 	scratch_put("config", text);
 	options.config = "config";
 	host.identity_file = NULL;
 	expect_outcome(&host, "true", &options, FLEET_OK, "");
-	host.identity_file = chosen; /* the file of lab.yaml takes the place of the configuration's, not of the rule */
+	host.identity_file = chosen; /* the file of lab.yaml replaces the configured file; IdentitiesOnly still applies */
 	expect_outcome(&host, "true", &options, FLEET_OK, "");
 	host.identity_file = NULL;
 	unlink("chosen.pub");
@@ -582,7 +582,7 @@ static void on_late(int number)
 	end_hanging();
 }
 
-/* A file system whose server says nothing: whoever touches it waits. */
+/* Mounts a file system whose server does not answer, so that every access waits. */
 static bool make_hanging(const char *where)
 {
 	char *data;
@@ -600,7 +600,7 @@ static bool make_hanging(const char *where)
 
 struct hung {
 	const struct host *well;
-	bool ended; /* before what hangs */
+	bool ended; /* before the host that hangs */
 };
 
 static void well_or_hung(struct session *session, void *context)
@@ -609,7 +609,7 @@ static void well_or_hung(struct session *session, void *context)
 	const struct fleet_command command = { .command = "sleep 60" };
 
 	if (session->host == hung->well) {
-		usleep(1000000);	 /* the other one has come to its key by then */
+		usleep(1000000);	 /* the other host has reached its key by then */
 		kill(getpid(), SIGUSR1); /* the user cancels */
 	}
 	if (session_open(session))
@@ -620,7 +620,7 @@ static void well_or_hung(struct session *session, void *context)
 	}
 }
 
-/* A home directory that hangs: it holds up those who need it, and not that others are cancelled. */
+/* Checks that a home directory that hangs delays only the hosts that need it, and that the others can be cancelled. */
 static void test_hung_keys(void **state)
 {
 	static char file[] = "hung/key";
@@ -639,7 +639,7 @@ static void test_hung_keys(void **state)
 	cancelled = 0;
 	options.cancelled = &cancelled;
 	signal(SIGUSR1, on_alarm);
-	signal(SIGALRM, on_late); /* else this would hang */
+	signal(SIGALRM, on_late); /* a failure would hang */
 	setitimer(ITIMER_REAL, &late, NULL);
 	check(fleet_each(hosts, 2, &options, well_or_hung, &hung, results, &err), &err);
 	setitimer(ITIMER_REAL, &(struct itimerval){ 0 }, NULL);

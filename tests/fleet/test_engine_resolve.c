@@ -1,4 +1,4 @@
-/* Names that never get an answer hold up no others. The C library's getaddrinfo is replaced by one that is slow on purpose. */
+/* Checks that host names without an answer do not delay other hosts. The test replaces the C library's getaddrinfo() by a slow one. */
 #include "base/clock.h"
 #include "fleet/engine/session.h"
 #include "tests/scratch.h"
@@ -9,14 +9,14 @@
 #include <netdb.h>
 #include <stdatomic.h>
 
-#define SLOW_MS	   120000 /* far from what anything here may take, however busy the machine */
-#define TIMEOUT_MS 5000	  /* far from what a thread needs for a name that is known */
+#define SLOW_MS	   120000 /* much longer than anything here takes, even on a busy machine */
+#define TIMEOUT_MS 5000	  /* much longer than a thread needs for a known name */
 
-static atomic_bool enough; /* the tests are over: who waits may go */
+static atomic_bool enough; /* set at the end of the tests: waiting threads may end */
 
 typedef int getaddrinfo_function(const char *, const char *, const struct addrinfo *, struct addrinfo **);
 
-/* "slow..." waits, "none..." is not known, all others are 127.0.0.1. */
+/* Waits for names "slow...", fails for names "none...", and returns 127.0.0.1 for all others. */
 int getaddrinfo(const char *name, const char *service, const struct addrinfo *hints, struct addrinfo **out)
 {
 	getaddrinfo_function *real;
@@ -44,7 +44,7 @@ static void just_open(struct session *session, void *context)
 	session_open(session);
 }
 
-/* How hosts with these names end; nothing listens on port 1 of this machine. */
+/* Runs hosts with these names. Nothing listens on port 1 of this machine, so that a resolved name gives "Connection refused". */
 static void run_names(const char *const *names, size_t n, int64_t timeout_ms, const volatile sig_atomic_t *cancelled,
 		      struct fleet_result *results)
 {
@@ -88,7 +88,7 @@ static void test_each_kind(void **state)
 	expect_part(&results[3], "cannot connect to ::1 port 1");
 }
 
-/* Many slow names, in front of those that are well. */
+/* Checks many slow names, listed before the good ones. */
 static void test_slow_names(void **state)
 {
 	const char *names[60];
@@ -142,7 +142,7 @@ int main(void)
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 
-	/* The threads that were left behind give back what they hold: nothing may leak. */
+	/* The remaining threads must release their memory, so that the leak check passes. */
 	enough = true;
 	for (int waited_ms = 0; threads() > 1 && waited_ms < SLOW_MS; waited_ms += 10)
 		usleep(10 * 1000);

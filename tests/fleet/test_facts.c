@@ -1,4 +1,4 @@
-/* Facts of a host: from the text, and from this machine by the real helper. */
+/* Tests the facts of a host: parsed from a text, and read from this machine by the real helper. */
 #include "tests/scratch.h"
 #include "tests/fleet/helper_session.h"
 #include "fleet/agent/facts.h"
@@ -60,7 +60,7 @@ static void test_values(void **state)
 	facts_release(&facts);
 }
 
-/* What this process can see itself must be the same. */
+/* Checks that the helper's facts are equal to the values that this process reads itself. */
 static void test_this_machine(void **state)
 {
 	struct helper_request request;
@@ -82,7 +82,7 @@ static void test_this_machine(void **state)
 	assert_true(facts.memory_bytes == (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE));
 	assert_true(facts.memory_available_bytes <= facts.memory_bytes);
 	assert_true(isnan(facts.sockets) || facts.sockets * facts.cores_per_socket * facts.threads_per_core <= facts.cpus_online);
-	/* What stress-ng gets room for: no smaller than what the C library knows of it. */
+	/* The cache size that stress-ng uses is at least the size that the C library knows. */
 	assert_true(sysconf(_SC_LEVEL3_CACHE_SIZE) <= 0 || isnan(facts.last_cache_bytes) ||
 		    facts.last_cache_bytes >= (double)sysconf(_SC_LEVEL2_CACHE_SIZE));
 	assert_true(fabs(facts.clock_ms / 1000 - (double)time(NULL)) < 60);

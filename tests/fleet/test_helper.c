@@ -1,4 +1,4 @@
-/* The helper runs commands: what goes in, what comes out, how they end. */
+/* Tests how the helper runs commands: their input, their output and how they end. */
 #include "tests/scratch.h"
 #include "tests/fleet/helper_session.h"
 
@@ -24,7 +24,7 @@ static void test_streams(void **state)
 	session_release(&s);
 }
 
-/* Whole, however much, while the two streams alternate. */
+/* Checks that large output arrives completely while the two streams alternate. */
 static void test_much_output(void **state)
 {
 	struct helper_request request;
@@ -59,7 +59,7 @@ static void test_arguments(void **state)
 
 	(void)state;
 	helper_request_init(&request, "run");
-	helper_request_text(&request, HELPER_ARGUMENT, "printf"); /* looked up in PATH */
+	helper_request_text(&request, HELPER_ARGUMENT, "printf"); /* found in PATH */
 	helper_request_text(&request, HELPER_ARGUMENT, "[%s]");
 	for (size_t i = 0; i < COUNT(words); i++) {
 		helper_request_text(&request, HELPER_ARGUMENT, words[i]);
@@ -84,7 +84,7 @@ static void test_surroundings(void **state)
 	check_output(&request, "x y=$z|kept||sub dir\n");
 }
 
-/* What a host preloads stays in force behind what a run brings along; the last one joined comes first. */
+/* Checks joined variables such as LD_PRELOAD: values of a run come before those of the host, and the last one joined comes first. */
 static void test_joined(void **state)
 {
 	struct helper_request request;
@@ -108,12 +108,12 @@ static void test_joined(void **state)
 	helper_request_variable(&request, "LD_PRELOAD=libc.so.6");
 	helper_request_variable(&request, "LD_PRELOAD=libm.so.6");
 	check_output(&request, "LD_PRELOAD=x|libm.so.6:libc.so.6\n");
-	shell_request(&request, "echo \"${ASAN_OPTIONS%%:*}\""); /* else what is built with the address sanitizer does not start */
+	shell_request(&request, "echo \"${ASAN_OPTIONS%%:*}\""); /* else programs with the address sanitizer would not start */
 	helper_request_variable(&request, "LD_PRELOAD=libc.so.6");
 	check_output(&request, "verify_asan_link_order=0\n");
 }
 
-/* The command's own session, no terminal, no descriptor but three, no signal ignored or blocked; also with a lock and an input. */
+/* Checks that the command has its own session, no terminal, three descriptors, and default signals, also with a lock and an input. */
 static void test_nothing_inherited(void **state)
 {
 	struct helper_request request;
@@ -162,12 +162,12 @@ static void test_limits(void **state)
 	helper_request_number(&request, "nofile", 77);
 	helper_request_number(&request, "core", 0);
 	helper_request_number(&request, "as", 1u << 30);
-	helper_request_number(&request, "as", 2u << 30); /* the last one counts */
+	helper_request_number(&request, "as", 2u << 30); /* the last value counts */
 	helper_request_number(&request, "cpu", 55);
 	helper_request_number(&request, "fsize", 1 << 20);
 	check_output(&request, "77\n0\n2097152\n55\n2048\n");
 
-	/* They hold: the shell's head cannot write more. */
+	/* The limits are enforced: `head` cannot write more. */
 	shell_request(&request, "exec head -c 100000 /dev/zero >big");
 	helper_request_number(&request, "fsize", 4096);
 	session_run(&s, &request);
@@ -209,7 +209,7 @@ static void test_measures(void **state)
 	session_release(&s);
 }
 
-/* What the kernel counts for nothing: of the command, of a child that it has waited for, and of an orphan. */
+/* Checks the kernel's resource usage counters of the command, of a child that it waited for, and of an orphan. */
 static void test_accounts(void **state)
 {
 	struct helper_request request;
@@ -229,7 +229,7 @@ static void test_accounts(void **state)
 	assert_in_range(r->voluntary_switches, 1, 1000000);
 	assert_true(r->major_faults >= 0 && r->involuntary_switches >= 0 && r->run_delay_ns >= 0);
 	assert_int_equal(r->crowded_ns >= 0, access("/proc/pressure/cpu", R_OK) == 0);
-	assert_in_range(r->busy_ns, 0, 20 * r->wall_ns * sysconf(_SC_NPROCESSORS_ONLN)); /* its begin and end, too */
+	assert_in_range(r->busy_ns, 0, 20 * r->wall_ns * sysconf(_SC_NPROCESSORS_ONLN)); /* includes the start and end of the command */
 	assert_int_equal(r->io_stalled_ns >= 0, access("/proc/pressure/io", R_OK) == 0);
 	assert_int_equal(r->memory_stalled_ns >= 0, access("/proc/pressure/memory", R_OK) == 0);
 	assert_true(r->throttled_ns >= -1);
@@ -246,7 +246,7 @@ static int put(const char *file, const char *text)
 	return f ? fclose(f) | bad : bad;
 }
 
-/* That a group around that of the helper had used up its share is said, too. */
+/* Checks that the result includes the time in which a parent of the helper's cgroup had used up its quota. */
 static void test_throttled(void **state)
 {
 	struct helper_request request;
@@ -258,7 +258,7 @@ static void test_throttled(void **state)
 	snprintf(within, sizeof(within), "%s/within", group);
 	snprintf(pid, sizeof(pid), "%d", (int)getpid());
 	if (mkdir(group, 0755) != 0)
-		skip(); /* not root, or control groups of another version */
+		skip(); /* not root, or cgroups of another version */
 	assert_int_equal(mkdir(within, 0755), 0);
 	snprintf(file, sizeof(file), "%s/cpu.cfs_quota_us", group);
 	assert_int_equal(put(file, "5000"), 0);
@@ -272,7 +272,7 @@ static void test_throttled(void **state)
 	session_release(&s);
 }
 
-/* Where time goes: in the kernel by the system call, in a child as in the command; or a reason. */
+/* Checks samples of the command and its children: kernel time by system call; or a reason why there are none. */
 static void test_sampled(void **state)
 {
 	struct helper_request request;
@@ -294,7 +294,7 @@ static void test_sampled(void **state)
 	session_release(&s);
 }
 
-/* What spins beside the first thread on the same processor knows for how long it was kept waiting: another thread, or a child. */
+/* Checks the run-queue delay of a thread or child that shares a CPU with the first thread. The script prints this delay in ns. */
 static void check_others(const char *beside)
 {
 	char *script = mem_format("import os, threading, hashlib, time\n"
@@ -320,7 +320,7 @@ static void check_others(const char *beside)
 	session_run(&s, &request);
 	check(spool_text(&s.answer.out, 100, &waited, &n, &err), &err);
 	assert_true(strtod(waited, NULL) > 2e8);
-	/* What it was kept waiting for after it had said so counts, too. */
+	/* Delay that occurred after the script had printed the value counts, too. */
 	assert_true((double)s.answer.result.others_delay_ns > .75 * strtod(waited, NULL));
 	assert_true(s.answer.result.others_delay_ns < s.answer.result.wall_ns);
 	session_release(&s);
@@ -339,13 +339,13 @@ static void test_others_wait(void **state)
 		skip();
 	check_others("t = threading.Thread(target=second); t.start(); spin(); t.join()");
 	check_others("p = os.fork() or (second(), os._exit(0)); spin(); os.waitpid(p, 0)");
-	shell_request(&request, "true"); /* nobody looked */
+	shell_request(&request, "true"); /* no sampling was requested */
 	session_run(&s, &request);
 	assert_int_equal(s.answer.result.others_delay_ns, -1);
 	session_release(&s);
 }
 
-/* In few bytes, and as far apart as was asked for. */
+/* Checks that samples need few bytes and have the requested period. */
 static void test_sampled_briefly(void **state)
 {
 	struct helper_request request;
@@ -370,7 +370,7 @@ static void test_sampled_briefly(void **state)
 	session_release(&s);
 }
 
-/* Places in the files of one directory alone. */
+/* Checks that code addresses are reported only for files in the requested directory. */
 static void test_sampled_below(void **state)
 {
 	char *here = getcwd(NULL, 0),
@@ -413,7 +413,7 @@ static void test_planned_end(void **state)
 
 	(void)state;
 	shell_request(&request, "trap 'exit 5' INT; while :; do sleep .02; done");
-	helper_request_number(&request, HELPER_INTERRUPT, 1000); /* by then the shell has read that */
+	helper_request_number(&request, HELPER_INTERRUPT, 1000); /* long enough for the shell to read the script */
 	session_run(&s, &request);
 	assert_int_equal(s.answer.result.exit_status, 5);
 	assert_int_equal(s.answer.result.interrupted, 1);
@@ -422,7 +422,7 @@ static void test_planned_end(void **state)
 	none_left(0);
 	session_release(&s);
 
-	/* The planned end comes after the end: nothing is said of it. */
+	/* The command ends before the planned interrupt: the result does not report an interrupt. */
 	shell_request(&request, "exit 0");
 	helper_request_number(&request, HELPER_INTERRUPT, 10000);
 	session_run(&s, &request);
@@ -431,7 +431,7 @@ static void test_planned_end(void **state)
 }
 
 static const char tree[] = "trap '' TERM HUP INT;"
-			   "(setsid sh -c 'sleep 1000 & sleep 1000' &);" /* double fork, then a session of its own */
+			   "(setsid sh -c 'sleep 1000 & sleep 1000' &);" /* double fork, then a new session */
 			   "setsid setsid sleep 1000 &"
 			   "sh -c 'trap \"\" TERM; sleep 1000; true' &"
 			   "while :; do sleep 1000; done";
@@ -444,11 +444,11 @@ static void test_timeout(void **state)
 
 	(void)state;
 	shell_request(&request, tree);
-	helper_request_number(&request, HELPER_TIMEOUT, 2000); /* and one second to obey: by then all of them are there */
+	helper_request_number(&request, HELPER_TIMEOUT, 2000); /* plus one second to obey SIGTERM: by then all processes have started */
 	session_start(&s, &request);
 	wait_marked(TREE_PROCESSES);
 	session_end(&s);
-	none_left(0); /* before it says the result */
+	none_left(0); /* before the helper sends the result */
 	assert_int_equal(s.answer.result.timed_out, 1);
 	assert_int_equal(s.answer.result.signal, SIGKILL);
 	assert_int_equal(s.answer.result.survivors, 0);
@@ -456,7 +456,7 @@ static void test_timeout(void **state)
 	session_release(&s);
 }
 
-/* Who obeys SIGTERM has no second to wait. The shortest of several: on a busy machine a process comes late to its end. */
+/* Checks that a process that obeys SIGTERM ends at once. Takes the shortest of five runs, because a busy machine may delay the end. */
 static void test_timeout_obeyed(void **state)
 {
 	int64_t shortest = INT64_MAX;
@@ -474,10 +474,10 @@ static void test_timeout_obeyed(void **state)
 		shortest = s.answer.result.wall_ns < shortest ? s.answer.result.wall_ns : shortest;
 		session_release(&s);
 	}
-	assert_in_range(shortest, 50000000, 1099999999); /* the limit's clock begins a little before that of the command */
+	assert_in_range(shortest, 50000000, 1099999999); /* the clock of the limit starts shortly before that of the command */
 }
 
-/* More than was asked for: exactly so much of it arrives, the other stream whole, and nothing of the command is left. */
+/* Checks the limit of the output: exactly so many bytes arrive, the other stream is complete, and all processes of the command are gone. */
 static void test_flood(void **state)
 {
 	static const struct {
@@ -486,13 +486,13 @@ static void test_flood(void **state)
 		int64_t flooded;
 		const char *limit;
 	} rows[] = {
-		{ "head -c 100000 /dev/zero", 100000, 0, 0, NULL }, /* as much as may be */
+		{ "head -c 100000 /dev/zero", 100000, 0, 0, NULL }, /* exactly the limit */
 		{ "head -c 100001 /dev/zero", 100000, 0, 1, NULL },
 		{ "yes; exit 0", 100000, 0, 1, NULL },
 		{ "trap '' PIPE; echo 'on error' >&2; while :; do printf '%5000s' x; done 2>/dev/null", 100000, 9, 1, NULL },
 		{ "echo out; exec yes >&2", 4, 100000, 2, NULL },
 		{ "trap '' TERM PIPE; sleep 1000 & setsid yes 2>/dev/null & exec yes 2>/dev/null", 100000, 0, 1, NULL },
-		{ "head -c 30000000 /dev/zero; echo end >&2", 100000, 4, 0, "kept" }, /* the rest is dropped */
+		{ "head -c 30000000 /dev/zero; echo end >&2", 100000, 4, 0, "kept" }, /* "kept": the rest is dropped without an error */
 	};
 
 	(void)state;
@@ -529,9 +529,9 @@ static void test_leftovers(void **state)
 }
 
 #define HOPPING_MS 10000
-#define HOP	   "ASSAY_TEST_HOP" /* in the environment: this test is its own runaway program */
+#define HOP	   "ASSAY_TEST_HOP" /* environment variable that makes this test program the runaway program */
 
-/* Forks and leaves, each time into a session of its own, faster than anybody can look; for some seconds. */
+/* Forks, continues in the child and starts a new session, faster than the helper can follow, for HOPPING_MS. */
 static int hop(void)
 {
 	int64_t end = now_ms() + HOPPING_MS;
@@ -560,8 +560,8 @@ static void test_runaway(void **state)
 	session_start(&s, &request);
 	while (!s.answer.ended)
 		assert_true(session_read(&s));
-	assert_true(now_ms() - begun < HOPPING_MS); /* they did not end by themselves */
-	none_left(0);				    /* when it says so, not only when it has ended */
+	assert_true(now_ms() - begun < HOPPING_MS); /* the processes did not end by themselves */
+	none_left(0);				    /* all processes are gone when the helper sends the result, before it ends */
 	session_end(&s);
 	assert_true(s.answer.result.leftovers > 0);
 	assert_int_equal(s.answer.result.survivors, 0);
@@ -569,7 +569,7 @@ static void test_runaway(void **state)
 	free(script);
 }
 
-/* Somebody else holds the command's output open: that keeps nobody. */
+/* Checks that another process that holds the command's output open does not delay the result. */
 static void test_output_held(void **state)
 {
 	struct helper_request request;
@@ -583,7 +583,7 @@ static void test_output_held(void **state)
 	shell_request(&request, "echo out; read line <pipe; exit 0");
 	session_start(&s, &request);
 	session_begun(&s);
-	while (processes_with("environ", session_mark(), &command) == 0) /* between two programs it may have none */
+	while (processes_with("environ", session_mark(), &command) == 0) /* between fork() and exec() there may be none */
 		sleep_ms(1);
 	snprintf(path, sizeof(path), "/proc/%d/fd/1", (int)command);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -639,7 +639,7 @@ static void test_files(void **state)
 	session_release(&s);
 }
 
-/* A process is told in its file for how long it was stopped, and what all of the command has used, what keeps no file too. */
+/* Checks that the helper writes into a process's file how long it was stopped and how much CPU time all of the command used. */
 static void test_told(void **state)
 {
 	static const struct stops_words words = { 0, 8, 16, 24, 256 };
@@ -665,7 +665,7 @@ static void test_told(void **state)
 	fclose(file);
 	session_release(&s);
 	assert_true(told[2] > 150000000 && told[2] < 60000000000);
-	assert_true((double)told[3] > .5 * used_ns && (double)told[3] < 1.1 * used_ns + 30e6); /* the kernel's clock ticks in 10 ms */
+	assert_true((double)told[3] > .5 * used_ns && (double)told[3] < 1.1 * used_ns + 30e6); /* the kernel's clock ticks every 10 ms */
 
 	shell_request(&request, "true");
 	helper_request_text(&request, HELPER_STOPS, "told");
@@ -685,7 +685,7 @@ static size_t files_here(void)
 	return n;
 }
 
-/* A put that is cut short, or cannot be, leaves the old file and nothing else. */
+/* Checks that an interrupted or impossible "put" leaves the old file and no other file. */
 static void test_put_whole_or_not(void **state)
 {
 	struct helper_request request;
@@ -700,7 +700,7 @@ static void test_put_whole_or_not(void **state)
 	helper_request_text(&request, HELPER_PATH, "file");
 	helper_request_input(&request, "new", 3);
 	session_spawn(&s, 0);
-	session_send(&s, &request, HELPER_FRAME_HEAD); /* all but the go */
+	session_send(&s, &request, HELPER_FRAME_HEAD); /* all frames except the last one ("go") */
 	helper_request_release(&request);
 	session_close(&s.in);
 	session_end(&s);

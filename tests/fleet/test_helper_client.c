@@ -1,4 +1,4 @@
-/* What the controller makes of an answer, whatever the host sends; and how the helper gets to a host. */
+/* Tests how the controller parses answers, whatever the host sends, and how it deploys the helper to a host. */
 #include "tests/scratch.h"
 #include "tests/fleet/helper_session.h"
 #include "base/digest.h"
@@ -16,7 +16,7 @@
 		what, bytes, sizeof(bytes) - 1, part                                                                                       \
 	}
 
-/* In pieces of any size the outcome is the same. */
+/* Feeds an answer in pieces of `piece` bytes. The size of the pieces must not change the result. */
 static enum assay_status feed(struct helper_answer *answer, const char *bytes, size_t n, size_t piece, struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
@@ -32,7 +32,7 @@ static void test_answers(void **state)
 	static const struct {
 		const char *what, *bytes;
 		size_t n;
-		const char *fault; /* NULL: a good answer */
+		const char *fault; /* NULL: a valid answer */
 	} rows[] = {
 		ROW("smallest", M B R, NULL),
 		ROW("noise before it", "Welcome to\nnode01\n" M B R, NULL),
@@ -74,7 +74,7 @@ static void test_answers(void **state)
 		ROW("text without an end", M B "choose: ", "output: \"choose: \""),
 		ROW("less than a head", M B "hi", "ends in the middle"),
 		ROW("coloured text", M B "\033[1mDisk full\033[0m\n" R, "output: \"?[1mDisk full?[0m\""),
-		/* Text within a frame moves what is missed at its end: what came before that is shown, too. */
+		/* Text inside a frame shifts the bytes. The error shows at the frame's end, and the message quotes the preceding bytes. */
 		ROW("text in output", M B "O\0\0\0\020abYou have new mail\ncdefghijklmnop" R,
 		    "something else on the host also writes to standard output: \"ail\", after \"abYou have new m\""),
 		ROW("text in output of bytes", M B "O\0\0\0\030\1\2\nYou have new mail\n\3\4\5\6\1\0\0\0\0\0\0\0" R,
@@ -127,7 +127,7 @@ static void test_answers(void **state)
 	}
 }
 
-/* A launcher may write after the helper's end, in the same read or in a later one. */
+/* Checks that a launcher may write text after the helper's end, in the same read or in a later one. */
 static void test_by_launcher(void **state)
 {
 	static const char answered[] = M B R "job step done\n";
@@ -151,7 +151,7 @@ static void test_by_launcher(void **state)
 	}
 }
 
-/* What keeps a new directory says something every now and then: a controller that was suspended finds that right behind the answer. */
+/* Checks that "waiting" frames may follow the answer. A helper that keeps a directory sends them until the controller hangs up. */
 static void test_made_and_kept(void **state)
 {
 	static const char kept[] = M "D\0\0\0\2/x"
@@ -230,7 +230,7 @@ static void test_what_an_answer_holds(void **state)
 	helper_answer_release(&answer);
 }
 
-/* Limits: noise, output, files. */
+/* Checks the limits of noise, output and files. */
 static void test_flood(void **state)
 {
 	static const size_t n = 1 << 20;
@@ -243,7 +243,7 @@ static void test_flood(void **state)
 	memset(bytes, 'x', n);
 	assert_int_equal(feed(&answer, bytes, n, 7, &err), ASSAY_E_FORMAT);
 	assert_true(answer.pending.size < 70000);
-	assert_int_equal(helper_answer_add(&answer, M B R, 16 + 5 + 12, &err), ASSAY_E_FORMAT); /* too late */
+	assert_int_equal(helper_answer_add(&answer, M B R, 16 + 5 + 12, &err), ASSAY_E_FORMAT); /* too late: the answer is complete */
 	helper_answer_release(&answer);
 
 	assert_int_equal(feed(&answer, M B "O\0\0\4\0", 26, 26, &err), ASSAY_E_FORMAT);
@@ -304,7 +304,7 @@ static void test_request_limits(void **state)
 	check(helper_request_go(&request, &err), &err);
 	once = helper_request_size(&request);
 	check(helper_request_go(&request, &err), &err);
-	assert_int_equal(helper_request_size(&request), once); /* it is sent again as it was */
+	assert_int_equal(helper_request_size(&request), once); /* the request is sent again without changes */
 	helper_request_release(&request);
 	helper_request_init(&request, "run");
 	for (int i = 0; i < 8; i++)
@@ -316,7 +316,7 @@ static void test_request_limits(void **state)
 
 static const char *const shells[] = { "dash", "bash", "busybox sh", "tcsh", "fish", "zsh" };
 
-/* As sshd does it: SHELL -c COMMAND. Start-up noise comes first. The bytes go to its standard input; `keep_open` leaves that open. */
+/* Runs SHELL -c COMMAND as sshd does, after start-up noise. Sends `bytes` to its standard input; `keep_open` leaves that open. */
 static int shell_run(const char *shell, const char *command, const char *bytes, size_t n, bool keep_open, struct buf *out)
 {
 	int in[2], answer[2], status;
@@ -354,7 +354,7 @@ static int shell_run(const char *shell, const char *command, const char *bytes, 
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* Asks the host for facts; the exit status of helper_command_run(). */
+/* Asks the host for facts. Returns the exit status of helper_command_run(). */
 static int ask(const char *shell, struct helper_answer *answer, struct assay_error *err)
 {
 	struct helper_request request;
@@ -391,7 +391,7 @@ static void test_deploy(void **state)
 	size_t n, tried = 0;
 
 	helper_program(PROGRAM_ARCHITECTURE, &program, &n, NULL);
-	setenv("HOME", *state, 1); /* with no start-up files */
+	setenv("HOME", *state, 1); /* a home directory without start-up files */
 	for (size_t i = 0; i < COUNT(shells); i++) {
 		char *cache = mem_format("%s/cache of %zu", (char *)*state, i), *place = mem_format("%s/assay", cache);
 		struct buf out = BUF_INIT;
@@ -402,7 +402,7 @@ static void test_deploy(void **state)
 			assert_int_equal(helper_there(&answer, ask(shells[i], &answer, &err)), HELPER_MISSING);
 			helper_answer_release(&answer);
 			buf_clear(&out);
-			/* Half of it: is refused, and leaves nothing. */
+			/* Half of the program is refused and leaves no file. */
 			assert_int_equal(shell_run(shells[i], helper_command_deploy(PROGRAM_ARCHITECTURE), program, n / 2, false, &out), 1);
 			assert_non_null(memmem(out.bytes, out.size, "bytes of the helper arrived", 27));
 			assert_int_equal(entries(place), 2);
@@ -414,7 +414,7 @@ static void test_deploy(void **state)
 			check(helper_answer_finish(&answer, &err), &err);
 			assert_non_null(strstr(answer.result_text, "kernel "));
 			helper_answer_release(&answer);
-			/* Again, over itself. */
+			/* The program is deployed again over the existing one. */
 			assert_int_equal(shell_run(shells[i], helper_command_deploy(PROGRAM_ARCHITECTURE), program, n, false, &out), 0);
 			assert_int_equal(entries(place), 3);
 		} else {
@@ -428,7 +428,7 @@ static void test_deploy(void **state)
 	unsetenv("XDG_CACHE_HOME");
 }
 
-/* A relative path is none, as the specification of the variable has it. */
+/* Checks that a relative path in XDG_CACHE_HOME is ignored, as its specification requires. */
 static void test_places(void **state)
 {
 	struct helper_answer answer;
@@ -455,8 +455,7 @@ static void test_places(void **state)
 	free(path);
 }
 
-/* What may become of the file: cut, of the right size but empty, of one bit that is wrong, or another file's text, which no shell may take
- * for a script. It is not run, and deployed again. */
+/* Checks that a damaged program is not run but deployed again: truncated, zeroed, with one wrong bit, or replaced by a script's text. */
 static void test_damaged(void **state)
 {
 	static const char script[] = "touch pwned\nexit 0\n";
@@ -504,7 +503,7 @@ static void test_damaged(void **state)
 	free(cache);
 }
 
-/* Bytes that are not those which were sent, though as many: never get the name. And what an attempt left long ago is removed. */
+/* Checks that changed bytes of the right number are not installed, and that files of old attempts are removed. */
 static void test_deploy_changed(void **state)
 {
 	const struct timespec long_ago[2] = { { 1000000000, 0 }, { 1000000000, 0 } };
@@ -532,7 +531,7 @@ static void test_deploy_changed(void **state)
 	free(bytes);
 }
 
-/* A connection that is lost meanwhile: half of the bytes have come, and nobody reads what is said. */
+/* Checks that a lost connection leaves no file. Half of the bytes have arrived, and the shell's output has no reader. */
 static void test_deploy_cut_off(void **state)
 {
 	int in[2], said[2], status;
@@ -563,7 +562,7 @@ static void test_deploy_cut_off(void **state)
 	unsetenv("XDG_CACHE_HOME");
 }
 
-/* Puts what an attempt to deploy leaves, by the number of its process. free() it. */
+/* Creates a file as an attempt to deploy by process `pid` leaves it. The caller frees the path. */
 static char *left_by(const char *host, pid_t pid)
 {
 	char *path = mem_format("assay/new-%s-%d-abcdef", host, (int)pid);
@@ -572,7 +571,7 @@ static char *left_by(const char *host, pid_t pid)
 	return path;
 }
 
-/* Starts a shell whose words are those of one that deploys. It ends when *input, a new descriptor, is closed: also when this test fails. */
+/* Starts a shell with the arguments of a deploying one. It ends when *input, a new descriptor, is closed, also if the test fails. */
 static pid_t deploying_shell(int *input)
 {
 	char *words[] = { (char[]){ "sh" }, (char[]){ "-c" }, (char[]){ "e=new-; read line; exit 3" }, NULL };
@@ -589,8 +588,8 @@ static pid_t deploying_shell(int *input)
 	return child;
 }
 
-/* What killed attempts have left is removed by the next one, and wherever the helper is started; that of one which is still at work stays,
- * and another machine's. A number may be another program's by now. */
+/* Checks that the next deployment and the next start of the helper remove files of killed attempts. Files of a running attempt and of
+ * another machine stay. Another program may have reused a process id. */
 static void test_deploy_sweeps(void **state)
 {
 	char *gone, *reused, *working, *elsewhere;
@@ -638,7 +637,7 @@ static void test_deploy_sweeps(void **state)
 	buf_release(&out);
 }
 
-/* A directory in the helper's place: that is the reason, before the path, which may be long. */
+/* Checks that the message for a directory in the helper's place gives the reason before the path, which may be long. */
 static void test_deploy_directory(void **state)
 {
 	char hex[DIGEST_HEX_BYTES], *path;
@@ -660,7 +659,7 @@ static void test_deploy_directory(void **state)
 	free(path);
 }
 
-/* As on a full disk: the failure is said, and nothing is left. */
+/* Checks that a full disk is reported and that no file stays. */
 static void test_deploy_cannot_write(void **state)
 {
 	struct rlimit old, small;
@@ -684,7 +683,7 @@ static void test_deploy_cannot_write(void **state)
 	buf_release(&out);
 }
 
-/* A user that nobody is: one for each run of this test. */
+/* an unused user id, different for each run of this test */
 static uid_t nobody;
 
 static char *place_of_nobody(const char *parent)
@@ -692,7 +691,7 @@ static char *place_of_nobody(const char *parent)
 	return mem_format("%s/assay-%u", parent, (unsigned)nobody);
 }
 
-/* A home that cannot be written to: below /tmp, but never in what others could have made. Needs root to be somebody else. */
+/* Deploys for a user whose home is not writable. The helper goes below /tmp, but never into a directory that others created. Needs root. */
 static int deploy_elsewhere(void)
 {
 	struct buf out = BUF_INIT;
@@ -711,13 +710,13 @@ static int deploy_elsewhere(void)
 	status = shell_run("sh", helper_command_deploy(PROGRAM_ARCHITECTURE), program, n, false, &out);
 	if (status)
 		return 11;
-	/* The one below /tmp is another's (see below). */
+	/* The directory below /tmp belongs to another user (see the test). */
 	place = place_of_nobody("/dev/shm");
 	if (stat(place, &info) || info.st_uid != nobody || (info.st_mode & 07777) != 0700)
 		return 12;
 	free(place);
 	buf_clear(&out);
-	status = shell_run("sh", helper_command_run(), "", 0, false, &out); /* refuses the empty request */
+	status = shell_run("sh", helper_command_run(), "", 0, false, &out); /* the helper refuses the empty request */
 	if (status != 1 || !memmem(out.bytes, out.size, "ends in the middle", 18))
 		return 13;
 	buf_release(&out);
@@ -737,12 +736,12 @@ static void test_deploy_elsewhere(void **state)
 	nobody = 100000 + (uid_t)getpid();
 	taken = place_of_nobody("/tmp");
 	own = place_of_nobody("/dev/shm");
-	/* Somebody (here: root) was there first, and left a trap. */
+	/* Another user (here: root) has created the directory before, as a trap. */
 	assert_int_equal(mkdir(taken, 0755), 0);
 	assert_int_equal(chmod(taken, 0777), 0);
 	status = scratch_child(deploy_elsewhere);
 	nftw(own, scratch_remove, 16, FTW_DEPTH | FTW_PHYS);
-	assert_int_equal(rmdir(taken), 0); /* still empty */
+	assert_int_equal(rmdir(taken), 0); /* the directory is still empty */
 	assert_int_equal(status, 0);
 	free(taken);
 	free(own);

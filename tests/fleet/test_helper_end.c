@@ -1,4 +1,4 @@
-/* Nothing of a command outlives the helper, however it ends; and the lock of a box goes with it. */
+/* Checks that no process of a command outlives the helper, however the helper ends, and that the lock of a box is released then. */
 #include "tests/scratch.h"
 #include "tests/fleet/helper_session.h"
 
@@ -10,7 +10,7 @@
 #include <sys/prctl.h>
 
 #define KILLS	20
-#define GONE_MS SESSION_PATIENCE_MS /* nothing here ends by itself */
+#define GONE_MS SESSION_PATIENCE_MS /* limit for processes to disappear; none of them ends by itself */
 
 static const char tree[] = "trap '' TERM HUP INT QUIT;"
 			   "(setsid sh -c 'trap \"\" TERM HUP; sleep 1000 & sleep 1000; true' &);"
@@ -28,7 +28,7 @@ static void start_script(struct session *s, const char *script, size_t processes
 	wait_marked(processes);
 }
 
-/* The helper has ended, without a result: how. */
+/* Waits until the helper has ended, and stores its wait status. */
 static void wait_helper(struct session *s)
 {
 	int64_t end = now_ms() + GONE_MS;
@@ -72,7 +72,7 @@ static void test_hang_up(void **state)
 	}
 }
 
-/* The controller is gone for reading only. */
+/* Checks that the command ends if the controller closes only the end from which it reads. */
 static void test_reader_gone(void **state)
 {
 	struct session s;
@@ -102,7 +102,7 @@ static void test_signals_of_the_helper(void **state)
 	}
 }
 
-/* The helper is two processes: the second one, killed, leaves nothing either. */
+/* Checks that killing the helper's second process, the worker, leaves no process of the command. */
 static void test_worker_killed(void **state)
 {
 	struct session s;
@@ -116,7 +116,7 @@ static void test_worker_killed(void **state)
 	session_release(&s);
 }
 
-/* A worker that hangs, here because it is stopped, keeps neither the command nor the lock when it is to end. */
+/* Checks that a worker that hangs (here: is stopped) holds up neither the end of the command nor the lock. */
 static void test_worker_hangs(void **state)
 {
 	(void)state;
@@ -136,7 +136,7 @@ static void test_worker_hangs(void **state)
 	}
 }
 
-/* By one stroke: the command's first process goes, and what lives by its pipes. */
+/* Kills the helper and its worker at once. The command's first process must end, and so must processes that use its pipes. */
 static void test_both_killed(void **state)
 {
 	struct session s;
@@ -145,7 +145,7 @@ static void test_both_killed(void **state)
 	(void)state;
 	start_script(&s, "trap '' TERM; while :; do sleep .05; done", 1);
 	worker = child_of(s.helper);
-	kill(s.helper, SIGSTOP); /* so that it does not tidy up between the two */
+	kill(s.helper, SIGSTOP); /* so that the helper cannot clean up before it is killed */
 	kill(worker, SIGKILL);
 	kill(s.helper, SIGKILL);
 	none_left(GONE_MS);
@@ -163,7 +163,7 @@ static void lock_request(struct helper_request *request, const char *script, con
 	free(path);
 }
 
-/* Processes `sleep 1000` of this test, by where they are: some have no environment. */
+/* Returns the number of processes `sleep 1000` in the test's directory. Some have no environment, so that the mark does not find them. */
 static size_t sleeping(void)
 {
 	const char *here = session_mark() + 11;
@@ -202,10 +202,10 @@ static void wait_sleeping(size_t n)
 
 struct killed_row {
 	const char *what, *script;
-	bool holds; /* the lock, as long as it lives */
+	bool holds; /* whether the children hold the lock as long as they live */
 };
 
-/* Kills a process that is not our child, and returns when it has closed its files: SIGKILL alone only says that it will. */
+/* Kills a process that is not a child of the test, and waits until it has closed its files. kill() itself does not wait. */
 static void kill_whole(pid_t process)
 {
 	struct pollfd ended = { .fd = pidfd_open(process, 0), .events = POLLIN };
@@ -216,7 +216,7 @@ static void kill_whole(pid_t process)
 	close(ended.fd);
 }
 
-/* Reports whether a helper of that owner (NULL: ours) ends nothing: ours are alive, or another's concern. */
+/* Reports whether a helper of `owner` (NULL: this test) sweeps no processes, because their helper is alive or has another owner. */
 static bool ends_nothing(const char *owner)
 {
 	struct helper_request request;
@@ -233,7 +233,7 @@ static bool ends_nothing(const char *owner)
 	return nothing;
 }
 
-/* False: some helper has ended what was not its own. It may be one of an older build that is at work for root like this test. */
+/* Returns false if another helper has ended the processes. It may be one of an older build that runs as root, as this test does. */
 static bool kill_both(const struct killed_row *row)
 {
 	struct helper_request request;
@@ -248,7 +248,7 @@ static bool kill_both(const struct killed_row *row)
 	there = ends_nothing(NULL); /* the first helper is alive */
 	worker = child_of(first.helper);
 	kill(first.helper, SIGSTOP);
-	kill_whole(worker); /* it has the lock, too */
+	kill_whole(worker); /* the worker holds the lock, too */
 	kill(first.helper, SIGKILL);
 	wait_helper(&first);
 	there = ends_nothing("another laboratory") && there;
@@ -270,8 +270,7 @@ static bool kill_both(const struct killed_row *row)
 	return there;
 }
 
-/* By one stroke, and what the command has started clings to nothing: the next session finds it and ends it, and holds the lock only then.
- */
+/* Kills the helper and its worker at once; their children do not use its pipes. The next session must end them before it gets the lock. */
 static void test_both_killed_with_children(void **state)
 {
 	static const struct killed_row rows[] = {
@@ -295,7 +294,7 @@ static void test_both_killed_with_children(void **state)
 	}
 }
 
-/* Output that nobody reads stays with the command: the helper does not grow. */
+/* Checks that unread output stays in the command's pipe and does not make the helper grow. */
 static void test_back_pressure(void **state)
 {
 	struct session s;
@@ -310,7 +309,7 @@ static void test_back_pressure(void **state)
 	status = scratch_text(path);
 	at = strstr(status, "VmHWM:");
 	assert_non_null(at);
-	assert_in_range(strtol(at + 6, NULL, 10), 1, 4096); /* KiB */
+	assert_in_range(strtol(at + 6, NULL, 10), 1, 4096); /* the limit is 4 MiB, in KiB */
 	free(status);
 	session_close(&s.in);
 	none_left(GONE_MS);
@@ -318,7 +317,7 @@ static void test_back_pressure(void **state)
 	session_release(&s);
 }
 
-/* How many wait for the lock of this file in the kernel's queue. */
+/* Returns the number of processes in the kernel's queue for the lock of this file. */
 static size_t queued(const char *lock)
 {
 	FILE *file = fopen("/proc/locks", "re");
@@ -335,7 +334,7 @@ static size_t queued(const char *lock)
 	return n;
 }
 
-/* So many wait there, and not beside it: somebody who takes the lock again and again would leave them nothing. */
+/* Waits until `n` processes are in the kernel's queue. Processes that only poll for the lock are not in the queue. */
 static void wait_queued(const char *lock, size_t n)
 {
 	int64_t end = now_ms() + SESSION_PATIENCE_MS;
@@ -347,7 +346,7 @@ static void wait_queued(const char *lock, size_t n)
 	}
 }
 
-/* Until the helper has said so many bytes, which stay unread. */
+/* Waits until the helper has written `bytes` bytes, and does not read them. */
 static void wait_said(const struct session *s, size_t bytes)
 {
 	int64_t end = now_ms() + SESSION_PATIENCE_MS;
@@ -376,7 +375,7 @@ static void test_lock_excludes(void **state)
 	lock_request(&request, "touch ran", "lock", 100000);
 	session_start(&third, &request);
 	wait_queued(".", 1);
-	wait_said(&third, HELPER_MAGIC_BYTES + HELPER_FRAME_HEAD); /* that it waits */
+	wait_said(&third, HELPER_MAGIC_BYTES + HELPER_FRAME_HEAD); /* the frame that says that it waits */
 	sleep_ms(60);
 	assert_int_equal(access("ran", F_OK), -1);
 	let_go("pipe");
@@ -389,7 +388,7 @@ static void test_lock_excludes(void **state)
 	session_release(&third);
 }
 
-/* While it waits for the lock, the controller hangs up, or it is killed: it ends, and has run nothing. */
+/* Checks a helper that waits for the lock: if the controller hangs up or the helper is killed, it ends without running the command. */
 static void test_lock_hang_up(void **state)
 {
 	struct helper_request request;
@@ -419,7 +418,7 @@ static void test_lock_hang_up(void **state)
 	session_release(&third);
 }
 
-/* Whoever is killed, the lock is free as soon as all is gone, and not before; no leftover has it. */
+/* Checks that the lock becomes free exactly when all processes of the command are gone, whichever process is killed. */
 static void test_lock_dies(void **state)
 {
 	(void)state;
@@ -435,14 +434,14 @@ static void test_lock_dies(void **state)
 		lock_request(&request, "grep -lz '^FIRST=1$' /proc/[0-9]*/environ 2>/dev/null | wc -l", "lock", 5000);
 		session_run(&second, &request);
 		assert_null(second.answer.refusal);
-		check_spool(&second.answer.out, "0\n", 2); /* when it got the lock */
+		check_spool(&second.answer.out, "0\n", 2); /* the number of first processes when the second helper got the lock */
 		wait_helper(&first);
 		session_release(&first);
 		session_release(&second);
 	}
 }
 
-/* The box is free when the command is gone, though nobody reads its output: more than pipes take, less than what the helper keeps. */
+/* Checks that the box is free after the command's end even if its output is unread: more than pipes hold, less than the helper buffers. */
 static void test_lock_is_early_free(void **state)
 {
 	int64_t end = now_ms() + SESSION_PATIENCE_MS;
@@ -468,8 +467,7 @@ static void test_lock_is_early_free(void **state)
 	session_release(&s);
 }
 
-/* The file of the lock is removed while it is held (logind's RemoveIPC), or another one is put in its place: that frees nothing, neither
- * for who waits already nor for who comes then. */
+/* Checks that the lock stays held if its file is removed (as by logind's RemoveIPC) or replaced, for waiting and for later helpers. */
 static void test_lock_removed(void **state)
 {
 	static const char *const others[] = { "true", "rm -f lock", "rm -f lock; touch lock", "mv lock old; ln -s old lock",
@@ -498,13 +496,13 @@ static void test_lock_removed(void **state)
 	let_go("pipe");
 	session_end(&first);
 	session_end(&second);
-	assert_int_equal(second.answer.result.exit_status, 1); /* nothing was running */
+	assert_int_equal(second.answer.result.exit_status, 1); /* the first command had ended */
 	assert_int_equal(second.answer.out.size, 0);
 	session_release(&first);
 	session_release(&second);
 }
 
-/* A program that locks the file alone excludes us, and we exclude it. */
+/* Checks that a program that locks only the file excludes helpers, and that helpers exclude it. */
 static void test_lock_of_file(void **state)
 {
 	struct helper_request request;
@@ -527,7 +525,7 @@ static void test_lock_of_file(void **state)
 	close(fd);
 }
 
-/* Whatever others have put in the file's place, we measure, and touch nothing of theirs. */
+/* Checks that the command runs whatever other users put in the place of the lock file, and that their files do not change. */
 static void test_lock_file(void **state)
 {
 	static const char *const there[] = { "true",	       "ln -s victim lock",	   "mkfifo lock", "mkdir lock",
@@ -567,7 +565,7 @@ static void test_lock_file(void **state)
 	session_refused(&s, &request, "not absolute");
 }
 
-/* Who waits learns who has the lock, since when and how long that may take. */
+/* Checks that a waiting helper reports the holder of the lock, since when it has held the lock, and its time limit. */
 static void test_lock_says_who(void **state)
 {
 	struct helper_request request;
@@ -603,13 +601,12 @@ static void test_lock_says_who(void **state)
 	session_release(&first);
 	free(text);
 	text = scratch_text("lock");
-	assert_non_null(strstr(text, "\nlimit_ms 610000\n")); /* until the next one has it */
+	assert_non_null(strstr(text, "\nlimit_ms 610000\n")); /* the text stays until the next holder writes its own */
 	free(text);
 	free(lock);
 }
 
-/* A helper that was stopped holds its lock. Who waits gives up once it has done so for longer than allowed: here it is said in the file
- * that it has begun with the machine. */
+/* Checks that a helper gives up waiting if a stopped helper has exceeded its limit. The lock file here says that it started at boot. */
 static void test_lock_of_a_stopped_helper(void **state)
 {
 	struct helper_request request;
@@ -639,7 +636,7 @@ static void test_lock_of_a_stopped_helper(void **state)
 	none_left(0);
 }
 
-/* Starts a process of another user, where we may, that holds flock(2) on this file and is stopped. */
+/* Starts a stopped process that holds flock(2) on this file, as another user if possible. */
 static pid_t start_stopped(const char *file)
 {
 	pid_t child = fork();
@@ -658,8 +655,8 @@ static pid_t start_stopped(const char *file)
 	return child;
 }
 
-/* Anybody may hold the lock with a process that is stopped, and say nothing of it in the file: who waits says which process that is, whose,
- * its command, and what helps; and does not wait for long. */
+/* Checks that a stopped process that holds the lock, without an entry in the file, is reported: its id, user and command, and commands
+ * that help. The helper does not wait long for it. */
 static void test_lock_of_a_stopped_process(void **state)
 {
 	const struct passwd *user = getpwuid(geteuid() == 0 ? 65534 : geteuid());
@@ -684,7 +681,7 @@ static void test_lock_of_a_stopped_process(void **state)
 			assert_true(session_read(&second));
 		assert_non_null(strstr(second.answer.holder, "stopped: 'kill -CONT "));
 		assert_true(second.answer.held_ms >= 0);
-		if (i) { /* it goes on */
+		if (i) { /* the holder continues */
 			kill(holder, SIGCONT);
 			session_end(&second);
 			assert_int_equal(second.answer.result.exit_status, 0);
@@ -700,7 +697,7 @@ static void test_lock_of_a_stopped_process(void **state)
 	}
 }
 
-/* A helper that had to wait for its turn is named as well: the kernel knows the process that has asked for it. */
+/* Checks that a holder that had to wait for the lock is named, too: the kernel records the process that requested the lock. */
 static void test_lock_after_waiting(void **state)
 {
 	struct helper_request request;
@@ -726,7 +723,7 @@ static void test_lock_after_waiting(void **state)
 	free(text);
 }
 
-/* Anybody can write into the file. More than an hour is not believed. */
+/* Checks that entries of any user in the lock file are limited: a time limit above one hour counts as one hour. */
 static void test_lock_of_a_liar(void **state)
 {
 	struct helper_request request;
@@ -762,7 +759,7 @@ static void test_lock_of_a_liar(void **state)
 	close(fd);
 }
 
-/* What stands in the file is of one who had the lock before, and the one who has it now will say so in a moment. */
+/* Checks that an old entry of a previous holder does not end the wait: the current holder will write its own entry soon. */
 static void test_lock_of_a_new_helper(void **state)
 {
 	struct helper_request request;
@@ -790,7 +787,7 @@ static void test_lock_of_a_new_helper(void **state)
 	session_release(&second);
 }
 
-/* Two users share the lock of a box, whoever came first. */
+/* Checks that two users share the lock of a box, whichever of them comes first. */
 static void test_lock_of_another_user(void **state)
 {
 	static const uid_t users[] = { 65534, 65533 };
@@ -826,8 +823,7 @@ static void test_lock_of_another_user(void **state)
 	}
 }
 
-/* What another user puts in the place of the lock's file keeps nobody out, and nobody in: it can be neither read nor written to by us, or
- * says something that no terminal should get. */
+/* Checks that a lock file of another user excludes, too, readable or not. Control characters in it are replaced. */
 static void test_lock_file_of_another_user(void **state)
 {
 	static const uid_t users[] = { 65534, 65533 };
@@ -862,7 +858,7 @@ static void test_lock_file_of_another_user(void **state)
 	}
 }
 
-/* A frame as bytes of a string literal: kind, length, payload. */
+/* Frames as string literals: kind, length, payload. */
 #define HELLO "H\0\0\0\0011"
 #define RUN   "s\0\0\0\015operation run"
 #define TOUCH                                                                                                                              \
@@ -941,7 +937,7 @@ static void test_malformed(void **state)
 	}
 }
 
-/* More than a request may have, in pieces that are each allowed. */
+/* Checks a request that is too large as a whole, although each of its frames has a valid size. */
 static void test_oversized(void **state)
 {
 	const size_t piece = HELPER_FRAME_BYTES_MAX;

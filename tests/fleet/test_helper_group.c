@@ -1,5 +1,5 @@
-/* The helper with a control group: what exceeds its limits is ended alone, nothing gets out of it, and it is gone afterwards, whoever was
- * killed. On the groups that this machine has; where this user can have none, that is said and the command runs all the same. */
+/* Tests the helper with a cgroup: only processes that exceed its limits are ended, no process escapes, and the cgroup is removed, whichever
+ * process is killed. Uses the cgroups of this machine. If the user may create none, the helper reports that and runs the command anyway. */
 #include "fleet/cgroup/cgroup.h"
 #include "tests/scratch.h"
 #include "tests/fleet/helper_session.h"
@@ -18,8 +18,7 @@ static struct cgroup_places places_here(void)
 	return places;
 }
 
-/* Groups that this helper has made, at the places where helpers make them: they have its number in their names. Other helpers may be
- * at work on this machine. */
+/* Returns the number of cgroups of this helper in the usual places. Their names contain its process id, as others may run here. */
 static size_t groups_of(pid_t helper)
 {
 	struct cgroup_places places = places_here();
@@ -95,7 +94,7 @@ static void test_runs_in_it(void **state)
 	no_group_left((pid_t)strtol(strchr(name + 11, '-') + 1, NULL, 10));
 	free(text);
 	session_release(&s);
-	/* Without limits, and not asked for. */
+	/* A request for a cgroup without limits, then one for no cgroup. */
 	group_request(&request, "true", 0, 0);
 	session_run(&s, &request);
 	assert_true(s.answer.result.cgroup > 0);
@@ -107,7 +106,7 @@ static void test_runs_in_it(void **state)
 	session_release(&s);
 }
 
-/* A hog below the command dies; the command itself goes on and says so. */
+/* Checks that a process that exceeds the memory limit is killed, and that the command continues and reports that. */
 static void test_memory(void **state)
 {
 	struct helper_request request;
@@ -135,13 +134,13 @@ static void test_processes(void **state)
 	group_request(&request, "for i in 1 2 3 4 5 6 7 8 9 10; do sleep 1000 & done", 0, 4);
 	session_run(&s, &request);
 	assert_true(s.answer.result.refused_processes >= 1);
-	assert_int_equal(s.answer.result.leftovers, 3); /* and the shell itself */
+	assert_int_equal(s.answer.result.leftovers, 3); /* and the shell is the fourth process */
 	assert_int_equal(s.answer.result.survivors, 0);
 	session_release(&s);
 	none_left(0);
 }
 
-/* Every process forks as fast as it can, for ever: ends when its time is over. */
+/* Checks that a fork bomb, in which every process forks forever, ends at its time limit. */
 static void test_fork_bomb(void **state)
 {
 	struct helper_request request;
@@ -203,8 +202,8 @@ static void test_worker_killed(void **state)
 	session_release(&s);
 }
 
-/* Both at once leave the group and what is in it. The next helper of the same owner finds that this one is dead; one of another owner ends
- * nothing. False: another helper did, perhaps one of an older build that is at work for root like this test. */
+/* Kills the helper and its worker at once, so that the cgroup and its processes stay. The next helper of the same owner removes them, one
+ * of another owner does not. Returns false if another helper interfered, perhaps one of an older build that runs as root. */
 static bool kill_both(void)
 {
 	struct helper_request request;
@@ -222,7 +221,7 @@ static bool kill_both(void)
 	kill(s.helper, SIGKILL);
 	session_end(&s);
 	session_release(&s);
-	while (marked() > 2) /* the command itself dies with its parent */
+	while (marked() > 2) /* the command's first process dies with its parent */
 		sleep_ms(2);
 	session_owner = "another laboratory";
 	group_request(&request, "true", MEMORY, 20);
@@ -251,7 +250,7 @@ static void test_both_killed(void **state)
 	}
 }
 
-/* One that is owned is not swept. */
+/* Checks that a cgroup whose owner is alive is not removed. */
 static void test_two_at_once(void **state)
 {
 	struct helper_request request;
@@ -275,7 +274,7 @@ static void test_two_at_once(void **state)
 	no_group_left(first.helper);
 }
 
-/* A user without the rights: said, and run. */
+/* Checks that a user without rights on cgroups gets a message, and that the command runs. */
 static void test_without_rights(void **state)
 {
 	struct helper_request request;

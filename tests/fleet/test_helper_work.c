@@ -1,4 +1,4 @@
-/* A session's directory on a host goes with the session, however that ends; what is somebody else's stays. */
+/* Checks that a session's directory on a host is removed with the session, however it ends, and that directories of others stay. */
 #include "tests/scratch.h"
 #include "tests/fleet/helper_session.h"
 
@@ -19,7 +19,7 @@ static void work_request(struct helper_request *request)
 	free(where);
 }
 
-/* A helper that has made a directory, with something in it. */
+/* Starts a helper that creates a directory, and puts a file into it. */
 static void work_start(struct session *s)
 {
 	struct helper_request request;
@@ -54,7 +54,7 @@ static void test_own_directory(void **state)
 	work_start(&first);
 	work_start(&second);
 	assert_string_not_equal(first.answer.made, second.answer.made);
-	assert_int_equal(strlen(first.answer.made), strlen(second.answer.made)); /* a program may be slower by its path */
+	assert_int_equal(strlen(first.answer.made), strlen(second.answer.made)); /* the length of a path can change a program's speed */
 	assert_int_equal(strncmp(first.answer.made, start, strlen(start)), 0);
 	assert_int_equal(stat(first.answer.made, &info), 0);
 	assert_int_equal(info.st_mode & 07777, 0700);
@@ -72,7 +72,7 @@ static void test_own_directory(void **state)
 
 static void test_every_end(void **state)
 {
-	static const int signals[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT, 0 /* the reader goes, then the writer */ };
+	static const int signals[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT, 0 /* 0: the test closes the read end, then the write end */ };
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(signals); i++) {
@@ -90,7 +90,7 @@ static void test_every_end(void **state)
 	}
 }
 
-/* Killed: the next session removes it, and no other's. */
+/* Checks that the next session removes the directory of a killed helper, and no others. */
 static void test_killed(void **state)
 {
 	struct session killed, alive, next;
@@ -113,7 +113,7 @@ static void test_killed(void **state)
 	session_release(&next);
 }
 
-/* Removed by the controller: nothing is left to do, also when another one has got the name. */
+/* Checks that a directory that the controller removed needs no cleanup, even if another directory has its name now. */
 static void test_removed(void **state)
 {
 	struct helper_request request;
@@ -134,7 +134,7 @@ static void test_removed(void **state)
 	free(script);
 }
 
-/* What of the session is still at work there ends first: it has the box's lock. */
+/* Checks that commands of the session end before their directory is removed. They hold the lock of the box. */
 static void test_not_under_a_command(void **state)
 {
 	struct helper_request request;
@@ -160,7 +160,7 @@ static void test_not_under_a_command(void **state)
 	free(lock);
 }
 
-/* Names like ours that are none of ours: a link to somebody's directory, a file, another user's directory. */
+/* Checks names that look like session directories but are not: a link to a foreign directory, a file, a directory of another user. */
 static void test_of_others(void **state)
 {
 	char *name = mem_format("assay-session-%u-label-", (unsigned)geteuid()), *path;
@@ -181,7 +181,7 @@ static void test_of_others(void **state)
 		assert_int_equal(chown(path, 65534, 65534), 0);
 	work_start(&s);
 	assert_int_equal(access("victim/file", F_OK), 0);
-	assert_int_equal(access(path, F_OK), geteuid() == 0 ? 0 : -1); /* else it is one of a dead session of ours */
+	assert_int_equal(access(path, F_OK), geteuid() == 0 ? 0 : -1); /* without root, it belongs to the same user */
 	session_close(&s.in);
 	wait_helper(&s);
 	assert_int_equal(access("victim/file", F_OK), 0);

@@ -1,4 +1,4 @@
-/* The hosts of lab.yaml: what they become, what is refused, what -w and -x select. */
+/* Tests the hosts of lab.yaml: parsed hosts, refused entries, and the selection by -w and -x. */
 #include "fleet/inventory/inventory.h"
 
 #include "tests/scratch.h"
@@ -98,9 +98,9 @@ static void test_defaults(void **state)
 	assert_int_equal(hosts[1].port, 22);
 	assert_int_equal(hosts[2].port, 23);
 	assert_string_equal(hosts[1].box, "box");
-	assert_string_equal(hosts[1].type, "t, u"); /* a comma alone makes no range of a type */
+	assert_string_equal(hosts[1].type, "t, u"); /* a comma without brackets is no range, but part of the type */
 	assert_true(hosts[3].local);
-	assert_string_equal(hosts[4].type, "slow"); /* an emulated host's type is its profile */
+	assert_string_equal(hosts[4].type, "slow"); /* the type of an emulated host is its profile */
 	assert_string_equal(hosts[5].type, "quick");
 	inventory_release(&inventory);
 }
@@ -108,7 +108,7 @@ static void test_defaults(void **state)
 static void test_refused(void **state)
 {
 	static const struct {
-		const char *what, *text; /* below "hosts:\n" */
+		const char *what, *text; /* the text after "hosts:\n" */
 		enum assay_status status;
 		const char *part;
 	} rows[] = {
@@ -294,9 +294,9 @@ static void test_select(void **state)
 				   " - name: guest[1-2]\n   groups: [rack2]\n   type: milan\n"
 				   " - name: here\n";
 	static const struct {
-		const char *which, *excluded, *selected; /* one character a host, '#' for selected */
+		const char *which, *excluded, *selected; /* one character per host, '#' if selected */
 		const char *error;
-		bool ranked; /* by `rank` */
+		bool ranked; /* in the order of `rank` */
 	} rows[] = {
 		{ NULL, NULL, "#######", NULL, false },
 		{ "node01", NULL, "#......", NULL, false },
@@ -365,7 +365,7 @@ static void test_select(void **state)
 		{ "@all!any 1 of @big", NULL, NULL, "'any' selects hosts and cannot exclude them", false },
 		{ "@all!node[01-", NULL, NULL, "'node[01-', character 9", false },
 	};
-	static const int rank[] = { 1, 0, 2, 1, 0, 0, 0 }; /* what Slurm says: busy, idle, down, busy */
+	static const int rank[] = { 1, 0, 2, 1, 0, 0, 0 }; /* states from Slurm: busy, idle, down, busy */
 	struct inventory inventory;
 	struct assay_error err;
 

@@ -1,4 +1,4 @@
-/* Keys of hosts. The keys and the hashed names were made by ssh-keygen of OpenSSH 9.2 (-H for the latter). */
+/* Tests host keys. ssh-keygen of OpenSSH 9.2 made the keys and, with -H, the hashed names. */
 #include "fleet/ssh/known_hosts.h"
 
 #include "tests/scratch.h"
@@ -17,7 +17,7 @@
 #define KEY_OTHER "AAAAC3NzaC1lZDI1NTE5AAAAIKohInpKrIWwisx5Dsi8FzZoJGI4xXJk3Ztg1drOiWno"
 #define KEY_CA	  "AAAAC3NzaC1lZDI1NTE5AAAAIJ/XyHnNkpJmwaIHpdILH2VfwPh4FZBB3xkgGznssrzy"
 
-/* Certificates of these, by ssh-keygen -s. */
+/* Certificates of the keys above, made by ssh-keygen -s. */
 #define CERTIFIED_ED25519                                                                                                                  \
 	"ssh-ed25519-cert-v01@openssh.com "                                                                                                \
 	"AAAAIHNzaC1lZDI1NTE5LWNlcnQtdjAxQG9wZW5zc2guY29tAAAAIG5NyT4uApJpz1VhLveKEt/ZmZK6rsOC3JXTO+SYpZZQAAAA"                             \
@@ -44,7 +44,7 @@
 	"Jn+v4WWnwUldt5FumOTkQyIwKsAtFxvPkT0wsgA="                                                                                         \
 	"\n"
 
-/* node01,10.0.0.1 (ed25519 and ecdsa), [node02]:2222 (rsa) and NodE03.Example.ORG (other), by ssh-keygen -H. */
+/* node01,10.0.0.1 (ed25519 and ecdsa), [node02]:2222 (rsa) and NodE03.Example.ORG (other), hashed by ssh-keygen -H. */
 static const char hashed[] = "|1|lcnln/4YaCPDUXTsBi4R/SCzNYo=|nu90KZydWme7GkA/ml6MM/+M9QQ= ssh-ed25519 " KEY_ED25519 "\n"
 			     "|1|7+SkeA4dUG6SH0+1Fw8jWJSgC7E=|SnLT4X8Aqx0GxxY+GOYS7a8HZ5E= ssh-ed25519 " KEY_ED25519 "\n"
 			     "|1|RcLS6qnA2djtZeVrkF0Kgdd4pU0=|W1n1PrPEkocShzBTli38tXwzSgA= ecdsa-sha2-nistp256 " KEY_ECDSA "\n"
@@ -95,7 +95,7 @@ static enum known_hosts_answer ask(const struct known_hosts *known, const char *
 
 static const char *const answers[] = { "ok", "unknown", "changed", "revoked", "only authority" };
 
-/* The answer, and the line that decided. */
+/* Checks the answer for a host, and the line that decided it. */
 static void check_answer(const struct known_hosts *known, const char *host, int port, const struct key *key,
 			 enum known_hosts_answer expected, size_t expected_line)
 {
@@ -125,15 +125,15 @@ static void test_answers(void **state)
 		{ "# a comment\n\n  \t\na " ED25519, "a", 22, &ed25519, KNOWN_HOSTS_OK, 4 },
 		{ "a " ED25519, "b", 22, &ed25519, KNOWN_HOSTS_UNKNOWN, 0 },
 		{ "a " ED25519, "a", 22, &other, KNOWN_HOSTS_CHANGED, 1 },
-		{ "a " ED25519, "a", 22, &rsa, KNOWN_HOSTS_CHANGED, 1 },	    /* only a key of another kind */
-		{ "a " RSA "a " ED25519, "a", 22, &other, KNOWN_HOSTS_CHANGED, 2 }, /* the line of the same kind says more */
+		{ "a " ED25519, "a", 22, &rsa, KNOWN_HOSTS_CHANGED, 1 },	    /* only a key of another type */
+		{ "a " RSA "a " ED25519, "a", 22, &other, KNOWN_HOSTS_CHANGED, 2 }, /* the line with the same type decides */
 		{ "a " ED25519 "a " OTHER, "a", 22, &other, KNOWN_HOSTS_OK, 2 },
 		{ "x,a,y " ED25519, "a", 22, &ed25519, KNOWN_HOSTS_OK, 1 },
 		{ "A.Example.ORG " ED25519, "a.example.org", 22, &ed25519, KNOWN_HOSTS_OK, 1 },
 		{ "a\tssh-ed25519\t" KEY_ED25519 "\tcomment with blanks\r\n", "a", 22, &ed25519, KNOWN_HOSTS_OK, 1 },
 		{ " a " ED25519, "a", 22, &ed25519, KNOWN_HOSTS_OK, 1 },
-		{ "a ssh-ed25519 " KEY_ED25519, "a", 22, &ed25519, KNOWN_HOSTS_OK, 1 },	      /* no line end */
-		{ "a 1024 65537 1234567\na " ED25519, "a", 22, &ed25519, KNOWN_HOSTS_OK, 2 }, /* protocol 1 */
+		{ "a ssh-ed25519 " KEY_ED25519, "a", 22, &ed25519, KNOWN_HOSTS_OK, 1 },	      /* no newline */
+		{ "a 1024 65537 1234567\na " ED25519, "a", 22, &ed25519, KNOWN_HOSTS_OK, 2 }, /* a key of SSH protocol 1 is skipped */
 		/* Patterns. */
 		{ "*.org " ED25519, "a.b.org", 22, &ed25519, KNOWN_HOSTS_OK, 1 },
 		{ "*.org,!b.org " ED25519, "b.org", 22, &ed25519, KNOWN_HOSTS_UNKNOWN, 0 },
@@ -148,16 +148,16 @@ static void test_answers(void **state)
 		{ "[a]:2222 " ED25519, "a", 2223, &ed25519, KNOWN_HOSTS_UNKNOWN, 0 },
 		{ "[::1]:2222 " ED25519, "::1", 2222, &ed25519, KNOWN_HOSTS_OK, 1 },
 		{ "[*.org]:2222 " ED25519, "a.org", 2222, &ed25519, KNOWN_HOSTS_OK, 1 },
-		{ "a " ED25519, "a", 2222, &ed25519, KNOWN_HOSTS_OK, 1 },		       /* as OpenSSH: without the port too, */
-		{ "a " ED25519, "a", 2222, &other, KNOWN_HOSTS_UNKNOWN, 0 },		       /* but another key there says nothing, */
-		{ "a " OTHER "[a]:2222 " ED25519, "a", 2222, &other, KNOWN_HOSTS_CHANGED, 2 }, /* and with the port counts first */
+		{ "a " ED25519, "a", 2222, &ed25519, KNOWN_HOSTS_OK, 1 },    /* as in OpenSSH, a name without a port matches any port, */
+		{ "a " ED25519, "a", 2222, &other, KNOWN_HOSTS_UNKNOWN, 0 }, /* but another key there does not mean a changed key, */
+		{ "a " OTHER "[a]:2222 " ED25519, "a", 2222, &other, KNOWN_HOSTS_CHANGED, 2 }, /* and a name with the port counts first */
 		/* Markers. */
 		{ "@revoked * " ED25519 "a " ED25519, "a", 22, &ed25519, KNOWN_HOSTS_REVOKED, 1 },
 		{ "a " ED25519 "@revoked a " ED25519, "a", 22, &ed25519, KNOWN_HOSTS_REVOKED, 2 },
 		{ "@revoked b " ED25519 "a " ED25519, "a", 22, &ed25519, KNOWN_HOSTS_OK, 2 },
 		{ "@revoked * " OTHER, "a", 22, &ed25519, KNOWN_HOSTS_UNKNOWN, 0 },
 		{ "@revoked a " ED25519 "[a]:2222 " ED25519, "a", 2222, &ed25519, KNOWN_HOSTS_REVOKED, 1 },
-		/* A certificate stands for its key, where it is revoked. */
+		/* A revoked certificate revokes its key. */
 		{ "@revoked * " CERTIFIED_ED25519 "a " ED25519, "a", 22, &ed25519, KNOWN_HOSTS_REVOKED, 1 },
 		{ "a " RSA "@revoked a " CERTIFIED_RSA, "a", 22, &rsa, KNOWN_HOSTS_REVOKED, 2 },
 		{ "[a]:2222 " ECDSA "@revoked a " CERTIFIED_ECDSA, "a", 2222, &ecdsa, KNOWN_HOSTS_REVOKED, 2 },
@@ -167,7 +167,7 @@ static void test_answers(void **state)
 		{ "@cert-authority *.org " CA, "a.org", 22, &ed25519, KNOWN_HOSTS_ONLY_AUTHORITY, 1 },
 		{ "@cert-authority *.org " CA, "a.net", 22, &ed25519, KNOWN_HOSTS_UNKNOWN, 0 },
 		{ "@cert-authority * " CA "a " ED25519, "a", 22, &ed25519, KNOWN_HOSTS_OK, 2 },
-		{ "@cert-authority * " ED25519, "a", 22, &ed25519, KNOWN_HOSTS_ONLY_AUTHORITY, 1 }, /* not a key of the host */
+		{ "@cert-authority * " ED25519, "a", 22, &ed25519, KNOWN_HOSTS_ONLY_AUTHORITY, 1 }, /* a CA key is not a host key */
 		{ "@cert-authority * " CA "a " OTHER, "a", 22, &ed25519, KNOWN_HOSTS_CHANGED, 2 },
 	};
 
@@ -185,7 +185,7 @@ static void test_hashed(void **state)
 	struct known_hosts *known = parse(hashed);
 
 	(void)state;
-	for (int twice = 0; twice < 2; twice++) { /* the second answers come from what was kept */
+	for (int twice = 0; twice < 2; twice++) { /* the second round is answered from the cache */
 		check_answer(known, "node01", 22, &ed25519, KNOWN_HOSTS_OK, 1);
 		check_answer(known, "10.0.0.1", 22, &ed25519, KNOWN_HOSTS_OK, 2);
 		check_answer(known, "node01", 22, &ecdsa, KNOWN_HOSTS_OK, 3);
@@ -199,7 +199,7 @@ static void test_hashed(void **state)
 	known_hosts_free(known);
 }
 
-/* What was found before a file was added is not kept. */
+/* Checks that a cached answer does not outlive the addition of a file. */
 static void test_several_files(void **state)
 {
 	static const char *const first[] = { "one" };
@@ -224,14 +224,14 @@ static void test_several_files(void **state)
 	assert_int_equal(ask(known, "b", 22, &ed25519, &file, &line), KNOWN_HOSTS_CHANGED);
 	assert_string_equal(file, "one");
 	assert_int_equal(line, 2);
-	/* A file counts for the hosts that it is named for, and is read once. */
+	/* A file counts only for hosts that name it, and is read once. */
 	assert_int_equal(known_hosts_ask(known, &a_of_one, &shown, &file, &line), KNOWN_HOSTS_UNKNOWN);
 	scratch_put("two", "a " OTHER);
 	check(known_hosts_read(known, "two", &err), &err);
 	assert_int_equal(ask(known, "a", 22, &ed25519, &file, &line), KNOWN_HOSTS_OK);
 	hostkey_release(&shown);
 	check_fails("a directory", known_hosts_read(known, ".", &err), ASSAY_E_IO, &err, "'.'");
-	/* One that cannot be read fails every host that names it, not only the first. */
+	/* A file that cannot be read fails every host that names it, not only the first one. */
 	scratch_put("damaged", "c " ED25519 "@revoke c\n@revoked c " ED25519);
 	for (int i = 0; i < 2; i++)
 		check_fails("damaged", known_hosts_read(known, "damaged", &err), ASSAY_E_FORMAT, &err, "damaged:2: ");
@@ -316,7 +316,7 @@ static void test_algorithms(void **state)
 	}
 }
 
-/* What is written is read as what it was. */
+/* Checks that a written line is read back with the same host and key. */
 static void test_line(void **state)
 {
 	static const struct {
@@ -356,8 +356,8 @@ static double cpu_ms(void)
 	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-/* Hosts that must be looked for in all of 5,200 hashed lines: milliseconds of processor time a host. libssh, which reads the file anew for
- * each, takes 84 where this takes 1. */
+/* Returns the CPU time in ms of looking up MANY hosts in 5,200 hashed lines. libssh, which reads the file
+ * again for each host, takes 84 times as long. */
 static double ask_many(const struct known_hosts *known)
 {
 	double start = cpu_ms();
@@ -398,7 +398,7 @@ static void test_many(void **state)
 	second = ask_many(known);
 	check_answer(known, "node01", 22, &ed25519, KNOWN_HOSTS_OK, 5201);
 	print_message("%.2f ms a host, %.4f when asked again\n", first, second);
-	assert_true(second < first / 10); /* from what was kept */
+	assert_true(second < first / 10); /* the second lookup uses the cache */
 	known_hosts_free(known);
 	buf_release(&text);
 }

@@ -1,4 +1,4 @@
-/* A laboratory: its configuration, how it is made, and its one writer. */
+/* Tests a laboratory: its configuration, its creation and its lock for one writer. */
 #include "fleet/lab/lab.h"
 
 #include "tests/scratch.h"
@@ -8,7 +8,7 @@ static void test_config(void **state)
 	static const struct {
 		const char *what, *text;
 		enum assay_status status;
-		const char *part; /* of the error */
+		const char *part; /* a part of the error message */
 	} rows[] = {
 		{ "nothing", "", ASSAY_OK, "" },
 		{ "comments only", "# name: x\n", ASSAY_OK, "" },
@@ -101,7 +101,7 @@ static void test_config_values(void **state)
 	lab_config_release(&config);
 }
 
-/* What is over does not count, wherever it stands. */
+/* Checks that entries of `out_of_use` whose date is over do not count, at any place in the list. */
 static void test_out_of_use(void **state)
 {
 	static const char text[] = "out_of_use:\n"
@@ -152,12 +152,12 @@ static void test_create(void **state)
 	check(lab_open("lab", STORE_READ, &lab, &err), &err);
 	check_select(&lab.store, "SELECT count(*) FROM run", "0\n");
 	lab_close(&lab);
-	assert_int_equal(access("lab/.assay/runs.db", F_OK), -1); /* reading makes nothing */
+	assert_int_equal(access("lab/.assay/runs.db", F_OK), -1); /* reading creates no file */
 	check_fails("under a missing parent", lab_create("none/lab", &err), ASSAY_E_IO, &err, "none/lab");
 	check_fails("no laboratory", lab_open("other", STORE_READ, &lab, &err), ASSAY_E_NOTFOUND, &err, "assay init other");
 }
 
-/* The examples in the comments are what they are said to be: without their "# " they can be used as they stand. */
+/* Checks that the commented examples are valid: without their "# " they parse, and their values are the described ones. */
 static void test_example(void **state)
 {
 	struct buf used = BUF_INIT;
@@ -196,7 +196,7 @@ static void test_example(void **state)
 	free(yaml);
 }
 
-/* What was there before stays. */
+/* Checks that lab_create() keeps existing files. */
 static void test_create_keeps(void **state)
 {
 	struct assay_error err;
@@ -228,7 +228,7 @@ static void test_broken_config(void **state)
 
 static void test_lock(void **state)
 {
-	/* Not of one who is alive, or of nobody. */
+	/* Entries without a holder, or whose holder is not alive. */
 	static const char *const lines[] = { "",
 					     "x",
 					     "2147483647 0 assay run\n",
@@ -284,7 +284,7 @@ static void write_and_wait(int ready)
 		pause();
 }
 
-/* Readers are not kept out, and the lock does not outlive a writer that was killed. */
+/* Checks that the lock does not exclude readers and ends with a killed writer. */
 static void test_lock_dies(void **state)
 {
 	struct assay_error err;
@@ -302,7 +302,7 @@ static void test_lock_dies(void **state)
 	lab_close(&lab);
 }
 
-static size_t n_open; /* that others may read or enter */
+static size_t n_open; /* number of files and directories that other users can read or enter */
 
 static int count_open(const char *path, const struct stat *info, int kind, struct FTW *place)
 {
@@ -318,7 +318,7 @@ static size_t open_to_others(const char *path)
 	return n_open;
 }
 
-/* .assay and all in it is its owner's alone, whatever the umask; what is older becomes so, and nothing outside of it. */
+/* Checks that .assay and its content are private whatever the umask. A writer tightens older files, but none outside .assay. */
 static void test_private(void **state)
 {
 	struct assay_error err;
@@ -339,7 +339,7 @@ static void test_private(void **state)
 	assert_int_equal(open_to_others("lab/.assay"), 4);
 	check(lab_open("lab", STORE_READ, &lab, &err), &err);
 	lab_close(&lab);
-	assert_true(open_to_others("lab/.assay") >= 4); /* a reader changes nothing */
+	assert_true(open_to_others("lab/.assay") >= 4); /* a reader changes no modes */
 	check(lab_open("lab", STORE_WRITE, &lab, &err), &err);
 	assert_true(lab.tightened);
 	lab_close(&lab);
@@ -368,7 +368,7 @@ static int open_as_other(void)
 	return 0;
 }
 
-/* Another user is told whose it is: it does not look like an empty one. */
+/* Checks that another user gets a message that names the owner. The laboratory must not look empty. */
 static void test_other_user(void **state)
 {
 	struct lab lab;

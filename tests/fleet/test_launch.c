@@ -1,4 +1,4 @@
-/* Hosts behind a command, with a launcher that is a script: what counts is the helper's result, whatever the launcher does around it. */
+/* Tests hosts behind a launcher, here a script. Only the helper's result counts, whatever the launcher prints or returns. */
 #include "tests/fleet/engine_fixture.h"
 
 #include "fleet/agent/helper_client.h"
@@ -126,7 +126,7 @@ static void test_ends(void **state)
 		  "'./stub' ended with status 0 before the host answered: \"srun: error: no such node\"" },
 		{ "killed", 60000, FLEET_FAILED, "before the host reported the end of the command: " LOST_CONTACT },
 		{ "hangs", 1000, FLEET_TIMEOUT, "no helper answered within 1 s, and the host sent nothing" },
-		/* What an account says that starts no helper. */
+		/* Output of an account that starts no helper. */
 		{ "closed", 60000, FLEET_UNREACHABLE,
 		  "'./stub' ended with status 1 before the host answered: \"Welcome / This account is closed.\"" },
 		{ "closed_well", 60000, FLEET_UNREACHABLE, "before the host answered: \"This account is closed.\"" },
@@ -135,7 +135,7 @@ static void test_ends(void **state)
 		{ "asks", 1000, FLEET_TIMEOUT, "choose:" },
 		{ "echoes", 1000, FLEET_TIMEOUT, "no helper answered within 1 s: \"H" },
 		{ "restricted", 60000, FLEET_UNREACHABLE, "before the host answered: \"rbash: exec: restricted\"" },
-		/* What something on the way does with the helper's answer. */
+		/* Changes of the helper's answer on its way. */
 		{ "crlf", 60000, FLEET_FAILED, "line ends are changed to CR LF between the helper and assay" },
 		{ "mail", 60000, FLEET_FAILED, "something else on the host also writes to standard output: \"New mail has come\"" },
 		{ "asked", 60000, FLEET_FAILED, "something else on the host also writes to standard output: \"Really? Really? " },
@@ -168,7 +168,7 @@ static void test_login_unknown(void **state)
 	free(login);
 }
 
-/* The launcher and the shell there are gone, the stream is not: the helper's result counts. */
+/* Checks that the helper's result counts if the launcher and its shell have ended but the stream is still open. */
 static void test_lost(void **state)
 {
 	struct launched run = { .command = "sleep 1; echo out", .timeout_ms = 60000 };
@@ -181,8 +181,8 @@ static void test_lost(void **state)
 	fleet_result_release(&result);
 }
 
-/* A launcher that does not go on reading and heeds no signals does not outlive a controller that was killed. It becomes our child then. It
- * has ten seconds to end by itself, in which the other tests run. Its first byte tells that the controller's keeper has it. */
+/* Process id of a launcher that reads no more and ignores signals. Two tests check that it does not outlive a killed controller: it becomes
+ * a child of the test program and has ten seconds to end by itself, while other tests run. */
 static pid_t deaf_launcher;
 
 static void test_controller_killed(void **state)
@@ -235,7 +235,7 @@ static void put_program(const char *name, const char *text)
 	assert_int_equal(chmod(name, 0755), 0);
 }
 
-/* A batch system of scripts: what srun does to hold an allocation, what squeue says meanwhile. */
+/* Runs a command under a simulated batch system. `holds` is the script of srun that holds an allocation, `said` is the output of squeue. */
 static struct fleet_result slurm_run(const char *holds, const char *said, struct launched *run)
 {
 	static char name[] = "node1", program[] = "srun", step[] = "--jobid={job}";
@@ -268,7 +268,7 @@ static struct fleet_result slurm_run(const char *holds, const char *said, struct
 	return result;
 }
 
-/* What no waiting changes ends at once, and with Slurm's word. */
+/* Checks that a state that waiting cannot change ends the run at once, with Slurm's reason. */
 static void test_slurm_ends(void **state)
 {
 	static const struct {
@@ -294,7 +294,7 @@ static void test_slurm_ends(void **state)
 	}
 }
 
-/* The one that keeps the directory stays beside the others, and removes it. */
+/* Checks that the process that keeps the work directory runs next to the commands and removes the directory. */
 static void test_beside(void **state)
 {
 	struct launched run = { .command = "echo out", .timeout_ms = 60000, .work = true };
@@ -315,7 +315,7 @@ static void test_said(void **state)
 	static const struct {
 		const char *line;
 		size_t before;
-		int status; /* -1: none */
+		int status; /* -1: no exit status found */
 	} rows[] = {
 		{ LAUNCHED_ENDED "0", 0, 0 },	    { LAUNCHED_ENDED "255", 0, 255 }, { "no end of line" LAUNCHED_ENDED "7", 14, 7 },
 		{ LAUNCHED_ENDED "7\r", 0, 7 },	    { LAUNCHED_ENDED "256", 0, -1 },  { LAUNCHED_ENDED, 0, -1 },
@@ -335,7 +335,7 @@ static void test_said(void **state)
 	}
 	assert_true(slurm_held("motd\n" SLURM_HELD "12\n", 5 + sizeof(SLURM_HELD) + 2, job));
 	assert_string_equal(job, "12");
-	assert_false(slurm_held(SLURM_HELD "12", sizeof(SLURM_HELD) + 1, job)); /* more may come */
+	assert_false(slurm_held(SLURM_HELD "12", sizeof(SLURM_HELD) + 1, job)); /* more digits may follow */
 	slurm_parse("motd\n11|COMPLETED|None\n12|PENDING|Resources\nnode|drained*|bad | disk\n", &said);
 	assert_string_equal(said.job, "12");
 	assert_string_equal(said.state, "PENDING");
@@ -370,7 +370,7 @@ int suite_launch(void)
 		ENGINE_TEST(test_its_launcher_ends),
 	};
 
-	if (!sshd_available()) { /* for the fixture */
+	if (!sshd_available()) { /* needed by the fixture */
 		puts("skipped: no sshd here (package openssh-server)");
 		return 77;
 	}

@@ -1,10 +1,10 @@
-/* Node sets: expansion, its errors, and folding. */
+/* Tests node sets: expansion, error messages, and folding. */
 #include "fleet/inventory/nodeset.h"
 
 #include "base/rng.h"
 #include "tests/scratch.h"
 
-/* Blanks between the names. free() it. */
+/* Returns the names, separated by spaces. The caller frees the text. */
 static char *joined(const struct nodeset *set)
 {
 	struct buf out = BUF_INIT;
@@ -28,7 +28,7 @@ static void test_expand(void **state)
 		{ "node[098-101]", "node098 node099 node100 node101" },
 		{ "node[3,1,7-8]", "node3 node1 node7 node8" },
 		{ "node[5]x", "node5x" },
-		{ "r[1-2]n[1-2]", "r1n1 r1n2 r2n1 r2n2" }, /* the rightmost runs fastest */
+		{ "r[1-2]n[1-2]", "r1n1 r1n2 r2n1 r2n2" }, /* the rightmost range varies fastest */
 		{ "10.0.[1-2].[10,12]", "10.0.1.10 10.0.1.12 10.0.2.10 10.0.2.12" },
 		{ "[1-2]", "1 2" },
 		{ "[1-2][3-4]", "13 14 23 24" },
@@ -157,15 +157,15 @@ static void test_fold(void **state)
 		{ "n8 n9 n10 n11", "n[8-11]" },
 		{ "n1 n3 n4 n9", "n[1,3-4,9]" },
 		{ "n01 n1 n02", "n[1,01-02]" },
-		{ "n9 n10 n09", "n[9,09-10]" }, /* 10 may belong to either; it is the same name */
+		{ "n9 n10 n09", "n[9,09-10]" }, /* 10 fits both widths; both give the same name */
 		{ "x n1 y n2", "x,n[1-2],y" },
 		{ "n1-ib0 n2-ib0 n3-ib0", "n[1-3]-ib0" },
 		{ "10.0.1.10 10.0.1.11 10.0.2.10", "10.0.1.[10-11],10.0.2.10" },
 		{ "r1n1 r1n2 r2n1 r2n2", "r1n[1-2],r2n[1-2]" },
 		{ "a1b1 a2b1 a3b1 a1b2", "a[1-3]b1,a1b2" },
-		{ "a1b1 a1b2 a1b3 a2b3 a3b3 a2b4", "a1b[1-3],a2b[3-4],a3b3" }, /* what is folded already does not count */
+		{ "a1b1 a1b2 a1b3 a2b3 a3b3 a2b4", "a1b[1-3],a2b[3-4],a3b3" }, /* names that are already folded do not count */
 		{ "1 2 3", "[1-3]" },
-		{ "n n1", "n,n1" }, /* nothing is not a number */
+		{ "n n1", "n,n1" }, /* an empty suffix is not a number */
 		{ "v1234567890123456789 v1234567890123456790", "v1234567890123456789,v1234567890123456790" },
 		{ "n0 n00 n000", "n[0,00,000]" },
 	};
@@ -194,7 +194,7 @@ static int compare(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Sorted, each once. */
+/* Sorts the names and removes duplicates. */
 static void tidy(struct nodeset *set)
 {
 	size_t kept = 0;
@@ -209,7 +209,7 @@ static void tidy(struct nodeset *set)
 	set->n = kept;
 }
 
-/* Random names of few letters and digits meet in all ways; folded and expanded they are the same. */
+/* Checks with random names of few letters and digits that folding and expanding gives the same names. */
 static void test_fold_is_inverse(void **state)
 {
 	static const char letters[] = "0019ab";
@@ -233,7 +233,7 @@ static void test_fold_is_inverse(void **state)
 		folded = nodeset_fold((const char *const *)set.names, set.n);
 		check(nodeset_expand(folded, &again, &err), &err);
 		tidy(&set);
-		assert_int_equal(again.n, set.n); /* each once */
+		assert_int_equal(again.n, set.n); /* no name twice */
 		tidy(&again);
 		left = joined(&set);
 		right = joined(&again);

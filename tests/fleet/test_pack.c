@@ -1,5 +1,5 @@
-/* Packing events into runs, against tables of processors that are made up: counters that any event may use, events that only some
- * counters can count, events that need two, counters fixed to one event. What is right is found by trying everything. */
+/* Tests the packing of events into runs with tables of simulated CPUs: events for any counter, for some counters, events that need two
+ * counters, and fixed counters. An exhaustive search gives the expected result. */
 #include "fleet/counting/pack.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -15,14 +15,14 @@
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
 #define PARTS_MAX   2
 
-/* Each part of an event needs a counter of its own, out of a set. A part with no counters makes the event impossible. */
+/* An event of a simulated CPU. Each part needs its own counter from a set. A part with an empty set makes the event impossible. */
 struct fake_event {
-	unsigned parts[PARTS_MAX]; /* sets of counters by bit */
+	unsigned parts[PARTS_MAX]; /* bit sets of counters */
 	size_t n;
 };
 
 struct fake {
-	struct pack_table table; /* first member */
+	struct pack_table table; /* the first member, so that a pointer to it can be cast */
 	const struct fake_event *events;
 	long questions;
 };
@@ -59,7 +59,7 @@ static struct fake fake_of(const struct fake_event *events)
 	return (struct fake){ { fake_fits }, events, 0 };
 }
 
-/* Every event that can be counted beside the base is in one run, every run can be counted, with the base in it. */
+/* Checks that each event that fits beside the base is in exactly one run, and that each run fits with the base. */
 static void check_pack(const struct fake *fake, size_t n, size_t base, const struct pack *pack)
 {
 	struct fake again = *fake;
@@ -94,10 +94,10 @@ static void test_tables(void **state)
 {
 	static const struct fake_event four[] = { { { ANY }, 1 }, { { ANY }, 1 }, { { ANY }, 1 }, { { ANY }, 1 }, { { ANY }, 1 },
 						  { { ANY }, 1 }, { { ANY }, 1 }, { { ANY }, 1 }, { { ANY }, 1 }, { { ANY }, 1 } };
-	/* Instructions and cycles have counters of their own (bits 4 and 5). */
+	/* Instructions and cycles have their own counters (bits 4 and 5). */
 	static const struct fake_event fixed[] = { { { 0x10 | ANY }, 1 }, { { 0x20 | ANY }, 1 }, { { ANY }, 1 },
 						   { { ANY }, 1 },	  { { ANY }, 1 },	 { { ANY }, 1 } };
-	/* Three that only the first counter can count, and three for any. */
+	/* Three events for the first counter only, and three for the first two counters. */
 	static const struct fake_event picky[] = { { { 0x10 }, 1 }, { { 0x1 }, 1 }, { { 0x1 }, 1 }, { { 0x1 }, 1 },
 						   { { 0x3 }, 1 },  { { 0x3 }, 1 }, { { 0x3 }, 1 } };
 	static const struct fake_event derived[] = {
@@ -135,7 +135,7 @@ static void test_tables(void **state)
 	}
 }
 
-/* Fewest runs by sets: best[set] is one more than that of the set without a part of it that fits. */
+/* Returns the smallest number of runs. best[set] is one more than the best of the set without a subset that fits into one run. */
 static size_t fewest(struct fake *fake, size_t n, size_t base)
 {
 	size_t *best = mem_new((size_t)1 << n, sizeof(*best)), answer;
@@ -162,7 +162,7 @@ static size_t fewest(struct fake *fake, size_t n, size_t base)
 	return answer;
 }
 
-/* First fit needs one run more than the fewest now and then, and never two. */
+/* Checks that first fit sometimes needs one run more than the smallest number, and never two. */
 static void test_few_runs(void **state)
 {
 	size_t more = 0;
@@ -176,14 +176,14 @@ static void test_few_runs(void **state)
 		struct pack pack;
 		struct fake fake;
 
-		/* The last one is the base; on a counter of its own in half of the rounds. */
+		/* The last event is the base. In half of the rounds it has its own counter. */
 		for (size_t i = 0; i < n; i++) {
 			events[i].n = 1 + (size_t)rng_below(&rng, PARTS_MAX);
 			for (size_t k = 0; k < events[i].n; k++)
 				events[i].parts[k] = 1 + (unsigned)rng_below(&rng, 15);
 		}
 		events[n] = (struct fake_event){ { round % 2 ? 0x10 : 0x1f }, 1 };
-		for (size_t i = 0; i < n; i++) { /* only what is possible at all */
+		for (size_t i = 0; i < n; i++) { /* replaces impossible events */
 			size_t both[2] = { n, i };
 
 			fake = fake_of(events);

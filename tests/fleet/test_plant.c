@@ -1,4 +1,4 @@
-/* Planted slowdowns: their names, and that a command keeps its status, its end by a signal and its output, and costs more by as much. */
+/* Tests injected slowdowns: their names, and that a command costs more as requested but keeps its exit status, signal and output. */
 #include "fleet/emulate/plant.h"
 
 #include <fcntl.h>
@@ -48,7 +48,7 @@ static double cpu_s(const struct rusage *u)
 	return (double)u->ru_utime.tv_sec + (double)u->ru_stime.tv_sec + (double)(u->ru_utime.tv_usec + u->ru_stime.tv_usec) / 1e6;
 }
 
-/* A command that takes so much processor time, and then exits, or ends itself by a signal. Returns the wait status. */
+/* Runs a command that uses `seconds` of CPU time and then exits or kills itself by a signal. Returns the wait status. */
 static int run(const struct plantation *plant, double seconds, int exit_status, int by_signal, double *cost_s)
 {
 	uint64_t *delay_ns = mmap(NULL, sizeof(*delay_ns), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -82,7 +82,7 @@ static void test_cost(void **state)
 		int status = run(&plant, .1, 7, 0, &cost_s);
 
 		assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
-		assert_true(cost_s >= .19); /* by the processor's clock, not the wall's */
+		assert_true(cost_s >= .19); /* CPU time, not wall time */
 	}
 }
 

@@ -1,11 +1,11 @@
-/* Why the kernel does not count: who stands in the way, and what helps. */
+/* Tests the reasons why the kernel refuses to count, and the remedies. */
 #include "fleet/counting/counting.h"
 #include "fleet/counting/refused.h"
 #include "tests/scratch.h"
 
 #include <errno.h>
 
-/* What forbids it: the setting, a container, or both. */
+/* Checks the reason for given facts: the kernel setting, a container, or both. */
 static void test_who_refuses(void **state)
 {
 	static const struct {
@@ -55,7 +55,7 @@ static void test_who_refuses(void **state)
 	}
 }
 
-/* Here and now: one of the two, and it fits. */
+/* Checks that on this machine the reason is one of the two and fits into its buffer. */
 static void test_here(void **state)
 {
 	char why[COUNTING_REASON_BYTES];
@@ -63,7 +63,7 @@ static void test_here(void **state)
 	(void)state;
 	refused_here(EPERM, REFUSED_KERNEL, why, sizeof(why));
 	assert_non_null(strstr(why, "forbids it"));
-	refused_here(EACCES, -9, why, sizeof(why)); /* root may, whatever the setting is */
+	refused_here(EACCES, -9, why, sizeof(why)); /* root is allowed with any setting */
 	assert_non_null(strstr(why, "kernel.perf_event_paranoid"));
 	assert_true(strlen(why) < sizeof(why) - 1);
 }

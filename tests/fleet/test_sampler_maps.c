@@ -1,4 +1,4 @@
-/* What a process has mapped where: a part of the sampler. The helper is a program of its own, so its files come in here. */
+/* Tests the sampler's record of memory mappings per process. The helper is a separate program, so this test includes its source files. */
 #include "fleet/helper/request.h"
 
 #define frames_put(out, ...) ((void)(out))
@@ -32,24 +32,24 @@ static void test_overlapping(void **state)
 	(void)state;
 	add(maps, 1, 100, 200, 1000, 1);
 	add(maps, 1, 200, 300, 0, 2);
-	add(maps, 1, 140, 160, 7, 3); /* inside: its two sides stay */
+	add(maps, 1, 140, 160, 7, 3); /* inside another mapping, whose two ends stay */
 	assert_place(maps, 1, 139, 1, 1039);
 	assert_place(maps, 1, 140, 3, 7);
 	assert_place(maps, 1, 160, 1, 1060);
-	add(maps, 1, 150, 250, 0, 4); /* over several */
+	add(maps, 1, 150, 250, 0, 4); /* over several mappings */
 	assert_place(maps, 1, 149, 3, 16);
 	assert_place(maps, 1, 199, 4, 49);
 	assert_place(maps, 1, 250, 2, 50);
 	add(maps, 1, 0, 1000, 0, 5);
 	assert_place(maps, 1, 250, 5, 250);
-	add(maps, 1, 400, 300, 0, 6); /* nothing */
+	add(maps, 1, 400, 300, 0, 6); /* an empty range */
 	assert_place(maps, 1, 350, 5, 350);
 	assert_null(sampler_maps_at(maps, 1, 1000));
 	assert_null(sampler_maps_at(maps, 2, 100));
 	sampler_maps_free(maps);
 }
 
-/* A number that is used again is another process; what a parent maps or leaves later is its own. */
+/* Checks that a reused process id is a new process, and that later mappings of a parent do not change its child. */
 static void test_history(void **state)
 {
 	struct sampler_maps *maps = sampler_maps_new();
@@ -63,12 +63,12 @@ static void test_history(void **state)
 	sampler_maps_exec(maps, 1);
 	assert_null(sampler_maps_at(maps, 1, 150));
 	assert_place(maps, 2, 150, 1, 50);
-	sampler_maps_fork(maps, 2, 2); /* a thread */
+	sampler_maps_fork(maps, 2, 2); /* a new thread, not a process */
 	sampler_maps_exit(maps, 2);
 	assert_place(maps, 2, 150, 1, 50);
 	sampler_maps_exit(maps, 2);
 	assert_null(sampler_maps_at(maps, 2, 150));
-	assert_true(sampler_maps_has(maps, 2)); /* while the kernel takes it down */
+	assert_true(sampler_maps_has(maps, 2)); /* while the kernel ends the process */
 	sampler_maps_forget(maps, 2);
 	sampler_maps_forget(maps, 2);
 	assert_false(sampler_maps_has(maps, 2));
@@ -78,7 +78,7 @@ static void test_history(void **state)
 	sampler_maps_free(maps);
 }
 
-/* Processes that come and go take no more room than there is for those that have ended last. */
+/* Checks that ended processes take at most the room for the last ENDED_MAX of them. */
 static void test_ended(void **state)
 {
 	struct sampler_maps *maps = sampler_maps_new();
@@ -89,12 +89,12 @@ static void test_ended(void **state)
 	for (uint32_t pid = 2; pid <= last; pid++) {
 		sampler_maps_fork(maps, pid, 1);
 		sampler_maps_exit(maps, pid);
-		sampler_maps_exit(maps, pid); /* it has ended already */
+		sampler_maps_exit(maps, pid); /* this process has already ended */
 	}
 	assert_true(sampler_maps_has(maps, 1) && sampler_maps_has(maps, last) && sampler_maps_has(maps, last - ENDED_MAX + 1));
 	assert_false(sampler_maps_has(maps, last - ENDED_MAX));
 	assert_int_equal(maps->n, 1 + ENDED_MAX);
-	sampler_maps_fork(maps, last, 1); /* another one, which lives */
+	sampler_maps_fork(maps, last, 1); /* another process, which stays alive */
 	for (uint32_t pid = last + 1; pid <= 2 * last; pid++) {
 		sampler_maps_fork(maps, pid, 1);
 		sampler_maps_exit(maps, pid);
@@ -103,7 +103,7 @@ static void test_ended(void **state)
 	sampler_maps_free(maps);
 }
 
-/* More than there is room for is refused, and hides nothing that is there no longer. */
+/* Checks that mappings beyond the limit are refused, and that a refused one removes the mappings that it replaces. */
 static void test_many(void **state)
 {
 	struct sampler_maps *maps = sampler_maps_new();
@@ -128,7 +128,7 @@ static void test_many(void **state)
 	sampler_maps_free(maps);
 }
 
-/* What a process forks is the same program, until it becomes another. */
+/* Checks that a forked process has its parent's program until it gets another name. */
 static void test_programs(void **state)
 {
 	struct sampler_maps *maps = sampler_maps_new();
@@ -138,18 +138,18 @@ static void test_programs(void **state)
 	assert_int_equal(sampler_maps_program(maps, 10), 0);
 	sampler_maps_name(maps, 10, 3);
 	sampler_maps_fork(maps, 11, 10);
-	sampler_maps_fork(maps, 11, 11); /* a thread */
+	sampler_maps_fork(maps, 11, 11); /* a new thread, not a process */
 	assert_int_equal(sampler_maps_program(maps, 11), 3);
 	sampler_maps_name(maps, 11, 4);
 	assert_true(sampler_maps_program(maps, 10) == 3 && sampler_maps_program(maps, 11) == 4);
 	sampler_maps_exit(maps, 10);
-	assert_int_equal(sampler_maps_program(maps, 10), 3); /* while the kernel takes it down */
+	assert_int_equal(sampler_maps_program(maps, 10), 3); /* while the kernel ends the process */
 	sampler_maps_fork(maps, 10, 11);
 	assert_true(sampler_maps_program(maps, 10) == 4 && sampler_maps_program(maps, 12) == 0);
 	sampler_maps_free(maps);
 }
 
-/* Another user may have put a pipe where the kernel's names are kept: it is not waited for. */
+/* Checks that the helper does not wait for a pipe that another user put in the place of the kept kernel symbols. */
 static void test_kept_pipe(void **state)
 {
 	struct sampler_entries *e = calloc(1, sizeof(*e));
@@ -169,7 +169,7 @@ static void test_kept_pipe(void **state)
 	free(e);
 }
 
-/* Innermost first, as /proc/kallsyms has them, separated by blanks: what the kernel was entered by. */
+/* Checks how the kernel was entered. `callers` are symbols of /proc/kallsyms, separated by spaces, innermost first. */
 static void assert_entered(const char *callers, const char *by)
 {
 	struct sampler_entries *e = calloc(1, sizeof(*e));
@@ -191,7 +191,7 @@ static void assert_entered(const char *callers, const char *by)
 	free(e);
 }
 
-/* Callers as they were sampled on Linux 6.18: programs with filters (whose code has no name), traced ones, and plain ones. */
+/* Checks call chains sampled on Linux 6.18: in programs with filters (whose code has no symbol), in traced ones and in others. */
 static void test_entered(void **state)
 {
 	(void)state;

@@ -1,4 +1,4 @@
-/* What is stored of a run: numbers as the host said them, samples only as a helper sends them. */
+/* Tests the resource usage that is stored with a run: numbers as the host sent them, samples only in the helper's format. */
 #include "fleet/agent/signature.h"
 
 #include "base/mem.h"
@@ -10,7 +10,7 @@ static void answered(struct helper_answer *answer)
 	answer->ended = true;
 	answer->result.wall_ns = 5000000;
 	answer->result.user_us = 0;
-	answer->result.run_delay_ns = INT64_C(1) << 60; /* JSON has no such number */
+	answer->result.run_delay_ns = INT64_C(1) << 60; /* not exact in JSON */
 }
 
 static void add_file(struct helper_answer *answer, const char *bytes, size_t n)
@@ -77,7 +77,7 @@ static void test_parse(void **state)
 		check_fails(rows[i].what, signature_parse(rows[i].text, &signature, &err), ASSAY_E_FORMAT, &err, rows[i].fault);
 }
 
-/* What people are shown under this label; NULL: nothing. */
+/* Returns the text that users see under this label, or NULL if there is none. */
 static const char *shown_in(const struct doc_node *node, const char *label)
 {
 	const char *found = node->label && strcmp(node->label, label) == 0 ? node->shown : NULL;
@@ -87,7 +87,7 @@ static const char *shown_in(const struct doc_node *node, const char *label)
 	return found;
 }
 
-/* Of three runs, of which a PMU has counted two. */
+/* Checks the counts of three runs, two of which have PMU counts. */
 static void test_pmu_counts(void **state)
 {
 	struct helper_result runs[3];

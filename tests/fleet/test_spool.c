@@ -1,4 +1,4 @@
-/* Bytes in memory, beyond it in a file without a name, and not beyond the limit. */
+/* Tests a spool: bytes in memory, then in an unnamed file, up to a limit. */
 #include "fleet/agent/spool.h"
 
 #include "base/rng.h"
@@ -8,7 +8,7 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 
-/* What must be at a place, different enough that a shift by any number of bytes is seen. */
+/* Returns the expected byte at this offset. The pattern reveals a shift by any number of bytes. */
 static char byte_at(uint64_t offset)
 {
 	return (char)((offset * 2654435761u) >> 13);
@@ -36,7 +36,7 @@ static void check_range(const struct spool *spool, uint64_t offset, size_t wante
 	free(bytes);
 }
 
-/* Pieces of all sizes, around the border between memory and file. */
+/* Checks pieces of all sizes around the border between memory and file. */
 static void test_pieces(void **state)
 {
 	static const uint64_t borders[] = { 0, 1, SPOOL_MEMORY_BYTES - 1, SPOOL_MEMORY_BYTES, SPOOL_MEMORY_BYTES + 1, 150000 };
@@ -113,7 +113,7 @@ static void test_empty(void **state)
 	assert_int_not_equal(fcntl(STDIN_FILENO, F_GETFD), -1);
 }
 
-/* What fits is kept. */
+/* Checks that bytes up to the limit are kept. */
 static void test_limit(void **state)
 {
 	static const uint64_t limits[] = { 1, 100, SPOOL_MEMORY_BYTES, SPOOL_MEMORY_BYTES + 7 };
@@ -136,7 +136,7 @@ static void test_limit(void **state)
 	free(bytes);
 }
 
-/* Nothing has a name, and the descriptor does not reach other programs. */
+/* Checks that the file has no name and that its descriptor is closed on exec. */
 static void test_no_trace(void **state)
 {
 	char *bytes = mem_new(SPOOL_MEMORY_BYTES + 1, 1);
@@ -165,13 +165,13 @@ static void test_no_trace(void **state)
 	spool_init(&spool, UINT64_MAX);
 	check_fails("no directory", spool_add(&spool, bytes, SPOOL_MEMORY_BYTES + 1, &err), ASSAY_E_IO, &err,
 		    "cannot make a temporary file in 'nowhere' (TMPDIR)");
-	assert_int_equal(spool.size, SPOOL_MEMORY_BYTES); /* what fits is kept */
+	assert_int_equal(spool.size, SPOOL_MEMORY_BYTES); /* bytes that fit are kept */
 	spool_release(&spool);
 	unsetenv("TMPDIR");
 	free(bytes);
 }
 
-/* A child, because the limit stays. */
+/* Runs in a child process, because the file size limit cannot be raised again. */
 static int write_beyond(void)
 {
 	const struct rlimit limit = { 10, 10 };

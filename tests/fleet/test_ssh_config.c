@@ -1,4 +1,4 @@
-/* ~/.ssh/config as OpenSSH reads it, and what becomes of it. */
+/* Checks that ~/.ssh/config is read as OpenSSH reads it, and which settings result. */
 #include "fleet/engine/reach.c"
 #include "fleet/engine/ssh_target.c"
 
@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The output of a command of sh; "" when it fails. free() it. */
+/* Returns the output of a shell command, or "" if it fails. The caller frees the text. */
 static char *output_of(const char *command)
 {
 	char *text = mem_new(65536, 1);
@@ -34,7 +34,7 @@ static char *output_of(const char *command)
 	return text;
 }
 
-/* What `ssh -G` says of a host under this configuration; NULL: without one. free() it. */
+/* Returns the output of `ssh -G` for a host under this configuration (NULL: no file). The caller frees the text. */
 static char *ask(const char *config, const char *host)
 {
 	char *command, *text;
@@ -57,7 +57,7 @@ static enum assay_status parse(const char *config, const char *host, struct ssh_
 	return st;
 }
 
-/* OpenSSH says each once. Who says them twice leaks nothing (the sanitizers look), and the later stands. */
+/* Checks settings that occur twice, which ssh -G never prints: the later value counts, and the sanitizers find no leak. */
 static void test_twice(void **state)
 {
 	static const char once[] = "hostname h\nuser u\nport 22\nproxyjump j\nhostkeyalias a\nidentityfile f\n",
@@ -77,7 +77,7 @@ static void test_twice(void **state)
 	free(text);
 }
 
-/* "host_name user port jump alias | identity files | known hosts and marks", '-' for what is not said. free() it. */
+/* Returns "host_name user port jump alias | identity files | known hosts and marks", '-' for missing values. The caller frees it. */
 static char *look_up(const char *config, const char *host)
 {
 	const char *me = getpwuid(getuid())->pw_name;
@@ -112,12 +112,12 @@ static void test_values(void **state)
 		{ "Host a\n HostName b\n User c\n Port 2222\n ProxyJump me@j:22,k\n IdentityFile /k\n UserKnownHostsFile /h1 /h2\n", "a",
 		  "b c 2222 me@j:22,k - | /k | /h1 /h2" },
 		{ "Host a\n HostName b\n", "x", "x - 22 - - | |" },
-		/* The first value counts, also above the first Host; identity files add up, each once. */
+		/* The first value counts, also one before the first Host. Identity files accumulate without duplicates. */
 		{ first, "a", "a.example.org first 1 - - | |" },
 		{ first, "b", "b.example.org first 2 - - | |" },
 		{ "IdentityFile /1\nHost a\nIdentityFile /2\nHost *\nIdentityFile /1\nIdentityFile /3\n", "a", "a - 22 - - | /1 /2 /3 |" },
 		{ "UserKnownHostsFile none\nGlobalKnownHostsFile /g\n", "a", "a - 22 - - | | /g" },
-		/* A default file that is named is a named one. */
+		/* A default file that is named counts as a named one. */
 		{ "IdentityFile ~/.ssh/id_rsa\n", "a", "a - 22 - - | /home/me/.ssh/id_rsa |" },
 		{ "IdentityFile none\n", "a", "a - 22 - - | |" },
 		/* Spelling. */
@@ -131,17 +131,17 @@ static void test_values(void **state)
 		{ blocks, "quoted", "quoted q 22 - - | |" },
 		{ "Match originalhost a exec \"true\"\n User x\n", "a", "a x 22 - - | |" },
 		{ "Match exec \"false\"\n User x\n", "a", "a - 22 - - | |" },
-		/* What is expanded. */
+		/* Expansions. */
 		{ "Host a\n HostName h\n User u\n IdentityFile ~/.ssh/%h-%r%%\n IdentityFile %d/%n-%p\n", "a",
 		  "h u 22 - - | /home/me/.ssh/h-u% /home/me/a-22 |" },
 		{ "IdentityFile ${ASSAY_TEST}/k\n", "a", "a - 22 - - | /test/k |" },
 		{ "IdentityFile ~\n", "a", "a - 22 - - | /home/me |" },
-		/* Jumps. */
+		/* Jump hosts. */
 		{ "Host a\nProxyJump none\nHost *\nProxyJump j\n", "a", "a - 22 - - | |" },
 		{ "Host a\nProxyJump j\nHost *\nProxyCommand nc %h %p\n", "a", "a - 22 j - | |" },
-		/* Who it is, and as whom. */
+		/* Host key alias and keys. */
 		{ "HostKeyAlias b\nIdentitiesOnly yes\nIdentityAgent none\n", "a", "a - 22 - b | | only no-agent" },
-		/* What changes nothing. */
+		/* Settings without effect. */
 		{ "ForwardAgent yes\nServerAliveInterval 5\nControlPath ~/%C\nSendEnv LANG LC_*\nStrictHostKeyChecking no\n", "a",
 		  "a - 22 - - | |" },
 		{ "AddressFamily any\nPubkeyAuthentication yes\nHost b\n ProxyCommand nc\n SetEnv A=1\n", "a", "a - 22 - - | |" },
@@ -162,7 +162,7 @@ static void test_values(void **state)
 static void test_refused(void **state)
 {
 	static const struct {
-		const char *text, *part; /* for host "a"; "x" is never concerned */
+		const char *text, *part; /* for host "a"; host "x" is not affected */
 	} rows[] = {
 		{ "Host a\n ProxyCommand nc %h %p\n", "'ProxyCommand' changes the connection to 'a', but is not supported: use ProxyJump" },
 		{ "Host a\n CertificateFile c\n", "'CertificateFile' changes" },
@@ -193,7 +193,7 @@ static void test_refused(void **state)
 	}
 }
 
-/* What ssh does not say: it has refused the file, and its own words are shown by the session. */
+/* Checks empty output: ssh has refused the file, and the session shows ssh's own message. */
 static void test_nothing(void **state)
 {
 	struct ssh_settings settings;

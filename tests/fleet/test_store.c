@@ -1,4 +1,4 @@
-/* The database: what it refuses, and that nothing that was committed is lost, whatever happens to the writer. */
+/* Tests the database: which files it refuses, and that committed data survives any end of the writer. */
 #include "fleet/lab/store.h"
 
 #include "tests/scratch.h"
@@ -39,7 +39,7 @@ static void refuse_both(const char *what, const char *path, enum assay_status st
 	refuse(what, path, STORE_WRITE, status, part);
 }
 
-/* n rules with names that are `bytes` long; no cmocka, for children. */
+/* Adds `n` rules whose names have `bytes` bytes. Child processes call it, so that it must not use cmocka. */
 static enum assay_status add_rules(struct store *store, const char *prefix, int n, int bytes)
 {
 	struct assay_error err;
@@ -71,7 +71,7 @@ static void commit_rules(const char *path, const char *prefix, int n, int bytes)
 	store_close(&store);
 }
 
-/* Others may read it. */
+/* Commits rules to a database that other users can read. */
 static void commit_open_rules(const char *path, const char *prefix, int n, int bytes)
 {
 	commit_rules(path, prefix, n, bytes);
@@ -108,13 +108,13 @@ static void test_new_and_again(void **state)
 	check_select(&store, "PRAGMA synchronous", "2\n");
 	check_select(&store, "PRAGMA foreign_keys", "1\n");
 	store_close(&store);
-	store_close(&store); /* of a closed one: nothing */
+	store_close(&store); /* closing a closed store has no effect */
 	commit_rules("s.db", "a", 3, 5);
 	expect_rules("s.db", STORE_READ, "3\n");
 	expect_rules("s.db", STORE_WRITE, "3\n");
 }
 
-/* Nothing there yet is an empty store; reading does not make it. */
+/* Checks that a missing file reads as an empty store and that reading does not create it. */
 static void test_read_missing(void **state)
 {
 	struct store store = open_store("s.db", STORE_READ);
@@ -152,14 +152,14 @@ static void test_newer_version(void **state)
 	raw_sql("s.db", "PRAGMA user_version = 2");
 	refuse_both("newer", "s.db", ASSAY_E_VERSION, "'s.db' has schema version 2, this assay supports up to 1: use a newer assay");
 	raw_sql("s.db", "PRAGMA user_version = 1");
-	expect_rules("s.db", STORE_READ, "3\n"); /* it was left alone */
+	expect_rules("s.db", STORE_READ, "3\n"); /* the file was not changed */
 }
 
-/* ---- a version 2 ---- */
+/* ---- migration to a schema version 2 ---- */
 
 #define VERSION_2 "ALTER TABLE metric_direction ADD COLUMN note TEXT NOT NULL DEFAULT 'none'; CREATE TABLE later (a INTEGER)"
 
-/* The schema with a version 2 that ends with more statements. One at a time. */
+/* Returns the schema with a version 2 that ends with the statements `more`. The result is valid until the next call. */
 static const char *const *later_schema(const char *more)
 {
 	static char step[256];
@@ -180,7 +180,7 @@ static struct store open_later(enum store_access access)
 	return store;
 }
 
-/* Writers and readers bring an older version forward and lose nothing; programs that know only the older one refuse it then. */
+/* Checks that readers and writers migrate an older version without loss, and that programs of the older version then refuse the file. */
 static void test_migration(void **state)
 {
 	static const enum store_access accesses[] = { STORE_READ, STORE_WRITE };
@@ -202,7 +202,7 @@ static void test_migration(void **state)
 		store_close(&store);
 	}
 	unlink("s.db");
-	store = open_later(STORE_WRITE); /* a new one gets all versions */
+	store = open_later(STORE_WRITE); /* a new database gets all versions */
 	store_close(&store);
 	refuse_both("newer", "s.db", ASSAY_E_VERSION, "has schema version 2");
 }
@@ -217,7 +217,7 @@ static void expect_version_1(void)
 	store_close(&store);
 }
 
-/* All of a version or nothing, where one of its statements fails. */
+/* Checks that a migration is rolled back as a whole if one of its statements fails. */
 static void test_migration_fails(void **state)
 {
 	const char *const *schema = later_schema("; INSERT INTO nowhere VALUES (1)");
@@ -258,7 +258,7 @@ static int migrate_and_die(void)
 	return store_open_schema("s.db", STORE_WRITE, later_schema("; SELECT die()"), &store, &err) != ASSAY_OK;
 }
 
-/* And where the program is killed within it. */
+/* Checks that a migration is rolled back as a whole if the program is killed during it. */
 static void test_migration_killed(void **state)
 {
 	struct store store;
@@ -267,13 +267,13 @@ static void test_migration_killed(void **state)
 	commit_rules("s.db", "a", 3, 5);
 	assert_int_equal(scratch_child(migrate_and_die), 128 + SIGKILL);
 	expect_version_1();
-	store = open_later(STORE_WRITE); /* nothing is in the way of the next one */
+	store = open_later(STORE_WRITE); /* the next writer is not blocked */
 	store_close(&store);
 }
 
-/* ---- what is not ours ---- */
+/* ---- foreign files ---- */
 
-/* Files of pre-releases: by their application id, or by their tables without ours. Not a byte of them changes. */
+/* Checks that files of pre-releases are recognized, by application id or by tables, and are not changed. */
 static void test_pre_release(void **state)
 {
 	static const char *const made[] = { "PRAGMA application_id = 1634956129; PRAGMA user_version = 13; CREATE TABLE run (a)",
@@ -298,7 +298,7 @@ static void test_pre_release(void **state)
 	}
 }
 
-/* Version 0 has no tables: what a writer left that was killed when it had only begun, or SQLite's empty database. */
+/* Checks version 0, which has no tables: the file of a writer that was killed at its start, or SQLite's empty database. */
 static void test_no_tables(void **state)
 {
 	char *sql = mem_format("PRAGMA application_id = %d", STORE_APPLICATION_ID);
@@ -314,7 +314,7 @@ static void test_no_tables(void **state)
 	expect_rules("t.db", STORE_READ, "2\n");
 }
 
-/* Somebody else's database is refused, and not a byte of it changes. */
+/* Checks that a foreign database is refused and not changed. */
 static void test_foreign(void **state)
 {
 	struct buf before = BUF_INIT, after = BUF_INIT;
@@ -350,7 +350,7 @@ static void test_damaged(void **state)
 	assert_int_equal(truncate("s.db", 50), 0);
 	refuse_both("cut in the header", "s.db", ASSAY_E_CORRUPT, "'s.db'");
 
-	/* Garbage behind a good header and schema: found at once by what is read first, or by the check. */
+	/* Garbage after a valid header and schema is found by the first read or by the check. */
 	commit_rules("t.db", "a", 1000, 100);
 	fd = open("t.db", O_WRONLY | O_CLOEXEC);
 	assert_int_equal(stat("t.db", &info), 0);
@@ -361,12 +361,12 @@ static void test_damaged(void **state)
 	check_fails("garbage", store_check(&store, &err), ASSAY_E_CORRUPT, &err, "'t.db' is damaged");
 	store_close(&store);
 	fd = open("t.db", O_WRONLY | O_CLOEXEC);
-	assert_int_equal(pwrite(fd, "garblegarblegarble", 18, 100), 18); /* the page of the schema */
+	assert_int_equal(pwrite(fd, "garblegarblegarble", 18, 100), 18); /* the page that contains the schema */
 	close(fd);
 	refuse_both("garbage in the schema", "t.db", ASSAY_E_CORRUPT, "'t.db' is damaged");
 }
 
-/* What no check of SQLite finds: a bit of a number, or of what says how a value is stored. */
+/* Checks damage that SQLite's checks do not find: a bit of a number, or of the type of a stored value. */
 static void test_damaged_values(void **state)
 {
 	static const char *const values[] = { "1e999", "-1e999", "x'00ff'", "'one'" };
@@ -400,7 +400,7 @@ static void test_damaged_values(void **state)
 	refuse_both("a pipe", "pipe.db", ASSAY_E_CORRUPT, "'pipe.db' is not a regular file");
 }
 
-/* What stands where SQLite keeps its logs, and what others added to the tables. */
+/* Checks files in the place of SQLite's logs, and objects that others added to the database. */
 static void test_not_ours(void **state)
 {
 	static const char *const logs[] = { "p.db-journal", "p.db-wal", "p.db-shm" };
@@ -432,7 +432,7 @@ static void test_not_ours(void **state)
 	}
 }
 
-/* Large enough for SQLite to write uncommitted pages into the log. */
+/* Starts a transaction large enough that SQLite writes uncommitted pages into the log. */
 static void write_half(int ready)
 {
 	struct assay_error err;
@@ -456,7 +456,7 @@ static void test_killed_writer(void **state)
 	(void)state;
 	commit_open_rules("s.db", "before", 7, 5);
 	writer = scratch_start(write_half);
-	expect_rules("s.db", STORE_READ, "507\n"); /* a reader beside it sees what is committed */
+	expect_rules("s.db", STORE_READ, "507\n"); /* a concurrent reader sees only committed rows */
 	scratch_kill(writer);
 	assert_int_equal(stat("s.db-wal", &log), 0);
 	assert_true(log.st_size > 1000000); /* both transactions are in the log */
@@ -465,7 +465,7 @@ static void test_killed_writer(void **state)
 	expect_rules("s.db", STORE_READ, "507\n");
 }
 
-/* A reader keeps what it saw first. */
+/* Commits more rows while a reader is open. The reader must keep its first snapshot. */
 static int commit_more(void)
 {
 	struct assay_error err;
@@ -556,7 +556,7 @@ static int read_older(void)
 	return failed != SQLITE_OK;
 }
 
-/* Of an older schema: it is brought forward in memory, and stays as it is. */
+/* Checks a read-only file with an older schema: it is migrated in memory and not changed on disk. */
 static void test_read_only_older(void **state)
 {
 	struct buf file = BUF_INIT;
@@ -585,7 +585,7 @@ static int count_507_unwritable(void)
 	return chmod(".", 0555) ? SKIPPED : count_507();
 }
 
-/* Somebody who may only read sees what a living, and what a killed writer has committed but not yet copied out of the log. */
+/* Checks that a user without write permission sees all rows that a living or killed writer has committed, even those only in the log. */
 static void test_read_beside_writer(void **state)
 {
 	pid_t writer;
@@ -604,7 +604,7 @@ static void test_read_beside_writer(void **state)
 	assert_int_equal(killed, 0);
 }
 
-/* Where the log's shared memory cannot be made: what is seen is one snapshot, although somebody else begins to write. */
+/* Reads twice where the log's shared memory cannot be created. Both reads must see one snapshot while another process writes. */
 static int read_twice(int report_step, int go)
 {
 	struct store store;
@@ -635,7 +635,7 @@ static void test_snapshot_without_memory(void **state)
 	char byte;
 
 	(void)state;
-	if (geteuid() != 0) /* somebody who may write where the reader may not */
+	if (geteuid() != 0) /* another user must be able to write where the reader may not */
 		skip();
 	commit_open_rules("s.db", "a", 3, 5);
 	assert_int_equal(chmod(".", 0555), 0);
@@ -656,7 +656,7 @@ static void test_snapshot_without_memory(void **state)
 	assert_int_equal(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 0);
 }
 
-/* Nobody else reads it, whatever the umask. */
+/* Checks that other users cannot read the files, whatever the umask. */
 static void test_modes(void **state)
 {
 	static const char *const files[] = { "s.db", "s.db-wal", "s.db-shm" };
@@ -673,7 +673,7 @@ static void test_modes(void **state)
 	store_close(&store);
 }
 
-static uint32_t file_system; /* what statfs() says all are; 0: what they are */
+static uint32_t file_system; /* type that statfs() reports for all file systems; 0: the real one */
 
 int statfs(const char *path, struct statfs *out)
 {
@@ -684,12 +684,12 @@ int statfs(const char *path, struct statfs *out)
 	return failed;
 }
 
-/* Not only those that are known to be shared between machines: what comes later, too. */
+/* Checks that unknown types of file systems are refused, not only the known network file systems. */
 static void test_other_file_systems(void **state)
 {
 	static const struct {
 		const char *name;
-		uint32_t type; /* of the kernel's sources, where linux/magic.h has none */
+		uint32_t type; /* from the kernel's sources if linux/magic.h has none */
 	} others[] = {
 		{ "NFS", NFS_SUPER_MAGIC },   { "SMB 2", SMB2_SUPER_MAGIC }, { "CIFS", CIFS_SUPER_MAGIC },
 		{ "9P", V9FS_MAGIC },	      { "FUSE", FUSE_SUPER_MAGIC },  { "AFS", AFS_SUPER_MAGIC },
@@ -707,7 +707,7 @@ static void test_other_file_systems(void **state)
 		refuse_both(others[i].name, "s.db", ASSAY_E_IO, refused);
 	}
 	for (size_t i = 0; i < 2; i++) {
-		file_system = i ? XFS_SUPER_MAGIC : 0x2fc12fc1; /* ZFS */
+		file_system = i ? XFS_SUPER_MAGIC : 0x2fc12fc1; /* magic number of ZFS */
 		expect_rules("s.db", STORE_READ, "3\n");
 	}
 	file_system = 0;
@@ -715,7 +715,7 @@ static void test_other_file_systems(void **state)
 	refuse("to read", "/sys/kernel/profiling", STORE_READ, ASSAY_E_IO, refused);
 }
 
-/* Fills up until an error comes; it must be the disk's, and nothing that was committed is lost. */
+/* Fills the disk until an error occurs. Checks that it is the expected error and that no committed data is lost. */
 static int fill_disk(struct store *store, const char *part)
 {
 	struct assay_error err = { .text = "" };
@@ -748,7 +748,7 @@ static void test_page_limit(void **state)
 	store = open_store("s.db", STORE_WRITE);
 	free(scratch_select(&store, "PRAGMA max_page_count = 40"));
 	assert_int_equal(fill_disk(&store, "cannot write 's.db': the disk is full; no stored data is lost"), 0);
-	check_select(&store, "SELECT count(*) FROM metric_direction", "3\n"); /* goes on */
+	check_select(&store, "SELECT count(*) FROM metric_direction", "3\n"); /* the store remains usable */
 	assert_int_equal(add_rules(&store, "b", 1, 5), ASSAY_OK);
 	store_close(&store);
 	expect_rules("s.db", STORE_READ, "4\n");
@@ -775,7 +775,7 @@ static void test_file_limit(void **state)
 	expect_rules("s.db", STORE_WRITE, "3\n");
 }
 
-/* On a file system of 1 MB of our own, seen by this process alone. */
+/* Fills a new file system of 1 MB that only this process sees. */
 static int fill_small_disk(void)
 {
 	struct assay_error err;
@@ -784,7 +784,7 @@ static int fill_small_disk(void)
 
 	if ((unshare(CLONE_NEWNS) && unshare(CLONE_NEWUSER | CLONE_NEWNS)) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
 	    mkdir("disk", 0700) || mount("none", "disk", "tmpfs", 0, "size=1m") || chdir("disk") || mknod("x", S_IFREG | 0600, 0) ||
-	    unlink("x")) /* nobody may where this user has no number in the new name space */
+	    unlink("x")) /* impossible if the user id is not mapped in the new namespace */
 		return SKIPPED;
 	if (store_open("s.db", STORE_WRITE, &store, &err) || store_begin(&store, &err) || add_rules(&store, "a", 3, 5) ||
 	    store_commit(&store, &err))
@@ -822,13 +822,13 @@ static void test_statements(void **state)
 	assert_true(row);
 	assert_string_equal(store_text(stmt, 0), "x");
 	assert_true(sqlite3_column_int64(stmt, 1) == INT64_MIN);
-	assert_true(store_double(stmt, 2) != store_double(stmt, 2)); /* NaN comes back as NaN */
+	assert_true(store_double(stmt, 2) != store_double(stmt, 2)); /* NaN is read back as NaN */
 	assert_string_equal(store_text(stmt, 3), "");
 	check(store_step(&store, stmt, &row, &err), &err);
 	assert_false(row);
 	sqlite3_finalize(stmt);
 
-	/* What a crash of the program would do. */
+	/* As after a crash of the program. */
 	check(store_begin(&store, &err), &err);
 	assert_int_equal(add_rules(&store, "a", 3, 5), ASSAY_OK);
 	store_rollback(&store);

@@ -1,4 +1,4 @@
-/* Whatever baselines.yaml is taken keeps what baselines.h promises; errors name a place in the file. */
+/* Checks that each baselines.yaml that is accepted satisfies the contract in baselines.h, and that errors name a place in the file. */
 #include "gate/nightly/baselines.h"
 #include "runs/running/run.h"
 

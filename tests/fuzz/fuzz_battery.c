@@ -1,5 +1,5 @@
-/* A battery that is taken is within its limits and in order, tells stress-ng nothing that is not its own business, and written again
- * it has the same hash. */
+/* Checks that a battery that is accepted is within its limits and in order, passes only harmless options to stress-ng, and has the same
+ * hash if it is written and read again. */
 #include "base/buf.h"
 #include "fingerprint/battery/battery.h"
 
@@ -27,7 +27,7 @@ static void add_quoted(struct buf *out, const char *text)
 	buf_char(out, '"');
 }
 
-/* Would stress-ng take it for this option? */
+/* Reports whether stress-ng would take `argument` for this option. */
 static bool abbreviates(const char *argument, const char *option)
 {
 	size_t n = strcspn(argument, "=");
@@ -35,7 +35,7 @@ static bool abbreviates(const char *argument, const char *option)
 	return n > 2 && strncmp(argument, option, n) == 0;
 }
 
-/* False when something in it cannot be written plainly. */
+/* Appends an entry as YAML. Returns false if a part of it contains other than printable ASCII characters. */
 static bool add_entry(struct buf *out, const struct battery_entry *e)
 {
 	bool plain = true;

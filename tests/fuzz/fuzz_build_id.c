@@ -1,4 +1,4 @@
-/* Notes of a module as it is loaded: what is found in them is pairs of hexadecimal digits, no more than there are bytes. */
+/* Reads the notes of a loaded module. Checks that a build ID found there is pairs of hexadecimal digits, no more than there are bytes. */
 #include "base/error.h"
 #include "base/mem.h"
 #include "runs/inside/record/record_writer.h"

@@ -1,6 +1,6 @@
-/* Two different builds: a length of four bytes, an ELF file of so many, another one. Whatever they hold, every function of either is paired
- * once or not at all, each change is one of those, what differs does not depend on when one asks, and the list for the probe has bodies of
- * the build. */
+/* Compares two different builds. The input is a length of four bytes, an ELF file of that length, and another ELF file. Checks that each
+ * function is paired at most once, that each change is a pair, that repeated comparisons give equal results, and that the probe's list
+ * names function bodies of the build. */
 #include "base/mem.h"
 #include "runs/inside/changes/changes.h"
 
@@ -65,7 +65,7 @@ static void add_answer(const struct changes *c, struct buf *out)
 	changes_list(c, false, out);
 }
 
-/* False when one of them is no build. */
+/* Compares the two builds and appends the result to `out`. Returns false if one of the files is not a build. */
 static bool answer_of(const char *old_path, const char *new_path, struct buf *out)
 {
 	static const struct changes_options options = { .wrapper = CHANGES_WRAPPER };
@@ -111,11 +111,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	return 0;
 }
 
-#ifndef LLVMFuzzerTestOneInput /* the tests replay without a fuzzer */
+#ifndef LLVMFuzzerTestOneInput /* the tests replay inputs without a fuzzer */
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
 
-/* A section of an ELF file, when its headers say so; else all of it. */
+/* Returns a section of an ELF file, chosen by `seed`, or the whole file if its headers are damaged. */
 static uint8_t *some_section(uint8_t *elf, size_t size, unsigned seed, size_t *n)
 {
 	Elf64_Ehdr header;
@@ -138,7 +138,7 @@ static uint8_t *some_section(uint8_t *elf, size_t size, unsigned seed, size_t *n
 	return elf + section.sh_offset;
 }
 
-/* Some bytes of one section of one of the files; files keep their sizes, or nothing would be where their headers say. */
+/* Mutates some bytes in a section of one of the files. Files keep their sizes, since their headers contain offsets. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
 {
 	uint8_t piece[64], *section;

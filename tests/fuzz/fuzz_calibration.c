@@ -1,4 +1,4 @@
-/* calibration.json, which comes from git: what is read is written again as it was, and can be quoted. */
+/* Reads calibration.json, which comes from git. Checks that an accepted file is written with the same contents, and can be quoted. */
 #include "base/mem.h"
 #include "gate/comparison/calibration.h"
 

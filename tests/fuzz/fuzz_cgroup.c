@@ -1,5 +1,5 @@
-/* /proc/mounts, the control groups that a process is in, the numbers and members of a group, and a process's state, from the input
- * (tests/fuzz/small_files.h): a place that is found lies below a mounted hierarchy, and nothing that is read twice differs. */
+/* Reads /proc/mounts, a process's cgroups, a cgroup's values and members, and a process's state from the input (tests/fuzz/small_files.h).
+ * Checks that each path found is in a mounted hierarchy, and that reading twice gives the same. */
 #include "tests/fuzz/small_files.h"
 
 #include "fleet/cgroup/cgroup.c"
@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Is it a mounted hierarchy, or a directory in one? */
+/* Reports whether `place` is a mounted hierarchy or a directory in one. */
 static bool is_mounted(const char *place)
 {
 	FILE *mounts = setmntent("/proc/mounts", "re");
@@ -74,7 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	cgroup_refused_processes("/a");
 	cgroup_limit_memory("/a", 1 << 20);
 	cgroup_limit_processes("/a", 5);
-	/* "/a" is no directory of this machine: there are no groups below it */
+	/* "/a" is no directory of this machine, so there are no cgroups below it */
 	cgroup_members("/a", &pids, &n);
 	ASSAY_BUG_IF(n > size);
 	free(pids);

@@ -1,5 +1,5 @@
-/* Answers of the counting program: a plan that is taken says the same when written and read again, and is inside the limits; a report has
- * every event once, or a reason; messages are one line. */
+/* Reads answers of the counting program. Checks that an accepted plan is within the limits and the same if written and read again, that a
+ * report has each event once or a reason, and that messages are one line. */
 #include "base/buf.h"
 #include "base/mem.h"
 #include "fleet/counters/counting_client.h"

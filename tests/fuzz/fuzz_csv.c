@@ -1,4 +1,4 @@
-/* Whatever the reader takes, written with csv_add, reads back as the same rows; and so does every text that can be a field. */
+/* Checks that rows that are read and written with csv_add() are read as the same rows, and so is every text that can be a field. */
 #include "base/buf.h"
 #include "base/csv.h"
 #include "base/mem.h"
@@ -8,9 +8,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define ROW_END '\1' /* marks in what is compared; either may also stand in a field, so the fields' lengths go with them */
+#define ROW_END '\1' /* mark in the compared texts; since a field may also contain it, the fields' lengths are there, too */
 
-/* Appends every row: to `rows` in a form that is unambiguous, to `written` as csv_add writes it. */
+/* Appends each row to `rows` in an unambiguous form, and to `written` with csv_add(). Stops at the first error if `stop`. */
 static enum assay_status read_rows(const char *text, size_t n, bool stop, struct buf *rows, struct buf *written)
 {
 	char *bytes = mem_bytes(text, n);
@@ -22,7 +22,7 @@ static enum assay_status read_rows(const char *text, size_t n, bool stop, struct
 
 	csv_init(&csv, "fuzz", bytes, n);
 	while ((st = csv_next(&csv, &more, &err)) || more) {
-		ASSAY_BUG_IF(csv.line <= line && line); /* each call gets on, after a bad row as well */
+		ASSAY_BUG_IF(csv.line <= line && line); /* each call advances, also after a malformed row */
 		line = csv.line;
 		ASSAY_BUG_IF(st && strncmp(err.text, "fuzz:", 5) != 0);
 		if (st && stop)
@@ -52,7 +52,7 @@ static void check_reader(const char *text, size_t size)
 {
 	struct buf rows = BUF_INIT, again = BUF_INIT, written = BUF_INIT, twice = BUF_INIT;
 
-	/* Of a malformed text too: the other rows were good. */
+	/* Malformed texts are checked, too: their other rows are good. */
 	read_rows(text, size, false, &rows, &written);
 	ASSAY_BUG_IF(read_rows(written.bytes ? written.bytes : "", written.size, true, &again, &twice));
 	ASSAY_BUG_IF(!equal(&rows, &again) || !equal(&written, &twice));
@@ -62,7 +62,7 @@ static void check_reader(const char *text, size_t size)
 	buf_release(&twice);
 }
 
-/* The input as fields of one row, with NUL bytes between them. */
+/* Checks that the input's fields, which NUL bytes separate, are the same if written as a row and read again. */
 static void check_writer(const char *text, size_t size)
 {
 	struct buf row = BUF_INIT, expected = BUF_INIT, rows = BUF_INIT, again = BUF_INIT;
@@ -87,7 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text;
 
-	if (size >= CSV_COLUMNS_MAX) /* keeps the writer's row inside the reader's limits */
+	if (size >= CSV_COLUMNS_MAX) /* the row must fit in the reader's limits */
 		return 0;
 	text = mem_bytes((const char *)data, size);
 	check_reader(text, size);

@@ -1,12 +1,12 @@
-/* Symbols of a program: the name that people see is one line of bounded length, twice the same; the stem and the label of a clone are parts
- * of the symbol. Short symbols can stand for very long names, and take very long. */
+/* Demangles symbols. Checks that the name is one line of bounded length, that a second call gives the same name, and that the stem and the
+ * label of a clone are parts of the symbol. Short symbols can expand to very long names, which takes long. */
 #include "base/mem.h"
 #include "runs/inside/changes/demangle.h"
 #include "runs/inside/changes/functions.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define NAME_MOST 65536 /* as in demangle.c, where symbols that are longer stay as they are */
+#define NAME_MOST 65536 /* as in demangle.c, which does not change longer symbols */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,5 +1,5 @@
-/* ELF files with debug information: whatever they hold, a build is the same as itself, its bodies lie in machine code, and an
- * error names the file. libelf and libdw read them. */
+/* Reads ELF files with debug information by libelf and libdw. Checks that a build equals itself, that function bodies are in machine code,
+ * and that errors name the file. */
 #include "base/mem.h"
 #include "runs/inside/changes/changes.h"
 #include "runs/inside/changes/pieces.h"
@@ -34,7 +34,7 @@ static void check_bodies(const struct build *build)
 		ASSAY_BUG_IF(f->calls[i].callee >= f->n || f->calls[i].body >= f->n_bodies);
 }
 
-/* Of any file, with functions or without: pieces lie in code, one behind the other. */
+/* Checks that the pieces of a file, with or without functions, are in its code and do not overlap. */
 static void check_pieces(const char *path)
 {
 	struct image image;
@@ -80,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		close(file);
 		return 0;
 	}
-	(void)image_architecture(data, size); /* of any bytes */
+	(void)image_architecture(data, size); /* accepts any bytes */
 	check_pieces(path);
 	if (build_open(path, IMAGE_EXPORTED, &old, &err)) {
 		ASSAY_BUG_IF(!strstr(err.text, path));

@@ -1,5 +1,5 @@
-/* What the emulated back end reads from outside: symbol tables of a program's file, which may be another one by now, and the list of
- * selected functions. The input is both, and the list's first name, if it has one, selects itself. */
+/* Reads the emulated back end's data from outside: symbol tables of a program's file, which may have been replaced, and the list of
+ * selected functions. The input is used as both. The first name in the list, if any, must select itself. */
 #include "runs/inside/emulate/emulate_functions.c"
 
 #include "base/error.h"
@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 struct runtime runtime;
 __thread struct hot hot;
 
-/* What functions are numbered with, under a lock. */
+/* Stubs of the allocator and the lock that emulate_functions.c uses. */
 void *pages_map(size_t bytes)
 {
 	return mem_new(bytes, 1);
@@ -47,7 +47,7 @@ static void names(const char *list)
 
 	for (const char *name = next_name(list, &length); length > 0; name = next_name(name + length, &length))
 		ASSAY_BUG_IF(name < list || name + length > list + strlen(list));
-	functions_select(list + strspn(list, "@")); /* no file */
+	functions_select(list + strspn(list, "@")); /* the name of a file is not tested */
 	begin = next_name(selected, &length);
 	first = mem_bytes(begin, length);
 	ASSAY_BUG_IF(length > 0 && !is_selected(first));

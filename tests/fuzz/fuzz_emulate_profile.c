@@ -1,4 +1,4 @@
-/* A parsed profile is within its limits; errors name the file. */
+/* Checks that a profile that is accepted is within its limits, and that errors name the file. */
 #include "base/mem.h"
 #include "fleet/emulate/emulate_profile.h"
 

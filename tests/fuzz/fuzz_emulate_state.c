@@ -1,4 +1,4 @@
-/* The state holds the tag by which `down` finds what it removes and kills: whatever the file holds, it is eight hexadecimal digits. */
+/* Checks that a state file's tag, by which `down` finds processes and files to remove, is eight hexadecimal digits if it is accepted. */
 #include "fleet/emulate/emulate_down.c"
 
 #include <stdint.h>

@@ -1,6 +1,6 @@
-/* Features that are taken are the same when written and read again, as text and packed. */
+/* Checks that features that are accepted are the same if written and read again, as text and in packed form. */
 #include "base/mem.h"
-#include "runs/running/execution.c" /* features are packed for the store alone */
+#include "runs/running/execution.c" /* only this file packs features for the store */
 
 #include <stdint.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Facts that are taken are inside their ranges, and the same when written and read again. */
+/* Checks that facts that are accepted are within their ranges, and the same if written and read again. */
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/text.h"

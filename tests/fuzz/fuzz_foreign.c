@@ -1,5 +1,5 @@
-/* Results of other tools: each row is a result, a failure or left out, and none is two of these; what is taken is within what imported.h
- * promises; errors name the file. The first byte chooses the tool, the second one options. */
+/* Reads results of other tools. Checks that each row is exactly one of result, failure and excluded, that accepted rows satisfy the
+ * contract in imported.h, and that errors name the file. The first byte chooses the tool, the second one the options. */
 #include "base/mem.h"
 #include "fingerprint/catalog/machine.h"
 #include "runs/running/foreign.h"

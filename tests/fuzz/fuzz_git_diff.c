@@ -1,4 +1,4 @@
-/* What git writes as a difference: hunks name files and count lines as they are; an error names a line. */
+/* Reads the output of git diff. Checks that each hunk names a file and counts its lines correctly, and that errors name a line. */
 #include "base/mem.h"
 #include "runs/inside/changes/source.h"
 

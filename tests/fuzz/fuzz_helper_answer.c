@@ -1,5 +1,5 @@
-/* An answer is the same in whatever pieces it arrives, of one size or of many; what is kept fits the limits; messages are one harmless
- * line; after a fault every further piece says the same. The first byte chooses the pieces. */
+/* Reads a helper's answer. Checks that it is the same whatever the sizes of its pieces, that it fits the limits, that messages are one
+ * harmless line, and that after an error each further piece returns the same error. The first byte chooses the sizes. */
 #include "base/mem.h"
 #include "fleet/agent/helper_client.h"
 
@@ -9,7 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define LIMIT_BYTES 3000
 
-/* In pieces of a size, or with a seed of sizes that vary, some of them empty, as a connection has them. */
+/* Reads the answer in pieces of `piece` bytes or, with a seed, of random sizes, some of them empty, as a connection may deliver. */
 static enum assay_status read_in_pieces(struct helper_answer *answer, const char *bytes, size_t n, size_t piece, uint32_t seed,
 					struct assay_error *err)
 {
@@ -67,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	st = read_in_pieces(&whole, (const char *)data + 1, size - 1, size, 0, &first);
 	ASSAY_BUG_IF(read_in_pieces(&pieces, (const char *)data + 1, size - 1, (size_t)data[0] % 40 + 1, data[0] / 40u, &second) != st);
 	check_equal(&whole, &pieces);
-	/* Of noise that is no answer the excerpt may be longer or shorter; of a frame it is the same. */
+	/* If the input is not an answer, the excerpts in the two messages may differ in length. For a frame they are equal. */
 	ASSAY_BUG_IF(st && whole.greeted && strcmp(first.text, second.text) != 0);
 	ASSAY_BUG_IF(!st && (!whole.ended || (whole.result_text != NULL) == (whole.refusal != NULL)));
 	ASSAY_BUG_IF(st && !*first.text);

@@ -1,5 +1,5 @@
-/* The helper's side: whatever a controller sends, a request is refused with a reason or is whole and inside its limits, and the same
- * in whatever pieces it arrives. The helper is a program of its own, so its file comes in here. */
+/* Tests the helper's side: each request is either refused with a reason or complete and within its limits, whatever the sizes of its
+ * pieces. The helper is a separate program, so its source is included here. */
 #include "fleet/helper/request.c"
 
 #include "base/error.h"
@@ -48,7 +48,7 @@ static bool count_input(struct request *request, const char *bytes, size_t n)
 	return true;
 }
 
-/* Frames taken until the request is whole, refused, or cut off. */
+/* Reads frames until the request is complete, refused or cut off. Returns the number of frames. */
 static size_t take_pieces(struct request *request, const char *bytes, size_t n, size_t piece)
 {
 	struct frames_in in = { .bytes = NULL };

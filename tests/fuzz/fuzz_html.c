@@ -1,4 +1,4 @@
-/* Whatever the bytes, html_text() gives text that ends no element and no attribute, and that reads back as what went in. */
+/* Checks that the text of html_text() ends no element and no attribute, whatever the input, and that decoding it restores the input. */
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The entities that html_text() makes, back to characters. */
+/* Replaces the entities that html_text() writes by their characters. */
 static char *unescape(const char *text)
 {
 	static const struct {
@@ -33,7 +33,7 @@ static char *unescape(const char *text)
 	return buf_take(&out);
 }
 
-/* Clean text comes back byte for byte. */
+/* Checks that clean text is restored byte for byte. */
 static void check_same(const char *text, const char *escaped)
 {
 	char *back = unescape(escaped);

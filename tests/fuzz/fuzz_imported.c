@@ -1,4 +1,4 @@
-/* Rates that imported_read_machines() takes are within what the header promises, and written as a file they are read as the same rates. */
+/* Checks that rates that imported_read_machines() accepts satisfy its contract, and are the same if written and read again. */
 #include "base/csv.h"
 #include "base/mem.h"
 #include "base/text.h"

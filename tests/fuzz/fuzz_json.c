@@ -1,10 +1,10 @@
-/* What json_parse takes, json_text writes so that it reads back as the same tree; errors name a line that exists. */
+/* Checks that a tree from json_parse(), written with json_text(), is read as the same tree, and that errors name an existing line. */
 #include "base/json.h"
 #include "base/mem.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* cJSON_Compare takes numbers that are nearly equal, and ignores the order of keys. */
+/* Reports whether two trees are equal. cJSON_Compare() accepts numbers that differ slightly, and ignores the order of keys. */
 static bool equal(const cJSON *a, const cJSON *b)
 {
 	if (!a || !b)
@@ -38,8 +38,8 @@ static void check_error(const struct assay_error *err, const char *text, size_t 
 	ASSAY_BUG_IF(!strcmp(err->text, "fuzz:1: cJSON cannot read it")); /* the scanner and cJSON disagree */
 }
 
-/* The loose reader takes all that the strict one takes, and what it leaves of a text the strict one takes, but for keys that stand twice.
- */
+/* Checks that the lenient reader accepts all that the strict one accepts, and that the strict reader accepts its result, except for
+ * repeated keys. */
 static void check_loosely(const char *data, size_t size, bool strict)
 {
 	struct assay_error err = { .text = "" }, twice = { .text = "" };

@@ -1,5 +1,5 @@
-/* Behind whatever lines are taken: a key that is added is known, revoked it is revoked, and the algorithms to ask for are those
- * offered in another order; errors name a line. */
+/* Adds a key after any accepted lines. Checks that this key is known, that a line that revokes it has effect, that the list of algorithms
+ * is a permutation of those offered, and that errors name a line. */
 #include "base/buf.h"
 #include "base/mem.h"
 #include "fleet/ssh/known_hosts.h"
@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define TYPE	"ssh-fuzz"
 #define OFFERED "ssh-ed25519,ecdsa-sha2-nistp256,rsa-sha2-512,rsa-sha2-256"
 
-/* A key that no input will hold. */
+/* a key that no input will contain */
 static unsigned char blob[] = { 0, 0, 0, 8, 's', 's', 'h', '-', 'f', 'u', 'z', 'z', 0x9d, 0x17, 0xe3, 0x5c, 0x71, 0x2a, 0xb8, 0x44 };
 
 static void check_error(const struct assay_error *err, const char *text, size_t size)
@@ -38,7 +38,7 @@ static enum known_hosts_answer ask(const struct known_hosts *known, const char *
 	return answer;
 }
 
-/* As many bytes, and every algorithm in it whole. */
+/* Checks that the list of algorithms has the same length as the offered one, and contains each algorithm whole. */
 static void check_algorithms(const struct known_hosts *known, const char *host, int port)
 {
 	static const char *const each[] = { "ssh-ed25519", "ecdsa-sha2-nistp256", "rsa-sha2-512", "rsa-sha2-256" };

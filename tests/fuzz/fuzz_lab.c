@@ -1,5 +1,5 @@
-/* Whatever lab.yaml is taken keeps what lab.h and inventory.h promise, and its hosts, written one by one with all that is known of
- * them, read back as the same hosts; errors name a place in the file. */
+/* Checks that each lab.yaml that is accepted satisfies the contracts in lab.h and inventory.h, that its hosts are the same if written with
+ * all their properties and read again, and that errors name a place in the file. */
 #include "base/buf.h"
 #include "fleet/lab/lab.h"
 
@@ -7,7 +7,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* ---- hosts as YAML ---- */
 
-/* The character at *text, which is UTF-8, and *text moved behind it. */
+/* Returns the character at *text, which is UTF-8, and advances *text to the next one. */
 static unsigned next_character(const char **text)
 {
 	const unsigned char *s = (const unsigned char *)*text;
@@ -20,7 +20,7 @@ static unsigned next_character(const char **text)
 	return c;
 }
 
-/* All but plain ASCII as escapes: YAML ends lines at U+2028 too. */
+/* Appends a quoted text. Only printable ASCII is not escaped, since YAML also ends lines at U+2028. */
 static void add_quoted(struct buf *out, const char *text)
 {
 	buf_char(out, '"');
@@ -78,7 +78,7 @@ static void add_host(struct buf *out, const struct host *host)
 	buf_text(out, "}\n");
 }
 
-/* ---- what must hold ---- */
+/* ---- properties that must hold ---- */
 
 static bool equal_texts(const char *a, const char *b)
 {
@@ -109,7 +109,7 @@ static void check_host(const struct inventory *inventory, size_t i)
 
 	ASSAY_BUG_IF(!*host->name || !*host->id || !*host->address || !*host->box || (host->type && !*host->type));
 	ASSAY_BUG_IF(host->port < 0 || host->port > 65535 || (host->user && !*host->user) || (host->profile && !host->type));
-	ASSAY_BUG_IF(inventory_find(inventory, host->id) != host); /* the first with this id: it is unique */
+	ASSAY_BUG_IF(inventory_find(inventory, host->id) != host); /* IDs are unique, so this is the only host with this one */
 	for (size_t j = 0; j < i; j++)
 		ASSAY_BUG_IF(strcmp(inventory->hosts[j].name, host->name) == 0);
 }
@@ -146,7 +146,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (lab_config_parse("fuzz", (const char *)data, size, &config, &err)) {
 		ASSAY_BUG_IF(strncmp(err.text, "fuzz:", 5) != 0 || strchr(err.text, '\n'));
-		ASSAY_BUG_IF(config.inventory.hosts || config.name); /* nothing is left to release */
+		ASSAY_BUG_IF(config.inventory.hosts || config.name); /* nothing needs to be released */
 		return 0;
 	}
 	ASSAY_BUG_IF(!(config.min_effect > 0 && config.min_effect <= 10));

@@ -1,4 +1,4 @@
-/* Whatever stands in the lock file of a laboratory gives nobody, or one line about a process that is there. */
+/* Reads a laboratory's lock file. Checks that lab_lock_holder() returns NULL, or one line about a process that exists. */
 #include "base/mem.h"
 #include "base/text.h"
 #include "fleet/lab/lab.h"

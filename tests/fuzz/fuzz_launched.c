@@ -1,4 +1,4 @@
-/* What launchers and Slurm say: a status in range, texts that end and harm no terminal. */
+/* Reads the output of launchers and Slurm. Checks that the status is in range, and that texts end and are harmless for a terminal. */
 #include "base/error.h"
 #include "base/mem.h"
 #include "fleet/engine/local.c"

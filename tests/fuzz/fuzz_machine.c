@@ -1,4 +1,4 @@
-/* What machine_parse takes, written and read again, is written as the same text, under a name that is safe. */
+/* Checks that a machine from machine_parse(), written, read and written again, is the same text, and that its file name is safe. */
 #include "fingerprint/catalog/machine.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,5 +1,5 @@
-/* A manifest that is taken keeps its limits, gives every version and input a command, measures in reasonable time, and written again it
- * has the same hash. */
+/* Checks that a manifest that is accepted is within its limits, has a command for each version and input, needs reasonable time, and has
+ * the same hash if it is written and read again. */
 #include "base/buf.h"
 #include "base/mem.h"
 #include "runs/running/manifest.h"
@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What is written again must be plain; *plain becomes false when something is not. */
+/* Appends a quoted text. Sets *plain to false if the text contains other than printable ASCII characters. */
 static void add_quoted(struct buf *out, const char *text, bool *plain)
 {
 	buf_char(out, '"');
@@ -60,7 +60,7 @@ static void add_pair(struct buf *out, const char *key, const char *value, bool *
 	buf_text(out, ", ");
 }
 
-/* Of all architectures, or of each: always a map. */
+/* Appends a version's own settings as a map: for all architectures, or for each one. */
 static void add_own(struct buf *out, const struct manifest_version *v, bool *plain)
 {
 	bool apart = v->n_own && v->own[0].architecture, builds = false, directories = false;
@@ -141,7 +141,7 @@ static void add_metric(struct buf *out, const struct metric *metric, bool *plain
 	buf_text(out, "}, ");
 }
 
-/* As it is kept with a plan it is YAML, and says the same. */
+/* Checks that the probe's settings, as they are stored with a plan, are YAML with the same meaning. */
 static void check_probe(const struct manifest *m)
 {
 	char *kept = manifest_probe_text(&m->probe), *text = mem_format("command: [a]\nversions: {a: }\nprobe: %s", kept), *again;
@@ -209,7 +209,7 @@ static void check_commands(const struct manifest *m)
 		struct manifest_arguments command, environment;
 
 		if (m->versions[i].kind == MANIFEST_SAME)
-			own.build = NULL; /* nothing may ask for it */
+			own.build = NULL; /* must not be used in this case */
 		manifest_command(m, false, i, i % m->n_inputs, &own, &command, &environment);
 		ASSAY_BUG_IF(command.n == 0 || !*command.items[0]);
 		manifest_arguments_release(&command);

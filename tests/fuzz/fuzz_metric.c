@@ -1,5 +1,5 @@
-/* Whatever a program prints: the metric is a finite number above 0, or there is one line that says why there is none. What it prints
- * before its JSON, and the same lines twice, change nothing. The first byte chooses the metric. */
+/* Checks that the metric from a program's output is a finite number above 0, or that one line gives the reason. Text before the program's
+ * JSON, and repeated lines, must not change the metric. The first byte chooses the metric. */
 #include "base/buf.h"
 #include "runs/running/manifest.h"
 

@@ -1,4 +1,4 @@
-/* What a node set expands to, folded and expanded again, is the same set of names; errors name the text. */
+/* Checks that a node set, expanded, folded and expanded again, is the same set of names, and that errors contain the text. */
 #include "base/mem.h"
 #include "fleet/inventory/nodeset.h"
 
@@ -11,7 +11,7 @@ static int compare(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Sorted, each once. */
+/* Sorts the names and removes duplicates. */
 static void tidy(struct nodeset *set)
 {
 	size_t kept = 0;
@@ -42,7 +42,7 @@ static void check_set(struct nodeset *set)
 	n = again.n;
 	tidy(set);
 	tidy(&again);
-	ASSAY_BUG_IF(again.n != n || set->n != n); /* each name once */
+	ASSAY_BUG_IF(again.n != n || set->n != n); /* no name occurs twice */
 	for (size_t i = 0; i < n; i++)
 		ASSAY_BUG_IF(strcmp(set->names[i], again.names[i]) != 0);
 	nodeset_release(&again);

@@ -1,4 +1,4 @@
-/* What the probe reads inside another program: a list's entries are words of its text, in order, as many as it has good lines. */
+/* Tests the parser that the probe runs inside another program: the list's entries are words of its text, in order, one per valid line. */
 #include "runs/inside/probe/probe_list.c"
 
 #include "base/error.h"

@@ -1,4 +1,4 @@
-/* Whatever is read is sorted, its names are unique and printable, its numbers finite; and what is written as text reads back the same. */
+/* Checks that accepted features are sorted, have unique printable names and finite values, and are the same if written and read again. */
 #include "base/mem.h"
 #include "runs/inside/features/run_features.h"
 

@@ -1,5 +1,5 @@
-/* What is unpacked is never more than the limit, says the same when it is packed and unpacked again, and is refused when a byte is missing;
- * any bytes come back from packing as they were. */
+/* Checks that unpacked data never exceeds the limit, is the same if packed and unpacked again, and is refused if a byte is missing. Also
+ * checks that packing and unpacking restores any bytes. */
 #include "base/mem.h"
 #include "runs/inside/samples/sample_files.h"
 #include "runs/inside/samples/samples.h"

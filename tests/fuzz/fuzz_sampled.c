@@ -1,4 +1,4 @@
-/* What a host says of where time went: refused, or counts that add up. */
+/* Reads a host's CPU samples. Checks that they are refused, or that the counts add up. */
 #include "base/mem.h"
 #include "gate/profile/sampled.h"
 
@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		*(s.classes[i].kernel ? &kernel : &user) += s.classes[i].count;
 	}
 	ASSAY_BUG_IF(user != s.user || kernel != s.kernel);
-	ASSAY_BUG_IF(s.n_functions > 0); /* no file is read unasked */
+	ASSAY_BUG_IF(s.n_functions > 0); /* no file is read unless requested */
 	free(text);
 	return 0;
 }

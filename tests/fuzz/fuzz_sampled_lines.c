@@ -1,4 +1,4 @@
-/* What a host says of places in files: they are gone, or lines; and such lines as they are stored. */
+/* Reads a host's source lines of sampled addresses. Checks that the addresses are dropped or become lines, in the stored form. */
 #include "base/mem.h"
 #include "runs/running/sampled_lines.h"
 

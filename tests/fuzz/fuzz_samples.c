@@ -1,4 +1,4 @@
-/* Whatever is read is inside its arrays and in order; what it says twice is the same; and a file cut shorter never has more samples. */
+/* Checks that samples are within their arrays and in order, that reading twice gives the same, and that a shorter file has no more. */
 #include "base/mem.h"
 #include "runs/inside/samples/samples_join.h"
 

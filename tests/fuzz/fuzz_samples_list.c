@@ -1,5 +1,5 @@
-/* The list of a host's sample files: what is to be fetched are the writer's names only, none of which leads out of the directory, and,
- * once it is limited, inside the limits. Read again from what was taken, it is the same. */
+/* Reads the list of a host's sample files. Checks that only file names of the writer are fetched, that none leaves the directory, that a
+ * limited list is within the limits, and that the list is the same if written and read again. */
 #include "base/buf.h"
 #include "base/mem.h"
 #include "runs/running/samples_fetch.c"

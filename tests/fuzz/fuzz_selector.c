@@ -1,4 +1,4 @@
-/* A selector that is taken is its two parts with '@' between them, and both are names. */
+/* Checks that a selector that is accepted equals its two parts with '@' between them, and that both are valid names. */
 #include "base/mem.h"
 #include "runs/running/run.h"
 
@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (run_selector(text, &application, &version, &err)) {
 		ASSAY_BUG_IF(application || version || !*err.text || strchr(err.text, '\n'));
-		ASSAY_BUG_IF(!run_name_fault(text)); /* a name alone is a selector */
+		ASSAY_BUG_IF(!run_name_fault(text)); /* a valid name is a selector, too */
 	} else {
 		again = mem_format("%s%s%s", application, version ? "@" : "", version ? version : "");
 		ASSAY_BUG_IF(strcmp(text, again) != 0 || run_name_fault(application) || (version && run_name_fault(version)));

@@ -1,4 +1,4 @@
-/* The signature of a run as it is stored, of which the samples are a host's: what is not refused is a number or not known. */
+/* Reads a stored resource usage of a run, partly from a host. Checks that each value that is accepted is a number or unknown. */
 #include "base/mem.h"
 #include "fleet/agent/signature.h"
 

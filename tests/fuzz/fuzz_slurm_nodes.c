@@ -1,6 +1,6 @@
-/* sinfo's list of nodes: refused with a reason, or names that can stand in lab.yaml, each once. */
+/* Reads sinfo's list of nodes. Checks that it is refused with a reason, or gives unique names that are valid in lab.yaml. */
 #include "base/mem.h"
-#include "fleet/engine/host_choice.c" /* what reads them */
+#include "fleet/engine/host_choice.c" /* the static parser of the list */
 
 #include <stdint.h>
 #include <string.h>

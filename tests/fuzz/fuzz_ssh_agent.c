@@ -1,6 +1,6 @@
-/* The authentication agent's messages, and those of libssh to it, over streams in pieces: what is handed on is whole messages and, of the
- * list of keys, those that the user has named, in their order. The first byte says whether only named keys are wanted, and the size of the
- * pieces. */
+/* Passes messages between libssh and the authentication agent, over streams in pieces. Checks that only whole messages are passed on, and
+ * that the list of keys contains only keys that the user named, in their order. The first byte says whether only named keys are wanted, and
+ * the size of the pieces. */
 #include "fleet/engine/ssh_login.c"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -9,7 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static unsigned char named[] = { 'k', 'e', 'y' };
 
-/* Whole messages, one after another; a list of keys has as many as it says, and named ones only. */
+/* Checks that all messages are complete. A list of keys must have as many keys as it claims, all of them named by the user. */
 static void check_messages(const unsigned char *bytes, size_t n, bool filter)
 {
 	for (size_t at = 0, size; at < n; at += size) {
@@ -28,7 +28,7 @@ static void check_messages(const unsigned char *bytes, size_t n, bool filter)
 	}
 }
 
-/* What comes out of the guard's other side. */
+/* Reads the guard's output. Returns the number of bytes. */
 static size_t drain(int fd, unsigned char *bytes, size_t room)
 {
 	size_t n = 0;

@@ -1,4 +1,4 @@
-/* Whatever `ssh -G` says: settings that are whole, or an error of one line; what is refused is not in the settings. */
+/* Reads the output of `ssh -G`. Checks that it gives complete settings or an error of one line, and that refused settings are absent. */
 #include "base/mem.h"
 #include "fleet/engine/ssh_target.c"
 

@@ -1,5 +1,5 @@
-/* Whatever a host says of its libraries: what is taken is sorted, has each line once, and reads back as itself; two stacks differ exactly
- * when their texts do. */
+/* Reads a host's list of libraries. Checks that an accepted list is sorted, has each line once, and is the same if read again. Two lists
+ * differ exactly if their texts do. */
 #include "base/mem.h"
 #include "runs/running/stack.h"
 

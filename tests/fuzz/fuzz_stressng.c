@@ -1,4 +1,4 @@
-/* What another machine says that stress-ng measured: numbers are finite and not negative, and measured means above 0. */
+/* Reads another machine's output of stress-ng. Checks that numbers are finite and not negative, and that measured rates are above 0. */
 #include "fingerprint/battery/stressng.h"
 
 #include <math.h>

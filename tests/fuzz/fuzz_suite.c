@@ -1,4 +1,4 @@
-/* A suite.yaml that is taken keeps what suite.h promises; errors name a place in the file. */
+/* Checks that a suite.yaml that is accepted satisfies the contract in suite.h, and that errors name a place in the file. */
 #include "gate/nightly/suite.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,5 +1,5 @@
-/* Facts of a host, from files of /proc and /sys that are the input (tests/fuzz/small_files.h): whatever they say, the helper's answer is
- * lines that the controller takes. The helper is a program of its own, so its file comes in here. */
+/* Collects a host's facts from files of /proc and /sys that are the input (tests/fuzz/small_files.h). Checks that the controller accepts
+ * each line of the helper's answer. The helper is a separate program, so its source is included here. */
 #include "tests/fuzz/small_files.h"
 
 #include "fleet/agent/facts.h"
@@ -7,7 +7,7 @@
 
 #define frames_put(out, ...) ((void)(out))
 #define frames_send(out, in) ((void)(out), (void)(in), true)
-/* Beside the library's, which reads the files of this machine. */
+/* Renames this copy: the library's own functions read the files of this machine. */
 #define process_read survey_process_read
 #define process_text survey_process_text
 #include "fleet/cgroup/process.c"
@@ -30,7 +30,7 @@ static void check_lines(const struct survey *survey)
 	}
 }
 
-/* /proc/cpuinfo of aarch64, and firmware's texts. */
+/* Checks the parsers of aarch64's /proc/cpuinfo and of texts from the firmware. */
 static void check_processors(const char *data, size_t size)
 {
 	struct hypervisor_signs signs;

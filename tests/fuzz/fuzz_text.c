@@ -1,4 +1,4 @@
-/* Numbers go to text and back without a change and no shorter text would do; UTF-8 as decoded by the book; nearest words. */
+/* Checks that numbers written as text are read unchanged and are as short as possible. Also checks UTF-8, and nearest words. */
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -24,7 +24,7 @@ static void check_double(double value)
 	ASSAY_BUG_IF(strtod(shorter, NULL) == value);
 }
 
-/* text_double takes a subset of strtod, whole and finite. */
+/* Checks that text_double() accepts only whole texts that strtod() accepts, too, and only finite numbers. */
 static void check_number(const char *text)
 {
 	char *end, date[TEXT_DATE_BYTES];
@@ -48,7 +48,7 @@ static void check_number(const char *text)
 	}
 }
 
-/* Decodes first and then looks at the value, where text.c looks at ranges of bytes. */
+/* Reports whether the bytes are UTF-8. Decodes characters and then checks their values; text.c checks ranges of bytes instead. */
 static bool decodes(const unsigned char *s, size_t n)
 {
 	static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };

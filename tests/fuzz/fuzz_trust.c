@@ -1,5 +1,5 @@
-/* Whatever stands in the laboratory's file of host keys: with --replace the key that a host has shown is known afterwards unless it is
- * refused, the file can still be read, and lines of other hosts stay. Keys that are no keys are noticed. */
+/* Reads the laboratory's file of host keys. Checks that after --replace the key that a host presented is known or refused, that the file
+ * can still be read, that lines of other hosts remain, and that invalid keys are detected. */
 #include "base/mem.h"
 #include "fingerprint/commands/cmd_host_trust.c"
 

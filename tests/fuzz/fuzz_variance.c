@@ -1,5 +1,5 @@
-/* Records of calls, as of one process, of two, and of a window of one: whatever is read lies within the run, and the parts of a loss are no
- * more than it. */
+/* Reads records of calls as those of one process, of two processes, and of a time window of one. Checks that all fragments are within the
+ * run, and that the parts of a loss are not larger than the loss. */
 #include "gate/variance/answer.h"
 
 #include "base/mem.h"
@@ -14,9 +14,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed);
-__attribute__((weak)) size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most); /* libFuzzer's */
+__attribute__((weak)) size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most); /* libFuzzer's own mutator */
 
-/* ---- what is changed: header, names and samples, whose checks are right again afterwards ---- */
+/* ---- mutation of header, names and samples, with checksums corrected afterwards ---- */
 
 static uint64_t changed(uint64_t value, struct rng *rng)
 {
@@ -119,7 +119,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
 	    h.chunk_bytes < sizeof(struct record_chunk) + RECORD_PACKED_BYTES(h.n_counters) || h.chunk_bytes > size)
 		return LLVMFuzzerMutate(data, size, most);
 	chunks = (size - h.header_bytes - h.names_bytes_max) / h.chunk_bytes;
-	if (!rng_below(&rng, 8)) { /* what is not the file's layout */
+	if (!rng_below(&rng, 8)) { /* fields that do not affect the file's layout */
 		uint64_t fields[] = { h.pid, h.started_ns, h.started_ticks, h.ticks_per_s, h.dropped, h.finished };
 		size_t field = rng_below(&rng, sizeof(fields) / sizeof(fields[0]));
 
@@ -142,7 +142,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
 	return size;
 }
 
-/* ---- what is asked ---- */
+/* ---- checks ---- */
 
 static void check(const struct variance *v)
 {
@@ -162,7 +162,7 @@ static void check(const struct variance *v)
 	}
 }
 
-/* What is said, or NULL. */
+/* Returns the analysis of the files as text, or NULL if it failed. The caller frees it. */
 static char *answer_of(struct fragments_file *files, size_t n, const struct fragments_window *window)
 {
 	const struct variance_options options = { .threshold = VARIANCE_THRESHOLD, .least_s = 0 };
@@ -208,7 +208,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char *one = answer_of(files, 1, NULL), *again = answer_of(files, 1, NULL);
 
 	if (half >= sizeof(struct record_header))
-		other[offsetof(struct record_header, pid)] ^= 1; /* else it would be the same process */
+		other[offsetof(struct record_header, pid)] ^= 1; /* otherwise both files would be of the same process */
 	ASSAY_BUG_IF((one != NULL) != (again != NULL) || (one && strcmp(one, again) != 0));
 	free(answer_of(files, 2, NULL));
 	free(answer_of(files, 1, &window));

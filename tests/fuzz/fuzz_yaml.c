@@ -1,10 +1,10 @@
-/* What yaml_parse takes, written with every text in double quotes, reads back as the same tree; errors name a line. */
+/* Checks that a tree from yaml_parse(), written with every text in double quotes, is read as the same tree, and that errors name a line. */
 #include "base/buf.h"
 #include "base/yaml.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The character at *text, which is UTF-8, and *text moved behind it. */
+/* Returns the character at *text, which is UTF-8, and advances *text to the next one. */
 static unsigned next_character(const char **text)
 {
 	const unsigned char *s = (const unsigned char *)*text;
@@ -17,7 +17,7 @@ static unsigned next_character(const char **text)
 	return c;
 }
 
-/* Everything but plain ASCII as escapes: YAML ends lines at U+2028 too, and has characters that may only be escaped. */
+/* Appends a quoted text. Only printable ASCII is not escaped: YAML also ends lines at U+2028, and some characters must be escaped. */
 static void add_text(struct buf *out, const char *text)
 {
 	buf_char(out, '"');
@@ -41,7 +41,7 @@ static void add_node(struct buf *out, const struct yaml_node *node)
 	buf_char(out, node->kind == YAML_MAP ? '{' : '[');
 	for (size_t i = 0; i < node->n_items; i++) {
 		if (node->kind == YAML_MAP) {
-			buf_text(out, "? "); /* a key without it is limited to 1024 characters */
+			buf_text(out, "? "); /* without "? ", a key is limited to 1024 characters */
 			add_text(out, node->items[i].key);
 			buf_text(out, " : ");
 		}
@@ -65,7 +65,7 @@ static bool equal(const struct yaml_node *a, const struct yaml_node *b)
 	return true;
 }
 
-/* A line is inside the file, and not before that of the node around it. */
+/* Checks that each node's line is in the file, and not before its parent's line. */
 static void check_lines(const struct yaml_node *node, size_t low, size_t high)
 {
 	ASSAY_BUG_IF(node->line < low || node->line > high);
@@ -83,7 +83,7 @@ static void check_error(const struct assay_error *err, size_t lines)
 	ASSAY_BUG_IF(*end != ':' || line < 1 || line > lines);
 }
 
-/* libyaml ends lines at CR, NEL and the separators U+2028 and U+2029 too. */
+/* Counts lines. libyaml also ends lines at CR, NEL and the separators U+2028 and U+2029. */
 static size_t count_lines(const uint8_t *data, size_t size)
 {
 	size_t lines = 1;

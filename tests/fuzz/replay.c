@@ -1,4 +1,4 @@
-/* Runs a fuzz target over the files of its corpus, without a fuzzer: what was found once stays mended. */
+/* Runs a fuzz target on the files of its corpus, without a fuzzer, so that errors found once stay fixed. */
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/file.h"

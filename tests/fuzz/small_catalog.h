@@ -1,4 +1,4 @@
-/* Two machines for fuzz targets of files that speak about machines: m1 with two fingerprints, "m 2" with none. */
+/* Two machines for fuzz targets of files that refer to machines: m1 with two fingerprints, "m 2" with none. */
 #ifndef TESTS_FUZZ_SMALL_CATALOG_H
 #define TESTS_FUZZ_SMALL_CATALOG_H
 
@@ -31,7 +31,7 @@ static inline struct catalog small_catalog(void)
 	return catalog;
 }
 
-/* Every machine can still be written and read. */
+/* Checks that each machine can still be written and read. */
 static inline void small_catalog_check(const struct catalog *catalog)
 {
 	for (size_t i = 0; i < catalog->n; i++) {

@@ -1,5 +1,5 @@
-/* What reads /proc and /sys by path reads the input instead: a line "== NAME" begins the file whose path ends with "/NAME" or is NAME.
- * Included before the source that is tested; nothing of the machine is read or written. */
+/* Replaces reads of /proc and /sys by reads of the input. A line "== NAME" starts the file whose path is NAME or ends with "/NAME".
+ * Included before the source under test; nothing of the machine is read or written. */
 #ifndef TESTS_FUZZ_SMALL_FILES_H
 #define TESTS_FUZZ_SMALL_FILES_H
 
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define SMALL_FILES_MAX	 32
-#define SMALL_FILES_FD	 1000000 /* the first; the kernel's are below */
+#define SMALL_FILES_FD	 1000000 /* first descriptor; the kernel's descriptors are lower */
 #define SMALL_FILES_OPEN 8
 
 static struct {
@@ -30,7 +30,7 @@ static struct {
 	} open[SMALL_FILES_OPEN];
 } small_files;
 
-/* The input must live as long as the files are read. */
+/* Divides the input into files. The input must live as long as the files are read. */
 static void small_files_set(const char *input, size_t n)
 {
 	const char *end = input + n, *at = input;
@@ -77,11 +77,11 @@ static int small_files_open(const char *path)
 			small_files.open[i].at = 0;
 			return SMALL_FILES_FD + i;
 		}
-	ASSAY_BUG_IF(file); /* so many are never open at once */
+	ASSAY_BUG_IF(file); /* more files are never open at once */
 	return -1;
 }
 
-/* In pieces, as a kernel may. */
+/* Reads a part of a file, as the kernel may do. */
 static ssize_t small_files_read(int fd, void *bytes, size_t n)
 {
 	const struct small_file *file = small_files.open[fd - SMALL_FILES_FD].file;
@@ -101,14 +101,14 @@ static int small_files_close(int fd)
 	return 0;
 }
 
-/* After what is tested: nothing stays open. */
+/* Checks after each test that no file is still open. */
 static void small_files_check(void)
 {
 	for (size_t i = 0; i < SMALL_FILES_OPEN; i++)
 		ASSAY_BUG_IF(small_files.open[i].file);
 }
 
-/* fmemopen() refuses what is empty. */
+/* Opens a file as a stream; NULL if there is none. fmemopen() refuses empty files. */
 static inline FILE *small_files_stream(const char *path)
 {
 	const struct small_file *file = small_files_find(path);

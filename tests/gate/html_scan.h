@@ -1,5 +1,5 @@
-/* A strict reader of the HTML that the report writes: every tag known and closed, every attribute known and quoted, no bare '<', '>'
- * or '&' in text. What a browser would forgive fails here. */
+/* A strict reader of the HTML that the report writes. Every tag must be known and closed, every attribute known and quoted. Text must not
+ * contain a bare '<', '>' or '&'. Errors that a browser would forgive make the scan fail. */
 #ifndef TESTS_HTML_SCAN_H
 #define TESTS_HTML_SCAN_H
 
@@ -15,11 +15,11 @@
 
 struct html_scan {
 	const char *at;
-	const char *open[HTML_SCAN_DEPTH]; /* start of the names of elements that are open */
+	const char *open[HTML_SCAN_DEPTH]; /* starts of the names of the open elements */
 	size_t open_bytes[HTML_SCAN_DEPTH], depth;
 	size_t elements, scripts, styles, headings;
-	struct buf text; /* all text, entities resolved, without script and style */
-	char *error;	 /* NULL when all is well */
+	struct buf text; /* all text with entities resolved, without scripts and styles */
+	char *error;	 /* first error; NULL if there is none */
 };
 
 static inline bool html_scan_fail(struct html_scan *s, const char *what)
@@ -75,7 +75,7 @@ static inline size_t html_scan_word(const char *at)
 	return n;
 }
 
-/* One character of text or of an attribute's value. */
+/* Reads one character of text or of an attribute value into `out`. */
 static inline bool html_scan_char(struct html_scan *s, struct buf *out)
 {
 	static const struct {
@@ -133,7 +133,7 @@ static inline bool html_scan_close(struct html_scan *s)
 	return true;
 }
 
-/* Script and style hold no text, and end at the first "</". */
+/* Skips a script or a style: it contains no text and ends at the first "</". */
 static inline bool html_scan_raw(struct html_scan *s)
 {
 	const char *end = strstr(s->at, "</");
@@ -182,7 +182,7 @@ static inline bool html_scan_open(struct html_scan *s)
 	return html_scan_raw(s);
 }
 
-/* Reads a page; scan.error says what is wrong. html_scan_release() it. */
+/* Scans a page. The result's `error` is NULL if the page is well-formed. The caller releases the result with html_scan_release(). */
 static inline struct html_scan html_scan_page(const char *page)
 {
 	static const char doctype[] = "<!DOCTYPE html>";

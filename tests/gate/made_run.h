@@ -1,4 +1,4 @@
-/* Record files of runs whose truth is known: processes that compute and communicate in virtual time, disturbed where the test says. */
+/* Writes record files of runs whose truth is known. Their processes compute and communicate in virtual time, with optional disturbances. */
 #ifndef TESTS_MADE_RUN_H
 #define TESTS_MADE_RUN_H
 
@@ -14,80 +14,80 @@
 #include <string.h>
 
 enum made_kind {
-	MADE_QUEUE,	/* others use the processor */
-	MADE_STOP,	/* one stop for so many seconds (factor) at `from` */
-	MADE_SLOW,	/* the processor itself is slower */
-	MADE_FAULTS,	/* page faults, of 2 microseconds each */
+	MADE_QUEUE,	/* other programs use the CPU */
+	MADE_STOP,	/* one stop of `factor` seconds at `from_s` */
+	MADE_SLOW,	/* the CPU itself is slower */
+	MADE_FAULTS,	/* page faults, 2 microseconds each */
 	MADE_WORK,	/* more work */
-	MADE_NOBODY,	/* it waits for a processor, and nobody is known to use that */
-	MADE_THROTTLED, /* its group's quota is used up: it waits for a processor */
-	MADE_STEAL,	/* the machine's host takes the processor away */
-	MADE_CLOCK,	/* the processor's clock is slower */
-	MADE_MEMORY,	/* memory is short: half of it on the processor */
-	MADE_THREADS,	/* threads of its own use the processor, and are not recorded */
-	MADE_CHILDREN,	/* children do */
-	MADE_BESIDE,	/* others use another processor of its host, as much as it would take longer */
-	MADE_HIDDEN,	/* others use the processor while it would wait anyway */
-	MADE_TURNS,	/* more work, and as much more waiting and as many more switches as that has with another program beside it */
+	MADE_NOBODY,	/* run-queue delay, although no program is known to use the CPU */
+	MADE_THROTTLED, /* run-queue delay, because the quota of the cgroup is used up */
+	MADE_STEAL,	/* steal: the hypervisor takes the CPU away */
+	MADE_CLOCK,	/* a lower clock frequency of the CPU */
+	MADE_MEMORY,	/* shortage of memory; half of the delay is CPU time */
+	MADE_THREADS,	/* the process's own threads, which are not recorded, use the CPU */
+	MADE_CHILDREN,	/* child processes use the CPU */
+	MADE_BESIDE,	/* other programs use another CPU of the host; the rank is not slower */
+	MADE_HIDDEN,	/* other programs use the CPU while the rank would wait anyway */
+	MADE_TURNS,	/* more work, and as much run-queue delay and as many switches as if it shared the CPU with another program */
 	MADE_KINDS
 };
 
 struct made_disturbance {
-	int rank;		     /* -1: all */
-	double from_s, to_s, factor; /* times as long */
+	int rank;		     /* rank that is disturbed; -1: all ranks */
+	double from_s, to_s, factor; /* start and end of the disturbance, s; factor by which time grows */
 	enum made_kind kind;
 };
 
 struct made_options {
 	int ranks;
-	uint64_t recording;	  /* 0: it is not told */
-	const char *host;	  /* begins the names of hosts; NULL: "node" */
-	int set;		  /* 1 + the rank of a process that began when the clock had been set */
-	double set_s;		  /* forward by so much */
-	const char *const *boots; /* [ranks] of the kernels; NULL: it is not told */
-	uint64_t ticks_apart;	  /* that each rank's clock is ahead of the one before it */
-	bool unset;		  /* the clock was not set yet when it began: it was in 1970 */
-	uint64_t killed;	  /* on this host, the process of the first file, which has no end; 0: none was */
-	double seconds;		  /* of the run, undisturbed */
-	double noise;		  /* relative standard deviation of each computation */
+	uint64_t recording;	  /* identifier of the recording; 0: not recorded */
+	const char *host;	  /* prefix of the host names; NULL: "node" */
+	int set;		  /* 1 + the rank whose process started after the clock had been set; 0: none */
+	double set_s;		  /* seconds by which the clock was set forward */
+	const char *const *boots; /* [ranks] boot identifiers of the kernels; NULL: not recorded */
+	uint64_t ticks_apart;	  /* ticks by which each rank's clock is ahead of the previous rank's */
+	bool unset;		  /* the clock was not set yet at the start: it showed 1970 */
+	uint64_t killed; /* PID of the first process: all were killed, and their files name no host and have no end; 0: not killed */
+	double seconds;	 /* length of the run without disturbances, s */
+	double noise;	 /* relative standard deviation of each computation */
 	uint64_t seed;
-	size_t steps;	       /* so many, however long they take; 0: until the run's seconds are over */
-	bool counted;	       /* work is counted */
-	bool uncounted_system; /* no counters of the operating system */
-	bool several_works;    /* three sizes of work on one edge, by turns */
-	bool coupled;	       /* all wait for the slowest at each step */
-	bool pair;	       /* rank 0 waits for the last one, whose calls have partners; the others for none */
-	bool halves;	       /* the lower half of the ranks and the upper one make collective calls, each among themselves */
-	bool ends;	       /* two ranks: a step's first call is on a connection to 10.9.9.9:7777, its last one on one between them */
-	bool rare;	       /* one step of eight is recorded, for all; */
-	double rare_until_s;   /* its calls take 1.4 ms longer from 1 s until then */
-	bool sporadic;	       /* one call of 100, by chance, takes 50 ms longer */
-	bool heavy;	       /* one call says that it stands for thousands */
-	uint32_t bursts;       /* a step is three short pieces and one of 12 ms; of so many such, one is recorded; 0: not so */
-	bool overstated;       /* these say that they stand for twice as many, and end at two places by turns */
-	const char *const *commands; /* [ranks] command lines of processes that have no ranks */
-	bool one_host;		     /* for all ranks */
-	bool files;		     /* the first call of a step writes a file, and waits for its disk when it is slow */
-	bool queued;		     /* slow calls wait for a processor */
-	double finer_from_s;	     /* until then only times are counted */
-	int slow_calls;		     /* 1 + the rank whose first call of a step takes 4 ms longer, */
+	size_t steps;	       /* number of steps, however long they take; 0: as many as fit in `seconds` */
+	bool counted;	       /* the records contain the amount of work */
+	bool uncounted_system; /* the records contain no counters of the operating system */
+	bool several_works;    /* three sizes of work by turns on one edge */
+	bool coupled;	       /* all ranks wait for the slowest one at each step */
+	bool pair;	       /* rank 0 waits for the last rank, and its calls name their partner; the other ranks do not wait */
+	bool halves;	       /* the lower and the upper half of the ranks make collective calls, each half on its own */
+	bool ends;	       /* two ranks: a step's first call uses a connection to 10.9.9.9:7777, its last call one between the ranks */
+	bool rare;	       /* all ranks record one step of eight */
+	double rare_until_s;   /* end of the time in which `rare` calls take 1.4 ms longer; it starts at 1 s */
+	bool sporadic;	       /* one call of 100, at random, takes 50 ms longer */
+	bool heavy;	       /* one call has a weight of 65536 */
+	uint32_t bursts; /* a step is three short fragments and one of 12 ms; of these, one of `bursts` is recorded; 0: ordinary steps */
+	bool overstated; /* weights of `bursts` are twice too large, and the fragments end at two call sites by turns */
+	const char *const *commands; /* [ranks] command lines of processes without ranks; NULL: processes have ranks */
+	bool one_host;		     /* all ranks run on one host */
+	bool files;		     /* the first call of a step writes a file; if slow, it waits for the disk */
+	bool queued;		     /* slow calls wait in the run queue */
+	double finer_from_s;	     /* time from which other counters than CPU time and run-queue delay are recorded, s */
+	int slow_calls;		     /* 1 + the rank whose first call of a step takes 4 ms longer from slow_from_s to slow_to_s; 0: none */
 	double slow_from_s, slow_to_s;
-	double also_slow_s;			     /* and the next rank's so much longer */
-	const struct made_disturbance *disturbances; /* [n] */
+	double also_slow_s;			     /* extra time of the next rank's first call */
+	const struct made_disturbance *disturbances; /* [n], owned by the caller */
 	size_t n;
-	/* What the CPU counts of its pipeline, whose parts (enum made_part) took so long; NULL: nothing. MADE_SLOW: the one that grows. */
+	/* Fills `out` with pipeline counters for the time of each part (enum made_part); NULL: no counters. MADE_SLOW slows `slow_part`. */
 	void (*topdown)(const double part_s[], uint64_t out[INTERPOSE_TOPDOWN]);
 	int slow_part;
 };
 
 enum made_part { MADE_FRONT_END, MADE_SPECULATION, MADE_RETIRING, MADE_CORE, MADE_L1, MADE_L2, MADE_L3, MADE_DRAM, MADE_PARTS };
-static const double made_parts[MADE_PARTS] = { .15, .1, .4, .1, .1, .05, .05, .05 }; /* usually, of the time */
+static const double made_parts[MADE_PARTS] = { .15, .1, .4, .1, .1, .05, .05, .05 }; /* usual shares of the time */
 
-#define MADE_TICKS    UINT64_C(1000000000000) /* when it began */
-#define MADE_STEP_S   .002		      /* computation of a step */
-#define MADE_CALL_S   .0001		      /* communication */
+#define MADE_TICKS    UINT64_C(1000000000000) /* clock of the first rank at the start, ticks */
+#define MADE_STEP_S   .002		      /* computation of a step, s */
+#define MADE_CALL_S   .0001		      /* communication of a step, s */
 #define MADE_COUNTERS (22 + INTERPOSE_TOPDOWN)
-#define MADE_LOOP     1450 /* ticks of the loop by which the clock is told */
+#define MADE_LOOP     1450 /* usual duration of the loop that measures the clock frequency, ticks */
 #define MADE_FAULT_S  2e-6
 
 struct made_process {
@@ -96,12 +96,12 @@ struct made_process {
 	uint64_t packing[RECORD_PACK_WORDS(MADE_COUNTERS)];
 	struct rng rng;
 	double now, cpu, queue, minor, major, voluntary, involuntary, throttled, steal, disk, memory, read_at;
-	double threads, children; /* processor time of those that are not recorded */
-	double parts[MADE_PARTS]; /* of the pipeline, seconds */
-	double idle;		  /* its host's one processor was */
+	double threads, children; /* CPU time of unrecorded threads and children, s */
+	double parts[MADE_PARTS]; /* time in each part of the pipeline, s */
+	double idle;		  /* time during which the host's one CPU was idle, s */
 	double loop;
 	uint64_t ordinal, calls;
-	uint32_t sites[3], weight; /* weight: of the next record; 0: as usual */
+	uint32_t sites[3], weight; /* sites: functions called; weight: of the next record; 0: the usual weight */
 };
 
 static const char *const made_counters[MADE_COUNTERS] = { "size",	  "kind",	    "result",	      "args",
@@ -113,7 +113,7 @@ static const char *const made_counters[MADE_COUNTERS] = { "size",	  "kind",	    
 							  "front_slots",  "back_slots",	    "retired",	      "lost_slots",
 							  "memory_slots", "l1_miss_cycles", "l2_miss_cycles", "l3_miss_cycles" };
 
-/* The parent's lines are in a child's file as well, and do not count. */
+/* Records the ends of connections. A child's file also contains lines with its parent's PID, which must not count. */
 static inline void made_ends(struct made_process *p, int rank)
 {
 	const int pid = (int)p->w.header->pid;
@@ -180,7 +180,7 @@ static inline int made_half(const struct made_options *o, int rank)
 	return 2 * rank >= o->ranks;
 }
 
-/* For how long a rank that has nothing more to do waits for others. */
+/* Returns the time, in seconds, for which `rank` waits for other ranks after its own work. */
 static inline double made_wait(const struct made_process *p, const struct made_options *o, int rank)
 {
 	double last = p[rank].now;
@@ -191,7 +191,7 @@ static inline double made_wait(const struct made_process *p, const struct made_o
 	return last - p[rank].now;
 }
 
-/* A call of `seconds` at site, after `since` seconds of computation with so much work (below 0: not known). */
+/* Makes a call of `seconds` at `site`, after `since` seconds of computation with `work` since the call at `from` (below 0: unknown). */
 static inline void made_call(struct made_process *p, const struct made_options *o, int site, double size, int from, double since,
 			     double work, double seconds)
 {
@@ -225,7 +225,7 @@ static inline void made_call(struct made_process *p, const struct made_options *
 		s->counters[1] += (uint64_t)(1 + site) << INTERPOSE_KIND_BITS;
 	else if (o->pair && p->w.header->pid == 1000) {
 		s->counters[1] = INTERPOSE_MESSAGE;
-		s->counters[3] = (uint64_t)o->ranks; /* and 1 */
+		s->counters[3] = (uint64_t)o->ranks; /* rank of the partner + 1 */
 	}
 	if (o->halves && site == 1) {
 		s->counters[1] = INTERPOSE_COLLECTIVE;
@@ -255,7 +255,7 @@ static inline void made_call(struct made_process *p, const struct made_options *
 	p->cpu += seconds;
 }
 
-/* Computes for so long when undisturbed; returns how long it took. *work grows where it does. */
+/* Computes for `seconds`, plus the delays of disturbances. Returns the time taken, s. Multiplies *work by the factors of added work. */
 static inline double made_compute(struct made_process *p, const struct made_options *o, int rank, double seconds, double *work)
 {
 	double usual = seconds * (1 + o->noise * rng_normal(&p->rng)), taken = usual;
@@ -344,7 +344,7 @@ static inline double made_compute(struct made_process *p, const struct made_opti
 	return taken;
 }
 
-/* One step: compute, send, receive. */
+/* Simulates a step's computation and its first call, which sends. made_run() adds the second call, which receives. */
 static inline void made_step(struct made_process *p, const struct made_options *o, int rank, size_t step)
 {
 	double part = o->several_works ? 1 + (double)(step % 3) : 1, work = 1e6 * part;
@@ -361,7 +361,7 @@ static inline void made_step(struct made_process *p, const struct made_options *
 	p->cpu -= o->queued ? slow : 0;
 }
 
-/* Whichever of several long pieces chance says is recorded, with the call behind it, and stands for all of them. */
+/* Simulates a step with `bursts`: by chance one of `bursts` long fragments is recorded, with its next call and a weight for all. */
 static inline void made_burst(struct made_process *p, const struct made_options *o)
 {
 	for (int i = 0; i < 3; i++)
@@ -375,7 +375,7 @@ static inline void made_burst(struct made_process *p, const struct made_options 
 	p->weight = 0;
 }
 
-/* Returns 0, or an errno. */
+/* Writes the files of a run into `directory`. Returns 0, or an errno. */
 static inline int made_run(const char *directory, const struct made_options *o)
 {
 	struct made_process *p = calloc((size_t)o->ranks, sizeof(*p));
@@ -394,7 +394,7 @@ static inline int made_run(const char *directory, const struct made_options *o)
 		}
 		for (int r = 0; r < o->ranks; r++)
 			waits[r] = made_wait(p, o, r);
-		for (int r = 0; r < o->ranks && !o->bursts; r++) /* who is early waits, spinning */
+		for (int r = 0; r < o->ranks && !o->bursts; r++) /* early ranks wait, spinning */
 			made_call(&p[r], o, 1, 4096, 0, 1e-6, 500, waits[r] + MADE_CALL_S * (1 + .1 * rng_double(&p[r].rng)));
 	}
 	for (int r = 0; p && r < o->ranks && !o->killed; r++)

@@ -1,4 +1,4 @@
-/* Samples made by hand, as the reader would give them; for tests. */
+/* Builds samples by hand, as the reader of sample files would return them. */
 #ifndef TESTS_MADE_SAMPLES_H
 #define TESTS_MADE_SAMPLES_H
 
@@ -9,15 +9,15 @@
 
 #define MADE_COUNTERS 8
 
-/* One invocation; function: index into the names. In order of function, thread, ordinal (which are counted up). */
+/* One invocation. `function` is an index into the names. Rows are in the order of function and thread; ordinals count them. */
 struct made {
 	uint32_t function, thread, weight, threads;
 	double ns;
-	double nested_ns; /* of it, what selected functions inside took */
+	double nested_ns; /* part of `ns` spent in selected functions that it called */
 	double values[MADE_COUNTERS];
-	double nested[MADE_COUNTERS]; /* the same */
+	double nested[MADE_COUNTERS]; /* part of `values` from selected functions that it called */
 	bool estimated;
-	uint32_t caller; /* from 1 */
+	uint32_t caller; /* 1 + index of the calling function; RECORD_NO_CALLER: none; 0: unknown */
 };
 
 static inline void made_copy(char ***out, size_t *n, const char *const *names)
@@ -30,7 +30,7 @@ static inline void made_copy(char ***out, size_t *n, const char *const *names)
 		(*out)[i] = mem_string(names[i]);
 }
 
-/* counters, functions: ending with NULL. */
+/* Builds samples from `n` rows. `counters` and `functions` end with NULL. */
 static inline struct samples made_samples(enum record_back_end back_end, const char *const *counters, const char *const *functions,
 					  const struct made *rows, size_t n)
 {
@@ -78,7 +78,7 @@ static inline struct side made_side(const char *what)
 	return (struct side){ .what = mem_string(what), .hardware_type = mem_string("") };
 }
 
-/* A run of one file. */
+/* Adds a run that consists of one sample file. */
 static inline void made_run(struct side *side, const char *name, struct samples samples)
 {
 	side_add_run(side, name, "", "");

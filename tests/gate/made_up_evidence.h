@@ -1,5 +1,5 @@
-/* Evidence that is made up, for the tests of pages: stressors, and fingerprints of machines. Every text begins with `prefix`, so that names
- * from outside can be hostile. */
+/* Synthetic evidence for the tests of pages: stressors, and fingerprints of machines. Every name starts with `prefix`, so that a test can
+ * use hostile names. */
 #ifndef TESTS_MADE_UP_EVIDENCE_H
 #define TESTS_MADE_UP_EVIDENCE_H
 
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-/* cpu, PREFIXs01, PREFIXs02, ... */
+/* Names `n` stressors: cpu, PREFIXs01, PREFIXs02, ... */
 static inline void made_stressors(struct evidence *evidence, const char *prefix, size_t n)
 {
 	evidence->fingerprints.n_stressors = n;
@@ -21,7 +21,7 @@ static inline void made_stressors(struct evidence *evidence, const char *prefix,
 		evidence->fingerprints.stressors[j] = j == 0 ? mem_string("cpu") : mem_format("%ss%02zu", prefix, j);
 }
 
-/* The next fingerprint; rates [passes x stressors]. Call in the order of machines, then times; valid until the next call. */
+/* Adds the next fingerprint; rates [passes x stressors]. Call in the order of machines, then times. Valid until the next call. */
 static inline struct fingerprint *made_fingerprint(struct evidence *evidence, const char *prefix, const char *machine, const char *battery,
 						   int64_t taken_ms, size_t passes, const double *rates)
 {
@@ -49,7 +49,7 @@ static inline struct fingerprint *made_fingerprint(struct evidence *evidence, co
 	return f;
 }
 
-/* Into the catalog, as of the hardware type PREFIXtype. */
+/* Puts a fingerprint into the catalog, with the hardware type PREFIXtype. */
 static inline void made_type(struct evidence *evidence, const struct fingerprint *f, const char *prefix, const char *type)
 {
 	struct machine *machine = catalog_machine(&evidence->catalog, f->machine);
@@ -63,7 +63,7 @@ static inline void made_type(struct evidence *evidence, const struct fingerprint
 	}
 }
 
-/* The page is well-formed, has the sections with these ids, and its text has each of the parts; both lists end with NULL. */
+/* Checks that the page is well-formed, has sections with all `ids`, and contains all `parts` in its text. Both lists end with NULL. */
 static inline void check_page(const char *what, const char *page, const char *const *ids, const char *const *parts)
 {
 	struct html_scan scan = html_scan_page(page);

@@ -1,4 +1,4 @@
-/* Fingerprints that are made up: groups of columns that move together over types of machines, each with a few rows. */
+/* Synthetic fingerprints. The rates of a group of columns rise and fall together across types of machines; each type has a few rows. */
 #ifndef TESTS_MADE_UP_MACHINES_H
 #define TESTS_MADE_UP_MACHINES_H
 
@@ -12,14 +12,14 @@
 #define MADE_FEATURES 12
 #define MADE_REPEATS  3
 
-/* Columns 0-3 move together, 4-6, 7-8, and each of the rest alone. */
+/* The group of each column: columns 0-3, 4-6 and 7-8 rise and fall together; each of the others is independent. */
 static const size_t made_group[MADE_FEATURES] = { 0, 0, 0, 0, 1, 1, 1, 2, 2, 3, 4, 5 };
 static const char *const made_names[MADE_FEATURES] = { "bsearch", "cpu",   "crypt", "hsearch", "memcpy", "stream",
 						       "vm",	  "msync", "mmap",  "cache",   "malloc", "null" };
 static const char *const made_types[] = { "t01", "t02", "t03", "t04", "t05", "t06", "t07", "t08", "t09", "t10",
 					  "t11", "t12", "t13", "t14", "t15", "t16", "t17", "t18", "t19", "t20" };
 
-/* Time = sum of weight[j] / (rate_j / typical rate_j), noise relative. */
+/* Makes fingerprints with costs: the sum of weight[j] / (rate_j / typical rate_j), with relative noise `noise`. */
 static inline struct profile_rows made_rows(size_t types, const double *weight, double noise, uint64_t seed)
 {
 	struct profile_rows r = { .features = mem_new(MADE_FEATURES, sizeof(char *)),

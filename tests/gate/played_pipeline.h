@@ -1,5 +1,5 @@
-/* Counters of a CPU's pipeline that are played: perf_event_open() gives descriptors of nothing, and reading them what a made run's pipeline
- * has done (made_run.h), by the codes of one architecture. What recorded runs say of it must be what was made. */
+/* Simulates the pipeline counters of a CPU. perf_event_open() returns fake descriptors, and reading them returns counts of a made run's
+ * pipeline (made_run.h), for the event codes of one architecture. The analysis of such runs must find the cause that was injected. */
 #include "tests/gate/made_run.h"
 #include "tests/scratch.h"
 
@@ -11,15 +11,15 @@
 
 #define FIRST_FILE 1000
 #define FREQUENCY  3e9
-#define WIDTH	   5								 /* slots of a cycle */
-#define LOST_S	   (2 * MADE_STEP_S / 2 / (1.5 * MADE_STEP_S + 2 * MADE_CALL_S)) /* of two seconds */
+#define WIDTH	   5								 /* slots per cycle */
+#define LOST_S	   (2 * MADE_STEP_S / 2 / (1.5 * MADE_STEP_S + 2 * MADE_CALL_S)) /* time lost in the two seconds of the disturbance, s */
 
 static struct {
-	uint32_t codes[64]; /* of descriptors from FIRST_FILE on */
+	uint32_t codes[64]; /* event codes of the descriptors from FIRST_FILE on */
 	size_t n;
-	uint32_t without[3]; /* codes that cannot be opened */
+	uint32_t without[3]; /* codes of events that cannot be opened */
 	const double *parts;
-	double running; /* the part of the time that an event had a counter */
+	double running; /* share of the time in which an event had a counter */
 } played;
 
 static double count_of(uint32_t code, const double *parts);
@@ -62,9 +62,9 @@ static long played_call(long number, ...)
 		*(uint64_t *)a[2] = a[0];
 		return 0;
 	case SYS_fcntl:
-		return (long)a[0]; /* a duplicate */
+		return (long)a[0]; /* a duplicate of the descriptor */
 	default:
-		return 0; /* the kernel knows slots; what is closed */
+		return 0; /* the kernel knows the slots event; close() succeeds */
 	}
 }
 
@@ -78,7 +78,7 @@ static void topdown(const double part_s[], uint64_t out[INTERPOSE_TOPDOWN])
 	interpose_topdown_read(out);
 }
 
-/* From 1 to 3 s one part of the pipeline takes so much longer that work takes 1.5 times as long. */
+/* Checks that `cause` is found if, from 1 to 3 s, one part of the pipeline slows down so that work takes 1.5 times as long. */
 static void found(int part, const char *cause)
 {
 	static int runs;
@@ -117,7 +117,7 @@ static void found(int part, const char *cause)
 	free(directory);
 }
 
-/* Each part of the lowest level, and, where the CPU has no counters of that, of those above it. */
+/* Checks each part of the lowest level. Then checks the parts of higher levels, on CPUs that lack counters for the lower ones. */
 static void levels_found(const uint32_t *lowest, const uint32_t *lower)
 {
 	static const char *const causes[MADE_PARTS] = { "front_end", "bad_speculation", "retiring", "core", "l1", "l2", "l3", "dram" };
@@ -125,7 +125,7 @@ static void levels_found(const uint32_t *lowest, const uint32_t *lower)
 	played.running = 1;
 	for (int part = 0; part < MADE_PARTS; part++)
 		found(part, causes[part]);
-	played.running = .25; /* others have the counters, too */
+	played.running = .25; /* other programs use the counters, too */
 	found(MADE_L2, "l2");
 	memcpy(played.without, lowest, sizeof(played.without));
 	found(MADE_DRAM, "data");
@@ -136,7 +136,7 @@ static void levels_found(const uint32_t *lowest, const uint32_t *lower)
 	found(MADE_FRONT_END, "front_end");
 }
 
-/* Nothing is begun where the first event is refused. */
+/* Checks that no event is opened if the first one is refused. */
 static void nothing_counted(uint32_t first)
 {
 	played.without[0] = first;

@@ -1,10 +1,10 @@
-/* What an analysis says, as text. */
+/* Renders the answer of an analysis as text. */
 #ifndef TESTS_SAID_H
 #define TESTS_SAID_H
 
 #include "gate/variance/answer.h"
 
-/* free() it. */
+/* Returns the answer as human-readable text. The caller frees it. */
 static inline char *said(const struct variance *v)
 {
 	struct document d;

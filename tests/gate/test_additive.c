@@ -1,6 +1,6 @@
-/* The additive time model, boosted stumps with shared ties, and their blend. */
-#include "model/profile/additive.c" /* how many are grown */
-#include "model/profile/blend.c"    /* the stumps */
+/* Tests the additive time model, boosted stumps with shared ties, and their blend. */
+#include "model/profile/additive.c" /* BEAM, the number of models that are extended */
+#include "model/profile/blend.c"    /* the static functions of stumps */
 #include "model/profile/shares.h"
 #include "tests/gate/made_up_machines.h"
 
@@ -20,7 +20,7 @@ static struct blend_data data_of(struct profile_rows *r)
 	return d;
 }
 
-/* Each model is the least squares solution over its columns, and its error is that of refits without each type. */
+/* Checks that each model is the least squares solution over its columns, and that its error is that of refits without each type. */
 static void test_models_are_minima(void **state)
 {
 	struct profile_rows r = made_rows(8, two, .03, 5);
@@ -61,8 +61,7 @@ static bool has_both(const struct additive_model *m, const struct additive_model
 	return found == 2;
 }
 
-/* Models of three columns are grown from the best of two: those from which any is grown have no larger errors than those from which none
- * could have been. */
+/* Checks that models of three columns are grown from the BEAM models of two columns with the smallest errors, and from no others. */
 static void test_best_are_grown(void **state)
 {
 	static const double all[MADE_FEATURES] = { .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1 };
@@ -93,7 +92,7 @@ static void test_best_are_grown(void **state)
 	profile_rows_release(&r);
 }
 
-/* The error of a model of one column, recomputed from the definition. */
+/* Checks the error of one-column models against a computation from the definition. */
 static void test_left_out(void **state)
 {
 	struct profile_rows r = made_rows(7, two, .05, 6);
@@ -123,7 +122,7 @@ static void test_left_out(void **state)
 	profile_rows_release(&r);
 }
 
-/* A type that does not count is as if it were not there: its cost does not matter. */
+/* Checks that the cost of a type with weight 0 has no influence on the fit. */
 static void test_left_out_type_is_not_seen(void **state)
 {
 	struct profile_rows r = made_rows(8, two, .03, 7), other = made_rows(8, two, .03, 7);
@@ -152,7 +151,7 @@ static void test_left_out_type_is_not_seen(void **state)
 	profile_rows_release(&other);
 }
 
-/* Nothing of a type's cost is in its own predictions. */
+/* Checks that a type's own cost does not influence its predictions. */
 static void test_validation_does_not_peep(void **state)
 {
 	struct profile_rows r = made_rows(8, two, .03, 18), other = made_rows(8, two, .03, 18);
@@ -176,7 +175,7 @@ static void test_validation_does_not_peep(void **state)
 	profile_rows_release(&other);
 }
 
-/* A cost that is exactly additive is found, with its shares, and predicted on types left out. */
+/* Checks that an exactly additive cost is found, with its shares, and predicted for types that were held out. */
 static void test_finds_the_truth(void **state)
 {
 	struct profile_rows r = made_rows(14, two, 0, 8);
@@ -204,10 +203,10 @@ static void test_finds_the_truth(void **state)
 	profile_rows_release(&r);
 }
 
-/* Stumps: features that split equally well share prediction and credit. */
+/* Checks that features that split equally well share prediction and credit. */
 static void test_stumps(void **state)
 {
-	double rates[] = { 1, 1, 5, 1, 1.2, 1, 2, 2, 3, 2, 2.5, 9 }; /* columns 0 and 1 split the same, 2 does not */
+	double rates[] = { 1, 1, 5, 1, 1.2, 1, 2, 2, 3, 2, 2.5, 9 }; /* columns 0 and 1 split alike, column 2 does not */
 	size_t type[] = { 0, 1, 2, 3 };
 	struct mat X = { 4, 3, rates };
 	double y[] = { 2, 2, 0, 0 }, low[] = { -.3, -.3, 0 }, high[] = { .3, .3, 0 }, torn[] = { -.3, .3, 0 }, left;
@@ -220,7 +219,7 @@ static void test_stumps(void **state)
 	stumps_fit(&f, y, ones, &s);
 	assert_true(fabs(s.importance[0] - .5) < 1e-12 && fabs(s.importance[1] - .5) < 1e-12);
 	assert_true(fabs(s.tied - 2.0) < 1e-12);
-	left = pow(1.0 - STUMPS_RATE, STUMPS_STAGES); /* of the residuals, which begin as 1 and -1 */
+	left = pow(1.0 - STUMPS_RATE, STUMPS_STAGES); /* remaining part of the residuals, which start as 1 and -1 */
 	assert_true(fabs(stumps_predict(&s, low) - (2.0 - left)) < 1e-12);
 	assert_true(fabs(stumps_predict(&s, high) - left) < 1e-12);
 	assert_true(fabs(stumps_predict(&s, torn) - 1.0) < 1e-12);
@@ -228,7 +227,7 @@ static void test_stumps(void **state)
 	features_release(&f);
 }
 
-/* Three that tie, two of them of one group: a half for the group, a half for the other. */
+/* Checks three columns that tie, two of them in one group: each of the two groups gets one half of the credit. */
 static void test_credit_by_group(void **state)
 {
 	double rates[] = { 1, 1, 7, 1.1, 1.1, 5, 1.2, 1.3, 6, 2, 2, 1, 2.1, 2.1, 3, 2.2, 2.4, 2 };
@@ -248,7 +247,7 @@ static void test_credit_by_group(void **state)
 	features_release(&f);
 }
 
-/* The ends of a range are shares of fits that are as good as they may be, and hold every such fit. */
+/* Checks that the ends of a range are shares of equally good fits, and that the range contains the share of each such fit. */
 static void test_range(void **state)
 {
 	struct profile_rows r = made_rows(9, two, .05, 9);
@@ -266,7 +265,7 @@ static void test_range(void **state)
 	mat_release(&groups);
 	for (size_t g = 0; g < 6; g++) {
 		assert_true(least[g] >= 0.0 && least[g] <= most[g] && most[g] <= 1.0);
-		assert_true(once[g] <= least[g] + 1e-9 && twice[g] >= most[g] - 1e-9); /* more noise allows more */
+		assert_true(once[g] <= least[g] + 1e-9 && twice[g] >= most[g] - 1e-9); /* more noise allows a wider range */
 	}
 	assert_true(most[0] > .5 && least[0] < .9);
 	blend_data_release(&d);

@@ -1,6 +1,6 @@
-/* Probabilistic bisection: exact without errors and in as few questions as halving, right in most cases with them. */
+/* Tests probabilistic bisection: without errors it is exact and needs as few questions as halving; with errors it is mostly right. */
 #include "base/rng.h"
-#include "gate/commands/cmd_bisect.c" /* the bisection */
+#include "gate/commands/cmd_bisect.c" /* the static functions of the bisection */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,11 +11,11 @@
 #define N 64
 
 struct outcome {
-	size_t questions, things; /* different ones */
+	size_t questions, things; /* number of different builds that were tested */
 	size_t from, to;
 };
 
-/* wrong: of the answers, beside what the posterior supposes. skip: of the things cannot be asked. */
+/* Searches for `truth`. `wrong`: probability of wrong answers beyond the assumed one. `skip`: probability that a build is untestable. */
 static struct outcome search_for(size_t truth, double wrong, double skip, struct rng *rng)
 {
 	struct outcome o = { 0 };
@@ -48,7 +48,7 @@ static void test_without_errors(void **state)
 		struct outcome o = search_for(truth, 0, 0, &rng);
 
 		assert_true(o.from == truth && o.to == truth);
-		assert_in_range(o.things, 1, 7); /* with both ends, at most nine builds */
+		assert_in_range(o.things, 1, 7); /* at most nine builds with both ends */
 		assert_in_range(o.questions, 1, 14);
 	}
 }
@@ -67,7 +67,7 @@ static void test_with_errors(void **state)
 		right += o.from == truth && o.to == truth;
 		questions += o.questions;
 	}
-	assert_in_range(right, 1880, 2000); /* .95 is asked for: 1,900 less chance */
+	assert_in_range(right, 1880, 2000); /* .95 is requested: 1,900, minus a tolerance for chance */
 	assert_in_range(questions, 2000 * 7, 2000 * 16);
 }
 
@@ -85,7 +85,7 @@ static void test_skipped(void **state)
 		assert_true(o.from <= truth && truth <= o.to);
 		wide += o.to > o.from;
 	}
-	assert_in_range(wide, 50, 300); /* behind one that could not be asked */
+	assert_in_range(wide, 50, 300); /* the change is next to a build that could not be tested */
 }
 
 static void test_one(void **state)
@@ -99,12 +99,12 @@ static void test_one(void **state)
 	bisection_release(&b);
 }
 
-/* A comparison that decides nothing says something all the same, by where its interval lies; one of a disturbed machine does not. */
+/* Checks that an inconclusive comparison counts by the position of its interval. A comparison on a disturbed machine does not count. */
 static void test_undecided(void **state)
 {
 	static const struct {
 		struct step step;
-		double low, high; /* of the chance that it is slower by more than .14; both below 0: not known */
+		double low, high; /* bounds of the probability of a slowdown above .14; both below 0: unknown */
 	} cases[] = {
 		{ { .decision = DECISION_REGRESSION, .ratio = 1.3, .low = 1.2, .high = 1.4, .level = .95 }, 1, 1 },
 		{ { .decision = DECISION_PASS, .ratio = 1, .low = .98, .high = 1.02, .level = .95 }, 0, 0 },
@@ -127,7 +127,7 @@ static void test_undecided(void **state)
 			fail_msg("%zu: %g", i, chance);
 	}
 	bisection_init(&b, 2, .05);
-	for (int i = 0; i < 3; i++) /* three times the interval is above */
+	for (int i = 0; i < 3; i++) /* three comparisons whose interval is above the threshold */
 		bisection_update(&b, 0, slower_by(&cases[2].step, .14));
 	assert_true(bisection_found(&b, &from, &to) > .95 && from == 0 && to == 0);
 	bisection_release(&b);

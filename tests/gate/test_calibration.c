@@ -1,4 +1,4 @@
-/* What decisions are worth: replayed pairs with noise that is drawn, what is kept, and what is quoted. */
+/* Tests the calibration of decisions: replayed pairs with simulated noise, the stored calibration, and the quotes from it. */
 #include "gate/nightly/replay.h"
 
 #include "base/mem.h"
@@ -15,7 +15,7 @@
 #define MACHINES    4
 #define REPETITIONS 64
 
-/* Repetitions on a few machines, with so much noise, slower by so much. */
+/* Makes repetitions on a few machines, with relative noise `noise` and a relative slowdown `slower`. */
 static void make(struct run_set *set, const char *version, double slower, double noise, uint64_t seed)
 {
 	struct rng rng;
@@ -75,7 +75,7 @@ static void test_replay(void **state)
 	assert_int_equal(faster.seen_again[DECISION_REGRESSION], 0);
 }
 
-/* Less than what matters, and the early looks are wide: none of them may call it. */
+/* Checks a slowdown below the smallest effect that matters. Intervals of early interim analyses are wide, but none of them reports it. */
 static void test_early_looks(void **state)
 {
 	struct replay_counts slower = replayed(.025, false), faster = replayed(1 / 1.025 - 1, false);
@@ -131,7 +131,7 @@ static void test_text(void **state)
 	calibration_release(&c);
 }
 
-/* The counts of the application are those of this entry, those of another one of both. */
+/* Checks a quote. Counts of an application that was calibrated are those of its entry; other applications have the sum of both entries. */
 static void expect_quote(const struct calibration *c, const char *application, char *machine, double days, int64_t entries,
 			 const char *stale)
 {

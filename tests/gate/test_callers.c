@@ -1,4 +1,4 @@
-/* What functions do that only one version has is their callers': nothing is lost, nothing is counted twice. */
+/* Tests that the work of functions that only one version has is added to their callers: none is lost, none is counted twice. */
 #include "gate/detect/callers.h"
 
 #include "tests/gate/made_samples.h"
@@ -10,7 +10,7 @@ static const char *const counters[] = { "emulated:accesses", "emulated:blocks", 
 enum function { MAIN, F, G, A, B };
 static const char *const functions[] = { "main", "f", "g.isra.0", "a", "b", NULL };
 
-/* With totals: what all calls did. */
+/* Makes samples with totals over all calls. */
 static struct samples made_all(const char *const *names, const struct made *rows, size_t n)
 {
 	struct samples s = made_samples(RECORD_EMULATED, counters, names, rows, n);
@@ -70,7 +70,7 @@ static void release(struct side sides[2], struct callers *callers)
 	side_release(&sides[1]);
 }
 
-/* f calls a, a and g call b: b's part in each is in proportion to what it did when that called it. */
+/* Checks that f calls a, and a and g call b: b's work is divided between them in proportion to its work when each of them called it. */
 static void test_chain(void **state)
 {
 	static const struct made rows[] = {
@@ -81,7 +81,7 @@ static void test_chain(void **state)
 		{ .function = B, .caller = A + 1, .weight = 3, .values = { 10, 10, 0 } },
 		{ .function = B, .caller = G + 1, .values = { 30, 30, 4 } },
 	};
-	double gained, a = 2 * (150 - 3), b_for_a = 30 - 3 * 3, b_for_g = 30 - 3; /* less what calling took */
+	double gained, a = 2 * (150 - 3), b_for_a = 30 - 3 * 3, b_for_g = 30 - 3; /* minus the cost of calling */
 	struct side sides[2];
 	struct callers callers;
 
@@ -98,15 +98,15 @@ static void test_chain(void **state)
 	near("main", sum_of(&callers, 1, "main", 0), 100);
 	near("old", sum_of(&callers, 0, "f", 0), 500);
 	assert_int_equal(callers.sides[1].runs[0].files[0].functions[A].n, 0);
-	assert_int_equal(sides[1].runs[0].files[0].functions[A].n, 1); /* as it was */
+	assert_int_equal(sides[1].runs[0].files[0].functions[A].n, 1); /* unchanged */
 	near("as it was", sides[1].runs[0].files[0].calls[1].sums[0], 200);
-	assert_string_equal(callers_part_of(&callers, "f", &gained)->part, "a"); /* with what b did for it */
+	assert_string_equal(callers_part_of(&callers, "f", &gained)->part, "a"); /* including the work that b did for a */
 	assert_string_equal(callers_part_of(&callers, "g", &gained)->part, "b");
 	assert_null(callers_part_of(&callers, "main", &gained));
 	release(sides, &callers);
 }
 
-/* a and b call each other, and a itself. */
+/* Checks functions a and b that call each other, where a also calls itself. */
 static void test_circle(void **state)
 {
 	static const struct made rows[] = {
@@ -123,7 +123,7 @@ static void test_circle(void **state)
 	(void)state;
 	find(rows, COUNT(rows), sides, &callers);
 	assert_true(callers.there);
-	assert_int_equal(callers.moved[0].n, 1); /* g */
+	assert_int_equal(callers.moved[0].n, 1); /* g moved */
 	near("old main", sum_of(&callers, 0, "main", 0), 100 + 300 - 3);
 	near("f", sum_of(&callers, 1, "f", 0), 200 + 141 * (10 - 3) + 100 * (20 - 3));
 	near("blocks in f", sum_of(&callers, 1, "f", 1), 200 + 141 * (10 - 2) + 100 * (20 - 2));
@@ -131,7 +131,7 @@ static void test_circle(void **state)
 	release(sides, &callers);
 }
 
-/* A loop's body moved to a function: of what it does more, calling took two blocks and three accesses a call, and not below what it was. */
+/* Checks a loop's body that moved to a function: of its growth, two blocks and three accesses per call are the cost of calling. */
 static void test_divided(void **state)
 {
 	static const struct made rows[] = {
@@ -159,7 +159,7 @@ static void test_divided(void **state)
 	release(sides, &callers);
 }
 
-/* At -O0 a body has as many blocks and accesses in its caller as it had in a function of its own: what is saved is calling it. */
+/* Checks code at -O0: a body has as many blocks and accesses in its caller as in its own function, so only the cost of calling is saved. */
 static void test_joined(void **state)
 {
 	static const struct made rows[] = {
@@ -180,7 +180,7 @@ static void test_joined(void **state)
 	release(sides, &callers);
 }
 
-/* A function of one block is called in a loop: the block that is returned to is its caller's, in each of two calls of that. */
+/* Checks a function of one block that is called in a loop: the block after a call belongs to the caller, in both of the caller's calls. */
 static void test_returned_to(void **state)
 {
 	static const struct made rows[] = {
@@ -201,7 +201,7 @@ static void test_returned_to(void **state)
 	release(sides, &callers);
 }
 
-/* What a thread begins with is main's, whose thread it was. Who called is not known: all stays as it is. */
+/* Checks functions that start a thread: their work is added to main. If the callers are unknown, nothing is moved. */
 static void test_roots(void **state)
 {
 	struct made rows[] = {
@@ -224,12 +224,12 @@ static void test_roots(void **state)
 	assert_false(callers.there);
 	release(sides, &callers);
 
-	find(rows, 3, sides, &callers); /* the same functions */
+	find(rows, 3, sides, &callers); /* both sides have the same functions */
 	assert_false(callers.there);
 	release(sides, &callers);
 }
 
-/* It copies for b alone, and what both call it for takes as much work. */
+/* Checks a function that copies memory only for g. Its other work is the same in total for both callers. */
 static void test_differ(void **state)
 {
 	static const struct made rows[] = {
@@ -247,12 +247,12 @@ static void test_differ(void **state)
 	assert_true(callers.there);
 	near("copied in f", sum_of(&callers, 1, "f", 2), 0);
 	near("copied in g", sum_of(&callers, 1, "g.isra.0", 2), 80);
-	near("accesses of g", sum_of(&callers, 1, "g.isra.0", 0), 300 + 1500 - 10 * 3); /* less what calling takes at most */
+	near("accesses of g", sum_of(&callers, 1, "g.isra.0", 0), 300 + 1500 - 10 * 3); /* minus the cost of calling at most */
 	near("blocks of f", sum_of(&callers, 1, "f", 1), 500 + 1500 - 30 * 2);
 	release(sides, &callers);
 }
 
-/* std::operator+ is in both versions, and its caller has the fault. */
+/* Checks std::operator+, which is in both versions: its work is added to its caller, which has the fault. */
 static void test_library(void **state)
 {
 	static const char *const names[] = { "_Z4joinv", "_ZStplIcEPKc", NULL };
@@ -273,15 +273,15 @@ static void test_library(void **state)
 	callers_find(&sides[0], &sides[1], &callers);
 	assert_true(callers.there);
 	near("old join", sum_of(&callers, 0, "_Z4joinv", 0), 100 + 10 * 50);
-	near("join", sum_of(&callers, 1, "_Z4joinv", 0), 100 + 20 * 50); /* of calls that both make nothing is taken off */
+	near("join", sum_of(&callers, 1, "_Z4joinv", 0), 100 + 20 * 50); /* nothing is subtracted for calls that both versions make */
 	near("copied in join", sum_of(&callers, 1, "_Z4joinv", 2), 20 * 80);
 	assert_null(callers_part_of(&callers, "_Z4joinv", &(double){ 0 }));
 	release(sides, &callers);
 	assert_true(record_is_library("_ZNKSt7__cxx1112basic_stringIcE4sizeEv"));
 	assert_true(record_is_library("_ZN9__gnu_cxx13new_allocatorIcE8allocateEm"));
 	assert_false(record_is_library("_ZN3Set3addEi"));
-	assert_false(record_is_library("doStop"));								/* of C */
-	assert_false(record_is_library("_ZNSt17_Function_handlerIFvvEZ4mainEUlvE_E9_M_invokeERKSt9_Any_data")); /* main's lambda */
+	assert_false(record_is_library("doStop"));								/* a C function */
+	assert_false(record_is_library("_ZNSt17_Function_handlerIFvvEZ4mainEUlvE_E9_M_invokeERKSt9_Any_data")); /* a lambda of main */
 }
 
 int suite_callers(void)

@@ -1,4 +1,4 @@
-#include "gate/profile/code.c" /* the classes of symbols */
+#include "gate/profile/code.c" /* the static classification of symbols */
 
 #include "base/mem.h"
 #include "tests/scratch.h"
@@ -22,7 +22,7 @@ static void test_classes(void **state)
 		{ "libc.so.6", "memcpy", CODE_STRINGS },
 		{ "libc.so.6", "__memmove_avx_unaligned_erms", CODE_STRINGS },
 		{ "a", "__GI___strcasecmp_l", CODE_STRINGS },
-		{ "a", "memcpy_from_disk", CODE_NONE }, /* a name that only begins like it */
+		{ "a", "memcpy_from_disk", CODE_NONE }, /* only the start of the name is the same */
 		{ "a", "strlen_cache", CODE_NONE },
 		{ "libc.so.6", "memalign", CODE_ALLOCATION },
 		{ "a", "_int_malloc", CODE_ALLOCATION },
@@ -47,7 +47,7 @@ static void test_classes(void **state)
 	assert_int_equal(code_class_of_file("//anon"), CODE_GENERATED);
 }
 
-/* Where a function of this process is: its file, and where in it; false: in none. */
+/* The place of a function of this process: its file and the offset in the file. find_segment() returns 0 if no file has it. */
 struct wanted {
 	uint64_t address, offset;
 	const char *path;
@@ -92,7 +92,7 @@ static void find_of_libc(struct code *code, const char *symbol, struct code_plac
 	dlclose(libc);
 }
 
-/* Two calls: one with instructions of several bytes behind it, one that is jumped away from. Never run. */
+/* Defines two calls: after one there are instructions of several bytes, after the other the code is not reached. The code never runs. */
 #if defined(__aarch64__)
 #define CALL  "svc #0\n"
 #define STORE "str x0, [x1, #8]\n"
@@ -117,7 +117,7 @@ static void test_behind_call(void **state)
 	} rows[] = {
 		{ test_code_called, false }, { test_code_first, true },	 { test_code_first + 1, false }, /* inside an instruction */
 		{ test_code_second, true },  { test_code_third, false }, { test_code_jump, true },
-		{ test_code_other, false }, /* what stands behind a jump is not what comes after it */
+		{ test_code_other, false }, /* code after a jump is not executed next */
 	};
 	struct code *code = code_new();
 
@@ -132,8 +132,8 @@ static void test_behind_call(void **state)
 	code_free(code);
 }
 
-/* The functions that this processor's C library has chosen, whether its file has their names or not: they are found by what the function
- * that chooses them does, in code for x86-64. */
+/* Checks that the functions that this CPU's C library selected are found, even if its file does not name them. The selecting function's
+ * x86-64 code identifies them. */
 static void test_chosen_functions(void **state)
 {
 #ifdef __x86_64__
@@ -172,7 +172,7 @@ static void test_other_functions(void **state)
 	code_free(code);
 }
 
-/* Every place in the tables through which this program calls its libraries has the name of a function there, or of the table. */
+/* Checks that each stub through which this program calls its libraries has the name of a function there, or of the table. */
 static void test_stubs(void **state)
 {
 	static const char path[] = "/proc/self/exe";
@@ -200,13 +200,13 @@ static void test_stubs(void **state)
 		}
 	}
 #ifdef __x86_64__
-	assert_true(named >= 6); /* the bytes of "jmp *slot" */
+	assert_true(named >= 6); /* recognized by the bytes of "jmp *slot" */
 #endif
 	image_release(&image);
 	code_free(code);
 }
 
-/* Another file under the name, none, or one that is no program: nothing but what its name says. */
+/* Checks a file that was replaced, is missing or is not a program: only its name is used. */
 static void test_not_known(void **state)
 {
 	struct code *code = code_new();

@@ -1,5 +1,5 @@
-/* What functions add to a decision: they settle what the interval leaves open, are a finding of a pass, or leave a regression unexplained.
- */
+/* Tests how functions change a decision: they settle what the interval leaves open, are findings of a pass, or leave a regression
+ * unexplained. */
 #include "gate/comparison/comparison.c"
 
 #include <setjmp.h>
@@ -10,7 +10,7 @@
 
 #define PARTS 4
 
-/* A candidate with two functions that are worse; runs of the baseline take 1 s, of which 3 % matter. */
+/* A candidate with two slower functions. Runs of the baseline take 1 s, of which 3 % matter. */
 struct made {
 	struct comparison c;
 	struct measured_part parts[PARTS];
@@ -48,7 +48,7 @@ static void made_enter(struct made *made, enum decision decision)
 	};
 }
 
-/* Returns whether it has the reason, first where `first`. */
+/* Reports whether the verdict has the reason `code`; with `first`, only as its first reason. */
 static bool has(const struct made *made, const char *code, bool first)
 {
 	for (size_t i = 0; i < (first && made->c.verdict.n_reasons ? 1 : made->c.verdict.n_reasons); i++)
@@ -64,7 +64,7 @@ static void made_leave(struct made *made)
 	free(made->c.cause);
 }
 
-/* With two functions at 1.25 % each, t(20) is 2.42: each lower bound is .012 below the difference. */
+/* Checks two functions at 1.25 % each: t(20) is 2.42, so each lower bound is .012 below the difference. */
 static void test_confirms(void **state)
 {
 	static const struct {
@@ -105,7 +105,7 @@ static void test_confirms(void **state)
 	}
 }
 
-/* What half of the runs chooses the other half confirms: at 2.5 %, t(20) is 2.09, and the lower bound .0104 below the difference. */
+/* Checks functions that half of the runs select and the others confirm: at 2.5 %, t(20) is 2.09, so the lower bound is .0104 lower. */
 static void test_chosen(void **state)
 {
 	static const struct {
@@ -181,11 +181,11 @@ static void test_unexplained(void **state)
 	static const struct {
 		const char *what;
 		enum decision decision;
-		size_t worse;	    /* functions by their counters */
-		bool sure;	    /* of that */
-		const char *change; /* of walk, which takes more time; NULL: it is not known */
+		size_t worse;	    /* functions with worse counters */
+		bool sure;	    /* judged at the usual error rate of .05 */
+		const char *change; /* change of walk, which takes more time; NULL: unknown */
 		bool kernel;
-		const char *count; /* that has grown; NULL: none */
+		const char *count; /* counter that has grown; NULL: none */
 		bool unexplained;
 	} rows[] = {
 		{ "counters find nothing", DECISION_REGRESSION, 0, true, NULL, false, NULL, true },

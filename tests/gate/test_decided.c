@@ -1,4 +1,4 @@
-/* A decision in one line, as it is told to other programs. */
+/* Tests the decision in one line, as other programs receive it. */
 #include "gate/render/decided.h"
 
 #include <setjmp.h>
@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-/* What a difference is made of is told of a finding, not of one that a night has withdrawn. */
+/* Checks that the parts of a difference are named only for a finding, not for one that a night withdrew. */
 static void test_cause(void **state)
 {
 	static const struct {

@@ -1,6 +1,6 @@
-/* Data that nobody would measure: all alike, tied, copies of one column, more columns than types, one repetition, a zero, 300
- * orders of magnitude apart. Whatever comes out is in order: probabilities of permutations above 0, shares that sum to one, the
- * ends of intervals on either side of what they are intervals of, and no number that is none. */
+/* Tests data that no machine would give: all equal, tied, duplicate columns, more columns than types, one repetition, a zero, 300 orders of
+ * magnitude apart. Results must stay valid: permutation probabilities are above 0, shares sum to one, intervals contain their estimates,
+ * and no number is NaN. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "gate/decide/effect.h"
@@ -89,7 +89,7 @@ struct made {
 	double ratio[TYPES_MAX];
 };
 
-/* Costs and ratios are as far apart as callers let them be, rates farther. Columns may be copies, and a rate may be missing. */
+/* Makes costs and ratios as far apart as callers allow, and rates farther. Columns may be duplicates, and a rate may be missing. */
 static struct made made_of(uint64_t seed)
 {
 	size_t types, features, rows, *type;

@@ -1,5 +1,5 @@
-/* What a decision says of functions: which are listed, how many, and what is left out. */
-#include "gate/detect/function_evidence.c" /* the text for people */
+/* Tests the text of a decision about functions: which functions are listed, how many, and which are omitted. */
+#include "gate/detect/function_evidence.c" /* the static function for human-readable text */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 static char names[MOST][3] = { "f0", "f1", "f2", "f3", "f4", "f5", "f6", "f7" };
 
-/* The text for so many functions that are worse, improved, side effects; types: of hardware, that both ran on. */
+/* Returns the text for these numbers of worse and improved functions and side effects. `types`: hardware types of both versions. */
 static char *text_of(enum decision decision, size_t worse, size_t improved, size_t side_effects, size_t types, double rate_used)
 {
 	struct detection_function found = { .runs = 3, .runs_anomalous = 2 };

@@ -1,5 +1,5 @@
-/* Runs during which the machine was not itself: named with the cause that was put in, left out when they are exceptions, and never when
- * they are the candidate's own making. */
+/* Tests runs that the machine disturbed: they are reported with the injected cause, and excluded if they are exceptions, but not if the
+ * candidate itself is the cause. */
 #include "gate/conditions/disturbed.h"
 
 #include "base/mem.h"
@@ -13,7 +13,7 @@
 #define REPETITIONS 12
 #define WALL_NS	    INT64_C(100000000)
 
-/* Two versions on one machine; every run waits for 2 % of its time. */
+/* Makes runs of two versions on one machine. Each run has a run-queue delay of 2 % of its time. */
 static void make(struct run_set sides[2])
 {
 	for (int side = 0; side < 2; side++) {
@@ -62,7 +62,7 @@ static void test_causes(void **state)
 	disturb(&sides[0], 3, RUN_WAITED, 40000000);
 	disturb(&sides[0], 3, RUN_IO_STALLED, 10000000);
 	disturb(&sides[0], 7, RUN_THROTTLED, 30000000);
-	disturb(&sides[0], 7, RUN_WAITED, 3000000); /* for other reasons */
+	disturb(&sides[0], 7, RUN_WAITED, 3000000); /* delays of other causes */
 	disturb(&sides[1], 5, RUN_IO_STALLED, 20000000);
 	disturb(&sides[1], 6, RUN_WAITED, 4900000); /* less than the threshold */
 	for (int64_t r = 1; r <= REPETITIONS; r++)
@@ -101,7 +101,7 @@ static void test_own_making(void **state)
 
 	(void)state;
 	make(sides);
-	/* Each of six alike by chance: 1 in 64. */
+	/* All six disturbed runs are the candidate's: the probability by chance is 1 in 64. */
 	for (int64_t r = 1; r <= 6; r++)
 		disturb(&sides[1], r, RUN_WAITED, 50000000);
 	disturbed_take(sides, .03, &d);

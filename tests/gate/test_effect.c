@@ -1,5 +1,5 @@
-/* Effect, decision and power: reference numbers from scipy 1.10, and rates measured with seeded simulations. */
-#include "gate/decide/effect.c" /* what is static is tested, too */
+/* Tests effect, decision and power against reference numbers from scipy 1.10, and against rates in seeded simulations. */
+#include "gate/decide/effect.c" /* static functions are tested, too */
 #include "gate/decide/effect.h"
 
 #include "base/rng.h"
@@ -58,7 +58,7 @@ static void test_decision_rows(void **state)
 	}
 }
 
-/* The words and the exit statuses that commands promise. */
+/* Checks the names and exit statuses that commands promise. */
 static void test_decision_words(void **state)
 {
 	static const struct {
@@ -81,7 +81,7 @@ static void test_decision_words(void **state)
 	}
 }
 
-/* scipy.stats.t.interval of the logs .02 .05 .04 .09; type 2 is in the inventory but did not run. */
+/* Checks against scipy.stats.t.interval of the logs .02 .05 .04 .09. Type 2 is in the inventory but did not run. */
 static void test_interval(void **state)
 {
 	static const struct effect_pair pairs[] = {
@@ -95,11 +95,11 @@ static void test_interval(void **state)
 	assert_near("low", e.low, 1.0031606431023754, 1e-10);
 	assert_near("high", e.high, 1.1016888727390612, 1e-10);
 	assert_int_equal(e.decision, DECISION_REGRESSION);
-	assert_true(isnan(e.shape_p)); /* no noise is known */
+	assert_true(isnan(e.shape_p)); /* the noise is unknown */
 }
 
-/* numpy and scipy from the formulas in docs/evidence/statistics.md. Types weigh equally, whatever the number of their machines; one
- * machine's noise is not known. */
+/* Checks against numpy and scipy, by the formulas in docs/evidence/statistics.md. Types have equal weights, whatever the number of their
+ * machines. The noise of one machine is unknown. */
 static void test_machines_within_types(void **state)
 {
 	static const struct effect_pair pairs[] = {
@@ -117,11 +117,11 @@ static void test_machines_within_types(void **state)
 	assert_int_equal(e.decision, DECISION_INCONCLUSIVE);
 	assert_near("minimum detectable", e.minimum_detectable,
 		    effect_minimum_detectable(sqrt(.0049 / 3) / sqrt(3), 2, &(struct effect_asked){ .03, EFFECT_LEVEL }),
-		    1e-12); /* logs .03 .10 .03 */
+		    1e-12); /* the logs are .03, .10 and .03 */
 }
 
-/* Two machines with three results of each version: of 400 ways to divide them 8 have the candidate above in 16 or more of 18 pairs (.02),
- * 18 in 15 or more (.045). */
+/* Checks two machines with three results per version: of 400 divisions, 8 have the candidate above in at least 16 of 18 pairs (.02), and 18
+ * in at least 15 pairs (.045). */
 static void test_ranks(void **state)
 {
 	static const struct effect_pair pairs[] = { { 0, .08, .01, 4, false }, { 1, .08, .01, 4, false } };
@@ -154,10 +154,10 @@ static void test_too_little(void **state)
 	assert_near("ratio of one type", one.ratio, exp(.04), 1e-15);
 	assert_true(isnan(one.low) && isnan(one.high) && isnan(one.minimum_detectable) && isnan(one.shape_p));
 	assert_int_equal(one.decision, DECISION_INCONCLUSIVE);
-	assert_true(isnan(effect_of(few, 1, 1, &asked, NULL).low)); /* two repetitions and three: too few to know a noise */
+	assert_true(isnan(effect_of(few, 1, 1, &asked, NULL).low)); /* two repetitions and three are too few to estimate the noise */
 }
 
-/* numpy and scipy from the formulas in docs/evidence/statistics.md. */
+/* Checks against numpy and scipy, by the formulas in docs/evidence/statistics.md. */
 static void test_within_machines(void **state)
 {
 	static const struct effect_pair pairs[] = { { 0, .02, .01, 4, false }, { 0, .04, .02, 4, false }, { 1, .10, .015, 6, false } },
@@ -179,7 +179,7 @@ static void test_within_machines(void **state)
 	assert_false(effect_of(three, 3, 3, &asked, NULL).within);
 }
 
-/* Exchanging the versions inverts the ratio and its interval, and leaves the shape test alone. */
+/* Checks that exchanging the versions inverts the ratio and its interval, and does not change the shape test. */
 static void test_mirror(void **state)
 {
 	struct effect_pair pairs[] = {
@@ -207,8 +207,8 @@ static double median3(const double *x)
 	return fmax(fmin(x[0], x[1]), fmin(fmax(x[0], x[1]), x[2]));
 }
 
-/* 3 repetitions of a version: log of the median, and its variance. The median of 3 normal numbers has 1.3455 times the variance
- * of their mean (numpy, 4 million draws: 1.34554). */
+/* Returns the log of the median of 3 repetitions and adds its variance to *variance. The median of 3 normal numbers has 1.3455 times the
+ * variance of their mean (numpy, 4 million draws: 1.34554). */
 static double measure(struct rng *rng, double noise, double *variance)
 {
 	double x[3];
@@ -220,8 +220,8 @@ static double measure(struct rng *rng, double noise, double *variance)
 }
 
 struct world {
-	size_t types, machines;	      /* machines of each type */
-	double effect, spread;	      /* log; the types' true effects are normal around `effect` */
+	size_t types, machines;	      /* machines per type */
+	double effect, spread;	      /* logs; each type's true effect is normal around `effect` */
 	double noise_low, noise_high; /* sd of a repetition, log-uniform over machines */
 };
 
@@ -262,8 +262,8 @@ static struct rates rates_of(const struct world *w, size_t runs, uint64_t seed)
 	return r;
 }
 
-/* The truth is inside the interval in 95 % of the cases, within four standard errors of the simulation; in more where types differ by
- * little more than their noise, for the interval is never narrower than that. */
+/* Checks that the interval contains the truth in 95 % of the cases, within four standard errors of the simulation, or more often if types
+ * differ by little more than their noise, since the interval is never narrower than the noise. */
 static void test_coverage(void **state)
 {
 	static const struct world rows[] = {
@@ -280,7 +280,7 @@ static void test_coverage(void **state)
 	}
 }
 
-/* With one or two types the truth of these very machines is inside in at least 95 %, and false alarms are within their 2.5 %. */
+/* Checks one or two types: the interval contains the truth of these machines in at least 95 %, and false alarms are at most 2.5 %. */
 static void test_coverage_within(void **state)
 {
 	static const struct world rows[] = {
@@ -299,7 +299,7 @@ static void test_coverage_within(void **state)
 	}
 }
 
-/* Nothing changed: "regression" and "improved" are each said in at most 2.5 % of the cases. */
+/* Checks versions without a change: "regression" and "improved" are each reported in at most 2.5 % of the cases. */
 static void test_false_alarms(void **state)
 {
 	static const struct world rows[] = {
@@ -314,12 +314,12 @@ static void test_false_alarms(void **state)
 
 		assert_true(r.regression <= .025 + 4 * sqrt(.025 * .975 / RUNS));
 		assert_true(r.improved <= .025 + 4 * sqrt(.025 * .975 / RUNS));
-		if (rows[i].spread >= .2) /* there the smallest effect that matters does not protect: the level itself */
+		if (rows[i].spread >= .2) /* the spread exceeds the smallest effect that matters, so the error rate is the nominal level */
 			assert_near("level", r.regression + r.improved, .05, 4 * sqrt(.05 * .95 / RUNS));
 	}
 }
 
-/* The same ratio on all types: "not uniform" is said in at most 6 % of the cases, from 3 repetitions. */
+/* Checks equal ratios on all types: from 3 repetitions on, "not uniform" is reported in at most 6 % of the cases. */
 static void test_shape_level(void **state)
 {
 	static const struct world rows[] = {
@@ -333,7 +333,7 @@ static void test_shape_level(void **state)
 		assert_true(rates_of(&rows[i], 4000, 300 + i).uniform_rejected <= .06);
 }
 
-/* ... and it is said when the ratios differ (python simulation of the same statistic: .55, .95, .71). */
+/* Checks the rate of "not uniform" if the ratios differ, against a python simulation of the same statistic (.55, .95, .71). */
 static void test_shape_power(void **state)
 {
 	static const struct {
@@ -350,7 +350,7 @@ static void test_shape_power(void **state)
 		assert_near("power", rates_of(&rows[i].world, 4000, 400 + i).uniform_rejected, rows[i].expected, .035);
 }
 
-/* min_effect 0: the noncentral t distribution (scipy.stats.nct); else scipy.integrate.quad over the density of S. */
+/* Checks min_effect 0 against the noncentral t distribution (scipy.stats.nct), others against scipy.integrate.quad. */
 static void test_minimum_detectable(void **state)
 {
 	static const struct {
@@ -383,7 +383,7 @@ static void test_minimum_detectable(void **state)
 			    rows[i].expected, 1e-7);
 }
 
-/* The decision rule itself, on normal log ratios with the minimum detectable effect, finds a regression in 80 % of the cases. */
+/* Checks that the decision rule finds the minimum detectable effect, on normal log ratios, in 80 % of the cases. */
 static void test_power_by_simulation(void **state)
 {
 	static const struct {

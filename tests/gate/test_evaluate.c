@@ -1,7 +1,7 @@
-/* Labelled pairs, clusters of applications, rates and areas with their intervals. */
+/* Tests labelled pairs, clusters of applications, and rates and areas with their intervals. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "tests/bench/evaluate.c" /* what is static is tested, too */
+#include "tests/bench/evaluate.c" /* static functions are tested, too */
 #include "tests/bench/evaluate_rates.c"
 
 #include <math.h>
@@ -87,14 +87,14 @@ static void test_pairs_read(void **state)
 	expect_side(&pairs.items[0].sides[0], "x/a@1.0");
 	expect_side(&pairs.items[0].sides[1], "x/a");
 	expect_side(&pairs.items[1].sides[0], "b; repetitions 1,3");
-	/* seconds and milliseconds are one */
+	/* time stamps in seconds and in milliseconds are equal */
 	expect_side(&pairs.items[1].sides[1], "b@2; time stamps 1498013938000,1512873230000");
 	evaluate_pairs_release(&pairs);
 }
 
 /* ---- rates ---- */
 
-/* Clopper and Pearson's limits, computed with scipy 1.10 (beta.ppf). */
+/* Checks the Clopper-Pearson limits against scipy 1.10 (beta.ppf). */
 static void test_exact_limits(void **state)
 {
 	static const struct {
@@ -119,7 +119,7 @@ static void test_exact_limits(void **state)
 
 #define PAIRS 60
 
-/* Pair i is of cluster i % clusters. */
+/* Labelled pairs; pair i is in cluster i % clusters. */
 struct made {
 	size_t cluster[PAIRS];
 	bool counts[PAIRS], flagged[PAIRS], changed[PAIRS];
@@ -139,7 +139,7 @@ static void make(struct made *m, size_t clusters)
 	m->sample = (struct evaluate_sample){ m->cluster, PAIRS, clusters, 500, 1 };
 }
 
-/* None at all: a cluster is one trial, whatever the number of its pairs; and what is not counted does not count. */
+/* Checks a rate of zero: a cluster is one trial, whatever the number of its pairs, and pairs that do not count are ignored. */
 static void test_no_false_positive(void **state)
 {
 	struct evaluate_rate r;
@@ -165,7 +165,7 @@ static void test_no_false_positive(void **state)
 	assert_true(r.n == 0 && isnan(r.rate) && isnan(r.low) && isnan(r.high));
 }
 
-/* Half of the pairs: as whole clusters they say less than spread over all clusters. */
+/* Checks that half of the pairs give a wider interval if they are whole clusters than if they are spread over all clusters. */
 static void test_clusters_widen(void **state)
 {
 	struct evaluate_rate spread, whole;
@@ -180,7 +180,7 @@ static void test_clusters_widen(void **state)
 		m.flagged[i] = m.cluster[i] % 2 == 0;
 	whole = evaluate_rate_of(&m.sample, m.counts, m.flagged);
 	assert_true(spread.flagged == PAIRS / 2 && whole.flagged == PAIRS / 2);
-	/* all clusters are alike: only chance within them is left */
+	/* all clusters are equal, so only chance within them is left */
 	assert_true(fabs(spread.low - spread.independent_low) < 1e-12 && fabs(spread.high - spread.independent_high) < 1e-12);
 	assert_true(whole.low < spread.low - .05 && whole.high > spread.high + .05);
 }
@@ -203,7 +203,7 @@ static void test_area(void **state)
 	assert_true(a.area == .5);
 	for (size_t i = 0; i < PAIRS; i++)
 		m.score[i] = i % 7 == 0 ? (double)NAN : (double)((i * 37) % 11 + 5 * m.changed[i]);
-	/* by its definition; one that has no score ranks lowest */
+	/* the area by its definition; pairs without a score rank lowest */
 	for (size_t i = PAIRS / 2; i < PAIRS; i++) {
 		for (size_t k = 0; k < PAIRS / 2; k++) {
 			double x = isnan(m.score[i]) ? -1 : m.score[i], y = isnan(m.score[k]) ? -1 : m.score[k];
@@ -230,7 +230,7 @@ static void test_same_bits(void **state)
 	for (size_t i = 0; i < PAIRS; i++)
 		m.score[i] = (double)((i * 37) % 11 + 3 * m.changed[i]);
 	a = evaluate_area_of(&m.sample, m.changed, m.score);
-	/* the pairs in reverse order */
+	/* reverses the order of the pairs */
 	for (size_t i = 0; i < PAIRS / 2; i++) {
 		size_t k = PAIRS - 1 - i, cluster = m.cluster[i];
 		double score = m.score[i];
@@ -249,7 +249,7 @@ static void test_same_bits(void **state)
 	assert_true(a.low != b.low || a.high != b.high);
 }
 
-/* The share of 95 % intervals that contain the truth, where pairs of a cluster all go together. */
+/* Checks the share of 95 % intervals that contain the truth, if all pairs of a cluster have the same outcome. */
 static void test_coverage(void **state)
 {
 	struct rng rng;
@@ -295,7 +295,7 @@ static struct run_set make_runs(const char *application, const char *version, do
 
 static const struct evaluate_options quick = { .min_effect = .03, .epsilon = 10, .resamples = 100, .seed = 1, .threads = 2 };
 
-/* a and b are compared with each other, b and c too, d has the cluster of c: all one. e is alone. */
+/* Checks clusters: a is compared with b, b with c, e with d, and d has the label of c's cluster, so a to e are one; f and g are another. */
 static void test_evaluation(void **state)
 {
 	static const char text[] =

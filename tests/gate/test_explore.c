@@ -1,6 +1,5 @@
-/* The page about a catalog, from laboratories made in memory: the numbers, what stands on it and what does not, and the page
- * itself. */
-#include "gate/commands/cmd_host_page.c" /* the numbers */
+/* Tests the page about a catalog on laboratories in memory: its numbers, the contents of the page and what it omits, and its HTML. */
+#include "gate/commands/cmd_host_page.c" /* the static functions that compute the numbers */
 #include "tests/gate/made_up_evidence.h"
 
 #include <math.h>
@@ -9,7 +8,7 @@
 #define DAY  (INT64_C(86400) * 1000)
 
 struct world {
-	const char *prefix; /* of every text */
+	const char *prefix; /* prefix of every text */
 	struct evidence evidence;
 	struct lab_config config;
 	struct explore explore;
@@ -21,7 +20,7 @@ static void world_init(struct world *w, const char *prefix, size_t stressors)
 	made_stressors(&w->evidence, prefix, stressors);
 }
 
-/* rates [passes x stressors]. Call in the order of machines, then days. */
+/* Adds a fingerprint; rates [passes x stressors]. Call this in the order of machines, then of days. */
 static struct fingerprint *add(struct world *w, const char *machine, const char *type, int day, const char *battery, size_t passes,
 			       const double *rates)
 {
@@ -81,7 +80,7 @@ static bool omitted(const struct omissions *list, const char *what, const char *
 
 /* ---- the numbers ---- */
 
-/* Three machines of type p (rates 1, 1, 8: geometric mean 2), one of q (4) and one of r (6): types count once. */
+/* Checks three machines of type p (rates 1, 1, 8: geometric mean 2), one of q (4) and one of r (6): each type counts once. */
 static void test_variability(void **state)
 {
 	static const double rates[5][2] = { { .9, 1.1 }, { .9, 1.1 }, { 8, 8 }, { 2, 6 }, { 6, 6 } };
@@ -103,16 +102,16 @@ static void test_variability(void **state)
 	assert_near(s->type_rate[1], 4);
 	assert_near(s->type_rate[2], 6);
 	assert_near(s->middle, 4);
-	assert_near(s->cv, .5); /* 2 / 4 */
-	/* Passes: sqrt(2)/10 twice and 0 of p, sqrt(8)/4 of q, 0 of r. */
+	assert_near(s->cv, .5); /* standard deviation 2, mean 4 */
+	/* Variation between passes: sqrt(2)/10 twice and 0 in p, sqrt(8)/4 in q, 0 in r. */
 	assert_near(s->within, sqrt(2) / 10);
 	world_release(&w);
 }
 
 #define MACHINES 6
 
-/* Stressor 1 follows stressor 0, 2 goes the other way, 3 is 0 seven times over, 4 goes its own way, 5 is the same everywhere, 6
- * is missing on the first. */
+/* Adds six machines. Stressor 1 follows stressor 0, 2 is opposite to it, 3 is 7 times stressor 0, 4 is independent, 5 is constant, 6 is
+ * missing on the first machine. */
 static void add_six(struct world *w, const char *const types[MACHINES])
 {
 	static const double own[MACHINES] = { 3, 1, 6, 2, 5, 4 };
@@ -142,10 +141,10 @@ static void test_together(void **state)
 	assert_int_equal(e->features.groups, 2);
 	assert_near(mat_get(&e->features.correlation, 0, 1), 1);
 	assert_near(mat_get(&e->features.correlation, 0, 2), -1);
-	assert_near(mat_get(&e->features.correlation, 3, 0), 1 - 6. * 22 / (6 * 35)); /* 1 - 6 sum d^2 / (n (n^2 - 1)) */
+	assert_near(mat_get(&e->features.correlation, 3, 0), 1 - 6. * 22 / (6 * 35)); /* Spearman: 1 - 6 sum d^2 / (n (n^2 - 1)) */
 	for (size_t k = 0; k < 4; k++)
 		place = e->order[k] == 3 ? k : place;
-	assert_true(place == 0 || place == 3); /* the other three stand side by side */
+	assert_true(place == 0 || place == 3); /* the other three are adjacent */
 	assert_true(omitted(&e->omissions, "3 stressors", "only in the table of variability", "s03 (on 6 of 6)"));
 	assert_true(omitted(&e->omissions, "3 stressors", "only in the table of variability", "s05 (on 6 of 6)"));
 	assert_true(omitted(&e->omissions, "3 stressors", "only in the table of variability", "s06 (on 5 of 6)"));
@@ -153,7 +152,7 @@ static void test_together(void **state)
 	world_release(&w);
 }
 
-/* ---- which fingerprints ---- */
+/* ---- choice of fingerprints ---- */
 
 static void test_choice(void **state)
 {
@@ -164,25 +163,25 @@ static void test_choice(void **state)
 	(void)state;
 	world_init(&w, "", 3);
 	add(&w, "a", "t", 0, "b", 1, rates);
-	add(&w, "a", "t", 5, "b", 1, rates);	 /* the latest */
-	add(&w, "a", "other", 2, "b", 1, rates); /* it was other hardware then */
+	add(&w, "a", "t", 5, "b", 1, rates);	 /* the latest fingerprint of a */
+	add(&w, "a", "other", 2, "b", 1, rates); /* the machine had other hardware at that time */
 	add(&w, "b", "t", 1, "b", 1, rates);
 	for (int day = 0; day < 6; day++)
-		add(&w, "c", "t", day, "quick", 1, rates); /* many, of one machine */
+		add(&w, "c", "t", day, "quick", 1, rates); /* many fingerprints of one machine */
 	add(&w, "d", "t", 0, "b", 1, rates);
 	add(&w, "e", "t", 0, "b", 1, few);
 	machine_retire(catalog_machine(&w.evidence.catalog, "d"), true, 0, "sold");
 	explore(&w);
 	assert_int_equal(w.explore.machines, 2);
 	assert_int_equal(w.explore.n, 3);
-	assert_string_equal(w.explore.fingerprints[0]->id, "0000000000000003"); /* types in name order */
+	assert_string_equal(w.explore.fingerprints[0]->id, "0000000000000003"); /* types in the order of names */
 	assert_string_equal(w.explore.fingerprints[1]->id, "0000000000000002");
 	assert_string_equal(w.explore.fingerprints[2]->id, "0000000000000004");
 	assert_true(omitted(o, "1 retired machine", "no longer", "d"));
 	assert_true(omitted(o, "1 fingerprint", "another battery", "c (0000000000000010, quick, stress-ng 1, x)"));
 	assert_true(omitted(o, "1 fingerprint", "more than half", "e (0000000000000012, b, stress-ng 1, x)"));
 	assert_true(omitted(o, "6 earlier fingerprints", "latest", NULL));
-	assert_int_equal(o->n, 5); /* and the stressors, which are the same on all */
+	assert_int_equal(o->n, 5); /* the fifth omission: the stressors, which are equal on all machines */
 	world_release(&w);
 }
 
@@ -226,7 +225,7 @@ static void test_hostile_names(void **state)
 	world_release(&w);
 }
 
-/* Where there is little, the page says what it would need. */
+/* Checks that a page with little data states which data it would need. */
 static void test_little(void **state)
 {
 	static const double rates[3][2] = { { 1, 2 }, { 2, 3 }, { 2, 3 } };

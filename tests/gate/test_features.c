@@ -1,4 +1,4 @@
-/* Columns of a fingerprint matrix: which are used and why not, copies, groups. */
+/* Tests columns of a fingerprint matrix: which are used and why others are not, duplicates, and groups. */
 #include "tests/gate/made_up_machines.h"
 
 #include <setjmp.h>
@@ -35,8 +35,8 @@ static void test_states(void **state)
 	mat_set(&r.rates, 7, 2, 0);
 	mat_set(&r.rates, 8, 5, (double)NAN);
 	for (size_t i = 0; i < r.rates.rows; i++) {
-		mat_set(&r.rates, i, 9, 42);				  /* constant */
-		mat_set(&r.rates, i, 10, 1000 * mat_get(&r.rates, i, 3)); /* a copy in another unit */
+		mat_set(&r.rates, i, 9, 42);				  /* a constant column */
+		mat_set(&r.rates, i, 10, 1000 * mat_get(&r.rates, i, 3)); /* a duplicate in another unit */
 	}
 	features_of(&r.rates, r.type, r.types, &f);
 	assert_int_equal(f.state[2], FEATURE_MISSING);
@@ -51,7 +51,7 @@ static void test_states(void **state)
 	profile_rows_release(&r);
 }
 
-/* A type's mean weighs once, however many rows it has; centred logs sum to zero over types. */
+/* Checks that a type's mean counts once, whatever the number of its rows, and that centred logs sum to zero over types. */
 static void test_centre(void **state)
 {
 	double rates[] = { 1, 1, 1, 1, 8 };

@@ -1,4 +1,4 @@
-/* How each group's contribution changed: what must hold whatever the data, and machines that are made up. */
+/* Tests the change of each group's contribution: invariants that hold for all data, and synthetic machines. */
 #include "model/profile/shares.h"
 #include "tests/gate/made_up_machines.h"
 
@@ -13,7 +13,7 @@
 static const double two[MADE_FEATURES] = { [1] = .7, [7] = .3 };
 static const struct shares_options usual = { 60, 3, 1 };
 
-/* 1 + all + extra * (time on column 9, alone in its group), relative to the time of each type. */
+/* Sets each type's ratio to 1 + all + extra * (time on column 9, the only one in its group), relative to the type's time. */
 static void ratios(const struct profile_rows *r, double all, double extra, double noise, double *ratio)
 {
 	struct rng rng;
@@ -71,7 +71,7 @@ static void test_uniform(void **state)
 	profile_rows_release(&r);
 }
 
-/* Half of the types 10 % slower, half 30 %: sd .1 * sqrt(12 / 11), Student's t of 11 degrees of freedom at .975 is 2.200985 (tables). */
+/* Checks half of the types 10 % slower, half 30 %: sd .1 * sqrt(12 / 11). Student's t for 11 degrees of freedom at .975 is 2.200985. */
 static void test_total(void **state)
 {
 	struct profile_rows r = made_rows(TYPES, two, .02, 5);
@@ -89,8 +89,8 @@ static void test_total(void **state)
 	profile_rows_release(&r);
 }
 
-/* Noise alone, in many samples: the groups' changes stay far below it, since no resource is as likely as all of them together, and errors
- * on types left out tell that none is needed. */
+/* Checks many samples of pure noise: the changes of groups stay far below the noise. Single resources fit no better than all together, and
+ * errors on held-out types show that no group needs to change. */
 static void test_noise(void **state)
 {
 	struct profile_rows r = made_rows(TYPES, two, .02, 5);
@@ -117,7 +117,7 @@ static void test_noise(void **state)
 	profile_rows_release(&r);
 }
 
-/* Work on a resource that it did not use: that group grows, by all of it, and no other does. */
+/* Checks added work on a resource that the baseline did not use: only that group grows, by all of the work. */
 static void test_added(void **state)
 {
 	struct profile_rows r = made_rows(TYPES, two, .02, 5);
@@ -138,8 +138,8 @@ static void test_added(void **state)
 	profile_rows_release(&r);
 }
 
-/* The same turned round, and nearly all of the time was that resource's: it is what is gone, not a factor of a twentieth beside
- * something new. */
+/* Checks the reverse of test_added() for a resource that took nearly all of the time: its removal is reported, not a cost of a twentieth in
+ * every group with something new. */
 static void test_removed(void **state)
 {
 	struct profile_rows r = made_rows(TYPES, two, .02, 5);
@@ -160,7 +160,8 @@ static void test_removed(void **state)
 	profile_rows_release(&r);
 }
 
-/* Any number of threads, the same bits; another unit of a column or of the cost changes nothing; without resamples no intervals. */
+/* Checks that the number of threads changes no bit of the results, units of columns and cost do not matter, and intervals need
+ * resamples. */
 static void test_invariants(void **state)
 {
 	struct profile_rows r = made_rows(TYPES, two, .02, 6);
@@ -201,7 +202,7 @@ static void assert_finite(const struct growth *g)
 	assert_true(isfinite(g->total_low) && isfinite(g->total_high) && isfinite(g->uniform));
 }
 
-/* Costs and ratios as far apart as they may be. */
+/* Checks costs and ratios as far apart as is allowed. */
 static void test_far_apart(void **state)
 {
 	struct profile_rows r = made_rows(TYPES, two, .02, 5);
@@ -224,8 +225,8 @@ static void test_far_apart(void **state)
 	profile_rows_release(&r);
 }
 
-/* A resource that takes four types of six next to no time, and the others far more than all else: the work that resamples with only the
- * former infer is not finite on the latter. */
+/* Checks a resource that takes almost no time on four types of six, and nearly all on the others: resamples with only the four infer an
+ * amount of work that is not finite on the others. */
 static void test_far_apart_resampled(void **state)
 {
 	struct profile_rows r = made_rows(6, two, .02, 5);

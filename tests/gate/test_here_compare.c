@@ -1,4 +1,4 @@
-/* Two commands on one machine: what is decided of made runs, and what is said. */
+/* Tests the comparison of two commands on one machine: decisions about synthetic runs, and the answer's text. */
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -15,7 +15,7 @@ struct made {
 	double wall, user, sys, delay;
 };
 
-static int64_t ended_with[SIDES]; /* the exit status of each run */
+static int64_t ended_with[SIDES]; /* exit status of each side's runs */
 
 static struct here *here_made(const char *const *word, const struct made *made, size_t n)
 {
@@ -25,7 +25,7 @@ static struct here *here_made(const char *const *word, const struct made *made, 
 		struct helper_result *r = &here->results[here->n];
 		const struct made *m = &made[here->n];
 
-		memset(r, 0xff, sizeof(*r)); /* every number is -1 */
+		memset(r, 0xff, sizeof(*r)); /* every number is -1: unknown */
 		r->wall_ns = llround(1e9 * m->wall);
 		r->user_us = llround(1e6 * m->user);
 		r->sys_us = llround(1e6 * m->sys);
@@ -39,7 +39,7 @@ static struct here *here_made(const char *const *word, const struct made *made, 
 	return here;
 }
 
-/* The answer about two commands whose i-th runs took a[i] and b[i]; cJSON_Delete() it. */
+/* Returns the answer about two commands whose runs took a[i] and b[i]. The caller frees it with cJSON_Delete(). */
 static cJSON *answer_of(const char *const words[SIDES], const struct made *a, const struct made *b, size_t n)
 {
 	static const struct here_how how = { .budget_s = 20, .min_effect = LAB_MIN_EFFECT };
@@ -75,7 +75,7 @@ static void assert_decides(const struct made *a, const struct made *b, const cha
 	cJSON_Delete(json);
 }
 
-/* Short runs on a busy machine take one time or several times as long, for some in a row. */
+/* Makes short runs on a busy machine: they take the usual time or a multiple of it, in phases of several runs. */
 static void busy_runs(struct rng *rng, struct made *a, struct made *b)
 {
 	bool busy = false;
@@ -105,10 +105,10 @@ static void the_same_twice(void **state)
 		called += strcmp(decision, "regression") == 0 || strcmp(decision, "improved") == 0;
 		cJSON_Delete(json);
 	}
-	assert_true(called < 24); /* 15, and as much more as chance makes it */
+	assert_true(called < 24); /* 15 are expected, plus a tolerance for chance */
 }
 
-/* With --ignore-failure: what both end with is ignored, what only the candidate ends with is not. */
+/* Checks --ignore-failure: failures of both commands are ignored, failures of only the candidate are not. */
 static void other_exit_statuses(void **state)
 {
 	static const struct {
@@ -139,8 +139,8 @@ static void other_exit_statuses(void **state)
 	ended_with[A] = ended_with[B] = 0;
 }
 
-/* A machine that becomes slower from pair to pair, by much more than the versions differ. Without a floor of noise that is no part of
- * pairs, 3.6 % are certain. */
+/* Checks a machine that becomes slower from pair to pair, by much more than the versions differ. Without a lower bound of the noise, a
+ * difference of 3.6 % would be certain. */
 static void pairs_that_drift(void **state)
 {
 	struct made a[RUNS], b[RUNS];
@@ -176,7 +176,7 @@ static void few_runs(void **state)
 	}
 }
 
-/* One command twice cannot be slower than itself. */
+/* Checks that a command cannot be slower than itself. */
 static void the_same_command(void **state)
 {
 	struct made a[RUNS], b[RUNS];
@@ -194,7 +194,7 @@ static void the_same_command(void **state)
 	assert_decides(a, b, "regression", "computes_more", "computing");
 }
 
-/* Equal cost, made of other parts. */
+/* Checks commands of equal cost that use other resources: more computing and less waiting. */
 static void other_resources(void **state)
 {
 	struct made a[RUNS], b[RUNS];
@@ -220,7 +220,7 @@ static void other_resources(void **state)
 	}
 }
 
-/* Processor time decides where it can lengthen the wall-clock time that is open. */
+/* Checks that CPU time decides if it can lengthen the wall-clock time, which is inconclusive on its own. */
 static void processor_time(void **state)
 {
 	struct made a[RUNS], b[RUNS];
@@ -232,12 +232,12 @@ static void processor_time(void **state)
 	}
 	assert_decides(a, b, "regression", "computes_more", "computing");
 	for (size_t i = 0; i < RUNS; i++)
-		b[i].user *= (a[i].user = .001); /* of a program that sleeps */
+		b[i].user *= (a[i].user = .001); /* CPU time of a program that sleeps */
 	assert_decides(a, b, "inconclusive", "interval_too_wide", "");
 }
 
-/* By the clock alone, since others had the processors: of both now and then, that is the machine; of one in all pairs, that is its own
- * doing. A command of several threads is faster all the same. */
+/* Checks wall-clock times with run-queue delays. Delays of both commands now and then are the machine's; delays of one command in all pairs
+ * are its own. A command with several threads is still faster. */
 static void what_others_withheld(void **state)
 {
 	struct made a[RUNS], b[RUNS];
@@ -262,7 +262,7 @@ static void what_others_withheld(void **state)
 	assert_decides(a, b, "improved", "faster", "s computing, -0.020 s waiting");
 }
 
-/* Where the time is open, what certainly differs is told from the smallest effect that matters on. */
+/* Checks an inconclusive wall-clock time: certain differences of its parts are reported from the smallest effect that matters on. */
 static void work_where_time_is_open(void **state)
 {
 	struct made a[RUNS], b[RUNS];
@@ -282,8 +282,8 @@ static void work_where_time_is_open(void **state)
 	assert_decides(a, b, "environment", "disturbed", "");
 }
 
-/* Results are looked at after a sixteenth of what the budget allows, and then after twice as many runs each time; never before six pairs,
- * and at whatever there is when the budget ends. */
+/* Checks the times of interim analyses: after 1/16 of the runs that the budget allows, then after twice as many each time. They need at
+ * least six pairs, except at the end of the budget. */
 static void when_it_looks(void **state)
 {
 	static const char *const words[] = { "old", "new" };
@@ -295,7 +295,7 @@ static void when_it_looks(void **state)
 	size_t looks = 0;
 
 	(void)state;
-	for (size_t i = 0; i < 160; i++) { /* decides nothing */
+	for (size_t i = 0; i < 160; i++) { /* runs that decide nothing */
 		made[A][i] = (struct made){ 1.87, 1.87, 0, 0 };
 		made[B][i] = (struct made){ 1 + (double)(i * 37 % 97) / 48, 1 + (double)(i * 37 % 97) / 48, 0, 0 };
 	}

@@ -1,4 +1,4 @@
-/* What a history makes of the results in the store. Change points have their own test, the command cli_history.sh. */
+/* Tests histories of results in the store. Change points have a test of their own; cli_history.sh tests the command. */
 #include "gate/nightly/history.h"
 
 #include "base/mem.h"
@@ -54,7 +54,8 @@ static void check_point(const struct history *h, size_t i, const char *version, 
 	assert_int_equal(p->runs, runs);
 }
 
-/* Machine b was there before a in version 1, and on another day in version 2; one repetition has three values; failures are no results. */
+/* Checks points: machine b ran before a in version 1, and on another day in version 2; a repetition has three values; failures are
+ * ignored. */
 static void test_points(void **state)
 {
 	struct lab lab = scratch_lab("lab");
@@ -78,7 +79,7 @@ static void test_points(void **state)
 	lab_close(&lab);
 }
 
-/* Twelve versions that cost the same, each on two of three machines, of which the slowest takes nine times as long as the fastest. */
+/* Checks twelve versions of equal cost, each on two of three machines. The slowest machine takes nine times as long as the fastest. */
 static void test_merged(void **state)
 {
 	struct lab lab = scratch_lab("lab");
@@ -103,8 +104,8 @@ static void test_merged(void **state)
 	"decision, ratio, by_processor, document) VALUES "                                                                                 \
 	"('" id "', 'n', 1, " made_ms ", 'sort', '1', '2', 1, '', '', .03, 'pass', " ratio ", " processor ", '')"
 
-/* Twelve versions on two machines; from v07 on they compute a tenth more, while the wall-clock time goes up and down with the machines; of
- * an imported version nothing but that is known. */
+/* Stores twelve versions on two machines. From v07 on they compute a tenth more, while the wall-clock time varies with the machines. An
+ * imported version has only its metric. */
 static void put_busy(struct lab *lab)
 {
 	put(&lab->store, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12) INSERT INTO plan (id, application, "
@@ -131,7 +132,7 @@ static void test_by_processor(void **state)
 
 	(void)state;
 	put_busy(&lab);
-	h = load(&lab, "sort", HISTORY_DECIDED); /* nothing was decided yet */
+	h = load(&lab, "sort", HISTORY_DECIDED); /* without decisions */
 	assert_int_equal(h.by, HISTORY_METRIC);
 	assert_int_equal(h.n, 13);
 	assert_int_equal(h.changes.n, 0);
@@ -146,7 +147,7 @@ static void test_by_processor(void **state)
 	assert_int_equal(h.without, 1);
 	assert_int_equal(h.changes.n, 1);
 	assert_string_equal(h.points[h.changes.items[0].at].version, "v07");
-	assert_true(fabs(exp(h.points[0].on[0]) - 501e3 - 150) < 1); /* the median of both repetitions, in us */
+	assert_true(fabs(exp(h.points[0].on[0]) - 501e3 - 150) < 1); /* the median of both repetitions, us */
 	history_release(&h);
 	put(&lab.store, "UPDATE execution SET user_us = NULL");
 	h = load(&lab, "sort", HISTORY_DECIDED);
@@ -155,7 +156,7 @@ static void test_by_processor(void **state)
 	lab_close(&lab);
 }
 
-/* Nights: each has a candidate, v02 to v09, beside v01; the factors are those of v01 to v09. Candidates are run first. */
+/* Stores nights. Each compares a candidate, v02 to v09, with v01; `factors` are those of v01 to v09. Candidates run first. */
 static void put_nights(struct lab *lab, const double factors[9])
 {
 	for (int night = 2; night <= 9; night++) {
@@ -193,7 +194,7 @@ static void put_decision(struct lab *lab, int made_ms, const char *candidate, co
 	free(sql);
 }
 
-/* A baseline that is measured every night is one level, and comes first although each night ran its candidate first. */
+/* Checks a baseline that is measured every night: it is one point, and the first one, although each night ran its candidate first. */
 static void test_by_version(void **state)
 {
 	static const double slower[9] = { 1, 1, 1, 1, 1, 1, 1.3, 1.3, 1.3 };
@@ -219,7 +220,7 @@ static void test_by_version(void **state)
 	lab_close(&lab);
 }
 
-/* Of the last version there is one result, too few to tell: a night's decision tells. One that all results deny is not denied silently. */
+/* Checks a last version with one result, too few to judge: a night's decision counts, but the history reports contradicting results. */
 static void test_decided(void **state)
 {
 	static const double slower[9] = { 1, 1, 1, 1, 1, 1, 1, 1, 1.2 }, same[9] = { 1, 1, 1, 1, 1, 1, 1, 1, 1 };
@@ -259,7 +260,7 @@ static void test_decided(void **state)
 	lab_close(&lab);
 }
 
-/* What it is judged by is that of the last finding, whatever comparisons that decide nothing say later; one by the other time is told. */
+/* Checks that the last finding selects the time to judge, despite later inconclusive ones. A finding by the other time is reported. */
 static void test_time_of_findings(void **state)
 {
 	static const double slower[9] = { 1, 1, 1, 1, 1, 1, 1, 1.2, 1.2 };
@@ -293,7 +294,7 @@ static void test_time_of_findings(void **state)
 	lab_close(&lab);
 }
 
-/* Comparisons of the same versions that decide nothing, by the other time and with another threshold, take no finding back; pass does. */
+/* Checks that inconclusive comparisons of the same versions, by the other time or another threshold, revoke no finding; a pass does. */
 static void test_undecided(void **state)
 {
 	static const char *const later[] = { "environment", "nothing_measured", "inconclusive" };
@@ -325,7 +326,7 @@ static void test_undecided(void **state)
 	lab_close(&lab);
 }
 
-/* Of an old night: neither results nor decisions nor failures that came later. */
+/* Checks the history of an old night: it excludes later results, decisions and failures. */
 static void test_until(void **state)
 {
 	static const double slower[9] = { 1, 1, 1, 1, 1, 1, 1, 1, 1.2 };
@@ -359,7 +360,7 @@ static void test_until(void **state)
 	lab_close(&lab);
 }
 
-/* What was decided is a change that was taken back in the next version, however little the results show. */
+/* Checks that a finding that the next version fixed is a change, however little the results show. */
 static void test_decided_and_fixed(void **state)
 {
 	static const double pulse[9] = { 1, 1, 1, 1, 1.045, 1, 1, 1, 1 };
@@ -379,7 +380,7 @@ static void test_decided_and_fixed(void **state)
 	lab_close(&lab);
 }
 
-/* The threshold is that of the last comparison, unless another one is asked for. */
+/* Checks that the threshold is that of the last comparison, unless the user gives another one. */
 static void test_threshold(void **state)
 {
 	struct lab lab = scratch_lab("lab");
@@ -403,7 +404,7 @@ static void test_threshold(void **state)
 	lab_close(&lab);
 }
 
-/* Twenty versions on three machines, one of which is slower from v12 on; and one version that is slower from its thirteenth day on. */
+/* Checks twenty versions on three machines, one of which is slower from v12 on; and one version that is slower from its 13th day on. */
 static void test_aside(void **state)
 {
 	struct lab lab = scratch_lab("lab");

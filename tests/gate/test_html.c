@@ -1,4 +1,4 @@
-/* Escaping: whatever stands in a name, it stays text; and formats print what they say. */
+/* Tests escaping: any name stays text. Also tests the output of formats. */
 #include "base/error.h"
 #include "base/text.h"
 #include "gate/page/document_html.h"
@@ -152,7 +152,7 @@ static void fill_table(struct document *d)
 	doc_end(d);
 }
 
-/* Every kind of node, with markup in all of its texts: well-formed, nothing lost, values aligned as numbers where all of them are. */
+/* Checks every kind of node with markup in all texts: the page is well-formed, nothing is lost, columns of numbers are aligned right. */
 static void test_document(void **state)
 {
 	static const char *const ids[] = { "answer", "here", "section-2", NULL };

@@ -1,4 +1,4 @@
-/* The levels of inferred profiles: what they are made of, what cannot be told apart, and a trap of machines that differ in few ways. */
+/* Tests the levels of inferred profiles: their parts, groups that cannot be distinguished, and machines that differ in few ways. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "gate/profile/profile.h"
@@ -12,13 +12,13 @@
 
 static const struct profile_options options = { 40, 1, 1 };
 
-/* ---- hosts of one machine, on which four things are made dearer ---- */
+/* ---- hosts of one machine with four injected slowdowns ---- */
 
 enum { STILL, DATA, MAPPING, STRINGS, COMPARING, KNOBS };
 #define HOSTS	  12
 #define STRESSORS 10
 
-/* In parts of its time on a host where nothing is dear. */
+/* The parts of a stressor's time on a host without slowdowns. */
 static const struct knobbed {
 	const char *name;
 	double of[KNOBS];
@@ -35,7 +35,7 @@ static const struct knobbed {
 	{ "vm-splice", { [STILL] = .40, [DATA] = .33, [STRINGS] = .27 } },
 };
 
-/* Each knob is turned up to threefold; every rate is known to 1 %. */
+/* Makes rows of hosts where each operation is slowed down up to three times. Every rate is known to 1 %. */
 static struct profile_rows knobbed_rows(const double *program, uint64_t seed)
 {
 	static const char *const names[HOSTS] = { "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l" };
@@ -71,7 +71,7 @@ static struct profile_rows knobbed_rows(const double *program, uint64_t seed)
 	return r;
 }
 
-/* Arithmetic, reads, strings, sorting and mappings; and the first three alone, which move as vm-splice does. */
+/* Programs: arithmetic, reads, strings, sorting and mappings; and only the first three, which vary as vm-splice does. */
 static const double five[KNOBS] = { [STILL] = .3, [DATA] = .27, [STRINGS] = .24, [COMPARING] = .1, [MAPPING] = .09 };
 static const double three[KNOBS] = { [STILL] = .38, [DATA] = .34, [STRINGS] = .28 };
 
@@ -106,15 +106,15 @@ static void test_never_vm_splice(void **state)
 			leads = strstr(p.groups[0].name, "vm-splice") != NULL;
 			traps += leads;
 			assert_true(stands_in_for(&p, "vm-splice", "hdd", "str"));
-			if (leads) /* without stand-ins it is indicative: 33 to 93 % */
+			if (leads) /* without stand-ins the profile would be indicative, at 33 to 93 % */
 				assert_int_equal(p.verdict, PROFILE_NOT_IDENTIFIABLE);
-			if (p.inferred.trusted[0]) /* more than half of both is computing */
+			if (p.inferred.trusted[0]) /* more than half of both programs is computing */
 				assert_int_equal(inferred_lead(&p.inferred, 0)->of, LEVEL_COMPUTE);
 			profile_release(&p);
 			profile_rows_release(&r);
 		}
 	}
-	assert_true(traps >= 5); /* the trap is there */
+	assert_true(traps >= 5); /* the trap occurred in at least five cases */
 }
 
 /* ---- both views ---- */
@@ -136,10 +136,10 @@ static enum feature_state state_of(const struct profile *p, const char *name)
 	return FEATURE_MISSING;
 }
 
-/* Where the time of `three` went, as samples say: two thirds of it computing, the rest reading files. */
+/* The time of `three` by samples: two thirds are computing, the rest reads files. */
 static const struct made_of seen = { .kind = "", .computing = .66, .kernel = { { "file data", .34 } }, .n = 1 };
 
-/* What vm-splice does is mostly the kernel's: where the time went says that it is not all of it. */
+/* Checks that vm-splice, which works mostly in the kernel, gets a smaller share if samples of the program are known. */
 static void test_signature_decides(void **state)
 {
 	size_t better = 0;
@@ -162,10 +162,10 @@ static void test_signature_decides(void **state)
 		profile_release(&both);
 		profile_rows_release(&r);
 	}
-	assert_true(better >= 2); /* the level of the time can be trusted only with both */
+	assert_true(better >= 2); /* only both views together make the level trusted */
 }
 
-/* A program that never reads or maps: what does little else is out, whatever the cost says; and what the cost excludes stays out. */
+/* Checks a program that never reads or maps: stressors that do little else are excluded. Groups that the cost excludes stay excluded. */
 static void test_neither_view_alone(void **state)
 {
 	static const struct made_of computes = { .kind = "", .computing = .99, .kernel = { { "page faults", .01 } }, .n = 1 };
@@ -179,12 +179,12 @@ static void test_neither_view_alone(void **state)
 	assert_int_equal(state_of(&p, "mmap"), FEATURE_EXCLUDED);
 	assert_int_equal(state_of(&p, "str"), FEATURE_USED);
 	assert_null(group_of(&p, "vm-splice"));
-	assert_true(group_of(&p, "qsort")->share < .1); /* sorts, as well it may; the cost does not follow it */
+	assert_true(group_of(&p, "qsort")->share < .1); /* the program may sort, but its cost does not follow this group */
 	profile_release(&p);
 	profile_rows_release(&r);
 }
 
-/* What moves by its noise alone is grouped with nothing and explains nothing. */
+/* Checks that a stressor that varies only by its noise is in no group and explains nothing. */
 static void test_still(void **state)
 {
 	struct profile_rows r = knobbed_rows(five, 3);

@@ -1,4 +1,4 @@
-/* From counters that moved to a kind of trouble: the fault and not its consequences, directions, and what is too small to matter. */
+/* Tests the derivation of a kind of trouble from counters that changed: causes and not consequences, directions, and small changes. */
 #include "gate/detect/kind.h"
 
 #include "tests/scratch.h"
@@ -15,7 +15,7 @@ struct moved {
 static const struct {
 	const char *what;
 	enum record_back_end back_end;
-	struct moved moved[COLUMNS]; /* of work that did not move nothing is said: it stays 300 */
+	struct moved moved[COLUMNS]; /* changes; the function's work stays 300 unless it is given */
 	enum trouble trouble;
 	bool improved, small;
 } rows[] = {
@@ -156,7 +156,7 @@ static const struct {
 	{ "more instructions", RECORD_PAPI, { { "PAPI_TOT_INS", 300, 3000, 1, 1 } }, TROUBLE_MORE_WORK, false, false },
 };
 
-/* A function with these means; of work of which nothing is said it does as much as ever. */
+/* A function with these means. Work without a given change is as before. */
 struct made {
 	const char *columns[COLUMNS + 3];
 	struct detection_column moved[COLUMNS];
@@ -165,7 +165,7 @@ struct made {
 	struct observations seen;
 };
 
-/* work: columns that are there in any case. calls: of a run, normally and now. */
+/* Makes a function. `work`: columns that always exist. `calls`: calls per run, before and now. */
 static void made_of(struct made *m, const char *const *work, const double *normal, size_t n, const struct moved *moved,
 		    const double calls[2])
 {
@@ -214,13 +214,13 @@ static void test_rows(void **state)
 	}
 }
 
-/* What is said of old and new is of all calls in a run, and of more work beside fewer events. */
+/* Checks that old and new are compared over all calls of a run, also for more work with fewer events. */
 static void test_all_calls(void **state)
 {
 	static const struct {
 		const char *what;
 		struct moved moved[COLUMNS];
-		double calls[2]; /* of a run */
+		double calls[2]; /* per run */
 		const char *text;
 	} cases[] = {
 		{ "single calls are far off, the means are equal",
@@ -321,7 +321,7 @@ static void test_all_calls(void **state)
 	}
 }
 
-/* Kinds beside the leading one. */
+/* Checks kinds of trouble besides the leading one. */
 static void test_further(void **state)
 {
 	static const struct {
@@ -388,7 +388,7 @@ static void test_further(void **state)
 	}
 }
 
-/* Where chance explains all means, what was strange in single samples has to do; work differs with what runs are asked to do. */
+/* Checks means whose changes chance explains: then unusual single samples count. Work may differ because the runs' inputs do. */
 static void test_by_chance(void **state)
 {
 	static const struct {
@@ -414,7 +414,7 @@ static void test_by_chance(void **state)
 	}
 }
 
-/* As people read it. */
+/* Checks the human-readable text. */
 static void test_text(void **state)
 {
 	static const struct {
@@ -444,7 +444,7 @@ static void test_text(void **state)
 	}
 }
 
-/* What a call costs on top. */
+/* Checks the added cost per call. */
 static void test_cost(void **state)
 {
 	const struct moved misses[COLUMNS] = { { "emulated:l2_misses", 0, .1, 1, 1 } },
@@ -460,13 +460,13 @@ static void test_cost(void **state)
 	assert_true(fabs(kind.misses_ns - kind.more_ns) < 1e-9 && kind.only_misses);
 	made_of(&m, work, (const double[]){ 200, 100 }, 2, and_work, often);
 	kind = kind_of(RECORD_EMULATED, &m.seen, &m.f, sure, 0);
-	assert_true(kind.misses_ns > 0 && !kind.only_misses); /* its work is more as well */
+	assert_true(kind.misses_ns > 0 && !kind.only_misses); /* its work grew as well */
 	m.f.means = NULL;
 	kind = kind_of(RECORD_EMULATED, &m.seen, &m.f, sure, 0);
 	assert_int_equal(kind.trouble, TROUBLE_UNKNOWN);
 }
 
-/* Every counter of the emulation and of the processors' default list has a unit and a size that matters. */
+/* Checks that every counter of the emulation and of the CPUs' default list has a unit and a smallest change that matters. */
 static void test_table(void **state)
 {
 	static const char *const names[] = { "emulated:accesses", "PAPI_L1_DCM", "perf::PAGE-FAULTS", "nonesuch", "time:ns" };

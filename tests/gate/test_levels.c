@@ -32,11 +32,11 @@ static void test_one_run(void **state)
 	assert_true(levels.runs == 1 && levels.machines == 1 && levels.certain && isnan(levels.of[0].low) && isnan(levels.of[0].high));
 	levels_of(&parallel, 1, &levels);
 	assert_shares(&levels, .75, .25, 0);
-	levels_of(&delayed, 1, &levels); /* others had the processor for half of the time, which is none of its own */
+	levels_of(&delayed, 1, &levels); /* others used the CPU for half of the time, which does not count as the program's own */
 	assert_shares(&levels, .4, .4, .2);
 	assert_near(levels.delay, .5);
 	assert_true(levels.certain);
-	levels_of(&crowded, 1, &levels); /* it may have been kept waiting for four tenths of its time */
+	levels_of(&crowded, 1, &levels); /* it may have waited for a CPU for four tenths of its time */
 	assert_shares(&levels, .2, .3, .5);
 	assert_near(levels.doubt, .4);
 	assert_false(levels.certain);
@@ -48,7 +48,7 @@ static void test_one_run(void **state)
 	assert_true(levels.runs == 0);
 }
 
-/* Every machine counts once, however often the version ran there, and in whatever order. */
+/* Checks that each machine counts once, whatever the number and the order of its runs. */
 static void test_machines(void **state)
 {
 	static const struct level_run runs[] = { { "b", 10, 10, 0, 0, 0, 0, 0 },
@@ -73,14 +73,14 @@ static void test_machines(void **state)
 	}
 }
 
-/* What other threads have waited for is no waiting of the program's, as far as none of it was at work meanwhile. */
+/* Checks that other threads' run-queue delay is not the program's own waiting, as far as none of its threads ran at that time. */
 static void test_others_delay(void **state)
 {
 	struct helper_result serial = { .wall_ns = 1000000000, .user_us = 500000, .run_delay_ns = 100000000, .others_delay_ns = 150000000 },
 			     parallel = serial, unknown = serial;
 
 	(void)state;
-	assert_near(level_run_of("a", &serial, 1, 0).delay, .1 + .15 * .9); /* for a tenth of it the first one waited, too */
+	assert_near(level_run_of("a", &serial, 1, 0).delay, .1 + .15 * .9); /* for a tenth of that time, the first thread waited, too */
 	assert_near(level_run_of("a", &serial, 1, 0).crowded, .25);
 	parallel.user_us = 850000;
 	assert_near(level_run_of("a", &parallel, 1, 0).delay, .1);
@@ -91,7 +91,7 @@ static void test_others_delay(void **state)
 	assert_near(level_run_of("a", &unknown, 1, 0).delay, .1);
 }
 
-/* How crowded the host was is no doubt of a single thread, which the kernel accounts exactly. */
+/* Checks that other programs on the host cause no doubt about a single thread, whose delays the kernel measures exactly. */
 static void test_single(void **state)
 {
 	struct helper_result result = {
@@ -102,18 +102,18 @@ static void test_single(void **state)
 	assert_near(level_run_of("a", &result, 1, 0).delay, .1);
 	assert_near(level_run_of("a", &result, 1, 0).crowded, .1);
 	assert_near(level_run_of("a", &result, 2, 0).crowded, .4);
-	result.busy_ns = 550000000; /* something else ran for 0.05 s: the rest of the crowd were threads of its own */
+	result.busy_ns = 550000000; /* other programs ran for 0.05 s: the rest of the crowding is the program's own threads */
 	assert_near(level_run_of("a", &result, 2, 0).crowded, .1 + .05 + .01);
 	result.busy_ns = 1900000000;
 	assert_near(level_run_of("a", &result, 2, 0).crowded, .4);
-	result.crowded_ns = -1; /* without /proc neither is known */
+	result.crowded_ns = -1; /* without /proc, both are unknown */
 	assert_true(isnan(level_run_of("a", &result, 1, 0).crowded));
 	result.crowded_ns = 400000000;
-	result.others_delay_ns = -1; /* it is not known whether it is one */
+	result.others_delay_ns = -1; /* it is unknown whether there is only one thread */
 	assert_near(level_run_of("a", &result, 1, 0).crowded, .4);
 }
 
-/* Waiting that may have been run-queue delay makes waiting uncertain. The other shares change only in proportion to their size. */
+/* Checks that waiting that may have been run-queue delay is uncertain. The other shares change only in proportion to their size. */
 static void test_doubt_by_level(void **state)
 {
 	static const struct level_run busy = { "a", 10, 6.5, 1, 0, .7, 0, 0 };
@@ -127,7 +127,7 @@ static void test_doubt_by_level(void **state)
 	assert_true(level_trusted(&levels, LEVEL_COMPUTE) && level_trusted(&levels, LEVEL_KERNEL)); /* .65 of .07 is .0455 */
 }
 
-/* Several threads can hide waiting: one of two ran for at least half of the CPU time, so at most the rest of the time was waiting. */
+/* Checks that several threads can hide waiting: one of two ran for at least half of the CPU time, so waiting is at most the rest. */
 static void test_several(void **state)
 {
 	static const struct level_run one = { "a", 1, .6, .2, 0, 0, 0, 1 }, two = { "a", 1, .6, .2, 0, 0, 0, 2 };
@@ -144,12 +144,12 @@ static void test_several(void **state)
 	assert_near(levels.hidden, .6 / 1.4 - .2);
 	assert_near(levels.of[LEVEL_WAITING].high, .6 / 1.4);
 	assert_near(levels.of[LEVEL_COMPUTE].low, .6 / 1.4);
-	assert_near(levels.of[LEVEL_COMPUTE].high, .6 + (.6 - .6 / 1.4)); /* so are the shares of what they did */
+	assert_near(levels.of[LEVEL_COMPUTE].high, .6 + (.6 - .6 / 1.4)); /* the shares of their work are also uncertain */
 	assert_false(levels.single || level_trusted(&levels, LEVEL_WAITING));
 	assert_true(level_trusted(&levels, LEVEL_COMPUTE));
 }
 
-/* The interval covers the mean that runs are drawn around, of many runs and of three. */
+/* Checks that the interval covers the mean of the distribution of runs, for many runs and for three. */
 static void test_interval(void **state)
 {
 	static const size_t sizes[] = { 20, 3 };
@@ -174,10 +174,10 @@ static void test_interval(void **state)
 	}
 }
 
-/* What may have been waiting for a processor is no waiting of its own, and the rest of the time the larger part. */
+/* Checks that if waiting may be run-queue delay, its lower bound falls, and the upper bounds of the other shares rise. */
 static void test_doubt(void **state)
 {
-	static const struct level_run run = { "a", 1.1, .3, .2, .1, .14, 0, 0 }; /* a single thread is known to have waited a tenth */
+	static const struct level_run run = { "a", 1.1, .3, .2, .1, .14, 0, 0 }; /* a single thread, which certainly waited a tenth */
 	const struct level_run runs[] = { run, run };
 	struct levels levels;
 
@@ -189,7 +189,7 @@ static void test_doubt(void **state)
 	assert_near(levels.of[LEVEL_COMPUTE].high, .3 + .3 * .04);
 }
 
-/* What short processes are said to compute may be the kernel's work: the interval says so, and the text does not divide it. */
+/* Checks short processes: their computing may be the kernel's work. The interval shows this, and the text does not divide the time. */
 static void test_ticks(void **state)
 {
 	static const struct level_run short_runs[] = { { "a", .002, .001, 0, 0, 0, .001, 0 }, { "a", .002, .001, 0, 0, 0, .001, 0 } },
@@ -212,7 +212,7 @@ static void test_ticks(void **state)
 	text = levels_text(&levels, NULL);
 	assert_string_equal(text, "50 % of its time computing or in the kernel and 50 % waiting");
 	free(text);
-	levels_of(&one_tick, 1, &levels); /* it met the kernel, which need not have been there before */
+	levels_of(&one_tick, 1, &levels); /* the tick hit the kernel, which does not prove that the time before it was the kernel's */
 	assert_true(!levels.divided);
 	levels_of(&waits, 1, &levels);
 	assert_true(levels.divided);

@@ -1,5 +1,5 @@
-/* Runs with inputs of different sizes: what is slower is found all the same, what is not, as often called so as was asked, and what nothing
- * is known of is not judged. */
+/* Tests runs with inputs of different sizes: slowdowns are found all the same, other runs are called anomalous at the requested rate, and
+ * inputs that the baseline does not have are not judged. */
 #include "gate/detect/detect.h"
 
 #include "base/rng.h"
@@ -16,7 +16,7 @@
 static const char *const functions[] = { "work", NULL };
 static const char *const counters[] = { "perf::PAGE-FAULTS", NULL };
 
-/* A call that takes 1 us a thing, and by chance a twentieth more or less. */
+/* Adds a run with a call that takes 1 us per unit of `size`, with random deviations of a twentieth. */
 static void add_run(struct side *side, const char *input, const char *arguments, double size, double slower, struct rng *rng)
 {
 	struct made row = { .ns = 1000 * size * slower * exp(.05 * rng_normal(rng)) };
@@ -30,7 +30,7 @@ static void add_run(struct side *side, const char *input, const char *arguments,
 	free(name);
 }
 
-/* Threads, a size between low and high, a seed: as a program might be asked. */
+/* Makes runs whose arguments are threads, a size from `low` to `high`, and a seed. */
 static struct side sized(const char *what, size_t n, double low, double high, double slower, struct rng *rng)
 {
 	struct side side = made_side(what);
@@ -47,7 +47,7 @@ static struct side sized(const char *what, size_t n, double low, double high, do
 	return side;
 }
 
-/* Inputs by name, whose costs have no order. */
+/* Makes runs with named inputs, whose costs have no order. */
 static struct side named(const char *what, size_t n, const char *const *inputs, const double *sizes, size_t n_inputs, double slower,
 			 struct rng *rng)
 {
@@ -87,7 +87,7 @@ static const char *reason(const struct detected *d, const char *code)
 	return NULL;
 }
 
-/* Sizes differ by a factor of ten, and the program is 30 % slower. */
+/* Checks sizes that differ by a factor of ten, if the program is 30 % slower. */
 static void slower_at_any_size(void **state)
 {
 	struct detected d;
@@ -106,7 +106,7 @@ static void slower_at_any_size(void **state)
 	release(&d);
 	side_release(&new);
 
-	new = sized("new", SEEN, 2e3, 4e3, 1, &rng); /* others, but like them */
+	new = sized("new", SEEN, 2e3, 4e3, 1, &rng); /* other inputs of similar size */
 	judge(&old, &new, &d);
 	assert_int_equal(d.decision, DECISION_PASS);
 	release(&d);
@@ -114,8 +114,8 @@ static void slower_at_any_size(void **state)
 	side_release(&old);
 }
 
-/* Blocks of few runs, each with a fit of its own; 75 of 1500 are asked for. Runs of one size give 51 or so (one sample a run, of which not
- * all matter). */
+/* Checks 300 blocks of few runs, each with its own fit: at most 75 of 1500 runs may be called anomalous. Runs of one size give about 51,
+ * with one sample per run, of which not all matter. */
 static void normal_runs_are_called_so(void **state)
 {
 	size_t blocks = 300, each = 5, anomalous = 0;
@@ -135,7 +135,7 @@ static void normal_runs_are_called_so(void **state)
 		side_release(&old);
 		side_release(&new);
 	}
-	assert_in_range(anomalous, 25, 58); /* 43; 67 were normal runs measured by fits that have seen them */
+	assert_in_range(anomalous, 25, 58); /* 43 here; it was 67 when fits measured runs that they had seen */
 }
 
 static void runs_of_the_same_input(void **state)
@@ -167,7 +167,7 @@ static void runs_of_the_same_input(void **state)
 	side_release(&old);
 }
 
-/* Many inputs in turn, few runs of each: those that are left out together must not be all of an input. */
+/* Checks many inputs by turns with few runs each: the runs that are held out together must not be all runs of an input. */
 static void many_inputs_in_turn(void **state)
 {
 	enum { INPUTS = 20, EACH = 3 };
@@ -194,7 +194,7 @@ static void many_inputs_in_turn(void **state)
 		free(inputs[i]);
 }
 
-/* Arguments that name the build are no inputs of both versions; what is twice as slow is found all the same. */
+/* Checks arguments that name the build, which both versions do not share: a slowdown by a factor of two is found all the same. */
 static void arguments_that_name_the_build(void **state)
 {
 	struct side sides[2];
@@ -209,7 +209,7 @@ static void arguments_that_name_the_build(void **state)
 			add_run(&sides[i], "", i ? "/new/data" : "/old/data", 1e4, i ? 2 : 1, &rng);
 		sides[i].back_end = RECORD_SOFTWARE;
 	}
-	judge(&sides[0], &sides[1], &d); /* of one program these are other inputs, and nothing else */
+	judge(&sides[0], &sides[1], &d); /* if the program is the same, these are only other inputs */
 	assert_int_equal(d.decision, DECISION_INCONCLUSIVE);
 	assert_non_null(reason(&d, "other_work"));
 	release(&d);
@@ -226,7 +226,7 @@ static void arguments_that_name_the_build(void **state)
 	side_release(&sides[1]);
 }
 
-/* The emulation of one side counted otherwise. */
+/* Checks a side whose emulation counted in another way. */
 static void built_by_an_earlier_assay(void **state)
 {
 	struct detected d;
@@ -253,7 +253,7 @@ static void built_by_an_earlier_assay(void **state)
 	side_release(&old);
 }
 
-/* Ten times as large as all that was learned: nobody knows. */
+/* Checks an input ten times as large as all of the baseline's: no judgment is possible. */
 static void unlike_all(void **state)
 {
 	struct detected d;
@@ -272,7 +272,7 @@ static void unlike_all(void **state)
 	release(&d);
 	side_release(&new);
 
-	new = made_side("new"); /* asked in another way: times as they are */
+	new = made_side("new"); /* other arguments: times are not scaled */
 	for (size_t r = 0; r < SEEN; r++)
 		add_run(&new, "", "5000", 5e3, 1, &rng);
 	new.back_end = RECORD_SOFTWARE;

@@ -1,6 +1,5 @@
-/* Functions matched with stressors: counters of stressors from the store, of processors that are made up; functions made by hand.
- */
-#include "gate/detect/likeness.c" /* the rates of stressors */
+/* Tests matches of functions with stressors: stressor counters of a simulated CPU from the store, and synthetic functions. */
+#include "gate/detect/likeness.c" /* the static function for rates of stressors */
 
 #include "fingerprint/counters/stressor_counters.h"
 #include "gate/page/document_html.h"
@@ -20,7 +19,7 @@
 static const char *const names[STRESSORS] = { "brk", "cache", "cpu", "crypt", "memcpy", "hsearch", "qsort", "str", "stream", "vm" };
 static const char *const columns[COUNTERS] = { "PAPI_BR_MSP", "PAPI_L2_TCM", "PAPI_TOT_CYC", "PAPI_TOT_INS" };
 
-/* What each does: per 1000 instructions. cache, memcpy and stream miss, qsort and hsearch are mispredicted. */
+/* Events of each stressor per 1000 instructions: cache, memcpy and stream have cache misses, qsort and hsearch branch mispredictions. */
 static double cycles_of(size_t s)
 {
 	return s == 1 || s == 4 || s == 8 ? 4000 : s == 5 || s == 6 ? 1500 : 500;
@@ -72,7 +71,7 @@ static void put_counters(void)
 	check(stressor_counters_put_plan(&lab.store, session, &plan, &err), &err);
 	for (size_t s = 0; s < STRESSORS; s++) {
 		put_run(&plan, 0, s, 1);
-		put_run(&plan, 1, s, .5); /* the second run came half as far */
+		put_run(&plan, 1, s, .5); /* the second run made half as many operations */
 	}
 	counting_plan_release(&plan);
 }
@@ -94,7 +93,7 @@ static int enter(void **state)
 	buf_release(&text);
 	key = (struct fingerprint_key){ "m", battery.name, battery.hash, "0.15.06", "x86_64", 1000 };
 	begin_fingerprint(&lab.store, &key, session);
-	/* What the evidence would have of it. */
+	/* The evidence that is usually loaded from the store. */
 	evidence = (struct evidence){ .fingerprints = { .n_stressors = STRESSORS, .n = 1 } };
 	evidence.fingerprints.stressors = mem_new(STRESSORS, sizeof(char *));
 	for (size_t s = 0; s < STRESSORS; s++)
@@ -138,7 +137,7 @@ static void test_rates(void **state)
 	assert_int_equal(rates.fingerprints, 1);
 	assert_string_equal(columns[rates.unit], "PAPI_TOT_CYC");
 	assert_int_equal(rates.log_rates.rows, STRESSORS);
-	for (size_t s = 0; s < STRESSORS; s++) { /* also of what was counted in the other run */
+	for (size_t s = 0; s < STRESSORS; s++) { /* including counters of the other run */
 		assert_true(fabs(mat_get(&rates.log_rates, s, 0) - log(branches_of(s) / cycles_of(s))) < 1e-3);
 		assert_true(fabs(mat_get(&rates.log_rates, s, 1) - log(misses_of(s) / cycles_of(s))) < 1e-3);
 		assert_true(fabs(mat_get(&rates.log_rates, s, 3) - log(1000 / cycles_of(s))) < 1e-3);
@@ -157,7 +156,7 @@ static void test_why_not(void **state)
 	rates = load(RECORD_PAPI, "another");
 	assert_non_null(strstr(rates.missing, "hardware type 'another'"));
 	stressor_rates_release(&rates);
-	rates = load(RECORD_SOFTWARE, ""); /* never those of the processor */
+	rates = load(RECORD_SOFTWARE, ""); /* never the counters of the CPU */
 	assert_non_null(strstr(rates.missing, "(software)"));
 	stressor_rates_release(&rates);
 	rates = load(RECORD_EMULATED, "");
@@ -173,8 +172,8 @@ static void test_why_not(void **state)
 enum { MISSES, BRANCHES, SAME, FUNCTIONS };
 static const char *const functions[FUNCTIONS] = { "misses", "branches", "same" };
 
-/* A call: 10,000 instructions, 8,000 cycles; as samples are observed, events per instruction. `bad` adds what a stressor does in
- * 40,000 cycles. */
+/* Fills a row for a call of 10,000 instructions and 8,000 cycles, as events per instruction. `bad` adds the events of a stressor in 40,000
+ * cycles. */
 static void call(size_t f, bool bad, double *row)
 {
 	size_t stressor = f == MISSES ? 4 : 5;
@@ -186,7 +185,7 @@ static void call(size_t f, bool bad, double *row)
 	row[3] = work;
 }
 
-/* One of the bad runs was disturbed: it took long, and did nothing else. */
+/* Makes the observations of a side. One of the bad runs was disturbed: it took longer without more events. */
 static struct observed observed_of(bool bad)
 {
 	struct observed o = { .observations = { .values = mat_new(RUNS * FUNCTIONS, COUNTERS), .functions = FUNCTIONS, .runs = RUNS } };
@@ -212,7 +211,7 @@ static struct observed observed_of(bool bad)
 	return o;
 }
 
-/* Functions that became worse (better, if `improved`), in this order. */
+/* Makes evidence about functions that became worse, or better if `improved`, in this order. */
 static struct function_evidence evidence_of(bool improved)
 {
 	struct function_evidence e = { .there = true };
@@ -229,7 +228,7 @@ static struct function_evidence evidence_of(bool improved)
 	return e;
 }
 
-/* Events on top per cycle on top, and half an event of all calls of a side, as few as they are. */
+/* Checks added events per added cycle. To each count is added half an event, divided by the calls of the side with fewer calls. */
 static void test_added_rates(void **state)
 {
 	struct function_evidence e = evidence_of(false);
@@ -238,7 +237,7 @@ static void test_added_rates(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < RUNS * FUNCTIONS; i++)
-		e.detected.seen.weight[i] = 200; /* the other side has fewer */
+		e.detected.seen.weight[i] = 200; /* the other side has fewer calls */
 	assert_null(likeness_added_rates(&e.detected, functions[MISSES], false, 2, rates));
 	for (size_t c = 0; c < COUNTERS; c++)
 		assert_true(fabs(rates[c] - log((added[c] + .5 / calls) / 40000)) < 1e-9);
@@ -247,7 +246,7 @@ static void test_added_rates(void **state)
 	function_evidence_release(&e);
 }
 
-/* Two groups; which of them grew most (or shrank), by the order. */
+/* Two groups. Their order tells which of them grew (or shrank) most. */
 static const char *missing_ones[] = { "cache", "stream", "memcpy" }, *branching_ones[] = { "qsort", "hsearch" }, *others[] = { "nothing" };
 
 static struct contribution group_of(char *name, const char **members, size_t n, double change)
@@ -298,14 +297,14 @@ static void test_match(void **state)
 	assert_non_null(strstr(text.bytes, "not compared: its CPU time is hardly higher"));
 	likeness_release(&l);
 
-	groups[0].change = groups[0].low = -.1; /* nothing certainly grew */
+	groups[0].change = groups[0].low = -.1; /* no group certainly grew */
 	likeness_compare(&rates, DECISION_REGRESSION, &contributions, &e, &l);
 	assert_null(l.group);
 	assert_non_null(strstr(l.no_group, "certainly grew"));
 	assert_true(isnan(l.functions[MISSES].group.p) && !l.functions[MISSES].matches);
 	assert_true(l.functions[MISSES].most_similarity > .95);
 	likeness_release(&l);
-	groups[0] = group_of(first, others, 1, .5); /* of which nothing was counted */
+	groups[0] = group_of(first, others, 1, .5); /* a group without counters */
 	likeness_compare(&rates, DECISION_REGRESSION, &contributions, &e, &l);
 	assert_non_null(strstr(l.no_group, "no counters"));
 	likeness_release(&l);
@@ -317,7 +316,7 @@ static void test_match(void **state)
 	detected_release(&e.detected);
 }
 
-/* The other way round: time that is gone, by the group that shrank. */
+/* Checks the opposite case: time that was saved, and the group that shrank. */
 static void test_improved(void **state)
 {
 	char first[] = "missing", second[] = "branching";
@@ -335,10 +334,10 @@ static void test_improved(void **state)
 	likeness_compare(&rates, DECISION_IMPROVED, &contributions, &e, &l);
 	assert_ptr_equal(l.group, &groups[1]);
 	assert_true(l.functions[BRANCHES].group.similarity > .95 && l.functions[MISSES].group.similarity < .1);
-	assert_true(l.functions[BRANCHES].matches); /* p = 1/45, of two that were compared */
+	assert_true(l.functions[BRANCHES].matches); /* p = 1/45, for two functions that were compared */
 	assert_non_null(strstr(l.functions[SAME].missing, "hardly lower"));
 	likeness_release(&l);
-	e.detected.functions[SAME].symbol = functions[MISSES]; /* p = 1/45 is not enough for one of three */
+	e.detected.functions[SAME].symbol = functions[MISSES]; /* p = 1/45 does not suffice for one of three functions */
 	likeness_compare(&rates, DECISION_IMPROVED, &contributions, &e, &l);
 	assert_true(!l.functions[BRANCHES].matches && l.functions[BRANCHES].group.similarity > .95);
 	document_init(&d);
@@ -353,7 +352,7 @@ static void test_improved(void **state)
 	detected_release(&e.detected);
 }
 
-/* Too little in common. */
+/* Checks that too few common stressors give no match. */
 static void test_too_few(void **state)
 {
 	const struct contributions contributions = { .missing = "fewer than 4 hardware types" };
@@ -388,7 +387,7 @@ static void test_too_few(void **state)
 #define POINTS 20
 #define RATES  5
 
-/* Stressors 0-3 have many events of counter 1, 4-6 of counters 2 and 3; counter 4 is the same for all. */
+/* Makes rates of stressors. Stressors 0-3 have many events of counter 1, 4-6 of counters 2 and 3. Counter 4 is equal for all. */
 static struct mat stressors(uint64_t seed)
 {
 	struct mat m = mat_new(POINTS, RATES);
@@ -428,7 +427,7 @@ static void test_groups(void **state)
 	(void)state;
 	space_of(&m, &s);
 	assert_int_equal(s.n, POINTS);
-	assert_int_equal(s.p, RATES - 1); /* what is the same for all tells nothing */
+	assert_int_equal(s.p, RATES - 1); /* a counter that is equal for all distinguishes nothing */
 	found = match(&s, like_first, 0, 3);
 	assert_true(found.similarity > .8 && found.p < .002 && found.as_similar == 0);
 	found = match(&s, beyond, 0, 3);
@@ -437,13 +436,13 @@ static void test_groups(void **state)
 	assert_true(found.similarity < .3 && found.p > .3 && found.as_similar >= 4);
 	found = match(&s, like_second, 4, 6);
 	assert_true(found.similarity > .8 && found.p < .005);
-	found = match(&s, like_second, 4, 4); /* one of three that are alike */
+	found = match(&s, like_second, 4, 4); /* one stressor of three that are similar */
 	assert_true(found.p > .04 && found.p < .2);
 	space_release(&s);
 	mat_release(&m);
 }
 
-/* Units of counters, and what comes first, change nothing. */
+/* Checks that the counters' units and the order of rows and columns do not matter. */
 static void test_invariants(void **state)
 {
 	double rates[RATES] = { -9, -5, -10, -8, -3 }, turned[RATES], one[POINTS], other[POINTS];
@@ -478,11 +477,11 @@ static void test_what_is_missing(void **state)
 	(void)state;
 	for (size_t i = 0; i < POINTS; i++) {
 		if (i % 2)
-			mat_set(&m, i, 0, nan); /* half of them lack it: it goes */
+			mat_set(&m, i, 0, nan); /* half of the stressors lack this counter, so it is dropped */
 		for (size_t c = 0; c < RATES; c++)
 			mat_set(&empty, i, c, nan);
 	}
-	mat_set(&m, 9, 1, nan); /* one lacks it: that one goes */
+	mat_set(&m, 9, 1, nan); /* one stressor lacks this counter, so the stressor is dropped */
 	space_of(&m, &s);
 	assert_int_equal(s.p, 3);
 	assert_int_equal(s.column[0], 1);
@@ -501,7 +500,7 @@ static void test_what_is_missing(void **state)
 	mat_release(&empty);
 }
 
-/* Something that has nothing to do with any group: as often as p says. */
+/* Checks that rates unrelated to any group match as often as `p` predicts. */
 static void test_chance(void **state)
 {
 	const size_t trials = 400;
@@ -518,7 +517,7 @@ static void test_chance(void **state)
 			similarity[i] = 2 * rng_double(&rng) - 1;
 		small += match_of(similarity, member, POINTS).p <= .05;
 	}
-	assert_in_range(small, 8, 34); /* 20 expected, sd 4.4 */
+	assert_in_range(small, 8, 34); /* 20 are expected, with a standard deviation of 4.4 */
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter, leave)

@@ -1,4 +1,4 @@
-/* Looking while results come in: what each look may spend, and how often the whole is wrong, by simulation. */
+/* Tests interim analyses: the error that each of them may spend, and the error rate of the whole, by simulation. */
 
 #include "base/rng.h"
 #include "base/stats.h"
@@ -18,7 +18,7 @@
 static void test_spending(void **state)
 {
 	(void)state;
-	/* Wherever the budget ends it, all that was spent is 5 %. */
+	/* The total error that was spent is 5 %, whichever analysis is the last. */
 	for (int last = 1; last <= LOOKS_MAX; last++) {
 		double spent = 0;
 
@@ -32,11 +32,11 @@ static void test_spending(void **state)
 }
 
 struct rates {
-	double regression, pass, missed; /* the interval at the end does not hold the truth */
+	double regression, pass, missed; /* missed: rate of final intervals without the truth */
 	double repetitions;
 };
 
-/* Nights of a change of `effect`, decided at once after all repetitions (looks 1), or at each look; `corrected`: with its level. */
+/* Simulates nights with a change of `effect`. `looks` 1: one decision at the end. `corrected`: each analysis has its own level. */
 static struct rates simulate(double effect, int looks, bool corrected, uint64_t seed)
 {
 	struct rates r = { 0 };
@@ -76,7 +76,7 @@ static struct rates simulate(double effect, int looks, bool corrected, uint64_t 
 static void test_error_rates(void **state)
 {
 	static const double effects[] = { 0, .05 };
-	const double limit = .05 + 3 * sqrt(.05 * .95 / NIGHTS); /* of chance */
+	const double limit = .05 + 3 * sqrt(.05 * .95 / NIGHTS); /* tolerance for chance */
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(effects) / sizeof(effects[0]); i++) {
@@ -90,7 +90,7 @@ static void test_error_rates(void **state)
 		assert_true(r.missed <= limit);
 		if (effects[i] <= 0) {
 			assert_true(r.regression <= .01 && naive.regression > 2 * r.regression);
-			assert_true(naive.missed > r.missed + .01); /* the correction is needed */
+			assert_true(naive.missed > r.missed + .01); /* the correction is necessary */
 		}
 		if (effects[i] >= .05)
 			assert_true(r.regression > fixed.regression - .02 && r.repetitions <= .5 * fixed.repetitions);

@@ -1,4 +1,4 @@
-/* Rows of the maps, where there are many processes. */
+/* Tests the rows of maps with many processes. */
 #include "tests/gate/said.h"
 #include "tests/scratch.h"
 
@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A process that computes in pieces of 10 ms, with a call behind each. */
+/* A process that computes for 10 ms at a time, with a call after each computation. */
 struct made {
 	const char *program;
 	int64_t rank;
@@ -64,10 +64,10 @@ static size_t lines_of(const char *text)
 
 	for (; *text; text++)
 		n += *text == '\n';
-	return n - 3; /* the heading, the axis of time, and what the characters mean */
+	return n - 3; /* minus the heading, the time axis, and the legend */
 }
 
-/* Neighbours are together, above an axis of time. */
+/* Checks that adjacent ranks are merged into one row, above a time axis. */
 static void many_ranks(void **state)
 {
 	struct made made[64];

@@ -1,4 +1,4 @@
-/* The measured difference of two versions, of runs that are made up: each class takes a known time, and the clock meets it by chance. */
+/* Tests the measured difference on synthetic runs: each class takes a known time, and the sampling clock hits it by chance. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "gate/comparison/measured.h"
@@ -18,19 +18,19 @@
 #define PERIOD_NS  1000000
 #define TEXT_BYTES 2000
 
-/* Seconds of a run; the first two are in user space. */
+/* The classes of a run's time; the first two are in user space. */
 static const char *const classes[CLASSES] = { "user /d/run", "user /lib/libz.so.1", "kernel read", "kernel openat", "kernel futex" };
 static const char *const names[CLASSES] = { "own code of run", "compression", "file data", "file metadata", "synchronisation" };
 
 struct made {
 	struct rng rng;
 	size_t machines, types, runs;
-	double noise;	       /* of a run's time, as a standard deviation */
-	double of[2][CLASSES]; /* seconds */
+	double noise;	       /* relative standard deviation of a run's time */
+	double of[2][CLASSES]; /* seconds per class */
 	double waiting[2];
-	double missed[2]; /* so much of the time has no samples */
+	double missed[2]; /* part of the time without samples */
 	const char *programs[2];
-	size_t libraries; /* of one sample each, divided among the runs */
+	size_t libraries; /* libraries with one sample each, distributed over the runs */
 };
 
 struct made_side {
@@ -52,7 +52,7 @@ static uint64_t samples_of(struct rng *rng, double seconds)
 	double expected = seconds * 1e9 / PERIOD_NS;
 	uint64_t n = 0;
 
-	for (double at = rng_double(rng) * 2; at < expected * 2; at += 1) /* one of two places, by chance */
+	for (double at = rng_double(rng) * 2; at < expected * 2; at += 1) /* each sample hits one of two places, by chance */
 		n += rng_double(rng) < .5;
 	return n;
 }
@@ -121,7 +121,7 @@ static const struct measured_part *part_named(const struct measured *m, const ch
 	return NULL;
 }
 
-/* The mean over machines of the true seconds; types are as many machines each. */
+/* Returns the true difference of a class, s: the mean over machines, with equally many machines per type. */
 static double truth(const struct made *made, size_t class)
 {
 	double more = made->of[1][class] - made->of[0][class], sum = 0;
@@ -144,7 +144,7 @@ static struct made made_of(size_t machines_n, size_t types, size_t runs, double 
 	return made;
 }
 
-/* How often intervals hold, and how often something is said to differ that does not. */
+/* Checks how often intervals contain the truth, and how often a difference is reported where there is none. */
 static void test_intervals(void **state)
 {
 	static const struct {
@@ -180,7 +180,7 @@ static void test_intervals(void **state)
 	}
 }
 
-/* The class and the level that grew lead, and the sentence says by how much. */
+/* Checks that the class and the level that grew are named first, with their growth. */
 static void test_named(void **state)
 {
 	struct made made = made_of(6, 3, 5, .02, 11);
@@ -208,7 +208,7 @@ static void test_named(void **state)
 	measured_release(&m);
 }
 
-/* More of one thing and less of another at the same level: each is told. */
+/* Checks more of one class and less of another at the same level: both are reported. */
 static void test_exchanged(void **state)
 {
 	struct made made = made_of(2, 2, 8, .005, 13);
@@ -225,7 +225,7 @@ static void test_exchanged(void **state)
 	measured_release(&m);
 }
 
-/* One version misses a little more samples than the other: its classes take no less time for that. */
+/* Checks versions that miss different shares of samples: this does not make classes shorter. */
 static void test_missed(void **state)
 {
 	struct made made = made_of(2, 2, 10, .005, 19);
@@ -242,7 +242,7 @@ static void test_missed(void **state)
 	measured_release(&m);
 }
 
-/* Parts of a few samples, of which there are many, are no reason to doubt one of many samples, and are never certain themselves. */
+/* Checks that many parts with few samples cause no doubt about a part with many samples, and are never certain themselves. */
 static void test_few_samples(void **state)
 {
 	size_t certain[2] = { 0, 0 }, rounds = 100;
@@ -265,7 +265,7 @@ static void test_few_samples(void **state)
 		fail_msg("certain in %zu of %zu, beside many of few samples in %zu", certain[0], rounds, certain[1]);
 }
 
-/* A single run on a single machine has no interval, and nothing is certain. */
+/* Checks that a single run on a single machine has no interval and no certain difference. */
 static void test_single(void **state)
 {
 	struct made made = made_of(1, 1, 1, .01, 17);
@@ -284,7 +284,7 @@ static void test_single(void **state)
 	measured_release(&m);
 }
 
-/* Parts of levels, functions of parts, each line without those below it; a part of one side alone is nothing of the other. */
+/* Checks folded lines: levels, parts, functions. Each line excludes the lines below it. A part of only one side is zero on the other. */
 static void test_folded(void **state)
 {
 	static char a[] = "1000000 period ns\n1 processes -\n400 user /d/run\n250 line w.c:7:3 work\n50 line w.c:8:3 work\n"
@@ -316,11 +316,11 @@ static void test_folded(void **state)
 	free(sampled);
 }
 
-/* ---- functions that half of the runs choose, and the others confirm ---- */
+/* ---- functions that half of the runs select and the other half confirms ---- */
 
 #define CHOOSING 40
 
-/* Two functions of a program, in samples of a ms: what the candidate's runs have more in each half of the blocks of two. */
+/* Makes samples of two functions, 1 ms each. The arguments are the candidate's additional samples in each half of the runs. */
 static struct measured_chosen chosen_of(const int work_more[2], const int other_more[2])
 {
 	static char texts[2][CHOOSING][160];

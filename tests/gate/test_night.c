@@ -1,4 +1,4 @@
-/* Decisions of nights in the store: each is there as it was made, or not at all, and a change of anything in it shows. */
+/* Tests decisions of nights in the store: each is stored completely or not at all, and a change of any value is detected. */
 #include "gate/nightly/night.h"
 
 #include "base/mem.h"
@@ -24,7 +24,7 @@ static const struct judge_request request = { .rules = 3,
 					      .why = (char[]){ "why" },
 					      .accepted = (char[]){ "accepted" } };
 
-/* With values that a float or fifteen digits would not keep. */
+/* Values that need the full precision of a double. */
 static struct judge_machine machines[] = { { (char[]){ "m1" }, -1. / 3 }, { (char[]){ "m2" }, (double)NAN } };
 static struct disturbed_run runs[] = {
 	{ (char[]){ "m1" }, (char[]){ "v2" }, 3, DISTURBED_IO, .1 + .2, .01, true },
@@ -52,7 +52,7 @@ static const struct judgement j = { .decision = DECISION_REGRESSION,
 				    .calibration = { true, 1, 2, 3, 4, 5, 6, 7, 8, (char[]){ "stale" } },
 				    .document = (char[]){ "{\"a\": 1}" } };
 
-/* A night with one comparison that has not been decided. */
+/* Starts a night with one comparison that is not decided yet. */
 static struct lab begin(const char *directory, struct night *night, struct night_comparison *c)
 {
 	struct lab lab = scratch_lab(directory);
@@ -178,7 +178,7 @@ static void test_back(void **state)
 	lab_close(&lab);
 }
 
-/* Whatever is changed, added or removed in any of the tables; the time at which it was made is no part of it. */
+/* Checks that every change, addition or deletion in the tables changes the identifier. The time of the decision does not affect it. */
 static void test_changes_show(void **state)
 {
 	static const char *const changes[] = {
@@ -220,7 +220,7 @@ static void test_changes_show(void **state)
 		if (sqlite3_exec(lab.store.db, sql, NULL, NULL, NULL))
 			fail_msg("%s: %s", sql, sqlite3_errmsg(lab.store.db));
 		check(night_identify(&lab.store, c.decision, id, &err), &err);
-		/* A number that orders rows is no part of it, and what is null stays so. */
+		/* Numbers that order rows do not affect the identifier, and a null stays null. */
 		if (strcmp(id, c.decision) == 0 && !strstr(sql, "SET number") && !strstr(sql, "SET high"))
 			fail_msg("'%s' does not show", sql);
 		n++;
@@ -261,7 +261,7 @@ static int64_t count(struct store *store, const char *table)
 	return n;
 }
 
-/* A night that ends between two of the rows has none of them, and its comparison waits for the decision as before. */
+/* Checks a night that is killed between two rows: none of the rows is stored, and the comparison is still undecided. */
 static void test_whole_or_not(void **state)
 {
 	static const char *const tables[] = { "decision",	    "decision_reason",	    "decision_machine",
@@ -292,7 +292,7 @@ static void test_whole_or_not(void **state)
 	}
 }
 
-/* What a night says of itself is there once it has ended. */
+/* Checks that a night's notes are stored when it ends. */
 static void test_notes(void **state)
 {
 	struct night_comparison c;

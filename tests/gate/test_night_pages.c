@@ -1,4 +1,4 @@
-/* What the pages of a night ask of the store grows with its applications, not with their square. */
+/* Checks that the cost of a night's pages grows linearly with the number of applications, not quadratically. */
 #include "gate/nightly/night_answer.h"
 
 #include "base/file.h"
@@ -11,10 +11,10 @@
 
 #define FEW	   4
 #define MANY	   (10 * FEW)
-#define STEPS_MAX  13 /* times as many; 100 where each application looks at all */
+#define STEPS_MAX  13 /* limit of the growth in steps for MANY applications; 100 if each application read all others */
 #define PAGES_EACH 2  /* a report and a history */
 
-/* As in tests/evidence/bench_gate.sh, small: three machines, two versions, three repetitions. */
+/* A small version of tests/evidence/bench_gate.sh: three machines, two versions, three repetitions. */
 static const char sql[] =
     "PRAGMA foreign_keys = OFF;"
     "CREATE TEMP TABLE app AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)"
@@ -46,7 +46,7 @@ static int count_steps(unsigned kind, void *steps, void *stmt, void *ns)
 	return 0;
 }
 
-/* Steps of SQLite's machine: the same wherever it runs. */
+/* Returns the steps of SQLite's virtual machine, which are the same on every machine. */
 static uint64_t steps_of(int applications, const char *pages)
 {
 	char *directory = mem_format("%s-lab", pages);
@@ -84,8 +84,8 @@ static void test_growth_of_pages(void **state)
 
 /* ---- the page of machines ---- */
 
-/* Six fingerprints of each machine before the night, the last three of node0 slower, and one of it afterwards, which the night did not
- * know. The decision rests on CPU time; a run on node0, which counts nowhere else in it, was disturbed. */
+/* Six fingerprints of each machine before the night, the last three of node0 slower, and one after the night, which the night ignored. The
+ * decision is by CPU time. A run on node0, which is not in the decision otherwise, was disturbed. */
 static const char machines_sql[] =
     "INSERT INTO plan_item (plan, kind, ordinal, name) VALUES ('0000000000000001', 'machine', 0, 'node0'), ('0000000000000001', 'machine', "
     "1, 'node1'), ('0000000000000001', 'machine', 2, 'node2');"
@@ -124,7 +124,7 @@ static void test_machines(void **state)
 	check(fingerprint_load(&lab.store, &set, &err), &err);
 	check(catalog_load(lab.machines, NULL, &catalog, &err), &err);
 	catalog_put(&catalog, &set);
-	machine_accept(catalog_machine(&catalog, "node0"), "000000000000000f", 1600000000000, "later"); /* of week 5 */
+	machine_accept(catalog_machine(&catalog, "node0"), "000000000000000f", 1600000000000, "later"); /* the fingerprint of week 5 */
 	check(catalog_save(&catalog, &n, &err), &err);
 	check(night_find(&lab.store, NULL, &night, &err), &err);
 	check(night_pages(&lab, &night, "machines-pages", &n, &err), &err);

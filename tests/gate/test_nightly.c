@@ -1,7 +1,7 @@
-/* The parts of a night that need no laboratory: the table of its rules row by row, and suite.yaml. */
+/* Tests the parts of a night that need no laboratory: each row of its table of rules, and suite.yaml. */
 #include "gate/nightly/judge.c"		 /* the rules */
-#include "gate/nightly/nightly.c"	 /* the night as a whole */
-#include "gate/nightly/nightly_freeze.c" /* its notes */
+#include "gate/nightly/nightly.c"	 /* the whole night */
+#include "gate/nightly/nightly_freeze.c" /* the notes of a night */
 
 #include "base/mem.h"
 #include "base/json.h"
@@ -38,14 +38,14 @@ static void test_rules(void **state)
 		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_NOT_SEEN }, RULE_NOT_SEEN, DECISION_INCONCLUSIVE },
 		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_DUE }, RULE_NOT_CONFIRMED, DECISION_INCONCLUSIVE },
 		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_NONE, .chance = true }, RULE_CHANCE, DECISION_INCONCLUSIVE },
-		/* Improvements likewise. */
+		/* The same for improvements. */
 		{ { .verdict = DECISION_IMPROVED, .fresh = FRESH_SEEN, .control_moved = true }, RULE_CONTROL, DECISION_ENVIRONMENT },
 		{ { .verdict = DECISION_IMPROVED, .fresh = FRESH_DUE, .alike = true }, RULE_ALIKE, DECISION_ENVIRONMENT },
 		{ { .verdict = DECISION_IMPROVED, .fresh = FRESH_DISTURBED }, RULE_FRESH_DISTURBED, DECISION_ENVIRONMENT },
 		{ { .verdict = DECISION_IMPROVED, .fresh = FRESH_NOT_SEEN }, RULE_NOT_SEEN, DECISION_INCONCLUSIVE },
 		{ { .verdict = DECISION_IMPROVED, .fresh = FRESH_DUE }, RULE_NOT_CONFIRMED, DECISION_INCONCLUSIVE },
 		{ { .verdict = DECISION_IMPROVED, .fresh = FRESH_NONE, .chance = true }, RULE_CHANCE, DECISION_INCONCLUSIVE },
-		/* Where none applies. */
+		/* No rule applies. */
 		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_SEEN }, DECISION_RULES, DECISION_REGRESSION },
 		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_SEEN, .chance = true }, DECISION_RULES, DECISION_REGRESSION },
 		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_SEEN, .left_out = true }, DECISION_RULES, DECISION_REGRESSION },
@@ -66,10 +66,10 @@ static void test_rules(void **state)
 		assert_int_equal(rule < DECISION_RULES ? rule_decisions[rule] : rows[i].in.verdict, rows[i].decision);
 		seen |= 1u << rule;
 	}
-	assert_int_equal(seen, (1u << (DECISION_RULES + 1)) - 1); /* every row of the table */
+	assert_int_equal(seen, (1u << (DECISION_RULES + 1)) - 1); /* all rows of the table were used */
 }
 
-/* Whatever a night finds out, it never makes a finding of what the runs do not say. */
+/* Checks that a night never turns a verdict into a finding that the runs do not show. */
 static void test_never_worse(void **state)
 {
 	(void)state;
@@ -87,9 +87,9 @@ static void test_never_worse(void **state)
 	}
 }
 
-/* ---- fresh runs, and the night as a whole ---- */
+/* ---- confirmation runs, and the whole night ---- */
 
-/* Three machines with these ratios, and an interval of the metric. */
+/* Makes a verdict for three machines with these ratios and the interval from `low` to `high`. */
 static struct verdict shown(struct pairing_machine machines[3], const double ratios[3], double low, double high)
 {
 	static const struct run_set none;
@@ -102,7 +102,7 @@ static struct verdict shown(struct pairing_machine machines[3], const double rat
 	return v;
 }
 
-/* Both ways: each row is looked at as it is, and turned over. */
+/* Checks confirmation runs. Each row is checked as it is and, for improvements, with inverted ratios. */
 static void test_fresh_runs(void **state)
 {
 	static const struct {
@@ -114,7 +114,7 @@ static void test_fresh_runs(void **state)
 		{ { 1.1, 1.12, 1.09 }, 1.08, 1.13, 3, true, true, NULL },
 		{ { 1.1, 1.12, .99 }, 1.04, 1.13, 3, true, false, NULL },
 		{ { 1.1, 1.12, .99 }, 1.04, 1.13, 2, true, true, NULL },
-		{ { 1.02, 1.01, 1.02 }, 1.01, 1.02, 1, true, true, NULL }, /* a confirmation need not be as large as what matters */
+		{ { 1.02, 1.01, 1.02 }, 1.01, 1.02, 1, true, true, NULL }, /* a confirmation may be below `min_effect` */
 		{ { 1.05, 1.04, 1.06 }, 1.02, 1.08, 1, false, true, NULL },
 		{ { 1.3, 1.0, 1.01 }, 1.01, 1.2, 1, false, true, "a" },
 		{ { 1.05, .96, 1.0 }, .95, 1.06, 1, false, false, NULL },
@@ -140,7 +140,7 @@ static void test_fresh_runs(void **state)
 	}
 }
 
-/* How many of ten comparisons lean, how many of these are findings, and which kind the night suspects itself of. */
+/* Checks ten comparisons that mostly point in one direction, some of them findings: `lean` is the kind that the night distrusts. */
 static void test_lean(void **state)
 {
 	static const struct {
@@ -246,19 +246,19 @@ static void test_deadline(void **state)
 	assert_int_equal(suite_deadline_ms(&s, ten_at_night), 0);
 	s.deadline_minute = 6 * 60;
 	assert_int_equal(suite_deadline_ms(&s, ten_at_night), ten_at_night + INT64_C(8) * 3600000);
-	s.deadline_minute = 22 * 60; /* now: tomorrow's is meant */
+	s.deadline_minute = 22 * 60; /* equal to the current time: the next day's is meant */
 	assert_int_equal(suite_deadline_ms(&s, ten_at_night), ten_at_night + INT64_C(24) * 3600000);
 	s.deadline_s = 90;
 	assert_int_equal(suite_deadline_ms(&s, ten_at_night), ten_at_night + 90000);
 }
 
-/* ---- how a night ends ---- */
+/* ---- the end of a night ---- */
 
-/* The worst of what is there and is asked for: what is worse is taken away one after the other. */
+/* Checks that the exit status is that of the worst decision. Each step removes the worst one. */
 static void test_exit(void **state)
 {
 	static const struct {
-		const char *id; /* of its decision; "": it was not reached */
+		const char *id; /* ID of the decision; "": no decision was made */
 		enum decision decision;
 		const char *detail;
 		int status;
@@ -273,7 +273,7 @@ static void test_exit(void **state)
 	struct night_decision d[N];
 
 	(void)state;
-	for (int i = 0; i < N; i++) { /* the best first: order decides nothing */
+	for (int i = 0; i < N; i++) { /* the best first: the order does not matter */
 		c[i] = (struct night_comparison){ .plan = "p", .detail = mem_string(rows[N - 1 - i].detail) };
 		d[i] = (struct night_decision){ .judged = { .decision = rows[N - 1 - i].decision } };
 		snprintf(c[i].decision, sizeof(c[i].decision), "%s", rows[N - 1 - i].id);
@@ -299,7 +299,7 @@ static void test_exit(void **state)
 		free(c[i].detail);
 }
 
-/* A latent finding fails nothing unless it is asked for; of one decision and of a night alike. */
+/* Checks that a latent finding changes the exit status only if the user asks for that, for one decision and for a night. */
 static void test_exit_latent(void **state)
 {
 	static const unsigned latent = 1u << NIGHT_FAILS_LATENT, regression = 1u << NIGHT_FAILS_REGRESSION;
@@ -332,7 +332,7 @@ static void test_exit_latent(void **state)
 
 /* ---- notes ---- */
 
-/* A text is left out only if the whole of it is there, not if another one has it as a part. */
+/* Checks that a text is omitted only if an equal text exists, not if it is a part of another text. */
 static void test_say(void **state)
 {
 	struct manifest_arguments note = { NULL, 0 };
@@ -354,7 +354,7 @@ static const char accepted_text[] = "baselines:\n"
 				    "- {application: app, version: v3, until: 2026-01-05, reason: c}\n"
 				    "- {application: ap, version: v4, reason: d}\n";
 
-/* Until a day is until its end. */
+/* Checks accepted baselines: `until` includes that whole day. */
 static void test_accepted(void **state)
 {
 	static const struct {

@@ -1,4 +1,4 @@
-/* Samples to observations: what is divided by what, what is put together, what is left out, and that both sides are treated alike. */
+/* Tests observations from samples: which values are divided, merged or excluded, and that both sides are treated alike. */
 #include "gate/detect/observe.h"
 
 #include "tests/gate/made_samples.h"
@@ -60,7 +60,7 @@ static void test_vectors(void **state)
 	made_run(&side, "1", emulated(rows, COUNT(rows)));
 	look(&side, &options, &o);
 	assert_int_equal(o.observations.values.rows, 2);
-	assert_int_equal(o.observations.values.cols, 3); /* not what is not the same twice, or says what others rest on */
+	assert_int_equal(o.observations.values.cols, 3); /* without unrepeatable counters and those that only normalize others */
 	assert_string_equal(o.functions[0], "f");
 	near("work is per call", value(&o, 0, "emulated:accesses"), 300);
 	near("events are per work", value(&o, 0, "emulated:hitm_false_milli"), 50 / 400.);
@@ -78,7 +78,7 @@ static void test_vectors(void **state)
 	side_release(&side);
 }
 
-/* What asks the system is not little because it does little else. */
+/* Checks that a function that makes system calls is not judged small because it does little other work. */
 static void test_system_calls(void **state)
 {
 	static const char *const asked[] = { "emulated:accesses", "emulated:blocks", "emulated:system_calls", NULL };
@@ -111,7 +111,7 @@ static void test_pooling(void **state)
 	rows[1].values[2] = (double)NAN;
 	made_run(&side, "1", emulated(rows, COUNT(rows)));
 	look(&side, &options, &o);
-	/* 40 each, 100 wanted: 3 + 3 in the first thread, the 2 that are left with them; the 4 threads of one call together. */
+	/* A call has 40, a row needs 100: 3 + 3 calls in the first thread, plus the remaining 2; the 4 threads of a call are merged. */
 	assert_int_equal(o.observations.values.rows, 3);
 	near("calls", o.weight[0] + o.weight[1] + o.weight[2], 18);
 	near("over what was counted", value(&o, 0, "emulated:hitm_false_milli"), (1 * 0 + 1 * 2) / (40. * 2));
@@ -122,13 +122,13 @@ static void test_pooling(void **state)
 
 	options.least_work = 0;
 	look(&side, &options, &o);
-	assert_int_equal(o.observations.values.rows, 11); /* the one that is not whole goes with the next */
+	assert_int_equal(o.observations.values.rows, 11); /* an incomplete row is merged with the next one */
 	observed_release(&o);
 	side_release(&side);
 }
 
-/* A function of which a counter was never counted is not judged. A function that did little is a row all the same, so that it can be seen
- * to do more. */
+/* Checks that a function with a counter that was never counted is not judged. A function with little work gets a row nevertheless, so that
+ * an increase can be seen. */
 static void test_left_out(void **state)
 {
 	struct observe_options options = plain();
@@ -200,7 +200,7 @@ static void test_limit(void **state)
 	side_release(&side);
 }
 
-/* Where nested calls are an estimate on one side, both are taken with them. */
+/* Checks that if nested calls are an estimate on one side, both sides include nested calls. */
 static void test_inclusive(void **state)
 {
 	struct made rows[] = {
@@ -224,7 +224,7 @@ static void test_inclusive(void **state)
 	near("with nested calls", value(&o, 0, "emulated:accesses"), 300);
 	assert_int_equal(o.facts[0].remarks[OBSERVE_INCLUSIVE], 1);
 	observed_release(&o);
-	options.least_share = .001; /* and what does next to nothing itself is put aside */
+	options.least_share = .001; /* now a function with almost no work of its own is excluded */
 	look(&sides[0], &options, &o);
 	assert_int_equal(o.observations.functions, 1);
 	assert_int_equal(o.aside[0].why, OBSERVE_NESTED);
@@ -251,7 +251,7 @@ static void test_small(void **state)
 	assert_int_equal(o.observations.functions, 1);
 	assert_int_equal(o.aside[0].why, OBSERVE_LITTLE_WORK);
 	observed_release(&o);
-	options.other = &sides[1]; /* there it does more */
+	options.other = &sides[1]; /* the other side does more */
 	look(&sides[0], &options, &o);
 	assert_int_equal(o.observations.functions, 2);
 	observed_release(&o);
@@ -259,7 +259,7 @@ static void test_small(void **state)
 	side_release(&sides[1]);
 }
 
-/* Little work, but waiting for lines that others have changed. */
+/* Checks a function with little work that waits for cache lines that others have changed. */
 static void test_contended(void **state)
 {
 	struct made rows[] = {
@@ -279,7 +279,7 @@ static void test_contended(void **state)
 	side_release(&side);
 }
 
-/* Counters that took two executions: invocations side by side. */
+/* Checks counters from two executions: their invocations are joined. */
 static void test_join(void **state)
 {
 	static const char *const first[] = { "PAPI_TOT_INS", "PAPI_BR_MSP", NULL }, *const second[] = { "PAPI_TOT_INS", "PAPI_L3_TCM",
@@ -329,7 +329,7 @@ static void test_time(void **state)
 	made_run(&side, "1", made_samples(RECORD_TIME, none, functions, rows, COUNT(rows)));
 	look(&side, &options, &o);
 	assert_int_equal(o.observations.values.cols, 1);
-	assert_int_equal(o.observations.values.rows, 2); /* 12 calls are 10 us; 6 are left */
+	assert_int_equal(o.observations.values.rows, 2); /* 12 calls take 10 us; the last 6 of 30 join the row before */
 	near("the mean call", value(&o, 0, "time:ns"), 905);
 	near("for weighing", o.ns[0], 905);
 	observed_release(&o);
@@ -366,7 +366,7 @@ static void test_refused(void **state)
 	side_release(&side);
 }
 
-/* Rows are brought to what all calls did; not where a file does not know, as that of a killed process. */
+/* Checks that rows are scaled to the totals of all calls, except in a file without totals, such as a killed process's. */
 static void test_totals(void **state)
 {
 	static const struct made rows[] = {

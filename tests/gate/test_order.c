@@ -1,8 +1,8 @@
-/* Repetitions that did not take turns: what the order of two sides confounds, and what repetitions of one side tell of it. */
+/* Tests versions that did not take turns: the order of the sides is confounded, and repetitions of one side show its effect. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "gate/decide/effect.h"
-#include "gate/decide/pairing.c" /* what is static is tested, too */
+#include "gate/decide/pairing.c" /* static functions are tested, too */
 
 #include <math.h>
 #include <setjmp.h>
@@ -22,7 +22,7 @@ struct sides {
 	int64_t repetition[2][MANY];
 };
 
-/* One series a type; the cost of repetition r is exp(shift[r]) on all of them, with noise. */
+/* Makes one series per type. The cost of repetition r is exp(shift[r]) on all types, with noise. */
 static struct order order_with(const struct sides *s, size_t types, bool turns, const double *shift, double noise, uint64_t seed)
 {
 	struct order_list list = { 0 };
@@ -76,7 +76,7 @@ static void test_places(void **state)
 	}
 }
 
-/* Repetition 1 is slower on all types: seen where a side has it beside others, and counted as often as the sides differ in it. */
+/* Checks a slow repetition 1: its effect is seen if a side has other repetitions, too, and is added where the sides do not share it. */
 static void test_common_effect(void **state)
 {
 	static const struct sides between = { { 1, 2 }, { { 2 }, { 1, 3 } } }, after = { { 1, 2 }, { { 1 }, { 2, 3 } } };
@@ -84,23 +84,23 @@ static void test_common_effect(void **state)
 	size_t nothing = 0;
 
 	(void)state;
-	/* Deviations of +- .1 from the mean of two: a variance of .02 with one degree of freedom; 1/1 + 1/2 of it are in the ratio. */
+	/* Deviations of +- .1 from the mean of two: variance .02 with one degree of freedom, of which the ratio contains 1/1 + 1/2. */
 	assert_true(fabs(o.spread - sqrt(.02)) < 1e-7);
 	assert_true(fabs(o.error - sqrt(.02 * 1.5)) < 1e-7 && o.df == 1);
-	/* The side that has it alone tells nothing, and the other one has nothing to tell. */
+	/* A side with only repetition 1 shows nothing, and the other side does not contain it. */
 	assert_true(order_with(&after, TYPES, false, first_is_slow, 0, 4).error == 0);
-	/* Two types, or sides that have the same repetitions: nothing to add. */
+	/* Two types, or sides with the same repetitions: nothing is added. */
 	assert_true(order_with(&between, 2, false, first_is_slow, 0, 4).error == 0);
 	assert_true(order_with(&between, TYPES, true, first_is_slow, 0, 4).error == 0);
-	/* Noise of the machines, which the spread over types has already, is taken off. */
+	/* The noise of machines is subtracted, since the spread over types contains it already. */
 	o = order_with(&between, TYPES, false, first_is_slow, .02, 4);
 	assert_true(fabs(o.spread - sqrt(.02)) < .03);
 	for (uint64_t seed = 0; seed < 40; seed++)
 		nothing += order_with(&between, TYPES, false, none, .1, seed).spread == 0;
-	assert_true(nothing > 15); /* of 40: where there is nothing, the estimate is below 0 in more than half */
+	assert_true(nothing > 15); /* out of 40: without an effect, the estimate is below 0 in more than half of the cases */
 }
 
-/* Thousands of repetitions are gone through once each: the cube of their number would take minutes. */
+/* Checks that the cost is linear in the repetitions: for thousands of them, a cubic algorithm would take minutes. */
 static void test_many(void **state)
 {
 	enum { LONG = 4000 };
@@ -129,7 +129,7 @@ static void test_many(void **state)
 	order_release(&list);
 }
 
-/* Expected numbers by numpy and scipy from the definition. */
+/* Checks against numpy and scipy, computed from the definition. */
 static void test_interval(void **state)
 {
 	static const struct effect_pair pairs[] = {
@@ -143,7 +143,7 @@ static void test_interval(void **state)
 	assert_true(wider.ratio == plain.ratio);
 	assert_true(fabs(wider.low - 1.0297751367505323) < 1e-9 && fabs(wider.high - 1.1920321448395497) < 1e-9);
 	assert_true(wider.minimum_detectable > plain.minimum_detectable);
-	assert_true(isnan(few.low)); /* two types of unknown noise */
+	assert_true(isnan(few.low)); /* two types with unknown noise */
 }
 
 int suite_order(void)

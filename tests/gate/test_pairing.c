@@ -1,5 +1,5 @@
-/* Which runs the gate compares on a machine: those of one plan, in which the versions took turns, where there are some; it says where
- * there are none, and never of imported results. */
+/* Tests which runs the gate compares on a machine: those of one plan in which the versions took turns, if there is one. If there is none,
+ * the gate says so, except for imported results. */
 #include "base/mem.h"
 #include "gate/decide/verdict.h"
 
@@ -33,7 +33,7 @@ static void leave(struct world *w)
 	run_set_release(&w->sides[1]);
 }
 
-/* In the canonical order of run_load(): by machine, repetition, time. */
+/* Compares in the canonical order of run_load(): by machine, repetition, time. */
 static int compare(const void *a, const void *b)
 {
 	const struct run *x = a, *y = b;
@@ -46,7 +46,7 @@ static int compare(const void *a, const void *b)
 	return (x->taken_ms > y->taken_ms) - (x->taken_ms < y->taken_ms);
 }
 
-/* Repetitions around a metric, one per cent apart. */
+/* Adds `n` repetitions around `metric`, one per cent apart. */
 static void add_runs(struct world *w, int side, const char *machine, const char *plan, int64_t taken_ms, double metric, int64_t n)
 {
 	struct run_set *set = &w->sides[side];
@@ -109,7 +109,7 @@ static bool has_reason(struct world *w, const char *code)
 	return found;
 }
 
-/* The machine became slower between two plans: only the later one counts, whatever else there is. */
+/* Checks a machine that became slower between two plans: only the later plan counts, whatever else exists. */
 static void test_latest_common_plan(void **state)
 {
 	struct world w;
@@ -121,7 +121,7 @@ static void test_latest_common_plan(void **state)
 	add(&w, 1, "m", "p1", 1000, 1.5);
 	add(&w, 0, "m", "p2", 2000, 2);
 	add(&w, 1, "m", "p2", 2000, 2.2);
-	add(&w, 1, "m", "p3", 3000, 9); /* of the candidate alone */
+	add(&w, 1, "m", "p3", 3000, 9); /* only the candidate's runs */
 	expect(&w, 0, 1.1, 3, PAIRING_TURNS_TAKEN);
 	assert_false(has_reason(&w, "order_confounded"));
 	leave(&w);
@@ -156,7 +156,7 @@ static void test_imported(void **state)
 	leave(&w);
 }
 
-/* Inputs of one plan are run one after another. */
+/* Checks two inputs of one plan, which run one after the other. */
 static void test_two_inputs(void **state)
 {
 	struct world w;
@@ -171,7 +171,7 @@ static void test_two_inputs(void **state)
 	leave(&w);
 }
 
-/* One repetition, of a session or of a plan-less pair. */
+/* Adds one repetition, with a fingerprint (a session) or without one. */
 static void add_one(struct world *w, int side, const char *machine, const char *fingerprint, int64_t repetition, double metric)
 {
 	struct run_set *set = &w->sides[side];
@@ -185,8 +185,8 @@ static void add_one(struct world *w, int side, const char *machine, const char *
 	qsort(set->items, set->n, sizeof(*set->items), compare);
 }
 
-/* Results in their order: a letter a result, A of the old version and B of the new one, a minute apart; a blank is a day, '=' stands
- * between results of one time. Repetitions are numbered within their version, or, with a digit before the letter, as it says. */
+/* Adds results in their order, one minute apart: A is the old version, B the new one. A space is a day; '=' means the same time.
+ * Repetitions are numbered within each version, or start at a digit before the letter. */
 static void add_order(struct world *w, const char *machine, const char *order, enum run_turns turns, double slower)
 {
 	int64_t at = 0, number[2] = { 0 };
@@ -215,7 +215,7 @@ static void add_order(struct world *w, const char *machine, const char *order, e
 		qsort(w->sides[side].items, w->sides[side].n, sizeof(struct run), compare);
 }
 
-/* The order is known from times, else from numbers that both share, else from the import; sessions need not take turns. */
+/* Checks that the order is known from times, else from numbers that both versions share, else from the import. Sessions need no turns. */
 static void test_turns(void **state)
 {
 	static const struct {
@@ -228,26 +228,26 @@ static void test_turns(void **state)
 		{ "AAAAAABBBBBB", RUN_TURNS_NUMBERED, PAIRING_TURNS_NOT_TAKEN }, /* times override numbers */
 		{ "AAAAAABBBBBB", RUN_TURNS_SAID, PAIRING_TURNS_NOT_TAKEN },
 		{ "BBBBBBAAAAAA", RUN_TURNS_COUNTED, PAIRING_TURNS_NOT_TAKEN },
-		{ "AAAAABBBBBBA", RUN_TURNS_COUNTED, PAIRING_TURNS_NOT_TAKEN }, /* nearly so */
+		{ "AAAAABBBBBBA", RUN_TURNS_COUNTED, PAIRING_TURNS_NOT_TAKEN }, /* only the last run breaks the blocks */
 		{ "AAABBBAAABBBAAABBB", RUN_TURNS_COUNTED, PAIRING_TURNS_TAKEN },
 		{ "AB", RUN_TURNS_COUNTED, PAIRING_TURNS_NOT_TAKEN },
-		{ "A=A=A=A=A=A B=B=B=B=B=B", RUN_TURNS_NUMBERED, PAIRING_TURNS_NOT_TAKEN }, /* two files */
+		{ "A=A=A=A=A=A B=B=B=B=B=B", RUN_TURNS_NUMBERED, PAIRING_TURNS_NOT_TAKEN }, /* two files with one time each */
 		{ "A=A=A=A=A=A B=B=B=B=B=B", RUN_TURNS_SAID, PAIRING_TURNS_TAKEN },
-		{ "A=A=A=A=A=A=B=B=B=B=B=B", RUN_TURNS_NUMBERED, PAIRING_TURNS_TAKEN }, /* a data set */
+		{ "A=A=A=A=A=A=B=B=B=B=B=B", RUN_TURNS_NUMBERED, PAIRING_TURNS_TAKEN }, /* a data set with one time */
 		{ "A=B", RUN_TURNS_NUMBERED, PAIRING_TURNS_TAKEN },
-		{ "A=A=A=A=A=A=B=B=B=B=B=B", RUN_TURNS_COUNTED, PAIRING_TURNS_UNKNOWN }, /* a file of hyperfine */
+		{ "A=A=A=A=A=A=B=B=B=B=B=B", RUN_TURNS_COUNTED, PAIRING_TURNS_UNKNOWN }, /* a file of hyperfine, without an order */
 		{ "A=A=A=A=A=A=B=B=B=B=B=B", RUN_TURNS_SAID, PAIRING_TURNS_TAKEN },
 		{ "A=A=A=A=A=A=B=B", RUN_TURNS_NUMBERED, PAIRING_TURNS_TAKEN },	  /* all numbers of B are in A */
-		{ "1A=A=A=4B=B=B", RUN_TURNS_NUMBERED, PAIRING_TURNS_NOT_TAKEN }, /* running numbers */
+		{ "1A=A=A=4B=B=B", RUN_TURNS_NUMBERED, PAIRING_TURNS_NOT_TAKEN }, /* consecutive numbers */
 		{ "1A=2B=3A=4B=5A=6B", RUN_TURNS_NUMBERED, PAIRING_TURNS_TAKEN },
 		{ "1A=3A=2B", RUN_TURNS_NUMBERED, PAIRING_TURNS_TAKEN },
-		{ "1A=A=A=3B=B=B", RUN_TURNS_NUMBERED, PAIRING_TURNS_NOT_TAKEN }, /* only one is shared */
+		{ "1A=A=A=3B=B=B", RUN_TURNS_NUMBERED, PAIRING_TURNS_NOT_TAKEN }, /* only one number is shared */
 		{ "AA AA AA AA AA BB BB BB BB BB", RUN_TURNS_COUNTED, PAIRING_TURNS_TAKEN },
 		{ "AA AA AA AA BB BB BB BB", RUN_TURNS_COUNTED, PAIRING_TURNS_NOT_TAKEN },
 		{ "A=A A=A A=A A=A A=A B=B B=B B=B B=B B=B", RUN_TURNS_NUMBERED, PAIRING_TURNS_TAKEN },
 		{ "A=A=B=B A=A=B=B A=A=B=B A=A=B=B A=A=B=B", RUN_TURNS_COUNTED, PAIRING_TURNS_TAKEN },
 		{ "A=A=B=B A=A=B=B A=A=B=B A=A=B=B", RUN_TURNS_COUNTED, PAIRING_TURNS_UNKNOWN },
-		{ "A A A A A B B B B B", RUN_TURNS_COUNTED, PAIRING_TURNS_NOT_TAKEN }, /* as days, so minutes */
+		{ "A A A A A B B B B B", RUN_TURNS_COUNTED, PAIRING_TURNS_NOT_TAKEN }, /* days are treated like minutes */
 	};
 
 	(void)state;
@@ -274,7 +274,7 @@ static void test_turns(void **state)
 	}
 }
 
-/* Of sessions the interval knows the noise between them, and not that of their repetitions. */
+/* Checks that the interval of sessions contains the noise between sessions, not that between repetitions. */
 static void test_sessions(void **state)
 {
 	struct pairing pairing;
@@ -296,7 +296,7 @@ static void test_sessions(void **state)
 	leave(&w);
 }
 
-/* Two sessions, one of which has a repetition of each version only: it is not taken for one without noise. Expected by hand. */
+/* Checks two sessions, one with a single repetition per version: it is not treated as free of noise. The numbers are computed by hand. */
 static void test_session_of_one(void **state)
 {
 	const double s = .02, both = 1.160 * 1.160 / 3 + 1.160 * 1.160 / 3, one = 1 + 1;
@@ -306,7 +306,7 @@ static void test_session_of_one(void **state)
 	(void)state;
 	enter(&w, "app", "app");
 	for (int64_t r = 1; r <= 3; r++) {
-		add_one(&w, 0, "m", "s1", r, exp(s * (double)(r - 2))); /* standard deviation s of the logs */
+		add_one(&w, 0, "m", "s1", r, exp(s * (double)(r - 2))); /* the logs have standard deviation s */
 		add_one(&w, 1, "m", "s1", r, exp(.1 + s * (double)(r - 2)));
 	}
 	add_one(&w, 0, "m", "s2", 4, 1);
@@ -320,7 +320,7 @@ static void test_session_of_one(void **state)
 	leave(&w);
 }
 
-/* Repetitions that are exactly alike say nothing of the noise: that is the reason, not that they are too few. */
+/* Checks that equal repetitions give no noise: the reason says this, not that there are too few repetitions. */
 static void test_exactly_alike(void **state)
 {
 	struct verdict verdict;
@@ -341,7 +341,7 @@ static void test_exactly_alike(void **state)
 	leave(&w);
 }
 
-/* Ticks of the metric are noise: all repetitions of a version may be on one of two neighbours. */
+/* Checks that ticks of the metric are noise: all repetitions of a version may be at one of two adjacent ticks. */
 static void test_ticks(void **state)
 {
 	static const struct {
@@ -374,14 +374,14 @@ static void test_ticks(void **state)
 		if (v.effect.decision != rows[i].decision || isnan(v.effect.low) == rows[i].interval)
 			fail_msg("%d machines, %g to %g: %s (%g to %g)", rows[i].machines, rows[i].old, rows[i].new,
 				 decision_text(v.effect.decision), v.effect.low, v.effect.high);
-		if (rows[i].new != rows[i].old) /* 1 / 2 of a tick on both sides */
+		if (rows[i].new != rows[i].old) /* half of a tick on both sides */
 			assert_true(fabs(v.pairing.machines[0].noise - hypot(.5 / rows[i].old, .5 / rows[i].new)) < 1e-9);
 		verdict_release(&v);
 		leave(&w);
 	}
 }
 
-/* Machines with a run each are no repetitions; one with six pairs is enough. */
+/* Checks that machines with one run each are not repetitions, and that one machine with six pairs suffices. */
 static void test_few_machines(void **state)
 {
 	static const struct {
@@ -417,11 +417,11 @@ static void test_few_machines(void **state)
 	}
 }
 
-/* Runs that did nothing are compared with such runs; where a version has more of them, nothing is decided. */
+/* Checks that runs without work are compared with such runs. If one version has more of them, the decision is inconclusive. */
 static void test_groups(void **state)
 {
 	static const struct {
-		int nothing[2]; /* of 20 */
+		int nothing[2]; /* runs of 20 without work */
 		double slower;
 		const char *reason;
 		enum decision decision;
@@ -458,7 +458,7 @@ static void test_groups(void **state)
 	}
 }
 
-/* Neighbouring ticks are no groups; and groups on one machine of three decide nothing. */
+/* Checks that adjacent ticks are not groups, and that groups on one machine of three do not matter. */
 static void test_no_groups(void **state)
 {
 	(void)state;
@@ -484,7 +484,7 @@ static void test_no_groups(void **state)
 	}
 }
 
-/* A ratio of more than a million is no ratio, in no rendering. */
+/* Checks that a ratio above one million is not shown as a ratio. */
 static void test_ratio_limit(void **state)
 {
 	(void)state;
@@ -507,7 +507,7 @@ static void test_ratio_limit(void **state)
 	}
 }
 
-/* Of one run each, the first may be slower on all machines alike. */
+/* Checks single runs per version: the version that always runs first may be slower on all machines for that reason. */
 static void test_one_always_first(void **state)
 {
 	static const char *const machines[] = { "m1", "m2", "m3" };
@@ -526,7 +526,7 @@ static void test_one_always_first(void **state)
 	}
 }
 
-/* A machine that only one of them has is left out, with or without plans. */
+/* Checks that a machine with only one of the versions is excluded, with and without plans. */
 static void test_left_out(void **state)
 {
 	struct world w;
@@ -545,7 +545,7 @@ static void test_left_out(void **state)
 	leave(&w);
 }
 
-/* The runs of one machine become those of another build. */
+/* Turns the runs of one machine into runs of another build. */
 static void make_others(struct world *w, int side, const char *machine)
 {
 	struct run_set *set = &w->sides[side];
@@ -562,7 +562,7 @@ static void make_others(struct world *w, int side, const char *machine)
 	set->n = n;
 }
 
-/* What another build of a version did is not compared with anything, and that is said, not that it did not run. */
+/* Checks that runs of another build of a version are not compared, and that the reason says so, not that the version did not run. */
 static void test_other_build(void **state)
 {
 	static const struct {
@@ -601,8 +601,7 @@ static void test_other_build(void **state)
 	leave(&w);
 }
 
-/* What was measured under another metric, or with another command that all share, is not compared, and not with another direction either.
- */
+/* Checks that runs with another metric, direction or shared command are not compared. */
 static void test_terms(void **state)
 {
 	static const struct {
@@ -613,9 +612,9 @@ static void test_terms(void **state)
 		{ { "app", "app" }, { "m", "n" }, { "s", "s" }, { "c", "c" }, PAIRING_OTHER_METRIC },
 		{ { "app", "app" }, { "m", "m" }, { "s", "t" }, { "c", "c" }, PAIRING_OTHER_TERMS },
 		{ { "app", "app" }, { "m", "m" }, { "s", "s" }, { "c", "d" }, PAIRING_OTHER_TERMS },
-		{ { "app", "app" }, { "m", "m" }, { "s", "s" }, { "c", "" }, PAIRING_USED },	  /* a command of its own */
+		{ { "app", "app" }, { "m", "m" }, { "s", "s" }, { "c", "" }, PAIRING_USED },	  /* it has its own command */
 		{ { "app", "app" }, { "", "n" }, { "", "t" }, { "", "c" }, PAIRING_USED },	  /* imported */
-		{ { "app/x", "app/y" }, { "m", "m" }, { "s", "t" }, { "c", "c" }, PAIRING_USED }, /* inputs differ, as they do */
+		{ { "app/x", "app/y" }, { "m", "m" }, { "s", "t" }, { "c", "c" }, PAIRING_USED }, /* inputs have other commands */
 		{ { "app/x", "app/y" }, { "m", "n" }, { "s", "t" }, { "c", "c" }, PAIRING_OTHER_METRIC },
 		{ { "app", "apple" }, { "m", "n" }, { "s", "t" }, { "c", "d" }, PAIRING_USED },
 	};
@@ -647,7 +646,7 @@ static void test_terms(void **state)
 	}
 }
 
-/* A run that was interrupted does not decide unsaid. */
+/* Checks that an interrupted plan is reported with the decision. */
 static void test_missing(void **state)
 {
 	struct world w;

@@ -1,6 +1,6 @@
-/* Slices of samples, and the phases that they show. */
+/* Tests time slices of samples, and the phases derived from them. */
 #include "base/mem.h"
-#include "gate/profile/parts.c" /* the phases */
+#include "gate/profile/parts.c" /* the static functions of phases */
 #include "tests/scratch.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@ static void take(const char *text)
 	check(sampled_add(&s, text, "prog", NULL, &err), &err);
 }
 
-/* Slices of 10 ms, of which the last is half: a run of 75 ms is spread over the parts of it, and nothing is lost. */
+/* Checks slices of 10 ms, of which the last one is half: a run of 75 ms is spread over all slices, and no sample is lost. */
 static void slices_are_spread(void **state)
 {
 	double sum = 0;
@@ -22,7 +22,7 @@ static void slices_are_spread(void **state)
 	(void)state;
 	s = (struct sampled){ .n = 0 };
 	take("4000000 period ns\n10000000 slice 75000000\n40 user /bin/prog\n0 slices 20,,,,,,,20\n3 kernel read\n");
-	assert_int_equal(s.n_sliced, 2); /* the second has no slices, for it was met too seldom */
+	assert_int_equal(s.n_sliced, 2); /* the second class has no slices, because it has too few samples */
 	assert_int_equal(s.sliced_runs, 1);
 	for (size_t k = 0; k < SAMPLED_SLICES; k++)
 		sum += s.sliced[0].count[k];
@@ -53,7 +53,7 @@ static void slices_that_make_no_sense(void **state)
 	}
 }
 
-/* Two runs, the second slower: a quarter computing, then reading, with a little of either in both. */
+/* Checks two runs, of which the second is slower: one quarter computes, the rest reads, with a little of the other in both. */
 static void phases_of_two_runs(void **state)
 {
 	struct phase phases[SAMPLED_SLICES];
@@ -71,7 +71,7 @@ static void phases_of_two_runs(void **state)
 	assert_true(fabs(phases[0].share - 98. / 380) < .001 && phases[0].of[0] > .97 && phases[1].of[1] > .97);
 }
 
-/* Slices of both, between the two, are the border; something else, however short, and a mixture that lasts, are phases. */
+/* Checks that slices that mix two phases are their border. A different activity, however short, and a lasting mixture are phases. */
 static void borders_are_no_phases(void **state)
 {
 	struct phase phases[SAMPLED_SLICES];
@@ -98,7 +98,7 @@ static void borders_are_no_phases(void **state)
 	assert_int_equal(phases_of(&s, phases), 3);
 }
 
-/* The same all the time; too few samples to say. */
+/* Checks activity that is constant, and too few samples. */
 static void no_phases(void **state)
 {
 	struct phase phases[SAMPLED_SLICES];
@@ -114,7 +114,7 @@ static void no_phases(void **state)
 	assert_int_equal(phases_of(&s, phases), 0);
 }
 
-/* Numbers of programs are those of a run: two runs of a pipeline that met its programs in another order. */
+/* Checks that program numbers belong to a run: two runs of a pipeline list its programs in different orders. */
 static void programs_of_two_runs(void **state)
 {
 	(void)state;
@@ -144,7 +144,7 @@ static void programs_that_make_no_sense(void **state)
 	s = (struct sampled){ .n = 0 };
 	take(many.bytes);
 	assert_int_equal(s.n_programs, SAMPLED_PROGRAMS);
-	take("5 program late\n"); /* there is no room: with those that are nothing */
+	take("5 program late\n"); /* there is no room: counted as unknown programs */
 	assert_int_equal(s.programs[0].count, 6);
 	buf_text(&many, "1 program more\n");
 	assert_int_equal(sampled_add(&s, many.bytes, "prog", NULL, &err), ASSAY_E_FORMAT);

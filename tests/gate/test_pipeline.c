@@ -1,4 +1,4 @@
-/* The pipeline of a CPU of Intel's. */
+/* Tests the pipeline of Intel CPUs. */
 #include "tests/gate/played_pipeline.h"
 
 static double count_of(uint32_t code, const double *p)

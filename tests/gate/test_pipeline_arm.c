@@ -1,4 +1,4 @@
-/* The pipeline of a CPU of Arm's: slots are cycles, and of instructions it counts those that it began and those that it finished. */
+/* Tests the pipeline of Arm CPUs: slots are cycles, and the CPU counts instructions that were started and those that were completed. */
 #define INTERPOSE_AARCH64
 #include "tests/gate/played_pipeline.h"
 

@@ -1,4 +1,4 @@
-/* Profiles: properties that hold whatever the data. */
+/* Tests properties of profiles that hold for all data. */
 #include "tests/gate/made_up_machines.h"
 
 #include <setjmp.h>
@@ -30,7 +30,7 @@ static bool has_reason(const struct profile *p, const char *code)
 	return false;
 }
 
-/* A rank is one more than the number of groups with a larger share, of which only those above a tenth count. */
+/* Checks that a group's rank is one more than the number of groups with a larger share, counting only shares above a tenth. */
 static void assert_ranks(const struct profile *p, size_t ranked)
 {
 	assert_int_equal(p->n_ranked, ranked);
@@ -78,7 +78,7 @@ static void test_sums_to_one(void **state)
 	profile_rows_release(&r);
 }
 
-/* Found, and too small to be ranked. */
+/* Checks a group that is found but too small to be ranked. */
 static void test_small_share(void **state)
 {
 	struct profile_rows r = made_rows(16, small_third, .0, 11);
@@ -92,7 +92,7 @@ static void test_small_share(void **state)
 	profile_rows_release(&r);
 }
 
-/* The same cost everywhere: the constant explains it, no group has a share to speak of, and all are tied. */
+/* Checks equal cost everywhere: the constant explains it, no group has a notable share, and all are tied. */
 static void test_nothing_ranked(void **state)
 {
 	struct profile_rows r = made_rows(9, two, .02, 18);
@@ -108,7 +108,7 @@ static void test_nothing_ranked(void **state)
 	profile_rows_release(&r);
 }
 
-/* Same numbers in every bit? */
+/* Checks that all numbers are equal bit by bit. */
 static void assert_same(const struct profile *a, const struct profile *b)
 {
 	assert_int_equal(a->n_groups, b->n_groups);
@@ -138,7 +138,7 @@ static void test_threads(void **state)
 	profile_rows_release(&r);
 }
 
-/* Another unit for the cost and for a stressor. */
+/* Checks that the units of the cost and of a stressor do not matter. */
 static void test_units(void **state)
 {
 	struct profile_rows r = made_rows(9, two, .02, 13), scaled = made_rows(9, two, .02, 13);
@@ -161,7 +161,7 @@ static void test_units(void **state)
 	profile_rows_release(&scaled);
 }
 
-/* A stressor that is there twice changes no group's share. */
+/* Checks that a duplicate of a stressor changes no group's share. */
 static void test_twice(void **state)
 {
 	struct profile_rows r = made_rows(9, two, .02, 14), wide = made_rows(9, two, .02, 14);
@@ -194,7 +194,7 @@ static void test_twice(void **state)
 	profile_rows_release(&wide);
 }
 
-/* Twice as slow everywhere, or many more repetitions on one type: no other profile. */
+/* Checks that neither a cost twice as large everywhere nor many more repetitions on one type changes the profile. */
 static void test_types_weigh_equally(void **state)
 {
 	struct profile_rows r = made_rows(9, two, .02, 15), more = made_rows(9, two, .02, 15);
@@ -248,7 +248,7 @@ static void test_refusals(void **state)
 	}
 }
 
-/* The same cost everywhere, and a cost that has nothing to do with the stressors. */
+/* Checks a cost that is equal everywhere, and one that is unrelated to the stressors. */
 static void test_nothing_to_infer(void **state)
 {
 	struct profile_rows flat = made_rows(10, two, .02, 17), random = made_rows(10, two, .02, 17);

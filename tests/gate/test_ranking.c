@@ -1,4 +1,4 @@
-/* Which function stands first where each is measured with what it calls: the one that has the fault, and not whoever called it. */
+/* Tests which function is ranked first if each is measured with its callees: the one with the fault, not its callers. */
 #include "gate/detect/detect.h"
 
 #include "base/rng.h"
@@ -9,16 +9,16 @@
 #include <math.h>
 
 #define RUNS	12
-#define MIDDLE	100 /* calls by outer */
-#define LEAF	500 /* calls by middle */
+#define MIDDLE	100 /* calls made by outer */
+#define LEAF	500 /* calls made by middle */
 #define SAMPLES 50
 
 enum { OUTER, INNER, LEAVES };
 static const char *const functions[] = { "outer", "middle", "leaf", NULL };
 static const char *const counters[] = { NULL };
 
-/* outer calls middle, which calls leaf; what each takes itself. A tenth of the calls of leaf are samples, and what these took, which is all
- * that is known of it, is a twentieth off. */
+/* Adds a run in which outer calls middle, which calls leaf; `own` is the time of each without callees. A tenth of the calls of leaf are
+ * samples, and the estimate of the callees' time is a twentieth off. */
 static void add_run(struct side *side, const double own[3], uint32_t leaf_weight, struct rng *rng)
 {
 	struct made rows[1 + MIDDLE + LEAF / 10];
@@ -54,7 +54,7 @@ static struct side runs(const char *what, const double own[3], uint32_t leaf_wei
 	return side;
 }
 
-/* By a scorer that is fitted fast. */
+/* Returns options with a scorer that is fitted fast. */
 static struct detect_options quick(void)
 {
 	struct detect_options options = { .detector = detector_defaults, .observe = observe_defaults };
@@ -73,7 +73,7 @@ static void test_places(void **state)
 		{ { 50000, 1000, 300 }, "leaf" },
 		{ { 50000, 2000, 100 }, "middle" },
 		{ { 150000, 1000, 100 }, "outer" },
-		{ { 150000, 1000, 120 }, "outer" }, /* two faults: outer's own is most of what came on top */
+		{ { 150000, 1000, 120 }, "outer" }, /* two faults: outer's own is the larger part of the added time */
 	};
 	static const double normal[3] = { 50000, 1000, 100 };
 	struct rng rng;
@@ -90,7 +90,7 @@ static void test_places(void **state)
 		check(detect(&input, &options, &d, &err), &err);
 		assert_int_equal(d.decision, DECISION_REGRESSION);
 		assert_string_equal(d.functions[0].name, cases[c].first);
-		/* How many calls there were is known, whichever were samples. */
+		/* The number of calls is known, whichever of them were sampled. */
 		for (size_t i = 0; i < d.n_worse; i++)
 			assert_int_equal(d.functions[i].kind.trouble, TROUBLE_SLOWER);
 		detected_release(&d);
@@ -99,12 +99,12 @@ static void test_places(void **state)
 	}
 }
 
-/* A function, each sample of which stands for many calls. */
+/* A function whose samples each represent many calls. */
 struct sampled {
-	double ns, interrupted_ns; /* so long one of them took, in the first run; 0: none */
-	size_t samples;		   /* of a run, at most SAMPLES */
-	double beside_ns;	   /* of another function that is measured as often; 0: there is none */
-	bool seeded;		   /* other calls are measured in each run */
+	double ns, interrupted_ns; /* ns: usual time; interrupted_ns: time of one sample in the first run, 0: none */
+	size_t samples;		   /* samples per run, at most SAMPLES */
+	double beside_ns;	   /* time of another function, measured as often; 0: none */
+	bool seeded;		   /* each run samples other calls */
 };
 
 static void sampled_seed(struct samples *s, size_t run)
@@ -142,8 +142,8 @@ static struct side runs_of(const char *what, const struct sampled *sampled, stru
 	return side;
 }
 
-/* A call that was interrupted, and stands for many that were not, changes nothing; nothing rests on few calls that are the same in all
- * runs. */
+/* Checks that an interrupted call, which represents many that were not interrupted, does not change the result. Few calls that are the same
+ * in all runs decide nothing. */
 static void test_chance(void **state)
 {
 	static const struct {
@@ -153,7 +153,7 @@ static void test_chance(void **state)
 		{ { 1000, 0, 50, 0, false }, { 1000, 0, 50, 0, false }, DECISION_PASS },
 		{ { 1000, 0, 50, 0, false }, { 4000, 0, 50, 0, false }, DECISION_REGRESSION },
 		{ { 4000, 0, 50, 0, false }, { 1000, 0, 50, 0, false }, DECISION_IMPROVED },
-		{ { 1000, 5e6, 50, 0, false }, { 4000, 0, 50, 0, false }, DECISION_REGRESSION }, /* "improved" by the means */
+		{ { 1000, 5e6, 50, 0, false }, { 4000, 0, 50, 0, false }, DECISION_REGRESSION }, /* the means alone would say "improved" */
 		{ { 1000, 0, 50, 0, false }, { 4000, 5e6, 50, 0, false }, DECISION_REGRESSION },
 		{ { 1000, 5e6, 50, 0, false }, { 1000, 0, 50, 0, false }, DECISION_PASS },
 		{ { 1000, 0, 50, 0, false }, { 1000, 5e6, 50, 0, false }, DECISION_PASS },
@@ -162,7 +162,7 @@ static void test_chance(void **state)
 		{ { 70, 0, 17, 0, false }, { 180, 0, 22, 0, false }, DECISION_NOTHING_MEASURED },
 		{ { 70, 0, 50, 0, false }, { 180, 0, 22, 0, false }, DECISION_NOTHING_MEASURED },
 		{ { 280, 0, 15, 0, false }, { 70, 0, 9, 0, false }, DECISION_NOTHING_MEASURED },
-		{ { 70, 0, 17, 0, true }, { 180, 0, 17, 0, true }, DECISION_REGRESSION }, /* all runs together */
+		{ { 70, 0, 17, 0, true }, { 180, 0, 17, 0, true }, DECISION_REGRESSION }, /* the samples of all runs together */
 		{ { 4000, 0, 17, 0, true }, { 1000, 0, 17, 0, true }, DECISION_IMPROVED },
 		{ { 70, 0, 2, 0, true }, { 180, 0, 2, 0, true }, DECISION_NOTHING_MEASURED },
 	};
@@ -187,7 +187,7 @@ static void test_chance(void **state)
 	}
 }
 
-/* On a machine that other programs use, the kernel interrupts calls more often, and these take a little longer. */
+/* Makes runs on a machine that other programs use: the kernel interrupts calls more often, and such calls take a little longer. */
 static struct side loaded_runs(const char *what, double ns, double switches, struct rng *rng)
 {
 	static const char *const counted[] = { "perf::CONTEXT-SWITCHES", "perf::PAGE-FAULTS", NULL }, *const names[] = { "main", NULL };
@@ -223,15 +223,15 @@ static void test_load(void **state)
 	new = loaded_runs("new", 1.03e6, 60, &rng);
 	check(detect(&input, &options, &d, &err), &err);
 	assert_int_equal(d.decision, DECISION_PASS);
-	assert_int_equal(d.seen.observations.values.cols, 3); /* likeness.h looks at them */
+	assert_int_equal(d.seen.observations.values.cols, 3); /* likeness.h uses these counters */
 	detected_release(&d);
 	side_release(&old);
 	side_release(&new);
 }
 
-#define DIVIDED_RUNS 20 /* as many as the usual rate asks for */
+#define DIVIDED_RUNS 20 /* as many as the usual rate needs */
 
-/* Of each run so many calls of one function, which in turns access so much. */
+/* Calls per run of one function, and their accesses by turns. */
 struct divided {
 	size_t calls;
 	double accesses[2];
@@ -245,7 +245,7 @@ static struct side divided_runs(const char *what, const struct divided *divided,
 
 	for (size_t r = 0; r < DIVIDED_RUNS; r++) {
 		struct made rows[2 * SAMPLES];
-		double size = exp(.01 * rng_normal(rng)); /* of the input */
+		double size = exp(.01 * rng_normal(rng)); /* size of the input */
 		char *name = mem_format("%03zu", r);
 
 		memset(rows, 0, sizeof(rows));
@@ -261,7 +261,7 @@ static struct side divided_runs(const char *what, const struct divided *divided,
 	return side;
 }
 
-/* The same work, divided between calls in another way: no regression, and of the number of calls is said what is true. */
+/* Checks equal work that is divided between calls in another way: no regression, and the text names the number of calls correctly. */
 static void test_divided(void **state)
 {
 	static const struct {

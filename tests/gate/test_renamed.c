@@ -1,4 +1,4 @@
-/* Functions of C++ that are the same to people: parameters and arguments of templates are not what a function is called. */
+/* Tests C++ functions that are the same for users: parameters and template arguments are not part of a function's name. */
 #include "gate/detect/detect.h"
 #include "runs/inside/changes/functions.h"
 #include "tests/bench/rivals.h"
@@ -7,7 +7,7 @@
 
 static const char *const counters[] = { "emulated:accesses", "emulated:blocks", NULL };
 
-/* Two functions a side; "": one alone. */
+/* Makes a side with two functions; "": only one. */
 static struct side made(const char *what, const char *const names[2], double work)
 {
 	const char *const functions[] = { names[0], names[1], NULL };
@@ -75,7 +75,7 @@ static void test_pairs(void **state)
 	}
 }
 
-/* By a scorer that is fitted fast. */
+/* Returns options with a scorer that is fitted fast. */
 static struct detect_options quick(void)
 {
 	struct detect_options options = { .detector = detector_defaults, .observe = observe_defaults };
@@ -84,7 +84,7 @@ static struct detect_options quick(void)
 	return options;
 }
 
-/* So what one of them does more is its own, and no caller's. */
+/* Checks that additional work of a renamed function is attributed to it, not to its caller. */
 static void test_judged(void **state)
 {
 	static const char *const names[2][2] = { { "_ZN3FewILj16EE4pushEi", "main" }, { "_ZN3FewILj4EE4pushEi", "main" } };

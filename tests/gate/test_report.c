@@ -1,4 +1,4 @@
-/* The page, from laboratories made in memory: well-formed whatever the names, the same bytes for the same data, nothing left unsaid. */
+/* Tests the page on laboratories in memory: well-formed HTML whatever the names, the same bytes for the same data, and no missing facts. */
 #include "gate/report/report.c"
 
 #include "tests/gate/made_up_evidence.h"
@@ -9,7 +9,7 @@
 #define STRESSORS 5
 #define EVIL	  "</script><b onload=\"x\">&lt;'"
 
-/* Every text of the world begins with `prefix`. */
+/* A laboratory and a comparison; every text starts with `prefix`. */
 struct world {
 	const char *prefix;
 	struct evidence evidence;
@@ -49,7 +49,7 @@ static void add_fingerprint(struct world *w, size_t i, bool emulated)
 	free(type);
 }
 
-/* Machines m0 to m5, two a type, each with one fingerprint; the last stressor was recorded as 0. */
+/* Makes machines m0 to m5, two per type, with one fingerprint each. The last stressor was recorded as 0. */
 static void world_init(struct world *w, const char *prefix, bool emulated)
 {
 	*w = (struct world){ .prefix = prefix, .config = { .min_effect = .03, .name = mem_format("%slab", prefix) } };
@@ -63,7 +63,7 @@ static void world_init(struct world *w, const char *prefix, bool emulated)
 	}
 }
 
-/* Repetitions on the machines from..to of one side. */
+/* Adds repetitions of one side on the machines `from` to `to` - 1. */
 static void run_some(struct world *w, int side, size_t from, size_t to, double factor, bool with_fingerprint, int64_t repetitions)
 {
 	for (size_t i = from; i < to; i++) {
@@ -128,7 +128,7 @@ static void test_regression(void **state)
 	world_release(&w);
 }
 
-/* The names of the zones beside the interval: of those that have room for one. */
+/* Checks the names of the zones beside the interval. Only zones with enough room have names. */
 static void check_zones(const char *what, const char *page, const char *expected)
 {
 	struct buf names = BUF_INIT;
@@ -231,7 +231,7 @@ static void test_emulated_is_said(void **state)
 	world_release(&w);
 }
 
-/* Markup in every name that comes from outside: the page stays well-formed, and shows it as text. */
+/* Checks markup in every name from outside: the page stays well-formed and shows the markup as text. */
 static void test_hostile_names(void **state)
 {
 	static const char *const parts[] = { EVIL "m0", EVIL "app",	EVIL "new",  EVIL "lab", EVIL "b",     EVIL "1",
@@ -251,7 +251,7 @@ static void test_hostile_names(void **state)
 	world_release(&w);
 }
 
-/* Ratios of any size stay numbers that can be read, inside of the chart. */
+/* Checks that ratios of any size are readable numbers, inside the chart. */
 static void test_extreme_ratios(void **state)
 {
 	static const double factors[] = { 1e-90, 1e-5, 1e5, 1e90 };
@@ -294,7 +294,7 @@ static void test_same_bits(void **state)
 	free(pages[1]);
 }
 
-/* The reader itself refuses what it must. */
+/* Checks that the HTML scanner refuses malformed pages. */
 static void test_scan(void **state)
 {
 	static const char *const bad[] = {

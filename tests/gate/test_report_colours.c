@@ -1,5 +1,5 @@
-/* The colours of the report, from its own style sheet: readable on their background, and told apart by people without red or green
- * cones. Simulation of protanopia and deuteranopia: Machado, Oliveira and Fernandes, IEEE Transactions on Visualization and Computer
+/* Tests the colours in the report's style sheet: they must be readable on their background, and distinguishable for users without red or
+ * green cones. Simulation of protanopia and deuteranopia: Machado, Oliveira and Fernandes, IEEE Transactions on Visualization and Computer
  * Graphics 15(6), 2009, severity 1. Difference: CIE 1976, where 2.3 is just noticeable. Contrast: WCAG 2.1. */
 #include "base/buf.h"
 #include "base/error.h"
@@ -15,14 +15,14 @@
 
 #include <cmocka.h>
 
-#define BUILT_IN_APART 20. /* categories that the built-in batteries have as main ones */
+#define BUILT_IN_APART 20. /* least difference of the built-in batteries' main categories */
 #define ALL_APART      10.
 
 struct colour {
 	double rgb[3]; /* linear, 0 to 1 */
 };
 
-static char *light, *dark; /* the two halves of the sheet: before the dark colours, and from there on */
+static char *light, *dark; /* the parts of the style sheet for light and for dark colours */
 
 static int read_sheet(void **state)
 {
@@ -62,7 +62,7 @@ static double linear(long value)
 	return v <= .04045 ? v / 12.92 : pow((v + .055) / 1.055, 2.4);
 }
 
-/* The value of --NAME: #rrggbb (or #rgb). */
+/* Returns the value of --NAME: #rrggbb (or #rgb). */
 static struct colour colour_named(const char *sheet, const char *name)
 {
 	char *key = mem_format("--%s: #", name);
@@ -141,7 +141,7 @@ static double difference(const struct colour *a, const struct colour *b, enum vi
 	return sqrt(pow(x[0] - y[0], 2) + pow(x[1] - y[1], 2) + pow(x[2] - y[2], 2));
 }
 
-/* Published values: black on white is 21:1; white is L* 100. */
+/* Checks published values: black on white is 21:1; white is L* 100. */
 static void test_formulas(void **state)
 {
 	const struct colour black = { { 0, 0, 0 } }, white = { { 1, 1, 1 } }, red = { { 1, 0, 0 } }, green = { { 0, linear(0x9b), 0 } };
@@ -151,7 +151,7 @@ static void test_formulas(void **state)
 	assert_true(fabs(contrast(&black, &white) - 21) < 1e-9);
 	to_lab(&red, lab);
 	assert_true(fabs(lab[0] - 53.24) < .02 && fabs(lab[1] - 80.09) < .02 && fabs(lab[2] - 67.2) < .02);
-	/* Red and green are far apart, and nearer to each other for who has no green cones. */
+	/* Red and green differ much, and less for users without green cones. */
 	assert_true(difference(&red, &green, DEUTERANOPE) < .5 * difference(&red, &green, TRICHROMAT));
 }
 
@@ -194,7 +194,7 @@ static void test_categories(void **state)
 	check_categories(dark, "dark");
 }
 
-/* Steps of the heat map are seen as steps, the two ends are far apart, and each half darkens (or lightens) from the middle on. */
+/* Checks that steps of the heat map are visible, that its ends differ much, and that each half darkens (or lightens) from the middle on. */
 static void check_heat(const char *sheet)
 {
 	struct colour colours[11];

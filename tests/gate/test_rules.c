@@ -1,5 +1,5 @@
-/* The table of rules, row by row and as a whole; and what it sees of runs. */
-#include "gate/decide/verdict.c" /* the rules */
+/* Tests the table of rules, row by row and as a whole, and the rules' input from runs. */
+#include "gate/decide/verdict.c" /* the static functions of the rules */
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -25,7 +25,7 @@
 
 static const struct row {
 	const char *what;
-	struct rule_input in; /* performance, processor, own, same build, disturbed, turns, two groups */
+	struct rule_input in; /* performance, CPU time, own time, same build, disturbed, turns, two groups */
 	enum rule rule;
 	enum decision decision;
 } rows[] = {
@@ -98,7 +98,7 @@ static void test_rows(void **state)
 		assert_true(met[rule]);
 }
 
-/* What must hold of every input, whatever the rows. */
+/* Checks properties that hold for every input, whatever the rows. */
 static void test_whole(void **state)
 {
 	(void)state;
@@ -118,7 +118,7 @@ static void test_whole(void **state)
 			assert_true(d == U || d == in.performance || (d == E && in.same_build));
 		if (in.turns != PAIRING_TURNS_TAKEN || in.two_groups)
 			assert_true(d != R && d != I && d != P);
-		if (d == R) { /* something is slower, and it is not one build; on busy machines something beside the wall says so */
+		if (d == R) { /* one time is slower and the builds differ; on busy machines, not only the wall-clock time is slower */
 			assert_false(in.same_build && in.performance == R);
 			assert_true(in.performance == R || in.processor == R);
 			assert_true(!in.disturbed || in.processor == R || in.own == R || in.processor == N || in.own == N ||
@@ -127,12 +127,12 @@ static void test_whole(void **state)
 		if (d == E && in.performance != E)
 			assert_true(in.disturbed || in.same_build);
 		if (in.performance == P && in.turns == PAIRING_TURNS_TAKEN &&
-		    !in.two_groups) /* a pass stays, unless machines hide that more is computed */
+		    !in.two_groups) /* a pass remains, unless busy machines hide more computing */
 			assert_true(d == P || (d == R && in.processor == R && in.disturbed));
 	}
 }
 
-/* The page shows the same table: a row a rule, in the same order, with its decision. */
+/* Checks that the design page has the same table: one row per rule, in the same order, with its decision. */
 static void test_page(void **state)
 {
 	char *page = mem_format("%s/docs/design/decisions.md", getenv("ASSAY_SOURCE"));
@@ -158,12 +158,12 @@ static void test_page(void **state)
 	assert_int_equal(at, RULES);
 }
 
-/* ---- what rules see ---- */
+/* ---- the rules' input ---- */
 
 #define HOSTS 6
 #define REPS  8
 
-/* Of a run of 1 s of which it computes .9: what the machine withholds, and what the candidate adds. Returns 0 to 1, different for each. */
+/* Returns a pseudo-random number from 0 to 1, different for each host, repetition and side. */
 static double odd(int host, int repetition, int side)
 {
 	double x = sin(host * 12.9898 + repetition * 78.233 + side * 37.719) * 43758.5453;
@@ -172,10 +172,10 @@ static double odd(int host, int repetition, int side)
 }
 
 struct made {
-	double computes, waits, itself; /* factors, of the candidate; `itself`: seconds for which it waits for its own threads */
-	double busy;			/* seconds that a machine withholds at most */
-	bool unlike;			/* builds differ */
-	bool threads;			/* what waits is not the first thread */
+	double computes, waits, itself; /* factors of the candidate; `itself`: seconds for which it waits for its own threads */
+	double busy;			/* most seconds that a machine withholds from a run */
+	bool unlike;			/* the builds differ */
+	bool threads;			/* threads other than the first one wait */
 };
 
 static void make(struct run_set *set, const struct made *made, int side)
@@ -193,7 +193,7 @@ static void make(struct run_set *set, const struct made *made, int side)
 			*run = (struct run){ .machine = mem_format("m%d", h), .repetition = r + 1, .recorded = 1, .plan = "p" };
 			run->usage = (struct metric_usage){ (int64_t)((cpu + own + delay) * 1e9), (int64_t)(cpu * 1e6), 0 };
 			run->metric = (double)run->usage.wall_ns / 1e9;
-			memset(&counters, 0xff, sizeof(counters)); /* every number is -1 */
+			memset(&counters, 0xff, sizeof(counters)); /* every number is -1: unknown */
 			counters.run_delay_ns = made->threads ? 0 : (int64_t)(delay * 1e9);
 			counters.others_delay_ns = made->threads ? (int64_t)(delay * 1e9) : 0;
 			counters.busy_ns = (int64_t)((busy + cpu) * 1e9);
@@ -211,7 +211,7 @@ static bool has_reason(const struct verdict *v, const char *code)
 	return false;
 }
 
-/* That others did it is believed against what was only concluded, and not against what was measured. */
+/* Checks that an excuse by other programs is accepted against an inferred finding, and not against a measured one. */
 static void expect_excused(struct verdict *v, bool believed)
 {
 	enum decision before = v->effect.decision;
@@ -268,8 +268,8 @@ static void test_runs(void **state)
 	}
 }
 
-/* Runs of one build of two threads, for which their first thread waits, on two processors beside others' work, in ms: wall-clock, user and
- * system time, what its first thread and what others of its threads were kept waiting, and others' work. */
+/* Runs of one build with two threads, whose first thread waits for both, on two CPUs with other programs, in ms: wall-clock, user and
+ * system time, run-queue delays of the first thread and of its other threads, and CPU time of other programs. */
 static const int64_t two_threads[][6] = {
 	{ 1061, 422, 3, 9, 855, 1756 },	    { 1187, 414, 0, 81, 1009, 1993 },  { 1470, 419, 7, 101, 1268, 2595 },
 	{ 1772, 405, 18, 50, 1982, 3122 },  { 1903, 409, 11, 86, 1792, 3412 }, { 1988, 419, 0, 3, 2094, 3585 },
@@ -281,7 +281,7 @@ static const int64_t two_threads[][6] = {
 };
 #define THREADS_RUNS (sizeof(two_threads) / sizeof(two_threads[0]))
 
-/* The candidate has met more of the others' work than the baseline: its threads have not waited of their own accord. */
+/* Checks a candidate whose runs had more load from other programs than the baseline's: its longer waits are not its own. */
 static void test_threads_on_a_busy_machine(void **state)
 {
 	const struct evidence evidence = { 0 };
@@ -301,7 +301,7 @@ static void test_threads_on_a_busy_machine(void **state)
 			struct run *run = &set->items[set->n];
 			struct helper_result counters;
 
-			memset(&counters, 0xff, sizeof(counters)); /* every number is -1 */
+			memset(&counters, 0xff, sizeof(counters)); /* every number is -1: unknown */
 			counters.run_delay_ns = 1000000 * ms[3];
 			counters.others_delay_ns = 1000000 * ms[4];
 			counters.busy_ns = 1000000 * (ms[1] + ms[2] + ms[5]);
@@ -320,7 +320,7 @@ static void test_threads_on_a_busy_machine(void **state)
 	run_set_release(&sides[1]);
 }
 
-/* An improvement counts from its own size on, by whichever time it was decided. */
+/* Checks that an improvement counts from the smallest effect that matters on, by either time. */
 static void test_gain(void **state)
 {
 	const struct evidence evidence = { 0 };
@@ -349,7 +349,7 @@ static void test_gain(void **state)
 	}
 }
 
-/* What could have been found is said of the time that decided, and of processor time as far as it lengthens the wall-clock time. */
+/* Checks that the minimum detectable effect is that of the time that decided, scaled by CPU time's share of wall-clock time. */
 static void test_detectable(void **state)
 {
 	const struct evidence evidence = { 0 };
@@ -370,7 +370,7 @@ static void test_detectable(void **state)
 			make(&sides[side], &made, side);
 		assert_int_equal(verdict_of(&evidence, &config, &sides[0], &sides[1], .03, &v, &err), ASSAY_OK);
 		assert_int_equal(verdict_by_processor(&v), busy);
-		assert_int_equal(v.shape == SHAPE_PROCESSOR, busy); /* of the metric none is visible */
+		assert_int_equal(v.shape == SHAPE_PROCESSOR, busy); /* the metric shows no kind of change */
 		verdict_answer(&v, "", &d);
 		verdict_answer_details(&v, true, true, &d);
 		json = document_cjson(&d);

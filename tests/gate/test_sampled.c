@@ -53,7 +53,7 @@ static void test_classes(void **state)
 	assert_class(&s, "file metadata", true, 13);
 	assert_class(&s, "page faults", true, 14);
 	assert_class(&s, "synchronisation", true, 15);
-	assert_class(&s, "other work", true, 33); /* what no row has is not guessed */
+	assert_class(&s, "other work", true, 33); /* names without a row in the table are not guessed */
 	assert_class(&s, "processes and signals", true, 18);
 	assert_class(&s, "entering and leaving the kernel", true, 19);
 	assert_class(&s, "switching between processes", true, 20);
@@ -65,8 +65,7 @@ static void test_classes(void **state)
 	assert_true(s.kernel_hidden);
 }
 
-/* What is common to reads and writes goes to what is read and written, by their time; parts of samples are not lost over many runs. */
-/* A program's own code has one class on both sides of a comparison, even if the tables have only one of the two names. */
+/* Checks that a program's own code has one class on both sides of a comparison, even if the tables have only one of its names. */
 static void test_own_code_of_two(void **state)
 {
 	static const char *const programs[] = { "/opt/lua", "/opt/renamed" };
@@ -135,14 +134,14 @@ static void test_refused_and_malformed(void **state)
 	assert_string_equal(s.refused, "perf_event_open: Permission denied");
 	assert_true(s.forbidden);
 	check(sampled_add(&s, "0 refused perf_event_open: Function not implemented\n", "a", NULL, &err), &err);
-	assert_false(s.forbidden); /* no right would help */
+	assert_false(s.forbidden); /* no permission would help */
 	check(sampled_add(&s, "0 kernel not_named\n", "a", NULL, &err), &err);
 	assert_true(s.kernel_unnamed && s.n == 0);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		check_fails(rows[i], sampled_add(&s, rows[i], "a", NULL, &err), ASSAY_E_FORMAT, &err, "");
 }
 
-/* More classes than there is room for: the rest is counted, and nothing is lost. */
+/* Checks more classes than there is room for: the rest is counted, and no sample is lost. */
 static void test_many(void **state)
 {
 	struct sampled s = { .n = 0 };
@@ -163,7 +162,7 @@ static void test_many(void **state)
 	assert_true(s.n <= SAMPLED_CLASSES_MAX && class_named(&s, "other code"));
 }
 
-/* Shares divide their level, and what is not sampled is said. */
+/* Checks that shares divide their level, and that missing samples are reported. */
 static void test_shares(void **state)
 {
 	static const struct level_run runs[] = { { "a", 10, 6, 2, 0, 0, 0, 0 }, { "a", 10, 6, 2, 0, 0, 0, 0 } };
@@ -186,7 +185,7 @@ static void test_shares(void **state)
 	}
 }
 
-/* Intervals hold what samples are drawn around, when samples divide the runs, too. */
+/* Returns how many intervals of 1000 contain the true share, if samples also divide the runs' time. */
 static size_t intervals_right(size_t n)
 {
 	size_t covered = 0;
@@ -224,10 +223,10 @@ static void test_intervals(void **state)
 {
 	(void)state;
 	assert_in_range(intervals_right(8), 870, 930);
-	assert_in_range(intervals_right(1), 870, 930); /* as samples divide the levels, too */
+	assert_in_range(intervals_right(1), 870, 930); /* since samples divide the levels, too */
 }
 
-/* Where the kernel may not be sampled, samples are of computing alone. */
+/* Checks that if the kernel may not be sampled, samples divide only the computing time. */
 static void test_kernel_hidden(void **state)
 {
 	static const struct level_run runs[] = { { "a", 10, 6, 2, 0, 0, 0, 0 }, { "a", 10, 6, 2, 0, 0, 0, 0 } };
@@ -260,7 +259,7 @@ static void assert_text(const struct levels *levels, const struct sampled *s, co
 	parts_release(&parts);
 }
 
-/* What doubts a level doubts those below it, and the sentence says so. */
+/* Checks that doubt about a level is doubt about its parts, and that the sentence says so. */
 static void test_sentence(void **state)
 {
 	static const struct level_run runs[] = { { "a", 10, 6, 2, 0, 0, 0, 0 }, { "a", 10, 6, 2, 0, 0, 0, 0 } },
@@ -278,7 +277,7 @@ static void test_sentence(void **state)
 	    &levels, &s,
 	    "60 % of its time computing (own code of a 45 %, cryptography 15 %), 20 % in the kernel (file data 20 %) and 20 % waiting; "
 	    "trusted");
-	levels_of(runs, 1, &levels); /* however many samples it has */
+	levels_of(runs, 1, &levels); /* whatever the number of samples */
 	assert_false(level_trusted(&levels, LEVEL_COMPUTE) || level_trusted(&levels, LEVEL_WAITING));
 	assert_text(&levels, &none,
 		    "60 % of its time computing, 20 % in the kernel and 20 % waiting; indicative because it is a single run");
@@ -298,7 +297,7 @@ static void divide(struct sampled *s, const uint64_t *user, const uint64_t *kern
 	parts_divide(s, met, runs, n);
 }
 
-/* Samples of each run divide its time if they met nearly all of it. */
+/* Checks that the samples of a run divide its time if they cover nearly all of it. */
 static void test_divide(void **state)
 {
 	static const uint64_t user[] = { 300, 0 }, kernel[] = { 100, 0 }, ten = 10, twenty = 20;
@@ -311,15 +310,15 @@ static void test_divide(void **state)
 	check(sampled_add(&s, "2000000 period ns\n12 user /bin/a\n", "a", NULL, &err), &err);
 	divide(&s, user, kernel, &few, 1);
 	assert_true(few.sys == .02 && few.blurred == .1);
-	s = (struct sampled){ .n = 0 }; /* thirty are too few; a process that met few ticks is as uncertain as these are */
+	s = (struct sampled){ .n = 0 }; /* thirty samples are too few; few ticks are as uncertain as few samples */
 	few = (struct level_run){ "a", 1, .04, .02, 0, 0, 0, 0 };
 	check(sampled_add(&s, "2000000 period ns\n10 user /bin/a\n20 kernel read\n1 processes -\n", "a", NULL, &err), &err);
 	divide(&s, &ten, &twenty, &few, 1);
 	assert_true(few.user == .04 && few.blurred > .01 && few.blurred < .015);
-	few = (struct level_run){ "a", 1, .4, .2, 0, 0, 0, 0 }; /* many ticks are believed */
+	few = (struct level_run){ "a", 1, .4, .2, 0, 0, 0, 0 }; /* many ticks are reliable */
 	divide(&s, &ten, &twenty, &few, 1);
 	assert_true(few.user == .4 && few.blurred == 0);
-	s = (struct sampled){ .n = 0 }; /* half of the time was met: better than ticks, which tell nothing, and so much less certain */
+	s = (struct sampled){ .n = 0 }; /* half was sampled: better than ticks, which are uninformative here, but less certain */
 	few = (struct level_run){ "a", 1, .4, .4, 0, 0, .8, 0 };
 	check(sampled_add(&s, "2000000 period ns\n150 user /bin/a\n50 kernel read\n1 processes -\n", "a", NULL, &err), &err);
 	divide(&s, user + 1, kernel + 1, &few, 1);

@@ -1,4 +1,4 @@
-/* When processes began, where a clock was set meanwhile, or hosts' clocks differ. */
+/* Tests the start times of processes if a clock was set in the meantime, or if the hosts' clocks differ. */
 #include "gate/variance/stored_runs.h"
 #include "tests/gate/made_run.h"
 #include "tests/scratch.h"
@@ -12,7 +12,7 @@ static void read_made(const char *directory, const struct made_options *o, struc
 	check(record_files_read(&directory, 1, f, &err), &err);
 }
 
-/* All have begun together; real time says that one began when the clock had been set, which ticks of the same kernel correct. */
+/* Checks processes that started together. By real time one started after the clock had been set; ticks of the same kernel correct this. */
 static void clocks(void **state)
 {
 	static const char *const commands[] = { "a", "b", "c" }, *const one[] = { "aa", "aa", "aa" }, *const three[] = { "aa", "bb", "cc" };
@@ -26,8 +26,8 @@ static void clocks(void **state)
 		{ { .one_host = true, .set = 1, .set_s = -2 }, { 0, 0, 0 } },
 		{ { .one_host = true, .set = 1, .set_s = 2, .commands = commands }, { 0, 0, 0 } },
 		{ { .one_host = true, .set = 3, .set_s = .05 }, { 0, 0, .05 } },
-		{ { .boots = one, .set = 2, .set_s = 3600 }, { 0, 0, 0 } },			     /* one kernel, names of their own */
-		{ { .one_host = true, .boots = three, .ticks_apart = 7200000000000 }, { 0, 0, 0 } }, /* three, of one name */
+		{ { .boots = one, .set = 2, .set_s = 3600 }, { 0, 0, 0 } },			     /* one kernel, different host names */
+		{ { .one_host = true, .boots = three, .ticks_apart = 7200000000000 }, { 0, 0, 0 } }, /* three kernels, one host name */
 		{ { .set = 2, .set_s = 1.5 }, { 0, 1.5, 0 } },
 	};
 

@@ -1,4 +1,4 @@
-/* Uniform, or another resource? The rule on data without doubt, and its rates with noise. */
+/* Tests whether a change is uniform or follows another resource: the rule on data without noise, and its error rates with noise. */
 #include "base/rng.h"
 #include "gate/decide/effect.h"
 
@@ -16,7 +16,7 @@ static const struct effect_asked asked = { .03, EFFECT_LEVEL };
 #define TYPES  10
 #define ROUNDS 200
 
-/* ratio = 1 + all + extra * (time on something, which differs between types), with noise, which is known unless it is 0. */
+/* Returns the shape of ratio = 1 + all + extra * (time on a resource that differs between types). Noise 0 means that it is unknown. */
 static enum shape say(struct rng *rng, double all, double extra, double noise, size_t types)
 {
 	struct effect_pair pairs[TYPES];
@@ -47,12 +47,12 @@ static void test_without_doubt(void **state)
 	rng_seed(&rng, 11);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		assert_string_equal(shape_code(say(&rng, rows[i].all, rows[i].extra, 1e-3, TYPES)), shape_code(rows[i].shape));
-		assert_int_equal(say(&rng, rows[i].all, rows[i].extra, 0, TYPES), SHAPE_NOT_TESTED); /* the noise is not known */
+		assert_int_equal(say(&rng, rows[i].all, rows[i].extra, 0, TYPES), SHAPE_NOT_TESTED); /* the noise is unknown */
 		assert_int_equal(say(&rng, rows[i].all, rows[i].extra, 1e-3, 1), SHAPE_NOT_TESTED);
 	}
 }
 
-/* Rates with noise of 2 %: docs/evidence/statistics.md has those on recorded machines. */
+/* Checks rates with noise of 2 %. docs/evidence/statistics.md has the rates on recorded machines. */
 static void test_rates(void **state)
 {
 	struct rng rng;

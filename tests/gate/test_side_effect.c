@@ -1,4 +1,4 @@
-/* Whose misses are another function's doing: the largest leads, what does more of its own does not, and only in the same threads. */
+/* Tests side effects: the function with the largest change in the same threads causes another's misses, unless that one does more work. */
 #include "gate/detect/side_effect.h"
 
 #include "tests/gate/made_samples.h"
@@ -17,7 +17,7 @@ static const char *const counters[] = { "emulated:accesses", NULL };
 		.symbol = symbol_, .kind = { .misses_ns = ns, .only_misses = only }, .worse = true, .calls = n                             \
 	}
 
-/* walk, scan and rest in threads 1 and 2, main in 0. */
+/* Makes samples of walk, scan and rest in threads 1 and 2, and of main in thread 0. */
 static struct side threads(void)
 {
 	static const struct made rows[] = { AT(WALK, 1), AT(WALK, 2), AT(SCAN, 1), AT(SCAN, 2), AT(REST, 1), AT(REST, 2), AT(MAIN, 0) };
@@ -74,7 +74,7 @@ static void test_rows(void **state)
 	side_release(&side);
 }
 
-/* A thread of the cause's alone is not enough. */
+/* Checks that a thread in which only the cause runs does not suffice. */
 static void test_threads(void **state)
 {
 	static const struct made rows[] = { AT(WALK, 1), AT(SCAN, 1), AT(SCAN, 2), AT(SCAN, 3) };
@@ -89,7 +89,7 @@ static void test_threads(void **state)
 	side_release(&side);
 }
 
-/* Misses that moved between functions, memory that is new, the branch in front of a call. */
+/* Checks misses that moved between functions, new memory, and the branch before a call. */
 static void test_brought(void **state)
 {
 #define OF(symbol_, worse_, ...)                                                                                                           \
@@ -101,7 +101,7 @@ static void test_brought(void **state)
 	static const struct {
 		const char *what;
 		struct side_effect_row rows[3];
-		size_t cause; /* of the second row */
+		size_t cause; /* index of the second row's cause */
 	} cases[] = {
 		{ "walk was first to touch these pages, which scan is now",
 		  { OF("walk", false, TLB(-100)), OF("scan", true, MISSES, TLB(90)), OF("rest", false, TLB(0)) },

@@ -1,4 +1,4 @@
-/* What is known of a version's time by the runs in the store. */
+/* Tests the division of a version's time, from the runs in the store. */
 #include "gate/profile/stored.h"
 #include "gate/profile/profile.h"
 
@@ -53,7 +53,7 @@ static void stored_leave(struct stored *s)
 	lab_close(&s->lab);
 }
 
-/* One second, of which user_us were its own code. */
+/* Stores a run of one second, of which `user_us` is user time and 0.1 s system time. */
 static void stored_put(struct stored *s, const char *machine, int64_t repetition, int64_t user_us, const char *signature)
 {
 	const struct execution_place place = { &s->plan, machine, NULL, "app", 1, NULL, NULL };
@@ -70,7 +70,7 @@ static void stored_put(struct stored *s, const char *machine, int64_t repetition
 	execution_release(&e);
 }
 
-/* *out is released before. */
+/* Releases *out and loads it again. */
 static void stored_time(struct stored *s, struct stored_time **out)
 {
 	struct run_set runs;
@@ -82,7 +82,7 @@ static void stored_time(struct stored *s, struct stored_time **out)
 	run_set_release(&runs);
 }
 
-/* Accounts alone: with or without a signature. */
+/* Checks runs with only CPU times, with and without further resource usage. */
 static void test_accounts(void **state)
 {
 	struct stored_time *time = NULL;
@@ -112,13 +112,13 @@ static void test_accounts(void **state)
 	levels = &time->levels;
 	assert_near(levels->doubt, .02);
 	assert_true(levels->certain);
-	assert_near(levels->of[LEVEL_COMPUTE].low, 0); /* of two machines that are so different nothing is known */
+	assert_near(levels->of[LEVEL_COMPUTE].low, 0); /* two machines that differ so much give no information */
 	assert_near(levels->of[LEVEL_COMPUTE].high, 1);
 	stored_time_free(time);
 	stored_leave(&s);
 }
 
-/* Samples divide the time of their runs, on whatever machine; what has none, or others, is divided by ticks. */
+/* Checks that samples divide the time of their runs, on any machine. Ticks divide the time of runs without usable samples. */
 static void test_samples(void **state)
 {
 	static const char sampled[] =
@@ -158,7 +158,7 @@ static const struct part *part_of(const struct stored_time *time, enum part_leve
 	return NULL;
 }
 
-/* The interval of a category has in it how machines differ, not only how few samples there are. */
+/* Checks that a category's interval contains the differences between machines, not only the uncertainty of few samples. */
 static void test_machines_differ(void **state)
 {
 	static const char reads[] =
@@ -186,8 +186,8 @@ static void test_machines_differ(void **state)
 	stored_leave(&s);
 }
 
-/* Functions of the application's own files are known by what is stored of a run; those of others are not. How machines differ is in their
- * intervals, too. */
+/* Checks that functions of the application's own files are known from stored lines, and those of other files are not. The intervals contain
+ * the differences between machines, too. */
 static void test_functions(void **state)
 {
 	static const char here[] =
@@ -221,7 +221,7 @@ static void test_functions(void **state)
 	stored_leave(&s);
 }
 
-/* What the application and the stressors are made of, by samples where there are enough, else by accounts and by the table. */
+/* Checks the parts of the application and of stressors: by samples if there are enough, else by resource usage and by the table. */
 static void test_views(void **state)
 {
 	static const char fingerprints[] =
@@ -244,18 +244,18 @@ static void test_views(void **state)
 	assert_int_equal(sqlite3_exec(s.lab.store.db, fingerprints, NULL, NULL, NULL), SQLITE_OK);
 	stored_time(&s, &time);
 	check(views_load(&s.lab.store, time, &dataset, &rows, &err), &err);
-	assert_null(rows.own.kind); /* it has not run */
+	assert_null(rows.own.kind); /* the application has not run */
 	assert_near(rows.made_of[0].computing, .25);
 	assert_string_equal(rows.made_of[0].kernel[0].class, "mapping memory");
 	assert_near(rows.made_of[0].kernel[0].part, .75);
 	assert_near(rows.made_of[1].computing, .98); /* too few samples: by the table */
 	assert_null(rows.made_of[2].kind);
-	assert_true(rows.made_of[3].computing > .9); /* another battery's is another's */
+	assert_true(rows.made_of[3].computing > .9); /* another battery's samples do not count */
 	free(rows.made_of);
 	stored_put(&s, "m1", 1, 300000, "{\"crowded_ns\":0,\"processes\":1,\"tick_ns\":4000000}");
 	stored_time(&s, &time);
 	check(views_load(&s.lab.store, time, &dataset, &rows, &err), &err);
-	assert_near(rows.own.computing, .75); /* of .3 and .1 s */
+	assert_near(rows.own.computing, .75); /* from .3 s and .1 s */
 	assert_int_equal(rows.own.n, 0);
 	assert_true(!views_exclude(&rows, 1) && !views_exclude(&rows, 2));
 	free(rows.made_of);

@@ -1,11 +1,11 @@
-/* A build command as one text: its arguments. And which function is named first. */
-#include "gate/commands/cmd_diff.c" /* the split */
+/* Tests the split of a build command into arguments, and which function is named first. */
+#include "gate/commands/cmd_diff.c" /* the static split */
 #include "tests/scratch.h"
 
 #include <string.h>
 
 static const struct {
-	const char *text, *words; /* with '|' in between; NULL: it is refused */
+	const char *text, *words; /* separated by '|'; NULL: refused */
 } rows[] = {
 	{ "make", "make" },
 	{ "  make \t-j2  all ", "make|-j2|all" },
@@ -45,7 +45,7 @@ static void test_split(void **state)
 	}
 }
 
-/* The growth of a function that is known within a tenth stands before a larger one that may be next to nothing. */
+/* Checks that a function whose growth is known within a tenth is named before a larger, uncertain one. */
 static void test_first(void **state)
 {
 	struct measured_part parts[] = {

@@ -1,4 +1,4 @@
-/* Runs whose truth is known: who was slow, when, why, and what it cost. */
+/* Tests runs whose truth is known: which process was slow, when, why, and what that cost. */
 #include "base/file.h"
 #include "fleet/cgroup/stops.h"
 #include "gate/variance/answer.h"
@@ -42,8 +42,8 @@ static double share_of(const struct region *r, enum loss_cause cause)
 	return 0;
 }
 
-/* Each kind on one of four ranks for a third of the run: one region, there and then, its loss within 10 % of the truth, its kind right, and
- * the parts add up. */
+/* Checks each kind of disturbance on one of four ranks for a third of the run: one region matches it in time and cause, its loss is within
+ * 10 % of the truth, and the parts add up. */
 static void disturbed(void **state)
 {
 	static const struct {
@@ -85,7 +85,7 @@ static void disturbed(void **state)
 	}
 }
 
-/* Whatever took the time, an estimate lies in its interval, and no part is more than there is to explain. */
+/* Checks that each estimate is in its interval, and that no part is larger than the loss. */
 static void intervals(void **state)
 {
 	struct rng rng;
@@ -115,8 +115,8 @@ static void intervals(void **state)
 	}
 }
 
-/* Work that is not counted, and more of it while another program is there all the time: it is switched out more often because it takes
- * longer, not the other way round; and that it may be more work is said, whatever is named. */
+/* Checks uncounted work that grows while another program runs all the time. More switches are a result of the longer time, not its cause.
+ * The text says that it may be more work, whatever cause it names. */
 static void more_of_all(void **state)
 {
 	const struct made_disturbance d[] = { { -1, 0, 99, 2, MADE_QUEUE }, { 1, 1.5, 2.1, 7, MADE_TURNS } };
@@ -134,14 +134,14 @@ static void more_of_all(void **state)
 	variance_release(&v);
 }
 
-/* What waits for a processor is known by times alone, for whom by finer counters, though they be there for the later half of it only. */
+/* Checks that times alone show a run-queue delay, and finer counters show its cause, even if they exist for only the later half of it. */
 static void finer(void **state)
 {
 	static const struct {
 		enum made_kind kind;
 		double from_s;
 		enum loss_cause cause;
-		size_t regions; /* a quota is a region of its own from when on it is known */
+		size_t regions; /* a quota becomes a region of its own once counters show it */
 	} rows[] = { { MADE_QUEUE, 99, LOSS_WAITING, 1 },     { MADE_THROTTLED, 99, LOSS_WAITING, 1 },
 		     { MADE_QUEUE, 1.8, LOSS_QUEUE, 1 },      { MADE_THROTTLED, 1.8, LOSS_THROTTLED, 2 },
 		     { MADE_CHILDREN, 1.8, LOSS_CROWDED, 1 }, { MADE_SLOW, 99, LOSS_PROCESSOR, 1 },
@@ -172,7 +172,7 @@ static void finer(void **state)
 	}
 }
 
-/* Calls that wait for a disk, as far as that is counted. */
+/* Checks calls that wait for a disk, with and without a counter of such waits. */
 static void disk(void **state)
 {
 	(void)state;
@@ -192,7 +192,7 @@ static void disk(void **state)
 		struct variance v;
 
 		analyse(&o, &usual_options, &v);
-		assert_int_equal(v.n_regions, 2); /* what they wait for slows one more than the other */
+		assert_int_equal(v.n_regions, 2); /* the disk slows one process more than the other */
 		assert_int_equal(v.regions[0].activity, ACTIVITY_IO);
 		assert_int_equal(v.regions[0].members[0].process, 1);
 		assert_true(share_of(&v.regions[0], counted ? LOSS_DISK : LOSS_CALLS) > .9);
@@ -200,7 +200,7 @@ static void disk(void **state)
 	}
 }
 
-/* One that has no processor, in what it computes and then in what it writes: one region. */
+/* Checks a process without a CPU, first in a computation and then in a write: this is one region. */
 static void adjoining(void **state)
 {
 	const struct made_disturbance d = { 1, 1, 2, 2, MADE_QUEUE };
@@ -229,7 +229,7 @@ static void adjoining(void **state)
 	variance_release(&v);
 }
 
-/* Nothing is found in undisturbed runs, steady or not, with several works by turns; coverage is nearly all. */
+/* Checks that nothing is found in undisturbed runs, steady or not, with several sizes of work by turns; coverage is nearly complete. */
 static void undisturbed(void **state)
 {
 	(void)state;
@@ -250,7 +250,7 @@ static void undisturbed(void **state)
 	}
 }
 
-/* Calls that are slow now and then, by chance, are what is usual of this run; a row of them is not. */
+/* Checks that calls that are slow now and then, at random, are usual for the run; a series of slow calls is not. */
 static void sporadic(void **state)
 {
 	struct made_disturbance d = { 1, 1, 2, 2, MADE_QUEUE };
@@ -272,7 +272,7 @@ static void sporadic(void **state)
 	}
 }
 
-/* One of two ranks slow throughout; all of them at the same time; who waits is followed to whom it waited for. */
+/* Checks one of two ranks slow throughout, and all ranks slow at once. A waiting rank is followed to the rank that it waited for. */
 static void places(void **state)
 {
 	struct made_disturbance d = { 1, 0, 99, 1.5, MADE_QUEUE };
@@ -291,7 +291,7 @@ static void places(void **state)
 
 		assert_non_null(strstr(text, part ? " for as long as it ran, from 0 s to " : " throughout the run ("));
 		free(text);
-		v.fragments.span_s *= 2; /* others went on */
+		v.fragments.span_s *= 2; /* other processes ran longer */
 	}
 	variance_release(&v);
 
@@ -311,7 +311,7 @@ static void places(void **state)
 	variance_release(&v);
 }
 
-/* One whose calls, which do not say with whom they are, are slow throughout is compared with the others. */
+/* Checks that a process whose calls are slow throughout, and do not name their partners, is compared with the others. */
 static void unnamed(void **state)
 {
 	const struct made_options o = {
@@ -330,7 +330,7 @@ static void unnamed(void **state)
 	variance_release(&v);
 }
 
-/* Of two whose calls are slow at the same time, and nobody knows why: one region if they lost about as much. */
+/* Checks two processes whose calls are slow at the same time for an unknown reason: they are one region if they lost about as much. */
 static void alike(void **state)
 {
 	static const struct {
@@ -360,7 +360,7 @@ static void alike(void **state)
 	}
 }
 
-/* Two are slow at the same time; the calls say for which of them a third one waited. */
+/* Checks two processes that are slow at the same time: the calls of a third one say for which of them it waited. */
 static void partners(void **state)
 {
 	const struct made_disturbance d[] = { { 1, .5, 3, 2, MADE_QUEUE }, { 2, 1.2, 1.8, 2, MADE_QUEUE } };
@@ -383,7 +383,7 @@ static void partners(void **state)
 	variance_release(&v);
 }
 
-/* A connection to somebody outside is slow, and who waits for that process by another one has the same loss: few calls were looked at. */
+/* Checks a slow connection to an outside host. A rank that waits for this process has the same loss, although few calls are recorded. */
 static void other_ends(void **state)
 {
 	const struct made_options o = { .ranks = 2,
@@ -420,7 +420,7 @@ static void other_ends(void **state)
 	variance_release(&v);
 }
 
-/* A window that begins within a stop: what the thread had before that tells what it was. */
+/* Checks a window that starts within a stop: the counters before the stop show its cause. */
 static void window_edge(void **state)
 {
 	const struct made_disturbance d = { 0, 1.9, 3, .4, MADE_STOP };
@@ -448,7 +448,7 @@ static void window_edge(void **state)
 	buf_release(&bytes);
 }
 
-/* Records that stand for others: four slow ones of 32 calls may be chance, a row of thirty is not. */
+/* Checks records with weights: four slow ones of 32 calls may be chance, a series of thirty is not. */
 static void chosen(void **state)
 {
 	struct made_options o = { .ranks = 2, .seconds = 4, .noise = .01, .seed = 3, .counted = true, .rare = true, .rare_until_s = 1.07 };
@@ -467,8 +467,8 @@ static void chosen(void **state)
 	variance_release(&v);
 }
 
-/* Two halves, each with its collective calls, and a slow rank in each at the same time: who waits is followed to that of its own half, not
- * to the one that was slow for longer. */
+/* Checks two halves with collective calls of their own, and a slow rank in each half at once. A waiting rank is followed to the slow rank
+ * of its own half, not to the one that was slow for longer. */
 static void collectives(void **state)
 {
 	const struct made_disturbance d[] = { { 2, .8, 2, 2, MADE_QUEUE }, { 4, .7, 2.1, 2, MADE_SLOW } };
@@ -494,7 +494,7 @@ static void collectives(void **state)
 	variance_release(&v);
 }
 
-/* A long call that stands for thousands of short ones: they took no more time than there was. */
+/* Checks a long call whose weight represents thousands of short ones: their total time must not exceed the run's time. */
 static void heavy(void **state)
 {
 	const struct made_options o = { .ranks = 2, .seconds = 3, .noise = .01, .seed = 3, .counted = true, .heavy = true };
@@ -506,7 +506,7 @@ static void heavy(void **state)
 	variance_release(&v);
 }
 
-/* More work is no variance where work is counted; where it is not, the region says that it is not verified. */
+/* Checks that more work is no variance if work is counted. If not, the region says that this is not verified. */
 static void uncounted_work(void **state)
 {
 	struct made_disturbance d = { 1, 1, 2.5, 1.6, MADE_WORK };
@@ -523,7 +523,7 @@ static void uncounted_work(void **state)
 	variance_release(&v);
 }
 
-/* Clusters are the works that there were. */
+/* Checks that the clusters match the sizes of work in the run. */
 static void clusters(void **state)
 {
 	const struct made_options o = { .ranks = 2, .seconds = 3, .noise = .1, .seed = 3, .counted = true, .several_works = true };
@@ -549,7 +549,7 @@ static void clusters(void **state)
 	variance_release(&v);
 }
 
-/* A marked region is explained though it is not slow; without counters of the operating system the cause is not known. */
+/* Checks that a marked region is explained although it is not slow. Without counters of the operating system, the cause is unknown. */
 static void marked(void **state)
 {
 	struct made_disturbance d = { 1, 1, 2.5, 2, MADE_QUEUE };
@@ -580,7 +580,7 @@ static void marked(void **state)
 	check_fails("no such rank", variance_of(&f, &options, &v, &err), ASSAY_E_NOTFOUND, &err, "no process 7");
 }
 
-/* A rank that has more to do than the others is named, though it is no slower; of several runs, the one that had. */
+/* Checks that a rank with more work than the others is named, although it is not slower; and so is one of several runs. */
 static void named_work(void **state)
 {
 	const struct made_disturbance d = { 2, 0, 99, 1.3, MADE_WORK }, all = { -1, 0, 99, 1.3, MADE_WORK };
@@ -636,7 +636,7 @@ static char *answer_text(const char *const *paths, size_t n)
 	return buf_take(&out);
 }
 
-/* The order of the files changes nothing. */
+/* Checks that the order of the files does not matter. */
 static void order(void **state)
 {
 	struct made_disturbance d = { 1, 1, 2, 2, MADE_QUEUE };
@@ -660,7 +660,7 @@ static void order(void **state)
 	file_names_free(names, n);
 }
 
-/* Of more kinds than a table begins with: each by itself, and in order. */
+/* Checks more kinds of fragments than the table has room for at first: each is separate, and all are in order. */
 static void kinds(void **state)
 {
 	enum { KINDS = 3000 };
@@ -717,9 +717,9 @@ static void activities(void **state)
 	}
 }
 
-/* Two processes, by hand: calls of the first one every 10 ms, of two clusters by turns, the second half of them longer. The other one
- * begins a call of its own just before each of the first cluster's ends, and late_s earlier where they are slow; of its calls one of so
- * many stands for two. */
+/* Makes two processes. The first makes a call every 10 ms, of two clusters by turns; the second half of its calls take longer. The other
+ * process starts a call just before each call of the first cluster ends, and `late_s` earlier if that call is slow. One of `two_of` of its
+ * calls has weight 2. */
 #define OWN_CALLS 40
 
 static void own_run(struct variance *v, bool named, double late_s, uint32_t two_of)
@@ -758,8 +758,8 @@ static void own_run(struct variance *v, bool named, double late_s, uint32_t two_
 	}
 }
 
-/* What a process waited for another one in messages is not what it lost, but what its own network took, and how late it was when the other
- * one had come. */
+/* Checks that a wait for another process's message is not a process's own loss. Its own loss is the time of its network, and the delay
+ * after the message arrived. */
 static void own_loss(void **state)
 {
 	static const struct {
@@ -767,12 +767,12 @@ static void own_loss(void **state)
 		double late_s, from_s, own_s;
 		uint32_t two_of;
 	} rows[] = {
-		{ false, 0, .2, .07, 0 },   /* nothing says for whom it waited: ten calls took 3 ms longer, and ten 4 ms */
-		{ true, 0, .2, .03, 0 },    /* the latter for the other one */
+		{ false, 0, .2, .07, 0 },   /* no call says for whom it waited: ten calls took 3 ms longer, and ten 4 ms */
+		{ true, 0, .2, .03, 0 },    /* the 4 ms were waits for the other process */
 		{ true, .002, .2, .05, 0 }, /* ten messages were noticed 2 ms late */
-		{ true, .002, 0, .06, 0 },  /* as long as it ran: nothing to compare with */
-		{ true, .002, .2, .05, 8 }, /* some of the other one's calls were not looked at, */
-		{ true, .002, .2, .09, 2 }, /* or many */
+		{ true, .002, 0, .06, 0 },  /* the region is the whole run: nothing to compare with */
+		{ true, .002, .2, .05, 8 }, /* some of the other process's calls were not recorded */
+		{ true, .002, .2, .09, 2 }, /* many of them were not recorded */
 	};
 
 	(void)state;
@@ -789,7 +789,7 @@ static void own_loss(void **state)
 	}
 }
 
-/* A wait for a CPU that made nothing take longer is no loss. */
+/* Checks that a run-queue delay that made nothing take longer is no loss. */
 static void hidden(void **state)
 {
 	struct variance v;
@@ -800,7 +800,7 @@ static void hidden(void **state)
 	variance_release(&v);
 }
 
-/* Writes what was read from outside, every 50 ms, into the record file of the process of that rank. */
+/* Writes readings from outside the process, one every 50 ms, into the record file of the process of `rank`. */
 static void readings_put(const char *directory, size_t rank, const struct stops_reading *readings, size_t n)
 {
 	struct assay_error err;
@@ -818,7 +818,7 @@ static void readings_put(const char *directory, size_t rank, const struct stops_
 	file_names_free(names, n_names);
 }
 
-/* Of the run in a directory of that name. */
+/* Analyses the run in `directory`. */
 static void analyse_again(const char *directory, struct variance *v)
 {
 	struct assay_error err;
@@ -833,7 +833,7 @@ static uint64_t reading_at(double s)
 	return 1700000000000000000u + (uint64_t)(s * 1e9);
 }
 
-/* Slower computation is proved where work was counted. */
+/* Checks that slower computation is proved only if work was counted. */
 static void proved(void **state)
 {
 	(void)state;
@@ -846,7 +846,7 @@ static void proved(void **state)
 	}
 }
 
-/* A stop as it was seen from outside only: from 1 s to 1.8 s. */
+/* Checks a stop from 1 s to 1.8 s that is known only from outside readings. */
 static void outside(void **state)
 {
 	const struct made_disturbance d = { 0, 1, 9, .8, MADE_STOP };
@@ -869,7 +869,7 @@ static void outside(void **state)
 	assert_true(fabs(v.regions[0].from_s - 1) < .06 && fabs(v.regions[0].to_s - 1.8) < .06);
 	assert_true(fabs(v.regions[0].estimated_s / .8 - 1) < .1);
 	variance_release(&v);
-	/* Whoever reads had no CPU from .3 s to 1.1 s, and saw it stopped then: for half of that, but it ran until 1 s. */
+	/* The reader had no CPU from .3 s to 1.1 s. It then found the process stopped for half of that time, but it ran until 1 s. */
 	for (uint32_t i = 0; i < COUNT(readings); i++)
 		readings[i].cpu = i < 19 ? 500 * (i + 1) : 10000;
 	readings[21].stopped = 4000;
@@ -883,7 +883,7 @@ static void outside(void **state)
 	variance_release(&v);
 }
 
-/* A process that executes another program is another one from then on, which alone is stopped. */
+/* Checks a process that executes another program: afterwards it is another process, and only that one is stopped. */
 static void executed(void **state)
 {
 	const struct made_disturbance d = { 1, 2, 9, .8, MADE_STOP };
@@ -929,7 +929,7 @@ static void executed(void **state)
 	variance_release(&v);
 }
 
-/* A short wait for a CPU does not hide that calls took longer in the same time, for another reason. */
+/* Checks that a short run-queue delay does not hide calls that took longer at the same time, for another reason. */
 static void not_hidden(void **state)
 {
 	const struct made_disturbance d = { 0, 1, 1.8, 2, MADE_QUEUE };
@@ -949,13 +949,13 @@ static void not_hidden(void **state)
 	(void)state;
 	analyse(&o, &usual_options, &v);
 	assert_true(v.regions[0].activity == ACTIVITY_IO && !v.regions[0].condition);
-	/* .8 s have 98 steps. */
+	/* .8 s contain 98 steps. */
 	if (fabs(v.regions[0].estimated_s / (98 * .004) - 1) > .1)
 		fail_msg("%.3f s", v.regions[0].estimated_s);
 	variance_release(&v);
 }
 
-/* Two processes that talk to each other wait for CPUs at once, in what they compute and in their messages: all of it is lost. */
+/* Checks two processes that exchange messages and wait for CPUs at once, in computations and in messages: all of that time is lost. */
 static void both_wait(void **state)
 {
 	const struct made_disturbance d = { -1, 1, 1.8, 1.5, MADE_QUEUE };

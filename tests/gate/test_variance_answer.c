@@ -1,4 +1,4 @@
-/* Waiting is not judged, and the answer says that. It names stops, and run time lost by several threads at once. */
+/* Tests the answer: it says that waiting is not judged, and names stops, and run time that several threads lost at once. */
 #include "tests/gate/said.h"
 #include "tests/scratch.h"
 
@@ -57,7 +57,7 @@ static void analyse(struct made *m, struct variance *v)
 	check(variance_of(&m->f, &options, v, &err), &err);
 }
 
-/* Two threads that are slow at the same time: what both lost is more than the run did. */
+/* Checks two threads that are slow at the same time: together they lost more than the run did. */
 static void slow_beside(void **state)
 {
 	struct made m = { .capacity = 0 };
@@ -83,7 +83,7 @@ static void slow_beside(void **state)
 	variance_release(&v);
 }
 
-/* A process that mostly waits, as it always does: nothing of it is called, and coverage is of the rest. */
+/* Checks a process that mostly waits, as usual: no waiting is reported, and coverage refers to the rest. */
 static void waits_by_design(void **state)
 {
 	struct made m = { .capacity = 0 };
@@ -107,8 +107,8 @@ static void waits_by_design(void **state)
 	variance_release(&v);
 }
 
-/* Records of short calls stand for more time than there was, as looking at them takes time, too: half of the rest repeats, and not all of
- * it. */
+/* Checks records of short calls whose weights represent more time than there was, since recording takes time, too. Half of the other time
+ * repeats. */
 static void stand_for_more(void **state)
 {
 	struct made m = { .capacity = 0 };
@@ -130,7 +130,7 @@ static void stand_for_more(void **state)
 	variance_release(&v);
 }
 
-/* So long since it began. */
+/* Adds a snapshot with the total time for which the process was stopped. */
 static void stopped_told(struct made *m, size_t *capacity, double stopped_s)
 {
 	struct snapshot *at = mem_next(m->f.snapshots, m->f.n_snapshots, capacity);
@@ -142,13 +142,12 @@ static void stopped_told(struct made *m, size_t *capacity, double stopped_s)
 	at->value[ACCOUNT_STOPPED] = stopped_s;
 }
 
-/* The kernel says that it was stopped: that is told wherever the stop fell, in a wait, in one that lasts longer, or where nothing was
- * recorded. */
+/* Checks that a stop that the kernel reports is named wherever it happened: in a wait, in a longer wait, or without any records. */
 static void stopped_in_wait(void **state)
 {
 	static const struct {
 		double waited_s, stopped_s;
-		size_t stops, regions; /* one after the other */
+		size_t stops, regions; /* stops, one after the other */
 		bool unseen;
 	} rows[] = {
 		{ 1, .95, 1, 1, false }, { 5, .95, 1, 1, false }, { 1, 0, 1, 0, false }, { .04, .03, 20, 1, false }, { 1, .95, 1, 1, true }

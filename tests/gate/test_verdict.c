@@ -1,8 +1,8 @@
-/* Pairing of machines, decisions and reasons, on laboratories made in memory. */
+/* Tests pairing of machines, decisions and reasons on laboratories in memory. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "gate/decide/contributions.h"
-#include "gate/decide/verdict_answer.c" /* what the change follows */
+#include "gate/decide/verdict_answer.c" /* the static functions of the answer */
 
 #include <math.h>
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 #define MACHINES  12
 #define STRESSORS 6
 
-/* Machines m00..m11; machine i is of type i % types; each has one fingerprint of one pass. */
+/* A laboratory of machines m00..m11. Machine i has type i % types, and one fingerprint of one pass. */
 struct world {
 	struct evidence evidence;
 	struct lab_config config;
@@ -61,7 +61,7 @@ static void world_init(struct world *w, int types)
 					   .rates = mem_new(STRESSORS, sizeof(double)) };
 		snprintf(f->id, sizeof(f->id), "%016d", i);
 		f->passes[0] = 1;
-		/* Stressor j is its own pattern over the types; s0 grows with the type. */
+		/* Each stressor j has its own pattern over the types; s0 grows with the type. */
 		for (int j = 0; j < STRESSORS; j++)
 			f->rates[j] = j == 0 ? exp(.3 * (i % types)) : exp(sin((i % types) * 1.7 + j * 2.3));
 		machine = catalog_machine(&w->evidence.catalog, f->machine);
@@ -84,9 +84,9 @@ static void world_release(struct world *w)
 	run_set_release(&w->sides[1]);
 }
 
-static double apart = .01; /* repetitions, as parts of their cost */
+static double apart = .01; /* distance of repetitions, relative to their cost */
 
-/* Three repetitions a side on every machine, so far apart; the candidate costs factor(type) times as much. */
+/* Adds three repetitions per side on every machine, `apart` from each other. The candidate costs factor(type) times as much. */
 static void run_all(struct world *w, int types, double (*factor)(int type))
 {
 	for (int i = 0; i < MACHINES; i++) {
@@ -110,7 +110,7 @@ static double slower(int type)
 	return type >= 0 ? 1.2 : 0;
 }
 
-/* Log ratio falls as s0 rises. */
+/* Returns a factor whose log falls as s0 rises. */
 static double by_resource(int type)
 {
 	return 1.5 * exp(-.06 * type);
@@ -134,7 +134,7 @@ static bool has_reason(const struct verdict *v, const char *code)
 	return false;
 }
 
-/* Machines from `first` on are of another architecture. */
+/* Gives machines from `first` on another architecture. */
 static void other_architecture(struct world *w, int first, const char *name)
 {
 	for (int i = first; i < MACHINES; i++) {
@@ -145,7 +145,7 @@ static void other_architecture(struct world *w, int first, const char *name)
 	}
 }
 
-/* Two architectures are two decisions, of which the worst counts: together they would be inconclusive, or hide in the mean. */
+/* Checks that two architectures are decided separately, and the worst decision counts. Together they could hide a change. */
 static void test_architectures(void **state)
 {
 	struct world w;
@@ -158,8 +158,8 @@ static void test_architectures(void **state)
 	v = decide(&w);
 	assert_int_equal(v.effect.decision, DECISION_PASS);
 	assert_int_equal(v.n_within, 2);
-	assert_int_equal(v.pairing.used, 8); /* the more machines decide at equal decisions */
-	assert_int_equal(v.pairing.n, 8);    /* of the others nothing is among them */
+	assert_int_equal(v.pairing.used, 8); /* if decisions are equal, the architecture with more machines counts */
+	assert_int_equal(v.pairing.n, 8);    /* machines of the other architecture are not included */
 	verdict_release(&v);
 	for (size_t i = 0; i < w.sides[1].n; i++)
 		w.sides[1].items[i].metric *= i >= 24 ? 1.2 : 1; /* three repetitions on each of eight machines */
@@ -183,7 +183,7 @@ static void test_architectures(void **state)
 	world_release(&w);
 }
 
-/* What is not known is never another one. */
+/* Checks that an unknown architecture is never treated as another one. */
 static void test_architecture_unknown(void **state)
 {
 	struct world w;
@@ -201,7 +201,7 @@ static void test_architecture_unknown(void **state)
 	world_release(&w);
 }
 
-/* What was recorded with a run goes before its machine's fingerprints, and counts without any. */
+/* Checks that the architecture recorded with a run overrides the machine's fingerprints, and counts without any. */
 static void test_architecture_recorded(void **state)
 {
 	struct world w;
@@ -242,8 +242,8 @@ static void ran_on(struct run_set *set, int machine, const char *architecture, s
 	set->failed += failed;
 }
 
-/* A candidate that does not run on one architecture is worse there, however well it does on the other; and no failure of the one makes the
- * other's pass inconclusive. */
+/* Checks a candidate that does not run on one architecture: that is a regression, however good the other one is. Its failures do not make
+ * the other architecture's pass inconclusive. */
 static void test_architectures_fail_apart(void **state)
 {
 	struct world w;
@@ -254,7 +254,7 @@ static void test_architectures_fail_apart(void **state)
 	run_all(&w, MACHINES, same);
 	other_architecture(&w, 8, "y");
 	for (int i = 0; i < MACHINES; i++) {
-		ran_on(&w.sides[0], i, "", 0); /* as the catalog has it */
+		ran_on(&w.sides[0], i, "", 0); /* the architecture is the catalog's */
 		ran_on(&w.sides[1], i, i < 8 ? "x" : "y", i < 8 ? 0 : 3);
 	}
 	for (int i = 8; i < MACHINES; i++) {
@@ -276,7 +276,7 @@ static void test_architectures_fail_apart(void **state)
 	world_release(&w);
 }
 
-/* Where a version was not run nothing is decided, and the others decide. */
+/* Checks that an architecture without runs of one version is not decided, and the others decide. */
 static void test_architecture_of_one_version(void **state)
 {
 	struct world w;
@@ -333,14 +333,14 @@ static void test_decisions(void **state)
 	}
 }
 
-/* Processor and wall-clock time of the runs of both, of the candidate so many times as much; a metric that varies by machine tells nothing.
- */
+/* Checks CPU and wall-clock times, which for the candidate are multiplied by these factors. A metric that varies by machine shows
+ * nothing. */
 static void test_times(void **state)
 {
 	static const struct {
 		double work, wall;
 		bool noisy;
-		const char *reason; /* NULL: none of theirs */
+		const char *reason; /* NULL: none of the three */
 	} rows[] = {
 		{ 1.1, 1.1, false, "computes_more" },
 		{ 1.1, 1, false, "computes_more" },
@@ -349,7 +349,7 @@ static void test_times(void **state)
 		{ 1.1, 1.1, true, "computes_more" },
 		{ 1, 1, false, NULL },
 		{ .8, .8, false, NULL },
-		{ 0, 1.1, false, NULL }, /* not known */
+		{ 0, 1.1, false, NULL }, /* unknown */
 	};
 	static const char *const all[] = { "computes_more", "waits_more", "computes_alike" };
 
@@ -379,13 +379,13 @@ static void test_times(void **state)
 		else
 			assert_int_equal(v.times.of[TIME_PROCESSOR].types, 0);
 		assert_true(fabs(v.times.of[TIME_WALL].ratio - rows[i].wall) < 1e-5);
-		assert_int_equal(v.effect.decision, rows[i].noisy ? DECISION_INCONCLUSIVE : DECISION_PASS); /* they decide nothing */
+		assert_int_equal(v.effect.decision, rows[i].noisy ? DECISION_INCONCLUSIVE : DECISION_PASS); /* the times do not decide */
 		verdict_release(&v);
 		world_release(&w);
 	}
 }
 
-/* Every other run waits for a processor, and what is left is alike: a pass that says why it is none of the interval. */
+/* Makes runs of which every other one has a run-queue delay; otherwise they are equal. They pass for a reason other than the interval. */
 static void run_busy(struct world *w, double cpu_share)
 {
 	run_all(w, 6, same);
@@ -402,7 +402,7 @@ static void run_busy(struct world *w, double cpu_share)
 	}
 }
 
-/* Failures are no doing of a busy machine: with more of them than the baseline has, it is not `environment`. */
+/* Checks that a busy machine does not excuse failures: with more failures than the baseline, the decision is not `environment`. */
 static void test_failures_on_busy_machines(void **state)
 {
 	(void)state;
@@ -455,7 +455,7 @@ static double by_parity(int type)
 	return type % 2 ? 2 : .5;
 }
 
-/* What would settle it: repetitions where they differ, on however few types; types only where these differ by more. */
+/* Checks the advice: more repetitions if they vary, whatever the number of types; more types only if they differ by more than noise. */
 static void test_what_it_takes(void **state)
 {
 	(void)state;
@@ -481,7 +481,7 @@ static void test_what_it_takes(void **state)
 	}
 }
 
-/* What is left out has its reason; what is left decides. */
+/* Checks that excluded runs have a reason, and the others decide. */
 static void test_left_out(void **state)
 {
 	struct verdict v;
@@ -532,7 +532,7 @@ static void test_hardware_changed(void **state)
 	world_release(&w);
 }
 
-/* A machine counts by its type: eleven machines of one type do not outvote one of another. */
+/* Checks that types count once: eleven machines of one type do not outvote one of another. */
 static void test_types_weigh_equally(void **state)
 {
 	struct verdict v;
@@ -554,15 +554,15 @@ static void test_types_weigh_equally(void **state)
 	world_release(&w);
 }
 
-static double spread; /* of by_spread */
+static double spread; /* used by by_spread() and by_ten() */
 
-/* Slower by almost 3 %, with the interval 1.0295 times exp(+- 1.05 spread). */
+/* Returns a factor of almost 1.03, with the interval 1.0295 times exp(+- 1.05 spread). */
 static double by_spread(int type)
 {
 	return 1.0295 * exp(type % 2 ? spread : -spread);
 }
 
-/* Around the smallest effect that matters (3 %) there is one reason for each answer, and each is true of its interval. */
+/* Checks ratios near the smallest effect that matters (3 %): each answer has one reason, which is true for its interval. */
 static void test_around(void **state)
 {
 	static const struct {
@@ -599,13 +599,13 @@ static void test_around(void **state)
 	}
 }
 
-/* Slower by 10 %, with the 95 % interval 1.1 times exp(+- 1.15 spread). */
+/* Returns a factor of 1.1, with the 95 % interval 1.1 times exp(+- 1.15 spread). */
 static double by_ten(int type)
 {
 	return 1.1 * exp(type % 2 ? spread : -spread);
 }
 
-/* Wall-clock and CPU time may both decide: a change that only one of them shows has to be certain at half of the error. */
+/* Checks decisions by wall-clock or CPU time: a change in only one of them must be certain at half of the error rate. */
 static void test_one_of_two_times(void **state)
 {
 	enum { NO_CPU, SAME_CPU, MORE_CPU };
@@ -650,7 +650,7 @@ static void test_one_of_two_times(void **state)
 	}
 }
 
-/* Whether the ratio differs by type is said once, at one level: reasons and kind of change agree whatever the spread. */
+/* Checks that variation by type is judged once, at one level: reasons and kind of change agree for every spread. */
 static void test_one_statement(void **state)
 {
 	size_t said = 0, not_said = 0;
@@ -686,14 +686,14 @@ static void test_one_statement(void **state)
 	assert_true(said > 0 && not_said > 0);
 }
 
-static double chance[4]; /* of by_chance */
+static double chance[4]; /* used by by_chance() */
 
 static double by_chance(int type)
 {
 	return chance[type];
 }
 
-/* Four machines tell few groups apart: parts that are many times the whole, and cancel each other, are no answer. */
+/* Checks four machines, which distinguish few groups: contributions much larger than the total that cancel out are not reported. */
 static void test_contributions_cancel(void **state)
 {
 	size_t refused = 0, answered = 0;
@@ -726,15 +726,15 @@ static void test_contributions_cancel(void **state)
 	assert_true(refused > 0 && answered > 0);
 }
 
-/* A candidate that never gives a result where the baseline always does is a regression; where that fails, too, nobody knows. */
+/* Checks a candidate that never gives a result: a regression if the baseline always does, undecided if the baseline fails, too. */
 static void test_always_fails(void **state)
 {
 	static const struct {
-		size_t executed, failed; /* of the baseline */
+		size_t executed, failed; /* executions and failures of the baseline */
 		bool results;
 		enum decision decision;
 		const char *reason;
-		size_t not_started; /* of the candidate's 36 */
+		size_t not_started; /* number of the candidate's 36 runs */
 	} rows[] = {
 		{ 36, 0, true, DECISION_NOTHING_MEASURED, "candidate_never_starts", 36 },
 		{ 36, 0, true, DECISION_REGRESSION, "candidate_always_fails", 35 },
@@ -773,14 +773,14 @@ static void test_always_fails(void **state)
 	}
 }
 
-/* A candidate that fails more often than the baseline never passes, and a regression stays one. */
+/* Checks that a candidate that fails more often than the baseline never passes, and that a regression remains one. */
 static void test_failures(void **state)
 {
 	static const struct {
 		size_t baseline, candidate;
 		bool slow;
 		enum decision decision;
-		bool imported; /* the baseline: nothing is known of its failures */
+		bool imported; /* the baseline was imported: its failures are unknown */
 	} rows[] = {
 		{ 0, 1, false, DECISION_INCONCLUSIVE, true },  { 0, 0, false, DECISION_PASS, false },
 		{ 0, 1, false, DECISION_INCONCLUSIVE, false }, { 1, 1, false, DECISION_PASS, false },
@@ -823,7 +823,7 @@ static void keep_first_repetitions(struct world *w)
 	}
 }
 
-/* One hardware type: the repetitions decide, and it is said for whom. */
+/* Checks one hardware type: the repetitions decide, and the answer says that it holds for these machines. */
 static void test_these_machines(void **state)
 {
 	struct verdict v;
@@ -875,7 +875,7 @@ static void test_too_little(void **state)
 	}
 }
 
-/* Machines that ran both are not said to have run one. */
+/* Checks that machines that ran both versions are not reported as having run only one. */
 static void test_no_ratio(void **state)
 {
 	struct verdict v;
@@ -894,7 +894,7 @@ static void test_no_ratio(void **state)
 	world_release(&w);
 }
 
-/* Without a fingerprint a run counts for run times: the type is that of lab.yaml, else the machine stands for itself. */
+/* Checks runs without a fingerprint: they count. The type is from lab.yaml, else each machine is its own type. */
 static void test_without_fingerprints(void **state)
 {
 	struct verdict v;
@@ -919,7 +919,7 @@ static void test_without_fingerprints(void **state)
 	world_release(&w);
 }
 
-/* Repetitions under one fingerprint are compared with each other: a campaign that only the baseline has does not count. */
+/* Checks that repetitions with one fingerprint are compared with each other: a session that only the baseline has does not count. */
 static void test_sessions(void **state)
 {
 	struct verdict v;
@@ -928,7 +928,7 @@ static void test_sessions(void **state)
 	(void)state;
 	world_init(&w, 6);
 	run_all(&w, 6, same);
-	/* m11 (type 5) has more runs of the baseline under the fingerprint of m05, which is of the same type; three times slower. */
+	/* m11 (type 5) has more baseline runs with the fingerprint of m05, which has the same type; they are three times slower. */
 	for (int k = 0; k < 3; k++)
 		add_run(&w.sides[0], 11, 4 + k, 63, "0000000000000005");
 	v = decide(&w);
@@ -954,7 +954,7 @@ static void test_directions_must_agree(void **state)
 	world_release(&w);
 }
 
-/* Two runs that the time limit ended are a crash, unless the baseline takes more than half as long, or there is one only. */
+/* Checks that two runs ended by the time limit are a crash, unless the baseline needs over half of the limit, or there is only one run. */
 static void test_hangs(void **state)
 {
 	static const struct {

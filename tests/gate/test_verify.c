@@ -1,5 +1,5 @@
-/* When a decision still follows from its raw results: samples of functions may have come or gone since, and nothing else. */
-#include "gate/commands/cmd_decision.c" /* the comparison */
+/* Tests whether a decision still follows from its raw results: only samples of functions may have come or gone since then. */
+#include "gate/commands/cmd_decision.c" /* the static comparison */
 #include "tests/scratch.h"
 
 #define KEPT                                                                                                                               \
@@ -8,7 +8,7 @@
 	"\"reasons\": [{\"code\": \"not_explained\", \"text\": \"c\"}]}}"
 
 static const struct {
-	const char *what, *now, *difference; /* NULL: it is the same */
+	const char *what, *now, *difference; /* NULL: no difference */
 } rows[] = {
 	{ "nothing", KEPT, NULL },
 	{ "samples are gone",

@@ -1,4 +1,4 @@
-/* The walk down the ranking as published, on made-up profiles. */
+/* Tests the walk down the ranking, as published, on synthetic profiles. */
 #include "base/mem.h"
 #include "tests/bench/walk.h"
 
@@ -16,7 +16,7 @@ static void test_where_it_stops(void **state)
 	static const struct {
 		const char *what;
 		double baseline[4], candidate[4], epsilon;
-		size_t stopped; /* 4: it did not */
+		size_t stopped; /* step at which the walk stopped; 4: it did not stop */
 		const char *at;
 		double distance;
 		enum decision decision;
@@ -58,7 +58,7 @@ static void test_where_it_stops(void **state)
 	}
 }
 
-/* Of the baseline, ties by name. */
+/* Checks the order of steps: by the baseline's points, then by name. */
 static void test_order(void **state)
 {
 	double points[] = { 7, 100, 7, 40 }, none[4] = { 0 };
@@ -74,7 +74,7 @@ static void test_order(void **state)
 	walk_release(&walk);
 }
 
-/* What a profile does not have is not important there. */
+/* Checks that a stressor that a profile lacks has no importance there. */
 static void test_other_stressors(void **state)
 {
 	double points[2][4] = { { 60, 100, 3, 2 }, { 100, 3, 2, 40 } };
@@ -91,7 +91,7 @@ static void test_other_stressors(void **state)
 	walk_release(&walk);
 }
 
-/* It is zeroed, and may be released again. */
+/* Checks that release zeroes a profile, and may be repeated. */
 static void test_profile_release(void **state)
 {
 	struct walk_profile profile = { mem_new(1, sizeof(char *)), mem_new(1, sizeof(double)), 1 };

@@ -1,4 +1,4 @@
-/* Whose work is compared with whose, what a record stands for, and whose the processors were. */
+/* Tests which processes' work is compared, how much a weighted record represents, and which programs used the CPUs. */
 #include "gate/variance/processors.h"
 #include "gate/variance/stored_runs.h"
 #include "tests/gate/made_run.h"
@@ -17,8 +17,8 @@ static void analyse(const char *directory, const struct made_options *o, struct 
 	check(variance_of(&f, &options, v, &err), &err);
 }
 
-/* Two processes of one program, the second of which takes three times as long for each piece: slow, if both were asked to do the same;
- * another work, if they were not, unless it is counted. */
+/* Checks two processes of one program, of which one takes three times as long per fragment. It is slow if both have the same command line;
+ * otherwise its work is different, unless work is counted. */
 static void commands(void **state)
 {
 	static const char *const alike[] = { "-1 file", "-1 file", "-1 file" }, *const unlike[] = { "-1", "-d", "-1" };
@@ -41,7 +41,7 @@ static void commands(void **state)
 	variance_release(&v);
 }
 
-/* A long piece among short ones that stands for two weighs as two. One that stands for 32 weighs no more than there was time. */
+/* Checks a long fragment of weight two among short ones: it counts twice. One of weight 32 counts for no more than the time there was. */
 static void bursts(void **state)
 {
 	struct made_options o = { .ranks = 1, .seconds = 6, .seed = 5, .bursts = 2 };
@@ -57,13 +57,13 @@ static void bursts(void **state)
 	analyse("rarely", &o, &v);
 	assert_true(v.activity_s[ACTIVITY_COMPUTATION] < 1.1 * v.total_s);
 	variance_release(&v);
-	o.overstated = true; /* at each place there is time enough, in the thread there is not */
+	o.overstated = true; /* each call site has enough time for its weights, the thread does not */
 	analyse("overstated", &o, &v);
 	assert_true(v.activity_s[ACTIVITY_COMPUTATION] < 1.1 * v.total_s);
 	variance_release(&v);
 }
 
-/* Others have the processor for three quarters of the time, from beginning to end, or in a part of it. */
+/* Checks other programs that use the CPU for three quarters of the time, during the whole run or a part of it. */
 static void waited(void **state)
 {
 	static const struct made_disturbance queue = { 0, 0, 99, 4, MADE_QUEUE };
@@ -93,8 +93,8 @@ static void waited(void **state)
 	variance_release(&v);
 }
 
-/* Children of its own are in its way, as far as that is known: others use another processor all the time, for less than it waits, or for
- * longer. */
+/* Checks delays by the process's own children. Other programs use another CPU all the time: for less than the delay, or for longer, which
+ * leaves the cause unknown. */
 static void another_processor(void **state)
 {
 	static const struct {
@@ -117,7 +117,7 @@ static void another_processor(void **state)
 	}
 }
 
-/* Of five runs of one process, which differ much, the last one waits for a processor from beginning to end: that is its reason. */
+/* Checks five very different runs of one process, of which the last has run-queue delay throughout: the answer names that cause. */
 static void slow_run(void **state)
 {
 	static const double factors[] = { 1, 1.4, 1.9, 2.3, 4 };
@@ -144,7 +144,7 @@ static void slow_run(void **state)
 	variance_release(&v);
 }
 
-/* The last of four processes waits longer for each message: it was asked to do something else, and talks to others; or it was not. */
+/* Checks the last of four processes, which waits longer for each message: it is slow only if it has the same command line as the others. */
 static void talk(void **state)
 {
 	static const char *const unlike[] = { "-1", "-1", "-1", "-d" }, *const alike[] = { "-1", "-1", "-1", "-1" };
@@ -163,7 +163,7 @@ static void talk(void **state)
 	variance_release(&v);
 }
 
-/* Three processes on one host, by hand: from 1 to 2 s the first one waits for a processor. The last one is there from from_s to to_s. */
+/* Makes snapshots of three processes on a host: from 1 to 2 s the first one waits for a CPU. The last exists from `from_s` to `to_s`. */
 #define LOOKS 41
 
 static void looked(struct fragments *f, double hog, double from_s, double to_s)
@@ -194,15 +194,15 @@ static void looked(struct fragments *f, double hog, double from_s, double to_s)
 	}
 }
 
-/* Whose the processor was, when a process of the run has used one as well: not its, if it always does. */
+/* Checks which program is named as the user of the CPU if another process of the run used one, too: not that process, if it always does. */
 static void who_ended(void **state)
 {
 	static const struct {
 		double hog, from_s, to_s;
 		enum loss_cause cause;
 	} rows[] = {
-		{ .05, 0, 4, LOSS_QUEUE },   /* the other one uses as much at all times */
-		{ .05, 1, 2, LOSS_WAITING }, /* it was there in that time alone: it may be either */
+		{ .05, 0, 4, LOSS_QUEUE },   /* the other process uses the CPU equally at all times */
+		{ .05, 1, 2, LOSS_WAITING }, /* the other process ran only in that time: either may be the cause */
 		{ 0, 1, 2, LOSS_CROWDED },
 	};
 

@@ -1,5 +1,5 @@
-/* Computes between two writes, in turn one of four known amounts; in 2 threads, and then in a child. Built as two parts, a library has the
- * function that computes. With an argument it calls as deeply as only calls that became jumps can. */
+/* Computes one of four known amounts before each write, in turn, in two threads and then in a child. If built in two parts, work() is in a
+ * library. With an argument the program only recurses, so deeply that the compiler must have made jumps of the calls. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>

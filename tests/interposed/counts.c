@@ -1,5 +1,5 @@
-/* A library: writes the number of statements that the thread has counted at each call of some functions, to the file that COUNTS names. It
- * is no function of the program itself, and not compiled to count. */
+/* A library that replaces some functions. At each call it writes the thread's current number of counted statements to the file that the
+ * variable COUNTS names. The library itself is not compiled to count statements. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* As the library for recording does: the program's own is used, if it has one. */
+/* As in the recording library: if the program defines this variable, its definition is used. */
 extern _Thread_local uint64_t assay_statements;
 __attribute__((visibility("default"), tls_model("initial-exec"))) _Thread_local uint64_t assay_statements;
 

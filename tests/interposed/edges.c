@@ -1,5 +1,5 @@
-/* What few programs do: calls on stacks of one page, threads without thread-local storage of their own, locked memory. Says "well" where
- * nothing came to harm. */
+/* Does unusual things under the recorder: calls on stacks of one page, threads without thread-local storage, locked memory. Prints
+ * "well" if nothing went wrong. */
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
@@ -29,7 +29,7 @@ static void call(void)
 		_exit(9);
 }
 
-/* The page below cannot be written. */
+/* Returns a new stack of `bytes` bytes. The 16 pages below cannot be accessed. */
 static char *stack_new(size_t bytes)
 {
 	char *at = mmap(NULL, 16 * PAGE + bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -81,7 +81,7 @@ static void bare_threads(void)
 		usleep(1000);
 }
 
-/* Memory of this process, KiB. */
+/* Returns the resident memory of this process in KiB, or -1 if it is not known. */
 static long resident(void)
 {
 	FILE *file = fopen("/proc/self/status", "r");

@@ -1,5 +1,5 @@
-/* Functions of a library (built with IN_LIBRARY) that take and return values of many kinds, and a program that calls them and prints what
- * came of it: recorded by name or not, it is the same. */
+/* A library (if built with IN_LIBRARY) whose functions take and return values of many types, and a program that prints their results. The
+ * output must be the same whether or not the functions are recorded by name. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

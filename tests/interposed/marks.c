@@ -1,5 +1,5 @@
-/* A program that calls nothing outside but marks: 200 pieces of work of one kind and of another by turns, the 50th to 99th of the first
- * kind three times as much, told apart by the marks' numbers alone. What it prints does not depend on whether the marks are there. */
+/* Calls no outside function except marks. It alternates 200 times between two kinds of work, which only the numbers of the marks
+ * distinguish. Of the first kind, pieces 50 to 99 take three times as much work. The output is the same with and without marks. */
 #include <stdint.h>
 #include <stdio.h>
 
@@ -16,7 +16,7 @@ static void work(unsigned rounds)
 	(void)kept;
 }
 
-/* All from one place. */
+/* Calls every mark from the same place. */
 static __attribute__((noinline)) void mark(unsigned long which)
 {
 	static volatile unsigned after;

@@ -1,4 +1,4 @@
-/* Four pieces of computation, each done once: calls at different places end them. */
+/* Computes four times. A call at a different place ends each computation, so that each of the four runs only once. */
 #include <fcntl.h>
 #include <unistd.h>
 

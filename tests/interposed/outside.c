@@ -1,4 +1,4 @@
-/* Calls into the outside in awkward ways. What it prints must not depend on whether they are recorded. */
+/* Calls outside functions in difficult ways. The output must be the same whether or not the calls are recorded. */
 #include <errno.h>
 #include <linux/futex.h>
 #include <poll.h>
@@ -65,7 +65,7 @@ static void failures(void)
 static void on_alarm(int signal)
 {
 	(void)signal;
-	(void)!write(pipes[1], "h", 1); /* a call of the handler, maybe in the middle of another one */
+	(void)!write(pipes[1], "h", 1); /* a call from the handler, maybe during another recorded call */
 }
 
 static void interrupted(void)
@@ -174,7 +174,7 @@ static void locks(void)
 	SAY(" %d\n", n);
 }
 
-/* Asked of the kernel by number, as C++'s atomic variables and Rust's locks do. */
+/* Calls the kernel by system call number, as C++ atomics and Rust locks do. */
 static void by_number(void)
 {
 	struct timespec soon = { 0, 20000000 };
@@ -191,7 +191,7 @@ static void by_number(void)
 	SAY("write %ld errno %d\n", n, errno);
 	n = syscall(SYS_read, pipes[0], bytes, sizeof(bytes));
 	SAY("read %ld %s errno %d\n", n, bytes, errno);
-	n = syscall(SYS_mmap, NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 1); /* its sixth word is wrong */
+	n = syscall(SYS_mmap, NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 1); /* its sixth argument is invalid */
 	SAY("mmap %ld errno %d\n", n, errno);
 	SAY("itself %d\n", syscall(SYS_getpid) == getpid());
 }

@@ -1,5 +1,5 @@
-/* Allows itself nothing but reading, writing and ending by a system call instruction of its own, and goes on. HOW: seccomp, prctl; tsync:
- * for all its threads; thread: in a thread; child: after fork(). With WRAPPER each call is a function. x86-64. */
+/* Installs a seccomp filter for read, write and exit by its own system call instruction, then continues. Argument: the call that installs
+ * it (seccomp, prctl), or tsync: for all threads; thread: in a thread; child: after fork(). With WRAPPER, calls are functions. x86-64. */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -68,7 +68,7 @@ static void *restricted(void *unused)
 static void *others(void *unused)
 {
 	(void)unused;
-	__atomic_store_n(&running, 1, __ATOMIC_RELEASE); /* what a thread begins with is not allowed later */
+	__atomic_store_n(&running, 1, __ATOMIC_RELEASE); /* the filter forbids the calls by which a thread starts */
 	for (;;)
 		go_on(1000);
 	return NULL;

@@ -1,6 +1,6 @@
-/* For as long as there is no file "stop": pieces of 4 ms, each ended by a call; from FROM to TO seconds after the beginning, of 16 ms. They
- * are slept, past what is recorded: so they take as long on a busy machine. With a third word the pieces are another process's, for whose
- * messages this one waits. With one word alone they are computed. */
+/* Works in pieces of 4 ms, each ended by a write, until a file "stop" exists. With arguments FROM TO, pieces that start FROM to TO seconds
+ * after the start take 16 ms. The pieces are sleeps that the recorder does not see, so that load on the machine does not stretch them. With
+ * a third argument, another process sleeps and the program waits for its messages. With one argument, the program computes instead. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -15,7 +15,7 @@ static double now_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Past what is recorded: this process has no calls. */
+/* Sends a byte every 4 ms until the reader is gone. It calls the kernel directly, so that the recorder sees no calls in this process. */
 static void messages(int to)
 {
 	static const struct timespec piece = { 0, 4000000 };
@@ -44,7 +44,7 @@ int main(int argc, char **argv)
 		if (pipe(ends))
 			return 1;
 		if (fork() == 0) {
-			close(ends[0]); /* or it would not notice that nobody reads any more */
+			close(ends[0]); /* else this process would not notice that the reader is gone */
 			messages(ends[1]);
 		}
 		while (access("stop", F_OK) != 0 && read(ends[0], &c, 1) == 1)

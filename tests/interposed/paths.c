@@ -1,4 +1,4 @@
-/* One place that writes, from two that compute before it: one of them twice as much. */
+/* Writes from one place that two callers reach. One of them computes twice as long before the write. */
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-/* A program of two ranks for the tests of `assay record`: rank 1 is late at some calls, and rank 0 waits for it. */
+/* A program of two MPI ranks for the tests of `assay record`. Rank 1 is late at some calls, and rank 0 waits for it. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static void messages(void)
 	}
 }
 
-/* Ranks in the communicator are not those of the program. */
+/* Makes collective calls on a communicator in which the two ranks are swapped. */
 static void collective(MPI_Comm backwards)
 {
 	double in[8] = { rank }, out[8];
@@ -53,7 +53,7 @@ static void collective(MPI_Comm backwards)
 	MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* Rank 1 writes into the memory of rank 0, which waits for that. */
+/* Puts data from rank 1 into the memory of rank 0, which waits for it. */
 static void one_sided(MPI_Comm backwards)
 {
 	int memory[40] = { 0 }, data[40];
@@ -90,7 +90,7 @@ static void file(void)
 	MPI_File_close(&f);
 }
 
-/* As programs that wait do: most of these calls are not looked at. */
+/* Polls `n` times for a message, as waiting programs do. The recorder skips most of these calls. */
 static void polls(long n)
 {
 	for (int there; n > 0; n--)

@@ -1,5 +1,5 @@
-/* Says something, allows itself nothing but reading, writing and ending, and goes on. With an argument it has a filter, and ends by
- * _exit(), by exit() or by returning, as that says. */
+/* Prints text, restricts itself by seccomp, and prints more. Without an argument it uses strict mode (read, write, exit). With an argument
+ * it installs a filter and ends by _exit(), by exit() or by returning, depending on the argument's first letter ('_', 'e', other). */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* Executes a program under a filter of system calls: `strict` kills it for any that the recorder makes at its start and the C library's own
- * start does not; `lax` allows all. */
+/* Executes a program under a filter of system calls. `strict` kills the program if it makes a call that the recorder's start makes and the
+ * C library's start does not. `lax` allows all calls. */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>

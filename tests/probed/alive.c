@@ -1,4 +1,4 @@
-/* The process ends while a thread of it is at work: its calls are known all the same. */
+/* Ends the process while one of its threads is alive. The probe must still report the calls of that thread. */
 #include <semaphore.h>
 #include <pthread.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-/* Who calls, as a measured function sees it: its own return address, and as the C library does: a library is found where the caller's
- * RUNPATH says, which is one that the program has and its library does not. */
+/* Checks that a measured function sees its real caller: in its return address, and in the C library. The C library searches the RUNPATH of
+ * the caller. Only the program's RUNPATH contains the library, not that of its own library. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>

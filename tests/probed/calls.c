@@ -1,4 +1,4 @@
-/* Known numbers of calls: fib(20) is 21891, the others as often as the argument says. */
+/* Makes known numbers of calls: 21891 of fib() for fib(20). The argument gives the number of calls of the other functions. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@ __attribute__((noinline)) long fib(long n)
 	if (n < 2)
 		return n;
 	a = fib(n - 1);
-	__asm__ volatile("" : "+r"(a)); /* compilers make a loop of half of the calls */
+	__asm__ volatile("" : "+r"(a)); /* prevents the compiler from turning half of the calls into a loop */
 	b = fib(n - 2);
 	__asm__ volatile("" : "+r"(b));
 	return a + b;

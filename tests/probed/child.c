@@ -1,4 +1,4 @@
-/* A child of fork() that loads a library before it calls anything that is measured, and its parent that does so after it. */
+/* Forks a child that loads a library before it calls a measured function. The parent loads the same library afterwards. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Closes all descriptors, and has its own at the numbers of the probe's counters: what comes there is the program's to read, and so is errno. */
+/* Closes all descriptors and reuses the numbers of the probe's counters for a socket. The probe must not read from it or change errno. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* Measured functions that end by jumping to swapcontext() or getcontext(), which keep their return address for long after their call; and
- * programs that look at their stacks, whose number of frames is theirs. */
+/* Measured functions that end in a jump to swapcontext() or getcontext(), which keep the return address long after the call. Also counts
+ * the frames of the program's own stack, which the probe must not change. */
 #include <execinfo.h>
 #include <stdio.h>
 #include <ucontext.h>
@@ -41,7 +41,7 @@ static void body(void)
 	yield();
 }
 
-/* The coroutine's stack lies within ours. */
+/* Runs a coroutine whose stack lies within the stack of this function. */
 MEASURED long inner(void)
 {
 	char stack[65536];

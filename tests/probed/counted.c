@@ -1,5 +1,6 @@
-/* A counter of software (PAPI's sde:::steps::taken), read by the probe in the process and in its child; "threads": forked while a second
- * thread is there; "backwards": one call of the hundred takes away; "timer": forked by a thread that libc has begun, as the probe is not told. */
+/* Counts steps with a PAPI software counter (sde:::steps::taken), which the probe reads in the process and in its child. Arguments:
+ * "threads": a second thread exists at the fork; "backwards": one of the 100 calls decreases the counter; "timer": the fork is in a thread
+ * that libc started without pthread_create(), so that the probe does not see its start. */
 #include <pthread.h>
 #include <sde_lib.h>
 #include <semaphore.h>
@@ -26,7 +27,7 @@ static void *wait_for_end(void *unused)
 	return unused;
 }
 
-/* A child that calls step 30 times, and waiting for it. */
+/* Forks a child that calls step() 30 times, and waits for it. */
 static void forks(union sigval unused)
 {
 	int status;
@@ -59,7 +60,7 @@ int main(int argc, char **argv)
 	pid_t child;
 	int status;
 
-	/* Not PAPI_SDE_DELTA: there the second thread's start sets the counter to zero for all. */
+	/* Not PAPI_SDE_DELTA: with that, the start of the second thread would reset the counter for all threads. */
 	papi_sde_register_counter(steps, "taken", PAPI_SDE_RO | PAPI_SDE_INSTANT, PAPI_SDE_long_long, &taken);
 	sem_init(&end, 0, 0);
 	if (argc > 1 && strcmp(argv[1], "threads") == 0)

@@ -1,4 +1,4 @@
-/* A child of fork() that begins threads first, and calls the measured function after them; "gone": where its file would be is not there. */
+/* Forks a child that starts threads before its own first measured call. "gone": the directory for its sample file does not exist. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

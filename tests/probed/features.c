@@ -1,5 +1,5 @@
-/* A program that counts itself what a counting build of it should count, and says so: "loop LINE N", "call LINE N", "branch LINE TAKEN OF".
- * features MODE [ARG]: one, fork, threads, exec, kill, crash, abort, closed, jump, quiet, library FILE. Each process says it before it ends. */
+/* Counts its own loops, calls and branches, which a counting build must report: "loop LINE N", "call LINE N", "branch LINE TAKEN OF".
+ * features MODE [ARG]: one, fork, threads, exec, kill, crash, abort, closed, jump, quiet, library FILE. Each process prints. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -59,7 +59,7 @@ static __attribute__((noinline)) unsigned depth(unsigned x) { CALL;
 	return hash(depth(x / 2) ^ depth(x / 3));
 }
 
-/* Many calls that never stop the loops around them. */
+/* Makes many calls inside loops. The calls never end the loops. */
 static __attribute__((noinline)) unsigned work(unsigned n) { CALL;
 	unsigned sum = 0;
 
@@ -93,7 +93,7 @@ static __attribute__((noinline)) unsigned work(unsigned n) { CALL;
 	return sum;
 }
 
-/* Loops that call nothing, and are left in several ways: it counts in variables of its own, and says so at the end. */
+/* Runs loops that call nothing and have several exits. It counts in local variables and adds them to the totals at the end. */
 static __attribute__((noinline)) unsigned quiet(const unsigned char *text, unsigned n, unsigned most) { CALL;
 	unsigned steps = 0, falls = 0, ends = 0, inner = 0, few = 0, sum = 0, at = 0, line = __LINE__ + 1;
 	for (unsigned i = 0; i < n; i++) {
@@ -130,7 +130,7 @@ static __attribute__((noinline)) unsigned quiet(const unsigned char *text, unsig
 	return sum;
 }
 
-/* But for counting it need not be called again with the same. */
+/* Computes a pure value. Only counting prevents the compiler from merging calls with the same argument. */
 static __attribute__((noinline)) unsigned bucket(unsigned x) {
 	return x > 500 ? x / 3 : x % 7 == 3 ? x << 2 : x;
 }
@@ -179,7 +179,7 @@ static void threads(void) { CALL;
 	}
 }
 
-/* The child says what it did, the parent what itself did: in the middle of a function. */
+/* Forks in the middle of a function. The child prints its own numbers, and the parent prints its own. */
 static void forks(void) { CALL;
 	for (unsigned i = 0; i < 3; i++) { LOOP;
 		pid_t child;

@@ -1,4 +1,4 @@
-/* For `features library FILE`: counts its calls itself, and says so at the end. */
+/* The library for `features library FILE`. It counts its own loops and calls and prints the numbers at the end. */
 #include <stdio.h>
 
 static unsigned long loops, calls;

@@ -1,7 +1,7 @@
-/* Signals at random instructions, in threads whose stacks hold other stacks: handlers run on an alternate stack within the thread's own or
- * below what they interrupt, call measured functions, jump out of what they interrupt, or switch to a coroutine that goes on in the middle
- * of a measured function, and back. Coroutines' stacks lie within the thread's, too. As many signals as asked for in each thread; what is
- * printed does not depend on when they come. */
+/* Sends signals at random instructions to threads whose stacks contain other stacks. Handlers run on an alternate stack within the thread's
+ * stack, or below the interrupted function. They call measured functions, jump out of the interrupted function, or switch to a coroutine in
+ * the middle of a measured function and back. The stacks of the coroutines also lie within the thread's stack. Each thread gets as many
+ * signals as the argument says. The output does not depend on the times of the signals. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <setjmp.h>
@@ -45,7 +45,7 @@ MEASURED unsigned deep(unsigned n)
 	return n ? deep(n - 1) + tail(n) : leaf(n);
 }
 
-/* Switches in the middle of a measured call, which ends when it is switched back to. */
+/* Switches to another context in the middle of a measured call. The call ends after the switch back. */
 MEASURED unsigned yields(ucontext_t *from, ucontext_t *to, unsigned x)
 {
 	swapcontext(from, to);
@@ -74,7 +74,7 @@ MEASURED void handler(int number)
 
 	(void)number;
 	if (!s || s->signals == wanted)
-		return; /* now it comes to its end, however slow it is */
+		return; /* no more work for signals: a slow thread can finish */
 	s->signals++;
 	leaf(s->signals);
 	if (s->signals % 5 == 0)
@@ -121,11 +121,11 @@ static unsigned rounds(struct state *s)
 	return sum;
 }
 
-/* Signals may cut it short; then it is done again. */
+/* Runs rounds() until it ends without being interrupted by a jump out of the handler. */
 static unsigned attempt(struct state *s)
 {
 	if (sigsetjmp(s->escape, 1))
-		coroutine_begin(&s->worker, s->worker_stack, work); /* it may have been at work */
+		coroutine_begin(&s->worker, s->worker_stack, work); /* the jump may have left the coroutine in the middle of its work */
 	return rounds(s);
 }
 
@@ -149,10 +149,10 @@ MEASURED void *thread(void *alternate)
 	while (s.signals < wanted) {
 		unsigned once = attempt(&s);
 
-		sum = times++ ? sum | (sum ^ once) : once; /* the same each time */
+		sum = times++ ? sum | (sum ^ once) : once; /* equal to `once` if all rounds agree */
 	}
 	timer_delete(timer);
-	self = NULL; /* one may still come */
+	self = NULL; /* a signal may still arrive */
 	stack.ss_flags = SS_DISABLE;
 	sigaltstack(&stack, NULL);
 	return (void *)(size_t)sum; /* NOLINT: a number */

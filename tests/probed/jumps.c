@@ -1,4 +1,4 @@
-/* A handler of signals jumps out of whatever it interrupts, as often as asked for: a shallow function or a deep one, or the probe. */
+/* A signal handler jumps out of a shallow function, a deep one, or the probe, as often as the argument says. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ int main(int argc, char **argv)
 	memset(&action, 0, sizeof(action));
 	action.sa_handler = handler;
 	sigaction(SIGALRM, &action, NULL);
-	if (sigsetjmp(out, 1)) /* before the first signal: it would jump to nowhere */
+	if (sigsetjmp(out, 1)) /* set before the first signal, which would otherwise jump to an unset buffer */
 		depth = depth * 7 % 61 + 1;
 	else
 		setitimer(ITIMER_REAL, &often, NULL);

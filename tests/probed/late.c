@@ -1,4 +1,4 @@
-/* Threads that are there before the library of what they call; "worker": and it is a thread that loads it. */
+/* Starts threads before it loads the library whose function they call. With an argument ("worker"), another thread loads the library. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* A server that leaves where it began: the working directory, the root directory, the user. Status 77: it may not. */
+/* A server that changes its working directory, its root directory and its user after its start. Exit status 77: not permitted. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* A library that comes late, from where only this program's RUNPATH says; loaded, unloaded, loaded again. */
+/* Loads and unloads a library three times. Only the RUNPATH of this program leads to the library. */
 #include <dlfcn.h>
 #include <stdio.h>
 

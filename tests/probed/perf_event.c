@@ -1,10 +1,10 @@
-/* Hardware counters for machines that have none: perf_event_open() of hardware, cache and raw events gets the kernel's task clock, one tick
- *a nanosecond. Preloaded, or linked with -Wl,--wrap=syscall (-DWRAPPED) into static programs. PAPI then takes the processor for what
- * LIBPFM_FORCE_PMU says. The environment:
+/* Simulates hardware counters on machines that have none: perf_event_open() of hardware, cache and raw events opens the kernel's task
+ * clock, one count per nanosecond. Preloaded, or linked with -Wl,--wrap=syscall (-DWRAPPED) into static programs. LIBPFM_FORCE_PMU selects
+ * the CPU model that PAPI assumes. Environment variables:
  *
- *	PERF_EVENT_COUNTERS N   at most so many events at the same time (default 4), as processors have it
- *	PERF_EVENT_STILL X,X    these events (the last eight bits of their code, hexadecimal) open and stay 0
- *	PERF_EVENT_ERRNO N      none can be opened */
+ *	PERF_EVENT_COUNTERS N   limit of events in one group, as on a real CPU (default 4)
+ *	PERF_EVENT_STILL X,X    events that open but stay 0: the last eight bits of their codes, hexadecimal
+ *	PERF_EVENT_ERRNO N      error of every perf_event_open() of such an event */
 #include "runs/inside/record/record_system.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 #define FILES_MAX 4096
 
-static unsigned char members[FILES_MAX]; /* of the group that this file leads */
+static unsigned char members[FILES_MAX]; /* number of events in the group that this descriptor leads */
 
 static long call(long number, const long a[6])
 {
@@ -54,7 +54,7 @@ static long perf_event(long a[6])
 {
 	const struct perf_event_attr *asked = (const struct perf_event_attr *)a[0];
 	struct perf_event_attr event;
-	unsigned size = asked->size ? asked->size : 64; /* PAPI says 0 */
+	unsigned size = asked->size ? asked->size : 64; /* PAPI leaves the size 0 */
 	long group = a[3], file;
 
 	if (asked->type == PERF_TYPE_SOFTWARE || asked->type == PERF_TYPE_TRACEPOINT)

@@ -1,5 +1,5 @@
-/* fork: a child that goes on in the middle of a function, one that only calls exec; and a program that ends in the middle ("killed"). vfork:
- * a child that calls exit(), as it may not, in its parent's memory. */
+/* "fork" (default): a child continues in the middle of a measured function. "exec": the program then executes another one. "killed": it is
+ * killed before its end. "vfork": a child in its parent's memory calls exit(), which POSIX forbids. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ __attribute__((noinline)) int forker(void)
 	return sum + (child ? 0 : 1000);
 }
 
-/* On a stack of its own, as coroutines and handlers of signals have: called, but not measured. */
+/* Calls step() on an alternate stack, as coroutines and signal handlers do. The probe counts the call but does not measure it. */
 static void handler(int signal)
 {
 	(void)signal;

@@ -1,6 +1,6 @@
-/* Runs a program that may not change its own code ("code": memory-deny-write-execute, Linux 6.3), or may not count ("counters": a filter of
- * system calls, as containers have; "setting": the same, with what the kernel says where its setting forbids it). Status 77: this system
- * has no such thing. */
+/* Runs a program under a restriction. "code": it may not change its own code (memory-deny-write-execute, Linux 6.3). "counters": a filter,
+ * as in containers, lets perf_event_open() fail with EPERM. "setting": the same with EACCES, the error of a strict perf_event_paranoid.
+ * Exit status 77: this system does not support the restriction. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -1,5 +1,5 @@
-/* A compiler that sees a function may keep values across its call in registers that the calling convention gives away. keeper() changes
- * none; check() returns how many changed all the same. */
+/* A compiler that sees a function may keep values in caller-saved registers across its call. keeper() changes no register. check() returns
+ * how many registers changed during a call of keeper(). */
 #include <stdio.h>
 
 int check(void);

@@ -1,4 +1,4 @@
-/* A static function of which there are two. */
+/* A static function. Two source files define one with this name. */
 static __attribute__((noinline)) int same(int x)
 {
 	__asm__ volatile("");

@@ -1,4 +1,4 @@
-/* Inline functions and a template that several files have: what gcc lists of the later ones is in discarded sections. */
+/* Inline functions and a template that several source files contain. gcc puts its lists for the later copies into discarded sections. */
 struct shape {
 	virtual ~shape();
 	virtual int area() const { return 21; }

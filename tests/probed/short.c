@@ -1,4 +1,4 @@
-/* Threads whose calls are short: a window of the emulation's clock holds more of them than a thread has places for. */
+/* Threads that make many short calls. One window of the emulated clock contains more calls than a thread has room for. */
 #include <pthread.h>
 #include <stdio.h>
 

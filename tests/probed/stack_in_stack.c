@@ -1,5 +1,5 @@
-/* Stacks within the first thread's own: "signal": an alternate one, for a handler that calls what is measured while it is measured below;
- * "coroutine": one that lies above the measured function that switches to it. */
+/* Uses stacks within the first thread's own stack. "signal": an alternate stack, whose handler calls a measured function while another one
+ * is interrupted. "coroutine": a stack at a higher address than the measured function that switches to it. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* The library of switches_host.c: a measured function that goes on elsewhere. */
+/* The library of switches_host.c. One of its measured functions switches to another context. */
 #include <ucontext.h>
 
 __attribute__((noinline)) int leaf(int x)

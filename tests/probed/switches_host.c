@@ -1,4 +1,4 @@
-/* Coroutines, on stacks side by side, in a thread that is there before the library whose functions are measured. */
+/* Runs two coroutines on adjacent stacks. Their thread starts before the program loads the library with the measured functions. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <semaphore.h>

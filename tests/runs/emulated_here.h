@@ -1,5 +1,5 @@
-/* The emulation inside a test's own process: its hooks, which compilers call otherwise, called from C, compiled as everything else here,
- * with sanitizers too. Included by one file of a test, which says what is emulated. What real programs count: test_emulation.c. */
+/* Runs the emulation inside the test's own process. The test calls the hooks from C instead of compiled code, so that sanitizers can check
+ * them. One file of a test includes this header and defines the emulated code. test_emulation.c tests real programs. */
 #ifndef TESTS_EMULATED_HERE_H
 #define TESTS_EMULATED_HERE_H
 
@@ -17,7 +17,7 @@
 #define TIMES	60000
 #define THREADS 4
 
-/* runs/inside/emulate/emulation.h, as far as programs know it. */
+/* Hooks of runs/inside/emulate/emulation.h, declared as compiled programs see them. */
 void __tsan_func_entry(void *caller);
 void __tsan_func_exit(void);
 void __tsan_read4(void *at);
@@ -30,7 +30,7 @@ int __tsan_atomic32_fetch_add(volatile int *at, int value, int order);
 void __sanitizer_cov_trace_pc(void);
 void runtime_finish(void);
 
-/* The linker makes them of _exit() and _Exit(); here nothing does. */
+/* The linker creates these from _exit() and _Exit() in real programs. The test defines them itself. */
 _Noreturn void __real__exit(int status);
 _Noreturn void __real__Exit(int status);
 _Noreturn void __real__exit(int status)
@@ -43,7 +43,7 @@ _Noreturn void __real__Exit(int status)
 	_Exit(status);
 }
 
-/* What functions.c calls for dl_iterate_phdr(). */
+/* Replaces dl_iterate_phdr() in functions.c. A test can set a function that is called during the lookup. */
 static void (*while_looking_up)(void);
 int emulated_iterate_phdr(int (*look)(struct dl_phdr_info *, size_t, void *), void *data);
 int emulated_iterate_phdr(int (*look)(struct dl_phdr_info *, size_t, void *), void *data)
@@ -53,9 +53,9 @@ int emulated_iterate_phdr(int (*look)(struct dl_phdr_info *, size_t, void *), vo
 	return dl_iterate_phdr(look, data);
 }
 
-/* ---- what was counted ---- */
+/* ---- reading the counts ---- */
 
-static struct samples parent, child; /* this process, and one that it forked */
+static struct samples parent, child; /* the counts of this process, and of the child that it forked */
 
 static inline void read_all(const char *directory)
 {
@@ -112,7 +112,7 @@ static inline uint64_t calls(const struct samples *s, const char *function)
 	return total;
 }
 
-/* Of all calls, in the function itself. */
+/* Returns the sum of a counter over all calls of a function, callees excluded. */
 static inline double all_calls(const struct samples *s, const char *function, const char *counter)
 {
 	struct samples_total total;
@@ -125,7 +125,7 @@ static inline double all_calls(const struct samples *s, const char *function, co
 	return sum;
 }
 
-/* Of a counter, what all functions did, and what no selected one did, is what the process did. */
+/* Checks that the sums of all functions and the rest outside selected functions add up to the total of the process. */
 static inline void check_sums(const struct samples *s, size_t counter)
 {
 	char *all = mem_format("total:%s", s->counters[counter]), *rest = mem_format("rest:%s", s->counters[counter]);
@@ -139,7 +139,8 @@ static inline void check_sums(const struct samples *s, size_t counter)
 	free(rest);
 }
 
-/* The emulation begins with the process, where its variable says; so the test's begins once more, in a directory of its own. */
+/* Runs the emulated code and then the tests. The emulation starts with the process if ASSAY_EMULATE_DIRECTORY is set. So the test sets this
+ * variable to a new directory and executes itself again. */
 static inline int emulated_main(char **argv, void (*emulated)(void), int (*tests)(void))
 {
 	char directory[] = "/tmp/assay-test-XXXXXX";

@@ -1,4 +1,4 @@
-/* Programs of tests/apps, built by `assay build --for counters` and run; what they counted, as runs/inside/samples/samples.h reads it. */
+/* Builds programs of tests/apps with `assay build --for counters`, runs them, and reads their counts with runs/inside/samples/samples.h. */
 #ifndef TESTS_EMULATED_PROGRAMS_H
 #define TESTS_EMULATED_PROGRAMS_H
 
@@ -45,7 +45,7 @@ __attribute__((format(printf, 1, 2))) static inline void must(const char *fmt, .
 		fail_msg("failed: %s", command);
 }
 
-/* ./PROGRAM of a file in tests/apps. */
+/* Builds ./PROGRAM from a source file of tests/apps. */
 static inline void build(const char *compiler, const char *flags, const char *source, const char *program)
 {
 	must("'%s' build --for counters -- %s -O2 -D_GNU_SOURCE -w '%s/tests/apps/%s' %s -pthread -o %s", environment("ASSAY"), compiler,
@@ -57,10 +57,10 @@ static inline int is_file(const struct dirent *entry)
 	return entry->d_name[0] != '.';
 }
 
-/* Before a command of the shell: on the first processor that this process may use, which need not be that with number 0. */
+/* Shell prefix that pins a command to the first CPU that this process may use. That need not be CPU 0. */
 #define ONE_PROCESSOR "taskset -c \"$(taskset -cp $$ | sed 's/.*: \\([0-9]*\\).*/\\1/')\" "
 
-/* All sample files of a run, smallest process id first; returns how many. */
+/* Runs a command and reads its sample files into `out`, sorted by process id. Returns their number. */
 static inline size_t run(const char *options, const char *command, struct samples *out, size_t n_max)
 {
 	struct dirent **names;
@@ -93,7 +93,7 @@ static inline double total(const struct samples *samples, const char *counter)
 	return strtod(text, NULL);
 }
 
-/* Of a counter, per thousand accesses and blocks; of potential HITM in thousandths. */
+/* Returns a counter per 1000 accesses and blocks. Potential HITM events are counted in thousandths, and so is their rate. */
 static inline double rate(const struct samples *samples, const char *counter)
 {
 	return MILLI * total(samples, counter) / (total(samples, "accesses") + total(samples, "blocks"));

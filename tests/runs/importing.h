@@ -1,4 +1,4 @@
-/* Files of rates and of results, brought into a laboratory as the commands of `import` do it. Include it before tests/scratch.h. */
+/* Imports files of rates and of results into a laboratory, as `assay import` does. Include this header before tests/scratch.h. */
 #ifndef TESTS_IMPORTING_H
 #define TESTS_IMPORTING_H
 
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* The name of the file is "f.csv". *result is overwritten. */
+/* Imports the text `csv` as file "f.csv". Overwrites *result. */
 static inline enum assay_status import_rates(struct lab *lab, const char *csv, struct imported_result *result, struct assay_error *err)
 {
 	const struct imported_options options = { .file = "d/f.csv", .version = IMPORTED_NAME };

@@ -1,5 +1,5 @@
-/* The probe's hooks, called from C on a stack that is an array: what is in other people's processes, compiled as everything else here, with
- * sanitizers too. Included by one file of a test. Real programs, real stacks: cli_probe.sh. */
+/* Calls the probe's hooks from C on an array that represents the stack. In this way the code that runs inside measured programs is also
+ * tested with sanitizers. Only one file of a test includes this header. cli_probe.sh tests real programs with real stacks. */
 #ifndef TESTS_PROBE_STACK_H
 #define TESTS_PROBE_STACK_H
 
@@ -16,7 +16,7 @@
 
 struct probe probe;
 
-/* What probe_start.c and probe_interpose.c have. */
+/* These replace functions of probe_start.c and probe_interpose.c. */
 void probe_report(const char *text, const char *more, int errnum)
 {
 	(void)errnum;
@@ -28,23 +28,23 @@ void *probe_library(const char *file, int mode)
 	return dlopen(file, mode);
 }
 
-/* The thread's stack is the array, from its end on downwards. */
+/* Makes a new array the stack of this thread. The stack grows down from the end of the array. */
 static inline uintptr_t *stack_begin(void)
 {
 	uintptr_t *slots = mem_new(SLOTS, sizeof(*slots));
 	struct probe_thread *t;
 
-	if (!probe_self) /* not begun by our pthread_create() */
+	if (!probe_self) /* this thread was not started by the probe's pthread_create() */
 		memset(probe_near, 0, sizeof(probe_near));
 	t = probe_self ? probe_self : probe_thread_begin((struct probe_stack){ 0, 0 });
 	assert_non_null(t);
 	t->stack = (struct probe_stack){ (uintptr_t)slots, SLOTS * sizeof(*slots) };
 	for (size_t i = 0; i < SLOTS; i++)
-		slots[i] = 1000 + i; /* return addresses */
+		slots[i] = 1000 + i; /* arbitrary return addresses */
 	return slots;
 }
 
-/* A probe without functions' code, and the stack of this thread. end() them. */
+/* Starts a probe that patches no code, and returns the stack of this thread. The caller calls end(). */
 static inline uintptr_t *begin(uint64_t budget_ppm, uint64_t file_bytes_max)
 {
 	const struct record_options options = {
@@ -81,7 +81,7 @@ static inline uintptr_t *begin(uint64_t budget_ppm, uint64_t file_bytes_max)
 	return stack_begin();
 }
 
-/* As the stub, and probe_trampoline.c behind it. */
+/* Enters a function as the stub and probe_trampoline.c do. */
 static inline void enter(uint32_t function, uintptr_t *slot)
 {
 	uintptr_t back = *slot;
@@ -93,7 +93,7 @@ static inline void enter(uint32_t function, uintptr_t *slot)
 		probe_enter_slowly(function, slot, back);
 }
 
-/* As a return to the address in the slot. */
+/* Returns from a function to the return address in `slot`. */
 static inline void leave(uintptr_t *slot)
 {
 	uint64_t now;

@@ -1,4 +1,4 @@
-/* A sample file that a test writes, and reads again. */
+/* Writes a sample file in a test and reads it back. */
 #ifndef TESTS_RECORDING_H
 #define TESTS_RECORDING_H
 

@@ -1,4 +1,4 @@
-/* What is deployed: which files with which hash, and what git builds. */
+/* Tests artefacts: the deployed files and their hash, and the tree that git builds. */
 #include "runs/running/artefact.h"
 
 #include "runs/inside/changes/image.h"
@@ -10,7 +10,7 @@
 #include <sys/un.h>
 #include <sys/socket.h>
 
-/* "MODE PATH BYTES" a file and "PATH/" a directory. */
+/* Returns the artefact as text: "MODE PATH BYTES" per file and "PATH/" per directory. */
 static char *list_of(const struct artefact *a)
 {
 	struct buf list = BUF_INIT;
@@ -71,26 +71,26 @@ static void test_collect(void **state)
 	a = collected("t", ".", false); /* the directory's own name */
 	check_list(&a, "t/ t/sub/ t/sub/empty/ 644:t/.hidden:1 755:t/b:2 644:t/sub/a:0 ");
 	artefact_release(&a);
-	a = collected("nowhere", *state, true); /* absolute */
+	a = collected("nowhere", *state, true); /* the path is absolute */
 	check_list(&a, "t/ t/sub/ t/sub/empty/ 644:t/.hidden:1 755:t/b:2 644:t/sub/a:0 644:u.sql:6 ");
 	artefact_release(&a);
 	a = collected(".", "u.sql", true);
 	check_list(&a, "644:u.sql:6 ");
 	assert_string_equal(a.files[0].hash, "b1a36d25d9633ed2ac04939fcb614ccb2b513243c148f18694592ae037f9d35f");
 	artefact_release(&a);
-	check(artefact_collect(".", several, 3, true, &a, &err), &err); /* several: each by its name */
+	check(artefact_collect(".", several, 3, true, &a, &err), &err); /* several paths, each under its own name */
 	check_list(&a, "sub/ sub/empty/ t/ t/sub/ t/sub/empty/ 644:sub/a:0 644:t/.hidden:1 755:t/b:2 644:t/sub/a:0 644:u.sql:6 ");
 	artefact_release(&a);
 	check(artefact_collect(".", NULL, 0, false, &a, &err), &err);
 	assert_string_equal(a.hash, "");
 	artefact_release(&a);
-	a = collected("t/sub", "empty", false); /* nothing but a directory */
+	a = collected("t/sub", "empty", false); /* only a directory */
 	check_list(&a, "empty/ ");
 	assert_string_equal(a.hash, "");
 	artefact_release(&a);
 }
 
-/* Which processor a file is for, by the first 20 bytes. */
+/* Checks that the first 20 bytes of a file give the CPU architecture that it is for. */
 static void test_architectures(void **state)
 {
 	const struct {
@@ -133,7 +133,7 @@ static void test_hash(void **state)
 	a = collected(".", "t", true);
 	memcpy(first, a.hash, sizeof(first));
 	artefact_release(&a);
-	assert_int_equal(chmod("t/b", 0755) | rename("t", "u"), 0); /* neither the rest of the mode nor the place matters */
+	assert_int_equal(chmod("t/b", 0755) | rename("t", "u"), 0); /* other mode bits and the place do not change the hash */
 	a = collected(".", "u", true);
 	assert_string_equal(a.hash, first);
 	artefact_release(&a);
@@ -141,18 +141,18 @@ static void test_hash(void **state)
 		switch (i) {
 		case 0:
 			scratch_put("u/b", "bc");
-			break; /* a content; it loses its mode, too */
+			break; /* its content, and its mode */
 		case 1:
 			scratch_put("u/b", "bb");
-			break; /* only the mode */
+			break; /* only its mode */
 		case 2:
 			assert_int_equal(chmod("u/b", 0755) | rename("u/b", "u/c"), 0);
-			break; /* a name */
+			break; /* its name */
 		case 3:
 			assert_int_equal(rename("u/c", "u/b") | mkdir("u/more", 0755), 0);
 			break; /* an empty directory */
 		default:
-			assert_int_equal(rmdir("u/more") | rename("u/sub/a", "u/a"), 0); /* the same name elsewhere */
+			assert_int_equal(rmdir("u/more") | rename("u/sub/a", "u/a"), 0); /* the same name in another directory */
 		}
 		a = collected(".", "u", true);
 		assert_string_not_equal(a.hash, first);
@@ -181,14 +181,14 @@ static void test_links(void **state)
 	make_tree();
 	scratch_put("outside", "secret");
 	assert_int_equal(symlink("b", "t/l1") | symlink("../t/sub", "t/l2") | symlink("t", "link"), 0);
-	a = collected(".", "link", true); /* what was named may be a link itself */
+	a = collected(".", "link", true); /* the named path may itself be a link */
 	check_list(&a, "l2/ l2/empty/ sub/ sub/empty/ 644:.hidden:1 755:b:2 755:l1:2 644:l2/a:0 644:sub/a:0 ");
 	artefact_release(&a);
 	assert_int_equal(symlink("../outside", "t/out"), 0);
 	check_refused("out", "t", ASSAY_E_FORMAT, "t/out' points outside of");
 	assert_int_equal(unlink("t/out") | symlink("/etc", "t/out"), 0);
 	check_refused("etc", "t", ASSAY_E_FORMAT, "points outside of");
-	assert_int_equal(unlink("t/out") | mkdir("tt", 0755) | symlink("../tt", "t/out"), 0); /* "t" begins "tt" */
+	assert_int_equal(unlink("t/out") | mkdir("tt", 0755) | symlink("../tt", "t/out"), 0); /* "t" is a prefix of "tt" */
 	check_refused("beside", "t", ASSAY_E_FORMAT, "points outside of");
 	assert_int_equal(unlink("t/out") | symlink("nothing", "t/out"), 0);
 	check_refused("dangling", "t", ASSAY_E_IO, "cannot follow the symbolic link");

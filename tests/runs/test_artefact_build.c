@@ -1,4 +1,4 @@
-/* What git and a build command make of a reference: whole or not at all, and nothing stays behind. */
+/* Tests builds of a git reference: they are complete or absent, and leave no other files. */
 #include "runs/running/artefact.h"
 #include "tests/scratch.h"
 
@@ -8,7 +8,7 @@
 
 #define PATIENCE_MS 20000
 
-/* Runs a program and must succeed. */
+/* Runs a program and checks that it succeeds. */
 #define RUN(...) run_words((const char *const[]){ __VA_ARGS__, NULL })
 static void run_words(const char *const *words)
 {
@@ -24,7 +24,7 @@ static void run_words(const char *const *words)
 		fail_msg("%s %s %s: status %d", words[0], words[1], words[2] ? words[2] : "", status);
 }
 
-/* A laboratory with a manifest, and a repository with two tagged commits and changes that are not committed. */
+/* Creates a laboratory with a manifest, and a repository with two tagged commits and uncommitted changes. */
 static int enter(void **state)
 {
 	char *home;
@@ -58,7 +58,7 @@ static int enter(void **state)
 
 #define BUILD_TEST(name) cmocka_unit_test_setup_teardown(name, enter, scratch_leave)
 
-/* Version 0 is `git`: the inside of {git: {...}}. */
+/* Returns a manifest whose version 0 is {git: {...}} with the content `git`. */
 static struct manifest manifest_with(const char *git)
 {
 	char *text = mem_format("command: ['{build}/x']\nversions:\n  new: {git: {%s}}\n", git);
@@ -123,7 +123,7 @@ static void test_references(void **state)
 	check_built("repository: ../../repo, reference: HEAD", "text", "two");
 	check_built("repository: ../../repo, reference: main~1", "text", "one");
 	check_built("repository: ../../repo/.git, reference: v2", "text", "two");
-	setenv("GIT_DIR", "/nowhere", 1); /* as in a hook */
+	setenv("GIT_DIR", "/nowhere", 1); /* as git sets them in a hook */
 	setenv("GIT_INDEX_FILE", "/nowhere/index", 1);
 	check_built("repository: ../../repo, reference: v1, build: [sh, -c, 'git describe --tags >out']", "out", "v1\n");
 	unsetenv("GIT_DIR");
@@ -131,7 +131,7 @@ static void test_references(void **state)
 	check(build_with("repository: ../../repo, reference: v1", NULL, &first, commit, &err), &err);
 	assert_int_equal(strspn(commit, "0123456789abcdef"), 40);
 	again = built("repository: ../../repo, reference: main^");
-	assert_string_equal(first, again); /* the same commit, the same build */
+	assert_string_equal(first, again); /* the same commit gives the same build */
 	free(again);
 	again = built("repository: ../../repo, reference: v1, build: ['true']");
 	assert_string_not_equal(first, again);
@@ -139,13 +139,13 @@ static void test_references(void **state)
 	free(first);
 }
 
-/* Kinds of repositories whose objects are not simply below .git. */
+/* Checks repositories whose objects are not all below .git. */
 static void test_repositories(void **state)
 {
 	char *url = mem_format("file://%s/repo", (const char *)*state);
 
 	RUN("git", "-C", "repo", "worktree", "add", "--quiet", "--detach", "../linked", "v1");
-	check_built("repository: ../../linked, reference: HEAD", "text", "one"); /* its own HEAD */
+	check_built("repository: ../../linked, reference: HEAD", "text", "one"); /* the HEAD of the linked work tree */
 	check_built("repository: ../../linked, reference: v2", "text", "two");
 	RUN("git", "clone", "--quiet", "--bare", "repo", "bare");
 	check_built("repository: ../../bare, reference: v1, directory: .", "text", "one");
@@ -159,7 +159,7 @@ static void test_repositories(void **state)
 	free(url);
 }
 
-/* Git reads another user's repository when it is told that it may; that must be enough. */
+/* Checks that a repository of another user works as soon as git's safe.directory permits it. */
 static void test_another_user(void **state)
 {
 	char *directory, commit[41], *config, *permission = mem_format("[safe]\n\tdirectory = %s/repo\n", (const char *)*state);
@@ -180,7 +180,7 @@ static void test_another_user(void **state)
 	free(permission);
 }
 
-/* Everything of the repository but what reading it changes anyway. */
+/* Returns the state of the repository as text, except for the index, which reading may change. */
 static char *state_of_repository(void)
 {
 	RUN("sh", "-c",
@@ -249,7 +249,7 @@ static void test_failures(void **state)
 		char *directory, commit[41];
 		struct assay_error err;
 
-		for (int k = 0; k < 2; k++) { /* what failed is not taken for a build the second time */
+		for (int k = 0; k < 2; k++) { /* a failed build is not reused the second time */
 			check_fails(rows[i].git, build_with(rows[i].git, NULL, &directory, commit, &err), rows[i].status, &err,
 				    rows[i].error);
 			assert_null(directory);
@@ -259,7 +259,7 @@ static void test_failures(void **state)
 	RUN("sh", "-c",
 	    "grep -q '^the reason$' lab/.assay/builds/*.log && grep -q '^assay: exit status 3$' lab/.assay/builds/*.log && "
 	    "grep -q '^\\$ git .* checkout ' lab/.assay/builds/*.log");
-	check_built("repository: ../../repo, reference: v2", "text", "two"); /* and is removed by the next one */
+	check_built("repository: ../../repo, reference: v2", "text", "two"); /* the next build removes the partial one */
 	RUN("sh", "-c", "! ls lab/.assay/builds/*.partial 2>/dev/null");
 }
 
@@ -275,7 +275,7 @@ static bool wait_for_file(const char *path)
 	return false;
 }
 
-/* All processes whose numbers stand in ./pids are gone. */
+/* Checks that the processes listed in ./pids are gone. */
 static void check_gone(void)
 {
 	char *text = scratch_text("pids");
@@ -296,7 +296,7 @@ static void check_gone(void)
 	free(text);
 }
 
-/* A build that does not end, with processes that do not want to; where ./go is it ends at once. */
+/* A build that runs until it is killed, with processes that ignore signals. If ./go exists, it ends at once. */
 static const char endless[] =
     "repository: ../../repo, reference: v1, directory: out, build: [sh, -c, 'top=../../../..; mkdir out; if [ -e $top/go ]; then echo x "
     ">out/y; exit; fi; "
@@ -356,7 +356,7 @@ static void test_kill(void **state)
 	}
 	assert_true(wait_for_file("pids"));
 	scratch_kill(child);
-	check_recovers(); /* waits until all of the first one is gone */
+	check_recovers(); /* waits until the first build is completely gone */
 	check_gone();
 }
 

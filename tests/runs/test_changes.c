@@ -1,4 +1,4 @@
-/* Parts of `assay changes` that have their own rules: names, paths, texts of git, maps. What it finds is in cli_changes.sh. */
+/* Tests parts of `assay changes`: names, paths, texts from git, and maps. cli_changes.sh tests its results. */
 #include "runs/inside/changes/changes.h"
 #include "runs/inside/changes/demangle.h"
 
@@ -94,7 +94,7 @@ static void test_map(void **state)
 	map_release(&map);
 }
 
-/* It is zeroed, and may be released again. */
+/* Checks that build_release() zeroes the build and may be called again. */
 static void test_build_release(void **state)
 {
 	struct assay_error err;
@@ -119,7 +119,7 @@ static uint64_t fnv_step(uint64_t hash, unsigned char byte)
 	return (hash ^ byte) * 0x100000001b3u;
 }
 
-/* Two bytes after which the states of FNV-1a, which differ by d before, do so by the same and `more`, times its factor. */
+/* Appends one byte to each text. The new difference of the FNV-1a states is the FNV prime times (old difference + `more`). */
 static void add_two_bytes(uint64_t hash[2], int more, struct buf texts[2])
 {
 	for (unsigned a = 1; a < 256; a++) {
@@ -138,8 +138,8 @@ static void add_two_bytes(uint64_t hash[2], int more, struct buf texts[2])
 
 #define BLOCKS 14
 
-/* n of the 2^BLOCKS texts that have one hash by FNV-1a, whatever stands before them: the differences are a short vector of the lattice of
- * those whose sum with its powers is 0. */
+/* Interns `n` of 2^BLOCKS texts that have the same FNV-1a hash. Weighted with powers of the FNV prime, the differences add up to 0. They
+ * are small, as differences of bytes must be, and were found as a short vector of a lattice. */
 static void intern_colliding(void *context, size_t n)
 {
 	static const int differences[] = { -3, 11, 0, -5, -2, -2, 7, 1, -12, 13, 7, -5, 11, 3 };
@@ -225,7 +225,7 @@ static void test_demangle(void **state)
 	}
 }
 
-/* A<A<...>, A<...>>, and so on: each level is two references to the one before. */
+/* Appends `n` levels of A<A<...>, A<...>>. Each level refers twice to the level before. */
 static void add_levels(struct buf *symbol, size_t n)
 {
 	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -239,8 +239,7 @@ static void add_levels(struct buf *symbol, size_t n)
 	}
 }
 
-/* Symbols whose names double with each level, written out; in those of the second and third kind nothing of that is to be written at
- * first. That this ends is the test: they are names of 2^60 bytes. */
+/* Checks that demangling ends although the names double with each level, up to 2^60 bytes. Kinds 2 and 3 print nothing at first. */
 static void test_demangle_hostile(void **state)
 {
 	(void)state;
@@ -261,7 +260,7 @@ static void test_demangle_hostile(void **state)
 			char *name = demangle(symbols[i].bytes);
 
 			assert_true(strlen(name) <= 65536);
-			/* What is not too long is written out, and what is too long stays a symbol. */
+			/* A short name is demangled. A symbol with a too long name stays as it is. */
 			if (n <= 4 || n >= 30)
 				assert_true((strcmp(name, symbols[i].bytes) == 0) == (n >= 30));
 			free(name);
@@ -270,7 +269,7 @@ static void test_demangle_hostile(void **state)
 	}
 }
 
-static void add_number(struct buf *symbol, size_t number) /* to the base 62, less one */
+static void add_number(struct buf *symbol, size_t number) /* in base 62, minus one */
 {
 	static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
@@ -281,7 +280,7 @@ static void add_number(struct buf *symbol, size_t number) /* to the base 62, les
 	buf_char(symbol, '_');
 }
 
-/* ((u64, u64), (u64, u64)), and so on; `wide`: with a name that is not ASCII, for which libiberty has memory while it is written. */
+/* Appends ((u64, u64), (u64, u64)) and so on, `n` levels. `wide`: with a non-ASCII name, for which libiberty allocates memory. */
 static void add_doubled(struct buf *symbol, size_t n, bool wide)
 {
 	size_t last;
@@ -304,7 +303,7 @@ static void add_doubled(struct buf *symbol, size_t n, bool wide)
 
 static void test_demangle_hostile_rust(void **state)
 {
-	/* lifetimes that are counted where nothing is written, and where they are */
+	/* lifetimes that are counted, in parts that print nothing and in parts that print */
 	static const char *const symbols[] = { "_RMINvC1a1fFG9999999999_EuEyEu", "_RMINvC1a1fDG9999999999_EL_Ey",
 					       "_RINvC1a1fFG9999999999_EuE", "_RINvC1a1fFGzz_EuE", "_RINvC1a1fFGzz_FGzz_FGzz_EuEuEuE" };
 
@@ -330,7 +329,7 @@ static void test_demangle_hostile_rust(void **state)
 		}
 }
 
-/* n types, or types within types; their length is the work. */
+/* Demangles `n` types, side by side or nested. The work must be in proportion to `n`. */
 static void demangle_long(void *context, size_t n)
 {
 	const char *kind = context;
@@ -459,7 +458,7 @@ static void test_files_of_a_tree(void **state)
 	intern_release(&tree.files);
 }
 
-/* What an ELF header may claim, in a file of nothing but a header. */
+/* Checks false values in the ELF header of a file that consists only of a header. */
 static void test_headers(void **state)
 {
 	static const struct {
@@ -489,7 +488,7 @@ static void test_headers(void **state)
 	}
 }
 
-/* Sections on top of each other claim more relocations than the file has bytes for: all have the same `each` at the beginning. */
+/* Opens a file with `n` overlapping relocation sections that claim `each` relocations each, perhaps more than the file can contain. */
 static enum assay_status open_relocations(size_t n, size_t each, struct assay_error *err)
 {
 	struct {

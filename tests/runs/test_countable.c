@@ -1,4 +1,4 @@
-/* The table of events against libpfm4's, micro-architectures, packing and joining against a machine that does not exist. */
+/* Compares the table of events with libpfm4, and tests CPU models and the packing and joining of runs on a simulated CPU. */
 #include "fleet/counting/pack.h"
 #include "fleet/counters/countable.h"
 
@@ -55,7 +55,7 @@ static void test_events_exist(void **state)
 #endif
 	assert_int_equal(pfm_initialize(), PFM_SUCCESS);
 	assert_true(pmu_has("skx", "MEM_LOAD_L3_HIT_RETIRED:XSNP_HITM"));
-	assert_false(pmu_has("skx", "MEM_LOAD_L3_HIT_RETIRED:NO_SUCH")); /* the test can fail */
+	assert_false(pmu_has("skx", "MEM_LOAD_L3_HIT_RETIRED:NO_SUCH")); /* checks that pmu_has() can fail */
 	rows = countable_rows(&n);
 	for (size_t i = 0; i < n; i++) {
 		assert_true(counting_is_name(rows[i].event, strlen(rows[i].event)));
@@ -68,7 +68,7 @@ static void test_events_exist(void **state)
 	assert_true(natives >= 20);
 }
 
-/* ---- processors ---- */
+/* ---- CPUs ---- */
 
 static void test_processors(void **state)
 {
@@ -109,7 +109,7 @@ static bool list_has(const struct counting_events *events, enum countable_kind k
 	return false;
 }
 
-/* Every kind on every processor that has a row, no event twice, never more than fit into a request. */
+/* Checks the default list on each CPU in the table: every kind of event, no event twice, and no more than fit into a request. */
 static void test_default_list(void **state)
 {
 	static const char *const pmus[] = {
@@ -132,7 +132,7 @@ static void test_default_list(void **state)
 	}
 }
 
-/* ---- a processor that does not exist: four counters, of which the first two alone count natives, one fixed for instructions ---- */
+/* ---- a simulated CPU: four counters, only two of them for native events, and one fixed counter for instructions ---- */
 
 struct fake {
 	struct pack_table table;
@@ -149,7 +149,7 @@ static bool fake_fits(const struct pack_table *table, const size_t *events, size
 
 		if (strcmp(name, "PAPI_TOT_INS") == 0)
 			continue;
-		if (strncmp(name, "perf::", 6) == 0) /* of the kernel: never in one run with the processor's */
+		if (strncmp(name, "perf::", 6) == 0) /* kernel events are never in one run with CPU events */
 			return false;
 		general++;
 		restricted += strncmp(name, "PAPI_", 5) != 0;
@@ -181,7 +181,7 @@ static void test_packing(void **state)
 	}
 	for (size_t run = 1; run <= pack.runs; run++)
 		assert_true(in_run[run][0] + in_run[run][1] <= 4 && in_run[run][1] <= 2);
-	assert_int_equal(pack.runs, (counted + 3) / 4); /* no fewer would hold them */
+	assert_int_equal(pack.runs, (counted + 3) / 4); /* the smallest possible number of runs */
 	counting_events_release(&events);
 }
 

@@ -1,5 +1,5 @@
-/* From stored runs and fingerprints to one matrix. The real one is matrix.csv of the directory that ASSAY_QUIHO names, made with
- * pandas from the same results.csv. */
+/* Tests the matrix that stored runs and fingerprints give. The reference is matrix.csv in the directory that the variable ASSAY_QUIHO
+ * names. It was made with pandas from the same results.csv. */
 #include "runs/running/evidence.h"
 
 #include "base/csv.h"
@@ -43,18 +43,18 @@ static void import_data_set(struct lab *lab)
 	free(results);
 }
 
-/* ---- the real matrix ---- */
+/* ---- the matrix of real data ---- */
 
 struct matrix_row {
 	char *machine;
 	int64_t repetition, taken_ms;
-	char **fields; /* of all columns */
+	char **fields; /* values of all columns */
 };
 
 struct matrix {
 	char **names; /* [n_names] */
 	size_t n_names;
-	struct matrix_row *rows; /* [n], by machine, repetition, time */
+	struct matrix_row *rows; /* [n], sorted by machine, repetition, time */
 	size_t n, capacity;
 };
 
@@ -67,7 +67,7 @@ static char **copy_fields(const struct csv *csv)
 	return fields;
 }
 
-/* The first field is MACHINE-REPETITION-TIMESTAMP; names have '-' too. */
+/* Parses MACHINE-REPETITION-TIMESTAMP in the first field. Names of machines may contain '-', too. */
 static struct matrix_row matrix_row(char **fields)
 {
 	struct matrix_row row = { mem_string(fields[0]), 0, 0, fields };
@@ -134,7 +134,7 @@ static void matrix_release(struct matrix *m)
 	free(m->rows);
 }
 
-/* The application of the store whose test, or own, name this is: exactly one. free() it. */
+/* Returns the only application of the store whose name, or part after '/', is `name`. The caller frees the text. */
 static char *application_of(struct store *store, const char *name)
 {
 	char *sql =
@@ -159,7 +159,7 @@ static void check_value(const char *application, const struct matrix *m, size_t 
 		fail_msg("%s: row %s, %s is %.17g, not %.17g", application, m->rows[row].fields[0], m->names[column], got, expected);
 }
 
-/* Returns the number of rows. */
+/* Returns the number of compared rows. */
 static size_t compare_application(struct lab *lab, const struct evidence *evidence, const struct matrix *m, size_t column)
 {
 	char *application = application_of(&lab->store, m->names[column]);
@@ -174,7 +174,7 @@ static size_t compare_application(struct lab *lab, const struct evidence *eviden
 	for (size_t j = 0; j < FEATURES; j++)
 		assert_string_equal(d.features[j], m->names[1 + j]);
 	for (size_t i = 0; i < m->n; i++) {
-		if (!*m->rows[i].fields[column] || strcmp(m->rows[i].fields[column], "0") == 0) /* a result of 0 is none */
+		if (!*m->rows[i].fields[column] || strcmp(m->rows[i].fields[column], "0") == 0) /* in the reference, 0 means no result */
 			continue;
 		assert_true(row < d.X.rows);
 		check_value(application, m, i, column, d.y[row]);
@@ -221,7 +221,7 @@ static void test_real_matrix(void **state)
 	free(path);
 }
 
-/* ---- small ones ---- */
+/* ---- small matrices ---- */
 
 static struct dataset dataset_for(struct lab *lab, const char *selector, struct evidence *evidence, struct run_set *runs)
 {
@@ -260,17 +260,17 @@ static void test_rows(void **state)
 	assert_int_equal(d.X.cols, 2);
 	assert_string_equal(d.features[0], "cpu");
 	assert_string_equal(d.features[1], "vm");
-	assert_memory_equal(d.X.at, expected, sizeof(expected)); /* by machine, then repetition; a recorded 0 is a 0 here */
+	assert_memory_equal(d.X.at, expected, sizeof(expected)); /* sorted by machine, then repetition; a recorded rate of 0 stays 0 */
 	assert_true(d.y[0] == 4 && d.y[1] == 5.5 && d.y[2] == 7);
 	assert_string_equal(d.battery, IMPORTED_NAME);
 	assert_int_equal(d.machines, 2);
-	assert_int_equal(d.hardware_types, 2); /* twice as fast is another type */
+	assert_int_equal(d.hardware_types, 2); /* a machine that is twice as fast is another type */
 	assert_true(d.types[0] == d.types[1] && d.types[0] != d.types[2]);
 	release(&d, &runs, &evidence);
 	lab_close(&lab);
 }
 
-/* A pass that lacks a stressor which any other pass of the battery has is left out; a run without a fingerprint too. */
+/* Checks that a pass without a stressor that other passes have is excluded, and so is a run without a fingerprint. */
 static void test_left_out(void **state)
 {
 	struct lab lab = scratch_lab("lab");
@@ -294,7 +294,7 @@ static void test_left_out(void **state)
 	lab_close(&lab);
 }
 
-/* Makes the fingerprint of a machine one of other conditions. */
+/* Changes a condition in the fingerprint of a machine. */
 static void change(struct lab *lab, const char *machine, const char *column, const char *value)
 {
 	char *sql = mem_format("UPDATE fingerprint SET %s = '%s' WHERE machine = '%s'", column, value, machine);
@@ -303,7 +303,7 @@ static void change(struct lab *lab, const char *machine, const char *column, con
 	free(sql);
 }
 
-/* The battery that most runs have is taken, with its stressors alone; the others are left out and counted. */
+/* Checks that only the battery of most runs is used, with its stressors. Runs of other batteries are excluded and counted. */
 static void test_mixed_batteries(void **state)
 {
 	static const char *const columns[] = { "battery_hash", "stress_ng", "architecture" };
@@ -323,7 +323,7 @@ static void test_mixed_batteries(void **state)
 		change(&lab, "a1", columns[i], "other");
 		d = dataset_for(&lab, "a", &evidence, &runs);
 		assert_int_equal(d.X.rows, 2);
-		assert_int_equal(d.X.cols, 2); /* not brk, which only the other battery has */
+		assert_int_equal(d.X.cols, 2); /* without brk, which only the other battery has */
 		assert_true(d.y[0] == 2 && d.y[1] == 3);
 		assert_int_equal(d.left_out[LEFT_OUT_OTHER_BATTERY], 1);
 		assert_int_equal(d.left_out[LEFT_OUT_INCOMPLETE], 0);
@@ -333,7 +333,7 @@ static void test_mixed_batteries(void **state)
 	}
 }
 
-/* A run that belongs to a fingerprint but to none of its passes gets the medians of what was measured. */
+/* Checks that a run with a fingerprint but without a pass gets the medians over the passes. */
 static void test_no_pass(void **state)
 {
 	struct lab lab = scratch_lab("lab");
@@ -348,7 +348,7 @@ static void test_no_pass(void **state)
 	d = dataset_for(&lab, "a", &evidence, &runs);
 	assert_int_equal(d.X.rows, 1);
 	assert_true(mat_get(&d.X, 0, 0) == 12);
-	assert_true(mat_get(&d.X, 0, 1) == 2); /* of 1 and 3 */
+	assert_true(mat_get(&d.X, 0, 1) == 2); /* the median of 1 and 3 */
 	release(&d, &runs, &evidence);
 	lab_close(&lab);
 }

@@ -2,7 +2,7 @@
 
 #include "tests/scratch.h"
 
-/* The words of all steps, those that bring the emulation in as <compile>, <wrap> and <program>; steps apart by " ; ". */
+/* Returns the arguments of all steps, separated by " ; ". Arguments that add the emulation are shown as <compile>, <wrap> and <program>. */
 static char *show(const struct emulate_plan *plan)
 {
 	struct buf out = BUF_INIT;
@@ -36,9 +36,9 @@ static char *show(const struct emulate_plan *plan)
 static void test_plan(void **state)
 {
 	static const struct {
-		const char *what, *words; /* apart by blanks */
+		const char *what, *words; /* separated by spaces */
 		enum assay_status status;
-		const char *expected; /* of an error, a part of it */
+		const char *expected; /* if an error is expected: a part of its text */
 	} rows[] = {
 		{ "compiling", "gcc -O2 -c a.c -o a.o", ASSAY_OK, "gcc -g -O2 -c a.c -o a.o <compile>" },
 		{ "dependencies only", "gcc -MM a.c", ASSAY_OK, "gcc -g -MM a.c <compile>" },
@@ -91,7 +91,7 @@ static void test_plan(void **state)
 	}
 }
 
-/* Which flags only gcc understands follows from the program behind the name. */
+/* Checks that flags that only gcc understands depend on the program behind the name `cc`. */
 static void test_compiler(void **state)
 {
 	static const char *const words[] = { "./cc", "-c", "a.c" };
@@ -107,7 +107,7 @@ static void test_compiler(void **state)
 		bool found = false;
 
 		scratch_put(rows[i].target, "");
-		assert_int_equal(chmod(rows[i].target, 0700), 0); /* or there is no such program */
+		assert_int_equal(chmod(rows[i].target, 0700), 0); /* fails if there is no such program */
 		unlink("cc");
 		assert_int_equal(symlink(rows[i].target, "cc"), 0);
 		check(emulate_plan_make(words, COUNT(words), "D", "D", &plan, &err), &err);

@@ -1,4 +1,4 @@
-/* Calls and accesses in the emulation: exact numbers, sharing between threads, jumps, a child. */
+/* Tests calls and accesses in the emulation: exact numbers, sharing between threads, jumps, and a child process. */
 #include "tests/runs/emulated_here.h"
 
 #include <setjmp.h>
@@ -12,7 +12,7 @@ static _Alignas(64) int cells[64], padded[16 * THREADS], overlapped[16];
 static volatile int shared;
 static char bytes[1 << 16];
 
-/* ---- what is emulated ---- */
+/* ---- emulated functions ---- */
 
 static __attribute__((noinline)) void leaf(int n)
 {
@@ -66,7 +66,7 @@ static __attribute__((noinline)) void wide(void)
 	__asm__ volatile("");
 }
 
-/* Beside each other, or 64 bytes apart (one less, for gcc makes one of two equal functions); and one atomic counter of all. */
+/* Writes to adjacent cells. apart() writes to cells 64 bytes apart, one time less, because gcc would merge equal functions. */
 static __attribute__((noinline)) void side_by_side(int *mine)
 {
 	__tsan_func_entry(__builtin_return_address(0));
@@ -85,7 +85,7 @@ static __attribute__((noinline)) void apart(int *mine)
 	__asm__ volatile("");
 }
 
-/* A word, and one byte of the next thread's. */
+/* Writes a word and one byte of the next thread's word. */
 static __attribute__((noinline)) void overlapping(int *mine)
 {
 	__tsan_func_entry(__builtin_return_address(0));
@@ -115,8 +115,7 @@ static void *thread(void *number)
 	return NULL;
 }
 
-/* ---- handlers in the middle of the emulation itself: a signal comes while it looks a function up, which it does with signals blocked ----
- */
+/* ---- signal handlers inside the emulation: a signal arrives while it looks up a function with signals blocked ---- */
 
 static _Thread_local bool signal_comes;
 static _Thread_local ucontext_t *interrupted, *aside;
@@ -157,7 +156,7 @@ static void handler(int number)
 		swapcontext(interrupted, aside);
 }
 
-/* Both the handler's stack and the coroutine's lie within the thread's own, above what is interrupted. */
+/* Runs a handler and a coroutine whose stacks lie within the thread's own stack, above the interrupted function. */
 static void *interrupted_thread(void *unused)
 {
 	char alternate[STACK], other[STACK];
@@ -194,7 +193,7 @@ static void test_handlers(void **state)
 	assert_int_equal(calls(&parent, "interrupted_once"), 11);
 	assert_int_equal(calls(&parent, "interrupted_again"), 11);
 	assert_int_equal(calls(&parent, "after_it"), 10);
-	assert_in_range(calls(&parent, "in_handler"), 10, 12); /* that one is in doubt, and may not be counted */
+	assert_in_range(calls(&parent, "in_handler"), 10, 12); /* calls during a lookup are ambiguous and may not be counted */
 	assert_in_range(calls(&parent, "in_coroutine"), 10, 11);
 	assert_true(all_calls(&parent, "after_it", "emulated:accesses") == 10 * 6);
 	assert_true(all_calls(&parent, "interrupted_once", "emulated:accesses") >= 11 * 2);
@@ -202,16 +201,16 @@ static void test_handlers(void **state)
 	assert_true(all_calls(&parent, "in_coroutine", "emulated:accesses") == 5.0 * (double)calls(&parent, "in_coroutine"));
 }
 
-/* ---- which blocks are foretold: by what followed the last time on the path of the last eight, and how often in a row ---- */
+/* ---- branch prediction: the block that followed this path of eight blocks the last time, and how often in a row ---- */
 
-#define FORETOLD 400 /* paths, so few that none takes another's place */
+#define FORETOLD 400 /* paths; few enough that none replaces another */
 #define PATH	 8
 
 static struct foretold {
 	int block, path[PATH], followed, trust;
 } foretold[FORETOLD];
 static size_t n_foretold;
-static int last_block, last_path[PATH]; /* the function's, 0 at its beginning; of the thread, the oldest first */
+static int last_block, last_path[PATH]; /* last block of the function, 0 at its start; last blocks of the thread, oldest first */
 static uint64_t expected_misses;
 
 static struct foretold *foretold_on_path(void)
@@ -246,7 +245,7 @@ static void foretell(int block)
 	last_block = block;
 }
 
-/* Three places, which no compiler makes one of. */
+/* Three blocks that no compiler can merge. */
 static __attribute__((noinline)) void block(int which)
 {
 	foretell(which);
@@ -262,7 +261,7 @@ static __attribute__((noinline)) void block(int which)
 	}
 }
 
-/* It begins with the block that its caller has gone round. */
+/* Starts with the block that its caller has just looped over. */
 static __attribute__((noinline)) void turned(void)
 {
 	int outside = last_block;
@@ -276,7 +275,7 @@ static __attribute__((noinline)) void turned(void)
 	__asm__ volatile("");
 }
 
-/* Loops of one block, some long enough for the shortcut and some just not, and what comes behind them now one and now the other. */
+/* Loops over one block, some loops just long enough for the shortcut and some too short. Different blocks follow the loops. */
 static void *turns(void *unused)
 {
 	static const int times[] = { 3, 8, 9, 10, 12, 30 };
@@ -402,7 +401,7 @@ static void test_child(void **state)
 	assert_true(sum(&child, "leaf", "emulated:blocks") == 1000);
 }
 
-/* Every call counts, whether it is a sample or not, however it ended. */
+/* Checks that every call counts in the totals, whether it is a sample or not, and however it ended. */
 static void test_totals(void **state)
 {
 	(void)state;

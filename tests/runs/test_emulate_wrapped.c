@@ -1,9 +1,9 @@
-/* Functions of libraries in the emulation: what they copy and allocate; OpenMP's teams, by both compilers' libraries. */
+/* Tests library functions in the emulation: the bytes that they copy, their allocations, and OpenMP teams of gcc and clang. */
 #include "tests/runs/emulated_here.h"
 
 #include <sched.h>
 
-/* In wrap.c and meetings.c. */
+/* Functions of wrap.c and meetings.c. */
 void *__wrap_memcpy(void *to, const void *from, size_t n);
 void *__wrap_memmove(void *to, const void *from, size_t n);
 void *__wrap_memset(void *to, int c, size_t n);
@@ -30,14 +30,14 @@ void __wrap_GOMP_parallel(void (*run)(void *), void *data, unsigned n, unsigned 
 void __wrap_GOMP_barrier(void);
 void *ompt_start_tool(unsigned version, const char *library);
 
-/* OpenMP's library as meetings.c sees it: GOMP_barrier() and GOMP_parallel(), OMPT's callbacks. */
+/* The OpenMP library as meetings.c uses it: GOMP_barrier(), GOMP_parallel() and the callbacks of OMPT. */
 void GOMP_parallel(void (*run)(void *), void *data, unsigned n, unsigned flags);
 void GOMP_barrier(void);
 int omp_get_num_threads(void);
 
 static _Alignas(64) int cells[64];
 
-/* ---- functions of libraries: in blocks that end where they end ---- */
+/* ---- library functions, on blocks of memory that end exactly where they may read last ---- */
 
 static __attribute__((noinline)) void memory(void)
 {
@@ -47,7 +47,7 @@ static __attribute__((noinline)) void memory(void)
 	if (!exact || !other || !string)
 		abort();
 	__tsan_func_entry(__builtin_return_address(0));
-	__wrap_memcpy(exact, text, 24); /* no NUL */
+	__wrap_memcpy(exact, text, 24); /* without a NUL */
 	__wrap_memcpy(other, exact, 24);
 	__wrap_memmove(other + 1, other, 23);
 	__wrap_memset(other, 'f', 1);
@@ -58,7 +58,7 @@ static __attribute__((noinline)) void memory(void)
 	if (__wrap_strlen(string) != 24 || __wrap_strcmp(string, text) || __wrap_strchr(string, 'q') ||
 	    __wrap_strstr(string, "now") != string + 21)
 		abort();
-	__wrap_strncpy(string, exact, 12); /* of a text without an end */
+	__wrap_strncpy(string, exact, 12); /* the source has no NUL */
 	string[12] = '\0';
 	__wrap_strncat(string, exact + 12, 6);
 	__wrap_strcat(string, "!");
@@ -120,7 +120,7 @@ static void *share_run(void *argument)
 	return NULL;
 }
 
-/* In n threads, of which the calling one is the first. */
+/* Runs a function in `n` threads. The calling thread is the first of them. */
 static void team_run(void (*run)(void *), void *data, unsigned n)
 {
 	struct share share = { run, data };
@@ -181,7 +181,7 @@ static __attribute__((noinline)) void tool_writes(int *mine)
 	__asm__ volatile("");
 }
 
-/* What clang's library tells a tool: a task begins in each thread, and ends at the region's barrier. */
+/* Makes the callbacks of clang's library in one thread: a task starts in the thread and ends at the barrier of the region. */
 static void tool_region(void *parallel)
 {
 	implicit_task *implicit = (implicit_task *)callbacks[7];
@@ -225,7 +225,7 @@ static void emulated(void)
 	tool();
 }
 
-/* 24 thrice and 23 bytes by mem*, 1 by memset; 25, 12, 6 (and a NUL), 2 by str*. */
+/* Checks the copied bytes. mem*: 24 twice, 23, and 1 by memset. str*: 25, 12, 6 with a NUL, and 2. */
 static void test_libraries(void **state)
 {
 	(void)state;

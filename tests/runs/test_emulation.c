@@ -1,8 +1,8 @@
-/* Programs of tests/apps, built by `assay build --for counters` and run: what they counted, as runs/inside/samples/samples.h reads it.
- * Whose it is: test_emulation_calls.c. All programs, larger and with their costs: tests/evidence/emulation.sh. */
+/* Builds programs of tests/apps with `assay build --for counters`, runs them and checks their counts. test_emulation_calls.c checks which
+ * functions get them. tests/evidence/emulation.sh runs all programs with larger inputs and measures the cost. */
 #include "tests/runs/emulated_programs.h"
 
-/* Numbers that follow from the source: see docs/emulation.md for the formula. */
+/* Checks rates that follow from the source code. docs/emulation.md has the formula. */
 static void test_potential(void **state)
 {
 	static const struct {
@@ -11,7 +11,7 @@ static void test_potential(void **state)
 		const char *function;
 	} rows[] = {
 		{ "apart", "gcc", "", "scalar_sum.c", "4 400000", 0, 0, "sum_part" },
-		/* Of 3 steps a turn (read, write, block), 2 accesses; 8 of all on the line, each other thread reads 1 and writes 1. */
+		/* 2 of the 3 steps per turn (read, write, block) are accesses; of the line's 8, each other thread reads 1 and writes 1. */
 		{ "beside each other", "gcc", "-DBAD", "scalar_sum.c", "4 400000", 0, 2 * 3 * (1 / 8.) / (1 - 1 / 8.) / 3 * 1000,
 		  "sum_part" },
 		{ "two of them", "gcc", "-DBAD", "scalar_sum.c", "2 200000", 0, 2 * 1 * (1 / 4.) / (1 - 1 / 4.) / 3 * 1000, "sum_part" },
@@ -45,8 +45,7 @@ static void test_potential(void **state)
 	}
 }
 
-/* The same numbers whatever runs beside it, wherever, with more threads than there are cores; sampled windows give what all of them
- * give. */
+/* Checks that counts do not change with other programs, one CPU or many threads, and that sampled windows agree with all windows. */
 static void test_determinism(void **state)
 {
 	static const struct {
@@ -64,14 +63,14 @@ static void test_determinism(void **state)
 	struct samples s;
 
 	(void)state;
-	for (size_t i = COUNT(rows); i-- > 0;) { /* the first one last, for what follows */
+	for (size_t i = COUNT(rows); i-- > 0;) { /* the first row last, for the runs after the loop */
 		build("gcc", rows[i].flags, rows[i].source, "program");
 		must("./program %s >native", rows[i].arguments);
 		for (size_t k = 0; k < COUNT(ways); k++) {
 			char *command = mem_format("%s./program %s%s", ways[k].before, rows[i].arguments, ways[k].behind);
 
 			run("", command, &s, 1);
-			first = k ? first : total(&s, "hitm_false_milli"); /* a reduction that has to try again is some blocks more */
+			first = k ? first : total(&s, "hitm_false_milli"); /* a reduction that retries takes some more blocks */
 			check_near(command, total(&s, "hitm_false_milli"), first, 0);
 			assert_string_equal(samples_info(&s, "windows-forced"), "0");
 			must("cmp native emulated");
@@ -79,7 +78,7 @@ static void test_determinism(void **state)
 			free(command);
 		}
 	}
-	run("", "./program 4 12000000", &s, 1); /* long enough for windows to be skipped */
+	run("", "./program 4 12000000", &s, 1); /* long enough that windows are skipped */
 	first = rate(&s, "hitm_false_milli");
 	accesses = total(&s, "accesses");
 	assert_true(total(&s, "simulated") < accesses / 2);
@@ -91,13 +90,13 @@ static void test_determinism(void **state)
 	samples_release(&s);
 }
 
-/* What a thread did to memory before it was freed, or before the thread ended, is not shared with the next one that gets it; what is there
- * all the time is. */
+/* Checks that accesses before memory was freed, or before a thread ended, are not shared with its next user.
+ * Accesses to memory that stays in use are shared. */
 static void test_reused(void **state)
 {
 	static const struct {
 		const char *what;
-		double least, most; /* potential HITM per thousand accesses and blocks, both kinds */
+		double least, most; /* potential HITM per thousand accesses and blocks, true and false sharing */
 	} rows[] = {
 		{ "malloc", 0, 1 }, { "realloc", 0, 1 }, { "aligned", 0, 1 }, { "large", 0, 1 },      { "new", 0, 1 },
 		{ "mmap", 0, 1 },   { "stack", 0, 1 },	 { "local", 0, 1 },   { "shared", 200, 500 }, { "kept", 200, 500 },
@@ -120,8 +119,8 @@ static void test_reused(void **state)
 	}
 }
 
-/* Data that another thread has written since are misses of every line, although both arrays fit into the cache, and no potential HITM: the
- * accesses are ordered by barriers. */
+/* Checks data that another thread has written: every line is a miss although both arrays fit into the cache. There is no potential
+ * HITM, because barriers order the accesses. */
 static void test_exchange(void **state)
 {
 	const double lines = 2000 * sizeof(long) / 64.0, phases = 400;
@@ -138,8 +137,8 @@ static void test_exchange(void **state)
 	}
 }
 
-/* In random order, what a thread does in a row costs one transfer: a lock that is alone on its line costs less than one beside others,
- * and what the others cost is false sharing. */
+/* Checks accesses in random order, where several in a row cost one transfer. A lock on its own line costs less than one beside others,
+ * whose cost is false sharing. */
 static void test_padding(void **state)
 {
 	double found[2][2];
@@ -159,19 +158,19 @@ static void test_padding(void **state)
 		fail_msg("together %g true, %g false; apart %g and %g", found[0][0], found[0][1], found[1][0], found[1][1]);
 }
 
-/* Faults that have nothing to do with sharing: the counter that is theirs. */
+/* Checks other defects than sharing, each by its own counter. */
 static void test_others(void **state)
 {
 	static const struct {
 		const char *compiler, *source, *arguments, *counter;
-		double good[2], bad[2]; /* from, to: as a total, or, below 1000, per thousand accesses and blocks */
+		double good[2], bad[2]; /* range of the total, or, below 1000, of the rate per thousand accesses and blocks */
 	} rows[] = {
 		{ "gcc", "extra_copy.c", "2 500", "copied_bytes", { 0, 300000 }, { 4096000, 4400000 } },
 		{ "clang-14", "allocation.c", "1 5000", "allocations", { 0, 0 }, { 5000, 5000 } },
 		{ "gcc", "system_call.c", "1 5000", "system_calls", { 6, 6 }, { 5001, 5001 } },
 		{ "gcc", "branch.c", "1 20000", "branch_misses", { 0, 1000 }, { 150000, 250000 } },
 		{ "gcc", "pointer_chase.c", "1 100000", "tlb_misses", { 10000, 60000 }, { 200000, 1700000 } },
-		/* Pages in which two threads' parts meet lie on the node of whoever comes first: at most 3 of them, 32 times. */
+		/* A page on the border of two threads' parts belongs to the first one that writes to it: at most 3 pages, 32 times. */
 		{ "gcc", "numa_init.c", "4 600000", "remote", { 0, 3 * 512 * 33 }, { 300000, 1700000 } },
 	};
 
@@ -195,9 +194,8 @@ static void test_others(void **state)
 	}
 }
 
-/* Where the linker puts a function changes nothing of what it does: another object in front, another order; nor does where the compiler
- * puts something in it (parts 4 to 9), as no two paths through it are taken for one. Misses of caches and sharing are where the data are,
- * and so not among these. */
+/* Checks that the place of a function in the program does not change its counts: other objects before it, another order, or other places
+ * inside it (parts 4 to 9). Cache misses and sharing depend on the addresses of data and are excluded. */
 static void test_places(void **state)
 {
 	static const char *const orders[] = { "0.o 1.o 2.o", "3.o 0.o 1.o 2.o", "2.o 3.o 1.o 0.o", "-shared-libgcc 1.o 0.o 2.o 3.o",

@@ -1,7 +1,7 @@
-/* Programs of tests/apps, built by `assay build --for counters` and run: to which calls of which functions what they counted belongs. */
+/* Builds programs of tests/apps with `assay build --for counters`, runs them, and checks which calls of which functions get the counts. */
 #include "tests/runs/emulated_programs.h"
 
-/* What the C library does is work of those who call it: about so many blocks a call, whether windows are simulated or not. */
+/* Checks that the C library's work belongs to its callers: a known range of blocks per call, with and without simulated windows. */
 static void test_library_work(void **state)
 {
 	static const char *const options[] = { "", "--full" };
@@ -50,7 +50,7 @@ static void check_calls(const struct samples *s, const char *function, size_t sa
 		fail_msg("%s: %.0f calls, %zu samples", function, got, n);
 }
 
-/* In all of its calls. */
+/* Returns the sum of a counter over all calls of a function. */
 static double all_of(const struct samples *s, const char *function, const char *counter)
 {
 	size_t f = function_of(s, function), c = samples_counter(s, counter);
@@ -61,7 +61,7 @@ static double all_of(const struct samples *s, const char *function, const char *
 	return sum;
 }
 
-/* The second number that the program has said. */
+/* Returns the second number that the program has printed. */
 static double signals_said(void)
 {
 	FILE *file = fopen("emulated", "r");
@@ -74,13 +74,12 @@ static double signals_said(void)
 	return n;
 }
 
-/* How often a thread looks for what another one does is no work; what it does between two calls of sched_yield() is, and what handlers of
- * signals do while it waits. */
+/* Checks that polling for another thread is no work. Work between calls of sched_yield() and in signal handlers does count. */
 static void test_waits(void **state)
 {
 	static const char *const ways[] = { "./program", ONE_PROCESSOR "./program",
 					    "sh -c 'yes >/dev/null & a=$!; yes >/dev/null & b=$!; ./program; s=$?; kill $a $b; exit $s'" };
-	const double boxes = 100, at_first = 10; /* until a look has failed twice */
+	const double boxes = 100, at_first = 10; /* accesses until the first two polls have failed */
 
 	(void)state;
 	for (size_t i = 0; i < 2 * COUNT(ways); i++) {
@@ -108,7 +107,7 @@ static void test_waits(void **state)
 	}
 }
 
-/* The same of loops around atomic operations alone; what only looks whether it is to stop is work. */
+/* Checks the same for loops that contain only atomic operations. A check of a stop flag counts as work. */
 static void test_polls(void **state)
 {
 	static const char *const compilers[] = { "gcc", "clang-14" };
@@ -131,16 +130,15 @@ static void test_polls(void **state)
 	}
 }
 
-/* A handler after each instruction of the hooks would leave no time for them; after each n-th one, for many n, it comes nearly everywhere,
- * and twice in the same piece of work. Where the hooks are at work it counts nowhere. */
+/* Interrupts the hooks after each n-th instruction, for many n, so that handlers run nearly everywhere. A handler after every instruction
+ * would leave no time. Handlers inside the hooks do not count. */
 static void test_steps(void **state)
 {
 	static const char *const functions[] = { "main", "put", "changes", "adds" };
 	static const char *const counters[] = { "emulated:accesses", "emulated:blocks", "emulated:atomics" };
 	double undisturbed[COUNT(functions)][COUNT(counters)];
 #ifdef __SANITIZE_ADDRESS__
-	int steps = 60,
-	    runs = 6; /* hooks that check, too, take more instructions, and are begun again when a handler has come in between */
+	int steps = 60, runs = 6; /* hooks with sanitizers take more instructions and restart if a handler has interrupted them */
 #else
 	int steps = 24, runs = 7;
 #endif
@@ -192,7 +190,7 @@ static void test_jumps(void **state)
 		assert_int_equal(unwound, 155);
 		f = function_of(&s, "rest");
 		for (size_t k = s.functions[f].first; k < s.functions[f].first + s.functions[f].n; k++)
-			assert_int_equal(s.items[k].depth, 2); /* what was jumped over is gone */
+			assert_int_equal(s.items[k].depth, 2); /* the frames that were jumped over are gone */
 		f = function_of(&s, "jump");
 		for (size_t k = s.functions[f].first; k < s.functions[f].first + s.functions[f].n; k++)
 			assert_true(!s.items[k].unwound && s.items[k].depth == 1);
@@ -216,12 +214,12 @@ static void test_forks(void **state)
 		   s[1].values[s[1].functions[function_of(&s[1], "work")].first * s[1].n_counters + samples_counter(&s[1], work)], 6000,
 		   100);
 	assert_true(s[0].finished && s[1].finished && !s[2].finished);
-	assert_true(s[2].n > 10); /* it was killed */
+	assert_true(s[2].n > 10); /* the process was killed */
 	for (size_t i = 0; i < 3; i++)
 		samples_release(&s[i]);
 }
 
-/* What other processes do is not simulated: that is said. */
+/* Checks that the result reports that other processes are not simulated. */
 static void test_shares(void **state)
 {
 	struct samples s;
@@ -264,7 +262,7 @@ static void test_languages(void **state)
 	}
 }
 
-/* What strings allocate inside of libstdc++ is their caller's; a program's own operator new counts once. */
+/* Checks that allocations by strings inside libstdc++ belong to the caller, and that a program's own operator new counts once. */
 static void test_strings(void **state)
 {
 	static const struct {
@@ -280,12 +278,12 @@ static void test_strings(void **state)
 
 		build(rows[i].compiler, rows[i].flags, "special/strings.cc", "program");
 		run("", "./program", &s, 1);
-		check_near(rows[i].flags, total(&s, "allocations"), 1001, 1); /* and what is kept for exceptions */
+		check_near(rows[i].flags, total(&s, "allocations"), 1001, 1); /* including a buffer for exceptions */
 		samples_release(&s);
 	}
 }
 
-/* In all calls of the function whose symbol has that part, a call. */
+/* Returns the mean of a counter per call of the function whose symbol contains `part`. */
 static double a_call(const struct samples *s, const char *part, const char *counter)
 {
 	struct samples_total all = { 0 };
@@ -303,7 +301,7 @@ static double a_call(const struct samples *s, const char *part, const char *coun
 	return n;
 }
 
-/* What functions of the C++ library do is exactly the caller's, for which they do it. */
+/* Checks that work in functions of the C++ library belongs exactly to the callers. */
 static void test_done_for_callers(void **state)
 {
 	static const struct {
@@ -326,7 +324,7 @@ static void test_done_for_callers(void **state)
 	}
 }
 
-/* 16 bytes at most are an access. */
+/* Checks that a copy of up to 16 bytes counts as one access. */
 static void test_in_place(void **state)
 {
 	static const struct {
@@ -394,7 +392,7 @@ static void test_library(void **state)
 		samples_release(&s);
 		free(options);
 	}
-	assert_int_equal(shell(command), 6); /* nothing was measured */
+	assert_int_equal(shell(command), 6); /* exit status 6: no measurement */
 	free(command);
 }
 

@@ -1,5 +1,5 @@
-/* Executions in the store: a failure never becomes a number, nothing is there twice, each result finds its fingerprint, and dataset rows
- * are the medians of that fingerprint. Software stacks: what hosts say of them. */
+/* Tests executions in the store: a failure has no number, no execution is stored twice, each result finds its fingerprint, and rows of a
+ * dataset are medians of that fingerprint. Also tests software stacks as hosts report them. */
 #include "runs/running/execution.h"
 
 #include "runs/running/launch.h"
@@ -121,7 +121,7 @@ static void test_put(void **state)
 	leave(&f);
 }
 
-/* What was kept of a run is found by its result. */
+/* Checks that the resource usage of a run is found by its result. */
 static void test_signature(void **state)
 {
 	struct execution_rows rows;
@@ -132,7 +132,7 @@ static void test_signature(void **state)
 	(void)state;
 	enter(&f);
 	put(&f, 0, 1, EXECUTION_OK, 1000);
-	put(&f, 0, 3, EXECUTION_OK, 1000); /* clocks may stand still */
+	put(&f, 0, 3, EXECUTION_OK, 1000); /* two runs may have the same time */
 	put(&f, 0, 2, EXECUTION_OK, 1500);
 	put(&f, 1, 1, EXECUTION_OK, 1000);
 	check(run_load(&f.lab.store, "app", "a", &runs, &err), &err);
@@ -158,7 +158,7 @@ static void test_signature(void **state)
 	leave(&f);
 }
 
-/* Recorded with every execution, also of those without a result; null where the host did not report one. */
+/* Checks that each execution records the architecture, with or without a result; null if the host reported none. */
 static void test_architecture(void **state)
 {
 	struct fixture f;
@@ -186,7 +186,7 @@ static void test_architecture(void **state)
 	leave(&f);
 }
 
-/* The database itself refuses a number for what failed, and a result without one. */
+/* Checks that the database refuses a number for a failure, and a result without a number. */
 static void test_never_a_number(void **state)
 {
 	struct fixture f;
@@ -222,7 +222,7 @@ static void expect_done(struct fixture *f, const char *machine, size_t warm, siz
 	free(cells);
 }
 
-/* After an interruption a version is warmed up again, unless nothing of it is left. */
+/* Checks that after an interruption a version is warmed up again, unless all of its runs are done. */
 static void test_done(void **state)
 {
 	struct fixture f;
@@ -273,18 +273,18 @@ static void test_fingerprint(void **state)
 	fingerprint(&f, "half", "m1", 106 * DAY, 0, NULL);
 	fingerprint(&f, "emu", "m1", 106 * DAY, 1, "vm");
 	fingerprint(&f, "other", "m2", 107 * DAY, 1, NULL);
-	put(&f, 0, 1, EXECUTION_OK, 99 * DAY);	    /* before any */
-	put(&f, 0, 2, EXECUTION_OK, 104 * DAY);	    /* between */
-	put(&f, 0, 3, EXECUTION_OK, 115 * DAY);	    /* the oldest that counts */
-	put(&f, 0, 4, EXECUTION_OK, 108 * DAY);	    /* two count: the later */
-	put(&f, 1, 1, EXECUTION_OK, 115 * DAY + 1); /* too old */
+	put(&f, 0, 1, EXECUTION_OK, 99 * DAY);	    /* before the first fingerprint */
+	put(&f, 0, 2, EXECUTION_OK, 104 * DAY);	    /* between two fingerprints */
+	put(&f, 0, 3, EXECUTION_OK, 115 * DAY);	    /* the largest age that counts */
+	put(&f, 0, 4, EXECUTION_OK, 108 * DAY);	    /* two fingerprints count: the later one is used */
+	put(&f, 1, 1, EXECUTION_OK, 115 * DAY + 1); /* its fingerprint is too old */
 	f.place.profile = "vm";
 	put(&f, 1, 2, EXECUTION_OK, 107 * DAY);
 	f.place.profile = "bw";
 	put(&f, 1, 3, EXECUTION_OK, 107 * DAY);
 	check_select(&f.lab.store, "SELECT version, repetition, fingerprint, pass FROM run ORDER BY 1, 2",
 		     "a|1||\na|2|old|\na|3|new|\na|4|new|\nb|1||\nb|2|emu|\nb|3||\n");
-	/* Belonging to no single pass, they are joined to the medians. */
+	/* The runs belong to no single pass, so that they get the medians. */
 	check(run_load(&f.lab.store, "app", "a", &runs, &err), &err);
 	check(evidence_load(&f.lab, &evidence, &err), &err);
 	assert_string_equal(runs.items[1].plan, f.plan.id);
@@ -323,7 +323,7 @@ static void test_listing(void **state)
 	leave(&f);
 }
 
-/* ---- how long ---- */
+/* ---- estimated durations ---- */
 
 static void test_estimate(void **state)
 {
@@ -340,12 +340,12 @@ static void test_estimate(void **state)
 	assert_int_equal(each[0].unknown, 8);
 	assert_true(each[0].seconds == 0 && each[0].at_most_s == 800);
 	put(&f, 0, 1, EXECUTION_OK, 1000);	/* 1.5 s */
-	put(&f, 1, 1, EXECUTION_TIMEOUT, 1000); /* says nothing of how long a good one takes */
+	put(&f, 1, 1, EXECUTION_TIMEOUT, 1000); /* does not count for the duration of good runs */
 	check(estimate_plan(&f.lab.store, &f.manifest, &f.plan, each, &err), &err);
 	assert_int_equal(each[0].runs, 6);
-	assert_int_equal(each[0].unknown, 0); /* by the other version */
+	assert_int_equal(each[0].unknown, 0); /* estimated from the other version */
 	assert_true(each[0].seconds == 9 && each[0].at_most_s == 0);
-	assert_int_equal(each[1].runs, 8); /* by the other machine */
+	assert_int_equal(each[1].runs, 8); /* estimated from the other machine */
 	assert_true(each[1].seconds == 12 && each[1].at_most_s == 0);
 	total = estimate_total(each, both, 2);
 	assert_true(total.seconds == 12 && total.at_most_s == 0 && total.runs == 14);
@@ -365,7 +365,7 @@ static void test_stack_parse(void **state)
 	static const struct {
 		const char *what, *text;
 		enum assay_status status;
-		const char *expected; /* or a part of the error */
+		const char *expected; /* or a part of the error message */
 	} rows[] = {
 		{ "sorted by path, once", H2 "  /b\n" H1 "  /c\n" H2 "  /a x\n" H2 "  /b\n", ASSAY_OK,
 		  H2 "  /a x\n" H2 "  /b\n" H1 "  /c\n" },
@@ -426,7 +426,7 @@ static void test_stack_store(void **state)
 	enter(&f);
 	check(stack_put(&f.lab.store, &f.plan, "m2", "a", H1 "  /lib/libc.so\n", &err), &err);
 	check(stack_put(&f.lab.store, &f.plan, "m1", "a", H1 "  /lib/libc.so\n", &err), &err);
-	check(stack_put(&f.lab.store, &f.plan, "m1", "a", H1 "  /lib/libc.so\n", &err), &err); /* resumed: still the same */
+	check(stack_put(&f.lab.store, &f.plan, "m1", "a", H1 "  /lib/libc.so\n", &err), &err); /* the resumed plan has the same stack */
 	check_fails("changed", stack_put(&f.lab.store, &f.plan, "m1", "a", H2 "  /lib/libc.so\n", &err), ASSAY_E_CONFLICT, &err,
 		    "(libc.so)");
 	check(stack_load(&f.lab.store, &f.plan, &rows, &err), &err);

@@ -1,4 +1,4 @@
-/* Imported rates and results: rows that cannot be used, and a store that depends on what was imported, not on how. */
+/* Tests imported rates and results: unusable rows, and a store that depends only on the imported data, not on their order. */
 #include "tests/runs/importing.h"
 
 #include "base/rng.h"
@@ -15,7 +15,7 @@ static void test_rows(void **state)
 {
 	static const struct {
 		const char *what, *row;
-		enum imported_skip skip; /* IMPORTED_SKIPS: used */
+		enum imported_skip skip; /* IMPORTED_SKIPS: the row is used */
 	} rows[] = {
 		{ "good", "m,1500000000,1,cpu,2.5,b,h,s,a,t,1", IMPORTED_SKIPS },
 		{ "milliseconds", "m,1500000000000,1,cpu,2.5,,,,,,", IMPORTED_SKIPS },
@@ -99,7 +99,7 @@ static void test_broken_structure(void **state)
 
 /* ---- the store ---- */
 
-/* All that is stored, but for numbers of rows that mean nothing. free() it. */
+/* Returns the content of the store except for meaningless row numbers. The caller frees the text. */
 static char *dump(struct store *store)
 {
 	static const char *const selects[] = {
@@ -147,7 +147,7 @@ static struct imported_result take_results(struct lab *lab, const char *csv)
 	return result;
 }
 
-/* Odd names, several versions, duplicates, early times. */
+/* Unusual names, several versions, duplicates, and early times. */
 static const char *const rate_rows[] = {
 	"m1,1500000000,1,cpu,100", "m1,1500000000,1,null,7",  "m1,1500000000,2,cpu,101.5", "m1,1500000000,2,null,0",
 	"m1,1500000000,1,cpu,90",  "m1,1500000000,1,cpu,100", "m2,50000,1,cpu,0.1",	   "m2,50000,1,stressng,3",
@@ -166,7 +166,7 @@ static const char *const result_rows[] = {
 	"last,,m1,1500000000,3,123456789.125",
 };
 
-/* A file of rows[n], in the given order. free() it. */
+/* Returns a CSV file of `n` rows in the given order. The caller frees the text. */
 static char *csv_of(const char *head, const char *const *rows, const size_t *order, size_t n)
 {
 	struct buf csv = BUF_INIT;
@@ -192,7 +192,7 @@ static void test_import(void **state)
 	assert_int_equal(result.catalog_written, 2);
 	result = take_results(&lab, results);
 	assert_int_equal(result.runs_added, COUNT(result_rows));
-	assert_int_equal(result.runs_without_fingerprint, 2); /* m3 was not measured; m1 has no pass 3 */
+	assert_int_equal(result.runs_without_fingerprint, 2); /* m3 has no fingerprint, and m1 has no pass 3 */
 	check_select(&lab.store,
 		     "SELECT pass, stressor, ordinal, per_s FROM rate r JOIN fingerprint f ON f.id = r.fingerprint "
 		     "WHERE machine = 'm1' ORDER BY 1, 2, 3",
@@ -217,7 +217,7 @@ static void test_import(void **state)
 	free(results);
 }
 
-/* Rows in any order, fingerprints before runs or runs before fingerprints: the same store. */
+/* Checks that the order of rows, and of fingerprints and runs, does not change the store. */
 static void test_order(void **state)
 {
 	size_t a[COUNT(rate_rows)], b[COUNT(result_rows)];
@@ -283,7 +283,7 @@ static void test_duplicates_averaged(void **state)
 	free(results);
 }
 
-/* An application has one direction; a file that has two for one application, or turns it around, is refused. */
+/* Checks that an application has one direction. A file with two directions, or with the opposite one, is refused. */
 static void test_direction(void **state)
 {
 	static const char head[] = "application,machine,time,repetition,result,direction\n";
@@ -313,7 +313,7 @@ static void test_direction(void **state)
 	free(turned);
 }
 
-/* Fingerprints of every battery are what the file says. */
+/* Checks that fingerprints of any battery are stored as in the file. */
 static void test_batteries(void **state)
 {
 	struct lab lab = scratch_lab("lab");
@@ -361,7 +361,7 @@ static void test_types(void **state)
 
 	(void)state;
 	take_rates(&lab, first);
-	assert_int_equal(take_rates(&lab, second).catalog_written, 1); /* a type stays */
+	assert_int_equal(take_rates(&lab, second).catalog_written, 1); /* a known type does not change */
 	check_fails("two types", import_rates(&lab, both, &result, &err), ASSAY_E_FORMAT, &err,
 		    "d/f.csv:3: the hardware type is 't2' here, but 't1' in line 2");
 	check(catalog_load(lab.machines, NULL, &catalog, &err), &err);
@@ -376,7 +376,7 @@ static void test_types(void **state)
 	free(both);
 }
 
-/* An import that must fail, in the store and in the catalog without a trace. */
+/* Checks that an import fails and changes neither the store nor the catalog. */
 static void refuse(struct lab *lab, const char *what, const char *rates, const char *results, enum assay_status status, const char *part)
 {
 	char *before = dump(&lab->store), *catalog = catalog_texts(lab->machines), *after;
@@ -393,7 +393,7 @@ static void refuse(struct lab *lab, const char *what, const char *rates, const c
 	free(after);
 }
 
-#define NEW_MACHINE "m0,1600000000,1,cpu,1\n" /* comes before what is wrong, and must not stay */
+#define NEW_MACHINE "m0,1600000000,1,cpu,1\n" /* a row before the wrong one, which must not stay */
 
 static void test_refused(void **state)
 {
@@ -419,7 +419,7 @@ static void test_refused(void **state)
 	lab_close(&lab);
 }
 
-/* The same name with another version is other data. */
+/* Checks that the same name with another version is separate data. */
 static void test_version(void **state)
 {
 	struct lab lab = scratch_lab("lab");

@@ -1,4 +1,4 @@
-/* What is sent into measured programs is of this machine's architecture. */
+/* Checks that libraries for measured programs are refused on hosts of another architecture. */
 #include "runs/running/instrument.h"
 
 #include "fleet/agent/program.h"

@@ -1,4 +1,4 @@
-/* The library that records calls into the outside: programs say the same with it as without it, and what it wrote can be read. */
+/* Tests the library that records outside calls: programs print the same with it as without it, and its files are readable. */
 #include "runs/inside/interpose/interpose.h"
 #include "runs/inside/samples/samples.h"
 #include "tests/scratch.h"
@@ -21,7 +21,7 @@ static void run(const char *command)
 		fail_msg("%s", command);
 }
 
-/* Of this directory, the file whose process wrote more than any other. */
+/* Reads the files of ./records. Returns their number, and in *most the file with the most samples. */
 static size_t files_read(struct samples *most)
 {
 	DIR *all = opendir("records");
@@ -73,12 +73,12 @@ static void test_same_output(void **state)
 	run("\"$ASSAY_INTERPOSED\" >plain; test $? -eq 5");
 	recorded("\"$ASSAY_INTERPOSED\" >under; test $? -eq 5");
 	run("cmp plain under");
-	/* The program, its three children, and what it executed at the end. */
+	/* The program, its three children, and the program that it executed at the end. */
 	assert_int_equal(files_read(&s), 5);
 	samples_release(&s);
 }
 
-/* The kernel's accounts of a thread, from time to time, never get less. */
+/* Checks that the kernel's usage counters of a thread never decrease. */
 static void accounts_grow(const struct samples *s)
 {
 	size_t known[1000], n = 0;
@@ -109,7 +109,7 @@ static void test_what_is_recorded(void **state)
 	size_t futexes = 0, numbered = 0;
 
 	(void)state;
-	recorded("ASSAY_INTERPOSE_BYTES_PER_S=0 \"$ASSAY_INTERPOSED\" >under; test $? -eq 5"); /* all that is timed */
+	recorded("ASSAY_INTERPOSE_BYTES_PER_S=0 \"$ASSAY_INTERPOSED\" >under; test $? -eq 5"); /* every timed call is recorded */
 	files_read(&s);
 	for (size_t i = 0; i < s.n; i++) {
 		const struct sample *item = &s.items[i];
@@ -139,7 +139,7 @@ static void test_what_is_recorded(void **state)
 	assert_int_equal(futexes, 1);
 	assert_int_equal(numbered, 2);
 	assert_true(often > 0);
-	/* 100,000 writes from one place are far fewer samples, and edges lead from them to reads. */
+	/* 100,000 writes from one place give far fewer samples. Edges lead from them to reads. */
 	for (size_t f = 0; f < s.n_functions; f++) {
 		double passages = 0, ordinal = 0;
 		size_t edges = 0;
@@ -167,7 +167,7 @@ static void test_what_is_recorded(void **state)
 	samples_release(&s);
 }
 
-/* Coarse ones alone, until somebody asks. */
+/* Checks that only coarse counters are recorded until finer ones are requested. */
 static void test_levels(void **state)
 {
 	static const char *const finer[] = { "minor_faults", "throttled_ns", "steal_ns", "busy_ns", "loop_ticks", "io_pressure_ns" };
@@ -203,7 +203,7 @@ static void test_killed(void **state)
 	    "kill -9 $!; wait $!; test $? -eq 137");
 	assert_int_equal(files_read(&s), 1);
 	assert_false(s.finished);
-	assert_true(s.n >= 10); /* five sleeps, and five words about them; one may come a moment after the other */
+	assert_true(s.n >= 10); /* five sleeps and five writes; one may be delayed */
 	samples_release(&s);
 }
 

@@ -1,4 +1,4 @@
-/* What the processor counts of a thread: how the kernel's page about it is read, and that nothing is read where there is none. */
+/* Tests the CPU's counters of a thread: reading the kernel's page, and that unavailable counters are not read. */
 #include "runs/inside/interpose/interpose_record.c"
 
 #include "tests/scratch.h"
@@ -12,13 +12,13 @@ static void pages(void **state)
 	(void)state;
 	memset(&page, 0, sizeof(page));
 	page.offset = 42;
-	assert_int_equal(interpose_counter_of(&page), UINT64_MAX); /* only the kernel may read it */
+	assert_int_equal(interpose_counter_of(&page), UINT64_MAX); /* only the kernel may read the counter */
 	page.cap_user_rdpmc = 1;
 	page.pmc_width = 48;
-	assert_int_equal(interpose_counter_of(&page), 42); /* it has no counter just now */
+	assert_int_equal(interpose_counter_of(&page), 42); /* the event has no counter at the moment */
 }
 
-/* Here, whatever this machine has. */
+/* Checks the counters that this machine has, if any. */
 static void threads(void **state)
 {
 	struct interpose_counter c;
@@ -34,13 +34,13 @@ static void threads(void **state)
 	} else {
 		assert_false(interpose_counts());
 		assert_int_equal(interpose_counter_read(&c), UINT64_MAX);
-		assert_false(interpose_counter_begin(&c)); /* nor is it tried again */
+		assert_false(interpose_counter_begin(&c)); /* does not try again */
 	}
 	interpose_counter_end(&c, false);
 	assert_int_equal(interpose_counter_read(&c), UINT64_MAX);
 }
 
-/* Another file at its number is left alone. */
+/* Checks that another file with the same descriptor is not touched. */
 static void others(void **state)
 {
 	struct interpose_counter c = { .id = 7 };

@@ -1,10 +1,9 @@
-/* Call sites have numbers, the same ones for all threads. What the kernel says of a thread: numbers in its files, and how long its control
- * groups were throttled. */
+/* Tests numbers of call sites, which all threads share, and the kernel's data about a thread, also on throttling of its cgroups. */
 #include "runs/inside/interpose/interpose_look.c"
 
 #include "tests/scratch.h"
 
-/* Two threads come to a new site at once: for the second one it has no number yet, which is not that there is no room for one. */
+/* Checks that two threads can reach a new site at once. The second one gets INTERPOSE_LATER, which differs from a full table. */
 static void numbered(void **state)
 {
 	static const struct {
@@ -49,7 +48,7 @@ static void numbers(void **state)
 	assert_int_equal(number_in("nowhere", NULL, 1), UINT64_MAX);
 }
 
-/* Rows of one file, in its order. */
+/* Checks that rows of one file are found in order. */
 static void rows_in_order(void **state)
 {
 	struct text t;
@@ -63,7 +62,7 @@ static void rows_in_order(void **state)
 	text_close(&t);
 }
 
-/* How long a thread has waited for a processor is read again only when it has left its own. */
+/* Checks that the run-queue delay of a thread is read again only after a context switch. */
 static void turns(void **state)
 {
 	struct interpose_accounts a;
@@ -114,7 +113,7 @@ static void groups(void **state)
 	}
 }
 
-/* Of a group and all above it, as far as they are there. */
+/* Checks the throttled time of a group and all its existing parents. */
 static void quotas(void **state)
 {
 	static const struct {
@@ -132,7 +131,7 @@ static void quotas(void **state)
 		assert_int_equal(throttled_below("root", rows[i].group, strlen(rows[i].group), "throttled_usec", 1000), rows[i].expected);
 }
 
-/* A process that comes to another group has none of what that had before; what it had in the old one stays. */
+/* Checks a process that moves to another cgroup: the earlier throttling of the new group does not count, that in the old group does. */
 static void moved(void **state)
 {
 	static const struct {
@@ -158,7 +157,7 @@ static uint64_t ns_now(clockid_t clock)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* From the kernel's next tick on, some three quarters of each time between two of them; asleep when it ticks. */
+/* Works for about three quarters of each interval between two kernel ticks, and sleeps at the ticks. */
 static void work_between_ticks(size_t ticks)
 {
 	struct timespec period, until;
@@ -179,7 +178,7 @@ static void work_between_ticks(size_t ticks)
 	}
 }
 
-/* What a thread used is used of the processors, though the kernel's clock never met it there. */
+/* Checks that the CPU time of a thread counts as busy time even if the kernel's tick never meets the thread. */
 static void busy_between_ticks(void **state)
 {
 	struct interpose_accounts a;

@@ -1,5 +1,5 @@
-/* Totals that are estimated from what the recording library chose: on the average those of the program, for calls and for edges, however
- * often a site is called and wherever in its rows of calls the long ones are. The clock is this test's. */
+/* Checks that totals estimated from recorded calls have no bias, for calls and for edges, however frequent a site is and wherever its
+ * long calls are. The test simulates the clock. */
 #include "runs/inside/record/record_writer.h"
 
 static uint64_t clock_now = 1000000;
@@ -12,10 +12,10 @@ static uint64_t clock_now = 1000000;
 #include <math.h>
 
 #define RUNS   300u
-#define CALLED 4u /* sites */
+#define CALLED 4u /* number of call sites */
 #define RARE   3u
 
-/* What happened, or what is estimated of it. */
+/* Sums over all calls: the true ones or the estimates. */
 struct sums {
 	double calls[CALLED], ticks[CALLED];
 	double passages[CALLED][CALLED], between[CALLED][CALLED];
@@ -31,7 +31,7 @@ static void edge_add(struct sums *s, uint32_t from, uint32_t to, double weight, 
 	s->between[from][to] += weight * ticks;
 }
 
-/* The thread computes for so long, then calls from the site. */
+/* Computes for `between` ticks, then makes a call of `takes` ticks at `site`. */
 static void happens(uint32_t site, uint64_t between, uint64_t takes)
 {
 	uint64_t key = interpose_key((const void *)(uintptr_t)(0x1000 + 16 * site), 1);
@@ -50,8 +50,8 @@ static void happens(uint32_t site, uint64_t between, uint64_t takes)
 	before = site;
 }
 
-/* A program: a row of short calls from one site, whose every eighth takes longer (a period that blocks have, too), in between another
- * one, and at the end a long computation before a rare call. */
+/* A program: many short calls from one site, every eighth of them longer, as a period of blocks; calls of another site between them;
+ * and at the end a long computation before a rare call. */
 static void program(void)
 {
 	before = CALLED;
@@ -79,7 +79,7 @@ static uint32_t site_of(uint64_t number)
 	return 0;
 }
 
-/* All records; the file is as if there had been none afterwards. */
+/* Takes all records out of the file and returns their number. */
 static size_t records_take(void)
 {
 	unsigned char *chunk = (unsigned char *)writer.header + writer.header->header_bytes + writer.header->names_bytes_max;
@@ -123,7 +123,7 @@ static void sites_forget(void)
 	volume_begin();
 }
 
-/* The mean of so many estimates is within four of its standard errors of the truth. */
+/* Sums for a mean. The mean of the estimates must be within four standard errors of the truth. */
 struct mean {
 	double sum, squares;
 };
@@ -139,7 +139,7 @@ static void mean_check(size_t i, const struct mean *m, double expected, double l
 	double mean = m->sum / RUNS, error = sqrt(fmax(0, m->squares / RUNS - mean * mean) / (RUNS - 1));
 
 	if (expected <= least)
-		return; /* too rare or too short to be seen often in so few runs */
+		return; /* too rare or too short for so few runs */
 	if (fabs(mean - expected) > 4 * error + 1e-9 * expected)
 		fail_msg("value %zu: %.6g +- %.3g instead of %.6g", i, mean, error, expected);
 }
@@ -198,7 +198,7 @@ static void test_both(void **state)
 	sums_are_right(OVERHEAD_PPM, 12000, 400);
 }
 
-/* However many calls there are: 24 KB in a second, and 12 more, with names, in the first one. */
+/* Checks the limit of the volume for any number of calls: 24 KB per second, and 12 KB more in the first second, with names. */
 static void test_budget(void **state)
 {
 	const uint64_t second = writer.options.ticks_per_s;
@@ -219,7 +219,7 @@ static void test_budget(void **state)
 	assert_true(records_take() > 0);
 }
 
-/* Short calls that take half of a second together, beside fewer long ones: as many records are of either. */
+/* Checks that short calls, which take half of the time, and fewer long ones get equally many records. */
 static void test_polls(void **state)
 {
 	const uint64_t until = clock_now + writer.options.ticks_per_s;

@@ -1,4 +1,4 @@
-/* Manifests: what is taken, what is refused and how that is said, and what becomes of words on a host. */
+/* Tests manifests: accepted and refused texts, error messages, and the arguments of commands on a host. */
 #include "runs/running/manifest.h"
 #include "tests/scratch.h"
 
@@ -23,11 +23,11 @@ static void check_words(const struct manifest_arguments *words, const char *expe
 	buf_release(&all);
 }
 
-/* Every row has one fault, and one line says where it is and what to do. */
+/* Each row has one error. The message gives its line and a remedy. */
 static void test_refused(void **state)
 {
 	static const struct {
-		const char *text, *error; /* a part of it */
+		const char *text, *error; /* part of the message */
 		size_t line;
 	} rows[] = {
 		{ "", "no 'versions': a map with at least one version, such as {old:", 1 },
@@ -236,7 +236,7 @@ static void test_defaults(void **state)
 	manifest_release(&m);
 }
 
-/* Patterns that people write, however many repetitions they have. */
+/* Checks patterns as users write them, with any number of repetitions. */
 static void test_patterns(void **state)
 {
 	static const char *const patterns[] = {
@@ -288,7 +288,7 @@ static void test_all_keys(void **state)
 	assert_string_equal(m.versions[1].repository, "..");
 	assert_string_equal(m.versions[1].reference, "v1.2");
 	assert_string_equal(m.versions[1].own[0].directory, "bin");
-	check_words(&m.versions[1].own[0].build, "make|{x"); /* braces mean nothing there */
+	check_words(&m.versions[1].own[0].build, "make|{x"); /* braces have no meaning in build commands */
 	check_words(&m.versions[2].command, "run|--fast");
 	assert_int_equal(m.n_inputs, 2);
 	check_words(&m.inputs[0].arguments, "1|2");
@@ -310,7 +310,7 @@ static void test_all_keys(void **state)
 	manifest_release(&m);
 }
 
-/* What hosts of one architecture get; names in any order. */
+/* Checks the versions that hosts of one architecture get, with names in any order. */
 static void test_architectures(void **state)
 {
 	struct manifest m = parsed("command: ['{build}/x']\n"
@@ -377,15 +377,14 @@ static void test_words_on_a_host(void **state)
 	check_words(&environment, "A=of v1|B=/shm/files|C=c");
 	manifest_arguments_release(&command);
 	manifest_arguments_release(&environment);
-	manifest_command(&m, false, 1, 0, &places, &command, &environment); /* no {arguments}: behind the rest */
+	manifest_command(&m, false, 1, 0, &places, &command, &environment); /* without {arguments}, arguments are appended */
 	check_words(&command, "other|one|one|");
 	manifest_arguments_release(&command);
 	manifest_arguments_release(&environment);
 	manifest_release(&m);
 }
 
-/* The hash is of what is measured. */
-/* What `probe` says, and that it says the same when it is read again. */
+/* Checks the parsed values of `probe`, and that the kept text parses to the same values. */
 static void test_probe(void **state)
 {
 	static const struct {
@@ -565,7 +564,7 @@ static void test_open(void **state)
 	check_fails("nothing", manifest_open("nowhere", "x", &m, &err), ASSAY_E_NOTFOUND, &err, "no manifest");
 }
 
-/* What `assay init` writes can be run as it is. */
+/* Checks that the manifest of `assay init` is valid without changes. */
 static void test_example(void **state)
 {
 	static const struct manifest_places places = { "/f", NULL, "/w" };

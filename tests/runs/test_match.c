@@ -1,4 +1,4 @@
-/* Symbols of two builds that are the same function. */
+/* Checks which symbols of two builds are the same function. */
 #include "runs/inside/changes/match.c"
 
 #include "tests/scratch.h"

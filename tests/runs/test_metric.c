@@ -1,4 +1,4 @@
-/* From what a run took and printed to one number, or to why there is none. */
+/* Tests the metric: one number from a run's usage and output, or the reason for its absence. */
 #include "runs/running/manifest.h"
 #include "runs/running/metric.h"
 #include "runs/running/metric.c"
@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-/* A metric as a manifest gives it. */
+/* Returns a manifest with this metric. */
 static struct manifest manifest_with(const char *metric)
 {
 	char *text = mem_format("command: [true]\nversions: {a: }\nmetric: %s\n", metric);
@@ -37,7 +37,7 @@ static enum assay_status read_text(const char *metric, const char *output, size_
 struct row {
 	const char *what, *metric, *output;
 	double value;
-	const char *said; /* a part of the warning, or, without a value, of the error; NULL: neither */
+	const char *said; /* part of the warning, or of the error if there is no value; NULL: neither */
 };
 
 static void check_rows(const struct row *rows, size_t n)
@@ -88,7 +88,7 @@ static void test_usage(void **state)
 	}
 }
 
-/* As STREAM prints it. */
+/* Output of STREAM. */
 #define STREAM                                                                                                                             \
 	"-------------------------------------------------------------\n"                                                                  \
 	"Function    Best Rate MB/s  Avg time     Min time     Max time\n"                                                                 \
@@ -135,13 +135,13 @@ static void test_regex(void **state)
 
 	(void)state;
 	check_rows(rows, COUNT(rows));
-	check(read_text("{pattern: 'x=([0-9])'}", "x=4\0x=5\nx\0=6\nx=6\n", 18, &value, &warning, &err), &err); /* NUL ends no line */
+	check(read_text("{pattern: 'x=([0-9])'}", "x=4\0x=5\nx\0=6\nx=6\n", 18, &value, &warning, &err), &err); /* NUL is not a line end */
 	check_value(value, 5);
 	assert_non_null(strstr(warning, "more than once in 1 line, the first of them line 1"));
 	free(warning);
 	memset(line, 'x', 66000);
 	memcpy(line + 66000, "=4\nx=5\n", 8);
-	check(read_text("{pattern: 'x=([0-9])'}", line, strlen(line), &value, &warning, &err), &err); /* a line that long is skipped */
+	check(read_text("{pattern: 'x=([0-9])'}", line, strlen(line), &value, &warning, &err), &err); /* a line of this length is skipped */
 	check_value(value, 5);
 	assert_null(warning);
 	free(line);

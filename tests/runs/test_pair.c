@@ -1,6 +1,6 @@
-/* Which functions of one name belong together: by the common end of their files' paths, each at most once. */
+/* Checks which functions of the same name are paired: those whose file paths have the longest common end, each in at most one pair. */
 #include "base/rng.h"
-#include "runs/inside/changes/pair.c" /* the pairs within one name */
+#include "runs/inside/changes/pair.c" /* pairs within one name */
 
 #include "tests/scratch.h"
 
@@ -35,7 +35,7 @@ static void test_common_tails(void **state)
 	}
 }
 
-/* Each is in no pair or in one, and both sides say so. Returns how many pairs. */
+/* Pairs the files and checks that each is in at most one pair and that both sides agree. Returns the number of pairs. */
 static size_t pair_up(const char *const *old_files, size_t n, const char *const *new_files, size_t m, size_t *new_of_old)
 {
 	struct functions f = of_files(old_files, n), g = of_files(new_files, m);
@@ -85,7 +85,7 @@ static void test_within_a_name(void **state)
 	}
 }
 
-/* Whatever the files are. */
+/* Checks random files: no file may be in two pairs. */
 static void test_each_once(void **state)
 {
 	static const char *const files[] = { "a/f.c", "b/a/f.c", "c/b/a/f.c", "b/f.c", "g.c", "a/g.c", NULL };

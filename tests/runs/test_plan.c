@@ -1,5 +1,5 @@
-/* Plans: the order is what makes versions comparable; a plan comes back from the store as it went in; what contradicts it is refused. */
-#include "runs/running/launch.c" /* what is chosen, and whether a plan may be resumed */
+/* Tests plans: the order that makes versions comparable, storing and loading, and refused contradictions. */
+#include "runs/running/launch.c" /* for the choice of runs and the check before a plan is resumed */
 
 #include "tests/scratch.h"
 
@@ -48,7 +48,7 @@ static size_t count(const struct plan_cell *cells, size_t n, size_t input, size_
 	return found;
 }
 
-/* Each run once, warm-ups first, inputs one after another, every second round the mirror of the one before. */
+/* Checks that each run occurs once, warm-ups come first, inputs follow one another, and each second round mirrors the one before. */
 static void check_order(const struct plan *plan, size_t machine)
 {
 	struct plan_cell *cells;
@@ -113,7 +113,7 @@ static bool same_order(const struct plan *a, size_t machine_a, const struct plan
 	return same;
 }
 
-/* Of seed and machine; not of what other machines there are. */
+/* Checks that the order depends on the seed and the machine, not on the other machines of the plan. */
 static void test_order_depends(void **state)
 {
 	struct plan a = plan_of(3, 1, 10, 1, 7), b = plan_of(3, 1, 10, 1, 7), c = plan_of(3, 1, 10, 1, 8);
@@ -128,8 +128,7 @@ static void test_order_depends(void **state)
 	assert_false(same_order(&a, 0, &c, 0));
 }
 
-/* Neither version is always first: over many blocks and machines about half. The chance that this fails is below 1e-9, and the seeds are
- * fixed. */
+/* Checks that each version is first in about half of the blocks. The seeds are fixed. Random ones would fail with probability < 1e-9. */
 static void test_order_balanced(void **state)
 {
 	size_t first = 0, blocks = 0;
@@ -154,7 +153,7 @@ static void test_order_balanced(void **state)
 
 /* ---- the store ---- */
 
-/* The first so many versions; 0: all. */
+/* Chooses a plan with the first `versions` versions; 0: all. */
 static struct plan choose(const struct manifest *manifest, size_t versions, int64_t repetitions)
 {
 	const struct host hosts[] = { { .name = machines[0], .id = machines[0] }, { .name = machines[1], .id = machines[1] } };
@@ -205,7 +204,7 @@ static void test_round_trip(void **state)
 	lab_close(&lab);
 }
 
-/* Of several that were interrupted the latest, and only of the application. */
+/* Checks that the latest interrupted plan of the application is found. */
 static void test_latest(void **state)
 {
 	struct lab lab = scratch_lab("lab");
@@ -216,7 +215,7 @@ static void test_latest(void **state)
 	(void)state;
 	check(plan_new(&lab.store, &manifest, &first, &err), &err);
 	check(plan_new(&lab.store, &manifest, &second, &err), &err);
-	assert_string_not_equal(first.id, second.id); /* all equal but the time */
+	assert_string_not_equal(first.id, second.id); /* they differ only in time */
 	check_select(&lab.store, "UPDATE plan SET started_ms = 1000 + (id = (SELECT max(id) FROM plan))", "");
 	check(plan_find(&lab.store, "app", false, NULL, &back, &err), &err);
 	assert_string_equal(back.id, strcmp(first.id, second.id) > 0 ? first.id : second.id);
@@ -277,7 +276,7 @@ static void test_changed_manifest(void **state)
 	lab_close(&lab);
 }
 
-/* Another probe matters to instrumented runs, and to no others. */
+/* Checks that a changed probe prevents resuming only for instrumented runs. */
 static void test_changed_probe(void **state)
 {
 	static const char *const manifests[] = { MANIFEST "probe: {budget: 0}\n", MANIFEST "probe: {budget: 0.5}\n", MANIFEST };

@@ -1,9 +1,9 @@
-/* Both ends of calls: nested, left by a jump, on another stack, at the same place, too many, without room. */
+/* Tests the entry and exit of calls: nested, left by a jump, on another stack, in the same slot, too deep, and without room in the file. */
 #include "runs/inside/probe/probe_frames.c"
 
 #include "tests/runs/probe_stack.h"
 
-/* A handler of signals runs on a stack of its own, which lies above the thread's, while a hook is at work there: it has to stay so. */
+/* Checks a signal handler on another stack, above the thread's, while a hook runs on the thread's stack. The hook's state must survive. */
 static void test_handler_on_another_stack(void **state)
 {
 	uintptr_t elsewhere[4] = { 0 }, *slots = begin(0, RECORD_FILE_BYTES);
@@ -24,7 +24,7 @@ static void test_handler_on_another_stack(void **state)
 	samples_release(&s);
 }
 
-/* f0 calls f1, which calls itself; twice each, near and far from the thread's storage. */
+/* f0 calls f1, which calls itself. Function numbers with near and with far counters are used. */
 static void test_nested(void **state)
 {
 	struct samples s;
@@ -62,7 +62,7 @@ static void test_nested(void **state)
 	samples_release(&s);
 }
 
-/* f1 and f2 are left by a jump to f0, which calls f3 at a place between theirs. */
+/* A jump leaves f1 and f2 and returns to f0, which calls f3 at a slot between theirs. */
 static void test_jump(void **state)
 {
 	struct samples s;
@@ -75,15 +75,15 @@ static void test_jump(void **state)
 		slots[10] = 77;
 		enter(3, &slots[20]);
 		leave(&slots[20]);
-		slots[30] = 78; /* overwritten */
+		slots[30] = 78; /* the program has overwritten the return address */
 		leave(&slots[40]);
 	}
 	end(&s, slots);
-	/* How long f1 and f2 took is not known: they are counted, and no samples. */
+	/* The durations of f1 and f2 are unknown: the calls are counted, but give no samples. */
 	assert_int_equal(s.n, 2000);
 	for (size_t i = 0; i < s.n; i++) {
 		assert_true(!s.items[i].unwound && (s.items[i].function == 0 || s.items[i].function == 3));
-		assert_int_equal(s.items[i].depth, s.items[i].function == 3 ? 2 : 0); /* f2 was gone by then */
+		assert_int_equal(s.items[i].depth, s.items[i].function == 3 ? 2 : 0); /* f2 was no longer on the stack */
 	}
 	for (size_t i = 0; i < 4; i++)
 		assert_int_equal(s.functions[i].late, i == 1 || i == 2 ? 1000 : 0);
@@ -91,7 +91,7 @@ static void test_jump(void **state)
 	samples_release(&s);
 }
 
-/* f0 ends by jumping to f1, at the same slot. */
+/* f0 ends with a jump to f1, in the same slot. */
 static void test_tail_call(void **state)
 {
 	struct samples s;
@@ -111,7 +111,7 @@ static void test_tail_call(void **state)
 	samples_release(&s);
 }
 
-/* Short calls are sampled, and all of them are counted; two runs take the same ones. */
+/* Checks that short calls are sampled and all calls counted, and that two runs sample the same calls. */
 static void test_budget(void **state)
 {
 	struct samples s;
@@ -136,7 +136,7 @@ static void test_budget(void **state)
 	}
 }
 
-/* Deeper than there are frames, on another stack, in a hook that a signal interrupted: counted, not measured. */
+/* Checks that calls are counted but not measured if they are too deep, on another stack, or in a hook that a signal interrupted. */
 static void test_not_measured(void **state)
 {
 	struct samples s;
@@ -166,7 +166,7 @@ static void test_not_measured(void **state)
 	samples_release(&s);
 }
 
-/* The file has no more room: return addresses are put back all the same. */
+/* Checks that return addresses are restored even if the file is full. */
 static void test_full(void **state)
 {
 	struct samples s;
@@ -185,7 +185,7 @@ static void test_full(void **state)
 	samples_release(&s);
 }
 
-/* The compiler's calls at both ends, of a function that calls itself and of one that ends without the second call. */
+/* Checks the compiler's hooks at entry and exit, for a recursive function and for one that ends without the exit hook. */
 static void test_instrumented(void **state)
 {
 	struct samples s;

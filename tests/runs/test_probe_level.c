@@ -1,4 +1,4 @@
-/* Which calls the probe measures: the file of its library itself, here with a budget of ours. */
+/* Tests which calls the probe measures. The test includes the library's source file and sets the budget itself. */
 #include "runs/inside/probe/probe_frames.c"
 
 #include "tests/runs/probe_stack.h"
@@ -7,7 +7,7 @@
 
 #define CALLS 4096u
 
-/* Marks of the calls that are sampled at a level from the first one on. */
+/* Marks the calls that are sampled at this level, starting with the first call. */
 static void sampled(uint64_t seed, uint32_t level, bool *marks)
 {
 	for (uint32_t i = 0; i < CALLS; i++)
@@ -35,7 +35,7 @@ static void test_one_of_each_block(void **state)
 	}
 }
 
-/* What two runs with different levels measure is the same as far as both measure anything. */
+/* Checks that the calls measured at a coarse level are among those measured at the next finer level. */
 static void test_levels_are_nested(void **state)
 {
 	bool coarse[CALLS], fine[CALLS];
@@ -51,7 +51,7 @@ static void test_levels_are_nested(void **state)
 	}
 }
 
-/* Not always the same place in a block: a program's rhythm is not the probe's. */
+/* Checks that the sampled place varies between blocks, so that it does not follow a program's period. */
 static void test_places_vary(void **state)
 {
 	unsigned first_half = 0;
@@ -61,10 +61,10 @@ static void test_places_vary(void **state)
 	sampled(7, 4, marks);
 	for (uint32_t i = 0; i < CALLS; i++)
 		first_half += marks[i] && i % 16 < 8;
-	assert_in_range(first_half, 90, 166); /* of 256: five standard deviations */
+	assert_in_range(first_half, 90, 166); /* expected: 128 of 256; about five standard deviations */
 }
 
-/* Lengths of calls that repeat: one long call in so many. */
+/* Periodic lengths of calls: one long call per period. */
 struct periodic {
 	uint64_t period, little, much;
 };
@@ -74,8 +74,7 @@ static uint64_t length_of(const struct periodic *p, uint64_t ordinal)
 	return ordinal % p->period ? p->little : p->much;
 }
 
-/* Calls as frame_push() and frame_pop() see them, by a clock of ours: sums of weights, of weighted lengths less their mean, and of the
- * squares of the latter. */
+/* Simulates calls as frame_push() and frame_pop() see them. sums: weights w, w * (length - mean), and squares of the latter. */
 static void measure(const struct periodic *p, uint64_t seed, uint64_t calls, double mean, double sums[3])
 {
 	struct probe_state state = { .level = 0 };
@@ -101,7 +100,7 @@ static void measure(const struct periodic *p, uint64_t seed, uint64_t calls, dou
 	}
 }
 
-/* No bias: what calls stand for is all calls, and their lengths are those of all, whatever the rhythm and however the level follows it. */
+/* Checks that the estimate has no bias: weights add up to all calls and weighted lengths to all lengths, however the level changes. */
 static void test_periodic(void **state)
 {
 	static const struct periodic rows[] = {
@@ -124,7 +123,7 @@ static void test_periodic(void **state)
 	}
 }
 
-/* A level for a function that always takes so long, after some samples. */
+/* Returns the level after 100 samples of a function that always takes `ticks`. */
 static uint32_t level_of(uint64_t ticks)
 {
 	struct probe_thread t = { .sparse = 0 };
@@ -144,9 +143,9 @@ static void test_budget(void **state)
 		uint32_t level = level_of(ticks);
 		double itself = (double)(ticks - 24), cost = 160.0 / (1u << level);
 
-		if (.03 * itself > 8 * 16. / 15) /* counting leaves some of the budget */
+		if (.03 * itself > 8 * 16. / 15) /* counting leaves a part of the budget */
 			assert_true(cost + 8 <= .03 * itself + .1);
-		if (level) /* and no more calls are left out than must be */
+		if (level) /* and no more calls are skipped than necessary */
 			assert_true(2 * cost > .03 * itself / 16 - 8);
 	}
 	assert_int_equal(level_of(100000), 0);
@@ -154,7 +153,7 @@ static void test_budget(void **state)
 	assert_int_equal(level_of(1), 0);
 }
 
-/* Where the mean may go without a change of level is kept: whatever comes, the level is the mean's. */
+/* Checks the stored range in which the mean does not change the level: for any lengths, the level is that of the mean. */
 static void test_level_is_the_means(void **state)
 {
 	struct probe_thread t = { .sparse = 0 };
@@ -172,7 +171,7 @@ static void test_level_is_the_means(void **state)
 	assert_in_range(changes, 10, 19000);
 }
 
-/* One invocation that was interrupted does not make the function a long one. */
+/* Checks that one interrupted call does not make a function count as long. */
 static void test_outlier(void **state)
 {
 	struct probe_thread t = { .sparse = 0 };
@@ -191,7 +190,7 @@ static void test_outlier(void **state)
 	assert_in_range(s.mean, 990, 1050);
 }
 
-/* What is measured of a short function is mostly the measuring: how densely its calls come says how long they are at most. */
+/* Checks the upper bound for short functions, whose measured time is mostly the measurement: the interval between two calls. */
 static void test_bound(void **state)
 {
 	static const struct {
@@ -210,7 +209,7 @@ static void test_bound(void **state)
 	(void)state;
 	probe = (struct probe){ .budget_ppm = 30000, .cost_sampled = 160, .cost_counted = 2, .cost_inside = 24 };
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		/* What the probe took for itself in between is no program's time. */
+		/* The probe's own time between calls is not the program's time. */
 		struct probe_frame frame = { .start = rows[i].start + 5000 * i, .paused = 5000 * i, .ordinal = rows[i].ordinal };
 		uint64_t got = level_bound(&s, &frame, rows[i].alone);
 

@@ -1,5 +1,5 @@
-/* The probe's list, modules, code that is changed and libraries that come: the files of its library, in a program that can have
- * sanitizers. Modules are made up of bytes, and functions of a few instructions; some functions are this program's own. */
+/* Tests the probe's list, modules, patched code and libraries that are loaded later. The test includes the library's source files, so that
+ * sanitizers can check them. Modules are made of bytes, with functions of a few instructions; some functions are real. */
 #include "runs/inside/probe/probe_interpose.c"
 #include "runs/inside/probe/probe_list.c"
 #include "runs/inside/probe/probe_module.c"
@@ -21,9 +21,9 @@ struct probe probe;
 
 static char said[512];
 static unsigned n_said;
-static struct probe_list later; /* what is looked for in libraries that come */
+static struct probe_list later; /* entries to look for in libraries that are loaded later */
 
-/* What probe_start.c has. */
+/* Replaces the function of probe_start.c. */
 void probe_report(const char *text, const char *more, int errnum)
 {
 	size_t n = n_said ? strlen(said) : 0;
@@ -117,7 +117,7 @@ static void test_list(void **state)
 		free(text);
 	}
 	{
-		char text[] = "f 10 module na\0me\nf fe =module a (b, c)"; /* all of the array but the last NUL */
+		char text[] = "f 10 module na\0me\nf fe =module a (b, c)"; /* the whole array except for the last NUL */
 
 		assert_int_equal(list_parse(text, sizeof(text) - 1, &list), 1);
 		assert_int_equal(list.n, 1);
@@ -161,7 +161,7 @@ static void test_list_file(void **state)
 
 /* ---- modules ---- */
 
-/* A page with notes, code, and nothing. */
+/* A page with notes, followed by code. */
 struct made {
 	unsigned char *memory, *code;
 	size_t code_bytes;
@@ -169,7 +169,7 @@ struct made {
 	struct dl_phdr_info info;
 };
 
-/* At `address`, if that is not NULL. */
+/* Creates the module at `address`, or anywhere if that is NULL. */
 static void make_at(struct made *m, void *address, size_t code_pages)
 {
 	static const uint32_t note[] = { 4, 20, NT_GNU_BUILD_ID };
@@ -205,7 +205,7 @@ static void make_executable(const struct made *m)
 	assert_int_equal(mprotect(m->code, m->code_bytes, PROT_READ | PROT_EXEC), 0);
 }
 
-/* x + 1, with what a compiler leaves at its beginning. */
+/* Writes a function that returns x + 1, after the bytes that a compiler puts at its start. */
 static void function_put(unsigned char *at, const char *begin, size_t n)
 {
 	static const unsigned char rest[] = { 0x48, 0x8d, 0x47, 0x01, 0xc3 }; /* lea 1(%rdi), %rax; ret */
@@ -222,8 +222,8 @@ static long call(const unsigned char *function, long x)
 	return f(x);
 }
 
-/* Functions of gcc and clang, with and without endbr64, at all places in a word; more than are counted in thread-local storage itself.
- * Each is called, and measured; a second look finds nothing more to do. */
+/* Checks functions of gcc and clang, with and without endbr64, at all offsets in a word, and more functions than have near counters. Each
+ * is called and measured. A second scan patches nothing. */
 static void test_patch(void **state)
 {
 	static const struct {
@@ -279,7 +279,7 @@ static int by_value(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* The median of a function's calls, in ticks; with those that it called. */
+/* Returns the median duration of a function's calls in ticks, callees included. */
 static double median_of(const struct samples *s, size_t function)
 {
 	const struct samples_function *f = &s->functions[function];
@@ -293,7 +293,7 @@ static double median_of(const struct samples *s, size_t function)
 	return median;
 }
 
-/* Three functions: the first does nothing, the second 200 multiplications one after the other, the third calls the first ten times. */
+/* Runs three functions: one does nothing, one multiplies 200 times in a row, one calls the first one ten times. */
 static void calibrated_once(struct samples *s)
 {
 	struct made m;
@@ -336,9 +336,8 @@ static void calibrated_once(struct samples *s)
 	munmap(m.memory, PAGE + m.code_bytes);
 }
 
-/* What measuring takes is measured and taken off: nothing is left of a function that does nothing, most is of a long one, and little of
- * ten measured calls in their caller. The calls that were made for it are nobody's. A busy machine may change between the two: some
- * attempts. */
+/* Checks that the measured cost of the probe is subtracted: nothing remains of the empty function, most of the long one, little of ten
+ * calls in their caller. Calibration calls belong to no function. A busy machine may disturb the calibration, hence several attempts. */
 static void test_calibrated(void **state)
 {
 	bool good = false;
@@ -363,7 +362,7 @@ static void test_calibrated(void **state)
 	assert_true(good);
 }
 
-/* A list of another build: addresses outside the code, at its end, at something that looks like a jump into nowhere. */
+/* Checks a list of another build: addresses outside the code, at its end, and at a jump out of the module. */
 static void test_addresses_of_another_build(void **state)
 {
 	struct made m;
@@ -378,7 +377,7 @@ static void test_addresses_of_another_build(void **state)
 
 	(void)state;
 	make(&m, 1);
-	items[0].address -= (uintptr_t)m.memory; /* the sum is within eight bytes of the end of all addresses */
+	items[0].address -= (uintptr_t)m.memory; /* the sum is within eight bytes of the end of the address space */
 	memcpy(m.code + 64, "\xe9\xff\xff\xff\x7f", 5);
 	function_put(m.code + PAGE - 16, "\x90\x90\x90\x90\x90", 5);
 	make_executable(&m);
@@ -395,7 +394,7 @@ static void test_addresses_of_another_build(void **state)
 	munmap(m.memory, PAGE + m.code_bytes);
 }
 
-/* In an address space where little is free around the module, as large mappings of the program may leave it. */
+/* Checks a nearly full address space around the module, as large mappings of a program may leave it. */
 static void test_more_than_fit(void **state)
 {
 	const size_t all = (size_t)8 << 30, room = 16u << 20;
@@ -431,11 +430,11 @@ static void test_more_than_fit(void **state)
 	samples_release(&s);
 	free(items);
 	munmap(m.memory, PAGE + m.code_bytes);
-	munmap(around, all / 2); /* what is in the room by now may be a sanitizer's */
+	munmap(around, all / 2); /* a sanitizer may have put memory into the gap meanwhile */
 	munmap(around + all / 2 + room, all / 2 - room);
 }
 
-/* ---- this program, and libraries that come ---- */
+/* ---- this program, and libraries that are loaded later ---- */
 
 __attribute__((noinline, patchable_function_entry(5))) static long own(long x)
 {
@@ -465,7 +464,7 @@ static struct probe_entry entry_of(void *function)
 	return (struct probe_entry){ (uintptr_t)function - (uintptr_t)info.dli_fbase, module, "own", UINT32_MAX };
 }
 
-/* A library comes, and the functions of all that is loaded are found; one thread ends in the middle of one. */
+/* Loads a library and checks that the functions of all loaded modules are found. One thread ends in the middle of a function. */
 static void test_own_code(void **state)
 {
 	struct probe_entry items[] = { entry_of((void *)(uintptr_t)own), entry_of((void *)(uintptr_t)leaves) };
@@ -496,7 +495,7 @@ static void test_own_code(void **state)
 	later.n = 0;
 }
 
-/* Runs and functions measure other calls: of one in sixteen, each is the other's by chance. Seeds that follow each other, too. */
+/* Checks that runs and functions measure different calls: two seeds agree in one of sixteen by chance, even consecutive ones. */
 static void test_seeds(void **state)
 {
 	unsigned same = 0, n = 0;
@@ -516,10 +515,10 @@ static void test_seeds(void **state)
 		assert_int_equal(one[0], seed_of(0x1530));
 	}
 	probe.seed = 0;
-	assert_in_range(same, n / 16 - 130, n / 16 + 130); /* five standard deviations */
+	assert_in_range(same, n / 16 - 130, n / 16 + 130); /* within five standard deviations */
 }
 
-/* The table of the fall-back does not fill up, so that looking into it ends: libraries come again and again, at other places. */
+/* Checks that the table of the fall-back keeps free places, so that searches end, even if libraries are loaded again and again. */
 static void test_instrumented_full(void **state)
 {
 	uintptr_t address = 4096;
@@ -528,11 +527,11 @@ static void test_instrumented_full(void **state)
 	while (address / 64 < 2 * RECORD_FUNCTIONS_MAX && probe_instrumented_add(address, 7))
 		address += 64;
 	assert_in_range(address / 64, RECORD_FUNCTIONS_MAX, 2 * RECORD_FUNCTIONS_MAX - 1);
-	assert_true(probe_instrumented_add(4096, 8)); /* it is there */
+	assert_true(probe_instrumented_add(4096, 8)); /* the address is already in the table */
 	assert_false(probe_instrumented_add(address + 64, 7));
 }
 
-/* A `ret` in the caller's segment, behind it or, where there is none, before it; never in data nor in another segment. */
+/* Checks the search for a `ret` in the caller's segment: after the caller, else before it, never in data or in another segment. */
 static void test_gadget(void **state)
 {
 	static const struct {

@@ -1,4 +1,4 @@
-/* Threads and children of the probe: those that it is told about, and others; whose calls are whose; the kernel's counters in them. */
+/* Tests threads and children of the probe, announced or not: the owner of each call, and the kernel's counters in them. */
 #include "runs/inside/probe/probe_thread.c"
 
 #include "tests/runs/probe_stack.h"
@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A child has a file of its own; what began in the parent is not in it. */
+/* Checks that a child has its own file, without calls that started in the parent. */
 static void test_fork(void **state)
 {
 	struct samples s;
@@ -24,7 +24,7 @@ static void test_fork(void **state)
 	enter(1, &slots[30]);
 	leave(&slots[30]);
 	leave(&slots[40]);
-	enter(0, &slots[40]); /* all is as usual by now */
+	enter(0, &slots[40]); /* no longer the first call of f0 */
 	child = fork();
 	for (int i = 0; i < (child ? 10 : 3); i++) {
 		enter(1, &slots[30]);
@@ -53,7 +53,7 @@ static void call_both(uintptr_t *slot, int n)
 	}
 }
 
-/* Its calls are counted from its beginning, where few are measured, too; how long they take it knows from its parent. */
+/* Checks that a child counts its calls from its start, even with few samples. It knows their durations from its parent. */
 static void test_fork_with_budget(void **state)
 {
 	uintptr_t *slots;
@@ -84,7 +84,7 @@ static void test_fork_with_budget(void **state)
 	samples_release(&s);
 }
 
-/* A child whose file cannot be made goes on; nothing of it is recorded, and its parent's file stays as it is. */
+/* Checks that a child whose file cannot be created continues without records, and that its parent's file does not change. */
 static void test_fork_without_a_file(void **state)
 {
 	struct samples s;
@@ -127,7 +127,7 @@ static void *thread(void *argument)
 	return argument;
 }
 
-/* Threads that are begun, end, and leave their tables to later ones. */
+/* Checks that ended threads leave their tables to later threads. */
 static void test_threads(void **state)
 {
 	struct samples s;
@@ -150,7 +150,7 @@ static void test_threads(void **state)
 	samples_release(&s);
 }
 
-/* Calls until the next one to be measured is some way off, as it is where few are: that is left in the thread's tables. */
+/* Calls both functions until their next samples are some calls away. These counts stay in the thread's tables. */
 static void *leaves_counts(void *argument)
 {
 	uintptr_t *slots = stack_begin();
@@ -171,7 +171,7 @@ static void *calls_once(void *argument)
 	return argument;
 }
 
-/* A thread that takes over the tables of one that has ended counts from its own beginning, and measures its first calls. */
+/* Checks that a thread that reuses the tables of an ended one counts from its own start and measures its first calls. */
 static void test_threads_again_with_budget(void **state)
 {
 	struct samples s;
@@ -200,7 +200,7 @@ static void test_threads_again_with_budget(void **state)
 	samples_release(&s);
 }
 
-/* A child that begins threads before it calls anything that is measured: all of them, and it, are in its file. */
+/* Checks that a child that starts threads before its first measured call has all calls in its file, its own and theirs. */
 static void test_fork_then_threads(void **state)
 {
 	struct samples s;
@@ -234,7 +234,7 @@ static void test_fork_then_threads(void **state)
 	samples_release(&s);
 }
 
-/* Begun and ended by somebody else; its first call is of a function that is not counted in thread-local storage itself. */
+/* A thread whose start and end the probe does not see. Its first call is of a function with a far counter. */
 static void *untold_thread(void *argument)
 {
 	uintptr_t slots[2] = { 1, 2 };
@@ -274,13 +274,13 @@ static void test_threads_of_others(void **state)
 	samples_release(&s);
 }
 
-/* A handler of signals comes before the thread is begun: it begins it. */
+/* A signal handler runs before the thread has been registered. Its call registers the thread. */
 static void *interrupted(void *argument)
 {
 	uintptr_t slots[2] = { 1, 2 };
 
 	memset(probe_near, 0, sizeof(probe_near));
-	__atomic_fetch_add(&probe.threads, 1, __ATOMIC_RELAXED); /* as pthread_create() */
+	__atomic_fetch_add(&probe.threads, 1, __ATOMIC_RELAXED); /* as pthread_create() does */
 	enter(1, &slots[0]);
 	leave(&slots[0]);
 	probe_thread_start();
@@ -317,7 +317,7 @@ static void test_handler_before_thread(void **state)
 	samples_release(&s);
 }
 
-/* A program that closes all files may open others at the same numbers: nothing is read from those, and they stay open. */
+/* Checks that the probe does not read or close files that the program opened with the descriptors of closed counters. */
 static void test_software_files_replaced(void **state)
 {
 	static const char *const names[] = { "perf::PAGE-FAULTS", "perf::CONTEXT-SWITCHES" };

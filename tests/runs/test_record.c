@@ -1,4 +1,4 @@
-/* The writer, from inside a process, against the reader. */
+/* Tests the writer of sample files inside a process, by reading its files. */
 #include "tests/runs/recording.h"
 
 #include "runs/inside/record/record_pack.h"
@@ -19,7 +19,7 @@ static void test_what_is_written_is_read(void **state)
 	assert_int_equal(record_function(&w, 0x1234, "abcdef", "f(int, long)"), 0);
 	assert_int_equal(record_function(&w, 0x99, "", "new\nline"), 1);
 	assert_true(record_info(&w, "input", "a b\nc"));
-	for (uint64_t i = 0; i < 20000; i++) /* several chunks */
+	for (uint64_t i = 0; i < 20000; i++) /* enough for several chunks */
 		assert_true(put(&w, &t, i & 1, i / 2, i));
 	record_close(&w);
 	read_file(w.path, &s);
@@ -42,11 +42,11 @@ static void test_what_is_written_is_read(void **state)
 	samples_release(&s);
 }
 
-/* ---- who reads while a file is begun ---- */
+/* ---- reading during the creation of a file ---- */
 
 #define BEGUN_FILES 300u
 
-/* Looks at each of the files as soon as its first byte is there. Returns the number of those whose header was not whole. */
+/* Reads each file as soon as its first byte exists. Returns the number of incomplete headers. */
 static void *look_at_beginnings(void *argument)
 {
 	char path[600];
@@ -90,7 +90,7 @@ static void test_begun_whole(void **state)
 	assert_null(torn);
 }
 
-/* Another file in its place is not written to, and what is mapped is not taken for that one. */
+/* Checks that a new file with the same name is not written to. The mapped file gets all samples. */
 static void test_replaced(void **state)
 {
 	struct record_writer w;
@@ -107,7 +107,7 @@ static void test_replaced(void **state)
 	f = fopen(w.path, "w");
 	assert_non_null(f);
 	fclose(f);
-	for (uint64_t i = 1; i < 20000; i++) /* several chunks */
+	for (uint64_t i = 1; i < 20000; i++) /* enough for several chunks */
 		assert_true(put(&w, &t, 0, i, i));
 	record_close(&w);
 	assert_int_equal(stat(w.path, &other), 0);
@@ -157,7 +157,7 @@ static void test_threads_do_not_wait(void **state)
 	for (int i = 0; i < 8; i++) {
 		const struct samples_function *f = &s.functions[i];
 
-		assert_int_equal(f->n, 10000); /* every number was given once, and its samples are one thread's */
+		assert_int_equal(f->n, 10000); /* every number occurs once, and the samples are of one thread */
 		for (size_t k = 0; k < f->n; k++) {
 			assert_int_equal(s.items[f->first + k].ordinal, k);
 			assert_int_equal(s.items[f->first + k].thread, s.items[f->first].thread);
@@ -166,7 +166,7 @@ static void test_threads_do_not_wait(void **state)
 	samples_release(&s);
 }
 
-/* ---- ends ---- */
+/* ---- ends of processes ---- */
 
 static void test_killed(void **state)
 {
@@ -209,7 +209,7 @@ static void test_fork(void **state)
 	put(&w, &t, 0, 0, 5);
 	child = fork();
 	if (child == 0) {
-		if (put(&w, &t, 0, 1, 6)) /* before record_fork() nothing must reach the parent's file */
+		if (put(&w, &t, 0, 1, 6)) /* before record_fork(), the child must not write to the parent's file */
 			_exit(1);
 		if (record_fork(&w, &t) || record_function(&w, 2, "m", "g") != 1 || !put(&w, &t, 0, 1, 7) || !put(&w, &t, 1, 0, 8))
 			_exit(2);
@@ -234,7 +234,7 @@ static void test_fork(void **state)
 	samples_release(&s);
 }
 
-/* A clock that jumps back, as in a virtual machine that is moved: what was known of it before stays. */
+/* Checks a clock that jumps back, as in a migrated virtual machine: the earlier frequency stays in use. */
 static void test_clock_goes_backwards(void **state)
 {
 	struct record_options own = options;
@@ -263,9 +263,9 @@ static void test_build_id(void **state)
 		{ { 4, 4, 3, 0x554e47, 0x04030201 }, 20, "01020304" },
 		{ { 4, 4, 3, 0x554e47, 0x04030201 }, 19, "" },
 		{ { 4, 4, 3 }, 12, "" },
-		{ { 4, 4, 3, 0x6f47, 0x04030201 }, 20, "" }, /* "Go" */
+		{ { 4, 4, 3, 0x6f47, 0x04030201 }, 20, "" }, /* a note of the owner "Go", not "GNU" */
 		{ { 4, 4, 1, 0x554e47, 0x04030201, 4, 4, 3, 0x554e47, 0x08070605 }, 40, "05060708" },
-		{ { 5, 3, 1, 0x554e47, 0, 0x04030201, 4, 1, 3, 0x554e47, 0x08 }, 44, "08" }, /* sizes are rounded up */
+		{ { 5, 3, 1, 0x554e47, 0, 0x04030201, 4, 1, 3, 0x554e47, 0x08 }, 44, "08" }, /* sizes are rounded up to 4 */
 		{ { UINT32_MAX, 4, 3, 0x554e47, 0 }, 20, "" },
 		{ { 4, UINT32_MAX, 3, 0x554e47, 0 }, 20, "" },
 		{ { 4, 0x7ffffffc, 3, 0x554e47, 0 }, 20, "" },
@@ -296,7 +296,7 @@ static void test_brief(void **state)
 	brief.n_counters = 0;
 	assert_int_equal(record_open(&w, &brief), 0);
 	record_function(&w, 1, "m", "f");
-	for (uint64_t i = 0; i < 40000; i++) { /* several chunks */
+	for (uint64_t i = 0; i < 40000; i++) { /* enough for several chunks */
 		const struct record_sample head = {
 			.weight = 1u << i % 17, .ordinal = i, .duration = 3 * i, .flags = i & 1 ? RECORD_ESTIMATED : 0
 		};
@@ -319,7 +319,7 @@ static void test_brief(void **state)
 	samples_release(&s);
 }
 
-/* Values of all sizes, known and not by turns, in more than one chunk: as they were. */
+/* Checks that values of all sizes, known and unknown, are read back unchanged from several chunks. */
 static void test_packed(void **state)
 {
 	struct record_options packed = { .directory = ".", .packed = true, .counters = counters, .n_counters = 2, .ticks_per_s = TICKS };
@@ -359,8 +359,7 @@ static void test_packed(void **state)
 	samples_release(&s);
 }
 
-/* Two functions by turns, each with its own steady values: what differs is little; one that comes back after a chunk has begun is read
- * right. */
+/* Checks two alternating functions with constant values, whose differences need few bytes, also at the start of a new chunk. */
 static void test_packed_by_function(void **state)
 {
 	struct record_options packed = { .directory = ".", .packed = true, .counters = counters, .n_counters = 2, .ticks_per_s = TICKS };
@@ -376,7 +375,7 @@ static void test_packed_by_function(void **state)
 		record_function(&w, f, "m", "f");
 	for (uint64_t i = 0; i < 20000; i++) {
 		struct record_sample *sample = record_pack_begin(&w, &t, memory);
-		uint64_t function = i % 1000 == 999 ? RECORD_PACK_SLOTS + 1 : i % 2; /* the same slot as function 1 */
+		uint64_t function = i % 1000 == 999 ? RECORD_PACK_SLOTS + 1 : i % 2; /* shares the slot of function 1 */
 
 		assert_non_null(sample);
 		*sample = (struct record_sample){ .function = (uint32_t)function,
@@ -404,7 +403,7 @@ static void test_packed_by_function(void **state)
 	samples_release(&s);
 }
 
-/* A module that another function has named; one that is not there ends the names. */
+/* Checks references to the module of an earlier function. A reference to a missing one ends the list of names. */
 static void test_modules(void **state)
 {
 	struct record_writer w;
@@ -425,7 +424,7 @@ static void test_modules(void **state)
 	samples_release(&s);
 }
 
-/* Whatever 64 bits are, in any order. */
+/* Checks extreme 64-bit values in all combinations. */
 static void test_packed_extremes(void **state)
 {
 	static const uint64_t values[] = { 0, 1, UINT64_MAX, UINT64_MAX - 1, UINT64_C(1) << 63, (UINT64_C(1) << 63) - 1, 42 };
@@ -463,7 +462,7 @@ static void test_packed_extremes(void **state)
 	}
 }
 
-/* Whatever byte of a file is another one: it is refused, or says the same. How many are refused. */
+/* Checks a file with one wrong bit, for each used byte: the file is refused or reads the same. Nearly all are refused. */
 static void test_damaged(void **state)
 {
 	struct record_options packed = { .directory = ".", .packed = true, .counters = counters, .n_counters = 2, .chunk_bytes = 4096 };
@@ -493,7 +492,7 @@ static void test_damaged(void **state)
 	for (size_t at = 0; at < file.size; at++) {
 		char was = file.bytes[at];
 
-		if (!was) /* not in use, most of it */
+		if (!was) /* mostly unused bytes */
 			continue;
 		file.bytes[at] = (char)(was ^ 1 << at % 8);
 		tried++;
@@ -509,12 +508,12 @@ static void test_damaged(void **state)
 		file.bytes[at] = was;
 	}
 	assert_true(tried > 5000);
-	assert_in_range(tried - refused, 0, 32); /* of what changes to the end, and the last digits of the clock */
+	assert_in_range(tried - refused, 0, 32); /* bytes that change until the end, and the last digits of the clock */
 	samples_release(&s);
 	buf_release(&file);
 }
 
-/* Killed between a sample and its count, or in the middle of one: what is whole is read. */
+/* Checks a process that was killed between a sample and its count, or inside a sample: all complete samples are read. */
 static void test_killed_within(void **state)
 {
 	struct record_options packed = { .directory = ".", .packed = true, .chunk_bytes = 4096, .ticks_per_s = TICKS };
@@ -534,7 +533,7 @@ static void test_killed_within(void **state)
 	read_file(w.path, &s);
 	assert_int_equal(s.n, 5);
 	samples_release(&s);
-	t.next[0] = 1; /* bits of a sixth, and no numbers yet */
+	t.next[0] = 1; /* the first bytes of a sixth sample */
 	read_file(w.path, &s);
 	assert_int_equal(s.n, 5);
 	samples_release(&s);
@@ -559,19 +558,19 @@ static void test_refused(void **state)
 	assert_int_equal(record_open(&w, &bad), EINVAL);
 }
 
-/* A module whose headers say that notes are where nothing is: those are not read, and the one that is there is found. */
+/* Checks a module whose headers give wrong places of notes: those are not read, and an existing note is found. */
 static void test_module_id(void **state)
 {
 	static const uint32_t note[] = { 4, 4, 3, 0x554e47, 0x04030201 };
 	static const struct {
 		uint64_t at, bytes;
-		uint32_t flags; /* of the segment from 0x1000 to 0x1fff */
+		uint32_t flags; /* flags of the segment from 0x1000 to 0x1fff */
 		const char *id;
 	} rows[] = {
-		{ 0x1fec, 20, PF_R, "01020304" }, { 0x1fec, 21, PF_R, "" }, /* beyond the file's part */
-		{ 0x1fec, 20, PF_X, "" },				    /* cannot be read */
+		{ 0x1fec, 20, PF_R, "01020304" }, { 0x1fec, 21, PF_R, "" }, /* beyond the file's part of the segment */
+		{ 0x1fec, 20, PF_X, "" },				    /* not readable */
 		{ 0x3000, 20, PF_R, "" },				    /* between two segments */
-		{ 0xfec, 20, PF_R, "" },				    /* before the first one */
+		{ 0xfec, 20, PF_R, "" },				    /* before the first segment */
 		{ 0x7fffffff0000, 20, PF_R, "" }, { UINT64_MAX - 8, 20, PF_R, "" }, { 0x1fec, UINT64_MAX - 8, PF_R, "" },
 		{ 0x2000, 0, PF_R, "" },
 	};

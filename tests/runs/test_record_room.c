@@ -1,5 +1,5 @@
-/* The writer where there is no room: the file's limit, a full disk, no descriptor, a name that leads nowhere any more. It costs samples,
- * which are counted, and never the program. */
+/* Tests the writer without room: size limit, full disk, no descriptor, or an unreachable file. It drops and counts samples and never
+ * stops the program. */
 #include "tests/runs/recording.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ static void test_full(void **state)
 	for (uint64_t i = 0; i < 1000; i++)
 		written += put(&w, &t, 0, i, i);
 	assert_int_equal(written, 3 * ((4096 - sizeof(struct record_chunk)) / (sizeof(struct record_sample) + 16)));
-	assert_true(put(&w, &final, 0, 1000, 1)); /* what is said at the end still has room */
+	assert_true(put(&w, &final, 0, 1000, 1)); /* samples at the end still have room */
 	record_close(&w);
 	read_file(w.path, &s);
 	assert_int_equal(s.n, written + 1);
@@ -32,7 +32,7 @@ static void test_full(void **state)
 	samples_release(&s);
 }
 
-/* The library's end is not the program's: calls that come later are no losses, whether there is room for them or not. */
+/* Checks that calls after the end of the library are not counted as dropped, whether they are recorded or not. */
 static void test_closed(void **state)
 {
 	struct record_writer w;
@@ -54,8 +54,7 @@ static void test_closed(void **state)
 	samples_release(&s);
 }
 
-/* Threads that come and go, each with little to say: a file of the default size has room for thousands of them, between the places of one
- * that has much. */
+/* Checks that a file of the default size has room for thousands of threads with few samples, beside one thread with many. */
 static void test_many_threads(void **state)
 {
 	struct record_thread much = { 0 };
@@ -103,7 +102,7 @@ static void test_names_full(void **state)
 	samples_release(&s);
 }
 
-/* A disk without room costs samples, not the program. */
+/* Checks that a full disk loses samples, but does not stop the program. */
 static void test_full_disk(void **state)
 {
 	int status;
@@ -116,7 +115,7 @@ static void test_full_disk(void **state)
 		struct record_thread t = { 0 };
 		size_t written = 0;
 
-		setrlimit(RLIMIT_FSIZE, &limit); /* as a full disk: growing the file fails; and writing would end the process */
+		setrlimit(RLIMIT_FSIZE, &limit); /* as on a full disk, the file cannot grow; a write would end the process */
 		if (record_open(&w, &options))
 			_exit(1);
 		record_function(&w, 1, "m", "f");
@@ -128,7 +127,7 @@ static void test_full_disk(void **state)
 	assert_int_equal(status, 0);
 }
 
-/* A program may close every descriptor, and change its directory. */
+/* Checks a program that closes every descriptor and changes its directory. */
 static void test_descriptors_closed(void **state)
 {
 	struct record_writer w;
@@ -151,7 +150,7 @@ static void test_descriptors_closed(void **state)
 	samples_release(&s);
 }
 
-/* The program takes all the descriptors that it may have; *last is the last one. */
+/* Opens all descriptors that the process may have. *last is the last one. */
 static void descriptors_take(struct rlimit *before, int *last)
 {
 	struct rlimit few = { 40, 40 };
@@ -171,8 +170,8 @@ static void descriptors_give(const struct rlimit *before, int last)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, before), 0);
 }
 
-/* It has closed the file's: as long as there is none, samples are dropped without asking for one each time; what comes later is recorded
- * again, at the latest after as many as were dropped meanwhile. */
+/* Checks the writer after the program has closed the file's descriptor and taken all others. Samples are dropped with few attempts to open
+ * the file. Recording resumes after at most as many calls as were dropped. */
 static void test_no_descriptors(void **state)
 {
 	struct record_writer w;
@@ -191,7 +190,7 @@ static void test_no_descriptors(void **state)
 	descriptors_take(&before, &last);
 	for (; n < 20000; n++)
 		kept += put(&w, &t, 0, 100 + n, n);
-	assert_in_range(t.skips, 8191, 32767); /* looked for thirteen times or so */
+	assert_in_range(t.skips, 8191, 32767); /* about 13 attempts */
 	descriptors_give(&before, last);
 	for (; n < 60000; n++)
 		kept += put(&w, &t, 0, 100 + n, n);
@@ -205,8 +204,8 @@ static void test_no_descriptors(void **state)
 	samples_release(&s);
 }
 
-/* Without a free descriptor, and where its name leads nowhere (another root directory, another user), the file grows by the descriptor that
- * is kept; but what the program has put in that place is left alone. */
+/* Checks that the file grows through the kept descriptor if no descriptor is free or the name leads nowhere (another root directory,
+ * another user). If the program has replaced that descriptor, its file is not touched. */
 static void test_cannot_be_opened(void **state)
 {
 	struct record_options there = options;

@@ -1,4 +1,4 @@
-/* Which runs of a version count when the build under its name has changed: those of the build that its latest plan deployed. */
+/* Checks which runs of a version count if the build under its name has changed: those of the build that its latest plan deployed. */
 
 #include "runs/running/execution.h"
 #include "runs/running/run.h"
@@ -42,7 +42,7 @@ static void leave(struct fixture *f)
 	lab_close(&f->lab);
 }
 
-/* A plan on three machines, by this machine's clock. */
+/* Creates a plan for three machines, started at this machine's time. */
 static void plan_now(struct fixture *f, char *main_hash, char *branch_hash, char *probe)
 {
 	char *artefacts[] = { main_hash, branch_hash };
@@ -62,7 +62,7 @@ static void plan_now(struct fixture *f, char *main_hash, char *branch_hash, char
 	f->plan.artefacts = NULL;
 }
 
-/* Each run of it is an hour behind the one before. */
+/* Creates a plan that starts one hour after the previous one. */
 static void plan(struct fixture *f, char *main_hash, char *branch_hash, char *probe)
 {
 	char *sql;
@@ -96,7 +96,7 @@ static void put_all(struct fixture *f, size_t version)
 		put(f, version, machines[i], EXECUTION_OK);
 }
 
-/* Of branch: how many count, do not, failed and are missing. */
+/* Checks how many runs of `branch` count, are of other builds, failed, and are missing. */
 static void expect(struct fixture *f, const char *what, size_t n, size_t n_others, size_t failed, size_t missing)
 {
 	struct assay_error err;
@@ -113,7 +113,7 @@ static void expect(struct fixture *f, const char *what, size_t n, size_t n_other
 	run_set_release(&set);
 }
 
-/* The second night reaches one machine: what the others ran is another program. */
+/* Checks a second night that reaches only one machine. The runs of the other machines are of another build. */
 static void test_nightly(void **state)
 {
 	struct fixture f;
@@ -138,7 +138,7 @@ static void test_nightly(void **state)
 	free(text);
 	run_set_release(&set);
 	check(run_load(&f.lab.store, "app/x", "main", &set, &err), &err);
-	assert_int_equal(set.n, 6); /* its build is what it was */
+	assert_int_equal(set.n, 6); /* the build of `main` has not changed */
 	assert_null(run_others_text(&set));
 	run_set_release(&set);
 	put(&f, 1, "m2", EXECUTION_FAILED);
@@ -150,7 +150,7 @@ static void test_nightly(void **state)
 	leave(&f);
 }
 
-/* The same files, run in another way, are another build; what changes no result is not. */
+/* Checks that the same files with other run settings are another build. Settings without influence on results are ignored. */
 static void test_manifest(void **state)
 {
 	static const struct {
@@ -181,7 +181,7 @@ static void test_manifest(void **state)
 	}
 }
 
-/* Other metrics and what versions share are known of each build, the direction as it was when it was run; names do not decide it. */
+/* Checks that the metric, shared settings and command are known per build, and the direction as of its runs. Names do not matter. */
 static void test_terms(void **state)
 {
 	static const struct {
@@ -210,7 +210,7 @@ static void test_terms(void **state)
 		manifest_is(&f, rows[i].more);
 		plan(&f, names[7], names[7], NULL);
 		put_all(&f, 1);
-		/* The second plan is the latest of branch alone. */
+		/* Only for `branch` is the second plan the latest one. */
 		assert_int_equal(sqlite3_exec(f.lab.store.db,
 					      "DELETE FROM plan_item WHERE name = 'main' AND plan = (SELECT id FROM plan ORDER BY "
 					      "started_ms DESC LIMIT 1)",
@@ -236,7 +236,7 @@ static void test_terms(void **state)
 	}
 }
 
-/* Numbers in names go by their value; of many versions those are named that ran last. */
+/* Checks that numbers in names are sorted by value, and that a message lists the first 20 versions. */
 static void test_order(void **state)
 {
 	struct run_listing *list;
@@ -266,7 +266,7 @@ static void test_order(void **state)
 	leave(&f);
 }
 
-/* A manifest in the store that this program cannot read is a build by its hash. */
+/* Checks that a stored manifest that this program cannot parse identifies a build by its hash. */
 static void test_unreadable_manifest(void **state)
 {
 	struct fixture f;
@@ -284,7 +284,7 @@ static void test_unreadable_manifest(void **state)
 	leave(&f);
 }
 
-/* Runs under a probe are no results, and say nothing of which build the results are of. */
+/* Checks that runs under a probe are no results and do not change which build counts. */
 static void test_probe(void **state)
 {
 	struct fixture f;
@@ -309,7 +309,7 @@ static void import(struct fixture *f, const char *machine, int64_t taken_ms)
 	free(sql);
 }
 
-/* Imported results have no build: all of them are one, and never mixed with what was run here. */
+/* Checks that all imported results are one build and are never mixed with runs of assay. */
 static void test_imported(void **state)
 {
 	struct fixture f;
@@ -328,7 +328,7 @@ static void test_imported(void **state)
 	leave(&f);
 }
 
-/* Failures count with the results beside which they were seen, whatever was planned since; running again where it failed mends them. */
+/* Checks that failures count with the results of their build, whatever was planned later, until a run on the same machine succeeds. */
 static void test_failures(void **state)
 {
 	struct fixture f;
@@ -351,7 +351,7 @@ static void test_failures(void **state)
 	leave(&f);
 }
 
-/* What ran while the clock was far ahead is older all the same. */
+/* Checks runs from a time when the clock was far ahead: runs that were made later still count as newer. */
 static void test_clock(void **state)
 {
 	struct fixture f;

@@ -1,4 +1,4 @@
-/* Files of features: what is added up, what is a mean, what is refused; and features as text. */
+/* Tests files of features: sums, means, refused files, and features as text. */
 #include "runs/inside/features/run_features.h"
 
 #include "base/mem.h"
@@ -16,7 +16,7 @@ struct file {
 	uint64_t blocks[BLOCKS][FEATURES_PAGE / 8];
 };
 
-/* Two threads. */
+/* Creates a file of two threads. */
 static struct file *file_new(const char *names, uint64_t slots)
 {
 	struct file *f = mem_new(1, sizeof(*f));
@@ -59,7 +59,7 @@ static void test_sums_and_means(void **state)
 	file->blocks[0][0] = (UINT64_C(1) << 40) + 1;
 	file->blocks[1][0] = 2;
 	file->blocks[0][7] = 40;
-	file->blocks[0][1] = 2; /* values in one thread, one in the other */
+	file->blocks[0][1] = 2; /* two values in one thread, one in the other */
 	file->blocks[0][2] = (uint64_t)-10;
 	file->blocks[0][3] = 7;
 	file->blocks[1][1] = 1;
@@ -71,7 +71,7 @@ static void test_sums_and_means(void **state)
 	check(parse(file, sizeof(*file), &f, &err), &err);
 	assert_true(value_of(&f, "loop a.c:8 f") == 1099511627776.0 + 43);
 	assert_true(value_of(&f, "call f a.c:1") == 40);
-	assert_true(value_of(&f, "call g a.c:1") == 0); /* never reached, and there */
+	assert_true(value_of(&f, "call g a.c:1") == 0); /* never reached, but known */
 	assert_true(value_of(&f, "value n a.c:2 f 1") == 10);
 	assert_true(value_of(&f, "value n a.c:2 f 2") == 7);
 	assert_null(run_features_find(&f, "value n a.c:2 f 3"));
@@ -149,8 +149,8 @@ static void test_directory(void **state)
 static void test_text(void **state)
 {
 	static const struct {
-		const char *text, *error; /* NULL: it reads, */
-		const char *again;	  /* and this is what is written */
+		const char *text, *error; /* NULL: the text is valid, */
+		const char *again;	  /* and this is the written text */
 	} rows[] = {
 		{ "1.5 blocks\n3 loop a.c:1 f\r\n\n4 loop a.c:1 f", NULL, "1.5 blocks\n7 loop a.c:1 f\n" },
 		{ "-1e300 b\n0 a b  c\n", NULL, "0 a b  c\n-1e300 b\n" },

@@ -1,5 +1,5 @@
-/* Sample files in the laboratory: kept with their execution or not at all, read back as they were, refused when they are not what they
- * were; what has no row is removed, and what has one stays. */
+/* Tests sample files in the laboratory. They are stored with their execution or not at all, read back unchanged, and refused if they were
+ * changed. Files without a row are removed, others stay. */
 #include "runs/inside/samples/sample_files.c"
 
 #include "runs/inside/samples/sample_files.h"
@@ -52,7 +52,7 @@ static void leave(struct fixture *f)
 	lab_close(&f->lab);
 }
 
-/* What a process writes: n samples of one function. */
+/* Makes a sample file as a process writes it: `n` samples of one function. */
 static void samples_make(size_t n, struct buf *out)
 {
 	static const char *const counters[] = { "one" };
@@ -117,7 +117,7 @@ static void *keep_all(void *context)
 	return NULL;
 }
 
-/* Hosts keep what they fetched without waiting for each other, equal files too. */
+/* Checks that hosts store their files at the same time without waiting for each other, even equal files. */
 static void test_threads(void **state)
 {
 	struct buf files[FILES] = { BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT }, again = BUF_INIT;
@@ -179,7 +179,7 @@ static size_t list(struct fixture *f, const char *application, const char *versi
 	return n;
 }
 
-/* ---- what is kept ---- */
+/* ---- storing and reading ---- */
 
 static void test_kept(void **state)
 {
@@ -193,7 +193,7 @@ static void test_kept(void **state)
 
 	(void)state;
 	enter(&f);
-	first[0] = keep(&f, 70000, 1); /* several chunks */
+	first[0] = keep(&f, 70000, 1); /* enough samples for several chunks */
 	first[1] = keep(&f, 10, 0);
 	second = keep(&f, 20, 0);
 	execute(&f, 0, 2, true, 1000, first, 2);
@@ -227,7 +227,7 @@ static void test_kept(void **state)
 	leave(&f);
 }
 
-/* By the manifest's name all inputs, without a version all versions; no other application. */
+/* Checks the selection: the manifest's name selects all inputs, a missing version all versions. No other application is selected. */
 static void test_which(void **state)
 {
 	static const struct {
@@ -255,7 +255,7 @@ static void test_which(void **state)
 	leave(&f);
 }
 
-/* What was measured under a probe is no result, is estimated apart, and its failures are no failures of the version. */
+/* Checks that instrumented runs are no results, have separate estimates, and that their failures do not count for the version. */
 static void test_no_result(void **state)
 {
 	struct fixture f;
@@ -284,7 +284,7 @@ static void test_no_result(void **state)
 	execution_rows_release(&rows);
 	check_fails("no plan without a probe", plan_find(&f.lab.store, "app", false, NULL, &plan, &err), ASSAY_E_NOTFOUND, &err,
 		    "nothing to resume");
-	/* Of a plan of results, a run that went well; before the instrumented ones, the last of which failed. */
+	/* Adds a successful run of a plan without a probe. It is older than the instrumented runs, the last of which failed. */
 	results = f.plan;
 	results.probe = NULL;
 	check(plan_new(&f.lab.store, &f.manifest, &results, &err), &err);
@@ -306,14 +306,14 @@ static void test_no_result(void **state)
 #define H1	    HASH("11111111")
 #define H2	    HASH("22222222")
 
-/* Each night a plan with its stack and its manifest; what is kept apart is what is known to have been another program, or run otherwise:
- * than in the latest plan, and than in the first one when that is asked for. */
+/* Makes a plan per night, with its software stack and manifest. Files are excluded if they are known to be of another program or of other
+ * run settings than the latest plan, or than the first plan on request. */
 static void test_builds(void **state)
 {
 	static const struct {
 		const char *what, *first, *second;
 		size_t kept;
-		const char *manifest; /* of the second night, where it is another one */
+		const char *manifest; /* manifest of the second night if it differs */
 	} rows[] = {
 		{ "the same, at another place among the versions", H1 "  {session}/b000/app\n" H1 "  {session}/files/x\n",
 		  H1 "  {session}/b001/app\n" H1 "  {session}/files/x\n", 4, NULL },
@@ -371,7 +371,7 @@ static void test_builds(void **state)
 	}
 }
 
-/* An execution that is refused takes its files' rows along; its files are removed, those of others stay. */
+/* Checks that a refused execution removes the rows of its files, and that a sweep removes these files and keeps others. */
 static void test_all_or_nothing(void **state)
 {
 	struct fixture f;
@@ -435,8 +435,8 @@ static void test_prune(void **state)
 	execute(&f, 0, 1, true, 100, &kept[0], 1);
 	execute(&f, 0, 2, true, 200, &kept[1], 1);
 	execute(&f, 0, 3, true, 300, &kept[2], 1);
-	execute(&f, 1, 1, true, 300, &kept[0], 1);   /* the same content, needed longer */
-	for (int really = 0; really < 2; really++) { /* a dry run counts the same, and removes nothing */
+	execute(&f, 1, 1, true, 300, &kept[0], 1);   /* the same content, needed for longer */
+	for (int really = 0; really < 2; really++) { /* a dry run counts the same files, but removes none */
 		check(sample_keep_prune(&f.lab, 250, !really, &pruned, &err), &err);
 		assert_int_equal(pruned.files, 2);
 		assert_int_equal(list(&f, "app", "a", &files), 3);
@@ -465,7 +465,7 @@ static void test_prune(void **state)
 	leave(&f);
 }
 
-/* ---- what is damaged ---- */
+/* ---- damaged files ---- */
 
 static void expect_corrupt(struct fixture *f, const struct sample_file *file, const char *what, const char *part)
 {
@@ -536,7 +536,7 @@ static void test_damaged(void **state)
 	leave(&f);
 }
 
-/* Rows that no program of ours has written. */
+/* Checks rows that assay never writes. */
 static void test_damaged_rows(void **state)
 {
 	static const char *const changes[] = { "hash = '../../../etc/passwd'", "bytes = -1", "bytes = 1 << 40", "back_end = 'guess'" };
@@ -563,10 +563,10 @@ static void test_damaged_rows(void **state)
 	leave(&f);
 }
 
-/* A frame that promises little memory and gives much, and one that asks for a large window. */
+/* Checks a frame that announces little memory and needs much, and a frame with a large window. */
 static void test_bounded(void **state)
 {
-	static const unsigned char window[] = { 0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x78, 0x01, 0x00, 0x00 }; /* 32 MiB, and nothing in it */
+	static const unsigned char window[] = { 0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x78, 0x01, 0x00, 0x00 }; /* 32 MiB, and no content */
 	struct buf zeros = BUF_INIT, packed = BUF_INIT, out = BUF_INIT;
 	struct assay_error err;
 

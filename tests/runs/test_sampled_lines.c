@@ -1,4 +1,4 @@
-/* Where in the sources time was sampled: in this program itself, as if it had been deployed. */
+/* Tests the source lines of sampled time. The test uses this program as if it had been deployed. */
 #include "runs/running/costs.c"
 #include "runs/running/sampled_lines.h"
 #include "tests/scratch.h"
@@ -13,7 +13,7 @@ __attribute__((noinline, used)) static int sampled_lines_here(int n)
 	return n;
 }
 
-/* Where in the file the code at this address is. */
+/* Returns the offset in the file of the code at this address. */
 static uint64_t offset_of(uint64_t address)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");
@@ -101,7 +101,7 @@ static void test_lines(void **state)
 	free(text);
 }
 
-/* What was not deployed, or is not what was deployed any more, has no lines. */
+/* Checks that files that were not deployed, or have changed since, have no lines. */
 static void test_others(void **state)
 {
 	struct artefact_file file = this_program();

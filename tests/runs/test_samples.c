@@ -1,4 +1,4 @@
-/* The reader on files built by hand: what was spent in a function itself, damaged files, and the joining of runs. */
+/* Tests the reader with files made by hand: values of a function without its callees, damaged files, and the joining of runs. */
 #include "base/rng.h"
 #include "runs/inside/record/record_writer.h"
 #include "runs/inside/samples/samples_join.h"
@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* A file in memory as the writer would make it: one chunk a thread, in the order of add(). */
+/* A sample file in memory, as the writer would make it: one chunk per thread, in the order of add(). */
 struct file {
 	struct buf names;
 	struct {
@@ -103,7 +103,7 @@ static const struct sample *find(const struct samples *s, const char *function, 
 	return NULL;
 }
 
-/* main [0, 1000) calls a [100, 400), which calls b [200, 250) and b [300, 350); then b [500, 600). */
+/* main [0, 1000) calls a [100, 400), which calls b [200, 250) and b [300, 350); then main calls b [500, 600). */
 static void nested(struct file *f)
 {
 	name(f, "c PAPI_TOT_INS");
@@ -144,7 +144,7 @@ static void test_alone(void **state)
 	buf_release(&bytes);
 }
 
-/* Of 8 calls of b in a call of a one was sampled, for all of them. */
+/* Checks an estimate: `a` made 8 calls of `b`, and one of them was sampled with weight 8. */
 static void test_alone_is_estimated(void **state)
 {
 	struct file f = { .n_chunks = 0 };
@@ -159,7 +159,7 @@ static void test_alone_is_estimated(void **state)
 	    &(struct record_sample){ .function = 1, .weight = 8, .start = 200, .duration = 10, .depth = 1, .flags = RECORD_ESTIMATED },
 	    NULL);
 	add(&f, 0, &(struct record_sample){ .function = 0, .weight = 1, .start = 100, .duration = 300, .flags = RECORD_ESTIMATED }, NULL);
-	/* its caller was dropped: it is no part of the next one, which began later */
+	/* its caller was dropped; the next call of `a` started later and does not contain it */
 	add(&f, 0, &(struct record_sample){ .function = 1, .weight = 8, .ordinal = 9, .start = 500, .duration = 10, .depth = 1 }, NULL);
 	add(&f, 0, &(struct record_sample){ .function = 0, .weight = 1, .ordinal = 1, .start = 600, .duration = 300 }, NULL);
 	finish(&f, &bytes);
@@ -171,8 +171,8 @@ static void test_alone_is_estimated(void **state)
 	buf_release(&bytes);
 }
 
-/* A call that met no simulated window leaves its caller's simulated counters known: main's rest on its other accesses. And a's, whose own
- * are not known, leave main what b's are known to be. */
+/* Checks a callee `a` whose simulated counters are unknown: those of its caller stay known. The known misses of `b` are subtracted, and
+ * the rest is divided by accesses. */
 static void test_alone_beside_unsimulated(void **state)
 {
 	struct file f = { .n_chunks = 0, .back_end = RECORD_EMULATED };
@@ -197,7 +197,7 @@ static void test_alone_beside_unsimulated(void **state)
 	find(&s, "a", 0, &at);
 	assert_true(s.alone[3 * at] == 200 && isnan(s.alone[3 * at + 2]));
 	find(&s, "main", 0, &at);
-	assert_true(s.alone[3 * at] == 800 && fabs(s.alone[3 * at + 2] - 80) < 1e-9); /* of 100 that are not b's, 8 parts of 10 */
+	assert_true(s.alone[3 * at] == 800 && fabs(s.alone[3 * at + 2] - 80) < 1e-9); /* 130 - 30 of b, times 800 / (800 + 200) */
 	samples_release(&s);
 	buf_release(&bytes);
 }
@@ -221,7 +221,7 @@ static void test_vector(void **state)
 	samples_vector(&s, 0, false, vector);
 	assert_true(vector[0] == .1 / 4 && vector[1] == 250 && isnan(vector[2]));
 	samples_vector(&s, 0, true, vector);
-	assert_true(vector[1] == 250 && isnan(vector[2])); /* what was not counted is not counted without nested calls either */
+	assert_true(vector[1] == 250 && isnan(vector[2])); /* an uncounted value is not counted without nested calls either */
 	samples_vector(&s, 1, false, vector);
 	assert_true(isnan(vector[0]) && vector[1] == 0); /* no work was done */
 	samples_release(&s);
@@ -230,8 +230,7 @@ static void test_vector(void **state)
 
 /* ---- totals ---- */
 
-/* Two threads told how often they called a and what that came to, one of them as an estimate; b was called by a thread that did not tell,
- * and c is of a program that told its calls alone. */
+/* Writes totals: of `a` from two threads, one with an estimated error; of `b` from one of two callers; of `c` only the number of calls. */
 static void totals(struct file *f)
 {
 	const uint64_t none[] = { UINT64_MAX, UINT64_MAX };
@@ -331,7 +330,7 @@ static void test_damaged(void **state)
 	buf_release(&bytes);
 }
 
-/* As nested(), with what measuring took: 10 ticks and 2 instructions inside, 30 and 5 around each nested one. */
+/* Checks nested() with costs of measuring: 10 ticks and 2 instructions inside each call, 30 and 5 around each nested call. */
 static void test_costs(void **state)
 {
 	static const struct {
@@ -370,8 +369,8 @@ static void test_costs(void **state)
 	buf_release(&bytes);
 }
 
-/* One of 16 calls was measured: less is left than measuring takes, never less than nothing; what that adds to the caller is another
- * amount. Then a file of an older probe, with other lines or damaged ones: nothing is taken off. */
+/* Checks a call with weight 16. The result is at least 0 even if measuring costs more than the call took. Then checks files of an older
+ * probe with missing or damaged cost lines: nothing is subtracted. */
 static void test_costs_of_few(void **state)
 {
 	static const struct {
@@ -406,7 +405,7 @@ static void test_costs_of_few(void **state)
 	}
 }
 
-/* Cut anywhere, it is read up to the last whole sample. */
+/* Checks that a file cut at any byte is read up to the last complete sample. */
 static void test_truncated(void **state)
 {
 	const size_t first = 8192 + sizeof(struct record_chunk), each = sizeof(struct record_sample) + 8;
@@ -423,7 +422,7 @@ static void test_truncated(void **state)
 		size_t whole = n < first ? 0 : (n - first) / each < 5 ? (n - first) / each : 5;
 
 		if (st) {
-			assert_true(n < 4096 + 15); /* before the counter's name is whole */
+			assert_true(n < 4096 + 15); /* before the counter's name is complete */
 			continue;
 		}
 		if (s.n_functions == 3)
@@ -434,7 +433,7 @@ static void test_truncated(void **state)
 	buf_release(&bytes);
 }
 
-/* Without counters samples are brief: what is read is the same. */
+/* Checks that brief samples, which have no counters, are read back the same. */
 static void test_brief(void **state)
 {
 	static const struct {
@@ -490,7 +489,7 @@ static void test_brief(void **state)
 	samples_release(&read[1]);
 }
 
-/* As they were recorded: the same ones, and what nested ones took is still in those around them; and one of some, which are among them. */
+/* Checks samples in recorded order: the same samples, with their callees included. A limit selects a random part of them. */
 static void test_in_order(void **state)
 {
 	struct samples all, some;
@@ -517,7 +516,7 @@ static void test_in_order(void **state)
 	for (size_t i = 5; i < 45; i++)
 		assert_true(all.items[i].thread == 1 && all.items[i].ordinal == i - 5 && all.values[i] == (double)(i - 5));
 	check(samples_parse_in_order("test", bytes.bytes, bytes.size, 1, &some, &err), &err);
-	assert_in_range(some.n, 12, 33); /* by chance, always the same */
+	assert_in_range(some.n, 12, 33); /* about half of 45; chosen by a hash, so that it never varies */
 	for (size_t i = 0; i < some.n; i++)
 		for (; found < all.n && (all.items[found].thread != some.items[i].thread ||
 					 all.items[found].start_s != some.items[i].start_s || all.values[found] != some.values[i]);)
@@ -570,7 +569,7 @@ static void test_unknown_function(void **state)
 
 struct run {
 	const char *counter, *input;
-	uint64_t calls, first, step; /* ordinals first, first + step... below calls are sampled; no total where calls is 0 */
+	uint64_t calls, first, step; /* ordinals first, first + step, ... below calls are sampled; calls = 0: no total */
 	uint32_t back_end;
 };
 
@@ -628,7 +627,7 @@ static void test_join(void **state)
 		if (samples_join(runs, 2, &join, &err) != rows[i].status)
 			fail_msg("%s", rows[i].what);
 		if (!rows[i].status) {
-			assert_int_equal(join.n_columns, 3); /* the instructions once */
+			assert_int_equal(join.n_columns, 3); /* the common instructions only once */
 			assert_int_equal(join.n, 1);
 			if (join.functions[0].apart != rows[i].apart || join.functions[0].n != rows[i].rows)
 				fail_msg("%s: %d, %zu rows", rows[i].what, (int)join.functions[0].apart, join.functions[0].n);
@@ -643,14 +642,14 @@ static void test_join(void **state)
 	}
 }
 
-/* ---- means of calls that were chosen at random ---- */
+/* ---- means of randomly chosen calls ---- */
 
-/* Lengths as functions have them: most are alike, and a few are long. */
+/* Typical lengths of a function's calls: most are similar, and a few are long. */
 struct lengths {
 	const char *what;
-	double one_in, times; /* so many calls are so many times as long */
-	double spread;	      /* of the logarithm */
-	size_t n;	      /* samples */
+	double one_in, times; /* one call in `one_in` is `times` as long */
+	double spread;	      /* standard deviation of the logarithm of a length */
+	size_t n;	      /* number of samples */
 };
 
 static double length_drawn(const struct lengths *l, struct rng *rng)
@@ -663,7 +662,7 @@ static double length_mean(const struct lengths *l)
 	return 100 * (1 + (l->times - 1) / l->one_in) * exp(l->spread * l->spread / 2);
 }
 
-/* Where an interval is said, it holds the mean of all calls; of few samples none is. */
+/* Checks that intervals contain the mean of all calls, and that few samples give no interval. */
 static void test_means_cover(void **state)
 {
 	static const struct lengths rows[] = {
@@ -700,7 +699,7 @@ static void test_means_cover(void **state)
 	}
 }
 
-/* All calls are samples: nothing is estimated, however few there are. */
+/* Checks that nothing is estimated if all calls are samples, even if there are few. */
 static void test_mean_of_all(void **state)
 {
 	struct sample items[] = { { .weight = 1, .ns = 10 }, { .weight = 1, .ns = 1000 }, { .weight = 1, .ns = 40 } };

@@ -1,10 +1,10 @@
-/* What a version loads, as its host tells it: by the real script, with the shell of this machine. */
+/* Tests the loaded files of a version as a host reports them, with the real script and this machine's shell. */
 #include "tests/scratch.h"
 #include "runs/running/stack.h"
 
 #include <sys/wait.h>
 
-/* Of ./program; its exit status. What it says is in "said" and "why". */
+/* Runs the script on ./program and returns its exit status. Its output is in the files "said" and "why". */
 static int look_up(const char *path)
 {
 	pid_t child = fork();
@@ -40,7 +40,7 @@ static void put_script(const char *path, const char *text)
 	assert_int_equal(chmod(path, 0755), 0);
 }
 
-/* A program and its interpreter, with the libraries of that. */
+/* Checks a program, its interpreter, and the interpreter's libraries. */
 static void test_whole(void **state)
 {
 	char *said, *text = NULL, *path = mem_format("%s/bin:%s", (char *)*state, getenv("PATH"));
@@ -59,7 +59,7 @@ static void test_whole(void **state)
 	free(path);
 }
 
-/* A directory that is removed while its files are read, whichever program of the script meets it: nothing is told. */
+/* Checks a program that disappears while its files are read, in any tool of the script. The script must report no stack. */
 static void test_vanishing(void **state)
 {
 	static const char *const tools[] = { "sha256sum", "ldd", "head", "tr" };
@@ -70,7 +70,7 @@ static void test_vanishing(void **state)
 	for (size_t i = 0; i < COUNT(tools); i++) {
 		char *tool = mem_format("bin/%s", tools[i]), *script, *why;
 
-		/* Once it has done its work, and before. */
+		/* After the tool has done its work, and before. */
 		for (int late = 0; late < 2; late++) {
 			script = mem_format("#!/bin/sh\nPATH=%s\n%s\n%s \"$@\"\n%s\n", before, late ? "" : "rm -f program", tools[i],
 					    late ? "rm -f program" : "");

@@ -1,10 +1,10 @@
-/* Totals of all calls of a function, and what samples say of them, in programs that `assay build --for counters` has built. */
+/* Compares totals over all calls of a function with estimates from samples, in programs that `assay build --for counters` has built. */
 #include "tests/runs/emulated_programs.h"
 
 #include "base/rng.h"
 #include "runs/inside/samples/samples.h"
 
-#define EXACT "emulated:simulated" /* the counters before it are exact */
+#define EXACT "emulated:simulated" /* the counters before this one are exact */
 
 static void total_of(const struct samples *s, const char *function, struct samples_total *out)
 {
@@ -23,7 +23,7 @@ static double sum_of(const struct samples *s, const char *function, const char *
 	return sum;
 }
 
-/* Functions and the rest are the process. */
+/* Checks that the sums of all functions and the rest add up to the total of the process. */
 static void check_sums(const struct samples *s, const char *what)
 {
 	for (size_t c = 0; c <= samples_counter(s, EXACT); c++) {
@@ -37,7 +37,7 @@ static void check_sums(const struct samples *s, const char *what)
 	}
 }
 
-/* Sampled or not, all counters that are exact are the same. */
+/* Checks that exact counters are equal in two runs, sampled or not. */
 static void check_same(const struct samples *a, const struct samples *b)
 {
 	assert_int_equal(a->n_functions, b->n_functions);
@@ -47,14 +47,14 @@ static void check_same(const struct samples *a, const struct samples *b)
 				   sum_of(b, a->functions[f].name, a->counters[c]), 0);
 }
 
-/* ---- lengths that come again and again ---- */
+/* ---- periodic lengths of calls ---- */
 
 struct periodic {
 	unsigned period, lengths[2]; /* lengths: short, long */
 	unsigned calls;
 };
 
-/* The mean that f's samples say, and whether its interval holds the true one. */
+/* Reports whether the interval around the mean of f's samples contains the true mean. Checks the total and the shown mean. */
 static bool periodic_covers(const struct periodic *p, const struct samples *s)
 {
 	size_t f = function_of(s, "f"), accesses = samples_counter(s, "emulated:accesses");
@@ -67,7 +67,7 @@ static bool periodic_covers(const struct periodic *p, const struct samples *s)
 		mean += s->items[i].weight * s->values[i * s->n_counters + accesses];
 		weight += s->items[i].weight;
 	}
-	assert_true(weight > .9 * p->calls && weight < 1.1 * p->calls); /* each sample stands for as many as it says */
+	assert_true(weight > .9 * p->calls && weight < 1.1 * p->calls); /* the weights add up to the calls */
 	mean /= weight;
 	for (size_t i = s->functions[f].first; i < s->functions[f].first + s->functions[f].n; i++) {
 		double w = s->items[i].weight, away = s->values[i * s->n_counters + accesses] - mean;
@@ -78,7 +78,7 @@ static bool periodic_covers(const struct periodic *p, const struct samples *s)
 	return fabs(mean - truth) <= 2 * sqrt(squares) / weight;
 }
 
-/* Drawn periods and lengths, and those that a stride kept step with. */
+/* Checks random periods and lengths, and the periods that a fixed stride would follow. */
 static void test_periodic(void **state)
 {
 	static const unsigned periods[] = { 7, 47, 49, 50, 64 };
@@ -106,11 +106,11 @@ static void test_periodic(void **state)
 		samples_release(&s);
 		free(command);
 	}
-	if (covered < n * 7 / 10) /* .95 of them, but for chance, and for lengths that are rare: all draws have the same hash */
+	if (covered < n * 7 / 10) /* expected: 0.95 of them; fewer by chance and for rare lengths, as all draws use the same hash */
 		fail_msg("%u of %u means lie in their intervals", covered, n);
 }
 
-/* ---- what met no simulated window ---- */
+/* ---- calls without a simulated window ---- */
 
 static void test_tiny_callee(void **state)
 {
@@ -137,7 +137,7 @@ static void test_tiny_callee(void **state)
 	check_near("l1 misses", misses[1] / misses[0], 16, 1);
 }
 
-/* What runs before them does not change what f's calls are said to do; each of them is there. */
+/* Checks that work before the calls of f does not change their mean, and that all of them are samples. */
 static void test_unsimulated(void **state)
 {
 	static const char *const before[] = { "100000", "110000", "123456" };
@@ -158,7 +158,7 @@ static void test_unsimulated(void **state)
 		check_near(command, mean.mean, first, 0);
 		assert_true(s.functions[f].n > 150);
 		mean = samples_mean(&s, f, samples_counter(&s, "emulated:l1_misses"));
-		truth = first / 32 - 64; /* of each 16 elements, read and written; the first 1024 are there */
+		truth = first / 32 - 64; /* one per 16 elements, read and written; the first 1024 are cached */
 		assert_true(mean.low > 0 && mean.low <= truth && mean.high >= truth);
 		samples_release(&s);
 		free(command);
@@ -190,13 +190,13 @@ static void test_full(void **state)
 	}
 }
 
-/* ---- with nested calls ---- */
+/* ---- nested calls ---- */
 
 struct held {
 	unsigned n, held;
 };
 
-/* What samples say of the means over all calls against what --full says: exact where nothing is estimated, else in the interval. */
+/* Compares means from samples with those of --full: exact if nothing is estimated, else the interval should contain the true mean. */
 static void check_means(const struct samples *s, const struct samples *full, struct held *held)
 {
 	for (size_t f = 0; f < s->n_functions; f++) {
@@ -216,7 +216,7 @@ static void check_means(const struct samples *s, const struct samples *full, str
 	}
 }
 
-/* Functions whose callees are rarely sampled, and that copy what does not lie at the beginning of a line. */
+/* Checks functions whose callees are rarely sampled and that copy unaligned data. */
 static void test_nested(void **state)
 {
 	static const char *const rows[][2] = { { "whole/lru_cache.c", "1 60000" },
@@ -226,7 +226,7 @@ static void test_nested(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
-		/* How many accesses a copy is depends on where it lies, and that on how long the environment is. */
+		/* The number of accesses of a copy depends on its address, which depends on the size of the environment. */
 		char *command = mem_format("env ASSAY_EMULATE_FULL=0 setarch -R ./program %s", rows[i][1]);
 		struct samples s, full;
 
@@ -243,7 +243,7 @@ static void test_nested(void **state)
 		fail_msg("%u of %u means lie in their intervals", held.held, held.n);
 }
 
-/* Threads that meet all the time vary from burst to burst by next to nothing: what is left is where calls begin and end. */
+/* Checks threads that meet all the time. Their bursts hardly vary, so that the interval is narrow. */
 static void test_meetings(void **state)
 {
 	struct samples s, full;
@@ -265,7 +265,7 @@ static void test_meetings(void **state)
 	samples_release(&full);
 }
 
-/* ---- however it ended ---- */
+/* ---- ends of programs ---- */
 
 static void test_leaving(void **state)
 {
