@@ -1,4 +1,4 @@
-/* Lines are put together from words. Bad: each line has memory of its own, taken and given back. */
+/* Builds lines from words. With BAD, each line is allocated and freed. */
 #include "app.h"
 
 #define BYTES 256

@@ -1,7 +1,7 @@
-/* What the programs of this directory share. Each is built twice, with -DBAD and without; both variants print the same result, and
- * truth.csv says what is wrong with the bad one, in which function, and what should count it.
+/* Common code of the programs in this directory. Each is built with and without -DBAD; both variants print the same result.
+ * truth.csv has, for each program, the fault of the BAD variant, its function, and the counter that shows it.
  *
- *   PROGRAM [THREADS [SIZE [SEED]]]        SEED: of what is random in the input */
+ *   PROGRAM [THREADS [SIZE [SEED]]]        SEED: seed of the random input */
 #ifndef TESTS_APPS_APP_H
 #define TESTS_APPS_APP_H
 
@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LINE        64 /* bytes of a cache line */
+#define LINE        64 /* size of a cache line, bytes */
 #define THREADS_MAX 64
-#define FUNCTION    static __attribute__((noinline)) /* stays a function of its own */
+#define FUNCTION    static __attribute__((noinline)) /* keeps the compiler from inlining the function */
 
 struct app {
 	unsigned threads;
@@ -38,7 +38,7 @@ static void app_end(uint64_t result)
 	printf("%" PRIu64 "\n", result);
 }
 
-/* Zeroed, from the beginning of a cache line on. */
+/* Allocates zeroed memory that starts at a cache line. Aborts on failure. The caller frees it. */
 static inline void *app_lines(size_t bytes)
 {
 	void *at = aligned_alloc(LINE, (bytes + LINE - 1) / LINE * LINE);
@@ -48,7 +48,7 @@ static inline void *app_lines(size_t bytes)
 	return memset(at, 0, bytes);
 }
 
-/* Of a thread: its part [from, to) of n things. */
+/* app_from() and app_to() return the part [from, to) of n items that a thread processes. */
 static inline long app_from(unsigned thread, long n)
 {
 	return n * thread / app.threads;
@@ -73,7 +73,7 @@ static inline void *app_thread(void *number)
 	return NULL;
 }
 
-/* work(0), work(1)... each in a thread of its own; returns when all have. */
+/* Runs work(0), work(1), ... each in its own thread. Returns when all threads have ended. */
 static inline void app_run(void (*work)(unsigned thread))
 {
 	pthread_t threads[THREADS_MAX];
@@ -87,7 +87,7 @@ static inline void app_run(void (*work)(unsigned thread))
 		pthread_join(threads[i], NULL);
 }
 
-/* A counter for each thread, in memory at every step: alone on its line, or beside the others. */
+/* A counter per thread, in memory at every step. Each has its own cache line; with BAD, the counters are adjacent. */
 struct app_counter {
 	volatile uint64_t value;
 #ifndef BAD

@@ -1,4 +1,4 @@
-/* Values above a limit are counted. Bad: they come in no order, and nobody can tell what the next one is like. */
+/* Counts values above a limit. The values are sorted; with BAD, they are in random order, so that branches are unpredictable. */
 #include "app.h"
 
 #define ROUNDS 20
@@ -11,7 +11,7 @@ FUNCTION void count_values(long n)
 	for (long i = 0; i < n; i++) {
 		if (values[i] >= 128) {
 			above++;
-			last = (uint64_t)i; /* so that it stays a branch */
+			last = (uint64_t)i; /* keeps the compiler from removing the branch */
 		} else {
 			below++;
 		}

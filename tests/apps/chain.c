@@ -1,6 +1,6 @@
-/* A chain of programs, each of which computes for some microseconds and becomes the next one by execve(), with a child of its own in
- * between that does the same and ends. `chain FILE LINKS US`: the last one appends to FILE what they computed, by their processor's clock,
- * and what the whole chain had of the processor. */
+/* A chain of programs. Each computes for some microseconds, starts a child that does the same and exits, and replaces itself by the next
+ * one with execve(). `chain FILE LINKS US`: the last one appends to FILE the CPU time of the computations by its own clock, and the
+ * wall-clock time, CPU time and run-queue delay of the whole chain. */
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ __attribute__((noinline)) static double compute(double s)
 	return now - from;
 }
 
-/* What a process has waited for a processor. */
+/* Returns the run-queue delay of a process, s. */
 static double delay_s(pid_t pid)
 {
 	unsigned long long delay = 0;
@@ -60,7 +60,7 @@ int main(int argc, char **argv)
 	double us = argc > 3 ? atof(argv[3]) : 0, computed, began = argc > 5 ? atof(argv[5]) : seconds(CLOCK_MONOTONIC);
 	int left = argc > 2 ? atoi(argv[2]) : 0;
 	char links[32], sum[32], since[32], waited[32];
-	double delay = argc > 6 ? atof(argv[6]) : 0; /* of the children; that of a process goes on through execve() */
+	double delay = argc > 6 ? atof(argv[6]) : 0; /* run-queue delay of the children; a process keeps its own across execve() */
 	siginfo_t ended;
 	pid_t child;
 

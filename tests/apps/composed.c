@@ -1,22 +1,22 @@
-/* A program of known composition: it does as much of each part as it is told, by turns, and writes how long each has taken.
+/* A program of known composition: does the given amount of each part, in turn, and reports how long each part has taken.
  *
  *   composed PART=WEIGHT... [seconds=S] [truth=FILE] [work=fixed] [order=after]
  *   composed getppid
  *
- * Weights are shares of the time; with fixed work, of the time that a machine of 2026 takes for it: machines differ in how long it takes,
- * and in the shares. Parts take turns, or come one after another. A line a part is added to FILE, or printed:
+ * Weights are shares of the time. With fixed work, they are shares of the time on a reference machine of 2026; other machines take other
+ * times. Parts take turns or run one after another. Appends a line per part to FILE or prints it:
  *
  *   process,part,wall_s,cpu_s,user_s,system_s,delay_s,calls_s,mapping_s,calls,touching_s
  *
- * wall: by the clock. cpu: of all its threads and children, exact. user, system: what getrusage() says more of either than before; where
- * the kernel divides by ticks it divides the whole process anew each time, so that only their sums over all parts mean anything. delay:
- * ready to run, but without a processor; of children it is not known. calls: the main thread's, from before what the part calls the kernel
- * for until after it, waiting included, by the time stamp counter; mapping: the same, of calls that give memory back. So what a part
- * computes is its wall time outside calls, free of ticks. No function of the C library is in between, for its return, which the processor
- * does not foresee behind the kernel, is the program's time. touching: so much of calls is at most the program's: that the processor looks
- * up where a page is, once the kernel has made it. `beginning` is what happens before the first turn, from the process's own first
- * instruction on, but of its processor time all; `beside` the book-keeping and the end. The second way prints the nanoseconds of a
- * call that does nothing, the median of many. For x86-64. */
+ * wall: wall-clock time. cpu: exact CPU time of all its threads and children. user, system: differences of getrusage(); on kernels that
+ * divide by ticks, only their sums over all parts are meaningful. delay: run-queue delay, without that of children. calls: time of the
+ * main thread in system calls, waiting included, by the time stamp counter. mapping: the same, for calls that release memory. The wall
+ * time outside calls is therefore the computing time of a part, independent of ticks. System calls do not use the C library, because the
+ * mispredicted return from a library function would take the program's time. touching: upper limit of the program's own part in `calls`,
+ * where the CPU looks up the address of a page that the kernel has just made.
+ *
+ * `beginning`: time before the first turn; its wall-clock time starts in main(), its CPU time includes the loader. `beside`: bookkeeping
+ * and the end of the program. `composed getppid` prints the median time of a trivial system call, ns. For x86-64. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -38,10 +38,10 @@
 #include <unistd.h>
 #include <x86intrin.h>
 
-#define FUNCTION static __attribute__((noinline)) /* stays a function of its own */
+#define FUNCTION static __attribute__((noinline)) /* keeps the compiler from inlining the function */
 #define TURN_NS	 5000000
 #define WORDS	 (1 << 10)
-#define CACHED	 (1 << 18) /* places to go through, 4 bytes each */
+#define CACHED	 (1 << 18) /* number of 4-byte elements to visit */
 #define STREAM	 (16 << 20)
 #define TEXT	 4096
 #define SORTED	 2048
@@ -58,9 +58,9 @@ static volatile uint64_t sink;
 static uint64_t state = 88172645463325252u;
 static char directory[128];
 static struct {
-	uint64_t calls, mapping, touching, n; /* ticks of the time stamp */
+	uint64_t calls, mapping, touching, n; /* times in ticks of the time stamp counter; n: number of calls */
 } inside;
-static uint64_t reading; /* the time stamp takes so many ticks */
+static uint64_t reading; /* duration of reading the time stamp counter, in ticks */
 
 static void must(int holds, const char *what)
 {
@@ -84,7 +84,7 @@ static void *memory(size_t bytes)
 	return memset(at, 1, bytes);
 }
 
-/* What stands between `to` and here is the kernel's. */
+/* Adds the time of `call` to inside.to. Everything between the two time stamps belongs to the kernel. */
 #define CALLED(to, call)                                                                                                                   \
 	do {                                                                                                                               \
 		uint64_t from_ = __rdtsc();                                                                                                \
@@ -93,7 +93,7 @@ static void *memory(size_t bytes)
 		inside.n++;                                                                                                                \
 	} while (0)
 
-/* A system call; below 0: it failed. */
+/* Makes a system call and returns its result; negative on failure. */
 static inline long kernel4(long number, long a, long b, long c, long d)
 {
 	register long fourth __asm__("r10") = d;
@@ -127,7 +127,7 @@ static uint64_t reading_ticks(void)
 	return least;
 }
 
-/* ---- computing ---- */
+/* ---- parts that compute ---- */
 
 FUNCTION void arithmetic(void)
 {
@@ -187,7 +187,7 @@ static void caches_begin(void)
 	following = memory(CACHED * sizeof(*following));
 	for (uint32_t i = 0; i < CACHED; i++)
 		following[i] = i;
-	for (uint32_t i = CACHED - 1; i > 0; i--) { /* one circle through all of them */
+	for (uint32_t i = CACHED - 1; i > 0; i--) { /* link all elements in one circle */
 		uint32_t j = (uint32_t)(drawn() % i), kept = following[i];
 
 		following[i] = following[j];
@@ -237,7 +237,7 @@ FUNCTION void strings(void)
 	for (int i = 0; i < 64; i++) {
 		size_t at = drawn() % 256;
 
-		strcpy(copy, text + at); /* NOLINT: what is measured */
+		strcpy(copy, text + at); /* NOLINT: measured on purpose */
 		sink += strlen(copy) + (uint64_t)(strchr(copy, 'z') != NULL) + (uint64_t)strcmp(copy, text + at);
 		sink += (uint64_t)(strstr(copy, "zz") != NULL);
 	}
@@ -272,7 +272,7 @@ static void *slots[SLOTS];
 
 static void allocation_begin(void)
 {
-	mallopt(M_TRIM_THRESHOLD, 1 << 30); /* nothing is given back to the kernel */
+	mallopt(M_TRIM_THRESHOLD, 1 << 30); /* keeps malloc() from returning memory to the kernel */
 	mallopt(M_MMAP_THRESHOLD, 1 << 30);
 	for (int i = 0; i < SLOTS; i++)
 		slots[i] = malloc(2048);
@@ -288,7 +288,7 @@ FUNCTION void allocation(void)
 	}
 }
 
-/* ---- in the kernel ---- */
+/* ---- parts that use the kernel ---- */
 
 static int data_file;
 
@@ -322,7 +322,7 @@ FUNCTION void file_metadata(void)
 {
 	for (int i = 0; i < FILES; i++) {
 		char path[256];
-		struct stat about; /* large enough for what the kernel says */
+		struct stat about; /* large enough for the kernel's structure */
 		long file, failed = 0;
 
 		snprintf(path, sizeof(path), "%s/%d", directory, i);
@@ -350,7 +350,7 @@ FUNCTION void mapping(void)
 }
 
 static char *pages;
-static uint64_t touch; /* ticks of all FAULTS pages that the kernel has just made */
+static uint64_t touch; /* ticks to access all FAULTS pages just after the kernel has made them */
 
 static void faults_begin(void)
 {
@@ -363,7 +363,7 @@ static void faults_begin(void)
 		must(kernel4(SYS_madvise, (long)pages + (long)(i * PAGE), PAGE, MADV_POPULATE_WRITE, 0) == 0, "madvise");
 		from = __rdtsc();
 		((volatile char *)pages)[i * PAGE] = 1;
-		_mm_lfence(); /* until the page is found */
+		_mm_lfence(); /* waits until the address is translated */
 		touch += __rdtsc() - from - reading;
 	}
 	madvise(pages, FAULTS * PAGE, MADV_DONTNEED);
@@ -387,7 +387,7 @@ FUNCTION void processes(void)
 	}
 }
 
-/* Two threads take turns. */
+/* Two threads that take turns. */
 static atomic_int turn;
 static int peer_delays = -1;
 
@@ -430,7 +430,7 @@ FUNCTION void locks(void)
 	}
 }
 
-/* The two ends of a connection of this machine with itself. */
+/* The two ends of a connection over the loopback interface. */
 static int near_end, far_end;
 
 static void sockets_begin(void)
@@ -447,7 +447,7 @@ static void sockets_begin(void)
 	must(far_end >= 0, "accept");
 }
 
-/* By the calls of sockets and by those of files. */
+/* Transfers messages by socket calls in one direction and by file calls in the other. */
 FUNCTION void sockets(void)
 {
 	static char message[MESSAGE];
@@ -470,19 +470,19 @@ FUNCTION void sleeping(void)
 	CALLED(calls, kernel4(SYS_nanosleep, (long)&some, 0, 0, 0));
 }
 
-/* ---- parts ---- */
+/* ---- the table of parts ---- */
 
 struct spent {
-	double wall, cpu, user, system, delay, calls, mapping, touching, n; /* s; the last ones but n in ticks until the end */
+	double wall, cpu, user, system, delay, calls, mapping, touching, n; /* s; calls, mapping, touching: ticks; n: calls */
 };
 
 static struct part {
 	const char *name;
 	void (*step)(void), (*begin)(void);
-	double step_us; /* that one took: fixed work goes by it */
+	double step_us; /* time of a step on the reference machine, for fixed work */
 	double weight;
 	struct spent spent;
-	double steps; /* of fixed work, that are left */
+	double steps; /* remaining steps of fixed work */
 } parts[] = {
 	{ .name = "arithmetic", .step_us = 100, .step = arithmetic },
 	{ .name = "vectors", .step_us = 10, .step = vectors, .begin = vectors_begin },
@@ -561,7 +561,7 @@ static void spent_add(struct spent *to, const struct spent *from, const struct s
 	to->n += until->n - from->n;
 }
 
-/* Of its own time: without what it waited for a processor. */
+/* Returns the time of a part without its run-queue delay, s; at least its CPU time. */
 static double own_s(const struct spent *spent)
 {
 	double wall = spent->wall - spent->delay;
@@ -591,7 +591,7 @@ static double steps_of(const struct part *part)
 	return asked.fixed ? 1 + part->weight * asked.seconds * 1e6 / part->step_us : 1e18;
 }
 
-/* Of those with work left the part that is furthest behind, or the first; NULL: all is done. */
+/* Returns the part that is furthest behind its share, or the first unfinished part for order=after; NULL if all are done. */
 static struct part *part_next(double all_s)
 {
 	struct part *next = NULL;
@@ -618,7 +618,7 @@ static void say(FILE *out, const char *name, const struct spent *s, double tick_
 		s->delay, s->calls * tick_s, s->mapping * tick_s, s->n, s->touching * tick_s);
 }
 
-/* One write, for others may add theirs. */
+/* Writes all lines by one write(), because other processes may append to the same file. */
 static void say_all(const char *path, const struct spent *beginning, const struct spent *beside, double tick_s)
 {
 	char *lines = NULL;
@@ -638,7 +638,7 @@ static void say_all(const char *path, const struct spent *beginning, const struc
 	free(lines);
 }
 
-/* What is large is given back before the program ends, for of that nobody could tell. */
+/* Releases large memory before the exit, because nothing can measure the time that the exit would take. */
 static void parts_end(void)
 {
 	char path[256];
@@ -657,7 +657,7 @@ static void parts_end(void)
 	rmdir(directory);
 }
 
-/* An option of the program, not a part? */
+/* Reads `word` if it is an option of the program. Reports whether it is one. */
 static int option_read(const char *word)
 {
 	const char *is = strchr(word, '=');
@@ -675,7 +675,7 @@ static int option_read(const char *word)
 	return 1;
 }
 
-/* The sum of the weights; 0: a word is neither part nor option. */
+/* Reads the weights. Returns their sum, or 0 if an argument is neither a part nor an option. */
 static double weights_read(int argc, char **argv)
 {
 	double sum = 0;
@@ -695,7 +695,7 @@ static double weights_read(int argc, char **argv)
 	return sum;
 }
 
-/* Until all is done, or the time is over. */
+/* Runs parts until all are done or the time is over. */
 static void parts_run(void)
 {
 	struct part *part;

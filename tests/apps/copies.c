@@ -1,6 +1,6 @@
-/* Ways in which a file of 8 MiB is read or copied without read() and write() one by one: sendfile, copy_file_range, mapped and looked at,
- * pread; then waits for a child that sleeps. Each part says how long it took by the time stamp counter: a line a part, PART,SECONDS,
- * appended to the file that is the argument. What is mapped is looked at twice: the first time with page faults, the second without. */
+/* Reads and copies a file of 8 MiB without a loop of read() and write(): by sendfile, copy_file_range, a mapping and pread. Then waits
+ * for a child that sleeps. Appends a line PART,SECONDS per part to the file in the argument, measured by the time stamp counter. Reads
+ * the mapping twice: the first time with page faults, the second time without. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* How many requests were served? Good: each thread counts for itself, and adds to the common counter at the end. Bad: the counter has
- * become an array, with one for each thread, that is always up to date. */
+/* Counts served requests. Each thread counts in a local variable and adds the result to a common counter at the end. With BAD, the
+ * counter is an array with an element per thread, which is updated at each request. */
 #include "app.h"
 
 #include <stdatomic.h>

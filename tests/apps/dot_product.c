@@ -1,4 +1,4 @@
-/* Product of two vectors. Bad: the threads' partial sums lie beside each other. */
+/* Computes the dot product of two vectors. With BAD, the threads' partial sums are adjacent. */
 #include "app.h"
 
 static struct app_counter *sums;

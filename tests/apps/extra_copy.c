@@ -1,4 +1,4 @@
-/* Messages are received and looked at. Bad: each is copied to a buffer first. */
+/* Receives and reads messages. With BAD, copies each message to a buffer first. */
 #include "app.h"
 
 #define MESSAGE 4096

@@ -1,10 +1,10 @@
-/* A table of how often keys were seen. Bad: one for all threads, under one lock; good: one for each thread, added up at the end. */
+/* Counts keys in a table. Each thread has its own table, added up at the end; with BAD, all threads share one table and its lock. */
 #include "app.h"
 
 #define SLOTS 64
 
 struct slot {
-	_Alignas(LINE) uint64_t seen; /* apart: this is about what is shared on purpose */
+	_Alignas(LINE) uint64_t seen; /* a line per slot: only the intended sharing matters here */
 };
 
 struct table {

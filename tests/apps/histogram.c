@@ -1,4 +1,4 @@
-/* How often does each of 256 values occur? Bad: the threads' counts of one value lie beside each other. */
+/* Counts how often each of 256 values occurs. With BAD, the threads' counts of the same value are adjacent. */
 #include "app.h"
 
 #define VALUES 256
@@ -30,7 +30,7 @@ int main(int argc, char **argv)
 	counts = app_lines(VALUES * app.threads * sizeof(*counts));
 	bytes = app_lines((size_t)app.size);
 	for (long i = 0; i < app.size; i++)
-		bytes[i] = (uint8_t)((uint8_t)app_random(&state) >> (app.seed - 1) % 3); /* pictures differ in contrast */
+		bytes[i] = (uint8_t)((uint8_t)app_random(&state) >> (app.seed - 1) % 3); /* inputs differ in contrast */
 	app_run(count_part);
 	for (unsigned value = 0; value < VALUES; value++) {
 		for (unsigned thread = 0; thread < app.threads; thread++)

@@ -1,4 +1,4 @@
-/* A line through points. Bad: the threads' five sums are not kept apart by lines. */
+/* Fits a line to points. With BAD, the five sums of several threads share cache lines. */
 #include "app.h"
 
 struct sums {

@@ -1,4 +1,4 @@
-/* In how many places do two matrices differ? Bad: the threads' counters lie beside each other. */
+/* Counts the elements in which two matrices differ. With BAD, the threads' counters are adjacent. */
 #include "app.h"
 
 static struct app_counter *different;

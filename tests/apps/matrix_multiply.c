@@ -1,4 +1,4 @@
-/* Product of two matrices. Bad: the threads take every n-th column, and so write to the same lines. */
+/* Multiplies two matrices. With BAD, each thread computes every n-th column, so that threads write to the same cache lines. */
 #include "app.h"
 
 static volatile uint32_t *product;
@@ -7,7 +7,7 @@ static uint32_t *a, *b;
 static inline void cell(long n, long row, long column)
 {
 	for (long k = 0; k < n; k++)
-		product[row * n + column] += a[row * n + k] * b[column * n + k]; /* b lies transposed */
+		product[row * n + column] += a[row * n + k] * b[column * n + k]; /* b is transposed */
 }
 
 FUNCTION void multiply_part(unsigned thread)

@@ -1,5 +1,5 @@
-/* Threads work on their parts of an array, again and again. Bad: the first thread has initialised all of it, so that it lies on its
- * node. */
+/* Threads read their parts of an array several times. With BAD, the first thread initializes the whole array, so that it is all on this
+ * thread's NUMA node. */
 #include "app.h"
 
 #define ROUNDS 32

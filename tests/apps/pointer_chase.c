@@ -1,4 +1,4 @@
-/* Values are added up. Bad: they lie in a list whose order has nothing to do with where its nodes are, instead of one after the other. */
+/* Adds up the values of a list whose nodes are in memory order. With BAD, the list visits the nodes in random order. */
 #include "app.h"
 
 #define ROUNDS 16
@@ -20,7 +20,7 @@ FUNCTION uint64_t add_all(const struct node *first)
 	return sum;
 }
 
-/* In the order in which they lie, or shuffled. */
+/* Links the nodes in memory order or, with BAD, in random order. Returns the first node. */
 static struct node *link_nodes(long n)
 {
 	long *order = malloc((size_t)n * sizeof(*order));

@@ -1,5 +1,5 @@
-/* Which documents link to a page? Each thread reads its documents and appends to a list of its own. Bad: the lengths of the lists lie beside
- * each other. */
+/* Finds the links in documents. Each thread reads its documents and appends to its own list. With BAD, the lengths of the lists are
+ * adjacent. */
 #include "app.h"
 
 #define LINK "href="
@@ -31,7 +31,7 @@ int main(int argc, char **argv)
 	text = app_lines((size_t)app.size);
 	for (long i = 0; i + 16 < app.size;) {
 		memcpy(text + i, LINK, sizeof(LINK) - 1);
-		i += 6 + (long)(app_random(&state) % (9 + app.seed % 8)); /* texts differ in how many links they have */
+		i += 6 + (long)(app_random(&state) % (9 + app.seed % 8)); /* texts differ in the number of links */
 	}
 	app_run(find_links);
 	app_end(app_total(lengths) / 1000);

@@ -1,4 +1,4 @@
-/* Sum of numbers, a partial one for each thread. Bad: the partial sums lie beside each other. */
+/* Sums up numbers, with a partial sum per thread. With BAD, the partial sums are adjacent. */
 #include "app.h"
 
 static struct app_counter *sums;

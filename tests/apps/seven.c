@@ -1,5 +1,5 @@
-/* Seven functions, into each of which one fault can be switched: -DFAULT=1 to 7, or two at once: -DFAULT=27. They do the same work in any
- * case. */
+/* Seven functions with one possible fault each: -DFAULT=1 to 7, or two at once: -DFAULT=27. The functions do the same work with and
+ * without faults. */
 #include "app.h"
 
 #include <stdatomic.h>
@@ -11,9 +11,9 @@
 #define FAULTY(n) (FAULT / 10 == (n) || FAULT % 10 == (n))
 
 #define ITEMS 4096
-#define PAGE  1024 /* numbers of 4 bytes */
+#define PAGE  1024 /* numbers of 4 bytes per page */
 
-/* What a thread works on, and apart from the others' but for the first. */
+/* Data of the threads, each on its own cache line, except with fault 1. */
 static struct {
 	volatile uint64_t value;
 #if !FAULTY(1)
@@ -25,16 +25,16 @@ static struct own {
 	_Alignas(LINE) char buffer[ITEMS];
 } *owns;
 static uint8_t *items;
-static uint32_t *following; /* the next item's place */
+static uint32_t *following; /* index of the next item */
 
-/* 1: false sharing. */
+/* Fault 1: false sharing. */
 FUNCTION void tally(unsigned thread)
 {
 	for (int i = 0; i < ITEMS; i++)
 		tallies[thread].value += items[i];
 }
 
-/* 2: true sharing. */
+/* Fault 2: true sharing. */
 FUNCTION void draw(struct own *own)
 {
 #if FAULTY(2)
@@ -49,7 +49,7 @@ FUNCTION void draw(struct own *own)
 	}
 }
 
-/* 3: an extra copy. */
+/* Fault 3: an extra copy. */
 FUNCTION void parse(struct own *own)
 {
 	const uint8_t *from = items;
@@ -62,7 +62,7 @@ FUNCTION void parse(struct own *own)
 		own->sum += from[i];
 }
 
-/* 4: a branch that cannot be predicted, for items lie in no order; otherwise what is asked for repeats. */
+/* Fault 4: an unpredictable branch, because it depends on random items. Without the fault, the branch alternates. */
 FUNCTION void choose(struct own *own)
 {
 	for (int i = 0; i < ITEMS; i++) {
@@ -72,14 +72,14 @@ FUNCTION void choose(struct own *own)
 		if (i & 1) {
 #endif
 			own->odd++;
-			own->last = (uint64_t)i; /* so that it stays a branch */
+			own->last = (uint64_t)i; /* keeps the compiler from removing the branch */
 		} else {
 			own->even++;
 		}
 	}
 }
 
-/* 5: a system call in the loop. */
+/* Fault 5: a system call in the loop. */
 FUNCTION void ask(struct own *own)
 {
 	for (int i = 0; i < ITEMS; i++) {
@@ -91,7 +91,7 @@ FUNCTION void ask(struct own *own)
 	}
 }
 
-/* 6: an allocation in the loop. */
+/* Fault 6: an allocation in the loop. */
 FUNCTION void store(struct own *own)
 {
 	for (int i = 0; i < ITEMS; i += 16) {
@@ -109,7 +109,7 @@ FUNCTION void store(struct own *own)
 	}
 }
 
-/* 7: a chase through memory where an array was. */
+/* Fault 7: a pointer chase through memory instead of an array. */
 FUNCTION void walk(struct own *own)
 {
 	uint32_t at = 0;
@@ -139,7 +139,7 @@ static void work(unsigned thread)
 	}
 }
 
-/* A circle through all items, each on a page of its own, or one after the other. */
+/* Links all items in a circle, each on a page of its own with fault 7, otherwise in one array. */
 static void prepare(void)
 {
 	uint64_t state = app.seed;

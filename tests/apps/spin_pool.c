@@ -1,4 +1,4 @@
-/* A pool of spin locks, each used by one thread. Bad: they lie beside each other. */
+/* A pool of spin locks, each used by one thread. With BAD, the locks are adjacent. */
 #include "app.h"
 
 #include <stdatomic.h>

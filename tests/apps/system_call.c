@@ -1,4 +1,4 @@
-/* Work that must stop when its parent has gone. Bad: it asks the system at every step. */
+/* Work that has to stop when its parent exits. With BAD, it asks the kernel for the parent at every step. */
 #include "app.h"
 
 #include <sched.h>
@@ -12,7 +12,7 @@ FUNCTION void work(long n)
 
 	for (long i = 0; i < n; i++) {
 		if (i % 1000 == 0)
-			sched_yield(); /* gives way, which is no work */
+			sched_yield(); /* gives up the CPU, which is not work */
 #ifdef BAD
 		if (getppid() != parent)
 			return;

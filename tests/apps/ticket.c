@@ -1,4 +1,4 @@
-/* A dispenser of numbers. Bad: one at a time from a counter that all threads share; good: 256 at once. */
+/* Draws consecutive numbers, 256 at once from a shared counter. With BAD, one number at a time. */
 #include "app.h"
 
 #include <stdatomic.h>

@@ -1,4 +1,4 @@
-/* Sum of two vectors. Bad: the threads take every n-th element, and so write to the same lines. */
+/* Adds two vectors. With BAD, each thread computes every n-th element, so that threads write to the same cache lines. */
 #include "app.h"
 
 static volatile uint32_t *sum;

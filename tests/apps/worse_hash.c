@@ -1,4 +1,4 @@
-/* Words are counted in a table with chains. Bad: the hash is the sum of the letters, and chains become long. */
+/* Counts words in a hash table with chains. With BAD, the hash is the sum of the letters, so that chains are long. */
 #include "app.h"
 
 #define SLOTS  4096

@@ -1,11 +1,11 @@
-/* What it costs a command that the kernel's accounts are kept of it: ROUNDS of two runs, in turn: bare, and by the helper as runs are made,
- * without samples. Either way what it prints goes to a pipe that somebody reads.
+/* Measures what collecting the kernel's resource usage counters costs a command. Makes ROUNDS rounds of two runs in alternating order.
+ * One run is bare; the helper makes the other one as it makes all runs, without samples. This program reads the output through a pipe.
  *
- *   bench_accounts ROUNDS COMMAND [ARG]...
+ *    bench_accounts ROUNDS COMMAND [ARG]...
  *
- * prints a line a run: round, how (0: bare, 1: with accounts), user and system time of the command in microseconds, its wall-clock time in
- * nanoseconds, user and system time of the helper in microseconds (0: there is none). It fails where an account is
- * missing; how many processes were begun is not known where their numbers have begun anew. */
+ * Prints one line per run: round, way (0: bare, 1: with counters), user and system time of the command in us, its wall-clock time in ns,
+ * user and system time of the helper in us (0 for a bare run). Fails if a counter is missing. The number of started processes may be
+ * missing, because process numbers may wrap around. */
 #include "base/clock.h"
 #include "fleet/engine/local_command.h"
 
@@ -29,7 +29,7 @@ static int64_t cpu_us(const struct rusage *u)
 	return 1000000 * (int64_t)(u->ru_utime.tv_sec + u->ru_stime.tv_sec) + u->ru_utime.tv_usec + u->ru_stime.tv_usec;
 }
 
-/* Until both ends are closed. */
+/* Reads and discards all output until both ends are closed. */
 static void drain(const int ends[2])
 {
 	struct pollfd from[2] = { { .fd = ends[0], .events = POLLIN }, { .fd = ends[1], .events = POLLIN } };

@@ -1,12 +1,12 @@
-/* Training of one network, 32-16-8-16-32, by Adam on 10,000 rows in batches of 100 for 100 epochs, for
- * tests/evidence/autoencoder.sh: bench_autoencoder data FILE             made-up rows, 12,000 x 32 doubles, of which the last
- * 2,000 are held out bench_autoencoder start SEED            the weights before training, as JSON bench_autoencoder fit FILE SEED
- * N       N of them side by side, a thread each: one line of JSON bench_autoencoder products              the products of one
- * step, by OpenBLAS and by model/anomaly/lanes.h: one line of JSON */
+/* Measures the training of a 32-16-8-16-32 network by Adam on 10,000 rows, in batches of 100, for 100 epochs (tests/evidence).
+ *   bench_autoencoder data FILE         writes synthetic rows: 12,000 x 32 doubles, the last 2,000 of them held out
+ *   bench_autoencoder start SEED        prints the weights before training, as JSON
+ *   bench_autoencoder fit FILE SEED N   trains N networks in N threads; prints one line of JSON
+ *   bench_autoencoder products          times the matrix products of a step by OpenBLAS and by model/anomaly/lanes.h; prints JSON */
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "model/anomaly/autoencoder.c" /* the weights */
+#include "model/anomaly/autoencoder.c" /* for access to the weights */
 #include "model/parallel.h"
 
 #include <cblas.h>
@@ -33,7 +33,7 @@ static double seconds(clockid_t clock)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Columns that follow from a few hidden numbers, not in a straight line, with noise that nothing can explain. */
+/* Fills rows whose columns are a nonlinear function of a few hidden numbers, plus noise. */
 static void make_rows(double *out)
 {
 	double load[HIDDEN][COLUMNS];
@@ -74,7 +74,7 @@ static int data(const char *path)
 	return 0;
 }
 
-/* Prints the numbers of a block as one list, row by row, without the padding. */
+/* Prints the elements of a block as one list, row by row, without the padding. */
 static void print_block(const double *at, size_t rows, size_t columns)
 {
 	putchar('[');
@@ -143,7 +143,8 @@ static int fit(const char *path, uint64_t seed, size_t n)
 
 static const struct {
 	int rows, columns, depth;
-	bool transposed, other; /* first factor; second factor, which we transpose beforehand */
+	bool transposed,
+	    other; /* whether the first / second factor is transposed; our code transposes the second factor before the measurement */
 } products[] = {
 	{ 100, 16, 32, false, false }, { 100, 8, 16, false, false }, { 100, 16, 8, false, false }, { 100, 32, 16, false, false },
 	{ 16, 32, 100, true, false },  { 8, 16, 100, true, false },  { 16, 8, 100, true, false },  { 32, 16, 100, true, false },
@@ -175,7 +176,7 @@ static void by_lanes(double *a, double *b, double *c)
 	}
 }
 
-/* Of a step; the smallest of twenty, since what disturbs only adds. */
+/* Returns the CPU time of one step, us: the minimum of 20 measurements, because disturbances only add time. */
 static double microseconds(void (*work)(double *a, double *b, double *c), double *a, double *b, double *c)
 {
 	double least = HUGE_VAL;

@@ -1,13 +1,12 @@
-/* What the default of the autoencoder was chosen by, on made-up samples of functions: bench_autoencoder_choices. A Markdown
- * table. World A: four functions of 20 counters on a logarithmic scale, from three hidden causes, one of them with two modes,
- * noise of 2 to 22 %, each run a little off. World B: nine counters, three each of one cause, in straight lines and curves, noise
- * of 2 %. Planted: one counter of each sample is off by 1, 2 or 5 standard deviations (within functions). Found: samples whose
- * error is above the 98 % quantile of samples that nobody touched; right: of these, those in which the planted counter has the
- * largest part. */
+/* Compares settings of the autoencoder on synthetic samples; the default was chosen by the results. Prints a Markdown table. World A:
+ * four functions, 20 counters on a logarithmic scale, three hidden causes of which one has two modes, 2 to 22 % noise, and a small
+ * offset per run. World B: nine counters, three per cause, on lines and curves, 2 % noise. Injected fault: one counter of each sample is
+ * off by 1, 2 or 5 standard deviations (within functions). "Found" is the share of samples with an error above the 98 % quantile of
+ * unmodified samples. "Right" is the share of found samples in which the modified counter has the largest part. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/stats.h"
-#include "model/anomaly/autoencoder.c" /* what is inside */
+#include "model/anomaly/autoencoder.c" /* for access to its internals */
 
 #include <math.h>
 #include <stdio.h>
@@ -88,8 +87,7 @@ static struct mat rows_of(const struct world *w, struct rng *rng)
 	return m;
 }
 
-/* Columns by their standard deviation within functions, then everything by one number, as the scorer does; returns that number.
- */
+/* Divides columns by their standard deviation within functions, then all values by one number, as the scorer does. Returns that number. */
 static double standardise(const struct world *w, struct mat *train, struct mat *held)
 {
 	double squares = 0.0;
@@ -123,7 +121,7 @@ static double standardise(const struct world *w, struct mat *train, struct mat *
 }
 
 struct variant {
-	bool curved; /* world B */
+	bool curved; /* true: world B, false: world A */
 	enum lanes_curve hidden;
 	size_t depth, width[AUTOENCODER_DEPTH_MAX];
 	double swapped;
@@ -166,7 +164,7 @@ static void errors_of(const struct autoencoder *ae, const struct mat *rows, doub
 	mat_release(&made);
 }
 
-/* Plants a fault of one size into each held-out row. */
+/* Injects a fault of size `by` into each held-out row. */
 static void plant(const struct autoencoder *ae, const struct mat *held, double threshold, double by, struct rng *rng, double *found,
 		  double *right)
 {

@@ -1,12 +1,13 @@
-/* Uniform, or another resource? How often shape_of() says what was planted, on recorded machines: bench_cause LAB ROUNDS SEED
- * Costs are those of the recorded applications, by machine; both versions get repetitions with fresh noise, and the candidate what is
- * planted. Each line of output is a JSON object: kind, size, repetitions, noise, the word. bench_cause LAB ROUNDS SEED growth The
- * contributions (model/profile/shares.h) where nothing changed, everything alike, or work on one resource was added: whether the planted
- * group is said to have grown, how many others are said to have changed, and how many intervals contain the truth. bench_cause LAB ROUNDS
- * SEED lead The group that changed most: the planted stressor in the fingerprint, or left out of it; then the right group is one with
- * another stressor that moves with it. Rank and probability of the right group, the size of the set that is named (0: none), and whether it
- * is in there. `oracle` is the same set for who knows how much work was added and what the noise is, and `oracle_right` whether it leads
- * there. */
+/* Measures on recorded machines how often the analysis identifies an injected cause: a uniform slowdown or the use of another resource.
+ * The costs are those of the recorded applications per machine. Both versions get repetitions with new random noise, and the candidate
+ * the injected change. Each line of output is a JSON object.
+ *    bench_cause LAB ROUNDS SEED          how often shape_of() returns the right kind: kind, size, repetitions, noise, result
+ *    bench_cause LAB ROUNDS SEED growth   contributions (model/profile/shares.h) if nothing, everything, or one resource changed: whether
+ *                                         the right group grew, how many others changed, how many intervals contain the truth
+ *    bench_cause LAB ROUNDS SEED lead     the group that changed most, with the injected stressor in the fingerprint or excluded from it;
+ *                                         then, a group with a correlated stressor is right. Prints the right group's rank and
+ *                                         probability, the size of the reported set (0: none), and whether the set contains the right
+ * group; `oracle`: the set if the amount of work and the noise are known; `oracle_right`: its leader is right */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/stats.h"
@@ -21,15 +22,15 @@
 static const struct effect_asked asked = { .03, EFFECT_LEVEL };
 
 #define REPETITIONS_MAX 5
-#define TYPES_MIN	4 /* of which the group that changed can be told */
+#define TYPES_MIN	4 /* minimum number of types to identify the group that changed */
 
 static struct lab lab = { .lock_fd = -1 };
 static struct evidence evidence;
 
-/* An application on the machines of each hardware type. */
+/* An application on one machine per hardware type. */
 struct ground {
-	struct mat log_rate; /* [types x features] */
-	double *log_cost;    /* [types] */
+	struct mat log_rate; /* [types x features], logarithms of rates */
+	double *log_cost;    /* [types], logarithms of costs */
 	const char **names;  /* [features] */
 };
 
@@ -49,7 +50,7 @@ static void ground_release(struct ground *g)
 	free(g->names);
 }
 
-/* Means over the rows of each type; columns that are 0 somewhere are left out. */
+/* Returns the means over the rows of each type, without columns that are 0 somewhere. */
 static struct ground ground_of(const struct run_set *runs, const struct dataset *d)
 {
 	size_t n = evidence.types.n, types = 0, cols = 0;
@@ -64,7 +65,7 @@ static struct ground ground_of(const struct run_set *runs, const struct dataset 
 		count[d->types[i]]++;
 		g.log_cost[d->types[i]] += runs->higher_is_better ? -y : y;
 		for (size_t j = 0; j < d->X.cols; j++)
-			g.log_rate.at[d->types[i] * d->X.cols + j] += log(mat_get(&d->X, i, j)); /* of 0 it is infinite */
+			g.log_rate.at[d->types[i] * d->X.cols + j] += log(mat_get(&d->X, i, j)); /* infinite if the rate is 0 */
 	}
 	for (size_t t = 0; t < n; t++) {
 		if (!(count[t] > 0))
@@ -93,7 +94,7 @@ static struct ground ground_of(const struct run_set *runs, const struct dataset 
 	return g;
 }
 
-/* Relative cost of the candidate on every type. */
+/* Computes the candidate's relative cost on each type for the injected change. */
 static void plant(const struct ground *g, int kind, double size, size_t resource, double *ratio)
 {
 	size_t n = g->log_rate.rows;
@@ -148,7 +149,7 @@ static void one(const char *name, const struct ground *g, int kind, double size,
 
 /* ---- contributions ---- */
 
-/* The truth where only one group changed; what uniform growth does to each group depends on shares that nobody knows. */
+/* Counts how often the intervals are right. A uniform slowdown changes each group by its share in the baseline's cost (`base`). */
 static void count_growth(const struct growth *g, const struct growth *base, size_t group, double truth, int kind, size_t counts[4])
 {
 	for (size_t k = 0; k < g->groups; k++) {
@@ -214,14 +215,14 @@ static void growths(const char *name, const struct ground *g, size_t rounds, str
 
 /* ---- the leading group ---- */
 
-#define COVER .9 /* as CONTRIBUTIONS_LEADING */
+#define COVER .9 /* equal to CONTRIBUTIONS_LEADING */
 
-/* By likelihood: work was added on one of the stressors, it is known how much and with which noise. */
+/* Fills lead[] with the probability of each group, by likelihood, if one stressor got work and the amount and the noise are known. */
 static void oracle_of(const struct ground *g, const struct features *f, int kind, double size, double noise, const double *ratio,
 		      double *lead)
 {
 	double *planted = mem_new(g->log_rate.rows, sizeof(double)), *likelihood = mem_new(f->p, sizeof(double)), best = -HUGE_VAL, sum = 0;
-	double variance = 2 * pow(.6698 * noise, 2); /* of the difference of two medians of three */
+	double variance = 2 * pow(.6698 * noise, 2); /* variance of the difference of two medians of three repetitions */
 
 	for (size_t j = 0; j < f->p; j++) {
 		if (f->distinct[j] == FEATURES_NONE)
@@ -240,7 +241,7 @@ static void oracle_of(const struct ground *g, const struct features *f, int kind
 	free(likelihood);
 }
 
-/* The smallest set of groups with at least COVER; 0 when none of them (index n) belongs to it. Marks its members. */
+/* Marks the smallest set of groups with a total probability of at least COVER. Returns its size, or 0 if "none" (index n) is in the set. */
 static size_t set_of(const double *lead, size_t n, bool *in)
 {
 	double sum = 0;
@@ -277,7 +278,7 @@ static bool any(const bool *in, const bool *right, size_t n)
 	return false;
 }
 
-/* A stressor whose group has another one, at random; SIZE_MAX when there is none. */
+/* Returns a random stressor whose group has another stressor; SIZE_MAX if none was found. */
 static size_t with_relatives(const struct features *f, struct rng *rng)
 {
 	for (size_t tries = 0; tries < 1000; tries++) {
@@ -291,7 +292,7 @@ static size_t with_relatives(const struct features *f, struct rng *rng)
 	return SIZE_MAX;
 }
 
-/* The groups that hold a stressor which was of the same group while `resource` was there. */
+/* Marks the groups with a stressor that was in the group of `resource` before `resource` was excluded. */
 static void mark_right(const struct features *whole, const struct features *f, size_t resource, bool *right)
 {
 	for (size_t j = 0; j < whole->p; j++) {
@@ -301,7 +302,7 @@ static void mark_right(const struct features *whole, const struct features *f, s
 	}
 }
 
-/* The kind of change, three repetitions a version. */
+/* Returns the kind of change, for three repetitions per version. */
 static enum shape kind_of(const struct ground *g, const double *ratio, double variance)
 {
 	size_t n = g->log_rate.rows;
@@ -343,7 +344,7 @@ static void one_lead(const char *name, const struct ground *g, int kind, double 
 		do
 			resource = rng_below(rng, p);
 		while (whole.features.distinct[resource] == FEATURES_NONE);
-	for (size_t j = 0; resource < p && left_out && j < p; j++) { /* and what is the same column */
+	for (size_t j = 0; resource < p && left_out && j < p; j++) { /* exclude `resource` and all columns identical to it */
 		for (size_t t = 0; whole.features.distinct[j] == whole.features.distinct[resource] && t < n; t++)
 			mat_set(&rates, t, j, 1);
 	}
@@ -354,7 +355,7 @@ static void one_lead(const char *name, const struct ground *g, int kind, double 
 		for (size_t t = 0; t < n; t++)
 			ratio[t] *= exp(g->log_cost[t] + median_of(rng, noise, 3, &ignored)) / cost[t];
 		oracle_of(g, &data.features, kind, size, noise, ratio, oracle);
-		for (size_t t = 0; removed && t < n; t++) { /* the two versions change places */
+		for (size_t t = 0; removed && t < n; t++) { /* swap the two versions */
 			cost[t] *= ratio[t];
 			ratio[t] = 1 / ratio[t];
 		}

@@ -1,9 +1,9 @@
-/* Change points of drawn series: found, false, at their place; beside the method that Apache Otava publishes (Fleming et al., "Hunter:
- * Using Change Point Detection to Hunt for Performance Regressions", ICPE 2023), written again from that description: E-divisive means
- * within windows, accepted by Student's t test at ten times the level; then the weakest of these weak change points is removed, and its
- * neighbours are tested again, until each has p at most 0.001. Usage: bench_change_points RECORD.csv; the record is of one program's runs,
- * as bench_nightly has it: its points are medians of four. bench_change_points --calibrate prints the penalties of model/change_points.c.
- */
+/* Measures how well the search for change points works on simulated series: found changes, false ones, and their positions. Compares
+ * with the method of Apache Otava (Fleming et al., "Hunter: Using Change Point Detection to Hunt for Performance Regressions", ICPE
+ * 2023), implemented here from that description. It finds weak change points by E-divisive means within windows and accepts them by
+ * Student's t test at ten times the level. Then it removes the weakest one and tests its neighbours again, until each has p <= 0.001.
+ * Usage: bench_change_points RECORD.csv. The record has runs of one program, as for bench_nightly; points are medians of four runs.
+ * bench_change_points --calibrate prints the penalties of model/change_points.c. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/stats.h"
@@ -21,12 +21,12 @@
 
 static const struct kind {
 	const char *name;
-	size_t at; /* POINTS: there is no change */
+	size_t at; /* position of the change; POINTS: no change */
 	double step;
-	double spikes; /* chance of each point */
-	double modes;  /* chance of the other level, 20 % higher */
-	double memory; /* of the noise: autocorrelation */
-	double drift;  /* over all points */
+	double spikes; /* probability per point */
+	double modes;  /* probability, per point, of a second level 20 % higher */
+	double memory; /* autocorrelation of the noise */
+	double drift;  /* total over all points */
 	enum { DRAWN, WALL, PROCESSOR } noise;
 } kinds[] = {
 	{ .name = "nothing", .at = POINTS },
@@ -53,12 +53,12 @@ static const struct kind {
 };
 
 struct outcome {
-	double any, near, exact, more; /* parts of the series */
+	double any, near, exact, more; /* shares of the series */
 };
 
 #define RECORDED 150
 
-static double record[PROCESSOR + 1][RECORDED]; /* logs; none of DRAWN */
+static double record[PROCESSOR + 1][RECORDED]; /* logarithms; index DRAWN is unused */
 
 static void load(const char *path)
 {
@@ -79,7 +79,7 @@ static void load(const char *path)
 	fclose(file);
 }
 
-/* Recorded noise is a stretch of the record from a place that is drawn, forwards or backwards. */
+/* Draws a series. Recorded noise is a random stretch of the record, forwards or backwards. */
 static void draw(const struct kind *k, double *x, struct rng *rng)
 {
 	double noise = 0;
@@ -112,14 +112,14 @@ static void count(struct outcome *o, const struct kind *k, const size_t *at, siz
 	o->more += (n > 1) / (double)SERIES;
 }
 
-/* ---- the peer ---- */
+/* ---- Otava's method ---- */
 
 #define WINDOW	 50
 #define P_MAX	 .001
 #define P_WEAK	 (10 * P_MAX)
-#define AT_LEAST 2 /* points on either side */
+#define AT_LEAST 2 /* minimum number of points on either side */
 
-/* Student's t test of the means of x[begin, at) and x[at, end). */
+/* Returns the p-value of Student's t test that x[begin, at) and x[at, end) have equal means. */
 static double p_of_t(const double *x, size_t begin, size_t at, size_t end)
 {
 	size_t n = at - begin, m = end - at;
@@ -151,7 +151,7 @@ static size_t best(const double *x, size_t n)
 	return at;
 }
 
-/* Marks weak change points of a window; *last is the last one. */
+/* Marks the weak change points of x[begin, end). Sets *last to the last one. */
 static void divide(const double *x, size_t begin, size_t end, bool *weak, size_t *last)
 {
 	size_t m = end - begin >= 2 * AT_LEAST ? begin + best(x + begin, end - begin) : 0;
@@ -164,7 +164,7 @@ static void divide(const double *x, size_t begin, size_t end, bool *weak, size_t
 	divide(x, m, end, weak, last);
 }
 
-/* Change points of the logs x[n], by what they are logs of; returns how many. */
+/* Finds change points of exp(logs[n]) and writes them to at[]. Returns their number. */
 static size_t peer(const double *logs, size_t n, size_t *at)
 {
 	double x[POINTS];
@@ -200,7 +200,7 @@ static size_t peer(const double *logs, size_t n, size_t *at)
 	return found;
 }
 
-/* ---- one kind, one row ---- */
+/* ---- one row per kind ---- */
 
 static size_t ours_of(const double *x, size_t n, double min_effect, size_t *at)
 {
@@ -254,7 +254,7 @@ static const char *const histories[HISTORIES] = {
 struct drawn {
 	double x[NIGHTS]; /* [n] */
 	size_t n;
-	size_t at[2], changes; /* where it changes */
+	size_t at[2], changes; /* true positions of the changes */
 };
 
 static double signed_log(double low, double high, struct rng *rng)
@@ -320,7 +320,7 @@ static void draw_history(int kind, bool thin, struct drawn *d, struct rng *rng)
 
 struct tally {
 	size_t series, any, exact, wrong,
-	    gone; /* exact: all changes at their places; wrong: one where there is none; gone: one that vanished */
+	    gone; /* exact: all changes at their positions; wrong: a change where there is none; gone: a change that vanished later */
 };
 
 static bool is_near(size_t at, const size_t *places, size_t n)
@@ -346,7 +346,7 @@ static void judge(const struct drawn *d, bool creeps, const size_t *at, size_t n
 	t->wrong += wrong > 0 && !creeps;
 }
 
-/* Is there a night whose history had a change that the next night's has not, within two points? */
+/* Reports whether one night's history has a change point that is missing, within two points, in the next night's history. */
 static bool vanishes(const struct drawn *d)
 {
 	size_t before[NIGHTS], now[NIGHTS], n_before = 0, n_now;
@@ -429,7 +429,7 @@ static bool changes_at(const double *x, size_t n, double penalty)
 	return any;
 }
 
-/* The largest penalty at which normal points have a change, or an open end, to 2 %. */
+/* Returns the largest penalty, to within 2 %, at which normally distributed points have a change or an open end. */
 static double largest_penalty(size_t n, struct rng *rng)
 {
 	double *x = mem_new(n, sizeof(*x)), low = 1, high = 4;

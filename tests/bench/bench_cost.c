@@ -1,9 +1,10 @@
-/* bench_cost FILE [sensitivity|errors|selected]: how far models of the cost err on inputs that were left out, by the number of inputs
- * learned, and what the gate says of pairs; or by lambda, what the models keep, and how much of that in each draw; or the errors alone; or
- * the names of what the model of all inputs was counted for. FILE has TAB-separated values, as tests/bench/cost_programs.py prints them:
- * names, then a row an input: its cost, its size, what else is known of it, and what was counted in it. Of each number of inputs, models of
- * five draws of so many; the error is the mean of |prediction / cost - 1| over all that were not drawn, and over those of them that are not
- * unlike all that were learned, of which alone `assay` says what they cost. */
+/* Measures prediction errors of cost models on held-out inputs, per number of learned inputs, and the gate's decisions on pairs.
+ *    bench_cost FILE [errors]      errors and decisions, or only the errors
+ *    bench_cost FILE sensitivity   errors and selected columns per lambda, and how much the draws agree on the columns
+ *    bench_cost FILE selected      names of the counters that the model of all inputs needs
+ * FILE has TAB-separated values from tests/bench/cost_programs.py: a line of names, then a line per input: cost, size, other static
+ * features, counters. Each number of inputs has models of five draws. The error is the mean of |prediction / cost - 1| over all inputs
+ * not drawn, and over those that resemble the learned inputs, the only ones that `assay` predicts. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/stats.h"
@@ -28,7 +29,7 @@
 
 static char *names[COLUMNS_MAX];
 static double *data[ROWS_MAX];	    /* [rows][columns] */
-static size_t rows, columns, known; /* the first `known` of a row are its cost and what is known before a run */
+static size_t rows, columns, known; /* `known`: number of leading columns known before a run: cost and static features */
 
 static void read_rows(const char *path)
 {
@@ -39,7 +40,7 @@ static void read_rows(const char *path)
 	if (!file || getline(&line, &room, file) < 0)
 		exit(2);
 	for (rest = line; (word = strsep(&rest, "\t\n")) && *word && columns < COLUMNS_MAX; columns++) {
-		known += !strchr(word, ' '); /* names of counts have blanks */
+		known += !strchr(word, ' '); /* only names of counters contain spaces */
 		names[columns] = mem_string(word);
 	}
 	while (rows < ROWS_MAX && getline(&line, &room, file) >= 0) {
@@ -57,7 +58,7 @@ struct tally {
 	double error, answered, unlike, inside, terms, seconds;
 };
 
-/* Learns from order[0..n), with the first `features` columns. */
+/* Fits a model to the rows order[0..n), with the first `features` columns; adds its errors on the other rows to `*out`. */
 static void try(const size_t *order, size_t n, size_t features, const struct sparse_options *how, struct tally *out)
 {
 	struct mat X = mat_new(n, features);
@@ -97,14 +98,14 @@ static void try(const size_t *order, size_t n, size_t features, const struct spa
 	free(y);
 }
 
-/* ---- pairs of versions with different inputs on both sides ---- */
+/* ---- pairs of versions with different inputs per version ---- */
 
 #define PAIRS	   100
 #define BASELINE   (rows >= 180 ? 140 : 100)
 #define MIN_EFFECT .03
-#define INPUTS_MIN 5 /* that are compared; as the gate has it */
+#define INPUTS_MIN 5 /* minimum number of compared inputs, as in the gate */
 
-/* Rows order[from..to), with all features. */
+/* Returns the rows order[from..to) with all features. Writes their costs to y[]. */
 static struct mat rows_of(const size_t *order, size_t from, size_t to, double *y)
 {
 	struct mat X = mat_new(to - from, columns - 1);
@@ -138,8 +139,8 @@ static enum decision decide(const struct sparse_excess *excess, double times)
 	return effect_of(&pair, 1, 1, &(struct effect_asked){ MIN_EFFECT, EFFECT_LEVEL }, NULL).decision;
 }
 
-/* A candidate that ran order[from..to), `slower` times as dear: counts for the first of `out` whose share of unlike inputs is not below
- * its. */
+/* Judges a candidate that ran order[from..to) with costs `slower` times as high. Adds the result to the first element of `out` whose
+ * limit in `share` is not below the candidate's share of unlike inputs. */
 static void call(const struct sparse *model, const size_t *order, size_t from, size_t to, const double *share, struct calls *out)
 {
 	double y[ROWS_MAX], ratio[ROWS_MAX];
@@ -170,11 +171,11 @@ static void call(const struct sparse *model, const size_t *order, size_t from, s
 	mat_release(&X);
 }
 
-/* ---- one loop becomes dearer ---- */
+/* ---- slowdown of one loop ---- */
 
-#define LOOP_LEAST .02 /* of all that is counted: nothing is planted in loops that are less */
+#define LOOP_LEAST .02 /* minimum share of a loop in all counts, for loops that get an injected slowdown */
 
-/* A loop that is so much of what is counted: its column. */
+/* Returns the column of a random loop whose share of the counts is above LOOP_LEAST. */
 static size_t choose_loop(struct rng *rng)
 {
 	for (;;) {
@@ -191,7 +192,7 @@ static size_t choose_loop(struct rng *rng)
 	}
 }
 
-/* Words of a name: what, FILE:LINE and perhaps column, function. */
+/* Reports whether two names denote the same source line. A name has the form KIND FILE:LINE[:COLUMN] FUNCTION. */
 static bool is_line(const char *name, const char *of)
 {
 	size_t n = strcspn(of + strcspn(of, ":") + 1, ": ") + strcspn(of, ":") + 1 - strcspn(of, " ") - 1;
@@ -200,7 +201,7 @@ static bool is_line(const char *name, const char *of)
 	return a && b && strncmp(a, b, n + 1) == 0 && strchr(": ", a[n + 1]);
 }
 
-/* Whether it is of the line of column `loop`, or of what that always goes with. */
+/* Reports whether a term uses the source line of column `loop`, or a column that is always identical to it. */
 static bool has_line(const struct sparse *model, const struct sparse_term *one, size_t loop)
 {
 	for (size_t k = 0; k < one->degree; k++) {
@@ -216,7 +217,7 @@ struct planted {
 	size_t called, first;
 };
 
-/* The costs of order[from..to), in which each round of a loop takes `each` more. */
+/* Judges a candidate with the inputs order[from..to), in which each iteration of the loop costs `each` more. */
 static void call_planted(const struct sparse *model, const size_t *order, size_t from, size_t to, size_t loop, double each,
 			 struct planted *out)
 {
@@ -246,14 +247,14 @@ static void call_planted(const struct sparse *model, const size_t *order, size_t
 	mat_release(&X);
 }
 
-/* ---- inputs larger than all that were learned ---- */
+/* ---- inputs larger than all learned inputs ---- */
 
 #define BEYOND	  50
 #define CANDIDATE 60
 static const double shares[] = { 0.0, .05, .1, .25, .5, 1.0 };
 #define SHARES (sizeof(shares) / sizeof(shares[0]))
 
-/* The baseline learns of the smaller half; of the candidate's inputs a growing part is of the larger one. */
+/* Measures decisions if the baseline learns from the smaller half of the inputs and a growing part of the candidate's inputs is larger. */
 static void beyond(const bool *counted)
 {
 	static struct calls calls[SHARES];
@@ -286,7 +287,7 @@ static void beyond(const bool *counted)
 		       calls[k].decided[2][DECISION_REGRESSION]);
 }
 
-/* The baseline learns from some inputs; the candidate ran all others, or the smaller or larger half of them. */
+/* Measures decisions if the baseline learns from some inputs and the candidate ran all others, or the smaller or larger half of them. */
 static void pairs(void)
 {
 	static const char *const what[SHIFTS] = { "all others", "the smaller half", "the larger half" };
@@ -381,7 +382,7 @@ static void errors(void)
 /* ---- sensitivity ---- */
 
 #define OF_DRAWS 10
-#define STEPS	 11 /* of the row of lambdas, from the first to the last */
+#define STEPS	 11 /* number of lambdas, from the largest to the smallest */
 
 static bool *counted_columns(void)
 {
@@ -396,7 +397,7 @@ struct at_lambda {
 	double ratio, error[2], columns;
 };
 
-/* Adds what the LASSO of single columns errs by on all that order[0..n) has not, at each of STEPS lambdas. */
+/* Adds the errors of the LASSO of single columns, fitted to order[0..n), on all other rows, at each of STEPS lambdas. */
 static void add_lambdas(const size_t *order, size_t n, struct at_lambda *out)
 {
 	static const struct lasso_options how = { .bounded = true, .refit = true, .smallest = 1e-3 };
@@ -428,7 +429,7 @@ static void add_lambdas(const size_t *order, size_t n, struct at_lambda *out)
 	mat_release(&X);
 }
 
-/* How many columns two draws have both, as a part of those that one of them has; a column that follows another in all rows is that one. */
+/* Returns the number of columns in both draws divided by the number of columns in at least one of them; 1 if both are empty. */
 static double both_have(const bool *a, const bool *b)
 {
 	size_t both = 0, one = 0;

@@ -1,6 +1,6 @@
-/* False alarms and power of the gate's decision, simulated: versions that take turns, unchanged and 10 % slower, over kinds of noise,
- * numbers of machines and of repetitions. Runs are those of a data set, in which repetition numbers are shared, or of one plan, whose
- * repetitions are pairs; in a plan the results may be looked at while they grow, until there is a decision. */
+/* Measures false alarms and power of the gate's decision by simulation. Versions alternate; the candidate is unchanged or 10 % slower.
+ * Varies the noise, the number of machines, and the number of repetitions. Runs are either a data set with common repetition numbers, or
+ * one plan whose repetitions are pairs. A plan may have interim analyses until there is a decision. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "gate/comparison/comparison.h"
@@ -11,9 +11,9 @@
 
 #define MACHINES_MAX	10
 #define REPETITIONS_MAX 96
-#define LOOK_FIRST	3 /* repetitions */
+#define LOOK_FIRST	3 /* repetitions at the first interim analysis */
 
-/* The cost of a run without a change: 1 on average, at place 0 to 1 of the session. */
+/* Each returns the cost of an unchanged run, 1 on average; `place` is the position in the session, from 0 to 1. */
 static double noise_normal(struct rng *rng, double place)
 {
 	(void)place;
@@ -26,7 +26,7 @@ static double noise_ticks(struct rng *rng, double place)
 	return 1 + .05 * rng_normal(rng);
 }
 
-/* Student's t with two degrees of freedom. */
+/* Draws from Student's t distribution with two degrees of freedom. */
 static double noise_tails(struct rng *rng, double place)
 {
 	double chi2 = -2 * log(1 - rng_double(rng));
@@ -45,7 +45,7 @@ static double noise_drift(struct rng *rng, double place)
 	return (1.2 - .2 * exp(-3 * place)) * exp(.005 * rng_normal(rng));
 }
 
-/* A machine that others use now and then, for some runs in a row: then many runs take several times as long. */
+/* Simulates a machine that other users load for several runs in a row; then, many runs take four times as long. */
 static double noise_busy(struct rng *rng, double place)
 {
 	static bool busy;
@@ -62,23 +62,23 @@ static const struct noise {
 	{ "two groups", noise_groups }, { "drift", noise_drift }, { "busy", noise_busy },
 };
 
-/* The metric as it is recorded: of the second kind in ticks of .1. */
+/* Returns the metric as recorded: in steps of 0.1 for the noise "ticks". */
 static double on_tick(const struct noise *kind, double cost)
 {
 	return kind == &kinds[1] ? .1 * round(10 * cost) : cost;
 }
 
-/* How versions are measured: the runs of a data set; of one plan; the same with the CPU time of each run, as `assay diff` has it; and
- * with samples of the functions. */
+/* How versions are measured: as runs of a data set, as one plan, as a plan with the CPU time of each run (like `assay diff`), or as a
+ * plan with samples of the functions. */
 enum way { DATA_SET, PLAN, PLAN_TIMES, PLAN_FUNCTIONS };
 
-/* The part of the time of each function, of which the first is what becomes slower. What is not theirs is waiting. */
+/* Share of each function in the run time. The first function becomes slower. The rest of the time is waiting. */
 static const double functions[] = { .3, .2, .15, .1, .05 };
 #define FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
 static double spent[2][MACHINES_MAX][REPETITIONS_MAX][FUNCTIONS];
-static size_t confirmed; /* decisions by functions */
+static size_t confirmed; /* number of decisions based on functions */
 
-/* Which version comes first on a machine, and when a run of it is made, in units of runs: ABBA. */
+/* Which version comes first on each machine. turn_of() returns the position of a run in the order A B B A. */
 static int first_on[MACHINES_MAX];
 
 static int turn_of(int machine, int side, int repetition)
@@ -112,7 +112,7 @@ static struct run_set set_of(int side, double cost[MACHINES_MAX][REPETITIONS_MAX
 	return set;
 }
 
-/* What was sampled each ms of a run. */
+/* Returns the samples of a run as text, at one sample per ms. */
 static char *samples_of(const double *of, struct rng *rng)
 {
 	struct buf text = BUF_INIT, lines = BUF_INIT;
@@ -205,8 +205,8 @@ static enum decision decide(struct rng *rng, double cost[2][MACHINES_MAX][REPETI
 	return decision;
 }
 
-/* What the functions of a run spend, each with noise of its own: the first one more, the others half to one and a half times as much as
- * usual, as where input or other threads decide how much they do. Returns the sum. */
+/* Draws the CPU time of each function of a run into of[]. The first function gets the slowdown and 1 % noise. The others take 0.5 to 1.5
+ * times their usual time, as if input or other threads determined their work. Returns the sum. */
 static double spend(double *of, double slower, struct rng *rng)
 {
 	double all = 0;
@@ -218,7 +218,7 @@ static double spend(double *of, double slower, struct rng *rng)
 	return all;
 }
 
-/* repetitions 0: looks, each with twice as many, until there is a decision. */
+/* Simulates one comparison. repetitions 0: interim analyses, each with twice as many repetitions, until there is a decision. */
 static enum decision draw(const struct noise *kind, int machines, int repetitions, enum way way, double slower, struct rng *rng)
 {
 	static double cost[2][MACHINES_MAX][REPETITIONS_MAX], cpu[2][MACHINES_MAX][REPETITIONS_MAX];
@@ -235,7 +235,7 @@ static enum decision draw(const struct noise *kind, int machines, int repetition
 
 				cost[side][m][r] = on_tick(kind, kind->noise(rng, place) * (side ? slower : 1));
 				cpu[side][m][r] = .9 * noise_normal(rng, place) * (side ? slower : 1);
-				if (way == PLAN_FUNCTIONS) { /* and a fifth of its time it waits */
+				if (way == PLAN_FUNCTIONS) { /* plus waiting, which takes 0.2 */
 					cpu[side][m][r] = spend(spent[side][m][r], side ? slower : 1, rng);
 					cost[side][m][r] = on_tick(kind, cpu[side][m][r] + .2 * kind->noise(rng, place));
 				}
@@ -280,8 +280,8 @@ static void row(const struct noise *kind, int machines, int repetitions, enum wa
 	fflush(stdout);
 }
 
-/* bench_decisions DRAWS: all rows. bench_decisions DRAWS KIND MACHINES REPETITIONS [functions]: one row of versions in one plan, with a
- * fifth of the draws for the power; with samples of functions the part that they decided, unchanged and slower, follows. */
+/* bench_decisions DRAWS prints all rows. bench_decisions DRAWS KIND MACHINES REPETITIONS [functions] prints one row of a plan, with a
+ * fifth of the draws for the power. `functions` adds the shares of decisions based on functions, unchanged and slower. */
 int main(int argc, char **argv)
 {
 	static const int machines[] = { 1, 2, 3, 10 }, repetitions[] = { 1, 3, 20 }, planned[] = { 3, 6, 20, 60, 0 };

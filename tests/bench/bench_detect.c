@@ -1,10 +1,11 @@
-/* Judges directories of samples by many methods at once; lines for the scripts detect_*.py, fields apart by tabs.
+/* Judges directories of samples by many methods. Prints TAB-separated lines for the scripts detect_*.py.
  *
- *   bench_detect METHOD,... RATE,... SEED TRAIN DIRECTORY...
+ *    bench_detect METHOD,... RATE,... SEED TRAIN DIRECTORY...
  *       fit METHOD RATE DIRECTORY runs samples functions columns clusters topology measured sufficient chosen fit_s judge_s
  *       run METHOD RATE DIRECTORY NAME anomalous p
- *       function METHOD RATE DIRECTORY NAME known anomalous runs_anomalous runs score threshold cost itself kind      (by what
- * matters) COUNTER:votes:part:direction:normal:now,... small side-effect-of error METHOD RATE DIRECTORY text */
+ *       function METHOD RATE DIRECTORY NAME known anomalous runs_anomalous runs score threshold cost itself kind
+ *          (by relevance) COUNTER:votes:part:direction:normal:now,... small side-effect-of
+ *       error METHOD RATE DIRECTORY text */
 #include "base/mem.h"
 #include "gate/detect/kind.h"
 #include "gate/detect/like_inputs.h"
@@ -20,19 +21,19 @@
 #include <string.h>
 #include <time.h>
 
-#define STRICT 1e-5 /* of a difference that matters */
+#define STRICT 1e-5 /* factor on the smallest relevant difference */
 
 enum how { BY_DEFAULT, BY_PAPER, BY_RANKS };
 
 static const struct method {
 	const char *name;
 	enum how how;
-	const struct scorer_kind *scorer; /* NULL: as it is */
-	double t, fixed;		  /* of BY_PAPER; 0 and 0: t as it is */
-	size_t clusters;		  /* of BY_DEFAULT and BY_PAPER; 0: chosen */
-	bool share;			  /* of BY_PAPER: a run by its share of anomalous samples, not by one */
-	bool strict;			  /* differences matter however small they are */
-	bool as_is;			  /* not compared at like inputs */
+	const struct scorer_kind *scorer; /* NULL: the default scorer */
+	double t, fixed;		  /* only for BY_PAPER; both 0: default t */
+	size_t clusters;		  /* only for BY_DEFAULT and BY_PAPER; 0: the detector chooses */
+	bool share;			  /* only for BY_PAPER: judge a run by its share of anomalous samples, not by a single one */
+	bool strict;			  /* small differences are relevant, too */
+	bool as_is;			  /* do not compare at like inputs */
 } methods[] = {
 	{ .name = "default", .how = BY_DEFAULT },
 	{ .name = "default-as-is", .how = BY_DEFAULT, .as_is = true },
@@ -129,7 +130,7 @@ static void print_function(const char *head, const struct observed *seen, const 
 	printf("\t%d\t%s\n", kind->small, cause ? cause : "");
 }
 
-/* As `assay detect` says it; and of functions that are anomalous in single runs alone, what it would say. */
+/* Prints each function as `assay detect` reports it. Includes functions that are anomalous only in single runs. */
 static void print_functions(const char *head, const struct side *side, const struct observed *seen, const struct detection *d)
 {
 	struct kind *kinds = mem_new(d->n, sizeof(*kinds));
@@ -165,7 +166,7 @@ static void print_detection(const char *head, const struct side *side, const str
 	print_functions(head, side, seen, d);
 }
 
-/* What a fit rests on. */
+/* Returns a hash of all data that determine a fit. */
 static uint64_t digest_of(const struct observations *o)
 {
 	uint64_t h = 14695981039346656037u;
@@ -186,7 +187,7 @@ static uint64_t digest_of(const struct observations *o)
 	return h;
 }
 
-/* Fits are kept: seen in view of most directories, the normal side is the same. */
+/* Cache of fits: most directories have the same normal side. */
 static struct kept {
 	const struct method *method;
 	double rate, seconds;
@@ -225,7 +226,7 @@ static enum assay_status fit(const struct method *m, double rate, uint64_t seed,
 	return ASSAY_OK;
 }
 
-/* One method, one rate: fits, judges, prints. */
+/* Fits and judges by one method at one rate, and prints the results. */
 static void judge(const struct method *m, double rate, uint64_t seed, const char *directory, const struct observed *normal,
 		  const struct side *side, const struct observed *seen)
 {
@@ -264,7 +265,7 @@ static void judge(const struct method *m, double rate, uint64_t seed, const char
 	free(head);
 }
 
-/* As `assay detect`: each of two sides is observed in view of the other, and compared at like inputs. */
+/* Observes two sides as `assay detect` does: each in view of the other and, if `at_like_inputs`, compared at like inputs. */
 static void observe_both(const struct side *a, const struct side *b, bool at_like_inputs, struct observed *of_a, struct observed *of_b)
 {
 	struct observe_options options = observe_defaults;
@@ -290,7 +291,7 @@ static void judge_all(char **argv)
 		fail(&err);
 	for (char **directory = argv + 4; *directory; directory++) {
 		struct side side;
-		struct observed normal[2], seen[2]; /* as they are; at like inputs */
+		struct observed normal[2], seen[2]; /* [0]: unmodified, [1]: at like inputs */
 		char *names = mem_string(argv[0]), *rest = names, *name;
 
 		if (side_read(*directory, &side, &err))

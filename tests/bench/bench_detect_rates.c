@@ -1,7 +1,7 @@
-/* How often a normal run is called anomalous, and a function of it: blocks of made-up normal runs (tests/model/made_up_runs.h), a detector
- * fitted in each, one new normal run, and one with a fault. A line a kind of data and number of runs, and one for all;
- * docs/evidence/statistics.md has the table. Arguments: blocks (default 300: what is asked for differs from what all lines together show by
- * little more than a hundredth), "autoencoder" or "mahalanobis" (default), folds, first kind of data (0 to 3). */
+/* Measures how often the detector reports a normal run, or a function in it, as anomalous. Fits a detector to each block of synthetic
+ * normal runs (tests/model/made_up_runs.h) and judges one new normal run and one with a fault. Prints a line per kind of data and number
+ * of runs, and a total line; docs/evidence/statistics.md has the table. Arguments: blocks (default 300, for an error of about 0.01 in
+ * the total), "autoencoder" or "mahalanobis" (default), folds, first kind of data (0 to 3). */
 #include "base/stats.h"
 #include "base/text.h"
 #include "model/parallel.h"
@@ -77,7 +77,7 @@ static double share(const bool *x, size_t n)
 	return sum / (double)n;
 }
 
-/* Of Clopper and Pearson (Biometrika 26(4), 1934): where the binomial's tail is .025. */
+/* Returns a limit of the 95 % interval of Clopper and Pearson (Biometrika 26(4), 1934): a binomial tail of 0.025. */
 static double bound(double hits, double n, bool upper)
 {
 	double low = 0, high = 1;
@@ -96,7 +96,7 @@ static double bound(double hits, double n, bool upper)
 	return low;
 }
 
-/* Of all lines. */
+/* Sums over all lines. */
 struct sums {
 	double asked, hits, blocks;
 };

@@ -1,5 +1,5 @@
-/* How long a whole detection takes: 50 functions with 2,000 samples of 16 counters each on either side, clusters, thresholds and judging; a
- * fault is planted in one function, and the benchmark fails when it is not found there. Prints each time. */
+/* Measures the time of a whole detection (clusters, thresholds, judgement): 50 functions with 2,000 samples of 16 counters on either
+ * side. Injects a fault into one function and fails if the detector does not find it. Prints each time. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "model/anomaly/detector.h"
@@ -12,7 +12,7 @@
 
 #define FUNCTIONS 50
 #define RUNS	  40
-#define SAMPLES	  50 /* of a function in a run */
+#define SAMPLES	  50 /* samples per function and run */
 #define COLUMNS	  16
 #define FAULTY	  17
 #define REPEATS	  3
@@ -50,7 +50,7 @@ static void world(void)
 	}
 }
 
-/* Three inputs, which move half of the counters; noise of a hundredth that several counters share. */
+/* Makes samples: one of three inputs per run, which affects half of the counters, and 1 % noise, partly common to several counters. */
 static struct side make(size_t runs, uint64_t seed, double fault)
 {
 	size_t n = FUNCTIONS * runs * SAMPLES, i = 0;

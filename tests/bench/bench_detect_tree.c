@@ -1,9 +1,9 @@
-/* The decision tree on counters (tree.h): learns from the runs of all programs but one, good and bad, and judges that one.
+/* Evaluates a decision tree on counters (tree.h): learns from good and bad runs of all programs except one, and judges that one.
  *
- *   bench_detect_tree FILE     lines `PROGRAM LABEL FUNCTION DIRECTORY`; LABEL good, or the trouble of FUNCTION
- *       run PROGRAM LABEL NAME FUNCTION label        for each run and function, fields apart by tabs
+ *    bench_detect_tree FILE     reads lines `PROGRAM LABEL FUNCTION DIRECTORY`; LABEL is "good" or the kind of fault in FUNCTION
+ *       run PROGRAM LABEL NAME FUNCTION label      printed for each run and function, TAB-separated
  *
- * A row is the mean of a function's samples in a run. In bad runs, only the function that has the fault is learned from. */
+ * A row is the mean of a function's samples in a run. In bad runs, the tree learns only from the faulty function. */
 #include "base/mem.h"
 #include "gate/detect/observe.h"
 #include "tests/bench/tree.h"
@@ -18,7 +18,7 @@
 #define LABELS_MAX 32
 
 struct row {
-	size_t program, label; /* what it is */
+	size_t program, label; /* `label`: the truth */
 	bool learn;
 	char *text; /* program, label of the run, its name, function */
 	double *values;
@@ -47,7 +47,7 @@ static size_t number_of(const char **names, size_t *n, size_t max, const char *n
 	return (*n)++;
 }
 
-/* Means of each function in each run of a directory. */
+/* Adds the mean of each function in each run of a directory. */
 static void add_means(const struct side *side, const struct observed *seen, const char *program, const char *label, const char *function)
 {
 	const struct observations *o = &seen->observations;

@@ -1,6 +1,6 @@
-/* A laboratory of six machines over 26 weeks, drawn, through the code of `host drift`: how often does it say that an unchanged machine
- * differs, and how soon does it find one that became 10 % slower? Usage: drift_weeks RECORD.csv [REPETITIONS [SCENARIO]]. The record is of
- * sessions of unchanged machines: machine, round, load, stressor, and the rate of each pass. */
+/* Simulates a laboratory of six machines over 26 weeks and runs the code of `host drift`. Measures how often it reports an unchanged
+ * machine, and how soon it detects a machine that became 10 % slower. Usage: bench_drift RECORD.csv [REPETITIONS [SCENARIO]]. The record
+ * has sessions of unchanged machines: machine, round, load, stressor, rate of each pass. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/stats.h"
@@ -15,14 +15,14 @@
 #define PASSES	      3
 #define STRESSORS_MAX 40
 #define RECORDED_MAX  400 /* sessions */
-#define SOONEST	      4	  /* weeks before the slowdown, at least */
-#define WITHIN	      3	  /* weeks in which it is to be found */
+#define SOONEST	      4	  /* minimum number of weeks before the slowdown */
+#define WITHIN	      3	  /* number of weeks within which the slowdown has to be detected */
 
 /* ---- the record ---- */
 
 static char names[STRESSORS_MAX][32], *stressors[STRESSORS_MAX];
 static size_t n_stressors, n_recorded, hosts_recorded, rounds_recorded;
-static double recorded[RECORDED_MAX][STRESSORS_MAX][PASSES]; /* logs, less the machine's own level; session: round * hosts + host */
+static double recorded[RECORDED_MAX][STRESSORS_MAX][PASSES]; /* logarithms minus the machine's own level; [round * hosts + host] */
 static double session_sd[STRESSORS_MAX], pass_sd[STRESSORS_MAX], common_sd;
 
 static size_t stressor_index(const char *name)
@@ -74,7 +74,7 @@ static void load(const char *path)
 	n_recorded = rounds_recorded * HOSTS;
 }
 
-/* Median of the numbers of x[n] that were measured, and, in *sd, their standard deviation; NaN: none was. */
+/* Returns the median of the numbers in x[n] that are not NaN (NaN if none). Sets *sd to their standard deviation. */
 static double middle(const double *x, size_t n, double *sd)
 {
 	double known[RECORDED_MAX] = { 0 };
@@ -88,7 +88,7 @@ static double middle(const double *x, size_t n, double *sd)
 	return count ? stats_median(known, count) : (double)NAN;
 }
 
-/* Takes the level of each machine away, and measures what is left. */
+/* Subtracts the level of each machine and computes the standard deviations of the residuals. */
 static void center(void)
 {
 	double medians[RECORDED_MAX], commons[RECORDED_MAX], unbiased = sqrt((double)rounds_recorded / (double)(rounds_recorded - 1)), sd;
@@ -111,7 +111,7 @@ static void center(void)
 			}
 		}
 		pass_sd[j] = sqrt(within);
-		session_sd[j] = sqrt(fmax(between - 1.16 * 1.16 * within / PASSES, 0)); /* the median's part is in the passes */
+		session_sd[j] = sqrt(fmax(between - 1.16 * 1.16 * within / PASSES, 0)); /* minus the contribution of the passes */
 	}
 	for (size_t s = 0; s < n_recorded; s++) {
 		for (size_t j = 0; j < n_stressors; j++)
@@ -125,14 +125,14 @@ static void center(void)
 
 static const struct scenario {
 	const char *name;
-	enum { TOGETHER, APART, DRAWN } how; /* recorded sessions, of one round for all hosts, or any; else normal noise */
-	double size;			     /* of all noise; 0: 1 */
-	double common;			     /* standard deviation of what all stressors have in common; 0: as recorded */
-	bool heavy;			     /* t with 3 degrees of freedom, of the same middle */
+	enum { TOGETHER, APART, DRAWN } how; /* recorded sessions of one round for all hosts; of any round; normal noise */
+	double size;			     /* factor on all noise; 0 means 1 */
+	double common;			     /* standard deviation of the noise common to all stressors; 0: as recorded */
+	bool heavy;			     /* true: t distribution with 3 degrees of freedom and the same median deviation */
 	double memory;			     /* correlation of a host's common noise from week to week */
-	double noisy;			     /* the first host's noise, over that of the others; 0: 1 */
-	double busy;			     /* part of the weeks in which the second host is busy and 20 % slower, and says so */
-	size_t passes;			     /* of a session; 0: as recorded */
+	double noisy;			     /* noise of the first host relative to the others; 0 means 1 */
+	double busy;			     /* share of weeks in which the second host is 20 % slower and reports a load */
+	size_t passes;			     /* passes per session; 0: as recorded */
 } scenarios[] = {
 	{ .name = "recorded, a round for all hosts", .how = TOGETHER },
 	{ .name = "recorded, each host drawn", .how = APART },
@@ -180,7 +180,7 @@ static void draw_session(struct rng *rng, const struct scenario *s, size_t host,
 	}
 }
 
-/* `slow`: the third host is 10 % slower from this week on. */
+/* Draws all weeks. The third host is 10 % slower from week `slow` on. */
 static void draw_weeks(struct rng *rng, const struct scenario *s, size_t slow)
 {
 	double common[HOSTS] = { 0 };
@@ -210,7 +210,7 @@ static void draw_weeks(struct rng *rng, const struct scenario *s, size_t slow)
 	}
 }
 
-/* ---- what drift says ---- */
+/* ---- results of `host drift` ---- */
 
 struct outcome {
 	double host_weeks, weeks, found, ever; /* shares */

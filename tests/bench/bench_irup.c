@@ -1,11 +1,11 @@
-/* Profiles on recorded machines, for `--evidence irup`: each line of output is a JSON object.
- *   bench_irup LAB applications         every application: errors on types left out, the choices, the leading group
- *   bench_irup LAB left-out             each stressor in turn left out of the fingerprint and used as the application
- *   bench_irup LAB planted COUNT SEED   applications made up of one to four stressors with noise
- *   bench_irup LAB few COUNT SEED       predictions from 2 to 12 hardware types, drawn COUNT times, of another one
- *   bench_irup LAB rankings             what is meant by "rankings" in the lines of the three above, in the same order
- *   bench_irup LAB time ROUNDS          seconds of one whole default profile of stream/add-1, on all processors and on one
- * Of stream only the sound run counts (time stamp 1498013938000). */
+/* Evaluates profiles on recorded machines, for `--evidence irup`. Each line of output is a JSON object.
+ *   bench_irup LAB applications         for every application: errors on held-out types, the choices, the leading group
+ *   bench_irup LAB left-out             excludes each stressor from the fingerprint in turn and uses it as the application
+ *   bench_irup LAB planted COUNT SEED   synthetic applications of one to four stressors with noise
+ *   bench_irup LAB few COUNT SEED       COUNT predictions each from 2 to 12 random hardware types to another type
+ *   bench_irup LAB rankings             names of the "rankings" in the output of the first three commands, in the same order
+ *   bench_irup LAB time ROUNDS          seconds for a default profile of stream/add-1, on all CPUs and on one
+ * Uses only the valid run of stream (time stamp 1498013938000). */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/stats.h"
@@ -40,7 +40,7 @@ static void print_line(cJSON *object)
 	cJSON_Delete(object);
 }
 
-/* ---- what is said of every profile ---- */
+/* ---- summary of a profile ---- */
 
 static cJSON *summary(const struct profile *p, const char *name)
 {
@@ -74,7 +74,7 @@ static cJSON *summary(const struct profile *p, const char *name)
 
 /* ---- levels ---- */
 
-/* "levels": of time and category, what leads and how far it can be trusted. */
+/* Adds "levels": for time and for category, the leading part and whether it can be trusted. */
 static cJSON *add_levels(cJSON *o, const struct profile *p)
 {
 	cJSON *levels = cJSON_AddArrayToObject(o, "levels");
@@ -94,7 +94,7 @@ static cJSON *add_levels(cJSON *o, const struct profile *p)
 	return levels;
 }
 
-/* What most of a stressor's time is; *of gets whose. NULL: not known. */
+/* Returns the kernel class or kind of computing that takes most of a stressor's time (NULL if unknown). Sets *of to its level. */
 static const char *mostly(const char *stressor, enum level *of)
 {
 	struct made_of m = composition_of_stressor(stressor);
@@ -117,7 +117,7 @@ static const char *mostly(const char *stressor, enum level *of)
 	return name;
 }
 
-/* Of a stressor that is left out: whether what leads is what it mostly is. Without "right" where that is not known, or no other is that. */
+/* Adds "right" to each level: whether the leading part dominates the excluded stressor. Adds nothing if no other stressor is like it. */
 static void add_levels_left_out(cJSON *o, const struct profile *p, const char *stressor)
 {
 	cJSON *levels = add_levels(o, p);
@@ -143,7 +143,7 @@ static void add_levels_left_out(cJSON *o, const struct profile *p, const char *s
 		cJSON_AddBoolToObject(cJSON_GetArrayItem(levels, 1), "right", in && lead->of == of);
 }
 
-/* Of a mixture: whether what leads does so in truth [features], and for each part its true share, the share, its ends and ranges. */
+/* Adds, for a mixture: whether the leading part also leads in truth[features]; per part the true share, the share, limits and ranges. */
 static void add_levels_planted(cJSON *o, const struct profile *p, const double *truth)
 {
 	cJSON *levels = add_levels(o, p);
@@ -193,7 +193,7 @@ static void keep_sound(struct run_set *runs)
 	runs->n = n;
 }
 
-/* Log errors of the rows' types, predicted without them, and the choices made without them. */
+/* Adds, per type, the log error of the prediction without that type, and the choices made without it. */
 static void add_held_out(cJSON *o, const struct profile *p)
 {
 	cJSON *errors = cJSON_AddArrayToObject(o, "log_errors"), *choices = cJSON_AddArrayToObject(o, "choices");
@@ -267,7 +267,7 @@ static void applications(void)
 
 /* ---- predictions from few types ---- */
 
-/* The rows of the types that `in` has, numbered anew. */
+/* Copies the rows of the types in `in`, with consecutive numbers for these types. */
 static void rows_of_types(const struct profile_rows *all, const bool *in, struct profile_rows *out)
 {
 	size_t *number = mem_new(all->types, sizeof(*number)), n = 0;
@@ -288,7 +288,7 @@ static void rows_of_types(const struct profile_rows *all, const bool *in, struct
 	free(number);
 }
 
-/* Of a type that is not among those: its cost as predicted for its first row, and as it was. */
+/* Predicts the cost of `type` from its first row and the types in `in`; prints the prediction and the recorded cost. */
 static void few_one(const char *name, const struct profile_rows *all, const bool *in, size_t n, size_t type)
 {
 	double *rates = mem_new(all->rates.cols, sizeof(*rates)), log_cost = 0.0, rows = 0.0;
@@ -317,7 +317,7 @@ static void few_one(const char *name, const struct profile_rows *all, const bool
 	free(rates);
 }
 
-/* COUNT times: so many types drawn, and another one predicted from them. */
+/* Makes `count` predictions for each number of types: draws types at random, and predicts another type from them. */
 static void few(size_t count, uint64_t seed)
 {
 	struct run_listing *list;
@@ -359,7 +359,7 @@ static void few(size_t count, uint64_t seed)
 	run_list_free(list, n);
 }
 
-/* ---- applications that are made up ---- */
+/* ---- synthetic applications ---- */
 
 static const int64_t times[] = { 1497974400000, 1498013938000, 1499724178000, 1512873230000, 0 };
 
@@ -375,7 +375,7 @@ static double alike(const char *a, const char *b)
 	return x && y ? both / ((double)x->n_categories + (double)y->n_categories - both) : 0.0;
 }
 
-/* Whether a group has one of the stressors whose categories are most alike to those of `name`. */
+/* Reports whether group `g` has one of the stressors whose categories are most similar to those of `name`. */
 static bool has_nearest(const struct profile *p, const struct profile_group *g, const char *name)
 {
 	double nearest = 0.0, here = 0.0;
@@ -400,7 +400,7 @@ static bool has_category(const struct profile_group *g, const char *name, bool m
 	return false;
 }
 
-/* "rankings": of the first group of each ranking, whether it has one of the nearest stressors, and its main category. */
+/* Adds "rankings": whether the first group of each ranking has one of the most similar stressors, and the main category of `name`. */
 static void add_first_groups(cJSON *o, const struct profile *p, const char *name)
 {
 	struct mat keys = keys_of_all_types(p);

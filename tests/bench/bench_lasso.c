@@ -1,6 +1,6 @@
-/* bench_lasso FILE: what scikit-learn's LassoCV does on the rows of bench_cost, with the same folds: the path of each of five, the lambda
- * with the least error on those left out, and the coefficients at it of all rows. Prints the seconds of a processor that it took, the
- * lambda and its number, then the coefficients, a line each; lasso_peer.py compares. Columns have mean 0 and variance 1 over all rows. */
+/* Does the same as scikit-learn's LassoCV, with the same folds: bench_lasso FILE, a file as for bench_cost. Finds the lambda with the
+ * least error on held-out rows, over the paths of five folds, and the coefficients of all rows at this lambda. Prints the CPU seconds,
+ * the lambda and its index, then a coefficient per line, for lasso_peer.py. Columns have mean 0 and variance 1 over all rows. */
 #include "base/mem.h"
 #include "base/stats.h"
 #include "model/sparse/lasso.h"
@@ -24,7 +24,7 @@ static size_t count_columns(char *line)
 	return n;
 }
 
-/* The first value of a row is y. */
+/* Reads the rows of a file. The first value of each row is y. */
 static void read_rows(const char *path, struct mat *X, double **y)
 {
 	FILE *file = fopen(path, "r");
@@ -63,7 +63,7 @@ static void standardise(struct mat *X)
 	}
 }
 
-/* Adds to error[] what the path of all rows but [from, to) leaves of those. */
+/* Fits the path to all rows except [from, to) and adds its squared errors on those rows to error[]. */
 static void try_fold(const struct mat *X, const double *y, size_t from, size_t to, const double *lambda, double *error)
 {
 	struct mat in = mat_new(X->rows - (to - from), X->cols), out = { .rows = to - from, .cols = X->cols, .at = X->at + from * X->cols };

@@ -1,5 +1,5 @@
-/* Ways of dividing 5 % among five looks: how often the interval at the end holds the truth, how often a change of 5 % is
- * is found, after how many repetitions. Normal noise of 8 % a run, types that differ by .5 %, 3000 nights each. */
+/* Compares ways to divide a 5 % error rate among five interim analyses: how often the final interval contains the truth, how often a
+ * change of 5 % is found, and after how many repetitions. Normal noise of 8 % per run, types that differ by 0.5 %, 3000 nights each. */
 #include "base/rng.h"
 #include "base/stats.h"
 #include "gate/decide/effect.h"
@@ -13,7 +13,7 @@
 
 static const struct way {
 	const char *name;
-	double spend[LOOKS_MAX]; /* 0: no look */
+	double spend[LOOKS_MAX]; /* share of the error rate per interim analysis; 0: no analysis */
 } ways[] = {
 	{ "one look at the end", { 0, 0, 0, 0, .05 } },
 	{ "five looks, not corrected", { .05, .05, .05, .05, .05 } },

@@ -1,11 +1,10 @@
-/* Nights replayed from recorded noise: pairs of versions that are one and the same, or of which one computes more, decided and confirmed as
- * a night does (gate/comparison/calibration.h). Usage: bench_nightly RECORD.csv PAIRS EFFECT...; a line of the record starts with
- * "wall_ns,user_us,sys_us,run_delay_ns"; lines are in the order of time. Each host has all of it, from another place on; a pair has a
- * stretch of each; versions take turns as in a plan (A B B A). bench_nightly --designs RECORD.csv PAIRS EFFECT...: beside designs that are
- * fixed; bench_nightly --detectable RECORD.csv PAIRS: is what could have been found what is found? bench_nightly --improved RECORD.csv
- * PAIRS EFFECT...: how often is something called faster, on hosts that are apart and on hosts of one computer? --improved-own: by a metric
- * of the program's own, not by the wall-clock time.
- */
+/* Replays nights from recorded noise. Pairs of versions are identical, or one version computes more. The code of the nightly command
+ * decides and confirms (gate/comparison/calibration.h). Usage: bench_nightly RECORD.csv PAIRS EFFECT... A line of the record starts with
+ * "wall_ns,user_us,sys_us,run_delay_ns"; lines are in order of time. Each host uses the whole record from a different offset. A pair
+ * uses a stretch of each host's record, and versions alternate as in a plan (A B B A). Options before RECORD.csv: --designs also
+ * evaluates fixed numbers of repetitions; --detectable checks the minimum detectable effect; --improved measures how often a pair is
+ * reported faster, on separate hosts and on hosts that share a computer; --improved-own does the same with the program's own metric
+ * instead of the wall-clock time. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/stats.h"
@@ -20,7 +19,7 @@
 #include <string.h>
 
 #define HOSTS 6
-#define FIRST 4 /* repetitions at the first look */
+#define FIRST 4 /* repetitions at the first interim analysis */
 
 struct recorded {
 	int64_t wall_ns, user_us, sys_us, delay_ns;
@@ -53,15 +52,15 @@ static void load(const char *path)
 	}
 }
 
-/* For what could have been found: noise is drawn run by run, so that no two pairs share any; and what is planted is so much more of all, of
- * waiting too, not of processor time alone and as much longer on the wall. NULL: neither. */
+/* Source of random noise per run for --detectable, so that pairs share no noise. The injected slowdown then scales all of a run, waiting
+ * included. NULL: noise in recorded order, and a slowdown of the CPU time only, which lengthens the wall-clock time by the same amount. */
 static struct rng *drawn;
 
-/* Hosts are of one computer, and half of what disturbs a run disturbs the runs of all hosts at that time: each run is the mean of one line
- * of the record for all hosts and one of its own. Else each host has all of the record, from another place on. */
+/* True: all hosts share a computer, and half of the disturbance is common. Each run is the mean of a line of the record for all hosts
+ * and a line of its own. False: each host uses the whole record from a different offset. */
 static bool together;
 
-/* The metric is the program's own (the wall-clock time in other units), of which accounts say nothing. */
+/* True: the metric is the program's own (the wall-clock time in other units), not covered by resource usage counters. */
 static bool own_metric;
 
 static struct run run_of(const struct recorded *r, size_t host, int64_t repetition, double factor)
@@ -72,7 +71,7 @@ static struct run run_of(const struct recorded *r, size_t host, int64_t repetiti
 
 	run.usage = (struct metric_usage){ r->wall_ns + (int64_t)more, (int64_t)(factor * cpu), 0 };
 	run.metric = (double)run.usage.wall_ns / (own_metric ? 1e6 : 1e9);
-	memset(&counters, 0xff, sizeof(counters)); /* every number is -1 */
+	memset(&counters, 0xff, sizeof(counters)); /* every number is -1: not measured */
 	counters.run_delay_ns = drawn && r->delay_ns > 0 ? (int64_t)(factor * (double)r->delay_ns) : r->delay_ns;
 	run_set_withheld(&run, &counters);
 	return run;
@@ -84,7 +83,7 @@ static struct recorded mean_of(const struct recorded *a, const struct recorded *
 				  (a->delay_ns + b->delay_ns) / 2 };
 }
 
-/* Every second run of the record is one side's. */
+/* Makes the runs of both sides; each side gets every second run of the record. */
 static void sides_of(double factor, struct run_set sides[2])
 {
 	int64_t repetitions = (int64_t)n_record / 2;
@@ -108,7 +107,7 @@ static void sides_of(double factor, struct run_set sides[2])
 	}
 }
 
-/* at_once: repetitions of one look, 0: look by look. */
+/* Replays pairs. at_once: number of repetitions if there is only one analysis; 0: interim analyses. */
 static struct replay_counts replayed(double effect, size_t pairs, int64_t at_once, struct rng *rng)
 {
 	static const struct evidence evidence;
@@ -143,7 +142,7 @@ static void print_counts(double effect, size_t pairs, bool at_once, struct rng *
 	fflush(stdout);
 }
 
-/* A row each: how many are passed where nothing is planted, how many found. */
+/* Prints a row: how many unchanged pairs pass, how many injected slowdowns are found. */
 static void print_design(int64_t at_once, const double *effects, size_t n, size_t pairs)
 {
 	double repetitions[8];
@@ -174,7 +173,7 @@ static void print_designs(const double *effects, size_t n, size_t pairs)
 		print_design(fixed[i], effects, n, pairs);
 }
 
-/* On hosts that are apart, then on hosts of one computer. */
+/* Prints rows for separate hosts, then for hosts that share a computer. */
 static void print_improved(const double *effects, size_t n, size_t pairs)
 {
 	for (size_t i = 0; i < 2 * n; i++) {
@@ -193,7 +192,7 @@ static void print_improved(const double *effects, size_t n, size_t pairs)
 	}
 }
 
-/* For each pair in which nothing is planted, what it says that it could have found is planted into another one. */
+/* Takes the minimum detectable effect that each unchanged pair reports, and injects it into another pair. */
 static void print_detectable(int64_t at_once, size_t pairs)
 {
 	double *said = mem_new(pairs, sizeof(*said));

@@ -1,8 +1,7 @@
-/* What sampling costs a command: ROUNDS of three runs, in turn: without it, as runs of the laboratory have it, as `stat` has it.
+/* Measures what sampling costs a command. Makes ROUNDS rounds of three runs in varying order: without sampling, as the laboratory
+ * samples runs, and as `stat` does. bench_sampling ROUNDS COMMAND [ARG]...
  *
- *   bench_sampling ROUNDS COMMAND [ARG]...
- *
- * prints a line a run: round, how it was sampled (0, 1, 2), user and system time of the command in microseconds, samples. It fails where a
+ * Prints one line per run: round, way of sampling (0, 1, 2), user and system time of the command in us, number of samples. Fails if a
  * command is never sampled. */
 #include "base/mem.h"
 #include "fleet/engine/local_command.h"
@@ -47,7 +46,7 @@ int main(int argc, char **argv)
 	int rounds = argc > 2 ? (int)strtol(argv[1], NULL, 10) : 0, failed = rounds < 1;
 
 	for (int round = 0; round < rounds && !failed; round++)
-		for (int turn = 0; turn < WAYS && !failed; turn++) /* each way as often first as last, and after either other */
+		for (int turn = 0; turn < WAYS && !failed; turn++) /* balances the order of the three ways */
 			failed = run((const char *const *)argv + 2, (size_t)argc - 2, round,
 				     (round % 2 ? WAYS - 1 - turn + round : turn + round) % WAYS);
 	for (int way = AS_RUNS; way < WAYS && !failed; way++) {

@@ -1,9 +1,9 @@
-/* Which way to score finds planted shifts best at the same rate of false positives: bench_scorers samples|runs REPEATS [SCORER]
+/* Compares how well scorers detect injected shifts at the same rate of false positives: bench_scorers samples|runs REPEATS [SCORER]
  *
- * samples: scorers alone. They learn from 24 runs of 40 samples; 100 runs set the threshold at 1 % of normal samples, 50 are shifted.
- * runs: in the detector. It learns from 40 runs of 10 samples, at a rate of .05; 50 runs are normal, 50 shifted.
- * For each kind of normal rows and of shift: the share of shifted samples (runs) above the threshold, that of other normal ones, and how
- * often a column that was moved leads. Means over the repeats, in each of which everything is drawn anew. Prints a line of JSON each. */
+ * samples: only the scorers. They learn from 24 runs of 40 samples. The threshold is at 1 % of the normal samples of 100 runs; 50 runs
+ * are shifted. runs: within the detector. It learns from 40 runs of 10 samples, at a rate of 0.05; 50 runs are normal, 50 shifted.
+ * Prints a line of JSON per kind of normal rows and shift: the share of shifted samples (runs) above the threshold, that of other normal
+ * ones, and how often a shifted column leads. Values are means over the repeats; each repeat draws everything again. */
 #include "base/mem.h"
 #include "base/stats.h"
 #include "model/published/published.h"
@@ -59,7 +59,7 @@ static double share_above(const double *error, size_t n, double limit)
 	return (double)above / (double)n;
 }
 
-/* Share of the rows above the limit whose leading column is one of those that were moved. */
+/* Returns, of the rows above the limit, the share whose leading column is a shifted one. */
 static double share_right(const struct mat *parts, const double *error, double limit, const struct shift *shift, size_t moved)
 {
 	size_t right = 0, above = 0;
@@ -135,7 +135,7 @@ static const char *const columns[P] = {
 static const char *const function = "f";
 static double min_relevant_delta[P];
 
-/* Counts of about a million, of which a unit is a twentieth; those with bursts are 0 or as many times what matters. */
+/* Converts rows to counts of about a million, 5 % per unit. Columns with bursts are 0 or multiples of the smallest relevant difference. */
 static struct observations observations_of(struct world *w, const struct kind *kind, size_t runs, const struct shift *shift, size_t moved)
 {
 	struct mat rows = rows_make(w, kind, runs, LEARN_SAMPLES);
@@ -174,7 +174,7 @@ static void observations_release(struct observations *o)
 	free((void *)(uintptr_t)o->weight);
 }
 
-/* Share of anomalous runs; *right: the leading column is one that was moved. */
+/* Returns the share of anomalous runs. Sets *right to whether the leading column is a shifted one. */
 static double judge(const struct detector *detector, struct world *w, const struct kind *kind, const struct shift *shift, double *right)
 {
 	size_t moved = moved_draw(w);
@@ -220,7 +220,7 @@ static void measure_runs(const struct kind *kind, const struct scorer_kind *with
 	observations_release(&normal);
 }
 
-/* ---- */
+/* ---- output ---- */
 
 static void print(const char *mode, const char *normal, const struct shift *shifts, const char *scorer, const struct results *r, size_t n)
 {

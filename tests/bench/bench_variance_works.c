@@ -1,6 +1,6 @@
-/* How well clusters are the works that there were: bench_variance_works RECORDS TRUTH SITE prints, of the computation that ends at call
- * sites of this name and begins at such a one or at a function's beginning, by what work is known, how many pieces, works, clusters, and
- * the V-measure. TRUTH: a number in a line, of each piece, in the order of time. */
+/* Measures how well clusters match the true works: bench_variance_works RECORDS TRUTH SITE Uses the computation that ends at call sites
+ * named SITE and starts at a site of the same function. Prints a table row: the basis that identifies work, the numbers of fragments,
+ * works and clusters, and the V-measure. TRUTH has the work of each fragment, one per line, in order of time. */
 #include "gate/variance/stored_runs.h"
 #include "gate/variance/variance.h"
 #include "tests/model/v_measure.h"

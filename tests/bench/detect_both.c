@@ -1,5 +1,5 @@
-/* One function into which faults of seven kinds can be switched, one or several at once: -DFAULTS=27 has the second and the seventh,
- * numbered as in tests/apps/seven.c. */
+/* A function in which faults of seven kinds can be enabled, one or two at once: -DFAULTS=27 enables the second and the seventh, numbered
+ * as in tests/apps/seven.c. */
 #include "../apps/app.h"
 
 #include <stdatomic.h>
@@ -10,7 +10,7 @@
 #endif
 #define FAULTY(n) (FAULTS / 10 == (n) || FAULTS % 10 == (n))
 #define ITEMS	  4096
-#define PAGE	  1024 /* numbers of 4 bytes */
+#define PAGE	  1024 /* in numbers of 4 bytes */
 
 static struct {
 	volatile uint64_t value;
@@ -23,7 +23,7 @@ static struct own {
 	_Alignas(LINE) char buffer[ITEMS];
 } * owns;
 static uint8_t *items;
-static uint32_t *following; /* the next item's place */
+static uint32_t *following; /* index of the next item */
 
 FUNCTION void work_on(unsigned thread)
 {
@@ -59,7 +59,7 @@ FUNCTION void work_on(unsigned thread)
 		if (i & 1) {
 #endif
 			own->odd++;
-			own->last = (uint64_t)i; /* so that it stays a branch */
+			own->last = (uint64_t)i; /* keeps the compiler from removing the branch */
 		} else {
 			own->even++;
 		}
@@ -75,7 +75,7 @@ static void work(unsigned thread)
 		work_on(thread);
 }
 
-/* A circle through all items, each on a page of its own, or one after the other. */
+/* Links all items in a circle, each on a page of its own if FAULTY(7), otherwise in one array. */
 static void prepare(void)
 {
 	uint64_t state = app.seed;

@@ -1,5 +1,5 @@
-/* Threads that read and write one database, each through a connection of its own: detect_sqlite FILE THREADS ROUNDS SEED. Statements,
- * their order and what they look for are drawn; FILE must not exist and is left behind. */
+/* Runs threads that read and write one database, each through its own connection: detect_sqlite FILE THREADS ROUNDS SEED. Statements,
+ * their order and their parameters are random. FILE must not exist; the program does not delete it. */
 #include <pthread.h>
 #include <sqlite3.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@ static const char *path;
 static long rounds;
 static uint64_t seed;
 
-/* What a round does, each with two numbers. */
+/* The statements of a round, each with up to two numbers as parameters. */
 static const char *const statements[] = {
 	"SELECT sum(amount), count(*) FROM account WHERE id BETWEEN ?1 AND ?1 + 40",
 	"SELECT a.name, b.text FROM account a JOIN note b ON b.account = a.id WHERE a.id = ?1 ORDER BY b.text DESC LIMIT 5",

@@ -1,5 +1,5 @@
-/* Two functions that only miss more, neither for the other's sake: what of them is called a side effect? WALK and SCAN (0 to 4096): of so
- * many of its steps each is on a page of its own, the others are one after the other. */
+/* Two independent functions that only have more cache misses; tests whether the detector calls one a side effect of the other. WALK and
+ * SCAN (0 to 4096) are the numbers of steps that each use a page of their own; the other steps use consecutive memory. */
 #include "../apps/app.h"
 
 #ifndef WALK
@@ -9,9 +9,9 @@
 #define SCAN 0
 #endif
 #define STEPS	  4096
-#define PAGE_BITS 10 /* numbers of 4 bytes */
+#define PAGE_BITS 10 /* log2 of the numbers per page, 4 bytes each */
 
-static volatile int walk_far = WALK, scan_far = SCAN; /* so that the code, and its branches, are the same */
+static volatile int walk_far = WALK, scan_far = SCAN; /* volatile, so that the code and its branches are identical in all versions */
 static uint32_t *walked, *scanned;
 static struct own {
 	_Alignas(LINE) volatile uint64_t sum;

@@ -10,9 +10,9 @@
 
 #include <math.h>
 
-#define SHAPE_P_LEAST 1e-12 /* smaller ones are rounding errors of 1 - p */
+#define SHAPE_P_LEAST 1e-12 /* smaller values are rounding errors of 1 - p */
 
-/* ---- the runs of the pairs ---- */
+/* ---- runs of the pairs ---- */
 
 static bool list_allows(const struct evaluate_list *list, int64_t value)
 {
@@ -23,7 +23,7 @@ static bool list_allows(const struct evaluate_list *list, int64_t value)
 	return list->n == 0;
 }
 
-/* Time stamps may name runs of an earlier build, too. */
+/* Removes the runs that the side's lists do not allow. Includes runs of earlier builds if there are time stamps. */
 static void restrict_runs(const struct evaluate_side *side, struct run_set *set)
 {
 	size_t n = 0;
@@ -39,7 +39,7 @@ static void restrict_runs(const struct evaluate_side *side, struct run_set *set)
 	set->n = n;
 }
 
-/* A named version is looked up directly; run_resolve() searches all, and its error says what is missing. */
+/* Loads the runs of a version. If a named version is not found, run_resolve() searches all versions for a good error message. */
 static enum assay_status load_version(struct lab *lab, const struct evaluate_side *side, struct run_set *out, struct assay_error *err)
 {
 	char *version = NULL;
@@ -101,10 +101,10 @@ static enum assay_status pairs_leave_out(struct evaluate_pairs *pairs, struct as
 	return assay_fail(err, ASSAY_E_NODATA, "no pair can be judged: pair %zu: %s", pairs->items[0].number, pairs->items[0].left_out);
 }
 
-/* A side that was met before is found by its text. */
+/* A side that was loaded before, found by its text. */
 struct known_side {
 	char *text;
-	char *missing; /* why it has no runs, or NULL */
+	char *missing; /* reason why the side has no runs; NULL if it has */
 };
 
 static enum assay_status load_once(struct lab *lab, struct evaluate_side *side, struct known_side *known, struct evaluate_runs *runs,
@@ -150,7 +150,7 @@ static enum assay_status evaluation_load(struct lab *lab, struct evaluation *e, 
 
 /* ---- scores ---- */
 
-/* 1 and more exactly when the gate says regression or improved: in units of what it asks for. */
+/* Returns the gate's score. The score is at least 1 exactly if the decision is regression or improved. */
 static double gate_score(const struct effect *e, double min_effect)
 {
 	if (isnan(e->low))
@@ -185,10 +185,10 @@ static void judge_verdict(const struct verdict *v, struct evaluate_outcome *o)
 	score[METHOD_GATE] = gate_score(&v->effect, v->min_effect);
 	score[METHOD_MEAN] = mean_score(&v->pairing);
 	score[METHOD_SHAPE] = shape_score(&v->effect);
-	score[METHOD_EITHER] = fmax(score[METHOD_GATE], score[METHOD_SHAPE] / -log10(SHAPE_LEVEL)); /* of one that is NaN: the other */
+	score[METHOD_EITHER] = fmax(score[METHOD_GATE], score[METHOD_SHAPE] / -log10(SHAPE_LEVEL)); /* fmax() ignores one NaN */
 	o->flagged[METHOD_GATE] = v->effect.decision == DECISION_REGRESSION || v->effect.decision == DECISION_IMPROVED;
 	o->flagged[METHOD_MEAN] = stats_round(score[METHOD_MEAN]) >= stats_round(log1p(v->min_effect));
-	o->flagged[METHOD_SHAPE] = stats_round(v->effect.shape_p) < SHAPE_LEVEL; /* false of NaN */
+	o->flagged[METHOD_SHAPE] = stats_round(v->effect.shape_p) < SHAPE_LEVEL; /* false if shape_p is NaN */
 	o->flagged[METHOD_EITHER] = o->flagged[METHOD_GATE] || o->flagged[METHOD_SHAPE];
 }
 
@@ -208,7 +208,7 @@ static void judge_walk(const struct walk_profile *baseline, const struct walk_pr
 
 ORDER_BY(compare_runs, struct run, BY_TEXT(machine) BY_UP(repetition) BY_UP(taken_ms))
 
-/* Results of one version that both sides have. */
+/* Counts the results that both sets have, if both are the same version. */
 static size_t count_shared(const struct run_set *a, const struct run_set *b)
 {
 	size_t shared = 0, i = 0, k = 0;
@@ -227,7 +227,7 @@ static size_t count_shared(const struct run_set *a, const struct run_set *b)
 
 /* ---- judging ---- */
 
-/* Shared by the threads; each writes its own elements only. */
+/* Data shared by the threads; each thread writes only its own elements. */
 struct job {
 	const struct evidence *evidence;
 	const struct lab_config *config;
@@ -236,7 +236,7 @@ struct job {
 	enum assay_status *status;     /* [pairs] */
 };
 
-/* A version of which no profile can be made keeps an empty one: the walk gives no answer. */
+/* Computes the profile of set i. If none can be computed, the profile stays empty and the walk gives no answer. */
 static void fit_profile(void *context, size_t i)
 {
 	struct job *job = context;
@@ -274,7 +274,7 @@ static void judge_pair(void *context, size_t i)
 	verdict_release(&verdict);
 }
 
-/* An error is that of the first pair that has one, whichever thread met it: its verdict is computed once more. */
+/* Judges all pairs in parallel. On errors, judges the first failed pair again, so that the error message is deterministic. */
 static enum assay_status judge_all(struct job *job, struct assay_error *err)
 {
 	const struct evaluation *e = job->evaluation;
@@ -299,7 +299,7 @@ static enum assay_status judge_all(struct job *job, struct assay_error *err)
 
 /* ---- clusters ---- */
 
-/* What ties pairs together: applications and given names, sorted. Each points at one that represents its cluster: union-find. */
+/* Union-find over applications and given cluster names. names[] is sorted; parent[] leads to the name that represents the cluster. */
 struct ties {
 	const char **names;
 	size_t *parent;
@@ -320,7 +320,7 @@ static size_t root_of(const struct ties *t, size_t i)
 	return i;
 }
 
-/* The smaller name represents both. */
+/* Merges the clusters of two names. The smaller name represents both. */
 static void ties_join(struct ties *t, const char *a, const char *b)
 {
 	size_t x = root_of(t, name_find(t, a)), y = root_of(t, name_find(t, b));
@@ -356,8 +356,8 @@ static struct ties collect_ties(const struct evaluation *e)
 	return t;
 }
 
-/* Sets clusters, and the cluster of every outcome: pairs that share an application on either side, or a given name, are one cluster, and so
- * on from pair to pair. */
+/* Sets `clusters` and the cluster of every outcome. Pairs that share an application, on either side, or a given name are in one cluster;
+ * this relation is transitive. */
 static void evaluate_clusters(struct evaluation *e)
 {
 	struct ties t = collect_ties(e);
@@ -440,7 +440,7 @@ static void fill_area(struct evaluation *e, struct columns *c, int m)
 	e->areas[m] = evaluate_area_of(&c->sample, c->changed, c->score);
 }
 
-/* Sets kinds, total, areas and scored from the outcomes. */
+/* Sets `kinds`, `total`, `areas` and `scored` from the outcomes. */
 static void evaluate_summary(struct evaluation *e)
 {
 	size_t n = e->pairs.n;
@@ -467,9 +467,9 @@ static void evaluate_summary(struct evaluation *e)
 	mem_free(c.cluster, c.counts, c.flagged, c.changed, c.score);
 }
 
-/* ---- all ---- */
+/* ---- evaluation ---- */
 
-/* With pairs, runs and options: the rest. */
+/* Judges all pairs and fills the results. The caller has set pairs, runs and options. */
 static enum assay_status evaluation_judge(const struct evidence *evidence, const struct lab_config *config, struct evaluation *e,
 					  struct assay_error *err)
 {

@@ -1,9 +1,9 @@
 /* Measures how often the gate is right: evaluate [-C LABORATORY] [OPTION...] PAIRS.json
  *
- * Compares pairs of versions that are known to have changed or not, by the gate and by simpler methods (tests/bench/evaluate.h has both).
- * The answer is one JSON object: for each method how many unchanged pairs it took for changed, how many changed ones it found, and how well
- * its score separates them; then the same by label, and every pair. A pair with a version that has no result, or none of its latest build,
- * is excluded (left_out). Exit status: 0 all pairs were judged; 6 some or all are excluded; 1 failure, 2 usage. */
+ * Compares pairs of versions that are known to have changed or not, by the gate and by simpler methods (tests/bench/evaluate.h describes
+ * both). Prints one JSON object. It has, for each method, the number of unchanged pairs flagged, the number of changed pairs found, and
+ * how well the score separates them. Then it has the same per label, and every pair. Pairs with a version without result, or without
+ * result of its latest build, are in "left_out". Exit status: 0 all pairs were judged; 6 some or all are excluded; 1 failure, 2 usage. */
 #include "base/command.h"
 #include "base/mem.h"
 #include "fleet/lab/lab.h"
@@ -161,7 +161,7 @@ static void answer_excluded(const struct evaluate_pairs *pairs, struct document 
 	doc_end(d);
 }
 
-/* ---- all ---- */
+/* ---- the whole answer ---- */
 
 static void answer_options(const struct evaluation *e, struct document *d)
 {
@@ -199,7 +199,7 @@ static void evaluation_answer(const struct evaluation *e, struct document *d)
 
 struct arguments {
 	const char *path;
-	double min_effect; /* 0: not given */
+	double min_effect; /* 0 if not given */
 	double epsilon;
 	int64_t resamples, seed;
 	bool no_walk;

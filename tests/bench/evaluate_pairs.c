@@ -13,7 +13,7 @@
 
 #define INTEGER_MAX 9007199254740992.0 /* 2^53 */
 
-/* Where in the file: "PAIRS.json: pair 3, candidate". */
+/* Size of a place in the file as text, such as "PAIRS.json: pair 3, candidate". */
 #define PLACE_BYTES 300
 
 ORDER_BY(compare_integers, int64_t, BY_VALUE)
@@ -39,7 +39,7 @@ static bool pairs_has(const cJSON *object, const char *key)
 	return member && !cJSON_IsNull(member);
 }
 
-/* A list of whole numbers from 0. An empty one would leave nothing, and cannot be meant. */
+/* Reads a list of integers >= 0. An empty list is an error, because it would match no result. */
 static void pairs_parse_list(struct json_reader *r, const cJSON *object, const char *key, struct evaluate_list *out)
 {
 	const cJSON *array = NULL, *item;
@@ -62,7 +62,7 @@ static void pairs_parse_list(struct json_reader *r, const cJSON *object, const c
 	sort_list(out);
 }
 
-/* Seconds or milliseconds, as text_time_ms() has it. */
+/* Reads "timestamps", in seconds or milliseconds as text_time_ms() accepts them. */
 static void pairs_parse_timestamps(struct json_reader *r, const cJSON *object, struct evaluate_list *out)
 {
 	pairs_parse_list(r, object, "timestamps", out);
@@ -151,7 +151,7 @@ static void pairs_parse_pair(struct json_reader *r, const cJSON *object, struct 
 	out->cluster = pairs_parse_word(r, object, "cluster");
 }
 
-/* Takes over the root, which is NULL when st says why. */
+/* Reads the pairs from `root` and releases it. `root` is NULL if parsing failed with status `st`. */
 static enum assay_status pairs_parse_root(const char *name, cJSON *root, enum assay_status st, struct evaluate_pairs *out,
 					  struct assay_error *err)
 {

@@ -8,11 +8,11 @@
 
 #include <math.h>
 
-#define TAIL .025 /* of a 95 % interval */
+#define TAIL .025 /* probability of each tail outside a 95 % interval */
 
 /* ---- the binomial distribution ---- */
 
-/* The x with I_x(a, b) = p, by bisection: it is needed some ten times. */
+/* Returns x with I_x(a, b) = p, by bisection; speed does not matter for about ten calls. */
 static double beta_quantile(double p, double a, double b)
 {
 	double low = 0, high = 1;
@@ -28,7 +28,7 @@ static double beta_quantile(double p, double a, double b)
 	return (low + high) / 2;
 }
 
-/* Clopper and Pearson's limits (Biometrika 26(4), 1934) for k of n at 95 %; n > 0. */
+/* Returns Clopper and Pearson's 95 % limits (Biometrika 26(4), 1934) for k of n; n > 0. */
 static double exact_low(double k, double n)
 {
 	ASSAY_BUG_IF(!(n > 0) || !(k >= 0 && k <= n));
@@ -43,7 +43,7 @@ static double exact_high(double k, double n)
 
 /* ---- resampling of clusters ---- */
 
-/* How often each cluster was drawn. */
+/* Draws n clusters with replacement. weight[c]: how often cluster c was drawn. */
 static void draw(struct rng *rng, double *weight, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -58,7 +58,7 @@ static void percentiles(const double *values, size_t n, double *low, double *hig
 	*high = stats_quantile(values, n, 1 - TAIL);
 }
 
-/* Pairs of every cluster, and flagged ones among them; clusters without a pair are closed up. Returns how many are left. */
+/* Counts the pairs and the flagged pairs per cluster. Removes clusters without pairs from both arrays; returns how many remain. */
 static size_t count_clusters(const struct evaluate_sample *s, const bool *counts, const bool *flagged, double *pairs, double *hits)
 {
 	size_t present = 0;
@@ -94,7 +94,7 @@ static void resample_rate(const struct evaluate_sample *s, const double *pairs, 
 		rates[i] = k / n;
 	}
 	percentiles(rates, s->resamples, &r->low, &r->high);
-	/* Dependence does not make an interval shorter; chance in few clusters does. */
+	/* Dependence cannot make the interval shorter; only chance in few clusters can. */
 	r->low = fmin(r->low, r->independent_low);
 	r->high = fmax(r->high, r->independent_high);
 	mem_free(weight, rates);
@@ -114,7 +114,7 @@ struct evaluate_rate evaluate_rate_of(const struct evaluate_sample *s, const boo
 		r.rate = (double)r.flagged / (double)r.n;
 		r.independent_low = exact_low((double)r.flagged, (double)r.n);
 		r.independent_high = exact_high((double)r.flagged, (double)r.n);
-		/* None or all: no resample differs. Then a cluster counts as one trial, which holds however much its pairs agree. */
+		/* If none or all are flagged, all resamples are equal. One trial per cluster is valid for any dependence. */
 		if (r.flagged == 0 || r.flagged == r.n) {
 			r.low = exact_low(r.rate * (double)r.clusters, (double)r.clusters);
 			r.high = exact_high(r.rate * (double)r.clusters, (double)r.clusters);
@@ -126,7 +126,7 @@ struct evaluate_rate evaluate_rate_of(const struct evaluate_sample *s, const boo
 	return r;
 }
 
-/* ---- area ---- */
+/* ---- area under the curve ---- */
 
 struct scored {
 	double score;
@@ -136,7 +136,7 @@ struct scored {
 
 ORDER_BY(compare_scores, struct scored, BY_UP(score))
 
-/* The area when cluster c stands weight[c] times for itself; NaN without a changed or an unchanged pair. items are sorted. */
+/* Returns the area with weight[c] for cluster c; NaN without a changed or an unchanged pair. `items` are sorted by score. */
 static double weighted_area(const struct scored *items, size_t n, const double *weight)
 {
 	double below = 0, changed = 0, wins = 0;
@@ -154,7 +154,7 @@ static double weighted_area(const struct scored *items, size_t n, const double *
 	return changed > 0 && below > 0 ? wins / (changed * below) : (double)NAN;
 }
 
-/* Clusters that hold pairs of one kind. */
+/* Returns the number of clusters that have a pair with changed == kind. */
 static size_t clusters_with(const struct evaluate_sample *s, const bool *changed, bool kind)
 {
 	bool *seen = mem_new(s->n_clusters, sizeof(bool));
@@ -178,7 +178,7 @@ static void resample_area(const struct evaluate_sample *s, const struct scored *
 	for (size_t i = 0; i < s->resamples; i++) {
 		draw(&rng, weight, s->n_clusters);
 		areas[n] = weighted_area(items, s->n, weight);
-		n += isnan(areas[n]) ? 0 : 1; /* a draw that lacks one kind has no area */
+		n += isnan(areas[n]) ? 0 : 1; /* a draw without both kinds has no area */
 	}
 	if (n)
 		percentiles(areas, n, &a->low, &a->high);

@@ -1,4 +1,4 @@
-/* Applications that are made up of recorded stressors, for bench_irup.c. */
+/* Synthetic applications whose cost is a weighted sum of recorded stressors, for bench_irup.c. */
 #ifndef TESTS_BENCH_IRUP_PLANTED_H
 #define TESTS_BENCH_IRUP_PLANTED_H
 
@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-/* All fingerprints of one time (0: of all times), a row a pass; every stressor a column. Cost is to be filled in. */
+/* Fills `*out` with all fingerprints taken at `taken_ms` (0: at any time), one row per pass, one column per stressor. Leaves the cost 0. */
 static void fingerprints(const struct evidence *evidence, int64_t taken_ms, struct profile_rows *out)
 {
 	const struct fingerprint_set *set = &evidence->fingerprints;
@@ -53,7 +53,7 @@ struct plant {
 	double weight[4], noise;
 };
 
-/* Columns of different groups, at random. */
+/* Draws `n` columns of different groups at random, with random weights that sum to 1. */
 static struct plant plant_of(const struct features *f, size_t n, struct rng *rng)
 {
 	struct plant plant = { .n = n, .noise = .01 + .04 * rng_double(rng) };
@@ -76,7 +76,7 @@ static struct plant plant_of(const struct features *f, size_t n, struct rng *rng
 	return plant;
 }
 
-/* Fills the cost of r, and truth[features], the mean over types of each one's share. */
+/* Fills the cost of `r`. Adds to truth[features] the share of each feature in the cost, averaged over types. */
 static void grow(const struct plant *plant, const struct features *f, struct rng *rng, struct profile_rows *r, double *truth)
 {
 	double *machine = mem_new(r->types, sizeof(*machine)), *rows = mem_new(r->types, sizeof(*rows));

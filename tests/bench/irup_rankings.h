@@ -1,5 +1,5 @@
-/* Ways to rank the groups of a profile, for bench_irup.c: how stable each is when types are resampled, and how near the truth
- * where the truth is known. Kendall's tau-b takes account of ties: a random order with as many ties has 0 on average. */
+/* Ways to rank the groups of a profile, for bench_irup.c: how stable each ranking is under resampling of the types, and how close to the
+ * truth if the truth is known. Kendall's tau-b corrects for ties: a random order with equally many ties has 0 on average. */
 #ifndef TESTS_BENCH_IRUP_RANKINGS_H
 #define TESTS_BENCH_IRUP_RANKINGS_H
 
@@ -12,12 +12,12 @@
 #include <math.h>
 #include <string.h>
 
-#define FLATTER	    .25 /* of the sharpness */
-#define CORRELATION .1	/* weight of the correlation beside the share */
+#define FLATTER	    .25 /* factor on the sharpness */
+#define CORRELATION .1	/* weight of the correlation when added to the share */
 
 enum key { BY_SHARE, BY_IMPORTANCE, BY_BOTH, BY_CORRELATION, BY_FLATTER, KEYS };
 
-/* Groups with a key below `from` are tied. */
+/* A ranking of groups by `key`; groups with a key below `from` are tied. */
 static const struct ranking {
 	const char *name;
 	enum key key;
@@ -52,7 +52,7 @@ static void mean_shares(const struct blend_data *d, const struct additive *fit, 
 	mat_release(&by_type);
 }
 
-/* Of the log cost and each column's -log rate, over types that count as often as said; mean over the columns of a group. */
+/* Computes the correlation of log cost and -log rate per column, with types weighted by `count`; mean[g]: mean over group g. */
 static void correlations(const struct blend_data *d, const double *count, double *mean)
 {
 	const struct features *f = &d->features;
@@ -83,7 +83,7 @@ static void correlations(const struct blend_data *d, const double *count, double
 	free(columns);
 }
 
-/* From the order of the features' groups to that of the profile's. */
+/* Reorders the columns of `keys` from the order of the features' groups to the order of the profile's groups. Releases `keys`. */
 static struct mat by_profile(const struct profile *p, struct mat *keys)
 {
 	struct mat out = mat_new(keys->rows, keys->cols);
@@ -98,7 +98,7 @@ static struct mat by_profile(const struct profile *p, struct mat *keys)
 	return out;
 }
 
-/* The keys [KEYS x the profile's groups] of a fit of all models on types that count as often as said. */
+/* Fits all models to types weighted by `count`. Returns the keys as a matrix [KEYS x groups of the profile]. */
 static struct mat keys_of(const struct profile *p, const double *count)
 {
 	const struct blend_data *d = &p->data;
@@ -126,7 +126,7 @@ static struct mat keys_of(const struct profile *p, const double *count)
 	return by_profile(p, &keys);
 }
 
-/* The keys of one ranking [n] with the ties; how many are not tied for being small. */
+/* Fills key[n] with the keys of the ranking `r`; a key below `r->from` becomes -DBL_MAX. Returns the number of other keys. */
 static size_t tie(const struct ranking *r, const struct mat *keys, double *key)
 {
 	size_t ranked = 0;
@@ -140,9 +140,9 @@ static size_t tie(const struct ranking *r, const struct mat *keys, double *key)
 	return ranked;
 }
 
-/* ---- agreement ---- */
+/* ---- agreement of two rankings ---- */
 
-/* Among the first three, and not tied for being small. */
+/* Reports whether group i is among the first three and not tied for its low key. */
 static bool in_front(const double *key, size_t n, size_t i)
 {
 	size_t before = 0;
@@ -152,7 +152,7 @@ static bool in_front(const double *key, size_t n, size_t i)
 	return before < 3 && key[i] > -DBL_MAX;
 }
 
-/* 0 where nothing is ranked, in neither. */
+/* Returns the Jaccard index of the first three groups of both rankings; 0 if neither ranks any group. */
 static double top3_jaccard(const double *a, const double *b, size_t n)
 {
 	double both = 0.0, either = 0.0;
@@ -166,7 +166,7 @@ static double top3_jaccard(const double *a, const double *b, size_t n)
 	return either > 0.0 ? both / either : 0.0;
 }
 
-/* Kendall's tau-b; 0 where one of them ties all. */
+/* Returns Kendall's tau-b; 0 if a ranking ties all groups. */
 static double kendall(const double *a, const double *b, size_t n)
 {
 	double sum = 0.0, na = 0.0, nb = 0.0;
@@ -184,7 +184,7 @@ static double kendall(const double *a, const double *b, size_t n)
 	return na > 0.0 && nb > 0.0 ? sum / sqrt(na * nb) : 0.0;
 }
 
-/* ---- what is printed ---- */
+/* ---- output ---- */
 
 static struct mat keys_of_all_types(const struct profile *p)
 {
@@ -198,7 +198,7 @@ static struct mat keys_of_all_types(const struct profile *p)
 	return keys;
 }
 
-/* "rankings": each resample against the fit on all types: [groups ranked, mean top-3 Jaccard, mean tau-b] of each ranking. */
+/* Adds "rankings": [groups ranked, mean top-3 Jaccard index, mean tau-b] per ranking, each resample compared with the fit on all types. */
 static void add_stability(cJSON *o, const struct profile *p)
 {
 	size_t n = p->n_groups, ranked[RANKINGS];
@@ -239,8 +239,8 @@ static size_t first_of(const struct ranking *r, const struct mat *keys)
 	return first;
 }
 
-/* "rankings": against the planted shares of the groups: [whether the first one is right, tau-b with them, groups ranked, those of
- * them that are used at all] of each ranking. */
+/* Adds "rankings", compared with the true shares of the groups. Each ranking has four numbers: whether its first group is right, tau-b,
+ * number of ranked groups, and number of ranked groups that the application uses. */
 static void add_truth(cJSON *o, const struct profile *p, const double *truth)
 {
 	size_t n = p->n_groups;

@@ -1,7 +1,7 @@
-/* A launcher of simulated hosts, which costs little beside what it starts: launched_stub FATE SECONDS HOST WORDS...
- * HOST is a directory: HOST/id becomes /etc/machine-id, HOST/shm becomes /dev/shm, in a mount namespace in which the words are run. Their
- * programs write HOST/shm/begun when they are at work: there hosts die that are to. A host that dies takes all with it that is there; where
- * the launcher alone is lost, what it has started goes on with the stream. HOME and PATH are the host's. Needs root. */
+/* A launcher of simulated hosts with little overhead: launched_stub FATE SECONDS HOST COMMAND [ARG]... HOST is a directory. The command
+ * runs in a mount namespace where HOST/id is /etc/machine-id and HOST/shm is /dev/shm. Programs under test write HOST/shm/begun when
+ * they work; a FATE that kills the host waits for that. If a host dies, all its processes die. If only the launcher is lost, its
+ * processes keep the output stream open. HOME and PATH are the host's. Needs root. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -51,13 +51,13 @@ static int status_of(pid_t pid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* Does not return. `whole`: with processes of its own, which end with this one. */
+/* Runs the command in the host's namespaces; does not return. `whole`: in a new PID namespace, too, whose processes end with this one. */
 static void enter(char **words, int whole)
 {
 	const char *name = strrchr(host, '/') ? strrchr(host, '/') + 1 : host;
 
 	need(unshare(CLONE_NEWNS | CLONE_NEWUTS | (whole ? CLONE_NEWPID : 0)), "unshare");
-	need(sethostname(name, strlen(name)), "a name"); /* or one host would clear away what another one, not in its /proc, is deploying */
+	need(sethostname(name, strlen(name)), "a name"); /* otherwise, one host would remove files of another one */
 	need(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), "mounts of its own");
 	need(mount(in_host("shm"), "/dev/shm", NULL, MS_BIND, NULL), "/dev/shm");
 	need(mount(in_host("id"), "/etc/machine-id", NULL, MS_BIND, NULL), "/etc/machine-id");
@@ -74,7 +74,7 @@ static void enter(char **words, int whole)
 	need(1, words[0]);
 }
 
-/* What was at work last; "" at first. */
+/* Reads the text of HOST/shm/begun into text[]; "" if there is none. */
 static void read_begun(char text[80])
 {
 	int fd = open(in_host("shm/begun"), O_RDONLY | O_CLOEXEC);

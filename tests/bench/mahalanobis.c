@@ -1,14 +1,13 @@
-/* Centers that share one normal distribution of the differences from them: a row's error is the square of its distance from the nearest
- * center, measured by the covariance (Mahalanobis, Proceedings of the National Institute of Sciences of India 2(1), 1936), which is shrunk
- * (Ledoit and Wolf, below). Mostly there is one center; several, by k-means, where runs have several input sizes.
+/* Models rows as centers plus differences that share one normal distribution. A row's error is the squared Mahalanobis distance to its
+ * nearest center (Mahalanobis, Proceedings of the National Institute of Sciences of India 2(1), 1936). The covariance is shrunk (Ledoit
+ * and Wolf, see below). There is usually one center; k-means finds several if runs have several input sizes.
  *
- * Parts. With the precision matrix P and a row's difference d from the center, (Pd)_j / P_jj is how far column j is from what the other
- * columns let expect, and c_j = (Pd)_j^2 / P_jj is the square of that over its variance (the conditional terms of Mason, Tracy and Young,
- * Journal of Quality Technology 27(2), 1995). Their sum is not the distance: part_j = D^2 c_j / sum of c. Other ways to divide it: d_j
- * (Pd)_j sums to D^2, but is negative for columns that make the row less strange; the squares of P^(1/2) d (Garthwaite and Koch, Australian
- * & New Zealand Journal of Statistics 58(1), 2016) sum to it and are not negative, but of two columns that go together they blame both
- * alike when one has moved. By P_ja^2 <= P_jj P_aa, here the column that moved alone always has the largest part, whatever it goes together
- * with. */
+ * Parts. Let P be the precision matrix and d a row's difference from the center. Then (Pd)_j / P_jj is the difference of column j from
+ * its prediction by the other columns. c_j = (Pd)_j^2 / P_jj is its square over its variance (the conditional terms of Mason, Tracy and
+ * Young, Journal of Quality Technology 27(2), 1995). These terms do not sum to the distance D^2, therefore part_j = D^2 c_j / sum of c.
+ * Alternatives: d_j (Pd)_j sums to D^2 but can be negative. The squares of P^(1/2) d (Garthwaite and Koch, Australian & New Zealand
+ * Journal of Statistics 58(1), 2016) sum to D^2 and are not negative. But if one of two correlated columns has moved, they blame both.
+ * With c_j, a column that moved alone always has the largest part, because P_ja^2 <= P_jj P_aa. */
 #include "tests/bench/rivals.h"
 
 #include "base/mem.h"
@@ -21,27 +20,27 @@
 #include <float.h>
 #include <math.h>
 
-/* What is added to each variance, in squares of the scaled columns' unit: a tenth of the unit is negligible, also when columns that go
- * together leave less than that to be seen. It makes any covariance invertible. */
+/* Added to each variance, in squared units of the scaled columns: differences of 0.1 are negligible, even if correlated columns have a
+ * smaller residual. Makes any covariance invertible. */
 #define FLOOR	    .01
-#define STARTS	    4 /* of k-means */
+#define STARTS	    4 /* number of starts of k-means */
 #define TAIL	    .998
-#define NORMAL_TAIL 3.090232306167813 /* as many standard deviations is its absolute value at most with that probability */
+#define NORMAL_TAIL 3.090232306167813 /* a standard normal value has at most this absolute value with probability TAIL */
 #define FOLDS	    4
-#define RUNS_MIN    8	 /* fewer: one center */
-#define ROWS_MAX    4000 /* of more, every so many-th decides how many centers there are */
-#define GAIN	    1.0	 /* of the mean logarithm of the density of a row, at least */
+#define RUNS_MIN    8	 /* minimum number of runs for several centers */
+#define ROWS_MAX    4000 /* maximum number of rows to choose the number of centers; of more rows, every k-th is used */
+#define GAIN	    1.0	 /* minimum increase in the mean log density per row for another center */
 
 /* ---- the covariance ---- */
 
-/* A covariance that can be inverted whatever the number of rows: shrunk towards a multiple of the identity, by as much as makes the
- * expected squared error smallest. Source: Ledoit and Wolf, "A well-conditioned estimator for large-dimensional covariance matrices",
- * Journal of Multivariate Analysis 88(2), 2004, section 3.2. O(n * p^2). */
+/* A covariance that is invertible for any number of rows: shrunk towards a multiple of the identity by the amount that minimizes the
+ * expected squared error. Source: Ledoit and Wolf, "A well-conditioned estimator for large-dimensional covariance matrices", Journal of
+ * Multivariate Analysis 88(2), 2004, section 3.2. O(n * p^2). */
 struct covariance {
 	double *mean;	   /* [p] */
-	struct mat matrix; /* [p x p], n in the denominator, shrunk */
-	double average;	   /* of the variances; the identity is multiplied by it */
-	double shrinkage;  /* [0, 1]: the weight of the identity */
+	struct mat matrix; /* [p x p], divided by n, shrunk */
+	double average;	   /* mean variance; factor of the identity */
+	double shrinkage;  /* weight of the identity, in [0, 1] */
 };
 
 static void covariance_mean(const struct mat *rows, double *mean)
@@ -53,7 +52,7 @@ static void covariance_mean(const struct mat *rows, double *mean)
 		mean[j] /= (double)rows->rows;
 }
 
-/* The matrix without shrinking. Returns the mean over the rows of (sum of squares)^2, which says how much the products vary. */
+/* Computes the matrix without shrinkage. Returns the mean of (sum of squares)^2 over the rows, which measures how the products vary. */
 static double covariance_products(const struct mat *rows, const double *mean, struct mat *matrix)
 {
 	size_t p = rows->cols;
@@ -77,8 +76,8 @@ static double covariance_products(const struct mat *rows, const double *mean, st
 	return fourth / n;
 }
 
-/* b^2 / d^2 of the paper: the error of the matrix (of its elements, squared), estimated from how the products of single rows vary around
- * it, over its distance from the identity times the average variance; at most 1. */
+/* Returns b^2 / d^2 of the paper, at most 1. b^2 is the squared error of the matrix, estimated from how the products of single rows
+ * vary. d^2 is the squared distance of the matrix from the identity times `average`. */
 static double covariance_shrinkage(const struct mat *matrix, double average, double fourth, size_t rows)
 {
 	double all = 0.0, error, distance = 0.0;
@@ -128,9 +127,9 @@ struct mahalanobis {
 	struct scorer scorer;
 	size_t p;
 	struct mat centers;   /* [k x p] */
-	struct mat precision; /* [p x p] inverse of the covariance of differences from the own center, with what is added to it */
-	double log_det;	      /* of that covariance */
-	double *share;	      /* [k] of the rows */
+	struct mat precision; /* [p x p], inverse of the covariance (with FLOOR and tails) of differences from the nearest center */
+	double log_det;	      /* log determinant of that covariance */
+	double *share;	      /* [k], share of the rows per center */
 	double shrinkage;
 };
 
@@ -157,7 +156,7 @@ static void mahalanobis_free(struct scorer *scorer)
 	mem_free(m->share, m);
 }
 
-/* pull = Pd; returns d'Pd. */
+/* Computes pull = Pd and returns d'Pd. */
 static double mahalanobis_pull(const struct mahalanobis *m, const double *d, double *pull)
 {
 	size_t p = m->p;
@@ -172,8 +171,8 @@ static double mahalanobis_pull(const struct mahalanobis *m, const double *d, dou
 	return squares;
 }
 
-/* The squared distance of a row [p] from the center that is nearest by it; of equally near ones the first. d [p] becomes the difference
- * from that center, pull [p] the precision times it; place [2 * p]. Returns the center. */
+/* Finds the nearest center of row[p], the first of equally near ones, and returns its index. Sets d[p] to the difference from that
+ * center, pull[p] to the precision times d, and *squares to the squared distance. place: scratch [2 * p]. */
 static size_t mahalanobis_nearest(const struct mahalanobis *m, const double *row, double *d, double *pull, double *place, double *squares)
 {
 	size_t best = SIZE_MAX;
@@ -194,8 +193,8 @@ static size_t mahalanobis_nearest(const struct mahalanobis *m, const double *row
 	return best;
 }
 
-/* What a column's differences from what the others let expect would need in variance beyond what they have, so that as few of them are
- * large as of a normal distribution. 0: nothing. place [n] */
+/* Returns the variance to add to a column so that its residuals have as few large values as a normal distribution; 0 if none is needed.
+ * place: scratch [n]. */
 static double mahalanobis_tail(const struct mat *left, size_t column, double variance, double *place)
 {
 	double far;
@@ -206,8 +205,8 @@ static double mahalanobis_tail(const struct mat *left, size_t column, double var
 	return fmax(far * far - variance, 0.0);
 }
 
-/* Counters of what is rare are zero in most samples and large in some: left alone, these few set the threshold, and no other column could
- * be seen. Such columns get as much more variance as their tails ask for. off: differences from the own center; matrix: the covariance. */
+/* Adds variance to columns with heavy tails. Counters of rare events are zero in most samples and large in some; without the addition,
+ * these few would determine the threshold and hide all other columns. off: differences from the nearest center; matrix: the covariance. */
 static void mahalanobis_add_tails(const struct mahalanobis *m, const struct mat *off, struct mat *matrix)
 {
 	struct mat left = mat_new(off->rows, m->p);
@@ -224,7 +223,7 @@ static void mahalanobis_add_tails(const struct mahalanobis *m, const struct mat 
 	free(place);
 }
 
-/* Invertible, since all eigenvalues are at least FLOOR. */
+/* Sets the precision. The matrix is invertible, because all eigenvalues are at least FLOOR. */
 static void mahalanobis_set_precision(struct mahalanobis *m, const struct mat *matrix)
 {
 	bool inverted;
@@ -234,7 +233,7 @@ static void mahalanobis_set_precision(struct mahalanobis *m, const struct mat *m
 	ASSAY_BUG_IF(!inverted);
 }
 
-/* Finds the centers; off [n x p] becomes the rows' differences from their own. */
+/* Finds the centers. Fills off[n x p] with the rows' differences from their centers. */
 static void mahalanobis_set_centers(struct mahalanobis *m, const struct mat *rows, uint64_t seed, struct mat *off)
 {
 	struct kmeans kmeans;
@@ -249,7 +248,7 @@ static void mahalanobis_set_centers(struct mahalanobis *m, const struct mat *row
 	kmeans_release(&kmeans);
 }
 
-/* With k centers by k-means; 1 <= k <= rows. */
+/* Fits a model with k centers by k-means; 1 <= k <= rows. */
 static struct mahalanobis *mahalanobis_fit_with(const struct mat *rows, size_t k, uint64_t seed)
 {
 	struct mahalanobis *m = mahalanobis_new(k, rows->cols);
@@ -269,14 +268,14 @@ static struct mahalanobis *mahalanobis_fit_with(const struct mat *rows, size_t k
 	return m;
 }
 
-/* ---- how many centers ---- */
+/* ---- number of centers ---- */
 
-/* Runs with several input sizes lie in several heaps, and one normal distribution over all of them takes a shift for another size. But a
- * heap that is cut in two is not two heaps: the logarithm of the density of runs that were left out has to grow, by more than a row's
- * noise. */
+/* Runs with several input sizes form several clusters. One normal distribution over all of them would take a shift for another size. But
+ * splitting one cluster in two must not count as two clusters. Therefore another center must increase the log density of held-out runs
+ * by more than the noise of a row. */
 static const size_t candidates[] = { 2, 3, 4, 6, 8 };
 
-/* Rows of which a part is left out; fold [n] < FOLDS. */
+/* Rows divided into folds for cross-validation; fold [n] < FOLDS. */
 struct folds {
 	struct mat rows;
 	size_t *fold;
@@ -285,7 +284,7 @@ struct folds {
 
 ORDER_BY(compare_sizes, size_t, BY_VALUE)
 
-/* Whole runs, drawn: sizes may follow in turns. */
+/* Assigns whole runs to random folds; random, because input sizes may alternate regularly. */
 static size_t *folds_of_runs(const size_t *run, size_t n, uint64_t seed, size_t *runs)
 {
 	size_t *sorted = mem_new(n, sizeof(*sorted)), *fold = mem_new(n, sizeof(*fold)), *part;
@@ -325,7 +324,7 @@ static struct folds folds_new(const struct mat *rows, const size_t *run, uint64_
 	return f;
 }
 
-/* Rows of the fold, or all others. */
+/* Returns the rows of the fold, or, if `others`, all rows that are not in the fold. */
 static struct mat folds_pick(const struct folds *f, size_t fold, bool others)
 {
 	struct mat picked = mat_new(f->rows.rows, f->rows.cols);
@@ -351,7 +350,7 @@ static double mahalanobis_log_density(const struct mahalanobis *m, const struct 
 	return sum;
 }
 
-/* Mean over the rows, each by a model without its fold. */
+/* Returns the mean log density over the rows, each by a model without its fold. */
 static double folds_left_out_density(const struct folds *f, size_t k, uint64_t seed)
 {
 	double sum = 0.0;

@@ -1,7 +1,7 @@
-/* Each function and column by the Mann-Whitney test of run means, two-sided; Benjamini and Hochberg (1995) over all of them at `rate`. Runs
- * are what is independent, so each run is one number for each function and column: the mean of its samples, weighted by the calls that they
- * stand for. Nothing is learned. A run is anomalous where a flagged column of it lies outside the normal runs' range. ASSAY_E_NODATA below
- * 4 normal runs, or where no p can be as small as it would have to be. */
+/* Judges each function and column by the two-sided Mann-Whitney test of run means, with Benjamini and Hochberg's correction (1995) over
+ * all at `rate`. Only runs are independent, so that each run gives one number per function and column: the mean of its samples, weighted
+ * by calls. The method learns nothing. A run is anomalous if one of its flagged columns is outside the range of the normal runs. Returns
+ * ASSAY_E_NODATA if there are fewer than 4 normal runs, or if no p-value can be small enough. */
 #include "tests/bench/rivals.h"
 
 #include "base/mem.h"
@@ -11,12 +11,12 @@
 #include <math.h>
 
 #define RUNS_MIN 4
-#define EXACT	 20 /* values: below, the distribution of ranks is exact where there are no ties */
+#define EXACT	 20 /* number of values below which the rank distribution is exact, without ties */
 
-/* ---- two samples by their ranks, and many such tests at once ---- */
+/* ---- rank test of two samples, and multiple tests ---- */
 
-/* Share of the orders of n and m values in which the statistic U is at least u. How often each U occurs are the coefficients of the
- * Gaussian binomial, the product of (1 - q^(m + i)) / (1 - q^i) over i = 1 to n: whole numbers, exact in doubles up to 2^53. */
+/* Returns the share of the orders of n and m values in which U is at least u. The frequencies of U are the coefficients of the Gaussian
+ * binomial, the product of (1 - q^(m + i)) / (1 - q^i) over i = 1 to n: integers, exact in doubles up to 2^53. */
 static double ranktest_exact_tail(size_t n, size_t m, double u)
 {
 	size_t most = n * m;
@@ -37,7 +37,7 @@ static double ranktest_exact_tail(size_t n, size_t m, double u)
 	return tail / all;
 }
 
-/* ties: sum of t^3 - t over groups of t equal values. */
+/* Returns the tail probability by the normal approximation. ties: sum of t^3 - t over groups of t equal values. */
 static double ranktest_normal_tail(size_t n, size_t m, double u, double ties)
 {
 	double pairs = (double)n * (double)m, both = (double)(n + m);
@@ -71,8 +71,8 @@ static double ranktest_two_sided(double tail)
 	return fmin(2.0 * tail, 1.0);
 }
 
-/* Two-sided p of the test of Mann and Whitney, Annals of Mathematical Statistics 18(1), 1947, that neither of x[n] and y[m] tends to be
- * larger; else than exact the normal approximation with the corrections for ties and continuity. n and m at least 1. */
+/* Returns the two-sided p-value of the test of Mann and Whitney (Annals of Mathematical Statistics 18(1), 1947) for x[n] and y[m]; n, m
+ * >= 1. Large samples and ties use the normal approximation, with corrections for ties and continuity. */
 static double ranktest_p(const double *x, size_t n, const double *y, size_t m)
 {
 	double *all = mem_new(2 * (n + m), sizeof(*all)), *ranks = all + n + m, u = -.5 * (double)n * (double)(n + 1), ties, tail;
@@ -93,7 +93,7 @@ static double ranktest_p(const double *x, size_t n, const double *y, size_t m)
 	return ranktest_two_sided(tail);
 }
 
-/* The smallest p that n and m values can have. */
+/* Returns the smallest p-value that n and m values can have. */
 static double ranktest_least(size_t n, size_t m)
 {
 	double u = (double)n * (double)m;
@@ -102,8 +102,8 @@ static double ranktest_least(size_t n, size_t m)
 	return ranktest_two_sided(n < EXACT && m < EXACT ? ranktest_exact_tail(n, m, u) : ranktest_normal_tail(n, m, u, 0.0));
 }
 
-/* Benjamini and Hochberg, Journal of the Royal Statistical Society B 57(1), 1995: of these p[n], those up to the result are discoveries, at
- * a rate of false ones among them of `rate`. 0: none. */
+/* Returns the largest p-value in p[n] that is a discovery at the false discovery rate `rate`; 0 if there is none. Source: Benjamini and
+ * Hochberg, Journal of the Royal Statistical Society B 57(1), 1995. */
 static double ranktest_discoveries(const double *p, size_t n, double rate)
 {
 	double *sorted = mem_new(n, sizeof(*sorted)), limit = 0.0;
@@ -119,17 +119,17 @@ static double ranktest_discoveries(const double *p, size_t n, double rate)
 
 /* ---- both sides ---- */
 
-/* One function in one run: its samples and what they weigh, how far outside of the normal runs it is, in which column most. */
+/* One function in one run: its samples, their weight, its largest distance outside the normal range, and the column with that distance. */
 struct run_cell {
 	size_t samples, leading;
 	double weight, excess;
 };
 
-/* The normal runs or the others, columns and functions in the canonical order of the normal ones. */
+/* The normal runs or the judged runs. Columns and functions are in the canonical order of the normal runs. */
 struct ranked_side {
 	const struct observations *from;
-	size_t *columns;   /* [p] of the observations */
-	size_t *functions; /* [their functions] canonical; SIZE_MAX: not among the normal ones */
+	size_t *columns;   /* [p], indices into the columns of the observations */
+	size_t *functions; /* [functions of the observations], canonical indices; SIZE_MAX: not in the normal runs */
 	struct rows rows;
 	struct mat mean;	/* [functions * runs x p]; NaN: not counted */
 	struct run_cell *cells; /* [functions * runs] */
@@ -138,14 +138,14 @@ struct ranked_side {
 
 struct ranking {
 	struct ranked_side normal, seen;
-	struct names names; /* of the normal runs */
-	size_t p, n;	    /* how many columns and functions */
-	bool *used;	    /* [p] counted on both sides */
-	struct mat test;    /* [n x p] p of each test; NaN: none */
+	struct names names; /* names of the normal runs */
+	size_t p, n;	    /* number of columns, number of functions */
+	bool *used;	    /* [p], true if counted on both sides */
+	struct mat test;    /* [n x p], p-value of each test; NaN: not tested */
 	size_t tests, functions_tested;
 	double rate;
-	double limit;  /* of p: up to here it is a discovery; 0: none */
-	double *place; /* room for the runs of both sides */
+	double limit;  /* largest p-value of a discovery; 0: no discovery */
+	double *place; /* scratch with space for the runs of both sides */
 };
 
 static bool side_counts(const struct ranked_side *s, size_t j)
@@ -156,7 +156,7 @@ static bool side_counts(const struct ranked_side *s, size_t j)
 	return false;
 }
 
-/* Of a run's samples, by the calls that they stand for, or by the work in these. */
+/* Returns the mean of a run's samples, weighted by their calls, or by the work in these calls. */
 static double side_mean(const struct ranked_side *s, const struct row_group *group, size_t j)
 {
 	bool by_work = s->from->work && !s->from->per_call[s->columns[j]];
@@ -202,7 +202,7 @@ static void side_release(struct ranked_side *s)
 	mem_free(s->cells, s->means);
 }
 
-/* What was counted in this column, by run, into x: returns in how many runs. */
+/* Writes the run means of this function and column to x[]. Returns their number. */
 static size_t side_gather(const struct ranked_side *s, size_t function, size_t column, double *x)
 {
 	size_t n = 0;
@@ -216,7 +216,7 @@ static size_t side_gather(const struct ranked_side *s, size_t function, size_t c
 	return n;
 }
 
-/* The least that must be possible: that a function is found all of whose columns have moved. Every function has the same columns. */
+/* Checks that the method can find a function if all its columns changed. Every function has the same columns. */
 static enum assay_status ranking_check_power(const struct ranking *g, double least, struct assay_error *err)
 {
 	double needed = g->rate / (double)g->functions_tested;
@@ -269,7 +269,7 @@ static bool ranking_is_discovery(const struct ranking *g, size_t f, size_t colum
 	return !isnan(p) && p <= g->limit;
 }
 
-/* Relative to what was there, absolute where that is below the smallest relevant difference. */
+/* Returns the difference of a and b: relative for large values, absolute for values below the smallest relevant difference. */
 static double ranking_difference(const struct ranking *g, size_t column, double a, double b)
 {
 	double unit = g->normal.from->min_relevant_delta[g->normal.columns[column]];
@@ -277,7 +277,7 @@ static double ranking_difference(const struct ranking *g, size_t column, double 
 	return fabs(asinh(a / unit) - asinh(b / unit));
 }
 
-/* How far outside of the normal runs' range a run is, in the discovered column in which that is most; 0: in none. */
+/* Sets `excess` to the run's largest distance outside the normal range over all discovered columns; 0 if it is inside all ranges. */
 static void ranking_judge_cell(const struct ranking *g, size_t f, size_t run, struct run_cell *cell)
 {
 	for (size_t j = 0; j < g->p; j++) {
@@ -306,7 +306,7 @@ static void ranking_means(const struct ranking *g, size_t f, struct detection_fu
 		d->means[j < g->p ? g->seen.columns[j] : g->p] = detection_mean_of(&normal[j], &seen[j]);
 }
 
-/* The columns that are discoveries. votes [p] */
+/* Lists the columns that are discoveries. votes [p]. */
 static void ranking_columns(const struct ranking *g, size_t f, const double *votes, struct detection_function *d)
 {
 	double sum = 0.0;
@@ -365,7 +365,7 @@ static double ranking_strength(double p)
 	return -log10(fmax(p, DBL_MIN));
 }
 
-/* score: of the column with the smallest p, - log10 of it; it is compared with that of the largest p that is still a discovery. */
+/* Fills the result of a function. Score: -log10 of its smallest p-value. Threshold: -log10 of the largest p-value of a discovery. */
 static void ranking_function(struct ranking *g, size_t f, struct detection_function *d, struct detection *out)
 {
 	double least = 1.0;
@@ -383,7 +383,7 @@ static void ranking_function(struct ranking *g, size_t f, struct detection_funct
 			       d);
 }
 
-/* A sample's error is its run's; above 0 it is anomalous. */
+/* Sets each sample's error to the excess of its run. An error above 0 is anomalous. */
 static void ranking_errors(const struct ranking *g, struct detection *out)
 {
 	const struct observations *seen = g->seen.from;

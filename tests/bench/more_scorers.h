@@ -1,4 +1,4 @@
-/* Two more ways to score, for comparison in bench_scorers.c. */
+/* Two more scorers, for comparison in bench_scorers.c. */
 #ifndef TESTS_BENCH_MORE_SCORERS_H
 #define TESTS_BENCH_MORE_SCORERS_H
 
@@ -8,8 +8,8 @@
 #include "model/pca.h"
 #include "tests/bench/rivals.h"
 
-/* What is left of a row beside the principal components that have nine tenths of the variance (Jackson and Mudholkar, Technometrics 21(3),
- * 1979). */
+/* Scores by the squared residual of a row after subtracting the principal components that explain 90 % of the variance (Jackson and
+ * Mudholkar, Technometrics 21(3), 1979). */
 struct components {
 	struct scorer scorer;
 	struct pca pca;
@@ -52,7 +52,8 @@ static void components_parts(const struct scorer *scorer, const struct mat *rows
 		for (size_t j = 0; j < p; j++)
 			left[j] *= left[j];
 		if (expected)
-			memcpy(expected->at + i * p, c->pca.mean, p * sizeof(double)); /* does for the sign */
+			memcpy(expected->at + i * p, c->pca.mean,
+			       p * sizeof(double)); /* approximate; callers use only the sign of the difference */
 	}
 }
 
@@ -68,7 +69,7 @@ static const struct scorer_kind scorer_components = {
 	.name = "components", .fit = components_fit, .parts = components_parts, .free = components_free
 };
 
-/* Heaps by k-means, and Mahalanobis' distance from the nearest. */
+/* Clusters rows by k-means and scores by the Mahalanobis distance to the nearest cluster. */
 enum { HEAPS = 4 };
 struct heaps {
 	struct scorer scorer;
@@ -115,7 +116,7 @@ static void heaps_parts(const struct scorer *scorer, const struct mat *rows, str
 	size_t p = rows->cols;
 	struct mat one = mat_new(rows->rows, p), normal = mat_new(rows->rows, p);
 
-	for (size_t c = 0; c < HEAPS && h->of[c]; c++) { /* an empty one is one of the last: rows hardly ever are fewer than heaps */
+	for (size_t c = 0; c < HEAPS && h->of[c]; c++) { /* only the last clusters can be empty */
 		scorer_mahalanobis.parts(h->of[c], rows, &one, &normal);
 		for (size_t i = 0; i < rows->rows; i++) {
 			if (c > 0 && row_sum(&one, i) >= row_sum(parts, i))

@@ -1,5 +1,5 @@
-/* Rows that are made up, and shifts that are planted in them, for bench_scorers.c. Their unit is that which scorers get
- * (model/anomaly/scale.h): the spread within runs is 1. */
+/* Synthetic rows and injected shifts, for bench_scorers.c. The unit of all values is the one that scorers get (model/anomaly/scale.h):
+ * the standard deviation within runs is 1. */
 #ifndef TESTS_BENCH_PLANTED_ROWS_H
 #define TESTS_BENCH_PLANTED_ROWS_H
 
@@ -11,7 +11,7 @@
 
 enum { P = 20, FACTORS = 3, SIZES = 4 };
 
-/* What is drawn once for a repeat: how columns hang together. */
+/* Random parameters of one repeat: how the columns depend on the factors and on the input size. */
 struct world {
 	struct rng rng;
 	double loading[P][FACTORS];
@@ -29,7 +29,7 @@ static void world_init(struct world *w, uint64_t seed)
 	}
 }
 
-/* Every column by itself. */
+/* Draws a row of independent columns. */
 static void row_independent(struct world *w, double size, const double *run, double *row)
 {
 	(void)size;
@@ -38,7 +38,7 @@ static void row_independent(struct world *w, double size, const double *run, dou
 		row[j] = rng_normal(&w->rng);
 }
 
-/* Three causes behind all columns: nine tenths of the variance and more. */
+/* Draws a row in which three factors determine all columns. The factors explain at least 90 % of the variance. */
 static void row_factors(struct world *w, double size, const double *run, double *row)
 {
 	double factor[FACTORS];
@@ -54,7 +54,7 @@ static void row_factors(struct world *w, double size, const double *run, double 
 	}
 }
 
-/* A run has one of four input sizes; columns grow with it, half of them not in a straight line. */
+/* Draws a row whose columns grow with the input size of the run; every other column grows nonlinearly. */
 static void row_sizes(struct world *w, double size, const double *run, double *row)
 {
 	(void)run;
@@ -62,7 +62,7 @@ static void row_sizes(struct world *w, double size, const double *run, double *r
 		row[j] = w->slope[j] * size + w->bend[j] * size * size + rng_normal(&w->rng);
 }
 
-/* The same, and a quarter of the columns is zero but for one sample in ten. */
+/* Draws a row as row_sizes(). A quarter of the columns is zero except in one of ten samples. */
 static void row_bursts(struct world *w, double size, const double *run, double *row)
 {
 	row_sizes(w, size, run, row);
@@ -70,7 +70,7 @@ static void row_bursts(struct world *w, double size, const double *run, double *
 		row[j] = rng_double(&w->rng) < .1 ? -4.0 * log(1.0 - rng_double(&w->rng)) : 0.0;
 }
 
-/* The three causes, and every run is off by itself in all columns. */
+/* Draws a row as row_factors() and adds a random offset per run and column. */
 static void row_runs(struct world *w, double size, const double *run, double *row)
 {
 	row_factors(w, size, run, row);
@@ -106,7 +106,7 @@ static struct mat rows_make(struct world *w, const struct kind *kind, size_t run
 
 /* ---- shifts ---- */
 
-/* by: for how much. count columns are moved, `moved` the first of them. */
+/* A change to apply to rows. It moves `count` columns by `by`; `moved` is the first of them. */
 struct shift {
 	const char *name;
 	void (*apply)(struct world *w, struct mat *rows, const struct shift *shift, size_t moved);
@@ -135,7 +135,7 @@ static void add(struct world *w, struct mat *rows, const struct shift *shift, si
 			rows->at[i * P + moved_column(moved, j)] += shift->by;
 }
 
-/* A column that no longer goes with the others: its values are those of other samples. */
+/* Permutes the values of column `moved` among samples, so that it no longer correlates with the other columns. */
 static void tear(struct world *w, struct mat *rows, const struct shift *shift, size_t moved)
 {
 	(void)shift;
@@ -154,14 +154,14 @@ static const struct shift shifts_of_samples[] = { { "one column by 2", add, 1, 2
 						  { "all columns by 1", add, P, 1.0 },
 						  { "one column torn off", tear, 1, 0.0 } };
 
-/* Runs of many samples show smaller ones. */
+/* Shifts of runs are smaller: a run has many samples, so that smaller shifts are detectable. */
 static const struct shift shifts_of_runs[] = { { "one column by 1", add, 1, 1.0 },
 					       { "one column by 2", add, 1, 2.0 },
 					       { "three columns by 1", add, 3, 1.0 },
 					       { "all columns by .5", add, P, .5 },
 					       { "one column torn off", tear, 1, 0.0 } };
 
-/* Which column is moved: none with bursts, those are another matter. */
+/* Returns a random column to move; never one of the columns that row_bursts() sets to zero. */
 static size_t moved_draw(struct world *w)
 {
 	size_t moved = 1 + (size_t)rng_below(&w->rng, P - 1);

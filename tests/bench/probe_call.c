@@ -1,4 +1,4 @@
-/* CPU time of one call of an empty function, ns: the least of 40 batches. */
+/* Measures the CPU time of one call of an empty function, ns: the minimum of 40 batches. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

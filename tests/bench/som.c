@@ -1,18 +1,17 @@
-/* A self-organising map (Kohonen, Biological Cybernetics 43, 1982) as in UBL (Dean, Nguyen and Gu, "UBL: unsupervised behavior learning for
- * predicting performance anomalies in virtualized cloud systems", ICAC 2012): a square of units, trained one row at a time, the best
- * matching unit and its surroundings being drawn towards the row.
+/* A self-organizing map (Kohonen, Biological Cybernetics 43, 1982) as in UBL (Dean, Nguyen and Gu, "UBL: unsupervised behavior learning
+ * for predicting performance anomalies in virtualized cloud systems", ICAC 2012). The map is a square of units. Training takes one row
+ * at a time and moves the best matching unit and its neighbors towards the row.
  *
- * As published: the area of a unit is the sum of the Manhattan distances between it and the units above, below, left and right of it. Units
- * that many normal rows have visited lie close together; where nothing normal led, the map is stretched. A row is anomalous when the area
- * of its best matching unit is above the 85th percentile over all units, and the columns are ranked by their difference to the nearest
- * units that are not.
+ * In the paper, the area of a unit is the sum of the Manhattan distances to the units above, below, left and right of it. Units visited
+ * by many normal rows are close together. A row is anomalous if the area of its best matching unit is above the 85th percentile over all
+ * units. The columns are ranked by their difference to the nearest units with smaller areas.
  *
- * Here a row's error is |row - best matching unit|^2 + the unit's area, per neighbour; both are sums over the columns, so each column has
- * its part. The second term is the published rule as a number, the percentile being the detector's to choose. The first is added because
- * this map sees normal rows only: without it, a row far outside of the map would be as normal as the unit at the border that it matches.
- * What was to be expected is the nearest unit whose area is not above the 85th percentile. The paper's cross-validation between several
- * maps is left out, and the map has as many units as the rows can fill (about 5 sqrt(n): Vesanto and Alhoniemi, IEEE Transactions on Neural
- * Networks 11(3), 2000), at most the 32 x 32 of the paper. */
+ * In this file, a row's error is |row - best matching unit|^2 + the unit's area per neighbor. Both are sums over columns, so that each
+ * column has its part. The second term is the paper's rule as a number, with a threshold that the detector chooses. The first term is
+ * needed because this map learns only from normal rows. Without it, a row far outside the map would be as normal as the border unit that
+ * it matches. The expected row is the nearest unit whose area is not above the 85th percentile. This file has no cross-validation
+ * between several maps. The number of units depends on the rows (about 5 sqrt(n): Vesanto and Alhoniemi, IEEE Transactions on Neural
+ * Networks 11(3), 2000), at most 32 x 32. */
 #include "tests/bench/rivals.h"
 
 #include "base/mem.h"
@@ -23,10 +22,10 @@
 #include <math.h>
 
 #define STEPS_A_UNIT 50
-#define RATE_FIRST   .7 /* how far the best matching unit is drawn; falls linearly to the last */
+#define RATE_FIRST   .7 /* first learning rate; falls linearly to the last one */
 #define RATE_LAST    .01
 #define RADIUS_LAST  .5
-#define REACH	     3.0 /* radii; farther units are left alone */
+#define REACH	     3.0 /* in radii; units farther away do not move */
 #define SPARSE	     .85 /* quantile of the areas */
 #define SIDE_MIN     3
 #define SIDE_MAX     32
@@ -34,9 +33,9 @@
 struct som {
 	struct scorer scorer;
 	size_t side;
-	struct mat unit; /* [side * side x p], line by line of the map */
-	struct mat area; /* the same shape: by column, mean distance to the neighbours on the map */
-	bool *sparse;	 /* [side * side] its area is above the 85th percentile */
+	struct mat unit; /* [side * side x p], row by row of the map */
+	struct mat area; /* [side * side x p], mean distance per column to the neighbors on the map */
+	bool *sparse;	 /* [side * side], true if the area is above the 85th percentile */
 };
 
 static struct som *som_new(size_t side, size_t p)
@@ -62,7 +61,7 @@ static void som_free(struct scorer *scorer)
 	mem_free(s->sparse, s);
 }
 
-/* The unit nearest to the row [p]; of equally near ones the first. dense: only those that are not sparse. */
+/* Returns the unit nearest to row[p], the first of equally near ones. dense: ignore sparse units. */
 static size_t som_nearest(const struct som *s, const double *row, bool dense)
 {
 	size_t best = SIZE_MAX, p = s->unit.cols;
@@ -84,7 +83,7 @@ static size_t som_nearest(const struct som *s, const double *row, bool dense)
 	return best;
 }
 
-/* Draws the units around `best` towards the row, by a Gaussian of their distance on the map. */
+/* Moves the units around `best` towards the row, by a Gaussian of their distance on the map. */
 static void som_draw(struct som *s, const double *row, size_t best, double rate, double radius)
 {
 	size_t p = s->unit.cols, reach = (size_t)ceil(REACH * radius), x = best % s->side, y = best / s->side;
@@ -122,7 +121,7 @@ static void som_train(struct som *s, const struct mat *rows, struct rng *rng)
 	free(order);
 }
 
-/* Neighbours of a unit on the map: their numbers into of[4], returns how many. */
+/* Writes the indices of a unit's neighbors on the map to of[4]; returns their number. */
 static size_t som_neighbours(size_t side, size_t unit, size_t *of)
 {
 	size_t n = 0, x = unit % side, y = unit / side;
@@ -138,7 +137,7 @@ static size_t som_neighbours(size_t side, size_t unit, size_t *of)
 	return n;
 }
 
-/* Fills area and sparse from the units. */
+/* Fills `area` and `sparse` from the units. */
 static void som_areas(struct som *s)
 {
 	size_t p = s->unit.cols, units = s->unit.rows;

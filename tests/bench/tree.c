@@ -1,6 +1,6 @@
-/* Breiman, Friedman, Olshen and Stone, Classification and Regression Trees, 1984: the split that leaves the least Gini impurity, no
- * pruning. As in scikit-learn, thresholds lie half-way between two values, `at most` goes left, and a node that is not pure is split even
- * where that leaves as much impurity as before. Of equally good splits: the first column, then the lowest threshold. */
+/* A classification tree without pruning (Breiman, Friedman, Olshen and Stone, Classification and Regression Trees, 1984). Each split
+ * leaves the least Gini impurity. As in scikit-learn, thresholds are midpoints of two values, `<=` goes left, and an impure node is
+ * split even if that does not reduce the impurity. Of equally good splits, the first column wins, then the lowest threshold. */
 #include "tests/bench/tree.h"
 
 #include "base/error.h"
@@ -9,7 +9,7 @@
 #include <math.h>
 
 struct node {
-	size_t column, left, right; /* left 0: a leaf */
+	size_t column, left, right; /* left == 0 marks a leaf */
 	double threshold;
 	size_t label;
 };
@@ -28,17 +28,17 @@ struct growth {
 	const struct mat *rows;
 	const size_t *label;
 	size_t labels, depth, leaf;
-	size_t *order;	      /* [n] rows; those of a node stand together */
-	size_t *spare;	      /* [n] */
-	struct value *values; /* [n] of one column, sorted */
-	double *left, *right; /* [labels] rows of each label on each side */
+	size_t *order;	      /* [n], row indices; the rows of a node are adjacent */
+	size_t *spare;	      /* [n], scratch */
+	struct value *values; /* [n], values of one column, sorted */
+	double *left, *right; /* [labels], number of rows per label on each side */
 	struct tree *tree;
 };
 
 struct split {
 	size_t column;
 	double threshold;
-	double impurity; /* of both sides, weighted by rows, without the constant n; INFINITY: there is none */
+	double impurity; /* sum over both sides of n times the Gini impurity; INFINITY if there is no split */
 };
 
 static int compare(const void *a, const void *b)
@@ -48,7 +48,7 @@ static int compare(const void *a, const void *b)
 	return (x->x > y->x) - (x->x < y->x);
 }
 
-/* n (1 - sum of squared shares): n times the Gini impurity. */
+/* Returns n (1 - sum of squared shares), n times the Gini impurity. */
 static double gini(const double *count, size_t labels, double n)
 {
 	double squares = 0.0;
@@ -65,7 +65,7 @@ static void count_labels(struct growth *g, size_t first, size_t n, double *count
 		count[g->label[g->order[i]]] += 1.0;
 }
 
-/* A threshold between two values that does not round up to the larger. */
+/* Returns a threshold between two values; never rounds up to the larger one. */
 static double between(double low, double high)
 {
 	double middle = low + (high - low) / 2.0;
@@ -88,12 +88,12 @@ static void split_column(struct growth *g, size_t first, size_t n, size_t column
 		if (g->values[i].x >= g->values[i + 1].x || i + 1 < g->leaf || n - i - 1 < g->leaf)
 			continue;
 		impurity = gini(g->left, g->labels, (double)(i + 1)) + gini(g->right, g->labels, (double)(n - i - 1));
-		if (impurity < best->impurity * (1.0 - 1e-12)) /* what differs by rounding is equally good */
+		if (impurity < best->impurity * (1.0 - 1e-12)) /* differences by rounding count as equal */
 			*best = (struct split){ column, between(g->values[i].x, g->values[i + 1].x), impurity };
 	}
 }
 
-/* The rows of the node that go left come first, in their order. Returns how many. */
+/* Partitions the node's rows: those that go left come first, in their old order. Returns their number. */
 static size_t part(struct growth *g, size_t first, size_t n, const struct split *split)
 {
 	size_t left = 0, right = 0;

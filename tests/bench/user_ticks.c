@@ -1,6 +1,6 @@
-/* To be preloaded: where a program computes, by the kernel's timer of user time, which is late by a tick at most and goes off at ticks that
- * meet the program itself. Appends "FILE OFFSET" a tick to the file that USER_TICKS names. Without perf events, and without knowing who
- * called whom. */
+/* A library to preload. Samples where a program computes, by the kernel's timer of user time. The timer is at most one tick late and
+ * fires only at ticks that interrupt user code. Appends "FILE OFFSET" per tick to the file that USER_TICKS names. Needs no perf events;
+ * records no callers. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #define REGIONS_MAX 256
-#define HIGH_FD	    700		    /* programs count on low numbers */
-#define SIGNAL	    (SIGRTMIN + 9)  /* which nobody handles */
-#define USER_TIME   ((clockid_t)-7) /* of the process: CPUCLOCK_VIRT */
+#define HIGH_FD	    700		    /* programs expect low file descriptor numbers */
+#define SIGNAL	    (SIGRTMIN + 9)  /* a signal that programs do not use */
+#define USER_TIME   ((clockid_t)-7) /* CPUCLOCK_VIRT of the process */
 
 static struct region {
 	uintptr_t begin, end, offset;
@@ -26,7 +26,7 @@ static size_t n_regions;
 static int out = -1;
 static char maps[1 << 16];
 
-/* Of /proc/self/maps, what can be executed: "begin-end r-xp offset device inode file". */
+/* Reads the executable regions from /proc/self/maps, lines "start-end r-xp offset device inode file". */
 static void regions_read(void)
 {
 	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
@@ -47,7 +47,7 @@ static void regions_read(void)
 		region->begin = strtoul(line, &rest, 16);
 		region->end = strtoul(rest + 1, &rest, 16);
 		region->offset = strtoul(rest + 6, &rest, 16);
-		if (rest - line < 10 || !strstr(line, " r-xp ")) /* with its name behind the last space */
+		if (rest - line < 10 || !strstr(line, " r-xp ")) /* the file name follows the last space */
 			continue;
 		file = strrchr(line, ' ') + 1;
 		snprintf(region->file, sizeof(region->file), "%s", *file ? file : "?");
@@ -75,7 +75,7 @@ static void on_tick(int number, siginfo_t *info, void *context)
 	if (!region)
 		regions_read();
 	region = region ? region : region_at(at);
-	/* A tick that the kernel has kept waiting meets the instruction behind the call: it is the kernel's. */
+	/* The kernel delivers a delayed tick at the instruction after a system call. That time was spent in the kernel. */
 	if (region && at >= region->begin + 2 && memcmp((const char *)at - 2, "\x0f\x05", 2) == 0)
 		return;
 	n = snprintf(line, sizeof(line), "%s %lx\n", region ? region->file : "?", region ? at - region->begin + region->offset : at);
@@ -85,7 +85,7 @@ static void on_tick(int number, siginfo_t *info, void *context)
 
 static void begin(void)
 {
-	const struct itimerspec often = { { 0, 1000000 }, { 0, 1000000 } }; /* each tick */
+	const struct itimerspec often = { { 0, 1000000 }, { 0, 1000000 } }; /* 1 ms, in effect every tick */
 	struct sigevent how = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGNAL };
 	timer_t timer;
 

@@ -1,5 +1,5 @@
-/* What a call costs: variance_calls CALL ROUNDS prints nanoseconds of each. CALL: lock (a mutex, locked and unlocked), write (a byte to
- * /dev/null), read (a byte of /dev/zero), pipe (a byte there and back), poll (of nothing). */
+/* Measures the cost of a call: variance_calls CALL ROUNDS prints ns per call. CALL: lock (locks and unlocks a mutex), write (a byte to
+ * /dev/null), read (a byte of /dev/zero), pipe (a byte in and out), poll (of no descriptor). */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <poll.h>

@@ -1,7 +1,7 @@
-/* Work that is known: variance_works WORK ROUNDS TRUTH does, ROUNDS times, one of nine works, whichever chance says, each behind a write
- * and before another, and says in the file TRUTH which. WORK: own (loops of which the data decide a part); bzip2, lz4, sqlite3, if it is
- * built with WORKS_BZIP2, WORKS_LZ4, WORKS_SQLITE3 (texts of three lengths and three kinds; queries of three kinds about three parts of a
- * table). */
+/* Does known work: variance_works WORK ROUNDS TRUTH does one of nine works, chosen at random, ROUNDS times, each between two writes.
+ * Writes the index of each work to the file TRUTH. WORK is "own" (loops that partly depend on data). Built with WORKS_BZIP2, WORKS_LZ4
+ * or WORKS_SQLITE3, it can be bzip2 or lz4 (texts of three lengths and three kinds), or sqlite3 (three kinds of queries on three parts
+ * of a table). */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@
 static uint64_t random_state = 88172645463325252u;
 static unsigned kept;
 
-/* Xorshift (Marsaglia, 2003). */
+/* Returns a random number by Xorshift (Marsaglia, 2003). */
 static uint32_t chance(void)
 {
 	random_state ^= random_state << 13;

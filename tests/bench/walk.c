@@ -39,7 +39,7 @@ void walk_profile_release(struct walk_profile *profile)
 	*profile = (struct walk_profile){ 0 };
 }
 
-/* Both profiles have their stressors in name order: one pass over both. */
+/* Merges the two lists of stressors, both sorted by name, into `walk->steps`. */
 static void walk_merge(const struct walk_profile *baseline, const struct walk_profile *candidate, struct walk *walk)
 {
 	size_t i = 0, k = 0;

@@ -1,6 +1,6 @@
-/* The comparison of two versions as published with quiho: walk down the ranking of the baseline's profile (gate/profile/profile.h)
- * and stop at the first stressor whose importance differs. For comparison with the gate: most unchanged versions look changed to it, a
- * uniform slowdown does not, and it cannot tell whether a change is for the worse. docs/evidence/statistics.md has the measurements.
+/* The method that quiho publishes to compare two versions. It walks down the ranking of the baseline's profile (gate/profile/profile.h)
+ * and stops at the first stressor whose importance differs. The benchmarks compare the method with the gate. It flags most unchanged
+ * versions, misses a uniform slowdown, and cannot distinguish better from worse. docs/evidence/statistics.md has the measurements.
  * Source: Jimenez et al., "quiho", ICPE 2018, section 3.3. */
 #ifndef TESTS_BENCH_WALK_H
 #define TESTS_BENCH_WALK_H
@@ -8,35 +8,35 @@
 #include "gate/decide/effect.h"
 #include "runs/running/evidence.h"
 
-#define WALK_EPSILON 10.0 /* in points, of which the most important stressor of a profile has 100 */
+#define WALK_EPSILON 10.0 /* in points; the most important stressor of a profile has 100 points */
 
-/* Importances of the paper's model, in points. */
+/* Importances of stressors in the paper's model, in points. */
 struct walk_profile {
-	const char **features; /* [n], in name order; borrowed from the evidence */
-	double *points;	       /* [n]; all 0 when no tree split */
+	const char **features; /* [n], sorted by name; borrowed from the evidence */
+	double *points;	       /* [n]; all 0 if no tree of the model has a split */
 	size_t n;
 };
 
-/* ASSAY_E_NODATA as paper_profile_of(). The evidence must outlive *out; walk_profile_release() it. One fit, some 50 ms. */
+/* Computes the profile of `runs` in 50 ms. `*out` borrows from the evidence. Returns ASSAY_E_NODATA as paper_profile_of() does. */
 enum assay_status walk_profile_of(const struct evidence *evidence, const struct run_set *runs, struct walk_profile *out,
 				  struct assay_error *err);
 void walk_profile_release(struct walk_profile *profile);
 
 struct walk_step {
 	const char *feature;	    /* borrowed */
-	double baseline, candidate; /* points; 0 where a profile does not have it */
+	double baseline, candidate; /* in points; 0 if the profile does not contain the feature */
 };
 
 struct walk {
 	double epsilon;
-	struct walk_step *steps; /* [n], most important of the baseline first, ties by name */
+	struct walk_step *steps; /* [n], by descending importance in the baseline, ties by name */
 	size_t n;
-	size_t stopped;		/* the step at which it stopped; n: it did not */
-	double distance;	/* the largest difference of all steps: with an epsilon of at least that it does not stop */
-	enum decision decision; /* regression when it stopped, else pass */
+	size_t stopped;		/* index of the step at which the walk stopped; n if it did not stop */
+	double distance;	/* largest difference of all steps; the walk does not stop if epsilon is at least this large */
+	enum decision decision; /* DECISION_REGRESSION if the walk stopped, otherwise DECISION_PASS */
 };
 
-/* epsilon >= 0. walk_release() *out. */
+/* Compares two profiles by the walk. epsilon >= 0. The caller releases `*out` by walk_release(). */
 void walk_of(const struct walk_profile *baseline, const struct walk_profile *candidate, double epsilon, struct walk *out);
 void walk_release(struct walk *walk);
 

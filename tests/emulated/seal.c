@@ -1,5 +1,5 @@
-/* Restricts its system calls to reading, writing and ending, in the way that its argument says, or locks its memory, and goes on. LIBRARY,
- * CALLER: the filter is set by a library. */
+/* Restricts its own system calls to read, write and exit, by the mechanism that the argument names, or locks its memory, and continues.
+ * LIBRARY, CALLER: build the part that sets the filter as a library, or its caller. */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Made-up runs of made-up functions, for the detector: counters with several kinds of noise, and a fault on demand. */
+/* Synthetic runs of synthetic functions, for tests of the detector: counters with several kinds of noise, and an optional fault. */
 #ifndef TESTS_MADE_UP_RUNS_H
 #define TESTS_MADE_UP_RUNS_H
 
@@ -18,18 +18,18 @@ static const char *const functions[FUNCTIONS_MAX] = { "f0", "f1", "f2", "f3", "f
 static const double min_relevant_delta[COLUMNS] = { 1, 1, 1, 1, 1, 1 };
 
 enum kind {
-	NOISE,	/* lognormal, a part of it common to all samples of the function in the run */
-	HEAVY,	/* tails of Student's t with 3 degrees of freedom */
-	EXACT,	/* the same in each sample, but for one counter in one of 30 */
+	NOISE,	/* lognormal noise, partly common to all samples of the function in the run */
+	HEAVY,	/* noise with tails of Student's t with 3 degrees of freedom */
+	EXACT,	/* identical samples, except that one counter differs in one sample of 30 */
 	INPUTS, /* each run has one of three inputs, which changes most counters and the number of samples */
 };
 
 struct world {
 	enum kind kind;
 	size_t functions, runs;
-	size_t fault, column;	  /* function, column */
-	double factor, add, part; /* of it, in a part of the samples */
-	double missing;		  /* probability that a function, other than the first, is not called in a run */
+	size_t fault, column;	  /* faulty function (SIZE_MAX: no fault) and faulty column */
+	double factor, add, part; /* factor and addend of the faulty column, in the share `part` of the samples */
+	double missing;		  /* probability that a function, except the first, is not called in a run */
 	uint64_t seed;
 };
 
@@ -48,7 +48,7 @@ static void made_release(struct made *m)
 	free(m->weight);
 }
 
-/* Near Student's t with 3 degrees of freedom. */
+/* Returns a number distributed approximately as Student's t with 3 degrees of freedom. */
 static double heavy(struct rng *rng)
 {
 	double squares = 0;
@@ -58,7 +58,7 @@ static double heavy(struct rng *rng)
 	return rng_normal(rng) / sqrt(squares / 3);
 }
 
-/* Column j of function f in one sample; the two of hitm are 0. */
+/* Returns column j of function f in one sample. The base value of the two hitm columns is 0. */
 static double value_of(const struct world *w, size_t f, size_t j, double common, size_t input, struct rng *rng)
 {
 	double base = j == 2 || j == 3 ? 0 : 20 + 37 * (double)((f * 5 + j * 11) % 13);

@@ -1,8 +1,8 @@
-/* The network and its training: slopes equal finite differences, a linear network finds what principal components find, the same
+/* Checks the network and its training: gradients equal finite differences, a linear network equals principal components, and the same
  * seed gives the same bits. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "model/anomaly/autoencoder.c" /* what is inside, for the slopes */
+#include "model/anomaly/autoencoder.c" /* for access to gradients */
 #include "model/parallel.h"
 #include "model/pca.h"
 #include "model/published/published.h"
@@ -29,7 +29,7 @@ static struct mat noise(size_t n, size_t p, uint64_t seed)
 	return m;
 }
 
-/* Columns that follow from three hidden numbers, not all in a straight line, and a little noise. */
+/* Returns columns that are partly nonlinear functions of three hidden numbers, with little noise. */
 static struct mat curved(size_t n, size_t p, uint64_t seed)
 {
 	struct mat m = noise(n, p, seed);
@@ -51,10 +51,10 @@ static struct mat curved(size_t n, size_t p, uint64_t seed)
 	return m;
 }
 
-/* ---- where training starts ---- */
+/* ---- initial weights ---- */
 
-/* Every layer's weights are uniform and of variance 2 / (in + out), offsets 0: none lies outside, and moments are those of the uniform
- * distribution to within four standard errors. */
+/* Checks that each layer's weights are uniform with variance 2 / (in + out) and its biases 0: all within the range, and moments within
+ * four standard errors of the uniform distribution's. */
 static void test_drawn(void **state)
 {
 	const struct autoencoder_shape shape = { 120, 2, { 80, 30 }, LANES_SIGMOID, LANES_SIGMOID, false };
@@ -77,12 +77,12 @@ static void test_drawn(void **state)
 		}
 		assert_true(most <= reach && most > .99 * reach);
 		assert_true(fabs(sum / n) < 4 * sqrt(variance / n));
-		assert_true(fabs(squares / n / variance - 1) < 4 * sqrt(.8 / n)); /* a uniform square's variance: .8 of its mean's square */
+		assert_true(fabs(squares / n / variance - 1) < 4 * sqrt(.8 / n)); /* the variance of u^2 for a uniform u is 0.8 E(u^2)^2 */
 	}
 	autoencoder_free(ae);
 }
 
-/* ---- slopes ---- */
+/* ---- gradients ---- */
 
 static const struct {
 	const char *what;
@@ -128,7 +128,7 @@ static bool is_padding(const struct autoencoder *ae, size_t i)
 	return false;
 }
 
-/* Returns the number of weights and biases that are trained. */
+/* Returns the number of trained weights and biases. */
 static size_t weights_of(const struct autoencoder_shape *shape)
 {
 	size_t in = shape->columns, weights = 0, biases = shape->columns;
@@ -151,7 +151,7 @@ static void test_slopes(void **state)
 		struct autoencoder_slopes slopes;
 		size_t real = 0;
 
-		for (size_t l = 0; l < ae->layers; l++) /* biases of 0 would hide a wrong one */
+		for (size_t l = 0; l < ae->layers; l++) /* biases of 0 would hide a wrong gradient */
 			for (size_t j = 0; j < ae->width[l + 1]; j++)
 				ae->values.at[ae->biases_at[l] + j] = .1 * (double)(j + 1) - .05 * (double)l;
 		autoencoder_batch_init(ae, rows.rows, &batch);
@@ -180,7 +180,7 @@ static void test_slopes(void **state)
 	}
 }
 
-/* One step of each rule, from the slopes. */
+/* Checks one step of each rule against the gradients. */
 static void test_first_step(void **state)
 {
 	static const enum autoencoder_rule rules[] = { AUTOENCODER_DESCENT, AUTOENCODER_ADAM };
@@ -207,10 +207,10 @@ static void test_first_step(void **state)
 	}
 }
 
-/* ---- against principal components ---- */
+/* ---- comparison with principal components ---- */
 
-/* The best that a linear network with two neurons can do is the plane of the first two components (Bourlard and Kamp, Biological
- * Cybernetics 59, 1988): what is left is the sum of the other eigenvalues. */
+/* Checks that a linear network with two neurons learns the plane of the first two components (Bourlard and Kamp, Biological Cybernetics
+ * 59, 1988). The remaining error is the sum of the other eigenvalues. */
 static void test_linear_is_pca(void **state)
 {
 	static const bool tied[] = { false, true };
@@ -240,7 +240,7 @@ static void test_linear_is_pca(void **state)
 	mat_release(&rows);
 }
 
-/* ---- same bits ---- */
+/* ---- bit-identical results ---- */
 
 static const struct autoencoder_shape middle = { 7, 2, { 5, 3 }, LANES_TANH, LANES_LINEAR, false };
 static const struct autoencoder_training quick = { .rule = AUTOENCODER_ADAM, .rate = .01, .batch = 32, .epochs = 20 };
@@ -293,7 +293,7 @@ static void test_same_bits(void **state)
 	mat_release(&rows);
 }
 
-/* What is made of a row depends on no other row, nor on where it stands. */
+/* Checks that the restoration of a row depends neither on other rows nor on its position. */
 static void test_row_alone(void **state)
 {
 	struct mat rows = curved(300, 7, 31), all = mat_new(300, 7), one = mat_new(1, 7), out = mat_new(1, 7);
@@ -332,7 +332,7 @@ static void test_shape(void **state)
 	static const size_t rows[][3] = { { 1, 2, 1 }, { 2, 4, 1 }, { 3, 6, 2 }, { 20, 40, 10 }, { 33, 66, 17 }, { 5000, 1024, 1024 } };
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(rows); i++) { /* columns, widths */
+	for (size_t i = 0; i < COUNT(rows); i++) { /* columns, width of each layer */
 		struct autoencoder_shape shape = shape_of(rows[i][0]);
 
 		assert_int_equal(shape.columns, rows[i][0]);
@@ -358,13 +358,13 @@ static void test_shapes_published(void **state)
 	assert_int_equal(autoperf_shapes(1, shapes), 1);
 }
 
-/* ---- the choice of the published one ---- */
+/* ---- scorers: parts ---- */
 
 static const struct autoencoder_training quick_scorer = {
 	.rule = AUTOENCODER_ADAM, .rate = .02, .cooling = true, .batch = 32, .epochs = 60
 };
 
-/* Two thirds of the columns follow from the first third, some of them in a curve. */
+/* Makes rows in which two thirds of the columns are functions of the first third, some of them nonlinear. */
 static struct mat follows(size_t n, size_t p, uint64_t seed)
 {
 	struct mat m = mat_new(n, p);
@@ -412,9 +412,9 @@ static void test_least_error(void **state)
 	mat_release(&rows);
 }
 
-/* ---- scorers ---- */
+/* ---- scorers: tests ---- */
 
-/* To [0, 1], which the published one wants. */
+/* Scales values to [0, 1], the input range of the paper's scorer. */
 static void to_unit(struct mat *rows)
 {
 	for (size_t i = 0; i < rows->rows * rows->cols; i++)
@@ -423,7 +423,8 @@ static void to_unit(struct mat *rows)
 
 static void test_right_column(void **state)
 {
-	static const double moves[] = { 1.5, 40.0 }; /* of rows whose columns vary by 1 and agree to .02; the published one: of [0, 1] */
+	static const double moves[] = { 1.5,
+					40.0 }; /* relative to columns with standard deviation 1 and noise 0.02; divided by 8 in [0, 1] */
 	struct mat rows = follows(600, 9, 5), parts = mat_new(600, 9), seen = follows(600, 9, 6);
 	size_t *run = runs_of(600, 50);
 
@@ -431,7 +432,7 @@ static void test_right_column(void **state)
 	to_unit(&rows);
 	to_unit(&seen);
 	for (size_t k = 0; k < COUNT(kinds); k++)
-		for (size_t m = k; m < COUNT(moves); m++) { /* the published one sees large ones only */
+		for (size_t m = k; m < COUNT(moves); m++) { /* the paper's scorer detects only large moves */
 			struct scorer *scorer = kinds[k]->fit(&rows, run, 1);
 			size_t right = 0;
 
@@ -456,7 +457,7 @@ static void test_right_column(void **state)
 	free(run);
 }
 
-/* parts is the square of what is not as expected, and less on normal rows than on others. */
+/* Checks that parts are squared differences from the expected row, and smaller on normal rows than on others. */
 static void test_parts(void **state)
 {
 	struct mat rows = follows(300, 6, 7), parts = mat_new(300, 6), expected = mat_new(300, 6), seen = follows(300, 6, 8);
@@ -489,8 +490,8 @@ static void test_parts(void **state)
 	free(run);
 }
 
-/* Ours takes a value beyond what it has learned for the last that it knows, so that no other column is blamed; the published one
- * does not. */
+/* Checks values beyond the learned range. Our scorer clips them to the range, so that it blames no other column; the paper's scorer does
+ * not. */
 static void test_far_away(void **state)
 {
 	struct mat rows = follows(300, 6, 12), far = follows(1, 6, 13), expected[3];
@@ -526,7 +527,7 @@ static void test_far_away(void **state)
 struct scorer_fits {
 	const struct mat *rows;
 	const size_t *run;
-	struct mat parts[6]; /* two of each kind, then with another seed */
+	struct mat parts[6]; /* two of each kind, then two with another seed */
 };
 
 static void fit_scorer(void *context, size_t i)
@@ -559,8 +560,8 @@ static void test_scorer_same_bits(void **state)
 
 static const struct {
 	const char *what;
-	size_t rows, columns, run_rows; /* rows of a run */
-	double value[4];		/* in turn */
+	size_t rows, columns, run_rows; /* rows per run */
+	double value[4];		/* used in turn */
 } strange[] = {
 	{ "two rows, one column", 2, 1, 1, { 0, 1, 2, 3 } },
 	{ "two rows of one run", 2, 3, 2, { 0, 1, 2, 3 } },
@@ -605,7 +606,7 @@ static void test_never_fails(void **state)
 			kinds[k]->parts(scorer, &seen, &seen_parts, &expected);
 			assert_finite(kinds[k]->name, strange[c].what, &seen_parts, true);
 			assert_finite(kinds[k]->name, strange[c].what, &expected, false);
-			if (c == 2 && k == 0) /* what never varies is known exactly */
+			if (c == 2 && k == 0) /* a constant value is restored exactly */
 				for (size_t i = 0; i < n * p; i++)
 					assert_true(parts.at[i] < 1e-20);
 			kinds[k]->free(scorer);

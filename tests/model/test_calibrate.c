@@ -1,8 +1,8 @@
-/* Scales, thresholds from held-out runs, causes: against counting by hand, and against rates that must come out. */
+/* Checks scales, thresholds from held-out runs, and causes, against manual counts and known rates. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/stats.h"
-#include "model/anomaly/detector_judge.c" /* what is inside */
+#include "model/anomaly/detector_judge.c" /* for access to internals */
 #include "model/anomaly/held_out.c"
 #include "model/anomaly/models.c"
 #include "model/published/published.h"
@@ -22,7 +22,7 @@ static void assert_near(double a, double b, double within)
 
 /* ---- scale ---- */
 
-/* A difference of `min_relevant_delta` near zero and a relative one of `tolerance` far from it are both one unit. */
+/* Checks that a difference of `min_relevant_delta` near zero, and a relative difference of `tolerance` far from it, are both one unit. */
 static void one_unit_is_what_matters(void **state)
 {
 	static const double tolerances[] = { .01, .05, .2 };
@@ -45,8 +45,8 @@ struct made {
 	bool use[RUNS];
 };
 
-/* Function 0: column 0 moves by 10 from run to run and has the standard deviation .3 within one, column 1 is 5, column 2 is 0 but for one
- * sample in 50; function 1 is 7 everywhere. */
+/* Makes two functions. Function 0: column 0 has offsets of 10 between runs and a standard deviation of 0.3 within a run, column 1 is 5,
+ * column 2 is 0 except in one sample of 50. Function 1 is 7 everywhere. */
 static void make(struct made *m, uint64_t seed)
 {
 	struct rng rng;
@@ -77,9 +77,9 @@ static void the_unit_is_the_spread_within_runs(void **state)
 	s = scale_new(3, 3);
 	scale_learn(&rows, m.use, .05, &s);
 	assert_true(s.known[0] && s.known[1] && !s.known[2]);
-	assert_near(s.unit[0], .3, .03); /* not that between runs */
-	assert_near(s.unit[1], .05, 0);	 /* at least the tolerance */
-	assert_near(s.unit[2], .05, 0);	 /* one in 50 is not a spread */
+	assert_near(s.unit[0], .3, .03); /* the spread within runs, not between them */
+	assert_near(s.unit[1], .05, 0);	 /* the minimum is the tolerance */
+	assert_near(s.unit[2], .05, 0);	 /* one sample of 50 does not affect the spread */
 	assert_near(s.high[2] * s.unit[2], 1, 1e-12);
 	assert_near(s.center[1], 5, 0);
 	assert_false(scale_is_constant(&s, 0, 0));
@@ -91,7 +91,7 @@ static void the_unit_is_the_spread_within_runs(void **state)
 	assert_near(units[1], 0, 0);
 	assert_near(units[2], 1, 1e-9);
 	scale_release(&s);
-	/* Runs that are not in use have no say. */
+	/* Runs that are not used have no effect. */
 	for (size_t r = 0; r < RUNS; r++)
 		m.use[r] = r % 3 == 1;
 	s = scale_new(3, 3);
@@ -100,7 +100,7 @@ static void the_unit_is_the_spread_within_runs(void **state)
 	assert_true(s.low[0] * s.unit[0] > -3 && s.high[0] * s.unit[0] < 3);
 	scale_release(&s);
 	s = scale_new(3, 3);
-	detector_range.learn(&rows, m.use, .05, &s); /* as published: all functions together */
+	detector_range.learn(&rows, m.use, .05, &s); /* the paper's method: all functions together */
 	assert_near(s.center[1], 5, 0);
 	assert_near(s.unit[1], 2, 0);
 	assert_near(s.center[3 + 1], 5, 0);
@@ -108,7 +108,7 @@ static void the_unit_is_the_spread_within_runs(void **state)
 	mat_release(&m.z);
 }
 
-/* One sample a run: then the spread is that of all. Median and quantiles come out as those of base/stats.h. */
+/* Checks one sample per run: the unit is then the spread over all runs. Median and quantiles equal those of base/stats.h. */
 static void one_sample_a_run(void **state)
 {
 	struct row_group groups[101];
@@ -123,7 +123,7 @@ static void one_sample_a_run(void **state)
 	for (size_t i = 0; i < 101; i++) {
 		groups[i] = (struct row_group){ .run = i, .first = i, .n = 1 };
 		use[i] = true;
-		z.at[i] = floor(8 * rng_normal(&rng)); /* with ties */
+		z.at[i] = floor(8 * rng_normal(&rng)); /* rounded to make ties */
 	}
 	s = scale_new(1, 1);
 	scale_learn(&(struct rows){ .z = z, .groups = groups, .n_groups = 101 }, use, .05, &s);
@@ -153,8 +153,8 @@ static void rates_and_runs(void **state)
 	}
 }
 
-/* Every order of 5 normal and 4 new runs is as likely as any other: count those in which so many new ones come before the allowed-th normal
- * one. */
+/* Checks the probabilities against a count over all orders of 5 normal and 4 new runs, which are equally likely. Counts the orders with
+ * at least `anomalous` new runs before the allowed-th normal run. */
 static void chance_is_counted(void **state)
 {
 	(void)state;
@@ -162,7 +162,7 @@ static void chance_is_counted(void **state)
 		for (size_t anomalous = 0; anomalous <= 4; anomalous++) {
 			double hits = 0, all = 0;
 
-			for (unsigned order = 0; order < 1 << 9; order++) { /* set bits are new runs, from the strangest on */
+			for (unsigned order = 0; order < 1 << 9; order++) { /* bit i set: the i-th strangest run is new */
 				size_t new_ones = 0, normal = 0;
 
 				if (__builtin_popcount(order) != 4)
@@ -183,7 +183,7 @@ static void chance_is_counted(void **state)
 
 enum kind { NOISE, HEAVY, TIES, SAME, SMALL };
 
-/* Errors of functions with 1, 5 and 30 samples a run; runs differ, too. The last run is the new one. */
+/* Draws errors of functions with 1, 5 and 30 samples per run; runs differ, too. The last run is the new one. Returns how many errors. */
 static size_t made_up_errors(enum kind kind, size_t runs, struct rng *rng, struct row_group *groups, double *error, double *weight)
 {
 	static const size_t samples[] = { 1, 5, 30 };
@@ -215,7 +215,7 @@ struct verdict {
 	double p, strange[3];
 };
 
-/* What the other runs say of the last. p is a count, and the strangest function is above the limit exactly when p <= rate. */
+/* Calibrates on the other runs and judges the last one. Checks that the strangest function is above the limit exactly if p <= rate. */
 static struct verdict verdict_on_last(const struct row_group *groups, size_t runs, const double *error, double *weight, double rate,
 				      bool single_sample)
 {
@@ -248,7 +248,7 @@ static struct verdict verdict_on_last(const struct row_group *groups, size_t run
 	return verdict;
 }
 
-/* A/A: of 1,000 new runs as normal as the others, the share that is called anomalous. */
+/* Checks that normal runs are reported as anomalous at the requested rate, over 1,000 new runs. */
 static void normal_runs_keep_the_rate(void **state)
 {
 	static const struct {
@@ -288,7 +288,7 @@ static void normal_runs_keep_the_rate(void **state)
 	}
 }
 
-/* Many times the error in one sample of a function: found, by either statistic; and the levels say why. */
+/* Checks that a much larger error in one sample of a function is found by either statistic, and that the levels give the reason. */
 static void strange_runs_are_found(void **state)
 {
 	static struct row_group groups[120];
@@ -307,8 +307,8 @@ static void strange_runs_are_found(void **state)
 	}
 }
 
-/* However far off one sample is, its function is no stranger than the root of the runs, or twice that where no run has more than one. So a
- * normal run like that does not hide a fault, and of two such functions the one whose only sample is far off is the stranger one. */
+/* Checks the bound on one outlier's effect: its function's strangeness is at most the root of the number of runs, or twice that if no
+ * run has several samples. Such a normal run hides no fault. Of two such functions, the one with a single sample is stranger. */
 static void one_sample_is_bounded(void **state)
 {
 	static const double factors[] = { 1, 1e3, 1e9, 1e30, 1e100 };
@@ -321,7 +321,7 @@ static void one_sample_is_bounded(void **state)
 	rng_seed(&rng, 11);
 	for (size_t i = 0; i < 50; i++) {
 		size_t n = made_up_errors(NOISE, runs, &rng, groups, error, weight);
-		double *one = &error[groups[runs - 1].first]; /* of the new run; the others are of the one before */
+		double *one = &error[groups[runs - 1].first]; /* in the new run; the next two are in the run before it */
 		double *hidden = &error[groups[runs - 2].first], *of_five = &error[groups[2 * runs - 2].first];
 		double before = NOTHING, root = sqrt((double)runs);
 		struct verdict v;
@@ -346,7 +346,7 @@ static void one_sample_is_bounded(void **state)
 	}
 }
 
-/* What does not matter is compared with what does not either: a normal run with something that matters is stranger than all of it. */
+/* Checks that relevant errors outrank irrelevant ones: a normal run with a relevant error is stranger than all runs without one. */
 static void what_matters_comes_first(void **state)
 {
 	static struct row_group groups[120];
@@ -362,14 +362,14 @@ static void what_matters_comes_first(void **state)
 		error[n - 1 - k] = .9;
 	v = verdict_on_last(groups, 20, error, weight, .05, false);
 	assert_true(v.anomalous && !v.matters);
-	for (size_t k = 0; k < 30; k++) /* of another run, by little, but it matters */
+	for (size_t k = 0; k < 30; k++) /* a small but relevant error in another run */
 		error[n - 31 - k] = 1.1;
 	v = verdict_on_last(groups, 20, error, weight, .05, false);
 	assert_true(!v.anomalous && !v.matters);
 	assert_near(v.p, .1, 1e-9);
 }
 
-/* The new run is among those with which the others are compared; were it not, .42 would be found here. */
+/* Checks that the new run is part of the population with which runs are compared. Otherwise, 0.42 would be found. */
 static void the_new_run_is_one_of_all(void **state)
 {
 	static struct row_group groups[20];
@@ -416,11 +416,11 @@ static void causes_are_voted_for(void **state)
 	assert_int_equal(columns[0].column, 0);
 	assert_near(columns[0].votes, 2.0 / 3, 1e-12);
 	assert_near(columns[0].part, 18.0 / 26, 1e-12);
-	assert_int_equal(columns[0].direction, -1); /* the mean has moved */
+	assert_int_equal(columns[0].direction, -1); /* the mean has decreased */
 	assert_near(columns[0].now, 2, 0);
 	assert_near(columns[0].normal, 5, 0);
 	assert_int_equal(columns[1].column, 1);
-	assert_int_equal(columns[1].direction, 1); /* it has not, but they lie above what was expected */
+	assert_int_equal(columns[1].direction, 1); /* the mean is unchanged, but the samples are above the expected value */
 	free(columns);
 	samples.anomalous = none;
 	assert_int_equal(cause_columns(&samples, &columns), 0);

@@ -1,4 +1,4 @@
-/* Change points of drawn series whose changes are known: found, at their place, and none where there is none; spikes and modes. */
+/* Checks change points on series with known changes: found at the right position, none in constant series, spikes and modes. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "model/change_points.h"
@@ -15,7 +15,7 @@
 
 static const struct change_points_options options = { .min_effect = .01 };
 
-/* x[POINTS] around 0 with 1 % noise; from `at` on `step` more. */
+/* Draws x[POINTS] around 0 with 1 % noise, plus `step` from `at` on. */
 static void draw(double *x, size_t at, double step, struct rng *rng)
 {
 	for (size_t i = 0; i < POINTS; i++)
@@ -34,7 +34,7 @@ static double squares(const double *x, size_t begin, size_t end)
 	return sum;
 }
 
-/* No other two places divide the series better. */
+/* Checks that no other two positions divide the series better. */
 static void test_best(void **state)
 {
 	struct rng rng;
@@ -68,7 +68,7 @@ static void test_known_changes(void **state)
 	static const struct {
 		size_t at;
 		double step;
-		size_t found_min, near_min; /* per cent of SERIES; the second one within two points */
+		size_t found_min, near_min; /* percentage of the series; found, and found within two points */
 	} rows[] = { { 30, .03, 98, 92 }, { 10, .03, 95, 86 }, { 55, .03, 70, 60 }, { 30, .015, 80, 50 }, { 30, -.05, 99, 98 } };
 	struct rng rng;
 
@@ -104,7 +104,7 @@ static void test_nothing_changes(void **state)
 		double x[POINTS];
 
 		draw(x, POINTS, 0, &rng);
-		if (s % 5 == 0) /* all the same */
+		if (s % 5 == 0) /* constant */
 			memset(x, 0, sizeof(x));
 		change_points_find(x, POINTS, &options, &changes);
 		series += changes.n > 0;
@@ -112,7 +112,7 @@ static void test_nothing_changes(void **state)
 		assert_true(isnan(changes.segments[0].modes[0]) || changes.n > 0);
 		change_points_release(&changes);
 	}
-	assert_in_range(series, 0, 12); /* .01 of 400 is 4 */
+	assert_in_range(series, 0, 12); /* the expected number is 0.01 of 400 */
 	assert_in_range(spikes, 0, 15);
 }
 
@@ -164,7 +164,7 @@ static void test_modes(void **state)
 	assert_in_range(100 * told, 93 * SERIES, 100 * SERIES);
 }
 
-/* Two changes, one of which does not matter; short series; the same bits again. */
+/* Checks two changes of which one is too small to matter, short series, and that repeated calls give the same bits. */
 static void test_several(void **state)
 {
 	struct change_points changes, again;
@@ -193,7 +193,7 @@ static void test_several(void **state)
 	}
 }
 
-/* Levels of a series, each up to its end; ends[i] 0: no more. Noise of 1 %. */
+/* Sets x to consecutive levels plus 1 % noise; level i ends at ends[i], and ends[i] == 0 marks the last level. */
 static void put_levels(double *x, const double *levels, const size_t *ends, struct rng *rng)
 {
 	for (size_t i = 0, k = 0; i < POINTS; i++) {
@@ -202,7 +202,7 @@ static void put_levels(double *x, const double *levels, const size_t *ends, stru
 	}
 }
 
-/* What was taken back, what is near an end, and a short level between two others: at their places. */
+/* Checks the positions of changes that are reverted, near an end, or between two other levels. */
 static void test_places(void **state)
 {
 	static const struct {
@@ -246,7 +246,7 @@ static void test_places(void **state)
 	}
 }
 
-/* A last point far from the others is neither a change nor none yet. */
+/* Checks that an outlier at the last point is reported as open and as a spike, not as a change. */
 static void test_open(void **state)
 {
 	struct change_points changes;
@@ -264,7 +264,7 @@ static void test_open(void **state)
 	change_points_release(&changes);
 }
 
-/* Steps each too small to matter, which matter together. */
+/* Checks steps that are each too small to matter but matter together. */
 static void test_creep(void **state)
 {
 	const struct change_points_options coarse = { .min_effect = .03 };
@@ -283,7 +283,7 @@ static void test_creep(void **state)
 	}
 }
 
-/* A change lies between groups, wherever noise would put it; one that is known is there, and may be taken back. */
+/* Checks that changes are only between groups, whatever the noise, and that a known change is reported and can be reverted. */
 static void test_groups(void **state)
 {
 	size_t groups[POINTS];
@@ -313,12 +313,12 @@ static void test_groups(void **state)
 	change_points_find(x, POINTS, &o, &changes);
 	assert_true(changes.n >= 1 && changes.items[0].at == 50);
 	change_points_release(&changes);
-	change_points_find(x, 51, &o, &changes); /* alone at the end, too */
+	change_points_find(x, 51, &o, &changes); /* even as the last point */
 	assert_true(changes.n == 1 && changes.items[0].at == 50 && !changes.open);
 	change_points_release(&changes);
 }
 
-/* One of a hundred series without a change has one, short ones, too. */
+/* Checks that 1 % of unchanged series have a change, even if they are short. */
 static void test_level(void **state)
 {
 	static const size_t sizes[] = { 6, 9, 20, 50 };
@@ -339,12 +339,12 @@ static void test_level(void **state)
 			found += changes.n > 0;
 			change_points_release(&changes);
 		}
-		if (found > 35) /* 20 of 2000, and more than three standard deviations */
+		if (found > 35) /* expected 20 of 2000; 35 is more than three standard deviations above */
 			fail_msg("%zu points: %zu", sizes[k], found);
 	}
 }
 
-/* Of a long series the last points, and places in all of it. */
+/* Checks that only the last points of a long series are used, and that positions refer to the whole series. */
 static void test_long(void **state)
 {
 	size_t n = CHANGE_POINTS_MAX + 10;

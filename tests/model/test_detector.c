@@ -1,4 +1,4 @@
-/* The detector: what is planted is found and named, what is normal is not, and nothing depends on the order of things. */
+/* Checks the detector: it finds and names injected faults, accepts normal runs, and does not depend on the order of its input. */
 #include "model/published/published.h"
 #include "tests/bench/rivals.h"
 #include "tests/model/made_up_runs.h"
@@ -39,7 +39,7 @@ static struct detection judge(const struct detector *d, const struct observation
 	return out;
 }
 
-/* ---- what is planted is found ---- */
+/* ---- injected faults ---- */
 
 static void faults_are_found_and_named(void **state)
 {
@@ -102,8 +102,8 @@ static void faults_are_found_and_named(void **state)
 	}
 }
 
-/* A difference that matters to nobody is said to be small, however certain it is in exact data; a column that only the paper does not watch
- * is none. */
+/* Checks that an irrelevant difference is reported as small, however certain it is. A jump of a constant column is reported only with
+ * the option watch_constant. */
 static void what_is_immaterial_is_small(void **state)
 {
 	struct world w = { .kind = EXACT, .functions = 3, .runs = 20, .fault = SIZE_MAX, .seed = 1 };
@@ -143,7 +143,7 @@ static void what_is_immaterial_is_small(void **state)
 	made_release(&jump);
 }
 
-/* Everything constant: no scorer can learn from it, and still a jump is found. */
+/* Checks that a jump is found in constant data, from which no scorer can learn. */
 static void constant_data_are_watched(void **state)
 {
 	double values[12 * 2] = { 0 };
@@ -185,7 +185,7 @@ static void constant_data_are_watched(void **state)
 
 /* ---- rates ---- */
 
-/* A/A with a detector fitted for each block; docs/evidence/statistics.md has the long version. */
+/* Checks the rate of false positives on normal runs, with a new detector per block; docs/evidence/statistics.md has a longer test. */
 static void normal_runs_keep_the_rate(void **state)
 {
 	static const struct {
@@ -235,7 +235,7 @@ static void normal_runs_keep_the_rate(void **state)
 	}
 }
 
-/* ---- same bits ---- */
+/* ---- bit-identical results ---- */
 
 static void shuffle_observations(const struct made *from, struct made *to, const char **names, uint64_t seed)
 {
@@ -271,7 +271,7 @@ static void shuffle_observations(const struct made *from, struct made *to, const
 	free(order);
 }
 
-/* Both have learned the same bits. */
+/* Checks that both detectors have learned bit-identical data. */
 static void assert_same_detector(const struct detector *a, const struct detector *b)
 {
 	size_t n = a->about.functions, p = a->about.columns;
@@ -294,7 +294,7 @@ static void assert_same_detector(const struct detector *a, const struct detector
 	}
 }
 
-/* The same, bit for bit, but for where functions and columns stand. */
+/* Checks that both detections are bit-identical, except for the order of functions and columns. */
 static void assert_same_detection(const struct detection *a, const struct detection *b, bool turned)
 {
 	assert_int_equal(a->n, b->n);
@@ -351,7 +351,7 @@ static void order_and_threads_change_nothing(void **state)
 	made_release(&seen2);
 }
 
-/* ---- published ---- */
+/* ---- the paper's detector ---- */
 
 static void published_thresholds(void **state)
 {
@@ -371,7 +371,7 @@ static void published_thresholds(void **state)
 		d = fit(&normal.o, &o);
 		got = judge(d, &seen.o);
 		own = judge(d, &normal.o);
-		assert_true(t == 0 || flagged[0] >= own.runs_anomalous); /* a higher threshold flags no more */
+		assert_true(t == 0 || flagged[0] >= own.runs_anomalous); /* a higher threshold does not flag more runs */
 		flagged[0] = own.runs_anomalous;
 		assert_true(isnan(got.run_p[0]));
 		assert_int_equal(got.runs_anomalous, 5);
@@ -380,7 +380,7 @@ static void published_thresholds(void **state)
 		detection_release(&own);
 		detector_free(d);
 	}
-	for (int share = 0; share < 2; share++) { /* with the share of samples, the training runs are all normal */
+	for (int share = 0; share < 2; share++) { /* training runs are normal by their share of anomalous samples */
 		struct detector_options o = detector_paper;
 		struct detection own;
 		struct detector *d;
@@ -409,7 +409,7 @@ static void functions_that_look_alike_share_a_scorer(void **state)
 	struct detector *d;
 
 	(void)state;
-	for (size_t i = 0; i < normal.o.values.rows; i++) { /* the odd ones are of another size */
+	for (size_t i = 0; i < normal.o.values.rows; i++) { /* odd functions have counters of another magnitude */
 		for (size_t j = 0; normal.function[i] % 2 && j < COLUMNS; j++)
 			normal.o.values.at[i * COLUMNS + j] *= 1000;
 	}
@@ -466,7 +466,7 @@ static void bad_training_data_are_refused(void **state)
 	o.functions_names = (const char *const[]){ "a", "b", "a" };
 	assert_refused(&o, &options, ASSAY_E_USAGE, "the function 'a' occurs twice");
 	o = m.o;
-	for (size_t i = 0; i < o.values.rows; i++) { /* only one run has the counter; then only one, only one function; then none */
+	for (size_t i = 0; i < o.values.rows; i++) { /* one run has all counters; then no sample has any; then there are no samples */
 		if (m.run[i] != 3)
 			mat_set(&o.values, i, 1, (double)NAN);
 	}
@@ -479,7 +479,7 @@ static void bad_training_data_are_refused(void **state)
 	assert_refused(&o, &options, ASSAY_E_NODATA, "nothing was counted in any of 0 samples");
 	made_release(&m);
 
-	/* NaN in some samples, infinities, a column that nobody has, and a function without a whole sample. */
+	/* Sets NaN in some samples, infinities, a column that is NaN in all samples, and a function without a complete sample. */
 	m = make(&w);
 	for (size_t i = 0; i < m.o.values.rows; i++) {
 		mat_set(&m.o.values, i, 5, (double)NAN);
@@ -516,11 +516,11 @@ static void bad_samples_are_refused_or_left_out(void **state)
 	assert_int_equal(detector_judge(d, &o, &got, &err), ASSAY_E_USAGE);
 	assert_non_null(strstr(err.text, "do not have the column 'cycles'"));
 	o.columns = columns;
-	o.values.cols = 5; /* as if the last one were not there: rows do not matter any more */
+	o.values.cols = 5; /* the last column is missing; the row length no longer matters */
 	assert_int_equal(detector_judge(d, &o, &got, &err), ASSAY_E_USAGE);
 	assert_non_null(strstr(err.text, "'remote'"));
 	o = seen.o;
-	got = judge(d, &o); /* a function that the normal runs do not have */
+	got = judge(d, &o); /* has a function that the normal runs do not have */
 	assert_true(got.functions[0].known && !got.functions[3].known && !got.functions[3].anomalous);
 	detection_release(&got);
 	for (size_t i = 0; i < o.values.rows; i++) {

@@ -1,4 +1,4 @@
-/* What an input should cost: against relations that were planted, by numbers and by input. */
+/* Checks the expected cost of an input against known relations to its numbers and to its name. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "model/anomaly/expect.h"
@@ -13,7 +13,7 @@
 
 #define RUNS 40
 
-/* Three numbers: threads, size, seed. */
+/* Runs with three numbers each: threads, size, seed. Row RUNS is for the question. */
 struct planted {
 	struct expect_inputs inputs;
 	size_t input[RUNS + 1];
@@ -42,7 +42,7 @@ static struct expect fit(struct planted *p)
 	struct expect e;
 	size_t rows = p->inputs.numbers.rows;
 
-	p->inputs.numbers.rows = RUNS; /* the last one is for questions */
+	p->inputs.numbers.rows = RUNS; /* the last row is for the question */
 	expect_fit(&p->inputs, p->y, p->use, &e);
 	p->inputs.numbers.rows = rows;
 	return e;
@@ -63,7 +63,7 @@ static bool ask(const struct planted *p, const struct expect *e, double threads,
 	return expect_of(e, &p->inputs, RUNS, out);
 }
 
-/* Exact where there is no noise, but for a run in a hundred that took ten times as long: that is what robust is for. */
+/* Checks that the fit is exact without noise, although a few runs took ten times as long: the fit is robust. */
 static void numbers_that_matter_are_found(void **state)
 {
 	struct planted p;
@@ -77,14 +77,14 @@ static void numbers_that_matter_are_found(void **state)
 	p.y[7] += log(10);
 	e = fit(&p);
 	assert_int_equal(e.by, EXPECT_BY_NUMBERS);
-	assert_int_equal(e.n, 2); /* not the seed */
+	assert_int_equal(e.n, 2); /* excludes the seed */
 	assert_true(ask(&p, &e, 1.5, 11, &should));
 	assert_near(should, 1 - .75 + 22, 1e-3);
 	expect_release(&e);
 	mat_release(&p.inputs.numbers);
 }
 
-/* Sizes that follow the threads: the work of a thread follows neither, but both. Not the seed. */
+/* Checks a cost that depends on two numbers only together: the size correlates with the threads. The seed must not be used. */
 static void two_numbers_that_matter_together_are_found(void **state)
 {
 	(void)state;
@@ -115,7 +115,7 @@ static void noise_alone_says_nothing(void **state)
 {
 	static const struct {
 		size_t runs, numbers;
-	} rows[] = { { RUNS, 3 }, { RUNS, 16 }, { 18, 3 }, { 18, 16 } }; /* pairs are looked at from 18 runs on */
+	} rows[] = { { RUNS, 3 }, { RUNS, 16 }, { 18, 3 }, { 18, 16 } }; /* pairs of numbers are tried with at least 18 runs */
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -164,7 +164,7 @@ static void few_runs_say_nothing(void **state)
 	mat_release(&p.inputs.numbers);
 }
 
-/* Neither do many inputs of one run each. */
+/* Checks that many inputs with one run each give no expectation. */
 static void inputs_of_one_run_say_nothing(void **state)
 {
 	(void)state;
@@ -184,7 +184,7 @@ static void inputs_of_one_run_say_nothing(void **state)
 	}
 }
 
-/* Nor are runs of no input known one of the same: their median would be nearer than their mean here. */
+/* Checks that runs with unknown inputs do not count as runs of the same input, although their median fits better than their mean. */
 static void runs_of_no_input_are_not_alike(void **state)
 {
 	struct planted p;
@@ -202,7 +202,7 @@ static void runs_of_no_input_are_not_alike(void **state)
 	mat_release(&p.inputs.numbers);
 }
 
-/* Not a straight line, and the names say nothing of the order. */
+/* Checks that an input with several runs gets its median cost, for a nonlinear cost unrelated to the order of names. */
 static void runs_of_one_input_have_its_median(void **state)
 {
 	static const double costs[] = { 3, 9, 1, 7 };
@@ -226,7 +226,7 @@ static void runs_of_one_input_have_its_median(void **state)
 		assert_true(ask(&p, &e, 1, 11, &should));
 		assert_near(should, costs[i], .2);
 	}
-	p.input[RUNS] = 4; /* one run had it */
+	p.input[RUNS] = 4; /* an input with one run */
 	assert_false(ask(&p, &e, 1, 11, &should));
 	p.input[RUNS] = SIZE_MAX;
 	assert_false(ask(&p, &e, 1, 11, &should));
@@ -251,8 +251,8 @@ static void far_outside_nothing_is_known(void **state)
 	e = fit(&p);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		assert_int_equal(ask(&p, &e, 1, rows[i].size, &should), rows[i].known);
-	assert_false(ask(&p, &e, 1, (double)NAN, &should)); /* not as many numbers */
-	assert_true(ask(&p, &e, 100, 11, &should));	    /* which does not matter */
+	assert_false(ask(&p, &e, 1, (double)NAN, &should)); /* a number is missing */
+	assert_true(ask(&p, &e, 100, 11, &should));	    /* extrapolates only in a number that has no effect */
 	assert_near(should, 11, 1e-6);
 	expect_release(&e);
 	mat_release(&p.inputs.numbers);

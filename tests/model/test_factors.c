@@ -1,4 +1,4 @@
-/* Least squares against R's published fit of its data set `cars`, and against LAPACK; collinear factors. */
+/* Checks least squares against R's published fit of its data set `cars` and against LAPACK, and checks collinear factors. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "model/variance/factors.h"
@@ -11,13 +11,13 @@
 
 #include <cmocka.h>
 
-/* Ezekiel, Methods of Correlation Analysis, 1930. */
+/* Data from Ezekiel, Methods of Correlation Analysis, 1930. */
 static const double speed[] = { 4,  4,	7,  7,	8,  9,	10, 10, 10, 11, 11, 12, 12, 12, 12, 13, 13, 13, 13, 14, 14, 14, 14, 15, 15,
 				15, 16, 16, 17, 17, 17, 18, 18, 18, 18, 19, 19, 19, 20, 20, 20, 20, 20, 22, 23, 24, 24, 24, 24, 25 };
 static const double dist[] = { 2,  10, 4,  22, 16, 10, 18, 26, 34, 17, 28, 14, 20, 24, 28, 26, 34, 34, 46, 26, 36, 60, 80, 20,	26,
 			       54, 32, 40, 32, 40, 50, 42, 56, 76, 84, 36, 46, 68, 32, 48, 52, 56, 64, 66, 54, 70, 92, 93, 120, 85 };
 
-/* summary(lm(dist ~ speed, cars)), confint(). */
+/* Checks against R's summary(lm(dist ~ speed, cars)) and confint(). */
 static void published(void **state)
 {
 	struct mat X = mat_new(50, 1);
@@ -72,7 +72,7 @@ static void as_lapack(void **state)
 	mat_release(&X);
 }
 
-/* A factor that follows from others goes; a constant one goes; independent ones stay, however many rows. */
+/* Checks that factors that depend on others and constant factors are removed, and independent ones kept, for any number of rows. */
 static void collinear(void **state)
 {
 	struct mat X = mat_new(5000, 4);
@@ -93,7 +93,7 @@ static void collinear(void **state)
 	factors_fit(&X, y, &f);
 	assert_true(f.of[0].kept && f.of[1].kept && !f.of[2].kept && !f.of[3].kept);
 	for (size_t i = 0; i < X.rows; i++)
-		mat_set(&X, i, 2, 3 * mat_get(&X, i, 0)); /* wholly */
+		mat_set(&X, i, 2, 3 * mat_get(&X, i, 0)); /* exactly collinear */
 	factors_fit(&X, y, &f);
 	assert_true(f.fitted && f.of[0].kept && !f.of[2].kept);
 	mat_release(&X);

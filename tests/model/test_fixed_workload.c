@@ -1,4 +1,4 @@
-/* Clusters of fixed work: planted ones, the order of rows, published values of the V-measure. */
+/* Checks clusters of fixed work: known clusters, independence of the row order, published values of the V-measure. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "model/variance/fixed_workload.h"
@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-/* scikit-learn's documentation of v_measure_score has the first four. */
+/* Checks the V-measure; the first four values are from scikit-learn's documentation of v_measure_score. */
 static void published(void **state)
 {
 	static const struct {
@@ -30,7 +30,7 @@ static void published(void **state)
 
 #define N 3000
 
-/* Works 12 % apart, with .3 % noise: found as they are, whatever their order. */
+/* Checks that works 12 % apart with 0.3 % noise are found exactly, in any order. */
 static void planted(void **state)
 {
 	double x[N], turned[N];
@@ -54,7 +54,7 @@ static void planted(void **state)
 		assert_int_equal(found[i], again[N - 1 - i]);
 }
 
-/* No member is further from the one that began its cluster than the distance, and none that was near enough to an earlier one is later. */
+/* Checks that each member is within the distance of its cluster's first member, and outside the distance of all earlier clusters. */
 static void rule(void **state)
 {
 	double x[500];
@@ -82,7 +82,7 @@ static void rule(void **state)
 	}
 }
 
-/* ---- a program that counts its own statements, as `assay build --for work` has it: each block adds what is in it ---- */
+/* ---- a program that counts its own statements, as `assay build --for work` does: each block adds its number of statements ---- */
 
 static uint64_t statements;
 
@@ -103,7 +103,7 @@ static uint32_t mixed(uint32_t rounds)
 	return x;
 }
 
-/* Euclid's algorithm: how many steps it takes is up to the numbers. */
+/* Computes n greatest common divisors by Euclid's algorithm; the number of steps depends on the numbers. */
 static uint32_t divided(struct rng *rng, size_t n)
 {
 	uint32_t sum = 0;
@@ -145,7 +145,7 @@ static uint32_t worked(struct rng *rng, size_t kind)
 	return kind < 4 ? mixed((uint32_t)rounds[kind]) : kind < 7 ? divided(rng, pairs[kind - 4]) : matched(rng, texts[kind - 7]);
 }
 
-/* Nine works, of which the data decide a part: found as they are by what they count, and one where nothing counts. */
+/* Checks that nine works, which partly depend on data, are found by their counts. Without counts, all are one cluster. */
 static void counted(void **state)
 {
 	enum { FRAGMENTS = 1800, WORKS = 9 };
@@ -168,7 +168,7 @@ static void counted(void **state)
 	v = v_measure(truth, found, FRAGMENTS);
 	print_message("V-measure %.3f\n", v);
 	assert_true(v >= .95);
-	fixed_workload_clusters(same, FRAGMENTS, FIXED_WORKLOAD_DISTANCE, found); /* nothing counts */
+	fixed_workload_clusters(same, FRAGMENTS, FIXED_WORKLOAD_DISTANCE, found); /* without counts */
 	assert_true(v_measure(truth, found, FRAGMENTS) < .05);
 }
 

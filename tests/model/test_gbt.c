@@ -1,7 +1,7 @@
-/* Small trees worked out by hand, what must hold for any data, and a plain implementation without any of the short cuts. */
+/* Checks boosted trees: small trees calculated by hand, properties for any data, and a simple implementation without shortcuts. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "model/published/gbt.c" /* the splits */
+#include "model/published/gbt.c" /* for access to the splits */
 
 #include <float.h>
 #include <math.h>
@@ -31,7 +31,7 @@ static struct gbt *fit(const struct mat *X, const double *y, const struct gbt_op
 	return gbt;
 }
 
-/* ---- by hand ---- */
+/* ---- calculated by hand ---- */
 
 static const struct {
 	const char *what;
@@ -88,8 +88,8 @@ static void test_by_hand(void **state)
 
 static void test_two_importances(void **state)
 {
-	/* Residuals ±4 by the first feature and ±1 by the second: stumps at rate 1 take them one after the other, worth 16
-	 * and 1 of the 17; normalised within each tree they are worth the same. */
+	/* Residuals are ±4 by the first feature and ±1 by the second. Stumps at rate 1 use one after the other. Their gains are 16 and 1 of
+	 * the total 17; normalized within each tree, both importances are equal. */
 	double x[] = { 0, 0, 0, 1, 1, 0, 1, 1 }, y[] = { -5, -3, 3, 5 };
 	struct mat X = { 4, 2, x };
 	struct gbt *gbt = fit(&X, y, &(struct gbt_options){ 2, 1, 2, 1.0 });
@@ -155,7 +155,7 @@ static void test_refused(void **state)
 	gbt_free(NULL);
 }
 
-/* ---- machines like those of a laboratory: few types, features that move together, repetitions that differ a little ---- */
+/* ---- data like those of a laboratory: few types, correlated features, repetitions with small differences ---- */
 
 struct sample {
 	struct mat X;
@@ -184,7 +184,7 @@ static struct sample sample_new(uint64_t seed, size_t rows, size_t cols, double 
 	return s;
 }
 
-/* ---- the same trees, plainly: every cut of every feature from scratch, in every node of every tree ---- */
+/* ---- simple implementation: every split of every feature, computed from scratch in every node of every tree ---- */
 
 struct plain {
 	const struct mat *X;
@@ -211,7 +211,7 @@ static double plain_gain(const struct plain *p, const size_t *rows, size_t n, si
 	return sum * sum * (double)n / (left * ((double)n - left));
 }
 
-/* The value behind which the feature splits best; its gain, 0 when there is none. */
+/* Returns the gain of the feature's best split, 0 if there is none. Sets *cut to the value of the split. */
 static double plain_best(const struct plain *p, const size_t *rows, size_t n, size_t feature, double mean, float *cut)
 {
 	double best = 0.0;
@@ -311,7 +311,7 @@ static void compare_with_plain(const struct sample *s, const struct gbt_options 
 	gbt_free(gbt);
 }
 
-/* Many trees with a small rate is where splits are remembered, few with a large one where they are not. */
+/* Checks many trees with a small rate, where nodes are cached, and few trees with a large rate, where they are not. */
 static void test_plain(void **state)
 {
 	static const struct {
@@ -335,7 +335,7 @@ static void test_plain(void **state)
 	}
 }
 
-/* ---- what must hold for any data ---- */
+/* ---- properties for any data ---- */
 
 static const struct gbt_options small = { .trees = 200, .max_depth = 4, .min_samples_split = 2, .learning_rate = .02 };
 
@@ -391,7 +391,7 @@ static void test_column_negated(void **state)
 	mat_release(&s.X);
 }
 
-/* The copy stands last, and is reversed: neither its place nor its direction may matter. */
+/* Checks a duplicated column, last and negated: neither its position nor its direction may matter. */
 static void test_column_duplicated(void **state)
 {
 	struct sample s = sample_new(3, 70, 6, 0.0), twice = { .X = mat_new(70, 7) };
@@ -453,7 +453,7 @@ static void test_importance_sums_to_one(void **state)
 	}
 }
 
-/* Rows far from the mean of all, close to each other: the rounding of their sums must not tell a column from its reverse. */
+/* Checks rows far from the overall mean and close to each other: rounding must not distinguish a column from its reverse. */
 static void test_ties_far_from_mean(void **state)
 {
 	struct mat X = mat_new(40, 3);
@@ -484,7 +484,7 @@ static void assert_same_rows(const struct gbt_node *node, const uint16_t *rows, 
 	assert_memory_equal(node->rows, rows, n * sizeof(*rows));
 }
 
-/* Forgetting what was remembered changes no split. */
+/* Checks that trimming the cache of nodes changes no split. */
 static void test_nodes_trimmed(void **state)
 {
 	struct sample s = sample_new(6, 50, 5, 0.0);
@@ -517,7 +517,7 @@ static void test_nodes_trimmed(void **state)
 
 static void test_scale(void **state)
 {
-	/* The second column differs in the last bit alone, which is rounding and no variance. */
+	/* The second column differs only in the last bit, which counts as rounding, not as variance. */
 	double x[] = { 1, .1, 5, 2, .1, 5, 6, nextafter(.1, 1), 5 }, mean[3], scale[3];
 	struct mat X = { 3, 3, x };
 

@@ -1,4 +1,4 @@
-/* The trees of scikit-learn 1.2.1 on the fingerprints of the paper, application by application: matrix.csv and oracle.json of the
+/* Checks the trees against scikit-learn 1.2.1 on the fingerprints of the paper, per application. Uses matrix.csv and oracle.json in the
  * directory that ASSAY_QUIHO names. */
 #include "base/csv.h"
 #include "base/file.h"
@@ -20,16 +20,16 @@
 #define COLUMNS		  (FIRST_APPLICATION + APPLICATIONS)
 #define MATRIX_BYTES_MAX  (16u << 20)
 
-/* There two partitions tie in exact arithmetic and the rounding of either program decides, so the trees part. */
+/* Applications whose trees differ: two partitions are equally good in exact arithmetic, so that rounding decides in either program. */
 static const char *const partings[] = { "innodb_key", "memory_key" };
-/* The ties that are known: each must be reported, whether the trees part or not. */
+/* Applications with known ties. Each tie must be reported, even if the trees are equal. */
 static const char *const ambiguous[] = { "innodb_key", "memory_key", "innodb_load", "randwrite-fiofile-4096k-seq" };
 static const size_t stages[] = { 1, 2, 3, 10, 100, 500, 1000 };
 
 static struct {
-	struct buf text;       /* matrix.csv, cut into fields */
+	struct buf text;       /* matrix.csv, split into fields */
 	char **fields;	       /* [rows x COLUMNS] */
-	size_t rows, capacity; /* the first row is the header */
+	size_t rows, capacity; /* including the header, which is the first row */
 	cJSON *json;
 	const cJSON *apps;
 } oracle;
@@ -156,7 +156,7 @@ static double member(const cJSON *object, const char *key)
 	return item->valuedouble;
 }
 
-/* The largest relative difference of the training error over all stages. */
+/* Returns the largest relative difference of the training error over all stages. */
 static double mse_distance(const struct column *c)
 {
 	const cJSON *at = cJSON_GetObjectItemCaseSensitive(c->expected, "train_mse_at");
@@ -172,7 +172,7 @@ static double mse_distance(const struct column *c)
 	return worst;
 }
 
-/* L1 distance of a list of the oracle; negative when it has none. */
+/* Returns the L1 distance to a list of the oracle; negative if the oracle does not have this list. */
 static double list_distance(const struct column *c, const char *key, const double *got)
 {
 	const cJSON *list = cJSON_GetObjectItemCaseSensitive(c->expected, key), *item;
@@ -213,7 +213,7 @@ static void test_training_error(void **state)
 	print_message("training errors of %zu applications: off by %.1e at most\n", APPLICATIONS - COUNT(partings), worst);
 }
 
-/* Near, not equal, to the mean over 20 seeds: there a column that sorts in reverse wins or loses every tie by rounding. */
+/* Checks that importances are close to the oracle's mean over 20 seeds. There, rounding decides the ties of reversed columns. */
 static void test_importance(void **state)
 {
 	size_t seen = 0;
@@ -237,12 +237,12 @@ static void test_importance(void **state)
 	assert_int_equal(seen, 12);
 }
 
-/* One feature decides minife's splits: there both importances must agree without the caveat of ties. */
+/* Checks tied importances. One feature decides all splits of minife, so that both its importances must agree in spite of ties. */
 static void test_ties(void **state)
 {
 	static const struct {
 		const char *name;
-		double tied; /* notes of an independent implementation */
+		double tied; /* from notes on an independent implementation */
 		double per_tree, sum;
 	} rows[] = {
 		{ "hpccg", 22, .2, .4 },

@@ -1,5 +1,5 @@
-/* k-means against scikit-learn, and what any result must satisfy. */
-#include "model/anomaly/clusters.c" /* a start from given centers; which functions belong to a cluster */
+/* Checks k-means against scikit-learn, and properties for any data. */
+#include "model/anomaly/clusters.c" /* for access to a start from given centers, and to the functions of a cluster */
 
 #include "base/mem.h"
 #include "base/rng.h"
@@ -12,8 +12,8 @@
 
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
 
-/* Four planted groups; numpy 1.24.2, default_rng(20261120). */
-/* From these centers [k x p] alone, for what happens on the way, such as a cluster that runs empty. */
+/* Four groups of random rows (numpy 1.24.2, default_rng(20261120)). */
+/* Runs k-means only from the given centers [k x p]; tests use it for cases such as a cluster that becomes empty. */
 static void kmeans_from(const struct mat *rows, const struct mat *centers, struct kmeans *out)
 {
 	struct start s;
@@ -53,7 +53,7 @@ static double squared(const struct mat *a, size_t i, const struct mat *b, size_t
 	return sum;
 }
 
-/* inertia_ of KMeans(k, n_init=200, tol=0) of scikit-learn 1.2.1. */
+/* Checks against inertia_ of KMeans(k, n_init=200, tol=0) of scikit-learn 1.2.1. */
 static void test_scikit_learn(void **state)
 {
 	static const double within[] = { 76476.4375,	    32298.172549019608, 17271.25,	   5694.0,
@@ -79,7 +79,7 @@ static void test_scikit_learn(void **state)
 	mat_release(&rows);
 }
 
-/* Every row is with a center that is nearest, every center is its rows' mean, the sum is the sum. Returns clusters that are not empty. */
+/* Checks that each row has a nearest center, each center is the mean of its rows, and the sum is right. Counts nonempty clusters. */
 static size_t assert_fitted(const struct mat *rows, const struct kmeans *kmeans)
 {
 	size_t k = kmeans->centers.rows, filled = 0, *count = mem_new(k, sizeof(*count));
@@ -121,7 +121,7 @@ static size_t distinct(const struct mat *rows)
 	return n;
 }
 
-/* Small whole numbers: many equal rows, many equal distances, clusters that run empty on the way. */
+/* Checks small integers: many equal rows and distances, and clusters that become empty. */
 static void test_any(void **state)
 {
 	struct rng rng;
@@ -145,7 +145,7 @@ static void test_any(void **state)
 			assert_true(kmeans.within <= 0.0);
 			short_of_rows++;
 		}
-		for (size_t c = 0; c < k; c++) { /* also of an empty cluster: where there are rows */
+		for (size_t c = 0; c < k; c++) { /* even the center of an empty cluster is at a row */
 			double least = squared(&kmeans.centers, c, &kmeans.centers, kmeans.cluster[0]);
 
 			for (size_t r = 0; r < n; r++)
@@ -158,8 +158,8 @@ static void test_any(void **state)
 	assert_true(short_of_rows > 50);
 }
 
-/* The middle center gets 0 and 10 and moves between them, where both then have a nearer one: its cluster runs empty on the way, and ends up
- * with the row that is worst off. */
+/* Checks a cluster that becomes empty: the middle center gets 0 and 10 and moves between them, where both have a nearer one. The cluster
+ * then gets the row that is farthest from its center. */
 static void test_runs_empty(void **state)
 {
 	double at[24], first[] = { -8, 0, 21 };
@@ -216,8 +216,8 @@ static void test_functions(void **state)
 	assert_int_equal(of[1], 1);
 	assert_int_equal(of[2], 0);
 	assert_int_equal(of[3], 0);
-	cluster[0] = 0; /* two against one, for the other one */
-	cluster[4] = 3; /* three with one each: the first */
+	cluster[0] = 0; /* now the other cluster has two of three samples */
+	cluster[4] = 3; /* three clusters with one sample each: the first wins */
 	assert_int_equal(clusters_of_functions(&kmeans, function, 5, of), 2);
 	assert_int_equal(of[0], 0);
 	assert_int_equal(of[1], 0);

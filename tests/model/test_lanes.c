@@ -1,5 +1,5 @@
-/* Sums are taken in order and nothing is fused, to the last bit; products are OpenBLAS's, curves are the C library's, up to what their
- * header promises. */
+/* Checks that sums are computed in order and without fused operations, to the last bit, and that products equal OpenBLAS's and curves
+ * the C library's, within the tolerance in lanes.h. */
 #include "base/rng.h"
 #include "model/anomaly/lanes.h"
 
@@ -85,7 +85,7 @@ static void test_curves(void **state)
 			if (isfinite(a[i]) || curve != LANES_LINEAR)
 				assert_true(fabs(c[i] - curve_of((enum lanes_curve)curve, a[i])) < 5e-16);
 	}
-	assert_true(c[0] == .5); /* of the sigmoid at 0: what pads relies on it */
+	assert_true(c[0] == .5); /* the sigmoid at 0 is exact; padding relies on it */
 }
 
 int suite_lanes(void)

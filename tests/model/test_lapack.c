@@ -1,4 +1,4 @@
-/* Eigenvalues that are known in closed form, and inverses against the definition. */
+/* Checks eigenvalues with a known closed form, and inverses by their definition. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "model/lapack.h"
@@ -18,7 +18,7 @@ static void assert_near(double a, double b, double within)
 		fail_msg("%.17g is not %.17g within %g", a, b, within);
 }
 
-/* 2 on the diagonal, -1 beside it: 2 - 2 cos(k pi / (n + 1)), with sines as vectors (Golub and Van Loan, 4.8). */
+/* Checks 2 on the diagonal, -1 next to it: eigenvalues 2 - 2 cos(k pi / (n + 1)), sines as vectors (Golub and Van Loan, 4.8). */
 static void tridiagonal_matrix(void **state)
 {
 	(void)state;
@@ -52,7 +52,7 @@ static void tridiagonal_matrix(void **state)
 	}
 }
 
-/* X'X of drawn numbers, with what the last column has of its own. */
+/* Returns X'X of random numbers. The last column is the first one plus `own` times random numbers. */
 static struct mat products(size_t n, double own, uint64_t seed)
 {
 	struct mat X = mat_new(n + 5, n), a = mat_new(n, n);
@@ -100,7 +100,7 @@ static void inverse(void **state)
 	}
 }
 
-/* What is left of the last column beside the first is compared with the caller's limit. */
+/* Checks that a matrix counts as singular if the share of the last column not explained by the others is below the caller's limit. */
 static void singular(void **state)
 {
 	struct mat same = products(3, 0, 1), near = products(3, 1e-4, 1), near_too = products(3, 1e-4, 1), negative = mat_new(2, 2);

@@ -1,7 +1,7 @@
-/* The LASSO: optimality by the conditions of Karush, Kuhn and Tucker, and the coefficients of scikit-learn 1.2.1's Lasso. */
+/* Checks the LASSO: optimality by the conditions of Karush, Kuhn and Tucker, and coefficients against scikit-learn 1.2.1's Lasso. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "model/sparse/lasso.c" /* the active set */
+#include "model/sparse/lasso.c" /* for access to the active set */
 
 #include <math.h>
 #include <setjmp.h>
@@ -28,7 +28,7 @@ static double drawn(uint32_t *state)
 	return *state / 2147483648.0;
 }
 
-/* The oracle made the same data. */
+/* Makes the same data as the script that computed `oracle`. */
 static void make_data(struct mat *X, double *y)
 {
 	static const double unit[] = { 1.0, 10.0, 100.0, 1000.0 };
@@ -43,8 +43,8 @@ static void make_data(struct mat *X, double *y)
 	}
 }
 
-/* Lasso(positive=..., tol=1e-14) on columns of weighted mean 0 and variance 1, with weights 1 or 1 / y^2; coefficients and intercept for
- * the columns as they are. */
+/* Results of Lasso(positive=..., tol=1e-14) on columns with weighted mean 0 and variance 1, with weights 1 or 1 / y^2. Coefficients and
+ * intercept are converted to the original columns. */
 static const struct {
 	bool any_sign, relative;
 	size_t lambda;
@@ -103,9 +103,9 @@ static void test_oracle(void **state)
 	mat_release(&X);
 }
 
-/* The weighted product of a standardised column with what is left of y is lambda where the coefficient is above 0, -lambda where it is
- * below, and between them where it is 0 (not above lambda, when coefficients may not be negative). Where the intercept is 0 as it may not
- * be negative, columns are not centred, and no more of it would help. Returns whether it is. */
+/* Checks optimality. The weighted product of a standardized column with the residual of y is lambda for a positive coefficient, -lambda
+ * for a negative one. For a coefficient of 0, it is between them (only at most lambda if coefficients must not be negative). If the
+ * intercept is bounded at 0, columns are not centered and a higher one must not help. Returns whether it is bounded. */
 static bool assert_minimum(const struct mat *X, const double *y, const double *weight, const struct lasso_options *how,
 			   const struct lasso_path *path, size_t k, double enough)
 {
@@ -156,7 +156,7 @@ static void test_minimum(void **state)
 	(void)state;
 	rng_seed(&rng, 1);
 	for (size_t c = 0; c < 120; c++) {
-		size_t n = 5 + rng_below(&rng, 60), p = 1 + rng_below(&rng, 12); /* also more columns than rows */
+		size_t n = 5 + rng_below(&rng, 60), p = 1 + rng_below(&rng, 12); /* includes cases with more columns than rows */
 		struct mat X = mat_new(n, p);
 		double *y = mem_new(n, sizeof(*y)), *weight = mem_new(n, sizeof(*weight));
 		struct lasso_path path;
@@ -180,10 +180,10 @@ static void test_minimum(void **state)
 		free(y);
 		free(weight);
 	}
-	assert_true(at_origin > 0 && at_origin < paths); /* both were looked at */
+	assert_true(at_origin > 0 && at_origin < paths); /* both cases occurred */
 }
 
-/* Columns that all but repeat each other, some of which are sums of others: sweeps would take days. */
+/* Checks nearly collinear columns, some of them sums of others; coordinate descent would take days. */
 static void test_together(void **state)
 {
 	const size_t n = 60, p = 90;
@@ -219,7 +219,7 @@ static void test_together(void **state)
 	}
 }
 
-/* A column that is the sum of two that are there costs less than they. */
+/* Checks that a column that is the sum of two active columns replaces them, because it has a smaller penalty. */
 static void test_exchanged(void **state)
 {
 	double z[4 * N], y[N], b[4] = { .5, .7, 0.0, 0.0 }, pull[4], *products[4] = { NULL };

@@ -1,7 +1,7 @@
-/* Non-negative least squares: what comes out is a minimum, by the conditions of Karush, Kuhn and Tucker. */
+/* Checks that non-negative least squares finds a minimum, by the conditions of Karush, Kuhn and Tucker. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "model/profile/range.c" /* non-negative least squares */
+#include "model/profile/range.c" /* for access to non-negative least squares */
 
 #include <math.h>
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 
 #define CASES 300
 
-/* A [n x p] of random columns, some nearly or exactly the same; G = A'A, h = A'y. */
+/* Makes G = A'A and h = A'y for a random A [n x p] with some equal or nearly equal columns. */
 static void make_case(struct rng *rng, size_t n, size_t p, struct mat *G, double *h)
 {
 	struct mat A = mat_new(n, p);
@@ -40,7 +40,7 @@ static void make_case(struct rng *rng, size_t n, size_t p, struct mat *G, double
 	free(y);
 }
 
-/* w >= 0; the gradient h - Gw is zero where w > 0 and not positive elsewhere. */
+/* Checks that w >= 0, and that the gradient h - Gw is zero where w > 0 and not positive elsewhere. */
 static void assert_minimum(const struct mat *G, const double *h, const double *w)
 {
 	double scale = 0.0;
@@ -81,10 +81,10 @@ static void test_minimum(void **state)
 		nnls_free(nnls);
 		mat_release(&G);
 	}
-	assert_true(bound > CASES); /* the bounds were met, or this tested plain least squares */
+	assert_true(bound > CASES); /* otherwise, no case would have tested the bounds */
 }
 
-/* Published: Lawson and Hanson's algorithm on a problem whose answer is seen: [1 0; 0 1; 1 1] w = [1, -1, .5]. */
+/* Checks Lawson and Hanson's algorithm on a problem with an obvious solution: [1 0; 0 1; 1 1] w = [1, -1, 0.5]. */
 static void test_by_hand(void **state)
 {
 	double g[] = { 2, 1, 1, 2 }, h[] = { 1.5, -.5 }, w[2];
@@ -99,7 +99,7 @@ static void test_by_hand(void **state)
 	nnls_free(nnls);
 }
 
-/* Nothing points upwards: all stay at zero; two equal columns: one of them is enough. */
+/* Checks that all weights are zero if no gradient is positive, and that of two equal columns one suffices. */
 static void test_edges(void **state)
 {
 	double g[] = { 1, 1, 1, 1 }, down[] = { -1, -1 }, up[] = { 2, 2 }, w[2];

@@ -1,4 +1,4 @@
-/* Principal components: correlations that are known in closed form, and what makes components right whatever the data. */
+/* Checks principal components: correlations with a known closed form, and properties for any data. */
 #include "base/rng.h"
 #include "base/stats.h"
 #include "model/pca.h"
@@ -16,7 +16,7 @@ static void assert_near(double a, double b, double within)
 		fail_msg("%.17g is not %.17g within %g", a, b, within);
 }
 
-/* Two columns with the correlation r: 1 + |r| and 1 - |r|, along the diagonals. */
+/* Checks two columns with correlation r: eigenvalues 1 + |r| and 1 - |r|, vectors along the diagonals. */
 static void two_columns(void **state)
 {
 	static const double values[2][5] = { { 1, 2, 3, 4, 5 }, { 9, 8, 3, 5, 1 } };
@@ -34,7 +34,7 @@ static void two_columns(void **state)
 	assert_int_equal(pca.n, 2);
 	assert_near(pca.eigenvalue[0], 1 - r, 1e-12);
 	assert_near(pca.eigenvalue[1], 1 + r, 1e-12);
-	assert_near(mat_get(&pca.loading, 0, 0), sqrt(.5), 1e-12); /* opposite signs; the first is turned to be positive */
+	assert_near(mat_get(&pca.loading, 0, 0), sqrt(.5), 1e-12); /* opposite signs; the first is made positive */
 	assert_near(mat_get(&pca.loading, 0, 1), -sqrt(.5), 1e-12);
 	pca_release(&pca);
 	mat_release(&X);
@@ -55,8 +55,8 @@ static struct mat made_up(size_t rows, size_t cols, uint64_t seed)
 	return X;
 }
 
-/* Scores have the mean 0, the variance of the eigenvalue, and no correlation; loadings are orthonormal; eigenvalues sum to the
- * number of columns that vary (column 2 does not). */
+/* Checks that scores have mean 0, the eigenvalue as variance, and no correlation, and that loadings are orthonormal. Eigenvalues must
+ * sum to the number of columns that vary (column 2 does not). */
 static void components_are_right(void **state)
 {
 	static const size_t sizes[][2] = { { 30, 7 }, { 6, 20 }, { 2, 5 } };
@@ -113,14 +113,14 @@ static void nothing_to_tell(void **state)
 		mat_release(&X);
 	}
 	for (size_t i = 0; i < 4; i++)
-		mat_set(&same, i, 0, i % 2 ? .1 + .2 : .3); /* only rounding */
+		mat_set(&same, i, 0, i % 2 ? .1 + .2 : .3); /* differs only by rounding */
 	pca_of(&same, &pca);
 	assert_int_equal(pca.n, 0);
 	pca_release(&pca);
 	mat_release(&same);
 }
 
-/* One thing many times is one thing; things without any relation are as many as they are. */
+/* Checks that copies of one column count as one component, and uncorrelated columns as one each. */
 static void things_are_counted(void **state)
 {
 	struct mat copies = mat_new(6, 9), apart = mat_new(5, 4);
@@ -135,7 +135,7 @@ static void things_are_counted(void **state)
 	assert_int_equal(pca.n, 1);
 	assert_near(pca.eigenvalue[0], 9, 1e-12);
 	pca_release(&pca);
-	for (size_t j = 0; j < 4; j++) { /* Helmert's contrasts are orthogonal */
+	for (size_t j = 0; j < 4; j++) { /* Helmert contrasts are orthogonal */
 		for (size_t i = 0; i <= j; i++)
 			mat_set(&apart, i, j, 1);
 		mat_set(&apart, j + 1, j, -(double)(j + 1));

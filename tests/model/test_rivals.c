@@ -1,7 +1,7 @@
-/* What judges without a scorer, against scipy and scikit-learn (1.10.1, 1.2.1), and what must hold whatever the data. */
+/* Checks methods without a scorer against scipy 1.10.1 and scikit-learn 1.2.1, and properties for any data. */
 #include "base/mem.h"
 #include "base/rng.h"
-#include "tests/bench/mannwhitney.c" /* the tests of ranks */
+#include "tests/bench/mannwhitney.c" /* for access to the rank tests */
 #include "tests/bench/tree.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ static void assert_near(double a, double b)
 
 /* ---- ranks ---- */
 
-/* scipy.stats.mannwhitneyu, two-sided: exact; asymptotic with ties or many. */
+/* Checks against the two-sided scipy.stats.mannwhitneyu: exact, and asymptotic with ties or many values. */
 static void test_ranktest(void **state)
 {
 	static const struct {
@@ -56,7 +56,7 @@ static void test_ranktest(void **state)
 	assert_true(ranktest_least(20, 20) > 0.0 && ranktest_least(20, 20) < 1e-6);
 }
 
-/* The first table of Benjamini and Hochberg 1995: 15 p values; at .05 the first four are discoveries. */
+/* Checks the first table of Benjamini and Hochberg 1995: of 15 p-values, the first four are discoveries at 0.05. */
 static void test_discoveries(void **state)
 {
 	static const double p[] = { .0298, .0001, .0278, .0004, .0344, .0095, .0201, .0019, .0459, .3240, .4262, .5719, .6528, .7590, 1.0 };
@@ -70,7 +70,7 @@ static void test_discoveries(void **state)
 	assert_near(ranktest_discoveries(none, COUNT(none), .95), .9);
 }
 
-/* Samples of functions in runs, as the judge gets them. */
+/* Samples of functions in runs, in the form that the judge gets. */
 struct made {
 	struct observations o;
 	size_t *function, *run;
@@ -131,7 +131,7 @@ static void test_judge(void **state)
 	struct assay_error err;
 
 	(void)state;
-	scale_column(&seen, 1, 1, 1.0, 40.0); /* g: 40 times what matters */
+	scale_column(&seen, 1, 1, 1.0, 40.0); /* g: 40 times the smallest relevant difference */
 	scale_column(&seen, 1, 2, .8, 0.0);
 	assert_int_equal(mannwhitney_judge(&normal.o, &seen.o, .05, &d, &err), ASSAY_OK);
 	assert_int_equal(d.n, 3);
@@ -152,7 +152,7 @@ static void test_judge(void **state)
 		assert_true((g->error > g->error_threshold) == g->anomalous);
 		assert_int_equal(g->n_columns, f == 1 ? 2 : 0);
 	}
-	assert_near(d.functions[1].score, -log10(2.0 / 43758.0)); /* 18 over 8 */
+	assert_near(d.functions[1].score, -log10(2.0 / 43758.0)); /* number of ways to choose 8 of 18: 43758 */
 	assert_int_equal(d.functions[1].columns[0].column, 1);
 	assert_int_equal(d.functions[1].columns[0].direction, 1);
 	assert_true(d.functions[1].columns[0].votes > .99 && d.functions[1].columns[0].part > .9);
@@ -169,7 +169,7 @@ static void test_judge(void **state)
 	made_release(&seen);
 }
 
-/* What has become less is anomalous, too, and says so. */
+/* Checks that a decrease is anomalous, too, and reported as a decrease. */
 static void test_judge_less(void **state)
 {
 	struct made normal = make(1, 10, 7), seen = make(1, 10, 8);
@@ -200,7 +200,7 @@ static void assert_same(const struct detection *a, const struct detection *b)
 	}
 }
 
-/* The same data with rows, columns and functions in another order. */
+/* Checks that the order of rows, columns and functions does not matter. */
 static void test_judge_order(void **state)
 {
 	static const char *const turned[] = { "misses", "hitm", "cycles" }, *const swapped[] = { "g", "f" };
@@ -231,7 +231,7 @@ static void test_judge_order(void **state)
 	made_release(&other);
 }
 
-/* Functions that are not known, columns that are not counted, samples with holes. */
+/* Checks unknown functions, columns that were not counted, and incomplete samples. */
 static void test_judge_gaps(void **state)
 {
 	struct made normal = make(2, 9, 5), seen = make(3, 9, 6);
@@ -239,10 +239,10 @@ static void test_judge_gaps(void **state)
 	struct assay_error err;
 
 	(void)state;
-	scale_column(&seen, 2, 0, 9.0, 0.0); /* h is new */
+	scale_column(&seen, 2, 0, 9.0, 0.0); /* h is not in the normal runs */
 	scale_column(&seen, 0, 1, 1.0, 100.0);
 	for (size_t i = 0; i < normal.o.values.rows; i++)
-		mat_set(&normal.o.values, i, 1, (double)NAN); /* was not counted: what it is now says nothing */
+		mat_set(&normal.o.values, i, 1, (double)NAN); /* not counted in the normal runs, therefore ignored */
 	mat_set(&seen.o.values, 0, 0, (double)NAN);
 	assert_int_equal(mannwhitney_judge(&normal.o, &seen.o, .05, &d, &err), ASSAY_OK);
 	assert_int_equal(d.left_out, 1);
@@ -267,9 +267,9 @@ static void test_judge_refuses(void **state)
 	(void)state;
 	assert_int_equal(mannwhitney_judge(&normal.o, &seen.o, .05, &d, &err), ASSAY_E_NODATA);
 	assert_non_null(strstr(err.text, "at least 4 normal runs, there are 3"));
-	assert_int_equal(mannwhitney_judge(&five.o, &seen.o, .01, &d, &err), ASSAY_E_NODATA); /* 2 / 252 > .01 / 3 */
+	assert_int_equal(mannwhitney_judge(&five.o, &seen.o, .01, &d, &err), ASSAY_E_NODATA); /* because 2 / 252 > 0.01 / 3 */
 	assert_non_null(strstr(err.text, "about 6 runs of each would do"));
-	assert_int_equal(mannwhitney_judge(&six.o, &six_too.o, .01, &d, &err), ASSAY_OK); /* 2 / 924 */
+	assert_int_equal(mannwhitney_judge(&six.o, &six_too.o, .01, &d, &err), ASSAY_OK); /* because 2 / 924 is small enough */
 	detection_release(&d);
 	seen.o.columns = more;
 	assert_int_equal(mannwhitney_judge(&five.o, &seen.o, .05, &d, &err), ASSAY_E_USAGE);
@@ -285,7 +285,7 @@ static void test_judge_refuses(void **state)
 	made_release(&six_too);
 }
 
-/* Without any difference, a share of at most `rate` of the comparisons finds anything (all are then false), with dependent columns, too. */
+/* Checks that without any difference, at most the share `rate` of comparisons has a discovery, even with dependent columns. */
 static void test_judge_level(void **state)
 {
 	size_t found = 0, rounds = 400;
@@ -307,7 +307,7 @@ static void test_judge_level(void **state)
 	}
 	print_message("false discoveries in %zu of %zu comparisons at .1\n", found, rounds);
 	assert_true(found > 4);
-	assert_true(found <= 58); /* three standard errors above */
+	assert_true(found <= 58); /* three standard errors above the expected number */
 }
 
 /* ---- tree ---- */
@@ -334,7 +334,7 @@ static const short tree_asked[][3] = {
 	{ 167, 873, 523 }, { 936, 40, 377 },  { 482, 350, 730 }, { 827, 690, 175 },
 };
 
-/* DecisionTreeClassifier(max_depth, min_samples_leaf); 30 random states give the same predictions. */
+/* Checks against DecisionTreeClassifier(max_depth, min_samples_leaf), whose predictions are equal for 30 random states. */
 static void test_tree(void **state)
 {
 	static const struct {
@@ -370,7 +370,7 @@ static void test_tree(void **state)
 	mat_release(&rows);
 }
 
-/* Rows that cannot be told apart are one leaf, of the label that most have, of equally many the first; equal splits: the first column. */
+/* Checks that identical rows form one leaf with the most frequent label, the first of equal ones, and equal splits use the first column. */
 static void test_tree_ties(void **state)
 {
 	static double same[] = { 1, 1, 1, 1 }, both[] = { 0, 0, 1, 1, 2, 2, 3, 3 }, second[] = { 5, 0, 5, 0, 5, 1, 5, 1 };
@@ -388,11 +388,11 @@ static void test_tree_ties(void **state)
 	assert_int_equal(tree_label(tree, (double[]){ 2.0, -9.0 }), 1);
 	tree_free(tree);
 	rows.at = second;
-	tree_fit(&rows, halves, 2, 5, 1, &tree); /* equal values are not divided, however well that would do */
+	tree_fit(&rows, halves, 2, 5, 1, &tree); /* equal values are not separated, even if that would be the best split */
 	assert_int_equal(tree_label(tree, (double[]){ 5.0, 1.0 }), 1);
 	tree_free(tree);
 	rows.at = both;
-	tree_fit(&rows, halves, 2, 5, 3, &tree); /* leaves of three do not divide four */
+	tree_fit(&rows, halves, 2, 5, 3, &tree); /* four rows cannot be divided into leaves of at least three */
 	assert_int_equal(tree_label(tree, (double[]){ 3.0, 3.0 }), 0);
 	tree_free(tree);
 }

@@ -1,10 +1,10 @@
-/* Scorers other than the autoencoder, against scikit-learn and numpy (1.2.1, 1.24.2), and what must hold whatever the data. */
+/* Checks scorers other than the autoencoder against scikit-learn 1.2.1 and numpy 1.24.2, and properties for any data. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/stats.h"
-#include "tests/bench/mahalanobis.c" /* the covariance */
+#include "tests/bench/mahalanobis.c" /* for access to the covariance */
 #include "model/anomaly/scorer.h"
-#include "tests/bench/som.c" /* the areas */
+#include "tests/bench/som.c" /* for access to the areas */
 
 #include <math.h>
 #include <setjmp.h>
@@ -47,7 +47,7 @@ static const short wide[] = {
 	89,  -92, -67, -31, 27, -2,   30,  74,	51,  -193, -134, 38, -2, -45, -185, 42,	 30,  67, -148, -111,
 };
 
-/* sklearn.covariance.LedoitWolf: shrinkage_, covariance_, location_. */
+/* Checks against sklearn.covariance.LedoitWolf: shrinkage_, covariance_, location_. */
 static void test_covariance(void **state)
 {
 	static const double matrix[] = { 7.378041515718749, 1.725829355324684, 5.453009983094386, 1.725829355324684, 2.244353497593043,
@@ -76,7 +76,7 @@ static void test_covariance(void **state)
 	assert_near(log_det, -8.015973584812919);
 	covariance_release(&c);
 	mat_release(&rows);
-	rows = mat_new(3, 2); /* nothing varies */
+	rows = mat_new(3, 2); /* constant columns */
 	covariance_of(&rows, &c);
 	assert_true(c.shrinkage <= 0.0);
 	assert_false(lapack_invert(c.matrix.at, c.matrix.rows, 0.0, NULL));
@@ -84,7 +84,7 @@ static void test_covariance(void **state)
 	mat_release(&rows);
 }
 
-/* numpy.linalg.inv of sklearn's covariance_ + .01 I. */
+/* Checks against numpy.linalg.inv of sklearn's covariance_ + 0.01 I. */
 static void test_mahalanobis(void **state)
 {
 	static const double distance[] = { 3.085114630136688, 0.9226070610679878 };
@@ -114,7 +114,7 @@ static void test_mahalanobis(void **state)
 	mat_release(&normal);
 }
 
-/* Columns of which each follows the one before it, so that all go together. */
+/* Draws rows in which each column correlates with the one before it, so that all columns correlate. */
 static void correlated_rows(struct rng *rng, double together, struct mat *m)
 {
 	normal_rows(rng, m);
@@ -123,7 +123,7 @@ static void correlated_rows(struct rng *rng, double together, struct mat *m)
 			mat_set(m, i, j, together * mat_get(m, i, j - 1) + sqrt(1.0 - together * together) * mat_get(m, i, j));
 }
 
-/* A column that moves alone has the largest part, however much the others go together with it: the reason for this way to divide. */
+/* Checks that a column that moves alone has the largest part, however correlated it is. This is the reason for this definition of parts. */
 static void test_alone(void **state)
 {
 	struct mat rows = mat_new(300, 6), row = mat_new(1, 6), parts = mat_new(1, 6), expected = mat_new(1, 6);
@@ -156,7 +156,7 @@ static void test_alone(void **state)
 	mat_release(&expected);
 }
 
-/* Columns of what is rare do not hide the others. Two of six are zero but in one row of ten; a third one moves by 6 standard deviations. */
+/* Checks that columns of rare events do not hide others. Two of six are zero in 90 % of the rows; a third one moves by 6 deviations. */
 static void test_tails(void **state)
 {
 	struct mat rows = mat_new(2000, 6), parts = mat_new(2000, 6);
@@ -192,7 +192,7 @@ static void test_tails(void **state)
 	mat_release(&parts);
 }
 
-/* Runs in three sizes, in turns. */
+/* Draws runs with three input sizes in turn. */
 static void sized_rows(struct rng *rng, double apart, struct mat *rows, size_t *run)
 {
 	correlated_rows(rng, .6, rows);
@@ -212,7 +212,7 @@ static void sums_of(const struct mat *parts, double *sum)
 	}
 }
 
-/* Several centers where there are several heaps, and only there; then a shift of all columns is not taken for another size. */
+/* Checks that only several clusters lead to several centers, and that a shift of all columns is then not taken for another size. */
 static void test_centers(void **state)
 {
 	static const struct {
@@ -245,7 +245,7 @@ static void test_centers(void **state)
 		for (size_t k = 0; k < 240; k++)
 			found[i] += error[k] > limit;
 		for (size_t k = 0; k < 240; k++)
-			run[k] = k % 7; /* too few runs to tell */
+			run[k] = k % 7; /* too few runs for several centers */
 		scorer_mahalanobis.free(scorer);
 		scorer = scorer_mahalanobis.fit(&rows, run, 1);
 		scorer_mahalanobis.describe(scorer, text, sizeof(text));
@@ -257,7 +257,7 @@ static void test_centers(void **state)
 	mat_release(&parts);
 }
 
-/* Any scorer: parts are not negative and finite, also where nothing varies, with two rows, and far outside; the same again is the same. */
+/* Checks that a scorer's parts are finite and not negative, even for constant columns, two rows, or distant rows, and are reproducible. */
 static void check_scorer(const struct scorer_kind *kind)
 {
 	static const size_t sizes[][2] = { { 2, 1 }, { 2, 9 }, { 40, 3 }, { 500, 12 } };
@@ -303,9 +303,9 @@ static void test_any_rows(void **state)
 	check_scorer(&scorer_som);
 }
 
-/* ---- self-organising map ---- */
+/* ---- self-organizing map ---- */
 
-/* A map of 3 x 3 units in one column: 0 1 2 / 0 1 2 / 0 1 12. By hand, mean distance to the neighbours. */
+/* Checks a 3 x 3 map of one column, 0 1 2 / 0 1 2 / 0 1 12, against manually calculated mean distances to the neighbors. */
 static void test_areas(void **state)
 {
 	static const double areas[] = { .5, 2.0 / 3, 0.5, 1.0 / 3, .5, 11.0 / 3, .5, 4.0, 10.5 };
@@ -318,12 +318,12 @@ static void test_areas(void **state)
 	som_areas(&som);
 	for (size_t i = 0; i < 9; i++) {
 		assert_near(area[i], areas[i]);
-		assert_int_equal(sparse[i], i > 6); /* the 85th percentile of nine lies between the two largest but one */
+		assert_int_equal(sparse[i], i > 6); /* the 85th percentile of nine areas is between the second and the third largest */
 	}
 	row = 13.0;
 	scorer_som.parts(&som.scorer, &rows, &parts, &expected);
-	assert_near(parts.at[0], 1.0 + 10.5); /* off the best matching unit by 1, and that one's area */
-	assert_near(expected.at[0], 2.0);     /* the nearest that does not stand alone */
+	assert_near(parts.at[0], 1.0 + 10.5); /* distance 1 to the best matching unit, plus the area of this unit */
+	assert_near(expected.at[0], 2.0);     /* the nearest unit that is not sparse */
 	row = 0.25;
 	scorer_som.parts(&som.scorer, &rows, &parts, &expected);
 	assert_near(parts.at[0], .0625 + .5);
@@ -331,7 +331,7 @@ static void test_areas(void **state)
 	mat_release(&expected);
 }
 
-/* It learns where rows are, two heaps apart, which one normal distribution does not; and orders the map. */
+/* Checks that the map learns two clusters, which one normal distribution cannot, and that the map is ordered. */
 static void test_map(void **state)
 {
 	struct mat rows = mat_new(1000, 2), judged = mat_new(2, 2), parts = mat_new(2, 2), at_rows = mat_new(1000, 2);
@@ -346,14 +346,14 @@ static void test_map(void **state)
 	for (size_t i = 0; i < 2000; i += 2)
 		rows.at[i] += i % 4 ? 8.0 : -8.0;
 	scorer = scorer_som.fit(&rows, NULL, 1);
-	memcpy(judged.at, (double[]){ 0.0, 0.0, 8.0, 5.0 }, 4 * sizeof(double)); /* between the heaps; beside one */
+	memcpy(judged.at, (double[]){ 0.0, 0.0, 8.0, 5.0 }, 4 * sizeof(double)); /* a row between the clusters, and one next to a cluster */
 	scorer_som.parts(scorer, &judged, &parts, NULL);
 	scorer_som.parts(scorer, &rows, &at_rows, NULL);
 	for (size_t i = 0; i < 1000; i++)
 		error[i] = at_rows.at[2 * i] + at_rows.at[2 * i + 1];
 	assert_true(parts.at[0] + parts.at[1] > stats_quantile(error, 1000, .99));
 	assert_true(parts.at[2] + parts.at[3] > stats_quantile(error, 1000, .99));
-	assert_true(parts.at[0] > parts.at[1] && parts.at[3] > parts.at[2]); /* by the column that is off */
+	assert_true(parts.at[0] > parts.at[1] && parts.at[3] > parts.at[2]); /* the deviating column has the larger part */
 	scorer_som.describe(scorer, text, sizeof(text));
 	assert_string_equal(text, "13 x 13 units");
 	scorer_som.free(scorer);

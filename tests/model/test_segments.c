@@ -1,4 +1,4 @@
-/* Change points: the partition is the best of all partitions, planted ones are found, and there are none where nothing changes. */
+/* Checks change points: the partition is optimal, injected change points are found, and constant data have none. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "model/segments.h"
@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-/* `samples` a row, each of a column by the shares. */
+/* Draws `samples` samples per row; the column of each follows the shares. */
 static void draw(struct mat *counts, size_t from, size_t to, const double *shares, int samples, struct rng *rng)
 {
 	for (size_t i = from; i < to; i++) {
@@ -25,7 +25,7 @@ static void draw(struct mat *counts, size_t from, size_t to, const double *share
 	}
 }
 
-/* All 2^(n-1) partitions, by the cost that is written down here once more. */
+/* Returns the least cost over all 2^(n-1) partitions; this function computes the cost independently. */
 static double best_of_all(const struct mat *counts)
 {
 	double best = (double)INFINITY, penalty = segments_penalty(counts);
@@ -72,7 +72,7 @@ static void best_partition(void **state)
 	}
 }
 
-/* Three phases, 8, 12 and 12 slices of 15 samples: found within a slice, nine times of ten exactly; one phase: one, nearly always. */
+/* Checks three phases of 8, 12 and 12 slices with 15 samples each: found within a slice, 90 % exactly. One phase stays one in 98 %. */
 static void planted_phases(void **state)
 {
 	size_t right = 0, quiet = 0;
@@ -97,7 +97,7 @@ static void planted_phases(void **state)
 	assert_in_range(quiet, 196, 200);
 }
 
-/* Bursts: each row is one of two compositions, at random, so that neighbours differ more than counts would. */
+/* Checks that bursts are not phases. Each row has one of two random compositions, so that neighbors differ by more than noise. */
 static void bursts_are_no_phases(void **state)
 {
 	size_t quiet = 0;
@@ -120,7 +120,7 @@ static void bursts_are_no_phases(void **state)
 	assert_in_range(quiet, 90, 100);
 }
 
-/* One class alone, then another alone: what is as plain as that must not be taken for great variation. */
+/* Checks a change from one class to another. The estimate of variation must not include this change. */
 static void pure_phases(void **state)
 {
 	struct mat counts = mat_new(24, 2);

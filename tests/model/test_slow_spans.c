@@ -1,4 +1,4 @@
-/* Where a row is high: levels and stretches by their definitions on drawn rows, and what chance makes of them. */
+/* Checks where a row is high: levels and spans by their definitions on random rows, and the probability of a chance result. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/stats.h"
@@ -19,7 +19,7 @@ static double score_of(double x, const struct slow_span *s)
 	return isfinite(x) ? fmin(fmax((x - s->level) / s->half, -SLOW_SPANS_MOST), SLOW_SPANS_MOST) : 0;
 }
 
-/* By trying all: the best score of neighbours, none of which is a border. */
+/* Returns the best score of consecutive values without a border, by trying all. */
 static double plainly(const double *x, size_t n, const struct slow_span *s)
 {
 	double best = 0;
@@ -35,7 +35,7 @@ static double plainly(const double *x, size_t n, const struct slow_span *s)
 	return best;
 }
 
-/* How much two groups explain that are divided at `level`. */
+/* Returns how much variance is explained by two groups divided at `level`. */
 static double explained(const double *x, size_t n, double level)
 {
 	double sum[2] = { 0, 0 }, count[2] = { 0, 0 };
@@ -80,7 +80,7 @@ static void definition(void **state)
 	}
 }
 
-/* Values that are alike are not divided, and neither are a few. */
+/* Checks that nearly equal values are not divided, nor are very few values. */
 static void nothing(void **state)
 {
 	struct slow_span found[SLOW_SPANS_LEVELS];
@@ -106,7 +106,7 @@ static struct slow_chance chance_of(const double *x, const bool *joined, struct 
 	return slow_span_chance(x, joined, N, span, found[0].score, scratch);
 }
 
-/* Ten high ones in a row are no chance, ten among the others are; and one piece of ten is the same in every order. */
+/* Checks that ten high values in a row are not chance, ten scattered ones are, and one piece of ten scores the same in any order. */
 static void chance(void **state)
 {
 	bool joined[N] = { false };

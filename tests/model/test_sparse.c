@@ -1,4 +1,4 @@
-/* Costs that are known: the terms that made them are found, with their coefficients and an error that is that of the noise. */
+/* Checks cost models on known costs: the model finds the terms and their coefficients, and its error is that of the noise. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/stats.h"
@@ -19,9 +19,9 @@
 #define N      (2 * INPUTS)
 #define P      8
 
-enum column { NEVER, BLOCKS, BYTES, DEPTH, FROM_BLOCKS, UNRELATED }; /* and two more that are not related */
+enum column { NEVER, BLOCKS, BYTES, DEPTH, FROM_BLOCKS, UNRELATED }; /* columns 6 and 7 are unrelated, too */
 
-/* Each input runs twice. 1 ms + 2 us * blocks + 3 ns * bytes, and `product` * bytes * depth; noise as a part of it. */
+/* Makes two runs per input. Cost: 1 ms + 2 us * blocks + 3 ns * bytes + `product` * bytes * depth, with the relative noise `noise`. */
 static void make_runs(uint64_t seed, double product, double noise, struct mat *X, double *y, size_t *group)
 {
 	struct rng rng;
@@ -76,15 +76,15 @@ static void test_linear(void **state)
 	assert_true(model.column[UNRELATED].same_as == SIZE_MAX);
 	assert_true(fabs(coefficient(&model, 1, BLOCKS, 0) / 2e-6 - 1.0) < .05);
 	assert_true(fabs(coefficient(&model, 1, BYTES, 0) / 3e-9 - 1.0) < .05);
-	assert_int_equal(model.term[0].column[0], BYTES); /* most of the cost */
+	assert_int_equal(model.term[0].column[0], BYTES); /* the term with the largest part of the cost */
 	assert_true(model.error_mean < .03 && model.error_median < .025);
 	assert_true(model.interval > 1.02 && model.interval < 1.06);
 	sparse_release(&model);
 	mat_release(&X);
 }
 
-/* A cost that grows faster than what is known, from nothing: a straight line would begin below 0, and what it says of small inputs would be
- * hundreds of times too little. */
+/* Checks a cost that grows faster than linearly from 0. A straight line would start below 0 and predict costs of small inputs hundreds
+ * of times too low. */
 static void test_intercept(void **state)
 {
 	double y[N];
@@ -126,7 +126,7 @@ static void test_product(void **state)
 	mat_release(&X);
 }
 
-/* Rounds within rounds, as a program may be asked, and the bytes of its input, which alone say something by themselves. */
+/* Checks nested loops whose counts are inputs, next to the size in bytes, which is the only column that predicts something by itself. */
 static void test_rounds_within_rounds(void **state)
 {
 	enum { RECORDS, FIELDS, CHOICES, OTHER, BYTES_OF, COLUMNS };
@@ -185,8 +185,8 @@ static void test_unlike(void **state)
 	mat_release(&X);
 }
 
-/* One input does something hundreds of times that all others do some times: a model that has not seen it says far too much of it, and that
- * it is unlike. It says nothing of how well the model does on others. */
+/* Checks an input with a count hundreds of times higher than in all others. A model without this input predicts far too much and reports
+ * it as unlike. This prediction must not count in the model's error. */
 static void test_unlike_left_out(void **state)
 {
 	double y[N];
@@ -211,7 +211,7 @@ static void test_unlike_left_out(void **state)
 	mat_release(&X);
 }
 
-/* Counts that no term has are weighed together: what was done once more than ever is none of a hundredth of all that was done. */
+/* Checks that counts without a term are weighed together: one more event than ever before is negligible below 1 % of all events. */
 static void test_unlike_counts(void **state)
 {
 	const bool counted[P] = { [NEVER] = true, [BLOCKS] = true, [FROM_BLOCKS] = true };
@@ -240,7 +240,7 @@ static void test_unlike_counts(void **state)
 	mat_release(&X);
 }
 
-/* Two columns that nearly go together, and then do not, each as large as it was before. */
+/* Checks two correlated columns that no longer correlate, each within its earlier range. */
 static void test_unlike_together(void **state)
 {
 	double y[N], row[2];
@@ -271,7 +271,7 @@ static void test_unlike_together(void **state)
 	mat_release(&X);
 }
 
-/* Rows of make_runs() of which `large` have more blocks than most: by how much they cost more is known as well as the interval says. */
+/* Counts how often the interval of the excess contains the truth, on rows of make_runs(); `large`: more blocks for some rows. */
 static size_t excesses_that_hold(uint64_t seeds, double large)
 {
 	size_t group[N], holds = 0;
@@ -309,7 +309,7 @@ static void test_excess(void **state)
 	assert_in_range(excesses_that_hold(60, 8000.0), 54, 60);
 }
 
-/* What no sum of the columns is (it bends), the model errs by along the size of inputs: it is not what small inputs cost more. */
+/* Checks that errors of the model along the input size, for a nonlinear cost, do not count as an excess of small inputs. */
 static void test_usual_of_small_ones(void **state)
 {
 	size_t group[INPUTS], holds = 0, seeds = 40;
@@ -340,7 +340,7 @@ static void test_usual_of_small_ones(void **state)
 	assert_in_range(holds, 34, seeds);
 }
 
-/* Two terms take longer at once, each by another part. */
+/* Checks two terms that become slower at once, by different factors. */
 static void test_terms(void **state)
 {
 	double y[N], excess[N];
@@ -372,7 +372,7 @@ static void test_terms(void **state)
 	mat_release(&X);
 }
 
-/* Nine of ten intervals have the cost of a run that was not learned. */
+/* Checks that 90 % of the intervals contain the cost of a run that was not learned. */
 static void test_coverage(void **state)
 {
 	size_t group[N], inside = 0, all = 0;
@@ -399,8 +399,7 @@ static void test_coverage(void **state)
 	assert_in_range(inside, all * 86 / 100, all * 95 / 100);
 }
 
-/* Two functions share the cost, and one of them takes half as much again on other inputs: so much is added to it and nothing to the other.
- */
+/* Checks two functions that share the cost: one of them takes 1.5 times as long on other inputs. The excess belongs only to this one. */
 static void test_parts(void **state)
 {
 	size_t group[N], within = 0, all = 0;
@@ -441,7 +440,7 @@ static void test_parts(void **state)
 	assert_in_range(within, all * 85 / 100, all);
 }
 
-/* A number of samples of so much, as a clock takes them. */
+/* Returns a time as a sampling clock measures it: a random number of samples, each of duration `one`. */
 static double sampled(struct rng *rng, double seconds, double one)
 {
 	double left = rng_double(rng), n = 0.0;
@@ -451,8 +450,8 @@ static double sampled(struct rng *rng, double seconds, double one)
 	return n * one;
 }
 
-/* Three places share the cost: what the blocks do, what the bytes do, and a little that no column counts. Some take longer: more[j] of the
- * cost for place j. Some hundred samples have been taken on either side. */
+/* Makes three places that share the cost: one for the blocks, one for the bytes, one small and without a column. Place j becomes slower
+ * by more[j] of the cost. Either side has some hundred samples. */
 static void several(uint64_t seed, const double more[3], struct sparse_part parts[3])
 {
 	static const size_t column[] = { BLOCKS, BYTES, SIZE_MAX };
@@ -503,7 +502,7 @@ static void several(uint64_t seed, const double more[3], struct sparse_part part
 	sparse_release(&model);
 }
 
-/* One place, or two at once, take a tenth of the cost longer: these and no others, with intervals that hold. */
+/* Checks that exactly the one or two places that became 10 % slower are reported, with valid intervals. */
 static void test_several(void **state)
 {
 	static const double cases[][3] = { { .1, 0, 0 }, { 0, .1, 0 }, { .1, .1, 0 }, { .08, .12, 0 }, { .15, -.05, 0 }, { 0, 0, 0 } };

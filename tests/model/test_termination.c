@@ -1,5 +1,5 @@
-/* How many runs are enough, on sequences of which it is known. */
-#include "model/anomaly/detector.c" /* whether the runs are enough */
+/* Checks how many runs are sufficient, on sequences with a known answer. */
+#include "model/anomaly/detector.c" /* for access to termination_of() */
 
 #include "base/mem.h"
 #include "base/rng.h"
@@ -22,15 +22,15 @@ static struct termination after(const double *error, size_t n)
 	return t;
 }
 
-/* By hand, with a goal of 1: errors 1 3 1 3 1 3 1 3 ...; the standard deviations after 1, 2, ... runs are
- * 0, 1.4142, 1.1547, 1.1547, 1.0954, 1.0954, 1.0690, 1.0690. After 4 runs: last quarter 1.1547, last half 1.1547. After 8: 1.0690
- * and 1.0822, mean error 2, scale 2 + 2 * 1.0690: .0032. */
+/* Checks termination against manual calculation, with a goal of 1. Errors 1 3 1 3 1 3 1 3 have these standard deviations after 1, 2, ...
+ * runs: 0, 1.4142, 1.1547, 1.1547, 1.0954, 1.0954, 1.0690, 1.0690. After 4 runs: last quarter 1.1547, last half 1.1547. After 8: 1.0690
+ * and 1.0822, mean error 2, scale 2 + 2 * 1.0690: 0.0032. */
 static void test_by_hand(void **state)
 {
 	static const double same[] = { 1, 3, 1, 3, 1, 3, 1, 3 };
 	static const double early[] = {
 		1, 1, 1, 5, 1, 1, 1, 1
-	}; /* after 4: 2 and 1, scale 6: .1667; after 5: 1.7889 and 1.8944, scale 5.3777: .0196 */
+	}; /* after 4 runs: 2 and 1, scale 6: 0.1667; after 5: 1.7889 and 1.8944, scale 5.3777: 0.0196 */
 	static const double apart[] = { 1, 3, 1, 3, 4, 3, 2, 2 };
 	struct termination_options o = { .eps = .0001, .goal = 1, .max = 100 };
 	struct termination t;
@@ -41,21 +41,21 @@ static void test_by_hand(void **state)
 	o.eps = .0195;
 	termination_of(early, 5, &o, &t);
 	assert_false(t.sufficient);
-	assert_int_equal(t.runs_more, 1); /* 5 (.0196 / .0195)^2 = 5.07 */
+	assert_int_equal(t.runs_more, 1); /* 5 (0.0196 / 0.0195)^2 = 5.07 */
 	o.eps = .01;
 	termination_of(early, 5, &o, &t);
-	assert_int_equal(t.runs_more, 15); /* 5 (.0196 / .01)^2 = 19.27 */
+	assert_int_equal(t.runs_more, 15); /* 5 (0.0196 / 0.01)^2 = 19.27 */
 	o.eps = .0197;
 	termination_of(early, 5, &o, &t);
 	assert_true(t.sufficient && t.chosen == 5);
-	o.goal = 5; /* runs 4 to 8 */
+	o.goal = 5; /* runs 4 to 8 have to be below eps */
 	o.eps = .0074;
 	termination_of(same, 8, &o, &t);
-	assert_false(t.sufficient); /* after 5: 1.0954 and 1.1251, scale 3.9909: .00743, and so only three were below */
+	assert_false(t.sufficient); /* only three are below: after 5 runs, 1.0954 and 1.1251, scale 3.9909: 0.00743 */
 	o.eps = .0075;
 	termination_of(same, 8, &o, &t);
 	assert_true(t.sufficient && t.chosen == 8);
-	o.goal = 2; /* in a row: 0, .0184, .0032, .0212, .0207 */
+	o.goal = 2; /* the sequence of values: 0, 0.0184, 0.0032, 0.0212, 0.0207 */
 	o.eps = .01;
 	termination_of(apart, 8, &o, &t);
 	assert_false(t.sufficient);
@@ -83,23 +83,23 @@ static void test_sequences(void **state)
 		assert_int_equal(after(same, n).runs_more, 6 - n);
 	assert_false(after(drift, 99).sufficient);
 	assert_int_equal(after(drift, 99).runs_more, 1);
-	assert_int_equal(after(drift, 50).runs_more, 50); /* all that there may be */
+	assert_int_equal(after(drift, 50).runs_more, 50); /* limited by the maximum number of runs */
 	assert_false(after(drift, RUNS).sufficient);
 	assert_int_equal(after(drift, RUNS).chosen, 100);
 	assert_int_equal(after(drift, RUNS).runs_more, 0);
 	assert_false(after(growing, 99).sufficient);
-	o.least = 1e6; /* errors of up to 12,500 are small */
+	o.least = 1e6; /* errors of up to 12,500 count as small */
 	termination_of(growing, 99, &o, &t);
 	assert_true(t.sufficient && t.chosen == 6);
 	o.least = 1e-6;
 	termination_of(growing, 99, &o, &t);
 	assert_false(t.sufficient);
-	assert_false(after(jump, 6).sufficient); /* the jump begins the count anew */
+	assert_false(after(jump, 6).sufficient); /* the count starts again after the jump */
 	assert_true(after(jump, RUNS).sufficient);
 	assert_true(after(jump, RUNS).chosen > 10);
 }
 
-/* Errors like those of runs: log-normal, of a given variation. */
+/* Draws errors like those of runs: lognormal with a given coefficient of variation. */
 static void random_errors(struct rng *rng, double variation, double *error)
 {
 	for (size_t i = 0; i < RUNS; i++)
@@ -120,27 +120,27 @@ static void test_properties(void **state)
 		random_errors(&rng, variations[i % 3], error);
 		t = after(error, RUNS);
 		for (size_t k = 0; k < RUNS; k++)
-			other[k] = error[k] * 1024.0; /* the unit does not matter */
+			other[k] = error[k] * 1024.0; /* the unit does not affect the result */
 		u = after(other, RUNS);
 		assert_true(t.sufficient == u.sufficient && t.chosen == u.chosen);
 		for (size_t k = t.chosen; k < RUNS; k++)
-			other[k] *= (double)k; /* nor what came after it had ended */
+			other[k] *= (double)k; /* errors after the chosen run do not affect the result */
 		u = after(other, RUNS);
 		assert_true(t.sufficient == u.sufficient && t.chosen == u.chosen);
-		if (t.sufficient) { /* one run less is not enough, and at least that one is missing */
+		if (t.sufficient) { /* one run less is not sufficient, and the estimate of missing runs is at least 1 */
 			assert_false(after(error, t.chosen - 1).sufficient);
 			assert_true(after(error, t.chosen - 1).runs_more >= 1);
 			assert_true(after(error, t.chosen).sufficient);
 		}
 		chosen[i % 3][i / 3] = (double)t.chosen;
 	}
-	assert_true(stats_median(chosen[0], 100) < stats_median(chosen[1], 100)); /* noisier errors take more runs */
+	assert_true(stats_median(chosen[0], 100) < stats_median(chosen[1], 100)); /* noisier errors need more runs */
 	assert_true(1.5 * stats_median(chosen[1], 100) < stats_median(chosen[2], 100));
 	print_message("runs, median, by variation .1, .3, 1: %g, %g, %g\n", stats_median(chosen[0], 100), stats_median(chosen[1], 100),
 		      stats_median(chosen[2], 100));
 }
 
-/* The estimate of what is missing, where something is: right within a factor of three in the median. */
+/* Checks that the median estimate of the number of missing runs is right within a factor of three. */
 static void test_estimate(void **state)
 {
 	double error[RUNS], ratio[300];

@@ -1,4 +1,4 @@
-/* What is usual, and from when on work is slow. */
+/* Checks the usual speed and the limit from which work counts as slow. */
 #include "base/rng.h"
 #include "model/variance/usual.h"
 
@@ -20,7 +20,7 @@ static void draw(double *x, size_t n, double noise, uint64_t seed)
 		x[i] = 1 + noise * rng_normal(&rng);
 }
 
-/* Of blocks that stand for as much. */
+/* Returns the result for blocks of equal weight. */
 static struct usual usual(const double *x, size_t n, bool naturally)
 {
 	double weight[N];
@@ -30,7 +30,7 @@ static struct usual usual(const double *x, size_t n, bool naturally)
 	return usual_of(x, weight, n, .85, naturally);
 }
 
-/* Steady work is slow from 1 / .85 on; neither one freak nor a half of slow blocks changes what is usual. */
+/* Checks that steady work is slow from 1 / 0.85 on, and that neither an outlier nor a half of slow blocks changes the usual value. */
 static void steady(void **state)
 {
 	double x[N];
@@ -50,7 +50,7 @@ static void steady(void **state)
 	assert_true(u.slow < 1.25);
 }
 
-/* Work that always varies is slow only beyond that: of 100 drawn rows, hardly a block is. */
+/* Checks that for work that always varies, the limit is beyond this variation: in 100 random rows, hardly any block is slow. */
 static void varying(void **state)
 {
 	size_t slow = 0;
@@ -80,7 +80,7 @@ static void natural(void **state)
 	assert_float_equal(usual(x, 1, false).usual, 1, 0);
 }
 
-/* Calls that return at once or wait, with few records of the many short ones: most blocks have none of these, and a large mean. */
+/* Checks calls that return at once or wait, with few records of the many short ones; most blocks then have a large mean. */
 static void few_records(void **state)
 {
 	double x[N], weight[N], sum = 0, weights = 0;

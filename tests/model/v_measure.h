@@ -1,5 +1,4 @@
-/* How good clusters are where the truth is known.
- * Source: V-measure, Rosenberg and Hirschberg, EMNLP-CoNLL 2007, with beta 1. */
+/* Measures the quality of clusters when the truth is known. Source: V-measure, Rosenberg and Hirschberg, EMNLP-CoNLL 2007, with beta 1. */
 #ifndef TESTS_V_MEASURE_H
 #define TESTS_V_MEASURE_H
 
@@ -23,7 +22,7 @@ static double plogp(size_t count, size_t n)
 	return -p * log(p);
 }
 
-/* Entropy of the first labels, and of both together. */
+/* Computes the entropy of the labels `a`, and the joint entropy of `a` and `b`. */
 static void entropies(struct label *labels, size_t n, double *first, double *joint)
 {
 	size_t a = 0, both = 0;
@@ -46,7 +45,7 @@ static void entropies(struct label *labels, size_t n, double *first, double *joi
 	}
 }
 
-/* Of labels found[n] against truth[n] (any numbers): 1 when they divide alike, 0 when they know nothing of each other. 1 for n = 0.
+/* Returns the V-measure of the labels found[n] given truth[n]: 1 if both are the same partition, 0 if they are independent, 1 if n is 0.
  * O(n log n). */
 static double v_measure(const size_t *truth, const size_t *found, size_t n)
 {

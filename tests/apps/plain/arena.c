@@ -1,4 +1,4 @@
-/* Parses and evaluates arithmetic expressions; the nodes of each are in an arena that is used again. */
+/* Parses and evaluates arithmetic expressions; the nodes of each expression are in an arena, which is reused. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* An event loop with timers in a heap, handlers, and a log through a pipe. */
+/* An event loop with timers in a heap, handlers, and a log written to a pipe. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Expressions with variables, read and evaluated by recursive descent; what is wrong is left by longjmp(). */
+/* Parses and evaluates expressions with variables by recursive descent; reports errors by longjmp(). */
 #include <ctype.h>
 #include <setjmp.h>
 #include <stdint.h>
@@ -18,7 +18,7 @@ struct parser {
 	jmp_buf failed;
 };
 
-static struct variable variables[VARIABLES]; /* sorted */
+static struct variable variables[VARIABLES]; /* sorted by name */
 static uint64_t state;
 
 static uint32_t rnd(void)
@@ -133,7 +133,7 @@ static int evaluate(const char *text, long *value)
 {
 	struct parser p = { .text = text, .at = text };
 #if FAULT == 2
-	char *copy = strdup(text); /* for the message, whether there is one or not */
+	char *copy = strdup(text); /* for a possible error message */
 
 	p.text = p.at = copy;
 #endif

@@ -1,4 +1,4 @@
-/* Breadth-first search and page rank on a graph in compressed rows, with threads and barriers. */
+/* Runs breadth-first search and page rank on a graph in compressed rows, with threads and barriers. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>

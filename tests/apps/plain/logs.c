@@ -1,4 +1,4 @@
-/* Reads a log, parses its lines into fields, keeps statistics of each host. */
+/* Reads a log, splits its lines into fields, and collects statistics per host. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>

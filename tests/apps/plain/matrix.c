@@ -1,4 +1,4 @@
-/* Dense linear algebra: multiply, transpose, norm, iterate. */
+/* Dense linear algebra: multiplies, transposes, computes norms, iterates. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

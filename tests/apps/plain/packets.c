@@ -1,4 +1,4 @@
-/* Encodes packets whose lengths repeat with a period, checks, and routes them. */
+/* Encodes packets whose lengths repeat with a period, computes their checksums, and finds their routes. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Producers and consumers, pairs of threads, each pair with a ring of its own; a table of counters for all. */
+/* Pairs of producer and consumer threads, each pair with its own ring buffer; all share a table of counters. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>

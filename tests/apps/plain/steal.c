@@ -1,4 +1,4 @@
-/* A pool whose threads divide ranges and steal the larger halves from each other. */
+/* A pool of threads that divide ranges and steal the larger halves from each other. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -21,7 +21,7 @@ struct deque {
 	int first, n;
 };
 
-/* What a thread has done. */
+/* The work that a thread has done. */
 struct worker {
 #if FAULT == 1
 	long done, sum;
@@ -43,7 +43,7 @@ static void push(struct deque *d, struct range r)
 	pthread_mutex_unlock(&d->lock);
 }
 
-/* The owner takes the last, a thief the first. */
+/* Takes a range from a deque: the owner takes the last, a thief the first. Reports whether there was one. */
 static int take(struct deque *d, int thief, struct range *r)
 {
 	int found;

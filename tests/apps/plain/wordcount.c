@@ -1,4 +1,4 @@
-/* Counts words of a made-up text with a hash map, then prints the most frequent ones. */
+/* Counts the words of a synthetic text in a hash map, then prints the most frequent ones. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* A box that one thread fills and another empties, and neither waits. */
+/* A box that one thread fills and another one empties; neither function waits. */
 #include <signal.h>
 #include <stdatomic.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@ FUNCTION int get(long *sum)
 	return 1;
 }
 
-/* Not seen by what counts: looks in vain, and waiting for ten by the other thread. */
+/* Excludes a function from instrumentation: in_vain() notes a failed look; let_it_look() waits for ten by the other thread. */
 #define UNSEEN __attribute__((no_sanitize("thread"), no_sanitize_coverage, noinline))
 
 static volatile int looks;

@@ -1,5 +1,5 @@
-/* A process and its child, with a pipe and a connection between them: each end of either is named in its file of records. The one that
- * listens is of IPv6 where there is that, the other one of IPv4. */
+/* A process and its child, connected by a pipe and a TCP connection. The records of each process must name both ends. The listening
+ * socket is IPv6 if available; the other one is IPv4. */
 #define _GNU_SOURCE
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ int main(void)
 	char c;
 
 	need(!pipe(pipes));
-	need(write(pipes[1], "p", 1) == 1 && read(pipes[0], &c, 1) == 1); /* this one knows the pipe before the child is there */
+	need(write(pipes[1], "p", 1) == 1 && read(pipes[0], &c, 1) == 1); /* this process records the pipe before the child exists */
 	if (!fork())
 		child(pipes[1], port);
 	file = accept(at, NULL, NULL);

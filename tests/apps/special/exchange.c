@@ -1,8 +1,8 @@
-/* Two threads, each with an array of its own; with -DBAD they exchange the arrays at every barrier, so that each finds what the other has
- * written. Their accesses are ordered: nothing is shared within a window. */
+/* Two threads, each with its own array. With -DBAD, they exchange the arrays at every barrier, so that each finds data of the other
+ * thread. Barriers order the accesses, so that nothing is shared within a window. */
 #include <pthread.h>
 
-#define ITEMS  2000 /* both arrays fit into a first cache */
+#define ITEMS  2000 /* both arrays fit into the L1 cache */
 #define PHASES 400
 
 static long data[2][ITEMS] __attribute__((aligned(4096)));

@@ -1,5 +1,5 @@
-/* fold() adds up lengths of period 7; in PARTS calls each instead of one, OFTEN times as often, or a little more of them in calls that lie between
- * samples. */
+/* fold() adds up numbers in calls whose lengths repeat with period 7. PARTS: number of calls per length. OFTEN: number of repetitions.
+ * RARELY: more numbers in every 7th call, which lies between samples. */
 #include <stdio.h>
 #ifndef PARTS
 #define PARTS 1

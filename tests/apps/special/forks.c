@@ -1,4 +1,4 @@
-/* Children by fork() and vfork(), and one that is killed. */
+/* Starts children by fork() and vfork(), and kills one. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

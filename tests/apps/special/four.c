@@ -1,13 +1,13 @@
-/* Four processes, of which two and two share a processor and take turns: each computes, writes and reads a file past the page cache, and
- * passes a token by a pipe. What slows one of them can be told from the others. They log how long each piece took by their own clock: the
- * truth for what `assay variance` says.
+/* Four processes, two per CPU, that take turns: each computes, writes and reads a file without the page cache, and passes a token
+ * through a pipe. Other processes do not share a process's slowdown. They log how long each piece took by their own clock; the log is the
+ * truth for tests of `assay variance`.
  *
- *   four DIRECTORY TURNS       leaves pid.I at once, begins when a line arrives on its input, leaves log.I: kind, start and nanoseconds of
+ *   four DIRECTORY TURNS       writes pid.I at once, starts when its input has a line, and writes log.I: kind, start and duration (ns) of
  *                              each piece
- *   four DIRECTORY TURNS net   instead of a file, a block goes to `four echo` at 10.77.I.2, which answers with a byte
- *   four spin | four walk      computes for ever in registers, or over 64 MB of memory
+ *   four DIRECTORY TURNS net   sends a block to `four echo` at 10.77.I.2 instead of a file and receives a byte
+ *   four spin | four walk      computes forever in registers, or over 64 MB of memory
  *
- * With RANKS defined the processes are the ranks of MPI, as many as mpirun starts, and the token is a message. */
+ * With RANKS defined, the processes are MPI ranks, as many as mpirun starts, and the token is a message. */
 #define _GNU_SOURCE
 #ifdef RANKS
 #include <mpi.h>
@@ -28,11 +28,11 @@
 #define PROCESSES 4
 #define BLOCK	  4096
 #define PORT	  7777
-#ifndef ROUNDS /* of a piece: with more there is more work */
+#ifndef ROUNDS /* work per piece */
 #define ROUNDS 500000
 #endif
 #define NEAR 4096
-#ifndef FAR /* what every sixteenth read reaches over: with more the same work misses the caches */
+#ifndef FAR /* range of every sixteenth read; a larger value makes the same work miss the caches */
 #define FAR NEAR
 #endif
 
@@ -42,7 +42,7 @@ struct piece {
 };
 
 static uint32_t table[FAR];
-static volatile uint32_t kept, masks[2] = { NEAR - 1, FAR - 1 }; /* volatile: the same instructions whatever they are */
+static volatile uint32_t kept, masks[2] = { NEAR - 1, FAR - 1 }; /* volatile: the same instructions for any value */
 
 static int64_t now_ns(void)
 {
@@ -82,7 +82,7 @@ static void piece_end(struct piece *p, char kind, int64_t start)
 	*p = (struct piece){ .kind = kind, .start = start, .ns = now_ns() - start };
 }
 
-/* How long this process has waited for a processor, by the kernel. */
+/* Returns the run-queue delay of this process according to the kernel, ns. */
 static int64_t run_delay(void)
 {
 	FILE *in = fopen("/proc/self/schedstat", "r");
@@ -123,7 +123,7 @@ static struct sockaddr_in address_of(const char *host)
 	return address;
 }
 
-/* The one that answers may not listen yet. */
+/* Connects to `four echo` of process `number`. Retries, because the server may not listen yet. */
 static int connected(int number)
 {
 	struct sockaddr_in address;
@@ -162,7 +162,7 @@ static void echo(void)
 	}
 }
 
-/* A block leaves, or comes, and takes how long it takes. */
+/* Sends, writes or reads a block, depending on `net` and `t`. Returns the kind for the log. */
 static char transfer(int file, int net, char *block, int t)
 {
 	if (net) {
@@ -175,7 +175,7 @@ static char transfer(int file, int net, char *block, int t)
 	return t % 2 ? 'r' : 'w';
 }
 
-/* One process: half of a turn with each of two kinds of work; the log is written at the end. */
+/* Runs one process: takes turns, each with two kinds of work, and writes the log at the end. */
 static void process_run(const char *directory, int number, int turns, int net, int from, int to)
 {
 	struct piece *log = calloc((size_t)turns * 3, sizeof(*log));

@@ -1,4 +1,4 @@
-/* Ways out of functions and of threads other than returning. */
+/* Leaves functions and threads in other ways than by returning. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>

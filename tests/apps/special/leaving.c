@@ -1,6 +1,6 @@
-/* Functions that are left in every way, in threads that end, are cancelled, or still run when the process ends: how often each was called,
- * and that each call of cell() is one access, is what the test knows. HOW: return, exit, _exit, quick_exit
- * or running. */
+/* Leaves functions in every possible way. Threads end, are cancelled, or still run when the process ends. The test knows how often each
+ * function is called, and that each call of cell() makes one access. HOW, the way in which the process ends: return, exit, _exit,
+ * quick_exit or running. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -73,7 +73,7 @@ int main(int argc, char **argv)
 		swapcontext(&here, &there);
 	pthread_create(&thread, NULL, run, &passes);
 	pthread_join(thread, NULL);
-	if (how[0] == 'r' && how[1] == 'u') { /* not by strcmp(): how many words it reads depends on where the text lies */
+	if (how[0] == 'r' && how[1] == 'u') { /* without strcmp(), whose number of reads depends on the address of the text */
 		pthread_create(&thread, NULL, run, NULL);
 		while (!waits)
 			usleep(1000);

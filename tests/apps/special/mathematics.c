@@ -1,4 +1,4 @@
-/* Work that is done in the C library, a known number of times in each function. */
+/* Calls functions of the C library's mathematics, a known number of times in each function. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* OpenMP: regions, loops, barriers, reductions. With -DBAD the threads' counters lie beside each other. */
+/* Uses OpenMP regions, loops, barriers and reductions. With -DBAD, the threads' counters are adjacent. */
 #include <omp.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* CALLS of f(), of which each PERIOD-th is LONG and the others SHORT. What a sample of them says must not depend on the period. */
+/* Makes CALLS calls of f(): each PERIOD-th is LONG, the others SHORT. Estimates from samples must not depend on the period. */
 #include <stdio.h>
 #include <stdlib.h>
 

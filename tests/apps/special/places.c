@@ -1,5 +1,5 @@
-/* A program in parts (-DPART=N), to be linked in any order: branches that depend on data in no order. Part 3 is not needed.
- * -DSKIP=BYTES: everything in these functions lies so much farther from where they begin. */
+/* A program in parts (-DPART=N) that can be linked in any order, with branches that depend on random data. Part 3 is never called.
+ * -DSKIP=BYTES moves the code in the functions so many bytes away from their start. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* A thread hands boxes to another, each waits for the other in a loop with `pause` around atomic loads, and takes a lock by one that is
- * atomic alone; then it works, and looks each time whether it is to stop. Each has to wait at first. */
+/* A thread passes boxes to another one. Each waits for the other in a loop of atomic loads and `pause`, and takes a spin lock that only
+ * uses atomic_exchange(). Then one works and checks at each step whether to stop. Each has to wait at the start. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -9,7 +9,7 @@
 #define BOXES 100
 #define STEPS 20000
 
-/* Not seen by what counts: waiting for the other thread. */
+/* Excludes a function from instrumentation; here, a wait for the other thread. */
 #define UNSEEN __attribute__((no_sanitize("thread"), no_sanitize_coverage, noinline))
 
 UNSEEN static void let_it_look(void)
@@ -31,7 +31,7 @@ FUNCTION int put(long item)
 	return 1;
 }
 
-/* Waits in itself. */
+/* Waits within the function itself. */
 FUNCTION long get(void)
 {
 	long item;
@@ -51,7 +51,7 @@ FUNCTION void locks(void)
 	atomic_store(&lock, 0);
 }
 
-/* In its registers alone. */
+/* Computes only in registers. */
 FUNCTION uint64_t computes(uint64_t x)
 {
 	for (int i = 0; i < STEPS && !atomic_load(&stop); i++)
@@ -59,7 +59,7 @@ FUNCTION uint64_t computes(uint64_t x)
 	return x;
 }
 
-/* The same places all the time, one of which changes. */
+/* Accesses the same addresses all the time; one element changes per step. */
 FUNCTION long adds(void)
 {
 	for (int i = 0; i < STEPS && !atomic_load(&stop); i++)

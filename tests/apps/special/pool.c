@@ -1,5 +1,5 @@
-/* A pool of locks, any of which any thread uses, in random order, each with a number that it guards. -DAPART: each is alone on its line.
- * Nobody waits: how often would be chance. */
+/* A pool of locks with a number each. Every thread uses all locks in random order. -DAPART puts each lock on its own cache line. Nothing
+ * waits, because the number of waits would be random. */
 #include "../app.h"
 
 #include <stdatomic.h>

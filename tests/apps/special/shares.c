@@ -1,4 +1,4 @@
-/* Memory that other processes may have, too: 8192 bytes mapped, 4096 of a segment. "-": of its own, and a file that is only read. */
+/* Maps 8192 bytes and a 4096-byte segment that other processes may share. With an argument: only private memory and a read-only file. */
 #include <fcntl.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>

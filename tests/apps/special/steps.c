@@ -1,6 +1,6 @@
-/* A signal's handler works after each instruction of the program, or after each so many, between two marks: what hooks do there must come
- * to the same, and what the handler does must count. The processor itself sends SIGTRAP. The one thread waits for what it does itself where
- * nothing counts. */
+/* Runs a signal handler after each instruction, or after every N-th, by single-stepping (SIGTRAP). The hooks' results must be the same,
+ * and the handler's own work must count. The only thread is also its own partner: empties() does what another thread would do, without
+ * instrumentation. */
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -19,7 +19,7 @@ FUNCTION void on_signal(int number)
 		handled[i] += number;
 }
 
-/* The next instruction would block signals, this one as well: what it does is done here. */
+/* Emulates an rt_sigprocmask() if it is the next instruction, because it would also block SIGTRAP. Reports whether it was. */
 UNSEEN static int blocks(ucontext_t *context)
 {
 	greg_t *r = context->uc_mcontext.gregs;
@@ -42,7 +42,7 @@ UNSEEN static int blocks(ucontext_t *context)
 	return 1;
 }
 
-/* on_signal() returns to where the kernel lets this one return. */
+/* Handles a single step. Calls on_signal() after every `every`-th instruction, unless the program blocks SIGUSR1. */
 UNSEEN static void on_step(int number, siginfo_t *info, void *context)
 {
 	const unsigned long *mask = (const unsigned long *)&((ucontext_t *)context)->uc_sigmask;
@@ -57,7 +57,7 @@ UNSEEN static void on_step(int number, siginfo_t *info, void *context)
 #define STEPS_BEGIN() __asm__ volatile("pushfq; orq $0x100, (%%rsp); popfq" ::: "cc", "memory")
 #define STEPS_END()   __asm__ volatile("pushfq; andq $~0x100, (%%rsp); popfq" ::: "cc", "memory")
 
-/* As another thread would. */
+/* Empties the box as another thread would. */
 UNSEEN static void empties(void)
 {
 	atomic_store(&full, 0);
@@ -80,7 +80,7 @@ FUNCTION void changes(long n)
 		numbers[i] += adds(i & 3);
 }
 
-/* Twice in vain for each box. */
+/* Puts three items; two attempts fail for each item, except for the first one. */
 static inline void waits(void)
 {
 	for (int i = 0; i < 3; i++) {
@@ -97,7 +97,7 @@ static void *nothing(void *unused)
 	return unused;
 }
 
-/* The first time, with functions and places that are new, nobody looks. */
+/* Runs twice. The first time is without single-stepping, because functions and places are then new to the hooks. */
 int main(int argc, char **argv)
 {
 	struct sigaction action = { .sa_sigaction = on_step, .sa_flags = SA_SIGINFO };

@@ -1,5 +1,5 @@
-/* Two threads hand boxes to each other and wait in loops around sched_yield(), while signals come to both of them all the time, whose
- * handler works, too. Each has to wait at first. */
+/* Two threads pass boxes to each other and wait in loops with sched_yield(), while timers send signals to both threads all the time. The
+ * signal handler works, too. Each thread has to wait at the start. */
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
-/* work() is the whole program, and calls a function of two accesses at its end, when windows are skipped. With a stride of 1024 it misses
- * the cache and the TLB at each access. */
+/* work() is the whole program. It calls a function with two accesses at its end, when windows are skipped. With a stride of 1024, each
+ * access misses the cache and the TLB. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-/* ROUNDS of eight threads that go through the same rows: each through as many of its own, or, with -DTAKEN, by eight whoever comes first.
- * The work of all calls is the same; that of one call is anything, and the rows that a thread takes were another one's before. */
+/* Eight threads process all rows, ROUNDS times. Each thread has an equal share of fixed rows; with -DTAKEN, each takes eight rows at a
+ * time. The total work is the same. With -DTAKEN, the work per call varies, and a thread's rows belonged to another thread before. */
 #include <pthread.h>
 #include <stdlib.h>
 

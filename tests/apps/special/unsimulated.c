@@ -1,4 +1,4 @@
-/* f() does the same, whatever runs before each call: PRE steps of pre(), so that other calls meet simulated windows. */
+/* Calls f() with the same work whatever runs before it. PRE steps of pre() decide which calls of f() are in simulated windows. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-/* A thread hands boxes to another, each waits for the other in a loop around sched_yield(); then it works, and calls that as well.
- * Each has to wait at first. -DSIGNALS: at each look in vain a signal comes, whose handler works. */
+/* A thread passes boxes to another one; each waits for the other in a loop with sched_yield(). Then it works and calls sched_yield(),
+ * too. Each has to wait at the start. -DSIGNALS: each failed look raises a signal, whose handler works. */
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -10,7 +10,7 @@
 
 #define BOXES  100
 #define YIELDS 100
-#define STEPS  1000 /* between two of them */
+#define STEPS  1000 /* between two calls of sched_yield() */
 
 static _Thread_local long handled[4];
 
@@ -22,7 +22,7 @@ FUNCTION void on_signal(int number)
 
 static long numbers[YIELDS * 10];
 
-/* Looks at other places each time. */
+/* Reads a different address at each step. */
 FUNCTION long reads(void)
 {
 	long sum = 0;
@@ -35,7 +35,7 @@ FUNCTION long reads(void)
 	return sum;
 }
 
-/* Looks at nothing. */
+/* Computes in registers only. */
 FUNCTION uint64_t computes(uint64_t x)
 {
 	for (int i = 0; i < YIELDS * STEPS; i++) {

@@ -1,4 +1,4 @@
-/* Every atomic operation at every width, against what arithmetic says; no other program may be built of it in two ways. */
+/* Checks every atomic operation at every width against plain arithmetic. Only this program has these variants. */
 #include <stdint.h>
 #include <stdio.h>
 

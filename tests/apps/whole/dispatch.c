@@ -1,5 +1,5 @@
-/* Threads take jobs of very different lengths from a common list until there are none: whoever is first gets more. Bad: a job at a time
- * is taken, where it was 32. */
+/* Threads take jobs of very different lengths from a common list until it is empty; faster threads get more jobs. With BAD, a thread
+ * takes one job at a time instead of 32. */
 #include "../app.h"
 
 #include <stdatomic.h>

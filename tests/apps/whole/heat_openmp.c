@@ -1,5 +1,5 @@
-/* Heat spreads over a plate; rows with sources take longer, and threads get rows as they come. Bad: what a thread has changed is summed
- * up in an array with an element for each, beside the others'. */
+/* Simulates heat on a plate. Rows with sources take longer; OpenMP assigns rows dynamically. With BAD, the threads' sums of changes are
+ * adjacent in an array. */
 #include "../app.h"
 
 #include <omp.h>

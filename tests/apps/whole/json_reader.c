@@ -1,4 +1,4 @@
-/* Documents are read by recursive descent, one thread, values counted. Bad: a string is copied before it is looked at. */
+/* Parses documents by recursive descent in one thread and counts values. With BAD, each string is copied before it is scanned. */
 #include "../app.h"
 
 #define TEXT  4096
@@ -58,7 +58,7 @@ FUNCTION void read_member(struct reader *r)
 {
 	read_string(r);
 	skip_space(r);
-	r->at++; /* : */
+	r->at++; /* skips the colon */
 	read_value(r);
 }
 

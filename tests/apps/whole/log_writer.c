@@ -1,5 +1,5 @@
-/* Lines of a log are put together in a buffer, which is written when it is full. Bad: the buffer has become smaller, so that it is written
- * eight times as often; a single call of flush has less to do. */
+/* Collects lines of a log in a buffer and writes the buffer when it is full. With BAD, the buffer is smaller: it is written eight times
+ * as often, and each call of flush() does less. */
 #include "../app.h"
 
 #include <fcntl.h>

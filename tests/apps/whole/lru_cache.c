@@ -1,5 +1,5 @@
-/* Threads serve requests, each from a cache of its own: a hash table with chains, a list by age, entries from a free list. Every seventh
- * request is a scan and long. Bad: the table has half as many buckets, so that its chains are a quarter dearer to search. */
+/* Threads serve requests, each from its own cache: a hash table with chains, a list by age, and a free list. Every seventh request is a
+ * long scan. With BAD, the table has half as many buckets, and searches in the chains take a quarter longer. */
 #include "../app.h"
 
 #define CAPACITY 512
@@ -9,7 +9,7 @@
 #else
 #define BUCKETS 512
 #endif
-#define SCAN 24 /* keys of a long request */
+#define SCAN 24 /* number of keys in a long request */
 
 struct entry {
 	uint64_t key, value;

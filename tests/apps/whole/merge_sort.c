@@ -1,5 +1,5 @@
-/* Arrays are sorted: halves are merged, short pieces sorted by insertion. Bad: pieces are short up to 48 numbers, where it was 8. Insertion
- * is called more rarely, and each call is much dearer; the whole takes a quarter more. */
+/* Sorts arrays by merging halves and by insertion sort of short pieces. With BAD, pieces of up to 48 numbers are short, instead of up to
+ * 8. insertion() is then called less often, and each call is much slower; the program takes a quarter longer. */
 #include "../app.h"
 
 #ifdef BAD

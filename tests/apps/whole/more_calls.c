@@ -1,5 +1,5 @@
-/* Words are looked up in a sorted list, without regard to capital letters. Bad: both words of a comparison are folded at each step, where
- * the one that is looked up was folded once and the list was folded when it was made: no call is dearer than before, there are more. */
+/* Looks up words in a sorted list, ignoring case. The search folds the word once, and the list is already folded. With BAD, it folds
+ * both words at each comparison: no call becomes slower, but there are more calls. */
 #include "../app.h"
 
 #define WORDS	256

@@ -1,5 +1,5 @@
-/* Rounds of threads that come and go; each builds ordered sets and drops them again, and its nodes come from a pool which the next round's
- * threads get. Bad: each node is allocated and freed. */
+/* Runs rounds of short-lived threads. Each builds ordered sets and deletes them. Its nodes come from a pool that the threads of the next
+ * round reuse. With BAD, each node is allocated and freed. */
 #include "../app.h"
 
 #define ROUNDS	4

@@ -1,5 +1,5 @@
-/* Orders are gathered in books of 256, put in order and then filtered. Bad: putting them in order was saved, since the result is the same:
- * what filters them, and did not change, no longer knows what comes next. */
+/* Collects orders in books of 256, sorts them and filters them. With BAD, the sorting is omitted, because the result is the same. The
+ * filter is unchanged, but its branches become unpredictable. */
 #include "../app.h"
 
 #define ORDERS 256

@@ -1,5 +1,5 @@
-/* A small protocol: messages are checked, decoded and answered. "Bad" is tidied up alone: one function is two, one has another name, one
- * is no longer a function of its own, two have changed places. It does the same work. */
+/* Checks, decodes and answers messages of a small protocol. The BAD variant is only refactored: one function is split, one renamed, one
+ * inlined, and two are in another order. It does the same work. */
 #include "../app.h"
 
 #define FIELDS	 24

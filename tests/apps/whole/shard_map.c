@@ -1,11 +1,11 @@
-/* Sessions of users are counted by many threads in a map that is divided into parts, each with a lock. Bad: one lock for all parts. */
+/* Threads count sessions of users in a map divided into parts with a lock each. With BAD, one lock protects all parts. */
 #include "../app.h"
 
 #include <pthread.h>
 
 #define PARTS 64
 #define SLOTS 64
-#define WORK  12 /* numbers to mix for each session */
+#define WORK  12 /* numbers to mix per session */
 
 static struct part {
 	_Alignas(LINE) pthread_mutex_t lock;

@@ -1,5 +1,5 @@
-/* Threads look numbers up in a common tree. No function differs between the variants but the one that allocates: nodes, whose structure a
- * header defines, have become sixteen times as large, and what descends misses the caches. */
+/* Threads look up numbers in a common tree. Only the allocating function differs between the variants. With BAD, the nodes, defined in a
+ * header, are sixteen times as large, so that descend() misses the caches. */
 #include "../app.h"
 
 #include "tree_index.h"
@@ -48,7 +48,7 @@ FUNCTION void query(struct own *own)
 	own->found += descend(1, key) != 0;
 }
 
-/* The numbers [low, high], each twice itself plus one, as nodes in the order of breadth. */
+/* Builds the subtree of the numbers 2 * i + 1 for i in [low, high], with nodes in breadth-first order and its root at index `at`. */
 FUNCTION void plant(uint32_t at, uint32_t low, uint32_t high)
 {
 	uint32_t middle = low + (high - low) / 2;

@@ -1,4 +1,4 @@
-/* A node of the index. Bad: it has room for names now, and lies on lines of its own. */
+/* A node of the index. With BAD, it has space for a name and occupies its own cache lines. */
 #ifndef TESTS_APPS_WHOLE_TREE_INDEX_H
 #define TESTS_APPS_WHOLE_TREE_INDEX_H
 #include <stdint.h>

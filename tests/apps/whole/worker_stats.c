@@ -1,5 +1,5 @@
-/* Workers read packets, check them and count them in statistics of their own. No function differs between the variants but the one that
- * hands the statistics out: their structure, defined in a header, was padded. What counts finds the lines of others. */
+/* Workers read packets, check them and count them in their own statistics. Only the function that allocates the statistics differs. With
+ * BAD, the structure, defined in a header, has lost its padding, so that workers write to shared cache lines. */
 #include "../app.h"
 
 #include "worker_stats.h"

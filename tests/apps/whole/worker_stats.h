@@ -1,4 +1,4 @@
-/* What a worker counts. Bad: no longer a line of its own. */
+/* The statistics of a worker. With BAD, several workers share a cache line. */
 #ifndef TESTS_APPS_WHOLE_WORKER_STATS_H
 #define TESTS_APPS_WHOLE_WORKER_STATS_H
 #include <stdint.h>
