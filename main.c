@@ -129,8 +129,8 @@ static enum assay_status open_lab(const char *directory, bool write, const char 
 
 	*out = lab; /* set also after a failure, because close_lab() must get it */
 	if (!st)
-		lab_sign(lab, command);
-	if (!st && lab->tightened)
+		lab_record_command(lab, command);
+	if (!st && lab->permissions_tightened)
 		cli_note("note: '%s/.assay' could be read by other users, and is its owner's alone from now on", directory);
 	return st;
 }
@@ -155,6 +155,6 @@ int main(int argc, char **argv)
 	};
 
 	if (compiler_wrapper_is_called(argv[0]))
-		return build_as_compiler(argc, argv);
+		return build_run_compiler(argc, argv);
 	return dispatch_main(&program, argc, argv);
 }

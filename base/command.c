@@ -18,36 +18,36 @@
 #define OPTIONS_MAX 64
 
 /* State of the running command, of which a process has one, and the values of the shared options. */
-static struct at_work {
+static struct running_command {
 	const char *name, *directory, *output;
 	int format;
 	bool quiet, help;
 	doc_renderer *renderer; /* renderer for `format` */
-} at_work;
+} running_command;
 
 const char *cli_directory(void)
 {
-	return at_work.directory;
+	return running_command.directory;
 }
 
-bool cli_quiet(void)
+bool cli_is_quiet(void)
 {
-	return at_work.quiet;
+	return running_command.quiet;
 }
 
-bool cli_for_people(void)
+bool cli_is_human_format(void)
 {
-	return at_work.format == 0;
+	return running_command.format == 0;
 }
 
 doc_renderer *cli_renderer(void)
 {
-	return at_work.renderer;
+	return running_command.renderer;
 }
 
 const char *cli_command_name(void)
 {
-	return at_work.name;
+	return running_command.name;
 }
 
 /* Prints "NAME: text" and `after` on one line. '?' replaces control characters, so that outside text cannot break the line or send
@@ -55,7 +55,7 @@ const char *cli_command_name(void)
 static void print_line(const char *name, const char *text, const char *after)
 {
 	fprintf(stderr, "%s: ", name);
-	text_put(text, stderr);
+	text_print_sanitized(text, stderr);
 	fprintf(stderr, "%s\n", after);
 }
 
@@ -65,42 +65,43 @@ void cli_note(const char *fmt, ...)
 	va_list args;
 
 	va_start(args, fmt);
-	text_fit(text, sizeof(text), fmt, args);
+	text_vformat_elided(text, sizeof(text), fmt, args);
 	va_end(args);
-	secrets_hide(text, sizeof(text));
+	secrets_mask_in_place(text, sizeof(text));
 	if (isatty(STDERR_FILENO)) /* erases a progress line, which progress_show() will print again */
 		fputs("\r\033[K", stderr);
-	print_line(at_work.name, text, "");
+	print_line(running_command.name, text, "");
 }
 
 static void refuse(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 static void refuse(const char *fmt, ...)
 {
-	char text[ASSAY_ERROR_BYTES], *after = mem_format(" (see '%s --help')", at_work.name);
+	char text[ASSAY_ERROR_BYTES], *after = mem_format(" (see '%s --help')", running_command.name);
 	va_list args;
 
 	va_start(args, fmt);
-	text_fit(text, sizeof(text), fmt, args);
+	text_vformat_elided(text, sizeof(text), fmt, args);
 	va_end(args);
-	print_line(at_work.name, text, after);
+	print_line(running_command.name, text, after);
 	free(after);
-	exit(assay_status_exit(ASSAY_E_USAGE));
+	exit(assay_status_exit_code(ASSAY_E_USAGE));
 }
 
 /* ---- options: those of a command, and shared ones ---- */
 
 static const struct cli_option shared_options[] = {
-	CLI_OPTION(TEXT, "directory", "DIR", struct at_work, directory,
+	CLI_OPTION(TEXT, "directory", "DIR", struct running_command, directory,
 		   "Directory of the laboratory (default: the current one); other paths are still relative to the current directory",
 		   .letter = 'C'),
-	CLI_OPTION(CHOICE, "format", "NAME", struct at_work, format, "Format of the answer; the first is the default", .letter = 'f'),
-	CLI_OPTION(TEXT, "output", "FILE", struct at_work, output, "Write the answer to FILE, which is replaced", .letter = 'o'),
-	CLI_OPTION(FLAG, "quiet", NULL, struct at_work, quiet, "Show no progress", .letter = 'q'),
-	CLI_OPTION(FLAG, "help", NULL, struct at_work, help, "Show this help", .letter = 'h'),
+	CLI_OPTION(CHOICE, "format", "NAME", struct running_command, format, "Format of the answer; the first is the default",
+		   .letter = 'f'),
+	CLI_OPTION(TEXT, "output", "FILE", struct running_command, output, "Write the answer to FILE, which is replaced", .letter = 'o'),
+	CLI_OPTION(FLAG, "quiet", NULL, struct running_command, quiet, "Show no progress", .letter = 'q'),
+	CLI_OPTION(FLAG, "help", NULL, struct running_command, help, "Show this help", .letter = 'h'),
 	CLI_END
 };
 
-void command_shared(const struct program *program, const struct command *command, struct cli_option out[CLI_SHARED_MAX])
+void command_shared_options(const struct program *program, const struct command *command, struct cli_option out[CLI_SHARED_OPTIONS_MAX])
 {
 	size_t n = 0;
 
@@ -121,20 +122,20 @@ struct parser {
 	const struct command *command;
 	char *arguments; /* [command->arguments_bytes], values of the command's arguments and options */
 	struct cli_option options[OPTIONS_MAX];
-	size_t n, n_own; /* options[0..n_own) belong to the command; options[n_own..n) are shared */
+	size_t n, n_command_options; /* options[0..n_command_options) belong to the command; options[n_command_options..n) are shared */
 	bool given[OPTIONS_MAX];
 };
 
 static void parser_init(struct parser *p)
 {
-	struct cli_option shared[CLI_SHARED_MAX];
+	struct cli_option shared[CLI_SHARED_OPTIONS_MAX];
 
 	for (const struct cli_option *o = p->command->options; o && o->name; o++) {
-		ASSAY_BUG_IF(p->n_own == OPTIONS_MAX - CLI_SHARED_MAX);
-		p->options[p->n_own++] = *o;
+		ASSAY_BUG_IF(p->n_command_options == OPTIONS_MAX - CLI_SHARED_OPTIONS_MAX);
+		p->options[p->n_command_options++] = *o;
 	}
-	p->n = p->n_own;
-	command_shared(p->program, p->command, shared);
+	p->n = p->n_command_options;
+	command_shared_options(p->program, p->command, shared);
 	for (const struct cli_option *o = shared; o->name; o++)
 		p->options[p->n++] = *o;
 	p->arguments = mem_new(p->command->arguments_bytes + 1, 1);
@@ -142,7 +143,7 @@ static void parser_init(struct parser *p)
 		memcpy(p->arguments, p->command->defaults, p->command->arguments_bytes);
 }
 
-static void list_add(struct cli_list *list, const char *text, size_t n)
+static void append_list_item(struct cli_list *list, const char *text, size_t n)
 {
 	if (list->n + 1 >= list->capacity) {
 		list->capacity = 2 * list->capacity + 8;
@@ -179,7 +180,7 @@ static void parser_release(struct parser *p)
 /* ---- wrong options ---- */
 
 /* Returns the index of the option that has the n bytes at `word` as its name or as a unique prefix; SIZE_MAX if none or several match. */
-static size_t find_long(const struct parser *p, const char *word, size_t n)
+static size_t find_long_option(const struct parser *p, const char *word, size_t n)
 {
 	size_t found = SIZE_MAX, matches = 0;
 
@@ -194,7 +195,7 @@ static size_t find_long(const struct parser *p, const char *word, size_t n)
 	return matches == 1 ? found : SIZE_MAX;
 }
 
-static const char *nearest_long(const struct parser *p, const char *word, size_t n)
+static const char *find_nearest_option(const struct parser *p, const char *word, size_t n)
 {
 	const char *names[OPTIONS_MAX], *nearest;
 	char *name = mem_bytes(word, n);
@@ -210,7 +211,7 @@ static const char *nearest_long(const struct parser *p, const char *word, size_t
 static void refuse_option(const struct parser *p, const char *word, int letter)
 {
 	bool is_long = strncmp(word, "--", 2) == 0;
-	size_t n = is_long ? strcspn(word + 2, "=") : 0, found = is_long ? find_long(p, word + 2, n) : SIZE_MAX;
+	size_t n = is_long ? strcspn(word + 2, "=") : 0, found = is_long ? find_long_option(p, word + 2, n) : SIZE_MAX;
 	const char *nearest;
 	bool behind;
 
@@ -220,7 +221,7 @@ static void refuse_option(const struct parser *p, const char *word, int letter)
 		refuse("'%s' needs a value: %s", word, p->options[found].value);
 	if (found != SIZE_MAX)
 		refuse("'--%s' takes no value", p->options[found].name);
-	nearest = is_long ? nearest_long(p, word + 2, n) : NULL;
+	nearest = is_long ? find_nearest_option(p, word + 2, n) : NULL;
 	behind = p->command->words && p->command->words->name && strstr(p->command->words->name, "-- ");
 	if (nearest)
 		refuse("unknown option '%s' (did you mean '--%s'?)", word, nearest);
@@ -251,7 +252,7 @@ static void store_names(const struct cli_option *o, const char *text, struct cli
 
 		if (n == 0)
 			refuse("--%s has an empty name in '%s'", o->name, text);
-		list_add(list, at, n);
+		append_list_item(list, at, n);
 		at += n;
 		if (!*at)
 			return;
@@ -264,9 +265,9 @@ static void store_number(const struct cli_option *o, const char *text, void *to)
 	int64_t integer = 0;
 	double real = 0;
 
-	if (o->type == CLI_TYPE_INTEGER && (!text_int64(text, &integer) || integer < o->low || integer > o->high))
+	if (o->type == CLI_TYPE_INTEGER && (!text_parse_int64(text, &integer) || integer < o->low || integer > o->high))
 		refuse("--%s must be a whole number from %" PRId64 " to %" PRId64 ", not '%s'", o->name, o->low, o->high, text);
-	if (o->type == CLI_TYPE_REAL && (!text_double(text, &real) || real < o->least || real > o->most))
+	if (o->type == CLI_TYPE_REAL && (!text_parse_double(text, &real) || real < o->least || real > o->most))
 		refuse("--%s must be a number from %s to %s, not '%s'", o->name, text_from_double(o->least, least),
 		       text_from_double(o->most, most), text);
 	if (o->type == CLI_TYPE_INTEGER)
@@ -275,13 +276,14 @@ static void store_number(const struct cli_option *o, const char *text, void *to)
 		*(double *)to = real;
 }
 
-enum assay_status cli_span(const char *text, void *seconds, struct assay_error *err)
+enum assay_status cli_parse_duration(const char *text, void *seconds, struct assay_error *err)
 {
-	return text_span(text, seconds) ? ASSAY_OK : assay_fail(err, ASSAY_E_USAGE, "a time such as 90s, 20m or 2h, at most a year");
+	return text_parse_duration(text, seconds) ? ASSAY_OK
+						  : assay_fail(err, ASSAY_E_USAGE, "a time such as 90s, 20m or 2h, at most a year");
 }
 
 /* Stores the value of an option or argument. `text` is NULL for a flag. `shown` is the name for messages, such as "--top" or "BASELINE". */
-static void store(const struct cli_option *o, const char *text, const char *shown, char *arguments)
+static void store_value(const struct cli_option *o, const char *text, const char *shown, char *arguments)
 {
 	void *to = arguments + o->offset;
 	struct assay_error err;
@@ -303,7 +305,7 @@ static void store(const struct cli_option *o, const char *text, const char *show
 		store_choice(o, text, to);
 		return;
 	case CLI_TYPE_LIST:
-		list_add(to, text, strlen(text));
+		append_list_item(to, text, strlen(text));
 		return;
 	case CLI_TYPE_NAMES:
 		store_names(o, text, to);
@@ -335,7 +337,7 @@ static void parse_options(struct parser *p, int argc, char **argv)
 	}
 	opterr = 0;
 	optind = 1;
-	while (!at_work.help && (code = getopt_long(argc, argv, letters.bytes, table, NULL)) != -1) {
+	while (!running_command.help && (code = getopt_long(argc, argv, letters.bytes, table, NULL)) != -1) {
 		size_t i = code >= 256 ? (size_t)code - 256 : 0;
 		char *shown;
 
@@ -345,7 +347,8 @@ static void parse_options(struct parser *p, int argc, char **argv)
 			refuse_option(p, argv[optind - 1][0] == '-' || optind == argc ? argv[optind - 1] : argv[optind], optopt);
 		p->given[i] = true;
 		shown = mem_format("--%s", p->options[i].name);
-		store(&p->options[i], optarg ? optarg : p->options[i].implied, shown, i < p->n_own ? p->arguments : (char *)&at_work);
+		store_value(&p->options[i], optarg ? optarg : p->options[i].implied, shown,
+			    i < p->n_command_options ? p->arguments : (char *)&running_command);
 		free(shown);
 	}
 	buf_release(&letters);
@@ -370,7 +373,7 @@ static void parse_words(struct parser *p, int argc, char **argv)
 	for (int i = optind; i < argc; i++) {
 		if (!word || !word->name)
 			refuse(*all ? "unexpected argument '%s' (expected %s)" : "unexpected argument '%s'%s", argv[i], all);
-		store(word, argv[i], word->name, p->arguments);
+		store_value(word, argv[i], word->name, p->arguments);
 		n++;
 		if (word->type != CLI_TYPE_LIST) {
 			word++;
@@ -383,14 +386,14 @@ static void parse_words(struct parser *p, int argc, char **argv)
 		refuse("missing argument: %s", all);
 	}
 	free(all);
-	for (size_t i = 0; i < p->n_own; i++) {
+	for (size_t i = 0; i < p->n_command_options; i++) {
 		if (p->options[i].required && !p->given[i])
 			refuse("--%s %s is required", p->options[i].name, p->options[i].value ? p->options[i].value : "");
 	}
 }
 
 /* Refuses a command that works only in builds for x86-64, unless this is one. */
-static void check_here(const struct command *command)
+static void check_architecture(const struct command *command)
 {
 #if !defined(__x86_64__)
 	if (command->only_x86_64)
@@ -406,9 +409,9 @@ static void parse(struct parser *p, int argc, char **argv)
 
 	parser_init(p);
 	parse_options(p, argc, argv);
-	if (at_work.help)
+	if (running_command.help)
 		return;
-	check_here(p->command);
+	check_architecture(p->command);
 	parse_words(p, argc, argv);
 	if (p->command->check && p->command->check(p->arguments, &err))
 		refuse("%s", err.text);
@@ -417,7 +420,7 @@ static void parse(struct parser *p, int argc, char **argv)
 /* ---- properties of the terminal ---- */
 
 /* Reports whether to use colours: the stream is a terminal, TERM is not "dumb", and NO_COLOR is unset or empty. */
-static bool terminal_colours(FILE *stream)
+static bool has_terminal_colours(FILE *stream)
 {
 	const char *no_color = getenv("NO_COLOR");
 	const char *term = getenv("TERM");
@@ -427,7 +430,7 @@ static bool terminal_colours(FILE *stream)
 	return isatty(fileno(stream)) && term && strcmp(term, "dumb") != 0;
 }
 
-static bool terminal_utf8(void)
+static bool is_terminal_utf8(void)
 {
 	locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
 	bool utf8 = false;
@@ -447,7 +450,7 @@ static unsigned terminal_columns(FILE *stream)
 	struct winsize size;
 	int64_t n;
 
-	if (columns && text_int64(columns, &n) && n >= 20 && n <= 1000)
+	if (columns && text_parse_int64(columns, &n) && n >= 20 && n <= 1000)
 		return (unsigned)n;
 	if (isatty(fileno(stream)) && ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col >= 20)
 		return size.ws_col;
@@ -466,14 +469,14 @@ static size_t colour_sequence(const char *bytes, size_t n)
 	return length < n && bytes[length] == 'm' ? length + 1 : 0;
 }
 
-void cli_put(const char *bytes, size_t n, bool colours, FILE *to)
+void cli_write_sanitized(const char *bytes, size_t n, bool colours, FILE *to)
 {
 	for (size_t i = 0, length; i < n; i += length) {
 		char here[5] = "";
 		size_t control;
 
 		memcpy(here, bytes + i, n - i < 4 ? n - i : 4);
-		control = *here == '\t' || *here == '\n' ? 0 : text_control(here);
+		control = *here == '\t' || *here == '\n' ? 0 : text_control_char_bytes(here);
 
 		length = colours ? colour_sequence(bytes + i, n - i) : 0;
 		if (length) {
@@ -487,12 +490,12 @@ void cli_put(const char *bytes, size_t n, bool colours, FILE *to)
 
 /* ---- running a command ---- */
 
-static enum assay_status print(const struct buf *text, struct assay_error *err)
+static enum assay_status print_document(const struct buf *text, struct assay_error *err)
 {
-	if (at_work.output && !at_work.help)
-		return file_replace(at_work.output, text->bytes, text->size, 0644, err);
+	if (running_command.output && !running_command.help)
+		return file_replace(running_command.output, text->bytes, text->size, 0644, err);
 	if (text->size && isatty(STDOUT_FILENO))
-		cli_put(text->bytes, text->size, terminal_colours(stdout), stdout);
+		cli_write_sanitized(text->bytes, text->size, has_terminal_colours(stdout), stdout);
 	else if (text->size)
 		fwrite(text->bytes, 1, text->size, stdout);
 	if (fflush(stdout) || ferror(stdout))
@@ -500,16 +503,16 @@ static enum assay_status print(const struct buf *text, struct assay_error *err)
 	return ASSAY_OK;
 }
 
-static enum assay_status run(struct parser *p, struct document *d, struct assay_error *err)
+static enum assay_status run_command(struct parser *p, struct document *d, struct assay_error *err)
 {
 	const struct command *command = p->command;
 	struct lab *lab = NULL;
 	enum assay_status st = ASSAY_OK;
 
-	if (at_work.output)
-		st = file_replaceable(at_work.output, err);
+	if (running_command.output)
+		st = file_check_replaceable(running_command.output, err);
 	if (!st && command->lab >= CLI_LAB_READ)
-		st = p->program->lab_open(at_work.directory, command->lab == CLI_LAB_WRITE, at_work.name, &lab, err);
+		st = p->program->lab_open(running_command.directory, command->lab == CLI_LAB_WRITE, running_command.name, &lab, err);
 	if (!st)
 		st = command->run(lab, p->arguments, d, err);
 	if (lab)
@@ -527,24 +530,24 @@ int command_main(const struct program *program, const struct command *command, i
 	enum assay_status st = ASSAY_OK;
 	int exit_status;
 
-	at_work.name = argv[0];
-	at_work.directory = directory;
+	running_command.name = argv[0];
+	running_command.directory = directory;
 	document_init(&d);
 	parse(&parser, argc, argv);
-	style = (struct doc_style){ terminal_colours(stdout) && !at_work.output, terminal_utf8(), terminal_columns(stdout) };
-	at_work.renderer = program->renderers[at_work.format];
-	if (at_work.help) {
+	style = (struct doc_style){ has_terminal_colours(stdout) && !running_command.output, is_terminal_utf8(), terminal_columns(stdout) };
+	running_command.renderer = program->renderers[running_command.format];
+	if (running_command.help) {
 		command_help(program, command, &text);
 	} else {
-		st = run(&parser, &d, &err);
-		if (!st && !d.answered)
-			at_work.renderer(&d, &style, &text);
+		st = run_command(&parser, &d, &err);
+		if (!st && !d.is_streamed)
+			running_command.renderer(&d, &style, &text);
 	}
 	if (!st)
-		st = print(&text, &err);
+		st = print_document(&text, &err);
 	if (st)
-		print_line(at_work.name, err.text, "");
-	exit_status = st ? assay_status_exit(st) : d.exit_status;
+		print_line(running_command.name, err.text, "");
+	exit_status = st ? assay_status_exit_code(st) : d.exit_status;
 	parser_release(&parser);
 	document_release(&d);
 	buf_release(&text);

@@ -9,7 +9,7 @@
  *		CLI_END
  *	};
  *	static const struct cli_option words[] = {
- *		CLI_WORD("A", struct arguments, selectors[0]), CLI_WORD("B", struct arguments, selectors[1]), CLI_END
+ *		CLI_ARGUMENT("A", struct arguments, selectors[0]), CLI_ARGUMENT("B", struct arguments, selectors[1]), CLI_END
  *	};
  *	const struct command report_command = {
  *		.name = "report",
@@ -66,8 +66,8 @@ struct cli_option {
 	bool required;	     /* true if the option or argument must be given */
 };
 
-/* Parses a time such as "90s" into *seconds, a double. This is the parse() function of CLI_SPAN. */
-enum assay_status cli_span(const char *text, void *seconds, struct assay_error *err);
+/* Parses a time such as "90s" into *seconds, a double. This is the parse() function of CLI_DURATION. */
+enum assay_status cli_parse_duration(const char *text, void *seconds, struct assay_error *err);
 
 /* clang-format off */
 #define CLI_AT(arguments, member) .offset = offsetof(arguments, member)
@@ -91,13 +91,13 @@ enum assay_status cli_span(const char *text, void *seconds, struct assay_error *
 #define CLI_PARSED(name_, value_, arguments, member, parse_, help_) \
 	CLI_OPTION(PARSED, name_, value_, arguments, member, help_, .parse = parse_)
 /* Defines an option whose value is a time. The member is a double, in seconds. */
-#define CLI_SPAN(name_, arguments, member, help_) \
-	CLI_PARSED(name_, "TIME", arguments, member, cli_span, help_)
+#define CLI_DURATION(name_, arguments, member, help_) \
+	CLI_PARSED(name_, "TIME", arguments, member, cli_parse_duration, help_)
 
-#define CLI_WORD(name_, arguments, member) { .name = name_, .type = CLI_TYPE_TEXT, CLI_AT(arguments, member), .required = true }
-#define CLI_OPTIONAL_WORD(name_, arguments, member) { .name = name_, .type = CLI_TYPE_TEXT, CLI_AT(arguments, member) }
+#define CLI_ARGUMENT(name_, arguments, member) { .name = name_, .type = CLI_TYPE_TEXT, CLI_AT(arguments, member), .required = true }
+#define CLI_OPTIONAL_ARGUMENT(name_, arguments, member) { .name = name_, .type = CLI_TYPE_TEXT, CLI_AT(arguments, member) }
 /* Defines a list that takes all remaining arguments, at least `low_` of them. */
-#define CLI_WORDS(name_, arguments, member, low_) { .name = name_, .type = CLI_TYPE_LIST, CLI_AT(arguments, member), .low = low_ }
+#define CLI_ARGUMENTS(name_, arguments, member, low_) { .name = name_, .type = CLI_TYPE_LIST, CLI_AT(arguments, member), .low = low_ }
 #define CLI_END { .name = NULL }
 /* clang-format on */
 
@@ -106,8 +106,8 @@ enum assay_status cli_span(const char *text, void *seconds, struct assay_error *
 struct lab; /* the laboratory, defined in fleet/ */
 
 enum cli_lab {
-	CLI_LAB_NONE,  /* the command uses no laboratory; -C is refused */
-	CLI_LAB_LATER, /* run() gets NULL, and may itself open the laboratory in cli_directory() */
+	CLI_LAB_NONE,	  /* the command uses no laboratory; -C is refused */
+	CLI_LAB_DEFERRED, /* run() gets NULL, and may itself open the laboratory in cli_directory() */
 	CLI_LAB_READ,
 	CLI_LAB_WRITE, /* run() gets the laboratory, whose lock it holds */
 };
@@ -144,20 +144,20 @@ struct command {
 /* ---- functions for running commands ---- */
 
 const char *cli_directory(void);  /* returns the laboratory's directory: that of -C, else "." */
-bool cli_quiet(void);		  /* reports whether --quiet is given: show no progress */
-bool cli_for_people(void);	  /* reports whether the format is human; only then may a command stream its output */
+bool cli_is_quiet(void);	  /* reports whether --quiet is given: show no progress */
+bool cli_is_human_format(void);	  /* reports whether the format is human; only then may a command stream its output */
 doc_renderer *cli_renderer(void); /* returns the renderer for --format, for a command that renders pages itself */
 void cli_note(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* prints the note "assay NAME: ..." on standard error */
 const char *cli_command_name(void);					   /* returns the command's full name, such as "assay host list" */
 /* Writes bytes from outside (of hosts, programs, other users' files) safely to a terminal. '?' replaces control characters, except tabs and
  * newlines. If `colours`, sequences that choose colours pass unchanged. Do not split a multi-byte character between two calls. */
-void cli_put(const char *bytes, size_t n, bool colours, FILE *to);
+void cli_write_sanitized(const char *bytes, size_t n, bool colours, FILE *to);
 
 /* ---- functions for the main program ---- */
 
 /* A name that users may type but that is no command, and the command to use instead. Neither starts with "assay". */
 struct renamed {
-	const char *was, *is;
+	const char *old_name, *new_name;
 };
 
 struct program {
@@ -183,8 +183,8 @@ int command_main(const struct program *program, const struct command *command, i
 /* Appends the help text of one command to `out`. */
 void command_help(const struct program *program, const struct command *command, struct buf *out);
 
-/* Writes the shared options of `command`, such as --format, to `out`, ended by CLI_END. CLI_SHARED_MAX includes the end. */
-#define CLI_SHARED_MAX 7
-void command_shared(const struct program *program, const struct command *command, struct cli_option out[CLI_SHARED_MAX]);
+/* Writes the shared options of `command`, such as --format, to `out`, ended by CLI_END. CLI_SHARED_OPTIONS_MAX includes the end. */
+#define CLI_SHARED_OPTIONS_MAX 7
+void command_shared_options(const struct program *program, const struct command *command, struct cli_option out[CLI_SHARED_OPTIONS_MAX]);
 
 #endif

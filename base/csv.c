@@ -36,7 +36,7 @@ static void skip_empty_lines(struct csv *csv)
 }
 
 /* Returns the line of the first invalid byte in a field. The field starts on line `line`. */
-static size_t bad_line(const char *field, size_t n, size_t line)
+static size_t find_bad_line_number(const char *field, size_t n, size_t line)
 {
 	const char *newline;
 
@@ -58,15 +58,16 @@ static enum assay_status check_field(const struct csv *csv, const char *field, s
 		return assay_fail(err, ASSAY_E_LIMIT, "%s:%zu: a field of %zu bytes; at most %d are read", csv->name, line, n,
 				  CSV_FIELD_BYTES_MAX);
 	if (memchr(field, '\0', n))
-		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: NUL byte: this is not a text file", csv->name, bad_line(field, n, line));
+		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: NUL byte: this is not a text file", csv->name,
+				  find_bad_line_number(field, n, line));
 	if (!text_is_utf8(field, n))
 		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: not UTF-8 (convert the file, as with iconv)", csv->name,
-				  bad_line(field, n, line));
+				  find_bad_line_number(field, n, line));
 	return ASSAY_OK;
 }
 
 /* Returns the closing quote of the quoted field at csv->next; NULL if there is none. */
-static const char *closing_quote(const struct csv *csv)
+static const char *find_closing_quote(const struct csv *csv)
 {
 	const char *at = csv->next + 1;
 
@@ -80,7 +81,7 @@ static const char *closing_quote(const struct csv *csv)
 static enum assay_status read_quoted(struct csv *csv, size_t *n, struct assay_error *err)
 {
 	char *start = csv->next, *to = start, *from = start + 1;
-	const char *end = closing_quote(csv);
+	const char *end = find_closing_quote(csv);
 
 	if (!end)
 		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: the quote that opens here is not closed", csv->name, csv->next_line);
@@ -133,7 +134,7 @@ static enum assay_status read_separator(struct csv *csv, bool quoted, bool *last
 
 /* Reports whether a spreadsheet would run the field as a formula, so that csv_add() puts an apostrophe before it. Ignores leading
  * apostrophes: csv_add() puts one more before such a field, and the reader removes one. */
-static bool begins_formula(const char *field)
+static bool is_formula(const char *field)
 {
 	char first = field[strspn(field, "'")];
 
@@ -160,7 +161,7 @@ static enum assay_status read_field(struct csv *csv, bool *last, struct assay_er
 	if (st)
 		return st;
 	field[n] = '\0'; /* overwrites the separator or the closing quote */
-	mem_append(csv->fields, csv->n_fields, &csv->capacity, field + (*field == '\'' && begins_formula(field)));
+	mem_append(csv->fields, csv->n_fields, &csv->capacity, field + (*field == '\'' && is_formula(field)));
 	return ASSAY_OK;
 }
 
@@ -172,7 +173,7 @@ static void skip_line(struct csv *csv)
 	csv->next_line += newline != NULL;
 }
 
-enum assay_status csv_next(struct csv *csv, bool *more, struct assay_error *err)
+enum assay_status csv_read_row(struct csv *csv, bool *more, struct assay_error *err)
 {
 	enum assay_status st;
 	bool last = false;
@@ -197,18 +198,18 @@ enum assay_status csv_next(struct csv *csv, bool *more, struct assay_error *err)
 	return ASSAY_OK;
 }
 
-static enum assay_status refuse_twice(const struct csv *csv, struct assay_error *err)
+static enum assay_status refuse_duplicate_column(const struct csv *csv, struct assay_error *err)
 {
 	const char **sorted = mem_new(csv->n_fields, sizeof(*sorted));
 	enum assay_status st = ASSAY_OK;
 
 	for (size_t i = 0; i < csv->n_fields; i++)
 		sorted[i] = csv->fields[i];
-	qsort(sorted, csv->n_fields, sizeof(*sorted), text_order);
+	qsort(sorted, csv->n_fields, sizeof(*sorted), text_compare);
 	for (size_t i = 1; i < csv->n_fields && !st; i++)
 		if (*sorted[i] && !strcmp(sorted[i - 1], sorted[i]))
 			st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: two columns are named '%s'", csv->name, csv->line,
-					TEXT_SHOWN(sorted[i]));
+					TEXT_SANITIZED(sorted[i]));
 	free(sorted);
 	return st;
 }
@@ -219,7 +220,7 @@ static enum assay_status fail_missing(const struct csv *csv, const char *column,
 	enum assay_status st;
 
 	for (size_t i = 0; i < csv->n_fields && i < COLUMNS_NAMED; i++)
-		buf_format(&there, "%s%s", i ? ", " : "", TEXT_SHOWN(csv->fields[i]));
+		buf_format(&there, "%s%s", i ? ", " : "", TEXT_SANITIZED(csv->fields[i]));
 	if (csv->n_fields > COLUMNS_NAMED)
 		buf_format(&there, " and %zu more", csv->n_fields - COLUMNS_NAMED);
 	st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: no column '%s' (there are: %s)", csv->name, csv->line, column, there.bytes);
@@ -227,18 +228,18 @@ static enum assay_status fail_missing(const struct csv *csv, const char *column,
 	return st;
 }
 
-enum assay_status csv_header(struct csv *csv, const char *const *columns, size_t n, size_t *index, struct assay_error *err)
+enum assay_status csv_read_header(struct csv *csv, const char *const *columns, size_t n, size_t *index, struct assay_error *err)
 {
 	enum assay_status st;
 	bool more;
 
-	st = csv_next(csv, &more, err);
+	st = csv_read_row(csv, &more, err);
 	if (st)
 		return st;
 	if (!more)
 		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: no header row: the file is empty", csv->name, csv->line);
 	csv->width = csv->n_fields;
-	st = refuse_twice(csv, err);
+	st = refuse_duplicate_column(csv, err);
 	for (size_t i = 0; i < n && !st; i++) {
 		bool optional = columns[i][0] == '?';
 
@@ -259,7 +260,7 @@ static bool needs_quotes(const char *field, bool first)
 void csv_add(struct buf *out, const char *field, bool first)
 {
 	double number;
-	bool as_text = begins_formula(field) && !text_double(field, &number);
+	bool as_text = is_formula(field) && !text_parse_double(field, &number);
 
 	if (!first)
 		buf_char(out, ',');

@@ -19,7 +19,7 @@ struct csv {
 	size_t next_line;
 	char **fields; /* fields of the current row; NUL-terminated texts inside the caller's bytes */
 	size_t n_fields;
-	size_t width; /* number of fields in the header; 0 before csv_header() */
+	size_t width; /* number of fields in the header; 0 before csv_read_header() */
 	size_t capacity;
 };
 
@@ -30,12 +30,12 @@ void csv_init(struct csv *csv, const char *name, char *bytes, size_t n);
 /* Reads the next row into csv->fields. Sets *more to false if there is none. Skips empty lines. ASSAY_E_FORMAT: unterminated quote, text
  * after a closing quote, NUL byte, invalid UTF-8, or not as many fields as the header. ASSAY_E_LIMIT: too many or too long fields. Errors
  * start with "name:line: ". After an error, the next call reads the row after that line. */
-enum assay_status csv_next(struct csv *csv, bool *more, struct assay_error *err);
+enum assay_status csv_read_row(struct csv *csv, bool *more, struct assay_error *err);
 
 /* Reads the first row as the header. Sets index[i] to the position of columns[i], or to SIZE_MAX if a missing column is optional (its name
  * in `columns` starts with '?'). If another column is missing, the error lists the existing ones. Two equal non-empty names are an error,
  * too. */
-enum assay_status csv_header(struct csv *csv, const char *const *columns, size_t n, size_t *index, struct assay_error *err);
+enum assay_status csv_read_header(struct csv *csv, const char *const *columns, size_t n, size_t *index, struct assay_error *err);
 
 void csv_release(struct csv *csv);
 

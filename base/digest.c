@@ -9,7 +9,7 @@
 
 #define RAW_BYTES 32
 
-void digest_grow(struct digest_growing *growing, const char *bytes, size_t n, char hex[DIGEST_HEX_BYTES])
+void digest_extend(struct digest_incremental *growing, const char *bytes, size_t n, char hex[DIGEST_HEX_BYTES])
 {
 	EVP_MD_CTX *start = EVP_MD_CTX_new();
 	unsigned char raw[EVP_MAX_MD_SIZE];
@@ -26,18 +26,18 @@ void digest_grow(struct digest_growing *growing, const char *bytes, size_t n, ch
 		snprintf(hex + 2 * i, 3, "%02x", raw[i]);
 }
 
-void digest_growing_release(struct digest_growing *growing)
+void digest_incremental_release(struct digest_incremental *growing)
 {
 	EVP_MD_CTX_free(growing->context);
-	*growing = (struct digest_growing){ 0 };
+	*growing = (struct digest_incremental){ 0 };
 }
 
 void digest_sha256(const char *bytes, size_t n, char hex[DIGEST_HEX_BYTES])
 {
-	struct digest_growing whole = { 0 };
+	struct digest_incremental whole = { 0 };
 
-	digest_grow(&whole, bytes, n, hex);
-	digest_growing_release(&whole);
+	digest_extend(&whole, bytes, n, hex);
+	digest_incremental_release(&whole);
 }
 
 void digest_id(const char *bytes, size_t n, char id[DIGEST_ID_BYTES])

@@ -14,15 +14,15 @@ void digest_sha256(const char *bytes, size_t n, char hex[DIGEST_HEX_BYTES]);
 /* Writes the first 16 hexadecimal digits of the digest and a NUL to `id`. */
 void digest_id(const char *bytes, size_t n, char id[DIGEST_ID_BYTES]);
 
-/* State for digesting longer and longer prefixes of the same bytes. Must be zeroed before use; digest_growing_release() frees it. */
-struct digest_growing {
+/* State for digesting longer and longer prefixes of the same bytes. Must be zeroed before use; digest_incremental_release() frees it. */
+struct digest_incremental {
 	void *context;
 	size_t n; /* number of bytes digested so far */
 };
 
 /* Writes the digest of bytes[0..n) to `hex`. bytes[0..growing->n) were digested by the previous call, and must be unchanged. */
-void digest_grow(struct digest_growing *growing, const char *bytes, size_t n, char hex[DIGEST_HEX_BYTES]);
-void digest_growing_release(struct digest_growing *growing);
+void digest_extend(struct digest_incremental *growing, const char *bytes, size_t n, char hex[DIGEST_HEX_BYTES]);
+void digest_incremental_release(struct digest_incremental *growing);
 
 /* Returns a reproducible seed for random numbers: the first 60 bits of the digest of `text`. */
 uint64_t digest_seed(const char *text);

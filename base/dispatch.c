@@ -87,12 +87,12 @@ static void add_option_help(const struct cli_option *o, struct buf *out)
 }
 
 /* Calls add() for every option of the command: first its own options, then the shared ones. */
-static void each_option(const struct program *program, const struct command *command,
-			void (*add)(const struct cli_option *o, struct buf *out), struct buf *out)
+static void for_each_option(const struct program *program, const struct command *command,
+			    void (*add)(const struct cli_option *o, struct buf *out), struct buf *out)
 {
-	struct cli_option shared[CLI_SHARED_MAX];
+	struct cli_option shared[CLI_SHARED_OPTIONS_MAX];
 
-	command_shared(program, command, shared);
+	command_shared_options(program, command, shared);
 	for (const struct cli_option *o = command->options; o && o->name; o++)
 		add(o, out);
 	for (const struct cli_option *o = shared; o->name; o++)
@@ -106,7 +106,7 @@ void command_help(const struct program *program, const struct command *command, 
 	buf_text(out, "\n");
 	add_wrapped(command->about, 0, 0, out);
 	buf_text(out, "\n");
-	each_option(program, command, add_option_help, out);
+	for_each_option(program, command, add_option_help, out);
 	if (command->more)
 		buf_format(out, "\n%s", command->more);
 	if (command->examples)
@@ -163,7 +163,7 @@ static void add_roff_literal(const char *heading, const char *text, struct buf *
 	buf_text(out, ".fi\n");
 }
 
-static void manual_of_program(const struct program *program, struct buf *out)
+static void add_program_manual(const struct program *program, struct buf *out)
 {
 	buf_text(out, ".TH ASSAY 1 \"\" \"assay " ASSAY_VERSION
 		      "\"\n.SH NAME\nassay \\- measure the resources that a program uses and find slower versions\n.SH SYNOPSIS\n.B "
@@ -182,12 +182,12 @@ static void manual_of_program(const struct program *program, struct buf *out)
 }
 
 /* Appends a manual page in man macros for `command`; for the whole program if `command` is NULL. */
-static void command_manual(const struct program *program, const struct command *command, struct buf *out)
+static void add_command_manual(const struct program *program, const struct command *command, struct buf *out)
 {
 	char *title;
 
 	if (!command) {
-		manual_of_program(program, out);
+		add_program_manual(program, out);
 		return;
 	}
 	title = mem_string(command->name);
@@ -202,7 +202,7 @@ static void command_manual(const struct program *program, const struct command *
 	buf_text(out, "\n.SH DESCRIPTION\n");
 	add_roff(command->about, true, out);
 	buf_text(out, "\n.SH OPTIONS\n");
-	each_option(program, command, add_roff_option, out);
+	for_each_option(program, command, add_roff_option, out);
 	if (command->more)
 		add_roff_literal("NOTES", command->more, out);
 	if (command->examples)
@@ -263,7 +263,7 @@ static void add_second_arguments(const struct program *program, size_t i, struct
 }
 
 /* Appends a completion script for bash, which zsh reads by bashcompinit. The longest command name at the line's start sets the options. */
-static void completion_of_bash(const struct program *program, struct buf *out)
+static void add_bash_completion(const struct program *program, struct buf *out)
 {
 	buf_text(out, "_assay() {\n\tlocal current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words='' "
 		      "options='' choices=''\n"
@@ -275,9 +275,9 @@ static void completion_of_bash(const struct program *program, struct buf *out)
 			if (!command->run || (strchr(command->name, ' ') != NULL) != (words == 2))
 				continue;
 			buf_format(out, words == 2 ? "\t'%s')\n\t\toptions='" : "\t'%s '*)\n\t\toptions='", command->name);
-			each_option(program, command, add_long_option, out);
+			for_each_option(program, command, add_long_option, out);
 			buf_text(out, "'\n\t\tcase $previous in\n");
-			each_option(program, command, add_choices, out);
+			for_each_option(program, command, add_choices, out);
 			buf_text(out, "\t\tesac ;;\n");
 		}
 	}
@@ -297,7 +297,7 @@ static void completion_of_bash(const struct program *program, struct buf *out)
 		      "complete -o default -F _assay assay\n");
 }
 
-static void fish_option(const char *condition, const struct cli_option *o, struct buf *out)
+static void add_fish_option(const char *condition, const struct cli_option *o, struct buf *out)
 {
 	buf_format(out, "complete -c assay -n '%s' -l %s", condition, o->name);
 	if (o->letter)
@@ -315,13 +315,13 @@ static void fish_option(const char *condition, const struct cli_option *o, struc
 	buf_text(out, "'\n");
 }
 
-static void completion_of_fish(const struct program *program, struct buf *out)
+static void add_fish_completion(const struct program *program, struct buf *out)
 {
 	for (size_t i = 0; i < program->n; i++) {
 		const struct command *command = program->commands[i];
 		const char *blank = strchr(command->name, ' ');
 		int first = (int)strcspn(command->name, " ");
-		struct cli_option shared[CLI_SHARED_MAX];
+		struct cli_option shared[CLI_SHARED_OPTIONS_MAX];
 		char *condition;
 
 		if (!command->run)
@@ -339,11 +339,11 @@ static void completion_of_fish(const struct program *program, struct buf *out)
 		buf_text(out, "'\n");
 		if (blank)
 			buf_format(out, "complete -c assay -f -n __fish_use_subcommand -a %.*s\n", first, command->name);
-		command_shared(program, command, shared);
+		command_shared_options(program, command, shared);
 		for (const struct cli_option *o = command->options; o && o->name; o++)
-			fish_option(condition, o, out);
+			add_fish_option(condition, o, out);
 		for (const struct cli_option *o = shared; o->name; o++)
-			fish_option(condition, o, out);
+			add_fish_option(condition, o, out);
 		free(condition);
 	}
 }
@@ -353,11 +353,11 @@ static const char *const shells[] = { "bash", "zsh", "fish", NULL };
 static void add_completion(const struct program *program, const char *shell, struct buf *out)
 {
 	if (strcmp(shell, "fish") == 0) {
-		completion_of_fish(program, out);
+		add_fish_completion(program, out);
 		return;
 	}
 	buf_text(out, strcmp(shell, "zsh") == 0 ? "#compdef assay\nautoload -U +X bashcompinit && bashcompinit\n" : "");
-	completion_of_bash(program, out);
+	add_bash_completion(program, out);
 }
 
 /* ---- help on groups and on the program ---- */
@@ -436,7 +436,7 @@ static int print_help(struct buf *text, int status)
 /* ---- names of commands ---- */
 
 /* Returns the number of words in `name` if argv starts with them, else 0. */
-static int words_matched(const char *name, int argc, char **argv)
+static int count_matched_words(const char *name, int argc, char **argv)
 {
 	int words = 0;
 
@@ -455,7 +455,7 @@ static int words_matched(const char *name, int argc, char **argv)
 static const struct command *find_command(const struct program *program, int argc, char **argv, int *words)
 {
 	for (size_t i = 0; i < program->n; i++) {
-		*words = program->commands[i]->run ? words_matched(program->commands[i]->name, argc, argv) : 0;
+		*words = program->commands[i]->run ? count_matched_words(program->commands[i]->name, argc, argv) : 0;
 		if (*words)
 			return program->commands[i];
 	}
@@ -464,8 +464,8 @@ static const struct command *find_command(const struct program *program, int arg
 
 static const struct renamed *find_renamed(const struct program *program, int argc, char **argv)
 {
-	for (const struct renamed *r = program->renamed; r->was; r++) {
-		if (words_matched(r->was, argc, argv))
+	for (const struct renamed *r = program->renamed; r->old_name; r++) {
+		if (count_matched_words(r->old_name, argc, argv))
 			return r;
 	}
 	return NULL;
@@ -482,12 +482,12 @@ static const char *nearest_name(const struct program *program, const char *text)
 			mem_append(names, n, &capacity, program->commands[i]->name);
 	}
 	commands = n;
-	for (i = 0; program->renamed[i].was; i++)
-		mem_append(names, n, &capacity, program->renamed[i].was);
+	for (i = 0; program->renamed[i].old_name; i++)
+		mem_append(names, n, &capacity, program->renamed[i].old_name);
 	nearest = text_nearest(text, names, n);
 	i = nearest ? text_index(names, n, nearest) : 0;
 	free(names);
-	return i >= commands ? program->renamed[i - commands].is : nearest;
+	return i >= commands ? program->renamed[i - commands].new_name : nearest;
 }
 
 /* Fails with a message that contains the unknown command and, if there is one, its current or nearest name. */
@@ -495,18 +495,18 @@ static enum assay_status refuse_unknown(const struct program *program, int argc,
 {
 	const struct renamed *renamed = find_renamed(program, argc, argv);
 	bool two = argc > 1 && argv[1][0] != '-';
-	char *text, shown[TEXT_SHOWN_BYTES];
+	char *text, shown[TEXT_SANITIZED_BYTES];
 	const char *nearest;
 
 	if (renamed)
-		return assay_fail(err, ASSAY_E_USAGE, "unknown command '%s'; it is 'assay %s'", renamed->was, renamed->is);
+		return assay_fail(err, ASSAY_E_USAGE, "unknown command '%s'; it is 'assay %s'", renamed->old_name, renamed->new_name);
 	text = two ? mem_format("%s %s", argv[0], argv[1]) : mem_string(argv[0]);
 	nearest = nearest_name(program, text);
 	if (!nearest && two && !is_group(program, argv[0])) {
 		text[strlen(argv[0])] = '\0'; /* tries only the first word, because the second may be an argument */
 		nearest = nearest_name(program, text);
 	}
-	text_shown(text, shown);
+	text_sanitize(text, shown);
 	free(text);
 	return nearest ? assay_fail(err, ASSAY_E_USAGE, "unknown command '%s' (did you mean '%s'?)", shown, nearest)
 		       : assay_fail(err, ASSAY_E_USAGE, "unknown command '%s' ('assay --help' lists all)", shown);
@@ -514,7 +514,7 @@ static enum assay_status refuse_unknown(const struct program *program, int argc,
 
 static int dispatch(const struct program *program, int argc, char **argv, const char *directory)
 {
-	int words, status = assay_status_exit(ASSAY_E_USAGE);
+	int words, status = assay_status_exit_code(ASSAY_E_USAGE);
 	const struct command *command = find_renamed(program, argc, argv) ? NULL : find_command(program, argc, argv, &words);
 	struct assay_error err;
 	struct buf text = BUF_INIT;
@@ -539,9 +539,9 @@ static int refuse_option(const char *word)
 {
 	static const char *const names[] = { "--directory", "--help", "--version" };
 	const char *nearest = text_nearest(word, names, sizeof(names) / sizeof(names[0]));
-	char shown[TEXT_SHOWN_BYTES];
+	char shown[TEXT_SANITIZED_BYTES];
 
-	text_shown(word, shown);
+	text_sanitize(word, shown);
 	if (nearest)
 		fprintf(stderr, "assay: unknown option '%s' (did you mean '%s'?)\n", shown, nearest);
 	else
@@ -550,7 +550,7 @@ static int refuse_option(const char *word)
 }
 
 /* Returns DIR of -C or --directory at argv[*i] ("" if missing), and moves *i to the option's last argument; NULL for other options. */
-static const char *directory_option(int argc, char **argv, int *i)
+static const char *read_directory_option(int argc, char **argv, int *i)
 {
 	const char *word = argv[*i], *value = NULL;
 
@@ -566,20 +566,20 @@ static const char *directory_option(int argc, char **argv, int *i)
 /* ---- handling of signals ---- */
 
 static const int end_signals[] = { SIGINT, SIGTERM, SIGHUP };
-static volatile sig_atomic_t *to_set; /* flag that cancel_on_signals() got; NULL before that call */
-static const char *last_words;
-static pid_t speaker; /* process that prints last_words; its forked children do not print them */
+static volatile sig_atomic_t *cancel_flag; /* flag that cancel_on_signals() got; NULL before that call */
+static const char *write_failure_note;
+static pid_t reporting_pid; /* process that prints write_failure_note; its forked children do not print them */
 
 static void on_signal(int number)
 {
 	struct sigaction action = { .sa_handler = SIG_DFL };
 
-	if (to_set && *to_set != number) {
-		*to_set = number;
+	if (cancel_flag && *cancel_flag != number) {
+		*cancel_flag = number;
 		return;
 	}
-	if (last_words && getpid() == speaker) {
-		ssize_t ignored = write(STDERR_FILENO, last_words, strlen(last_words));
+	if (write_failure_note && getpid() == reporting_pid) {
+		ssize_t ignored = write(STDERR_FILENO, write_failure_note, strlen(write_failure_note));
 
 		(void)ignored;
 	}
@@ -600,11 +600,11 @@ static void catch_signals(bool even_ignored)
 
 void cancel_on_signals(volatile sig_atomic_t *flag)
 {
-	to_set = flag;
+	cancel_flag = flag;
 	catch_signals(true);
 }
 
-static void file_too_large(int signal)
+static void on_file_size_limit(int signal)
 {
 	(void)signal;
 }
@@ -618,14 +618,14 @@ static void prepare_process(void)
 		if (fcntl(fd, F_GETFD) == -1 && errno == EBADF && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
 			abort();
 	}
-	if (signal(SIGXFSZ, file_too_large) == SIG_IGN)
+	if (signal(SIGXFSZ, on_file_size_limit) == SIG_IGN)
 		signal(SIGXFSZ, SIG_IGN);
-	last_words = "assay: interrupted; stored results are kept\n";
-	speaker = getpid();
+	write_failure_note = "assay: interrupted; stored results are kept\n";
+	reporting_pid = getpid();
 	catch_signals(false);
 }
 
-static const struct program *the_program; /* set by dispatch_main(), used by help_command */
+static const struct program *current_program; /* set by dispatch_main(), used by help_command */
 
 int dispatch_main(const struct program *program, int argc, char **argv)
 {
@@ -634,7 +634,7 @@ int dispatch_main(const struct program *program, int argc, char **argv)
 	int i = 1;
 
 	prepare_process();
-	the_program = program;
+	current_program = program;
 	for (; i < argc && argv[i][0] == '-'; i++) {
 		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
 			add_program_help(program, &text);
@@ -644,7 +644,7 @@ int dispatch_main(const struct program *program, int argc, char **argv)
 			buf_text(&text, "assay " ASSAY_VERSION "\n");
 			return print_help(&text, 0);
 		}
-		directory = directory_option(argc, argv, &i);
+		directory = read_directory_option(argc, argv, &i);
 		if (!directory)
 			return refuse_option(argv[i]);
 		if (!*directory) {
@@ -680,25 +680,25 @@ static enum assay_status help_run(struct lab *lab, void *arguments, struct docum
 {
 	const struct help_arguments *a = arguments;
 	int argc = (int)a->words.n, words = 0;
-	const struct command *command = find_command(the_program, argc, a->words.items, &words);
+	const struct command *command = find_command(current_program, argc, a->words.items, &words);
 	struct buf text = BUF_INIT;
 	enum assay_status st = ASSAY_OK;
 
 	(void)lab;
 	if (a->shell >= 0) {
-		add_completion(the_program, shells[a->shell], &text);
+		add_completion(current_program, shells[a->shell], &text);
 	} else if (a->manual && (!argc || (command && words == argc))) {
-		command_manual(the_program, command, &text);
+		add_command_manual(current_program, command, &text);
 	} else if (!argc) {
-		add_program_help(the_program, &text);
+		add_program_help(current_program, &text);
 	} else if (command && words == argc) {
-		command_help(the_program, command, &text);
-	} else if (argc == 1 && !a->manual && is_group(the_program, a->words.items[0])) {
-		add_group_help(the_program, a->words.items[0], &text);
+		command_help(current_program, command, &text);
+	} else if (argc == 1 && !a->manual && is_group(current_program, a->words.items[0])) {
+		add_group_help(current_program, a->words.items[0], &text);
 	} else if (command && words < argc) {
 		st = assay_fail(err, ASSAY_E_USAGE, "unexpected argument '%s' after '%s'", a->words.items[words], command->name);
 	} else {
-		st = refuse_unknown(the_program, argc, a->words.items, err);
+		st = refuse_unknown(current_program, argc, a->words.items, err);
 	}
 	if (!st)
 		doc_raw(d, text.bytes);
@@ -706,7 +706,7 @@ static enum assay_status help_run(struct lab *lab, void *arguments, struct docum
 	return st;
 }
 
-static const struct cli_option help_words[] = { CLI_WORDS("COMMAND", struct help_arguments, words, 0), CLI_END };
+static const struct cli_option help_words[] = { CLI_ARGUMENTS("COMMAND", struct help_arguments, words, 0), CLI_END };
 static const struct cli_option help_options[] = {
 	CLI_FLAG("man", struct help_arguments, manual, "Print a manual page in the format of man"),
 	CLI_CHOICE("completion", shells, struct help_arguments, shell, "Print a completion script for this shell"),

@@ -14,7 +14,7 @@
 #define TERMS_MAX    1000000		   /* limit of iterations; the number needed grows as the square root of the parameters */
 
 /* Returns the remainder of Stirling's formula, log Gamma(z) - ((z - 1/2) log z - z + log(2 pi) / 2), by DLMF 5.11.1. */
-static double stirling_rest(double z)
+static double stirling_remainder(double z)
 {
 	static const double c[] = { 1. / 12, -1. / 360, 1. / 1260, -1. / 1680, 1. / 1188, -691. / 360360, 1. / 156 };
 	double sum = 0, power = 1 / z;
@@ -28,7 +28,7 @@ static double stirling_rest(double z)
 }
 
 /* Returns log(ratio) - u. The caller passes ratio = 1 + u in both forms: `u` is more precise near 0, `ratio` elsewhere. */
-static double log_rest(double ratio, double u)
+static double log_remainder(double ratio, double u)
 {
 	return (fabs(u) < .5 ? log1p(u) : log(ratio)) - u;
 }
@@ -37,18 +37,19 @@ static double log_rest(double ratio, double u)
 static double beta_factor(double x, double y, double a, double b)
 {
 	double u = (x * b - a * y) / a, v = (a * y - x * b) / b; /* a u + b v = 0, so the linear terms cancel */
-	double deviance = a * log_rest(x * (a + b) / a, u) + b * log_rest(y * (a + b) / b, v);
+	double deviance = a * log_remainder(x * (a + b) / a, u) + b * log_remainder(y * (a + b) / b, v);
 
-	return sqrt(a / (a + b) * b) / sqrt(2 * M_PI) * exp(deviance + stirling_rest(a + b) - stirling_rest(a) - stirling_rest(b));
+	return sqrt(a / (a + b) * b) / sqrt(2 * M_PI) *
+	       exp(deviance + stirling_remainder(a + b) - stirling_remainder(a) - stirling_remainder(b));
 }
 
 /* Returns x^a e^-x / Gamma(a). */
 static double gamma_factor(double x, double a)
 {
-	return sqrt(a) / sqrt(2 * M_PI) * exp(a * log_rest(x / a, (x - a) / a) - stirling_rest(a));
+	return sqrt(a) / sqrt(2 * M_PI) * exp(a * log_remainder(x / a, (x - a) / a) - stirling_remainder(a));
 }
 
-static double away_from_zero(double x)
+static double clamp_away_from_zero(double x)
 {
 	return fabs(x) < 1e-300 ? 1e-300 : x;
 }
@@ -57,18 +58,18 @@ static double away_from_zero(double x)
  * The fraction converges fast for x < (a + 1) / (a + b + 2). */
 static double beta_fraction(double x, double a, double b)
 {
-	double c = 1, d = 1 / away_from_zero(1 - (a + b) * x / (a + 1)), value = d;
+	double c = 1, d = 1 / clamp_away_from_zero(1 - (a + b) * x / (a + 1)), value = d;
 
 	for (size_t i = 1; i <= TERMS_MAX; i++) {
 		double m = (double)i, step;
 		double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
 		double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
 
-		d = 1 / away_from_zero(1 + even * d);
-		c = away_from_zero(1 + even / c);
+		d = 1 / clamp_away_from_zero(1 + even * d);
+		c = clamp_away_from_zero(1 + even / c);
 		value *= c * d;
-		d = 1 / away_from_zero(1 + odd * d);
-		c = away_from_zero(1 + odd / c);
+		d = 1 / clamp_away_from_zero(1 + odd * d);
+		c = clamp_away_from_zero(1 + odd / c);
 		step = c * d;
 		value *= step;
 		if (fabs(step - 1) <= DBL_EPSILON)
@@ -112,14 +113,14 @@ static double gamma_series(double x, double a)
 /* Returns the upper incomplete gamma function, divided by gamma_factor(), from the even part of the continued fraction of DLMF 8.9.2. */
 static double gamma_fraction(double x, double a)
 {
-	double b = x + 1 - a, c = 1e300, d = 1 / away_from_zero(b), value = d;
+	double b = x + 1 - a, c = 1e300, d = 1 / clamp_away_from_zero(b), value = d;
 
 	for (size_t i = 1; i <= TERMS_MAX; i++) {
 		double m = (double)i, numerator = m * (a - m), step;
 
 		b += 2;
-		d = 1 / away_from_zero(numerator * d + b);
-		c = away_from_zero(b + numerator / c);
+		d = 1 / clamp_away_from_zero(numerator * d + b);
+		c = clamp_away_from_zero(b + numerator / c);
 		step = c * d;
 		value *= step;
 		if (fabs(step - 1) <= DBL_EPSILON)
@@ -184,9 +185,9 @@ double stats_chi2_cdf(double x, double df)
 }
 
 /* One tail of a distribution, for x > 0. */
-enum tail_of { NORMAL_UPPER, T_UPPER, CHI2_LOWER, CHI2_UPPER };
+enum tail_kind { NORMAL_UPPER, T_UPPER, CHI2_LOWER, CHI2_UPPER };
 
-static double tail_probability(enum tail_of tail, double x, double df)
+static double tail_probability(enum tail_kind tail, double x, double df)
 {
 	switch (tail) {
 	case NORMAL_UPPER:
@@ -198,7 +199,7 @@ static double tail_probability(enum tail_of tail, double x, double df)
 	}
 }
 
-static double tail_density(enum tail_of tail, double x, double df)
+static double tail_density(enum tail_kind tail, double x, double df)
 {
 	switch (tail) {
 	case NORMAL_UPPER:
@@ -212,7 +213,7 @@ static double tail_density(enum tail_of tail, double x, double df)
 
 /* Returns x with tail_probability(x) = p. Finds a bracket by doubling and halving `start`. Then uses Newton's method on the logarithm of
  * the probability as a function of log x, which is nearly straight in the tails. Bisects if a step would leave the bracket. */
-static double tail_quantile(enum tail_of tail, double p, double df, double start)
+static double tail_quantile(enum tail_kind tail, double p, double df, double start)
 {
 	bool falls = tail != CHI2_LOWER;
 	double low = start, high = start, x;

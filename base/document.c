@@ -29,7 +29,7 @@ static void node_release(struct doc_node *node)
 		cJSON_Delete(node->value.json);
 	if (node->value.type == DOC_TEXT || node->value.type == DOC_PICTURE)
 		free((char *)(uintptr_t)node->value.text);
-	mem_free(node->key, node->label, node->shown, node->style);
+	mem_free(node->key, node->label, node->human_text, node->style);
 }
 
 void document_release(struct document *d)
@@ -42,12 +42,12 @@ void document_release(struct document *d)
 
 struct doc_value doc_value_text(const char *text)
 {
-	return text ? (struct doc_value){ .type = DOC_TEXT, .text = text } : DOC_NOTHING;
+	return text ? (struct doc_value){ .type = DOC_TEXT, .text = text } : DOC_NULL_VALUE;
 }
 
 struct doc_value doc_value_real(double real)
 {
-	return isfinite(real) ? (struct doc_value){ .type = DOC_REAL, .real = real } : DOC_NOTHING;
+	return isfinite(real) ? (struct doc_value){ .type = DOC_REAL, .real = real } : DOC_NULL_VALUE;
 }
 
 struct doc_value doc_value_integer(int64_t integer)
@@ -60,19 +60,19 @@ struct doc_value doc_value_size(size_t n)
 	return doc_value_integer((int64_t)n);
 }
 
-struct doc_value doc_value_bool(bool truth)
+struct doc_value doc_value_bool(bool boolean)
 {
-	return (struct doc_value){ .type = DOC_BOOL, .truth = truth };
+	return (struct doc_value){ .type = DOC_BOOL, .boolean = boolean };
 }
 
-struct doc_value doc_value_same(struct doc_value value)
+struct doc_value doc_value_identity(struct doc_value value)
 {
 	return value;
 }
 
 /* ---- nodes ---- */
 
-static struct doc_node *append(struct document *d, enum doc_kind kind, const char *key)
+static struct doc_node *append_node(struct document *d, enum doc_kind kind, const char *key)
 {
 	struct doc_node *node = mem_new(1, sizeof(*node));
 
@@ -82,30 +82,30 @@ static struct doc_node *append(struct document *d, enum doc_kind kind, const cha
 	else
 		d->at->first = node;
 	d->at->last = node;
-	d->newest = node;
+	d->newest_node = node;
 	return node;
 }
 
 void doc_add(struct document *d, const char *key, const char *label, struct doc_value value, const char *fmt, ...)
 {
-	struct doc_node *node = append(d, DOC_VALUE, key);
+	struct doc_node *node = append_node(d, DOC_VALUE, key);
 
 	if (value.type == DOC_TEXT)
 		value.text = mem_string(value.text);
 	node->value = value;
 	node->label = label ? mem_string(label) : NULL;
 	if (fmt && value.type != DOC_NULL)
-		mem_formatted(node->shown, fmt);
+		mem_format_va(node->human_text, fmt);
 }
 
-void doc_set_bool(struct document *d, const char *key, bool truth)
+void doc_set_bool(struct document *d, const char *key, bool boolean)
 {
-	doc_set(d, key, doc_value_bool(truth));
+	doc_set(d, key, doc_value_bool(boolean));
 }
 
 void doc_set_json(struct document *d, const char *key, cJSON *json)
 {
-	append(d, DOC_VALUE, key)->value = json ? (struct doc_value){ .type = DOC_JSON, .json = json } : DOC_NOTHING;
+	append_node(d, DOC_VALUE, key)->value = json ? (struct doc_value){ .type = DOC_JSON, .json = json } : DOC_NULL_VALUE;
 }
 
 void doc_set_empty(struct document *d, const char *key, const char *text)
@@ -115,7 +115,7 @@ void doc_set_empty(struct document *d, const char *key, const char *text)
 
 void doc_bar(struct document *d, const char *label, double part)
 {
-	struct doc_node *node = append(d, DOC_VALUE, NULL);
+	struct doc_node *node = append_node(d, DOC_VALUE, NULL);
 
 	node->label = mem_string(label);
 	node->value = (struct doc_value){ .type = DOC_BAR, .real = part };
@@ -123,7 +123,7 @@ void doc_bar(struct document *d, const char *label, double part)
 
 static void open_node(struct document *d, enum doc_kind kind, const char *key)
 {
-	d->at = append(d, kind, key);
+	d->at = append_node(d, kind, key);
 }
 
 void doc_object(struct document *d, const char *key)
@@ -170,28 +170,28 @@ void doc_hide(struct document *d)
 	d->at->hidden = true;
 }
 
-void doc_aside(struct document *d)
+void doc_hide_from_programs(struct document *d)
 {
-	d->at->aside = true;
+	d->at->hidden_from_programs = true;
 }
 
 /* ---- nodes for users ---- */
 
-void doc_answer(struct document *d, enum doc_tone tone, const char *word, const char *fmt, ...)
+void doc_answer(struct document *d, enum answer_tone tone, const char *word, const char *fmt, ...)
 {
-	struct doc_node *node = append(d, DOC_ANSWER, NULL);
+	struct doc_node *node = append_node(d, DOC_ANSWER, NULL);
 
 	node->tone = tone;
 	node->label = mem_string(word);
-	mem_formatted(node->shown, fmt);
+	mem_format_va(node->human_text, fmt);
 }
 
 #define DOC_TEXT_FUNCTION(name, kind)                                                                                                      \
 	void name(struct document *d, const char *fmt, ...)                                                                                \
 	{                                                                                                                                  \
-		struct doc_node *node = append(d, kind, NULL);                                                                             \
+		struct doc_node *node = append_node(d, kind, NULL);                                                                        \
                                                                                                                                            \
-		mem_formatted(node->shown, fmt);                                                                                           \
+		mem_format_va(node->human_text, fmt);                                                                                      \
 	}
 DOC_TEXT_FUNCTION(doc_heading, DOC_HEADING)
 DOC_TEXT_FUNCTION(doc_subheading, DOC_SUBHEADING)
@@ -201,23 +201,23 @@ DOC_TEXT_FUNCTION(doc_item, DOC_ITEM)
 
 void doc_raw(struct document *d, const char *text)
 {
-	append(d, DOC_RAW, NULL)->shown = mem_string(text);
+	append_node(d, DOC_RAW, NULL)->human_text = mem_string(text);
 }
 
 void doc_section(struct document *d, const char *id, const char *link, const char *heading, const char *lead)
 {
-	struct doc_node *node = append(d, DOC_HEADING, id);
+	struct doc_node *node = append_node(d, DOC_HEADING, id);
 
 	node->label = link ? mem_string(link) : NULL;
-	node->shown = mem_string(heading);
+	node->human_text = mem_string(heading);
 	if (lead)
-		doc_styled(d, "lead", "%s", lead);
+		doc_styled_line(d, "lead", "%s", lead);
 }
 
 void doc_fold(struct document *d, const char *fmt, ...)
 {
 	open_node(d, DOC_FOLD, NULL);
-	mem_formatted(d->at->label, fmt);
+	mem_format_va(d->at->label, fmt);
 }
 
 void doc_entry(struct document *d, const char *label)
@@ -228,53 +228,53 @@ void doc_entry(struct document *d, const char *label)
 
 void doc_picture(struct document *d, const char *label, struct buf *svg, const char *fmt, ...)
 {
-	struct doc_node *node = append(d, DOC_VALUE, NULL);
+	struct doc_node *node = append_node(d, DOC_VALUE, NULL);
 
 	node->label = label ? mem_string(label) : NULL;
 	node->value = (struct doc_value){ .type = DOC_PICTURE, .text = buf_take(svg) };
 	if (fmt)
-		mem_formatted(node->shown, fmt);
+		mem_format_va(node->human_text, fmt);
 }
 
-void doc_caption(struct document *d, const char *text)
+void doc_set_caption(struct document *d, const char *text)
 {
 	d->at->label = mem_string(text);
 }
 
-void doc_column(struct document *d, const char *label, const char *style)
+void doc_style_column(struct document *d, const char *label, const char *style)
 {
-	append(d, DOC_COLUMN, NULL)->label = mem_string(label);
+	append_node(d, DOC_COLUMN, NULL)->label = mem_string(label);
 	doc_style(d, "%s", style);
 }
 
 void doc_style(struct document *d, const char *fmt, ...)
 {
-	free(d->newest->style);
-	mem_formatted(d->newest->style, fmt);
+	free(d->newest_node->style);
+	mem_format_va(d->newest_node->style, fmt);
 }
 
-void doc_id(struct document *d, const char *fmt, ...)
+void doc_set_id(struct document *d, const char *fmt, ...)
 {
-	free(d->newest->key);
-	mem_formatted(d->newest->key, fmt);
+	free(d->newest_node->key);
+	mem_format_va(d->newest_node->key, fmt);
 }
 
-void doc_styled(struct document *d, const char *style, const char *fmt, ...)
+void doc_styled_line(struct document *d, const char *style, const char *fmt, ...)
 {
-	struct doc_node *node = append(d, DOC_LINE, NULL);
+	struct doc_node *node = append_node(d, DOC_LINE, NULL);
 
 	node->style = mem_string(style);
-	mem_formatted(node->shown, fmt);
+	mem_format_va(node->human_text, fmt);
 }
 
-void doc_data(struct document *d, const char *name, const char *fmt, ...)
+void doc_attribute(struct document *d, const char *name, const char *fmt, ...)
 {
-	struct doc_node *of = d->newest, *open = d->at;
+	struct doc_node *of = d->newest_node, *open = d->at;
 
 	d->at = of;
-	mem_formatted(append(d, DOC_DATA, name)->shown, fmt);
+	mem_format_va(append_node(d, DOC_ATTRIBUTE, name)->human_text, fmt);
 	d->at = open;
-	d->newest = of;
+	d->newest_node = of;
 }
 
 size_t doc_mark_bytes(const char *at)
@@ -295,11 +295,11 @@ void doc_reason(struct document *d, const char *code, const char *text)
 	doc_set(d, "code", code);
 	doc_set(d, "text", text);
 	doc_item(d, "%s", text);
-	doc_data(d, "code", "%s", code);
+	doc_attribute(d, "code", "%s", code);
 	doc_end(d);
 }
 
-static char *bar_of(double part, bool utf8)
+static char *format_bar(double part, bool utf8)
 {
 	struct buf bar = BUF_INIT;
 
@@ -312,10 +312,10 @@ static char *bar_of(double part, bool utf8)
 	return buf_take(&bar);
 }
 
-char *doc_shown(const struct doc_node *node, const struct doc_style *style)
+char *doc_format_value(const struct doc_node *node, const struct doc_style *style)
 {
-	if (node->shown)
-		return mem_string(node->shown);
+	if (node->human_text)
+		return mem_string(node->human_text);
 	switch (node->value.type) {
 	case DOC_TEXT:
 		return mem_string(node->value.text);
@@ -324,9 +324,9 @@ char *doc_shown(const struct doc_node *node, const struct doc_style *style)
 	case DOC_INTEGER:
 		return mem_format("%" PRId64, node->value.integer);
 	case DOC_BOOL:
-		return mem_string(node->value.truth ? "yes" : "no");
+		return mem_string(node->value.boolean ? "yes" : "no");
 	case DOC_BAR:
-		return bar_of(node->value.real, style->utf8);
+		return format_bar(node->value.real, style->utf8);
 	default:
 		return mem_string("-");
 	}
@@ -341,7 +341,7 @@ static bool doc_is_data(const struct doc_node *node)
 
 	if (!parent)
 		return true; /* the root is for programs */
-	if (node->kind > DOC_VALUE || node->aside || node->value.type == DOC_PICTURE)
+	if (node->kind > DOC_VALUE || node->hidden_from_programs || node->value.type == DOC_PICTURE)
 		return false;
 	return node->key || ((parent->kind == DOC_LIST || parent->kind == DOC_TABLE) && doc_is_data(parent));
 }
@@ -351,7 +351,7 @@ static bool is_array(const struct doc_node *node)
 	return node->kind == DOC_LIST || node->kind == DOC_TABLE;
 }
 
-static cJSON *cjson_of(const struct doc_node *node)
+static cJSON *build_cjson(const struct doc_node *node)
 {
 	const struct doc_value *value = &node->value;
 	cJSON *json;
@@ -364,7 +364,7 @@ static cJSON *cjson_of(const struct doc_node *node)
 	case DOC_INTEGER:
 		return cJSON_CreateNumber((double)value->integer);
 	case DOC_BOOL:
-		return cJSON_CreateBool(value->truth);
+		return cJSON_CreateBool(value->boolean);
 	case DOC_JSON:
 		return cJSON_Duplicate(value->json, true);
 	default:
@@ -377,20 +377,20 @@ static cJSON *cjson_of(const struct doc_node *node)
 		if (!doc_is_data(child))
 			continue;
 		if (cJSON_IsArray(json))
-			cJSON_AddItemToArray(json, cjson_of(child));
+			cJSON_AddItemToArray(json, build_cjson(child));
 		else
-			cJSON_AddItemToObject(json, child->key, cjson_of(child));
+			cJSON_AddItemToObject(json, child->key, build_cjson(child));
 	}
 	return json;
 }
 
 cJSON *document_cjson(const struct document *d)
 {
-	return cjson_of(&d->root);
+	return build_cjson(&d->root);
 }
 
 void document_json(const struct document *d, const struct doc_style *style, struct buf *out)
 {
 	(void)style;
-	json_add(out, document_cjson(d));
+	json_append_text(out, document_cjson(d));
 }

@@ -44,18 +44,18 @@ enum doc_kind {
 	DOC_HEADING,	/* title of a section, after an empty line; its key is the section's id */
 	DOC_SUBHEADING, /* heading within a section */
 	DOC_LINE,
-	DOC_ITEM,   /* list item */
-	DOC_RAW,    /* text with its own line ends, rendered unchanged */
-	DOC_FOLD,   /* details that a summary hides until the user opens them */
-	DOC_ENTRY,  /* label followed by lines, items or details */
-	DOC_COLUMN, /* heading of a table column */
-	DOC_DATA,   /* attribute of the parent node, for scripts and tests */
+	DOC_ITEM,      /* list item */
+	DOC_RAW,       /* text with its own line ends, rendered unchanged */
+	DOC_FOLD,      /* details that a summary hides until the user opens them */
+	DOC_ENTRY,     /* label followed by lines, items or details */
+	DOC_COLUMN,    /* heading of a table column */
+	DOC_ATTRIBUTE, /* attribute of the parent node, for scripts and tests */
 };
 
 enum doc_type { DOC_NULL, DOC_TEXT, DOC_REAL, DOC_INTEGER, DOC_BOOL, DOC_BAR, DOC_PICTURE, DOC_JSON };
 
 /* Meaning of the answer's first word, which determines its colour. */
-enum doc_tone { DOC_PLAIN, DOC_GOOD, DOC_DOUBTFUL, DOC_BAD };
+enum answer_tone { DOC_PLAIN, DOC_GOOD, DOC_DOUBTFUL, DOC_BAD };
 
 struct doc_value {
 	enum doc_type type;
@@ -63,19 +63,19 @@ struct doc_value {
 		const char *text; /* text; for a DOC_PICTURE, its SVG */
 		double real;	  /* finite; for a DOC_BAR, from 0 to 1 */
 		int64_t integer;
-		bool truth;
+		bool boolean;
 		cJSON *json;
 	};
 };
 
 struct doc_node {
 	enum doc_kind kind;
-	enum doc_tone tone;
-	bool hidden; /* whether users do not see the node and its content */
-	bool aside;  /* whether programs do not see the node and its content */
+	enum answer_tone tone;
+	bool hidden;		   /* whether users do not see the node and its content */
+	bool hidden_from_programs; /* whether programs do not see the node and its content */
 	char *key, *label;
-	char *shown; /* text for users; NULL if it is made from `value` */
-	char *style; /* classes of a style sheet; NULL if none */
+	char *human_text; /* text for users; NULL if it is made from `value` */
+	char *style;	  /* classes of a style sheet; NULL if none */
 	struct doc_value value;
 	struct doc_node *parent, *first, *last, *next;
 };
@@ -83,9 +83,9 @@ struct doc_node {
 struct document {
 	struct doc_node root; /* a DOC_OBJECT that contains all nodes */
 	struct doc_node *at;  /* open object, list, table, row, fold or entry, to which new nodes are added */
-	struct doc_node *newest;
-	int exit_status; /* exit status of the command; initially 0 */
-	bool answered;	 /* whether the command has streamed its answer, so that nothing is rendered */
+	struct doc_node *newest_node;
+	int exit_status;  /* exit status of the command; initially 0 */
+	bool is_streamed; /* whether the command has streamed its answer, so that nothing is rendered */
 };
 
 void document_init(struct document *d);
@@ -95,21 +95,21 @@ void document_release(struct document *d);
 
 /* Makes a doc_value of a text (null if NULL), an integer, or a double (null unless finite). Truth values need doc_set_bool(), because a
  * comparison is an int in C. */
-#define doc_value_of(x)                                                                                                                    \
+#define doc_value_from(x)                                                                                                                  \
 	_Generic((x), char *: doc_value_text, const char *: doc_value_text, double: doc_value_real, float: doc_value_real,                   \
 		 bool: doc_value_bool, size_t: doc_value_size, unsigned long long: doc_value_size, unsigned: doc_value_integer,              \
-		 int: doc_value_integer, int64_t: doc_value_integer, long long: doc_value_integer, struct doc_value: doc_value_same)(x)
+		 int: doc_value_integer, int64_t: doc_value_integer, long long: doc_value_integer, struct doc_value: doc_value_identity)(x)
 struct doc_value doc_value_text(const char *text);
 struct doc_value doc_value_real(double real);
 struct doc_value doc_value_integer(int64_t integer);
 struct doc_value doc_value_size(size_t n);
-struct doc_value doc_value_bool(bool truth);
-struct doc_value doc_value_same(struct doc_value value);
-#define DOC_NOTHING ((struct doc_value){ .type = DOC_NULL })
+struct doc_value doc_value_bool(bool boolean);
+struct doc_value doc_value_identity(struct doc_value value);
+#define DOC_NULL_VALUE ((struct doc_value){ .type = DOC_NULL })
 
 /* Adds a value that only programs see. In a list, `key` is NULL. */
-#define doc_set(d, key, value) doc_add(d, key, NULL, doc_value_of(value), NULL)
-void doc_set_bool(struct document *d, const char *key, bool truth);
+#define doc_set(d, key, value) doc_add(d, key, NULL, doc_value_from(value), NULL)
+void doc_set_bool(struct document *d, const char *key, bool boolean);
 void doc_set_json(struct document *d, const char *key, cJSON *json);	   /* takes ownership of `json`; adds null if `json` is NULL */
 void doc_set_empty(struct document *d, const char *key, const char *text); /* adds the text, or null if it is empty or NULL */
 /* Adds a list of texts[0..n). The pointers may be const or not. */
@@ -117,9 +117,9 @@ void doc_set_empty(struct document *d, const char *key, const char *text); /* ad
 void doc_add_texts(struct document *d, const char *key, const char *const *texts, size_t n);
 /* Adds a value that programs and users see. If `key` is NULL, only users see the value. They see a text, the shortest number, yes or no, or
  * "-" for null. */
-#define doc_show(d, key, label, value) doc_add(d, key, label, doc_value_of(value), NULL)
+#define doc_show(d, key, label, value) doc_add(d, key, label, doc_value_from(value), NULL)
 /* Adds a value like doc_show(), but users see the text that the last arguments format, or "-" for null. */
-#define doc_showf(d, key, label, value, ...) doc_add(d, key, label, doc_value_of(value), __VA_ARGS__)
+#define doc_showf(d, key, label, value, ...) doc_add(d, key, label, doc_value_from(value), __VA_ARGS__)
 /* Adds a bar that only users see. `part`, from 0 to 1, is its length as a share of the full length. */
 void doc_bar(struct document *d, const char *label, double part);
 
@@ -135,16 +135,17 @@ void doc_list(struct document *d, const char *key);
 void doc_table(struct document *d, const char *key);
 void doc_row(struct document *d); /* closes the previous row of the table, if any */
 void doc_end(struct document *d);
-void doc_hide(struct document *d);  /* hides the open object, list, table or row from users */
-void doc_aside(struct document *d); /* hides the open node from programs, such as the row "(unexplained)", which is no array element */
+void doc_hide(struct document *d); /* hides the open object, list, table or row from users */
+void doc_hide_from_programs(
+    struct document *d); /* hides the open node from programs, such as the row "(unexplained)", which is no array element */
 
 /* ---- nodes for users ---- */
 
 /* Adds the first line: `word` in the colour of `tone`, and a sentence. */
-void doc_answer(struct document *d, enum doc_tone tone, const char *word, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+void doc_answer(struct document *d, enum answer_tone tone, const char *word, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 void doc_heading(struct document *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void doc_line(struct document *d, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* adds a line; "" adds an empty line */
-void doc_styled(struct document *d, const char *style, const char *fmt, ...)
+void doc_styled_line(struct document *d, const char *style, const char *fmt, ...)
     __attribute__((format(printf, 3, 4))); /* adds a line with a style */
 void doc_item(struct document *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void doc_raw(struct document *d, const char *text); /* adds text with its own line ends */
@@ -155,7 +156,7 @@ void doc_raw(struct document *d, const char *text); /* adds text with its own li
 #define DOC_NAME	  DOC_MARK("name") /* text from outside, isolated from the rest; lines may break in it */
 #define DOC_STRONG	  DOC_MARK("b")
 #define DOC_CODE	  DOC_MARK("code")
-#define DOC_ASIDE	  DOC_MARK("muted")
+#define DOC_MUTED	  DOC_MARK("muted")
 #define DOC_END		  "\3"
 /* Returns the size of the mark at `at` in bytes; 0 if there is none. */
 size_t doc_mark_bytes(const char *at);
@@ -165,7 +166,7 @@ size_t doc_mark_bytes(const char *at);
 void doc_section(struct document *d, const char *id, const char *link, const char *heading, const char *lead);
 void doc_subheading(struct document *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Sets the id of the subheading that was just added. Links refer to this id, so it must be unique on its page. */
-void doc_id(struct document *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void doc_set_id(struct document *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Open a node that only users see. doc_end() closes it. */
 void doc_fold(struct document *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void doc_entry(struct document *d, const char *label);
@@ -173,12 +174,12 @@ void doc_entry(struct document *d, const char *label);
  * the formatted text; `fmt` is NULL if there is none. Directly in a table, the image is the heading of the column `label`. */
 void doc_picture(struct document *d, const char *label, struct buf *svg, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 /* Sets the description of the open table, for screen readers. */
-void doc_caption(struct document *d, const char *text);
+void doc_set_caption(struct document *d, const char *text);
 /* Sets the style of the column `label`. By default, a column has the style of its first cell. */
-void doc_column(struct document *d, const char *label, const char *style);
+void doc_style_column(struct document *d, const char *label, const char *style);
 /* Add style classes, or a named attribute for scripts and tests, to the newest node. */
 void doc_style(struct document *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void doc_data(struct document *d, const char *name, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void doc_attribute(struct document *d, const char *name, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* Adds a reason to the open list: {"code", "text"} for programs, a list item for users. */
 void doc_reason(struct document *d, const char *code, const char *text);
@@ -195,7 +196,7 @@ typedef void doc_renderer(const struct document *d, const struct doc_style *styl
 doc_renderer document_human, document_json;
 
 /* Returns the value's text for users. The caller frees the result. */
-char *doc_shown(const struct doc_node *node, const struct doc_style *style);
+char *doc_format_value(const struct doc_node *node, const struct doc_style *style);
 /* Returns the part of the document that programs see, as cJSON. Free it with cJSON_Delete(). */
 cJSON *document_cjson(const struct document *d);
 

@@ -9,7 +9,7 @@
 /* ---- widths and tables ---- */
 
 /* Returns the width of the text in code points, without marks. Wide and combining characters do not occur in these texts. */
-static size_t width_of(const char *text)
+static size_t text_width(const char *text)
 {
 	size_t n = 0;
 
@@ -29,13 +29,13 @@ static void print_text(const char *text, struct buf *out)
 {
 	for (size_t mark, control; *text; text += mark ? mark : control ? control : 1) {
 		mark = doc_mark_bytes(text);
-		control = *text == '\n' || *text == '\t' ? 0 : text_control(text);
+		control = *text == '\n' || *text == '\t' ? 0 : text_control_char_bytes(text);
 		if (!mark)
 			buf_char(out, control ? '?' : *text);
 	}
 }
 
-static void pad(size_t n, struct buf *out)
+static void add_spaces(size_t n, struct buf *out)
 {
 	while (n--)
 		buf_char(out, ' ');
@@ -63,7 +63,7 @@ struct grid {
 	char **cells; /* [n_rows x n_columns]; NULL where a row lacks a cell */
 };
 
-static size_t column_of(const struct grid *grid, const char *label)
+static size_t find_column(const struct grid *grid, const char *label)
 {
 	size_t i = 0;
 
@@ -74,7 +74,7 @@ static size_t column_of(const struct grid *grid, const char *label)
 
 static bool is_cell(const struct doc_node *node)
 {
-	return node->kind == DOC_VALUE && node->label && (node->value.type != DOC_PICTURE || node->shown);
+	return node->kind == DOC_VALUE && node->label && (node->value.type != DOC_PICTURE || node->human_text);
 }
 
 static bool is_row(const struct doc_node *node)
@@ -83,20 +83,20 @@ static bool is_row(const struct doc_node *node)
 }
 
 /* Counts the rows of `table`, and adds a column for each label in the order of appearance. */
-static void grid_columns(const struct doc_node *table, struct grid *grid)
+static void add_grid_columns(const struct doc_node *table, struct grid *grid)
 {
 	for (const struct doc_node *row = table->first; row; row = row->next) {
 		grid->n_rows += is_row(row);
 		for (const struct doc_node *cell = is_row(row) ? row->first : NULL; cell; cell = cell->next) {
-			if (!is_cell(cell) || column_of(grid, cell->label) < grid->n_columns)
+			if (!is_cell(cell) || find_column(grid, cell->label) < grid->n_columns)
 				continue;
 			mem_append(grid->columns, grid->n_columns, &grid->capacity,
-				   (struct column){ .label = cell->label, .width = width_of(cell->label) });
+				   (struct column){ .label = cell->label, .width = text_width(cell->label) });
 		}
 	}
 }
 
-static void grid_cells(const struct doc_node *table, const struct doc_style *style, struct grid *grid)
+static void add_grid_cells(const struct doc_node *table, const struct doc_style *style, struct grid *grid)
 {
 	size_t i = 0;
 
@@ -105,13 +105,13 @@ static void grid_cells(const struct doc_node *table, const struct doc_style *sty
 		if (!is_row(row))
 			continue;
 		for (const struct doc_node *cell = row->first; cell; cell = cell->next) {
-			size_t j = is_cell(cell) ? column_of(grid, cell->label) : 0, width;
+			size_t j = is_cell(cell) ? find_column(grid, cell->label) : 0, width;
 
 			if (!is_cell(cell))
 				continue;
 			free(grid->cells[i * grid->n_columns + j]);
-			grid->cells[i * grid->n_columns + j] = doc_shown(cell, style);
-			width = width_of(grid->cells[i * grid->n_columns + j]);
+			grid->cells[i * grid->n_columns + j] = doc_format_value(cell, style);
+			width = text_width(grid->cells[i * grid->n_columns + j]);
 			if (width > grid->columns[j].width && width <= COLUMN_WIDTH_MAX)
 				grid->columns[j].width = width;
 			grid->columns[j].texts |= cell->value.type == DOC_TEXT || cell->value.type >= DOC_BAR;
@@ -126,12 +126,12 @@ static void print_cells(const struct grid *grid, char *const *cells, struct buf 
 	for (size_t j = 0; j < grid->n_columns; j++) {
 		const struct column *column = &grid->columns[j];
 		const char *text = cells ? (cells[j] ? cells[j] : "") : column->label;
-		size_t width = width_of(text), blank = width < column->width ? column->width - width : 0;
+		size_t width = text_width(text), blank = width < column->width ? column->width - width : 0;
 		bool left = column->texts || !column->numbers;
 
-		pad(left ? 0 : blank, out);
+		add_spaces(left ? 0 : blank, out);
 		print_text(text, out);
-		pad((left ? blank : 0) + 2, out);
+		add_spaces((left ? blank : 0) + 2, out);
 	}
 	end_line(out);
 }
@@ -140,9 +140,9 @@ static void print_table(const struct doc_node *table, const struct doc_style *st
 {
 	struct grid grid = { 0 };
 
-	grid_columns(table, &grid);
+	add_grid_columns(table, &grid);
 	if (grid.n_columns) {
-		grid_cells(table, style, &grid);
+		add_grid_cells(table, style, &grid);
 		print_cells(&grid, NULL, out);
 		for (size_t i = 0; i < grid.n_rows; i++)
 			print_cells(&grid, grid.cells + i * grid.n_columns, out);
@@ -160,7 +160,7 @@ static size_t label_width(const struct doc_node *node)
 	size_t width = 0;
 
 	for (; node && node->kind == DOC_VALUE; node = node->next) {
-		size_t n = is_cell(node) ? width_of(node->label) : 0;
+		size_t n = is_cell(node) ? text_width(node->label) : 0;
 
 		width = n > width ? n : width;
 	}
@@ -169,28 +169,28 @@ static size_t label_width(const struct doc_node *node)
 
 static void print_value(const struct doc_node *node, size_t width, const struct doc_style *style, struct buf *out)
 {
-	char *shown = doc_shown(node, style);
+	char *human_text = doc_format_value(node, style);
 
 	buf_text(out, node->label);
-	pad(width - width_of(node->label) + 2, out);
-	print_text(shown, out);
+	add_spaces(width - text_width(node->label) + 2, out);
+	print_text(human_text, out);
 	end_line(out);
-	free(shown);
+	free(human_text);
 }
 
 static void print_answer(const struct doc_node *node, const struct doc_style *style, struct buf *out)
 {
 	static const char *const colours[] = { [DOC_PLAIN] = "1", [DOC_GOOD] = "1;32", [DOC_DOUBTFUL] = "1;33", [DOC_BAD] = "1;31" };
-	const char *word = *node->label ? node->label : node->shown; /* if there is no word, the sentence is coloured */
+	const char *word = *node->label ? node->label : node->human_text; /* if there is no word, the sentence is coloured */
 	bool coloured = style->colours && (*node->label || node->tone != DOC_PLAIN);
 
 	if (coloured)
 		buf_format(out, "\033[%sm", colours[node->tone]);
 	print_text(word, out);
 	buf_text(out, coloured ? "\033[0m" : "");
-	if (*node->label && *node->shown) {
+	if (*node->label && *node->human_text) {
 		buf_text(out, "  ");
-		print_text(node->shown, out);
+		print_text(node->human_text, out);
 	}
 	end_line(out);
 }
@@ -203,26 +203,26 @@ static void print_line(const char *before, const char *text, struct buf *out)
 }
 
 /* Reports whether the rendered text shows nothing of the node, such as a value without a label or a table without rows. */
-static bool is_unseen(const struct doc_node *node)
+static bool is_hidden_from_users(const struct doc_node *node)
 {
-	if (node->hidden || node->kind == DOC_COLUMN || node->kind == DOC_DATA)
+	if (node->hidden || node->kind == DOC_COLUMN || node->kind == DOC_ATTRIBUTE)
 		return true;
 	if (node->kind == DOC_VALUE)
 		return !is_cell(node);
 	for (const struct doc_node *child = node->first; child; child = child->next)
-		if (!is_unseen(child))
+		if (!is_hidden_from_users(child))
 			return false;
 	return node->kind < DOC_VALUE;
 }
 
 /* Reports whether only images follow this heading. A terminal cannot show images. */
-static bool is_over_pictures(const struct doc_node *heading)
+static bool has_only_images(const struct doc_node *heading)
 {
 	bool any = false;
 
 	for (const struct doc_node *node = heading->next; node && node->kind != DOC_HEADING && node->kind != DOC_SUBHEADING;
 	     node = node->next) {
-		if (!is_unseen(node))
+		if (!is_hidden_from_users(node))
 			return false;
 		any = any || (!node->hidden && node->kind == DOC_VALUE && node->value.type == DOC_PICTURE);
 	}
@@ -251,18 +251,18 @@ static void print_children(const struct doc_node *node, const struct doc_style *
 			break;
 		case DOC_HEADING:
 		case DOC_SUBHEADING:
-			if (!is_over_pictures(child))
-				print_line(out->size ? "\n" : "", child->shown, out);
+			if (!has_only_images(child))
+				print_line(out->size ? "\n" : "", child->human_text, out);
 			break;
 		case DOC_LINE:
 			if (!child->style || strcmp(child->style, "lead") != 0)
-				print_line("", child->shown, out);
+				print_line("", child->human_text, out);
 			break;
 		case DOC_ITEM:
-			print_line("  - ", child->shown, out);
+			print_line("  - ", child->human_text, out);
 			break;
 		case DOC_RAW:
-			buf_text(out, child->shown);
+			buf_text(out, child->human_text);
 			break;
 		case DOC_ENTRY:
 			print_line("", child->label, out);

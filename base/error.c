@@ -11,7 +11,7 @@ static const int exits[] = {
 #undef ROW
 };
 
-int assay_status_exit(enum assay_status status)
+int assay_status_exit_code(enum assay_status status)
 {
 	ASSAY_BUG_IF((size_t)status >= sizeof(exits) / sizeof(exits[0]));
 	return exits[status];
@@ -23,9 +23,9 @@ enum assay_status assay_fail(struct assay_error *err, enum assay_status status, 
 
 	if (err) {
 		va_start(args, fmt);
-		text_fit(err->text, sizeof(err->text), fmt, args);
+		text_vformat_elided(err->text, sizeof(err->text), fmt, args);
 		va_end(args);
-		secrets_hide(err->text, sizeof(err->text));
+		secrets_mask_in_place(err->text, sizeof(err->text));
 		err->status = status;
 	}
 	return status;
@@ -37,19 +37,19 @@ enum assay_status assay_fail_errno(struct assay_error *err, int errnum, const ch
 	va_list args;
 
 	va_start(args, fmt);
-	text_fit(text, sizeof(text), fmt, args);
+	text_vformat_elided(text, sizeof(text), fmt, args);
 	va_end(args);
 	return assay_fail(err, ASSAY_E_IO, "%s: %s", text, strerror(errnum));
 }
 
-enum assay_status assay_context(struct assay_error *err, const char *fmt, ...)
+enum assay_status assay_add_context(struct assay_error *err, const char *fmt, ...)
 {
 	char context[ASSAY_ERROR_BYTES], inner[ASSAY_ERROR_BYTES];
 	va_list args;
 
 	memcpy(inner, err->text, sizeof(inner));
 	va_start(args, fmt);
-	text_fit(context, sizeof(context), fmt, args);
+	text_vformat_elided(context, sizeof(context), fmt, args);
 	va_end(args);
 	return assay_fail(err, err->status, "%s: %s", context, inner);
 }

@@ -30,7 +30,7 @@ struct assay_error {
 	char text[ASSAY_ERROR_BYTES];
 };
 
-int assay_status_exit(enum assay_status status);
+int assay_status_exit_code(enum assay_status status);
 
 /* Fills *err, unless `err` is NULL, and returns `status`. Usage: `return assay_fail(...)`, or `st = assay_fail(...); goto out;`. */
 enum assay_status assay_fail(struct assay_error *err, enum assay_status status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -39,7 +39,7 @@ enum assay_status assay_fail(struct assay_error *err, enum assay_status status, 
 enum assay_status assay_fail_errno(struct assay_error *err, int errnum, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* Puts "context: " before the text in *err. Returns err->status, which is unchanged. `err` must not be NULL. */
-enum assay_status assay_context(struct assay_error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+enum assay_status assay_add_context(struct assay_error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* If `condition` holds, which is a bug of the caller, prints it with its file and line and aborts. Release builds do this, too. */
 #define ASSAY_BUG_IF(condition)                                                                                                            \

@@ -69,7 +69,7 @@ static enum assay_status read_all(int fd, const char *path, size_t limit, size_t
 	}
 }
 
-enum assay_status file_absent(const char *path, struct assay_error *err)
+enum assay_status file_fail_absent(const char *path, struct assay_error *err)
 {
 	enum assay_status st = assay_fail(err, ASSAY_E_NOTFOUND, "cannot read '%s': no such file", path);
 	char *above = mem_string(path), *slash;
@@ -97,7 +97,7 @@ enum assay_status file_read(const char *path, size_t limit, struct buf *out, str
 		/* O_NONBLOCK: open() does not wait for the writer of a FIFO */
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 		if (fd < 0 && errno == ENOENT)
-			return file_absent(path, err);
+			return file_fail_absent(path, err);
 		if (fd < 0)
 			return assay_fail_errno(err, errno, "cannot read '%s'", path);
 		st = check_regular(fd, path, limit, &size, err);
@@ -115,7 +115,7 @@ enum assay_status file_read(const char *path, size_t limit, struct buf *out, str
 	return ASSAY_OK;
 }
 
-int file_open_own(const char *path, int flags, mode_t mode)
+int file_open_nofollow(const char *path, int flags, mode_t mode)
 {
 	int fd = open(path, flags | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK, mode);
 	struct stat is;
@@ -130,30 +130,30 @@ int file_open_own(const char *path, int flags, mode_t mode)
 
 /* ---- files as they were first read ---- */
 
-static struct kept {
-	char *path;	 /* path of the file; "" after file_forget() */
+static struct cached_file {
+	char *path;	 /* path of the file; "" after file_cache_forget() */
 	struct buf text; /* content; bytes is NULL if the file did not exist */
-} * kept;
-static size_t n_kept, kept_capacity;
-static bool keeping;
+} * cached_file;
+static size_t n_cached, cached_capacity;
+static bool cache_enabled;
 
-void file_keep(void)
+void file_cache_enable(void)
 {
-	keeping = true;
+	cache_enabled = true;
 }
 
 /* Returns the kept copy of the file; NULL if there is none. */
-static struct kept *find_stored(const char *path)
+static struct cached_file *find_cached(const char *path)
 {
-	for (size_t i = 0; i < n_kept; i++)
-		if (strcmp(kept[i].path, path) == 0)
-			return &kept[i];
+	for (size_t i = 0; i < n_cached; i++)
+		if (strcmp(cached_file[i].path, path) == 0)
+			return &cached_file[i];
 	return NULL;
 }
 
-void file_forget(const char *path)
+void file_cache_forget(const char *path)
 {
-	struct kept *entry = find_stored(path);
+	struct cached_file *entry = find_cached(path);
 
 	if (!entry)
 		return;
@@ -161,9 +161,9 @@ void file_forget(const char *path)
 	*entry->path = '\0';
 }
 
-enum assay_status file_read_stored(const char *path, size_t limit, struct buf *out, struct assay_error *err)
+enum assay_status file_read_cached(const char *path, size_t limit, struct buf *out, struct assay_error *err)
 {
-	const struct kept *entry = find_stored(path);
+	const struct cached_file *entry = find_cached(path);
 	enum assay_status st = entry ? ASSAY_OK : file_read(path, limit, out, err);
 
 	if (entry && !entry->text.bytes)
@@ -171,14 +171,14 @@ enum assay_status file_read_stored(const char *path, size_t limit, struct buf *o
 	if (entry) {
 		buf_release(out);
 		buf_add(out, entry->text.bytes, entry->text.size);
-	} else if (keeping && (!st || st == ASSAY_E_NOTFOUND)) {
-		struct kept new = { mem_string(path), BUF_INIT };
+	} else if (cache_enabled && (!st || st == ASSAY_E_NOTFOUND)) {
+		struct cached_file new = { mem_string(path), BUF_INIT };
 
 		if (!st) {
 			buf_text(&new.text, ""); /* makes bytes "" instead of NULL for an empty file */
 			buf_add(&new.text, out->bytes, out->size);
 		}
-		mem_append(kept, n_kept, &kept_capacity, new);
+		mem_append(cached_file, n_cached, &cached_capacity, new);
 	}
 	return st;
 }
@@ -210,7 +210,7 @@ static char *resolve_target(const char *path, struct assay_error *err)
 
 	if (stat(path, &st)) {
 		if (errno == ENOENT)
-			return file_absent(path, err) == ASSAY_E_NOTFOUND ? mem_string(path) : NULL;
+			return file_fail_absent(path, err) == ASSAY_E_NOTFOUND ? mem_string(path) : NULL;
 		assay_fail_errno(err, errno, "cannot write '%s'", path);
 		return NULL;
 	}
@@ -238,11 +238,11 @@ static int write_temporary(int fd, const char *bytes, size_t n, mode_t mode, boo
 	return !error && synced && fsync(fd) ? errno : error;
 }
 
-enum effort { TRY, REPLACE, SYNC };
+enum replace_mode { TRY, REPLACE, SYNC };
 
 /* Replaces `target`; TRY only tries to create a file. Returns 0 or an errno. Network file systems may report a full disk only at
  * close(). */
-static int replace(const char *target, const char *directory, const char *bytes, size_t n, mode_t mode, enum effort effort)
+static int replace_file(const char *target, const char *directory, const char *bytes, size_t n, mode_t mode, enum replace_mode replace_mode)
 {
 	int dir = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd = -1, error = dir < 0 ? errno : 0;
 	char *temporary = mem_format("%s/" TEMPORARY_PREFIX "XXXXXX", directory);
@@ -254,14 +254,14 @@ static int replace(const char *target, const char *directory, const char *bytes,
 		error = errno;
 		goto out;
 	}
-	error = effort == TRY ? 0 : write_temporary(fd, bytes, n, mode, effort == SYNC);
+	error = replace_mode == TRY ? 0 : write_temporary(fd, bytes, n, mode, replace_mode == SYNC);
 	if (close(fd) && !error)
 		error = errno;
-	if (!error && effort != TRY && rename(temporary, target))
+	if (!error && replace_mode != TRY && rename(temporary, target))
 		error = errno;
-	if (error || effort == TRY)
+	if (error || replace_mode == TRY)
 		unlink(temporary);
-	else if (effort == SYNC)
+	else if (replace_mode == SYNC)
 		error = sync_directory(dir);
 out:
 	if (dir >= 0)
@@ -289,7 +289,7 @@ static mode_t file_mask(void)
 }
 
 /* Returns the bits of `mode` that `target` may get: those the umask permits if the file is new, else those the file has. */
-static mode_t allowed(const char *target, mode_t mode)
+static mode_t allowed_mode(const char *target, mode_t mode)
 {
 	struct stat st;
 
@@ -297,7 +297,7 @@ static mode_t allowed(const char *target, mode_t mode)
 }
 
 /* Fails for a file or directory that cannot be made. The error names a missing parent, or one in which no files can be created (/proc). */
-static enum assay_status fail_to_make(struct assay_error *err, int error, const char *what, const char *path)
+static enum assay_status fail_creation(struct assay_error *err, int error, const char *what, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	char *parent = error == ENOENT && slash && slash != path ? mem_bytes(path, (size_t)(slash - path)) : NULL;
@@ -314,7 +314,7 @@ static enum assay_status fail_to_make(struct assay_error *err, int error, const 
 }
 
 /* Returns the directory that contains `target`. The caller frees the result. */
-static char *directory_of(const char *target)
+static char *copy_directory_name(const char *target)
 {
 	const char *slash = strrchr(target, '/');
 
@@ -323,7 +323,7 @@ static char *directory_of(const char *target)
 	return mem_bytes(target, slash == target ? 1 : (size_t)(slash - target)); /* the root directory keeps its slash */
 }
 
-static enum assay_status replace_path(const char *path, const char *bytes, size_t n, mode_t mode, enum effort effort,
+static enum assay_status replace_path(const char *path, const char *bytes, size_t n, mode_t mode, enum replace_mode replace_mode,
 				      struct assay_error *err)
 {
 	char *target = resolve_target(path, err), *directory;
@@ -331,13 +331,13 @@ static enum assay_status replace_path(const char *path, const char *bytes, size_
 
 	if (!target)
 		return ASSAY_E_IO;
-	directory = directory_of(target);
-	error = replace(target, directory, bytes, n, allowed(target, mode), effort);
+	directory = copy_directory_name(target);
+	error = replace_file(target, directory, bytes, n, allowed_mode(target, mode), replace_mode);
 	mem_free(directory, target);
-	return error ? fail_to_make(err, error, "cannot write", path) : ASSAY_OK;
+	return error ? fail_creation(err, error, "cannot write", path) : ASSAY_OK;
 }
 
-enum assay_status file_replaceable(const char *path, struct assay_error *err)
+enum assay_status file_check_replaceable(const char *path, struct assay_error *err)
 {
 	return replace_path(path, NULL, 0, 0, TRY, err);
 }
@@ -364,7 +364,7 @@ enum assay_status file_sync_all(const char *directory, struct assay_error *err)
 	return st;
 }
 
-void file_sweep(const char *directory)
+void file_remove_temporary(const char *directory)
 {
 	DIR *dir = opendir(directory);
 	const struct dirent *entry;
@@ -384,15 +384,15 @@ enum assay_status file_make_directory(const char *path, mode_t mode, struct assa
 	if (!mkdir(path, mode))
 		return ASSAY_OK;
 	if (errno != EEXIST)
-		return fail_to_make(err, errno, "cannot make the directory", path);
+		return fail_creation(err, errno, "cannot make the directory", path);
 	if (stat(path, &st))
-		return errno == ENOENT ? file_absent(path, err) : assay_fail_errno(err, errno, "cannot use the directory '%s'", path);
+		return errno == ENOENT ? file_fail_absent(path, err) : assay_fail_errno(err, errno, "cannot use the directory '%s'", path);
 	if (!S_ISDIR(st.st_mode))
 		return assay_fail(err, ASSAY_E_IO, "cannot make the directory '%s': a file of that name exists", path);
 	return ASSAY_OK;
 }
 
-enum assay_status file_names(const char *directory, const char *suffix, char ***names, size_t *n, struct assay_error *err)
+enum assay_status file_list_names(const char *directory, const char *suffix, char ***names, size_t *n, struct assay_error *err)
 {
 	DIR *dir = opendir(directory);
 	const struct dirent *entry;
@@ -401,7 +401,7 @@ enum assay_status file_names(const char *directory, const char *suffix, char ***
 
 	*names = NULL;
 	*n = 0;
-	if (error == ENOENT && file_absent(directory, err) == ASSAY_E_IO)
+	if (error == ENOENT && file_fail_absent(directory, err) == ASSAY_E_IO)
 		return ASSAY_E_IO;
 	if (error == ENOENT || error == ENOTDIR)
 		return assay_fail(err, ASSAY_E_NOTFOUND, "there is no directory '%s'", directory);
@@ -415,7 +415,7 @@ enum assay_status file_names(const char *directory, const char *suffix, char ***
 		mem_append(*names, *n, &capacity, mem_string(entry->d_name));
 	}
 	closedir(dir);
-	order_sort(*names, *n, text_order);
+	order_sort(*names, *n, text_compare);
 	return ASSAY_OK;
 }
 

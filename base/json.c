@@ -23,12 +23,12 @@ struct scan {
 
 static enum assay_status scan_value(struct scan *s);
 
-static enum assay_status fail(const struct scan *s, const char *what)
+static enum assay_status fail_scan(const struct scan *s, const char *what)
 {
 	return assay_fail(s->err, ASSAY_E_FORMAT, "%s:%zu: %s", s->name, s->line, what);
 }
 
-static enum assay_status expected(const struct scan *s, const char *what)
+static enum assay_status fail_expected(const struct scan *s, const char *what)
 {
 	unsigned char c;
 
@@ -81,19 +81,19 @@ static enum assay_status scan_escape(struct scan *s)
 		return ASSAY_OK;
 	}
 	if (!skip_char(s, 'u'))
-		return fail(s, "unknown escape in a string (write a backslash twice)");
+		return fail_scan(s, "unknown escape in a string (write a backslash twice)");
 	unit = scan_hex(s);
 	if (unit < 0)
-		return fail(s, "\\u needs four hexadecimal digits");
+		return fail_scan(s, "\\u needs four hexadecimal digits");
 	if (unit == 0)
-		return fail(s, "NUL character (\\u0000) in a string");
+		return fail_scan(s, "NUL character (\\u0000) in a string");
 	if (unit >= 0xd800 && unit <= 0xdbff) {
 		int low = skip_char(s, '\\') && skip_char(s, 'u') ? scan_hex(s) : -1;
 
 		if (low < 0xdc00 || low > 0xdfff)
-			return fail(s, "half of a surrogate pair in a string");
+			return fail_scan(s, "half of a surrogate pair in a string");
 	} else if (unit >= 0xdc00 && unit <= 0xdfff) {
-		return fail(s, "half of a surrogate pair in a string");
+		return fail_scan(s, "half of a surrogate pair in a string");
 	}
 	return ASSAY_OK;
 }
@@ -102,7 +102,7 @@ static enum assay_status scan_escape(struct scan *s)
 static enum assay_status scan_character(struct scan *s)
 {
 	if ((unsigned char)*s->at < 0x20)
-		return fail(s, *s->at == '\n' ? "a string does not end on its line" : "control character in a string");
+		return fail_scan(s, *s->at == '\n' ? "a string does not end on its line" : "control character in a string");
 	return *s->at++ == '\\' ? scan_escape(s) : ASSAY_OK;
 }
 
@@ -122,10 +122,10 @@ static enum assay_status scan_string(struct scan *s)
 			s->loose[from - s->loose] = JSON_UNREADABLE;
 	}
 	if (s->at == s->end)
-		return expected(s, "the end of a string");
+		return fail_expected(s, "the end of a string");
 	if (!text_is_utf8(start, (size_t)(s->at - start))) {
 		if (!s->loose)
-			return fail(s, "a string is not UTF-8");
+			return fail_scan(s, "a string is not UTF-8");
 		for (const char *c = start; c < s->at; c++)
 			s->loose[c - s->loose] = (unsigned char)*c < 0x80 ? *c : JSON_UNREADABLE;
 	}
@@ -143,7 +143,7 @@ static bool skip_digits(struct scan *s)
 }
 
 /* Replaces the n bytes before s->at by an empty string and spaces. */
-static enum assay_status make_empty(struct scan *s, size_t n)
+static enum assay_status replace_by_empty_string(struct scan *s, size_t n)
 {
 	char *from = s->loose + (s->at - s->loose) - n;
 
@@ -169,22 +169,22 @@ static enum assay_status scan_number(struct scan *s)
 
 	skip_char(s, '-');
 	if (!skip_char(s, '0') && !skip_digits(s))
-		return expected(s, "a digit");
+		return fail_expected(s, "a digit");
 	if (skip_char(s, '.') && !skip_digits(s))
-		return expected(s, "a digit");
+		return fail_expected(s, "a digit");
 	if (skip_char(s, 'e') || skip_char(s, 'E')) {
 		if (!skip_char(s, '-'))
 			skip_char(s, '+');
 		if (!skip_digits(s))
-			return expected(s, "a digit");
+			return fail_expected(s, "a digit");
 	}
 	n = (size_t)(s->at - start);
 	if (n > NUMBER_BYTES_MAX)
-		return s->loose ? make_empty(s, n) : fail(s, "a number of more than 63 characters");
+		return s->loose ? replace_by_empty_string(s, n) : fail_scan(s, "a number of more than 63 characters");
 	memcpy(copy, start, n);
 	copy[n] = '\0';
-	if (!text_double(copy, &value))
-		return fail(s, "a number too large for a double");
+	if (!text_parse_double(copy, &value))
+		return fail_scan(s, "a number too large for a double");
 	return ASSAY_OK;
 }
 
@@ -200,7 +200,7 @@ static enum assay_status scan_word(struct scan *s)
 			return ASSAY_OK;
 		}
 	}
-	return expected(s, "a value");
+	return fail_expected(s, "a value");
 }
 
 static enum assay_status scan_key(struct scan *s)
@@ -209,13 +209,13 @@ static enum assay_status scan_key(struct scan *s)
 
 	skip_blanks(s);
 	if (s->at == s->end || *s->at != '"')
-		return expected(s, "a key in double quotes");
+		return fail_expected(s, "a key in double quotes");
 	mem_append(s->key_lines, s->n_keys, &s->capacity, s->line);
 	st = scan_string(s);
 	if (st)
 		return st;
 	skip_blanks(s);
-	return skip_char(s, ':') ? ASSAY_OK : expected(s, "':'");
+	return skip_char(s, ':') ? ASSAY_OK : fail_expected(s, "':'");
 }
 
 /* Scans the items of an object or array. s->at is after its opening bracket. */
@@ -237,7 +237,7 @@ static enum assay_status scan_items(struct scan *s, char close, const char *sepa
 			return st;
 	} while (skip_char(s, ','));
 	if (!skip_char(s, close))
-		return expected(s, separators);
+		return fail_expected(s, separators);
 out:
 	s->depth--;
 	return ASSAY_OK;
@@ -253,9 +253,9 @@ static enum assay_status scan_value(struct scan *s)
 	n = s->loose && s->at < s->end ? nonfinite_bytes(s) : 0;
 	s->at += n;
 	if (n)
-		st = make_empty(s, n);
+		st = replace_by_empty_string(s, n);
 	else if (s->at == s->end)
-		st = expected(s, "a value");
+		st = fail_expected(s, "a value");
 	else if (*s->at == '"')
 		st = scan_string(s);
 	else if (*s->at == '-' || (*s->at >= '0' && *s->at <= '9'))
@@ -271,16 +271,16 @@ static enum assay_status scan_value(struct scan *s)
 	return st;
 }
 
-struct named {
+struct json_member_position {
 	const char *key;
 	size_t line;
 };
 
-ORDER_BY(compare_named, struct named, BY_TEXT(key) BY_UP(line))
+ORDER_BY(compare_named, struct json_member_position, BY_TEXT(key) BY_ASC(line))
 
-static enum assay_status refuse_twice(const struct scan *s, struct named *names, size_t n)
+static enum assay_status refuse_twice(const struct scan *s, struct json_member_position *names, size_t n)
 {
-	const struct named *again = NULL;
+	const struct json_member_position *again = NULL;
 
 	qsort(names, n, sizeof(*names), compare_named);
 	for (size_t i = 1; i < n; i++)
@@ -289,14 +289,14 @@ static enum assay_status refuse_twice(const struct scan *s, struct named *names,
 	if (!again)
 		return ASSAY_OK;
 	return assay_fail(s->err, ASSAY_E_FORMAT, "%s:%zu: key '%s' is repeated (first on line %zu)", s->name, again->line,
-			  TEXT_SHOWN(again->key), again[-1].line);
+			  TEXT_SANITIZED(again->key), again[-1].line);
 }
 
 /* Refuses duplicate keys; in loose mode, only in the outermost object. Visits keys in the order of the text: *key is an index of
  * key_lines. */
 static enum assay_status check_duplicates(const struct scan *s, const cJSON *node, size_t *key)
 {
-	struct named *names = NULL;
+	struct json_member_position *names = NULL;
 	bool outer = *key == 0;
 	size_t n = 0, capacity = 0;
 	enum assay_status st = ASSAY_OK;
@@ -306,7 +306,7 @@ static enum assay_status check_duplicates(const struct scan *s, const cJSON *nod
 	{
 		if (cJSON_IsObject(node)) {
 			ASSAY_BUG_IF(*key >= s->n_keys);
-			mem_append(names, n, &capacity, (struct named){ child->string, s->key_lines[(*key)++] });
+			mem_append(names, n, &capacity, (struct json_member_position){ child->string, s->key_lines[(*key)++] });
 		}
 		if (!st)
 			st = check_duplicates(s, child, key);
@@ -322,10 +322,10 @@ static enum assay_status scan_document(struct scan *s)
 	enum assay_status st;
 
 	if (s->end - s->at >= 3 && !memcmp(s->at, "\xef\xbb\xbf", 3))
-		return fail(s, "starts with a byte order mark, which JSON does not allow: remove it");
+		return fail_scan(s, "starts with a byte order mark, which JSON does not allow: remove it");
 	st = scan_value(s);
 	if (!st && s->at < s->end)
-		st = expected(s, "nothing after the value");
+		st = fail_expected(s, "nothing after the value");
 	return st;
 }
 
@@ -362,7 +362,7 @@ enum assay_status json_parse(const char *name, const char *text, size_t n, cJSON
 	return parse(name, text, n, NULL, out, err);
 }
 
-enum assay_status json_parse_loosely(const char *name, char *text, size_t n, cJSON **out, struct assay_error *err)
+enum assay_status json_parse_lenient(const char *name, char *text, size_t n, cJSON **out, struct assay_error *err)
 {
 	return parse(name, text, n, text, out, err);
 }

@@ -20,7 +20,7 @@ enum assay_status json_parse(const char *name, const char *text, size_t n, cJSON
 /* Parses like json_parse(), but accepts output of programs that violate RFC 8259. Numbers that are not finite or too long ("NaN",
  * "-Infinity", "1e999") become "". In strings, JSON_UNREADABLE replaces control characters, backslashes of unknown escapes, and non-ASCII
  * bytes of invalid UTF-8. Keys may repeat below the outermost object; json_get() finds the first. text[n] must be NUL. Changes `text`. */
-enum assay_status json_parse_loosely(const char *name, char *text, size_t n, cJSON **out, struct assay_error *err);
+enum assay_status json_parse_lenient(const char *name, char *text, size_t n, cJSON **out, struct assay_error *err);
 
 /* Adds the number as member `key`, or null if it is not finite, because JSON has no such numbers and json_text() aborts at them. */
 void json_add_number(cJSON *object, const char *key, double value);
@@ -38,6 +38,6 @@ char *json_line(const cJSON *root);
 
 /* Appends json_text(root) to `out`, and deletes `root`. */
 struct buf;
-void json_add(struct buf *out, cJSON *root);
+void json_append_text(struct buf *out, cJSON *root);
 
 #endif

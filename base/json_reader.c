@@ -13,7 +13,7 @@ void json_reader_fail(struct json_reader *r, const char *fmt, ...)
 
 	if (r->st)
 		return;
-	mem_formatted(text, fmt);
+	mem_format_va(text, fmt);
 	r->st = assay_fail(r->err, ASSAY_E_FORMAT, "%s: %s", r->name, text);
 	free(text);
 }
@@ -31,7 +31,7 @@ static const char *type_text(const cJSON *node)
 	return cJSON_IsArray(node) ? "an array" : "null";
 }
 
-void json_reader_keys(struct json_reader *r, const cJSON *object, const char *what, const char *const *keys, size_t n)
+void json_reader_check_keys(struct json_reader *r, const cJSON *object, const char *what, const char *const *keys, size_t n)
 {
 	const cJSON *member;
 
@@ -40,16 +40,16 @@ void json_reader_keys(struct json_reader *r, const cJSON *object, const char *wh
 	for (member = r->st ? NULL : object->child; member && !r->st; member = member->next) {
 		const char *nearest;
 
-		if (text_among(keys, n, member->string))
+		if (text_is_among(keys, n, member->string))
 			continue;
 		nearest = text_nearest(member->string, keys, n);
-		json_reader_fail(r, "unknown key '%s' in %s%s%s%s", TEXT_SHOWN(member->string), what, nearest ? " (did you mean '" : "",
+		json_reader_fail(r, "unknown key '%s' in %s%s%s%s", TEXT_SANITIZED(member->string), what, nearest ? " (did you mean '" : "",
 				 nearest ? nearest : "", nearest ? "'?)" : "");
 	}
 }
 
 /* Returns the member; NULL if it is absent or null, or if an error occurred earlier or now. */
-static const cJSON *find(struct json_reader *r, const cJSON *object, const char *key)
+static const cJSON *find_member(struct json_reader *r, const cJSON *object, const char *key)
 {
 	const cJSON *member;
 
@@ -65,13 +65,13 @@ static const cJSON *find(struct json_reader *r, const cJSON *object, const char 
 
 bool json_reader_has(struct json_reader *r, const cJSON *object, const char *key)
 {
-	return find(r, object, key) != NULL;
+	return find_member(r, object, key) != NULL;
 }
 
-static const cJSON *find_typed(struct json_reader *r, const cJSON *object, const char *key, cJSON_bool (*is)(const cJSON *),
-			       const char *wanted)
+static const cJSON *find_typed_member(struct json_reader *r, const cJSON *object, const char *key, cJSON_bool (*is)(const cJSON *),
+				      const char *wanted)
 {
-	const cJSON *member = find(r, object, key);
+	const cJSON *member = find_member(r, object, key);
 
 	if (!member)
 		json_reader_fail(r, "'%s' is missing", key);
@@ -82,14 +82,14 @@ static const cJSON *find_typed(struct json_reader *r, const cJSON *object, const
 
 const char *json_reader_text(struct json_reader *r, const cJSON *object, const char *key)
 {
-	const cJSON *member = find_typed(r, object, key, cJSON_IsString, "a string");
+	const cJSON *member = find_typed_member(r, object, key, cJSON_IsString, "a string");
 
 	return member ? member->valuestring : "";
 }
 
 double json_reader_number(struct json_reader *r, const cJSON *object, const char *key, double low, double high)
 {
-	const cJSON *member = find_typed(r, object, key, cJSON_IsNumber, "a number");
+	const cJSON *member = find_typed_member(r, object, key, cJSON_IsNumber, "a number");
 	double value = member ? member->valuedouble : low;
 
 	if (!(value >= low && value <= high))
@@ -99,7 +99,7 @@ double json_reader_number(struct json_reader *r, const cJSON *object, const char
 
 int64_t json_reader_integer(struct json_reader *r, const cJSON *object, const char *key, int64_t low, int64_t high)
 {
-	const cJSON *member = find_typed(r, object, key, cJSON_IsNumber, "an integer");
+	const cJSON *member = find_typed_member(r, object, key, cJSON_IsNumber, "an integer");
 	double value = member ? member->valuedouble : 0;
 
 	/* 2^53 itself is refused: it may have been 2^53 + 1 in the file */
@@ -111,12 +111,12 @@ int64_t json_reader_integer(struct json_reader *r, const cJSON *object, const ch
 
 const cJSON *json_reader_object(struct json_reader *r, const cJSON *object, const char *key)
 {
-	return find_typed(r, object, key, cJSON_IsObject, "an object");
+	return find_typed_member(r, object, key, cJSON_IsObject, "an object");
 }
 
 const cJSON *json_reader_array(struct json_reader *r, const cJSON *object, const char *key, size_t low, size_t high)
 {
-	const cJSON *array = find_typed(r, object, key, cJSON_IsArray, "an array");
+	const cJSON *array = find_typed_member(r, object, key, cJSON_IsArray, "an array");
 	size_t n = array ? (size_t)cJSON_GetArraySize(array) : low;
 
 	if (low == high && n != low)

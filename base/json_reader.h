@@ -15,7 +15,7 @@ struct json_reader {
 void json_reader_fail(struct json_reader *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Requires that all keys of `object` are in keys[0..n). The error names the object (`what`), the unknown key and the nearest known key. */
-void json_reader_keys(struct json_reader *r, const cJSON *object, const char *what, const char *const *keys, size_t n);
+void json_reader_check_keys(struct json_reader *r, const cJSON *object, const char *what, const char *const *keys, size_t n);
 bool json_reader_has(struct json_reader *r, const cJSON *object, const char *key);
 const char *json_reader_text(struct json_reader *r, const cJSON *object, const char *key); /* returns a text that belongs to `object` */
 double json_reader_number(struct json_reader *r, const cJSON *object, const char *key, double low, double high);

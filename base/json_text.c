@@ -7,8 +7,8 @@
 
 #include <math.h>
 
-#define COLUMNS_MAX 120
-#define WRONG_BYTE  "\xef\xbf\xbd" /* U+FFFD, the replacement character */
+#define COLUMNS_MAX	 120
+#define REPLACEMENT_BYTE "\xef\xbf\xbd" /* U+FFFD, the replacement character */
 
 static void add_value(struct buf *out, const cJSON *node, size_t indent);
 
@@ -44,7 +44,7 @@ static size_t utf8_length(const char *text, size_t n)
 }
 
 /* Appends text that may be invalid UTF-8, such as a file name. U+FFFD replaces each invalid byte, so that the JSON is valid. */
-static void add_mended(struct buf *out, const char *text)
+static void add_repaired_text(struct buf *out, const char *text)
 {
 	size_t n = strlen(text);
 
@@ -56,7 +56,7 @@ static void add_mended(struct buf *out, const char *text)
 		else if (length)
 			buf_add(out, text, length);
 		else
-			buf_text(out, WRONG_BYTE);
+			buf_text(out, REPLACEMENT_BYTE);
 		text += length ? length : 1;
 		n -= length ? length : 1;
 	}
@@ -77,7 +77,7 @@ static void add_string(struct buf *out, const char *text)
 				add_escaped(out, *text++);
 		}
 	} else {
-		add_mended(out, text);
+		add_repaired_text(out, text);
 	}
 	buf_char(out, '"');
 }
@@ -88,7 +88,7 @@ static void add_number(struct buf *out, double value)
 }
 
 /* Returns the number of characters from offset `line_start` to the end. */
-static size_t column(const struct buf *out, size_t line_start)
+static size_t column_position(const struct buf *out, size_t line_start)
 {
 	size_t columns = 0;
 
@@ -97,7 +97,7 @@ static size_t column(const struct buf *out, size_t line_start)
 	return columns;
 }
 
-static size_t last_line(const struct buf *out)
+static size_t find_last_line(const struct buf *out)
 {
 	const char *newline = out->size ? memrchr(out->bytes, '\n', out->size) : NULL;
 
@@ -107,7 +107,7 @@ static size_t last_line(const struct buf *out)
 /* Appends the array as "[1, 2]" and returns true if it has only scalars and fits on the line with a comma. Else appends nothing. */
 static bool add_on_one_line(struct buf *out, const cJSON *array)
 {
-	size_t start = out->size, line_start = last_line(out);
+	size_t start = out->size, line_start = find_last_line(out);
 	const cJSON *item;
 
 	buf_char(out, '[');
@@ -119,7 +119,7 @@ static bool add_on_one_line(struct buf *out, const cJSON *array)
 			buf_text(out, ", ");
 		add_value(out, item, 0);
 		/* Counting bytes is a fast first check: no text has more characters than bytes. */
-		if (out->size - line_start > COLUMNS_MAX - 2 && column(out, line_start) > COLUMNS_MAX - 2)
+		if (out->size - line_start > COLUMNS_MAX - 2 && column_position(out, line_start) > COLUMNS_MAX - 2)
 			goto undo;
 	}
 	buf_char(out, ']');
@@ -232,14 +232,14 @@ char *json_line(const cJSON *root)
 		if (length)
 			buf_add(&out, text + at, length);
 		else
-			buf_text(&out, WRONG_BYTE);
+			buf_text(&out, REPLACEMENT_BYTE);
 	}
 	buf_char(&out, '\n');
 	cJSON_free(text);
 	return buf_take(&out);
 }
 
-void json_add(struct buf *out, cJSON *root)
+void json_append_text(struct buf *out, cJSON *root)
 {
 	add_document(out, root);
 	cJSON_Delete(root);

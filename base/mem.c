@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 
-static void *checked(void *p, size_t bytes)
+static void *check_allocation(void *p, size_t bytes)
 {
 	if (!p) {
 		fprintf(stderr, "assay: out of memory (%zu bytes asked for)\n", bytes);
@@ -11,7 +11,7 @@ static void *checked(void *p, size_t bytes)
 	return p;
 }
 
-static size_t product(size_t count, size_t size)
+static size_t checked_product(size_t count, size_t size)
 {
 	size_t bytes;
 
@@ -21,16 +21,16 @@ static size_t product(size_t count, size_t size)
 
 void *mem_new(size_t count, size_t size)
 {
-	size_t bytes = product(count, size);
+	size_t bytes = checked_product(count, size);
 
-	return checked(calloc(1, bytes), bytes);
+	return check_allocation(calloc(1, bytes), bytes);
 }
 
 void *mem_resize(void *old, size_t count, size_t size)
 {
-	size_t bytes = product(count, size);
+	size_t bytes = checked_product(count, size);
 
-	return checked(realloc(old, bytes), bytes);
+	return check_allocation(realloc(old, bytes), bytes);
 }
 
 char *mem_bytes(const char *bytes, size_t n)
@@ -46,18 +46,18 @@ char *mem_string(const char *text)
 	return mem_bytes(text, strlen(text));
 }
 
-char *mem_format_list(const char *fmt, va_list args)
+char *mem_vformat(const char *fmt, va_list args)
 {
 	char *text = NULL;
 
-	return checked(vasprintf(&text, fmt, args) < 0 ? NULL : text, 0);
+	return check_allocation(vasprintf(&text, fmt, args) < 0 ? NULL : text, 0);
 }
 
 char *mem_format(const char *fmt, ...)
 {
 	char *text;
 
-	mem_formatted(text, fmt);
+	mem_format_va(text, fmt);
 	return text;
 }
 

@@ -15,14 +15,14 @@ char *mem_string(const char *text) __attribute__((malloc, returns_nonnull));
 char *mem_bytes(const char *bytes, size_t n) __attribute__((malloc, returns_nonnull)); /* returns a copy of n bytes, followed by a NUL */
 char *mem_format(const char *fmt, ...) __attribute__((malloc, returns_nonnull, format(printf, 1, 2)));
 /* Sets `text` to the formatted text, inside a function whose parameters end with `fmt, ...`. The caller frees the text. */
-#define mem_formatted(text, fmt)                                                                                                           \
+#define mem_format_va(text, fmt)                                                                                                           \
 	do {                                                                                                                               \
 		va_list following;                                                                                                         \
 		va_start(following, fmt);                                                                                                  \
-		(text) = mem_format_list(fmt, following);                                                                                  \
+		(text) = mem_vformat(fmt, following);                                                                                      \
 		va_end(following);                                                                                                         \
 	} while (0)
-char *mem_format_list(const char *fmt, va_list args) __attribute__((malloc, returns_nonnull, format(printf, 1, 0)));
+char *mem_vformat(const char *fmt, va_list args) __attribute__((malloc, returns_nonnull, format(printf, 1, 0)));
 
 /* Returns `array` with room for one more element after its `used` elements. If the array is full, moves it and updates *capacity. */
 void *mem_grow(void *array, size_t used, size_t *capacity, size_t size) __attribute__((returns_nonnull, warn_unused_result));
@@ -31,7 +31,7 @@ void *mem_grow(void *array, size_t used, size_t *capacity, size_t size) __attrib
 	((array) = mem_grow(array, used, capacity, sizeof(*(array))), (void)((array)[(used)++] = __VA_ARGS__))
 
 /* Appends an element, increases `used`, and returns a pointer to the element, which is not zeroed. */
-#define mem_next(array, used, capacity) ((array) = mem_grow(array, used, capacity, sizeof(*(array))), &(array)[(used)++])
+#define mem_append_slot(array, used, capacity) ((array) = mem_grow(array, used, capacity, sizeof(*(array))), &(array)[(used)++])
 /* Calls free() for each argument. Arguments may be NULL. */
 #define mem_free(...) mem_free_each((void *[]){ __VA_ARGS__ }, sizeof((void *[]){ __VA_ARGS__ }) / sizeof(void *))
 void mem_free_each(void *const *pointers, size_t n);

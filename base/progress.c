@@ -17,9 +17,9 @@ double progress_now(void)
 
 struct progress progress_begin(FILE *stream, double now_s)
 {
-	double next_s = cli_quiet() ? (double)INFINITY : now_s + PROGRESS_LOG_S;
+	double next_s = cli_is_quiet() ? (double)INFINITY : now_s + PROGRESS_LOG_S;
 
-	return (struct progress){ .stream = stream, .terminal = !cli_quiet() && isatty(fileno(stream)), .next_s = next_s };
+	return (struct progress){ .stream = stream, .terminal = !cli_is_quiet() && isatty(fileno(stream)), .next_s = next_s };
 }
 
 void progress_show(struct progress *progress, double now_s, bool last, const char *format, ...)

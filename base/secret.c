@@ -13,21 +13,21 @@
 #define VALUE_BYTES_MIN 4 /* shorter values may occur in other text by chance */
 
 /* A list of texts, longest first, because one text may be the start of another. Entries are never removed, so readers need no lock. */
-struct known {
-	struct known *next;
+struct secret_text {
+	struct secret_text *next;
 	char *text;
 };
-static struct known *patterns, *values_known;
+static struct secret_text *patterns, *known_values;
 
-static struct known *next_of(struct known *const *link)
+static struct secret_text *next_known(struct secret_text *const *link)
 {
 	return __atomic_load_n(link, __ATOMIC_ACQUIRE);
 }
 
-static void know(struct known **link, const char *text)
+static void add_known(struct secret_text **link, const char *text)
 {
 	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-	struct known *added, *at;
+	struct secret_text *added, *at;
 	size_t n = strlen(text);
 
 	pthread_mutex_lock(&mutex);
@@ -36,7 +36,7 @@ static void know(struct known **link, const char *text)
 			break;
 	if (!at || strcmp(at->text, text) != 0) {
 		added = mem_new(1, sizeof(*added));
-		*added = (struct known){ at, mem_string(text) };
+		*added = (struct secret_text){ at, mem_string(text) };
 		__atomic_store_n(link, added, __ATOMIC_RELEASE);
 	}
 	pthread_mutex_unlock(&mutex);
@@ -48,7 +48,7 @@ static bool is_word_at(const char *name, const char *at, size_t n)
 	return (at == name || !isalnum((unsigned char)at[-1])) && !isalnum((unsigned char)at[n]);
 }
 
-bool secret_name(const char *name)
+bool secret_is_name(const char *name)
 {
 	static const char *const anywhere[] = { "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL" }, *const words[] = {
 		"KEY", "AUTH"
@@ -61,16 +61,16 @@ bool secret_name(const char *name)
 		for (const char *at = name; (at = strcasestr(at, words[i])); at++)
 			if (is_word_at(name, at, strlen(words[i])))
 				return true;
-	for (const struct known *k = next_of(&patterns); k; k = next_of(&k->next))
+	for (const struct secret_text *k = next_known(&patterns); k; k = next_known(&k->next))
 		if (fnmatch(k->text, name, FNM_CASEFOLD) == 0)
 			return true;
 	return false;
 }
 
-char *secret_assignment(const char *text)
+char *secret_mask_assignment(const char *text)
 {
 	char *name = mem_bytes(text, strcspn(text, "="));
-	char *shown = text[strlen(name)] && secret_name(name) ? mem_format("%s=" SECRET_MASK, name) : mem_string(text);
+	char *shown = text[strlen(name)] && secret_is_name(name) ? mem_format("%s=" SECRET_MASK, name) : mem_string(text);
 
 	free(name);
 	return shown;
@@ -79,7 +79,7 @@ char *secret_assignment(const char *text)
 void secret_names_add(char *const *names, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		know(&patterns, names[i]);
+		add_known(&patterns, names[i]);
 }
 
 /* Returns the value of the variable "NAME=value" if it is secret and long enough to hide, else NULL. */
@@ -87,13 +87,13 @@ static const char *secret_value(const char *variable)
 {
 	const char *equals = strchr(variable, '=');
 	char *name = equals ? mem_bytes(variable, (size_t)(equals - variable)) : NULL;
-	bool secret = name && strlen(equals + 1) >= VALUE_BYTES_MIN && secret_name(name);
+	bool secret = name && strlen(equals + 1) >= VALUE_BYTES_MIN && secret_is_name(name);
 
 	free(name);
 	return secret ? equals + 1 : NULL;
 }
 
-static void mask(char **text, size_t *n, const char *value)
+static void mask_value(char **text, size_t *n, const char *value)
 {
 	const char *rest = *text, *end = *text + *n, *at;
 	size_t length = strlen(value);
@@ -112,28 +112,28 @@ static void mask(char **text, size_t *n, const char *value)
 	*text = buf_take(&masked);
 }
 
-void secrets_mask(char **text, size_t *n)
+void secrets_mask_buffer(char **text, size_t *n)
 {
-	for (const struct known *k = next_of(&values_known); *text && k; k = next_of(&k->next))
-		mask(text, n, k->text);
+	for (const struct secret_text *k = next_known(&known_values); *text && k; k = next_known(&k->next))
+		mask_value(text, n, k->text);
 }
 
-void secrets_know(char *const *variables, size_t n)
+void secrets_register(char *const *variables, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		const char *value = secret_value(variables[i]);
 
 		if (value)
-			know(&values_known, value);
+			add_known(&known_values, value);
 	}
 }
 
 /* Returns the size of the longest secret value at `at`; 0 if there is none. If the text was `cut`, its end may be the start of a value. */
-static size_t secret_at(const char *at, bool cut)
+static size_t match_secret_at(const char *at, bool cut)
 {
 	size_t left = strlen(at), longest = 0;
 
-	for (const struct known *k = next_of(&values_known); k; k = next_of(&k->next)) {
+	for (const struct secret_text *k = next_known(&known_values); k; k = next_known(&k->next)) {
 		size_t n = strlen(k->text);
 
 		n = cut && n > left && left >= VALUE_BYTES_MIN ? left : n;
@@ -143,12 +143,12 @@ static size_t secret_at(const char *at, bool cut)
 	return longest;
 }
 
-static char *hidden(const char *text, bool cut)
+static char *copy_masked(const char *text, bool cut)
 {
 	struct buf shown = BUF_INIT;
 
 	for (size_t n; *text; text += n ? n : 1) {
-		n = secret_at(text, cut);
+		n = match_secret_at(text, cut);
 		if (n)
 			buf_text(&shown, SECRET_MASK);
 		else
@@ -157,18 +157,18 @@ static char *hidden(const char *text, bool cut)
 	return buf_take(&shown);
 }
 
-char *secrets_hidden(const char *text)
+char *secrets_copy_masked(const char *text)
 {
-	return next_of(&values_known) ? hidden(text, false) : mem_string(text);
+	return next_known(&known_values) ? copy_masked(text, false) : mem_string(text);
 }
 
-void secrets_hide(char *text, size_t size)
+void secrets_mask_in_place(char *text, size_t size)
 {
 	char *shown;
 
-	if (!next_of(&values_known))
+	if (!next_known(&known_values))
 		return;
-	shown = hidden(text, strlen(text) + 1 == size);
+	shown = copy_masked(text, strlen(text) + 1 == size);
 	snprintf(text, size, "%s", shown);
 	free(shown);
 }

@@ -34,7 +34,7 @@ double stats_sd(const double *x, size_t n)
 	return sqrt(sum / (double)(n - 1));
 }
 
-int stats_order(const void *a, const void *b)
+int stats_compare(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
@@ -60,7 +60,7 @@ double stats_quantile(const double *x, size_t n, double p)
 	ASSAY_BUG_IF(n == 0 || !(p >= 0 && p <= 1));
 	sorted = mem_new(n, sizeof(*sorted));
 	memcpy(sorted, x, n * sizeof(*sorted));
-	qsort(sorted, n, sizeof(*sorted), stats_order);
+	qsort(sorted, n, sizeof(*sorted), stats_compare);
 	quantile = sorted_quantile(sorted, n, p);
 	free(sorted);
 	return quantile;
@@ -110,7 +110,7 @@ struct ranked {
 	size_t index;
 };
 
-ORDER_BY(by_value, struct ranked, BY_UP(value))
+ORDER_BY(by_value, struct ranked, BY_ASC(value))
 
 void stats_ranks(const double *x, size_t n, double *ranks)
 {

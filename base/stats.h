@@ -26,7 +26,7 @@ double stats_chi2_quantile(double p, double df);
 double stats_beta_inc(double x, double a, double b); /* returns the regularised incomplete beta function I_x(a, b) */
 
 /* Compares two doubles for qsort(), in ascending order. */
-int stats_order(const void *a, const void *b);
+int stats_compare(const void *a, const void *b);
 /* Rounds to a multiple of 1e-9. Round values before comparing them with a threshold: machines whose last bits differ then decide alike. */
 double stats_round(double x);
 

@@ -46,7 +46,7 @@ static bool is_decimal(const char *s)
 }
 
 /* Relies on the "C" locale, which the program keeps: strtod() uses the locale's decimal point. */
-bool text_double(const char *text, double *out)
+bool text_parse_double(const char *text, double *out)
 {
 	double value;
 
@@ -59,19 +59,19 @@ bool text_double(const char *text, double *out)
 	return true;
 }
 
-bool text_span(const char *text, double *seconds)
+bool text_parse_duration(const char *text, double *seconds)
 {
 	size_t length = strlen(text), unit = length > 1 && strchr("smh", text[length - 1]) ? 1 : 0;
 	char *number = mem_bytes(text, length - unit);
 	double units = 0, each = unit && text[length - 1] == 'm' ? 60 : unit && text[length - 1] == 'h' ? 3600 : 1;
-	bool ok = text_double(number, &units) && units > 0 && units <= TEXT_SPAN_SECONDS_MAX / each;
+	bool ok = text_parse_double(number, &units) && units > 0 && units <= TEXT_DURATION_S_MAX / each;
 
 	free(number);
 	*seconds = units * each;
 	return ok;
 }
 
-bool text_int64(const char *text, int64_t *out)
+bool text_parse_int64(const char *text, int64_t *out)
 {
 	const char *digits = skip_sign(text), *end = skip_digits(digits);
 	intmax_t value;
@@ -89,7 +89,7 @@ bool text_int64(const char *text, int64_t *out)
 #define NEAREST_BYTES_MAX 64 /* maximum length of compared texts; keys are short, but outside text may be long */
 
 /* Returns the edit distance. A swap of two neighbours counts as one edit ("optimal string alignment"; Damerau, CACM 7(3), 1964). */
-static size_t distance(const char *a, size_t n, const char *b, size_t m)
+static size_t edit_distance(const char *a, size_t n, const char *b, size_t m)
 {
 	size_t rows[3][NEAREST_BYTES_MAX + 1];
 	size_t *older = rows[0], *old = rows[1], *row = rows[2];
@@ -130,7 +130,7 @@ const char *text_nearest(const char *word, const char *const *words, size_t n)
 
 		if (other > NEAREST_BYTES_MAX)
 			continue;
-		d = distance(word, length, words[i], other);
+		d = edit_distance(word, length, words[i], other);
 		if (d < best) {
 			best = d;
 			nearest = words[i];
@@ -170,7 +170,7 @@ static double decimal_value(const struct decimal *d)
 }
 
 /* Adds one to the last digit, with carry. */
-static void decimal_up(struct decimal *d)
+static void increment_decimal(struct decimal *d)
 {
 	size_t i = d->n;
 
@@ -187,7 +187,7 @@ static void decimal_up(struct decimal *d)
 /* Returns the shortest decimal that reads back as `value`. A normal double preserves 15 digits (DBL_DIG), so shorter decimals need no test.
  * Denormals preserve fewer. At a power of two, the doubles below are closer than those above: if the nearest decimal fails, the next may
  * succeed. */
-static struct decimal shortest(double value)
+static struct decimal shortest_decimal(double value)
 {
 	int exponent;
 	bool power_of_two = frexp(value, &exponent) == 0.5;
@@ -199,7 +199,7 @@ static struct decimal shortest(double value)
 			return d;
 		if (!power_of_two)
 			continue;
-		decimal_up(&d);
+		increment_decimal(&d);
 		if (decimal_value(&d) == value)
 			return d;
 	}
@@ -207,7 +207,7 @@ static struct decimal shortest(double value)
 }
 
 /* Writes the decimal with an exponent if it is below 1e-4 or at least 1e16, else without. text_from_double() writes integers below 1e16. */
-static void lay_out(const struct decimal *d, char *out, size_t bytes)
+static void format_decimal(const struct decimal *d, char *out, size_t bytes)
 {
 	int e = d->exponent;
 
@@ -238,11 +238,11 @@ const char *text_from_double(double value, char *out)
 		snprintf(out, TEXT_DOUBLE_BYTES, "%.0f", value);
 		return out;
 	}
-	d = shortest(fabs(value));
+	d = shortest_decimal(fabs(value));
 	while (d.n > 1 && d.digits[d.n - 1] == '0')
 		d.digits[--d.n] = '\0';
 	out[0] = '-';
-	lay_out(&d, out + sign, TEXT_DOUBLE_BYTES - sign);
+	format_decimal(&d, out + sign, TEXT_DOUBLE_BYTES - sign);
 	return out;
 }
 
@@ -264,14 +264,14 @@ const char *text_from_measured(double value, double noise, char *out)
 	return out;
 }
 
-#define FIXED_BELOW 1e6
+#define FIXED_MAX 1e6
 
 struct text_number text_fixed(double value, int decimals)
 {
 	struct text_number out;
 	double size = fabs(value);
 
-	if (size >= FIXED_BELOW || (size > 0 && size < .5 * pow(10, -decimals)))
+	if (size >= FIXED_MAX || (size > 0 && size < .5 * pow(10, -decimals)))
 		snprintf(out.text, sizeof(out.text), "%.3g", value);
 	else
 		snprintf(out.text, sizeof(out.text), "%.*f", decimals, value);
@@ -282,7 +282,7 @@ struct text_number text_signed(double value, int decimals)
 {
 	struct text_number out;
 
-	if (fabs(value) >= FIXED_BELOW)
+	if (fabs(value) >= FIXED_MAX)
 		snprintf(out.text, sizeof(out.text), "%+.3g", value);
 	else
 		snprintf(out.text, sizeof(out.text), "%+.*f", decimals, value);
@@ -353,13 +353,13 @@ static bool read_date(const char *text, const char *format, int64_t *ms)
 	return rest && !*rest && real.tm_mday == tm.tm_mday && real.tm_mon == tm.tm_mon && labs(tm.tm_gmtoff) < 86400;
 }
 
-bool text_time_ms(const char *text, int64_t *ms)
+bool text_parse_time_ms(const char *text, int64_t *ms)
 {
 	const char *compact = compact_date(text);
 	double number;
 	int64_t value;
 
-	if (!compact && text_double(text, &number) && number >= 0 && number <= (double)MS_MAX)
+	if (!compact && text_parse_double(text, &number) && number >= 0 && number <= (double)MS_MAX)
 		value = (int64_t)(number < 1e11 ? number * 1000 + .5 : number);
 	else if (!read_date(text, compact ? compact : "%Y-%m-%d", &value))
 		return false;
@@ -409,7 +409,7 @@ const char *text_file_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-int text_order(const void *a, const void *b)
+int text_compare(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -455,7 +455,7 @@ static const struct {
 	{ "\xf3\xa0\x81\x80", "\xf3\xa0\x81\xbf" },
 };
 
-size_t text_control(const char *text)
+size_t text_control_char_bytes(const char *text)
 {
 	unsigned char first = (unsigned char)text[0];
 
@@ -469,10 +469,10 @@ size_t text_control(const char *text)
 	return first < 0x20 || first == 0x7f;
 }
 
-void text_put(const char *text, FILE *to)
+void text_print_sanitized(const char *text, FILE *to)
 {
 	for (size_t control; *text; text += control ? control : 1) {
-		control = text_control(text);
+		control = text_control_char_bytes(text);
 		fputc(control ? '?' : *text, to);
 	}
 }
@@ -482,7 +482,7 @@ static bool is_inside_character(char c)
 	return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-void text_fit(char *out, size_t size, const char *fmt, va_list args)
+void text_vformat_elided(char *out, size_t size, const char *fmt, va_list args)
 {
 	static const char between[] = " ... ";
 	size_t head = (size - sizeof(between)) / 2, tail = size - sizeof(between) - head, n;
@@ -504,22 +504,22 @@ void text_fit(char *out, size_t size, const char *fmt, va_list args)
 	va_end(again);
 }
 
-void text_fit_format(char *out, size_t size, const char *fmt, ...)
+void text_format_elided(char *out, size_t size, const char *fmt, ...)
 {
 	va_list args;
 
 	va_start(args, fmt);
-	text_fit(out, size, fmt, args);
+	text_vformat_elided(out, size, fmt, args);
 	va_end(args);
 }
 
-const char *text_shown(const char *text, char *out)
+const char *text_sanitize(const char *text, char *out)
 {
 	size_t shown = 0;
 
-	text_fit_format(out, TEXT_SHOWN_BYTES, "%s", text);
+	text_format_elided(out, TEXT_SANITIZED_BYTES, "%s", text);
 	for (const char *at = out; *at; shown++) {
-		size_t control = text_control(at);
+		size_t control = text_control_char_bytes(at);
 
 		out[shown] = control ? '?' : *at;
 		at += control ? control : 1;
@@ -558,7 +558,7 @@ char *text_shell_line(const char *const *words)
 	return buf_take(&out);
 }
 
-char *text_command(const char *const *words)
+char *text_format_command(const char *const *words)
 {
 	char *line = text_shell_line(words), *command;
 
@@ -567,7 +567,7 @@ char *text_command(const char *const *words)
 	return command;
 }
 
-const char *text_duration(double seconds, char *out)
+const char *text_format_duration(double seconds, char *out)
 {
 	long whole = lround(seconds);
 
@@ -582,9 +582,9 @@ const char *text_duration(double seconds, char *out)
 	return out;
 }
 
-enum assay_status text_day(const char *text, int64_t *ms, struct assay_error *err)
+enum assay_status text_parse_day(const char *text, int64_t *ms, struct assay_error *err)
 {
-	if (strlen(text) == 10 && text[4] == '-' && text[7] == '-' && text_time_ms(text, ms))
+	if (strlen(text) == 10 && text[4] == '-' && text[7] == '-' && text_parse_time_ms(text, ms))
 		return ASSAY_OK;
-	return assay_fail(err, ASSAY_E_USAGE, "'%s' is no day such as 2026-11-23", TEXT_SHOWN(text));
+	return assay_fail(err, ASSAY_E_USAGE, "'%s' is no day such as 2026-11-23", TEXT_SANITIZED(text));
 }

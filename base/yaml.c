@@ -85,7 +85,7 @@ static enum assay_status refuse(const struct reader *r, const yaml_event_t *even
 }
 
 /* Refuses anchors, aliases and tags. `event` starts a node. */
-static enum assay_status refuse_extras(const struct reader *r, const yaml_event_t *event)
+static enum assay_status refuse_unsupported(const struct reader *r, const yaml_event_t *event)
 {
 	const yaml_char_t *anchor = NULL, *tag = NULL;
 
@@ -108,7 +108,7 @@ static enum assay_status refuse_extras(const struct reader *r, const yaml_event_
 	return ASSAY_OK;
 }
 
-static enum assay_status take_scalar(const struct reader *r, const yaml_event_t *event, char **out)
+static enum assay_status read_scalar(const struct reader *r, const yaml_event_t *event, char **out)
 {
 	const char *bytes = (const char *)event->data.scalar.value;
 	size_t n = event->data.scalar.length;
@@ -119,7 +119,7 @@ static enum assay_status take_scalar(const struct reader *r, const yaml_event_t 
 	return ASSAY_OK;
 }
 
-ORDER_POINTERS_BY(compare_keys, struct yaml_node, BY_TEXT(key) BY_PLACE)
+ORDER_POINTERS_BY(compare_keys, struct yaml_node, BY_TEXT(key) BY_ADDRESS)
 
 static enum assay_status refuse_duplicates(const struct reader *r, const struct yaml_node *map)
 {
@@ -138,7 +138,7 @@ static enum assay_status refuse_duplicates(const struct reader *r, const struct 
 	if (!again)
 		return ASSAY_OK;
 	return assay_fail(r->err, ASSAY_E_FORMAT, "%s:%zu: key '%s' is repeated (first on line %zu)", r->name, again->line,
-			  TEXT_SHOWN(again->key), first->line);
+			  TEXT_SANITIZED(again->key), first->line);
 }
 
 static enum assay_status read_node(struct reader *r, const yaml_event_t *event, size_t depth, struct yaml_node *out);
@@ -155,11 +155,11 @@ static enum assay_status read_item(struct reader *r, bool map, size_t depth, str
 	if (*end)
 		goto out;
 	if (map) {
-		st = refuse_extras(r, &event);
+		st = refuse_unsupported(r, &event);
 		if (!st && event.type != YAML_SCALAR_EVENT)
 			st = refuse(r, &event, "a key must be a text, not a list or a map");
 		if (!st)
-			st = take_scalar(r, &event, &out->key);
+			st = read_scalar(r, &event, &out->key);
 		out->line = event.start_mark.line + 1;
 		yaml_event_delete(&event);
 		if (!st)
@@ -197,7 +197,7 @@ static enum assay_status read_items(struct reader *r, size_t depth, struct yaml_
 /* Reads the node that starts with `event`, which the caller deletes. `depth` is the number of lists and maps around the node. */
 static enum assay_status read_node(struct reader *r, const yaml_event_t *event, size_t depth, struct yaml_node *out)
 {
-	enum assay_status st = refuse_extras(r, event);
+	enum assay_status st = refuse_unsupported(r, event);
 	size_t line = event->start_mark.line + 1;
 
 	if (st)
@@ -209,7 +209,7 @@ static enum assay_status read_node(struct reader *r, const yaml_event_t *event, 
 	if (event->type == YAML_SCALAR_EVENT) {
 		out->kind = YAML_SCALAR;
 		out->plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
-		return take_scalar(r, event, &out->scalar);
+		return read_scalar(r, event, &out->scalar);
 	}
 	if (depth == YAML_DEPTH_MAX)
 		return assay_fail(r->err, ASSAY_E_LIMIT, "%s:%zu: nested deeper than %d levels", r->name, line, YAML_DEPTH_MAX);
@@ -218,7 +218,7 @@ static enum assay_status read_node(struct reader *r, const yaml_event_t *event, 
 }
 
 /* Reports whether the document has no value, or the value "~" or "null". */
-static bool is_nothing(const struct yaml_node *node)
+static bool is_empty_document(const struct yaml_node *node)
 {
 	return node->kind == YAML_SCALAR && node->plain && (!*node->scalar || !strcmp(node->scalar, "~") || !strcmp(node->scalar, "null"));
 }
@@ -244,7 +244,7 @@ static enum assay_status read_stream(struct reader *r, struct yaml_node *out)
 			st = read_node(r, &event, 0, out);
 		yaml_event_delete(&event);
 	}
-	if (!st && (!documents || is_nothing(out))) {
+	if (!st && (!documents || is_empty_document(out))) {
 		yaml_release(out);
 		*out = (struct yaml_node){ .kind = YAML_MAP, .line = 1 };
 	}

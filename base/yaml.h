@@ -31,8 +31,8 @@ void yaml_release(struct yaml_node *node);
 
 /* Requires a map whose keys are all in keys[0..n). The error contains the file, the line, the unknown key, and the nearest known key, or
  * all known ones. yaml_parse() has already refused duplicate keys. `what` names the map in messages ("host", "policy"). */
-enum assay_status yaml_keys(const char *name, const struct yaml_node *map, const char *what, const char *const *keys, size_t n,
-			    struct assay_error *err);
+enum assay_status yaml_check_keys(const char *name, const struct yaml_node *map, const char *what, const char *const *keys, size_t n,
+				  struct assay_error *err);
 
 /* Returns the value of `key`; NULL if the key is absent, or its value is null or empty. */
 const struct yaml_node *yaml_get(const struct yaml_node *map, const char *key);
@@ -45,6 +45,6 @@ enum assay_status yaml_double(const char *name, const struct yaml_node *node, do
 enum assay_status yaml_int(const char *name, const struct yaml_node *node, int64_t low, int64_t high, int64_t *out,
 			   struct assay_error *err);
 enum assay_status yaml_bool(const char *name, const struct yaml_node *node, bool *out, struct assay_error *err);
-enum assay_status yaml_list(const char *name, const struct yaml_node *node, struct assay_error *err);
+enum assay_status yaml_require_list(const char *name, const struct yaml_node *node, struct assay_error *err);
 
 #endif

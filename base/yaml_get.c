@@ -14,8 +14,8 @@ static bool is_null(const struct yaml_node *node)
 /* Fails with "name:line: 'key' must be WANTED, not ACTUAL". */
 static enum assay_status fail_type(const char *name, const struct yaml_node *node, const char *wanted, struct assay_error *err)
 {
-	char key[TEXT_SHOWN_BYTES];
-	const char *quote = node->key ? "'" : "", *what = node->key ? text_shown(node->key, key) : "the value";
+	char key[TEXT_SANITIZED_BYTES];
+	const char *quote = node->key ? "'" : "", *what = node->key ? text_sanitize(node->key, key) : "the value";
 
 	if (node->kind != YAML_SCALAR)
 		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: %s%s%s must be %s, not a %s", name, node->line, quote, what, quote, wanted,
@@ -24,7 +24,7 @@ static enum assay_status fail_type(const char *name, const struct yaml_node *nod
 		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: %s%s%s must be %s, but it is empty", name, node->line, quote, what, quote,
 				  wanted);
 	return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: %s%s%s must be %s, not '%s'", name, node->line, quote, what, quote, wanted,
-			  TEXT_SHOWN(node->scalar));
+			  TEXT_SANITIZED(node->scalar));
 }
 
 static enum assay_status fail_unknown(const char *name, const struct yaml_node *item, const char *what, const char *const *keys, size_t n,
@@ -39,20 +39,20 @@ static enum assay_status fail_unknown(const char *name, const struct yaml_node *
 	else
 		for (size_t i = 0; i < n; i++)
 			buf_format(&hint, "%s%s", i ? ", " : "known: ", keys[i]);
-	st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: unknown key '%s' in %s (%s)", name, item->line, TEXT_SHOWN(item->key), what,
+	st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: unknown key '%s' in %s (%s)", name, item->line, TEXT_SANITIZED(item->key), what,
 			hint.bytes ? hint.bytes : "none is known");
 	buf_release(&hint);
 	return st;
 }
 
-enum assay_status yaml_keys(const char *name, const struct yaml_node *map, const char *what, const char *const *keys, size_t n,
-			    struct assay_error *err)
+enum assay_status yaml_check_keys(const char *name, const struct yaml_node *map, const char *what, const char *const *keys, size_t n,
+				  struct assay_error *err)
 {
 	if (map->kind != YAML_MAP)
 		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: %s must be a map of keys and values, not a %s", name, map->line, what,
 				  map->kind == YAML_LIST ? "list" : "text");
 	for (size_t i = 0; i < map->n_items; i++)
-		if (!text_among(keys, n, map->items[i].key))
+		if (!text_is_among(keys, n, map->items[i].key))
 			return fail_unknown(name, &map->items[i], what, keys, n, err);
 	return ASSAY_OK;
 }
@@ -95,7 +95,7 @@ enum assay_status yaml_double(const char *name, const struct yaml_node *node, do
 	char wanted[128];
 	double value;
 
-	if (node->kind != YAML_SCALAR || !text_double(node->scalar, &value) || value < low || value > high)
+	if (node->kind != YAML_SCALAR || !text_parse_double(node->scalar, &value) || value < low || value > high)
 		return fail_type(name, node, range_text(low, high, wanted, sizeof(wanted)), err);
 	*out = value;
 	return ASSAY_OK;
@@ -106,7 +106,7 @@ enum assay_status yaml_int(const char *name, const struct yaml_node *node, int64
 	char wanted[128];
 	int64_t value;
 
-	if (node->kind == YAML_SCALAR && text_int64(node->scalar, &value) && value >= low && value <= high) {
+	if (node->kind == YAML_SCALAR && text_parse_int64(node->scalar, &value) && value >= low && value <= high) {
 		*out = value;
 		return ASSAY_OK;
 	}
@@ -130,7 +130,7 @@ enum assay_status yaml_bool(const char *name, const struct yaml_node *node, bool
 	return fail_type(name, node, "true or false", err);
 }
 
-enum assay_status yaml_list(const char *name, const struct yaml_node *node, struct assay_error *err)
+enum assay_status yaml_require_list(const char *name, const struct yaml_node *node, struct assay_error *err)
 {
 	return node->kind == YAML_LIST ? ASSAY_OK : fail_type(name, node, "a list", err);
 }

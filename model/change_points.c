@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NOISE_MIN    1e-6 /* lower limit of the noise; smaller values are rounding errors */
-#define POWER_Z	     .84  /* quantile of the standard normal distribution at 0.8, for power 0.8 */
-#define MODES_POINTS 8	  /* minimum number of points, or groups, of a segment with two modes */
-#define MODES_PART   .2	  /* minimum share of points on each of two levels; fewer points are spikes */
-#define MODES_APART  5.0  /* minimum distance between two levels, in standard deviations of either */
-#define MODES_MIXED  .5	  /* minimum number of switches between two levels, relative to chance */
-#define MODES_BACK   3	  /* minimum number of switches; two switches are a change that was undone */
+#define NOISE_MIN	   1e-6 /* lower limit of the noise; smaller values are rounding errors */
+#define POWER_Z		   .84	/* quantile of the standard normal distribution at 0.8, for power 0.8 */
+#define MODES_POINTS	   8	/* minimum number of points, or groups, of a segment with two modes */
+#define MODES_PART	   .2	/* minimum share of points on each of two levels; fewer points are spikes */
+#define MODES_DISTANCE	   5.0	/* minimum distance between two levels, in standard deviations of either */
+#define MODES_ALTERNATIONS .5	/* minimum number of switches between two levels, relative to chance */
+#define MODES_RETURNS	   3	/* minimum number of switches; two switches are a change that was undone */
 
 /* ---- the penalty ---- */
 
@@ -70,7 +70,7 @@ static void find_noise(struct finder *f)
 }
 
 /* Returns the penalty per change, in squares of the noise: the option, or a number from the table, interpolated in log n and log level. */
-static double penalty_of(const struct finder *f)
+static double choose_penalty(const struct finder *f)
 {
 	double n = (double)f->n_kept, level = f->options->level > 0 ? f->options->level : CHANGE_POINTS_LEVEL;
 	double log_level = log(CHANGE_POINTS_LEVEL / level) / log(10), part, quantiles[2];
@@ -92,7 +92,7 @@ static double partition_at(struct finder *f, bool groups)
 {
 	size_t n = f->n, *from = mem_new(n + 1, sizeof(*from)), *kept = mem_new(n + 1, sizeof(*kept)), i = 0;
 	double *best = mem_new(n + 1, sizeof(*best)), *sum = mem_new(n + 1, sizeof(*sum)), *squares = mem_new(n + 1, sizeof(*squares));
-	double penalty = penalty_of(f) * f->noise * f->noise, middle = stats_median(f->x, n), left;
+	double penalty = choose_penalty(f) * f->noise * f->noise, middle = stats_median(f->x, n), left;
 
 	for (size_t t = 1; t <= n; t++) {
 		double y = f->spike[t - 1] ? 0 : f->x[t - 1] - middle;
@@ -138,14 +138,14 @@ static void partition(struct finder *f, bool groups)
 		f->noise = left;
 }
 
-static size_t end_of(const struct finder *f, size_t segment, size_t n)
+static size_t segment_end(const struct finder *f, size_t segment, size_t n)
 {
 	return segment < f->n_changes ? f->changes[segment] : n;
 }
 
 /* ---- spikes ---- */
 
-static size_t first_kept(const struct finder *f, size_t i)
+static size_t first_unignored_point(const struct finder *f, size_t i)
 {
 	while (i < f->n && f->spike[i])
 		i++;
@@ -159,9 +159,9 @@ static bool find_spikes(struct finder *f)
 	bool any = false;
 
 	for (size_t k = 0, begin = 0; k < f->n_changes; begin = f->changes[k++]) {
-		size_t i = first_kept(f, begin), end = f->changes[k], before = begin;
+		size_t i = first_unignored_point(f, begin), end = f->changes[k], before = begin;
 
-		if (first_kept(f, i + 1) < end || is_known(f, i))
+		if (first_unignored_point(f, i + 1) < end || is_known(f, i))
 			continue;
 		while (before > 0 && f->spike[before - 1])
 			before--;
@@ -174,7 +174,7 @@ static bool find_spikes(struct finder *f)
 /* ---- modes ---- */
 
 /* Reports whether x alternates across `between` from group to group, or from point to point if a group has points on both sides. */
-static bool alternates(const struct finder *f, size_t begin, size_t end, double between, bool groups)
+static bool is_alternating(const struct finder *f, size_t begin, size_t end, double between, bool groups)
 {
 	size_t n = 0, high = 0, switches = 0;
 	double k;
@@ -184,7 +184,7 @@ static bool alternates(const struct finder *f, size_t begin, size_t end, double 
 
 		if (groups && i > begin && in_one_group(f, i - 1, i)) {
 			if (switched)
-				return alternates(f, begin, end, between, false);
+				return is_alternating(f, begin, end, between, false);
 			continue;
 		}
 		n++;
@@ -192,18 +192,18 @@ static bool alternates(const struct finder *f, size_t begin, size_t end, double 
 		switches += switched;
 	}
 	k = (double)high;
-	return n >= MODES_POINTS && fmin(k, (double)n - k) >= MODES_PART * (double)n && switches >= MODES_BACK &&
-	       (double)switches >= MODES_MIXED * 2.0 * k * ((double)n - k) / (double)n;
+	return n >= MODES_POINTS && fmin(k, (double)n - k) >= MODES_PART * (double)n && switches >= MODES_RETURNS &&
+	       (double)switches >= MODES_ALTERNATIONS * 2.0 * k * ((double)n - k) / (double)n;
 }
 
-bool change_points_heaps(const double *x, size_t n, double heaps[2], double *between)
+bool change_points_find_clusters(const double *x, size_t n, double heaps[2], double *between)
 {
 	size_t least = (size_t)ceil(MODES_PART * (double)n), gap = 0;
 	double *sorted = mem_new(n + 1, sizeof(*sorted)), widest = -1;
 	bool found = false;
 
 	memcpy(sorted, x, n * sizeof(*sorted));
-	qsort(sorted, n, sizeof(*sorted), stats_order);
+	qsort(sorted, n, sizeof(*sorted), stats_compare);
 	for (size_t i = least; n >= MODES_POINTS && i + least <= n; i++) {
 		if (sorted[i] - sorted[i - 1] > widest) {
 			widest = sorted[i] - sorted[i - 1];
@@ -216,7 +216,7 @@ bool change_points_heaps(const double *x, size_t n, double heaps[2], double *bet
 		heaps[0] = stats_median(sorted, gap);
 		heaps[1] = stats_median(sorted + gap, n - gap);
 		*between = sorted[gap - 1] + widest / 2.0;
-		found = heaps[1] - heaps[0] > MODES_APART * within && widest > within;
+		found = heaps[1] - heaps[0] > MODES_DISTANCE * within && widest > within;
 	}
 	free(sorted);
 	return found;
@@ -227,7 +227,7 @@ static bool find_modes(const struct finder *f, size_t begin, size_t end, double 
 {
 	double between;
 
-	if (change_points_heaps(f->x + begin, end - begin, modes, &between) && alternates(f, begin, end, between, true))
+	if (change_points_find_clusters(f->x + begin, end - begin, modes, &between) && is_alternating(f, begin, end, between, true))
 		return true;
 	modes[0] = modes[1] = (double)NAN;
 	return false;
@@ -244,11 +244,11 @@ static void join_modes(struct finder *f)
 {
 	double modes[2];
 
-	for (size_t k = 0, begin = 0; k < f->n_changes; begin = end_of(f, k++, f->n)) {
+	for (size_t k = 0, begin = 0; k < f->n_changes; begin = segment_end(f, k++, f->n)) {
 		size_t longest = 0;
 
 		for (size_t n = 1; k + n <= f->n_changes && !is_known(f, f->changes[k + n - 1]); n++)
-			if (find_modes(f, begin, end_of(f, k + n, f->n), modes))
+			if (find_modes(f, begin, segment_end(f, k + n, f->n), modes))
 				longest = n;
 		drop_changes(f, k, longest);
 	}
@@ -257,7 +257,7 @@ static void join_modes(struct finder *f)
 /* ---- levels ---- */
 
 /* Returns the median of the points of a segment, excluding spikes. If all points are spikes, returns the median of all. */
-static double median_of(const struct finder *f, size_t begin, size_t end)
+static double segment_median(const struct finder *f, size_t begin, size_t end)
 {
 	double *y = mem_new(end - begin + 1, sizeof(*y)), median;
 	size_t n = 0;
@@ -277,8 +277,8 @@ static void join_levels(struct finder *f)
 		double low, high, median;
 	} *levels = mem_new(f->n_changes + 1, sizeof(*levels)), *l;
 
-	for (size_t k = 0, begin = 0; k <= f->n_changes; begin = end_of(f, k++, f->n))
-		levels[k].low = levels[k].high = levels[k].median = median_of(f, begin, end_of(f, k, f->n));
+	for (size_t k = 0, begin = 0; k <= f->n_changes; begin = segment_end(f, k++, f->n))
+		levels[k].low = levels[k].high = levels[k].median = segment_median(f, begin, segment_end(f, k, f->n));
 	for (;;) {
 		size_t best = SIZE_MAX;
 		double size = (double)INFINITY;
@@ -296,7 +296,7 @@ static void join_levels(struct finder *f)
 		drop_changes(f, best, 1);
 		l = &levels[best];
 		*l = (struct level){ fmin(l[0].low, l[1].low), fmax(l[0].high, l[1].high),
-				     median_of(f, best ? f->changes[best - 1] : 0, end_of(f, best, f->n)) };
+				     segment_median(f, best ? f->changes[best - 1] : 0, segment_end(f, best, f->n)) };
 		memmove(l + 1, l + 2, (f->n_changes - best) * sizeof(*l));
 	}
 	free(levels);
@@ -305,7 +305,7 @@ static void join_levels(struct finder *f)
 /* ---- the whole search ---- */
 
 /* Turns a change at the last point into a spike, because later points must confirm the change. Reports whether there was one. */
-static bool leave_open(struct finder *f)
+static bool mark_open(struct finder *f)
 {
 	size_t last = f->n - 1;
 
@@ -315,24 +315,24 @@ static bool leave_open(struct finder *f)
 	return f->spike[last] = true;
 }
 
-static void fill(const struct finder *f, size_t skipped, struct change_points *out)
+static void fill_result(const struct finder *f, size_t skipped, struct change_points *out)
 {
 	out->n = f->n_changes;
 	out->items = mem_new(f->n_changes + 1, sizeof(*out->items));
 	out->segments = mem_new(f->n_changes + 1, sizeof(*out->segments));
 	out->spikes = mem_new(f->n + 1, sizeof(*out->spikes));
 	for (size_t k = 0, begin = 0; k <= f->n_changes; k++) {
-		size_t end = end_of(f, k, f->n);
+		size_t end = segment_end(f, k, f->n);
 		struct change_points_segment *s = &out->segments[k];
 		bool modes = find_modes(f, begin, end, s->modes);
 
 		s->begin = begin + skipped;
 		s->end = end + skipped;
-		s->median = end > begin ? median_of(f, begin, end) : 0;
+		s->median = end > begin ? segment_median(f, begin, end) : 0;
 		if (k > 0)
 			out->items[k - 1] = (struct change_point){ s->begin, out->segments[k - 1].median, s->median };
 		for (; begin < end; begin++)
-			if (f->spike[begin] && (!modes || (out->open && begin + 1 == f->n)))
+			if (f->spike[begin] && (!modes || (out->last_is_spike && begin + 1 == f->n)))
 				out->spikes[out->n_spikes++] = begin + skipped;
 	}
 }
@@ -364,12 +364,12 @@ void change_points_find(const double *x, size_t n, const struct change_points_op
 		}
 		join_modes(&f);
 		join_levels(&f);
-		out->open = leave_open(&f);
+		out->last_is_spike = mark_open(&f);
 	}
-	out->least = (double)INFINITY;
+	out->detectable_difference = (double)INFINITY;
 	if (f.n_kept >= CHANGE_POINTS_MIN)
-		out->least = f.noise * (sqrt(penalty_of(&f)) + POWER_Z) * 2.0 / sqrt((double)f.n_kept);
-	fill(&f, skipped, out);
+		out->detectable_difference = f.noise * (sqrt(choose_penalty(&f)) + POWER_Z) * 2.0 / sqrt((double)f.n_kept);
+	fill_result(&f, skipped, out);
 	mem_free(f.spike, f.changes);
 }
 

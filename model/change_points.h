@@ -26,7 +26,7 @@ struct change_points_options {
 };
 
 struct change_point {
-	size_t at;	      /* index of the first point after the change */
+	size_t first_after;   /* index of the first point after the change */
 	double before, after; /* medians of the segments before and after the change */
 };
 
@@ -43,8 +43,9 @@ struct change_points {
 	size_t *spikes; /* [n_spikes] indices, in ascending order */
 	size_t n_spikes;
 	struct change_points_segment *segments; /* [n + 1] segments before, between and after the changes */
-	bool open;    /* the last point is a spike for now; later points may make it the first point after a change */
-	double least; /* difference between two halves' levels that is found with power 0.8; infinite if the series is too short */
+	bool last_is_spike;	      /* the last point is a spike for now; later points may make it the first point after a change */
+	double detectable_difference; /* difference between two halves' levels that is found with power 0.8; infinite if the series is too
+					 short */
 };
 
 /* Finds changes in x[n], finite, in time order. Overwrites *out; free it with change_points_release(). O(n^2) per search for spikes. */
@@ -53,6 +54,6 @@ void change_points_release(struct change_points *changes); /* accepts a zeroed s
 
 /* Reports whether the values x[n], n >= 8, in any order, form two clusters with a gap between them. *between gets the middle of the gap.
  * Each cluster has at least a fifth of the values. The medians, heaps[], are over five standard deviations of either cluster apart. */
-bool change_points_heaps(const double *x, size_t n, double heaps[2], double *between);
+bool change_points_find_clusters(const double *x, size_t n, double heaps[2], double *between);
 
 #endif

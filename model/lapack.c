@@ -40,7 +40,7 @@ enum assay_status lapack_load(struct assay_error *err)
 		   : assay_fail(err, ASSAY_E_IO, "cannot load '" LIBRARY "': install LAPACKE (Debian: liblapacke, Fedora: lapack)");
 }
 
-static void lapack_need(void)
+static void lapack_require(void)
 {
 	struct assay_error err;
 
@@ -56,7 +56,7 @@ bool lapack_invert(double *a, size_t n, double least, double *log_determinant)
 	lapack_int size = (lapack_int)n;
 	double sum = 0;
 
-	lapack_need();
+	lapack_require();
 	if (lapack.potrf(LAPACK_COL_MAJOR, 'U', size, a, size) != 0)
 		return false;
 	for (size_t i = 0; i < n; i++) {
@@ -83,7 +83,7 @@ void lapack_eigen(const struct mat *symmetric, double *values, struct mat *vecto
 	ASSAY_BUG_IF(symmetric->cols != n || vectors->rows != n || vectors->cols != n);
 	if (!n)
 		return;
-	lapack_need();
+	lapack_require();
 	memcpy(vectors->at, symmetric->at, n * n * sizeof(double));
 	ASSAY_BUG_IF(lapack.syev(LAPACK_COL_MAJOR, 'V', 'U', (lapack_int)n, vectors->at, (lapack_int)n, values) != 0);
 	for (size_t k = 0; k < n / 2; k++) { /* LAPACK returns the eigenvalues in ascending order */

@@ -4,7 +4,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-struct crew {
+struct thread_pool {
 	size_t n;
 	atomic_size_t next;
 	void (*work)(void *context, size_t i);
@@ -13,29 +13,29 @@ struct crew {
 
 static void *run(void *argument)
 {
-	struct crew *crew = argument;
+	struct thread_pool *thread_pool = argument;
 
 	for (;;) {
-		size_t i = atomic_fetch_add(&crew->next, 1);
+		size_t i = atomic_fetch_add(&thread_pool->next, 1);
 
-		if (i >= crew->n)
+		if (i >= thread_pool->n)
 			return NULL;
-		crew->work(crew->context, i);
+		thread_pool->work(thread_pool->context, i);
 	}
 }
 
 void parallel_for(size_t n, size_t threads, void (*work)(void *context, size_t i), void *context)
 {
-	struct crew crew = { .n = n, .work = work, .context = context };
+	struct thread_pool thread_pool = { .n = n, .work = work, .context = context };
 	pthread_t ids[PARALLEL_THREADS_MAX];
 	size_t started = 0;
 
 	if (threads > PARALLEL_THREADS_MAX)
 		threads = PARALLEL_THREADS_MAX;
-	atomic_init(&crew.next, 0);
-	while (started + 1 < threads && started + 1 < n && pthread_create(&ids[started], NULL, run, &crew) == 0)
+	atomic_init(&thread_pool.next, 0);
+	while (started + 1 < threads && started + 1 < n && pthread_create(&ids[started], NULL, run, &thread_pool) == 0)
 		started++;
-	run(&crew);
+	run(&thread_pool);
 	for (size_t i = 0; i < started; i++)
 		pthread_join(ids[i], NULL);
 }

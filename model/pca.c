@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define NOTHING 1e-10 /* largest rounding error, relative to the largest eigenvalue or to a column's mean */
+#define ROUNDING_LIMIT 1e-10 /* largest rounding error, relative to the largest eigenvalue or to a column's mean */
 
 static struct mat standardise(const struct mat *X, double *mean, double *sd)
 {
@@ -20,7 +20,7 @@ static struct mat standardise(const struct mat *X, double *mean, double *sd)
 			column[i] = mat_get(X, i, j);
 		mean[j] = stats_mean(column, X->rows);
 		sd[j] = stats_sd(column, X->rows);
-		if (!(sd[j] > NOTHING * fmax(1, fabs(mean[j]))))
+		if (!(sd[j] > ROUNDING_LIMIT * fmax(1, fabs(mean[j]))))
 			sd[j] = 0;
 		for (size_t i = 0; i < X->rows; i++)
 			mat_set(&z, j, i, sd[j] > 0 ? (column[i] - mean[j]) / sd[j] : 0);
@@ -49,7 +49,7 @@ static struct mat correlations(const struct mat *z)
 
 /* Makes the largest element of a component's vector positive, because both directions are the same component. Sets the elements of constant
  * columns to 0, because rounding may have left a remainder there. */
-static void turn(double *vector, const double *sd, size_t n)
+static void orient_vector(double *vector, const double *sd, size_t n)
 {
 	size_t largest = 0;
 
@@ -64,7 +64,7 @@ static void turn(double *vector, const double *sd, size_t n)
 		vector[j] = -vector[j];
 }
 
-void pca_of(const struct mat *X, struct pca *out)
+void pca_compute(const struct mat *X, struct pca *out)
 {
 	size_t p = X->cols, most = X->rows > 1 ? X->rows - 1 : 0;
 	struct pca pca = { .eigenvalue = mem_new(p, sizeof(double)),
@@ -74,10 +74,10 @@ void pca_of(const struct mat *X, struct pca *out)
 	struct mat z = standardise(X, pca.mean, pca.sd), r = correlations(&z);
 
 	lapack_eigen(&r, pca.eigenvalue, &pca.loading);
-	while (pca.n < p && pca.n < most && pca.eigenvalue[pca.n] > NOTHING * fmax(1, pca.eigenvalue[0]))
+	while (pca.n < p && pca.n < most && pca.eigenvalue[pca.n] > ROUNDING_LIMIT * fmax(1, pca.eigenvalue[0]))
 		pca.n++;
 	for (size_t k = 0; k < pca.n; k++)
-		turn(&pca.loading.at[k * p], pca.sd, p);
+		orient_vector(&pca.loading.at[k * p], pca.sd, p);
 	pca.loading.rows = pca.n;
 	mat_release(&z);
 	mat_release(&r);

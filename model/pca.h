@@ -15,7 +15,7 @@ struct pca {
 };
 
 /* Computes the components of X [rows x cols], which is finite. Overwrites *out; the caller frees it with pca_release(). */
-void pca_of(const struct mat *X, struct pca *out);
+void pca_compute(const struct mat *X, struct pca *out);
 void pca_release(struct pca *pca); /* accepts a zeroed struct */
 
 /* Returns the score of a row [cols] on a component < n. The scores of the rows of X have mean 0; their variance is the eigenvalue. */

@@ -6,7 +6,7 @@
 #include <math.h>
 
 /* Returns the cost of a segment, -sum N log(N / all): N is the sum of a column, `all` the sum of all columns. */
-static double cost_of(const double *sums, size_t k)
+static double segment_cost(const double *sums, size_t k)
 {
 	double all = 0, cost = 0;
 
@@ -29,7 +29,7 @@ double segments_cost(const struct mat *counts, size_t from, size_t to)
 
 	for (size_t i = from; i < to; i++)
 		sums_add(counts, i, sums);
-	cost = cost_of(sums, counts->cols);
+	cost = segment_cost(sums, counts->cols);
 	free(sums);
 	return cost;
 }
@@ -75,7 +75,7 @@ double segments_penalty(const struct mat *counts)
 	return dispersion(counts) * ((met ? (double)(met - 1) / 2 : 0) * log(fmax(all, 1)) + log((double)counts->rows));
 }
 
-size_t segments_of(const struct mat *counts, size_t *ends)
+size_t segments_find(const struct mat *counts, size_t *ends)
 {
 	size_t n = counts->rows, k = counts->cols, segments = 0;
 	double *best = mem_new(n + 1, sizeof(*best)), *sums = mem_new(k, sizeof(*sums)), penalty = n ? segments_penalty(counts) : 0;
@@ -89,7 +89,7 @@ size_t segments_of(const struct mat *counts, size_t *ends)
 			double with;
 
 			sums_add(counts, begin, sums);
-			with = stats_round(best[begin] + cost_of(sums, k) + penalty);
+			with = stats_round(best[begin] + segment_cost(sums, k) + penalty);
 			if (with <= best[end]) { /* takes the longest segment of several with equal costs */
 				best[end] = with;
 				from[end] = begin;

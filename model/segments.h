@@ -10,7 +10,7 @@
  * counts  [n x k], finite, not negative; rows in time order.
  * ends    [n] gets the index after the last row of each segment, ascending; the last one is n.
  * Returns the number of segments; 0 if n is 0. The penalty grows if neighbouring rows differ by more than chance explains. O(n^2 k). */
-size_t segments_of(const struct mat *counts, size_t *ends);
+size_t segments_find(const struct mat *counts, size_t *ends);
 
 /* Returns the cost of the segment of rows [from, to), without the penalty. Public only for tests. */
 double segments_cost(const struct mat *counts, size_t from, size_t to);

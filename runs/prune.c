@@ -14,18 +14,19 @@
 #define WALK_FDS 16
 #define GIB	 (1024. * 1024 * 1024)
 
-/* Space for a write-ahead log that contains all pages: 1 / LOG_PART of the pages, and at least LOG_LEAST_BYTES. */
-#define LOG_PART	64
-#define LOG_LEAST_BYTES (1 << 17)
+/* Space for a write-ahead log that contains all pages: 1 / LOG_PART of the pages, and at least LOG_MIN_BYTES. */
+#define LOG_PART      64
+#define LOG_MIN_BYTES (1 << 17)
 
 /* Replaces old output by a mark; with `dry_run`, only counts it. Disables secure_delete, which needs disk space to overwrite freed data. */
 static enum assay_status prune_outputs(struct store *store, int64_t before_ms, bool dry_run, struct pruned *out, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = store_ask(store, &stmt, err,
-					 "SELECT count(*), ifnull(sum(length(out) + length(err)), 0) FROM execution WHERE taken_ms < ? AND "
-					 "(out <> x'' OR err <> x'') AND out <> ?",
-					 "ib", before_ms, PRUNED, sizeof(PRUNED) - 1);
+	enum assay_status st =
+	    store_query(store, &stmt, err,
+			"SELECT count(*), ifnull(sum(length(out) + length(err)), 0) FROM execution WHERE taken_ms < ? AND "
+			"(out <> x'' OR err <> x'') AND out <> ?",
+			"ib", before_ms, PRUNED, sizeof(PRUNED) - 1);
 
 	if (!st && store_next(store, stmt, &st, err)) {
 		out->executions = sqlite3_column_int64(stmt, 0);
@@ -33,39 +34,39 @@ static enum assay_status prune_outputs(struct store *store, int64_t before_ms, b
 	}
 	sqlite3_finalize(stmt);
 	if (!st && !dry_run)
-		st = store_do(store, err, "PRAGMA secure_delete = OFF", "");
+		st = store_execute(store, err, "PRAGMA secure_delete = OFF", "");
 	if (!st && !dry_run)
-		st = store_do(store, err,
-			      "UPDATE execution SET out = ?, err = x'' WHERE taken_ms < ? AND (out <> x'' OR err <> x'') AND out <> ?",
-			      "bib", PRUNED, sizeof(PRUNED) - 1, before_ms, PRUNED, sizeof(PRUNED) - 1);
+		st = store_execute(store, err,
+				   "UPDATE execution SET out = ?, err = x'' WHERE taken_ms < ? AND (out <> x'' OR err <> x'') AND out <> ?",
+				   "bib", PRUNED, sizeof(PRUNED) - 1, before_ms, PRUNED, sizeof(PRUNED) - 1);
 	return st;
 }
 
 /* Shrinks the database if the disk has space for VACUUM's copy of it. Otherwise the file keeps its size, and its free pages are reused. */
-static enum assay_status shrink(struct lab *lab, struct pruned *out, struct assay_error *err)
+static enum assay_status shrink_store(struct lab *lab, struct pruned *out, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
 	struct store_space space;
 	int64_t stays = 0;
-	enum assay_status st = store_do(&lab->store, err, "PRAGMA wal_checkpoint(TRUNCATE)", "");
+	enum assay_status st = store_execute(&lab->store, err, "PRAGMA wal_checkpoint(TRUNCATE)", "");
 
 	if (!st)
-		st = store_ask(&lab->store, &stmt, err,
-			       "SELECT page_count * page_size, freelist_count * page_size FROM pragma_page_count, pragma_freelist_count, "
-			       "pragma_page_size",
-			       "");
+		st = store_query(&lab->store, &stmt, err,
+				 "SELECT page_count * page_size, freelist_count * page_size FROM pragma_page_count, pragma_freelist_count, "
+				 "pragma_page_size",
+				 "");
 	if (stmt && store_next(&lab->store, stmt, &st, err)) {
 		out->unused_bytes = sqlite3_column_int64(stmt, 1);
 		stays = sqlite3_column_int64(stmt, 0) - out->unused_bytes;
 	}
 	sqlite3_finalize(stmt);
 	if (!st)
-		st = prune_space(lab, &space, err);
-	if (st || space.free_bytes < stays + stays / LOG_PART + LOG_LEAST_BYTES)
+		st = prune_measure_space(lab, &space, err);
+	if (st || space.free_bytes < stays + stays / LOG_PART + LOG_MIN_BYTES)
 		return st;
 	out->unused_bytes = 0;
-	st = store_do(&lab->store, err, "VACUUM", "");
-	return st ? st : store_do(&lab->store, err, "PRAGMA wal_checkpoint(TRUNCATE)", "");
+	st = store_execute(&lab->store, err, "VACUUM", "");
+	return st ? st : store_execute(&lab->store, err, "PRAGMA wal_checkpoint(TRUNCATE)", "");
 }
 
 enum assay_status prune_before(struct lab *lab, int64_t before_ms, bool dry_run, struct pruned *out, struct assay_error *err)
@@ -73,10 +74,10 @@ enum assay_status prune_before(struct lab *lab, int64_t before_ms, bool dry_run,
 	enum assay_status st;
 
 	*out = (struct pruned){ .before_ms = before_ms };
-	st = sample_keep_prune(lab, before_ms, dry_run, &out->samples, err); /* first, because this frees space */
+	st = sample_file_prune(lab, before_ms, dry_run, &out->samples, err); /* first, because this frees space */
 	if (!st)
 		st = prune_outputs(&lab->store, before_ms, dry_run, out, err);
-	return st || dry_run ? st : shrink(lab, out, err);
+	return st || dry_run ? st : shrink_store(lab, out, err);
 }
 
 /* ---- quota ---- */
@@ -91,7 +92,7 @@ static int add_size(const char *path, const struct stat *info, int kind, struct 
 	return 0;
 }
 
-enum assay_status prune_space(const struct lab *lab, struct store_space *out, struct assay_error *err)
+enum assay_status prune_measure_space(const struct lab *lab, struct store_space *out, struct assay_error *err)
 {
 	char *path = mem_format("%s/.assay", lab->directory);
 	struct statvfs fs;
@@ -111,7 +112,7 @@ enum assay_status prune_to_quota(struct lab *lab, bool dry_run, struct pruned *o
 	static const int days[] = { 365, 180, 90, 60, 30, 14, 7, 3, 1 };
 	const double quota = lab->config.quota_gib * GIB;
 	struct pruned sum = { 0 }, one;
-	enum assay_status st = prune_space(lab, space, err);
+	enum assay_status st = prune_measure_space(lab, space, err);
 
 	for (size_t i = 0; !st && quota > 0 && (double)space->bytes > quota && i < sizeof(days) / sizeof(days[0]); i++) {
 		st = prune_before(lab, clock_real_ms() - (int64_t)days[i] * DAY_MS, dry_run, &one, err);
@@ -123,7 +124,7 @@ enum assay_status prune_to_quota(struct lab *lab, bool dry_run, struct pruned *o
 		sum.samples.bytes += one.samples.bytes;
 		sum.before_ms = one.before_ms;
 		if (!st)
-			st = prune_space(lab, space, err);
+			st = prune_measure_space(lab, space, err);
 		sum.unused_bytes = one.unused_bytes;
 		space->bytes -= dry_run ? one.output_bytes : one.unused_bytes;
 	}

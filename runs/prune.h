@@ -21,7 +21,7 @@ struct store_space {
 };
 
 /* Measures the size of the store and the free space. O(files). */
-enum assay_status prune_space(const struct lab *lab, struct store_space *out, struct assay_error *err);
+enum assay_status prune_measure_space(const struct lab *lab, struct store_space *out, struct assay_error *err);
 
 /* Removes the oldest data until the store without its unused pages fits the quota. Keeps the last day. *space: space afterwards.
  * ASSAY_E_LIMIT: still too large. `dry_run`: only counts; sample files count as 0 bytes, because their compressed sizes are unknown. */

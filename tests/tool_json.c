@@ -28,7 +28,7 @@ static const cJSON *step_index(const cJSON *at, const char **path)
 	char *digits = mem_bytes(*path, n);
 	int64_t index;
 
-	at = (*path)[n] && text_int64(digits, &index) && index >= 0 && index <= INT32_MAX ? cJSON_GetArrayItem(at, (int)index) : NULL;
+	at = (*path)[n] && text_parse_int64(digits, &index) && index >= 0 && index <= INT32_MAX ? cJSON_GetArrayItem(at, (int)index) : NULL;
 	*path += n + ((*path)[n] == ']');
 	free(digits);
 	return at;

@@ -45,7 +45,7 @@ int main(int argc, char **argv)
 		else if (strncmp(argv[i], "host=", 5) == 0)
 			o.host = argv[i] + 5;
 		else if (strcmp(argv[i], "one") == 0)
-			o.one_host = true;
+			o.is_one_host = true;
 		else if (strncmp(argv[i], "set=", 4) == 0) {
 			o.set = o.ranks;
 			o.set_s = strtod(argv[i] + 4, NULL);

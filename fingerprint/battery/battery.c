@@ -72,7 +72,7 @@ enum assay_status battery_select(struct battery *battery, const char *const *nam
 			return assay_fail(err, ASSAY_E_USAGE, "the battery '%s' has no dangerous stressor '%s'", battery->name, named[i]);
 	}
 	for (size_t i = 0; i < battery->n; i++) {
-		if (battery->entries[i].dangerous && !text_among(named, n, battery->entries[i].name))
+		if (battery->entries[i].dangerous && !text_is_among(named, n, battery->entries[i].name))
 			entry_release(&battery->entries[i]);
 		else
 			battery->entries[kept++] = battery->entries[i];
@@ -123,7 +123,7 @@ static bool is_forbidden(const char *argument)
 static enum assay_status parse_arguments(const char *file, const struct yaml_node *list, struct battery_entry *entry,
 					 struct assay_error *err)
 {
-	enum assay_status st = yaml_list(file, list, err);
+	enum assay_status st = yaml_require_list(file, list, err);
 
 	if (!st && list->n_items > ARGUMENTS_MAX)
 		st = assay_fail(err, ASSAY_E_LIMIT, "%s:%zu: more than %d arguments", file, list->line, ARGUMENTS_MAX);
@@ -140,7 +140,7 @@ static enum assay_status parse_arguments(const char *file, const struct yaml_nod
 		if (!st && is_forbidden(text))
 			st = assay_fail(err, ASSAY_E_FORMAT,
 					"%s:%zu: the argument '%s' is not allowed in a battery: assay sets time, directory and output",
-					file, list->items[i].line, TEXT_SHOWN(text));
+					file, list->items[i].line, TEXT_SANITIZED(text));
 		if (st)
 			return st;
 		entry->arguments[entry->n_arguments++] = mem_string(text);
@@ -161,7 +161,7 @@ static enum assay_status parse_categories(const char *file, const struct yaml_no
 					  struct assay_error *err)
 {
 	const char *known[CATEGORY_COUNT];
-	enum assay_status st = yaml_list(file, list, err);
+	enum assay_status st = yaml_require_list(file, list, err);
 
 	for (int c = 0; c < CATEGORY_COUNT; c++)
 		known[c] = category_name((enum category)c);
@@ -180,7 +180,8 @@ static enum assay_status parse_categories(const char *file, const struct yaml_no
 		if (!st && !there) {
 			nearest = text_nearest(text, known, CATEGORY_COUNT);
 			st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: unknown category '%s'%s%s%s", file, list->items[i].line,
-					TEXT_SHOWN(text), nearest ? " (did you mean '" : "", nearest ? nearest : "", nearest ? "'?)" : "");
+					TEXT_SANITIZED(text), nearest ? " (did you mean '" : "", nearest ? nearest : "",
+					nearest ? "'?)" : "");
 		}
 		if (st)
 			return st;
@@ -203,7 +204,7 @@ static enum assay_status parse_entry(const char *file, const struct yaml_node *n
 {
 	static const char *const keys[] = { "name", "stressor", "arguments", "categories", "seconds", "dangerous" };
 	const struct yaml_node *value;
-	enum assay_status st = yaml_keys(file, node, "a stressor", keys, sizeof(keys) / sizeof(keys[0]), err);
+	enum assay_status st = yaml_check_keys(file, node, "a stressor", keys, sizeof(keys) / sizeof(keys[0]), err);
 
 	if (!st && !(value = yaml_get(node, "stressor")))
 		st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: this entry names no stressor", file, node->line);
@@ -220,7 +221,7 @@ static enum assay_status parse_entry(const char *file, const struct yaml_node *n
 	if (!st && !entry->categories)
 		default_categories(entry);
 	if (!st)
-		qsort(entry->categories, entry->n_categories, sizeof(char *), text_order);
+		qsort(entry->categories, entry->n_categories, sizeof(char *), text_compare);
 	if (!st && (value = yaml_get(node, "seconds")))
 		st = parse_seconds(file, value, &entry->milliseconds, err);
 	if (!st && (value = yaml_get(node, "dangerous")))
@@ -233,7 +234,7 @@ ORDER_BY(compare_entries, struct battery_entry, BY_TEXT(name))
 static enum assay_status parse_entries(const char *file, const struct yaml_node *list, int64_t milliseconds, struct battery *battery,
 				       struct assay_error *err)
 {
-	enum assay_status st = yaml_list(file, list, err);
+	enum assay_status st = yaml_require_list(file, list, err);
 
 	if (!st && (list->n_items == 0 || list->n_items > BATTERY_ENTRIES_MAX))
 		st = assay_fail(err, ASSAY_E_LIMIT, "%s:%zu: a battery has 1 to %d stressors", file, list->line, BATTERY_ENTRIES_MAX);
@@ -260,7 +261,7 @@ static enum assay_status parse_limits(const char *file, const struct yaml_node *
 {
 	static const char *const keys[] = { "memory_bytes", "file_bytes", "open_files", "processes" };
 	int64_t *const values[] = { &limits->memory_bytes, &limits->file_bytes, &limits->open_files, &limits->processes };
-	enum assay_status st = yaml_keys(file, node, "limits", keys, sizeof(keys) / sizeof(keys[0]), err);
+	enum assay_status st = yaml_check_keys(file, node, "limits", keys, sizeof(keys) / sizeof(keys[0]), err);
 
 	for (size_t i = 0; !st && i < sizeof(keys) / sizeof(keys[0]); i++) {
 		const struct yaml_node *value = yaml_get(node, keys[i]);
@@ -276,7 +277,7 @@ static enum assay_status parse_root(const char *file, const struct yaml_node *ro
 	static const char *const keys[] = { "name", "passes", "seconds", "limits", "stressors" };
 	const struct yaml_node *value;
 	int64_t milliseconds = 200;
-	enum assay_status st = yaml_keys(file, root, "a battery", keys, sizeof(keys) / sizeof(keys[0]), err);
+	enum assay_status st = yaml_check_keys(file, root, "a battery", keys, sizeof(keys) / sizeof(keys[0]), err);
 
 	battery->passes = 3;
 	if (!st && !(value = yaml_get(root, "name")))
@@ -335,7 +336,7 @@ static bool is_file(const char *name)
 static enum assay_status open_file(const char *path, struct battery *out, struct assay_error *err)
 {
 	struct buf text = BUF_INIT;
-	enum assay_status st = file_read_stored(path, YAML_BYTES_MAX, &text, err);
+	enum assay_status st = file_read_cached(path, YAML_BYTES_MAX, &text, err);
 
 	if (!st)
 		st = battery_parse(path, text.bytes ? text.bytes : "", text.size, out, err);

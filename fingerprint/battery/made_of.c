@@ -90,17 +90,17 @@ static const struct row *row_find(const char *name)
 	return bsearch(name, rows, sizeof(rows) / sizeof(rows[0]), sizeof(rows[0]), compare_name);
 }
 
-const char *composition_kind(const char *name)
+const char *composition_find_kind(const char *name)
 {
 	const struct row *row = row_find(name);
 
 	return row ? row->kind : "other computing";
 }
 
-struct made_of composition_of_stressor(const char *name)
+struct composition composition_find(const char *name)
 {
 	const struct row *row = row_find(name);
-	struct made_of m = { .kind = row ? row->kind : NULL, .computing = row ? .01 * row->computing : 0.0 };
+	struct composition m = { .kind = row ? row->kind : NULL, .computing = row ? .01 * row->computing : 0.0 };
 
 	while (row && m.n < TABLE_CLASSES && row->kernel[m.n].class) {
 		m.kernel[m.n].class = row->kernel[m.n].class;

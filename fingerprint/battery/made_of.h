@@ -5,23 +5,23 @@
 
 #include <stddef.h>
 
-#define MADE_OF_CLASSES_MAX 16
-#define MADE_OF_UNKNOWN	    "other"
+#define COMPOSITION_CLASSES_MAX 16
+#define COMPOSITION_UNKNOWN	"other"
 
 /* Division of one stressor's time; all zero if unknown. */
-struct made_of {
+struct composition {
 	const char *kind; /* kind of computing according to stress-ng's manual, or "other computing"; NULL if unknown */
 	double computing; /* part of the stressor's time spent computing, 0 to 1 */
 	struct {
-		const char *class;     /* class of kernel work; applications have the same names (gate/profile/sampled.c) */
-		double part;	       /* part of the stressor's time, 0 to 1 */
-	} kernel[MADE_OF_CLASSES_MAX]; /* [n] classes of kernel work; the rest of the kernel time has the class "other work" */
+		const char *class;	   /* class of kernel work; applications have the same names (gate/profile/sampled.c) */
+		double part;		   /* part of the stressor's time, 0 to 1 */
+	} kernel[COMPOSITION_CLASSES_MAX]; /* [n] classes of kernel work; the rest of the kernel time has the class "other work" */
 	size_t n;
 };
 
 /* Returns the division of a stressor from the table; all zero if the table lacks the stressor. */
-struct made_of composition_of_stressor(const char *name);
+struct composition composition_find(const char *name);
 /* Returns the kind of computing of a stressor from the table; never NULL. */
-const char *composition_kind(const char *name);
+const char *composition_find_kind(const char *name);
 
 #endif

@@ -21,7 +21,7 @@ static enum assay_status metric_number(const struct yaml_node *metrics, const ch
 
 /* Reports whether `item` has the metrics of `stressor`. Compares the raw scalar, because stress-ng does not quote the name of the stressor
  * null, which YAML would read as no value. */
-static bool names_stressor(const struct yaml_node *item, const char *stressor)
+static bool is_item_of_stressor(const struct yaml_node *item, const char *stressor)
 {
 	for (size_t i = 0; item->kind == YAML_MAP && i < item->n_items; i++) {
 		const struct yaml_node *value = &item->items[i];
@@ -38,12 +38,12 @@ static enum assay_status find_item(const struct yaml_node *list, const char *str
 {
 	*item = NULL;
 	for (size_t i = 0; list && list->kind == YAML_LIST && i < list->n_items; i++) {
-		if (*item && names_stressor(&list->items[i], stressor))
+		if (*item && is_item_of_stressor(&list->items[i], stressor))
 			return assay_fail(
 			    err, ASSAY_E_FORMAT,
 			    "stress-ng wrote metrics of '%s' twice (lines %zu and %zu of its YAML): the right count is not known", stressor,
 			    (*item)->line, list->items[i].line);
-		if (names_stressor(&list->items[i], stressor))
+		if (is_item_of_stressor(&list->items[i], stressor))
 			*item = &list->items[i];
 	}
 	return *item ? ASSAY_OK : assay_fail(err, ASSAY_E_FORMAT, "stress-ng wrote no metrics of '%s'", stressor);
@@ -137,14 +137,14 @@ enum assay_status stressng_parse(const char *text, size_t n, const char *stresso
 	return st;
 }
 
-enum stressng_trust stressng_trust_of(int exit_status, const char **text)
+enum stressng_result stressng_classify_exit(int exit_status, const char **text)
 {
 	static const struct {
-		enum stressng_trust trust;
+		enum stressng_result trust;
 		const char *text;
 	} rows[] = {
 		[0] = { STRESSNG_MEASURED, "" },
-		[STRESSNG_EXIT_NOT_BEGUN] = { STRESSNG_FAILED, "stress-ng refused its arguments, or its directory is gone" },
+		[STRESSNG_EXIT_NOT_STARTED] = { STRESSNG_FAILED, "stress-ng refused its arguments, or its directory is gone" },
 		[2] = { STRESSNG_FAILED, "the stressor failed" },
 		[3] = { STRESSNG_MISSING, "the machine lacks a resource that the stressor needs" },
 		[4] = { STRESSNG_MISSING, "the stressor is not implemented on this machine" },

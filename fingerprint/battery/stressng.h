@@ -25,13 +25,13 @@ struct stressng_metrics {
 enum assay_status stressng_parse(const char *text, size_t n, const char *stressor, struct stressng_metrics *out, struct assay_error *err);
 
 /* Meanings of stress-ng's exit statuses for a measurement. */
-enum stressng_trust {
+enum stressng_result {
 	STRESSNG_MEASURED,  /* exit status 0 */
 	STRESSNG_MISSING,   /* exit status 3 (missing resource) or 4 (not implemented): the machine cannot run this stressor */
 	STRESSNG_DISCARDED, /* exit status 7: stress-ng does not trust its own metrics */
 	STRESSNG_FAILED,    /* any other exit status */
 };
-#define STRESSNG_EXIT_NOT_BEGUN 1 /* stress-ng had no memory for its buffers, or rejected its arguments */
-enum stressng_trust stressng_trust_of(int exit_status, const char **text);
+#define STRESSNG_EXIT_NOT_STARTED 1 /* stress-ng had no memory for its buffers, or rejected its arguments */
+enum stressng_result stressng_classify_exit(int exit_status, const char **text);
 
 #endif

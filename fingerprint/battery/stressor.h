@@ -33,7 +33,7 @@ struct stressor {
 	const char *name;
 	enum category categories[STRESSOR_CATEGORIES_MAX]; /* main category first */
 	size_t n_categories;
-	bool steady_cpu; /* CPU-bound and repeatable, so that it distinguishes hardware types */
+	bool is_steady_cpu; /* CPU-bound and repeatable, so that it distinguishes hardware types */
 };
 
 const struct stressor *stressor_find(const char *name); /* Returns NULL if unknown. */

@@ -22,7 +22,7 @@ static enum assay_status load_file(const char *directory, const char *file, stru
 	char *path = mem_format("%s/%s", directory, file);
 	struct buf text = BUF_INIT;
 	char *expected = NULL;
-	enum assay_status st = file_read_stored(path, CATALOG_FILE_BYTES_MAX, &text, err);
+	enum assay_status st = file_read_cached(path, CATALOG_FILE_BYTES_MAX, &text, err);
 
 	if (!st)
 		st = machine_parse(path, text.bytes ? text.bytes : "", text.size, out, err);
@@ -43,14 +43,14 @@ static enum assay_status load_file(const char *directory, const char *file, stru
 ORDER_BY(compare_id, struct machine, BY_TEXT(id))
 
 /* Remedy at the end of each error about an unreadable file. */
-#define MENDED "; restore it from git, or remove it: then the next 'assay host measure' or import writes it again from the store"
+#define REPAIR_REMEDY "; restore it from git, or remove it: then the next 'assay host measure' or import writes it again from the store"
 
 enum assay_status catalog_load(const char *directory, struct catalog_problems *problems, struct catalog *out, struct assay_error *err)
 {
 	struct catalog catalog = { .directory = mem_string(directory) };
 	char **names;
 	size_t n;
-	enum assay_status st = file_names(directory, ".json", &names, &n, err);
+	enum assay_status st = file_list_names(directory, ".json", &names, &n, err);
 
 	if (st == ASSAY_E_NOTFOUND)
 		st = access(directory, F_OK) ? ASSAY_OK : assay_fail_errno(err, ENOTDIR, "cannot read the directory '%s'", directory);
@@ -61,9 +61,9 @@ enum assay_status catalog_load(const char *directory, struct catalog_problems *p
 		if (!load_file(directory, names[i], &catalog.machines[catalog.n], &problem))
 			catalog.n++;
 		else if (problems)
-			mem_append(problems->texts, problems->n, &problems->capacity, mem_format("%s" MENDED, problem.text));
+			mem_append(problems->texts, problems->n, &problems->capacity, mem_format("%s" REPAIR_REMEDY, problem.text));
 		else
-			st = assay_fail(err, problem.status, "%s" MENDED, problem.text);
+			st = assay_fail(err, problem.status, "%s" REPAIR_REMEDY, problem.text);
 	}
 	file_names_free(names, n);
 	qsort(catalog.machines, catalog.n, sizeof(struct machine), compare_id);
@@ -89,7 +89,7 @@ const struct machine *catalog_find(const struct catalog *catalog, const char *id
 	return found;
 }
 
-struct machine *catalog_machine(struct catalog *catalog, const char *id)
+struct machine *catalog_ensure_machine(struct catalog *catalog, const char *id)
 {
 	size_t i = 0;
 
@@ -107,14 +107,14 @@ struct machine *catalog_machine(struct catalog *catalog, const char *id)
 void catalog_put(struct catalog *catalog, const struct fingerprint_set *set)
 {
 	for (size_t i = 0; i < set->n; i++)
-		machine_put(catalog_machine(catalog, set->items[i].machine), set, &set->items[i]);
+		machine_put_fingerprint(catalog_ensure_machine(catalog, set->items[i].machine), set, &set->items[i]);
 }
 
 static enum assay_status save_machine(const char *directory, const struct machine *machine, bool *written, struct assay_error *err)
 {
 	char *file = machine_file_name(machine->id);
 	char *path = mem_format("%s/%s", directory, file);
-	char *text = machine_text(machine);
+	char *text = machine_to_json(machine);
 	struct buf old = BUF_INIT;
 	enum assay_status st = file_read(path, CATALOG_FILE_BYTES_MAX, &old, err);
 
@@ -122,7 +122,7 @@ static enum assay_status save_machine(const char *directory, const struct machin
 	st = ASSAY_OK;
 	if (*written)
 		st = file_replace(path, text, strlen(text), 0644, err);
-	file_forget(path);
+	file_cache_forget(path);
 	buf_release(&old);
 	mem_free(text, path, file);
 	return st;
@@ -170,13 +170,13 @@ static enum assay_status fail_unknown(const struct fingerprint_set *set, const c
 {
 	const char **names = mem_new(set->n, sizeof(char *));
 	const char *nearest;
-	char shown[TEXT_SHOWN_BYTES];
+	char shown[TEXT_SANITIZED_BYTES];
 
 	for (size_t i = 0; i < set->n; i++)
 		names[i] = set->items[i].machine;
 	nearest = text_nearest(word, names, set->n);
 	free(names);
-	text_shown(word, shown);
+	text_sanitize(word, shown);
 	if (nearest)
 		return assay_fail(
 		    err, ASSAY_E_NOTFOUND,
@@ -188,8 +188,8 @@ static enum assay_status fail_unknown(const struct fingerprint_set *set, const c
 			  shown);
 }
 
-static enum assay_status at_date(const struct fingerprint_set *set, const char *machine, const char *date, const struct fingerprint **out,
-				 struct assay_error *err)
+static enum assay_status find_at_date(const struct fingerprint_set *set, const char *machine, const char *date,
+				      const struct fingerprint **out, struct assay_error *err)
 {
 	struct buf times = BUF_INIT, all = BUF_INIT;
 	enum assay_status st = ASSAY_OK;
@@ -228,7 +228,7 @@ enum assay_status choose_fingerprint(const struct fingerprint_set *set, const ch
 	if (!at)
 		return fail_unknown(set, word, err);
 	machine = mem_bytes(word, (size_t)(at - word));
-	st = at_date(set, machine, at + 1, out, err);
+	st = find_at_date(set, machine, at + 1, out, err);
 	free(machine);
 	return st;
 }
@@ -237,7 +237,7 @@ enum assay_status choose_machine(const struct catalog *catalog, const char *id, 
 {
 	const struct machine *found = catalog_find(catalog, id);
 	const char **names, *nearest;
-	char shown[TEXT_SHOWN_BYTES];
+	char shown[TEXT_SANITIZED_BYTES];
 
 	*out = found ? &catalog->machines[found - catalog->machines] : NULL;
 	if (found)
@@ -247,13 +247,13 @@ enum assay_status choose_machine(const struct catalog *catalog, const char *id, 
 		names[i] = catalog->machines[i].id;
 	nearest = text_nearest(id, names, catalog->n);
 	free(names);
-	text_shown(id, shown);
+	text_sanitize(id, shown);
 	if (nearest)
 		return assay_fail(err, ASSAY_E_NOTFOUND, "no machine '%s' in the catalog (did you mean '%s'?)", shown, nearest);
 	return assay_fail(err, ASSAY_E_NOTFOUND, "no machine '%s' in the catalog ('assay host list' shows all)", shown);
 }
 
-enum assay_status catalog_set_aside(struct lab *lab, struct assay_error *err)
+enum assay_status catalog_exclude_retired(struct lab *lab, struct assay_error *err)
 {
 	struct catalog_problems unread = { 0 }; /* ignored: 'check' reports unreadable files, and runs need no catalog */
 	struct catalog catalog = { 0 };
@@ -264,8 +264,8 @@ enum assay_status catalog_set_aside(struct lab *lab, struct assay_error *err)
 		const struct machine *machine = catalog_find(&catalog, host->id);
 		const char *why = machine ? machine->retired_reason : NULL;
 
-		if (machine && machine->retired && !host->aside)
-			host->aside = mem_format("retired%s%s", why ? ": " : "", why ? why : "");
+		if (machine && machine->retired && !host->exclusion_reason)
+			host->exclusion_reason = mem_format("retired%s%s", why ? ": " : "", why ? why : "");
 	}
 	catalog_release(&catalog);
 	catalog_problems_release(&unread);

@@ -32,7 +32,7 @@ void catalog_release(struct catalog *catalog);
 const struct machine *catalog_find(const struct catalog *catalog, const char *id); /* Returns NULL if there is no such machine. */
 
 /* Returns the machine with this id; adds an empty machine if there is none. The pointer is valid until the next call. */
-struct machine *catalog_machine(struct catalog *catalog, const char *id);
+struct machine *catalog_ensure_machine(struct catalog *catalog, const char *id);
 
 /* Adds the summaries of all fingerprints in `set` to the catalog in memory, but not to its files. */
 void catalog_put(struct catalog *catalog, const struct fingerprint_set *set);
@@ -41,7 +41,7 @@ void catalog_put(struct catalog *catalog, const struct fingerprint_set *set);
 enum assay_status catalog_save(const struct catalog *catalog, size_t *written, struct assay_error *err);
 
 /* Excludes the hosts of retired machines, so that no command uses them. Ignores unreadable files. */
-enum assay_status catalog_set_aside(struct lab *lab, struct assay_error *err);
+enum assay_status catalog_exclude_retired(struct lab *lab, struct assay_error *err);
 
 /* ---- command-line arguments that name a fingerprint or a machine ---- */
 

@@ -82,10 +82,10 @@ static void add_evidence(struct buf *evidence, const char *what, const char *bef
 		buf_format(evidence, "%s not known", what);
 }
 
-enum assay_status identity_reinstall(struct catalog *catalog, const char *id, const struct facts *facts, struct buf *evidence,
-				     struct assay_error *err)
+enum assay_status identity_record_reinstall(struct catalog *catalog, const char *id, const struct facts *facts, struct buf *evidence,
+					    struct assay_error *err)
 {
-	struct machine *m = catalog_find(catalog, id) ? catalog_machine(catalog, id) : NULL;
+	struct machine *m = catalog_find(catalog, id) ? catalog_ensure_machine(catalog, id) : NULL;
 	enum assay_status st;
 	char *before;
 
@@ -103,7 +103,7 @@ enum assay_status identity_reinstall(struct catalog *catalog, const char *id, co
 	st = identity_check(catalog, id, facts, err);
 	m->identity.machine_id = before;
 	if (!st)
-		identity_take(&m->identity, facts);
+		identity_update(&m->identity, facts);
 	return st;
 }
 
@@ -121,7 +121,7 @@ static void keep_number(int64_t *out, double value)
 		*out = (int64_t)value;
 }
 
-void identity_take(struct machine_identity *identity, const struct facts *facts)
+void identity_update(struct machine_identity *identity, const struct facts *facts)
 {
 	keep_text(&identity->machine_id, facts->machine_id);
 	keep_text(&identity->board_name, facts->board_name);

@@ -16,13 +16,13 @@ enum assay_status identity_check(const struct catalog *catalog, const char *id, 
 
 /* Records that the system of machine `id` was reinstalled: its machine-id may differ. Any other conflict of identity_check() is an error.
  * `evidence` gets the comparison as text. Does not add a machine that the catalog lacks. */
-enum assay_status identity_reinstall(struct catalog *catalog, const char *id, const struct facts *facts, struct buf *evidence,
-				     struct assay_error *err);
+enum assay_status identity_record_reinstall(struct catalog *catalog, const char *id, const struct facts *facts, struct buf *evidence,
+					    struct assay_error *err);
 
 /* Returns the shell command that renames a machine, or completes an interrupted renaming. free() it. */
 char *identity_rename_command(const char *from, const char *to);
 
 /* Copies evidence into *identity. Keeps old values where `facts` has none. */
-void identity_take(struct machine_identity *identity, const struct facts *facts);
+void identity_update(struct machine_identity *identity, const struct facts *facts);
 
 #endif

@@ -33,7 +33,7 @@ enum assay_status machine_check_id(const char *id, struct assay_error *err)
 	if (!text_is_utf8(id, n))
 		return assay_fail(err, ASSAY_E_FORMAT, "a machine's name must be UTF-8");
 	for (const char *c = id; *c; c++) {
-		if (text_control(c))
+		if (text_control_char_bytes(c))
 			return assay_fail(err, ASSAY_E_FORMAT, "a machine's name must not have control characters");
 	}
 	if (id[0] == ' ' || id[n - 1] == ' ')
@@ -79,7 +79,7 @@ static void fingerprint_release(struct machine_fingerprint *f)
 	*f = (struct machine_fingerprint){ 0 };
 }
 
-static void marks_release(struct machine *machine)
+static void release_acceptances(struct machine *machine)
 {
 	for (size_t i = 0; i < machine->n_accepted; i++)
 		mem_free(machine->accepted[i].fingerprint, machine->accepted[i].reason);
@@ -95,12 +95,12 @@ void machine_release(struct machine *machine)
 #define FREE(member) free(machine->identity.member);
 	IDENTITY_TEXTS(FREE)
 #undef FREE
-	marks_release(machine);
+	release_acceptances(machine);
 	mem_free(machine->notes, machine->id);
 	*machine = (struct machine){ 0 };
 }
 
-void machine_forget_after(struct machine *machine, int64_t until_ms)
+void machine_restore(struct machine *machine, int64_t until_ms)
 {
 	while (machine->n_fingerprints && machine->fingerprints[machine->n_fingerprints - 1].taken_ms > until_ms)
 		fingerprint_release(&machine->fingerprints[--machine->n_fingerprints]);
@@ -109,7 +109,7 @@ void machine_forget_after(struct machine *machine, int64_t until_ms)
 	machine->retired = machine->retired && machine->retired_ms <= until_ms;
 }
 
-const struct machine_fingerprint *machine_find(const struct machine *machine, const char *id)
+const struct machine_fingerprint *machine_find_fingerprint(const struct machine *machine, const char *id)
 {
 	for (size_t i = 0; machine && i < machine->n_fingerprints; i++) {
 		if (strcmp(machine->fingerprints[i].id, id) == 0)
@@ -118,18 +118,18 @@ const struct machine_fingerprint *machine_find(const struct machine *machine, co
 	return NULL;
 }
 
-bool machine_comparable(const struct machine_fingerprint *a, const struct machine_fingerprint *b)
+bool machine_is_comparable(const struct machine_fingerprint *a, const struct machine_fingerprint *b)
 {
 	return strcmp(a->battery_hash, b->battery_hash) == 0 && strcmp(a->stress_ng, b->stress_ng) == 0 &&
 	       strcmp(a->architecture, b->architecture) == 0;
 }
 
-ORDER_BY(compare_time, struct machine_fingerprint, BY_UP(taken_ms) BY_TEXT(id))
+ORDER_BY(compare_time, struct machine_fingerprint, BY_ASC(taken_ms) BY_TEXT(id))
 
 /* Returns an empty slot for the fingerprint with this id, existing or new. Keeps only the hardware type of an existing fingerprint. */
 static struct machine_fingerprint *fingerprint_slot(struct machine *machine, const char *id)
 {
-	const struct machine_fingerprint *found = machine_find(machine, id);
+	const struct machine_fingerprint *found = machine_find_fingerprint(machine, id);
 	struct machine_fingerprint *f, kept;
 
 	if (found) {
@@ -161,7 +161,7 @@ static void put_rate(struct machine_fingerprint *summary, const struct fingerpri
 	summary->rates[summary->n_rates++] = rate;
 }
 
-void machine_put(struct machine *machine, const struct fingerprint_set *set, const struct fingerprint *f)
+void machine_put_fingerprint(struct machine *machine, const struct fingerprint_set *set, const struct fingerprint *f)
 {
 	struct machine_fingerprint *summary = fingerprint_slot(machine, f->id);
 
@@ -189,7 +189,7 @@ enum assay_status machine_check_reason(const char *reason, struct assay_error *e
 	if (!text_is_utf8(reason, n))
 		return assay_fail(err, ASSAY_E_FORMAT, "a reason must be UTF-8");
 	for (const char *c = reason; *c; c++) {
-		if (text_control(c))
+		if (text_control_char_bytes(c))
 			return assay_fail(err, ASSAY_E_FORMAT, "a reason must be one line without control characters");
 	}
 	return ASSAY_OK;
@@ -257,7 +257,7 @@ static cJSON *fingerprint_json(const struct machine_fingerprint *f)
 	cJSON *rates;
 
 	add_text(object, "id", f->id);
-	add_text(object, "taken", TEXT_MS(f->taken_ms));
+	add_text(object, "taken", TEXT_DATE(f->taken_ms));
 	cJSON_AddNumberToObject(object, "taken_ms", (double)f->taken_ms);
 	add_text(object, "battery", f->battery);
 	add_text(object, "battery_hash", f->battery_hash);
@@ -280,7 +280,7 @@ static cJSON *mark_json(int64_t at_ms, const char *reason)
 {
 	cJSON *object = cJSON_CreateObject();
 
-	cJSON_AddStringToObject(object, "at", TEXT_MS(at_ms));
+	cJSON_AddStringToObject(object, "at", TEXT_DATE(at_ms));
 	cJSON_AddNumberToObject(object, "at_ms", (double)at_ms);
 	if (reason)
 		cJSON_AddStringToObject(object, "reason", reason);
@@ -304,7 +304,7 @@ static void add_marks(const struct machine *machine, cJSON *root)
 	}
 }
 
-char *machine_text(const struct machine *machine)
+char *machine_to_json(const struct machine *machine)
 {
 	cJSON *root = cJSON_CreateObject();
 	cJSON *list;
@@ -329,7 +329,7 @@ static char *read_text(struct json_reader *r, const cJSON *object, const char *k
 	return mem_string(json_reader_text(r, object, key));
 }
 
-static char *read_text_if_there(struct json_reader *r, const cJSON *object, const char *key)
+static char *read_optional_text(struct json_reader *r, const cJSON *object, const char *key)
 {
 	return json_reader_has(r, object, key) ? read_text(r, object, key) : NULL;
 }
@@ -338,8 +338,8 @@ static void read_identity(struct json_reader *r, const cJSON *object, struct mac
 {
 	static const char *const keys[] = { IDENTITY_TEXTS(NAME_STRING) IDENTITY_NUMBERS(NAME_STRING) };
 
-	json_reader_keys(r, object, "identity", keys, sizeof(keys) / sizeof(keys[0]));
-#define TAKE(member) out->member = read_text_if_there(r, object, #member);
+	json_reader_check_keys(r, object, "identity", keys, sizeof(keys) / sizeof(keys[0]));
+#define TAKE(member) out->member = read_optional_text(r, object, #member);
 	IDENTITY_TEXTS(TAKE)
 #undef TAKE
 #define TAKE(member)                                                                                                                       \
@@ -359,8 +359,8 @@ static void read_rate(struct json_reader *r, const cJSON *object, struct machine
 	static const char *const keys[] = { "median", "mad", "real_median", "n", "not_measured" };
 	size_t n;
 
-	json_reader_keys(r, object, "a rate", keys, sizeof(keys) / sizeof(keys[0]));
-	out->reason = read_text_if_there(r, object, "not_measured");
+	json_reader_check_keys(r, object, "a rate", keys, sizeof(keys) / sizeof(keys[0]));
+	out->reason = read_optional_text(r, object, "not_measured");
 	out->median = read_number(r, object, "median", !out->reason);
 	out->mad = read_number(r, object, "mad", !out->reason);
 	out->real_median = read_number(r, object, "real_median", false);
@@ -387,12 +387,12 @@ static void read_rates(struct json_reader *r, const cJSON *object, struct machin
 			return;
 		}
 		if (f->n_rates && strcmp(rate[-1].stressor, item->string) >= 0) {
-			json_reader_fail(r, "stressors are not in the order of their names at '%s'", TEXT_SHOWN(item->string));
+			json_reader_fail(r, "stressors are not in the order of their names at '%s'", TEXT_SANITIZED(item->string));
 			return;
 		}
 		rate->stressor = mem_string(item->string);
 		f->n_rates++;
-		of_rate.name = where = mem_format("%s: rate of '%s'", r->name, TEXT_SHOWN(item->string));
+		of_rate.name = where = mem_format("%s: rate of '%s'", r->name, TEXT_SANITIZED(item->string));
 		read_rate(&of_rate, item, rate);
 		r->st = of_rate.st;
 		free(where);
@@ -406,7 +406,7 @@ static void check_date(struct json_reader *r, const cJSON *object, const char *k
 	char date[TEXT_DATE_BYTES];
 
 	if (said && strcmp(said, text_from_ms(ms, date)) != 0)
-		json_reader_fail(r, "%s is '%s', but %s_ms is %s", key, TEXT_SHOWN(said), key, date);
+		json_reader_fail(r, "%s is '%s', but %s_ms is %s", key, TEXT_SANITIZED(said), key, date);
 }
 
 static void read_fingerprint(struct json_reader *r, const cJSON *object, struct machine_fingerprint *f)
@@ -415,18 +415,18 @@ static void read_fingerprint(struct json_reader *r, const cJSON *object, struct 
 		FINGERPRINT_TEXTS(NAME_STRING) "taken", "taken_ms", "profile", "conditions", "type", "type_given_by", "passes", "rates"
 	};
 
-	json_reader_keys(r, object, "a fingerprint", keys, sizeof(keys) / sizeof(keys[0]));
+	json_reader_check_keys(r, object, "a fingerprint", keys, sizeof(keys) / sizeof(keys[0]));
 #define TAKE(member) f->member = read_text(r, object, #member);
 	FINGERPRINT_TEXTS(TAKE)
 #undef TAKE
-	f->profile = read_text_if_there(r, object, "profile");
+	f->profile = read_optional_text(r, object, "profile");
 	if (json_reader_has(r, object, "conditions")) {
 		const cJSON *conditions = json_reader_object(r, object, "conditions");
 
 		f->conditions = conditions ? json_text(conditions) : NULL;
 	}
-	f->type = read_text_if_there(r, object, "type");
-	f->type_given_by = read_text_if_there(r, object, "type_given_by");
+	f->type = read_optional_text(r, object, "type");
+	f->type_given_by = read_optional_text(r, object, "type_given_by");
 	if (!f->type != !f->type_given_by)
 		json_reader_fail(r, "type and type_given_by go together");
 	f->taken_ms = json_reader_integer(r, object, "taken_ms", 0, MS_MAX);
@@ -442,7 +442,7 @@ static int64_t read_mark(struct json_reader *r, const cJSON *object, bool requir
 	check_date(r, object, "at", at_ms);
 	*reason = required || json_reader_has(r, object, "reason") ? json_reader_text(r, object, "reason") : NULL;
 	if (!r->st && *reason && machine_check_reason(*reason, r->err))
-		r->st = assay_context(r->err, "%s", r->name);
+		r->st = assay_add_context(r->err, "%s", r->name);
 	return at_ms;
 }
 
@@ -454,7 +454,7 @@ static void read_accepted(struct json_reader *r, const cJSON *object, struct mac
 
 	if (!cJSON_IsObject(object))
 		json_reader_fail(r, "an item of 'accepted' is not an object");
-	json_reader_keys(r, object, "an accepted fingerprint", keys, sizeof(keys) / sizeof(keys[0]));
+	json_reader_check_keys(r, object, "an accepted fingerprint", keys, sizeof(keys) / sizeof(keys[0]));
 	fingerprint = json_reader_text(r, object, "fingerprint");
 	at_ms = read_mark(r, object, true, &reason);
 	if (machine->n_accepted && machine->accepted[machine->n_accepted - 1].accepted_ms > at_ms)
@@ -469,7 +469,7 @@ static void read_retired(struct json_reader *r, const cJSON *object, struct mach
 	const char *reason;
 	int64_t at_ms;
 
-	json_reader_keys(r, object, "retired", keys, sizeof(keys) / sizeof(keys[0]));
+	json_reader_check_keys(r, object, "retired", keys, sizeof(keys) / sizeof(keys[0]));
 	at_ms = read_mark(r, object, false, &reason);
 	if (!r->st)
 		machine_retire(machine, true, at_ms, reason);
@@ -489,14 +489,14 @@ static void read_marks(struct json_reader *r, const cJSON *root, struct machine 
 static void check_ids(struct json_reader *r, const struct machine *machine)
 {
 	size_t n = machine->n_fingerprints;
-	char **ids = mem_new(n, sizeof(char *)), shown[TEXT_SHOWN_BYTES];
+	char **ids = mem_new(n, sizeof(char *)), shown[TEXT_SANITIZED_BYTES];
 
 	for (size_t i = 0; i < n; i++)
 		ids[i] = machine->fingerprints[i].id;
-	qsort(ids, n, sizeof(char *), text_order);
+	qsort(ids, n, sizeof(char *), text_compare);
 	for (size_t i = 1; i < n; i++) {
 		if (strcmp(ids[i - 1], ids[i]) == 0)
-			json_reader_fail(r, "fingerprint '%s' is listed twice", text_shown(ids[i], shown));
+			json_reader_fail(r, "fingerprint '%s' is listed twice", text_sanitize(ids[i], shown));
 	}
 	free(ids);
 }
@@ -508,7 +508,7 @@ static void check_order(struct json_reader *r, const struct machine *machine)
 
 		if (a->taken_ms > b->taken_ms || (a->taken_ms == b->taken_ms && strcmp(a->id, b->id) >= 0))
 			json_reader_fail(r, "fingerprints are not in the order of their time (at '%s'), or one stands twice",
-					 TEXT_SHOWN(b->id));
+					 TEXT_SANITIZED(b->id));
 	}
 }
 
@@ -523,13 +523,13 @@ static void read_head(struct json_reader *r, const cJSON *root)
 		json_reader_fail(r, "not a JSON object");
 	format = json_reader_text(r, root, "format");
 	if (strcmp(format, FORMAT_NAME) != 0)
-		json_reader_fail(r, "format is '%s', not '" FORMAT_NAME "'", TEXT_SHOWN(format));
+		json_reader_fail(r, "format is '%s', not '" FORMAT_NAME "'", TEXT_SANITIZED(format));
 	version = json_reader_integer(r, root, "version", 1, INT32_MAX);
 	if (!r->st && version > MACHINE_FORMAT_VERSION)
 		r->st = assay_fail(r->err, ASSAY_E_VERSION,
 				   "%s: version %" PRId64 " of the format, this assay supports up to %d: use a newer assay", r->name,
 				   version, MACHINE_FORMAT_VERSION);
-	json_reader_keys(r, root, "a machine", keys, sizeof(keys) / sizeof(keys[0]));
+	json_reader_check_keys(r, root, "a machine", keys, sizeof(keys) / sizeof(keys[0]));
 }
 
 static void read_root(struct json_reader *r, const cJSON *root, struct machine *machine)
@@ -539,8 +539,8 @@ static void read_root(struct json_reader *r, const cJSON *root, struct machine *
 	read_head(r, root);
 	machine->id = read_text(r, root, "id");
 	if (!r->st && machine_check_id(machine->id, r->err))
-		r->st = assay_context(r->err, "%s", r->name);
-	machine->notes = read_text_if_there(r, root, "notes");
+		r->st = assay_add_context(r->err, "%s", r->name);
+	machine->notes = read_optional_text(r, root, "notes");
 	if (json_reader_has(r, root, "identity"))
 		read_identity(r, json_reader_object(r, root, "identity"), &machine->identity);
 	read_marks(r, root, machine);

@@ -70,15 +70,15 @@ char *machine_file_name(const char *id);
 
 /* Parses the text of a machine's file into *out. Error messages start with `name`. */
 enum assay_status machine_parse(const char *name, const char *text, size_t n, struct machine *out, struct assay_error *err);
-char *machine_text(const struct machine *machine); /* Returns JSON text; free() it. */
+char *machine_to_json(const struct machine *machine); /* Returns JSON text; free() it. */
 
 /* Returns the fingerprint with this id; NULL if there is none, or if `machine` is NULL. */
-const struct machine_fingerprint *machine_find(const struct machine *machine, const char *id);
+const struct machine_fingerprint *machine_find_fingerprint(const struct machine *machine, const char *id);
 /* Reports whether the rates of two fingerprints are comparable: same battery, stress-ng version and architecture. */
-bool machine_comparable(const struct machine_fingerprint *a, const struct machine_fingerprint *b);
+bool machine_is_comparable(const struct machine_fingerprint *a, const struct machine_fingerprint *b);
 
 /* Adds the summary of fingerprint `f`. If there is a summary with the same id, replaces it, but keeps its hardware type. */
-void machine_put(struct machine *machine, const struct fingerprint_set *set, const struct fingerprint *f);
+void machine_put_fingerprint(struct machine *machine, const struct fingerprint_set *set, const struct fingerprint *f);
 
 /* Checks a reason: UTF-8 without control characters, 1 to MACHINE_REASON_BYTES_MAX bytes. */
 enum assay_status machine_check_reason(const char *reason, struct assay_error *err);
@@ -90,7 +90,7 @@ void machine_accept(struct machine *machine, const char *fingerprint, int64_t no
 void machine_retire(struct machine *machine, bool retired, int64_t now_ms, const char *reason);
 
 /* Restores the state at `until_ms`: removes fingerprints, acceptances and a retirement after this time. */
-void machine_forget_after(struct machine *machine, int64_t until_ms);
+void machine_restore(struct machine *machine, int64_t until_ms);
 
 void machine_release(struct machine *machine);
 

@@ -20,7 +20,7 @@ static size_t type_index(struct types *types, size_t *capacity, const char *name
 		}
 	}
 	types->types = mem_grow(types->types, types->n, capacity, sizeof(*types->types));
-	types->types[types->n] = (struct types_type){ mem_string(name), why };
+	types->types[types->n] = (struct hardware_type_entry){ mem_string(name), why };
 	return types->n++;
 }
 
@@ -32,7 +32,7 @@ static const char *configured_type(const struct lab_config *config, const char *
 }
 
 /* Returns "MODEL SOCKETSxCORESxTHREADS MEMORYGiB"; NULL if any of these is unknown. free() it. */
-static char *described_type(const struct machine_identity *i)
+static char *format_hardware_type(const struct machine_identity *i)
 {
 	if (!i->cpu_model || !i->sockets || !i->cores_per_socket || !i->threads_per_core || !i->memory_bytes)
 		return NULL;
@@ -40,15 +40,15 @@ static char *described_type(const struct machine_identity *i)
 			  i->threads_per_core, (double)i->memory_bytes / (1 << 30));
 }
 
-char *types_of_host(const struct host *host, const struct facts *facts)
+char *types_find_host_type(const struct host *host, const struct facts *facts)
 {
 	struct machine machine = { .id = NULL };
 	char *type = NULL;
 
 	if (host->type || host->profile)
 		return mem_string(host->type ? host->type : host->profile);
-	identity_take(&machine.identity, facts);
-	type = described_type(&machine.identity);
+	identity_update(&machine.identity, facts);
+	type = format_hardware_type(&machine.identity);
 	machine_release(&machine);
 	return type;
 }
@@ -68,7 +68,7 @@ static size_t catalog_type(struct types *types, size_t *capacity, const struct l
 	name = m->fingerprint->profile;
 	if (name)
 		return type_index(types, capacity, name, mem_string("profile of an emulated host"));
-	text = described_type(&m->machine->identity);
+	text = format_hardware_type(&m->machine->identity);
 	if (!text)
 		return SIZE_MAX;
 	index = type_index(types, capacity, text, mem_string("same CPU model, sockets x cores x threads, and memory"));
@@ -76,7 +76,7 @@ static size_t catalog_type(struct types *types, size_t *capacity, const struct l
 	return index;
 }
 
-static double median_of(const struct machine_fingerprint *f, const char *stressor)
+static double stressor_median(const struct machine_fingerprint *f, const char *stressor)
 {
 	for (size_t i = 0; i < f->n_rates; i++) {
 		if (strcmp(f->rates[i].stressor, stressor) == 0)
@@ -86,7 +86,7 @@ static double median_of(const struct machine_fingerprint *f, const char *stresso
 }
 
 /* Returns the logarithms of the medians of the steady CPU stressors that all members have: one row per member. */
-static struct mat steady_logs(struct types_member *const *members, size_t n)
+static struct mat steady_stressor_logs(struct types_member *const *members, size_t n)
 {
 	const struct machine_fingerprint *first = members[0]->fingerprint;
 	struct mat logs = mat_new(n, first->n_rates);
@@ -94,10 +94,10 @@ static struct mat steady_logs(struct types_member *const *members, size_t n)
 
 	for (size_t j = 0; j < first->n_rates; j++) {
 		const struct stressor *stressor = stressor_find(first->rates[j].stressor);
-		bool all = stressor && stressor->steady_cpu;
+		bool all = stressor && stressor->is_steady_cpu;
 
 		for (size_t i = 0; all && i < n; i++) {
-			double median = median_of(members[i]->fingerprint, first->rates[j].stressor);
+			double median = stressor_median(members[i]->fingerprint, first->rates[j].stressor);
 
 			all = median > 0;
 			mat_set(&logs, i, cols, all ? log(median) : 0);
@@ -150,7 +150,7 @@ static const char *next_name(const struct types *types, size_t known, size_t *nu
 /* Applies rule 5 to the fingerprints of one battery. `number` continues over all batteries, so that names are unique. */
 static void cluster_battery(struct types *types, size_t *capacity, struct types_member **members, size_t n, size_t known, size_t *number)
 {
-	struct mat logs = steady_logs(members, n);
+	struct mat logs = steady_stressor_logs(members, n);
 	struct mat distance = log_distances(&logs);
 	size_t *clusters = mem_new(n, sizeof(size_t));
 	size_t found = 0, first = types->n;
@@ -178,7 +178,7 @@ static void cluster_battery(struct types *types, size_t *capacity, struct types_
 	mat_release(&logs);
 }
 
-static void cluster_the_rest(struct types *types, size_t *capacity)
+static void cluster_untyped(struct types *types, size_t *capacity)
 {
 	struct types_member **group = mem_new(types->n_members, sizeof(struct types_member *));
 	size_t number = 0, known = types->n;
@@ -188,7 +188,7 @@ static void cluster_the_rest(struct types *types, size_t *capacity)
 		size_t n = 0;
 
 		for (size_t j = i; m->type == SIZE_MAX && j < types->n_members; j++) {
-			if (types->members[j].type == SIZE_MAX && machine_comparable(m->fingerprint, types->members[j].fingerprint))
+			if (types->members[j].type == SIZE_MAX && machine_is_comparable(m->fingerprint, types->members[j].fingerprint))
 				group[n++] = &types->members[j];
 		}
 		if (n)
@@ -199,24 +199,25 @@ static void cluster_the_rest(struct types *types, size_t *capacity)
 
 ORDER_BY(compare_member, struct types_member, BY_TEXT(fingerprint->id))
 
-ORDER_BY(compare_type, struct types_type, BY_TEXT(name))
+ORDER_BY(compare_type, struct hardware_type_entry, BY_TEXT(name))
 
 /* Sorts the types by name, and updates the types of the members. */
 static void sort_types(struct types *types)
 {
-	struct types_type *old = mem_new(types->n, sizeof(*old));
+	struct hardware_type_entry *old = mem_new(types->n, sizeof(*old));
 
 	memcpy(old, types->types, types->n * sizeof(*old));
 	qsort(types->types, types->n, sizeof(*old), compare_type);
 	for (size_t i = 0; i < types->n_members; i++) {
-		const struct types_type *found = bsearch(&old[types->members[i].type], types->types, types->n, sizeof(*old), compare_type);
+		const struct hardware_type_entry *found =
+		    bsearch(&old[types->members[i].type], types->types, types->n, sizeof(*old), compare_type);
 
 		types->members[i].type = (size_t)(found - types->types);
 	}
 	free(old);
 }
 
-void types_of(const struct catalog *catalog, const struct lab_config *config, struct types *out)
+void types_compute(const struct catalog *catalog, const struct lab_config *config, struct types *out)
 {
 	struct types types = { 0 };
 	size_t capacity = 0, members = 0;
@@ -233,7 +234,7 @@ void types_of(const struct catalog *catalog, const struct lab_config *config, st
 			m->type = catalog_type(&types, &capacity, config, m);
 		}
 	}
-	cluster_the_rest(&types, &capacity); /* members are still in the catalog's order: by machine, then time */
+	cluster_untyped(&types, &capacity); /* members are still in the catalog's order: by machine, then time */
 	sort_types(&types);
 	qsort(types.members, types.n_members, sizeof(*types.members), compare_member);
 	*out = types;
@@ -242,12 +243,12 @@ void types_of(const struct catalog *catalog, const struct lab_config *config, st
 void types_release(struct types *types)
 {
 	for (size_t i = 0; i < types->n; i++)
-		mem_free(types->types[i].name, types->types[i].why);
+		mem_free(types->types[i].name, types->types[i].reason);
 	mem_free(types->types, types->members);
 	*types = (struct types){ 0 };
 }
 
-ORDER_FIRST(member_at, struct types_member, strcmp(x->fingerprint->id, id) < 0, const char *id)
+ORDER_LOWER_BOUND(member_at, struct types_member, strcmp(x->fingerprint->id, id) < 0, const char *id)
 
 size_t types_find(const struct types *types, const char *fingerprint_id)
 {

@@ -24,24 +24,24 @@ struct types_member {
 	size_t type;
 };
 
-struct types_type {
+struct hardware_type_entry {
 	char *name;
-	char *why; /* reason why the members are of one type */
+	char *reason; /* reason why the members are of one type */
 };
 
 struct types {
-	struct types_type *types; /* [n], sorted by name */
+	struct hardware_type_entry *types; /* [n], sorted by name */
 	size_t n;
 	struct types_member *members; /* [n_members] all fingerprints of the catalog, sorted by fingerprint id */
 	size_t n_members;
 };
 
 /* Finds all types. The catalog must outlive *out. O(fingerprints^2). Overwrites *out; the caller calls types_release(). */
-void types_of(const struct catalog *catalog, const struct lab_config *config, struct types *out);
+void types_compute(const struct catalog *catalog, const struct lab_config *config, struct types *out);
 void types_release(struct types *types);
 
 /* Returns the type of a host by rules 2 to 4, from its present facts; NULL if unknown. free() it. */
-char *types_of_host(const struct host *host, const struct facts *facts);
+char *types_find_host_type(const struct host *host, const struct facts *facts);
 
 /* Returns the index of the fingerprint's type; SIZE_MAX if the catalog does not have the fingerprint. */
 size_t types_find(const struct types *types, const char *fingerprint_id);

@@ -13,12 +13,12 @@ static void __attribute__((format(printf, 2, 3))) problem_add(struct catalog_pro
 {
 	char *text;
 
-	mem_formatted(text, fmt);
+	mem_format_va(text, fmt);
 	mem_append(problems->texts, problems->n, &problems->capacity, text);
 }
 
-static void check_same(const struct machine *a, const struct machine *b, const char *what, const char *x, const char *y,
-		       struct catalog_problems *problems)
+static void check_equal(const struct machine *a, const struct machine *b, const char *what, const char *x, const char *y,
+			struct catalog_problems *problems)
 {
 	if (x && y && *x && strcmp(x, y) == 0)
 		problem_add(problems,
@@ -35,27 +35,27 @@ static void check_identity(const struct catalog *catalog, struct catalog_problem
 
 			if (!a->n_fingerprints || !b->n_fingerprints)
 				continue;
-			check_same(a, b, "machine-id", a->identity.machine_id, b->identity.machine_id, problems);
-			check_same(a, b, "board serial number", a->identity.board_serial, b->identity.board_serial, problems);
-			check_same(a, b, "board UUID", a->identity.board_uuid, b->identity.board_uuid, problems);
+			check_equal(a, b, "machine-id", a->identity.machine_id, b->identity.machine_id, problems);
+			check_equal(a, b, "board serial number", a->identity.board_serial, b->identity.board_serial, problems);
+			check_equal(a, b, "board UUID", a->identity.board_uuid, b->identity.board_uuid, problems);
 		}
 	}
 }
 
-static bool same_text(const char *a, const char *b)
+static bool is_same_text(const char *a, const char *b)
 {
 	return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-static bool same_conditions(const struct machine_fingerprint *a, const struct machine_fingerprint *b)
+static bool is_same_conditions(const struct machine_fingerprint *a, const struct machine_fingerprint *b)
 {
 	return a->taken_ms == b->taken_ms && strcmp(a->battery, b->battery) == 0 && strcmp(a->battery_hash, b->battery_hash) == 0 &&
 	       strcmp(a->stress_ng, b->stress_ng) == 0 && strcmp(a->architecture, b->architecture) == 0 &&
-	       strcmp(a->origin, b->origin) == 0 && same_text(a->profile, b->profile) && same_text(a->conditions, b->conditions);
+	       strcmp(a->origin, b->origin) == 0 && is_same_text(a->profile, b->profile) && is_same_text(a->conditions, b->conditions);
 }
 
 /* Reports whether two summaries have identical numbers, bit by bit. */
-static bool same_rates(const struct machine_fingerprint *a, const struct machine_fingerprint *b)
+static bool is_same_rates(const struct machine_fingerprint *a, const struct machine_fingerprint *b)
 {
 	if (a->n_rates != b->n_rates || a->passes != b->passes)
 		return false;
@@ -90,8 +90,8 @@ static void check_summary(const struct machine *machine, const struct machine_fi
 			    machine->id, f->id, raw->machine, command);
 		free(command);
 	}
-	machine_put(&from_raw, set, raw);
-	if (!same_conditions(f, &from_raw.fingerprints[0]) || !same_rates(f, &from_raw.fingerprints[0]))
+	machine_put_fingerprint(&from_raw, set, raw);
+	if (!is_same_conditions(f, &from_raw.fingerprints[0]) || !is_same_rates(f, &from_raw.fingerprints[0]))
 		problem_add(problems, "'%s': the summary of fingerprint %s does not match the raw record: it was changed by hand",
 			    machine->id, f->id);
 	machine_release(&from_raw);
@@ -124,7 +124,7 @@ static void check_raw(const struct catalog *catalog, const struct fingerprint_se
 static void check_accepted(const struct machine *machine, struct catalog_problems *problems)
 {
 	for (size_t i = 0; i < machine->n_accepted; i++) {
-		if (!machine_find(machine, machine->accepted[i].fingerprint))
+		if (!machine_find_fingerprint(machine, machine->accepted[i].fingerprint))
 			problem_add(problems, "'%s': fingerprint %s was accepted but is missing", machine->id,
 				    machine->accepted[i].fingerprint);
 	}
@@ -136,7 +136,7 @@ static void check_times(const struct machine *machine, int64_t now_ms, struct ca
 	for (size_t i = 0; i < machine->n_fingerprints; i++) {
 		if (machine->fingerprints[i].taken_ms > now_ms)
 			problem_add(remarks, "'%s': fingerprint %s has a time in the future, %s: it is not used for drift or runs",
-				    machine->id, machine->fingerprints[i].id, TEXT_MS(machine->fingerprints[i].taken_ms));
+				    machine->id, machine->fingerprints[i].id, TEXT_DATE(machine->fingerprints[i].taken_ms));
 	}
 }
 
@@ -147,7 +147,7 @@ static void check_hosts(const struct catalog *catalog, const struct inventory *i
 	size_t n = 0;
 
 	for (size_t i = 0; i < inventory->n; i++)
-		if (!inventory->hosts[i].aside && !catalog_find(catalog, inventory->hosts[i].id))
+		if (!inventory->hosts[i].exclusion_reason && !catalog_find(catalog, inventory->hosts[i].id))
 			missing[n++] = &inventory->hosts[i];
 	if (n) {
 		char *names = host_choice_fold(missing, n);
@@ -177,7 +177,7 @@ static void catalog_check(const struct catalog *catalog, const struct fingerprin
 	for (size_t i = 0; i < set->n; i++) {
 		const struct machine *machine = catalog_find(catalog, set->items[i].machine);
 
-		if (machine ? !machine_find(machine, set->items[i].id) : !unread)
+		if (machine ? !machine_find_fingerprint(machine, set->items[i].id) : !unread)
 			problem_add(
 			    problems,
 			    "'%s': fingerprint %s is in the store but not in the catalog: the next 'assay host measure' or import adds it",
@@ -202,7 +202,7 @@ static void add_answer(const struct catalog *catalog, const struct fingerprint_s
 	doc_set(d, "fingerprints", set->n);
 	doc_texts(d, "problems", problems->texts, problems->n);
 	doc_texts(d, "remarks", remarks->texts, remarks->n);
-	d->exit_status = problems->n ? assay_status_exit(ASSAY_E_FORMAT) : 0;
+	d->exit_status = problems->n ? assay_status_exit_code(ASSAY_E_FORMAT) : 0;
 }
 
 static enum assay_status check_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)

@@ -59,15 +59,15 @@ struct check {
 /* ---- problems ---- */
 
 static void __attribute__((format(printf, 5, 6)))
-add(struct checkup *checkup, size_t host, bool remark, const char *code, const char *fmt, ...)
+add_problem(struct checkup *checkup, size_t host, bool remark, const char *code, const char *fmt, ...)
 {
 	char *text;
 
-	mem_formatted(text, fmt);
+	mem_format_va(text, fmt);
 	mem_append(checkup->problems, checkup->n, &checkup->capacity, (struct checkup_problem){ host, remark, code, text });
 }
 
-static bool answered(const struct checkup_host *h)
+static bool has_answered(const struct checkup_host *h)
 {
 	return h->result->outcome == FLEET_OK;
 }
@@ -77,16 +77,17 @@ static bool answered(const struct checkup_host *h)
 static void find_unfit_space(struct checkup *out, size_t i, const struct facts *f)
 {
 	if (isnan(f->shm_free_bytes))
-		add(out, i, false, "shm", "/dev/shm is not a tmpfs: stressors need a tmpfs, so that they cannot fill a disk");
+		add_problem(out, i, false, "shm", "/dev/shm is not a tmpfs: stressors need a tmpfs, so that they cannot fill a disk");
 	else if (f->shm_free_bytes < SHM_BYTES_MIN)
-		add(out, i, false, "shm", "%.0f MiB free in /dev/shm: stressors need 128 MiB", f->shm_free_bytes / MIB);
+		add_problem(out, i, false, "shm", "%.0f MiB free in /dev/shm: stressors need 128 MiB", f->shm_free_bytes / MIB);
 	if (f->disk_free_bytes < DISK_BYTES_MIN)
-		add(out, i, false, "disk", "%.0f MiB free on the disk of /: less than 1 GiB", f->disk_free_bytes / MIB);
+		add_problem(out, i, false, "disk", "%.0f MiB free on the disk of /: less than 1 GiB", f->disk_free_bytes / MIB);
 	if (f->memory_limit_bytes < MEMORY_BYTES_MIN)
-		add(out, i, false, "memory", "its cgroup limits it to %.0f MiB of memory: less than 1 GiB", f->memory_limit_bytes / MIB);
+		add_problem(out, i, false, "memory", "its cgroup limits it to %.0f MiB of memory: less than 1 GiB",
+			    f->memory_limit_bytes / MIB);
 	else if (f->memory_available_bytes < MEMORY_BYTES_MIN)
-		add(out, i, false, "memory", "%.0f MiB of memory available on its physical host: less than 1 GiB",
-		    f->memory_available_bytes / MIB);
+		add_problem(out, i, false, "memory", "%.0f MiB of memory available on its physical host: less than 1 GiB",
+			    f->memory_available_bytes / MIB);
 }
 
 static void find_unfit_state(struct checkup *out, size_t i, const struct checkup_host *h)
@@ -94,37 +95,38 @@ static void find_unfit_state(struct checkup *out, size_t i, const struct checkup
 	const struct facts *f = &h->facts;
 
 	if (f->governor && strcmp(f->governor, "performance") != 0)
-		add(out, i, false, "governor", "the governor of its CPUs is '%s': 'cpupower frequency-set -g performance' as root",
-		    f->governor);
+		add_problem(out, i, false, "governor", "the governor of its CPUs is '%s': 'cpupower frequency-set -g performance' as root",
+			    f->governor);
 	if (fabs(h->clock_offset_ms) > CLOCK_MS_MAX + h->round_trip_ms / 2)
-		add(out, i, false, "clock", "its clock is %.1f s %s: set it with NTP", fabs(h->clock_offset_ms) / 1000,
-		    h->clock_offset_ms > 0 ? "ahead of ours" : "behind ours");
+		add_problem(out, i, false, "clock", "its clock is %.1f s %s: set it with NTP", fabs(h->clock_offset_ms) / 1000,
+			    h->clock_offset_ms > 0 ? "ahead of ours" : "behind ours");
 	if (f->load1 > f->cpus_online / 2)
-		add(out, i, false, "load", "the load of its physical host is %.2f on %.0f CPUs: other work is running there", f->load1,
-		    f->cpus_online);
+		add_problem(out, i, false, "load", "the load of its physical host is %.2f on %.0f CPUs: other work is running there",
+			    f->load1, f->cpus_online);
 }
 
 static void find_notes(struct checkup *out, size_t i, const struct facts *f)
 {
-	bool forbidden =
-	    (f->uid > 0 && f->perf_event_paranoid > REFUSED_USER) || (f->perf_event_paranoid == REFUSED_BY_PAPI && f->has_pmu != 0);
+	bool forbidden = (f->uid > 0 && f->perf_event_paranoid > PARANOID_MAX_USER_EVENTS) ||
+			 (f->perf_event_paranoid == PARANOID_MIN_PAPI_REFUSES && f->has_pmu != 0);
 
 	if (f->memory_limit_bytes < f->memory_bytes || f->cpus_limit < f->cpus_online)
-		add(out, i, true, "limits",
+		add_problem(
+		    out, i, true, "limits",
 		    "its cgroup or affinity limits it to %.1f GiB of memory and %.4g CPUs; its physical host has %.1f GiB and %.0f, and "
 		    "load, disk and /dev/shm are the physical host's, too",
 		    fmin(f->memory_limit_bytes, f->memory_bytes) / GIB, fmin(f->cpus_limit, f->cpus_online), f->memory_bytes / GIB,
 		    f->cpus_online);
 	if (f->virtual_machine && strcmp(f->virtual_machine, "none") != 0)
-		add(out, i, true, "virtual_machine", "it is a virtual machine (%s): others may share its CPUs", f->virtual_machine);
+		add_problem(out, i, true, "virtual_machine", "it is a virtual machine (%s): others may share its CPUs", f->virtual_machine);
 	if (forbidden)
-		add(out, i, true, "perf_event_paranoid",
-		    "no hardware counters for %s: kernel.perf_event_paranoid is %.0f, and they need at most %d ('sysctl "
-		    "kernel.perf_event_paranoid=%d' as root)",
-		    f->perf_event_paranoid == REFUSED_BY_PAPI ? "any user, because PAPI refuses" : "this user", f->perf_event_paranoid,
-		    REFUSED_USER, REFUSED_USER);
+		add_problem(out, i, true, "perf_event_paranoid",
+			    "no hardware counters for %s: kernel.perf_event_paranoid is %.0f, and they need at most %d ('sysctl "
+			    "kernel.perf_event_paranoid=%d' as root)",
+			    f->perf_event_paranoid == PARANOID_MIN_PAPI_REFUSES ? "any user, because PAPI refuses" : "this user",
+			    f->perf_event_paranoid, PARANOID_MAX_USER_EVENTS, PARANOID_MAX_USER_EVENTS);
 	else if (f->has_pmu == 0)
-		add(out, i, true, "no_pmu", "it has no working hardware counters");
+		add_problem(out, i, true, "no_pmu", "it has no working hardware counters");
 }
 
 /* ---- checks that compare hosts ---- */
@@ -137,29 +139,29 @@ static void find_version(struct checkup *out, const struct checkup_host *hosts, 
 	for (size_t i = 0; i < n; i++) {
 		size_t count = 0;
 
-		if (!answered(&hosts[i]) || !*hosts[i].stress_ng)
+		if (!has_answered(&hosts[i]) || !*hosts[i].stress_ng)
 			continue;
 		with++;
 		for (size_t k = 0; k < n; k++)
-			count += answered(&hosts[k]) && strcmp(hosts[i].stress_ng, hosts[k].stress_ng) == 0;
+			count += has_answered(&hosts[k]) && strcmp(hosts[i].stress_ng, hosts[k].stress_ng) == 0;
 		if (count > best_count) {
 			best = i;
 			best_count = count;
 		}
 	}
 	for (size_t i = 0; i < n; i++) {
-		if (!answered(&hosts[i]) || !*hosts[i].stress_ng || strcmp(hosts[i].stress_ng, hosts[best].stress_ng) == 0)
+		if (!has_answered(&hosts[i]) || !*hosts[i].stress_ng || strcmp(hosts[i].stress_ng, hosts[best].stress_ng) == 0)
 			continue;
-		add(out, i, false, "stress_ng_version",
-		    "its stress-ng is %s, but %zu of %zu hosts have %s: fingerprints of different versions cannot be compared",
-		    hosts[i].stress_ng, best_count, with, hosts[best].stress_ng);
+		add_problem(out, i, false, "stress_ng_version",
+			    "its stress-ng is %s, but %zu of %zu hosts have %s: fingerprints of different versions cannot be compared",
+			    hosts[i].stress_ng, best_count, with, hosts[best].stress_ng);
 	}
 }
 
-static bool same_machine(const struct checkup_host *a, const struct checkup_host *b)
+static bool is_same_machine(const struct checkup_host *a, const struct checkup_host *b)
 {
 	/* Emulated hosts share one machine, and lab.yaml tells which hosts share a physical host. */
-	if (!answered(a) || !answered(b) || a->host->profile || b->host->profile || strcmp(a->host->box, b->host->box) == 0)
+	if (!has_answered(a) || !has_answered(b) || a->host->profile || b->host->profile || strcmp(a->host->box, b->host->box) == 0)
 		return false;
 	return a->facts.machine_id && b->facts.machine_id && strcmp(a->facts.machine_id, b->facts.machine_id) == 0;
 }
@@ -173,20 +175,21 @@ static void find_clones(struct checkup *out, const struct checkup_host *hosts, s
 		char *folded;
 
 		for (size_t k = 0; k < n; k++) {
-			if (k != i && same_machine(&hosts[i], &hosts[k]))
+			if (k != i && is_same_machine(&hosts[i], &hosts[k]))
 				others[same++] = hosts[k].host->name;
 		}
 		if (same == 0)
 			continue;
 		folded = nodeset_fold(others, same);
-		add(out, i, false, "clone",
-		    "it has the machine-id of %s: a clone (give it its own /etc/machine-id), or one machine under two names", folded);
+		add_problem(out, i, false, "clone",
+			    "it has the machine-id of %s: a clone (give it its own /etc/machine-id), or one machine under two names",
+			    folded);
 		free(folded);
 	}
 	free(others);
 }
 
-ORDER_BY(by_host, struct checkup_problem, BY_UP(host) BY_UP(remark) BY_TEXT(code))
+ORDER_BY(by_host, struct checkup_problem, BY_ASC(host) BY_ASC(remark) BY_TEXT(code))
 
 /* Adds a problem if the host is not the machine that the catalog has under this id. A measurement would fail for the same reason. */
 static void find_other_machine(struct checkup *out, size_t i, const struct checkup_host *h, const struct catalog *catalog)
@@ -194,7 +197,7 @@ static void find_other_machine(struct checkup *out, size_t i, const struct check
 	struct assay_error err;
 
 	if (!h->host->profile && identity_check(catalog, h->host->id, &h->facts, &err))
-		add(out, i, false, "identity", "%s", err.text);
+		add_problem(out, i, false, "identity", "%s", err.text);
 }
 
 /* Finds problems and notes in the facts of all n hosts. The caller calls checkup_release(). O(n^2). */
@@ -204,13 +207,13 @@ static void checkup_find(const struct checkup_host *hosts, size_t n, const struc
 	for (size_t i = 0; i < n; i++) {
 		const struct checkup_host *h = &hosts[i];
 
-		if (!answered(h)) {
-			add(out, i, false, fleet_outcome_text(h->result->outcome), "%s: %s", fleet_outcome_text(h->result->outcome),
-			    h->result->message);
+		if (!has_answered(h)) {
+			add_problem(out, i, false, fleet_outcome_text(h->result->outcome), "%s: %s", fleet_outcome_text(h->result->outcome),
+				    h->result->message);
 			continue;
 		}
 		if (!*h->stress_ng)
-			add(out, i, false, "stress_ng_missing", "%s", h->stress_ng_fault);
+			add_problem(out, i, false, "stress_ng_missing", "%s", h->stress_ng_fault);
 		find_unfit_space(out, i, &h->facts);
 		find_unfit_state(out, i, h);
 		find_notes(out, i, &h->facts);
@@ -222,7 +225,7 @@ static void checkup_find(const struct checkup_host *hosts, size_t n, const struc
 }
 
 /* Returns the number of a host's problems, without notes. */
-static size_t checkup_problems(const struct checkup *checkup, size_t host)
+static size_t checkup_count_problems(const struct checkup *checkup, size_t host)
 {
 	size_t n = 0;
 
@@ -255,10 +258,10 @@ static char *judge_version(const struct helper_answer *answer, char version[FACT
 	if (spool_read(&answer->out, 0, said, sizeof(said) - 1, &n, &err))
 		n = 0;
 	said[n] = '\0';
-	if (answer->result.exit_status == 0 && facts_stress_ng(said, version))
+	if (answer->result.exit_status == 0 && facts_parse_stress_ng(said, version))
 		return NULL;
 	said[strcspn(said, "\n")] = '\0';
-	return mem_format("the stress-ng there does not print its version, but '%s'", TEXT_SHOWN(said));
+	return mem_format("the stress-ng there does not print its version, but '%s'", TEXT_SANITIZED(said));
 }
 
 /* Asks a host for stress-ng's version, then for its facts: the helper is then installed, and no longer delays the reading of the clock. */
@@ -281,7 +284,7 @@ static void check_host(struct session *session, void *context)
 	helper_request_release(&request);
 	helper_answer_release(&answer);
 	asked_ms = clock_real_ms();
-	if (!ok || !session_facts(session, &h->facts))
+	if (!ok || !session_read_facts(session, &h->facts))
 		return;
 	answered_ms = clock_real_ms();
 	h->round_trip_ms = (double)(answered_ms - asked_ms);
@@ -290,7 +293,7 @@ static void check_host(struct session *session, void *context)
 
 /* ---- output ---- */
 
-ORDER_POINTERS_BY(by_text, struct checkup_problem, BY_TEXT(code) BY_TEXT(text) BY_UP(host))
+ORDER_POINTERS_BY(by_text, struct checkup_problem, BY_TEXT(code) BY_TEXT(text) BY_ASC(host))
 
 /* Adds a line for each problem or note. Hosts with the same text share a line. */
 static void add_lines(const struct check *check, bool remarks, struct document *d)
@@ -319,7 +322,7 @@ static void add_lines(const struct check *check, bool remarks, struct document *
 static void add_facts(const struct checkup_host *h, struct document *d)
 {
 	if (h->result->outcome != FLEET_OK) {
-		doc_set(d, "facts", DOC_NOTHING);
+		doc_set(d, "facts", DOC_NULL_VALUE);
 		return;
 	}
 	doc_object(d, "facts");
@@ -340,7 +343,7 @@ static void show_text(struct document *d, const char *label, const char *text)
 static void show_state(const struct check *check, size_t i, struct document *d)
 {
 	const struct checkup_host *h = &check->hosts[i];
-	size_t problems = checkup_problems(&check->found, i);
+	size_t problems = checkup_count_problems(&check->found, i);
 
 	if (h->result->outcome != FLEET_OK)
 		doc_show(d, NULL, "state", fleet_outcome_text(h->result->outcome));
@@ -464,7 +467,7 @@ static enum assay_status host_check_run(struct lab *lab, void *input, struct doc
 			check.hosts[i].result = &check.job.results[i];
 		checkup_find(check.hosts, check.job.n, &catalog, &check.found);
 		for (size_t i = 0; i < check.job.n; i++)
-			good += checkup_problems(&check.found, i) == 0;
+			good += checkup_count_problems(&check.found, i) == 0;
 		d->exit_status = good == check.job.n ? 0 : good ? 7 : 1;
 		add_all(&check, good, d);
 	}

@@ -51,12 +51,12 @@ static cJSON *conditions_changes(const char *before, const char *after)
 
 /* ---- text ---- */
 
-static void add_past(const struct drift_past *past, struct document *d)
+static void add_comparison(const struct drift_history *past, struct document *d)
 {
-	doc_line(d, "%s (%s): %s against %s%s", past->machine->id, past->latest->battery, TEXT_MS(past->latest->taken_ms),
-		 TEXT_MS(past->reference->taken_ms), past->acceptance ? ", accepted" : "");
+	doc_line(d, "%s (%s): %s against %s%s", past->machine->id, past->latest->battery, TEXT_DATE(past->latest->taken_ms),
+		 TEXT_DATE(past->reference->taken_ms), past->acceptance ? ", accepted" : "");
 	compare_add_largest(&past->compare, ROWS_SHOWN, d);
-	if (past->compare.differing > ROWS_SHOWN)
+	if (past->compare.n_differing > ROWS_SHOWN)
 		doc_line(d, "    ('assay host show %s %s' shows all)", past->reference->id, past->latest->id);
 }
 
@@ -73,9 +73,9 @@ static void add_conditions(const struct drift *drift, struct document *d)
 	size_t n = 0;
 
 	for (size_t i = 0; i < drift->n; i++) {
-		const struct drift_past *past = &drift->past[i];
-		cJSON *changes = past->compare.differing ? conditions_changes(past->reference->conditions, past->latest->conditions)
-							 : cJSON_CreateArray();
+		const struct drift_history *past = &drift->past[i];
+		cJSON *changes = past->compare.n_differing ? conditions_changes(past->reference->conditions, past->latest->conditions)
+							   : cJSON_CreateArray();
 		size_t end = n + CONDITIONS_MAX;
 		const cJSON *item;
 
@@ -85,8 +85,8 @@ static void add_conditions(const struct drift *drift, struct document *d)
 				break;
 			names[n] = past->machine->id;
 			texts[n++] = mem_format("%s was '%s' and is '%s'", cJSON_GetStringValue(cJSON_GetObjectItem(item, "name")),
-						conditions_shown(cJSON_GetStringValue(cJSON_GetObjectItem(item, "before"))),
-						conditions_shown(cJSON_GetStringValue(cJSON_GetObjectItem(item, "after"))));
+						conditions_format(cJSON_GetStringValue(cJSON_GetObjectItem(item, "before"))),
+						conditions_format(cJSON_GetStringValue(cJSON_GetObjectItem(item, "after"))));
 		}
 		cJSON_Delete(changes);
 	}
@@ -103,7 +103,7 @@ static void add_versions(const struct drift *drift, struct document *d)
 
 	for (size_t i = 0; i < drift->n; i++) {
 		const struct machine_fingerprint *f = drift->past[i].latest;
-		const char *before = drift_version_before(drift->past[i].machine, f);
+		const char *before = drift_previous_version(drift->past[i].machine, f);
 
 		names[i] = drift->past[i].machine->id;
 		if (before)
@@ -148,7 +148,7 @@ static void add_states(const struct drift *drift, enum drift_state state, bool p
 	mem_free(batteries, names);
 }
 
-static void add_all_past(const struct drift *drift, struct document *d)
+static void add_all_comparisons(const struct drift *drift, struct document *d)
 {
 	char shows[80] = "too few fingerprints to know their usual differences";
 	const struct compare *any = NULL;
@@ -157,7 +157,7 @@ static void add_all_past(const struct drift *drift, struct document *d)
 	for (size_t i = 0; i < drift->n; i++) {
 		any = drift->past[i].state == DRIFT_COMPARED ? &drift->past[i].compare : any;
 		compared += drift->past[i].state == DRIFT_COMPARED;
-		differ += drift->past[i].compare.differing > 0;
+		differ += drift->past[i].compare.n_differing > 0;
 	}
 	if (any && isfinite(any->rows[any->n].high))
 		snprintf(shows, sizeof(shows), "a change of about %.0f %% would be detected",
@@ -165,25 +165,25 @@ static void add_all_past(const struct drift *drift, struct document *d)
 	doc_line(d, "Compared with their own past, %zu of %zu machines differ%s%s%s", differ, compared, differ == 1 ? "s" : "",
 		 any ? "; " : "", any ? shows : "");
 	for (size_t i = 0; i < drift->n; i++) {
-		if (drift->past[i].compare.differing)
-			add_past(&drift->past[i], d);
+		if (drift->past[i].compare.n_differing)
+			add_comparison(&drift->past[i], d);
 	}
 	add_conditions(drift, d);
 	add_versions(drift, d);
 	for (size_t i = 0; i < drift->n; i++) {
-		const struct drift_past *past = &drift->past[i];
+		const struct drift_history *past = &drift->past[i];
 
 		if (drift_other_work_at(past, past->latest))
 			doc_line(d, "  busy: %s (%s): its latest fingerprint is not used, it was taken with %s", past->machine->id,
 				 past->latest->battery, drift_other_work_at(past, past->latest));
 	}
-	add_states(drift, DRIFT_ALONE, false, "  no second fingerprint to compare with: ", d);
-	add_states(drift, DRIFT_REFERENCE, false, "  nothing newer than the accepted fingerprint: ", d);
+	add_states(drift, DRIFT_NOTHING_TO_COMPARE, false, "  no second fingerprint to compare with: ", d);
+	add_states(drift, DRIFT_IS_REFERENCE, false, "  nothing newer than the accepted fingerprint: ", d);
 	add_states(drift, DRIFT_BUSY, false, "  busy, with no other fingerprint to compare: ", d);
-	add_states(drift, DRIFT_NO_RAW, false, "  raw record missing (see 'assay check'): ", d);
+	add_states(drift, DRIFT_NO_RAW_RECORD, false, "  raw record missing (see 'assay check'): ", d);
 }
 
-static void add_peer(const struct drift_past *past, const struct drift_peer *peer, const struct types *types, struct document *d)
+static void add_peer(const struct drift_history *past, const struct drift_peer *peer, const struct types *types, struct document *d)
 {
 	doc_line(d, "%s (%s), of type %s", past->machine->id, past->latest->battery, types->types[peer->type].name);
 	doc_table(d, NULL);
@@ -214,9 +214,9 @@ static void add_all_peers(const struct drift *drift, const struct types *types, 
 		if (drift->peers[i].n)
 			add_peer(&drift->past[i], &drift->peers[i], types, d);
 	}
-	add_states(drift, DRIFT_ALONE, true, "  no second machine of their type: ", d);
+	add_states(drift, DRIFT_NOTHING_TO_COMPARE, true, "  no second machine of their type: ", d);
 	add_states(drift, DRIFT_BUSY, true, "  busy: ", d);
-	add_states(drift, DRIFT_NO_RAW, true, "  raw record missing (see 'assay check'): ", d);
+	add_states(drift, DRIFT_NO_RAW_RECORD, true, "  raw record missing (see 'assay check'): ", d);
 }
 
 static void add_folded(const char *before, const char *const *names, size_t n, const char *behind, struct document *d)
@@ -252,7 +252,7 @@ static void add_excluded(const struct catalog *catalog, const struct drift *drif
 
 /* ---- JSON ---- */
 
-static void set_past(const struct drift_past *past, struct document *d)
+static void set_comparison(const struct drift_history *past, struct document *d)
 {
 	doc_object(d, "past");
 	doc_set(d, "state", drift_state_code(past->state));
@@ -262,9 +262,9 @@ static void set_past(const struct drift_past *past, struct document *d)
 	doc_set_bool(d, "accepted", past->acceptance != NULL);
 	if (past->state == DRIFT_COMPARED) {
 		doc_set(d, "history", past->series.n);
-		doc_set(d, "left_out_busy", past->left_out);
+		doc_set(d, "left_out_busy", past->n_excluded);
 		doc_set(d, "compared", past->compare.compared);
-		doc_set(d, "differing", past->compare.differing);
+		doc_set(d, "differing", past->compare.n_differing);
 		compare_set_rows(&past->compare, d);
 		doc_set_json(d, "conditions_changed", conditions_changes(past->reference->conditions, past->latest->conditions));
 	}
@@ -290,7 +290,7 @@ static void set_peer(const struct drift_peer *peer, const struct types *types, s
 	doc_end(d);
 }
 
-static void set_machine(const struct drift_past *past, const struct drift_peer *peer, const struct types *types, struct document *d)
+static void set_machine(const struct drift_history *past, const struct drift_peer *peer, const struct types *types, struct document *d)
 {
 	const struct machine_fingerprint *f = past->latest;
 
@@ -301,11 +301,11 @@ static void set_machine(const struct drift_past *past, const struct drift_peer *
 	doc_set(d, "battery", f->battery);
 	doc_set(d, "battery_hash", f->battery_hash);
 	doc_set(d, "stress_ng", f->stress_ng);
-	doc_set(d, "stress_ng_before", drift_version_before(past->machine, f));
+	doc_set(d, "stress_ng_before", drift_previous_version(past->machine, f));
 	doc_set(d, "architecture", f->architecture);
 	doc_set(d, "origin", f->origin);
 	doc_set(d, "busy", drift_other_work_at(past, f));
-	set_past(past, d);
+	set_comparison(past, d);
 	set_peer(peer, types, d);
 	doc_end(d);
 }
@@ -339,7 +339,7 @@ static void set_all(const struct catalog *catalog, const struct drift *drift, co
 static void add_drift(const struct catalog *catalog, const struct drift *drift, const struct types *types, struct document *d)
 {
 	if (drift->n) {
-		add_all_past(drift, d);
+		add_all_comparisons(drift, d);
 		add_all_peers(drift, types, d);
 	}
 	if (catalog->n == 0)
@@ -360,8 +360,8 @@ static enum assay_status host_drift_run(struct lab *lab, void *arguments, struct
 	if (!st)
 		st = catalog_load(lab->machines, NULL, &catalog, err);
 	if (!st) {
-		types_of(&catalog, &lab->config, &types);
-		drift_of(&catalog, &set, &types, clock_real_ms(), &drift);
+		types_compute(&catalog, &lab->config, &types);
+		drift_find(&catalog, &set, &types, clock_real_ms(), &drift);
 		add_drift(&catalog, &drift, &types, d);
 	}
 	drift_release(&drift);

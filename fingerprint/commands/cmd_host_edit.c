@@ -28,9 +28,9 @@ static enum assay_status parse_reason(const char *text, void *to, struct assay_e
 }
 
 /* Loads the catalog, lets `edit` change one machine in it, and saves the catalog. */
-static enum assay_status edit_machine(struct lab *lab, const char *id, void *arguments, struct document *d,
-				      enum assay_status (*edit)(struct machine *, void *, struct document *, struct assay_error *),
-				      struct assay_error *err)
+static enum assay_status edit_catalog_machine(struct lab *lab, const char *id, void *arguments, struct document *d,
+					      enum assay_status (*edit)(struct machine *, void *, struct document *, struct assay_error *),
+					      struct assay_error *err)
 {
 	struct catalog catalog = { 0 };
 	struct machine *machine = NULL;
@@ -60,10 +60,10 @@ static enum assay_status count_rows(struct store *store, const char *sql, const 
 				    struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = store_ask(store, &stmt, err, sql, b ? "tt" : "t", a, b);
+	enum assay_status st = store_query(store, &stmt, err, sql, b ? "tt" : "t", a, b);
 
 	*out = store_next(store, stmt, &st, err) ? sqlite3_column_int64(stmt, 0) : 0;
-	return store_finish(stmt, st);
+	return store_finalize(stmt, st);
 }
 
 static enum assay_status rows_of(struct store *store, const char *machine, int64_t *out, struct assay_error *err)
@@ -149,7 +149,7 @@ static enum assay_status rename_check(struct store *store, const struct catalog 
 static enum assay_status update_machine(struct store *store, const char *sql, const char *from, const char *to, int64_t *changed,
 					struct assay_error *err)
 {
-	enum assay_status st = store_do(store, err, sql, "tt", to, from);
+	enum assay_status st = store_execute(store, err, sql, "tt", to, from);
 
 	if (changed)
 		*changed = sqlite3_changes(store->db);
@@ -176,8 +176,8 @@ static enum assay_status rename_store(struct store *store, const char *from, con
 	if (!st) /* stored decisions never change, so readers need the new names */
 		st = update_machine(store, "UPDATE renamed_machine SET new_name = ? WHERE new_name = ?", from, to, NULL, err);
 	if (!st)
-		st = store_do(store, err, "INSERT INTO renamed_machine (old_name, renamed_ms, new_name) VALUES (?, ?, ?)", "tit", from,
-			      clock_real_ms(), to);
+		st = store_execute(store, err, "INSERT INTO renamed_machine (old_name, renamed_ms, new_name) VALUES (?, ?, ?)", "tit", from,
+				   clock_real_ms(), to);
 	return store_end(store, st, err);
 }
 
@@ -193,13 +193,13 @@ static enum assay_status remove_file(const struct catalog *catalog, const char *
 	return st;
 }
 
-ORDER_BY(compare_taken, struct machine_fingerprint, BY_UP(taken_ms) BY_TEXT(id))
+ORDER_BY(compare_taken, struct machine_fingerprint, BY_ASC(taken_ms) BY_TEXT(id))
 
 /* Moves the fingerprints and the id of `from` to `machine`. `from` has fingerprints if it was measured after an interrupted renaming. */
 static void take_fingerprints(struct machine *machine, struct machine *from)
 {
 	for (size_t i = 0; i < from->n_fingerprints; i++) {
-		if (machine_find(machine, from->fingerprints[i].id))
+		if (machine_find_fingerprint(machine, from->fingerprints[i].id))
 			continue;
 		machine->fingerprints = mem_resize(machine->fingerprints, machine->n_fingerprints + 1, sizeof(*machine->fingerprints));
 		machine->fingerprints[machine->n_fingerprints++] = from->fingerprints[i];
@@ -225,7 +225,7 @@ static enum assay_status rename_files(struct catalog *catalog, const char *from,
 	moved = *old;
 	memmove(&catalog->machines[index], &catalog->machines[index + 1], (catalog->n - index - 1) * sizeof(struct machine));
 	catalog->n--;
-	into = catalog_machine(catalog, to);
+	into = catalog_ensure_machine(catalog, to);
 	take_fingerprints(&moved, into);
 	*into = moved;
 	st = catalog_save(catalog, &written, err);
@@ -284,8 +284,8 @@ static enum assay_status host_rename_run(struct lab *lab, void *input, struct do
 	return ASSAY_OK;
 }
 
-static const struct cli_option rename_words[] = { CLI_WORD("OLD", struct rename_arguments, from),
-						  CLI_WORD("NEW", struct rename_arguments, to), CLI_END };
+static const struct cli_option rename_words[] = { CLI_ARGUMENT("OLD", struct rename_arguments, from),
+						  CLI_ARGUMENT("NEW", struct rename_arguments, to), CLI_END };
 const struct command host_rename_command = {
 	.name = "host rename",
 	.summary = "rename a machine",
@@ -309,7 +309,7 @@ static enum assay_status refuse_busy(const struct machine *machine, const struct
 	char **busy = mem_new(machine->n_fingerprints, sizeof(*busy));
 	enum assay_status st = ASSAY_OK;
 
-	drift_busy(machine, f, busy);
+	drift_find_other_work(machine, f, busy);
 	if (busy[f - machine->fingerprints])
 		st = assay_fail(err, ASSAY_E_USAGE,
 				"fingerprint %s of '%s' (%s) cannot be the reference, because it was taken with %s: take a new one", f->id,
@@ -333,7 +333,7 @@ static enum assay_status accept_machine(struct machine *machine, void *input, st
 	for (size_t i = 0; i < machine->n_fingerprints; i++) {
 		const struct machine_fingerprint *f = &machine->fingerprints[i];
 
-		if (!drift_may_accept(machine, f, now))
+		if (!drift_is_acceptable(machine, f, now))
 			continue;
 		if (refuse_busy(machine, f, err))
 			return err->status;
@@ -348,10 +348,10 @@ static enum assay_status accept_machine(struct machine *machine, void *input, st
 
 static enum assay_status host_accept_run(struct lab *lab, void *input, struct document *d, struct assay_error *err)
 {
-	return edit_machine(lab, ((struct accept_arguments *)input)->machine, input, d, accept_machine, err);
+	return edit_catalog_machine(lab, ((struct accept_arguments *)input)->machine, input, d, accept_machine, err);
 }
 
-static const struct cli_option accept_words[] = { CLI_WORD("MACHINE", struct accept_arguments, machine), CLI_END };
+static const struct cli_option accept_words[] = { CLI_ARGUMENT("MACHINE", struct accept_arguments, machine), CLI_END };
 static const struct cli_option accept_options[] = { CLI_OPTION(PARSED, "reason", "TEXT", struct accept_arguments, reason,
 							       "Reason in one line, stored with the machine (required)",
 							       .parse = parse_reason, .required = true),
@@ -402,10 +402,10 @@ static enum assay_status host_retire_run(struct lab *lab, void *input, struct do
 {
 	const struct retire_arguments *a = input;
 
-	return edit_machine(lab, a->machine, input, d, retire_machine, err);
+	return edit_catalog_machine(lab, a->machine, input, d, retire_machine, err);
 }
 
-static const struct cli_option retire_words[] = { CLI_WORD("MACHINE", struct retire_arguments, machine), CLI_END };
+static const struct cli_option retire_words[] = { CLI_ARGUMENT("MACHINE", struct retire_arguments, machine), CLI_END };
 static const struct cli_option retire_options[] = {
 	CLI_PARSED("reason", "TEXT", struct retire_arguments, reason, parse_reason, "Reason in one line, stored with the machine"),
 	CLI_FLAG("undo", struct retire_arguments, undo, "Mark the machine as in use again"), CLI_END

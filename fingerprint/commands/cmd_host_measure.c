@@ -40,11 +40,11 @@ struct outcome {
 };
 
 /* Returns the summary of the host's fingerprint from the catalog; NULL if the fingerprint is incomplete. */
-static const struct machine_fingerprint *summary_of(const struct outcome *o, size_t i)
+static const struct machine_fingerprint *find_summary(const struct outcome *o, size_t i)
 {
 	const struct machine *machine = o->results[i].complete ? catalog_find(o->catalog, o->hosts[i]->id) : NULL;
 
-	return machine_find(machine, o->results[i].fingerprint);
+	return machine_find_fingerprint(machine, o->results[i].fingerprint);
 }
 
 /* Appends the command that continues the measurement on hosts[0..n). Appends nothing if n is 0. */
@@ -70,7 +70,7 @@ static void add_command(const struct outcome *o, const struct host *const *hosts
 		words[k++] = "--resume";
 	words[k++] = "-w";
 	words[k++] = folded;
-	command = text_command(words);
+	command = text_format_command(words);
 	if (n)
 		buf_format(text, "; %s %s", command, resume ? "continues (finished measurements are kept)" : "measures the rest");
 	mem_free(command, words, counters, folded);
@@ -107,7 +107,7 @@ static void add_answer(const struct outcome *o, struct document *d)
 
 static void add_host(const struct outcome *o, size_t i, struct document *d)
 {
-	const struct machine_fingerprint *f = summary_of(o, i);
+	const struct machine_fingerprint *f = find_summary(o, i);
 	const struct take_result *r = &o->results[i];
 	const struct host *host = o->hosts[i];
 	const char *note = r->was_complete ? "it was already complete" : "";
@@ -134,7 +134,7 @@ static void add_host(const struct outcome *o, size_t i, struct document *d)
 	doc_set(d, "not_counted", r->not_counted);
 	doc_set(d, "without_counters", r->without_counters);
 	doc_set(d, "busy", r->busy);
-	doc_set(d, "stress_ng_before", f ? drift_version_before(catalog_find(o->catalog, host->id), f) : NULL);
+	doc_set(d, "stress_ng_before", f ? drift_previous_version(catalog_find(o->catalog, host->id), f) : NULL);
 	doc_show(d, "fingerprint", "fingerprint", *r->fingerprint ? r->fingerprint : NULL);
 	doc_showf(d, NULL, "note", note, "%s%s%s", host->profile ? "emulated" : "", host->profile && *note ? "; " : "", note);
 }
@@ -148,17 +148,17 @@ static char *failed_text(const struct outcome *o, size_t i)
 
 static char *version_text(const struct outcome *o, size_t i)
 {
-	const struct machine_fingerprint *f = summary_of(o, i);
-	const char *before = f ? drift_version_before(catalog_find(o->catalog, o->hosts[i]->id), f) : NULL;
+	const struct machine_fingerprint *f = find_summary(o, i);
+	const char *before = f ? drift_previous_version(catalog_find(o->catalog, o->hosts[i]->id), f) : NULL;
 
 	return before ? mem_format("stress-ng was %s and is %s: this fingerprint is compared only with those of %s", before, f->stress_ng,
 				   f->stress_ng)
 		      : NULL;
 }
 
-static char *without_text(const struct outcome *o, size_t i)
+static char *missing_counters_text(const struct outcome *o, size_t i)
 {
-	const struct machine_fingerprint *f = summary_of(o, i);
+	const struct machine_fingerprint *f = find_summary(o, i);
 	struct buf without = BUF_INIT;
 
 	for (size_t j = 0; f && j < f->n_rates; j++) {
@@ -225,7 +225,7 @@ static void add_outcome(const struct outcome *o, struct document *d)
 		add_host(o, i, d);
 	doc_end(d);
 	add_equal(o, version_text, d);
-	add_equal(o, without_text, d);
+	add_equal(o, missing_counters_text, d);
 	add_equal(o, busy_text, d);
 	add_equal(o, counters_text, d);
 	add_equal(o, counted_text, d);
@@ -238,7 +238,7 @@ static enum assay_status open_events(const struct arguments *a, struct counting_
 	if (a->counters && strcmp(a->counters, DEFAULT_EVENTS) != 0)
 		return counting_events_parse(a->counters, out, err);
 	if (a->counters)
-		countable_default_of_stressors(out);
+		countable_stressor_defaults(out);
 	return ASSAY_OK;
 }
 
@@ -253,7 +253,7 @@ static enum assay_status take_all(struct lab *lab, const struct arguments *a, st
 	enum assay_status st = reach_init(lab, &reach, err);
 
 	if (!st) {
-		fleet = reach_options(&reach);
+		fleet = reach_fleet_options(&reach);
 		fleet.cancelled = &cancelled;
 		options->fleet = &fleet;
 		progress = progress_begin(stderr, progress_now());
@@ -288,7 +288,7 @@ static enum assay_status host_measure_run(struct lab *lab, void *input, struct d
 	if (!st)
 		st = open_events(a, &events, err);
 	if (!st)
-		st = catalog_set_aside(lab, err);
+		st = catalog_exclude_retired(lab, err);
 	if (!st)
 		st = host_choice_hosts(&lab->config.inventory, &a->choice, &hosts, &n, &aside, err);
 	if (!st && aside.size)

@@ -21,7 +21,7 @@ static void set_item(const struct fingerprint_item *item, struct document *d)
 {
 	doc_set(d, "id", item->head.id);
 	doc_set(d, "machine", item->head.machine);
-	doc_set(d, "taken", TEXT_MS(item->head.taken_ms));
+	doc_set(d, "taken", TEXT_DATE(item->head.taken_ms));
 	doc_set(d, "taken_ms", item->head.taken_ms);
 	doc_set(d, "battery", item->head.battery);
 	doc_set(d, "battery_hash", item->head.battery_hash);
@@ -42,7 +42,7 @@ static void add_row(const struct fingerprint_item *item, struct document *d)
 	doc_row(d);
 	doc_show(d, NULL, "machine", item->head.machine);
 	doc_show(d, NULL, "fingerprint", item->head.id);
-	doc_show(d, NULL, "taken", TEXT_MS(item->head.taken_ms));
+	doc_show(d, NULL, "taken", TEXT_DATE(item->head.taken_ms));
 	doc_show(d, NULL, "battery", item->head.battery);
 	doc_show(d, NULL, "stress-ng", item->head.stress_ng);
 	doc_show(d, NULL, "passes", item->passes);
@@ -77,7 +77,7 @@ static void add_conditions(const char *conditions, struct document *d)
 	cJSON_ArrayForEach(item, root)
 	{
 		if (cJSON_IsString(item))
-			doc_show(d, NULL, item->string, conditions_shown(item->valuestring));
+			doc_show(d, NULL, item->string, conditions_format(item->valuestring));
 		else if (cJSON_IsNumber(item))
 			doc_show(d, NULL, item->string, item->valuedouble);
 	}
@@ -99,7 +99,7 @@ static enum assay_status add_cell(sqlite3_stmt *stmt, struct buf *line, struct d
 	double per_s = store_double(stmt, 2), real_per_s = per_s == 0 ? (double)NAN : store_double(stmt, 3);
 	const char *reason = per_s == 0 ? "recorded 0" : sqlite3_column_type(stmt, 4) == SQLITE_NULL ? NULL : store_text(stmt, 4);
 	int64_t pass = sqlite3_column_int64(stmt, 1);
-	struct signature signature;
+	struct run_usage run_usage;
 	enum assay_status st;
 
 	if (!line->size)
@@ -115,10 +115,10 @@ static enum assay_status add_cell(sqlite3_stmt *stmt, struct buf *line, struct d
 	doc_set(d, "real_per_s", real_per_s);
 	if (reason)
 		doc_set(d, "not_measured", reason);
-	st = signature_parse(accounts, &signature, err);
+	st = run_usage_parse(accounts, &run_usage, err);
 	if (*accounts)
-		signature_set(d, "accounts", &signature.of);
-	signature_release(&signature);
+		run_usage_add_members(d, "accounts", &run_usage.counters);
+	run_usage_release(&run_usage);
 	doc_end(d);
 	return st;
 }
@@ -129,11 +129,12 @@ static enum assay_status add_cells(struct store *store, const char *id, struct d
 	struct buf line = BUF_INIT;
 	char *last = mem_string("");
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = store_ask(store, &stmt, err,
-					 "SELECT stressor, pass, per_s, real_per_s, NULL AS reason, ordinal, signature FROM rate LEFT JOIN "
-					 "raw USING (fingerprint, pass, stressor) WHERE fingerprint = ?1 UNION ALL SELECT stressor, pass, "
-					 "NULL, NULL, reason, 0, NULL FROM missing WHERE fingerprint = ?1 ORDER BY 1, 2, 6",
-					 "t", id);
+	enum assay_status st =
+	    store_query(store, &stmt, err,
+			"SELECT stressor, pass, per_s, real_per_s, NULL AS reason, ordinal, signature FROM rate LEFT JOIN "
+			"raw USING (fingerprint, pass, stressor) WHERE fingerprint = ?1 UNION ALL SELECT stressor, pass, "
+			"NULL, NULL, reason, 0, NULL FROM missing WHERE fingerprint = ?1 ORDER BY 1, 2, 6",
+			"t", id);
 
 	doc_list(d, "cells");
 	while (store_next(store, stmt, &st, err)) {
@@ -147,12 +148,13 @@ static enum assay_status add_cells(struct store *store, const char *id, struct d
 	doc_end(d);
 	buf_release(&line);
 	free(last);
-	return store_finish(stmt, st);
+	return store_finalize(stmt, st);
 }
 
-static enum assay_status add_one(struct store *store, const struct fingerprint_item *item, struct document *d, struct assay_error *err)
+static enum assay_status add_fingerprint(struct store *store, const struct fingerprint_item *item, struct document *d,
+					 struct assay_error *err)
 {
-	doc_line(d, "fingerprint %s of %s, %s, %s", item->head.id, item->head.machine, TEXT_MS(item->head.taken_ms), item->head.origin);
+	doc_line(d, "fingerprint %s of %s, %s, %s", item->head.id, item->head.machine, TEXT_DATE(item->head.taken_ms), item->head.origin);
 	if (item->head.profile)
 		doc_line(d, "emulated host, profile %s", item->head.profile);
 	doc_line(d, "battery %s (%s), stress-ng %s, architecture %s", item->head.battery, item->head.battery_hash, item->head.stress_ng,
@@ -258,10 +260,10 @@ static enum assay_status counters_add(struct store *store, const char *fingerpri
 {
 	struct counters counters = { .n = 0 };
 	bool found = false;
-	enum assay_status st = stressor_counters_plan(store, fingerprint, &counters.plan, &found, err);
+	enum assay_status st = stressor_counters_read_plan(store, fingerprint, &counters.plan, &found, err);
 
 	if (!st)
-		st = stressor_counters_cells(store, fingerprint, &counters.cells, &counters.n, err);
+		st = stressor_counters_read_cells(store, fingerprint, &counters.cells, &counters.n, err);
 	if (!st && found) {
 		doc_heading(d, "counters of one run of each stressor");
 		doc_object(d, "counters");
@@ -269,7 +271,7 @@ static enum assay_status counters_add(struct store *store, const char *fingerpri
 		add_runs(&counters, d);
 		doc_end(d);
 	} else if (!st) {
-		doc_set(d, "counters", DOC_NOTHING);
+		doc_set(d, "counters", DOC_NULL_VALUE);
 	}
 	counting_plan_release(&counters.plan);
 	stressor_counters_cells_free(counters.cells, counters.n);
@@ -305,14 +307,14 @@ static enum assay_status choose_item(struct store *store, const struct fingerpri
 	return st;
 }
 
-static enum assay_status show_one(struct store *store, const struct fingerprint_listing *list, const char *word, struct document *d,
-				  struct assay_error *err)
+static enum assay_status show_fingerprint(struct store *store, const struct fingerprint_listing *list, const char *word, struct document *d,
+					  struct assay_error *err)
 {
 	const struct fingerprint_item *item = NULL;
 	enum assay_status st = choose_item(store, list, word, &item, err);
 
 	if (!st)
-		st = add_one(store, item, d, err);
+		st = add_fingerprint(store, item, d, err);
 	return st ? st : counters_add(store, item->head.id, d, err);
 }
 
@@ -322,7 +324,7 @@ enum assay_status fingerprint_passes_show(struct lab *lab, const char *which, st
 	enum assay_status st = fingerprint_listing_load(&lab->store, &list, err);
 
 	if (!st && which)
-		st = show_one(&lab->store, &list, which, d, err);
+		st = show_fingerprint(&lab->store, &list, which, d, err);
 	else if (!st)
 		add_all(&list, d);
 	fingerprint_listing_release(&list);

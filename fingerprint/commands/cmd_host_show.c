@@ -43,12 +43,12 @@ static void add_marks(const struct machine *machine, struct document *d)
 	if (machine->notes)
 		doc_show(d, NULL, "notes", machine->notes);
 	if (machine->retired)
-		doc_showf(d, NULL, "retired", machine->retired_ms, "%s%s%s", TEXT_MS(machine->retired_ms), reason ? ": " : "",
+		doc_showf(d, NULL, "retired", machine->retired_ms, "%s%s%s", TEXT_DATE(machine->retired_ms), reason ? ": " : "",
 			  reason ? reason : "");
 	for (size_t i = 0; i < machine->n_accepted; i++) {
 		const struct machine_acceptance *accepted = &machine->accepted[i];
 
-		doc_showf(d, NULL, "accepted", accepted->accepted_ms, "%s, fingerprint %s: %s", TEXT_MS(accepted->accepted_ms),
+		doc_showf(d, NULL, "accepted", accepted->accepted_ms, "%s, fingerprint %s: %s", TEXT_DATE(accepted->accepted_ms),
 			  accepted->fingerprint, accepted->reason);
 	}
 }
@@ -71,12 +71,12 @@ static void add_rates(const struct machine_fingerprint *f, struct document *d)
 	doc_end(d);
 }
 
-static void add_fingerprint(const struct machine_fingerprint *f, const struct types_type *type, struct document *d)
+static void add_fingerprint(const struct machine_fingerprint *f, const struct hardware_type_entry *type, struct document *d)
 {
-	doc_heading(d, "fingerprint %s, %s, %s", f->id, TEXT_MS(f->taken_ms), f->origin);
+	doc_heading(d, "fingerprint %s, %s, %s", f->id, TEXT_DATE(f->taken_ms), f->origin);
 	doc_showf(d, NULL, "battery", f->battery, "%s, stress-ng %s, architecture %s, %" PRId64 " passes", f->battery, f->stress_ng,
 		  f->architecture, f->passes);
-	doc_showf(d, NULL, "hardware type", type->name, "%s (%s)", type->name, type->why);
+	doc_showf(d, NULL, "hardware type", type->name, "%s (%s)", type->name, type->reason);
 	if (f->profile)
 		doc_show(d, NULL, "emulated host, profile", f->profile);
 	add_rates(f, d);
@@ -85,7 +85,7 @@ static void add_fingerprint(const struct machine_fingerprint *f, const struct ty
 /* Adds the members of the machine's file to the JSON output. */
 static void set_file(const struct machine *machine, struct document *d)
 {
-	char *text = machine_text(machine);
+	char *text = machine_to_json(machine);
 	cJSON *root = cJSON_Parse(text);
 
 	while (root->child) {
@@ -107,7 +107,7 @@ static enum assay_status machine_show(struct lab *lab, const char *name, struct 
 	if (!st)
 		st = choose_machine(&catalog, name, &machine, err);
 	if (!st) {
-		types_of(&catalog, &lab->config, &types);
+		types_compute(&catalog, &lab->config, &types);
 		doc_line(d, "%s%s", machine->id, machine->retired ? " is retired" : "");
 		add_identity(&machine->identity, d);
 		add_marks(machine, d);
@@ -123,9 +123,9 @@ static enum assay_status machine_show(struct lab *lab, const char *name, struct 
 /* ---- difference between two fingerprints ---- */
 
 /* Adds a line about the other stressors: those that do not differ, cannot be compared, or were not measured in both fingerprints. */
-static void compare_add_rest(const struct compare *compare, struct document *d)
+static void compare_add_summary(const struct compare *compare, struct document *d)
 {
-	size_t rest = compare->compared - (compare->differing - compare->rows[compare->n].differs), missing = 0;
+	size_t rest = compare->compared - (compare->n_differing - compare->rows[compare->n].differs), missing = 0;
 	struct buf text = BUF_INIT;
 
 	if (!compare->has_noise)
@@ -159,12 +159,12 @@ static void add_side(const struct fingerprint *f, const char *key, struct docume
 
 static void add_comparison(const struct fingerprint *const both[2], const struct compare *compare, struct document *d)
 {
-	compare_add_rest(compare, d);
+	compare_add_summary(compare, d);
 	doc_line(d, "%s", "");
 	for (int i = 0; i < 2; i++)
-		doc_line(d, "%s %s  %s, %s, %s%s%s", i ? "after " : "before", both[i]->id, both[i]->machine, TEXT_MS(both[i]->taken_ms),
+		doc_line(d, "%s %s  %s, %s, %s%s%s", i ? "after " : "before", both[i]->id, both[i]->machine, TEXT_DATE(both[i]->taken_ms),
 			 both[i]->origin, both[i]->profile ? ", profile " : "", both[i]->profile ? both[i]->profile : "");
-	if (compare->differing)
+	if (compare->n_differing)
 		doc_line(d, "%s", "");
 	compare_add_largest(compare, SIZE_MAX, d);
 	add_side(both[0], "before", d);
@@ -173,9 +173,9 @@ static void add_comparison(const struct fingerprint *const both[2], const struct
 	doc_set(d, "battery_hash", both[0]->battery_hash);
 	doc_set(d, "stress_ng", both[0]->stress_ng);
 	doc_set(d, "architecture", both[0]->architecture);
-	doc_set(d, "level", COMPARE_LEVEL);
+	doc_set(d, "level", COMPARE_SIGNIFICANCE);
 	doc_set(d, "compared", compare->compared);
-	doc_set(d, "differing", compare->differing);
+	doc_set(d, "differing", compare->n_differing);
 	compare_set_rows(compare, d);
 }
 
@@ -216,8 +216,8 @@ static enum assay_status host_show_check(void *input, struct assay_error *err)
 	return a->which[1] && a->passes ? assay_fail(err, ASSAY_E_USAGE, "--passes shows one fingerprint, not two") : ASSAY_OK;
 }
 
-static const struct cli_option words[] = { CLI_WORD("A", struct arguments, which[0]), CLI_OPTIONAL_WORD("B", struct arguments, which[1]),
-					   CLI_END };
+static const struct cli_option words[] = { CLI_ARGUMENT("A", struct arguments, which[0]),
+					   CLI_OPTIONAL_ARGUMENT("B", struct arguments, which[1]), CLI_END };
 static const struct cli_option options[] = {
 	CLI_FLAG("passes", struct arguments, passes, "Show one fingerprint with its conditions, all passes and its counters"),
 	CLI_END,

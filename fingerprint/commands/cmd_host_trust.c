@@ -39,7 +39,7 @@ static bool trust_parse(const char *line, char **host, int *port, struct hostkey
 		return false;
 	if (close && close[1] == ':') {
 		digits = mem_bytes(close + 2, n - (size_t)(close + 2 - line));
-		if (!text_int64(digits, &number))
+		if (!text_parse_int64(digits, &number))
 			number = 0;
 		free(digits);
 	}
@@ -49,19 +49,19 @@ static bool trust_parse(const char *line, char **host, int *port, struct hostkey
 }
 
 /* Hosts that a line of known_hosts is for: not this host, only this host, or also others. Uses the parser of the whole file. */
-enum line_about { ABOUT_OTHERS, ABOUT_HOST, ABOUT_SEVERAL };
+enum classify_line { ABOUT_OTHER_HOSTS, ABOUT_HOST, ABOUT_SEVERAL };
 
-static enum line_about line_about(const char *line, size_t n, const char *host, int port, const struct hostkey *key)
+static enum classify_line classify_line(const char *line, size_t n, const char *host, int port, const struct hostkey *key)
 {
 	struct known_hosts *alone = known_hosts_new();
-	enum line_about about = ABOUT_OTHERS;
-	enum known_hosts_answer answer;
+	enum classify_line about = ABOUT_OTHER_HOSTS;
+	enum known_hosts_result answer;
 	struct assay_error err;
 	const char *file;
 	size_t at;
 
 	if (n && line[0] != '@' && !known_hosts_parse(alone, "line", line, n, &err)) {
-		answer = known_hosts_ask(alone, &(struct known_hosts_subject){ .host = host, .port = port }, key, &file, &at);
+		answer = known_hosts_check(alone, &(struct known_hosts_query){ .host = host, .port = port }, key, &file, &at);
 		if (answer != KNOWN_HOSTS_UNKNOWN)
 			about = strcspn(line, ",*?!") < strcspn(line, " \t") ? ABOUT_SEVERAL : ABOUT_HOST;
 	}
@@ -69,8 +69,8 @@ static enum line_about line_about(const char *line, size_t n, const char *host, 
 	return about;
 }
 
-static enum assay_status take_out(struct buf *text, const char *own, const char *host, int port, const struct hostkey *key,
-				  struct assay_error *err)
+static enum assay_status remove_lines(struct buf *text, const char *own, const char *host, int port, const struct hostkey *key,
+				      struct assay_error *err)
 {
 	struct buf kept = BUF_INIT;
 	enum assay_status st = ASSAY_OK;
@@ -80,8 +80,8 @@ static enum assay_status take_out(struct buf *text, const char *own, const char 
 		const char *end = memchr(text->bytes + at, '\n', text->size - at);
 
 		n = end ? (size_t)(end + 1 - text->bytes) - at : text->size - at;
-		switch (line_about(text->bytes + at, n, host, port, key)) {
-		case ABOUT_OTHERS:
+		switch (classify_line(text->bytes + at, n, host, port, key)) {
+		case ABOUT_OTHER_HOSTS:
 			buf_add(&kept, text->bytes + at, n);
 			break;
 		case ABOUT_SEVERAL:
@@ -125,7 +125,8 @@ static void add_line(struct buf *text, const char *line)
 }
 
 /* Sets the action, and the message "BEFORE FILE:LINE AFTER". */
-static void say(struct trust_step *step, enum trust_action action, const char *before, const char *file, size_t line, const char *after)
+static void record_step(struct trust_step *step, enum trust_action action, const char *before, const char *file, size_t line,
+			const char *after)
 {
 	step->action = action;
 	free(step->message);
@@ -149,25 +150,26 @@ static enum assay_status trust_key(struct buf *text, const char *own, const stru
 		st = assay_fail(err, ASSAY_E_FORMAT, "the host has shown a key that cannot be read");
 		goto out;
 	}
-	switch (known_hosts_ask(known, &(struct known_hosts_subject){ .host = host, .port = port }, &key, &file, &at)) {
+	switch (known_hosts_check(known, &(struct known_hosts_query){ .host = host, .port = port }, &key, &file, &at)) {
 	case KNOWN_HOSTS_OK:
-		say(out, TRUST_KNOWN, "already known from ", file, at, "");
+		record_step(out, TRUST_KNOWN, "already known from ", file, at, "");
 		break;
 	case KNOWN_HOSTS_REVOKED:
-		say(out, TRUST_REFUSED, "this key is revoked (", file, at, "): the host needs a new one");
+		record_step(out, TRUST_REFUSED, "this key is revoked (", file, at, "): the host needs a new one");
 		break;
 	case KNOWN_HOSTS_CHANGED:
 		if (!replace) {
-			say(out, TRUST_REFUSED, "", file, at,
+			record_step(
+			    out, TRUST_REFUSED, "", file, at,
 			    " has another key of this host: find out why, then --replace (--reinstalled if its system was installed "
 			    "again)");
 			break;
 		}
 		out->action = TRUST_REPLACED;
 		if (file && strcmp(file, own) != 0)
-			say(out, TRUST_REPLACED, "", file, at,
-			    " still has the old key, which remains valid: remove it with 'ssh-keygen -R'");
-		st = take_out(text, own, host, port, &key, err);
+			record_step(out, TRUST_REPLACED, "", file, at,
+				    " still has the old key, which remains valid: remove it with 'ssh-keygen -R'");
+		st = remove_lines(text, own, host, port, &key, err);
 		if (!st)
 			add_line(text, line);
 		break;
@@ -193,14 +195,14 @@ struct answer {
 	bool jump;  /* true for a jump host */
 	char *line; /* line of known_hosts with the host's key; NULL if the host presented none */
 	struct hostkey key;
-	bool shown, local;
+	bool is_parsed, local;
 	struct trust_step step;
-	char *trouble;	/* reason why `line` is NULL */
+	char *problem;	/* reason why `line` is NULL */
 	char *evidence; /* text of the comparison with the catalog's machine; NULL if none was made */
 	bool other;	/* the host is not the catalog's machine, or did not report its identity; its key is not recorded */
 };
 
-struct trusting {
+struct trust_run {
 	const struct lab *lab;
 	const struct reach *reach;
 	bool replace, reinstalled;
@@ -213,32 +215,32 @@ static const char *action_text(const struct answer *answer)
 {
 	static const char *const texts[] = { "recorded", "replaced", "known", "refused" };
 
-	return answer->other ? "refused" : answer->local ? "local" : answer->shown ? texts[answer->step.action] : "failed";
+	return answer->other ? "refused" : answer->local ? "local" : answer->is_parsed ? texts[answer->step.action] : "failed";
 }
 
 static bool is_good(const struct answer *answer)
 {
-	return !answer->other && (answer->local || (answer->shown && answer->step.action != TRUST_REFUSED));
+	return !answer->other && (answer->local || (answer->is_parsed && answer->step.action != TRUST_REFUSED));
 }
 
 static void ask_key(struct session *session, void *context)
 {
 	char **lines = context;
 
-	session_host_key(session, &lines[session->index]);
+	session_read_host_key(session, &lines[session->index]);
 }
 
 static void ask_jumps(struct session *session, void *context)
 {
 	char **ways = context;
 
-	session_jumps(session, &ways[session->index]);
+	session_read_jumps(session, &ways[session->index]);
 }
 
 /* Determines the action for each key of the present group of hosts. *text gets the new contents of the file. */
-static enum assay_status decide(const struct trusting *t, struct buf *text, struct assay_error *err)
+static enum assay_status decide_trust(const struct trust_run *t, struct buf *text, struct assay_error *err)
 {
-	enum assay_status st = file_read(t->reach->own, KNOWN_HOSTS_BYTES_MAX, text, err);
+	enum assay_status st = file_read(t->reach->known_hosts_path, KNOWN_HOSTS_BYTES_MAX, text, err);
 
 	if (st == ASSAY_E_NOTFOUND)
 		st = ASSAY_OK;
@@ -249,11 +251,11 @@ static enum assay_status decide(const struct trusting *t, struct buf *text, stru
 
 		if (!a->line)
 			continue;
-		a->shown = trust_parse(a->line, &host, &port, &a->key);
+		a->is_parsed = trust_parse(a->line, &host, &port, &a->key);
 		free(host);
 		if (!a->other)
-			st = trust_key(text, t->reach->own, t->reach->known, a->line, t->replace || (t->reinstalled && !a->jump), &a->step,
-				       err);
+			st = trust_key(text, t->reach->known_hosts_path, t->reach->known, a->line,
+				       t->replace || (t->reinstalled && !a->jump), &a->step, err);
 	}
 	return st;
 }
@@ -261,15 +263,15 @@ static enum assay_status decide(const struct trusting *t, struct buf *text, stru
 /* Compares a host with the catalog's machine. `other` remains true if the host does not report its identity. */
 static void compare_machine(struct session *session, void *context)
 {
-	struct trusting *t = context;
+	struct trust_run *t = context;
 	struct answer *a = &t->answers[t->first + session->index];
 	struct buf evidence = BUF_INIT;
 	struct facts facts = { 0 };
 	struct assay_error err = { .text = "" };
 
-	if (a->other && session_open(session) && session_facts(session, &facts)) {
+	if (a->other && session_open(session) && session_read_facts(session, &facts)) {
 		fleet_lock(session); /* protects the catalog, because hosts are asked in parallel */
-		a->other = !session->host->profile && identity_reinstall(&t->catalog, session->host->id, &facts, &evidence, &err);
+		a->other = !session->host->profile && identity_record_reinstall(&t->catalog, session->host->id, &facts, &evidence, &err);
 		fleet_unlock(session);
 		buf_format(&evidence, "%s%s", a->other ? ": " : session->host->profile ? "emulated hosts have no identity" : "", err.text);
 		a->evidence = buf_take(&evidence);
@@ -280,7 +282,7 @@ static void compare_machine(struct session *session, void *context)
 }
 
 /* Connects to the hosts with their new keys, which are not recorded yet, and compares each host with its machine in the catalog. */
-static enum assay_status compare_machines(struct trusting *t, const struct host *const *hosts, size_t n, struct assay_error *err)
+static enum assay_status compare_machines(struct trust_run *t, const struct host *const *hosts, size_t n, struct assay_error *err)
 {
 	struct fleet_result *results = mem_new(n, sizeof(*results));
 	struct fleet_options options;
@@ -292,11 +294,11 @@ static enum assay_status compare_machines(struct trusting *t, const struct host 
 
 		a->other = a->local || a->line;
 		if (a->line)
-			st = known_hosts_parse(reach.known, reach.own, a->line, strlen(a->line), err);
+			st = known_hosts_parse(reach.known, reach.known_hosts_path, a->line, strlen(a->line), err);
 	}
-	options = reach_options(&reach);
+	options = reach_fleet_options(&reach);
 	if (!st)
-		st = fleet_each(hosts, n, &options, compare_machine, t, results, err);
+		st = fleet_run_on_each_host(hosts, n, &options, compare_machine, t, results, err);
 	for (size_t i = 0; !st && i < n; i++)
 		fleet_result_release(&results[i]);
 	reach_release(&reach);
@@ -305,13 +307,13 @@ static enum assay_status compare_machines(struct trusting *t, const struct host 
 }
 
 /* Asks hosts for their keys, and records the keys. */
-static enum assay_status trust(struct trusting *t, const struct host *const *hosts, size_t n, bool jump, struct assay_error *err)
+static enum assay_status trust_hosts(struct trust_run *t, const struct host *const *hosts, size_t n, bool jump, struct assay_error *err)
 {
-	const struct fleet_options options = reach_options(t->reach);
+	const struct fleet_options options = reach_fleet_options(t->reach);
 	struct fleet_result *results = mem_new(n, sizeof(*results));
 	char **lines = mem_new(n, sizeof(*lines));
 	struct buf text = BUF_INIT;
-	enum assay_status st = fleet_each(hosts, n, &options, ask_key, lines, results, err);
+	enum assay_status st = fleet_run_on_each_host(hosts, n, &options, ask_key, lines, results, err);
 
 	t->first = t->n;
 	for (size_t i = 0; !st && i < n; i++) {
@@ -320,24 +322,24 @@ static enum assay_status trust(struct trusting *t, const struct host *const *hos
 					    .jump = jump,
 					    .line = lines[i],
 					    .local = hosts[i]->local || hosts[i]->launcher.n,
-					    .trouble = mem_string(results[i].message),
+					    .problem = mem_string(results[i].message),
 					    .step = { .message = mem_string("") } });
 		fleet_result_release(&results[i]);
 	}
 	if (!st)
 		st = t->reinstalled && !jump ? compare_machines(t, hosts, n, err) : ASSAY_OK;
 	if (!st)
-		st = decide(t, &text, err);
+		st = decide_trust(t, &text, err);
 	if (!st && text.size)
-		st = file_replace(t->reach->own, text.bytes, text.size, 0644, err);
+		st = file_replace(t->reach->known_hosts_path, text.bytes, text.size, 0644, err);
 	buf_release(&text);
 	mem_free(lines, results);
 	return st;
 }
 
-/* Asks one jump host on the way to `leads_to` for its key. `way` is the comma-separated list of jump hosts up to this one. The keys of the
- * earlier ones must be recorded already, because ssh checks these. */
-static enum assay_status trust_jump(struct trusting *t, const char *way, const char *leads_to, struct assay_error *err)
+/* Asks one jump host on the way to `jump_target` for its key. `way` is the comma-separated list of jump hosts up to this one. The keys of
+ * the earlier ones must be recorded already, because ssh checks these. */
+static enum assay_status trust_jump(struct trust_run *t, const char *way, const char *jump_target, struct assay_error *err)
 {
 	const char *comma = strrchr(way, ','), *text = comma ? comma + 1 : way;
 	char *name = mem_string(text), *before = mem_bytes(way, comma ? (size_t)(comma - way) : 0);
@@ -354,21 +356,21 @@ static enum assay_status trust_jump(struct trusting *t, const char *way, const c
 			      .user = hop.user,
 			      .box = name,
 			      .jump = *before ? before : NULL,
-			      .leads_to = leads_to };
-	st = trust(t, hosts, 1, true, err);
+			      .jump_target = jump_target };
+	st = trust_hosts(t, hosts, 1, true, err);
 	jump_hop_release(&hop);
 	mem_free(before, name);
 	return st;
 }
 
 /* Asks each jump host on the way to hosts[0..n) once. */
-static enum assay_status trust_ways(struct trusting *t, const struct host *const *hosts, size_t n, struct assay_error *err)
+static enum assay_status trust_ways(struct trust_run *t, const struct host *const *hosts, size_t n, struct assay_error *err)
 {
-	const struct fleet_options options = reach_options(t->reach);
+	const struct fleet_options options = reach_fleet_options(t->reach);
 	struct fleet_result *results = mem_new(n, sizeof(*results));
 	char **ways = mem_new(n, sizeof(*ways)), **done = NULL;
 	size_t n_done = 0, capacity = 0;
-	enum assay_status st = fleet_each(hosts, n, &options, ask_jumps, ways, results, err);
+	enum assay_status st = fleet_run_on_each_host(hosts, n, &options, ask_jumps, ways, results, err);
 
 	for (size_t i = 0; !st && i < n; i++) {
 		for (size_t end = 0; !st && ways[i] && (!end || ways[i][end]);) {
@@ -395,17 +397,17 @@ static enum assay_status trust_ways(struct trusting *t, const struct host *const
 
 static void add_answer(const struct answer *a, struct document *d)
 {
-	const char *message = a->local ? "no key is needed" : a->shown ? a->step.message : a->trouble;
+	const char *message = a->local ? "no key is needed" : a->is_parsed ? a->step.message : a->problem;
 
 	doc_object(d, NULL);
 	doc_set(d, "host", a->name);
 	doc_set_bool(d, "jump", a->jump);
 	doc_set(d, "action", action_text(a));
-	if (a->shown) {
+	if (a->is_parsed) {
 		doc_set(d, "type", a->key.type);
-		doc_set(d, "fingerprint", a->key.shown);
-		doc_line(d, "%s%s: %s %s (%s)%s%s", a->name, a->jump ? " (jump host)" : "", action_text(a), a->key.shown, a->key.type,
-			 *message ? ": " : "", message);
+		doc_set(d, "fingerprint", a->key.fingerprint_text);
+		doc_line(d, "%s%s: %s %s (%s)%s%s", a->name, a->jump ? " (jump host)" : "", action_text(a), a->key.fingerprint_text,
+			 a->key.type, *message ? ": " : "", message);
 	} else {
 		doc_line(d, "%s%s: %s%s%s", a->name, a->jump ? " (jump host)" : "", action_text(a), *message ? ": " : "", message);
 	}
@@ -413,7 +415,7 @@ static void add_answer(const struct answer *a, struct document *d)
 		doc_line(d, "%s: %s", a->name, a->evidence);
 		doc_set(d, "machine", a->evidence);
 	}
-	doc_set(d, "message", a->shown || a->local ? a->step.message : a->trouble);
+	doc_set(d, "message", a->is_parsed || a->local ? a->step.message : a->problem);
 	doc_end(d);
 }
 
@@ -428,7 +430,7 @@ static void add_answers(const struct answer *answers, size_t n, const char *own,
 
 		add_answer(a, d);
 		good += is_good(a);
-		changed += a->shown && is_good(a) && a->step.action != TRUST_KNOWN;
+		changed += a->is_parsed && is_good(a) && a->step.action != TRUST_KNOWN;
 	}
 	doc_end(d);
 	if (changed)
@@ -443,7 +445,7 @@ static enum assay_status host_trust_run(struct lab *lab, void *input, struct doc
 	const struct arguments *arguments = input;
 	const struct host **hosts = NULL;
 	struct reach reach = { 0 };
-	struct trusting t = { .lab = lab, .reach = &reach, .replace = arguments->replace, .reinstalled = arguments->reinstalled };
+	struct trust_run t = { .lab = lab, .reach = &reach, .replace = arguments->replace, .reinstalled = arguments->reinstalled };
 	size_t n = 0, written = 0;
 	enum assay_status st = host_choice_hosts(&lab->config.inventory, &arguments->choice, &hosts, &n, NULL, err);
 
@@ -454,14 +456,14 @@ static enum assay_status host_trust_run(struct lab *lab, void *input, struct doc
 	if (!st)
 		st = trust_ways(&t, hosts, n, err);
 	if (!st)
-		st = trust(&t, hosts, n, false, err);
+		st = trust_hosts(&t, hosts, n, false, err);
 	if (!st && t.reinstalled)
 		st = catalog_save(&t.catalog, &written, err);
 	if (!st)
-		add_answers(t.answers, t.n, reach.own, d);
+		add_answers(t.answers, t.n, reach.known_hosts_path, d);
 	for (size_t i = 0; i < t.n; i++) {
 		hostkey_release(&t.answers[i].key);
-		mem_free(t.answers[i].name, t.answers[i].line, t.answers[i].trouble, t.answers[i].evidence, t.answers[i].step.message);
+		mem_free(t.answers[i].name, t.answers[i].line, t.answers[i].problem, t.answers[i].evidence, t.answers[i].step.message);
 	}
 	catalog_release(&t.catalog);
 	mem_free(t.answers, hosts);

@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define COMPARE_LEVEL	.05 /* probability that any stressor is reported if no machine has changed */
-#define COMPARE_MATTERS .01 /* smallest relative change that is reported, even with very little noise */
+#define COMPARE_SIGNIFICANCE .05 /* probability that any stressor is reported if no machine has changed */
+#define COMPARE_MIN_CHANGE   .01 /* smallest relative change that is reported, even with very little noise */
 
 /* Sessions (fingerprints) of one machine with the same battery, stress-ng version and architecture, sorted by time. */
 struct compare_series {
@@ -24,14 +24,15 @@ struct compare_series {
 	double *logs;	/* [(stressors + 1) x n] logarithms of medians; NaN if not measured; last row: median distance of all stressors from
 			   their medians over the sessions */
 	double *passes; /* [stressors] variance of the logarithm between passes of a session, median over sessions; NaN if unknown */
-	double multiple; /* ratio of this machine's noise to that of other machines, >= 1 */
+	double relative_noise; /* ratio of this machine's noise to that of other machines, >= 1 */
 };
 
 /* Differences between consecutive sessions of machines, which are mostly unchanged. All noise is estimated from these differences. */
 struct compare_noise {
 	size_t n_stressors, capacity;
-	double *apart; /* [(stressors + 1) x capacity] absolute differences of logarithms, divided by the machine's `multiple`, ascending */
-	size_t *n;     /* [stressors + 1] number of differences */
+	double *apart;	 /* [(stressors + 1) x capacity] absolute differences of logarithms, divided by the machine's `relative_noise`,
+			    ascending */
+	size_t *n;	 /* [stressors + 1] number of differences */
 	double *passes;	 /* [stressors] variance between passes, median over the machines */
 	size_t sessions; /* number of sessions of machines with several sessions */
 };
@@ -42,13 +43,13 @@ struct compare_row {
 	const char *reasons[2];	 /* reasons why the stressor was not measured; NULL if unknown or measured; owned by the set */
 	double ratio, low, high; /* after / before, and its interval, which is corrected for multiple comparisons; NaN if undefined */
 	double noise;		 /* standard error of the logarithm of the ratio; NaN if undefined */
-	bool differs;		 /* the interval excludes 1, and the change exceeds COMPARE_MATTERS */
+	bool differs;		 /* the interval excludes 1, and the change exceeds COMPARE_MIN_CHANGE */
 	int64_t since_ms;	 /* time of the first session after the change; 0 if there are only two sessions */
 };
 
 struct compare {
 	struct compare_row *rows; /* [n + 1] each tried stressor, sorted by name, then all stressors together; free() it */
-	size_t n, compared, differing;
+	size_t n, compared, n_differing;
 	bool has_noise; /* false: the noise is unknown, so no difference can be found */
 };
 
@@ -71,23 +72,23 @@ void compare_set_rows(const struct compare *compare, struct document *d);
 /* Each row has a constant and its code in JSON. */
 #define DRIFT_STATE_ROWS(X)                                                                                                                \
 	X(DRIFT_COMPARED, "compared")                                                                                                      \
-	X(DRIFT_ALONE, "nothing_to_compare_with") /* there is no second fingerprint, or no other machine of the type */                    \
-	X(DRIFT_REFERENCE, "is_the_reference")	  /* the accepted fingerprint is the latest one */                                         \
-	X(DRIFT_BUSY, "busy")			  /* too few fingerprints remain without those of a busy machine */                        \
-	X(DRIFT_NO_RAW, "raw_record_missing")	  /* the catalog has the fingerprint, but the store does not */
+	X(DRIFT_NOTHING_TO_COMPARE, "nothing_to_compare_with") /* there is no second fingerprint, or no other machine of the type */       \
+	X(DRIFT_IS_REFERENCE, "is_the_reference")	       /* the accepted fingerprint is the latest one */                            \
+	X(DRIFT_BUSY, "busy")				       /* too few fingerprints remain without those of a busy machine */           \
+	X(DRIFT_NO_RAW_RECORD, "raw_record_missing")	       /* the catalog has the fingerprint, but the store does not */
 
 enum drift_state { DRIFT_STATE_ROWS(ROWS_ENUM) };
 const char *drift_state_code(enum drift_state state);
 
 /* Comparison of a machine's latest fingerprint with earlier ones. The reference is the last accepted fingerprint, otherwise the first. */
-struct drift_past {
+struct drift_history {
 	const struct machine *machine;
 	const struct machine_fingerprint *latest, *reference; /* the same if there is no other fingerprint */
 	const struct machine_acceptance *acceptance;	      /* acceptance of the reference; NULL if it was not accepted */
 	enum drift_state state;
 	struct compare compare;	      /* result; empty unless `state` is DRIFT_COMPARED */
 	struct compare_series series; /* fingerprints from the reference to the latest, except those of a busy machine */
-	size_t left_out;	      /* number of fingerprints excluded because the machine was busy */
+	size_t n_excluded;	      /* number of fingerprints excluded because the machine was busy */
 	char **busy;		      /* [fingerprints of the machine] other work during each fingerprint, as text; NULL if none is known */
 	struct compare_noise noise;
 };
@@ -109,34 +110,34 @@ struct drift_peer {
 };
 
 /* A fingerprint that is excluded because its time is in the future. */
-struct drift_ahead {
+struct drift_future {
 	const struct machine *machine;
 	const struct machine_fingerprint *fingerprint;
 };
 
 struct drift {
-	struct drift_past *past;  /* [n], sorted by machine, then time of the latest fingerprint */
-	struct drift_peer *peers; /* [n], in the same order */
+	struct drift_history *past; /* [n], sorted by machine, then time of the latest fingerprint */
+	struct drift_peer *peers;   /* [n], in the same order */
 	size_t n, retired;
-	struct drift_ahead *ahead; /* [n_ahead], sorted by machine, then time */
+	struct drift_future *ahead; /* [n_ahead], sorted by machine, then time */
 	size_t n_ahead;
 };
 
 /* Finds drift of all machines. All arguments must outlive *out. O(machines of a type ^ 2 * stressors). The caller calls drift_release(). */
-void drift_of(const struct catalog *catalog, const struct fingerprint_set *set, const struct types *types, int64_t now_ms,
-	      struct drift *out);
+void drift_find(const struct catalog *catalog, const struct fingerprint_set *set, const struct types *types, int64_t now_ms,
+		struct drift *out);
 void drift_release(struct drift *drift);
 
 /* Finds other work during the fingerprints that are comparable with `latest` and not later. out [fingerprints of the machine] gets texts,
  * or NULL if none is known; free() each. Returns how many of these fingerprints have conditions. */
-size_t drift_busy(const struct machine *machine, const struct machine_fingerprint *latest, char **out);
+size_t drift_find_other_work(const struct machine *machine, const struct machine_fingerprint *latest, char **out);
 /* Returns the machine's other work during fingerprint `f`, as text; NULL if none is known. */
-const char *drift_other_work_at(const struct drift_past *past, const struct machine_fingerprint *f);
+const char *drift_other_work_at(const struct drift_history *past, const struct machine_fingerprint *f);
 
 /* Returns the stress-ng version of the previous fingerprint with the battery and architecture of `f`; NULL if it is equal or unknown. */
-const char *drift_version_before(const struct machine *machine, const struct machine_fingerprint *f);
+const char *drift_previous_version(const struct machine *machine, const struct machine_fingerprint *f);
 
 /* Reports whether `f` may become the reference: the latest of its battery and architecture up to `now_ms`, and not accepted yet. */
-bool drift_may_accept(const struct machine *machine, const struct machine_fingerprint *f, int64_t now_ms);
+bool drift_is_acceptable(const struct machine *machine, const struct machine_fingerprint *f, int64_t now_ms);
 
 #endif

@@ -8,8 +8,9 @@
 static enum assay_status put_event(struct store *store, const char *fingerprint, size_t run, const char *event, const char *family,
 				   const char *domain, const char *reason, struct assay_error *err)
 {
-	return store_do(store, err, "INSERT INTO counter_event (fingerprint, run, event, family, domain, reason) VALUES (?, ?, ?, ?, ?, ?)",
-			"titttt", fingerprint, (int64_t)run, event, family, domain, reason);
+	return store_execute(store, err,
+			     "INSERT INTO counter_event (fingerprint, run, event, family, domain, reason) VALUES (?, ?, ?, ?, ?, ?)",
+			     "titttt", fingerprint, (int64_t)run, event, family, domain, reason);
 }
 
 static enum assay_status put_events(struct store *store, const char *fingerprint, const struct counting_plan *plan, struct assay_error *err)
@@ -70,12 +71,12 @@ static bool read_event(sqlite3_stmt *stmt, int64_t number, struct counting_plan 
 	return true;
 }
 
-enum assay_status stressor_counters_plan(struct store *store, const char *fingerprint, struct counting_plan *out, bool *found,
-					 struct assay_error *err)
+enum assay_status stressor_counters_read_plan(struct store *store, const char *fingerprint, struct counting_plan *out, bool *found,
+					      struct assay_error *err)
 {
 	struct counting_plan plan = { .n = 0 };
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = store_ask(
+	enum assay_status st = store_query(
 	    store, &stmt, err, "SELECT run, event, family, domain, reason FROM counter_event WHERE fingerprint = ? ORDER BY run, event",
 	    "t", fingerprint);
 
@@ -98,11 +99,11 @@ enum assay_status stressor_counters_plan(struct store *store, const char *finger
 
 /* ---- runs ---- */
 
-enum assay_status stressor_counters_done(struct store *store, const char *fingerprint, const struct battery *battery, size_t runs,
-					 bool *done, struct assay_error *err)
+enum assay_status stressor_counters_read_done(struct store *store, const char *fingerprint, const struct battery *battery, size_t runs,
+					      bool *done, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = store_ask(store, &stmt, err, "SELECT run, stressor FROM counted WHERE fingerprint = ?", "t", fingerprint);
+	enum assay_status st = store_query(store, &stmt, err, "SELECT run, stressor FROM counted WHERE fingerprint = ?", "t", fingerprint);
 
 	while (store_next(store, stmt, &st, err)) {
 		int64_t number = sqlite3_column_int64(stmt, 0);
@@ -112,31 +113,31 @@ enum assay_status stressor_counters_done(struct store *store, const char *finger
 				done[(size_t)(number - 1) * battery->n + i] = true;
 		}
 	}
-	return store_finish(stmt, st);
+	return store_finalize(stmt, st);
 }
 
-static enum assay_status put_run(struct store *store, const char *fingerprint, const struct counted *c, struct assay_error *err)
+static enum assay_status put_run(struct store *store, const char *fingerprint, const struct stressor_count *c, struct assay_error *err)
 {
 	if (c->reason)
-		return store_do(store, err, "INSERT INTO counted (fingerprint, run, stressor, reason) VALUES (?, ?, ?, ?)", "titt",
-				fingerprint, c->run, c->stressor, c->reason);
-	return store_do(store, err, "INSERT INTO counted (fingerprint, run, stressor, operations, wall_ns) VALUES (?, ?, ?, ?, ?)", "titdi",
-			fingerprint, c->run, c->stressor, c->operations, c->wall_ns);
+		return store_execute(store, err, "INSERT INTO counted (fingerprint, run, stressor, reason) VALUES (?, ?, ?, ?)", "titt",
+				     fingerprint, c->run, c->stressor, c->reason);
+	return store_execute(store, err, "INSERT INTO counted (fingerprint, run, stressor, operations, wall_ns) VALUES (?, ?, ?, ?, ?)",
+			     "titdi", fingerprint, c->run, c->stressor, c->operations, c->wall_ns);
 }
 
 static enum assay_status put_values(struct store *store, const char *fingerprint, const struct counting_events *events,
-				    const struct counted *c, struct assay_error *err)
+				    const struct stressor_count *c, struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
 
 	for (size_t i = 0; !st && i < events->n; i++)
-		st = store_do(store, err, "INSERT INTO counter (fingerprint, run, stressor, event, value) VALUES (?, ?, ?, ?, ?)", "titti",
-			      fingerprint, c->run, c->stressor, events->names[i], c->values[i]);
+		st = store_execute(store, err, "INSERT INTO counter (fingerprint, run, stressor, event, value) VALUES (?, ?, ?, ?, ?)",
+				   "titti", fingerprint, c->run, c->stressor, events->names[i], c->values[i]);
 	return st;
 }
 
 enum assay_status stressor_counters_put(struct store *store, const char *fingerprint, const struct counting_events *events,
-					const struct counted *counted, struct assay_error *err)
+					const struct stressor_count *counted, struct assay_error *err)
 {
 	enum assay_status st = store_begin(store, err);
 
@@ -162,19 +163,19 @@ static void read_cell(sqlite3_stmt *stmt, struct counter_cell *cell)
 				       .reason = *reason ? mem_string(reason) : NULL };
 }
 
-enum assay_status stressor_counters_cells(struct store *store, const char *fingerprint, struct counter_cell **out, size_t *n,
-					  struct assay_error *err)
+enum assay_status stressor_counters_read_cells(struct store *store, const char *fingerprint, struct counter_cell **out, size_t *n,
+					       struct assay_error *err)
 {
 	struct counter_cell *cells = NULL;
 	sqlite3_stmt *stmt = NULL;
 	size_t capacity = 0, count = 0;
-	enum assay_status st = store_ask(store, &stmt, err,
-					 "SELECT run, stressor, event, value, operations, wall_ns, reason FROM counted "
-					 "LEFT JOIN counter USING (fingerprint, run, stressor) WHERE fingerprint = ? ORDER BY 1, 2, 3",
-					 "t", fingerprint);
+	enum assay_status st = store_query(store, &stmt, err,
+					   "SELECT run, stressor, event, value, operations, wall_ns, reason FROM counted "
+					   "LEFT JOIN counter USING (fingerprint, run, stressor) WHERE fingerprint = ? ORDER BY 1, 2, 3",
+					   "t", fingerprint);
 
 	while (store_next(store, stmt, &st, err))
-		read_cell(stmt, mem_next(cells, count, &capacity));
+		read_cell(stmt, mem_append_slot(cells, count, &capacity));
 	sqlite3_finalize(stmt);
 	*out = cells;
 	*n = count;

@@ -10,13 +10,13 @@
 #include <inttypes.h>
 #include <math.h>
 
-#define LOAD_BUSY    .25 /* load per CPU: other work ran for a quarter of the last minute */
-#define CROWDED_BUSY 25. /* percentage of the time in which tasks waited for a CPU */
-#define STEAL_BUSY   2.	 /* percentage of the CPU time that other guests took */
-#define SPREADS_BUSY 3	 /* median absolute deviations; three are about two standard deviations */
+#define LOAD_BUSY	      .25 /* load per CPU: other work ran for a quarter of the last minute */
+#define CPU_WAIT_PERCENT_BUSY 25. /* percentage of the time in which tasks waited for a CPU */
+#define STEAL_BUSY	      2.  /* percentage of the CPU time that other guests took */
+#define LOAD_DEVIATIONS_BUSY  3	  /* median absolute deviations; three are about two standard deviations */
 
 /* Returns a number of a JSON object; NaN if it is missing. */
-static double number_of(const cJSON *object, const char *name)
+static double read_number(const cJSON *object, const char *name)
 {
 	return cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(object, name));
 }
@@ -33,12 +33,12 @@ static bool is_unusual(const double *x, size_t n, size_t at, double least, doubl
 			others[known++] = x[i];
 	}
 	*usual = known ? stats_median(others, known) : 0;
-	spread = known ? SPREADS_BUSY * stats_mad(others, known) : 0;
+	spread = known ? LOAD_DEVIATIONS_BUSY * stats_mad(others, known) : 0;
 	free(others);
 	return x[at] >= *usual + fmax(spread, least);
 }
 
-void conditions_busy(const char *const *conditions, size_t n, bool emulated, char **out)
+void conditions_find_other_work(const char *const *conditions, size_t n, bool emulated, char **out)
 {
 	double *loads = mem_new(4 * n, sizeof(*loads)), *steals = loads + n, *processors = steals + n, *crowded = processors + n, usual;
 	size_t known = 0;
@@ -46,10 +46,10 @@ void conditions_busy(const char *const *conditions, size_t n, bool emulated, cha
 	for (size_t i = 0; i < n; i++) {
 		cJSON *object = conditions[i] ? cJSON_Parse(conditions[i]) : NULL;
 
-		loads[i] = number_of(object, "load1");
-		steals[i] = number_of(object, "steal_percent");
-		processors[i] = fmax(number_of(object, "cpus_online"), 1);
-		crowded[i] = number_of(object, "crowded_percent");
+		loads[i] = read_number(object, "load1");
+		steals[i] = read_number(object, "steal_percent");
+		processors[i] = fmax(read_number(object, "cpus_online"), 1);
+		crowded[i] = read_number(object, "crowded_percent");
 		known += isnan(loads[i]) ? 0 : 1;
 		cJSON_Delete(object);
 	}
@@ -60,7 +60,7 @@ void conditions_busy(const char *const *conditions, size_t n, bool emulated, cha
 			buf_format(&text, "a load of %.1f on %.0f CPU%s at its start%s%s", loads[i], processors[i],
 				   text_plural((size_t)processors[i]), usual > 0 ? ", usually " : "",
 				   usual > 0 ? text_fixed(usual, 1).text : "");
-		if (is_unusual(crowded, n, i, CROWDED_BUSY, &usual))
+		if (is_unusual(crowded, n, i, CPU_WAIT_PERCENT_BUSY, &usual))
 			buf_format(&text, "programs on its machine waiting for a CPU in %.0f %% of the time%s%s%s", crowded[i],
 				   usual > 0 ? ", usually in " : "", usual > 0 ? text_fixed(usual, 1).text : "", usual > 0 ? " %" : "");
 		if (is_unusual(steals, n, i, STEAL_BUSY, &usual))
@@ -71,7 +71,7 @@ void conditions_busy(const char *const *conditions, size_t n, bool emulated, cha
 	free(loads);
 }
 
-const char *conditions_shown(const char *word)
+const char *conditions_format(const char *word)
 {
 	if (strcmp(word, "notsupported") == 0)
 		return "not supported";
@@ -100,7 +100,7 @@ static enum assay_status load_stressors(struct store *store, struct fingerprint_
 
 	while (store_next(store, stmt, &st, err))
 		mem_append(set->stressors, set->n_stressors, &capacity, mem_string(store_text(stmt, 0)));
-	return store_finish(stmt, st);
+	return store_finalize(stmt, st);
 }
 
 #define HEAD_COLUMNS "id, machine, battery, battery_hash, stress_ng, architecture, origin, taken_ms, conditions, profile"
@@ -139,7 +139,7 @@ static enum assay_status load_items(struct store *store, struct fingerprint_set 
 		set->items[set->n] = read_head(stmt);
 		set->items[set->n++].reasons = mem_new(set->n_stressors, sizeof(char *));
 	}
-	return store_finish(stmt, st);
+	return store_finalize(stmt, st);
 }
 
 static int compare_stressor(const void *name, const void *stressor)
@@ -203,7 +203,7 @@ static enum assay_status load_rates(struct store *store, struct fingerprint_set 
 		last = cell;
 	}
 out:
-	return store_finish(stmt, st);
+	return store_finalize(stmt, st);
 }
 
 static enum assay_status load_reasons(struct store *store, struct fingerprint_set *set, struct fingerprint **by_id, struct assay_error *err)
@@ -225,7 +225,7 @@ static enum assay_status load_reasons(struct store *store, struct fingerprint_se
 		free(*reason);
 		*reason = mem_string(store_text(stmt, 2));
 	}
-	return store_finish(stmt, st);
+	return store_finalize(stmt, st);
 }
 
 ORDER_POINTERS_BY(compare_id, struct fingerprint, BY_TEXT(id))
@@ -308,7 +308,7 @@ struct fingerprint_summary fingerprint_summarise(const struct fingerprint_set *s
 	return s;
 }
 
-bool fingerprint_comparable(const struct fingerprint *a, const struct fingerprint *b)
+bool fingerprint_is_comparable(const struct fingerprint *a, const struct fingerprint *b)
 {
 	return strcmp(a->battery_hash, b->battery_hash) == 0 && strcmp(a->stress_ng, b->stress_ng) == 0 &&
 	       strcmp(a->architecture, b->architecture) == 0;
@@ -454,15 +454,16 @@ void fingerprint_listing_release(struct fingerprint_listing *listing)
 	*listing = (struct fingerprint_listing){ 0 };
 }
 
-enum assay_status fingerprint_before(struct store *store, const char *machine, const char *profile, int64_t time_ms, int64_t earliest_ms,
-				     char id[FINGERPRINT_ID_BYTES], struct assay_error *err)
+enum assay_status fingerprint_find_before(struct store *store, const char *machine, const char *profile, int64_t time_ms,
+					  int64_t earliest_ms, char id[FINGERPRINT_ID_BYTES], struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = store_ask(store, &stmt, err,
-					 "SELECT id FROM fingerprint WHERE machine = ? AND complete = 1 AND profile IS ? AND taken_ms <= ? "
-					 "AND taken_ms >= ? ORDER BY taken_ms DESC, id LIMIT 1",
-					 "ttii", machine, profile, time_ms, earliest_ms);
+	enum assay_status st =
+	    store_query(store, &stmt, err,
+			"SELECT id FROM fingerprint WHERE machine = ? AND complete = 1 AND profile IS ? AND taken_ms <= ? "
+			"AND taken_ms >= ? ORDER BY taken_ms DESC, id LIMIT 1",
+			"ttii", machine, profile, time_ms, earliest_ms);
 
 	snprintf(id, FINGERPRINT_ID_BYTES, "%s", store_next(store, stmt, &st, err) ? store_text(stmt, 0) : "");
-	return store_finish(stmt, st);
+	return store_finalize(stmt, st);
 }

@@ -55,7 +55,7 @@ void fingerprint_set_release(struct fingerprint_set *set);
 const struct fingerprint *fingerprint_find(const struct fingerprint_set *set, const char *id); /* Returns NULL if there is none. */
 
 /* Reports whether the rates of two fingerprints are comparable: same battery, stress-ng version and architecture. */
-bool fingerprint_comparable(const struct fingerprint *a, const struct fingerprint *b);
+bool fingerprint_is_comparable(const struct fingerprint *a, const struct fingerprint *b);
 
 /* Returns the rate of a stressor in the pass with index `pass`, < n_passes. */
 static inline double fingerprint_rate(const struct fingerprint_set *set, const struct fingerprint *f, size_t pass, size_t stressor)
@@ -91,8 +91,8 @@ void fingerprint_writer_release(struct fingerprint_writer *w);
 
 /* Finds the fingerprint that applies to a run on `machine` at `time_ms`: the latest complete one that was taken since `earliest_ms` with
  * the same profile (NULL unless emulated). `id` gets "" if there is none. */
-enum assay_status fingerprint_before(struct store *store, const char *machine, const char *profile, int64_t time_ms, int64_t earliest_ms,
-				     char id[FINGERPRINT_ID_BYTES], struct assay_error *err);
+enum assay_status fingerprint_find_before(struct store *store, const char *machine, const char *profile, int64_t time_ms,
+					  int64_t earliest_ms, char id[FINGERPRINT_ID_BYTES], struct assay_error *err);
 
 /* ---- all fingerprints, including incomplete ones, without rates ---- */
 
@@ -115,9 +115,9 @@ void fingerprint_listing_release(struct fingerprint_listing *listing);
 /* Finds other work during fingerprints of one machine, whose conditions are JSON texts (NULL if unknown). out[i] gets a text, such as "a
  * load of 7.9 on 2 CPUs at its start", if conditions[i] shows more other work than usual; otherwise NULL. free() each. An emulated host's
  * load includes other hosts on the machine. So the time in which tasks waited for a CPU counts instead; if unknown, an unusual load. */
-void conditions_busy(const char *const *conditions, size_t n, bool emulated, char **out);
+void conditions_find_other_work(const char *const *conditions, size_t n, bool emulated, char **out);
 
 /* Returns a condition's text in a form for users: "not supported" for the kernel's "notsupported". */
-const char *conditions_shown(const char *word);
+const char *conditions_format(const char *word);
 
 #endif

@@ -29,7 +29,7 @@ struct take_result {
 	char fingerprint[FINGERPRINT_ID_BYTES]; /* fingerprint id; "" if none was started */
 	bool complete;
 	bool was_complete;	  /* the fingerprint was already complete, so nothing was measured */
-	char *busy;		  /* other work of the machine, as text of conditions_busy(); NULL if none is known */
+	char *busy;		  /* other work of the machine, as text of conditions_find_other_work(); NULL if none is known */
 	size_t measured, missing; /* numbers of cells that were measured, and that failed, in this session */
 	double seconds;
 	size_t counted, not_counted; /* numbers of runs under counters that succeeded, and that failed */

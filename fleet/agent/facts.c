@@ -5,7 +5,7 @@
 #include <math.h>
 
 /* Returns the name that the helper gives to a field. The names differ for `virtual`, a keyword of C++: its field is `virtual_machine`. */
-static const char *name_of(const char *field)
+static const char *helper_fact_name(const char *field)
 {
 	return strcmp(field, "virtual_machine") == 0 ? "virtual" : field;
 }
@@ -24,16 +24,17 @@ static enum assay_status set_number(double *field, const char *name, const char 
 
 	if (!isnan(*field))
 		return assay_fail(err, ASSAY_E_FORMAT, "the host reports '%s' twice", name);
-	if (!text_double(value, &number) || number < min || number > max)
-		return assay_fail(err, ASSAY_E_FORMAT, "the host reports '%s' for its %s, which is impossible", TEXT_SHOWN(value), name);
+	if (!text_parse_double(value, &number) || number < min || number > max)
+		return assay_fail(err, ASSAY_E_FORMAT, "the host reports '%s' for its %s, which is impossible", TEXT_SANITIZED(value),
+				  name);
 	*field = number;
 	return ASSAY_OK;
 }
 
-static enum assay_status set(struct facts *facts, const char *name, const char *value, struct assay_error *err)
+static enum assay_status set_fact(struct facts *facts, const char *name, const char *value, struct assay_error *err)
 {
 #define SET_TEXT(field)                                                                                                                    \
-	if (strcmp(name, name_of(#field)) == 0)                                                                                            \
+	if (strcmp(name, helper_fact_name(#field)) == 0)                                                                                   \
 		return set_text(&facts->field, name, value, err);
 #define SET_NUMBER(field, min, max)                                                                                                        \
 	if (strcmp(name, #field) == 0)                                                                                                     \
@@ -45,7 +46,7 @@ static enum assay_status set(struct facts *facts, const char *name, const char *
 	return ASSAY_OK;
 }
 
-static struct facts nothing(void)
+static struct facts unknown_facts(void)
 {
 #define NO_NUMBER(name, min, max) .name = (double)NAN,
 	return (struct facts){ FACTS_NUMBER_ROWS(NO_NUMBER) };
@@ -54,21 +55,21 @@ static struct facts nothing(void)
 
 static enum assay_status parse_line(struct facts *facts, char *line, struct assay_error *err)
 {
-	char *value = strchr(line, ' '), shown[TEXT_SHOWN_BYTES];
+	char *value = strchr(line, ' '), shown[TEXT_SANITIZED_BYTES];
 
 	if (!value || value == line || !value[1])
-		return assay_fail(err, ASSAY_E_FORMAT, "'%s' is not a fact", text_shown(line, shown));
+		return assay_fail(err, ASSAY_E_FORMAT, "'%s' is not a fact", text_sanitize(line, shown));
 	*value++ = 0;
-	return set(facts, line, value, err);
+	return set_fact(facts, line, value, err);
 }
 
 enum assay_status facts_parse(const char *text, size_t n, struct facts *out, struct assay_error *err)
 {
-	struct facts facts = nothing();
+	struct facts facts = unknown_facts();
 	enum assay_status st = ASSAY_OK;
 	char *copy = NULL, *end;
 
-	*out = nothing();
+	*out = unknown_facts();
 	if (n > FACTS_BYTES_MAX)
 		return assay_fail(err, ASSAY_E_LIMIT, "the host's facts have more than %u bytes", FACTS_BYTES_MAX);
 	if (memchr(text, 0, n) || !text_is_utf8(text, n))
@@ -82,7 +83,7 @@ enum assay_status facts_parse(const char *text, size_t n, struct facts *out, str
 	}
 	if (!st) {
 		*out = facts;
-		facts = nothing();
+		facts = unknown_facts();
 	}
 	facts_release(&facts);
 	free(copy);
@@ -94,10 +95,10 @@ void facts_release(struct facts *facts)
 #define FREE(name) free(facts->name);
 	FACTS_TEXT_ROWS(FREE)
 #undef FREE
-	*facts = nothing();
+	*facts = unknown_facts();
 }
 
-bool facts_stress_ng(const char *said, char version[FACTS_VERSION_BYTES])
+bool facts_parse_stress_ng(const char *said, char version[FACTS_VERSION_BYTES])
 {
 	static const char before[] = "stress-ng, version ",
 			  allowed[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.+~-";

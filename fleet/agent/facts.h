@@ -74,6 +74,6 @@ enum assay_status facts_parse(const char *text, size_t n, struct facts *out, str
 void facts_release(struct facts *facts); /* accepts a zeroed struct */
 
 /* Extracts "0.15.06" from "stress-ng, version 0.15.06 (gcc ...)", stress-ng's output. Returns false if the output has another form. */
-bool facts_stress_ng(const char *said, char version[FACTS_VERSION_BYTES]);
+bool facts_parse_stress_ng(const char *said, char version[FACTS_VERSION_BYTES]);
 
 #endif

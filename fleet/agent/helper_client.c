@@ -72,9 +72,9 @@ void helper_request_variable(struct helper_request *request, const char *text)
 	static const char preload[] = "LD_PRELOAD=";
 	bool is_preload = strncmp(text, preload, sizeof(preload) - 1) == 0;
 
-	helper_request_text(request, is_preload ? HELPER_JOIN : HELPER_ENVIRON, text);
+	helper_request_text(request, is_preload ? HELPER_ENVIRON_PREPEND : HELPER_ENVIRON, text);
 	if (is_preload) /* The address sanitizer demands that its library is loaded first. Disable this check. */
-		helper_request_text(request, HELPER_JOIN, "ASAN_OPTIONS=verify_asan_link_order=0");
+		helper_request_text(request, HELPER_ENVIRON_PREPEND, "ASAN_OPTIONS=verify_asan_link_order=0");
 }
 
 void helper_request_number(struct helper_request *request, const char *name, int64_t value)
@@ -85,14 +85,14 @@ void helper_request_number(struct helper_request *request, const char *name, int
 	helper_request_text(request, name, text);
 }
 
-void helper_request_stops(struct helper_request *request, const char *directory, const struct stops_words *words)
+void helper_request_monitor(struct helper_request *request, const char *directory, const struct process_monitor_offsets *words)
 {
-	helper_request_text(request, HELPER_STOPS, directory);
-	helper_request_number(request, HELPER_STOPS_PID, words->pid);
-	helper_request_number(request, HELPER_STOPS_ENDED, words->finished);
-	helper_request_number(request, HELPER_STOPS_STOPPED, words->stopped_ns);
-	helper_request_number(request, HELPER_STOPS_RUN, words->run_ns);
-	helper_request_number(request, HELPER_STOPS_READING, words->readings);
+	helper_request_text(request, HELPER_MONITOR, directory);
+	helper_request_number(request, HELPER_MONITOR_PID, words->pid);
+	helper_request_number(request, HELPER_MONITOR_FINISHED, words->finished);
+	helper_request_number(request, HELPER_MONITOR_STOPPED, words->stopped_ns);
+	helper_request_number(request, HELPER_MONITOR_RUN, words->run_ns);
+	helper_request_number(request, HELPER_MONITOR_READINGS, words->readings);
 }
 
 static char self[160];
@@ -118,15 +118,15 @@ void helper_request_lock(struct helper_request *request, const char *path, int64
 	request->lock_wait_ms = wait_ms;
 }
 
-void helper_request_work(struct helper_request *request, const char *where, const char *label, bool detached)
+void helper_request_directory(struct helper_request *request, const char *where, const char *label, bool detached)
 {
 	helper_request_init(request, "work");
 	helper_request_text(request, HELPER_PATH, where);
 	helper_request_text(request, HELPER_PATH, label);
 	if (detached)
 		helper_request_number(request, HELPER_DETACH, 1);
-	request->makes = true;
-	request->stays = !detached;
+	request->makes_directory = true;
+	request->stays_running = !detached;
 }
 
 void helper_request_input(struct helper_request *request, const char *bytes, size_t n)
@@ -135,7 +135,7 @@ void helper_request_input(struct helper_request *request, const char *bytes, siz
 	request->n_body = n;
 }
 
-enum assay_status helper_request_go(struct helper_request *request, struct assay_error *err)
+enum assay_status helper_request_complete(struct helper_request *request, struct assay_error *err)
 {
 	if (!request->whole)
 		add_frame(request, HELPER_GO, "", "");
@@ -229,30 +229,30 @@ void helper_answer_release(struct helper_answer *answer)
 {
 	for (size_t i = 0; i < answer->n_files; i++)
 		mem_free(answer->files[i].path, answer->files[i].bytes, answer->files[i].fault);
-	mem_free(answer->files, answer->result_text, answer->refusal, answer->holder, answer->made);
+	mem_free(answer->files, answer->result_text, answer->refusal, answer->holder, answer->directory_path);
 	buf_release(&answer->pending);
 	spool_release(&answer->out);
 	spool_release(&answer->err);
 }
 
 /* Exit status 126: a shell cannot execute the helper. Above 128: a shell reports a signal. 1 to 124: only the login was refused. */
-enum helper_there helper_there(const struct helper_answer *answer, int exit_status)
+enum helper_installation helper_installation(const struct helper_answer *answer, int exit_status)
 {
-	if (answer->greeted)
-		return HELPER_THERE;
+	if (answer->greeting_received)
+		return HELPER_INSTALLED;
 	if (exit_status == 127)
 		return HELPER_MISSING;
-	return exit_status <= 0 || exit_status >= WHOLE_DAMAGED ? HELPER_DAMAGED : HELPER_THERE;
+	return exit_status <= 0 || exit_status >= SELF_CHECK_DAMAGED ? HELPER_DAMAGED : HELPER_INSTALLED;
 }
 
 /* Copies bytes from a host as one line of at most `most` bytes, without control characters and secrets. Use it for all texts to keep. */
-static char *harmless(const char *bytes, size_t n, size_t most)
+static char *copy_printable(const char *bytes, size_t n, size_t most)
 {
 	char *said = mem_bytes(bytes, n), *text;
 
 	for (char *at = said; at < said + n; at++)
 		*at = *at ? *at : '?';
-	text = secrets_hidden(said);
+	text = secrets_copy_masked(said);
 	free(said);
 	text[strnlen(text, most)] = '\0';
 	for (char *at = text; *at; at++) {
@@ -263,7 +263,7 @@ static char *harmless(const char *bytes, size_t n, size_t most)
 }
 
 /* Returns the text before a fault. If in_frame, returns the incomplete frame, into which another program may have written. free() it. */
-static char *text_before(const struct helper_answer *answer, bool in_frame)
+static char *copy_text_before_fault(const struct helper_answer *answer, bool in_frame)
 {
 	struct buf lines = BUF_INIT;
 	char *shown, *text;
@@ -272,7 +272,7 @@ static char *text_before(const struct helper_answer *answer, bool in_frame)
 		buf_add(&lines, answer->pending.bytes + HELPER_FRAME_HEAD, answer->pending.size - HELPER_FRAME_HEAD);
 	else if (!in_frame || answer->streaming > 0)
 		spool_last_lines(answer->streaming_kind == HELPER_STDERR ? &answer->err : &answer->out, &lines);
-	shown = harmless(lines.size ? lines.bytes : "", lines.size, EXCERPT_BYTES);
+	shown = copy_printable(lines.size ? lines.bytes : "", lines.size, EXCERPT_BYTES);
 	text = mem_format("%s%s%s", lines.size ? ", after \"" : "", shown, lines.size ? "\"" : "");
 	buf_release(&lines);
 	free(shown);
@@ -280,10 +280,10 @@ static char *text_before(const struct helper_answer *answer, bool in_frame)
 }
 
 /* Records that a helper did not send these bytes. `what` describes the fault of a frame; NULL if the bytes are text instead of a frame. */
-static enum assay_status no_answer(struct helper_answer *answer, const char *what, const char *bytes, size_t n)
+static enum assay_status fail_no_answer(struct helper_answer *answer, const char *what, const char *bytes, size_t n)
 {
-	const char *cause = !answer->greeted ? "" : what ? MIXED ", or changes it on the way: " : MIXED;
-	char *excerpt = harmless(bytes, n, EXCERPT_BYTES), *before = text_before(answer, false);
+	const char *cause = !answer->greeting_received ? "" : what ? MIXED ", or changes it on the way: " : MIXED;
+	char *excerpt = copy_printable(bytes, n, EXCERPT_BYTES), *before = copy_text_before_fault(answer, false);
 
 	assay_fail(&answer->fault, ASSAY_E_FORMAT, "the host sent no answer of the helper: %s%s%s%s%s%s%s", cause, what ? what : "",
 		   n ? ": \"" : "", excerpt, n ? "\"" : "", n > EXCERPT_BYTES ? "..." : "", before);
@@ -301,7 +301,7 @@ static bool take_number(void *to, const char *name, const char *value)
 		int64_t max;
 	} rows[] = {
 #define ACCOUNT_ROW(member, text) { #member, &result->member, INT64_MAX },
-		HELPER_ACCOUNT_ROWS(ACCOUNT_ROW)
+		HELPER_USAGE_ROWS(ACCOUNT_ROW)
 #undef ACCOUNT_ROW
 		    { "exit", &result->exit_status, 255 },
 		{ "signal", &result->signal, 127 },
@@ -325,7 +325,7 @@ static bool take_number(void *to, const char *name, const char *value)
 
 		if (strcmp(name, rows[i].name) != 0)
 			continue;
-		if (*rows[i].number != -1 || !text_int64(value, &number) || number < 0 || number > rows[i].max)
+		if (*rows[i].number != -1 || !text_parse_int64(value, &number) || number < 0 || number > rows[i].max)
 			return false;
 		*rows[i].number = number;
 	}
@@ -352,16 +352,16 @@ static bool take_lines(const char *bytes, size_t n, bool (*take)(void *to, const
 	return good;
 }
 
-static bool take_holder(void *to, const char *name, const char *value)
+static bool parse_holder_line(void *to, const char *name, const char *value)
 {
 	struct helper_answer *answer = to;
 	int64_t *number = strcmp(name, "held_ms") == 0 ? &answer->held_ms : strcmp(name, "limit_ms") == 0 ? &answer->limit_ms : NULL;
 
 	if (number)
-		return text_int64(value, number) && *number >= 0 && *number <= STARTED_MS_MAX;
+		return text_parse_int64(value, number) && *number >= 0 && *number <= STARTED_MS_MAX;
 	if (strcmp(name, "holder") == 0) {
 		free(answer->holder);
-		answer->holder = harmless(value, strlen(value), REFUSAL_BYTES_MAX);
+		answer->holder = copy_printable(value, strlen(value), REFUSAL_BYTES_MAX);
 	}
 	return true;
 }
@@ -372,20 +372,20 @@ static enum assay_status take_waiting(struct helper_answer *answer, const char *
 	answer->holder = NULL;
 	answer->held_ms = answer->limit_ms = -1;
 	answer->waiting = true;
-	if (answer->begun || !take_lines(bytes, n, take_holder, answer))
-		return no_answer(answer, answer->begun ? "waiting for the started command" : "an invalid wait", bytes, n);
+	if (answer->command_started || !take_lines(bytes, n, parse_holder_line, answer))
+		return fail_no_answer(answer, answer->command_started ? "waiting for the started command" : "an invalid wait", bytes, n);
 	return ASSAY_OK;
 }
 
-static enum assay_status take_result(struct helper_answer *answer, const char *bytes, size_t n)
+static enum assay_status parse_result(struct helper_answer *answer, const char *bytes, size_t n)
 {
 	struct helper_result result = answer->result;
 	bool good = take_lines(bytes, n, take_number, &result);
 
 	/* A started command has either an exit status or a signal. */
 	if (!good || (result.exit_status != -1 && result.signal != -1) ||
-	    answer->begun != (result.exit_status != -1 || result.signal != -1))
-		return no_answer(answer, "an invalid result", bytes, n);
+	    answer->command_started != (result.exit_status != -1 || result.signal != -1))
+		return fail_no_answer(answer, "an invalid result", bytes, n);
 	answer->result = result;
 	answer->result_text = mem_bytes(bytes, n);
 	answer->ended = true;
@@ -394,12 +394,12 @@ static enum assay_status take_result(struct helper_answer *answer, const char *b
 
 static enum assay_status take_refusal(struct helper_answer *answer, const char *bytes, size_t n)
 {
-	if (answer->begun)
-		return no_answer(answer, "a refusal of what was started", bytes, n);
+	if (answer->command_started)
+		return fail_no_answer(answer, "a refusal of what was started", bytes, n);
 	if (n == 0 || !memchr(HELPER_CODES, bytes[0], sizeof(HELPER_CODES) - 1))
-		return no_answer(answer, "a refusal without a code", bytes, n);
+		return fail_no_answer(answer, "a refusal without a code", bytes, n);
 	answer->refusal_code = bytes[0];
-	answer->refusal = harmless(bytes + 1, n - 1, REFUSAL_BYTES_MAX);
+	answer->refusal = copy_printable(bytes + 1, n - 1, REFUSAL_BYTES_MAX);
 	answer->ended = true;
 	return ASSAY_OK;
 }
@@ -411,30 +411,31 @@ static enum assay_status take_file(struct helper_answer *answer, char kind, cons
 	size_t rest;
 
 	if (!end)
-		return no_answer(answer, "a file without a name", bytes, n);
+		return fail_no_answer(answer, "a file without a name", bytes, n);
 	rest = n - (size_t)(end + 1 - bytes);
 	answer->files_bytes += n;
 	if (answer->n_files >= FILES_MAX || answer->files_bytes > HELPER_FILES_BYTES_MAX)
 		return assay_fail(&answer->fault, ASSAY_E_LIMIT, "the host's files have more than %u bytes, or are more than %u",
 				  HELPER_FILES_BYTES_MAX, FILES_MAX);
-	file = mem_next(answer->files, answer->n_files, &answer->files_capacity);
+	file = mem_append_slot(answer->files, answer->n_files, &answer->files_capacity);
 	*file = (struct helper_file){ .path = mem_string(bytes), .n = kind == HELPER_FILE ? rest : 0 };
 	if (kind == HELPER_FILE)
 		file->bytes = mem_bytes(end + 1, rest);
 	else
-		file->fault = harmless(end + 1, rest, REFUSAL_BYTES_MAX);
+		file->fault = copy_printable(end + 1, rest, REFUSAL_BYTES_MAX);
 	return ASSAY_OK;
 }
 
-static enum assay_status take_made(struct helper_answer *answer, const char *bytes, size_t n)
+static enum assay_status take_directory(struct helper_answer *answer, const char *bytes, size_t n)
 {
-	char *path = harmless(bytes, n, MADE_BYTES_MAX);
+	char *path = copy_printable(bytes, n, MADE_BYTES_MAX);
 
-	if (!answer->wants_made || answer->begun || n == 0 || n > MADE_BYTES_MAX || bytes[0] != '/' || memcmp(path, bytes, n) != 0) {
+	if (!answer->expects_directory || answer->command_started || n == 0 || n > MADE_BYTES_MAX || bytes[0] != '/' ||
+	    memcmp(path, bytes, n) != 0) {
 		free(path);
-		return no_answer(answer, "an invalid directory", bytes, n);
+		return fail_no_answer(answer, "an invalid directory", bytes, n);
 	}
-	answer->made = path;
+	answer->directory_path = path;
 	answer->ended = true;
 	return ASSAY_OK;
 }
@@ -443,19 +444,19 @@ static enum assay_status take_frame(struct helper_answer *answer, char kind, con
 {
 	switch (kind) {
 	case HELPER_WAITING:
-		return answer->made ? ASSAY_OK : take_waiting(answer, bytes, n);
-	case HELPER_BEGUN:
-		if (n > 0 || answer->begun)
-			return no_answer(answer, "started twice", bytes, n);
-		answer->begun = true;
+		return answer->directory_path ? ASSAY_OK : take_waiting(answer, bytes, n);
+	case HELPER_STARTED:
+		if (n > 0 || answer->command_started)
+			return fail_no_answer(answer, "started twice", bytes, n);
+		answer->command_started = true;
 		return ASSAY_OK;
 	case HELPER_FILE:
 	case HELPER_ABSENT:
 		return take_file(answer, kind, bytes, n);
-	case HELPER_MADE:
-		return take_made(answer, bytes, n);
+	case HELPER_DIRECTORY_MADE:
+		return take_directory(answer, bytes, n);
 	case HELPER_RESULT:
-		return take_result(answer, bytes, n);
+		return parse_result(answer, bytes, n);
 	case HELPER_REFUSED:
 		return take_refusal(answer, bytes, n);
 	default:
@@ -477,7 +478,7 @@ static enum assay_status take_output(struct helper_answer *answer, const char **
 }
 
 /* Moves bytes to `pending` until it has n_wanted bytes. Returns true when it has that many. */
-static bool gather(struct helper_answer *answer, size_t n_wanted, const char **bytes, size_t *n)
+static bool gather_pending(struct helper_answer *answer, size_t n_wanted, const char **bytes, size_t *n)
 {
 	size_t missing = n_wanted - answer->pending.size, piece = *n < missing ? *n : missing;
 
@@ -496,7 +497,7 @@ static enum assay_status take_text(struct helper_answer *answer, const char **by
 		size_t blank = strspn(text->bytes, "\r\n\a "), end = blank + strcspn(text->bytes + blank, "\r\n");
 
 		if (last || end < text->size || end >= EXCERPT_BYTES)
-			return no_answer(answer, NULL, text->bytes + blank, end - blank);
+			return fail_no_answer(answer, NULL, text->bytes + blank, end - blank);
 		if (*n == 0)
 			return ASSAY_OK;
 		buf_char(text, *(*bytes)++);
@@ -506,8 +507,8 @@ static enum assay_status take_text(struct helper_answer *answer, const char **by
 static enum assay_status take_head(struct helper_answer *answer, size_t *size)
 {
 	const unsigned char *head = (const unsigned char *)answer->pending.bytes;
-	static const char kinds[] = { HELPER_WAITING, HELPER_BEGUN, HELPER_STDOUT, HELPER_STDERR, HELPER_FILE,
-				      HELPER_ABSENT,  HELPER_MADE,  HELPER_RESULT, HELPER_REFUSED };
+	static const char kinds[] = { HELPER_WAITING, HELPER_STARTED,	     HELPER_STDOUT, HELPER_STDERR, HELPER_FILE,
+				      HELPER_ABSENT,  HELPER_DIRECTORY_MADE, HELPER_RESULT, HELPER_REFUSED };
 	char kind = (char)head[0];
 
 	/* A frame is shorter than 2^24 bytes, so byte 1 of its head is 0. If byte 1 is printable or UTF-8, the bytes are text. */
@@ -516,11 +517,11 @@ static enum assay_status take_head(struct helper_answer *answer, size_t *size)
 		return ASSAY_OK;
 	*size = (size_t)head[1] << 24 | (size_t)head[2] << 16 | (size_t)head[3] << 8 | head[4];
 	if (!memchr(kinds, kind, sizeof(kinds)))
-		return no_answer(answer, "an unknown frame", answer->pending.bytes, HELPER_FRAME_HEAD);
+		return fail_no_answer(answer, "an unknown frame", answer->pending.bytes, HELPER_FRAME_HEAD);
 	if (*size > HELPER_FRAME_BYTES_MAX)
-		return no_answer(answer, "a frame that is too long", answer->pending.bytes, HELPER_FRAME_HEAD);
-	if (answer->ended && !(answer->made && kind == HELPER_WAITING)) /* a helper that keeps a directory sends HELPER_WAITING */
-		return no_answer(answer, "more after its end", answer->pending.bytes, HELPER_FRAME_HEAD);
+		return fail_no_answer(answer, "a frame that is too long", answer->pending.bytes, HELPER_FRAME_HEAD);
+	if (answer->ended && !(answer->directory_path && kind == HELPER_WAITING)) /* a helper that keeps a directory sends HELPER_WAITING */
+		return fail_no_answer(answer, "more after its end", answer->pending.bytes, HELPER_FRAME_HEAD);
 	if (kind == HELPER_STDOUT || kind == HELPER_STDERR) {
 		answer->streaming = *size;
 		answer->streaming_kind = kind;
@@ -530,7 +531,7 @@ static enum assay_status take_head(struct helper_answer *answer, size_t *size)
 }
 
 /* Handles at least one of the bytes, and moves *bytes and *n past the handled bytes. */
-static enum assay_status take_some(struct helper_answer *answer, const char **bytes, size_t *n)
+static enum assay_status take_bytes(struct helper_answer *answer, const char **bytes, size_t *n)
 {
 	struct buf *pending = &answer->pending;
 	enum assay_status st;
@@ -540,10 +541,10 @@ static enum assay_status take_some(struct helper_answer *answer, const char **by
 		return take_text(answer, bytes, n, false);
 	if (answer->streaming > 0)
 		return take_output(answer, bytes, n);
-	if (pending->size < HELPER_FRAME_HEAD && !gather(answer, HELPER_FRAME_HEAD, bytes, n))
+	if (pending->size < HELPER_FRAME_HEAD && !gather_pending(answer, HELPER_FRAME_HEAD, bytes, n))
 		return ASSAY_OK;
 	st = take_head(answer, &size);
-	if (st || answer->is_text || pending->size == 0 || !gather(answer, HELPER_FRAME_HEAD + size, bytes, n))
+	if (st || answer->is_text || pending->size == 0 || !gather_pending(answer, HELPER_FRAME_HEAD + size, bytes, n))
 		return st;
 	st = take_frame(answer, pending->bytes[0], pending->bytes + HELPER_FRAME_HEAD, size);
 	buf_clear(pending);
@@ -551,16 +552,16 @@ static enum assay_status take_some(struct helper_answer *answer, const char **by
 }
 
 /* Records the error that the helper's greeting has arrived in a changed form. `how` describes the change. */
-static enum assay_status greeting_changed(struct helper_answer *answer, const char *how)
+static enum assay_status fail_greeting(struct helper_answer *answer, const char *how)
 {
-	answer->greeted = true;
+	answer->greeting_received = true;
 	return assay_fail(
 	    &answer->fault, ASSAY_E_FORMAT,
 	    "%s between the helper and assay: launchers and login shells must pass bytes unchanged, without a terminal (ssh -t)", how);
 }
 
 /* Skips bytes up to the end of the helper's greeting. Start-up files of the login shell may have printed text before the greeting. */
-static enum assay_status take_noise(struct helper_answer *answer, const char **bytes, size_t *n)
+static enum assay_status skip_login_output(struct helper_answer *answer, const char **bytes, size_t *n)
 {
 	struct buf *noise = &answer->pending;
 	size_t before = noise->size, from = before < HELPER_MAGIC_BYTES ? 0 : before - HELPER_MAGIC_BYTES + 1;
@@ -571,16 +572,16 @@ static enum assay_status take_noise(struct helper_answer *answer, const char **b
 	magic = memmem(noise->bytes + from, noise->size - from, HELPER_MAGIC, HELPER_MAGIC_BYTES);
 	changed = memmem(noise->bytes + from, noise->size - from, MAGIC_CRLF, HELPER_MAGIC_BYTES);
 	if (changed && (!magic || changed < magic))
-		return greeting_changed(answer, "line ends are changed to CR LF");
+		return fail_greeting(answer, "line ends are changed to CR LF");
 	if (magic)
 		piece = (size_t)(magic - noise->bytes) + HELPER_MAGIC_BYTES - before;
 	*bytes += piece;
 	*n -= piece;
 	if (!magic)
-		return *n > 0 ? no_answer(answer, "more than 64 KiB of other output arrived", noise->bytes + noise->size - EXCERPT_BYTES,
-					  EXCERPT_BYTES)
+		return *n > 0 ? fail_no_answer(answer, "more than 64 KiB of other output arrived",
+					       noise->bytes + noise->size - EXCERPT_BYTES, EXCERPT_BYTES)
 			      : ASSAY_OK;
-	answer->greeted = true;
+	answer->greeting_received = true;
 	buf_clear(noise);
 	return ASSAY_OK;
 }
@@ -594,8 +595,8 @@ enum assay_status helper_answer_add(struct helper_answer *answer, const char *by
 {
 	enum assay_status st = answer->fault.status;
 
-	while (!st && n > 0 && !(answer->by_launcher && answer->ended && !answer->made))
-		st = answer->greeted ? take_some(answer, &bytes, &n) : take_noise(answer, &bytes, &n);
+	while (!st && n > 0 && !(answer->is_via_launcher && answer->ended && !answer->directory_path))
+		st = answer->greeting_received ? take_bytes(answer, &bytes, &n) : skip_login_output(answer, &bytes, &n);
 	return st ? output_error(answer, err) : ASSAY_OK;
 }
 
@@ -605,14 +606,15 @@ enum assay_status helper_answer_finish(struct helper_answer *answer, struct assa
 		return output_error(answer, err);
 	if (answer->is_text)
 		take_text(answer, NULL, NULL, true);
-	else if (!answer->greeted && answer->pending.size == 0)
-		no_answer(answer, "nothing at all", "", 0);
-	else if (!answer->greeted && memmem(answer->pending.bytes, answer->pending.size, &HELPER_MAGIC[1], HELPER_MAGIC_BYTES - 2))
-		greeting_changed(answer, "bytes are missing or changed");
-	else if (!answer->greeted)
-		no_answer(answer, "it does not start like a helper's answer", answer->pending.bytes, answer->pending.size);
+	else if (!answer->greeting_received && answer->pending.size == 0)
+		fail_no_answer(answer, "nothing at all", "", 0);
+	else if (!answer->greeting_received &&
+		 memmem(answer->pending.bytes, answer->pending.size, &HELPER_MAGIC[1], HELPER_MAGIC_BYTES - 2))
+		fail_greeting(answer, "bytes are missing or changed");
+	else if (!answer->greeting_received)
+		fail_no_answer(answer, "it does not start like a helper's answer", answer->pending.bytes, answer->pending.size);
 	else if (!answer->ended) {
-		char *before = text_before(answer, true);
+		char *before = copy_text_before_fault(answer, true);
 
 		assay_fail(&answer->fault, ASSAY_E_FORMAT,
 			   "the helper's answer ends in the middle: it was killed, the connection was lost, or " MIXED "%s", before);

@@ -18,24 +18,25 @@
 
 /* Finds the helper's executable for hosts of `architecture` (as in `uname -m`). This program contains the executables. Returns false if
  * there is none; *reason is then the cause and a remedy, which the caller frees. `reason` may be NULL. */
-bool helper_program(const char *architecture, const char **bytes, size_t *n, char **reason);
+bool helper_find_program(const char *architecture, const char **bytes, size_t *n, char **reason);
 
 /* Return static command lines that any login shell accepts. helper_command_run() starts the helper that fits the host. The helper speaks
- * the protocol on its standard streams. Exit status 127 means that it is not installed; see helper_there(). helper_command_deploy() stores
- * the helper, read from standard input, in the user's cache directory. If no file can be kept or executed there, it uses a directory below
- * /tmp or /dev/shm. It writes errors to standard error. Returns NULL for an unknown architecture. */
+ * the protocol on its standard streams. Exit status 127 means that it is not installed; see helper_installation(). helper_command_deploy()
+ * stores the helper, read from standard input, in the user's cache directory. If no file can be kept or executed there, it uses a directory
+ * below /tmp or /dev/shm. It writes errors to standard error. Returns NULL for an unknown architecture. */
 const char *helper_command_run(void);
 const char *helper_command_deploy(const char *architecture);
 
-/* A request to the helper. If a setting is too long or there are too many, the error is kept until helper_request_go() returns it. */
+/* A request to the helper. If a setting is too long or there are too many, the error is kept until helper_request_complete() returns it. */
 struct helper_request {
-	struct buf bytes; /* bytes to send; complete after helper_request_go() has returned ASSAY_OK */
+	struct buf bytes; /* bytes to send; complete after helper_request_complete() has returned ASSAY_OK */
 	size_t counted;	  /* size of the frames so far, limited by HELPER_REQUEST_BYTES_MAX */
 	const char *body; /* [n_body] input, borrowed; see helper_request_input() */
 	size_t n_body;
 	int64_t lock_wait_ms; /* maximum wait for the lock; 0 if the request takes no lock */
-	bool makes, stays;    /* only for "work": the answer contains a new directory; the helper keeps running after its answer */
-	bool whole;	      /* true after helper_request_go() */
+	bool makes_directory,
+	    stays_running; /* only for "work": the answer contains a new directory; the helper keeps running after its answer */
+	bool whole;	   /* true after helper_request_complete() */
 	struct assay_error fault;
 };
 
@@ -47,19 +48,19 @@ void helper_request_number(struct helper_request *request, const char *name, int
 /* Adds "NAME=value" to the environment. Puts LD_PRELOAD before the host's value, which an emulated host needs for its slowdowns. */
 void helper_request_variable(struct helper_request *request, const char *text);
 /* Makes the helper report to the command's processes, by files in `directory`, how long they were stopped (fleet/cgroup/stops.h). */
-void helper_request_stops(struct helper_request *request, const char *directory, const struct stops_words *words);
+void helper_request_monitor(struct helper_request *request, const char *directory, const struct process_monitor_offsets *words);
 /* Makes the helper hold this lock file while the command runs. The helper tells waiting helpers the name of this user and this process. */
 void helper_request_lock(struct helper_request *request, const char *path, int64_t wait_ms);
 /* Makes a request "work": creates a directory in `where` with `label` in its name. `detached`: the host allows only one channel. */
-void helper_request_work(struct helper_request *request, const char *where, const char *label, bool detached);
+void helper_request_directory(struct helper_request *request, const char *where, const char *label, bool detached);
 /* Sets the input. The bytes are borrowed until the request is answered. */
 void helper_request_input(struct helper_request *request, const char *bytes, size_t n);
 /* Completes the request, or returns the error that was kept. May be called again, so that the request can be sent several times. */
-enum assay_status helper_request_go(struct helper_request *request, struct assay_error *err);
+enum assay_status helper_request_complete(struct helper_request *request, struct assay_error *err);
 void helper_request_release(struct helper_request *request); /* accepts a zeroed struct */
 
-/* Return the bytes to send, after helper_request_go(). helper_request_size() returns their number. helper_request_piece() sets *bytes to
- * the bytes at offset `at` and returns their number. `head` is a buffer to which *bytes may point. */
+/* Return the bytes to send, after helper_request_complete(). helper_request_size() returns their number. helper_request_piece() sets *bytes
+ * to the bytes at offset `at` and returns their number. `head` is a buffer to which *bytes may point. */
 uint64_t helper_request_size(const struct helper_request *request);
 size_t helper_request_piece(const struct helper_request *request, uint64_t at, char head[HELPER_FRAME_HEAD], const char **bytes);
 
@@ -73,7 +74,7 @@ void measure_request(struct helper_request *out, const struct host *host, const 
 void measure_request_lock(struct helper_request *request); /* makes the helper hold the physical host's lock while the command runs */
 
 /* Resource usage of a command and its descendants, counted by the kernel at no cost. X(member, human-readable name or "" if not shown). */
-#define HELPER_ACCOUNT_ROWS(X)                                                                                                             \
+#define HELPER_USAGE_ROWS(X)                                                                                                               \
 	X(wall_ns, "")                                                                                                                     \
 	X(user_us, "")                                                                                                                     \
 	X(sys_us, "")                                                                                                                      \
@@ -103,9 +104,9 @@ void measure_request_lock(struct helper_request *request); /* makes the helper h
 
 /* Numbers of HELPER_RESULT (protocol.h); -1 if not reported. */
 struct helper_result {
-#define HELPER_ACCOUNT_MEMBER(member, text) int64_t member;
-	HELPER_ACCOUNT_ROWS(HELPER_ACCOUNT_MEMBER)
-#undef HELPER_ACCOUNT_MEMBER
+#define HELPER_USAGE_MEMBER(member, text) int64_t member;
+	HELPER_USAGE_ROWS(HELPER_USAGE_MEMBER)
+#undef HELPER_USAGE_MEMBER
 	int64_t exit_status; /* -1 if a signal ended the command */
 	int64_t signal;	     /* -1 if no signal ended the command */
 	int64_t lock_wait_ns, started_ms;
@@ -129,15 +130,15 @@ struct helper_answer {
 	struct spool out, err;	   /* output of the command; for "get", `out` contains the file */
 	struct helper_file *files; /* [n_files] in the order of the request */
 	size_t n_files;
-	bool wants_made;     /* true if the request is "work"; set by the caller */
-	bool by_launcher;    /* true if a launcher may print after the answer, which is then ignored; set by the caller */
-	char *made;	     /* path of the new directory; NULL until it is received */
-	bool greeted, begun; /* the helper's greeting has arrived; the command has started */
-	bool waiting;	     /* the helper has waited for its lock; `holder`, held_ms, limit_ms: the last known holder */
-	char *holder;	     /* user and process that hold the lock, such as "alice@controller, process 4711"; NULL if unknown */
-	int64_t held_ms;     /* time for which the holder had held the lock at the helper's last report; -1 if unknown */
-	int64_t limit_ms;    /* maximum of that time; -1 if unknown */
-	bool ended;	     /* true if `result`, `refusal` or `made` is set */
+	bool expects_directory; /* true if the request is "work"; set by the caller */
+	bool is_via_launcher;	/* true if a launcher may print after the answer, which is then ignored; set by the caller */
+	char *directory_path;	/* path of the new directory; NULL until it is received */
+	bool greeting_received, command_started; /* the helper's greeting has arrived; the command has started */
+	bool waiting;	  /* the helper has waited for its lock; `holder`, held_ms, limit_ms: the last known holder */
+	char *holder;	  /* user and process that hold the lock, such as "alice@controller, process 4711"; NULL if unknown */
+	int64_t held_ms;  /* time for which the holder had held the lock at the helper's last report; -1 if unknown */
+	int64_t limit_ms; /* maximum of that time; -1 if unknown */
+	bool ended;	  /* true if `result`, `refusal` or `directory_path` is set */
 	struct helper_result result;
 	char *result_text; /* result as received, for facts_parse(); NULL if not received */
 	char *refusal;	   /* reason of a refusal, one line; NULL if the helper did not refuse */
@@ -162,7 +163,7 @@ enum assay_status helper_answer_finish(struct helper_answer *answer, struct assa
 void helper_answer_release(struct helper_answer *answer); /* call it only after helper_answer_init() */
 
 /* Reports from the end of helper_command_run() whether a helper is installed. exit_status: -1 if unknown or after a signal. */
-enum helper_there { HELPER_THERE, HELPER_MISSING, HELPER_DAMAGED /* installed, but it does not send its greeting */ };
-enum helper_there helper_there(const struct helper_answer *answer, int exit_status);
+enum helper_installation { HELPER_INSTALLED, HELPER_MISSING, HELPER_DAMAGED /* installed, but it does not send its greeting */ };
+enum helper_installation helper_installation(const struct helper_answer *answer, int exit_status);
 
 #endif

@@ -25,14 +25,14 @@ static const struct program helper = { "helper",
 
 #define COMMAND_BYTES_MAX 4096
 
-bool helper_program(const char *architecture, const char **bytes, size_t *n, char **reason)
+bool helper_find_program(const char *architecture, const char **bytes, size_t *n, char **reason)
 {
 	const struct program_build *build = program_find(&helper, architecture);
 
 	*bytes = build ? build->bytes : NULL;
 	*n = build ? (size_t)(build->end - build->bytes) : 0;
 	if (!build && reason)
-		*reason = program_reason(&helper, architecture);
+		*reason = program_explain_missing(&helper, architecture);
 	return build != NULL;
 }
 

@@ -10,17 +10,17 @@
 
 #define EXACT_MAX (INT64_C(1) << 53) /* integers up to this limit are exact in JSON */
 
-static const struct account_row {
+static const struct counter_row {
 	const char *name, *text;
 	size_t at;
 } rows[] = {
 #define ACCOUNT_ROW(member, text) { #member, text, offsetof(struct helper_result, member) },
-	HELPER_ACCOUNT_ROWS(ACCOUNT_ROW)
+	HELPER_USAGE_ROWS(ACCOUNT_ROW)
 #undef ACCOUNT_ROW
 };
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 
-static int64_t account_get(const struct helper_result *result, size_t at)
+static int64_t counter_get(const struct helper_result *result, size_t at)
 {
 	int64_t value;
 
@@ -28,30 +28,30 @@ static int64_t account_get(const struct helper_result *result, size_t at)
 	return value;
 }
 
-size_t signature_accounts(void)
+size_t run_usage_count(void)
 {
 	return ROWS;
 }
 
-int64_t signature_account(const struct helper_result *result, size_t i, const char **name, const char **text)
+int64_t run_usage_counter(const struct helper_result *result, size_t i, const char **name, const char **text)
 {
 	*name = rows[i].name;
 	*text = rows[i].text;
-	return account_get(result, rows[i].at);
+	return counter_get(result, rows[i].at);
 }
 
-void signature_release(struct signature *signature)
+void run_usage_release(struct run_usage *run_usage)
 {
-	free(signature->samples);
-	*signature = (struct signature){ .samples = NULL };
+	free(run_usage->samples);
+	*run_usage = (struct run_usage){ .samples = NULL };
 }
 
-/* Returns the samples in an answer; NULL if there are none or they exceed SIGNATURE_SAMPLES_BYTES_MAX. Names of files may have any bytes,
+/* Returns the samples in an answer; NULL if there are none or they exceed RUN_USAGE_SAMPLES_BYTES_MAX. Names of files may have any bytes,
  * so non-ASCII bytes are replaced by '?' unless the whole text is UTF-8. The caller frees the text. */
-static char *samples_of(const struct helper_answer *answer)
+static char *find_samples(const struct helper_answer *answer)
 {
 	const struct helper_file *file = answer->n_files == 1 ? answer->files : NULL;
-	char *text = file && file->bytes && file->n <= SIGNATURE_SAMPLES_BYTES_MAX ? mem_string(file->bytes) : NULL;
+	char *text = file && file->bytes && file->n <= RUN_USAGE_SAMPLES_BYTES_MAX ? mem_string(file->bytes) : NULL;
 	bool is_text = !text || text_is_utf8(text, strlen(text));
 
 	for (char *c = text; !is_text && *c; c++)
@@ -59,13 +59,13 @@ static char *samples_of(const struct helper_answer *answer)
 	return text;
 }
 
-char *signature_text(const struct helper_answer *answer)
+char *run_usage_to_json(const struct helper_answer *answer)
 {
 	cJSON *root = answer->ended && !answer->refusal ? cJSON_CreateObject() : NULL;
-	char *samples = samples_of(answer), *text;
+	char *samples = find_samples(answer), *text;
 
 	for (size_t i = 0; root && i < ROWS; i++) {
-		int64_t value = account_get(&answer->result, rows[i].at);
+		int64_t value = counter_get(&answer->result, rows[i].at);
 
 		if (value >= 0 && value < EXACT_MAX)
 			cJSON_AddNumberToObject(root, rows[i].name, (double)value);
@@ -78,13 +78,13 @@ char *signature_text(const struct helper_answer *answer)
 	return text;
 }
 
-enum assay_status signature_parse(const char *text, struct signature *out, struct assay_error *err)
+enum assay_status run_usage_parse(const char *text, struct run_usage *out, struct assay_error *err)
 {
-	struct signature signature = { .samples = NULL };
+	struct run_usage run_usage = { .samples = NULL };
 	struct json_reader r = { "signature", err, ASSAY_OK };
 	cJSON *root = NULL;
 
-	memset(&signature.of, 0xff, sizeof(signature.of)); /* sets every number to -1 */
+	memset(&run_usage.counters, 0xff, sizeof(run_usage.counters)); /* sets every number to -1 */
 	if (*text)
 		r.st = json_parse("signature", text, strlen(text), &root, err);
 	if (root && !cJSON_IsObject(root))
@@ -92,35 +92,35 @@ enum assay_status signature_parse(const char *text, struct signature *out, struc
 	for (size_t i = 0; root && i < ROWS; i++) {
 		int64_t value = json_reader_has(&r, root, rows[i].name) ? json_reader_integer(&r, root, rows[i].name, 0, EXACT_MAX) : -1;
 
-		memcpy((char *)&signature.of + rows[i].at, &value, sizeof(value));
+		memcpy((char *)&run_usage.counters + rows[i].at, &value, sizeof(value));
 	}
 	if (root && json_reader_has(&r, root, "samples"))
-		signature.samples = mem_string(json_reader_text(&r, root, "samples"));
+		run_usage.samples = mem_string(json_reader_text(&r, root, "samples"));
 	cJSON_Delete(root);
-	*out = signature;
+	*out = run_usage;
 	if (r.st)
-		signature_release(out);
+		run_usage_release(out);
 	return r.st;
 }
 
-void signature_set(struct document *d, const char *key, const struct helper_result *result)
+void run_usage_add_members(struct document *d, const char *key, const struct helper_result *result)
 {
 	doc_object(d, key);
 	for (size_t i = 0; i < ROWS; i++) {
-		int64_t value = account_get(result, rows[i].at);
+		int64_t value = counter_get(result, rows[i].at);
 
-		doc_set(d, rows[i].name, value >= 0 ? doc_value_of(value) : DOC_NOTHING);
+		doc_set(d, rows[i].name, value >= 0 ? doc_value_from(value) : DOC_NULL_VALUE);
 	}
 	doc_end(d);
 }
 
-static double account_median(const struct helper_result *const *results, size_t n, size_t at)
+static double counter_median(const struct helper_result *const *results, size_t n, size_t at)
 {
 	double *values = mem_new(n, sizeof(*values)), median;
 	size_t known = 0;
 
 	for (size_t r = 0; r < n; r++) {
-		int64_t value = account_get(results[r], at);
+		int64_t value = counter_get(results[r], at);
 
 		if (value >= 0)
 			values[known++] = (double)value;
@@ -130,17 +130,17 @@ static double account_median(const struct helper_result *const *results, size_t 
 	return median;
 }
 
-void signature_medians(struct document *d, const char *key, const struct helper_result *const *results, size_t n)
+void run_usage_add_medians(struct document *d, const char *key, const struct helper_result *const *results, size_t n)
 {
-	double ratio = account_median(results, n, offsetof(struct helper_result, instructions)) /
-		       account_median(results, n, offsetof(struct helper_result, cycles));
+	double ratio = counter_median(results, n, offsetof(struct helper_result, instructions)) /
+		       counter_median(results, n, offsetof(struct helper_result, cycles));
 
 	doc_heading(d, "Counted by the kernel, per run (medians)");
 	doc_object(d, key);
 	if (!key)
-		doc_aside(d);
+		doc_hide_from_programs(d);
 	for (size_t i = 0; i < ROWS; i++) {
-		double median = account_median(results, n, rows[i].at);
+		double median = counter_median(results, n, rows[i].at);
 
 		if (*rows[i].text && !isnan(median))
 			doc_showf(d, rows[i].name, rows[i].text, median, "%.0f", median);

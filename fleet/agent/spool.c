@@ -16,7 +16,7 @@ void spool_init(struct spool *spool, uint64_t limit_bytes)
 
 /* ---- the first SPOOL_MEMORY_BYTES, in memory ---- */
 
-static size_t capacity_for(size_t bytes)
+static size_t round_up_capacity(size_t bytes)
 {
 	size_t capacity = FIRST_BYTES;
 
@@ -27,14 +27,14 @@ static size_t capacity_for(size_t bytes)
 
 static void add_to_memory(struct spool *spool, const char *bytes, size_t n)
 {
-	size_t wanted = capacity_for(spool->in_memory + n);
+	size_t wanted = round_up_capacity(spool->memory_bytes + n);
 
 	if (n == 0)
 		return;
-	if (!spool->memory || wanted != capacity_for(spool->in_memory))
+	if (!spool->memory || wanted != round_up_capacity(spool->memory_bytes))
 		spool->memory = mem_resize(spool->memory, wanted, 1);
-	memcpy(spool->memory + spool->in_memory, bytes, n);
-	spool->in_memory += n;
+	memcpy(spool->memory + spool->memory_bytes, bytes, n);
+	spool->memory_bytes += n;
 	spool->size += n;
 }
 
@@ -72,7 +72,7 @@ static enum assay_status add_to_file(struct spool *spool, const char *bytes, siz
 	enum assay_status st = n ? open_file(spool, err) : ASSAY_OK;
 
 	while (!st && n) {
-		ssize_t written = pwrite(spool->fd, bytes, n, (off_t)(spool->size - spool->in_memory));
+		ssize_t written = pwrite(spool->fd, bytes, n, (off_t)(spool->size - spool->memory_bytes));
 
 		if (written < 0 && errno == EINTR)
 			continue;
@@ -108,7 +108,7 @@ static enum assay_status read_file(const struct spool *spool, uint64_t offset, c
 enum assay_status spool_add(struct spool *spool, const char *bytes, size_t n, struct assay_error *err)
 {
 	uint64_t room = spool->limit - spool->size;
-	size_t kept = n < room ? n : (size_t)room, first = SPOOL_MEMORY_BYTES - spool->in_memory;
+	size_t kept = n < room ? n : (size_t)room, first = SPOOL_MEMORY_BYTES - spool->memory_bytes;
 	enum assay_status st;
 
 	if (first > kept)
@@ -129,14 +129,14 @@ enum assay_status spool_read(const struct spool *spool, uint64_t offset, char *b
 	*got = 0;
 	if (n > there)
 		n = (size_t)there;
-	if (n && offset < spool->in_memory) {
-		first = spool->in_memory - (size_t)offset;
+	if (n && offset < spool->memory_bytes) {
+		first = spool->memory_bytes - (size_t)offset;
 		if (first > n)
 			first = n;
 		memcpy(bytes, spool->memory + offset, first);
 	}
 	if (n > first)
-		st = read_file(spool, offset + first - spool->in_memory, bytes + first, n - first, err);
+		st = read_file(spool, offset + first - spool->memory_bytes, bytes + first, n - first, err);
 	if (!st)
 		*got = n;
 	return st;

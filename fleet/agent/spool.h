@@ -12,7 +12,7 @@
 
 struct spool {
 	char *memory;
-	size_t in_memory;
+	size_t memory_bytes;
 	int fd;	       /* temporary file; -1 if there is none yet */
 	uint64_t size; /* total number of bytes */
 	uint64_t limit;

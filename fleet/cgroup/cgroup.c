@@ -16,13 +16,13 @@
 #include <unistd.h>
 
 #define ROUND_MS	  2
-#define CLAIMS		  100 /* maximum number of names to try */
+#define NAME_TRIES_MAX	  100 /* maximum number of names to try */
 #define SWEEP_PATIENCE_MS 2000
 
 /* ---- small files ---- */
 
 /* Returns the path "DIRECTORY/NAME". The caller frees it. */
-static char *path_in(const char *directory, const char *name)
+static char *join_path(const char *directory, const char *name)
 {
 	size_t n = strlen(directory) + strlen(name) + 2;
 	char *path = malloc(n);
@@ -36,7 +36,7 @@ static char *path_in(const char *directory, const char *name)
 /* Writes `text` to an existing control file. Returns 0 or an errno. */
 static int put_file(const char *directory, const char *file, const char *text)
 {
-	char *path = path_in(directory, file);
+	char *path = join_path(directory, file);
 	int fd = open(path, O_WRONLY | O_CLOEXEC), errnum = 0;
 
 	if (fd < 0 || write(fd, text, strlen(text)) < 0)
@@ -66,7 +66,7 @@ static bool file_has_word(const char *directory, const char *file, const char *w
 /* ---- directories in which new cgroups are made ---- */
 
 /* Version 2: enables the controller for the cgroup's children, unless it is enabled. Returns false if this is not possible. */
-static bool hands_on(const char *directory, const char *controller)
+static bool enable_controller(const char *directory, const char *controller)
 {
 	char change[64];
 
@@ -90,7 +90,7 @@ static bool is_in_list(const char *list, size_t n, const char *word)
 }
 
 /* Finds the path of the caller's cgroup in lines "NUMBER:CONTROLLERS:PATH"; in version 2, CONTROLLERS is empty. "/" if it is not found. */
-static void own_group(const char *file, bool v2, const char *controller, char *path, size_t n)
+static void find_own_cgroup(const char *file, bool v2, const char *controller, char *path, size_t n)
 {
 	FILE *stream = fopen(file, "re");
 	char *line = NULL;
@@ -114,10 +114,10 @@ static void own_group(const char *file, bool v2, const char *controller, char *p
 
 /* Reports whether this user may make cgroups in `directory` and move processes into them. A move needs write access to the common ancestor
  * of the old and the new cgroup, which is `directory` in version 2. */
-static bool may_use(const char *directory, bool v2, const char *controller)
+static bool can_use_controller(const char *directory, bool v2, const char *controller)
 {
-	char *procs = path_in(directory, "cgroup.procs");
-	bool may = access(directory, W_OK) == 0 && access(procs, W_OK) == 0 && (!v2 || hands_on(directory, controller));
+	char *procs = join_path(directory, "cgroup.procs");
+	bool may = access(directory, W_OK) == 0 && access(procs, W_OK) == 0 && (!v2 || enable_controller(directory, controller));
 
 	free(procs);
 	return may;
@@ -126,14 +126,14 @@ static bool may_use(const char *directory, bool v2, const char *controller)
 /* Returns the directory below `mount` in which cgroups with this controller can be made; NULL if there is none. The caller frees it. */
 static char *find_place(const char *mount, bool v2, const char *controller, const char *self)
 {
-	char own[4096], *place = path_in(mount, ""), *slash;
+	char own[4096], *place = join_path(mount, ""), *slash;
 
 	place[strlen(mount)] = '\0';
 	if (self) {
-		own_group(self, v2, controller, own, sizeof(own));
+		find_own_cgroup(self, v2, controller, own, sizeof(own));
 		if (strcmp(own, "/") != 0) {
 			free(place);
-			place = path_in(mount, own + 1);
+			place = join_path(mount, own + 1);
 		}
 		/* A container may mount only a part of the hierarchy. Then this path does not exist. */
 		if (access(place, F_OK) != 0)
@@ -141,7 +141,7 @@ static char *find_place(const char *mount, bool v2, const char *controller, cons
 		else if (v2 && strlen(place) > strlen(mount) && (slash = strrchr(place, '/')))
 			*slash = '\0';
 	}
-	while (!may_use(place, v2, controller)) {
+	while (!can_use_controller(place, v2, controller)) {
 		if (!v2 || strlen(place) <= strlen(mount)) { /* in version 1, only one directory is possible */
 			free(place);
 			return NULL;
@@ -151,7 +151,7 @@ static char *find_place(const char *mount, bool v2, const char *controller, cons
 	return place;
 }
 
-static void inspect_mount(const struct mntent *mount, const char *self, struct cgroup_places *out)
+static void inspect_mount(const struct mntent *mount, const char *self, struct cgroup_parents *out)
 {
 	bool v2 = strcmp(mount->mnt_type, "cgroup2") == 0;
 	const struct {
@@ -170,24 +170,24 @@ static void inspect_mount(const struct mntent *mount, const char *self, struct c
 	}
 }
 
-void cgroup_places_find(const struct cgroup_sources *sources, struct cgroup_places *out)
+void cgroup_parents_find(const struct cgroup_sources *sources, struct cgroup_parents *out)
 {
 	FILE *mounts = setmntent(sources->mounts, "re");
 	struct mntent mount;
 	char text[4096];
 
-	*out = (struct cgroup_places){ NULL, NULL, 0 };
+	*out = (struct cgroup_parents){ NULL, NULL, 0 };
 	while (mounts && getmntent_r(mounts, &mount, text, sizeof(text)))
 		inspect_mount(&mount, sources->self, out);
 	if (mounts)
 		endmntent(mounts);
 }
 
-void cgroup_places_release(struct cgroup_places *places)
+void cgroup_parents_release(struct cgroup_parents *places)
 {
 	free(places->memory);
 	free(places->pids);
-	*places = (struct cgroup_places){ NULL, NULL, 0 };
+	*places = (struct cgroup_parents){ NULL, NULL, 0 };
 }
 
 /* ---- limits ---- */
@@ -238,14 +238,14 @@ int cgroup_join(const char *directory, pid_t pid)
 	return put_file(directory, "cgroup.procs", text);
 }
 
-void cgroup_hand_on(const char *directory)
+void cgroup_enable_controllers(const char *directory)
 {
 	put_file(directory, "cgroup.subtree_control", "+memory");
 	put_file(directory, "cgroup.subtree_control", "+pids");
 }
 
 /* Returns the number in the line "name NUMBER" of a file; -1 if there is no such line. */
-static long long number_in(const char *directory, const char *file, const char *name)
+static long long read_named_number(const char *directory, const char *file, const char *name)
 {
 	char text[1024], *at = text;
 	size_t n = strlen(name);
@@ -262,20 +262,20 @@ static long long number_in(const char *directory, const char *file, const char *
 
 long long cgroup_oom_kills(const char *directory)
 {
-	long long n = number_in(directory, "memory.events", "oom_kill");
+	long long n = read_named_number(directory, "memory.events", "oom_kill");
 
-	return n >= 0 ? n : number_in(directory, "memory.oom_control", "oom_kill");
+	return n >= 0 ? n : read_named_number(directory, "memory.oom_control", "oom_kill");
 }
 
 long long cgroup_refused_processes(const char *directory)
 {
-	return number_in(directory, "pids.events", "max");
+	return read_named_number(directory, "pids.events", "max");
 }
 
 /* ---- processes of a cgroup ---- */
 
 /* Calls each(path, argument) for each child of the cgroup whose name starts with `prefix`. */
-static void for_each_below(const char *directory, const char *prefix, void (*each)(const char *, void *), void *argument)
+static void for_each_child(const char *directory, const char *prefix, void (*each)(const char *, void *), void *argument)
 {
 	DIR *dir = opendir(directory);
 
@@ -284,7 +284,7 @@ static void for_each_below(const char *directory, const char *prefix, void (*eac
 
 		if (entry->d_type != DT_DIR || entry->d_name[0] == '.' || strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
 			continue;
-		path = path_in(directory, entry->d_name);
+		path = join_path(directory, entry->d_name);
 		each(path, argument);
 		free(path);
 	}
@@ -300,7 +300,7 @@ struct members {
 static void add_members(const char *directory, void *argument)
 {
 	struct members *all = argument;
-	char *path = path_in(directory, "cgroup.procs");
+	char *path = join_path(directory, "cgroup.procs");
 	FILE *stream = fopen(path, "re");
 	int pid;
 
@@ -316,10 +316,10 @@ static void add_members(const char *directory, void *argument)
 	if (stream)
 		fclose(stream);
 	free(path);
-	for_each_below(directory, "", add_members, all);
+	for_each_child(directory, "", add_members, all);
 }
 
-void cgroup_members(const char *directory, pid_t **pids, size_t *n)
+void cgroup_list_processes(const char *directory, pid_t **pids, size_t *n)
 {
 	struct members all = { NULL, 0, 0 };
 
@@ -336,7 +336,7 @@ size_t cgroup_kill(const char *directory)
 	size_t n;
 
 	put_file(directory, "pids.max", "0"); /* prevents new processes */
-	cgroup_members(directory, &pids, &n);
+	cgroup_list_processes(directory, &pids, &n);
 	if (put_file(directory, "cgroup.kill", "1")) {
 		for (size_t i = 0; i < n; i++) {
 			if (pids[i] > 1) /* 0 is a process of another PID namespace, which this process cannot signal */
@@ -363,7 +363,7 @@ int cgroup_remove(const char *directory, int patience_ms)
 			return 0;
 		if (errnum != EBUSY || waited >= patience_ms)
 			return errnum;
-		for_each_below(directory, "", remove_below, &below);
+		for_each_child(directory, "", remove_below, &below);
 		nanosleep(&pause, NULL);
 	}
 }
@@ -385,17 +385,17 @@ static int lock_group(const char *directory)
 	return -1;
 }
 
-int cgroup_claim(const char *place, const char *prefix, char **directory, int *fd)
+int cgroup_create_owned(const char *place, const char *prefix, char **directory, int *fd)
 {
 	int errnum = EEXIST;
 
 	*directory = NULL;
 	*fd = -1;
-	for (unsigned i = 0; i < CLAIMS && errnum == EEXIST; i++) {
+	for (unsigned i = 0; i < NAME_TRIES_MAX && errnum == EEXIST; i++) {
 		char name[128];
 
 		snprintf(name, sizeof(name), "%s%d-%u", prefix, (int)getpid(), i);
-		*directory = path_in(place, name);
+		*directory = join_path(place, name);
 		errnum = mkdir(*directory, 0755) ? errno : 0;
 		/* Another process's sweep may remove the directory between mkdir() and the lock. */
 		if (errnum == 0 && (*fd = lock_group(*directory)) >= 0)
@@ -408,7 +408,7 @@ int cgroup_claim(const char *place, const char *prefix, char **directory, int *f
 }
 
 /* Removes the cgroup if it has no owner. Returns true if it was removed. */
-static bool sweep_one(const char *directory)
+static bool remove_orphan(const char *directory)
 {
 	int fd = lock_group(directory);
 	bool gone = false;
@@ -423,7 +423,7 @@ static bool sweep_one(const char *directory)
 	return gone;
 }
 
-size_t cgroup_sweep(const char *place, const char *prefix)
+size_t cgroup_remove_orphans(const char *place, const char *prefix)
 {
 	DIR *dir = opendir(place);
 	size_t n = 0;
@@ -433,8 +433,8 @@ size_t cgroup_sweep(const char *place, const char *prefix)
 
 		if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
 			continue;
-		path = path_in(place, entry->d_name);
-		n += sweep_one(path);
+		path = join_path(place, entry->d_name);
+		n += remove_orphan(path);
 		free(path);
 	}
 	if (dir)

@@ -13,7 +13,7 @@ struct process {
 	uint64_t children_ticks; /* CPU time of the children for which the process has waited, ticks */
 	char state;		 /* state letter of /proc/PID/stat: 'R', 'S', 'T' (stopped), 'Z' ... */
 	bool alive;		 /* false if the process is a zombie without running threads */
-	bool ours;		 /* for use by the caller; process_read() sets it to false */
+	bool is_marked;		 /* for use by the caller; process_read() sets it to false */
 };
 
 /* Reads the process with this id. Returns false if there is none. */

@@ -12,18 +12,20 @@
 #include <unistd.h>
 
 #define PERIOD_NS INT64_C(50000000) /* minimum time between two polls */
-#define COST_PART 250		    /* polls take at most 1/COST_PART of a CPU; with many processes, they become less frequent */
-#define ENDING	  ".samples"
-#define UNIT_NS	  100000u /* unit of the times in a reading */
+#define POLL_TIME_SHARE_INVERSE                                                                                                            \
+	250 /* polls take at most 1/POLL_TIME_SHARE_INVERSE of a CPU; with many processes, they become less frequent */
+#define FILE_SUFFIX ".samples"
+#define UNIT_NS	    100000u /* unit of the times in a reading */
 
-struct watched {
+struct watched_process {
 	char *name;
 	pid_t pid; /* 0 until the record file is complete */
 	uint64_t stopped_ns;
 	bool was_stopped, ended;
-	uint64_t run_delay_ns, run_delay_then; /* total of all threads since the start; sum over the threads at the last poll */
-	struct stops_reading *readings;	       /* [STOPS_READINGS] elements, of which n_readings are used; NULL until the first reading */
-	size_t n_readings, looks, every;       /* looks: number of polls; every: a reading is added at every `every`-th poll */
+	uint64_t run_delay_ns, run_delay_at_poll; /* total of all threads since the start; sum over the threads at the last poll */
+	struct process_monitor_reading
+	    *readings;			   /* [MONITOR_READINGS] elements, of which n_readings are used; NULL until the first reading */
+	size_t n_readings, n_polls, every; /* looks: number of polls; every: a reading is added at every `every`-th poll */
 };
 
 struct member {
@@ -33,20 +35,20 @@ struct member {
 	uint64_t cpu_ns, run_delay_ns; /* sums over the threads that exist */
 };
 
-struct stops {
+struct process_monitor {
 	char *directory;
-	struct stops_words words;
-	uint64_t began;	       /* start of the run, ticks since boot */
-	int64_t last, due;     /* monotonic times of the last and the next poll, ns */
-	struct watched *items; /* [n] processes with record files, sorted by name of the file */
+	struct process_monitor_offsets words;
+	uint64_t run_start_ticks;      /* start of the run, ticks since boot */
+	int64_t last, due;	       /* monotonic times of the last and the next poll, ns */
+	struct watched_process *items; /* [n] processes with record files, sorted by name of the file */
 	size_t n, items_capacity;
 	struct member *tree; /* [n_tree] processes of the run at the last poll */
 	size_t n_tree, tree_capacity;
-	uint64_t used_ns, used_then_ns; /* CPU time of the run; sum of its processes and their ended children at the last poll */
-	bool fell;			/* the sum fell at the last poll, because a process just ended or its parent ignores its end */
+	uint64_t used_ns, used_at_last_poll_ns; /* CPU time of the run; sum of its processes and their ended children at the last poll */
+	bool decreased; /* the sum fell at the last poll, because a process just ended or its parent ignores its end */
 };
 
-static int64_t now_of(clockid_t clock)
+static int64_t read_clock_ns(clockid_t clock)
 {
 	struct timespec t = { 0, 0 };
 
@@ -55,7 +57,7 @@ static int64_t now_of(clockid_t clock)
 }
 
 /* Returns `array`, enlarged if it has no room for another element. Aborts if memory is short. */
-static void *grown(void *array, size_t n, size_t *capacity, size_t bytes)
+static void *ensure_capacity(void *array, size_t n, size_t *capacity, size_t bytes)
 {
 	if (n < *capacity)
 		return array;
@@ -69,22 +71,22 @@ static void *grown(void *array, size_t n, size_t *capacity, size_t bytes)
 /* ---- processes of the run ---- */
 
 /* Reads the state of a process. Returns the CPU time of its threads and of the children for which it has waited, ns. */
-static uint64_t member_read(struct member *m, uint64_t began)
+static uint64_t member_read(struct member *m, uint64_t run_start_ticks)
 {
 	const clockid_t clock = (clockid_t)(~(unsigned)m->pid << 3 | 2); /* formula of the C library's clock_getcpuclockid() */
 	struct process p;
 
 	m->alive = m->stopped = false;
 	m->cpu_ns = 0;
-	if (!process_read(m->pid, &p) || p.start_ticks < began)
+	if (!process_read(m->pid, &p) || p.start_ticks < run_start_ticks)
 		return 0;
 	m->alive = p.alive;
 	m->stopped = p.state == 'T';
-	m->cpu_ns = (uint64_t)now_of(clock);
+	m->cpu_ns = (uint64_t)read_clock_ns(clock);
 	return m->cpu_ns + p.children_ticks * (uint64_t)(1000000000 / sysconf(_SC_CLK_TCK));
 }
 
-static struct member *tree_find(struct stops *s, pid_t pid)
+static struct member *tree_find(struct process_monitor *s, pid_t pid)
 {
 	for (size_t i = 0; i < s->n_tree; i++)
 		if (s->tree[i].pid == pid)
@@ -92,15 +94,15 @@ static struct member *tree_find(struct stops *s, pid_t pid)
 	return NULL;
 }
 
-static void tree_add(struct stops *s, pid_t pid)
+static void tree_add(struct process_monitor *s, pid_t pid)
 {
 	if (tree_find(s, pid))
 		return;
-	s->tree = grown(s->tree, s->n_tree, &s->tree_capacity, sizeof(*s->tree));
+	s->tree = ensure_capacity(s->tree, s->n_tree, &s->tree_capacity, sizeof(*s->tree));
 	s->tree[s->n_tree++] = (struct member){ .pid = pid };
 }
 
-static void thread_children_add(struct stops *s, pid_t pid, const char *thread)
+static void thread_children_add(struct process_monitor *s, pid_t pid, const char *thread)
 {
 	char path[80], text[4096], *at = text, *end;
 	size_t kept = 0;
@@ -131,7 +133,7 @@ static uint64_t thread_run_delay(pid_t pid, const char *thread)
 }
 
 /* Adds the children of all threads of the process to the tree. Returns the sum of the threads' run-queue delays, ns. */
-static uint64_t threads_look(struct stops *s, pid_t pid)
+static uint64_t threads_poll(struct process_monitor *s, pid_t pid)
 {
 	uint64_t run_delay_ns = 0;
 	struct dirent *one;
@@ -150,54 +152,54 @@ static uint64_t threads_look(struct stops *s, pid_t pid)
 	return run_delay_ns;
 }
 
-static void tree_inspect(struct stops *s)
+static void tree_poll(struct process_monitor *s)
 {
 	uint64_t used = 0;
 
 	s->n_tree = 0;
-	threads_look(s, getpid());
+	threads_poll(s, getpid());
 	for (size_t i = 0; i < s->n; i++)
 		if (!s->items[i].ended && s->items[i].pid)
 			tree_add(s, s->items[i].pid);
 	for (size_t i = 0; i < s->n_tree; i++) {
 		uint64_t run_delay_ns = 0;
 
-		used += member_read(&s->tree[i], s->began);
+		used += member_read(&s->tree[i], s->run_start_ticks);
 		if (s->tree[i].alive)
-			run_delay_ns = threads_look(s, s->tree[i].pid);
+			run_delay_ns = threads_poll(s, s->tree[i].pid);
 		s->tree[i].run_delay_ns = run_delay_ns;
 	}
-	s->used_ns += used > s->used_then_ns ? used - s->used_then_ns : 0;
-	if (used >= s->used_then_ns || s->fell)
-		s->used_then_ns = used;
-	s->fell = used < s->used_then_ns;
+	s->used_ns += used > s->used_at_last_poll_ns ? used - s->used_at_last_poll_ns : 0;
+	if (used >= s->used_at_last_poll_ns || s->decreased)
+		s->used_at_last_poll_ns = used;
+	s->decreased = used < s->used_at_last_poll_ns;
 }
 
 /* ---- record files ---- */
 
 static int watched_order(const void *a, const void *b)
 {
-	const struct watched *x = a, *y = b;
+	const struct watched_process *x = a, *y = b;
 
 	return strcmp(x->name, y->name);
 }
 
 /* Adds record files that have appeared since the last poll. */
-static void files_inspect(struct stops *s)
+static void files_poll(struct process_monitor *s)
 {
 	DIR *all = opendir(s->directory);
 	size_t before = s->n;
 	struct dirent *one;
 
 	while (all && (one = readdir(all))) {
-		const struct watched key = { .name = one->d_name };
+		const struct watched_process key = { .name = one->d_name };
 		size_t n = strlen(one->d_name);
 
-		if (n < sizeof(ENDING) || strcmp(one->d_name + n - (sizeof(ENDING) - 1), ENDING) != 0 ||
+		if (n < sizeof(FILE_SUFFIX) || strcmp(one->d_name + n - (sizeof(FILE_SUFFIX) - 1), FILE_SUFFIX) != 0 ||
 		    (before && bsearch(&key, s->items, before, sizeof(key), watched_order)))
 			continue;
-		s->items = grown(s->items, s->n, &s->items_capacity, sizeof(*s->items));
-		s->items[s->n] = (struct watched){ .name = strdup(one->d_name) };
+		s->items = ensure_capacity(s->items, s->n, &s->items_capacity, sizeof(*s->items));
+		s->items[s->n] = (struct watched_process){ .name = strdup(one->d_name) };
 		if (!s->items[s->n++].name)
 			abort();
 	}
@@ -207,7 +209,7 @@ static void files_inspect(struct stops *s)
 		qsort(s->items, s->n, sizeof(*s->items), watched_order);
 }
 
-static int file_open(const struct stops *s, const struct watched *w)
+static int file_open(const struct process_monitor *s, const struct watched_process *w)
 {
 	char path[4096 + 256];
 
@@ -230,7 +232,7 @@ static void word_write(int file, int64_t at, uint64_t word)
 }
 
 /* Reads the pid from a record file, unless it is known. */
-static void watched_begin(const struct stops *s, struct watched *w)
+static void watched_begin(const struct process_monitor *s, struct watched_process *w)
 {
 	int file = w->pid ? -1 : file_open(s, w);
 
@@ -241,41 +243,41 @@ static void watched_begin(const struct stops *s, struct watched *w)
 }
 
 /* Drops every second reading to make room. The first call allocates the array. */
-static void readings_halve(const struct stops *s, struct watched *w, int file)
+static void drop_every_second_reading(const struct process_monitor *s, struct watched_process *w, int file)
 {
 	if (!w->readings)
-		w->readings = calloc(STOPS_READINGS, sizeof(*w->readings));
+		w->readings = calloc(MONITOR_READINGS, sizeof(*w->readings));
 	if (!w->readings)
 		abort();
 	for (size_t i = 0; i < w->n_readings / 2; i++)
 		w->readings[i] = w->readings[2 * i + 1];
 	w->every = w->n_readings ? 2 * w->every : 1;
 	w->n_readings /= 2;
-	memset(w->readings + w->n_readings, 0, (STOPS_READINGS - w->n_readings) * sizeof(*w->readings));
-	(void)!pwrite(file, w->readings, STOPS_READINGS * sizeof(*w->readings), s->words.readings);
+	memset(w->readings + w->n_readings, 0, (MONITOR_READINGS - w->n_readings) * sizeof(*w->readings));
+	(void)!pwrite(file, w->readings, MONITOR_READINGS * sizeof(*w->readings), s->words.readings);
 }
 
-static void reading_add(const struct stops *s, struct watched *w, const struct member *m, int file)
+static void reading_add(const struct process_monitor *s, struct watched_process *w, const struct member *m, int file)
 {
-	struct stops_reading *now;
+	struct process_monitor_reading *now;
 
-	w->run_delay_ns += m->run_delay_ns > w->run_delay_then ? m->run_delay_ns - w->run_delay_then : 0;
-	w->run_delay_then = m->run_delay_ns;
-	if (!w->readings || w->n_readings == STOPS_READINGS)
-		readings_halve(s, w, file);
-	if (++w->looks % w->every)
+	w->run_delay_ns += m->run_delay_ns > w->run_delay_at_poll ? m->run_delay_ns - w->run_delay_at_poll : 0;
+	w->run_delay_at_poll = m->run_delay_ns;
+	if (!w->readings || w->n_readings == MONITOR_READINGS)
+		drop_every_second_reading(s, w, file);
+	if (++w->n_polls % w->every)
 		return;
 	now = &w->readings[w->n_readings++];
-	*now = (struct stops_reading){ .at_ns = (uint64_t)now_of(CLOCK_REALTIME),
-				       .cpu = (uint32_t)(m->cpu_ns / UNIT_NS),
-				       .run_delay = (uint32_t)(w->run_delay_ns / UNIT_NS),
-				       .stopped = (uint32_t)(w->stopped_ns / UNIT_NS) };
+	*now = (struct process_monitor_reading){ .at_ns = (uint64_t)read_clock_ns(CLOCK_REALTIME),
+						 .cpu = (uint32_t)(m->cpu_ns / UNIT_NS),
+						 .run_delay = (uint32_t)(w->run_delay_ns / UNIT_NS),
+						 .stopped = (uint32_t)(w->stopped_ns / UNIT_NS) };
 	(void)!pwrite(file, now, sizeof(*now), s->words.readings + (int64_t)((size_t)(now - w->readings) * sizeof(*now)));
 }
 
 /* Updates the record file of a process. `since` is the time since the last poll, ns. If the process was stopped at only one of the two
  * polls, half of `since` counts as stopped time. */
-static void watched_poll(struct stops *s, struct watched *w, uint64_t since)
+static void watched_poll(struct process_monitor *s, struct watched_process *w, uint64_t since)
 {
 	int file = file_open(s, w);
 	const struct member *m = file < 0 || word_read(file, s->words.finished) ? NULL : tree_find(s, w->pid);
@@ -295,9 +297,9 @@ static void watched_poll(struct stops *s, struct watched *w, uint64_t since)
 
 /* ---- interface ---- */
 
-struct stops *stops_new(const char *directory, const struct stops_words *words)
+struct process_monitor *process_monitor_new(const char *directory, const struct process_monitor_offsets *words)
 {
-	struct stops *s = calloc(1, sizeof(*s));
+	struct process_monitor *s = calloc(1, sizeof(*s));
 	char *copy = strdup(directory);
 
 	if (!s || !copy) {
@@ -307,33 +309,33 @@ struct stops *stops_new(const char *directory, const struct stops_words *words)
 	}
 	s->directory = copy;
 	s->words = *words;
-	s->began = (uint64_t)(now_of(CLOCK_BOOTTIME) / (1000000000 / sysconf(_SC_CLK_TCK)));
+	s->run_start_ticks = (uint64_t)(read_clock_ns(CLOCK_BOOTTIME) / (1000000000 / sysconf(_SC_CLK_TCK)));
 	s->last = clock_monotonic_ns();
 	s->due = s->last + PERIOD_NS;
 	return s;
 }
 
-int64_t stops_look(struct stops *s)
+int64_t process_monitor_poll(struct process_monitor *s)
 {
 	int64_t now = clock_monotonic_ns(), cost;
 
 	if (now < s->due)
 		return s->due - now;
-	cost = now_of(CLOCK_THREAD_CPUTIME_ID);
-	files_inspect(s);
+	cost = read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	files_poll(s);
 	for (size_t i = 0; i < s->n; i++)
 		watched_begin(s, &s->items[i]);
-	tree_inspect(s);
+	tree_poll(s);
 	for (size_t i = 0; i < s->n; i++)
 		if (s->items[i].pid && !s->items[i].ended)
 			watched_poll(s, &s->items[i], (uint64_t)(now - s->last));
 	s->last = now;
-	cost = COST_PART * (now_of(CLOCK_THREAD_CPUTIME_ID) - cost);
+	cost = POLL_TIME_SHARE_INVERSE * (read_clock_ns(CLOCK_THREAD_CPUTIME_ID) - cost);
 	s->due = now + (cost > PERIOD_NS ? cost : PERIOD_NS);
 	return s->due - now;
 }
 
-void stops_free(struct stops *s)
+void process_monitor_free(struct process_monitor *s)
 {
 	for (size_t i = 0; s && i < s->n; i++) {
 		free(s->items[i].name);

@@ -85,7 +85,7 @@ static enum assay_status copy_link(const char *path, const char *to, struct assa
 
 /* ---- all files ---- */
 
-static bool is_left_out(const char *relative)
+static bool is_excluded(const char *relative)
 {
 	static const char *const names[] = { ".assay/runs.db", ".assay/runs.db-wal", ".assay/runs.db-shm", ".assay/runs.db-journal",
 					     ".assay/lock",    ".assay/builds",	     ".assay/emulated" };
@@ -105,7 +105,7 @@ static int copy_one(const char *path, const struct stat *info, int kind, struct 
 	relative += *relative == '/';
 	if (walk.skipped && strncmp(path, walk.skipped, strlen(walk.skipped)) == 0)
 		return 0;
-	if (is_left_out(relative)) {
+	if (is_excluded(relative)) {
 		free(walk.skipped);
 		walk.skipped = mem_format("%s/", path);
 		return 0;
@@ -234,7 +234,7 @@ static enum assay_status backup_run(struct lab *lab, void *arguments, struct doc
 	return ASSAY_OK;
 }
 
-static const struct cli_option words[] = { CLI_WORD("TO", struct arguments, to), CLI_END };
+static const struct cli_option words[] = { CLI_ARGUMENT("TO", struct arguments, to), CLI_END };
 
 const struct command backup_command = {
 	.name = "backup",

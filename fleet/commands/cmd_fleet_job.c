@@ -12,7 +12,7 @@ enum assay_status cmd_fleet_parse_seconds(const char *text, void *to, struct ass
 {
 	double seconds;
 
-	if (!text_double(text, &seconds) || seconds < .001 || seconds > SECONDS_MAX)
+	if (!text_parse_double(text, &seconds) || seconds < .001 || seconds > SECONDS_MAX)
 		return assay_fail(err, ASSAY_E_USAGE, "expected a number of seconds from 0.001 to %.0f, not '%s'", SECONDS_MAX, text);
 	*(int64_t *)to = (int64_t)(seconds * 1000);
 	return ASSAY_OK;
@@ -33,7 +33,7 @@ enum assay_status cmd_fleet_job_open(struct cmd_fleet_job *job, const struct lab
 		st = reach_init(lab, &job->reach, err);
 	if (st)
 		return st;
-	job->options = reach_options(&job->reach);
+	job->options = reach_fleet_options(&job->reach);
 	if (options->fanout)
 		job->options.fanout = (size_t)options->fanout;
 	job->options.connect_timeout_ms = options->connect_timeout_ms;
@@ -49,7 +49,7 @@ void cmd_fleet_job_release(struct cmd_fleet_job *job)
 	reach_release(&job->reach);
 }
 
-void cmd_fleet_job_clear(const struct cmd_fleet_job *job)
+void cmd_fleet_job_clear_progress(const struct cmd_fleet_job *job)
 {
 	if (job->progress)
 		fputs("\r\033[K", stderr);
@@ -67,7 +67,7 @@ static void show_progress(size_t host, const struct fleet_result *result, size_t
 	const struct cmd_fleet_job *job = context;
 
 	(void)host, (void)result;
-	cmd_fleet_job_clear(job);
+	cmd_fleet_job_clear_progress(job);
 	if (job->progress && n_done < n)
 		fprintf(stderr, "%zu/%zu hosts", n_done, n);
 }
@@ -81,7 +81,7 @@ static void show_silent(const size_t *hosts, size_t n, int64_t since_ms, void *c
 	for (size_t i = 0; i < n; i++)
 		names[i] = job->hosts[hosts[i]]->name;
 	folded = nodeset_fold(names, n);
-	cli_note("note: %s: no data since %s: still waiting (--timeout SECONDS sets a limit)", folded, TEXT_MS(since_ms / 1000 * 1000));
+	cli_note("note: %s: no data since %s: still waiting (--timeout SECONDS sets a limit)", folded, TEXT_DATE(since_ms / 1000 * 1000));
 	mem_free(folded, names);
 }
 
@@ -89,13 +89,13 @@ enum assay_status cmd_fleet_job_run(struct cmd_fleet_job *job, fleet_function fu
 {
 	job->function = function;
 	job->context = context;
-	job->options.ended = show_progress;
+	job->options.on_host_end = show_progress;
 	job->options.silent = show_silent;
 	job->results = mem_new(job->n, sizeof(*job->results));
 	cancel_on_signals(&cancelled);
 	if (job->progress && job->n > 1)
 		fprintf(stderr, "0/%zu hosts", job->n);
-	return fleet_each(job->hosts, job->n, &job->options, run_host, job, job->results, err);
+	return fleet_run_on_each_host(job->hosts, job->n, &job->options, run_host, job, job->results, err);
 }
 
 /* ---- summary ---- */

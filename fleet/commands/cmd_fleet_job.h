@@ -49,7 +49,7 @@ void cmd_fleet_job_release(struct cmd_fleet_job *job);
 enum assay_status cmd_fleet_job_run(struct cmd_fleet_job *job, fleet_function function, void *context, struct assay_error *err);
 
 /* Clears the progress line. Call it before printing, between fleet_lock() and fleet_unlock(). */
-void cmd_fleet_job_clear(const struct cmd_fleet_job *job);
+void cmd_fleet_job_clear_progress(const struct cmd_fleet_job *job);
 
 /* Prints the outcomes of the hosts on standard error. Hosts with the same outcome and message share a line. */
 void cmd_fleet_job_summary(const struct cmd_fleet_job *job);

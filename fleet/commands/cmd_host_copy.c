@@ -36,7 +36,7 @@ static void add_hosts(const struct cmd_fleet_job *job, void (*add)(const void *c
 		doc_end(d);
 	}
 	doc_end(d);
-	if (cli_for_people())
+	if (cli_is_human_format())
 		cmd_fleet_job_summary(job);
 }
 
@@ -133,7 +133,7 @@ struct get {
 	uint64_t *bytes; /* [job.n] number of bytes received from each host */
 };
 
-static enum assay_status keep(const struct get *get, const char *name, const struct spool *spool, struct assay_error *err)
+static enum assay_status store_file(const struct get *get, const char *name, const struct spool *spool, struct assay_error *err)
 {
 	char *path = mem_format("%s/%s", get->arguments->words[1], name), *bytes = NULL;
 	size_t n = 0;
@@ -156,7 +156,7 @@ static void get_file(struct session *session, void *context)
 		return;
 	ok = session_get(session, get->arguments->words[0], timeout_ms(get->arguments), &file);
 	get->bytes[session->index] = file.size;
-	if (ok && keep(get, session->host->name, &file, &err))
+	if (ok && store_file(get, session->host->name, &file, &err))
 		session_fail(session, "%s", err.text);
 	else if (!ok && session->result->outcome == FLEET_FAILED && file.size >= GET_BYTES_MAX)
 		snprintf(session->result->message, sizeof(session->result->message),
@@ -183,7 +183,7 @@ static void add_bytes(const void *context, size_t host, struct document *d)
 	if (get->job.results[host].outcome == FLEET_OK)
 		doc_set(d, "bytes", get->bytes[host]);
 	else
-		doc_set(d, "bytes", DOC_NOTHING);
+		doc_set(d, "bytes", DOC_NULL_VALUE);
 }
 
 static enum assay_status get_all(struct get *get, struct document *d, struct assay_error *err)
@@ -229,7 +229,7 @@ static enum assay_status copy_run(struct lab *lab, void *input, struct document 
 	return (arguments->fetch ? get_run : put_run)(lab, arguments, d, err);
 }
 
-static const struct cli_option words[] = { CLI_WORD("FROM", struct arguments, words[0]), CLI_WORD("TO", struct arguments, words[1]),
+static const struct cli_option words[] = { CLI_ARGUMENT("FROM", struct arguments, words[0]), CLI_ARGUMENT("TO", struct arguments, words[1]),
 					   CLI_END };
 static const struct cli_option options[] = {
 	CLI_FLAG("fetch", struct arguments, fetch, "Copy the file FROM of each host into the local directory TO"),

@@ -29,7 +29,7 @@ static enum assay_status host_down_run(struct lab *lab, void *input, struct docu
 	return ASSAY_OK;
 }
 
-static const struct cli_option words[] = { CLI_OPTIONAL_WORD("DIR", struct arguments, directory), CLI_END };
+static const struct cli_option words[] = { CLI_OPTIONAL_ARGUMENT("DIR", struct arguments, directory), CLI_END };
 
 const struct command host_down_command = {
 	.name = "host down",
@@ -40,5 +40,5 @@ const struct command host_down_command = {
 	.examples = "  assay host up lab\n"
 		    "  assay host down lab\n",
 	.words = words,
-	CLI_RUN(struct arguments, CLI_LAB_LATER, host_down_run),
+	CLI_RUN(struct arguments, CLI_LAB_DEFERRED, host_down_run),
 };

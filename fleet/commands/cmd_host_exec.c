@@ -23,15 +23,15 @@ struct arguments {
 
 /* Progress in showing a stream: number of bytes read, offset after the last complete line, number of bytes shown. */
 struct exec_shown {
-	uint64_t seen, lines, shown;
+	uint64_t seen, lines, shown_to;
 };
 
 /* Output of one host. */
 struct exec_host {
 	struct exec_shown streams[2]; /* standard output, standard error */
 	struct helper_answer answer;  /* the helper's answer; incomplete if the host failed */
-	bool asked;
-	char *without; /* reason why the host's shell ran the command; NULL if the helper ran it */
+	bool request_sent;
+	char *helper_skipped_reason; /* reason why the host's shell ran the command; NULL if the helper ran it */
 };
 
 struct exec {
@@ -44,7 +44,7 @@ struct exec {
 
 /* ---- the command ---- */
 
-static char *compose(const struct exec *exec, const struct host *host)
+static char *compose_command(const struct exec *exec, const struct host *host)
 {
 	struct buf text = BUF_INIT;
 
@@ -65,9 +65,9 @@ static char *compose(const struct exec *exec, const struct host *host)
 /* Runs the command by the host's shell instead of the helper. */
 static bool exec_plain(struct session *session, const struct exec *exec)
 {
-	char *line = compose(exec, session->host);
+	char *line = compose_command(exec, session->host);
 	const struct fleet_command command = { .command = line, .timeout_ms = exec->arguments->options.timeout_ms };
-	bool ok = session_shell(session, &command, &session->result->out, &session->result->err);
+	bool ok = session_run_shell(session, &command, &session->result->out, &session->result->err);
 
 	free(line);
 	return ok;
@@ -86,10 +86,10 @@ static bool exec_by_helper(struct session *session, const struct exec *exec, str
 		helper_request_variable(&request, session->host->environment[i]);
 	if (timeout_ms)
 		helper_request_number(&request, HELPER_TIMEOUT, timeout_ms);
-	h->asked = true;
-	ok = session_run(session, &request, timeout_ms ? timeout_ms + END_MS : 0, &h->answer) && session_judge(session, &h->answer);
+	h->request_sent = true;
+	ok = session_run(session, &request, timeout_ms ? timeout_ms + END_MS : 0, &h->answer) && session_check_exit(session, &h->answer);
 	helper_request_release(&request);
-	if (session->result->outcome == FLEET_TIMEOUT && timeout_ms && h->answer.greeted)
+	if (session->result->outcome == FLEET_TIMEOUT && timeout_ms && h->answer.greeting_received)
 		snprintf(session->result->message, sizeof(session->result->message), "the command did not end within %.4g s and %s",
 			 (double)timeout_ms / 1000,
 			 h->answer.result.timed_out > 0 ? "was killed" : "the host does not answer: the command may still run there");
@@ -108,7 +108,7 @@ static void put_lines(const char *name, const char *bytes, size_t n, bool termin
 			fprintf(to, "%s: ", name);
 		part = end ? (size_t)(end - bytes) - at : n - at;
 		if (terminal)
-			cli_put(bytes + at, part, false, to);
+			cli_write_sanitized(bytes + at, part, false, to);
 		else
 			fwrite(bytes + at, 1, part, to);
 		*at_start = end;
@@ -152,12 +152,12 @@ static int print_stream(struct session *session, const struct spool *spool, uint
 }
 
 /* Returns the output of a host, which is from the host's shell or from the helper's answer. */
-static const struct spool *output_of(const struct exec *exec, size_t host, bool is_err)
+static const struct spool *find_output(const struct exec *exec, size_t host, bool is_err)
 {
 	const struct exec_host *h = &exec->hosts[host];
 	const struct fleet_result *result = &exec->job.results[host];
 
-	if (h->asked && !h->without)
+	if (h->request_sent && !h->helper_skipped_reason)
 		return is_err ? &h->answer.err : &h->answer.out;
 	return is_err ? &result->err : &result->out;
 }
@@ -182,18 +182,18 @@ static void find_lines(const struct spool *spool, struct exec_shown *shown)
 static void show_stream(struct session *session, struct exec *exec, bool is_err, bool ended)
 {
 	struct exec_shown *shown = &exec->hosts[session->index].streams[is_err];
-	const struct spool *spool = output_of(exec, session->index, is_err);
-	uint64_t from = shown->shown;
+	const struct spool *spool = find_output(exec, session->index, is_err);
+	uint64_t from = shown->shown_to;
 	int failed;
 
 	find_lines(spool, shown);
-	shown->shown = ended ? spool->size : shown->lines;
-	if (shown->shown == from)
+	shown->shown_to = ended ? spool->size : shown->lines;
+	if (shown->shown_to == from)
 		return;
 	fleet_lock(session);
 	if (is_err || !exec->write_error) {
-		cmd_fleet_job_clear(&exec->job);
-		failed = print_stream(session, spool, from, shown->shown, is_err ? exec->err_terminal : exec->out_terminal,
+		cmd_fleet_job_clear_progress(&exec->job);
+		failed = print_stream(session, spool, from, shown->shown_to, is_err ? exec->err_terminal : exec->out_terminal,
 				      is_err ? STDERR_FILENO : STDOUT_FILENO);
 		if (!is_err && failed != ECANCELED)
 			exec->write_error = failed;
@@ -215,11 +215,11 @@ static void exec_host(struct session *session, void *context)
 	struct exec_host *h = &exec->hosts[session->index];
 
 	if (!exec->json) {
-		session->heard = show_lines;
-		session->heard_context = exec;
+		session->on_output = show_lines;
+		session->on_output_context = exec;
 	}
-	if (session_open(session) && !exec_by_helper(session, exec, h) && session->without_helper) {
-		h->without = mem_string(session->without_helper);
+	if (session_open(session) && !exec_by_helper(session, exec, h) && session->no_helper_reason) {
+		h->helper_skipped_reason = mem_string(session->no_helper_reason);
 		exec_plain(session, exec);
 	}
 	for (int is_err = 0; !exec->json && is_err < 2; is_err++)
@@ -254,7 +254,7 @@ static enum assay_status add_stream(const char *name, const char *name_base64, c
 static void set_or_null(struct document *d, const char *name, int64_t number)
 {
 	if (number < 0)
-		doc_set(d, name, DOC_NOTHING);
+		doc_set(d, name, DOC_NULL_VALUE);
 	else
 		doc_set(d, name, number);
 }
@@ -264,8 +264,8 @@ static void add_usage(const struct exec_host *h, struct document *d)
 {
 	const struct helper_result *r = &h->answer.result;
 
-	if (!h->asked || r->wall_ns < 0) {
-		doc_set(d, "usage", DOC_NOTHING);
+	if (!h->request_sent || r->wall_ns < 0) {
+		doc_set(d, "usage", DOC_NULL_VALUE);
 		return;
 	}
 	doc_object(d, "usage");
@@ -287,11 +287,11 @@ static enum assay_status add_host(const struct exec *exec, size_t host, struct d
 	cmd_fleet_job_object(&exec->job, host, d);
 	set_or_null(d, "exit_status", result->exit_status);
 	doc_set_empty(d, "signal", result->signal);
-	doc_set(d, "without_helper", h->without);
+	doc_set(d, "without_helper", h->helper_skipped_reason);
 	add_usage(h, d);
-	st = add_stream("stdout", "stdout_base64", output_of(exec, host, false), d, err);
+	st = add_stream("stdout", "stdout_base64", find_output(exec, host, false), d, err);
 	if (!st)
-		st = add_stream("stderr", "stderr_base64", output_of(exec, host, true), d, err);
+		st = add_stream("stderr", "stderr_base64", find_output(exec, host, true), d, err);
 	doc_end(d);
 	return st;
 }
@@ -302,7 +302,7 @@ static enum assay_status add_all(const struct exec *exec, struct document *d, st
 
 	doc_list(d, "command");
 	for (size_t i = 0; i < exec->arguments->words.n; i++) {
-		char *word = secrets_hidden(exec->arguments->words.items[i]);
+		char *word = secrets_copy_masked(exec->arguments->words.items[i]);
 
 		doc_set(d, NULL, word);
 		free(word);
@@ -324,10 +324,10 @@ static void show_without(const char *folded, const char *text, void *to)
 }
 
 /* Prints a note if the first argument cannot be executed and looks like a shell command: no shell parses the arguments. */
-static void mention_shell(const struct exec *exec)
+static void note_shell(const struct exec *exec)
 {
 	for (size_t i = 0; i < exec->job.n && strpbrk(exec->arguments->words.items[0], " |&;<>$*"); i++) {
-		char code = exec->hosts[i].asked ? exec->hosts[i].answer.refusal_code : '\0';
+		char code = exec->hosts[i].request_sent ? exec->hosts[i].answer.refusal_code : '\0';
 
 		if (code != HELPER_CODE_EXECUTE && code != HELPER_CODE_PERMISSION)
 			continue;
@@ -338,12 +338,12 @@ static void mention_shell(const struct exec *exec)
 
 static void summarise(const struct exec *exec)
 {
-	char **without = mem_new(exec->job.n, sizeof(*without));
+	char **helper_skipped_reason = mem_new(exec->job.n, sizeof(*helper_skipped_reason));
 
 	for (size_t i = 0; i < exec->job.n; i++)
-		without[i] = exec->hosts[i].without;
-	cmd_fleet_job_fold(&exec->job, without, show_without);
-	free(without);
+		helper_skipped_reason[i] = exec->hosts[i].helper_skipped_reason;
+	cmd_fleet_job_fold(&exec->job, helper_skipped_reason, show_without);
+	free(helper_skipped_reason);
 	cmd_fleet_job_summary(&exec->job);
 }
 
@@ -358,7 +358,7 @@ static uint64_t json_stream_bytes(size_t n)
 }
 
 /* Returns EPIPE if hosts were cancelled because the reader of standard output has ended, before any write failed. Otherwise returns 0. */
-static int reader_left(const struct exec *exec)
+static int fail_reader_left(const struct exec *exec)
 {
 	struct pollfd reader = { .fd = STDOUT_FILENO };
 	bool stopped = false;
@@ -373,7 +373,7 @@ static enum assay_status exec_on_hosts(struct exec *exec, struct document *d, st
 	struct cmd_fleet_job *job = &exec->job;
 	enum assay_status st;
 
-	exec->json = !cli_for_people();
+	exec->json = !cli_is_human_format();
 	exec->out_terminal = isatty(STDOUT_FILENO);
 	exec->err_terminal = job->progress;
 	exec->hosts = mem_new(job->n, sizeof(*exec->hosts));
@@ -382,9 +382,9 @@ static enum assay_status exec_on_hosts(struct exec *exec, struct document *d, st
 	st = cmd_fleet_job_run(job, exec_host, exec, err);
 	if (st)
 		return st;
-	if (exec->write_error || (exec->write_error = reader_left(exec)))
+	if (exec->write_error || (exec->write_error = fail_reader_left(exec)))
 		return assay_fail_errno(err, exec->write_error, "cannot write to standard output");
-	mention_shell(exec);
+	note_shell(exec);
 	d->exit_status = fleet_exit(job->results, job->n);
 	if (exec->json)
 		return add_all(exec, d, err);
@@ -399,13 +399,13 @@ static enum assay_status host_exec_run(struct lab *lab, void *input, struct docu
 	enum assay_status st = cmd_fleet_job_open(&exec.job, lab, &arguments->options, err);
 
 	/* Hide values in arguments, such as in "env API_TOKEN=...", from assay's messages. The command's output is not changed. */
-	secrets_know(arguments->words.items, arguments->words.n);
+	secrets_register(arguments->words.items, arguments->words.n);
 	if (!st)
 		st = exec_on_hosts(&exec, d, err);
 	for (size_t i = 0; exec.hosts && i < exec.job.n; i++) {
-		if (exec.hosts[i].asked)
+		if (exec.hosts[i].request_sent)
 			helper_answer_release(&exec.hosts[i].answer);
-		free(exec.hosts[i].without);
+		free(exec.hosts[i].helper_skipped_reason);
 	}
 	free(exec.hosts);
 	cmd_fleet_job_release(&exec.job);
@@ -420,7 +420,7 @@ static enum assay_status fleet_exec_check(void *input, struct assay_error *err)
 }
 
 static const struct cli_option options[] = { CMD_FLEET_JOB_OPTIONS(struct arguments, options), CLI_END };
-static const struct cli_option words[] = { CLI_WORDS("-- COMMAND", struct arguments, words, 1), CLI_END };
+static const struct cli_option words[] = { CLI_ARGUMENTS("-- COMMAND", struct arguments, words, 1), CLI_END };
 
 const struct command host_exec_command = {
 	.name = "host exec",

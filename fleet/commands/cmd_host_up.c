@@ -23,8 +23,8 @@ static size_t default_hosts(const char *profiles)
 
 static void add_fleet(const struct emulate_fleet *fleet, const char *directory, struct document *d)
 {
-	char *use = text_command((const char *const[]){ "-C", directory, "host", "exec", "-w", "@all", "--", "hostname", NULL });
-	char *end = text_command((const char *const[]){ "host", "down", directory, NULL });
+	char *use = text_format_command((const char *const[]){ "-C", directory, "host", "exec", "-w", "@all", "--", "hostname", NULL });
+	char *end = text_format_command((const char *const[]){ "host", "down", directory, NULL });
 
 	doc_set(d, "laboratory", fleet->directory);
 	doc_set_bool(d, "emulated", true);
@@ -32,7 +32,7 @@ static void add_fleet(const struct emulate_fleet *fleet, const char *directory, 
 	doc_set(d, "user", fleet->user);
 	doc_table(d, "hosts");
 	for (size_t i = 0; i < fleet->n; i++) {
-		const struct emulated *host = &fleet->hosts[i];
+		const struct emulated_host *host = &fleet->hosts[i];
 
 		doc_row(d);
 		doc_show(d, "name", "host", host->name);
@@ -76,7 +76,7 @@ static enum assay_status host_up_run(struct lab *lab, void *input, struct docume
 	return st;
 }
 
-static const struct cli_option words[] = { CLI_OPTIONAL_WORD("DIR", struct arguments, directory), CLI_END };
+static const struct cli_option words[] = { CLI_OPTIONAL_ARGUMENT("DIR", struct arguments, directory), CLI_END };
 
 static const struct cli_option options[] = {
 	CLI_OPTION(INTEGER, "hosts", "N", struct arguments, hosts, "Number of hosts (default: 12, or one for each profile of --profiles)",
@@ -107,5 +107,5 @@ const struct command host_up_command = {
 		    "  assay host down lab\n",
 	.words = words,
 	.options = options,
-	CLI_RUN(struct arguments, CLI_LAB_LATER, host_up_run),
+	CLI_RUN(struct arguments, CLI_LAB_DEFERRED, host_up_run),
 };

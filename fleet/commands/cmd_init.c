@@ -31,7 +31,7 @@ static enum assay_status init_run(struct lab *lab, void *input, struct document 
 	return ASSAY_OK;
 }
 
-static const struct cli_option words[] = { CLI_OPTIONAL_WORD("DIR", struct arguments, directory), CLI_END };
+static const struct cli_option words[] = { CLI_OPTIONAL_ARGUMENT("DIR", struct arguments, directory), CLI_END };
 
 const struct command init_command = {
 	.name = "init",
@@ -42,5 +42,5 @@ const struct command init_command = {
 		    "  assay -C lab host import machines.csv\n"
 		    "  assay -C lab result list\n",
 	.words = words,
-	CLI_RUN(struct arguments, CLI_LAB_LATER, init_run),
+	CLI_RUN(struct arguments, CLI_LAB_DEFERRED, init_run),
 };

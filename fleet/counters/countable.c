@@ -99,7 +99,7 @@ const struct countable_row *countable_rows(size_t *n)
 	return rows;
 }
 
-const char *countable_pmu(bool amd, unsigned family, unsigned model, unsigned stepping)
+const char *countable_find_pmu(bool amd, unsigned family, unsigned model, unsigned stepping)
 {
 	for (size_t i = 0; i < sizeof(processors) / sizeof(processors[0]); i++)
 		if (processors[i].amd == amd && processors[i].family == family && model >= processors[i].first_model &&
@@ -110,7 +110,7 @@ const char *countable_pmu(bool amd, unsigned family, unsigned model, unsigned st
 }
 
 #if defined(__x86_64__)
-const char *countable_pmu_here(void)
+const char *countable_local_pmu(void)
 {
 	unsigned a, b, c, d, family, model;
 	char vendor[12];
@@ -126,16 +126,16 @@ const char *countable_pmu_here(void)
 	model = (a >> 4 & 0xf) | (a >> 12 & 0xf0);
 	if (family == 0xf)
 		family += a >> 20 & 0xff;
-	return countable_pmu(memcmp(vendor, "AuthenticAMD", 12) == 0, family, model, a & 0xf);
+	return countable_find_pmu(memcmp(vendor, "AuthenticAMD", 12) == 0, family, model, a & 0xf);
 }
 #else
-const char *countable_pmu_here(void)
+const char *countable_local_pmu(void)
 {
 	return NULL; /* the table only has rows for x86-64 CPUs */
 }
 #endif
 
-enum countable_kind countable_kind_of(const char *event)
+enum countable_kind countable_find_kind(const char *event)
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (strcmp(rows[i].event, event) == 0)
@@ -143,18 +143,18 @@ enum countable_kind countable_kind_of(const char *event)
 	return COUNTABLE_OTHER;
 }
 
-void countable_default(const char *pmu, struct counting_events *out)
+void countable_add_default_events(const char *pmu, struct counting_events *out)
 {
 	*out = (struct counting_events){ .n = 0 };
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (rows[i].by_default & COUNTABLE_FUNCTIONS && (!rows[i].pmu || (pmu && strcmp(rows[i].pmu, pmu) == 0)))
+		if (rows[i].default_uses & COUNTABLE_FUNCTIONS && (!rows[i].pmu || (pmu && strcmp(rows[i].pmu, pmu) == 0)))
 			out->names[out->n++] = mem_string(rows[i].event);
 }
 
-void countable_default_of_stressors(struct counting_events *out)
+void countable_stressor_defaults(struct counting_events *out)
 {
 	*out = (struct counting_events){ .n = 0 };
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (rows[i].by_default & COUNTABLE_STRESSORS)
+		if (rows[i].default_uses & COUNTABLE_STRESSORS)
 			out->names[out->n++] = mem_string(rows[i].event);
 }

@@ -73,7 +73,7 @@ enum assay_status counting_events_parse(const char *text, struct counting_events
 		if (!counting_is_name(at, n))
 			st = assay_fail(err, ASSAY_E_USAGE,
 					"'%s' is not a list of events: write names such as PAPI_TOT_INS, separated by commas",
-					TEXT_SHOWN(text));
+					TEXT_SANITIZED(text));
 		else if (counting_has(&events, at, n))
 			st = assay_fail(err, ASSAY_E_USAGE, "the event '%.*s' is listed twice", (int)n, at);
 		else if (events.n == COUNTING_EVENTS_MAX)
@@ -92,7 +92,7 @@ enum assay_status counting_events_parse(const char *text, struct counting_events
 
 /* ---- requests ---- */
 
-bool counting_program(const char *architecture, const char **bytes, size_t *n)
+bool counting_find_program(const char *architecture, const char **bytes, size_t *n)
 {
 	const struct program_build *build = program_find(&counting, architecture);
 
@@ -144,7 +144,7 @@ char *counting_request_deploy(struct helper_request *out, const struct host *hos
 	const char *words[3] = { "/bin/sh", "-c" };
 
 	if (!build)
-		return program_reason(&counting, architecture);
+		return program_explain_missing(&counting, architecture);
 	program_script_deploy(&counting, build, &script);
 	words[2] = script.bytes;
 	measure_request(out, host, words, 3, DEPLOY_TIMEOUT_MS);
@@ -170,14 +170,14 @@ void counting_arguments(const char *report, const char *family, const struct cou
 
 /* ---- answers; the host that sends them is not trusted ---- */
 
-static enum assay_status no_answer(struct assay_error *err, const char *what, const char *line)
+static enum assay_status fail_no_answer(struct assay_error *err, const char *what, const char *line)
 {
-	return assay_fail(err, ASSAY_E_FORMAT, "this is not an answer of the counting program: %s: '%s'", what, TEXT_SHOWN(line));
+	return assay_fail(err, ASSAY_E_FORMAT, "this is not an answer of the counting program: %s: '%s'", what, TEXT_SANITIZED(line));
 }
 
 /* Checks a text: COUNTING_MAGIC, then visible ASCII with single spaces. Replaces newlines by NULs. *rest is the text after the magic. On
  * failure, both pointers are NULL. free(*lines). */
-static enum assay_status cut(const char *text, size_t n, char **lines, char **rest, struct assay_error *err)
+static enum assay_status split_lines(const char *text, size_t n, char **lines, char **rest, struct assay_error *err)
 {
 	size_t magic = strlen(COUNTING_MAGIC);
 	bool good = n <= COUNTING_PLAN_BYTES_MAX && n > magic && memcmp(text, COUNTING_MAGIC "\n", magic + 1) == 0 && text[n - 1] == '\n';
@@ -186,8 +186,9 @@ static enum assay_status cut(const char *text, size_t n, char **lines, char **re
 	for (size_t i = 0; good && i < n; i++)
 		good = text[i] == '\n' || (text[i] >= ' ' && text[i] <= '~');
 	if (!good) {
-		char *start = mem_bytes(text, n < TEXT_SHOWN_BYTES ? n : TEXT_SHOWN_BYTES);
-		enum assay_status st = no_answer(err, n > COUNTING_PLAN_BYTES_MAX ? "it is too long" : "it does not look like one", start);
+		char *start = mem_bytes(text, n < TEXT_SANITIZED_BYTES ? n : TEXT_SANITIZED_BYTES);
+		enum assay_status st =
+		    fail_no_answer(err, n > COUNTING_PLAN_BYTES_MAX ? "it is too long" : "it does not look like one", start);
 
 		free(start);
 		return st;
@@ -202,7 +203,7 @@ static enum assay_status cut(const char *text, size_t n, char **lines, char **re
 }
 
 /* Returns the next word of a line, NUL-terminated; "" at the end of the line. */
-static char *word(char **line)
+static char *next_word(char **line)
 {
 	char *at = *line, *blank = strchr(at, ' ');
 
@@ -218,23 +219,23 @@ static char *word(char **line)
 static enum assay_status take_reason(const char *line, char **out, struct assay_error *err)
 {
 	if (!*line || strlen(line) >= COUNTING_REASON_BYTES)
-		return no_answer(err, "a reason is missing or too long", line);
+		return fail_no_answer(err, "a reason is missing or too long", line);
 	*out = mem_string(line);
 	return ASSAY_OK;
 }
 
 static enum assay_status take_absent(char *line, struct counting_plan *plan, struct assay_error *err)
 {
-	char *name = word(&line), *reason = NULL;
+	char *name = next_word(&line), *reason = NULL;
 	enum assay_status st =
-	    counting_is_name(name, strlen(name)) ? take_reason(line, &reason, err) : no_answer(err, "no name of an event", name);
+	    counting_is_name(name, strlen(name)) ? take_reason(line, &reason, err) : fail_no_answer(err, "no name of an event", name);
 
 	for (size_t i = 0; !st && i < plan->n_absent; i++) {
 		if (strcmp(plan->absent[i].event, name) == 0)
-			st = no_answer(err, "it is excluded twice", name);
+			st = fail_no_answer(err, "it is excluded twice", name);
 	}
 	if (!st && plan->n_absent == COUNTING_EVENTS_MAX)
-		st = no_answer(err, "too many events", name);
+		st = fail_no_answer(err, "too many events", name);
 	if (st) {
 		free(reason);
 		return st;
@@ -254,21 +255,21 @@ static enum assay_status take_run(char *line, struct counting_plan *plan, struct
 	struct counting_run run = { .family = NULL };
 	int64_t number = 0;
 
-	if (!text_int64(word(&line), &number) || number != (int64_t)plan->n + 1 || plan->n == COUNTING_EVENTS_MAX)
-		return no_answer(err, "runs are not numbered from 1", line);
-	run.family = choose_word(word(&line), COUNTING_HARDWARE, COUNTING_SOFTWARE);
-	run.domain = choose_word(word(&line), "user", "all");
+	if (!text_parse_int64(next_word(&line), &number) || number != (int64_t)plan->n + 1 || plan->n == COUNTING_EVENTS_MAX)
+		return fail_no_answer(err, "runs are not numbered from 1", line);
+	run.family = choose_word(next_word(&line), COUNTING_HARDWARE, COUNTING_SOFTWARE);
+	run.domain = choose_word(next_word(&line), "user", "all");
 	if (!run.family || !run.domain || !*line)
-		return no_answer(err, "a run without its arguments", line);
+		return fail_no_answer(err, "a run without its arguments", line);
 	plan->runs = mem_resize(plan->runs, plan->n + 1, sizeof(*plan->runs));
 	plan->runs[plan->n++] = run;
 	while (*line) {
 		struct counting_events *events = &plan->runs[plan->n - 1].events;
-		const char *name = word(&line);
+		const char *name = next_word(&line);
 		size_t n = strlen(name);
 
 		if (!counting_is_name(name, n) || counting_has(events, name, n) || events->n == COUNTING_EVENTS_MAX)
-			return no_answer(err, "no name of an event, or twice in a run", name);
+			return fail_no_answer(err, "no name of an event, or twice in a run", name);
 		events->names[events->n++] = mem_string(name);
 	}
 	return ASSAY_OK;
@@ -278,13 +279,13 @@ enum assay_status counting_plan_parse(const char *text, size_t n, struct countin
 {
 	struct counting_plan plan = { .n = 0 };
 	char *lines, *line, *next;
-	enum assay_status st = cut(text, n, &lines, &line, err);
+	enum assay_status st = split_lines(text, n, &lines, &line, err);
 
 	for (; !st && line < lines + n; line = next) {
 		const char *kind;
 
 		next = line + strlen(line) + 1;
-		kind = word(&line);
+		kind = next_word(&line);
 		if (strcmp(kind, "none") == 0 && !plan.none)
 			st = take_reason(line, &plan.none, err);
 		else if (strcmp(kind, "absent") == 0)
@@ -292,7 +293,7 @@ enum assay_status counting_plan_parse(const char *text, size_t n, struct countin
 		else if (strcmp(kind, "run") == 0)
 			st = take_run(line, &plan, err);
 		else
-			st = no_answer(err, "an unknown line", kind);
+			st = fail_no_answer(err, "an unknown line", kind);
 	}
 	free(lines);
 	*out = plan;
@@ -313,25 +314,25 @@ void counting_plan_release(struct counting_plan *plan)
 
 static enum assay_status take_count(char *line, const struct counting_events *events, int64_t *values, struct assay_error *err)
 {
-	const char *name = word(&line);
+	const char *name = next_word(&line);
 
 	for (size_t i = 0; i < events->n; i++) {
 		if (strcmp(events->names[i], name) != 0)
 			continue;
-		if (values[i] != -1 || !text_int64(line, &values[i]) || values[i] < 0) {
+		if (values[i] != -1 || !text_parse_int64(line, &values[i]) || values[i] < 0) {
 			values[i] = -1;
-			return no_answer(err, "no number, or the second of one event", name);
+			return fail_no_answer(err, "no number, or the second of one event", name);
 		}
 		return ASSAY_OK;
 	}
-	return no_answer(err, "an event that was not requested", name);
+	return fail_no_answer(err, "an event that was not requested", name);
 }
 
 enum assay_status counting_report_parse(const char *text, size_t n, const struct counting_events *events, int64_t *values, char **failed,
 					struct assay_error *err)
 {
 	char *lines, *line, *next, *why = NULL;
-	enum assay_status st = cut(text, n, &lines, &line, err);
+	enum assay_status st = split_lines(text, n, &lines, &line, err);
 	size_t counts = 0;
 
 	for (size_t i = 0; i < events->n; i++)
@@ -340,18 +341,18 @@ enum assay_status counting_report_parse(const char *text, size_t n, const struct
 		const char *kind;
 
 		next = line + strlen(line) + 1;
-		kind = word(&line);
+		kind = next_word(&line);
 		if (strcmp(kind, "failed") == 0 && !why) {
 			st = take_reason(line, &why, err);
 		} else if (strcmp(kind, "count") == 0) {
 			st = take_count(line, events, values, err);
 			counts++;
 		} else {
-			st = no_answer(err, "an unknown line", kind);
+			st = fail_no_answer(err, "an unknown line", kind);
 		}
 	}
 	if (!st && (why ? counts > 0 : counts != events->n))
-		st = no_answer(err, "not every event, or some and a failure", "");
+		st = fail_no_answer(err, "not every event, or some and a failure", "");
 	if (st) {
 		free(why);
 		why = NULL;
@@ -368,7 +369,7 @@ bool counting_is_missing(const struct helper_answer *answer)
 	const struct helper_result *said = &answer->result;
 
 	return !answer->refusal &&
-	       (said->exit_status == 127 || said->exit_status == 126 || said->exit_status == WHOLE_DAMAGED || said->signal > 0);
+	       (said->exit_status == 127 || said->exit_status == 126 || said->exit_status == SELF_CHECK_DAMAGED || said->signal > 0);
 }
 
 /* Sends and releases a request. Returns an error message; free() it. NULL: success, or the host failed (then *going is false). */
@@ -412,7 +413,7 @@ static char *deploy_program(struct session *session, bool *going)
 	return why;
 }
 
-bool counting_plan_ask(struct session *session, const struct counting_events *events, struct counting_plan *plan, char **why)
+bool counting_plan_query(struct session *session, const struct counting_events *events, struct counting_plan *plan, char **why)
 {
 	struct helper_answer answer;
 	struct assay_error err;

@@ -27,7 +27,7 @@ enum assay_status counting_events_parse(const char *text, struct counting_events
 void counting_events_release(struct counting_events *events); /* accepts a zeroed struct */
 
 /* Finds the counting program for hosts of an architecture. This program contains it. Returns false if there is none. */
-bool counting_program(const char *architecture, const char **bytes, size_t *n);
+bool counting_find_program(const char *architecture, const char **bytes, size_t *n);
 
 /* Returns the arguments to put before a command that is to be counted. `report` is a path on the host. `family` is COUNTING_HARDWARE or
  * COUNTING_SOFTWARE. The caller frees *words, but not its texts, which are borrowed. */
@@ -53,7 +53,7 @@ struct counting_plan {
 /* Asks the host for a plan: which events it can count, in which runs. Installs the program if it is missing or damaged. Returns false if
  * the host failed. *why is the reason if there is no plan, else NULL; free() it. Overwrites *plan; call counting_plan_release(). */
 struct session;
-bool counting_plan_ask(struct session *session, const struct counting_events *events, struct counting_plan *plan, char **why);
+bool counting_plan_query(struct session *session, const struct counting_events *events, struct counting_plan *plan, char **why);
 
 /* Parses a plan from a host, which is not trusted. Overwrites *out; call counting_plan_release(). */
 enum assay_status counting_plan_parse(const char *text, size_t n, struct counting_plan *out, struct assay_error *err);
@@ -63,7 +63,7 @@ void counting_plan_release(struct counting_plan *plan); /* accepts a zeroed stru
 enum assay_status counting_report_parse(const char *text, size_t n, const struct counting_events *events, int64_t *values, char **failed,
 					struct assay_error *err);
 
-/* ---- parts of counting_plan_ask(), public only for tests ---- */
+/* ---- parts of counting_plan_query(), public only for tests ---- */
 
 void counting_request_plan(struct helper_request *out, const struct host *host, const struct counting_events *events);
 char *counting_request_deploy(struct helper_request *out, const struct host *host,

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-struct count_way {
+struct count_backend {
 	const char *family;
 	/* Initializes this way; called once. Returns false if it can count no event; why[COUNTING_REASON_BYTES] is then the reason. */
 	bool (*init)(char *why);
@@ -22,6 +22,6 @@ struct count_way {
 	bool (*stop)(long long *values, size_t n, char *why);
 };
 
-extern const struct count_way count_hardware, count_software;
+extern const struct count_backend count_hardware, count_software;
 
 #endif

@@ -41,7 +41,7 @@ static void handle_signal(int signal_number, void (*handler)(int))
 	sigaction(signal_number, &action, NULL);
 }
 
-static _Noreturn void command_become(char *const *words, int gate, pid_t parent)
+static _Noreturn void command_exec(char *const *words, int gate, pid_t parent)
 {
 	char go;
 
@@ -69,7 +69,7 @@ static bool command_prepare(char *const *words, struct command *out)
 	out->id = fork();
 	if (out->id == 0) {
 		close(gate[1]);
-		command_become(words, gate[0], parent);
+		command_exec(words, gate[0], parent);
 	}
 	command_id = out->id;
 	close(gate[0]);
@@ -96,14 +96,14 @@ static int command_run(struct command *command)
 }
 
 /* Ends the waiting child without running the command. */
-static void command_forget(struct command *command)
+static void command_release(struct command *command)
 {
 	close(command->gate);
 	command_wait(command->id);
 }
 
 /* Ends this process like the command: with the same exit status, or by the same signal. */
-static _Noreturn void command_end_like(int status)
+static _Noreturn void exit_like_command(int status)
 {
 	struct rlimit none = { 0, 0 };
 
@@ -118,21 +118,21 @@ static _Noreturn void command_end_like(int status)
 /* ---- plan ---- */
 
 /* The events of one family that can be counted. */
-struct found {
+struct event_family {
 	const char *names[COUNTING_EVENTS_MAX];
 	int handles[COUNTING_EVENTS_MAX];
 	size_t n;
 };
 
-struct found_table {
+struct event_families {
 	struct pack_table table; /* must be the first member */
-	const struct count_way *way;
-	const struct found *found;
+	const struct count_backend *way;
+	const struct event_family *found;
 };
 
-static bool found_fits(const struct pack_table *table, const size_t *events, size_t n)
+static bool fits_in_run(const struct pack_table *table, const size_t *events, size_t n)
 {
-	const struct found_table *t = (const struct found_table *)table;
+	const struct event_families *t = (const struct event_families *)table;
 	int handles[COUNTING_EVENTS_MAX];
 
 	for (size_t i = 0; i < n; i++)
@@ -149,7 +149,7 @@ static bool is_requested_name(char *const *names, size_t n, const char *name)
 	return false;
 }
 
-static void find_all(const struct count_way *way, char *const *names, size_t n, const char *refused, struct found *out)
+static void find_events(const struct count_backend *way, char *const *names, size_t n, const char *refused, struct event_family *out)
 {
 	char why[COUNTING_REASON_BYTES];
 
@@ -166,7 +166,7 @@ static void find_all(const struct count_way *way, char *const *names, size_t n, 
 	}
 }
 
-static size_t index_of(const struct found *found, const char *name)
+static size_t find_event(const struct event_family *found, const char *name)
 {
 	for (size_t i = 0; i < found->n; i++) {
 		if (strcmp(found->names[i], name) == 0)
@@ -176,10 +176,10 @@ static size_t index_of(const struct found *found, const char *name)
 }
 
 /* Prints the runs of one family, numbered from `before` + 1. Returns the number of the last run. */
-static size_t write_runs(const struct count_way *way, const struct found *found, size_t before)
+static size_t write_runs(const struct count_backend *way, const struct event_family *found, size_t before)
 {
-	const struct found_table table = { { found_fits }, way, found };
-	size_t base = index_of(found, COUNTING_INSTRUCTIONS);
+	const struct event_families table = { { fits_in_run }, way, found };
+	size_t base = find_event(found, COUNTING_INSTRUCTIONS);
 	struct pack pack;
 
 	pack_events(&table.table, found->n, base, &pack);
@@ -202,8 +202,8 @@ static size_t write_runs(const struct count_way *way, const struct found *found,
 
 static int counting_plan(char *const *names, size_t n)
 {
-	static const struct count_way *const ways[] = { &count_hardware, &count_software };
-	struct found found;
+	static const struct count_backend *const ways[] = { &count_hardware, &count_software };
+	struct event_family found;
 	size_t runs = 0;
 
 	printf(COUNTING_MAGIC "\n");
@@ -216,7 +216,7 @@ static int counting_plan(char *const *names, size_t n)
 		refused = wanted && !ways[w]->init(why);
 		if (refused && ways[w] == &count_hardware)
 			printf("none %s\n", why);
-		find_all(ways[w], names, n, refused ? why : NULL, &found);
+		find_events(ways[w], names, n, refused ? why : NULL, &found);
 		if (found.n > 0)
 			runs = write_runs(ways[w], &found, runs);
 	}
@@ -230,7 +230,7 @@ static void report_failed(int file, const char *why)
 	dprintf(file, COUNTING_MAGIC "\nfailed %s\n", why);
 }
 
-static bool counting_prepare(const struct count_way *way, char *const *names, size_t n, struct found *out, char *why)
+static bool counting_prepare(const struct count_backend *way, char *const *names, size_t n, struct event_family *out, char *why)
 {
 	if (!way->init(why))
 		return false;
@@ -242,12 +242,12 @@ static bool counting_prepare(const struct count_way *way, char *const *names, si
 	return true;
 }
 
-static int counting_run(const struct count_way *way, int file, char *const *names, size_t n, char *const *words)
+static int counting_run(const struct count_backend *way, int file, char *const *names, size_t n, char *const *words)
 {
 	char why[COUNTING_REASON_BYTES] = "no such event";
 	long long values[COUNTING_EVENTS_MAX];
 	struct command command;
-	struct found found;
+	struct event_family found;
 	int status;
 
 	if (!counting_prepare(way, names, n, &found, why)) {
@@ -259,7 +259,7 @@ static int counting_run(const struct count_way *way, int file, char *const *name
 		return COUNTING_NOT_COUNTED;
 	}
 	if (!way->start(found.handles, n, command.id, why)) {
-		command_forget(&command);
+		command_release(&command);
 		report_failed(file, why);
 		return COUNTING_NOT_COUNTED;
 	}
@@ -272,10 +272,10 @@ static int counting_run(const struct count_way *way, int file, char *const *name
 		report_failed(file, why);
 	}
 	close(file);
-	command_end_like(status);
+	exit_like_command(status);
 }
 
-static const struct count_way *counting_way(const char *family)
+static const struct count_backend *find_counting_backend(const char *family)
 {
 	return strcmp(family, COUNTING_HARDWARE) == 0 ? &count_hardware : strcmp(family, COUNTING_SOFTWARE) == 0 ? &count_software : NULL;
 }
@@ -288,16 +288,16 @@ static int counting_usage(void)
 
 int main(int argc, char **argv)
 {
-	const struct count_way *way;
+	const struct count_backend *way;
 	int dashes = 4, file, status;
 
-	if (whole_ends(&argc, argv, &status))
+	if (self_check_arguments(&argc, argv, &status))
 		return status;
 	if (argc > 2 && argc - 2 <= COUNTING_EVENTS_MAX && strcmp(argv[1], "plan") == 0)
 		return counting_plan(argv + 2, (size_t)argc - 2);
 	while (dashes < argc && strcmp(argv[dashes], "--") != 0)
 		dashes++;
-	if (argc < 7 || strcmp(argv[1], "run") != 0 || !(way = counting_way(argv[3])) || dashes == 4 || dashes >= argc - 1 ||
+	if (argc < 7 || strcmp(argv[1], "run") != 0 || !(way = find_counting_backend(argv[3])) || dashes == 4 || dashes >= argc - 1 ||
 	    dashes - 4 > COUNTING_EVENTS_MAX)
 		return counting_usage();
 	file = open(argv[2], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);

@@ -28,7 +28,7 @@ static const unsigned char return_code[] = { 0xc3 };
 #endif
 
 /* Reports whether the test work must increase this event. Returns false for events that need other CPUs, remote memory or large caches. */
-static bool exercise_moves(const char *event)
+static bool is_moved_by_exercise(const char *event)
 {
 	static const char *const begins[] = { "PAPI_TOT_",   "PAPI_REF_CYC", "PAPI_L1_",    "PAPI_L2_",	   "PAPI_BR_",
 					      "PAPI_TLB_DM", "PAPI_TLB_IM",  "PAPI_LD_INS", "PAPI_SR_INS", "PAPI_LST_INS",
@@ -41,7 +41,7 @@ static bool exercise_moves(const char *event)
 	return false;
 }
 
-static unsigned char *memory_new(size_t bytes)
+static unsigned char *map_new_memory(size_t bytes)
 {
 	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -49,16 +49,16 @@ static unsigned char *memory_new(size_t bytes)
 }
 
 /* Writes to all cache lines of a part, in an order that prefetchers do not predict. */
-static void walk(unsigned char *part)
+static void walk_memory(unsigned char *part)
 {
 	for (uint32_t i = 0; i < PART_BYTES / LINE_BYTES; i++)
 		part[i * 7919u % (PART_BYTES / LINE_BYTES) * LINE_BYTES]++;
 }
 
 /* Calls empty functions, one in each cache line of new code. Does nothing if the system refuses executable memory. */
-static void run_much_code(void)
+static void exercise_instructions(void)
 {
-	unsigned char *code = memory_new(CODE_BYTES);
+	unsigned char *code = map_new_memory(CODE_BYTES);
 
 	for (uint32_t at = 0; code && at < CODE_BYTES; at += LINE_BYTES)
 		memcpy(code + at, return_code, sizeof(return_code));
@@ -92,11 +92,11 @@ static void exercise(unsigned round)
 	static unsigned char *memory;
 
 	if (!memory)
-		memory = memory_new(MEMORY_BYTES);
+		memory = map_new_memory(MEMORY_BYTES);
 	if (memory)
-		walk(memory + round % (MEMORY_BYTES / PART_BYTES) * PART_BYTES);
+		walk_memory(memory + round % (MEMORY_BYTES / PART_BYTES) * PART_BYTES);
 	branch_and_calculate();
-	run_much_code();
+	exercise_instructions();
 }
 
 static int events = PAPI_NULL; /* event set that counts the command */
@@ -113,7 +113,7 @@ static bool hardware_init(char *why)
 	const PAPI_component_info_t *component;
 	int got;
 
-	if (refused_hardware(why, COUNTING_REASON_BYTES))
+	if (refusal_explain_hardware(why, COUNTING_REASON_BYTES))
 		return false;
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		PAPI_disable_component_by_name(others[i]); /* ignore errors: PAPI may lack some of these components */
@@ -156,7 +156,7 @@ static int hardware_fill(int set, const int *handles, size_t n)
 	return got;
 }
 
-static void hardware_drop(int *set)
+static void hardware_destroy_set(int *set)
 {
 	if (*set == PAPI_NULL)
 		return;
@@ -170,7 +170,7 @@ static int hardware_try(const int *handles, size_t n)
 
 	if (got == PAPI_OK)
 		got = hardware_fill(set, handles, n);
-	hardware_drop(&set);
+	hardware_destroy_set(&set);
 	return got;
 }
 
@@ -191,7 +191,7 @@ static int hardware_read(const char *name, int *handle, const char **means)
 }
 
 /* Reports whether the event increases. Some events can be opened but stay 0, because virtual machines may report missing counters. */
-static bool hardware_moves(int handle)
+static bool is_counter_moving(int handle)
 {
 	long long value = 0, last;
 	int set, got = hardware_new_set(&set);
@@ -207,7 +207,7 @@ static bool hardware_moves(int handle)
 	}
 	if (started)
 		PAPI_stop(set, &last);
-	hardware_drop(&set);
+	hardware_destroy_set(&set);
 	return value > 0;
 }
 
@@ -217,13 +217,13 @@ static bool hardware_find(const char *name, int *handle, char *why)
 	int got = hardware_read(name, handle, &means);
 	size_t at = 0;
 
-	while (got != PAPI_OK && (native = native_next(name, &at))) {
+	while (got != PAPI_OK && (native = native_event_next(name, &at))) {
 		if (hardware_read(native, handle, &ignored) == PAPI_OK)
 			got = PAPI_OK;
 	}
 	if (got != PAPI_OK)
 		return hardware_write(why, means, got);
-	if (!exercise_moves(name) || hardware_moves(*handle))
+	if (!is_moved_by_exercise(name) || is_counter_moving(*handle))
 		return true;
 	snprintf(why, COUNTING_REASON_BYTES, "it can be opened but always stays 0");
 	return false;
@@ -270,9 +270,9 @@ static bool hardware_stop(long long *values, size_t n, char *why)
 	int got = PAPI_stop(events, values);
 
 	(void)n; /* PAPI knows the number of events */
-	hardware_drop(&events);
+	hardware_destroy_set(&events);
 	return got == PAPI_OK || hardware_write(why, "PAPI cannot read the counters", got);
 }
 
-const struct count_way count_hardware = { COUNTING_HARDWARE, hardware_init,   hardware_has,   hardware_find,
-					  hardware_fits,     hardware_domain, hardware_start, hardware_stop };
+const struct count_backend count_hardware = { COUNTING_HARDWARE, hardware_init,	  hardware_has,	  hardware_find,
+					      hardware_fits,	 hardware_domain, hardware_start, hardware_stop };

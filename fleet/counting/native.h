@@ -32,7 +32,7 @@ static const struct native_event {
 };
 
 /* Returns the first event for this preset at or after row *at, and sets *at to the row after it. NULL if there is none. */
-static inline const char *native_next(const char *preset, size_t *at)
+static inline const char *native_event_next(const char *preset, size_t *at)
 {
 	while (*at < sizeof(native_events) / sizeof(native_events[0])) {
 		const struct native_event *row = &native_events[(*at)++];

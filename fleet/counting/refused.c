@@ -28,7 +28,7 @@ static void read_text(const char *path, char *text, size_t size)
 }
 
 /* Returns the number after `name` in the text of /proc/self/status; 0 if it is missing. */
-static unsigned long long number_of(const char *status, const char *name, int base)
+static unsigned long long parse_status_number(const char *status, const char *name, int base)
 {
 	const char *line = strstr(status, name);
 
@@ -36,7 +36,7 @@ static unsigned long long number_of(const char *status, const char *name, int ba
 }
 
 /* Reports whether this process is in the initial user namespace. In other ones, capabilities do not apply to system-wide resources. */
-static bool users_are_the_systems(void)
+static bool is_initial_user_namespace(void)
 {
 	unsigned long long inside, outside, n;
 	char map[128], *end;
@@ -48,25 +48,26 @@ static bool users_are_the_systems(void)
 	return inside == 0 && outside == 0 && n == UINT32_MAX;
 }
 
-static struct refused_facts facts_here(void)
+static struct refusal_facts read_facts(void)
 {
 	char status[4096], paranoid[32];
 
 	read_text("/proc/self/status", status, sizeof(status));
 	read_text("/proc/sys/kernel/perf_event_paranoid", paranoid, sizeof(paranoid));
-	return (struct refused_facts){
+	return (struct refusal_facts){
 		.paranoid = *paranoid ? (int)strtol(paranoid, NULL, 10) : -100,
-		.may = (number_of(status, "\nCapEff:", 16) & CAPABILITIES) && users_are_the_systems(),
-		.filtered = number_of(status, "\nSeccomp:", 10) != 0,
+		.has_capability = (parse_status_number(status, "\nCapEff:", 16) & CAPABILITIES) && is_initial_user_namespace(),
+		.has_seccomp_filter = parse_status_number(status, "\nSeccomp:", 10) != 0,
 	};
 }
 
 /* ---- texts ---- */
 
-void refused_say(const struct refused_facts *facts, int errnum, int most, char *why, size_t n)
+void refusal_explain(const struct refusal_facts *facts, int errnum, int most, char *why, size_t n)
 {
-	const char *who = facts->filtered ? "a filter of system calls (seccomp), as containers have," : "a container or a security module";
-	bool setting = facts->paranoid > most && !facts->may;
+	const char *who =
+	    facts->has_seccomp_filter ? "a filter of system calls (seccomp), as containers have," : "a container or a security module";
+	bool setting = facts->paranoid > most && !facts->has_capability;
 
 	if (errnum != EACCES && errnum != EPERM)
 		snprintf(why, n, "the kernel refuses: %s", strerrordesc_np(errnum) ? strerrordesc_np(errnum) : "for no known reason");
@@ -82,16 +83,16 @@ void refused_say(const struct refused_facts *facts, int errnum, int most, char *
 		snprintf(why, n, "%s forbids it (" REMEDY "), for kernel.perf_event_paranoid=%d does not", who, facts->paranoid);
 }
 
-void refused_here(int errnum, int most, char *why, size_t n)
+void refusal_explain_process(int errnum, int most, char *why, size_t n)
 {
-	struct refused_facts facts = facts_here();
+	struct refusal_facts facts = read_facts();
 
-	refused_say(&facts, errnum, most, why, n);
+	refusal_explain(&facts, errnum, most, why, n);
 }
 
 /* ---- hardware counters ---- */
 
-static bool counter_moves(int fd)
+static bool is_counter_moving(int fd)
 {
 	volatile unsigned work = 0;
 	uint64_t value = 0;
@@ -102,20 +103,20 @@ static bool counter_moves(int fd)
 }
 
 /* Reports whether PAPI 7 refuses to count because of a setting with which the kernel allows root to count. */
-static bool refused_by_papi(char *why, size_t n)
+static bool is_refused_by_papi(char *why, size_t n)
 {
-	struct refused_facts facts = facts_here();
+	struct refusal_facts facts = read_facts();
 
-	if (facts.paranoid != REFUSED_BY_PAPI)
+	if (facts.paranoid != PARANOID_MIN_PAPI_REFUSES)
 		return false;
 	snprintf(why, n,
 		 "PAPI refuses, even for root: kernel.perf_event_paranoid is %d (Debian's default), %d would allow it ('sysctl "
 		 "kernel.perf_event_paranoid=%d' as root)",
-		 facts.paranoid, REFUSED_USER, REFUSED_USER);
+		 facts.paranoid, PARANOID_MAX_USER_EVENTS, PARANOID_MAX_USER_EVENTS);
 	return true;
 }
 
-bool refused_hardware(char *why, size_t n)
+bool refusal_explain_hardware(char *why, size_t n)
 {
 	struct perf_event_attr event = { .type = PERF_TYPE_HARDWARE, .size = sizeof(event), .config = PERF_COUNT_HW_INSTRUCTIONS };
 	const char *said = NULL;
@@ -128,11 +129,11 @@ bool refused_hardware(char *why, size_t n)
 		said = "the kernel was built without them";
 	else if (failed == ENOENT || failed == EOPNOTSUPP || failed == ENODEV)
 		said = "the kernel has no counters: a virtual machine without them, or an unknown CPU";
-	else if ((!failed || failed == EACCES) && refused_by_papi(why, n))
+	else if ((!failed || failed == EACCES) && is_refused_by_papi(why, n))
 		failed = EACCES;
 	else if (failed)
-		refused_here(failed, REFUSED_USER, why, n);
-	else if (!counter_moves(fd))
+		refusal_explain_process(failed, PARANOID_MAX_USER_EVENTS, why, n);
+	else if (!is_counter_moving(fd))
 		said = "they are present but do not count: the virtual machine does not provide them";
 	if (said)
 		snprintf(why, n, "%s", said);

@@ -12,8 +12,8 @@
 
 #define IN_KERNEL "it happens in the kernel: "
 
-static bool kernel_too;	   /* true if this process may count events in the kernel */
-static int kernel_refused; /* errno of the refusal to count in the kernel; 0 if it is allowed */
+static bool include_kernel; /* true if this process may count events in the kernel */
+static int kernel_refused;  /* errno of the refusal to count in the kernel; 0 if it is allowed */
 static int counters[SOFTWARE_EVENTS];
 static size_t n_counters;
 
@@ -30,12 +30,12 @@ static bool software_init(char *why)
 {
 	int fd = open_event(0, 0, true);
 
-	kernel_too = fd >= 0;
+	include_kernel = fd >= 0;
 	kernel_refused = fd < 0 ? errno : 0;
 	if (fd < 0)
 		fd = open_event(0, 0, false);
 	if (fd < 0)
-		refused_here(errno, REFUSED_USER, why, COUNTING_REASON_BYTES);
+		refusal_explain_process(errno, PARANOID_MAX_USER_EVENTS, why, COUNTING_REASON_BYTES);
 	else
 		close(fd);
 	return fd >= 0;
@@ -51,14 +51,16 @@ static bool software_find(const char *name, int *handle, char *why)
 	size_t row = software_event(name);
 	int fd;
 
-	if (software_events[row].in_kernel_only && !kernel_too) {
+	if (software_events[row].is_kernel_only && !include_kernel) {
 		snprintf(why, COUNTING_REASON_BYTES, "%s", IN_KERNEL);
-		refused_here(kernel_refused, REFUSED_KERNEL, why + strlen(IN_KERNEL), COUNTING_REASON_BYTES - strlen(IN_KERNEL));
+		refusal_explain_process(kernel_refused, PARANOID_MAX_KERNEL_EVENTS, why + strlen(IN_KERNEL),
+					COUNTING_REASON_BYTES - strlen(IN_KERNEL));
 		return false;
 	}
-	fd = open_event(row, 0, kernel_too);
+	fd = open_event(row, 0, include_kernel);
 	if (fd < 0) {
-		refused_here(errno, kernel_too ? REFUSED_KERNEL : REFUSED_USER, why, COUNTING_REASON_BYTES);
+		refusal_explain_process(errno, include_kernel ? PARANOID_MAX_KERNEL_EVENTS : PARANOID_MAX_USER_EVENTS, why,
+					COUNTING_REASON_BYTES);
 		return false;
 	}
 	close(fd);
@@ -75,13 +77,13 @@ static bool software_fits(const int *handles, size_t n)
 
 static const char *software_domain(void)
 {
-	return kernel_too ? "all" : "user";
+	return include_kernel ? "all" : "user";
 }
 
 static bool software_start(const int *handles, size_t n, pid_t process, char *why)
 {
 	for (n_counters = 0; n_counters < n; n_counters++) {
-		int fd = open_event((size_t)handles[n_counters], process, kernel_too);
+		int fd = open_event((size_t)handles[n_counters], process, include_kernel);
 
 		if (fd < 0) {
 			snprintf(why, COUNTING_REASON_BYTES, "cannot count %s: %s", software_events[handles[n_counters]].name,
@@ -108,5 +110,5 @@ static bool software_stop(long long *values, size_t n, char *why)
 	return true;
 }
 
-const struct count_way count_software = { COUNTING_SOFTWARE, software_init,   software_has,   software_find,
-					  software_fits,     software_domain, software_start, software_stop };
+const struct count_backend count_software = { COUNTING_SOFTWARE, software_init,	  software_has,	  software_find,
+					      software_fits,	 software_domain, software_start, software_stop };

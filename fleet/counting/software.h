@@ -11,7 +11,7 @@
 static const struct software_event {
 	const char *name; /* name that libpfm uses */
 	uint64_t config;
-	bool in_kernel_only; /* the event occurs only in the kernel; without permission to count there, its count would be 0 */
+	bool is_kernel_only; /* the event occurs only in the kernel; without permission to count there, its count would be 0 */
 } software_events[] = {
 	{ "perf::TASK-CLOCK", PERF_COUNT_SW_TASK_CLOCK, false },
 	{ "perf::PAGE-FAULTS", PERF_COUNT_SW_PAGE_FAULTS, false },

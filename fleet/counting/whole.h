@@ -12,11 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define WHOLE_WORD    "whole="
-#define WHOLE_DAMAGED 125 /* exit status of a program whose file is damaged */
+#define SELF_CHECK_ARGUMENT "whole="
+#define SELF_CHECK_DAMAGED  125 /* exit status of a program whose file is damaged */
 
 /* Adds `n` bytes to the checksum `sum`, initially 0. `n` is a multiple of 8 except for the last piece. Detects accidents, not attacks. */
-static inline uint64_t whole_sum(uint64_t sum, const char *bytes, size_t n)
+static inline uint64_t self_check_sum(uint64_t sum, const char *bytes, size_t n)
 {
 	for (size_t i = 0; i < n; i += 8) {
 		uint64_t word = 0;
@@ -29,7 +29,7 @@ static inline uint64_t whole_sum(uint64_t sum, const char *bytes, size_t n)
 }
 
 /* Computes the checksum of this program's file. Returns false if the file cannot be read. */
-static inline bool whole_own_sum(uint64_t *sum)
+static inline bool self_check_read_sum(uint64_t *sum)
 {
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	_Alignas(8) char piece[65536];
@@ -37,14 +37,14 @@ static inline bool whole_own_sum(uint64_t *sum)
 
 	*sum = 0;
 	while (fd >= 0 && (n = read(fd, piece, sizeof(piece))) > 0)
-		*sum = whole_sum(*sum, piece, (size_t)n);
+		*sum = self_check_sum(*sum, piece, (size_t)n);
 	if (fd >= 0)
 		close(fd);
 	return n == 0;
 }
 
 /* Syncs a file to the disk, renames it and syncs the directory. Returns an exit status. Prints the reason of a failure. */
-static inline int whole_install(char *from, char *to)
+static inline int self_check_install(char *from, char *to)
 {
 	int file = open(from, O_RDONLY | O_CLOEXEC), directory;
 	bool ok = file >= 0 && fsync(file) == 0 && rename(from, to) == 0;
@@ -59,15 +59,15 @@ static inline int whole_install(char *from, char *to)
 
 /* Removes the first argument if it is "whole=SUM". Returns true if the program must end with *status. Reasons: the file is damaged; the
  * argument is "check", a test run; the arguments are "install PATH", which renames the program's file. */
-static inline bool whole_ends(int *argc, char **argv, int *status)
+static inline bool self_check_arguments(int *argc, char **argv, int *status)
 {
 	uint64_t sum;
-	char text[sizeof(WHOLE_WORD) + 16];
+	char text[sizeof(SELF_CHECK_ARGUMENT) + 16];
 
-	*status = WHOLE_DAMAGED;
-	if (*argc >= 2 && strncmp(argv[1], WHOLE_WORD, strlen(WHOLE_WORD)) == 0) {
-		if (whole_own_sum(&sum)) {
-			snprintf(text, sizeof(text), WHOLE_WORD "%016llx", (unsigned long long)sum);
+	*status = SELF_CHECK_DAMAGED;
+	if (*argc >= 2 && strncmp(argv[1], SELF_CHECK_ARGUMENT, strlen(SELF_CHECK_ARGUMENT)) == 0) {
+		if (self_check_read_sum(&sum)) {
+			snprintf(text, sizeof(text), SELF_CHECK_ARGUMENT "%016llx", (unsigned long long)sum);
 			if (strcmp(text, argv[1]) != 0)
 				return true;
 		}
@@ -76,7 +76,7 @@ static inline bool whole_ends(int *argc, char **argv, int *status)
 	}
 	*status = 0;
 	if (*argc == 3 && strcmp(argv[1], "install") == 0)
-		*status = whole_install(argv[0], argv[2]);
+		*status = self_check_install(argv[0], argv[2]);
 	else
 		return *argc == 2 && strcmp(argv[1], "check") == 0;
 	return true;

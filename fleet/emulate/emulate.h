@@ -11,7 +11,7 @@
 
 #define EMULATE_HOSTS_DEFAULT 12
 #define EMULATE_HOSTS_MAX     1000
-#define EMULATE_BOX	      "this-box" /* physical host of all emulated hosts, which therefore measure one after another */
+#define EMULATE_PHYSICAL_HOST "this-box" /* physical host of all emulated hosts, which therefore measure one after another */
 
 /* Receives reports of progress. Embed it in a struct of the caller. */
 struct emulate_listener {
@@ -28,7 +28,7 @@ struct emulate_options {
 };
 
 /* A host of a running emulated fleet. */
-struct emulated {
+struct emulated_host {
 	char *name, *address, *profile;
 	int port;
 };
@@ -37,7 +37,7 @@ struct emulate_fleet {
 	char *directory; /* absolute path */
 	char *user;
 	bool namespaces;
-	struct emulated *hosts; /* [n] hosts */
+	struct emulated_host *hosts; /* [n] hosts */
 	size_t n;
 };
 

@@ -33,7 +33,7 @@
 #define LOCK_WAIT_NS   5000000000
 #define GROUP_EMPTY_MS 2000 /* maximum time until the kernel notices that a cgroup is empty */
 
-void emulate_step(struct emulate_listener *listener, const char *fmt, ...)
+void emulate_report_step(struct emulate_listener *listener, const char *fmt, ...)
 {
 	char line[ASSAY_ERROR_BYTES];
 	va_list args;
@@ -196,7 +196,7 @@ static enum assay_status find_directory(const char *directory, bool make, struct
 	memcpy(site->tag, hex, EMULATE_TAG_BYTES - 1);
 	site->base = mem_format("%s/.assay/emulated", site->directory);
 	site->state = mem_format("%s/state", site->base);
-	site->there = make || access(site->base, F_OK) == 0 || errno != ENOENT;
+	site->exists = make || access(site->base, F_OK) == 0 || errno != ENOENT;
 	return make ? check_path(site->directory, err) : ASSAY_OK;
 }
 
@@ -213,7 +213,7 @@ static enum assay_status make_base(const struct emulate_site *site, struct assay
 }
 
 /* Takes the lock, waiting some seconds: processes that a killed `assay` has just forked hold the lock until they execute a program. */
-static bool lock_soon(int fd)
+static bool lock_within_timeout(int fd)
 {
 	int64_t until_ns = clock_monotonic_ns() + LOCK_WAIT_NS;
 
@@ -236,7 +236,7 @@ static enum assay_status lock_site(struct emulate_site *site, struct assay_error
 				path);
 	else if (site->lock < 0)
 		st = assay_fail_errno(err, errno, "cannot write '%s'", path);
-	else if (!lock_soon(site->lock))
+	else if (!lock_within_timeout(site->lock))
 		st = assay_fail(err, ASSAY_E_BUSY, "another 'assay host up' or 'down' is running in '%s': wait until it ends",
 				site->directory);
 	free(path);
@@ -250,7 +250,7 @@ enum assay_status emulate_site_open(const char *directory, bool make, struct emu
 
 	if (!st && make)
 		st = make_base(&site, err);
-	if (!st && site.there)
+	if (!st && site.exists)
 		st = lock_site(&site, err);
 	*out = site;
 	if (st)
@@ -262,7 +262,7 @@ void emulate_site_close(struct emulate_site *site)
 {
 	if (site->lock >= 0)
 		close(site->lock);
-	cgroup_places_release(&site->groups);
+	cgroup_parents_release(&site->groups);
 	mem_free(site->directory, site->base, site->state, site->sshd, site->user);
 	*site = (struct emulate_site){ .lock = -1 };
 }
@@ -272,7 +272,7 @@ void emulate_site_close(struct emulate_site *site)
 struct sweep {
 	const char *base;
 	char *mark; /* text "ASSAY_FLEET=TAG-", which the environment of each of the fleet's processes contains */
-	const struct cgroup_places *groups;
+	const struct cgroup_parents *groups;
 	struct stat *logs; /* [n_logs] log files of the hosts that exist */
 	size_t n_logs;
 	struct process *all; /* [n] all living processes except this one, sorted by id */
@@ -280,7 +280,7 @@ struct sweep {
 	char environment[ENVIRON_BYTES + 1];
 };
 
-ORDER_BY(by_id, struct process, BY_UP(id))
+ORDER_BY(by_id, struct process, BY_ASC(id))
 
 static struct process *find_process(const struct sweep *s, pid_t id)
 {
@@ -366,21 +366,21 @@ static void mark_members(struct sweep *s, const char *group)
 	size_t n = 0;
 
 	if (group)
-		cgroup_members(group, &pids, &n);
+		cgroup_list_processes(group, &pids, &n);
 	for (size_t i = 0; i < n; i++) {
 		struct process *p = find_process(s, pids[i]);
 
 		if (p)
-			p->ours = true;
+			p->is_marked = true;
 	}
 	free(pids);
 }
 
-static bool parent_is_ours(const struct sweep *s, const struct process *p)
+static bool is_parent_marked(const struct sweep *s, const struct process *p)
 {
 	const struct process *parent = find_process(s, p->parent);
 
-	return parent && parent->ours;
+	return parent && parent->is_marked;
 }
 
 /* Marks the members of the fleet's cgroups, processes with its mark or its logs, and all their descendants. Each sshd is a subreaper, so
@@ -393,13 +393,13 @@ static void mark_processes(struct sweep *s)
 	for (size_t i = 0; i < s->n; i++) {
 		struct process *p = &s->all[i];
 
-		p->ours = p->ours || has_mark(s, p->id) || writes_to_log(s, p->id);
+		p->is_marked = p->is_marked || has_mark(s, p->id) || writes_to_log(s, p->id);
 	}
 	for (bool again = true; again;) {
 		again = false;
 		for (size_t i = 0; i < s->n; i++) {
-			if (!s->all[i].ours && parent_is_ours(s, &s->all[i]))
-				s->all[i].ours = again = true;
+			if (!s->all[i].is_marked && is_parent_marked(s, &s->all[i]))
+				s->all[i].is_marked = again = true;
 		}
 	}
 }
@@ -429,21 +429,21 @@ static size_t kill_round(const struct sweep *s, pid_t *left)
 	size_t n = 0, below = 0;
 
 	for (size_t i = 0; i < s->n; i++)
-		below += s->all[i].ours && parent_is_ours(s, &s->all[i]);
+		below += s->all[i].is_marked && is_parent_marked(s, &s->all[i]);
 	for (size_t i = 0; i < s->n; i++) {
 		const struct process *p = &s->all[i];
 
-		if (!p->ours)
+		if (!p->is_marked)
 			continue;
 		n++;
 		*left = p->id;
-		send_signal(p, below && !parent_is_ours(s, p) ? SIGSTOP : SIGKILL);
+		send_signal(p, below && !is_parent_marked(s, p) ? SIGSTOP : SIGKILL);
 	}
 	return n;
 }
 
 /* Ends all processes of the fleet. Each round takes O(processes of the machine). */
-static enum assay_status end_processes(const struct emulate_site *site, const char *tag, const struct cgroup_places *groups, size_t *ended,
+static enum assay_status end_processes(const struct emulate_site *site, const char *tag, const struct cgroup_parents *groups, size_t *ended,
 				       struct assay_error *err)
 {
 	const struct timespec pause = { 0, ROUND_NS };
@@ -504,7 +504,7 @@ static enum assay_status remove_links(const char *tag, struct assay_error *err)
 	}
 	/* If the kernel removes a link at the same time, `ip` fails. So list the links again. */
 	for (int turn = 0; lines.size && turn < LINK_TURNS_MAX; turn++) {
-		st = emulate_net_change("remove the network of the emulated fleet", lines.bytes, err);
+		st = emulate_run_ip("remove the network of the emulated fleet", lines.bytes, err);
 		buf_clear(&lines);
 		if (list_links(tag, &lines))
 			nanosleep(&pause, NULL);
@@ -515,18 +515,18 @@ static enum assay_status remove_links(const char *tag, struct assay_error *err)
 	return st;
 }
 
-void emulate_groups_find(const char *tag, struct cgroup_places *out)
+void emulate_groups_find(const char *tag, struct cgroup_parents *out)
 {
 	static const struct cgroup_sources sources = { "/proc/mounts", NULL };
-	struct cgroup_places places;
+	struct cgroup_parents places;
 
-	cgroup_places_find(&sources, &places);
-	*out = (struct cgroup_places){ places.memory ? mem_format("%s/assay-%s", places.memory, tag) : NULL,
-				       places.pids ? mem_format("%s/assay-%s", places.pids, tag) : NULL, places.version };
-	cgroup_places_release(&places);
+	cgroup_parents_find(&sources, &places);
+	*out = (struct cgroup_parents){ places.memory ? mem_format("%s/assay-%s", places.memory, tag) : NULL,
+					places.pids ? mem_format("%s/assay-%s", places.pids, tag) : NULL, places.version };
+	cgroup_parents_release(&places);
 }
 
-static enum assay_status remove_groups(const struct cgroup_places *groups, struct emulate_listener *listener, struct assay_error *err)
+static enum assay_status remove_groups(const struct cgroup_parents *groups, struct emulate_listener *listener, struct assay_error *err)
 {
 	const char *const directories[] = { groups->memory, groups->pids };
 	bool removed = false;
@@ -542,7 +542,7 @@ static enum assay_status remove_groups(const struct cgroup_places *groups, struc
 		removed = true;
 	}
 	if (removed)
-		emulate_step(listener, "removed the cgroups");
+		emulate_report_step(listener, "removed the cgroups");
 	return ASSAY_OK;
 }
 
@@ -569,7 +569,7 @@ static enum assay_status remove_tree(const char *base, const char *name, struct 
 static enum assay_status remove_fleet(const struct emulate_site *site, const char *tag, struct emulate_listener *listener, size_t *found,
 				      struct assay_error *err)
 {
-	struct cgroup_places groups;
+	struct cgroup_parents groups;
 	struct buf lines = BUF_INIT;
 	size_t ended = 0, links = list_links(tag, &lines);
 	enum assay_status st;
@@ -577,15 +577,15 @@ static enum assay_status remove_fleet(const struct emulate_site *site, const cha
 	emulate_groups_find(tag, &groups);
 	st = end_processes(site, tag, &groups, &ended, err);
 	if (!st && ended)
-		emulate_step(listener, "ended %zu process%s", ended, ended == 1 ? "" : "es");
+		emulate_report_step(listener, "ended %zu process%s", ended, ended == 1 ? "" : "es");
 	if (!st && links)
 		st = remove_links(tag, err);
 	if (!st && links)
-		emulate_step(listener, "removed the network (%zu links)", links);
+		emulate_report_step(listener, "removed the network (%zu links)", links);
 	if (!st)
 		st = remove_groups(&groups, listener, err);
 	*found = ended + links;
-	cgroup_places_release(&groups);
+	cgroup_parents_release(&groups);
 	buf_release(&lines);
 	return st;
 }
@@ -599,7 +599,7 @@ enum assay_status emulate_site_clear(struct emulate_site *site, struct emulate_l
 	*found = !st && *state.boot;
 	/* If no fleet is known, the directory may have been removed and made again while its fleet was running. */
 	if (*found && !emulate_state_is_of_this_boot(&state))
-		emulate_step(listener, "the machine was restarted since: the fleet is not running");
+		emulate_report_step(listener, "the machine was restarted since: the fleet is not running");
 	else if (!st)
 		st = remove_fleet(site, *found ? state.tag : site->tag, listener, &left, err);
 	if (!st)
@@ -609,7 +609,7 @@ enum assay_status emulate_site_clear(struct emulate_site *site, struct emulate_l
 	return !st && *found ? emulate_state_write(site->state, state.tag, false, err) : st;
 }
 
-static enum assay_status fail_none(const struct emulate_site *site, struct assay_error *err)
+static enum assay_status fail_no_fleet(const struct emulate_site *site, struct assay_error *err)
 {
 	char *up = text_shell_line((const char *const[]){ "assay", "host", "up", site->directory, NULL });
 
@@ -628,12 +628,12 @@ enum assay_status emulate_down(const char *directory, struct emulate_listener *l
 	size_t left = 0;
 
 	*found = false;
-	if (!st && site.there)
+	if (!st && site.exists)
 		st = emulate_site_clear(&site, listener, found, err);
 	else if (!st) /* the laboratory was removed while its fleet ran; the tag can be computed from its path */
 		st = remove_fleet(&site, site.tag, listener, &left, err);
-	if (!st && !site.there && !left)
-		st = fail_none(&site, err);
+	if (!st && !site.exists && !left)
+		st = fail_no_fleet(&site, err);
 	*found = *found || left;
 	emulate_site_close(&site);
 	return st;

@@ -28,7 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define GUESTS_MAX	256
+#define CLIENTS_MAX	256
 #define SLICE_NS	2000000
 #define CACHE_LINE	64
 #define GENERATIONS_MAX 8
@@ -40,10 +40,10 @@
  * (fleet/emulate/knobs/knobs_hog.c), and works until the last such program has ended. So hosts that wait for their turn cause no load. It
  * walks through memory to remove other programs' data from the caches. It also marks the programs' pages as unused to cause page walks. */
 
-struct hog {
+struct load_generator {
 	int socket;
-	struct pollfd guests[GUESTS_MAX]; /* pidfds of the programs that have announced themselves */
-	pid_t pids[GUESTS_MAX];
+	struct pollfd clients[CLIENTS_MAX]; /* pidfds of the programs that have announced themselves */
+	pid_t pids[CLIENTS_MAX];
 	nfds_t n;
 	size_t bytes, at;
 	unsigned percent;
@@ -52,69 +52,69 @@ struct hog {
 };
 
 /* Adds a program that announces itself. The kernel supplies its pid and user. Ignores programs of users other than this one and root. */
-static void hog_welcome(struct hog *hog, const struct ucred *who)
+static void load_add_client(struct load_generator *load_generator, const struct ucred *who)
 {
 	long fd;
 
-	if (hog->n == GUESTS_MAX || (who->uid != geteuid() && who->uid != 0))
+	if (load_generator->n == CLIENTS_MAX || (who->uid != geteuid() && who->uid != 0))
 		return;
 	fd = syscall(SYS_pidfd_open, who->pid, 0);
 	if (fd < 0)
 		return;
-	hog->pids[hog->n] = who->pid;
-	hog->guests[hog->n++] = (struct pollfd){ .fd = (int)fd, .events = POLLIN };
+	load_generator->pids[load_generator->n] = who->pid;
+	load_generator->clients[load_generator->n++] = (struct pollfd){ .fd = (int)fd, .events = POLLIN };
 }
 
-static void hog_receive(struct hog *hog, int flags)
+static void load_receive(struct load_generator *load_generator, int flags)
 {
 	char control[CMSG_SPACE(sizeof(struct ucred))] __attribute__((aligned(8))), byte;
 	struct iovec part = { &byte, 1 };
 	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control) };
 
-	while (recvmsg(hog->socket, &message, flags) >= 0) {
+	while (recvmsg(load_generator->socket, &message, flags) >= 0) {
 		const struct cmsghdr *c = CMSG_FIRSTHDR(&message);
 		struct ucred who;
 
 		if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_CREDENTIALS) {
 			memcpy(&who, CMSG_DATA(c), sizeof(who));
-			hog_welcome(hog, &who);
+			load_add_client(load_generator, &who);
 		}
 		message.msg_controllen = sizeof(control);
 		flags = MSG_DONTWAIT;
 	}
 }
 
-static void part_with_ended(struct hog *hog)
+static void load_drop_ended(struct load_generator *load_generator)
 {
-	if (poll(hog->guests, hog->n, 0) <= 0)
+	if (poll(load_generator->clients, load_generator->n, 0) <= 0)
 		return;
-	for (nfds_t i = 0; i < hog->n;) {
-		if (!hog->guests[i].revents) {
+	for (nfds_t i = 0; i < load_generator->n;) {
+		if (!load_generator->clients[i].revents) {
 			i++;
 			continue;
 		}
-		close(hog->guests[i].fd);
-		hog->guests[i] = hog->guests[--hog->n];
-		hog->pids[i] = hog->pids[hog->n];
+		close(load_generator->clients[i].fd);
+		load_generator->clients[i] = load_generator->clients[--load_generator->n];
+		load_generator->pids[i] = load_generator->pids[load_generator->n];
 	}
 }
 
 /* Walks through memory for slice_ns, one cache line per step. */
-static void hog_walk(struct hog *hog, int64_t slice_ns)
+static void load_walk_memory(struct load_generator *load_generator, int64_t slice_ns)
 {
 	int64_t end = clock_monotonic_ns() + slice_ns;
 
 	while (clock_monotonic_ns() < end) {
 		for (int i = 0; i < 4096; i++) {
-			hog->memory[hog->at]++;
-			hog->at += CACHE_LINE;
-			if (hog->at >= hog->bytes)
-				hog->at = 0;
+			load_generator->memory[load_generator->at]++;
+			load_generator->at += CACHE_LINE;
+			if (load_generator->at >= load_generator->bytes)
+				load_generator->at = 0;
 		}
 	}
 }
 
-static void hog_rest(int64_t ns)
+static void load_sleep(int64_t ns)
 {
 	struct timespec rest = { ns / 1000000000, ns % 1000000000 };
 
@@ -144,33 +144,36 @@ static void mark_unused(int pid, int depth)
 }
 
 /* Works for its share of a time slice, rests for the remainder, then marks pages as unused. */
-static void hog_work(struct hog *hog)
+static void load_work(struct load_generator *load_generator)
 {
-	int64_t slice_ns = hog->walk_ns ? hog->walk_ns : hog->percent ? SLICE_NS * 100 / (int64_t)hog->percent : SLICE_NS;
-	int64_t busy_ns = slice_ns / 100 * (int64_t)hog->percent;
+	int64_t slice_ns = load_generator->walk_ns   ? load_generator->walk_ns
+			   : load_generator->percent ? SLICE_NS * 100 / (int64_t)load_generator->percent
+						     : SLICE_NS;
+	int64_t busy_ns = slice_ns / 100 * (int64_t)load_generator->percent;
 
 	if (busy_ns)
-		hog_walk(hog, busy_ns);
-	hog_rest(slice_ns - busy_ns);
-	for (nfds_t i = 0; hog->walk_ns && i < hog->n; i++)
-		mark_unused((int)hog->pids[i], 0);
+		load_walk_memory(load_generator, busy_ns);
+	load_sleep(slice_ns - busy_ns);
+	for (nfds_t i = 0; load_generator->walk_ns && i < load_generator->n; i++)
+		mark_unused((int)load_generator->pids[i], 0);
 }
 
-static _Noreturn void hog_run(struct hog *hog)
+static _Noreturn void load_run(struct load_generator *load_generator)
 {
 	for (;;) {
-		hog_receive(hog, hog->n ? MSG_DONTWAIT : 0);
-		part_with_ended(hog);
-		if (hog->n && hog->bytes && !hog->memory) {
-			hog->memory = mmap(NULL, hog->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-			if (hog->memory == MAP_FAILED)
+		load_receive(load_generator, load_generator->n ? MSG_DONTWAIT : 0);
+		load_drop_ended(load_generator);
+		if (load_generator->n && load_generator->bytes && !load_generator->memory) {
+			load_generator->memory =
+			    mmap(NULL, load_generator->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			if (load_generator->memory == MAP_FAILED)
 				_Exit(1);
-		} else if (!hog->n && hog->memory) {
-			munmap(hog->memory, hog->bytes);
-			hog->memory = NULL;
+		} else if (!load_generator->n && load_generator->memory) {
+			munmap(load_generator->memory, load_generator->bytes);
+			load_generator->memory = NULL;
 		}
-		if (hog->n)
-			hog_work(hog);
+		if (load_generator->n)
+			load_work(load_generator);
 	}
 }
 
@@ -195,14 +198,14 @@ static bool load_generator_is_needed(const struct emulate_profile *profile)
 }
 
 /* Forks the load generator of a host, which closes `channel` and ends with its parent. It also keeps the host's events open. */
-static enum assay_status hog_start(const struct emulate_site *site, const struct emulate_host *host, int channel, struct assay_error *err)
+static enum assay_status load_start(const struct emulate_site *site, const struct emulate_host *host, int channel, struct assay_error *err)
 {
 	const struct emulate_profile *p = host->profile;
-	struct hog hog = { .bytes = (size_t)p->hog_mib << 20,
-			   .percent = p->hog_percent,
-			   .walk_ns = p->page_walks ? 1000000000 / (int64_t)p->page_walks : 0 };
-	char *name = mem_format("assay-%s-%s", site->tag, host->is->name);
-	enum assay_status st = listen_as(name, &hog.socket, err);
+	struct load_generator load_generator = { .bytes = (size_t)p->hog_mib << 20,
+						 .percent = p->hog_percent,
+						 .walk_ns = p->page_walks ? 1000000000 / (int64_t)p->page_walks : 0 };
+	char *name = mem_format("assay-%s-%s", site->tag, host->identity->name);
+	enum assay_status st = listen_as(name, &load_generator.socket, err);
 	pid_t parent = getpid(), pid = st ? -1 : fork();
 
 	free(name);
@@ -212,12 +215,12 @@ static enum assay_status hog_start(const struct emulate_site *site, const struct
 		if (getppid() != parent)
 			_Exit(1);
 		close(channel); /* the host's events stay open in this process; sshd would close their descriptors */
-		hog_run(&hog);
+		load_run(&load_generator);
 	}
 	if (!st && pid < 0)
 		st = assay_fail_errno(err, errno, "cannot start the second process of the host");
-	if (hog.socket >= 0)
-		close(hog.socket);
+	if (load_generator.socket >= 0)
+		close(load_generator.socket);
 	return st;
 }
 
@@ -228,11 +231,11 @@ static enum assay_status hog_start(const struct emulate_site *site, const struct
  * filter's result. Works on x86-64 and aarch64. */
 
 #if defined(__x86_64__)
-#define ARCHITECTURE AUDIT_ARCH_X86_64
-#define OLD(calls)   calls(NUMBER)
+#define ARCHITECTURE		AUDIT_ARCH_X86_64
+#define OLD_SYSTEM_CALLS(calls) calls(NUMBER)
 #elif defined(__aarch64__)
 #define ARCHITECTURE AUDIT_ARCH_AARCH64
-#define OLD(calls)
+#define OLD_SYSTEM_CALLS(calls)
 #else
 #error "the numbers of system calls are known for x86-64 and aarch64"
 #endif
@@ -247,13 +250,13 @@ static const struct {
 	const short *calls;
 	size_t n;
 } classes[] = { [EMULATE_CALLS_DATA] = NUMBERS(KERNEL_DATA(NUMBER)),
-		[EMULATE_CALLS_METADATA] = NUMBERS(KERNEL_METADATA(NUMBER) OLD(KERNEL_OLD_METADATA)),
+		[EMULATE_CALLS_METADATA] = NUMBERS(KERNEL_METADATA(NUMBER) OLD_SYSTEM_CALLS(KERNEL_OLD_METADATA)),
 		[EMULATE_CALLS_MAPPING] = NUMBERS(KERNEL_MAPPING(NUMBER)),
-		[EMULATE_CALLS_PROCESSES] = NUMBERS(KERNEL_PROCESSES(NUMBER) OLD(KERNEL_OLD_PROCESSES)),
-		[EMULATE_CALLS_SYNCHRONISATION] = NUMBERS(KERNEL_SYNCHRONISATION(NUMBER) OLD(KERNEL_OLD_SYNCHRONISATION)),
-		[EMULATE_CALLS_NETWORK] = NUMBERS(KERNEL_NETWORK(NUMBER) OLD(KERNEL_OLD_NETWORK)),
-		[EMULATE_CALLS_EVENTS] = NUMBERS(KERNEL_EVENTS(NUMBER) OLD(KERNEL_OLD_EVENTS)),
-		[EMULATE_CALLS_TIME] = NUMBERS(KERNEL_TIME(NUMBER) OLD(KERNEL_OLD_TIME)) };
+		[EMULATE_CALLS_PROCESSES] = NUMBERS(KERNEL_PROCESSES(NUMBER) OLD_SYSTEM_CALLS(KERNEL_OLD_PROCESSES)),
+		[EMULATE_CALLS_SYNCHRONISATION] = NUMBERS(KERNEL_SYNCHRONISATION(NUMBER) OLD_SYSTEM_CALLS(KERNEL_OLD_SYNCHRONISATION)),
+		[EMULATE_CALLS_NETWORK] = NUMBERS(KERNEL_NETWORK(NUMBER) OLD_SYSTEM_CALLS(KERNEL_OLD_NETWORK)),
+		[EMULATE_CALLS_EVENTS] = NUMBERS(KERNEL_EVENTS(NUMBER) OLD_SYSTEM_CALLS(KERNEL_OLD_EVENTS)),
+		[EMULATE_CALLS_TIME] = NUMBERS(KERNEL_TIME(NUMBER) OLD_SYSTEM_CALLS(KERNEL_OLD_TIME)) };
 
 static size_t filter_put(struct sock_filter *f, unsigned code, unsigned k)
 {
@@ -283,7 +286,7 @@ static size_t filter_only(struct sock_filter *f, const short *calls, size_t n)
 }
 
 /* Appends instructions that allow the calls of all lists. For other calls the filter continues. Returns their number. */
-static size_t filter_others(struct sock_filter *f)
+static size_t filter_add_allowed_calls(struct sock_filter *f)
 {
 	size_t at = 0;
 
@@ -310,7 +313,7 @@ static size_t filter_build(unsigned which, unsigned divisions, struct sock_filte
 	at += filter_jump_if(f + at, ARCHITECTURE, 1, 0);
 	at += filter_allow(f + at);
 	at += filter_put(f + at, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
-	at += which == EMULATE_CALLS_OTHER ? filter_others(f + at) : filter_only(f + at, classes[which].calls, classes[which].n);
+	at += which == EMULATE_CALLS_OTHER ? filter_add_allowed_calls(f + at) : filter_only(f + at, classes[which].calls, classes[which].n);
 	at += filter_put(f + at, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args));
 	at += filter_put(f + at, BPF_ALU | BPF_AND | BPF_K, 0); /* makes the time of the divisions independent of the argument */
 	for (unsigned i = 0; i < divisions && at + 1 < BPF_MAXINSNS; i++)
@@ -466,13 +469,13 @@ static enum assay_status join_groups(const struct emulate_site *site, const char
 }
 
 /* Mounts a tmpfs at the host's home, and a machine id. The mounts are private: unseen elsewhere, and removed after the last process. */
-static enum assay_status mount_own(const struct emulate_site *site, const struct emulate_host *host, struct assay_error *err)
+static enum assay_status mount_private(const struct emulate_site *site, const struct emulate_host *host, struct assay_error *err)
 {
 	char options[64], id[DIGEST_HEX_BYTES];
 	char *home = mem_format("%s/home", host->directory);
 	char *temporary = mem_format("%s/home/tmp", host->directory);
 	char *machine = mem_format("%s/machine-id", host->directory);
-	char *seed = mem_format("%s %s", site->tag, host->is->name);
+	char *seed = mem_format("%s %s", site->tag, host->identity->name);
 	enum assay_status st = ASSAY_OK;
 
 	snprintf(options, sizeof(options), "size=%llu,mode=755", EMULATE_TMPFS_BYTES);
@@ -492,7 +495,7 @@ static enum assay_status mount_own(const struct emulate_site *site, const struct
 }
 
 /* Reports to the parent that the namespaces exist, then waits until the parent has made the network link. */
-static void await_link(int channel)
+static void wait_for_link(int channel)
 {
 	char text[8];
 	ssize_t n;
@@ -514,15 +517,15 @@ static enum assay_status enter_namespaces(const struct emulate_site *site, const
 
 	if (unshare(CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWNS))
 		return assay_fail_errno(err, errno, "cannot make namespaces");
-	if (sethostname(host->is->name, strlen(host->is->name)))
+	if (sethostname(host->identity->name, strlen(host->identity->name)))
 		return assay_fail_errno(err, errno, "cannot set the host name");
-	st = mount_own(site, host, err);
+	st = mount_private(site, host, err);
 	if (st)
 		return st;
-	await_link(channel);
-	lines =
-	    mem_format("link set lo up\naddr add %s/%d broadcast + dev eth0\nlink set eth0 up\n", host->is->address, EMULATE_NET_PREFIX);
-	st = emulate_net_change("set up the network interface", lines, err);
+	wait_for_link(channel);
+	lines = mem_format("link set lo up\naddr add %s/%d broadcast + dev eth0\nlink set eth0 up\n", host->identity->address,
+			   EMULATE_NET_PREFIX);
+	st = emulate_run_ip("set up the network interface", lines, err);
 	free(lines);
 	return st;
 }
@@ -531,7 +534,7 @@ static enum assay_status become_sshd(const struct emulate_site *site, const stru
 {
 	char *config = mem_format("%s/sshd_config", host->directory);
 	char *log = mem_format("%s/sshd.log", host->directory);
-	char *mark = mem_format("ASSAY_FLEET=%s-%s", site->tag, host->is->name);
+	char *mark = mem_format("ASSAY_FLEET=%s-%s", site->tag, host->identity->name);
 	char path[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", dash_d[] = "-D", dash_f[] = "-f",
 	     dash_e[] = "-E";
 	char *argv[] = { site->sshd, dash_d, dash_f, config, dash_e, log, NULL };
@@ -552,10 +555,11 @@ _Noreturn void emulate_host_run(const struct emulate_site *site, const struct em
 	enum assay_status st;
 
 	leave_parent(host, channel, parent);
-	st = emulate_key_make(host->key, host->is->name, &key_line, &err); /* hosts make their keys here, so that they do it in parallel */
+	st = emulate_key_make(host->key, host->identity->name, &key_line,
+			      &err); /* hosts make their keys here, so that they do it in parallel */
 	free(key_line);
 	if (!st)
-		st = join_groups(site, host->is->name, &err);
+		st = join_groups(site, host->identity->name, &err);
 	if (!st && site->namespaces)
 		st = enter_namespaces(site, host, channel, &err);
 	/* sshd inherits this setting. So orphans of its sessions become its children, and `host down` finds them as its descendants. */
@@ -564,7 +568,7 @@ _Noreturn void emulate_host_run(const struct emulate_site *site, const struct em
 	if (!st) /* emulate_up() has reported refused events; the load generator keeps the descriptors of accepted ones */
 		emulate_events_start(host->profile->interrupts, host->profile->page_faults);
 	if (!st && load_generator_is_needed(host->profile))
-		st = hog_start(site, host, channel, &err);
+		st = load_start(site, host, channel, &err);
 	if (!st)
 		st = emulate_filter_install(host->profile, &err);
 	if (!st)

@@ -88,7 +88,7 @@ static enum assay_status parse_calls(const char *file, const struct yaml_node *m
 	unsigned sum = 0;
 	enum assay_status st;
 
-	st = yaml_keys(file, map, "system_calls", keys, EMULATE_CLASSES, err);
+	st = yaml_check_keys(file, map, "system_calls", keys, EMULATE_CLASSES, err);
 	for (int i = 0; !st && i < EMULATE_CLASSES; i++) {
 		st = parse_level(file, map, keys[i], EMULATE_CLASS_DIVISIONS_MAX, &profile->divisions[i], err);
 		sum += profile->divisions[i];
@@ -102,7 +102,7 @@ static enum assay_status parse_calls(const char *file, const struct yaml_node *m
 static enum assay_status parse_hog(const char *file, const struct yaml_node *map, struct emulate_profile *profile, struct assay_error *err)
 {
 	static const char *const keys[] = { "mib", "percent" };
-	enum assay_status st = yaml_keys(file, map, "hog", keys, 2, err);
+	enum assay_status st = yaml_check_keys(file, map, "hog", keys, 2, err);
 
 	if (!st)
 		st = parse_level(file, map, "mib", 64, &profile->hog_mib, err);
@@ -130,7 +130,7 @@ static enum assay_status parse_root(const char *file, const struct yaml_node *ro
 	static const char *const keys[] = { "about",	  "system_calls", "strings",	"compare",	  "malloc",
 					    "interrupts", "page_faults",  "page_walks", "mmap_threshold", "hog" };
 	const struct yaml_node *node;
-	enum assay_status st = yaml_keys(file, root, "a profile", keys, sizeof(keys) / sizeof(keys[0]), err);
+	enum assay_status st = yaml_check_keys(file, root, "a profile", keys, sizeof(keys) / sizeof(keys[0]), err);
 
 	if (!st && (node = yaml_get(root, "about")))
 		st = parse_about(file, node, profile, err);
@@ -193,7 +193,7 @@ enum assay_status emulate_profile_names(const char *directory, char ***names, si
 {
 	size_t capacity = 0, n_files = 0;
 	char **files = NULL;
-	enum assay_status st = directory ? file_names(directory, ".yaml", &files, &n_files, err) : ASSAY_OK;
+	enum assay_status st = directory ? file_list_names(directory, ".yaml", &files, &n_files, err) : ASSAY_OK;
 
 	*names = NULL;
 	*n = 0;
@@ -205,7 +205,7 @@ enum assay_status emulate_profile_names(const char *directory, char ***names, si
 		add_name(names, n, &capacity, files[i]);
 	file_names_free(files, n_files);
 	if (directory && *n)
-		qsort(*names, *n, sizeof(**names), text_order); /* sort names instead of files, because '+' is before '.' */
+		qsort(*names, *n, sizeof(**names), text_compare); /* sort names instead of files, because '+' is before '.' */
 	return *n ? ASSAY_OK
 		  : assay_fail(err, ASSAY_E_NOTFOUND, "'%s' has no profiles (files NAME.yaml; names of letters, digits, +, - and _)",
 			       directory);
@@ -224,7 +224,7 @@ static enum assay_status refuse_name(const char *directory, const char *name, st
 	}
 	free(names);
 	if (!st)
-		st = assay_fail(err, ASSAY_E_NOTFOUND, "there is no profile '%s' in %s; there are %s", TEXT_SHOWN(name),
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "there is no profile '%s' in %s; there are %s", TEXT_SANITIZED(name),
 				directory ? directory : "this program", list.bytes);
 	buf_release(&list);
 	return st;

@@ -27,20 +27,20 @@ struct emulate_state {
 /* Data of a laboratory that all its emulated hosts share. */
 struct emulate_site {
 	char *directory; /* absolute path of the laboratory */
-	bool there;	 /* true if the directory exists */
+	bool exists;	 /* true if the directory exists */
 	char *base;	 /* path DIRECTORY/.assay/emulated */
 	char *state;	 /* path BASE/state */
 	char tag[EMULATE_TAG_BYTES];
 	char *sshd;	 /* path of sshd */
 	char *user;	 /* login name on the hosts, which is that of this program's user */
 	bool namespaces; /* each host has its own network, host name and mounts; else hosts are sshd processes on ports of loopback */
-	struct cgroup_places groups; /* this fleet's cgroups, MOUNT/assay-TAG for each controller; in version 2, controllers share one */
-	uint32_t network;	     /* network's address in host byte order, if there are namespaces; network + 1 is this machine */
-	int lock;		     /* descriptor of the lock; -1 if not locked */
+	struct cgroup_parents groups; /* this fleet's cgroups, MOUNT/assay-TAG for each controller; in version 2, controllers share one */
+	uint32_t network;	      /* network's address in host byte order, if there are namespaces; network + 1 is this machine */
+	int lock;		      /* descriptor of the lock; -1 if not locked */
 };
 
 struct emulate_host {
-	struct emulated *is; /* name, address, port and name of the profile */
+	struct emulated_host *identity; /* name, address, port and name of the profile */
 	const struct emulate_profile *profile;
 	char *directory; /* path BASE/run/NAME; has configuration, log and home */
 	char *key;	 /* path of the private host key, BASE/keys/NAME */
@@ -58,10 +58,10 @@ enum assay_status emulate_site_open(const char *directory, bool make, struct emu
 void emulate_site_close(struct emulate_site *site);
 /* Removes everything that has the fleet's tag. The caller holds the lock. Sets *found to whether there was a fleet. */
 enum assay_status emulate_site_clear(struct emulate_site *site, struct emulate_listener *listener, bool *found, struct assay_error *err);
-/* Finds the cgroups of the fleet with this tag, for the controllers of this machine. Call cgroup_places_release() for *out. */
-void emulate_groups_find(const char *tag, struct cgroup_places *out);
+/* Finds the cgroups of the fleet with this tag, for the controllers of this machine. Call cgroup_parents_release() for *out. */
+void emulate_groups_find(const char *tag, struct cgroup_parents *out);
 /* Formats a line and passes it to the listener, which may be NULL. */
-void emulate_step(struct emulate_listener *listener, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void emulate_report_step(struct emulate_listener *listener, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Reads a state file. If it does not exist, sets *out to an empty state. */
 enum assay_status emulate_state_read(const char *path, struct emulate_state *out, struct assay_error *err);
@@ -78,9 +78,9 @@ enum assay_status emulate_key_make(const char *path, const char *comment, char *
 
 /* Chooses a private network that overlaps no route of this machine except the default route. *network is its address in host byte order.
  * Each laboratory has its own seed, which leads to its own network. */
-enum assay_status emulate_net_choose(uint32_t seed, uint32_t *network, struct assay_error *err);
+enum assay_status emulate_choose_network(uint32_t seed, uint32_t *network, struct assay_error *err);
 /* Runs lines of ip(8), such as "link set lo up", until one fails. The error is then "cannot `what`: ...". Needs CAP_NET_ADMIN. */
-enum assay_status emulate_net_change(const char *what, const char *lines, struct assay_error *err);
+enum assay_status emulate_run_ip(const char *what, const char *lines, struct assay_error *err);
 
 /* ---- emulate_host.c ---- */
 

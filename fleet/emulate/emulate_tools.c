@@ -133,7 +133,7 @@ static bool route_touches(const char *destination, uint32_t network)
 	return (ntohl(address.s_addr) ^ network) >> (32 - bits) == 0;
 }
 
-static bool is_taken(const cJSON *routes, uint32_t network)
+static bool is_network_in_use(const cJSON *routes, uint32_t network)
 {
 	const cJSON *route;
 
@@ -147,7 +147,7 @@ static bool is_taken(const cJSON *routes, uint32_t network)
 	return false;
 }
 
-enum assay_status emulate_net_choose(uint32_t seed, uint32_t *network, struct assay_error *err)
+enum assay_status emulate_choose_network(uint32_t seed, uint32_t *network, struct assay_error *err)
 {
 	static const char *const argv[] = { "ip", "-json", "-4", "route", "show", "table", "all", NULL };
 	const uint32_t networks = 1u << (EMULATE_NET_PREFIX - 9); /* networks in 10.128.0.0/9, the half that is used less */
@@ -161,7 +161,7 @@ enum assay_status emulate_net_choose(uint32_t seed, uint32_t *network, struct as
 	for (uint32_t i = 0; !st && !*network && i < 256; i++) {
 		uint32_t at = 0x0a800000u | (seed + i * 31) % networks << (32 - EMULATE_NET_PREFIX);
 
-		*network = is_taken(routes, at) ? 0 : at;
+		*network = is_network_in_use(routes, at) ? 0 : at;
 	}
 	if (!st && !*network)
 		st = assay_fail(err, ASSAY_E_LIMIT,
@@ -172,12 +172,12 @@ enum assay_status emulate_net_choose(uint32_t seed, uint32_t *network, struct as
 	return st;
 }
 
-enum assay_status emulate_net_change(const char *what, const char *lines, struct assay_error *err)
+enum assay_status emulate_run_ip(const char *what, const char *lines, struct assay_error *err)
 {
 	static const char *const argv[] = { "ip", "-batch", "-", NULL };
 	struct buf output = BUF_INIT;
 	enum assay_status st = run_tool(argv, lines, &output, err);
 
 	buf_release(&output);
-	return st ? assay_context(err, "cannot %s", what) : ASSAY_OK;
+	return st ? assay_add_context(err, "cannot %s", what) : ASSAY_OK;
 }

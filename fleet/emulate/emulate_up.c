@@ -29,7 +29,7 @@
 #define ANSWER_WAIT_US	100000 /* time limit per connection */
 
 /* State while a fleet is started. */
-struct bringup {
+struct startup {
 	const struct emulate_options *options;
 	struct emulate_listener *listener;
 	struct emulate_site site;
@@ -41,7 +41,7 @@ struct bringup {
 
 /* ---- profiles ---- */
 
-static enum assay_status load_profile(struct bringup *b, const char *name, size_t *capacity, struct assay_error *err)
+static enum assay_status load_profile(struct startup *b, const char *name, size_t *capacity, struct assay_error *err)
 {
 	enum assay_status st;
 
@@ -52,7 +52,7 @@ static enum assay_status load_profile(struct bringup *b, const char *name, size_
 	return st;
 }
 
-static enum assay_status load_named(struct bringup *b, struct assay_error *err)
+static enum assay_status load_named(struct startup *b, struct assay_error *err)
 {
 	const char *at = b->options->profiles;
 	size_t capacity = 0;
@@ -70,7 +70,7 @@ static enum assay_status load_named(struct bringup *b, struct assay_error *err)
 	return st;
 }
 
-static enum assay_status load_profiles(struct bringup *b, struct assay_error *err)
+static enum assay_status load_profiles(struct startup *b, struct assay_error *err)
 {
 	char **names = NULL;
 	size_t n = 0, capacity = 0;
@@ -225,7 +225,7 @@ static void show_address(uint32_t address, char text[INET_ADDRSTRLEN])
 /* Makes a bridge on this machine. Each host has a veth pair: one end on the bridge, the other in the host's network namespace. */
 static enum assay_status make_bridge(struct emulate_site *site, struct assay_error *err)
 {
-	enum assay_status st = emulate_net_choose((uint32_t)strtoul(site->tag, NULL, 16), &site->network, err);
+	enum assay_status st = emulate_choose_network((uint32_t)strtoul(site->tag, NULL, 16), &site->network, err);
 	char address[INET_ADDRSTRLEN], *lines;
 
 	if (st)
@@ -233,13 +233,13 @@ static enum assay_status make_bridge(struct emulate_site *site, struct assay_err
 	show_address(site->network + 1, address);
 	lines = mem_format("link add as%s type bridge\naddr add %s/%d broadcast + dev as%s\nlink set as%s up\n", site->tag, address,
 			   EMULATE_NET_PREFIX, site->tag, site->tag);
-	st = emulate_net_change("make the network bridge", lines, err);
+	st = emulate_run_ip("make the network bridge", lines, err);
 	free(lines);
 	return st;
 }
 
 /* Makes the network. If namespaces or the network cannot be made, uses loopback instead and reports that. */
-static void choose_network(struct bringup *b)
+static void choose_network(struct startup *b)
 {
 	struct assay_error why;
 	const char *reason = "--no-root";
@@ -250,12 +250,12 @@ static void choose_network(struct bringup *b)
 		reason = why.text;
 	}
 	if (b->site.namespaces)
-		emulate_step(b->listener, "each host has its own network address, host name and tmpfs of %llu MiB",
-			     EMULATE_TMPFS_BYTES >> 20);
+		emulate_report_step(b->listener, "each host has its own network address, host name and tmpfs of %llu MiB",
+				    EMULATE_TMPFS_BYTES >> 20);
 	else
-		emulate_step(b->listener,
-			     "no namespaces (%s): hosts are sshd processes on ports of 127.0.0.1 and share this machine's name and disk",
-			     reason);
+		emulate_report_step(
+		    b->listener,
+		    "no namespaces (%s): hosts are sshd processes on ports of 127.0.0.1 and share this machine's name and disk", reason);
 }
 
 static enum assay_status make_group(const char *directory, struct assay_error *err)
@@ -263,14 +263,14 @@ static enum assay_status make_group(const char *directory, struct assay_error *e
 	if (directory && mkdir(directory, 0755) && errno != EEXIST)
 		return assay_fail_errno(err, errno, "cannot make the cgroup '%s'", directory);
 	if (directory)
-		cgroup_hand_on(directory);
+		cgroup_enable_controllers(directory);
 	return ASSAY_OK;
 }
 
 /* Chooses the cgroups for the hosts. Treats cgroups that this user cannot use as missing. */
-static enum assay_status choose_groups(struct bringup *b, struct assay_error *err)
+static enum assay_status choose_groups(struct startup *b, struct assay_error *err)
 {
-	struct cgroup_places *groups = &b->site.groups;
+	struct cgroup_parents *groups = &b->site.groups;
 	enum assay_status st;
 
 	if (b->site.namespaces)
@@ -281,21 +281,21 @@ static enum assay_status choose_groups(struct bringup *b, struct assay_error *er
 	if (st)
 		return st;
 	if (groups->memory && groups->pids)
-		emulate_step(b->listener, "each host is limited to %llu MiB of memory and %d processes", EMULATE_MEMORY_BYTES >> 20,
-			     EMULATE_PROCESSES);
+		emulate_report_step(b->listener, "each host is limited to %llu MiB of memory and %d processes", EMULATE_MEMORY_BYTES >> 20,
+				    EMULATE_PROCESSES);
 	else
-		emulate_step(b->listener, "%s not limited: %s",
-			     groups->memory ? "processes of hosts are"
-			     : groups->pids ? "memory of hosts is"
-					    : "memory and processes of hosts are",
-			     b->site.namespaces ? "this machine has no usable cgroup for it"
-			     : geteuid() == 0	? "that needs namespaces"
-						: "that needs root");
+		emulate_report_step(b->listener, "%s not limited: %s",
+				    groups->memory ? "processes of hosts are"
+				    : groups->pids ? "memory of hosts is"
+						   : "memory and processes of hosts are",
+				    b->site.namespaces ? "this machine has no usable cgroup for it"
+				    : geteuid() == 0   ? "that needs namespaces"
+						       : "that needs root");
 	return ASSAY_OK;
 }
 
 /* Reports if the kernel refuses events that profiles need. This is no error, because the hosts keep their other slowdowns. */
-static void write_refused(struct bringup *b)
+static void write_refused(struct startup *b)
 {
 	bool wanted = false;
 	int errnum;
@@ -304,10 +304,10 @@ static void write_refused(struct bringup *b)
 		wanted = wanted || b->profiles[i].interrupts || b->profiles[i].page_faults;
 	errnum = wanted ? emulate_events_refused() : 0;
 	if (errnum)
-		emulate_step(b->listener,
-			     "interrupts and page faults of hosts are those of this machine: perf_event_open(2) is refused (%s)%s",
-			     strerror(errnum),
-			     errnum == EACCES || errnum == EPERM ? "; it needs root, or a kernel.perf_event_paranoid of 2 or less" : "");
+		emulate_report_step(
+		    b->listener, "interrupts and page faults of hosts are those of this machine: perf_event_open(2) is refused (%s)%s",
+		    strerror(errnum),
+		    errnum == EACCES || errnum == EPERM ? "; it needs root, or a kernel.perf_event_paranoid of 2 or less" : "");
 }
 
 /* ---- files of a host ---- */
@@ -325,7 +325,7 @@ static void add_environment(struct buf *out, const struct emulate_site *site, co
 	struct buf preload = BUF_INIT;
 
 	buf_format(out, "SetEnv \"HOME=%s/home\" \"TMPDIR=%s/home/tmp\" ASSAY_FLEET=%s-%s ASSAY_EMULATED=%s", host->directory,
-		   host->directory, site->tag, host->is->name, p->name);
+		   host->directory, site->tag, host->identity->name, p->name);
 	for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
 		if (libraries[i].wanted)
 			buf_format(&preload, "%s%s/lib/knobs_%s.so", preload.size ? ":" : "", site->base, libraries[i].library);
@@ -339,7 +339,7 @@ static void add_environment(struct buf *out, const struct emulate_site *site, co
 	if (p->malloc_steps)
 		buf_format(out, " ASSAY_KNOB_MALLOC=%u", p->malloc_steps);
 	if (p->hog_mib || p->page_walks)
-		buf_format(out, " ASSAY_KNOB_HOG=assay-%s-%s", site->tag, host->is->name);
+		buf_format(out, " ASSAY_KNOB_HOG=assay-%s-%s", site->tag, host->identity->name);
 	if (p->mmap_threshold_bytes)
 		buf_format(out, " GLIBC_TUNABLES=glibc.malloc.mmap_threshold=%lld", (long long)p->mmap_threshold_bytes);
 	buf_char(out, '\n');
@@ -354,8 +354,8 @@ static enum assay_status write_config(const struct emulate_site *site, const str
 	struct buf text = BUF_INIT;
 	enum assay_status st;
 
-	buf_format(&text, "# Written by 'assay host up': host %s, profile %s\n", host->is->name, host->profile->name);
-	buf_format(&text, "Port %d\nListenAddress %s\nAllowUsers %s\n", host->is->port, host->is->address, site->user);
+	buf_format(&text, "# Written by 'assay host up': host %s, profile %s\n", host->identity->name, host->profile->name);
+	buf_format(&text, "Port %d\nListenAddress %s\nAllowUsers %s\n", host->identity->port, host->identity->address, site->user);
 	buf_format(&text, "HostKey %s\nAuthorizedKeysFile %s/authorized_keys\n", host->key, site->base);
 	buf_text(&text, "StrictModes no\nUsePAM no\nPidFile none\nPermitRootLogin prohibit-password\nPubkeyAuthentication yes\n"
 			"PasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitUserEnvironment no\nUseDNS no\n"
@@ -413,7 +413,7 @@ static enum assay_status host_start(const struct emulate_site *site, struct emul
 		emulate_host_run(site, host, pair[1], parent);
 	host->channel = pair[0];
 	close(pair[1]);
-	return host->pid < 0 ? assay_fail_errno(err, errno, "cannot start a process for host %s", host->is->name) : ASSAY_OK;
+	return host->pid < 0 ? assay_fail_errno(err, errno, "cannot start a process for host %s", host->identity->name) : ASSAY_OK;
 }
 
 /* Receives the next message of the host's process. A message other than `expected` ("": the channel's end) is an error of the host. */
@@ -426,11 +426,11 @@ static enum assay_status expect_word(const struct emulate_host *host, const char
 		n = recv(host->channel, text, sizeof(text) - 1, 0);
 	} while (n < 0 && errno == EINTR);
 	if (n < 0)
-		return assay_fail_errno(err, errno, "cannot read from the process of host %s", host->is->name);
+		return assay_fail_errno(err, errno, "cannot read from the process of host %s", host->identity->name);
 	text[n] = '\0';
 	if (strcmp(text, expected) == 0)
 		return ASSAY_OK;
-	return assay_fail(err, ASSAY_E_IO, "host %s: %s", host->is->name, *text ? text : "its process ended");
+	return assay_fail(err, ASSAY_E_IO, "host %s: %s", host->identity->name, *text ? text : "its process ended");
 }
 
 /* Waits until all hosts have namespaces, makes their network links, and lets the hosts continue. */
@@ -445,10 +445,10 @@ static enum assay_status connect_hosts(const struct emulate_site *site, const st
 			   (int)hosts[i].pid);
 	}
 	if (!st)
-		st = emulate_net_change("make the hosts' network links", lines.bytes, err);
+		st = emulate_run_ip("make the hosts' network links", lines.bytes, err);
 	for (size_t i = 0; !st && i < n; i++) {
 		if (send(hosts[i].channel, "g", 1, MSG_NOSIGNAL) != 1)
-			st = assay_fail_errno(err, errno, "host %s: its process ended", hosts[i].is->name);
+			st = assay_fail_errno(err, errno, "host %s: its process ended", hosts[i].identity->name);
 	}
 	buf_release(&lines);
 	return st;
@@ -464,9 +464,9 @@ static enum assay_status host_finish(struct emulate_host *host, struct assay_err
 }
 
 /* Reports whether the host sends "SSH-" on a new connection. */
-static bool host_greets(const struct emulate_host *host)
+static bool has_ssh_greeting(const struct emulate_host *host)
 {
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((unsigned short)host->is->port) };
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((unsigned short)host->identity->port) };
 	const struct timeval soon = { 0, ANSWER_WAIT_US }, patience = { 2, 0 }; /* time limits of connect() and of a busy sshd's greeting */
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	char text[4] = "";
@@ -474,7 +474,7 @@ static bool host_greets(const struct emulate_host *host)
 
 	if (fd < 0)
 		return false;
-	inet_pton(AF_INET, host->is->address, &to.sin_addr);
+	inet_pton(AF_INET, host->identity->address, &to.sin_addr);
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &soon, sizeof(soon)); /* this also limits connect(2) */
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	yes = connect(fd, (const struct sockaddr *)&to, sizeof(to)) == 0 && recv(fd, text, sizeof(text), MSG_WAITALL) == 4 &&
@@ -484,7 +484,7 @@ static bool host_greets(const struct emulate_host *host)
 }
 
 /* Fails with the last line of the host's sshd log as the reason. */
-static enum assay_status give_up(const struct emulate_host *host, const char *what, struct assay_error *err)
+static enum assay_status fail_host(const struct emulate_host *host, const char *what, struct assay_error *err)
 {
 	char *path = mem_format("%s/sshd.log", host->directory), text[400];
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -499,24 +499,25 @@ static enum assay_status give_up(const struct emulate_host *host, const char *wh
 		n--;
 	text[n > 0 ? n : 0] = '\0';
 	line = strrchr(text, '\n');
-	return assay_fail(err, ASSAY_E_IO, "host %s (%s port %d): its sshd %s: %s", host->is->name, host->is->address, host->is->port, what,
+	return assay_fail(err, ASSAY_E_IO, "host %s (%s port %d): its sshd %s: %s", host->identity->name, host->identity->address,
+			  host->identity->port, what,
 			  line	  ? line + 1
 			  : *text ? text
 				  : "it said nothing");
 }
 
-static enum assay_status host_answers(const struct emulate_host *host, int64_t end_ns, struct emulate_listener *listener,
-				      struct assay_error *err)
+static enum assay_status wait_for_greeting(const struct emulate_host *host, int64_t end_ns, struct emulate_listener *listener,
+					   struct assay_error *err)
 {
 	const struct timespec pause = { 0, ANSWER_PAUSE_NS };
 
-	while (!host_greets(host)) {
+	while (!has_ssh_greeting(host)) {
 		if (is_cancelled(listener))
 			return assay_fail(err, ASSAY_E_IO, "interrupted");
 		if (waitpid(host->pid, NULL, WNOHANG) == host->pid)
-			return give_up(host, "ended", err);
+			return fail_host(host, "ended", err);
 		if (clock_monotonic_ns() > end_ns)
-			return give_up(host, "does not answer", err);
+			return fail_host(host, "does not answer", err);
 		nanosleep(&pause, NULL);
 	}
 	return ASSAY_OK;
@@ -537,10 +538,10 @@ static enum assay_status run_hosts(const struct emulate_site *site, struct emula
 	for (size_t i = 0; !st && i < n; i++)
 		st = host_finish(&hosts[i], err);
 	for (size_t i = 0; !st && i < n; i++)
-		st = emulate_key_make(hosts[i].key, hosts[i].is->name, &hosts[i].key_line, err);
+		st = emulate_key_make(hosts[i].key, hosts[i].identity->name, &hosts[i].key_line, err);
 	end_ns = clock_monotonic_ns() + (ANSWER_MS + ANSWER_HOST_MS * (int64_t)n) * 1000000;
 	for (size_t i = 0; !st && i < n; i++)
-		st = host_answers(&hosts[i], end_ns, listener, err);
+		st = wait_for_greeting(&hosts[i], end_ns, listener, err);
 	return st;
 }
 
@@ -557,12 +558,12 @@ static enum assay_status reserve_port(struct emulate_host *host, int *next, stru
 	if (host->reserved < 0)
 		return assay_fail_errno(err, errno, "cannot make a socket");
 	while (*next <= PORT_LAST) {
-		host->is->port = (*next)++;
-		address.sin_port = htons((unsigned short)host->is->port);
+		host->identity->port = (*next)++;
+		address.sin_port = htons((unsigned short)host->identity->port);
 		if (bind(host->reserved, (const struct sockaddr *)&address, sizeof(address)))
 			continue;
 		if (setsockopt(host->reserved, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)))
-			return assay_fail_errno(err, errno, "cannot share port %d of 127.0.0.1", host->is->port);
+			return assay_fail_errno(err, errno, "cannot share port %d of 127.0.0.1", host->identity->port);
 		return ASSAY_OK;
 	}
 	return assay_fail(
@@ -571,28 +572,28 @@ static enum assay_status reserve_port(struct emulate_host *host, int *next, stru
 	    PORT_FIRST, PORT_LAST);
 }
 
-static enum assay_status place_host(struct bringup *b, size_t i, int *next_port, struct assay_error *err)
+static enum assay_status place_host(struct startup *b, size_t i, int *next_port, struct assay_error *err)
 {
 	struct emulate_host *host = &b->hosts[i];
 	char address[INET_ADDRSTRLEN] = "127.0.0.1";
 	enum assay_status st = ASSAY_OK;
 
-	host->is = &b->fleet.hosts[i];
+	host->identity = &b->fleet.hosts[i];
 	host->profile = &b->profiles[i % b->n_profiles];
-	host->is->name = mem_format("emu%0*zu", b->options->n_hosts > 99 ? (b->options->n_hosts > 999 ? 4 : 3) : 2, i + 1);
-	host->is->profile = mem_string(host->profile->name);
-	host->is->port = 22;
-	host->directory = mem_format("%s/run/%s", b->site.base, host->is->name);
-	host->key = mem_format("%s/keys/%s", b->site.base, host->is->name);
+	host->identity->name = mem_format("emu%0*zu", b->options->n_hosts > 99 ? (b->options->n_hosts > 999 ? 4 : 3) : 2, i + 1);
+	host->identity->profile = mem_string(host->profile->name);
+	host->identity->port = 22;
+	host->directory = mem_format("%s/run/%s", b->site.base, host->identity->name);
+	host->key = mem_format("%s/keys/%s", b->site.base, host->identity->name);
 	if (b->site.namespaces)
 		show_address(b->site.network + 2 + (uint32_t)i, address);
 	else
 		st = reserve_port(host, next_port, err);
-	host->is->address = mem_string(address);
+	host->identity->address = mem_string(address);
 	return st ? st : prepare_host(&b->site, host, err);
 }
 
-static enum assay_status start_hosts(struct bringup *b, struct assay_error *err)
+static enum assay_status start_hosts(struct startup *b, struct assay_error *err)
 {
 	int next_port = PORT_FIRST;
 	enum assay_status st = ASSAY_OK;
@@ -605,7 +606,7 @@ static enum assay_status start_hosts(struct bringup *b, struct assay_error *err)
 /* ---- files of the laboratory ---- */
 
 /* Refuses to replace a lab.yaml that `assay host up` has not written. */
-static enum assay_status refuse_foreign(const char *directory, struct assay_error *err)
+static enum assay_status refuse_foreign_laboratory(const char *directory, struct assay_error *err)
 {
 	char *state_path = mem_format("%s/.assay/emulated/state", directory), *path = mem_format("%s/lab.yaml", directory);
 	struct buf text = BUF_INIT;
@@ -626,7 +627,7 @@ static enum assay_status refuse_foreign(const char *directory, struct assay_erro
 }
 
 /* Appends the command line that starts the same hosts again. */
-static void add_up(const struct bringup *b, struct buf *out)
+static void add_start_command(const struct startup *b, struct buf *out)
 {
 	const struct emulate_options *o = b->options;
 	char n[TEXT_DOUBLE_BYTES], *line;
@@ -646,7 +647,7 @@ static void add_up(const struct bringup *b, struct buf *out)
 		words[at++] = "--no-root";
 	line = text_shell_line(words);
 	for (char *c = line; *c; c++)
-		buf_char(out, text_control(c) ? '?' : *c); /* keeps the command on one line */
+		buf_char(out, text_control_char_bytes(c) ? '?' : *c); /* keeps the command on one line */
 	free(line);
 }
 
@@ -660,12 +661,12 @@ static enum assay_status replace_file(const char *directory, const char *name, s
 	return st;
 }
 
-static enum assay_status write_known_hosts(const struct bringup *b, struct assay_error *err)
+static enum assay_status write_known_hosts(const struct startup *b, struct assay_error *err)
 {
 	struct buf text = BUF_INIT;
 
 	for (size_t i = 0; i < b->fleet.n; i++) {
-		const struct emulated *host = &b->fleet.hosts[i];
+		const struct emulated_host *host = &b->fleet.hosts[i];
 
 		if (host->port == 22)
 			buf_format(&text, "%s %s\n", host->address, b->hosts[i].key_line);
@@ -675,29 +676,29 @@ static enum assay_status write_known_hosts(const struct bringup *b, struct assay
 	return replace_file(b->site.directory, "known_hosts", &text, err);
 }
 
-static enum assay_status write_inventory(const struct bringup *b, struct assay_error *err)
+static enum assay_status write_inventory(const struct startup *b, struct assay_error *err)
 {
 	struct buf text = BUF_INIT;
 
 	buf_text(&text, LAB_MARK " and replaced by each: changes are lost. All hosts are emulated on one machine, so they measure one\n"
 				 "# after another; 'assay host down' ends them, this brings them up again:\n# ");
-	add_up(b, &text);
+	add_start_command(b, &text);
 	buf_text(&text, "\nname: emulated\nhosts:\n");
 	for (size_t i = 0; i < b->fleet.n; i++) {
-		const struct emulated *host = &b->fleet.hosts[i];
+		const struct emulated_host *host = &b->fleet.hosts[i];
 
 		buf_format(&text, "  - name: %s\n    address: %s\n    port: %d\n    user: \"%s\"\n", host->name, host->address, host->port,
 			   b->site.user);
 		buf_text(&text, "    identity_file: .assay/emulated/id_ed25519\n");
 		buf_format(&text, "    env: { ASSAY_EMULATED: \"%s\" }\n    profile: \"%s\"\n    type: \"%s\"\n    on: %s\n", host->profile,
-			   host->profile, host->profile, EMULATE_BOX);
+			   host->profile, host->profile, EMULATE_PHYSICAL_HOST);
 	}
 	return replace_file(b->site.directory, "lab.yaml", &text, err);
 }
 
 /* ---- the whole fleet ---- */
 
-static enum assay_status bring_up(struct bringup *b, struct assay_error *err)
+static enum assay_status start_fleet(struct startup *b, struct assay_error *err)
 {
 	enum assay_status st = make_laboratory(&b->site, err);
 
@@ -714,7 +715,7 @@ static enum assay_status bring_up(struct bringup *b, struct assay_error *err)
 }
 
 /* Removes an earlier fleet and starts a new one. The caller holds the lock. On failure, removes the new fleet. */
-static enum assay_status replace_fleet(struct bringup *b, struct assay_error *err)
+static enum assay_status replace_fleet(struct startup *b, struct assay_error *err)
 {
 	struct assay_error ignored;
 	bool found = false;
@@ -726,13 +727,13 @@ static enum assay_status replace_fleet(struct bringup *b, struct assay_error *er
 		st = emulate_state_write(b->site.state, b->site.tag, true, err);
 	if (st)
 		return st;
-	st = bring_up(b, err);
+	st = start_fleet(b, err);
 	if (st)
 		emulate_site_clear(&b->site, NULL, &found, &ignored);
 	return st;
 }
 
-static void hand_out(struct bringup *b, struct emulate_fleet *out)
+static void return_fleet(struct startup *b, struct emulate_fleet *out)
 {
 	*out = b->fleet;
 	out->directory = mem_string(b->site.directory);
@@ -741,7 +742,7 @@ static void hand_out(struct bringup *b, struct emulate_fleet *out)
 	b->fleet = (struct emulate_fleet){ 0 };
 }
 
-static void bringup_release(struct bringup *b)
+static void bringup_release(struct startup *b)
 {
 	for (size_t i = 0; i < b->options->n_hosts; i++)
 		release_host(&b->hosts[i]);
@@ -754,7 +755,7 @@ static void bringup_release(struct bringup *b)
 enum assay_status emulate_up(const struct emulate_options *options, struct emulate_listener *listener, struct emulate_fleet *out,
 			     struct assay_error *err)
 {
-	struct bringup b = { .options = options, .listener = listener, .site = { .lock = -1 } };
+	struct startup b = { .options = options, .listener = listener, .site = { .lock = -1 } };
 	size_t n = options->n_hosts;
 	enum assay_status st;
 
@@ -766,13 +767,13 @@ enum assay_status emulate_up(const struct emulate_options *options, struct emula
 		b.hosts[i].reserved = b.hosts[i].channel = -1;
 	st = load_profiles(&b, err);
 	if (!st)
-		st = refuse_foreign(options->directory, err);
+		st = refuse_foreign_laboratory(options->directory, err);
 	if (!st)
 		st = emulate_site_open(options->directory, true, &b.site, err);
 	if (!st)
 		st = replace_fleet(&b, err);
 	if (!st)
-		hand_out(&b, out);
+		return_fleet(&b, out);
 	bringup_release(&b);
 	return st;
 }

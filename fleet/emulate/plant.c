@@ -19,13 +19,13 @@
 #define CALLS	     64u
 #define ROUNDS	     20000u
 
-ROWS_FUNCTION(plant_word, enum plant_kind, PLANT_ROWS, ROWS_CODE)
-ROWS_FUNCTION(plant_text, enum plant_kind, PLANT_ROWS, ROWS_TEXT)
+ROWS_FUNCTION(injection_kind_name, enum injection_kind, INJECTION_ROWS, ROWS_CODE)
+ROWS_FUNCTION(injection_kind_text, enum injection_kind, INJECTION_ROWS, ROWS_TEXT)
 
-bool injection_read(const char *text, struct plantation *out)
+bool injection_parse(const char *text, struct injection *out)
 {
-	for (int kind = 0; kind < PLANT_KINDS; kind++) {
-		const char *word = plant_word((enum plant_kind)kind), *digits = text + strlen(word);
+	for (int kind = 0; kind < INJECTION_KINDS; kind++) {
+		const char *word = injection_kind_name((enum injection_kind)kind), *digits = text + strlen(word);
 		unsigned percent = 0;
 
 		if (strncmp(text, word, strlen(word)) != 0 || *digits < '1' || *digits > '9' || strlen(digits) > 3 ||
@@ -33,29 +33,29 @@ bool injection_read(const char *text, struct plantation *out)
 			continue;
 		while (*digits)
 			percent = 10 * percent + (unsigned)(*digits++ - '0');
-		if (percent > PLANT_PERCENT_MAX)
+		if (percent > INJECTION_PERCENT_MAX)
 			return false;
-		*out = (struct plantation){ (enum plant_kind)kind, percent };
+		*out = (struct injection){ (enum injection_kind)kind, percent };
 		return true;
 	}
 	return false;
 }
 
-void injection_write(const struct plantation *plant, char text[PLANT_BYTES])
+void injection_format(const struct injection *plant, char text[INJECTION_TEXT_BYTES])
 {
-	snprintf(text, PLANT_BYTES, "%s%u", plant_word(plant->kind), plant->percent % 1000);
+	snprintf(text, INJECTION_TEXT_BYTES, "%s%u", injection_kind_name(plant->kind), plant->percent % 1000);
 }
 
 /* ---- using CPU time ---- */
 
-static int64_t own_ns(void)
+static int64_t own_cpu_ns(void)
 {
 	struct timespec now;
 
 	return clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now) ? 0 : (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static void compute(void)
+static void spend_computing(void)
 {
 	static volatile unsigned long long sink;
 	unsigned long long x = sink;
@@ -66,7 +66,7 @@ static void compute(void)
 }
 
 /* Writes once to each cache line of a part of the buffer, so that the lines are fetched and written back. */
-static void stream(unsigned char *buffer)
+static void spend_memory_traffic(unsigned char *buffer)
 {
 	static size_t at;
 
@@ -74,30 +74,30 @@ static void stream(unsigned char *buffer)
 		((volatile unsigned char *)buffer)[at]++;
 }
 
-static void call(void)
+static void spend_system_calls(void)
 {
 	for (unsigned i = 0; i < CALLS; i++)
 		syscall(SYS_getppid);
 }
 
-static void spend(enum plant_kind kind, int64_t until_ns)
+static void spend_cpu_time(enum injection_kind kind, int64_t until_ns)
 {
-	unsigned char *buffer = kind == PLANT_MEMORY ? malloc(BUFFER_BYTES) : NULL;
+	unsigned char *buffer = kind == INJECTION_MEMORY ? malloc(BUFFER_BYTES) : NULL;
 
-	while (own_ns() < until_ns) {
+	while (own_cpu_ns() < until_ns) {
 		if (buffer)
-			stream(buffer);
-		else if (kind == PLANT_CALLS)
-			call();
+			spend_memory_traffic(buffer);
+		else if (kind == INJECTION_CALLS)
+			spend_system_calls();
 		else
-			compute();
+			spend_computing();
 	}
 	free(buffer);
 }
 
 /* ---- the wrapper process ---- */
 
-static uint64_t delay_of(pid_t id)
+static uint64_t read_run_delay(pid_t id)
 {
 	char text[128];
 	const char *delay;
@@ -108,7 +108,7 @@ static uint64_t delay_of(pid_t id)
 }
 
 /* Waits for the command, uses the CPU time and ends like the command. A signal to the whole process group also ends this process. */
-static _Noreturn void watch(pid_t id, const struct plantation *plant, int64_t begun_ns, uint64_t *delay_ns)
+static _Noreturn void wait_and_inject(pid_t id, const struct injection *plant, int64_t begun_ns, uint64_t *delay_ns)
 {
 	siginfo_t info;
 	struct rusage usage;
@@ -117,7 +117,7 @@ static _Noreturn void watch(pid_t id, const struct plantation *plant, int64_t be
 
 	while (waitid(P_PID, (id_t)id, &info, WEXITED | WNOWAIT) && errno == EINTR)
 		;
-	*delay_ns = delay_of(id);
+	*delay_ns = read_run_delay(id);
 	while (waitpid(id, &status, 0) < 0 && errno == EINTR)
 		;
 	getrusage(RUSAGE_CHILDREN, &usage);
@@ -128,13 +128,13 @@ static _Noreturn void watch(pid_t id, const struct plantation *plant, int64_t be
 	}
 	ns = ((int64_t)usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000 +
 	     ((int64_t)usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
-	spend(plant->kind, begun_ns + ns / 100 * plant->percent); /* this includes CPU time that the wrapper has used */
+	spend_cpu_time(plant->kind, begun_ns + ns / 100 * plant->percent); /* this includes CPU time that the wrapper has used */
 	_exit(WEXITSTATUS(status));
 }
 
-int injection_begin(const struct plantation *plant, int close_fd, uint64_t *delay_ns)
+int injection_fork(const struct injection *plant, int close_fd, uint64_t *delay_ns)
 {
-	int64_t begun_ns = own_ns();
+	int64_t begun_ns = own_cpu_ns();
 	pid_t id = fork();
 
 	if (id == 0)
@@ -144,5 +144,5 @@ int injection_begin(const struct plantation *plant, int close_fd, uint64_t *dela
 	close(close_fd);
 	/* The wrapper must not keep the input of the command open. */
 	close(0);
-	watch(id, plant, begun_ns, delay_ns);
+	wait_and_inject(id, plant, begun_ns, delay_ns);
 }

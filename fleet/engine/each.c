@@ -1,4 +1,4 @@
-/* fleet_each(): threads, locks, cancelling, and results of hosts. */
+/* fleet_run_on_each_host(): threads, locks, cancelling, and results of hosts. */
 #include "fleet/engine/link.h"
 
 #include "base/mem.h"
@@ -17,26 +17,26 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define FANOUT		   32
-#define CONNECT_TIMEOUT_MS 10000
-#define OUTPUT_BYTES_MAX   ((uint64_t)256 << 20)
-#define STACK_BYTES	   (1u << 20) /* address space only: unused pages take no memory */
-#define CANCEL_LOOK_MS	   100	      /* maximum delay to notice a signal that arrives between reading the flag and waiting */
-#define SILENT_MS	   10000
-#define SILENT_AGAIN_MS	   (5 * 60 * 1000)
-#define STOPPED_MS	   2000 /* a longer gap between two readings of the clock means that this process was stopped */
-#define FDS_OF_HOST	   8	/* descriptors per running host: socket, agent and jump host, or pipes and process; and spools */
-#define FDS_OF_RESULT	   2	/* descriptors per result: spools in temporary files */
-#define FDS_RESERVE	   64
-#define LEAVE_MS	   (10 * 1000) /* time in which launchers may end by themselves after their input has ended */
-#define TERM_MS		   2000	       /* time between SIGTERM and SIGKILL */
-#define KEPT_A_HOST	   2	       /* launchers per host: the running one and the parked one */
-#define KEPT_MORE	   64	       /* number of additional launchers, which the kernel still holds in a system call */
-#define GROUP_BY_FD	   4	       /* PIDFD_SIGNAL_PROCESS_GROUP of Linux 6.9, which Debian 12's headers lack */
+#define FANOUT		    32
+#define CONNECT_TIMEOUT_MS  10000
+#define OUTPUT_BYTES_MAX    ((uint64_t)256 << 20)
+#define STACK_BYTES	    (1u << 20) /* address space only: unused pages take no memory */
+#define CANCEL_POLL_MS	    100	       /* maximum delay to notice a signal that arrives between reading the flag and waiting */
+#define PROGRESS_SILENCE_MS 10000
+#define SILENT_REPEAT_MS    (5 * 60 * 1000)
+#define STOPPED_GAP_MS	    2000 /* a longer gap between two readings of the clock means that this process was stopped */
+#define FDS_OF_HOST	    8	 /* descriptors per running host: socket, agent and jump host, or pipes and process; and spools */
+#define FDS_OF_RESULT	    2	 /* descriptors per result: spools in temporary files */
+#define FDS_RESERVE	    64
+#define EXIT_WAIT_MS	    (10 * 1000) /* time in which launchers may end by themselves after their input has ended */
+#define TERM_MS		    2000	/* time between SIGTERM and SIGKILL */
+#define LAUNCHERS_PER_HOST  2		/* launchers per host: the running one and the parked one */
+#define LAUNCHERS_SPARE	    64		/* number of additional launchers, which the kernel still holds in a system call */
+#define GROUP_BY_FD	    4		/* PIDFD_SIGNAL_PROCESS_GROUP of Linux 6.9, which Debian 12's headers lack */
 
 /* ---- waiting ---- */
 
-/* Returns a clock that skips gaps above STOPPED_MS, such as after Ctrl-Z. For this, fleet_wait() calls it every CANCEL_LOOK_MS. */
+/* Returns a clock that skips gaps above STOPPED_GAP_MS, such as after Ctrl-Z. For this, fleet_wait() calls it every CANCEL_POLL_MS. */
 int64_t link_now_ms(void)
 {
 	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -44,7 +44,7 @@ int64_t link_now_ms(void)
 	int64_t now_ms = clock_monotonic_ns() / 1000000, own;
 
 	pthread_mutex_lock(&mutex);
-	if (now_ms - seen_ms <= STOPPED_MS)
+	if (now_ms - seen_ms <= STOPPED_GAP_MS)
 		own_ms += now_ms - seen_ms;
 	seen_ms = now_ms;
 	own = own_ms;
@@ -69,7 +69,7 @@ enum link_wait link_wait(const struct link *link, struct pollfd *fds, size_t n, 
 	} while ((ready < 0 && errno == EINTR) || (!ready && link_now_ms() < until_ms));
 	if (fds[n].revents)
 		return LINK_CANCELLED;
-	return ready ? LINK_READY : LINK_LATE;
+	return ready ? LINK_READY : LINK_TIMED_OUT;
 }
 
 static void event_raise(int fd)
@@ -107,7 +107,7 @@ void link_make_printable(char *text)
 	bool utf8;
 
 	for (char *p = text; *p; p++) {
-		size_t control = text_control(p);
+		size_t control = text_control_char_bytes(p);
 
 		if (control > 1)
 			memset(p, '?', control);
@@ -125,8 +125,8 @@ static void __attribute__((format(printf, 3, 0)))
 result_fail(struct fleet_result *result, enum fleet_outcome outcome, const char *fmt, va_list args)
 {
 	result->outcome = outcome;
-	text_fit(result->message, sizeof(result->message), fmt, args);
-	secrets_hide(result->message, sizeof(result->message));
+	text_vformat_elided(result->message, sizeof(result->message), fmt, args);
+	secrets_mask_in_place(result->message, sizeof(result->message));
 	link_make_printable(result->message);
 }
 
@@ -150,7 +150,7 @@ bool link_fail(struct link *link, enum fleet_outcome outcome, const char *fmt, .
 	return false;
 }
 
-bool link_cancelled(struct link *link)
+bool link_fail_cancelled(struct link *link)
 {
 	return link_fail(link, FLEET_FAILED, FLEET_CANCELLED);
 }
@@ -171,21 +171,21 @@ bool session_fail(struct session *session, const char *fmt, ...)
 
 void fleet_lock(const struct session *session)
 {
-	pthread_mutex_lock(&session->link->fleet->turn);
+	pthread_mutex_lock(&session->link->fleet->shared_mutex);
 }
 
 void fleet_unlock(const struct session *session)
 {
-	pthread_mutex_unlock(&session->link->fleet->turn);
+	pthread_mutex_unlock(&session->link->fleet->shared_mutex);
 }
 
 void fleet_stop(const struct session *session)
 {
 	struct fleet *fleet = session->link->fleet;
 
-	pthread_mutex_lock(&fleet->inner);
+	pthread_mutex_lock(&fleet->state_mutex);
 	fleet->stopped = true;
-	pthread_mutex_unlock(&fleet->inner);
+	pthread_mutex_unlock(&fleet->state_mutex);
 	event_raise(fleet->cancel_fd);
 }
 
@@ -213,14 +213,14 @@ int session_write(struct session *session, int fd, const char *bytes, size_t n)
 
 static void fleet_report_end(struct fleet *fleet, size_t index)
 {
-	pthread_mutex_lock(&fleet->turn);
+	pthread_mutex_lock(&fleet->shared_mutex);
 	fleet->n_done++;
-	if (fleet->options.ended)
-		fleet->options.ended(index, &fleet->results[index], fleet->n_done, fleet->n, fleet->context);
-	pthread_mutex_unlock(&fleet->turn);
+	if (fleet->options.on_host_end)
+		fleet->options.on_host_end(index, &fleet->results[index], fleet->n_done, fleet->n, fleet->context);
+	pthread_mutex_unlock(&fleet->shared_mutex);
 }
 
-static const struct transport *transport_of(const struct host *host)
+static const struct transport *choose_transport(const struct host *host)
 {
 	return host->launcher.n ? &launch_transport : host->local ? &local_transport : &ssh_transport;
 }
@@ -228,15 +228,15 @@ static const struct transport *transport_of(const struct host *host)
 static void serve_host(struct fleet *fleet, size_t index)
 {
 	const struct host *host = fleet->hosts[index];
-	struct link link = { .fleet = fleet, .host = host, .result = &fleet->results[index], .transport = transport_of(host) };
+	struct link link = { .fleet = fleet, .host = host, .result = &fleet->results[index], .transport = choose_transport(host) };
 	struct session session = { .host = host, .index = index, .result = link.result, .link = &link };
 
 	link.session = &session;
-	link.heard_ms = &fleet->heard_ms[index];
-	__atomic_store_n(link.heard_ms, link_now_ms(), __ATOMIC_RELAXED);
+	link.last_traffic_ms = &fleet->last_traffic_ms[index];
+	__atomic_store_n(link.last_traffic_ms, link_now_ms(), __ATOMIC_RELAXED);
 	fleet->function(&session, fleet->context);
 	link.transport->close(&link);
-	free(link.without_helper);
+	free(link.no_helper_reason);
 	fleet_report_end(fleet, index);
 }
 
@@ -254,7 +254,7 @@ static void block_signals(sigset_t *before)
 	pthread_sigmask(SIG_SETMASK, &set, before);
 }
 
-int fleet_thread(pthread_t *thread, void *(*work)(void *), void *argument)
+int fleet_start_thread(pthread_t *thread, void *(*work)(void *), void *argument)
 {
 	pthread_attr_t attributes;
 	sigset_t before;
@@ -271,7 +271,7 @@ int fleet_thread(pthread_t *thread, void *(*work)(void *), void *argument)
 
 static bool box_is_busy(const struct fleet *fleet, size_t index)
 {
-	for (size_t i = 0; fleet->options.one_a_box && i < fleet->n; i++) {
+	for (size_t i = 0; fleet->options.one_per_physical_host && i < fleet->n; i++) {
 		if (fleet->states[i] == HOST_STARTED && strcmp(fleet->hosts[i]->box, fleet->hosts[index]->box) == 0)
 			return true;
 	}
@@ -295,7 +295,7 @@ static bool next_host(struct fleet *fleet, size_t *index)
 		}
 		if (!pending)
 			return false;
-		pthread_cond_wait(&fleet->freed, &fleet->inner);
+		pthread_cond_wait(&fleet->host_ended, &fleet->state_mutex);
 	}
 }
 
@@ -305,18 +305,18 @@ static void *serve_hosts(void *argument)
 	struct fleet *fleet = argument;
 	size_t index;
 
-	pthread_mutex_lock(&fleet->inner);
+	pthread_mutex_lock(&fleet->state_mutex);
 	while (next_host(fleet, &index)) {
 		fleet->states[index] = HOST_STARTED;
-		pthread_mutex_unlock(&fleet->inner);
+		pthread_mutex_unlock(&fleet->state_mutex);
 		serve_host(fleet, index);
-		pthread_mutex_lock(&fleet->inner);
+		pthread_mutex_lock(&fleet->state_mutex);
 		fleet->states[index] = HOST_ENDED;
-		pthread_cond_broadcast(&fleet->freed);
+		pthread_cond_broadcast(&fleet->host_ended);
 	}
-	if (--fleet->n_serving == 0)
+	if (--fleet->n_serving_threads == 0)
 		event_raise(fleet->ended_fd);
-	pthread_mutex_unlock(&fleet->inner);
+	pthread_mutex_unlock(&fleet->state_mutex);
 	return NULL;
 }
 
@@ -324,9 +324,9 @@ static bool fleet_is_cancelled(struct fleet *fleet)
 {
 	bool stopped;
 
-	pthread_mutex_lock(&fleet->inner);
+	pthread_mutex_lock(&fleet->state_mutex);
 	stopped = fleet->stopped;
-	pthread_mutex_unlock(&fleet->inner);
+	pthread_mutex_unlock(&fleet->state_mutex);
 	return stopped || (fleet->options.cancelled &&
 			   __atomic_load_n(fleet->options.cancelled, __ATOMIC_RELAXED)); /* a signal handler or a thread sets the flag */
 }
@@ -339,12 +339,12 @@ static void fleet_cancel(struct fleet *fleet)
 		struct fleet_result *result = &fleet->results[i];
 		bool pending;
 
-		pthread_mutex_lock(&fleet->inner);
+		pthread_mutex_lock(&fleet->state_mutex);
 		pending = fleet->states[i] == HOST_PENDING;
 		if (pending)
 			fleet->states[i] = HOST_ENDED;
-		pthread_cond_broadcast(&fleet->freed);
-		pthread_mutex_unlock(&fleet->inner);
+		pthread_cond_broadcast(&fleet->host_ended);
+		pthread_mutex_unlock(&fleet->state_mutex);
 		if (!pending)
 			continue;
 		result->outcome = FLEET_FAILED;
@@ -359,25 +359,25 @@ static void fleet_report_silent(struct fleet *fleet)
 	int64_t now_ms = link_now_ms(), since_ms = now_ms;
 	size_t *silent, n = 0;
 
-	if (!fleet->options.silent || now_ms < fleet->silent_ms || pthread_mutex_trylock(&fleet->turn))
+	if (!fleet->options.silent || now_ms < fleet->next_silent_report_ms || pthread_mutex_trylock(&fleet->shared_mutex))
 		return;
 	silent = mem_new(fleet->n, sizeof(*silent));
-	pthread_mutex_lock(&fleet->inner);
+	pthread_mutex_lock(&fleet->state_mutex);
 	for (size_t i = 0; i < fleet->n; i++) {
-		int64_t heard_ms = __atomic_load_n(&fleet->heard_ms[i], __ATOMIC_RELAXED);
+		int64_t last_traffic_ms = __atomic_load_n(&fleet->last_traffic_ms[i], __ATOMIC_RELAXED);
 
-		if (fleet->states[i] != HOST_STARTED || !heard_ms || now_ms - heard_ms < SILENT_MS)
+		if (fleet->states[i] != HOST_STARTED || !last_traffic_ms || now_ms - last_traffic_ms < PROGRESS_SILENCE_MS)
 			continue;
 		silent[n++] = i;
-		since_ms = heard_ms < since_ms ? heard_ms : since_ms;
+		since_ms = last_traffic_ms < since_ms ? last_traffic_ms : since_ms;
 	}
-	pthread_mutex_unlock(&fleet->inner);
+	pthread_mutex_unlock(&fleet->state_mutex);
 	if (n) {
-		fleet->silent_ms = now_ms + SILENT_AGAIN_MS;
+		fleet->next_silent_report_ms = now_ms + SILENT_REPEAT_MS;
 		fleet->options.silent(silent, n, clock_real_ms() - (now_ms - since_ms), fleet->context);
 	}
 	free(silent);
-	pthread_mutex_unlock(&fleet->turn);
+	pthread_mutex_unlock(&fleet->shared_mutex);
 }
 
 /* Waits briefly. Reports whether all threads have ended. Unless `ends`, cancelling or a lost reader of standard output ends the wait. */
@@ -390,10 +390,10 @@ static bool fleet_wait(struct fleet *fleet, bool ends)
 	(void)link_now_ms();
 	if (!ends)
 		fleet_report_silent(fleet);
-	if (poll(fds, 3, CANCEL_LOOK_MS) > 0 && fds[2].revents & (POLLERR | POLLHUP)) {
-		pthread_mutex_lock(&fleet->inner);
+	if (poll(fds, 3, CANCEL_POLL_MS) > 0 && fds[2].revents & (POLLERR | POLLHUP)) {
+		pthread_mutex_lock(&fleet->state_mutex);
 		fleet->stopped = true;
-		pthread_mutex_unlock(&fleet->inner);
+		pthread_mutex_unlock(&fleet->state_mutex);
 	}
 	return fds[0].revents;
 }
@@ -406,14 +406,14 @@ static enum assay_status fleet_serve(struct fleet *fleet, struct assay_error *er
 	bool cancelled = false;
 	int error = 0;
 
-	fleet->n_serving = n; /* a thread may end before the other threads have started */
-	while (started < n && !(error = fleet_thread(&threads[started], serve_hosts, fleet)))
+	fleet->n_serving_threads = n; /* a thread may end before the other threads have started */
+	while (started < n && !(error = fleet_start_thread(&threads[started], serve_hosts, fleet)))
 		started++;
-	pthread_mutex_lock(&fleet->inner);
-	fleet->n_serving -= n - started;
-	if (started < n && fleet->n_serving == 0)
+	pthread_mutex_lock(&fleet->state_mutex);
+	fleet->n_serving_threads -= n - started;
+	if (started < n && fleet->n_serving_threads == 0)
 		event_raise(fleet->ended_fd);
-	pthread_mutex_unlock(&fleet->inner);
+	pthread_mutex_unlock(&fleet->state_mutex);
 	if (n && !started)
 		st = assay_fail_errno(err, error, "cannot start a thread");
 	while (started && !fleet_wait(fleet, cancelled)) {
@@ -440,7 +440,7 @@ union descriptor { /* a descriptor that is sent with a message */
 	char bytes[CMSG_SPACE(sizeof(int))];
 };
 
-void keeper_add(const struct keeper *keeper, int process, pid_t pid)
+void keeper_add(const struct launcher_guard *keeper, int process, pid_t pid)
 {
 	union descriptor beside = { .bytes = { 0 } };
 	struct iovec text = { &pid, sizeof(pid) };
@@ -453,25 +453,25 @@ void keeper_add(const struct keeper *keeper, int process, pid_t pid)
 }
 
 /* State of the keeper. After the fork, the keeper only makes system calls, because another thread may have held a lock at that time. */
-struct kept {
+struct kept_launchers {
 	struct pollfd *fds; /* [n] the socket, then one pidfd per launcher */
 	pid_t *pids;	    /* [n] process ids of the launchers */
 	size_t n, room;
 };
 
-static void keep_forget_ended(struct kept *kept)
+static void keeper_drop_ended(struct kept_launchers *kept_launchers)
 {
-	for (size_t i = kept->n; i-- > 1;) {
-		if (!kept->fds[i].revents)
+	for (size_t i = kept_launchers->n; i-- > 1;) {
+		if (!kept_launchers->fds[i].revents)
 			continue;
-		close(kept->fds[i].fd);
-		kept->fds[i] = kept->fds[--kept->n];
-		kept->pids[i] = kept->pids[kept->n];
+		close(kept_launchers->fds[i].fd);
+		kept_launchers->fds[i] = kept_launchers->fds[--kept_launchers->n];
+		kept_launchers->pids[i] = kept_launchers->pids[kept_launchers->n];
 	}
 }
 
 /* Receives the next launcher. Returns false if this program has ended. */
-static bool keep_more(struct kept *kept)
+static bool keeper_read_message(struct kept_launchers *kept_launchers)
 {
 	union descriptor beside = { .bytes = { 0 } };
 	pid_t pid = 0;
@@ -485,48 +485,48 @@ static bool keep_more(struct kept *kept)
 	if (!n || message.msg_controllen < sizeof(struct cmsghdr))
 		return n > 0;
 	memcpy(&fd, CMSG_DATA(&beside.header), sizeof(fd));
-	if (kept->n == kept->room) {
+	if (kept_launchers->n == kept_launchers->room) {
 		close(fd);
 		return true;
 	}
-	kept->fds[kept->n] = (struct pollfd){ .fd = fd, .events = POLLIN };
-	kept->pids[kept->n++] = pid;
+	kept_launchers->fds[kept_launchers->n] = (struct pollfd){ .fd = fd, .events = POLLIN };
+	kept_launchers->pids[kept_launchers->n++] = pid;
 	return true;
 }
 
-static void keep_signal(const struct kept *kept, int number)
+static void keeper_signal_launchers(const struct kept_launchers *kept_launchers, int number)
 {
-	for (size_t i = 1; i < kept->n; i++) {
-		struct pollfd ended = kept->fds[i];
+	for (size_t i = 1; i < kept_launchers->n; i++) {
+		struct pollfd ended = kept_launchers->fds[i];
 
 		/* Older kernels cannot signal a group by pidfd. As long as its leader exists, kill() reaches the right group by number. */
-		if (pidfd_send_signal(kept->fds[i].fd, number, NULL, GROUP_BY_FD) && errno == EINVAL && poll(&ended, 1, 0) == 0)
-			kill(-kept->pids[i], number);
+		if (pidfd_send_signal(kept_launchers->fds[i].fd, number, NULL, GROUP_BY_FD) && errno == EINVAL && poll(&ended, 1, 0) == 0)
+			kill(-kept_launchers->pids[i], number);
 	}
 }
 
-static bool keep_all_ended(struct kept *kept)
+static bool keeper_all_ended(struct kept_launchers *kept_launchers)
 {
 	bool there = false;
 
-	poll(kept->fds, (nfds_t)kept->n, 0);
-	for (size_t i = 1; i < kept->n; i++)
-		there = there || !kept->fds[i].revents;
+	poll(kept_launchers->fds, (nfds_t)kept_launchers->n, 0);
+	for (size_t i = 1; i < kept_launchers->n; i++)
+		there = there || !kept_launchers->fds[i].revents;
 	return !there;
 }
 
 /* Ends all remaining launchers. Groups whose leader has ended also get the signals, because descendants may still run. */
-static void keep_end(struct kept *kept)
+static void keeper_end_launchers(struct kept_launchers *kept_launchers)
 {
-	for (int waited_ms = 0; waited_ms < LEAVE_MS && !keep_all_ended(kept); waited_ms += 100)
+	for (int waited_ms = 0; waited_ms < EXIT_WAIT_MS && !keeper_all_ended(kept_launchers); waited_ms += 100)
 		poll(NULL, 0, 100);
-	keep_signal(kept, SIGTERM);
-	for (int waited_ms = 0; waited_ms < TERM_MS && !keep_all_ended(kept); waited_ms += 100)
+	keeper_signal_launchers(kept_launchers, SIGTERM);
+	for (int waited_ms = 0; waited_ms < TERM_MS && !keeper_all_ended(kept_launchers); waited_ms += 100)
 		poll(NULL, 0, 100);
-	keep_signal(kept, SIGKILL);
+	keeper_signal_launchers(kept_launchers, SIGKILL);
 }
 
-static _Noreturn void keep(struct kept *kept, int socket)
+static _Noreturn void run_keeper(struct kept_launchers *kept_launchers, int socket)
 {
 	sigset_t all;
 
@@ -535,30 +535,30 @@ static _Noreturn void keep(struct kept *kept, int socket)
 	setsid();
 	if (dup2(socket, 0) < 0 || close_range(1, ~0u, 0)) /* programs that wait for the end of our output must not wait for the keeper */
 		_Exit(1);
-	kept->fds[0] = (struct pollfd){ .fd = 0, .events = POLLIN };
+	kept_launchers->fds[0] = (struct pollfd){ .fd = 0, .events = POLLIN };
 	do {
-		poll(kept->fds, (nfds_t)kept->n, -1);
-		keep_forget_ended(kept);
-	} while (!kept->fds[0].revents || keep_more(kept));
-	kept->fds[0].fd = -1;
-	keep_end(kept);
+		poll(kept_launchers->fds, (nfds_t)kept_launchers->n, -1);
+		keeper_drop_ended(kept_launchers);
+	} while (!kept_launchers->fds[0].revents || keeper_read_message(kept_launchers));
+	kept_launchers->fds[0].fd = -1;
+	keeper_end_launchers(kept_launchers);
 	_Exit(0);
 }
 
 /* Starts the keeper for the launchers of up to `hosts` simultaneous hosts. */
-static enum assay_status keeper_start(struct keeper *keeper, size_t hosts, struct assay_error *err)
+static enum assay_status keeper_start(struct launcher_guard *keeper, size_t hosts, struct assay_error *err)
 {
-	struct kept kept = { .n = 1, .room = 1 + KEPT_A_HOST * hosts + KEPT_MORE };
+	struct kept_launchers kept_launchers = { .n = 1, .room = 1 + LAUNCHERS_PER_HOST * hosts + LAUNCHERS_SPARE };
 	enum assay_status st = ASSAY_OK;
 	int ends[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
 		return assay_fail_errno(err, errno, "cannot make a socket");
-	kept.fds = mem_new(kept.room, sizeof(*kept.fds));
-	kept.pids = mem_new(kept.room, sizeof(*kept.pids));
+	kept_launchers.fds = mem_new(kept_launchers.room, sizeof(*kept_launchers.fds));
+	kept_launchers.pids = mem_new(kept_launchers.room, sizeof(*kept_launchers.pids));
 	keeper->pid = fork();
 	if (keeper->pid == 0)
-		keep(&kept, ends[1]);
+		run_keeper(&kept_launchers, ends[1]);
 	if (keeper->pid < 0)
 		st = assay_fail_errno(err, errno, "cannot start a process");
 	close(ends[1]);
@@ -566,11 +566,11 @@ static enum assay_status keeper_start(struct keeper *keeper, size_t hosts, struc
 		close(ends[0]);
 	else
 		keeper->fd = ends[0];
-	mem_free(kept.fds, kept.pids);
+	mem_free(kept_launchers.fds, kept_launchers.pids);
 	return st;
 }
 
-static void keeper_stop(struct keeper *keeper)
+static void keeper_stop(struct launcher_guard *keeper)
 {
 	if (keeper->pid <= 0)
 		return;
@@ -578,13 +578,13 @@ static void keeper_stop(struct keeper *keeper)
 	while (waitpid(keeper->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	close(keeper->fd);
-	*keeper = (struct keeper){ .fd = -1 };
+	*keeper = (struct launcher_guard){ .fd = -1 };
 }
 
 /* ---- start and end ---- */
 
 /* Raises the limit of descriptors as far as allowed, else lowers the fan-out. The limit stays raised, because results keep descriptors. */
-static void make_room(struct fleet *fleet)
+static void raise_descriptor_limit(struct fleet *fleet)
 {
 	uint64_t wanted = FDS_RESERVE + (uint64_t)fleet->options.fanout * FDS_OF_HOST + (uint64_t)fleet->n * FDS_OF_RESULT;
 	struct rlimit limit, more;
@@ -614,12 +614,12 @@ static void fleet_init(struct fleet *fleet)
 		setenv("HOME", me->pw_dir, 0);
 	fleet->home = mem_string(home ? home : me ? me->pw_dir : "/");
 	fleet->states = mem_new(fleet->n, sizeof(*fleet->states));
-	fleet->heard_ms = mem_new(fleet->n, sizeof(*fleet->heard_ms));
-	pthread_mutex_init(&fleet->turn, NULL);
-	pthread_mutex_init(&fleet->knowing, NULL);
-	pthread_mutex_init(&fleet->inner, NULL);
-	pthread_mutex_init(&fleet->asking, NULL);
-	pthread_cond_init(&fleet->freed, NULL);
+	fleet->last_traffic_ms = mem_new(fleet->n, sizeof(*fleet->last_traffic_ms));
+	pthread_mutex_init(&fleet->shared_mutex, NULL);
+	pthread_mutex_init(&fleet->known_mutex, NULL);
+	pthread_mutex_init(&fleet->state_mutex, NULL);
+	pthread_mutex_init(&fleet->asked_mutex, NULL);
+	pthread_cond_init(&fleet->host_ended, NULL);
 	for (size_t i = 0; i < fleet->n; i++) {
 		fleet->results[i] = (struct fleet_result){ .outcome = FLEET_OK, .exit_status = -1 };
 		spool_init(&fleet->results[i].out, options->output_bytes_max);
@@ -630,7 +630,7 @@ static void fleet_init(struct fleet *fleet)
 		ssh_init();
 		agent_read_keys(fleet);
 	}
-	make_room(fleet);
+	raise_descriptor_limit(fleet);
 }
 
 static void fleet_release(struct fleet *fleet)
@@ -639,14 +639,15 @@ static void fleet_release(struct fleet *fleet)
 		ssh_key_free(fleet->keys[i]->key);
 		mem_free(fleet->keys[i]->path, fleet->keys[i]->reason, fleet->keys[i]);
 	}
-	for (size_t i = 0; i < fleet->n_asked; i++)
-		mem_free(fleet->asked[i]->command, fleet->asked[i]->text, fleet->asked[i]->why, fleet->asked[i]);
-	pthread_mutex_destroy(&fleet->turn);
-	pthread_mutex_destroy(&fleet->knowing);
-	pthread_mutex_destroy(&fleet->inner);
-	pthread_mutex_destroy(&fleet->asking);
-	pthread_cond_destroy(&fleet->freed);
-	mem_free(fleet->keys, fleet->asked, fleet->states, fleet->heard_ms, fleet->user, fleet->home);
+	for (size_t i = 0; i < fleet->n_asked_queries; i++)
+		mem_free(fleet->ssh_config_query[i]->command, fleet->ssh_config_query[i]->text, fleet->ssh_config_query[i]->why,
+			 fleet->ssh_config_query[i]);
+	pthread_mutex_destroy(&fleet->shared_mutex);
+	pthread_mutex_destroy(&fleet->known_mutex);
+	pthread_mutex_destroy(&fleet->state_mutex);
+	pthread_mutex_destroy(&fleet->asked_mutex);
+	pthread_cond_destroy(&fleet->host_ended);
+	mem_free(fleet->keys, fleet->ssh_config_query, fleet->states, fleet->last_traffic_ms, fleet->user, fleet->home);
 }
 
 static enum assay_status fleet_keep_launchers(struct fleet *fleet, struct assay_error *err)
@@ -658,8 +659,8 @@ static enum assay_status fleet_keep_launchers(struct fleet *fleet, struct assay_
 	return any ? keeper_start(&fleet->keeper, fleet->options.fanout, err) : ASSAY_OK;
 }
 
-enum assay_status fleet_each(const struct host *const *hosts, size_t n, const struct fleet_options *options, fleet_function function,
-			     void *context, struct fleet_result *results, struct assay_error *err)
+enum assay_status fleet_run_on_each_host(const struct host *const *hosts, size_t n, const struct fleet_options *options,
+					 fleet_function function, void *context, struct fleet_result *results, struct assay_error *err)
 {
 	struct fleet fleet = { .hosts = hosts, .n = n, .options = *options, .function = function, .context = context, .results = results };
 	enum assay_status st = ASSAY_OK;

@@ -14,7 +14,7 @@
 #define FEATURES_MAX	   32
 #define NAME_BYTES	   64
 
-static void append(char **list, const char *more)
+static void append_list(char **list, const char *more)
 {
 	char *both = *list ? mem_format("%s,%s", *list, more) : mem_string(more);
 
@@ -26,7 +26,7 @@ enum assay_status host_choice_parse(const char *text, void *to, struct assay_err
 {
 	if (!text[strspn(text, " ,")])
 		return assay_fail(err, ASSAY_E_USAGE, "must name hosts, not '%s'", text);
-	append(to, text);
+	append_list(to, text);
 	return ASSAY_OK;
 }
 
@@ -41,7 +41,7 @@ static bool is_plain(const char *text)
 
 static char *printable(const char *text)
 {
-	return mem_string(TEXT_SHOWN(text));
+	return mem_string(TEXT_SANITIZED(text));
 }
 
 /* Splits features such as "rome,nvme". Skips "all", "(null)" and other features that cannot be names of groups. */
@@ -65,7 +65,7 @@ static void node_release(struct slurm_node *node)
 void slurm_nodes_release(struct slurm_nodes *nodes)
 {
 	mem_release_all(nodes->nodes, nodes->n, node_release);
-	free(nodes->why);
+	free(nodes->error_text);
 	*nodes = (struct slurm_nodes){ 0 };
 }
 
@@ -80,7 +80,7 @@ static enum assay_status take_line(char *line, size_t number, struct slurm_node 
 		return assay_fail(err, ASSAY_E_FORMAT, "sinfo's line %zu has not the fields NODE|FEATURES|STATE|REASON", number);
 	if (!is_plain(fields[0]))
 		return assay_fail(err, ASSAY_E_FORMAT, "sinfo's line %zu: '%s' cannot be the name of a host", number,
-				  TEXT_SHOWN(fields[0]));
+				  TEXT_SANITIZED(fields[0]));
 	*out = (struct slurm_node){ .name = mem_string(fields[0]), .state = printable(fields[2]), .reason = printable(fields[3]) };
 	take_features(out, fields[1]);
 	return ASSAY_OK;
@@ -92,7 +92,7 @@ struct place {
 	size_t at;
 };
 
-ORDER_BY(compare_places, struct place, BY_TEXT(name) BY_UP(at))
+ORDER_BY(compare_places, struct place, BY_TEXT(name) BY_ASC(at))
 
 static void keep_each_once(struct slurm_nodes *nodes)
 {
@@ -136,14 +136,14 @@ static enum assay_status slurm_nodes_parse(char *text, struct slurm_nodes *out, 
 		}
 		out->nodes = mem_grow(out->nodes, out->n, &capacity, sizeof(*out->nodes));
 		if (take_line(line, number, &out->nodes[out->n], &bad)) {
-			out->why = out->why ? out->why : mem_string(bad.text);
+			out->error_text = out->error_text ? out->error_text : mem_string(bad.text);
 			out->excluded++;
 		} else {
 			out->n++;
 		}
 	}
-	if (!st && !out->n && out->why)
-		st = assay_fail(err, ASSAY_E_FORMAT, "%s", out->why);
+	if (!st && !out->n && out->error_text)
+		st = assay_fail(err, ASSAY_E_FORMAT, "%s", out->error_text);
 	if (!st)
 		keep_each_once(out);
 	else
@@ -151,7 +151,7 @@ static enum assay_status slurm_nodes_parse(char *text, struct slurm_nodes *out, 
 	return st;
 }
 
-enum assay_status host_choice_sinfo(const char *partition, const char *login, struct slurm_nodes *out, struct assay_error *err)
+enum assay_status host_choice_list_slurm_nodes(const char *partition, const char *login, struct slurm_nodes *out, struct assay_error *err)
 {
 	const char *words[9] = { "sinfo", "-h", "-N", "-o", SLURM_NODES_FORMAT, partition ? "-p" : NULL, partition };
 	char *line = text_shell_line(words),
@@ -161,7 +161,7 @@ enum assay_status host_choice_sinfo(const char *partition, const char *login, st
 	struct local_command there = { .words = by_ssh, .n = 10, .timeout_ms = SINFO_MS };
 	struct jump_hop hop = { .port = 0 };
 	char port[16];
-	struct local_said said;
+	struct local_report said;
 	char shown[LOCAL_LINE_BYTES];
 	enum assay_status st;
 
@@ -202,7 +202,7 @@ enum assay_status host_choice_sinfo(const char *partition, const char *login, st
 
 /* Ranks idle nodes first, then nodes that run jobs, by sinfo's short and long words. Other states rank last: off, planned, out of service
  * or unknown. A mark after the word also means such a state ("idle~" is powered off), except '+': jobs are ending. */
-static int rank_of(const struct slurm_node *node)
+static int node_rank(const struct slurm_node *node)
 {
 	static const char *const states[][4] = { { "idle" }, { "mix", "mixed", "alloc", "allocated" } };
 	const size_t n = strcspn(node->state, "+");
@@ -214,7 +214,7 @@ static int rank_of(const struct slurm_node *node)
 	return RANK_LAST;
 }
 
-static bool is_after(const struct host *host, const char *login)
+static bool is_reached_through(const struct host *host, const char *login)
 {
 	const char *own = host->launcher.login;
 
@@ -224,15 +224,15 @@ static bool is_after(const struct host *host, const char *login)
 static void rank_nodes(const struct inventory *inventory, const char *login, int *rank, struct assay_error *err)
 {
 	struct slurm_nodes nodes = { 0 };
-	enum assay_status st = host_choice_sinfo(NULL, login, &nodes, err);
+	enum assay_status st = host_choice_list_slurm_nodes(NULL, login, &nodes, err);
 
 	for (size_t i = 0; i < inventory->n; i++) {
-		if (!is_after(&inventory->hosts[i], login))
+		if (!is_reached_through(&inventory->hosts[i], login))
 			continue;
 		rank[i] = st ? RANK_UNKNOWN : RANK_LAST;
 		for (size_t k = 0; k < nodes.n; k++) {
 			if (strcmp(inventory->hosts[i].address, nodes.nodes[k].name) == 0)
-				rank[i] = rank_of(&nodes.nodes[k]);
+				rank[i] = node_rank(&nodes.nodes[k]);
 		}
 	}
 	slurm_nodes_release(&nodes);
@@ -248,13 +248,13 @@ static void rank_hosts(const struct inventory *inventory, int *rank, struct assa
 		bool asked = !host->launcher.slurm;
 
 		for (size_t k = 0; k < i && !asked; k++)
-			asked = is_after(&inventory->hosts[k], host->launcher.login);
+			asked = is_reached_through(&inventory->hosts[k], host->launcher.login);
 		if (!asked)
 			rank_nodes(inventory, host->launcher.login, rank, err);
 	}
 }
 
-static void add_aside(const char *hosts, const char *why, void *text)
+static void add_excluded(const char *hosts, const char *why, void *text)
 {
 	buf_format(text, "%s%s (%s)", ((struct buf *)text)->size ? ", " : "not measured: ", hosts, why);
 }
@@ -266,14 +266,14 @@ void host_choice_add_aside(const struct inventory *inventory, const bool *select
 
 	for (size_t i = 0; i < inventory->n; i++) {
 		names[i] = inventory->hosts[i].name;
-		why[i] = selected[i] ? inventory->hosts[i].aside : NULL;
+		why[i] = selected[i] ? inventory->hosts[i].exclusion_reason : NULL;
 	}
-	nodeset_fold_alike(names, why, inventory->n, add_aside, text);
+	nodeset_fold_alike(names, why, inventory->n, add_excluded, text);
 	mem_free(names, why);
 }
 
 enum assay_status host_choice_hosts(const struct inventory *inventory, const struct host_choice *choice, const struct host ***out,
-				    size_t *n, struct buf *aside, struct assay_error *err)
+				    size_t *n, struct buf *exclusion_reason, struct assay_error *err)
 {
 	bool *selected = mem_new(inventory->n, sizeof(*selected));
 	const struct host **hosts = mem_new(inventory->n, sizeof(*hosts));
@@ -289,10 +289,10 @@ enum assay_status host_choice_hosts(const struct inventory *inventory, const str
 		rank_hosts(inventory, rank, &unknown);
 	if (!st)
 		st = inventory_select(inventory, choice->hosts, choice->exclude, rank, selected, err);
-	if (!st && aside) {
-		host_choice_add_aside(inventory, selected, aside);
+	if (!st && exclusion_reason) {
+		host_choice_add_aside(inventory, selected, exclusion_reason);
 		for (size_t i = 0; i < inventory->n; i++)
-			rank[i] = inventory->hosts[i].aside ? -1 : rank[i];
+			rank[i] = inventory->hosts[i].exclusion_reason ? -1 : rank[i];
 		st = inventory_select(inventory, choice->hosts, choice->exclude, rank, selected, err);
 	}
 	for (size_t i = 0; !st && i < inventory->n; i++) {
@@ -307,10 +307,10 @@ enum assay_status host_choice_hosts(const struct inventory *inventory, const str
 				choice->exclude ? choice->exclude
 				: choice->hosts ? choice->hosts
 						: "lab.yaml");
-	if (st && aside && aside->size) {
+	if (st && exclusion_reason && exclusion_reason->size) {
 		char *text = mem_string(err->text);
 
-		assay_fail(err, st, "%s; %s", text, aside->bytes);
+		assay_fail(err, st, "%s; %s", text, exclusion_reason->bytes);
 		free(text);
 	}
 	mem_free(selected, rank);

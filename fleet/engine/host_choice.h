@@ -33,14 +33,14 @@ struct slurm_node {
 struct slurm_nodes {
 	struct slurm_node *nodes; /* [n] nodes in the order of sinfo; a node of several partitions appears once */
 	size_t n;
-	size_t excluded; /* number of sinfo's lines that do not describe a node */
-	char *why;	 /* error message about the first of these lines; NULL if there is none */
+	size_t excluded;  /* number of sinfo's lines that do not describe a node */
+	char *error_text; /* error message about the first of these lines; NULL if there is none */
 };
 
 void slurm_nodes_release(struct slurm_nodes *nodes);
 
 /* Lists the nodes of a partition (NULL: of all) by sinfo, run here or, by ssh, on `login`. Call slurm_nodes_release() for *out. */
-enum assay_status host_choice_sinfo(const char *partition, const char *login, struct slurm_nodes *out, struct assay_error *err);
+enum assay_status host_choice_list_slurm_nodes(const char *partition, const char *login, struct slurm_nodes *out, struct assay_error *err);
 
 /* Returns the folded names of the hosts, such as "node[01-12],here". The caller frees the text. */
 char *host_choice_fold(const struct host *const *hosts, size_t n);

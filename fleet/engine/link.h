@@ -1,4 +1,5 @@
-/* Internal declarations of fleet/engine. One struct fleet exists per call of fleet_each(), one struct link per host that a thread serves.
+/* Internal declarations of fleet/engine. One struct fleet exists per call of fleet_run_on_each_host(), one struct link per host that a
+ * thread serves.
  *
  * each.c        threads, locks, cancelling, results of hosts; the keeper, which ends launchers if this program is killed
  * session.c     commands and helper requests over any transport
@@ -26,16 +27,16 @@ struct link_command {
 	const char *text;
 	const struct helper_request *request; /* request to send as standard input; NULL if `input` is sent instead */
 	const char *input;
-	uint64_t fed, input_bytes, received;
+	uint64_t sent_bytes, input_bytes, received;
 	bool hold_input, input_closed;
 	struct helper_answer *answer; /* parser of standard output; NULL if `out` stores the output instead */
 	struct spool *out, *err;
-	int64_t timeout_ms, silence_ms, began_ms, passed_ms;
-	int64_t waits_since_ms,
-	    tell_ms;	     /* start of the wait for the physical host's lock (0: not waiting); time of the next note about this wait */
+	int64_t timeout_ms, silence_ms, began_ms, elapsed_ms;
+	int64_t wait_start_ms,
+	    next_note_ms;    /* start of the wait for the physical host's lock (0: not waiting); time of the next note about this wait */
 	int64_t answered_ms; /* time at which the helper's answer was complete; 0 if it is not complete */
-	bool ended, lingers; /* lingers: the answer was complete, but the command did not end in time */
-	int exit_status;     /* -1 if the command has not ended, or a signal ended it */
+	bool ended, end_is_overdue; /* lingers: the answer was complete, but the command did not end in time */
+	int exit_status;	    /* -1 if the command has not ended, or a signal ended it */
 	char signal[16];
 };
 
@@ -52,8 +53,9 @@ struct transport {
 	size_t (*watch)(struct link *link, bool to_write,
 			struct pollfd *fds);	      /* sets fds[] to the descriptors to wait for; returns their number, < LINK_FDS_MAX */
 	void (*finish)(struct link *link, bool stop); /* releases a command that has ended; with `stop`, ends a running one */
-	bool (*beside)(struct link *link, bool *can); /* sets *can to whether a second command can run, too; false: the host failed */
-	void (*park)(struct link *link); /* sets the running command aside until the link closes, so that others can run; once per link */
+	bool (*second_channel)(struct link *link,
+			       bool *can); /* sets *can to whether a second command can run, too; false: the host failed */
+	void (*park)(struct link *link);   /* sets the running command aside until the link closes, so that others can run; once per link */
 	void (*close)(struct link *link);
 };
 
@@ -69,16 +71,16 @@ struct ssh_link {
 	uint64_t in_flushed_bytes;			/* value of counted.in_bytes when the write queue was last empty */
 	bool closed;					/* true if the host has closed the channel */
 	pid_t jump;					/* process id of `ssh -W`, which connects through jump hosts; 0 if there is none */
-	int jump_err;					/* standard error of `jump`; -1 if there is none */
-	bool jump_full;					/* a jump host refused the connection because of too many simultaneous logins */
-	char *address, *user, *jump_through;		/* address; login name; jump hosts, NULL for a direct connection */
+	int jump_stderr_fd;				/* standard error of `jump`; -1 if there is none */
+	bool jump_login_refused;			/* a jump host refused the connection because of too many simultaneous logins */
+	char *address, *user, *jump_hosts;		/* address; login name; jump hosts, NULL for a direct connection */
 	int port;
 	char **identities; /* [n_identities] paths of private keys, in the order of use */
 	size_t n_identities;
-	bool identities_named;		/* the user named `identities`: try them before the agent's keys, and report missing files */
+	bool identities_are_user_given; /* the user named `identities`: try them before the agent's keys, and report missing files */
 	bool identities_only, no_agent; /* use only those keys of the agent that are in `identities`; do not use the agent */
-	char *known_as;			/* name of the host in known_hosts, without a port; NULL for the host's address */
-	char **known_files;		/* [n_known_files] known_hosts files to use for this host; none: all files that were read */
+	char *known_hosts_name;		/* name of the host in known_hosts, without a port; NULL for the host's address */
+	char **known_hosts_paths;	/* [n_known_files] known_hosts files to use for this host; none: all files that were read */
 	size_t n_known_files;
 	struct buf notes; /* reasons why keys were not used, for the error message */
 };
@@ -87,13 +89,13 @@ struct local_link {
 	int in, out, err, child; /* pipes of the command and its pidfd; -1 if closed */
 	pid_t pid;		 /* id of the command's process and process group; 0 if there is none */
 	bool exited;
-	int parked_in; /* standard input of the parked command */
-	pid_t parked;  /* process id of the parked command; 0 if there is none */
+	int parked_stdin; /* standard input of the parked command */
+	pid_t parked;	  /* process id of the parked command; 0 if there is none */
 };
 
 /* Additional state for a host with a launcher. The launcher's process is in local_link. */
 struct launch_link {
-	bool on;
+	bool is_used;
 	int status;	 /* exit status of the command, from its line on standard error; -1 if not received yet */
 	struct buf line; /* incomplete line of standard error */
 	struct buf last; /* last complete line of standard error */
@@ -107,12 +109,12 @@ struct link {
 	const struct host *host;
 	struct fleet_result *result;
 	const struct transport *transport;
-	int64_t deadline_ms;	 /* time limit for opening the session */
-	bool open, broken;	 /* broken: the host failed, so it gets no further commands */
-	int64_t *heard_ms;	 /* element of fleet->heard_ms; NULL for a local command that prepares the connection */
-	struct session *session; /* session of the host; NULL for such a local command */
+	int64_t deadline_ms;	  /* time limit for opening the session */
+	bool open, broken;	  /* broken: the host failed, so it gets no further commands */
+	int64_t *last_traffic_ms; /* element of fleet->last_traffic_ms; NULL for a local command that prepares the connection */
+	struct session *session;  /* session of the host; NULL for such a local command */
 	struct link_command *command;
-	char *without_helper;
+	char *no_helper_reason;
 	char architecture[ARCHITECTURE_BYTES]; /* output of `uname -m`; "" if not known yet */
 	union {
 		struct ssh_link ssh;
@@ -130,14 +132,14 @@ struct key_file {
 };
 
 /* Result of an `ssh -G` command, shared by all hosts that need it. */
-struct asked {
+struct ssh_config_query {
 	char *command, *text; /* text: output; NULL if the command failed, for the reason in `outcome` and `why` */
 	enum fleet_outcome outcome;
 	char *why;
 };
 
 /* The keeper: a process that ends those launchers that still run some time after this program has ended. */
-struct keeper {
+struct launcher_guard {
 	int fd;
 	pid_t pid; /* process id; 0 if the keeper is not running */
 };
@@ -152,27 +154,27 @@ struct fleet {
 	void *context;
 	struct fleet_result *results;
 	size_t n_done;
-	pthread_mutex_t turn;	 /* lock of fleet_lock() */
-	pthread_mutex_t knowing; /* guards options.known; may be held long, because reading from the home directory may block */
-	pthread_mutex_t inner;	 /* guards the fields below; held only briefly, because cancelling takes this lock */
-	enum host_state *states; /* [n] states of the hosts */
-	int64_t *heard_ms;	 /* [n] time of the last traffic with each host; 0 if not started; accessed atomically */
-	size_t n_serving;	 /* number of threads that serve hosts */
-	pthread_cond_t freed;	 /* signaled when a host has ended */
-	struct key_file **keys;	 /* [n_keys] private key files that were read */
+	pthread_mutex_t shared_mutex; /* lock of fleet_lock() */
+	pthread_mutex_t known_mutex;  /* guards options.known; may be held long, because reading from the home directory may block */
+	pthread_mutex_t state_mutex;  /* guards the fields below; held only briefly, because cancelling takes this lock */
+	enum host_state *states;      /* [n] states of the hosts */
+	int64_t *last_traffic_ms;     /* [n] time of the last traffic with each host; 0 if not started; accessed atomically */
+	size_t n_serving_threads;     /* number of threads that serve hosts */
+	pthread_cond_t host_ended;    /* signaled when a host has ended */
+	struct key_file **keys;	      /* [n_keys] private key files that were read */
 	size_t n_keys, keys_capacity;
-	char *user, *home;	/* login name and home directory of the user of this program */
-	pthread_mutex_t asking; /* guards asked, n_asked and asked_capacity */
-	struct asked **asked;	/* [n_asked] results of `ssh -G` commands */
-	size_t n_asked, asked_capacity;
-	struct keeper keeper;
+	char *user, *home;			    /* login name and home directory of the user of this program */
+	pthread_mutex_t asked_mutex;		    /* guards asked, n_asked_queries and asked_queries_capacity */
+	struct ssh_config_query **ssh_config_query; /* [n_asked_queries] results of `ssh -G` commands */
+	size_t n_asked_queries, asked_queries_capacity;
+	struct launcher_guard keeper;
 	size_t n_agent_keys; /* number of usable keys in the agent; if 0, agent_reason is the cause ("" without an agent) */
 	char agent_reason[128];
-	int cancel_fd;	   /* eventfd; readable after cancelling */
-	int ended_fd;	   /* eventfd; readable after the last thread has ended */
-	int written_fd;	   /* standard output after session_write() has written to it; -1 before */
-	bool stopped;	   /* true if fleet_stop() was called */
-	int64_t silent_ms; /* time of the next report of silent hosts */
+	int cancel_fd;		       /* eventfd; readable after cancelling */
+	int ended_fd;		       /* eventfd; readable after the last thread has ended */
+	int written_fd;		       /* standard output after session_write() has written to it; -1 before */
+	bool stopped;		       /* true if fleet_stop() was called */
+	int64_t next_silent_report_ms; /* time of the next report of silent hosts */
 };
 
 /* ---- each.c ---- */
@@ -181,28 +183,28 @@ struct fleet {
 int64_t link_now_ms(void);
 
 /* Waits until one of fds[n] is ready, or until the time until_ms (0: no limit). `fds` must have room for one more element. */
-enum link_wait { LINK_READY, LINK_LATE, LINK_CANCELLED };
+enum link_wait { LINK_READY, LINK_TIMED_OUT, LINK_CANCELLED };
 enum link_wait link_wait(const struct link *link, struct pollfd *fds, size_t n, int64_t until_ms);
 
 /* Marks the host as failed, so that it gets no further commands. Replaces unprintable characters in the message. Returns false. */
 bool link_fail(struct link *link, enum fleet_outcome outcome, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-bool link_cancelled(struct link *link); /* calls link_fail() with the message FLEET_CANCELLED */
+bool link_fail_cancelled(struct link *link); /* calls link_fail() with the message FLEET_CANCELLED */
 void link_make_printable(char *text);
 
 /* Makes the keeper responsible for a launcher. `process` is a pidfd of the launcher, which leads its process group. */
-void keeper_add(const struct keeper *keeper, int process, pid_t pid);
+void keeper_add(const struct launcher_guard *keeper, int process, pid_t pid);
 
 /* Starts a thread with a small stack and blocked signals. Returns 0 or an errno. */
-int fleet_thread(pthread_t *thread, void *(*work)(void *), void *argument);
+int fleet_start_thread(pthread_t *thread, void *(*work)(void *), void *argument);
 
 /* ---- session.c ---- */
 
 void link_name_signal(int64_t number, char name[16]); /* writes a name such as "KILL", or the number if Linux has no such signal */
-void link_begin(struct link *link);		      /* starts the time limit for connecting */
+void link_start_deadline(struct link *link);	      /* starts the time limit for connecting */
 /* Stores output of the running command. If the output exceeds the limit, the host fails. */
 void link_output(struct link *link, bool is_err, const char *bytes, size_t n);
 /* Returns the last lines of a command's output for an error message: ': "OUT", "ERR"', or "" if there is no output. The caller frees it. */
-char *link_arguments(const struct link_command *command);
+char *link_output_excerpt(const struct link_command *command);
 /* Waits until the running command may have made progress. At the time limit or after cancelling, fails the host and returns false. */
 bool link_command_wait(struct link *link);
 
@@ -210,18 +212,18 @@ bool link_command_wait(struct link *link);
 void link_notef(struct link *link, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Appends the command line with which the user can accept the host's key. */
-void link_add_trust(const struct link *link, bool replace, struct buf *out);
+void link_add_trust_command(const struct link *link, bool replace, struct buf *out);
 
 /* Runs a shell command here, to prepare the connection. Returns false if it failed or did not run (link->broken is set). */
-bool link_run_here(struct link *link, const char *text, struct spool *out, struct spool *err);
+bool link_run_local(struct link *link, const char *text, struct spool *out, struct spool *err);
 
 /* ---- ssh_target.c ---- */
 
 /* Sets link->ssh to the settings of the host from lab.yaml and ~/.ssh/config. */
-bool target_describe(struct link *link);
+bool ssh_target_resolve(struct link *link);
 /* Returns a shell command that runs ssh through `hops` ("[user@]host[:port],...") to `target`. If `target` is "", the caller appends a
  * command for the last hop. Returns NULL if the host failed. The caller frees it. */
-char *hops_line(struct link *link, const char *hops, const char *target);
+char *ssh_hops_command(struct link *link, const char *hops, const char *target);
 
 /* ---- ssh.c ---- */
 
@@ -229,7 +231,7 @@ char *hops_line(struct link *link, const char *hops, const char *target);
  * after cancelling. */
 bool ssh_wait(struct link *link, const char *what);
 bool ssh_is_dead(const struct link *link);
-bool ssh_broken(struct link *link, const char *while_what); /* fails the host after an error of libssh */
+bool ssh_fail(struct link *link, const char *while_what); /* fails the host after an error of libssh */
 
 /* ---- ssh_login.c ---- */
 
@@ -241,6 +243,6 @@ void agent_read_keys(struct fleet *fleet); /* counts the keys of the authenticat
 /* Starts a program in its own process group, with default signal handling. fds[0..2] become its standard streams. If `path` has no slash,
  * searches PATH. Returns 0 or an errno. */
 int child_start(const char *path, const char *const *argv, const int *fds, pid_t *pid);
-void child_end(pid_t pid, int signal); /* sends the signal to the process group, then waits at most two seconds for its leader */
+void child_kill(pid_t pid, int signal); /* sends the signal to the process group, then waits at most two seconds for its leader */
 
 #endif

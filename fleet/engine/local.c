@@ -13,9 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define READ_BYTES   16384
-#define READS_A_TURN 64 /* maximum number of reads of a stream before the other stream is read */
-#define REAP_MS	     2000
+#define READ_BYTES     16384
+#define READS_PER_POLL 64 /* maximum number of reads of a stream before the other stream is read */
+#define REAP_MS	       2000
 
 /* ---- programs ---- */
 
@@ -60,7 +60,7 @@ int child_start(const char *path, const char *const *argv, const int *fds, pid_t
 	return error;
 }
 
-/* Waits up to `ms` for the end of the process. Does not reap it, which child_end() does. */
+/* Waits up to `ms` for the end of the process. Does not reap it, which child_kill() does. */
 static void child_wait(pid_t pid, int ms)
 {
 	struct pollfd ended = { .fd = pidfd_open(pid, 0), .events = POLLIN };
@@ -72,7 +72,7 @@ static void child_wait(pid_t pid, int ms)
 	}
 }
 
-void child_end(pid_t pid, int number)
+void child_kill(pid_t pid, int number)
 {
 	int status;
 
@@ -95,7 +95,7 @@ static void local_close_fd(int *fd)
 
 static bool local_open(struct link *link)
 {
-	link->local = (struct local_link){ .in = -1, .out = -1, .err = -1, .child = -1, .parked_in = -1 };
+	link->local = (struct local_link){ .in = -1, .out = -1, .err = -1, .child = -1, .parked_stdin = -1 };
 	return true;
 }
 
@@ -154,14 +154,14 @@ static void local_end_input(struct link *link)
 	local_close_fd(&link->local.in);
 }
 
-static void drain(struct link *link, int *fd, bool is_err)
+static void read_available(struct link *link, int *fd, bool is_err)
 {
 	char bytes[READ_BYTES];
 
-	for (int i = 0; i < READS_A_TURN && *fd >= 0 && !link->broken; i++) {
+	for (int i = 0; i < READS_PER_POLL && *fd >= 0 && !link->broken; i++) {
 		ssize_t n = read(*fd, bytes, sizeof(bytes));
 
-		if (n > 0 && is_err && link->launch.on)
+		if (n > 0 && is_err && link->launch.is_used)
 			launch_report(link, bytes, (size_t)n);
 		else if (n > 0)
 			link_output(link, is_err, bytes, (size_t)n);
@@ -190,8 +190,8 @@ static void inspect_child(struct link *link)
 
 static bool local_read(struct link *link)
 {
-	drain(link, &link->local.out, false);
-	drain(link, &link->local.err, true);
+	read_available(link, &link->local.out, false);
+	read_available(link, &link->local.err, true);
 	inspect_child(link);
 	link->command->ended = link->local.exited && link->local.out < 0 && link->local.err < 0;
 	return !link->broken;
@@ -220,11 +220,11 @@ static void local_finish(struct link *link, bool stop)
 	local_close_fd(&local->err);
 	local_close_fd(&local->child);
 	if (local->pid > 0)
-		child_end(local->pid, gently ? SIGTERM : SIGKILL);
+		child_kill(local->pid, gently ? SIGTERM : SIGKILL);
 	local->pid = 0;
 }
 
-static bool local_second_channel(struct link *link, bool *can)
+static bool local_has_second_channel(struct link *link, bool *can)
 {
 	(void)link;
 	return *can = true;
@@ -236,7 +236,7 @@ static void local_park(struct link *link)
 
 	ASSAY_BUG_IF(local->parked);
 	local->parked = local->pid;
-	local->parked_in = local->in;
+	local->parked_stdin = local->in;
 	local->pid = 0;
 	local->in = -1;
 	local_close_fd(&local->out);
@@ -249,13 +249,14 @@ static void local_close(struct link *link)
 {
 	if (link->local.parked <= 0)
 		return;
-	local_close_fd(&link->local.parked_in);
-	child_end(link->local.parked, 0);
+	local_close_fd(&link->local.parked_stdin);
+	child_kill(link->local.parked, 0);
 	link->local.parked = 0;
 }
 
-const struct transport local_transport = { local_open,	local_start,  local_write,	    local_end_input, local_read,
-					   local_watch, local_finish, local_second_channel, local_park,	     local_close };
+const struct transport local_transport = { local_open, local_start, local_write,  local_end_input,
+					   local_read, local_watch, local_finish, local_has_second_channel,
+					   local_park, local_close };
 
 /* ---- hosts with a launcher ---- */
 
@@ -269,19 +270,19 @@ const struct transport local_transport = { local_open,	local_start,  local_write
  * queued job is cancelled. If srun is killed, the shell that started srun cancels the job. If this shell is killed, too, the step gets no
  * more "beat" lines and cancels its job. Finally, Slurm ends jobs at the time limit. */
 
-#define LEAVE_MS       2000 /* time in which a launcher may end by itself */
-#define LINE_BYTES_MAX 4096
-#define LOOK_MS	       1000
-#define ASK_FIRST_MS   1500
-#define ASK_AGAIN_MS   (20 * 1000) /* interval of queries, long enough to spare the cluster's controller */
-#define TELL_AGAIN_MS  (5 * 60 * 1000)
-#define ASK_MS	       (20 * 1000)
-#define SAID_BYTES_MAX 65536
-#define CLOSE_MS       5000
-#define EXPLAIN_TIMES  35 /* number of queries, one per second: Slurm gives the processes of an ending job 30 s */
+#define EXIT_WAIT_MS		2000 /* time in which a launcher may end by itself */
+#define LINE_BYTES_MAX		4096
+#define POLL_MS			1000
+#define QUEUE_FIRST_QUERY_MS	1500
+#define QUEUE_QUERY_INTERVAL_MS (20 * 1000) /* interval of queries, long enough to spare the cluster's controller */
+#define QUEUE_NOTE_INTERVAL_MS	(5 * 60 * 1000)
+#define QUEUE_QUERY_TIMEOUT_MS	(20 * 1000)
+#define OUTPUT_BYTES_MAX	65536
+#define CLOSE_MS		5000
+#define JOB_STATE_QUERIES_MAX	35 /* number of queries, one per second: Slurm gives the processes of an ending job 30 s */
 
 /* Start of the line on standard error that contains the command's exit status. */
-#define LAUNCHED_ENDED "assay: the launched command has ended with status "
+#define LAUNCH_ENDED_PREFIX "assay: the launched command has ended with status "
 
 #define SLURM_HELD "assay: held by job " /* start of the first line of the process that holds an allocation */
 
@@ -292,7 +293,7 @@ static const char held[] = "echo \"" SLURM_HELD "$SLURM_JOB_ID\"; while x=$(time
 			   "beat ]; do :; done; [ \"$x\" = done ] || scancel -Q \"$SLURM_JOB_ID\"";
 static const char ask[] = "squeue -h -t all -n \"$1\" -o \"%i|%T|%r\"; sinfo -h -n \"$2\" -o \"node|%T|%E\"";
 
-static size_t replaced(const char *at, const char *place, const char *text, struct buf *out)
+static size_t replace_placeholder(const char *at, const char *place, const char *text, struct buf *out)
 {
 	size_t n = strlen(place);
 
@@ -309,10 +310,10 @@ static char *launcher_argument(const char *word, const char *host, const char *j
 
 	buf_text(&out, "");
 	while (*word) {
-		size_t n = replaced(word, LAUNCHER_HOST, host, &out);
+		size_t n = replace_placeholder(word, LAUNCHER_HOST, host, &out);
 
 		if (!n)
-			n = replaced(word, LAUNCHER_JOB, job, &out);
+			n = replace_placeholder(word, LAUNCHER_JOB, job, &out);
 		if (!n)
 			buf_char(&out, *word++);
 		word += n;
@@ -328,7 +329,7 @@ static char *launch_line(struct link *link, const char *const *words)
 
 	if (!link->host->launcher.login)
 		return plain;
-	way = hops_line(link, link->host->launcher.login, "");
+	way = ssh_hops_command(link, link->host->launcher.login, "");
 	if (way) {
 		buf_format(&line, "%s ", way);
 		text_add_shell_argument(&line, plain);
@@ -353,16 +354,16 @@ static bool launch_begin(struct link *link, struct local_link *process, const ch
 
 /* ---- output of launchers and Slurm ---- */
 
-struct slurm_said {
+struct slurm_job_state {
 	char job[24], state[32], reason[80];  /* state of the job: RUNNING, PENDING, ...; "" if not reported */
 	char node_state[32], node_reason[80]; /* state of the node: idle, drained, down, ... */
 	bool silent;			      /* true if the node does not answer Slurm */
 };
 
 /* Reports whether a line (without its newline) has the command's exit status. *before: size of the command's own text before it. */
-static bool launched_end(const char *line, size_t n, size_t *before, int *status)
+static bool parse_end_line(const char *line, size_t n, size_t *before, int *status)
 {
-	static const char words[] = LAUNCHED_ENDED;
+	static const char words[] = LAUNCH_ENDED_PREFIX;
 	const char *at = memmem(line, n, words, sizeof(words) - 1);
 	const char *digit = at ? at + sizeof(words) - 1 : NULL, *end = line + n;
 	int value = 0;
@@ -384,7 +385,7 @@ static bool launched_end(const char *line, size_t n, size_t *before, int *status
 }
 
 /* Reports whether text[n] contains the line of the holder, and copies the id of the job from that line. */
-static bool slurm_held(const char *text, size_t n, char job[24])
+static bool parse_allocation(const char *text, size_t n, char job[24])
 {
 	static const char words[] = SLURM_HELD;
 	const char *at = memmem(text, n, words, sizeof(words) - 1);
@@ -411,9 +412,9 @@ static void copy_field(const char *from, size_t n, char *out, size_t room)
 }
 
 /* Parses lines JOB|STATE|REASON of squeue, of which the last is used, and node|STATE|REASON of sinfo. Ignores other lines. */
-static void slurm_parse(const char *text, struct slurm_said *out)
+static void slurm_parse(const char *text, struct slurm_job_state *out)
 {
-	*out = (struct slurm_said){ .silent = false };
+	*out = (struct slurm_job_state){ .silent = false };
 	for (const char *line = text; *line; line += line[strcspn(line, "\n")] ? strcspn(line, "\n") + 1 : strlen(line)) {
 		size_t first = strcspn(line, "|\n"), second, rest;
 		const char *state = line + first + 1, *reason;
@@ -446,7 +447,7 @@ static bool launch_key_refused(struct link *link, const char *said)
 
 	if (!link->host->launcher.login || !strstr(said, "Host key verification failed"))
 		return false;
-	link_add_trust(link, false, &trust);
+	link_add_trust_command(link, false, &trust);
 	link_fail(link, FLEET_HOSTKEY, "the key of the login node %s is not known or has changed: verify it, then '%s'",
 		  link->host->launcher.login, trust.bytes);
 	buf_release(&trust);
@@ -455,7 +456,7 @@ static bool launch_key_refused(struct link *link, const char *said)
 
 /* ---- Slurm: the job and the node ---- */
 
-static bool slurm_ask(struct link *link, struct slurm_said *said)
+static bool slurm_query_job(struct link *link, struct slurm_job_state *said)
 {
 	const char *const words[] = { "/bin/sh", "-c", ask, "sh", link->launch.name, link->host->address, NULL };
 	const struct fleet_result before = *link->result;
@@ -466,10 +467,10 @@ static bool slurm_ask(struct link *link, struct slurm_said *said)
 	char *line = launch_line(link, words), *text = NULL;
 	size_t n;
 
-	spool_init(&out, SAID_BYTES_MAX);
-	spool_init(&err, SAID_BYTES_MAX);
-	link->deadline_ms = link_now_ms() + ASK_MS;
-	ok = line && link_run_here(link, line, &out, &err) && !spool_text(&out, SAID_BYTES_MAX, &text, &n, &error);
+	spool_init(&out, OUTPUT_BYTES_MAX);
+	spool_init(&err, OUTPUT_BYTES_MAX);
+	link->deadline_ms = link_now_ms() + QUEUE_QUERY_TIMEOUT_MS;
+	ok = line && link_run_local(link, line, &out, &err) && !spool_text(&out, OUTPUT_BYTES_MAX, &text, &n, &error);
 	link->deadline_ms = deadline_ms;
 	link->broken = broken; /* a failed query does not fail the host */
 	*link->result = before;
@@ -480,17 +481,17 @@ static bool slurm_ask(struct link *link, struct slurm_said *said)
 	return ok;
 }
 
-static bool node_is_drained(const struct slurm_said *said)
+static bool node_is_drained(const struct slurm_job_state *said)
 {
 	return strncmp(said->node_state, "drain", 5) == 0 || strncmp(said->node_state, "maint", 5) == 0;
 }
 
-static bool node_is_down(const struct slurm_said *said)
+static bool node_is_down(const struct slurm_job_state *said)
 {
 	return said->silent || strncmp(said->node_state, "down", 4) == 0 || strncmp(said->node_state, "fail", 4) == 0;
 }
 
-static bool node_fail(struct link *link, const struct slurm_said *said)
+static bool fail_node(struct link *link, const struct slurm_job_state *said)
 {
 	bool reason = *said->node_reason && strcmp(said->node_reason, "none") != 0;
 
@@ -503,7 +504,7 @@ static bool node_fail(struct link *link, const struct slurm_said *said)
 
 /* ---- Slurm: the queue ---- */
 
-static bool hold_start(struct link *link)
+static bool start_allocation(struct link *link)
 {
 	static uint64_t numbers;
 	const struct launcher *launcher = &link->host->launcher;
@@ -547,12 +548,12 @@ static bool hold_start(struct link *link)
 }
 
 /* Reads new output of the holder. Returns false at the end of the stream. */
-static bool hold_read(int *fd, struct buf *text)
+static bool read_allocation_output(int *fd, struct buf *text)
 {
 	char bytes[1024];
 	ssize_t n = read(*fd, bytes, sizeof(bytes));
 
-	if (n > 0 && text->size < SAID_BYTES_MAX)
+	if (n > 0 && text->size < OUTPUT_BYTES_MAX)
 		buf_add(text, bytes, (size_t)n);
 	if (n == 0)
 		local_close_fd(fd);
@@ -573,19 +574,19 @@ static const char *last_line(struct buf *text)
 }
 
 /* Fails the host after srun has refused an allocation, which srun does at once if the allocation is impossible. Returns false. */
-static bool hold_refused(struct link *link, struct buf *err)
+static bool fail_allocation(struct link *link, struct buf *err)
 {
-	struct slurm_said said;
+	struct slurm_job_state said;
 
 	if (err->size && launch_key_refused(link, err->bytes))
 		return false;
-	if (slurm_ask(link, &said) && (node_is_drained(&said) || node_is_down(&said)))
-		return node_fail(link, &said);
+	if (slurm_query_job(link, &said) && (node_is_drained(&said) || node_is_down(&said)))
+		return fail_node(link, &said);
 	return link_fail(link, FLEET_UNREACHABLE, "Slurm gave no allocation: %s", last_line(err));
 }
 
 /* Reports whether a job that is pending for this reason can never start. */
-static bool never_starts(const char *reason)
+static bool is_pending_forever(const char *reason)
 {
 	static const char *const reasons[] = { "PartitionTimeLimit",
 					       "PartitionNodeLimit",
@@ -603,36 +604,38 @@ static bool never_starts(const char *reason)
 }
 
 struct queue {
-	int64_t began_ms, ask_ms, tell_ms;
-	struct slurm_said said;
+	int64_t began_ms, ask_ms, next_note_ms;
+	struct slurm_job_state job_state;
 };
 
 static bool queue_read(struct link *link, struct queue *queue)
 {
 	int64_t now_ms = link_now_ms();
-	const char *reason = *queue->said.reason ? queue->said.reason : "no reason given";
+	const char *reason = *queue->job_state.reason ? queue->job_state.reason : "no reason given";
 
-	__atomic_store_n(link->heard_ms, now_ms, __ATOMIC_RELAXED); /* a host that waits in the queue is not silent */
+	__atomic_store_n(link->last_traffic_ms, now_ms, __ATOMIC_RELAXED); /* a host that waits in the queue is not silent */
 	if (now_ms - queue->began_ms >= (int64_t)(1000 * link->host->launcher.queue_limit_s))
 		return link_fail(link, FLEET_QUEUED, "waited in Slurm's queue for %.4g minute%s, its queue_limit (%s)",
 				 link->host->launcher.queue_limit_s / 60, link->host->launcher.queue_limit_s == 60 ? "" : "s", reason);
 	if (now_ms < queue->ask_ms)
 		return true;
-	queue->ask_ms = now_ms + ASK_AGAIN_MS;
-	if (!slurm_ask(link, &queue->said))
+	queue->ask_ms = now_ms + QUEUE_QUERY_INTERVAL_MS;
+	if (!slurm_query_job(link, &queue->job_state))
 		return true;
-	if (strcmp(queue->said.state, "PENDING") == 0 && (node_is_drained(&queue->said) || node_is_down(&queue->said)))
-		return node_fail(link, &queue->said);
-	if (strcmp(queue->said.state, "PENDING") == 0 && never_starts(queue->said.reason))
-		return link_fail(link, FLEET_UNREACHABLE, "Slurm will never start job %s (%s)%s", queue->said.job, queue->said.reason,
-				 strstr(queue->said.reason, "TimeLimit") || strstr(queue->said.reason, "Wall")
+	if (strcmp(queue->job_state.state, "PENDING") == 0 && (node_is_drained(&queue->job_state) || node_is_down(&queue->job_state)))
+		return fail_node(link, &queue->job_state);
+	if (strcmp(queue->job_state.state, "PENDING") == 0 && is_pending_forever(queue->job_state.reason))
+		return link_fail(link, FLEET_UNREACHABLE, "Slurm will never start job %s (%s)%s", queue->job_state.job,
+				 queue->job_state.reason,
+				 strstr(queue->job_state.reason, "TimeLimit") || strstr(queue->job_state.reason, "Wall")
 				     ? ": set a shorter time_limit in lab.yaml"
 				     : "");
-	if (strcmp(queue->said.state, "PENDING") != 0 || now_ms < queue->tell_ms)
+	if (strcmp(queue->job_state.state, "PENDING") != 0 || now_ms < queue->next_note_ms)
 		return true;
-	queue->tell_ms = now_ms + TELL_AGAIN_MS;
+	queue->next_note_ms = now_ms + QUEUE_NOTE_INTERVAL_MS;
 	link_notef(link, "waits in Slurm's queue since %s as job %s (%s)",
-		   TEXT_MS((clock_real_ms() - (link_now_ms() - queue->began_ms)) / 1000 * 1000), queue->said.job, queue->said.reason);
+		   TEXT_DATE((clock_real_ms() - (link_now_ms() - queue->began_ms)) / 1000 * 1000), queue->job_state.job,
+		   queue->job_state.reason);
 	return true;
 }
 
@@ -640,22 +643,22 @@ static bool queue_read(struct link *link, struct queue *queue)
 static bool slurm_open(struct link *link)
 {
 	struct local_link *holder = &link->launch.holder;
-	struct queue queue = { .began_ms = link_now_ms(), .ask_ms = link_now_ms() + ASK_FIRST_MS };
+	struct queue queue = { .began_ms = link_now_ms(), .ask_ms = link_now_ms() + QUEUE_FIRST_QUERY_MS };
 	struct buf out = BUF_INIT, err = BUF_INIT;
-	bool ok = hold_start(link), there = false;
+	bool ok = start_allocation(link), there = false;
 
 	while (ok && !there) {
 		struct pollfd fds[LINK_FDS_MAX] = { { .fd = holder->out, .events = POLLIN }, { .fd = holder->err, .events = POLLIN } };
 
-		if (link_wait(link, fds, 2, link_now_ms() + LOOK_MS) == LINK_CANCELLED) {
-			ok = link_cancelled(link);
+		if (link_wait(link, fds, 2, link_now_ms() + POLL_MS) == LINK_CANCELLED) {
+			ok = link_fail_cancelled(link);
 			break;
 		}
 		if (fds[1].revents)
-			hold_read(&holder->err, &err);
-		if (fds[0].revents && !hold_read(&holder->out, &out))
-			ok = hold_refused(link, &err);
-		there = ok && out.size && slurm_held(out.bytes, out.size, link->launch.job);
+			read_allocation_output(&holder->err, &err);
+		if (fds[0].revents && !read_allocation_output(&holder->out, &out))
+			ok = fail_allocation(link, &err);
+		there = ok && out.size && parse_allocation(out.bytes, out.size, link->launch.job);
 		ok = ok && (there || queue_read(link, &queue));
 	}
 	buf_release(&out);
@@ -673,7 +676,7 @@ static void slurm_close(struct link *link)
 			link->launch.job[0] = '\0'; /* the holder has already ended */
 		local_close_fd(&holder->in);
 		child_wait(holder->pid, CLOSE_MS);
-		child_end(holder->pid, SIGKILL);
+		child_kill(holder->pid, SIGKILL);
 	}
 	local_close_fd(&holder->in);
 	local_close_fd(&holder->out);
@@ -688,19 +691,19 @@ static void slurm_close(struct link *link)
 static void slurm_explain(struct link *link)
 {
 	const char *job = link->launch.job;
-	struct slurm_said said;
+	struct slurm_job_state said;
 	bool timeout = false;
 
-	for (int i = 0; i < EXPLAIN_TIMES; i++) {
+	for (int i = 0; i < JOB_STATE_QUERIES_MAX; i++) {
 		struct pollfd none[1];
 
-		if (!slurm_ask(link, &said))
+		if (!slurm_query_job(link, &said))
 			return;
 		timeout =
 		    strcmp(said.state, "TIMEOUT") == 0 || (strcmp(said.state, "COMPLETING") == 0 && strcmp(said.reason, "TimeLimit") == 0);
 		if (timeout || (strcmp(said.state, "RUNNING") != 0 && strcmp(said.state, "COMPLETING") != 0))
 			break;
-		if (node_is_down(&said) || link_wait(link, none, 0, link_now_ms() + LOOK_MS) == LINK_CANCELLED)
+		if (node_is_down(&said) || link_wait(link, none, 0, link_now_ms() + POLL_MS) == LINK_CANCELLED)
 			break;
 	}
 	if (strcmp(said.state, "PREEMPTED") == 0)
@@ -709,7 +712,7 @@ static void slurm_explain(struct link *link)
 		link_fail(link, FLEET_TIME_LIMIT, "the allocation's time_limit of %.4g minute%s was reached (job %s)",
 			  link->host->launcher.time_limit_s / 60, link->host->launcher.time_limit_s == 60 ? "" : "s", job);
 	else if (strcmp(said.state, "NODE_FAIL") == 0 || node_is_down(&said))
-		node_fail(link, &(struct slurm_said){ .silent = true, .node_state = "down", .node_reason = "" });
+		fail_node(link, &(struct slurm_job_state){ .silent = true, .node_state = "down", .node_reason = "" });
 	else if (strcmp(said.state, "CANCELLED") == 0)
 		link_fail(link, FLEET_FAILED, "job %s was cancelled in Slurm", job);
 }
@@ -726,7 +729,7 @@ static bool launch_start(struct link *link, const char *text)
 		words[i] = launcher_argument(launcher->words[i], link->host->address, link->launch.job);
 	words[launcher->n] = mem_string("/bin/sh");
 	words[launcher->n + 1] = mem_string("-c");
-	words[launcher->n + 2] = mem_format("(%s)\necho \"" LAUNCHED_ENDED "$?\" >&2", text);
+	words[launcher->n + 2] = mem_format("(%s)\necho \"" LAUNCH_ENDED_PREFIX "$?\" >&2", text);
 	words[launcher->n + 3] = NULL;
 	link->launch.status = -1;
 	buf_clear(&link->launch.last);
@@ -747,7 +750,7 @@ static void take_line(struct link *link, const char *line, size_t n, bool whole)
 	struct launch_link *launch = &link->launch;
 	size_t before;
 
-	if (whole && launched_end(line, n, &before, &launch->status)) {
+	if (whole && parse_end_line(line, n, &before, &launch->status)) {
 		if (before)
 			link_output(link, true, line, before);
 		return;
@@ -781,10 +784,10 @@ static void launch_report(struct link *link, const char *bytes, size_t n)
 }
 
 /* Fails the host, because the launcher ended without reporting the command's exit status. Returns false. */
-static bool launch_lost(struct link *link)
+static bool handle_launcher_loss(struct link *link)
 {
 	const struct link_command *command = link->command;
-	bool began = command->answer ? command->answer->greeted : command->received > 0;
+	bool began = command->answer ? command->answer->greeting_received : command->received > 0;
 	const char *program = link->host->launcher.words[0], *last = link->launch.last.size ? link->launch.last.bytes : "";
 	char how[40], *words;
 
@@ -794,8 +797,8 @@ static bool launch_lost(struct link *link)
 		snprintf(how, sizeof(how), "was ended by SIG%s", command->signal);
 	else
 		snprintf(how, sizeof(how), "ended with status %d", command->exit_status);
-	words = link_arguments(command);
-	if (strstr(words, LAUNCHED_ENDED))
+	words = link_output_excerpt(command);
+	if (strstr(words, LAUNCH_ENDED_PREFIX))
 		snprintf(how, sizeof(how), "mixes its outputs (a terminal?)");
 	link_fail(link, began ? FLEET_FAILED : FLEET_UNREACHABLE, "'%s' %s before the host %s%s%s", program, how,
 		  began ? "reported the end of the command" : "answered", *words || !*last ? words : ": ", *words ? "" : last);
@@ -811,7 +814,7 @@ static bool launch_read(struct link *link)
 
 	if (!local_read(link))
 		return false;
-	if (command->answer && command->answer->ended && !command->answer->made) {
+	if (command->answer && command->answer->ended && !command->answer->directory_path) {
 		command->ended = true; /* the answer is complete, so the launcher's own status is ignored */
 		command->exit_status = 0;
 		return true;
@@ -822,7 +825,7 @@ static bool launch_read(struct link *link)
 		take_line(link, link->launch.line.bytes, link->launch.line.size, false);
 	buf_clear(&link->launch.line);
 	if (link->launch.status < 0)
-		return launch_lost(link);
+		return handle_launcher_loss(link);
 	command->exit_status = link->launch.status;
 	command->signal[0] = '\0';
 	return !link->broken;
@@ -834,8 +837,9 @@ static bool launch_open(struct link *link)
 {
 	if (!local_open(link))
 		return false;
-	link->launch =
-	    (struct launch_link){ .on = true, .line = BUF_INIT, .status = -1, .holder = link->local, .parked_out = -1, .parked_err = -1 };
+	link->launch = (struct launch_link){
+		.is_used = true, .line = BUF_INIT, .status = -1, .holder = link->local, .parked_out = -1, .parked_err = -1
+	};
 	return !link->host->launcher.slurm || slurm_open(link);
 }
 
@@ -845,7 +849,7 @@ static void launch_finish(struct link *link, bool stop)
 
 	local_end_input(link);
 	if (!stop && local->pid > 0 && !local->exited)
-		child_wait(local->pid, LEAVE_MS);
+		child_wait(local->pid, EXIT_WAIT_MS);
 	local_finish(link, stop);
 }
 
@@ -864,12 +868,12 @@ static void launch_close(struct link *link)
 {
 	struct launch_link *launch = &link->launch;
 
-	if (!launch->on)
+	if (!launch->is_used)
 		return;
-	local_close_fd(&link->local.parked_in);
+	local_close_fd(&link->local.parked_stdin);
 	if (link->local.parked > 0) {
-		child_wait(link->local.parked, LEAVE_MS);
-		child_end(link->local.parked, SIGKILL);
+		child_wait(link->local.parked, EXIT_WAIT_MS);
+		child_kill(link->local.parked, SIGKILL);
 	}
 	link->local.parked = 0;
 	local_close_fd(&launch->parked_out);
@@ -880,5 +884,6 @@ static void launch_close(struct link *link)
 	buf_release(&launch->last);
 }
 
-const struct transport launch_transport = { launch_open, launch_start,	local_write,	      local_end_input, launch_read,
-					    local_watch, launch_finish, local_second_channel, launch_park,     launch_close };
+const struct transport launch_transport = { launch_open, launch_start, local_write,   local_end_input,
+					    launch_read, local_watch,  launch_finish, local_has_second_channel,
+					    launch_park, launch_close };

@@ -39,7 +39,7 @@ static void local_request_run(const struct local_command *command, const struct 
 
 struct local_run {
 	const struct local_command *command;
-	struct local_said *said;
+	struct local_report *output;
 	enum assay_status st; /* status of storing the output */
 	struct assay_error err;
 };
@@ -55,13 +55,13 @@ static void local_run(struct session *session, void *context)
 	if (command->directory)
 		helper_request_text(&request, HELPER_DIRECTORY, command->directory);
 	if (command->input)
-		helper_request_text(&request, HELPER_INPUT_OF, command->input);
-	if (command->kept_bytes)
-		helper_request_number(&request, HELPER_KEPT, (int64_t)command->kept_bytes);
+		helper_request_text(&request, HELPER_INPUT_PATH, command->input);
+	if (command->output_kept_bytes)
+		helper_request_number(&request, HELPER_OUTPUT_KEPT, (int64_t)command->output_kept_bytes);
 	if (command->sample) {
 		helper_request_number(&request, HELPER_SAMPLE, command->sample_ns);
 		if (!command->sample_ns)
-			helper_request_number(&request, HELPER_SAMPLE_PLACES, 1);
+			helper_request_number(&request, HELPER_SAMPLE_ADDRESSES, 1);
 	}
 	if (command->attach)
 		helper_request_text(&request, HELPER_ATTACH, command->attach);
@@ -69,31 +69,31 @@ static void local_run(struct session *session, void *context)
 		helper_request_lock(&request, command->lock, LOCK_WAIT_MS);
 	session_open(session); /* connecting to this machine cannot fail */
 	if (session_run(session, &request, command->timeout_ms + END_MS, &answer))
-		session_judge(session, &answer);
-	run->said->result = answer.result;
+		session_check_exit(session, &answer);
+	run->output->result = answer.result;
 	if (answer.n_files == 1 && answer.files[0].bytes)
-		run->said->samples = mem_string(answer.files[0].bytes);
+		run->output->samples = mem_string(answer.files[0].bytes);
 	/* Keep partial output of an interrupted command. */
-	run->st = spool_text(&answer.out, LOCAL_OUTPUT_BYTES_MAX, &run->said->out, &run->said->out_bytes, &run->err);
+	run->st = spool_text(&answer.out, LOCAL_OUTPUT_BYTES_MAX, &run->output->out, &run->output->out_bytes, &run->err);
 	if (!run->st)
-		run->st = spool_text(&answer.err, LOCAL_OUTPUT_BYTES_MAX, &run->said->err, &run->said->err_bytes, &run->err);
+		run->st = spool_text(&answer.err, LOCAL_OUTPUT_BYTES_MAX, &run->output->err, &run->output->err_bytes, &run->err);
 	helper_request_release(&request);
 	helper_answer_release(&answer);
 }
 
-enum assay_status local_command_run(const struct local_command *command, struct local_said *out, struct assay_error *err)
+enum assay_status local_command_run(const struct local_command *command, struct local_report *out, struct assay_error *err)
 {
 	char name[] = "this machine";
 	const struct host host = { .name = name, .id = name, .address = name, .box = name, .local = true }, *const hosts[] = { &host };
 	const struct fleet_options options = { .output_bytes_max = LOCAL_OUTPUT_BYTES_MAX,
 					       .directory = ".",
 					       .cancelled = command->cancelled };
-	struct local_run run = { .command = command, .said = out };
+	struct local_run run = { .command = command, .output = out };
 	struct fleet_result result;
 	enum assay_status st;
 
-	*out = (struct local_said){ .ok = false };
-	st = fleet_each(hosts, 1, &options, local_run, &run, &result, err);
+	*out = (struct local_report){ .ok = false };
+	st = fleet_run_on_each_host(hosts, 1, &options, local_run, &run, &result, err);
 	if (!st) {
 		out->ok = result.outcome == FLEET_OK;
 		snprintf(out->fault, sizeof(out->fault), "%s", result.message);
@@ -106,10 +106,10 @@ enum assay_status local_command_run(const struct local_command *command, struct 
 	return st;
 }
 
-void local_report_release(struct local_said *said)
+void local_report_release(struct local_report *said)
 {
 	mem_free(said->out, said->err, said->samples);
-	*said = (struct local_said){ .ok = false };
+	*said = (struct local_report){ .ok = false };
 }
 
 static bool local_is_blank(char c)
@@ -117,7 +117,7 @@ static bool local_is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-static void local_show_line(const char *text, enum local_line which, char *out)
+static void local_shorten_line(const char *text, enum local_line which, char *out)
 {
 	size_t begin = strspn(text, " \t\r\n"), end = strlen(text);
 	char *line;
@@ -131,7 +131,7 @@ static void local_show_line(const char *text, enum local_line which, char *out)
 	if (which == LOCAL_FIRST_LINE)
 		end = begin + strcspn(text + begin, "\r\n");
 	line = mem_bytes(text + begin, end - begin);
-	text_fit_format(out, LOCAL_LINE_BYTES, "%s", line);
+	text_format_elided(out, LOCAL_LINE_BYTES, "%s", line);
 	link_make_printable(out);
 	free(line);
 }
@@ -161,11 +161,11 @@ const char *local_error_line(const char *standard_error, const char *standard_ou
 		const char *line = local_find_error(texts[i]);
 
 		if (line)
-			local_show_line(line, LOCAL_FIRST_LINE, out);
+			local_shorten_line(line, LOCAL_FIRST_LINE, out);
 	}
 	for (int i = 0; i < 2 && !*out; i++)
 		if (texts[i])
-			local_show_line(texts[i], LOCAL_LAST_LINE, out);
+			local_shorten_line(texts[i], LOCAL_LAST_LINE, out);
 	return out;
 }
 
@@ -177,7 +177,7 @@ enum assay_status local_git(const char *repository, const char *const *words, co
 	};
 	struct local_command command = { .words = all, .n = 8, .git = true, .timeout_ms = GIT_MS, .cancelled = cancelled };
 	char shown[LOCAL_LINE_BYTES];
-	struct local_said said;
+	struct local_report said;
 	enum assay_status st;
 
 	for (; *words; words++) {
@@ -194,12 +194,12 @@ enum assay_status local_git(const char *repository, const char *const *words, co
 	return st;
 }
 
-const char *local_report_line(const struct local_said *said, enum local_line which, char *out)
+const char *local_report_line(const struct local_report *said, enum local_line which, char *out)
 {
 	*out = '\0';
 	if (said->err)
-		local_show_line(said->err, which, out);
+		local_shorten_line(said->err, which, out);
 	if (!*out && said->out)
-		local_show_line(said->out, which, out);
+		local_shorten_line(said->out, which, out);
 	return out;
 }

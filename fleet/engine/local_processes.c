@@ -18,10 +18,10 @@ enum assay_status local_processes_find(char *const *texts, size_t n, struct loca
 	for (size_t i = 0; i < n; i++) {
 		int64_t id;
 
-		if (!text_int64(texts[i], &id) || id < 1 || id > INT_MAX || !process_read((long)id, &out->items[i]) ||
+		if (!text_parse_int64(texts[i], &id) || id < 1 || id > INT_MAX || !process_read((long)id, &out->items[i]) ||
 		    !out->items[i].alive) {
 			buf_release(&ids);
-			return assay_fail(err, ASSAY_E_NODATA, "there is no process '%s'", TEXT_SHOWN(texts[i]));
+			return assay_fail(err, ASSAY_E_NODATA, "there is no process '%s'", TEXT_SANITIZED(texts[i]));
 		}
 		buf_format(&ids, "%s%d", i ? "," : "", (int)id);
 	}

@@ -34,11 +34,11 @@ static enum assay_status ssh_config_check(const char *path, bool *there, struct 
 enum assay_status reach_init(const struct lab *lab, struct reach *out, struct assay_error *err)
 {
 	struct reach reach = { .directory = mem_string(lab->directory),
-			       .own = mem_format("%s/known_hosts", lab->directory),
+			       .known_hosts_path = mem_format("%s/known_hosts", lab->directory),
 			       .config = home_file("config"),
 			       .known = known_hosts_new(),
 			       .fanout = (size_t)lab->config.fanout };
-	char *files[] = { mem_string(reach.own), home_file("known_hosts"), home_file("known_hosts2"),
+	char *files[] = { mem_string(reach.known_hosts_path), home_file("known_hosts"), home_file("known_hosts2"),
 			  mem_string("/etc/ssh/ssh_known_hosts"), mem_string("/etc/ssh/ssh_known_hosts2") };
 	bool there = false;
 	enum assay_status st = ssh_config_check(reach.config, &there, err);
@@ -62,11 +62,11 @@ void reach_release(struct reach *reach)
 {
 	free(reach->config);
 	known_hosts_free(reach->known);
-	mem_free(reach->directory, reach->own);
+	mem_free(reach->directory, reach->known_hosts_path);
 	*reach = (struct reach){ 0 };
 }
 
-struct fleet_options reach_options(const struct reach *reach)
+struct fleet_options reach_fleet_options(const struct reach *reach)
 {
 	return (struct fleet_options){
 		.fanout = reach->fanout, .directory = reach->directory, .config = reach->config, .known = reach->known, .note = cli_note

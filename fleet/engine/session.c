@@ -17,12 +17,12 @@
 #define WORK_MS                                                                                                                            \
 	(2 * 60 * 1000) /* removing directories of ended sessions and waiting for other sessions on the physical host may take long */
 #define LINGER_MS	      3000 /* time in which a command must end after its helper's answer */
-#define WAIT_TOLD_MS	      5000
-#define WAIT_TOLD_AGAIN_MS    (5 * 60 * 1000)
+#define WAIT_NOTE_MS	      5000
+#define WAIT_NOTE_INTERVAL_MS (5 * 60 * 1000)
 #define WRITE_BYTES	      (64u << 10)
 #define ARCHITECTURE_TEXT_MAX 65536
-#define ARCHITECTURE_SAID     "assay: this is " /* marks the output, because login shells may print other text */
-#define WRITES_A_TURN	      8			/* number of writes before output is read again */
+#define ARCHITECTURE_MARK     "assay: this is " /* marks the output, because login shells may print other text */
+#define WRITES_PER_POLL	      8			/* number of writes before output is read again */
 
 /* ---- a command ---- */
 
@@ -36,49 +36,49 @@ void link_name_signal(int64_t number, char name[16])
 		snprintf(name, 16, "%d", (int)(number & 0xff));
 }
 
-static void command_passed(struct link *link, struct link_command *command)
+static void update_elapsed(struct link *link, struct link_command *command)
 {
-	command->passed_ms = link_now_ms();
-	if (link->heard_ms)
-		__atomic_store_n(link->heard_ms, command->passed_ms, __ATOMIC_RELAXED);
+	command->elapsed_ms = link_now_ms();
+	if (link->last_traffic_ms)
+		__atomic_store_n(link->last_traffic_ms, command->elapsed_ms, __ATOMIC_RELAXED);
 }
 
 /* Returns the size of the next piece of input and sets *bytes to it. `head` is a buffer for the head of a frame. */
 static size_t command_input(const struct link_command *command, char head[HELPER_FRAME_HEAD], const char **bytes)
 {
-	uint64_t left = command->input_bytes - command->fed;
+	uint64_t left = command->input_bytes - command->sent_bytes;
 	size_t n;
 
 	if (command->request)
-		n = helper_request_piece(command->request, command->fed, head, bytes);
+		n = helper_request_piece(command->request, command->sent_bytes, head, bytes);
 	else {
 		n = left < SIZE_MAX ? (size_t)left : SIZE_MAX;
-		*bytes = command->input ? command->input + command->fed : "";
+		*bytes = command->input ? command->input + command->sent_bytes : "";
 	}
 	return n < WRITE_BYTES ? n : WRITE_BYTES;
 }
 
-static void command_feed(struct link *link, struct link_command *command)
+static void send_input(struct link *link, struct link_command *command)
 {
 	char head[HELPER_FRAME_HEAD];
 
-	for (int i = 0; i < WRITES_A_TURN && command->fed < command->input_bytes; i++) {
+	for (int i = 0; i < WRITES_PER_POLL && command->sent_bytes < command->input_bytes; i++) {
 		const char *bytes;
 		size_t n = command_input(command, head, &bytes), written = link->transport->write(link, bytes, n);
 
 		if (!written)
 			return;
-		command->fed += written;
-		command_passed(link, command);
+		command->sent_bytes += written;
+		update_elapsed(link, command);
 	}
-	if (command->fed == command->input_bytes && !command->hold_input && !command->input_closed) {
+	if (command->sent_bytes == command->input_bytes && !command->hold_input && !command->input_closed) {
 		link->transport->end_input(link);
 		command->input_closed = true;
 	}
 }
 
 /* Reports whether a stream has reached the limit, and sets *stream to its name. */
-static bool is_flood(const struct link_command *command, bool is_err, uint64_t limit, const char **stream)
+static bool is_over_limit(const struct link_command *command, bool is_err, uint64_t limit, const char **stream)
 {
 	const struct spool *out = command->answer ? &command->answer->out : command->out;
 	const struct spool *err = command->answer && !is_err ? &command->answer->err : command->err;
@@ -93,25 +93,25 @@ static void link_note(struct link *link, const char *text)
 
 	if (!fleet->options.note)
 		return;
-	pthread_mutex_lock(&fleet->turn);
+	pthread_mutex_lock(&fleet->shared_mutex);
 	fleet->options.note("note: %s: %s", link->host->name, text);
-	pthread_mutex_unlock(&fleet->turn);
+	pthread_mutex_unlock(&fleet->shared_mutex);
 }
 
 void link_notef(struct link *link, const char *fmt, ...)
 {
 	char *text;
 
-	mem_formatted(text, fmt);
+	mem_format_va(text, fmt);
 	link_make_printable(text); /* the text may contain bytes from the host */
 	link_note(link, text);
 	free(text);
 }
 
-void link_add_trust(const struct link *link, bool replace, struct buf *out)
+void link_add_trust_command(const struct link *link, bool replace, struct buf *out)
 {
 	buf_format(out, "assay host trust%s -w ", replace ? " --replace" : "");
-	text_add_shell_argument(out, link->host->leads_to ? link->host->leads_to : link->host->name);
+	text_add_shell_argument(out, link->host->jump_target ? link->host->jump_target : link->host->name);
 }
 
 /* Shows a note that another session uses the physical host: after a while, and then repeatedly. */
@@ -121,30 +121,30 @@ static void report_wait(struct link *link, struct link_command *command)
 	int64_t now_ms = link_now_ms(), real_ms = clock_real_ms();
 	struct buf text = BUF_INIT;
 
-	if (!command->waits_since_ms) {
-		command->waits_since_ms = now_ms;
-		command->tell_ms = now_ms + WAIT_TOLD_MS;
+	if (!command->wait_start_ms) {
+		command->wait_start_ms = now_ms;
+		command->next_note_ms = now_ms + WAIT_NOTE_MS;
 	}
-	if (now_ms < command->tell_ms)
+	if (now_ms < command->next_note_ms)
 		return;
-	command->tell_ms = now_ms + WAIT_TOLD_AGAIN_MS;
+	command->next_note_ms = now_ms + WAIT_NOTE_INTERVAL_MS;
 	buf_format(&text, "has waited since %s for %s, which is measuring there",
-		   TEXT_MS((real_ms - (now_ms - command->waits_since_ms)) / 1000 * 1000),
+		   TEXT_DATE((real_ms - (now_ms - command->wait_start_ms)) / 1000 * 1000),
 		   answer->holder ? answer->holder : "another session");
 	if (answer->held_ms >= 0)
-		buf_format(&text, " since %s", TEXT_MS((real_ms - answer->held_ms) / 1000 * 1000));
+		buf_format(&text, " since %s", TEXT_DATE((real_ms - answer->held_ms) / 1000 * 1000));
 	if (answer->held_ms >= 0 && answer->limit_ms > 0)
-		buf_format(&text, " and may until %s", TEXT_MS((real_ms - answer->held_ms + answer->limit_ms) / 1000 * 1000));
+		buf_format(&text, " and may until %s", TEXT_DATE((real_ms - answer->held_ms + answer->limit_ms) / 1000 * 1000));
 	link_note(link, text.bytes);
 	buf_release(&text);
 }
 
-char *link_arguments(const struct link_command *command)
+char *link_output_excerpt(const struct link_command *command)
 {
 	const struct helper_answer *answer = command->answer;
-	const size_t n = answer && !answer->greeted ? answer->pending.size : 0;
-	const struct spool noise = { .memory = n ? answer->pending.bytes : NULL, .in_memory = n, .size = n, .fd = -1 };
-	const struct spool *const streams[] = { answer ? &noise : command->out, answer && answer->greeted ? NULL : command->err };
+	const size_t n = answer && !answer->greeting_received ? answer->pending.size : 0;
+	const struct spool noise = { .memory = n ? answer->pending.bytes : NULL, .memory_bytes = n, .size = n, .fd = -1 };
+	const struct spool *const streams[] = { answer ? &noise : command->out, answer && answer->greeting_received ? NULL : command->err };
 	struct buf text = BUF_INIT, lines = BUF_INIT;
 
 	buf_text(&text, "");
@@ -169,7 +169,7 @@ void link_output(struct link *link, bool is_err, const char *bytes, size_t n)
 
 	if (!command || link->broken)
 		return;
-	command_passed(link, command);
+	update_elapsed(link, command);
 	command->received += n;
 	if (!is_err && command->answer)
 		st = helper_answer_add(command->answer, bytes, n, &err);
@@ -177,12 +177,12 @@ void link_output(struct link *link, bool is_err, const char *bytes, size_t n)
 		st = spool_add(is_err ? command->err : command->out, bytes, n, &err);
 	if (st == ASSAY_E_FORMAT)
 		link_fail(link, FLEET_FAILED, "%s", err.text);
-	else if ((st == ASSAY_E_LIMIT || !st) && is_flood(command, is_err, limit, &stream) && (st || command->received / 4 > limit))
+	else if ((st == ASSAY_E_LIMIT || !st) && is_over_limit(command, is_err, limit, &stream) && (st || command->received / 4 > limit))
 		link_fail(link, FLEET_FAILED, "more than %.4g MiB of %s: truncated, and the connection closed", (double)limit / 1048576,
 			  stream);
 	else if (st)
 		link_fail(link, FLEET_FAILED, "cannot keep its output: %s", err.text);
-	else if (command->answer && command->answer->waiting && !command->answer->begun && !command->answer->ended)
+	else if (command->answer && command->answer->waiting && !command->answer->command_started && !command->answer->ended)
 		report_wait(link, command);
 }
 
@@ -195,10 +195,10 @@ static int64_t command_limit_ms(const struct link *link, const struct link_comma
 	return starting && (!command->timeout_ms || start_ms < command->timeout_ms) ? start_ms : command->timeout_ms;
 }
 
-static bool command_late(struct link *link, const struct link_command *command, bool starting, int64_t limit_ms, bool silent)
+static bool handle_timeout(struct link *link, const struct link_command *command, bool starting, int64_t limit_ms, bool silent)
 {
 	const char *still = link->host->local ? "" : "; it may still run there";
-	char *words = link_arguments(command);
+	char *words = link_output_excerpt(command);
 
 	if (starting)
 		link_fail(link, FLEET_TIMEOUT, "no helper answered within %.4g s%s", (double)limit_ms / 1000,
@@ -214,47 +214,48 @@ static bool command_late(struct link *link, const struct link_command *command, 
 bool link_command_wait(struct link *link)
 {
 	struct link_command *command = link->command;
-	bool starting = command->answer && !command->answer->greeted, silent = false;
+	bool starting = command->answer && !command->answer->greeting_received, silent = false;
 	int64_t limit_ms = command_limit_ms(link, command, starting), until_ms = limit_ms ? command->began_ms + limit_ms : 0;
 	struct pollfd fds[LINK_FDS_MAX];
-	size_t n = link->transport->watch(link, command->fed < command->input_bytes, fds);
+	size_t n = link->transport->watch(link, command->sent_bytes < command->input_bytes, fds);
 
 	if (command->answered_ms) /* the answer is complete; only the process has not ended */
 		until_ms = command->answered_ms + LINGER_MS;
-	else if (command->silence_ms && (!until_ms || command->passed_ms + command->silence_ms < until_ms)) {
-		until_ms = command->passed_ms + command->silence_ms;
+	else if (command->silence_ms && (!until_ms || command->elapsed_ms + command->silence_ms < until_ms)) {
+		until_ms = command->elapsed_ms + command->silence_ms;
 		silent = true;
 	}
 	if (link_wait(link, fds, n, until_ms) == LINK_CANCELLED)
-		return link_cancelled(link);
+		return link_fail_cancelled(link);
 	if (!until_ms || link_now_ms() < until_ms)
 		return true;
 	/* A command that still writes is late, too. */
-	command->lingers = command->answered_ms;
-	return command->lingers || command_late(link, command, starting, limit_ms, silent);
+	command->end_is_overdue = command->answered_ms;
+	return command->end_is_overdue || handle_timeout(link, command, starting, limit_ms, silent);
 }
 
-/* Reports whether the command can be finished. After a request with `stays`, this is true at its answer, because its process keeps running.
- * Other processes may take at most LINGER_MS to end after the answer. */
+/* Reports whether the command can be finished. After a request with `stays_running`, this is true at its answer, because its process keeps
+ * running. Other processes may take at most LINGER_MS to end after the answer. */
 static bool command_is_over(struct link_command *command)
 {
 	if (command->answer && command->answer->ended && !command->answered_ms)
 		command->answered_ms = link_now_ms();
-	return command->ended || command->lingers || (command->request && command->request->stays && command->answer->made);
+	return command->ended || command->end_is_overdue ||
+	       (command->request && command->request->stays_running && command->answer->directory_path);
 }
 
 /* Calls the session's callback if there is new output. The time in the callback does not count for the host's time limit. */
-static void command_heard(struct link *link, struct link_command *command, uint64_t before)
+static void note_output(struct link *link, struct link_command *command, uint64_t before)
 {
 	struct session *session = link->session;
 	int64_t began_ms = link_now_ms(), took_ms;
 
-	if (!session || !session->heard || command->received == before)
+	if (!session || !session->on_output || command->received == before)
 		return;
-	session->heard(session, session->heard_context);
+	session->on_output(session, session->on_output_context);
 	took_ms = link_now_ms() - began_ms;
 	command->began_ms += took_ms;
-	command->passed_ms += took_ms;
+	command->elapsed_ms += took_ms;
 }
 
 /* Runs a command until it can be finished. Returns false if the host failed before. */
@@ -265,31 +266,31 @@ static bool command_run(struct link *link, struct link_command *command)
 
 	if (link->broken)
 		return false;
-	command_passed(link, command);
-	command->began_ms = command->passed_ms;
+	update_elapsed(link, command);
+	command->began_ms = command->elapsed_ms;
 	command->exit_status = -1;
 	link->command = command;
 	ok = transport->start(link, command->text);
 	while (ok && !command_is_over(command)) {
 		uint64_t received = command->received;
 
-		command_feed(link, command);
+		send_input(link, command);
 		ok = transport->read(link) && !link->broken;
-		command_heard(link, command, received);
+		note_output(link, command, received);
 		if (ok && !command_is_over(command))
 			ok = link_command_wait(link);
 	}
-	if (ok && !command->ended && !command->lingers)
+	if (ok && !command->ended && !command->end_is_overdue)
 		transport->park(link);
 	else
-		transport->finish(link, !ok || command->lingers);
+		transport->finish(link, !ok || command->end_is_overdue);
 	link->command = NULL;
 	link->result->command_ms = link_now_ms() - command->began_ms;
 	return ok;
 }
 
 /* Sets the result from the exit status or signal of a command without the helper. Returns true for exit status 0. */
-static bool command_judge(struct link *link, const struct link_command *command)
+static bool check_command_end(struct link *link, const struct link_command *command)
 {
 	struct fleet_result *result = link->result;
 
@@ -306,7 +307,7 @@ static bool command_judge(struct link *link, const struct link_command *command)
 	return result->outcome == FLEET_OK;
 }
 
-bool session_shell(struct session *session, const struct fleet_command *command, struct spool *out, struct spool *err)
+bool session_run_shell(struct session *session, const struct fleet_command *command, struct spool *out, struct spool *err)
 {
 	struct link_command run = { .text = command->command,
 				    .input = command->input,
@@ -317,10 +318,10 @@ bool session_shell(struct session *session, const struct fleet_command *command,
 				    .out = out,
 				    .err = err };
 
-	return command_run(session->link, &run) && command_judge(session->link, &run);
+	return command_run(session->link, &run) && check_command_end(session->link, &run);
 }
 
-bool link_run_here(struct link *link, const char *text, struct spool *out, struct spool *err)
+bool link_run_local(struct link *link, const char *text, struct spool *out, struct spool *err)
 {
 	struct fleet_result result = { .outcome = FLEET_OK };
 	struct link here = { .fleet = link->fleet, .host = link->host, .result = &result, .transport = &local_transport };
@@ -336,18 +337,18 @@ bool link_run_here(struct link *link, const char *text, struct spool *out, struc
 /* ---- the helper ---- */
 
 /* Records that this host cannot run the helper, and fails the host. Returns false. */
-static bool do_without(struct session *session, const char *reason)
+static bool fail_without_helper(struct session *session, const char *reason)
 {
-	free(session->link->without_helper);
-	session->without_helper = session->link->without_helper = mem_string(reason);
+	free(session->link->no_helper_reason);
+	session->no_helper_reason = session->link->no_helper_reason = mem_string(reason);
 	return session_fail(session, "%s", reason);
 }
 
 /* Fails the host after one of assay's setup commands. The reason is the last output or, without output, the exit status. */
-static bool setup_failed(struct session *session, const char *what, const struct link_command *run)
+static bool fail_setup(struct session *session, const char *what, const struct link_command *run)
 {
 	const char *how = *session->result->message ? session->result->message : "exit status 0";
-	char *words = link_arguments(run), *reason = mem_format("%s%s%s", what, *words ? words : ": ", *words ? "" : how);
+	char *words = link_output_excerpt(run), *reason = mem_format("%s%s%s", what, *words ? words : ": ", *words ? "" : how);
 
 	session_fail(session, "%s", reason);
 	mem_free(words, reason);
@@ -355,10 +356,10 @@ static bool setup_failed(struct session *session, const char *what, const struct
 }
 
 /* Fails the host because the helper was not installed. If the host gave a reason, the session does not try again. */
-static bool deploying_failed(struct session *session, const struct link_command *run)
+static bool fail_deployment(struct session *session, const struct link_command *run)
 {
-	setup_failed(session, "the helper could not be deployed", run);
-	return run->err->size && do_without(session, session->link->result->message);
+	fail_setup(session, "the helper could not be deployed", run);
+	return run->err->size && fail_without_helper(session, session->link->result->message);
 }
 
 static bool architecture_read(const struct spool *out, char architecture[ARCHITECTURE_BYTES])
@@ -369,8 +370,8 @@ static bool architecture_read(const struct spool *out, char architecture[ARCHITE
 
 	if (spool_text(out, ARCHITECTURE_TEXT_MAX, &text, &n, &err))
 		return false;
-	word = memmem(text, n, ARCHITECTURE_SAID, sizeof(ARCHITECTURE_SAID) - 1);
-	word = word ? word + sizeof(ARCHITECTURE_SAID) - 1 : text + n;
+	word = memmem(text, n, ARCHITECTURE_MARK, sizeof(ARCHITECTURE_MARK) - 1);
+	word = word ? word + sizeof(ARCHITECTURE_MARK) - 1 : text + n;
 	snprintf(architecture, ARCHITECTURE_BYTES, "%.*s", (int)strcspn(word, "\r\n"), word);
 	link_make_printable(architecture);
 	free(text);
@@ -380,7 +381,7 @@ static bool architecture_read(const struct spool *out, char architecture[ARCHITE
 const char *session_architecture(struct session *session)
 {
 	struct link *link = session->link;
-	const struct fleet_command command = { .command = "exec /bin/sh -c 'm=$(uname -m) && echo \"" ARCHITECTURE_SAID "$m\"'",
+	const struct fleet_command command = { .command = "exec /bin/sh -c 'm=$(uname -m) && echo \"" ARCHITECTURE_MARK "$m\"'",
 					       .timeout_ms = FACTS_MS };
 	struct spool out, err;
 	const struct link_command said = { .out = &out, .err = &err };
@@ -389,10 +390,10 @@ const char *session_architecture(struct session *session)
 		return link->architecture;
 	spool_init(&out, link->fleet->options.output_bytes_max);
 	spool_init(&err, link->fleet->options.output_bytes_max);
-	if (!session_shell(session, &command, &out, &err))
-		(void)(link->broken || deploying_failed(session, &said));
+	if (!session_run_shell(session, &command, &out, &err))
+		(void)(link->broken || fail_deployment(session, &said));
 	else if (!architecture_read(&out, link->architecture))
-		setup_failed(session, "the host does not report its architecture (uname -m)", &said);
+		fail_setup(session, "the host does not report its architecture (uname -m)", &said);
 	session->result->exit_status = -1; /* the command was assay's, not the caller's */
 	spool_release(&out);
 	spool_release(&err);
@@ -410,16 +411,16 @@ static bool deploy(struct session *session)
 
 	if (!architecture)
 		return false;
-	if (!helper_program(architecture, &command.input, &command.input_bytes, &reason)) {
-		do_without(session, reason);
+	if (!helper_find_program(architecture, &command.input, &command.input_bytes, &reason)) {
+		fail_without_helper(session, reason);
 		free(reason);
 		return false;
 	}
 	command.command = helper_command_deploy(architecture);
 	spool_init(&out, limit);
 	spool_init(&err, limit);
-	ok = session_shell(session, &command, &out, &err) ||
-	     (!session->link->broken && deploying_failed(session, &(const struct link_command){ .out = &out, .err = &err }));
+	ok = session_run_shell(session, &command, &out, &err) ||
+	     (!session->link->broken && fail_deployment(session, &(const struct link_command){ .out = &out, .err = &err }));
 	session->result->exit_status = -1; /* the command was assay's, not the caller's */
 	spool_release(&out);
 	spool_release(&err);
@@ -427,8 +428,8 @@ static bool deploy(struct session *session)
 }
 
 /* Starts a helper for one request. Returns true if the helper answered. Sets *there to the state of the helper. */
-static bool ask_once(struct session *session, const struct helper_request *request, int64_t timeout_ms, struct helper_answer *answer,
-		     enum helper_there *there)
+static bool send_request_once(struct session *session, const struct helper_request *request, int64_t timeout_ms,
+			      struct helper_answer *answer, enum helper_installation *there)
 {
 	struct link *link = session->link;
 	struct spool noise;
@@ -448,17 +449,17 @@ static bool ask_once(struct session *session, const struct helper_request *reque
 		run.timeout_ms += request->lock_wait_ms;
 	}
 	helper_answer_init(answer, link->fleet->options.output_bytes_max);
-	answer->wants_made = request->makes;
-	answer->by_launcher = link->host->launcher.n > 0;
+	answer->expects_directory = request->makes_directory;
+	answer->is_via_launcher = link->host->launcher.n > 0;
 	spool_init(&noise, link->fleet->options.output_bytes_max);
 	ok = command_run(link, &run);
 	whole = ok && !helper_answer_finish(answer, &err);
-	*there = ok ? helper_there(answer, run.exit_status) : HELPER_THERE;
-	if (ok && answer->greeted && !whole)
+	*there = ok ? helper_installation(answer, run.exit_status) : HELPER_INSTALLED;
+	if (ok && answer->greeting_received && !whole)
 		ok = session_fail(session, "%s", err.text);
 	else if (ok && !whole && *there != HELPER_MISSING) {
-		command_judge(link, &run);
-		ok = setup_failed(session, "no helper answered", &run);
+		check_command_end(link, &run);
+		ok = fail_setup(session, "no helper answered", &run);
 		session->result->exit_status = -1; /* the command was assay's, not the caller's */
 	}
 	if (ok && answer->result.swept > 0) {
@@ -468,7 +469,7 @@ static bool ask_once(struct session *session, const struct helper_request *reque
 			   answer->result.swept, names ? (int)strcspn(names + 13, "\n") : 0, names ? names + 13 : "");
 	}
 	spool_release(&noise);
-	return ok && *there == HELPER_THERE;
+	return ok && *there == HELPER_INSTALLED;
 }
 
 /* Identifies the laboratory and the host to the helper, which then ends only processes that this laboratory left on this host. */
@@ -488,19 +489,19 @@ static void set_owner(const struct session *session, struct helper_request *requ
 
 bool session_run(struct session *session, struct helper_request *request, int64_t timeout_ms, struct helper_answer *answer)
 {
-	enum helper_there there;
+	enum helper_installation there;
 	struct assay_error err;
 	bool again = false;
 
 	if (!request->whole)
 		set_owner(session, request);
-	if (session->without_helper || helper_request_go(request, &err)) {
+	if (session->no_helper_reason || helper_request_complete(request, &err)) {
 		helper_answer_init(answer, 0);
-		return session_fail(session, "%s", session->without_helper ? session->without_helper : err.text);
+		return session_fail(session, "%s", session->no_helper_reason ? session->no_helper_reason : err.text);
 	}
 	/* A new helper may be damaged before its first use, so it is installed up to twice. */
-	for (int deployed = 0; !ask_once(session, request, timeout_ms, answer, &there); deployed++) {
-		if (there == HELPER_THERE)
+	for (int deployed = 0; !send_request_once(session, request, timeout_ms, answer, &there); deployed++) {
+		if (there == HELPER_INSTALLED)
 			return false;
 		if (deployed == 2 || (deployed && (again || there == HELPER_MISSING)))
 			break;
@@ -511,14 +512,14 @@ bool session_run(struct session *session, struct helper_request *request, int64_
 			link_notef(session->link, "the helper there was damaged and was deployed again");
 		helper_answer_release(answer);
 	}
-	if (there == HELPER_THERE)
+	if (there == HELPER_INSTALLED)
 		return true;
 	if (there == HELPER_MISSING)
-		return do_without(session, "the helper was deployed but is not found");
+		return fail_without_helper(session, "the helper was deployed but is not found");
 	return false;
 }
 
-bool session_judge(struct session *session, const struct helper_answer *answer)
+bool session_check_exit(struct session *session, const struct helper_answer *answer)
 {
 	const struct helper_result *said = &answer->result;
 	struct fleet_result *result = session->result;
@@ -538,7 +539,7 @@ bool session_judge(struct session *session, const struct helper_answer *answer)
 	return said->exit_status <= 0 || session_fail(session, "exit status %" PRId64, said->exit_status);
 }
 
-bool session_explain(struct session *session, const char *what)
+bool session_prefix_reason(struct session *session, const char *what)
 {
 	char *why = mem_format("%s: %s", what, session->result->message);
 
@@ -550,7 +551,7 @@ bool session_explain(struct session *session, const char *what)
 /* ---- common requests ---- */
 
 /* Runs a request that can fail only by a refusal. */
-static bool ask(struct session *session, struct helper_request *request, int64_t timeout_ms, struct helper_answer *answer)
+static bool send_request(struct session *session, struct helper_request *request, int64_t timeout_ms, struct helper_answer *answer)
 {
 	bool ok = session_run(session, request, timeout_ms, answer) && (!answer->refusal || session_fail(session, "%s", answer->refusal));
 
@@ -558,7 +559,7 @@ static bool ask(struct session *session, struct helper_request *request, int64_t
 	return ok;
 }
 
-bool session_facts(struct session *session, struct facts *facts)
+bool session_read_facts(struct session *session, struct facts *facts)
 {
 	struct helper_request request;
 	struct helper_answer answer;
@@ -567,7 +568,7 @@ bool session_facts(struct session *session, struct facts *facts)
 
 	facts_parse("", 0, facts, &err); /* sets all facts to unknown */
 	helper_request_init(&request, "facts");
-	ok = ask(session, &request, FACTS_MS, &answer);
+	ok = send_request(session, &request, FACTS_MS, &answer);
 	if (ok && facts_parse(answer.result_text, strlen(answer.result_text), facts, &err))
 		ok = session_fail(session, "%s", err.text);
 	helper_answer_release(&answer);
@@ -584,7 +585,7 @@ bool session_put(struct session *session, const char *path, unsigned mode, const
 	helper_request_text(&request, HELPER_PATH, path);
 	helper_request_number(&request, HELPER_MODE, mode & 07777);
 	helper_request_input(&request, bytes, n);
-	ok = ask(session, &request, timeout_ms, &answer);
+	ok = send_request(session, &request, timeout_ms, &answer);
 	if (ok && answer.result.bytes != (int64_t)n)
 		ok = session_fail(session, "of %zu bytes %" PRId64 " arrived", n, answer.result.bytes);
 	helper_answer_release(&answer);
@@ -599,7 +600,7 @@ bool session_get(struct session *session, const char *path, int64_t timeout_ms, 
 
 	helper_request_init(&request, "get");
 	helper_request_text(&request, HELPER_PATH, path);
-	ok = ask(session, &request, timeout_ms, &answer);
+	ok = send_request(session, &request, timeout_ms, &answer);
 	if (ok && answer.result.bytes != (int64_t)answer.out.size)
 		ok = session_fail(session, "of %" PRId64 " bytes %" PRIu64 " arrived", answer.result.bytes, answer.out.size);
 	*out = answer.out;
@@ -608,29 +609,30 @@ bool session_get(struct session *session, const char *path, int64_t timeout_ms, 
 	return ok;
 }
 
-bool session_work(struct session *session, const char *where, const char *label, char **path)
+bool session_make_directory(struct session *session, const char *where, const char *label, char **path)
 {
 	struct helper_request request;
 	struct helper_answer answer;
-	bool ok, beside;
+	bool ok, second_channel;
 
 	*path = NULL;
-	if (session->link->broken || (!session->link->transport->beside(session->link, &beside)))
+	if (session->link->broken || (!session->link->transport->second_channel(session->link, &second_channel)))
 		return false;
-	if (!beside)
+	if (!second_channel)
 		link_notef(session->link, "its sshd allows one channel at a time (MaxSessions 1): a process that watches sshd cleans up");
-	helper_request_work(&request, where, label, !beside);
+	helper_request_directory(&request, where, label, !second_channel);
 	measure_request_lock(&request);
-	ok = ask(session, &request, WORK_MS, &answer) && (answer.made || session_fail(session, "the host made no directory"));
-	*path = answer.made;
-	answer.made = NULL;
+	ok = send_request(session, &request, WORK_MS, &answer) &&
+	     (answer.directory_path || session_fail(session, "the host made no directory"));
+	*path = answer.directory_path;
+	answer.directory_path = NULL;
 	helper_answer_release(&answer);
 	return ok;
 }
 
 /* ---- connecting ---- */
 
-void link_begin(struct link *link)
+void link_start_deadline(struct link *link)
 {
 	ASSAY_BUG_IF(link->open);
 	link->open = true;
@@ -643,7 +645,7 @@ bool session_open(struct session *session)
 	int64_t began_ms = link_now_ms();
 	bool ok;
 
-	link_begin(link);
+	link_start_deadline(link);
 	ok = link->transport->open(link);
 	if (ok && !link->host->local)
 		link->result->connect_ms = link_now_ms() - began_ms;

@@ -1,12 +1,13 @@
-/* Works on many hosts at the same time: fleet_each() calls a function once per host, each time in its own thread. That function calls the
- * functions below, which wait for the host, up to a time limit. A host that hangs, or sends endless or wrong data, does not delay others.
+/* Works on many hosts at the same time: fleet_run_on_each_host() calls a function once per host, each time in its own thread. That function
+ * calls the functions below, which wait for the host, up to a time limit. A host that hangs, or sends endless or wrong data, does not delay
+ * others.
  *
  * static void inspect(struct session *session, void *context)
  * {
  * 	struct look *look = context;
  * 	struct helper_answer answer;
  *
- * 	if (!session_open(session) || !session_facts(session, &look->facts[session->index]))
+ * 	if (!session_open(session) || !session_read_facts(session, &look->facts[session->index]))
  * 		return; // session->result has the reason
  * 	...
  * }
@@ -67,9 +68,9 @@ struct fleet_options {
 	struct known_hosts *known;  /* known host keys; the engine adds the keys in files that `config` names */
 	const char *config;	    /* path of ~/.ssh/config; NULL to use none */
 	const char *home;	    /* directory with .ssh; NULL for the home of the account, which OpenSSH uses instead of HOME */
-	bool one_a_box;		    /* true: hosts on the same physical host run one after another */
+	bool one_per_physical_host; /* true: hosts on the same physical host run one after another */
 	/* Called when a host has ended, with its final result. n_done of n hosts have ended so far. May be NULL. */
-	void (*ended)(size_t host, const struct fleet_result *result, size_t n_done, size_t n, void *context);
+	void (*on_host_end)(size_t host, const struct fleet_result *result, size_t n_done, size_t n, void *context);
 	/* Shows a note about a host to the user. Called with the fleet locked. May be NULL. */
 	void (*note)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 	/* Reports hosts[n], which had no traffic for at least ten seconds. Called every five minutes with the fleet locked. May be NULL. */
@@ -90,23 +91,23 @@ struct fleet_command {
 /* State of a host during the call of the caller's function. */
 struct session {
 	const struct host *host;
-	size_t index;					       /* index of the host in hosts[] and results[] */
-	struct fleet_result *result;			       /* result of the host; its outcome is FLEET_OK until an error occurs */
-	const char *without_helper;			       /* reason why the helper cannot run on this host; NULL if none is known */
-	void (*heard)(struct session *session, void *context); /* called when the command has written output; may be NULL */
-	void *heard_context;
+	size_t index;		      /* index of the host in hosts[] and results[] */
+	struct fleet_result *result;  /* result of the host; its outcome is FLEET_OK until an error occurs */
+	const char *no_helper_reason; /* reason why the helper cannot run on this host; NULL if none is known */
+	void (*on_output)(struct session *session, void *context); /* called when the command has written output; may be NULL */
+	void *on_output_context;
 	struct link *link; /* private state */
 };
 
 typedef void (*fleet_function)(struct session *session, void *context);
 
 /* Calls function(session, context) for each host, and returns after all calls have ended. At most options->fanout hosts run at a time. With
- * options->one_a_box, hosts on the same physical host run one after another. Overwrites results[n], in the order of hosts[n]; call
- * fleet_result_release() for each. Closes connections that a function has left open. A status other than ASSAY_OK is an error of this
+ * options->one_per_physical_host, hosts on the same physical host run one after another. Overwrites results[n], in the order of hosts[n];
+ * call fleet_result_release() for each. Closes connections that a function has left open. A status other than ASSAY_OK is an error of this
  * machine; errors of hosts are in the results. After *options->cancelled is set, all waits end, no further host starts, and hosts that have
  * not ended fail with the message "cancelled". */
-enum assay_status fleet_each(const struct host *const *hosts, size_t n, const struct fleet_options *options, fleet_function function,
-			     void *context, struct fleet_result *results, struct assay_error *err);
+enum assay_status fleet_run_on_each_host(const struct host *const *hosts, size_t n, const struct fleet_options *options,
+					 fleet_function function, void *context, struct fleet_result *results, struct assay_error *err);
 
 /* Lock and unlock data that hosts share: the store, counters, the terminal. A wait for the lock does not count for a host's time limit.
  * options->ended is called with the lock held. */
@@ -129,10 +130,10 @@ bool session_run(struct session *session, struct helper_request *request, int64_
 
 /* Returns true if the command of an answer to "run" had exit status 0. Otherwise, or if the helper refused the request, the host fails; its
  * result has the exit status or signal. */
-bool session_judge(struct session *session, const struct helper_answer *answer);
+bool session_check_exit(struct session *session, const struct helper_answer *answer);
 
 /* Reads the facts of the host. Call facts_release() even after a failure. */
-bool session_facts(struct session *session, struct facts *facts);
+bool session_read_facts(struct session *session, struct facts *facts);
 
 /* Returns the host's `uname -m`, which selects the programs to install. Asks once, without the helper. Borrowed; NULL: the host failed. */
 const char *session_architecture(struct session *session);
@@ -140,7 +141,7 @@ const char *session_architecture(struct session *session);
 /* Makes a new directory in `where` for this session, with `label` in its name. First removes directories of ended sessions in `where`. Sets
  * *path to the new path; free() it. A helper on a second channel removes the directory when the session ends for any reason. Waits for the
  * physical host's lock. May be called once per session. */
-bool session_work(struct session *session, const char *where, const char *label, char **path);
+bool session_make_directory(struct session *session, const char *where, const char *label, char **path);
 
 /* Writes a file on the host. The file gets its final name after all bytes are on the disk, so it is never incomplete. Borrows `bytes`. */
 bool session_put(struct session *session, const char *path, unsigned mode, const char *bytes, size_t n, int64_t timeout_ms);
@@ -149,13 +150,13 @@ bool session_put(struct session *session, const char *path, unsigned mode, const
 bool session_get(struct session *session, const char *path, int64_t timeout_ms, struct spool *out);
 
 /* Runs a command without the helper: in the host's login shell, or in /bin/sh on this machine. Appends its output to `out` and `err`. */
-bool session_shell(struct session *session, const struct fleet_command *command, struct spool *out, struct spool *err);
+bool session_run_shell(struct session *session, const struct fleet_command *command, struct spool *out, struct spool *err);
 
 /* Reads the host's public key, unchecked, as a line for known_hosts; free() it. NULL for this machine. Replaces session_open(). */
-bool session_host_key(struct session *session, char **line);
+bool session_read_host_key(struct session *session, char **line);
 
 /* Reads the host's jump hosts in the form of ProxyJump, "a,b"; NULL if there are none; free() it. Call it instead of session_open(). */
-bool session_jumps(struct session *session, char **jumps);
+bool session_read_jumps(struct session *session, char **jumps);
 
 /* A jump host. Call jump_hop_release(). */
 struct jump_hop {
@@ -168,6 +169,6 @@ void jump_hop_release(struct jump_hop *hop);
 /* Fails this host with the caller's reason. If the connection was lost before, keeps that reason. Returns false. */
 bool session_fail(struct session *session, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Puts "`what`: " before the reason of a failure. Returns false. */
-bool session_explain(struct session *session, const char *what);
+bool session_prefix_reason(struct session *session, const char *what);
 
 #endif

@@ -27,14 +27,14 @@
 static const char offered[] = "ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521,rsa-sha2-512,rsa-sha2-256";
 
 #define SSH_PORT	     22
-#define NO_FILE		     "/dev/null/none"
-#define BESIDE_MS	     30000
+#define NO_FILE_PATH	     "/dev/null/none"
+#define SECOND_CHANNEL_MS    30000
 #define OPEN_TRIES	     20
 #define OPEN_PAUSE_MS	     50
-#define ROOM_MS		     100  /* first pause after a jump host has refused the login */
-#define ROOM_DOUBLED	     4	  /* maximum number of times that the pause is doubled */
+#define RETRY_PAUSE_MS	     100  /* first pause after a jump host has refused the login */
+#define RETRY_DOUBLINGS	     4	  /* maximum number of times that the pause is doubled */
 #define READ_BYTES	     4096 /* size of libssh's reads */
-#define POLLS_A_TURN	     32	  /* number of polls before input is written again */
+#define POLLS_PER_READ	     32	  /* number of polls before input is written again */
 #define KEEPALIVE_IDLE_S     30	  /* a host that has vanished is noticed after about one minute */
 #define KEEPALIVE_INTERVAL_S 10
 #define KEEPALIVE_PROBES     3
@@ -42,7 +42,7 @@ static const char offered[] = "ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp3
 
 /* ---- jump hosts ---- */
 
-static void close_two(int *fds)
+static void close_pair(int *fds)
 {
 	for (int i = 0; i < 2; i++) {
 		if (fds[i] >= 0)
@@ -52,9 +52,10 @@ static void close_two(int *fds)
 }
 
 /* Starts `ssh -W` through the jump hosts. Returns a socket to the host; -1 if the host failed. */
-static int dial_jump(struct link *link)
+static int connect_by_jump(struct link *link)
 {
-	char *target = mem_format("[%s]:%d", link->ssh.address, link->ssh.port), *line = hops_line(link, link->ssh.jump_through, target);
+	char *target = mem_format("[%s]:%d", link->ssh.address, link->ssh.port),
+	     *line = ssh_hops_command(link, link->ssh.jump_hosts, target);
 	const char *const words[] = { "sh", "-c", line, NULL };
 	int ends[2] = { -1, -1 }, err[2] = { -1, -1 }, error = 0, fd;
 
@@ -68,22 +69,22 @@ static int dial_jump(struct link *link)
 	free(line);
 	if (error) {
 		link->ssh.jump = 0;
-		close_two(ends);
-		close_two(err);
-		link_fail(link, FLEET_UNREACHABLE, "cannot start ssh to go through '%s': %s", link->ssh.jump_through, strerror(error));
+		close_pair(ends);
+		close_pair(err);
+		link_fail(link, FLEET_UNREACHABLE, "cannot start ssh to go through '%s': %s", link->ssh.jump_hosts, strerror(error));
 		return -1;
 	}
 	fd = ends[0];
 	ends[0] = -1;
-	link->ssh.jump_err = err[0];
+	link->ssh.jump_stderr_fd = err[0];
 	err[0] = -1;
-	close_two(ends);
-	close_two(err);
+	close_pair(ends);
+	close_pair(err);
 	return fd;
 }
 
 /* Returns the line of `text` that contains `part`, NUL-terminated; NULL if there is none. */
-static char *line_with(char *text, const char *part)
+static char *find_line_with(char *text, const char *part)
 {
 	char *at = strstr(text, part);
 
@@ -116,19 +117,19 @@ static void add_refused_key(const struct link *link, const char *said, struct bu
 	bool changed = strstr(said, "HOST IDENTIFICATION HAS CHANGED");
 	const char *before = changed ? "ost key for " : "ost key is known for ", *at = strstr(said, before);
 
-	if (at && strchr(link->ssh.jump_through, ',')) {
+	if (at && strchr(link->ssh.jump_hosts, ',')) {
 		at += strlen(before);
 		buf_format(out, "the key of the jump host at %.*s", (int)strcspn(at, " \r\n"), at);
 	} else {
 		buf_text(out, "the key of this jump host");
 	}
 	buf_text(out, changed ? " has changed: find out why, then '" : " is not known: verify it, then '");
-	link_add_trust(link, changed, out);
+	link_add_trust_command(link, changed, out);
 	buf_char(out, '\'');
 }
 
 /* Reports whether ssh's messages show that sshd closed the connection before authentication. Old versions print the first of `words`. */
-static bool is_full(const char *said)
+static bool is_too_many_logins(const char *said)
 {
 	static const char *const words[] = { "Connection closed by", "Connection reset by", "kex_exchange_identification",
 					     "Exceeded MaxStartups" };
@@ -143,32 +144,32 @@ static bool is_full(const char *said)
 static bool jump_explain(struct link *link, const char *text)
 {
 	char said[4096], *line;
-	ssize_t n = read(link->ssh.jump_err, said, sizeof(said) - 1);
+	ssize_t n = read(link->ssh.jump_stderr_fd, said, sizeof(said) - 1);
 	enum fleet_outcome outcome = FLEET_HOSTKEY;
 	struct buf remedy = BUF_INIT;
 
 	said[n > 0 ? n : 0] = '\0';
 	if (strstr(said, "Host key verification failed")) {
 		add_refused_key(link, said, &remedy);
-		link_fail(link, outcome, "through %s: %s", link->ssh.jump_through, remedy.bytes);
+		link_fail(link, outcome, "through %s: %s", link->ssh.jump_hosts, remedy.bytes);
 		buf_release(&remedy);
 		return false;
 	}
-	link->ssh.jump_full = is_full(said);
-	if (link->ssh.jump_full)
+	link->ssh.jump_login_refused = is_too_many_logins(said);
+	if (link->ssh.jump_login_refused)
 		buf_text(&remedy,
 			 ": sshd does so if more clients log in at once than its MaxStartups allows; use a smaller 'fanout' in lab.yaml");
 	else if (strstr(said, "Could not resolve hostname"))
 		buf_text(&remedy, ": jump hosts must be names of ~/.ssh/config, not of lab.yaml");
 	outcome = FLEET_AUTH;
-	line = line_with(said, "Permission denied");
+	line = find_line_with(said, "Permission denied");
 	if (!line) {
 		outcome = FLEET_UNREACHABLE;
 		line = cut_last_line(said);
 		if (line != said && strstr(line, "stdio forwarding failed"))
 			line = cut_last_line(said);
 	}
-	link_fail(link, outcome, "through %s: %s%s", link->ssh.jump_through, *line ? line : text, remedy.size ? remedy.bytes : "");
+	link_fail(link, outcome, "through %s: %s%s", link->ssh.jump_hosts, *line ? line : text, remedy.size ? remedy.bytes : "");
 	buf_release(&remedy);
 	return false;
 }
@@ -176,8 +177,8 @@ static bool jump_explain(struct link *link, const char *text)
 static void jump_release(struct link *link)
 {
 	if (link->ssh.jump > 0) {
-		child_end(link->ssh.jump, SIGKILL);
-		close(link->ssh.jump_err);
+		child_kill(link->ssh.jump, SIGKILL);
+		close(link->ssh.jump_stderr_fd);
 	}
 }
 
@@ -197,11 +198,11 @@ static bool may_read(struct ssh_link *ssh)
 }
 
 /* Handles received data. If a read returns less than READ_BYTES, no more data have arrived. */
-static void ssh_pump(struct link *link)
+static void ssh_handle_received(struct link *link)
 {
 	struct ssh_link *ssh = &link->ssh;
 
-	for (int i = 0; i < POLLS_A_TURN && !link->broken && may_read(ssh); i++) {
+	for (int i = 0; i < POLLS_PER_READ && !link->broken && may_read(ssh); i++) {
 		uint64_t before = ssh->counted.in_bytes;
 
 		if (ssh_event_dopoll(ssh->event, 0) != SSH_OK || ssh->counted.in_bytes - before < READ_BYTES)
@@ -231,12 +232,12 @@ bool ssh_wait(struct link *link, const char *what)
 	switch (link_wait(link, fds, n, link->deadline_ms)) {
 	case LINK_READY:
 		if (link_now_ms() < link->deadline_ms) {
-			ssh_pump(link);
+			ssh_handle_received(link);
 			return true;
 		}
 		break;
 	case LINK_CANCELLED:
-		return link_cancelled(link);
+		return link_fail_cancelled(link);
 	default:
 		break;
 	}
@@ -246,7 +247,7 @@ bool ssh_wait(struct link *link, const char *what)
 }
 
 /* Fails the host after an error of libssh: as unreachable during the setup, later as failed, because a command may have run. */
-bool ssh_broken(struct link *link, const char *while_what)
+bool ssh_fail(struct link *link, const char *while_what)
 {
 	const char *text = ssh_get_error(link->ssh.session);
 	bool greeted = ssh_get_serverbanner(link->ssh.session);
@@ -273,13 +274,13 @@ bool ssh_broken(struct link *link, const char *while_what)
 struct lookup {
 	pthread_mutex_t lock;
 	int users;
-	int answered_fd;
+	int done_fd;
 	char *name;
 	struct addrinfo *found;
 	int error;
 };
 
-static void lookup_leave(struct lookup *lookup)
+static void lookup_release(struct lookup *lookup)
 {
 	bool last;
 
@@ -290,13 +291,13 @@ static void lookup_leave(struct lookup *lookup)
 		return;
 	if (lookup->found)
 		freeaddrinfo(lookup->found);
-	if (lookup->answered_fd >= 0)
-		close(lookup->answered_fd);
+	if (lookup->done_fd >= 0)
+		close(lookup->done_fd);
 	pthread_mutex_destroy(&lookup->lock);
 	mem_free(lookup->name, lookup);
 }
 
-static void *lookup_work(void *argument)
+static void *lookup_run(void *argument)
 {
 	static const struct addrinfo any_stream = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG };
 	struct lookup *lookup = argument;
@@ -308,22 +309,22 @@ static void *lookup_work(void *argument)
 	pthread_mutex_lock(&lookup->lock);
 	lookup->error = error;
 	lookup->found = error ? NULL : found;
-	eventfd_write(lookup->answered_fd, 1);
+	eventfd_write(lookup->done_fd, 1);
 	pthread_mutex_unlock(&lookup->lock);
-	lookup_leave(lookup);
+	lookup_release(lookup);
 	return NULL;
 }
 
 static bool lookup_wait(struct link *link, struct lookup *lookup, struct addrinfo **out)
 {
-	struct pollfd fds[2] = { { .fd = lookup->answered_fd, .events = POLLIN } };
+	struct pollfd fds[2] = { { .fd = lookup->done_fd, .events = POLLIN } };
 	const char *name = link->ssh.address;
 	int error;
 
 	switch (link_wait(link, fds, 1, link->deadline_ms)) {
 	case LINK_CANCELLED:
-		return link_cancelled(link);
-	case LINK_LATE:
+		return link_fail_cancelled(link);
+	case LINK_TIMED_OUT:
 		return link_fail(link, FLEET_UNREACHABLE, "no address for '%s': no answer about this name within %.3g s", name,
 				 (double)link->fleet->options.connect_timeout_ms / 1000);
 	default:
@@ -350,14 +351,14 @@ static bool resolve(struct link *link, struct addrinfo **out)
 	pthread_mutex_init(&lookup->lock, NULL);
 	lookup->users = 2;
 	lookup->name = mem_string(link->ssh.address);
-	lookup->answered_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (lookup->answered_fd >= 0 && fleet_thread(&thread, lookup_work, lookup) == 0) {
+	lookup->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (lookup->done_fd >= 0 && fleet_start_thread(&thread, lookup_run, lookup) == 0) {
 		ok = lookup_wait(link, lookup, out);
 	} else {
-		lookup_leave(lookup); /* once more in place of the thread, which did not start */
+		lookup_release(lookup); /* once more in place of the thread, which did not start */
 		ok = link_fail(link, FLEET_UNREACHABLE, "cannot start a thread to find the address of '%s'", link->ssh.address);
 	}
-	lookup_leave(lookup);
+	lookup_release(lookup);
 	return ok;
 }
 
@@ -369,7 +370,7 @@ static void set_option(int fd, int level, int option, int value)
 }
 
 /* Copies the address to *out and sets its port. Returns its size. */
-static socklen_t with_port(const struct addrinfo *at, int port, struct sockaddr_storage *out)
+static socklen_t copy_address_with_port(const struct addrinfo *at, int port, struct sockaddr_storage *out)
 {
 	memcpy(out, at->ai_addr, at->ai_addrlen);
 	if (at->ai_family == AF_INET6)
@@ -380,7 +381,7 @@ static socklen_t with_port(const struct addrinfo *at, int port, struct sockaddr_
 }
 
 /* Starts connecting to an address. Returns a socket, or -1 with errno. */
-static int dial_start(const struct addrinfo *at, int port)
+static int connect_start(const struct addrinfo *at, int port)
 {
 	int fd = socket(at->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	struct sockaddr_storage address;
@@ -395,7 +396,7 @@ static int dial_start(const struct addrinfo *at, int port)
 	set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_IDLE_S);
 	set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_INTERVAL_S);
 	set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_PROBES);
-	size = with_port(at, port, &address);
+	size = copy_address_with_port(at, port, &address);
 	if (connect(fd, (const struct sockaddr *)&address, size) == 0 || errno == EINPROGRESS)
 		return fd;
 	error = errno;
@@ -404,7 +405,7 @@ static int dial_start(const struct addrinfo *at, int port)
 	return -1;
 }
 
-static int64_t share_of_time(const struct link *link, const struct addrinfo *at)
+static int64_t address_timeout_ms(const struct link *link, const struct addrinfo *at)
 {
 	int64_t now = link_now_ms(), left = link->deadline_ms - now, addresses = 0;
 
@@ -414,34 +415,34 @@ static int64_t share_of_time(const struct link *link, const struct addrinfo *at)
 }
 
 /* Tries one address. Returns a connected socket, or -1 and an errno in *error, which is 0 if the host failed after cancelling. */
-static int dial_address(struct link *link, const struct addrinfo *at, int *error)
+static int connect_address(struct link *link, const struct addrinfo *at, int *error)
 {
-	int fd = dial_start(at, link->ssh.port);
+	int fd = connect_start(at, link->ssh.port);
 	struct pollfd fds[2] = { { .fd = fd, .events = POLLOUT } };
 	socklen_t size = sizeof(*error);
 
 	*error = errno;
 	if (fd < 0)
 		return -1;
-	switch (link_wait(link, fds, 1, share_of_time(link, at))) {
+	switch (link_wait(link, fds, 1, address_timeout_ms(link, at))) {
 	case LINK_READY:
 		if (getsockopt(fd, SOL_SOCKET, SO_ERROR, error, &size))
 			*error = errno;
 		if (!*error)
 			return fd;
 		break;
-	case LINK_LATE:
+	case LINK_TIMED_OUT:
 		*error = ETIMEDOUT;
 		break;
 	default:
 		*error = 0;
-		link_cancelled(link);
+		link_fail_cancelled(link);
 	}
 	close(fd);
 	return -1;
 }
 
-static int dial_directly(struct link *link)
+static int connect_directly(struct link *link)
 {
 	struct addrinfo *found;
 	int fd = -1, error = ETIMEDOUT;
@@ -449,7 +450,7 @@ static int dial_directly(struct link *link)
 	if (!resolve(link, &found))
 		return -1;
 	for (const struct addrinfo *at = found; at && fd < 0 && error; at = at->ai_next)
-		fd = dial_address(link, at, &error);
+		fd = connect_address(link, at, &error);
 	freeaddrinfo(found);
 	if (fd < 0 && error == ETIMEDOUT && link_now_ms() >= link->deadline_ms)
 		link_fail(link, FLEET_UNREACHABLE, "no connection within %.3g s", (double)link->fleet->options.connect_timeout_ms / 1000);
@@ -459,9 +460,9 @@ static int dial_directly(struct link *link)
 }
 
 /* Returns a connected, non-blocking socket to the host; -1 if the host failed. */
-static int dial(struct link *link)
+static int connect_host(struct link *link)
 {
-	return link->ssh.jump_through ? dial_jump(link) : dial_directly(link);
+	return link->ssh.jump_hosts ? connect_by_jump(link) : connect_directly(link);
 }
 
 /* ---- the session ---- */
@@ -473,29 +474,30 @@ static int refuse(ssh_session session, ssh_message message, void *user)
 	return 1;
 }
 
-static struct known_hosts_subject link_identity(const struct ssh_link *ssh)
+static struct known_hosts_query link_identity(const struct ssh_link *ssh)
 {
-	return (struct known_hosts_subject){ ssh->known_as ? ssh->known_as : ssh->address, ssh->known_as ? SSH_PORT : ssh->port,
-					     (const char *const *)ssh->known_files, ssh->n_known_files };
+	return (struct known_hosts_query){ ssh->known_hosts_name ? ssh->known_hosts_name : ssh->address,
+					   ssh->known_hosts_name ? SSH_PORT : ssh->port, (const char *const *)ssh->known_hosts_paths,
+					   ssh->n_known_files };
 }
 
 static bool set_options(struct link *link, int fd)
 {
 	const struct ssh_link *ssh = &link->ssh;
-	const struct known_hosts_subject who = link_identity(ssh);
+	const struct known_hosts_query who = link_identity(ssh);
 	struct fleet *fleet = link->fleet;
 	const bool no = false;
 	char *algorithms;
 	bool ok;
 
-	pthread_mutex_lock(&fleet->knowing);
+	pthread_mutex_lock(&fleet->known_mutex);
 	algorithms = known_hosts_algorithms(fleet->options.known, &who, offered);
-	pthread_mutex_unlock(&fleet->knowing);
+	pthread_mutex_unlock(&fleet->known_mutex);
 	/* Keep libssh from reading ~/.ssh/config and known_hosts for each host, and from looking up the home directory. */
 	ok = !ssh_options_set(ssh->session, SSH_OPTIONS_PROCESS_CONFIG, &no) &&
 	     !ssh_options_set(ssh->session, SSH_OPTIONS_SSH_DIR, fleet->home) &&
-	     !ssh_options_set(ssh->session, SSH_OPTIONS_KNOWNHOSTS, NO_FILE) &&
-	     !ssh_options_set(ssh->session, SSH_OPTIONS_GLOBAL_KNOWNHOSTS, NO_FILE) &&
+	     !ssh_options_set(ssh->session, SSH_OPTIONS_KNOWNHOSTS, NO_FILE_PATH) &&
+	     !ssh_options_set(ssh->session, SSH_OPTIONS_GLOBAL_KNOWNHOSTS, NO_FILE_PATH) &&
 	     !ssh_options_set(ssh->session, SSH_OPTIONS_HOST, "host") && !ssh_options_set(ssh->session, SSH_OPTIONS_USER, ssh->user) &&
 	     !ssh_options_set(ssh->session, SSH_OPTIONS_HOSTKEYS, algorithms) && !ssh_options_set(ssh->session, SSH_OPTIONS_FD, &fd);
 	free(algorithms);
@@ -535,7 +537,7 @@ static bool exchange_keys(struct link *link)
 			return false;
 	}
 	if (rc != SSH_OK)
-		return ssh_broken(link, "while the session was set up");
+		return ssh_fail(link, "while the session was set up");
 	fcntl(ssh_get_fd(ssh->session), F_SETFL, O_NONBLOCK);
 	return true;
 }
@@ -554,29 +556,30 @@ static bool host_key(struct link *link, struct hostkey *out)
 	return ok || link_fail(link, FLEET_HOSTKEY, "its key cannot be read");
 }
 
-static bool refuse_host(struct link *link, enum known_hosts_answer answer, const struct hostkey *key, const char *file, size_t line)
+static bool refuse_host(struct link *link, enum known_hosts_result answer, const struct hostkey *key, const char *file, size_t line)
 {
 	struct buf trust = BUF_INIT;
 
 	file = file ? file : "known_hosts";
-	link_add_trust(link, answer == KNOWN_HOSTS_CHANGED, &trust);
+	link_add_trust_command(link, answer == KNOWN_HOSTS_CHANGED, &trust);
 	switch (answer) {
 	case KNOWN_HOSTS_UNKNOWN:
-		link_fail(link, FLEET_HOSTKEY, "its key %s is not known: verify it, then '%s'", key->shown, trust.bytes);
+		link_fail(link, FLEET_HOSTKEY, "its key %s is not known: verify it, then '%s'", key->fingerprint_text, trust.bytes);
 		break;
 	case KNOWN_HOSTS_CHANGED:
 		link_fail(link, FLEET_HOSTKEY,
 			  "its key %s is not that of %s:%zu: find out why, then '%s' (--reinstalled if its system was installed again)",
-			  key->shown, file, line, trust.bytes);
+			  key->fingerprint_text, file, line, trust.bytes);
 		break;
 	case KNOWN_HOSTS_REVOKED:
-		link_fail(link, FLEET_HOSTKEY, "its key %s is revoked (%s:%zu): the host needs a new one", key->shown, file, line);
+		link_fail(link, FLEET_HOSTKEY, "its key %s is revoked (%s:%zu): the host needs a new one", key->fingerprint_text, file,
+			  line);
 		break;
 	case KNOWN_HOSTS_ONLY_AUTHORITY:
 		link_fail(
 		    link, FLEET_HOSTKEY,
 		    "only a certificate authority is known (%s:%zu), and host certificates are not checked: verify its key %s, then '%s'",
-		    file, line, key->shown, trust.bytes);
+		    file, line, key->fingerprint_text, trust.bytes);
 		break;
 	case KNOWN_HOSTS_OK:
 		break;
@@ -587,9 +590,9 @@ static bool refuse_host(struct link *link, enum known_hosts_answer answer, const
 
 static bool check_host_key(struct link *link)
 {
-	const struct known_hosts_subject who = link_identity(&link->ssh);
+	const struct known_hosts_query who = link_identity(&link->ssh);
 	struct fleet *fleet = link->fleet;
-	enum known_hosts_answer answer;
+	enum known_hosts_result answer;
 	const char *file = NULL;
 	struct hostkey key;
 	size_t line = 0;
@@ -597,9 +600,9 @@ static bool check_host_key(struct link *link)
 
 	if (!host_key(link, &key))
 		return false;
-	pthread_mutex_lock(&fleet->knowing);
-	answer = known_hosts_ask(fleet->options.known, &who, &key, &file, &line);
-	pthread_mutex_unlock(&fleet->knowing);
+	pthread_mutex_lock(&fleet->known_mutex);
+	answer = known_hosts_check(fleet->options.known, &who, &key, &file, &line);
+	pthread_mutex_unlock(&fleet->known_mutex);
 	ok = refuse_host(link, answer, &key, file, line);
 	hostkey_release(&key);
 	return ok;
@@ -609,8 +612,8 @@ static bool check_host_key(struct link *link)
 
 static bool ssh_describe(struct link *link)
 {
-	link->ssh = (struct ssh_link){ .jump_err = -1, .notes = BUF_INIT };
-	return target_describe(link);
+	link->ssh = (struct ssh_link){ .jump_stderr_fd = -1, .notes = BUF_INIT };
+	return ssh_target_resolve(link);
 }
 
 static void target_release(struct link *link)
@@ -618,23 +621,23 @@ static void target_release(struct link *link)
 	struct ssh_link *ssh = &link->ssh;
 
 	mem_free_all(ssh->identities, ssh->n_identities);
-	mem_free_all(ssh->known_files, ssh->n_known_files);
-	mem_free(ssh->known_as, ssh->address, ssh->user, ssh->jump_through);
+	mem_free_all(ssh->known_hosts_paths, ssh->n_known_files);
+	mem_free(ssh->known_hosts_name, ssh->address, ssh->user, ssh->jump_hosts);
 }
 
-bool session_jumps(struct session *session, char **jumps)
+bool session_read_jumps(struct session *session, char **jumps)
 {
 	struct link *link = session->link;
 
 	*jumps = NULL;
-	link_begin(link);
+	link_start_deadline(link);
 	if (session->host->launcher.login)
 		*jumps = mem_string(session->host->launcher.login);
 	if (session->host->local || session->host->launcher.n)
 		return true;
 	if (!ssh_describe(link))
 		return false;
-	*jumps = link->ssh.jump_through ? mem_string(link->ssh.jump_through) : NULL;
+	*jumps = link->ssh.jump_hosts ? mem_string(link->ssh.jump_hosts) : NULL;
 	return true;
 }
 
@@ -654,13 +657,13 @@ static void ssh_end(struct link *link)
 	buf_release(&ssh->notes);
 }
 
-static bool ssh_greet_once(struct link *link)
+static bool ssh_handshake_once(struct link *link)
 {
 	int fd;
 
 	if (!ssh_describe(link))
 		return false;
-	fd = dial(link);
+	fd = connect_host(link);
 	return fd >= 0 && session_begin(link, fd) && exchange_keys(link);
 }
 
@@ -668,41 +671,41 @@ static bool ssh_greet_once(struct link *link)
 static bool wait_for_room(struct link *link, unsigned attempt)
 {
 	struct pollfd fds[LINK_FDS_MAX];
-	uint64_t most_ms = (uint64_t)ROOM_MS << (attempt < ROOM_DOUBLED ? attempt : ROOM_DOUBLED);
+	uint64_t most_ms = (uint64_t)RETRY_PAUSE_MS << (attempt < RETRY_DOUBLINGS ? attempt : RETRY_DOUBLINGS);
 	struct rng rng;
 	int64_t until_ms;
 
 	rng_seed(&rng, (uint64_t)clock_monotonic_ns());
 	until_ms = link_now_ms() + (int64_t)(most_ms / 2 + rng_below(&rng, most_ms));
-	return until_ms < link->deadline_ms && link_wait(link, fds, 0, until_ms) == LINK_LATE;
+	return until_ms < link->deadline_ms && link_wait(link, fds, 0, until_ms) == LINK_TIMED_OUT;
 }
 
 /* Connects and exchanges keys. If a jump host refuses because of too many logins, retries until the time limit for connecting. */
-static bool ssh_greet(struct link *link)
+static bool ssh_handshake(struct link *link)
 {
-	bool greeted = ssh_greet_once(link);
+	bool greeted = ssh_handshake_once(link);
 
-	for (unsigned attempt = 0; !greeted && link->ssh.jump_full && wait_for_room(link, attempt); attempt++) {
+	for (unsigned attempt = 0; !greeted && link->ssh.jump_login_refused && wait_for_room(link, attempt); attempt++) {
 		ssh_end(link);
 		link->broken = false;
 		link->result->outcome = FLEET_OK;
 		*link->result->message = '\0';
-		greeted = ssh_greet_once(link);
+		greeted = ssh_handshake_once(link);
 	}
 	return greeted;
 }
 
-bool session_host_key(struct session *session, char **line)
+bool session_read_host_key(struct session *session, char **line)
 {
 	struct link *link = session->link;
-	struct known_hosts_subject who;
+	struct known_hosts_query who;
 	struct hostkey key;
 
 	*line = NULL;
-	link_begin(link);
+	link_start_deadline(link);
 	if (session->host->local || session->host->launcher.n)
 		return true;
-	if (!ssh_greet(link) || !host_key(link, &key))
+	if (!ssh_handshake(link) || !host_key(link, &key))
 		return false;
 	who = link_identity(&link->ssh);
 	*line = known_hosts_line(who.host, who.port, &key);
@@ -712,7 +715,7 @@ bool session_host_key(struct session *session, char **line)
 
 static bool ssh_open(struct link *link)
 {
-	return ssh_greet(link) && check_host_key(link) && ssh_login(link);
+	return ssh_handshake(link) && check_host_key(link) && ssh_login(link);
 }
 
 static void ssh_close(struct link *link)
@@ -786,13 +789,13 @@ static bool link_channel_new(struct link *link)
 }
 
 /* Handles the result `rc` of a libssh request. If it is not complete, sets *again and waits. `denied` is the message after a refusal. */
-static bool proceed(struct link *link, int rc, bool *again, const char *denied)
+static bool check_progress(struct link *link, int rc, bool *again, const char *denied)
 {
 	*again = false;
 	if (rc == SSH_OK)
 		return true;
 	if (ssh_is_dead(link))
-		return ssh_broken(link, "while the command was started");
+		return ssh_fail(link, "while the command was started");
 	if (rc != SSH_AGAIN)
 		return link_fail(link, FLEET_FAILED, "the host %s: %s", denied, ssh_get_error(link->ssh.session));
 	*again = true;
@@ -810,18 +813,18 @@ static bool ssh_open_channel(struct link *link)
 		int rc = SSH_AGAIN;
 
 		while (ok && again) {
-			ssh_pump(link);
+			ssh_handle_received(link);
 			rc = ssh_channel_open_session(ssh->channel);
 			if (rc == SSH_ERROR && tries < OPEN_TRIES && !ssh_is_dead(link))
 				break;
-			ok = proceed(link, rc, &again, "opens no channel");
+			ok = check_progress(link, rc, &again, "opens no channel");
 		}
 		if (!ok || !again)
 			return ok;
 		ssh_channel_free(ssh->channel);
 		ssh->channel = NULL;
 		if (link_wait(link, nothing, 0, link_now_ms() + OPEN_PAUSE_MS) == LINK_CANCELLED)
-			return link_cancelled(link);
+			return link_fail_cancelled(link);
 	}
 }
 
@@ -830,9 +833,9 @@ static bool ssh_start(struct link *link, const char *text)
 	bool ok = ssh_open_channel(link), again = true;
 
 	while (ok && again) {
-		ok = proceed(link, ssh_channel_request_exec(link->ssh.channel, text), &again, "runs no commands");
+		ok = check_progress(link, ssh_channel_request_exec(link->ssh.channel, text), &again, "runs no commands");
 		if (ok && again)
-			ssh_pump(link);
+			ssh_handle_received(link);
 	}
 	return ok;
 }
@@ -862,9 +865,9 @@ static void ssh_end_input(struct link *link)
 
 static bool ssh_read(struct link *link)
 {
-	ssh_pump(link);
+	ssh_handle_received(link);
 	link->command->ended = link->ssh.closed;
-	return link->ssh.closed || !ssh_is_dead(link) || ssh_broken(link, "while the command ran");
+	return link->ssh.closed || !ssh_is_dead(link) || ssh_fail(link, "while the command ran");
 }
 
 /* Closes the channel. If ssh_channel_close() cannot send the end of file at once, it returns AGAIN and must be called again. Otherwise the
@@ -888,9 +891,9 @@ static void ssh_finish(struct link *link, bool stop)
 }
 
 /* Tests whether a second channel is possible: opens two channels without commands, then closes them. */
-static bool ssh_second_channel(struct link *link, bool *can)
+static bool ssh_test_second_channel(struct link *link, bool *can)
 {
-	struct link_command none = { .timeout_ms = BESIDE_MS, .began_ms = link_now_ms(), .passed_ms = link_now_ms() };
+	struct link_command none = { .timeout_ms = SECOND_CHANNEL_MS, .began_ms = link_now_ms(), .elapsed_ms = link_now_ms() };
 	ssh_channel channels[2] = { NULL, NULL };
 	int rc = SSH_OK;
 	bool ok = true;
@@ -900,13 +903,13 @@ static bool ssh_second_channel(struct link *link, bool *can)
 		channels[i] = ssh_channel_new(link->ssh.session);
 		rc = channels[i] ? ssh_channel_open_session(channels[i]) : SSH_ERROR;
 		while (ok && rc == SSH_AGAIN) {
-			ssh_pump(link);
+			ssh_handle_received(link);
 			rc = ssh_channel_open_session(channels[i]);
 			ok = rc != SSH_AGAIN || link_command_wait(link);
 		}
 	}
 	*can = rc == SSH_OK;
-	ok = ok && (*can || !ssh_is_dead(link) || ssh_broken(link, "while a channel was opened"));
+	ok = ok && (*can || !ssh_is_dead(link) || ssh_fail(link, "while a channel was opened"));
 	link->command = NULL;
 	for (int i = 0; i < 2; i++) {
 		if (channels[i] && ssh_channel_is_open(channels[i]) && ssh_channel_close(channels[i]) != SSH_OK)
@@ -925,5 +928,6 @@ static void ssh_park(struct link *link)
 	link->ssh.channel = NULL;
 }
 
-const struct transport ssh_transport = { ssh_open,  ssh_start,	ssh_write,	    ssh_end_input, ssh_read,
-					 ssh_watch, ssh_finish, ssh_second_channel, ssh_park,	   ssh_close };
+const struct transport ssh_transport = { ssh_open, ssh_start, ssh_write,  ssh_end_input,
+					 ssh_read, ssh_watch, ssh_finish, ssh_test_second_channel,
+					 ssh_park, ssh_close };

@@ -102,17 +102,17 @@ static const struct key_file *key_file_get(struct fleet *fleet, const char *path
 {
 	struct key_file *file, *mine;
 
-	pthread_mutex_lock(&fleet->inner);
+	pthread_mutex_lock(&fleet->state_mutex);
 	file = key_file_find(fleet, path);
-	pthread_mutex_unlock(&fleet->inner);
+	pthread_mutex_unlock(&fleet->state_mutex);
 	if (file)
 		return file;
 	mine = key_read(path);
-	pthread_mutex_lock(&fleet->inner);
+	pthread_mutex_lock(&fleet->state_mutex);
 	fleet->keys = mem_grow(fleet->keys, fleet->n_keys, &fleet->keys_capacity, sizeof(*fleet->keys));
 	fleet->keys[fleet->n_keys++] = mine;
 	file = key_file_find(fleet, path);
-	pthread_mutex_unlock(&fleet->inner);
+	pthread_mutex_unlock(&fleet->state_mutex);
 	return file;
 }
 
@@ -161,7 +161,7 @@ static bool send_all(int fd, const unsigned char *bytes, size_t n)
 	return send(fd, bytes, n, MSG_NOSIGNAL) == (ssize_t)n;
 }
 
-static uint32_t number_at(const unsigned char *bytes)
+static uint32_t read_uint32(const unsigned char *bytes)
 {
 	return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
@@ -175,7 +175,7 @@ static bool agent_count_keys(int fd, size_t *n_keys)
 	if (!send_all(fd, request, sizeof(request)) || !read_until(fd, answer, sizeof(answer), link_now_ms() + ASK_MS, -1) ||
 	    answer[4] != AGENT_IDENTITIES_ANSWER)
 		return false;
-	*n_keys = number_at(answer + 5);
+	*n_keys = read_uint32(answer + 5);
 	return *n_keys <= AGENT_KEYS_MAX;
 }
 
@@ -203,11 +203,11 @@ void agent_read_keys(struct fleet *fleet)
 /* libssh waits for the agent without limit and offers all keys of the agent. So libssh talks to a thread, which passes messages on. If the
  * agent is too slow, or after cancelling, it closes both ends. With IdentitiesOnly, it removes keys that the user has not named. */
 struct agent_guard {
-	int ours, agent, cancel_fd;
+	int client_fd, agent, cancel_fd;
 	int64_t until_ms;
 	const struct hostkey *only; /* [n_only] keys that the user named */
 	size_t n_only;
-	bool filter, late;
+	bool filter, timed_out;
 };
 
 static void write_number(unsigned char *bytes, size_t number)
@@ -230,11 +230,11 @@ static bool filter_keys(const struct agent_guard *guard, unsigned char *bytes, s
 {
 	size_t at = 5, kept = 5, n_kept = 0;
 
-	for (size_t i = 0, keys = number_at(bytes + 1); i < keys; i++) {
+	for (size_t i = 0, keys = read_uint32(bytes + 1); i < keys; i++) {
 		size_t start = at, blob = 0;
 
 		for (int part = 0; part < 2; part++) {
-			size_t size = *n - at >= 4 ? number_at(bytes + at) : SIZE_MAX;
+			size_t size = *n - at >= 4 ? read_uint32(bytes + at) : SIZE_MAX;
 
 			if (*n - at < 4 || size > *n - at - 4)
 				return false;
@@ -253,7 +253,7 @@ static bool filter_keys(const struct agent_guard *guard, unsigned char *bytes, s
 }
 
 /* Passes one message, with its length, on from `from` to `to`. */
-static bool pass_on(const struct agent_guard *guard, int from, int to, int64_t until_ms)
+static bool forward_message(const struct agent_guard *guard, int from, int to, int64_t until_ms)
 {
 	unsigned char head[4], *bytes;
 	size_t n;
@@ -261,7 +261,7 @@ static bool pass_on(const struct agent_guard *guard, int from, int to, int64_t u
 
 	if (!read_until(from, head, sizeof(head), until_ms, guard->cancel_fd))
 		return false;
-	n = number_at(head);
+	n = read_uint32(head);
 	if (n > AGENT_BYTES_MAX)
 		return false;
 	bytes = mem_new(n + 4, 1);
@@ -278,22 +278,22 @@ static void *agent_guard_work(void *argument)
 {
 	struct agent_guard *guard = argument;
 
-	while (pass_on(guard, guard->ours, guard->agent, 0)) {
+	while (forward_message(guard, guard->client_fd, guard->agent, 0)) {
 		int64_t latest_ms = link_now_ms() + SIGN_MS;
 
-		if (pass_on(guard, guard->agent, guard->ours, guard->until_ms < latest_ms ? guard->until_ms : latest_ms))
+		if (forward_message(guard, guard->agent, guard->client_fd, guard->until_ms < latest_ms ? guard->until_ms : latest_ms))
 			continue;
-		guard->late = true;
+		guard->timed_out = true;
 		break;
 	}
-	close(guard->ours);
+	close(guard->client_fd);
 	close(guard->agent);
 	return NULL;
 }
 
 /* Reads the public keys of named identity files from FILE.pub or FILE. Returns the number of keys. The caller calls hostkey_release() for
  * each, and free(*out). */
-static size_t named_keys(const struct ssh_link *ssh, struct hostkey **out)
+static size_t read_identity_keys(const struct ssh_link *ssh, struct hostkey **out)
 {
 	struct hostkey *keys = mem_new(2 * ssh->n_identities, sizeof(*keys));
 	size_t n = 0;
@@ -314,16 +314,16 @@ static size_t named_keys(const struct ssh_link *ssh, struct hostkey **out)
 
 /* ---- login ---- */
 
-static void note(struct link *link, const char *text)
+static void add_login_note(struct link *link, const char *text)
 {
 	if (*text)
 		buf_format(&link->ssh.notes, "; %s", text);
 }
 
-enum tried { TRIED_ACCEPTED, TRIED_REFUSED, TRIED_FAILED };
+enum login_attempt { TRIED_ACCEPTED, TRIED_REFUSED, TRIED_FAILED };
 
 /* Interprets libssh's result for a key. */
-static enum tried judge_answer(struct link *link, int rc)
+static enum login_attempt judge_answer(struct link *link, int rc)
 {
 	const char *text;
 
@@ -339,12 +339,12 @@ static enum tried judge_answer(struct link *link, int rc)
 	if (strstr(text, "uthentication failures")) /* the host limits the number of refused keys */
 		link_fail(link, FLEET_AUTH, "too many keys for user '%s': name the right key with identity_file", link->ssh.user);
 	else
-		ssh_broken(link, "during authentication");
+		ssh_fail(link, "during authentication");
 	return TRIED_FAILED;
 }
 
 /* Tries a key or, if `key` is NULL, all keys of the agent. */
-static enum tried try_key(struct link *link, ssh_key key)
+static enum login_attempt try_key(struct link *link, ssh_key key)
 {
 	for (;;) {
 		int rc = ssh_is_dead(link) ? SSH_AUTH_ERROR
@@ -358,62 +358,62 @@ static enum tried try_key(struct link *link, ssh_key key)
 	}
 }
 
-static enum tried try_guarded_agent(struct link *link, struct agent_guard *guard)
+static enum login_attempt try_guarded_agent(struct link *link, struct agent_guard *guard)
 {
 	int ends[2] = { -1, -1 };
 	struct pollfd none;
-	enum tried tried;
+	enum login_attempt login_attempt;
 	pthread_t thread;
 
 	if (guard->agent < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)) {
-		note(link, "the agent cannot be reached");
+		add_login_note(link, "the agent cannot be reached");
 		if (guard->agent >= 0)
 			close(guard->agent);
 		return TRIED_REFUSED;
 	}
-	guard->ours = ends[1];
+	guard->client_fd = ends[1];
 	if (ssh_set_agent_socket(link->ssh.session, ends[0]) != SSH_OK) {
 		close(ends[0]);
 		ends[0] = -1;
 	}
-	if (ends[0] < 0 || fleet_thread(&thread, agent_guard_work, guard)) {
-		close(guard->ours);
+	if (ends[0] < 0 || fleet_start_thread(&thread, agent_guard_work, guard)) {
+		close(guard->client_fd);
 		close(guard->agent);
-		note(link, "the agent cannot be reached");
+		add_login_note(link, "the agent cannot be reached");
 		return TRIED_REFUSED;
 	}
-	tried = try_key(link, NULL);
+	login_attempt = try_key(link, NULL);
 	shutdown(ends[0], SHUT_RDWR); /* the session closes this end */
 	pthread_join(thread, NULL);
-	if (tried == TRIED_REFUSED && link_wait(link, &none, 0, link_now_ms()) == LINK_CANCELLED) {
-		link_cancelled(link);
+	if (login_attempt == TRIED_REFUSED && link_wait(link, &none, 0, link_now_ms()) == LINK_CANCELLED) {
+		link_fail_cancelled(link);
 		return TRIED_FAILED;
 	}
-	if (guard->late)
-		note(link, "the agent of SSH_AUTH_SOCK has stopped answering");
-	return tried;
+	if (guard->timed_out)
+		add_login_note(link, "the agent of SSH_AUTH_SOCK has stopped answering");
+	return login_attempt;
 }
 
-static enum tried try_agent(struct link *link)
+static enum login_attempt try_agent(struct link *link)
 {
 	struct agent_guard guard = { .cancel_fd = link->fleet->cancel_fd,
 				     .until_ms = link->deadline_ms,
 				     .filter = link->ssh.identities_only };
 	struct hostkey *named = NULL;
-	enum tried tried = TRIED_REFUSED;
+	enum login_attempt login_attempt = TRIED_REFUSED;
 
 	if (guard.filter)
-		guard.n_only = named_keys(&link->ssh, &named);
+		guard.n_only = read_identity_keys(&link->ssh, &named);
 	guard.only = named;
 	if (!guard.filter || guard.n_only) {
 		guard.agent = agent_connect();
-		tried = try_guarded_agent(link, &guard);
+		login_attempt = try_guarded_agent(link, &guard);
 	}
 	mem_release_all(named, guard.n_only, hostkey_release);
-	return tried;
+	return login_attempt;
 }
 
-static enum tried try_file(struct link *link, const char *path, bool *any)
+static enum login_attempt try_file(struct link *link, const char *path, bool *any)
 {
 	const struct key_file *file = key_file_get(link->fleet, path);
 
@@ -421,8 +421,8 @@ static enum tried try_file(struct link *link, const char *path, bool *any)
 		*any = true;
 		return try_key(link, file->key);
 	}
-	if (!file->absent || link->ssh.identities_named)
-		note(link, file->reason);
+	if (!file->absent || link->ssh.identities_are_user_given)
+		add_login_note(link, file->reason);
 	return TRIED_REFUSED;
 }
 
@@ -430,21 +430,21 @@ bool ssh_login(struct link *link)
 {
 	const struct ssh_link *ssh = &link->ssh;
 	bool any = false, agent = link->fleet->n_agent_keys > 0 && !ssh->no_agent;
-	size_t steps = ssh->n_identities + 1, agent_at = ssh->identities_named ? ssh->n_identities : 0;
-	enum tried tried = TRIED_REFUSED;
+	size_t steps = ssh->n_identities + 1, agent_at = ssh->identities_are_user_given ? ssh->n_identities : 0;
+	enum login_attempt login_attempt = TRIED_REFUSED;
 
-	for (size_t i = 0; i < steps && tried == TRIED_REFUSED; i++) {
+	for (size_t i = 0; i < steps && login_attempt == TRIED_REFUSED; i++) {
 		if (i != agent_at) {
-			tried = try_file(link, ssh->identities[i - (i > agent_at)], &any);
+			login_attempt = try_file(link, ssh->identities[i - (i > agent_at)], &any);
 		} else if (agent) {
 			any = true;
-			tried = try_agent(link);
+			login_attempt = try_agent(link);
 		} else if (!ssh->no_agent) {
-			note(link, link->fleet->agent_reason);
+			add_login_note(link, link->fleet->agent_reason);
 		}
 	}
-	if (tried == TRIED_REFUSED)
+	if (login_attempt == TRIED_REFUSED)
 		link_fail(link, FLEET_AUTH, "%s '%s'%s", any ? "none of the keys is accepted for user" : "no key for user", ssh->user,
 			  ssh->notes.bytes ? ssh->notes.bytes : "");
-	return tried == TRIED_ACCEPTED;
+	return login_attempt == TRIED_ACCEPTED;
 }

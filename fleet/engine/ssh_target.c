@@ -22,8 +22,8 @@ struct ssh_settings {
 	char *proxy_jump, *host_key_alias; /* NULL if not set */
 	char **identity_files;		   /* [n_identity_files] paths, expanded */
 	size_t n_identity_files;
-	bool identities_named; /* true if the user named identity_files; false if they are OpenSSH's defaults */
-	bool identities_only;  /* use only those keys of the agent that are in identity_files */
+	bool identities_are_user_given; /* true if the user named identity_files; false if they are OpenSSH's defaults */
+	bool identities_only;		/* use only those keys of the agent that are in identity_files */
 	bool no_agent;
 	char **known_hosts_files; /* [n_known_hosts_files] paths of the user's and the system's files */
 	size_t n_known_hosts_files;
@@ -32,8 +32,8 @@ struct ssh_settings {
 /* Settings that change the connection and are not supported, unless they have the default value. All other settings are supported or only
  * concern interactive sessions. */
 static const struct {
-	const char *name, *instead; /* remedy; NULL if there is none */
-} refused[] = {
+	const char *name, *alternative; /* remedy; NULL if there is none */
+} refused_settings[] = {
 	{ "ProxyCommand", "use ProxyJump" },
 	{ "AddressFamily", "write the address into lab.yaml" },
 	{ "BindAddress", NULL },
@@ -86,7 +86,7 @@ static char *ssh_config_command(const char *config, const char *host, int port, 
 
 static enum assay_status fail_value(const struct reading *r, const char *what, const char *text)
 {
-	return assay_fail(r->err, ASSAY_E_FORMAT, "~/.ssh/config: %s in '%s' is not supported here", what, TEXT_SHOWN(text));
+	return assay_fail(r->err, ASSAY_E_FORMAT, "~/.ssh/config: %s in '%s' is not supported here", what, TEXT_SANITIZED(text));
 }
 
 static bool add_token(const struct reading *r, char letter, struct buf *out)
@@ -197,14 +197,14 @@ static bool is_default(const struct reading *r, const char *line)
 
 static enum assay_status refuse_key(const struct reading *r, const char *key, const char *line)
 {
-	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
-		if (strcasecmp(refused[i].name, key) != 0 || is_default(r, line))
+	for (size_t i = 0; i < sizeof(refused_settings) / sizeof(refused_settings[0]); i++) {
+		if (strcasecmp(refused_settings[i].name, key) != 0 || is_default(r, line))
 			continue;
 		return assay_fail(r->err, ASSAY_E_FORMAT,
 				  "~/.ssh/config: '%s' changes the connection to '%s', but is not supported%s%s (docs/hosts.md has the "
 				  "keys that are not)",
-				  refused[i].name, TEXT_SHOWN(r->host), refused[i].instead ? ": " : "",
-				  refused[i].instead ? refused[i].instead : "");
+				  refused_settings[i].name, TEXT_SANITIZED(r->host), refused_settings[i].alternative ? ": " : "",
+				  refused_settings[i].alternative ? refused_settings[i].alternative : "");
 	}
 	return ASSAY_OK;
 }
@@ -216,7 +216,7 @@ static void set_text(char **field, const char *value)
 }
 
 /* Reads the settings to which tokens in other settings refer. */
-static enum assay_status first_pass(struct reading *r, const char *key, const char *value)
+static enum assay_status read_connection_setting(struct reading *r, const char *key, const char *value)
 {
 	struct ssh_settings *s = &r->settings;
 	int64_t port;
@@ -236,14 +236,14 @@ static enum assay_status first_pass(struct reading *r, const char *key, const ch
 		if (!s->no_agent && strcmp(value, "SSH_AUTH_SOCK") != 0)
 			return fail_value(r, "IdentityAgent (set SSH_AUTH_SOCK)", value);
 	} else if (strcmp(key, "port") == 0) {
-		if (!text_int64(value, &port) || port < 1 || port > 65535)
+		if (!text_parse_int64(value, &port) || port < 1 || port > 65535)
 			return fail_value(r, "this port", value);
 		s->port = (int)port;
 	}
 	return ASSAY_OK;
 }
 
-static enum assay_status second_pass(struct reading *r, const char *key, const char *value)
+static enum assay_status read_other_setting(struct reading *r, const char *key, const char *value)
 {
 	struct ssh_settings *s = &r->settings;
 	enum assay_status st = ASSAY_OK;
@@ -289,8 +289,8 @@ static void count_identity(struct reading *r, const char *line)
 	r->n_default_identities += is_default(r, line);
 }
 
-static enum assay_status each_line(struct reading *r, const char *text,
-				   enum assay_status (*take)(struct reading *, const char *key, const char *value), bool check)
+static enum assay_status for_each_line(struct reading *r, const char *text,
+				       enum assay_status (*take)(struct reading *, const char *key, const char *value), bool check)
 {
 	char *lines = mem_string(text), *rest = lines, *line;
 	enum assay_status st = ASSAY_OK;
@@ -338,13 +338,13 @@ static enum assay_status ssh_settings_parse(const char *text, const char *defaul
 					    struct ssh_settings *out, struct assay_error *err)
 {
 	struct reading r = { .defaults = defaults, .host = host, .user = user, .home = home, .err = err };
-	enum assay_status st = each_line(&r, text, first_pass, true);
+	enum assay_status st = for_each_line(&r, text, read_connection_setting, true);
 
 	if (!st)
-		st = each_line(&r, text, second_pass, false);
+		st = for_each_line(&r, text, read_other_setting, false);
 	if (!st && (!r.settings.host_name || !r.settings.port))
 		st = assay_fail(err, ASSAY_E_FORMAT, "~/.ssh/config: 'ssh -G' gives no host name and port");
-	r.settings.identities_named =
+	r.settings.identities_are_user_given =
 	    r.n_default_identities != r.n_identity_lines || r.n_identity_lines != count_default_identities(defaults);
 	*out = r.settings;
 	if (st)
@@ -355,7 +355,7 @@ static enum assay_status ssh_settings_parse(const char *text, const char *defaul
 /* ---- running `ssh -G` ---- */
 
 /* Returns a shell command that sets HOME and runs ssh. Most of ssh uses the account's home, but parts of it use HOME. free() it. */
-static char *with_home(const struct fleet *fleet, const char *line)
+static char *expand_home(const struct fleet *fleet, const char *line)
 {
 	struct buf out = BUF_INIT;
 
@@ -368,7 +368,7 @@ static char *with_home(const struct fleet *fleet, const char *line)
 /* Returns the output of `ssh -G`, which the caller frees; NULL if the host failed. */
 static char *ask_ssh(struct link *link, const char *command)
 {
-	char *at_home = with_home(link->fleet, command);
+	char *at_home = expand_home(link->fleet, command);
 	struct spool out, said;
 	struct assay_error err;
 	char *text = NULL;
@@ -377,7 +377,7 @@ static char *ask_ssh(struct link *link, const char *command)
 
 	spool_init(&out, SETTINGS_BYTES_MAX);
 	spool_init(&said, SETTINGS_BYTES_MAX);
-	ok = link_run_here(link, at_home, &out, &said) && !spool_text(&out, SETTINGS_BYTES_MAX, &text, &n, &err);
+	ok = link_run_local(link, at_home, &out, &said) && !spool_text(&out, SETTINGS_BYTES_MAX, &text, &n, &err);
 	if (!ok && !link->broken) {
 		char *line = spool_first_line(&said);
 
@@ -395,26 +395,27 @@ static const char *ask_ssh_once(struct link *link, const char *config, const cha
 {
 	struct fleet *fleet = link->fleet;
 	char *command = ssh_config_command(config, host, port, user);
-	struct asked *asked = NULL;
+	struct ssh_config_query *ssh_config_query = NULL;
 
-	pthread_mutex_lock(&fleet->asking);
-	for (size_t i = 0; i < fleet->n_asked && !asked; i++)
-		asked = strcmp(fleet->asked[i]->command, command) == 0 ? fleet->asked[i] : NULL;
-	if (asked) {
+	pthread_mutex_lock(&fleet->asked_mutex);
+	for (size_t i = 0; i < fleet->n_asked_queries && !ssh_config_query; i++)
+		ssh_config_query = strcmp(fleet->ssh_config_query[i]->command, command) == 0 ? fleet->ssh_config_query[i] : NULL;
+	if (ssh_config_query) {
 		free(command);
-		if (!asked->text)
-			link_fail(link, asked->outcome, "%s", asked->why);
+		if (!ssh_config_query->text)
+			link_fail(link, ssh_config_query->outcome, "%s", ssh_config_query->why);
 	} else {
-		fleet->asked = mem_grow(fleet->asked, fleet->n_asked, &fleet->asked_capacity, sizeof(*fleet->asked));
-		fleet->asked[fleet->n_asked++] = asked = mem_new(1, sizeof(*asked));
-		asked->command = command;
-		asked->text = ask_ssh(link, command);
-		asked->outcome = link->result->outcome;
-		if (!asked->text)
-			asked->why = mem_string(link->result->message);
+		fleet->ssh_config_query = mem_grow(fleet->ssh_config_query, fleet->n_asked_queries, &fleet->asked_queries_capacity,
+						   sizeof(*fleet->ssh_config_query));
+		fleet->ssh_config_query[fleet->n_asked_queries++] = ssh_config_query = mem_new(1, sizeof(*ssh_config_query));
+		ssh_config_query->command = command;
+		ssh_config_query->text = ask_ssh(link, command);
+		ssh_config_query->outcome = link->result->outcome;
+		if (!ssh_config_query->text)
+			ssh_config_query->why = mem_string(link->result->message);
 	}
-	pthread_mutex_unlock(&fleet->asking);
-	return asked->text;
+	pthread_mutex_unlock(&fleet->asked_mutex);
+	return ssh_config_query->text;
 }
 
 /* ---- jump hosts ---- */
@@ -440,7 +441,7 @@ void jump_hop_parse(const char *text, size_t n, struct jump_hop *out)
 	bool brackets = *host == '[', port = colon && (brackets ? colon[-1] == ']' : strchr(host, ':') == colon);
 	int64_t number = 0;
 
-	if (port && (!text_int64(colon + 1, &number) || number < 1 || number > 65535))
+	if (port && (!text_parse_int64(colon + 1, &number) || number < 1 || number > 65535))
 		number = 0;
 	host += brackets;
 	*out = (struct jump_hop){ .user = at ? mem_bytes(user, (size_t)(at - user)) : NULL,
@@ -462,9 +463,9 @@ static const char *hop_settings(struct link *link, const struct jump_hop *hop)
 
 /* Finds all hops. If ~/.ssh/config puts more hops before the first one, adds them to the list, because ssh itself might not check their
  * keys. */
-static bool find_way(struct link *link, const char *jumps)
+static bool find_jump_route(struct link *link, const char *jumps)
 {
-	char **way = &link->ssh.jump_through;
+	char **way = &link->ssh.jump_hosts;
 
 	*way = jumps ? mem_string(jumps) : NULL;
 	for (int i = 0; *way && !link->host->jump; i++) {
@@ -561,9 +562,9 @@ static char *jump_line(struct link *link, const char *hops, const char *target)
 	return settings ? buf_take(&line) : NULL;
 }
 
-char *hops_line(struct link *link, const char *hops, const char *target)
+char *ssh_hops_command(struct link *link, const char *hops, const char *target)
 {
-	char *line = jump_line(link, hops, target), *at_home = line ? with_home(link->fleet, line) : NULL;
+	char *line = jump_line(link, hops, target), *at_home = line ? expand_home(link->fleet, line) : NULL;
 
 	free(line);
 	return at_home;
@@ -591,9 +592,9 @@ static void find_identities(struct link *link, struct ssh_settings *settings)
 	const char *own = link->host->identity_file;
 	struct ssh_link *ssh = &link->ssh;
 
-	ssh->identities_named = own || settings->identities_named;
+	ssh->identities_are_user_given = own || settings->identities_are_user_given;
 	ssh->identities_only = settings->identities_only;
-	if (!own && settings->identities_named) {
+	if (!own && settings->identities_are_user_given) {
 		ssh->identities = settings->identity_files;
 		ssh->n_identities = settings->n_identity_files;
 		settings->identity_files = NULL; /* the link owns them now */
@@ -638,18 +639,18 @@ static bool read_known_hosts(struct link *link, struct ssh_settings *settings)
 
 	if (!settings->n_known_hosts_files)
 		return true;
-	ssh->known_files = mem_new(settings->n_known_hosts_files + 1, sizeof(char *));
-	ssh->known_files[ssh->n_known_files++] = mem_format("%s/known_hosts", fleet->options.directory);
-	pthread_mutex_lock(&fleet->knowing);
+	ssh->known_hosts_paths = mem_new(settings->n_known_hosts_files + 1, sizeof(char *));
+	ssh->known_hosts_paths[ssh->n_known_files++] = mem_format("%s/known_hosts", fleet->options.directory);
+	pthread_mutex_lock(&fleet->known_mutex);
 	for (size_t i = 0; !st && i < settings->n_known_hosts_files; i++) {
 		st = known_hosts_read(fleet->options.known, settings->known_hosts_files[i], &err);
-		ssh->known_files[ssh->n_known_files++] = mem_string(settings->known_hosts_files[i]);
+		ssh->known_hosts_paths[ssh->n_known_files++] = mem_string(settings->known_hosts_files[i]);
 	}
-	pthread_mutex_unlock(&fleet->knowing);
+	pthread_mutex_unlock(&fleet->known_mutex);
 	return !st || link_fail(link, FLEET_HOSTKEY, "%s", err.text);
 }
 
-bool target_describe(struct link *link)
+bool ssh_target_resolve(struct link *link)
 {
 	const struct host *host = link->host;
 	struct ssh_settings settings = { 0 };
@@ -660,10 +661,10 @@ bool target_describe(struct link *link)
 		ssh->address = mem_string(settings.host_name ? settings.host_name : host->address);
 		ssh->port = host->port ? host->port : settings.port ? settings.port : 22;
 		ssh->user = mem_string(host->user ? host->user : settings.user ? settings.user : link->fleet->user);
-		ssh->known_as = settings.host_key_alias ? mem_string(settings.host_key_alias) : NULL;
+		ssh->known_hosts_name = settings.host_key_alias ? mem_string(settings.host_key_alias) : NULL;
 		ssh->no_agent = settings.no_agent;
 		find_identities(link, &settings);
-		ok = read_known_hosts(link, &settings) && find_way(link, host->jump ? host->jump : settings.proxy_jump);
+		ok = read_known_hosts(link, &settings) && find_jump_route(link, host->jump ? host->jump : settings.proxy_jump);
 	}
 	ssh_settings_release(&settings);
 	return ok;

@@ -16,61 +16,61 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TEXT_BYTES 512
-#define TASK_BYTES 4096 /* maximum size of a file below /proc/PID that is read */
-#define APART_NS   INT64_C(40000000)
-#define COST_MOST  200 /* polling takes at most 1/COST_MOST of the time */
-#define PROCESSES  256 /* maximum number of processes per poll */
+#define TEXT_BYTES	 512
+#define TASK_BYTES	 4096 /* maximum size of a file below /proc/PID that is read */
+#define POLL_INTERVAL_NS INT64_C(40000000)
+#define COST_MAX	 200 /* polling takes at most 1/COST_MAX of the time */
+#define PROCESSES	 256 /* maximum number of processes per poll */
 
 /* ---- run-queue delays of threads other than the first ---- */
 
-struct look {
-	struct accounts_delays *delays;
+struct delay_poll {
+	struct usage_delays *delays;
 	pid_t processes[PROCESSES]; /* [n] processes to poll; children come after their parents */
 	size_t n;
 	uint64_t gained_ns; /* largest increase of a thread's delay since the last poll */
 };
 
 /* Returns the element with the thread's delay at the last poll. NULL if there are too many threads. */
-static uint64_t *seen_of(struct accounts_delays *delays, pid_t thread)
+static uint64_t *find_seen_delay(struct usage_delays *delays, pid_t thread)
 {
-	for (size_t i = 0; i < ACCOUNTS_THREADS; i++) {
-		size_t at = ((size_t)thread + i) % ACCOUNTS_THREADS;
+	for (size_t i = 0; i < USAGE_THREADS_MAX; i++) {
+		size_t at = ((size_t)thread + i) % USAGE_THREADS_MAX;
 
 		if (delays->ids[at] == 0)
 			delays->ids[at] = thread;
 		if (delays->ids[at] == thread)
-			return &delays->seen_ns[at];
+			return &delays->polled_delay_ns[at];
 	}
 	return NULL;
 }
 
-static void read_delay(struct look *look, pid_t process, pid_t thread)
+static void read_delay(struct delay_poll *delay_poll, pid_t process, pid_t thread)
 {
 	char text[TASK_BYTES], *delay;
 	uint64_t now_ns, gained, *seen;
 
 	if (!process_text(text, TASK_BYTES, "/proc/%d/task/%d/schedstat", (int)process, (int)thread) || !(delay = strchr(text, ' ')) ||
-	    !(seen = seen_of(look->delays, thread)))
+	    !(seen = find_seen_delay(delay_poll->delays, thread)))
 		return;
 	now_ns = strtoull(delay, NULL, 10);
 	gained = now_ns < *seen ? now_ns : now_ns - *seen; /* a smaller value belongs to a new thread with the same id */
 	*seen = now_ns;
-	look->gained_ns = gained > look->gained_ns ? gained : look->gained_ns;
+	delay_poll->gained_ns = gained > delay_poll->gained_ns ? gained : delay_poll->gained_ns;
 }
 
-static void find_children(struct look *look, pid_t process, pid_t thread)
+static void find_children(struct delay_poll *delay_poll, pid_t process, pid_t thread)
 {
 	char text[TASK_BYTES], *at = text, *end;
 
 	if (!process_text(text, TASK_BYTES, "/proc/%d/task/%d/children", (int)process, (int)thread))
 		return;
-	for (long id; look->n < PROCESSES && (id = strtol(at, &end, 10)) > 0 && *end; at = end)
-		look->processes[look->n++] = (pid_t)id;
+	for (long id; delay_poll->n < PROCESSES && (id = strtol(at, &end, 10)) > 0 && *end; at = end)
+		delay_poll->processes[delay_poll->n++] = (pid_t)id;
 }
 
 /* Polls the threads of a process. If `ours`, it is a child of this process; then its first thread is excluded, and counted at its end. */
-static void inspect_process(struct look *look, pid_t process, bool ours)
+static void inspect_process(struct delay_poll *delay_poll, pid_t process, bool ours)
 {
 	char path[32];
 	struct dirent *entry;
@@ -84,38 +84,38 @@ static void inspect_process(struct look *look, pid_t process, bool ours)
 		if (thread <= 0)
 			continue;
 		if (!ours || thread != process)
-			read_delay(look, process, thread);
-		find_children(look, process, thread);
+			read_delay(delay_poll, process, thread);
+		find_children(delay_poll, process, thread);
 	}
 	if (threads)
 		closedir(threads);
 }
 
-void accounts_look(struct accounts *accounts, pid_t command, int64_t begun_ns, int64_t now_ns)
+void usage_counters_poll(struct usage_counters *usage_counters, pid_t command, int64_t begun_ns, int64_t now_ns)
 {
-	struct accounts_delays *delays = &accounts->delays;
-	struct look look = { .delays = delays };
+	struct usage_delays *delays = &usage_counters->delays;
+	struct delay_poll delay_poll = { .delays = delays };
 	int64_t pause_ns;
 	size_t ours;
 
 	delays->begun_ns = begun_ns;
-	if (now_ns < (delays->next_ns ? delays->next_ns : begun_ns + APART_NS))
+	if (now_ns < (delays->next_ns ? delays->next_ns : begun_ns + POLL_INTERVAL_NS))
 		return;
-	find_children(&look, getpid(), getpid());
-	if (look.n == 0) /* the kernel does not list children */
-		look.processes[look.n++] = command;
-	ours = look.n;
-	for (size_t i = 0; i < look.n; i++)
-		inspect_process(&look, look.processes[i], i < ours);
-	delays->sum_ns += look.gained_ns;
+	find_children(&delay_poll, getpid(), getpid());
+	if (delay_poll.n == 0) /* the kernel does not list children */
+		delay_poll.processes[delay_poll.n++] = command;
+	ours = delay_poll.n;
+	for (size_t i = 0; i < delay_poll.n; i++)
+		inspect_process(&delay_poll, delay_poll.processes[i], i < ours);
+	delays->sum_ns += delay_poll.gained_ns;
 	delays->last_ns = now_ns;
-	pause_ns = COST_MOST * (clock_monotonic_ns() - now_ns);
-	delays->next_ns = now_ns + (pause_ns > APART_NS ? pause_ns : APART_NS);
+	pause_ns = COST_MAX * (clock_monotonic_ns() - now_ns);
+	delays->next_ns = now_ns + (pause_ns > POLL_INTERVAL_NS ? pause_ns : POLL_INTERVAL_NS);
 }
 
 /* Returns the delays of a command that has ended, ns; -1 if it was not polled. If several threads waited between two polls, only the
  * longest delay is counted, because the command lost at most that time. Extrapolates to the time after the last poll. */
-static int64_t delays_of(const struct accounts_delays *delays, int64_t ended_ns)
+static int64_t total_delays(const struct usage_delays *delays, int64_t ended_ns)
 {
 	int64_t known_ns = delays->last_ns - delays->begun_ns;
 
@@ -192,7 +192,7 @@ static int pmu_write(const struct pmu *pmu, char *text, size_t n)
 #define TEMPERATURE_MIN -273000 /* values outside this range are errors of the sensor */
 #define TEMPERATURE_MAX 1000000
 
-/* Returns the mean clock rate of the first eight CPUs; CLIMATE_UNKNOWN if it is unknown. */
+/* Returns the mean clock rate of the first eight CPUs; SENSOR_UNKNOWN if it is unknown. */
 static int64_t climate_frequency_khz(const char *root)
 {
 	int64_t sum = 0, n = 0;
@@ -208,10 +208,10 @@ static int64_t climate_frequency_khz(const char *root)
 		sum += khz;
 		n++;
 	}
-	return n ? sum / n : CLIMATE_UNKNOWN;
+	return n ? sum / n : SENSOR_UNKNOWN;
 }
 
-static int64_t warmer_of(int64_t a, const char *path)
+static int64_t max_temperature(int64_t a, const char *path)
 {
 	char word[32], *end = word;
 	long long b = process_text(word, sizeof(word), "%s", path) ? strtoll(word, &end, 10) : 0;
@@ -230,22 +230,22 @@ static bool is_processors(const char *name)
 	return false;
 }
 
-int64_t climate_temperature_mc(const char *root)
+int64_t sensor_temperature_mc(const char *root)
 {
-	int64_t warmest = CLIMATE_UNKNOWN;
+	int64_t warmest = SENSOR_UNKNOWN;
 	char path[256], name[32];
 
 	for (int i = 0; i < ZONES_MAX; i++) {
 		snprintf(path, sizeof(path), "%s/sys/class/thermal/thermal_zone%d/temp", root, i);
-		warmest = warmer_of(warmest, path);
+		warmest = max_temperature(warmest, path);
 	}
-	for (int i = 0; i < CHIPS_MAX && warmest == CLIMATE_UNKNOWN; i++) {
+	for (int i = 0; i < CHIPS_MAX && warmest == SENSOR_UNKNOWN; i++) {
 		process_text(name, sizeof(name), "%s/sys/class/hwmon/hwmon%d/name", root, i);
 		if (!is_processors(name))
 			continue;
 		for (int k = 1; k <= SENSORS_MAX; k++) {
 			snprintf(path, sizeof(path), "%s/sys/class/hwmon/hwmon%d/temp%d_input", root, i, k);
-			warmest = warmer_of(warmest, path);
+			warmest = max_temperature(warmest, path);
 		}
 	}
 	return warmest;
@@ -254,8 +254,8 @@ int64_t climate_temperature_mc(const char *root)
 /* ---- counters of the kernel, per process and of the host ---- */
 
 /* Counters of the whole host. Their increase during a command includes all processes. */
-static const char *const totals[ACCOUNTS_TOTALS] = { "crowded_ns", "io_stalled_ns", "memory_stalled_ns", "throttled_ns", "processes",
-						     "steal_ns",   "busy_ns" };
+static const char *const totals[USAGE_TOTALS] = { "crowded_ns", "io_stalled_ns", "memory_stalled_ns", "throttled_ns", "processes",
+						  "steal_ns",	"busy_ns" };
 
 /* Returns the number after `word` in a file; -1 if it is missing. */
 static int64_t read_number(const char *path, const char *word)
@@ -276,7 +276,7 @@ static int64_t pressure_ns(const char *path)
 	return us < 0 ? -1 : 1000 * us;
 }
 
-size_t accounts_group(const char *controller, char path[PATH_MAX])
+size_t usage_find_cgroup(const char *controller, char path[PATH_MAX])
 {
 	char text[8 * TEXT_BYTES], *rest = text, *line;
 	size_t n = strlen(controller), top = 0;
@@ -299,7 +299,7 @@ size_t accounts_group(const char *controller, char path[PATH_MAX])
 static int64_t throttled_ns(void)
 {
 	char group[PATH_MAX], file[PATH_MAX + 20], *end;
-	size_t top = accounts_group("cpu", group);
+	size_t top = usage_find_cgroup("cpu", group);
 	int64_t ns, sum = -1;
 
 	snprintf(file, sizeof(file), "%s/cpu.stat.local", group);
@@ -348,7 +348,7 @@ static void read_processors(int64_t *stolen_ns, int64_t *busy_ns)
 		*busy_ns = processors * clock_monotonic_ns() - ns[IDLE] - ns[IOWAIT];
 }
 
-static void read_totals(int64_t to[ACCOUNTS_TOTALS])
+static void read_totals(int64_t to[USAGE_TOTALS])
 {
 	to[0] = pressure_ns("/proc/pressure/cpu");
 	to[1] = pressure_ns("/proc/pressure/io");
@@ -376,19 +376,19 @@ static void read_io(unsigned long long io[4], bool *unknown)
 	}
 }
 
-void accounts_begin(struct accounts *accounts, bool pmu)
+void usage_counters_begin(struct usage_counters *usage_counters, bool pmu)
 {
-	*accounts = (struct accounts){ .delay_ns = 0 };
-	read_io(accounts->io, &accounts->io_unknown);
-	read_totals(accounts->totals);
+	*usage_counters = (struct usage_counters){ .delay_ns = 0 };
+	read_io(usage_counters->io, &usage_counters->is_io_unknown);
+	read_totals(usage_counters->totals);
 	if (pmu)
-		pmu_open(&accounts->pmu);
+		pmu_open(&usage_counters->pmu);
 }
 
-struct accounts_schedule accounts_schedule_of(pid_t id)
+struct usage_schedule usage_read_schedule(pid_t id)
 {
 	char text[TEXT_BYTES], *at = text;
-	struct accounts_schedule of;
+	struct usage_schedule of;
 
 	process_text(text, TEXT_BYTES, "/proc/%d/schedstat", (int)id);
 	of.ran_ns = strtoull(at, &at, 10);
@@ -396,44 +396,47 @@ struct accounts_schedule accounts_schedule_of(pid_t id)
 	return of;
 }
 
-void accounts_end(struct accounts *accounts)
+void usage_counters_end(struct usage_counters *usage_counters)
 {
 	unsigned long long io[4];
-	int64_t now[ACCOUNTS_TOTALS];
+	int64_t now[USAGE_TOTALS];
 
-	read_io(io, &accounts->io_unknown);
-	pmu_end(&accounts->pmu);
-	accounts->frequency_khz = climate_frequency_khz("");
-	accounts->temperature_mc = climate_temperature_mc("");
+	read_io(io, &usage_counters->is_io_unknown);
+	pmu_end(&usage_counters->pmu);
+	usage_counters->frequency_khz = climate_frequency_khz("");
+	usage_counters->temperature_mc = sensor_temperature_mc("");
 	for (int i = 0; i < 4; i++)
-		accounts->io[i] = io[i] - accounts->io[i];
+		usage_counters->io[i] = io[i] - usage_counters->io[i];
 	read_totals(now);
-	for (int i = 0; i < ACCOUNTS_TOTALS; i++)
-		accounts->totals[i] = accounts->totals[i] < 0 || now[i] < accounts->totals[i] ? -1 : now[i] - accounts->totals[i];
+	for (int i = 0; i < USAGE_TOTALS; i++)
+		usage_counters->totals[i] =
+		    usage_counters->totals[i] < 0 || now[i] < usage_counters->totals[i] ? -1 : now[i] - usage_counters->totals[i];
 }
 
-void accounts_write(const struct accounts *accounts, const struct rusage *usage, int64_t ended_ns, char text[ACCOUNTS_BYTES])
+void usage_counters_write(const struct usage_counters *usage_counters, const struct rusage *usage, int64_t ended_ns,
+			  char text[USAGE_TEXT_BYTES])
 {
-	const unsigned long long *io = accounts->io;
-	int64_t others_ns = delays_of(&accounts->delays, ended_ns);
+	const unsigned long long *io = usage_counters->io;
+	int64_t others_ns = total_delays(&usage_counters->delays, ended_ns);
 	struct timespec tick;
-	int n = snprintf(text, ACCOUNTS_BYTES,
+	int n = snprintf(text, USAGE_TEXT_BYTES,
 			 "minor_faults %ld\nmajor_faults %ld\nvoluntary_switches %ld\ninvoluntary_switches %ld\nrun_delay_ns %llu\n",
-			 usage->ru_minflt, usage->ru_majflt, usage->ru_nvcsw, usage->ru_nivcsw, accounts->delay_ns);
+			 usage->ru_minflt, usage->ru_majflt, usage->ru_nvcsw, usage->ru_nivcsw, usage_counters->delay_ns);
 
 	if (others_ns >= 0)
-		n += snprintf(text + n, ACCOUNTS_BYTES - (size_t)n, "others_delay_ns %lld\n", (long long)(others_ns + accounts->reader_ns));
-	if (!accounts->io_unknown)
-		n += snprintf(text + n, ACCOUNTS_BYTES - (size_t)n,
+		n += snprintf(text + n, USAGE_TEXT_BYTES - (size_t)n, "others_delay_ns %lld\n",
+			      (long long)(others_ns + usage_counters->reader_delay_ns));
+	if (!usage_counters->is_io_unknown)
+		n += snprintf(text + n, USAGE_TEXT_BYTES - (size_t)n,
 			      "read_bytes %llu\nwrite_bytes %llu\nread_calls %llu\nwrite_calls %llu\n", io[0], io[1], io[2], io[3]);
-	for (int i = 0; i < ACCOUNTS_TOTALS; i++)
-		if (accounts->totals[i] >= 0)
-			n += snprintf(text + n, ACCOUNTS_BYTES - (size_t)n, "%s %lld\n", totals[i], (long long)accounts->totals[i]);
-	if (accounts->frequency_khz >= 0)
-		n += snprintf(text + n, ACCOUNTS_BYTES - (size_t)n, "frequency_khz %lld\n", (long long)accounts->frequency_khz);
-	if (accounts->temperature_mc >= 0)
-		n += snprintf(text + n, ACCOUNTS_BYTES - (size_t)n, "temperature_mc %lld\n", (long long)accounts->temperature_mc);
-	n += pmu_write(&accounts->pmu, text + n, ACCOUNTS_BYTES - (size_t)n);
+	for (int i = 0; i < USAGE_TOTALS; i++)
+		if (usage_counters->totals[i] >= 0)
+			n += snprintf(text + n, USAGE_TEXT_BYTES - (size_t)n, "%s %lld\n", totals[i], (long long)usage_counters->totals[i]);
+	if (usage_counters->frequency_khz >= 0)
+		n += snprintf(text + n, USAGE_TEXT_BYTES - (size_t)n, "frequency_khz %lld\n", (long long)usage_counters->frequency_khz);
+	if (usage_counters->temperature_mc >= 0)
+		n += snprintf(text + n, USAGE_TEXT_BYTES - (size_t)n, "temperature_mc %lld\n", (long long)usage_counters->temperature_mc);
+	n += pmu_write(&usage_counters->pmu, text + n, USAGE_TEXT_BYTES - (size_t)n);
 	if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick) == 0)
-		snprintf(text + n, ACCOUNTS_BYTES - (size_t)n, "tick_ns %lld\n", (long long)tick.tv_sec * 1000000000 + tick.tv_nsec);
+		snprintf(text + n, USAGE_TEXT_BYTES - (size_t)n, "tick_ns %lld\n", (long long)tick.tv_sec * 1000000000 + tick.tv_nsec);
 }

@@ -42,18 +42,18 @@ static size_t attached_find(const char *ids, pid_t **out)
 	if (proc)
 		closedir(proc);
 	for (size_t i = 0; i < n; i++)
-		all[i].ours = is_listed(ids, all[i].id);
+		all[i].is_marked = is_listed(ids, all[i].id);
 	while (more) {
 		more = false;
 		for (size_t i = 0; i < n; i++)
-			for (size_t k = 0; k < n && !all[i].ours; k++)
-				more |= all[i].ours = all[k].ours && all[k].id == all[i].parent;
+			for (size_t k = 0; k < n && !all[i].is_marked; k++)
+				more |= all[i].is_marked = all[k].is_marked && all[k].id == all[i].parent;
 	}
 	*out = malloc((n + 1) * sizeof(**out));
 	if (!*out)
 		abort();
 	for (size_t i = 0; i < n; i++)
-		if (all[i].ours)
+		if (all[i].is_marked)
 			(*out)[found++] = all[i].id;
 	return found;
 }
@@ -137,7 +137,7 @@ struct attached *attached_begin(const char *ids, struct sampler *sampler)
 	return attached;
 }
 
-void attached_end(const struct attached *attached, struct rusage *usage, struct accounts *accounts)
+void attached_end(const struct attached *attached, struct rusage *usage, struct usage_counters *counters)
 {
 	const unsigned long long *before = attached->before, us = 1000000 / (unsigned long long)sysconf(_SC_CLK_TCK);
 	unsigned long long counts[COUNTS] = { 0 }, used[COUNTS];
@@ -161,9 +161,9 @@ void attached_end(const struct attached *attached, struct rusage *usage, struct 
 	usage->ru_nvcsw = (long)used[VOLUNTARY];
 	usage->ru_nivcsw = (long)used[INVOLUNTARY];
 	usage->ru_maxrss = (long)counts[PEAK_KIB];
-	accounts->delay_ns = used[DELAY_NS];
-	accounts->io_unknown = io_unknown;
-	memcpy(accounts->io, used + IO, sizeof(accounts->io));
+	counters->delay_ns = used[DELAY_NS];
+	counters->is_io_unknown = io_unknown;
+	memcpy(counters->io, used + IO, sizeof(counters->io));
 }
 
 void attached_free(struct attached *attached)

@@ -11,8 +11,8 @@ struct attached;
 /* Starts the period. `ids` (borrowed): decimal process ids, separated by commas. Tells `sampler` about the processes; NULL: no sampler. */
 struct attached *attached_begin(const char *ids, struct sampler *sampler);
 
-/* Ends the period. Sets the usage, and in *accounts the run-queue delay and the I/O. */
-void attached_end(const struct attached *attached, struct rusage *usage, struct accounts *accounts);
+/* Ends the period. Sets the usage, and in *counters the run-queue delay and the I/O. */
+void attached_end(const struct attached *attached, struct rusage *usage, struct usage_counters *counters);
 
 void attached_free(struct attached *attached); /* accepts NULL */
 

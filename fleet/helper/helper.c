@@ -26,21 +26,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define IN	       STDIN_FILENO
-#define OUT	       STDOUT_FILENO
-#define DESCRIPTOR_MAX 1024		/* maximum descriptor to close if close_range(2) is missing */
-#define PREFIX	       "assay-session-" /* start of the name of a session's directory; user, label and six letters follow */
-#define LETTERS	       6
-#define TRIES	       100
-#define LOOK_MS	       1000
-#define PATH_BYTES     4096
-#define PIECE_BYTES    65536
+#define IN		    STDIN_FILENO
+#define OUT		    STDOUT_FILENO
+#define DESCRIPTOR_MAX	    1024	     /* maximum descriptor to close if close_range(2) is missing */
+#define PREFIX		    "assay-session-" /* start of the name of a session's directory; user, label and six letters follow */
+#define LETTERS		    6
+#define DIRECTORY_TRIES_MAX 100
+#define POLL_MS		    1000
+#define PATH_BYTES	    4096
+#define PIECE_BYTES	    65536
 
 /* ---- the connection ---- */
 
 /* Ends this process some seconds after its connection was closed, even if it hangs. Does not end its children. While a command runs, the
  * guard process watches the connection instead. */
-static void on_second(int signal)
+static void on_second_signal(int signal)
 {
 	struct pollfd in = { IN, POLLRDHUP, 0 };
 	static int closed;
@@ -53,12 +53,12 @@ static void on_second(int signal)
 
 /* ---- operations read, get and put: files of the host ---- */
 
-static int say_number(struct frames_out *out, int in, const char *name, uint64_t value)
+static int send_number_result(struct frames_out *out, int in, const char *name, uint64_t value)
 {
 	char text[64];
 
 	snprintf(text, sizeof(text), "%s %llu\n", name, (unsigned long long)value);
-	frames_text(out, HELPER_RESULT, text);
+	frames_put_text(out, HELPER_RESULT, text);
 	return frames_send(out, in) ? 0 : 1;
 }
 
@@ -96,7 +96,7 @@ static ssize_t read_fully(int fd, char *bytes, size_t n)
 	return (ssize_t)done;
 }
 
-static void read_one(const char *path, struct frames_out *out)
+static void send_file(const char *path, struct frames_out *out)
 {
 	size_t name = strlen(path) + 1, most = HELPER_FRAME_BYTES_MAX - name;
 	int fd = open_regular(path);
@@ -127,14 +127,14 @@ static int files_read(struct request *request, struct frames_out *out, int in)
 
 		if (strlen(path) >= HELPER_FRAME_BYTES_MAX / 2) {
 			request_refuse(request, "a path of the request is too long");
-			return request_answer_refusal(request, out, in);
+			return request_send_refusal(request, out, in);
 		}
-		read_one(path, out);
+		send_file(path, out);
 		if (!frames_send(out, in))
 			return 1;
 		files++;
 	}
-	return say_number(out, in, "files", files);
+	return send_number_result(out, in, "files", files);
 }
 
 static int files_get(struct request *request, struct frames_out *out, int in)
@@ -152,10 +152,10 @@ static int files_get(struct request *request, struct frames_out *out, int in)
 	}
 	if (n < 0) {
 		request_refuse(request, "cannot read '%s': %s", path, strerror(errno));
-		return request_answer_refusal(request, out, in);
+		return request_send_refusal(request, out, in);
 	}
 	close(fd);
-	return say_number(out, in, "bytes", bytes);
+	return send_number_result(out, in, "bytes", bytes);
 }
 
 static bool open_temporary(struct request *request)
@@ -230,21 +230,21 @@ static int files_put(struct request *request, struct frames_out *out, int in)
 	const char *path = request->paths.texts[0];
 
 	if (request->input_fd < 0 && !open_temporary(request))
-		return request_answer_refusal(request, out, in);
+		return request_send_refusal(request, out, in);
 	if (fchmod(request->input_fd, (mode_t)request->mode) || fsync(request->input_fd) || rename(request->input_path, path)) {
 		request_refuse(request, "cannot write '%s': %s", path, strerror(errno));
-		return request_answer_refusal(request, out, in);
+		return request_send_refusal(request, out, in);
 	}
 	free(request->input_path);
 	request->input_path = NULL;
-	return say_number(out, in, "bytes", request->input_bytes);
+	return send_number_result(out, in, "bytes", request->input_bytes);
 }
 
 /* ---- operation work: a directory that exists as long as this process ---- */
 
 /* Opens a directory of this user and locks it, which marks it as in use. Returns a descriptor, or -1 if the directory is in use, belongs to
  * another user, or was replaced. *locked is false if the file system does not support such locks. */
-static int own_directory(const char *path, bool *locked)
+static int lock_own_directory(const char *path, bool *locked)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat mine, there;
@@ -294,7 +294,7 @@ static void work_sweep(const char *base)
 		if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0 ||
 		    snprintf(path, sizeof(path), "%s/%s", base, entry->d_name) >= PATH_BYTES)
 			continue;
-		fd = own_directory(path, &locked);
+		fd = lock_own_directory(path, &locked);
 		if (locked && fd >= 0)
 			remove_tree(path);
 		if (fd >= 0)
@@ -310,13 +310,13 @@ static bool work_make(struct request *request, char path[PATH_BYTES], int *fd)
 	static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz234567";
 	const char *base = request->paths.texts[0], *label = request->paths.texts[1];
 
-	for (int i = 0; i < TRIES; i++) {
+	for (int i = 0; i < DIRECTORY_TRIES_MAX; i++) {
 		unsigned char bytes[LETTERS] = { 0 };
 		char letters[LETTERS + 1] = "";
 		bool locked;
 
 		if (getrandom(bytes, sizeof(bytes), GRND_NONBLOCK) < 0)
-			snprintf((char *)bytes, sizeof(bytes), "%d", (int)getpid() * TRIES + i);
+			snprintf((char *)bytes, sizeof(bytes), "%d", (int)getpid() * DIRECTORY_TRIES_MAX + i);
 		for (size_t k = 0; k < LETTERS; k++)
 			letters[k] = alphabet[bytes[k] % 32];
 		if (snprintf(path, PATH_BYTES, "%s/" PREFIX "%u-%s-%s", base, (unsigned)geteuid(), label, letters) >= PATH_BYTES) {
@@ -329,7 +329,7 @@ static bool work_make(struct request *request, char path[PATH_BYTES], int *fd)
 			break;
 		}
 		/* Another helper's sweep may remove the directory between mkdir() and the lock. */
-		*fd = own_directory(path, &locked);
+		*fd = lock_own_directory(path, &locked);
 		if (*fd >= 0)
 			return true;
 		errno = EAGAIN;
@@ -352,7 +352,7 @@ static bool find_connection(struct process *out)
 	}
 }
 
-static bool is_still_there(const struct process *connection)
+static bool is_still_existing(const struct process *connection)
 {
 	struct process now;
 
@@ -375,16 +375,16 @@ static void work_stay(struct frames_out *out, int in, const struct process *conn
 {
 	struct pollfd wait[] = { { detached ? -1 : in, POLLIN, 0 }, { signals, POLLIN, 0 } };
 
-	alarm(0); /* from now on this function watches the connection, instead of on_second() */
+	alarm(0); /* from now on this function watches the connection, instead of on_second_signal() */
 	if (detached)
 		leave_channel();
 	do {
-		if (poll(wait, 2, detached ? LOOK_MS : HELPER_MADE_MS) == 0 && !detached) {
+		if (poll(wait, 2, detached ? POLL_MS : HELPER_PING_MS) == 0 && !detached) {
 			if (!frames_pending(out))
-				frames_text(out, HELPER_WAITING, "");
+				frames_put_text(out, HELPER_WAITING, "");
 			frames_flush(out); /* keeps frames that are not sent yet */
 		}
-	} while (!wait[1].revents && (detached ? is_still_there(connection) : !wait[0].revents || frames_still_there(in)));
+	} while (!wait[1].revents && (detached ? is_still_existing(connection) : !wait[0].revents || frames_discard_input(in)));
 }
 
 /* Removes the directory. Takes the physical host's lock first, so that the removal does not disturb other measurements. If the wait for the
@@ -403,12 +403,12 @@ static void work_end(struct request *request, const char *path, int fd)
 	lock_release(&lock);
 }
 
-/* Removes directories of this user's ended sessions, makes a directory, sends its path (HELPER_MADE) and waits. Removes it when the
- * controller closes `in` for any reason, and at SIGTERM, SIGHUP, SIGINT and SIGQUIT. Returns 0, or 1 if no directory was made. */
+/* Removes directories of this user's ended sessions, makes a directory, sends its path (HELPER_DIRECTORY_MADE) and waits. Removes it when
+ * the controller closes `in` for any reason, and at SIGTERM, SIGHUP, SIGINT and SIGQUIT. Returns 0, or 1 if no directory was made. */
 static int work_serve(struct request *request, struct frames_out *out, int in)
 {
 	static const int ends[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT };
-	enum lock_got got = LOCK_HELD;
+	enum lock_result got = LOCK_HELD;
 	struct lock lock = { .directory = -1, .file = -1 };
 	struct process connection = { .id = 0 };
 	pid_t child;
@@ -418,7 +418,7 @@ static int work_serve(struct request *request, struct frames_out *out, int in)
 
 	if (request->detach && !find_connection(&connection)) {
 		request_refuse(request, "this machine does not show which process has the connection");
-		return request_answer_refusal(request, out, in);
+		return request_send_refusal(request, out, in);
 	}
 
 	sigemptyset(&signals);
@@ -434,15 +434,15 @@ static int work_serve(struct request *request, struct frames_out *out, int in)
 	}
 	lock_release(&lock);
 	if (got != LOCK_HELD)
-		return got == LOCK_REFUSED ? request_answer_refusal(request, out, in) : 1;
+		return got == LOCK_REFUSED ? request_send_refusal(request, out, in) : 1;
 	child = request->detach ? fork() : 0;
 	if (child < 0) {
 		request_refuse(request, "cannot start a process: %s", strerror(errno));
 		rmdir(path);
-		return request_answer_refusal(request, out, in);
+		return request_send_refusal(request, out, in);
 	}
 	if (child > 0 || !request->detach) {
-		frames_text(out, HELPER_MADE, path);
+		frames_put_text(out, HELPER_DIRECTORY_MADE, path);
 		if (!frames_send(out, in) && child > 0)
 			kill(child, SIGTERM);
 		if (child > 0)
@@ -486,7 +486,7 @@ static int serve_request(struct request *request, struct frames_out *out)
 		return files_put(request, out, IN);
 	case REQUEST_FACTS:
 		return survey_facts(out, IN);
-	case REQUEST_WORK:
+	case REQUEST_WORK_DIRECTORY:
 		return work_serve(request, out, IN);
 	case REQUEST_NONE:
 		break;
@@ -500,15 +500,15 @@ int main(int argc, char **argv)
 	struct request request;
 	int status;
 
-	if (whole_ends(&argc, argv, &status))
+	if (self_check_arguments(&argc, argv, &status))
 		return status;
 	if (argc != 1 || !reset_process())
 		return 2;
-	signal(SIGALRM, on_second);
+	signal(SIGALRM, on_second_signal);
 	alarm(1);
-	frames_raw(&out, HELPER_MAGIC, HELPER_MAGIC_BYTES);
+	frames_put_raw(&out, HELPER_MAGIC, HELPER_MAGIC_BYTES);
 	frames_flush(&out);
 	if (!request_receive(&request, files_input, IN))
-		return request_answer_refusal(&request, &out, IN);
+		return request_send_refusal(&request, &out, IN);
 	return serve_request(&request, &out);
 }

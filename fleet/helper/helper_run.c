@@ -34,10 +34,10 @@
 
 #define PIECE_BYTES	 65536
 #define PIPE_BYTES	 (1 << 20) /* size of pipes: large, so that a command seldom waits for this process */
-#define LOOK_MS		 100
+#define POLL_MS		 100
 #define TERM_GRACE_NS	 INT64_C(1000000000) /* time between SIGTERM and SIGKILL */
-#define KILL_AGAIN_NS	 INT64_C(100000000)
-#define NEVER		 INT64_MAX
+#define KILL_REPEAT_NS	 INT64_C(100000000)
+#define NO_DEADLINE_NS	 INT64_MAX
 #define PHASE_NS_MAX	 20000000
 #define GROUP_PREFIX	 "assay-run-"
 #define GROUP_END_ROUNDS 200
@@ -65,8 +65,8 @@ static int group_add(struct group *group, const char *place, uint64_t owner)
 	    strncmp(group->directories[0] + strlen(place), "/" GROUP_PREFIX, sizeof("/" GROUP_PREFIX) - 1) == 0)
 		return 0;
 	snprintf(prefix, sizeof(prefix), GROUP_PREFIX "%012llx-", (unsigned long long)owner);
-	cgroup_sweep(place, prefix);
-	if (cgroup_claim(place, prefix, &directory, &fd))
+	cgroup_remove_orphans(place, prefix);
+	if (cgroup_create_owned(place, prefix, &directory, &fd))
 		return -1;
 	group->directories[group->n] = directory;
 	group->owner[group->n] = fd;
@@ -79,11 +79,11 @@ static void group_open(const struct request *request, uint64_t owner, struct gro
 {
 	static const struct cgroup_sources sources = { "/proc/mounts", "/proc/self/cgroup" };
 	struct group group = { .n = 0 };
-	struct cgroup_places places;
+	struct cgroup_parents places;
 	int memory, processes;
 	bool whole;
 
-	cgroup_places_find(&sources, &places);
+	cgroup_parents_find(&sources, &places);
 	memory = group_add(&group, places.memory, owner);
 	processes = group_add(&group, places.pids, owner);
 	whole = group.n > 0;
@@ -92,7 +92,7 @@ static void group_open(const struct request *request, uint64_t owner, struct gro
 	if (request->processes)
 		whole = processes >= 0 && cgroup_limit_processes(group.directories[processes], (uint64_t)request->processes) == 0 && whole;
 	group.version = whole ? places.version : 0;
-	cgroup_places_release(&places);
+	cgroup_parents_release(&places);
 	*out = group;
 }
 
@@ -112,7 +112,7 @@ static bool group_has_members(const struct group *group)
 	pid_t *pids;
 
 	for (size_t i = 0; i < group->n && n == 0; i++) {
-		cgroup_members(group->directories[i], &pids, &n);
+		cgroup_list_processes(group->directories[i], &pids, &n);
 		free(pids);
 	}
 	return n > 0;
@@ -172,13 +172,13 @@ struct processes {
 };
 
 /* Reports whether the parent of a process is this process, or one of its descendants among the processes that were read before. */
-static bool is_ours(const struct processes *all, const struct process *p)
+static bool is_descendant(const struct processes *all, const struct process *p)
 {
 	if (p->parent == getpid())
 		return true;
 	for (size_t i = all->n; i-- > 0;) {
 		if (all->list[i].id == p->parent)
-			return all->list[i].ours;
+			return all->list[i].is_marked;
 	}
 	return false;
 }
@@ -220,8 +220,8 @@ static size_t read_processes(struct processes *all, int signal)
 
 		if (entry->d_name[0] < '0' || entry->d_name[0] > '9' || !process_read(strtol(entry->d_name, NULL, 10), &p))
 			continue;
-		p.ours = is_ours(all, &p);
-		if (p.ours && p.alive) {
+		p.is_marked = is_descendant(all, &p);
+		if (p.is_marked && p.alive) {
 			send_signal(&p, signal);
 			alive++;
 		}
@@ -244,9 +244,9 @@ static size_t descendants_signal(int signal)
 		for (size_t i = 0; i < all.n; i++) {
 			struct process *p = &all.list[i];
 
-			if (p->ours || !is_ours(&all, p))
+			if (p->is_marked || !is_descendant(&all, p))
 				continue;
-			p->ours = more = true;
+			p->is_marked = more = true;
 			if (p->alive) {
 				send_signal(p, signal);
 				alive++;
@@ -257,14 +257,14 @@ static size_t descendants_signal(int signal)
 	return alive;
 }
 
-/* Sends SIGKILL until no descendant remains, and reaps them. Sets *met to the number of living descendants at first. Returns the number
- * that exist after PATIENCE_MS: processes of another user, or stuck in the kernel. */
-static size_t descendants_end(size_t *met)
+/* Sends SIGKILL until no descendant remains, and reaps them. Sets *found_processes to the number of living descendants at first. Returns
+ * the number that exist after KILL_WAIT_MS: processes of another user, or stuck in the kernel. */
+static size_t descendants_end(size_t *found_processes)
 {
-	int64_t end = clock_monotonic_ns() + INT64_C(1000000) * PATIENCE_MS;
+	int64_t end = clock_monotonic_ns() + INT64_C(1000000) * KILL_WAIT_MS;
 	struct timespec pause = { 0, 200000 };
 
-	*met = 0;
+	*found_processes = 0;
 	for (;;) {
 		pid_t gone;
 		size_t alive;
@@ -275,8 +275,8 @@ static size_t descendants_end(size_t *met)
 		if (gone < 0)
 			return 0;
 		alive = descendants_signal(SIGKILL);
-		if (*met == 0)
-			*met = alive;
+		if (*found_processes == 0)
+			*found_processes = alive;
 		if (clock_monotonic_ns() > end)
 			return alive ? alive : 1;
 		nanosleep(&pause, NULL);
@@ -296,13 +296,13 @@ static void close_once(int *fd)
 static int watch_worker(pid_t worker, int in, const sigset_t *signals)
 {
 	struct pollfd wait[] = { { signalfd(-1, signals, SFD_NONBLOCK | SFD_CLOEXEC), POLLIN, 0 }, { in, POLLRDHUP, 0 } };
-	int64_t kill_ns = NEVER;
+	int64_t kill_ns = NO_DEADLINE_NS;
 
 	for (;;) {
 		struct signalfd_siginfo info;
-		bool ends = poll(wait, 2, kill_ns == NEVER && wait[0].fd >= 0 ? -1 : LOOK_MS) > 0 && wait[1].revents;
+		bool ends = poll(wait, 2, kill_ns == NO_DEADLINE_NS && wait[0].fd >= 0 ? -1 : POLL_MS) > 0 && wait[1].revents;
 		int status;
-		size_t met;
+		size_t found_processes;
 		pid_t gone;
 
 		while (read(wait[0].fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
@@ -311,9 +311,9 @@ static int watch_worker(pid_t worker, int in, const sigset_t *signals)
 		}
 		if (ends) {
 			wait[1].fd = -1;
-			kill_ns = kill_ns == NEVER ? clock_monotonic_ns() + INT64_C(1000000) * HELPER_CLOSED_MS : kill_ns;
+			kill_ns = kill_ns == NO_DEADLINE_NS ? clock_monotonic_ns() + INT64_C(1000000) * HELPER_CLOSED_MS : kill_ns;
 		}
-		if (kill_ns != NEVER && clock_monotonic_ns() > kill_ns)
+		if (kill_ns != NO_DEADLINE_NS && clock_monotonic_ns() > kill_ns)
 			kill(worker, SIGKILL);
 		do
 			gone = waitpid(worker, &status, WNOHANG);
@@ -321,7 +321,7 @@ static int watch_worker(pid_t worker, int in, const sigset_t *signals)
 		if (gone == 0)
 			continue;
 		close_once(&wait[0].fd);
-		descendants_end(&met);
+		descendants_end(&found_processes);
 		return gone > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 	}
 }
@@ -377,9 +377,9 @@ struct command_fault {
 };
 
 struct command_shared {
-	int64_t begun_ns;		 /* time at which the child first ran */
-	struct accounts_schedule before; /* CPU time and run-queue delay of the child at that time */
-	uint64_t delay_ns;		 /* run-queue delay of an injecting wrapper's child */
+	int64_t begun_ns;	      /* time at which the child first ran */
+	struct usage_schedule before; /* CPU time and run-queue delay of the child at that time */
+	uint64_t delay_ns;	      /* run-queue delay of an injecting wrapper's child */
 };
 
 struct command {
@@ -389,7 +389,7 @@ struct command {
 	int fault; /* pipe: its end means that the command runs; a struct command_fault (except STAGE_GROUP) means that it does not */
 };
 
-static int command_own_session(void)
+static int command_start_session(void)
 {
 	sigset_t none;
 
@@ -406,7 +406,7 @@ static int command_set_streams(const struct request *request, int out, int error
 	int in = request->input_fd;
 
 	if (in < 0)
-		in = open(request->input_of ? request->input_of : "/dev/null", O_RDONLY | O_CLOEXEC);
+		in = open(request->input_file_path ? request->input_file_path : "/dev/null", O_RDONLY | O_CLOEXEC);
 	return in < 0 || dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(error, 2) < 0;
 }
 
@@ -441,14 +441,14 @@ static int set_directory(const struct request *request)
 static void join_variable(const char *text)
 {
 	size_t name = strcspn(text, "="), value = strlen(text + name + 1);
-	char *key = strndup(text, name), *joined = NULL;
+	char *key = strndup(text, name), *prepended = NULL;
 	const char *old = key ? getenv(key) : NULL;
 
-	if (value && old && *old && asprintf(&joined, "%s:%s", text + name + 1, old) < 0)
-		joined = NULL;
+	if (value && old && *old && asprintf(&prepended, "%s:%s", text + name + 1, old) < 0)
+		prepended = NULL;
 	if (key && value)
-		setenv(key, joined ? joined : text + name + 1, 1);
-	free(joined);
+		setenv(key, prepended ? prepended : text + name + 1, 1);
+	free(prepended);
 	free(key);
 }
 
@@ -456,8 +456,8 @@ static void set_environment(const struct request *request)
 {
 	for (size_t i = 0; i < request->variables.n; i++)
 		putenv(request->variables.texts[i]);
-	for (size_t i = 0; i < request->joined.n; i++)
-		join_variable(request->joined.texts[i]);
+	for (size_t i = 0; i < request->prepended.n; i++)
+		join_variable(request->prepended.texts[i]);
 }
 
 static void enter_group(const struct group *group, int report)
@@ -468,21 +468,20 @@ static void enter_group(const struct group *group, int report)
 		_exit(126);
 }
 
-static _Noreturn void command_become(const struct run_task *task, int out, int error, int report, pid_t parent,
-				     struct command_shared *shared)
+static _Noreturn void exec_command(const struct run_task *task, int out, int error, int report, pid_t parent, struct command_shared *shared)
 {
 	const struct request *request = task->request;
 	struct command_fault fault = { STAGE_EXEC, 0 };
 
-	shared->before = accounts_schedule_of(getpid());
+	shared->before = usage_read_schedule(getpid());
 	shared->begun_ns = clock_monotonic_ns();
 	/* This setting is kept by setsid(). */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(127);
 	enter_group(&task->group, report);
-	lock_hand_on(&task->lock, task->guard);
-	if (command_own_session())
+	lock_share_with_child(&task->lock, task->guard);
+	if (command_start_session())
 		fault.stage = STAGE_SESSION;
 	else if (command_set_streams(request, out, error))
 		fault.stage = STAGE_STREAMS;
@@ -492,7 +491,7 @@ static _Noreturn void command_become(const struct run_task *task, int out, int e
 		fault.stage = STAGE_LIMITS;
 	else {
 		set_environment(request);
-		if (request->plant.percent && injection_begin(&request->plant, report, &shared->delay_ns))
+		if (request->injection.percent && injection_fork(&request->injection, report, &shared->delay_ns))
 			fault.stage = STAGE_PLANT;
 		else
 			execvp(request->arguments.texts[0], request->arguments.texts);
@@ -518,7 +517,7 @@ static bool command_start(const struct run_task *task, struct command *out)
 		return false;
 	}
 	if (out->id == 0)
-		command_become(task, ends[0][1], ends[1][1], ends[2][1], parent, out->shared);
+		exec_command(task, ends[0][1], ends[1][1], ends[2][1], parent, out->shared);
 	for (int i = 0; i < 3; i++)
 		close(ends[i][1]);
 	for (int i = 0; i < 2; i++) {
@@ -537,8 +536,8 @@ static void command_refuse(struct request *request, const struct command_fault *
 
 	switch (fault->stage) {
 	case STAGE_STREAMS:
-		request_refuse(request, "cannot open the command's streams%s%s: %s", request->input_of ? ", the input is " : "",
-			       request->input_of ? request->input_of : "", why);
+		request_refuse(request, "cannot open the command's streams%s%s: %s", request->input_file_path ? ", the input is " : "",
+			       request->input_file_path ? request->input_file_path : "", why);
 		break;
 	case STAGE_DIRECTORY:
 		request_refuse(request, "cannot change to the directory '%s': %s", request->directory, why);
@@ -575,24 +574,24 @@ struct run {
 	int signals; /* signalfd for the signals that the guard has blocked */
 	int wait_status;
 	int64_t started_ns, started_ms, ended_ns;
-	int64_t interrupt_ns, timeout_ns, kill_ns, give_up_ns; /* planned times of these events; NEVER if not planned */
-	bool timed_out, interrupted, result_said;
+	int64_t interrupt_ns, timeout_ns, kill_ns, give_up_ns; /* planned times of these events; NO_DEADLINE_NS if not planned */
+	bool timed_out, interrupted, result_sent;
 	uint64_t sent[2]; /* number of bytes sent of standard output and of standard error */
 	int flooded;	  /* first stream that exceeded its limit, 1 or 2; 0 if none did */
 	size_t leftovers, survivors;
 	struct rusage usage;
-	struct accounts accounts;
-	uint64_t own_delay_ns;	   /* run-queue delay of this process when it last started to wait */
-	struct sampler *sampler;   /* NULL if not requested */
-	struct attached *attached; /* processes to measure instead of the command; NULL: not requested */
-	struct stops *stops;	   /* watched processes; NULL if not requested */
-	int stops_ms;		   /* time until the next poll of `stops`, ms */
-	char group_text[128];	   /* lines of the result about the cgroup */
+	struct usage_counters usage_counters;
+	uint64_t own_delay_ns;			 /* run-queue delay of this process when it last started to wait */
+	struct sampler *sampler;		 /* NULL if not requested */
+	struct attached *attached;		 /* processes to measure instead of the command; NULL: not requested */
+	struct process_monitor *process_monitor; /* watched processes; NULL if not requested */
+	int stops_ms;				 /* time until the next poll of `process_monitor`, ms */
+	char group_text[128];			 /* lines of the result about the cgroup */
 };
 
 static int64_t run_timer(int64_t start_ns, int64_t ms)
 {
-	return ms < 0 ? NEVER : start_ns + ms * 1000000;
+	return ms < 0 ? NO_DEADLINE_NS : start_ns + ms * 1000000;
 }
 
 /* Waits for a random time within a sampling period. The clocks of the CPUs start when they are opened. Without the wait, all runs of a
@@ -614,18 +613,20 @@ static bool run_start(struct run *run)
 	run->signals = signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
 	if (run->signals < 0)
 		return request_refuse(run->task->request, "cannot watch signals: %s", strerror(errno));
-	run->sampler =
-	    request->sample_ns < 0 ? NULL : sampler_open(request->sample_places, request->sample_below, (uint64_t)request->sample_ns);
+	run->sampler = request->sample_ns < 0
+			   ? NULL
+			   : sampler_open(request->sample_addresses, request->sample_directory, (uint64_t)request->sample_ns);
 	if (run->sampler)
 		wait_for_phase(request->sample_ns ? (uint64_t)request->sample_ns : SAMPLER_PERIOD_NS);
-	run->stops = request->stops_below ? stops_new(request->stops_below, &request->stops) : NULL;
+	run->process_monitor =
+	    request->monitor_directory ? process_monitor_new(request->monitor_directory, &request->process_monitor) : NULL;
 	run->started_ms = clock_real_ms();
-	accounts_begin(&run->accounts, run->sampler && !request->attach);
+	usage_counters_begin(&run->usage_counters, run->sampler && !request->attach);
 	run->attached = request->attach ? attached_begin(request->attach, run->sampler) : NULL;
 	run->started_ns = clock_monotonic_ns();
 	run->interrupt_ns = run_timer(run->started_ns, request->interrupt_ms);
 	run->timeout_ns = run_timer(run->started_ns, request->timeout_ms);
-	run->kill_ns = run->give_up_ns = NEVER;
+	run->kill_ns = run->give_up_ns = NO_DEADLINE_NS;
 	return command_start(run->task, &run->command);
 }
 
@@ -633,23 +634,23 @@ static bool run_start(struct run *run)
 static void run_end_all(struct run *run)
 {
 	struct group *group = &run->task->group;
-	size_t met = group_has_members(group) ? descendants_signal(0) : 0;
+	size_t found_processes = group_has_members(group) ? descendants_signal(0) : 0;
 
 	if (run->task->request->cgroup)
 		group_write(group, run->group_text, sizeof(run->group_text));
 	group_kill(group);
 	run->survivors = descendants_end(&run->leftovers);
-	run->leftovers = met > run->leftovers ? met : run->leftovers;
+	run->leftovers = found_processes > run->leftovers ? found_processes : run->leftovers;
 	group_end(group);
 }
 
 /* Ends the remaining descendants after the command's end. Releases the lock before the output is read, which may take long. */
-static void run_end_rest(struct run *run)
+static void run_end_leftovers(struct run *run)
 {
 	run_end_all(run);
 	getrusage(RUSAGE_CHILDREN, &run->usage);
 	if (run->attached)
-		attached_end(run->attached, &run->usage, &run->accounts);
+		attached_end(run->attached, &run->usage, &run->usage_counters);
 	lock_release(&run->task->lock);
 	if (run->state == RUN_RUNNING)
 		run->state = RUN_DRAINING;
@@ -657,10 +658,10 @@ static void run_end_rest(struct run *run)
 
 /* Returns the end time of a process that has ended but was not waited for: now_ns minus this process's run-queue delay since own_delay_ns.
  * The result is at least started_ns (when or before the process started) plus the CPU time and run-queue delay of the process. */
-static int64_t ended_ns(pid_t id, int64_t started_ns, int64_t now_ns, uint64_t own_delay_ns)
+static int64_t estimate_end_ns(pid_t id, int64_t started_ns, int64_t now_ns, uint64_t own_delay_ns)
 {
-	struct accounts_schedule of = accounts_schedule_of(id);
-	int64_t late_ns = (int64_t)(accounts_schedule_of(getpid()).delay_ns - own_delay_ns);
+	struct usage_schedule of = usage_read_schedule(id);
+	int64_t late_ns = (int64_t)(usage_read_schedule(getpid()).delay_ns - own_delay_ns);
 	int64_t first = started_ns + (int64_t)(of.ran_ns + of.delay_ns), seen = now_ns - late_ns;
 
 	first = first < now_ns ? first : now_ns;
@@ -677,11 +678,11 @@ static pid_t run_reap_one(struct run *run, int *status)
 	if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid == 0)
 		return 0;
 	now = clock_monotonic_ns();
-	run->accounts.delay_ns += accounts_schedule_of(info.si_pid).delay_ns;
+	run->usage_counters.delay_ns += usage_read_schedule(info.si_pid).delay_ns;
 	if (info.si_pid == run->command.id) {
 		int64_t made_ns = shared->begun_ns - (int64_t)(shared->before.ran_ns + shared->before.delay_ns);
 
-		run->ended_ns = ended_ns(info.si_pid, shared->begun_ns ? made_ns : run->started_ns, now, run->own_delay_ns);
+		run->ended_ns = estimate_end_ns(info.si_pid, shared->begun_ns ? made_ns : run->started_ns, now, run->own_delay_ns);
 		if (run->ended_ns < shared->begun_ns)
 			run->ended_ns = shared->begun_ns;
 	}
@@ -703,13 +704,13 @@ static void run_reap(struct run *run)
 		if (gone != run->command.id)
 			continue;
 		run->wait_status = status;
-		run->accounts.delay_ns += run->command.shared->delay_ns - run->command.shared->before.delay_ns;
-		accounts_end(&run->accounts);
+		run->usage_counters.delay_ns += run->command.shared->delay_ns - run->command.shared->before.delay_ns;
+		usage_counters_end(&run->usage_counters);
 	}
 }
 
 /* Determines whether the child has executed the command. */
-static void run_hear_fault(struct run *run)
+static void run_read_fault(struct run *run)
 {
 	struct command_fault fault;
 	ssize_t n = read(run->command.fault, &fault, sizeof(fault));
@@ -725,20 +726,20 @@ static void run_hear_fault(struct run *run)
 		command_refuse(run->task->request, &fault);
 		run->state = RUN_REFUSED;
 	} else {
-		frames_text(run->task->out, HELPER_BEGUN, "");
+		frames_put_text(run->task->out, HELPER_STARTED, "");
 		run->state = RUN_RUNNING;
 	}
 }
 
 /* Sends SIGTERM to the command's group, and schedules SIGKILL for all its processes. */
-static void run_end_early(struct run *run, int64_t now)
+static void run_terminate(struct run *run, int64_t now)
 {
 	kill(-run->command.id, SIGTERM);
 	kill(-run->command.id, SIGCONT);
-	if (run->kill_ns != NEVER)
+	if (run->kill_ns != NO_DEADLINE_NS)
 		return;
 	run->kill_ns = now + TERM_GRACE_NS;
-	run->give_up_ns = run->kill_ns + INT64_C(1000000) * PATIENCE_MS;
+	run->give_up_ns = run->kill_ns + INT64_C(1000000) * KILL_WAIT_MS;
 }
 
 static void run_timers(struct run *run)
@@ -748,40 +749,40 @@ static void run_timers(struct run *run)
 	if (run->ended_ns != 0 || run->state != RUN_RUNNING)
 		return;
 	if (now >= run->interrupt_ns) {
-		run->interrupt_ns = NEVER;
+		run->interrupt_ns = NO_DEADLINE_NS;
 		run->interrupted = true;
 		kill(run->command.id, SIGINT);
 	}
 	if (now >= run->timeout_ns) {
-		run->timeout_ns = NEVER;
+		run->timeout_ns = NO_DEADLINE_NS;
 		run->timed_out = true;
-		run_end_early(run, now);
+		run_terminate(run, now);
 	}
 	if (now >= run->kill_ns) {
-		run->kill_ns = now + KILL_AGAIN_NS;
+		run->kill_ns = now + KILL_REPEAT_NS;
 		group_kill(&run->task->group);
 		descendants_signal(SIGKILL);
 	}
-	if (now >= run->give_up_ns) { /* the command cannot be killed; run_end_rest() counts it */
+	if (now >= run->give_up_ns) { /* the command cannot be killed; run_end_leftovers() counts it */
 		run->ended_ns = now;
 		run->wait_status = SIGKILL;
 	}
 }
 
 /* Returns the time until the sampler or the stops must be polled, ms; -1 if neither is used. */
-static int run_until_poll(const struct run *run)
+static int run_ms_until_poll(const struct run *run)
 {
 	int most = run->sampler ? SAMPLER_DRAIN_MS : -1;
 
-	if (run->stops && (most < 0 || run->stops_ms < most))
+	if (run->process_monitor && (most < 0 || run->stops_ms < most))
 		most = run->stops_ms;
 	return most;
 }
 
-static int run_until_timer(const struct run *run)
+static int run_ms_until_timer(const struct run *run)
 {
-	int64_t first = NEVER, left;
-	int most = run_until_poll(run);
+	int64_t first = NO_DEADLINE_NS, left;
+	int most = run_ms_until_poll(run);
 
 	if (run->state != RUN_RUNNING || run->ended_ns != 0)
 		return -1;
@@ -789,7 +790,7 @@ static int run_until_timer(const struct run *run)
 	first = run->timeout_ns < first ? run->timeout_ns : first;
 	first = run->kill_ns < first ? run->kill_ns : first;
 	first = run->give_up_ns < first ? run->give_up_ns : first;
-	if (first == NEVER)
+	if (first == NO_DEADLINE_NS)
 		return most;
 	left = (first - clock_monotonic_ns() + 999999) / 1000000;
 	if (most >= 0 && left > most)
@@ -812,7 +813,7 @@ static void run_send(struct run *run, int which, size_t n)
 	run->flooded = run->flooded ? run->flooded : which + 1;
 	close_once(&run->command.pipes[which]);
 	if (run->state == RUN_RUNNING && run->ended_ns == 0)
-		run_end_early(run, clock_monotonic_ns());
+		run_terminate(run, clock_monotonic_ns());
 }
 
 /* Passes content of a pipe on. Closes the pipe at its end, or when no writer is left. */
@@ -824,7 +825,7 @@ static void run_pass_output(struct run *run, int which)
 	ssize_t n = read(*fd, frames_reserve(run->task->out, PIECE_BYTES), PIECE_BYTES);
 
 	if (late && run->ended_ns == 0)
-		run->accounts.reader_ns += (int64_t)(accounts_schedule_of(getpid()).delay_ns - run->own_delay_ns);
+		run->usage_counters.reader_delay_ns += (int64_t)(usage_read_schedule(getpid()).delay_ns - run->own_delay_ns);
 	if (n > 0)
 		run_send(run, which, (size_t)n);
 	else if (n == 0 || (errno != EINTR && (errno != EAGAIN || run->state == RUN_DRAINING)))
@@ -837,9 +838,9 @@ static void run_write_result(struct run *run)
 	int64_t begun_ns = run->command.shared->begun_ns; /* excludes the fork and the first wait for a CPU from the command's time */
 	bool exited = WIFEXITED(run->wait_status);
 	const struct lock *lock = &run->task->lock;
-	char text[768 + sizeof(lock->ended_names) + ACCOUNTS_BYTES], counts[ACCOUNTS_BYTES];
+	char text[768 + sizeof(lock->ended_names) + USAGE_TEXT_BYTES], counts[USAGE_TEXT_BYTES];
 
-	accounts_write(&run->accounts, u, run->ended_ns, counts);
+	usage_counters_write(&run->usage_counters, u, run->ended_ns, counts);
 	snprintf(text, sizeof(text),
 		 "%s %d\nwall_ns %lld\nuser_us %lld\nsys_us %lld\nmax_rss_bytes %lld\nlock_wait_ns %lld\nstarted_ms %lld\n"
 		 "timed_out %d\ninterrupted %d\nflooded %d\nleftovers %zu\nsurvivors %zu\nswept %zu\n%s%s%s%s%s",
@@ -847,10 +848,10 @@ static void run_write_result(struct run *run)
 		 (long long)(run->ended_ns - (begun_ns ? begun_ns : run->started_ns)),
 		 (long long)u->ru_utime.tv_sec * 1000000 + u->ru_utime.tv_usec,
 		 (long long)u->ru_stime.tv_sec * 1000000 + u->ru_stime.tv_usec, (long long)u->ru_maxrss * 1024, (long long)lock->waited_ns,
-		 (long long)run->started_ms, run->timed_out, run->interrupted, run->flooded, run->leftovers, run->survivors, lock->ended,
-		 lock->ended ? "swept_names " : "", lock->ended_names, lock->ended ? "\n" : "", counts, run->group_text);
-	frames_text(run->task->out, HELPER_RESULT, text);
-	run->result_said = true;
+		 (long long)run->started_ms, run->timed_out, run->interrupted, run->flooded, run->leftovers, run->survivors, lock->n_ended,
+		 lock->n_ended ? "swept_names " : "", lock->ended_names, lock->n_ended ? "\n" : "", counts, run->group_text);
+	frames_put_text(run->task->out, HELPER_RESULT, text);
+	run->result_sent = true;
 }
 
 /* Reports whether to read the pipes. If much output is not sent yet, they are not read, so that the command waits. */
@@ -873,14 +874,14 @@ static void run_wait(struct run *run)
 	};
 	bool draining = run->state == RUN_DRAINING && room && (run->command.pipes[0] >= 0 || run->command.pipes[1] >= 0);
 
-	run->own_delay_ns = accounts_schedule_of(getpid()).delay_ns;
-	poll(wait, sizeof(wait) / sizeof(wait[0]), draining ? 0 : run_until_timer(run));
+	run->own_delay_ns = usage_read_schedule(getpid()).delay_ns;
+	poll(wait, sizeof(wait) / sizeof(wait[0]), draining ? 0 : run_ms_until_timer(run));
 	if (wait[0].revents)
 		run_reap(run);
-	if (wait[1].revents && !frames_still_there(run->task->in))
+	if (wait[1].revents && !frames_discard_input(run->task->in))
 		run->state = RUN_HUNG_UP;
 	if (wait[3].revents && run->state == RUN_STARTING)
-		run_hear_fault(run);
+		run_read_fault(run);
 	for (int i = 0; i < 2; i++) {
 		if (wait[4 + i].fd >= 0 && (wait[4 + i].revents || draining))
 			run_pass_output(run, i);
@@ -896,17 +897,17 @@ static bool run_step(struct run *run)
 	if (run->sampler)
 		sampler_drain(run->sampler, run->command.id);
 	if (run->sampler && !run->attached && run->state == RUN_RUNNING && run->ended_ns == 0)
-		accounts_look(&run->accounts, run->command.id, run->started_ns, clock_monotonic_ns());
-	if (run->stops && run->state == RUN_RUNNING && run->ended_ns == 0)
-		run->stops_ms = (int)(stops_look(run->stops) / 1000000) + 1;
+		usage_counters_poll(&run->usage_counters, run->command.id, run->started_ns, clock_monotonic_ns());
+	if (run->process_monitor && run->state == RUN_RUNNING && run->ended_ns == 0)
+		run->stops_ms = (int)(process_monitor_poll(run->process_monitor) / 1000000) + 1;
 	run_timers(run);
 	if (run->state == RUN_RUNNING && run->ended_ns != 0)
-		run_end_rest(run);
+		run_end_leftovers(run);
 	if (run->state != RUN_DRAINING)
 		return run->state == RUN_REFUSED || run->state == RUN_HUNG_UP;
 	if (run->command.pipes[0] >= 0 || run->command.pipes[1] >= 0)
 		return false;
-	if (!run->result_said) {
+	if (!run->result_sent) {
 		if (run->sampler)
 			sampler_write(run->sampler, run->task->out);
 		run_write_result(run);
@@ -931,16 +932,16 @@ static int run_worker(void *argument)
 	}
 	sampler_close(run.sampler);
 	attached_free(run.attached);
-	stops_free(run.stops);
+	process_monitor_free(run.process_monitor);
 	if (run.state == RUN_REFUSED)
-		return request_answer_refusal(run.task->request, run.task->out, run.task->in);
-	return run.state == RUN_DRAINING && run.result_said ? 0 : 1;
+		return request_send_refusal(run.task->request, run.task->out, run.task->in);
+	return run.state == RUN_DRAINING && run.result_sent ? 0 : 1;
 }
 
 int helper_run(struct request *request, struct frames_out *out, int in)
 {
 	struct run_task task = { .request = request, .out = out, .in = in, .lock = { .directory = -1, .file = -1 }, .guard = getpid() };
-	enum lock_got got = lock_take(request, in, out, &task.lock);
+	enum lock_result got = lock_take(request, in, out, &task.lock);
 	int status = 1;
 
 	if (got == LOCK_HELD) {
@@ -954,6 +955,6 @@ int helper_run(struct request *request, struct frames_out *out, int in)
 			request_refuse(request, "cannot start a process: %s", strerror(errno));
 	}
 	if (got == LOCK_REFUSED || status < 0)
-		return request_answer_refusal(request, out, in);
+		return request_send_refusal(request, out, in);
 	return status;
 }

@@ -23,16 +23,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LOCK_POLL_MS	20
-#define LOCK_OPENS	10	/* attempts to open the file while another process creates and removes it */
-#define LOCK_SLACK_MS	60000	/* tolerance after the holder's own limit */
-#define LOCK_AGAIN_MS	1000	/* interval of checks if the holder exceeds its limit, because a new holder may write its name soon */
-#define LOCK_WORK_MS	60000	/* limit for making or removing a directory */
-#define LOCK_CLAIM_MS	3600000 /* maximum limit that a holder can claim */
-#define LOCK_INFO_BYTES 512
-#define HOLDER_BYTES	200
-#define PROCESS_BYTES	300 /* size of the text about the process that holds the lock */
-#define LOCK_HANDED_ON	60  /* descriptors below 64 cost nothing at a fork; programs expect to use the low ones */
+#define LOCK_POLL_MS	      20
+#define LOCK_OPEN_TRIES	      10      /* attempts to open the file while another process creates and removes it */
+#define LOCK_SLACK_MS	      60000   /* tolerance after the holder's own limit */
+#define LOCK_RETRY_MS	      1000    /* interval of checks if the holder exceeds its limit, because a new holder may write its name soon */
+#define LOCK_WORK_MS	      60000   /* limit for making or removing a directory */
+#define LOCK_CLAIM_MS	      3600000 /* maximum limit that a holder can claim */
+#define LOCK_INFO_BYTES	      512
+#define HOLDER_BYTES	      200
+#define PROCESS_BYTES	      300 /* size of the text about the process that holds the lock */
+#define LOCK_INHERITED_FD_MIN 60  /* descriptors below 64 cost nothing at a fork; programs expect to use the low ones */
 
 static const int open_flags = O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 
@@ -127,10 +127,10 @@ static size_t kill_leftovers(struct lock *lock)
 	return n;
 }
 
-/* Kills all processes of this PID namespace that killed helpers of this owner have left. Gives up after PATIENCE_MS. */
+/* Kills all processes of this PID namespace that killed helpers of this owner have left. Gives up after KILL_WAIT_MS. */
 static void leftovers_end(struct lock *lock)
 {
-	int64_t end = clock_monotonic_ns() + INT64_C(1000000) * PATIENCE_MS;
+	int64_t end = clock_monotonic_ns() + INT64_C(1000000) * KILL_WAIT_MS;
 	const struct timespec pause = { 0, 5000000 };
 	size_t met = kill_leftovers(lock), more = met;
 
@@ -139,7 +139,7 @@ static void leftovers_end(struct lock *lock)
 		more = kill_leftovers(lock);
 		met = more > met ? more : met;
 	}
-	lock->ended += met;
+	lock->n_ended += met;
 }
 
 /* ---- the holder's text in the file ---- */
@@ -264,7 +264,7 @@ static void info_add_process(int fd, struct lock_info *info)
 }
 
 /* Reports whether the file has only one name. A file with two names is not written: it may be a user's file that was linked here. */
-static bool is_only_here(int fd)
+static bool has_single_name(int fd)
 {
 	struct stat info;
 
@@ -273,15 +273,15 @@ static bool is_only_here(int fd)
 
 static void info_write(int fd, const struct request *request)
 {
-	long long limit_ms = request->timeout_ms >= 0		  ? (long long)request->timeout_ms + PATIENCE_MS
-			     : request->operation == REQUEST_WORK ? LOCK_WORK_MS
-								  : -1;
+	long long limit_ms = request->timeout_ms >= 0			    ? (long long)request->timeout_ms + KILL_WAIT_MS
+			     : request->operation == REQUEST_WORK_DIRECTORY ? LOCK_WORK_MS
+									    : -1;
 	char text[LOCK_INFO_BYTES], holder[HOLDER_BYTES + 1];
 
 	set_line(holder, sizeof(holder), request->holder ? request->holder : "");
 	snprintf(text, sizeof(text), "since_ms %lld\nlimit_ms %lld\nholder %s\n", (long long)(clock_monotonic_ns() / 1000000), limit_ms,
 		 holder);
-	if (!is_only_here(fd) || ftruncate(fd, 0) || pwrite(fd, text, strlen(text), 0) < 0)
+	if (!has_single_name(fd) || ftruncate(fd, 0) || pwrite(fd, text, strlen(text), 0) < 0)
 		return; /* on failure, waiting helpers cannot report the holder */
 }
 
@@ -296,10 +296,10 @@ static void write_waiting(const struct lock_info *info, struct frames_out *out)
 		n += (size_t)snprintf(text + n, sizeof(text) - n, "limit_ms %lld\n", info->limit_ms);
 	if (*info->holder)
 		snprintf(text + n, sizeof(text) - n, "holder %s\n", info->holder);
-	frames_text(out, HELPER_WAITING, text);
+	frames_put_text(out, HELPER_WAITING, text);
 }
 
-static enum lock_got refuse_busy(struct request *request, const struct lock_info *info, const char *why)
+static enum lock_result refuse_busy(struct request *request, const struct lock_info *info, const char *why)
 {
 	request->refusal_code = HELPER_CODE_BUSY;
 	request_refuse(request, "busy: %s holds the lock of this physical host ('%s')%s", *info->holder ? info->holder : "another program",
@@ -321,7 +321,7 @@ static int open_file(const char *path)
 	struct stat info;
 	int fd = -1;
 
-	for (int i = 0; i < LOCK_OPENS && fd < 0; i++) {
+	for (int i = 0; i < LOCK_OPEN_TRIES && fd < 0; i++) {
 		mode_t mask;
 
 		fd = open(path, O_RDWR | open_flags);
@@ -343,7 +343,7 @@ static int open_file(const char *path)
 }
 
 /* Reports whether the path still names this file. A lock on a removed file excludes no other process. */
-static bool is_the_one(int fd, const char *path)
+static bool is_same_file(int fd, const char *path)
 {
 	struct stat mine, there;
 
@@ -366,7 +366,7 @@ struct lock_wait {
 
 /* Starts a child that waits in the kernel's queue. Polling would miss a lock that is free only for moments. The lock belongs to the open
  * file, so when the child gets it, this process has it, too. *end becomes readable when the child has ended. */
-static pid_t queue_up(int fd, int *end)
+static pid_t start_queue_process(int fd, int *end)
 {
 	pid_t self = getpid(), child;
 	int ends[2];
@@ -391,7 +391,7 @@ static pid_t queue_up(int fd, int *end)
 
 /* Checks the holder, which may have left processes, be stopped, or hang. Called every HELPER_WAITING_MS. The text in the file may be that
  * of an earlier holder, if the present holder has not written its own yet. */
-static enum lock_got inspect_holder(struct lock_wait *w, int fd, int64_t now_ns)
+static enum lock_result inspect_holder(struct lock_wait *w, int fd, int64_t now_ns)
 {
 	struct lock_info info;
 	bool late;
@@ -416,12 +416,12 @@ static enum lock_got inspect_holder(struct lock_wait *w, int fd, int64_t now_ns)
 }
 
 /* Waits until the lock may be free or the time is over, and returns LOCK_HELD in both cases. Otherwise returns why it gave up. */
-static enum lock_got wait_turn(struct lock_wait *w, int fd)
+static enum lock_result wait_for_lock(struct lock_wait *w, int fd)
 {
 	struct pollfd wait[] = { { w->in, POLLIN, 0 }, { -1, POLLIN, 0 } };
-	pid_t child = queue_up(fd, &wait[1].fd);
+	pid_t child = start_queue_process(fd, &wait[1].fd);
 	int64_t end_ns = w->end_ns, look_ns = 0, now;
-	enum lock_got got = LOCK_HELD;
+	enum lock_result got = LOCK_HELD;
 
 	if (child < 0) { /* cannot fork: poll the lock instead */
 		wait[1].fd = -1;
@@ -432,11 +432,11 @@ static enum lock_got wait_turn(struct lock_wait *w, int fd)
 
 		if (now >= look_ns) {
 			got = inspect_holder(w, fd, now);
-			look_ns = now + (w->late_ms >= 0 ? LOCK_AGAIN_MS : HELPER_WAITING_MS) * INT64_C(1000000);
+			look_ns = now + (w->late_ms >= 0 ? LOCK_RETRY_MS : HELPER_WAITING_MS) * INT64_C(1000000);
 		}
 		left_ms = ((look_ns < end_ns ? look_ns : end_ns) - now) / 1000000 + 1;
 		if (got == LOCK_HELD &&
-		    (!frames_flush(w->out) || (poll(wait, 2, (int)left_ms) > 0 && wait[0].revents && !frames_still_there(w->in))))
+		    (!frames_flush(w->out) || (poll(wait, 2, (int)left_ms) > 0 && wait[0].revents && !frames_discard_input(w->in))))
 			got = LOCK_HUNG_UP;
 	}
 	if (child > 0) {
@@ -450,10 +450,10 @@ static enum lock_got wait_turn(struct lock_wait *w, int fd)
 }
 
 /* Locks *fd and returns LOCK_HELD. If the file system has no locks, closes *fd, sets it to -1 and also returns LOCK_HELD. */
-static enum lock_got take_one(struct lock_wait *w, int *fd)
+static enum lock_result take_file_lock(struct lock_wait *w, int *fd)
 {
 	while (*fd >= 0 && flock(*fd, LOCK_EX | LOCK_NB)) {
-		enum lock_got got;
+		enum lock_result got;
 
 		if (errno == EINTR)
 			continue;
@@ -469,21 +469,21 @@ static enum lock_got take_one(struct lock_wait *w, int *fd)
 			info_add_process(*fd, &info);
 			return refuse_busy(w->request, &info, "");
 		}
-		got = wait_turn(w, *fd);
+		got = wait_for_lock(w, *fd);
 		if (got != LOCK_HELD)
 			return got;
 	}
 	return LOCK_HELD;
 }
 
-static enum lock_got take_path(struct lock_wait *w, const char *path, int (*open_path)(const char *), int *fd)
+static enum lock_result take_path_lock(struct lock_wait *w, const char *path, int (*open_path)(const char *), int *fd)
 {
 	for (;;) {
-		enum lock_got got;
+		enum lock_result got;
 
 		*fd = open_path(path);
-		got = take_one(w, fd);
-		if (got != LOCK_HELD || *fd < 0 || is_the_one(*fd, path))
+		got = take_file_lock(w, fd);
+		if (got != LOCK_HELD || *fd < 0 || is_same_file(*fd, path))
 			return got;
 		close(*fd);
 	}
@@ -491,12 +491,12 @@ static enum lock_got take_path(struct lock_wait *w, const char *path, int (*open
 
 /* ---- the whole lock ---- */
 
-enum lock_got lock_take(struct request *request, int in, struct frames_out *out, struct lock *lock)
+enum lock_result lock_take(struct request *request, int in, struct frames_out *out, struct lock *lock)
 {
 	int64_t start = clock_monotonic_ns();
 	struct lock_wait w = { request, in, out, start + request->lock_wait_ms * 1000000, lock, -1, 0, 0 };
 	char *directory, *slash;
-	enum lock_got got;
+	enum lock_result got;
 
 	*lock = (struct lock){ .directory = -1, .file = -1, .owner = owner_key(request) };
 	leftovers_end(lock);
@@ -509,9 +509,9 @@ enum lock_got lock_take(struct request *request, int in, struct frames_out *out,
 	}
 	slash = strrchr(directory, '/'); /* the path is absolute, so there is a slash */
 	slash[slash == directory] = '\0';
-	got = take_path(&w, directory, open_directory, &lock->directory);
+	got = take_path_lock(&w, directory, open_directory, &lock->directory);
 	if (got == LOCK_HELD)
-		got = take_path(&w, request->lock, open_file, &lock->file);
+		got = take_path_lock(&w, request->lock, open_file, &lock->file);
 	if (got == LOCK_HELD && lock->directory < 0 && lock->file < 0) {
 		request_refuse(request, "cannot lock '%s': %s", request->lock, strerror(errno));
 		got = LOCK_REFUSED;
@@ -523,13 +523,13 @@ enum lock_got lock_take(struct request *request, int in, struct frames_out *out,
 	return got;
 }
 
-void lock_hand_on(const struct lock *lock, pid_t helper)
+void lock_share_with_child(const struct lock *lock, pid_t helper)
 {
 	int fd = lock->directory >= 0 ? lock->directory : lock->file;
 
 	leftovers_mark(lock->owner, helper);
 	if (fd >= 0)
-		fcntl(fd, F_DUPFD, LOCK_HANDED_ON);
+		fcntl(fd, F_DUPFD, LOCK_INHERITED_FD_MIN);
 }
 
 static void unlock(int *fd)

@@ -14,7 +14,7 @@
 #define HELPER_INPUT_BYTES_MAX	 (64u << 20) /* maximum size of a command's standard input, which the helper keeps in memory */
 #define HELPER_FRAME_HEAD	 5
 #define HELPER_WAITING_MS	 10000
-#define HELPER_MADE_MS		 30000
+#define HELPER_PING_MS		 30000
 #define HELPER_MAGIC		 "\0assay helper 1\n" /* sent without the final NUL */
 #define HELPER_MAGIC_BYTES	 (sizeof(HELPER_MAGIC) - 1)
 
@@ -28,12 +28,12 @@
 #define HELPER_OPERATION "operation" /* "run", "read" (files named by HELPER_PATH, as HELPER_FILE), "put", "get", "facts", "work" */
 #define HELPER_ARGUMENT	 "argument"  /* run: an argument of the command; repeated; the first is searched for in PATH */
 #define HELPER_ENVIRON	 "environ"   /* run: "NAME=value", added to the helper's environment */
-#define HELPER_JOIN                                                                                                                        \
+#define HELPER_ENVIRON_PREPEND                                                                                                             \
 	"join" /* run: "NAME=value"; if the host sets the variable to OLD, the result is "value:OLD", so that its LD_PRELOAD stays */
-#define HELPER_DIRECTORY "directory" /* run: working directory */
-#define HELPER_INPUT_OF	 "input_of"  /* run: path of the file that becomes standard input */
-#define HELPER_PATH	 "path"	     /* read: a path; repeated. put, get: the path. work: the parent directory; then a label */
-#define HELPER_MODE	 "mode"	     /* put: mode of the file */
+#define HELPER_DIRECTORY  "directory" /* run: working directory */
+#define HELPER_INPUT_PATH "input_of"  /* run: path of the file that becomes standard input */
+#define HELPER_PATH	  "path"      /* read: a path; repeated. put, get: the path. work: the parent directory; then a label */
+#define HELPER_MODE	  "mode"      /* put: mode of the file */
 /* run, work: path of the physical host's lock file. The helper locks it and its directory by flock(2) until all processes have ended. */
 #define HELPER_LOCK "lock"
 #define HELPER_HOLDER                                                                                                                      \
@@ -45,46 +45,46 @@
 /* work: flag for hosts that allow only one channel: the helper ends after its answer; another process stays until the connection ends. */
 #define HELPER_DETACH "detach"
 /* run: names of resource limits per process are "as", "fsize", "nofile", "nproc", "core" and "cpu". */
-#define HELPER_OUTPUT "output" /* run: limit per stream, bytes. A command that writes more is ended as at HELPER_TIMEOUT; see `flooded` */
-#define HELPER_KEPT   "kept"   /* run: maximum number of bytes per stream that are sent; the rest is dropped */
+#define HELPER_OUTPUT	   "output" /* run: limit per stream, bytes. A command that writes more is ended as at HELPER_TIMEOUT; see `flooded` */
+#define HELPER_OUTPUT_KEPT "kept" /* run: maximum number of bytes per stream that are sent; the rest is dropped */
 /* run: flag: the command runs in its own cgroup, so that all its processes can be ended. If no cgroup can be made, the command runs without
  * one; see `cgroup_version` in the result. HELPER_MEMORY and HELPER_PIDS limit all processes together. */
 #define HELPER_CGROUP "cgroup"
 #define HELPER_MEMORY "memory" /* memory limit, bytes */
 #define HELPER_PIDS   "pids"
 /* run: sampling period of the CPU time, ns; 0 for the default. The samples are sent as a HELPER_FILE before the result (sampler.h). */
-#define HELPER_SAMPLE	     "sample"
-#define HELPER_SAMPLE_PLACES "sample_places" /* flag: also count addresses in files */
+#define HELPER_SAMPLE		"sample"
+#define HELPER_SAMPLE_ADDRESSES "sample_places" /* flag: also count addresses in files */
 /* run: ids of processes that already run, "12,345". Their samples and counters are reported instead of the command's, which only waits. */
-#define HELPER_ATTACH	    "attach"
-#define HELPER_SAMPLE_BELOW "sample_below" /* a directory: count addresses in files below it, up to SAMPLER_SPOTS_BYTES */
+#define HELPER_ATTACH		"attach"
+#define HELPER_SAMPLE_DIRECTORY "sample_below" /* a directory: count addresses in files below it, up to SAMPLER_ADDRESSES_BYTES */
 /* run: directory of the record files in which processes find the time for which they were stopped and the CPU time of the command. The next
  * settings are offsets in these files (fleet/cgroup/stops.h). */
-#define HELPER_STOPS	     "stops"
-#define HELPER_STOPS_PID     "stops_pid"
-#define HELPER_STOPS_ENDED   "stops_finished"
-#define HELPER_STOPS_STOPPED "stops_stopped"
-#define HELPER_STOPS_RUN     "stops_run"
-#define HELPER_STOPS_READING "stops_readings"
-#define HELPER_PLANT	     "plant"	 /* run: injected slowdown (fleet/emulate/plant.h), such as "cpu5" */
-#define HELPER_INTERRUPT     "interrupt" /* run: time until the command's first process gets SIGINT as its planned end, ms */
-#define HELPER_TIMEOUT	     "timeout"	 /* run: time until the command is ended, ms: SIGTERM to its group; SIGKILL to all a second later */
+#define HELPER_MONITOR		"stops"
+#define HELPER_MONITOR_PID	"stops_pid"
+#define HELPER_MONITOR_FINISHED "stops_finished"
+#define HELPER_MONITOR_STOPPED	"stops_stopped"
+#define HELPER_MONITOR_RUN	"stops_run"
+#define HELPER_MONITOR_READINGS "stops_readings"
+#define HELPER_INJECTION	"plant"	    /* run: injected slowdown (fleet/emulate/plant.h), such as "cpu5" */
+#define HELPER_INTERRUPT	"interrupt" /* run: time until the command's first process gets SIGINT as its planned end, ms */
+#define HELPER_TIMEOUT		"timeout" /* run: time until the command is ended, ms: SIGTERM to its group; SIGKILL to all a second later */
 
 /* Frames of an answer. */
 /* run: another process holds the lock; repeated every HELPER_WAITING_MS. Lines "name value\n" of known facts: held_ms, the time since it
  * took the lock; limit_ms, the maximum of held_ms (a minute after it, waiting helpers are refused); holder, as in HELPER_HOLDER. */
 #define HELPER_WAITING 'W'
-#define HELPER_BEGUN   'B' /* run: the helper holds the lock, and the command has started */
+#define HELPER_STARTED 'B' /* run: the helper holds the lock, and the command has started */
 #define HELPER_STDOUT  'O' /* run: standard output; get: content of the file */
 #define HELPER_STDERR  'E'
 #define HELPER_FILE                                                                                                                        \
 	'F' /* read, and run with HELPER_SAMPLE: path, NUL, whole file. A file larger than a frame is HELPER_ABSENT; get it by "get" */
 #define HELPER_ABSENT 'N' /* read: path, NUL, reason why the file cannot be read */
 /* work: path of a new directory, WHERE/assay-session-USER-LABEL-... The helper keeps running, and removes the directory when it ends. Every
- * HELPER_MADE_MS it sends an empty HELPER_WAITING, to test the connection. The controller need not read these frames. */
-#define HELPER_MADE    'D'
-#define HELPER_RESULT  'R' /* lines "name value\n", listed below */
-#define HELPER_REFUSED 'X' /* nothing was run or replaced: one byte of code (below), then the reason as text */
+ * HELPER_PING_MS it sends an empty HELPER_WAITING, to test the connection. The controller need not read these frames. */
+#define HELPER_DIRECTORY_MADE 'D'
+#define HELPER_RESULT	      'R' /* lines "name value\n", listed below */
+#define HELPER_REFUSED	      'X' /* nothing was run or replaced: one byte of code (below), then the reason as text */
 
 /* Codes in HELPER_REFUSED. */
 #define HELPER_CODE_FAULT      'f' /* the request is invalid, or the host failed */

@@ -52,7 +52,7 @@ static void make_room(char **bytes, size_t *start, size_t *end, size_t *capacity
 		abort(); /* the guard process then ends the command */
 }
 
-static ssize_t read_again(int fd, char *bytes, size_t n)
+static ssize_t read_retrying(int fd, char *bytes, size_t n)
 {
 	ssize_t got;
 
@@ -68,7 +68,7 @@ static ssize_t frames_fill(struct frames_in *in, int fd)
 	ssize_t got;
 
 	make_room(&in->bytes, &in->start, &in->end, &in->capacity, FILL_BYTES);
-	got = read_again(fd, in->bytes + in->end, FILL_BYTES);
+	got = read_retrying(fd, in->bytes + in->end, FILL_BYTES);
 	if (got > 0)
 		in->end += (size_t)got;
 	return got;
@@ -103,7 +103,7 @@ size_t frames_pending(const struct frames_out *out)
 	return out->end - out->start;
 }
 
-void frames_raw(struct frames_out *out, const char *bytes, size_t n)
+void frames_put_raw(struct frames_out *out, const char *bytes, size_t n)
 {
 	if (n == 0)
 		return;
@@ -138,7 +138,7 @@ void frames_put(struct frames_out *out, char kind, const char *first, size_t n_f
 	frames_commit(out, kind, n_first + n_second);
 }
 
-void frames_text(struct frames_out *out, char kind, const char *text)
+void frames_put_text(struct frames_out *out, char kind, const char *text)
 {
 	frames_put(out, kind, text, strlen(text), NULL, 0);
 }
@@ -158,13 +158,13 @@ bool frames_flush(struct frames_out *out)
 	return true;
 }
 
-bool frames_still_there(int in)
+bool frames_discard_input(int in)
 {
 	char ignored[4096];
 	ssize_t n;
 
 	do
-		n = read_again(in, ignored, sizeof(ignored));
+		n = read_retrying(in, ignored, sizeof(ignored));
 	while (n > 0);
 	return n < 0 && errno == EAGAIN;
 }
@@ -177,7 +177,7 @@ bool frames_send(struct frames_out *out, int in)
 		if (frames_pending(out) == 0)
 			return true;
 		poll(wait, 2, -1);
-		if (wait[1].revents && !frames_still_there(in))
+		if (wait[1].revents && !frames_discard_input(in))
 			return false;
 	}
 	return false;
@@ -193,7 +193,7 @@ static void request_init(struct request *request, bool (*input)(struct request *
 				     .output_max = INT64_MAX,
 				     .kept_max = INT64_MAX,
 				     .sample_ns = -1,
-				     .stops = { -1, -1, -1, -1, -1 },
+				     .process_monitor = { -1, -1, -1, -1, -1 },
 				     .mode = 0644,
 				     .input = input,
 				     .input_fd = -1,
@@ -210,7 +210,7 @@ bool request_refuse(struct request *request, const char *fmt, ...)
 	return false;
 }
 
-int request_answer_refusal(struct request *request, struct frames_out *out, int in)
+int request_send_refusal(struct request *request, struct frames_out *out, int in)
 {
 	if (request->input_path)
 		unlink(request->input_path);
@@ -231,27 +231,27 @@ struct setting {
 	int64_t least, most;
 };
 
-#define AT(kind, member) SETTING_##kind, offsetof(struct request, member)
-#define MS(member)	 AT(NUMBER, member), 0, MS_MAX
-#define BYTES(member)	 AT(NUMBER, member), 0, INT64_MAX
+#define SETTING_MEMBER(kind, member) SETTING_##kind, offsetof(struct request, member)
+#define MS(member)		     SETTING_MEMBER(NUMBER, member), 0, MS_MAX
+#define BYTES(member)		     SETTING_MEMBER(NUMBER, member), 0, INT64_MAX
 
 static const struct setting settings[] = {
-	{ HELPER_ARGUMENT, AT(TEXTS, arguments), 0, 0 },
-	{ HELPER_ENVIRON, AT(VARIABLES, variables), 0, 0 },
-	{ HELPER_JOIN, AT(VARIABLES, joined), 0, 0 },
-	{ HELPER_PATH, AT(TEXTS, paths), 0, 0 },
-	{ HELPER_OPERATION, AT(OPERATION, operation), 0, 0 },
-	{ HELPER_DIRECTORY, AT(TEXT, directory), 0, 0 },
-	{ HELPER_INPUT_OF, AT(TEXT, input_of), 0, 0 },
-	{ HELPER_LOCK, AT(TEXT, lock), 0, 0 },
-	{ HELPER_HOLDER, AT(TEXT, holder), 0, 0 },
+	{ HELPER_ARGUMENT, SETTING_MEMBER(TEXTS, arguments), 0, 0 },
+	{ HELPER_ENVIRON, SETTING_MEMBER(VARIABLES, variables), 0, 0 },
+	{ HELPER_ENVIRON_PREPEND, SETTING_MEMBER(VARIABLES, prepended), 0, 0 },
+	{ HELPER_PATH, SETTING_MEMBER(TEXTS, paths), 0, 0 },
+	{ HELPER_OPERATION, SETTING_MEMBER(OPERATION, operation), 0, 0 },
+	{ HELPER_DIRECTORY, SETTING_MEMBER(TEXT, directory), 0, 0 },
+	{ HELPER_INPUT_PATH, SETTING_MEMBER(TEXT, input_file_path), 0, 0 },
+	{ HELPER_LOCK, SETTING_MEMBER(TEXT, lock), 0, 0 },
+	{ HELPER_HOLDER, SETTING_MEMBER(TEXT, holder), 0, 0 },
 	{ HELPER_OWNER, BYTES(owner) },
-	{ HELPER_SAMPLE_BELOW, AT(TEXT, sample_below), 0, 0 },
-	{ HELPER_ATTACH, AT(TEXT, attach), 0, 0 },
-	{ HELPER_STOPS, AT(TEXT, stops_below), 0, 0 },
-	{ HELPER_PLANT, AT(TEXT, planted), 0, 0 },
-	{ HELPER_MODE, AT(NUMBER, mode), 0, 07777 },
-	{ HELPER_DETACH, AT(NUMBER, detach), 1, 1 },
+	{ HELPER_SAMPLE_DIRECTORY, SETTING_MEMBER(TEXT, sample_directory), 0, 0 },
+	{ HELPER_ATTACH, SETTING_MEMBER(TEXT, attach), 0, 0 },
+	{ HELPER_MONITOR, SETTING_MEMBER(TEXT, monitor_directory), 0, 0 },
+	{ HELPER_INJECTION, SETTING_MEMBER(TEXT, injection_text), 0, 0 },
+	{ HELPER_MODE, SETTING_MEMBER(NUMBER, mode), 0, 07777 },
+	{ HELPER_DETACH, SETTING_MEMBER(NUMBER, detach), 1, 1 },
 	{ HELPER_LOCK_WAIT, MS(lock_wait_ms) },
 	{ HELPER_INTERRUPT, MS(interrupt_ms) },
 	{ HELPER_TIMEOUT, MS(timeout_ms) },
@@ -262,17 +262,17 @@ static const struct setting settings[] = {
 	{ "core", BYTES(limits[4]) },
 	{ "cpu", BYTES(limits[5]) },
 	{ HELPER_OUTPUT, BYTES(output_max) },
-	{ HELPER_KEPT, BYTES(kept_max) },
-	{ HELPER_CGROUP, AT(NUMBER, cgroup), 1, 1 },
-	{ HELPER_MEMORY, AT(NUMBER, memory_bytes), 1, INT64_MAX },
-	{ HELPER_PIDS, AT(NUMBER, processes), 1, INT64_MAX },
-	{ HELPER_SAMPLE, AT(NUMBER, sample_ns), 0, SAMPLE_NS_MAX },
-	{ HELPER_SAMPLE_PLACES, AT(NUMBER, sample_places), 1, 1 },
-	{ HELPER_STOPS_PID, AT(NUMBER, stops.pid), 0, STOPS_WORD_MAX },
-	{ HELPER_STOPS_ENDED, AT(NUMBER, stops.finished), 0, STOPS_WORD_MAX },
-	{ HELPER_STOPS_STOPPED, AT(NUMBER, stops.stopped_ns), 0, STOPS_WORD_MAX },
-	{ HELPER_STOPS_RUN, AT(NUMBER, stops.run_ns), 0, STOPS_WORD_MAX },
-	{ HELPER_STOPS_READING, AT(NUMBER, stops.readings), 0, STOPS_READINGS_MAX },
+	{ HELPER_OUTPUT_KEPT, BYTES(kept_max) },
+	{ HELPER_CGROUP, SETTING_MEMBER(NUMBER, cgroup), 1, 1 },
+	{ HELPER_MEMORY, SETTING_MEMBER(NUMBER, memory_bytes), 1, INT64_MAX },
+	{ HELPER_PIDS, SETTING_MEMBER(NUMBER, processes), 1, INT64_MAX },
+	{ HELPER_SAMPLE, SETTING_MEMBER(NUMBER, sample_ns), 0, SAMPLE_NS_MAX },
+	{ HELPER_SAMPLE_ADDRESSES, SETTING_MEMBER(NUMBER, sample_addresses), 1, 1 },
+	{ HELPER_MONITOR_PID, SETTING_MEMBER(NUMBER, process_monitor.pid), 0, MONITOR_OFFSET_MAX },
+	{ HELPER_MONITOR_FINISHED, SETTING_MEMBER(NUMBER, process_monitor.finished), 0, MONITOR_OFFSET_MAX },
+	{ HELPER_MONITOR_STOPPED, SETTING_MEMBER(NUMBER, process_monitor.stopped_ns), 0, MONITOR_OFFSET_MAX },
+	{ HELPER_MONITOR_RUN, SETTING_MEMBER(NUMBER, process_monitor.run_ns), 0, MONITOR_OFFSET_MAX },
+	{ HELPER_MONITOR_READINGS, SETTING_MEMBER(NUMBER, process_monitor.readings), 0, MONITOR_READINGS_OFFSET_MAX },
 };
 
 /* Copies a value to *out. */
@@ -382,7 +382,7 @@ static bool take_hello(struct request *request, const struct frame *frame)
 
 	if (!whole_number(frame->bytes, frame->size, 0, 1000000, &version) || version != HELPER_VERSION)
 		return request_refuse(request, "this helper speaks version %d of the protocol, not the one asked for", HELPER_VERSION);
-	return request->greeted = true;
+	return request->greeting_received = true;
 }
 
 static bool take_input(struct request *request, const struct frame *frame)
@@ -397,16 +397,16 @@ static bool take_input(struct request *request, const struct frame *frame)
 /* Checks that a request to run a command is complete, and its settings for stops, too. */
 static bool check_run(struct request *request)
 {
-	const struct stops_words *at = &request->stops;
+	const struct process_monitor_offsets *at = &request->process_monitor;
 
 	if (request->arguments.n == 0 || !*request->arguments.texts[0])
 		return request_refuse(request, "no command to run");
 	if (request->sample_ns > 0 && request->sample_ns < SAMPLE_NS_MIN)
 		return request_refuse(request, "samples are %d to %d ns apart", SAMPLE_NS_MIN, SAMPLE_NS_MAX);
-	if (request->stops_below && (at->pid < 0 || at->finished < 0 || at->stopped_ns < 0 || at->run_ns < 0 || at->readings < 0))
+	if (request->monitor_directory && (at->pid < 0 || at->finished < 0 || at->stopped_ns < 0 || at->run_ns < 0 || at->readings < 0))
 		return request_refuse(request, "stops need a directory and five offsets");
-	if (request->planted && !injection_read(request->planted, &request->plant))
-		return request_refuse(request, "what is injected is cpu, memory or calls and a percentage up to %d", PLANT_PERCENT_MAX);
+	if (request->injection_text && !injection_parse(request->injection_text, &request->injection))
+		return request_refuse(request, "what is injected is cpu, memory or calls and a percentage up to %d", INJECTION_PERCENT_MAX);
 	return true;
 }
 
@@ -429,7 +429,7 @@ static bool take_go(struct request *request)
 		break;
 	case REQUEST_FACTS:
 		break;
-	case REQUEST_WORK:
+	case REQUEST_WORK_DIRECTORY:
 		if (request->paths.n != 2 || request->paths.texts[0][0] != '/' || strchr(request->paths.texts[1], '/'))
 			return request_refuse(request, "work takes an absolute path and a label");
 		break;
@@ -449,7 +449,7 @@ static bool request_take(struct request *request, const struct frame *frame)
 	}
 	if (request->bytes > HELPER_REQUEST_BYTES_MAX)
 		return request_refuse(request, "the request has more than %u bytes", HELPER_REQUEST_BYTES_MAX);
-	if (!request->greeted && frame->kind != HELPER_HELLO)
+	if (!request->greeting_received && frame->kind != HELPER_HELLO)
 		return request_refuse(request, "the request does not start with the protocol's version");
 	switch (frame->kind) {
 	case HELPER_HELLO:

@@ -21,10 +21,10 @@ struct frames_out {
 };
 
 size_t frames_pending(const struct frames_out *out);
-void frames_raw(struct frames_out *out, const char *bytes, size_t n);
+void frames_put_raw(struct frames_out *out, const char *bytes, size_t n);
 /* Appends a frame whose content is `first` followed by `second`, which may be empty. */
 void frames_put(struct frames_out *out, char kind, const char *first, size_t n_first, const char *second, size_t n_second);
-void frames_text(struct frames_out *out, char kind, const char *text);
+void frames_put_text(struct frames_out *out, char kind, const char *text);
 /* Returns a buffer for up to `n` bytes of a frame. After filling it, call frames_commit() with the actual number of bytes. */
 char *frames_reserve(struct frames_out *out, size_t n);
 void frames_commit(struct frames_out *out, char kind, size_t n);
@@ -34,13 +34,13 @@ bool frames_flush(struct frames_out *out);
 bool frames_send(struct frames_out *out, int in);
 
 /* Reads and drops bytes that arrive on `in` after the request. Returns false if `in` is closed. */
-bool frames_still_there(int in);
+bool frames_discard_input(int in);
 
 /* ---- the request ---- */
 
 #define REQUEST_REFUSAL_BYTES 8192
 
-enum request_operation { REQUEST_NONE, REQUEST_RUN, REQUEST_READ, REQUEST_PUT, REQUEST_GET, REQUEST_FACTS, REQUEST_WORK };
+enum request_operation { REQUEST_NONE, REQUEST_RUN, REQUEST_READ, REQUEST_PUT, REQUEST_GET, REQUEST_FACTS, REQUEST_WORK_DIRECTORY };
 
 /* Values of a setting that may be repeated. */
 struct request_texts {
@@ -52,9 +52,9 @@ struct request_texts {
 
 struct request {
 	enum request_operation operation;
-	struct request_texts arguments, variables, joined, paths;
+	struct request_texts arguments, variables, prepended, paths;
 	char *directory, *lock, *holder; /* NULL if not set */
-	char *input_of;			 /* path of the file to open as standard input, unless the request has input; NULL for none */
+	char *input_file_path;		 /* path of the file to open as standard input, unless the request has input; NULL for none */
 	int64_t owner;			 /* number of the owner, see HELPER_OWNER */
 	int64_t lock_wait_ms;		 /* maximum wait for the lock, ms; 0 for no wait */
 	int64_t interrupt_ms;		 /* time until SIGINT; -1 for never */
@@ -66,13 +66,13 @@ struct request {
 	int64_t cgroup;			 /* flag */
 	int64_t memory_bytes, processes; /* limits of the cgroup; 0 for no limit */
 	int64_t sample_ns;		 /* sampling period; -1 for no sampling; 0 for the default period */
-	int64_t sample_places;		 /* flag */
-	char *sample_below;		 /* directory of HELPER_SAMPLE_BELOW; NULL if not set */
+	int64_t sample_addresses;	 /* flag */
+	char *sample_directory;		 /* directory of HELPER_SAMPLE_DIRECTORY; NULL if not set */
 	char *attach;			 /* process ids of HELPER_ATTACH; NULL: not given */
-	char *stops_below;		 /* directory of HELPER_STOPS; NULL if not set */
-	struct stops_words stops;
-	char *planted; /* value of HELPER_PLANT, parsed when the request is complete; NULL if not set */
-	struct plantation plant;
+	char *monitor_directory;	 /* directory of HELPER_MONITOR; NULL if not set */
+	struct process_monitor_offsets process_monitor;
+	char *injection_text; /* value of HELPER_INJECTION, parsed when the request is complete; NULL if not set */
+	struct injection injection;
 
 	/* Receives the next piece of the input. Returns false after calling request_refuse(). */
 	bool (*input)(struct request *request, const char *bytes, size_t n);
@@ -80,7 +80,7 @@ struct request {
 	char *input_path; /* for the input function: path of a temporary file, to be renamed or removed */
 	uint64_t input_bytes;
 
-	bool greeted, has_input, go;
+	bool greeting_received, has_input, go;
 	size_t bytes;	   /* size of all frames except HELPER_INPUT */
 	char refusal_code; /* code of the refusal; HELPER_CODE_FAULT unless another was set */
 	char refusal[REQUEST_REFUSAL_BYTES];
@@ -91,7 +91,7 @@ bool request_receive(struct request *request, bool (*input)(struct request *, co
 /* Sets the reason of a refusal. Always returns false. */
 bool request_refuse(struct request *request, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Removes the temporary file of the input and sends HELPER_REFUSED. Always returns 1, which is an exit status. */
-int request_answer_refusal(struct request *request, struct frames_out *out, int in);
+int request_send_refusal(struct request *request, struct frames_out *out, int in);
 
 /* ---- operations of helper_run.c and survey.c ---- */
 

@@ -17,29 +17,29 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define PROCESSORS_MAX 1000 /* maximum number of CPUs, each of which needs a file and 132 KiB */
-#define RING_PAGES     32   /* data pages per ring, a power of two: half a second of deep stacks, and the most that every user may have */
-#define RING_PAGES_ALL 128  /* data pages per ring if the rings have records of all processes of the host */
-#define PLACES_MAX     2048
-#define SPOTS_MAX      32768   /* size of the hash table of addresses, a power of two; each is a line of at most 28 bytes */
-#define SETTLED_NS     1000000 /* all records that are older than this have been written by their CPUs */
-#define ENTRIES_MAX    2048
-#define NAME_BYTES     48
-#define KEPT_BYTES     48 /* maximum length of the path of the cache file */
-#define LINE_BYTES     512
-#define SLICES	       SAMPLER_SLICES
-#define SLICE_PERIODS  4   /* number of sampling periods per slice at first; it is doubled when there are too many slices */
-#define SLICED_PARTS   100 /* a place with at least 1/SLICED_PARTS of all samples is reported per slice and per program */
-#define PROGRAMS_MAX   SAMPLER_PROGRAMS
-#define PROGRAM_BYTES  16 /* the kernel's limit for the name of a program */
-#define RANK_MAX       9999999
-#define BUCKETS	       1024  /* number of hash buckets for processes, by pid; a power of two */
-#define MAPS_MAX       65536 /* maximum number of code mappings per process */
-#define PROCESSES_MAX  65536 /* maximum number of live processes */
-#define ENDED_MAX      256   /* number of ended processes that are remembered */
+#define PROCESSORS_MAX	     1000 /* maximum number of CPUs, each of which needs a file and 132 KiB */
+#define RING_PAGES	     32 /* data pages per ring, a power of two: half a second of deep stacks, and the most that every user may have */
+#define RING_PAGES_ALL	     128 /* data pages per ring if the rings have records of all processes of the host */
+#define PLACES_MAX	     2048
+#define SPOTS_MAX	     32768   /* size of the hash table of addresses, a power of two; each is a line of at most 28 bytes */
+#define REORDER_WINDOW_NS    1000000 /* all records that are older than this have been written by their CPUs */
+#define ENTRIES_MAX	     2048
+#define NAME_BYTES	     48
+#define CACHE_PATH_BYTES     48 /* maximum length of the path of the cache file */
+#define LINE_BYTES	     512
+#define SLICES		     SAMPLER_SLICES
+#define SLICE_PERIODS	     4	 /* number of sampling periods per slice at first; it is doubled when there are too many slices */
+#define SLICED_SHARE_INVERSE 100 /* a place with at least 1/SLICED_SHARE_INVERSE of all samples is reported per slice and per program */
+#define PROGRAMS_MAX	     SAMPLER_PROGRAMS
+#define PROGRAM_BYTES	     16 /* the kernel's limit for the name of a program */
+#define RANK_MAX	     9999999
+#define BUCKETS		     1024  /* number of hash buckets for processes, by pid; a power of two */
+#define MAPS_MAX	     65536 /* maximum number of code mappings per process */
+#define PROCESSES_MAX	     65536 /* maximum number of live processes */
+#define ENDED_MAX	     256   /* number of ended processes that are remembered */
 
 /* Returns `memory`. Aborts if it is NULL. */
-static void *need(void *memory)
+static void *require_memory(void *memory)
 {
 	if (!memory)
 		abort();
@@ -149,7 +149,7 @@ static const char *entry_name(char *symbol)
 	return NULL;
 }
 
-ORDER_BY(compare_entries, struct entry, BY_UP(begin))
+ORDER_BY(compare_entries, struct entry, BY_ASC(begin))
 
 /* ---- cache file of kernel entries ---- */
 
@@ -157,21 +157,21 @@ ORDER_BY(compare_entries, struct entry, BY_UP(begin))
  * in memory keeps the needed entries for this user until the machine restarts. */
 
 /* Head of the cache file. The file is valid only for this boot of the kernel and for this program, whose tables select the entries. */
-struct kept {
+struct cache_header {
 	char boot[40], program[256];
 };
 
-static void kept_name(char name[KEPT_BYTES])
+static void cache_path(char name[CACHE_PATH_BYTES])
 {
-	snprintf(name, KEPT_BYTES, "/dev/shm/assay-%u.kernel", (unsigned)geteuid());
+	snprintf(name, CACHE_PATH_BYTES, "/dev/shm/assay-%u.kernel", (unsigned)geteuid());
 }
 
-static bool switch_file(struct kept *now)
+static bool switch_file(struct cache_header *now)
 {
 	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
 	ssize_t boot = -1, program;
 
-	*now = (struct kept){ .boot = "" };
+	*now = (struct cache_header){ .boot = "" };
 	if (fd >= 0) {
 		boot = read(fd, now->boot, sizeof(now->boot) - 1);
 		close(fd);
@@ -191,15 +191,15 @@ static bool stored_is_valid(const struct sampler_entries *e)
 }
 
 /* Reads the cache file. Returns false if there is none, if it is not valid for `now`, or if another user may have written it. */
-static bool stored_read(const struct kept *now, struct sampler_entries *e)
+static bool stored_read(const struct cache_header *now, struct sampler_entries *e)
 {
-	char name[KEPT_BYTES];
-	struct kept then;
+	char name[CACHE_PATH_BYTES];
+	struct cache_header then;
 	struct stat is;
 	ssize_t bytes = -1;
 	int fd;
 
-	kept_name(name);
+	cache_path(name);
 	fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY); /* another user may have put any kind of file there */
 	if (fd < 0)
 		return false;
@@ -212,14 +212,14 @@ static bool stored_read(const struct kept *now, struct sampler_entries *e)
 }
 
 /* Writes the cache file. If this fails, leaves no file. */
-static void stored_write(const struct kept *now, const struct sampler_entries *e)
+static void stored_write(const struct cache_header *now, const struct sampler_entries *e)
 {
-	char name[KEPT_BYTES], new[KEPT_BYTES + 24];
+	char name[CACHE_PATH_BYTES], new[CACHE_PATH_BYTES + 24];
 	size_t bytes = e->n * sizeof(e->items[0]);
 	bool whole;
 	int fd;
 
-	kept_name(name);
+	cache_path(name);
 	snprintf(new, sizeof(new), "%s.%ld", name, (long)getpid());
 	unlink(new);
 	fd = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -268,8 +268,8 @@ static void entries_read(struct sampler_entries *e)
  * if memory is short. */
 static struct sampler_entries *sampler_entries_read(void)
 {
-	struct sampler_entries *e = need(calloc(1, sizeof(*e)));
-	struct kept now;
+	struct sampler_entries *e = require_memory(calloc(1, sizeof(*e)));
+	struct cache_header now;
 	bool known = switch_file(&now);
 
 	if (known && stored_read(&now, e))
@@ -284,11 +284,11 @@ static struct sampler_entries *sampler_entries_read(void)
 	return NULL;
 }
 
-ORDER_FIRST(entry_behind, struct entry, x->begin <= at, uint64_t at)
+ORDER_LOWER_BOUND(entry_upper_bound, struct entry, x->begin <= at, uint64_t at)
 
 static const struct entry *entry_at(const struct sampler_entries *e, uint64_t at)
 {
-	size_t n = entry_behind(e->items, e->n, at);
+	size_t n = entry_upper_bound(e->items, e->n, at);
 
 	return n > 0 && at < e->items[n - 1].end ? &e->items[n - 1] : NULL;
 }
@@ -309,7 +309,7 @@ static bool is_before_transfer(const char *first, uint64_t n, const char *call)
  * is returned, because system calls use each other. But page faults and interrupts in a system call are returned as such. Pipes and sockets
  * are distinguished from files; "transfer" means not yet. All system calls pass the boundary, so only its functions that trace, audit or
  * end a call are "boundary". Filters of system calls are "filter". "other" means no known caller. */
-static const char *sampler_entries_of(const struct sampler_entries *e, const uint64_t *chain, uint64_t n)
+static const char *sampler_entries_find(const struct sampler_entries *e, const uint64_t *chain, uint64_t n)
 {
 	const char *place = "other", *first = NULL;
 	uint64_t at = 0;
@@ -366,7 +366,7 @@ static int64_t rank_in(const char *entry, const char *name)
 }
 
 /* Returns the rank from the first of `variables` that is set in the process's environment; -1 if none is set or the process has ended. */
-static int64_t rank_of(uint32_t pid, const char *const *variables)
+static int64_t read_process_rank(uint32_t pid, const char *const *variables)
 {
 	char path[40], *entry = NULL;
 	int64_t rank = -1;
@@ -401,7 +401,7 @@ struct sampler_map {
 };
 
 /* Mappings that a process shares with the processes that it has forked, until one of them changes its mappings. */
-struct space {
+struct shared_mappings {
 	size_t users, n, capacity;
 	struct sampler_map *items; /* [n] mappings in order of address, without overlap */
 };
@@ -409,7 +409,7 @@ struct space {
 struct process {
 	uint32_t pid, threads; /* threads: number of live threads; 0 if the process has ended */
 	uint32_t program;
-	struct space *space; /* mappings; NULL if there are none */
+	struct shared_mappings *space; /* mappings; NULL if there are none */
 	struct process *next;
 };
 
@@ -422,10 +422,10 @@ struct sampler_maps {
 
 static struct sampler_maps *sampler_maps_new(void)
 {
-	return need(calloc(1, sizeof(struct sampler_maps)));
+	return require_memory(calloc(1, sizeof(struct sampler_maps)));
 }
 
-static void space_leave(struct space *space)
+static void space_leave(struct shared_mappings *space)
 {
 	if (!space || --space->users > 0)
 		return;
@@ -444,12 +444,12 @@ static struct process **process_link(const struct sampler_maps *maps, uint32_t p
 }
 
 /* Returns the process, after adding it if it is new. NULL if there are too many. */
-static struct process *process_of(struct sampler_maps *maps, uint32_t pid)
+static struct process *find_process(struct sampler_maps *maps, uint32_t pid)
 {
 	struct process **link = process_link(maps, pid);
 
 	if (!*link && maps->n < PROCESSES_MAX) {
-		*link = need(calloc(1, sizeof(**link)));
+		*link = require_memory(calloc(1, sizeof(**link)));
 		(*link)->pid = pid;
 		(*link)->threads = 1;
 		maps->n++;
@@ -478,7 +478,7 @@ static void sampler_maps_free(struct sampler_maps *maps)
 /* Gives a new process the mappings of its parent. Replaces an earlier process with this pid. If pid == parent, adds a thread instead. */
 static void sampler_maps_fork(struct sampler_maps *maps, uint32_t pid, uint32_t parent)
 {
-	struct process *process = process_of(maps, pid), *of = *process_link(maps, parent);
+	struct process *process = find_process(maps, pid), *of = *process_link(maps, parent);
 
 	if (!process)
 		return;
@@ -534,13 +534,13 @@ static void sampler_maps_forget(struct sampler_maps *maps, uint32_t pid)
 /* Sets the index of the process's program, which is initially 0. Forked processes inherit it. */
 static void sampler_maps_name(struct sampler_maps *maps, uint32_t pid, uint32_t program)
 {
-	struct process *process = process_of(maps, pid);
+	struct process *process = find_process(maps, pid);
 
 	if (process)
 		process->program = program;
 }
 
-static uint32_t sampler_maps_program(const struct sampler_maps *maps, uint32_t pid)
+static uint32_t sampler_maps_find_program(const struct sampler_maps *maps, uint32_t pid)
 {
 	const struct process *process = *process_link(maps, pid);
 
@@ -553,19 +553,19 @@ static bool sampler_maps_has(const struct sampler_maps *maps, uint32_t pid)
 }
 
 /* Returns the index of the first mapping that ends above the address. */
-ORDER_FIRST(map_behind, struct sampler_map, x->end <= address, uint64_t address)
+ORDER_LOWER_BOUND(map_upper_bound, struct sampler_map, x->end <= address, uint64_t address)
 
 /* Returns the process's mappings for a change: as its own copy if they are shared, and with room for two more. */
-static struct space *space_own(struct process *process)
+static struct shared_mappings *make_space_private(struct process *process)
 {
-	struct space *shared = process->space, *own = shared;
+	struct shared_mappings *shared = process->space, *own = shared;
 
 	if (!shared || shared->users > 1) {
-		own = need(calloc(1, sizeof(*own)));
+		own = require_memory(calloc(1, sizeof(*own)));
 		own->users = 1;
 		own->n = shared ? shared->n : 0;
 		own->capacity = own->n + 16;
-		own->items = need(calloc(own->capacity, sizeof(*own->items)));
+		own->items = require_memory(calloc(own->capacity, sizeof(*own->items)));
 		if (own->n)
 			memcpy(own->items, shared->items, own->n * sizeof(*own->items));
 		space_leave(shared);
@@ -573,12 +573,12 @@ static struct space *space_own(struct process *process)
 	}
 	if (own->n + 2 > own->capacity) {
 		own->capacity *= 2;
-		own->items = need(realloc(own->items, own->capacity * sizeof(*own->items)));
+		own->items = require_memory(realloc(own->items, own->capacity * sizeof(*own->items)));
 	}
 	return own;
 }
 
-static void space_replace(struct space *space, size_t at, size_t removed, const struct sampler_map *with, size_t n)
+static void space_replace(struct shared_mappings *space, size_t at, size_t removed, const struct sampler_map *with, size_t n)
 {
 	memmove(space->items + at + n, space->items + at + removed, (space->n - at - removed) * sizeof(*space->items));
 	if (n)
@@ -589,16 +589,16 @@ static void space_replace(struct space *space, size_t at, size_t removed, const 
 /* Adds a mapping. It replaces the parts of other mappings that it covers. Returns false if there are too many mappings or processes. */
 static bool sampler_maps_add(struct sampler_maps *maps, uint32_t pid, const struct sampler_map *map)
 {
-	struct process *process = process_of(maps, pid);
+	struct process *process = find_process(maps, pid);
 	struct sampler_map with[3];
-	struct space *space;
+	struct shared_mappings *space;
 	size_t first, last, n = 0;
 	bool room;
 
 	if (!process || map->end <= map->begin)
 		return process != NULL;
-	space = space_own(process);
-	first = map_behind(space->items, space->n, map->begin);
+	space = make_space_private(process);
+	first = map_upper_bound(space->items, space->n, map->begin);
 	last = first;
 	while (last < space->n && space->items[last].begin < map->end)
 		last++;
@@ -619,11 +619,11 @@ static bool sampler_maps_add(struct sampler_maps *maps, uint32_t pid, const stru
 }
 
 /* Returns the mapping at the address, valid until the next change; NULL if it is unknown. */
-static const struct sampler_map *sampler_maps_at(const struct sampler_maps *maps, uint32_t pid, uint64_t address)
+static const struct sampler_map *sampler_maps_find(const struct sampler_maps *maps, uint32_t pid, uint64_t address)
 {
 	const struct process *process = *process_link(maps, pid);
-	const struct space *space = process ? process->space : NULL;
-	size_t at = space ? map_behind(space->items, space->n, address) : 0;
+	const struct shared_mappings *space = process ? process->space : NULL;
+	size_t at = space ? map_upper_bound(space->items, space->n, address) : 0;
 
 	return space && at < space->n && space->items[at].begin <= address ? &space->items[at] : NULL;
 }
@@ -638,7 +638,7 @@ struct place {
 };
 
 /* A code address in a file. */
-struct spot {
+struct address_count {
 	uint64_t offset, count; /* offset in the file; number of samples, 0 if the element is free */
 	uint32_t place;
 };
@@ -670,29 +670,29 @@ struct sampler {
 	const char *const *ranks;		       /* variables that distinguish ranks; NULL if no launcher has run */
 	uint32_t by_program[PLACES_MAX][PROGRAMS_MAX]; /* number of samples per place and program */
 	uint64_t slice_ns, first_ns, last_ns;	       /* length of a slice; times of the first and the last sample, 0 if there is none */
-	struct spot spots[SPOTS_MAX];
+	struct address_count spots[SPOTS_MAX];
 	size_t n_spots;
 	struct sampler_maps *maps;
 	uint64_t period_ns;
-	bool places_wanted;	  /* count addresses in all files */
-	const char *places_below; /* count addresses in files below this directory; NULL for none */
-	bool attached;		  /* the command is not sampled */
-	bool whole;		  /* the rings have records of the whole host; processes that are not in `maps` are not the command's */
+	bool wants_addresses;	       /* count addresses in all files */
+	const char *address_directory; /* count addresses in files below this directory; NULL for none */
+	bool attached;		       /* the command is not sampled */
+	bool whole; /* the rings have records of the whole host; processes that are not in `maps` are not the command's */
 	uint32_t command;
 	struct sampler_entries *entries;
 	uint64_t lost, maps_lost;
 	uint64_t processes, threads; /* number of processes and of threads, each without the first one */
 };
 
-enum { PLACE_UNKNOWN, PLACE_OTHER }; /* places in user space and in the kernel, for samples that are unknown or did not fit */
+enum { PLACEHOLDER_UNKNOWN, PLACE_OTHER }; /* places in user space and in the kernel, for samples that are unknown or did not fit */
 
-static uint32_t place_of(struct sampler *s, const char *name, uint64_t inode, bool kernel)
+static uint32_t find_place(struct sampler *s, const char *name, uint64_t inode, bool kernel)
 {
 	for (size_t i = 0; i < s->n_places; i++)
 		if (s->places[i].kernel == kernel && s->places[i].inode == inode && strcmp(s->places[i].name, name) == 0)
 			return (uint32_t)i;
 	if (s->n_places == PLACES_MAX || !(s->places[s->n_places].name = strdup(name)))
-		return kernel ? PLACE_OTHER : PLACE_UNKNOWN;
+		return kernel ? PLACE_OTHER : PLACEHOLDER_UNKNOWN;
 	s->places[s->n_places].kernel = kernel;
 	s->places[s->n_places].inode = inode;
 	return (uint32_t)s->n_places++;
@@ -701,21 +701,21 @@ static uint32_t place_of(struct sampler *s, const char *name, uint64_t inode, bo
 /* ---- user space ---- */
 
 /* Counts an address in a file. If the table is full, does nothing, so that only the file is counted. */
-static void spot_add(struct sampler *s, uint32_t place, uint64_t offset)
+static void address_add(struct sampler *s, uint32_t place, uint64_t offset)
 {
 	uint64_t hash = (offset + ((uint64_t)place << 40)) * UINT64_C(0x9e3779b97f4a7c15);
 
 	for (uint64_t i = hash >> 32;; i++) {
-		struct spot *spot = &s->spots[i % SPOTS_MAX];
+		struct address_count *address_count = &s->spots[i % SPOTS_MAX];
 
-		if (spot->count == 0 && s->n_spots == SPOTS_MAX / 2)
+		if (address_count->count == 0 && s->n_spots == SPOTS_MAX / 2)
 			return;
-		if (spot->count == 0) {
-			*spot = (struct spot){ .offset = offset, .place = place };
+		if (address_count->count == 0) {
+			*address_count = (struct address_count){ .offset = offset, .place = place };
 			s->n_spots++;
 		}
-		if (spot->offset == offset && spot->place == place) {
-			spot->count++;
+		if (address_count->offset == offset && address_count->place == place) {
+			address_count->count++;
 			return;
 		}
 	}
@@ -723,23 +723,23 @@ static void spot_add(struct sampler *s, uint32_t place, uint64_t offset)
 
 static bool is_below(const struct sampler *s, const char *path)
 {
-	size_t n = s->places_below ? strlen(s->places_below) : 0;
+	size_t n = s->address_directory ? strlen(s->address_directory) : 0;
 
-	return n > 0 && strncmp(path, s->places_below, n) == 0 && path[n] == '/';
+	return n > 0 && strncmp(path, s->address_directory, n) == 0 && path[n] == '/';
 }
 
 static uint32_t user_place(struct sampler *s, uint32_t pid, uint64_t address)
 {
-	const struct sampler_map *map = sampler_maps_at(s->maps, pid, address);
+	const struct sampler_map *map = sampler_maps_find(s->maps, pid, address);
 
-	if (map && s->places[map->place].inode && (s->places_wanted || is_below(s, s->places[map->place].name)))
-		spot_add(s, map->place, address - map->begin + map->offset);
-	return map ? map->place : PLACE_UNKNOWN;
+	if (map && s->places[map->place].inode && (s->wants_addresses || is_below(s, s->places[map->place].name)))
+		address_add(s, map->place, address - map->begin + map->offset);
+	return map ? map->place : PLACEHOLDER_UNKNOWN;
 }
 
 /* ---- records ---- */
 
-static bool is_ours(const struct sampler *s, uint32_t pid)
+static bool is_sampled_process(const struct sampler *s, uint32_t pid)
 {
 	return !s->whole || sampler_maps_has(s->maps, pid);
 }
@@ -753,7 +753,7 @@ static void make_printable(char *name)
 
 static uint32_t map_place(struct sampler *s, const char *name, uint64_t inode)
 {
-	return place_of(s, name, *name == '/' && name[1] != '/' ? inode : 0, false);
+	return find_place(s, name, *name == '/' && name[1] != '/' ? inode : 0, false);
 }
 
 /* Handles a record: pid, tid, address, length, offset, device, inode, its generation, prot, flags, name; then, as in all records, pid,
@@ -766,7 +766,7 @@ static void take_map(struct sampler *s, struct perf_event_header *record)
 	uint32_t pid;
 
 	memcpy(&pid, bytes, sizeof(pid));
-	if (record->size < sizeof(*record) + 64 + 24 || record->misc & PERF_RECORD_MISC_MMAP_DATA || !is_ours(s, pid))
+	if (record->size < sizeof(*record) + 64 + 24 || record->misc & PERF_RECORD_MISC_MMAP_DATA || !is_sampled_process(s, pid))
 		return;
 	memcpy(&map.begin, bytes + 8, sizeof(map.begin));
 	memcpy(&length, bytes + 16, sizeof(length));
@@ -779,7 +779,7 @@ static void take_map(struct sampler *s, struct perf_event_header *record)
 }
 
 /* Returns the index of a program, after adding it if it is new. 0 if there are too many. */
-static uint32_t program_of(struct sampler *s, const char *name)
+static uint32_t find_program(struct sampler *s, const char *name)
 {
 	for (size_t i = 1; i < s->n_programs; i++)
 		if (strcmp(s->programs[i].name, name) == 0)
@@ -800,7 +800,7 @@ static void take_program(struct sampler *s, const struct perf_event_header *reco
 
 	memcpy(&pid, record + 1, sizeof(pid));
 	sampler_maps_exec(s->maps, pid);
-	if (record->size < sizeof(*record) + 2 * sizeof(pid) + 1 || !is_ours(s, pid))
+	if (record->size < sizeof(*record) + 2 * sizeof(pid) + 1 || !is_sampled_process(s, pid))
 		return;
 	snprintf(name, sizeof(name), "%.*s", (int)(record->size - sizeof(*record) - 2 * sizeof(pid)),
 		 (const char *)(record + 1) + 2 * sizeof(pid));
@@ -809,10 +809,10 @@ static void take_program(struct sampler *s, const struct perf_event_header *reco
 	if (ranks)
 		s->ranks = ranks;
 	else if (s->ranks)
-		rank = rank_of(pid, s->ranks);
+		rank = read_process_rank(pid, s->ranks);
 	if (rank >= 0)
 		snprintf(name, sizeof(name), "rank %d", (int)rank);
-	sampler_maps_name(s->maps, pid, program_of(s, *name ? name : "?"));
+	sampler_maps_name(s->maps, pid, find_program(s, *name ? name : "?"));
 }
 
 /* Handles the record of an exec(), exit or fork: pid, parent's pid, thread, parent's thread, time, ... */
@@ -824,10 +824,10 @@ static void take_process(struct sampler *s, struct ring *ring, const struct perf
 	if (record->type == PERF_RECORD_COMM && record->misc & PERF_RECORD_MISC_COMM_EXEC) {
 		take_program(s, record);
 	} else if (record->type == PERF_RECORD_EXIT) {
-		ring->ours_ended = is_ours(s, ids[0]);
+		ring->ours_ended = is_sampled_process(s, ids[0]);
 		ring->last_ended = ids[0];
 		sampler_maps_exit(s->maps, ids[0]);
-	} else if (record->type == PERF_RECORD_FORK && is_ours(s, ids[1])) {
+	} else if (record->type == PERF_RECORD_FORK && is_sampled_process(s, ids[1])) {
 		s->processes += ids[0] != ids[1];
 		s->threads++;
 		sampler_maps_fork(s->maps, ids[0], ids[1]);
@@ -863,17 +863,17 @@ static void take_sample(struct sampler *s, const struct ring *ring, const struct
 {
 	const uint64_t *words = (const uint64_t *)(const void *)(record + 1);
 	uint64_t room = (record->size - sizeof(*record)) / sizeof(*words), n;
-	uint32_t place = PLACE_UNKNOWN /* also for code of a virtual machine */, program;
+	uint32_t place = PLACEHOLDER_UNKNOWN /* also for code of a virtual machine */, program;
 
-	if (room < 4 || !((uint32_t)words[1] == UINT32_MAX ? ring->ours_ended : is_ours(s, (uint32_t)words[1])))
+	if (room < 4 || !((uint32_t)words[1] == UINT32_MAX ? ring->ours_ended : is_sampled_process(s, (uint32_t)words[1])))
 		return;
 	n = words[3] < room - 4 ? words[3] : room - 4;
 	if ((record->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL)
-		place = place_of(s, sampler_entries_of(s->entries, words + 4, n), 0, true);
+		place = find_place(s, sampler_entries_find(s->entries, words + 4, n), 0, true);
 	else if ((record->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_USER)
 		place = user_place(s, (uint32_t)words[1], words[0]);
 	s->places[place].count++;
-	program = sampler_maps_program(s->maps, (uint32_t)words[1] == UINT32_MAX ? ring->last_ended : (uint32_t)words[1]);
+	program = sampler_maps_find_program(s->maps, (uint32_t)words[1] == UINT32_MAX ? ring->last_ended : (uint32_t)words[1]);
 	s->programs[program].count++;
 	s->by_program[place][program]++;
 	slice_add(s, place, words[2]);
@@ -916,7 +916,7 @@ void sampler_attach(struct sampler *s, pid_t process, size_t threads)
 	if (maps && fgets(text, PROGRAM_BYTES, maps)) {
 		text[strcspn(text, "\n")] = '\0';
 		make_printable(text);
-		sampler_maps_name(s->maps, (uint32_t)process, program_of(s, *text ? text : "?"));
+		sampler_maps_name(s->maps, (uint32_t)process, find_program(s, *text ? text : "?"));
 	}
 	if (maps)
 		fclose(maps);
@@ -1008,7 +1008,7 @@ void sampler_drain(struct sampler *s, pid_t command)
 	if (s->command == 0 && s->whole && !s->attached)
 		sampler_maps_fork(s->maps, (uint32_t)command, 0);
 	s->command = (uint32_t)command;
-	rings_take(s, (uint64_t)clock_monotonic_ns() - SETTLED_NS);
+	rings_take(s, (uint64_t)clock_monotonic_ns() - REORDER_WINDOW_NS);
 }
 
 /* ---- start and end ---- */
@@ -1017,7 +1017,7 @@ static void sampler_refuse(struct sampler *s, int error)
 {
 	char why[LINE_BYTES - 16];
 
-	refused_here(error, REFUSED_KERNEL, why, sizeof(why));
+	refusal_explain_process(error, PARANOID_MAX_KERNEL_EVENTS, why, sizeof(why));
 	snprintf(s->refused, sizeof(s->refused), "%s %s", error == EACCES || error == EPERM ? "forbidden" : "refused", why);
 }
 
@@ -1095,31 +1095,31 @@ static void rings_open(struct sampler *s)
 	else if (s->n_rings == 0)
 		sampler_refuse(s, ENODEV);
 	else if (!kernel)
-		place_of(s, "not_allowed", 0, true);
+		find_place(s, "not_allowed", 0, true);
 }
 
 struct sampler *sampler_open(bool places, const char *below, uint64_t period_ns)
 {
-	struct sampler *s = need(calloc(1, sizeof(*s)));
+	struct sampler *s = require_memory(calloc(1, sizeof(*s)));
 
 	s->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
 	s->maps = sampler_maps_new();
-	s->places_wanted = places;
-	s->places_below = below;
+	s->wants_addresses = places;
+	s->address_directory = below;
 	s->period_ns = period_ns ? period_ns : SAMPLER_PERIOD_NS;
 	s->slice_ns = SLICE_PERIODS * s->period_ns;
 	s->programs[0] = (struct program){ "?", 0 };
 	s->n_programs = 1;
-	if (place_of(s, "?", 0, false) != PLACE_UNKNOWN || place_of(s, "other", 0, true) != PLACE_OTHER)
+	if (find_place(s, "?", 0, false) != PLACEHOLDER_UNKNOWN || find_place(s, "other", 0, true) != PLACE_OTHER)
 		abort();
 	rings_open(s);
 	s->entries = *s->refused ? NULL : sampler_entries_read();
 	if (!s->entries)
-		place_of(s, "not_named", 0, true);
+		find_place(s, "not_named", 0, true);
 	return s;
 }
 
-ORDER_BY(compare_spots, struct spot, BY_UP(place) BY_UP(offset))
+ORDER_BY(compare_addresses, struct address_count, BY_ASC(place) BY_ASC(offset))
 
 /* Sorts the addresses. First moves the used elements to the front, because most elements are free. */
 static void spots_sort(struct sampler *s)
@@ -1129,7 +1129,7 @@ static void spots_sort(struct sampler *s)
 	for (size_t i = 0; i < SPOTS_MAX && n < s->n_spots; i++)
 		if (s->spots[i].count > 0)
 			s->spots[n++] = s->spots[i];
-	qsort(s->spots, n, sizeof(s->spots[0]), compare_spots);
+	qsort(s->spots, n, sizeof(s->spots[0]), compare_addresses);
 }
 
 /* Writes counts as "12,,3": zeros are empty, and trailing zeros are omitted. `left` is the sum of the counts. */
@@ -1180,9 +1180,9 @@ static void write_places(struct sampler *s, FILE *file)
 
 		if (place->count > 0 || (place->kernel && strncmp(place->name, "not_", 4) == 0))
 			fprintf(file, "%llu %s %s\n", (unsigned long long)place->count, place->kernel ? "kernel" : "user", place->name);
-		if (place->count > 0 && place->count >= all / SLICED_PARTS)
+		if (place->count > 0 && place->count >= all / SLICED_SHARE_INVERSE)
 			write_rate(s, i, file);
-		if (place->count > 0 && place->inode && s->places_wanted)
+		if (place->count > 0 && place->inode && s->wants_addresses)
 			fprintf(file, "%llu inode -\n", (unsigned long long)place->inode);
 		for (; at < s->n_spots && s->spots[at].place <= i; at++)
 			if (s->spots[at].count > 0 && place->count > 0)
@@ -1192,7 +1192,7 @@ static void write_places(struct sampler *s, FILE *file)
 }
 
 /* Returns the text of the result, and its size in *size. The caller frees it. */
-static char *say(struct sampler *s, size_t *size)
+static char *write_text(struct sampler *s, size_t *size)
 {
 	char *text = NULL;
 	FILE *file = open_memstream(&text, size);
@@ -1216,7 +1216,7 @@ static char *say(struct sampler *s, size_t *size)
 }
 
 /* Merges the rarest places into "?" or "other" until the removed lines have `bytes` bytes. Returns false if there is nothing to merge. */
-static bool shorten(struct sampler *s, size_t bytes)
+static bool merge_rare_places(struct sampler *s, size_t bytes)
 {
 	for (size_t gone = 0; gone < bytes;) {
 		size_t least = s->n_places, to;
@@ -1226,7 +1226,7 @@ static bool shorten(struct sampler *s, size_t bytes)
 				least = i;
 		if (least == s->n_places)
 			return gone > 0;
-		to = s->places[least].kernel ? PLACE_OTHER : PLACE_UNKNOWN;
+		to = s->places[least].kernel ? PLACE_OTHER : PLACEHOLDER_UNKNOWN;
 		for (size_t k = 0; k < SLICES; k++)
 			s->slices[to][k] += s->slices[least][k];
 		for (size_t k = 0; k < PROGRAMS_MAX; k++)
@@ -1238,20 +1238,20 @@ static bool shorten(struct sampler *s, size_t bytes)
 	return true;
 }
 
-/* Removes the rarest addresses until the remaining lines fit in SAMPLER_SPOTS_BYTES. */
-static void drop_rare_spots(struct sampler *s)
+/* Removes the rarest addresses until the remaining lines fit in SAMPLER_ADDRESSES_BYTES. */
+static void drop_rare_addresses(struct sampler *s)
 {
-	size_t bytes = SAMPLER_SPOTS_BYTES + 1;
+	size_t bytes = SAMPLER_ADDRESSES_BYTES + 1;
 
-	for (uint64_t least = 1; bytes > SAMPLER_SPOTS_BYTES; least++) {
+	for (uint64_t least = 1; bytes > SAMPLER_ADDRESSES_BYTES; least++) {
 		bytes = 0;
 		for (size_t i = 0; i < s->n_spots; i++) {
-			struct spot *spot = &s->spots[i];
+			struct address_count *address_count = &s->spots[i];
 
-			spot->count = spot->count < least ? 0 : spot->count;
-			if (spot->count > 0)
-				bytes += (size_t)snprintf(NULL, 0, "%llu at %llx\n", (unsigned long long)spot->count,
-							  (unsigned long long)spot->offset);
+			address_count->count = address_count->count < least ? 0 : address_count->count;
+			if (address_count->count > 0)
+				bytes += (size_t)snprintf(NULL, 0, "%llu at %llx\n", (unsigned long long)address_count->count,
+							  (unsigned long long)address_count->offset);
 		}
 	}
 }
@@ -1263,10 +1263,10 @@ void sampler_write(struct sampler *s, struct frames_out *out)
 
 	rings_take(s, UINT64_MAX);
 	spots_sort(s); /* sorting destroys the hash table, but no sample follows */
-	if (!s->places_wanted)
-		drop_rare_spots(s);
-	most = SAMPLER_BRIEF_BYTES + (s->places_below ? SAMPLER_SPOTS_BYTES : 0);
-	while (text = say(s, &size), !s->places_wanted && size > most && shorten(s, size - most))
+	if (!s->wants_addresses)
+		drop_rare_addresses(s);
+	most = SAMPLER_SUMMARY_BYTES + (s->address_directory ? SAMPLER_ADDRESSES_BYTES : 0);
+	while (text = write_text(s, &size), !s->wants_addresses && size > most && merge_rare_places(s, size - most))
 		free(text);
 	frames_put(out, HELPER_FILE, SAMPLER_FILE_NAME, sizeof(SAMPLER_FILE_NAME), text, size);
 	free(text);

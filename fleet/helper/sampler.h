@@ -10,13 +10,13 @@
 
 #include <sys/types.h>
 
-#define SAMPLER_PERIOD_NS   4583592 /* default; not in a simple ratio to 1, 4 and 10 ms, the periods of many timers */
-#define SAMPLER_BRIEF_BYTES 8192    /* maximum size of the text about samples, without addresses in files */
-#define SAMPLER_SPOTS_BYTES 7680    /* maximum size of the text about addresses in files below a directory */
-#define SAMPLER_DRAIN_MS    50
-#define SAMPLER_SLICES	    32
-#define SAMPLER_PROGRAMS    16 /* maximum number of programs whose samples are counted separately */
-#define SAMPLER_FILE_NAME   "samples"
+#define SAMPLER_PERIOD_NS	4583592 /* default; not in a simple ratio to 1, 4 and 10 ms, the periods of many timers */
+#define SAMPLER_SUMMARY_BYTES	8192	/* maximum size of the text about samples, without addresses in files */
+#define SAMPLER_ADDRESSES_BYTES 7680	/* maximum size of the text about addresses in files below a directory */
+#define SAMPLER_DRAIN_MS	50
+#define SAMPLER_SLICES		32
+#define SAMPLER_PROGRAMS	16 /* maximum number of programs whose samples are counted separately */
+#define SAMPLER_FILE_NAME	"samples"
 
 struct sampler;
 
@@ -48,7 +48,7 @@ void sampler_drain(struct sampler *sampler, pid_t command);
  * program    COUNT: samples; NAME: the kernel's name of the program, at most 15 bytes, or "rank 3" of a parallel program. The first
  *            one, "?", has the samples before the first program, and those of programs that did not fit
  * programs   after a frequent entry; COUNT: 0; NAME: its count in each program, in the order of the programs
- * Without all addresses, at most SAMPLER_BRIEF_BYTES and SAMPLER_SPOTS_BYTES: the rarest entries are merged into "?" and "other". */
+ * Without all addresses, at most SAMPLER_SUMMARY_BYTES and SAMPLER_ADDRESSES_BYTES: the rarest entries are merged into "?" and "other". */
 void sampler_write(struct sampler *sampler, struct frames_out *out);
 
 void sampler_close(struct sampler *sampler); /* accepts NULL */

@@ -292,7 +292,7 @@ struct hypervisor_signs {
 
 /* Returns the hypervisor according to these texts. Source: systemd, src/basic/virt.c. A cloud's bare-metal machine has the vendor of the
  * cloud, but "metal" in its product name. */
-static const char *hypervisor_by_signs(const struct hypervisor_signs *signs)
+static const char *detect_hypervisor_by_signs(const struct hypervisor_signs *signs)
 {
 	static const struct {
 		const char *begins, *name;
@@ -337,7 +337,7 @@ static const char *hypervisor_by_signs(const struct hypervisor_signs *signs)
 
 /* Returns the hypervisor that the CPU reports in CPUID leaf 0x40000000. NULL if this is not an x86 CPU. */
 #if defined(__x86_64__) || defined(__i386__)
-static const char *hypervisor_of_processor(void)
+static const char *read_cpuid_hypervisor(void)
 {
 	static const struct {
 		const char *signature, *name;
@@ -362,16 +362,16 @@ static const char *hypervisor_of_processor(void)
 	return "unknown";
 }
 #else
-static const char *hypervisor_of_processor(void)
+static const char *read_cpuid_hypervisor(void)
 {
 	return NULL;
 }
 #endif
 
 /* Returns the hypervisor of this machine: "none", "kvm", "qemu", "xen", ... "unknown" if it is another one, or nothing is known. */
-static const char *hypervisor_here(void)
+static const char *detect_hypervisor(void)
 {
-	const char *name = hypervisor_of_processor();
+	const char *name = read_cpuid_hypervisor();
 	struct hypervisor_signs signs;
 	char type[128];
 
@@ -386,7 +386,7 @@ static const char *hypervisor_here(void)
 	process_text(signs.firmware, sizeof(signs.firmware), "/sys/class/dmi/id/bios_vendor");
 	process_text(signs.node, sizeof(signs.node), "/proc/device-tree/hypervisor/compatible");
 	process_text(signs.compatible, sizeof(signs.compatible), "/proc/device-tree/compatible");
-	return hypervisor_by_signs(&signs);
+	return detect_hypervisor_by_signs(&signs);
 }
 
 /* ---- the CPU: model, settings, temperature, hypervisor ---- */
@@ -424,7 +424,7 @@ static bool chosen_text(const char *text, char *value, size_t n)
 	return true;
 }
 
-static long number_in(const char *path, long otherwise)
+static long parse_number_file(const char *path, long otherwise)
 {
 	char text[64];
 
@@ -447,9 +447,9 @@ static void survey_topology(struct survey *survey)
 		char path[128];
 
 		snprintf(path, sizeof(path), CPU "/cpu%ld/topology/physical_package_id", cpu);
-		package = number_in(path, -2);
+		package = parse_number_file(path, -2);
 		snprintf(path, sizeof(path), CPU "/cpu%ld/topology/core_id", cpu);
-		core = number_in(path, -2);
+		core = parse_number_file(path, -2);
 		missing = package == -2 || core == -2 ? missing + 1 : 0;
 		if (missing)
 			continue;
@@ -528,7 +528,7 @@ static void survey_cache(struct survey *survey)
 		long level;
 
 		snprintf(path, sizeof(path), CPU "/cpu0/cache/index%d/level", i);
-		level = number_in(path, 0);
+		level = parse_number_file(path, 0);
 		if (level <= last_level || !process_text(text, sizeof(text), CPU "/cpu0/cache/index%d/size", i) || !strchr(text, 'K'))
 			continue;
 		last_level = level;
@@ -545,10 +545,10 @@ static void survey_settings(struct survey *survey)
 
 	if (process_text(text, sizeof(text), CPU "/cpu0/cpufreq/scaling_governor"))
 		survey_add(survey, "governor", text);
-	setting = number_in(CPU "/intel_pstate/no_turbo", -1);
+	setting = parse_number_file(CPU "/intel_pstate/no_turbo", -1);
 	if (setting >= 0)
 		survey_add(survey, "turbo", setting ? "off" : "on");
-	else if ((setting = number_in(CPU "/cpufreq/boost", -1)) >= 0)
+	else if ((setting = parse_number_file(CPU "/cpufreq/boost", -1)) >= 0)
 		survey_add(survey, "turbo", setting ? "on" : "off");
 	if (process_text(text, sizeof(text), CPU "/smt/control"))
 		survey_add(survey, "smt", text);
@@ -558,10 +558,10 @@ static void survey_settings(struct survey *survey)
 
 static void survey_temperature(struct survey *survey)
 {
-	int64_t warmest = climate_temperature_mc("");
+	int64_t warmest = sensor_temperature_mc("");
 	char text[32];
 
-	if (warmest == CLIMATE_UNKNOWN)
+	if (warmest == SENSOR_UNKNOWN)
 		return;
 	snprintf(text, sizeof(text), "%.1f", (double)warmest / 1000);
 	survey_add(survey, "temperature_c", text);
@@ -598,7 +598,7 @@ static void survey_processor(struct survey *survey)
 	survey_number(survey, "cpus_online", sysconf(_SC_NPROCESSORS_ONLN));
 	survey_settings(survey);
 	survey_temperature(survey);
-	survey_add(survey, "virtual", hypervisor_here());
+	survey_add(survey, "virtual", detect_hypervisor());
 	if (process_text(text, sizeof(text), "/proc/sys/kernel/perf_event_paranoid"))
 		survey_add(survey, "perf_event_paranoid", text);
 	survey_number(survey, "has_pmu", pmu_counts());
@@ -801,7 +801,7 @@ static void survey_control_groups(struct survey *survey)
 static double group_limit(const char *controller, const char *v2, const char *v1, const char *v1_period)
 {
 	char group[PATH_MAX], text[64], *end, *rest;
-	size_t top = accounts_group(controller, group);
+	size_t top = usage_find_cgroup(controller, group);
 	double least = 0;
 
 	for (end = top ? group + strlen(group) : NULL; end; end = strrchr(group + top, '/')) {

@@ -13,8 +13,8 @@
 #define WORD_BYTES_MAX	      4096
 #define TIME_LIMIT_S	      (2 * 3600.)
 #define QUEUE_LIMIT_S	      (4 * 3600.)
-#define LIMIT_LEAST_S	      60. /* Slurm's limits are in minutes */
-#define LIMIT_MOST_S	      (365 * 86400.)
+#define LIMIT_MIN_S	      60. /* Slurm's limits are in minutes */
+#define LIMIT_MAX_S	      (365 * 86400.)
 
 /* ---- hosts with a launcher ---- */
 
@@ -36,7 +36,7 @@ static const char *launcher_key(const struct yaml_node *host)
 }
 
 /* Reports whether the argument has the form {letters} but is not a known placeholder. */
-static bool misspelt(const char *text)
+static bool has_misspelt_placeholder(const char *text)
 {
 	size_t n = strlen(text);
 
@@ -57,7 +57,7 @@ static enum assay_status parse_argument(const char *file, const struct yaml_node
 		if ((unsigned char)*p < 0x20 || *p == 0x7f)
 			return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: a control character in an argument", file, node->line);
 	}
-	if (!job && misspelt(text))
+	if (!job && has_misspelt_placeholder(text))
 		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: '%s': available placeholders: " LAUNCHER_HOST ", the host's address", file,
 				  node->line, text);
 	if (!job && strstr(text, LAUNCHER_JOB))
@@ -68,7 +68,7 @@ static enum assay_status parse_argument(const char *file, const struct yaml_node
 
 static enum assay_status parse_words(const char *file, const struct yaml_node *node, char ***out, size_t *n, struct assay_error *err)
 {
-	enum assay_status st = yaml_list(file, node, err);
+	enum assay_status st = yaml_require_list(file, node, err);
 
 	if (st)
 		return st;
@@ -89,14 +89,14 @@ static enum assay_status parse_limit(const char *file, const struct yaml_node *h
 
 	if (!node || st)
 		return st;
-	if (!text_span(text, seconds) || *seconds < LIMIT_LEAST_S || *seconds > LIMIT_MOST_S)
+	if (!text_parse_duration(text, seconds) || *seconds < LIMIT_MIN_S || *seconds > LIMIT_MAX_S)
 		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: '%s' must be a time of at least a minute, such as 30m or 4h, not '%s'",
-				  file, node->line, key, TEXT_SHOWN(text));
+				  file, node->line, key, TEXT_SANITIZED(text));
 	return ASSAY_OK;
 }
 
 /* Reports whether the text is [user@]host[:port] and cannot be taken for an option of ssh. */
-static bool login_is_one(const char *text)
+static bool is_single_login(const char *text)
 {
 	const char *at = strrchr(text, '@'), *host = at ? at + 1 : text, *colon = strrchr(host, ':');
 	char *end = NULL;
@@ -111,13 +111,13 @@ static enum assay_status parse_login(const char *file, const struct yaml_node *h
 	const struct yaml_node *node = yaml_get(host, "login");
 	enum assay_status st = node ? parse_argument(file, node, false, out, err) : ASSAY_OK;
 
-	if (node && !st && !login_is_one(*out))
+	if (node && !st && !is_single_login(*out))
 		st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: 'login' must be [user@]host[:port]", file, node->line);
 	return st;
 }
 
 /* Refuses keys that this transport does not use. */
-static enum assay_status refuse_others(const char *file, const struct yaml_node *host, bool slurm, struct assay_error *err)
+static enum assay_status refuse_unused_keys(const char *file, const struct yaml_node *host, bool slurm, struct assay_error *err)
 {
 	static const struct {
 		const char *key;
@@ -161,7 +161,7 @@ static enum assay_status launcher_parse(const char *file, const struct yaml_node
 					struct assay_error *err)
 {
 	struct launcher launcher = { .slurm = slurm, .time_limit_s = TIME_LIMIT_S, .queue_limit_s = QUEUE_LIMIT_S };
-	enum assay_status st = refuse_others(file, host, slurm, err);
+	enum assay_status st = refuse_unused_keys(file, host, slurm, err);
 
 	if (!st && slurm) {
 		launcher.n = sizeof(slurm_words) / sizeof(slurm_words[0]);
@@ -211,9 +211,9 @@ enum ranged { NAME, ID, ADDRESS, PORT, IDENTITY_FILE, BOX, TYPE, RANGED };
 
 static const struct {
 	const char *key;
-	bool is_name;	/* characters are restricted, because the value appears in -w, file names and terminals */
-	bool is_list;	/* commas separate values even without brackets */
-	bool means_ssh; /* only ssh uses the key, so it is refused for local hosts */
+	bool is_name;	   /* characters are restricted, because the value appears in -w, file names and terminals */
+	bool is_list;	   /* commas separate values even without brackets */
+	bool only_for_ssh; /* only ssh uses the key, so it is refused for local hosts */
 	size_t bytes_max;
 } ranged[RANGED] = {
 	[NAME] = { "name", true, true, false, NAME_BYTES_MAX },
@@ -230,9 +230,9 @@ struct entry {
 	const char *file;
 	const struct yaml_node *node;
 	struct nodeset
-	    values[RANGED]; /* values per key; n: 0 if the key is missing, 1 if all hosts share the value, else number of hosts */
-	size_t n;	    /* number of hosts */
-	struct host common; /* values that all hosts of the item share; fields of ranged keys are NULL */
+	    values[RANGED];   /* values per key; n: 0 if the key is missing, 1 if all hosts share the value, else number of hosts */
+	size_t n;	      /* number of hosts */
+	struct host unranged; /* values that all hosts of the item share; fields of ranged keys are NULL */
 	struct assay_error *err;
 };
 
@@ -246,7 +246,7 @@ static enum assay_status check_name(const struct entry *e, const struct yaml_nod
 	if (is_name(text))
 		return ASSAY_OK;
 	return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: '%s' cannot be %s: no spaces, none of / \\ @ , ! [ ] and quotes, no leading '-'",
-			  e->file, node->line, TEXT_SHOWN(text), what);
+			  e->file, node->line, TEXT_SANITIZED(text), what);
 }
 
 /* Checks that a text has 1 to `max` bytes and no control characters. */
@@ -286,9 +286,9 @@ static enum assay_status check_value(const struct entry *e, enum ranged which, c
 	char *what;
 	int64_t port;
 
-	if (!st && which == PORT && (!text_int64(value, &port) || port < 1 || port > 65535))
+	if (!st && which == PORT && (!text_parse_int64(value, &port) || port < 1 || port > 65535))
 		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: 'port' must be an integer from 1 to 65535, not '%s'", e->file,
-				  node->line, TEXT_SHOWN(value));
+				  node->line, TEXT_SANITIZED(value));
 	if (st || !ranged[which].is_name)
 		return st;
 	what = mem_format("the %s of a host", which == BOX ? "physical host ('on')" : ranged[which].key);
@@ -302,7 +302,7 @@ static enum assay_status expand_range(const struct entry *e, const struct yaml_n
 	enum assay_status st = nodeset_expand(text, out, e->err);
 
 	if (st && e->err)
-		assay_context(e->err, "%s:%zu: %s", e->file, node->line, node->key);
+		assay_add_context(e->err, "%s:%zu: %s", e->file, node->line, node->key);
 	return st;
 }
 
@@ -334,7 +334,7 @@ static enum assay_status parse_ranged(struct entry *e, enum ranged which)
 	return st;
 }
 
-static const char *value_of(const struct entry *e, enum ranged which, size_t i)
+static const char *ranged_value(const struct entry *e, enum ranged which, size_t i)
 {
 	const struct nodeset *values = &e->values[which];
 
@@ -357,10 +357,10 @@ static enum assay_status check_counts(const struct entry *e)
 /* Refuses keys that only ssh uses. A host with a launcher may have an address, because the launcher can use it. */
 static enum assay_status refuse_keys_of_ssh(const struct entry *e, const char *transport)
 {
-	const char *key = e->common.user ? "user" : NULL;
+	const char *key = e->unranged.user ? "user" : NULL;
 
 	for (enum ranged which = NAME; which < RANGED; which++) {
-		if (ranged[which].means_ssh && e->values[which].n && (e->common.local || which != ADDRESS))
+		if (ranged[which].only_for_ssh && e->values[which].n && (e->unranged.local || which != ADDRESS))
 			key = ranged[which].key;
 	}
 	if (!key)
@@ -378,14 +378,14 @@ static enum assay_status parse_transport(struct entry *e)
 
 	if (st)
 		return st;
-	e->common.local = strcmp(text, "local") == 0;
-	if (!e->common.local && !ssh && !command && !slurm)
+	e->unranged.local = strcmp(text, "local") == 0;
+	if (!e->unranged.local && !ssh && !command && !slurm)
 		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: 'transport' must be ssh, local, command or slurm, not '%s'", e->file,
-				  node->line, TEXT_SHOWN(text));
+				  node->line, TEXT_SANITIZED(text));
 	if (!ssh)
 		st = refuse_keys_of_ssh(e, text);
 	if (!st && (command || slurm))
-		return launcher_parse(e->file, e->node, slurm, &e->common.launcher, e->err);
+		return launcher_parse(e->file, e->node, slurm, &e->unranged.launcher, e->err);
 	if (!st && key)
 		st = assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: '%s' needs %s", e->file, yaml_get(e->node, key)->line, key,
 				strcmp(key, "launcher") == 0 ? "'transport: command'"
@@ -403,26 +403,26 @@ static enum assay_status parse_group(struct entry *e, const struct yaml_node *no
 		st = check_text(e, node, "the name of a group", text, NAME_BYTES_MAX);
 	if (!st && *text == '@')
 		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: write groups without '@': [%s]; '@' is only for -w", e->file, node->line,
-				  TEXT_SHOWN(text + 1));
+				  TEXT_SANITIZED(text + 1));
 	if (!st)
 		st = check_name(e, node, "the name of a group", text);
 	if (!st && strcmp(text, "all") == 0)
 		st = assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: '@all' is every host already", e->file, node->line);
 	if (!st)
-		e->common.groups[e->common.n_groups++] = mem_string(text);
+		e->unranged.groups[e->unranged.n_groups++] = mem_string(text);
 	return st;
 }
 
 static enum assay_status parse_groups(struct entry *e)
 {
 	const struct yaml_node *node = yaml_get(e->node, "groups");
-	enum assay_status st = node ? yaml_list(e->file, node, e->err) : ASSAY_OK;
+	enum assay_status st = node ? yaml_require_list(e->file, node, e->err) : ASSAY_OK;
 
 	if (!node || st)
 		return st;
 	if (node->n_items > GROUPS_MAX)
 		return assay_fail(e->err, ASSAY_E_LIMIT, "%s:%zu: more than %d groups", e->file, node->line, GROUPS_MAX);
-	e->common.groups = mem_new(node->n_items, sizeof(char *));
+	e->unranged.groups = mem_new(node->n_items, sizeof(char *));
 	for (size_t i = 0; !st && i < node->n_items; i++)
 		st = parse_group(e, &node->items[i]);
 	return st;
@@ -444,17 +444,17 @@ static enum assay_status parse_environment(struct entry *e)
 		return ASSAY_OK;
 	if (node->kind != YAML_MAP)
 		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: 'env' must be a map of names and values", e->file, node->line);
-	e->common.environment = mem_new(node->n_items, sizeof(char *));
+	e->unranged.environment = mem_new(node->n_items, sizeof(char *));
 	for (size_t i = 0; i < node->n_items; i++) {
 		const struct yaml_node *item = &node->items[i];
 		const char *value;
 		enum assay_status st;
 
 		if (!is_variable(item->key)) {
-			char *name = secret_assignment(item->key);
+			char *name = secret_mask_assignment(item->key);
 
 			st = assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: '%s' cannot be the name of an environment variable", e->file,
-					item->line, TEXT_SHOWN(name));
+					item->line, TEXT_SANITIZED(name));
 			free(name);
 			return st;
 		}
@@ -465,7 +465,7 @@ static enum assay_status parse_environment(struct entry *e)
 		if (bytes > ENVIRONMENT_BYTES_MAX)
 			return assay_fail(e->err, ASSAY_E_LIMIT, "%s:%zu: 'env' has more than %d bytes", e->file, item->line,
 					  ENVIRONMENT_BYTES_MAX);
-		e->common.environment[e->common.n_environment++] = mem_format("%s=%s", item->key, value);
+		e->unranged.environment[e->unranged.n_environment++] = mem_format("%s=%s", item->key, value);
 	}
 	return ASSAY_OK;
 }
@@ -480,7 +480,7 @@ static enum assay_status parse_entry(struct entry *e)
 	if (e->node->kind != YAML_MAP)
 		return assay_fail(e->err, ASSAY_E_FORMAT, "%s:%zu: a host starts with its name: '- name: node01', not '- node01'", e->file,
 				  e->node->line);
-	st = yaml_keys(e->file, e->node, "host", keys, sizeof(keys) / sizeof(keys[0]), e->err);
+	st = yaml_check_keys(e->file, e->node, "host", keys, sizeof(keys) / sizeof(keys[0]), e->err);
 
 	for (enum ranged which = NAME; !st && which < RANGED; which++)
 		st = parse_ranged(e, which);
@@ -494,11 +494,11 @@ static enum assay_status parse_entry(struct entry *e)
 	if (!st)
 		st = check_counts(e);
 	if (!st)
-		st = parse_name(e, "user", &e->common.user);
+		st = parse_name(e, "user", &e->unranged.user);
 	if (!st)
-		st = parse_name(e, "profile", &e->common.profile);
-	if (!st && e->common.profile)
-		st = check_name(e, yaml_get(e->node, "profile"), "the name of a profile", e->common.profile);
+		st = parse_name(e, "profile", &e->unranged.profile);
+	if (!st && e->unranged.profile)
+		st = check_name(e, yaml_get(e->node, "profile"), "the name of a profile", e->unranged.profile);
 	if (!st)
 		st = parse_transport(e);
 	if (!st)
@@ -513,26 +513,26 @@ static char *copy_text(const char *text)
 
 static struct host make_host(const struct entry *e, size_t i)
 {
-	const char *name = value_of(e, e->values[NAME].n ? NAME : ID, i), *id = value_of(e, ID, i);
-	const char *address = value_of(e, ADDRESS, i), *port = value_of(e, PORT, i), *box = value_of(e, BOX, i),
-		   *type = value_of(e, TYPE, i);
+	const char *name = ranged_value(e, e->values[NAME].n ? NAME : ID, i), *id = ranged_value(e, ID, i);
+	const char *address = ranged_value(e, ADDRESS, i), *port = ranged_value(e, PORT, i), *box = ranged_value(e, BOX, i),
+		   *type = ranged_value(e, TYPE, i);
 
 	return (struct host){
 		.name = mem_string(name),
 		.id = mem_string(id ? id : name),
 		.address = mem_string(address ? address : name),
 		.port = port ? (int)strtol(port, NULL, 10) : 0,
-		.user = copy_text(e->common.user),
-		.identity_file = copy_text(value_of(e, IDENTITY_FILE, i)),
-		.groups = copy_texts(e->common.groups, e->common.n_groups),
-		.n_groups = e->common.n_groups,
-		.type = copy_text(type ? type : e->common.profile),
-		.environment = copy_texts(e->common.environment, e->common.n_environment),
-		.n_environment = e->common.n_environment,
+		.user = copy_text(e->unranged.user),
+		.identity_file = copy_text(ranged_value(e, IDENTITY_FILE, i)),
+		.groups = copy_texts(e->unranged.groups, e->unranged.n_groups),
+		.n_groups = e->unranged.n_groups,
+		.type = copy_text(type ? type : e->unranged.profile),
+		.environment = copy_texts(e->unranged.environment, e->unranged.n_environment),
+		.n_environment = e->unranged.n_environment,
 		.box = mem_string(box ? box : name),
-		.profile = copy_text(e->common.profile),
-		.local = e->common.local,
-		.launcher = launcher_copy(&e->common.launcher),
+		.profile = copy_text(e->unranged.profile),
+		.local = e->unranged.local,
+		.launcher = launcher_copy(&e->unranged.launcher),
 		.line = e->node->line,
 	};
 }
@@ -541,7 +541,8 @@ static void host_release(struct host *host)
 {
 	mem_free_all(host->groups, host->n_groups);
 	mem_free_all(host->environment, host->n_environment);
-	mem_free(host->name, host->id, host->address, host->user, host->identity_file, host->type, host->box, host->profile, host->aside);
+	mem_free(host->name, host->id, host->address, host->user, host->identity_file, host->type, host->box, host->profile,
+		 host->exclusion_reason);
 	launcher_release(&host->launcher);
 }
 
@@ -564,15 +565,15 @@ static enum assay_status add_entry(const char *file, const struct yaml_node *nod
 		add_hosts(&e, inventory, capacity);
 	for (enum ranged which = NAME; which < RANGED; which++)
 		nodeset_release(&e.values[which]);
-	host_release(&e.common);
+	host_release(&e.unranged);
 	return st;
 }
 
 /* ---- the list of hosts ---- */
 
-ORDER_POINTERS_BY(compare_names, struct host, BY_TEXT(name) BY_PLACE)
+ORDER_POINTERS_BY(compare_names, struct host, BY_TEXT(name) BY_ADDRESS)
 
-ORDER_POINTERS_BY(compare_ids, struct host, BY_TEXT(id) BY_PLACE)
+ORDER_POINTERS_BY(compare_ids, struct host, BY_TEXT(id) BY_ADDRESS)
 
 /* Reports an error for the first host whose name or, with `ids`, id an earlier host has. */
 static enum assay_status check_unique(const char *file, const struct inventory *inventory, bool ids, struct assay_error *err)

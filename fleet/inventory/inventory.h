@@ -42,10 +42,10 @@ struct host {
 	char *box;		  /* physical host; hosts with the same `box` never measure at the same time; default: the name */
 	char *profile;		  /* profile of an emulated host, whose data are all labelled "emulated"; NULL for other hosts */
 	char *jump;		  /* jump hosts that replace those of ~/.ssh/config, set only by programs; NULL if not set */
-	const char *leads_to;	  /* for a jump host, the name of the host behind it, set only by programs; else NULL */
+	const char *jump_target;  /* for a jump host, the name of the host behind it, set only by programs; else NULL */
 	bool local;		  /* true for `transport: local`, this machine without ssh */
 	struct launcher launcher; /* launcher for `transport: command` or `slurm`; else zeroed */
-	char *aside;		  /* reason why the host is excluded from measurements (out of use, retired, ...); NULL if it is not */
+	char *exclusion_reason;	  /* reason why the host is excluded from measurements (out of use, retired, ...); NULL if it is not */
 	size_t line;		  /* line number in lab.yaml */
 };
 

@@ -11,7 +11,7 @@
 #define ANY  "any "
 #define TYPE "type:"
 
-struct choosing {
+struct selection {
 	const struct inventory *inventory;
 	const struct host **sorted; /* [n] hosts, sorted by name */
 	const bool *excluded;	    /* [n] true for excluded hosts; NULL while the list of excluded hosts is parsed */
@@ -39,17 +39,17 @@ static void add_words(const struct host *host, const char *at, const char ***wor
 }
 
 /* Fails because lab.yaml does not have this name, group or type. `at` is the prefix of the kind. */
-static enum assay_status fail_unknown(const struct choosing *c, const char *what, const char *at, const char *name)
+static enum assay_status fail_unknown(const struct selection *c, const char *what, const char *at, const char *name)
 {
 	const char **words = NULL, *nearest;
 	size_t n = 0, capacity = 0;
-	char shown[TEXT_SHOWN_BYTES];
+	char shown[TEXT_SANITIZED_BYTES];
 	enum assay_status st;
 
 	for (size_t i = 0; i < c->inventory->n; i++)
 		add_words(&c->inventory->hosts[i], at, &words, &n, &capacity);
 	nearest = text_nearest(name, words, n);
-	text_shown(name, shown);
+	text_sanitize(name, shown);
 	if (nearest)
 		st = assay_fail(c->err, ASSAY_E_USAGE, "no %s '%s%s' in lab.yaml (did you mean '%s%s'?)", what, at, shown, at, nearest);
 	else
@@ -60,7 +60,7 @@ static enum assay_status fail_unknown(const struct choosing *c, const char *what
 
 static bool is_in_group(const struct host *host, const char *group)
 {
-	return strcmp(group, "all") == 0 || text_among(host->groups, host->n_groups, group);
+	return strcmp(group, "all") == 0 || text_is_among(host->groups, host->n_groups, group);
 }
 
 static bool is_of_type(const struct host *host, const char *type)
@@ -68,7 +68,7 @@ static bool is_of_type(const struct host *host, const char *type)
 	return host->type && strcmp(host->type, type) == 0;
 }
 
-static enum assay_status mark_similar(const struct choosing *c, bool (*is)(const struct host *, const char *), const char *what,
+static enum assay_status mark_similar(const struct selection *c, bool (*is)(const struct host *, const char *), const char *what,
 				      const char *at, const char *name, bool *marks)
 {
 	bool found = *at == '@' && strcmp(name, "all") == 0;
@@ -80,7 +80,7 @@ static enum assay_status mark_similar(const struct choosing *c, bool (*is)(const
 	return found ? ASSAY_OK : fail_unknown(c, what, at, name);
 }
 
-static enum assay_status mark_name(const struct choosing *c, const char *name, bool *marks)
+static enum assay_status mark_name(const struct selection *c, const char *name, bool *marks)
 {
 	const struct host *const *host;
 
@@ -95,7 +95,7 @@ static enum assay_status mark_name(const struct choosing *c, const char *name, b
 	return ASSAY_OK;
 }
 
-static enum assay_status mark_set(const struct choosing *c, const char *text, bool *marks)
+static enum assay_status mark_set(const struct selection *c, const char *text, bool *marks)
 {
 	struct nodeset set;
 	enum assay_status st = nodeset_expand(text, &set, c->err);
@@ -113,7 +113,7 @@ static enum assay_status mark_set(const struct choosing *c, const char *text, bo
 /* ---- any N of a set ---- */
 
 /* Marks the candidate with the lowest rank, and removes it from `candidates`. Returns false if there is none. */
-static bool take_best(const struct choosing *c, bool *candidates, bool *marks)
+static bool take_best(const struct selection *c, bool *candidates, bool *marks)
 {
 	size_t best = c->inventory->n;
 
@@ -129,20 +129,21 @@ static bool take_best(const struct choosing *c, bool *candidates, bool *marks)
 }
 
 /* Marks the hosts of "any N of ITEM". `text` is the part after "any ". */
-static enum assay_status mark_any(const struct choosing *c, const char *text, bool *marks)
+static enum assay_status mark_any(const struct selection *c, const char *text, bool *marks)
 {
 	static const char of[] = "of ";
 	size_t digits = strspn(text, "0123456789"), there = 0;
 	const char *set = text + digits + strspn(text + digits, " ");
 	int64_t wanted = 0;
-	char *number = mem_bytes(text, digits), shown[TEXT_SHOWN_BYTES];
-	bool good = digits && text[digits] == ' ' && strncmp(set, of, sizeof(of) - 1) == 0 && text_int64(number, &wanted) && wanted > 0;
+	char *number = mem_bytes(text, digits), shown[TEXT_SANITIZED_BYTES];
+	bool good =
+	    digits && text[digits] == ' ' && strncmp(set, of, sizeof(of) - 1) == 0 && text_parse_int64(number, &wanted) && wanted > 0;
 	bool *candidates = mem_new(c->inventory->n, sizeof(*candidates));
 	enum assay_status st = ASSAY_OK;
 
 	set += sizeof(of) - 1;
 	if (!good)
-		st = assay_fail(c->err, ASSAY_E_USAGE, "'any %s' is not a choice such as 'any 3 of type:rome'", text_shown(text, shown));
+		st = assay_fail(c->err, ASSAY_E_USAGE, "'any %s' is not a choice such as 'any 3 of type:rome'", text_sanitize(text, shown));
 	else if (!c->excluded)
 		st = assay_fail(c->err, ASSAY_E_USAGE, "'any' selects hosts and cannot exclude them");
 	if (!st)
@@ -154,7 +155,7 @@ static enum assay_status mark_any(const struct choosing *c, const char *text, bo
 	if (!st && (int64_t)there < wanted)
 		st = assay_fail(c->err, ASSAY_E_USAGE,
 				"any %" PRId64 " of '%s' are requested, but lab.yaml has only %zu that are not excluded", wanted,
-				text_shown(set, shown), there);
+				text_sanitize(set, shown), there);
 	for (int64_t i = 0; !st && i < wanted; i++)
 		take_best(c, candidates, marks);
 	mem_free(candidates, number);
@@ -173,7 +174,7 @@ static size_t item_length(const char *text)
 	return n;
 }
 
-static enum assay_status mark_item(const struct choosing *c, const char *text, size_t n, bool *marks)
+static enum assay_status mark_item(const struct selection *c, const char *text, size_t n, bool *marks)
 {
 	char *item = mem_bytes(text, n);
 	enum assay_status st;
@@ -187,9 +188,9 @@ static enum assay_status mark_item(const struct choosing *c, const char *text, s
 }
 
 /* Marks the hosts of a list. Passes a list without "any" and "!" on as a whole, because errors of nodeset_expand() have a position. */
-static enum assay_status mark_list(const struct choosing *c, const char *text, bool *marks)
+static enum assay_status mark_list(const struct selection *c, const char *text, bool *marks)
 {
-	struct choosing rest = *c;
+	struct selection rest = *c;
 	bool *without, found = false;
 	enum assay_status st = ASSAY_OK;
 
@@ -235,7 +236,7 @@ bool inventory_has_any(const char *which)
 enum assay_status inventory_select(const struct inventory *inventory, const char *which, const char *excluded, const int *rank,
 				   bool *selected, struct assay_error *err)
 {
-	struct choosing c = { .inventory = inventory, .sorted = mem_new(inventory->n, sizeof(*c.sorted)), .rank = rank, .err = err };
+	struct selection c = { .inventory = inventory, .sorted = mem_new(inventory->n, sizeof(*c.sorted)), .rank = rank, .err = err };
 	bool *without = mem_new(inventory->n, sizeof(*without));
 	enum assay_status st = ASSAY_OK;
 

@@ -37,7 +37,7 @@ struct expansion {
 
 static enum assay_status fail_at(const struct expansion *e, const char *at, enum assay_status status, const char *what)
 {
-	return assay_fail(e->err, status, "'%s', character %zu: %s", TEXT_SHOWN(e->text), (size_t)(at - e->text) + 1, what);
+	return assay_fail(e->err, status, "'%s', character %zu: %s", TEXT_SANITIZED(e->text), (size_t)(at - e->text) + 1, what);
 }
 
 static void skip_blanks(struct expansion *e)
@@ -149,7 +149,7 @@ static enum assay_status parse_pattern(struct expansion *e)
 	return st;
 }
 
-static void forget_pattern(struct expansion *e)
+static void clear_pattern(struct expansion *e)
 {
 	for (size_t i = 0; i < e->n_pieces; i++)
 		free(e->pieces[i].ranges);
@@ -240,7 +240,7 @@ static enum assay_status expand_pattern(struct expansion *e)
 			st = add_name(e);
 		while (!st && odometer_step(e));
 	}
-	forget_pattern(e);
+	clear_pattern(e);
 	return st;
 }
 
@@ -282,17 +282,17 @@ struct place {
 };
 
 struct set {
-	size_t first, n; /* index of the set's first place; number of its places */
-	size_t left;	 /* number of names that are not folded yet */
+	size_t first, n;    /* index of the set's first place; number of its places */
+	size_t n_remaining; /* number of names that are not folded yet */
 };
 
-struct folding {
+struct fold_state {
 	struct place *places; /* [n_places] places, sorted by set */
 	size_t n_places;
 	struct set *sets; /* [n_sets] */
 	size_t n_sets;
-	size_t (*of)[NUMBERS_MAX]; /* [names] places of each name, the last number first; SIZE_MAX ends the list */
-	bool *done;		   /* [names] true if the name is folded */
+	size_t (*places_of_name)[NUMBERS_MAX]; /* [names] places of each name, the last number first; SIZE_MAX ends the list */
+	bool *done;			       /* [names] true if the name is folded */
 };
 
 static bool is_digit(char c)
@@ -322,7 +322,7 @@ static bool last_number(const char *name, size_t n, struct place *place)
 	return false;
 }
 
-static void find_places(struct folding *f, const char *name, size_t index)
+static void find_places(struct fold_state *f, const char *name, size_t index)
 {
 	struct place place = { .name = name, .index = index };
 	size_t end = strlen(name), found = 0;
@@ -340,7 +340,7 @@ static void find_places(struct folding *f, const char *name, size_t index)
 }
 
 /* Compares two names without the numbers at these places. Returns 0 if both places are in one set. */
-static int compare_rest(const struct place *a, const struct place *b)
+static int compare_without_number(const struct place *a, const struct place *b)
 {
 	int order;
 
@@ -355,7 +355,7 @@ static int compare_rest(const struct place *a, const struct place *b)
 static int compare_places(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
-	int order = compare_rest(x, y);
+	int order = compare_without_number(x, y);
 
 	if (order)
 		return order;
@@ -375,17 +375,17 @@ static void find_widths(struct place *places, size_t n)
 	}
 }
 
-static void find_sets(struct folding *f)
+static void find_sets(struct fold_state *f)
 {
 	size_t n_sets = 0;
 
 	qsort(f->places, f->n_places, sizeof(*f->places), compare_places);
 	for (size_t i = 0; i < f->n_places; i++) {
-		if (i == 0 || compare_rest(&f->places[i - 1], &f->places[i]) != 0)
+		if (i == 0 || compare_without_number(&f->places[i - 1], &f->places[i]) != 0)
 			f->sets[n_sets++].first = i;
 		f->places[i].set = n_sets - 1;
 		f->sets[n_sets - 1].n++;
-		f->sets[n_sets - 1].left++;
+		f->sets[n_sets - 1].n_remaining++;
 	}
 	f->n_sets = n_sets;
 	for (size_t i = 0; i < n_sets; i++)
@@ -393,43 +393,43 @@ static void find_sets(struct folding *f)
 }
 
 /* Lists the places of each name in f->of, the last number of the name first. */
-static void find_names(struct folding *f, size_t n)
+static void find_names(struct fold_state *f, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < NUMBERS_MAX; k++)
-			f->of[i][k] = SIZE_MAX;
+			f->places_of_name[i][k] = SIZE_MAX;
 	for (size_t i = 0; i < f->n_places; i++) {
-		size_t *of = f->of[f->places[i].index], k = 0;
+		size_t *places_of_name = f->places_of_name[f->places[i].index], k = 0;
 
-		while (of[k] != SIZE_MAX)
+		while (places_of_name[k] != SIZE_MAX)
 			k++;
-		for (; k > 0 && f->places[of[k - 1]].start < f->places[i].start; k--)
-			of[k] = of[k - 1];
-		of[k] = i;
+		for (; k > 0 && f->places[places_of_name[k - 1]].start < f->places[i].start; k--)
+			places_of_name[k] = places_of_name[k - 1];
+		places_of_name[k] = i;
 	}
 }
 
-static size_t largest_set(const struct folding *f, size_t name)
+static size_t largest_set(const struct fold_state *f, size_t name)
 {
-	size_t best = f->places[f->of[name][0]].set;
+	size_t best = f->places[f->places_of_name[name][0]].set;
 
-	for (size_t k = 1; k < NUMBERS_MAX && f->of[name][k] != SIZE_MAX; k++) {
-		size_t set = f->places[f->of[name][k]].set;
+	for (size_t k = 1; k < NUMBERS_MAX && f->places_of_name[name][k] != SIZE_MAX; k++) {
+		size_t set = f->places[f->places_of_name[name][k]].set;
 
-		if (f->sets[set].left > f->sets[best].left)
+		if (f->sets[set].n_remaining > f->sets[best].n_remaining)
 			best = set;
 	}
 	return best;
 }
 
-static void mark_done(struct folding *f, size_t name)
+static void mark_done(struct fold_state *f, size_t name)
 {
 	f->done[name] = true;
-	for (size_t k = 0; k < NUMBERS_MAX && f->of[name][k] != SIZE_MAX; k++)
-		f->sets[f->places[f->of[name][k]].set].left--;
+	for (size_t k = 0; k < NUMBERS_MAX && f->places_of_name[name][k] != SIZE_MAX; k++)
+		f->sets[f->places[f->places_of_name[name][k]].set].n_remaining--;
 }
 
-ORDER_POINTERS_BY(compare_values, struct place, BY_UP(width) BY_UP(value))
+ORDER_POINTERS_BY(compare_values, struct place, BY_ASC(width) BY_ASC(value))
 
 static bool is_next(const struct place *a, const struct place *b)
 {
@@ -448,7 +448,7 @@ static void add_ranges(struct buf *out, const struct place *const *members, size
 	}
 }
 
-static void fold_set(struct folding *f, const struct set *set, struct buf *out)
+static void fold_set(struct fold_state *f, const struct set *set, struct buf *out)
 {
 	const struct place *first = &f->places[set->first], **members = mem_new(set->n, sizeof(*members));
 	size_t n = 0;
@@ -476,10 +476,10 @@ static void fold_set(struct folding *f, const struct set *set, struct buf *out)
 
 char *nodeset_fold(const char *const *names, size_t n)
 {
-	struct folding f = { .places = mem_new(n, NUMBERS_MAX * sizeof(*f.places)),
-			     .sets = mem_new(n, NUMBERS_MAX * sizeof(*f.sets)),
-			     .of = mem_new(n, sizeof(*f.of)),
-			     .done = mem_new(n, sizeof(*f.done)) };
+	struct fold_state f = { .places = mem_new(n, NUMBERS_MAX * sizeof(*f.places)),
+				.sets = mem_new(n, NUMBERS_MAX * sizeof(*f.sets)),
+				.places_of_name = mem_new(n, sizeof(*f.places_of_name)),
+				.done = mem_new(n, sizeof(*f.done)) };
 	struct buf out = BUF_INIT;
 
 	for (size_t i = 0; i < n; i++)
@@ -490,7 +490,7 @@ char *nodeset_fold(const char *const *names, size_t n)
 		if (!f.done[i])
 			fold_set(&f, &f.sets[largest_set(&f, i)], &out);
 	}
-	mem_free(f.places, f.sets, f.of, f.done);
+	mem_free(f.places, f.sets, f.places_of_name, f.done);
 	return buf_take(&out);
 }
 

@@ -18,13 +18,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define NAME_BYTES_MAX	 200
-#define HOLDER_BYTES_MAX 128 /* size of the lock's text "PID MILLISECONDS COMMAND\n" */
-#define OTHERS		 ((mode_t)(S_IRWXG | S_IRWXO))
-#define WALK_FDS	 16
-#define DAY_MS		 INT64_C(86400000)
-#define LOCK_LOOK_US	 200000
-#define MS_MAX		 INT64_C(253402300799999) /* end of the year 9999 */
+#define NAME_BYTES_MAX	      200
+#define HOLDER_BYTES_MAX      128 /* size of the lock's text "PID MILLISECONDS COMMAND\n" */
+#define GROUP_AND_OTHERS_MODE ((mode_t)(S_IRWXG | S_IRWXO))
+#define WALK_FDS	      16
+#define DAY_MS		      INT64_C(86400000)
+#define LOCK_POLL_US	      200000
+#define MS_MAX		      INT64_C(253402300799999) /* end of the year 9999 */
 
 /* ---- lab.yaml ---- */
 
@@ -44,7 +44,7 @@ static enum assay_status parse_name(const char *file, const struct yaml_node *no
 
 static enum assay_status parse_secrets(const char *file, const struct yaml_node *list, struct lab_config *config, struct assay_error *err)
 {
-	enum assay_status st = yaml_list(file, list, err);
+	enum assay_status st = yaml_require_list(file, list, err);
 
 	config->secrets = mem_new(st ? 1 : list->n_items + 1, sizeof(char *));
 	for (size_t i = 0; !st && i < list->n_items; i++) {
@@ -62,7 +62,7 @@ static enum assay_status parse_out_of_use(const char *file, const struct yaml_no
 	const char *texts[] = { NULL, NULL, "no reason is given" };
 	int64_t last_ms = INT64_MAX; /* start of the last day */
 	bool *marks = mem_new(inventory->n, sizeof(*marks));
-	enum assay_status st = yaml_keys(file, node, "'out_of_use'", keys, 3, err);
+	enum assay_status st = yaml_check_keys(file, node, "'out_of_use'", keys, 3, err);
 
 	for (int i = 0; !st && i < 3; i++) {
 		const struct yaml_node *value = yaml_get(node, keys[i]);
@@ -71,13 +71,14 @@ static enum assay_status parse_out_of_use(const char *file, const struct yaml_no
 	}
 	if (!st && !texts[0])
 		st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: 'out_of_use' without 'hosts'", file, node->line);
-	if (!st && ((texts[1] && text_day(texts[1], &last_ms, err)) || inventory_select(inventory, texts[0], NULL, NULL, marks, err))) {
+	if (!st &&
+	    ((texts[1] && text_parse_day(texts[1], &last_ms, err)) || inventory_select(inventory, texts[0], NULL, NULL, marks, err))) {
 		err->status = ASSAY_E_FORMAT;
-		st = assay_context(err, "%s:%zu", file, node->line);
+		st = assay_add_context(err, "%s:%zu", file, node->line);
 	}
 	for (size_t i = 0; !st && i < inventory->n; i++)
-		if (marks[i] && !inventory->hosts[i].aside && clock_real_ms() - DAY_MS < last_ms)
-			inventory->hosts[i].aside =
+		if (marks[i] && !inventory->hosts[i].exclusion_reason && clock_real_ms() - DAY_MS < last_ms)
+			inventory->hosts[i].exclusion_reason =
 			    mem_format("out of use%s%s: %s", texts[1] ? " until " : "", texts[1] ? texts[1] : "", texts[2]);
 	free(marks);
 	return st;
@@ -93,7 +94,7 @@ enum assay_status lab_config_parse(const char *name, const char *text, size_t n,
 	enum assay_status st = yaml_parse(name, text, n, &root, err);
 
 	if (!st)
-		st = yaml_keys(name, &root, "a laboratory", keys, sizeof(keys) / sizeof(keys[0]), err);
+		st = yaml_check_keys(name, &root, "a laboratory", keys, sizeof(keys) / sizeof(keys[0]), err);
 	if (!st && (node = yaml_get(&root, "name")))
 		st = parse_name(name, node, "name", &config.name, err);
 	if (!st && (node = yaml_get(&root, "min_effect")))
@@ -109,7 +110,7 @@ enum assay_status lab_config_parse(const char *name, const char *text, size_t n,
 	if (!st && (node = yaml_get(&root, "hosts")))
 		st = inventory_parse(name, node, &config.inventory, err);
 	if (!st && (node = yaml_get(&root, "out_of_use"))) {
-		st = yaml_list(name, node, err);
+		st = yaml_require_list(name, node, err);
 		for (size_t i = 0; !st && i < node->n_items; i++)
 			st = parse_out_of_use(name, &node->items[i], &config.inventory, err);
 	}
@@ -152,10 +153,10 @@ char *lab_lock_holder(char *text)
 	if (!command || !command[1])
 		return NULL;
 	*since++ = *command++ = '\0';
-	if (!text_int64(text, &pid) || pid < 1 || pid > INT32_MAX || !text_int64(since, &since_ms) || since_ms < 0 || since_ms > MS_MAX ||
-	    !text_is_utf8(command, strlen(command)) || (kill((pid_t)pid, 0) && errno != EPERM))
+	if (!text_parse_int64(text, &pid) || pid < 1 || pid > INT32_MAX || !text_parse_int64(since, &since_ms) || since_ms < 0 ||
+	    since_ms > MS_MAX || !text_is_utf8(command, strlen(command)) || (kill((pid_t)pid, 0) && errno != EPERM))
 		return NULL;
-	return mem_format("'%s', process %" PRId64 ", since %s", TEXT_SHOWN(command), pid, TEXT_MS(since_ms));
+	return mem_format("'%s', process %" PRId64 ", since %s", TEXT_SANITIZED(command), pid, TEXT_DATE(since_ms));
 }
 
 static enum assay_status refuse_busy(const char *directory, int fd, struct assay_error *err)
@@ -189,7 +190,7 @@ static enum assay_status lab_lock(const char *directory, int *fd, struct assay_e
 {
 	char *path = mem_format("%s/.assay/lock", directory);
 	enum assay_status st = ASSAY_OK;
-	int lock = file_open_own(path, O_RDWR | O_CREAT, 0600);
+	int lock = file_open_nofollow(path, O_RDWR | O_CREAT, 0600);
 
 	if (lock < 0 && errno == EROFS) {
 		st = assay_fail(err, ASSAY_E_IO,
@@ -217,10 +218,10 @@ static enum assay_status read_config(const char *directory, struct lab_config *c
 {
 	char *path = mem_format("%s/lab.yaml", directory);
 	struct buf text = BUF_INIT;
-	enum assay_status st = file_read_stored(path, YAML_BYTES_MAX, &text, err);
+	enum assay_status st = file_read_cached(path, YAML_BYTES_MAX, &text, err);
 
 	if (st == ASSAY_E_NOTFOUND) {
-		char *command = text_command((const char *const[]){ "init", strcmp(directory, ".") ? directory : NULL, NULL });
+		char *command = text_format_command((const char *const[]){ "init", strcmp(directory, ".") ? directory : NULL, NULL });
 
 		st = assay_fail(err, ASSAY_E_NOTFOUND,
 				"'%s' is not a laboratory (it has no lab.yaml): create one with %s, or name one with -C DIR", directory,
@@ -231,7 +232,7 @@ static enum assay_status read_config(const char *directory, struct lab_config *c
 		st = lab_config_parse(path, text.bytes ? text.bytes : "", text.size, config, err);
 	secret_names_add(config->secrets, config->n_secrets);
 	for (size_t i = 0; i < config->inventory.n; i++)
-		secrets_know(config->inventory.hosts[i].environment, config->inventory.hosts[i].n_environment);
+		secrets_register(config->inventory.hosts[i].environment, config->inventory.hosts[i].n_environment);
 	buf_release(&text);
 	free(path);
 	return st;
@@ -242,7 +243,7 @@ static enum assay_status read_config(const char *directory, struct lab_config *c
 static int revoke_access(const char *path, const struct stat *info, int kind, struct FTW *place)
 {
 	/* Other users' files in the directory stay unchanged, because only the owner can enter the directory. */
-	bool open = (kind == FTW_F || kind == FTW_DP) && (info->st_mode & OTHERS);
+	bool open = (kind == FTW_F || kind == FTW_DP) && (info->st_mode & GROUP_AND_OTHERS_MODE);
 
 	return open && fchmodat(AT_FDCWD, path, info->st_mode & 07700, AT_SYMLINK_NOFOLLOW) && !place->level ? -1 : 0;
 }
@@ -257,21 +258,21 @@ static enum assay_status fail_private(const char *path, const struct stat *info,
 			  path, owner ? owner->pw_name : "?");
 }
 
-enum assay_status lab_make_private(const char *path, bool *tightened, struct assay_error *err)
+enum assay_status lab_make_private(const char *path, bool *permissions_tightened, struct assay_error *err)
 {
 	enum assay_status st = file_make_directory(path, 0700, err);
 	struct stat info;
 
-	*tightened = false;
+	*permissions_tightened = false;
 	if (st || stat(path, &info))
 		return st;
 	if (info.st_uid != geteuid() && geteuid() != 0)
 		return fail_private(path, &info, err);
-	if (!(info.st_mode & OTHERS))
+	if (!(info.st_mode & GROUP_AND_OTHERS_MODE))
 		return ASSAY_OK;
 	if (nftw(path, revoke_access, WALK_FDS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT))
 		return assay_fail_errno(err, errno, "cannot take '%s' from other users (use chmod -R go=)", path);
-	*tightened = true;
+	*permissions_tightened = true;
 	return ASSAY_OK;
 }
 
@@ -291,13 +292,13 @@ enum assay_status lab_open(const char *directory, enum store_access access, stru
 	enum assay_status st = read_config(directory, &lab.config, err);
 
 	if (!st && access == STORE_WRITE) {
-		st = lab_make_private(private, &lab.tightened, err);
+		st = lab_make_private(private, &lab.permissions_tightened, err);
 		if (!st)
 			st = file_make_directory(lab.machines, 0755, err);
 		if (!st)
 			st = lab_lock(directory, &lab.lock_fd, err);
 		if (!st)
-			file_sweep(lab.machines);
+			file_remove_temporary(lab.machines);
 	} else if (!st) {
 		st = lab_check_private(private, err);
 	}
@@ -310,20 +311,20 @@ enum assay_status lab_open(const char *directory, enum store_access access, stru
 	return st;
 }
 
-enum assay_status lab_open_soon(const char *directory, enum store_access access, double wait_s, const volatile sig_atomic_t *cancelled,
+enum assay_status lab_open_wait(const char *directory, enum store_access access, double wait_s, const volatile sig_atomic_t *cancelled,
 				struct lab *out, struct assay_error *err)
 {
 	int64_t until_ns = clock_monotonic_ns() + (int64_t)(wait_s * 1e9);
 	enum assay_status st = lab_open(directory, access, out, err);
 
 	while (st == ASSAY_E_BUSY && clock_monotonic_ns() < until_ns && !(cancelled && *cancelled)) {
-		usleep(LOCK_LOOK_US);
+		usleep(LOCK_POLL_US);
 		st = lab_open(directory, access, out, err);
 	}
 	return st;
 }
 
-void lab_sign(const struct lab *lab, const char *command)
+void lab_record_command(const struct lab *lab, const char *command)
 {
 	if (lab->lock_fd >= 0)
 		lab_lock_sign(lab->lock_fd, command);

@@ -31,8 +31,8 @@ struct lab {
 	char *machines; /* path DIRECTORY/machines */
 	struct lab_config config;
 	struct store store;
-	int lock_fd;	/* descriptor that holds the writer's lock; -1 if opened for reading */
-	bool tightened; /* true if other users could read .assay before this lab_open() */
+	int lock_fd;		    /* descriptor that holds the writer's lock; -1 if opened for reading */
+	bool permissions_tightened; /* true if other users could read .assay before this lab_open() */
 };
 
 /* Opens an existing laboratory. STORE_WRITE takes its lock, which the kernel releases when the process ends. ASSAY_E_BUSY: another process
@@ -40,11 +40,11 @@ struct lab {
 enum assay_status lab_open(const char *directory, enum store_access access, struct lab *out, struct assay_error *err);
 
 /* Like lab_open(), but waits up to wait_s seconds for the lock. Setting *cancelled ends the wait; `cancelled` may be NULL. */
-enum assay_status lab_open_soon(const char *directory, enum store_access access, double wait_s, const volatile sig_atomic_t *cancelled,
+enum assay_status lab_open_wait(const char *directory, enum store_access access, double wait_s, const volatile sig_atomic_t *cancelled,
 				struct lab *out, struct assay_error *err);
 
 /* Records the running command, such as "assay host measure", in the lock file. Processes that cannot get the lock report it. */
-void lab_sign(const struct lab *lab, const char *command);
+void lab_record_command(const struct lab *lab, const char *command);
 
 /* Returns the holder of the lock from the text of .assay/lock: "'COMMAND', process PID, since DATE". Returns NULL if the text is incomplete
  * or that process has ended. Changes `text`. The caller frees the result. */
@@ -55,8 +55,9 @@ void lab_close(struct lab *lab); /* accepts a zeroed struct with lock_fd -1 */
 /* Creates a laboratory: the directory, its folders, lab.yaml and commented examples. Fails if lab.yaml exists. */
 enum assay_status lab_create(const char *directory, struct assay_error *err);
 
-/* Makes the directory `path` (DIRECTORY/.assay) accessible only to its owner. Sets *tightened to true if others could read it before. */
-enum assay_status lab_make_private(const char *path, bool *tightened, struct assay_error *err);
+/* Makes the directory `path` (DIRECTORY/.assay) accessible only to its owner. Sets *permissions_tightened to true if others could read it
+ * before. */
+enum assay_status lab_make_private(const char *path, bool *permissions_tightened, struct assay_error *err);
 
 /* Parses the text of lab.yaml. `name` is the name of the file, for messages. Overwrites *out; call lab_config_release(). */
 enum assay_status lab_config_parse(const char *name, const char *text, size_t n, struct lab_config *out, struct assay_error *err);

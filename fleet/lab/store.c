@@ -24,7 +24,7 @@ const char *const store_schema[] = { store_schema_1, NULL };
 
 #define BUSY_TIMEOUT_MS 10000
 #define COPY_BYTES_MAX	((size_t)4 << 30) /* maximum size of a database that is copied into memory */
-#define COPY_TURNS	5
+#define COPY_TRIES	5
 #define PRE_RELEASE_ID	0x61737361 /* application id in databases of pre-releases */
 
 /* SQLite's file header (https://sqlite.org/fileformat2.html, section 1.3). */
@@ -109,7 +109,7 @@ static enum assay_status file_check(const char *path, struct assay_error *err)
 
 /* Refuses file systems that are not known to be local. The write-ahead log needs shared memory and locks that all processes see, including
  * readers. Otherwise a reader sees incomplete writes of another machine. */
-static enum assay_status file_must_be_local(const char *path, struct assay_error *err)
+static enum assay_status check_file_is_local(const char *path, struct assay_error *err)
 {
 	static const uint32_t local[] = {
 		EXT4_SUPER_MAGIC,
@@ -220,7 +220,7 @@ static enum assay_status pragma_int(struct store *store, const char *sql, int *o
 		st = store_step(store, stmt, &row, err);
 	if (!st)
 		*out = row ? sqlite3_column_int(stmt, 0) : 0;
-	return store_finish(stmt, st);
+	return store_finalize(stmt, st);
 }
 
 static int newest_version(const struct store *store)
@@ -241,8 +241,8 @@ static enum assay_status check_objects(struct store *store, struct assay_error *
 
 	for (const char *const *step = store->schema; *step; step++)
 		buf_text(&ours, *step);
-	st = store_ask(store, &stmt, err, "SELECT type, name FROM sqlite_master WHERE type IN ('trigger', 'view') AND instr(?, sql) = 0",
-		       "t", ours.bytes);
+	st = store_query(store, &stmt, err, "SELECT type, name FROM sqlite_master WHERE type IN ('trigger', 'view') AND instr(?, sql) = 0",
+			 "t", ours.bytes);
 	if (store_next(store, stmt, &st, err))
 		st = assay_fail(err, ASSAY_E_CORRUPT,
 				"'%s' was changed by another program, which added the %s '%s': drop it, or restore the file from a copy",
@@ -311,7 +311,7 @@ static enum assay_status open_file(struct store *store, const char *uri, int fla
 }
 
 /* Opens a file for writing. `at` is the store's path, or the temporary path of a new store. */
-static enum assay_status open_write(struct store *store, const char *at, struct assay_error *err)
+static enum assay_status open_for_writing(struct store *store, const char *at, struct assay_error *err)
 {
 	char *uri = file_uri(at);
 	int version = 0, made = open(at, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600); /* the log gets the mode of this file */
@@ -338,7 +338,7 @@ static enum assay_status open_write(struct store *store, const char *at, struct 
 static enum assay_status make_store(struct store *store, struct assay_error *err)
 {
 	char *at = mem_format("%s.new", store->path);
-	enum assay_status st = open_write(store, at, err);
+	enum assay_status st = open_for_writing(store, at, err);
 
 	sqlite3_close_v2(store->db);
 	store->db = NULL;
@@ -372,12 +372,12 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
 }
 
 /* Reads the whole file while no writer changes it. Writers create the log before they change the file, and remove it afterwards. */
-static enum assay_status read_whole(const struct store *store, struct buf *out, struct assay_error *err)
+static enum assay_status read_database(const struct store *store, struct buf *out, struct assay_error *err)
 {
 	struct stat before, after;
 	enum assay_status st = ASSAY_OK;
 
-	for (int i = 0; !st && i < COPY_TURNS; i++) {
+	for (int i = 0; !st && i < COPY_TRIES; i++) {
 		if (stat(store->path, &before))
 			return assay_fail_errno(err, errno, "cannot read '%s'", store->path);
 		st = file_read(store->path, COPY_BYTES_MAX, out, err);
@@ -413,7 +413,7 @@ static enum assay_status open_bytes(struct store *store, unsigned char *bytes, s
 static enum assay_status open_copy(struct store *store, int *version, struct assay_error *err)
 {
 	struct buf whole = BUF_INIT;
-	enum assay_status st = read_whole(store, &whole, err);
+	enum assay_status st = read_database(store, &whole, err);
 	unsigned char *bytes = st ? NULL : sqlite3_malloc64(whole.size);
 
 	if (bytes)
@@ -440,7 +440,7 @@ static enum assay_status migrate_then_read(struct store *store, int version, str
 	enum assay_status st;
 
 	store_rollback(store); /* a migration would wait for the end of this snapshot */
-	st = open_write(&writer, store->path, err);
+	st = open_for_writing(&writer, store->path, err);
 	sqlite3_close_v2(writer.db);
 	if (st == ASSAY_E_IO) {
 		bytes = sqlite3_serialize(store->db, "main", &n, 0);
@@ -448,14 +448,14 @@ static enum assay_status migrate_then_read(struct store *store, int version, str
 		return st ? st : migrate_schema(store, err);
 	}
 	if (st)
-		return assay_context(err, "the schema version %d is to be brought to %d first", version, newest_version(store));
+		return assay_add_context(err, "the schema version %d is to be brought to %d first", version, newest_version(store));
 	sqlite3_close_v2(store->db);
 	store->db = NULL;
 	return open_snapshot(store, &version, err);
 }
 
 /* Opens the store for reading. Needs shared memory for the log, but not the lock of the laboratory. */
-static enum assay_status open_read(struct store *store, struct assay_error *err)
+static enum assay_status open_for_reading(struct store *store, struct assay_error *err)
 {
 	int version = 0;
 	enum assay_status st = open_snapshot(store, &version, err);
@@ -483,10 +483,10 @@ enum assay_status store_open_schema(const char *path, enum store_access access, 
 	bool failed = stat(path, &file), exists = !failed;
 	enum assay_status st = !failed		 ? ASSAY_OK
 			       : errno != ENOENT ? assay_fail_errno(err, errno, "cannot read '%s'", path)
-						 : file_absent(path, err);
+						 : file_fail_absent(path, err);
 
 	if (!st || st == ASSAY_E_NOTFOUND)
-		st = file_must_be_local(path, err);
+		st = check_file_is_local(path, err);
 	if (!st)
 		st = check_logs(path, err);
 	if (!st && exists)
@@ -494,9 +494,9 @@ enum assay_status store_open_schema(const char *path, enum store_access access, 
 	else if (!st && access == STORE_WRITE)
 		st = make_store(&store, err);
 	if (!st && access == STORE_WRITE)
-		st = open_write(&store, path, err);
+		st = open_for_writing(&store, path, err);
 	else if (!st)
-		st = exists ? open_read(&store, err) : open_empty(&store, err);
+		st = exists ? open_for_reading(&store, err) : open_empty(&store, err);
 	/* Sort in memory. Otherwise a full /var/tmp would be reported as an error of this file. */
 	if (!st)
 		st = execute_sql(&store, "PRAGMA temp_store = MEMORY", err);
@@ -624,7 +624,7 @@ void store_bind(sqlite3_stmt *stmt, const char *kinds, ...)
 	va_end(args);
 }
 
-enum assay_status store_ask(struct store *store, sqlite3_stmt **out, struct assay_error *err, const char *sql, const char *kinds, ...)
+enum assay_status store_query(struct store *store, sqlite3_stmt **out, struct assay_error *err, const char *sql, const char *kinds, ...)
 {
 	enum assay_status st = store_prepare(store, sql, out, err);
 	va_list args;
@@ -645,13 +645,13 @@ bool store_next(struct store *store, sqlite3_stmt *stmt, enum assay_status *st, 
 	return !*st && row;
 }
 
-enum assay_status store_finish(sqlite3_stmt *stmt, enum assay_status st)
+enum assay_status store_finalize(sqlite3_stmt *stmt, enum assay_status st)
 {
 	sqlite3_finalize(stmt);
 	return st;
 }
 
-enum assay_status store_do(struct store *store, struct assay_error *err, const char *sql, const char *kinds, ...)
+enum assay_status store_execute(struct store *store, struct assay_error *err, const char *sql, const char *kinds, ...)
 {
 	sqlite3_stmt *stmt = NULL;
 	enum assay_status st = store_prepare(store, sql, &stmt, err);
@@ -664,7 +664,7 @@ enum assay_status store_do(struct store *store, struct assay_error *err, const c
 	va_end(args);
 	if (!st)
 		st = store_step(store, stmt, &row, err);
-	return store_finish(stmt, st);
+	return store_finalize(stmt, st);
 }
 
 const char *store_text(sqlite3_stmt *stmt, int column)
@@ -691,7 +691,7 @@ static enum assay_status check_tables(struct store *store, struct assay_error *e
 
 			at += strlen("CREATE TABLE ");
 			name = mem_bytes(at, strcspn(at, " (\n"));
-			st = store_ask(store, &stmt, err, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", "t", name);
+			st = store_query(store, &stmt, err, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", "t", name);
 			if (!store_next(store, stmt, &st, err) && !st)
 				st = assay_fail(err, ASSAY_E_CORRUPT, "'%s' is damaged (table '%s' is missing): " FOREIGN_REMEDY,
 						store->path, name);
@@ -717,18 +717,18 @@ enum assay_status store_check(struct store *store, struct assay_error *err)
 
 		st = assay_fail(err, ASSAY_E_CORRUPT, "'%s' is damaged: %s", store->path, line ? line + 1 : text);
 	}
-	st = store_finish(stmt, st);
+	st = store_finalize(stmt, st);
 	stmt = NULL;
 	if (!st)
-		st =
-		    store_ask(store, &stmt, err, "SELECT format('SELECT * FROM \"%w\"', name) FROM sqlite_master WHERE type = 'table'", "");
+		st = store_query(store, &stmt, err, "SELECT format('SELECT * FROM \"%w\"', name) FROM sqlite_master WHERE type = 'table'",
+				 "");
 	while (!st && store_next(store, stmt, &st, err)) {
 		sqlite3_stmt *rows = NULL;
 
 		st = store_prepare(store, store_text(stmt, 0), &rows, err);
 		while (store_next(store, rows, &st, err))
 			;
-		st = store_finish(rows, st);
+		st = store_finalize(rows, st);
 	}
-	return store_finish(stmt, st);
+	return store_finalize(stmt, st);
 }

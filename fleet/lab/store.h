@@ -41,13 +41,14 @@ enum assay_status store_prepare(struct store *store, const char *sql, sqlite3_st
 enum assay_status store_step(struct store *store, sqlite3_stmt *stmt, bool *row, struct assay_error *err);
 
 /* Prepares a statement and binds values as store_bind() does. The caller calls sqlite3_finalize(*out), which accepts NULL. */
-enum assay_status store_ask(struct store *store, sqlite3_stmt **out, struct assay_error *err, const char *sql, const char *kinds, ...);
-/* Steps to the next row; the condition of a loop after store_ask(). Returns false after the last row, or if *st is or becomes an error. */
+enum assay_status store_query(struct store *store, sqlite3_stmt **out, struct assay_error *err, const char *sql, const char *kinds, ...);
+/* Steps to the next row; the condition of a loop after store_query(). Returns false after the last row, or if *st is or becomes an error.
+ */
 bool store_next(struct store *store, sqlite3_stmt *stmt, enum assay_status *st, struct assay_error *err);
 /* Finalizes the statement and returns `st`. */
-enum assay_status store_finish(sqlite3_stmt *stmt, enum assay_status st);
+enum assay_status store_finalize(sqlite3_stmt *stmt, enum assay_status st);
 /* Binds values as store_bind() does and runs a statement that returns no rows. */
-enum assay_status store_do(struct store *store, struct assay_error *err, const char *sql, const char *kinds, ...);
+enum assay_status store_execute(struct store *store, struct assay_error *err, const char *sql, const char *kinds, ...);
 
 /* Resets the statement and binds values to its question marks, in order. Letters of `kinds`: 't' const char *, NULL for SQL NULL; 'b' const
  * char * and size_t, any bytes; 'i' int64_t; 'd' double, NaN for SQL NULL. Texts and bytes must stay valid until the next step. */

@@ -49,7 +49,7 @@ struct known_hosts {
 	struct known_hosts_cache *cache;
 };
 
-static void forget_matches(struct known_hosts *known)
+static void drop_matches(struct known_hosts *known)
 {
 	for (size_t i = 0; i < known->cache->n; i++)
 		mem_free(known->cache->names[i].name, known->cache->names[i].entries);
@@ -64,22 +64,22 @@ static void forget_matches(struct known_hosts *known)
 struct line {
 	const char *name; /* name of the file */
 	size_t number;
-	char *rest; /* unread part of the line; next_word() writes NUL bytes into it */
+	char *unread; /* unread part of the line; next_word() writes NUL bytes into it */
 	struct assay_error *err;
 };
 
 static enum assay_status fail_line(const struct line *line, const char *what, const char *text)
 {
 	return assay_fail(line->err, ASSAY_E_FORMAT, "%s:%zu: %s%s%s%s", line->name, line->number, what, *text ? " '" : "",
-			  TEXT_SHOWN(text), *text ? "'" : "");
+			  TEXT_SANITIZED(text), *text ? "'" : "");
 }
 
 /* Returns the next word of the line; "" at its end. */
 static char *next_word(struct line *line)
 {
-	char *word = line->rest + strspn(line->rest, BLANKS), *end = word + strcspn(word, BLANKS);
+	char *word = line->unread + strspn(line->unread, BLANKS), *end = word + strcspn(word, BLANKS);
 
-	line->rest = *end ? end + 1 : end;
+	line->unread = *end ? end + 1 : end;
 	*end = '\0';
 	return word;
 }
@@ -95,7 +95,7 @@ static bool is_base64(const char *text, size_t n)
 }
 
 /* Decodes base64. Returns NULL if the text is invalid. EVP_DecodeBlock() itself would accept spaces, and counts padding as bytes. */
-static unsigned char *decode(const char *text, size_t *n)
+static unsigned char *decode_base64(const char *text, size_t *n)
 {
 	size_t length = strlen(text);
 	unsigned char *bytes;
@@ -115,7 +115,7 @@ static unsigned char *decode(const char *text, size_t *n)
 static bool decode_hash(const char *text, unsigned char out[HASH_BYTES])
 {
 	size_t n = 0;
-	unsigned char *bytes = decode(text, &n);
+	unsigned char *bytes = decode_base64(text, &n);
 	bool good = bytes && n == HASH_BYTES;
 
 	if (good)
@@ -185,7 +185,7 @@ static enum assay_status parse_key(struct line *line, const char *type, struct k
 
 	if (!*text)
 		return fail_line(line, "the key is missing", "");
-	entry->blob = decode(text, &entry->n_blob);
+	entry->blob = decode_base64(text, &entry->n_blob);
 	if (!entry->blob)
 		return fail_line(line, "the key is not base64:", text);
 	if (!is_of_type(entry->blob, entry->n_blob, type))
@@ -295,7 +295,7 @@ static enum assay_status add_line(struct known_hosts *known, struct line *line)
 }
 
 /* Removes the last file, of which only a part was read, so that a second attempt to read it also fails. */
-static void forget_last_file(struct known_hosts *known, size_t n_before)
+static void drop_last_file(struct known_hosts *known, size_t n_before)
 {
 	while (known->n > n_before)
 		entry_release(&known->entries[--known->n]);
@@ -308,7 +308,7 @@ enum assay_status known_hosts_parse(struct known_hosts *known, const char *name,
 	size_t n_before = known->n;
 	enum assay_status st = ASSAY_OK;
 
-	forget_matches(known); /* the matches point into entries[] */
+	drop_matches(known); /* the matches point into entries[] */
 	if (n > KNOWN_HOSTS_BYTES_MAX)
 		return assay_fail(err, ASSAY_E_LIMIT, "%s:1: more than %u bytes", name, KNOWN_HOSTS_BYTES_MAX);
 	if (memchr(text, '\0', n))
@@ -319,7 +319,7 @@ enum assay_status known_hosts_parse(struct known_hosts *known, const char *name,
 		st = add_line(known, &(struct line){ name, number, line, err });
 	free(bytes);
 	if (st)
-		forget_last_file(known, n_before);
+		drop_last_file(known, n_before);
 	return st;
 }
 
@@ -353,7 +353,7 @@ void known_hosts_free(struct known_hosts *known)
 {
 	if (!known)
 		return;
-	forget_matches(known);
+	drop_matches(known);
 	for (size_t i = 0; i < known->n; i++)
 		entry_release(&known->entries[i]);
 	mem_free_all(known->files, known->n_files);
@@ -401,7 +401,7 @@ static bool host_patterns_match(const char *const *patterns, size_t n, const cha
 
 /* ---- looking up one name ---- */
 
-static bool is_about(const struct known_hosts_entry *entry, const char *name, size_t n)
+static bool matches_host(const struct known_hosts_entry *entry, const char *name, size_t n)
 {
 	unsigned char hash[HASH_BYTES];
 
@@ -413,13 +413,13 @@ static bool is_about(const struct known_hosts_entry *entry, const char *name, si
 	return memcmp(hash, entry->hash, sizeof(hash)) == 0;
 }
 
-static struct known_hosts_matches find(const struct known_hosts *known, const char *name)
+static struct known_hosts_matches find_matches(const struct known_hosts *known, const char *name)
 {
 	struct known_hosts_matches matches = { .name = mem_string(name) };
 	size_t capacity = 0, n = strlen(name);
 
 	for (size_t i = 0; i < known->n; i++) {
-		if (!is_about(&known->entries[i], name, n))
+		if (!matches_host(&known->entries[i], name, n))
 			continue;
 		mem_append(matches.entries, matches.n, &capacity, &known->entries[i]);
 	}
@@ -427,7 +427,7 @@ static struct known_hosts_matches find(const struct known_hosts *known, const ch
 }
 
 /* Returns the index of the name in the sorted cache, or the index at which to insert it. */
-ORDER_FIRST(matches_at, struct known_hosts_matches, strcmp(x->name, name) < 0, const char *name)
+ORDER_LOWER_BOUND(matches_at, struct known_hosts_matches, strcmp(x->name, name) < 0, const char *name)
 
 static const struct known_hosts_matches *known_hosts_match(const struct known_hosts *known, const char *name)
 {
@@ -438,7 +438,7 @@ static const struct known_hosts_matches *known_hosts_match(const struct known_ho
 		return &cache->names[at];
 	cache->names = mem_grow(cache->names, cache->n, &cache->capacity, sizeof(*cache->names));
 	memmove(cache->names + at + 1, cache->names + at, (cache->n - at) * sizeof(*cache->names));
-	cache->names[at] = find(known, name);
+	cache->names[at] = find_matches(known, name);
 	cache->n++;
 	return &cache->names[at];
 }
@@ -448,7 +448,7 @@ static const struct known_hosts_matches *known_hosts_match(const struct known_ho
 #define PORT_DEFAULT 22
 
 /* Returns the host's name as in known_hosts files, which omit port 22. The caller frees it. */
-static char *name_of(const char *host, int port)
+static char *format_host_name(const char *host, int port)
 {
 	char *name = port == PORT_DEFAULT ? mem_string(host) : mem_format("[%s]:%d", host, port);
 
@@ -459,12 +459,12 @@ static char *name_of(const char *host, int port)
 
 /* A verdict on a key, and the line that decided it. */
 struct finding {
-	enum known_hosts_answer answer;
+	enum known_hosts_result answer;
 	const struct known_hosts_entry *entry; /* deciding line; NULL if no line applies */
 };
 
 /* Reports whether the entry is from a file in who->files. */
-static bool counts(const struct known_hosts_entry *entry, const struct known_hosts_subject *who)
+static bool is_entry_used(const struct known_hosts_entry *entry, const struct known_hosts_query *who)
 {
 	bool found = !who->files;
 
@@ -479,7 +479,7 @@ static bool is_key(const struct known_hosts_entry *entry, const struct hostkey *
 }
 
 /* Returns the more informative of two lines that contradict the key, which is the line whose key has the same type. */
-static const struct known_hosts_entry *better_contradiction(const struct known_hosts_entry *old, const struct known_hosts_entry *entry,
+static const struct known_hosts_entry *choose_contradiction(const struct known_hosts_entry *old, const struct known_hosts_entry *entry,
 							    const struct hostkey *key)
 {
 	bool old_same = old && strcmp(old->type, key->type) == 0;
@@ -487,7 +487,7 @@ static const struct known_hosts_entry *better_contradiction(const struct known_h
 	return !old || (!old_same && strcmp(entry->type, key->type) == 0) ? entry : old;
 }
 
-static struct finding find_key(const struct known_hosts *known, const struct known_hosts_subject *who, const char *name,
+static struct finding find_key(const struct known_hosts *known, const struct known_hosts_query *who, const char *name,
 			       const struct hostkey *key)
 {
 	const struct known_hosts_matches *matches = known_hosts_match(known, name);
@@ -496,7 +496,7 @@ static struct finding find_key(const struct known_hosts *known, const struct kno
 	for (size_t i = 0; i < matches->n; i++) {
 		const struct known_hosts_entry *entry = matches->entries[i];
 
-		if (!counts(entry, who))
+		if (!is_entry_used(entry, who))
 			continue;
 		if (entry->marker == KNOWN_HOSTS_REVOKED_MARK) {
 			if (is_key(entry, key))
@@ -506,7 +506,7 @@ static struct finding find_key(const struct known_hosts *known, const struct kno
 		} else if (is_key(entry, key)) {
 			same = same ? same : entry;
 		} else {
-			other = better_contradiction(other, entry, key);
+			other = choose_contradiction(other, entry, key);
 		}
 	}
 	if (same)
@@ -520,9 +520,9 @@ static struct finding find_key(const struct known_hosts *known, const struct kno
 
 /* Looks up a host. As in OpenSSH, an unknown host with a port other than 22 is also looked up without the port; a different key that is
  * found in this way is ignored. A revoked key is revoked on every port. */
-static struct finding find_host(const struct known_hosts *known, const struct known_hosts_subject *who, const struct hostkey *key)
+static struct finding find_host(const struct known_hosts *known, const struct known_hosts_query *who, const struct hostkey *key)
 {
-	char *name = name_of(who->host, who->port), *plain = name_of(who->host, PORT_DEFAULT);
+	char *name = format_host_name(who->host, who->port), *plain = format_host_name(who->host, PORT_DEFAULT);
 	struct finding finding = find_key(known, who, name, key);
 
 	if (who->port != PORT_DEFAULT) {
@@ -536,8 +536,8 @@ static struct finding find_host(const struct known_hosts *known, const struct kn
 	return finding;
 }
 
-enum known_hosts_answer known_hosts_ask(const struct known_hosts *known, const struct known_hosts_subject *who, const struct hostkey *key,
-					const char **file, size_t *line)
+enum known_hosts_result known_hosts_check(const struct known_hosts *known, const struct known_hosts_query *who, const struct hostkey *key,
+					  const char **file, size_t *line)
 {
 	struct finding finding = find_host(known, who, key);
 
@@ -549,7 +549,7 @@ enum known_hosts_answer known_hosts_ask(const struct known_hosts *known, const s
 /* ---- algorithms ---- */
 
 /* Reports whether keys of this type sign with this algorithm. RSA keys have several algorithms. Other keys have one, named as the type. */
-static bool signs_with(const char *type, const char *algorithm)
+static bool is_signature_algorithm(const char *type, const char *algorithm)
 {
 	if (strcmp(algorithm, "rsa-sha2-512") == 0 || strcmp(algorithm, "rsa-sha2-256") == 0)
 		return strcmp(type, "ssh-rsa") == 0;
@@ -557,20 +557,21 @@ static bool signs_with(const char *type, const char *algorithm)
 }
 
 /* Reports whether a key for this algorithm is known. If `algorithm` is NULL, reports whether any key is known. */
-static bool is_known(const struct known_hosts_matches *matches, const struct known_hosts_subject *who, const char *algorithm)
+static bool is_known(const struct known_hosts_matches *matches, const struct known_hosts_query *who, const char *algorithm)
 {
 	for (size_t i = 0; i < matches->n; i++) {
 		const struct known_hosts_entry *entry = matches->entries[i];
 
-		if (entry->marker == KNOWN_HOSTS_PLAIN && counts(entry, who) && (!algorithm || signs_with(entry->type, algorithm)))
+		if (entry->marker == KNOWN_HOSTS_PLAIN && is_entry_used(entry, who) &&
+		    (!algorithm || is_signature_algorithm(entry->type, algorithm)))
 			return true;
 	}
 	return false;
 }
 
-char *known_hosts_algorithms(const struct known_hosts *known, const struct known_hosts_subject *who, const char *offered)
+char *known_hosts_algorithms(const struct known_hosts *known, const struct known_hosts_query *who, const char *offered)
 {
-	char *name = name_of(who->host, who->port), *plain = name_of(who->host, PORT_DEFAULT);
+	char *name = format_host_name(who->host, who->port), *plain = format_host_name(who->host, PORT_DEFAULT);
 	const struct known_hosts_matches *matches = known_hosts_match(known, name);
 	struct buf out = BUF_INIT;
 
@@ -593,7 +594,7 @@ char *known_hosts_algorithms(const struct known_hosts *known, const struct known
 
 char *known_hosts_line(const char *host, int port, const struct hostkey *key)
 {
-	char *name = name_of(host, port), *line;
+	char *name = format_host_name(host, port), *line;
 	unsigned char *text = mem_new((key->n + 2) / 3 * 4 + 1, 1);
 
 	EVP_EncodeBlock(text, key->blob, (int)key->n);
@@ -632,7 +633,8 @@ static bool hostkey_show(struct hostkey *key)
 	if (!EVP_Q_digest(NULL, "SHA256", NULL, key->blob, key->n, digest, &size) || size != sizeof(digest))
 		return false;
 	EVP_EncodeBlock(text, digest, sizeof(digest));
-	snprintf(key->shown, sizeof(key->shown), "SHA256:%.*s", (int)strcspn((const char *)text, "="), (const char *)text);
+	snprintf(key->fingerprint_text, sizeof(key->fingerprint_text), "SHA256:%.*s", (int)strcspn((const char *)text, "="),
+		 (const char *)text);
 	return true;
 }
 
@@ -646,7 +648,7 @@ bool hostkey_from_base64(const char *text, struct hostkey *out)
 	if (n > KEY_TEXT_BYTES_MAX)
 		return false;
 	word = mem_bytes(text, n);
-	key.blob = decode(word, &key.n);
+	key.blob = decode_base64(word, &key.n);
 	free(word);
 	if (!key.blob || !hostkey_read_type(&key) || !hostkey_show(&key)) {
 		hostkey_release(&key);

@@ -12,14 +12,14 @@
 
 /* ---- a host key: wire format and fingerprint ---- */
 
-#define HOSTKEY_TYPE_BYTES  64
-#define HOSTKEY_SHOWN_BYTES 64
+#define HOSTKEY_TYPE_BYTES	  64
+#define HOSTKEY_FINGERPRINT_BYTES 64
 
 struct hostkey {
 	unsigned char *blob; /* [n] key in wire format; owned */
 	size_t n;
-	char type[HOSTKEY_TYPE_BYTES];	 /* type of the key, such as "ssh-ed25519" */
-	char shown[HOSTKEY_SHOWN_BYTES]; /* fingerprint "SHA256:...", as `ssh-keygen -l` prints it */
+	char type[HOSTKEY_TYPE_BYTES];			  /* type of the key, such as "ssh-ed25519" */
+	char fingerprint_text[HOSTKEY_FINGERPRINT_BYTES]; /* fingerprint "SHA256:...", as `ssh-keygen -l` prints it */
 };
 
 /* Reads a key from base64 text, up to white space or the end. Returns false if it is no key. Overwrites *out; call hostkey_release(). */
@@ -40,7 +40,7 @@ enum assay_status known_hosts_parse(struct known_hosts *known, const char *name,
 /* Adds the lines of a file. Does nothing if the file was added before or does not exist. */
 enum assay_status known_hosts_read(struct known_hosts *known, const char *path, struct assay_error *err);
 
-enum known_hosts_answer {
+enum known_hosts_result {
 	KNOWN_HOSTS_OK,
 	KNOWN_HOSTS_UNKNOWN,	    /* no key of the host is known */
 	KNOWN_HOSTS_CHANGED,	    /* keys of the host are known, of any type, but not this key */
@@ -49,7 +49,7 @@ enum known_hosts_answer {
 };
 
 /* The host to look up, and the files to use. */
-struct known_hosts_subject {
+struct known_hosts_query {
 	const char *host;
 	int port;
 	const char *const *files; /* [n_files] names of files, as given to known_hosts_parse(); NULL for all files */
@@ -57,12 +57,12 @@ struct known_hosts_subject {
 };
 
 /* Judges a key that a host sent. *file (borrowed) and *line name the line that decides; they are NULL and 0 if no line applies. */
-enum known_hosts_answer known_hosts_ask(const struct known_hosts *known, const struct known_hosts_subject *who, const struct hostkey *key,
-					const char **file, size_t *line);
+enum known_hosts_result known_hosts_check(const struct known_hosts *known, const struct known_hosts_query *who, const struct hostkey *key,
+					  const char **file, size_t *line);
 
 /* Returns `offered`, a comma-separated list of host-key algorithms, reordered: those of the host's known keys come first, so that the
  * server chooses a type for which a key is known. A known RSA key counts for rsa-sha2-512 and rsa-sha2-256. free() it. */
-char *known_hosts_algorithms(const struct known_hosts *known, const struct known_hosts_subject *who, const char *offered);
+char *known_hosts_algorithms(const struct known_hosts *known, const struct known_hosts_query *who, const char *offered);
 
 /* Returns the known_hosts line for a key, without a newline. The host is "[host]:port" unless the port is 22. The caller frees the line. */
 char *known_hosts_line(const char *host, int port, const struct hostkey *key);

@@ -21,7 +21,7 @@ struct accept_arguments {
 	int64_t until_ms; /* end of the last valid day, ms since 1970; 0 for no end */
 };
 
-static bool is_of(const char *application, const char *name)
+static bool is_application_of(const char *application, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -32,22 +32,23 @@ static bool is_of(const char *application, const char *name)
 
 /* Returns the versions of an application that have results: "v1, v2". free() it. If `version` is not NULL, sets *found if it is one of
  * these versions, and adds its number of failed runs to *failed. */
-static char *versions_of(const struct run_listing *list, size_t n, const char *application, const char *version, bool *found,
-			 int64_t *failed)
+static char *list_versions(const struct run_listing *list, size_t n, const char *application, const char *version, bool *found,
+			   int64_t *failed)
 {
 	struct buf text = BUF_INIT;
 	size_t versions = 0;
 
 	for (size_t i = 0; version && i < n; i++) {
-		if (is_of(list[i].application, application) && strcmp(list[i].version, version) == 0)
+		if (is_application_of(list[i].application, application) && strcmp(list[i].version, version) == 0)
 			*failed += list[i].failed;
 	}
 	for (size_t i = 0; i < n; i++) {
-		bool again = !is_of(list[i].application, application) || !list[i].runs;
+		bool again = !is_application_of(list[i].application, application) || !list[i].runs;
 
 		*found = *found || (!again && version && strcmp(list[i].version, version) == 0);
 		for (size_t k = 0; k < i && !again; k++)
-			again = list[k].runs && is_of(list[k].application, application) && strcmp(list[k].version, list[i].version) == 0;
+			again = list[k].runs && is_application_of(list[k].application, application) &&
+				strcmp(list[k].version, list[i].version) == 0;
 		if (!again && versions++ < VERSIONS_SHOWN)
 			buf_format(&text, "%s%s", versions > 1 ? ", " : "", list[i].version);
 	}
@@ -68,7 +69,7 @@ static enum assay_status check_measured(struct store *store, const char *applica
 
 	if (st)
 		return st;
-	versions = versions_of(list, n, application, version, &found, &failed);
+	versions = list_versions(list, n, application, version, &found, &failed);
 	run_list_free(list, n);
 	if (!found && failed)
 		st = assay_fail(err, ASSAY_E_USAGE,
@@ -141,22 +142,22 @@ static enum assay_status accept_run(struct lab *lab, void *arguments, struct doc
 {
 	const struct accept_arguments *a = arguments;
 	struct baseline baseline = { .reason = (char *)(uintptr_t)a->reason, .until_ms = a->until_ms ? a->until_ms : INT64_MAX };
-	enum assay_status st = run_selector(a->selector, &baseline.application, &baseline.version, err);
+	enum assay_status st = run_parse_selector(a->selector, &baseline.application, &baseline.version, err);
 
 	if (!st)
 		st = check_measured(&lab->store, baseline.application, baseline.version, err);
 	if (!st)
 		st = add_entry(lab->directory, &baseline, err);
 	if (!st) {
-		char *ignored = nightly_ignores_baseline(lab->directory, NULL, baseline.application);
+		char *ignored = nightly_explain_unused_baseline(lab->directory, NULL, baseline.application);
 
 		doc_answer(d, ignored ? DOC_DOUBTFUL : DOC_GOOD, "accepted", "%s@%s is the baseline of %s%s%.10s", baseline.application,
 			   baseline.version, baseline.application, a->until_ms ? " until " : "",
-			   a->until_ms ? TEXT_MS(a->until_ms - 1) : "");
+			   a->until_ms ? TEXT_DATE(a->until_ms - 1) : "");
 		doc_set(d, "application", baseline.application);
 		doc_set(d, "version", baseline.version);
 		doc_set(d, "reason", a->reason);
-		doc_set(d, "until", a->until_ms ? TEXT_MS(a->until_ms) : NULL);
+		doc_set(d, "until", a->until_ms ? TEXT_DATE(a->until_ms) : NULL);
 		doc_line(d, "It is written to " DOC_NAME "%s/" BASELINES_FILE DOC_END "; keep this file in git.", lab->directory);
 		if (ignored)
 			doc_line(d, "No night compares with this baseline: %s.", ignored);
@@ -176,7 +177,7 @@ static enum assay_status parse_reason(const char *text, void *to, struct assay_e
 static enum assay_status parse_until(const char *text, void *to, struct assay_error *err)
 {
 	int64_t *until_ms = to;
-	enum assay_status st = text_day(text, until_ms, err);
+	enum assay_status st = text_parse_day(text, until_ms, err);
 
 	*until_ms += BASELINES_DAY_MS; /* the last day is valid, too */
 	if (!st && *until_ms <= clock_real_ms())
@@ -184,7 +185,7 @@ static enum assay_status parse_until(const char *text, void *to, struct assay_er
 	return st;
 }
 
-static const struct cli_option accept_words[] = { CLI_WORD("APP@VERSION", struct accept_arguments, selector), CLI_END };
+static const struct cli_option accept_words[] = { CLI_ARGUMENT("APP@VERSION", struct accept_arguments, selector), CLI_END };
 static const struct cli_option accept_options[] = {
 	CLI_OPTION(PARSED, "reason", "TEXT", struct accept_arguments, reason, "Reason in one line (required)", .parse = parse_reason,
 		   .required = true),
@@ -246,7 +247,7 @@ static enum assay_status list_run(struct lab *lab, void *arguments, struct docum
 	for (size_t i = 0; i < all.n; i++) {
 		bool found = baselines_find(&all, all.items[i].application, now_ms) == &all.items[i];
 
-		unused[i] = found ? nightly_ignores_baseline(lab->directory, NULL, all.items[i].application) : NULL;
+		unused[i] = found ? nightly_explain_unused_baseline(lab->directory, NULL, all.items[i].application) : NULL;
 		count += found && !unused[i];
 	}
 	if (all.n)

@@ -15,12 +15,13 @@
 
 #include <math.h>
 
-#define COMMITS_MAX 100000
-#define WRONG	    .05 /* assumed minimum probability that a comparison decides wrongly */
-#define CERTAIN	    .95
-#define TRIES	    2 /* number of undecided comparisons after which a commit is skipped */
-#define STEPS_MAX   200
-#define AS_WELL	    .2 /* a commit that is already built is preferred if it splits the posterior less evenly by at most this difference */
+#define COMMITS_MAX	    100000
+#define ERROR_RATE_DEFAULT  .05 /* assumed minimum probability that a comparison decides wrongly */
+#define CERTAIN_PROBABILITY .95
+#define UNDECIDED_TRIES_MAX 2 /* number of undecided comparisons after which a commit is skipped */
+#define STEPS_MAX	    200
+#define SAME_EFFECT_SHARE                                                                                                                  \
+	.2 /* a commit that is already built is preferred if it splits the posterior less evenly by at most this difference */
 
 /* ---- bisection ---- */
 
@@ -28,16 +29,16 @@
  * Information Theory 9(3), 1963; Waeber, Frazier and Henderson, SIAM Journal on Control and Optimization 51(3), 2013). */
 struct bisection {
 	size_t n;
-	double wrong;	   /* minimum probability of a wrong answer */
+	double error_rate; /* minimum probability of a wrong answer */
 	double *posterior; /* [n] probability that each item is the first bad one; the sum is 1 */
-	size_t *asked;	   /* [n] number of answers about each item */
+	size_t *n_answers; /* [n] number of answers about each item */
 	bool *skipped;	   /* [n] true if the item cannot be tested, or remains undecided */
 };
 
 /* Prepares the search among n > 0 items. The last item is known to be bad. */
-static void bisection_init(struct bisection *b, size_t n, double wrong)
+static void bisection_init(struct bisection *b, size_t n, double error_rate)
 {
-	*b = (struct bisection){ n, wrong, mem_new(n, sizeof(*b->posterior)), mem_new(n, sizeof(*b->asked)),
+	*b = (struct bisection){ n, error_rate, mem_new(n, sizeof(*b->posterior)), mem_new(n, sizeof(*b->n_answers)),
 				 mem_new(n, sizeof(*b->skipped)) };
 	for (size_t i = 0; i < n; i++)
 		b->posterior[i] = 1.0 / (double)n;
@@ -46,7 +47,7 @@ static void bisection_init(struct bisection *b, size_t n, double wrong)
 /* Accepts a zeroed struct. */
 static void bisection_release(struct bisection *b)
 {
-	mem_free(b->posterior, b->asked, b->skipped);
+	mem_free(b->posterior, b->n_answers, b->skipped);
 	*b = (struct bisection){ 0 };
 }
 
@@ -68,12 +69,12 @@ static size_t bisection_next(const struct bisection *b)
 			nearest = distance;
 			best = i;
 		}
-		if (b->asked[i] && distance < known_nearest) {
+		if (b->n_answers[i] && distance < known_nearest) {
 			known_nearest = distance;
 			known = i;
 		}
 	}
-	return known != SIZE_MAX && known_nearest <= nearest + AS_WELL && known_nearest < .5 - AS_WELL ? known : best;
+	return known != SIZE_MAX && known_nearest <= nearest + SAME_EFFECT_SHARE && known_nearest < .5 - SAME_EFFECT_SHARE ? known : best;
 }
 
 /* Updates the posterior with an answer about item `at`. `bad` is the probability that it is bad, limited because no answer is certain. */
@@ -81,19 +82,19 @@ static void bisection_update(struct bisection *b, size_t at, double bad)
 {
 	double sum = 0;
 
-	bad = fmin(fmax(bad, b->wrong), 1.0 - b->wrong);
+	bad = fmin(fmax(bad, b->error_rate), 1.0 - b->error_rate);
 	for (size_t i = 0; i < b->n; i++) {
 		b->posterior[i] *= i <= at ? bad : 1.0 - bad;
 		sum += b->posterior[i];
 	}
 	for (size_t i = 0; i < b->n; i++)
 		b->posterior[i] /= sum;
-	b->asked[at]++;
+	b->n_answers[at]++;
 }
 
 /* Sets [*from, *to] to the range that most probably contains the first bad item, and returns its probability. The range has several items
  * only if all but the last were skipped. */
-static double bisection_found(const struct bisection *b, size_t *from, size_t *to)
+static double bisection_best_range(const struct bisection *b, size_t *from, size_t *to)
 {
 	double best = -1, sum = 0;
 
@@ -124,8 +125,8 @@ struct step {
 	size_t commit;
 	enum decision decision;
 	double ratio, low, high, level;
-	char *why;    /* reason why the commit could not be measured; NULL if it was; owned */
-	char *cannot; /* `why` of struct judgement; NULL if the commit was not measured; owned */
+	char *skip_reason;	   /* reason why the commit could not be measured; NULL if it was; owned */
+	char *not_measured_reason; /* `skip_reason` of struct judgement; NULL if the commit was not measured; owned */
 };
 
 struct bisect {
@@ -145,7 +146,7 @@ struct bisect {
 };
 
 /* Lists the commits after the good one up to the bad one. Follows only first parents, so a merged branch counts as one commit. */
-static enum assay_status commits_between(struct bisect *b, const char *bad)
+static enum assay_status list_commits(struct bisect *b, const char *bad)
 {
 	char *range = mem_format("%s..%s", b->good, bad);
 	struct buf text = BUF_INIT;
@@ -171,7 +172,7 @@ static enum assay_status commits_between(struct bisect *b, const char *bad)
 }
 
 /* Returns the seed of a comparison. The same question has the same seed, so that earlier results are found again. */
-static uint64_t seed_of(const struct bisect *b, size_t commit, size_t round)
+static uint64_t step_seed(const struct bisect *b, size_t commit, size_t round)
 {
 	char *text = mem_format("bisect\n%s\n%s\n%s\n%zu", b->application, b->good, b->commits[commit], round);
 	uint64_t seed = digest_seed(text);
@@ -182,9 +183,11 @@ static uint64_t seed_of(const struct bisect *b, size_t commit, size_t round)
 
 static enum assay_status judge_plan(struct bisect *b, char *const versions[2], const char *plan, double min_effect, struct step *step)
 {
-	struct judge_request q = {
-		.application = b->application, .baseline = versions[0], .candidate = versions[1], .machines = 1, .why = (char[]){ "" }
-	};
+	struct judge_request q = { .application = b->application,
+				   .baseline = versions[0],
+				   .candidate = versions[1],
+				   .machines = 1,
+				   .no_comparison_reason = (char[]){ "" } };
 	struct judgement j = { .document = NULL };
 	struct evidence evidence = { 0 };
 	struct lab lab = { .lock_fd = -1 };
@@ -195,14 +198,14 @@ static enum assay_status judge_plan(struct bisect *b, char *const versions[2], c
 	if (!st)
 		st = evidence_load(&lab, &evidence, b->err);
 	if (!st)
-		st = judge(&lab, &evidence, &q, &j, b->err);
+		st = judge_decide(&lab, &evidence, &q, &j, b->err);
 	if (!st) {
 		step->decision = j.decision;
 		step->ratio = j.ratio;
 		step->low = j.low;
 		step->high = j.high;
 		step->level = j.level;
-		step->cannot = j.why;
+		step->not_measured_reason = j.why;
 		j.why = NULL;
 	}
 	judgement_release(&j);
@@ -217,7 +220,7 @@ static bool is_application_error(enum assay_status st)
 	return st == ASSAY_E_USAGE || st == ASSAY_E_IO || st == ASSAY_E_NODATA || st == ASSAY_E_NOTFOUND || st == ASSAY_E_LIMIT;
 }
 
-static enum assay_status measure(struct bisect *b, size_t commit, double min_effect, struct step *step)
+static enum assay_status measure_commit(struct bisect *b, size_t commit, double min_effect, struct step *step)
 {
 	char *versions[] = { mem_format("%s-%.*s", b->stem, MANIFEST_COMMIT_DIGITS, b->good),
 			     mem_format("%s-%.*s", b->stem, MANIFEST_COMMIT_DIGITS, b->commits[commit]) };
@@ -228,36 +231,37 @@ static enum assay_status measure(struct bisect *b, size_t commit, double min_eff
 				    .choice = { .versions = { versions, 2 },
 						.inputs = { &b->input, b->input ? 1 : 0 },
 						.has_seed = true,
-						.seed = seed_of(b, commit, b->tries[commit]++) },
+						.seed = step_seed(b, commit, b->tries[commit]++) },
 				    .resume = true,
-				    .of_seed = true };
-	struct spend spend = { .plan = "" };
+				    .by_seed = true };
+	struct sequential_result sequential_result = { .plan = "" };
 	enum assay_status st;
 
 	*step = (struct step){ commit, DECISION_NOTHING_MEASURED, (double)NAN, (double)NAN, (double)NAN, (double)NAN, NULL, NULL };
-	cmd_run_watch(&o);
-	st = spend_until_decided(&o, &(struct spend_asked){ .min_effect = min_effect, .budget_s = b->a->budget_s, .leave_out = true },
-				 &spend, b->err);
+	cmd_run_set_callbacks(&o);
+	st = sequential_measure(
+	    &o, &(struct sequential_options){ .min_effect = min_effect, .budget_s = b->a->budget_s, .exclude_disturbed = true },
+	    &sequential_result, b->err);
 	if (st && is_application_error(st) && !cmd_run_cancelled) {
-		step->why = mem_string(b->err->text);
+		step->skip_reason = mem_string(b->err->text);
 		st = ASSAY_OK;
-	} else if (!st && *spend.plan) {
-		st = judge_plan(b, versions, spend.plan, min_effect, step);
+	} else if (!st && *sequential_result.plan) {
+		st = judge_plan(b, versions, sequential_result.plan, min_effect, step);
 	}
 	if (!st && cmd_run_cancelled)
 		st = assay_fail(b->err, ASSAY_E_IO, "interrupted; the same command continues");
-	spend_release(&spend);
+	sequential_result_release(&sequential_result);
 	mem_free(versions[0], versions[1]);
 	return st;
 }
 
 /* ---- search ---- */
 
-static void say(const struct bisect *b, const struct step *step)
+static void report_step(const struct bisect *b, const struct step *step)
 {
-	if (!cli_quiet())
+	if (!cli_is_quiet())
 		cli_note("%.12s (%zu of %zu): %s", b->commits[step->commit], step->commit + 1, b->n,
-			 step->why ? step->why : decision_text(step->decision));
+			 step->skip_reason ? step->skip_reason : decision_text(step->decision));
 }
 
 static enum assay_status add_step(struct bisect *b, size_t commit, double min_effect, struct step **out)
@@ -265,18 +269,18 @@ static enum assay_status add_step(struct bisect *b, size_t commit, double min_ef
 	enum assay_status st;
 
 	b->steps = mem_resize(b->steps, b->n_steps + 1, sizeof(*b->steps));
-	st = measure(b, commit, min_effect, &b->steps[b->n_steps]);
+	st = measure_commit(b, commit, min_effect, &b->steps[b->n_steps]);
 	*out = &b->steps[b->n_steps];
 	if (!st) {
 		b->n_steps++;
-		say(b, *out);
+		report_step(b, *out);
 	}
 	return st;
 }
 
 /* Returns the probability that a commit is slower than the good one by more than min_effect. It follows from the decision, or from the
  * interval if the decision is inconclusive. NaN if it is not known. */
-static double slower_by(const struct step *step, double min_effect)
+static double probability_slower(const struct step *step, double min_effect)
 {
 	double width = log(step->high / step->low) / 2;
 
@@ -287,13 +291,13 @@ static double slower_by(const struct step *step, double min_effect)
 	return stats_normal_cdf(log(step->ratio / (1 + min_effect)) / width * stats_normal_quantile((1 + step->level) / 2));
 }
 
-static void learn(struct bisect *b, const struct step *step, double min_effect)
+static void update_beliefs(struct bisect *b, const struct step *step, double min_effect)
 {
-	double bad = slower_by(step, min_effect);
+	double bad = probability_slower(step, min_effect);
 
 	if (!isnan(bad))
 		bisection_update(&b->search, step->commit, bad);
-	if (step->why || (!(bad <= 0) && !(bad >= 1) && b->tries[step->commit] >= TRIES))
+	if (step->skip_reason || (!(bad <= 0) && !(bad >= 1) && b->tries[step->commit] >= UNDECIDED_TRIES_MAX))
 		b->search.skipped[step->commit] = true;
 }
 
@@ -304,20 +308,20 @@ static enum assay_status search(struct bisect *b, double min_effect)
 	enum assay_status st = ASSAY_OK;
 	size_t from, to, next;
 
-	while (!st && b->n_steps < STEPS_MAX && bisection_found(&b->search, &from, &to) < CERTAIN &&
+	while (!st && b->n_steps < STEPS_MAX && bisection_best_range(&b->search, &from, &to) < CERTAIN_PROBABILITY &&
 	       (next = bisection_next(&b->search)) != SIZE_MAX) {
 		struct step *step;
 
 		st = add_step(b, next, min_effect, &step);
 		if (!st)
-			learn(b, step, min_effect);
+			update_beliefs(b, step, min_effect);
 	}
 	return st;
 }
 
 /* ---- document ---- */
 
-static size_t builds(const struct bisect *b)
+static size_t count_builds(const struct bisect *b)
 {
 	size_t n = 1; /* the good commit */
 
@@ -326,7 +330,7 @@ static size_t builds(const struct bisect *b)
 	return n;
 }
 
-static void answer_commit(const struct bisect *b, const char *key, size_t commit, struct document *d)
+static void describe_commit(const struct bisect *b, const char *key, size_t commit, struct document *d)
 {
 	struct assay_error ignored;
 	struct buf text = BUF_INIT;
@@ -343,7 +347,7 @@ static void answer_commit(const struct bisect *b, const char *key, size_t commit
 	free(subject);
 }
 
-static void answer_steps(const struct bisect *b, struct document *d)
+static void describe_steps(const struct bisect *b, struct document *d)
 {
 	doc_line(d, "%s", "");
 	doc_table(d, "steps");
@@ -354,24 +358,24 @@ static void answer_steps(const struct bisect *b, struct document *d)
 		doc_set(d, "commit", b->commits[s->commit]);
 		doc_showf(d, NULL, "commit", s->commit, "%.12s", b->commits[s->commit]);
 		doc_show(d, "number", "number", s->commit + 1);
-		doc_show(d, "decision", "beside the good one", s->why ? "not measured" : decision_text(s->decision));
+		doc_show(d, "decision", "beside the good one", s->skip_reason ? "not measured" : decision_text(s->decision));
 		doc_showf(d, "ratio", "ratio", s->ratio, "%s", text_fixed(s->ratio, 3).text);
 		doc_set(d, "low", s->low);
 		doc_set(d, "high", s->high);
 		doc_set(d, "level", s->level);
-		doc_showf(d, NULL, "interval", s->low, "%s", effect_span(s->low, s->high, s->level, 3).text);
-		if (s->why)
-			doc_show(d, "why", "why", s->why);
+		doc_showf(d, NULL, "interval", s->low, "%s", effect_format_interval(s->low, s->high, s->level, 3).text);
+		if (s->skip_reason)
+			doc_show(d, "why", "why", s->skip_reason);
 	}
 	doc_end(d);
 }
 
-static void answer_found(struct bisect *b, struct document *d)
+static void describe_found(struct bisect *b, struct document *d)
 {
 	size_t from = 0, to = 0;
-	double p = bisection_found(&b->search, &from, &to), ratio = b->steps[0].ratio;
+	double p = bisection_best_range(&b->search, &from, &to), ratio = b->steps[0].ratio;
 
-	if (p >= CERTAIN && from == to) {
+	if (p >= CERTAIN_PROBABILITY && from == to) {
 		doc_answer(d, DOC_BAD, "found", "%.12s is the first bad commit of %zu (probability %s): %s costs %s times as much as %s",
 			   b->commits[from], b->n, text_probability(p).text, b->a->bad, text_fixed(ratio, 3).text, b->a->good);
 		d->exit_status = 0;
@@ -382,37 +386,39 @@ static void answer_found(struct bisect *b, struct document *d)
 	}
 	doc_set(d, "outcome", d->exit_status ? "not_certain" : "found");
 	doc_set(d, "probability", p);
-	answer_commit(b, "first", from, d);
+	describe_commit(b, "first", from, d);
 	if (to > from)
-		answer_commit(b, "last", to, d);
-	doc_line(d, "%zu versions were built, and %zu comparisons made.", builds(b), b->n_steps);
+		describe_commit(b, "last", to, d);
+	doc_line(d, "%zu versions were built, and %zu comparisons made.", count_builds(b), b->n_steps);
 }
 
-static void answer_nothing(struct bisect *b, struct document *d)
+static void describe_no_change(struct bisect *b, struct document *d)
 {
 	const struct step *s = &b->steps[0];
-	bool known = decision_exit(s->decision) == 0;
-	const char *why = s->why ? s->why : known || !s->cannot || !*s->cannot ? decision_text(s->decision) : s->cannot;
+	bool known = decision_exit_status(s->decision) == 0;
+	const char *why = s->skip_reason						 ? s->skip_reason
+			  : known || !s->not_measured_reason || !*s->not_measured_reason ? decision_text(s->decision)
+											 : s->not_measured_reason;
 
 	doc_answer(d, decision_tone(s->decision), known ? "nothing to find" : "cannot tell", "%s%s %s slower than %s: %s",
 		   known ? "" : "whether ", b->a->bad, known ? "is not" : "is", b->a->good, why);
 	doc_set(d, "outcome", known ? "nothing_to_find" : "cannot_tell");
 	if (!known && !isnan(s->low))
 		doc_line(d, "so far %s costs %s times as much, %s; next: run the same command with a longer --budget to measure more",
-			 b->a->bad, text_fixed(s->ratio, 3).text, effect_span(s->low, s->high, s->level, 3).text);
-	d->exit_status = s->why ? 6 : decision_exit(s->decision);
+			 b->a->bad, text_fixed(s->ratio, 3).text, effect_format_interval(s->low, s->high, s->level, 3).text);
+	d->exit_status = s->skip_reason ? 6 : decision_exit_status(s->decision);
 }
 
-static void answer(struct bisect *b, struct document *d)
+static void describe_result(struct bisect *b, struct document *d)
 {
 	if (b->steps[0].decision == DECISION_REGRESSION)
-		answer_found(b, d);
+		describe_found(b, d);
 	else
-		answer_nothing(b, d);
+		describe_no_change(b, d);
 	doc_set(d, "application", b->application);
 	doc_set(d, "commits", b->n);
-	doc_set(d, "builds", builds(b));
-	answer_steps(b, d);
+	doc_set(d, "builds", count_builds(b));
+	describe_steps(b, d);
 }
 
 static enum assay_status choose_version(struct bisect *b)
@@ -429,7 +435,7 @@ static enum assay_status choose_version(struct bisect *b)
 	}
 	if (n == 0)
 		return assay_fail(b->err, ASSAY_E_USAGE, "%s: no version%s%s is built from git", b->manifest.file, b->version ? " " : "",
-				  b->version ? TEXT_SHOWN(b->version) : "");
+				  b->version ? TEXT_SANITIZED(b->version) : "");
 	if (n > 1)
 		return assay_fail(b->err, ASSAY_E_USAGE, "%s: several versions are built from git: name one as APP@VERSION",
 				  b->manifest.file);
@@ -438,7 +444,7 @@ static enum assay_status choose_version(struct bisect *b)
 	return ASSAY_OK;
 }
 
-static enum assay_status prepare(struct bisect *b)
+static enum assay_status prepare_bisection(struct bisect *b)
 {
 	char bad[VARIANT_COMMIT_BYTES];
 	size_t input = b->input ? manifest_find_input(&b->manifest, b->input) : 0;
@@ -449,22 +455,22 @@ static enum assay_status prepare(struct bisect *b)
 	if (!st)
 		b->application = manifest_stored_name(&b->manifest, input);
 	if (!st)
-		st = variant_commit(b->repository, b->a->good, &cmd_run_cancelled, b->good, b->err);
+		st = variant_resolve_commit(b->repository, b->a->good, &cmd_run_cancelled, b->good, b->err);
 	if (!st)
-		st = variant_commit(b->repository, b->a->bad, &cmd_run_cancelled, bad, b->err);
+		st = variant_resolve_commit(b->repository, b->a->bad, &cmd_run_cancelled, bad, b->err);
 	if (!st)
-		st = commits_between(b, bad);
+		st = list_commits(b, bad);
 	if (!st) {
 		b->tries = mem_new(b->n, sizeof(*b->tries));
-		bisection_init(&b->search, b->n, WRONG);
+		bisection_init(&b->search, b->n, ERROR_RATE_DEFAULT);
 	}
 	return st;
 }
 
-static void release(struct bisect *b)
+static void release_bisection(struct bisect *b)
 {
 	for (size_t i = 0; i < b->n_steps; i++)
-		mem_free(b->steps[i].why, b->steps[i].cannot);
+		mem_free(b->steps[i].skip_reason, b->steps[i].not_measured_reason);
 	mem_free(b->steps, b->commits, b->tries, b->repository, b->application, b->name, b->version);
 	bisection_release(&b->search);
 	manifest_release(&b->manifest);
@@ -474,7 +480,7 @@ static enum assay_status run(struct lab *none, void *arguments, struct document 
 {
 	struct bisect b = { .a = arguments, .err = err };
 	struct step *first;
-	enum assay_status st = run_selector(b.a->selector, &b.name, &b.version, err);
+	enum assay_status st = run_parse_selector(b.a->selector, &b.name, &b.version, err);
 
 	(void)none;
 	b.input = st ? NULL : strchr(b.name, '/');
@@ -483,23 +489,23 @@ static enum assay_status run(struct lab *none, void *arguments, struct document 
 	if (!st)
 		st = manifest_open(cli_directory(), b.name, &b.manifest, err);
 	if (!st)
-		st = prepare(&b);
+		st = prepare_bisection(&b);
 	if (!st)
 		st = add_step(&b, b.n - 1, b.a->min_effect, &first);
 	if (!st && first->decision == DECISION_REGRESSION)
 		st = search(&b, sqrt(first->ratio) - 1);
 	if (!st)
-		answer(&b, d);
-	release(&b);
+		describe_result(&b, d);
+	release_bisection(&b);
 	return st;
 }
 
-static const struct cli_option words[] = { CLI_WORD("APP[@VERSION]", struct arguments, selector), CLI_END };
+static const struct cli_option words[] = { CLI_ARGUMENT("APP[@VERSION]", struct arguments, selector), CLI_END };
 static const struct cli_option options[] = {
 	CLI_OPTION(TEXT, "good", "REV", struct arguments, good, "Fast (good) revision (required)", .required = true),
 	CLI_OPTION(TEXT, "bad", "REV", struct arguments, bad, "Later, slower (bad) revision (required)", .required = true),
 	CMD_MIN_EFFECT(struct arguments, min_effect),
-	CLI_SPAN("budget", struct arguments, budget_s, "Longest time for each comparison: 90s, 20m or 2h"),
+	CLI_DURATION("budget", struct arguments, budget_s, "Longest time for each comparison: 90s, 20m or 2h"),
 	CMD_FLEET_HOSTS(struct arguments, hosts),
 	CLI_END,
 };
@@ -519,5 +525,5 @@ const struct command bisect_command = {
 	.words = words,
 	.options = options,
 	.flags = CLI_PROGRESS,
-	CLI_RUN(struct arguments, CLI_LAB_LATER, run),
+	CLI_RUN(struct arguments, CLI_LAB_DEFERRED, run),
 };

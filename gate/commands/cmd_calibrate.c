@@ -15,7 +15,7 @@
 
 #include <math.h>
 
-#define VERSIONS (2 + PLANT_KINDS)
+#define VERSIONS (2 + INJECTION_KINDS)
 #define SEED	 17
 #define BUDGET_S 600.
 #define PAIRS	 120
@@ -28,7 +28,7 @@ struct arguments {
 	struct host_choice hosts;
 };
 
-struct calibrating {
+struct calibration_work {
 	const struct arguments *a;
 	char *versions[VERSIONS]; /* the version, the same version again, and the version with each injected slowdown */
 	struct launch_options launch;
@@ -41,7 +41,7 @@ struct calibrating {
 
 /* ---- measurement ---- */
 
-static enum assay_status name_versions(struct calibrating *c, struct assay_error *err)
+static enum assay_status name_versions(struct calibration_work *c, struct assay_error *err)
 {
 	struct manifest manifest;
 	enum assay_status st = manifest_open(cli_directory(), c->name, &manifest, err);
@@ -51,24 +51,24 @@ static enum assay_status name_versions(struct calibrating *c, struct assay_error
 		return st;
 	version = c->version ? c->version : manifest.versions[manifest.n_versions - 1].name;
 	c->versions[0] = mem_string(version);
-	c->versions[1] = mem_format("%s" MANIFEST_AGAIN, version);
-	for (int kind = 0; kind < PLANT_KINDS; kind++) {
-		char text[PLANT_BYTES];
+	c->versions[1] = mem_format("%s" MANIFEST_COPY_SUFFIX, version);
+	for (int kind = 0; kind < INJECTION_KINDS; kind++) {
+		char text[INJECTION_TEXT_BYTES];
 
-		injection_write(&(struct plantation){ (enum plant_kind)kind, (unsigned)c->a->percent }, text);
+		injection_format(&(struct injection){ (enum injection_kind)kind, (unsigned)c->a->percent }, text);
 		c->versions[2 + kind] = mem_format("%s+%s", version, text);
 	}
 	manifest_release(&manifest);
 	return ASSAY_OK;
 }
 
-static double remaining_s(const struct calibrating *c)
+static double remaining_s(const struct calibration_work *c)
 {
 	return c->a->budget_s - c->before_s - (double)(clock_monotonic_ns() - c->began_ns) / 1e9;
 }
 
 /* Sets the seed. It stays the same until the calibration is finished, so that the command finds its runs after an interruption. */
-static enum assay_status find_seed(struct calibrating *c, struct assay_error *err)
+static enum assay_status find_seed(struct calibration_work *c, struct assay_error *err)
 {
 	struct calibration kept;
 	enum assay_status st = calibration_read(cli_directory(), &kept, err);
@@ -88,7 +88,7 @@ static enum assay_status find_seed(struct calibrating *c, struct assay_error *er
 }
 
 /* Returns the seconds that earlier sessions measured on the machine that ran longest. */
-static double measured_before_s(const struct calibrating *c, const struct launch *launch)
+static double stored_measurement_s(const struct calibration_work *c, const struct launch *launch)
 {
 	double most = 0, sum = 0;
 
@@ -116,9 +116,9 @@ static double repetitions_since(const struct launch *launch, int64_t since_ms)
 
 /* Returns the next total number of repetitions, or 0 to stop. It is limited by the budget, and by the number that two pairs with all
  * interim analyses use. */
-static int64_t next_repetitions(const struct calibrating *c, int64_t now, double block, double block_s)
+static int64_t next_repetitions(const struct calibration_work *c, int64_t now, double block, double block_s)
 {
-	int64_t most = 2 * looks_repetitions(c->first, LOOKS_MAX), next = now + (now < c->first * 2 ? now : c->first * 2);
+	int64_t most = 2 * analysis_repetitions(c->first, ANALYSES_MAX), next = now + (now < c->first * 2 ? now : c->first * 2);
 	double each_s = block_s / fmax(block, 1);
 
 	if (block <= 0) /* all runs existed already: make two repetitions to measure their time */
@@ -132,46 +132,46 @@ static int64_t next_repetitions(const struct calibrating *c, int64_t now, double
 }
 
 /* Reports whether there are no earlier runs to continue, so that a new plan is needed. */
-static bool is_to_begin(const struct calibrating *c, const struct launch *launch, enum assay_status st)
+static bool is_new_plan(const struct calibration_work *c, const struct launch *launch, enum assay_status st)
 {
 	bool other = st == ASSAY_E_USAGE || st == ASSAY_E_CONFLICT || st == ASSAY_E_NOTFOUND;
 
-	return c->launch.resume && !c->first && (other || (!st && launch->nothing));
+	return c->launch.resume && !c->first && (other || (!st && launch->nothing_to_resume));
 }
 
-static enum assay_status grow(struct calibrating *c, struct launch *launch, int64_t block_ms, double block_s, bool *more,
-			      struct assay_error *err)
+static enum assay_status add_block(struct calibration_work *c, struct launch *launch, int64_t block_ms, double block_s, bool *more,
+				   struct assay_error *err)
 {
 	int64_t now = launch->plan.repetitions, next;
 
 	if (!c->first) {
 		c->first = launch->manifest.repetitions;
-		c->before_s = measured_before_s(c, launch);
+		c->before_s = stored_measurement_s(c, launch);
 		c->application = manifest_stored_name(&launch->manifest, manifest_find_input(&launch->manifest, launch->plan.inputs[0]));
 		memcpy(c->out->plan, launch->plan.id, sizeof(c->out->plan));
 	}
 	c->launch.resume = true;
 	next = next_repetitions(c, now, repetitions_since(launch, block_ms), block_s);
 	*more = next && launch_outcome(launch) != LAUNCH_ALL_FAILED;
-	return *more ? plan_grow(&launch->lab.store, launch->plan.id, next, EFFECT_LEVEL, err) : ASSAY_OK;
+	return *more ? plan_add_repetitions(&launch->lab.store, launch->plan.id, next, EFFECT_LEVEL, err) : ASSAY_OK;
 }
 
-static enum assay_status measure(struct calibrating *c, struct assay_error *err)
+static enum assay_status measure_versions(struct calibration_work *c, struct assay_error *err)
 {
 	enum assay_status st = find_seed(c, err);
 	bool more = true;
 
-	c->launch.resume = c->launch.of_seed = true;
+	c->launch.resume = c->launch.by_seed = true;
 	while (!st && more) {
 		int64_t block_ns = clock_monotonic_ns(), block_ms = clock_real_ms();
 		struct launch launch;
 
 		st = launch_run(&c->launch, &launch, err);
-		if (is_to_begin(c, &launch, st)) {
+		if (is_new_plan(c, &launch, st)) {
 			c->launch.resume = false;
 			st = ASSAY_OK;
 		} else if (!st) {
-			st = grow(c, &launch, block_ms, (double)(clock_monotonic_ns() - block_ns) / 1e9, &more, err);
+			st = add_block(c, &launch, block_ms, (double)(clock_monotonic_ns() - block_ns) / 1e9, &more, err);
 		}
 		launch_release(&launch);
 	}
@@ -193,7 +193,7 @@ static int64_t fewest_repetitions(const struct run_set *set)
 }
 
 /* Returns the CPU time of a run in microseconds, because slowdowns are injected as CPU time; the metric if it is not known. */
-static double cost_of(const struct run *run)
+static double run_cost(const struct run *run)
 {
 	int64_t cpu_us = run->usage.user_us + run->usage.sys_us;
 
@@ -202,7 +202,7 @@ static double cost_of(const struct run *run)
 
 /* Returns the measured slowdown of `b` relative to `a`: the geometric mean over machines of the ratio of medians, minus 1. Returns NaN if
  * no machine ran both. */
-static double slower_by(const struct run_set *a, const struct run_set *b)
+static double measured_slowdown(const struct run_set *a, const struct run_set *b)
 {
 	double *x = mem_new(a->n + 1, sizeof(*x)), *y = mem_new(b->n + 1, sizeof(*y)), sum = 0;
 	size_t machines = 0;
@@ -211,10 +211,10 @@ static double slower_by(const struct run_set *a, const struct run_set *b)
 		size_t n = 0, m = 0;
 
 		for (end = i; end < a->n && strcmp(a->items[end].machine, a->items[i].machine) == 0; end++)
-			x[n++] = cost_of(&a->items[end]);
+			x[n++] = run_cost(&a->items[end]);
 		for (size_t k = 0; k < b->n; k++) {
 			if (strcmp(b->items[k].machine, a->items[i].machine) == 0)
-				y[m++] = cost_of(&b->items[k]);
+				y[m++] = run_cost(&b->items[k]);
 		}
 		if (!m || !(stats_median(x, n) > 0))
 			continue;
@@ -231,7 +231,7 @@ static double median_waited(const struct run_set *set)
 	size_t n = 0;
 
 	for (size_t i = 0; i < set->n; i++) {
-		share[n] = run_withheld_of(set->items[i].withheld_ns[RUN_WAITED], set->items[i].usage.wall_ns);
+		share[n] = run_withheld_share(set->items[i].withheld_ns[RUN_WAITED], set->items[i].usage.wall_ns);
 		n += isnan(share[n]) ? 0 : 1;
 	}
 	if (n)
@@ -249,8 +249,8 @@ static void keep_machines(const struct run_set *set, struct calibration_entry *o
 	}
 }
 
-static enum assay_status compare(struct calibrating *c, struct lab *lab, const struct evidence *evidence, struct run_set sets[VERSIONS],
-				 struct assay_error *err)
+static enum assay_status compare_versions(struct calibration_work *c, struct lab *lab, const struct evidence *evidence,
+					  struct run_set sets[VERSIONS], struct assay_error *err)
 {
 	struct calibration_entry *out = c->out;
 	struct replay replay = { .min_effect = c->a->min_effect > 0 ? c->a->min_effect : lab->config.min_effect, .first = c->first };
@@ -266,14 +266,14 @@ static enum assay_status compare(struct calibrating *c, struct lab *lab, const s
 	out->repetitions = replay.repetitions;
 	out->min_effect = replay.min_effect;
 	for (int i = 1; i < VERSIONS; i++) {
-		struct calibration_planted *p = i > 1 ? &out->planted[out->n_planted++] : NULL;
+		struct calibration_injected *p = i > 1 ? &out->injected[out->n_planted++] : NULL;
 
 		replay.sides[0] = &sets[0];
 		replay.sides[1] = &sets[i];
 		replay.identical = i == 1;
 		if (p) {
-			p->plant = (struct plantation){ (enum plant_kind)(i - 2), (unsigned)c->a->percent };
-			p->measured = slower_by(&sets[0], &sets[i]);
+			p->injection = (struct injection){ (enum injection_kind)(i - 2), (unsigned)c->a->percent };
+			p->measured = measured_slowdown(&sets[0], &sets[i]);
 		}
 		if (!replay_pairs(evidence, &lab->config, &replay, (size_t)(p ? (c->a->pairs + 1) / 2 : c->a->pairs), &rng,
 				  p ? &p->counts : &out->identical))
@@ -281,12 +281,12 @@ static enum assay_status compare(struct calibrating *c, struct lab *lab, const s
 					  "%lld repetitions are too few for a comparison and its confirmation: give a longer --budget",
 					  (long long)replay.repetitions);
 	}
-	out->waited = median_waited(&sets[0]);
+	out->run_delay_share = median_waited(&sets[0]);
 	keep_machines(&sets[0], out);
 	return ASSAY_OK;
 }
 
-static enum assay_status conclude(struct calibrating *c, struct assay_error *err)
+static enum assay_status store_calibration(struct calibration_work *c, struct assay_error *err)
 {
 	struct run_set sets[VERSIONS] = { 0 };
 	struct evidence evidence = { 0 };
@@ -301,7 +301,7 @@ static enum assay_status conclude(struct calibrating *c, struct assay_error *err
 	c->out->version = mem_string(c->versions[0]);
 	c->out->taken_ms = clock_real_ms();
 	if (!st)
-		st = compare(c, &lab, &evidence, sets, err);
+		st = compare_versions(c, &lab, &evidence, sets, err);
 	for (int i = 0; i < VERSIONS; i++)
 		run_set_release(&sets[i]);
 	evidence_release(&evidence);
@@ -311,35 +311,35 @@ static enum assay_status conclude(struct calibrating *c, struct assay_error *err
 
 /* ---- document ---- */
 
-static void answer_row(const char *what, const struct calibration_planted *p, const struct replay_counts *c, struct document *d)
+static void describe_row(const char *what, const struct calibration_injected *p, const struct replay_counts *c, struct document *d)
 {
 	doc_row(d);
-	doc_set(d, "kind", p ? plant_word(p->plant.kind) : "identical");
+	doc_set(d, "kind", p ? injection_kind_name(p->injection.kind) : "identical");
 	doc_show(d, NULL, "planted", what);
-	doc_set(d, "percent", p ? doc_value_integer(p->plant.percent) : DOC_NOTHING);
+	doc_set(d, "percent", p ? doc_value_integer(p->injection.percent) : DOC_NULL_VALUE);
 	doc_set(d, "measured", p ? p->measured : (double)NAN);
 	doc_showf(d, NULL, "measured", p ? p->measured : (double)NAN, "%+.1f %%", p ? 100 * p->measured : 0.);
 	doc_show(d, "pairs", "pairs", c->pairs);
 	doc_set(d, "resampled", c->pairs - c->distinct);
 	for (int i = 0; i < DECISION_NOTHING_MEASURED; i++)
 		doc_show(d, decision_text((enum decision)i), decision_text((enum decision)i), c->decision[i]);
-	doc_show(d, "seen_again", "confirmed", c->seen_again[DECISION_REGRESSION]);
-	doc_show(d, "improved_again", "confirmed improved", c->seen_again[DECISION_IMPROVED]);
-	doc_showf(d, "repetitions", "repetitions", c->looked_at, "%.1f", c->looked_at);
+	doc_show(d, "seen_again", "confirmed", c->confirmed[DECISION_REGRESSION]);
+	doc_show(d, "improved_again", "confirmed improved", c->confirmed[DECISION_IMPROVED]);
+	doc_showf(d, "repetitions", "repetitions", c->mean_repetitions, "%.1f", c->mean_repetitions);
 }
 
-static void answer(const struct calibration_entry *e, struct document *d)
+static void describe_calibration(const struct calibration_entry *e, struct document *d)
 {
 	size_t called = e->identical.decision[DECISION_REGRESSION], faster = e->identical.decision[DECISION_IMPROVED], found = 0,
-	       planted = 0;
+	       injected = 0;
 
 	for (size_t i = 0; i < e->n_planted; i++) {
-		found += e->planted[i].counts.decision[DECISION_REGRESSION];
-		planted += e->planted[i].counts.pairs;
+		found += e->injected[i].counts.decision[DECISION_REGRESSION];
+		injected += e->injected[i].counts.pairs;
 	}
 	doc_answer(d, called || faster ? DOC_DOUBTFUL : DOC_GOOD, "calibrated",
 		   "%zu of %zu identical pairs were called slower, and %zu faster; an injected slowdown of %u %% was found in %zu of %zu",
-		   called, e->identical.pairs, faster, e->planted[0].plant.percent, found, planted);
+		   called, e->identical.pairs, faster, e->injected[0].injection.percent, found, injected);
 	doc_set(d, "application", e->application);
 	doc_set(d, "version", e->version);
 	doc_set(d, "plan", e->plan);
@@ -347,13 +347,13 @@ static void answer(const struct calibration_entry *e, struct document *d)
 	doc_set(d, "min_effect", e->min_effect);
 	doc_show(d, "machines", "machines", e->n_machines);
 	doc_show(d, "runs_each", "repetitions of each version", e->repetitions);
-	doc_showf(d, "waited", "waited for a CPU", e->waited, "%.1f %% of their time", 100 * e->waited);
+	doc_showf(d, "waited", "waited for a CPU", e->run_delay_share, "%.1f %% of their time", 100 * e->run_delay_share);
 	doc_table(d, "comparisons");
-	answer_row("nothing", NULL, &e->identical, d);
+	describe_row("nothing", NULL, &e->identical, d);
 	for (size_t i = 0; i < e->n_planted; i++) {
-		char *what = mem_format("%u %% %s", e->planted[i].plant.percent, plant_text(e->planted[i].plant.kind));
+		char *what = mem_format("%u %% %s", e->injected[i].injection.percent, injection_kind_text(e->injected[i].injection.kind));
 
-		answer_row(what, &e->planted[i], &e->planted[i].counts, d);
+		describe_row(what, &e->injected[i], &e->injected[i].counts, d);
 		free(what);
 	}
 	doc_end(d);
@@ -364,9 +364,9 @@ static void answer(const struct calibration_entry *e, struct document *d)
 
 static enum assay_status run(struct lab *none, void *arguments, struct document *d, struct assay_error *err)
 {
-	struct calibration_entry entry = { .waited = (double)NAN };
-	struct calibrating c = { .a = arguments, .began_ns = clock_monotonic_ns(), .began_ms = clock_real_ms(), .out = &entry };
-	enum assay_status st = run_selector(c.a->selector, &c.name, &c.version, err);
+	struct calibration_entry entry = { .run_delay_share = (double)NAN };
+	struct calibration_work c = { .a = arguments, .began_ns = clock_monotonic_ns(), .began_ms = clock_real_ms(), .out = &entry };
+	enum assay_status st = run_parse_selector(c.a->selector, &c.name, &c.version, err);
 
 	(void)none;
 	c.input = st ? NULL : strchr(c.name, '/');
@@ -379,13 +379,13 @@ static enum assay_status run(struct lab *none, void *arguments, struct document 
 					    .application = c.name,
 					    .hosts = c.a->hosts,
 					    .choice = { .versions = { c.versions, VERSIONS }, .inputs = { &c.input, c.input ? 1 : 0 } } };
-	cmd_run_watch(&c.launch);
+	cmd_run_set_callbacks(&c.launch);
 	if (!st)
-		st = measure(&c, err);
+		st = measure_versions(&c, err);
 	if (!st)
-		st = conclude(&c, err);
+		st = store_calibration(&c, err);
 	if (!st)
-		answer(&entry, d);
+		describe_calibration(&entry, d);
 	if (!st)
 		st = calibration_put(cli_directory(), &entry, err);
 	else
@@ -396,10 +396,11 @@ static enum assay_status run(struct lab *none, void *arguments, struct document 
 	return st;
 }
 
-static const struct cli_option words[] = { CLI_WORD("APP[@VERSION]", struct arguments, selector), CLI_END };
+static const struct cli_option words[] = { CLI_ARGUMENT("APP[@VERSION]", struct arguments, selector), CLI_END };
 static const struct cli_option options[] = {
-	CLI_SPAN("budget", struct arguments, budget_s, "Time to measure, at least that of one comparison: 90s, 20m or 2h (default: 10m)"),
-	CLI_INTEGER("percent", "N", struct arguments, percent, 1, PLANT_PERCENT_MAX, "Inject slowdowns of N % (default: 5)"),
+	CLI_DURATION("budget", struct arguments, budget_s,
+		     "Time to measure, at least that of one comparison: 90s, 20m or 2h (default: 10m)"),
+	CLI_INTEGER("percent", "N", struct arguments, percent, 1, INJECTION_PERCENT_MAX, "Inject slowdowns of N % (default: 5)"),
 	CLI_INTEGER("pairs", "N", struct arguments, pairs, 2, 100000,
 		    "Compare N identical pairs, and half as many of each slowdown (default: 120)"),
 	CMD_MIN_EFFECT(struct arguments, min_effect),
@@ -424,5 +425,5 @@ const struct command calibrate_command = {
 	.options = options,
 	.defaults = &defaults,
 	.flags = CLI_PROGRESS,
-	CLI_RUN(struct arguments, CLI_LAB_LATER, run),
+	CLI_RUN(struct arguments, CLI_LAB_DEFERRED, run),
 };

@@ -44,18 +44,18 @@ struct cost_cheap_version {
 	bool *refused;	    /* [costs.p] true if the count is refused; NULL if there is no such version */
 };
 
-struct cost_cheap_asked {
-	const char *early, *slice; /* names of versions; NULL if there is none */
-	double allowed;		   /* maximum price as a fraction of the run's cost */
+struct cost_feature_query {
+	const char *early_version, *slice; /* names of versions; NULL if there is none */
+	double allowed;			   /* maximum price as a fraction of the run's cost */
 };
 
-struct cost_cheap {
+struct cost_feature_prices {
 	double allowed, price;	     /* allowed price and price of the fit, as fractions of the run's cost */
 	double prices[COST_SOURCES]; /* price of each source; NaN if there is no such source */
 	enum cost_source *source;    /* [costs.p] cheapest source of each feature */
 	struct cost_fit fit;	     /* its n is 0 if no allowed feature distinguishes the inputs */
 	size_t rejected;	     /* number of sources that were rejected because of their price */
-	struct cost_cheap_version early, slice;
+	struct cost_cheap_version early_version, slice;
 };
 
 /* Reports whether a feature is a size (bytes, lines, files), which cannot be negative. */
@@ -75,20 +75,20 @@ static ROWS_FUNCTION(source_code, enum cost_source, COST_SOURCE_ROWS, ROWS_CODE)
 static ROWS_FUNCTION(source_text, enum cost_source, COST_SOURCE_ROWS, ROWS_TEXT)
 /* clang-format on */
 
-static void cost_cheap_release(struct cost_cheap *cheap)
+static void cost_cheap_release(struct cost_feature_prices *cheap)
 {
 	cost_fit_release(&cheap->fit);
-	mem_free(cheap->source, cheap->early.refused, cheap->slice.refused);
-	*cheap = (struct cost_cheap){ .source = NULL };
+	mem_free(cheap->source, cheap->early_version.refused, cheap->slice.refused);
+	*cheap = (struct cost_feature_prices){ .source = NULL };
 }
 
 /* Reports whether cheap runs and whole runs have the same count for all inputs that both ran. A missing count is 0. */
-static bool is_same(const struct costs *whole, size_t column, const struct costs *cheap)
+static bool is_same_column(const struct costs *whole, size_t column, const struct costs *cheap)
 {
-	size_t other = costs_column(cheap, whole->names[column]);
+	size_t other = costs_find_column(cheap, whole->names[column]);
 
 	for (size_t i = 0; i < cheap->n; i++) {
-		size_t at = costs_same_input(whole, cheap->inputs[i].hash);
+		size_t at = costs_find_input_by_hash(whole, cheap->inputs[i].hash);
 		double value = other == SIZE_MAX ? 0.0 : mat_get(&cheap->X, i, other);
 
 		if (at != SIZE_MAX && mat_get(&whole->X, at, column) != value)
@@ -115,8 +115,8 @@ static void other_runs_release(struct other_runs *runs)
 static enum assay_status load_other_runs(struct store *store, const struct cost_model *model, const char *version, struct other_runs *out,
 					 struct assay_error *err)
 {
-	struct costs_asked how = {
-		.application = model->costs.application, .version = version, .machine = model->costs.machine, .of = model->costs.of
+	struct costs_request how = {
+		.application = model->costs.application, .version = version, .machine = model->costs.machine, .kind = model->costs.kind
 	};
 	enum assay_status st;
 
@@ -125,7 +125,7 @@ static enum assay_status load_other_runs(struct store *store, const struct cost_
 	out->part = mem_new(out->costs.n, sizeof(*out->part));
 	for (size_t i = 0; !st && i < out->costs.n; i++) {
 		const struct cost_input *input = &out->costs.inputs[i];
-		size_t at = costs_same_input(&model->costs, input->hash);
+		size_t at = costs_find_input_by_hash(&model->costs, input->hash);
 
 		if (at != SIZE_MAX)
 			out->part[out->inputs++] = input->median / model->costs.inputs[at].median;
@@ -137,8 +137,9 @@ static enum assay_status load_other_runs(struct store *store, const struct cost_
 }
 
 /* Sets the price of `source`. Makes it the source of each count that equals the count of whole runs, unless another source is cheaper. */
-static enum assay_status price_version(struct store *store, const struct cost_model *model, const char *version, enum cost_source source,
-				       struct cost_cheap_version *counted, struct cost_cheap *out, struct assay_error *err)
+static enum assay_status price_features_of_version(struct store *store, const struct cost_model *model, const char *version,
+						   enum cost_source source, struct cost_cheap_version *counted,
+						   struct cost_feature_prices *out, struct assay_error *err)
 {
 	struct other_runs v;
 	enum assay_status st = load_other_runs(store, model, version, &v, err);
@@ -150,7 +151,7 @@ static enum assay_status price_version(struct store *store, const struct cost_mo
 	for (size_t j = 0; !st && j < model->costs.p; j++) {
 		if (model->costs.origin[j] != COST_COUNTED)
 			continue;
-		counted->refused[j] = !is_same(&model->costs, j, &v.costs);
+		counted->refused[j] = !is_same_column(&model->costs, j, &v.costs);
 		counted->same += !counted->refused[j];
 		counted->other += counted->refused[j];
 		if (!counted->refused[j] && out->prices[source] < out->prices[out->source[j]])
@@ -160,51 +161,51 @@ static enum assay_status price_version(struct store *store, const struct cost_mo
 	return st;
 }
 
-static double price_of_command(const struct costs *costs)
+static double features_command_price(const struct costs *costs)
 {
 	double *part = mem_new(costs->n, sizeof(*part)), price;
 
 	for (size_t i = 0; i < costs->n; i++)
-		part[i] = costs->inputs[i].own_seconds / costs->inputs[i].median;
+		part[i] = costs->inputs[i].features_command_s / costs->inputs[i].median;
 	price = stats_median(part, costs->n);
 	free(part);
 	return price;
 }
 
-/* Returns the price of all features that the fit uses. Sets *dearest to the most expensive source among them. */
-static double price_of(const struct cost_cheap *cheap, const struct cost_fit *fit, enum cost_source *dearest)
+/* Returns the price of all features that the fit uses. Sets *most_expensive to the most expensive source among them. */
+static double fit_price(const struct cost_feature_prices *cheap, const struct cost_fit *fit, enum cost_source *most_expensive)
 {
 	bool used[COST_SOURCES] = { false };
 	double price = 0.0;
 
 	for (size_t k = 0; k < fit->n; k++)
-		used[cheap->source[fit->column[k]]] |= sparse_uses(&fit->model, k);
-	*dearest = COST_FREE;
+		used[cheap->source[fit->column[k]]] |= sparse_uses_column(&fit->model, k);
+	*most_expensive = COST_FREE;
 	for (int s = COST_FREE + 1; s < COST_SOURCES; s++) {
 		if (!used[s])
 			continue;
 		price += cheap->prices[s];
-		if (*dearest == COST_FREE || cheap->prices[s] > cheap->prices[*dearest])
-			*dearest = (enum cost_source)s;
+		if (*most_expensive == COST_FREE || cheap->prices[s] > cheap->prices[*most_expensive])
+			*most_expensive = (enum cost_source)s;
 	}
 	return price;
 }
 
-static void fit_cheap(const struct cost_model *model, const struct cost_asked *asked, struct cost_cheap *cheap)
+static void fit_cheap(const struct cost_model *model, const struct cost_request *asked, struct cost_feature_prices *cheap)
 {
 	bool rejected[COST_SOURCES] = { false }, *has = mem_new(model->costs.p, sizeof(*has));
-	enum cost_source dearest;
+	enum cost_source most_expensive;
 
 	for (;;) {
 		for (size_t j = 0; j < model->costs.p; j++)
 			has[j] = !rejected[cheap->source[j]];
 		cost_fit_release(&cheap->fit);
 		cheap->fit = (struct cost_fit){ .n = 0 };
-		cost_fit_of(model, asked, has, &cheap->fit);
-		cheap->price = price_of(cheap, &cheap->fit, &dearest);
-		if (cheap->price <= cheap->allowed || dearest == COST_FREE)
+		cost_fit_compute(model, asked, has, &cheap->fit);
+		cheap->price = fit_price(cheap, &cheap->fit, &most_expensive);
+		if (cheap->price <= cheap->allowed || most_expensive == COST_FREE)
 			break;
-		rejected[dearest] = true;
+		rejected[most_expensive] = true;
 		cheap->rejected++;
 	}
 	free(has);
@@ -212,25 +213,25 @@ static void fit_cheap(const struct cost_model *model, const struct cost_asked *a
 
 /* Fits a model to cheap features and overwrites *out; the caller calls cost_cheap_release(). Returns ASSAY_E_NODATA if a cheap version has
  * too few inputs in common with the model's version. */
-static enum assay_status cost_cheap_of(struct store *store, const struct cost_model *model, const struct cost_asked *asked,
-				       const struct cost_cheap_asked *cheap, struct cost_cheap *out, struct assay_error *err)
+static enum assay_status cost_cheap_find(struct store *store, const struct cost_model *model, const struct cost_request *asked,
+					 const struct cost_feature_query *cheap, struct cost_feature_prices *out, struct assay_error *err)
 {
 	const struct costs *costs = &model->costs;
 	enum assay_status st = ASSAY_OK;
 
-	*out = (struct cost_cheap){ .allowed = cheap->allowed, .source = mem_new(costs->p, sizeof(*out->source)) };
-	if (costs->of == COST_METRIC)
+	*out = (struct cost_feature_prices){ .allowed = cheap->allowed, .source = mem_new(costs->p, sizeof(*out->source)) };
+	if (costs->kind == COST_METRIC)
 		st =
 		    assay_fail(err, ASSAY_E_USAGE, "--predictor-cost is in seconds, not in units of the metric: use --of cpu or --of wall");
 	for (size_t j = 0; j < costs->p; j++)
-		out->source[j] = costs->origin[j] == COST_KNOWN ? COST_FREE : costs->origin[j] == COST_OWN ? COST_COMMAND : COST_RUN;
+		out->source[j] = costs->origin[j] == COST_STATIC ? COST_FREE : costs->origin[j] == COST_PRINTED ? COST_COMMAND : COST_RUN;
 	out->prices[COST_RUN] = 1.0;
 	out->prices[COST_EARLY] = out->prices[COST_SLICE] = (double)NAN;
-	out->prices[COST_COMMAND] = price_of_command(costs);
-	if (!st && cheap->early)
-		st = price_version(store, model, cheap->early, COST_EARLY, &out->early, out, err);
+	out->prices[COST_COMMAND] = features_command_price(costs);
+	if (!st && cheap->early_version)
+		st = price_features_of_version(store, model, cheap->early_version, COST_EARLY, &out->early_version, out, err);
 	if (!st && cheap->slice)
-		st = price_version(store, model, cheap->slice, COST_SLICE, &out->slice, out, err);
+		st = price_features_of_version(store, model, cheap->slice, COST_SLICE, &out->slice, out, err);
 	if (!st)
 		fit_cheap(model, asked, out);
 	else
@@ -238,7 +239,7 @@ static enum assay_status cost_cheap_of(struct store *store, const struct cost_mo
 	return st;
 }
 
-static void add_prices(const struct cost_cheap *cheap, struct document *d)
+static void add_prices(const struct cost_feature_prices *cheap, struct document *d)
 {
 	doc_table(d, "prices");
 	for (int s = 0; s < COST_SOURCES; s++) {
@@ -261,19 +262,19 @@ static size_t requested_counts(const struct cost_model *model, const bool *refus
 		bool has = false;
 
 		for (size_t k = 0; k < model->all.n; k++)
-			has |= model->all.column[k] == j && sparse_uses(&model->all.model, k);
+			has |= model->all.column[k] == j && sparse_uses_column(&model->all.model, k);
 		n += has && model->costs.origin[j] == COST_COUNTED && (!refused || refused[j]);
 	}
 	return n;
 }
 
-static void add_slice(const struct cost_model *model, const struct cost_cheap *cheap, struct document *d)
+static void add_slice(const struct cost_model *model, const struct cost_feature_prices *cheap, struct document *d)
 {
 	const struct cost_cheap_version *slice = &cheap->slice;
 	size_t wanted = requested_counts(model, NULL), refused = slice->refused ? requested_counts(model, slice->refused) : wanted;
 
 	if (!slice->inputs) {
-		doc_set(d, "slice", DOC_NOTHING);
+		doc_set(d, "slice", DOC_NULL_VALUE);
 		return;
 	}
 	doc_object(d, "slice");
@@ -291,7 +292,7 @@ static void add_slice(const struct cost_model *model, const struct cost_cheap *c
 }
 
 /* Adds the features that the model of all features or the cheap model uses. */
-static void add_features(const struct cost_model *model, const struct cost_cheap *cheap, struct document *d)
+static void add_features(const struct cost_model *model, const struct cost_feature_prices *cheap, struct document *d)
 {
 	const struct cost_fit *fits[] = { &model->all, &cheap->fit };
 
@@ -301,7 +302,7 @@ static void add_features(const struct cost_model *model, const struct cost_cheap
 
 		for (int f = 0; f < 2; f++) {
 			for (size_t k = 0; k < fits[f]->n; k++)
-				has[f] |= fits[f]->column[k] == j && sparse_uses(&fits[f]->model, k);
+				has[f] |= fits[f]->column[k] == j && sparse_uses_column(&fits[f]->model, k);
 		}
 		if (!has[0] && !has[1])
 			continue;
@@ -313,14 +314,14 @@ static void add_features(const struct cost_model *model, const struct cost_cheap
 		if (cheap->slice.refused && model->costs.origin[j] == COST_COUNTED)
 			doc_show(d, "sliced", "in the slice", cheap->slice.refused[j] ? "refused" : "exact");
 		else if (cheap->slice.refused)
-			doc_show(d, "sliced", "in the slice", DOC_NOTHING);
+			doc_show(d, "sliced", "in the slice", DOC_NULL_VALUE);
 		doc_show(d, NULL, "terms of", has[0] && has[1] ? "both" : has[0] ? "the model of all features" : "the cheap model");
 	}
 	doc_end(d);
 }
 
 /* Adds a section and the object `cheap`. */
-static void cost_cheap_answer(const struct cost_model *model, const struct cost_cheap *cheap, struct document *d)
+static void cost_cheap_describe(const struct cost_model *model, const struct cost_feature_prices *cheap, struct document *d)
 {
 	struct buf sentence = BUF_INIT;
 
@@ -329,11 +330,11 @@ static void cost_cheap_answer(const struct cost_model *model, const struct cost_
 	doc_set(d, "allowed", cheap->allowed);
 	doc_set(d, "price", cheap->fit.n ? cheap->price : (double)NAN);
 	doc_set(d, "rejected", cheap->rejected);
-	doc_set(d, "final", cheap->early.same);
-	doc_set(d, "changes", cheap->early.other);
-	doc_set(d, "early_inputs", cheap->early.inputs);
+	doc_set(d, "final", cheap->early_version.same);
+	doc_set(d, "changes", cheap->early_version.other);
+	doc_set(d, "early_inputs", cheap->early_version.inputs);
 	if (cheap->fit.n) {
-		cost_sentence(model, &cheap->fit, &sentence);
+		cost_append_formula(model, &cheap->fit, &sentence);
 		doc_set(d, "sentence", sentence.bytes);
 		doc_set(d, "error", cheap->fit.model.error_mean);
 		doc_set(d, "error_all", model->all.model.error_mean);
@@ -342,12 +343,12 @@ static void cost_cheap_answer(const struct cost_model *model, const struct cost_
 			 "error on held-out inputs: %.1f %%, for %.3g %% of the run's cost (%.1f %% with all features, which cost the run)",
 			 100 * cheap->fit.model.error_mean, 100 * cheap->price, 100 * model->all.model.error_mean);
 	} else {
-		doc_set(d, "sentence", DOC_NOTHING);
+		doc_set(d, "sentence", DOC_NULL_VALUE);
 		doc_line(d, "no feature that costs at most %.3g %% of the run distinguishes the inputs", 100 * cheap->allowed);
 	}
-	if (cheap->early.inputs)
+	if (cheap->early_version.inputs)
 		doc_line(d, "%zu counts are final at the end of early runs for all of %zu inputs; %zu are not and are refused",
-			 cheap->early.same, cheap->early.inputs, cheap->early.other);
+			 cheap->early_version.same, cheap->early_version.inputs, cheap->early_version.other);
 	add_slice(model, cheap, d);
 	add_prices(cheap, d);
 	add_features(model, cheap, d);
@@ -356,7 +357,7 @@ static void cost_cheap_answer(const struct cost_model *model, const struct cost_
 }
 
 struct arguments {
-	const char *selector, *machine, *counts, *input, *features, *selected, *early, *slice;
+	const char *selector, *machine, *counts, *input, *features, *selected, *early_version, *slice;
 	struct cli_list given; /* arguments of the form NAME=NUMBER */
 	int64_t min_runs, degree;
 	double max_error, predictor_cost;
@@ -365,30 +366,30 @@ struct arguments {
 };
 
 /* Parses the selector and the options about the model. The caller frees *application and *version. */
-static enum assay_status parse_request_options(const struct arguments *a, char **application, char **version, struct cost_asked *out,
+static enum assay_status parse_request_options(const struct arguments *a, char **application, char **version, struct cost_request *out,
 					       struct assay_error *err)
 {
-	enum assay_status st = run_selector(a->selector, application, version, err);
+	enum assay_status st = run_parse_selector(a->selector, application, version, err);
 
-	*out = (struct cost_asked){ .costs = { .application = *application,
-					       .version = *version,
-					       .counts = a->counts,
-					       .machine = a->machine,
-					       .of = (enum cost_of)a->of },
-				    .min_runs = (size_t)a->min_runs,
-				    .degree = (size_t)a->degree };
+	*out = (struct cost_request){ .costs = { .application = *application,
+						 .version = *version,
+						 .counts = a->counts,
+						 .machine = a->machine,
+						 .kind = (enum cost_kind)a->of },
+				      .min_runs = (size_t)a->min_runs,
+				      .degree = (size_t)a->degree };
 	return st;
 }
 
 static enum assay_status load_model(struct lab *lab, const struct arguments *a, bool paper, struct cost_model *out, struct assay_error *err)
 {
 	char *application = NULL, *version = NULL;
-	struct cost_asked asked;
+	struct cost_request asked;
 	enum assay_status st = parse_request_options(a, &application, &version, &asked, err);
 
 	asked.paper = paper;
 	if (!st)
-		st = cost_model_of(&lab->store, &asked, out, err);
+		st = cost_model_learn(&lab->store, &asked, out, err);
 	mem_free(application, version);
 	return st;
 }
@@ -400,16 +401,16 @@ static enum assay_status load_model_on(struct lab *lab, const struct arguments *
 {
 	char *application = NULL, *version = NULL;
 	struct assay_error why;
-	struct cost_asked asked;
+	struct cost_request asked;
 	enum assay_status st = parse_request_options(a, &application, &version, &asked, err);
 
 	*on = (struct cost_machine){ .name = NULL };
 	if (!st)
-		st = cost_model_of(&lab->store, &asked, out, err);
+		st = cost_model_learn(&lab->store, &asked, out, err);
 	if (a->machine && (st == ASSAY_E_NOTFOUND || st == ASSAY_E_NODATA)) {
 		asked.costs.machine = NULL;
-		if (!cost_model_of(&lab->store, &asked, out, &why))
-			st = cost_machine_of(lab, out, &asked, a->machine, a->max_error, on, err);
+		if (!cost_model_learn(&lab->store, &asked, out, &why))
+			st = cost_machine_predict(lab, out, &asked, a->machine, a->max_error, on, err);
 	}
 	mem_free(application, version);
 	return st;
@@ -421,8 +422,8 @@ static void write_counted(const struct cost_model *model, struct buf *out)
 	const struct cost_fit *fit = &model->all;
 
 	for (size_t k = 0; k < fit->n; k++) {
-		if (model->costs.origin[fit->column[k]] == COST_COUNTED && sparse_uses(&fit->model, k))
-			buf_format(out, "%s\n", cost_fit_column(model, fit, k));
+		if (model->costs.origin[fit->column[k]] == COST_COUNTED && sparse_uses_column(&fit->model, k))
+			buf_format(out, "%s\n", cost_fit_column_name(model, fit, k));
 	}
 }
 
@@ -443,13 +444,13 @@ static enum assay_status write_selected(const struct cost_model *model, const ch
 static enum assay_status add_cheap(struct lab *lab, const struct arguments *a, const struct cost_model *model, struct document *d,
 				   struct assay_error *err)
 {
-	const struct cost_asked asked = { .costs = { .of = (enum cost_of)a->of }, .degree = (size_t)a->degree };
-	const struct cost_cheap_asked allowed = { .early = a->early, .slice = a->slice, .allowed = a->predictor_cost };
-	struct cost_cheap cheap = { .source = NULL };
-	enum assay_status st = cost_cheap_of(&lab->store, model, &asked, &allowed, &cheap, err);
+	const struct cost_request asked = { .costs = { .kind = (enum cost_kind)a->of }, .degree = (size_t)a->degree };
+	const struct cost_feature_query allowed = { .early_version = a->early_version, .slice = a->slice, .allowed = a->predictor_cost };
+	struct cost_feature_prices cheap = { .source = NULL };
+	enum assay_status st = cost_cheap_find(&lab->store, model, &asked, &allowed, &cheap, err);
 
 	if (!st)
-		cost_cheap_answer(model, &cheap, d);
+		cost_cheap_describe(model, &cheap, d);
 	cost_cheap_release(&cheap);
 	return st;
 }
@@ -458,8 +459,8 @@ static enum assay_status train_check(void *arguments, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
 
-	if ((a->early || a->slice) && a->predictor_cost < 0.0)
-		return assay_fail(err, ASSAY_E_USAGE, "%s needs --predictor-cost", a->early ? "--early" : "--slice");
+	if ((a->early_version || a->slice) && a->predictor_cost < 0.0)
+		return assay_fail(err, ASSAY_E_USAGE, "%s needs --predictor-cost", a->early_version ? "--early" : "--slice");
 	return ASSAY_OK;
 }
 
@@ -474,7 +475,7 @@ static enum assay_status train_run(struct lab *lab, void *arguments, struct docu
 	if (!st && a->selected)
 		st = write_selected(&model, a->selected, err);
 	if (!st)
-		cost_model_answer(&model, a->max_error, a->paper ? &paper : NULL, d);
+		cost_model_describe(&model, a->max_error, a->paper ? &paper : NULL, d);
 	if (!st && a->predictor_cost >= 0.0)
 		st = add_cheap(lab, a, &model, d, err);
 	cost_model_release(&paper);
@@ -486,25 +487,26 @@ static enum assay_status train_run(struct lab *lab, void *arguments, struct docu
 
 static enum assay_status set_feature(const struct cost_model *model, const char *name, double value, double *row, struct assay_error *err)
 {
-	size_t column = costs_column(&model->costs, name);
+	size_t column = costs_find_column(&model->costs, name);
 	const char *nearest = text_nearest(name, (const char *const *)model->costs.names, model->costs.p);
 
 	if (column == SIZE_MAX)
-		return assay_fail(err, ASSAY_E_USAGE, "the runs have no feature '%s'%s%s%s", TEXT_SHOWN(name),
+		return assay_fail(err, ASSAY_E_USAGE, "the runs have no feature '%s'%s%s%s", TEXT_SANITIZED(name),
 				  nearest ? " (did you mean '" : "", nearest ? nearest : "", nearest ? "'?)" : "");
 	row[column] = value;
 	return ASSAY_OK;
 }
 
 /* Reports whether two NAME=NUMBER arguments have the same name, which is an error. */
-static bool same_name(const char *a, const char *b)
+static bool is_same_name(const char *a, const char *b)
 {
 	const char *equals = strrchr(a, '=');
 
 	return equals && strrchr(b, '=') - b == equals - a && strncmp(a, b, (size_t)(equals - a)) == 0;
 }
 
-static enum assay_status set_given(const struct cost_model *model, const struct cli_list *given, double *row, struct assay_error *err)
+static enum assay_status set_given_features(const struct cost_model *model, const struct cli_list *given, double *row,
+					    struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
 
@@ -512,10 +514,10 @@ static enum assay_status set_given(const struct cost_model *model, const struct 
 		char *equals = strrchr(given->items[i], '='), *name;
 		double value;
 
-		if (!equals || !text_double(equals + 1, &value))
+		if (!equals || !text_parse_double(equals + 1, &value))
 			return assay_fail(err, ASSAY_E_USAGE, "'%s' is not of the form NAME=NUMBER", given->items[i]);
 		for (size_t k = 0; k < i; k++) {
-			if (same_name(given->items[k], given->items[i]))
+			if (is_same_name(given->items[k], given->items[i]))
 				return assay_fail(err, ASSAY_E_USAGE, "'%s' and '%s' have the same name", given->items[k], given->items[i]);
 		}
 		name = mem_bytes(given->items[i], (size_t)(equals - given->items[i]));
@@ -536,17 +538,17 @@ static enum assay_status set_from_file(const struct cost_model *model, const cha
 	if (!st) {
 		st = run_features_text_parse(text.bytes ? text.bytes : "", text.size, &list, err);
 		if (st)
-			assay_context(err, "%s", strcmp(path, "-") ? path : "standard input");
+			assay_add_context(err, "%s", strcmp(path, "-") ? path : "standard input");
 	}
 	for (size_t i = 0; !st && i < list.n; i++) {
-		size_t column = costs_column(&model->costs, list.items[i].name);
+		size_t column = costs_find_column(&model->costs, list.items[i].name);
 
 		counted = counted || list.items[i].kind == FEATURE_COUNT;
 		if (column != SIZE_MAX)
 			q->row[column] = list.items[i].value;
 	}
 	if (!st)
-		q->elsewhere = costs_elsewhere(&model->costs, &list);
+		q->elsewhere = costs_sum_unreached(&model->costs, &list);
 	for (size_t j = 0; !st && counted && j < model->costs.p; j++) {
 		if (isnan(q->row[j]) && costs_is_count(&model->costs, j))
 			q->row[j] = 0.0;
@@ -568,20 +570,20 @@ static enum assay_status read_manifest(const char *name, const struct cost_model
 {
 	struct manifest manifest = { .file = NULL };
 	struct artefact files = { .files = NULL };
-	char *input = mem_string(name), shown[TEXT_SHOWN_BYTES];
+	char *input = mem_string(name), shown[TEXT_SANITIZED_BYTES];
 	enum assay_status st = manifest_open(cli_directory(), model->costs.application, &manifest, err);
 	size_t index = st ? SIZE_MAX : manifest_find_input(&manifest, input);
 
 	*out = (struct execution_features){ .input = "" };
 	if (!st && index == SIZE_MAX)
 		st = assay_fail(err, ASSAY_E_NOTFOUND, "no input '%s': it was not run, and is not in the manifest",
-				text_shown(input, shown));
+				text_sanitize(input, shown));
 	if (!st)
-		st = artefact_files(&manifest, &files, err);
+		st = artefact_collect_files(&manifest, &files, err);
 	if (!st)
 		st = artefact_add_inputs(&manifest, &input, 1, &files, err);
 	if (!st)
-		input_features_of(&manifest, index, &files, out);
+		input_features_compute(&manifest, index, &files, out);
 	artefact_release(&files);
 	manifest_release(&manifest);
 	free(input);
@@ -593,24 +595,26 @@ static enum assay_status read_manifest(const char *name, const struct cost_model
 static enum assay_status set_not_run(struct lab *lab, const struct arguments *a, const struct cost_model *model, struct cost_question *q,
 				     struct assay_error *err)
 {
-	const struct costs_asked asked = { .application = model->costs.application, .version = model->costs.version, .counts = a->counts };
+	const struct costs_request asked = { .application = model->costs.application,
+					     .version = model->costs.version,
+					     .counts = a->counts };
 	struct execution_features features;
 	struct assay_error other;
 	enum assay_status st = read_manifest(a->input, model, &features, err);
-	size_t same = st ? SIZE_MAX : costs_same_input(&model->costs, features.input);
+	size_t same = st ? SIZE_MAX : costs_find_input_by_hash(&model->costs, features.input);
 
 	if (same != SIZE_MAX) {
 		q->same_as = model->costs.inputs[same].name;
 		set_run(model, same, q);
-	} else if (!costs_other_run(&lab->store, &asked, a->input, features.input, &q->other, &other) && q->other.version) {
+	} else if (!costs_find_other_run(&lab->store, &asked, a->input, features.input, &q->other, &other) && q->other.version) {
 		q->other_code = !q->other.counts && q->other.features.counted.n;
 		if (!q->other.counts)
 			run_features_release(&q->other.features.counted);
-		costs_row(&model->costs, &q->other.features, q->row);
-		q->elsewhere = costs_elsewhere(&model->costs, &q->other.features.counted);
+		costs_fill_row(&model->costs, &q->other.features, q->row);
+		q->elsewhere = costs_sum_unreached(&model->costs, &q->other.features.counted);
 		st = ASSAY_OK;
 	} else if (!st) {
-		costs_row(&model->costs, &features, q->row);
+		costs_fill_row(&model->costs, &features, q->row);
 	}
 	execution_features_release(&features);
 	return st;
@@ -620,7 +624,7 @@ static enum assay_status set_not_run(struct lab *lab, const struct arguments *a,
 static enum assay_status check_row(const struct costs *c, const double *row, struct assay_error *err)
 {
 	for (size_t j = 0; j < c->p; j++) {
-		bool size = costs_is_count(c, j) || (c->origin[j] == COST_KNOWN && input_feature_is_size(c->names[j]));
+		bool size = costs_is_count(c, j) || (c->origin[j] == COST_STATIC && input_feature_is_size(c->names[j]));
 
 		if (size && row[j] < 0.0)
 			return assay_fail(err, ASSAY_E_USAGE, "'%s' cannot be %.17g: it is a count, at least 0", c->names[j], row[j]);
@@ -628,17 +632,17 @@ static enum assay_status check_row(const struct costs *c, const double *row, str
 	return ASSAY_OK;
 }
 
-static enum assay_status ask(struct lab *lab, const struct arguments *a, const struct cost_model *model, struct cost_question *q,
-			     struct assay_error *err)
+static enum assay_status fill_question(struct lab *lab, const struct arguments *a, const struct cost_model *model, struct cost_question *q,
+				       struct assay_error *err)
 {
 	const struct costs *c = &model->costs;
-	size_t input = a->input ? costs_input(c, a->input) : SIZE_MAX;
+	size_t input = a->input ? costs_find_input(c, a->input) : SIZE_MAX;
 	double *was = mem_new(c->p, sizeof(*was)), elsewhere;
 	enum assay_status st = ASSAY_OK;
 
 	*q = (struct cost_question){ .input = a->input, .row = mem_new(c->p, sizeof(double)), .measured = (double)NAN };
 	for (size_t j = 0; j < c->p; j++)
-		q->row[j] = c->origin[j] == COST_KNOWN && input_feature_is_text(c->names[j]) ? 0.0 : (double)NAN;
+		q->row[j] = c->origin[j] == COST_STATIC && input_feature_is_text(c->names[j]) ? 0.0 : (double)NAN;
 	if (input != SIZE_MAX)
 		set_run(model, input, q);
 	else if (a->input)
@@ -648,7 +652,7 @@ static enum assay_status ask(struct lab *lab, const struct arguments *a, const s
 	if (!st && a->features)
 		st = set_from_file(model, a->features, q, err);
 	if (!st)
-		st = set_given(model, &a->given, q->row, err);
+		st = set_given_features(model, &a->given, q->row, err);
 	if (q->elsewhere != elsewhere || memcmp(q->row, was, c->p * sizeof(double)) != 0)
 		q->measured = (double)NAN; /* the features now describe another input */
 	free(was);
@@ -667,9 +671,10 @@ static enum assay_status check_error(const struct cost_model *model, double max_
 }
 
 /* Fails if the row only allows the model of static features, and the error of that model is above --max-error. */
-static enum assay_status check_known(const struct cost_model *model, const double *row, double max_error, struct assay_error *err)
+static enum assay_status check_static_model_error(const struct cost_model *model, const double *row, double max_error,
+						  struct assay_error *err)
 {
-	const struct cost_fit *fit = cost_fit_for(model, row);
+	const struct cost_fit *fit = cost_fit_choose(model, row);
 
 	if (!fit || fit->model.error_mean <= max_error)
 		return ASSAY_OK;
@@ -706,18 +711,18 @@ static enum assay_status predict_or_explain(struct lab *lab, const struct argume
 	if (!st)
 		st = check_error(&model, a->max_error, err);
 	if (!st)
-		st = ask(lab, a, &model, &question, err);
+		st = fill_question(lab, a, &model, &question, err);
 	if (!st)
-		st = check_known(&model, question.row, a->max_error, err);
-	question.on = &on;
+		st = check_static_model_error(&model, question.row, a->max_error, err);
+	question.machine = &on;
 	if (on.name) /* the measured cost is that of another machine */
 		question.measured = (double)NAN;
 	if (!st)
-		st = cost_prediction_answer(&model, &question, terms, d, err);
+		st = cost_prediction_describe(&model, &question, terms, d, err);
 	if (st)
 		st = add_remedy(&question, st, err);
 	free(question.row);
-	costs_other_release(&question.other);
+	costs_other_version_release(&question.other);
 	cost_model_release(&model);
 	return st;
 }
@@ -763,7 +768,7 @@ static enum assay_status predict_check(void *arguments, struct assay_error *err)
 /* clang-format off */
 #define COST_CHOICE(constant, word, unit, text) [constant] = word,
 static const char *const choices[] = { COST_ROWS(COST_CHOICE) [COSTS] = NULL };
-#define EXIT_ASKED "6 no answer: too few inputs, an error above --max-error, or unknown features of the input."
+#define EXIT_REQUESTED "6 no answer: too few inputs, an error above --max-error, or unknown features of the input."
 #define MODEL_OPTIONS(of_machine)                                                                                                          \
 	CLI_TEXT("machine", "MACHINE", struct arguments, machine, of_machine " (default: the one with the most inputs)"),                  \
 	CLI_CHOICE("of", choices, struct arguments, of, "Cost to model: cpu (CPU time, the default), wall or metric"),               \
@@ -777,7 +782,7 @@ static const char *const choices[] = { COST_ROWS(COST_CHOICE) [COSTS] = NULL };
 		    "Products of up to N features (default: 2; 3 with static features only)")
 /* clang-format on */
 
-static const struct cli_option train_words[] = { CLI_WORD("APP[@VERSION]", struct arguments, selector), CLI_END };
+static const struct cli_option train_words[] = { CLI_ARGUMENT("APP[@VERSION]", struct arguments, selector), CLI_END };
 static const struct cli_option train_options[] = {
 	MODEL_OPTIONS("Machine whose costs are modelled"),
 	CLI_FLAG("paper", struct arguments, paper, "Also show the published procedure: coefficients of any sign, absolute errors"),
@@ -785,7 +790,7 @@ static const struct cli_option train_options[] = {
 		 "Write the counted features that the model uses to FILE, for 'assay build --for features --only'"),
 	CLI_REAL("predictor-cost", "PART", struct arguments, predictor_cost, 0.0, 1.0,
 		 "Also learn from features that cost at most this fraction of a run, such as 0.05"),
-	CLI_TEXT("early", "VERSION", struct arguments, early,
+	CLI_TEXT("early", "VERSION", struct arguments, early_version,
 		 "Use a counting build whose runs end early: 'assay build --for features --until' (with --predictor-cost)"),
 	CLI_TEXT(
 	    "slice", "VERSION", struct arguments, slice,
@@ -793,8 +798,8 @@ static const struct cli_option train_options[] = {
 	CLI_END,
 };
 static const struct cli_option question_words[] = {
-	CLI_WORD("APP[@VERSION]", struct arguments, selector),
-	CLI_WORDS("NAME=NUMBER", struct arguments, given, 0),
+	CLI_ARGUMENT("APP[@VERSION]", struct arguments, selector),
+	CLI_ARGUMENTS("NAME=NUMBER", struct arguments, given, 0),
 	CLI_END,
 };
 static const struct cli_option question_options[] = {
@@ -841,7 +846,7 @@ const struct command predict_command = {
 		    "  assay predict sorter@1.0 'bytes of the input=250000'\n"
 		    "  assay predict sorter@1.0 --input large --machine rome07\n"
 		    "  ./features new.txt | assay predict sorter@1.0 --features -\n",
-	.exit_status = "0, or 4 if the input is unlike all learned inputs; 1 failure, 2 usage, " EXIT_ASKED,
+	.exit_status = "0, or 4 if the input is unlike all learned inputs; 1 failure, 2 usage, " EXIT_REQUESTED,
 	.words = question_words,
 	.options = question_options,
 	.defaults = &defaults,
@@ -854,7 +859,7 @@ const struct command cost_explain_command = {
 	.summary = "show the cost of each term of the model for an input",
 	.about = "Prints the prediction of 'assay predict' with an input, and the cost of each term of the model for this input.",
 	.examples = "  assay cost explain sorter@1.0 --input large\n",
-	.exit_status = "0, or 4 if the input is unlike all learned inputs; 1 failure, 2 usage, " EXIT_ASKED,
+	.exit_status = "0, or 4 if the input is unlike all learned inputs; 1 failure, 2 usage, " EXIT_REQUESTED,
 	.words = question_words,
 	.options = question_options,
 	.defaults = &defaults,

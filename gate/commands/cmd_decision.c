@@ -13,31 +13,31 @@ struct arguments {
 	const char *id;
 };
 
-static const struct cli_option words[] = { CLI_WORD("DECISION", struct arguments, id), CLI_END };
+static const struct cli_option words[] = { CLI_ARGUMENT("DECISION", struct arguments, id), CLI_END };
 
 /* ---- explain ---- */
 
 /* Describes the runs that the decision depends on, and the excluded runs. */
 static void explain_runs(const struct night_decision *decision, struct document *d)
 {
-	static const char *const fresh[FRESHES] = { [FRESH_SEEN] = "the finding was confirmed",
-						    [FRESH_NOT_SEEN] = "the finding was not confirmed",
-						    [FRESH_DISTURBED] = "their environment slowed the runs" };
+	static const char *const confirmation[CONFIRMATION_RESULTS] = { [CONFIRMATION_SEEN] = "the finding was confirmed",
+									[CONFIRMATION_NOT_SEEN] = "the finding was not confirmed",
+									[CONFIRMATION_DISTURBED] = "their environment slowed the runs" };
 	const struct judgement *j = &decision->judged;
-	size_t left_out = j->disturbed.left_out, machines = judgement_machines(j);
+	size_t left_out = j->disturbed.n_excluded, machines = judgement_count_machines(j);
 
 	if (*decision->request.plan && machines)
 		doc_line(d, "The decision rests on runs of both versions, in turn, on %zu machine%s.", machines, text_plural(machines));
 	if (left_out)
 		doc_line(d, "%zu run%s disturbed by other work on the machines, and excluded.", left_out,
 			 left_out == 1 ? " was" : "s were");
-	if (fresh[j->input.fresh])
-		doc_line(d, "Confirmation runs were made: %s%s.", fresh[j->input.fresh],
-			 j->input.control_moved ? ", but the A/A control changed as well" : "");
+	if (confirmation[j->input.confirmation])
+		doc_line(d, "Confirmation runs were made: %s%s.", confirmation[j->input.confirmation],
+			 j->input.has_control_moved ? ", but the A/A control changed as well" : "");
 }
 
 /* Returns the command to try if nothing was measured although no run failed: a dry run. free() it. */
-static char *next_of_unmeasured(struct store *store, const struct night_decision *decision)
+static char *suggest_after_unmeasured(struct store *store, const struct night_decision *decision)
 {
 	struct night_comparisons all = { NULL, 0 };
 	struct assay_error ignored; /* if the comparisons cannot be loaded, the command is a general one */
@@ -48,17 +48,17 @@ static char *next_of_unmeasured(struct store *store, const struct night_decision
 		const struct night_comparison *c = &all.items[i];
 
 		if (c->number == decision->number)
-			command = text_command((const char *const[]){ "run", c->manifest, "--versions", c->candidate, "--dry-run",
-								      *c->input ? "--inputs" : NULL, c->input, NULL });
+			command = text_format_command((const char *const[]){ "run", c->manifest, "--versions", c->candidate, "--dry-run",
+									     *c->input ? "--inputs" : NULL, c->input, NULL });
 	}
 	if (!command)
-		command = text_command((const char *const[]){ "run", decision->request.application, "--dry-run", NULL });
+		command = text_format_command((const char *const[]){ "run", decision->request.application, "--dry-run", NULL });
 	night_comparisons_release(&all);
 	return command;
 }
 
 /* Returns the command that the user should run next, quoted for a shell. free() it. */
-static char *next_of(struct store *store, const struct night_decision *decision)
+static char *suggest_next_command(struct store *store, const struct night_decision *decision)
 {
 	char *a = mem_format("%s@%s", decision->request.application, decision->request.baseline),
 	     *b = mem_format("%s@%s", decision->request.application, decision->request.candidate),
@@ -66,18 +66,20 @@ static char *next_of(struct store *store, const struct night_decision *decision)
 
 	switch (decision->judged.decision) {
 	case DECISION_REGRESSION:
-		command = *decision->night ? text_command((const char *const[]){ "nightly", "pages", decision->night, "-o", "pages", NULL })
-					   : text_command((const char *const[]){ "report", a, b, "-o", "report.html", NULL });
+		command = *decision->night
+			      ? text_format_command((const char *const[]){ "nightly", "pages", decision->night, "-o", "pages", NULL })
+			      : text_format_command((const char *const[]){ "report", a, b, "-o", "report.html", NULL });
 		break;
 	case DECISION_INCONCLUSIVE:
 	case DECISION_ENVIRONMENT:
-		command = text_command((const char *const[]){ "gate", a, b, "--run", "--budget", "20m", "--min-effect", effect, NULL });
+		command =
+		    text_format_command((const char *const[]){ "gate", a, b, "--run", "--budget", "20m", "--min-effect", effect, NULL });
 		break;
 	case DECISION_NOTHING_MEASURED:
-		command = next_of_unmeasured(store, decision);
+		command = suggest_after_unmeasured(store, decision);
 		break;
 	default:
-		command = text_command((const char *const[]){ "history", decision->request.application, NULL });
+		command = text_format_command((const char *const[]){ "history", decision->request.application, NULL });
 	}
 	mem_free(a, b, effect);
 	return command;
@@ -88,7 +90,7 @@ static enum assay_status explain_failure(struct store *store, const struct night
 					 struct assay_error *err)
 {
 	char *failure, *command;
-	enum assay_status st = night_failure_of(store, decision->request.plan, decision, &failure, &command, err);
+	enum assay_status st = night_describe_failure(store, decision->request.plan, decision, &failure, &command, err);
 
 	doc_set(d, "first_failure", failure);
 	if (failure)
@@ -103,22 +105,23 @@ static enum assay_status explain_failure(struct store *store, const struct night
 	return st;
 }
 
-static enum assay_status explain(struct store *store, const struct night_decision *decision, struct document *d, struct assay_error *err)
+static enum assay_status explain_decision(struct store *store, const struct night_decision *decision, struct document *d,
+					  struct assay_error *err)
 {
 	const struct judgement *j = &decision->judged;
 	char *subject = mem_format("%s@%s", decision->request.application, decision->request.candidate);
-	const struct decided decided = { .application = decision->request.application,
-					 .baseline = decision->request.baseline,
-					 .candidate = subject,
-					 .decision = decision->judged.decision,
-					 .ratio = decision->judged.ratio,
-					 .low = decision->judged.low,
-					 .high = decision->judged.high,
-					 .level = j->level,
-					 .by_processor = j->by_processor,
-					 .cause = j->cause,
-					 .reasons = j->reasons };
-	char *text = decided_text(&decided), *next = next_of(store, decision), date[TEXT_DATE_BYTES];
+	const struct decision_record decided = { .application = decision->request.application,
+						 .baseline = decision->request.baseline,
+						 .candidate = subject,
+						 .decision = decision->judged.decision,
+						 .ratio = decision->judged.ratio,
+						 .low = decision->judged.low,
+						 .high = decision->judged.high,
+						 .level = j->level,
+						 .by_processor = j->by_processor,
+						 .cause = j->cause,
+						 .reasons = j->reasons };
+	char *text = decided_text(&decided), *next = suggest_next_command(store, decision), date[TEXT_DATE_BYTES];
 	cJSON *document = NULL;
 	enum assay_status st = json_parse("decision", j->document, strlen(j->document), &document, err);
 
@@ -134,17 +137,17 @@ static enum assay_status explain(struct store *store, const struct night_decisio
 	doc_set(d, "level", j->level);
 	doc_set(d, "made_ms", decision->made_ms);
 	doc_set_empty(d, "night", decision->night);
-	reasons_answer(&j->reasons, "reasons", d);
+	reasons_add_member(&j->reasons, "reasons", d);
 	doc_line(d, "Decided on %s%s%s.", text_from_ms(decision->made_ms / 1000 * 1000, date), *decision->night ? " in the night " : "",
 		 decision->night);
-	judgement_functions_answer(j, d);
+	judgement_describe_functions(j, d);
 	for (size_t i = 0; i < j->n_functions; i++)
 		doc_line(d, "%.0f %% of the change of all functions is in %s: %s.", 100 * j->functions[i].part, j->functions[i].name,
 			 j->functions[i].kind);
 	explain_runs(decision, d);
 	if (!st)
 		st = explain_failure(store, decision, &next, d, err);
-	calibration_answer(&j->calibration, d);
+	calibration_describe(&j->calibration, d);
 	doc_set_json(d, "evidence", document);
 	doc_line(d, "Next: %s", next);
 	if (strstr(next, "nightly pages"))
@@ -161,7 +164,7 @@ static enum assay_status explain_run(struct lab *lab, void *arguments, struct do
 	enum assay_status st = night_decision_find(&lab->store, a->id, &found, err);
 
 	if (!st)
-		st = explain(&lab->store, &found.items[0], d, err);
+		st = explain_decision(&lab->store, &found.items[0], d, err);
 	night_decisions_release(&found);
 	return st;
 }
@@ -180,7 +183,7 @@ const struct command explain_command = {
 /* ---- verify ---- */
 
 /* Compares two JSON documents. Sets *path to the first difference, such as "runs.effect.ratio". Returns false if they are equal. */
-static bool first_difference(const cJSON *a, const cJSON *b, struct buf *path)
+static bool find_first_difference(const cJSON *a, const cJSON *b, struct buf *path)
 {
 	const cJSON *x = a->child, *y = b->child;
 
@@ -196,23 +199,23 @@ static bool first_difference(const cJSON *a, const cJSON *b, struct buf *path)
 			buf_format(path, "%s%s", size ? "." : "", one->string);
 		else
 			buf_format(path, "[%zu]", i);
-		if (!x || !y || (x->string && y->string && strcmp(x->string, y->string) != 0) || first_difference(x, y, path))
+		if (!x || !y || (x->string && y->string && strcmp(x->string, y->string) != 0) || find_first_difference(x, y, path))
 			return true;
 		path->size = size;
 	}
 	return false;
 }
 
-static enum assay_status runs_of(struct store *store, const char *plan, int64_t *runs, struct assay_error *err)
+static enum assay_status count_runs(struct store *store, const char *plan, int64_t *runs, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
 	bool row = false;
-	enum assay_status st = store_ask(store, &stmt, err, "SELECT count(*) FROM execution WHERE plan = ?", "t", plan);
+	enum assay_status st = store_query(store, &stmt, err, "SELECT count(*) FROM execution WHERE plan = ?", "t", plan);
 
 	if (!st)
 		st = store_step(store, stmt, &row, err);
 	*runs = !st && row ? sqlite3_column_int64(stmt, 0) : 0;
-	return store_finish(stmt, st);
+	return store_finalize(stmt, st);
 }
 
 static enum assay_status recompute(struct lab *lab, const struct judge_request *request, struct judgement *out, struct assay_error *err)
@@ -221,13 +224,13 @@ static enum assay_status recompute(struct lab *lab, const struct judge_request *
 	enum assay_status st = *request->plan ? evidence_load(lab, &evidence, err) : ASSAY_OK;
 
 	if (!st)
-		st = judge(lab, &evidence, request, out, err);
+		st = judge_decide(lab, &evidence, request, out, err);
 	evidence_release(&evidence);
 	return st;
 }
 
 /* Reports that the decision cannot be verified, because records or samples that it used were removed or are unreadable. */
-static void report_gone(const char *what, struct document *d)
+static void report_missing_data(const char *what, struct document *d)
 {
 	doc_set(d, "verdict", "archived");
 	doc_answer(d, DOC_DOUBTFUL, "archived", "not verifiable: some of its %s were removed or cannot be read", what);
@@ -265,10 +268,10 @@ static enum assay_status report_renamed(struct store *store, const struct night_
 {
 	sqlite3_stmt *stmt = NULL;
 	enum assay_status st =
-	    store_ask(store, &stmt, err,
-		      "SELECT old_name, new_name FROM renamed_machine WHERE renamed_ms >= ? AND old_name <> new_name AND "
-		      "new_name IN (SELECT machine FROM execution WHERE plan = ?) LIMIT 1",
-		      "it", decision->made_ms, decision->request.plan);
+	    store_query(store, &stmt, err,
+			"SELECT old_name, new_name FROM renamed_machine WHERE renamed_ms >= ? AND old_name <> new_name AND "
+			"new_name IN (SELECT machine FROM execution WHERE plan = ?) LIMIT 1",
+			"it", decision->made_ms, decision->request.plan);
 
 	*renamed = store_next(store, stmt, &st, err);
 	if (*renamed) {
@@ -278,7 +281,7 @@ static enum assay_status report_renamed(struct store *store, const struct night_
 		doc_line(d, "'assay host rename' with the names exchanged makes the decision verifiable.");
 		d->exit_status = 6;
 	}
-	return store_finish(stmt, st);
+	return store_finalize(stmt, st);
 }
 
 static void report_difference(const char *path, int64_t rules, struct document *d)
@@ -312,7 +315,7 @@ static enum assay_status compare_documents(const char *kept, const char *now, in
 	drop_functions(a);
 	drop_functions(b);
 	if (!st) {
-		if (first_difference(a, b, &path)) {
+		if (find_first_difference(a, b, &path)) {
 			report_difference(path.bytes ? path.bytes : "", rules, d);
 		} else {
 			doc_set(d, "verdict", "same");
@@ -330,7 +333,7 @@ static enum assay_status compare_documents(const char *kept, const char *now, in
 static enum assay_status check_unchanged(struct store *store, const char *of, bool *unchanged, struct document *d, struct assay_error *err)
 {
 	char id[DIGEST_ID_BYTES];
-	enum assay_status st = night_identify(store, of, id, err);
+	enum assay_status st = night_compute_digest(store, of, id, err);
 
 	*unchanged = !st && strcmp(id, of) == 0;
 	if (st || *unchanged)
@@ -343,14 +346,15 @@ static enum assay_status check_unchanged(struct store *store, const char *of, bo
 	return ASSAY_OK;
 }
 
-static enum assay_status verify(struct lab *lab, const struct night_decision *decision, struct document *d, struct assay_error *err)
+static enum assay_status verify_decision(struct lab *lab, const struct night_decision *decision, struct document *d,
+					 struct assay_error *err)
 {
 	const struct judge_request *q = &decision->request;
 	const struct judgement *j = &decision->judged;
 	struct judgement now = { .document = NULL };
 	int64_t runs = 0;
 	bool unchanged = false;
-	enum assay_status st = *q->plan ? runs_of(&lab->store, q->plan, &runs, err) : ASSAY_OK;
+	enum assay_status st = *q->plan ? count_runs(&lab->store, q->plan, &runs, err) : ASSAY_OK;
 
 	doc_set(d, "id", decision->id);
 	doc_set(d, "decision", decision_text(decision->judged.decision));
@@ -371,9 +375,9 @@ static enum assay_status verify(struct lab *lab, const struct night_decision *de
 		doc_answer(d, DOC_GOOD, "same", "%s follows from %lld raw results, byte by byte: %s", decision->id, (long long)runs,
 			   decision_text(decision->judged.decision));
 	} else if (!st && j->recorded > now.recorded) {
-		report_gone("records of runs", d);
+		report_missing_data("records of runs", d);
 	} else if (!st && reasons_find(&j->reasons, COMPARISON_CONFIRMS) && !reasons_find(&now.reasons, COMPARISON_CONFIRMS)) {
-		report_gone("samples of functions", d);
+		report_missing_data("samples of functions", d);
 	} else if (!st) {
 		bool renamed = false;
 
@@ -392,7 +396,7 @@ static enum assay_status verify_run(struct lab *lab, void *arguments, struct doc
 	enum assay_status st = night_decision_find(&lab->store, a->id, &found, err);
 
 	if (!st)
-		st = verify(lab, &found.items[0], d, err);
+		st = verify_decision(lab, &found.items[0], d, err);
 	night_decisions_release(&found);
 	return st;
 }

@@ -8,12 +8,12 @@
 
 #include <string.h>
 
-#define RATE_LEAST 1e-6
-#define RATE_MOST  .5
-#define SEED_MAX   (INT64_C(1) << 53)
+#define RATE_MIN 1e-6
+#define RATE_MAX .5
+#define SEED_MAX (INT64_C(1) << 53)
 
-/* Returns the largest value over all runs of the number `what`, for example the number of threads that the emulation did not follow. */
-static uint64_t side_unseen(const struct side *side, const char *what)
+/* Returns the largest value over all runs of the number `label`, for example the number of threads that the emulation did not follow. */
+static uint64_t side_sum_unsimulated(const struct side *side, const char *what)
 {
 	uint64_t most = 0;
 
@@ -29,25 +29,26 @@ static uint64_t side_unseen(const struct side *side, const char *what)
 
 static void note_excluded(const struct side *side)
 {
-	uint64_t threads = side_unseen(side, SAMPLES_THREADS_UNSEEN);
+	uint64_t threads = side_sum_unsimulated(side, SAMPLES_THREADS_UNSEEN);
 
 	if (threads)
 		cli_note("%s: %llu thread%s of a run were not simulated, because more ran at once than the emulation follows; they are not "
 			 "judged",
-			 side->what, (unsigned long long)threads, text_plural(threads));
-	if (side_unseen(side, SAMPLES_SHARED_BYTES))
+			 side->label, (unsigned long long)threads, text_plural(threads));
+	if (side_sum_unsimulated(side, SAMPLES_SHARED_BYTES))
 		cli_note("%s: the program maps memory shared with other processes: sharing between processes was not simulated and is not "
 			 "judged",
-			 side->what);
+			 side->label);
 	if (side->failed)
-		cli_note("%s: %zu failed executions are excluded", side->what, side->failed);
+		cli_note("%s: %zu failed executions are excluded", side->label, side->failed);
 	if (side->others)
-		cli_note("%s: samples of %zu execution%s of another build than the latest are excluded", side->what, side->others,
+		cli_note("%s: samples of %zu execution%s of another build than the latest are excluded", side->label, side->others,
 			 text_plural(side->others));
 	if (side->stale)
-		cli_note("%s: its samples are from another build than its latest runs ('assay run --probe' takes new samples)", side->what);
+		cli_note("%s: its samples are from another build than its latest runs ('assay run --probe' takes new samples)",
+			 side->label);
 	if (side->pruned)
-		cli_note("%s: samples of %zu executions were removed by policy", side->what, side->pruned);
+		cli_note("%s: samples of %zu executions were removed by policy", side->label, side->pruned);
 }
 
 /* Reads the samples of OLD or NEW, which `word` names: a directory, or APP@VERSION in the laboratory. Uses only machines of the hardware
@@ -60,10 +61,10 @@ static enum assay_status detect_side(const char *word, const char *type, struct 
 	if (version_is_selector(word)) {
 		st = lab_open(cli_directory(), STORE_READ, &lab, err);
 		if (!st)
-			st = side_of_store(&lab, &(struct side_asked){ .selector = word, .hardware_type = type }, out, err);
+			st = side_load(&lab, &(struct side_request){ .selector = word, .hardware_type = type }, out, err);
 		lab_close(&lab);
 	} else {
-		st = version_is_reported(cli_directory(), word, err);
+		st = version_check_selector(cli_directory(), word, err);
 		if (!st)
 			st = side_read(word, out, err);
 	}
@@ -82,7 +83,7 @@ struct arguments {
 	struct cli_list functions;
 	const char *old_build, *new_build, *type;
 	bool all;
-	struct detect_options detect; /* derived from the other options by choose() */
+	struct detect_options detect; /* derived from the other options by choose_options() */
 };
 
 #define NOT_GIVEN (-1)
@@ -93,7 +94,7 @@ static const char *const models[] = { "autoencoder", "paper", NULL };
 static const struct scorer_kind *const scorers[] = { &scorer_autoencoder, &scorer_paper };
 
 static const struct cli_option options[] = {
-	CLI_REAL("rate", "RATE", struct arguments, rate, RATE_LEAST, RATE_MOST,
+	CLI_REAL("rate", "RATE", struct arguments, rate, RATE_MIN, RATE_MAX,
 		 "Accepted rate of false positives per run (default: 0.05; needs 1/RATE - 1 normal runs)"),
 	CLI_CHOICE("model", models, struct arguments, model, "Model: autoencoder (the default) or paper, which is trained as published"),
 	CLI_FLAG("paper", struct arguments, paper, "Use all choices published with AutoPerf (2019), for comparison"),
@@ -120,8 +121,8 @@ static const struct cli_option options[] = {
 };
 
 static const struct cli_option words[] = {
-	CLI_WORD("OLD", struct arguments, words[0]),
-	CLI_WORD("NEW", struct arguments, words[1]),
+	CLI_ARGUMENT("OLD", struct arguments, words[0]),
+	CLI_ARGUMENT("NEW", struct arguments, words[1]),
 	CLI_END,
 };
 
@@ -135,7 +136,7 @@ static enum assay_status choose_threshold(struct arguments *a, struct assay_erro
 		d->rule = &detector_held_out;
 	} else if (strcmp(a->threshold, "deviation") == 0) {
 		d->rule = &detector_deviation;
-	} else if (text_double(a->threshold, &d->fixed) && d->fixed > 0 && d->fixed <= 1) {
+	} else if (text_parse_double(a->threshold, &d->fixed) && d->fixed > 0 && d->fixed <= 1) {
 		d->rule = &detector_fixed;
 		d->scaling = &detector_range;
 	} else {
@@ -152,8 +153,8 @@ static enum assay_status choose_clusters(struct arguments *a, struct assay_error
 	if (!a->clusters)
 		return ASSAY_OK;
 	if (strcmp(a->clusters, "each") == 0)
-		a->detect.detector.clusters = DETECTOR_ONE_EACH;
-	else if (text_int64(a->clusters, &n) && n >= 1 && n <= RECORD_FUNCTIONS_MAX)
+		a->detect.detector.clusters = DETECTOR_ONE_PER_FUNCTION;
+	else if (text_parse_int64(a->clusters, &n) && n >= 1 && n <= RECORD_FUNCTIONS_MAX)
 		a->detect.detector.clusters = (size_t)n;
 	else
 		return assay_fail(err, ASSAY_E_USAGE, "--clusters must be 'each' or a whole number from 1 to %d, not '%s'",
@@ -162,7 +163,7 @@ static enum assay_status choose_clusters(struct arguments *a, struct assay_error
 }
 
 /* Converts the options to those of the detector. */
-static enum assay_status choose(struct arguments *a, struct assay_error *err)
+static enum assay_status choose_options(struct arguments *a, struct assay_error *err)
 {
 	struct detector_options *d = &a->detect.detector;
 	enum assay_status st;
@@ -174,9 +175,9 @@ static enum assay_status choose(struct arguments *a, struct assay_error *err)
 	d->single_sample |= a->single_sample;
 	d->seed = a->detect.observe.seed = a->seed < 0 ? 1 : (uint64_t)a->seed;
 	d->threads = a->threads ? (size_t)a->threads : parallel_threads();
-	a->detect.observe.least_share = a->least < 0 ? a->detect.observe.least_share : a->least;
-	a->detect.observe.only = a->functions.n ? (const char *const *)a->functions.items : NULL;
-	a->detect.observe.n_only = a->functions.n;
+	a->detect.observe.share_min = a->least < 0 ? a->detect.observe.share_min : a->least;
+	a->detect.observe.selected_functions = a->functions.n ? (const char *const *)a->functions.items : NULL;
+	a->detect.observe.n_selected_functions = a->functions.n;
 	if (a->model >= 0)
 		d->scorer = scorers[a->model];
 	st = choose_threshold(a, err);
@@ -189,15 +190,15 @@ static enum assay_status detect_check(void *arguments, struct assay_error *err)
 
 	if (a->old_build && !a->new_build)
 		return assay_fail(err, ASSAY_E_USAGE, "--old-build needs --new-build");
-	return choose(a, err);
+	return choose_options(a, err);
 }
 
-static enum assay_status places_for(const struct arguments *a, const char *new, struct places *out, struct assay_error *err)
+static enum assay_status find_places(const struct arguments *a, const char *new, struct places *out, struct assay_error *err)
 {
 	if (a->new_build)
-		return places_of_builds(a->old_build, a->new_build, out, err);
+		return places_find_in_builds(a->old_build, a->new_build, out, err);
 	if (version_is_selector(new))
-		places_of_version(cli_directory(), new, out);
+		places_find_in_version(cli_directory(), new, out);
 	return ASSAY_OK;
 }
 
@@ -208,7 +209,7 @@ static enum assay_status detect_run(struct lab *none, void *arguments, struct do
 	struct places places = { .items = NULL };
 	struct detected detected = { .input = NULL };
 	struct detect_input input = { .old = &old, .new = &new, .places = &places };
-	enum assay_status st = places_for(a, a->words[1], &places, err);
+	enum assay_status st = find_places(a, a->words[1], &places, err);
 
 	(void)none;
 	if (!st)
@@ -220,8 +221,8 @@ static enum assay_status detect_run(struct lab *none, void *arguments, struct do
 	if (!st)
 		st = detect(&input, &a->detect, &detected, err);
 	if (!st) {
-		d->exit_status = decision_exit(detected.decision);
-		detect_add(&detected, a->all, d);
+		d->exit_status = decision_exit_status(detected.decision);
+		detect_describe(&detected, a->all, d);
 	}
 	detected_release(&detected);
 	side_release(&old);
@@ -251,5 +252,5 @@ const struct command detect_command = {
 	.defaults = &defaults,
 	.flags = CLI_PROGRESS,
 	.check = detect_check,
-	CLI_RUN(struct arguments, CLI_LAB_LATER, detect_run),
+	CLI_RUN(struct arguments, CLI_LAB_DEFERRED, detect_run),
 };

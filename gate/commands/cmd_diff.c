@@ -9,22 +9,23 @@
 #include "gate/nightly/night_answer.h"
 #include "gate/nightly/why.h"
 
-#define SAID_LINES     10 /* maximum number of lines to print of a failed build */
-#define TREES_BUDGET_S 120
+#define OUTPUT_LINES_SHOWN 10 /* maximum number of lines to print of a failed build */
+#define TREES_BUDGET_S	   120
 
 enum { OLD, NEW, SIDES };
 
 struct arguments {
-	struct cli_list words;	  /* two commands with "--" between them; or OLD, NEW and a command */
-	double budget_s;	  /* seconds; 0 if not given */
-	double min_effect, why_s; /* why_s: seconds for counting events in functions; 0 to count nothing; below 0 if not given */
-	bool any_status, trees, in_tree;
+	struct cli_list words; /* two commands with "--" between them; or OLD, NEW and a command */
+	double budget_s;       /* seconds; 0 if not given */
+	double min_effect,
+	    explanation_s; /* explanation_s: seconds for counting events in functions; 0 to count nothing; below 0 if not given */
+	bool accept_any_status, trees, in_tree;
 	const char *repository, *build, *keep;
 	struct cli_list fail_on;
 	unsigned failures; /* `fail_on` as bits of enum night_failure */
 };
 
-static enum assay_status compare_commands(const struct arguments *a, const struct here_how *how, struct document *d,
+static enum assay_status compare_commands(const struct arguments *a, const struct adhoc_options *how, struct document *d,
 					  struct assay_error *err)
 {
 	const char *const *words = (const char *const *)a->words.items;
@@ -36,10 +37,10 @@ static enum assay_status compare_commands(const struct arguments *a, const struc
 		return assay_fail(err, ASSAY_E_USAGE,
 				  "expected two commands: -- A [ARG...] -- B [ARG...]; --git and --trees compare source trees, 'assay "
 				  "gate' versions of a laboratory");
-	st = here_compare(
-	    (const struct here_side[]){ { .words = words, .n = middle }, { .words = words + middle + 1, .n = n - middle - 1 } }, how, NULL,
+	st = adhoc_compare(
+	    (const struct adhoc_side[]){ { .words = words, .n = middle }, { .words = words + middle + 1, .n = n - middle - 1 } }, how, NULL,
 	    d, err);
-	if (st == ASSAY_E_NODATA && text_among(words + middle + 1, n - middle - 1, "--")) {
+	if (st == ASSAY_E_NODATA && text_is_among(words + middle + 1, n - middle - 1, "--")) {
 		text = mem_string(err->text);
 		assay_fail(err, st, "%s; the first '--' separates the two commands: put a command that contains '--' into sh -c '...'",
 			   text);
@@ -49,11 +50,11 @@ static enum assay_status compare_commands(const struct arguments *a, const struc
 }
 
 /* Prints the last lines of a failed build on standard error, but not the output of the commands that prepared the tree. */
-static void write_last(struct buf *said)
+static void write_last_lines(struct buf *build_output)
 {
-	char *at = said->bytes + said->size, *line, *build = strstr(said->bytes, "\n$ env ");
+	char *at = build_output->bytes + build_output->size, *line, *build = strstr(build_output->bytes, "\n$ env ");
 
-	for (size_t lines = 0; at > said->bytes && (at[-1] != '\n' || lines++ < SAID_LINES); at--)
+	for (size_t lines = 0; at > build_output->bytes && (at[-1] != '\n' || lines++ < OUTPUT_LINES_SHOWN); at--)
 		;
 	if (build && at < build + 1 + strcspn(build + 1, "\n"))
 		at = build + 1 + strcspn(build + 1, "\n");
@@ -62,24 +63,24 @@ static void write_last(struct buf *said)
 			cli_note("%s", line);
 }
 
-static enum assay_status compare_built(const struct arguments *a, const struct trees_asked *asked, const struct trees *trees,
-				       const struct here_how *how, struct document *d, struct assay_error *err)
+static enum assay_status compare_built(const struct arguments *a, const struct trees_request *asked, const struct trees *trees,
+				       const struct adhoc_options *how, struct document *d, struct assay_error *err)
 {
 	const char *const *words = (const char *const *)a->words.items;
-	const struct changed_asked changed = { .directories = { trees->directories[OLD], trees->directories[NEW] },
-					       .repository = a->repository,
-					       .commits = { trees->commits[OLD], trees->commits[NEW] },
-					       .trees = asked->build.n ? asked : NULL,
-					       .why_s = a->why_s < 0 ? WHY_BUDGET_S : a->why_s };
-	struct here_side sides[SIDES];
+	const struct changed_request changed = { .directories = { trees->directories[OLD], trees->directories[NEW] },
+						 .repository = a->repository,
+						 .commits = { trees->commits[OLD], trees->commits[NEW] },
+						 .trees = asked->build.n ? asked : NULL,
+						 .explanation_s = a->explanation_s < 0 ? EXPLANATION_BUDGET_S : a->explanation_s };
+	struct adhoc_side sides[SIDES];
 
 	doc_table(d, "trees");
 	for (int side = 0; side < SIDES; side++) {
-		sides[side] = (struct here_side){ .name = words[side],
-						  .words = words + SIDES,
-						  .n = a->words.n - SIDES,
-						  .program = trees->programs[side],
-						  .directory = a->in_tree ? trees->directories[side] : NULL };
+		sides[side] = (struct adhoc_side){ .name = words[side],
+						   .words = words + SIDES,
+						   .n = a->words.n - SIDES,
+						   .program = trees->programs[side],
+						   .directory = a->in_tree ? trees->directories[side] : NULL };
 		doc_row(d);
 		doc_hide(d);
 		doc_set(d, "name", words[side]);
@@ -87,7 +88,7 @@ static enum assay_status compare_built(const struct arguments *a, const struct t
 		doc_set(d, "directory", trees->directories[side]);
 	}
 	doc_end(d);
-	return here_compare(sides, how, &changed, d, err);
+	return adhoc_compare(sides, how, &changed, d, err);
 }
 
 /* Appends the text up to the closing quote. Returns the position after this quote; NULL if there is none. */
@@ -131,23 +132,24 @@ static enum assay_status command_split(const char *text, struct manifest_argumen
 	return out->n ? ASSAY_OK : assay_fail(err, ASSAY_E_USAGE, "expected a command");
 }
 
-static enum assay_status compare_trees(const struct arguments *a, const struct here_how *how, struct document *d, struct assay_error *err)
+static enum assay_status compare_trees(const struct arguments *a, const struct adhoc_options *how, struct document *d,
+				       struct assay_error *err)
 {
 	const char *const *words = (const char *const *)a->words.items;
-	struct trees_asked asked = { .repository = a->repository,
-				     .names = { words[OLD], words[NEW] },
-				     .program = a->in_tree ? NULL : words[SIDES],
-				     .progress = how->progress };
+	struct trees_request asked = { .repository = a->repository,
+				       .names = { words[OLD], words[NEW] },
+				       .program = a->in_tree ? NULL : words[SIDES],
+				       .progress = how->progress };
 	struct trees trees;
 	enum assay_status st = a->build ? command_split(a->build, &asked.build, err) : ASSAY_OK;
 
 	if (st)
-		return assay_context(err, "--build");
+		return assay_add_context(err, "--build");
 	st = trees_build(&asked, &trees, err);
 	if (!st)
 		st = compare_built(a, &asked, &trees, how, d, err);
-	else if (trees.said.size)
-		write_last(&trees.said);
+	else if (trees.build_output.size)
+		write_last_lines(&trees.build_output);
 	trees_release(&trees);
 	manifest_arguments_release(&asked.build);
 	return st;
@@ -157,19 +159,19 @@ static enum assay_status diff_run(struct lab *none, void *arguments, struct docu
 {
 	const struct arguments *a = arguments;
 	bool trees = a->repository || a->trees;
-	const struct here_how how = { .budget_s = a->budget_s > 0 ? a->budget_s
-						  : trees	  ? TREES_BUDGET_S
-								  : HERE_BUDGET_S,
-				      .min_effect = a->min_effect,
-				      .until_decided = trees,
-				      .progress = !cli_quiet(),
-				      .any_status = a->any_status,
-				      .keep = a->keep };
+	const struct adhoc_options how = { .budget_s = a->budget_s > 0 ? a->budget_s
+						       : trees	       ? TREES_BUDGET_S
+								       : ADHOC_BUDGET_S,
+					   .min_effect = a->min_effect,
+					   .stop_when_decided = trees,
+					   .progress = !cli_is_quiet(),
+					   .accept_any_status = a->accept_any_status,
+					   .keep = a->keep };
 
 	enum assay_status st = (trees ? compare_trees : compare_commands)(a, &how, d, err);
 
 	(void)none;
-	d->exit_status = night_status(d->exit_status, false, a->failures);
+	d->exit_status = night_decision_exit_status(d->exit_status, false, a->failures);
 	return st;
 }
 
@@ -179,14 +181,14 @@ static enum assay_status compare_check(void *arguments, struct assay_error *err)
 
 	if (a->repository && a->trees)
 		return assay_fail(err, ASSAY_E_USAGE, "--git and --trees exclude each other");
-	if (!a->repository && !a->trees && (a->build || a->in_tree || a->why_s >= 0))
+	if (!a->repository && !a->trees && (a->build || a->in_tree || a->explanation_s >= 0))
 		return assay_fail(err, ASSAY_E_USAGE, "--build, --in-tree and --why belong to --git or --trees");
 	if ((a->repository || a->trees) && a->words.n <= SIDES)
 		return assay_fail(err, ASSAY_E_USAGE, "expected OLD NEW [options] -- PROGRAM [ARG...]");
-	return cmd_fail_on(&a->fail_on, &a->failures, err);
+	return cmd_parse_fail_on(&a->fail_on, &a->failures, err);
 }
 
-static const struct cli_option words[] = { CLI_WORDS("-- A [ARG] -- B [ARG]", struct arguments, words, 1), CLI_END };
+static const struct cli_option words[] = { CLI_ARGUMENTS("-- A [ARG] -- B [ARG]", struct arguments, words, 1), CLI_END };
 static const struct cli_option options[] = {
 	CLI_TEXT("git", "REPOSITORY", struct arguments, repository, "Compare the commits OLD and NEW of a git repository (read-only)"),
 	CLI_FLAG("trees", struct arguments, trees, "Compare the source directories OLD and NEW (read-only)"),
@@ -195,17 +197,17 @@ static const struct cli_option options[] = {
 	CLI_FLAG("in-tree", struct arguments, in_tree,
 		 "Run the command inside each tree, not in the current directory (with --git or --trees)"),
 	CLI_PARSED(
-	    "why", "TIME", struct arguments, why_s, cmd_why_span,
+	    "why", "TIME", struct arguments, explanation_s, cmd_parse_time_budget,
 	    "After a slowdown, measure functions with emulated counters for at most TIME, or 'off' (with --git or --trees; default: 5m)"),
 	CLI_TEXT("keep", "DIR", struct arguments, keep,
 		 "Keep the runs as a new laboratory in DIR, for other commands: gate, report, profile"),
 	CMD_MIN_EFFECT(struct arguments, min_effect),
 	CMD_FAIL_ON(struct arguments, fail_on),
-	HERE_BUDGET(struct arguments, budget_s, "20s; with --git or --trees 2m"),
-	HERE_ANY_STATUS(struct arguments, any_status),
+	ADHOC_BUDGET(struct arguments, budget_s, "20s; with --git or --trees 2m"),
+	ADHOC_ANY_STATUS(struct arguments, accept_any_status),
 	CLI_END,
 };
-static const struct arguments defaults = { .min_effect = LAB_MIN_EFFECT, .why_s = -1 };
+static const struct arguments defaults = { .min_effect = LAB_MIN_EFFECT, .explanation_s = -1 };
 
 const struct command diff_command = {
 	.name = "diff",

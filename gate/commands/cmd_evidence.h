@@ -18,10 +18,10 @@ enum assay_status cmd_evidence_load(struct lab *lab, const char *const *selector
 void cmd_evidence_release(struct cmd_evidence *evidence);
 
 /* Parses an option with a time in seconds into the double *to. "off" gives 0. */
-enum assay_status cmd_why_span(const char *text, void *to, struct assay_error *err);
+enum assay_status cmd_parse_time_budget(const char *text, void *to, struct assay_error *err);
 
-/* Converts the values of --fail-on to a bit set of enum night_failure (gate/nightly/night_answer.h). */
-enum assay_status cmd_fail_on(const struct cli_list *words, unsigned *out, struct assay_error *err);
+/* Converts the values of --fail-on to a bit set of enum night_failure (gate/nightly/night_describe.h). */
+enum assay_status cmd_parse_fail_on(const struct cli_list *words, unsigned *out, struct assay_error *err);
 
 /* clang-format off */
 #define CMD_FAIL_ON(arguments, member) \

@@ -19,10 +19,10 @@ enum { METHOD_RATIO, METHOD_COST };
 
 struct arguments {
 	const char *selectors[2];
-	double min_effect; /* fraction; 0 if not given */
-	double budget_s;   /* seconds; 0 for no limit */
-	double why_s;	   /* seconds; 0 to measure no functions; below 0 if not given */
-	int64_t top;	   /* number of groups; 0 if not given */
+	double min_effect;    /* fraction; 0 if not given */
+	double budget_s;      /* seconds; 0 for no limit */
+	double explanation_s; /* seconds; 0 to measure no functions; below 0 if not given */
+	int64_t top;	      /* number of groups; 0 if not given */
 	int method, of;
 	const char *counts;
 	bool all, run;
@@ -33,24 +33,24 @@ struct arguments {
 };
 
 /* The applications and versions in both selectors. */
-struct selected {
+struct version_pair {
 	char *applications[2], *versions[2];
 };
 
-static void selected_release(struct selected *s)
+static void selected_release(struct version_pair *s)
 {
 	mem_free(s->applications[0], s->applications[1], s->versions[0], s->versions[1]);
 }
 
 /* Parses both selectors, which must name two versions of one application. `what` is the option that needs this, for the error. The caller
  * calls selected_release(), also after an error. */
-static enum assay_status selected_of(const struct arguments *a, const char *what, struct selected *out, struct assay_error *err)
+static enum assay_status selected_load(const struct arguments *a, const char *what, struct version_pair *out, struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
 
-	*out = (struct selected){ .versions = { NULL } };
+	*out = (struct version_pair){ .versions = { NULL } };
 	for (int i = 0; !st && i < 2; i++)
-		st = run_selector(a->selectors[i], &out->applications[i], &out->versions[i], err);
+		st = run_parse_selector(a->selectors[i], &out->applications[i], &out->versions[i], err);
 	if (!st && (!out->versions[0] || !out->versions[1] || strcmp(out->applications[0], out->applications[1]) != 0))
 		st = assay_fail(err, ASSAY_E_USAGE, "%s takes two versions of one application, APP@OLD APP@NEW, not '%s' and '%s'", what,
 				a->selectors[0], a->selectors[1]);
@@ -58,7 +58,7 @@ static enum assay_status selected_of(const struct arguments *a, const char *what
 }
 
 /* Writes folded stacks with the times of both versions, for programs that draw flame graphs. */
-static enum assay_status gate_stacks(const struct comparison *c, const char *path, struct assay_error *err)
+static enum assay_status gate_write_stacks(const struct comparison *c, const char *path, struct assay_error *err)
 {
 	struct buf text = BUF_INIT;
 	enum assay_status st;
@@ -66,35 +66,35 @@ static enum assay_status gate_stacks(const struct comparison *c, const char *pat
 	if (!c->measured.machines)
 		return assay_fail(err, ASSAY_E_NODATA,
 				  "--stacks: no machine has timed runs of both versions (imported results have no times)");
-	measured_folded(&c->measured, c->verdict.candidate->application, &text);
+	measured_add_folded_stacks(&c->measured, c->verdict.candidate->application, &text);
 	st = file_replace(path, text.bytes, text.size, 0644, err);
 	buf_release(&text);
 	return st;
 }
 
-static enum assay_status gate_by_ratio(struct lab *lab, const struct cmd_evidence *e, const struct arguments *a, bool *latent,
-				       struct document *d, struct assay_error *err)
+static enum assay_status gate_decide_by_ratio(struct lab *lab, const struct cmd_evidence *e, const struct arguments *a, bool *latent,
+					      struct document *d, struct assay_error *err)
 {
-	const struct comparison_asked asked = { .evidence = &e->evidence,
-						.baseline = &e->runs[0],
-						.candidate = &e->runs[1],
-						.min_effect = a->min_effect > 0 ? a->min_effect : lab->config.min_effect,
-						.last = COMPARISON_ALL };
+	const struct comparison_request asked = { .evidence = &e->evidence,
+						  .baseline = &e->runs[0],
+						  .candidate = &e->runs[1],
+						  .min_effect = a->min_effect > 0 ? a->min_effect : lab->config.min_effect,
+						  .last = COMPARISON_ALL };
 	struct comparison c;
-	enum assay_status st = comparison_of(lab, &asked, &c, err);
+	enum assay_status st = comparison_compute(lab, &asked, &c, err);
 
 	if (!st) {
-		comparison_answer(&c, a->all, (size_t)a->top, d);
-		d->exit_status = decision_exit(c.verdict.effect.decision);
+		comparison_describe(&c, a->all, (size_t)a->top, d);
+		d->exit_status = decision_exit_status(c.verdict.effect.decision);
 		*latent = c.latent;
 	}
 	if (!st && a->stacks)
-		st = gate_stacks(&c, a->stacks, err);
+		st = gate_write_stacks(&c, a->stacks, err);
 	comparison_release(&c);
 	return st;
 }
 
-static bool gate_same_version(const struct run_set *a, const struct run_set *b)
+static bool gate_is_same_version(const struct run_set *a, const struct run_set *b)
 {
 	return strcmp(a->application, b->application) == 0 && strcmp(a->version, b->version) == 0;
 }
@@ -104,9 +104,9 @@ static enum assay_status gate_fail_without_input(struct lab *lab, const struct a
 {
 	char *text = mem_string(err->text), *command = NULL;
 	struct assay_error ignored;
-	struct selected s;
+	struct version_pair s;
 
-	if (!selected_of(a, "", &s, &ignored) && st == ASSAY_E_NOTFOUND)
+	if (!selected_load(a, "", &s, &ignored) && st == ASSAY_E_NOTFOUND)
 		command = cost_gate_command(&lab->store, (const char *const *)s.applications, (const char *const *)s.versions);
 	if (command)
 		(void)assay_fail(err, st, "%s (%s compares the expected cost of all inputs)", text, command);
@@ -119,7 +119,8 @@ static enum assay_status gate_fail_without_input(struct lab *lab, const struct a
 static void gate_add_advice(struct lab *lab, const struct run_set runs[2], struct document *d)
 {
 	const char *applications[] = { runs[0].application, runs[1].application }, *versions[] = { runs[0].version, runs[1].version };
-	bool settled = d->exit_status != decision_exit(DECISION_INCONCLUSIVE) && d->exit_status != decision_exit(DECISION_NOTHING_MEASURED);
+	bool settled = d->exit_status != decision_exit_status(DECISION_INCONCLUSIVE) &&
+		       d->exit_status != decision_exit_status(DECISION_NOTHING_MEASURED);
 	char *command = settled ? NULL : cost_gate_command(&lab->store, applications, versions);
 
 	if (command) {
@@ -129,48 +130,49 @@ static void gate_add_advice(struct lab *lab, const struct run_set runs[2], struc
 	free(command);
 }
 
-static enum assay_status gate_stored(struct lab *lab, const struct arguments *a, bool *latent, struct document *d, struct assay_error *err)
+static enum assay_status gate_decide_stored(struct lab *lab, const struct arguments *a, bool *latent, struct document *d,
+					    struct assay_error *err)
 {
 	struct cmd_evidence e;
 	enum assay_status st = cmd_evidence_load(lab, a->selectors, 2, false, &e, err);
 
-	if (!st && gate_same_version(&e.runs[0], &e.runs[1]))
+	if (!st && gate_is_same_version(&e.runs[0], &e.runs[1]))
 		cli_note("%s@%s is compared with itself: that tells nothing about a change", e.runs[0].application, e.runs[0].version);
 	if (st)
 		st = gate_fail_without_input(lab, a, st, err);
 	else
-		st = gate_by_ratio(lab, &e, a, latent, d, err);
+		st = gate_decide_by_ratio(lab, &e, a, latent, d, err);
 	if (!st)
 		gate_add_advice(lab, e.runs, d);
 	cmd_evidence_release(&e);
 	return st;
 }
 
-static void gate_report_spent(const struct spend *spent, struct document *d)
+static void gate_describe_measurement(const struct sequential_result *spent, struct document *d)
 {
 	doc_object(d, "spent");
 	doc_set(d, "plan", spent->plan);
 	doc_set(d, "runs", spent->runs);
 	doc_set(d, "repetitions", spent->repetitions);
-	doc_set(d, "looks", (size_t)spent->looks);
+	doc_set(d, "looks", (size_t)spent->n_analyses);
 	doc_set(d, "seconds", spent->seconds);
 	doc_set_bool(d, "budget_ended", spent->budget);
 	doc_end(d);
 	cli_note("%zu runs, %" PRId64 " repetitions of each version on each host, %d look%s, %.0f s%s", spent->runs, spent->repetitions,
-		 spent->looks, text_plural((size_t)spent->looks), spent->seconds,
+		 spent->n_analyses, text_plural((size_t)spent->n_analyses), spent->seconds,
 		 spent->decided	 ? ""
 		 : spent->budget ? "; the budget ended it"
 				 : "; this was the last interim analysis");
 }
 
 /* Compares the results so far. If the functions should be measured to explain the decision, measures them. */
-static enum assay_status gate_ask_why(const struct arguments *a, struct launch_options *o, const struct spend *spent, struct why *why,
-				      struct assay_error *err)
+static enum assay_status gate_explain(const struct arguments *a, struct launch_options *o, const struct sequential_result *spent,
+				      struct explanation *why, struct assay_error *err)
 {
 	struct lab lab = { .lock_fd = -1 };
 	struct cmd_evidence e = { 0 };
 	struct comparison c = { .last = COMPARISON_VERDICT };
-	struct comparison_asked asked = {
+	struct comparison_request asked = {
 		.evidence = &e.evidence, .baseline = &e.runs[0], .candidate = &e.runs[1], .last = COMPARISON_FUNCTIONS
 	};
 	struct assay_error told_later; /* the final comparison reports the same error */
@@ -180,31 +182,31 @@ static enum assay_status gate_ask_why(const struct arguments *a, struct launch_o
 		st = cmd_evidence_load(&lab, a->selectors, 2, false, &e, &told_later);
 	asked.min_effect = a->min_effect > 0 ? a->min_effect : lab.config.min_effect;
 	if (!st)
-		st = comparison_of(&lab, &asked, &c, &told_later);
+		st = comparison_compute(&lab, &asked, &c, &told_later);
 	if (!st)
-		why_ask(&c, !spent->budget, &lab.config.inventory, why);
+		explanation_plan(&c, !spent->budget, &lab.config.inventory, why);
 	comparison_release(&c);
 	cmd_evidence_release(&e);
 	lab_close(&lab);
 	st = ASSAY_OK;
-	if (why->asked) {
-		double budget_s = a->why_s < 0 ? WHY_BUDGET_S : a->why_s;
+	if (why->is_needed) {
+		double budget_s = a->explanation_s < 0 ? EXPLANATION_BUDGET_S : a->explanation_s;
 
 		cli_note("measuring functions on %zu host%s, %.0f s at most (--why)", why->hosts, text_plural(why->hosts), budget_s);
 		o->resume = false;
-		st = why_measure(o, budget_s, why, err);
+		st = explanation_measure(o, budget_s, why, err);
 	}
 	return st;
 }
 
 /* Measures until there is a decision, and then measures functions to explain it. If the selector names an input, runs only this input. */
-static enum assay_status gate_measure(const struct arguments *a, struct why *why, struct document *d, struct assay_error *err)
+static enum assay_status gate_measure(const struct arguments *a, struct explanation *why, struct document *d, struct assay_error *err)
 {
 	struct launch_options o = { .directory = cli_directory(), .command = cli_command_name(), .hosts = a->hosts, .resume = true };
-	struct spend spent = { .looks = 0 };
-	struct selected s;
+	struct sequential_result spent = { .n_analyses = 0 };
+	struct version_pair s;
 	char *input;
-	enum assay_status st = selected_of(a, "--run", &s, err);
+	enum assay_status st = selected_load(a, "--run", &s, err);
 
 	if (!st) {
 		input = strchr(s.applications[0], '/');
@@ -212,30 +214,31 @@ static enum assay_status gate_measure(const struct arguments *a, struct why *why
 			*input++ = '\0';
 		o.application = s.applications[0];
 		o.choice = (struct plan_choice){ .versions = { s.versions, 2 }, .inputs = { &input, input ? 1 : 0 } };
-		cmd_run_watch(&o);
-		st = spend_until_decided(&o, &(struct spend_asked){ .min_effect = a->min_effect, .budget_s = a->budget_s }, &spent, err);
+		cmd_run_set_callbacks(&o);
+		st = sequential_measure(&o, &(struct sequential_options){ .min_effect = a->min_effect, .budget_s = a->budget_s }, &spent,
+					err);
 		if (!st)
-			gate_report_spent(&spent, d);
-		if (!st && a->why_s != 0 && spent.runs)
-			st = gate_ask_why(a, &o, &spent, why, err);
+			gate_describe_measurement(&spent, d);
+		if (!st && a->explanation_s != 0 && spent.runs)
+			st = gate_explain(a, &o, &spent, why, err);
 	}
-	spend_release(&spent);
+	sequential_result_release(&spent);
 	selected_release(&s);
 	return st;
 }
 
 /* Compares by the baseline's cost model, so that the two versions may have different inputs. */
-static enum assay_status gate_by_cost(struct lab *lab, const struct arguments *a, struct document *d, struct assay_error *err)
+static enum assay_status gate_decide_by_cost(struct lab *lab, const struct arguments *a, struct document *d, struct assay_error *err)
 {
-	struct selected s;
-	enum assay_status st = selected_of(a, "--method cost", &s, err);
+	struct version_pair s;
+	enum assay_status st = selected_load(a, "--method cost", &s, err);
 
 	if (!st) {
-		const struct cost_asked asked = { .costs = { .application = s.applications[0],
-							     .version = s.versions[0],
-							     .counts = a->counts,
-							     .of = (enum cost_of)a->of },
-						  .min_runs = COST_RUNS_MIN };
+		const struct cost_request asked = { .costs = { .application = s.applications[0],
+							       .version = s.versions[0],
+							       .counts = a->counts,
+							       .kind = (enum cost_kind)a->of },
+						    .min_runs = COST_RUNS_MIN };
 
 		st = cost_gate(lab, &asked, s.versions[1], a->min_effect > 0 ? a->min_effect : lab->config.min_effect, d, err);
 	}
@@ -247,7 +250,7 @@ static enum assay_status gate_run(struct lab *none, void *arguments, struct docu
 {
 	const struct arguments *a = arguments;
 	struct lab lab = { .lock_fd = -1 };
-	struct why why = { .asked = false };
+	struct explanation why = { .is_needed = false };
 	bool latent = false;
 	enum assay_status st = ASSAY_OK;
 
@@ -257,11 +260,11 @@ static enum assay_status gate_run(struct lab *none, void *arguments, struct docu
 	if (!st)
 		st = lab_open(cli_directory(), STORE_READ, &lab, err);
 	if (!st)
-		st = a->method == METHOD_COST ? gate_by_cost(&lab, a, d, err) : gate_stored(&lab, a, &latent, d, err);
-	d->exit_status = night_status(d->exit_status, latent, a->failures);
-	if (!st && why.asked)
-		why_answer(&why, "functions", d);
-	why_release(&why);
+		st = a->method == METHOD_COST ? gate_decide_by_cost(&lab, a, d, err) : gate_decide_stored(&lab, a, &latent, d, err);
+	d->exit_status = night_decision_exit_status(d->exit_status, latent, a->failures);
+	if (!st && why.is_needed)
+		explanation_describe(&why, "functions", d);
+	explanation_release(&why);
 	lab_close(&lab);
 	return st;
 }
@@ -271,7 +274,7 @@ static enum assay_status gate_check(void *arguments, struct assay_error *err)
 {
 	struct arguments *a = arguments;
 
-	if (!a->run && (a->budget_s > 0 || a->why_s >= 0 || a->hosts.hosts || a->hosts.exclude))
+	if (!a->run && (a->budget_s > 0 || a->explanation_s >= 0 || a->hosts.hosts || a->hosts.exclude))
 		return assay_fail(err, ASSAY_E_USAGE, "--budget, --hosts, --exclude and --why belong to --run");
 	if (a->run && a->method != METHOD_RATIO)
 		return assay_fail(err, ASSAY_E_USAGE, "--run works only with --method ratio");
@@ -281,7 +284,7 @@ static enum assay_status gate_check(void *arguments, struct assay_error *err)
 		return assay_fail(
 		    err, ASSAY_E_USAGE,
 		    "--all, --top and --stacks do not apply to --method cost, which lists all machines and compares no groups or stacks");
-	return cmd_fail_on(&a->fail_on, &a->failures, err);
+	return cmd_parse_fail_on(&a->fail_on, &a->failures, err);
 }
 
 static const char *const methods[] = { [METHOD_RATIO] = "ratio", [METHOD_COST] = "cost", NULL };
@@ -290,16 +293,16 @@ static const char *const methods[] = { [METHOD_RATIO] = "ratio", [METHOD_COST] =
 static const char *const costs[] = { COST_ROWS(GATE_COST) [COSTS] = NULL };
 /* clang-format on */
 static const struct cli_option words[] = {
-	CLI_WORD("BASELINE", struct arguments, selectors[0]),
-	CLI_WORD("CANDIDATE", struct arguments, selectors[1]),
+	CLI_ARGUMENT("BASELINE", struct arguments, selectors[0]),
+	CLI_ARGUMENT("CANDIDATE", struct arguments, selectors[1]),
 	CLI_END,
 };
 static const struct cli_option options[] = {
 	CMD_MIN_EFFECT(struct arguments, min_effect),
 	CLI_FLAG("run", struct arguments, run,
 		 "First run both versions in turn until there is a decision; repetitions are doubled at most four times"),
-	CLI_SPAN("budget", struct arguments, budget_s, "With --run: longest time to measure: 90s, 20m or 2h"),
-	CLI_PARSED("why", "TIME", struct arguments, why_s, cmd_why_span,
+	CLI_DURATION("budget", struct arguments, budget_s, "With --run: longest time to measure: 90s, 20m or 2h"),
+	CLI_PARSED("why", "TIME", struct arguments, explanation_s, cmd_parse_time_budget,
 		   "With --run: longest time to measure functions after a regression, or off (default: 5m)"),
 	CMD_FAIL_ON(struct arguments, fail_on),
 	CMD_FLEET_HOSTS(struct arguments, hosts),
@@ -312,7 +315,7 @@ static const struct cli_option options[] = {
 	CLI_TEXT("counts", "VERSION", struct arguments, counts, "With --method cost: version whose runs counted the features"),
 	CLI_END,
 };
-static const struct arguments defaults = { .why_s = -1 };
+static const struct arguments defaults = { .explanation_s = -1 };
 
 const struct command gate_command = {
 	.name = "gate",
@@ -336,5 +339,5 @@ const struct command gate_command = {
 	.defaults = &defaults,
 	.flags = CLI_PROGRESS | CLI_DECISIONS,
 	.check = gate_check,
-	CLI_RUN(struct arguments, CLI_LAB_LATER, gate_run),
+	CLI_RUN(struct arguments, CLI_LAB_DEFERRED, gate_run),
 };

@@ -13,7 +13,7 @@ struct arguments {
 	double min_effect; /* 0 selects that of the last decided comparison, or that of the laboratory */
 };
 
-static enum history_by by_of(const struct arguments *a)
+static enum history_cost_source choose_cost_source(const struct arguments *a)
 {
 	return !a->by ? HISTORY_DECIDED : strcmp(a->by, "metric") == 0 ? HISTORY_METRIC : HISTORY_PROCESSOR;
 }
@@ -23,7 +23,7 @@ static enum assay_status history_check(void *arguments, struct assay_error *err)
 	const struct arguments *a = arguments;
 
 	if (a->by && strcmp(a->by, "metric") != 0 && strcmp(a->by, "processor") != 0)
-		return assay_fail(err, ASSAY_E_USAGE, "--by takes metric or processor, not '%s'", TEXT_SHOWN(a->by));
+		return assay_fail(err, ASSAY_E_USAGE, "--by takes metric or processor, not '%s'", TEXT_SANITIZED(a->by));
 	return ASSAY_OK;
 }
 
@@ -35,15 +35,16 @@ static enum assay_status history_run(struct lab *lab, void *arguments, struct do
 	enum assay_status st = evidence_load(lab, &evidence, err);
 
 	if (!st)
-		st = history_load(lab, &evidence, a->application, a->architecture, by_of(a), a->min_effect, INT64_MAX, &history, err);
+		st = history_load(lab, &evidence, a->application, a->architecture, choose_cost_source(a), a->min_effect, INT64_MAX,
+				  &history, err);
 	if (!st)
-		free(history_answer(&history, d));
+		free(history_describe(&history, d));
 	history_release(&history);
 	evidence_release(&evidence);
 	return st;
 }
 
-static const struct cli_option words[] = { CLI_WORD("APP", struct arguments, application), CLI_END };
+static const struct cli_option words[] = { CLI_ARGUMENT("APP", struct arguments, application), CLI_END };
 static const struct cli_option options[] = { CLI_TEXT("architecture", "NAME", struct arguments, architecture,
 						      "Use machines of this architecture (default: the one with most results)"),
 					     CLI_TEXT(

@@ -52,7 +52,7 @@ static void add_environment(const struct host *host, struct document *d)
 		const char *value = strchr(host->environment[i], '=');
 		char *name = mem_bytes(host->environment[i], (size_t)(value - host->environment[i]));
 
-		doc_set(d, name, secret_name(name) ? SECRET_MASK : value + 1);
+		doc_set(d, name, secret_is_name(name) ? SECRET_MASK : value + 1);
 		free(name);
 	}
 	doc_end(d);
@@ -68,7 +68,7 @@ static void add_host(const struct host *host, struct document *d)
 	doc_set(d, "transport", host->local ? "local" : host->launcher.slurm ? "slurm" : host->launcher.n ? "command" : "ssh");
 	doc_set(d, "address", host->local ? NULL : host->address);
 	doc_show(d, NULL, "address", address);
-	doc_set(d, "port", host->port ? doc_value_integer(host->port) : DOC_NOTHING);
+	doc_set(d, "port", host->port ? doc_value_integer(host->port) : DOC_NULL_VALUE);
 	doc_show(d, "user", "user", host->user);
 	doc_set(d, "identity_file", host->identity_file);
 	add_groups(host, d);
@@ -76,7 +76,7 @@ static void add_host(const struct host *host, struct document *d)
 	doc_set(d, "profile", host->profile);
 	doc_set_bool(d, "emulated", host->profile != NULL);
 	doc_show(d, "box", "box", host->box);
-	doc_set(d, "out_of_use", host->aside);
+	doc_set(d, "out_of_use", host->exclusion_reason);
 	add_environment(host, d);
 	free(address);
 }
@@ -107,7 +107,7 @@ static void add_fingerprints(const struct machine *machine, const struct types *
 
 		doc_object(d, NULL);
 		doc_set(d, "id", f->id);
-		doc_set(d, "taken", TEXT_MS(f->taken_ms));
+		doc_set(d, "taken", TEXT_DATE(f->taken_ms));
 		doc_set(d, "battery", f->battery);
 		doc_set(d, "stressors", f->n_rates);
 		doc_set(d, "passes", f->passes);
@@ -149,7 +149,7 @@ static void add_machines(struct lab *lab, const struct catalog *catalog, const s
 {
 	struct types types = { 0 };
 
-	types_of(catalog, &lab->config, &types);
+	types_compute(catalog, &lab->config, &types);
 	if (catalog->n == 0)
 		doc_line(d, "The catalog is empty: 'assay host measure' measures the hosts of lab.yaml, 'assay host import FILE' imports "
 			    "recorded machines.");
@@ -166,7 +166,7 @@ static void add_machines(struct lab *lab, const struct catalog *catalog, const s
 }
 
 /* Fills list[] with a type's fingerprints, sorted by machine and time. Excludes retired machines. Returns the number of fingerprints. */
-static size_t members_of(const struct catalog *catalog, const struct types *types, size_t type, struct types_member *list)
+static size_t list_members(const struct catalog *catalog, const struct types *types, size_t type, struct types_member *list)
 {
 	size_t n = 0;
 
@@ -200,14 +200,14 @@ static size_t add_member(const struct types_member *list, size_t n, struct docum
 	return same;
 }
 
-static void add_type(const struct types_type *type, const struct types_member *list, size_t n, struct document *d)
+static void add_type(const struct hardware_type_entry *type, const struct types_member *list, size_t n, struct document *d)
 {
 	size_t of_machine;
 
 	doc_object(d, NULL);
-	doc_line(d, "%s: %s", type->name, type->why);
+	doc_line(d, "%s: %s", type->name, type->reason);
 	doc_set(d, "name", type->name);
-	doc_set(d, "why", type->why);
+	doc_set(d, "why", type->reason);
 	for (size_t i = 0; i < n; i += of_machine)
 		of_machine = add_member(list + i, n - i, d);
 	doc_list(d, "members");
@@ -228,7 +228,7 @@ static void add_types(const struct catalog *catalog, const struct types *types, 
 	size_t shown = 0, members = 0;
 
 	for (size_t t = 0; t < types->n; t++) {
-		size_t n = members_of(catalog, types, t, list);
+		size_t n = list_members(catalog, types, t, list);
 
 		shown += n > 0;
 		members += n;
@@ -244,7 +244,7 @@ static void add_types(const struct catalog *catalog, const struct types *types, 
 		doc_line(d, "%s", "");
 	doc_list(d, "types");
 	for (size_t t = 0; t < types->n; t++) {
-		size_t n = members_of(catalog, types, t, list);
+		size_t n = list_members(catalog, types, t, list);
 
 		if (n)
 			add_type(&types->types[t], list, n, d);
@@ -260,7 +260,7 @@ static enum assay_status catalog_types_show(struct lab *lab, struct document *d,
 	enum assay_status st = catalog_load(lab->machines, NULL, &catalog, err);
 
 	if (!st) {
-		types_of(&catalog, &lab->config, &types);
+		types_compute(&catalog, &lab->config, &types);
 		add_types(&catalog, &types, d);
 	}
 	types_release(&types);
@@ -281,8 +281,8 @@ static void add_hosts(const struct inventory *inventory, const struct host *cons
 		add_host(hosts[i], d);
 	doc_end(d);
 	for (size_t i = 0; i < n; i++)
-		if (hosts[i]->aside)
-			doc_line(d, "%s is not measured: %s", hosts[i]->name, hosts[i]->aside);
+		if (hosts[i]->exclusion_reason)
+			doc_line(d, "%s is not measured: %s", hosts[i]->name, hosts[i]->exclusion_reason);
 	if (n)
 		doc_line(d, "%s", "");
 	doc_set(d, "n", n);
@@ -307,7 +307,7 @@ static enum assay_status host_list_run(struct lab *lab, void *input, struct docu
 		return explore_show(lab, d, err);
 	st = catalog_load(lab->machines, NULL, &catalog, err);
 	if (!st)
-		st = catalog_set_aside(lab, err);
+		st = catalog_exclude_retired(lab, err);
 	if (!st && (inventory->n || a->choice.hosts || a->choice.exclude))
 		st = host_choice_hosts(inventory, &a->choice, &hosts, &n, NULL, err);
 	if (!st && !inventory->n && !catalog.n)

@@ -21,10 +21,10 @@
 #include <math.h>
 #include <string.h>
 
-#define FEW	  24 /* maximum number of stressors for which the heat map has wide cells */
-#define SHOWN	  10 /* maximum number of components in the table */
-#define STRONGEST 4  /* number of stressors that are named per component */
-#define FLATTEST  .1 /* minimum extent of the vertical axis, as a fraction of the horizontal one, so that small differences look small */
+#define FEW_STRESSORS  24 /* maximum number of stressors for which the heat map has wide cells */
+#define SHOWN	       10 /* maximum number of components in the table */
+#define LOADINGS_SHOWN 4  /* number of stressors that are named per component */
+#define ASPECT_MIN     .1 /* minimum extent of the vertical axis, as a fraction of the horizontal one, so that small differences look small */
 
 /* The rates of one stressor on all machines. */
 struct explore_stressor {
@@ -60,13 +60,13 @@ struct candidate {
 	size_t type; /* index into the evidence's types */
 };
 
-/* Sorts by machine, hardware type and kind (fingerprint_comparable()), with the latest fingerprint first. */
+/* Sorts by machine, hardware type and kind (fingerprint_is_comparable()), with the latest fingerprint first. */
 ORDER_BY(compare_candidates, struct candidate,
-	 BY_TEXT(f->machine) BY_UP(type) BY_TEXT(f->battery_hash) BY_TEXT(f->stress_ng) BY_TEXT(f->architecture) BY_DOWN(f->taken_ms)
+	 BY_TEXT(f->machine) BY_ASC(type) BY_TEXT(f->battery_hash) BY_TEXT(f->stress_ng) BY_TEXT(f->architecture) BY_DESC(f->taken_ms)
 	     BY_TEXT(f->id))
 
 /* Sorts the candidates and keeps only the latest one per machine, hardware type and kind. Returns the number of kept candidates. */
-static size_t candidates_latest(struct candidate *all, size_t n, struct omissions *omissions)
+static size_t keep_latest_candidates(struct candidate *all, size_t n, struct omissions *omissions)
 {
 	size_t kept = 0;
 
@@ -75,7 +75,7 @@ static size_t candidates_latest(struct candidate *all, size_t n, struct omission
 		const struct candidate *last = kept ? &all[kept - 1] : NULL;
 
 		if (!last || strcmp(last->f->machine, all[i].f->machine) != 0 || last->type != all[i].type ||
-		    !fingerprint_comparable(last->f, all[i].f))
+		    !fingerprint_is_comparable(last->f, all[i].f))
 			all[kept++] = all[i];
 	}
 	if (kept < n)
@@ -97,7 +97,7 @@ static size_t candidates_find(const struct evidence *evidence, struct candidate 
 
 		if (machine && machine->retired) {
 			if (!last || strcmp(last, f->machine) != 0)
-				omissions_one(omissions, "no longer in use", "retired machine", "", "%s", f->machine);
+				omissions_add_name(omissions, "no longer in use", "retired machine", "", "%s", f->machine);
 			last = f->machine;
 		} else if (type == SIZE_MAX) {
 			untyped++;
@@ -108,17 +108,17 @@ static size_t candidates_find(const struct evidence *evidence, struct candidate 
 	if (untyped)
 		omissions_add(omissions, "the catalog does not know their hardware type: 'assay check' says more", "%zu fingerprint%s",
 			      untyped, text_plural(untyped));
-	return candidates_latest(out, n, omissions);
+	return keep_latest_candidates(out, n, omissions);
 }
 
 static void omit_fingerprint(struct explore *e, const struct fingerprint *f)
 {
-	const char *why = e->n && fingerprint_comparable(f, e->fingerprints[0])
+	const char *why = e->n && fingerprint_is_comparable(f, e->fingerprints[0])
 			      ? "more than half of the stressors have no rate in it"
 			      : "of another battery, version of stress-ng or architecture than most machines have";
 
-	omissions_one(&e->omissions, why, "fingerprint", "", "%s (%s, %s, stress-ng %s, %s)", f->machine, f->id, f->battery, f->stress_ng,
-		      f->architecture);
+	omissions_add_name(&e->omissions, why, "fingerprint", "", "%s (%s, %s, stress-ng %s, %s)", f->machine, f->id, f->battery,
+			   f->stress_ng, f->architecture);
 }
 
 /* Selects the fingerprints of the most frequent kind, sorted by machine, then by type. Sets *rates to their medians. */
@@ -127,12 +127,12 @@ static void explore_choose(struct explore *e, struct dataset *rates)
 	struct candidate *all = mem_new(e->evidence->fingerprints.n, sizeof(*all));
 	struct run_set runs = { .n = candidates_find(e->evidence, all, &e->omissions) };
 
-	runs.items = mem_new(runs.n, sizeof(*runs.items)); /* one run per fingerprint, for dataset_of() */
+	runs.items = mem_new(runs.n, sizeof(*runs.items)); /* one run per fingerprint, for dataset_build() */
 	for (size_t i = 0; i < runs.n; i++) {
 		runs.items[i].machine = all[i].f->machine;
 		memcpy(runs.items[i].fingerprint, all[i].f->id, sizeof(all[i].f->id));
 	}
-	dataset_of(e->evidence, &runs, true, rates);
+	dataset_build(e->evidence, &runs, true, rates);
 	e->n = rates->X.rows;
 	e->machines = rates->machines;
 	e->fingerprints = mem_new(e->n, sizeof(*e->fingerprints));
@@ -170,7 +170,7 @@ static void explore_types(struct explore *e, const struct dataset *rates)
 /* ---- stressors ---- */
 
 /* Returns the coefficient of variation; NaN for fewer than two values. */
-static double cv_of(const double *x, size_t n)
+static double coefficient_of_variation(const double *x, size_t n)
 {
 	return n > 1 ? stats_sd(x, n) / stats_mean(x, n) : (double)NAN;
 }
@@ -185,7 +185,7 @@ static double pass_cv(const struct fingerprint_set *set, const struct fingerprin
 		if (fingerprint_rate(set, f, pass, stressor) > 0)
 			rates[n++] = fingerprint_rate(set, f, pass, stressor);
 	}
-	cv = cv_of(rates, n);
+	cv = coefficient_of_variation(rates, n);
 	free(rates);
 	return cv;
 }
@@ -228,7 +228,7 @@ static void stressor_describe(const struct explore *e, const struct mat *rates, 
 	for (size_t t = 0; t < s->n_types; t++)
 		s->type_rate[t] = exp(s->type_rate[t]);
 	s->middle = s->n_types ? stats_median(s->type_rate, s->n_types) : (double)NAN;
-	s->cv = cv_of(s->type_rate, s->n_types);
+	s->cv = coefficient_of_variation(s->type_rate, s->n_types);
 	while (set->stressors[stressor] != s->name)
 		stressor++;
 	for (size_t i = 0; i < e->n; i++)
@@ -262,7 +262,7 @@ static void omit_stressors(struct explore *e)
 	for (size_t j = 0; j < e->n_stressors; j++) {
 		if (f->state[j] == FEATURE_USED && f->first[f->distinct[j]] == j)
 			continue;
-		omissions_one(
+		omissions_add_name(
 		    &e->omissions,
 		    "only in the table of variability: not measured on every machine, the same on all hardware types, or the same "
 		    "as another one but for a factor",
@@ -285,7 +285,7 @@ static void explore_order(struct explore *e)
 
 /* Selects the latest fingerprint per machine and hardware type, and computes all data of the page. Uses only the battery, stress-ng version
  * and architecture that most machines have. The evidence must outlive *out; the caller calls explore_release(). */
-static void explore_of(const struct evidence *evidence, struct explore *out)
+static void explore_compute(const struct evidence *evidence, struct explore *out)
 {
 	struct explore e = { .evidence = evidence };
 	struct dataset rates;
@@ -294,9 +294,9 @@ static void explore_of(const struct evidence *evidence, struct explore *out)
 	explore_types(&e, &rates);
 	explore_stressors(&e, &rates);
 	if (e.n) {
-		features_of(&rates.X, e.type, e.n_types, &e.features);
+		features_select(&rates.X, e.type, e.n_types, &e.features);
 		explore_order(&e);
-		pca_of(&e.features.type_logs, &e.pca);
+		pca_compute(&e.features.type_logs, &e.pca);
 		omit_stressors(&e);
 	}
 	*out = e;
@@ -335,11 +335,11 @@ static void add_overview(const struct explore *e, struct document *d)
 	else
 		doc_answer(d, DOC_PLAIN, "", "%zu machines that differ in about %.0f thing%s", e->machines, rank,
 			   text_plural((size_t)rank));
-	page_fact(d, "Machines", text_fixed((double)e->machines, 0).text, e->n > e->machines ? "some had several hardware types" : "");
-	page_fact(d, "Hardware types", text_fixed((double)e->n_types, 0).text, "which weigh equally");
-	page_fact(d, "Stressors", text_fixed((double)e->measured, 0).text, e->n ? e->fingerprints[0]->battery : "");
-	page_fact(d, "Effective rank", e->pca.n ? text_fixed(e->features.effective_rank, 1).text : "\u2013",
-		  "directions in which they differ");
+	page_add_fact(d, "Machines", text_fixed((double)e->machines, 0).text, e->n > e->machines ? "some had several hardware types" : "");
+	page_add_fact(d, "Hardware types", text_fixed((double)e->n_types, 0).text, "which weigh equally");
+	page_add_fact(d, "Stressors", text_fixed((double)e->measured, 0).text, e->n ? e->fingerprints[0]->battery : "");
+	page_add_fact(d, "Effective rank", e->pca.n ? text_fixed(e->features.effective_rank, 1).text : "\u2013",
+		      "directions in which they differ");
 }
 
 /* ---- variation over hardware types, compared with that of repetitions ---- */
@@ -380,10 +380,11 @@ static void variability_plot(const struct explore_stressor *s, const struct svg_
 	if (s->n_types > 3)
 		html_format(&svg, "<line class=\"box c-%s\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"50%%\" y2=\"50%%\"/>",
 			    category_name(stressor_category(s->name)),
-			    svg_x(axis, stats_quantile(s->type_rate, s->n_types, .25) / s->middle),
-			    svg_x(axis, stats_quantile(s->type_rate, s->n_types, .75) / s->middle));
+			    svg_position(axis, stats_quantile(s->type_rate, s->n_types, .25) / s->middle),
+			    svg_position(axis, stats_quantile(s->type_rate, s->n_types, .75) / s->middle));
 	for (size_t t = 0; t < s->n_types; t++)
-		html_format(&svg, "<circle class=\"dot\" cx=\"%.2f%%\" cy=\"50%%\" r=\"3\"/>", svg_x(axis, s->type_rate[t] / s->middle));
+		html_format(&svg, "<circle class=\"dot\" cx=\"%.2f%%\" cy=\"50%%\" r=\"3\"/>",
+			    svg_position(axis, s->type_rate[t] / s->middle));
 	svg_close(&svg);
 	doc_picture(d, "Rate over its median", &svg, NULL);
 }
@@ -400,7 +401,8 @@ static void add_variability(const struct explore *e, struct document *d)
 		    "over the types, and over the repetitions on one machine. Where the first is not far above the second, the stressor "
 		    "distinguishes machines by noise.");
 	if (!e->measured)
-		doc_styled(d, "empty", "No fingerprint has a rate in it. " DOC_CODE "assay host measure" DOC_END " takes fingerprints.");
+		doc_styled_line(d, "empty",
+				"No fingerprint has a rate in it. " DOC_CODE "assay host measure" DOC_END " takes fingerprints.");
 	for (size_t j = 0; j < e->n_stressors; j++)
 		sorted[j] = &e->stressors[j];
 	qsort(sorted, e->n_stressors, sizeof(*sorted), compare_stressors);
@@ -439,20 +441,22 @@ static void add_correlation(const struct explore *e, struct document *d)
 	    "A machine that is fast at one of them is fast at the other (or slow, where it is opposite). Stressors in one group "
 	    "cannot be distinguished by these machines, so a profile speaks of the group. Over few types many look correlated by chance.");
 	if (e->n_types < 3 || f->n < 2) {
-		doc_styled(d, "empty", "This needs at least three hardware types and two stressors that were measured on every machine.");
+		doc_styled_line(d, "empty",
+				"This needs at least three hardware types and two stressors that were measured on every machine.");
 		return;
 	}
-	page_colours(d, "opposite", "together", 1, "Spearman's correlation from \u22121 to +1; the stressors of a group are framed", false);
+	page_add_legend(d, "opposite", "together", 1, "Spearman's correlation from \u22121 to +1; the stressors of a group are framed",
+			false);
 	doc_table(d, NULL);
-	doc_style(d, f->n <= FEW ? "heat wide few" : "heat wide");
-	doc_data(d, "says", "correlation");
-	doc_caption(d, "Heat map of correlations");
-	doc_column(d, "Stressor", "corner");
+	doc_style(d, f->n <= FEW_STRESSORS ? "heat wide few" : "heat wide");
+	doc_attribute(d, "says", "correlation");
+	doc_set_caption(d, "Heat map of correlations");
+	doc_style_column(d, "Stressor", "corner");
 	for (size_t k = 0; k < f->n; k++) {
 		const char *name = distinct_name(e, e->order[k]);
 		char *style = mem_format("c-%s", category_name(stressor_category(name)));
 
-		doc_column(d, name, style);
+		doc_style_column(d, name, style);
 		free(style);
 	}
 	for (size_t i = 0; i < f->n; i++) {
@@ -464,8 +468,8 @@ static void add_correlation(const struct explore *e, struct document *d)
 			size_t b = e->order[k];
 			double r = stats_round(mat_get(&f->correlation, a, b));
 
-			doc_showf(d, NULL, distinct_name(e, b), r, "%s", page_signed(r, 2).text);
-			page_colour(d, r, 1, a != b && f->group[a] == f->group[b] ? " in" : "");
+			doc_showf(d, NULL, distinct_name(e, b), r, "%s", page_format_signed(r, 2).text);
+			page_set_cell_colour(d, r, 1, a != b && f->group[a] == f->group[b] ? " in" : "");
 		}
 	}
 	doc_end(d);
@@ -480,7 +484,7 @@ static char *loadings_text(const struct explore *e, size_t component)
 	bool *named = mem_new(e->features.n, sizeof(*named));
 	struct buf out = BUF_INIT;
 
-	for (size_t i = 0; i < STRONGEST && i < e->features.n; i++) {
+	for (size_t i = 0; i < LOADINGS_SHOWN && i < e->features.n; i++) {
 		size_t best = SIZE_MAX;
 
 		for (size_t k = 0; k < e->features.n; k++) {
@@ -525,42 +529,43 @@ static void component_table(const struct explore *e, struct document *d)
 	}
 	doc_end(d);
 	if (shown < e->pca.n)
-		doc_styled(d, "muted", "The other %zu of %zu hold %.1f\u00a0%% together.", e->pca.n - shown, e->pca.n, 100 * (1 - sum));
+		doc_styled_line(d, "muted", "The other %zu of %zu hold %.1f\u00a0%% together.", e->pca.n - shown, e->pca.n,
+				100 * (1 - sum));
 }
 
 /* ---- machines in the plane of the first two components ---- */
 
-static double score_of(const struct explore *e, size_t machine, size_t component)
+static double component_score(const struct explore *e, size_t machine, size_t component)
 {
 	return component < e->pca.n ? pca_score(&e->pca, component, &e->features.logs.at[machine * e->features.n]) : 0;
 }
 
-static struct svg_axis plane_axis(const struct explore *e, size_t component, double least)
+static struct svg_axis make_plane_axis(const struct explore *e, size_t component, double least)
 {
 	double low = -least, high = least;
 
 	for (size_t i = 0; i < e->n; i++) {
-		low = fmin(low, score_of(e, i, component));
-		high = fmax(high, score_of(e, i, component));
+		low = fmin(low, component_score(e, i, component));
+		high = fmax(high, component_score(e, i, component));
 	}
 	return svg_linear_axis(low, high);
 }
 
 static void add_plane(const struct explore *e, struct document *d)
 {
-	struct svg_axis x = plane_axis(e, 0, 0), y = plane_axis(e, 1, FLATTEST * (x.high - x.low));
+	struct svg_axis x = make_plane_axis(e, 0, 0), y = make_plane_axis(e, 1, ASPECT_MIN * (x.high - x.low));
 	struct buf svg = BUF_INIT;
 
 	html_format(&svg, "<svg class=\"plane\" width=\"100%%\" height=\"420\" role=\"img\" aria-label=\"Machines by their first two "
 			  "components; the table below has the numbers\">");
 	svg_grid(&x, &svg);
-	html_format(&svg, "<line class=\"one\" x1=\"0\" x2=\"100%%\" y1=\"%.2f%%\" y2=\"%.2f%%\"/>", 100 - svg_x(&y, 0),
-		    100 - svg_x(&y, 0));
+	html_format(&svg, "<line class=\"one\" x1=\"0\" x2=\"100%%\" y1=\"%.2f%%\" y2=\"%.2f%%\"/>", 100 - svg_position(&y, 0),
+		    100 - svg_position(&y, 0));
 	for (size_t i = 0; i < e->n; i++)
-		html_format(&svg,
-			    "<svg class=\"t%zu\" x=\"%.2f%%\" y=\"%.2f%%\"><path class=\"bar\" d=\"%s\"><title>%s: %s</title></path></svg>",
-			    e->type[i] % COLOURS, svg_x(&x, score_of(e, i, 0)), 100 - svg_x(&y, score_of(e, i, 1)),
-			    marks[e->type[i] / COLOURS % MARKS], e->fingerprints[i]->machine, e->types[e->type[i]]);
+		html_format(
+		    &svg, "<svg class=\"t%zu\" x=\"%.2f%%\" y=\"%.2f%%\"><path class=\"bar\" d=\"%s\"><title>%s: %s</title></path></svg>",
+		    e->type[i] % COLOURS, svg_position(&x, component_score(e, i, 0)), 100 - svg_position(&y, component_score(e, i, 1)),
+		    marks[e->type[i] / COLOURS % MARKS], e->fingerprints[i]->machine, e->types[e->type[i]]);
 	svg_close(&svg);
 	svg_scale(&x, &svg);
 	doc_picture(d, NULL, &svg, "Horizontal axis: component 1. %s",
@@ -583,8 +588,8 @@ static void add_machines(const struct explore *e, struct document *d)
 		doc_picture(d, "Hardware type", &svg, DOC_NAME "%s" DOC_END, e->types[e->type[i]]);
 		doc_style(d, "t%zu", e->type[i] % COLOURS);
 		doc_showf(d, NULL, "Machine", "", DOC_NAME "%s" DOC_END, e->fingerprints[i]->machine);
-		doc_showf(d, NULL, "Comp. 1", score_of(e, i, 0), "%s", page_signed(score_of(e, i, 0), 2).text);
-		doc_showf(d, NULL, "Comp. 2", score_of(e, i, 1), "%s", page_signed(score_of(e, i, 1), 2).text);
+		doc_showf(d, NULL, "Comp. 1", component_score(e, i, 0), "%s", page_format_signed(component_score(e, i, 0), 2).text);
+		doc_showf(d, NULL, "Comp. 2", component_score(e, i, 1), "%s", page_format_signed(component_score(e, i, 1), 2).text);
 	}
 	doc_end(d);
 }
@@ -596,7 +601,7 @@ static void add_components(const struct explore *e, struct document *d)
 		    "which the machines differ. The effective rank is the number of components if all had the same variance. A profile can "
 		    "hardly distinguish more resources than that.");
 	if (!e->pca.n) {
-		doc_styled(d, "empty", "This needs at least two hardware types that differ in a stressor measured on every machine.");
+		doc_styled_line(d, "empty", "This needs at least two hardware types that differ in a stressor measured on every machine.");
 		return;
 	}
 	component_table(e, d);
@@ -636,10 +641,10 @@ enum assay_status explore_show(struct lab *lab, struct document *d, struct assay
 	if (!st)
 		st = evidence_load(lab, &evidence, err);
 	if (!st) {
-		explore_of(&evidence, &explore);
+		explore_compute(&evidence, &explore);
 		explore_page(&explore, lab->config.name, &page);
 		fwrite(page.bytes, 1, page.size, stdout);
-		d->answered = true;
+		d->is_streamed = true;
 	}
 	explore_release(&explore);
 	evidence_release(&evidence);

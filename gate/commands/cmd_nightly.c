@@ -15,7 +15,7 @@ struct arguments {
 	const char *directory; /* output directory of the pages */
 	double budget_s;       /* seconds; 0 to use the budget in suite.yaml */
 	char *exclude;	       /* expression that selects the hosts to exclude; NULL if not given */
-	bool anew, dry_run, list;
+	bool start_new, dry_run, list;
 	unsigned failures; /* `fail_on` as bits of enum night_failure */
 };
 
@@ -25,17 +25,18 @@ static enum assay_status nightly_check(void *arguments, struct assay_error *err)
 
 	if (a->list && (a->night || a->fail_on.n))
 		return assay_fail(err, ASSAY_E_USAGE, "--list cannot be combined with NIGHT or --fail-on");
-	return cmd_fail_on(&a->fail_on, &a->failures, err);
+	return cmd_parse_fail_on(&a->fail_on, &a->failures, err);
 }
 
-static enum assay_status answer(struct lab *lab, const struct arguments *a, const char *id, struct document *d, struct assay_error *err)
+static enum assay_status describe_night(struct lab *lab, const struct arguments *a, const char *id, struct document *d,
+					struct assay_error *err)
 {
 	struct night night;
 	enum assay_status st = night_find(&lab->store, id, &night, err);
 
 	if (st)
 		return st;
-	st = night_answer(&lab->store, &night, a->failures, d, err);
+	st = night_describe(&lab->store, &night, a->failures, d, err);
 	night_release(&night);
 	return st;
 }
@@ -52,13 +53,13 @@ static enum assay_status nightly_command_run(struct lab *none, void *arguments, 
 	const struct arguments *a = arguments;
 	const struct nightly_options options = { .directory = cli_directory(),
 						 .command = cli_command_name(),
-						 .only = { a->applications.items, a->applications.n },
+						 .selected_applications = { a->applications.items, a->applications.n },
 						 .budget_s = a->budget_s,
 						 .exclude = a->exclude,
-						 .anew = a->anew,
+						 .start_new = a->start_new,
 						 .dry_run = a->dry_run,
 						 .cancelled = &cmd_run_cancelled,
-						 .watch = cmd_run_watch,
+						 .watch = cmd_run_set_callbacks,
 						 .note = note };
 	struct lab lab = { .lock_fd = -1 };
 	char id[DIGEST_ID_BYTES] = "";
@@ -67,25 +68,26 @@ static enum assay_status nightly_command_run(struct lab *none, void *arguments, 
 	(void)none;
 	cancel_on_signals(&cmd_run_cancelled);
 	if (a->dry_run)
-		return nightly_dry(&options, d, err);
+		return nightly_describe_plan(&options, d, err);
 	st = nightly_run(&options, id, err);
 	if (!st)
 		st = lab_open(cli_directory(), STORE_READ, &lab, err);
 	if (!st)
-		st = answer(&lab, a, id, d, err);
+		st = describe_night(&lab, a, id, d, err);
 	lab_close(&lab);
 	return st;
 }
 
 static const struct cli_option nightly_options[] = {
 	CLI_NAMES("applications", "A,B", struct arguments, applications, "Measure only these applications of the suite: names or patterns"),
-	CLI_SPAN("budget", struct arguments, budget_s,
-		 "Time for each comparison: 90s, 20m or 2h (default: that of suite.yaml); after it each host finishes at most four runs of "
-		 "each version"),
+	CLI_DURATION(
+	    "budget", struct arguments, budget_s,
+	    "Time for each comparison: 90s, 20m or 2h (default: that of suite.yaml); after it each host finishes at most four runs of "
+	    "each version"),
 	CLI_OPTION(PARSED, "exclude", "HOSTS", struct arguments, exclude,
 		   "Start a night without these hosts: names, ranges, @groups and types", .letter = 'x', .parse = host_choice_parse,
 		   .owned = true),
-	CLI_FLAG("anew", struct arguments, anew,
+	CLI_FLAG("anew", struct arguments, start_new,
 		 "End an interrupted night with the results that it has, and start a new one with the present suite.yaml"),
 	CLI_FLAG("dry-run", struct arguments, dry_run,
 		 "Show the planned comparisons, the number of hosts and the expected time; run and write nothing"),
@@ -114,7 +116,7 @@ const struct command nightly_run_command = {
 	.options = nightly_options,
 	.flags = CLI_PROGRESS | CLI_DECISIONS,
 	.check = nightly_check,
-	CLI_RUN(struct arguments, CLI_LAB_LATER, nightly_command_run),
+	CLI_RUN(struct arguments, CLI_LAB_DEFERRED, nightly_command_run),
 };
 
 /* ---- nightly show ---- */
@@ -132,11 +134,11 @@ static enum assay_status list(struct lab *lab, struct document *d, struct assay_
 		doc_row(d);
 		doc_show(d, "night", "night", nights[i].id);
 		doc_set(d, "started_ms", nights[i].started_ms);
-		doc_set(d, "finished_ms", nights[i].finished_ms ? doc_value_integer(nights[i].finished_ms) : DOC_NOTHING);
-		doc_show(d, NULL, "began", TEXT_MS(nights[i].started_ms / 1000 * 1000));
+		doc_set(d, "finished_ms", nights[i].finished_ms ? doc_value_integer(nights[i].finished_ms) : DOC_NULL_VALUE);
+		doc_show(d, NULL, "began", TEXT_DATE(nights[i].started_ms / 1000 * 1000));
 		doc_show(d, NULL, "state", nights[i].finished_ms ? "ended" : "running or interrupted");
-		doc_set(d, "exit_status", nights[i].finished_ms ? doc_value_integer(nights[i].exit_status) : DOC_NOTHING);
-		doc_show(d, NULL, "status", nights[i].finished_ms ? doc_value_integer(nights[i].exit_status) : DOC_NOTHING);
+		doc_set(d, "exit_status", nights[i].finished_ms ? doc_value_integer(nights[i].exit_status) : DOC_NULL_VALUE);
+		doc_show(d, NULL, "status", nights[i].finished_ms ? doc_value_integer(nights[i].exit_status) : DOC_NULL_VALUE);
 	}
 	doc_end(d);
 	night_list_free(nights, n);
@@ -147,10 +149,10 @@ static enum assay_status show_run(struct lab *lab, void *arguments, struct docum
 {
 	const struct arguments *a = arguments;
 
-	return a->list ? list(lab, d, err) : answer(lab, a, a->night, d, err);
+	return a->list ? list(lab, d, err) : describe_night(lab, a, a->night, d, err);
 }
 
-static const struct cli_option show_words[] = { CLI_OPTIONAL_WORD("NIGHT", struct arguments, night), CLI_END };
+static const struct cli_option show_words[] = { CLI_OPTIONAL_ARGUMENT("NIGHT", struct arguments, night), CLI_END };
 static const struct cli_option show_options[] = {
 	CLI_FLAG("list", struct arguments, list, "List all nights instead, latest first"),
 	CMD_FAIL_ON(struct arguments, fail_on),
@@ -183,7 +185,7 @@ static enum assay_status pages_run(struct lab *lab, void *arguments, struct docu
 
 	if (st)
 		return st;
-	st = night_pages(lab, &night, a->directory, &n, err);
+	st = night_write_pages(lab, &night, a->directory, &n, err);
 	if (!st) {
 		doc_line(d, "%zu page%s in %s; the first page is night-%s.html, and index.html shows the latest night.", n, text_plural(n),
 			 a->directory, night.id);

@@ -20,18 +20,18 @@ struct arguments {
 /* ---- first line and trust ---- */
 
 /* Returns the reasons that limit the trust in the profile: "A, B and C". free() it. */
-static char *because_text(const struct profile *p)
+static char *join_reasons_text(const struct profile *p)
 {
 	struct buf text = BUF_INIT;
 	size_t left = 0;
 
 	for (size_t i = 0; i < p->n_reasons; i++)
-		left += p->reasons[i].at_most == p->verdict;
+		left += p->reasons[i].verdict_limit == p->verdict;
 	for (size_t i = 0; i < p->n_reasons; i++) {
-		if (p->reasons[i].at_most != p->verdict)
+		if (p->reasons[i].verdict_limit != p->verdict)
 			continue;
 		left--;
-		buf_format(&text, "%s%s", p->reasons[i].because, left > 1 ? ", " : left == 1 ? " and " : "");
+		buf_format(&text, "%s%s", p->reasons[i].clause, left > 1 ? ", " : left == 1 ? " and " : "");
 	}
 	return buf_take(&text);
 }
@@ -47,44 +47,44 @@ static char *deepest_text(const struct profile *p, struct shares_part *share)
 		return mem_format("in '%s'", group->name);
 	}
 	for (size_t depth = INFERRED_LEVELS; depth-- > 0;) {
-		const struct inferred_part *lead = inferred_lead(&p->inferred, depth);
+		const struct inferred_part *lead = inferred_find_largest(&p->inferred, depth);
 
 		if (!p->inferred.trusted[depth])
 			continue;
 		*share = lead->share;
-		return depth > 0 ? mem_format("%s (%s)", level_text(lead->of), lead->name) : mem_string(level_text(lead->of));
+		return depth > 0 ? mem_format("%s (%s)", level_text(lead->level), lead->name) : mem_string(level_text(lead->level));
 	}
 	return NULL;
 }
 
 /* Adds the first line. If the model does not identify stressors with trust, the measured parts come first. */
-static void answer_sentence(const struct profile *p, const struct parts *parts, const struct run_set *runs, struct document *d)
+static void describe_conclusion(const struct profile *p, const struct parts *parts, const struct run_set *runs, struct document *d)
 {
 	const struct profile_group *lead = p->n_groups ? &p->groups[0] : NULL;
 	bool trusted = p->verdict == PROFILE_TRUSTED;
-	char *because = because_text(p), *measured = parts->levels->runs && !trusted ? parts_text(parts) : NULL, *deepest;
+	char *clause = join_reasons_text(p), *measured = parts->levels->runs && !trusted ? parts_text(parts) : NULL, *deepest;
 	struct shares_part share = { 0 };
 
 	deepest = deepest_text(p, &share);
 	if (measured && p->verdict == PROFILE_NOT_IDENTIFIABLE)
 		doc_answer(d, DOC_DOUBTFUL, "", "%s@%s spends %s; more cannot be identified because %s", runs->application, runs->version,
-			   measured, because);
+			   measured, clause);
 	else if (measured)
 		doc_answer(d, DOC_DOUBTFUL, "", "%s@%s spends %s; the stressors that it resembles are %s because %s", runs->application,
-			   runs->version, measured, profile_verdict_text(p->verdict), because);
+			   runs->version, measured, profile_verdict_text(p->verdict), clause);
 	else if (deepest)
 		doc_answer(d, DOC_GOOD, "", "%s@%s spends about %.0f %% of its time %s (90 %% interval %.0f to %.0f %%); %s%s",
 			   runs->application, runs->version, 100 * share.share, deepest, 100 * share.low, 100 * share.high,
-			   trusted ? "trusted" : "trusted, but not which stressors, because ", because);
+			   trusted ? "trusted" : "trusted, but not which stressors, because ", clause);
 	else if (p->verdict == PROFILE_NOT_IDENTIFIABLE)
 		doc_answer(d, DOC_BAD, profile_verdict_text(p->verdict), "how %s@%s spends its time, because %s", runs->application,
-			   runs->version, because);
+			   runs->version, clause);
 	else
 		doc_answer(d, DOC_DOUBTFUL, "",
 			   "%s@%s spends about %.0f %% of its time in '%s' (90 %% interval %.0f to %.0f %%); %s because %s",
 			   runs->application, runs->version, 100 * lead->share, lead->name, 100 * lead->low, 100 * lead->high,
-			   profile_verdict_text(p->verdict), because);
-	mem_free(deepest, because, measured);
+			   profile_verdict_text(p->verdict), clause);
+	mem_free(deepest, clause, measured);
 }
 
 /* Returns the code of the deepest trusted level; NULL if none is trusted. */
@@ -93,7 +93,7 @@ static const char *trusted_level(const struct profile *p)
 	return p->verdict == PROFILE_TRUSTED ? "group" : p->inferred.trusted[1] ? "category" : p->inferred.trusted[0] ? "time" : NULL;
 }
 
-static void answer_trust(const struct profile *p, struct document *d)
+static void describe_trust(const struct profile *p, struct document *d)
 {
 	doc_object(d, "trust");
 	doc_set(d, "verdict", profile_verdict_text(p->verdict));
@@ -105,7 +105,7 @@ static void answer_trust(const struct profile *p, struct document *d)
 	doc_end(d);
 }
 
-static void answer_basis(const struct profile *p, const struct dataset *data, struct document *d)
+static void describe_basis(const struct profile *p, const struct dataset *data, struct document *d)
 {
 	size_t rows = p->rows->rates.rows, types = p->rows->types;
 	double none = (double)NAN;
@@ -120,10 +120,10 @@ static void answer_basis(const struct profile *p, const struct dataset *data, st
 			 p->validation.q2, p->data.features.effective_rank);
 }
 
-static void answer_choice(const struct profile *p, struct document *d)
+static void describe_model_choice(const struct profile *p, struct document *d)
 {
 	if (!p->fitted) {
-		doc_set(d, "choice", DOC_NOTHING);
+		doc_set(d, "choice", DOC_NULL_VALUE);
 		return;
 	}
 	doc_object(d, "choice");
@@ -142,7 +142,7 @@ static void answer_choice(const struct profile *p, struct document *d)
 
 /* ---- groups ---- */
 
-static void answer_group(const struct profile *p, size_t i, struct document *d)
+static void describe_group(const struct profile *p, size_t i, struct document *d)
 {
 	const struct profile_group *g = &p->groups[i];
 
@@ -174,23 +174,23 @@ static void answer_group(const struct profile *p, size_t i, struct document *d)
 	doc_set(d, "first_probability", g->first);
 }
 
-static void answer_unexplained_row(const struct shares *s, struct document *d)
+static void describe_unexplained_row(const struct shares *s, struct document *d)
 {
 	size_t k = s->groups;
 
 	doc_row(d);
-	doc_aside(d);
+	doc_hide_from_programs(d);
 	doc_showf(d, NULL, "share", s->share[k], "%.1f %%", 100 * s->share[k]);
 	doc_showf(d, NULL, "90 % interval", s->low[k], "%.0f to %.0f %%", 100 * s->low[k], 100 * s->high[k]);
 	doc_show(d, NULL, "group", "(unexplained)");
 }
 
-static void answer_unexplained(const struct profile *p, struct document *d)
+static void describe_unexplained(const struct profile *p, struct document *d)
 {
 	const struct shares *s = &p->shares;
 
 	if (!p->fitted) {
-		doc_set(d, "unexplained", DOC_NOTHING);
+		doc_set(d, "unexplained", DOC_NULL_VALUE);
 		return;
 	}
 	doc_object(d, "unexplained");
@@ -200,7 +200,7 @@ static void answer_unexplained(const struct profile *p, struct document *d)
 	doc_end(d);
 }
 
-static void answer_groups(const struct profile *p, size_t shown, struct document *d)
+static void describe_groups(const struct profile *p, size_t shown, struct document *d)
 {
 	double rest = 0;
 
@@ -209,12 +209,12 @@ static void answer_groups(const struct profile *p, size_t shown, struct document
 		doc_row(d);
 		if (i >= shown)
 			doc_hide(d);
-		answer_group(p, i, d);
+		describe_group(p, i, d);
 	}
 	if (p->fitted)
-		answer_unexplained_row(&p->shares, d);
+		describe_unexplained_row(&p->shares, d);
 	doc_end(d);
-	answer_unexplained(p, d);
+	describe_unexplained(p, d);
 	for (size_t i = shown; i < p->n_groups; i++)
 		rest += p->groups[i].share;
 	if (shown < p->n_groups)
@@ -222,11 +222,11 @@ static void answer_groups(const struct profile *p, size_t shown, struct document
 	if (p->fitted) {
 		doc_line(d,
 			 "\nshare: of its time; other fits: range over models that fit nearly as well; first: how often it is the largest");
-		doc_line(d, "rank: by share; groups below %.0f %% are tied: most of them are not used", 100 * PROFILE_RANKED);
+		doc_line(d, "rank: by share; groups below %.0f %% are tied: most of them are not used", 100 * PROFILE_RANKED_SHARE_MIN);
 	}
 }
 
-static void answer_features(const struct profile *p, struct document *d)
+static void describe_features(const struct profile *p, struct document *d)
 {
 	const struct features *f = &p->data.features;
 
@@ -266,23 +266,23 @@ static void excluded_add(const char *code, const char *why, size_t n, struct doc
 }
 
 /* Adds the results excluded from a data set and, unless NULL, from `rows`, as members of the open object and as lines for users. */
-static void profile_excluded_answer(const struct dataset *data, const struct profile_rows *rows, struct document *d)
+static void profile_describe_excluded(const struct dataset *data, const struct profile_rows *rows, struct document *d)
 {
-	for (int i = 0; i < LEFT_OUT_COUNT; i++)
-		excluded_add(left_out_code((enum left_out)i), left_out_text((enum left_out)i),
-			     data->left_out[i] + (rows && i == LEFT_OUT_INCOMPLETE ? rows->incomplete : 0), d);
+	for (int i = 0; i < EXCLUDED_REASONS; i++)
+		excluded_add(excluded_code((enum exclusion_code)i), excluded_text((enum exclusion_code)i),
+			     data->n_excluded[i] + (rows && i == EXCLUDED_INCOMPLETE ? rows->incomplete : 0), d);
 	if (!rows)
 		return;
-	excluded_add("metric_not_positive", "not above 0", rows->not_positive, d);
-	excluded_add("hardware_type_unknown", "the catalog has no fingerprint of their machine", rows->untyped, d);
+	excluded_add("metric_not_positive", "not above 0", rows->n_not_positive, d);
+	excluded_add("hardware_type_unknown", "the catalog has no fingerprint of their machine", rows->n_untyped, d);
 }
 
-static void answer_excluded(const struct profile *p, const struct dataset *data, struct document *d)
+static void describe_excluded(const struct profile *p, const struct dataset *data, struct document *d)
 {
 	const struct features *f = &p->data.features;
 
 	doc_object(d, "left_out");
-	profile_excluded_answer(data, p->rows, d);
+	profile_describe_excluded(data, p->rows, d);
 	doc_end(d);
 	for (size_t state = FEATURE_USED + 1; state < FEATURE_STATES; state++) {
 		struct buf names = BUF_INIT;
@@ -300,16 +300,16 @@ static void answer_excluded(const struct profile *p, const struct dataset *data,
 /* ---- whole answers ---- */
 
 /* Adds the measured parts, if there are any, and the table of measured and inferred levels. */
-static void answer_measured(const struct stored_time *time, const struct inferred *inferred, struct document *d)
+static void describe_measured(const struct stored_time *time, const struct inferred_profile *inferred, struct document *d)
 {
 	if (time->levels.runs) {
-		parts_answer(&time->parts, "measured", inferred, d);
+		parts_describe(&time->parts, "measured", inferred, d);
 	} else {
 		doc_table(d, "levels");
 		doc_hide(d);
-		inferred_rows(inferred, d);
+		inferred_add_rows(inferred, d);
 		doc_end(d);
-		doc_set(d, "measured", DOC_NOTHING);
+		doc_set(d, "measured", DOC_NULL_VALUE);
 	}
 	doc_set(d, "sampled_runs", time->sampled_runs);
 	if (time->sampled_runs && time->sampled_runs < time->levels.runs)
@@ -317,13 +317,13 @@ static void answer_measured(const struct stored_time *time, const struct inferre
 }
 
 /* Adds an answer with only the measured parts, for results without fingerprints. */
-static void measured_answer(const struct stored_time *time, const struct run_set *runs, const char *why, struct document *d)
+static void measured_describe(const struct stored_time *time, const struct run_set *runs, const char *why, struct document *d)
 {
 	char *text = parts_text(&time->parts), *reason = mem_format("%s; take fingerprints with 'assay host measure' before the runs", why);
 
 	doc_answer(d, DOC_DOUBTFUL, "", "%s@%s spends %s; more is not identifiable because no fingerprint belongs to its results",
 		   runs->application, runs->version, text);
-	answer_measured(time, NULL, d);
+	describe_measured(time, NULL, d);
 	doc_set(d, "application", runs->application);
 	doc_set(d, "version", runs->version);
 	doc_set(d, "machines", time->levels.machines);
@@ -336,11 +336,11 @@ static void measured_answer(const struct stored_time *time, const struct run_set
 	mem_free(reason, text);
 }
 
-static void profile_answer(const struct profile *p, const struct stored_time *time, const struct run_set *runs, const struct dataset *data,
-			   const struct arguments *a, struct document *d)
+static void profile_describe(const struct profile *p, const struct stored_time *time, const struct run_set *runs,
+			     const struct dataset *data, const struct arguments *a, struct document *d)
 {
-	answer_sentence(p, &time->parts, runs, d);
-	answer_measured(time, &p->inferred, d);
+	describe_conclusion(p, &time->parts, runs, d);
+	describe_measured(time, &p->inferred, d);
 	doc_set(d, "application", runs->application);
 	doc_set(d, "version", runs->version);
 	doc_set(d, "battery", data->battery);
@@ -348,14 +348,14 @@ static void profile_answer(const struct profile *p, const struct stored_time *ti
 	doc_set(d, "machines", data->machines);
 	doc_set(d, "hardware_types", p->rows->types);
 	doc_set(d, "effective_rank", p->rows->types ? p->data.features.effective_rank : (double)NAN);
-	answer_trust(p, d);
-	answer_basis(p, data, d);
-	answer_choice(p, d);
+	describe_trust(p, d);
+	describe_basis(p, data, d);
+	describe_model_choice(p, d);
 	if (p->fitted)
-		inferred_shown(&p->inferred, d);
-	answer_groups(p, (size_t)a->top, d);
-	answer_features(p, d);
-	answer_excluded(p, data, d);
+		inferred_describe(&p->inferred, d);
+	describe_groups(p, (size_t)a->top, d);
+	describe_features(p, d);
+	describe_excluded(p, data, d);
 	doc_set_json(d, "other_builds", run_others_json(runs));
 }
 
@@ -366,7 +366,7 @@ struct stressor_bar {
 	double value;
 };
 
-ORDER_BY(compare_bars, struct stressor_bar, BY_DOWN(value) BY_TEXT(name))
+ORDER_BY(compare_bars, struct stressor_bar, BY_DESC(value) BY_TEXT(name))
 
 static void paper_bars(const struct stressor_bar *bars, size_t n, size_t shown, struct document *d)
 {
@@ -387,9 +387,9 @@ static void paper_bars(const struct stressor_bar *bars, size_t n, size_t shown, 
 		doc_line(d, "and %.1f %% in %zu others", 100 * rest, n - shown);
 }
 
-static void paper_people(const struct paper_profile *p, size_t shown, struct document *d)
+static void paper_describe_human(const struct paper_profile *p, size_t shown, struct document *d)
 {
-	const double *importance = gbt_about(p->gbt).importance_per_tree;
+	const double *importance = gbt_info(p->gbt).importance_per_tree;
 	size_t cols = p->dataset.X.cols, n = 0;
 	struct stressor_bar *bars = mem_new(cols, sizeof(*bars));
 
@@ -407,7 +407,7 @@ static void paper_people(const struct paper_profile *p, size_t shown, struct doc
 	doc_line(d, "published method, unvalidated, from %zu hardware type%s (%zu machine%s, %zu results);", p->dataset.hardware_types,
 		 text_plural(p->dataset.hardware_types), p->dataset.machines, text_plural(p->dataset.machines), p->dataset.X.rows);
 	doc_line(d, "%.1f features tied a split: tied stressors share an importance that the data cannot divide\n",
-		 gbt_about(p->gbt).tied_per_split);
+		 gbt_info(p->gbt).tied_per_split);
 	if (p->dataset.hardware_types < 2)
 		doc_line(d, "On a single hardware type only noise differs: these bars have no meaning.\n");
 	if (n)
@@ -432,17 +432,17 @@ static void paper_errors(const struct gbt *gbt, struct document *d)
 		char stage[24];
 
 		snprintf(stage, sizeof(stage), "%zu", stages[i]);
-		doc_set(d, stage, gbt_about(gbt).mse[stages[i]]);
+		doc_set(d, stage, gbt_info(gbt).mse[stages[i]]);
 	}
 	doc_end(d);
 }
 
 /* Adds the answer of the published method, with bars for at most `shown` stressors. */
-static void paper_profile_answer(const struct paper_profile *p, size_t shown, struct document *d)
+static void paper_profile_describe(const struct paper_profile *p, size_t shown, struct document *d)
 {
 	const struct dataset *data = &p->dataset;
 
-	paper_people(p, shown, d);
+	paper_describe_human(p, shown, d);
 	doc_set(d, "application", p->runs->application);
 	doc_set(d, "version", p->runs->version);
 	doc_set(d, "model", "paper");
@@ -453,19 +453,19 @@ static void paper_profile_answer(const struct paper_profile *p, size_t shown, st
 	doc_set(d, "hardware_types", data->hardware_types);
 	doc_texts(d, "features", data->features, data->X.cols);
 	paper_errors(p->gbt, d);
-	paper_importances("importances_sum", data, gbt_about(p->gbt).importance_sum, d);
-	paper_importances("importances_per_tree", data, gbt_about(p->gbt).importance_per_tree, d);
-	doc_set(d, "tied_per_split", gbt_about(p->gbt).tied_per_split);
-	doc_set(d, "ambiguous_splits", gbt_about(p->gbt).ambiguous_splits);
+	paper_importances("importances_sum", data, gbt_info(p->gbt).importance_sum, d);
+	paper_importances("importances_per_tree", data, gbt_info(p->gbt).importance_per_tree, d);
+	doc_set(d, "tied_per_split", gbt_info(p->gbt).tied_per_split);
+	doc_set(d, "ambiguous_splits", gbt_info(p->gbt).ambiguous_splits);
 	doc_object(d, "left_out");
-	profile_excluded_answer(data, NULL, d);
+	profile_describe_excluded(data, NULL, d);
 	doc_end(d);
 	doc_set_json(d, "other_builds", run_others_json(p->runs));
 }
 
 /* Adds the profile to the document, even if it is not trusted. Fails only if there is no usable result. */
-static enum assay_status profile_time(struct lab *lab, const struct cmd_evidence *e, const struct arguments *a, struct document *d,
-				      struct assay_error *err)
+static enum assay_status profile_show_time(struct lab *lab, const struct cmd_evidence *e, const struct arguments *a, struct document *d,
+					   struct assay_error *err)
 {
 	const struct profile_options how = { .resamples = (size_t)a->resamples, .seed = (uint64_t)a->seed };
 	const struct run_set *runs = &e->runs[0];
@@ -477,19 +477,19 @@ static enum assay_status profile_time(struct lab *lab, const struct cmd_evidence
 
 	if (st)
 		return st;
-	dataset_of(&e->evidence, runs, true, &dataset);
-	profile_rows_of(&e->evidence, runs, &dataset, &rows);
+	dataset_build(&e->evidence, runs, true, &dataset);
+	profile_rows_build(&e->evidence, runs, &dataset, &rows);
 	if (rows.rates.rows > 0)
 		st = views_load(&lab->store, time, &dataset, &rows, err);
 	else
-		st = profile_no_rows(runs, &dataset, "results above 0 on machines with a fingerprint", 0, err);
+		st = profile_fail_no_rows(runs, &dataset, "results above 0 on machines with a fingerprint", 0, err);
 	if (rows.rates.rows == 0 && time->levels.runs) {
-		measured_answer(time, runs, err->text, d);
+		measured_describe(time, runs, err->text, d);
 		st = ASSAY_OK;
 	}
 	if (!st && rows.rates.rows > 0) {
-		profile_of(&rows, &how, &profile);
-		profile_answer(&profile, time, runs, &dataset, a, d);
+		profile_compute(&rows, &how, &profile);
+		profile_describe(&profile, time, runs, &dataset, a, d);
 	}
 	stored_time_free(time);
 	profile_release(&profile);
@@ -498,15 +498,15 @@ static enum assay_status profile_time(struct lab *lab, const struct cmd_evidence
 	return st;
 }
 
-static enum assay_status profile_paper(struct lab *lab, const struct cmd_evidence *e, const struct arguments *a, struct document *d,
-				       struct assay_error *err)
+static enum assay_status profile_show_paper(struct lab *lab, const struct cmd_evidence *e, const struct arguments *a, struct document *d,
+					    struct assay_error *err)
 {
 	struct paper_profile profile;
-	enum assay_status st = paper_profile_of(&e->evidence, &e->runs[0], &profile, err);
+	enum assay_status st = paper_profile_fit(&e->evidence, &e->runs[0], &profile, err);
 
 	(void)lab;
 	if (!st)
-		paper_profile_answer(&profile, (size_t)a->top, d);
+		paper_profile_describe(&profile, (size_t)a->top, d);
 	paper_profile_release(&profile);
 	return st;
 }
@@ -518,13 +518,13 @@ static enum assay_status profile_run(struct lab *lab, void *arguments, struct do
 	enum assay_status st = cmd_evidence_load(lab, &a->selector, 1, true, &e, err);
 
 	if (!st)
-		st = (a->model == MODEL_PAPER ? profile_paper : profile_time)(lab, &e, a, d, err);
+		st = (a->model == MODEL_PAPER ? profile_show_paper : profile_show_time)(lab, &e, a, d, err);
 	cmd_evidence_release(&e);
 	return st;
 }
 
 static const char *const models[] = { [MODEL_TIME] = "time", [MODEL_PAPER] = "paper", NULL };
-static const struct cli_option words[] = { CLI_WORD("APP[@VERSION]", struct arguments, selector), CLI_END };
+static const struct cli_option words[] = { CLI_ARGUMENT("APP[@VERSION]", struct arguments, selector), CLI_END };
 static const struct cli_option options[] = {
 	CLI_CHOICE("model", models, struct arguments, model, "The model: time (the default) or paper"),
 	CMD_TOP(struct arguments, top, "Number of groups, or stressors of the paper's model, to show (default: 15)"),

@@ -17,7 +17,7 @@ static void report_add_members(const struct comparison *c, struct document *d)
 	cJSON *root, *member;
 
 	document_init(&all);
-	comparison_answer(c, true, 0, &all);
+	comparison_describe(c, true, 0, &all);
 	root = document_cjson(&all);
 	while ((member = cJSON_DetachItemFromArray(root, 0)))
 		doc_set_json(d, member->string, member);
@@ -33,13 +33,14 @@ static enum assay_status report_run(struct lab *lab, void *arguments, struct doc
 	enum assay_status st = cmd_evidence_load(lab, a->selectors, 2, false, &e, err);
 
 	if (!st)
-		st = comparison_of(lab,
-				   &(struct comparison_asked){ .evidence = &e.evidence,
-							       .baseline = &e.runs[0],
-							       .candidate = &e.runs[1],
-							       .min_effect = a->min_effect > 0 ? a->min_effect : lab->config.min_effect,
-							       .last = COMPARISON_ALL },
-				   &c, err);
+		st = comparison_compute(
+		    lab,
+		    &(struct comparison_request){ .evidence = &e.evidence,
+						  .baseline = &e.runs[0],
+						  .candidate = &e.runs[1],
+						  .min_effect = a->min_effect > 0 ? a->min_effect : lab->config.min_effect,
+						  .last = COMPARISON_ALL },
+		    &c, err);
 	if (!st)
 		st = report_write(lab, &e.evidence, &(struct report){ .comparison = &c }, a->path, NULL, err);
 	if (!st) {
@@ -56,8 +57,8 @@ static enum assay_status report_run(struct lab *lab, void *arguments, struct doc
 }
 
 static const struct cli_option words[] = {
-	CLI_WORD("BASELINE", struct arguments, selectors[0]),
-	CLI_WORD("CANDIDATE", struct arguments, selectors[1]),
+	CLI_ARGUMENT("BASELINE", struct arguments, selectors[0]),
+	CLI_ARGUMENT("CANDIDATE", struct arguments, selectors[1]),
 	CLI_END,
 };
 static const struct cli_option options[] = {

@@ -7,10 +7,10 @@
 struct arguments {
 	struct cli_list words, pids;
 	double budget_s;
-	bool any_status;
+	bool accept_any_status;
 };
 
-static enum assay_status stat_attached(const struct cli_list *pids, struct here_how how, struct document *d, struct assay_error *err)
+static enum assay_status stat_attached(const struct cli_list *pids, struct adhoc_options how, struct document *d, struct assay_error *err)
 {
 	struct local_processes processes;
 	enum assay_status st = local_processes_find(pids->items, pids->n, &processes, err);
@@ -18,7 +18,7 @@ static enum assay_status stat_attached(const struct cli_list *pids, struct here_
 
 	how.attach = processes.ids;
 	if (!st)
-		st = here_profile((const char *const[]){ processes.program, text }, 2, &how, d, err);
+		st = adhoc_profile((const char *const[]){ processes.program, text }, 2, &how, d, err);
 	if (!st)
 		st = local_processes_check(&processes, err);
 	local_processes_release(&processes);
@@ -29,11 +29,13 @@ static enum assay_status stat_attached(const struct cli_list *pids, struct here_
 static enum assay_status stat_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
-	const struct here_how how = { .budget_s = a->budget_s, .progress = !cli_quiet(), .any_status = a->any_status };
+	const struct adhoc_options how = { .budget_s = a->budget_s,
+					   .progress = !cli_is_quiet(),
+					   .accept_any_status = a->accept_any_status };
 
 	(void)lab;
 	return a->pids.n ? stat_attached(&a->pids, how, d, err)
-			 : here_profile((const char *const *)a->words.items, a->words.n, &how, d, err);
+			 : adhoc_profile((const char *const *)a->words.items, a->words.n, &how, d, err);
 }
 
 static enum assay_status stat_check(void *arguments, struct assay_error *err)
@@ -45,15 +47,15 @@ static enum assay_status stat_check(void *arguments, struct assay_error *err)
 	return ASSAY_OK;
 }
 
-static const struct cli_option words[] = { CLI_WORDS("-- COMMAND [ARG]", struct arguments, words, 0), CLI_END };
+static const struct cli_option words[] = { CLI_ARGUMENTS("-- COMMAND [ARG]", struct arguments, words, 0), CLI_END };
 static const struct cli_option options[] = {
 	CLI_NAMES("pid", "PID,...", struct arguments, pids, "Watch these running processes and their descendants instead of a command"),
-	HERE_BUDGET(struct arguments, budget_s, "20s"),
-	CLI_SPAN("for", struct arguments, budget_s, "The same as --budget, for running processes"),
-	HERE_ANY_STATUS(struct arguments, any_status),
+	ADHOC_BUDGET(struct arguments, budget_s, "20s"),
+	CLI_DURATION("for", struct arguments, budget_s, "The same as --budget, for running processes"),
+	ADHOC_ANY_STATUS(struct arguments, accept_any_status),
 	CLI_END,
 };
-static const struct arguments defaults = { .budget_s = HERE_BUDGET_S };
+static const struct arguments defaults = { .budget_s = ADHOC_BUDGET_S };
 
 const struct command stat_command = {
 	.name = "stat",

@@ -27,7 +27,7 @@ struct suggest {
 	size_t n, capacity;
 };
 
-static double suggest_nearest(const struct features *f, const double *logs)
+static double suggest_nearest_distance(const struct features *f, const double *logs)
 {
 	double least = (double)INFINITY;
 
@@ -44,15 +44,15 @@ static double suggest_nearest(const struct features *f, const double *logs)
 	return isfinite(least) ? least : (double)NAN;
 }
 
-static void suggest_judge(const struct profile *p, const double *rates, struct suggest_machine *m)
+static void suggest_estimate_gain(const struct profile *p, const double *rates, struct suggest_machine *m)
 {
 	const struct features *f = &p->data.features;
 	double *logs = mem_new(f->n + p->n_groups, sizeof(*logs)), *gain = logs + f->n;
 
 	m->gain = m->leading = m->distance = (double)NAN;
 	if (p->rows->types > 0 && f->n > 0) {
-		features_row(f, rates, logs);
-		m->distance = suggest_nearest(f, logs);
+		features_convert_row(f, rates, logs);
+		m->distance = suggest_nearest_distance(f, logs);
 	}
 	if (p->fitted) {
 		m->gain = design_gain(&p->data, &p->blend.additive, logs, fmax(p->validation.mape, NOISE_MIN), gain);
@@ -61,7 +61,7 @@ static void suggest_judge(const struct profile *p, const double *rates, struct s
 	free(logs);
 }
 
-static struct suggest_machine *suggest_of_type(struct suggest *s, const char *type)
+static struct suggest_machine *suggest_find_type(struct suggest *s, const char *type)
 {
 	for (size_t i = 0; type && i < s->n; i++) {
 		if (s->machines[i].type && strcmp(s->machines[i].type, type) == 0)
@@ -76,10 +76,10 @@ static bool is_latest(const struct fingerprint_set *set, size_t i, const struct 
 {
 	const char *machine = set->items[i].machine;
 
-	if (kind && !fingerprint_comparable(&set->items[i], kind))
+	if (kind && !fingerprint_is_comparable(&set->items[i], kind))
 		return false;
 	for (size_t k = i + 1; k < set->n && strcmp(set->items[k].machine, machine) == 0; k++) {
-		if (!kind || fingerprint_comparable(&set->items[k], kind))
+		if (!kind || fingerprint_is_comparable(&set->items[k], kind))
 			return false;
 	}
 	return true;
@@ -99,17 +99,17 @@ static void suggest_add_machines(const struct evidence *e, const struct run_set 
 		struct suggest_machine *known;
 
 		if (!is_latest(set, i, kind) || !machine || machine->retired ||
-		    (type && text_among(s->profile->rows->type_names, s->profile->rows->types, type)))
+		    (type && text_is_among(s->profile->rows->type_names, s->profile->rows->types, type)))
 			continue;
-		known = suggest_of_type(s, type);
+		known = suggest_find_type(s, type);
 		if (known) {
 			known->machines++;
 			continue;
 		}
 		s->machines = mem_grow(s->machines, s->n, &s->capacity, sizeof(*s->machines));
 		s->machines[s->n] = (struct suggest_machine){ .machine = f->machine, .type = type, .machines = 1 };
-		profile_rates_of(set, f, s->profile->rows, rates);
-		suggest_judge(s->profile, rates, &s->machines[s->n++]);
+		profile_fill_rates(set, f, s->profile->rows, rates);
+		suggest_estimate_gain(s->profile, rates, &s->machines[s->n++]);
 	}
 	free(rates);
 }
@@ -124,7 +124,7 @@ static int compare_use(const void *a, const void *b)
 	return strcmp(x->machine, y->machine);
 }
 
-static void suggest_sentence(const struct suggest *s, const struct run_set *runs, struct document *d)
+static void suggest_add_answer(const struct suggest *s, const struct run_set *runs, struct document *d)
 {
 	const struct suggest_machine *best = s->n ? &s->machines[0] : NULL;
 	size_t types = s->profile->rows->types;
@@ -172,7 +172,7 @@ static void suggest_add_table(const struct suggest *s, size_t shown, struct docu
 
 static void suggest_add(const struct suggest *s, const struct run_set *runs, size_t shown, struct document *d)
 {
-	suggest_sentence(s, runs, d);
+	suggest_add_answer(s, runs, d);
 	doc_set(d, "application", runs->application);
 	doc_set(d, "version", runs->version);
 	doc_set(d, "hardware_types", s->profile->rows->types);
@@ -182,16 +182,16 @@ static void suggest_add(const struct suggest *s, const struct run_set *runs, siz
 }
 
 /* Adds the machines in use that have a fingerprint comparable with those of the results. Users see the `shown` most useful types. */
-static void suggest_answer(const struct evidence *evidence, const struct run_set *runs, size_t shown, struct document *d)
+static void suggest_describe(const struct evidence *evidence, const struct run_set *runs, size_t shown, struct document *d)
 {
 	struct profile_rows rows;
 	struct dataset dataset;
 	struct profile profile;
 	struct suggest s = { .profile = &profile };
 
-	dataset_of(evidence, runs, true, &dataset);
-	profile_rows_of(evidence, runs, &dataset, &rows);
-	profile_of(&rows, &profile_defaults, &profile);
+	dataset_build(evidence, runs, true, &dataset);
+	profile_rows_build(evidence, runs, &dataset, &rows);
+	profile_compute(&rows, &profile_defaults, &profile);
 	suggest_add_machines(evidence, runs, &dataset, &s);
 	order_sort(s.machines, s.n, compare_use);
 	suggest_add(&s, runs, shown, d);
@@ -216,12 +216,12 @@ static enum assay_status suggest_run(struct lab *lab, void *arguments, struct do
 		st = assay_fail(err, ASSAY_E_NODATA, "'%s@%s' has no usable result yet: run it with 'assay run'", e.runs[0].application,
 				e.runs[0].version);
 	if (!st)
-		suggest_answer(&e.evidence, &e.runs[0], (size_t)a->top, d);
+		suggest_describe(&e.evidence, &e.runs[0], (size_t)a->top, d);
 	cmd_evidence_release(&e);
 	return st;
 }
 
-static const struct cli_option words[] = { CLI_WORD("APP[@VERSION]", struct arguments, selector), CLI_END };
+static const struct cli_option words[] = { CLI_ARGUMENT("APP[@VERSION]", struct arguments, selector), CLI_END };
 static const struct cli_option options[] = {
 	CMD_TOP(struct arguments, top, "Number of hardware types to show, most useful first (default: 10)"),
 	CLI_END,

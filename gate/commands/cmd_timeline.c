@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct marked {
+struct marked_interval {
 	int64_t rank;
 	double from_s, to_s;
 };
@@ -25,7 +25,7 @@ struct marked {
 struct arguments {
 	struct cli_list files;
 	double threshold, least_s;
-	struct marked marked;
+	struct marked_interval marked;
 	bool follow;
 	double window_s;
 };
@@ -50,19 +50,20 @@ static void describe_run(const struct stored_runs *runs, size_t at, size_t gone,
 		doc_line(d, "%zu of %zu recorded runs cannot be read: %s", gone, runs->n, why);
 }
 
-static double lost(const struct variance *v)
+static double lost_share(const struct variance *v)
 {
 	double sum = 0;
 
 	for (size_t r = 0; r < v->n_regions; r++)
-		sum += v->regions[r].caused_by == VARIANCE_NONE ? v->regions[r].elapsed_s : 0;
+		sum += v->regions[r].causing_region == VARIANCE_NONE ? v->regions[r].elapsed_s : 0;
 	return sum;
 }
 
 /* Analyses all runs. Sets *out to the analysis of the run that lost most time, and *at to its index. Sets *gone to the number of unreadable
  * runs, and *err to the last error. Fails only if no run is readable. */
-static enum assay_status stored_runs_worst(const struct lab *lab, const struct stored_runs *runs, const struct variance_options *options,
-					   struct variance *out, size_t *at, size_t *gone, struct assay_error *err)
+static enum assay_status stored_runs_find_worst(const struct lab *lab, const struct stored_runs *runs,
+						const struct variance_options *options, struct variance *out, size_t *at, size_t *gone,
+						struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
 
@@ -76,7 +77,7 @@ static enum assay_status stored_runs_worst(const struct lab *lab, const struct s
 			++*gone;
 			continue;
 		}
-		if (*gone == i || lost(&other) > lost(out)) {
+		if (*gone == i || lost_share(&other) > lost_share(out)) {
 			struct variance less = *out;
 
 			*out = other;
@@ -97,22 +98,22 @@ static enum assay_status show_stored(const char *selector, const struct variance
 	struct stored_runs runs = { .files = NULL };
 	struct lab lab = { .lock_fd = -1 };
 	size_t at = 0, gone = 0;
-	enum assay_status st = run_selector(selector, &application, &given, err);
+	enum assay_status st = run_parse_selector(selector, &application, &given, err);
 
 	if (!st)
 		st = lab_open(cli_directory(), STORE_READ, &lab, err);
 	if (!st && given)
 		version = mem_string(given); /* all inputs unless the selector names one */
 	else if (!st)
-		st = run_resolve(&lab.store, application, NULL, &version, err);
+		st = run_resolve_version(&lab.store, application, NULL, &version, err);
 	if (!st)
 		st = stored_runs_list(&lab, application, version, NULL, &runs, err);
 	if (!st)
-		st = stored_runs_worst(&lab, &runs, options, &variance, &at, &gone, err);
+		st = stored_runs_find_worst(&lab, &runs, options, &variance, &at, &gone, err);
 	if (!st) {
-		variance_conclusion(&variance, d);
+		variance_add_conclusion(&variance, d);
 		describe_run(&runs, at, gone, err->text, d);
-		variance_details(&variance, d);
+		variance_add_details(&variance, d);
 	}
 	variance_release(&variance);
 	stored_runs_release(&runs);
@@ -124,7 +125,7 @@ static enum assay_status show_stored(const char *selector, const struct variance
 /* ---- run in progress ---- */
 
 /* Converts times since the start of the window to times since the start of the run. */
-static void times_shift(struct variance *v)
+static void shift_times(struct variance *v)
 {
 	for (size_t r = 0; r < v->n_regions; r++) {
 		struct region *region = &v->regions[r];
@@ -140,12 +141,12 @@ static void times_shift(struct variance *v)
 }
 
 /* The counters that each process is asked to read in the next window. */
-struct asked {
+struct level_requests {
 	struct follow_level *levels; /* [n] one per process with a request */
 	size_t n;
 };
 
-static void window_json(const struct follow_window *w, const struct variance *v, const struct asked *asked, double lag_s)
+static void print_window_json(const struct follow_window *w, const struct variance *v, const struct level_requests *asked, double lag_s)
 {
 	struct document d;
 	cJSON *json;
@@ -159,8 +160,8 @@ static void window_json(const struct follow_window *w, const struct variance *v,
 	doc_set(&d, "processes", v->fragments.n_processes);
 	doc_set(&d, "fragments", v->fragments.n);
 	doc_set(&d, "coverage", variance_coverage(v));
-	doc_set_bool(&d, "variance", variance_any(v));
-	variance_regions(v, &d);
+	doc_set_bool(&d, "variance", variance_has_slow_region(v));
+	variance_add_regions(v, &d);
 	doc_list(&d, "asked");
 	for (size_t i = 0; i < asked->n; i++) {
 		doc_object(&d, NULL);
@@ -178,14 +179,14 @@ static void window_json(const struct follow_window *w, const struct variance *v,
 }
 
 /* Prints a line. Escapes control characters in names. */
-static void say(const char *before, const char *text)
+static void print_line(const char *before, const char *text)
 {
 	fputs(before, stdout);
-	text_put(text, stdout);
+	text_print_sanitized(text, stdout);
 	putchar('\n');
 }
 
-static void window_text(const struct follow_window *w, const struct variance *v)
+static void print_window_text(const struct follow_window *w, const struct variance *v)
 {
 	printf("%8.1f s to %.1f s  ", w->from_s, w->to_s);
 	if (!v->fragments.n)
@@ -193,31 +194,31 @@ static void window_text(const struct follow_window *w, const struct variance *v)
 	else if (!v->n_regions)
 		printf("no variance; coverage %.0f %%\n", 100 * variance_coverage(v));
 	for (size_t r = 0; r < v->n_regions; r++) {
-		char *sentence = variance_sentence(v, &v->regions[r]);
+		char *sentence = variance_region_sentence(v, &v->regions[r]);
 
-		say(r ? "          " : "", sentence);
+		print_line(r ? "          " : "", sentence);
 		free(sentence);
 	}
 }
 
-static enum assay_status window_report(const struct arguments *a, struct follow *follow, struct variance_known *known,
+static enum assay_status window_report(const struct arguments *a, struct follow_state *follow, struct variance_usual_memory *known,
 				       struct follow_window *w, struct assay_error *err)
 {
 	const struct variance_options options = { .threshold = a->threshold,
 						  .least_s = a->least_s < 0 ? (double)NAN : a->least_s,
 						  .known = known };
 	struct variance v = { .n_clusters = 0 };
-	enum assay_status st = w->fragments.n ? variance_of(&w->fragments, &options, &v, err) : ASSAY_OK;
+	enum assay_status st = w->fragments.n ? variance_analyse(&w->fragments, &options, &v, err) : ASSAY_OK;
 
 	if (!st) {
-		struct asked asked = { .levels = mem_new(v.fragments.n_processes, sizeof(*asked.levels)) };
+		struct level_requests asked = { .levels = mem_new(v.fragments.n_processes, sizeof(*asked.levels)) };
 
-		asked.n = follow_ask(follow, &v, asked.levels);
-		times_shift(&v);
-		if (cli_for_people())
-			window_text(w, &v);
+		asked.n = follow_change_levels(follow, &v, asked.levels);
+		shift_times(&v);
+		if (cli_is_human_format())
+			print_window_text(w, &v);
 		else
-			window_json(w, &v, &asked, follow_lag(follow, w));
+			print_window_json(w, &v, &asked, follow_lag(follow, w));
 		free(asked.levels);
 		if (fflush(stdout) != 0)
 			st = assay_fail_errno(err, errno, "cannot write to standard output");
@@ -228,15 +229,15 @@ static enum assay_status window_report(const struct arguments *a, struct follow 
 
 static enum assay_status follow_run(const struct arguments *a, struct assay_error *err)
 {
-	struct follow *follow = follow_new((const char *const *)a->files.items, a->files.n, a->window_s);
-	struct variance_known *known = variance_known_new();
+	struct follow_state *follow = follow_new((const char *const *)a->files.items, a->files.n, a->window_s);
+	struct variance_usual_memory *known = variance_usual_memory_new();
 	enum assay_status st = ASSAY_OK;
 	bool more = true;
 
 	while (!st && more) {
 		struct follow_window window;
 
-		st = follow_next(follow, cli_note, &window, &more, err);
+		st = follow_next_window(follow, cli_note, &window, &more, err);
 		if (!st && more)
 			st = window_report(a, follow, known, &window, err);
 		fragments_release(&window.fragments);
@@ -248,11 +249,11 @@ static enum assay_status follow_run(const struct arguments *a, struct assay_erro
 
 /* ---- finished run ---- */
 
-/* Returns the place of a call that returns to `behind_call`: "main, sort.c:88", or "main+2f of sort" without line information. Returns NULL
- * if there is no function there. free() it. */
-static char *place_of(const struct image *image, const char *path, uint64_t behind_call)
+/* Returns the place of a call that returns to `after_system_call`: "main, sort.c:88", or "main+2f of sort" without line information.
+ * Returns NULL if there is no function there. free() it. */
+static char *find_source_place(const struct image *image, const char *path, uint64_t after_system_call)
 {
-	uint64_t address = behind_call - 1;
+	uint64_t address = after_system_call - 1;
 	size_t s = image_symbol_before(image, address);
 	const struct image_symbol *symbol = s == SIZE_MAX ? NULL : &image->symbols[s];
 	Dwarf_Line *line;
@@ -269,7 +270,8 @@ static char *place_of(const struct image *image, const char *path, uint64_t behi
 	if (line && !dwarf_lineno(line, &number) && number > 0 && dwarf_linesrc(line, NULL, NULL))
 		place = mem_format("%s, %s:%d", function, text_file_name(dwarf_linesrc(line, NULL, NULL)), number);
 	else
-		place = mem_format("%s+%llx of %s", function, (unsigned long long)(behind_call - symbol->address), text_file_name(path));
+		place =
+		    mem_format("%s+%llx of %s", function, (unsigned long long)(after_system_call - symbol->address), text_file_name(path));
 	free(function);
 	return place;
 }
@@ -288,12 +290,12 @@ static void site_places_find(struct fragments *f)
 		if (strcmp(opened, site->file) != 0) {
 			image_release(&image);
 			opened = site->file;
-			(void)image_open(opened, IMAGE_NAMELESS, &image, &ignored);
+			(void)image_open(opened, IMAGE_NO_SYMBOLS, &image, &ignored);
 		}
 		if (!image.build_id[0] || strcmp(image.build_id, site->module) != 0)
 			continue;
 		site->is_file = true;
-		site->place = place_of(&image, opened, site->address);
+		site->place = find_source_place(&image, opened, site->address);
 	}
 	image_release(&image);
 }
@@ -313,21 +315,21 @@ static enum assay_status show_run(struct lab *lab, void *arguments, struct docum
 	(void)lab;
 	if (a->follow && a->marked.to_s > 0)
 		return assay_fail(err, ASSAY_E_USAGE, "--region cannot be used with --follow");
-	d->answered = a->follow;
+	d->is_streamed = a->follow;
 	if (a->follow)
 		return follow_run(a, err);
 	if (a->files.n == 1 && version_is_selector(a->files.items[0]))
 		return show_stored(a->files.items[0], &options, d, err);
-	st = a->files.n == 1 ? version_is_reported(cli_directory(), a->files.items[0], err) : ASSAY_OK;
+	st = a->files.n == 1 ? version_check_selector(cli_directory(), a->files.items[0], err) : ASSAY_OK;
 	if (!st)
 		st = record_files_read((const char *const *)a->files.items, a->files.n, &fragments, err);
 	if (!st && fragments.n_runs && a->marked.to_s > 0)
 		st = assay_fail(err, ASSAY_E_USAGE, "--region needs the records of one run");
 	if (!st)
-		st = variance_of(&fragments, &options, &variance, err);
+		st = variance_analyse(&fragments, &options, &variance, err);
 	if (!st) {
 		site_places_find(&variance.fragments);
-		variance_answer(&variance, d);
+		variance_describe(&variance, d);
 	}
 	variance_release(&variance);
 	fragments_release(&fragments);
@@ -337,22 +339,22 @@ static enum assay_status show_run(struct lab *lab, void *arguments, struct docum
 /* Parses "RANK:FROM-TO" (times in seconds) into a struct marked. */
 static enum assay_status parse_region(const char *text, void *to, struct assay_error *err)
 {
-	struct marked *m = to;
+	struct marked_interval *m = to;
 	char *rank = mem_string(text), *from = strchr(rank, ':'), *end = from ? strchr(from, '-') : NULL;
 	bool ok = from && end;
 
 	if (ok) {
 		*from++ = '\0';
 		*end++ = '\0';
-		ok = text_int64(rank, &m->rank) && text_double(from, &m->from_s) && text_double(end, &m->to_s) && m->rank >= 0 &&
-		     m->from_s >= 0 && m->from_s < m->to_s && m->to_s < 1e9;
+		ok = text_parse_int64(rank, &m->rank) && text_parse_double(from, &m->from_s) && text_parse_double(end, &m->to_s) &&
+		     m->rank >= 0 && m->from_s >= 0 && m->from_s < m->to_s && m->to_s < 1e9;
 	}
 	free(rank);
 	return ok ? ASSAY_OK
 		  : assay_fail(err, ASSAY_E_USAGE, "RANK:FROM-TO or PID:FROM-TO, in seconds since the run started, such as 3:10.5-12");
 }
 
-static const struct cli_option words[] = { CLI_WORDS("FILE...|DIRECTORY...|APP@VERSION", struct arguments, files, 1), CLI_END };
+static const struct cli_option words[] = { CLI_ARGUMENTS("FILE...|DIRECTORY...|APP@VERSION", struct arguments, files, 1), CLI_END };
 static const struct cli_option options[] = {
 	CLI_REAL("threshold", "P", struct arguments, threshold, .1, .99,
 		 "Fraction of its usual speed below which work is slow; lower for work that varies more by itself (default: 0.85)"),

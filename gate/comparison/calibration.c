@@ -25,9 +25,9 @@ static void add_counts(cJSON *object, const struct replay_counts *c)
 	json_add_number(object, "resampled", (double)(c->pairs - c->distinct));
 	for (int i = 0; i < DECISION_NOTHING_MEASURED; i++)
 		json_add_number(object, decision_text((enum decision)i), (double)c->decision[i]);
-	json_add_number(object, "seen_again", (double)c->seen_again[DECISION_REGRESSION]);
-	json_add_number(object, "improved_again", (double)c->seen_again[DECISION_IMPROVED]);
-	json_add_number(object, "repetitions", c->looked_at);
+	json_add_number(object, "seen_again", (double)c->confirmed[DECISION_REGRESSION]);
+	json_add_number(object, "improved_again", (double)c->confirmed[DECISION_IMPROVED]);
+	json_add_number(object, "repetitions", c->mean_repetitions);
 }
 
 static cJSON *entry_json(const struct calibration_entry *e)
@@ -40,7 +40,7 @@ static cJSON *entry_json(const struct calibration_entry *e)
 	json_add_number(root, "taken_ms", (double)e->taken_ms);
 	json_add_number(root, "repetitions", (double)e->repetitions);
 	json_add_number(root, "min_effect", e->min_effect);
-	json_add_number(root, "waited", e->waited);
+	json_add_number(root, "waited", e->run_delay_share);
 	list = cJSON_AddArrayToObject(root, "machines");
 	for (size_t i = 0; i < e->n_machines; i++)
 		cJSON_AddItemToArray(list, cJSON_CreateString(e->machines[i]));
@@ -48,18 +48,18 @@ static cJSON *entry_json(const struct calibration_entry *e)
 	add_counts(identical, &e->identical);
 	list = cJSON_AddArrayToObject(root, "planted");
 	for (size_t i = 0; i < e->n_planted; i++) {
-		cJSON *planted = cJSON_CreateObject();
+		cJSON *injected = cJSON_CreateObject();
 
-		cJSON_AddStringToObject(planted, "kind", plant_word(e->planted[i].plant.kind));
-		json_add_number(planted, "percent", e->planted[i].plant.percent);
-		json_add_number(planted, "measured", e->planted[i].measured);
-		add_counts(planted, &e->planted[i].counts);
-		cJSON_AddItemToArray(list, planted);
+		cJSON_AddStringToObject(injected, "kind", injection_kind_name(e->injected[i].injection.kind));
+		json_add_number(injected, "percent", e->injected[i].injection.percent);
+		json_add_number(injected, "measured", e->injected[i].measured);
+		add_counts(injected, &e->injected[i].counts);
+		cJSON_AddItemToArray(list, injected);
 	}
 	return root;
 }
 
-char *calibration_text(const struct calibration *calibration)
+char *calibration_to_json(const struct calibration *calibration)
 {
 	cJSON *root = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(root, "applications");
 	char *text;
@@ -78,9 +78,9 @@ static struct replay_counts read_counts(struct json_reader *r, const cJSON *obje
 	c.distinct = c.pairs - (size_t)json_reader_integer(r, object, "resampled", 0, (int64_t)c.pairs);
 	for (int i = 0; i < DECISION_NOTHING_MEASURED; i++)
 		c.decision[i] = (size_t)json_reader_integer(r, object, decision_text((enum decision)i), 0, (int64_t)c.pairs);
-	c.seen_again[DECISION_REGRESSION] = (size_t)json_reader_integer(r, object, "seen_again", 0, (int64_t)c.pairs);
-	c.seen_again[DECISION_IMPROVED] = (size_t)json_reader_integer(r, object, "improved_again", 0, (int64_t)c.pairs);
-	c.looked_at = json_reader_number(r, object, "repetitions", 0, COUNT_MAX);
+	c.confirmed[DECISION_REGRESSION] = (size_t)json_reader_integer(r, object, "seen_again", 0, (int64_t)c.pairs);
+	c.confirmed[DECISION_IMPROVED] = (size_t)json_reader_integer(r, object, "improved_again", 0, (int64_t)c.pairs);
+	c.mean_repetitions = json_reader_number(r, object, "repetitions", 0, COUNT_MAX);
 	return c;
 }
 
@@ -94,18 +94,18 @@ static void read_injected(struct json_reader *r, const cJSON *object, struct cal
 	static const char *const keys[] = { "kind",	  "percent",	    "measured",	  "pairs",	  "resampled",
 					    "pass",	  "improved",	    "regression", "inconclusive", "environment",
 					    "seen_again", "improved_again", "repetitions" };
-	struct calibration_planted *p = &e->planted[e->n_planted++];
+	struct calibration_injected *p = &e->injected[e->n_planted++];
 	const char *word;
 	int kind = 0;
 
-	json_reader_keys(r, object, "an injected slowdown", keys, sizeof(keys) / sizeof(keys[0]));
+	json_reader_check_keys(r, object, "an injected slowdown", keys, sizeof(keys) / sizeof(keys[0]));
 	word = json_reader_text(r, object, "kind");
-	while (kind < PLANT_KINDS && strcmp(plant_word((enum plant_kind)kind), word) != 0)
+	while (kind < INJECTION_KINDS && strcmp(injection_kind_name((enum injection_kind)kind), word) != 0)
 		kind++;
-	if (kind == PLANT_KINDS)
+	if (kind == INJECTION_KINDS)
 		json_reader_fail(r, "'kind' must be cpu, memory or calls");
-	p->plant = (struct plantation){ (enum plant_kind)(kind % PLANT_KINDS),
-					(unsigned)json_reader_integer(r, object, "percent", 1, PLANT_PERCENT_MAX) };
+	p->injection = (struct injection){ (enum injection_kind)(kind % INJECTION_KINDS),
+					   (unsigned)json_reader_integer(r, object, "percent", 1, INJECTION_PERCENT_MAX) };
 	p->measured = number_or_null(r, object, "measured");
 	p->counts = read_counts(r, object);
 }
@@ -131,7 +131,7 @@ static void read_entry(struct json_reader *r, const cJSON *root, struct calibrat
 	const cJSON *list, *item;
 	const char *plan;
 
-	json_reader_keys(r, root, "an application", keys, sizeof(keys) / sizeof(keys[0]));
+	json_reader_check_keys(r, root, "an application", keys, sizeof(keys) / sizeof(keys[0]));
 	e->application = mem_string(json_reader_text(r, root, "application"));
 	e->version = mem_string(json_reader_text(r, root, "version"));
 	plan = json_reader_text(r, root, "plan");
@@ -141,10 +141,10 @@ static void read_entry(struct json_reader *r, const cJSON *root, struct calibrat
 	e->taken_ms = json_reader_integer(r, root, "taken_ms", 0, TIME_MAX);
 	e->repetitions = json_reader_integer(r, root, "repetitions", 0, COUNT_MAX);
 	e->min_effect = json_reader_number(r, root, "min_effect", 1e-6, 1);
-	e->waited = number_or_null(r, root, "waited");
+	e->run_delay_share = number_or_null(r, root, "waited");
 	read_machines(r, root, e);
 	e->identical = read_counts(r, json_reader_object(r, root, "identical"));
-	list = json_reader_array(r, root, "planted", 0, PLANT_KINDS);
+	list = json_reader_array(r, root, "planted", 0, INJECTION_KINDS);
 	if (!r->st)
 		cJSON_ArrayForEach(item, list) read_injected(r, item, e);
 }
@@ -159,7 +159,7 @@ enum assay_status calibration_parse(const char *name, const char *text, size_t n
 	*out = (struct calibration){ NULL, 0 };
 	r.st = json_parse(name, text, n, &root, err);
 	if (!r.st) {
-		json_reader_keys(&r, root, "a calibration", keys, 1);
+		json_reader_check_keys(&r, root, "a calibration", keys, 1);
 		list = json_reader_array(&r, root, "applications", 0, ENTRIES_MAX);
 	}
 	if (!r.st)
@@ -188,7 +188,7 @@ enum assay_status calibration_read(const char *directory, struct calibration *ou
 {
 	char *path = mem_format("%s/" CALIBRATION_FILE, directory);
 	struct buf text = BUF_INIT;
-	enum assay_status st = file_read_stored(path, JSON_BYTES_MAX, &text, err);
+	enum assay_status st = file_read_cached(path, JSON_BYTES_MAX, &text, err);
 
 	*out = (struct calibration){ NULL, 0 };
 	if (!st)
@@ -220,7 +220,7 @@ enum assay_status calibration_put(const char *directory, struct calibration_entr
 			calibration_entry_release(&all.items[i]);
 		all.items[i] = *entry;
 		qsort(all.items, all.n, sizeof(*all.items), compare_entries);
-		text = calibration_text(&all);
+		text = calibration_to_json(&all);
 		st = file_replace(path, text, strlen(text), 0666, err);
 		free(text);
 	}
@@ -230,19 +230,19 @@ enum assay_status calibration_put(const char *directory, struct calibration_entr
 	return st;
 }
 
-static void count(const struct calibration_entry *e, struct calibration_quote *q)
+static void add_entry_counts(const struct calibration_entry *e, struct calibration_quote *q)
 {
 	q->identical += (int64_t)e->identical.pairs;
 	q->distinct += (int64_t)e->identical.distinct;
 	q->slower += (int64_t)e->identical.decision[DECISION_REGRESSION];
 	q->faster += (int64_t)e->identical.decision[DECISION_IMPROVED];
 	for (size_t i = 0; i < e->n_planted; i++) {
-		const struct calibration_planted *p = &e->planted[i];
+		const struct calibration_injected *p = &e->injected[i];
 
-		if (q->percent && q->percent != p->plant.percent)
+		if (q->percent && q->percent != p->injection.percent)
 			continue;
-		q->percent = p->plant.percent;
-		q->planted += (int64_t)p->counts.pairs;
+		q->percent = p->injection.percent;
+		q->injected += (int64_t)p->counts.pairs;
 		q->found += (int64_t)p->counts.decision[DECISION_REGRESSION];
 	}
 	q->taken_ms = q->taken_ms && q->taken_ms < e->taken_ms ? q->taken_ms : e->taken_ms;
@@ -255,16 +255,16 @@ static const char *unknown_machine(const struct calibration *c, const struct cal
 		bool known = false;
 
 		for (size_t i = 0; i < c->n; i++)
-			known = known ||
-				((!only || only == &c->items[i]) && text_among(c->items[i].machines, c->items[i].n_machines, machines[k]));
+			known = known || ((!only || only == &c->items[i]) &&
+					  text_is_among(c->items[i].machines, c->items[i].n_machines, machines[k]));
 		if (!known)
 			return machines[k];
 	}
 	return NULL;
 }
 
-struct calibration_quote calibration_quote_of(const struct calibration *c, const char *application, char *const *machines, size_t n,
-					      int64_t now_ms, double max_age_days)
+struct calibration_quote calibration_quote_make(const struct calibration *c, const char *application, char *const *machines, size_t n,
+						int64_t now_ms, double max_age_days)
 {
 	const struct calibration_entry *own = NULL;
 	struct calibration_quote q = { .identical = 0 };
@@ -274,14 +274,14 @@ struct calibration_quote calibration_quote_of(const struct calibration *c, const
 		own = strcmp(c->items[i].application, application) == 0 ? &c->items[i] : own;
 	for (size_t i = 0; i < c->n; i++) {
 		if (!own || own == &c->items[i])
-			count(&c->items[i], &q);
+			add_entry_counts(&c->items[i], &q);
 	}
 	if (!q.identical)
 		return (struct calibration_quote){ .identical = 0 };
 	unknown = unknown_machine(c, own, machines, n);
-	q.own = own != NULL;
+	q.is_application_specific = own != NULL;
 	q.stale = (double)(now_ms - q.taken_ms) > max_age_days * DAY_MS
-		      ? mem_format("the last calibration, of %.10s, is older than allowed", TEXT_MS(q.taken_ms))
+		      ? mem_format("the last calibration, of %.10s, is older than allowed", TEXT_DATE(q.taken_ms))
 		  : unknown ? mem_format("'%s' was not among its machines", unknown)
 			    : mem_string("");
 	return q;
@@ -301,8 +301,8 @@ enum assay_status calibration_quote_now(const struct lab *lab, const struct verd
 			machines[n++] = mem_string(v->pairing.machines[i].machine);
 	}
 	if (!st)
-		*out = calibration_quote_of(&calibration, v->baseline->application, machines, n, clock_real_ms(),
-					    lab->config.fingerprint_max_age_days);
+		*out = calibration_quote_make(&calibration, v->baseline->application, machines, n, clock_real_ms(),
+					      lab->config.fingerprint_max_age_days);
 	mem_free_all(machines, n);
 	calibration_release(&calibration);
 	return st;
@@ -316,7 +316,7 @@ struct calibration_quote calibration_quote_copy(const struct calibration_quote *
 	return q;
 }
 
-void calibration_answer(const struct calibration_quote *q, struct document *d)
+void calibration_describe(const struct calibration_quote *q, struct document *d)
 {
 	if (!q->identical)
 		return;
@@ -324,17 +324,18 @@ void calibration_answer(const struct calibration_quote *q, struct document *d)
 		 "%s, %" PRId64 " of %" PRId64 " identical pairs (%" PRId64
 		 " share%s no run with another pair) were called slower, and %" PRId64 " faster; an injected %" PRId64
 		 " %% was found in %" PRId64 " of %" PRId64 ".%s%s%s",
-		 q->own ? "With this application" : "On this laboratory", q->slower, q->identical, q->distinct, q->distinct == 1 ? "s" : "",
-		 q->faster, q->percent, q->found, q->planted, *q->stale ? " Calibrate again: " : "", q->stale, *q->stale ? "." : "");
+		 q->is_application_specific ? "With this application" : "On this laboratory", q->slower, q->identical, q->distinct,
+		 q->distinct == 1 ? "s" : "", q->faster, q->percent, q->found, q->injected, *q->stale ? " Calibrate again: " : "", q->stale,
+		 *q->stale ? "." : "");
 	doc_object(d, "calibration");
-	doc_set(d, "of", q->own ? "application" : "laboratory");
+	doc_set(d, "of", q->is_application_specific ? "application" : "laboratory");
 	doc_set(d, "taken_ms", q->taken_ms);
 	doc_set(d, "identical", q->identical);
 	doc_set(d, "distinct", q->distinct);
 	doc_set(d, "called", q->slower);
 	doc_set(d, "called_faster", q->faster);
 	doc_set(d, "percent", q->percent);
-	doc_set(d, "planted", q->planted);
+	doc_set(d, "planted", q->injected);
 	doc_set(d, "found", q->found);
 	doc_set(d, "stale", q->stale);
 	doc_end(d);

@@ -16,15 +16,15 @@ struct replay_counts {
 	size_t pairs;
 	size_t distinct; /* number of pairs that share no run with another pair; the other pairs combine the same runs in other ways */
 	size_t decision[DECISIONS];
-	size_t by_wall[DECISIONS];    /* numbers of decisions by the metric's interval only, at the last interim analysis */
-	size_t seen_again[DECISIONS]; /* numbers of regressions and improvements that confirmation runs, drawn in the same way, showed
-					 again; `assay nightly` would report these */
-	double looked_at;	      /* mean number of repetitions per pair at the decision */
-	double detectable;	      /* minimum detectable effect of the last replayed pair at its last interim analysis */
+	size_t by_wall_time[DECISIONS]; /* numbers of decisions by the metric's interval only, at the last interim analysis */
+	size_t confirmed[DECISIONS];	/* numbers of regressions and improvements that confirmation runs, drawn in the same way, showed
+					    again; `assay nightly` would report these */
+	double mean_repetitions;	/* mean number of repetitions per pair at the decision */
+	double detectable;		/* minimum detectable effect of the last replayed pair at its last interim analysis */
 };
 
-struct calibration_planted {
-	struct plantation plant;
+struct calibration_injected {
+	struct injection injection;
 	double measured; /* measured slowdown over all runs, as a share of the baseline's time; NaN if not known */
 	struct replay_counts counts;
 };
@@ -35,11 +35,11 @@ struct calibration_entry {
 	char plan[DIGEST_ID_BYTES];
 	int64_t taken_ms, repetitions;
 	double min_effect;
-	double waited;	 /* median run-queue delay as a share of the run time; NaN if not known */
-	char **machines; /* [n_machines] names */
+	double run_delay_share; /* median run-queue delay as a share of the run time; NaN if not known */
+	char **machines;	/* [n_machines] names */
 	size_t n_machines;
 	struct replay_counts identical;
-	struct calibration_planted planted[PLANT_KINDS];
+	struct calibration_injected injected[INJECTION_KINDS];
 	size_t n_planted;
 };
 
@@ -48,10 +48,11 @@ struct calibration {
 	size_t n;
 };
 
-/* Parses text[0..n) and overwrites *out; the caller calls calibration_release(). Errors start with `name`. Inverse of calibration_text().
+/* Parses text[0..n) and overwrites *out; the caller calls calibration_release(). Errors start with `name`. Inverse of
+ * calibration_to_json().
  */
 enum assay_status calibration_parse(const char *name, const char *text, size_t n, struct calibration *out, struct assay_error *err);
-char *calibration_text(const struct calibration *calibration);
+char *calibration_to_json(const struct calibration *calibration);
 void calibration_release(struct calibration *calibration); /* accepts a zeroed struct */
 
 void calibration_entry_release(struct calibration_entry *entry); /* accepts a zeroed struct */
@@ -63,19 +64,19 @@ enum assay_status calibration_put(const char *directory, struct calibration_entr
 
 /* The numbers of the calibration that a decision quotes. */
 struct calibration_quote {
-	bool own;		/* true if the numbers are of this application; false if they are of all calibrated applications */
-	int64_t taken_ms;	/* time of the oldest entry, ms since 1970 */
-	int64_t identical;	/* number of pairs of identical versions; 0 if there is no calibration */
-	int64_t distinct;	/* number of identical pairs that share no run with another pair */
-	int64_t slower, faster; /* numbers of identical pairs that were wrongly called slower or faster */
-	int64_t percent, planted, found;
+	bool is_application_specific; /* true if the numbers are of this application; false if they are of all calibrated applications */
+	int64_t taken_ms;	      /* time of the oldest entry, ms since 1970 */
+	int64_t identical;	      /* number of pairs of identical versions; 0 if there is no calibration */
+	int64_t distinct;	      /* number of identical pairs that share no run with another pair */
+	int64_t slower, faster;	      /* numbers of identical pairs that were wrongly called slower or faster */
+	int64_t percent, injected, found;
 	char *stale; /* why the numbers no longer hold; "" if they are valid, NULL if there is no calibration; owned */
 };
 
 /* Returns the numbers to quote in a decision about `application` on machines[n]: those of the application if it was calibrated, otherwise
  * those of all applications. They are stale if older than max_age_days, or if one of the machines was not calibrated. free() `stale`. */
-struct calibration_quote calibration_quote_of(const struct calibration *calibration, const char *application, char *const *machines,
-					      size_t n, int64_t now_ms, double max_age_days);
+struct calibration_quote calibration_quote_make(const struct calibration *calibration, const char *application, char *const *machines,
+						size_t n, int64_t now_ms, double max_age_days);
 /* Reads the laboratory's calibration and sets *out to the numbers to quote for this verdict at the present time. */
 struct lab;
 struct verdict;
@@ -83,6 +84,6 @@ enum assay_status calibration_quote_now(const struct lab *lab, const struct verd
 					struct assay_error *err);
 struct calibration_quote calibration_quote_copy(const struct calibration_quote *quote);
 /* Adds the object `calibration` and a line for users to the document. Adds nothing if there is no calibration. */
-void calibration_answer(const struct calibration_quote *quote, struct document *d);
+void calibration_describe(const struct calibration_quote *quote, struct document *d);
 
 #endif

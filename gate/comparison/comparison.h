@@ -1,6 +1,6 @@
 /* The comparison of two versions. It answers how much slower the candidate is, whether the machines caused this, and which resource and
- * function changed. Every command that compares two versions calls comparison_of() and only renders the result. So the same runs give the
- * same numbers in every command. */
+ * function changed. Every command that compares two versions calls comparison_compute() and only renders the result. So the same runs give
+ * the same numbers in every command. */
 #ifndef GATE_COMPARISON_COMPARISON_H
 #define GATE_COMPARISON_COMPARISON_H
 
@@ -28,7 +28,7 @@
 enum comparison_part { COMPARISON_ROWS(ROWS_ENUM) COMPARISON_PARTS };
 #define COMPARISON_ALL (COMPARISON_PARTS - 1)
 
-struct comparison_asked {
+struct comparison_request {
 	const struct evidence *evidence;
 	const struct run_set *baseline, *candidate;
 	double min_effect,
@@ -36,7 +36,7 @@ struct comparison_asked {
 	enum comparison_part last; /* last part of the comparison to compute */
 	const struct calibration_quote *calibration; /* quote to show; NULL to read the laboratory's current calibration */
 	/* The following members are used only for runs on this machine, without a laboratory. */
-	const struct measured_side *sides; /* [2] baseline and candidate, passed to measured_of() */
+	const struct measured_side *sides; /* [2] baseline and candidate, passed to measured_compare() */
 	struct code *code;
 };
 
@@ -50,14 +50,14 @@ struct comparison_absent {
 #define COMPARISON_LATENT      "latent"
 #define COMPARISON_UNEXPLAINED "not_explained"
 
-/* The result of comparison_of(). Parts that were not computed are zero. */
+/* The result of comparison_compute(). Parts that were not computed are zero. */
 struct comparison {
 	enum comparison_part last;
 	struct verdict verdict;
-	struct variance_weighed weighed;
-	bool excused;	/* recorded calls explain the finding, so variance_weigh() withdrew it */
-	bool confirmed; /* the time spent in functions turned an inconclusive decision into a regression */
-	bool latent;	/* the verdict has the reason COMPARISON_LATENT */
+	struct variance_effect weighed;
+	bool is_excused; /* recorded calls explain the finding, so variance_compute_effect() withdrew it */
+	bool confirmed;	 /* the time spent in functions turned an inconclusive decision into a regression */
+	bool latent;	 /* the verdict has the reason COMPARISON_LATENT */
 	struct measured measured;
 	double open; /* smallest part of the difference that is reported if the decision is no finding, in seconds per run */
 	char *cause; /* description of the parts of the difference: "+0.19 s in the kernel, ..."; "" if not known; owned */
@@ -72,12 +72,13 @@ struct comparison {
 /* Compares two versions and overwrites *out, which must not be moved. The caller calls comparison_release() afterwards, also on failure.
  * *asked must outlive *out. `lab` is NULL for runs made on this machine; then the parts that need a laboratory are absent. Contributions
  * and functions take most of the time. */
-enum assay_status comparison_of(struct lab *lab, const struct comparison_asked *asked, struct comparison *out, struct assay_error *err);
+enum assay_status comparison_compute(struct lab *lab, const struct comparison_request *asked, struct comparison *out,
+				     struct assay_error *err);
 void comparison_release(struct comparison *comparison); /* accepts a zeroed struct */
 
-/* Returns the limit in seconds per run below which a part of the difference is not reported. For a finding, this is the share MEASURED_TOLD
- * of the difference in the time that decided (wall time or CPU time). Otherwise it is `open`. */
-double comparison_summary(const struct verdict *verdict, const struct measured *measured, double open);
+/* Returns the limit in seconds per run below which a part of the difference is not reported. For a finding, this is the share
+ * MEASURED_REPORTED_SHARE of the difference in the time that decided (wall time or CPU time). Otherwise it is `open`. */
+double comparison_report_threshold_s(const struct verdict *verdict, const struct measured *measured, double open);
 
 /* Appends the function that explains most of the change to the cause, with a reason from its counters: "most in walk (src/work.c:4,
  * modified, mostly at src/work.c:7): ...". `file`, `change` and `hottest` are NULL if they are not known. */
@@ -88,10 +89,10 @@ bool comparison_is_explained(const struct comparison *comparison, bool *known);
 /* Adds the reason COMPARISON_UNEXPLAINED to a regression if the changed functions are known, and nothing explains the regression. */
 void comparison_add_unexplained(struct comparison *comparison);
 /* Changes the decision to inconclusive and adds a reason. Takes ownership of `text`. */
-void comparison_withdraw(struct comparison *comparison, const char *code, char *text);
+void comparison_set_inconclusive(struct comparison *comparison, const char *code, char *text);
 
 /* Adds all parts of a complete comparison (COMPARISON_ALL) and the list `absent` to the document. Users see all machines or only those with
  * extreme ratios, and `groups` contributions. `groups` 0 selects CONTRIBUTIONS_SHOWN, or none if the contributions would be uncertain. */
-void comparison_answer(const struct comparison *comparison, bool all_machines, size_t groups, struct document *d);
+void comparison_describe(const struct comparison *comparison, bool all_machines, size_t groups, struct document *d);
 
 #endif

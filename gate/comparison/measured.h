@@ -15,7 +15,7 @@ struct measured_run {
 	const char *machine; /* name; the caller owns all pointers of this struct */
 	size_t type;	     /* index of the machine's hardware type, below n_types */
 	int64_t repetition;
-	struct level_run time;		    /* times of the run that parts_divide() computed */
+	struct level_run time;		    /* times of the run that parts_divide_cpu_time() computed */
 	const char *samples;		    /* CPU samples of the run; NULL if there are none */
 	const struct helper_result *counts; /* the kernel's counters; NULL if there are none */
 };
@@ -29,9 +29,9 @@ struct measured_side {
 
 struct measured_part {
 	enum part_level depth;
-	enum level of;
+	enum level level;
 	const char *name, *file, *category; /* `file` and `category` of a function; NULL for levels and classes */
-	bool by_callers;
+	bool is_class_from_callers;
 	double seconds[2]; /* seconds per run of the baseline and the candidate */
 	double difference, low, high;
 	double error, df; /* standard error of `difference`, NaN if not known; its degrees of freedom */
@@ -56,7 +56,7 @@ struct measured_chosen {
 /* The difference in one counter of the kernel, per run. */
 struct measured_count {
 	const char *name, *text; /* name in JSON; text for users */
-	double of[2], difference, low, high;
+	double values[2], difference, low, high;
 	bool certain; /* true if the difference is significant after correction for the number of counters */
 };
 
@@ -75,23 +75,23 @@ struct measured {
 /* Compares two sides and overwrites *out; the caller calls measured_release(). The sides must outlive *out. `code` reads this machine's
  * program files, for samples that contain addresses. out->machines is 0 if no machine has runs of both versions. Returns ASSAY_E_FORMAT if
  * samples are malformed. */
-enum assay_status measured_of(const struct measured_side sides[2], size_t n_types, struct code *code, struct measured *out,
-			      struct assay_error *err);
+enum assay_status measured_compare(const struct measured_side sides[2], size_t n_types, struct code *code, struct measured *out,
+				   struct assay_error *err);
 /* Compares the stored runs of the baseline and the candidate that the pairing used. */
 enum assay_status measured_load(struct store *store, const struct pairing *pairing, const struct run_set *const runs[2],
 				struct measured *out, struct assay_error *err);
 void measured_release(struct measured *measured); /* accepts a zeroed struct */
 
-#define MEASURED_TOLD .1 /* share of the whole difference; smaller parts are not reported */
+#define MEASURED_REPORTED_SHARE .1 /* share of the whole difference; smaller parts are not reported */
 /* Returns a text with the significant differences of more than `least` seconds, the largest first: "+0.19 s in the kernel, of which +0.12 s
  * file metadata". The caller frees the text. */
 char *measured_text(const struct measured *measured, double least);
 
 /* Adds the object `key` and tables for users to the document. `names` are the column headings of baseline and candidate. */
-void measured_answer(const struct measured *measured, const char *key, const char *const names[2], struct document *d);
+void measured_describe(const struct measured *measured, const char *key, const char *const names[2], struct document *d);
 
 /* Appends folded stacks with two values per line: "APPLICATION;LEVEL;PART;FUNCTION BASELINE CANDIDATE", in microseconds per run. The time
  * of a part excludes its children. Flame graph programs can draw the difference from this format. */
-void measured_folded(const struct measured *measured, const char *application, struct buf *out);
+void measured_add_folded_stacks(const struct measured *measured, const char *application, struct buf *out);
 
 #endif

@@ -17,36 +17,36 @@ struct weighed_run {
 
 struct weighed_runs {
 	struct stored_runs stored;
-	struct weighed_run *items; /* [stored.n] the analysed runs; struct weighed_side has their number */
+	struct weighed_run *items; /* [stored.n] the analysed runs; struct variance_effect_side has their number */
 };
 
 /* Returns the seconds that a run lost to the environment. Processes run in parallel, so this is the largest loss of a single process. */
-static double lost_to_environment(const struct variance *v)
+static double time_lost_to_environment(const struct variance *v)
 {
 	double *lost = mem_new(v->fragments.n_processes, sizeof(*lost)), most = 0;
 
 	for (size_t r = 0; r < v->n_regions; r++)
-		for (size_t i = 0; variance_by_environment(&v->regions[r]) && i < v->regions[r].n; i++) {
+		for (size_t i = 0; region_is_by_environment(&v->regions[r]) && i < v->regions[r].n; i++) {
 			const struct region_member *m = &v->regions[r].members[i];
 
-			lost[m->process] += region_elapsed_s(m) * variance_environment(&v->regions[r]);
+			lost[m->process] += region_elapsed_s(m) * region_environment_share(&v->regions[r]);
 			most = fmax(most, lost[m->process]);
 		}
 	free(lost);
 	return most;
 }
 
-static void worst_keep(const struct variance *v, const struct sample_file *file, struct weighed_side *side)
+static void keep_worst_region(const struct variance *v, const struct sample_file *file, struct variance_effect_side *side)
 {
 	for (size_t r = 0; r < v->n_regions; r++) {
 		const struct region *g = &v->regions[r];
 		char *who, *lost, *why;
 
-		if (!variance_by_environment(g) || g->elapsed_s <= side->worst_s)
+		if (!region_is_by_environment(g) || g->elapsed_s <= side->worst_s)
 			continue;
-		who = variance_processes(v, g);
-		lost = variance_seconds(g->elapsed_s);
-		why = variance_why(v, g);
+		who = variance_region_processes(v, g);
+		lost = variance_format_seconds(g->elapsed_s);
+		why = variance_region_causes(v, g);
 		free(side->worst);
 		side->worst_s = g->elapsed_s;
 		side->worst = mem_format("in repetition %lld on %s, %s lost %s from %.2f s to %.2f s: %s", (long long)file->repetition,
@@ -56,26 +56,27 @@ static void worst_keep(const struct variance *v, const struct sample_file *file,
 }
 
 /* Counts a run that could not be analysed. Keeps the reason of the first such run, and takes ownership of `why`. */
-static void unseen_keep(char *why, struct weighed_side *side)
+static void note_unread_run(char *why, struct variance_effect_side *side)
 {
 	if (side->unseen++)
 		free(why);
 	else
-		side->why = why;
+		side->not_analysed_reason = why;
 }
 
-static void run_weigh(const struct variance *v, const struct sample_file *file, struct weighed_runs *runs, struct weighed_side *side)
+static void add_run_loss(const struct variance *v, const struct sample_file *file, struct weighed_runs *runs,
+			 struct variance_effect_side *side)
 {
 	struct weighed_run *run = &runs->items[side->runs++];
 
-	*run = (struct weighed_run){ file->machine, v->fragments.span_s, lost_to_environment(v) };
+	*run = (struct weighed_run){ file->machine, v->fragments.span_s, time_lost_to_environment(v) };
 	side->seconds += run->seconds;
 	side->lost_s += run->lost_s;
-	worst_keep(v, file, side);
+	keep_worst_region(v, file, side);
 }
 
 /* Reports whether the comparison uses this recorded run. Runs of other architectures, or excluded by `assay nightly`, do not count. */
-static bool counts(const struct run_set *set, const struct sample_file *file)
+static bool is_file_of_run(const struct run_set *set, const struct sample_file *file)
 {
 	for (size_t i = 0; i < set->n; i++) {
 		const struct run *run = &set->items[i];
@@ -86,7 +87,7 @@ static bool counts(const struct run_set *set, const struct sample_file *file)
 	return false;
 }
 
-static void side_weigh(struct lab *lab, const struct run_set *set, struct weighed_runs *runs, struct weighed_side *side)
+static void add_side_losses(struct lab *lab, const struct run_set *set, struct weighed_runs *runs, struct variance_effect_side *side)
 {
 	static const struct variance_options options = { .threshold = VARIANCE_THRESHOLD, .least_s = (double)NAN };
 	struct assay_error err;
@@ -100,17 +101,17 @@ static void side_weigh(struct lab *lab, const struct run_set *set, struct weighe
 		struct variance v;
 		char *incomplete;
 
-		if (!counts(set, file))
+		if (!is_file_of_run(set, file))
 			continue;
 		if (stored_run_variance(lab, &runs->stored, i, &options, &v, &err)) {
-			unseen_keep(mem_string(err.text), side);
+			note_unread_run(mem_string(err.text), side);
 			continue;
 		}
-		incomplete = variance_incomplete(&v.fragments);
+		incomplete = variance_explain_incomplete(&v.fragments);
 		if (incomplete)
-			unseen_keep(incomplete, side);
+			note_unread_run(incomplete, side);
 		else
-			run_weigh(&v, file, runs, side);
+			add_run_loss(&v, file, runs, side);
 		variance_release(&v);
 	}
 	if (side->runs) {
@@ -119,22 +120,22 @@ static void side_weigh(struct lab *lab, const struct run_set *set, struct weighe
 	}
 }
 
-/* Returns the mean time of a machine's runs in seconds; NaN if there are none. Subtracts the lost time if `without` is true. */
-static double machine_mean(const struct weighed_runs *runs, size_t n, const char *machine, bool without)
+/* Returns the mean time of a machine's runs in seconds; NaN if there are none. Subtracts the lost time if `ratio_without_loss` is true. */
+static double machine_mean(const struct weighed_runs *runs, size_t n, const char *machine, bool ratio_without_loss)
 {
 	double sum = 0;
 	size_t found = 0;
 
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(runs->items[i].machine, machine) == 0) {
-			sum += runs->items[i].seconds - (without ? fmin(runs->items[i].lost_s, runs->items[i].seconds) : 0);
+			sum += runs->items[i].seconds - (ratio_without_loss ? fmin(runs->items[i].lost_s, runs->items[i].seconds) : 0);
 			found++;
 		}
 	return found ? sum / (double)found : (double)NAN;
 }
 
 /* Returns the ratio candidate / baseline as the geometric mean over machines that recorded both versions; NaN if there are none. */
-static double ratio_of(const struct weighed_runs runs[2], const struct variance_weighed *w, bool without)
+static double recorded_ratio(const struct weighed_runs runs[2], const struct variance_effect *w, bool ratio_without_loss)
 {
 	double sum = 0;
 	size_t machines = 0;
@@ -145,8 +146,8 @@ static double ratio_of(const struct weighed_runs runs[2], const struct variance_
 
 		if (i && strcmp(machine, runs[0].items[i - 1].machine) == 0)
 			continue; /* this machine was done: runs are sorted by machine */
-		ratio = log(machine_mean(&runs[1], w->sides[1].runs, machine, without) /
-			    machine_mean(&runs[0], w->sides[0].runs, machine, without));
+		ratio = log(machine_mean(&runs[1], w->sides[1].runs, machine, ratio_without_loss) /
+			    machine_mean(&runs[0], w->sides[0].runs, machine, ratio_without_loss));
 		if (isfinite(ratio)) {
 			sum += ratio;
 			machines++;
@@ -155,38 +156,38 @@ static double ratio_of(const struct weighed_runs runs[2], const struct variance_
 	return machines ? exp(sum / (double)machines) : (double)NAN;
 }
 
-bool variance_weigh(struct lab *lab, struct verdict *v, struct variance_weighed *out)
+bool variance_compute_effect(struct lab *lab, struct verdict *v, struct variance_effect *out)
 {
 	bool faster = v->effect.decision == DECISION_IMPROVED;
 	double matters = stats_round(1 + v->min_effect);
-	struct weighed_side *slower = &out->sides[!faster];
+	struct variance_effect_side *slower = &out->sides[!faster];
 	struct weighed_runs runs[2];
 
-	*out = (struct variance_weighed){ .explains = false };
-	side_weigh(lab, v->baseline, &runs[0], &out->sides[0]);
-	side_weigh(lab, v->candidate, &runs[1], &out->sides[1]);
-	out->ratio = ratio_of(runs, out, false);
-	out->without = ratio_of(runs, out, true);
+	*out = (struct variance_effect){ .explains = false };
+	add_side_losses(lab, v->baseline, &runs[0], &out->sides[0]);
+	add_side_losses(lab, v->candidate, &runs[1], &out->sides[1]);
+	out->ratio = recorded_ratio(runs, out, false);
+	out->ratio_without_loss = recorded_ratio(runs, out, true);
 	out->explains = slower->worst && stats_round(faster ? 1 / out->ratio : out->ratio) >= matters &&
-			stats_round(faster ? 1 / out->without : out->without) < matters;
+			stats_round(faster ? 1 / out->ratio_without_loss : out->ratio_without_loss) < matters;
 	for (int s = 0; s < 2; s++) {
 		stored_runs_release(&runs[s].stored);
 		free(runs[s].items);
 	}
-	return out->explains &&
-	       verdict_excuse(v, "variance",
-			      mem_format("the candidate's recorded runs took %.3f times as long as the baseline's, but %.3f times "
-					 "without what the environment cost them: %s",
-					 out->ratio, out->without, slower->worst));
+	return out->explains && verdict_blame_environment(
+				    v, "variance",
+				    mem_format("the candidate's recorded runs took %.3f times as long as the baseline's, but %.3f times "
+					       "without what the environment cost them: %s",
+					       out->ratio, out->ratio_without_loss, slower->worst));
 }
 
-void variance_weighed_release(struct variance_weighed *w)
+void variance_effect_release(struct variance_effect *w)
 {
-	mem_free(w->sides[0].worst, w->sides[1].worst, w->sides[0].why, w->sides[1].why);
-	*w = (struct variance_weighed){ .explains = false };
+	mem_free(w->sides[0].worst, w->sides[1].worst, w->sides[0].not_analysed_reason, w->sides[1].not_analysed_reason);
+	*w = (struct variance_effect){ .explains = false };
 }
 
-void variance_weighed_answer(const struct variance_weighed *w, struct document *d)
+void variance_effect_describe(const struct variance_effect *w, struct document *d)
 {
 	static const char *const names[] = { "baseline", "candidate" };
 
@@ -196,11 +197,11 @@ void variance_weighed_answer(const struct variance_weighed *w, struct document *
 		    "The calls of these runs were recorded. They show where repeated work was slow, and why ('assay timeline').");
 	doc_object(d, "variance");
 	doc_set(d, "ratio", w->ratio);
-	doc_set(d, "without", w->without);
+	doc_set(d, "without", w->ratio_without_loss);
 	doc_set_bool(d, "explains", w->explains);
 	doc_table(d, "sides");
 	for (int s = 0; s < 2; s++) {
-		const struct weighed_side *side = &w->sides[s];
+		const struct variance_effect_side *side = &w->sides[s];
 
 		doc_row(d);
 		doc_show(d, "side", "recorded runs of", names[s]);
@@ -216,5 +217,5 @@ void variance_weighed_answer(const struct variance_weighed *w, struct document *
 		if (w->sides[s].unseen)
 			doc_line(d, "%zu recorded run%s of the %s cannot be analysed, and the environment may have slowed %s: %s",
 				 w->sides[s].unseen, text_plural(w->sides[s].unseen), names[s], w->sides[s].unseen == 1 ? "it" : "them",
-				 w->sides[s].why);
+				 w->sides[s].not_analysed_reason);
 }

@@ -5,10 +5,10 @@
 
 #include <math.h>
 
-#define BUSY_SHARE     .25 /* fraction of the baseline's runs; medians are robust against fewer disturbed runs */
-#define USUAL_QUANTILE .25
-#define EXCEPTIONS_MAX .25 /* fraction of a version's runs on a machine; if more are disturbed, this is the machine's usual state */
-#define OWN_LEVEL      .05
+#define BUSY_SHARE	    .25 /* fraction of the baseline's runs; medians are robust against fewer disturbed runs */
+#define USUAL_QUANTILE	    .25
+#define DISTURBED_SHARE_MAX .25 /* fraction of a version's runs on a machine; if more are disturbed, this is the machine's usual state */
+#define OWN_CAUSE_LEVEL	    .05
 
 ROWS_FUNCTION(disturbed_code, enum disturbed_cause, DISTURBED_ROWS, ROWS_CODE)
 
@@ -16,7 +16,7 @@ ROWS_FUNCTION(disturbed_code, enum disturbed_cause, DISTURBED_ROWS, ROWS_CODE)
 
 static double share_of(const struct run *run, int cause)
 {
-	return run_withheld_of(run->withheld_ns[cause], run->usage.wall_ns);
+	return run_withheld_share(run->withheld_ns[cause], run->usage.wall_ns);
 }
 
 static size_t machine_end(const struct run_set *set, size_t from)
@@ -31,35 +31,35 @@ static size_t machine_end(const struct run_set *set, size_t from)
 /* ---- machines of one decision ---- */
 
 /* Returns the fraction of a run's wall-clock time in which it waited for a CPU or its cgroup was throttled; NaN if unknown. */
-static double busy_of(const struct run *run)
+static double withheld_share(const struct run *run)
 {
 	return share_of(run, DISTURBED_WAITED) + fmax(share_of(run, DISTURBED_THROTTLED), 0); /* NaN counts as 0 */
 }
 
-/* Returns the minimum of `quietest` and of busy_of() over the runs [from, to). Ignores NaN. */
-static double quietest_of(const struct run_set *set, size_t from, size_t to, double quietest)
+/* Returns the minimum of `quietest` and of withheld_share() over the runs [from, to). Ignores NaN. */
+static double lowest_share(const struct run_set *set, size_t from, size_t to, double quietest)
 {
 	for (size_t i = from; i < to; i++)
-		quietest = fmin(quietest, busy_of(&set->items[i]));
+		quietest = fmin(quietest, withheld_share(&set->items[i]));
 	return quietest;
 }
 
 static void machine_add(const struct run_set *set, size_t from, size_t to, int side, double limit, struct disturbed_machine *m)
 {
 	for (size_t i = from; i < to; i++) {
-		double waited = busy_of(&set->items[i]);
+		double waited = withheld_share(&set->items[i]);
 
 		if (isnan(waited))
 			continue;
 		m->runs[side]++;
 		m->disturbed[side] += stats_round(waited) >= stats_round(limit);
-		m->waited[side] += waited;
+		m->wait_share[side] += waited;
 	}
 	if (m->runs[side])
-		m->waited[side] /= (double)m->runs[side];
+		m->wait_share[side] /= (double)m->runs[side];
 }
 
-bool disturbed_on(const struct run_set *const sides[2], double min_effect, struct disturbed_machine **machines, size_t *n)
+bool disturbed_is_baseline_busy(const struct run_set *const sides[2], double min_effect, struct disturbed_machine **machines, size_t *n)
 {
 	const struct run_set *a = sides[0], *b = sides[1];
 	size_t at = 0, runs = 0, disturbed = 0;
@@ -74,7 +74,7 @@ bool disturbed_on(const struct run_set *const sides[2], double min_effect, struc
 		while (at < b->n && strcmp(b->items[at].machine, m.machine) < 0)
 			at++;
 		end = at < b->n && strcmp(b->items[at].machine, m.machine) == 0 ? machine_end(b, at) : at;
-		limit = quietest_of(b, at, end, quietest_of(a, from, to, (double)NAN)) + min_effect;
+		limit = lowest_share(b, at, end, lowest_share(a, from, to, (double)NAN)) + min_effect;
 		machine_add(a, from, to, 0, limit, &m);
 		machine_add(b, at, end, 1, limit, &m);
 		runs += m.runs[0];
@@ -99,7 +99,7 @@ struct accounts {
 	size_t n;
 };
 
-static struct accounts accounts_of(const struct run_set *set)
+static struct accounts withheld_shares(const struct run_set *set)
 {
 	struct accounts a = { mem_new(set->n, sizeof(*a.items)), set->n };
 
@@ -112,7 +112,7 @@ static struct accounts accounts_of(const struct run_set *set)
 }
 
 /* Marks those runs in [from, to) that this cause disturbed more than earlier causes. The runs are of one version on one machine. */
-static void judge_cause(struct accounts *a, size_t from, size_t to, int cause, double min_effect)
+static void find_disturbed_by(struct accounts *a, size_t from, size_t to, int cause, double min_effect)
 {
 	double *known = mem_new(to - from, sizeof(*known)), usual;
 	size_t n = 0;
@@ -151,7 +151,7 @@ static void list_machine(const struct run_set *set, const struct accounts *a, si
 			}
 		}
 	}
-	exceptions = (double)n <= EXCEPTIONS_MAX * (double)(to - from);
+	exceptions = (double)n <= DISTURBED_SHARE_MAX * (double)(to - from);
 	for (size_t i = from; i < to; i++) {
 		const struct account *r = &a->items[i];
 
@@ -164,14 +164,14 @@ static void list_machine(const struct run_set *set, const struct accounts *a, si
 						   .cause = (enum disturbed_cause)r->worst,
 						   .share = r->share[r->worst],
 						   .usual = r->usual,
-						   .left_out = exceptions });
+						   .is_excluded = exceptions });
 	}
 }
 
 /* ---- whether the candidate itself causes the disturbance ---- */
 
 /* Returns the probability that at least `of_one` of n disturbed runs are of one side, if both sides are equally likely. */
-static double tail(size_t n, size_t of_one)
+static double binomial_tail(size_t n, size_t of_one)
 {
 	double sum = 0;
 
@@ -180,7 +180,7 @@ static double tail(size_t n, size_t of_one)
 	return sum;
 }
 
-static void take_out(struct run_set *set, const struct disturbed *disturbed)
+static void move_to_others(struct run_set *set, const struct disturbed *disturbed)
 {
 	size_t kept = 0;
 
@@ -191,7 +191,7 @@ static void take_out(struct run_set *set, const struct disturbed *disturbed)
 		for (size_t k = 0; k < disturbed->n && !out; k++) {
 			const struct disturbed_run *r = &disturbed->items[k];
 
-			out = r->left_out && r->repetition == set->items[i].repetition && strcmp(r->version, set->version) == 0 &&
+			out = r->is_excluded && r->repetition == set->items[i].repetition && strcmp(r->version, set->version) == 0 &&
 			      strcmp(r->machine, set->items[i].machine) == 0;
 		}
 		set->items[i].disturbed = out;
@@ -203,33 +203,33 @@ static void take_out(struct run_set *set, const struct disturbed *disturbed)
 	set->n = kept;
 }
 
-void disturbed_take(struct run_set sides[2], double min_effect, struct disturbed *out)
+void disturbed_exclude_runs(struct run_set sides[2], double min_effect, struct disturbed *out)
 {
 	size_t capacity = 0, of_candidate = 0;
 
 	*out = (struct disturbed){ .n = 0 };
 	for (int side = 0; side < 2; side++) {
 		const struct run_set *set = &sides[side];
-		struct accounts a = accounts_of(set);
+		struct accounts a = withheld_shares(set);
 
 		for (size_t from = 0, to; from < set->n; from = to) {
 			to = machine_end(set, from);
 			for (int k = 0; k < DISTURBED_CAUSES; k++)
-				judge_cause(&a, from, to, k, min_effect);
+				find_disturbed_by(&a, from, to, k, min_effect);
 			list_machine(set, &a, from, to, out, &capacity);
 		}
 		free(a.items);
 		of_candidate = side ? out->n - of_candidate : out->n;
 	}
 	out->too_many = 2 * out->n > out->known;
-	out->own_making = out->n && tail(out->n, of_candidate) < OWN_LEVEL;
+	out->caused_by_version = out->n && binomial_tail(out->n, of_candidate) < OWN_CAUSE_LEVEL;
 	for (size_t i = 0; i < out->n; i++) {
-		out->items[i].left_out = out->items[i].left_out && !out->own_making;
-		out->left_out += out->items[i].left_out;
+		out->items[i].is_excluded = out->items[i].is_excluded && !out->caused_by_version;
+		out->n_excluded += out->items[i].is_excluded;
 	}
-	if (out->left_out) {
-		take_out(&sides[0], out);
-		take_out(&sides[1], out);
+	if (out->n_excluded) {
+		move_to_others(&sides[0], out);
+		move_to_others(&sides[1], out);
 	}
 }
 

@@ -22,15 +22,15 @@ const char *disturbed_code(enum disturbed_cause cause);
 
 /* Fraction of the wall-clock time of runs on a machine in which they waited for a CPU or were throttled. */
 struct disturbed_machine {
-	const char *machine; /* name; borrowed from the runs */
-	size_t runs[2];	     /* numbers of runs of the baseline and of the candidate whose waits are known */
-	size_t disturbed[2]; /* numbers of those runs whose fraction exceeds the machine's lowest one by at least min_effect */
-	double waited[2];    /* mean fraction per side */
+	const char *machine;  /* name; borrowed from the runs */
+	size_t runs[2];	      /* numbers of runs of the baseline and of the candidate whose waits are known */
+	size_t disturbed[2];  /* numbers of those runs whose fraction exceeds the machine's lowest one by at least min_effect */
+	double wait_share[2]; /* mean fraction per side */
 };
 
 /* Reports whether more than a quarter of the baseline's runs were disturbed. The sides must be sorted by machine. Sets (*machines)[*n] to
  * the machines with known waits, sorted by name; the caller frees the array. */
-bool disturbed_on(const struct run_set *const sides[2], double min_effect, struct disturbed_machine **machines, size_t *n);
+bool disturbed_is_baseline_busy(const struct run_set *const sides[2], double min_effect, struct disturbed_machine **machines, size_t *n);
 
 /* ---- runs of one night ---- */
 
@@ -39,19 +39,19 @@ struct disturbed_run {
 	int64_t repetition;
 	enum disturbed_cause cause;
 	double share, usual; /* withheld fraction of the run's wall-clock time; its lower quartile over the version's runs there */
-	bool left_out;	     /* the run is excluded; not if too many runs on the machine are disturbed, or if own_making */
+	bool is_excluded;    /* the run is excluded; not if too many runs on the machine are disturbed, or if caused_by_version */
 };
 
 struct disturbed {
 	struct disturbed_run *items; /* [n], sorted by version, machine and repetition */
-	size_t n, left_out, known;   /* numbers of disturbed runs, of excluded runs, and of runs whose withheld time is known */
+	size_t n, n_excluded, known; /* numbers of disturbed runs, of excluded runs, and of runs whose withheld time is known */
 	bool too_many;		     /* more than half of the runs with known times were disturbed */
-	bool own_making;	     /* one version has most disturbed runs, so that its code can be the cause; no run is excluded */
+	bool caused_by_version;	     /* one version has most disturbed runs, so that its code can be the cause; no run is excluded */
 };
 
 /* Finds the disturbed runs of one plan. Moves excluded ones to the `others` of their side, so that they no longer count. The caller calls
  * disturbed_release(). */
-void disturbed_take(struct run_set sides[2], double min_effect, struct disturbed *out);
+void disturbed_exclude_runs(struct run_set sides[2], double min_effect, struct disturbed *out);
 void disturbed_release(struct disturbed *disturbed); /* Accepts a zeroed struct. */
 
 #endif

@@ -16,7 +16,7 @@
  * If the baseline ran most of these inputs, compares with the baseline's median instead. The units are inputs within a machine and hardware
  * types over machines (effect.h); a machine without `type` in lab.yaml is a type of its own. Decides each architecture separately, and the
  * worst decision counts (verdict.h). Fills the document and its exit status. `candidate` is a version of the same application. */
-enum assay_status cost_gate(struct lab *lab, const struct cost_asked *baseline, const char *candidate, double min_effect,
+enum assay_status cost_gate(struct lab *lab, const struct cost_request *baseline, const char *candidate, double min_effect,
 			    struct document *d, struct assay_error *err);
 
 /* Returns the command that decides by cost, as advice for users; free() it. Returns NULL if no machine ran enough inputs of both versions,

@@ -23,7 +23,7 @@ void cost_model_release(struct cost_model *model)
 	*model = (struct cost_model){ 0 };
 }
 
-void cost_fit_row(const struct cost_fit *fit, const double *row, double *part)
+void cost_fit_extract_row(const struct cost_fit *fit, const double *row, double *part)
 {
 	for (size_t k = 0; k < fit->n; k++)
 		part[k] = row[fit->column[k]];
@@ -34,11 +34,11 @@ static struct mat rows_of(const struct cost_model *model, const struct cost_fit 
 	struct mat X = mat_new(model->costs.n, fit->n);
 
 	for (size_t i = 0; i < X.rows; i++)
-		cost_fit_row(fit, model->costs.X.at + i * model->costs.p, X.at + i * X.cols);
+		cost_fit_extract_row(fit, model->costs.X.at + i * model->costs.p, X.at + i * X.cols);
 	return X;
 }
 
-const char *cost_fit_column(const struct cost_model *model, const struct cost_fit *fit, size_t column)
+const char *cost_fit_column_name(const struct cost_model *model, const struct cost_fit *fit, size_t column)
 {
 	return column == fit->n ? "places that no input reached" : model->costs.names[fit->column[column]];
 }
@@ -54,14 +54,14 @@ static bool fit_can_use(const struct cost_fit *fit, const double *row)
 	return fit->n > 0;
 }
 
-const struct cost_fit *cost_fit_for(const struct cost_model *model, const double *row)
+const struct cost_fit *cost_fit_choose(const struct cost_model *model, const double *row)
 {
 	if (fit_can_use(&model->all, row))
 		return &model->all;
 	return fit_can_use(&model->before, row) ? &model->before : NULL;
 }
 
-static bool varies(const struct mat *X, size_t column)
+static bool is_varying(const struct mat *X, size_t column)
 {
 	for (size_t i = 1; i < X->rows; i++) {
 		if (mat_get(X, i, column) != mat_get(X, 0, column))
@@ -70,7 +70,7 @@ static bool varies(const struct mat *X, size_t column)
 	return false;
 }
 
-void cost_fit_of(const struct cost_model *model, const struct cost_asked *asked, const bool *has, struct cost_fit *out)
+void cost_fit_compute(const struct cost_model *model, const struct cost_request *asked, const bool *has, struct cost_fit *out)
 {
 	const struct costs *costs = &model->costs;
 	size_t *group = mem_new(costs->n, sizeof(*group)), varying = 0;
@@ -83,7 +83,7 @@ void cost_fit_of(const struct cost_model *model, const struct cost_asked *asked,
 	for (size_t j = 0; j < costs->p; j++) {
 		if (!has[j])
 			continue;
-		varying += varies(&costs->X, j);
+		varying += is_varying(&costs->X, j);
 		counted[out->n] = costs_is_count(costs, j);
 		any = any || costs->origin[j] == COST_COUNTED;
 		out->column[out->n++] = j;
@@ -104,22 +104,22 @@ void cost_fit_of(const struct cost_model *model, const struct cost_asked *asked,
 }
 
 /* Fits a model to all features, or to the static features only if `before` is true. */
-static void fit_known(const struct cost_model *model, bool before, const struct cost_asked *asked, struct cost_fit *out)
+static void fit_known_columns(const struct cost_model *model, bool before, const struct cost_request *asked, struct cost_fit *out)
 {
 	bool *has = mem_new(model->costs.p, sizeof(*has));
 
 	for (size_t j = 0; j < model->costs.p; j++)
 		has[j] = !before || model->costs.origin[j] != COST_COUNTED;
-	cost_fit_of(model, asked, has, out);
+	cost_fit_compute(model, asked, has, out);
 	free(has);
 }
 
-static enum assay_status check(const struct cost_asked *asked, const struct cost_model *model, struct assay_error *err)
+static enum assay_status check_inputs(const struct cost_request *asked, const struct cost_model *model, struct assay_error *err)
 {
 	const struct costs *c = &model->costs;
-	char *others = c->uncounted
-			   ? mem_format(" that '%s' counted (%zu runs of other inputs are excluded)", asked->costs.counts, c->uncounted)
-			   : mem_string("");
+	char *others = c->n_without_counting_run ? mem_format(" that '%s' counted (%zu runs of other inputs are excluded)",
+							      asked->costs.counts, c->n_without_counting_run)
+						 : mem_string("");
 	enum assay_status st = ASSAY_OK;
 	size_t least = asked->min_runs > SPARSE_INPUTS_MIN ? asked->min_runs : SPARSE_INPUTS_MIN;
 
@@ -135,29 +135,29 @@ static enum assay_status check(const struct cost_asked *asked, const struct cost
 	return st;
 }
 
-enum assay_status cost_model_of(struct store *store, const struct cost_asked *asked, struct cost_model *out, struct assay_error *err)
+enum assay_status cost_model_learn(struct store *store, const struct cost_request *asked, struct cost_model *out, struct assay_error *err)
 {
 	struct cost_model model = { 0 };
 	enum assay_status st = costs_load(store, &asked->costs, &model.costs, err);
 
 	if (!st)
-		st = check(asked, &model, err);
+		st = check_inputs(asked, &model, err);
 	if (!st)
-		fit_known(&model, false, asked, &model.all);
+		fit_known_columns(&model, false, asked, &model.all);
 	if (!st && !model.all.n)
 		st = assay_fail(err, ASSAY_E_NODATA,
 				"no feature distinguishes the inputs of %s@%s: add a command 'features' to the manifest that prints "
 				"numbers of an input, or use a counting build (docs/cost.md)",
 				model.costs.application, model.costs.version);
 	if (!st)
-		fit_known(&model, true, asked, &model.before);
+		fit_known_columns(&model, true, asked, &model.before);
 	*out = model;
 	if (st)
 		cost_model_release(out);
 	return st;
 }
 
-struct cost_quantity cost_quantity(enum cost_of of, double value)
+struct cost_quantity cost_quantity(enum cost_kind of, double value)
 {
 	static const struct {
 		double unit;
@@ -200,11 +200,11 @@ void cost_term_text(const struct cost_model *model, const struct cost_fit *fit, 
 	for (size_t k = 0; k < term->degree; k++) {
 		if (k)
 			buf_text(out, " * ");
-		cost_feature_text(cost_fit_column(model, fit, term->column[k]), out);
+		cost_feature_text(cost_fit_column_name(model, fit, term->column[k]), out);
 	}
 }
 
-void cost_sentence(const struct cost_model *model, const struct cost_fit *fit, struct buf *out)
+void cost_append_formula(const struct cost_model *model, const struct cost_fit *fit, struct buf *out)
 {
 	const struct sparse *m = &fit->model;
 
@@ -213,10 +213,10 @@ void cost_sentence(const struct cost_model *model, const struct cost_fit *fit, s
 		double c = m->term[t].coefficient;
 
 		buf_format(out, " %s%s * ", t ? (c < 0.0 ? "- " : "+ ") : (c < 0.0 ? "-" : ""),
-			   cost_quantity(model->costs.of, fabs(c)).text);
+			   cost_quantity(model->costs.kind, fabs(c)).text);
 		cost_term_text(model, fit, &m->term[t], out);
 	}
 	if (m->intercept != 0.0 || !m->terms)
 		buf_format(out, " %s%s", m->terms ? (m->intercept < 0.0 ? "- " : "+ ") : "",
-			   cost_quantity(model->costs.of, m->terms ? fabs(m->intercept) : m->intercept).text);
+			   cost_quantity(model->costs.kind, m->terms ? fabs(m->intercept) : m->intercept).text);
 }

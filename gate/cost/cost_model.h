@@ -11,8 +11,8 @@
 #define COST_RUNS_MIN  40  /* default of --min-runs: minimum number of inputs */
 #define COST_ERROR_MAX .15 /* default of --max-error: maximum mean relative error on held-out inputs */
 
-struct cost_asked {
-	struct costs_asked costs;
+struct cost_request {
+	struct costs_request costs;
 	size_t min_runs;
 	size_t degree; /* maximum degree of a term; 0 selects 2 if there are counted features, because counts of nested loops are products
 			  already, and otherwise 3 */
@@ -33,22 +33,22 @@ struct cost_model {
 
 /* Learns both fits and sets *out; the caller calls cost_model_release(). Returns ASSAY_E_NODATA if there are too few inputs, or if no
  * feature distinguishes them; other errors are those of costs_load(). */
-enum assay_status cost_model_of(struct store *store, const struct cost_asked *asked, struct cost_model *out, struct assay_error *err);
+enum assay_status cost_model_learn(struct store *store, const struct cost_request *asked, struct cost_model *out, struct assay_error *err);
 void cost_model_release(struct cost_model *model); /* accepts a zeroed struct */
 
 /* Fits a model to the columns of costs.X that are marked in has[costs.p]. If none of them varies, out->n stays 0. *out must be zeroed; the
  * caller calls cost_fit_release(). */
-void cost_fit_of(const struct cost_model *model, const struct cost_asked *asked, const bool *has, struct cost_fit *out);
+void cost_fit_compute(const struct cost_model *model, const struct cost_request *asked, const bool *has, struct cost_fit *out);
 void cost_fit_release(struct cost_fit *fit); /* accepts a zeroed struct */
 
 /* Copies the columns of the fit from `row`, a row of costs.X, to part[fit->n]. */
-void cost_fit_row(const struct cost_fit *fit, const double *row, double *part);
+void cost_fit_extract_row(const struct cost_fit *fit, const double *row, double *part);
 /* Returns a fit whose features are all known in `row`, a row of costs.X: first choice is `all`, second `before`. Returns NULL if neither
  * can be used. NaN in the row means not known. */
-const struct cost_fit *cost_fit_for(const struct cost_model *model, const double *row);
-const char *
-cost_fit_column(const struct cost_model *model, const struct cost_fit *fit,
-		size_t column); /* returns the name of the column; column fit->n is the sum of counts in places that no input reached */
+const struct cost_fit *cost_fit_choose(const struct cost_model *model, const double *row);
+const char *cost_fit_column_name(
+    const struct cost_model *model, const struct cost_fit *fit,
+    size_t column); /* returns the name of the column; column fit->n is the sum of counts in places that no input reached */
 
 /* ---- text for users ---- */
 
@@ -57,7 +57,7 @@ cost_fit_column(const struct cost_model *model, const struct cost_fit *fit,
 struct cost_quantity {
 	char text[COST_QUANTITY_BYTES];
 };
-struct cost_quantity cost_quantity(enum cost_of of, double value);
+struct cost_quantity cost_quantity(enum cost_kind of, double value);
 
 /* Appends a feature as text for users: "(iterations of the loop at sort.c:88)" for "loop sort.c:88 sort_range". Appends names of other
  * features unchanged. */
@@ -65,6 +65,6 @@ void cost_feature_text(const char *name, struct buf *out);
 /* Appends a term as text for users: "blocks * (bytes of argument 1)". */
 void cost_term_text(const struct cost_model *model, const struct cost_fit *fit, const struct sparse_term *term, struct buf *out);
 /* Appends the model as a formula: "T = 1.2 us * (iterations of the loop at sort.c:88) + 0.3 ms * blocks + 2 ms". */
-void cost_sentence(const struct cost_model *model, const struct cost_fit *fit, struct buf *out);
+void cost_append_formula(const struct cost_model *model, const struct cost_fit *fit, struct buf *out);
 
 #endif

@@ -11,7 +11,7 @@
 void cost_side_release(struct cost_side *s)
 {
 	costs_release(&s->costs);
-	costs_release(&s->turns);
+	costs_release(&s->paired_costs);
 	mem_free(s->expected, s->ratio, s->input);
 	*s = (struct cost_side){ .model = NULL };
 }
@@ -22,7 +22,7 @@ static void cost_side_row(const struct cost_side *s, size_t input, double *row)
 	const struct costs *old = &s->model->costs, *new = &s->costs;
 
 	for (size_t j = 0; j < old->p; j++) {
-		size_t column = costs_column(new, old->names[j]);
+		size_t column = costs_find_column(new, old->names[j]);
 		bool zero = costs_is_count(old, j) || input_feature_is_text(old->names[j]);
 
 		row[j] = column != SIZE_MAX ? mat_get(&new->X, input, column) : zero ? 0.0 : (double)NAN;
@@ -30,7 +30,7 @@ static void cost_side_row(const struct cost_side *s, size_t input, double *row)
 }
 
 /* Returns the sum of the input's counts in places that no input of the model reached. */
-static double elsewhere_of(const struct cost_side *s, size_t input)
+static double unreached_count(const struct cost_side *s, size_t input)
 {
 	const struct costs *new = &s->costs;
 	double sum = 0.0;
@@ -42,46 +42,47 @@ static double elsewhere_of(const struct cost_side *s, size_t input)
 	return sum;
 }
 
-/* Returns the result of sparse_unlike() for a row, which must have all features that the fit of all features uses. */
-static size_t unlike_of(const struct cost_side *s, size_t input, const double *row)
+/* Returns the result of sparse_find_dissimilar() for a row, which must have all features that the fit of all features uses. */
+static size_t find_dissimilar_column(const struct cost_side *s, size_t input, const double *row)
 {
 	const struct cost_fit *fit = &s->model->all;
 	double *part = mem_new(fit->n, sizeof(*part));
 	size_t unlike;
 
-	cost_fit_row(fit, row, part);
-	unlike = sparse_unlike(&fit->model, part, elsewhere_of(s, input));
+	cost_fit_extract_row(fit, row, part);
+	unlike = sparse_find_dissimilar(&fit->model, part, unreached_count(s, input));
 	free(part);
 	return unlike;
 }
 
-static size_t common_inputs(const struct costs *a, const struct costs *b)
+static size_t count_common_inputs(const struct costs *a, const struct costs *b)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < b->n; i++)
-		n += costs_same_input(a, b->inputs[i].hash) != SIZE_MAX;
+		n += costs_find_input_by_hash(a, b->inputs[i].hash) != SIZE_MAX;
 	return n;
 }
 
 /* Loads those runs of both versions that the same `assay run` made. Returns false if there are too few. */
-static bool load_turns(struct store *store, const struct cost_model *model, const struct costs_asked *asked, struct cost_side *s)
+static bool load_interleaved_runs(struct store *store, const struct cost_model *model, const struct costs_request *asked,
+				  struct cost_side *s)
 {
-	struct costs_asked old = *asked, new = *asked;
+	struct costs_request old = *asked, new = *asked;
 	struct assay_error ignored;
 	size_t common;
 
 	if (strcmp(model->costs.application, asked->application) != 0 || !asked->version ||
 	    strcmp(model->costs.version, asked->version) == 0)
 		return false;
-	old.version = new.beside = model->costs.version;
-	old.beside = asked->version;
-	if (!costs_load(store, &old, &s->turns, &ignored) && !costs_load(store, &new, &s->costs, &ignored)) {
-		common = common_inputs(&s->turns, &s->costs);
+	old.version = new.paired_version = model->costs.version;
+	old.paired_version = asked->version;
+	if (!costs_load(store, &old, &s->paired_costs, &ignored) && !costs_load(store, &new, &s->costs, &ignored)) {
+		common = count_common_inputs(&s->paired_costs, &s->costs);
 		if (common >= COST_SIDE_INPUTS_MIN && 2 * common >= s->costs.n)
 			return true;
 	}
-	costs_release(&s->turns);
+	costs_release(&s->paired_costs);
 	costs_release(&s->costs);
 	return false;
 }
@@ -101,21 +102,22 @@ static enum assay_status inspect_inputs(struct cost_side *s, struct assay_error 
 		size_t unlike;
 
 		cost_side_row(s, i, row);
-		if (cost_fit_for(s->model, row) != fit)
+		if (cost_fit_choose(s->model, row) != fit)
 			st = assay_fail(err, ASSAY_E_NODATA,
 					"the model needs features that are not known for input '%s' of %s@%s on '%s': count all inputs "
 					"with one version (--counts)",
 					s->costs.inputs[i].name, s->costs.application, s->costs.version, s->costs.machine);
-		unlike = st ? SIZE_MAX : unlike_of(s, i, row);
+		unlike = st ? SIZE_MAX : find_dissimilar_column(s, i, row);
 		if (unlike != SIZE_MAX) {
-			s->unlike++;
+			s->n_dissimilar++;
 			s->unlike_column = unlike;
 			continue;
 		}
-		cost_fit_row(fit, row, part);
+		cost_fit_extract_row(fit, row, part);
 		s->expected[s->n] = sparse_predict(&fit->model, part);
 		s->input[s->n++] = i;
-		common += costs_same_input(s->turns.n ? &s->turns : &s->model->costs, s->costs.inputs[i].hash) != SIZE_MAX;
+		common +=
+		    costs_find_input_by_hash(s->paired_costs.n ? &s->paired_costs : &s->model->costs, s->costs.inputs[i].hash) != SIZE_MAX;
 	}
 	s->paired = common >= COST_SIDE_INPUTS_MIN && 2 * common >= s->n;
 	mem_free(row, part);
@@ -125,12 +127,12 @@ static enum assay_status inspect_inputs(struct cost_side *s, struct assay_error 
 /* Compares the measured costs of the inputs that both versions ran, without the model's expectation. */
 static void compare_paired(struct cost_side *s)
 {
-	const struct costs *olds = s->turns.n ? &s->turns : &s->model->costs;
+	const struct costs *olds = s->paired_costs.n ? &s->paired_costs : &s->model->costs;
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->n; i++) {
 		const struct cost_input *new = &s->costs.inputs[s->input[i]];
-		size_t old = costs_same_input(olds, new->hash);
+		size_t old = costs_find_input_by_hash(olds, new->hash);
 
 		if (old == SIZE_MAX)
 			continue;
@@ -139,8 +141,8 @@ static void compare_paired(struct cost_side *s)
 		s->ratio[n++] = log(new->median / olds->inputs[old].median);
 	}
 	s->n = n;
-	effect_of_pairs(s->ratio, n, &s->effect);
-	s->effect.in_turns = s->turns.n > 0;
+	effect_estimate_pair(s->ratio, n, &s->effect);
+	s->effect.is_interleaved = s->paired_costs.n > 0;
 }
 
 struct mat cost_side_rows(const struct cost_side *s)
@@ -151,14 +153,14 @@ struct mat cost_side_rows(const struct cost_side *s)
 
 	for (size_t i = 0; i < s->n; i++) {
 		cost_side_row(s, s->input[i], row);
-		cost_fit_row(fit, row, X.at + i * X.cols);
+		cost_fit_extract_row(fit, row, X.at + i * X.cols);
 	}
 	free(row);
 	return X;
 }
 
 /* Compares each input's measured cost with the cost that the model expects. */
-static void compare_apart(struct cost_side *s)
+static void compare_unpaired(struct cost_side *s)
 {
 	struct mat X = cost_side_rows(s);
 	double *y = mem_new(s->n, sizeof(*y));
@@ -166,25 +168,25 @@ static void compare_apart(struct cost_side *s)
 
 	for (size_t i = 0; i < s->n; i++)
 		y[i] = s->costs.inputs[s->input[i]].median;
-	excess = sparse_excess_of(&s->model->all.model, &X, y, s->ratio);
+	excess = sparse_excess_compute(&s->model->all.model, &X, y, s->ratio);
 	s->usual = excess.usual;
 	s->effect = (struct effect_pair){ .log_ratio = excess.log_ratio, .noise = excess.noise, .noise_df = excess.df };
 	mat_release(&X);
 	free(y);
 }
 
-enum assay_status cost_side_of(struct store *store, const struct cost_model *model, const struct costs_asked *asked, struct cost_side *out,
-			       struct assay_error *err)
+enum assay_status cost_side_compare(struct store *store, const struct cost_model *model, const struct costs_request *asked,
+				    struct cost_side *out, struct assay_error *err)
 {
 	struct cost_side s = { .model = model };
-	enum assay_status st = load_turns(store, model, asked, &s) ? ASSAY_OK : costs_load(store, asked, &s.costs, err);
+	enum assay_status st = load_interleaved_runs(store, model, asked, &s) ? ASSAY_OK : costs_load(store, asked, &s.costs, err);
 
 	if (!st)
 		st = inspect_inputs(&s, err);
 	if (!st && s.n >= COST_SIDE_INPUTS_MIN && s.paired)
 		compare_paired(&s);
 	else if (!st && s.n >= COST_SIDE_INPUTS_MIN)
-		compare_apart(&s);
+		compare_unpaired(&s);
 	*out = s;
 	if (st)
 		cost_side_release(out);

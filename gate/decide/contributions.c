@@ -10,24 +10,24 @@
 
 #include <math.h>
 
-#define SEED	      20189
-#define SMALLEST      .0005 /* share of the baseline's time; smaller changes would be printed as 0.0 % */
-#define CANCELLED_MAX .5    /* maximum sum of negative times, as a share of the candidate's time */
-#define NAMED	      4	    /* maximum number of leading groups that the text lists by name */
+#define SEED		20189
+#define CHANGE_MIN	.0005 /* share of the baseline's time; smaller changes would be printed as 0.0 % */
+#define CANCELLED_MAX	.5    /* maximum sum of negative times, as a share of the candidate's time */
+#define STRESSORS_NAMED 4     /* maximum number of leading groups that the text lists by name */
 
 /* Returns the input of both models. It has one row for each machine that ran both versions and has a fingerprint comparable to the others'.
  * Sets ratio[types] to the geometric mean of the ratios over the machines of each type. */
-static struct profile_rows common_rows_of(const struct evidence *evidence, const struct verdict *v, double *ratio)
+static struct profile_rows common_rows_build(const struct evidence *evidence, const struct verdict *v, double *ratio)
 {
 	size_t p = evidence->fingerprints.n_stressors, n = v->pairing.n, row = 0;
 	struct profile_rows r = { .rates = mat_new(n, p), .cost = mem_new(n, sizeof(double)), .type = mem_new(n, sizeof(size_t)) };
 	size_t *index = mem_new(v->pairing.n_types, sizeof(*index)), *machines = mem_new(n, sizeof(*machines));
-	const struct fingerprint *kind = verdict_kind(v);
+	const struct fingerprint *kind = verdict_first_fingerprint(v);
 
 	for (size_t i = 0; kind && i < n; i++) {
 		const struct pairing_machine *m = &v->pairing.machines[i];
 
-		if (m->reason != PAIRING_USED || !m->fingerprint || !fingerprint_comparable(m->fingerprint, kind))
+		if (m->reason != PAIRING_USED || !m->fingerprint || !fingerprint_is_comparable(m->fingerprint, kind))
 			continue;
 		for (size_t j = 0; j < p; j++)
 			mat_set(&r.rates, row, j, fingerprint_summarise(&evidence->fingerprints, m->fingerprint, j).median);
@@ -46,7 +46,7 @@ static struct profile_rows common_rows_of(const struct evidence *evidence, const
 }
 
 /* Reports whether costs and ratios are within limits. They are exponentials, which overflow if costs differ extremely. */
-static bool common_rows_finite(const struct profile_rows *r, const double *ratio)
+static bool common_rows_are_finite(const struct profile_rows *r, const double *ratio)
 {
 	bool finite = true;
 
@@ -57,7 +57,7 @@ static bool common_rows_finite(const struct profile_rows *r, const double *ratio
 	return finite;
 }
 
-static struct contribution numbers_of(const struct growth *g, size_t group)
+static struct contribution fill_contribution(const struct growth *g, size_t group)
 {
 	return (struct contribution){ .before = g->before[group],
 				      .after = g->after[group],
@@ -97,7 +97,7 @@ static void contributions_group(const struct features *f, const char *const *nam
 	for (size_t k = 0; k < f->groups; k++) {
 		struct contribution *c = &out->groups[k];
 
-		*c = numbers_of(g, k);
+		*c = fill_contribution(g, k);
 		c->members = mem_new(f->p, sizeof(char *));
 		for (size_t j = 0; j < f->p; j++) {
 			if (f->distinct[j] == FEATURES_NONE || f->group[f->distinct[j]] != k)
@@ -108,13 +108,13 @@ static void contributions_group(const struct features *f, const char *const *nam
 		c->name = profile_group_name(names, members, c->n);
 		c->category = main_category(names, members, c->n);
 	}
-	out->unexplained = numbers_of(g, f->groups);
+	out->unexplained = fill_contribution(g, f->groups);
 	out->unexplained.category = CATEGORY_UNKNOWN;
 	qsort(out->groups, out->n_groups, sizeof(*out->groups), by_change);
 	free(members);
 }
 
-static int by_first(const void *a, const void *b)
+static int compare_lead_counts(const void *a, const void *b)
 {
 	const struct contribution *x = *(const struct contribution *const *)a, *y = *(const struct contribution *const *)b;
 	double px = stats_round(x->first), py = stats_round(y->first);
@@ -125,18 +125,18 @@ static int by_first(const void *a, const void *b)
 }
 
 /* Selects the leading groups: the most probable ones, until their probabilities sum to CONTRIBUTIONS_LEADING. Selects none if one of them
- * is less probable than "no group changed", or if the kind of change is not SHAPE_BY_TYPE. */
-static void contributions_lead_find(const struct verdict *v, struct contributions *c)
+ * is less probable than "no group changed", or if the kind of change is not PATTERN_OTHER_RESOURCE. */
+static void find_leading_groups(const struct verdict *v, struct contributions *c)
 {
 	double none = stats_round(c->unexplained.first), sum = 0;
 
-	c->resource = v->shape == SHAPE_BY_TYPE;
+	c->resource = v->effect_pattern == PATTERN_OTHER_RESOURCE;
 	if (!c->resource)
 		return;
 	c->leading = mem_new(c->n_groups, sizeof(const struct contribution *));
 	for (size_t k = 0; k < c->n_groups; k++)
 		c->leading[k] = &c->groups[k];
-	qsort(c->leading, c->n_groups, sizeof(const struct contribution *), by_first);
+	qsort(c->leading, c->n_groups, sizeof(const struct contribution *), compare_lead_counts);
 	while (c->n_leading < c->n_groups && stats_round(sum) < CONTRIBUTIONS_LEADING &&
 	       stats_round(c->leading[c->n_leading]->first) > none)
 		sum += c->leading[c->n_leading++]->first;
@@ -146,7 +146,7 @@ static void contributions_lead_find(const struct verdict *v, struct contribution
 
 /* Reports whether negative times, which are impossible, sum to more than CANCELLED_MAX of the candidate's time. In this case the models
  * only fit because they add time to one group and subtract it from another. */
-static bool contributions_cancel(const struct contributions *c, double total)
+static bool contributions_cancel_out(const struct contributions *c, double total)
 {
 	double below = fmin(c->unexplained.after, 0);
 
@@ -164,31 +164,31 @@ static void contributions_groups_release(struct contributions *c)
 	c->n_groups = 0;
 }
 
-void contributions_of(const struct evidence *evidence, const struct verdict *v, size_t threads, struct contributions *out)
+void contributions_compute(const struct evidence *evidence, const struct verdict *v, size_t threads, struct contributions *out)
 {
 	struct shares_options options = { SHARES_RESAMPLES, SEED, threads ? threads : parallel_threads() };
 	double *ratio = mem_new(v->pairing.n, sizeof(*ratio));
-	struct profile_rows rows = common_rows_of(evidence, v, ratio);
+	struct profile_rows rows = common_rows_build(evidence, v, ratio);
 	struct blend_data data = { 0 };
 	struct contributions c = { .types = rows.types, .machines = rows.rates.rows };
 	struct growth growth = { 0 };
 
-	if (rows.types && common_rows_finite(&rows, ratio))
-		blend_data_of(&rows.rates, rows.cost, rows.type, rows.types, &data);
+	if (rows.types && common_rows_are_finite(&rows, ratio))
+		blend_data_init(&rows.rates, rows.cost, rows.type, rows.types, &data);
 	if (rows.types < PROFILE_TYPES_MIN) {
 		c.missing = "fewer than 4 hardware types with fingerprints ran both";
-	} else if (!common_rows_finite(&rows, ratio)) {
+	} else if (!common_rows_are_finite(&rows, ratio)) {
 		c.missing = "the costs vary too much for a computation";
 	} else if (data.features.n == 0) {
 		c.missing = "no stressor was measured on all machines and differs between them";
 	} else {
-		growth_of(&data, ratio, &options, &growth);
+		growth_compute(&data, ratio, &options, &growth);
 		contributions_group(&data.features, (const char *const *)evidence->fingerprints.stressors, &growth, &c);
-		if (contributions_cancel(&c, growth.total)) {
+		if (contributions_cancel_out(&c, growth.total)) {
 			c.missing = "on these machines the parts of two groups of stressors cancel out and exceed the whole time";
 			contributions_groups_release(&c);
 		}
-		contributions_lead_find(v, &c);
+		find_leading_groups(v, &c);
 		c.total = growth.total;
 		c.total_low = growth.total_low;
 		c.total_high = growth.total_high;
@@ -210,7 +210,7 @@ void contributions_release(struct contributions *c)
 /* ---- document ---- */
 
 /* Returns a share in per cent, rounded as it is printed. A value that rounds to 0 has no sign. */
-static double percent(double part)
+static double to_percent(double part)
 {
 	return isfinite(part) ? round(1000 * part) / 10 + 0. : part; /* adding 0. turns -0. into 0. */
 }
@@ -225,9 +225,9 @@ static const struct contribution *most_probable(const struct contributions *c)
 	return most;
 }
 
-static void contributions_lead(const struct contributions *c, struct buf *out)
+static void describe_leading_groups(const struct contributions *c, struct buf *out)
 {
-	size_t named = c->n_leading > NAMED ? NAMED : c->n_leading;
+	size_t named = c->n_leading > STRESSORS_NAMED ? STRESSORS_NAMED : c->n_leading;
 	const struct contribution *most = most_probable(c);
 	double sum = 0;
 
@@ -253,10 +253,10 @@ static void contributions_lead(const struct contributions *c, struct buf *out)
 		buf_text(out, named < c->n_leading ? ", ..." : ".");
 }
 
-static bool contributions_any_negative(const struct contributions *c, size_t shown)
+static bool contributions_has_negative(const struct contributions *c, size_t shown)
 {
 	for (size_t i = 0; i < shown && i < c->n_groups; i++)
-		if (percent(fmin(c->groups[i].before, c->groups[i].after)) < 0)
+		if (to_percent(fmin(c->groups[i].before, c->groups[i].after)) < 0)
 			return true;
 	return false;
 }
@@ -277,23 +277,23 @@ static void contribution_chart(const struct contribution *c, double scale, struc
 }
 
 /* Adds the numbers of a contribution as JSON members and as table cells. */
-static void contribution_answer(const struct contribution *c, double scale, struct document *d)
+static void contribution_describe(const struct contribution *c, double scale, struct document *d)
 {
-	doc_showf(d, "before", "before", c->before, "%s %%", text_fixed(percent(c->before), 1).text);
-	doc_showf(d, "after", "after", c->after, "%s %%", text_fixed(percent(c->after), 1).text);
-	doc_showf(d, "change", "change", c->change, "%s %%", text_signed(percent(c->change), 1).text);
+	doc_showf(d, "before", "before", c->before, "%s %%", text_fixed(to_percent(c->before), 1).text);
+	doc_showf(d, "after", "after", c->after, "%s %%", text_fixed(to_percent(c->after), 1).text);
+	doc_showf(d, "change", "change", c->change, "%s %%", text_signed(to_percent(c->change), 1).text);
 	contribution_chart(c, scale, d);
-	doc_showf(d, NULL, "90 % interval", c->low, "%s to %s %%%s", text_signed(percent(c->low), 1).text,
-		  text_signed(percent(c->high), 1).text, c->low > 0 ? ", grew" : (c->high < 0 ? ", shrank" : ""));
+	doc_showf(d, NULL, "90 % interval", c->low, "%s to %s %%%s", text_signed(to_percent(c->low), 1).text,
+		  text_signed(to_percent(c->high), 1).text, c->low > 0 ? ", grew" : (c->high < 0 ? ", shrank" : ""));
 	doc_set(d, "low", c->low);
 	doc_set(d, "high", c->high);
 }
 
-static void group_answer(const struct contribution *c, double scale, struct document *d)
+static void group_describe(const struct contribution *c, double scale, struct document *d)
 {
 	doc_showf(d, "name", "group", c->name, "%s", c->name);
 	doc_texts(d, "members", c->members, c->n);
-	contribution_answer(c, scale, d);
+	contribution_describe(c, scale, d);
 	doc_set(d, "first_probability", c->first);
 }
 
@@ -311,7 +311,7 @@ static double contributions_scale(const struct contributions *c, size_t shown)
 }
 
 /* Adds a line with the sum of the groups that are not shown. */
-static void rest_answer(const struct contributions *c, size_t rows, struct document *d)
+static void rest_describe(const struct contributions *c, size_t rows, struct document *d)
 {
 	size_t hidden = c->n_groups - rows;
 	double rest = 0;
@@ -319,20 +319,20 @@ static void rest_answer(const struct contributions *c, size_t rows, struct docum
 	for (size_t i = rows; i < c->n_groups; i++)
 		rest += c->groups[i].change;
 	if (hidden)
-		doc_styled(d, "muted", "And %s\u00a0%% in %zu other group%s.", text_signed(percent(rest), 1).text, hidden,
-			   text_plural(hidden));
-	if (contributions_any_negative(c, rows))
-		doc_styled(d, "muted",
-			   "A part below 0 is not a time: the machines do not distinguish this group from others; use the intervals.");
+		doc_styled_line(d, "muted", "And %s\u00a0%% in %zu other group%s.", text_signed(to_percent(rest), 1).text, hidden,
+				text_plural(hidden));
+	if (contributions_has_negative(c, rows))
+		doc_styled_line(d, "muted",
+				"A part below 0 is not a time: the machines do not distinguish this group from others; use the intervals.");
 }
 
 /* Adds the table of groups and the list of leading groups. Both are empty if there are no groups. */
-static void groups_answer(const struct contributions *c, size_t shown, struct document *d)
+static void groups_describe(const struct contributions *c, size_t shown, struct document *d)
 {
 	size_t rows = 0;
 	double scale;
 
-	while (rows < c->n_groups && rows < shown && fabs(c->groups[rows].change) >= SMALLEST)
+	while (rows < c->n_groups && rows < shown && fabs(c->groups[rows].change) >= CHANGE_MIN)
 		rows++;
 	scale = contributions_scale(c, rows);
 	doc_table(d, "groups");
@@ -341,33 +341,33 @@ static void groups_answer(const struct contributions *c, size_t shown, struct do
 		doc_row(d);
 		if (i >= rows)
 			doc_hide(d);
-		group_answer(&c->groups[i], scale, d);
+		group_describe(&c->groups[i], scale, d);
 	}
 	if (!c->missing && shown) {
 		doc_row(d);
-		doc_aside(d);
+		doc_hide_from_programs(d);
 		doc_show(d, NULL, "group", "(unexplained)");
-		contribution_answer(&c->unexplained, scale, d);
+		contribution_describe(&c->unexplained, scale, d);
 	}
 	doc_end(d);
 	if (shown)
-		rest_answer(c, rows, d);
+		rest_describe(c, rows, d);
 	doc_list(d, "leading");
 	for (size_t i = 0; i < c->n_leading; i++)
 		doc_set(d, NULL, c->leading[i]->name);
 	doc_end(d);
 }
 
-static void lead_answer(const struct contributions *c, struct document *d)
+static void leading_describe(const struct contributions *c, struct document *d)
 {
 	struct buf text = BUF_INIT;
 
-	contributions_lead(c, &text);
-	doc_styled(d, "finding", "%s", text.bytes);
+	describe_leading_groups(c, &text);
+	doc_styled_line(d, "finding", "%s", text.bytes);
 	buf_release(&text);
 }
 
-void contributions_answer(const struct contributions *c, size_t shown, struct document *d)
+void contributions_describe(const struct contributions *c, size_t shown, struct document *d)
 {
 	double none = (double)NAN;
 
@@ -377,13 +377,14 @@ void contributions_answer(const struct contributions *c, size_t shown, struct do
 			    "ran both versions. Common parts cancel out: the candidate is modelled as the baseline times a factor, plus up "
 			    "to two resources that it uses more or less.");
 	if (c->missing && shown)
-		doc_styled(d, "empty", "Not known: %s.", c->missing);
+		doc_styled_line(d, "empty", "Not known: %s.", c->missing);
 	else if (!c->missing)
-		doc_styled(d, "finding",
-			   "Total change: %s\u00a0%% of the baseline's time (95\u00a0%% interval %s to %s\u00a0%%, arithmetic mean) over "
-			   "%zu hardware types, %zu machines.",
-			   text_signed(percent(c->total), 1).text, text_signed(percent(c->total_low), 1).text,
-			   text_signed(percent(c->total_high), 1).text, c->types, c->machines);
+		doc_styled_line(
+		    d, "finding",
+		    "Total change: %s\u00a0%% of the baseline's time (95\u00a0%% interval %s to %s\u00a0%%, arithmetic mean) over "
+		    "%zu hardware types, %zu machines.",
+		    text_signed(to_percent(c->total), 1).text, text_signed(to_percent(c->total_low), 1).text,
+		    text_signed(to_percent(c->total_high), 1).text, c->types, c->machines);
 	doc_object(d, "contributions");
 	doc_set(d, "hardware_types", c->types);
 	doc_set(d, "machines", c->machines);
@@ -391,15 +392,15 @@ void contributions_answer(const struct contributions *c, size_t shown, struct do
 	doc_set(d, "total", c->missing ? none : c->total);
 	doc_set(d, "total_low", c->missing ? none : c->total_low);
 	doc_set(d, "total_high", c->missing ? none : c->total_high);
-	groups_answer(c, shown, d);
+	groups_describe(c, shown, d);
 	doc_set(d, "none_probability", c->missing ? none : c->unexplained.first);
 	if (c->missing) {
-		doc_set(d, "unexplained", DOC_NOTHING);
+		doc_set(d, "unexplained", DOC_NULL_VALUE);
 	} else {
-		lead_answer(c, d);
+		leading_describe(c, d);
 		doc_object(d, "unexplained");
 		doc_hide(d);
-		contribution_answer(&c->unexplained, 1, d);
+		contribution_describe(&c->unexplained, 1, d);
 		doc_end(d);
 	}
 	doc_end(d);

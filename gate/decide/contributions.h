@@ -30,17 +30,17 @@ struct contributions {
 	 * probability CONTRIBUTIONS_LEADING. n_leading is 0 if possibly no group changed, or if `resource` is false. */
 	const struct contribution **leading;
 	size_t n_leading;
-	bool resource;			     /* true if the kind of change is SHAPE_BY_TYPE: the use of a resource changed */
+	bool resource;			     /* true if the kind of change is PATTERN_OTHER_RESOURCE: the use of a resource changed */
 	double total, total_low, total_high; /* mean ratio minus 1, and its 95 % interval over hardware types */
 	size_t types, machines;
 };
 
 /* Computes the contributions and sets *out; the caller calls contributions_release(). The verdict must outlive *out. Takes as long as two
  * profiles without validation. `threads` 0 means one thread per CPU; the result does not depend on the number of threads. */
-void contributions_of(const struct evidence *evidence, const struct verdict *verdict, size_t threads, struct contributions *out);
+void contributions_compute(const struct evidence *evidence, const struct verdict *verdict, size_t threads, struct contributions *out);
 void contributions_release(struct contributions *contributions); /* accepts a zeroed struct */
 
 /* Adds a section and the object `contributions`: a table of the `shown` groups that changed most, or the reason why there are none. */
-void contributions_answer(const struct contributions *contributions, size_t shown, struct document *d);
+void contributions_describe(const struct contributions *contributions, size_t shown, struct document *d);
 
 #endif

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Constants of the shape test; shape_p() explains them. */
+/* Constants of the shape test; pattern_p() explains them. */
 #define NOISE_FLOOR                                                                                                                        \
 	.01 /* added in quadrature to the standard error of a type's log ratio, for variation that repetitions on one day do not show */
 #define NOISE_SHRINK	 .5  /* weight of the mean variance of all types in the variance of each type */
@@ -17,9 +17,9 @@
 #define DECISION_TEXT(constant, text, exit_status) text,
 #define DECISION_EXIT(constant, text, exit_status) exit_status,
 ROWS_FUNCTION(decision_text, enum decision, DECISION_ROWS, DECISION_TEXT)
-ROWS_FINDER(decision_by_text, enum decision, DECISION_ROWS, DECISION_TEXT)
+ROWS_FINDER(decision_parse, enum decision, DECISION_ROWS, DECISION_TEXT)
 
-int decision_exit(enum decision decision)
+int decision_exit_status(enum decision decision)
 {
 	static const int statuses[DECISIONS] = { DECISION_ROWS(DECISION_EXIT) };
 
@@ -27,11 +27,11 @@ int decision_exit(enum decision decision)
 	return statuses[decision];
 }
 
-enum doc_tone decision_tone(enum decision decision)
+enum answer_tone decision_tone(enum decision decision)
 {
 	if (decision == DECISION_REGRESSION)
 		return DOC_BAD;
-	return decision_exit(decision) == 0 ? DOC_GOOD : DOC_DOUBTFUL;
+	return decision_exit_status(decision) == 0 ? DOC_GOOD : DOC_DOUBTFUL;
 }
 
 bool decision_is_finding(enum decision decision)
@@ -39,7 +39,7 @@ bool decision_is_finding(enum decision decision)
 	return decision == DECISION_REGRESSION || decision == DECISION_IMPROVED;
 }
 
-int decision_place(enum decision decision)
+int decision_rank(enum decision decision)
 {
 	static const int places[DECISIONS] = { [DECISION_REGRESSION] = 0,   [DECISION_NOTHING_MEASURED] = 1, [DECISION_ENVIRONMENT] = 2,
 					       [DECISION_INCONCLUSIVE] = 3, [DECISION_IMPROVED] = 4,	     [DECISION_PASS] = 5 };
@@ -47,7 +47,7 @@ int decision_place(enum decision decision)
 	return places[decision];
 }
 
-char *decision_why(enum decision decision, const char *code, const char *text)
+char *decision_first_reason(enum decision decision, const char *code, const char *text)
 {
 	static const char *const of_interval[] = { "interval_too_wide", "around_min_effect", "too_few_types", "architectures_apart" };
 	size_t n = strcspn(text, ":(");
@@ -101,7 +101,7 @@ static double power_integrand(const struct power_design *design, double effect, 
 	return exp(-u * u / 2) / sqrt(2 * M_PI) * stats_chi2_cdf(design->df * s * s, design->df);
 }
 
-static double power_panel(const struct power_design *design, double effect, double from, double to)
+static double integrate_power_panel(const struct power_design *design, double effect, double from, double to)
 {
 	double middle = (from + to) / 2, half = (to - from) / 2, sum = 0;
 
@@ -127,7 +127,7 @@ static double power_at(const struct power_design *design, double effect)
 	panels = (size_t)ceil((7 - from) / width);
 	width = (7 - from) / (double)panels;
 	for (size_t i = 0; i < panels; i++)
-		sum += power_panel(design, effect, from + (double)i * width, from + (double)(i + 1) * width);
+		sum += integrate_power_panel(design, effect, from + (double)i * width, from + (double)(i + 1) * width);
 	return sum;
 }
 
@@ -169,7 +169,7 @@ static double effect_with_power(const struct power_design *design, double power)
 
 /* Returns the relative slowdown that effect_decide() calls a regression with probability EFFECT_POWER. Assumes a normal estimate of the log
  * ratio with the standard error `error`, which has df >= 1 degrees of freedom. */
-static double effect_minimum_detectable(double error, double df, const struct effect_asked *asked)
+static double effect_minimum_detectable(double error, double df, const struct effect_request *asked)
 {
 	struct power_design design = { .df = df };
 
@@ -185,7 +185,7 @@ static double effect_minimum_detectable(double error, double df, const struct ef
 
 #define PAIRS_RANKED_MAX 1000 /* maximum number of pairs for ranks; with more, the mean is as good, and ranks take too much memory */
 
-void effect_of_pairs(const double *logs, size_t n, struct effect_pair *out)
+void effect_estimate_pair(const double *logs, size_t n, struct effect_pair *out)
 {
 	size_t all = n * (n + 1) / 2, k = 0, cut;
 	double *means, middle = (double)all / 2, sd = sqrt((double)all * (2.0 * (double)n + 1) / 12);
@@ -199,7 +199,7 @@ void effect_of_pairs(const double *logs, size_t n, struct effect_pair *out)
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = i; j < n; j++)
 			means[k++] = (logs[i] + logs[j]) / 2;
-	qsort(means, all, sizeof(*means), stats_order);
+	qsort(means, all, sizeof(*means), stats_compare);
 	cut = (size_t)fmax(floor(middle - stats_normal_quantile((1 + EFFECT_LEVEL) / 2) * sd) - 1, 0);
 	out->log_ratio = stats_median(means, all);
 	out->noise = fmax(means[all - 1 - cut] - out->log_ratio, out->log_ratio - means[cut]) /
@@ -218,7 +218,7 @@ struct type_mean {
 };
 
 /* Averages the pairs of each type into types[n_types], which must be zeroed. Types that have machines come first; returns their number. */
-static size_t types_of(const struct effect_pair *pairs, size_t n, struct type_mean *types, size_t n_types)
+static size_t types_compute(const struct effect_pair *pairs, size_t n, struct type_mean *types, size_t n_types)
 {
 	size_t present = 0;
 
@@ -263,7 +263,7 @@ static double cochran_q(const struct type_mean *types, size_t n)
  * variance by its average with the mean variance of all types, plus NOISE_FLOOR^2. Then compares Q / (T - 1) with the F distribution with
  * NOISE_DF_MACHINE denominator degrees of freedom per machine. Chi-square would reject too often, because the variances come from few
  * repetitions. docs/evidence/statistics.md has the error rates; tests/gate/test_effect.c repeats them. */
-static double shape_p(struct type_mean *types, size_t n)
+static double pattern_p(struct type_mean *types, size_t n)
 {
 	double pooled = 0, df = (double)n - 1, machines = 0;
 
@@ -278,7 +278,7 @@ static double shape_p(struct type_mean *types, size_t n)
 	return 1 - stats_f_cdf(cochran_q(types, n) / df, df, NOISE_DF_MACHINE * machines);
 }
 
-static void set_interval(struct effect *e, double mean, double error, double df, const struct effect_asked *asked)
+static void set_interval(struct effect *e, double mean, double error, double df, const struct effect_request *asked)
 {
 	double half = stats_t_quantile((1 + asked->level) / 2, df) * error;
 
@@ -289,7 +289,8 @@ static void set_interval(struct effect *e, double mean, double error, double df,
 
 /* Sets the interval if all types may share an error, which averaging does not reduce. Adds the variance of that error to the variance of
  * the mean. Satterthwaite's formula gives the degrees of freedom. */
-static void common_interval(struct effect *e, double mean, double sd, const struct effect_common *common, const struct effect_asked *asked)
+static void common_interval(struct effect *e, double mean, double sd, const struct effect_common *common,
+			    const struct effect_request *asked)
 {
 	double df = (double)e->types - 1, own = sd * sd / (double)e->types, more = common->error * common->error;
 	double variance = own + more;
@@ -299,7 +300,7 @@ static void common_interval(struct effect *e, double mean, double sd, const stru
 }
 
 /* Sets the mean ratio. With at least EFFECT_TYPES_MIN types, also sets Student's interval over their log ratios. */
-static void effect_interval(struct effect *e, const struct type_mean *types, const struct effect_asked *asked,
+static void effect_interval(struct effect *e, const struct type_mean *types, const struct effect_request *asked,
 			    const struct effect_common *common)
 {
 	double *logs = mem_new(e->types, sizeof(*logs));
@@ -319,8 +320,8 @@ static void effect_interval(struct effect *e, const struct type_mean *types, con
 
 /* Widens the interval over types at least to the interval from the noise within machines, because types that agree better do so by chance
  * (Knapp and Hartung, Statistics in Medicine 22, 2003). Uses the median variance: one noisy type already widens the interval over types. */
-static void keep_noise(struct effect *e, const struct type_mean *types, const struct effect_pair *pairs, size_t n,
-		       const struct effect_asked *asked)
+static void use_noise_floor(struct effect *e, const struct type_mean *types, const struct effect_pair *pairs, size_t n,
+			    const struct effect_request *asked)
 {
 	double *variances = mem_new(e->types, sizeof(*variances)), df = 0, variance;
 	struct effect within = *e;
@@ -342,7 +343,7 @@ static void keep_noise(struct effect *e, const struct type_mean *types, const st
  * results in two groups. With too few results for this level, the interval excludes 1 only if all results of the candidate are above, or
  * all below, the baseline's. From three results per version on, the normal approximation with continuity correction is within 0.003 of the
  * exact level. */
-static void keep_ranks(struct effect *e, const struct effect_ranks *ranks, const struct effect_asked *asked)
+static void use_rank_test(struct effect *e, const struct effect_ranks *ranks, const struct effect_request *asked)
 {
 	double least = fmin(stats_normal_quantile((1 + asked->level) / 2) * sqrt(ranks->variance) + .5, ranks->most);
 
@@ -355,7 +356,7 @@ static void keep_ranks(struct effect *e, const struct effect_ranks *ranks, const
 /* Sets the interval from the noise within machines. One or two types cannot represent other types (Student's t is 12.7 at one degree of
  * freedom), but repetitions are valid for these machines. Adds NOISE_FLOOR for machines on which the versions did not take turns. Welch's
  * formula gives the degrees of freedom (Biometrika 34, 1947). Does nothing if a machine's noise is unknown or the degrees are too few. */
-static void within_interval(struct effect *e, const struct effect_pair *pairs, size_t n, size_t n_types, const struct effect_asked *asked)
+static void within_interval(struct effect *e, const struct effect_pair *pairs, size_t n, size_t n_types, const struct effect_request *asked)
 {
 	double *machines = mem_new(n_types, sizeof(*machines));
 	double variance = 0, uncertain = 0, df = 0;
@@ -367,7 +368,7 @@ static void within_interval(struct effect *e, const struct effect_pair *pairs, s
 		double weight = 1 / ((double)e->types * machines[pairs[i].type]), own = weight * weight * pairs[i].noise * pairs[i].noise;
 
 		known = known && pairs[i].noise > 0 && pairs[i].noise_df >= 1;
-		variance += own + (pairs[i].in_turns ? 0 : weight * weight * NOISE_FLOOR * NOISE_FLOOR);
+		variance += own + (pairs[i].is_interleaved ? 0 : weight * weight * NOISE_FLOOR * NOISE_FLOOR);
 		uncertain += known ? own * own / pairs[i].noise_df : 0;
 		df += pairs[i].noise_df;
 	}
@@ -379,37 +380,37 @@ static void within_interval(struct effect *e, const struct effect_pair *pairs, s
 	free(machines);
 }
 
-struct effect effect_of(const struct effect_pair *pairs, size_t n, size_t n_types, const struct effect_asked *asked,
-			const struct effect_common *common)
+struct effect effect_compute(const struct effect_pair *pairs, size_t n, size_t n_types, const struct effect_request *asked,
+			     const struct effect_common *common)
 {
 	struct effect e = { .decision = DECISION_NOTHING_MEASURED };
 	struct type_mean *types;
 
 	ASSAY_BUG_IF(!(asked->min_effect > 0) || !(asked->level > 0 && asked->level < 1));
 	e.level = asked->level;
-	e.ratio = e.low = e.high = e.minimum_detectable = e.shape_p = nan("");
+	e.ratio = e.low = e.high = e.minimum_detectable = e.pattern_p = nan("");
 	if (n == 0)
 		return e;
 	types = mem_new(n_types, sizeof(*types));
-	e.types = types_of(pairs, n, types, n_types);
+	e.types = types_compute(pairs, n, types, n_types);
 	effect_interval(&e, types, asked, common);
 	if (e.types < EFFECT_TYPES_MIN)
 		within_interval(&e, pairs, n, n_types, asked);
 	if (e.within && common && common->ranks.variance > 0)
-		keep_ranks(&e, &common->ranks, asked);
+		use_rank_test(&e, &common->ranks, asked);
 	if (e.types >= EFFECT_TYPES_MIN)
-		keep_noise(&e, types, pairs, n, asked);
+		use_noise_floor(&e, types, pairs, n, asked);
 	if (e.types >= 2)
-		e.shape_p = shape_p(types, e.types);
+		e.pattern_p = pattern_p(types, e.types);
 	e.decision = effect_decide(e.ratio, e.low, e.high, asked->min_effect);
 	free(types);
 	return e;
 }
 
-#define ALIKE_MIN   4	/* minimum number of findings in the same direction */
-#define ALIKE_SHARE .75 /* minimum share, among the comparisons with a ratio, of those that changed in the same direction */
+#define COMMON_MIN   4	 /* minimum number of findings in the same direction */
+#define COMMON_SHARE .75 /* minimum share, among the comparisons with a ratio, of those that changed in the same direction */
 
-enum decision effects_lean(const struct effect_leaning *all, size_t n, double min_effect)
+enum decision effects_find_common_direction(const struct effect_finding *all, size_t n, double min_effect)
 {
 	size_t known = 0, lean[DECISIONS] = { 0 }, findings[DECISIONS] = { 0 };
 
@@ -422,24 +423,24 @@ enum decision effects_lean(const struct effect_leaning *all, size_t n, double mi
 		findings[all[i].finding]++;
 	}
 	for (enum decision d = 0; d < DECISIONS; d++)
-		if (decision_is_finding(d) && findings[d] >= ALIKE_MIN && (double)lean[d] >= ALIKE_SHARE * (double)known)
+		if (decision_is_finding(d) && findings[d] >= COMMON_MIN && (double)lean[d] >= COMMON_SHARE * (double)known)
 			return d;
 	return DECISIONS;
 }
 
-ROWS_FUNCTION(shape_code, enum shape, SHAPE_ROWS, ROWS_CODE)
-ROWS_FUNCTION(shape_text, enum shape, SHAPE_ROWS, ROWS_TEXT)
+ROWS_FUNCTION(effect_pattern_code, enum effect_pattern, PATTERN_ROWS, ROWS_CODE)
+ROWS_FUNCTION(effect_pattern_text, enum effect_pattern, PATTERN_ROWS, ROWS_TEXT)
 
-enum shape shape_of(const struct effect *e)
+enum effect_pattern effect_pattern_classify(const struct effect *e)
 {
-	if (isnan(e->shape_p) || isnan(e->low))
-		return SHAPE_NOT_TESTED;
-	if (stats_round(e->shape_p) < SHAPE_LEVEL)
-		return SHAPE_BY_TYPE;
-	return stats_round(e->low) > 1 || stats_round(e->high) < 1 ? SHAPE_UNIFORM : SHAPE_NEITHER;
+	if (isnan(e->pattern_p) || isnan(e->low))
+		return PATTERN_NOT_TESTED;
+	if (stats_round(e->pattern_p) < PATTERN_LEVEL)
+		return PATTERN_OTHER_RESOURCE;
+	return stats_round(e->low) > 1 || stats_round(e->high) < 1 ? PATTERN_UNIFORM : PATTERN_NO_CHANGE;
 }
 
-struct text_number effect_level(double level)
+struct text_number effect_format_level(double level)
 {
 	struct text_number out;
 
@@ -447,30 +448,30 @@ struct text_number effect_level(double level)
 	return out;
 }
 
-struct effect_text effect_span(double low, double high, double level, int decimals)
+struct effect_text effect_format_interval(double low, double high, double level, int decimals)
 {
 	struct effect_text out;
 
 	snprintf(out.text, sizeof(out.text), level > 0 ? "%s to %s (%s)" : "%s to %s", text_fixed(low, decimals).text,
-		 text_fixed(high, decimals).text, effect_level(level).text);
+		 text_fixed(high, decimals).text, effect_format_level(level).text);
 	return out;
 }
 
 /* ---- interim analyses ---- */
 
-int64_t looks_repetitions(int64_t first, int look)
+int64_t analysis_repetitions(int64_t first, int look)
 {
-	ASSAY_BUG_IF(look < 1 || look > LOOKS_MAX || first < 1);
+	ASSAY_BUG_IF(look < 1 || look > ANALYSES_MAX || first < 1);
 	return first << (look - 1);
 }
 
 double analysis_level(int look, bool last)
 {
-	double all = 1 - EFFECT_LEVEL, whole = 1 << (LOOKS_MAX - 1);
+	double all = 1 - EFFECT_LEVEL, whole = 1 << (ANALYSES_MAX - 1);
 
-	ASSAY_BUG_IF(look < 1 || look > LOOKS_MAX);
+	ASSAY_BUG_IF(look < 1 || look > ANALYSES_MAX);
 	if (look == 1)
 		return 1 - (last ? all : all / whole);
 	/* The earlier looks spent all * 2^(look - 2) / whole in total. This look spends the same amount, the last look the rest. */
-	return 1 - (last || look == LOOKS_MAX ? all - all * (1 << (look - 2)) / whole : all * (1 << (look - 2)) / whole);
+	return 1 - (last || look == ANALYSES_MAX ? all - all * (1 << (look - 2)) / whole : all * (1 << (look - 2)) / whole);
 }

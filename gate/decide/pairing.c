@@ -30,7 +30,7 @@ struct order_series {
 	size_t n[2];			 /* numbers of results of the baseline and of the candidate; at least one each */
 	struct order_result *results[2]; /* [n] sorted by repetition */
 	double mean[2];			 /* mean log cost of each version */
-	bool turns;			 /* true if the versions took turns, so that differences between repetitions cancel out */
+	bool alternation;		 /* true if the versions took turns, so that differences between repetitions cancel out */
 };
 
 struct order_list {
@@ -38,7 +38,7 @@ struct order_list {
 	size_t n, capacity;
 };
 
-ORDER_BY(order_results, struct order_result, BY_UP(repetition))
+ORDER_BY(order_results, struct order_result, BY_ASC(repetition))
 ORDER_BY(order_ascending, int64_t, BY_VALUE)
 
 /* Adds a series. Copies the repetition numbers and the costs, which must be above 0. */
@@ -47,8 +47,8 @@ static void order_add(struct order_list *list, size_t type, bool turns, const si
 {
 	struct order_series *s;
 
-	s = mem_next(list->items, list->n, &list->capacity);
-	*s = (struct order_series){ .type = type, .turns = turns };
+	s = mem_append_slot(list->items, list->n, &list->capacity);
+	*s = (struct order_series){ .type = type, .alternation = turns };
 	for (int side = 0; side < 2; side++) {
 		ASSAY_BUG_IF(n[side] == 0);
 		s->n[side] = n[side];
@@ -74,7 +74,7 @@ static void order_release(struct order_list *list)
 }
 
 /* Counts the results of one repetition from results[*at] on, and moves *at after them. */
-static size_t count_of(const struct order_series *s, int side, int64_t repetition, size_t *at)
+static size_t order_count(const struct order_series *s, int side, int64_t repetition, size_t *at)
 {
 	size_t first = *at;
 
@@ -90,11 +90,11 @@ static double order_imbalance(const struct order_series *s)
 	size_t at[2] = { 0 };
 	double sum = 0;
 
-	while (!s->turns && (at[0] < s->n[0] || at[1] < s->n[1])) {
+	while (!s->alternation && (at[0] < s->n[0] || at[1] < s->n[1])) {
 		int next = at[0] == s->n[0] || (at[1] < s->n[1] && s->results[1][at[1]].repetition < s->results[0][at[0]].repetition);
 		int64_t repetition = s->results[next][at[next]].repetition;
-		double share = (double)count_of(s, 0, repetition, &at[0]) / (double)s->n[0] -
-			       (double)count_of(s, 1, repetition, &at[1]) / (double)s->n[1];
+		double share = (double)order_count(s, 0, repetition, &at[0]) / (double)s->n[0] -
+			       (double)order_count(s, 1, repetition, &at[1]) / (double)s->n[1];
 
 		sum += share * share;
 	}
@@ -185,7 +185,7 @@ static double order_add_side(const struct order_list *list, size_t n_types, int 
 }
 
 /* Returns the error from different repetitions; 0 with fewer than ORDER_TYPES_MIN types, which cannot show a common variation. */
-static struct order order_of(const struct order_list *list, size_t n_types)
+static struct order order_estimate(const struct order_list *list, size_t n_types)
 {
 	struct order o = { 0 };
 	double unlike = 0, squares = 0, explained = 0, df, variance;
@@ -193,10 +193,10 @@ static struct order order_of(const struct order_list *list, size_t n_types)
 	for (size_t i = 0; i < list->n; i++) {
 		double here = order_imbalance(&list->items[i]);
 
-		o.apart += here > 0;
+		o.n_unpaired += here > 0;
 		unlike += here / (double)list->n;
 	}
-	if (2 * o.apart <= list->n)
+	if (2 * o.n_unpaired <= list->n)
 		return o;
 	df = order_add_side(list, n_types, 0, &squares, &explained) + order_add_side(list, n_types, 1, &squares, &explained);
 	variance = df > 0 ? stats_round((squares - explained) / df) : 0;
@@ -211,7 +211,7 @@ static struct order order_of(const struct order_list *list, size_t n_types)
 /* ---- comparison on one machine ---- */
 
 /* The runs of one version on one machine: a part of an array that is sorted by machine. */
-struct stretch {
+struct machine_runs {
 	const struct run *runs;
 	size_t n;
 };
@@ -220,9 +220,9 @@ struct stretch {
 enum { BASELINE, BASELINE_OTHERS, CANDIDATE, CANDIDATE_OTHERS, LISTS };
 
 /* Returns the runs at the start of runs[n] that ran on `machine`. The result is empty if the first run is of another machine. */
-static struct stretch stretch_at(const struct run *runs, size_t n, const char *machine)
+static struct machine_runs find_machine_runs(const struct run *runs, size_t n, const char *machine)
 {
-	struct stretch s = { runs, 0 };
+	struct machine_runs s = { runs, 0 };
 
 	while (s.n < n && strcmp(runs[s.n].machine, machine) == 0)
 		s.n++;
@@ -244,7 +244,7 @@ struct pairing_input {
 	bool by_plan, by_sessions; /* how the versions took turns on the current machine: in one plan, or by enough sessions */
 };
 
-static size_t type_by_name(struct pairing *p, const char *name)
+static size_t find_or_add_type(struct pairing *p, const char *name)
 {
 	for (size_t i = 0; i < p->n_types; i++) {
 		if (strcmp(p->types[i], name) == 0)
@@ -256,7 +256,7 @@ static size_t type_by_name(struct pairing *p, const char *name)
 }
 
 /* Returns the name of the machine's hardware type at the time of a run. If no type is known, returns the machine's name. */
-static const char *type_of(const struct pairing_input *in, const struct run *run)
+static const char *find_run_type(const struct pairing_input *in, const struct run *run)
 {
 	size_t type = types_find(&in->evidence->types, run->fingerprint);
 	const struct host *host;
@@ -267,19 +267,20 @@ static const char *type_of(const struct pairing_input *in, const struct run *run
 	return host && host->type ? host->type : run->machine;
 }
 
-static bool counts(const struct pairing_input *in, const struct run *run, const char *type)
+static bool is_run_of_type(const struct pairing_input *in, const struct run *run, const char *type)
 {
-	return (!in->plan || strcmp(run->plan, in->plan) == 0) && strcmp(type_of(in, run), type) == 0;
+	return (!in->plan || strcmp(run->plan, in->plan) == 0) && strcmp(find_run_type(in, run), type) == 0;
 }
 
 /* Copies metrics and repetition numbers of the runs that count for `type` (and were made under `fingerprint` unless it is NULL) into
  * in->values[side] and in->repetitions[side]. Returns their number. */
-static size_t select_values(const struct pairing_input *in, const struct stretch *s, const char *type, const char *fingerprint, int side)
+static size_t select_values(const struct pairing_input *in, const struct machine_runs *s, const char *type, const char *fingerprint,
+			    int side)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->n; i++) {
-		if (!counts(in, &s->runs[i], type) || (fingerprint && strcmp(s->runs[i].fingerprint, fingerprint) != 0))
+		if (!is_run_of_type(in, &s->runs[i], type) || (fingerprint && strcmp(s->runs[i].fingerprint, fingerprint) != 0))
 			continue;
 		in->values[side][n] = s->runs[i].metric;
 		in->repetitions[side][n++] = s->runs[i].repetition;
@@ -289,7 +290,7 @@ static size_t select_values(const struct pairing_input *in, const struct stretch
 
 /* Returns the variance of the median of n values, in multiples of the variance of one value. For few normal values, the standard error of
  * the median is c[n] times that of the mean (docs/evidence/statistics.md). Larger n use the limit of c, which is never too small. */
-static double median_part(size_t n)
+static double median_variance_factor(size_t n)
 {
 	static const double c[] = { 0, 1, 1, 1.160, 1.092, 1.198 };
 	double factor = n < sizeof(c) / sizeof(c[0]) ? c[n] : 1.2533;
@@ -306,10 +307,10 @@ static double median_variance(struct pairing_input *in, double *values, size_t n
 		values[i] = log(values[i]);
 	variance = stats_sd(values, n) * stats_sd(values, n);
 	in->squares += (double)(n - 1) * variance;
-	return median_part(n) * variance;
+	return median_variance_factor(n) * variance;
 }
 
-static bool all_positive(const double *values, size_t n)
+static bool is_all_positive(const double *values, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (!(values[i] > 0))
@@ -341,8 +342,8 @@ static void rank_values(const struct pairing_input *in, const size_t n[2], struc
 {
 	double *a = in->values[0], *b = in->values[1], all = (double)n[0] * (double)n[1], above = 0;
 
-	qsort(a, n[0], sizeof(*a), stats_order);
-	qsort(b, n[1], sizeof(*b), stats_order);
+	qsort(a, n[0], sizeof(*a), stats_compare);
+	qsort(b, n[1], sizeof(*b), stats_compare);
 	for (size_t i = 0, below = 0, up_to = 0; i < n[0]; i++) {
 		while (below < n[1] && b[below] < a[i])
 			below++;
@@ -361,7 +362,7 @@ static bool compare_values(struct pairing_input *in, size_t n_baseline, size_t n
 {
 	const size_t n[2] = { n_baseline, n_candidate };
 	double baseline = stats_median(in->values[0], n_baseline), candidate = stats_median(in->values[1], n_candidate);
-	bool known = all_positive(in->values[0], n_baseline) && all_positive(in->values[1], n_candidate);
+	bool known = is_all_positive(in->values[0], n_baseline) && is_all_positive(in->values[1], n_candidate);
 	double log_ratio, variance[2], *logs = NULL;
 	struct effect_pair of_pairs = { 0 };
 	size_t pairs;
@@ -371,7 +372,7 @@ static bool compare_values(struct pairing_input *in, size_t n_baseline, size_t n
 	log_ratio = log(candidate) - log(baseline);
 	pairs = known ? pair_logs(in, n, &logs) : 0;
 	if (pairs) {
-		effect_of_pairs(logs, pairs, &of_pairs);
+		effect_estimate_pair(logs, pairs, &of_pairs);
 		log_ratio = of_pairs.log_ratio;
 	}
 	free(logs);
@@ -379,7 +380,7 @@ static bool compare_values(struct pairing_input *in, size_t n_baseline, size_t n
 	m->log_cost += in->higher_is_better ? -log(baseline) : log(baseline);
 	m->baseline_runs += n_baseline;
 	m->candidate_runs += n_candidate;
-	if (m->turns == PAIRING_TURNS_TAKEN && known)
+	if (m->alternation == PAIRING_TURNS_TAKEN && known)
 		order_add(&in->series, m->type, in->by_plan || in->by_sessions, n, (const int64_t *const *)in->repetitions,
 			  (const double *const *)in->values, in->higher_is_better);
 	/* The noise is unknown for a single repetition, and if a result is 0. */
@@ -391,27 +392,27 @@ static bool compare_values(struct pairing_input *in, size_t n_baseline, size_t n
 		m->noise += pairs ? of_pairs.noise * of_pairs.noise : variance[0] + variance[1];
 		m->noise_df += pairs ? of_pairs.noise_df : (double)(n_baseline + n_candidate - 2);
 		in->squares_df += (double)(n_baseline + n_candidate - 2);
-		m->in_pairs = m->in_pairs && pairs;
+		m->is_paired = m->is_paired && pairs;
 	} else {
-		in->unknown += median_part(n_baseline) + median_part(n_candidate);
+		in->unknown += median_variance_factor(n_baseline) + median_variance_factor(n_candidate);
 	}
 	return true;
 }
 
 /* Compares each session that both versions have; a session is all runs under one fingerprint. Returns the number of compared sessions. Sets
  * *positive to false if a median is not above 0. */
-static size_t compare_sessions(struct pairing_input *in, const struct stretch *baseline, const struct stretch *candidate, const char *type,
-			       struct pairing_machine *m, bool *positive)
+static size_t compare_sessions(struct pairing_input *in, const struct machine_runs *baseline, const struct machine_runs *candidate,
+			       const char *type, struct pairing_machine *m, bool *positive)
 {
 	size_t sessions = 0;
 
 	for (size_t i = 0; i < baseline->n; i++) {
 		const char *fingerprint = baseline->runs[i].fingerprint;
-		bool repeated = !*fingerprint || !counts(in, &baseline->runs[i], type);
+		bool repeated = !*fingerprint || !is_run_of_type(in, &baseline->runs[i], type);
 		size_t n[2];
 
 		for (size_t k = 0; k < i && !repeated; k++)
-			repeated = counts(in, &baseline->runs[k], type) && strcmp(baseline->runs[k].fingerprint, fingerprint) == 0;
+			repeated = is_run_of_type(in, &baseline->runs[k], type) && strcmp(baseline->runs[k].fingerprint, fingerprint) == 0;
 		if (repeated)
 			continue;
 		n[0] = select_values(in, baseline, type, fingerprint, 0);
@@ -431,7 +432,7 @@ static void add_machine(struct pairing *p, const struct pairing_machine *m)
 	p->used += m->reason == PAIRING_USED;
 }
 
-static void leave_out(struct pairing *p, const char *machine, enum pairing_reason reason)
+static void exclude_machine(struct pairing *p, const char *machine, enum pairing_reason reason)
 {
 	struct pairing_machine m = {
 		.machine = machine, .type = SIZE_MAX, .reason = reason, .log_ratio = (double)NAN, .log_cost = (double)NAN
@@ -440,7 +441,7 @@ static void leave_out(struct pairing *p, const char *machine, enum pairing_reaso
 	add_machine(p, &m);
 }
 
-static bool has_plan(const struct stretch *s, const char *plan)
+static bool has_plan(const struct machine_runs *s, const char *plan)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		if (strcmp(s->runs[i].plan, plan) == 0)
@@ -450,7 +451,7 @@ static bool has_plan(const struct stretch *s, const char *plan)
 }
 
 /* Returns the plan of the latest baseline run among the plans that ran both versions; NULL if there is none. */
-static const char *latest_common_plan(const struct stretch *baseline, const struct stretch *candidate)
+static const char *latest_common_plan(const struct machine_runs *baseline, const struct machine_runs *candidate)
 {
 	const struct run *latest = NULL;
 
@@ -477,22 +478,23 @@ struct place {
 	size_t session; /* index of the session */
 };
 
-ORDER_BY(compare_places, struct place, BY_UP(run->taken_ms) BY_UP(number) BY_UP(side))
+ORDER_BY(compare_places, struct place, BY_ASC(run->taken_ms) BY_ASC(number) BY_ASC(side))
 
-static void add_places(const struct pairing_input *in, const struct stretch *s, const char *type, int side, struct place *places, size_t *n)
+static void add_places(const struct pairing_input *in, const struct machine_runs *s, const char *type, int side, struct place *places,
+		       size_t *n)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		const struct run *run = &s->runs[i];
 
-		if (counts(in, run, type))
-			places[(*n)++] = (struct place){ run, side, run->turns == RUN_TURNS_NUMBERED ? run->repetition : 0, 0 };
+		if (is_run_of_type(in, run, type))
+			places[(*n)++] = (struct place){ run, side, run->order_source == RUN_ORDER_NUMBERED ? run->repetition : 0, 0 };
 	}
 }
 
 /* Returns whether the versions took turns. They did if the share of its results that one version has ahead of the other is never above one
  * half. A steady drift changes the difference by at most this share of itself (Koksma 1942; Kolmogorov-Smirnov distance). Consecutive
  * results of one version are one session. */
-static enum pairing_turns turns_by_order(struct place *p, size_t n, const size_t total[2], size_t stretches[2])
+static enum pairing_turns check_turns_by_order(struct place *p, size_t n, const size_t total[2], size_t stretches[2])
 {
 	enum { BOTH = 3 };
 	int64_t done[2] = { 0 }, alone[2] = { 0 }, all[2] = { (int64_t)total[0], (int64_t)total[1] };
@@ -525,7 +527,7 @@ static enum pairing_turns turns_by_order(struct place *p, size_t n, const size_t
 
 /* Divides the results into sessions, at changes of the plan and at pauses of at least `pause` ms. Reports whether each version has
  * TURNS_SESSIONS sessions. Pauses count only if every session is shorter than `pause` and has no version with a single result. */
-static bool turns_by_sessions(struct place *p, size_t n, int64_t pause)
+static bool has_turns_by_sessions(struct place *p, size_t n, int64_t pause)
 {
 	size_t sessions[2] = { 0 };
 	bool divided = true;
@@ -569,12 +571,12 @@ static int64_t turns_pause(const struct place *p, size_t n)
 }
 
 /* Reports whether the imports of both versions state that they took turns. A common time for all results of a file is no contradiction. */
-static bool turns_reported(const struct place *p, size_t n)
+static bool has_turns_stated(const struct place *p, size_t n)
 {
 	int64_t at[2] = { -1, -1 };
 
 	for (size_t i = 0; i < n; i++) {
-		if (p[i].run->turns != RUN_TURNS_SAID || (at[p[i].side] >= 0 && at[p[i].side] != p[i].run->taken_ms))
+		if (p[i].run->order_source != RUN_ORDER_STATED || (at[p[i].side] >= 0 && at[p[i].side] != p[i].run->taken_ms))
 			return false;
 		at[p[i].side] = p[i].run->taken_ms;
 	}
@@ -584,23 +586,24 @@ static bool turns_reported(const struct place *p, size_t n)
 /* Returns whether the versions took turns. Uses the plan; otherwise the import's statement, if results have no times of their own;
  * otherwise times and repetition numbers. Sets in->by_sessions if there are enough sessions of each version, so that one value per session
  * is compared. */
-static enum pairing_turns turns_of(struct pairing_input *in, struct place *p, size_t n, const size_t total[2])
+static enum pairing_turns determine_turns(struct pairing_input *in, struct place *p, size_t n, const size_t total[2])
 {
 	size_t stretches[2] = { 0 };
 	enum pairing_turns turns;
 
 	in->by_plan = in->plan && in->same_application;
 	in->by_sessions = false;
-	if (in->by_plan || turns_reported(p, n))
+	if (in->by_plan || has_turns_stated(p, n))
 		return PAIRING_TURNS_TAKEN;
-	turns = turns_by_order(p, n, total, stretches);
-	in->by_sessions = turns == PAIRING_TURNS_TAKEN ? 2 * stretches[0] < total[0] || 2 * stretches[1] < total[1]
-						       : turns_by_sessions(p, n, INT64_MAX) || turns_by_sessions(p, n, turns_pause(p, n));
+	turns = check_turns_by_order(p, n, total, stretches);
+	in->by_sessions = turns == PAIRING_TURNS_TAKEN
+			      ? 2 * stretches[0] < total[0] || 2 * stretches[1] < total[1]
+			      : has_turns_by_sessions(p, n, INT64_MAX) || has_turns_by_sessions(p, n, turns_pause(p, n));
 	return in->by_sessions ? PAIRING_TURNS_TAKEN : turns;
 }
 
 /* Sets in->values[side] to the median of each session of a version. Returns the number of sessions. */
-static size_t session_values(struct pairing_input *in, const struct place *p, size_t n_places, int side)
+static size_t fill_session_medians(struct pairing_input *in, const struct place *p, size_t n_places, int side)
 {
 	double *values = in->values[side];
 	size_t n = 0, here = 0;
@@ -622,14 +625,14 @@ static size_t session_values(struct pairing_input *in, const struct place *p, si
 
 /* Returns the tick of the metric on a machine, which is the largest common divisor of all results (Euclid's algorithm). Returns 0 if no two
  * results are equal, if all are equal, or if the tick would be below 1e-9 of the largest result. */
-static double tick_of(const struct place *p, size_t n)
+static double metric_tick(const struct place *p, size_t n)
 {
 	double *sorted = mem_new(n, sizeof(*sorted)), tick = 0;
 	bool equal = false;
 
 	for (size_t i = 0; i < n; i++)
 		sorted[i] = p[i].run->metric;
-	qsort(sorted, n, sizeof(*sorted), stats_order);
+	qsort(sorted, n, sizeof(*sorted), stats_compare);
 	for (size_t i = 0; i < n; i++) {
 		double value = sorted[i], least = 1e-9 * sorted[n - 1];
 
@@ -661,7 +664,7 @@ static size_t keep_group(struct pairing_input *in, int side, size_t n, double be
 }
 
 /* If the results of one version form two groups, compares the versions group by group. Returns the number of groups that both have. */
-static size_t compare_groups(struct pairing_input *in, const struct stretch *const sides[2], const char *type, double tick,
+static size_t compare_groups(struct pairing_input *in, const struct machine_runs *const sides[2], const char *type, double tick,
 			     struct pairing_machine *m, bool *positive)
 {
 	struct pairing_groups *g = &in->pairing->groups;
@@ -670,8 +673,8 @@ static size_t compare_groups(struct pairing_input *in, const struct stretch *con
 
 	for (int side = 0; side < 2; side++)
 		n[side] = select_values(in, sides[side], type, NULL, side);
-	if (((n[1] < GROUPS_RUNS_MIN || !change_points_heaps(in->values[1], n[1], heaps, &between)) &&
-	     (n[0] < GROUPS_RUNS_MIN || !change_points_heaps(in->values[0], n[0], heaps, &between))) ||
+	if (((n[1] < GROUPS_RUNS_MIN || !change_points_find_clusters(in->values[1], n[1], heaps, &between)) &&
+	     (n[0] < GROUPS_RUNS_MIN || !change_points_find_clusters(in->values[0], n[0], heaps, &between))) ||
 	    heaps[1] - heaps[0] < GROUPS_TICKS_MIN * tick)
 		return 0;
 	memcpy(g->metric, g->machine ? g->metric : heaps, sizeof(heaps));
@@ -701,9 +704,9 @@ static bool groups_differ(const struct pairing_groups *g)
 }
 
 /* Compares both versions on one machine, using the runs with one hardware type that both versions have. */
-static void pair_type(struct pairing_input *in, const struct stretch *baseline, const struct stretch *candidate, const char *type)
+static void pair_type(struct pairing_input *in, const struct machine_runs *baseline, const struct machine_runs *candidate, const char *type)
 {
-	struct pairing_machine m = { .machine = baseline->runs[0].machine, .reason = PAIRING_USED, .plan = in->plan, .in_pairs = true };
+	struct pairing_machine m = { .machine = baseline->runs[0].machine, .reason = PAIRING_USED, .plan = in->plan, .is_paired = true };
 	struct place *places = mem_new(baseline->n + candidate->n, sizeof(*places));
 	size_t sessions = 0, total[2] = { 0 }, n_places = 0;
 	bool positive = true;
@@ -714,49 +717,49 @@ static void pair_type(struct pairing_input *in, const struct stretch *baseline, 
 	add_places(in, candidate, type, 1, places, &n_places);
 	total[1] = n_places - total[0];
 	order_sort(places, n_places, compare_places);
-	tick = tick_of(places, n_places);
+	tick = metric_tick(places, n_places);
 	in->squares = in->squares_df = in->unknown = 0;
-	m.type = type_by_name(in->pairing, type);
-	m.turns = turns_of(in, places, n_places, total);
+	m.type = find_or_add_type(in->pairing, type);
+	m.alternation = determine_turns(in, places, n_places, total);
 	m.first = n_places == 2 && places[0].run->taken_ms < places[1].run->taken_ms ? places[0].side : -1;
 	if (!in->by_sessions)
-		sessions = compare_groups(in, (const struct stretch *const[]){ baseline, candidate }, type, tick, &m, &positive);
+		sessions = compare_groups(in, (const struct machine_runs *const[]){ baseline, candidate }, type, tick, &m, &positive);
 	if (!in->by_sessions && sessions == 0)
 		sessions = compare_sessions(in, baseline, candidate, type, &m, &positive);
 	if (sessions == 0) {
 		size_t n[2];
 
-		n[0] = in->by_sessions ? session_values(in, places, n_places, 0) : select_values(in, baseline, type, NULL, 0);
-		n[1] = in->by_sessions ? session_values(in, places, n_places, 1) : select_values(in, candidate, type, NULL, 1);
+		n[0] = in->by_sessions ? fill_session_medians(in, places, n_places, 0) : select_values(in, baseline, type, NULL, 0);
+		n[1] = in->by_sessions ? fill_session_medians(in, places, n_places, 1) : select_values(in, candidate, type, NULL, 1);
 		positive = compare_values(in, n[0], n[1], &m);
 		m.baseline_runs = total[0];
 		m.candidate_runs = total[1];
 		for (size_t i = 0; i < baseline->n && !m.fingerprint; i++) {
-			if (counts(in, &baseline->runs[i], type))
+			if (is_run_of_type(in, &baseline->runs[i], type))
 				m.fingerprint = fingerprint_find(&in->evidence->fingerprints, baseline->runs[i].fingerprint);
 		}
 		sessions = 1;
 	}
 	free(places);
 	if (!positive || fabs(m.log_ratio) > (double)sessions * log(EFFECT_RATIO_MAX)) {
-		leave_out(in->pairing, m.machine, positive ? PAIRING_RATIO : PAIRING_NOT_POSITIVE);
+		exclude_machine(in->pairing, m.machine, positive ? PAIRING_RATIO : PAIRING_NOT_POSITIVE);
 		return;
 	}
 	m.log_ratio /= (double)sessions;
 	m.log_cost /= (double)sessions;
 	if (m.noise_df > 0) /* sessions with unknown noise count with the noise of the other sessions */
 		m.noise += in->squares / in->squares_df * in->unknown;
-	m.in_pairs = m.in_pairs && sessions == 1 && m.noise_df > 0;
+	m.is_paired = m.is_paired && sessions == 1 && m.noise_df > 0;
 	m.noise = sqrt(m.noise) / (double)sessions;
 	/* A median is rounded to one of two neighbouring ticks, so its variance is at most tick^2 / 4 (Popoviciu 1935). */
 	tick *=
 	    .5 * exp(in->higher_is_better ? m.log_cost : -m.log_cost) * hypot(1, exp(in->higher_is_better ? m.log_ratio : -m.log_ratio));
 	m.noise = m.noise_df > 0 ? fmax(m.noise, tick) : m.noise;
-	in->pairing->untyped += strcmp(type, m.machine) == 0;
+	in->pairing->n_untyped += strcmp(type, m.machine) == 0;
 	add_machine(in->pairing, &m);
 }
 
-static size_t set_aside(const struct pairing_input *in, const struct stretch *s)
+static size_t exclude_superseded(const struct pairing_input *in, const struct machine_runs *s)
 {
 	size_t n = 0;
 
@@ -765,32 +768,32 @@ static size_t set_aside(const struct pairing_input *in, const struct stretch *s)
 	return n;
 }
 
-static void pair_machine(struct pairing_input *in, const struct stretch *baseline, const struct stretch *candidate)
+static void pair_machine(struct pairing_input *in, const struct machine_runs *baseline, const struct machine_runs *candidate)
 {
 	size_t common = 0;
 
 	in->plan = latest_common_plan(baseline, candidate);
-	in->pairing->aside[0] += set_aside(in, baseline);
-	in->pairing->aside[1] += set_aside(in, candidate);
+	in->pairing->n_superseded[0] += exclude_superseded(in, baseline);
+	in->pairing->n_superseded[1] += exclude_superseded(in, candidate);
 	for (size_t i = 0; i < baseline->n; i++) {
-		const char *type = type_of(in, &baseline->runs[i]);
-		bool repeated = !counts(in, &baseline->runs[i], type);
+		const char *type = find_run_type(in, &baseline->runs[i]);
+		bool repeated = !is_run_of_type(in, &baseline->runs[i], type);
 
 		for (size_t k = 0; k < i && !repeated; k++)
-			repeated = counts(in, &baseline->runs[k], type);
+			repeated = is_run_of_type(in, &baseline->runs[k], type);
 		if (repeated || !select_values(in, candidate, type, NULL, 1))
 			continue;
 		pair_type(in, baseline, candidate, type);
 		common++;
 	}
 	if (!common)
-		leave_out(in->pairing, baseline->runs[0].machine, PAIRING_HARDWARE_CHANGED);
+		exclude_machine(in->pairing, baseline->runs[0].machine, PAIRING_HARDWARE_CHANGED);
 }
 
-ORDER_BY(compare_machines, struct pairing_machine, BY_TEXT(machine) BY_UP(type))
+ORDER_BY(compare_machines, struct pairing_machine, BY_TEXT(machine) BY_ASC(type))
 
 /* Returns the name of the next machine in alphabetical order; NULL after the last one. */
-static const char *next_machine(const struct stretch all[LISTS], const size_t at[LISTS])
+static const char *next_machine(const struct machine_runs all[LISTS], const size_t at[LISTS])
 {
 	const char *next = NULL;
 
@@ -802,7 +805,7 @@ static const char *next_machine(const struct stretch all[LISTS], const size_t at
 }
 
 /* Returns the reason for excluding a machine on which one version has no result that counts. */
-static enum pairing_reason why_not(const struct stretch here[LISTS])
+static enum pairing_reason explanation_set_reason(const struct machine_runs here[LISTS])
 {
 	if (!here[CANDIDATE].n && !here[CANDIDATE_OTHERS].n)
 		return PAIRING_ONLY_BASELINE;
@@ -811,29 +814,29 @@ static enum pairing_reason why_not(const struct stretch here[LISTS])
 	return PAIRING_OTHER_BUILD;
 }
 
-static bool differ_for_certain(const char *a, const char *b)
+static bool is_certainly_different(const char *a, const char *b)
 {
 	return *a && *b && strcmp(a, b) != 0;
 }
 
-enum pairing_reason pairing_terms(const struct run_set *baseline, const struct run_set *candidate)
+enum pairing_reason pairing_compare_terms(const struct run_set *baseline, const struct run_set *candidate)
 {
-	const struct manifest_terms *a = &baseline->terms, *b = &candidate->terms;
+	const struct manifest_hashes *a = &baseline->terms, *b = &candidate->terms;
 	size_t n = strcspn(baseline->application, "/"); /* length of the manifest's name */
 
 	if (n != strcspn(candidate->application, "/") || strncmp(baseline->application, candidate->application, n) != 0)
 		return PAIRING_USED;
-	if (differ_for_certain(a->metric, b->metric))
+	if (is_certainly_different(a->metric, b->metric))
 		return PAIRING_OTHER_METRIC;
 	if (strcmp(baseline->application, candidate->application) == 0 &&
-	    (differ_for_certain(a->shared, b->shared) || differ_for_certain(a->command, b->command)))
+	    (is_certainly_different(a->shared, b->shared) || is_certainly_different(a->command, b->command)))
 		return PAIRING_OTHER_TERMS;
 	return PAIRING_USED;
 }
 
-static void drop(struct pairing *p, struct pairing_machine *m, enum pairing_reason reason)
+static void exclude_pair(struct pairing *p, struct pairing_machine *m, enum pairing_reason reason)
 {
-	p->untyped -= strcmp(p->types[m->type], m->machine) == 0;
+	p->n_untyped -= strcmp(p->types[m->type], m->machine) == 0;
 	p->used--;
 	m->reason = reason;
 	m->type = SIZE_MAX;
@@ -842,7 +845,7 @@ static void drop(struct pairing *p, struct pairing_machine *m, enum pairing_reas
 
 /* Reports whether there are at least EFFECT_TYPES_MIN machines, each with one run per version, and the same version ran first on all. A
  * drift that the machines share then looks like a change of the version. */
-static bool one_always_first(const struct pairing *p)
+static bool has_fixed_first_side(const struct pairing *p)
 {
 	size_t first[2] = { 0 };
 
@@ -853,27 +856,29 @@ static bool one_always_first(const struct pairing *p)
 }
 
 /* Sets p->turns. If the versions took turns on some machines, excludes all machines where they did not. */
-static void leave_out_order(struct pairing *p)
+static void exclude_unordered(struct pairing *p)
 {
-	bool any[PAIRING_TURNS] = { false }, unbalanced = one_always_first(p);
+	bool any[PAIRING_TURNS] = { false }, unbalanced = has_fixed_first_side(p);
 
 	for (size_t i = 0; unbalanced && i < p->n; i++)
-		p->machines[i].turns = PAIRING_TURNS_NOT_TAKEN;
+		p->machines[i].alternation = PAIRING_TURNS_NOT_TAKEN;
 
 	for (size_t i = 0; i < p->n; i++)
-		any[p->machines[i].turns] = any[p->machines[i].turns] || p->machines[i].reason == PAIRING_USED;
+		any[p->machines[i].alternation] = any[p->machines[i].alternation] || p->machines[i].reason == PAIRING_USED;
 	if (!any[PAIRING_TURNS_TAKEN])
-		p->turns = any[PAIRING_TURNS_NOT_TAKEN] ? PAIRING_TURNS_NOT_TAKEN : any[PAIRING_TURNS_UNKNOWN] ? PAIRING_TURNS_UNKNOWN : 0;
+		p->alternation = any[PAIRING_TURNS_NOT_TAKEN] ? PAIRING_TURNS_NOT_TAKEN
+				 : any[PAIRING_TURNS_UNKNOWN] ? PAIRING_TURNS_UNKNOWN
+							      : 0;
 	for (size_t i = 0; any[PAIRING_TURNS_TAKEN] && i < p->n; i++) {
 		struct pairing_machine *m = &p->machines[i];
 
-		if (m->reason == PAIRING_USED && m->turns != PAIRING_TURNS_TAKEN)
-			drop(p, m, m->turns == PAIRING_TURNS_UNKNOWN ? PAIRING_ORDER_UNKNOWN : PAIRING_ORDER_CONFOUNDED);
+		if (m->reason == PAIRING_USED && m->alternation != PAIRING_TURNS_TAKEN)
+			exclude_pair(p, m, m->alternation == PAIRING_TURNS_UNKNOWN ? PAIRING_ORDER_UNKNOWN : PAIRING_ORDER_CONFOUNDED);
 	}
 }
 
-void pairing_of(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
-		const struct run_set *candidate, struct pairing *out)
+void pairing_compute(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
+		     const struct run_set *candidate, struct pairing *out)
 {
 	struct pairing pairing = { 0 };
 	struct pairing_input in = { evidence,
@@ -890,40 +895,40 @@ void pairing_of(const struct evidence *evidence, const struct lab_config *config
 				    0,
 				    false,
 				    false };
-	const struct stretch all[LISTS] = { { baseline->items, baseline->n },
-					    { baseline->others, baseline->n_others },
-					    { candidate->items, candidate->n },
-					    { candidate->others, candidate->n_others } };
-	enum pairing_reason terms = pairing_terms(baseline, candidate);
+	const struct machine_runs all[LISTS] = { { baseline->items, baseline->n },
+						 { baseline->others, baseline->n_others },
+						 { candidate->items, candidate->n },
+						 { candidate->others, candidate->n_others } };
+	enum pairing_reason terms = pairing_compare_terms(baseline, candidate);
 	size_t at[LISTS] = { 0 };
 	const char *machine;
 
 	ASSAY_BUG_IF(!terms && baseline->higher_is_better != candidate->higher_is_better);
 	while ((machine = next_machine(all, at))) {
-		struct stretch here[LISTS];
+		struct machine_runs here[LISTS];
 
 		for (int i = 0; i < LISTS; i++) {
-			here[i] = stretch_at(all[i].runs + at[i], all[i].n - at[i], machine);
+			here[i] = find_machine_runs(all[i].runs + at[i], all[i].n - at[i], machine);
 			at[i] += here[i].n;
 		}
 		if (here[BASELINE].n && here[CANDIDATE].n && terms)
-			leave_out(&pairing, machine, terms);
+			exclude_machine(&pairing, machine, terms);
 		else if (here[BASELINE].n && here[CANDIDATE].n)
 			pair_machine(&in, &here[BASELINE], &here[CANDIDATE]);
 		else
-			leave_out(&pairing, machine, why_not(here));
+			exclude_machine(&pairing, machine, explanation_set_reason(here));
 	}
 	order_sort(pairing.machines, pairing.n, compare_machines);
 	pairing.groups.differ = 2 * pairing.groups.machines > pairing.used && groups_differ(&pairing.groups);
-	leave_out_order(&pairing);
-	pairing.order = order_of(&in.series, pairing.n_types);
+	exclude_unordered(&pairing);
+	pairing.order = order_estimate(&in.series, pairing.n_types);
 	for (int side = 0; side < 2; side++)
 		mem_free(in.values[side], in.repetitions[side]);
 	order_release(&in.series);
 	*out = pairing;
 }
 
-struct effect pairing_effect(const struct pairing *pairing, const struct effect_asked *asked)
+struct effect pairing_effect(const struct pairing *pairing, const struct effect_request *asked)
 {
 	struct effect_common common = { .error = pairing->order.error, .df = pairing->order.df };
 	bool ranked = true;
@@ -940,11 +945,11 @@ struct effect pairing_effect(const struct pairing *pairing, const struct effect_
 		common.ranks.ahead += m->ranks.ahead;
 		common.ranks.most += m->ranks.most;
 		common.ranks.variance += m->ranks.variance;
-		pairs[n++] = (struct effect_pair){ m->type, m->log_ratio, m->noise, m->noise_df, m->in_pairs };
+		pairs[n++] = (struct effect_pair){ m->type, m->log_ratio, m->noise, m->noise_df, m->is_paired };
 	}
 	if (!ranked)
 		common.ranks = (struct effect_ranks){ 0 };
-	effect = effect_of(pairs, n, pairing->n_types, asked, &common);
+	effect = effect_compute(pairs, n, pairing->n_types, asked, &common);
 	free(pairs);
 	return effect;
 }

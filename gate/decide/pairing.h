@@ -8,10 +8,10 @@
 
 /* An additional error if the two versions have different repetitions: costs may vary from one repetition to the next on all machines. */
 struct order {
-	size_t apart;	  /* number of comparisons in which the two versions have different repetitions */
-	double error, df; /* standard error of the log ratio from variation that all types share, and its degrees of freedom; both 0 if
-			     there is no such variation or it cannot be determined */
-	double spread;	  /* standard deviation of the log cost from one repetition to the next, on all types together; 0 as for `error` */
+	size_t n_unpaired; /* number of comparisons in which the two versions have different repetitions */
+	double error, df;  /* standard error of the log ratio from variation that all types share, and its degrees of freedom; both 0 if
+			      there is no such variation or it cannot be determined */
+	double spread;	   /* standard deviation of the log cost from one repetition to the next, on all types together; 0 as for `error` */
 };
 
 /* Reasons why a machine is used or excluded: constant, code in answers, text for users. */
@@ -50,9 +50,9 @@ struct pairing_machine {
 		     repetitions, or all are equal */
 	double noise_df; /* degrees of freedom of `noise`: number of pairs minus 1, or repetitions minus 1 per version and session */
 	struct effect_ranks ranks;
-	bool in_pairs;			      /* true if log_ratio and noise come from pairs of consecutive runs in one session */
+	bool is_paired;			      /* true if log_ratio and noise come from pairs of consecutive runs in one session */
 	size_t baseline_runs, candidate_runs; /* numbers of compared repetitions */
-	enum pairing_turns turns;
+	enum pairing_turns alternation;
 	int first; /* 0 if the baseline ran first, 1 if the candidate did; -1 unless there are exactly two runs at different times */
 	const struct fingerprint *fingerprint; /* fingerprint of the machine at the time of the runs; NULL if there is none */
 	const char *plan;		       /* plan of the compared runs, borrowed from the runs; NULL if all runs are compared */
@@ -73,29 +73,29 @@ struct pairing {
 	size_t n, capacity;
 	char **types; /* [n_types] names of the hardware types; a machine of unknown type is a type of its own */
 	size_t n_types, types_capacity;
-	size_t used;	/* number of machines with the reason PAIRING_USED */
-	size_t untyped; /* number of used machines whose type is not known */
+	size_t used;	  /* number of machines with the reason PAIRING_USED */
+	size_t n_untyped; /* number of used machines whose type is not known */
 	enum pairing_turns
-	    turns;	 /* PAIRING_TURNS_TAKEN: the versions took turns on every used machine; otherwise they took turns on none */
-	size_t aside[2]; /* [2] numbers of results of both versions that are not compared, because a later plan ran both */
+	    alternation;	/* PAIRING_TURNS_TAKEN: the versions took turns on every used machine; otherwise they took turns on none */
+	size_t n_superseded[2]; /* [2] numbers of results of both versions that are not compared, because a later plan ran both */
 	struct pairing_groups groups;
 	struct order order; /* additional error from the repetitions of the compared results */
 };
 
 /* Returns PAIRING_USED if the results of the two versions may be compared. Otherwise returns PAIRING_OTHER_METRIC or PAIRING_OTHER_TERMS,
  * for all machines with results of both. Imported results have no terms, and results of different applications are not checked. */
-enum pairing_reason pairing_terms(const struct run_set *baseline, const struct run_set *candidate);
+enum pairing_reason pairing_compare_terms(const struct run_set *baseline, const struct run_set *candidate);
 
 /* Pairs the runs of two versions by machine and sets *out; the caller calls pairing_release(). All arguments must outlive *out. Both run
  * sets must have the same direction of the metric. Compares the repetitions under each fingerprint that both versions have, or all
  * repetitions if they have none in common. If both versions have runs of one plan (runs/running/plan.h), only the latest such plan counts.
  * Excludes a machine on which one version has only results of another build. Also excludes a machine on which both versions are much
  * noisier than on other machines, because it would widen the interval. */
-void pairing_of(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
-		const struct run_set *candidate, struct pairing *out);
+void pairing_compute(const struct evidence *evidence, const struct lab_config *config, const struct run_set *baseline,
+		     const struct run_set *candidate, struct pairing *out);
 void pairing_release(struct pairing *pairing);
 
 /* Returns the effect over all used machines. */
-struct effect pairing_effect(const struct pairing *pairing, const struct effect_asked *asked);
+struct effect pairing_effect(const struct pairing *pairing, const struct effect_request *asked);
 
 #endif

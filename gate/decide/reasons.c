@@ -28,7 +28,7 @@ const char *reasons_find(const struct reasons *r, const char *code)
 	return NULL;
 }
 
-void reasons_answer(const struct reasons *r, const char *key, struct document *d)
+void reasons_add_member(const struct reasons *r, const char *key, struct document *d)
 {
 	doc_list(d, key);
 	for (size_t i = 0; i < r->n; i++)

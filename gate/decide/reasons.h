@@ -21,6 +21,6 @@ void reasons_release(struct reasons *reasons); /* accepts a zeroed struct */
 const char *reasons_find(const struct reasons *reasons, const char *code);
 
 /* Adds the list of all reasons to the document as member `key`. */
-void reasons_answer(const struct reasons *reasons, const char *key, struct document *d);
+void reasons_add_member(const struct reasons *reasons, const char *key, struct document *d);
 
 #endif

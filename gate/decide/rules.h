@@ -16,8 +16,8 @@ struct rule_input {
 	unsigned own;		   /* decision by wall-clock time without run-queue delay; enum decision or RULE_UNKNOWN */
 	bool same_build;	   /* both versions are the same files, run by the same command, so no function can have changed */
 	bool disturbed;		   /* even runs of the baseline were delayed on these machines, by varying amounts */
-	enum pairing_turns turns;  /* whether the versions took turns */
-	bool two_groups;	   /* the results form two groups, whose sizes differ between the versions */
+	enum pairing_turns alternation; /* whether the versions took turns */
+	bool has_two_groups;		/* the results form two groups, whose sizes differ between the versions */
 };
 
 /* Constant, code of the reason, decision, condition, text after "the verdict is X since". In conditions, R is regression, I improved, P
@@ -26,19 +26,19 @@ struct rule_input {
 #define RULE_ROWS(X)                                                                                                                       \
 	X(RULE_SAME_BUILD, "same_build", DECISION_ENVIRONMENT, performance & (R | I) && in->same_build,                                    \
 	  "both versions are the same build, run by the same command: the code is not the cause")                                         \
-	X(RULE_TWO_GROUPS, "two_groups", DECISION_INCONCLUSIVE, performance & ANY && in->two_groups,                                      \
+	X(RULE_TWO_GROUPS, "two_groups", DECISION_INCONCLUSIVE, performance & ANY && in->has_two_groups,                                      \
 	  "results form two groups, whose sizes differ between the versions: a ratio would compare one group with the other")                    \
-	X(RULE_ORDER_CONFOUNDED, "order_confounded", DECISION_INCONCLUSIVE, performance & ANY && in->turns == PAIRING_TURNS_NOT_TAKEN,     \
+	X(RULE_ORDER_CONFOUNDED, "order_confounded", DECISION_INCONCLUSIVE, performance & ANY && in->alternation == PAIRING_TURNS_NOT_TAKEN,     \
 	  "the versions did not take turns, or each ran once and the same one ran first on every machine: a change of the machines in " \
 	  "between looks like a change of the version (measure both in turn and more than once, as 'assay run APP --versions A,B' does, " \
 	  "or each in five sessions)")                                                     \
-	X(RULE_ORDER_UNKNOWN, "order_unknown", DECISION_INCONCLUSIVE, performance & ANY && in->turns == PAIRING_TURNS_UNKNOWN,            \
+	X(RULE_ORDER_UNKNOWN, "order_unknown", DECISION_INCONCLUSIVE, performance & ANY && in->alternation == PAIRING_TURNS_UNKNOWN,            \
 	  "it is not known whether the versions took turns: a change of the machines in between may look like a change of the version " \
 	  "(import times of the results, or repetition numbers that both versions share, or say --interleaved; or measure each in five "  \
 	  "sessions)")                                                                                                                   \
 	X(RULE_COMPUTES_MORE, "computes_more", DECISION_REGRESSION, performance & (R | U) && processor & R,                                \
 	  "the candidate takes more CPU time, and by enough to matter: the code is the cause")                                            \
-	X(RULE_HIDDEN, "hidden_by_busy", DECISION_REGRESSION, performance & (P | I) && processor & R && own & (R | U | NONE) && in->disturbed, \
+	X(RULE_HIDDEN_BY_BUSY, "hidden_by_busy", DECISION_REGRESSION, performance & (P | I) && processor & R && own & (R | U | NONE) && in->disturbed, \
 	  "the candidate takes more CPU time, and by enough to matter; the wall-clock time does not show this because machines " \
 	  "were busy with other work for most of the time")                                                                                  \
 	X(RULE_WAITS_MORE, "waits_more", DECISION_REGRESSION, performance & R && own & R,                                                  \
@@ -46,10 +46,10 @@ struct rule_input {
 	X(RULE_WAITS_FOR_ITSELF, "waits_for_itself", DECISION_REGRESSION, performance & R && processor & (P | I) && own & (P | I) && !in->disturbed, \
 	  "the candidate waits more for CPUs on machines where the baseline did not wait: its own processes or threads delay " \
 	  "each other")                                                                                                              \
-	X(RULE_ALIKE_BUT_BUSY, "computes_alike", DECISION_PASS, performance & (U | I) && processor & P && own & P && in->disturbed,        \
+	X(RULE_SAME_CPU_TIME, "computes_alike", DECISION_PASS, performance & (U | I) && processor & P && own & P && in->disturbed,        \
 	  "CPU time, and the wall-clock time without waiting for busy machines, rule out a slowdown that matters; the rest of the "     \
 	  "difference is due to machines that were busy with other work")                                                                     \
-	X(RULE_BETTER_BUT_BUSY, "computes_less", DECISION_IMPROVED, performance & U && processor & I && own & I && in->disturbed,          \
+	X(RULE_LESS_CPU_TIME, "computes_less", DECISION_IMPROVED, performance & U && processor & I && own & I && in->disturbed,          \
 	  "CPU time, and the wall-clock time without waiting for busy machines, are better, and by enough to matter")                   \
 	X(RULE_MACHINES_BUSY, "machines_busy", DECISION_ENVIRONMENT,                                                                       \
 	  performance & (R | I) && !(performance & (processor | own)) && processor & ANY && own & ANY && in->disturbed,                    \

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdarg.h>
 
-/* Adds a reason after the others. The arguments are those of printf(). */
+/* Adds a reason after the others; formats it like printf does. */
 static void reason_add(struct verdict *v, const char *code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 static void reason_add(struct verdict *v, const char *code, const char *fmt, ...)
 {
@@ -22,7 +22,7 @@ static void reason_add(struct verdict *v, const char *code, const char *fmt, ...
 }
 
 /* Moves the last reason to the front, because it decided. */
-static void reason_first(struct verdict *v)
+static void move_reason_first(struct verdict *v)
 {
 	struct verdict_reason last = v->reasons[v->n_reasons - 1];
 
@@ -31,7 +31,7 @@ static void reason_first(struct verdict *v)
 }
 
 /* Reports whether there is a machine that ran both versions but gives no ratio. */
-static bool explain_any_ran_both(const struct pairing *pairing)
+static bool has_machine_with_both(const struct pairing *pairing)
 {
 	for (size_t i = 0; i < pairing->n; i++) {
 		enum pairing_reason reason = pairing->machines[i].reason;
@@ -52,11 +52,11 @@ static bool has_other_builds(const struct run_set *set)
 
 static void explain_nothing(struct verdict *v)
 {
-	bool fails = v->candidate->executed && v->candidate->failed == v->candidate->executed,
-	     baseline = v->baseline->executed && v->baseline->failed == v->baseline->executed;
+	bool fails = v->candidate->n_executed && v->candidate->failed == v->candidate->n_executed,
+	     baseline = v->baseline->n_executed && v->baseline->failed == v->baseline->n_executed;
 	const char *restriction = "";
 
-	if (v->effect.decision != v->by_interval) {
+	if (v->effect.decision != v->interval_decision) {
 		reason_add(v, "candidate_always_fails",
 			   "every run of the candidate failed, and %s of the baseline: there is no cost to compare, %s",
 			   v->baseline->failed ? "some" : "none",
@@ -68,11 +68,11 @@ static void explain_nothing(struct verdict *v)
 			   "the candidate's program could not be found or executed on any machine, so it was not measured");
 		return;
 	}
-	if (explain_any_ran_both(&v->pairing)) {
+	if (has_machine_with_both(&v->pairing)) {
 		reason_add(v, "no_common_machine", "no machine that ran both versions gives a ratio, so nothing can be compared");
 		return;
 	}
-	if (!fails && !baseline && pairing_terms(v->baseline, v->candidate))
+	if (!fails && !baseline && pairing_compare_terms(v->baseline, v->candidate))
 		restriction = " under the same manifest";
 	else if (has_other_builds(v->baseline) || has_other_builds(v->candidate))
 		restriction = " in their latest builds";
@@ -99,7 +99,7 @@ static void explain_no_interval(struct verdict *v)
 
 /* Explains an interval that contains the threshold. Its width is inversely proportional to the square root of the number of measurements,
  * and must become smaller than the distance from ratio to threshold. Names the thresholds for which the decision is known. */
-static void explain_around(struct verdict *v)
+static void explain_straddling(struct verdict *v)
 {
 	const struct effect *e = &v->effect;
 	double way = log1p(v->min_effect) - log(e->ratio), more = log(e->high / e->ratio) / way;
@@ -108,7 +108,7 @@ static void explain_around(struct verdict *v)
 
 	buf_format(&text,
 		   "there is a slowdown, but whether it is above your threshold of %.4g %% is not known (ratio %s, %s interval %s to %s): ",
-		   100 * v->min_effect, text_fixed(e->ratio, 4).text, effect_level(e->level).text, text_fixed(e->low, 4).text,
+		   100 * v->min_effect, text_fixed(e->ratio, 4).text, effect_format_level(e->level).text, text_fixed(e->low, 4).text,
 		   text_fixed(e->high, 4).text);
 	if (more > 10)
 		buf_text(&text, "to decide takes more than a hundred times as many measurements");
@@ -122,7 +122,7 @@ static void explain_around(struct verdict *v)
 }
 
 /* Returns the part of the standard error of the mean over types that comes from the noise of repetitions. */
-static double noise_of_mean(const struct pairing *p, size_t types)
+static double standard_error_of_noise(const struct pairing *p, size_t types)
 {
 	double *machines = mem_new(p->n_types, sizeof(*machines)), sum = 0;
 
@@ -144,7 +144,7 @@ static void explain_needed_runs(struct verdict *v)
 	double mean = log(e->ratio), matters = log1p(v->min_effect), needed = mean >= matters ? mean : matters - mean;
 	double factor = pow(log(e->high / e->ratio) / needed, 2),
 	       q = e->types > 1 ? stats_t_quantile((1 + e->level) / 2, (double)e->types - 1) : 2;
-	double noise = pow(noise_of_mean(&v->pairing, e->types), 2), all = fmax(pow(log(e->high / e->ratio) / q, 2), noise);
+	double noise = pow(standard_error_of_noise(&v->pairing, e->types), 2), all = fmax(pow(log(e->high / e->ratio) / q, 2), noise);
 	double between = e->within ? 0 : all - noise, left = all / factor - between;
 
 	if (!(noise > 0) || !isfinite(factor))
@@ -166,9 +166,9 @@ static void explain_interval(struct verdict *v)
 {
 	const struct effect *e = &v->effect;
 	struct text_number ratio = text_fixed(e->ratio, 3), low = text_fixed(e->low, 3), high = text_fixed(e->high, 3);
-	struct text_number level = effect_level(e->level);
+	struct text_number level = effect_format_level(e->level);
 
-	switch (v->by_interval) {
+	switch (v->interval_decision) {
 	case DECISION_REGRESSION:
 		reason_add(v, "slower",
 			   "the candidate costs %s times as much (%s interval %s to %s): there is a slowdown, and the estimate reaches "
@@ -186,9 +186,9 @@ static void explain_interval(struct verdict *v)
 			reason_add(v, "detected_but_small", "there is a slowdown, but it is below your threshold");
 		break;
 	default:
-		if (v->by_interval == DECISION_INCONCLUSIVE &&
+		if (v->interval_decision == DECISION_INCONCLUSIVE &&
 		    stats_round(v->effect.low) > 1) { /* certainly slower, but perhaps by too little to matter */
-			explain_around(v);
+			explain_straddling(v);
 			break;
 		}
 		reason_add(v, "interval_too_wide",
@@ -208,17 +208,17 @@ static void explain_interval(struct verdict *v)
 
 static void explain_shape(struct verdict *v)
 {
-	double p = v->effect.shape_p;
+	double p = v->effect.pattern_p;
 
-	if (v->shape == SHAPE_BY_TYPE)
+	if (v->effect_pattern == PATTERN_OTHER_RESOURCE)
 		reason_add(v, "shape_changed",
 			   "the ratio differs between hardware types by more than the noise within machines (p %s %.2g): a resource is "
 			   "used more or less",
 			   p < 1e-9 ? "<" : "=", fmax(p, 1e-9));
-	else if (v->shape == SHAPE_NOT_TESTED)
+	else if (v->effect_pattern == PATTERN_NOT_TESTED)
 		reason_add(v, "shape_not_tested",
 			   "too few repetitions to distinguish a uniform change from one that differs between machines");
-	else if (v->shape == SHAPE_UNIFORM)
+	else if (v->effect_pattern == PATTERN_UNIFORM)
 		reason_add(v, "uniform_change",
 			   "the ratio is the same on all hardware types within the noise: more or less of the same work");
 }
@@ -226,14 +226,14 @@ static void explain_shape(struct verdict *v)
 static void explain_failed(struct verdict *v, const struct run_set *side, const char *name)
 {
 	char *selector = mem_format("%s@%s", side->application, side->version);
-	char *command = text_command((const char *const[]){ "result", "show", selector, "--failed", "--output", NULL });
+	char *command = text_format_command((const char *const[]){ "result", "show", selector, "--failed", "--output", NULL });
 
 	if (!*side->application)
 		reason_add(v, "runs_failed", "%zu of %zu runs of the %s ended with a status that no run of the other version had",
-			   side->failed, side->executed, name);
+			   side->failed, side->n_executed, name);
 	else
 		reason_add(v, "runs_failed", "%zu of %zu runs of the %s failed and %s not part of the ratio (%s)", side->failed,
-			   side->executed, name, side->failed > 1 ? "are" : "is", command);
+			   side->n_executed, name, side->failed > 1 ? "are" : "is", command);
 	mem_free(command, selector);
 }
 
@@ -250,8 +250,9 @@ static void explain_runs(struct verdict *v)
 	if (v->effect.types && v->effect.decision == DECISION_INCONCLUSIVE && verdict_fails_more(v)) {
 		reason_add(v, "candidate_fails",
 			   "the candidate fails more often, in %zu of %zu runs against %zu of %zu: this is not a pass, whatever its cost",
-			   sides[1]->failed, sides[1]->executed, sides[0]->failed, sides[0]->executed ? sides[0]->executed : sides[0]->n);
-		reason_first(v);
+			   sides[1]->failed, sides[1]->n_executed, sides[0]->failed,
+			   sides[0]->n_executed ? sides[0]->n_executed : sides[0]->n);
+		move_reason_first(v);
 	}
 	for (int i = 0; i < 2; i++) {
 		if (sides[i]->missing)
@@ -280,7 +281,7 @@ static void explain_excluded(struct verdict *v, enum pairing_reason reason, size
 	const char *stored = v->baseline->application, *a = v->baseline->version, *b = v->candidate->version;
 	bool same = strcmp(a, b) == 0, other = reason == PAIRING_OTHER_METRIC || reason == PAIRING_OTHER_TERMS;
 	char *application = mem_bytes(stored, strcspn(stored, "/")), *versions = mem_format("%s%s%s", a, same ? "" : ",", same ? "" : b);
-	char *command = text_command((const char *const[]){ "run", application, "--versions", versions, NULL });
+	char *command = text_format_command((const char *const[]){ "run", application, "--versions", versions, NULL });
 
 	reason_add(v, pairing_code(reason), "%zu machine%s excluded: %s%s%s%s", n, text_plural(n), pairing_text(reason), other ? " (" : "",
 		   other ? command : "", other ? " makes results that can be compared)" : "");
@@ -289,7 +290,7 @@ static void explain_excluded(struct verdict *v, enum pairing_reason reason, size
 
 static void explain_machines(struct verdict *v)
 {
-	size_t count[PAIRING_REASONS] = { 0 }, emulated = 0, untyped = v->pairing.untyped;
+	size_t count[PAIRING_REASONS] = { 0 }, emulated = 0, n_untyped = v->pairing.n_untyped;
 
 	for (size_t i = 0; i < v->pairing.n; i++) {
 		const struct pairing_machine *m = &v->pairing.machines[i];
@@ -307,11 +308,11 @@ static void explain_machines(struct verdict *v)
 		if (count[i])
 			explain_excluded(v, (enum pairing_reason)i, count[i]);
 	}
-	if (untyped && v->pairing.used > 1)
+	if (n_untyped && v->pairing.used > 1)
 		reason_add(v, "hardware_type_unknown",
 			   "%zu machine%s no known hardware type and count%s as one%s: without fingerprints, equal machines may be counted "
 			   "several times",
-			   untyped, untyped > 1 ? "s have" : " has", untyped > 1 ? "" : "s", untyped > 1 ? " each" : "");
+			   n_untyped, n_untyped > 1 ? "s have" : " has", n_untyped > 1 ? "" : "s", n_untyped > 1 ? " each" : "");
 }
 
 /* Explains the rule that decided. If CPU time by itself would give another decision, adds its share of the wall-clock time. */
@@ -321,17 +322,17 @@ static void explain_rule(struct verdict *v, const struct effect *work)
 	double percent = 100 * v->times.share;
 
 	reason_add(v, rule_code(v->rule), "%s (CPU time %s times, %s interval %s to %s%s%s%s)", rule_text(v->rule),
-		   text_fixed(work->ratio, 3).text, effect_level(work->level).text, text_fixed(work->low, 3).text,
+		   text_fixed(work->ratio, 3).text, effect_format_level(work->level).text, text_fixed(work->low, 3).text,
 		   text_fixed(work->high, 3).text, in_part ? ", of what is " : "",
 		   in_part ? text_fixed(percent, percent < 10 ? 1 : 0).text : "", in_part ? " % of the wall-clock time" : "");
-	reason_first(v);
+	move_reason_first(v);
 }
 
 /* Explains the rule that decided. If no rule did, explains which times changed. More work always shows in the CPU time, whatever the
  * metric. More waiting shows only in the wall-clock time. */
 static void explain_times(struct verdict *v)
 {
-	const struct effect *work = &v->times.of[TIME_PROCESSOR], *wall = &v->times.of[TIME_WALL];
+	const struct effect *work = &v->times.effects[TIME_PROCESSOR], *wall = &v->times.effects[TIME_WALL];
 	struct text_number ratio = text_fixed(work->ratio, 3), low = text_fixed(work->low, 3), high = text_fixed(work->high, 3);
 	bool known = work->types && !isnan(work->low);
 
@@ -342,7 +343,7 @@ static void explain_times(struct verdict *v)
 			   "%s (%zu of %zu of the baseline and %zu of %zu of the candidate in the lower one; on '%s' about %s and %s)",
 			   rule_text(v->rule), g->low[0], g->total[0], g->low[1], g->total[1], g->machine, TEXT_DOUBLE(g->metric[0]),
 			   TEXT_DOUBLE(g->metric[1]));
-		reason_first(v);
+		move_reason_first(v);
 	} else if (v->rule < RULES && v->rule > RULE_ORDER_UNKNOWN && known)
 		explain_rule(v, work);
 	else if (v->rule < RULES)
@@ -351,16 +352,16 @@ static void explain_times(struct verdict *v)
 		reason_add(v, "computes_more",
 			   "it takes %s times the CPU time (%s interval %s to %s): the candidate itself does more, or does it less "
 			   "efficiently",
-			   ratio.text, effect_level(work->level).text, low.text, high.text);
+			   ratio.text, effect_format_level(work->level).text, low.text, high.text);
 	else if (known && work->decision == DECISION_PASS && wall->decision == DECISION_REGRESSION)
 		reason_add(v, "waits_more",
 			   "its wall-clock time has grown, its CPU time has not (%s to %s times): it waits more, for input and output, "
 			   "locks, other processes, or busier machines",
 			   low.text, high.text);
-	else if (known && work->decision == DECISION_PASS && v->by_interval == DECISION_INCONCLUSIVE)
+	else if (known && work->decision == DECISION_PASS && v->interval_decision == DECISION_INCONCLUSIVE)
 		reason_add(v, "computes_alike",
 			   "by CPU time only it would pass (%s times, %s interval %s to %s): the time that it waits is not decided",
-			   ratio.text, effect_level(work->level).text, low.text, high.text);
+			   ratio.text, effect_format_level(work->level).text, low.text, high.text);
 }
 
 static void explain_analyses(struct verdict *v)
@@ -371,10 +372,10 @@ static void explain_analyses(struct verdict *v)
 		reason_add(v, "looked_at",
 			   "this is one of several interim analyses: its intervals are of %s or more, so that all analyses together are "
 			   "wrong in at most 5 %%",
-			   effect_level(level).text);
+			   effect_format_level(level).text);
 }
 
-char *verdict_within_text(const struct verdict_within *within, size_t n)
+char *verdict_architectures_text(const struct verdict_architecture *within, size_t n)
 {
 	struct buf text = BUF_INIT;
 
@@ -392,9 +393,9 @@ char *verdict_within_text(const struct verdict_within *within, size_t n)
 
 void verdict_explain(struct verdict *v)
 {
-	if (v->n_within)
-		verdict_add_reason(v, false, VERDICT_ARCHITECTURES, verdict_within_text(v->within, v->n_within));
-	if (v->by_interval == DECISION_NOTHING_MEASURED)
+	if (v->n_architectures)
+		verdict_add_reason(v, false, VERDICT_ARCHITECTURES, verdict_architectures_text(v->within, v->n_architectures));
+	if (v->interval_decision == DECISION_NOTHING_MEASURED)
 		explain_nothing(v);
 	else if (isnan(v->effect.low))
 		explain_no_interval(v);
@@ -408,16 +409,16 @@ void verdict_explain(struct verdict *v)
 	explain_machines(v);
 }
 
-void verdict_gain(struct verdict *v, double min_gain)
+void verdict_apply_min_gain(struct verdict *v, double min_gain)
 {
 	const struct effect *e = verdict_effect(v);
-	double ratio = 1 + (verdict_by_processor(v) ? v->times.share : 1) * (e->ratio - 1); /* ratio of the program's whole time */
+	double ratio = 1 + (verdict_is_by_cpu_time(v) ? v->times.share : 1) * (e->ratio - 1); /* ratio of the program's whole time */
 	bool faster = stats_round(e->high) < 1 && stats_round(ratio) <= stats_round(1 / (1 + min_gain));
 	enum decision before = v->effect.decision, decision = faster ? DECISION_IMPROVED : DECISION_PASS;
 
-	if ((v->rule < RULES && v->rule != RULE_BETTER_BUT_BUSY) || decision_exit(before) || before == decision)
+	if ((v->rule < RULES && v->rule != RULE_LESS_CPU_TIME) || decision_exit_status(before) || before == decision)
 		return;
 	v->effect.decision = decision;
 	reason_add(v, "min_gain", "here, a change counts as an improvement from %.1f %% on", 100 * min_gain);
-	reason_first(v);
+	move_reason_first(v);
 }

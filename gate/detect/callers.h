@@ -20,13 +20,14 @@ struct callers_part {
 };
 
 struct callers {
-	bool there; /* counts were added to callers; false if callers or totals are unknown, or if both versions have the same functions */
+	bool is_known; /* counts were added to callers; false if callers or totals are unknown, or if both versions have the same functions
+			*/
 	struct side sides[2];	    /* old and new side, with their own copies of functions and totals; other members are borrowed */
 	struct stems moved[2];	    /* functions whose counts were added to their callers, per side */
 	struct callers_part *parts; /* [n_parts], sorted by function, then by cost, largest first */
 	size_t n_parts, parts_capacity;
-	struct stems names; /* functions of the old version */
-	double *calling_ns; /* [names.n], estimated change of the uncounted cost of calling, ns per call; negative if it fell */
+	struct stems names;   /* functions of the old version */
+	double *call_cost_ns; /* [names.n], estimated change of the uncounted cost of calling, ns per call; negative if it fell */
 };
 
 /* Adds counts to callers. Overwrites *out; the caller calls callers_release() before releasing the sides. Costs O(samples log samples). */
@@ -35,9 +36,9 @@ void callers_release(struct callers *callers); /* Accepts a zeroed struct. */
 
 /* Returns the most expensive part of `function` that only the new version has; NULL if there is none. Sets *gained to its cost minus the
  * cost of the parts that only the old version has, ns. */
-const struct callers_part *callers_part_of(const struct callers *callers, const char *function, double *gained);
+const struct callers_part *callers_find_part(const struct callers *callers, const char *function, double *gained);
 
 /* Returns the estimated change of the cost of calling functions that only one version has, ns per call of `function`; 0 if unknown. */
-double callers_calling_ns(const struct callers *callers, const char *function);
+double callers_call_cost_change_ns(const struct callers *callers, const char *function);
 
 #endif

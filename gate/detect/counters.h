@@ -47,7 +47,7 @@ enum counter_role {
 	COUNTER_LOAD,	/* depends on other load; the detector ignores it, likeness.h uses it */
 };
 
-struct counter_about {
+struct counter_info {
 	enum counter_role role;
 	enum trouble trouble;	   /* kind of trouble that more events indicate */
 	double min_relevant_delta; /* smallest relevant difference, in the unit of the column */
@@ -57,7 +57,8 @@ struct counter_about {
 	const char *text;	   /* name for users, such as "potential HITM by false sharing" */
 };
 
-/* Describes a column of samples_vector(), or COUNTERS_TIME. Unlisted counters get the description of their kind. The strings are static. */
-struct counter_about counter_about(enum record_back_end back_end, const char *name);
+/* Describes a column of samples_fill_vector(), or COUNTERS_TIME. Unlisted counters get the description of their kind. The strings are
+ * static. */
+struct counter_info counter_info(enum record_back_end back_end, const char *name);
 
 #endif

@@ -17,7 +17,7 @@ void function_evidence_release(struct function_evidence *e)
 	side_release(&e->sides[1]);
 	places_release(&e->places);
 	free(e->missing);
-	*e = (struct function_evidence){ .there = false };
+	*e = (struct function_evidence){ .has_result = false };
 }
 
 /* ---- samples ---- */
@@ -29,12 +29,12 @@ struct stored_samples {
 };
 
 /* Returns the plan whose build gave the results; NULL if unknown. Only samples of this build explain the results. */
-static const char *build_of(const struct run_set *set)
+static const char *find_build(const struct run_set *set)
 {
 	return *set->plan ? set->plan : NULL;
 }
 
-static void stored_samples_of(struct lab *lab, const struct run_set *set, struct stored_samples *out)
+static void load_stored_samples(struct lab *lab, const struct run_set *set, struct stored_samples *out)
 {
 	struct assay_error ignored;
 
@@ -42,12 +42,12 @@ static void stored_samples_of(struct lab *lab, const struct run_set *set, struct
 	if (sample_files_list(&lab->store, set->application, set->version, &out->files, &out->all, &ignored))
 		*out = (struct stored_samples){ .files = NULL };
 	out->n = out->all;
-	(void)run_build_keep_samples(&lab->store, build_of(set), out->files, &out->n,
+	(void)run_build_keep_samples(&lab->store, find_build(set), out->files, &out->n,
 				     &ignored); /* the error appears again, and is reported, when the samples are read */
 }
 
 /* Counts the usable files. `type` NULL means any hardware type. */
-static size_t files_of(const struct stored_samples *s, enum record_back_end back_end, const char *type)
+static size_t count_files(const struct stored_samples *s, enum record_back_end back_end, const char *type)
 {
 	size_t n = 0;
 
@@ -67,9 +67,10 @@ static const char *choose_type(const struct stored_samples sides[2], enum record
 	*types = 0;
 	for (size_t i = 0; i < sides[0].n && back_end != RECORD_EMULATED; i++) {
 		const char *type = sides[0].files[i].hardware_type;
-		size_t old = files_of(&sides[0], back_end, type), new = files_of(&sides[1], back_end, type), least = old < new ? old : new;
+		size_t old = count_files(&sides[0], back_end, type), new = count_files(&sides[1], back_end, type),
+		       least = old < new ? old : new;
 
-		if (!least || side_type_seen(sides[0].files, i))
+		if (!least || side_has_earlier_type(sides[0].files, i))
 			continue;
 		++*types;
 		if (least > most || (least == most && strcmp(type, best) < 0)) {
@@ -86,24 +87,24 @@ static enum assay_status function_evidence_judge(struct function_evidence *e, st
 	struct detect_options options = { .detector = detector_defaults, .observe = observe_defaults };
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 
-	options.observe.least_share =
-	    DETECT_LEAST_OF_ALL; /* small shares matter, because samples cover only changed functions and their callers */
+	options.observe.share_min =
+	    DETECT_WORK_SHARE_MIN; /* small shares matter, because samples cover only changed functions and their callers */
 	options.detector.threads = processors > 0 ? (size_t)processors : 1;
 	e->input = (struct detect_input){ .old = &e->sides[0], .new = &e->sides[1], .places = &e->places };
 	return detect(&e->input, &options, &e->detected, err);
 }
 
-static enum assay_status function_evidence_look(struct lab *lab, const struct run_set *const sets[2], enum record_back_end back_end,
-						const char *type, struct function_evidence *e, struct assay_error *err)
+static enum assay_status function_evidence_judge_stored(struct lab *lab, const struct run_set *const sets[2], enum record_back_end back_end,
+							const char *type, struct function_evidence *e, struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
 
 	for (int i = 0; i < 2 && !st; i++) {
 		char *selector = mem_format("%s@%s", sets[i]->application, sets[i]->version);
 
-		st = side_of_store(lab, &(struct side_asked){ selector, build_of(sets[i]), type, &back_end }, &e->sides[i], err);
+		st = side_load(lab, &(struct side_request){ selector, find_build(sets[i]), type, &back_end }, &e->sides[i], err);
 		if (!st && i == 1)
-			places_of_version(lab->directory, selector, &e->places);
+			places_find_in_version(lab->directory, selector, &e->places);
 		free(selector);
 	}
 	return st ? st : function_evidence_judge(e, err);
@@ -114,12 +115,12 @@ void function_evidence_read(const char *const directories[2], struct function_ev
 	struct assay_error err;
 	enum assay_status st = ASSAY_OK;
 
-	*out = (struct function_evidence){ .there = false };
+	*out = (struct function_evidence){ .has_result = false };
 	for (int i = 0; !st && i < 2; i++)
 		st = side_read(directories[i], &out->sides[i], &err);
 	st = st ? st : sides_keep_ended(&out->sides[0], &out->sides[1], &err);
 	st = st ? st : function_evidence_judge(out, &err);
-	out->there = !st;
+	out->has_result = !st;
 	out->missing = st ? mem_string(err.text) : NULL;
 }
 
@@ -127,7 +128,7 @@ void function_evidence_read(const char *const directories[2], struct function_ev
 static const enum record_back_end back_ends[] = { RECORD_PAPI, RECORD_EMULATED, RECORD_SOFTWARE, RECORD_TIME };
 #define BACK_ENDS (sizeof(back_ends) / sizeof(back_ends[0]))
 
-static bool function_evidence_finds(const struct function_evidence *e)
+static bool function_evidence_has_finding(const struct function_evidence *e)
 {
 	return function_evidence_is_sure(e) && e->detected.n_worse + e->detected.n_improved > 0;
 }
@@ -138,14 +139,14 @@ static void function_evidence_try(struct lab *lab, const struct run_set *const s
 	struct assay_error err;
 
 	function_evidence_release(out);
-	if (function_evidence_look(lab, sets, back_end, choose_type(stored, back_end, &out->types), out, &err))
+	if (function_evidence_judge_stored(lab, sets, back_end, choose_type(stored, back_end, &out->types), out, &err))
 		out->missing = mem_string(err.text);
 	else
-		out->there = true;
+		out->has_result = true;
 }
 
 /* Returns a note if both versions have samples, but not of the builds whose results count. The note has a command to take new samples. */
-static char *all_others(const struct run_set *const sets[2], const struct stored_samples stored[2])
+static char *explain_other_builds(const struct run_set *const sets[2], const struct stored_samples stored[2])
 {
 	const struct sample_file *file = stored[0].files;
 	size_t name = strlen(file->application),
@@ -159,56 +160,57 @@ static char *all_others(const struct run_set *const sets[2], const struct stored
 		if (!stored[i].n)
 			buf_format(&text, "%s%s@%s", i && !stored[0].n ? " and " : "", sets[i]->application, sets[i]->version);
 	application = mem_bytes(file->application, input ? name - input - 1 : name);
-	command = text_command(same ? (const char *const[]){ "run", application, "--probe", "--versions", versions, NULL }
-				    : (const char *const[]){ "run", application, "--probe", NULL });
+	command = text_format_command(same ? (const char *const[]){ "run", application, "--probe", "--versions", versions, NULL }
+					   : (const char *const[]){ "run", application, "--probe", NULL });
 	buf_format(&text, " are from another build than the results (%s takes new samples)", command);
 	mem_free(command, versions, application);
 	return buf_take(&text);
 }
 
-void function_evidence_of(struct lab *lab, const struct run_set *baseline, const struct run_set *candidate, struct function_evidence *out)
+void function_evidence_load(struct lab *lab, const struct run_set *baseline, const struct run_set *candidate, struct function_evidence *out)
 {
 	const struct run_set *const sets[2] = { baseline, candidate };
 	struct stored_samples stored[2];
 	enum record_back_end both[BACK_ENDS];
 	size_t n = 0;
 
-	*out = (struct function_evidence){ .there = false };
-	stored_samples_of(lab, baseline, &stored[0]);
-	stored_samples_of(lab, candidate, &stored[1]);
+	*out = (struct function_evidence){ .has_result = false };
+	load_stored_samples(lab, baseline, &stored[0]);
+	load_stored_samples(lab, candidate, &stored[1]);
 	for (size_t k = 0; k < BACK_ENDS; k++)
-		if (files_of(&stored[0], back_ends[k], NULL) && files_of(&stored[1], back_ends[k], NULL))
+		if (count_files(&stored[0], back_ends[k], NULL) && count_files(&stored[1], back_ends[k], NULL))
 			both[n++] = back_ends[k];
-	for (size_t k = 0; k < n && !function_evidence_finds(out); k++)
+	for (size_t k = 0; k < n && !function_evidence_has_finding(out); k++)
 		function_evidence_try(lab, sets, stored, both[k], out);
-	if (n > 1 && !function_evidence_finds(out))
+	if (n > 1 && !function_evidence_has_finding(out))
 		function_evidence_try(lab, sets, stored, both[0], out);
 	if (!n && stored[0].all && stored[1].all)
-		out->missing = all_others(sets, stored);
+		out->missing = explain_other_builds(sets, stored);
 	sample_files_free(stored[0].files, stored[0].all);
 	sample_files_free(stored[1].files, stored[1].all);
 }
 
 /* The array has the worse functions first, then the improved ones. */
-size_t function_evidence_leading(const struct function_evidence *e, enum decision decision, size_t *first)
+size_t function_evidence_count_leading(const struct function_evidence *e, enum decision decision, size_t *first)
 {
 	*first = decision == DECISION_IMPROVED ? e->detected.n_worse : 0;
-	return !e->there ? 0 : decision == DECISION_IMPROVED ? e->detected.n_improved : e->detected.n_worse;
+	return !e->has_result ? 0 : decision == DECISION_IMPROVED ? e->detected.n_improved : e->detected.n_worse;
 }
 
 bool function_evidence_explains(const struct function_evidence *e, enum decision decision)
 {
 	size_t first;
 
-	return (decision == DECISION_REGRESSION || decision == DECISION_IMPROVED) && function_evidence_leading(e, decision, &first) > 0;
+	return (decision == DECISION_REGRESSION || decision == DECISION_IMPROVED) &&
+	       function_evidence_count_leading(e, decision, &first) > 0;
 }
 
 bool function_evidence_is_sure(const struct function_evidence *e)
 {
-	return e->there && e->detected.rate_used <= e->detected.rate_asked;
+	return e->has_result && e->detected.rate_used <= e->detected.rate_requested;
 }
 
-char *function_evidence_latent(const struct function_evidence *e)
+char *function_evidence_latent_text(const struct function_evidence *e)
 {
 	struct buf names = BUF_INIT;
 
@@ -230,9 +232,9 @@ static const struct detection_column *reason_column(const struct detected_functi
 	return NULL;
 }
 
-bool function_evidence_row(const struct function_evidence *e, enum decision decision, size_t i, struct function_reason *out)
+bool function_evidence_get_reason(const struct function_evidence *e, enum decision decision, size_t i, struct function_reason *out)
 {
-	size_t first, n = function_evidence_explains(e, decision) ? function_evidence_leading(e, decision, &first) : 0;
+	size_t first, n = function_evidence_explains(e, decision) ? function_evidence_count_leading(e, decision, &first) : 0;
 	const struct detected_function *f = i < n ? &e->detected.functions[first + i] : NULL;
 	const struct detection_column *c = f ? reason_column(f) : NULL;
 
@@ -255,7 +257,7 @@ static void reason_add(const struct detected *d, const struct detected_function 
 
 	kind_text(&f->kind, "; also ", text);
 	if (c) {
-		struct counter_about about = counter_about(d->back_end, d->seen.columns[c->column]);
+		struct counter_info about = counter_info(d->back_end, d->seen.columns[c->column]);
 
 		buf_format(text, "; %s %.3g -> %.3g %s", about.text, c->normal * about.scale, c->now * about.scale, about.unit);
 	}
@@ -265,7 +267,7 @@ char *function_evidence_reason(const struct function_evidence *e, const char *na
 {
 	struct buf text = BUF_INIT;
 
-	for (size_t i = 0; e->there && i < e->detected.n_worse; i++) {
+	for (size_t i = 0; e->has_result && i < e->detected.n_worse; i++) {
 		if (strcmp(e->detected.functions[i].name, name) == 0) {
 			reason_add(&e->detected, &e->detected.functions[i], &text);
 			return buf_take(&text);
@@ -295,7 +297,7 @@ static void add_side_effects(const struct detected *d, struct document *out)
 
 	for (size_t i = first; i < first + d->n_side_effects && i < first + SHOWN; i++)
 		buf_format(&text, "%s%s of %s", i > first ? "; " : "  side effects: ", d->functions[i].name,
-			   d->functions[i].side_effect_of);
+			   d->functions[i].side_effect_cause);
 	if (d->n_side_effects > SHOWN)
 		buf_format(&text, "; and %zu more", d->n_side_effects - SHOWN);
 	if (text.size)
@@ -322,22 +324,22 @@ static void add_heading(const struct function_evidence *e, struct document *out)
 
 	char *heading = mem_format("Functions, by %zu and %zu runs%s with %s counters%s", e->sides[0].n, e->sides[1].n, type,
 				   samples_back_end_name(e->detected.back_end),
-				   e->detected.rate_used > e->detected.rate_asked ? " (too few to be sure)" : "");
+				   e->detected.rate_used > e->detected.rate_requested ? " (too few to be sure)" : "");
 
 	doc_section(out, "functions", "Functions", heading,
 		    "Samples of the functions that changed. Normal behavior was learned from the baseline's runs.");
 	mem_free(heading, type);
 }
 
-void function_evidence_report(const struct function_evidence *e, enum decision decision, struct document *out)
+void function_evidence_add_lines(const struct function_evidence *e, enum decision decision, struct document *out)
 {
 	const struct detected *d = &e->detected;
 	bool moved = decision == DECISION_REGRESSION || decision == DECISION_IMPROVED;
-	size_t first, n = function_evidence_leading(e, decision, &first);
+	size_t first, n = function_evidence_count_leading(e, decision, &first);
 
 	if (e->missing)
 		doc_line(out, "\nSamples of functions cannot be used: %s", e->missing);
-	if (!e->there)
+	if (!e->has_result)
 		return;
 	add_heading(e, out);
 	if (!d->n)
@@ -355,24 +357,24 @@ void function_evidence_report(const struct function_evidence *e, enum decision d
 	add_side_effects(d, out);
 	for (int i = 0; i < 2; i++)
 		if (e->sides[i].others)
-			doc_line(out, "  %s: samples of %zu run%s of another build than the results are excluded", e->sides[i].what,
+			doc_line(out, "  %s: samples of %zu run%s of another build than the results are excluded", e->sides[i].label,
 				 e->sides[i].others, text_plural(e->sides[i].others));
 }
 
-void function_evidence_add(const struct function_evidence *e, enum decision decision, struct document *out)
+void function_evidence_describe(const struct function_evidence *e, enum decision decision, struct document *out)
 {
-	if (!e->there && !e->missing) {
-		doc_set(out, "functions", DOC_NOTHING);
+	if (!e->has_result && !e->missing) {
+		doc_set(out, "functions", DOC_NULL_VALUE);
 		return;
 	}
 	doc_object(out, "functions");
 	doc_hide(out);
-	if (e->there)
-		detect_add(&e->detected, true, out);
-	doc_set_empty(out, "hardware_type", e->there ? e->sides[0].hardware_type : NULL);
+	if (e->has_result)
+		detect_describe(&e->detected, true, out);
+	doc_set_empty(out, "hardware_type", e->has_result ? e->sides[0].hardware_type : NULL);
 	doc_set(out, "hardware_types", e->types);
 	doc_set_bool(out, "explains", function_evidence_explains(e, decision));
 	doc_set(out, "missing", e->missing);
 	doc_end(out);
-	function_evidence_report(e, decision, out);
+	function_evidence_add_lines(e, decision, out);
 }

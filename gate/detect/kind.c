@@ -5,11 +5,11 @@
 #include <math.h>
 #include <string.h>
 
-#define LEAST_PART    .02 /* a column with a smaller fraction of the function's reconstruction error, and without votes, is ignored */
-#define LEAST_OTHER   .05 /* smaller relative changes are negligible */
-#define MOST_REMOTE   .75 /* fraction of the additional misses; if pages are spread evenly over nodes, at most 0.5 are remote */
-#define MOST_CALLS    .5  /* calls lead if they make up this fraction of the logarithm of the factor by which a run costs more */
-#define LEAST_AGAINST .25 /* minimum added cost that can lead, as a fraction of the saved cost; costs are orders of magnitude */
+#define PART_MIN	 .02 /* a column with a smaller fraction of the function's reconstruction error, and without votes, is ignored */
+#define OTHER_PART_MIN	 .05 /* smaller relative changes are negligible */
+#define REMOTE_PART_MAX	 .75 /* fraction of the additional misses; if pages are spread evenly over nodes, at most 0.5 are remote */
+#define CALLS_PART_MAX	 .5  /* calls lead if they make up this fraction of the logarithm of the factor by which a run costs more */
+#define OPPOSED_PART_MIN .25 /* minimum added cost that can lead, as a fraction of the saved cost; costs are orders of magnitude */
 
 /* Events that cause other events. A line that another core changed is also a miss, and copying 8 bytes is also an access. */
 static const struct {
@@ -34,8 +34,8 @@ static const struct {
 
 /* Change of one column of a function. */
 struct change {
-	struct counter_about about;
-	bool there; /* the column is part of the anomaly, or chance does not explain the change of its mean */
+	struct counter_info about;
+	bool is_significant; /* the column is part of the anomaly, or chance does not explain the change of its mean */
 	bool is_time;
 	double normal, now, unsure[2];
 	double more; /* additional events of a call, without those that other events cause; negative if fewer */
@@ -51,7 +51,7 @@ struct work {
 
 /* Returns the change of events in a run, per call that the run normally had. Returns 0 if the rate per work and the number changed in
  * opposite directions. Also returns 0 if the rate changed but the number in a run is nearly the same. */
-static double change_more(const struct change *c, const struct work *work)
+static double change_events_per_call(const struct change *c, const struct work *work)
 {
 	bool is_work = c->about.role == COUNTER_WORK;
 	double normal = c->normal * (is_work ? 1 : work->normal), now = c->now * (is_work ? 1 : work->now) * work->calls;
@@ -61,7 +61,7 @@ static double change_more(const struct change *c, const struct work *work)
 		return 0;
 	if (fabs(by_rate) <= fabs(by_run))
 		return by_rate;
-	return fabs(by_run) >= LEAST_OTHER * normal ? by_run : 0; /* a smaller change of the number counts as no change */
+	return fabs(by_run) >= OTHER_PART_MIN * normal ? by_run : 0; /* a smaller change of the number counts as no change */
 }
 
 /* Reports whether a change matters. Work and time are compared per run. One sort of work is compared with all work. */
@@ -74,14 +74,15 @@ static bool change_matters(const struct change *c, const struct work *work)
 	/* Adds the possible errors, which have the same direction on both sides. */
 	if (c->is_time)
 		most = fmax(fabs(c->normal) + c->unsure[0], fabs(c->now) + c->unsure[1]);
-	return c->there && difference >= (is_work ? 0 : c->about.min_relevant_delta) && difference >= LEAST_OTHER * most && difference > 0;
+	return c->is_significant && difference >= (is_work ? 0 : c->about.min_relevant_delta) && difference >= OTHER_PART_MIN * most &&
+	       difference > 0;
 }
 
 /* Reports whether nearly all additional misses are on other nodes. The trouble then is the location of the pages, not the misses. */
 static bool is_mostly_remote(const struct change *misses, const struct change *remote, const struct work *work)
 {
 	return misses->about.role == COUNTER_MISS && remote->about.trouble == TROUBLE_REMOTE && change_matters(misses, work) &&
-	       remote->more >= MOST_REMOTE * misses->more;
+	       remote->more >= REMOTE_PART_MAX * misses->more;
 }
 
 static void changes_subtract_consequences(const char *const *columns, size_t p, const struct work *work, struct change *changes)
@@ -104,7 +105,7 @@ static void changes_subtract_consequences(const char *const *columns, size_t p, 
 static struct work changes_work(const struct detection_function *f, size_t p, const struct change *changes)
 {
 	const struct detection_mean *calls = &f->means[p];
-	struct work work = { .calls = calls->apart && calls->normal > 0 ? calls->now / calls->normal : 1 };
+	struct work work = { .calls = calls->is_significant && calls->normal > 0 ? calls->now / calls->normal : 1 };
 
 	for (size_t c = 0; c < p; c++) {
 		work.counted = work.counted || changes[c].about.role == COUNTER_WORK;
@@ -118,7 +119,7 @@ static struct work changes_work(const struct detection_function *f, size_t p, co
 
 /* If chance explains the changes of all means, uses the columns that made samples anomalous instead. Work counts only with votes, because
  * it varies with the input: it is not divided by anything. */
-static void changes_without_chance(const struct detection_function *f, size_t p, const struct work *work, struct change *changes)
+static void changes_remove_chance(const struct detection_function *f, size_t p, const struct work *work, struct change *changes)
 {
 	for (size_t c = 0; c < p; c++)
 		if (change_matters(&changes[c], work))
@@ -126,12 +127,12 @@ static void changes_without_chance(const struct detection_function *f, size_t p,
 	for (size_t i = 0; i < f->n_columns; i++) {
 		struct change *c = &changes[f->columns[i].column];
 
-		c->there = f->columns[i].votes > 0 || (f->columns[i].part >= LEAST_PART && c->about.role != COUNTER_WORK);
+		c->is_significant = f->columns[i].votes > 0 || (f->columns[i].part >= PART_MIN && c->about.role != COUNTER_WORK);
 	}
 }
 
 static struct work changes_find(enum record_back_end back_end, const struct observations *seen, const struct detection_function *f,
-				const double unsure_ns[2], uint32_t without, struct change *changes)
+				const double error_ns[2], uint32_t without, struct change *changes)
 {
 	size_t p = seen->values.cols;
 	struct work work;
@@ -140,21 +141,21 @@ static struct work changes_find(enum record_back_end back_end, const struct obse
 		const struct detection_mean *mean = &f->means[c];
 		bool known = !isnan(mean->normal) && !isnan(mean->now);
 
-		changes[c] = (struct change){ .about = counter_about(back_end, seen->columns[c]),
-					      .there = known && (mean->apart || f->means[p].apart),
+		changes[c] = (struct change){ .about = counter_info(back_end, seen->columns[c]),
+					      .is_significant = known && (mean->is_significant || f->means[p].is_significant),
 					      .is_time = strcmp(seen->columns[c], COUNTERS_TIME) == 0,
 					      .normal = known ? mean->normal : 0,
 					      .now = known ? mean->now : 0 };
 	}
 	for (size_t c = 0; c < p; c++)
 		for (int side = 0; side < 2 && changes[c].is_time; side++)
-			changes[c].unsure[side] = unsure_ns[side];
+			changes[c].unsure[side] = error_ns[side];
 	work = changes_work(f, p, changes);
-	changes_without_chance(f, p, &work, changes);
+	changes_remove_chance(f, p, &work, changes);
 	for (size_t c = 0; c < p; c++) {
-		changes[c].there = changes[c].there && !(without >> changes[c].about.trouble & 1);
-		changes[c].raw = change_more(&changes[c], &work);
-		changes[c].more = changes[c].there ? changes[c].raw : 0;
+		changes[c].is_significant = changes[c].is_significant && !(without >> changes[c].about.trouble & 1);
+		changes[c].raw = change_events_per_call(&changes[c], &work);
+		changes[c].more = changes[c].is_significant ? changes[c].raw : 0;
 	}
 	/* Also subtracts for causes too small to matter: else misses just below their limit leave remote accesses just above it. */
 	changes_subtract_consequences(seen->columns, p, &work, changes);
@@ -173,8 +174,8 @@ bool kind_has(const struct kind *kind, enum trouble trouble)
 {
 	bool has = kind->trouble == trouble;
 
-	for (size_t i = 0; i < kind->n_further; i++)
-		has = has || kind->further[i] == trouble;
+	for (size_t i = 0; i < kind->n_further_kinds; i++)
+		has = has || kind->further_kinds[i] == trouble;
 	return has;
 }
 
@@ -186,7 +187,7 @@ static bool kind_is_named(const struct kind *kind, enum trouble trouble)
 }
 
 /* Returns the cost of all counters of the same kind as this column, if they changed in its direction: accesses and blocks are both work. */
-static double changes_cost_of_kind(const struct change *changes, size_t p, size_t column)
+static double changes_sum_kind_cost(const struct change *changes, size_t p, size_t column)
 {
 	double cost = 0;
 
@@ -204,7 +205,7 @@ static bool change_costs_more(const struct change *changes, size_t p, size_t c, 
 
 	if (best == SIZE_MAX)
 		return true;
-	more = fabs(changes_cost_of_kind(changes, p, c)) - fabs(changes_cost_of_kind(changes, p, best));
+	more = fabs(changes_sum_kind_cost(changes, p, c)) - fabs(changes_sum_kind_cost(changes, p, best));
 	return changes[c].about.trouble == changes[best].about.trouble ? fabs(change_cost(&changes[c])) > fabs(change_cost(&changes[best]))
 								       : more > 0;
 }
@@ -212,11 +213,11 @@ static bool change_costs_more(const struct change *changes, size_t p, size_t c, 
 /* Returns the column of the most expensive kind that is not named yet and changed in the leading direction; SIZE_MAX if there is none. */
 static size_t kind_next_further(const struct change *changes, size_t p, const struct kind *kind)
 {
-	double lead = changes_cost_of_kind(changes, p, kind->column);
+	double lead = changes_sum_kind_cost(changes, p, kind->column);
 	size_t next = SIZE_MAX;
 
 	for (size_t c = 0; c < p; c++)
-		if (change_cost(&changes[c]) / lead > 0 && changes_cost_of_kind(changes, p, c) / lead >= KIND_FURTHER_PART &&
+		if (change_cost(&changes[c]) / lead > 0 && changes_sum_kind_cost(changes, p, c) / lead >= KIND_FURTHER_PART &&
 		    changes[c].about.role != COUNTER_EFFECT && !kind_is_named(kind, changes[c].about.trouble) &&
 		    change_costs_more(changes, p, c, next))
 			next = c;
@@ -227,8 +228,8 @@ static void kind_add_further(const struct change *changes, size_t p, struct kind
 {
 	size_t c;
 
-	while (kind->n_further < KIND_FURTHER_MAX && (c = kind_next_further(changes, p, kind)) != SIZE_MAX)
-		kind->further[kind->n_further++] = changes[c].about.trouble;
+	while (kind->n_further_kinds < KIND_FURTHER_MAX && (c = kind_next_further(changes, p, kind)) != SIZE_MAX)
+		kind->further_kinds[kind->n_further_kinds++] = changes[c].about.trouble;
 }
 
 /* Adds up misses and mispredicted branches, which another function may have caused. Determines whether anything else changed. */
@@ -241,8 +242,8 @@ static void kind_add_misses(const struct change *changes, size_t p, struct kind 
 		enum trouble trouble = change->about.trouble;
 		bool miss = change->about.role == COUNTER_MISS, branch = trouble == TROUBLE_BRANCH;
 
-		if ((miss || trouble == TROUBLE_REMOTE) && change->there)
-			kind->missed_ns[trouble] += change->raw * change->about.cost_ns;
+		if ((miss || trouble == TROUBLE_REMOTE) && change->is_significant)
+			kind->misses_by_kind_ns[trouble] += change->raw * change->about.cost_ns;
 		kind->misses_ns += miss ? fmax(0, change->raw) * change->about.cost_ns : 0;
 		kind->lines = fmax(kind->lines, trouble == TROUBLE_CACHE ? change->raw : 0);
 		kind->branches += branch ? fmax(0, change->more) : 0;
@@ -250,8 +251,8 @@ static void kind_add_misses(const struct change *changes, size_t p, struct kind 
 		branched = branched || (branch && change->more > 0);
 		own = own || (!miss && !(branch && change->more > 0) && change->about.role != COUNTER_EFFECT && fabs(change->more) > 0);
 	}
-	kind->only_misses = missed && !own && !branched;
-	kind->only_branches = branched && !own && !missed;
+	kind->has_only_misses = missed && !own && !branched;
+	kind->has_only_branches = branched && !own && !missed;
 }
 
 /* Returns the column with the largest added cost of its kind; SIZE_MAX if there is none, or if it is small compared with the saved cost. */
@@ -268,11 +269,11 @@ static size_t changes_most_costly(const struct change *changes, size_t p)
 			if (cost > 0 && change_costs_more(changes, p, c, most))
 				most = c;
 		}
-	return most != SIZE_MAX && changes_cost_of_kind(changes, p, most) >= LEAST_AGAINST * less ? most : SIZE_MAX;
+	return most != SIZE_MAX && changes_sum_kind_cost(changes, p, most) >= OPPOSED_PART_MIN * less ? most : SIZE_MAX;
 }
 
 /* Reports whether the work or copying in column `c` increased by a larger factor than the misses, and so causes them. */
-static bool change_brings(const struct change *c, const struct work *work, const struct change *misses)
+static bool change_explains_misses(const struct change *c, const struct work *work, const struct change *misses)
 {
 	if (c->about.role == COUNTER_WORK)
 		return work->now * work->calls * misses->normal > work->normal * misses->now;
@@ -281,17 +282,19 @@ static bool change_brings(const struct change *c, const struct work *work, const
 
 /* Returns the leading column, usually `most`. If that has misses that more work or copying causes, returns the column of the cause instead,
  * unless the cause is far cheaper. */
-static size_t changes_leading(const struct change *changes, size_t p, const struct work *work, size_t most)
+static size_t changes_find_leading(const struct change *changes, size_t p, const struct work *work, size_t most)
 {
 	size_t lead = SIZE_MAX;
 
 	if (most == SIZE_MAX || changes[most].about.role != COUNTER_MISS)
 		return most;
 	for (size_t c = 0; c < p; c++)
-		if (changes[c].more > 0 && change_brings(&changes[c], work, &changes[most]) && change_costs_more(changes, p, c, lead))
+		if (changes[c].more > 0 && change_explains_misses(&changes[c], work, &changes[most]) &&
+		    change_costs_more(changes, p, c, lead))
 			lead = c;
-	return lead != SIZE_MAX && changes_cost_of_kind(changes, p, lead) >= LEAST_AGAINST * changes_cost_of_kind(changes, p, most) ? lead
-																    : most;
+	return lead != SIZE_MAX && changes_sum_kind_cost(changes, p, lead) >= OPPOSED_PART_MIN * changes_sum_kind_cost(changes, p, most)
+		   ? lead
+		   : most;
 }
 
 /* Returns the column whose kind saves most per call; SIZE_MAX if there is none. */
@@ -306,13 +309,13 @@ static size_t changes_least_costly(const struct change *changes, size_t p)
 }
 
 /* Reports whether the work of a run increased, including changes in the number of calls. */
-static bool work_grew(const struct work *work, const struct change *changes, size_t p)
+static bool has_more_work(const struct work *work, const struct change *changes, size_t p)
 {
 	bool there = work->calls < 1 || work->calls > 1;
 
 	for (size_t c = 0; c < p; c++)
-		there = there || (changes[c].about.role == COUNTER_WORK && changes[c].there);
-	return there && work->now * work->calls >= (1 + LEAST_OTHER) * work->normal;
+		there = there || (changes[c].about.role == COUNTER_WORK && changes[c].is_significant);
+	return there && work->now * work->calls >= (1 + OTHER_PART_MIN) * work->normal;
 }
 
 /* Cost of a run per call that it normally had, ns; the measured time if available. */
@@ -320,7 +323,7 @@ struct cost {
 	double normal, now;
 };
 
-static struct cost cost_of_run(const struct change *changes, size_t p, const struct work *work, uint32_t without, struct kind *kind)
+static struct cost compute_run_cost(const struct change *changes, size_t p, const struct work *work, uint32_t without, struct kind *kind)
 {
 	struct cost cost = { 0, 0 }, time = { (double)NAN, (double)NAN };
 
@@ -340,11 +343,11 @@ static struct cost cost_of_run(const struct change *changes, size_t p, const str
 }
 
 /* Reports whether calls make up most of the factor by which a run costs more or less. */
-static bool calls_lead(const struct cost *cost, double calls)
+static bool is_led_by_calls(const struct cost *cost, double calls)
 {
 	double factor = cost->normal > 0 && cost->now > 0 ? log(cost->now / cost->normal) : 0, by_calls = calls > 0 ? log(calls) : 0;
 
-	return fabs(calls - 1) > LEAST_OTHER && by_calls * factor > 0 && fabs(by_calls) >= MOST_CALLS * fabs(factor);
+	return fabs(calls - 1) > OTHER_PART_MIN && by_calls * factor > 0 && fabs(by_calls) >= CALLS_PART_MAX * fabs(factor);
 }
 
 /* Computes the added cost of a call, from its time if measured. Sets *slower and *faster if a consequence such as time changed. */
@@ -358,7 +361,7 @@ static void kind_add_costs(const struct change *changes, size_t p, const struct 
 		if (change->about.role != COUNTER_EFFECT) {
 			bool miss = change->about.role == COUNTER_MISS || change->about.trouble == TROUBLE_REMOTE;
 
-			kind->more_ns += change_cost(change);
+			kind->added_cost_ns += change_cost(change);
 			kind->own_ns += miss ? 0 : change_cost(change);
 		} else {
 			double now = change->now * (change->is_time ? work->calls : 1);
@@ -368,18 +371,19 @@ static void kind_add_costs(const struct change *changes, size_t p, const struct 
 			time_ns = change->is_time ? now - change->normal : time_ns;
 		}
 	}
-	kind->more_ns = isnan(time_ns) ? kind->more_ns : time_ns;
+	kind->added_cost_ns = isnan(time_ns) ? kind->added_cost_ns : time_ns;
 	kind->own_ns = isnan(time_ns) ? kind->own_ns : time_ns;
 }
 
 /* Sets the leading kind: that of the deciding column, more calls, or more time. Then adds the further kinds. */
-static void kind_lead(const struct change *changes, size_t p, const struct cost *cost, bool slower, bool with_calls, struct kind *kind)
+static void kind_choose_leading(const struct change *changes, size_t p, const struct cost *cost, bool slower, bool with_calls,
+				struct kind *kind)
 {
-	bool by_calls = !kind->small && with_calls && calls_lead(cost, kind->calls) && (kind->calls < 1) == kind->improved;
+	bool by_calls = !kind->is_negligible && with_calls && is_led_by_calls(cost, kind->calls) && (kind->calls < 1) == kind->improved;
 
 	if (kind->column != SIZE_MAX)
 		kind->trouble = changes[kind->column].about.trouble;
-	else if (kind->grew && !kind->small)
+	else if (kind->has_grown && !kind->is_negligible)
 		kind->trouble = TROUBLE_MORE_WORK;
 	else if (slower)
 		kind->trouble = TROUBLE_SLOWER;
@@ -388,7 +392,7 @@ static void kind_lead(const struct change *changes, size_t p, const struct cost 
 
 		kind->trouble = TROUBLE_CALLS;
 		if (!kind_is_named(kind, beside))
-			kind->further[kind->n_further++] = beside;
+			kind->further_kinds[kind->n_further_kinds++] = beside;
 	}
 	if (kind->column != SIZE_MAX)
 		kind_add_further(changes, p, kind);
@@ -396,12 +400,12 @@ static void kind_lead(const struct change *changes, size_t p, const struct cost 
 		kind->column = SIZE_MAX;
 }
 
-struct kind kind_of(enum record_back_end back_end, const struct observations *seen, const struct detection_function *function,
-		    const double unsure_ns[2], uint32_t without)
+struct kind kind_classify(enum record_back_end back_end, const struct observations *seen, const struct detection_function *function,
+			  const double error_ns[2], uint32_t without)
 {
 	size_t p = seen->values.cols, most, least;
 	struct change *changes = mem_new(p, sizeof(changes[0]));
-	struct kind kind = { .trouble = TROUBLE_UNKNOWN, .column = SIZE_MAX, .small = function->small, .each = 1 };
+	struct kind kind = { .trouble = TROUBLE_UNKNOWN, .column = SIZE_MAX, .is_negligible = function->is_negligible, .each = 1 };
 	bool slower = false, faster = false;
 	struct work work;
 	struct cost cost;
@@ -409,29 +413,29 @@ struct kind kind_of(enum record_back_end back_end, const struct observations *se
 	if (!function->means)
 		goto out;
 	without |= without >> TROUBLE_CALLS & 1 ? 1u << TROUBLE_MORE_WORK : 0; /* more calls are also more work */
-	work = changes_find(back_end, seen, function, unsure_ns, without, changes);
-	cost = cost_of_run(changes, p, &work, without, &kind);
+	work = changes_find(back_end, seen, function, error_ns, without, changes);
+	cost = compute_run_cost(changes, p, &work, without, &kind);
 	kind_add_costs(changes, p, &work, &kind, &slower, &faster);
-	most = changes_leading(changes, p, &work, changes_most_costly(changes, p));
+	most = changes_find_leading(changes, p, &work, changes_most_costly(changes, p));
 	least = changes_least_costly(changes, p);
-	kind.spread = !kind.small && most == SIZE_MAX && least == SIZE_MAX && !slower && !faster;
-	kind.small = kind.small || kind.spread;
+	kind.spread = !kind.is_negligible && most == SIZE_MAX && least == SIZE_MAX && !slower && !faster;
+	kind.is_negligible = kind.is_negligible || kind.spread;
 	kind.calls = work.calls;
 	kind.run_ns = cost.now - cost.normal;
-	kind.grew = work_grew(&work, changes, p) && !(without >> TROUBLE_MORE_WORK & 1);
+	kind.has_grown = has_more_work(&work, changes, p) && !(without >> TROUBLE_MORE_WORK & 1);
 	kind.improved = most == SIZE_MAX && !slower && (least != SIZE_MAX || faster);
 	kind.column = most != SIZE_MAX ? most : kind.improved ? least : SIZE_MAX;
-	if (kind.improved && kind.grew && kind.run_ns > 0) { /* the savings do not make up for the additional work */
+	if (kind.improved && kind.has_grown && kind.run_ns > 0) { /* the savings do not make up for the additional work */
 		kind.improved = false;
 		kind.column = SIZE_MAX;
 	}
-	kind_lead(changes, p, &cost, slower, !(without >> TROUBLE_CALLS & 1), &kind);
+	kind_choose_leading(changes, p, &cost, slower, !(without >> TROUBLE_CALLS & 1), &kind);
 	if ((kind.trouble == TROUBLE_MORE_WORK || kind.trouble == TROUBLE_CALLS) &&
 	    !kind.improved) /* includes the consequences of the additional work */
-		kind.more_ns = fmax(kind.more_ns, kind.run_ns);
+		kind.added_cost_ns = fmax(kind.added_cost_ns, kind.run_ns);
 	for (size_t c = 0; c < p; c++) {
 		if (strcmp(seen->columns[c], "emulated:allocated_bytes") == 0)
-			kind.fresh_bytes = fmax(0, changes[c].raw);
+			kind.allocated_bytes = fmax(0, changes[c].raw);
 		if (changes[c].is_time)
 			kind.each = changes[c].normal > 0 ? changes[c].now / changes[c].normal : 1;
 	}
@@ -446,7 +450,7 @@ out:
 /* Appends a kind as text for users. For an improvement, says that the trouble decreased. */
 static void describe_trouble(const struct kind *kind, enum trouble trouble, struct buf *out)
 {
-	bool same = fabs(kind->each - 1) <= LEAST_OTHER;
+	bool same = fabs(kind->each - 1) <= OTHER_PART_MIN;
 
 	if (trouble == TROUBLE_UNKNOWN && kind->improved) {
 		buf_text(out, "takes less time");
@@ -455,7 +459,7 @@ static void describe_trouble(const struct kind *kind, enum trouble trouble, stru
 		if (trouble == TROUBLE_CALLS && !same)
 			buf_format(out, ", and each call takes %.3g times as much", kind->each);
 		else if (trouble == TROUBLE_CALLS)
-			buf_text(out, kind->n_further ? ", each call with the same work" : ", each call the same");
+			buf_text(out, kind->n_further_kinds ? ", each call with the same work" : ", each call the same");
 	} else if (trouble == TROUBLE_MORE_WORK && kind->improved) {
 		buf_text(out, "less work at each call");
 	} else {
@@ -466,8 +470,8 @@ static void describe_trouble(const struct kind *kind, enum trouble trouble, stru
 void kind_text(const struct kind *kind, const char *also, struct buf *out)
 {
 	describe_trouble(kind, kind->trouble, out);
-	for (size_t i = 0; i < kind->n_further; i++) {
+	for (size_t i = 0; i < kind->n_further_kinds; i++) {
 		buf_text(out, also);
-		describe_trouble(kind, kind->further[i], out);
+		describe_trouble(kind, kind->further_kinds[i], out);
 	}
 }

@@ -16,7 +16,7 @@
 
 static const char *run_arguments(const struct side_run *run)
 {
-	const char *arguments = samples_info(side_run_first(run), "arguments");
+	const char *arguments = samples_info(side_run_first_process(run), "arguments");
 
 	return arguments ? arguments : "";
 }
@@ -30,7 +30,7 @@ static size_t text_numbers(const char *text, double *numbers)
 	while ((word = strsep(&rest, " "))) {
 		size_t there = n < INPUT_NUMBERS_MAX ? n : INPUT_NUMBERS_MAX;
 
-		n += input_feature_numbers(word, numbers + there, INPUT_NUMBERS_MAX - there);
+		n += input_feature_parse_numbers(word, numbers + there, INPUT_NUMBERS_MAX - there);
 	}
 	for (size_t k = 0; k < n && k < INPUT_NUMBERS_MAX; k++)
 		numbers[k] = asinh(numbers[k]);
@@ -39,20 +39,20 @@ static size_t text_numbers(const char *text, double *numbers)
 }
 
 /* The numbers are those of the arguments, or those of the input's name if the arguments are unknown. */
-size_t input_run_numbers(const struct side_run *run, double *numbers)
+size_t input_parse_run_numbers(const struct side_run *run, double *numbers)
 {
 	const char *arguments = run->n_files ? run_arguments(run) : "";
 
 	return text_numbers(*arguments ? arguments : run->input, numbers);
 }
 
-size_t input_numbers(const struct side *side)
+size_t input_count_numbers(const struct side *side)
 {
 	double numbers[INPUT_NUMBERS_MAX];
-	size_t n = side->n ? input_run_numbers(&side->runs[0], numbers) : 0;
+	size_t n = side->n ? input_parse_run_numbers(&side->runs[0], numbers) : 0;
 
 	for (size_t r = 1; r < side->n; r++)
-		n = input_run_numbers(&side->runs[r], numbers) == n ? n : 0;
+		n = input_parse_run_numbers(&side->runs[r], numbers) == n ? n : 0;
 	return n <= INPUT_NUMBERS_MAX ? n : 0;
 }
 
@@ -63,7 +63,7 @@ static const char *run_input(const struct side_run *run)
 }
 
 /* Returns the index of the first run with this input among the first `runs` runs of `side`; SIZE_MAX if there is none. */
-static size_t run_with(const struct side *side, size_t runs, const char *input)
+static size_t find_run_with_input(const struct side *side, size_t runs, const char *input)
 {
 	for (size_t r = 0; r < runs; r++)
 		if (strcmp(run_input(&side->runs[r]), input) == 0)
@@ -71,10 +71,10 @@ static size_t run_with(const struct side *side, size_t runs, const char *input)
 	return SIZE_MAX;
 }
 
-bool input_common(const struct side *a, const struct side *b)
+bool input_has_common(const struct side *a, const struct side *b)
 {
 	for (size_t r = 0; r < a->n; r++)
-		if (run_with(b, b->n, run_input(&a->runs[r])) != SIZE_MAX)
+		if (find_run_with_input(b, b->n, run_input(&a->runs[r])) != SIZE_MAX)
 			return true;
 	return false;
 }
@@ -82,16 +82,16 @@ bool input_common(const struct side *a, const struct side *b)
 /* Describes the inputs of a side's runs. The id of an input is the index of the first run of `old` that had it. If not `by_input`, runs of
  * the same input are not compared with each other. `numbers` is the count of numbers per input; 0 if numbers are not used. The result uses
  * *input [runs], which the caller frees. */
-static struct expect_inputs inputs_of(const struct side *side, const struct side *old, size_t numbers, bool by_input, size_t **input)
+static struct expect_inputs inputs_build(const struct side *side, const struct side *old, size_t numbers, bool by_input, size_t **input)
 {
 	struct expect_inputs out = { .numbers = mat_new(side->n, numbers), .inputs = old->n };
 	double of_run[INPUT_NUMBERS_MAX];
 
 	*input = mem_new(side->n + 1, sizeof((*input)[0]));
 	for (size_t r = 0; r < side->n; r++) {
-		(*input)[r] = by_input ? run_with(old, old->n, run_input(&side->runs[r])) : SIZE_MAX;
+		(*input)[r] = by_input ? find_run_with_input(old, old->n, run_input(&side->runs[r])) : SIZE_MAX;
 		if (numbers)
-			input_run_numbers(&side->runs[r], of_run);
+			input_parse_run_numbers(&side->runs[r], of_run);
 		for (size_t k = 0; k < numbers; k++)
 			mat_set(&out.numbers, r, k, of_run[k]);
 	}
@@ -99,10 +99,10 @@ static struct expect_inputs inputs_of(const struct side *side, const struct side
 	return out;
 }
 
-static bool inputs_vary(const struct side *side)
+static bool has_varying_inputs(const struct side *side)
 {
 	for (size_t r = 1; r < side->n; r++)
-		if (run_with(side, 1, run_input(&side->runs[r])) == SIZE_MAX)
+		if (find_run_with_input(side, 1, run_input(&side->runs[r])) == SIZE_MAX)
 			return true;
 	return false;
 }
@@ -122,7 +122,7 @@ static double cell_value(const struct cell *c, size_t i)
 	return asinh(mat_get(&c->observed->observations.values, c->rows[i], c->column) / c->stretch);
 }
 
-static void cell_move(const struct cell *c, size_t i, double by)
+static void cell_shift(const struct cell *c, size_t i, double by)
 {
 	mat_set(&c->observed->observations.values, c->rows[i], c->column, c->stretch * sinh(cell_value(c, i) + by));
 }
@@ -152,7 +152,7 @@ static size_t cell_medians(const struct cell *c, double *y, bool *use)
 	return runs;
 }
 
-static double cell_typical(const double *y, const bool *use, size_t runs, double *work)
+static double cell_median(const double *y, const bool *use, size_t runs, double *work)
 {
 	size_t n = 0;
 
@@ -167,7 +167,7 @@ struct input_run {
 	size_t input, run;
 };
 
-ORDER_BY(compare_inputs, struct input_run, BY_UP(input) BY_UP(run))
+ORDER_BY(compare_inputs, struct input_run, BY_ASC(input) BY_ASC(run))
 
 /* Divides the runs in use into parts that are held out together, and writes the number of each run's part into fold[runs]. Distributes runs
  * of the same input over the parts as evenly as possible. */
@@ -188,7 +188,8 @@ static void input_folds(const struct expect_inputs *inputs, const bool *use, siz
 
 /* Writes into out[runs] by how much each run's values must shift, from a fit without that run's part. Writes NaN if this fit has no
  * expected value for the run's input. */
-static void cell_excluded(const struct expect_inputs *inputs, const double *y, const bool *use, size_t n, double typical, double *out)
+static void cell_leave_one_out_shifts(const struct expect_inputs *inputs, const double *y, const bool *use, size_t n, double typical,
+				      double *out)
 {
 	size_t runs = inputs->numbers.rows, folds = n < FOLDS_MAX ? n : FOLDS_MAX;
 	bool *others = mem_new(runs + 1, sizeof(others[0]));
@@ -206,9 +207,9 @@ static void cell_excluded(const struct expect_inputs *inputs, const double *y, c
 			double should = 0;
 
 			if (use[r] && !others[r])
-				out[r] = expect_of(&expect, inputs, r, &should) ? typical - should
-					 : expect.by == EXPECT_BY_NOTHING	? 0
-										: (double)NAN;
+				out[r] = expect_predict(&expect, inputs, r, &should) ? typical - should
+					 : expect.by == EXPECT_BY_NOTHING	     ? 0
+										     : (double)NAN;
 		}
 		expect_release(&expect);
 	}
@@ -224,9 +225,9 @@ static void cell_learn(const struct cell *c, const struct expect_inputs *inputs,
 	bool *use = mem_new(runs + 1, sizeof(use[0]));
 
 	n = cell_medians(c, y, use);
-	*typical = cell_typical(y, use, runs, by + runs);
+	*typical = cell_median(y, use, runs, by + runs);
 	expect_fit(inputs, y, use, expect);
-	cell_excluded(inputs, y, use, n, *typical, by);
+	cell_leave_one_out_shifts(inputs, y, use, n, *typical, by);
 	for (size_t i = 0; i < c->n; i++) {
 		size_t run = c->observed->run[c->rows[i]];
 
@@ -234,7 +235,7 @@ static void cell_learn(const struct cell *c, const struct expect_inputs *inputs,
 			drop[c->rows[i]] = drop[c->rows[i]] ||
 					   expect->by != EXPECT_BY_NOTHING; /* a new run with the same input is treated in the same way */
 		else if (use[run] && fabs(by[run]) > 0)
-			cell_move(c, i, by[run]);
+			cell_shift(c, i, by[run]);
 	}
 	mem_free(y, use);
 }
@@ -245,8 +246,8 @@ static void cell_apply(const struct cell *c, const struct expect_inputs *inputs,
 	for (size_t i = 0; i < c->n; i++) {
 		double should;
 
-		if (expect_of(expect, inputs, c->observed->run[c->rows[i]], &should))
-			cell_move(c, i, typical - should);
+		if (expect_predict(expect, inputs, c->observed->run[c->rows[i]], &should))
+			cell_shift(c, i, typical - should);
 		else
 			drop[c->rows[i]] = true;
 	}
@@ -259,7 +260,7 @@ struct by_function {
 	size_t *rows, *first; /* [rows], indices; [functions + 1], start of each function in `rows` */
 };
 
-static struct by_function by_function_of(const struct observed *o)
+static struct by_function group_by_function(const struct observed *o)
 {
 	size_t functions = o->observations.functions, rows = o->observations.values.rows;
 	struct by_function b = { mem_new(rows + 1, sizeof(b.rows[0])), mem_new(functions + 2, sizeof(b.first[0])) };
@@ -273,7 +274,7 @@ static struct by_function by_function_of(const struct observed *o)
 	return b;
 }
 
-static struct cell cell_of(struct observed *o, const struct by_function *by, size_t function, size_t column, double stretch)
+static struct cell cell_init(struct observed *o, const struct by_function *by, size_t function, size_t column, double stretch)
 {
 	return (struct cell){ .observed = o,
 			      .function = function,
@@ -292,22 +293,22 @@ struct values {
 	bool *drop; /* [rows], the row must be removed */
 };
 
-static struct values values_of(const struct side *side, const struct side *old, struct observed *o, size_t numbers, bool by_input)
+static struct values values_build(const struct side *side, const struct side *old, struct observed *o, size_t numbers, bool by_input)
 {
-	struct values v = { .observed = o, .by = by_function_of(o), .drop = mem_new(o->observations.values.rows + 1, sizeof(bool)) };
+	struct values v = { .observed = o, .by = group_by_function(o), .drop = mem_new(o->observations.values.rows + 1, sizeof(bool)) };
 
-	v.inputs = inputs_of(side, old, numbers, by_input, &v.input);
+	v.inputs = inputs_build(side, old, numbers, by_input, &v.input);
 	return v;
 }
 
 static void values_release(struct values *v)
 {
-	observed_drop(v->observed, v->drop);
+	observed_drop_rows(v->observed, v->drop);
 	mat_release(&v->inputs.numbers);
 	mem_free(v->by.rows, v->by.first, v->input, v->drop);
 }
 
-static size_t runs_dropped(const struct observed *o, const bool *drop)
+static size_t count_dropped_runs(const struct observed *o, const bool *drop)
 {
 	bool *run = mem_new(o->observations.runs + 1, sizeof(run[0]));
 	size_t n = 0;
@@ -321,11 +322,11 @@ static size_t runs_dropped(const struct observed *o, const bool *drop)
 }
 
 /* Shifts one column of one function to the typical input on both sides. Reports whether there are expected values. */
-static bool column_bring(struct values *old, struct values *new, const size_t function[2], size_t column, struct like_inputs *like)
+static bool column_shift(struct values *old, struct values *new, const size_t function[2], size_t column, struct like_inputs *like)
 {
 	double stretch = detector_stretch(old->observed->min_relevant_delta[column], TOLERANCE), typical;
-	struct cell then = cell_of(old->observed, &old->by, function[0], column, stretch);
-	struct cell now = cell_of(new->observed, &new->by, function[1], column, stretch);
+	struct cell then = cell_init(old->observed, &old->by, function[0], column, stretch);
+	struct cell now = cell_init(new->observed, &new->by, function[1], column, stretch);
 	struct expect expect;
 	bool known;
 
@@ -340,23 +341,23 @@ static bool column_bring(struct values *old, struct values *new, const size_t fu
 	return known;
 }
 
-struct like_inputs like_inputs_bring(const struct side *old, struct observed *normal, const struct side *new, struct observed *seen)
+struct like_inputs like_inputs_scale(const struct side *old, struct observed *normal, const struct side *new, struct observed *seen)
 {
-	size_t numbers = input_numbers(old);
-	bool common = input_common(old, new), vary = inputs_vary(old);
-	struct like_inputs like = { .numbers = numbers == input_numbers(new) ? numbers : 0 };
-	struct values of_old = values_of(old, old, normal, like.numbers, common);
-	struct values of_new = values_of(new, old, seen, like.numbers, common);
+	size_t numbers = input_count_numbers(old);
+	bool common = input_has_common(old, new), vary = has_varying_inputs(old);
+	struct like_inputs like = { .numbers = numbers == input_count_numbers(new) ? numbers : 0 };
+	struct values of_old = values_build(old, old, normal, like.numbers, common);
+	struct values of_new = values_build(new, old, seen, like.numbers, common);
 
 	for (size_t f = 0; f < normal->observations.functions && vary; f++) {
 		size_t function[2] = { f, observed_find(seen, normal->functions[f]) };
 		bool known = false;
 
 		for (size_t c = 0; c < normal->observations.values.cols && function[1] != SIZE_MAX; c++)
-			known = (normal->per_call[c] && column_bring(&of_old, &of_new, function, c, &like)) || known;
+			known = (normal->per_call[c] && column_shift(&of_old, &of_new, function, c, &like)) || known;
 		like.functions += known;
 	}
-	like.runs_unlike = runs_dropped(seen, of_new.drop);
+	like.runs_unlike = count_dropped_runs(seen, of_new.drop);
 	values_release(&of_old);
 	values_release(&of_new);
 	return like;

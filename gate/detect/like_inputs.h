@@ -13,11 +13,11 @@
 /* Returns the count of numbers in each input of a side; 0 if there are none, too many, or if the runs differ in this count. The numbers
  * are those in the arguments of a run, or in the input's name if the arguments are unknown. A number can be a whole argument, or follow
  * '=', ':' or ','. */
-size_t input_numbers(const struct side *side);
+size_t input_count_numbers(const struct side *side);
 /* Writes asinh() of each number of a run's input into numbers[INPUT_NUMBERS_MAX]. Returns the count of numbers, which can be larger. */
-size_t input_run_numbers(const struct side_run *run, double *numbers);
+size_t input_parse_run_numbers(const struct side_run *run, double *numbers);
 /* Reports whether both sides have an input in common; not if, for example, arguments name the build. Costs O(runs of a * runs of b). */
-bool input_common(const struct side *a, const struct side *b);
+bool input_has_common(const struct side *a, const struct side *b);
 
 struct like_inputs {
 	size_t numbers;			   /* count of numbers per input; 0 if numbers are not used */
@@ -30,7 +30,7 @@ struct like_inputs {
 /* Scales the values of both sides to the typical input of the old side. If an input has no expected values for a function, removes the
  * samples of that function and run (OBSERVE_UNLIKE). Both sides must have the same columns. Costs O(samples log samples + functions * runs
  * * numbers * 40 + runs * runs). */
-struct like_inputs like_inputs_bring(const struct side *old, struct observed *normal, const struct side *new, struct observed *seen);
+struct like_inputs like_inputs_scale(const struct side *old, struct observed *normal, const struct side *new, struct observed *seen);
 
 /* Appends a note on the scaled functions and on the numbers of the input that matter, such as "by number 2 of 3". Appends nothing if
  * there are none. */

@@ -31,7 +31,7 @@ struct space {
 	double *low, *high;   /* [p], range of the points */
 };
 
-static size_t space_known_in_row(const struct mat *m, size_t row)
+static size_t space_count_known(const struct mat *m, size_t row)
 {
 	size_t n = 0;
 
@@ -46,7 +46,7 @@ static void space_choose_columns(const struct mat *m, struct space *s)
 	size_t rows = 0;
 
 	for (size_t i = 0; i < m->rows; i++)
-		rows += space_known_in_row(m, i) > 0;
+		rows += space_count_known(m, i) > 0;
 	for (size_t c = 0; c < m->cols; c++) {
 		size_t known = 0;
 
@@ -92,7 +92,7 @@ static void space_set_scales(const struct mat *m, struct space *s)
 }
 
 /* Fills *out, possibly without points, from log_rates [stressors x counters]; NaN means not counted. The caller calls space_release(). */
-static void space_of(const struct mat *log_rates, struct space *out)
+static void space_build(const struct mat *log_rates, struct space *out)
 {
 	size_t rows = log_rates->rows, cols = log_rates->cols;
 	struct space s = { .row = mem_new(rows, sizeof(size_t)),
@@ -170,9 +170,9 @@ static double match_draw(struct rng *rng, const double *similarity, size_t *orde
 }
 
 /* Compares the group, member[n], which must not be empty, with random groups. The fixed seed makes results reproducible. */
-static struct likeness_match match_of(const double *similarity, const bool *member, size_t n)
+static struct likeness_match match_compute(const double *similarity, const bool *member, size_t n)
 {
-	struct likeness_match match = { .as_similar = 0 };
+	struct likeness_match match = { .n_as_similar = 0 };
 	size_t *order = mem_new(n, sizeof(*order)), members = 0, reached = 0;
 	double sum = 0;
 	struct rng rng;
@@ -185,7 +185,7 @@ static struct likeness_match match_of(const double *similarity, const bool *memb
 	ASSAY_BUG_IF(!members);
 	match.similarity = sum / (double)members;
 	for (size_t i = 0; i < n; i++)
-		match.as_similar += !member[i] && stats_round(similarity[i] - match.similarity) >= 0;
+		match.n_as_similar += !member[i] && stats_round(similarity[i] - match.similarity) >= 0;
 	rng_seed(&rng, SEED);
 	for (size_t b = 0; b < PERMUTATIONS; b++)
 		reached += stats_round(match_draw(&rng, similarity, order, n, members) - sum) >= 0;
@@ -215,7 +215,7 @@ struct stressor_rates {
 	size_t fingerprints;	      /* number of fingerprints with counters */
 };
 
-#define NOT_THERE SIZE_MAX
+#define NOT_FOUND SIZE_MAX
 
 /* Units of time, best first. Real time also includes the time of other processes, so that it is the last choice. */
 static const char *const units[] = { "PAPI_TOT_CYC", "PAPI_REF_CYC", "perf::TASK-CLOCK", COUNTERS_TIME };
@@ -240,7 +240,7 @@ static size_t stressor_index(const struct evidence *e, const char *name)
 	for (size_t i = 0; i < e->fingerprints.n_stressors; i++)
 		if (strcmp(e->fingerprints.stressors[i], name) == 0)
 			return i;
-	return NOT_THERE;
+	return NOT_FOUND;
 }
 
 static size_t counter_index(const struct stressor_rates_query *q, const char *name)
@@ -248,20 +248,20 @@ static size_t counter_index(const struct stressor_rates_query *q, const char *na
 	for (size_t c = 0; c < q->n_counters; c++)
 		if (strcmp(q->counters[c], name) == 0)
 			return c;
-	return NOT_THERE;
+	return NOT_FOUND;
 }
 
 static void rates_put(struct rates_work *w, struct mat *each, size_t stressor, const char *counter, double events, double operations)
 {
 	size_t c = counter_index(w->query, counter);
 
-	if (c == NOT_THERE || !(operations > 0))
+	if (c == NOT_FOUND || !(operations > 0))
 		return;
 	w->most[c] = fmax(w->most[c], events);
 	mat_set(each, stressor, c, log((events + .5) / operations));
 }
 
-static const char *family_of(enum record_back_end back_end)
+static const char *counter_family(enum record_back_end back_end)
 {
 	return back_end == RECORD_PAPI ? COUNTING_HARDWARE : COUNTING_SOFTWARE;
 }
@@ -277,8 +277,8 @@ static void rates_add_cells(struct rates_work *w, const struct counting_plan *pl
 	for (size_t i = 0; i < n; i++) {
 		size_t stressor = stressor_index(w->evidence, cells[i].stressor);
 
-		if (!cells[i].event || stressor == NOT_THERE || cells[i].run < 1 || cells[i].run > (int64_t)plan->n ||
-		    strcmp(plan->runs[cells[i].run - 1].family, family_of(w->query->back_end)) != 0)
+		if (!cells[i].event || stressor == NOT_FOUND || cells[i].run < 1 || cells[i].run > (int64_t)plan->n ||
+		    strcmp(plan->runs[cells[i].run - 1].family, counter_family(w->query->back_end)) != 0)
 			continue;
 		any = true;
 		rates_put(w, &each, stressor, cells[i].event, (double)cells[i].value, cells[i].operations);
@@ -298,10 +298,10 @@ static enum assay_status rates_read_one(struct rates_work *w, struct store *stor
 	struct counter_cell *cells = NULL;
 	size_t n = 0;
 	bool found = false;
-	enum assay_status st = stressor_counters_plan(store, id, &plan, &found, err);
+	enum assay_status st = stressor_counters_read_plan(store, id, &plan, &found, err);
 
 	if (!st && found)
-		st = stressor_counters_cells(store, id, &cells, &n, err);
+		st = stressor_counters_read_cells(store, id, &cells, &n, err);
 	if (!st && found)
 		rates_add_cells(w, &plan, cells, n);
 	stressor_counters_cells_free(cells, n);
@@ -309,11 +309,11 @@ static enum assay_status rates_read_one(struct rates_work *w, struct store *stor
 	return st;
 }
 
-static bool rates_accepts(const struct rates_work *w, const struct fingerprint *f)
+static bool rates_is_usable(const struct rates_work *w, const struct fingerprint *f)
 {
 	size_t type = types_find(&w->evidence->types, f->id);
 
-	if (w->query->kind && !fingerprint_comparable(w->query->kind, f))
+	if (w->query->kind && !fingerprint_is_comparable(w->query->kind, f))
 		return false;
 	return !*w->query->hardware_type || (type != SIZE_MAX && strcmp(w->evidence->types.types[type].name, w->query->hardware_type) == 0);
 }
@@ -324,14 +324,14 @@ static enum assay_status rates_read_all(struct rates_work *w, struct store *stor
 	enum assay_status st = ASSAY_OK;
 
 	for (size_t i = 0; i < set->n && !st; i++)
-		if (rates_accepts(w, &set->items[i]))
+		if (rates_is_usable(w, &set->items[i]))
 			st = rates_read_one(w, store, set->items[i].id, err);
 	return st;
 }
 
 /* ---- rates over all fingerprints ---- */
 
-static bool rates_has(const struct rates_work *w, size_t counter)
+static bool rates_has_counter(const struct rates_work *w, size_t counter)
 {
 	for (size_t m = 0; m < w->n; m++)
 		for (size_t i = 0; i < w->taken[m].rows; i++)
@@ -345,10 +345,10 @@ static size_t rates_unit(const struct rates_work *w)
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
 		size_t c = counter_index(w->query, units[i]);
 
-		if (c != NOT_THERE && rates_has(w, c))
+		if (c != NOT_FOUND && rates_has_counter(w, c))
 			return c;
 	}
-	return NOT_THERE;
+	return NOT_FOUND;
 }
 
 static double rates_median(const struct rates_work *w, size_t stressor, size_t counter, size_t unit, double *values)
@@ -364,7 +364,7 @@ static double rates_median(const struct rates_work *w, size_t stressor, size_t c
 	return n ? stats_median(values, n) : (double)NAN;
 }
 
-static void rates_put_together(const struct rates_work *w, struct stressor_rates *out)
+static void rates_combine(const struct rates_work *w, struct stressor_rates *out)
 {
 	double *values = mem_new(w->n, sizeof(*values));
 
@@ -382,7 +382,7 @@ static void rates_put_together(const struct rates_work *w, struct stressor_rates
 
 /* ---- reasons for having no rates ---- */
 
-static const char *rates_why_never(enum record_back_end back_end)
+static const char *explain_no_counters(enum record_back_end back_end)
 {
 	switch (back_end) {
 	case RECORD_EMULATED:
@@ -394,7 +394,7 @@ static const char *rates_why_never(enum record_back_end back_end)
 	}
 }
 
-static char *rates_why_none(const struct stressor_rates_query *q)
+static char *explain_no_rates(const struct stressor_rates_query *q)
 {
 	struct buf text = BUF_INIT;
 	size_t named = 0;
@@ -403,7 +403,7 @@ static char *rates_why_none(const struct stressor_rates_query *q)
 		   "no %sfingerprint%s%s%s carries counter signatures of the same family (%s): take them with 'assay host measure "
 		   "--counters",
 		   q->kind ? "comparable " : "", *q->hardware_type ? " of the hardware type '" : "", q->hardware_type,
-		   *q->hardware_type ? "'" : "", family_of(q->back_end));
+		   *q->hardware_type ? "'" : "", counter_family(q->back_end));
 	for (size_t c = 0; c < q->n_counters && q->back_end == RECORD_SOFTWARE; c++)
 		if (strcmp(q->counters[c], COUNTERS_TIME) != 0)
 			buf_format(&text, "%c%s", named++ ? ',' : '=', q->counters[c]);
@@ -417,8 +417,8 @@ static enum assay_status stressor_rates_load(struct lab *lab, const struct evide
 					     struct stressor_rates *out, struct assay_error *err)
 {
 	struct rates_work w = { .evidence = evidence, .query = query, .most = mem_new(query->n_counters, sizeof(double)) };
-	struct stressor_rates rates = { .unit = NOT_THERE };
-	const char *never = rates_why_never(query->back_end);
+	struct stressor_rates rates = { .unit = NOT_FOUND };
+	const char *never = explain_no_counters(query->back_end);
 	enum assay_status st = ASSAY_OK;
 
 	if (never)
@@ -428,11 +428,11 @@ static enum assay_status stressor_rates_load(struct lab *lab, const struct evide
 	if (!st && !never) {
 		rates.unit = rates_unit(&w);
 		if (!w.n)
-			rates.missing = rates_why_none(query);
-		else if (rates.unit == NOT_THERE)
+			rates.missing = explain_no_rates(query);
+		else if (rates.unit == NOT_FOUND)
 			rates.missing = mem_string("functions and stressors have neither cycles nor time in common");
 		else
-			rates_put_together(&w, &rates);
+			rates_combine(&w, &rates);
 	}
 	mem_release_all(w.taken, w.n, mat_release);
 	free(w.most);
@@ -451,7 +451,7 @@ void likeness_release(struct likeness *l)
 /* ---- events of a function per call ---- */
 
 /* Events per call of one function, for each run. */
-struct calls_of {
+struct count_calls {
 	double *mean;  /* [runs x columns], sums, later means; NaN if not counted */
 	double *calls; /* [runs], number of calls; 0 if none in this run */
 	size_t runs, columns;
@@ -462,13 +462,13 @@ static bool *work_columns(const struct detected *d, const struct observed *o)
 	bool *is_work = mem_new(o->observations.values.cols, sizeof(*is_work));
 
 	for (size_t c = 0; c < o->observations.values.cols; c++)
-		is_work[c] = counter_about(d->back_end, o->columns[c]).role == COUNTER_WORK;
+		is_work[c] = counter_info(d->back_end, o->columns[c]).role == COUNTER_WORK;
 	return is_work;
 }
 
-static struct calls_of calls_of(const struct detected *d, const struct observed *o, const char *symbol)
+static struct count_calls count_calls(const struct detected *d, const struct observed *o, const char *symbol)
 {
-	struct calls_of each = { .runs = o->observations.runs, .columns = o->observations.values.cols };
+	struct count_calls each = { .runs = o->observations.runs, .columns = o->observations.values.cols };
 	const struct mat *m = &o->observations.values;
 	bool *is_work = work_columns(d, o);
 
@@ -497,9 +497,9 @@ static struct calls_of calls_of(const struct detected *d, const struct observed 
 
 /* Computes each[columns], events per call: medians over the runs, which disturbed runs hardly affect; NaN if not counted. Returns the
  * number of calls in all runs. */
-static double usual_call(const struct detected *d, const struct observed *o, const char *symbol, double *each)
+static double typical_call(const struct detected *d, const struct observed *o, const char *symbol, double *each)
 {
-	struct calls_of runs = calls_of(d, o, symbol);
+	struct count_calls runs = count_calls(d, o, symbol);
 	double *values = mem_new(runs.runs, sizeof(*values)), calls = 0;
 
 	for (size_t r = 0; r < runs.runs; r++)
@@ -525,7 +525,7 @@ static const char *likeness_added_rates(const struct detected *d, const char *sy
 	const char *missing = NULL;
 
 	ASSAY_BUG_IF(d->normal.observations.values.cols != p);
-	calls = fmin(usual_call(d, &d->normal, symbol, then), usual_call(d, &d->seen, symbol, now));
+	calls = fmin(typical_call(d, &d->normal, symbol, then), typical_call(d, &d->seen, symbol, now));
 	time = sign * (now[unit] - then[unit]);
 	if (!(calls > 0) || !(stats_round(time / fmin(then[unit], now[unit])) >= LIKENESS_ADDED_MIN))
 		missing = improved ? "its CPU time is hardly lower" : "its CPU time is hardly higher";
@@ -543,7 +543,7 @@ static const char *likeness_added_rates(const struct detected *d, const char *sy
 static void likeness_find_group(const struct contributions *c, enum decision decision, struct likeness *l)
 {
 	if (decision != DECISION_REGRESSION && decision != DECISION_IMPROVED) {
-		l->no_group = "the decision is not that performance changed";
+		l->no_group_reason = "the decision is not that performance changed";
 		return;
 	}
 	for (size_t i = 0; i < c->n_groups && !l->group; i++)
@@ -551,9 +551,9 @@ static void likeness_find_group(const struct contributions *c, enum decision dec
 			l->group = &c->groups[i];
 	if (l->group)
 		return;
-	l->no_group = l->improved ? "no group of stressors certainly shrank" : "no group of stressors certainly grew";
+	l->no_group_reason = l->improved ? "no group of stressors certainly shrank" : "no group of stressors certainly grew";
 	if (c->missing)
-		l->no_group = c->missing;
+		l->no_group_reason = c->missing;
 }
 
 /* Sets member[space->n] for the stressors of the group. */
@@ -566,7 +566,7 @@ static void likeness_find_members(const struct stressor_rates *rates, const stru
 	}
 	if (l->group && !l->members) {
 		l->group = NULL;
-		l->no_group = "the stressors of the leading group have no counters";
+		l->no_group_reason = "the stressors of the leading group have no counters";
 	}
 }
 
@@ -583,10 +583,10 @@ static void likeness_compare_one(const struct stressor_rates *rates, const struc
 		space_similarities(space, log_rates, similarity);
 		for (size_t i = 1; i < space->n; i++)
 			most = similarity[i] > similarity[most] ? i : most;
-		f->most_like = rates->stressors[space->row[most]];
+		f->most_similar = rates->stressors[space->row[most]];
 		f->most_similarity = similarity[most];
 		if (l->group)
-			f->group = match_of(similarity, member, space->n);
+			f->group = match_compute(similarity, member, space->n);
 	}
 	mem_free(log_rates, similarity);
 }
@@ -598,8 +598,9 @@ static void likeness_judge(struct likeness *l)
 	for (size_t i = 0; i < l->n; i++)
 		compared += !l->functions[i].missing;
 	for (size_t i = 0; i < l->n; i++)
-		l->functions[i].matches = l->group && !l->functions[i].missing && l->functions[i].group.similarity >= LIKENESS_LEAST &&
-					  stats_round((double)compared * l->functions[i].group.p) <= LIKENESS_LEVEL;
+		l->functions[i].is_match = l->group && !l->functions[i].missing &&
+					   l->functions[i].group.similarity >= LIKENESS_SIMILARITY_MIN &&
+					   stats_round((double)compared * l->functions[i].group.p) <= LIKENESS_LEVEL;
 }
 
 /* Compares functions with the loaded rates. */
@@ -610,9 +611,9 @@ static void likeness_compare(const struct stressor_rates *rates, enum decision d
 	struct likeness l = { .improved = decision == DECISION_IMPROVED, .fingerprints = rates->fingerprints };
 	struct space space = { .n = 0 };
 	bool *member;
-	size_t first, n = function_evidence_leading(evidence, decision, &first);
+	size_t first, n = function_evidence_count_leading(evidence, decision, &first);
 
-	space_of(&rates->log_rates, &space);
+	space_build(&rates->log_rates, &space);
 	l.stressors = space.n;
 	l.counters = mem_new(space.p, sizeof(char *));
 	l.functions = mem_new(n, sizeof(*l.functions));
@@ -639,20 +640,20 @@ static void likeness_compare(const struct stressor_rates *rates, enum decision d
 	*out = l;
 }
 
-void likeness_of(struct lab *lab, const struct evidence *evidence, const struct verdict *verdict, const struct contributions *contributions,
-		 const struct function_evidence *functions, struct likeness *out)
+void likeness_compute(struct lab *lab, const struct evidence *evidence, const struct verdict *verdict,
+		      const struct contributions *contributions, const struct function_evidence *functions, struct likeness *out)
 {
 	const struct detected *d = &functions->detected;
 	struct stressor_rates_query query = { .counters = (const char *const *)d->seen.columns,
 					      .n_counters = d->seen.observations.values.cols,
 					      .back_end = d->back_end,
-					      .kind = verdict_kind(verdict) };
+					      .kind = verdict_first_fingerprint(verdict) };
 	struct stressor_rates rates = { .missing = NULL };
 	struct assay_error err;
 	size_t first;
 
 	*out = (struct likeness){ .missing = NULL };
-	if (!function_evidence_leading(functions, verdict_of_cost(verdict), &first))
+	if (!function_evidence_count_leading(functions, verdict_cost_decision(verdict), &first))
 		return;
 	query.hardware_type = functions->sides[1].hardware_type;
 	if (stressor_rates_load(lab, evidence, &query, &rates, &err))
@@ -660,7 +661,7 @@ void likeness_of(struct lab *lab, const struct evidence *evidence, const struct 
 	else if (rates.missing)
 		out->missing = mem_string(rates.missing);
 	else
-		likeness_compare(&rates, verdict_of_cost(verdict), contributions, functions, out);
+		likeness_compare(&rates, verdict_cost_decision(verdict), contributions, functions, out);
 	stressor_rates_release(&rates);
 }
 
@@ -669,25 +670,25 @@ void likeness_of(struct lab *lab, const struct evidence *evidence, const struct 
 static void add_function(const struct likeness *l, const struct likeness_function *f, struct document *d)
 {
 	doc_row(d);
-	doc_data(d, "matches", "%s", f->matches ? "true" : "false");
+	doc_attribute(d, "matches", "%s", f->is_match ? "true" : "false");
 	doc_showf(d, "name", "function", f->name, DOC_NAME "%s" DOC_END "%s", f->name,
-		  f->matches ? " " DOC_MARK("of-type") "looks like the group" DOC_END : "");
+		  f->is_match ? " " DOC_MARK("of-type") "looks like the group" DOC_END : "");
 	doc_set(d, "missing", f->missing);
 	if (l->group) {
 		doc_showf(d, NULL, "like the group", f->group.similarity, "%+.2f", f->group.similarity);
 		doc_showf(d, NULL, "p", f->group.p, "%.2g", f->group.p);
 	}
-	doc_set(d, "most_like", f->most_like);
+	doc_set(d, "most_like", f->most_similar);
 	if (f->missing)
 		doc_showf(d, NULL, "most like", f->missing, "not compared: %s", f->missing);
 	else
-		doc_showf(d, NULL, "most like", f->most_like, "%s " DOC_ASIDE "%+.2f" DOC_END, f->most_like, f->most_similarity);
+		doc_showf(d, NULL, "most like", f->most_similar, "%s " DOC_MUTED "%+.2f" DOC_END, f->most_similar, f->most_similarity);
 	doc_style(d, "most");
 	doc_set(d, "most_similarity", f->most_similarity);
 	doc_set(d, "similarity", f->group.similarity);
 	doc_set(d, "p", f->group.p);
-	doc_set(d, "as_similar", l->group && !f->missing ? doc_value_size(f->group.as_similar) : DOC_NOTHING);
-	doc_set_bool(d, "matches", f->matches);
+	doc_set(d, "as_similar", l->group && !f->missing ? doc_value_size(f->group.n_as_similar) : DOC_NULL_VALUE);
+	doc_set_bool(d, "matches", f->is_match);
 }
 
 /* Adds the conclusions for users after the table. */
@@ -697,28 +698,28 @@ static void add_conclusions(const struct likeness *l, struct document *d)
 	size_t matches = 0, compared = 0;
 
 	for (size_t i = 0; i < l->n; i++) {
-		matches += l->functions[i].matches;
+		matches += l->functions[i].is_match;
 		compared += !l->functions[i].missing;
-		if (l->functions[i].matches)
-			doc_styled(d, "finding", "%s looks like the group that %s: %s.", l->functions[i].name, moved, l->group->name);
+		if (l->functions[i].is_match)
+			doc_styled_line(d, "finding", "%s looks like the group that %s: %s.", l->functions[i].name, moved, l->group->name);
 	}
 	if (!l->group)
-		doc_styled(d, "note", "They cannot be assigned to a group: %s.", l->no_group);
+		doc_styled_line(d, "note", "They cannot be assigned to a group: %s.", l->no_group_reason);
 	else if (!matches)
-		doc_styled(d, "finding", "None of them resembles for certain the group that %s: %s.", moved, l->group->name);
-	doc_styled(d, "muted", "%zu counters, %zu stressors, %zu fingerprint%s with counters.", l->n_counters, l->stressors,
-		   l->fingerprints, text_plural(l->fingerprints));
+		doc_styled_line(d, "finding", "None of them resembles for certain the group that %s: %s.", moved, l->group->name);
+	doc_styled_line(d, "muted", "%zu counters, %zu stressors, %zu fingerprint%s with counters.", l->n_counters, l->stressors,
+			l->fingerprints, text_plural(l->fingerprints));
 	if (l->group)
-		doc_styled(
+		doc_styled_line(
 		    d, "muted",
 		    "A function resembles the group from a similarity of %+.2f on, if p times the %zu function%s compared is at most %.2f.",
-		    LIKENESS_LEAST, compared, text_plural(compared), LIKENESS_LEVEL);
+		    LIKENESS_SIMILARITY_MIN, compared, text_plural(compared), LIKENESS_LEVEL);
 }
 
-void likeness_add(const struct likeness *l, struct document *d)
+void likeness_describe(const struct likeness *l, struct document *d)
 {
 	if (!l->missing && !l->n) {
-		doc_set(d, "signatures", DOC_NOTHING);
+		doc_set(d, "signatures", DOC_NULL_VALUE);
 		return;
 	}
 	doc_section(d, "signatures", NULL, l->improved ? "Resources of the saved time" : "Resources of the added time",
@@ -726,11 +727,11 @@ void likeness_add(const struct likeness *l, struct document *d)
 		    "the same kind. Similarity is a cosine: 1 is the same direction, 0 has nothing in common. p is the probability that as "
 		    "many random stressors are as similar as the group.");
 	if (l->missing)
-		doc_styled(d, "empty", "The resource of these functions is not known: %s.", l->missing);
+		doc_styled_line(d, "empty", "The resource of these functions is not known: %s.", l->missing);
 	doc_object(d, "signatures");
 	doc_set(d, "missing", l->missing);
 	doc_set(d, "group", l->group ? l->group->name : (const char *)NULL);
-	doc_set(d, "no_group", l->no_group);
+	doc_set(d, "no_group", l->no_group_reason);
 	doc_set(d, "members", l->members);
 	doc_set(d, "unit", l->unit);
 	doc_list(d, "counters");

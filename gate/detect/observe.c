@@ -13,7 +13,7 @@
 #define OVERFLOWED 0x1p62 /* a larger value is no count: the counter wrapped around, or went below zero */
 
 const struct observe_options observe_defaults = {
-	.least_work = 100, .least_ns = 10000, .samples_max = 200, .seed = 1, .least_share = .005
+	.pool_work_min = 100, .pool_min_ns = 10000, .samples_max = 200, .seed = 1, .share_min = .005
 };
 
 /* ---- files of a process ---- */
@@ -40,7 +40,7 @@ static void sources_free(struct source *sources, size_t n)
 	free(sources);
 }
 
-static bool counters_are_same(const struct samples *a, const struct samples *b)
+static bool has_same_counters(const struct samples *a, const struct samples *b)
 {
 	if (a->n_counters != b->n_counters)
 		return false;
@@ -50,7 +50,7 @@ static bool counters_are_same(const struct samples *a, const struct samples *b)
 	return true;
 }
 
-ORDER_POINTERS_BY(compare_starts, struct samples, BY_UP(started_ns) BY_UP(pid))
+ORDER_POINTERS_BY(compare_starts, struct samples, BY_ASC(started_ns) BY_ASC(pid))
 
 /* Sorts files[n] into consecutive lists of files with the same counters, each sorted by start time. Returns the number of lists; SIZE_MAX
  * if the lists have different lengths. */
@@ -64,7 +64,7 @@ static size_t lists_of(const struct samples **files, size_t n)
 		for (size_t i = end; i < n; i++) {
 			const struct samples *file = files[i];
 
-			if (!counters_are_same(files[done], file))
+			if (!has_same_counters(files[done], file))
 				continue;
 			files[i] = files[end];
 			files[end++] = file;
@@ -79,8 +79,8 @@ static size_t lists_of(const struct samples **files, size_t n)
 }
 
 /* Makes the sources of a run. The k-th processes of all executions are treated as one process. */
-static enum assay_status sources_of(const struct side *side, const struct side_run *run, struct source **out, size_t *n,
-				    struct assay_error *err)
+static enum assay_status sources_open(const struct side *side, const struct side_run *run, struct source **out, size_t *n,
+				      struct assay_error *err)
 {
 	const struct samples **files = mem_new(run->n_files, sizeof(files[0]));
 	struct source *sources = NULL;
@@ -92,12 +92,12 @@ static enum assay_status sources_of(const struct side *side, const struct side_r
 	lists = lists_of(files, run->n_files);
 	if (lists == SIZE_MAX) {
 		st = assay_fail(err, ASSAY_E_USAGE,
-				"%s: the counters of '%s' took several executions, which did not have equally many processes", side->what,
+				"%s: the counters of '%s' took several executions, which did not have equally many processes", side->label,
 				run->name);
 		goto out;
 	}
 	if (lists > SAMPLES_RUNS_MAX) {
-		st = assay_fail(err, ASSAY_E_LIMIT, "%s: the counters of '%s' took more than %d executions", side->what, run->name,
+		st = assay_fail(err, ASSAY_E_LIMIT, "%s: the counters of '%s' took more than %d executions", side->label, run->name,
 				SAMPLES_RUNS_MAX);
 		goto out;
 	}
@@ -134,15 +134,15 @@ static const char *source_function_name(const struct source *source, size_t func
 	return source->files[file]->functions[index].name;
 }
 
-/* Returns the rows of a function. Sets *apart to the reason why a join has no rows of the function. */
-static struct source_rows source_rows(const struct source *source, size_t function, enum samples_apart *apart)
+/* Returns the rows of a function. Sets *outcome to the reason why a join has no rows of the function. */
+static struct source_rows source_rows(const struct source *source, size_t function, enum samples_join_outcome *outcome)
 {
 	struct source_rows rows = { .source = source, .function = function };
 
-	*apart = SAMPLES_JOINED;
+	*outcome = SAMPLES_JOINED;
 	if (source->n > 1) {
 		rows.n = source->join.functions[function].n;
-		*apart = source->join.functions[function].apart;
+		*outcome = source->join.functions[function].outcome;
 	} else {
 		rows.n = source->files[0]->functions[function].n;
 		rows.first = source->files[0]->items + source->files[0]->functions[function].first;
@@ -166,7 +166,7 @@ static const struct sample *source_sample(const struct source_rows *rows, size_t
 static size_t source_column(const struct source *source, const char *name)
 {
 	if (source->n == 1)
-		return samples_counter(source->files[0], name);
+		return samples_find_counter(source->files[0], name);
 	for (size_t c = 0; c < source->join.n_columns; c++)
 		if (strcmp(source->join.columns[c].name, name) == 0)
 			return c;
@@ -181,8 +181,8 @@ static size_t source_columns(const struct source *source)
 /* Returns the work of an invocation in the first execution; NaN if work is not counted. */
 static double source_work(const struct samples *file, size_t i, bool alone)
 {
-	const double *values = (alone ? file->alone : file->values) + i * file->n_counters;
-	size_t counters[SAMPLES_WORK_MAX], n = samples_work(file, counters);
+	const double *values = (alone ? file->self_counts : file->values) + i * file->n_counters;
+	size_t counters[SAMPLES_WORK_MAX], n = samples_find_work_counters(file, counters);
 	double work = n ? 0 : (double)NAN;
 
 	for (size_t k = 0; k < n; k++)
@@ -190,7 +190,7 @@ static double source_work(const struct samples *file, size_t i, bool alone)
 	return work;
 }
 
-/* Fills vector[source_columns()] like samples_vector(); unless `per_thread`, without division by threads. NaN means that the counter
+/* Fills vector[source_columns()] like samples_fill_vector(); unless `per_thread`, without division by threads. NaN means that the counter
  * overflowed; *overflow is then set to true. Returns the work, NaN if it is not counted. */
 static double source_vector(const struct source_rows *rows, size_t i, bool alone, bool per_thread, double *vector, bool *overflow)
 {
@@ -199,7 +199,7 @@ static double source_vector(const struct source_rows *rows, size_t i, bool alone
 	if (source->n > 1)
 		samples_join_vector(&source->join, rows->function, i, alone, vector);
 	else
-		samples_vector(source->files[0], source_item(rows, i, 0), alone, vector);
+		samples_fill_vector(source->files[0], source_item(rows, i, 0), alone, vector);
 	for (size_t c = 0; c < source_columns(source); c++) {
 		size_t run = source->n > 1 ? source->join.columns[c].run : 0, counter = source->n > 1 ? source->join.columns[c].counter : c;
 		const struct samples *file = source->files[run];
@@ -226,7 +226,7 @@ struct pool_row {
 struct pool_rows {
 	struct pool_row *items; /* array of n elements */
 	size_t n, capacity, columns;
-	size_t left_out;
+	size_t n_excluded;
 };
 
 struct pool_shape {
@@ -234,7 +234,7 @@ struct pool_shape {
 	const bool *per_call; /* [columns], the mean is over calls (for work and time), not over work */
 	size_t columns;
 	bool alone, per_thread;
-	double least_work, least_ns;
+	double pool_work_min, pool_min_ns;
 };
 
 /* Sums over some invocations. A mean over work is the sum of a counter, divided by the work during which it was counted. */
@@ -275,9 +275,10 @@ static void pool_merge(struct pool *into, const struct pool *from, size_t column
 	into->samples += from->samples;
 }
 
-static void pool_take(struct pool *pool, const struct pool_shape *shape, const struct sample *sample, const double *vector, double work)
+static void pool_add_sample(struct pool *pool, const struct pool_shape *shape, const struct sample *sample, const double *vector,
+			    double work)
 {
-	double weight = sample->weight ? sample->weight : 1, ns = shape->alone ? sample->alone_ns : sample->ns;
+	double weight = sample->weight ? sample->weight : 1, ns = shape->alone ? sample->self_ns : sample->ns;
 
 	for (size_t c = 0; c < shape->columns; c++) {
 		double value = shape->from[c] == SIZE_MAX ? ns : vector[shape->from[c]];
@@ -291,7 +292,7 @@ static void pool_take(struct pool *pool, const struct pool_shape *shape, const s
 	pool->work += isnan(work) ? 0 : work;
 	pool->ns += ns;
 	pool->weight += weight;
-	pool->weighed_ns += weight * (isnan(work) ? sample->alone_ns : work);
+	pool->weighed_ns += weight * (isnan(work) ? sample->self_ns : work);
 	pool->samples++;
 }
 
@@ -305,10 +306,10 @@ static bool pool_is_complete(const struct pool *pool, size_t columns)
 
 static bool pool_is_large(const struct pool *pool, const struct pool_shape *shape, bool has_work)
 {
-	return (has_work ? pool->work >= shape->least_work : pool->ns >= shape->least_ns) && pool_is_complete(pool, shape->columns);
+	return (has_work ? pool->work >= shape->pool_work_min : pool->ns >= shape->pool_min_ns) && pool_is_complete(pool, shape->columns);
 }
 
-static void pool_emit(const struct pool *pool, struct pool_rows *out)
+static void pool_add_row(const struct pool *pool, struct pool_rows *out)
 {
 	struct pool_row row = { .weight = pool->weight, .ns = pool->weighed_ns / pool->weight, .samples = pool->samples };
 
@@ -319,19 +320,19 @@ static void pool_emit(const struct pool *pool, struct pool_rows *out)
 }
 
 /* State of pooling. A full pool becomes `last`, which is emitted when the next one is full. At a thread's end, `last` takes the rest. */
-struct pooling {
+struct pool_writer {
 	struct pool now, last, rest;
 	const struct pool_shape *shape;
 	struct pool_rows *out;
 };
 
-static void pooling_end_thread(struct pooling *p)
+static void pooling_end_thread(struct pool_writer *p)
 {
 	size_t columns = p->shape->columns;
 
 	if (p->last.samples) {
 		pool_merge(&p->last, &p->now, columns);
-		pool_emit(&p->last, p->out);
+		pool_add_row(&p->last, p->out);
 	} else {
 		pool_merge(&p->rest, &p->now, columns);
 	}
@@ -339,12 +340,12 @@ static void pooling_end_thread(struct pooling *p)
 	pool_clear(&p->now, columns);
 }
 
-static void pooling_is_full(struct pooling *p)
+static void pooling_flush(struct pool_writer *p)
 {
 	struct pool last = p->last;
 
 	if (last.samples)
-		pool_emit(&last, p->out);
+		pool_add_row(&last, p->out);
 	p->last = p->now;
 	p->now = last;
 	pool_clear(&p->now, p->shape->columns);
@@ -354,7 +355,7 @@ static void pooling_is_full(struct pooling *p)
 static void pool_add(const struct source_rows *rows, const struct pool_shape *shape, struct pool_rows *out, bool *overflow)
 {
 	double *vector = mem_new(source_columns(rows->source), sizeof(double));
-	struct pooling p = { .shape = shape, .out = out };
+	struct pool_writer p = { .shape = shape, .out = out };
 	size_t before = out->n;
 	bool has_work = true;
 
@@ -368,18 +369,18 @@ static void pool_add(const struct source_rows *rows, const struct pool_shape *sh
 		if (i && sample->thread != source_sample(rows, i - 1)->thread)
 			pooling_end_thread(&p);
 		has_work = !isnan(work);
-		pool_take(&p.now, shape, sample, vector, work);
+		pool_add_sample(&p.now, shape, sample, vector, work);
 		if (pool_is_large(&p.now, shape, has_work))
-			pooling_is_full(&p);
+			pooling_flush(&p);
 	}
 	pooling_end_thread(&p);
 	/* Threads with too little work are pooled together. A function with too little work in total becomes one row if its work was
 	 * counted. Otherwise an increase of its work would go unnoticed. */
 	if (pool_is_large(&p.rest, shape, has_work) ||
 	    (out->n == before && p.rest.samples && ((has_work && !*overflow) || pool_is_complete(&p.rest, shape->columns))))
-		pool_emit(&p.rest, out);
+		pool_add_row(&p.rest, out);
 	else
-		out->left_out += p.rest.samples;
+		out->n_excluded += p.rest.samples;
 	pool_release(&p.now);
 	pool_release(&p.last);
 	pool_release(&p.rest);
@@ -446,7 +447,7 @@ static void pool_totals_release(struct pool_totals *totals)
 /* Returns the work in a total; NaN if unknown. */
 static double total_work(const struct samples *samples, const struct samples_total *total)
 {
-	size_t counters[SAMPLES_WORK_MAX], n = samples_work(samples, counters);
+	size_t counters[SAMPLES_WORK_MAX], n = samples_find_work_counters(samples, counters);
 	double work = n && total->known && total->calls ? 0 : (double)NAN;
 
 	for (size_t k = 0; k < n; k++)
@@ -454,7 +455,7 @@ static double total_work(const struct samples *samples, const struct samples_tot
 	return work;
 }
 
-bool observe_total_known(const struct samples *samples, size_t function)
+bool observe_is_total_known(const struct samples *samples, size_t function)
 {
 	struct samples_total total;
 	bool known;
@@ -476,7 +477,7 @@ static void pool_totals_add(struct pool_totals *totals, const struct samples *sa
 	totals->work += total_work(samples, &total);
 	totals->calls += (double)total.calls;
 	for (size_t c = 0; c < n; c++) {
-		size_t counter = samples_counter(samples, columns[c]);
+		size_t counter = samples_find_counter(samples, columns[c]);
 
 		totals->sums[c] += counter == SIZE_MAX || isnan(totals->work) ? (double)NAN : total.sums[counter];
 	}
@@ -506,17 +507,17 @@ static void column_apply(struct pool_rows *rows, size_t column, double mean, dou
 	}
 }
 
-static void rows_collapse(struct pool_rows *rows)
+static void rows_merge_to_one(struct pool_rows *rows)
 {
 	struct pool_row row = { .values = mem_new(rows->columns, sizeof(double)), .weight = 1, .ns = 1 };
-	size_t left_out = rows->left_out, columns = rows->columns;
+	size_t left_out = rows->n_excluded, columns = rows->columns;
 
 	for (size_t c = 0; c < columns; c++)
 		row.values[c] = (double)NAN;
 	for (size_t i = 0; i < rows->n; i++)
 		row.samples += rows->items[i].samples;
 	pool_rows_release(rows);
-	*rows = (struct pool_rows){ .items = mem_new(1, sizeof(row)), .n = 1, .capacity = 1, .columns = columns, .left_out = left_out };
+	*rows = (struct pool_rows){ .items = mem_new(1, sizeof(row)), .n = 1, .capacity = 1, .columns = columns, .n_excluded = left_out };
 	rows->items[0] = row;
 }
 
@@ -530,7 +531,7 @@ static void pool_totals_apply(const struct pool_totals *totals, const struct poo
 		return;
 	rows->columns = shape->columns;
 	if (collapse || !rows->n)
-		rows_collapse(rows);
+		rows_merge_to_one(rows);
 	for (size_t c = 0; c < shape->columns; c++) {
 		double total = totals->sums[c] / (shape->per_call[c] ? totals->calls : totals->work);
 
@@ -553,14 +554,14 @@ static void pool_totals_apply(const struct pool_totals *totals, const struct poo
  * other functions were sampled rarely. */
 static bool has_nested(const struct samples *s, size_t item)
 {
-	bool nested = s->items[item].alone_ns < s->items[item].ns;
+	bool nested = s->items[item].self_ns < s->items[item].ns;
 
 	for (size_t c = 0; c < s->n_counters; c++)
-		nested = nested || s->alone[item * s->n_counters + c] < s->values[item * s->n_counters + c];
+		nested = nested || s->self_counts[item * s->n_counters + c] < s->values[item * s->n_counters + c];
 	return nested;
 }
 
-static bool any_estimated(const struct samples *s, const struct samples_function *function)
+static bool has_estimated(const struct samples *s, const struct samples_function *function)
 {
 	for (size_t i = function->first; i < function->first + function->n; i++)
 		if (s->items[i].estimated && has_nested(s, i))
@@ -569,14 +570,14 @@ static bool any_estimated(const struct samples *s, const struct samples_function
 }
 
 /* Lists the functions whose own work is only an estimate. */
-static void observe_names_of_estimated(const struct side *side, struct stems *out)
+static void observe_list_estimated(const struct side *side, struct stems *out)
 {
 	for (size_t r = 0; r < side->n; r++) {
 		for (size_t f = 0; f < side->runs[r].n_files; f++) {
 			const struct samples *s = &side->runs[r].files[f];
 
 			for (size_t k = 0; k < s->n_functions; k++)
-				if (!observe_total_known(s, k) && any_estimated(s, &s->functions[k]))
+				if (!observe_is_total_known(s, k) && has_estimated(s, &s->functions[k]))
 					stems_add(out, s->functions[k].name);
 		}
 		stems_sort(out);
@@ -584,23 +585,23 @@ static void observe_names_of_estimated(const struct side *side, struct stems *ou
 }
 
 struct observing_function {
-	enum observe_remark_kind small; /* reason why the function is not used; OBSERVE_REMARKS if it is used */
-	double calls, squares;		/* sums of weights, and of weight * (weight - 1), over the samples, for samples_effective() */
+	enum observe_note_kind skip_reason; /* reason why the function is not used; OBSERVE_NOTES if it is used */
+	double calls, squares; /* sums of weights, and of weight * (weight - 1), over the samples, for samples_effective_number() */
 	/* State of the current run: */
 	struct pool_rows cell;
 	struct pool_totals totals;
 	bool estimated; /* the own work of single calls is an estimate */
 };
 
-struct observing {
+struct observe_state {
 	const struct side *side;
 	const struct observe_options *options;
-	struct stems names, inclusive, only;
+	struct stems names, inclusive, selected_functions;
 	struct observed *out; /* result; columns, notes and counts are filled in */
 	size_t n_columns;
 	struct observing_function *functions; /* array of names.n elements */
 	bool use_totals;		      /* both sides have totals */
-	bool seeded;			      /* the runs recorded their seed */
+	bool has_seeds;			      /* the runs recorded their seed */
 };
 
 /* Reports whether the back end measures durations well, but counts little. */
@@ -609,10 +610,10 @@ static bool is_time_watched(enum record_back_end back_end)
 	return back_end == RECORD_SOFTWARE || back_end == RECORD_TIME;
 }
 
-static void observing_columns(struct observing *w)
+static void observing_columns(struct observe_state *w)
 {
 	const char **counters;
-	size_t n = side_counters(&w->side->runs[0], &counters);
+	size_t n = side_list_counters(&w->side->runs[0], &counters);
 	struct observed *o = w->out;
 	enum record_back_end back_end = w->side->back_end;
 	bool worked = side_has_work(w->side);
@@ -622,7 +623,7 @@ static void observing_columns(struct observing *w)
 	o->per_call = mem_new(n + 1, sizeof(bool));
 	for (size_t c = 0; c <= n; c++) {
 		const char *name = c < n ? counters[c] : COUNTERS_TIME;
-		struct counter_about about = counter_about(back_end, name);
+		struct counter_info about = counter_info(back_end, name);
 
 		if (c < n ? about.role == COUNTER_BASIS : !is_time_watched(back_end))
 			continue;
@@ -633,17 +634,17 @@ static void observing_columns(struct observing *w)
 	free(counters);
 }
 
-static void observing_note(struct observing *w, enum observe_remark_kind kind, size_t function, size_t samples)
+static void observing_note(struct observe_state *w, enum observe_note_kind kind, size_t function, size_t samples)
 {
 	w->out->facts[function].remarks[kind] += samples;
 }
 
-static void observing_add_unsure(struct observing *w, const struct samples *s, const struct samples_function *function, size_t name)
+static void observing_add_unsure(struct observe_state *w, const struct samples *s, const struct samples_function *function, size_t name)
 {
 	for (size_t i = function->first; i < function->first + function->n && is_time_watched(s->back_end); i++) {
 		double weight = s->items[i].weight;
 
-		w->out->facts[name].unsure_ns += weight * s->items[i].alone_unsure_ns;
+		w->out->facts[name].error_ns += weight * s->items[i].self_error_ns;
 		w->functions[name].calls += weight;
 		w->functions[name].squares += weight * (weight - 1);
 	}
@@ -669,16 +670,16 @@ static double source_weight_factor(const struct source *source, size_t function)
 	return factor;
 }
 
-static void observing_add_function(struct observing *w, const struct source *source, size_t function, const size_t *from)
+static void observing_add_function(struct observe_state *w, const struct source *source, size_t function, const size_t *from)
 {
 	size_t name = stems_find(&w->names, source_function_name(source, function)), before, left_out;
 	struct pool_shape shape = {
-		from, w->out->per_call, w->n_columns, true, w->options->per_thread, w->options->least_work, w->options->least_ns
+		from, w->out->per_call, w->n_columns, true, w->options->per_thread, w->options->pool_work_min, w->options->pool_min_ns
 	};
 	struct observing_function *of;
 	struct pool_rows *cell;
-	enum samples_apart apart;
-	struct source_rows rows = source_rows(source, function, &apart);
+	enum samples_join_outcome outcome;
+	struct source_rows rows = source_rows(source, function, &outcome);
 	bool overflow = false;
 	double factor;
 
@@ -686,35 +687,35 @@ static void observing_add_function(struct observing *w, const struct source *sou
 		return;
 	of = &w->functions[name];
 	cell = &of->cell;
-	if (of->small != OBSERVE_REMARKS) {
-		observing_note(w, of->small, name, rows.n);
+	if (of->skip_reason != OBSERVE_NOTES) {
+		observing_note(w, of->skip_reason, name, rows.n);
 		return;
 	}
-	if (apart != SAMPLES_JOINED)
+	if (outcome != SAMPLES_JOINED)
 		observing_note(w, OBSERVE_APART, name, 1);
 	shape.alone = stems_find(&w->inclusive, w->names.items[name]) == SIZE_MAX;
 	if (w->use_totals && shape.alone && source->n == 1) {
 		pool_totals_add(&of->totals, source->files[0], function, w->out->columns, w->n_columns);
-		of->estimated = of->estimated || any_estimated(source->files[0], &source->files[0]->functions[function]);
+		of->estimated = of->estimated || has_estimated(source->files[0], &source->files[0]->functions[function]);
 	}
 	if (!rows.n)
 		return;
-	w->seeded = w->seeded || samples_info(source->files[0], "seed");
+	w->has_seeds = w->has_seeds || samples_info(source->files[0], "seed");
 	if (source->n == 1)
 		observing_add_unsure(w, source->files[0], &source->files[0]->functions[function], name);
 	if (!shape.alone)
 		observing_note(w, OBSERVE_INCLUSIVE, name, rows.n);
 	cell->columns = w->n_columns;
 	before = cell->n;
-	left_out = cell->left_out;
+	left_out = cell->n_excluded;
 	pool_add(&rows, &shape, cell, &overflow);
 	factor = source_weight_factor(source, function);
 	for (size_t i = before; i < cell->n; i++)
 		cell->items[i].weight *= factor;
 	if (overflow)
 		observing_note(w, OBSERVE_OVERFLOW, name, 1);
-	if (cell->left_out > left_out && cell->n == before)
-		observing_note(w, overflow ? OBSERVE_OVERFLOW : OBSERVE_NOT_COUNTED, name, cell->left_out - left_out);
+	if (cell->n_excluded > left_out && cell->n == before)
+		observing_note(w, overflow ? OBSERVE_OVERFLOW : OBSERVE_NOT_COUNTED, name, cell->n_excluded - left_out);
 	for (size_t k = 0; k < function && source->n == 1; k++)
 		if (source->files[0]->functions[k].n &&
 		    strcmp(source->files[0]->functions[k].name, source_function_name(source, function)) == 0)
@@ -734,7 +735,7 @@ static uint64_t observing_seed(uint64_t seed, const char *function, const char *
 	return hash;
 }
 
-static void observing_append(struct observing *w, size_t *capacity, const struct pool_row *row, size_t function, size_t run)
+static void observing_append(struct observe_state *w, size_t *capacity, const struct pool_row *row, size_t function, size_t run)
 {
 	struct observed *o = w->out;
 	struct mat *m = &o->observations.values;
@@ -757,7 +758,7 @@ static void observing_append(struct observing *w, size_t *capacity, const struct
 }
 
 /* Reports whether a row has a value in each column. */
-static bool row_is_whole(const struct pool_row *row, size_t columns)
+static bool is_complete_row(const struct pool_row *row, size_t columns)
 {
 	for (size_t c = 0; c < columns; c++)
 		if (isnan(row->values[c]))
@@ -765,12 +766,12 @@ static bool row_is_whole(const struct pool_row *row, size_t columns)
 	return true;
 }
 
-static enum assay_status observing_add_run(struct observing *w, size_t run, size_t *capacity, struct assay_error *err)
+static enum assay_status observing_add_run(struct observe_state *w, size_t run, size_t *capacity, struct assay_error *err)
 {
 	const struct side_run *r = &w->side->runs[run];
 	struct source *sources;
 	size_t n;
-	enum assay_status st = sources_of(w->side, r, &sources, &n, err);
+	enum assay_status st = sources_open(w->side, r, &sources, &n, err);
 	size_t *from = mem_new(w->n_columns, sizeof(from[0]));
 
 	for (size_t s = 0; s < n; s++) {
@@ -789,7 +790,7 @@ static enum assay_status observing_add_run(struct observing *w, size_t run, size
 		pool_totals_release(&of->totals);
 		of->estimated = false;
 		for (size_t i = 0; i < cell->n; i++) {
-			if (row_is_whole(&cell->items[i], w->n_columns)) {
+			if (is_complete_row(&cell->items[i], w->n_columns)) {
 				observing_append(w, capacity, &cell->items[i], f, run);
 				continue;
 			}
@@ -802,31 +803,31 @@ static enum assay_status observing_add_run(struct observing *w, size_t run, size
 	return st;
 }
 
-static bool nested_only(const struct observe_share *share)
+static bool is_nested_only(const struct observe_share *share)
 {
-	return share->alone < OBSERVE_OWN_PART * share->nested;
+	return share->self_share < OBSERVE_OWN_PART * share->nested;
 }
 
 /* Finds functions to exclude. A function is excluded as small only if it does little on both sides. */
-static void observing_find_small(struct observing *w)
+static void observing_find_small(struct observe_state *w)
 {
 	struct observe_share *here = mem_new(w->names.n, sizeof(here[0])), *there = mem_new(w->names.n, sizeof(there[0]));
-	double least = w->options->least_share;
+	double least = w->options->share_min;
 
-	w->out->done_ns = observe_shares(w->side, &w->names, here);
+	w->out->total_cost_ns = observe_shares(w->side, &w->names, here);
 	(void)observe_shares(w->options->other ? w->options->other : w->side, &w->names, there);
 	for (size_t i = 0; i < w->names.n; i++) {
 		bool inclusive = stems_find(&w->inclusive, w->names.items[i]) != SIZE_MAX;
 
-		w->out->facts[i].share = here[i].alone;
+		w->out->facts[i].share = here[i].self_share;
 		w->out->facts[i].own_ns = here[i].own_ns / (double)w->side->n;
-		w->functions[i].small = OBSERVE_REMARKS;
-		if (w->options->only && stems_find(&w->only, w->names.items[i]) == SIZE_MAX)
-			w->functions[i].small = OBSERVE_UNASKED;
-		else if (here[i].alone < least && there[i].alone < least)
-			w->functions[i].small = OBSERVE_LITTLE_WORK;
-		else if (least > 0 && inclusive && nested_only(&here[i]) && (there[i].nested <= 0 || nested_only(&there[i])))
-			w->functions[i].small = OBSERVE_NESTED;
+		w->functions[i].skip_reason = OBSERVE_NOTES;
+		if (w->options->selected_functions && stems_find(&w->selected_functions, w->names.items[i]) == SIZE_MAX)
+			w->functions[i].skip_reason = OBSERVE_UNASKED;
+		else if (here[i].self_share < least && there[i].self_share < least)
+			w->functions[i].skip_reason = OBSERVE_LITTLE_WORK;
+		else if (least > 0 && inclusive && is_nested_only(&here[i]) && (there[i].nested <= 0 || is_nested_only(&there[i])))
+			w->functions[i].skip_reason = OBSERVE_NESTED;
 	}
 	mem_free(here, there);
 }
@@ -837,22 +838,22 @@ static bool has_totals(const struct side *side)
 	for (size_t r = 0; r < side->n; r++)
 		for (size_t f = 0; f < side->runs[r].n_files; f++)
 			for (size_t k = 0; k < side->runs[r].files[f].n_functions; k++)
-				if (observe_total_known(&side->runs[r].files[f], k))
+				if (observe_is_total_known(&side->runs[r].files[f], k))
 					return true;
 	return false;
 }
 
-static void observing_begin(struct observing *w)
+static void observing_begin(struct observe_state *w)
 {
 	struct observed *o = w->out;
 
-	stems_of(w->side, &w->names);
-	observe_names_of_estimated(w->side, &w->inclusive);
+	stems_collect(w->side, &w->names);
+	observe_list_estimated(w->side, &w->inclusive);
 	if (w->options->other)
-		observe_names_of_estimated(w->options->other, &w->inclusive);
-	for (size_t i = 0; i < w->options->n_only; i++)
-		stems_add(&w->only, w->options->only[i]);
-	stems_sort(&w->only);
+		observe_list_estimated(w->options->other, &w->inclusive);
+	for (size_t i = 0; i < w->options->n_selected_functions; i++)
+		stems_add(&w->selected_functions, w->options->selected_functions[i]);
+	stems_sort(&w->selected_functions);
 	w->functions = mem_new(w->names.n, sizeof(w->functions[0]));
 	o->facts = mem_new(w->names.n, sizeof(o->facts[0]));
 	w->use_totals = !w->options->per_thread && has_totals(w->side) && (!w->options->other || has_totals(w->options->other));
@@ -861,19 +862,19 @@ static void observing_begin(struct observing *w)
 	o->observations.values.cols = w->n_columns;
 }
 
-static void observing_end(struct observing *w)
+static void observing_end(struct observe_state *w)
 {
 	struct observed *o = w->out;
 
 	for (size_t f = 0; f < w->names.n; f++) {
 		const struct observing_function *of = &w->functions[f];
 
-		o->facts[f].unsure_ns /= of->calls > 0 ? of->calls : 1;
-		o->facts[f].measured = samples_effective(of->calls, of->squares) / (w->seeded ? 1 : (double)w->side->n);
+		o->facts[f].error_ns /= of->calls > 0 ? of->calls : 1;
+		o->facts[f].measured = samples_effective_number(of->calls, of->squares) / (w->has_seeds ? 1 : (double)w->side->n);
 	}
 	o->functions = w->names.items;
 	o->observations.functions = w->names.n;
-	observed_drop(o, NULL);
+	observed_drop_rows(o, NULL);
 	w->names = (struct stems){ .items = NULL };
 	o->observations.function = o->function;
 	o->observations.run = o->run;
@@ -889,26 +890,26 @@ static void observing_end(struct observing *w)
 enum assay_status observe(const struct side *side, const struct observe_options *options, struct observed *out, struct assay_error *err)
 {
 	struct observed observed = { .function = NULL };
-	struct observing w = { .side = side, .options = options, .out = &observed };
+	struct observe_state w = { .side = side, .options = options, .out = &observed };
 	enum assay_status st = ASSAY_OK;
 	size_t capacity = 0;
 
 	ASSAY_BUG_IF(!side->n);
 	observing_begin(&w);
 	if (!w.n_columns)
-		st = assay_fail(err, ASSAY_E_NODATA, "%s: no counter of these samples can be used", side->what);
+		st = assay_fail(err, ASSAY_E_NODATA, "%s: no counter of these samples can be used", side->label);
 	for (size_t r = 0; r < side->n && !st; r++)
 		st = observing_add_run(&w, r, &capacity, err);
 	observing_end(&w);
 	if (!st && !observed.observations.values.rows)
-		st = assay_fail(err, ASSAY_E_NODATA, "%s: %s has a usable sample", side->what,
-				options->only ? "none of the functions that changed or were selected" : "no function");
+		st = assay_fail(err, ASSAY_E_NODATA, "%s: %s has a usable sample", side->label,
+				options->selected_functions ? "none of the functions that changed or were selected" : "no function");
 	if (!st) {
 		*out = observed;
 		observed = (struct observed){ .function = NULL };
 	}
 	stems_release(&w.inclusive);
-	stems_release(&w.only);
+	stems_release(&w.selected_functions);
 	free(w.functions);
 	observed_release(&observed);
 	return st;

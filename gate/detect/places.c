@@ -27,13 +27,13 @@ ORDER_BY(by_symbol, struct place, BY_TEXT(symbol))
 static void places_add(struct places *places, const char *symbol, const char *file, unsigned line, unsigned last_line, bool changed)
 {
 	mem_append(places->items, places->n, &places->capacity,
-		   (struct place){ mem_bytes(symbol, functions_stem(symbol)), file ? mem_string(file) : NULL, line, last_line, changed,
-				   NULL, NULL });
+		   (struct place){ mem_bytes(symbol, functions_stem_length(symbol)), file ? mem_string(file) : NULL, line, last_line,
+				   changed, NULL, NULL });
 }
 
-static void places_of_changes(const struct changes *changes, struct places *out)
+static void places_add_changes(const struct changes *changes, struct places *out)
 {
-	struct places places = { .know_change = true };
+	struct places places = { .has_changes = true };
 
 	for (size_t i = 0; i < changes->n; i++) {
 		const struct change *c = &changes->items[i];
@@ -49,9 +49,9 @@ static void places_of_changes(const struct changes *changes, struct places *out)
 }
 
 /* Fills in only files and lines. */
-static void places_of_build(const struct build *build, struct places *out)
+static void places_add_build(const struct build *build, struct places *out)
 {
-	struct places places = { .know_change = false };
+	struct places places = { .has_changes = false };
 
 	for (size_t i = 0; i < build->functions.n; i++) {
 		const struct function *f = &build->functions.items[i];
@@ -63,23 +63,23 @@ static void places_of_build(const struct build *build, struct places *out)
 	*out = places;
 }
 
-enum assay_status places_of_builds(const char *old_file, const char *new_file, struct places *out, struct assay_error *err)
+enum assay_status places_find_in_builds(const char *old_file, const char *new_file, struct places *out, struct assay_error *err)
 {
-	struct changes_options choices = { .wrapper = CHANGES_WRAPPER };
-	struct build old = { .referred = NULL }, new = { .referred = NULL };
-	struct changes changes = { .old = { .referred = NULL } };
-	enum assay_status st = build_open(new_file, IMAGE_DESCRIBED, &new, err);
+	struct changes_options choices = { .wrapper = CHANGES_WRAPPER_MAX };
+	struct build old = { .referenced_addresses = NULL }, new = { .referenced_addresses = NULL };
+	struct changes changes = { .old = { .referenced_addresses = NULL } };
+	enum assay_status st = build_open(new_file, IMAGE_DEBUG_INFO, &new, err);
 
 	if (!st)
-		functions_extents(&new.image, &new.functions);
+		functions_set_last_lines(&new.image, &new.functions);
 	if (!st && !old_file)
-		places_of_build(&new, out);
+		places_add_build(&new, out);
 	if (!st && old_file) {
-		st = build_open(old_file, IMAGE_DESCRIBED, &old, err);
+		st = build_open(old_file, IMAGE_DEBUG_INFO, &old, err);
 		if (!st)
 			st = changes_find(&old, &new, &choices, &changes, err);
 		if (!st)
-			places_of_changes(&changes, out);
+			places_add_changes(&changes, out);
 	}
 	changes_release(&changes);
 	build_release(&old);
@@ -88,7 +88,7 @@ enum assay_status places_of_builds(const char *old_file, const char *new_file, s
 }
 
 /* Returns the selector without input, "APP@VERSION" for "APP/INPUT@VERSION"; NULL if it has no input. The caller frees it. */
-static char *without_input(const char *selector)
+static char *remove_input_name(const char *selector)
 {
 	const char *at = strrchr(selector, '@'), *slash = at ? memrchr(selector, '/', (size_t)(at - selector)) : NULL;
 
@@ -107,7 +107,7 @@ static void name_as_committed(const char *repository, const char *commit, struct
 	places->commit = mem_string(commit);
 	for (size_t i = 0; i < places->n; i++) {
 		struct place *place = &places->items[i];
-		const char *file = place->file ? source_file(&source.new, place->file) : NULL;
+		const char *file = place->file ? source_find_file(&source.new, place->file) : NULL;
 
 		if (!file)
 			continue;
@@ -119,11 +119,11 @@ static void name_as_committed(const char *repository, const char *commit, struct
 	source_release(&source);
 }
 
-void places_of_version(const char *laboratory, const char *selector, struct places *out)
+void places_find_in_version(const char *laboratory, const char *selector, struct places *out)
 {
 	struct version_object object = { .path = NULL };
-	struct build build = { .referred = NULL };
-	char *shorter = without_input(selector);
+	struct build build = { .referenced_addresses = NULL };
+	char *shorter = remove_input_name(selector);
 	struct assay_error ignored;
 	enum assay_status st;
 
@@ -131,9 +131,9 @@ void places_of_version(const char *laboratory, const char *selector, struct plac
 	st = version_find(laboratory, selector, NULL, NULL, &object, &ignored);
 	if (st && shorter)
 		st = version_find(laboratory, shorter, NULL, NULL, &object, &ignored);
-	if (!st && !build_open(object.path, IMAGE_DESCRIBED, &build, &ignored)) {
-		functions_extents(&build.image, &build.functions);
-		places_of_build(&build, out);
+	if (!st && !build_open(object.path, IMAGE_DEBUG_INFO, &build, &ignored)) {
+		functions_set_last_lines(&build.image, &build.functions);
+		places_add_build(&build, out);
 		if (object.repository)
 			name_as_committed(object.repository, object.commit, out);
 	}
@@ -144,7 +144,7 @@ void places_of_version(const char *laboratory, const char *selector, struct plac
 
 const struct place *places_find(const struct places *places, const char *symbol)
 {
-	struct place key = { .symbol = mem_bytes(symbol, functions_stem(symbol)) };
+	struct place key = { .symbol = mem_bytes(symbol, functions_stem_length(symbol)) };
 	const struct place *found = places->n ? bsearch(&key, places->items, places->n, sizeof(places->items[0]), by_symbol) : NULL;
 
 	free(key.symbol);
@@ -166,20 +166,20 @@ static bool is_source(const char *path)
 	return known;
 }
 
-static bool may_be_read(const char *path)
+static bool is_readable_source(const char *path)
 {
 	struct stat info;
 
 	return path[0] == '/' && stat(path, &info) == 0 && S_ISREG(info.st_mode) && (info.st_uid == geteuid() || info.st_uid == 0);
 }
 
-bool place_text(const struct place *place, struct buf *text)
+bool place_read_source(const struct place *place, struct buf *text)
 {
 	struct assay_error ignored;
 
 	if (!place->file || !is_source(place->file))
 		return false;
 	if (place->repository)
-		return source_content(place->repository, place->commit, place->file, text, &ignored) == ASSAY_OK;
-	return may_be_read(place->file) && file_read(place->file, SOURCE_BYTES, text, &ignored) == ASSAY_OK;
+		return source_read_content(place->repository, place->commit, place->file, text, &ignored) == ASSAY_OK;
+	return is_readable_source(place->file) && file_read(place->file, SOURCE_BYTES, text, &ignored) == ASSAY_OK;
 }

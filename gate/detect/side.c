@@ -26,7 +26,7 @@ static void run_release(struct side_run *run)
 void side_release(struct side *side)
 {
 	mem_release_all(side->runs, side->n, run_release);
-	mem_free(side->what, side->hardware_type, side->cut_file);
+	mem_free(side->label, side->hardware_type, side->truncated_file);
 	*side = (struct side){ .runs = NULL };
 }
 
@@ -74,8 +74,8 @@ static enum assay_status side_add_file(struct side *side, const char *name, cons
 
 	if (st && st != ASSAY_E_NODATA && !(st == ASSAY_E_FORMAT && is_cut_short(bytes, n)))
 		return st;
-	if ((st || samples.truncated) && !side->cut_file)
-		side->cut_file = mem_string(name);
+	if ((st || samples.truncated) && !side->truncated_file)
+		side->truncated_file = mem_string(name);
 	if (st) {
 		side->runs[side->n - 1].cut = true;
 		return ASSAY_OK;
@@ -86,7 +86,7 @@ static enum assay_status side_add_file(struct side *side, const char *name, cons
 
 /* ---- checks that runs and sides are comparable ---- */
 
-size_t side_counters(const struct side_run *run, const char ***out)
+size_t side_list_counters(const struct side_run *run, const char ***out)
 {
 	const char **names = NULL;
 	size_t n = 0, capacity = 0, kept = 0;
@@ -94,7 +94,7 @@ size_t side_counters(const struct side_run *run, const char ***out)
 	for (size_t f = 0; f < run->n_files; f++)
 		for (size_t c = 0; c < run->files[f].n_counters; c++)
 			mem_append(names, n, &capacity, run->files[f].counters[c]);
-	order_sort(names, n, text_order);
+	order_sort(names, n, text_compare);
 	for (size_t i = 0; i < n; i++)
 		if (!kept || strcmp(names[kept - 1], names[i]) != 0)
 			names[kept++] = names[i];
@@ -103,7 +103,7 @@ size_t side_counters(const struct side_run *run, const char ***out)
 }
 
 /* Returns the first counter that only one of two sorted lists has; NULL if they are equal. Sets *in_a to whether list `a` has it. */
-static const char *first_difference_of(const char *const *a, size_t n_a, const char *const *b, size_t n_b, bool *in_a)
+static const char *find_first_difference(const char *const *a, size_t n_a, const char *const *b, size_t n_b, bool *in_a)
 {
 	size_t i = 0;
 
@@ -118,26 +118,26 @@ static const char *first_difference_of(const char *const *a, size_t n_a, const c
 static enum assay_status side_check_counters(const struct side *side, struct assay_error *err)
 {
 	const char **first, **other;
-	size_t n_first = side_counters(&side->runs[0], &first), n;
+	size_t n_first = side_list_counters(&side->runs[0], &first), n;
 	enum assay_status st = ASSAY_OK;
 
 	for (size_t r = 1; r < side->n && !st; r++) {
 		bool in_first = false;
 		const char *only;
 
-		n = side_counters(&side->runs[r], &other);
-		only = first_difference_of(first, n_first, other, n, &in_first);
+		n = side_list_counters(&side->runs[r], &other);
+		only = find_first_difference(first, n_first, other, n, &in_first);
 		if (only)
 			st =
 			    assay_fail(err, ASSAY_E_USAGE, "%s: runs with other counters cannot be compared: %s is in '%s' and not in '%s'",
-				       side->what, only, side->runs[in_first ? 0 : r].name, side->runs[in_first ? r : 0].name);
+				       side->label, only, side->runs[in_first ? 0 : r].name, side->runs[in_first ? r : 0].name);
 		free(other);
 	}
 	free(first);
 	return st;
 }
 
-enum assay_status side_compare(const struct side *a, const struct side *b, struct assay_error *err)
+enum assay_status side_check_comparable(const struct side *a, const struct side *b, struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
 	const char **in[2], *only;
@@ -145,24 +145,24 @@ enum assay_status side_compare(const struct side *a, const struct side *b, struc
 	bool in_a = false;
 
 	if (a->back_end != b->back_end)
-		return assay_fail(err, ASSAY_E_USAGE, "samples of different back ends are never compared: '%s' is %s, '%s' is %s", a->what,
-				  samples_back_end_name(a->back_end), b->what, samples_back_end_name(b->back_end));
+		return assay_fail(err, ASSAY_E_USAGE, "samples of different back ends are never compared: '%s' is %s, '%s' is %s", a->label,
+				  samples_back_end_name(a->back_end), b->label, samples_back_end_name(b->back_end));
 	if (a->back_end != RECORD_EMULATED && *a->hardware_type && *b->hardware_type && strcmp(a->hardware_type, b->hardware_type) != 0)
 		return assay_fail(err, ASSAY_E_USAGE,
-				  "samples of different hardware types are never compared: '%s' is of '%s', '%s' of '%s'", a->what,
-				  a->hardware_type, b->what, b->hardware_type);
-	n[0] = side_counters(&a->runs[0], &in[0]);
-	n[1] = side_counters(&b->runs[0], &in[1]);
-	only = first_difference_of(in[0], n[0], in[1], n[1], &in_a);
+				  "samples of different hardware types are never compared: '%s' is of '%s', '%s' of '%s'", a->label,
+				  a->hardware_type, b->label, b->hardware_type);
+	n[0] = side_list_counters(&a->runs[0], &in[0]);
+	n[1] = side_list_counters(&b->runs[0], &in[1]);
+	only = find_first_difference(in[0], n[0], in[1], n[1], &in_a);
 	if (only)
 		st = assay_fail(err, ASSAY_E_USAGE, "samples with other counters cannot be compared: %s is in '%s' and not in '%s'", only,
-				in_a ? a->what : b->what, in_a ? b->what : a->what);
+				in_a ? a->label : b->label, in_a ? b->label : a->label);
 	mem_free(in[0], in[1]);
 	return st;
 }
 
 /* Excludes the runs for which so() returns true. Returns their number. */
-static size_t side_leave_out(struct side *side, bool (*so)(const struct side_run *run))
+static size_t side_exclude_runs(struct side *side, bool (*so)(const struct side_run *run))
 {
 	size_t kept = 0, n = side->n;
 
@@ -176,7 +176,7 @@ static size_t side_leave_out(struct side *side, bool (*so)(const struct side_run
 	return n - kept;
 }
 
-static bool run_is_cut(const struct side_run *run)
+static bool is_truncated_run(const struct side_run *run)
 {
 	for (size_t f = 0; f < run->n_files; f++)
 		if (run->files[f].truncated)
@@ -184,20 +184,20 @@ static bool run_is_cut(const struct side_run *run)
 	return run->cut;
 }
 
-static enum assay_status side_leave_out_cut(struct side *side, struct assay_error *err)
+static enum assay_status side_exclude_truncated(struct side *side, struct assay_error *err)
 {
-	for (size_t r = 0; r < side->n && !side->cut_file; r++)
-		if (run_is_cut(&side->runs[r]))
-			side->cut_file = mem_string(side->runs[r].name);
-	side->cut = side_leave_out(side, run_is_cut);
+	for (size_t r = 0; r < side->n && !side->truncated_file; r++)
+		if (is_truncated_run(&side->runs[r]))
+			side->truncated_file = mem_string(side->runs[r].name);
+	side->cut = side_exclude_runs(side, is_truncated_run);
 	if (side->n)
 		return ASSAY_OK;
 	return assay_fail(err, ASSAY_E_NODATA,
-			  "%s: nothing can be judged: the sample files of all its %zu runs are cut off (the first: '%s')", side->what,
-			  side->cut, side->cut_file);
+			  "%s: nothing can be judged: the sample files of all its %zu runs are cut off (the first: '%s')", side->label,
+			  side->cut, side->truncated_file);
 }
 
-const struct samples *side_run_first(const struct side_run *run)
+const struct samples *side_run_first_process(const struct side_run *run)
 {
 	const struct samples *first = &run->files[0];
 
@@ -211,19 +211,19 @@ bool side_has_work(const struct side *side)
 	size_t counters[SAMPLES_WORK_MAX], n = 0;
 
 	for (size_t f = 0; f < side->runs[0].n_files; f++)
-		n += samples_work(&side->runs[0].files[f], counters);
+		n += samples_find_work_counters(&side->runs[0].files[f], counters);
 	return n > 0;
 }
 
-static bool run_was_killed(const struct side_run *run)
+static bool is_killed_run(const struct side_run *run)
 {
-	return run->n_files && !side_run_first(run)->finished;
+	return run->n_files && !side_run_first_process(run)->finished;
 }
 
-static bool any_ended(const struct side *side)
+static bool has_ended_run(const struct side *side)
 {
 	for (size_t r = 0; r < side->n; r++)
-		if (!run_was_killed(&side->runs[r]))
+		if (!is_killed_run(&side->runs[r]))
 			return true;
 	return false;
 }
@@ -231,21 +231,21 @@ static bool any_ended(const struct side *side)
 enum assay_status sides_keep_ended(struct side *old, struct side *new, struct assay_error *err)
 {
 	struct side *sides[2] = { new, old };
-	bool ended = any_ended(new) || any_ended(old);
+	bool ended = has_ended_run(new) || has_ended_run(old);
 
 	for (int s = 0; s < 2 && ended; s++) {
-		sides[s]->killed = side_leave_out(sides[s], run_was_killed);
+		sides[s]->killed = side_exclude_runs(sides[s], is_killed_run);
 		if (!sides[s]->n)
 			return assay_fail(err, ASSAY_E_NODATA,
 					  "%s: nothing can be judged: the program was killed or crashed in all of its %zu runs, and these "
 					  "cannot be compared with whole runs",
-					  sides[s]->what, sides[s]->killed);
+					  sides[s]->label, sides[s]->killed);
 	}
 	return ASSAY_OK;
 }
 
 /* Returns the build of the process's program; NULL if unknown. */
-static const char *build_of(const struct samples *s)
+static const char *find_samples_build(const struct samples *s)
 {
 	for (size_t f = 0; f < s->n_functions; f++)
 		if (strcmp(s->functions[f].name, "main") == 0)
@@ -258,12 +258,12 @@ static enum assay_status side_check_builds(const struct side *side, const struct
 {
 	for (size_t f = 1; f < run->n_files; f++) {
 		const char *then = samples_info(&run->files[f - 1], "program"), *now = samples_info(&run->files[f], "program");
-		const char *builds[2] = { build_of(&run->files[f - 1]), build_of(&run->files[f]) };
+		const char *builds[2] = { find_samples_build(&run->files[f - 1]), find_samples_build(&run->files[f]) };
 
 		if (then && now && strcmp(then, now) == 0 && builds[0] && builds[1] && strcmp(builds[0], builds[1]) != 0)
 			return assay_fail(err, ASSAY_E_USAGE,
 					  "%s: run '%s' has samples of two builds of '%s': record each run into its own directory",
-					  side->what, run->name, now);
+					  side->label, run->name, now);
 	}
 	return ASSAY_OK;
 }
@@ -274,7 +274,7 @@ struct function_time {
 	struct sample *top;
 };
 
-static void times_of_run(const struct side_run *run, const struct stems *names, struct function_time *times)
+static void add_run_times(const struct side_run *run, const struct stems *names, struct function_time *times)
 {
 	for (size_t f = 0; f < run->n_files; f++) {
 		struct samples *s = &run->files[f];
@@ -283,7 +283,7 @@ static void times_of_run(const struct side_run *run, const struct stems *names, 
 			struct function_time *time = &times[stems_find(names, s->functions[k].name)];
 
 			for (size_t i = s->functions[k].first; i < s->functions[k].first + s->functions[k].n; i++) {
-				double ns = s->items[i].weight * s->items[i].alone_ns;
+				double ns = s->items[i].weight * s->items[i].self_ns;
 
 				time->ns += ns;
 				time->calls += s->items[i].weight;
@@ -296,16 +296,16 @@ static void times_of_run(const struct side_run *run, const struct stems *names, 
 
 /* Replaces the duration of interrupted calls by the mean of the other calls. A sample counts as interrupted if it has most of its
  * function's time in the run, and the run's mean without it is closer to the median of all runs. One sample can represent many calls. */
-static void side_mend_interrupted(struct side *side)
+static void side_correct_interrupted(struct side *side)
 {
 	struct stems names = { .items = NULL };
 	struct function_time *times;
 	double *means = mem_new(side->n, sizeof(means[0]));
 
-	stems_of(side, &names);
+	stems_collect(side, &names);
 	times = mem_new(side->n * names.n + 1, sizeof(times[0]));
 	for (size_t r = 0; r < side->n; r++)
-		times_of_run(&side->runs[r], &names, times + r * names.n);
+		add_run_times(&side->runs[r], &names, times + r * names.n);
 	for (size_t i = 0; i < side->n * names.n; i++) {
 		const struct function_time *time = &times[i];
 		double others = time->top ? time->calls - time->top->weight : 0, mean = (time->ns - time->top_ns) / others, median;
@@ -318,8 +318,8 @@ static void side_mend_interrupted(struct side *side)
 				means[n++] = times[k].ns / times[k].calls;
 		median = stats_median(means, n);
 		if (fabs(mean - median) < fabs(time->ns / time->calls - median)) {
-			time->top->ns -= time->top->alone_ns - mean;
-			time->top->alone_ns = mean;
+			time->top->ns -= time->top->self_ns - mean;
+			time->top->self_ns = mean;
 			side->interrupted++;
 		}
 	}
@@ -342,18 +342,18 @@ enum assay_status side_check(struct side *side, struct assay_error *err)
 			}
 			if (s->back_end != side->back_end)
 				return assay_fail(err, ASSAY_E_USAGE,
-						  "%s: samples of different back ends are never mixed: '%s' is %s, '%s' is %s", side->what,
+						  "%s: samples of different back ends are never mixed: '%s' is %s, '%s' is %s", side->label,
 						  first->name, samples_back_end_name(side->back_end), side->runs[r].name,
 						  samples_back_end_name(s->back_end));
 		}
 	}
-	if (!first && !side->cut_file)
-		return assay_fail(err, ASSAY_E_NODATA, "%s: there are no sample files (RUN/FILE" SUFFIX " or FILE" SUFFIX ")", side->what);
-	st = side_leave_out_cut(side, err);
+	if (!first && !side->truncated_file)
+		return assay_fail(err, ASSAY_E_NODATA, "%s: there are no sample files (RUN/FILE" SUFFIX " or FILE" SUFFIX ")", side->label);
+	st = side_exclude_truncated(side, err);
 	for (size_t r = 0; r < side->n && !st; r++)
 		st = side_check_builds(side, &side->runs[r], err);
 	if (!st && side->back_end != RECORD_EMULATED) /* emulated durations have no meaning */
-		side_mend_interrupted(side);
+		side_correct_interrupted(side);
 	return st ? st : side_check_counters(side, err);
 }
 
@@ -372,7 +372,7 @@ static enum assay_status side_add_path(struct side *side, const char *path, size
 	enum assay_status st;
 
 	if (++*files > SIDE_FILES_MAX)
-		return assay_fail(err, ASSAY_E_LIMIT, "%s: more than %d sample files", side->what, SIDE_FILES_MAX);
+		return assay_fail(err, ASSAY_E_LIMIT, "%s: more than %d sample files", side->label, SIDE_FILES_MAX);
 	st = file_read(path, SAMPLES_FILE_BYTES_MAX, &bytes, err);
 	if (!st)
 		st = side_add_file(side, path, bytes.bytes ? bytes.bytes : "", bytes.size, err);
@@ -388,7 +388,7 @@ static enum assay_status side_add_directory(struct side *side, const char *path,
 	enum assay_status st;
 	size_t n;
 
-	st = file_names(path, "", &names, &n, err);
+	st = file_list_names(path, "", &names, &n, err);
 	side->empty += !st && !n;
 	for (size_t i = 0; i < n && !st; i++) {
 		char *file = mem_format("%s/%s", path, names[i]);
@@ -425,10 +425,10 @@ static enum assay_status side_add_entry(struct side *side, const char *directory
 
 enum assay_status side_read(const char *directory, struct side *out, struct assay_error *err)
 {
-	struct side side = { .what = mem_string(directory), .hardware_type = mem_string("") };
+	struct side side = { .label = mem_string(directory), .hardware_type = mem_string("") };
 	char **names;
 	size_t n = 0, files = 0;
-	enum assay_status st = file_names(directory, "", &names, &n, err);
+	enum assay_status st = file_list_names(directory, "", &names, &n, err);
 
 	for (size_t i = 0; i < n && !st; i++)
 		st = side_add_entry(&side, directory, names[i], &files, err);
@@ -451,13 +451,13 @@ struct listing {
 };
 
 /* Reports whether two files are from the same execution. The files of an execution are adjacent in the list. */
-static bool same_execution(const struct sample_file *a, const struct sample_file *b)
+static bool is_same_execution(const struct sample_file *a, const struct sample_file *b)
 {
 	return a->repetition == b->repetition && strcmp(a->plan, b->plan) == 0 && strcmp(a->machine, b->machine) == 0 &&
 	       strcmp(a->input, b->input) == 0 && strcmp(a->version, b->version) == 0;
 }
 
-bool side_type_seen(const struct sample_file *files, size_t before)
+bool side_has_earlier_type(const struct sample_file *files, size_t before)
 {
 	for (size_t i = 0; i < before; i++)
 		if (strcmp(files[i].hardware_type, files[before].hardware_type) == 0)
@@ -473,7 +473,7 @@ static enum assay_status listing_check_types(const struct side *side, const stru
 	size_t types = 0;
 
 	for (size_t i = 0; i < list->n && !type; i++) {
-		if (list->files[i].back_end == RECORD_EMULATED || side_type_seen(list->files, i))
+		if (list->files[i].back_end == RECORD_EMULATED || side_has_earlier_type(list->files, i))
 			continue;
 		if (types++ < TYPES_SHOWN)
 			buf_format(&names, "%s'%s'", types > 1 ? ", " : "", list->files[i].hardware_type);
@@ -482,7 +482,7 @@ static enum assay_status listing_check_types(const struct side *side, const stru
 		st = assay_fail(err, ASSAY_E_USAGE,
 				"%s: its samples are from machines of %zu hardware types, which are never compared: choose one "
 				"of %s%s with --type",
-				side->what, types, names.bytes, types > TYPES_SHOWN ? "..." : "");
+				side->label, types, names.bytes, types > TYPES_SHOWN ? "..." : "");
 	buf_release(&names);
 	return st;
 }
@@ -534,7 +534,7 @@ static enum assay_status side_add_listing(struct lab *lab, struct side *side, co
 
 	for (size_t i = 0, n; i < list->n && !st; i += n) {
 		n = 1;
-		while (i + n < list->n && same_execution(&list->files[i], &list->files[i + n]))
+		while (i + n < list->n && is_same_execution(&list->files[i], &list->files[i + n]))
 			n++;
 		if (type && strcmp(list->files[i].hardware_type, type) != 0)
 			continue;
@@ -554,7 +554,7 @@ static enum assay_status listing_keep_build(struct lab *lab, const char *plan, s
 	enum assay_status st = run_build_keep_samples(&lab->store, plan, list->files, &list->n, err);
 
 	for (size_t i = list->n; i < list->all; i++)
-		side->others += i == list->n || !same_execution(&list->files[i - 1], &list->files[i]);
+		side->others += i == list->n || !is_same_execution(&list->files[i - 1], &list->files[i]);
 	return st;
 }
 
@@ -581,14 +581,14 @@ static enum assay_status listing_check_versions(const char *selector, const stru
 	return ASSAY_OK;
 }
 
-static enum assay_status side_is_empty(const struct side *side, const char *type, struct assay_error *err)
+static enum assay_status side_fail_empty(const struct side *side, const char *type, struct assay_error *err)
 {
 	if (side->pruned)
-		return assay_fail(err, ASSAY_E_NODATA, "%s: its samples were removed by 'assay prune': measure again", side->what);
+		return assay_fail(err, ASSAY_E_NODATA, "%s: its samples were removed by 'assay prune': measure again", side->label);
 	if (side->failed)
-		return assay_fail(err, ASSAY_E_NODATA, "%s: %zu executions have samples, but none of them ended well", side->what,
+		return assay_fail(err, ASSAY_E_NODATA, "%s: %zu executions have samples, but none of them ended well", side->label,
 				  side->failed);
-	return assay_fail(err, ASSAY_E_NODATA, "%s has no samples%s%s ('assay run --probe' makes them)", side->what,
+	return assay_fail(err, ASSAY_E_NODATA, "%s has no samples%s%s ('assay run --probe' makes them)", side->label,
 			  type ? " on machines of type " : "", type ? type : "");
 }
 
@@ -612,13 +612,13 @@ static void listing_keep_back_end(const enum record_back_end *asked, struct list
 	list->n = kept;
 }
 
-enum assay_status side_of_store(struct lab *lab, const struct side_asked *asked, struct side *out, struct assay_error *err)
+enum assay_status side_load(struct lab *lab, const struct side_request *asked, struct side *out, struct assay_error *err)
 {
 	const char *selector = asked->selector, *plan = asked->plan, *hardware_type = asked->hardware_type;
-	struct side side = { .what = mem_string(selector), .hardware_type = mem_string("") };
+	struct side side = { .label = mem_string(selector), .hardware_type = mem_string("") };
 	struct listing list = { .files = NULL };
 	char *application = NULL, *version = NULL;
-	enum assay_status st = run_selector(selector, &application, &version, err);
+	enum assay_status st = run_parse_selector(selector, &application, &version, err);
 
 	if (!st)
 		st = sample_files_list(&lab->store, application, version, &list.files, &list.all, err);
@@ -635,7 +635,7 @@ enum assay_status side_of_store(struct lab *lab, const struct side_asked *asked,
 	if (!st)
 		st = side_add_listing(lab, &side, &list, hardware_type, err);
 	if (!st && !side.n)
-		st = side_is_empty(&side, hardware_type, err);
+		st = side_fail_empty(&side, hardware_type, err);
 	if (!st)
 		st = side_check(&side, err);
 	if (!st) {
@@ -652,14 +652,14 @@ enum assay_status side_of_store(struct lab *lab, const struct side_asked *asked,
 
 void stems_add(struct stems *names, const char *symbol)
 {
-	mem_append(names->items, names->n, &names->capacity, mem_bytes(symbol, functions_stem(symbol)));
+	mem_append(names->items, names->n, &names->capacity, mem_bytes(symbol, functions_stem_length(symbol)));
 }
 
 void stems_sort(struct stems *names)
 {
 	size_t kept = 0;
 
-	order_sort(names->items, names->n, text_order);
+	order_sort(names->items, names->n, text_compare);
 	for (size_t i = 0; i < names->n; i++) {
 		if (kept && strcmp(names->items[kept - 1], names->items[i]) == 0)
 			free(names->items[i]);
@@ -671,9 +671,9 @@ void stems_sort(struct stems *names)
 
 size_t stems_find(const struct stems *names, const char *symbol)
 {
-	char *stem = mem_bytes(symbol, functions_stem(symbol));
+	char *stem = mem_bytes(symbol, functions_stem_length(symbol));
 	const char *key = stem;
-	char **found = names->n ? bsearch(&key, names->items, names->n, sizeof(names->items[0]), text_order) : NULL;
+	char **found = names->n ? bsearch(&key, names->items, names->n, sizeof(names->items[0]), text_compare) : NULL;
 
 	free(stem);
 	return found ? (size_t)(found - names->items) : SIZE_MAX;
@@ -685,7 +685,7 @@ void stems_release(struct stems *names)
 	*names = (struct stems){ .items = NULL };
 }
 
-void stems_of(const struct side *side, struct stems *out)
+void stems_collect(const struct side *side, struct stems *out)
 {
 	for (size_t r = 0; r < side->n; r++) {
 		for (size_t f = 0; f < side->runs[r].n_files; f++) {

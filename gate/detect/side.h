@@ -19,18 +19,18 @@ struct side_run {
 };
 
 struct side {
-	char *what; /* name of the side in messages, such as "samples/old" or "sqlite@1.2" */
+	char *label; /* name of the side in messages, such as "samples/old" or "sqlite@1.2" */
 	enum record_back_end back_end;
 	char *hardware_type;   /* hardware type of the samples' machines; "" if unknown */
 	struct side_run *runs; /* [n], sorted by name */
 	size_t n;
 	/* Numbers of excluded executions: failed ones, ones whose files were pruned, and ones of another build. */
 	size_t failed, pruned, others;
-	size_t cut, killed; /* numbers of excluded executions: with a truncated file, and with a killed program (sides_keep_ended()) */
-	char *cut_file;	    /* first truncated file, or its run; NULL if there is none */
-	size_t empty;	    /* number of empty directories: runs that wrote no files */
-	size_t interrupted; /* number of interrupted calls; each counts as the mean of the other calls in its run */
-	bool stale;	    /* the samples are from another build than the latest runs with results */
+	size_t cut, killed;   /* numbers of excluded executions: with a truncated file, and with a killed program (sides_keep_ended()) */
+	char *truncated_file; /* first truncated file, or its run; NULL if there is none */
+	size_t empty;	      /* number of empty directories: runs that wrote no files */
+	size_t interrupted;   /* number of interrupted calls; each counts as the mean of the other calls in its run */
+	bool stale;	      /* the samples are from another build than the latest runs with results */
 };
 
 /* Reads directory/RUN/FILE.samples (one directory per run) or directory/FILE.samples (one file per run). Returns ASSAY_E_USAGE if files are
@@ -40,7 +40,7 @@ enum assay_status side_read(const char *directory, struct side *out, struct assa
 void side_release(struct side *side); /* Accepts a zeroed struct. */
 
 /* Selects stored samples to read. */
-struct side_asked {
+struct side_request {
 	const char *selector;	   /* APP@VERSION or APP/INPUT@VERSION; the version may be omitted if there is only one */
 	const char *plan;	   /* only samples of the build of this plan, as far as known; NULL means the build measured last */
 	const char *hardware_type; /* only samples from machines of this type; NULL means any, but only one type unless emulated */
@@ -49,10 +49,10 @@ struct side_asked {
 
 /* Reads stored samples into *out, which it overwrites. Returns ASSAY_E_NODATA if there are none, ASSAY_E_USAGE with a list if they are from
  * several hardware types, ASSAY_E_CORRUPT if a file is damaged. */
-enum assay_status side_of_store(struct lab *lab, const struct side_asked *asked, struct side *out, struct assay_error *err);
+enum assay_status side_load(struct lab *lab, const struct side_request *asked, struct side *out, struct assay_error *err);
 
 /* Reports whether one of the first `before` files has the same hardware type as files[before]. */
-bool side_type_seen(const struct sample_file *files, size_t before);
+bool side_has_earlier_type(const struct sample_file *files, size_t before);
 
 /* Functions to build a side: add a run, then add files to this run, and so on; finally call side_check(). side_check() checks that runs can
  * be compared. It excludes runs with a truncated file, because their total work is unknown. */
@@ -65,16 +65,16 @@ enum assay_status side_check(struct side *side, struct assay_error *err);
 enum assay_status sides_keep_ended(struct side *old, struct side *new, struct assay_error *err);
 
 /* Returns the samples of the process that started first. */
-const struct samples *side_run_first(const struct side_run *run);
+const struct samples *side_run_first_process(const struct side_run *run);
 
 /* Reports whether a counter of the first run counts work. */
 bool side_has_work(const struct side *side);
 
 /* Checks that two sides are comparable. ASSAY_E_USAGE names the first difference: back end, hardware type (if known) or counters. */
-enum assay_status side_compare(const struct side *a, const struct side *b, struct assay_error *err);
+enum assay_status side_check_comparable(const struct side *a, const struct side *b, struct assay_error *err);
 
 /* Sets *out to the sorted, distinct names of all counters of a run. Returns their number. The names are borrowed; the caller frees *out. */
-size_t side_counters(const struct side_run *run, const char ***out);
+size_t side_list_counters(const struct side_run *run, const char ***out);
 
 /* Sorted, distinct names of functions, without compiler suffixes (".constprop.0"). */
 struct stems {
@@ -84,7 +84,7 @@ struct stems {
 
 void stems_add(struct stems *stems, const char *symbol); /* Adds a name. Call stems_sort() before stems_find(). */
 void stems_sort(struct stems *stems);
-void stems_of(const struct side *side, struct stems *out);	  /* Sets *out to the functions that have samples on a side. */
+void stems_collect(const struct side *side, struct stems *out);	  /* Sets *out to the functions that have samples on a side. */
 size_t stems_find(const struct stems *stems, const char *symbol); /* Returns SIZE_MAX if not found. */
 void stems_release(struct stems *stems);			  /* Accepts a zeroed struct. */
 

@@ -34,14 +34,14 @@ static void threads_sort(struct threads *threads)
 		threads_add(threads, threads->at[i]);
 }
 
-static bool symbol_is(const char *symbol, const char *stem)
+static bool is_symbol_of(const char *symbol, const char *stem)
 {
-	size_t length = functions_stem(symbol);
+	size_t length = functions_stem_length(symbol);
 
 	return strlen(stem) == length && memcmp(symbol, stem, length) == 0;
 }
 
-static struct threads threads_of(const struct side *side, const char *stem)
+static struct threads threads_collect(const struct side *side, const char *stem)
 {
 	struct threads threads = { .at = NULL };
 	uint64_t file = 0;
@@ -51,7 +51,7 @@ static struct threads threads_of(const struct side *side, const char *stem)
 			const struct samples *s = &side->runs[r].files[f];
 
 			for (size_t k = 0; k < s->n_functions; k++)
-				if (symbol_is(s->functions[k].name, stem))
+				if (is_symbol_of(s->functions[k].name, stem))
 					for (size_t i = 0; i < s->functions[k].n; i++)
 						threads_add(&threads, file << 32 | s->items[s->functions[k].first + i].thread);
 		}
@@ -61,7 +61,7 @@ static struct threads threads_of(const struct side *side, const char *stem)
 }
 
 /* Reports whether `b` has at least half of the threads of `a`. */
-static bool threads_overlap(const struct threads *a, const struct threads *b)
+static bool threads_are_shared(const struct threads *a, const struct threads *b)
 {
 	size_t both = 0;
 
@@ -75,33 +75,33 @@ static bool threads_overlap(const struct threads *a, const struct threads *b)
 	return 2 * both >= a->n && both > 0;
 }
 
-static double row_misses(const struct side_effect_row *row)
+static double sum_row_misses(const struct side_effect_row *row)
 {
 	return row->kind.misses_ns * row->calls;
 }
 
-static bool row_misses_otherwise(const struct side_effect_row *row)
+static bool is_cause_of_own_misses(const struct side_effect_row *row)
 {
 	for (int t = 0; t < TROUBLES; t++)
-		if (fabs(row->kind.missed_ns[t]) > 0)
+		if (fabs(row->kind.misses_by_kind_ns[t]) > 0)
 			return true;
 	return false;
 }
 
 /* Returns the row whose misses decreased most if misses moved to row i, that is, if rows of the same threads lost as many; else
  * SIZE_MAX. */
-static size_t row_moved_from(const struct side_effect_row *rows, size_t n, const struct threads *threads, size_t i)
+static size_t find_moved_from(const struct side_effect_row *rows, size_t n, const struct threads *threads, size_t i)
 {
 	double most = 0;
 	size_t from = SIZE_MAX;
 
-	for (int t = 0; t < TROUBLES && rows[i].kind.only_misses; t++) {
-		double mine = rows[i].kind.missed_ns[t] * rows[i].calls, others = 0;
+	for (int t = 0; t < TROUBLES && rows[i].kind.has_only_misses; t++) {
+		double mine = rows[i].kind.misses_by_kind_ns[t] * rows[i].calls, others = 0;
 
 		for (size_t g = 0; g < n && mine > 0; g++) {
-			double more = rows[g].kind.missed_ns[t] * rows[g].calls;
+			double more = rows[g].kind.misses_by_kind_ns[t] * rows[g].calls;
 
-			if (g == i || fabs(more) <= 0 || !threads_overlap(&threads[i], &threads[g]))
+			if (g == i || fabs(more) <= 0 || !threads_are_shared(&threads[i], &threads[g]))
 				continue;
 			others += more;
 			from = more < most ? g : from;
@@ -114,30 +114,30 @@ static size_t row_moved_from(const struct side_effect_row *rows, size_t n, const
 }
 
 /* Reports whether the cause explains the effect by new memory, calls or paths. Such a cause has own events, so is no side effect. */
-static bool row_brings(const struct side_effect_row *cause, const struct side_effect_row *effect)
+static bool is_possible_cause(const struct side_effect_row *cause, const struct side_effect_row *effect)
 {
-	double lines = cause->kind.fresh_bytes * cause->calls / LINE_BYTES, calls = (cause->kind.calls - 1) * cause->calls;
+	double lines = cause->kind.allocated_bytes * cause->calls / LINE_BYTES, calls = (cause->kind.calls - 1) * cause->calls;
 
-	if (effect->kind.only_misses)
+	if (effect->kind.has_only_misses)
 		return kind_has(&cause->kind, TROUBLE_ALLOCATION) && effect->kind.lines * effect->calls <= lines;
-	if (!effect->kind.only_branches || cause->kind.only_branches)
+	if (!effect->kind.has_only_branches || cause->kind.has_only_branches)
 		return false;
 	return effect->kind.branches * effect->calls <= fmax(calls, cause->kind.branches * cause->calls);
 }
 
 /* Returns the worse row that explains row i; SIZE_MAX if there is none. */
-static size_t row_cause(const struct side_effect_row *rows, size_t n, const struct threads *threads, size_t i)
+static size_t find_cause(const struct side_effect_row *rows, size_t n, const struct threads *threads, size_t i)
 {
 	size_t cause = SIZE_MAX;
 
 	for (size_t c = 0; c < n; c++) {
-		double most = cause == SIZE_MAX ? 0 : row_misses(&rows[cause]), misses = row_misses(&rows[c]);
+		double most = cause == SIZE_MAX ? 0 : sum_row_misses(&rows[cause]), misses = sum_row_misses(&rows[c]);
 
-		if (c == i || !rows[c].worse || !threads_overlap(&threads[i], &threads[c]))
+		if (c == i || !rows[c].worse || !threads_are_shared(&threads[i], &threads[c]))
 			continue;
-		if (row_brings(&rows[c], &rows[i]))
+		if (is_possible_cause(&rows[c], &rows[i]))
 			return c;
-		if (rows[i].kind.only_misses && misses > most && row_misses(&rows[i]) <= SIDE_EFFECT_PART * misses)
+		if (rows[i].kind.has_only_misses && misses > most && sum_row_misses(&rows[i]) <= SIDE_EFFECT_PART * misses)
 			cause = c;
 	}
 	return cause;
@@ -149,12 +149,12 @@ void side_effects_find(const struct side *side, const struct side_effect_row *ro
 
 	for (size_t i = 0; i < n; i++) {
 		cause[i] = SIZE_MAX;
-		if (rows[i].worse || row_misses_otherwise(&rows[i]))
-			threads[i] = threads_of(side, rows[i].symbol);
+		if (rows[i].worse || is_cause_of_own_misses(&rows[i]))
+			threads[i] = threads_collect(side, rows[i].symbol);
 	}
 	for (size_t i = 0; i < n; i++)
-		if (rows[i].worse && (cause[i] = row_moved_from(rows, n, threads, i)) == SIZE_MAX)
-			cause[i] = row_cause(rows, n, threads, i);
+		if (rows[i].worse && (cause[i] = find_moved_from(rows, n, threads, i)) == SIZE_MAX)
+			cause[i] = find_cause(rows, n, threads, i);
 	for (size_t i = 0; i < n; i++) {
 		for (size_t k = 0; k < n && cause[i] != SIZE_MAX && cause[cause[i]] != SIZE_MAX && cause[cause[i]] != i; k++)
 			cause[i] = cause[cause[i]];

@@ -21,10 +21,10 @@
 enum { A, B, SIDES };
 
 /* Returns the path of `file` relative to its tree if the runs used a file of this name in one of the trees; otherwise NULL. */
-static const char *path_inside(const struct code *code, const struct changed_asked *asked, const char *file)
+static const char *path_inside(const struct code *code, const struct changed_request *asked, const char *file)
 {
 	for (int side = 0; side < SIDES; side++) {
-		const char *path = code_path(code, file, asked->directories[side]);
+		const char *path = code_find_path(code, file, asked->directories[side]);
 
 		if (path)
 			return path + strlen(asked->directories[side]) + 1;
@@ -33,10 +33,10 @@ static const char *path_inside(const struct code *code, const struct changed_ask
 }
 
 /* Compares both builds of a program or library and sets *out; the caller calls changes_release(). Returns false if that is impossible. */
-static bool object_open(const struct code *code, const struct changed_asked *asked, const char *file, struct changes *out)
+static bool object_open(const struct code *code, const struct changed_request *asked, const char *file, struct changes *out)
 {
-	const struct changes_options options = { asked->repository, asked->commits[A], asked->commits[B], CHANGES_WRAPPER };
-	struct build builds[SIDES] = { { .referred = NULL }, { .referred = NULL } };
+	const struct changes_options options = { asked->repository, asked->commits[A], asked->commits[B], CHANGES_WRAPPER_MAX };
+	struct build builds[SIDES] = { { .referenced_addresses = NULL }, { .referenced_addresses = NULL } };
 	const char *inside = path_inside(code, asked, file);
 	struct assay_error ignored;
 	bool known = inside;
@@ -53,7 +53,7 @@ static bool object_open(const struct code *code, const struct changed_asked *ask
 	return known;
 }
 
-static const struct function *function_named(const struct functions *functions, const char *name)
+static const struct function *find_function(const struct functions *functions, const char *name)
 {
 	char shown[CODE_NAME_BYTES];
 
@@ -68,7 +68,7 @@ static const struct function *function_named(const struct functions *functions, 
 }
 
 /* Returns the change of function `new` in the new build (of `old` in the old build if `new` is FUNCTIONS_NONE); NULL if unchanged. */
-static const struct change *change_of(const struct changes *c, size_t old, size_t new)
+static const struct change *find_change(const struct changes *c, size_t old, size_t new)
 {
 	for (size_t i = 0; i < c->n; i++)
 		if (new != FUNCTIONS_NONE ? c->items[i].new == new : c->items[i].old == old)
@@ -78,14 +78,14 @@ static const struct change *change_of(const struct changes *c, size_t old, size_
 
 /* ---- samples per source line ---- */
 
-struct line_met {
+struct line_count {
 	const char *file; /* owned by the image */
 	unsigned line;
 	unsigned long long count;
 };
 
 struct line_samples {
-	struct line_met *items; /* [n] */
+	struct line_count *items; /* [n] */
 	size_t n, capacity;
 };
 
@@ -98,22 +98,23 @@ static void line_samples_count(const struct build *build, size_t function, const
 
 	while ((line = strsep(&rest, "\n"))) {
 		unsigned long long count = strtoull(line, &where, 10);
-		struct functions_place place;
+		struct functions_location place;
 		uint64_t address;
 		size_t body, i = 0;
 
 		if (strncmp(where, " user ", 6) == 0)
 			inside = strcmp(where + 6, path) == 0;
-		if (!inside || strncmp(where, " at ", 4) != 0 || !image_address_of(&build->image, strtoull(where + 4, NULL, 16), &address))
+		if (!inside || strncmp(where, " at ", 4) != 0 ||
+		    !image_find_address(&build->image, strtoull(where + 4, NULL, 16), &address))
 			continue;
-		body = functions_body_at(&build->functions, address);
+		body = functions_find_body(&build->functions, address);
 		if (body == SIZE_MAX || build->functions.bodies[body].function != function ||
-		    !functions_place_of(&build->image, &build->functions, address, &place) || !place.file)
+		    !functions_locate(&build->image, &build->functions, address, &place) || !place.file)
 			continue;
 		while (i < met->n && (met->items[i].line != place.line || strcmp(met->items[i].file, place.file) != 0))
 			i++;
 		if (i == met->n)
-			mem_append(met->items, met->n, &met->capacity, (struct line_met){ .file = place.file, .line = place.line });
+			mem_append(met->items, met->n, &met->capacity, (struct line_count){ .file = place.file, .line = place.line });
 		met->items[i].count += count;
 	}
 	free(text);
@@ -123,9 +124,9 @@ static void line_samples_count(const struct build *build, size_t function, const
 
 /* Returns the name of a source file as in git, otherwise relative to the tree `directory`, otherwise as in the debug information. free()
  * it. */
-static char *source_of(const struct source_tree *committed, const char *directory, const char *file)
+static char *find_source(const struct source_tree *committed, const char *directory, const char *file)
 {
-	const char *name = source_file(committed, file);
+	const char *name = source_find_file(committed, file);
 	size_t n = strlen(directory);
 
 	if (!name)
@@ -134,12 +135,12 @@ static char *source_of(const struct source_tree *committed, const char *director
 }
 
 /* Returns the line with most samples in a function of the candidate, as "FILE:LINE"; NULL if it has no samples. free() it. */
-static char *hottest_of(const struct changed_asked *asked, const struct changes *c, const struct code *code, const char *file,
-			const struct function *function)
+static char *find_hottest_line(const struct changed_request *asked, const struct changes *c, const struct code *code, const char *file,
+			       const struct function *function)
 {
-	const char *path = code_path(code, file, asked->directories[B]);
+	const char *path = code_find_path(code, file, asked->directories[B]);
 	struct line_samples met = { .items = NULL };
-	const struct line_met *best = NULL;
+	const struct line_count *best = NULL;
 	char *name = NULL, *text;
 
 	for (size_t r = 0; path && r < asked->candidate->n; r++)
@@ -147,47 +148,48 @@ static char *hottest_of(const struct changed_asked *asked, const struct changes 
 	for (size_t i = 0; i < met.n; i++)
 		best = !best || met.items[i].count > best->count ? &met.items[i] : best;
 	if (best)
-		name = source_of(&c->source.new, asked->directories[B], best->file);
+		name = find_source(&c->source.new, asked->directories[B], best->file);
 	text = best ? mem_format("%s:%u", name, best->line) : NULL;
 	mem_free(met.items, name);
 	return text;
 }
 
 /* Returns the time difference measured for `other`, the other name of a renamed function, in seconds; 0 if it was not measured. */
-static double renamed_of(const struct measured *measured, const struct measured_part *of, const struct function *other)
+static double renamed_difference(const struct measured *measured, const struct measured_part *of, const struct function *other)
 {
 	char shown[CODE_NAME_BYTES];
 
 	code_function_name(other->symbol, shown);
 	for (size_t i = 0; i < measured->n; i++)
-		if (measured->parts[i].depth == of->depth && measured->parts[i].of == of->of && strcmp(measured->parts[i].name, shown) == 0)
+		if (measured->parts[i].depth == of->depth && measured->parts[i].level == of->level &&
+		    strcmp(measured->parts[i].name, shown) == 0)
 			return measured->parts[i].difference;
 	return 0;
 }
 
-static void part_fill(const struct changed_asked *asked, const struct changes *c, const struct code *code, const struct measured *measured,
-		      struct measured_part *part)
+static void part_fill(const struct changed_request *asked, const struct changes *c, const struct code *code,
+		      const struct measured *measured, struct measured_part *part)
 {
-	const struct function *new = function_named(&c->new.functions, part->name),
-			      *function = new ? new : function_named(&c->old.functions, part->name);
+	const struct function *new = find_function(&c->new.functions, part->name),
+			      *function = new ? new : find_function(&c->old.functions, part->name);
 	const struct change *change;
 
 	if (!function)
 		return;
-	change = new ? change_of(c, FUNCTIONS_NONE, (size_t)(new - c->new.functions.items))
-		     : change_of(c, (size_t)(function - c->old.functions.items), FUNCTIONS_NONE);
+	change = new ? find_change(c, FUNCTIONS_NONE, (size_t)(new - c->new.functions.items))
+		     : find_change(c, (size_t)(function - c->old.functions.items), FUNCTIONS_NONE);
 	part->change = change_kind_code(change ? change->kind : CHANGE_NONE);
 	if (change && change->kind == CHANGE_RENAMED)
 		part->renamed =
-		    renamed_of(measured, part, new ? c->old.functions.items + change->old : c->new.functions.items + change->new);
+		    renamed_difference(measured, part, new ? c->old.functions.items + change->old : c->new.functions.items + change->new);
 	part->line = function->line;
 	if (function->file)
-		part->source = source_of(new ? &c->source.new : &c->source.old, asked->directories[new ? B : A], function->file);
+		part->source = find_source(new ? &c->source.new : &c->source.old, asked->directories[new ? B : A], function->file);
 	if (new && function->file)
-		part->hottest = hottest_of(asked, c, code, part->file, new);
+		part->hottest = find_hottest_line(asked, c, code, part->file, new);
 }
 
-bool changed_fill(struct measured *measured, const struct code *code, const struct changed_asked *asked, double least)
+bool changed_describe_functions(struct measured *measured, const struct code *code, const struct changed_request *asked, double least)
 {
 	struct measured_part **wanted =
 	    mem_new(measured->n, sizeof(*wanted)); /* functions to describe; an entry becomes NULL when it is done */
@@ -212,7 +214,7 @@ bool changed_fill(struct measured *measured, const struct code *code, const stru
 				part_fill(asked, &changes, code, measured, wanted[k]);
 			wanted[k] = NULL;
 		}
-		described = described && !(known && changes.new.image.detail != IMAGE_DESCRIBED);
+		described = described && !(known && changes.new.image.detail != IMAGE_DEBUG_INFO);
 		changes_release(&changes);
 	}
 	free(wanted);
@@ -227,7 +229,7 @@ static bool is_first_of_file(const struct measured *measured, size_t i)
 	return true;
 }
 
-char *changed_unchanged_files(const struct measured *measured, const struct code *code, const struct changed_asked *asked)
+char *changed_unchanged_files(const struct measured *measured, const struct code *code, const struct changed_request *asked)
 {
 	struct buf names = BUF_INIT;
 	bool unchanged = true;
@@ -248,7 +250,7 @@ char *changed_unchanged_files(const struct measured *measured, const struct code
 	return NULL;
 }
 
-const struct measured_part *changed_first(const struct measured *measured, double least, bool slower)
+const struct measured_part *changed_find_largest(const struct measured *measured, double least, bool slower)
 {
 	const struct measured_part *first = NULL;
 	double most = 0;
@@ -272,27 +274,27 @@ static volatile sig_atomic_t counted_cancelled;
 
 /* Runs of both versions that count events in their functions. */
 struct counting {
-	const struct counted_asked *asked;
+	const struct counted_request *asked;
 	const struct trees *trees;    /* builds with emulated counters */
 	char *place, *samples[SIDES]; /* directory for the counts; subdirectory of each version */
-	struct why *why;
+	struct explanation *why;
 };
 
 /* Runs one version once. Sets why->code if the program fails, `remaining_s` seconds pass, or the user interrupts. */
 static enum assay_status count_once(const struct counting *c, int side, size_t turn, double remaining_s, struct assay_error *err)
 {
-	const struct counted_asked *a = c->asked;
-	const struct here_side *of = &a->sides[side];
+	const struct counted_request *a = c->asked;
+	const struct adhoc_side *of = &a->sides[side];
 	char *directory = mem_format("%s/%zu", c->samples[side], turn), *variable = mem_format("ASSAY_EMULATE_DIRECTORY=%s", directory);
 	const char **words = mem_new(of->n + 2, sizeof(*words));
 	const struct local_command command = { .words = words,
 					       .n = of->n + 2,
 					       .directory = of->directory ? c->trees->directories[side] : NULL,
 					       .input = a->input,
-					       .kept_bytes = KEPT_BYTES,
+					       .output_kept_bytes = KEPT_BYTES,
 					       .timeout_ms = (int64_t)(remaining_s * 1e3) + 1,
 					       .cancelled = &counted_cancelled };
-	struct local_said said = { .ok = false };
+	struct local_report said = { .ok = false };
 	enum assay_status st = file_make_directory(directory, 0700, err);
 
 	words[0] = "env";
@@ -302,9 +304,9 @@ static enum assay_status count_once(const struct counting *c, int side, size_t t
 	if (!st)
 		st = local_command_run(&command, &said, err);
 	if (!st && counted_cancelled)
-		why_not(c->why, "interrupted", INTERRUPTED);
-	else if (!st && !said.ok && !(a->any_status && said.result.exit_status > 0))
-		why_not(c->why, "failed", said.fault);
+		explanation_set_reason(c->why, "interrupted", INTERRUPTED);
+	else if (!st && !said.ok && !(a->accept_any_status && said.result.exit_status > 0))
+		explanation_set_reason(c->why, "failed", said.fault);
 	else if (!st)
 		c->why->runs++;
 	local_report_release(&said);
@@ -315,10 +317,10 @@ static enum assay_status count_once(const struct counting *c, int side, size_t t
 
 static enum assay_status count_in_turn(const struct counting *c, struct assay_error *err)
 {
-	const struct counted_asked *a = c->asked;
+	const struct counted_request *a = c->asked;
 	struct progress shown =
 	    progress_begin(stderr, progress_now() - PROGRESS_LOG_S); /* an earlier start, so that logs contain the first line, too */
-	size_t needed = why_runs_needed();
+	size_t needed = explanation_runs_needed();
 	double began_s = progress_now(), spent_s = 0, turn_s = 0;
 	enum assay_status st = ASSAY_OK;
 	size_t turn = 0;
@@ -338,7 +340,7 @@ static enum assay_status count_in_turn(const struct counting *c, struct assay_er
 	progress_end(&shown);
 	c->why->seconds = spent_s;
 	if (!st && !counted_cancelled && (c->why->code ? spent_s >= a->budget_s : turn < DETECT_RUNS_MIN))
-		why_not(c->why, "budget_ended", "--why is too short for three runs of each version with emulated counters");
+		explanation_set_reason(c->why, "budget_ended", "--why is too short for three runs of each version with emulated counters");
 	return st;
 }
 
@@ -366,27 +368,27 @@ static enum assay_status count_and_judge(struct counting *c, struct function_evi
 	if (!st && !c->why->code)
 		function_evidence_read((const char *const *)c->samples, functions);
 	if (!st && functions->missing)
-		why_not(c->why, "not_judged", functions->missing);
+		explanation_set_reason(c->why, "not_judged", functions->missing);
 	nftw(c->place, remove_one, WALK_DESCRIPTORS, FTW_PHYS | FTW_DEPTH);
 	mem_free(c->samples[A], c->samples[B]);
 	return st;
 }
 
-enum assay_status counted_functions(const struct counted_asked *asked, struct function_evidence *functions, struct why *why,
-				    struct assay_error *err)
+enum assay_status count_changed_functions(const struct counted_request *asked, struct function_evidence *functions, struct explanation *why,
+					  struct assay_error *err)
 {
-	struct trees_asked with = asked->trees;
+	struct trees_request with = asked->trees;
 	struct trees trees;
 	struct counting c = { .asked = asked, .trees = &trees, .why = why };
 	enum assay_status st;
 
-	*functions = (struct function_evidence){ .there = false };
-	*why = (struct why){ .asked = true, .hosts = 1 };
+	*functions = (struct function_evidence){ .has_result = false };
+	*why = (struct explanation){ .is_needed = true, .hosts = 1 };
 	with.kind = VARIANT_COUNTERS;
 	st = trees_build(&with, &trees, err);
 	if (st && (trees.reason || trees.cancelled)) {
-		why_not(why, trees.cancelled ? "interrupted" : variant_reason_codes[trees.reason],
-			trees.cancelled ? INTERRUPTED : err->text);
+		explanation_set_reason(why, trees.cancelled ? "interrupted" : variant_reason_codes[trees.reason],
+				       trees.cancelled ? INTERRUPTED : err->text);
 		st = ASSAY_OK;
 	} else if (!st) {
 		cancel_on_signals(&counted_cancelled);

@@ -28,88 +28,88 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define TIMEOUT_MS	 (24 * 3600 * 1000)
-#define KEPT_BYTES	 (1 << 20) /* maximum number of bytes of a command's output to keep, for explaining a failure */
-#define COMPUTES_SAID	 .2	   /* a line explains the share of computing if it is above this value */
-#define SHOWN_WORDS	 4	   /* maximum number of arguments in the first line */
-#define SEED		 20186	   /* seed for the order of runs */
-#define RUNS_MAX	 200
-#define PERIODS		 10	    /* number of periods in which running processes are watched */
-#define INPUT_BYTES_MAX	 (1u << 30) /* maximum number of bytes of standard input that are kept in memory */
-#define SHOWN_MS	 1000
-#define KEEP_APPLICATION "diff"
-#define KEEP_MACHINE	 "local"
+#define TIMEOUT_MS	    (24 * 3600 * 1000)
+#define KEPT_BYTES	    (1 << 20) /* maximum number of bytes of a command's output to keep, for explaining a failure */
+#define COMPUTE_SHARE_SHOWN .2	      /* a line explains the share of computing if it is above this value */
+#define SHOWN_ARGUMENTS	    4	      /* maximum number of arguments in the first line */
+#define SEED		    20186     /* seed for the order of runs */
+#define RUNS_MAX	    200
+#define PERIODS		    10	       /* number of periods in which running processes are watched */
+#define INPUT_BYTES_MAX	    (1u << 30) /* maximum number of bytes of standard input that are kept in memory */
+#define SHOWN_MS	    1000
+#define STORED_APPLICATION  "diff"
+#define STORED_MACHINE	    "local"
 
 enum { A, B, SIDES };
 
 /* A command with its runs. */
-struct here {
-	struct here_side of;
+struct adhoc_command {
+	struct adhoc_side side;
 	const char **words;	      /* [of.n] arguments as executed */
 	char build[DIGEST_HEX_BYTES]; /* digest of the arguments and the working directory */
 	double level;		      /* confidence level of the comparison; 0 means EFFECT_LEVEL */
 	char *command;		      /* first arguments, for display */
 	struct level_run runs[RUNS_MAX];
 	struct helper_result results[RUNS_MAX];
-	struct parts_run met[RUNS_MAX];
+	struct parts_run run_parts[RUNS_MAX];
 	char *samples[RUNS_MAX]; /* [n] CPU samples of each run; NULL if there are none */
 	size_t n;
 	struct sampled sampled;
-	/* The following members are set by here_end(). */
+	/* The following members are set by adhoc_finish(). */
 	double wall_s, cpu_s; /* medians over the runs */
 	struct levels levels;
 	struct parts parts;
 };
 
-static volatile sig_atomic_t here_cancelled;
+static volatile sig_atomic_t adhoc_cancelled;
 
-/* Returns a command without runs; the caller calls here_free(). The strings of `side` must outlive it. */
-static struct here *here_new(const struct here_side *side)
+/* Returns a command without runs; the caller calls adhoc_command_free(). The strings of `side` must outlive it. */
+static struct adhoc_command *adhoc_command_new(const struct adhoc_side *side)
 {
-	struct here *here = mem_new(1, sizeof(*here));
+	struct adhoc_command *adhoc_command = mem_new(1, sizeof(*adhoc_command));
 	struct buf command = BUF_INIT, all = BUF_INIT;
 
-	for (size_t i = 0; i < side->n && i < SHOWN_WORDS; i++)
-		buf_format(&command, "%s%s", i ? " " : "", TEXT_SHOWN(side->words[i]));
-	if (side->n > SHOWN_WORDS)
+	for (size_t i = 0; i < side->n && i < SHOWN_ARGUMENTS; i++)
+		buf_format(&command, "%s%s", i ? " " : "", TEXT_SANITIZED(side->words[i]));
+	if (side->n > SHOWN_ARGUMENTS)
 		buf_text(&command, " ...");
-	here->of = *side;
-	here->words = mem_new(side->n, sizeof(*here->words));
-	memcpy(here->words, side->words, side->n * sizeof(*here->words));
-	here->words[0] = side->program ? side->program : side->words[0];
+	adhoc_command->side = *side;
+	adhoc_command->words = mem_new(side->n, sizeof(*adhoc_command->words));
+	memcpy(adhoc_command->words, side->words, side->n * sizeof(*adhoc_command->words));
+	adhoc_command->words[0] = side->program ? side->program : side->words[0];
 	buf_text(&all, side->directory ? side->directory : "");
 	for (size_t i = 0; i < side->n; i++)
-		buf_add(&all, here->words[i], strlen(here->words[i]) + 1);
-	digest_sha256(all.bytes, all.size, here->build);
+		buf_add(&all, adhoc_command->words[i], strlen(adhoc_command->words[i]) + 1);
+	digest_sha256(all.bytes, all.size, adhoc_command->build);
 	buf_release(&all);
-	here->command = buf_take(&command);
-	return here;
+	adhoc_command->command = buf_take(&command);
+	return adhoc_command;
 }
 
-static void here_free(struct here *here)
+static void adhoc_command_free(struct adhoc_command *adhoc_command)
 {
-	if (!here)
+	if (!adhoc_command)
 		return;
-	parts_release(&here->parts);
-	for (size_t r = 0; r < here->n; r++)
-		free(here->samples[r]);
-	mem_free(here->words, here->command, here);
+	parts_release(&adhoc_command->parts);
+	for (size_t r = 0; r < adhoc_command->n; r++)
+		free(adhoc_command->samples[r]);
+	mem_free(adhoc_command->words, adhoc_command->command, adhoc_command);
 }
 
 /* ---- standard input, which each run reads from its start ---- */
 
-struct here_input {
+struct adhoc_input {
 	int fd;	       /* file in memory with the content of a pipe; -1 if not needed */
 	char path[48]; /* file that each run opens; "" if there is no input */
 };
 
-static void path_set(struct here_input *input, int fd)
+static void path_set(struct adhoc_input *input, int fd)
 {
 	snprintf(input->path, sizeof(input->path), "/proc/%d/fd/%d", (int)getpid(), fd);
 }
 
 /* Reports whether standard input is a regular file that nothing has read yet and that each run can open. */
-static bool is_whole_file(const struct here_input *input)
+static bool is_reopenable_file(const struct adhoc_input *input)
 {
 	struct stat status;
 	int fd;
@@ -123,7 +123,7 @@ static bool is_whole_file(const struct here_input *input)
 }
 
 /* Copies standard input to the file descriptor `fd`. Sets *all to the number of bytes. */
-static enum assay_status keep(int fd, bool progress, size_t *all, struct assay_error *err)
+static enum assay_status read_input(int fd, bool progress, size_t *all, struct assay_error *err)
 {
 	struct progress shown = progress_begin(stderr, progress_now());
 	struct pollfd ready = { .fd = STDIN_FILENO, .events = POLLIN };
@@ -134,7 +134,7 @@ static enum assay_status keep(int fd, bool progress, size_t *all, struct assay_e
 		progress_show(&shown, progress_now(), false, "waiting for the end of standard input (use </dev/null for no input)");
 	st = file_read("-", INPUT_BYTES_MAX, &bytes, err);
 	if (st == ASSAY_E_LIMIT)
-		assay_context(err, "standard input is kept in memory for all runs: put it into a file and use '< FILE'");
+		assay_add_context(err, "standard input is kept in memory for all runs: put it into a file and use '< FILE'");
 	for (*all = 0; !st && *all < bytes.size;) {
 		ssize_t more = write(fd, bytes.bytes + *all, bytes.size - *all);
 
@@ -149,9 +149,9 @@ static enum assay_status keep(int fd, bool progress, size_t *all, struct assay_e
 
 /* Prepares standard input. Each run opens a regular file directly. Other input, except a terminal, is copied into memory; returns
  * ASSAY_E_LIMIT if it is too large. */
-static enum assay_status here_input_take(bool progress, struct here_input *out, struct assay_error *err)
+static enum assay_status adhoc_input_read(bool progress, struct adhoc_input *out, struct assay_error *err)
 {
-	struct here_input input = { .fd = -1 };
+	struct adhoc_input input = { .fd = -1 };
 	enum assay_status st = ASSAY_OK;
 	size_t all = 0;
 
@@ -160,7 +160,7 @@ static enum assay_status here_input_take(bool progress, struct here_input *out, 
 	    isatty(STDIN_FILENO)) /* a terminal, or write-only because it was closed (base/dispatch.c) */
 		return ASSAY_OK;
 	path_set(&input, STDIN_FILENO);
-	if (is_whole_file(&input)) {
+	if (is_reopenable_file(&input)) {
 		*out = input;
 		return ASSAY_OK;
 	}
@@ -168,7 +168,7 @@ static enum assay_status here_input_take(bool progress, struct here_input *out, 
 	if (input.fd < 0)
 		return assay_fail(err, ASSAY_E_IO, "cannot keep standard input in memory: %s", strerror(errno));
 	path_set(&input, input.fd);
-	st = keep(input.fd, progress, &all, err);
+	st = read_input(input.fd, progress, &all, err);
 	if (!st && all > 0) {
 		*out = input;
 		return ASSAY_OK;
@@ -177,7 +177,7 @@ static enum assay_status here_input_take(bool progress, struct here_input *out, 
 	return st;
 }
 
-static void here_input_release(struct here_input *input)
+static void adhoc_input_release(struct adhoc_input *input)
 {
 	if (input->fd >= 0)
 		close(input->fd);
@@ -185,114 +185,118 @@ static void here_input_release(struct here_input *input)
 
 /* ---- runs ---- */
 
-static enum assay_status here_failed(const struct here *here, const struct local_said *said, struct assay_error *err)
+static enum assay_status adhoc_fail_command(const struct adhoc_command *adhoc_command, const struct local_report *said,
+					    struct assay_error *err)
 {
 	char line[LOCAL_LINE_BYTES];
 
 	local_report_line(said, LOCAL_LAST_LINE, line);
-	return assay_fail(err, ASSAY_E_NODATA, "'%s' failed: %s%s%s%s", here->command, said->fault, *line ? ": " : "", line,
+	return assay_fail(err, ASSAY_E_NODATA, "'%s' failed: %s%s%s%s", adhoc_command->command, said->fault, *line ? ": " : "", line,
 			  said->result.exit_status > 0 ? "; --ignore-failure measures it anyway" : "");
 }
 
-static enum assay_status here_take(struct here *here, const struct local_said *said, struct code *code, struct assay_error *err)
+static enum assay_status adhoc_add_run(struct adhoc_command *adhoc_command, const struct local_report *said, struct code *code,
+				       struct assay_error *err)
 {
-	struct sampled *sampled = &here->sampled;
+	struct sampled *sampled = &adhoc_command->sampled;
 	uint64_t user = sampled->user, kernel = sampled->kernel, processes = sampled->processes, threads = sampled->threads;
-	enum assay_status st = said->samples ? sampled_add(sampled, said->samples, here->words[0], code, err) : ASSAY_OK;
+	enum assay_status st = said->samples ? sampled_add(sampled, said->samples, adhoc_command->words[0], code, err) : ASSAY_OK;
 
 	if (st)
 		return st;
-	here->results[here->n] = said->result;
-	here->samples[here->n] = said->samples ? mem_string(said->samples) : NULL;
-	here->runs[here->n] =
-	    level_run_of(KEEP_MACHINE, &said->result, (double)(sampled->processes - processes), (double)(sampled->threads - threads));
-	here->met[here->n++] = (struct parts_run){ sampled->user - user, sampled->kernel - kernel };
+	adhoc_command->results[adhoc_command->n] = said->result;
+	adhoc_command->samples[adhoc_command->n] = said->samples ? mem_string(said->samples) : NULL;
+	adhoc_command->runs[adhoc_command->n] =
+	    level_run_make(STORED_MACHINE, &said->result, (double)(sampled->processes - processes), (double)(sampled->threads - threads));
+	adhoc_command->run_parts[adhoc_command->n++] = (struct parts_run){ sampled->user - user, sampled->kernel - kernel };
 	return ASSAY_OK;
 }
 
-static enum assay_status here_run(struct here *here, const struct here_how *how, const char *input, struct code *code,
-				  struct assay_error *err)
+static enum assay_status adhoc_run_once(struct adhoc_command *adhoc_command, const struct adhoc_options *how, const char *input,
+					struct code *code, struct assay_error *err)
 {
 	const char *seconds = TEXT_DOUBLE(how->budget_s / PERIODS), *const wait[] = { "sleep", seconds };
-	const struct local_command command = { .words = how->attach ? wait : here->words,
-					       .n = how->attach ? 2 : here->of.n,
-					       .directory = here->of.directory,
+	const struct local_command command = { .words = how->attach ? wait : adhoc_command->words,
+					       .n = how->attach ? 2 : adhoc_command->side.n,
+					       .directory = adhoc_command->side.directory,
 					       .input = *input ? input : NULL,
 					       .attach = how->attach,
 					       .lock = how->attach ? NULL : MEASURE_LOCK, /* watching disturbs no measurement */
 					       .sample = true,
-					       .kept_bytes = KEPT_BYTES,
+					       .output_kept_bytes = KEPT_BYTES,
 					       .timeout_ms = TIMEOUT_MS,
-					       .cancelled = &here_cancelled };
-	struct local_said said;
+					       .cancelled = &adhoc_cancelled };
+	struct local_report said;
 	enum assay_status st = local_command_run(&command, &said, err);
 
 	if (st)
 		return st;
-	if (here_cancelled)
+	if (adhoc_cancelled)
 		st = assay_fail(err, ASSAY_E_IO, "cancelled");
-	else if (!said.ok && !(how->any_status && said.result.exit_status > 0))
-		st = here_failed(here, &said, err);
+	else if (!said.ok && !(how->accept_any_status && said.result.exit_status > 0))
+		st = adhoc_fail_command(adhoc_command, &said, err);
 	else
-		st = here_take(here, &said, code, err);
+		st = adhoc_add_run(adhoc_command, &said, code, err);
 	local_report_release(&said);
 	return st;
 }
 
-static void here_end(struct here *here)
+static void adhoc_finish(struct adhoc_command *adhoc_command)
 {
 	double wall[RUNS_MAX], cpu[RUNS_MAX], cpu_s = 0;
 
-	for (size_t r = 0; r < here->n; r++) {
-		wall[r] = here->runs[r].wall;
-		cpu[r] = here->runs[r].user + here->runs[r].sys;
+	for (size_t r = 0; r < adhoc_command->n; r++) {
+		wall[r] = adhoc_command->runs[r].wall;
+		cpu[r] = adhoc_command->runs[r].user + adhoc_command->runs[r].sys;
 		cpu_s += cpu[r];
 	}
-	here->wall_s = stats_median(wall, here->n);
-	here->cpu_s = stats_median(cpu, here->n);
-	parts_divide(&here->sampled, here->met, here->runs, here->n);
-	levels_of(here->runs, here->n, &here->levels);
-	parts_of(&here->levels, &here->sampled, cpu_s, &here->parts);
+	adhoc_command->wall_s = stats_median(wall, adhoc_command->n);
+	adhoc_command->cpu_s = stats_median(cpu, adhoc_command->n);
+	parts_divide_cpu_time(&adhoc_command->sampled, adhoc_command->run_parts, adhoc_command->runs, adhoc_command->n);
+	levels_compute(adhoc_command->runs, adhoc_command->n, &adhoc_command->levels);
+	parts_compute(&adhoc_command->levels, &adhoc_command->sampled, cpu_s, &adhoc_command->parts);
 }
 
-static bool here_judge(struct here *const sides[2], double min_effect, struct effect *effect);
+static bool compare_sides(struct adhoc_command *const sides[2], double min_effect, struct effect *effect);
 
-/* The schedule of interim analyses. There are at most LOOKS_MAX, each with twice as many runs as the one before. The last has all runs that
- * the budget and RUNS_MAX allow. */
-struct looking {
+/* The schedule of interim analyses. There are at most ANALYSES_MAX, each with twice as many runs as the one before. The last has all runs
+ * that the budget and RUNS_MAX allow. */
+struct adhoc_analysis {
 	size_t next; /* number of runs per command at the next analysis; 0 if not known yet */
 	int looks;
 };
 
 /* Makes an interim analysis if it is due. Reports whether the runs decide. `turn_s` is the time of one run of each command. `last` states
  * that no runs follow. */
-static bool look(struct looking *l, struct here *const sides[2], const struct here_how *how, double turn_s, bool last)
+static bool analyse_runs(struct adhoc_analysis *l, struct adhoc_command *const sides[2], const struct adhoc_options *how, double turn_s,
+			 bool last)
 {
 	struct effect effect;
 
 	if (!l->next && sides[0]->n >= EFFECT_PAIRS_MIN)
-		l->next = (size_t)fmax(EFFECT_PAIRS_MIN, fmin(how->budget_s / turn_s, RUNS_MAX) / (double)looks_repetitions(1, LOOKS_MAX));
-	if (!last && (!l->next || sides[0]->n < l->next || l->looks == LOOKS_MAX - 1))
+		l->next =
+		    (size_t)fmax(EFFECT_PAIRS_MIN, fmin(how->budget_s / turn_s, RUNS_MAX) / (double)analysis_repetitions(1, ANALYSES_MAX));
+	if (!last && (!l->next || sides[0]->n < l->next || l->looks == ANALYSES_MAX - 1))
 		return false;
 	l->next *= 2;
 	sides[0]->level = sides[1]->level = analysis_level(++l->looks, last);
-	return here_judge(sides, how->min_effect, &effect);
+	return compare_sides(sides, how->min_effect, &effect);
 }
 
 /* Runs commands[n] in turn until the budget ends or the runs decide, while holding the host's lock. Each turn starts with a random command.
  * Each command runs at least once and at most RUNS_MAX times. Returns ASSAY_E_NODATA if a command fails. */
-static enum assay_status here_measure(const char *input, struct here *const *commands, size_t n, const struct here_how *how,
-				      struct code *code, struct assay_error *err)
+static enum assay_status adhoc_measure(const char *input, struct adhoc_command *const *commands, size_t n, const struct adhoc_options *how,
+				       struct code *code, struct assay_error *err)
 {
 	double began_s = progress_now(), spent_s = 0, turn_s = (double)INFINITY;
 	struct progress shown = progress_begin(stderr, began_s);
-	struct looking looking = { .looks = 0 };
+	struct adhoc_analysis adhoc_analysis = { .looks = 0 };
 	enum assay_status st = ASSAY_OK;
 	bool last, decided = false;
 	struct rng rng;
 	size_t turn = 0;
 
-	cancel_on_signals(&here_cancelled);
+	cancel_on_signals(&adhoc_cancelled);
 	rng_seed(&rng, SEED);
 	do {
 		size_t first = (size_t)rng_below(&rng, n);
@@ -301,147 +305,149 @@ static enum assay_status here_measure(const char *input, struct here *const *com
 			if (how->progress)
 				progress_show(&shown, progress_now(), false, "run %zu, %.0f of %.0f s", turn * n + i + 1,
 					      progress_now() - began_s, how->budget_s);
-			st = here_run(commands[(first + i) % n], how, input, code, err);
+			st = adhoc_run_once(commands[(first + i) % n], how, input, code, err);
 		}
 		turn++;
 		turn_s = fmin(turn_s, progress_now() - began_s - spent_s); /* minimum, because a turn may include waits for the lock */
 		spent_s = progress_now() - began_s;
 		last = turn == RUNS_MAX || spent_s * (1.0 + 1.0 / (double)turn) >= how->budget_s;
-		if (!st && how->until_decided)
-			decided = look(&looking, commands, how, turn_s, last);
+		if (!st && how->stop_when_decided)
+			decided = analyse_runs(&adhoc_analysis, commands, how, turn_s, last);
 	} while (!st && !decided && !last);
 	progress_end(&shown);
 	for (size_t i = 0; !st && i < n; i++)
-		here_end(commands[i]);
+		adhoc_finish(commands[i]);
 	return st;
 }
 
 /* ---- profile of one command ---- */
 
 /* Adds a line which states that the runs are too few for an interval, and suggests a sufficient budget. */
-static void here_report_short(const struct here *here, const struct here_how *how, struct document *d)
+static void adhoc_note_few_runs(const struct adhoc_command *adhoc_command, const struct adhoc_options *how, struct document *d)
 {
 	doc_line(d, "\nA run takes %.1f s of a budget of %g s, too few runs for an interval: give more time, such as --budget %.0f",
-		 here->wall_s, how->budget_s, ceil(fmax(2 * EFFECT_PAIRS_MIN * here->wall_s, 2 * how->budget_s)));
+		 adhoc_command->wall_s, how->budget_s, ceil(fmax(2 * EFFECT_PAIRS_MIN * adhoc_command->wall_s, 2 * how->budget_s)));
 }
 
-static void here_answer(const struct here *here, const struct here_how *how, struct document *d)
+static void adhoc_describe(const struct adhoc_command *adhoc_command, const struct adhoc_options *how, struct document *d)
 {
 	const struct helper_result *results[RUNS_MAX];
-	const struct levels *levels = &here->levels;
-	char *text = parts_text(&here->parts), *sentence;
+	const struct levels *levels = &adhoc_command->levels;
+	char *text = parts_text(&adhoc_command->parts), *sentence;
 	int64_t left = 0;
 	size_t otherwise = 0;
 
-	for (size_t r = 0; r < here->n; r++) {
-		results[r] = &here->results[r];
+	for (size_t r = 0; r < adhoc_command->n; r++) {
+		results[r] = &adhoc_command->results[r];
 		otherwise += results[r]->exit_status > 0;
-		left += here->results[r].leftovers > 0 ? here->results[r].leftovers : 0;
+		left += adhoc_command->results[r].leftovers > 0 ? adhoc_command->results[r].leftovers : 0;
 	}
-	sentence = mem_format("'%s' spends %s (%zu %s%s on this machine, %.*f s each)", here->command, text, here->n,
-			      how->attach ? "period" : "run", text_plural(here->n),
-			      here->wall_s < 1	   ? 4
-			      : here->wall_s < 100 ? 2
-						   : 0,
-			      here->wall_s);
-	doc_answer(d, here->parts.n_reasons ? DOC_DOUBTFUL : DOC_GOOD, "", "%s", sentence);
+	sentence = mem_format("'%s' spends %s (%zu %s%s on this machine, %.*f s each)", adhoc_command->command, text, adhoc_command->n,
+			      how->attach ? "period" : "run", text_plural(adhoc_command->n),
+			      adhoc_command->wall_s < 1	    ? 4
+			      : adhoc_command->wall_s < 100 ? 2
+							    : 0,
+			      adhoc_command->wall_s);
+	doc_answer(d, adhoc_command->parts.n_reasons ? DOC_DOUBTFUL : DOC_GOOD, "", "%s", sentence);
 	doc_set(d, "sentence", sentence);
-	doc_set(d, "runs", here->n);
-	doc_set(d, "wall_s", here->wall_s);
-	doc_set(d, "cpu_s", here->cpu_s);
-	parts_answer(&here->parts, "trust", NULL, d);
-	if (here->cpu_s > 1.05 * here->wall_s)
+	doc_set(d, "runs", adhoc_command->n);
+	doc_set(d, "wall_s", adhoc_command->wall_s);
+	doc_set(d, "cpu_s", adhoc_command->cpu_s);
+	parts_describe(&adhoc_command->parts, "trust", NULL, d);
+	if (adhoc_command->cpu_s > 1.05 * adhoc_command->wall_s)
 		doc_line(d,
 			 "%.1f CPUs were at work at a time: shares are fractions of their time, and waiting in parallel with other threads "
 			 "is not visible",
-			 here->cpu_s / here->wall_s);
-	doc_set(d, "delay", levels->delay);
+			 adhoc_command->cpu_s / adhoc_command->wall_s);
+	doc_set(d, "delay", levels->run_delay_share);
 	doc_set(d, "doubt", levels->doubt);
-	doc_set(d, "blurred", levels->blurred);
-	if (levels->of[LEVEL_COMPUTE].share > COMPUTES_SAID)
+	doc_set(d, "blurred", levels->uncertain_time);
+	if (levels->of[LEVEL_COMPUTE].share > COMPUTE_SHARE_SHOWN)
 		doc_line(d, "Computing or waiting for memory: the sampling clock does not distinguish these");
-	if (levels->delay > .05)
-		doc_line(d, "Other programs used the CPU for %.0f %% of the time, which is not part of the shares", 100 * levels->delay);
+	if (levels->run_delay_share > .05)
+		doc_line(d, "Other programs used the CPU for %.0f %% of the time, which is not part of the shares",
+			 100 * levels->run_delay_share);
 	if (left > 0)
 		doc_line(d, "Processes that the command had started were still running at its end, and were stopped: %lld process%s",
 			 (long long)left, left == 1 ? "" : "es");
 	if (otherwise)
-		doc_line(d, "%zu of %zu runs ended with a status other than 0", otherwise, here->n);
-	signature_medians(d, "counts", results, here->n);
-	if (here->n == 1)
-		here_report_short(here, how, d);
+		doc_line(d, "%zu of %zu runs ended with a status other than 0", otherwise, adhoc_command->n);
+	run_usage_add_medians(d, "counts", results, adhoc_command->n);
+	if (adhoc_command->n == 1)
+		adhoc_note_few_runs(adhoc_command, how, d);
 	mem_free(sentence, text);
 }
 
-enum assay_status here_profile(const char *const *words, size_t n, const struct here_how *how, struct document *d, struct assay_error *err)
+enum assay_status adhoc_profile(const char *const *words, size_t n, const struct adhoc_options *how, struct document *d,
+				struct assay_error *err)
 {
-	struct here *here = here_new(&(struct here_side){ .words = words, .n = n });
+	struct adhoc_command *adhoc_command = adhoc_command_new(&(struct adhoc_side){ .words = words, .n = n });
 	struct code *code = code_new();
-	struct here_input input = { .fd = -1 };
-	enum assay_status st = how->attach ? ASSAY_OK : here_input_take(how->progress, &input, err);
+	struct adhoc_input input = { .fd = -1 };
+	enum assay_status st = how->attach ? ASSAY_OK : adhoc_input_read(how->progress, &input, err);
 
 	if (!st)
-		st = here_measure(input.path, &here, 1, how, code, err);
+		st = adhoc_measure(input.path, &adhoc_command, 1, how, code, err);
 	if (!st)
-		here_answer(here, how, d);
-	here_input_release(&input);
+		adhoc_describe(adhoc_command, how, d);
+	adhoc_input_release(&input);
 	code_free(code);
-	here_free(here);
+	adhoc_command_free(adhoc_command);
 	return st;
 }
 
 /* ---- comparison of two commands, like two versions in a laboratory with one host ---- */
 
-/* Returns the number of runs of `here` that ended with a nonzero exit status which no run of `other` had. */
-static size_t ended_differently(const struct here *here, const struct here *other)
+/* Returns the number of runs of `adhoc_command` that ended with a nonzero exit status which no run of `other` had. */
+static size_t count_different_ends(const struct adhoc_command *adhoc_command, const struct adhoc_command *other)
 {
 	size_t n = 0, k;
 
-	for (size_t i = 0; i < here->n; i++) {
-		for (k = 0; k < other->n && other->results[k].exit_status != here->results[i].exit_status;)
+	for (size_t i = 0; i < adhoc_command->n; i++) {
+		for (k = 0; k < other->n && other->results[k].exit_status != adhoc_command->results[i].exit_status;)
 			k++;
-		n += here->results[i].exit_status > 0 && k == other->n;
+		n += adhoc_command->results[i].exit_status > 0 && k == other->n;
 	}
 	return n;
 }
 
 /* Returns the runs of a side as a run set. With --ignore-failure, a status that both sides have is no failure. A status that only A has
  * counts as a failure unless B also has one of its own. */
-static struct run_set set_of(struct here *const sides[SIDES], int side)
+static struct run_set make_run_set(struct adhoc_command *const sides[SIDES], int side)
 {
-	const struct here *here = sides[side];
-	size_t failed = ended_differently(sides[B], sides[A]);
+	const struct adhoc_command *adhoc_command = sides[side];
+	size_t failed = count_different_ends(sides[B], sides[A]);
 	struct run_set set = { .application = mem_string(""),
-			       .version = mem_string(here->of.name ? here->of.name : here->command),
-			       .level = here->level,
-			       .executed = here->n,
-			       .failed = side == B || !failed ? ended_differently(here, sides[!side]) : 0 };
+			       .version = mem_string(adhoc_command->side.name ? adhoc_command->side.name : adhoc_command->command),
+			       .level = adhoc_command->level,
+			       .n_executed = adhoc_command->n,
+			       .failed = side == B || !failed ? count_different_ends(adhoc_command, sides[!side]) : 0 };
 
-	set.items = mem_new(here->n, sizeof(*set.items));
-	for (; set.n < here->n; set.n++) {
-		const struct helper_result *r = &here->results[set.n];
+	set.items = mem_new(adhoc_command->n, sizeof(*set.items));
+	for (; set.n < adhoc_command->n; set.n++) {
+		const struct helper_result *r = &adhoc_command->results[set.n];
 
-		set.items[set.n] = (struct run){ .machine = mem_string(KEEP_MACHINE),
+		set.items[set.n] = (struct run){ .machine = mem_string(STORED_MACHINE),
 						 .repetition = (int64_t)set.n + 1,
-						 .metric = here->runs[set.n].wall,
+						 .metric = adhoc_command->runs[set.n].wall,
 						 .recorded = 1,
 						 .plan = "here",
 						 .usage = { r->wall_ns, r->user_us, r->sys_us } };
-		memcpy(set.items[set.n].build, here->build, sizeof(set.items[set.n].build) - 1);
+		memcpy(set.items[set.n].build, adhoc_command->build, sizeof(set.items[set.n].build) - 1);
 		run_set_withheld(&set.items[set.n], r);
 	}
 	return set;
 }
 
-/* Computes *effect from the runs. Reports whether the decision is settled (judge_settled()), so that no more runs are needed. */
-static bool here_judge(struct here *const sides[SIDES], double min_effect, struct effect *effect)
+/* Computes *effect from the runs. Reports whether the decision is settled (judge_is_settled()), so that no more runs are needed. */
+static bool compare_sides(struct adhoc_command *const sides[SIDES], double min_effect, struct effect *effect)
 {
 	static const struct evidence none;
 	static const struct lab_config config = { .min_effect = LAB_MIN_EFFECT };
-	struct run_set sets[] = { set_of(sides, A), set_of(sides, B) };
+	struct run_set sets[] = { make_run_set(sides, A), make_run_set(sides, B) };
 	struct verdict verdict = { .n_reasons = 0 };
 	struct assay_error ignored;
-	bool settled = !verdict_of(&none, &config, &sets[A], &sets[B], min_effect, &verdict, &ignored) && judge_settled(&verdict);
+	bool settled = !verdict_compute(&none, &config, &sets[A], &sets[B], min_effect, &verdict, &ignored) && judge_is_settled(&verdict);
 
 	*effect = *verdict_effect(&verdict);
 	effect->decision = verdict.effect.decision;
@@ -451,12 +457,15 @@ static bool here_judge(struct here *const sides[SIDES], double min_effect, struc
 	return settled;
 }
 
-static struct measured_side side_of(const struct here *here)
+static struct measured_side make_measured_side(const struct adhoc_command *adhoc_command)
 {
-	struct measured_side side = { here->words[0], mem_new(here->n, sizeof(*side.runs)), here->n, &here->parts };
+	struct measured_side side = { adhoc_command->words[0], mem_new(adhoc_command->n, sizeof(*side.runs)), adhoc_command->n,
+				      &adhoc_command->parts };
 
-	for (size_t r = 0; r < here->n; r++)
-		side.runs[r] = (struct measured_run){ KEEP_MACHINE, 0, (int64_t)r + 1, here->runs[r], here->samples[r], &here->results[r] };
+	for (size_t r = 0; r < adhoc_command->n; r++)
+		side.runs[r] = (struct measured_run){
+			STORED_MACHINE, 0, (int64_t)r + 1, adhoc_command->runs[r], adhoc_command->samples[r], &adhoc_command->results[r]
+		};
 	return side;
 }
 
@@ -464,18 +473,19 @@ static struct measured_side side_of(const struct here *here)
  * ratio, by more than `least` seconds. */
 static void changed_name(struct comparison *c, double least)
 {
-	const struct measured_part *first = changed_first(&c->measured, least, verdict_effect(&c->verdict)->ratio > 1);
+	const struct measured_part *first = changed_find_largest(&c->measured, least, verdict_effect(&c->verdict)->ratio > 1);
 
 	if (first && *c->cause)
 		comparison_add_function(c, first->name, first->source, first->line, first->change, first->hottest);
 }
 
-static void compare_answer(struct here *const sides[SIDES], const struct here_how *how, const struct comparison *c, struct document *d)
+static void describe_comparison(struct adhoc_command *const sides[SIDES], const struct adhoc_options *how, const struct comparison *c,
+				struct document *d)
 {
 	static const char *const keys[] = { "a", "b" };
 
-	comparison_answer(c, false, 0, d);
-	d->exit_status = decision_exit(c->verdict.effect.decision);
+	comparison_describe(c, false, 0, d);
+	d->exit_status = decision_exit_status(c->verdict.effect.decision);
 	doc_heading(d, "Time of each command");
 	for (int side = 0; side < SIDES; side++) {
 		char *text = parts_text(&sides[side]->parts);
@@ -486,51 +496,51 @@ static void compare_answer(struct here *const sides[SIDES], const struct here_ho
 		doc_set(d, "wall_s", sides[side]->wall_s);
 		doc_set(d, "cpu_s", sides[side]->cpu_s);
 		doc_end(d);
-		doc_line(d, "'%s' spends %s", sides[side]->of.name ? sides[side]->of.name : sides[side]->command, text);
+		doc_line(d, "'%s' spends %s", sides[side]->side.name ? sides[side]->side.name : sides[side]->command, text);
 		free(text);
 	}
 	if (isnan(c->verdict.effect.low))
-		here_report_short(sides[sides[A]->wall_s > sides[B]->wall_s ? A : B], how, d);
+		adhoc_note_few_runs(sides[sides[A]->wall_s > sides[B]->wall_s ? A : B], how, d);
 	doc_object(d, "trust");
 	for (int side = 0; side < SIDES; side++)
-		parts_trust(&sides[side]->parts, keys[side], d);
+		parts_describe_trust(&sides[side]->parts, keys[side], d);
 	doc_end(d);
 }
 
 /* Arguments of a comparison of two commands. */
-struct comparing {
-	const struct here_how *how;
-	const struct changed_asked *changed; /* source trees of the programs; NULL if they are not known */
+struct adhoc_comparison {
+	const struct adhoc_options *how;
+	const struct changed_request *changed; /* source trees of the programs; NULL if they are not known */
 	const char *input;
 	struct code *code;
 };
 
 /* Counts events in functions if the candidate is slower, its trees were built, and --why allows time for it. */
-static enum assay_status here_ask_why(struct here *const sides[SIDES], const struct comparing *g, struct comparison *c, struct why *why,
-				      struct assay_error *err)
+static enum assay_status adhoc_plan_explanation(struct adhoc_command *const sides[SIDES], const struct adhoc_comparison *g,
+						struct comparison *c, struct explanation *why, struct assay_error *err)
 {
-	const struct here_side of[] = { sides[A]->of, sides[B]->of };
-	struct counted_asked asked = { .sides = of,
-				       .input = *g->input ? g->input : NULL,
-				       .budget_s = g->changed->why_s,
-				       .progress = g->how->progress,
-				       .any_status = g->how->any_status };
+	const struct adhoc_side of[] = { sides[A]->side, sides[B]->side };
+	struct counted_request asked = { .sides = of,
+					 .input = *g->input ? g->input : NULL,
+					 .budget_s = g->changed->explanation_s,
+					 .progress = g->how->progress,
+					 .accept_any_status = g->how->accept_any_status };
 	enum assay_status st;
 
-	if (!g->changed->trees || !(g->changed->why_s > 0) || c->verdict.effect.decision != DECISION_REGRESSION || here_cancelled)
+	if (!g->changed->trees || !(g->changed->explanation_s > 0) || c->verdict.effect.decision != DECISION_REGRESSION || adhoc_cancelled)
 		return ASSAY_OK;
 	asked.trees = *g->changed->trees;
-	st = counted_functions(&asked, &c->functions, why, err);
+	st = count_changed_functions(&asked, &c->functions, why, err);
 	c->absent[COMPARISON_FUNCTIONS] = (struct comparison_absent){ why->code, why->text };
 	return st;
 }
 
 /* Measures both versions again with functions aligned to cache lines, because the address of code can also make it slower. Withdraws the
  * finding unless the aligned builds show it, too. */
-static void here_align(struct here *const sides[SIDES], const struct comparing *g, struct comparison *c)
+static void adhoc_measure_aligned(struct adhoc_command *const sides[SIDES], const struct adhoc_comparison *g, struct comparison *c)
 {
-	struct trees_asked asked = *g->changed->trees;
-	struct here *aligned[SIDES] = { NULL, NULL };
+	struct trees_request asked = *g->changed->trees;
+	struct adhoc_command *aligned[SIDES] = { NULL, NULL };
 	struct effect effect = { .decision = DECISION_INCONCLUSIVE };
 	struct assay_error err;
 	struct trees trees;
@@ -539,15 +549,15 @@ static void here_align(struct here *const sides[SIDES], const struct comparing *
 	asked.kind = VARIANT_ALIGNED;
 	st = trees_build(&asked, &trees, &err);
 	for (int side = 0; !st && side < SIDES; side++) {
-		struct here_side of = sides[side]->of;
+		struct adhoc_side of = sides[side]->side;
 
 		of.program = trees.programs[side];
 		of.directory = of.directory ? trees.directories[side] : NULL;
-		aligned[side] = here_new(&of);
+		aligned[side] = adhoc_command_new(&of);
 	}
 	if (!st)
-		st = here_measure(g->input, aligned, SIDES, g->how, g->code, &err);
-	if (!st && !here_judge(aligned, g->how->min_effect, &effect) && isnan(effect.low))
+		st = adhoc_measure(g->input, aligned, SIDES, g->how, g->code, &err);
+	if (!st && !compare_sides(aligned, g->how->min_effect, &effect) && isnan(effect.low))
 		st = assay_fail(&err, ASSAY_E_NODATA, "the budget ended after too few runs");
 	if (st)
 		verdict_add_reason(&c->verdict, false, "layout_unknown",
@@ -558,55 +568,55 @@ static void here_align(struct here *const sides[SIDES], const struct comparing *
 					      "%.3f): the place of the code in memory is not the cause",
 					      effect.ratio, effect.low, effect.high));
 	else
-		comparison_withdraw(
+		comparison_set_inconclusive(
 		    c, "layout",
 		    mem_format("no changed function explains the difference, and there is none if functions of both versions start at "
 			       "cache lines (ratio %.3f, %.3f to %.3f): the same code at another place in memory can take longer",
 			       effect.ratio, effect.low, effect.high));
-	here_free(aligned[A]);
-	here_free(aligned[B]);
+	adhoc_command_free(aligned[A]);
+	adhoc_command_free(aligned[B]);
 	trees_release(&trees);
 }
 
-static enum assay_status here_decide(struct here *const sides[SIDES], const struct comparing *g, struct document *d,
-				     struct assay_error *err)
+static enum assay_status adhoc_decide(struct adhoc_command *const sides[SIDES], const struct adhoc_comparison *g, struct document *d,
+				      struct assay_error *err)
 {
 	static const struct evidence none;
-	struct measured_side measured[] = { side_of(sides[A]), side_of(sides[B]) };
-	struct run_set sets[] = { set_of(sides, A), set_of(sides, B) };
-	const struct comparison_asked asked = { .evidence = &none,
-						.baseline = &sets[A],
-						.candidate = &sets[B],
-						.min_effect = g->how->min_effect,
-						.last = COMPARISON_ALL,
-						.sides = measured,
-						.code = g->code };
-	struct changed_asked changed;
+	struct measured_side measured[] = { make_measured_side(sides[A]), make_measured_side(sides[B]) };
+	struct run_set sets[] = { make_run_set(sides, A), make_run_set(sides, B) };
+	const struct comparison_request asked = { .evidence = &none,
+						  .baseline = &sets[A],
+						  .candidate = &sets[B],
+						  .min_effect = g->how->min_effect,
+						  .last = COMPARISON_ALL,
+						  .sides = measured,
+						  .code = g->code };
+	struct changed_request changed;
 	struct comparison c;
-	struct why why = { .asked = false };
+	struct explanation why = { .is_needed = false };
 	bool described = true, known;
 	char *unchanged = NULL;
-	enum assay_status st = comparison_of(NULL, &asked, &c, err);
+	enum assay_status st = comparison_compute(NULL, &asked, &c, err);
 
 	if (!st && g->changed) {
-		double least = comparison_summary(&c.verdict, &c.measured, c.open);
+		double least = comparison_report_threshold_s(&c.verdict, &c.measured, c.open);
 
 		changed = *g->changed;
 		changed.candidate = &measured[B];
-		described = changed_fill(&c.measured, g->code, &changed, least);
+		described = changed_describe_functions(&c.measured, g->code, &changed, least);
 		if (c.verdict.effect.decision == DECISION_PASS || c.verdict.effect.decision == DECISION_INCONCLUSIVE)
 			unchanged = changed_unchanged_files(&c.measured, g->code, &changed);
 		if (!changed.trees)
 			comparison_add_unexplained(&c);
 		else if (c.verdict.effect.decision == DECISION_REGRESSION && !comparison_is_explained(&c, &known))
-			here_align(sides, g, &c);
-		st = here_ask_why(sides, g, &c, &why, err);
+			adhoc_measure_aligned(sides, g, &c);
+		st = adhoc_plan_explanation(sides, g, &c, &why, err);
 		changed_name(&c, least);
 	}
 	if (!st)
-		compare_answer(sides, g->how, &c, d);
-	if (!st && why.asked)
-		why_answer(&why, "counters of functions", d);
+		describe_comparison(sides, g->how, &c, d);
+	if (!st && why.is_needed)
+		explanation_describe(&why, "counters of functions", d);
 	if (!st && !described)
 		doc_line(d, "Files and lines of functions need debug information: build with -g");
 	if (!st && unchanged)
@@ -616,7 +626,7 @@ static enum assay_status here_decide(struct here *const sides[SIDES], const stru
 			 unchanged);
 	free(unchanged);
 	comparison_release(&c);
-	why_release(&why);
+	explanation_release(&why);
 	for (int side = 0; side < SIDES; side++) {
 		run_set_release(&sets[side]);
 		free(measured[side].runs);
@@ -627,9 +637,9 @@ static enum assay_status here_decide(struct here *const sides[SIDES], const stru
 /* ---- storage of the runs in a laboratory ---- */
 
 /* Appends `word` as a quoted YAML string. Doubles '{', which would start a placeholder, and escapes bytes that are not UTF-8. */
-static void quote(const char *word, struct buf *out)
+static void add_quoted(const char *word, struct buf *out)
 {
-	cJSON *string = cJSON_CreateString(text_is_utf8(word, strlen(word)) ? word : TEXT_SHOWN(word));
+	cJSON *string = cJSON_CreateString(text_is_utf8(word, strlen(word)) ? word : TEXT_SANITIZED(word));
 	char *text = cJSON_PrintUnformatted(string);
 
 	for (const char *c = text; *c; c++)
@@ -638,22 +648,22 @@ static void quote(const char *word, struct buf *out)
 	cJSON_Delete(string);
 }
 
-static void manifest_text(struct here *const sides[SIDES], const char *const names[SIDES], struct buf *out)
+static void manifest_text(struct adhoc_command *const sides[SIDES], const char *const names[SIDES], struct buf *out)
 {
 	buf_text(out, "description: kept by 'assay diff'\nwarm_ups: 0\nversions:\n");
 	for (int side = 0; side < SIDES; side++) {
 		buf_text(out, "  ");
-		quote(names[side], out);
-		for (size_t i = 0; i < sides[side]->of.n; i++) {
+		add_quoted(names[side], out);
+		for (size_t i = 0; i < sides[side]->side.n; i++) {
 			buf_text(out, i ? ", " : ":\n    command: [");
-			quote(sides[side]->words[i], out);
+			add_quoted(sides[side]->words[i], out);
 		}
 		buf_text(out, "]\n");
 	}
 }
 
-static enum assay_status run_put(struct store *store, const struct execution_place *place, size_t version, const struct here *side,
-				 size_t i, struct assay_error *err)
+static enum assay_status run_put(struct store *store, const struct execution_context *place, size_t version,
+				 const struct adhoc_command *side, size_t i, struct assay_error *err)
 {
 	const struct helper_result *r = &side->results[i];
 	char path[] = "samples";
@@ -666,18 +676,18 @@ static enum assay_status run_put(struct store *store, const struct execution_pla
 			       .max_rss_bytes = r->max_rss_bytes,
 			       .exit_status = r->exit_status,
 			       .signal = r->signal,
-			       .signature = signature_text(&answer) };
+			       .run_usage = run_usage_to_json(&answer) };
 	enum assay_status st = execution_put(store, place, &e, err);
 
 	execution_release(&e);
 	return st;
 }
 
-static enum assay_status plan_put(struct store *store, const struct manifest *manifest, struct here *const sides[SIDES],
+static enum assay_status plan_put(struct store *store, const struct manifest *manifest, struct adhoc_command *const sides[SIDES],
 				  struct assay_error *err)
 {
 	char *versions[] = { manifest->versions[A].name, manifest->versions[B].name };
-	char *artefacts[] = { mem_string(sides[A]->build), mem_string(sides[B]->build) }, machine[] = KEEP_MACHINE,
+	char *artefacts[] = { mem_string(sides[A]->build), mem_string(sides[B]->build) }, machine[] = STORED_MACHINE,
 	     *machines[] = { machine };
 	struct plan plan = { .application = manifest->application,
 			     .versions = versions,
@@ -689,16 +699,16 @@ static enum assay_status plan_put(struct store *store, const struct manifest *ma
 			     .n_machines = 1,
 			     .repetitions = (int64_t)sides[A]->n,
 			     .level = (double)NAN };
-	const struct execution_place place = { &plan, machine, NULL, KEEP_APPLICATION, 1, NULL, NULL };
+	const struct execution_context place = { &plan, machine, NULL, STORED_APPLICATION, 1, NULL, NULL };
 	enum assay_status st = plan_new(store, manifest, &plan, err);
 
 	for (size_t i = 0; !st && i < sides[A]->n; i++)
 		for (size_t side = 0; !st && side < SIDES; side++)
 			st = run_put(store, &place, side, sides[side], i, err);
 	if (!st)
-		st = plan_complete(store, &plan, err);
+		st = plan_mark_complete(store, &plan, err);
 	if (!st && sides[A]->level > 0)
-		st = plan_grow(store, plan.id, plan.repetitions, sides[A]->level, err);
+		st = plan_add_repetitions(store, plan.id, plan.repetitions, sides[A]->level, err);
 	mem_free(artefacts[A], artefacts[B]);
 	return st;
 }
@@ -709,11 +719,11 @@ static bool is_name(const char *name)
 }
 
 /* Stores all runs as one plan. The versions get the names of the sides if these are valid and different, otherwise "a" and "b". */
-static enum assay_status here_keep(struct here *const sides[SIDES], const char *directory, struct assay_error *err)
+static enum assay_status adhoc_store_laboratory(struct adhoc_command *const sides[SIDES], const char *directory, struct assay_error *err)
 {
-	bool named = is_name(sides[A]->of.name) && is_name(sides[B]->of.name) && strcmp(sides[A]->of.name, sides[B]->of.name) != 0;
-	const char *const names[] = { named ? sides[A]->of.name : "a", named ? sides[B]->of.name : "b" };
-	char *path = mem_format("%s/apps/" KEEP_APPLICATION ".yaml", directory);
+	bool named = is_name(sides[A]->side.name) && is_name(sides[B]->side.name) && strcmp(sides[A]->side.name, sides[B]->side.name) != 0;
+	const char *const names[] = { named ? sides[A]->side.name : "a", named ? sides[B]->side.name : "b" };
+	char *path = mem_format("%s/apps/" STORED_APPLICATION ".yaml", directory);
 	struct manifest manifest = { .file = NULL };
 	struct lab lab = { .lock_fd = -1 };
 	struct buf text = BUF_INIT;
@@ -734,25 +744,25 @@ static enum assay_status here_keep(struct here *const sides[SIDES], const char *
 	return st;
 }
 
-enum assay_status here_compare(const struct here_side commands[SIDES], const struct here_how *how, const struct changed_asked *changed,
-			       struct document *d, struct assay_error *err)
+enum assay_status adhoc_compare(const struct adhoc_side commands[SIDES], const struct adhoc_options *how,
+				const struct changed_request *changed, struct document *d, struct assay_error *err)
 {
-	struct here *sides[SIDES] = { here_new(&commands[A]), here_new(&commands[B]) };
+	struct adhoc_command *sides[SIDES] = { adhoc_command_new(&commands[A]), adhoc_command_new(&commands[B]) };
 	struct code *code = code_new();
-	struct here_input input;
-	enum assay_status st = here_input_take(how->progress, &input, err);
+	struct adhoc_input input;
+	enum assay_status st = adhoc_input_read(how->progress, &input, err);
 
 	if (!st && how->keep)
 		st = lab_create(how->keep, err);
 	if (!st)
-		st = here_measure(input.path, sides, SIDES, how, code, err);
+		st = adhoc_measure(input.path, sides, SIDES, how, code, err);
 	if (!st && how->keep)
-		st = here_keep(sides, how->keep, err);
+		st = adhoc_store_laboratory(sides, how->keep, err);
 	if (!st)
-		st = here_decide(sides, &(struct comparing){ how, changed, input.path, code }, d, err);
-	here_input_release(&input);
+		st = adhoc_decide(sides, &(struct adhoc_comparison){ how, changed, input.path, code }, d, err);
+	adhoc_input_release(&input);
 	code_free(code);
-	here_free(sides[A]);
-	here_free(sides[B]);
+	adhoc_command_free(sides[A]);
+	adhoc_command_free(sides[B]);
 	return st;
 }

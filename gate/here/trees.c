@@ -36,7 +36,7 @@ static enum assay_status find_cache(char **out, struct assay_error *err)
 }
 
 /* Appends the build command to *out, preceded by `env` and those environment variables that affect builds. */
-static void command_of(const struct manifest_arguments *build, struct manifest_arguments *out)
+static void copy_build_command(const struct manifest_arguments *build, struct manifest_arguments *out)
 {
 	static const char *const variables[] = { "CC", "CXX", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS" };
 
@@ -53,7 +53,7 @@ static void command_of(const struct manifest_arguments *build, struct manifest_a
 		manifest_arguments_add(out, build->items[i]);
 }
 
-static enum assay_status build_tree(const struct trees_asked *asked, int side, const char *cache, struct trees *out,
+static enum assay_status build_tree(const struct trees_request *asked, int side, const char *cache, struct trees *out,
 				    struct assay_error *err)
 {
 	struct manifest_arguments command = { .items = NULL };
@@ -68,14 +68,14 @@ static enum assay_status build_tree(const struct trees_asked *asked, int side, c
 	struct assay_error ignored;
 	enum assay_status st;
 
-	command_of(&asked->build, &command);
+	copy_build_command(&asked->build, &command);
 	request.build = (const char *const *)command.items;
 	request.n_build = command.n;
 	st = variant_build(&request, &built, err);
 	if (!st && built.reason) {
 		st = assay_fail(err, ASSAY_E_IO, "%s: %s", asked->names[side], built.text);
 		out->reason = built.reason;
-		(void)file_read(built.log, LOG_BYTES_MAX, &out->said, &ignored);
+		(void)file_read(built.log, LOG_BYTES_MAX, &out->build_output, &ignored);
 	} else if (!st) {
 		memcpy(out->commits[side], built.commit, sizeof(built.commit));
 		out->directories[side] = mem_string(built.tree);
@@ -86,7 +86,7 @@ static enum assay_status build_tree(const struct trees_asked *asked, int side, c
 	return st;
 }
 
-static int read_again(const char *path, const struct stat *info, int type, struct FTW *place)
+static int drop_file_cache(const char *path, const struct stat *info, int type, struct FTW *place)
 {
 	int fd = type == FTW_F && info->st_mode & S_IXUSR ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
 
@@ -99,24 +99,24 @@ static int read_again(const char *path, const struct stat *info, int type, struc
 	return 0;
 }
 
-enum assay_status trees_build(const struct trees_asked *asked, struct trees *out, struct assay_error *err)
+enum assay_status trees_build(const struct trees_request *asked, struct trees *out, struct assay_error *err)
 {
 	struct progress shown = progress_begin(stderr, progress_now());
 	char commit[VARIANT_COMMIT_BYTES], *cache;
 	enum assay_status st;
 
-	*out = (struct trees){ .said = BUF_INIT };
+	*out = (struct trees){ .build_output = BUF_INIT };
 	cancel_on_signals(&trees_cancelled);
 	st = find_cache(&cache, err);
 	for (int side = 0; !st && side < 2; side++) { /* check both trees before building one */
 		struct stat info;
 
 		if (asked->repository)
-			st = variant_commit(asked->repository, asked->names[side], &trees_cancelled, commit, err);
+			st = variant_resolve_commit(asked->repository, asked->names[side], &trees_cancelled, commit, err);
 		else if (stat(asked->names[side], &info) || !S_ISDIR(info.st_mode))
 			st = assay_fail(err, ASSAY_E_NOTFOUND, "'%s' is not a directory", asked->names[side]);
 		if (st)
-			assay_context(err, side ? "NEW" : "OLD");
+			assay_add_context(err, side ? "NEW" : "OLD");
 	}
 	if (!st && asked->program && (*asked->program == '/' || !strchr(asked->program, '/')))
 		st = assay_fail(err, ASSAY_E_USAGE,
@@ -133,7 +133,7 @@ enum assay_status trees_build(const struct trees_asked *asked, struct trees *out
 	/* Evicts the built programs from the page cache, so that runs read them from disk. Code in pages that the linker wrote can be 1.6
 	 * times slower. */
 	for (int side = 0; !st && side < 2; side++)
-		(void)nftw(out->directories[side], read_again, WALK_DESCRIPTORS, FTW_PHYS);
+		(void)nftw(out->directories[side], drop_file_cache, WALK_DESCRIPTORS, FTW_PHYS);
 	progress_end(&shown);
 	free(cache);
 	return st;
@@ -142,5 +142,5 @@ enum assay_status trees_build(const struct trees_asked *asked, struct trees *out
 void trees_release(struct trees *trees)
 {
 	mem_free(trees->directories[0], trees->directories[1], trees->programs[0], trees->programs[1]);
-	buf_release(&trees->said);
+	buf_release(&trees->build_output);
 }

@@ -6,7 +6,7 @@
 #include "runs/inside/variants/variant.h"
 #include "runs/running/manifest.h"
 
-struct trees_asked {
+struct trees_request {
 	const char *repository;		 /* path of the git repository; NULL if the trees are directories */
 	const char *names[2];		 /* [2] git references, or paths of directories */
 	struct manifest_arguments build; /* build command; empty if nothing is to be built */
@@ -20,7 +20,7 @@ struct trees {
 	char commits[2][VARIANT_COMMIT_BYTES]; /* commit ids; for directories, hashes of their files */
 	bool cancelled;			       /* a signal interrupted the builds */
 	enum variant_reason reason;	       /* reason why a tree was not built; VARIANT_BUILT if there is none, or after another error */
-	struct buf said;		       /* output of a failed build */
+	struct buf build_output;	       /* output of a failed build */
 };
 
 /* Copies the trees into $XDG_CACHE_HOME/assay/trees (or ~/.cache/assay/trees) and builds them there. Reuses a build with the same files,
@@ -28,7 +28,7 @@ struct trees {
  * the program's path has no slash or starts with one. Returns ASSAY_E_NOTFOUND if the repository, reference, directory or program does not
  * exist. Returns ASSAY_E_IO if a build fails; its output is in out->said. Overwrites *out; the caller calls trees_release(), also after an
  * error. */
-enum assay_status trees_build(const struct trees_asked *asked, struct trees *out, struct assay_error *err);
+enum assay_status trees_build(const struct trees_request *asked, struct trees *out, struct assay_error *err);
 void trees_release(struct trees *trees);
 
 #endif

@@ -11,7 +11,7 @@
 
 /* ---- reading baselines.yaml ---- */
 
-static enum assay_status string_of(const char *name, const struct yaml_node *map, const char *key, char **out, struct assay_error *err)
+static enum assay_status read_string(const char *name, const struct yaml_node *map, const char *key, char **out, struct assay_error *err)
 {
 	const struct yaml_node *node = yaml_get(map, key);
 	const char *text;
@@ -25,14 +25,14 @@ static enum assay_status string_of(const char *name, const struct yaml_node *map
 	return st;
 }
 
-static enum assay_status day_of(const char *name, const struct yaml_node *map, const char *key, int64_t *ms, struct assay_error *err)
+static enum assay_status read_day(const char *name, const struct yaml_node *map, const char *key, int64_t *ms, struct assay_error *err)
 {
 	const struct yaml_node *node = yaml_get(map, key);
 	const char *text;
 	struct assay_error why;
 	enum assay_status st = node ? yaml_string(name, node, &text, err) : ASSAY_OK;
 
-	if (!st && node && text_day(text, ms, &why))
+	if (!st && node && text_parse_day(text, ms, &why))
 		return assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: %s", name, node->line, why.text);
 	return st;
 }
@@ -41,21 +41,21 @@ static enum assay_status baseline_read(const char *name, const struct yaml_node 
 {
 	static const char *const keys[] = { "application", "version", "accepted", "until", "reason" };
 	int64_t until = INT64_MAX;
-	enum assay_status st = yaml_keys(name, map, "baseline", keys, sizeof(keys) / sizeof(keys[0]), err);
+	enum assay_status st = yaml_check_keys(name, map, "baseline", keys, sizeof(keys) / sizeof(keys[0]), err);
 
 	out->line = map->line;
 	if (!st)
-		st = string_of(name, map, "application", &out->application, err);
+		st = read_string(name, map, "application", &out->application, err);
 	if (!st)
-		st = string_of(name, map, "version", &out->version, err);
+		st = read_string(name, map, "version", &out->version, err);
 	if (!st)
-		st = string_of(name, map, "reason", &out->reason, err);
+		st = read_string(name, map, "reason", &out->reason, err);
 	if (!st && (run_name_fault(out->application) || run_name_fault(out->version)))
 		st = assay_fail(err, ASSAY_E_FORMAT, "%s:%zu: not a valid name of an application or version", name, map->line);
 	if (!st)
-		st = day_of(name, map, "accepted", &out->accepted_ms, err);
+		st = read_day(name, map, "accepted", &out->accepted_ms, err);
 	if (!st)
-		st = day_of(name, map, "until", &until, err);
+		st = read_day(name, map, "until", &until, err);
 	out->until_ms = until < INT64_MAX ? until + BASELINES_DAY_MS : until;
 	return st;
 }
@@ -69,11 +69,11 @@ enum assay_status baselines_parse(const char *name, const char *text, size_t n, 
 
 	*out = (struct baselines){ 0 };
 	if (!st)
-		st = yaml_keys(name, &root, "file", keys, 1, err);
+		st = yaml_check_keys(name, &root, "file", keys, 1, err);
 	if (!st)
 		list = yaml_get(&root, "baselines");
 	if (list)
-		st = yaml_list(name, list, err);
+		st = yaml_require_list(name, list, err);
 	if (!st && list)
 		out->items = mem_new(list->n_items + 1, sizeof(*out->items));
 	for (size_t i = 0; !st && list && i < list->n_items; i++) {
@@ -90,7 +90,7 @@ enum assay_status baselines_read(const char *laboratory, struct baselines *out, 
 {
 	char *path = mem_format("%s/" BASELINES_FILE, laboratory);
 	struct buf text = BUF_INIT;
-	enum assay_status st = file_read_stored(path, YAML_BYTES_MAX, &text, err);
+	enum assay_status st = file_read_cached(path, YAML_BYTES_MAX, &text, err);
 
 	*out = (struct baselines){ 0 };
 	if (!st)
@@ -130,7 +130,7 @@ const struct baseline *baselines_find(const struct baselines *baselines, const c
 	return of_all;
 }
 
-const struct baseline *baselines_expired(const struct baselines *baselines, const char *application, int64_t now_ms)
+const struct baseline *baselines_find_expired(const struct baselines *baselines, const char *application, int64_t now_ms)
 {
 	const struct baseline *latest = baselines_find(baselines, application, INT64_MIN);
 	const struct baseline *counts = baselines_find(baselines, application, now_ms);
@@ -140,14 +140,14 @@ const struct baseline *baselines_expired(const struct baselines *baselines, cons
 
 char *baselines_expired_text(const struct baseline *b)
 {
-	return mem_format("'%s' expired on %.10s", b->version, TEXT_MS(b->until_ms - BASELINES_DAY_MS));
+	return mem_format("'%s' expired on %.10s", b->version, TEXT_DATE(b->until_ms - BASELINES_DAY_MS));
 }
 
 char *baselines_text(const struct baseline *b, const struct baseline *expired)
 {
 	char *later = expired ? baselines_expired_text(expired) : NULL;
-	char *text = mem_format("accepted on %.10s%s%.10s: %s%s%s", TEXT_MS(b->accepted_ms), b->until_ms < INT64_MAX ? ", until " : "",
-				b->until_ms < INT64_MAX ? TEXT_MS(b->until_ms - BASELINES_DAY_MS) : "", b->reason,
+	char *text = mem_format("accepted on %.10s%s%.10s: %s%s%s", TEXT_DATE(b->accepted_ms), b->until_ms < INT64_MAX ? ", until " : "",
+				b->until_ms < INT64_MAX ? TEXT_DATE(b->until_ms - BASELINES_DAY_MS) : "", b->reason,
 				later ? "; accepted later, " : "", later ? later : "");
 
 	free(later);

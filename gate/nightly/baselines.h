@@ -34,7 +34,7 @@ void baselines_release(struct baselines *baselines); /* Accepts a zeroed struct.
 const struct baseline *baselines_find(const struct baselines *baselines, const char *application, int64_t now_ms);
 
 /* Returns an entry that had expired at `now_ms` but would otherwise count instead of an earlier entry; NULL if there is no such entry. */
-const struct baseline *baselines_expired(const struct baselines *baselines, const char *application, int64_t now_ms);
+const struct baseline *baselines_find_expired(const struct baselines *baselines, const char *application, int64_t now_ms);
 
 /* Returns a text such as "accepted on 2026-11-23, until 2026-12-31: REASON". Appends a note on `expired`, a later entry that has expired,
  * unless `expired` is NULL. The caller frees the text. */

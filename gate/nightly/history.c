@@ -15,14 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DAY_MS	     INT64_C(86400000)
-#define POLISH	     10	 /* number of rounds of median polish */
-#define MODES_LEVEL  .05 /* maximum probability of chance for naming the versions as the cause of two levels */
-#define MODES_NAMED  8	 /* maximum number of versions that a line lists by name */
-#define COST_HEIGHT  240.
-#define LEFT	     9. /* width of the margin for axis labels, percent */
-#define RIGHT	     2.
-#define POINTS_LARGE 150 /* number of points above which the chart draws smaller points */
+#define DAY_MS		     INT64_C(86400000)
+#define POLISH_ROUNDS	     10	 /* number of rounds of median polish */
+#define MODES_LEVEL	     .05 /* maximum probability of chance for naming the versions as the cause of two levels */
+#define MODES_VERSIONS_SHOWN 8	 /* maximum number of versions that a line lists by name */
+#define COST_HEIGHT	     240.
+#define CHART_MARGIN_LEFT    9. /* width of the margin for axis labels, percent */
+#define CHART_MARGIN_RIGHT   2.
+#define SMALL_POINTS_FROM    150 /* number of points above which the chart draws smaller points */
 
 struct result {
 	size_t point, machine;
@@ -40,7 +40,7 @@ struct machine_seen {
 };
 
 /* State of loading a history. load_results() reads the results of all machines; choose_machines() drops those of other architectures. */
-struct loading {
+struct history_loader {
 	struct history *history;
 	const struct evidence *evidence;
 	int64_t until_ms;
@@ -50,7 +50,7 @@ struct loading {
 	size_t n, capacity, points_capacity;
 };
 
-static size_t machine_of(struct loading *l, const char *name)
+static size_t find_machine(struct history_loader *l, const char *name)
 {
 	for (size_t i = 0; i < l->n_machines; i++) {
 		if (strcmp(l->machines[i].name, name) == 0)
@@ -67,7 +67,7 @@ static bool is_point(const struct history_point *p, const char *version, const c
 
 /* Returns the index of the point that a row belongs to. Adds the point if it is new. Rows are sorted by version, machine and time. So the
  * row usually belongs to the point of the previous row or to the next point. Otherwise searches the other points of the version. */
-static size_t point_of(struct loading *l, const char *version, const char *plan, int64_t taken_ms)
+static size_t find_point(struct history_loader *l, const char *version, const char *plan, int64_t taken_ms)
 {
 	struct history *h = l->history;
 	size_t last = l->n ? l->results[l->n - 1].point : 0;
@@ -86,7 +86,7 @@ static size_t point_of(struct loading *l, const char *version, const char *plan,
 }
 
 /* Sets the machine's fingerprint to the one with this id if it is later than the current one. */
-static void fingerprint_note(const struct loading *l, struct machine_seen *machine, const char *id)
+static void fingerprint_note(const struct history_loader *l, struct machine_seen *machine, const char *id)
 {
 	const struct fingerprint *f = machine->fingerprint;
 
@@ -97,19 +97,19 @@ static void fingerprint_note(const struct loading *l, struct machine_seen *machi
 }
 
 /* Adds a row of the store. A row is the next result, or another value of the last result: the values of one result are adjacent rows. */
-static void add_row(struct loading *l, sqlite3_stmt *stmt)
+static void add_row(struct history_loader *l, sqlite3_stmt *stmt)
 {
 	const char *version = store_text(stmt, 0);
 	int64_t taken_ms = sqlite3_column_int64(stmt, 2), repetition = sqlite3_column_int64(stmt, 3);
 	struct result *last = l->n ? &l->results[l->n - 1] : NULL;
 	size_t machine, point;
 
-	if (manifest_addition(version) || !isfinite(store_double(stmt, 5)))
+	if (manifest_suffix_length(version) || !isfinite(store_double(stmt, 5)))
 		return;
-	machine = machine_of(l, store_text(stmt, 4));
-	point = point_of(l, version, store_text(stmt, 1), taken_ms);
+	machine = find_machine(l, store_text(stmt, 4));
+	point = find_point(l, version, store_text(stmt, 1), taken_ms);
 	if (!last || last->point != point || last->machine != machine || last->taken_ms != taken_ms || last->repetition != repetition) {
-		last = mem_next(l->results, l->n, &l->capacity);
+		last = mem_append_slot(l->results, l->n, &l->capacity);
 		*last = (struct result){ .point = point,
 					 .machine = machine,
 					 .taken_ms = taken_ms,
@@ -124,16 +124,16 @@ static void add_row(struct loading *l, sqlite3_stmt *stmt)
 	last->recorded++;
 }
 
-static enum assay_status load_results(struct store *store, struct loading *l, struct assay_error *err)
+static enum assay_status load_results(struct store *store, struct history_loader *l, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st =
-	    store_ask(store, &stmt, err,
-		      "SELECT version, ifnull(plan, ''), taken_ms, repetition, machine, run.metric, ifnull(fingerprint, ''), "
-		      "ifnull(architecture, ''), CASE WHEN wall_ns > 0 AND user_us >= 0 AND sys_us >= 0 THEN user_us + sys_us ELSE 0 END "
-		      "FROM run LEFT JOIN execution USING (plan, machine, version, repetition, application, taken_ms) WHERE application = "
-		      "? AND run.metric > 0 AND taken_ms <= ? ORDER BY version, machine, taken_ms, repetition, ordinal",
-		      "ti", l->history->application, l->until_ms);
+	enum assay_status st = store_query(
+	    store, &stmt, err,
+	    "SELECT version, ifnull(plan, ''), taken_ms, repetition, machine, run.metric, ifnull(fingerprint, ''), "
+	    "ifnull(architecture, ''), CASE WHEN wall_ns > 0 AND user_us >= 0 AND sys_us >= 0 THEN user_us + sys_us ELSE 0 END "
+	    "FROM run LEFT JOIN execution USING (plan, machine, version, repetition, application, taken_ms) WHERE application = "
+	    "? AND run.metric > 0 AND taken_ms <= ? ORDER BY version, machine, taken_ms, repetition, ordinal",
+	    "ti", l->history->application, l->until_ms);
 
 	while (store_next(store, stmt, &st, err))
 		add_row(l, stmt);
@@ -147,7 +147,7 @@ static enum assay_status load_results(struct store *store, struct loading *l, st
 }
 
 /* Replaces the metric by the CPU time. Drops results of unknown CPU time. If all are unknown, changes nothing and returns false. */
-static bool turn_to_processor(struct loading *l)
+static bool use_cpu_time(struct history_loader *l)
 {
 	size_t n = 0;
 
@@ -200,7 +200,7 @@ static enum assay_status choose_architecture(struct history *h, const char *aske
 }
 
 /* Translates the indices of points and machines in the results. Drops a result if its new point or machine index is SIZE_MAX. */
-static void renumber(struct loading *l, const size_t *points, const size_t *machines)
+static void renumber(struct history_loader *l, const size_t *points, const size_t *machines)
 {
 	size_t results = 0;
 
@@ -217,7 +217,7 @@ static void renumber(struct loading *l, const size_t *points, const size_t *mach
 
 ORDER_POINTERS_BY(compare_machines, struct machine_seen, BY_TEXT(name))
 
-static enum assay_status choose_machines(struct loading *l, const char *asked, struct assay_error *err)
+static enum assay_status choose_machines(struct history_loader *l, const char *asked, struct assay_error *err)
 {
 	struct history *h = l->history;
 	const struct machine_seen **order = mem_new(l->n_machines + 1, sizeof(struct machine_seen *));
@@ -255,11 +255,11 @@ static enum assay_status choose_machines(struct loading *l, const char *asked, s
 
 static void point_release(struct history_point *p)
 {
-	mem_free(p->version, p->plan, p->on);
+	mem_free(p->version, p->plan, p->machine_costs);
 }
 
-ORDER_BY(compare_versions, struct history_point, BY_TEXT(version) BY_UP(taken_ms))
-ORDER_BY(compare_points, struct history_point, BY_UP(since_ms) BY_TEXT(version) BY_UP(taken_ms) BY_TEXT(plan))
+ORDER_BY(compare_versions, struct history_point, BY_TEXT(version) BY_ASC(taken_ms))
+ORDER_BY(compare_points, struct history_point, BY_ASC(since_ms) BY_TEXT(version) BY_ASC(taken_ms) BY_TEXT(plan))
 
 /* Returns the index of the first point of a version; h->n if the version has no point. */
 static size_t point_of_version(const struct history *h, const char *version)
@@ -286,7 +286,7 @@ static void put_baselines_first(struct history *h)
 }
 
 /* Sorts the points by version and time. Removes points that have no results on the chosen machines. */
-static void order_points(struct loading *l)
+static void order_points(struct history_loader *l)
 {
 	struct history *h = l->history;
 	size_t *at = mem_new(h->n + 1, sizeof(*at)), n = 0;
@@ -323,14 +323,14 @@ static void order_points(struct loading *l)
 	free(at);
 }
 
-ORDER_BY(compare_results, struct result, BY_UP(point) BY_UP(machine) BY_UP(cost))
+ORDER_BY(compare_results, struct result, BY_ASC(point) BY_ASC(machine) BY_ASC(cost))
 
-static void medians(struct history *h, struct loading *l)
+static void medians(struct history *h, struct history_loader *l)
 {
 	for (size_t i = 0; i < h->n; i++) {
-		h->points[i].on = mem_new(h->n_machines, sizeof(double));
+		h->points[i].machine_costs = mem_new(h->n_machines, sizeof(double));
 		for (size_t m = 0; m < h->n_machines; m++)
-			h->points[i].on[m] = (double)NAN;
+			h->points[i].machine_costs[m] = (double)NAN;
 	}
 	order_sort(l->results, l->n, compare_results);
 	for (size_t i = 0, n; i < l->n; i += n) {
@@ -339,7 +339,7 @@ static void medians(struct history *h, struct loading *l)
 
 		for (n = 1; i + n < l->n && r[n].point == r->point && r[n].machine == r->machine;)
 			n++;
-		p->on[r->machine] = n % 2 ? r[n / 2].cost : (r[n / 2 - 1].cost + r[n / 2].cost) / 2;
+		p->machine_costs[r->machine] = n % 2 ? r[n / 2].cost : (r[n / 2 - 1].cost + r[n / 2].cost) / 2;
 		p->machines++;
 		p->runs += n;
 	}
@@ -348,25 +348,25 @@ static void medians(struct history *h, struct loading *l)
 /* ---- merging machines into one series ---- */
 
 /* Merges the costs of all machines. Tukey's median polish (Exploratory Data Analysis, 1977) removes the differences between machines. */
-static void merge(struct history *h)
+static void merge_machines(struct history *h)
 {
 	double *of_machine = mem_new(h->n_machines + 1, sizeof(double)), *x = mem_new(h->n + h->n_machines + 1, sizeof(double));
 
-	for (int round = 0; round < POLISH; round++) {
+	for (int round = 0; round < POLISH_ROUNDS; round++) {
 		for (size_t m = 0; m < h->n_machines; m++) {
 			size_t n = 0;
 
 			for (size_t i = 0; i < h->n; i++)
-				if (!isnan(h->points[i].on[m]))
-					x[n++] = h->points[i].on[m] - h->points[i].cost;
+				if (!isnan(h->points[i].machine_costs[m]))
+					x[n++] = h->points[i].machine_costs[m] - h->points[i].cost;
 			of_machine[m] = n ? stats_median(x, n) : 0;
 		}
 		for (size_t i = 0; i < h->n; i++) {
 			size_t n = 0;
 
 			for (size_t m = 0; m < h->n_machines; m++)
-				if (!isnan(h->points[i].on[m]))
-					x[n++] = h->points[i].on[m] - of_machine[m];
+				if (!isnan(h->points[i].machine_costs[m]))
+					x[n++] = h->points[i].machine_costs[m] - of_machine[m];
 			h->points[i].cost = stats_median(x, n);
 		}
 	}
@@ -401,7 +401,7 @@ static bool history_is_found(const struct history *h, const struct night_decisio
 /* Chooses the source of the costs (metric or CPU time) and the smallest effect, if the caller gave none. The last finding that still
  * holds determines the source, or else the last conclusive decision. That decision also sets the smallest effect; if there is none,
  * `min_effect` does. */
-static void follow_decided(struct history *h, double min_effect)
+static void use_decided_source(struct history *h, double min_effect)
 {
 	const struct night_decision *last = NULL, *found = NULL;
 
@@ -425,7 +425,7 @@ static void place_decisions(struct history *h)
 		     i < h->n && strcmp(h->points[i].version, d->request.candidate) == 0; i++) {
 			before = h->points[i].decision;
 			if (!before || (strcmp(before->night, d->night) == 0
-					    ? decision_place(d->judged.decision) < decision_place(before->judged.decision)
+					    ? decision_rank(d->judged.decision) < decision_rank(before->judged.decision)
 					    : is_decided(d) || !decision_is_finding(before->judged.decision)))
 				h->points[i].decision = d;
 		}
@@ -439,14 +439,14 @@ static size_t history_segment(const struct history *h, size_t point)
 {
 	size_t k = 0;
 
-	while (k < h->changes.n && point >= h->changes.items[k].at)
+	while (k < h->changes.n && point >= h->changes.items[k].first_after)
 		k++;
 	return k;
 }
 
 /* Returns the first point of a finding's candidate if the costs change there by less than half of the finding's ratio. Otherwise, or if the
  * finding used another cost than this history, returns h->n. */
-static size_t denied_at(const struct history *h, const struct night_decision *decision)
+static size_t find_unconfirmed(const struct history *h, const struct night_decision *decision)
 {
 	size_t baseline = point_of_version(h, decision->request.baseline), candidate = point_of_version(h, decision->request.candidate);
 	double change;
@@ -477,13 +477,13 @@ static void find_merged(struct history *h, const double *x, const size_t *versio
 
 	h->changes = find_changes(h, x, h->n, versions, NULL, 0);
 	for (size_t k = h->decisions.n; k-- > 0;) {
-		size_t at = denied_at(h, &h->decisions.items[k]);
+		size_t at = find_unconfirmed(h, &h->decisions.items[k]);
 
-		for (int begins = 1; at < h->n && begins >= 0 && denied_at(h, &h->decisions.items[k]) < h->n; begins--) {
+		for (int begins = 1; at < h->n && begins >= 0 && find_unconfirmed(h, &h->decisions.items[k]) < h->n; begins--) {
 			known[at] = begins;
 			change_points_release(&h->changes);
 			h->changes = find_changes(h, x, h->n, versions, known, 0);
-			h->denied = begins ? h->denied : &h->decisions.items[k];
+			h->unconfirmed = begins ? h->unconfirmed : &h->decisions.items[k];
 		}
 	}
 	free(known);
@@ -495,9 +495,9 @@ static void report_changes(struct history *h, const struct change_points *c, con
 	for (size_t k = 0; k < c->n; k++) {
 		const struct change_points_segment *s = &c->segments[k];
 
-		h->told = mem_resize(h->told, h->n_told + 1, sizeof(*h->told));
-		h->told[h->n_told++] = (struct history_change){ at[s[0].begin], at[s[1].begin],	    at[s[1].end - 1] + 1,
-								machine,	c->items[k].before, c->items[k].after };
+		h->reported = mem_resize(h->reported, h->n_reported + 1, sizeof(*h->reported));
+		h->reported[h->n_reported++] = (struct history_change){ at[s[0].begin], at[s[1].begin],	    at[s[1].end - 1] + 1,
+									machine,	c->items[k].before, c->items[k].after };
 	}
 }
 
@@ -510,7 +510,7 @@ static void find_hidden_changes(struct history *h, size_t begin, size_t end, con
 	struct change_points c;
 
 	for (size_t i = begin; i < end; i++) {
-		x[n] = machine < SIZE_MAX ? h->points[i].on[machine] : h->points[i].cost;
+		x[n] = machine < SIZE_MAX ? h->points[i].machine_costs[machine] : h->points[i].cost;
 		groups[n] = machine < SIZE_MAX ? versions[i] : i;
 		at[n] = i;
 		n += isnan(x[n]) ? 0 : 1;
@@ -551,10 +551,10 @@ static void find_all_changes(struct history *h)
 }
 
 /* Returns an error with the reason why no result is usable. */
-static enum assay_status no_results(struct store *store, const char *application, struct assay_error *err)
+static enum assay_status fail_no_results(struct store *store, const char *application, struct assay_error *err)
 {
 	char *version = NULL;
-	enum assay_status st = run_resolve(store, application, NULL, &version, err);
+	enum assay_status st = run_resolve_version(store, application, NULL, &version, err);
 
 	if (!st || st == ASSAY_E_USAGE) /* results exist, of one version (ASSAY_OK) or of several (ASSAY_E_USAGE) */
 		st = assay_fail(err, ASSAY_E_NOTFOUND, "no result of '%s' can be compared: all results are 0 or failed", application);
@@ -570,19 +570,19 @@ static enum assay_status read_versions(struct store *store, struct history *h, i
 	sqlite3_stmt *stmt = NULL;
 	const char *good = "";
 	enum assay_status st =
-	    store_ask(store, &stmt, err,
-		      "SELECT version, min(taken_ms), sum(bad), count(*) FROM (SELECT version, taken_ms, 0 AS bad FROM "
-		      "run WHERE application = ?1 GROUP BY version, machine, taken_ms, repetition, iif(plan IS NULL, ordinal, 0) "
-		      "UNION ALL SELECT version, taken_ms, 1 FROM failed_run WHERE application = ?1 AND NOT probed) WHERE taken_ms <= ?2 "
-		      "GROUP BY version ORDER BY min(taken_ms)",
-		      "ti", h->application, until_ms);
+	    store_query(store, &stmt, err,
+			"SELECT version, min(taken_ms), sum(bad), count(*) FROM (SELECT version, taken_ms, 0 AS bad FROM "
+			"run WHERE application = ?1 GROUP BY version, machine, taken_ms, repetition, iif(plan IS NULL, ordinal, 0) "
+			"UNION ALL SELECT version, taken_ms, 1 FROM failed_run WHERE application = ?1 AND NOT probed) WHERE taken_ms <= ?2 "
+			"GROUP BY version ORDER BY min(taken_ms)",
+			"ti", h->application, until_ms);
 
 	while (store_next(store, stmt, &st, err)) {
 		int64_t bad = sqlite3_column_int64(stmt, 2), all = sqlite3_column_int64(stmt, 3);
-		struct history_tried *t = mem_next(h->tried, h->n_tried, &capacity);
+		struct history_run_counts *t = mem_append_slot(h->run_counts, h->n_run_counts, &capacity);
 
-		since = bad * h->runs <= h->failed * all ? SIZE_MAX : since < SIZE_MAX ? since : h->n_tried - 1;
-		*t = (struct history_tried){ mem_string(store_text(stmt, 0)), sqlite3_column_int64(stmt, 1), bad, all, since };
+		since = bad * h->runs <= h->failed * all ? SIZE_MAX : since < SIZE_MAX ? since : h->n_run_counts - 1;
+		*t = (struct history_run_counts){ mem_string(store_text(stmt, 0)), sqlite3_column_int64(stmt, 1), bad, all, since };
 		h->failed += bad;
 		h->runs += all;
 		good = bad < all ? t->version : good;
@@ -594,7 +594,7 @@ static enum assay_status read_versions(struct store *store, struct history *h, i
 	return st;
 }
 
-static void loading_release(struct loading *l)
+static void loading_release(struct history_loader *l)
 {
 	for (size_t i = 0; i < l->n_machines; i++)
 		mem_free(l->machines[i].name, l->machines[i].architecture);
@@ -602,14 +602,15 @@ static void loading_release(struct loading *l)
 }
 
 enum assay_status history_load(struct lab *lab, const struct evidence *evidence, const char *application, const char *architecture,
-			       enum history_by by, double min_effect, int64_t until_ms, struct history *out, struct assay_error *err)
+			       enum history_cost_source by, double min_effect, int64_t until_ms, struct history *out,
+			       struct assay_error *err)
 {
-	struct loading l = { .history = out, .evidence = evidence, .until_ms = until_ms };
+	struct history_loader l = { .history = out, .evidence = evidence, .until_ms = until_ms };
 	enum assay_status st;
 
 	*out = (struct history){ .application = mem_string(application), .by = by, .min_effect = min_effect };
 	st = night_decisions_load(&lab->store, application, NULL, until_ms, &out->decisions, err);
-	follow_decided(out, lab->config.min_effect);
+	use_decided_source(out, lab->config.min_effect);
 	if (!st)
 		st = read_versions(&lab->store, out, until_ms, err);
 	if (!st)
@@ -617,13 +618,13 @@ enum assay_status history_load(struct lab *lab, const struct evidence *evidence,
 	if (!st)
 		st = choose_machines(&l, architecture, err);
 	if (!st && !l.n)
-		st = no_results(&lab->store, application, err);
+		st = fail_no_results(&lab->store, application, err);
 	if (!st) {
 		order_points(&l);
-		if (out->by == HISTORY_PROCESSOR && turn_to_processor(&l)) {
-			out->without = out->n;
+		if (out->by == HISTORY_PROCESSOR && use_cpu_time(&l)) {
+			out->n_without_cpu_time = out->n;
 			order_points(&l);
-			out->without -= out->n;
+			out->n_without_cpu_time -= out->n;
 		} else if (by == HISTORY_PROCESSOR)
 			st = assay_fail(err, ASSAY_E_NOTFOUND, "the CPU time of no result of '%s' is known: '--by metric' judges it",
 					application);
@@ -632,7 +633,7 @@ enum assay_status history_load(struct lab *lab, const struct evidence *evidence,
 	}
 	if (!st) {
 		medians(out, &l);
-		merge(out);
+		merge_machines(out);
 		place_decisions(out);
 		find_all_changes(out);
 	}
@@ -649,9 +650,9 @@ void history_release(struct history *h)
 	mem_free_all(h->machines, h->n_machines);
 	for (size_t i = 0; i < h->n_others; i++)
 		free(h->others[i].name);
-	for (size_t i = 0; i < h->n_tried; i++)
-		free(h->tried[i].version);
-	mem_free(h->points, h->others, h->architecture, h->application, h->told, h->tried);
+	for (size_t i = 0; i < h->n_run_counts; i++)
+		free(h->run_counts[i].version);
+	mem_free(h->points, h->others, h->architecture, h->application, h->reported, h->run_counts);
 	night_decisions_release(&h->decisions);
 	change_points_release(&h->changes);
 	*h = (struct history){ 0 };
@@ -674,13 +675,13 @@ static bool is_spike(const struct history *h, size_t point)
 }
 
 /* Returns the difference between a machine's mean log costs after and before a change; NaN if the machine has no points on one side. */
-static double difference(const struct history *h, const struct history_change *t, size_t machine)
+static double mean_cost_change(const struct history *h, const struct history_change *t, size_t machine)
 {
 	double sums[2] = { 0 };
 	size_t n[2] = { 0 };
 
 	for (size_t i = t->begin; i < t->end; i++) {
-		double cost = h->points[i].on[machine];
+		double cost = h->points[i].machine_costs[machine];
 
 		if (!isnan(cost) && !is_spike(h, i)) {
 			sums[i >= t->at] += cost;
@@ -692,13 +693,13 @@ static double difference(const struct history *h, const struct history_change *t
 
 /* Counts the machines whose cost changed by more than half of the change. Sets *machines to the number of machines with points on both
  * sides. */
-static size_t moved_on(const struct history *h, const struct history_change *t, size_t *machines)
+static size_t count_moved_machines(const struct history *h, const struct history_change *t, size_t *machines)
 {
 	size_t moved = 0;
 
 	*machines = 0;
 	for (size_t m = 0; m < h->n_machines; m++) {
-		double cost = difference(h, t, m);
+		double cost = mean_cost_change(h, t, m);
 
 		*machines += isnan(cost) ? 0 : 1;
 		moved += t->machine == SIZE_MAX ? cost / (t->after - t->before) > .5 : m == t->machine;
@@ -717,12 +718,12 @@ static char *decision_words(const struct history_point *p)
 		   : mem_format("%s \u00d7 %s", decision_text(decision->judged.decision), text_fixed(decision->judged.ratio, 3).text);
 }
 
-static void answer_change(const struct history *h, size_t i, struct document *d)
+static void describe_change(const struct history *h, size_t i, struct document *d)
 {
-	const struct history_change *t = &h->told[i];
+	const struct history_change *t = &h->reported[i];
 	const struct history_point *first = &h->points[t->at], *last = &h->points[t->at - 1];
 	bool within = strcmp(first->version, last->version) == 0;
-	size_t machines, moved = moved_on(h, t, &machines);
+	size_t machines, moved = count_moved_machines(h, t, &machines);
 	double ratio = exp(t->after - t->before);
 	char *decision = within ? mem_string("") : decision_words(first);
 
@@ -731,7 +732,7 @@ static void answer_change(const struct history *h, size_t i, struct document *d)
 	doc_show(d, "version", "first version after it", first->version);
 	doc_show(d, "after_version", "last before it", last->version);
 	doc_set(d, "taken_ms", first->taken_ms);
-	doc_showf(d, NULL, "measured on", "", "%.10s", TEXT_MS(first->taken_ms));
+	doc_showf(d, NULL, "measured on", "", "%.10s", TEXT_DATE(first->taken_ms));
 	doc_showf(d, "ratio", "cost", ratio, "× %s", text_fixed(ratio, 3).text);
 	doc_set(d, "machines", machines);
 	doc_set(d, "machines_moved", moved);
@@ -745,15 +746,15 @@ static void answer_change(const struct history *h, size_t i, struct document *d)
 	free(decision);
 }
 
-static void answer_changes(const struct history *h, struct document *d)
+static void describe_changes(const struct history *h, struct document *d)
 {
-	if (h->n_told)
+	if (h->n_reported)
 		doc_line(d, "%s", "");
 	doc_table(d, "changes");
-	if (!h->n_told)
+	if (!h->n_reported)
 		doc_hide(d);
-	for (size_t i = 0; i < h->n_told; i++)
-		answer_change(h, i, d);
+	for (size_t i = 0; i < h->n_reported; i++)
+		describe_change(h, i, d);
 	doc_end(d);
 }
 
@@ -767,14 +768,14 @@ struct modes {
 	size_t n_high, n_versions;
 };
 
-static bool is_high(const struct modes *m, const struct history_point *p)
+static bool is_in_high_mode(const struct modes *m, const struct history_point *p)
 {
 	return p->cost > (m->segment->modes[0] + m->segment->modes[1]) / 2;
 }
 
 /* Finds the two levels of a segment and their cause. The versions are the cause if each version stays on one level, and if the probability
  * that this happens by chance is at most MODES_LEVEL. */
-static struct modes modes_of(const struct history *h, size_t segment)
+static struct modes find_modes(const struct history *h, size_t segment)
 {
 	const struct change_points_segment *s = &h->changes.segments[segment];
 	struct modes m = { .segment = isnan(s->modes[0]) ? NULL : s };
@@ -785,12 +786,12 @@ static struct modes modes_of(const struct history *h, size_t segment)
 		return m;
 	m.high = mem_new(s->end - s->begin, sizeof(*m.high));
 	for (size_t i = s->begin; i < s->end; i++)
-		part += is_high(&m, &h->points[i]) / (double)(s->end - s->begin);
+		part += is_in_high_mode(&m, &h->points[i]) / (double)(s->end - s->begin);
 	for (size_t i = s->begin, end; i < s->end; i = end) {
 		size_t high = 0;
 
 		for (end = i; end < s->end && strcmp(h->points[end].version, h->points[i].version) == 0; end++)
-			high += is_high(&m, &h->points[end]);
+			high += is_in_high_mode(&m, &h->points[end]);
 		both = both || (high && high < end - i);
 		if (high)
 			m.high[m.n_high++] = &h->points[i];
@@ -801,17 +802,17 @@ static struct modes modes_of(const struct history *h, size_t segment)
 	return m;
 }
 
-static void answer_modes_line(const struct history *h, const struct modes *m, struct document *d)
+static void describe_modes_line(const struct history *h, const struct modes *m, struct document *d)
 {
 	const char *from = h->points[m->segment->begin].version, *to = h->points[m->segment->end - 1].version;
 	struct text_number low = text_fixed(relative_cost(h, m->segment->modes[0]), 3),
 			   high = text_fixed(relative_cost(h, m->segment->modes[1]), 3);
 	struct buf names = BUF_INIT;
 
-	for (size_t i = 0; i < m->n_high && i < MODES_NAMED; i++)
+	for (size_t i = 0; i < m->n_high && i < MODES_VERSIONS_SHOWN; i++)
 		buf_format(&names, "%s%s", i ? ", " : "", m->high[i]->version);
-	if (m->n_high > MODES_NAMED)
-		buf_format(&names, " and %zu more", m->n_high - MODES_NAMED);
+	if (m->n_high > MODES_VERSIONS_SHOWN)
+		buf_format(&names, " and %zu more", m->n_high - MODES_VERSIONS_SHOWN);
 	if (m->by == MODES_BY_VERSIONS)
 		doc_line(d, "From %s to %s the version decides between two levels, %s and %s: the higher one is that of %s.", from, to,
 			 low.text, high.text, names.bytes);
@@ -824,13 +825,13 @@ static void answer_modes_line(const struct history *h, const struct modes *m, st
 }
 
 /* Adds the segments whose costs alternate between two levels, with the cause. */
-static void answer_modes(const struct history *h, struct document *d)
+static void describe_modes(const struct history *h, struct document *d)
 {
 	static const char *const words[] = { [MODES_BY_VERSIONS] = "versions", [MODES_BY_OTHER] = "other", [MODES_BY_UNKNOWN] = "unknown" };
 
 	doc_list(d, "modes");
 	for (size_t k = 0; k <= h->changes.n; k++) {
-		struct modes m = modes_of(h, k);
+		struct modes m = find_modes(h, k);
 
 		if (!m.segment)
 			continue;
@@ -845,7 +846,7 @@ static void answer_modes(const struct history *h, struct document *d)
 			doc_set(d, NULL, m.high[i]->version);
 		doc_end(d);
 		doc_end(d);
-		answer_modes_line(h, &m, d);
+		describe_modes_line(h, &m, d);
 		free(m.high);
 	}
 	doc_end(d);
@@ -863,7 +864,7 @@ static struct svg_axis cost_axis(const struct history *h)
 	return svg_ratio_axis(low, high);
 }
 
-static void answer_point(const struct history *h, size_t i, struct document *d)
+static void describe_point(const struct history *h, size_t i, struct document *d)
 {
 	const struct history_point *p = &h->points[i];
 	double ratio = relative_cost(h, p->cost);
@@ -872,17 +873,17 @@ static void answer_point(const struct history *h, size_t i, struct document *d)
 
 	doc_row(d);
 	doc_set(d, "taken_ms", p->taken_ms);
-	doc_showf(d, NULL, "measured on", p->taken_ms, "%.10s", TEXT_MS(p->taken_ms));
+	doc_showf(d, NULL, "measured on", p->taken_ms, "%.10s", TEXT_DATE(p->taken_ms));
 	doc_show(d, "version", "version", p->version);
 	doc_set_empty(d, "plan", p->plan);
 	doc_showf(d, "cost", h->by == HISTORY_PROCESSOR ? "processor" : "cost", ratio, "%s", text_fixed(ratio, 3).text);
 	doc_set(d, "segment", segment);
 	doc_set_bool(d, "spike", is_spike(h, i));
 	doc_show(d, NULL, "",
-		 h->changes.open && i + 1 == h->n			? "a spike or a change"
-		 : is_spike(h, i)					? "a spike"
-		 : segment > 0 && h->changes.items[segment - 1].at == i ? "changed"
-									: "");
+		 h->changes.last_is_spike && i + 1 == h->n			 ? "a spike or a change"
+		 : is_spike(h, i)						 ? "a spike"
+		 : segment > 0 && h->changes.items[segment - 1].first_after == i ? "changed"
+										 : "");
 	doc_set_empty(d, "decision", p->decision ? decision_text(p->decision->judged.decision) : "");
 	if (h->decisions.n)
 		doc_show(d, NULL, "decided", decision);
@@ -891,12 +892,12 @@ static void answer_point(const struct history *h, size_t i, struct document *d)
 	doc_show(d, "runs", "results", p->runs);
 }
 
-static void answer_points(const struct history *h, struct document *d)
+static void describe_points(const struct history *h, struct document *d)
 {
 	doc_heading(d, "Every point, relative to the first level");
 	doc_table(d, "points");
 	for (size_t i = 0; i < h->n; i++)
-		answer_point(h, i, d);
+		describe_point(h, i, d);
 	doc_end(d);
 }
 
@@ -908,14 +909,14 @@ struct frame {
 };
 
 /* Returns the horizontal position of a point, percent of the width. Points are equidistant. */
-static double x_of(const struct history *h, double point)
+static double x_position(const struct history *h, double point)
 {
-	return LEFT + (100 - LEFT - RIGHT) * (point + .5) / (double)h->n;
+	return CHART_MARGIN_LEFT + (100 - CHART_MARGIN_LEFT - CHART_MARGIN_RIGHT) * (point + .5) / (double)h->n;
 }
 
-static double y_of(const struct frame *f, double value)
+static double y_position(const struct frame *f, double value)
 {
-	return f->height * (1 - svg_x(&f->axis, value) / 100);
+	return f->height * (1 - svg_position(&f->axis, value) / 100);
 }
 
 static void begin(struct frame *f, const char *class)
@@ -923,21 +924,22 @@ static void begin(struct frame *f, const char *class)
 	html_format(f->out, "<svg class=\"%s\" width=\"100%%\" height=\"%.0f\" aria-hidden=\"true\">", class, f->height);
 }
 
-static void grid(const struct frame *f)
+static void draw_grid(const struct frame *f)
 {
 	for (size_t i = 0; i < f->axis.n_ticks; i++) {
-		double y = y_of(f, f->axis.ticks[i]);
+		double y = y_position(f, f->axis.ticks[i]);
 
 		html_format(f->out, "<line class=\"%s\" x1=\"%.2f%%\" x2=\"100%%\" y1=\"%.1f\" y2=\"%.1f\"/>",
-			    fabs(f->axis.ticks[i] - 1) < 1e-9 ? "one" : "grid", LEFT, y, y);
-		html_format(f->out, "<text class=\"tick up\" x=\"%.2f%%\" y=\"%.1f\">%.4g</text>", LEFT - 1, y + 4, f->axis.ticks[i]);
+			    fabs(f->axis.ticks[i] - 1) < 1e-9 ? "one" : "grid", CHART_MARGIN_LEFT, y, y);
+		html_format(f->out, "<text class=\"tick up\" x=\"%.2f%%\" y=\"%.1f\">%.4g</text>", CHART_MARGIN_LEFT - 1, y + 4,
+			    f->axis.ticks[i]);
 	}
 }
 
-static void change_lines(const struct frame *f)
+static void draw_changes(const struct frame *f)
 {
 	for (size_t k = 0; k < f->h->changes.n; k++) {
-		double x = x_of(f->h, (double)f->h->changes.items[k].at - .5);
+		double x = x_position(f->h, (double)f->h->changes.items[k].first_after - .5);
 
 		html_format(f->out, "<line class=\"change\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"16\" y2=\"%.0f\"/>", x, x, f->height);
 		html_format(f->out, "<circle class=\"number\" cx=\"%.2f%%\" cy=\"10\" r=\"9\"/>", x);
@@ -945,14 +947,14 @@ static void change_lines(const struct frame *f)
 	}
 }
 
-static void levels(const struct frame *f)
+static void draw_levels(const struct frame *f)
 {
 	for (size_t k = 0; k <= f->h->changes.n; k++) {
 		const struct change_points_segment *s = &f->h->changes.segments[k];
-		double y = y_of(f, relative_cost(f->h, s->median));
+		double y = y_position(f, relative_cost(f->h, s->median));
 
 		html_format(f->out, "<line class=\"level\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"%.1f\" y2=\"%.1f\"/>",
-			    x_of(f->h, (double)s->begin - .4), x_of(f->h, (double)s->end - .6), y, y);
+			    x_position(f->h, (double)s->begin - .4), x_position(f->h, (double)s->end - .6), y, y);
 	}
 }
 
@@ -962,20 +964,20 @@ static void points(const struct frame *f)
 		double ratio = relative_cost(f->h, f->h->points[i].cost);
 
 		html_format(f->out, "<circle class=\"%s\" cx=\"%.2f%%\" cy=\"%.1f\" r=\"%g\"><title>%s: %.3f</title></circle>",
-			    is_spike(f->h, i) ? "ring" : "mark", x_of(f->h, (double)i), y_of(f, ratio), f->h->n > POINTS_LARGE ? 2. : 3.5,
-			    f->h->points[i].version, ratio);
+			    is_spike(f->h, i) ? "ring" : "mark", x_position(f->h, (double)i), y_position(f, ratio),
+			    f->h->n > SMALL_POINTS_FROM ? 2. : 3.5, f->h->points[i].version, ratio);
 	}
 }
 
-static void answer_picture(const struct history *h, struct document *d)
+static void draw_chart(const struct history *h, struct document *d)
 {
 	struct buf svg = BUF_INIT;
 	struct frame f = { h, cost_axis(h), COST_HEIGHT, &svg };
 
 	begin(&f, "over-time");
-	grid(&f);
-	change_lines(&f);
-	levels(&f);
+	draw_grid(&f);
+	draw_changes(&f);
+	draw_levels(&f);
 	points(&f);
 	svg_close(&svg);
 	doc_picture(d, NULL, &svg,
@@ -985,7 +987,7 @@ static void answer_picture(const struct history *h, struct document *d)
 	doc_style(d, "plot-of costs");
 }
 
-static void answer_architectures(const struct history *h, struct document *d)
+static void describe_architectures(const struct history *h, struct document *d)
 {
 	doc_set_empty(d, "architecture", h->architecture);
 	if (h->n_others)
@@ -1003,15 +1005,16 @@ static void answer_architectures(const struct history *h, struct document *d)
 	doc_end(d);
 }
 
-static void answer_by(const struct history *h, struct document *d)
+static void describe_cost_source(const struct history *h, struct document *d)
 {
 	doc_set(d, "by", h->by == HISTORY_PROCESSOR ? "processor" : "metric");
-	if (h->without)
-		doc_line(d, "%zu other point%s no CPU time that is known.", h->without, h->without == 1 ? " has" : "s have");
+	if (h->n_without_cpu_time)
+		doc_line(d, "%zu other point%s no CPU time that is known.", h->n_without_cpu_time,
+			 h->n_without_cpu_time == 1 ? " has" : "s have");
 }
 
 /* Adds findings based on the other cost (CPU time instead of the metric, or the reverse), which this history may not show. */
-static void answer_elsewhere(const struct history *h, struct document *d)
+static void describe_other_machines(const struct history *h, struct document *d)
 {
 	bool any = false;
 
@@ -1037,29 +1040,29 @@ static void answer_elsewhere(const struct history *h, struct document *d)
 /* Appends the number of failed runs, of the newest version if it fails more often than earlier ones, otherwise of all versions. */
 static void write_failed(const struct history *h, struct buf *out)
 {
-	const struct history_tried *newest = &h->tried[h->n_tried - 1];
+	const struct history_run_counts *newest = &h->run_counts[h->n_run_counts - 1];
 
 	if (newest->since < SIZE_MAX)
 		buf_format(out, "%s%" PRId64 " of %" PRId64 " runs of %s@%s failed, more than of the versions before %s",
 			   out->size ? "; " : "", newest->failed, newest->runs, h->application, newest->version,
-			   h->tried[newest->since].version);
+			   h->run_counts[newest->since].version);
 	else if (h->failed)
 		buf_format(out, "; %" PRId64 " of %" PRId64 " runs failed", h->failed, h->runs);
 }
 
-static void answer_failures(const struct history *h, struct document *d)
+static void describe_failures(const struct history *h, struct document *d)
 {
 	if (h->failed)
 		doc_heading(d, "Versions with failed runs");
 	doc_table(d, "failures");
 	if (!h->failed)
 		doc_hide(d);
-	for (const struct history_tried *t = h->tried; t < h->tried + h->n_tried; t++) {
+	for (const struct history_run_counts *t = h->run_counts; t < h->run_counts + h->n_run_counts; t++) {
 		if (!t->failed)
 			continue;
 		doc_row(d);
 		doc_set(d, "taken_ms", t->taken_ms);
-		doc_showf(d, NULL, "measured on", t->taken_ms, "%.10s", TEXT_MS(t->taken_ms));
+		doc_showf(d, NULL, "measured on", t->taken_ms, "%.10s", TEXT_DATE(t->taken_ms));
 		doc_show(d, "version", "version", t->version);
 		doc_show(d, "failed", "failed", t->failed);
 		doc_show(d, "runs", "runs", t->runs);
@@ -1069,13 +1072,13 @@ static void answer_failures(const struct history *h, struct document *d)
 
 /* Returns the change with the largest rise in cost, among the latest change of each single machine or within a version; NULL if there is
  * none. Choosing the worst keeps a faster machine from hiding a slower one. */
-static const struct history_change *worst_aside(const struct history *h)
+static const struct history_change *find_largest_hidden(const struct history *h)
 {
 	const struct history_change *worst = NULL;
 
-	for (size_t k = h->changes.n; k < h->n_told; k++) {
-		const struct history_change *t = &h->told[k];
-		bool is_latest = k + 1 == h->n_told || t[1].machine != t->machine;
+	for (size_t k = h->changes.n; k < h->n_reported; k++) {
+		const struct history_change *t = &h->reported[k];
+		bool is_latest = k + 1 == h->n_reported || t[1].machine != t->machine;
 
 		if (is_latest && (!worst || t->after - t->before > worst->after - worst->before))
 			worst = t;
@@ -1084,18 +1087,18 @@ static const struct history_change *worst_aside(const struct history *h)
 }
 
 /* Appends the first sentence of the answer to `out`. Sets *tone. Returns the outcome in words. */
-static const char *outcome_of(const struct history *h, const struct modes *m, enum doc_tone *tone, struct buf *out)
+static const char *describe_outcome(const struct history *h, const struct modes *m, enum answer_tone *tone, struct buf *out)
 {
 	const struct change_points *c = &h->changes;
 	const char *app = h->application, *what = h->by == HISTORY_PROCESSOR ? " CPU time" : "";
 	double least = log1p(h->min_effect), now = c->segments[c->n].median, change;
-	const struct history_change *worst = worst_aside(h);
+	const struct history_change *worst = find_largest_hidden(h);
 
 	*tone = DOC_DOUBTFUL;
-	if (h->denied) {
+	if (h->unconfirmed) {
 		buf_format(out, "a night decided %s for %s against %s (\u00d7 %s), but the results of all nights do not show this",
-			   decision_text(h->denied->judged.decision), h->denied->request.candidate, h->denied->request.baseline,
-			   text_fixed(h->denied->judged.ratio, 3).text);
+			   decision_text(h->unconfirmed->judged.decision), h->unconfirmed->request.candidate,
+			   h->unconfirmed->request.baseline, text_fixed(h->unconfirmed->judged.ratio, 3).text);
 		return "cannot tell";
 	}
 	if (c->n) {
@@ -1123,19 +1126,20 @@ static const char *outcome_of(const struct history *h, const struct modes *m, en
 		buf_format(out, "%s costs %s times as much%s from %s on, %s%s", app, text_fixed(exp(change), 3).text, what,
 			   h->points[worst->at].version,
 			   machine ? "on one machine: " : "within that version: the cause is outside the version", machine ? machine : "");
-		if (h->n_told > 1)
-			buf_format(out, "; %zu more change%s of single machines or versions", h->n_told - 1, text_plural(h->n_told - 1));
+		if (h->n_reported > 1)
+			buf_format(out, "; %zu more change%s of single machines or versions", h->n_reported - 1,
+				   text_plural(h->n_reported - 1));
 		return "changed";
 	}
-	if (c->open) {
+	if (c->last_is_spike) {
 		buf_format(out, "%s costs %s times as much%s in %s as before: one more point will distinguish a change from a spike", app,
 			   text_fixed(exp(h->points[h->n - 1].cost - now), 3).text, what, h->points[h->n - 1].version);
 		return "cannot tell";
 	}
-	if (!m->segment && c->least > least) {
+	if (!m->segment && c->detectable_difference > least) {
 		buf_format(out,
 			   "%s has no visible change, but with %zu points and this noise only changes from about %.1f %% on are visible",
-			   app, h->n, 100 * expm1(c->least));
+			   app, h->n, 100 * expm1(c->detectable_difference));
 		return "cannot tell";
 	}
 	*tone = DOC_GOOD;
@@ -1144,13 +1148,13 @@ static const char *outcome_of(const struct history *h, const struct modes *m, en
 	return "steady";
 }
 
-char *history_answer(const struct history *h, struct document *d)
+char *history_describe(const struct history *h, struct document *d)
 {
-	struct modes modes = modes_of(h, 0);
+	struct modes modes = find_modes(h, 0);
 	struct buf sentence = BUF_INIT;
-	const struct history_tried *newest = &h->tried[h->n_tried - 1];
-	enum doc_tone tone;
-	const char *word = outcome_of(h, &modes, &tone, &sentence);
+	const struct history_run_counts *newest = &h->run_counts[h->n_run_counts - 1];
+	enum answer_tone tone;
+	const char *word = describe_outcome(h, &modes, &tone, &sentence);
 	char *code;
 
 	if (newest->since < SIZE_MAX && (newest->failed == newest->runs || tone == DOC_GOOD)) { /* a good cost must not hide failures */
@@ -1167,20 +1171,21 @@ char *history_answer(const struct history *h, struct document *d)
 	doc_set(d, "outcome", code);
 	doc_set(d, "failed", newest->failed);
 	doc_set(d, "min_effect", h->min_effect);
-	doc_set(d, "detectable", expm1(h->changes.least));
+	doc_set(d, "detectable", expm1(h->changes.detectable_difference));
 	doc_set(d, "machines", h->n_machines);
-	answer_architectures(h, d);
-	answer_by(h, d);
-	answer_elsewhere(h, d);
+	describe_architectures(h, d);
+	describe_cost_source(h, d);
+	describe_other_machines(h, d);
 	if (h->n)
-		answer_picture(h, d);
-	answer_changes(h, d);
-	answer_modes(h, d);
-	answer_failures(h, d);
-	answer_points(h, d);
+		draw_chart(h, d);
+	describe_changes(h, d);
+	describe_modes(h, d);
+	describe_failures(h, d);
+	describe_points(h, d);
 	mem_free(code, modes.high);
 	buf_release(&sentence);
 	return strcmp(word, "changed") == 0
-		   ? mem_format("changed at %s", h->points[h->changes.n ? h->told[h->changes.n - 1].at : worst_aside(h)->at].version)
+		   ? mem_format("changed at %s",
+				h->points[h->changes.n ? h->reported[h->changes.n - 1].at : find_largest_hidden(h)->at].version)
 		   : mem_string(word);
 }

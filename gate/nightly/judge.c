@@ -10,11 +10,11 @@
 /* ---- decision rules of a night ---- */
 
 /* Returns the first rule that applies; DECISION_RULES if no rule applies, so that the verdict decides. */
-static enum decision_rule decision_rule_of(const struct decision_input *in)
+static enum decision_rule decision_rule_find(const struct decision_input *in)
 {
 	bool finding = decision_is_finding(in->verdict);
 
-	ASSAY_BUG_IF(in->verdict >= DECISIONS || in->fresh > FRESH_DISTURBED);
+	ASSAY_BUG_IF(in->verdict >= DECISIONS || in->confirmation > CONFIRMATION_DISTURBED);
 	DECISION_RULE_ROWS(RULE_WHEN)
 	return DECISION_RULES;
 }
@@ -23,15 +23,15 @@ static const char *const rule_texts[] = { DECISION_RULE_ROWS(RULE_TEXT) };
 static const enum decision rule_decisions[] = { DECISION_RULE_ROWS(RULE_DECISION) };
 
 static ROWS_FUNCTION(decision_rule_code, enum decision_rule, DECISION_RULE_ROWS, RULE_CODE)
-ROWS_FUNCTION(decision_fresh_code, enum decision_fresh, DECISION_FRESH_ROWS, ROWS_WORD)
+ROWS_FUNCTION(confirmation_result_code, enum confirmation_result, CONFIRMATION_ROWS, ROWS_WORD)
 
 void judge_request_release(struct judge_request *q)
 {
-	mem_free(q->application, q->baseline, q->candidate, q->why, q->accepted);
+	mem_free(q->application, q->baseline, q->candidate, q->no_comparison_reason, q->accepted);
 	*q = (struct judge_request){ .plan = "" };
 }
 
-void judge_compared_release(struct judge_compared *c)
+void judge_comparison_release(struct judge_comparison *c)
 {
 	comparison_release(&c->comparison);
 	disturbed_release(&c->disturbed);
@@ -39,40 +39,40 @@ void judge_compared_release(struct judge_compared *c)
 	run_set_release(&c->sides[1]);
 }
 
-enum assay_status judge_compare(struct lab *lab, const struct evidence *evidence, const struct judge_asked *asked,
-				struct judge_compared *out, struct assay_error *err)
+enum assay_status judge_compare(struct lab *lab, const struct evidence *evidence, const struct judge_compare_request *asked,
+				struct judge_comparison *out, struct assay_error *err)
 {
 	const struct judge_request *q = asked->request;
 	const char *versions[] = { q->baseline, asked->candidate ? asked->candidate : q->candidate };
 	enum assay_status st = ASSAY_OK;
 
-	*out = (struct judge_compared){ .sides = { { 0 } } };
+	*out = (struct judge_comparison){ .sides = { { 0 } } };
 	for (int i = 0; !st && i < 2; i++)
 		st = run_load_plan(&lab->store, q->application, versions[i], asked->plan, &out->sides[i], err);
 	for (int i = 0; !st && asked->architecture && i < 2; i++)
-		evidence_keep(evidence, asked->architecture, &out->sides[i]);
+		evidence_keep_architecture(evidence, asked->architecture, &out->sides[i]);
 	if (st)
 		return st;
-	disturbed_take(out->sides, q->min_effect, &out->disturbed);
-	return comparison_of(lab,
-			     &(struct comparison_asked){ .evidence = evidence,
-							 .baseline = &out->sides[0],
-							 .candidate = &out->sides[1],
-							 .min_effect = q->min_effect,
-							 .min_gain = q->min_gain,
-							 .last = asked->last,
-							 .calibration = q->calibration },
-			     &out->comparison, err);
+	disturbed_exclude_runs(out->sides, q->min_effect, &out->disturbed);
+	return comparison_compute(lab,
+				  &(struct comparison_request){ .evidence = evidence,
+								.baseline = &out->sides[0],
+								.candidate = &out->sides[1],
+								.min_effect = q->min_effect,
+								.min_gain = q->min_gain,
+								.last = asked->last,
+								.calibration = q->calibration },
+				  &out->comparison, err);
 }
 
 /* ---- certainty of a finding ---- */
 
-static const struct effect *effect_after(const struct verdict *v, bool processor)
+static const struct effect *choose_effect(const struct verdict *v, bool processor)
 {
-	return processor ? &v->times.of[TIME_PROCESSOR] : &v->effect;
+	return processor ? &v->times.effects[TIME_PROCESSOR] : &v->effect;
 }
 
-bool judge_settled(const struct verdict *v)
+bool judge_is_settled(const struct verdict *v)
 {
 	const struct effect *e = verdict_effect(v);
 
@@ -83,7 +83,7 @@ bool judge_settled(const struct verdict *v)
 }
 
 /* Returns the two-sided p-value, corrected for interim analyses. Computes it from the interval; NaN if there is no interval. */
-static double p_of(const struct verdict *v)
+static double effect_p_value(const struct verdict *v)
 {
 	const struct effect *e = verdict_effect(v);
 	double level = e->level, df, statistic;
@@ -97,7 +97,7 @@ static double p_of(const struct verdict *v)
 }
 
 /* Counts the machines whose log ratio exceeds `least` in the direction of the finding. Sets *last to the last of them, if any. */
-static size_t machines_showing(const struct verdict *v, enum decision finding, double least, const char **last)
+static size_t count_machines_with_finding(const struct verdict *v, enum decision finding, double least, const char **last)
 {
 	double way = finding == DECISION_IMPROVED ? -1 : 1;
 	size_t n = 0;
@@ -114,15 +114,15 @@ static size_t machines_showing(const struct verdict *v, enum decision finding, d
 }
 
 /* Returns the only one of several machines that shows the finding by more than half of min_effect; NULL if there is no such machine. */
-static const char *machine_after(const struct verdict *v)
+static const char *find_decisive_machine(const struct verdict *v)
 {
 	const char *machine = NULL;
-	size_t n = machines_showing(v, v->effect.decision, log1p(v->min_effect) / 2, &machine);
+	size_t n = count_machines_with_finding(v, v->effect.decision, log1p(v->min_effect) / 2, &machine);
 
 	return n == 1 && v->pairing.used > 1 ? machine : NULL;
 }
 
-size_t judgement_machines(const struct judgement *j)
+size_t judgement_count_machines(const struct judgement *j)
 {
 	size_t n = 0;
 
@@ -132,25 +132,25 @@ size_t judgement_machines(const struct judgement *j)
 }
 
 /* Returns the number of runs whose recorded calls the comparison analysed. */
-static int64_t recorded_in(const struct comparison *c)
+static int64_t count_recorded_runs(const struct comparison *c)
 {
 	return (int64_t)(c->weighed.sides[0].runs + c->weighed.sides[1].runs);
 }
 
-bool judge_seen_again(const struct verdict *v, enum decision finding, bool processor, size_t machines)
+bool judge_is_confirmed(const struct verdict *v, enum decision finding, bool processor, size_t machines)
 {
 	size_t wanted = machines < v->pairing.used ? machines : v->pairing.used;
-	const struct effect *e = effect_after(v, processor);
+	const struct effect *e = choose_effect(v, processor);
 	bool away = finding == DECISION_IMPROVED ? stats_round(e->high) < 1 : stats_round(e->low) > 1; /* false if there is no interval */
 	const char *ignored;
 
-	return (v->effect.decision == finding || away) && machines_showing(v, finding, 0, &ignored) >= wanted;
+	return (v->effect.decision == finding || away) && count_machines_with_finding(v, finding, 0, &ignored) >= wanted;
 }
 
-static void answer_side_effect(const char *key, const struct judge_compared *c, bool processor, const char *word, struct document *d)
+static void describe_side_effect(const char *key, const struct judge_comparison *c, bool processor, const char *word, struct document *d)
 {
 	const struct verdict *v = &c->comparison.verdict;
-	const struct effect *e = effect_after(v, processor);
+	const struct effect *e = choose_effect(v, processor);
 
 	doc_object(d, key);
 	doc_set(d, "ratio", e->types ? e->ratio : (double)NAN);
@@ -159,59 +159,61 @@ static void answer_side_effect(const char *key, const struct judge_compared *c, 
 	doc_set(d, "level", e->level);
 	doc_set(d, "machines", v->pairing.used);
 	doc_set(d, "outcome", word);
-	variance_weighed_answer(&c->comparison.weighed, d);
+	variance_effect_describe(&c->comparison.weighed, d);
 	doc_end(d);
 }
 
-/* Compares the A/A control. Sets control_moved if the control changed in the direction of the finding, by CPU time if `processor`,
+/* Compares the A/A control. Sets has_control_moved if the control changed in the direction of the finding, by CPU time if `processor`,
  * otherwise by the metric. */
 static enum assay_status judge_control(struct lab *lab, const struct evidence *evidence, const struct judge_request *q, const char *plan,
 				       const char *architecture, bool processor, const char *key, struct judgement *out, struct document *d,
 				       struct assay_error *err)
 {
-	char *again = mem_format("%s" MANIFEST_AGAIN, q->baseline);
-	const struct judge_asked asked = { q, plan, again, architecture, COMPARISON_VERDICT };
-	struct judge_compared control;
+	char *again = mem_format("%s" MANIFEST_COPY_SUFFIX, q->baseline);
+	const struct judge_compare_request asked = { q, plan, again, architecture, COMPARISON_VERDICT };
+	struct judge_comparison control;
 	enum assay_status st = judge_compare(lab, evidence, &asked, &control, err);
 
 	if (!st) {
 		const struct verdict *v = &control.comparison.verdict;
-		enum decision by_time = processor ? v->times.of[TIME_PROCESSOR].decision : v->by_interval;
+		enum decision by_time = processor ? v->times.effects[TIME_PROCESSOR].decision : v->interval_decision;
 		bool moved = by_time == out->input.verdict;
 
-		out->input.control_moved = out->input.control_moved || moved;
-		answer_side_effect(key, &control, processor, moved ? "moved" : "still", d);
+		out->input.has_control_moved = out->input.has_control_moved || moved;
+		describe_side_effect(key, &control, processor, moved ? "moved" : "still", d);
 	}
-	judge_compared_release(&control);
+	judge_comparison_release(&control);
 	free(again);
 	return st;
 }
 
 /* Judges the confirmation runs of a finding: whether they show the finding again, and whether their A/A control changed. */
-static enum assay_status judge_fresh(struct lab *lab, const struct evidence *evidence, const struct judge_request *q,
-				     const char *architecture, bool processor, struct judgement *out, struct document *d,
-				     struct assay_error *err)
+static enum assay_status judge_confirmation(struct lab *lab, const struct evidence *evidence, const struct judge_request *q,
+					    const char *architecture, bool processor, struct judgement *out, struct document *d,
+					    struct assay_error *err)
 {
-	const struct judge_asked asked = { q, q->fresh_plan, NULL, architecture, COMPARISON_VARIANCE };
-	struct judge_compared fresh;
-	enum assay_status st = judge_compare(lab, evidence, &asked, &fresh, err);
+	const struct judge_compare_request asked = { q, q->confirmation_plan, NULL, architecture, COMPARISON_VARIANCE };
+	struct judge_comparison confirmation;
+	enum assay_status st = judge_compare(lab, evidence, &asked, &confirmation, err);
 
 	if (!st) {
-		const struct verdict *v = &fresh.comparison.verdict;
+		const struct verdict *v = &confirmation.comparison.verdict;
 
-		if (fresh.comparison.excused) {
-			out->input.fresh = FRESH_DISTURBED;
-			out->fresh_why = mem_string(v->reasons[0].text);
+		if (confirmation.comparison.is_excused) {
+			out->input.confirmation = CONFIRMATION_DISTURBED;
+			out->confirmation_reason = mem_string(v->reasons[0].text);
 		} else {
-			bool seen = judge_seen_again(v, out->input.verdict, processor, (size_t)q->machines);
+			bool seen = judge_is_confirmed(v, out->input.verdict, processor, (size_t)q->machines);
 
-			out->input.fresh = seen ? FRESH_SEEN : v->effect.decision == DECISION_NOTHING_MEASURED ? FRESH_DUE : FRESH_NOT_SEEN;
+			out->input.confirmation = seen						    ? CONFIRMATION_SEEN
+						  : v->effect.decision == DECISION_NOTHING_MEASURED ? CONFIRMATION_MISSING
+												    : CONFIRMATION_NOT_SEEN;
 		}
-		answer_side_effect("fresh", &fresh, processor, decision_fresh_code(out->input.fresh), d);
-		out->recorded += recorded_in(&fresh.comparison);
+		describe_side_effect("fresh", &confirmation, processor, confirmation_result_code(out->input.confirmation), d);
+		out->recorded += count_recorded_runs(&confirmation.comparison);
 	}
-	judge_compared_release(&fresh);
-	return st ? st : judge_control(lab, evidence, q, q->fresh_plan, architecture, processor, "control", out, d, err);
+	judge_comparison_release(&confirmation);
+	return st ? st : judge_control(lab, evidence, q, q->confirmation_plan, architecture, processor, "control", out, d, err);
 }
 
 /* Adds the acceptance of the baseline as the last reason, if a user accepted the baseline. */
@@ -227,7 +229,7 @@ static void add_accepted(const struct judge_request *q, struct reasons *out)
 static void add_reasons(const struct judge_request *q, struct judgement *j, const struct verdict *v)
 {
 	if (j->rule < DECISION_RULES) {
-		const char *why = j->rule == RULE_FRESH_DISTURBED ? j->fresh_why : "", *says = rule_texts[j->rule];
+		const char *why = j->rule == RULE_CONFIRMATION_DISTURBED ? j->confirmation_reason : "", *says = rule_texts[j->rule];
 		const char *found = *says != ' ' ? "" : j->input.verdict == DECISION_IMPROVED ? "an improvement" : "a regression";
 		char *text = mem_format("%s%s%s%s", found, says, *why ? ": " : "", why);
 
@@ -239,7 +241,7 @@ static void add_reasons(const struct judge_request *q, struct judgement *j, cons
 	add_accepted(q, &j->reasons);
 }
 
-static void answer_disturbed(const struct disturbed *disturbed, struct document *d)
+static void describe_disturbed(const struct disturbed *disturbed, struct document *d)
 {
 	static const char *const texts[] = { DISTURBED_ROWS(ROWS_TEXT) };
 
@@ -255,13 +257,13 @@ static void answer_disturbed(const struct disturbed *disturbed, struct document 
 		doc_show(d, "text", "because", texts[r->cause]);
 		doc_showf(d, "share", "of its time", r->share, "%s %%", text_fixed(100 * r->share, 1).text);
 		doc_showf(d, "usual", "usually", r->usual, "%s %%", text_fixed(100 * r->usual, 1).text);
-		doc_set_bool(d, "left_out", r->left_out);
-		doc_showf(d, NULL, "counts", r->share, "%s", r->left_out ? "no" : "yes");
+		doc_set_bool(d, "left_out", r->is_excluded);
+		doc_showf(d, NULL, "counts", r->share, "%s", r->is_excluded ? "no" : "yes");
 	}
 	doc_end(d);
 }
 
-static void answer_head(const struct judge_request *q, const struct judgement *j, struct document *d)
+static void describe_head(const struct judge_request *q, const struct judgement *j, struct document *d)
 {
 	doc_set(d, "decision", decision_text(j->decision));
 	doc_set(d, "application", q->application);
@@ -271,7 +273,7 @@ static void answer_head(const struct judge_request *q, const struct judgement *j
 	if (q->min_gain > 0)
 		doc_set(d, "min_gain", q->min_gain);
 	doc_set_empty(d, "plan", q->plan);
-	doc_set_empty(d, "fresh_plan", q->fresh_plan);
+	doc_set_empty(d, "fresh_plan", q->confirmation_plan);
 	doc_set(d, "time", j->by_processor ? "processor" : "metric");
 	doc_set(d, "ratio", j->ratio);
 	doc_set(d, "low", j->low);
@@ -288,17 +290,18 @@ static char *document_text(const struct document *d)
 	return text;
 }
 
-static void judge_nothing(const struct judge_request *q, struct judgement *out)
+static void judge_no_runs(const struct judge_request *q, struct judgement *out)
 {
 	struct document d;
 
 	out->decision = out->input.verdict = DECISION_NOTHING_MEASURED;
 	out->cause = mem_string("");
-	reasons_add(&out->reasons, *q->baseline ? "not_run" : "no_baseline", *q->why ? q->why : "nothing was run");
+	reasons_add(&out->reasons, *q->baseline ? "not_run" : "no_baseline",
+		    *q->no_comparison_reason ? q->no_comparison_reason : "nothing was run");
 	add_accepted(q, &out->reasons);
 	document_init(&d);
-	answer_head(q, out, &d);
-	reasons_answer(&out->reasons, "reasons", &d);
+	describe_head(q, out, &d);
+	reasons_add_member(&out->reasons, "reasons", &d);
 	out->document = document_text(&d);
 	document_release(&d);
 }
@@ -310,7 +313,7 @@ static cJSON *runs_json(const struct comparison *c)
 	cJSON *json;
 
 	document_init(&d);
-	comparison_answer(c, true, 0, &d);
+	comparison_describe(c, true, 0, &d);
 	json = document_cjson(&d);
 	document_release(&d);
 	return json;
@@ -327,7 +330,8 @@ static void add_functions(const struct comparison *c, struct judgement *out)
 {
 	struct function_reason r;
 
-	while (out->n_functions < JUDGE_FUNCTIONS && function_evidence_row(&c->functions, c->verdict.effect.decision, out->n_functions, &r))
+	while (out->n_functions < JUDGE_FUNCTIONS &&
+	       function_evidence_get_reason(&c->functions, c->verdict.effect.decision, out->n_functions, &r))
 		out->functions[out->n_functions++] = (struct judge_function){ .name = mem_string(r.name),
 									      .file = mem_string(r.file ? r.file : ""),
 									      .kind = mem_string(r.kind),
@@ -338,7 +342,7 @@ static void add_functions(const struct comparison *c, struct judgement *out)
 									      .part = r.part };
 }
 
-void judgement_functions_answer(const struct judgement *j, struct document *d)
+void judgement_describe_functions(const struct judgement *j, struct document *d)
 {
 	doc_list(d, "functions");
 	for (size_t i = 0; i < j->n_functions; i++) {
@@ -347,7 +351,7 @@ void judgement_functions_answer(const struct judgement *j, struct document *d)
 		doc_object(d, NULL);
 		doc_set(d, "name", f->name);
 		doc_set_empty(d, "file", f->file);
-		doc_set(d, "line", f->line ? doc_value_of(f->line) : DOC_NOTHING);
+		doc_set(d, "line", f->line ? doc_value_from(f->line) : DOC_NULL_VALUE);
 		doc_set(d, "kind", f->kind);
 		doc_set_empty(d, "counter", f->counter);
 		doc_set(d, "normal", f->normal);
@@ -361,9 +365,9 @@ void judgement_functions_answer(const struct judgement *j, struct document *d)
 static enum assay_status judge_runs(struct lab *lab, const struct evidence *evidence, const struct judge_request *q, struct judgement *out,
 				    struct assay_error *err)
 {
-	const struct judge_asked asked = { q, q->plan, NULL, NULL, COMPARISON_ALL };
+	const struct judge_compare_request asked = { q, q->plan, NULL, NULL, COMPARISON_ALL };
 	struct document all, sides;
-	struct judge_compared c;
+	struct judge_comparison c;
 	enum assay_status st = judge_compare(lab, evidence, &asked, &c, err);
 
 	document_init(&all);
@@ -373,39 +377,40 @@ static enum assay_status judge_runs(struct lab *lab, const struct evidence *evid
 		bool finding = decision_is_finding(v->effect.decision);
 		const struct effect *e = verdict_effect(v);
 
-		out->by_processor = verdict_by_processor(v);
+		out->by_processor = verdict_is_by_cpu_time(v);
 		out->input.verdict = v->effect.decision;
-		out->input.left_out = c.disturbed.too_many && !verdict_fails_more(v);
+		out->input.too_many_disturbed = c.disturbed.too_many && !verdict_fails_more(v);
 		out->input.crashes = verdict_crashes(v);
-		out->input.fresh = finding && q->confirm && !c.comparison.confirmed ? FRESH_DUE : FRESH_NONE;
-		out->input.chance = q->chance;
-		out->input.alike = q->alike;
+		out->input.confirmation = finding && q->confirm && !c.comparison.confirmed ? CONFIRMATION_MISSING : CONFIRMATION_NONE;
+		out->input.may_be_chance = q->may_be_chance;
+		out->input.follows_night_trend = q->follows_night_trend;
 		out->ratio = e->types ? e->ratio : (double)NAN;
 		out->low = e->low;
 		out->high = e->high;
 		out->level = isnan(e->low) ? (double)NAN : e->level;
-		out->p = p_of(v);
+		out->p = effect_p_value(v);
 		out->calibration = calibration_quote_copy(&c.comparison.calibration);
 		out->cause = mem_string(c.comparison.cause);
-		out->recorded = recorded_in(&c.comparison);
+		out->recorded = count_recorded_runs(&c.comparison);
 		add_machines(&v->pairing, out);
 		add_functions(&c.comparison, out);
-		if (finding && machine_after(v))
-			out->machine = mem_string(machine_after(v));
+		if (finding && find_decisive_machine(v))
+			out->machine = mem_string(find_decisive_machine(v));
 		if (finding && q->control)
 			st = judge_control(lab, evidence, q, q->plan, v->architecture, out->by_processor, "along", out, &sides, err);
-		if (!st && finding && !c.comparison.confirmed && *q->fresh_plan)
-			st = judge_fresh(lab, evidence, q, v->architecture, out->by_processor, out, &sides, err);
-		out->rule = decision_rule_of(&out->input);
+		if (!st && finding && !c.comparison.confirmed && *q->confirmation_plan)
+			st = judge_confirmation(lab, evidence, q, v->architecture, out->by_processor, out, &sides, err);
+		out->rule = decision_rule_find(&out->input);
 		out->decision = out->rule < DECISION_RULES ? rule_decisions[out->rule] : out->input.verdict;
-		out->why = out->rule < DECISION_RULES ? decision_why(out->decision, decision_rule_code(out->rule), rule_texts[out->rule])
-						      : decision_why(out->decision, v->reasons[0].code, v->reasons[0].text);
-		answer_head(q, out, &all);
+		out->why = out->rule < DECISION_RULES
+			       ? decision_first_reason(out->decision, decision_rule_code(out->rule), rule_texts[out->rule])
+			       : decision_first_reason(out->decision, v->reasons[0].code, v->reasons[0].text);
+		describe_head(q, out, &all);
 		doc_set(&all, "p", out->p);
 		doc_set(&all, "machines", v->pairing.used);
 		add_reasons(q, out, v);
-		reasons_answer(&out->reasons, "reasons", &all);
-		answer_disturbed(&c.disturbed, &all);
+		reasons_add_member(&out->reasons, "reasons", &all);
+		describe_disturbed(&c.disturbed, &all);
 		doc_set_json(&all, "confirmed", document_cjson(&sides));
 		doc_set_json(&all, "runs", runs_json(&c.comparison));
 		out->document = document_text(&all);
@@ -414,12 +419,12 @@ static enum assay_status judge_runs(struct lab *lab, const struct evidence *evid
 	}
 	document_release(&all);
 	document_release(&sides);
-	judge_compared_release(&c);
+	judge_comparison_release(&c);
 	return st;
 }
 
-enum assay_status judge(struct lab *lab, const struct evidence *evidence, const struct judge_request *request, struct judgement *out,
-			struct assay_error *err)
+enum assay_status judge_decide(struct lab *lab, const struct evidence *evidence, const struct judge_request *request, struct judgement *out,
+			       struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
 
@@ -432,7 +437,7 @@ enum assay_status judge(struct lab *lab, const struct evidence *evidence, const 
 	if (*request->plan)
 		st = judge_runs(lab, evidence, request, out, err);
 	else
-		judge_nothing(request, out);
+		judge_no_runs(request, out);
 	if (st)
 		judgement_release(out);
 	return st;
@@ -446,6 +451,6 @@ void judgement_release(struct judgement *j)
 		mem_free(j->functions[i].name, j->functions[i].file, j->functions[i].kind, j->functions[i].counter);
 	reasons_release(&j->reasons);
 	disturbed_release(&j->disturbed);
-	mem_free(j->machine, j->fresh_why, j->why, j->cause, j->machines, j->calibration.stale, j->document);
+	mem_free(j->machine, j->confirmation_reason, j->why, j->cause, j->machines, j->calibration.stale, j->document);
 	*j = (struct judgement){ .rule = DECISION_RULES };
 }

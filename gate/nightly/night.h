@@ -20,7 +20,7 @@ struct night {
 	int exit_status;		 /* exit status of the night; valid only after it has finished */
 	char *suite;			 /* contents of suite.yaml at the start of the night */
 	struct reasons notes;		 /* notes on the whole night; night_list() does not fill them */
-	size_t kept;			 /* number of notes that are already in the store */
+	size_t n_stored_notes;		 /* number of notes that are already in the store */
 };
 
 /* Lists all nights in (*out)[*n], in reverse order of insertion, whatever the clock showed. The caller calls night_list_free(). */
@@ -50,15 +50,15 @@ struct night_comparison {
 	char *manifest;		    /* name of the manifest in apps/ */
 	char *application, *input;  /* application as in the results, NAME or NAME/INPUT; name of the input, "" if there is none */
 	char *candidate, *baseline; /* names of versions; `baseline` is "" if there is none */
-	char *against;		    /* kind of baseline: accepted, release, previous or version */
+	char *baseline_kind;	    /* kind of baseline: accepted, release, previous or version */
 	char *hosts;		    /* node set; "" means all hosts */
 	double min_effect, budget_s;
 	double min_gain; /* smallest change that counts as an improvement; 0 means min_effect */
 	enum night_state state;
 	char plan[DIGEST_ID_BYTES],
-	    fresh_plan[DIGEST_ID_BYTES]; /* ids of the plans of the runs and of the confirmation runs; "" if there is no plan */
-	char decision[DIGEST_ID_BYTES];	 /* id of the decision; "" if undecided */
-	char *detail;			 /* reason or problem, one line; "" if there is none */
+	    confirmation_plan[DIGEST_ID_BYTES]; /* ids of the plans of the runs and of the confirmation runs; "" if there is no plan */
+	char decision[DIGEST_ID_BYTES];		/* id of the decision; "" if undecided */
+	char *detail;				/* reason or problem, one line; "" if there is none */
 	double seconds;
 	/* Not stored. `cut`: the deadline cut the budget before there was a decision. `improved`: the finding is an improvement; the night
 	 * confirms improvements after all regressions. */
@@ -93,7 +93,7 @@ enum assay_status night_decisions_load(struct store *store, const char *applicat
 void night_decisions_release(struct night_decisions *decisions); /* Accepts a zeroed struct. */
 
 /* Computes the digest of all stored data of a decision, except its id and time, into `out`. If the decision is intact, this is its id. */
-enum assay_status night_identify(struct store *store, const char *id, char out[DIGEST_ID_BYTES], struct assay_error *err);
+enum assay_status night_compute_digest(struct store *store, const char *id, char out[DIGEST_ID_BYTES], struct assay_error *err);
 
 /* Finds the only decision whose id starts with `id`. Returns ASSAY_E_NOTFOUND if there is none, ASSAY_E_USAGE if there are several. */
 enum assay_status night_decision_find(struct store *store, const char *id, struct night_decisions *out, struct assay_error *err);
@@ -103,9 +103,9 @@ enum assay_status night_decision_find(struct store *store, const char *id, struc
 /* Stores a new night with its comparisons in one transaction. Sets the night's id and the numbers of the comparisons. */
 enum assay_status night_begin(struct store *store, struct night *night, struct night_comparisons *comparisons, struct assay_error *err);
 /* Finds the latest night that has not finished. Returns ASSAY_E_NOTFOUND if there is none. */
-enum assay_status night_unfinished(struct store *store, struct night *out, struct assay_error *err);
+enum assay_status night_find_unfinished(struct store *store, struct night *out, struct assay_error *err);
 /* Stores the notes that were added after the last call. */
-enum assay_status night_keep_notes(struct store *store, struct night *night, struct assay_error *err);
+enum assay_status night_store_notes(struct store *store, struct night *night, struct assay_error *err);
 /* Stores the state, plans, decision, detail and time of a comparison. */
 enum assay_status night_update(struct store *store, const struct night *night, const struct night_comparison *comparison,
 			       struct assay_error *err);

@@ -21,8 +21,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MOST_MIN	.05 /* smallest maximum of the colour scale, as an absolute log ratio; MOST_MAX is the largest maximum */
-#define MOST_MAX	.5
+#define SCALE_MIN	.05 /* smallest maximum of the colour scale, as an absolute log ratio; SCALE_MAX is the largest maximum */
+#define SCALE_MAX	.5
 #define FINDINGS_SHOWN	20
 #define DISTURBED_SHARE .1 /* share of disturbed runs from which a machine counts as disturbed */
 #define DAY_MS		INT64_C(86400000)
@@ -31,8 +31,8 @@
 struct night_answered {
 	const struct night_comparison *comparison;
 	const struct night_decision *decision; /* NULL if there is no decision */
-	const char *why;		       /* text of the first reason, which decided; "" if there is none */
-	int worse;			       /* rank; 0 is the worst */
+	const char *reason_text;	       /* text of the first reason, which decided; "" if there is none */
+	int severity_rank;		       /* rank; 0 is the worst */
 	char *failure;			       /* first failed run, with the command that shows its details; NULL if no run failed */
 };
 
@@ -47,7 +47,7 @@ struct night_answers {
 #define FAILURE_STATUS(constant, word, status) status,
 
 ROWS_FUNCTION(night_failure_word, enum night_failure, NIGHT_FAILURE_ROWS, FAILURE_WORD)
-ROWS_FINDER(night_failure_of_word, enum night_failure, NIGHT_FAILURE_ROWS, FAILURE_WORD)
+ROWS_FINDER(night_failure_parse, enum night_failure, NIGHT_FAILURE_ROWS, FAILURE_WORD)
 static ROWS_FUNCTION(state_text, enum night_state, NIGHT_STATE_ROWS, ROWS_TEXT)
 
 const char *night_state_text(const struct night_comparison *c)
@@ -55,7 +55,7 @@ const char *night_state_text(const struct night_comparison *c)
 	return (c->state == NIGHT_UNREACHED || c->state == NIGHT_CUT_OFF) && *c->detail ? c->detail : state_text(c->state);
 }
 
-static const struct night_decision *decision_of(const struct night_decisions *all, const struct night_comparison *c)
+static const struct night_decision *find_decision(const struct night_decisions *all, const struct night_comparison *c)
 {
 	for (size_t i = 0; *c->decision && i < all->n; i++) {
 		if (strcmp(all->items[i].id, c->decision) == 0)
@@ -65,7 +65,7 @@ static const struct night_decision *decision_of(const struct night_decisions *al
 }
 
 /* Reports whether hosts failed during measurement; `detail` lists them. Without a plan, `detail` is the reason for measuring nothing. */
-static bool lost_hosts(const struct night_comparison *c)
+static bool has_lost_hosts(const struct night_comparison *c)
 {
 	return *c->plan && *c->detail;
 }
@@ -78,7 +78,7 @@ static bool has_failure(const struct night_comparison *c, const struct night_dec
 						   [NIGHT_FAILS_INCONCLUSIVE] = DECISION_INCONCLUSIVE };
 
 	if (failure == NIGHT_FAILS_HOSTS)
-		return lost_hosts(c);
+		return has_lost_hosts(c);
 	if (failure == NIGHT_FAILS_LATENT)
 		return d && reasons_find(&d->judged.reasons, COMPARISON_LATENT);
 	return d ? d->judged.decision == decisions[failure] : failure == NIGHT_FAILS_NOTHING;
@@ -86,7 +86,7 @@ static bool has_failure(const struct night_comparison *c, const struct night_dec
 
 static const int statuses[] = { NIGHT_FAILURE_ROWS(FAILURE_STATUS) };
 
-int night_status(int status, bool latent, unsigned fail_on)
+int night_decision_exit_status(int status, bool latent, unsigned fail_on)
 {
 	for (int k = 0; k < NIGHT_FAILURES; k++)
 		if (fail_on & 1u << k && (k == NIGHT_FAILS_LATENT ? latent : statuses[k] == status))
@@ -94,20 +94,20 @@ int night_status(int status, bool latent, unsigned fail_on)
 	return 0;
 }
 
-int night_exit(const struct night_comparisons *comparisons, const struct night_decisions *decisions, unsigned fail_on)
+int night_exit_status(const struct night_comparisons *comparisons, const struct night_decisions *decisions, unsigned fail_on)
 {
 	for (int k = 0; k < NIGHT_FAILURES; k++) {
 		for (size_t i = 0; fail_on & 1u << k && i < comparisons->n; i++) {
 			const struct night_comparison *c = &comparisons->items[i];
 
-			if (has_failure(c, decision_of(decisions, c), (enum night_failure)k))
+			if (has_failure(c, find_decision(decisions, c), (enum night_failure)k))
 				return statuses[k];
 		}
 	}
 	return 0;
 }
 
-ORDER_BY(compare_answered, struct night_answered, BY_UP(worse) BY_UP(comparison->number))
+ORDER_BY(compare_answered, struct night_answered, BY_ASC(severity_rank) BY_ASC(comparison->number))
 
 static void add_reasons(const struct night_answered *a, struct document *d)
 {
@@ -119,13 +119,13 @@ static void add_reasons(const struct night_answered *a, struct document *d)
 		doc_reason(d, reasons->items[i].code, reasons->items[i].text);
 	if (a->failure)
 		doc_reason(d, "first_failure", a->failure);
-	if (lost_hosts(a->comparison))
+	if (has_lost_hosts(a->comparison))
 		doc_reason(d, "hosts_lost", a->comparison->detail);
 	doc_end(d);
 }
 
-enum assay_status night_failure_of(struct store *store, const char *plan, const struct night_decision *decision, char **text,
-				   char **command, struct assay_error *err)
+enum assay_status night_describe_failure(struct store *store, const char *plan, const struct night_decision *decision, char **text,
+					 char **command, struct assay_error *err)
 {
 	const char *const versions[] = { decision->request.candidate, decision->request.baseline };
 	enum assay_status st = ASSAY_OK;
@@ -134,9 +134,9 @@ enum assay_status night_failure_of(struct store *store, const char *plan, const 
 	for (int i = 0; !st && *plan && i < 2 && !*text; i++) {
 		char *selector = mem_format("%s@%s", decision->request.application, versions[i]), *failure = NULL;
 
-		st = execution_first_failure(store, plan, decision->request.application, versions[i], &failure, err);
+		st = execution_describe_failure(store, plan, decision->request.application, versions[i], &failure, err);
 		if (failure) {
-			*command = text_command((const char *const[]){ "result", "show", selector, "--failed", "--output", NULL });
+			*command = text_format_command((const char *const[]){ "result", "show", selector, "--failed", "--output", NULL });
 			*text = mem_format("the first run of %s that failed was %s", versions[i], failure);
 		}
 		mem_free(failure, selector);
@@ -157,16 +157,16 @@ static void add_decision(const struct night_answered *a, struct document *d)
 	doc_show(d, "application", "application", c->application);
 	doc_show(d, "candidate", "candidate", c->candidate);
 	doc_show(d, "baseline", "baseline", c->baseline);
-	doc_show(d, "against", "which is", c->against);
+	doc_show(d, "against", "which is", c->baseline_kind);
 	doc_set(d, "hosts", c->hosts);
-	doc_show(d, "machines", "machines", *decision->request.plan ? (double)judgement_machines(judged) : (double)NAN);
+	doc_show(d, "machines", "machines", *decision->request.plan ? (double)judgement_count_machines(judged) : (double)NAN);
 	doc_show(d, "time", "of", judged->by_processor ? "processor" : "metric");
 	doc_showf(d, "ratio", "ratio", decision->judged.ratio, "%s", text_fixed(decision->judged.ratio, 3).text);
 	doc_set(d, "low", decision->judged.low);
 	doc_set(d, "high", decision->judged.high);
 	doc_set(d, "level", judged->level);
 	doc_showf(d, NULL, "interval", interval ? decision->judged.low : (double)NAN, "%s",
-		  effect_span(decision->judged.low, decision->judged.high, judged->level, 3).text);
+		  effect_format_interval(decision->judged.low, decision->judged.high, judged->level, 3).text);
 	doc_set(d, "min_effect", c->min_effect);
 	doc_set(d, "min_gain", c->min_gain > 0 ? c->min_gain : c->min_effect);
 	doc_set(d, "seconds", c->seconds);
@@ -174,7 +174,7 @@ static void add_decision(const struct night_answered *a, struct document *d)
 	doc_set_empty(d, "detail", c->detail);
 	doc_show(d, "id", "id", decision->id);
 	doc_set_empty(d, "cause", judged->cause);
-	judgement_functions_answer(judged, d);
+	judgement_describe_functions(judged, d);
 	add_reasons(a, d);
 }
 
@@ -188,7 +188,7 @@ static void add_decisions(const struct night_answered *all, size_t n, struct doc
 	doc_end(d);
 }
 
-static void add_rest(const struct night_answered *all, size_t n, struct document *d)
+static void add_remaining_comparisons(const struct night_answered *all, size_t n, struct document *d)
 {
 	size_t without = 0;
 
@@ -213,16 +213,16 @@ static void add_rest(const struct night_answered *all, size_t n, struct document
 }
 
 /* Adds the reasons of all decisions except passes. If `of_hosts`, adds the lost hosts of all comparisons instead. */
-static void add_why(const struct night_answers *answers, bool of_hosts, struct document *d)
+static void add_reasons_of_failures(const struct night_answers *answers, bool of_hosts, struct document *d)
 {
 	for (size_t i = 0; i < answers->n; i++) {
 		const struct night_answered *a = &answers->items[i];
 		const struct night_comparison *c = a->comparison;
 		const char *failure = !of_hosts && a->failure ? a->failure : "";
 
-		if (of_hosts ? lost_hosts(c) : a->decision && a->decision->judged.decision != DECISION_PASS)
-			doc_line(d, "%s@%s: %s%s%s", c->application, c->candidate, of_hosts ? c->detail : a->why, *failure ? "; " : "",
-				 failure);
+		if (of_hosts ? has_lost_hosts(c) : a->decision && a->decision->judged.decision != DECISION_PASS)
+			doc_line(d, "%s@%s: %s%s%s", c->application, c->candidate, of_hosts ? c->detail : a->reason_text,
+				 *failure ? "; " : "", failure);
 	}
 }
 
@@ -237,17 +237,17 @@ static void night_answer_head(const struct night *night, const struct night_answ
 	char date[TEXT_DATE_BYTES];
 
 	for (size_t i = 0; i < n; i++) {
-		lost += lost_hosts(all[i].comparison);
+		lost += has_lost_hosts(all[i].comparison);
 		if (!all[i].decision)
 			continue;
 		decided++;
 		counts[all[i].decision->judged.decision]++;
-		if (decision_place(all[i].decision->judged.decision) < decision_place(worst))
+		if (decision_rank(all[i].decision->judged.decision) < decision_rank(worst))
 			worst = all[i].decision->judged.decision;
 	}
 	for (int place = 0; place < DECISIONS; place++) {
 		for (int k = 0; k < DECISIONS; k++) {
-			if (counts[k] && decision_place((enum decision)k) == place)
+			if (counts[k] && decision_rank((enum decision)k) == place)
 				buf_format(&text, "%s%zu %s%s", text.size ? ", " : "", counts[k], decision_text((enum decision)k),
 					   k == DECISION_REGRESSION ? text_plural(counts[k]) : "");
 		}
@@ -264,8 +264,8 @@ static void night_answer_head(const struct night *night, const struct night_answ
 	buf_release(&text);
 	doc_set(d, "night", night->id);
 	doc_set(d, "started_ms", night->started_ms);
-	doc_set(d, "finished_ms", night->finished_ms ? doc_value_integer(night->finished_ms) : DOC_NOTHING);
-	doc_set(d, "deadline_ms", night->deadline_ms ? doc_value_integer(night->deadline_ms) : DOC_NOTHING);
+	doc_set(d, "finished_ms", night->finished_ms ? doc_value_integer(night->finished_ms) : DOC_NULL_VALUE);
+	doc_set(d, "deadline_ms", night->deadline_ms ? doc_value_integer(night->deadline_ms) : DOC_NULL_VALUE);
 	doc_line(d, "%s", "");
 }
 
@@ -282,7 +282,7 @@ static void night_answers_release(struct night_answers *answers)
 static enum assay_status add_failure(struct store *store, struct night_answered *a, struct assay_error *err)
 {
 	char *text, *command;
-	enum assay_status st = night_failure_of(store, a->comparison->plan, a->decision, &text, &command, err);
+	enum assay_status st = night_describe_failure(store, a->comparison->plan, a->decision, &text, &command, err);
 
 	if (text)
 		a->failure = mem_format("%s (%s)", text, command);
@@ -306,9 +306,9 @@ static enum assay_status night_answers_load(struct store *store, const struct ni
 		struct night_answered *a = &out->items[i];
 
 		a->comparison = &out->comparisons.items[i];
-		a->decision = decision_of(&out->decisions, a->comparison);
-		a->worse = a->decision ? decision_place(a->decision->judged.decision) : DECISIONS;
-		a->why = a->decision && a->decision->judged.reasons.n ? a->decision->judged.reasons.items[0].text : "";
+		a->decision = find_decision(&out->decisions, a->comparison);
+		a->severity_rank = a->decision ? decision_rank(a->decision->judged.decision) : DECISIONS;
+		a->reason_text = a->decision && a->decision->judged.reasons.n ? a->decision->judged.reasons.items[0].text : "";
 		if (!st && a->decision && reasons_find(&a->decision->judged.reasons, "runs_failed"))
 			st = add_failure(store, a, err);
 	}
@@ -318,8 +318,8 @@ static enum assay_status night_answers_load(struct store *store, const struct ni
 	return st;
 }
 
-enum assay_status night_answer(struct store *store, const struct night *night, unsigned fail_on, struct document *d,
-			       struct assay_error *err)
+enum assay_status night_describe(struct store *store, const struct night *night, unsigned fail_on, struct document *d,
+				 struct assay_error *err)
 {
 	struct night_answers answers;
 	enum assay_status st = night_answers_load(store, night, &answers, err);
@@ -328,12 +328,12 @@ enum assay_status night_answer(struct store *store, const struct night *night, u
 		return st;
 	night_answer_head(night, &answers, d);
 	add_decisions(answers.items, answers.n, d);
-	add_rest(answers.items, answers.n, d);
+	add_remaining_comparisons(answers.items, answers.n, d);
 	doc_line(d, "%s", "");
-	add_why(&answers, false, d);
-	add_why(&answers, true, d);
-	reasons_answer(&night->notes, "notes", d);
-	d->exit_status = night_exit(&answers.comparisons, &answers.decisions, fail_on);
+	add_reasons_of_failures(&answers, false, d);
+	add_reasons_of_failures(&answers, true, d);
+	reasons_add_member(&night->notes, "notes", d);
+	d->exit_status = night_exit_status(&answers.comparisons, &answers.decisions, fail_on);
 	if (!d->exit_status && reasons_find(&night->notes, "pages_not_written"))
 		d->exit_status = 1;
 	night_answers_release(&answers);
@@ -347,8 +347,8 @@ enum machine_state { MACHINE_LOST, MACHINE_DISTURBED, MACHINE_SLOWER, MACHINE_DR
 
 struct night_machine {
 	char *name;
-	size_t planned, comparisons;	  /* number of comparisons planned on the machine, and of those that ran both versions there */
-	size_t runs, disturbed, left_out; /* numbers of runs with a result, of disturbed runs, and of disturbed runs that were excluded */
+	size_t planned, comparisons;	    /* number of comparisons planned on the machine, and of those that ran both versions there */
+	size_t runs, disturbed, n_excluded; /* numbers of runs with a result, of disturbed runs, and of disturbed runs that were excluded */
 	size_t causes[DISTURBED_CAUSES];
 	int64_t taken_ms; /* time of the latest fingerprint, ms since 1970; 0 if there is none */
 	bool is[MACHINE_STATES];
@@ -363,7 +363,7 @@ struct night_machines {
 	size_t n, capacity;
 };
 
-static struct night_machine *machine_of(struct night_machines *m, const char *name)
+static struct night_machine *find_machine(struct night_machines *m, const char *name)
 {
 	for (size_t i = 0; i < m->n; i++)
 		if (strcmp(m->items[i].name, name) == 0)
@@ -377,10 +377,10 @@ static void count_disturbed(struct night_machines *m, const struct disturbed *di
 {
 	for (size_t i = 0; i < disturbed->n; i++) {
 		const struct disturbed_run *run = &disturbed->items[i];
-		struct night_machine *machine = machine_of(m, run->machine);
+		struct night_machine *machine = find_machine(m, run->machine);
 
 		machine->disturbed++;
-		machine->left_out += run->left_out;
+		machine->n_excluded += run->is_excluded;
 		machine->causes[run->cause]++;
 	}
 }
@@ -392,14 +392,14 @@ static enum assay_status count_planned(struct night_machines *m, struct store *s
 	const struct night_comparison *c = a->comparison;
 	char *item = mem_format(", %s, ", c->application);
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = store_ask(
+	enum assay_status st = store_query(
 	    store, &stmt, err,
 	    "SELECT name, count(DISTINCT e.version) = 2, count(metric) FROM plan_item AS i LEFT JOIN execution AS e ON e.plan = i.plan "
 	    "AND e.machine = i.name AND e.version IN (?2, ?3) AND e.application = ?4 WHERE i.plan = ?1 AND kind = 'machine' GROUP BY name",
 	    "tttt", c->plan, c->baseline, c->candidate, c->application);
 
 	while (store_next(store, stmt, &st, err)) {
-		struct night_machine *machine = machine_of(m, store_text(stmt, 0));
+		struct night_machine *machine = find_machine(m, store_text(stmt, 0));
 		struct buf *lists[] = { &machine->applications, &machine->lost };
 
 		machine->planned++;
@@ -410,7 +410,7 @@ static enum assay_status count_planned(struct night_machines *m, struct store *s
 				buf_text(lists[i], lists[i]->size ? item + 2 : item);
 	}
 	free(item);
-	return store_finish(stmt, st);
+	return store_finalize(stmt, st);
 }
 
 ORDER_BY(compare_names, struct night_machine, BY_TEXT(name))
@@ -426,22 +426,22 @@ static void note_drift(struct night_machines *machines, const struct night *nigh
 {
 	struct drift drift;
 
-	drift_of(&e->catalog, &e->fingerprints, &e->types, known_until(night), &drift);
+	drift_find(&e->catalog, &e->fingerprints, &e->types, known_until(night), &drift);
 	for (size_t i = 0; i < machines->n * drift.n; i++) {
 		struct night_machine *m = &machines->items[i / drift.n];
-		const struct drift_past *past = &drift.past[i % drift.n];
+		const struct drift_history *past = &drift.past[i % drift.n];
 		const struct compare_row *all = past->compare.rows ? &past->compare.rows[past->compare.n] : NULL;
 		size_t peers = drift.peers[i % drift.n].n;
 		bool busy = drift_other_work_at(past, past->latest);
 
 		if (strcmp(past->machine->id, m->name) != 0)
 			continue;
-		m->is[MACHINE_DRIFTED] = m->is[MACHINE_DRIFTED] || past->compare.differing || peers;
+		m->is[MACHINE_DRIFTED] = m->is[MACHINE_DRIFTED] || past->compare.n_differing || peers;
 		buf_format(&m->drift, "%s%s: ", m->drift.size ? "; " : "", past->latest->battery);
 		if (all && all->differs)
 			buf_format(&m->drift, "all stressors \u00d7 %s", text_fixed(all->ratio, 3).text);
-		else if (past->compare.differing)
-			buf_format(&m->drift, "%zu of %zu stressors changed", past->compare.differing, past->compare.compared);
+		else if (past->compare.n_differing)
+			buf_format(&m->drift, "%zu of %zu stressors changed", past->compare.n_differing, past->compare.compared);
 		else
 			buf_text(&m->drift, busy ? "busy" : past->state == DRIFT_COMPARED ? "none" : "cannot tell");
 		if (peers)
@@ -452,8 +452,8 @@ static void note_drift(struct night_machines *machines, const struct night *nigh
 
 /* Finds the night's machines. Overwrites *out; the caller calls night_machines_release(). Costs O(runs + fingerprints) plus 'host
  * drift'. */
-static enum assay_status night_machines_of(struct lab *lab, const struct night *night, const struct night_answers *answers,
-					   const struct evidence *evidence, struct night_machines *out, struct assay_error *err)
+static enum assay_status night_machines_load(struct lab *lab, const struct night *night, const struct night_answers *answers,
+					     const struct evidence *evidence, struct night_machines *out, struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
 
@@ -524,7 +524,7 @@ static const struct {
 				     { "unknown", "\1word d-inconclusive\2? none\3 " } };
 
 /* Returns the text of a state if the machine is in this state; otherwise "". */
-static const char *word_of(const struct night_machine *m, enum machine_state state)
+static const char *state_name(const struct night_machine *m, enum machine_state state)
 {
 	return m->is[state] ? machine_states[state].word : "";
 }
@@ -539,16 +539,16 @@ static void show_machine(const struct night_machine *m, struct document *d)
 		if (m->is[i])
 			buf_format(&codes, "%s%s", codes.size ? " " : "", machine_states[i].code);
 	doc_row(d);
-	doc_data(d, "health", "%s", codes.size ? codes.bytes : "well");
+	doc_attribute(d, "health", "%s", codes.size ? codes.bytes : "well");
 	doc_show(d, NULL, "machine", m->name);
-	doc_showf(d, NULL, "reached", "", "%s" DOC_NAME "%.*s" DOC_END "%s%zu of %zu comparisons", word_of(m, MACHINE_LOST),
+	doc_showf(d, NULL, "reached", "", "%s" DOC_NAME "%.*s" DOC_END "%s%zu of %zu comparisons", state_name(m, MACHINE_LOST),
 		  lost ? (int)m->lost.size - 4 : 0, lost ? m->lost.bytes + 2 : "", lost ? ": " : "", m->comparisons, m->planned);
-	doc_showf(d, NULL, "disturbed", "", "%s%zu of %zu runs%s%s%s; %zu excluded", word_of(m, MACHINE_DISTURBED), m->disturbed, m->runs,
-		  *causes ? " (" : "", causes, *causes ? ")" : "", m->left_out);
-	doc_showf(d, NULL, "fingerprint", "", "%s%.10s", word_of(m, m->is[MACHINE_OLD] ? MACHINE_OLD : MACHINE_UNKNOWN),
+	doc_showf(d, NULL, "disturbed", "", "%s%zu of %zu runs%s%s%s; %zu excluded", state_name(m, MACHINE_DISTURBED), m->disturbed,
+		  m->runs, *causes ? " (" : "", causes, *causes ? ")" : "", m->n_excluded);
+	doc_showf(d, NULL, "fingerprint", "", "%s%.10s", state_name(m, m->is[MACHINE_OLD] ? MACHINE_OLD : MACHINE_UNKNOWN),
 		  m->taken_ms ? text_from_ms(m->taken_ms, date) : "");
-	doc_showf(d, NULL, "drift", "", "%s%s", word_of(m, MACHINE_DRIFTED), m->drift.size ? m->drift.bytes : "");
-	doc_showf(d, NULL, "changed", "", "%s%s", word_of(m, MACHINE_SLOWER), m->changed.size ? m->changed.bytes : "no");
+	doc_showf(d, NULL, "drift", "", "%s%s", state_name(m, MACHINE_DRIFTED), m->drift.size ? m->drift.bytes : "");
+	doc_showf(d, NULL, "changed", "", "%s%s", state_name(m, MACHINE_SLOWER), m->changed.size ? m->changed.bytes : "no");
 	doc_showf(d, NULL, "applications", "", DOC_NAME "%.*s" DOC_END, planned ? (int)m->applications.size - 4 : 0,
 		  planned ? m->applications.bytes + 2 : "");
 	buf_release(&codes);
@@ -563,12 +563,12 @@ static void night_machines_show(const struct night_machines *machines, struct do
 		    "of applications on this machine only, as in their histories.");
 	doc_table(d, NULL);
 	doc_style(d, "health sortable");
-	doc_caption(d, "The machines of this night");
+	doc_set_caption(d, "The machines of this night");
 	for (size_t i = 0; i < machines->n; i++)
 		show_machine(&machines->items[i], d);
 	doc_end(d);
 	if (!machines->n)
-		doc_styled(d, "empty", "No machine had anything to measure.");
+		doc_styled_line(d, "empty", "No machine had anything to measure.");
 }
 
 /* State of writing a night's pages. */
@@ -578,10 +578,10 @@ struct pages {
 	const char *directory;
 	struct night_answers answers;
 	struct evidence evidence;
-	char **histories;	    /* [answers.n], summary of each application's history; NULL if it has no history page */
-	bool *reports;		    /* [answers.n], the comparison has a report page */
-	bool any_functions;	    /* some report names functions */
-	struct report_found *found; /* [answers.n], functions that each report names */
+	char **histories;	      /* [answers.n], summary of each application's history; NULL if it has no history page */
+	bool *reports;		      /* [answers.n], the comparison has a report page */
+	bool any_functions;	      /* some report names functions */
+	struct report_summary *found; /* [answers.n], functions that each report names */
 	struct night_machines machines;
 	size_t written;
 	struct assay_error *err;
@@ -627,7 +627,7 @@ static char *history_file(const struct pages *p, size_t i)
 }
 
 /* Returns the index of the first comparison of the same application. */
-static size_t first_of(const struct night_answers *answers, size_t i)
+static size_t find_first_of_application(const struct night_answers *answers, size_t i)
 {
 	size_t k = 0;
 
@@ -644,12 +644,13 @@ static bool has_page(const struct night_answered *a)
 
 /* Returns the note that the report shows below the decision. It says whether the night decided differently from `alone`, the decision that
  * the comparison's own runs support. */
-static char *note_of(const struct night_answered *a, enum decision alone)
+static char *make_note(const struct night_answered *a, enum decision alone)
 {
 	if (a->decision->judged.decision == alone)
 		return mem_format("Decided in the night. Baseline: %s (%s).", a->comparison->baseline,
-				  strcmp(a->comparison->against, "version") == 0 ? "named in suite.yaml" : a->comparison->against);
-	return mem_format("The runs show %s, but the night decided otherwise: %s.", decision_text(alone), a->why);
+				  strcmp(a->comparison->baseline_kind, "version") == 0 ? "named in suite.yaml"
+										       : a->comparison->baseline_kind);
+	return mem_format("The runs show %s, but the night decided otherwise: %s.", decision_text(alone), a->reason_text);
 }
 
 #define LINKS_MAX 5
@@ -670,10 +671,10 @@ static void link_add(struct page_links *l, char *file, char *text)
 }
 
 /* Sets the links of a report: to the night, the application's history, the previous (worse) report, and the next report. */
-static void links_of(const struct pages *p, size_t i, struct page_links *out)
+static void links_build(const struct pages *p, size_t i, struct page_links *out)
 {
 	const struct night_answered *all = p->answers.items;
-	size_t first = first_of(&p->answers, i);
+	size_t first = find_first_of_application(&p->answers, i);
 
 	*out = (struct page_links){ .n = 0 };
 	link_add(out, night_file(p->night->id), mem_string("Night"));
@@ -691,17 +692,18 @@ static void links_release(struct page_links *links)
 		mem_free(links->files[i], links->texts[i]);
 }
 
-static enum assay_status report_decided(struct pages *p, size_t i, const struct judge_compared *compared, enum decision alone)
+static enum assay_status report_decided(struct pages *p, size_t i, const struct judge_comparison *compared, enum decision alone)
 {
 	const struct night_answered *a = &p->answers.items[i];
-	char *path = mem_format("%s/%s.html", p->directory, a->decision->id), *note = note_of(a, alone);
+	char *path = mem_format("%s/%s.html", p->directory, a->decision->id), *note = make_note(a, alone);
 	struct page_links links;
 	enum assay_status st;
 
-	links_of(p, i, &links);
-	st = report_write(p->lab, &p->evidence,
-			  &(struct report){ .comparison = &compared->comparison, .above = links.links, .note = note, .unsynced = true },
-			  path, &p->found[i], p->err);
+	links_build(p, i, &links);
+	st = report_write(
+	    p->lab, &p->evidence,
+	    &(struct report){ .comparison = &compared->comparison, .top_links = links.links, .note = note, .is_unsynced = true }, path,
+	    &p->found[i], p->err);
 	p->reports[i] = !st;
 	p->written += !st;
 	links_release(&links);
@@ -713,11 +715,11 @@ static enum assay_status report_decision(struct pages *p, size_t i)
 {
 	const struct night_answered *a = &p->answers.items[i];
 	const struct judge_request *q = &a->decision->request;
-	struct judge_compared compared = { .sides = { { 0 } } };
+	struct judge_comparison compared = { .sides = { { 0 } } };
 	enum assay_status st;
 
-	st = judge_compare(p->lab, &p->evidence, &(struct judge_asked){ .request = q, .plan = q->plan, .last = COMPARISON_ALL }, &compared,
-			   p->err);
+	st = judge_compare(p->lab, &p->evidence, &(struct judge_compare_request){ .request = q, .plan = q->plan, .last = COMPARISON_ALL },
+			   &compared, p->err);
 	if (!st) {
 		struct effect *e = &compared.comparison.verdict.effect;
 		enum decision alone = e->decision;
@@ -725,12 +727,12 @@ static enum assay_status report_decision(struct pages *p, size_t i)
 		e->decision = a->decision->judged.decision;
 		st = report_decided(p, i, &compared, alone);
 	}
-	judge_compared_release(&compared);
+	judge_comparison_release(&compared);
 	return st;
 }
 
 /* Sets the links of a history: to the night, and to the reports of the same application. */
-static void history_links_of(const struct pages *p, size_t i, struct page_links *out)
+static void history_links_build(const struct pages *p, size_t i, struct page_links *out)
 {
 	const struct night_answers *answers = &p->answers;
 
@@ -739,7 +741,7 @@ static void history_links_of(const struct pages *p, size_t i, struct page_links 
 	for (size_t k = i; k < answers->n && out->n < LINKS_MAX; k++) {
 		const struct night_answered *a = &answers->items[k];
 
-		if (has_page(a) && first_of(answers, k) == i)
+		if (has_page(a) && find_first_of_application(answers, k) == i)
 			link_add(out, mem_format("%s.html", a->decision->id), mem_format("Against %s", a->comparison->baseline));
 	}
 }
@@ -753,7 +755,7 @@ static void note_changed(struct pages *p, size_t i, const struct history *h)
 		struct night_machine *m = &p->machines.items[k];
 		double change = 0;
 
-		for (const struct history_change *t = h->told; t < h->told + h->n_told; t++) {
+		for (const struct history_change *t = h->reported; t < h->reported + h->n_reported; t++) {
 			if (t->machine == SIZE_MAX || strcmp(h->machines[t->machine], m->name) != 0)
 				continue;
 			change += t->after - t->before;
@@ -767,7 +769,7 @@ static void note_changed(struct pages *p, size_t i, const struct history *h)
 	free(file);
 }
 
-static enum assay_status history_one(struct pages *p, size_t i)
+static enum assay_status write_history(struct pages *p, size_t i)
 {
 	const struct night_comparison *c = p->answers.items[i].comparison;
 	struct assay_error ignored;
@@ -780,14 +782,14 @@ static enum assay_status history_one(struct pages *p, size_t i)
 		struct page_links links;
 		struct document d;
 
-		history_links_of(p, i, &links);
+		history_links_build(p, i, &links);
 		note_changed(p, i, &history);
 		document_init(&d);
-		p->histories[i] = history_answer(&history, &d);
+		p->histories[i] = history_describe(&history, &d);
 		st = page_write(
 		    p, name,
 		    (struct html_page){
-			.title = c->application, .kind = "history", .class = "d-explore", .about = "History", .above = links.links },
+			.title = c->application, .kind = "history", .class = "d-explore", .about = "History", .top_links = links.links },
 		    &d);
 		links_release(&links);
 		document_release(&d);
@@ -810,19 +812,19 @@ static double log_ratio_on(const struct night_answered *a, const char *machine)
 	return (double)NAN;
 }
 
-static double most_of(const struct pages *p)
+static double largest_change(const struct pages *p)
 {
-	double most = MOST_MIN;
+	double most = SCALE_MIN;
 
 	for (size_t i = 0; i < p->answers.n; i++)
 		for (size_t k = 0; k < p->machines.n; k++)
 			most = fmax(most, fabs(log_ratio_on(&p->answers.items[i], p->machines.items[k].name)));
-	return fmin(most, MOST_MAX);
+	return fmin(most, SCALE_MAX);
 }
 
 static struct text_number change_text(double log_ratio)
 {
-	struct text_number text = page_signed(100 * expm1(log_ratio), 1);
+	struct text_number text = page_format_signed(100 * expm1(log_ratio), 1);
 	size_t n = strlen(text.text);
 
 	snprintf(text.text + n, sizeof(text.text) - n, " %%");
@@ -848,7 +850,7 @@ static void decision_show(const struct night_answered *a, struct buf *out)
 /* Appends links to the changed functions in the comparison's report. */
 static void functions_show(const struct pages *p, size_t i, struct buf *out)
 {
-	const struct report_found *found = &p->found[i];
+	const struct report_summary *found = &p->found[i];
 
 	buf_text(out, "");
 	for (size_t k = 0; k < found->n; k++)
@@ -860,7 +862,7 @@ static void functions_show(const struct pages *p, size_t i, struct buf *out)
 
 /* Returns the heading of a machine's column. Its markup distinguishes it from other headings, whatever the machine's name. The caller
  * frees it. */
-static char *column_of(const struct night_machine *machine)
+static char *machine_column(const struct night_machine *machine)
 {
 	return mem_format(DOC_NAME "%s" DOC_END, machine->name);
 }
@@ -869,7 +871,7 @@ static void matrix_machines(const struct pages *p, const struct night_answered *
 {
 	for (size_t k = 0; k < p->machines.n; k++) {
 		double change = log_ratio_on(a, p->machines.items[k].name);
-		char *column = column_of(&p->machines.items[k]);
+		char *column = machine_column(&p->machines.items[k]);
 
 		doc_showf(d, NULL, column, change, "%s%s", change_text(isnan(change) ? 0 : change).text,
 			  a->decision && a->decision->judged.by_processor ? " wall" : "");
@@ -877,22 +879,22 @@ static void matrix_machines(const struct pages *p, const struct night_answered *
 		if (isnan(change))
 			doc_style(d, "hx");
 		else
-			page_colour(d, change, most, "");
+			page_set_cell_colour(d, change, most, "");
 	}
 }
 
-static void matrix_row(const struct pages *p, size_t i, double most, struct document *d)
+static void add_matrix_row(const struct pages *p, size_t i, double most, struct document *d)
 {
 	const struct night_answered *a = &p->answers.items[i];
 	const struct night_comparison *c = a->comparison;
 	const struct night_decision *decision = a->decision;
-	size_t first = first_of(&p->answers, i);
+	size_t first = find_first_of_application(&p->answers, i);
 	bool interval = decision && !isnan(decision->judged.low) && !isnan(decision->judged.high);
 	struct buf word = BUF_INIT, functions = BUF_INIT;
 	char *history = history_file(p, first);
 
 	doc_row(d);
-	doc_data(d, "application", "%s", c->application);
+	doc_attribute(d, "application", "%s", c->application);
 	if (p->reports[i])
 		doc_showf(d, NULL, "application", "", "\1./%s.html\2%s\3", decision->id, c->application);
 	else
@@ -909,11 +911,11 @@ static void matrix_row(const struct pages *p, size_t i, double most, struct docu
 	else
 		doc_show(d, NULL, "history", "none");
 	doc_showf(d, NULL, "versions", "", DOC_NAME "%s" DOC_END " \u2192 " DOC_NAME "%s" DOC_END " (%s)",
-		  *c->baseline ? c->baseline : "nothing", c->candidate, c->against);
+		  *c->baseline ? c->baseline : "nothing", c->candidate, c->baseline_kind);
 	matrix_machines(p, a, most, d);
 	doc_showf(d, NULL, "interval", interval ? decision->judged.low : (double)NAN, "%s to %s (%s)",
 		  change_text(interval ? log(decision->judged.low) : 0).text, change_text(interval ? log(decision->judged.high) : 0).text,
-		  effect_level(interval ? decision->judged.level : 0).text);
+		  effect_format_level(interval ? decision->judged.level : 0).text);
 	buf_release(&functions);
 	buf_release(&word);
 	free(history);
@@ -921,7 +923,7 @@ static void matrix_row(const struct pages *p, size_t i, double most, struct docu
 
 static void matrix_show(const struct pages *p, struct document *d)
 {
-	double most = most_of(p);
+	double most = largest_change(p);
 
 	doc_section(
 	    d, "applications", "Applications", "Applications and machines",
@@ -929,17 +931,17 @@ static void matrix_show(const struct pages *p, struct document *d)
 	    "decided; the ratios on machines are of wall-clock time. The application links to its report, a function to its changes.");
 	doc_table(d, NULL);
 	doc_style(d, "night wide");
-	doc_caption(d, "Applications and machines of this night");
+	doc_set_caption(d, "Applications and machines of this night");
 	for (size_t k = 0; k < p->machines.n; k++) {
-		char *column = column_of(&p->machines.items[k]);
+		char *column = machine_column(&p->machines.items[k]);
 
-		doc_column(d, column, "machine");
+		doc_style_column(d, column, "machine");
 		free(column);
 	}
 	for (size_t i = 0; i < p->answers.n; i++)
-		matrix_row(p, i, most, d);
+		add_matrix_row(p, i, most, d);
 	doc_end(d);
-	page_colours(d, "costs less", "costs more", 100 * expm1(most), "in per cent, on one machine", true);
+	page_add_legend(d, "costs less", "costs more", 100 * expm1(most), "in per cent, on one machine", true);
 }
 
 static void finding_show(const struct pages *p, size_t i, struct document *d)
@@ -956,15 +958,15 @@ static void finding_show(const struct pages *p, size_t i, struct document *d)
 		buf_format(&text, DOC_NAME "%s %s" DOC_END, c->application, c->candidate);
 	if (*c->baseline)
 		buf_format(&text, " against " DOC_NAME "%s" DOC_END, c->baseline);
-	if (*a->why)
-		buf_format(&text, ": %s", a->why);
+	if (*a->reason_text)
+		buf_format(&text, ": %s", a->reason_text);
 	if (a->decision && decision_is_finding(a->decision->judged.decision) && *a->decision->judged.cause)
 		buf_format(&text, "; %s", a->decision->judged.cause);
 	functions_show(p, i, &functions);
 	if (functions.size)
 		buf_format(&text, ". Changed functions: %s", functions.bytes);
 	doc_item(d, "%s", text.bytes);
-	doc_data(d, "decision", "%s", a->decision ? decision_text(a->decision->judged.decision) : "undecided");
+	doc_attribute(d, "decision", "%s", a->decision ? decision_text(a->decision->judged.decision) : "undecided");
 	buf_release(&functions);
 	buf_release(&text);
 }
@@ -988,21 +990,21 @@ static void findings_show(const struct pages *p, struct document *d)
 	}
 	doc_end(d);
 	if (n > shown)
-		doc_styled(d, "muted", "And %zu more: see the table.", n - shown);
+		doc_styled_line(d, "muted", "And %zu more: see the table.", n - shown);
 	for (size_t i = 0; i < p->answers.n; i++) {
 		const struct night_comparison *c = p->answers.items[i].comparison;
 
 		if (*c->plan && *c->detail)
-			doc_styled(d, "note", "%s: %s", c->application, c->detail);
+			doc_styled_line(d, "note", "%s: %s", c->application, c->detail);
 	}
 }
 
-static void __attribute__((format(printf, 4, 5))) fact(struct document *d, const char *what, size_t n, const char *fmt, ...)
+static void __attribute__((format(printf, 4, 5))) add_count_line(struct document *d, const char *what, size_t n, const char *fmt, ...)
 {
 	char *value = mem_format("%zu", n), *more;
 
-	mem_formatted(more, fmt);
-	page_fact(d, what, value, more);
+	mem_format_va(more, fmt);
+	page_add_fact(d, what, value, more);
 	mem_free(value, more);
 }
 
@@ -1017,13 +1019,13 @@ static void facts_show(const struct pages *p, struct document *d)
 
 		runs += m->runs;
 		disturbed += m->disturbed;
-		left_out += m->left_out;
+		left_out += m->n_excluded;
 		unusual += m->is[MACHINE_LOST] || m->is[MACHINE_DISTURBED] || m->is[MACHINE_SLOWER] || m->is[MACHINE_DRIFTED];
 	}
-	fact(d, "Decided", decided, "of %zu comparisons", p->answers.n);
-	fact(d, "Machines", p->machines.n, "%zu not as usual", unusual);
-	fact(d, "Results", runs, "of both versions");
-	fact(d, "Disturbed runs", disturbed, "%zu excluded", left_out);
+	add_count_line(d, "Decided", decided, "of %zu comparisons", p->answers.n);
+	add_count_line(d, "Machines", p->machines.n, "%zu not as usual", unusual);
+	add_count_line(d, "Results", runs, "of both versions");
+	add_count_line(d, "Disturbed runs", disturbed, "%zu excluded", left_out);
 }
 
 /* Writes the night's page. If `latest`, writes the same page as index.html. */
@@ -1034,7 +1036,7 @@ static enum assay_status night_write(struct pages *p, bool latest)
 					.kind = "night",
 					.class = worst && worst->judged.decision == DECISION_REGRESSION ? "d-regression" : "d-explore",
 					.about = "Night",
-					.above = (const struct html_link[]){ { NIGHTS, "Nights" }, { NULL, NULL } } };
+					.top_links = (const struct html_link[]){ { NIGHTS, "Nights" }, { NULL, NULL } } };
 	char *name = night_file(p->night->id);
 	struct document d;
 	enum assay_status st;
@@ -1043,7 +1045,7 @@ static enum assay_status night_write(struct pages *p, bool latest)
 	night_answer_head(p->night, &p->answers, &d);
 	facts_show(p, &d);
 	findings_show(p, &d);
-	reasons_answer(&p->night->notes, "notes", &d);
+	reasons_add_member(&p->night->notes, "notes", &d);
 	matrix_show(p, &d);
 	night_machines_show(&p->machines, &d);
 	st = page_write(p, name, page, &d);
@@ -1075,8 +1077,8 @@ static enum assay_status nights_write(struct pages *p, bool *latest)
 			*latest = !shown;
 		if (own || access(path, F_OK) == 0) {
 			doc_row(&d);
-			doc_showf(&d, NULL, "night", "", "\1./%s\2%.16s\3", file, TEXT_MS(nights[i].started_ms));
-			doc_show(&d, NULL, "status", nights[i].finished_ms ? doc_value_integer(nights[i].exit_status) : DOC_NOTHING);
+			doc_showf(&d, NULL, "night", "", "\1./%s\2%.16s\3", file, TEXT_DATE(nights[i].started_ms));
+			doc_show(&d, NULL, "status", nights[i].finished_ms ? doc_value_integer(nights[i].exit_status) : DOC_NULL_VALUE);
 			doc_show(&d, NULL, "id", nights[i].id);
 			shown++;
 		}
@@ -1089,7 +1091,7 @@ static enum assay_status nights_write(struct pages *p, bool *latest)
 						    .kind = "nights",
 						    .class = "d-explore",
 						    .about = "Nights",
-						    .above = (const struct html_link[]){ { INDEX, "Latest night" }, { NULL, NULL } } },
+						    .top_links = (const struct html_link[]){ { INDEX, "Latest night" }, { NULL, NULL } } },
 				&d);
 	document_release(&d);
 	night_list_free(nights, n);
@@ -1100,16 +1102,16 @@ static enum assay_status nights_write(struct pages *p, bool *latest)
 static enum assay_status application_write(struct pages *p, size_t first)
 {
 	const struct night_answered *all = p->answers.items;
-	enum assay_status st = history_one(p, first);
+	enum assay_status st = write_history(p, first);
 
 	for (size_t i = first; !st && i < p->answers.n; i++) {
-		if (has_page(&all[i]) && first_of(&p->answers, i) == first)
+		if (has_page(&all[i]) && find_first_of_application(&p->answers, i) == first)
 			st = report_decision(p, i);
 	}
 	return st;
 }
 
-enum assay_status night_pages(struct lab *lab, const struct night *night, const char *directory, size_t *n, struct assay_error *err)
+enum assay_status night_write_pages(struct lab *lab, const struct night *night, const char *directory, size_t *n, struct assay_error *err)
 {
 	struct pages p = { .lab = lab, .night = night, .directory = directory, .err = err };
 	bool latest = true;
@@ -1120,12 +1122,12 @@ enum assay_status night_pages(struct lab *lab, const struct night *night, const 
 	if (!st)
 		st = evidence_load_until(lab, known_until(night), &p.evidence, err);
 	if (!st)
-		st = night_machines_of(lab, night, &p.answers, &p.evidence, &p.machines, err);
+		st = night_machines_load(lab, night, &p.answers, &p.evidence, &p.machines, err);
 	p.histories = mem_new(p.answers.n, sizeof(char *));
 	p.reports = mem_new(p.answers.n, sizeof(bool));
 	p.found = mem_new(p.answers.n, sizeof(*p.found));
 	for (size_t i = 0; !st && i < p.answers.n; i++)
-		st = first_of(&p.answers, i) == i ? application_write(&p, i) : ASSAY_OK;
+		st = find_first_of_application(&p.answers, i) == i ? application_write(&p, i) : ASSAY_OK;
 	for (size_t i = 0; i < p.answers.n; i++)
 		p.any_functions = p.any_functions || p.found[i].n;
 	if (!st) {
@@ -1140,7 +1142,7 @@ enum assay_status night_pages(struct lab *lab, const struct night *night, const 
 	*n = p.written;
 	for (size_t i = 0; i < p.answers.n; i++) {
 		free(p.histories[i]);
-		report_found_release(&p.found[i]);
+		report_summary_release(&p.found[i]);
 	}
 	mem_free(p.histories, p.reports, p.found);
 	night_machines_release(&p.machines);

@@ -31,15 +31,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define KIB		  1024
-#define MIB		  (1024 * KIB)
-#define GIB		  (1024. * MIB)
-#define QUOTA_NEARLY	  .9
-#define FREE_LITTLE_GIB	  .25
-#define DAY_MS		  86400000.
-#define HOOK_MS		  (60 * 1000)
-#define LOG_BYTES_MAX	  (1 << 20)
-#define FALSE_DISCOVERIES .05
+#define KIB		    1024
+#define MIB		    (1024 * KIB)
+#define GIB		    (1024. * MIB)
+#define QUOTA_WARNING_SHARE .9
+#define FREE_WARNING_GIB    .25
+#define DAY_MS		    86400000.
+#define HOOK_MS		    (60 * 1000)
+#define LOG_BYTES_MAX	    (1 << 20)
+#define FALSE_DISCOVERIES   .05
 
 /* State of a running night. */
 struct nightly {
@@ -47,8 +47,8 @@ struct nightly {
 	struct suite suite;
 	struct night night;
 	struct night_comparisons comparisons;
-	bool given_up; /* the user abandoned the night; it ends with the results that exist */
-	char *refused; /* reason why nothing may be measured; NULL if measurement is allowed */
+	bool abandoned; /* the user abandoned the night; it ends with the results that exist */
+	char *refused;	/* reason why nothing may be measured; NULL if measurement is allowed */
 };
 static void nightly_note(struct nightly *n, const char *code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
@@ -65,7 +65,7 @@ static enum assay_status night_fingerprints(struct nightly *n, struct assay_erro
 static void night_hook(struct nightly *n);
 static void night_end(struct nightly *n);
 static bool is_over(const struct nightly *n);
-static bool is_late(const struct nightly *n);
+static bool is_past_deadline(const struct nightly *n);
 static enum assay_status night_lock(const char *directory, int *fd, struct assay_error *err);
 
 enum assay_status nightly_run(const struct nightly_options *options, char id[DIGEST_ID_BYTES], struct assay_error *err)
@@ -76,7 +76,7 @@ enum assay_status nightly_run(const struct nightly_options *options, char id[DIG
 	int lock = -1;
 	enum assay_status st = night_lock(options->directory, &lock, err);
 
-	file_keep(); /* the night ignores later changes to the laboratory's files */
+	file_cache_enable(); /* the night ignores later changes to the laboratory's files */
 	if (!st)
 		st = night_begin_or_go_on(&n, err);
 	if (!st) {
@@ -103,7 +103,7 @@ enum assay_status nightly_run(const struct nightly_options *options, char id[DIG
 /* ---- measuring ---- */
 
 /* Returns the seed for the runs of a comparison. A continued night finds its earlier plan by this seed. */
-static uint64_t seed_of(const struct nightly *n, const struct night_comparison *c, const char *what)
+static uint64_t comparison_seed(const struct nightly *n, const struct night_comparison *c, const char *what)
 {
 	char *text = mem_format("%s\n%" PRId64 "\n%s", n->night.id, c->number, what);
 	uint64_t seed = digest_seed(text);
@@ -112,8 +112,8 @@ static uint64_t seed_of(const struct nightly *n, const struct night_comparison *
 	return seed;
 }
 
-static struct launch_options launch_of(const struct nightly *n, struct night_comparison *c, const char *what, char **versions,
-				       size_t n_versions)
+static struct launch_options make_launch_options(const struct nightly *n, struct night_comparison *c, const char *what, char **versions,
+						 size_t n_versions)
 {
 	struct launch_options o = { .directory = n->options->directory,
 				    .command = n->options->command,
@@ -122,9 +122,9 @@ static struct launch_options launch_of(const struct nightly *n, struct night_com
 				    .choice = { .versions = { versions, n_versions },
 						.inputs = { &c->input, *c->input ? 1 : 0 },
 						.has_seed = true,
-						.seed = seed_of(n, c, what) },
+						.seed = comparison_seed(n, c, what) },
 				    .resume = true,
-				    .of_seed = true,
+				    .by_seed = true,
 				    .wait_s = n->suite.wait_s,
 				    .note = n->options->note };
 
@@ -164,13 +164,13 @@ static double remaining_s(const struct nightly *n)
 }
 
 /* Context of store_spent(), which stores the time spent on a comparison. A continued night then uses only the rest of the budget. */
-struct spending_night {
+struct sequential_context {
 	struct nightly *n;
 	struct night_comparison *c;
 	double before_s;
 };
 
-static enum assay_status store_spent(struct spending_night *s, double seconds, struct assay_error *err)
+static enum assay_status store_spent(struct sequential_context *s, double seconds, struct assay_error *err)
 {
 	s->c->seconds = s->before_s + seconds;
 	return nightly_store(s->n, s->c, err);
@@ -180,13 +180,13 @@ static enum assay_status store_spent(struct spending_night *s, double seconds, s
 static enum assay_status nightly_estimate(const struct nightly *n, struct night_comparison *c, struct estimate *out, size_t *hosts,
 					  struct assay_error *err)
 {
-	char *again = mem_format("%s" MANIFEST_AGAIN, c->baseline), *versions[] = { c->baseline, c->candidate, again };
-	struct launch_options o = launch_of(n, c, "measure", versions, n->suite.control ? 3 : 2);
+	char *again = mem_format("%s" MANIFEST_COPY_SUFFIX, c->baseline), *versions[] = { c->baseline, c->candidate, again };
+	struct launch_options o = make_launch_options(n, c, "measure", versions, n->suite.control ? 3 : 2);
 	struct launch launch;
 	enum assay_status st;
 
 	o.dry_run = true;
-	o.resume = o.of_seed = false;
+	o.resume = o.by_seed = false;
 	st = launch_run(&o, &launch, err);
 	*hosts = st ? 0 : launch.n;
 	*out = st ? (struct estimate){ .runs = 0 } : estimate_total(launch.estimates, launch.hosts, launch.n);
@@ -200,9 +200,9 @@ static enum assay_status nightly_estimate(const struct nightly *n, struct night_
 static enum assay_status nightly_measure(struct nightly *n, struct night_comparison *c, struct assay_error *err)
 {
 	bool limited, missing = c->state == NIGHT_WAITING && *c->detail; /* no usable baseline or host at the night's start */
-	struct spending_night spending = { n, c, c->seconds };
+	struct sequential_context spending = { n, c, c->seconds };
 	struct launch_options o;
-	struct spend spend;
+	struct sequential_result sequential_result;
 	char *again, *versions[] = { c->baseline, c->candidate, NULL };
 	double budget_s = c->budget_s > 0 ? fmax(c->budget_s - c->seconds, 1) : 0;
 	enum assay_status st;
@@ -217,49 +217,52 @@ static enum assay_status nightly_measure(struct nightly *n, struct night_compari
 	if (st)
 		return st;
 	nightly_log(n, "measuring %s %s against %s, for %.0f s at most", c->application, c->candidate, c->baseline, budget_s);
-	versions[2] = again = mem_format("%s" MANIFEST_AGAIN, c->baseline);
-	o = launch_of(n, c, "measure", versions, n->suite.control ? 3 : 2);
-	st = spend_until_decided(&o, &(struct spend_asked){ c->min_effect, budget_s, true, store_spent, &spending }, &spend, err);
+	versions[2] = again = mem_format("%s" MANIFEST_COPY_SUFFIX, c->baseline);
+	o = make_launch_options(n, c, "measure", versions, n->suite.control ? 3 : 2);
+	st = sequential_measure(&o, &(struct sequential_options){ c->min_effect, budget_s, true, store_spent, &spending },
+				&sequential_result, err);
 	free(again);
-	memcpy(c->plan, spend.plan, sizeof(c->plan));
-	c->seconds = spending.before_s + spend.seconds;
-	c->cut = limited && !spend.decided && (spend.budget || *n->options->cancelled);
-	if (spend.lost)
-		set_detail(c, spend.lost);
+	memcpy(c->plan, sequential_result.plan, sizeof(c->plan));
+	c->seconds = spending.before_s + sequential_result.seconds;
+	c->cut = limited && !sequential_result.decided && (sequential_result.budget || *n->options->cancelled);
+	if (sequential_result.lost_hosts)
+		set_detail(c, sequential_result.lost_hosts);
 	if (st && is_application_error(st)) {
 		set_detail(c, err->text);
 		st = ASSAY_OK;
 	}
-	spend_release(&spend);
+	sequential_result_release(&sequential_result);
 	nightly_log(n, "measured %s %s in %.1f s%s%s", c->application, c->candidate, c->seconds, *c->detail ? ": " : "", c->detail);
 	return st;
 }
 
 /* Results so far, loaded and compared again: a continued night has none in memory. The caller calls found_release() even after an error. */
-struct found {
+struct night_findings {
 	struct lab lab;
 	struct evidence evidence;
-	struct judge_compared compared;
+	struct judge_comparison compared;
 };
 
-static enum assay_status find_again(struct nightly *n, const struct night_comparison *c, enum comparison_part last, struct found *out,
-				    struct assay_error *err)
+static enum assay_status compare_again(struct nightly *n, const struct night_comparison *c, enum comparison_part last,
+				       struct night_findings *out, struct assay_error *err)
 {
 	const struct judge_request q = {
 		.application = c->application, .baseline = c->baseline, .candidate = c->candidate, .min_effect = c->min_effect
 	};
 	enum assay_status st;
 
-	*out = (struct found){ .lab = { .lock_fd = -1 } };
+	*out = (struct night_findings){ .lab = { .lock_fd = -1 } };
 	st = nightly_open(n, &out->lab, err);
 	if (!st)
 		st = evidence_load(&out->lab, &out->evidence, err);
-	return st ? st : judge_compare(&out->lab, &out->evidence, &(struct judge_asked){ &q, c->plan, .last = last }, &out->compared, err);
+	return st ? st
+		  : judge_compare(&out->lab, &out->evidence, &(struct judge_compare_request){ &q, c->plan, .last = last }, &out->compared,
+				  err);
 }
 
-static void found_release(struct found *found)
+static void found_release(struct night_findings *found)
 {
-	judge_compared_release(&found->compared);
+	judge_comparison_release(&found->compared);
 	evidence_release(&found->evidence);
 	lab_close(&found->lab);
 }
@@ -269,62 +272,62 @@ static void found_release(struct found *found)
 static enum assay_status confirm_with(struct nightly *n, const struct night_comparison *c, int64_t *repetitions, char **hosts,
 				      struct assay_error *err)
 {
-	struct found found;
+	struct night_findings found;
 	const struct verdict *v = &found.compared.comparison.verdict;
 	struct buf text = BUF_INIT;
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = find_again(n, c, COMPARISON_VERDICT, &found, err);
+	enum assay_status st = compare_again(n, c, COMPARISON_VERDICT, &found, err);
 
 	*repetitions = 0;
 	if (!st)
-		st = store_ask(&found.lab.store, &stmt, err, "SELECT repetitions FROM plan WHERE id = ?", "t", c->plan);
+		st = store_query(&found.lab.store, &stmt, err, "SELECT repetitions FROM plan WHERE id = ?", "t", c->plan);
 	if (stmt && store_next(&found.lab.store, stmt, &st, err))
 		*repetitions = sqlite3_column_int64(stmt, 0);
 	sqlite3_finalize(stmt);
-	for (size_t i = 0; !st && v->architecture && i < v->baseline->n_on; i++)
-		buf_format(&text, "%s%s", i ? "," : "", v->baseline->on[i].machine);
+	for (size_t i = 0; !st && v->architecture && i < v->baseline->n_executed_machines; i++)
+		buf_format(&text, "%s%s", i ? "," : "", v->baseline->executed_on[i].machine);
 	*hosts = text.size ? buf_take(&text) : NULL;
 	found_release(&found);
 	return st;
 }
 
 /* Adds hosts that failed only in the confirmation runs to the comparison's detail. */
-static void add_lost(struct night_comparison *c, const struct launch *launch)
+static void add_hosts_lost_in_confirmation(struct night_comparison *c, const struct launch *launch)
 {
-	char *lost = NULL, *before = c->detail;
+	char *lost_hosts = NULL, *before = c->detail;
 
-	if (spend_find_lost(launch, &lost) && !strstr(before, lost)) {
-		c->detail = mem_format("%s%sin fresh runs: %s", before, *before ? "; " : "", lost);
+	if (sequential_find_lost_hosts(launch, &lost_hosts) && !strstr(before, lost_hosts)) {
+		c->detail = mem_format("%s%sin fresh runs: %s", before, *before ? "; " : "", lost_hosts);
 		free(before);
 	}
-	free(lost);
+	free(lost_hosts);
 }
 
 static enum assay_status nightly_confirm(struct nightly *n, struct night_comparison *c, struct assay_error *err)
 {
-	char *again = mem_format("%s" MANIFEST_AGAIN, c->baseline), *versions[] = { c->baseline, c->candidate, again };
-	struct launch_options o = launch_of(n, c, "confirm", versions, 3);
+	char *again = mem_format("%s" MANIFEST_COPY_SUFFIX, c->baseline), *versions[] = { c->baseline, c->candidate, again };
+	struct launch_options o = make_launch_options(n, c, "confirm", versions, 3);
 	int64_t repetitions, began_ns = clock_monotonic_ns();
 	struct launch launch = { .lab = { .lock_fd = -1 } };
 	char *hosts = NULL;
 	enum assay_status st;
 
-	o.hang_once = true;
+	o.skip_hung = true;
 	nightly_log(n, "confirming %s %s by fresh runs", c->application, c->candidate);
 	st = confirm_with(n, c, &repetitions, &hosts, err);
 	if (hosts)
 		o.hosts.hosts = hosts;
 	if (!st)
 		st = launch_run(&o, &launch, err);
-	if (launch.nothing) {
+	if (launch.nothing_to_resume) {
 		launch_release(&launch);
 		o.resume = false;
 		o.choice.repetitions = repetitions;
 		st = launch_run(&o, &launch, err);
 	}
 	if (!st && (launch.plan.complete || !*n->options->cancelled)) {
-		memcpy(c->fresh_plan, launch.plan.id, sizeof(c->fresh_plan));
-		add_lost(c, &launch);
+		memcpy(c->confirmation_plan, launch.plan.id, sizeof(c->confirmation_plan));
+		add_hosts_lost_in_confirmation(c, &launch);
 	}
 	launch_release(&launch);
 	mem_free(hosts, again);
@@ -340,49 +343,49 @@ static enum assay_status nightly_confirm(struct nightly *n, struct night_compari
 static enum assay_status nightly_explain(struct nightly *n, struct night_comparison *c, struct assay_error *err)
 {
 	char *versions[] = { c->baseline, c->candidate };
-	struct launch_options o = launch_of(n, c, "explain", versions, 2);
-	struct found found;
-	double budget_s = n->night.deadline_ms ? fmin(n->suite.why_s, remaining_s(n)) : n->suite.why_s;
-	struct why why = { .asked = false };
-	enum assay_status st = find_again(n, c, COMPARISON_FUNCTIONS, &found, err);
+	struct launch_options o = make_launch_options(n, c, "explain", versions, 2);
+	struct night_findings found;
+	double budget_s = n->night.deadline_ms ? fmin(n->suite.explanation_s, remaining_s(n)) : n->suite.explanation_s;
+	struct explanation why = { .is_needed = false };
+	enum assay_status st = compare_again(n, c, COMPARISON_FUNCTIONS, &found, err);
 
 	if (!st)
-		why_ask(&found.compared.comparison, true, &found.lab.config.inventory, &why);
+		explanation_plan(&found.compared.comparison, true, &found.lab.config.inventory, &why);
 	found_release(&found);
-	if (!st && why.asked && budget_s > 0) {
+	if (!st && why.is_needed && budget_s > 0) {
 		nightly_log(n, "measuring functions of %s %s", c->application, c->candidate);
-		st = why_measure(&o, budget_s, &why, err);
+		st = explanation_measure(&o, budget_s, &why, err);
 	}
 	if (why.text || (st && is_application_error(st))) {
 		nightly_note(n, "functions_not_measured", "%s %s: functions were not measured: %s", c->application, c->candidate,
 			     st ? err->text : why.text);
 		st = ASSAY_OK;
 	}
-	why_release(&why);
+	explanation_release(&why);
 	return st;
 }
 
 /* ---- decisions ---- */
 
 /* Returns the date and reason of the baseline's acceptance; NULL if no user accepted it or baselines.yaml is unreadable. */
-static char *quote_accepted(const struct nightly *n, const struct night_comparison *c)
+static char *explain_accepted(const struct nightly *n, const struct night_comparison *c)
 {
 	const struct baseline *found;
 	struct baselines all;
 	struct assay_error ignored;
 	char *text = NULL;
 
-	if (strcmp(c->against, SUITE_ACCEPTED) != 0 || baselines_read(n->options->directory, &all, &ignored))
+	if (strcmp(c->baseline_kind, SUITE_ACCEPTED) != 0 || baselines_read(n->options->directory, &all, &ignored))
 		return NULL;
 	found = baselines_find(&all, c->application, n->night.started_ms);
 	if (found && strncmp(found->version, c->baseline, strlen(found->version)) == 0)
-		text = baselines_text(found, baselines_expired(&all, c->application, n->night.started_ms));
+		text = baselines_text(found, baselines_find_expired(&all, c->application, n->night.started_ms));
 	baselines_release(&all);
 	return text;
 }
 
 /* Returns the request for a decision. The comparison owns its texts, except `accepted`, which the caller frees. */
-static struct judge_request request_of(const struct nightly *n, const struct night_comparison *c)
+static struct judge_request make_request(const struct nightly *n, const struct night_comparison *c)
 {
 	struct judge_request q = { .rules = JUDGE_RULES,
 				   .application = c->application,
@@ -393,16 +396,16 @@ static struct judge_request request_of(const struct nightly *n, const struct nig
 				   .confirm = n->suite.confirm,
 				   .machines = n->suite.machines,
 				   .control = n->suite.control,
-				   .accepted = quote_accepted(n, c),
-				   .why = c->detail };
+				   .accepted = explain_accepted(n, c),
+				   .no_comparison_reason = c->detail };
 
 	memcpy(q.plan, c->plan, sizeof(q.plan));
-	memcpy(q.fresh_plan, c->fresh_plan, sizeof(q.fresh_plan));
+	memcpy(q.confirmation_plan, c->confirmation_plan, sizeof(q.confirmation_plan));
 	return q;
 }
 
-static enum assay_status keep(struct nightly *n, struct lab *lab, struct night_comparison *c, const struct judge_request *q,
-			      const struct judgement *j, struct assay_error *err)
+static enum assay_status store_judgement(struct nightly *n, struct lab *lab, struct night_comparison *c, const struct judge_request *q,
+					 const struct judgement *j, struct assay_error *err)
 {
 	enum assay_status st = night_decide(&lab->store, &n->night, c, q, j, err);
 
@@ -415,7 +418,7 @@ static enum assay_status keep(struct nightly *n, struct lab *lab, struct night_c
 static enum assay_status nightly_judge(struct nightly *n, struct night_comparison *c, struct assay_error *err)
 {
 	static char cut_off[] = "it was started, but no machine had results of both versions before the deadline";
-	struct judge_request q = request_of(n, c);
+	struct judge_request q = make_request(n, c);
 	struct judgement j = { .document = NULL };
 	struct evidence evidence = { 0 };
 	struct lab lab = { .lock_fd = -1 };
@@ -427,19 +430,19 @@ static enum assay_status nightly_judge(struct nightly *n, struct night_compariso
 	if (!st && *c->plan)
 		st = evidence_load(&lab, &evidence, err);
 	if (!st)
-		st = judge(&lab, &evidence, &q, &j, err);
+		st = judge_decide(&lab, &evidence, &q, &j, err);
 	if (!st && (*q.plan || c->cut) && j.decision == DECISION_NOTHING_MEASURED && *n->options->cancelled == SIGALRM) {
 		judgement_release(&j); /* the deadline is the reason for too few runs */
 		*q.plan = '\0';
-		q.why = cut_off;
-		st = judge(&lab, &evidence, &q, &j, err);
+		q.no_comparison_reason = cut_off;
+		st = judge_decide(&lab, &evidence, &q, &j, err);
 	}
 	if (!st && decision_is_finding(j.input.verdict) && !j.input.crashes) {
 		c->state = NIGHT_CONFIRMING;
 		c->improved = j.input.verdict == DECISION_IMPROVED;
 		st = night_update(&lab.store, &n->night, c, err);
 	} else if (!st) {
-		st = keep(n, &lab, c, &q, &j, err);
+		st = store_judgement(n, &lab, c, &q, &j, err);
 	}
 	free(q.accepted);
 	judgement_release(&j);
@@ -468,7 +471,7 @@ static double largest_p(const struct finding *f, size_t n)
 		if (!isnan(f[i].p))
 			p[known++] = f[i].p;
 	}
-	order_sort(p, known, stats_order);
+	order_sort(p, known, stats_compare);
 	for (size_t k = 0; k < known; k++) {
 		if (stats_round(p[k]) <= stats_round((double)(k + 1) / (double)known * FALSE_DISCOVERIES))
 			limit = p[k];
@@ -481,17 +484,17 @@ static double largest_p(const struct finding *f, size_t n)
  * machines changed, not the code. */
 static enum decision common_direction(const struct finding *f, size_t n, double min_effect_of_all)
 {
-	struct effect_leaning *all = mem_new(n, sizeof(*all));
+	struct effect_finding *all = mem_new(n, sizeof(*all));
 	enum decision lean;
 
 	for (size_t i = 0; i < n; i++)
-		all[i] = (struct effect_leaning){ f[i].ratio, f[i].comparison ? f[i].judgement.input.verdict : DECISION_NOTHING_MEASURED };
-	lean = effects_lean(all, n, min_effect_of_all);
+		all[i] = (struct effect_finding){ f[i].ratio, f[i].comparison ? f[i].judgement.input.verdict : DECISION_NOTHING_MEASURED };
+	lean = effects_find_common_direction(all, n, min_effect_of_all);
 	free(all);
 	return lean;
 }
 
-static bool shares_machine(const struct finding *f, size_t n, size_t i)
+static bool has_common_machine(const struct finding *f, size_t n, size_t i)
 {
 	const char *machine = f[i].judgement.machine;
 
@@ -528,27 +531,28 @@ static enum assay_status decide_findings(struct nightly *n, struct lab *lab, con
 		nightly_note(n, "findings_lean",
 			     "nearly all comparisons changed in the same direction: check the machines before the code");
 	for (size_t i = 0; !st && i < count; i++) {
-		bool shares = shares_machine(f, count, i);
+		bool shares = has_common_machine(f, count, i);
 
 		if (!f[i].comparison)
 			continue;
 		if (shares && !any)
 			nightly_note(n, "findings_share_machine", "findings depend on a single machine, '%s'", f[i].judgement.machine);
 		any = any || shares;
-		f[i].request.chance = stats_round(f[i].p) > stats_round(limit);
-		f[i].request.alike =
-		    shares || (f[i].judgement.input.verdict == lean && !isnan(f[i].ratio) && f[i].judgement.input.fresh != FRESH_SEEN);
+		f[i].request.may_be_chance = stats_round(f[i].p) > stats_round(limit);
+		f[i].request.follows_night_trend = shares || (f[i].judgement.input.verdict == lean && !isnan(f[i].ratio) &&
+							      f[i].judgement.input.confirmation != CONFIRMATION_SEEN);
 	}
 	for (size_t i = 0; !st && i < count; i++) {
 		if (!f[i].comparison)
 			continue;
-		if (f[i].request.chance ||
-		    f[i].request.alike) { /* otherwise the earlier judgement stands: reading the records again would be slow */
+		if (f[i].request.may_be_chance ||
+		    f[i].request
+			.follows_night_trend) { /* otherwise the earlier judgement stands: reading the records again would be slow */
 			judgement_release(&f[i].judgement);
-			st = judge(lab, evidence, &f[i].request, &f[i].judgement, err);
+			st = judge_decide(lab, evidence, &f[i].request, &f[i].judgement, err);
 		}
 		if (!st)
-			st = keep(n, lab, f[i].comparison, &f[i].request, &f[i].judgement, err);
+			st = store_judgement(n, lab, f[i].comparison, &f[i].request, &f[i].judgement, err);
 	}
 	return st;
 }
@@ -567,8 +571,8 @@ static enum assay_status conclude_findings(struct nightly *n, struct lab *lab, s
 
 		if (c->state != NIGHT_CONFIRMING || count == n->comparisons.n)
 			continue;
-		f[count] = (struct finding){ .comparison = c, .request = request_of(n, c) };
-		st = judge(lab, &evidence, &f[count].request, &f[count].judgement, err);
+		f[count] = (struct finding){ .comparison = c, .request = make_request(n, c) };
+		st = judge_decide(lab, &evidence, &f[count].request, &f[count].judgement, err);
 		f[count].p = f[count].judgement.p;
 		f[count].ratio = f[count].judgement.ratio;
 		count++;
@@ -593,7 +597,7 @@ static bool is_unreached(const struct night_comparison *c)
 /* Adds a note on the comparisons that the deadline prevented or interrupted. Must run before these comparisons are decided. */
 static void note_deadline(struct nightly *n)
 {
-	bool late = is_late(n) || *n->options->cancelled == SIGALRM;
+	bool late = is_past_deadline(n) || *n->options->cancelled == SIGALRM;
 	size_t unreached = 0, unconfirmed = 0;
 	char fresh[96] = "";
 
@@ -601,7 +605,7 @@ static void note_deadline(struct nightly *n)
 		const struct night_comparison *c = &n->comparisons.items[i];
 
 		unreached += c->cut || is_unreached(c) || c->state == NIGHT_MEASURING;
-		unconfirmed += late && c->state == NIGHT_CONFIRMING && n->suite.confirm && !*c->fresh_plan;
+		unconfirmed += late && c->state == NIGHT_CONFIRMING && n->suite.confirm && !*c->confirmation_plan;
 	}
 	if (!n->night.deadline_ms || !(unreached || unconfirmed))
 		return;
@@ -613,14 +617,14 @@ static void note_deadline(struct nightly *n)
 }
 
 /* Decides the started comparisons with the runs that exist, and comparisons that cannot be measured. Marks the others as not reached. */
-static enum assay_status conclude_rest(struct nightly *n, struct assay_error *err)
+static enum assay_status conclude_remaining(struct nightly *n, struct assay_error *err)
 {
-	static const char given_up[] = "this night was ended by --anew: it is decided with the results that it has";
-	const char *why = n->given_up ? given_up : n->refused; /* NULL if the deadline is the reason */
+	static const char abandoned[] = "this night was ended by --anew: it is decided with the results that it has";
+	const char *why = n->abandoned ? abandoned : n->refused; /* NULL if the deadline is the reason */
 	enum assay_status st = ASSAY_OK;
 
-	if (n->given_up)
-		nightly_note(n, "given_up", given_up);
+	if (n->abandoned)
+		nightly_note(n, "given_up", abandoned);
 	else if (!why)
 		note_deadline(n);
 	for (size_t i = 0; !st && i < n->comparisons.n; i++) {
@@ -649,7 +653,7 @@ static enum assay_status write_pages(struct nightly *n, struct lab *lab, struct 
 	char *path = pages && *pages != '/' ? mem_format("%s/%s", n->options->directory, pages) : NULL;
 	struct assay_error why;
 	size_t written;
-	enum assay_status st = pages ? night_pages(lab, &n->night, path ? path : pages, &written, &why) : ASSAY_OK;
+	enum assay_status st = pages ? night_write_pages(lab, &n->night, path ? path : pages, &written, &why) : ASSAY_OK;
 
 	free(path);
 	if (!st)
@@ -663,7 +667,7 @@ static enum assay_status write_pages(struct nightly *n, struct lab *lab, struct 
 static enum assay_status nightly_conclude(struct nightly *n, struct assay_error *err)
 {
 	struct lab lab = { .lock_fd = -1 };
-	enum assay_status st = conclude_rest(n, err);
+	enum assay_status st = conclude_remaining(n, err);
 
 	if (!st)
 		st = nightly_open(n, &lab, err);
@@ -673,7 +677,7 @@ static enum assay_status nightly_conclude(struct nightly *n, struct assay_error 
 		struct night_decisions decisions = { NULL, 0 };
 
 		st = night_decisions_load(&lab.store, NULL, n->night.id, INT64_MAX, &decisions, err);
-		n->night.exit_status = night_exit(&n->comparisons, &decisions, NIGHT_FAILS_USUALLY);
+		n->night.exit_status = night_exit_status(&n->comparisons, &decisions, NIGHT_FAILS_DEFAULT);
 		night_decisions_release(&decisions);
 	}
 	if (!st)
@@ -711,7 +715,7 @@ static enum assay_status night_work(struct nightly *n, struct assay_error *err)
 		if (c->state == NIGHT_CONFIRMING && c->improved == (i >= n->comparisons.n))
 			st = nightly_confirm(n, c, err);
 	}
-	for (size_t i = 0; !st && n->suite.why_s > 0 && i < n->comparisons.n && !is_over(n); i++) {
+	for (size_t i = 0; !st && n->suite.explanation_s > 0 && i < n->comparisons.n && !is_over(n); i++) {
 		struct night_comparison *c = &n->comparisons.items[i];
 
 		if (c->state == NIGHT_CONFIRMING && !c->improved)
@@ -735,7 +739,7 @@ static enum assay_status hosts_without_fingerprint(struct nightly *n, struct lab
 	double days = n->suite.max_age_days > 0 ? n->suite.max_age_days : lab->config.fingerprint_max_age_days;
 	int64_t now_ms = clock_real_ms();
 	bool *wanted = mem_new(inventory->n, sizeof(*wanted));
-	enum assay_status st = catalog_set_aside(lab, err);
+	enum assay_status st = catalog_exclude_retired(lab, err);
 
 	for (size_t i = 0; !st && i < n->comparisons.n; i++) {
 		const char *set = n->comparisons.items[i].hosts;
@@ -743,7 +747,7 @@ static enum assay_status hosts_without_fingerprint(struct nightly *n, struct lab
 
 		st = inventory_select(inventory, *set ? set : NULL, NULL, NULL, selected, err);
 		for (size_t k = 0; k < inventory->n; k++)
-			wanted[k] = wanted[k] || (!st && selected[k] && !inventory->hosts[k].aside);
+			wanted[k] = wanted[k] || (!st && selected[k] && !inventory->hosts[k].exclusion_reason);
 		free(selected);
 	}
 	*out = mem_new(inventory->n, sizeof(**out));
@@ -752,8 +756,8 @@ static enum assay_status hosts_without_fingerprint(struct nightly *n, struct lab
 		char id[FINGERPRINT_ID_BYTES] = "";
 
 		if (wanted[k])
-			st = fingerprint_before(&lab->store, inventory->hosts[k].id, inventory->hosts[k].profile, now_ms,
-						now_ms - (int64_t)(days * DAY_MS), id, err);
+			st = fingerprint_find_before(&lab->store, inventory->hosts[k].id, inventory->hosts[k].profile, now_ms,
+						     now_ms - (int64_t)(days * DAY_MS), id, err);
 		if (wanted[k] && !*id)
 			(*out)[(*count)++] = &inventory->hosts[k];
 	}
@@ -761,7 +765,7 @@ static enum assay_status hosts_without_fingerprint(struct nightly *n, struct lab
 	return st;
 }
 
-static enum assay_status take_fingerprints_of(struct nightly *n, struct lab *lab, const struct host *const *hosts, size_t count,
+static enum assay_status measure_fingerprints(struct nightly *n, struct lab *lab, const struct host *const *hosts, size_t count,
 					      struct assay_error *err)
 {
 	struct take_result *results = mem_new(count, sizeof(*results));
@@ -780,7 +784,7 @@ static enum assay_status take_fingerprints_of(struct nightly *n, struct lab *lab
 	if (!st) {
 		const struct take_options options = { .battery = &battery, .resume = true, .fleet = &fleet };
 
-		fleet = reach_options(&reach);
+		fleet = reach_fleet_options(&reach);
 		fleet.cancelled = n->options->cancelled;
 		st = take_fingerprints(lab, &catalog, hosts, count, &options, results, err);
 	}
@@ -811,7 +815,7 @@ static enum assay_status night_fingerprints(struct nightly *n, struct assay_erro
 	if (!st)
 		st = hosts_without_fingerprint(n, &lab, &hosts, &count, err);
 	if (!st && count && !is_over(n))
-		st = take_fingerprints_of(n, &lab, hosts, count, err);
+		st = measure_fingerprints(n, &lab, hosts, count, err);
 	free(hosts);
 	lab_close(&lab);
 	if (st == ASSAY_E_NOTFOUND || st == ASSAY_E_FORMAT || st == ASSAY_E_USAGE) {
@@ -832,7 +836,7 @@ static void report_step(struct nightly *n, const struct night_comparison *c)
 					       .directory = n->options->directory,
 					       .timeout_ms = HOOK_MS,
 					       .cancelled = *n->options->cancelled == SIGALRM ? &none : n->options->cancelled };
-	struct local_said said = { .ok = false };
+	struct local_report said = { .ok = false };
 	struct assay_error err;
 	const char *fault;
 	char *text = NULL;
@@ -866,7 +870,7 @@ static enum assay_status night_lock(const char *directory, int *fd, struct assay
 	enum assay_status st = file_make_directory(private, 0700, err);
 
 	if (!st) {
-		*fd = file_open_own(path, O_RDWR | O_CREAT, 0600);
+		*fd = file_open_nofollow(path, O_RDWR | O_CREAT, 0600);
 		if (*fd < 0)
 			st = assay_fail_errno(err, errno, "cannot write '%s'", path);
 		else if (flock(*fd, LOCK_EX | LOCK_NB))
@@ -874,7 +878,7 @@ static enum assay_status night_lock(const char *directory, int *fd, struct assay
 					"another night of this laboratory is running ('assay nightly show' shows its progress)");
 	}
 	if (st && st != ASSAY_E_BUSY)
-		(void)assay_context(err, "a night stores its results in the laboratory '%s', which must be writable", directory);
+		(void)assay_add_context(err, "a night stores its results in the laboratory '%s', which must be writable", directory);
 	mem_free(path, private);
 	return st;
 }
@@ -901,7 +905,7 @@ static void deadline_set(struct nightly *n)
 	alarm(left_ms > 1000 ? (unsigned)(left_ms / 1000) : 1);
 }
 
-static bool is_late(const struct nightly *n)
+static bool is_past_deadline(const struct nightly *n)
 {
 	return n->night.deadline_ms && clock_real_ms() >= n->night.deadline_ms;
 }
@@ -909,20 +913,20 @@ static bool is_late(const struct nightly *n)
 /* Reports whether measurement must stop: the deadline passed, the user cancelled, or measurement is not allowed. */
 static bool is_over(const struct nightly *n)
 {
-	return *n->options->cancelled || n->refused || is_late(n);
+	return *n->options->cancelled || n->refused || is_past_deadline(n);
 }
 
 /* ---- start of a night ---- */
 
 static enum assay_status nightly_open(struct nightly *n, struct lab *lab, struct assay_error *err)
 {
-	enum assay_status st = lab_open_soon(n->options->directory, n->options->dry_run ? STORE_READ : STORE_WRITE, n->suite.wait_s,
+	enum assay_status st = lab_open_wait(n->options->directory, n->options->dry_run ? STORE_READ : STORE_WRITE, n->suite.wait_s,
 					     n->options->cancelled, lab, err);
 
 	if (!st)
-		lab_sign(lab, n->options->command);
+		lab_record_command(lab, n->options->command);
 	if (!st && !n->options->dry_run)
-		st = night_keep_notes(&lab->store, &n->night, err);
+		st = night_store_notes(&lab->store, &n->night, err);
 	return st;
 }
 
@@ -930,7 +934,7 @@ static void nightly_note(struct nightly *n, const char *code, const char *fmt, .
 {
 	char *text;
 
-	mem_formatted(text, fmt);
+	mem_format_va(text, fmt);
 	reasons_add(&n->night.notes, code, text);
 	if (!n->options->dry_run) /* the answer of a dry run contains the notes */
 		n->options->note(text);
@@ -938,7 +942,8 @@ static void nightly_note(struct nightly *n, const char *code, const char *fmt, .
 	free(text);
 }
 
-/* Reads suite.yaml, battery and calibration, so that errors in them appear before any measurement. file_keep() caches their contents. */
+/* Reads suite.yaml, battery and calibration, so that errors in them appear before any measurement. file_cache_enable() caches their
+ * contents. */
 static enum assay_status read_suite(struct nightly *n, char **text, struct assay_error *err)
 {
 	struct battery battery = { 0 };
@@ -946,7 +951,7 @@ static enum assay_status read_suite(struct nightly *n, char **text, struct assay
 	enum assay_status st = suite_read(n->options->directory, &n->suite, text, err);
 
 	if (!st && strcmp(n->suite.battery, SUITE_BATTERY_NONE) != 0 && battery_open(n->suite.battery, &battery, err))
-		st = assay_context(err, SUITE_FILE ":%zu: 'battery'", n->suite.battery_line);
+		st = assay_add_context(err, SUITE_FILE ":%zu: 'battery'", n->suite.battery_line);
 	battery_release(&battery);
 	if (!st)
 		st = calibration_read(n->options->directory, &calibration, err);
@@ -965,23 +970,23 @@ static enum assay_status note_clock(struct nightly *n, struct lab *lab, struct a
 		nightly_note(n, "clock",
 			     "this machine's clock says %s, and runs before this night were made at %s: one of these times is wrong, and "
 			     "histories are ordered by time",
-			     TEXT_MS(n->night.started_ms / 1000 * 1000), TEXT_MS(last_ms / 1000 * 1000));
-	return store_finish(stmt, st);
+			     TEXT_DATE(n->night.started_ms / 1000 * 1000), TEXT_DATE(last_ms / 1000 * 1000));
+	return store_finalize(stmt, st);
 }
 
-static enum assay_status begin(struct nightly *n, struct lab *lab, char *text, struct assay_error *err)
+static enum assay_status begin_night(struct nightly *n, struct lab *lab, char *text, struct assay_error *err)
 {
-	struct nightly_frozen notes = { .unchanged = { NULL, 0 } };
+	struct nightly_start_notes notes = { .unchanged = { NULL, 0 } };
 	const struct {
 		const char *code, *before, *between;
 		struct manifest_arguments *texts;
-	} said[] = { { "not_there", "not measured: ", "; ", &notes.no_such },
+	} said[] = { { "not_there", "not measured: ", "; ", &notes.unknown_names },
 		     { "unchanged", "nothing has changed since the compared version: ", ", ", &notes.unchanged },
 		     { "baseline_expired", "", "; ", &notes.expired },
 		     { "baseline_unused", "", "; ", &notes.unused },
-		     { "out_of_use", "", "; ", &notes.aside },
-		     { "commit_gone", "", "; ", &notes.gone } };
-	enum assay_status st = nightly_freeze(lab, &n->suite, n->options, &n->comparisons, &notes, err);
+		     { "out_of_use", "", "; ", &notes.exclusion_reason },
+		     { "commit_gone", "", "; ", &notes.missing_baselines } };
+	enum assay_status st = nightly_list_comparisons(lab, &n->suite, n->options, &n->comparisons, &notes, err);
 
 	n->night = (struct night){ .started_ms = clock_real_ms(), .suite = text };
 	n->night.deadline_ms = suite_deadline_ms(&n->suite, n->night.started_ms);
@@ -1006,25 +1011,25 @@ static enum assay_status begin(struct nightly *n, struct lab *lab, char *text, s
 
 /* Prunes the store to its quota. Adds notes if store or disk is nearly full. Fails if the store stays too large. A dry run only adds notes.
  */
-static enum assay_status keep_quota(struct nightly *n, struct lab *lab, struct assay_error *err)
+static enum assay_status enforce_quota(struct nightly *n, struct lab *lab, struct assay_error *err)
 {
 	struct pruned pruned;
 	struct store_space space;
-	bool dry = n->options->dry_run;
-	enum assay_status st = prune_to_quota(lab, dry, &pruned, &space, err);
+	bool dry_run_state = n->options->dry_run;
+	enum assay_status st = prune_to_quota(lab, dry_run_state, &pruned, &space, err);
 	double gib = (double)space.bytes / GIB, quota = lab->config.quota_gib;
 
 	if (pruned.executions || pruned.samples.files)
 		nightly_note(n, "quota",
 			     "the store %s larger than its quota of %.4g GiB: %s the output of %lld execution%s before %s, and %zu sample "
 			     "file%s",
-			     dry ? "is" : "was", quota, dry ? "would remove" : "removed", (long long)pruned.executions,
-			     text_plural((size_t)pruned.executions), TEXT_MS(pruned.before_ms / 1000 * 1000), pruned.samples.files,
+			     dry_run_state ? "is" : "was", quota, dry_run_state ? "would remove" : "removed", (long long)pruned.executions,
+			     text_plural((size_t)pruned.executions), TEXT_DATE(pruned.before_ms / 1000 * 1000), pruned.samples.files,
 			     text_plural(pruned.samples.files));
-	if (!st && quota > 0 && gib > QUOTA_NEARLY * quota)
+	if (!st && quota > 0 && gib > QUOTA_WARNING_SHARE * quota)
 		nightly_note(n, "quota", "the store has %.4g GiB of its quota of %.4g%s", gib, quota,
 			     gib > quota ? ": nothing would be measured; raise quota_gib in lab.yaml" : "");
-	if (!st && (double)space.free_bytes < FREE_LITTLE_GIB * GIB)
+	if (!st && (double)space.free_bytes < FREE_WARNING_GIB * GIB)
 		nightly_note(n, "disk", "only %.3g %s are free where the store is: 'assay prune --older-than DAYS' makes room",
 			     (double)space.free_bytes / (space.free_bytes < MIB ? KIB : MIB), space.free_bytes < MIB ? "KiB" : "MiB");
 	return st;
@@ -1034,29 +1039,29 @@ static enum assay_status keep_quota(struct nightly *n, struct lab *lab, struct a
  * that a new night uses the current versions. Keeps it if the current suite is unreadable (suite_now NULL). */
 static enum assay_status find_unfinished(struct nightly *n, struct lab *lab, const char *suite_now, struct assay_error *err)
 {
-	enum assay_status st = night_unfinished(&lab->store, &n->night, err);
+	enum assay_status st = night_find_unfinished(&lab->store, &n->night, err);
 	bool begun = false;
 
 	if (!st)
 		st = night_comparisons_load(&lab->store, n->night.id, &n->comparisons, err);
 	for (size_t i = 0; i < n->comparisons.n; i++)
 		begun = begun || n->comparisons.items[i].state != NIGHT_WAITING;
-	n->given_up = !st && suite_now && (n->options->anew || !begun);
+	n->abandoned = !st && suite_now && (n->options->start_new || !begun);
 	return st;
 }
 
 /* Continues a night with the suite that it started with. suite_now is the text of the current suite; NULL if unreadable. */
-static enum assay_status go_on(struct nightly *n, const char *suite_now, struct assay_error *err)
+static enum assay_status continue_or_start(struct nightly *n, const char *suite_now, struct assay_error *err)
 {
-	bool chosen = n->options->exclude || n->options->only.n || n->options->budget_s > 0;
-	char *text = mem_format("continuing the night of %s%s%s", TEXT_MS(n->night.started_ms),
+	bool chosen = n->options->exclude || n->options->selected_applications.n || n->options->budget_s > 0;
+	char *text = mem_format("continuing the night of %s%s%s", TEXT_DATE(n->night.started_ms),
 				chosen ? ", with its own options: -x, --applications and --budget apply only to a new night" : "",
 				suite_now && strcmp(suite_now, n->night.suite) == 0
 				    ? ""
 				    : ": suite.yaml was changed since, but this night keeps its own copy ('assay nightly run --anew' ends "
 				      "it with the results that it has, and starts another)");
 
-	if (!n->given_up) {
+	if (!n->abandoned) {
 		n->options->note(text);
 		nightly_log(n, "%s", text);
 	}
@@ -1066,14 +1071,14 @@ static enum assay_status go_on(struct nightly *n, const char *suite_now, struct 
 }
 
 /* Adds a note on hosts that users excluded after the night started: the night no longer measures on them. */
-static void note_aside(struct nightly *n, struct lab *lab)
+static void note_excluded_hosts(struct nightly *n, struct lab *lab)
 {
 	const struct inventory *inventory = &lab->config.inventory;
 	bool *all = mem_new(inventory->n, sizeof(*all)), known = false;
 	struct buf text = BUF_INIT;
 	struct assay_error ignored; /* commands that need the catalog report its errors */
 
-	if (!catalog_set_aside(lab, &ignored) && !inventory_select(inventory, NULL, NULL, NULL, all, &ignored))
+	if (!catalog_exclude_retired(lab, &ignored) && !inventory_select(inventory, NULL, NULL, NULL, all, &ignored))
 		host_choice_add_aside(inventory, all, &text);
 	for (size_t i = 0; text.size && i < n->night.notes.n; i++)
 		known = known || strcmp(n->night.notes.items[i].text, text.bytes) == 0;
@@ -1094,26 +1099,26 @@ static enum assay_status night_begin_or_go_on(struct nightly *n, struct assay_er
 
 	if (!st) {
 		st = find_unfinished(n, &lab, unread ? NULL : text, err);
-		if (!st && !(unread && n->options->anew)) {
+		if (!st && !(unread && n->options->start_new)) {
 			if (unread)
 				nightly_note(n, "suite_unread", "the next night cannot start: %s", why.text);
-			st = go_on(n, unread ? NULL : text, err);
-			again = !st && (n->given_up || is_late(n));
+			st = continue_or_start(n, unread ? NULL : text, err);
+			again = !st && (n->abandoned || is_past_deadline(n));
 			if (!st && !again)
-				note_aside(n, &lab);
+				note_excluded_hosts(n, &lab);
 		} else if (unread && (!st || st == ASSAY_E_NOTFOUND)) {
 			*err = why;
 			st = why.status;
 		} else if (st == ASSAY_E_NOTFOUND) {
-			st = begin(n, &lab, text, err);
+			st = begin_night(n, &lab, text, err);
 			text = NULL;
 		}
-		if (!st && !again && keep_quota(n, &lab, err)) {
+		if (!st && !again && enforce_quota(n, &lab, err)) {
 			n->refused = mem_format("nothing is measured: %s", err->text);
 			nightly_note(n, "quota", "%s", n->refused);
 		}
 		if (!st && !again)
-			st = night_keep_notes(&lab.store, &n->night, err);
+			st = night_store_notes(&lab.store, &n->night, err);
 	}
 	lab_close(&lab);
 	free(text);
@@ -1139,55 +1144,55 @@ static enum assay_status night_plan(const struct nightly_options *options, struc
 	st = read_suite(out, &text, err);
 	if (!st)
 		st = nightly_open(out, &lab, err);
-	if (!st && !find_unfinished(out, &lab, text, &none) && !out->given_up && !is_late(out)) {
-		st = go_on(out, text, err);
+	if (!st && !find_unfinished(out, &lab, text, &none) && !out->abandoned && !is_past_deadline(out)) {
+		st = continue_or_start(out, text, err);
 	} else if (!st) {
 		night_release(&out->night);
 		night_comparisons_release(&out->comparisons);
-		st = begin(out, &lab, text, err);
+		st = begin_night(out, &lab, text, err);
 		text = NULL;
 	}
 	if (!st)
-		st = keep_quota(out, &lab, err);
+		st = enforce_quota(out, &lab, err);
 	lab_close(&lab);
 	free(text);
 	return st;
 }
 
 /* Plan of one comparison in a dry run. */
-struct ahead {
+struct planned_comparison {
 	struct estimate first; /* estimate of the time until the first interim analysis */
 	size_t hosts;
 	char *detail; /* reason why the night would not measure the comparison; NULL if it would */
 };
 
-struct dry {
+struct dry_run_state {
 	struct nightly night;
-	struct ahead *ahead;   /* [n], one per comparison */
-	struct estimate first; /* sum over all comparisons */
+	struct planned_comparison *planned_comparison; /* [n], one per comparison */
+	struct estimate first;			       /* sum over all comparisons */
 	size_t measured;
 };
 
-static void peek(struct dry *dry, struct night_comparison *c, struct ahead *a)
+static void estimate_comparison(struct dry_run_state *dry_run_state, struct night_comparison *c, struct planned_comparison *a)
 {
 	struct assay_error err;
 
 	if (c->state != NIGHT_WAITING && c->state != NIGHT_MEASURING)
 		a->detail = mem_string(night_state_text(c));
-	else if (!*c->baseline || *c->detail || nightly_estimate(&dry->night, c, &a->first, &a->hosts, &err))
+	else if (!*c->baseline || *c->detail || nightly_estimate(&dry_run_state->night, c, &a->first, &a->hosts, &err))
 		a->detail = mem_format("would not be measured: %s", !*c->baseline || *c->detail ? c->detail : err.text);
 	if (a->detail)
 		return;
-	if (dry->night.night.deadline_ms) /* nightly_dry() limits the sum in the same way */
-		a->first.at_most_s = fmin(a->first.at_most_s, remaining_s(&dry->night));
-	dry->measured++;
-	dry->first.runs += a->first.runs;
-	dry->first.unknown += a->first.unknown;
-	dry->first.seconds += a->first.seconds;
-	dry->first.at_most_s += a->first.at_most_s;
+	if (dry_run_state->night.night.deadline_ms) /* nightly_describe_plan() limits the sum in the same way */
+		a->first.at_most_s = fmin(a->first.at_most_s, remaining_s(&dry_run_state->night));
+	dry_run_state->measured++;
+	dry_run_state->first.runs += a->first.runs;
+	dry_run_state->first.unknown += a->first.unknown;
+	dry_run_state->first.seconds += a->first.seconds;
+	dry_run_state->first.at_most_s += a->first.at_most_s;
 }
 
-static void ahead_answer(const struct night_comparison *c, const struct ahead *a, struct document *d)
+static void describe_ahead(const struct night_comparison *c, const struct planned_comparison *a, struct document *d)
 {
 	char *time = a->detail ? mem_string("-") : estimate_text(&a->first);
 
@@ -1195,71 +1200,72 @@ static void ahead_answer(const struct night_comparison *c, const struct ahead *a
 	doc_show(d, "application", "application", c->application);
 	doc_show(d, "candidate", "candidate", c->candidate);
 	doc_show(d, "baseline", "baseline", c->baseline);
-	doc_show(d, "against", "which is", c->against);
+	doc_show(d, "against", "which is", c->baseline_kind);
 	doc_show(d, "hosts", "hosts", a->hosts);
-	estimate_answer(&a->first, d);
+	estimate_describe(&a->first, d);
 	doc_show(d, NULL, "runs", a->first.runs);
 	doc_show(d, NULL, "first look", time);
 	doc_set_empty(d, "detail", a->detail);
 	free(time);
 }
 
-static void ahead_answer_all(const struct dry *dry, struct document *d)
+static void describe_all_ahead(const struct dry_run_state *dry_run_state, struct document *d)
 {
-	const struct night_comparisons *all = &dry->night.comparisons;
+	const struct night_comparisons *all = &dry_run_state->night.comparisons;
 	const char *before = "\n";
 
 	doc_table(d, "comparisons");
 	for (size_t i = 0; i < all->n; i++)
-		ahead_answer(&all->items[i], &dry->ahead[i], d);
+		describe_ahead(&all->items[i], &dry_run_state->planned_comparison[i], d);
 	doc_end(d);
 	for (size_t i = 0; i < all->n; i++) {
-		if (!dry->ahead[i].detail)
+		if (!dry_run_state->planned_comparison[i].detail)
 			continue;
-		doc_line(d, "%s%s@%s: %s", before, all->items[i].application, all->items[i].candidate, dry->ahead[i].detail);
+		doc_line(d, "%s%s@%s: %s", before, all->items[i].application, all->items[i].candidate,
+			 dry_run_state->planned_comparison[i].detail);
 		before = "";
 	}
 }
 
-static void add_head(const struct dry *dry, struct document *d)
+static void add_head(const struct dry_run_state *dry_run_state, struct document *d)
 {
-	const struct night *night = &dry->night.night;
-	char *time = estimate_text(&dry->first), date[TEXT_DATE_BYTES];
+	const struct night *night = &dry_run_state->night.night;
+	char *time = estimate_text(&dry_run_state->first), date[TEXT_DATE_BYTES];
 
 	if (*night->id)
 		doc_line(d, "The night of %s would continue.", text_from_ms(night->started_ms / 1000 * 1000, date));
 	doc_line(d,
 		 "%zu of %zu comparison%s would be measured: %zu run%s to the first interim analysis (time: %s). Findings are measured "
 		 "once more. Nothing was run.",
-		 dry->measured, dry->night.comparisons.n, text_plural(dry->night.comparisons.n), dry->first.runs,
-		 text_plural(dry->first.runs), time);
+		 dry_run_state->measured, dry_run_state->night.comparisons.n, text_plural(dry_run_state->night.comparisons.n),
+		 dry_run_state->first.runs, text_plural(dry_run_state->first.runs), time);
 	doc_line(d, "%s", "");
 	doc_set_empty(d, "night", night->id);
-	doc_set(d, "measured", dry->measured);
-	estimate_answer(&dry->first, d);
+	doc_set(d, "measured", dry_run_state->measured);
+	estimate_describe(&dry_run_state->first, d);
 	free(time);
 }
 
-enum assay_status nightly_dry(const struct nightly_options *options, struct document *d, struct assay_error *err)
+enum assay_status nightly_describe_plan(const struct nightly_options *options, struct document *d, struct assay_error *err)
 {
-	struct dry dry = { .measured = 0 };
-	enum assay_status st = night_plan(options, &dry.night, err);
-	struct night_comparisons *all = &dry.night.comparisons;
+	struct dry_run_state dry_run_state = { .measured = 0 };
+	enum assay_status st = night_plan(options, &dry_run_state.night, err);
+	struct night_comparisons *all = &dry_run_state.night.comparisons;
 
-	dry.ahead = mem_new(all->n + 1, sizeof(*dry.ahead));
+	dry_run_state.planned_comparison = mem_new(all->n + 1, sizeof(*dry_run_state.planned_comparison));
 	for (size_t i = 0; !st && i < all->n; i++)
-		peek(&dry, &all->items[i], &dry.ahead[i]);
-	if (!st && dry.night.night.deadline_ms) /* the deadline also limits runs of unknown duration */
-		dry.first.at_most_s = fmin(dry.first.at_most_s, remaining_s(&dry.night));
+		estimate_comparison(&dry_run_state, &all->items[i], &dry_run_state.planned_comparison[i]);
+	if (!st && dry_run_state.night.night.deadline_ms) /* the deadline also limits runs of unknown duration */
+		dry_run_state.first.at_most_s = fmin(dry_run_state.first.at_most_s, remaining_s(&dry_run_state.night));
 	if (!st) {
-		add_head(&dry, d);
-		ahead_answer_all(&dry, d);
-		reasons_answer(&dry.night.night.notes, "notes", d);
+		add_head(&dry_run_state, d);
+		describe_all_ahead(&dry_run_state, d);
+		reasons_add_member(&dry_run_state.night.night.notes, "notes", d);
 	}
 	for (size_t i = 0; i < all->n; i++)
-		free(dry.ahead[i].detail);
-	free(dry.ahead);
-	night_end(&dry.night);
+		free(dry_run_state.planned_comparison[i].detail);
+	free(dry_run_state.planned_comparison);
+	night_end(&dry_run_state.night);
 	return st;
 }
 
@@ -1273,12 +1279,12 @@ enum assay_status nightly_dry(const struct nightly_options *options, struct docu
 static int log_open(const char *directory)
 {
 	char *path = mem_format("%s/.assay/night.log", directory), *before = mem_format("%s.1", path);
-	int flags = O_WRONLY | O_APPEND | O_CREAT, fd = file_open_own(path, flags, 0600);
+	int flags = O_WRONLY | O_APPEND | O_CREAT, fd = file_open_nofollow(path, flags, 0600);
 	struct stat is;
 
 	if (fd >= 0 && !fstat(fd, &is) && is.st_size > LOG_BYTES_MAX) {
 		close(fd);
-		fd = rename(path, before) ? -1 : file_open_own(path, flags, 0600);
+		fd = rename(path, before) ? -1 : file_open_nofollow(path, flags, 0600);
 	}
 	mem_free(before, path);
 	return fd;
@@ -1290,11 +1296,11 @@ static void nightly_log(const struct nightly *n, const char *fmt, ...)
 	int fd = n->options->dry_run ? -1 : log_open(n->options->directory);
 	char *said, *text;
 
-	mem_formatted(said, fmt);
-	text = secrets_hidden(said);
-	buf_format(&line, "%s %.8s ", TEXT_MS(clock_real_ms() / 1000 * 1000), *n->night.id ? n->night.id : "-");
+	mem_format_va(said, fmt);
+	text = secrets_copy_masked(said);
+	buf_format(&line, "%s %.8s ", TEXT_DATE(clock_real_ms() / 1000 * 1000), *n->night.id ? n->night.id : "-");
 	for (const char *at = text; *at;) {
-		size_t control = text_control(at);
+		size_t control = text_control_char_bytes(at);
 
 		buf_char(&line, control ? ' ' : *at);
 		at += control ? control : 1;

@@ -38,10 +38,10 @@ static enum assay_status read_span(const struct suite_reader *r, const struct ya
 	const char *text = NULL;
 	enum assay_status st = yaml_string(r->name, node, &text, r->err);
 
-	if (!st && !text_span(text, out))
+	if (!st && !text_parse_duration(text, out))
 		st =
 		    assay_fail(r->err, ASSAY_E_FORMAT, "%s:%zu: '%s' must be a time such as 90s, 20m or 8h (a number is seconds), not '%s'",
-			       r->name, node->line, node->key, TEXT_SHOWN(text));
+			       r->name, node->line, node->key, TEXT_SANITIZED(text));
 	return st;
 }
 
@@ -51,9 +51,9 @@ static enum assay_status read_names(const struct suite_reader *r, const struct y
 	bool list = node->kind == YAML_LIST;
 	enum assay_status st = ASSAY_OK;
 
-	if (list && (node->n_items == 0 || node->n_items > MANIFEST_WORDS_MAX))
+	if (list && (node->n_items == 0 || node->n_items > MANIFEST_ARGUMENTS_MAX))
 		return assay_fail(r->err, ASSAY_E_FORMAT, "%s:%zu: '%s' must name 1 to %d", r->name, node->line, node->key,
-				  MANIFEST_WORDS_MAX);
+				  MANIFEST_ARGUMENTS_MAX);
 	for (size_t i = 0; !st && i < (list ? node->n_items : 1); i++) {
 		char *text = NULL;
 
@@ -74,7 +74,7 @@ static enum assay_status read_different(const struct suite_reader *r, const stru
 		for (size_t k = 0; !st && k < i; k++) {
 			if (strcmp(out->items[k], out->items[i]) == 0)
 				st = assay_fail(r->err, ASSAY_E_FORMAT, "%s:%zu: '%s' is twice in '%s'", r->name, node->items[i].line,
-						TEXT_SHOWN(out->items[i]), node->key);
+						TEXT_SANITIZED(out->items[i]), node->key);
 		}
 	}
 	return st;
@@ -91,12 +91,12 @@ static enum assay_status read_deadline(const struct suite_reader *r, const struc
 	if (st)
 		return st;
 	colon = strchr(text, ':');
-	if (!colon && text_span(text, &out->deadline_s))
+	if (!colon && text_parse_duration(text, &out->deadline_s))
 		return ASSAY_OK;
 	if (colon && colon > text && colon - text <= 2 && strlen(colon) == 3) {
 		char *hours = mem_bytes(text, (size_t)(colon - text));
-		bool ok =
-		    text_int64(hours, &hour) && text_int64(colon + 1, &minute) && hour >= 0 && hour < 24 && minute >= 0 && minute < 60;
+		bool ok = text_parse_int64(hours, &hour) && text_parse_int64(colon + 1, &minute) && hour >= 0 && hour < 24 && minute >= 0 &&
+			  minute < 60;
 
 		free(hours);
 		out->deadline_minute = ok ? (int)(60 * hour + minute) : -1;
@@ -106,7 +106,7 @@ static enum assay_status read_deadline(const struct suite_reader *r, const struc
 	return assay_fail(r->err, ASSAY_E_FORMAT,
 			  "%s:%zu: 'deadline' must be a time of the day such as 06:30, or a time such as 8h (a number is seconds), at most "
 			  "a year, not '%s'",
-			  r->name, node->line, TEXT_SHOWN(text));
+			  r->name, node->line, TEXT_SANITIZED(text));
 }
 
 /* Reads the smallest effect: one number, or a map with one number per direction (slower, faster). */
@@ -118,7 +118,7 @@ static enum assay_status read_min_effect(const struct suite_reader *r, const str
 
 	if (node->kind != YAML_MAP)
 		return yaml_double(r->name, node, EFFECT_LEAST, 1, &e->min_effect, r->err);
-	st = yaml_keys(r->name, node, "'min_effect'", keys, 2, r->err);
+	st = yaml_check_keys(r->name, node, "'min_effect'", keys, 2, r->err);
 	for (int i = 0; !st && i < 2; i++) {
 		const struct yaml_node *given = yaml_get(node, keys[i]);
 
@@ -132,7 +132,7 @@ static enum assay_status read_entry(const struct suite_reader *r, const struct y
 {
 	static const char *const keys[] = { "application", "candidates", "against", "inputs", "hosts", "min_effect", "budget" };
 	const struct yaml_node *node;
-	enum assay_status st = yaml_keys(r->name, map, "a comparison", keys, sizeof(keys) / sizeof(keys[0]), r->err);
+	enum assay_status st = yaml_check_keys(r->name, map, "a comparison", keys, sizeof(keys) / sizeof(keys[0]), r->err);
 
 	*e = (struct suite_entry){ .line = map->line, .budget_s = budget_s };
 	if (!st && !(node = yaml_get(map, "application")))
@@ -143,10 +143,10 @@ static enum assay_status read_entry(const struct suite_reader *r, const struct y
 	if (!st && (node = yaml_get(map, "candidates")))
 		st = read_different(r, node, &e->candidates);
 	if (!st && (node = yaml_get(map, "against")))
-		st = read_different(r, node, &e->against);
+		st = read_different(r, node, &e->baseline_kind);
 	else if (!st) {
-		manifest_arguments_add(&e->against, SUITE_ACCEPTED);
-		manifest_arguments_add(&e->against, SUITE_PREVIOUS);
+		manifest_arguments_add(&e->baseline_kind, SUITE_ACCEPTED);
+		manifest_arguments_add(&e->baseline_kind, SUITE_PREVIOUS);
 	}
 	if (!st && (node = yaml_get(map, "inputs")))
 		st = read_different(r, node, &e->inputs);
@@ -186,7 +186,7 @@ static enum assay_status read_fingerprints(const struct suite_reader *r, const s
 {
 	static const char *const keys[] = { "battery", "max_age_days" };
 	const struct yaml_node *node;
-	enum assay_status st = yaml_keys(r->name, map, "'fingerprints'", keys, sizeof(keys) / sizeof(keys[0]), r->err);
+	enum assay_status st = yaml_check_keys(r->name, map, "'fingerprints'", keys, sizeof(keys) / sizeof(keys[0]), r->err);
 
 	if (!st && (node = yaml_get(map, "battery"))) {
 		out->battery_line = node->line;
@@ -201,7 +201,7 @@ static enum assay_status read_confirm(const struct suite_reader *r, const struct
 {
 	static const char *const keys[] = { "fresh_runs", "machines", "control" };
 	const struct yaml_node *node;
-	enum assay_status st = yaml_keys(r->name, map, "'confirm'", keys, sizeof(keys) / sizeof(keys[0]), r->err);
+	enum assay_status st = yaml_check_keys(r->name, map, "'confirm'", keys, sizeof(keys) / sizeof(keys[0]), r->err);
 
 	if (!st && (node = yaml_get(map, "fresh_runs")))
 		st = yaml_bool(r->name, node, &out->confirm, r->err);
@@ -213,7 +213,7 @@ static enum assay_status read_confirm(const struct suite_reader *r, const struct
 }
 
 /* Reads the time limit for measuring functions. "off" gives 0. */
-static enum assay_status read_why(const struct suite_reader *r, const struct yaml_node *node, double *seconds)
+static enum assay_status read_explain_time(const struct suite_reader *r, const struct yaml_node *node, double *seconds)
 {
 	const char *text = NULL;
 	enum assay_status st = yaml_string(r->name, node, &text, r->err);
@@ -230,7 +230,7 @@ static enum assay_status read_suite(const struct suite_reader *r, const struct y
 					    "wait",	   "confirm",  "hook",	 "pages",    "why" };
 	const struct yaml_node *node;
 	double budget_s = BUDGET_S;
-	enum assay_status st = yaml_keys(r->name, root, "a suite", keys, sizeof(keys) / sizeof(keys[0]), r->err);
+	enum assay_status st = yaml_check_keys(r->name, root, "a suite", keys, sizeof(keys) / sizeof(keys[0]), r->err);
 
 	if (!st && (node = yaml_get(root, "releases")))
 		st = read_text(r, node, &out->releases);
@@ -243,7 +243,7 @@ static enum assay_status read_suite(const struct suite_reader *r, const struct y
 	if (!st && (node = yaml_get(root, "wait")))
 		st = read_span(r, node, &out->wait_s);
 	if (!st && (node = yaml_get(root, "why")))
-		st = read_why(r, node, &out->why_s);
+		st = read_explain_time(r, node, &out->explanation_s);
 	if (!st && (node = yaml_get(root, "confirm")))
 		st = read_confirm(r, node, out);
 	if (!st && (node = yaml_get(root, "hook")))
@@ -260,7 +260,7 @@ enum assay_status suite_parse(const char *name, const char *text, size_t n, stru
 			       .battery = mem_string("quick"),
 			       .deadline_minute = -1,
 			       .wait_s = WAIT_S,
-			       .why_s = WHY_BUDGET_S,
+			       .explanation_s = EXPLANATION_BUDGET_S,
 			       .confirm = true,
 			       .machines = 1 };
 	struct yaml_node root = { 0 };
@@ -279,7 +279,7 @@ enum assay_status suite_read(const char *laboratory, struct suite *out, char **t
 {
 	char *path = mem_format("%s/" SUITE_FILE, laboratory);
 	struct buf bytes = BUF_INIT;
-	enum assay_status st = file_read_stored(path, YAML_BYTES_MAX, &bytes, err);
+	enum assay_status st = file_read_cached(path, YAML_BYTES_MAX, &bytes, err);
 
 	*out = (struct suite){ .entries = NULL };
 	if (st == ASSAY_E_NOTFOUND)
@@ -301,7 +301,7 @@ void suite_release(struct suite *suite)
 
 		mem_free(e->application, e->hosts);
 		manifest_arguments_release(&e->candidates);
-		manifest_arguments_release(&e->against);
+		manifest_arguments_release(&e->baseline_kind);
 		manifest_arguments_release(&e->inputs);
 	}
 	free(suite->entries);

@@ -20,14 +20,14 @@
 #define SUITE_PREVIOUS "previous" /* the candidate's version in the last night that decided on it */
 
 struct suite_entry {
-	char *application;		      /* name of a manifest, or a pattern with * ? [ ] */
-	struct manifest_arguments candidates; /* versions or patterns; n == 0 means the manifest's last version */
-	struct manifest_arguments against;    /* baselines, at least one */
-	struct manifest_arguments inputs;     /* n == 0 means all inputs */
-	char *hosts;			      /* node set; NULL means all hosts */
-	double min_effect;		      /* smallest slowdown that matters, as a fraction; 0 means the laboratory's */
-	double min_gain;		      /* smallest improvement that matters, as a fraction; 0 means min_effect */
-	double budget_s;		      /* budget per comparison, s; 0 means no limit */
+	char *application;			 /* name of a manifest, or a pattern with * ? [ ] */
+	struct manifest_arguments candidates;	 /* versions or patterns; n == 0 means the manifest's last version */
+	struct manifest_arguments baseline_kind; /* baselines, at least one */
+	struct manifest_arguments inputs;	 /* n == 0 means all inputs */
+	char *hosts;				 /* node set; NULL means all hosts */
+	double min_effect;			 /* smallest slowdown that matters, as a fraction; 0 means the laboratory's */
+	double min_gain;			 /* smallest improvement that matters, as a fraction; 0 means min_effect */
+	double budget_s;			 /* budget per comparison, s; 0 means no limit */
 	size_t line;
 };
 
@@ -43,7 +43,7 @@ struct suite {
 	double wait_s;			/* maximum time to wait for the laboratory's lock, s */
 	bool confirm;			/* findings need confirmation runs with an A/A control */
 	int64_t machines;		/* number of machines that must confirm a finding */
-	double why_s;			/* time limit for measuring the functions of a regression, s; 0: do not measure */
+	double explanation_s;		/* time limit for measuring the functions of a regression, s; 0: do not measure */
 	bool control;			/* the runs of each comparison have an A/A control, too */
 	char *pages;			/* directory of the night's pages, relative to the laboratory; NULL if none */
 	struct manifest_arguments hook; /* command to run after each decision; n == 0 if there is none */

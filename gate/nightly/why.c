@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-static bool why_is_needed(const struct comparison *c, bool left)
+static bool explanation_is_needed(const struct comparison *c, bool left)
 {
 	enum decision decision = c->verdict.effect.decision;
 
@@ -14,7 +14,7 @@ static bool why_is_needed(const struct comparison *c, bool left)
 	       (decision == DECISION_REGRESSION || (decision == DECISION_INCONCLUSIVE && left));
 }
 
-static size_t used_of_type(const struct pairing *pairing, size_t type)
+static size_t count_used_of_type(const struct pairing *pairing, size_t type)
 {
 	size_t n = 0;
 
@@ -23,13 +23,13 @@ static size_t used_of_type(const struct pairing *pairing, size_t type)
 	return n;
 }
 
-static char *why_hosts(const struct inventory *inventory, const struct pairing *pairing, size_t *n)
+static char *explanation_choose_hosts(const struct inventory *inventory, const struct pairing *pairing, size_t *n)
 {
 	struct buf names = BUF_INIT;
 	size_t best = 0;
 
 	for (size_t type = 1; type < pairing->n_types; type++) {
-		size_t more = used_of_type(pairing, type), most = used_of_type(pairing, best);
+		size_t more = count_used_of_type(pairing, type), most = count_used_of_type(pairing, best);
 
 		if (more > most || (more == most && strcmp(pairing->types[type], pairing->types[best]) < 0))
 			best = type;
@@ -39,21 +39,21 @@ static char *why_hosts(const struct inventory *inventory, const struct pairing *
 		const struct pairing_machine *m = &pairing->machines[i];
 		const struct host *host = m->reason == PAIRING_USED && m->type == best ? inventory_find(inventory, m->machine) : NULL;
 
-		if (host && !host->aside)
+		if (host && !host->exclusion_reason)
 			buf_format(&names, "%s%s", (*n)++ ? "," : "", host->name);
 	}
 	return *n ? buf_take(&names) : mem_string("");
 }
 
-void why_ask(const struct comparison *c, bool left, const struct inventory *inventory, struct why *out)
+void explanation_plan(const struct comparison *c, bool left, const struct inventory *inventory, struct explanation *out)
 {
 	const struct measured *m = &c->measured;
-	double least = DETECT_SHARE_SAID * fmin(m->seconds[0], m->seconds[1]);
+	double least = DETECT_LARGE_SHARE * fmin(m->seconds[0], m->seconds[1]);
 
-	*out = (struct why){ .asked = why_is_needed(c, left) };
-	if (!out->asked)
+	*out = (struct explanation){ .is_needed = explanation_is_needed(c, left) };
+	if (!out->is_needed)
 		return;
-	out->host_names = why_hosts(inventory, &c->verdict.pairing, &out->hosts);
+	out->host_names = explanation_choose_hosts(inventory, &c->verdict.pairing, &out->hosts);
 	for (int slower = 1; slower >= 0; slower--) {
 		for (size_t i = 0; i < m->n; i++) {
 			const struct measured_part *part = &m->parts[i];
@@ -61,20 +61,20 @@ void why_ask(const struct comparison *c, bool left, const struct inventory *inve
 			     is_large = fmax(part->seconds[0], part->seconds[1]) >= least;
 
 			if (part->depth == PART_FUNCTION && (slower ? is_slower : is_large && !is_slower))
-				manifest_arguments_add(&out->beside, part->name);
+				manifest_arguments_add(&out->extra_functions, part->name);
 		}
-		out->slower = slower ? out->beside.n : out->slower;
+		out->slower = slower ? out->extra_functions.n : out->slower;
 	}
 }
 
 /* ---- running ---- */
 
-size_t why_runs_needed(void)
+size_t explanation_runs_needed(void)
 {
 	return (size_t)ceil(1 / detector_defaults.rate - 1);
 }
 
-void why_not(struct why *why, const char *code, const char *text)
+void explanation_set_reason(struct explanation *why, const char *code, const char *text)
 {
 	free(why->text);
 	why->code = code;
@@ -82,20 +82,22 @@ void why_not(struct why *why, const char *code, const char *text)
 }
 
 /* Reports whether an error comes from the versions, not from the machine or the user. The decision then stands without functions. */
-static bool why_is_refusal(enum assay_status st)
+static bool explanation_is_refusal(enum assay_status st)
 {
 	return st == ASSAY_E_NODATA || st == ASSAY_E_USAGE || st == ASSAY_E_FORMAT || st == ASSAY_E_LIMIT || st == ASSAY_E_NOTFOUND;
 }
 
-static enum assay_status why_refused(struct why *why, enum variant_reason reason, enum assay_status st, const struct assay_error *err)
+static enum assay_status explanation_set_refusal(struct explanation *why, enum variant_reason reason, enum assay_status st,
+						 const struct assay_error *err)
 {
-	if (!why_is_refusal(st))
+	if (!explanation_is_refusal(st))
 		return st;
-	why_not(why, st == ASSAY_E_NODATA ? "nothing_changed" : variant_reason_codes[reason ? reason : VARIANT_NOT_PROBED], err->text);
+	explanation_set_reason(why, st == ASSAY_E_NODATA ? "nothing_changed" : variant_reason_codes[reason ? reason : VARIANT_NOT_PROBED],
+			       err->text);
 	return ASSAY_OK;
 }
 
-static const char *why_first_fault(const struct launch *launch)
+static const char *explanation_first_fault(const struct launch *launch)
 {
 	for (size_t i = 0; i < launch->n; i++)
 		if (launch->results[i].fleet.outcome != FLEET_OK)
@@ -103,16 +105,16 @@ static const char *why_first_fault(const struct launch *launch)
 	return "all runs with measured functions failed";
 }
 
-static bool why_has_hardware(const struct launch *launch)
+static bool explanation_has_hardware(const struct launch *launch)
 {
-	for (size_t i = 0; i < launch->n_of_plan; i++)
+	for (size_t i = 0; i < launch->n_samples_of_plan; i++)
 		if (launch->samples[i].back_end == RECORD_PAPI)
 			return true;
 	return false;
 }
 
 /* Returns the total duration of the runs, s. */
-static double why_duration_s(const struct launch *launch)
+static double explanation_duration_s(const struct launch *launch)
 {
 	double ns = 0;
 
@@ -123,7 +125,7 @@ static double why_duration_s(const struct launch *launch)
 
 /* Runs both versions with emulated counters, because the CPUs have none: time shows which functions are slower, counters show the reason.
  * Makes one repetition first, and the others only if the time then suffices. If the versions prevent emulation, returns ASSAY_OK. */
-static enum assay_status why_emulate(struct launch_options *o, size_t n, struct why *out, struct assay_error *err)
+static enum assay_status explanation_emulate(struct launch_options *o, size_t n, struct explanation *out, struct assay_error *err)
 {
 	int64_t repetitions[] = { 1, o->choice.repetitions - 1 };
 	enum assay_status st = ASSAY_OK;
@@ -139,65 +141,66 @@ static enum assay_status why_emulate(struct launch_options *o, size_t n, struct 
 		st = launch_run(o, &run, err);
 		if (!st) {
 			ok = launch_count(&run, NULL, NULL, NULL).ok;
-			enough = ok == 2 * n &&
-				 (double)repetitions[1] * why_duration_s(&run) <= (double)(o->until_ns - clock_monotonic_ns()) / 1e9;
+			enough = ok == 2 * n && (double)repetitions[1] * explanation_duration_s(&run) <=
+						    (double)(o->until_ns - clock_monotonic_ns()) / 1e9;
 		}
 		out->emulated += ok;
 		launch_release(&run);
 	}
-	return why_is_refusal(st) ? ASSAY_OK : st;
+	return explanation_is_refusal(st) ? ASSAY_OK : st;
 }
 
-enum assay_status why_measure(const struct launch_options *launch, double budget_s, struct why *out, struct assay_error *err)
+enum assay_status explanation_measure(const struct launch_options *launch, double budget_s, struct explanation *out,
+				      struct assay_error *err)
 {
 	struct launch_options o = *launch;
-	size_t needed = why_runs_needed(), n = out->hosts;
+	size_t needed = explanation_runs_needed(), n = out->hosts;
 	int64_t began_ns = clock_monotonic_ns();
 	struct launch run;
 	bool counted = true;
 	enum assay_status st;
 
 	if (!n) {
-		why_not(out, "no_hosts", "no compared machine is a host of the laboratory now");
+		explanation_set_reason(out, "no_hosts", "no compared machine is a host of the laboratory now");
 		return ASSAY_OK;
 	}
 	o.hosts = (struct host_choice){ .hosts = out->host_names };
 	o.choice.probe = true;
-	o.choice.beside = out->beside;
+	o.choice.extra_functions = out->extra_functions;
 	o.choice.slower = out->slower;
 	o.choice.repetitions = (int64_t)((needed + n - 1) / n);
-	o.hang_once = true;
+	o.skip_hung = true;
 	o.until_ns = began_ns + (int64_t)(budget_s * 1e9);
 	st = launch_run(&o, &run, err);
-	if (run.nothing) {
+	if (run.nothing_to_resume) {
 		launch_release(&run);
 		o.resume = false;
 		st = launch_run(&o, &run, err);
 	}
 	if (st) {
-		st = why_refused(out, run.no_variant, st, err);
+		st = explanation_set_refusal(out, run.no_variant, st, err);
 	} else {
 		out->runs = launch_count(&run, NULL, NULL, NULL).ok;
 		snprintf(out->plan, sizeof(out->plan), "%s", run.plan.id);
 		if (!out->runs)
-			why_not(out, "failed", why_first_fault(&run));
-		counted = !out->runs || why_has_hardware(&run);
+			explanation_set_reason(out, "failed", explanation_first_fault(&run));
+		counted = !out->runs || explanation_has_hardware(&run);
 	}
 	launch_release(&run);
 	if (!st && !counted)
-		st = why_emulate(&o, n, out, err);
+		st = explanation_emulate(&o, n, out, err);
 	out->seconds = (double)(clock_monotonic_ns() - began_ns) / 1e9;
 	return st;
 }
 
-void why_release(struct why *why)
+void explanation_release(struct explanation *why)
 {
-	manifest_arguments_release(&why->beside);
+	manifest_arguments_release(&why->extra_functions);
 	mem_free(why->host_names, why->text);
-	*why = (struct why){ .asked = false };
+	*why = (struct explanation){ .is_needed = false };
 }
 
-void why_answer(const struct why *why, const char *what, struct document *d)
+void explanation_describe(const struct explanation *why, const char *what, struct document *d)
 {
 	doc_object(d, "why");
 	doc_hide(d);

@@ -5,13 +5,13 @@
 #include "gate/comparison/comparison.h"
 #include "runs/running/launch.h"
 
-#define WHY_BUDGET_S 300.0 /* default budget of function measurements, s */
+#define EXPLANATION_BUDGET_S 300.0 /* default budget of function measurements, s */
 
-struct why {
-	bool asked;	  /* the comparison needs function measurements */
+struct explanation {
+	bool is_needed;	  /* the comparison needs function measurements */
 	char *host_names; /* comma-separated hosts (struct host_choice); NULL if not needed */
 	/* Functions to measure in addition to changed ones: `slower` functions that are certainly slower, then those with most time. */
-	struct manifest_arguments beside;
+	struct manifest_arguments extra_functions;
 	size_t slower;
 	char plan[DIGEST_ID_BYTES]; /* id of the plan; "" if nothing was run */
 	size_t hosts, runs;	    /* number of hosts, and of runs of both versions that have samples */
@@ -24,21 +24,23 @@ struct why {
 /* Plans the function measurements of a comparison, which must be computed up to COMPARISON_FUNCTIONS. If it has too few samples, a
  * regression needs function measurements; so does an open decision if budget is left (`left`). Chooses hosts of only one hardware type,
  * because samples of different types cannot be mixed: the type with most compared hosts, or the first of these by name. Overwrites *out;
- * the caller calls why_release(). */
-void why_ask(const struct comparison *comparison, bool left, const struct inventory *inventory, struct why *out);
+ * the caller calls explanation_release(). */
+void explanation_plan(const struct comparison *comparison, bool left, const struct inventory *inventory, struct explanation *out);
 
 /* Records why functions were not measured. `code` is a string literal; `text` is copied. */
-void why_not(struct why *why, const char *code, const char *text);
+void explanation_set_reason(struct explanation *why, const char *code, const char *text);
 
 /* Returns the number of runs per version that the detector needs to reach its false-alarm rate. */
-size_t why_runs_needed(void);
+size_t explanation_runs_needed(void);
 
 /* Measures functions. `launch` is as for launch_run(), with two versions and one input; the hosts of *why replace its hosts. `resume`
  * continues an interrupted plan. Locks the laboratory meanwhile. If functions cannot be measured, *why has the reason. */
-enum assay_status why_measure(const struct launch_options *launch, double budget_s, struct why *why, struct assay_error *err);
-void why_release(struct why *why); /* Accepts a zeroed struct. */
+enum assay_status explanation_measure(const struct launch_options *launch, double budget_s, struct explanation *why,
+				      struct assay_error *err);
+void explanation_release(struct explanation *why); /* Accepts a zeroed struct. */
 
-/* Adds the member `why` to the document. If functions were not measured, adds a line for users, which starts with `what` ("functions"). */
-void why_answer(const struct why *why, const char *what, struct document *d);
+/* Adds the member `explanation` to the document. If functions were not measured, adds a line for users, which starts with `what`
+ * ("functions"). */
+void explanation_describe(const struct explanation *why, const char *what, struct document *d);
 
 #endif

@@ -116,8 +116,8 @@ static void write_attributes(const char *class, const char *style, const struct 
 	if (class || style)
 		html_format(out, " class=\"%s%s%s\"", class ? class : "", class && style ? " " : "", style ? style : "");
 	for (const struct doc_node *child = node ? node->first : NULL; child; child = child->next) {
-		if (child->kind == DOC_DATA)
-			html_format(out, " data-%s=\"%s\"", child->key, child->shown);
+		if (child->kind == DOC_ATTRIBUTE)
+			html_format(out, " data-%s=\"%s\"", child->key, child->human_text);
 	}
 	buf_char(out, '>');
 }
@@ -158,26 +158,26 @@ static void write_bar(const struct doc_node *node, struct buf *out)
 static void write_value(const struct doc_node *node, struct buf *out)
 {
 	static const struct doc_style style = { .utf8 = true };
-	char *shown;
+	char *human_text;
 
 	if (node->value.type == DOC_PICTURE) {
-		html_format(out, node->shown ? "<div>" : "");
+		html_format(out, node->human_text ? "<div>" : "");
 		buf_text(out, node->value.text);
-		if (!node->shown)
+		if (!node->human_text)
 			return;
 		buf_text(out, "<span class=\"beside\">");
-		write_text(node->shown, true, out);
+		write_text(node->human_text, true, out);
 		buf_text(out, "</span></div>");
 	} else if (node->value.type == DOC_BAR) {
 		write_bar(node, out);
-	} else if (node->value.type == DOC_NULL && !node->shown) {
+	} else if (node->value.type == DOC_NULL && !node->human_text) {
 		buf_text(out, "\u2013");
-	} else if (node->value.type == DOC_TEXT && !node->shown) {
+	} else if (node->value.type == DOC_TEXT && !node->human_text) {
 		html_name(out, node->value.text);
 	} else {
-		shown = doc_shown(node, &style);
-		write_text(shown, is_number(node), out);
-		free(shown);
+		human_text = doc_format_value(node, &style);
+		write_text(human_text, is_number(node), out);
+		free(human_text);
 	}
 }
 
@@ -202,7 +202,7 @@ static bool is_cell(const struct doc_node *node)
 /* Returns the classes of a cell; "plot" if the cell contains only a picture. */
 static const char *cell_style(const struct doc_node *cell)
 {
-	if (cell && !cell->style && cell->value.type == DOC_PICTURE && !cell->shown)
+	if (cell && !cell->style && cell->value.type == DOC_PICTURE && !cell->human_text)
 		return "plot";
 	return cell ? cell->style : NULL;
 }
@@ -221,26 +221,26 @@ static struct column *column_find(const struct columns *columns, const char *lab
 	return NULL;
 }
 
-static void column_see(struct columns *columns, const struct doc_node *cell)
+static void column_add_cell(struct columns *columns, const struct doc_node *cell)
 {
 	struct column *column = column_find(columns, cell->label);
 
 	if (!column) {
-		column = mem_next(columns->items, columns->n, &columns->capacity);
+		column = mem_append_slot(columns->items, columns->n, &columns->capacity);
 		*column = (struct column){ .label = cell->label, .style = cell_style(cell) };
 	}
 	column->text |= !is_number(cell) && cell->value.type != DOC_NULL;
 }
 
 /* Returns the columns of a table, in the order of their first use in the rows. */
-static struct columns columns_of(const struct doc_node *table)
+static struct columns columns_find_dependent(const struct doc_node *table)
 {
 	struct columns columns = { 0 };
 
 	for (const struct doc_node *row = table->first; row; row = row->next) {
 		for (const struct doc_node *cell = is_row(row) ? row->first : NULL; cell; cell = cell->next) {
 			if (is_cell(cell))
-				column_see(&columns, cell);
+				column_add_cell(&columns, cell);
 		}
 	}
 	for (const struct doc_node *child = table->first; child; child = child->next) {
@@ -294,7 +294,7 @@ static void write_row(const struct columns *columns, const struct doc_node *row,
 		while (cell && !(is_cell(cell) && strcmp(cell->label, column->label) == 0))
 			cell = cell->next;
 		buf_text(out, j ? "<td role=\"cell\"" : "<th role=\"rowheader\" scope=\"row\"");
-		if (j == 0 && wide && cell && cell->value.type == DOC_TEXT && !cell->shown)
+		if (j == 0 && wide && cell && cell->value.type == DOC_TEXT && !cell->human_text)
 			html_format(out, " title=\"%s\"", cell->value.text);
 		write_attributes(!column->text ? "num" : j ? NULL : depth_class(cell), cell_style(cell), cell, out);
 		if (cell)
@@ -321,7 +321,7 @@ static void write_table_begin(const struct doc_node *table, struct buf *out)
 
 static void write_table(const struct doc_node *table, struct buf *out)
 {
-	struct columns columns = columns_of(table);
+	struct columns columns = columns_find_dependent(table);
 
 	if (columns.n) {
 		write_table_begin(table, out);
@@ -341,11 +341,11 @@ static void write_table(const struct doc_node *table, struct buf *out)
 /* ---- answer ---- */
 
 /* Returns the SVG path of the symbol that shows a decision without colour. The symbol depends on the node's style, or else on its tone. */
-static const char *answer_shape(const struct doc_node *node)
+static const char *answer_icon_path(const struct doc_node *node)
 {
 	static const struct {
 		const char *style;
-		enum doc_tone tone;
+		enum answer_tone tone;
 		const char *path;
 	} rows[] = {
 		{ "environment", DOC_PLAIN, "M10 3l8 14H2zM10 8v4M10 14.2v.3" },
@@ -368,21 +368,21 @@ static const char *answer_shape(const struct doc_node *node)
 /* Appends the answer. `subject` is its subject line; NULL if there is none. */
 static void write_answer(const struct doc_node *node, const struct doc_node *subject, struct buf *out)
 {
-	const char *rest = strlen(node->shown) > HEADLINE_BYTES ? strstr(node->shown, "; ") : NULL;
+	const char *rest = strlen(node->human_text) > HEADLINE_BYTES ? strstr(node->human_text, "; ") : NULL;
 	char *headline;
 
 	buf_text(out, "<div class=\"what\">");
 	if (*node->label) {
 		html_format(out, "<p class=\"badge\" data-decision=\"%s\">", node->style ? node->style : node->label);
 		html_format(out, "<svg width=\"20\" height=\"20\" viewBox=\"0 0 20 20\" aria-hidden=\"true\"><path d=\"%s\"/></svg>%s</p>",
-			    answer_shape(node), node->label);
+			    answer_icon_path(node), node->label);
 	}
 	if (subject) {
 		buf_text(out, "<p class=\"subject\">");
-		write_text(subject->shown, false, out);
+		write_text(subject->human_text, false, out);
 		buf_text(out, "</p>");
 	}
-	headline = mem_bytes(node->shown, rest ? (size_t)(rest - node->shown) : strlen(node->shown));
+	headline = mem_bytes(node->human_text, rest ? (size_t)(rest - node->human_text) : strlen(node->human_text));
 	buf_text(out, "<h1");
 	write_attributes(strlen(headline) > HEADLINE_BYTES ? "long" : NULL, NULL, NULL, out);
 	write_text(headline, false, out);
@@ -403,7 +403,7 @@ static void write_element(const char *element, const char *style, const struct d
 	if (node->kind == DOC_SUBHEADING && node->key)
 		html_format(out, " id=\"%s\"", node->key);
 	write_attributes(style ? style : node->style, NULL, node, out);
-	write_text(node->shown, false, out);
+	write_text(node->human_text, false, out);
 	html_format(out, "</%s>\n", element);
 }
 
@@ -413,7 +413,7 @@ static void write_heading(struct writer *w, const struct doc_node *node)
 
 	w->sections++;
 	html_format(w->out, "</section>\n<section id=\"%s\" aria-labelledby=\"%s-h\"><h2 id=\"%s-h\">", id, id, id);
-	write_text(node->shown, false, w->out);
+	write_text(node->human_text, false, w->out);
 	buf_text(w->out, "</h2>");
 	free(id);
 }
@@ -421,7 +421,7 @@ static void write_heading(struct writer *w, const struct doc_node *node)
 /* Appends preformatted text. */
 static void write_raw(const struct doc_node *node, struct buf *out)
 {
-	const char *line = node->shown;
+	const char *line = node->human_text;
 
 	buf_text(out, "<pre tabindex=\"0\"");
 	write_attributes(node->style, NULL, node, out);
@@ -442,9 +442,9 @@ static void write_figure(const struct doc_node *node, struct buf *out)
 	buf_text(out, "<figure");
 	write_attributes(node->style, NULL, node, out);
 	buf_text(out, node->value.text);
-	if (node->shown) {
+	if (node->human_text) {
 		buf_text(out, "<figcaption>");
-		write_text(node->shown, false, out);
+		write_text(node->human_text, false, out);
 		buf_text(out, "</figcaption>");
 	}
 	buf_text(out, "</figure>\n");
@@ -453,7 +453,7 @@ static void write_figure(const struct doc_node *node, struct buf *out)
 static void write_children(struct writer *w, const struct doc_node *node);
 
 /* Appends the children of a node inside an element of this name. */
-static void write_within(const struct writer *w, const char *element, const struct doc_node *node)
+static void write_element_content(const struct writer *w, const char *element, const struct doc_node *node)
 {
 	struct writer inner = { .out = w->out, .sections = w->sections, .in_entry = node->kind == DOC_ENTRY };
 
@@ -474,7 +474,7 @@ static void write_labelled(struct writer *w, const struct doc_node *node)
 	write_text(node->label, false, w->out);
 	buf_text(w->out, "</dt>");
 	if (node->kind == DOC_ENTRY) {
-		write_within(w, "dd", node);
+		write_element_content(w, "dd", node);
 	} else {
 		buf_text(w->out, "<dd>");
 		write_value(node, w->out);
@@ -501,13 +501,13 @@ static void write_block(struct writer *w, const struct doc_node *node)
 		write_raw(node, w->out);
 		break;
 	case DOC_FOLD:
-		write_within(w, "details", node);
+		write_element_content(w, "details", node);
 		break;
 	case DOC_VALUE:
 		write_figure(node, w->out);
 		break;
 	case DOC_OBJECT:
-		write_within(w, "div", node);
+		write_element_content(w, "div", node);
 		break;
 	default:
 		write_element("p", NULL, node, w->out);
@@ -537,8 +537,8 @@ static void write_node(struct writer *w, const struct doc_node *node)
 	} else if (node->kind == DOC_OBJECT && !node->style) {
 		write_children(w, node);
 	} else if (node->kind == DOC_LINE && w->in_entry && !node->style) {
-		write_text(node->shown, false, w->out);
-	} else if (node->kind == DOC_VALUE ? node->value.type == DOC_PICTURE : node->kind != DOC_DATA) {
+		write_text(node->human_text, false, w->out);
+	} else if (node->kind == DOC_VALUE ? node->value.type == DOC_PICTURE : node->kind != DOC_ATTRIBUTE) {
 		write_block(w, node);
 	}
 }
@@ -546,7 +546,7 @@ static void write_node(struct writer *w, const struct doc_node *node)
 static void write_children(struct writer *w, const struct doc_node *node)
 {
 	for (const struct doc_node *child = node->first; child; child = child->next) {
-		if (child->hidden || (child->kind == DOC_LINE && !*child->shown))
+		if (child->hidden || (child->kind == DOC_LINE && !*child->human_text))
 			continue;
 		if (child->kind == DOC_ANSWER) {
 			const struct doc_node *next = child->next;
@@ -563,7 +563,7 @@ static void write_children(struct writer *w, const struct doc_node *node)
 
 /* ---- page ---- */
 
-static void page_head(const struct html_page *page, struct buf *out)
+static void write_page_head(const struct html_page *page, struct buf *out)
 {
 	size_t style = (size_t)(html_style_end - html_style), script = (size_t)(html_script_end - html_script);
 	char style_hash[DIGEST_BASE64_BYTES], script_hash[DIGEST_BASE64_BYTES];
@@ -583,13 +583,13 @@ static void page_head(const struct html_page *page, struct buf *out)
 	buf_text(out, "</style>\n</head>\n");
 }
 
-static void page_top(const struct html_page *page, const struct document *d, struct buf *out)
+static void write_page_top(const struct html_page *page, const struct document *d, struct buf *out)
 {
 	html_format(out, "<header class=\"top\"><p class=\"brand\"><b>assay</b> %s", page->kind);
 	if (page->lab)
 		html_format(out, " <span class=\"lab\"><bdi>%s</bdi></span>", page->lab);
 	buf_text(out, "</p><nav aria-label=\"Sections\"><ul>");
-	for (const struct html_link *link = page->above; link && link->file; link++)
+	for (const struct html_link *link = page->top_links; link && link->file; link++)
 		html_format(out, "<li><a href=\"./%s\">%s</a></li>", link->file, link->text);
 	for (const struct doc_node *node = d->root.first; node; node = node->next) {
 		if (node->kind == DOC_HEADING && node->key && node->label)
@@ -598,7 +598,7 @@ static void page_top(const struct html_page *page, const struct document *d, str
 	buf_text(out, "</ul></nav>\n</header>\n");
 }
 
-static const struct doc_node *answer_of(const struct document *d)
+static const struct doc_node *find_answer(const struct document *d)
 {
 	const struct doc_node *node = d->root.first;
 
@@ -611,11 +611,11 @@ void html_page(const struct html_page *page, const struct document *d, struct bu
 {
 	struct writer w = { .out = out };
 
-	page_head(page, out);
+	write_page_head(page, out);
 	html_format(out, "<body class=\"%s\">\n<a class=\"skip\" href=\"#main\">Skip to the %s</a>\n", page->class, page->first);
-	page_top(page, d, out);
+	write_page_top(page, d, out);
 	html_format(out, "<main id=\"main\">\n<section class=\"decision\" id=\"%s\" aria-label=\"%s\">", page->first, page->about);
-	if (!answer_of(d))
+	if (!find_answer(d))
 		html_format(out, "<h1>%s</h1>", page->title);
 	write_children(&w, &d->root);
 	list_close(&w);
@@ -632,7 +632,7 @@ void document_html(const struct document *d, const struct doc_style *style, stru
 	static const char *const classes[] = {
 		[DOC_PLAIN] = "d-explore", [DOC_GOOD] = "d-pass", [DOC_DOUBTFUL] = "d-inconclusive", [DOC_BAD] = "d-regression"
 	};
-	const struct doc_node *answer = answer_of(d);
+	const struct doc_node *answer = find_answer(d);
 	const char *name = cli_command_name();
 	struct html_page page = { .title = name,
 				  .kind = name + (strncmp(name, "assay ", 6) == 0 ? 6 : 0),

@@ -12,12 +12,12 @@ struct html_link {
 /* The description of a page. The caller owns the strings; html_page() escapes them. */
 struct html_page {
 	const char *title;
-	const char *kind;	       /* type of the page, shown after the program's name: "report" */
-	const char *lab;	       /* name of the laboratory; NULL to show none */
-	const char *class;	       /* class of the body element; NULL for none */
-	const char *first;	       /* id of the first section, which has no heading: "decision" */
-	const char *about;	       /* accessible name of the first section: "Decision" */
-	const struct html_link *above; /* links at the top of the page, ended by a link with file NULL; NULL for none */
+	const char *kind;		   /* type of the page, shown after the program's name: "report" */
+	const char *lab;		   /* name of the laboratory; NULL to show none */
+	const char *class;		   /* class of the body element; NULL for none */
+	const char *first;		   /* id of the first section, which has no heading: "decision" */
+	const char *about;		   /* accessible name of the first section: "Decision" */
+	const struct html_link *top_links; /* links at the top of the page, ended by a link with file NULL; NULL for none */
 };
 
 /* Appends the complete page to *out. */

@@ -9,7 +9,7 @@
 
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD, the replacement character */
 
-static bool between(const unsigned char *s, const char *low, const char *high, size_t n)
+static bool is_between(const unsigned char *s, const char *low, const char *high, size_t n)
 {
 	return memcmp(s, low, n) >= 0 && memcmp(s, high, n) <= 0;
 }
@@ -21,19 +21,19 @@ static bool is_harmful(const unsigned char *s, size_t n)
 	case 1:
 		return s[0] < 0x20 || s[0] == 0x7f;
 	case 2:
-		return between(s, "\xc2\x80", "\xc2\x9f", 2); /* C1 controls */
+		return is_between(s, "\xc2\x80", "\xc2\x9f", 2); /* C1 controls */
 	case 3:
-		return between(s, "\xe2\x80\xa8", "\xe2\x80\xae", 3) || /* line separators, bidirectional embeddings */
-		       between(s, "\xe2\x80\x8e", "\xe2\x80\x8f", 3) || /* direction marks */
-		       between(s, "\xe2\x81\xa6", "\xe2\x81\xa9", 3) || /* bidirectional isolates */
-		       between(s, "\xef\xbf\xbe", "\xef\xbf\xbf", 3);	/* noncharacters */
+		return is_between(s, "\xe2\x80\xa8", "\xe2\x80\xae", 3) || /* line separators, bidirectional embeddings */
+		       is_between(s, "\xe2\x80\x8e", "\xe2\x80\x8f", 3) || /* direction marks */
+		       is_between(s, "\xe2\x81\xa6", "\xe2\x81\xa9", 3) || /* bidirectional isolates */
+		       is_between(s, "\xef\xbf\xbe", "\xef\xbf\xbf", 3);   /* noncharacters */
 	default:
 		return false;
 	}
 }
 
 /* Returns the length of a UTF-8 character in bytes, according to its first byte; 1 if no character starts with this byte. */
-static size_t claimed_bytes(unsigned char c)
+static size_t utf8_length(unsigned char c)
 {
 	return c >= 0xf0 ? 4 : (c >= 0xe0 ? 3 : (c >= 0xc0 ? 2 : 1));
 }
@@ -72,7 +72,7 @@ static void add_escaped(struct buf *out, char c)
 void html_text(struct buf *out, const char *text)
 {
 	while (*text) {
-		size_t n = claimed_bytes((unsigned char)*text);
+		size_t n = utf8_length((unsigned char)*text);
 
 		if (strnlen(text, n) < n || !text_is_utf8(text, n)) {
 			buf_text(out, REPLACEMENT);

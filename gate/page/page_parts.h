@@ -7,22 +7,22 @@
 #include "runs/running/evidence.h"
 
 /* Adds a large number (`value`) with the label `what` and a short text (`more`) below. */
-void page_fact(struct document *d, const char *what, const char *value, const char *more);
+void page_add_fact(struct document *d, const char *what, const char *value, const char *more);
 
 /* Adds the legend of a heat map: its colours h0 to h10 for values from -most to most, and the explanation `note`. `gaps` is true if some
  * cells have no value. */
-void page_colours(struct document *d, const char *low, const char *high, double most, const char *note, bool gaps);
+void page_add_legend(struct document *d, const char *low, const char *high, double most, const char *note, bool gaps);
 /* Sets the colour of the heat map's current cell. Appends `more` ("" or " in") to the style. */
-void page_colour(struct document *d, double value, double most, const char *more);
+void page_set_cell_colour(struct document *d, double value, double most, const char *more);
 /* Returns the value with a sign and `decimals` decimals. A value that rounds to 0 has no sign. */
-struct text_number page_signed(double value, int decimals);
+struct text_number page_format_signed(double value, int decimals);
 
 /* ---- data excluded from a page ---- */
 
 struct omission {
-	char *what;   /* number and kind of the excluded items: "3 machines", "2 runs of the candidate" */
-	char *why;    /* reason for the exclusion: "the candidate has no result there" */
-	char **names; /* [n] names of the excluded items; n may be 0 */
+	char *items_text; /* number and kind of the excluded items: "3 machines", "2 runs of the candidate" */
+	char *reason;	  /* reason for the exclusion: "the candidate has no result there" */
+	char **names;	  /* [n] names of the excluded items; n may be 0 */
 	size_t n, capacity;
 };
 
@@ -33,10 +33,10 @@ struct omissions {
 
 /* Adds an omission and copies all texts. The result is valid until the next omission is added. */
 struct omission *omissions_add(struct omissions *list, const char *why, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-void omission_name(struct omission *omission, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void omission_add_name(struct omission *omission, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Adds an item that is excluded for the reason `why`, and updates the number of these items. With the noun "run" and the rest " of a@1",
  * two items become "2 runs of a@1". The format gives the item's name. */
-void omissions_one(struct omissions *list, const char *why, const char *noun, const char *rest, const char *fmt, ...)
+void omissions_add_name(struct omissions *list, const char *why, const char *noun, const char *rest, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
 void omissions_release(struct omissions *list);
 

@@ -6,9 +6,9 @@
 #include <math.h>
 
 #define MARGIN	       4.0  /* margin at each side, percent of the width */
-#define FARTHEST       1e30 /* larger ratios, and ratios below 1 / FARTHEST, are drawn at the end of the axis */
-#define NARROWEST_PART .2   /* minimum width of a part, percent; narrower parts are not drawn */
-#define NARROWEST_NAME 6
+#define RATIO_MAX      1e30 /* larger ratios, and ratios below 1 / RATIO_MAX, are drawn at the end of the axis */
+#define PART_WIDTH_MIN .2   /* minimum width of a part, percent; narrower parts are not drawn */
+#define NAME_WIDTH_MIN 6
 #define NARROWEST      1.06 /* minimum ratio of the ends of an axis, so that noise does not look large */
 
 static void add_tick(struct svg_axis *axis, double value)
@@ -20,7 +20,7 @@ static void add_tick(struct svg_axis *axis, double value)
 }
 
 /* Adds ticks at 1, 2 and 5 of each decade. If these are too many, adds fewer per decade, or skips decades. */
-static void decades(struct svg_axis *axis)
+static void add_decade_ticks(struct svg_axis *axis)
 {
 	static const struct {
 		double digits[3];
@@ -42,15 +42,15 @@ static void decades(struct svg_axis *axis)
 }
 
 /* Returns the value that means no change: 0 on a linear axis, 1 on a logarithmic one. */
-static double origin_of(const struct svg_axis *axis)
+static double axis_origin(const struct svg_axis *axis)
 {
 	return axis->linear ? 0 : 1;
 }
 
 /* Adds ticks at equal distances of 1, 2 or 5 times a power of ten. The origin is a tick if it is on the axis. */
-static void steps(struct svg_axis *axis)
+static void add_linear_ticks(struct svg_axis *axis)
 {
-	double origin = origin_of(axis);
+	double origin = axis_origin(axis);
 	double rough = (axis->high - axis->low) / 6, power = pow(10, floor(log10(rough))), step = power;
 
 	if (rough > 5 * power)
@@ -65,7 +65,7 @@ static void steps(struct svg_axis *axis)
 
 struct svg_axis svg_ratio_axis(double low, double high)
 {
-	struct svg_axis axis = { .low = fmax(fmin(low, 1), 1 / FARTHEST), .high = fmin(fmax(high, 1), FARTHEST) };
+	struct svg_axis axis = { .low = fmax(fmin(low, 1), 1 / RATIO_MAX), .high = fmin(fmax(high, 1), RATIO_MAX) };
 	double room;
 
 	ASSAY_BUG_IF(!(low >= 0) || !(low <= high)); /* 0 and infinity are drawn at the ends */
@@ -77,9 +77,9 @@ struct svg_axis svg_ratio_axis(double low, double high)
 		axis.high = fmax(axis.high, sqrt(NARROWEST));
 	}
 	if (axis.high / axis.low > 6)
-		decades(&axis);
+		add_decade_ticks(&axis);
 	else
-		steps(&axis);
+		add_linear_ticks(&axis);
 	return axis;
 }
 
@@ -93,11 +93,11 @@ struct svg_axis svg_linear_axis(double low, double high)
 		room = fmax(.5, .5 * fabs(low));
 	axis.low = low - room;
 	axis.high = high + room;
-	steps(&axis);
+	add_linear_ticks(&axis);
 	return axis;
 }
 
-double svg_x(const struct svg_axis *axis, double ratio)
+double svg_position(const struct svg_axis *axis, double ratio)
 {
 	double share = axis->linear ? (ratio - axis->low) / (axis->high - axis->low) : log(ratio / axis->low) / log(axis->high / axis->low);
 
@@ -107,8 +107,8 @@ double svg_x(const struct svg_axis *axis, double ratio)
 void svg_grid(const struct svg_axis *axis, struct buf *out)
 {
 	for (size_t i = 0; i < axis->n_ticks; i++) {
-		double x = svg_x(axis, axis->ticks[i]);
-		bool one = fabs(axis->ticks[i] - origin_of(axis)) < 1e-9;
+		double x = svg_position(axis, axis->ticks[i]);
+		bool one = fabs(axis->ticks[i] - axis_origin(axis)) < 1e-9;
 
 		html_format(out, "<line class=\"%s\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"0\" y2=\"100%%\"/>", one ? "one" : "grid", x, x);
 	}
@@ -117,7 +117,7 @@ void svg_grid(const struct svg_axis *axis, struct buf *out)
 void svg_labels(const struct svg_axis *axis, unsigned y, struct buf *out)
 {
 	for (size_t i = 0; i < axis->n_ticks; i++)
-		html_format(out, "<text class=\"tick\" x=\"%.2f%%\" y=\"%u\">%s%.6g</text>", svg_x(axis, axis->ticks[i]), y,
+		html_format(out, "<text class=\"tick\" x=\"%.2f%%\" y=\"%u\">%s%.6g</text>", svg_position(axis, axis->ticks[i]), y,
 			    axis->ticks[i] < 0 ? "\u2212" : "", fabs(axis->ticks[i]));
 }
 
@@ -154,21 +154,21 @@ void svg_icicle_add(struct svg_icicle *icicle, unsigned depth, double width, con
 
 	icicle->next[depth + 1] = x;
 	icicle->next[depth] += width;
-	if (width < NARROWEST_PART)
+	if (width < PART_WIDTH_MIN)
 		return;
 	html_format(out, "<svg class=\"icicle\" x=\"%.2f%%\" y=\"%u\" width=\"%.2f%%\" height=\"%u\"><title>%s: %s</title>", x,
 		    icicle->top + depth * SVG_ICICLE_ROW, width, SVG_ICICLE_ROW, name, more);
 	html_format(out, "<rect class=\"%s\" width=\"100%%\" height=\"100%%\"/><text x=\"5\" y=\"17\">%s</text></svg>", class,
-		    width < NARROWEST_NAME ? "" : name);
+		    width < NAME_WIDTH_MIN ? "" : name);
 }
 
 void svg_interval(const struct svg_axis *axis, double ratio, double low, double high, enum svg_mark mark, struct buf *out)
 {
-	double x = svg_x(axis, ratio);
+	double x = svg_position(axis, ratio);
 
 	if (isfinite(low) && isfinite(high))
-		html_format(out, "<line class=\"whisker\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"50%%\" y2=\"50%%\"/>", svg_x(axis, low),
-			    svg_x(axis, high));
+		html_format(out, "<line class=\"whisker\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"50%%\" y2=\"50%%\"/>", svg_position(axis, low),
+			    svg_position(axis, high));
 	if (mark == SVG_DIAMOND)
 		html_format(out, "<svg class=\"mark\" x=\"%.2f%%\" y=\"50%%\"><path d=\"M0-7L7 0L0 7L-7 0z\"/></svg>", x);
 	else

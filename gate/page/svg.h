@@ -24,7 +24,7 @@ struct svg_axis svg_ratio_axis(double low, double high);
 struct svg_axis svg_linear_axis(double low, double high);
 
 /* Returns the position of a ratio, or of a value on a linear axis, in percent. Values beyond the axis are at its end. */
-double svg_x(const struct svg_axis *axis, double ratio);
+double svg_position(const struct svg_axis *axis, double ratio);
 
 /* Draws vertical lines at the ticks. The line at 1 (at 0 on a linear axis) has the class "one". */
 void svg_grid(const struct svg_axis *axis, struct buf *out);

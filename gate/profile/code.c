@@ -15,10 +15,10 @@
 #include <sys/statfs.h>
 #include <time.h>
 
-#define FILES_MAX 512 /* maximum number of files that are open at once */
-#define ROUNDS	  20  /* maximum number of rounds that pass classes from callers to callees */
-#define MOST(n)	  ((n) / 2 + 1)
-#define UNKNOWN	  CODE_CLASSES /* class of a function without a name, until it is determined */
+#define FILES_MAX   512 /* maximum number of files that are open at once */
+#define ROUNDS	    20	/* maximum number of rounds that pass classes from callers to callees */
+#define MAJORITY(n) ((n) / 2 + 1)
+#define UNKNOWN	    CODE_CLASSES /* class of a function without a name, until it is determined */
 
 /* ---- tables: kinds of work ---- */
 
@@ -132,7 +132,7 @@ static bool is_variant(const char *rest)
 	return !*rest;
 }
 
-bool code_is_named(const char *names, const char *name)
+bool code_name_matches(const char *names, const char *name)
 {
 	size_t length = strlen(name);
 
@@ -148,13 +148,14 @@ bool code_is_named(const char *names, const char *name)
 }
 
 /* Returns the class of a symbol. The caller has removed the suffixes of compilers and linkers, such as ".cold" and "@GLIBC_2.2.5". */
-static enum code_class class_of_stem(const char *file, const char *symbol)
+static enum code_class find_class_of_stem(const char *file, const char *symbol)
 {
 	symbol += strspn(symbol, "_");
 	if (strncmp(symbol, "GI_", 3) == 0) /* prefix of names that glibc uses internally */
 		symbol += 3 + strspn(symbol + 3, "_");
 	for (size_t i = 0; i < sizeof(symbol_rows) / sizeof(symbol_rows[0]); i++)
-		if ((!symbol_rows[i].files || code_is_named(symbol_rows[i].files, file)) && code_is_named(symbol_rows[i].symbols, symbol))
+		if ((!symbol_rows[i].files || code_name_matches(symbol_rows[i].files, file)) &&
+		    code_name_matches(symbol_rows[i].symbols, symbol))
 			return symbol_rows[i].class;
 	return CODE_NONE;
 }
@@ -163,7 +164,7 @@ static enum code_class class_of_stem(const char *file, const char *symbol)
 static enum code_class code_class_of_symbol(const char *file, const char *symbol)
 {
 	char *stem = mem_bytes(symbol, strcspn(symbol, ".@"));
-	enum code_class class = class_of_stem(file, stem);
+	enum code_class class = find_class_of_stem(file, stem);
 
 	free(stem);
 	return class;
@@ -172,14 +173,14 @@ static enum code_class code_class_of_symbol(const char *file, const char *symbol
 enum code_class code_class_of_file(const char *file)
 {
 	for (size_t i = 0; i < sizeof(file_rows) / sizeof(file_rows[0]); i++)
-		if (code_is_named(file_rows[i].files, file))
+		if (code_name_matches(file_rows[i].files, file))
 			return file_rows[i].class;
 	return CODE_NONE;
 }
 
 /* ---- program files ---- */
 
-struct file {
+struct parsed_file {
 	char *path;
 	struct stat info;
 	bool known; /* the file could be read as a program or library */
@@ -189,20 +190,20 @@ struct file {
 };
 
 struct code {
-	struct file *files[FILES_MAX];
+	struct parsed_file *files[FILES_MAX];
 	size_t n;
-	int64_t began_s; /* time when the lookups started, seconds since 1970 */
+	int64_t start_s; /* time when the lookups started, seconds since 1970 */
 };
 
 struct code *code_new(void)
 {
 	struct code *code = mem_new(1, sizeof(*code));
 
-	code->began_s = (int64_t)time(NULL);
+	code->start_s = (int64_t)time(NULL);
 	return code;
 }
 
-static void file_free(struct file *file)
+static void file_free(struct parsed_file *file)
 {
 	pieces_release(&file->pieces);
 	image_release(&file->image);
@@ -217,36 +218,36 @@ void code_free(struct code *code)
 }
 
 /* Reports whether the file at `path` is the one that was mapped. In an overlay the inode numbers differ; there, a file counts as the same
- * if it was not changed since began_s. */
-static bool is_same(const struct code *code, const char *path, uint64_t inode, struct stat *info)
+ * if it was not changed since start_s. */
+static bool is_same_file(const struct code *code, const char *path, uint64_t inode, struct stat *info)
 {
 	struct statfs mounted;
 
 	if (stat(path, info) || !S_ISREG(info->st_mode))
 		return false;
 	return info->st_ino == inode ||
-	       (!statfs(path, &mounted) && mounted.f_type == OVERLAYFS_SUPER_MAGIC && info->st_ctim.tv_sec < code->began_s);
+	       (!statfs(path, &mounted) && mounted.f_type == OVERLAYFS_SUPER_MAGIC && info->st_ctim.tv_sec < code->start_s);
 }
 
-static struct file *file_open(const char *path, const struct stat *info)
+static struct parsed_file *file_open(const char *path, const struct stat *info)
 {
-	struct file *file = mem_new(1, sizeof(*file));
+	struct parsed_file *file = mem_new(1, sizeof(*file));
 	struct assay_error err;
 
 	file->path = mem_string(path);
 	file->info = *info;
-	file->known = !image_open(path, IMAGE_NAMELESS, &file->image, &err);
+	file->known = !image_open(path, IMAGE_NO_SYMBOLS, &file->image, &err);
 	if (file->known)
-		pieces_of(&file->image, &file->pieces);
+		pieces_find(&file->image, &file->pieces);
 	return file;
 }
 
 /* Returns the file and reads it if necessary. Returns NULL if it no longer exists, or if another file has this path now. */
-static struct file *file_of(struct code *code, const char *path, uint64_t inode)
+static struct parsed_file *file_find(struct code *code, const char *path, uint64_t inode)
 {
 	struct stat info;
 
-	if (!is_same(code, path, inode, &info))
+	if (!is_same_file(code, path, inode, &info))
 		return NULL;
 	for (size_t i = 0; i < code->n; i++) {
 		const struct stat *then = &code->files[i]->info;
@@ -261,7 +262,7 @@ static struct file *file_of(struct code *code, const char *path, uint64_t inode)
 	return code->files[code->n++];
 }
 
-const char *code_path(const struct code *code, const char *file, const char *directory)
+const char *code_find_path(const struct code *code, const char *file, const char *directory)
 {
 	size_t n = strlen(directory);
 
@@ -277,15 +278,15 @@ const char *code_path(const struct code *code, const char *file, const char *dir
 /* ---- functions: a piece is the code of one function ---- */
 
 /* Returns a name of the piece and sets *class. Prefers a name with a known class, then the last name, which is visible to other files. */
-static const char *piece_name(const struct file *file, const struct piece *piece, enum code_class *class)
+static const char *piece_name(const struct parsed_file *file, const struct piece *piece, enum code_class *class)
 {
-	const char *name = piece->variant_of;
+	const char *name = piece->ifunc_name;
 
 	*class = CODE_NONE;
 	for (size_t i = piece->n_symbols; i > 0 && *class == CODE_NONE; i--) {
 		const struct image_symbol *symbol = &file->image.symbols[piece->first_symbol + i - 1];
 
-		if (symbol->kind != IMAGE_CODE || (symbol->chooses && piece->n_symbols > 1))
+		if (symbol->kind != IMAGE_CODE || (symbol->is_ifunc && piece->n_symbols > 1))
 			continue;
 		*class = code_class_of_symbol(text_file_name(file->path), symbol->name);
 		name = *class != CODE_NONE || !name ? symbol->name : name;
@@ -295,7 +296,7 @@ static const char *piece_name(const struct file *file, const struct piece *piece
 	return name;
 }
 
-ORDER_BY(compare_uses, struct piece_use, BY_UP(to) BY_UP(from))
+ORDER_BY(compare_uses, struct piece_use, BY_ASC(to) BY_ASC(from))
 
 /* Returns the class of more than half of those callers in uses[n] whose class is known; CODE_NONE if there is no majority. Returns UNKNOWN
  * if no caller's class is known. */
@@ -310,17 +311,17 @@ static uint8_t class_of_uses(const uint8_t *classes, const struct piece_use *use
 		all++;
 	}
 	for (uint8_t class = 0; class < CODE_CLASSES; class ++)
-		if (all > 0 && counts[class] >= MOST(all))
+		if (all > 0 && counts[class] >= MAJORITY(all))
 			return class;
 	return all > 0 ? CODE_NONE : UNKNOWN;
 }
 
 /* Gives each piece without a name the class of most of its callers; malloc(), for example, calls the inner functions of the allocator. */
-static void file_classify(struct file *file)
+static void file_classify(struct parsed_file *file)
 {
 	const struct pieces *pieces = &file->pieces;
 	struct piece_use *uses;
-	size_t n = pieces_uses(&file->image, pieces, &uses);
+	size_t n = pieces_find_uses(&file->image, pieces, &uses);
 	bool changed = true;
 
 	file->classes = mem_new(pieces->n, sizeof(*file->classes));
@@ -347,9 +348,9 @@ static void file_classify(struct file *file)
 
 void code_function_name(const char *symbol, char out[CODE_NAME_BYTES])
 {
-	char *stem = mem_bytes(symbol, strcspn(symbol, ".@")), *name = demangle(stem), shown[TEXT_SHOWN_BYTES];
+	char *stem = mem_bytes(symbol, strcspn(symbol, ".@")), *name = demangle(stem), shown[TEXT_SANITIZED_BYTES];
 
-	snprintf(out, CODE_NAME_BYTES, "%s", text_shown(name, shown));
+	snprintf(out, CODE_NAME_BYTES, "%s", text_sanitize(name, shown));
 	mem_free(name, stem);
 }
 
@@ -359,7 +360,7 @@ void code_function_name(const char *symbol, char out[CODE_NAME_BYTES])
  * Otherwise returns false. */
 static bool name_stub(const struct image *image, uint64_t address, char out[CODE_NAME_BYTES])
 {
-	const struct image_section *section = image_section_at(image, address);
+	const struct image_section *section = image_find_section(image, address);
 	const char *function = NULL;
 	size_t n;
 
@@ -377,7 +378,7 @@ static bool name_stub(const struct image *image, uint64_t address, char out[CODE
 static bool is_call_before(const struct image *image, uint64_t address)
 {
 	uint64_t n, size = image->machine == EM_X86_64 ? 2 : 4;
-	const uint8_t *bytes = address > size ? image_at(image, address - size, &n) : NULL;
+	const uint8_t *bytes = address > size ? image_bytes_at(image, address - size, &n) : NULL;
 
 	if (image->machine != EM_X86_64)
 		return bytes && n > size && memcmp(bytes, "\x01\x00\x00\xd4", 4) == 0;
@@ -393,12 +394,12 @@ static bool is_same_loop(const uint8_t *bytes)
 }
 
 /* Reports whether the instruction at `from` has `length` bytes and continues with the next instruction in memory. */
-static bool is_passed(const struct image *image, uint64_t from, uint64_t length)
+static bool is_passed_as_argument(const struct image *image, uint64_t from, uint64_t length)
 {
 	ZydisDecoder decoder;
 	ZydisDecodedInstruction one;
 	uint64_t n;
-	const uint8_t *bytes = image_at(image, from, &n);
+	const uint8_t *bytes = image_bytes_at(image, from, &n);
 
 	if (image->machine != EM_X86_64)
 		return bytes && n >= 4 && length == 4 && is_same_loop(bytes);
@@ -415,23 +416,23 @@ static bool is_after_call(const struct image *image, uint64_t address)
 	if (is_call_before(image, address))
 		return true;
 	for (uint64_t length = 1; length <= ZYDIS_MAX_INSTRUCTION_LENGTH && length < address; length++)
-		if (is_call_before(image, address - length) && is_passed(image, address - length, length))
+		if (is_call_before(image, address - length) && is_passed_as_argument(image, address - length, length))
 			return true;
 	return false;
 }
 
-void code_at(struct code *code, const char *path, uint64_t inode, uint64_t offset, struct code_place *out)
+void code_find_place(struct code *code, const char *path, uint64_t inode, uint64_t offset, struct code_place *out)
 {
-	struct file *file = file_of(code, path, inode);
+	struct parsed_file *file = file_find(code, path, inode);
 	const char *name;
 	uint64_t address;
 	size_t at;
 
 	*out = (struct code_place){ .class = code_class_of_file(text_file_name(path)) };
-	if (!file || !file->known || !image_address_of(&file->image, offset, &address))
+	if (!file || !file->known || !image_find_address(&file->image, offset, &address))
 		return;
-	out->behind_call = is_after_call(&file->image, address);
-	at = name_stub(&file->image, address, out->name) ? SIZE_MAX : pieces_at(&file->pieces, address);
+	out->after_system_call = is_after_call(&file->image, address);
+	at = name_stub(&file->image, address, out->name) ? SIZE_MAX : pieces_find_index(&file->pieces, address);
 	if (at == SIZE_MAX)
 		return;
 	name = piece_name(file, &file->pieces.items[at], &out->class);
@@ -442,8 +443,8 @@ void code_at(struct code *code, const char *path, uint64_t inode, uint64_t offse
 			file_classify(file);
 		out->class = file->classes[at] == UNKNOWN ? CODE_NONE : (enum code_class)file->classes[at];
 		out->nameless = true;
-		out->by_callers = out->class != CODE_NONE;
-		snprintf(out->name, sizeof(out->name), "%s+0x%llx", TEXT_SHOWN(text_file_name(path)),
+		out->is_class_from_callers = out->class != CODE_NONE;
+		snprintf(out->name, sizeof(out->name), "%s+0x%llx", TEXT_SANITIZED(text_file_name(path)),
 			 (unsigned long long)file->pieces.items[at].begin);
 	}
 	if (out->class == CODE_NONE)

@@ -42,7 +42,7 @@ enum code_class code_class_of_file(const char *file);
 
 /* Reports whether `name` matches one of `names`, which are separated by spaces. A '*' at the end of a name matches any rest. A '~' matches
  * the suffixes that C libraries give to variants of a function, for a kind of CPU, with checks, or for a locale. */
-bool code_is_named(const char *names, const char *name);
+bool code_name_matches(const char *names, const char *name);
 
 #define CODE_NAME_BYTES 96
 
@@ -50,9 +50,9 @@ struct code; /* the program files that were read */
 
 struct code_place {
 	enum code_class class;	    /* class of the function; if that is not known, class of the file; otherwise CODE_NONE */
-	bool behind_call;	    /* one of the two instructions before this address is a system call */
+	bool after_system_call;	    /* one of the two instructions before this address is a system call */
 	bool nameless;		    /* the function has no symbol; `name` has the function's address instead */
-	bool by_callers;	    /* the function has no symbol; `class` is that of most functions that call it */
+	bool is_class_from_callers; /* the function has no symbol; `class` is that of most functions that call it */
 	char name[CODE_NAME_BYTES]; /* name as in the source; "file+0x1230", the function's start, if there is no symbol; "" if not known */
 };
 
@@ -60,13 +60,13 @@ struct code *code_new(void);
 void code_free(struct code *code); /* accepts NULL */
 
 /* Returns the path of a read file with the name `file` below `directory`; NULL if there is none. The path is valid as long as `code`. */
-const char *code_path(const struct code *code, const char *file, const char *directory);
+const char *code_find_path(const struct code *code, const char *file, const char *directory);
 
 /* Sets out[] to the name in the source of the function with this symbol, as in struct code_place. */
 void code_function_name(const char *symbol, char out[CODE_NAME_BYTES]);
 
 /* Sets *out to the place at `offset` of the file that was mapped from `path` with this inode number. If another file has the path now, the
  * result depends on the path only. Reads each file once. */
-void code_at(struct code *code, const char *path, uint64_t inode, uint64_t offset, struct code_place *out);
+void code_find_place(struct code *code, const char *path, uint64_t inode, uint64_t offset, struct code_place *out);
 
 #endif

@@ -20,7 +20,7 @@ struct level_shares {
 	size_t n;
 };
 
-double level_blurred(double cpu_s, double processes, double tick_s)
+double level_uncertain_time(double cpu_s, double processes, double tick_s)
 {
 	double most = processes * tick_s;
 
@@ -34,7 +34,7 @@ static double level_total(const struct level_run *run)
 
 /* Returns the largest possible share of waiting in a run. One of its n threads ran for at least 1/n of the CPU time. All others may have
  * run at the same time, so all of them may have waited for the rest of the wall-clock time. */
-static double level_most_waiting(const struct level_run *run)
+static double level_waiting_share_max(const struct level_run *run)
 {
 	double cpu = run->user + run->sys, wall = run->wall - run->delay,
 	       waiting = fmax(wall - cpu / (run->threads > 1 ? run->threads : 1), 0.0);
@@ -109,20 +109,20 @@ static void level_intervals(const struct level_shares *s, struct levels *out)
 }
 
 /* Computes the means over the runs of delay, doubt, blurred and hidden. */
-static void level_others(const struct level_run *runs, size_t n, struct levels *out)
+static void level_compute_delays(const struct level_run *runs, size_t n, struct levels *out)
 {
 	for (size_t i = 0; i < n; i++) {
 		double cpu = runs[i].user + runs[i].sys, all = level_total(&runs[i]), waited = fmax(all - cpu, 0.0);
 
 		if (!(all > 0.0))
 			continue;
-		out->delay += runs[i].delay / (all + runs[i].delay) / (double)n;
-		out->doubt += fmin(fmax(runs[i].crowded - runs[i].delay, 0.0), waited) / all / (double)n;
-		out->blurred += fmin(runs[i].blurred, cpu) / all / (double)n;
-		out->hidden += fmax(level_most_waiting(&runs[i]) - (1.0 - cpu / all), 0.0) / (double)n;
+		out->run_delay_share += runs[i].delay / (all + runs[i].delay) / (double)n;
+		out->doubt += fmin(fmax(runs[i].max_delay - runs[i].delay, 0.0), waited) / all / (double)n;
+		out->uncertain_time += fmin(runs[i].uncertain_time, cpu) / all / (double)n;
+		out->hidden += fmax(level_waiting_share_max(&runs[i]) - (1.0 - cpu / all), 0.0) / (double)n;
 	}
 	for (size_t i = 0; i < n; i++)
-		if (isnan(runs[i].crowded))
+		if (isnan(runs[i].max_delay))
 			out->doubt = (double)NAN;
 }
 
@@ -138,14 +138,14 @@ static void level_widen(struct levels *levels, enum level level, double less, do
 }
 
 /* Widens the interval by the blurred time, which may belong to the other level or include time of that level. */
-static void level_blur(struct levels *levels, enum level level, enum level other)
+static void level_widen_by_uncertain(struct levels *levels, enum level level, enum level other)
 {
-	level_widen(levels, level, levels->blurred, fmin(levels->blurred, levels->of[other].share));
+	level_widen(levels, level, levels->uncertain_time, fmin(levels->uncertain_time, levels->of[other].share));
 }
 
 /* Widens the interval for waiting that may be run-queue delay, or that parallel threads may hide. The division of the running time is
  * equally uncertain in both directions, because parallel threads are not sampled evenly. */
-static void level_doubt(struct levels *levels, enum level level)
+static void level_widen_by_doubt(struct levels *levels, enum level level)
 {
 	double doubt = isnan(levels->doubt) ? 0.0 : levels->doubt, share = levels->of[level].share,
 	       running = 1.0 - levels->of[LEVEL_WAITING].share, hidden = running > 0.0 ? levels->hidden * share / running : 0.0;
@@ -157,7 +157,7 @@ static void level_doubt(struct levels *levels, enum level level)
 }
 
 /* Replaces a negative mean share of waiting by 0 and scales the other shares so that the sum is 1. */
-static void level_cut(struct levels *levels)
+static void level_clip_intervals(struct levels *levels)
 {
 	double waiting = levels->of[LEVEL_WAITING].share;
 
@@ -169,7 +169,7 @@ static void level_cut(struct levels *levels)
 	levels->of[LEVEL_WAITING].high = fmax(levels->of[LEVEL_WAITING].high, 0.0);
 }
 
-void levels_of(const struct level_run *runs, size_t n, struct levels *out)
+void levels_compute(const struct level_run *runs, size_t n, struct levels *out)
 {
 	struct level_shares all = { mem_new(n * LEVELS, sizeof(double)), 0 };
 
@@ -178,16 +178,16 @@ void levels_of(const struct level_run *runs, size_t n, struct levels *out)
 	if (out->runs > 0) {
 		for (int level = 0; level < LEVELS; level++)
 			out->of[level].share = level_mean(&all, (enum level)level);
-		level_others(runs, n, out);
+		level_compute_delays(runs, n, out);
 		out->certain = out->doubt <= DOUBT_MAX || out->of[LEVEL_WAITING].share <= DOUBT_MAX;
-		out->divided = out->blurred <= DOUBT_MAX;
+		out->divided = out->uncertain_time <= DOUBT_MAX;
 		out->single = out->hidden <= DOUBT_MAX;
 		level_intervals(&all, out);
-		level_cut(out);
-		level_blur(out, LEVEL_COMPUTE, LEVEL_KERNEL);
-		level_blur(out, LEVEL_KERNEL, LEVEL_COMPUTE);
+		level_clip_intervals(out);
+		level_widen_by_uncertain(out, LEVEL_COMPUTE, LEVEL_KERNEL);
+		level_widen_by_uncertain(out, LEVEL_KERNEL, LEVEL_COMPUTE);
 		for (int level = 0; level < LEVELS; level++)
-			level_doubt(out, (enum level)level);
+			level_widen_by_doubt(out, (enum level)level);
 	}
 	free(all.of);
 }
@@ -200,12 +200,12 @@ static void level_delays(struct level_run *run, double others)
 
 	if (!(others > 0.0))
 		return;
-	run->crowded = fmax(run->crowded, run->delay + fmin(others, left));
+	run->max_delay = fmax(run->max_delay, run->delay + fmin(others, left));
 	if (others <= left)
 		run->delay += others * (1.0 - run->delay / run->wall);
 }
 
-struct level_run level_run_of(const char *machine, const struct helper_result *r, double processes, double threads)
+struct level_run level_run_make(const char *machine, const struct helper_result *r, double processes, double threads)
 {
 	double cpu_s = (double)(r->user_us + r->sys_us) / 1e6, tick_s = r->tick_ns > 0 ? (double)r->tick_ns / 1e9 : LEVEL_TICK_S;
 	struct level_run run = { machine,
@@ -214,16 +214,16 @@ struct level_run level_run_of(const char *machine, const struct helper_result *r
 				 (double)r->sys_us / 1e6,
 				 fmax((double)r->run_delay_ns / 1e9, 0.0),
 				 r->crowded_ns >= 0 ? (double)r->crowded_ns / 1e9 : (double)NAN,
-				 level_blurred(cpu_s, processes, tick_s),
+				 level_uncertain_time(cpu_s, processes, tick_s),
 				 threads };
 
 	if (processes <= 1 && r->others_delay_ns == 0 && r->crowded_ns >= 0)
-		run.crowded = run.delay; /* for a single thread, a kernel that reports either value knows the exact delay */
+		run.max_delay = run.delay; /* for a single thread, a kernel that reports either value knows the exact delay */
 	else
 		level_delays(&run, (double)r->others_delay_ns / 1e9);
 	/* Other programs cannot cause more delay than their CPU time. The rest is threads of the run that wait for each other. */
-	if (r->busy_ns > 0 && run.crowded > run.delay)
-		run.crowded = fmin(run.crowded, run.delay + fmax((double)r->busy_ns / 1e9 - cpu_s + BUSY_TICK_S, 0.0));
+	if (r->busy_ns > 0 && run.max_delay > run.delay)
+		run.max_delay = fmin(run.max_delay, run.delay + fmax((double)r->busy_ns / 1e9 - cpu_s + BUSY_TICK_S, 0.0));
 	return run;
 }
 
@@ -264,7 +264,7 @@ char *levels_text(const struct levels *levels, char *const *details)
 	return buf_take(&text);
 }
 
-bool level_trusted(const struct levels *levels, enum level level)
+bool level_is_trusted(const struct levels *levels, enum level level)
 {
 	if (levels->runs <= 1)
 		return false;

@@ -9,77 +9,78 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define Z	      1.6448536269514722 /* normal quantile of a two-sided 90 % interval */
-#define COVERED	      .9		 /* share of the CPU time that counts as all of it, because samples may be late */
-#define SHOWN_MIN     .005		 /* share of the time; smaller parts appear only in JSON */
-#define TOLD_MIN      .05		 /* share of the time; the text names only larger parts */
-#define TOLD_MAX      2			 /* maximum number of parts per level that the text names */
-#define FUNCTIONS_MAX 5			 /* maximum number of functions that the table shows per category */
-#define NAME_COLUMNS  33		 /* maximum width of a name in the table, columns */
-#define FEW	      100		 /* number of samples; with fewer, parts are only indicative */
-#define UNKNOWN_MAX   .2		 /* share of a level; if more of it is not known, the level is only indicative */
-#define SPENT_MIN     .05		 /* share of the time of a program or phase; smaller classes are not listed */
-#define PROGRAM_MIN   .01		 /* share of all samples; smaller programs are not shown */
-#define DIFFERS	      .15		 /* minimum difference between two phases: share of the time that they spend on different classes */
-#define SAMPLES_MIN   100		 /* minimum number of samples for a division into phases */
-#define BORDER_MAX    3 /* maximum length of a border between two phases, slices; borders exist because runs differ in length */
+#define NORMAL_QUANTILE_90 1.6448536269514722 /* normal quantile of a two-sided 90 % interval */
+#define COVERED_MIN	   .9		      /* share of the CPU time that counts as all of it, because samples may be late */
+#define SHOWN_MIN	   .005		      /* share of the time; smaller parts appear only in JSON */
+#define REPORTED_MIN	   .05		      /* share of the time; the text names only larger parts */
+#define REPORTED_MAX	   2		      /* maximum number of parts per level that the text names */
+#define FUNCTIONS_MAX	   5		      /* maximum number of functions that the table shows per category */
+#define NAME_COLUMNS	   33		      /* maximum width of a name in the table, columns */
+#define FEW_SAMPLES	   100		      /* number of samples; with fewer, parts are only indicative */
+#define UNKNOWN_MAX	   .2		      /* share of a level; if more of it is not known, the level is only indicative */
+#define PROGRAM_SHARE_MIN  .05		      /* share of the time of a program or phase; smaller classes are not listed */
+#define PROGRAM_MIN	   .01		      /* share of all samples; smaller programs are not shown */
+#define PHASE_DISTANCE_MIN .15 /* minimum difference between two phases: share of the time that they spend on different classes */
+#define SAMPLES_MIN	   100 /* minimum number of samples for a division into phases */
+#define BORDER_SLICES_MAX  3   /* maximum length of a border between two phases, slices; borders exist because runs differ in length */
 
 ROWS_FUNCTION(part_depth_code, enum part_level, PART_ROWS, ROWS_WORD)
 
-double parts_covered(const struct sampled *s, uint64_t samples, double cpu_s)
+double parts_coverage(const struct sampled *s, uint64_t samples, double cpu_s)
 {
 	double expected = s->period_ns > 0 ? cpu_s * 1e9 / (double)s->period_ns : 0;
 
 	if (samples == 0)
 		return 0.0;
-	return (double)samples >= COVERED * expected - 2.0 * sqrt(expected) ? 1.0 : (double)samples / expected;
+	return (double)samples >= COVERED_MIN * expected - 2.0 * sqrt(expected) ? 1.0 : (double)samples / expected;
 }
 
-bool parts_divides(const struct sampled *s, double cpu_s, double blurred_s)
+bool parts_can_divide(const struct sampled *s, double cpu_s, double blurred_s)
 {
 	uint64_t samples = s->user + s->kernel;
-	double missed = 1.0 - parts_covered(s, samples, cpu_s);
+	double missed = 1.0 - parts_coverage(s, samples, cpu_s);
 
-	return !s->kernel_hidden && samples >= FEW && (missed <= 0.0 || missed * cpu_s < blurred_s);
+	return !s->kernel_hidden && samples >= FEW_SAMPLES && (missed <= 0.0 || missed * cpu_s < blurred_s);
 }
 
-/* Increases `blurred` if there are so few ticks that they divide the time inaccurately, because ticks are samples, too. */
-static void ticks_blur(struct level_run *runs, size_t n, double cpu_s)
+/* Increases `uncertain_time` if there are so few ticks that they divide the time inaccurately, because ticks are samples, too. */
+static void set_tick_uncertainty(struct level_run *runs, size_t n, double cpu_s)
 {
 	double ticks = cpu_s / LEVEL_TICK_S;
 
-	for (size_t i = 0; i < n && ticks > 0 && ticks < FEW; i++)
-		runs[i].blurred = fmax(runs[i].blurred, (runs[i].user + runs[i].sys) * fmin(Z / 2.0 / sqrt(ticks), 1.0));
+	for (size_t i = 0; i < n && ticks > 0 && ticks < FEW_SAMPLES; i++)
+		runs[i].uncertain_time =
+		    fmax(runs[i].uncertain_time, (runs[i].user + runs[i].sys) * fmin(NORMAL_QUANTILE_90 / 2.0 / sqrt(ticks), 1.0));
 }
 
-void parts_divide(const struct sampled *s, const struct parts_run *met, struct level_run *runs, size_t n)
+void parts_divide_cpu_time(const struct sampled *s, const struct parts_run *met, struct level_run *runs, size_t n)
 {
 	double cpu_s = 0, blurred_s = 0, missed;
 
 	for (size_t i = 0; i < n; i++) {
 		cpu_s += runs[i].user + runs[i].sys;
-		blurred_s += runs[i].blurred;
+		blurred_s += runs[i].uncertain_time;
 	}
-	if (!parts_divides(s, cpu_s, blurred_s)) {
-		ticks_blur(runs, n, cpu_s);
+	if (!parts_can_divide(s, cpu_s, blurred_s)) {
+		set_tick_uncertainty(runs, n, cpu_s);
 		return;
 	}
-	missed = 1.0 - parts_covered(s, s->user + s->kernel, cpu_s);
+	missed = 1.0 - parts_coverage(s, s->user + s->kernel, cpu_s);
 	for (size_t i = 0; i < n; i++) {
 		bool any = met[i].user + met[i].kernel > 0; /* a run without samples is divided like all runs together */
 		double all = (double)(any ? met[i].user + met[i].kernel : s->user + s->kernel), cpu = runs[i].user + runs[i].sys;
 
 		runs[i].user = cpu * (double)(any ? met[i].user : s->user) / all;
 		runs[i].sys = cpu - runs[i].user;
-		runs[i].blurred = cpu * missed;
+		runs[i].uncertain_time = cpu * missed;
 	}
 }
 
 /* Computes the 90 % interval of a share from counts (Wilson, Journal of the American Statistical Association 22(158), 1927). */
-static void wilson(double count, double all, double *low, double *high)
+static void wilson_interval(double count, double all, double *low, double *high)
 {
-	double p = count / all, square = Z * Z / all, middle = (p + square / 2.0) / (1.0 + square),
-	       reach = Z * sqrt(p * (1.0 - p) / all + square / (4.0 * all)) / (1.0 + square);
+	double p = count / all, square = NORMAL_QUANTILE_90 * NORMAL_QUANTILE_90 / all, middle = (p + square / 2.0) / (1.0 + square),
+	       reach = NORMAL_QUANTILE_90 * sqrt(p * (1.0 - p) / all + square / (4.0 * all)) / (1.0 + square);
 
 	*low = fmax(middle - reach, 0.0);
 	*high = fmin(middle + reach, 1.0);
@@ -89,14 +90,14 @@ static bool is_doubted(const struct parts *p, const struct part *part)
 {
 	for (size_t i = 0; i < p->n_reasons; i++)
 		if (p->reasons[i].depth <= part->depth && p->reasons[i].depth > PART_TIME &&
-		    (!p->reasons[i].of_kernel || part->of == LEVEL_KERNEL))
+		    (!p->reasons[i].of_kernel || part->level == LEVEL_KERNEL))
 			return true;
 	return false;
 }
 
 /* Returns the error of the product `part` * `level` in one direction. Its factors have independent errors, up to the limits `of_level` and
  * `edge`. NaN as `edge` means that the level has no error. */
-static double reach(double part, double of_level, double level, double edge)
+static double combine_intervals(double part, double of_level, double level, double edge)
 {
 	return hypot(level * (of_level - part), isnan(edge) ? 0.0 : part * (edge - level));
 }
@@ -113,28 +114,28 @@ static void level_edges(const struct parts *p, enum level of, double *low, doubl
 	*high = levels->of[of].high;
 	if (!isnan(*low) || p->sampled->kernel_hidden)
 		return;
-	wilson(count, all, low, high);
-	*low = levels->of[of].share + cpu * (*low - count / all) - levels->blurred;
-	*high = levels->of[of].share + cpu * (*high - count / all) + levels->blurred;
+	wilson_interval(count, all, low, high);
+	*low = levels->of[of].share + cpu * (*low - count / all) - levels->uncertain_time;
+	*high = levels->of[of].share + cpu * (*high - count / all) + levels->uncertain_time;
 }
 
 /* Adds a class or function that has `count` samples. */
 static void part_add(struct parts *p, struct part part, uint64_t count, double covered)
 {
 	const struct levels *levels = p->levels;
-	double all = (double)(part.of == LEVEL_KERNEL ? p->sampled->kernel : p->sampled->user), p_of = (double)count / all, low, high,
-	       level = levels->of[part.of].share, least, most;
+	double all = (double)(part.level == LEVEL_KERNEL ? p->sampled->kernel : p->sampled->user), p_of = (double)count / all, low, high,
+	       level = levels->of[part.level].share, least, most;
 
-	level_edges(p, part.of, &least, &most);
-	wilson((double)count, all, &low, &high);
+	level_edges(p, part.level, &least, &most);
+	wilson_interval((double)count, all, &low, &high);
 	part.share = level * covered * p_of;
-	part.low = fmax(part.share - covered * reach(p_of, low, level, least), 0.0);
-	part.high = fmin(part.share + covered * reach(p_of, high, level, most), 1.0);
-	part.trusted = level_trusted(levels, part.of) && !is_doubted(p, &part);
+	part.low = fmax(part.share - covered * combine_intervals(p_of, low, level, least), 0.0);
+	part.high = fmin(part.share + covered * combine_intervals(p_of, high, level, most), 1.0);
+	part.trusted = level_is_trusted(levels, part.level) && !is_doubted(p, &part);
 	p->items[p->n++] = part;
 }
 
-ORDER_BY(compare_parts, struct part, BY_UP(depth) BY_DOWN(share) BY_UP(of) BY_TEXT(name))
+ORDER_BY(compare_parts, struct part, BY_ASC(depth) BY_DESC(share) BY_ASC(level) BY_TEXT(name))
 
 static void parts_add(struct parts *p, double covered)
 {
@@ -142,19 +143,19 @@ static void parts_add(struct parts *p, double covered)
 
 	for (int level = 0; level < LEVELS; level++)
 		p->items[p->n++] = (struct part){ .depth = PART_TIME,
-						  .of = (enum level)level,
+						  .level = (enum level)level,
 						  .name = level_code((enum level)level),
 						  .share = p->levels->of[level].share,
 						  .low = p->levels->of[level].low,
 						  .high = p->levels->of[level].high,
-						  .trusted = level_trusted(p->levels, (enum level)level) };
+						  .trusted = level_is_trusted(p->levels, (enum level)level) };
 	for (size_t i = 0; i < s->n; i++) {
 		if (s->classes[i].count == 0 ||
 		    (s->classes[i].kernel && s->kernel_hidden)) /* if the kernel is hidden, all its samples are at returns to user code */
 			continue;
 		part_add(p,
 			 (struct part){ .depth = PART_CATEGORY,
-					.of = s->classes[i].kernel ? LEVEL_KERNEL : LEVEL_COMPUTE,
+					.level = s->classes[i].kernel ? LEVEL_KERNEL : LEVEL_COMPUTE,
 					.name = s->classes[i].name },
 			 s->classes[i].count, covered);
 	}
@@ -164,11 +165,11 @@ static void parts_add(struct parts *p, double covered)
 		if (*f->name && f->count > 0)
 			part_add(p,
 				 (struct part){ .depth = PART_FUNCTION,
-						.of = LEVEL_COMPUTE,
+						.level = LEVEL_COMPUTE,
 						.name = f->name,
 						.file = f->file,
 						.category = s->classes[f->class].name,
-						.by_callers = f->by_callers },
+						.is_class_from_callers = f->is_class_from_callers },
 				 f->count, covered);
 	}
 	qsort(p->items, p->n, sizeof(*p->items), compare_parts);
@@ -182,7 +183,7 @@ static void reason_add(struct parts *p, enum part_level depth, const char *code,
 	p->reasons[p->n_reasons++] = (struct part_reason){ depth, strncmp(code, "kernel_", 7) == 0, code, text };
 }
 
-static void reasons_of_time(struct parts *p)
+static void add_reasons_of_time(struct parts *p)
 {
 	const struct levels *levels = p->levels;
 
@@ -205,38 +206,39 @@ static void reasons_of_time(struct parts *p)
 		reason_add(p, PART_TIME, "ticks",
 			   mem_format("the kernel separates user and kernel time by clock ticks, and not at all for very short processes: "
 				      "up to %.0f %% may belong to the other",
-				      100 * levels->blurred));
+				      100 * levels->uncertain_time));
 }
 
-static void reasons_of_samples(struct parts *p)
+static void add_reasons_of_samples(struct parts *p)
 {
 	static const char allow[] = "'sysctl kernel.perf_event_paranoid=1' or the capability CAP_PERFMON allows it";
 	const struct sampled *s = p->sampled;
 	const double all = (double)(s->user + s->kernel), cpu = p->levels->of[LEVEL_COMPUTE].share + p->levels->of[LEVEL_KERNEL].share;
 
 	if (s->period_ns <= 0) {
-		reason_add(p, PART_CATEGORY, s->forbidden ? "sampling_forbidden" : "not_sampled",
+		reason_add(p, PART_CATEGORY, s->needs_more_rights ? "sampling_forbidden" : "not_sampled",
 			   mem_format("time cannot be sampled here: %s", *s->refused ? s->refused : "it was not tried"));
 		return;
 	}
 	if (s->kernel_hidden)
 		reason_add(p, PART_CATEGORY, "kernel_hidden", mem_format("the work of the kernel, which may not be sampled; %s", allow));
-	else if (s->kernel_unnamed && s->kernel > 0)
+	else if (s->kernel_names_hidden && s->kernel > 0)
 		reason_add(p, PART_CATEGORY, "kernel_unnamed",
 			   mem_string("the work of the kernel, because it hides the addresses of its functions; 'sysctl "
 				      "kernel.kptr_restrict=0' shows them in /proc/kallsyms"));
-	if (all < FEW && cpu > SHOWN_MIN)
+	if (all < FEW_SAMPLES && cpu > SHOWN_MIN)
 		reason_add(p, PART_CATEGORY, "few_samples",
 			   all > 0 ? mem_format("there are only %.0f samples; make more or longer runs", all)
 				   : mem_string("there are no samples; make more or longer runs"));
-	if (all > 0 && p->left > UNKNOWN_MAX * cpu)
+	if (all > 0 && p->unsampled_share > UNKNOWN_MAX * cpu)
 		reason_add(
 		    p, PART_CATEGORY, "partly_sampled",
-		    s->apart ? mem_format("%.0f %% of the time was not sampled, in processes that used a CPU for less than %.0f ms or run "
-					  "as another user; 'sysctl kernel.perf_event_paranoid=0' or the capability CAP_PERFMON allows it",
-					  100 * p->left, (double)s->period_ns / 1e6)
-			     : mem_format("%.0f %% of the time was not sampled; make more or longer runs", 100 * p->left));
-	if ((double)s->lost > UNKNOWN_MAX * all || (s->lost > 0 && p->left > UNKNOWN_MAX * cpu))
+		    s->has_per_process_clocks
+			? mem_format("%.0f %% of the time was not sampled, in processes that used a CPU for less than %.0f ms or run "
+				     "as another user; 'sysctl kernel.perf_event_paranoid=0' or the capability CAP_PERFMON allows it",
+				     100 * p->unsampled_share, (double)s->period_ns / 1e6)
+			: mem_format("%.0f %% of the time was not sampled; make more or longer runs", 100 * p->unsampled_share));
+	if ((double)s->lost > UNKNOWN_MAX * all || (s->lost > 0 && p->unsampled_share > UNKNOWN_MAX * cpu))
 		reason_add(p, PART_CATEGORY, "samples_lost",
 			   mem_format("%llu records were lost because the machine was too busy", (unsigned long long)s->lost));
 	if ((double)s->unnamed > UNKNOWN_MAX * (double)s->user)
@@ -249,7 +251,7 @@ static void reasons_of_samples(struct parts *p)
 				      (unsigned long long)s->maps_lost));
 }
 
-void parts_of(const struct levels *levels, const struct sampled *sampled, double cpu_s, struct parts *out)
+void parts_compute(const struct levels *levels, const struct sampled *sampled, double cpu_s, struct parts *out)
 {
 	double compute, cpu, covered;
 
@@ -260,14 +262,14 @@ void parts_of(const struct levels *levels, const struct sampled *sampled, double
 	compute = levels->of[LEVEL_COMPUTE].share;
 	cpu = compute + levels->of[LEVEL_KERNEL].share;
 	if (sampled->kernel_hidden) {
-		covered = parts_covered(sampled, sampled->user, cpu > 0 ? cpu_s * compute / cpu : 0);
+		covered = parts_coverage(sampled, sampled->user, cpu > 0 ? cpu_s * compute / cpu : 0);
 		cpu = compute;
 	} else {
-		covered = parts_covered(sampled, sampled->user + sampled->kernel, cpu_s);
+		covered = parts_coverage(sampled, sampled->user + sampled->kernel, cpu_s);
 	}
-	out->left = sampled->period_ns > 0 ? cpu * (1.0 - covered) : 0.0;
-	reasons_of_time(out);
-	reasons_of_samples(out);
+	out->unsampled_share = sampled->period_ns > 0 ? cpu * (1.0 - covered) : 0.0;
+	add_reasons_of_time(out);
+	add_reasons_of_samples(out);
 	parts_add(out, covered);
 }
 
@@ -287,10 +289,10 @@ static char *level_details(const struct parts *p, enum level of)
 	struct buf text = BUF_INIT;
 	size_t told = 0;
 
-	for (size_t i = 0; i < p->n && told < TOLD_MAX; i++) {
+	for (size_t i = 0; i < p->n && told < REPORTED_MAX; i++) {
 		const struct part *part = &p->items[i];
 
-		if (part->depth == PART_CATEGORY && part->of == of && part->share >= TOLD_MIN)
+		if (part->depth == PART_CATEGORY && part->level == of && part->share >= REPORTED_MIN)
 			buf_format(&text, "%s%s %.0f %%", told++ ? ", " : " (", part->name, 100 * part->share);
 	}
 	buf_text(&text, told ? ")" : "");
@@ -339,11 +341,11 @@ static void part_names(const struct part *part, struct document *d)
 	doc_set(d, "level", part_depth_code(part->depth));
 	doc_set(d, "name", part->name);
 	if (part->depth > PART_TIME)
-		doc_set(d, "of", level_code(part->of));
+		doc_set(d, "of", level_code(part->level));
 	if (part->depth == PART_FUNCTION) {
 		doc_set(d, "file", part->file);
 		doc_set(d, "category", part->category);
-		doc_set(d, "named_by", part->by_callers ? "callers" : "symbol");
+		doc_set(d, "named_by", part->is_class_from_callers ? "callers" : "symbol");
 	}
 }
 
@@ -359,7 +361,7 @@ static void part_members(const struct part *part, struct document *d)
 }
 
 /* Returns the name, shortened to NAME_COLUMNS columns; free() it. */
-static char *name_cut(const char *name)
+static char *shorten_name(const char *name)
 {
 	size_t columns = 0, n = 0;
 
@@ -373,11 +375,11 @@ static char *name_cut(const char *name)
 }
 
 /* Adds a row for users, with the name indented by its depth. */
-static void part_shown(const struct part *part, struct document *d)
+static void part_describe(const struct part *part, struct document *d)
 {
-	char *whole = mem_format("%*s%s%s", 2 * (int)part->depth, "", part->depth == PART_TIME ? level_text(part->of) : part->name,
-				 part->by_callers ? " (by its callers)" : ""),
-	     *name = name_cut(whole);
+	char *whole = mem_format("%*s%s%s", 2 * (int)part->depth, "", part->depth == PART_TIME ? level_text(part->level) : part->name,
+				 part->is_class_from_callers ? " (by its callers)" : ""),
+	     *name = shorten_name(whole);
 
 	free(whole);
 	doc_row(d);
@@ -400,10 +402,10 @@ static size_t parts_tree(const struct parts *p, const struct part **out)
 			const struct part *category = &p->items[k];
 			size_t functions = 0;
 
-			if (category->of != p->items[i].of || category->share < SHOWN_MIN)
+			if (category->level != p->items[i].level || category->share < SHOWN_MIN)
 				continue;
 			out[n++] = category;
-			for (size_t f = k + 1; f < p->n && functions < FUNCTIONS_MAX && category->of == LEVEL_COMPUTE; f++) {
+			for (size_t f = k + 1; f < p->n && functions < FUNCTIONS_MAX && category->level == LEVEL_COMPUTE; f++) {
 				if (p->items[f].depth == PART_FUNCTION && p->items[f].share >= SHOWN_MIN &&
 				    strcmp(p->items[f].category, category->name) == 0) {
 					out[n++] = &p->items[f];
@@ -428,7 +430,7 @@ static void parts_icicle(const struct part *const *parts, size_t n, struct docum
 		char *more = mem_format("%.1f %%", 100 * parts[i]->share);
 
 		svg_icicle_add(&at, parts[i]->depth, 100 * parts[i]->share, "part",
-			       parts[i]->depth == PART_TIME ? level_text(parts[i]->of) : parts[i]->name, more, &svg);
+			       parts[i]->depth == PART_TIME ? level_text(parts[i]->level) : parts[i]->name, more, &svg);
 		free(more);
 	}
 	svg_close(&svg);
@@ -436,7 +438,7 @@ static void parts_icicle(const struct part *const *parts, size_t n, struct docum
 	doc_style(d, "icicles scroll");
 }
 
-static void parts_shown(const struct parts *p, struct document *d)
+static void parts_describe_human(const struct parts *p, struct document *d)
 {
 	const struct part **shown = mem_new(p->n + 1, sizeof(struct part *));
 	size_t n = parts_tree(p, shown);
@@ -445,7 +447,7 @@ static void parts_shown(const struct parts *p, struct document *d)
 	parts_icicle(shown, n, d);
 	doc_table(d, NULL);
 	for (size_t i = 0; i < n; i++)
-		part_shown(shown[i], d);
+		part_describe(shown[i], d);
 	doc_end(d);
 	free(shown);
 	for (size_t i = 0; i < p->n; i++)
@@ -454,7 +456,7 @@ static void parts_shown(const struct parts *p, struct document *d)
 		doc_line(d, "measured?: indicative");
 }
 
-void parts_trust(const struct parts *p, const char *key, struct document *d)
+void parts_describe_trust(const struct parts *p, const char *key, struct document *d)
 {
 	doc_object(d, key);
 	doc_set(d, "verdict", p->n_reasons ? "indicative" : "trusted");
@@ -475,10 +477,11 @@ void parts_trust(const struct parts *p, const char *key, struct document *d)
 /* If a command runs several programs, such as a pipeline or a server with its clients, each program has its own profile. The name of a
  * program is that of the process's last exec(), which fork() inherits. The ranks of a parallel program are distinguished, too. */
 
-/* Adds the list `categories` and the cell "spent on" to the open row: all classes with share of[] >= SPENT_MIN, the largest first. */
-static void programs_spent(const struct sampled *s, const double *of, struct document *d)
+/* Adds the list `categories` and the cell "spent on" to the open row: all classes with share of[] >= PROGRAM_SHARE_MIN, the largest first.
+ */
+static void program_shares(const struct sampled *s, const double *of, struct document *d)
 {
-	bool done[SAMPLED_SLICED] = { false };
+	bool done[SAMPLED_SLICED_MAX] = { false };
 	struct buf text = BUF_INIT;
 
 	doc_list(d, "categories");
@@ -486,7 +489,7 @@ static void programs_spent(const struct sampled *s, const double *of, struct doc
 		size_t best = s->n_sliced;
 
 		for (size_t c = 0; c < s->n_sliced; c++) {
-			if (!done[c] && of[c] >= SPENT_MIN && (best == s->n_sliced || of[c] > of[best]))
+			if (!done[c] && of[c] >= PROGRAM_SHARE_MIN && (best == s->n_sliced || of[c] > of[best]))
 				best = c;
 		}
 		if (best == s->n_sliced)
@@ -513,18 +516,18 @@ static bool is_unattributed(const struct sampled_program *p)
 static void program_row(const struct sampled *s, size_t program, double all, struct document *d)
 {
 	const struct sampled_program *p = &s->programs[program];
-	double of[SAMPLED_SLICED];
+	double of[SAMPLED_SLICED_MAX];
 
 	for (size_t c = 0; c < s->n_sliced; c++)
 		of[c] = s->sliced[c].in_program[program] / (double)p->count;
 	doc_row(d);
 	doc_show(d, "name", "program", is_unattributed(p) ? "others" : p->name);
 	doc_showf(d, "share", "of the CPU time", (double)p->count / all, "%.1f %%", 100 * (double)p->count / all);
-	programs_spent(s, of, d);
+	program_shares(s, of, d);
 }
 
 /* Adds the table `programs` with their shares of the CPU time. The table is empty if there is only one program. */
-static void programs_answer(const struct sampled *s, struct document *d)
+static void programs_describe(const struct sampled *s, struct document *d)
 {
 	size_t order[SAMPLED_PROGRAMS], n = 0, shown = 0, named = 0, ranks = 0;
 	double all = 0;
@@ -561,7 +564,7 @@ static void programs_answer(const struct sampled *s, struct document *d)
  * share of each class of sampled->sliced in the phase's samples. */
 struct phase {
 	size_t from, to;
-	double share, of[SAMPLED_SLICED];
+	double share, of[SAMPLED_SLICED_MAX];
 };
 
 /* Returns the difference of two phases: half the sum of the absolute differences of their shares. */
@@ -576,7 +579,7 @@ static double phase_distance(const struct phase *a, const struct phase *b, size_
 
 static void phase_fill(const struct sampled *s, struct phase *phase)
 {
-	double all = 0, of[SAMPLED_SLICED] = { 0 };
+	double all = 0, of[SAMPLED_SLICED_MAX] = { 0 };
 
 	for (size_t c = 0; c < s->n_sliced; c++) {
 		for (size_t k = phase->from; k < phase->to; k++)
@@ -588,7 +591,7 @@ static void phase_fill(const struct sampled *s, struct phase *phase)
 	phase->share = all;
 }
 
-/* Merges adjacent phases that differ by less than DIFFERS, the most similar first. Returns the number of remaining phases. */
+/* Merges adjacent phases that differ by less than PHASE_DISTANCE_MIN, the most similar first. Returns the number of remaining phases. */
 static size_t phases_join(const struct sampled *s, struct phase *phases, size_t n)
 {
 	while (n > 1) {
@@ -599,7 +602,7 @@ static size_t phases_join(const struct sampled *s, struct phase *phases, size_t 
 			    phase_distance(&phases[least], &phases[least + 1], s->n_sliced))
 				least = i;
 		}
-		if (phase_distance(&phases[least], &phases[least + 1], s->n_sliced) >= DIFFERS)
+		if (phase_distance(&phases[least], &phases[least + 1], s->n_sliced) >= PHASE_DISTANCE_MIN)
 			break;
 		phases[least].to = phases[least + 1].to;
 		phase_fill(s, &phases[least]);
@@ -611,7 +614,7 @@ static size_t phases_join(const struct sampled *s, struct phase *phases, size_t 
 }
 
 /* Returns the weight of the previous phase if this phase is a mixture of the previous and the next one (least squares); otherwise -1. */
-static double border_part(const struct phase *at, size_t n)
+static double mixture_weight(const struct phase *at, size_t n)
 {
 	const struct phase *before = at - 1, *behind = at + 1;
 	struct phase mixed = { .from = 0 };
@@ -626,7 +629,7 @@ static double border_part(const struct phase *at, size_t n)
 	part = length > 0 ? fmin(fmax(along / length, 0), 1) : 0;
 	for (size_t c = 0; c < n; c++)
 		mixed.of[c] = part * before->of[c] + (1 - part) * behind->of[c];
-	return phase_distance(at, &mixed, n) < DIFFERS ? part : -1;
+	return phase_distance(at, &mixed, n) < PHASE_DISTANCE_MIN ? part : -1;
 }
 
 /* Removes each short phase that is a mixture of its neighbours, and divides its slices between them. Returns the number of remaining
@@ -635,7 +638,7 @@ static size_t phases_join_borders(const struct sampled *s, struct phase *phases,
 {
 	for (size_t i = 1; i + 1 < n;) {
 		size_t slices = phases[i].to - phases[i].from;
-		double part = slices <= BORDER_MAX ? border_part(&phases[i], s->n_sliced) : -1;
+		double part = slices <= BORDER_SLICES_MAX ? mixture_weight(&phases[i], s->n_sliced) : -1;
 
 		if (part < 0) {
 			i++;
@@ -653,7 +656,7 @@ static size_t phases_join_borders(const struct sampled *s, struct phase *phases,
 }
 
 /* Sets phases[SAMPLED_SLICES] and returns their number: 1 if no change was found, 0 if there are too few samples. */
-static size_t phases_of(const struct sampled *s, struct phase *phases)
+static size_t phases_find(const struct sampled *s, struct phase *phases)
 {
 	struct mat counts = mat_new(SAMPLED_SLICES, s->n_sliced);
 	size_t ends[SAMPLED_SLICES], n;
@@ -665,7 +668,7 @@ static size_t phases_of(const struct sampled *s, struct phase *phases)
 			all += s->sliced[c].count[k];
 		}
 	}
-	n = all >= SAMPLES_MIN ? segments_of(&counts, ends) : 0;
+	n = all >= SAMPLES_MIN ? segments_find(&counts, ends) : 0;
 	for (size_t i = 0; i < n; i++) {
 		phases[i] = (struct phase){ .from = i ? ends[i - 1] : 0, .to = ends[i] };
 		phase_fill(s, &phases[i]);
@@ -686,14 +689,14 @@ static void phase_row(const struct sampled *s, const struct phase *phase, struct
 	doc_showf(d, "from_s", "from", (double)phase->from * part_s, "%.2f s", (double)phase->from * part_s);
 	doc_showf(d, "to_s", "to", (double)phase->to * part_s, "%.2f s", (double)phase->to * part_s);
 	doc_showf(d, "share", "of its time", phase->share, "%.0f %%", 100 * phase->share);
-	programs_spent(s, phase->of, d);
+	program_shares(s, phase->of, d);
 }
 
 /* Adds the table `phases`, which is empty if there are fewer than two. */
-static void phases_answer(const struct sampled *s, struct document *d)
+static void phases_describe(const struct sampled *s, struct document *d)
 {
 	struct phase phases[SAMPLED_SLICES];
-	size_t n = s->sliced_runs ? phases_of(s, phases) : 0;
+	size_t n = s->sliced_runs ? phases_find(s, phases) : 0;
 
 	if (n > 1)
 		doc_line(d, "\nIt goes through %zu phases, each with its own profile:", n);
@@ -703,20 +706,20 @@ static void phases_answer(const struct sampled *s, struct document *d)
 	doc_end(d);
 }
 
-void parts_answer(const struct parts *p, const char *trust, const struct inferred *inferred, struct document *d)
+void parts_describe(const struct parts *p, const char *trust, const struct inferred_profile *inferred, struct document *d)
 {
 	doc_table(d, "levels");
 	doc_hide(d);
 	for (size_t i = 0; i < p->n; i++)
 		part_members(&p->items[i], d);
-	inferred_rows(inferred, d);
+	inferred_add_rows(inferred, d);
 	doc_end(d);
-	parts_trust(p, trust, d);
+	parts_describe_trust(p, trust, d);
 	if (p->levels->runs > 0 && p->sampled->period_ns > 0) {
 		doc_set(d, "samples", p->sampled->user + p->sampled->kernel);
-		doc_set(d, "not_sampled", p->left);
+		doc_set(d, "not_sampled", p->unsampled_share);
 	}
-	parts_shown(p, d);
+	parts_describe_human(p, d);
 	for (size_t i = 0; i < p->n_reasons; i++)
 		doc_line(d, "%s: %s",
 			 p->reasons[i].of_kernel		? "Not known"
@@ -727,8 +730,8 @@ void parts_answer(const struct parts *p, const char *trust, const struct inferre
 	if ((double)p->sampled->nameless > UNKNOWN_MAX * (double)p->sampled->user)
 		doc_line(d, "%.0f %% of the computing is in functions without names: install debug symbols for their files",
 			 100 * (double)p->sampled->nameless / (double)p->sampled->user);
-	if (p->left >= SHOWN_MIN && p->left <= UNKNOWN_MAX)
-		doc_line(d, "%.1f %% of the time was not sampled", 100 * p->left);
-	programs_answer(p->sampled, d);
-	phases_answer(p->sampled, d);
+	if (p->unsampled_share >= SHOWN_MIN && p->unsampled_share <= UNKNOWN_MAX)
+		doc_line(d, "%.1f %% of the time was not sampled", 100 * p->unsampled_share);
+	programs_describe(p->sampled, d);
+	phases_describe(p->sampled, d);
 }

@@ -17,7 +17,7 @@ static void prediction_drop_columns(struct profile_rows *rows, const double *rat
 }
 
 /* Returns half the interval of a log cost: the root mean square error on held-out types times a t quantile. */
-static double prediction_half(const struct blend_data *d, const struct blend_validation *v)
+static double prediction_half_interval(const struct blend_data *d, const struct blend_validation *v)
 {
 	double *error = mem_new(d->types, sizeof(*error)), *rows = mem_new(d->types, sizeof(*rows)), sum = 0.0, n = (double)d->types;
 
@@ -38,9 +38,9 @@ static void prediction_modelled(const struct blend_data *data, const double *rat
 	struct blend blend = { 0 };
 
 	profile_fit_blend(data, parallel_threads(), &validation, &blend);
-	features_row(&data->features, rates, logs);
+	features_convert_row(&data->features, rates, logs);
 	*out = (struct prediction){ .log_cost = blend_predict(&blend, logs) + log(data->sums.y_scale),
-				    .half = prediction_half(data, &validation),
+				    .half = prediction_half_interval(data, &validation),
 				    .modelled = true,
 				    .mape = validation.mape,
 				    .q2 = validation.q2,
@@ -62,8 +62,8 @@ static void prediction_mean(const struct blend_data *data, struct prediction *ou
 				    .q2 = (double)NAN };
 }
 
-enum assay_status prediction_fingerprint(const struct fingerprint_set *set, const char *machine, const struct fingerprint *kind,
-					 const struct fingerprint **out, struct assay_error *err)
+enum assay_status prediction_find_fingerprint(const struct fingerprint_set *set, const char *machine, const struct fingerprint *kind,
+					      const struct fingerprint **out, struct assay_error *err)
 {
 	bool known = false;
 
@@ -72,7 +72,7 @@ enum assay_status prediction_fingerprint(const struct fingerprint_set *set, cons
 		if (strcmp(set->items[i].machine, machine) != 0)
 			continue;
 		known = true;
-		if (fingerprint_comparable(&set->items[i], kind))
+		if (fingerprint_is_comparable(&set->items[i], kind))
 			*out = &set->items[i];
 	}
 	if (*out)
@@ -84,13 +84,13 @@ enum assay_status prediction_fingerprint(const struct fingerprint_set *set, cons
 	return assay_fail(err, ASSAY_E_NOTFOUND, "no machine '%s' with a fingerprint ('assay host list' has them)", machine);
 }
 
-bool prediction_of(struct profile_rows *rows, const double *rates, struct prediction *out)
+bool prediction_compute(struct profile_rows *rows, const double *rates, struct prediction *out)
 {
 	bool modelled = rows->types >= PREDICTION_MODEL_TYPES, usable;
 	struct blend_data data;
 
 	prediction_drop_columns(rows, rates);
-	blend_data_of(&rows->rates, rows->cost, rows->type, rows->types, &data);
+	blend_data_init(&rows->rates, rows->cost, rows->type, rows->types, &data);
 	usable = !modelled || data.features.n > 0;
 	if (usable && modelled)
 		prediction_modelled(&data, rates, out);

@@ -19,11 +19,11 @@ struct prediction {
 /* Predicts the cost on a machine with these rates[rows->rates.cols], from rows of at least PREDICTION_TYPES_MIN types. Stressors without a
  * rate (NaN or 0) are removed from the rows. `half` is a t quantile times the root mean square error on held-out types. Without models, it
  * is a t quantile times the error of predicting another type by the mean. Returns false if no stressor is left for the models. */
-bool prediction_of(struct profile_rows *rows, const double *rates, struct prediction *out);
+bool prediction_compute(struct profile_rows *rows, const double *rates, struct prediction *out);
 
 /* Sets *out to the machine's latest fingerprint that is comparable with `kind`. Returns ASSAY_E_NOTFOUND if the machine has no fingerprint,
  * and ASSAY_E_NODATA if none is comparable. */
-enum assay_status prediction_fingerprint(const struct fingerprint_set *set, const char *machine, const struct fingerprint *kind,
-					 const struct fingerprint **out, struct assay_error *err);
+enum assay_status prediction_find_fingerprint(const struct fingerprint_set *set, const char *machine, const struct fingerprint *kind,
+					      const struct fingerprint **out, struct assay_error *err);
 
 #endif

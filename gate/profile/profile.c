@@ -10,21 +10,23 @@
 #include <stdarg.h>
 #include <string.h>
 
-#define NOISE_FLOOR  .01    /* relative noise that repetitions on one day do not show */
-#define NAMED	     2	    /* maximum number of members in the name of a group */
-#define MEDIAN_ERROR 1.8582 /* standard error of the median of normal values, in units of median absolute deviation / sqrt(n) */
-#define STILL_NOISE  .02    /* relative day-to-day noise of one machine's rates */
-#define STILL	     1.7    /* largest spread of types that is due to noise, in multiples of the noise (0.999 quantile for twelve types) */
+#define NOISE_FLOOR	  .01	 /* relative noise that repetitions on one day do not show */
+#define GROUP_NAMES_SHOWN 2	 /* maximum number of members in the name of a group */
+#define MEDIAN_ERROR	  1.8582 /* standard error of the median of normal values, in units of median absolute deviation / sqrt(n) */
+#define NOISE_LEVEL	  .02	 /* relative day-to-day noise of one machine's rates */
+#define NOISE_RATIO_MAX                                                                                                                    \
+	1.7 /* largest spread of types that is due to noise, in multiples of the noise (0.999 quantile for twelve types)                   \
+	     */
 
 /* Thresholds of trust, derived from recorded machines (docs/evidence/statistics.md). */
-#define TYPES_TRUSTED	    9  /* minimum number of hardware types */
-#define Q2_TRUSTED	    .5 /* minimum Q2 on held-out types */
-#define Q2_IDENTIFIED	    0.0
-#define FIRST_TRUSTED	    .80 /* minimum probability that the leading group is the largest */
-#define FIRST_IDENTIFIED    .4
-#define LEAST_TRUSTED	    .20	 /* minimum share of the leading group in all fits that are nearly as good */
-#define TIED_TRUSTED	    25.0 /* maximum number of features that tie in a split */
-#define UNEXPLAINED_TRUSTED .25
+#define TYPES_TRUSTED		    9  /* minimum number of hardware types */
+#define Q2_TRUSTED		    .5 /* minimum Q2 on held-out types */
+#define Q2_IDENTIFIED		    0.0
+#define LEAD_PROBABILITY_TRUSTED    .80 /* minimum probability that the leading group is the largest */
+#define LEAD_PROBABILITY_IDENTIFIED .4
+#define SHARE_TRUSTED_MIN	    .20	 /* minimum share of the leading group in all fits that are nearly as good */
+#define TIED_FEATURES_TRUSTED_MAX   25.0 /* maximum number of features that tie in a split */
+#define UNEXPLAINED_TRUSTED	    .25
 
 ROWS_FUNCTION(profile_verdict_text, enum profile_verdict, PROFILE_TRUST_ROWS, ROWS_WORD)
 
@@ -36,8 +38,8 @@ const struct profile_options profile_defaults = { SHARES_RESAMPLES, PROFILE_SEED
 #define PART_TRUSTED .8 /* minimum probability that the leading part is the largest */
 static const double least_trusted[INFERRED_LEVELS] = { .2,
 						       .45 }; /* minimum share of the leading part in all fits that are nearly as good */
-#define SHOWN_MIN  .02
-#define PART_NAMED 3
+#define SHOWN_MIN	 .02
+#define PART_NAMES_SHOWN 3
 
 static const char *const depths[INFERRED_LEVELS] = { "time", "category" };
 
@@ -79,8 +81,8 @@ static size_t category_index(struct category_list *c, const char *name, enum lev
 
 /* The parts of one column by category. */
 struct column_parts {
-	size_t category[MADE_OF_CLASSES_MAX + 2];
-	double part[MADE_OF_CLASSES_MAX + 2];
+	size_t category[COMPOSITION_CLASSES_MAX + 2];
+	double part[COMPOSITION_CLASSES_MAX + 2];
 	size_t n;
 };
 
@@ -92,13 +94,13 @@ static void column_add(struct column_parts *p, size_t category, double part)
 	p->part[p->n++] = part;
 }
 
-static struct column_parts column_parts_of(const struct made_of *m, size_t group, struct category_list *c)
+static struct column_parts column_parts_build(const struct composition *m, size_t group, struct category_list *c)
 {
 	struct column_parts p = { .n = 0 };
 	double left = 1.0;
 
 	if (!m->kind) {
-		column_add(&p, category_index(c, MADE_OF_UNKNOWN, LEVELS, group), 1.0);
+		column_add(&p, category_index(c, COMPOSITION_UNKNOWN, LEVELS, group), 1.0);
 		return p;
 	}
 	column_add(&p, category_index(c, m->kind, LEVEL_COMPUTE, group), m->computing);
@@ -112,7 +114,7 @@ static struct column_parts column_parts_of(const struct made_of *m, size_t group
 	return p;
 }
 
-static size_t column_main(const struct column_parts *p)
+static size_t column_largest_category(const struct column_parts *p)
 {
 	size_t best = 0;
 
@@ -126,7 +128,7 @@ static void categories_join(const struct features *f, const struct column_parts 
 {
 	for (size_t k = 0; k < f->n; k++) {
 		for (size_t j = 0; j < k; j++) {
-			size_t a = column_main(&columns[k]), b = column_main(&columns[j]), from, to;
+			size_t a = column_largest_category(&columns[k]), b = column_largest_category(&columns[j]), from, to;
 
 			if (f->group[k] != f->group[j] || c->level[a] != c->level[b])
 				continue;
@@ -154,7 +156,7 @@ static void categories_fold(const struct column_parts *columns, size_t n, struct
 	size_t rest[LEVELS + 1];
 
 	for (size_t k = 0; k < n; k++)
-		c->leads[column_main(&columns[k])] = true;
+		c->leads[column_largest_category(&columns[k])] = true;
 	for (size_t level = 0; level < LEVELS; level++)
 		rest[level] = SIZE_MAX;
 	for (size_t i = 0, set; i < c->n; i++) {
@@ -170,11 +172,11 @@ static void categories_fold(const struct column_parts *columns, size_t n, struct
 
 /* ---- inferred parts ---- */
 
-static size_t part_add(struct inferred *r, size_t depth, enum level of, char *name)
+static size_t part_add(struct inferred_profile *r, size_t depth, enum level of, char *name)
 {
 	r->items = mem_resize(r->items, r->n + 1, sizeof(*r->items));
 	r->parts.level = mem_resize(r->parts.level, r->n + 1, sizeof(*r->parts.level));
-	r->items[r->n] = (struct inferred_part){ .depth = depth, .of = of, .name = name, .together = 1 };
+	r->items[r->n] = (struct inferred_part){ .depth = depth, .level = of, .name = name, .together = 1 };
 	r->parts.level[r->n] = depth;
 	return r->n++;
 }
@@ -189,7 +191,8 @@ static char *set_name(const struct category_list *c, size_t set, size_t *togethe
 	for (size_t i = 0; i < c->n; i++)
 		all += c->set[i] == set && c->leads[i] && c->group[i] == FEATURES_NONE;
 	for (size_t i = 0; i < c->n && !nameless; i++) {
-		if (c->set[i] != set || !c->leads[i] || c->group[i] != FEATURES_NONE || (n == PART_NAMED && all > PART_NAMED + 1))
+		if (c->set[i] != set || !c->leads[i] || c->group[i] != FEATURES_NONE ||
+		    (n == PART_NAMES_SHOWN && all > PART_NAMES_SHOWN + 1))
 			continue;
 		buf_format(&text, "%s%s", n == 0 ? "" : n + 1 == all ? " and " : ", ", c->name[i]);
 		n++;
@@ -205,12 +208,12 @@ static char *set_name(const struct category_list *c, size_t set, size_t *togethe
 }
 
 /* Adds the parts of both depths. Sets index[c->n] to the part that contains each category. */
-static void parts_begin(struct inferred *r, const struct category_list *c, size_t level_part[LEVELS + 1], size_t *index)
+static void parts_begin(struct inferred_profile *r, const struct category_list *c, size_t level_part[LEVELS + 1], size_t *index)
 {
 	for (size_t level = 0; level <= LEVELS; level++)
 		if (level != LEVEL_WAITING)
-			level_part[level] =
-			    part_add(r, 0, (enum level)level, mem_string(level < LEVELS ? level_code((enum level)level) : MADE_OF_UNKNOWN));
+			level_part[level] = part_add(r, 0, (enum level)level,
+						     mem_string(level < LEVELS ? level_code((enum level)level) : COMPOSITION_UNKNOWN));
 	for (size_t i = 0; i < c->n; i++) {
 		if (c->set[i] == i) {
 			size_t together;
@@ -224,31 +227,32 @@ static void parts_begin(struct inferred *r, const struct category_list *c, size_
 		index[i] = index[c->set[i]];
 }
 
-/* Determines the parts and the composition of each column, but not the shares. features[f->p] are names of stressors; made_of[f->p] are
+/* Determines the parts and the composition of each column, but not the shares. features[f->p] are names of stressors; composition[f->p] are
  * known compositions, or NULL to use the table. */
-static void inferred_parts_of(const struct features *f, const char *const *features, const struct made_of *made_of, struct inferred *out)
+static void inferred_parts_build(const struct features *f, const char *const *features, const struct composition *composition,
+				 struct inferred_profile *out)
 {
-	struct inferred r = { .n = 0 };
+	struct inferred_profile r = { .n = 0 };
 	struct category_list c = { .n = 0 };
 	struct column_parts *columns = mem_new(f->n, sizeof(*columns));
 	size_t level_part[LEVELS + 1] = { 0 }, *index;
 
 	for (size_t k = 0; k < f->n; k++) {
-		struct made_of known = made_of ? made_of[f->first[k]] : composition_of_stressor(features[f->first[k]]);
+		struct composition known = composition ? composition[f->first[k]] : composition_find(features[f->first[k]]);
 
-		columns[k] = column_parts_of(&known, f->group[k], &c);
+		columns[k] = column_parts_build(&known, f->group[k], &c);
 	}
 	categories_join(f, columns, &c);
 	categories_fold(columns, f->n, &c);
 	index = mem_new(c.n, sizeof(*index));
 	parts_begin(&r, &c, level_part, index);
-	r.parts.of = mat_new(f->n, r.n);
+	r.parts.part_shares = mat_new(f->n, r.n);
 	for (size_t k = 0; k < f->n; k++) {
 		for (size_t i = 0; i < columns[k].n; i++) {
 			size_t category = columns[k].category[i];
 
-			r.parts.of.at[k * r.n + level_part[c.level[category]]] += columns[k].part[i];
-			r.parts.of.at[k * r.n + index[category]] += columns[k].part[i];
+			r.parts.part_shares.at[k * r.n + level_part[c.level[category]]] += columns[k].part[i];
+			r.parts.part_shares.at[k * r.n + index[category]] += columns[k].part[i];
 		}
 	}
 	mem_free(index, columns, c.name, c.level, c.set, c.group, c.leads);
@@ -257,7 +261,7 @@ static void inferred_parts_of(const struct features *f, const char *const *featu
 
 /* ---- trust in the inferred parts ---- */
 
-const struct inferred_part *inferred_lead(const struct inferred *r, size_t depth)
+const struct inferred_part *inferred_find_largest(const struct inferred_profile *r, size_t depth)
 {
 	const struct inferred_part *lead = NULL;
 
@@ -269,49 +273,49 @@ const struct inferred_part *inferred_lead(const struct inferred *r, size_t depth
 
 /* Reports whether the leading part is certain. It is not if it is the unknown part, or if it merges several categories and is the only part
  * of its level. */
-static bool lead_is_certain(const struct inferred *r, const struct inferred_part *lead)
+static bool is_certain_lead(const struct inferred_profile *r, const struct inferred_part *lead)
 {
 	bool alone = lead && lead->together > 1;
 
 	for (size_t i = 0; alone && i < r->n; i++)
-		alone = r->items[i].depth != lead->depth || r->items[i].of != lead->of || &r->items[i] == lead;
-	return lead && lead->of != LEVELS && !alone && stats_round(lead->share.first) >= PART_TRUSTED &&
+		alone = r->items[i].depth != lead->depth || r->items[i].level != lead->level || &r->items[i] == lead;
+	return lead && lead->level != LEVELS && !alone && stats_round(lead->share.first) >= PART_TRUSTED &&
 	       stats_round(lead->share.least) >= least_trusted[lead->depth];
 }
 
-/* Sets the shares and the trust at each depth. `sound` states that there is no reason against the whole fit. */
-static void inferred_shares(const struct shares *shares, bool sound, struct inferred *r)
+/* Sets the shares and the trust at each depth. `is_sound` states that there is no reason against the whole fit. */
+static void inferred_shares(const struct shares *shares, bool is_sound, struct inferred_profile *r)
 {
-	bool above = sound;
+	bool above = is_sound;
 
-	r->sound = sound;
+	r->is_sound = is_sound;
 	for (size_t i = 0; i < r->n; i++)
 		r->items[i].share = shares->part[i];
 	for (size_t depth = 0; depth < INFERRED_LEVELS; depth++)
-		above = r->trusted[depth] = above && lead_is_certain(r, inferred_lead(r, depth));
+		above = r->trusted[depth] = above && is_certain_lead(r, inferred_find_largest(r, depth));
 }
 
-static void inferred_release(struct inferred *r)
+static void inferred_release(struct inferred_profile *r)
 {
 	for (size_t i = 0; i < r->n; i++)
 		free(r->items[i].name);
 	free(r->items);
-	mat_release(&r->parts.of);
+	mat_release(&r->parts.part_shares);
 	free(r->parts.level);
-	*r = (struct inferred){ .n = 0 };
+	*r = (struct inferred_profile){ .n = 0 };
 }
 
 /* ---- document of the inferred parts ---- */
 
 /* Returns the part with the largest share at this depth (and level) that is not `done`, and marks it as done; NULL if there is none. */
-static const struct inferred_part *inferred_next(const struct inferred *r, size_t depth, enum level of, bool *done)
+static const struct inferred_part *inferred_next_largest(const struct inferred_profile *r, size_t depth, enum level of, bool *done)
 {
 	size_t best = r->n;
 
 	for (size_t i = 0; i < r->n; i++) {
 		const struct inferred_part *part = &r->items[i];
 
-		if (!done[i] && part->depth == depth && (depth == 0 || part->of == of) && part->share.most > 0.0 &&
+		if (!done[i] && part->depth == depth && (depth == 0 || part->level == of) && part->share.most > 0.0 &&
 		    (best == r->n || part->share.share > r->items[best].share.share))
 			best = i;
 	}
@@ -321,13 +325,13 @@ static const struct inferred_part *inferred_next(const struct inferred *r, size_
 	return &r->items[best];
 }
 
-static void inferred_row(const struct inferred *r, const struct inferred_part *part, struct document *d)
+static void inferred_add_row(const struct inferred_profile *r, const struct inferred_part *part, struct document *d)
 {
 	doc_row(d);
 	doc_set(d, "level", depths[part->depth]);
 	doc_set(d, "name", part->name);
 	if (part->depth > 0)
-		doc_set(d, "of", part->of < LEVELS ? level_code(part->of) : MADE_OF_UNKNOWN);
+		doc_set(d, "of", part->level < LEVELS ? level_code(part->level) : COMPOSITION_UNKNOWN);
 	doc_set(d, "share", part->share.share);
 	doc_set(d, "low", part->share.low);
 	doc_set(d, "high", part->share.high);
@@ -335,22 +339,22 @@ static void inferred_row(const struct inferred *r, const struct inferred_part *p
 	doc_set(d, "verdict", r->trusted[part->depth] ? "trusted" : "indicative");
 }
 
-void inferred_rows(const struct inferred *r, struct document *d)
+void inferred_add_rows(const struct inferred_profile *r, struct document *d)
 {
 	const struct inferred_part *part;
 	bool *done = r ? mem_new(r->n, sizeof(*done)) : NULL;
 
 	for (size_t depth = 0; r && depth < INFERRED_LEVELS; depth++)
 		for (size_t of = 0; of <= (depth ? LEVELS : 0); of++)
-			while ((part = inferred_next(r, depth, (enum level)of, done)))
-				inferred_row(r, part, d);
+			while ((part = inferred_next_largest(r, depth, (enum level)of, done)))
+				inferred_add_row(r, part, d);
 	free(done);
 }
 
-static void part_shown(const struct inferred *r, const struct inferred_part *part, struct document *d)
+static void part_describe(const struct inferred_profile *r, const struct inferred_part *part, struct document *d)
 {
 	char *name =
-	    mem_format("%*s%s", 2 * (int)part->depth, "", part->depth > 0 || part->of == LEVELS ? part->name : level_text(part->of));
+	    mem_format("%*s%s", 2 * (int)part->depth, "", part->depth > 0 || part->level == LEVELS ? part->name : level_text(part->level));
 
 	doc_row(d);
 	doc_show(d, NULL, "where the time goes", name);
@@ -361,20 +365,20 @@ static void part_shown(const struct inferred *r, const struct inferred_part *par
 	free(name);
 }
 
-void inferred_shown(const struct inferred *r, struct document *d)
+void inferred_describe(const struct inferred_profile *r, struct document *d)
 {
 	const struct inferred_part *level, *part;
 	bool *done = mem_new(r->n, sizeof(*done));
 
 	doc_heading(d, "Inferred from how its cost differs between machines");
 	doc_table(d, NULL);
-	while ((level = inferred_next(r, 0, LEVELS, done))) {
+	while ((level = inferred_next_largest(r, 0, LEVELS, done))) {
 		if (level->share.share < SHOWN_MIN)
 			continue;
-		part_shown(r, level, d);
-		while ((part = inferred_next(r, 1, level->of, done)))
-			if (part->share.share >= SHOWN_MIN && part->of != LEVELS)
-				part_shown(r, part, d);
+		part_describe(r, level, d);
+		while ((part = inferred_next_largest(r, 1, level->level, done)))
+			if (part->share.share >= SHOWN_MIN && part->level != LEVELS)
+				part_describe(r, part, d);
 	}
 	doc_end(d);
 	for (size_t i = 0; i < r->n; i++)
@@ -412,10 +416,10 @@ static double rows_noise(const struct run_set *runs, const struct dataset *d)
 
 /* Returns each stressor's typical relative standard error of the median over the passes of a fingerprint: the median over rows. free() it.
  */
-static double *rows_wobble(const struct evidence *evidence, const struct run_set *runs, const struct dataset *d)
+static double *rows_rate_noise(const struct evidence *evidence, const struct run_set *runs, const struct dataset *d)
 {
 	const struct fingerprint_set *set = &evidence->fingerprints;
-	double *wobble = mem_new(d->X.cols, sizeof(*wobble)), *errors = mem_new(d->X.rows, sizeof(*errors));
+	double *rate_noise = mem_new(d->X.cols, sizeof(*rate_noise)), *errors = mem_new(d->X.rows, sizeof(*errors));
 
 	for (size_t j = 0, k = 0; j < d->X.cols; j++) {
 		size_t n = 0;
@@ -432,10 +436,10 @@ static double *rows_wobble(const struct evidence *evidence, const struct run_set
 			if (s.measured > 1)
 				errors[n++] = MEDIAN_ERROR * s.mad / s.median / sqrt((double)s.measured);
 		}
-		wobble[j] = n ? stats_median(errors, n) : 0.0;
+		rate_noise[j] = n ? stats_median(errors, n) : 0.0;
 	}
 	free(errors);
-	return wobble;
+	return rate_noise;
 }
 
 /* Reports whether a row lacks a stressor that another row of its type has, for example because a pass failed. If a whole type lacks the
@@ -453,7 +457,7 @@ static bool row_is_incomplete(const struct dataset *d, size_t row)
 	return false;
 }
 
-void profile_rows_of(const struct evidence *evidence, const struct run_set *runs, const struct dataset *d, struct profile_rows *out)
+void profile_rows_build(const struct evidence *evidence, const struct run_set *runs, const struct dataset *d, struct profile_rows *out)
 {
 	size_t n_types = evidence->types.n, *index = mem_new(n_types, sizeof(*index)), cols = d->X.cols;
 	struct profile_rows r = { .features = mem_new(cols, sizeof(char *)),
@@ -466,9 +470,9 @@ void profile_rows_of(const struct evidence *evidence, const struct run_set *runs
 	r.rates.rows = 0;
 	for (size_t i = 0; i < d->X.rows; i++) {
 		if (!(d->y[i] > 0)) {
-			r.not_positive++;
+			r.n_not_positive++;
 		} else if (d->types[i] >= n_types) {
-			r.untyped++;
+			r.n_untyped++;
 		} else if (row_is_incomplete(d, i)) {
 			r.incomplete++;
 		} else {
@@ -487,7 +491,7 @@ void profile_rows_of(const struct evidence *evidence, const struct run_set *runs
 	for (size_t i = 0; i < r.rates.rows; i++)
 		r.type[i] = index[r.type[i]];
 	r.noise = rows_noise(runs, d);
-	r.wobble = rows_wobble(evidence, runs, d);
+	r.rate_noise = rows_rate_noise(evidence, runs, d);
 	free(index);
 	*out = r;
 }
@@ -496,11 +500,11 @@ void profile_rows_release(struct profile_rows *r)
 {
 	free(r->features);
 	mat_release(&r->rates);
-	mem_free(r->cost, r->type, r->made_of, r->wobble, r->type_names);
+	mem_free(r->cost, r->type, r->composition, r->rate_noise, r->type_names);
 	*r = (struct profile_rows){ 0 };
 }
 
-void profile_rates_of(const struct fingerprint_set *set, const struct fingerprint *f, const struct profile_rows *rows, double *rates)
+void profile_fill_rates(const struct fingerprint_set *set, const struct fingerprint *f, const struct profile_rows *rows, double *rates)
 {
 	for (size_t j = 0; j < rows->rates.cols; j++) {
 		rates[j] = (double)NAN;
@@ -511,15 +515,15 @@ void profile_rates_of(const struct fingerprint_set *set, const struct fingerprin
 	}
 }
 
-enum assay_status profile_no_rows(const struct run_set *runs, const struct dataset *d, const char *what, size_t usable,
-				  struct assay_error *err)
+enum assay_status profile_fail_no_rows(const struct run_set *runs, const struct dataset *d, const char *what, size_t usable,
+				       struct assay_error *err)
 {
 	struct buf why = BUF_INIT;
 	enum assay_status st;
 
-	for (int i = 0; i < LEFT_OUT_COUNT; i++) {
-		if (d->left_out[i])
-			buf_format(&why, "; %zu: %s", d->left_out[i], left_out_text((enum left_out)i));
+	for (int i = 0; i < EXCLUDED_REASONS; i++) {
+		if (d->n_excluded[i])
+			buf_format(&why, "; %zu: %s", d->n_excluded[i], excluded_text((enum exclusion_code)i));
 	}
 	st = assay_fail(err, ASSAY_E_NODATA, "a profile of '%s@%s' needs %s: %zu of %zu can be used%s", runs->application, runs->version,
 			what, usable, runs->n, why.bytes ? why.bytes : "");
@@ -553,10 +557,10 @@ char *profile_group_name(const char *const *features, const size_t *members, siz
 	struct buf name = BUF_INIT;
 
 	add_main_categories(features, members, n, &name);
-	for (size_t i = 0; i < n && (i < NAMED || n == NAMED + 1); i++)
+	for (size_t i = 0; i < n && (i < GROUP_NAMES_SHOWN || n == GROUP_NAMES_SHOWN + 1); i++)
 		buf_format(&name, "%s%s", i ? ", " : ": ", features[members[i]]);
-	if (n > NAMED + 1)
-		buf_format(&name, " and %zu more", n - NAMED);
+	if (n > GROUP_NAMES_SHOWN + 1)
+		buf_format(&name, " and %zu more", n - GROUP_NAMES_SHOWN);
 	return buf_take(&name);
 }
 
@@ -571,15 +575,15 @@ static void group_add_member(struct profile *p, struct profile_group *g, size_t 
 		g->categories[CATEGORY_UNKNOWN] = true;
 }
 
-ORDER_BY(compare_shares, struct profile_group, BY_DOWN(share) BY_UP(members[0]))
+ORDER_BY(compare_shares, struct profile_group, BY_DESC(share) BY_ASC(members[0]))
 
-/* Ranks the groups by share. Shares below PROFILE_RANKED are mostly noise, so these groups share the last rank. */
+/* Ranks the groups by share. Shares below PROFILE_RANKED_SHARE_MIN are mostly noise, so these groups share the last rank. */
 static void rank_groups(struct profile *p)
 {
 	double before = (double)NAN;
 
 	for (size_t g = 0; g < p->n_groups; g++) {
-		double share = stats_round(p->groups[g].share), key = share >= PROFILE_RANKED ? share : 0.0;
+		double share = stats_round(p->groups[g].share), key = share >= PROFILE_RANKED_SHARE_MIN ? share : 0.0;
 
 		p->groups[g].rank = key == before ? p->groups[g - 1].rank : g + 1;
 		p->n_ranked += key > 0.0 ? 1 : 0;
@@ -699,21 +703,21 @@ static void judge_groups(struct profile *p)
 	double first = stats_round(lead->first), rank = p->data.features.effective_rank;
 	size_t other = leading_by_importance(p);
 
-	if (!(first >= FIRST_TRUSTED))
-		trust_limit(p, first < FIRST_IDENTIFIED ? PROFILE_NOT_IDENTIFIABLE : PROFILE_INDICATIVE, TRUST_LEADING_UNCERTAIN,
+	if (!(first >= LEAD_PROBABILITY_TRUSTED))
+		trust_limit(p, first < LEAD_PROBABILITY_IDENTIFIED ? PROFILE_NOT_IDENTIFIABLE : PROFILE_INDICATIVE, TRUST_LEADING_UNCERTAIN,
 			    "'%s' is the largest in %.0f %% of the resampled models (trust needs %.0f %%): add machines that differ in it "
 			    "but not in the next groups",
-			    lead->name, 100 * first, 100 * FIRST_TRUSTED);
-	if (stats_round(lead->least) < LEAST_TRUSTED)
+			    lead->name, 100 * first, 100 * LEAD_PROBABILITY_TRUSTED);
+	if (stats_round(lead->least) < SHARE_TRUSTED_MIN)
 		trust_limit(p, PROFILE_INDICATIVE, TRUST_NOT_SEPARABLE,
 			    "models that fit nearly as well give '%s' between %.0f and %.0f %% of the time (trust needs %.0f %% at least)",
-			    lead->name, 100 * lead->least, 100 * lead->most, 100 * LEAST_TRUSTED);
+			    lead->name, 100 * lead->least, 100 * lead->most, 100 * SHARE_TRUSTED_MIN);
 	if (stats_round(rank) + 1.0 < (double)p->n_ranked)
 		trust_limit(
 		    p, PROFILE_INDICATIVE, TRUST_RANK_TOO_SMALL,
 		    "the machines differ in about %.1f independent ways, and %zu groups are ranked: their shares depend on each other",
 		    rank, p->n_ranked);
-	if (stats_round(p->blend.stumps.tied) > TIED_TRUSTED)
+	if (stats_round(p->blend.stumps.tied) > TIED_FEATURES_TRUSTED_MAX)
 		trust_limit(p, PROFILE_INDICATIVE, TRUST_FEATURES_TIED, "%.0f stressors separate the machines equally well",
 			    p->blend.stumps.tied);
 	if (other != 0 && p->blend.stumps.tied > 0)
@@ -755,13 +759,13 @@ static void profile_fit(struct profile *p, const struct profile_options *options
 	struct shares_options shares = { options->resamples, options->seed, options->threads ? options->threads : parallel_threads() };
 
 	profile_fit_blend(&p->data, shares.threads, &p->validation, &p->blend);
-	inferred_parts_of(&p->data.features, p->rows->features, p->rows->made_of, &p->inferred);
-	shares_of(&p->data, &p->blend, &p->inferred.parts, fmax(p->rows->noise, NOISE_FLOOR), &shares, &p->shares);
+	inferred_parts_build(&p->data.features, p->rows->features, p->rows->composition, &p->inferred);
+	shares_compute(&p->data, &p->blend, &p->inferred.parts, fmax(p->rows->noise, NOISE_FLOOR), &shares, &p->shares);
 	profile_group(p);
 }
 
 /* Reports whether the mean log rates of the types differ by no more than the noise of the column. */
-static bool column_is_still(const struct profile_rows *rows, size_t column)
+static bool is_within_noise(const struct profile_rows *rows, size_t column)
 {
 	double *mean = mem_new(rows->types, sizeof(*mean)), *n = mem_new(rows->types, sizeof(*n)), spread;
 
@@ -773,20 +777,20 @@ static bool column_is_still(const struct profile_rows *rows, size_t column)
 		mean[t] /= n[t];
 	spread = stats_round(stats_sd(mean, rows->types));
 	mem_free(mean, n);
-	return spread < STILL * fmax(STILL_NOISE, rows->wobble[column]);
+	return spread < NOISE_RATIO_MAX * fmax(NOISE_LEVEL, rows->rate_noise[column]);
 }
 
 /* Returns a copy of the rates in which the unusable columns are NaN: those that do not differ between types, and those that the
  * application's composition excludes. Sets why[rates.cols] to the reasons. */
-static struct mat rates_seen(const struct profile_rows *rows, enum feature_state *why)
+static struct mat select_rates(const struct profile_rows *rows, enum feature_state *why)
 {
 	struct mat m = mat_new(rows->rates.rows, rows->rates.cols);
 
 	memcpy(m.at, rows->rates.at, m.rows * m.cols * sizeof(double));
 	for (size_t j = 0; j < m.cols; j++) {
-		if (rows->wobble && rows->wobble[j] > 0.0 && column_is_still(rows, j))
-			why[j] = FEATURE_STILL;
-		else if (views_exclude(rows, j))
+		if (rows->rate_noise && rows->rate_noise[j] > 0.0 && is_within_noise(rows, j))
+			why[j] = FEATURE_WITHIN_NOISE;
+		else if (views_is_excluded(rows, j))
 			why[j] = FEATURE_EXCLUDED;
 		for (size_t i = 0; why[j] && i < m.rows; i++)
 			mat_set(&m, i, j, (double)NAN);
@@ -797,17 +801,17 @@ static struct mat rates_seen(const struct profile_rows *rows, enum feature_state
 static void profile_data(const struct profile_rows *rows, struct blend_data *out)
 {
 	enum feature_state *why = mem_new(rows->rates.cols, sizeof(*why));
-	struct mat seen = rates_seen(rows, why);
+	struct mat seen = select_rates(rows, why);
 
-	blend_data_of(&seen, rows->cost, rows->type, rows->types, out);
+	blend_data_init(&seen, rows->cost, rows->type, rows->types, out);
 	for (size_t j = 0; j < seen.cols; j++)
 		out->features.state[j] = why[j] ? why[j] : out->features.state[j];
-	views_join(rows, out);
+	views_add_to_models(rows, out);
 	mat_release(&seen);
 	free(why);
 }
 
-void profile_of(const struct profile_rows *rows, const struct profile_options *options, struct profile *out)
+void profile_compute(const struct profile_rows *rows, const struct profile_options *options, struct profile *out)
 {
 	struct profile p = { .rows = rows, .importance = mem_new(rows->rates.cols, sizeof(double)) };
 
@@ -835,18 +839,18 @@ void profile_release(struct profile *p)
 	*p = (struct profile){ 0 };
 }
 
-enum assay_status paper_profile_of(const struct evidence *evidence, const struct run_set *runs, struct paper_profile *out,
-				   struct assay_error *err)
+enum assay_status paper_profile_fit(const struct evidence *evidence, const struct run_set *runs, struct paper_profile *out,
+				    struct assay_error *err)
 {
 	struct paper_profile profile = { .runs = runs };
 	double *scale = NULL;
 	struct mat X;
 	enum assay_status st = ASSAY_OK;
 
-	dataset_of(evidence, runs, false, &profile.dataset);
+	dataset_build(evidence, runs, false, &profile.dataset);
 	X = mat_new(profile.dataset.X.rows, profile.dataset.X.cols);
 	if (X.rows < 2 || X.cols == 0) {
-		st = profile_no_rows(runs, &profile.dataset, "at least two results on machines with a fingerprint", X.rows, err);
+		st = profile_fail_no_rows(runs, &profile.dataset, "at least two results on machines with a fingerprint", X.rows, err);
 	} else {
 		memcpy(X.at, profile.dataset.X.at, X.rows * X.cols * sizeof(double));
 		scale = mem_new(2 * X.cols, sizeof(double));

@@ -13,67 +13,69 @@
 #include "runs/running/evidence.h"
 
 /* An inferred profile at two depths: shares of computing and of the kernel, and shares of their categories, so far as these machines can
- * distinguish them. Each stressor's share is divided by its own composition (fingerprint/battery/made_of.h), not by that of its group.
+ * distinguish them. Each stressor's share is divided by its own composition (fingerprint/battery/composition.h), not by that of its group.
  * Waiting is excluded, because the rate of a stressor is per CPU time. */
 #define INFERRED_LEVELS 2 /* number of depths: time, category */
 
 struct inferred_part {
-	size_t depth;	 /* 0 for time, 1 for category */
-	enum level of;	 /* level of the part; LEVELS if not known */
-	char *name;	 /* names of the category and of all categories that these machines cannot distinguish from it; owned */
-	size_t together; /* number of these categories */
+	size_t depth;	  /* 0 for time, 1 for category */
+	enum level level; /* level of the part; LEVELS if not known */
+	char *name;	  /* names of the category and of all categories that these machines cannot distinguish from it; owned */
+	size_t together;  /* number of these categories */
 	struct shares_part share;
 };
 
-struct inferred {
+struct inferred_profile {
 	struct shares_parts parts;
 	struct inferred_part *items; /* [n] in the order of `parts` */
 	size_t n;
-	bool sound; /* true if there is no reason against the whole fit */
+	bool is_sound; /* true if there is no reason against the whole fit */
 	bool trusted[INFERRED_LEVELS];
 };
 
 /* Returns the part with the largest share at a depth; NULL if there is none. */
-const struct inferred_part *inferred_lead(const struct inferred *inferred, size_t depth);
+const struct inferred_part *inferred_find_largest(const struct inferred_profile *inferred, size_t depth);
 
-/* Adds rows marked "inferred" to the open table `levels`. Adds nothing if `inferred` is NULL. */
-void inferred_rows(const struct inferred *inferred, struct document *d);
+/* Adds rows marked "inferred" to the open table `levels`. Adds nothing if `inferred_profile` is NULL. */
+void inferred_add_rows(const struct inferred_profile *inferred, struct document *d);
 /* Adds the tree for users and marks the depths that are not trusted. */
-void inferred_shown(const struct inferred *inferred, struct document *d);
+void inferred_describe(const struct inferred_profile *inferred, struct document *d);
 
 #define PROFILE_TYPES_MIN   4 /* minimum number of hardware types; with fewer, none can be held out, and no model is fitted */
 #define PROFILE_REASONS_MAX 10
 #define PROFILE_SEED	    20185
-#define PROFILE_RANKED	    .10 /* minimum share for a rank of its own; smaller groups are mostly noise (docs/evidence/statistics.md) */
+#define PROFILE_RANKED_SHARE_MIN                                                                                                           \
+	.10 /* minimum share for a rank of its own; smaller groups are mostly noise (docs/evidence/statistics.md) */
 
-/* The input of a model, from the runs of a version (profile_rows_of()) or from a test. */
+/* The input of a model, from the runs of a version (profile_rows_build()) or from a test. */
 struct profile_rows {
 	const char **features; /* [rates.cols] names of the stressors, sorted; the strings are borrowed */
 	struct mat rates;      /* [rows x features] rates; NaN, 0 or below if not measured */
 	double *cost;	       /* [rows] above 0; lower is better */
 	size_t *type;	       /* [rows] index of the hardware type, below `types` */
 	size_t types;
-	const char **type_names; /* [types] sorted; the strings are borrowed */
-	size_t not_positive;	 /* number of excluded runs with a metric of 0 or below */
-	size_t untyped;		 /* number of excluded runs with unknown hardware type */
-	size_t incomplete;	 /* number of excluded runs whose fingerprint lacks stressors that others of the same type have */
-	struct made_of *made_of; /* [rates.cols] measured compositions of the stressors; NULL to use the table */
-	struct made_of own;	 /* composition of the application's CPU time; its `kind` is NULL if not known */
-	double *wobble;		 /* [rates.cols] relative noise of each stressor's rate; NULL if not known */
-	double noise;		 /* typical relative standard deviation of repetitions on one machine; 0 if not known */
+	const char **type_names;	 /* [types] sorted; the strings are borrowed */
+	size_t n_not_positive;		 /* number of excluded runs with a metric of 0 or below */
+	size_t n_untyped;		 /* number of excluded runs with unknown hardware type */
+	size_t incomplete;		 /* number of excluded runs whose fingerprint lacks stressors that others of the same type have */
+	struct composition *composition; /* [rates.cols] measured compositions of the stressors; NULL to use the table */
+	struct composition application_composition; /* composition of the application's CPU time; its `kind` is NULL if not known */
+	double *rate_noise;			    /* [rates.cols] relative noise of each stressor's rate; NULL if not known */
+	double noise;				    /* typical relative standard deviation of repetitions on one machine; 0 if not known */
 };
 
-/* Fills the rows of a version. Types are numbered by name. *dataset, from dataset_of(), must outlive *out. */
-void profile_rows_of(const struct evidence *evidence, const struct run_set *runs, const struct dataset *dataset, struct profile_rows *out);
+/* Fills the rows of a version. Types are numbered by name. *dataset, from dataset_build(), must outlive *out. */
+void profile_rows_build(const struct evidence *evidence, const struct run_set *runs, const struct dataset *dataset,
+			struct profile_rows *out);
 void profile_rows_release(struct profile_rows *rows); /* accepts a zeroed struct */
 
 /* Sets rates[rows->rates.cols] to the medians of a fingerprint over its passes, in the columns of the rows; NaN if not measured. */
-void profile_rates_of(const struct fingerprint_set *set, const struct fingerprint *fingerprint, const struct profile_rows *rows,
-		      double *rates);
+void profile_fill_rates(const struct fingerprint_set *set, const struct fingerprint *fingerprint, const struct profile_rows *rows,
+			double *rates);
 
 /* Returns ASSAY_E_NODATA. The message states that a profile needs `what`, that `usable` runs are usable, and why the others are not. */
-enum assay_status profile_no_rows(const struct run_set *runs, const struct dataset *dataset, const char *what, size_t usable,
-				  struct assay_error *err);
+enum assay_status profile_fail_no_rows(const struct run_set *runs, const struct dataset *dataset, const char *what, size_t usable,
+				       struct assay_error *err);
 
 #define PROFILE_TRUST_ROWS(X)                                                                                                              \
 	X(PROFILE_TRUSTED, "trusted")                                                                                                      \
@@ -85,10 +87,10 @@ enum profile_verdict { PROFILE_TRUST_ROWS(ROWS_ENUM) };
 const char *profile_verdict_text(enum profile_verdict verdict);
 
 struct profile_reason {
-	const char *code;	      /* stable code for programs (docs/schema/profile.json) */
-	const char *because;	      /* reason as a short clause: "it ran on too few hardware types" */
-	enum profile_verdict at_most; /* the highest degree of trust that this reason allows */
-	char *text;		      /* sentence for users without full stop: the problem and a remedy; owned */
+	const char *code;		    /* stable code for programs (docs/schema/profile.json) */
+	const char *clause;		    /* reason as a short clause: "it ran on too few hardware types" */
+	enum profile_verdict verdict_limit; /* the highest degree of trust that this reason allows */
+	char *text;			    /* sentence for users without full stop: the problem and a remedy; owned */
 };
 
 struct profile_group {
@@ -97,7 +99,7 @@ struct profile_group {
 	size_t *members;		 /* [n] columns of the rows, ascending */
 	size_t n;
 	double share, low, high, least, most, first, importance;
-	size_t rank; /* rank by share, 1 for the largest; all groups below PROFILE_RANKED share the last rank */
+	size_t rank; /* rank by share, 1 for the largest; all groups below PROFILE_RANKED_SHARE_MIN share the last rank */
 };
 
 struct profile {
@@ -107,10 +109,11 @@ struct profile {
 	struct blend blend;
 	struct blend_validation validation;
 	struct shares shares;
-	struct inferred inferred;     /* shares of the time by level */
-	struct profile_group *groups; /* [n_groups] sorted by share of the time, the largest first */
-	size_t n_groups, n_ranked;    /* number of groups; number of groups with a share of at least PROFILE_RANKED, which come first */
-	double *importance;	      /* [rates.cols] importance in the boosted stumps, divided among identical columns */
+	struct inferred_profile inferred; /* shares of the time by level */
+	struct profile_group *groups;	  /* [n_groups] sorted by share of the time, the largest first */
+	size_t n_groups,
+	    n_ranked;	    /* number of groups; number of groups with a share of at least PROFILE_RANKED_SHARE_MIN, which come first */
+	double *importance; /* [rates.cols] importance in the boosted stumps, divided among identical columns */
 	enum profile_verdict verdict;
 	struct profile_reason reasons[PROFILE_REASONS_MAX];
 	size_t n_reasons;
@@ -124,7 +127,7 @@ struct profile_options {
 extern const struct profile_options profile_defaults;
 
 /* Computes the profile into *out; the caller calls profile_release(). The rows must outlive *out. */
-void profile_of(const struct profile_rows *rows, const struct profile_options *options, struct profile *out);
+void profile_compute(const struct profile_rows *rows, const struct profile_options *options, struct profile *out);
 void profile_release(struct profile *profile); /* accepts a zeroed struct */
 
 /* Validates, selects and fits the models. Every type has the same weight. The caller releases both outputs. */
@@ -143,21 +146,22 @@ struct paper_profile {
 
 /* Fits the trees and sets *out; the caller calls paper_profile_release(). The arguments must outlive *out. Returns ASSAY_E_NODATA if fewer
  * than two runs have a complete fingerprint. */
-enum assay_status paper_profile_of(const struct evidence *evidence, const struct run_set *runs, struct paper_profile *out,
-				   struct assay_error *err);
+enum assay_status paper_profile_fit(const struct evidence *evidence, const struct run_set *runs, struct paper_profile *out,
+				    struct assay_error *err);
 void paper_profile_release(struct paper_profile *profile);
 
 /* A second view of the profile is the composition of the CPU time of the application's own runs. The weighted sum of its stressors'
  * compositions must be nearly the same. Neither includes waiting. */
 struct stored_time; /* defined in gate/profile/stored.h */
-/* Fills rows->own from the runs, and rows->made_of from samples in fingerprints where there are any. Borrows `time` only during the call.
+/* Fills rows->own from the runs, and rows->composition from samples in fingerprints where there are any. Borrows `time` only during the
+ * call.
  */
 enum assay_status views_load(struct store *store, const struct stored_time *time, const struct dataset *dataset, struct profile_rows *rows,
 			     struct assay_error *err);
 
 /* Reports whether a stressor can explain at most 0.1 of the time: too much of its own time is in classes that the application lacks. */
-bool views_exclude(const struct profile_rows *rows, size_t column);
+bool views_is_excluded(const struct profile_rows *rows, size_t column);
 /* Adds the composition of the application's time to the data that the models must fit. Does nothing if this composition is not known. */
-void views_join(const struct profile_rows *rows, struct blend_data *data);
+void views_add_to_models(const struct profile_rows *rows, struct blend_data *data);
 
 #endif

@@ -10,7 +10,7 @@
 
 /* ---- classes of the kernel's work ---- */
 
-struct class_row { /* `names` is in the format of code_is_named() */
+struct class_row { /* `names` is in the format of code_name_matches() */
 	const char *class, *names;
 };
 
@@ -36,10 +36,10 @@ static const struct class_row kernel_classes[] = {
 	{ "switching between processes", "schedule" },
 };
 
-static const char *class_of_call(const char *name)
+static const char *find_class_of_call(const char *name)
 {
 	for (size_t i = 0; i < sizeof(kernel_classes) / sizeof(kernel_classes[0]); i++)
-		if (code_is_named(kernel_classes[i].names, name))
+		if (code_name_matches(kernel_classes[i].names, name))
 			return kernel_classes[i].class;
 	return "other work";
 }
@@ -91,7 +91,7 @@ static bool function_add(struct sampled *s, const struct code_place *place, cons
 	if (f == s->functions + SAMPLED_FUNCTIONS_MAX)
 		return false;
 	if (f == end) {
-		*f = (struct sampled_function){ .class = class, .by_callers = place->by_callers };
+		*f = (struct sampled_function){ .class = class, .is_class_from_callers = place->is_class_from_callers };
 		snprintf(f->name, sizeof(f->name), "%s", place->name);
 		snprintf(f->file, sizeof(f->file), "%s", file);
 		s->n_functions++;
@@ -107,12 +107,13 @@ struct lines {
 	struct sampled *sampled;
 	const char *program;
 	struct code *code;
-	const char *path;	       /* path in the last line `user`; NULL if another line followed */
-	uint64_t inode, left;	       /* inode of that file; number of its samples that no later line has located yet */
-	struct sampled_sliced *sliced; /* class of the last line `user` or `kernel`; NULL if the list was full */
+	const char *path;		     /* path in the last line `user`; NULL if another line followed */
+	uint64_t inode, left;		     /* inode of that file; number of its samples that no later line has located yet */
+	struct sampled_sliced_class *sliced; /* class of the last line `user` or `kernel`; NULL if the list was full */
 	double slice_ns, lasted_ns;
 	size_t programs[SAMPLED_PROGRAMS], n_programs; /* index in sampled->programs of each program of the run */
-	uint64_t transfers, of_files, of_ends; /* numbers of samples in reads and writes: of unknown kind; of files; of pipes and sockets */
+	uint64_t transfers, file_samples,
+	    end_samples; /* numbers of samples in reads and writes: of unknown kind; of files; of pipes and sockets */
 };
 
 static bool is_program(const struct lines *l, const char *path)
@@ -122,32 +123,36 @@ static bool is_program(const struct lines *l, const char *path)
 
 static const char *file_name(const struct lines *l, const char *path)
 {
-	return l->sampled->own && is_program(l, path) ? l->sampled->own : base_name(path);
+	return l->sampled->program_name && is_program(l, path) ? l->sampled->program_name : base_name(path);
 }
 
 /* Sets out[] to the class of user code; if no table has the file, the class is named after the file. */
-static void class_of_code(const struct lines *l, enum code_class class, const char *path, char *out, size_t size)
+static void find_class_of_code(const struct lines *l, enum code_class class, const char *path, char *out, size_t size)
 {
 	const char *name = file_name(l, path);
 
 	/* Two compared programs form one class, even if only one of their names is in the tables. */
-	if (l->sampled->own && is_program(l, path) && class == code_class_of_file(base_name(path)))
+	if (l->sampled->program_name && is_program(l, path) && class == code_class_of_file(base_name(path)))
 		class = CODE_NONE;
 	if (class != CODE_NONE || strcmp(path, "?") == 0)
 		snprintf(out, size, "%s", class != CODE_NONE ? code_class_text(class) : "other code");
 	else
-		snprintf(out, size, "%s%s", is_program(l, path) ? SAMPLED_OWN : strstr(name, ".so") ? "library " : "", TEXT_SHOWN(name));
+		snprintf(out, size, "%s%s",
+			 is_program(l, path)   ? SAMPLED_OWN_PREFIX
+			 : strstr(name, ".so") ? "library "
+					       : "",
+			 TEXT_SANITIZED(name));
 }
 
 /* ---- slices of time ---- */
 
-static struct sampled_sliced *sliced_of(struct sampled *s, const char *name, bool kernel)
+static struct sampled_sliced_class *find_sliced(struct sampled *s, const char *name, bool kernel)
 {
 	size_t i = 0;
 
 	while (i < s->n_sliced && (s->sliced[i].kernel != kernel || strcmp(s->sliced[i].name, name) != 0))
 		i++;
-	if (i == SAMPLED_SLICED)
+	if (i == SAMPLED_SLICED_MAX)
 		return NULL;
 	if (i == s->n_sliced) {
 		s->sliced[s->n_sliced++].kernel = kernel;
@@ -163,7 +168,7 @@ static void slice_spread(double *parts, double from, double to, double count)
 		parts[k] += count * (fmin(to, (double)k + 1) - fmax(from, (double)k)) / (to - from);
 }
 
-static enum assay_status line_slices(struct lines *l, const char *name, struct assay_error *err)
+static enum assay_status line_parse_slices(struct lines *l, const char *name, struct assay_error *err)
 {
 	double scale = l->lasted_ns > 0 ? SAMPLED_SLICES / l->lasted_ns * l->slice_ns : 0;
 	size_t k = 0;
@@ -174,22 +179,22 @@ static enum assay_status line_slices(struct lines *l, const char *name, struct a
 		char *end;
 		double count = (double)strtoull(at, &end, 10);
 
-		if (count > 0 && l->sliced && (double)k * scale < SAMPLED_SLICES && !l->sampled->slices_over)
+		if (count > 0 && l->sliced && (double)k * scale < SAMPLED_SLICES && !l->sampled->no_more_slices)
 			slice_spread(l->sliced->count, (double)k * scale, fmin((double)(k + 1) * scale, SAMPLED_SLICES), count);
 		at = *end ? end + 1 : end;
 	}
 	return ASSAY_OK;
 }
 
-static enum assay_status line_slice(struct lines *l, const char *name, int64_t count, struct assay_error *err)
+static enum assay_status line_add_slice(struct lines *l, const char *name, int64_t count, struct assay_error *err)
 {
 	int64_t lasted;
 
-	if (!text_int64(name, &lasted) || count <= 0 || lasted <= 0 || lasted / count > SAMPLED_SLICES || l->lasted_ns > 0)
+	if (!text_parse_int64(name, &lasted) || count <= 0 || lasted <= 0 || lasted / count > SAMPLED_SLICES || l->lasted_ns > 0)
 		return assay_fail(err, ASSAY_E_FORMAT, "an invalid time of samples");
 	l->slice_ns = (double)count;
 	l->lasted_ns = (double)lasted;
-	if (!l->sampled->slices_over) {
+	if (!l->sampled->no_more_slices) {
 		l->sampled->sliced_ns += l->lasted_ns;
 		l->sampled->sliced_runs++;
 	}
@@ -198,15 +203,15 @@ static enum assay_status line_slice(struct lines *l, const char *name, int64_t c
 
 /* ---- programs ---- */
 
-static enum assay_status line_program(struct lines *l, const char *name, uint64_t count, struct assay_error *err)
+static enum assay_status line_add_program_samples(struct lines *l, const char *name, uint64_t count, struct assay_error *err)
 {
 	struct sampled *s = l->sampled;
-	char shown[TEXT_SHOWN_BYTES];
+	char shown[TEXT_SANITIZED_BYTES];
 	size_t i = 0;
 
 	if (l->n_programs == SAMPLED_PROGRAMS)
 		return assay_fail(err, ASSAY_E_FORMAT, "too many programs in samples");
-	text_shown(name, shown);
+	text_sanitize(name, shown);
 	while (i < s->n_programs && strcmp(s->programs[i].name, shown) != 0)
 		i++;
 	if (i == SAMPLED_PROGRAMS)
@@ -239,7 +244,7 @@ static void lines_flush(struct lines *l)
 	char class[SAMPLED_NAME_BYTES];
 
 	if (l->left > 0) {
-		class_of_code(l, code_class_of_file(base_name(l->path)), l->path, class, sizeof(class));
+		find_class_of_code(l, code_class_of_file(base_name(l->path)), l->path, class, sizeof(class));
 		class_add(l->sampled, class, false, l->left);
 		l->sampled->unnamed += l->code ? l->left : 0;
 	}
@@ -249,11 +254,11 @@ static void lines_flush(struct lines *l)
 /* Returns the class of the system call that just returned to user code in `function`. The function's name identifies most calls, but not
  * the kind of a read or write. The time belongs to the kernel, because the sampling clock is delayed while interrupts are off, and then
  * hits one of the next two instructions. */
-static const char *class_of_return_path(const char *function)
+static const char *find_class_of_return_path(const char *function)
 {
-	const char *class = class_of_call(function + strspn(function, "_"));
+	const char *class = find_class_of_call(function + strspn(function, "_"));
 
-	return strcmp(class, "other work") == 0 || strcmp(class, class_of_call("read")) == 0 ? class_of_call("boundary") : class;
+	return strcmp(class, "other work") == 0 || strcmp(class, find_class_of_call("read")) == 0 ? find_class_of_call("boundary") : class;
 }
 
 /* Adds samples in a function of the file that the last line `user` names. */
@@ -262,8 +267,8 @@ static void line_samples_add(struct lines *l, const struct code_place *place, ui
 	char class[SAMPLED_NAME_BYTES];
 
 	l->left -= count;
-	class_of_code(l, place->class, l->path, class, sizeof(class));
-	if (!function_add(l->sampled, place, TEXT_SHOWN(file_name(l, l->path)), class_add(l->sampled, class, false, count), count) ||
+	find_class_of_code(l, place->class, l->path, class, sizeof(class));
+	if (!function_add(l->sampled, place, TEXT_SANITIZED(file_name(l, l->path)), class_add(l->sampled, class, false, count), count) ||
 	    !*place->name)
 		l->sampled->unnamed += count;
 	l->sampled->nameless += place->nameless ? count : 0;
@@ -273,12 +278,12 @@ static void place_add(struct lines *l, uint64_t offset, uint64_t count)
 {
 	struct code_place place;
 
-	code_at(l->code, l->path, l->inode, offset, &place);
-	if (!place.behind_call) {
+	code_find_place(l->code, l->path, l->inode, offset, &place);
+	if (!place.after_system_call) {
 		line_samples_add(l, &place, count);
 		return;
 	}
-	class_add(l->sampled, class_of_return_path(place.name), true, count);
+	class_add(l->sampled, find_class_of_return_path(place.name), true, count);
 	l->left -= count;
 }
 
@@ -295,7 +300,7 @@ static enum assay_status line_place(struct lines *l, const char *name, uint64_t 
 }
 
 /* Reads "FILE:LINE:BEGIN FUNCTION", which names a sampled function in the application's own files in a stored run (sampled_lines.h). */
-static enum assay_status line_source(struct lines *l, const char *name, uint64_t count, struct assay_error *err)
+static enum assay_status line_parse_source(struct lines *l, const char *name, uint64_t count, struct assay_error *err)
 {
 	const char *function = strchr(name, ' ');
 	struct code_place place = { .class = CODE_NONE };
@@ -309,13 +314,13 @@ static enum assay_status line_source(struct lines *l, const char *name, uint64_t
 }
 
 /* Adds samples in the kernel. `name` is the system call or other event that entered it. */
-static void line_kernel(struct lines *l, const char *name, uint64_t count)
+static void line_add_kernel_samples(struct lines *l, const char *name, uint64_t count)
 {
-	class_add(l->sampled, class_of_call(name), true, count);
-	l->sliced = l->lasted_ns > 0 ? sliced_of(l->sampled, class_of_call(name), true) : NULL;
+	class_add(l->sampled, find_class_of_call(name), true, count);
+	l->sliced = l->lasted_ns > 0 ? find_sliced(l->sampled, find_class_of_call(name), true) : NULL;
 	l->transfers += strcmp(name, "transfer") == 0 ? count : 0;
-	l->of_ends += strcmp(name, "pipe") == 0 || strcmp(name, "socket") == 0 ? count : 0;
-	l->of_files += code_is_named("read write readv writev", name) ? count : 0;
+	l->end_samples += strcmp(name, "pipe") == 0 || strcmp(name, "socket") == 0 ? count : 0;
+	l->file_samples += code_name_matches("read write readv writev", name) ? count : 0;
 }
 
 static enum assay_status line_add(struct lines *l, const char *where, const char *name, int64_t count, struct assay_error *err)
@@ -325,23 +330,23 @@ static enum assay_status line_add(struct lines *l, const char *where, const char
 	if (strcmp(where, "at") == 0)
 		return line_place(l, name, (uint64_t)count, err);
 	if (strcmp(where, "line") == 0)
-		return line_source(l, name, (uint64_t)count, err);
+		return line_parse_source(l, name, (uint64_t)count, err);
 	if (strcmp(where, "inode") == 0) {
 		l->inode = (uint64_t)count;
 		return ASSAY_OK;
 	}
 	if (strcmp(where, "slices") == 0)
-		return line_slices(l, name, err);
+		return line_parse_slices(l, name, err);
 	if (strcmp(where, "programs") == 0)
 		return line_programs(l, name, err);
 	lines_flush(l);
 	l->path = NULL;
 	if (strcmp(where, "slice") == 0)
-		return line_slice(l, name, count, err);
+		return line_add_slice(l, name, count, err);
 	if (strcmp(where, "program") == 0)
-		return line_program(l, name, (uint64_t)count, err);
+		return line_add_program_samples(l, name, (uint64_t)count, err);
 	if (strcmp(where, "refused") == 0 || strcmp(where, "forbidden") == 0) {
-		s->forbidden = *where == 'f';
+		s->needs_more_rights = *where == 'f';
 		snprintf(s->refused, sizeof(s->refused), "%s", name);
 	} else if (strcmp(where, "period") == 0) {
 		s->period_ns = count;
@@ -351,7 +356,7 @@ static enum assay_status line_add(struct lines *l, const char *where, const char
 		s->maps_lost += (uint64_t)count;
 	} else if (strcmp(where, "processes") == 0) {
 		s->processes += (uint64_t)count;
-		s->apart = s->apart || strcmp(name, "whole") != 0;
+		s->has_per_process_clocks = s->has_per_process_clocks || strcmp(name, "whole") != 0;
 	} else if (strcmp(where, "threads") == 0) {
 		s->threads += (uint64_t)count;
 	} else if (strcmp(where, "user") == 0) {
@@ -360,14 +365,14 @@ static enum assay_status line_add(struct lines *l, const char *where, const char
 		l->path = name;
 		l->left = (uint64_t)count;
 		l->inode = 0;
-		class_of_code(l, code_class_of_file(base_name(name)), name, class, sizeof(class));
-		l->sliced = l->lasted_ns > 0 ? sliced_of(s, class, false) : NULL;
+		find_class_of_code(l, code_class_of_file(base_name(name)), name, class, sizeof(class));
+		l->sliced = l->lasted_ns > 0 ? find_sliced(s, class, false) : NULL;
 	} else if (strcmp(where, "kernel") == 0 && strcmp(name, "not_allowed") == 0) {
 		s->kernel_hidden = true;
 	} else if (strcmp(where, "kernel") == 0 && strcmp(name, "not_named") == 0) {
-		s->kernel_unnamed = true;
+		s->kernel_names_hidden = true;
 	} else if (strcmp(where, "kernel") == 0) {
-		line_kernel(l, name, (uint64_t)count);
+		line_add_kernel_samples(l, name, (uint64_t)count);
 	} else {
 		return assay_fail(err, ASSAY_E_FORMAT, "samples of an unknown place");
 	}
@@ -379,17 +384,18 @@ static enum assay_status line_add(struct lines *l, const char *where, const char
 static void lines_divide(struct lines *l)
 {
 	struct sampled *s = l->sampled;
-	double of_ends = l->of_ends ? (double)l->transfers * (double)l->of_ends / (double)(l->of_ends + l->of_files) : 0;
+	double end_samples =
+	    l->end_samples ? (double)l->transfers * (double)l->end_samples / (double)(l->end_samples + l->file_samples) : 0;
 	uint64_t moved;
 
-	s->undivided += of_ends;
+	s->undivided += end_samples;
 	moved = (uint64_t)fmin(floor(s->undivided), (double)l->transfers);
 	s->undivided -= (double)moved;
 	if (moved == 0)
 		return;
-	s->classes[class_add(s, class_of_call("read"), true, 0)].count -= moved;
+	s->classes[class_add(s, find_class_of_call("read"), true, 0)].count -= moved;
 	s->kernel -= moved;
-	class_add(s, class_of_call("pipe"), true, moved);
+	class_add(s, find_class_of_call("pipe"), true, moved);
 }
 
 static enum assay_status line_read(struct lines *l, char *line, struct assay_error *err)
@@ -400,7 +406,7 @@ static enum assay_status line_read(struct lines *l, char *line, struct assay_err
 	if (!name)
 		return assay_fail(err, ASSAY_E_FORMAT, "an invalid line of samples");
 	*where++ = *name++ = '\0';
-	if (!text_int64(line, &count) || count < 0 || (count > INT64_MAX / 4096 && strcmp(where, "inode") != 0))
+	if (!text_parse_int64(line, &count) || count < 0 || (count > INT64_MAX / 4096 && strcmp(where, "inode") != 0))
 		return assay_fail(err, ASSAY_E_FORMAT, "an invalid number of samples");
 	return line_add(l, where, name, count, err);
 }

@@ -14,7 +14,7 @@ static enum assay_status stored_program(struct store *store, const struct run_se
 	struct manifest manifest = { .file = NULL };
 	struct assay_error unread;
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = store_ask(store, &stmt, err, "SELECT manifest FROM plan WHERE id = ?", "t", runs->plan);
+	enum assay_status st = store_query(store, &stmt, err, "SELECT manifest FROM plan WHERE id = ?", "t", runs->plan);
 
 	*out = mem_string("");
 	if (store_next(store, stmt, &st, err)) {
@@ -35,7 +35,7 @@ static enum assay_status stored_program(struct store *store, const struct run_se
 		}
 		manifest_release(&manifest);
 	}
-	return store_finish(stmt, st);
+	return store_finalize(stmt, st);
 }
 
 /* Reports whether the samples have the same period as the earlier ones, because samples of different periods cannot be added. A text
@@ -50,7 +50,7 @@ static bool is_similar(const struct sampled *sampled, const char *samples)
 /* Cumulative numbers of samples after the last run of a machine. The runs of a machine are adjacent. */
 struct stored_tally {
 	const char *machine;
-	uint64_t of[SAMPLED_CLASSES_MAX], in[SAMPLED_FUNCTIONS_MAX], user, kernel;
+	uint64_t class_samples[SAMPLED_CLASSES_MAX], function_samples[SAMPLED_FUNCTIONS_MAX], user, kernel;
 };
 
 struct stored_runs {
@@ -71,9 +71,9 @@ static void stored_count(const struct sampled *sampled, const char *machine, str
 	tally = &runs->tallies[runs->n_tallies - 1];
 	*tally = (struct stored_tally){ .machine = machine, .user = sampled->user, .kernel = sampled->kernel };
 	for (size_t i = 0; i < sampled->n; i++)
-		tally->of[i] = sampled->classes[i].count;
+		tally->class_samples[i] = sampled->classes[i].count;
 	for (size_t i = 0; i < sampled->n_functions; i++)
-		tally->in[i] = sampled->functions[i].count;
+		tally->function_samples[i] = sampled->functions[i].count;
 }
 
 /* Adds the times and samples of a run. If it was stored without a signature, only the times are known. */
@@ -83,27 +83,28 @@ static enum assay_status stored_add(struct stored_time *stored, const struct exe
 	struct sampled *sampled = &stored->sampled;
 	uint64_t user = sampled->user, kernel = sampled->kernel, processes = sampled->processes, threads = sampled->threads;
 	struct stored_run *to = &stored->runs[stored->n];
-	struct signature *signature = &to->signature;
-	enum assay_status st = signature_parse(row->signature, signature, err);
+	struct run_usage *run_usage = &to->run_usage;
+	enum assay_status st = run_usage_parse(row->run_usage, run_usage, err);
 
 	/* Only runs of the first machine have slices, because the duration of a phase differs between machines. */
-	sampled->slices_over = runs->n_tallies > 0 && strcmp(runs->tallies[0].machine, run->machine) != 0;
-	if (!st && signature->samples && is_similar(sampled, signature->samples)) {
-		st = sampled_add(sampled, signature->samples, stored->program, strstr(signature->samples, " at ") ? runs->code : NULL, err);
-	} else if (!st && signature->samples) {
-		runs->refusal = runs->refusal ? runs->refusal : mem_string(signature->samples);
-		free(signature->samples);
-		signature->samples = NULL;
+	sampled->no_more_slices = runs->n_tallies > 0 && strcmp(runs->tallies[0].machine, run->machine) != 0;
+	if (!st && run_usage->samples && is_similar(sampled, run_usage->samples)) {
+		st = sampled_add(sampled, run_usage->samples, stored->program, strstr(run_usage->samples, " at ") ? runs->code : NULL, err);
+	} else if (!st && run_usage->samples) {
+		runs->refusal = runs->refusal ? runs->refusal : mem_string(run_usage->samples);
+		free(run_usage->samples);
+		run_usage->samples = NULL;
 	}
 	processes = sampled->processes - processes;
-	signature->of.wall_ns = row->wall_ns;
-	signature->of.user_us = row->user_us;
-	signature->of.sys_us = row->sys_us;
+	run_usage->counters.wall_ns = row->wall_ns;
+	run_usage->counters.user_us = row->user_us;
+	run_usage->counters.sys_us = row->sys_us;
 	to->run = run;
-	to->time = level_run_of(run->machine, &signature->of, fmax(processes ? (double)processes : (double)signature->of.processes, 1),
-				(double)(sampled->threads - threads));
-	to->met = (struct parts_run){ sampled->user - user, sampled->kernel - kernel };
-	if (to->met.user + to->met.kernel > 0) {
+	to->time = level_run_make(run->machine, &run_usage->counters,
+				  fmax(processes ? (double)processes : (double)run_usage->counters.processes, 1),
+				  (double)(sampled->threads - threads));
+	to->sample_counts = (struct parts_run){ sampled->user - user, sampled->kernel - kernel };
+	if (to->sample_counts.user + to->sample_counts.kernel > 0) {
 		stored->sampled_runs++;
 		stored_count(sampled, run->machine, runs);
 	}
@@ -113,7 +114,7 @@ static enum assay_status stored_add(struct stored_time *stored, const struct exe
 
 /* Returns half the 90 % interval, over machines, of the mean share that a class has in its level; 0 for fewer than two machines. `in`
  * selects functions instead of classes. */
-static double stored_reach(const struct stored_runs *runs, size_t index, bool in, bool kernel)
+static double stored_interval_reach(const struct stored_runs *runs, size_t index, bool in, bool kernel)
 {
 	double sum = 0, squares = 0;
 	size_t n = 0;
@@ -122,7 +123,8 @@ static double stored_reach(const struct stored_runs *runs, size_t index, bool in
 		static const struct stored_tally nothing;
 		const struct stored_tally *to = &runs->tallies[i], *from = i ? to - 1 : &nothing;
 		uint64_t all = kernel ? to->kernel - from->kernel : to->user - from->user;
-		uint64_t met = in ? to->in[index] - from->in[index] : to->of[index] - from->of[index];
+		uint64_t met = in ? to->function_samples[index] - from->function_samples[index]
+				  : to->class_samples[index] - from->class_samples[index];
 		double part = all ? (double)met / (double)all : 0;
 
 		sum += part;
@@ -135,9 +137,9 @@ static double stored_reach(const struct stored_runs *runs, size_t index, bool in
 }
 
 /* Returns the index of the part in s->functions if `in` is true, otherwise in s->classes; SIZE_MAX for a level. */
-static size_t stored_whose(const struct sampled *s, const struct part *part, bool in)
+static size_t stored_find_class(const struct sampled *s, const struct part *part, bool in)
 {
-	bool kernel = part->of == LEVEL_KERNEL;
+	bool kernel = part->level == LEVEL_KERNEL;
 
 	for (size_t i = 0; in && i < s->n_functions; i++)
 		if (part->name == s->functions[i].name)
@@ -154,12 +156,12 @@ static void stored_widen(struct stored_time *stored, const struct stored_runs *r
 	for (size_t i = 0; i < stored->parts.n; i++) {
 		struct part *part = &stored->parts.items[i];
 		bool in = part->depth == PART_FUNCTION;
-		size_t whose = stored_whose(&stored->sampled, part, in);
+		size_t whose = stored_find_class(&stored->sampled, part, in);
 		double reach;
 
 		if (whose == SIZE_MAX)
 			continue;
-		reach = stored->levels.of[part->of].share * stored_reach(runs, whose, in, part->of == LEVEL_KERNEL);
+		reach = stored->levels.of[part->level].share * stored_interval_reach(runs, whose, in, part->level == LEVEL_KERNEL);
 		part->low = fmin(part->low, fmax(part->share - reach, 0.0));
 		part->high = fmax(part->high, fmin(part->share + reach, 1.0));
 	}
@@ -175,20 +177,20 @@ static void stored_end(struct stored_time *stored, const struct stored_runs *run
 
 	for (size_t i = 0; i < stored->n; i++) {
 		struct stored_run *run = &stored->runs[i];
-		bool any = run->met.user + run->met.kernel > 0;
+		bool any = run->sample_counts.user + run->sample_counts.kernel > 0;
 
-		met[sampled] = any ? run->met : met[sampled];
+		met[sampled] = any ? run->sample_counts : met[sampled];
 		cpu_s += any ? run->time.user + run->time.sys : 0;
 		times[any ? sampled++ : rest++] = run->time;
 	}
-	parts_divide(&stored->sampled, met, times, stored->sampled_runs);
-	levels_of(times, stored->n, &stored->levels);
-	parts_of(&stored->levels, &stored->sampled, cpu_s, &stored->parts);
+	parts_divide_cpu_time(&stored->sampled, met, times, stored->sampled_runs);
+	levels_compute(times, stored->n, &stored->levels);
+	parts_compute(&stored->levels, &stored->sampled, cpu_s, &stored->parts);
 	stored_widen(stored, runs);
 	for (size_t i = stored->n; i-- > 0;) {
 		struct stored_run *run = &stored->runs[i];
 
-		run->time = times[run->met.user + run->met.kernel > 0 ? --sampled : --rest];
+		run->time = times[run->sample_counts.user + run->sample_counts.kernel > 0 ? --sampled : --rest];
 	}
 	mem_free(times, met);
 }
@@ -207,13 +209,13 @@ enum assay_status stored_time_load(struct store *store, const struct run_set *ru
 	struct stored_time *stored = mem_new(1, sizeof(*stored));
 	struct stored_runs of = { .code = code_new() };
 	struct execution_rows rows;
-	enum assay_status st = execution_results(store, runs->application, runs->version, common_plan(runs), &rows, err);
+	enum assay_status st = execution_load_results(store, runs->application, runs->version, common_plan(runs), &rows, err);
 
 	stored->runs = mem_new(runs->n, sizeof(*stored->runs));
 	if (!st)
 		st = stored_program(store, runs, &stored->program, err);
 	for (size_t i = 0; !st && i < runs->n; i++) {
-		const struct execution_row *row = execution_of_run(&rows, &runs->items[i]);
+		const struct execution_row *row = execution_find_run(&rows, &runs->items[i]);
 
 		if (row && row->wall_ns >= 0 && row->user_us >= 0 && row->sys_us >= 0)
 			st = stored_add(stored, row, &runs->items[i], &of, err);
@@ -238,7 +240,7 @@ void stored_time_free(struct stored_time *stored)
 	if (!stored)
 		return;
 	for (size_t i = 0; i < stored->n; i++)
-		signature_release(&stored->runs[i].signature);
+		run_usage_release(&stored->runs[i].run_usage);
 	parts_release(&stored->parts);
 	mem_free(stored->runs, stored->program, stored);
 }

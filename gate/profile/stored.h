@@ -9,8 +9,8 @@
 struct stored_run {
 	const struct run *run; /* borrowed */
 	struct level_run time;
-	struct parts_run met;	    /* numbers of the run's samples */
-	struct signature signature; /* its `samples` are NULL if they could not be added to those of the other runs */
+	struct parts_run sample_counts; /* numbers of the run's samples */
+	struct run_usage run_usage;	/* its `samples` are NULL if they could not be added to those of the other runs */
 };
 
 struct stored_time {

@@ -11,9 +11,9 @@ void render_bencher(const struct document *d, const struct doc_style *style, str
 	struct decisions all;
 
 	(void)style;
-	decisions_of(d, &all);
+	decisions_collect(d, &all);
 	for (size_t i = 0; i < all.n; i++) {
-		const struct decided *one = &all.items[i];
+		const struct decision_record *one = &all.items[i];
 		bool open = one->decision != DECISION_REGRESSION && one->decision != DECISION_PASS && one->decision != DECISION_IMPROVED;
 		cJSON *measures = open && isnan(one->ratio) ? NULL : cJSON_AddObjectToObject(root, one->key), *measure;
 
@@ -28,6 +28,6 @@ void render_bencher(const struct document *d, const struct doc_style *style, str
 		if (!open) /* if all runs failed, this is the only measure */
 			json_add_number(cJSON_AddObjectToObject(measures, "regression"), "value", one->decision == DECISION_REGRESSION);
 	}
-	json_add(out, root);
+	json_append_text(out, root);
 	decisions_release(&all);
 }

@@ -14,11 +14,11 @@
 
 static bool is_data(const struct doc_node *node)
 {
-	return node->kind <= DOC_VALUE && !node->aside;
+	return node->kind <= DOC_VALUE && !node->hidden_from_programs;
 }
 
 /* Returns the member with this key; NULL if there is none or `of` is NULL. */
-static const struct doc_node *member(const struct doc_node *of, const char *key)
+static const struct doc_node *find_member(const struct doc_node *of, const char *key)
 {
 	for (const struct doc_node *child = of ? of->first : NULL; child; child = child->next)
 		if (is_data(child) && child->key && strcmp(child->key, key) == 0)
@@ -27,17 +27,17 @@ static const struct doc_node *member(const struct doc_node *of, const char *key)
 }
 
 /* Returns the text of a member; "" if the member is missing or no text. */
-static const char *text_of(const struct doc_node *of, const char *key)
+static const char *read_text(const struct doc_node *of, const char *key)
 {
-	const struct doc_node *text = member(of, key);
+	const struct doc_node *text = find_member(of, key);
 
 	return text && text->value.type == DOC_TEXT ? text->value.text : "";
 }
 
 /* Returns the number of a member; NaN if the member is missing or no number. */
-static double number_of(const struct doc_node *of, const char *key)
+static double read_number(const struct doc_node *of, const char *key)
 {
-	const struct doc_node *number = member(of, key);
+	const struct doc_node *number = find_member(of, key);
 
 	if (number && number->value.type == DOC_INTEGER)
 		return (double)number->value.integer;
@@ -45,43 +45,43 @@ static double number_of(const struct doc_node *of, const char *key)
 }
 
 /* Returns the version of a side. A side is a text or {application, version}; the second form also sets to->application. */
-static const char *side_of(const struct doc_node *row, const char *key, struct decided *to)
+static const char *read_side(const struct doc_node *row, const char *key, struct decision_record *to)
 {
-	const struct doc_node *side = member(row, key);
+	const struct doc_node *side = find_member(row, key);
 
 	if (!side || side->kind != DOC_OBJECT)
-		return text_of(row, key);
-	to->application = text_of(side, "application");
-	return text_of(side, "version");
+		return read_text(row, key);
+	to->application = read_text(side, "application");
+	return read_text(side, "version");
 }
 
-static void reasons_of(const struct doc_node *list, struct reasons *to)
+static void read_reasons(const struct doc_node *list, struct reasons *to)
 {
 	for (const struct doc_node *item = list ? list->first : NULL; item; item = item->next)
 		if (is_data(item))
-			reasons_add(to, text_of(item, "code"), text_of(item, "text"));
+			reasons_add(to, read_text(item, "code"), read_text(item, "text"));
 }
 
 /* Fills *to from a row. Reports whether the row has a decision. */
-static bool decided_of(const struct doc_node *row, struct decided *to)
+static bool read_decision(const struct doc_node *row, struct decision_record *to)
 {
-	const struct doc_node *numbers = member(row, "ratio") ? row : member(row, "effect"); /* answers on cost use "effect" */
-	const char *word = text_of(row, "decision");
+	const struct doc_node *numbers = find_member(row, "ratio") ? row : find_member(row, "effect"); /* answers on cost use "effect" */
+	const char *word = read_text(row, "decision");
 	bool decided;
 
-	*to = (struct decided){ .application = text_of(row, "application"), .decision = decision_by_text(word) };
+	*to = (struct decision_record){ .application = read_text(row, "application"), .decision = decision_parse(word) };
 	decided = strcmp(decision_text(to->decision), word) == 0;
-	to->baseline = side_of(row, "baseline", to);
-	to->candidate = side_of(row, "candidate", to);
-	to->ratio = number_of(numbers, "ratio");
-	to->low = number_of(numbers, "low");
-	to->high = number_of(numbers, "high");
-	to->level = number_of(numbers, "level");
-	to->by_processor = strcmp(text_of(row, "time"), "processor") == 0;
-	to->cause = text_of(row, "cause");
+	to->baseline = read_side(row, "baseline", to);
+	to->candidate = read_side(row, "candidate", to);
+	to->ratio = read_number(numbers, "ratio");
+	to->low = read_number(numbers, "low");
+	to->high = read_number(numbers, "high");
+	to->level = read_number(numbers, "level");
+	to->by_processor = strcmp(read_text(row, "time"), "processor") == 0;
+	to->cause = read_text(row, "cause");
 	if (decided)
-		reasons_of(member(row, "reasons"), &to->reasons);
-	to->against = text_of(row, "against");
+		read_reasons(find_member(row, "reasons"), &to->reasons);
+	to->baseline_kind = read_text(row, "against");
 	return decided;
 }
 
@@ -89,12 +89,12 @@ static bool decided_of(const struct doc_node *row, struct decided *to)
 static void add_rows(const struct doc_node *table, bool undecided, size_t *capacity, struct decisions *out)
 {
 	for (const struct doc_node *row = table ? table->first : NULL; row; row = row->next) {
-		struct decided one;
+		struct decision_record one;
 
-		if (!is_data(row) || (!decided_of(row, &one) && !undecided))
+		if (!is_data(row) || (!read_decision(row, &one) && !undecided))
 			continue;
 		if (undecided)
-			reasons_add(&one.reasons, "", text_of(row, "state"));
+			reasons_add(&one.reasons, "", read_text(row, "state"));
 		mem_append(out->items, out->n, capacity, one);
 	}
 }
@@ -114,7 +114,7 @@ static int stem_length(const char *version)
 }
 
 /* Sets both names, and the key that contains them. Takes ownership of the names. */
-static void give_names(struct decided *d, char *candidate, char *baseline)
+static void set_names(struct decision_record *d, char *candidate, char *baseline)
 {
 	mem_free(d->candidate_name, d->baseline_name, d->key);
 	d->candidate_name = candidate;
@@ -123,18 +123,18 @@ static void give_names(struct decided *d, char *candidate, char *baseline)
 			   : mem_format("%s@%s", d->application, candidate);
 }
 
-static void give_short_names(struct decided *d)
+static void give_short_names(struct decision_record *d)
 {
-	bool chosen = *d->against && strcmp(d->against, "version") != 0;
-	const char *baseline = chosen ? d->against : d->baseline;
+	bool chosen = *d->baseline_kind && strcmp(d->baseline_kind, "version") != 0;
+	const char *baseline = chosen ? d->baseline_kind : d->baseline;
 
-	give_names(d, mem_bytes(d->candidate, (size_t)stem_length(d->candidate)), mem_bytes(baseline, (size_t)stem_length(baseline)));
+	set_names(d, mem_bytes(d->candidate, (size_t)stem_length(d->candidate)), mem_bytes(baseline, (size_t)stem_length(baseline)));
 }
 
-ORDER_POINTERS_BY(compare_keys, struct decided, BY_TEXT(key) BY_UP(number))
+ORDER_POINTERS_BY(compare_keys, struct decision_record, BY_TEXT(key) BY_ASC(number))
 
 /* Makes keys unique that several decisions share: by full versions or, if `numbered`, by a number. */
-static void make_unique(const struct decisions *all, struct decided **order, bool numbered)
+static void make_unique(const struct decisions *all, struct decision_record **order, bool numbered)
 {
 	for (size_t i = 0; i < all->n; i++)
 		order[i] = &all->items[i];
@@ -143,17 +143,17 @@ static void make_unique(const struct decisions *all, struct decided **order, boo
 		for (end = i + 1; end < all->n && strcmp(order[end]->key, order[i]->key) == 0; end++)
 			;
 		for (size_t k = i + numbered; end > i + 1 && k < end; k++) {
-			struct decided *d = order[k];
+			struct decision_record *d = order[k];
 
-			give_names(d, numbered ? mem_format("%s #%zu", d->candidate_name, k - i + 1) : mem_string(d->candidate),
-				   mem_string(numbered ? d->baseline_name : d->baseline));
+			set_names(d, numbered ? mem_format("%s #%zu", d->candidate_name, k - i + 1) : mem_string(d->candidate),
+				  mem_string(numbered ? d->baseline_name : d->baseline));
 		}
 	}
 }
 
-static void give_keys(struct decisions *all)
+static void set_keys(struct decisions *all)
 {
-	struct decided **order = mem_new(all->n + 1, sizeof(struct decided *));
+	struct decision_record **order = mem_new(all->n + 1, sizeof(struct decision_record *));
 
 	for (size_t i = 0; i < all->n; i++)
 		give_short_names(&all->items[i]);
@@ -162,31 +162,31 @@ static void give_keys(struct decisions *all)
 	free(order);
 }
 
-ORDER_BY(compare_worst, struct decided, BY_UP(worse) BY_UP(number))
+ORDER_BY(compare_worst, struct decision_record, BY_ASC(severity_rank) BY_ASC(number))
 
-void decisions_of(const struct document *d, struct decisions *out)
+void decisions_collect(const struct document *d, struct decisions *out)
 {
-	const struct doc_node *rows = member(&d->root, "decisions"), *undecided = member(&d->root, "undecided");
+	const struct doc_node *rows = find_member(&d->root, "decisions"), *undecided = find_member(&d->root, "undecided");
 	const char *command = cli_command_name();
-	struct decided one;
+	struct decision_record one;
 	size_t capacity = 0;
 
 	*out = (struct decisions){ .command = strncmp(command, "assay ", 6) == 0 ? command + 6 : command,
-				   .night = member(&d->root, "night"),
-				   .started_ms = number_of(&d->root, "started_ms"),
-				   .finished_ms = number_of(&d->root, "finished_ms") };
+				   .night = find_member(&d->root, "night"),
+				   .started_ms = read_number(&d->root, "started_ms"),
+				   .finished_ms = read_number(&d->root, "finished_ms") };
 	if (rows)
-		reasons_of(member(&d->root, "notes"), &out->notes);
+		read_reasons(find_member(&d->root, "notes"), &out->notes);
 	add_rows(rows, false, &capacity, out);
 	add_rows(undecided, true, &capacity, out);
-	if (!rows && decided_of(&d->root, &one))
+	if (!rows && read_decision(&d->root, &one))
 		mem_append(out->items, out->n, &capacity, one);
 	for (size_t i = 0; i < out->n; i++) {
 		out->items[i].number = i;
-		out->items[i].worse = decision_place(out->items[i].decision);
+		out->items[i].severity_rank = decision_rank(out->items[i].decision);
 	}
 	order_sort(out->items, out->n, compare_worst);
-	give_keys(out);
+	set_keys(out);
 }
 
 void decisions_release(struct decisions *decisions)
@@ -200,13 +200,13 @@ void decisions_release(struct decisions *decisions)
 	*decisions = (struct decisions){ 0 };
 }
 
-bool decided_has(const struct decided *decided, const char *code)
+bool decided_has_reason(const struct decision_record *decided, const char *code)
 {
 	return reasons_find(&decided->reasons, code) != NULL;
 }
 
 /* Returns the reason why there is no ratio: all runs of the candidate failed, or else the first reason. The caller frees it. */
-static char *why_without_ratio(const struct decided *decided)
+static char *explain_missing_ratio(const struct decision_record *decided)
 {
 	const char *fails = reasons_find(&decided->reasons, "candidate_always_fails"),
 		   *why = fails ? fails : reasons_find(&decided->reasons, NULL);
@@ -215,20 +215,20 @@ static char *why_without_ratio(const struct decided *decided)
 			  why ? ": " : "", why ? why : "");
 }
 
-char *decided_text(const struct decided *decided)
+char *decided_text(const struct decision_record *decided)
 {
 	const struct reason first = decided->reasons.n ? decided->reasons.items[0] : (struct reason){ .code = NULL };
 	const char *cause = decision_is_finding(decided->decision) ? decided->cause : ""; /* "" if a night withdrew the finding */
 	char *interval, *text, *why;
 
 	if (isnan(decided->ratio))
-		return why_without_ratio(decided);
+		return explain_missing_ratio(decided);
 	if (isnan(decided->low) || isnan(decided->high))
 		interval = mem_string("no interval");
 	else
-		interval = mem_format("%s%sinterval %s to %s", decided->level > 0 ? effect_level(decided->level).text : "",
+		interval = mem_format("%s%sinterval %s to %s", decided->level > 0 ? effect_format_level(decided->level).text : "",
 				      decided->level > 0 ? " " : "", text_fixed(decided->low, 3).text, text_fixed(decided->high, 3).text);
-	why = decision_why(decided->decision, first.code ? first.code : "", first.code ? first.text : "");
+	why = decision_first_reason(decided->decision, first.code ? first.code : "", first.code ? first.text : "");
 	text = mem_format("%s%s%s %s %s times as much %sas %s (%s)%s%s", why, *why ? "; " : "", decided->candidate,
 			  decided->by_processor ? "takes" : "costs", text_fixed(decided->ratio, 3).text,
 			  decided->by_processor ? "CPU time " : "", decided->baseline, interval, *cause ? ": " : "", cause);
@@ -236,7 +236,7 @@ char *decided_text(const struct decided *decided)
 	return text;
 }
 
-void decided_reasons(const struct decided *decided, const char *before, const char *after, struct buf *out)
+void decided_add_reasons(const struct decision_record *decided, const char *before, const char *after, struct buf *out)
 {
 	for (size_t i = 0; i < decided->reasons.n; i++)
 		buf_format(out, "%s%s%s", before, decided->reasons.items[i].text, after);

@@ -16,21 +16,21 @@ static void add_text(const char *text, const char *escaped, struct buf *out)
 	}
 }
 
-static const char *level_of(const struct decided *d)
+static const char *annotation_level(const struct decision_record *d)
 {
 	if (d->decision == DECISION_REGRESSION)
 		return "error";
-	return decision_exit(d->decision) == 0 && !decided_has(d, "hosts_lost") ? "notice" : "warning";
+	return decision_exit_status(d->decision) == 0 && !decided_has_reason(d, "hosts_lost") ? "notice" : "warning";
 }
 
-static void add_command(const struct decided *d, struct buf *out)
+static void add_command(const struct decision_record *d, struct buf *out)
 {
 	char *text = decided_text(d);
 	struct buf reasons = BUF_INIT;
 
 	buf_text(&reasons, "");
-	decided_reasons(d, "\n- ", "", &reasons);
-	buf_format(out, "::%s title=assay%%3A %s of ", level_of(d), decision_text(d->decision));
+	decided_add_reasons(d, "\n- ", "", &reasons);
+	buf_format(out, "::%s title=assay%%3A %s of ", annotation_level(d), decision_text(d->decision));
 	add_text(d->application, "%:,", out);
 	buf_text(out, "::");
 	add_text(text, "%", out);
@@ -45,7 +45,7 @@ void render_github(const struct document *d, const struct doc_style *style, stru
 	struct decisions all;
 
 	(void)style;
-	decisions_of(d, &all);
+	decisions_collect(d, &all);
 	for (size_t i = 0; i < all.n; i++)
 		add_command(&all.items[i], out);
 	for (size_t i = 0; i < all.notes.n; i++) {

@@ -8,7 +8,7 @@
 #include <math.h>
 
 /* Adds a benchmark. Decisions have no times: `cost` is relative to the baseline, whose cost is 1. If `cost` is NaN, adds an error. */
-static void add_side(cJSON *list, const struct decided *one, const char *side, size_t family, double cost)
+static void add_side(cJSON *list, const struct decision_record *one, const char *side, size_t family, double cost)
 {
 	cJSON *item = cJSON_CreateObject();
 	char *name = mem_format("%s/%s", side, one->key), *error = decided_text(one);
@@ -38,7 +38,7 @@ void render_google_benchmark(const struct document *d, const struct doc_style *s
 	struct decisions all;
 
 	(void)style;
-	decisions_of(d, &all);
+	decisions_collect(d, &all);
 	cJSON_AddStringToObject(context, "executable", cli_command_name());
 	cJSON_AddStringToObject(context, "unit", "cost relative to the baseline's");
 	for (size_t i = 0; i < all.n; i++) {
@@ -53,6 +53,6 @@ void render_google_benchmark(const struct document *d, const struct doc_style *s
 		if (!isnan(all.items[i].high))
 			json_add_number(candidate, "high", all.items[i].high);
 	}
-	json_add(out, root);
+	json_append_text(out, root);
 	decisions_release(&all);
 }

@@ -7,46 +7,46 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum outcome { PASSED, FAILED, PREVENTED, OPEN, OUTCOMES };
+enum outcome { PASSED, FAILED, ERRORED, OPEN, OUTCOMES };
 
 /* Reports whether a version passed although hosts were lost, so that its result on these hosts is unknown. */
-static bool lost_hosts(const struct decided *d)
+static bool has_lost_hosts(const struct decision_record *d)
 {
-	return decision_exit(d->decision) == 0 && decided_has(d, "hosts_lost");
+	return decision_exit_status(d->decision) == 0 && decided_has_reason(d, "hosts_lost");
 }
 
-static enum outcome outcome_of(const struct decided *d)
+static enum outcome test_outcome(const struct decision_record *d)
 {
 	switch (d->decision) {
 	case DECISION_PASS:
 	case DECISION_IMPROVED:
-		return lost_hosts(d) ? PREVENTED : PASSED;
+		return has_lost_hosts(d) ? ERRORED : PASSED;
 	case DECISION_REGRESSION:
 		return FAILED;
 	case DECISION_ENVIRONMENT:
 	case DECISION_NOTHING_MEASURED:
-		return PREVENTED;
+		return ERRORED;
 	default:
 		return OPEN;
 	}
 }
 
-static void add_case(const struct decided *d, struct buf *out)
+static void add_case(const struct decision_record *d, struct buf *out)
 {
-	static const char *const elements[OUTCOMES] = { [FAILED] = "failure", [PREVENTED] = "error", [OPEN] = "skipped" };
-	const char *element = elements[outcome_of(d)];
+	static const char *const elements[OUTCOMES] = { [FAILED] = "failure", [ERRORED] = "error", [OPEN] = "skipped" };
+	const char *element = elements[test_outcome(d)];
 	char *text = decided_text(d);
 	struct buf reasons = BUF_INIT;
 
 	buf_text(&reasons, "");
-	decided_reasons(d, "- ", "\n", &reasons);
+	decided_add_reasons(d, "- ", "\n", &reasons);
 	html_format(out, "    <testcase classname=\"%s\" name=\"%s%s%s\">\n", d->application, d->candidate_name,
 		    *d->baseline ? " against " : "", d->baseline_name);
 	if (element) {
 		html_format(out, "      <%s", element);
 		if (strcmp(element, "skipped") != 0)
-			html_format(out, " type=\"%s\"", lost_hosts(d) ? "hosts_lost" : decision_text(d->decision));
-		html_format(out, " message=\"%s%s: %s\"/>\n", decision_text(d->decision), lost_hosts(d) ? ", and hosts were lost" : "",
+			html_format(out, " type=\"%s\"", has_lost_hosts(d) ? "hosts_lost" : decision_text(d->decision));
+		html_format(out, " message=\"%s%s: %s\"/>\n", decision_text(d->decision), has_lost_hosts(d) ? ", and hosts were lost" : "",
 			    text);
 	}
 	html_format(out, "      <system-out>%s: %s\n", decision_text(d->decision), text);
@@ -57,24 +57,24 @@ static void add_case(const struct decided *d, struct buf *out)
 	free(text);
 }
 
-static void add_property(const struct decided *d, const char *what, const char *version, struct buf *out)
+static void add_property(const struct decision_record *d, const char *what, const char *version, struct buf *out)
 {
 	if (*version)
 		html_format(out, "      <property name=\"%s of %s%s%s\" value=\"%s\"/>\n", what, d->candidate_name,
 			    *d->baseline ? " against " : "", d->baseline_name, version);
 }
 
-ORDER_BY(compare_applications, struct decided, BY_TEXT(application) BY_UP(worse) BY_UP(number))
+ORDER_BY(compare_applications, struct decision_record, BY_TEXT(application) BY_ASC(severity_rank) BY_ASC(number))
 
 /* Adds a suite for the application of `first`, with its n adjacent decisions. */
-static void add_suite(const struct decided *first, size_t n, struct buf *out)
+static void add_suite(const struct decision_record *first, size_t n, struct buf *out)
 {
 	unsigned counts[OUTCOMES] = { 0 };
 
 	for (size_t i = 0; i < n; i++)
-		counts[outcome_of(&first[i])]++;
+		counts[test_outcome(&first[i])]++;
 	html_format(out, "  <testsuite name=\"%s\" tests=\"%zu\" failures=\"%u\" errors=\"%u\" skipped=\"%u\">\n", first->application, n,
-		    counts[FAILED], counts[PREVENTED], counts[OPEN]);
+		    counts[FAILED], counts[ERRORED], counts[OPEN]);
 	buf_text(out, "    <properties>\n"); /* the schema allows no properties in a testcase */
 	for (size_t i = 0; i < n; i++) {
 		add_property(&first[i], "candidate", first[i].candidate, out);
@@ -91,7 +91,7 @@ void render_junit(const struct document *d, const struct doc_style *style, struc
 	struct decisions all;
 
 	(void)style;
-	decisions_of(d, &all);
+	decisions_collect(d, &all);
 	order_sort(all.items, all.n, compare_applications);
 	html_format(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"assay %s\">\n", all.command);
 	for (size_t i = 0, end; i < all.n; i = end) {

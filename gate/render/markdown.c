@@ -10,7 +10,7 @@
 static void add_text(const char *text, struct buf *out)
 {
 	for (size_t control; *text; text += control ? control : 1) {
-		control = text_control(text);
+		control = text_control_char_bytes(text);
 		if (control)
 			buf_char(out, ' ');
 		else if (strchr("\\`*_[]<>|~&@", *text))
@@ -25,7 +25,7 @@ static void add_number(double x, struct buf *out)
 	buf_text(out, isnan(x) ? "-" : text_fixed(x, 3).text);
 }
 
-static void add_row(const struct decided *d, struct buf *out)
+static void add_row(const struct decision_record *d, struct buf *out)
 {
 	buf_format(out, "| %s%s%s | ", d->decision == DECISION_PASS ? "" : "**", decision_text(d->decision),
 		   d->decision == DECISION_PASS ? "" : "**");
@@ -43,11 +43,11 @@ static void add_row(const struct decided *d, struct buf *out)
 		add_number(d->high, out);
 	}
 	if (d->level > 0)
-		buf_format(out, " (%s)", effect_level(d->level).text);
+		buf_format(out, " (%s)", effect_format_level(d->level).text);
 	buf_text(out, " |\n");
 }
 
-static void add_reasons(const struct decided *d, struct buf *out)
+static void add_reasons(const struct decision_record *d, struct buf *out)
 {
 	buf_text(out, "\n**");
 	add_text(d->application, out);
@@ -79,9 +79,9 @@ void render_markdown(const struct document *d, const struct doc_style *style, st
 	size_t lost = 0;
 
 	(void)style;
-	decisions_of(d, &all);
+	decisions_collect(d, &all);
 	for (size_t i = 0; i < all.n; i++)
-		lost += decided_has(&all.items[i], "hosts_lost");
+		lost += decided_has_reason(&all.items[i], "hosts_lost");
 	for (size_t i = 0, n; i < all.n; i += n) {
 		enum decision decision = all.items[i].decision;
 
@@ -102,7 +102,7 @@ void render_markdown(const struct document *d, const struct doc_style *style, st
 		add_row(&all.items[i], out);
 	for (size_t i = 0; i < all.n; i++)
 		if (all.items[i].reasons.n &&
-		    (all.n == 1 || all.items[i].decision != DECISION_PASS || decided_has(&all.items[i], "hosts_lost")))
+		    (all.n == 1 || all.items[i].decision != DECISION_PASS || decided_has_reason(&all.items[i], "hosts_lost")))
 			add_reasons(&all.items[i], out);
 	add_notes(&all.notes, out);
 	decisions_release(&all);

@@ -16,7 +16,7 @@ static void add_label(const char *name, const char *value, struct buf *out)
 	buf_char(out, '"');
 }
 
-static void add_labels(const struct decided *d, struct buf *out)
+static void add_labels(const struct decision_record *d, struct buf *out)
 {
 	add_label("application", d->application, out);
 	buf_char(out, ',');
@@ -93,7 +93,7 @@ static void add_night(const struct decisions *all, int exit_status, struct buf *
 	for (size_t i = 0; i < all->n; i++) {
 		buf_format(out, "%s{", lost);
 		add_labels(&all->items[i], out);
-		buf_format(out, "} %d\n", decided_has(&all->items[i], "hosts_lost"));
+		buf_format(out, "} %d\n", decided_has_reason(&all->items[i], "hosts_lost"));
 	}
 }
 
@@ -102,14 +102,14 @@ void render_openmetrics(const struct document *d, const struct doc_style *style,
 	struct decisions all;
 
 	(void)style;
-	decisions_of(d, &all);
+	decisions_collect(d, &all);
 	add_states(&all, out);
-	add_gauge(&all, "assay_cost_ratio", "Cost of the candidate / cost of the baseline.", offsetof(struct decided, ratio), out);
+	add_gauge(&all, "assay_cost_ratio", "Cost of the candidate / cost of the baseline.", offsetof(struct decision_record, ratio), out);
 	add_gauge(&all, "assay_cost_ratio_low", "Lower end of the interval of the cost ratio at level assay_cost_ratio_level.",
-		  offsetof(struct decided, low), out);
+		  offsetof(struct decision_record, low), out);
 	add_gauge(&all, "assay_cost_ratio_high", "Upper end of the interval of the cost ratio at level assay_cost_ratio_level.",
-		  offsetof(struct decided, high), out);
-	add_gauge(&all, "assay_cost_ratio_level", "Level of the interval of the cost ratio.", offsetof(struct decided, level), out);
+		  offsetof(struct decision_record, high), out);
+	add_gauge(&all, "assay_cost_ratio_level", "Level of the interval of the cost ratio.", offsetof(struct decision_record, level), out);
 	add_versions(&all, out);
 	add_night(&all, d->exit_status, out);
 	buf_text(out, "# EOF\n");

@@ -17,7 +17,7 @@
 
 /* Short names of the two versions: only the version if the applications are equal, only the application if the versions are, else both. */
 struct report_names {
-	char *of[2];
+	char *names[2];
 };
 
 static struct report_names names_of(const struct run_set *baseline, const struct run_set *candidate)
@@ -29,11 +29,11 @@ static struct report_names names_of(const struct run_set *baseline, const struct
 
 	for (int i = 0; i < 2; i++) {
 		if (same_application && !same_version)
-			names.of[i] = mem_string(sets[i]->version);
+			names.names[i] = mem_string(sets[i]->version);
 		else if (same_version && !same_application)
-			names.of[i] = mem_string(sets[i]->application);
+			names.names[i] = mem_string(sets[i]->application);
 		else
-			names.of[i] = mem_format("%s@%s", sets[i]->application, sets[i]->version);
+			names.names[i] = mem_format("%s@%s", sets[i]->application, sets[i]->version);
 	}
 	return names;
 }
@@ -60,7 +60,7 @@ static struct text_number report_number(double ratio, int decimals)
 	return out;
 }
 
-ORDER_POINTERS_BY(compare_machines, struct fingerprint, BY_TEXT(machine) BY_UP(taken_ms) BY_TEXT(id))
+ORDER_POINTERS_BY(compare_machines, struct fingerprint, BY_TEXT(machine) BY_ASC(taken_ms) BY_TEXT(id))
 
 /* Returns the latest fingerprint of the runs on `machine`; NULL if there is none. */
 static const struct fingerprint *of_runs(const struct verdict *verdict, const struct evidence *evidence, const char *machine)
@@ -91,7 +91,7 @@ static bool is_used(const struct verdict *verdict, const struct fingerprint *f)
 	return false;
 }
 
-static struct page_machines machines_of(const struct verdict *verdict, const struct evidence *evidence)
+static struct page_machines machines_collect(const struct verdict *verdict, const struct evidence *evidence)
 {
 	const struct pairing *p = &verdict->pairing;
 	struct page_machines out = { mem_new(p->n, sizeof(*out.fingerprints)), mem_new(p->n, sizeof(bool)), 0 };
@@ -126,18 +126,18 @@ static void machines_release(struct page_machines *machines)
 #define CHART_FLOOR  66u /* y position of the axis */
 
 /* Draws the zone between two ratios. `class` is its CSS class and sets the colour. */
-static void zone(const struct svg_axis *axis, const char *class, double from, double to, struct buf *out)
+static void draw_zone(const struct svg_axis *axis, const char *class, double from, double to, struct buf *out)
 {
-	double x = svg_x(axis, from), width = svg_x(axis, to) - x;
+	double x = svg_position(axis, from), width = svg_position(axis, to) - x;
 
 	if (width > 0)
 		html_format(out, "<rect class=\"%s\" x=\"%.2f%%\" y=\"%u\" width=\"%.2f%%\" height=\"%u\"/>", class, x, CHART_TOP, width,
 			    CHART_FLOOR - CHART_TOP);
 }
 
-static void zone_label(const struct svg_axis *axis, double from, double to, const char *text, struct buf *out)
+static void draw_zone_label(const struct svg_axis *axis, double from, double to, const char *text, struct buf *out)
 {
-	double x = svg_x(axis, from), width = svg_x(axis, to) - x;
+	double x = svg_position(axis, from), width = svg_position(axis, to) - x;
 
 	if (width > 14)
 		html_format(out, "<text class=\"zone\" x=\"%.2f%%\" y=\"12\">%s</text>", x + width / 2, text);
@@ -157,13 +157,13 @@ static void add_interval(const struct verdict *v, struct document *d)
 		    "aria-labelledby=\"interval-t\"><title id=\"interval-t\">Ratio of costs %.4g",
 		    CHART_HEIGHT, e->ratio);
 	if (known)
-		html_format(&svg, ", %s interval %.4g to %.4g", effect_level(e->level).text, e->low, e->high);
+		html_format(&svg, ", %s interval %.4g to %.4g", effect_format_level(e->level).text, e->low, e->high);
 	html_format(&svg, "; smallest slowdown that matters: %.4g</title>", slower);
-	zone(&axis, "zone-faster", axis.low, faster, &svg);
-	zone(&axis, "zone-slower", slower, axis.high, &svg);
-	zone_label(&axis, axis.low, faster, "better", &svg);
-	zone_label(&axis, faster, slower, "no difference that matters", &svg);
-	zone_label(&axis, slower, axis.high, "worse", &svg);
+	draw_zone(&axis, "zone-faster", axis.low, faster, &svg);
+	draw_zone(&axis, "zone-slower", slower, axis.high, &svg);
+	draw_zone_label(&axis, axis.low, faster, "better", &svg);
+	draw_zone_label(&axis, faster, slower, "no difference that matters", &svg);
+	draw_zone_label(&axis, slower, axis.high, "worse", &svg);
 	html_format(&svg, "<svg y=\"%u\" height=\"%u\">", CHART_TOP, CHART_FLOOR - CHART_TOP);
 	svg_grid(&axis, &svg);
 	svg_interval(&axis, e->ratio, e->low, e->high, SVG_DIAMOND, &svg);
@@ -171,7 +171,8 @@ static void add_interval(const struct verdict *v, struct document *d)
 	svg_labels(&axis, CHART_FLOOR + 18, &svg);
 	svg_close(&svg);
 	doc_picture(d, NULL, &svg, "%s of the candidate as a multiple of the baseline\u2019s%s%s%s",
-		    verdict_by_processor(v) ? "CPU time" : "Cost", known ? ", with its " : "", known ? effect_level(e->level).text : "",
+		    verdict_is_by_cpu_time(v) ? "CPU time" : "Cost", known ? ", with its " : "",
+		    known ? effect_format_level(e->level).text : "",
 		    !known	? ""
 		    : e->within ? " interval on these machines"
 				: " interval");
@@ -184,11 +185,11 @@ static void add_ratio(const struct verdict *v, struct document *d)
 {
 	const struct effect *e = verdict_effect(v);
 	int digits = report_decimals(e->ratio);
-	char *more = isfinite(e->low) ? mem_format("%s interval %s to %s", effect_level(e->level).text, report_number(e->low, digits).text,
-						   report_number(e->high, digits).text)
+	char *more = isfinite(e->low) ? mem_format("%s interval %s to %s", effect_format_level(e->level).text,
+						   report_number(e->low, digits).text, report_number(e->high, digits).text)
 				      : mem_string("no interval: too few results");
 
-	page_fact(d, verdict_by_processor(v) ? "Ratio of CPU times" : "Ratio of costs", report_number(e->ratio, digits).text, more);
+	page_add_fact(d, verdict_is_by_cpu_time(v) ? "Ratio of CPU times" : "Ratio of costs", report_number(e->ratio, digits).text, more);
 	free(more);
 }
 
@@ -203,7 +204,7 @@ static void add_types(const struct verdict *v, struct document *d)
 	}
 	value = mem_format("%zu", v->effect.types);
 	more = mem_format("%zu machine%s, %zu results", machines, text_plural(machines), runs);
-	page_fact(d, "Hardware types", value, more);
+	page_add_fact(d, "Hardware types", value, more);
 	mem_free(value, more);
 }
 
@@ -212,13 +213,13 @@ static void add_detectable(const struct verdict *v, struct document *d)
 	double least = verdict_effect(v)->minimum_detectable;
 	char *matters = mem_format("%.3g\u00a0%%", 100 * v->min_effect), *value;
 
-	page_fact(d, "Slowdown that matters", matters, "smaller ones are let pass");
+	page_add_fact(d, "Slowdown that matters", matters, "smaller ones are let pass");
 	free(matters);
 	if (isnan(least))
 		return;
 	value = mem_format("%s\u00a0%%", text_fixed(100 * least, least < .1 ? 2 : least < 1 ? 1 : 0).text);
-	page_fact(d, "Smallest slowdown it can find", value,
-		  v->effect.within ? "with power 0.8, on these machines" : "with power 0.8, given the spread of the ratios");
+	page_add_fact(d, "Smallest slowdown it can find", value,
+		      v->effect.within ? "with power 0.8, on these machines" : "with power 0.8, given the spread of the ratios");
 	free(value);
 }
 
@@ -239,11 +240,11 @@ static void add_reasons(const struct verdict *v, struct document *d)
 			continue;
 		}
 		doc_item(d, "%c%s.", *text >= 'a' && *text <= 'z' ? *text - 'a' + 'A' : *text, *text ? text + 1 : "");
-		doc_data(d, "code", "%s", v->reasons[i].code);
+		doc_attribute(d, "code", "%s", v->reasons[i].code);
 	}
 	doc_end(d);
 	if (emulated)
-		doc_styled(d, "note", DOC_STRONG "Emulated hosts." DOC_END " %s.", emulated);
+		doc_styled_line(d, "note", DOC_STRONG "Emulated hosts." DOC_END " %s.", emulated);
 }
 
 static void add_days(const struct verdict *v, struct document *d)
@@ -263,18 +264,18 @@ static void add_days(const struct verdict *v, struct document *d)
 	text_from_ms(first, from);
 	text_from_ms(last, to);
 	if (strncmp(from, to, 10) == 0)
-		doc_styled(d, "muted dates", "Measured on %.10s (UTC)", from);
+		doc_styled_line(d, "muted dates", "Measured on %.10s (UTC)", from);
 	else
-		doc_styled(d, "muted dates", "Measured from %.10s to %.10s (UTC)", from, to);
+		doc_styled_line(d, "muted dates", "Measured from %.10s to %.10s (UTC)", from, to);
 }
 
 static void add_decision(const struct verdict *v, const char *cause, struct document *d)
 {
-	verdict_answer_first(v, "", d);
+	verdict_describe_decision(v, "", d);
 	doc_style(d, "%s", decision_text(v->effect.decision));
-	doc_styled(d, "subject", "%s is better", v->baseline->higher_is_better ? "higher" : "lower");
+	doc_styled_line(d, "subject", "%s is better", v->baseline->higher_is_better ? "higher" : "lower");
 	if (cause && *cause)
-		doc_styled(d, "finding", "%s", cause);
+		doc_styled_line(d, "finding", "%s", cause);
 	if (v->effect.types) {
 		add_interval(v, d);
 		add_ratio(v, d);
@@ -298,13 +299,13 @@ static void add_ratios(const struct verdict *v, struct document *d)
 		    "Each machine is compared with itself: the candidate's cost as a multiple of the baseline's, above 1 is worse. A "
 		    "machine's interval comes from its own repetitions. Machines of one hardware type are averaged first, and each type "
 		    "has the same weight. The band is the interval over all types.");
-	if (verdict_by_processor(v))
-		doc_styled(d, "note", "These are ratios of the metric; the decision rests on CPU time.");
-	verdict_answer_machines(v, false, SIZE_MAX, d);
+	if (verdict_is_by_cpu_time(v))
+		doc_styled_line(d, "note", "These are ratios of the metric; the decision rests on CPU time.");
+	verdict_describe_machines(v, false, SIZE_MAX, d);
 	if (!v->pairing.used)
-		doc_styled(d, "empty",
-			   "No machine has comparable results of both versions; excluded results are listed under " DOC_MARK(
-			       "#left-out") "Excluded" DOC_END ".");
+		doc_styled_line(d, "empty",
+				"No machine has comparable results of both versions; excluded results are listed under " DOC_MARK(
+				    "#left-out") "Excluded" DOC_END ".");
 }
 
 static void add_change(const struct comparison *comparison, struct document *d)
@@ -313,9 +314,9 @@ static void add_change(const struct comparison *comparison, struct document *d)
 	bool guesses = !comparison->measured.machines;
 
 	add_ratios(v, d);
-	contributions_answer(&comparison->contributions, guesses || comparison->contributions.n_leading ? GROUPS_SHOWN : 0, d);
+	contributions_describe(&comparison->contributions, guesses || comparison->contributions.n_leading ? GROUPS_SHOWN : 0, d);
 	if (v->effect.types)
-		verdict_answer_shape(v, guesses, d);
+		verdict_describe_pattern(v, guesses, d);
 }
 
 #define COUNTERS_SHOWN 6
@@ -326,7 +327,7 @@ static void add_change(const struct comparison *comparison, struct document *d)
 
 static void counter_row(const struct detected *detected, const struct detection_column *c, struct document *d)
 {
-	struct counter_about about = counter_about(detected->back_end, detected->seen.columns[c->column]);
+	struct counter_info about = counter_info(detected->back_end, detected->seen.columns[c->column]);
 	double normal = c->normal * about.scale, now = c->now * about.scale, most = fmax(fmax(normal, now), 1e-300);
 	struct buf svg = BUF_INIT;
 
@@ -360,7 +361,7 @@ static void add_source(const struct place *place, struct document *d)
 	struct buf text = BUF_INIT, shown = BUF_INIT;
 	char *rest, *one;
 
-	if (place->line && place_text(place, &text)) {
+	if (place->line && place_read_source(place, &text)) {
 		last = place->last_line >= place->line && place->last_line < last ? place->last_line + 1 : last;
 		rest = text.bytes;
 		for (; rest && line <= last && (one = strsep(&rest, "\n")); line++) {
@@ -380,9 +381,9 @@ static void add_source(const struct place *place, struct document *d)
 static void add_function(const struct detected *detected, const struct detected_function *f, size_t i, struct document *d)
 {
 	doc_subheading(d, DOC_NAME "%s" DOC_END, f->name);
-	doc_id(d, REPORT_FUNCTION_ID, i + 1);
-	doc_data(d, "function", "%s", f->name);
-	doc_data(d, "kind", "%s", trouble_code(f->kind.trouble));
+	doc_set_id(d, REPORT_FUNCTION_ID, i + 1);
+	doc_attribute(d, "function", "%s", f->name);
+	doc_attribute(d, "kind", "%s", trouble_code(f->kind.trouble));
 	add_counters(detected, f, d);
 	if (f->place && f->place->file)
 		add_source(f->place, d);
@@ -390,9 +391,9 @@ static void add_function(const struct detected *detected, const struct detected_
 
 static void add_functions(const struct function_evidence *e, enum decision decision, struct document *d)
 {
-	size_t anomalous = e->there ? e->detected.n_worse + e->detected.n_improved : 0;
+	size_t anomalous = e->has_result ? e->detected.n_worse + e->detected.n_improved : 0;
 
-	function_evidence_report(e, decision, d);
+	function_evidence_add_lines(e, decision, d);
 	doc_list(d, NULL);
 	doc_style(d, "names");
 	for (size_t i = 0; i < anomalous && i < REPORT_FUNCTIONS; i++)
@@ -409,7 +410,8 @@ static void omit_machines(const struct pairing *p, struct omissions *list)
 	for (int reason = PAIRING_USED + 1; reason < PAIRING_REASONS; reason++) {
 		for (size_t i = 0; i < p->n; i++) {
 			if (p->machines[i].reason == (enum pairing_reason)reason)
-				omissions_one(list, pairing_text((enum pairing_reason)reason), "machine", "", "%s", p->machines[i].machine);
+				omissions_add_name(list, pairing_text((enum pairing_reason)reason), "machine", "", "%s",
+						   p->machines[i].machine);
 		}
 	}
 }
@@ -417,9 +419,9 @@ static void omit_machines(const struct pairing *p, struct omissions *list)
 /* Reports whether failures of `plan` on `machine` count. They count if the results of this plan count on this machine. */
 static bool run_set_counts(const struct run_set *set, const char *machine, const char *plan)
 {
-	for (size_t i = 0; i < set->n_on; i++) {
-		if (strcmp(set->on[i].machine, machine) == 0)
-			return strcmp(set->on[i].plan, plan) == 0;
+	for (size_t i = 0; i < set->n_executed_machines; i++) {
+		if (strcmp(set->executed_on[i].machine, machine) == 0)
+			return strcmp(set->executed_on[i].plan, plan) == 0;
 	}
 	return false;
 }
@@ -428,7 +430,7 @@ static bool run_set_counts(const struct run_set *set, const char *machine, const
 static enum assay_status omit_failures(struct store *store, const struct run_set *runs, struct omissions *list, struct assay_error *err)
 {
 	struct execution_rows rows = { 0 };
-	enum assay_status st = execution_failures(store, runs->application, runs->version, false, &rows, err);
+	enum assay_status st = execution_load_failures(store, runs->application, runs->version, false, &rows, err);
 	char *rest = mem_format(" of %s@%s", runs->application, runs->version);
 
 	for (int outcome = 0; !st && outcome < EXECUTION_OUTCOMES; outcome++) {
@@ -436,8 +438,8 @@ static enum assay_status omit_failures(struct store *store, const struct run_set
 			const struct execution_row *row = &rows.items[i];
 
 			if (row->outcome == (enum execution_outcome)outcome && run_set_counts(runs, row->machine, row->plan))
-				omissions_one(list, execution_outcome_text(row->outcome), "run", rest, "%s, repetition %lld%s%s",
-					      row->machine, (long long)row->repetition, *row->detail ? ": " : "", row->detail);
+				omissions_add_name(list, execution_outcome_text(row->outcome), "run", rest, "%s, repetition %lld%s%s",
+						   row->machine, (long long)row->repetition, *row->detail ? ": " : "", row->detail);
 		}
 	}
 	free(rest);
@@ -461,7 +463,7 @@ static void omit_results(const struct run_set *runs, bool disturbed, const char 
 		const struct run *run = &runs->others[i];
 
 		if (run->disturbed == disturbed && strcmp(run->machine, last) != 0)
-			omission_name(omission, "%s", last = run->machine);
+			omission_add_name(omission, "%s", last = run->machine);
 	}
 }
 
@@ -469,9 +471,9 @@ static void omit_results(const struct run_set *runs, bool disturbed, const char 
 static void omit_samples(const struct function_evidence *functions, struct omissions *list)
 {
 	for (int i = 0; i < 2; i++)
-		if (functions->there && functions->sides[i].others)
+		if (functions->has_result && functions->sides[i].others)
 			omissions_add(list, "of another build than that of its results", "Samples of %zu run%s of %s",
-				      functions->sides[i].others, text_plural(functions->sides[i].others), functions->sides[i].what);
+				      functions->sides[i].others, text_plural(functions->sides[i].others), functions->sides[i].label);
 }
 
 /* ---- commands that repeat the analysis ---- */
@@ -505,23 +507,23 @@ static void report_fill(const struct report *report, const struct evidence *evid
 {
 	const struct comparison *c = report->comparison;
 	const struct verdict *v = &c->verdict;
-	struct page_machines machines = machines_of(v, evidence);
+	struct page_machines machines = machines_collect(v, evidence);
 
 	add_decision(v, c->cause, d);
 	if (report->note)
 		doc_line(d, "%s", report->note);
-	calibration_answer(&c->calibration, d);
-	measured_answer(&c->measured, NULL, (const char *const[]){ names->of[0], names->of[1] }, d);
+	calibration_describe(&c->calibration, d);
+	measured_describe(&c->measured, NULL, (const char *const[]){ names->names[0], names->names[1] }, d);
 	add_change(c, d);
-	if (v->times.metric_is_wall) {
+	if (v->times.is_metric_wall_time) {
 		doc_section(d, "conditions", "Conditions", "Was it the machines?",
 			    "Other times of the same runs, each compared like the metric, and the time that runs waited for a CPU used by "
 			    "other programs.");
-		verdict_answer_times(&v->times, d);
+		verdict_describe_times(&v->times, d);
 	}
-	variance_weighed_answer(&c->weighed, d);
-	add_functions(&c->functions, verdict_of_cost(&c->verdict), d);
-	likeness_add(&c->likeness, d);
+	variance_effect_describe(&c->weighed, d);
+	add_functions(&c->functions, verdict_cost_decision(&c->verdict), d);
+	likeness_describe(&c->likeness, d);
 	page_fingerprints(d, evidence, &machines);
 	omissions_section(d, omissions);
 	add_method(v, d);
@@ -534,7 +536,7 @@ static void report_page(const struct report *report, const struct evidence *evid
 	const struct verdict *v = &report->comparison->verdict;
 	const char *decision = decision_text(v->effect.decision);
 	struct report_names names = names_of(v->baseline, v->candidate);
-	char *title = mem_format("%s: %s, %s against %s", decision, v->candidate->application, names.of[1], names.of[0]);
+	char *title = mem_format("%s: %s, %s against %s", decision, v->candidate->application, names.names[1], names.names[0]);
 	char *class = mem_format("d-%s", decision);
 	struct html_page page = { .title = title,
 				  .class = class,
@@ -542,35 +544,35 @@ static void report_page(const struct report *report, const struct evidence *evid
 				  .lab = lab,
 				  .first = "decision",
 				  .about = "Decision",
-				  .above = report->above };
+				  .top_links = report->top_links };
 	struct document d;
 
 	document_init(&d);
 	report_fill(report, evidence, &names, omissions, &d);
 	html_page(&page, &d, out);
 	document_release(&d);
-	mem_free(names.of[0], names.of[1], title, class);
+	mem_free(names.names[0], names.names[1], title, class);
 }
 
-static void found_of(const struct function_evidence *e, struct report_found *out)
+static void report_summary_fill(const struct function_evidence *e, struct report_summary *out)
 {
-	*out = (struct report_found){ .n = 0 };
-	if (!e->there)
+	*out = (struct report_summary){ .n = 0 };
+	if (!e->has_result)
 		return;
 	out->changed = e->detected.n_worse + e->detected.n_improved;
 	for (; out->n < out->changed && out->n < REPORT_FUNCTIONS; out->n++)
 		out->functions[out->n] = mem_string(e->detected.functions[out->n].name);
 }
 
-void report_found_release(struct report_found *found)
+void report_summary_release(struct report_summary *found)
 {
 	for (size_t i = 0; i < found->n; i++)
 		free(found->functions[i]);
-	*found = (struct report_found){ .n = 0 };
+	*found = (struct report_summary){ .n = 0 };
 }
 
 enum assay_status report_write(struct lab *lab, const struct evidence *evidence, const struct report *report, const char *path,
-			       struct report_found *found, struct assay_error *err)
+			       struct report_summary *found, struct assay_error *err)
 {
 	const struct verdict *v = &report->comparison->verdict;
 	const struct run_set *const sides[] = { v->baseline, v->candidate };
@@ -579,7 +581,7 @@ enum assay_status report_write(struct lab *lab, const struct evidence *evidence,
 	enum assay_status st = ASSAY_OK;
 
 	if (found)
-		found_of(&report->comparison->functions, found);
+		report_summary_fill(&report->comparison->functions, found);
 	omit_machines(&v->pairing, &omissions);
 	for (int i = 0; i < 2; i++) {
 		omit_results(sides[i], false, "of another build than that of its latest runs", &omissions);
@@ -590,7 +592,7 @@ enum assay_status report_write(struct lab *lab, const struct evidence *evidence,
 		st = omit_failures(&lab->store, sides[i], &omissions, err);
 	if (!st) {
 		report_page(report, evidence, lab->config.name, &omissions, &page);
-		st = (report->unsynced ? file_replace_unsynced : file_replace)(path, page.bytes, page.size, 0644, err);
+		st = (report->is_unsynced ? file_replace_unsynced : file_replace)(path, page.bytes, page.size, 0644, err);
 	}
 	omissions_release(&omissions);
 	buf_release(&page);

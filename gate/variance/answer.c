@@ -7,20 +7,20 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define REGIONS_TOLD  20 /* maximum number of regions whose causes users see; JSON has all */
-#define NAMES_TOLD    3
-#define TIMES_TOLD    100
-#define WAITED	      .05  /* minimum fraction of waiting that the answer mentions */
-#define WHOLE	      .9   /* minimum fraction of the run that is called "throughout" */
-#define BESIDE	      1.25 /* ratio of summed to elapsed loss above which users see both */
-#define CHANGED	      .05  /* minimum relative increase of work, and minimum fraction of a loss, that more work may explain */
-#define ALONE	      .95  /* fraction of a loss; if the first cause has more, the first sentence names no other cause */
-#define SMALLEST      .005 /* minimum fraction of a loss that users see */
-#define BUILD_TO_KNOW "to find out, build the program with 'assay build --for work' and record it again"
-#define LOST_MATTER   .05 /* fraction of lost records above which a comparison is impossible; as large as a relevant change */
+#define REGIONS_REPORTED      20 /* maximum number of regions whose causes users see; JSON has all */
+#define NAMES_REPORTED	      3
+#define TIMES_REPORTED	      100
+#define WAITED_SHARE	      .05  /* minimum fraction of waiting that the answer mentions */
+#define WHOLE_SHARE	      .9   /* minimum fraction of the run that is called "throughout" */
+#define SIMULTANEOUS_MIN      1.25 /* ratio of summed to elapsed loss above which users see both */
+#define CHANGED_RATIO	      .05  /* minimum relative increase of work, and minimum fraction of a loss, that more work may explain */
+#define ALONE_SHARE	      .95  /* fraction of a loss; if the first cause has more, the first sentence names no other cause */
+#define LOSS_SHARE_MIN	      .005 /* minimum fraction of a loss that users see */
+#define BUILD_FOR_WORK_REMEDY "to find out, build the program with 'assay build --for work' and record it again"
+#define LOST_SHARE_MAX	      .05 /* fraction of lost records above which a comparison is impossible; as large as a relevant change */
 
 /* Returns the name of the evidence for the work of most of the computation, by time. */
-static const char *basis_of_most(const struct variance *v)
+static const char *main_basis(const struct variance *v)
 {
 	double time_s[BASES] = { 0 };
 	enum basis most = BASIS_UNVERIFIED;
@@ -33,17 +33,17 @@ static const char *basis_of_most(const struct variance *v)
 	return basis_name(most);
 }
 
-/* Appends `name` to a list. `before` is the number of earlier names. The list has at most NAMES_TOLD names, then "...". */
+/* Appends `name` to a list. `before` is the number of earlier names. The list has at most NAMES_REPORTED names, then "...". */
 static void name_add(struct buf *names, size_t before, const char *name)
 {
-	if (before < NAMES_TOLD)
+	if (before < NAMES_REPORTED)
 		buf_format(names, "%s%s", before ? ", " : "", name);
-	else if (before == NAMES_TOLD)
+	else if (before == NAMES_REPORTED)
 		buf_text(names, ", ...");
 }
 
 /* Returns a note on ranks without records; NULL if there are none. Sets *missing to their number. The caller frees the note. */
-static char *ranks_missing(const struct fragments *f, size_t *missing)
+static char *describe_missing_ranks(const struct fragments *f, size_t *missing)
 {
 	struct buf names = BUF_INIT;
 	char *text = NULL;
@@ -87,13 +87,15 @@ static char *records_cut(const struct fragments *f)
 }
 
 /* Returns a note on record files that cannot be read; NULL if there are none. The caller frees it. */
-static char *missing_records(const struct fragments *f)
+static char *describe_missing_records(const struct fragments *f)
 {
-	return f->gone ? mem_format("%zu record file%s cannot be read: %s", f->gone, text_plural(f->gone), f->gone_why) : NULL;
+	return f->n_unreadable_files ? mem_format("%zu record file%s cannot be read: %s", f->n_unreadable_files,
+						  text_plural(f->n_unreadable_files), f->unreadable_reason)
+				     : NULL;
 }
 
 /* Returns a note on calls that were not recorded; NULL if their fraction of all calls is at most `part`. The caller frees it. */
-static char *records_lost(const struct fragments *f, double part)
+static char *describe_lost_records(const struct fragments *f, double part)
 {
 	struct buf names = BUF_INIT;
 	double lost = 0, kept = 0;
@@ -105,7 +107,7 @@ static char *records_lost(const struct fragments *f, double part)
 		lost += (double)f->processes[p].dropped;
 		if (f->processes[p].dropped) {
 			name_add(&names, processes++, f->processes[p].name);
-			why = *why ? why : f->processes[p].dropped_why;
+			why = *why ? why : f->processes[p].dropped_reason;
 		}
 	}
 	for (size_t i = 0; i < f->n; i++)
@@ -160,14 +162,14 @@ static char *children_missing(const struct fragments *f, size_t *missing)
 	return text;
 }
 
-char *variance_incomplete(const struct fragments *f)
+char *variance_explain_incomplete(const struct fragments *f)
 {
 	size_t missing;
-	char *text = missing_records(f);
+	char *text = describe_missing_records(f);
 
 	text = text ? text : records_cut(f);
-	text = text ? text : ranks_missing(f, &missing);
-	return text ? text : records_lost(f, LOST_MATTER);
+	text = text ? text : describe_missing_ranks(f, &missing);
+	return text ? text : describe_lost_records(f, LOST_SHARE_MAX);
 }
 
 /* Adds the text as a line unless it is NULL. Frees the text. */
@@ -178,27 +180,27 @@ static void line_write(struct document *d, char *text)
 	free(text);
 }
 
-static void variance_missing(const struct variance *v, struct document *d)
+static void add_missing_notes(const struct variance *v, struct document *d)
 {
 	const struct fragments *f = &v->fragments;
 	size_t ranks, children;
 
-	line_write(d, missing_records(f));
+	line_write(d, describe_missing_records(f));
 	line_write(d, records_cut(f));
-	line_write(d, records_lost(f, 0));
-	line_write(d, ranks_missing(f, &ranks));
+	line_write(d, describe_lost_records(f, 0));
+	line_write(d, describe_missing_ranks(f, &ranks));
 	line_write(d, children_missing(f, &children));
-	doc_set(d, "unreadable_files", f->gone);
+	doc_set(d, "unreadable_files", f->n_unreadable_files);
 	doc_set(d, "missing_children", children);
 	doc_set(d, "missing_ranks", ranks);
 }
 
 /* ---- texts ---- */
 
-char *variance_processes(const struct variance *v, const struct region *r)
+char *variance_region_processes(const struct variance *v, const struct region *r)
 {
 	struct buf text = BUF_INIT;
-	size_t told = r->n <= NAMES_TOLD + 1 ? r->n : NAMES_TOLD;
+	size_t told = r->n <= NAMES_REPORTED + 1 ? r->n : NAMES_REPORTED;
 
 	for (size_t i = 0; i < told; i++)
 		buf_format(&text, "%s%s", !i ? "" : i + 1 == r->n ? " and " : ", ", v->fragments.processes[r->members[i].process].name);
@@ -208,7 +210,7 @@ char *variance_processes(const struct variance *v, const struct region *r)
 }
 
 /* Appends the process or address that the calls of a region waited for. */
-static void calls_with(const struct variance *v, const struct region *r, struct buf *text)
+static void add_calls_of_region(const struct variance *v, const struct region *r, struct buf *text)
 {
 	if (r->waited_for != VARIANCE_NONE)
 		buf_format(text, ", waiting for %s", v->fragments.processes[r->waited_for].name);
@@ -228,20 +230,20 @@ static char *cause_text(const struct variance *v, const struct region *r, size_t
 {
 	struct buf text = BUF_INIT;
 
-	buf_text(&text, r->condition && r->cause == LOSS_STOPPED ? "stopped" : loss_cause_text(r->why.parts[part].cause));
-	if (r->activity == ACTIVITY_COMMUNICATION && r->why.parts[part].cause == LOSS_CALLS)
-		calls_with(v, r, &text);
+	buf_text(&text, r->condition && r->cause == LOSS_STOPPED ? "stopped" : loss_cause_text(r->breakdown.parts[part].cause));
+	if (r->activity == ACTIVITY_COMMUNICATION && r->breakdown.parts[part].cause == LOSS_CALLS)
+		add_calls_of_region(v, r, &text);
 	return buf_take(&text);
 }
 
-char *variance_why(const struct variance *v, const struct region *r)
+char *variance_region_causes(const struct variance *v, const struct region *r)
 {
 	struct buf text = BUF_INIT;
 
-	for (size_t i = 0; i < r->why.n && i < 3 && part_share(&r->why, i) >= .05; i++) {
+	for (size_t i = 0; i < r->breakdown.n && i < 3 && part_share(&r->breakdown, i) >= .05; i++) {
 		char *cause = cause_text(v, r, i);
 
-		buf_format(&text, "%s%.0f %% %s", i ? ", " : "", 100 * part_share(&r->why, i), cause);
+		buf_format(&text, "%s%.0f %% %s", i ? ", " : "", 100 * part_share(&r->breakdown, i), cause);
 		free(cause);
 	}
 	return buf_take(&text);
@@ -253,54 +255,54 @@ static bool is_environment(enum loss_cause cause)
 	return cause == LOSS_QUEUE || cause == LOSS_THROTTLED || cause == LOSS_STEAL || cause == LOSS_CLOCK;
 }
 
-double variance_environment(const struct region *r)
+double region_environment_share(const struct region *r)
 {
 	double sum = 0;
 
-	for (size_t i = 0; i < r->why.n; i++)
-		sum += is_environment(r->why.parts[i].cause) ? r->why.parts[i].impact_s : 0;
-	return r->why.loss_s > 0 ? sum / r->why.loss_s : 0;
+	for (size_t i = 0; i < r->breakdown.n; i++)
+		sum += is_environment(r->breakdown.parts[i].cause) ? r->breakdown.parts[i].impact_s : 0;
+	return r->breakdown.loss_s > 0 ? sum / r->breakdown.loss_s : 0;
 }
 
-bool variance_by_environment(const struct region *r)
+bool region_is_by_environment(const struct region *r)
 {
-	return r->caused_by == VARIANCE_NONE && variance_environment(r) >= .5;
+	return r->causing_region == VARIANCE_NONE && region_environment_share(r) >= .5;
 }
 
 /* Reports whether more work can explain the loss. More work needs more CPU time, even if it waits longer: the loss must be on the CPU. */
-static bool may_be_work(const struct region *r)
+static bool is_likely_work(const struct region *r)
 {
-	double ran = r->why.n ? 0 : 1; /* fraction of the loss that was spent on the CPU */
+	double ran = r->breakdown.n ? 0 : 1; /* fraction of the loss that was spent on the CPU */
 
-	for (size_t i = 0; i < r->why.n; i++) {
-		enum loss_cause cause = r->why.parts[i].cause;
+	for (size_t i = 0; i < r->breakdown.n; i++) {
+		enum loss_cause cause = r->breakdown.parts[i].cause;
 
 		if (cause == LOSS_PROCESSOR || loss_cause_is_pipeline(cause) || cause == LOSS_MINOR || cause == LOSS_SWITCHES ||
 		    cause == LOSS_UNKNOWN)
-			ran += r->why.parts[i].impact_s / r->why.loss_s;
+			ran += r->breakdown.parts[i].impact_s / r->breakdown.loss_s;
 	}
-	return !r->condition && r->verified < .5 && r->activity == ACTIVITY_COMPUTATION && ran > CHANGED &&
-	       ran * r->loss_s > CHANGED * r->expected_s;
+	return !r->condition && r->verified < .5 && r->activity == ACTIVITY_COMPUTATION && ran > CHANGED_RATIO &&
+	       ran * r->loss_s > CHANGED_RATIO * r->expected_s;
 }
 
-bool variance_any(const struct variance *v)
+bool variance_has_slow_region(const struct variance *v)
 {
 	return v->n_regions && !v->regions[0].work;
 }
 
-static double times_of(const struct region *r)
+static double slowdown_factor(const struct region *r)
 {
 	return r->expected_s > 0 ? r->time_s / r->expected_s : (double)NAN;
 }
 
 /* Returns the ratio to the usual time: "1.50", or "more than 100" for calls that only take time if they wait. The caller frees it. */
-static char *times_text(const struct region *r)
+static char *format_slowdown(const struct region *r)
 {
-	return times_of(r) > TIMES_TOLD ? mem_format("more than %d", TIMES_TOLD) : mem_format("%.2f", times_of(r));
+	return slowdown_factor(r) > TIMES_REPORTED ? mem_format("more than %d", TIMES_REPORTED) : mem_format("%.2f", slowdown_factor(r));
 }
 
 /* Returns the time of all threads or of all records, whichever is more. Records include the timing cost of calls that were not timed. */
-static double all_s(const struct variance *v)
+static double total_thread_time_s(const struct variance *v)
 {
 	double sum = 0;
 
@@ -311,19 +313,19 @@ static double all_s(const struct variance *v)
 
 double variance_coverage(const struct variance *v)
 {
-	double judged_s = all_s(v) - v->activity_s[ACTIVITY_WAITING];
+	double judged_s = total_thread_time_s(v) - v->activity_s[ACTIVITY_WAITING];
 
 	return judged_s > 0 ? v->covered_s / judged_s : 0;
 }
 
 static double waiting_share(const struct variance *v)
 {
-	double all = all_s(v);
+	double all = total_thread_time_s(v);
 
 	return all > 0 ? v->activity_s[ACTIVITY_WAITING] / all : 0;
 }
 
-static bool throughout(const struct region *r)
+static bool is_throughout(const struct region *r)
 {
 	for (size_t i = 0; i < r->n; i++)
 		if (!r->members[i].throughout)
@@ -334,27 +336,27 @@ static bool throughout(const struct region *r)
 /* ---- the first line ---- */
 
 /* Adds the coverage. If it is low, recommends a comparison of several runs, in which even work that a run does only once is repeated. */
-static void answer_coverage(const struct variance *v, struct document *d)
+static void describe_coverage(const struct variance *v, struct document *d)
 {
-	bool few = variance_coverage(v) < VARIANCE_FEW;
-	char *waiting = waiting_share(v) < WAITED
+	bool few = variance_coverage(v) < VARIANCE_COVERAGE_MIN;
+	char *waiting = waiting_share(v) < WAITED_SHARE
 			    ? mem_string("")
 			    : mem_format("was waiting, which is not judged; %.0f %% of the rest ", 100 * variance_coverage(v));
 
 	doc_line(d, "%.0f %% of the time %swas in repeated work (coverage)%s", 100 * (*waiting ? waiting_share(v) : variance_coverage(v)),
 		 waiting, few ? ": the remaining time cannot be judged" : "");
-	if (few && v->fragments.n_runs < VARIANCE_REPEATED)
+	if (few && v->fragments.n_runs < VARIANCE_REPEATED_MIN)
 		doc_line(d,
 			 "to compare work that a run does only once, record it %d times ('assay record -o run1 -- ...', -o run2 and so on) "
 			 "and show all of them together ('assay timeline run1 run2 ...')",
-			 VARIANCE_REPEATED);
+			 VARIANCE_REPEATED_MIN);
 	free(waiting);
 }
 
-static void answer_nothing(const struct variance *v, struct document *d)
+static void describe_no_region(const struct variance *v, struct document *d)
 {
-	char *work = v->n_regions ? variance_sentence(v, &v->regions[0]) : NULL, *least = variance_seconds(v->least_s);
-	bool few = variance_coverage(v) < VARIANCE_FEW || waiting_share(v) > 1 - VARIANCE_FEW;
+	char *work = v->n_regions ? variance_region_sentence(v, &v->regions[0]) : NULL, *least = variance_format_seconds(v->least_s);
+	bool few = variance_coverage(v) < VARIANCE_COVERAGE_MIN || waiting_share(v) > 1 - VARIANCE_COVERAGE_MIN;
 
 	if (work)
 		doc_answer(d, DOC_DOUBTFUL, "", "%s", work);
@@ -362,22 +364,22 @@ static void answer_nothing(const struct variance *v, struct document *d)
 		doc_answer(d, DOC_DOUBTFUL, "", "nothing could be judged: no work of this run repeats");
 	else if (few)
 		doc_answer(d, DOC_DOUBTFUL, "", "no variance found in the %.0f %% of the time that could be judged",
-			   all_s(v) > 0 ? 100 * v->covered_s / all_s(v) : 0);
+			   total_thread_time_s(v) > 0 ? 100 * v->covered_s / total_thread_time_s(v) : 0);
 	else
 		doc_answer(d, DOC_GOOD, "", "no variance found");
 	if (work)
-		doc_line(d, BUILD_TO_KNOW);
+		doc_line(d, BUILD_FOR_WORK_REMEDY);
 	doc_line(d, "no %srepeated work took more than %.2f times as long as usual and lost %s or more", work ? "other " : "",
 		 1 / v->threshold, least);
 	mem_free(work, least);
 }
 
 /* Returns the lost time as text: if threads or processes lost time in parallel, the lost run time and the sum. The caller frees it. */
-static char *lost_text(const struct region *r)
+static char *format_lost_time(const struct region *r)
 {
-	char *lost = variance_seconds(fmax(r->estimated_s, 0)), *elapsed = variance_seconds(r->elapsed_s), *text;
+	char *lost = variance_format_seconds(fmax(r->estimated_s, 0)), *elapsed = variance_format_seconds(r->elapsed_s), *text;
 
-	if (r->estimated_s > BESIDE * r->elapsed_s)
+	if (r->estimated_s > SIMULTANEOUS_MIN * r->elapsed_s)
 		text = mem_format("%s of run time (%s summed over its %s)", elapsed, lost, r->n > 1 ? "processes" : "threads");
 	else
 		text = mem_string(lost);
@@ -388,26 +390,26 @@ static char *lost_text(const struct region *r)
 /* Returns a period such as "from 1.0 s to 2.0 s" or "throughout the run". The caller frees it. */
 static char *period_text(const struct variance *v, const struct region *r)
 {
-	char *from = variance_seconds(r->from_s), *to = variance_seconds(r->to_s), *text;
-	const char *ran = !throughout(r) ? "" : r->n > 1 ? "for as long as they ran, " : "for as long as it ran, ";
+	char *from = variance_format_seconds(r->from_s), *to = variance_format_seconds(r->to_s), *text;
+	const char *ran = !is_throughout(r) ? "" : r->n > 1 ? "for as long as they ran, " : "for as long as it ran, ";
 
-	text = *ran && r->to_s - r->from_s >= WHOLE * v->fragments.span_s ? mem_string("throughout the run")
-									  : mem_format("%sfrom %s to %s", ran, from, to);
+	text = *ran && r->to_s - r->from_s >= WHOLE_SHARE * v->fragments.span_s ? mem_string("throughout the run")
+										: mem_format("%sfrom %s to %s", ran, from, to);
 	mem_free(from, to);
 	return text;
 }
 
-char *variance_sentence(const struct variance *v, const struct region *r)
+char *variance_region_sentence(const struct variance *v, const struct region *r)
 {
-	char *who = variance_processes(v, r), *why = variance_why(v, r), *lost = lost_text(r), *when = period_text(v, r),
-	     *times = times_text(r);
-	char *cause = r->why.n ? cause_text(v, r, 0) : mem_string("nothing slow"), *text, *how;
+	char *who = variance_region_processes(v, r), *why = variance_region_causes(v, r), *lost = format_lost_time(r),
+	     *when = period_text(v, r), *times = format_slowdown(r);
+	char *cause = r->breakdown.n ? cause_text(v, r, 0) : mem_string("nothing slow"), *text, *how;
 	double part = v->fragments.span_s > 0 ? 100 * r->elapsed_s / v->fragments.span_s : 0;
 
 	how = r->condition ? mem_string("")
 			   : mem_format(", in %s that took %s times as long as usual%s%s", activity_text(r->activity), times,
-					r->why.n > 1 && part_share(&r->why, 0) < ALONE ? ": " : "",
-					r->why.n > 1 && part_share(&r->why, 0) < ALONE ? why : "");
+					r->breakdown.n > 1 && part_share(&r->breakdown, 0) < ALONE_SHARE ? ": " : "",
+					r->breakdown.n > 1 && part_share(&r->breakdown, 0) < ALONE_SHARE ? why : "");
 	text = r->work
 		   ? mem_format("%s most likely had more work %s: its computation, whose work was not counted, took %s times as long as "
 				"usual (%s longer)",
@@ -417,20 +419,20 @@ char *variance_sentence(const struct variance *v, const struct region *r)
 	return text;
 }
 
-static void answer_region(const struct variance *v, const struct region *r, struct document *d)
+static void describe_region(const struct variance *v, const struct region *r, struct document *d)
 {
-	char *text = variance_sentence(v, r);
+	char *text = variance_region_sentence(v, r);
 
-	doc_answer(d, r->unproved ? DOC_DOUBTFUL : DOC_BAD, "", "%s", text);
-	if (may_be_work(r))
-		doc_line(d, "the work of this computation was not counted, so the cause may be more work; " BUILD_TO_KNOW);
+	doc_answer(d, r->work_not_excluded ? DOC_DOUBTFUL : DOC_BAD, "", "%s", text);
+	if (is_likely_work(r))
+		doc_line(d, "the work of this computation was not counted, so the cause may be more work; " BUILD_FOR_WORK_REMEDY);
 	free(text);
 }
 
 /* Adds a line for each rank with more work than the median rank: other ranks wait for such a rank. */
-static void answer_work(const struct variance *v, struct document *d)
+static void describe_work(const struct variance *v, struct document *d)
 {
-	double *more = more_work(v, false);
+	double *more = additional_work(v, false);
 
 	for (size_t p = 0; p < v->fragments.n_processes; p++)
 		if (more[p] > 0)
@@ -453,7 +455,7 @@ static void region_members(const struct variance *v, const struct region *r, str
 
 		doc_object(d, NULL);
 		doc_set(d, "process", p->name);
-		doc_set(d, "rank", p->rank >= 0 ? doc_value_integer(p->rank) : DOC_NOTHING);
+		doc_set(d, "rank", p->rank >= 0 ? doc_value_integer(p->rank) : DOC_NULL_VALUE);
 		doc_set(d, "pid", (int64_t)p->pid);
 		doc_set(d, "host", p->host);
 		doc_set(d, "from_s", m->from_s);
@@ -471,27 +473,28 @@ static void region_parts(const struct region *r, struct document *d)
 {
 	doc_list(d, "parts");
 	doc_hide(d);
-	for (size_t i = 0; i < r->why.n; i++) {
-		const struct breakdown_part *p = &r->why.parts[i];
+	for (size_t i = 0; i < r->breakdown.n; i++) {
+		const struct breakdown_part *p = &r->breakdown.parts[i];
 
 		doc_object(d, NULL);
 		doc_set(d, "cause", loss_cause_name(p->cause));
 		doc_set(d, "impact_s", p->impact_s);
 		doc_set(d, "low_s", p->low_s);
 		doc_set(d, "high_s", p->high_s);
-		doc_set(d, "share", part_share(&r->why, i));
-		doc_set_bool(d, "timed", p->timed);
+		doc_set(d, "share", part_share(&r->breakdown, i));
+		doc_set_bool(d, "timed", p->is_measured);
 		doc_set(d, "count", p->count);
-		doc_set(d, "lasted_s", p->lasted_s);
+		doc_set(d, "lasted_s", p->duration_s);
 		doc_end(d);
 	}
 	doc_end(d);
 }
 
-static void region_row(const struct variance *v, size_t at, struct document *d)
+static void add_region_row(const struct variance *v, size_t at, struct document *d)
 {
 	const struct region *r = &v->regions[at];
-	char *who = variance_processes(v, r), *why = variance_why(v, r), *lost = variance_seconds(r->estimated_s), *times = times_text(r);
+	char *who = variance_region_processes(v, r), *why = variance_region_causes(v, r), *lost = variance_format_seconds(r->estimated_s),
+	     *times = format_slowdown(r);
 
 	doc_row(d);
 	doc_show(d, "region", "region", at + 1);
@@ -503,18 +506,18 @@ static void region_row(const struct variance *v, size_t at, struct document *d)
 	doc_showf(d, "to_s", "to s", r->to_s, "%.2f", r->to_s);
 	doc_showf(d, "loss_s", "lost", r->estimated_s, "%s", lost);
 	doc_set(d, "elapsed_loss_s", r->elapsed_s);
-	doc_showf(d, "times_usual", "times usual", times_of(r), "%s", times);
+	doc_showf(d, "times_usual", "times usual", slowdown_factor(r), "%s", times);
 	doc_set(d, "fragments", r->fragments);
-	doc_set(d, "environment", variance_environment(r));
+	doc_set(d, "environment", region_environment_share(r));
 	doc_set(d, "verified", r->verified);
-	doc_set_bool(d, "throughout", throughout(r));
+	doc_set_bool(d, "throughout", is_throughout(r));
 	doc_set_bool(d, "marked", r->marked);
 	doc_set_bool(d, "likely_work", r->work);
-	doc_set_bool(d, "proved", !r->work && !r->unproved);
-	doc_set(d, "caused_by", r->caused_by == VARIANCE_NONE ? DOC_NOTHING : doc_value_size(r->caused_by + 1));
-	doc_set(d, "waited_for", r->waited_for == VARIANCE_NONE ? DOC_NOTHING : doc_value_size(r->waited_for));
-	if (r->caused_by != VARIANCE_NONE)
-		doc_showf(d, NULL, "why", why, "waited for region %zu", r->caused_by + 1);
+	doc_set_bool(d, "proved", !r->work && !r->work_not_excluded);
+	doc_set(d, "caused_by", r->causing_region == VARIANCE_NONE ? DOC_NULL_VALUE : doc_value_size(r->causing_region + 1));
+	doc_set(d, "waited_for", r->waited_for == VARIANCE_NONE ? DOC_NULL_VALUE : doc_value_size(r->waited_for));
+	if (r->causing_region != VARIANCE_NONE)
+		doc_showf(d, NULL, "why", why, "waited for region %zu", r->causing_region + 1);
 	else if (r->waited_for != VARIANCE_NONE)
 		doc_showf(d, NULL, "why", why, "waited for %s", v->fragments.processes[r->waited_for].name);
 	else
@@ -524,7 +527,7 @@ static void region_row(const struct variance *v, size_t at, struct document *d)
 	mem_free(times, who, why, lost);
 }
 
-void variance_regions(const struct variance *v, struct document *d)
+void variance_add_regions(const struct variance *v, struct document *d)
 {
 	if (!v->n_regions)
 		doc_list(d, "regions");
@@ -535,39 +538,39 @@ void variance_regions(const struct variance *v, struct document *d)
 		doc_table(d, "regions");
 	}
 	for (size_t r = 0; r < v->n_regions; r++)
-		region_row(v, r, d);
+		add_region_row(v, r, d);
 	doc_end(d);
 }
 
 static void parts_table(const struct variance *v, size_t at, struct document *d)
 {
 	const struct region *r = &v->regions[at];
-	char *who = variance_processes(v, r);
+	char *who = variance_region_processes(v, r);
 
 	doc_subheading(d, "Region %zu: %s, %.2f s to %.2f s", at + 1, who, r->from_s, r->to_s);
 	doc_table(d, NULL);
-	for (size_t i = 0; i < r->why.n; i++) {
-		const struct breakdown_part *p = &r->why.parts[i];
-		double share = part_share(&r->why, i);
+	for (size_t i = 0; i < r->breakdown.n; i++) {
+		const struct breakdown_part *p = &r->breakdown.parts[i];
+		double share = part_share(&r->breakdown, i);
 		char *impact, *low, *high;
 
-		if (share < SMALLEST)
+		if (share < LOSS_SHARE_MIN)
 			continue;
-		impact = variance_seconds(p->impact_s);
-		low = variance_seconds(p->low_s);
-		high = variance_seconds(p->high_s);
+		impact = variance_format_seconds(p->impact_s);
+		low = variance_format_seconds(p->low_s);
+		high = variance_format_seconds(p->high_s);
 		doc_row(d);
 		doc_show(d, NULL, "cause", loss_cause_text(p->cause));
 		doc_showf(d, NULL, "share", share, "%.0f %%", 100 * share);
 		doc_bar(d, "", fmin(share, 1));
 		doc_show(d, NULL, "lost", impact);
-		if (!isnan(p->lasted_s))
-			doc_showf(d, NULL, "how it is known", p->lasted_s, "by CPU counters, for %.3g s", p->lasted_s);
+		if (!isnan(p->duration_s))
+			doc_showf(d, NULL, "how it is known", p->duration_s, "by CPU counters, for %.3g s", p->duration_s);
 		else if (!isnan(p->count))
 			doc_showf(d, NULL, "how it is known", "", "estimated, 95 %% interval %s to %s", low, high);
 		else
 			doc_show(d, NULL, "how it is known",
-				 !p->timed		    ? "the remainder"
+				 !p->is_measured	    ? "the remainder"
 				 : p->cause == LOSS_CLOCK   ? "timed by a loop of fixed length"
 				 : p->cause == LOSS_STOPPED ? "measured from outside, or the remainder"
 							    : "timed by the kernel");
@@ -581,8 +584,8 @@ static void parts_section(const struct variance *v, struct document *d)
 {
 	size_t told = 0;
 
-	for (size_t r = 0; r < v->n_regions && told < REGIONS_TOLD; r++) {
-		if (v->regions[r].caused_by != VARIANCE_NONE || v->regions[r].why.n < 2)
+	for (size_t r = 0; r < v->n_regions && told < REGIONS_REPORTED; r++) {
+		if (v->regions[r].causing_region != VARIANCE_NONE || v->regions[r].breakdown.n < 2)
 			continue;
 		if (!told++)
 			doc_section(d, "why", "Why", "Causes of the time",
@@ -608,7 +611,7 @@ static void variance_notes(const struct variance *v, struct document *d)
 		    "Only repeated work can be compared. Coverage is its share of the time of all threads, without waiting.");
 	doc_show(d, "processes", "processes", f->n_processes);
 	doc_set(d, "fragments", f->n);
-	doc_show(d, "basis", "work of computation known by", basis_of_most(v));
+	doc_show(d, "basis", "work of computation known by", main_basis(v));
 	doc_showf(d, "coverage", "coverage", variance_coverage(v), "%.0f %%", 100 * variance_coverage(v));
 	doc_showf(d, "waiting", "waiting", waiting_share(v), "%.0f %%", 100 * waiting_share(v));
 	doc_showf(d, "column_s", "one column of the maps", v->column_s, "%.3g s", v->column_s);
@@ -619,7 +622,7 @@ static void variance_notes(const struct variance *v, struct document *d)
 	doc_set(d, "span_s", f->span_s);
 	doc_set(d, "threshold", v->threshold);
 	doc_set(d, "least_s", v->least_s);
-	if (!f->one_host)
+	if (!f->is_one_host)
 		doc_line(d, "the processes ran on several hosts: times are only as exact as the agreement of their clocks");
 }
 
@@ -643,7 +646,7 @@ static char *site_text(const struct fragment_site *s)
 			  file_end(s->is_file ? s->file : s->module), between, path);
 }
 
-char *variance_place(const struct fragments *f, uint32_t from, uint32_t to)
+char *variance_format_place(const struct fragments *f, uint32_t from, uint32_t to)
 {
 	char *end = site_text(&f->sites[to]), *begin, *text;
 
@@ -655,38 +658,38 @@ char *variance_place(const struct fragments *f, uint32_t from, uint32_t to)
 	return text;
 }
 
-void variance_conclusion(const struct variance *v, struct document *d)
+void variance_add_conclusion(const struct variance *v, struct document *d)
 {
 	size_t by_environment = 0;
 
 	for (size_t r = 0; r < v->n_regions; r++)
-		by_environment += variance_by_environment(&v->regions[r]);
+		by_environment += region_is_by_environment(&v->regions[r]);
 	if (v->fragments.n_runs)
-		variance_runs_answer(v, d);
-	else if (variance_any(v))
-		answer_region(v, &v->regions[0], d);
+		variance_describe_runs(v, d);
+	else if (variance_has_slow_region(v))
+		describe_region(v, &v->regions[0], d);
 	else
-		answer_nothing(v, d);
+		describe_no_region(v, d);
 	if (!v->fragments.n_runs)
-		answer_work(v, d);
-	if (variance_coverage(v) < VARIANCE_FEW || !(v->fragments.n_runs || variance_any(v)))
-		answer_coverage(v, d);
-	variance_missing(v, d);
-	doc_set_bool(d, "variance", variance_any(v));
+		describe_work(v, d);
+	if (variance_coverage(v) < VARIANCE_COVERAGE_MIN || !(v->fragments.n_runs || variance_has_slow_region(v)))
+		describe_coverage(v, d);
+	add_missing_notes(v, d);
+	doc_set_bool(d, "variance", variance_has_slow_region(v));
 	doc_set(d, "by_environment", by_environment);
 }
 
-void variance_details(const struct variance *v, struct document *d)
+void variance_add_details(const struct variance *v, struct document *d)
 {
-	variance_regions(v, d);
+	variance_add_regions(v, d);
 	parts_section(v, d);
-	variance_maps(v, d);
-	variance_graph(v, d);
+	variance_add_maps(v, d);
+	variance_add_graph(v, d);
 	variance_notes(v, d);
 }
 
-void variance_answer(const struct variance *v, struct document *d)
+void variance_describe(const struct variance *v, struct document *d)
 {
-	variance_conclusion(v, d);
-	variance_details(v, d);
+	variance_add_conclusion(v, d);
+	variance_add_details(v, d);
 }

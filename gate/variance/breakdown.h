@@ -15,7 +15,7 @@
 /* Causes of a loss. Columns: constant, name in JSON, text for users, which follows "87 %". */
 #define LOSS_ROWS(X)                                                                                                                       \
 	X(LOSS_QUEUE, "run_queue", "waiting for a CPU that other programs were using")                                                     \
-	X(LOSS_CROWDED, "own_queue", "waiting for a CPU that the run itself was using")                                                    \
+	X(LOSS_OWN_QUEUE, "own_queue", "waiting for a CPU that the run itself was using")                                                  \
 	X(LOSS_WAITING, "waiting", "waiting for a CPU (its user is not known)")                                                            \
 	X(LOSS_THROTTLED, "throttled", "throttled by its cgroup's quota")                                                                  \
 	X(LOSS_STEAL, "steal", "CPU time taken away by the hypervisor (steal)")                                                            \
@@ -40,7 +40,7 @@
 	X(LOSS_DRAM, "dram", "slower execution on the CPU: waiting for data from DRAM")                                                    \
 	X(LOSS_UNKNOWN, "unknown", "unknown, because the counters of the operating system are missing")
 
-enum loss_cause { LOSS_ROWS(ROWS_ENUM) CAUSES };
+enum loss_cause { LOSS_ROWS(ROWS_ENUM) LOSS_CAUSES };
 const char *loss_cause_name(enum loss_cause cause);
 const char *loss_cause_text(enum loss_cause cause);
 /* Reports whether the cause is a part of LOSS_PROCESSOR that the CPU's pipeline counters distinguish. */
@@ -50,9 +50,9 @@ struct breakdown_part {
 	enum loss_cause cause;
 	double impact_s;      /* loss by this cause, s */
 	double low_s, high_s; /* 95 % interval of impact_s, s, if it is an estimate; otherwise both equal impact_s */
-	bool timed;	      /* measured directly; false if estimated, or if it is the remainder */
+	bool is_measured;     /* measured directly; false if estimated, or if it is the remainder */
 	double count;	      /* number of events beyond the usual number; NaN if not estimated from counts */
-	double lasted_s;      /* time in which a pipeline cause was above its usual level, s; NaN for other causes */
+	double duration_s;    /* time in which a pipeline cause was above its usual level, s; NaN for other causes */
 };
 
 struct breakdown {
@@ -66,7 +66,7 @@ struct region;
 
 /* Fills `why` of all regions. Costs O(fragments + snapshots), and a regression per member. */
 void breakdowns_find(struct variance *v);
-/* Returns the user of the CPUs for which a process waited `queue` s. LOSS_QUEUE: other programs; LOSS_CROWDED: the run; LOSS_WAITING:
+/* Returns the user of the CPUs for which a process waited `queue` s. LOSS_QUEUE: other programs; LOSS_OWN_QUEUE: the run; LOSS_WAITING:
  * unknown. */
 enum loss_cause breakdown_queue_cause(const struct variance *v, size_t process, double from_s, double to_s, double queue);
 void breakdown_release(struct breakdown *breakdown); /* Accepts a zeroed struct. */

@@ -83,7 +83,7 @@ static const struct call_row rows[] = {
 	{ "pause", ACTIVITY_WAITING, false },
 };
 
-static bool row_fits(const char *pattern, const char *name)
+static bool is_pattern_match(const char *pattern, const char *name)
 {
 	size_t n = strcspn(pattern, "*");
 
@@ -93,7 +93,7 @@ static bool row_fits(const char *pattern, const char *name)
 enum activity call_activity(const char *name, uint64_t kind, bool *moves)
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (!row_fits(rows[i].name, name))
+		if (!is_pattern_match(rows[i].name, name))
 			continue;
 		*moves = rows[i].moves;
 		if (rows[i].activity != BY_FILE)

@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST 0.5 /* minimum fraction of a wait that a cause must explain */
-#define SURE 3	 /* number of standard errors added to an upper limit */
+#define MOST_SHARE  0.5 /* minimum fraction of a wait that a cause must explain */
+#define SURE_SIGMAS 3	/* number of standard errors added to an upper limit */
 
 /* Rows of a process's matrix. A cell has the seconds of all threads in one column of the maps. KNOWN is the part of WALL in which quotas
  * and steal are known. WORK, MESSAGES and WAITS are comparable times, each followed by its usual time. ERROR is their squared error. POLLS
- * is time in MPI calls, which may poll. ASLEEP is time in other communication and waiting. WANTED is time in which the process needed a
- * CPU; RAN is the part of it on a CPU. */
+ * is time in MPI calls, which may poll. ASLEEP is time in other communication and waiting. WANTED_TO_RUN is time in which the process
+ * needed a CPU; RAN is the part of it on a CPU. */
 enum {
 	CPU,
 	QUEUE,
@@ -32,13 +32,13 @@ enum {
 	ERROR,
 	POLLS,
 	ASLEEP,
-	WANTED,
+	WANTED_TO_RUN,
 	RAN,
 	ROWS
 };
 
 /* Run-queue delay of a process outside the conditions that stand out. */
-struct rest {
+struct remaining_delay {
 	struct region_member when; /* the whole time of the process */
 	double waited_s, ran_s;
 	double most_s;	       /* upper limit of the loss, s */
@@ -56,13 +56,13 @@ double conditions_overlap(const struct variance *v, size_t process, double from_
 	return fmin(sum, to_s - from_s);
 }
 
-static double *cell(struct mat *m, size_t row, size_t column)
+static double *cell_at(struct mat *m, size_t row, size_t column)
 {
 	return &m->at[row * m->cols + column];
 }
 
 /* Returns the activity in which the process spent most of the member's time. */
-static enum activity activity_in(const struct variance *v, const struct region_member *m)
+static enum activity main_activity(const struct variance *v, const struct region_member *m)
 {
 	const struct fragment_process *p = &v->fragments.processes[m->process];
 	double time_s[ACTIVITIES] = { 0 };
@@ -71,7 +71,7 @@ static enum activity activity_in(const struct variance *v, const struct region_m
 	for (size_t i = p->first; i < p->first + p->n; i++) {
 		const struct fragment *f = &v->fragments.items[i];
 
-		time_s[f->activity] += f->weight * f->time_s * stretch_part(f, m->from_s, m->to_s);
+		time_s[f->activity] += f->weight * f->time_s * stretch_overlap_share(f, m->from_s, m->to_s);
 	}
 	for (enum activity a = 0; a < ACTIVITY_OTHER; a++)
 		most = time_s[a] > time_s[most] ? a : most;
@@ -83,7 +83,7 @@ static void condition_add(struct variance *v, struct stretches *all, enum loss_c
 {
 	const struct fragment_process *p = &v->fragments.processes[m.process];
 	size_t from = variance_column(v, m.from_s), to = variance_column(v, m.to_s - v->column_s / 2);
-	struct stretch s = { .condition = true, .rest = !clears, .cause = cause, .waited_for = VARIANCE_NONE, .own_s = m.loss_s };
+	struct stretch s = { .condition = true, .is_remainder = !clears, .cause = cause, .waited_for = VARIANCE_NONE, .own_s = m.loss_s };
 
 	if (stats_round(m.loss_s) < stats_round(v->least_s))
 		return;
@@ -91,8 +91,8 @@ static void condition_add(struct variance *v, struct stretches *all, enum loss_c
 	m.time_s = m.to_s - m.from_s;
 	m.loss_s = m.estimated_s = fmin(m.loss_s, m.time_s);
 	m.expected_s = m.time_s - m.loss_s;
-	m.beside = 1;
-	s.activity = activity_in(v, &m);
+	m.n_simultaneous = 1;
+	s.activity = main_activity(v, &m);
 	s.member = m;
 	stretch_add(all, &s);
 	if (!clears)
@@ -100,31 +100,31 @@ static void condition_add(struct variance *v, struct stretches *all, enum loss_c
 	mem_append(v->conditions, v->n_conditions, &v->conditions_capacity, m);
 	for (size_t map = 0; !m.throughout && map < ACTIVITY_MAPS; map++)
 		for (size_t c = from; c <= to; c++)
-			*cell(&v->maps[map].time, m.process, c) = *cell(&v->maps[map].expected, m.process, c) = 0;
+			*cell_at(&v->maps[map].time, m.process, c) = *cell_at(&v->maps[map].expected, m.process, c) = 0;
 }
 
 /* ---- run-queue delay ---- */
 
 /* Spreads `amount` evenly over the columns from from_s to to_s. */
-static void spread(const struct variance *v, struct mat *of, size_t row, double from_s, double to_s, double amount)
+static void spread_amount(const struct variance *v, struct mat *of, size_t row, double from_s, double to_s, double amount)
 {
 	size_t first = variance_column(v, from_s), last = variance_column(v, to_s);
 
 	for (size_t c = first; c <= last; c++) {
 		double begin = fmax(from_s, (double)c * v->column_s), end = fmin(to_s, (double)(c + 1) * v->column_s);
 
-		*cell(of, row, c) += first == last ? amount : amount * fmax(end - begin, 0) / (to_s - from_s);
+		*cell_at(of, row, c) += first == last ? amount : amount * fmax(end - begin, 0) / (to_s - from_s);
 	}
 }
 
 /* Returns a value at the time at_s, interpolated between readings from outside. */
-static double seen_at(const struct fragment_process *p, enum account a, double at_s)
+static double reading_at(const struct fragment_process *p, enum usage_counter a, double at_s)
 {
 	double before_s = p->start_s, before = 0;
 
 	for (size_t i = 0; i < p->n_readings; i++) {
 		const struct fragment_reading *r = &p->readings[i];
-		double value = a == ACCOUNT_CPU ? r->cpu_s : a == ACCOUNT_QUEUE ? r->queue_s : r->stopped_s;
+		double value = a == USAGE_CPU ? r->cpu_s : a == USAGE_QUEUE ? r->queue_s : r->stopped_s;
 
 		if (r->at_s > at_s)
 			return before + (value - before) * fmax(at_s - before_s, 0) / (r->at_s - before_s);
@@ -144,25 +144,25 @@ static double piece_end(const struct fragment_process *p, double from_s, double 
 }
 
 /* Spreads the count of a thread over the columns in the same way as the readings from outside, which cover all threads of the process. */
-static void spread_seen(const struct variance *v, const struct fragment_process *p, struct mat *of, size_t row, enum account a,
-			double from_s, double to_s, double amount)
+static void spread_by_readings(const struct variance *v, const struct fragment_process *p, struct mat *of, size_t row, enum usage_counter a,
+			       double from_s, double to_s, double amount)
 {
-	double seen = to_s - from_s > v->column_s ? seen_at(p, a, to_s) - seen_at(p, a, from_s) : 0;
+	double seen = to_s - from_s > v->column_s ? reading_at(p, a, to_s) - reading_at(p, a, from_s) : 0;
 
 	if (!(seen > 0)) {
-		spread(v, of, row, from_s, to_s, amount);
+		spread_amount(v, of, row, from_s, to_s, amount);
 		return;
 	}
 	for (double at_s = from_s, end_s; at_s < to_s; at_s = end_s) {
 		end_s = piece_end(p, at_s, to_s);
-		spread(v, of, row, at_s, end_s, amount * (seen_at(p, a, end_s) - seen_at(p, a, at_s)) / seen);
+		spread_amount(v, of, row, at_s, end_s, amount * (reading_at(p, a, end_s) - reading_at(p, a, at_s)) / seen);
 	}
 }
 
 /* Narrows [*from_s, *to_s) to the part in which the process's run-queue delay was above its mean. */
-static void narrow(const struct fragment_process *p, double *from_s, double *to_s)
+static void narrow_to_readings(const struct fragment_process *p, double *from_s, double *to_s)
 {
-	double mean = (seen_at(p, ACCOUNT_QUEUE, *to_s) - seen_at(p, ACCOUNT_QUEUE, *from_s)) / (*to_s - *from_s);
+	double mean = (reading_at(p, USAGE_QUEUE, *to_s) - reading_at(p, USAGE_QUEUE, *from_s)) / (*to_s - *from_s);
 	double sum = 0, most = 0, first_s = *from_s, from = *from_s, to = *to_s;
 
 	for (double at_s = *from_s, end_s; at_s < *to_s; at_s = end_s) {
@@ -171,7 +171,7 @@ static void narrow(const struct fragment_process *p, double *from_s, double *to_
 			sum = 0;
 			first_s = at_s;
 		}
-		sum += seen_at(p, ACCOUNT_QUEUE, end_s) - seen_at(p, ACCOUNT_QUEUE, at_s) - mean * (end_s - at_s);
+		sum += reading_at(p, USAGE_QUEUE, end_s) - reading_at(p, USAGE_QUEUE, at_s) - mean * (end_s - at_s);
 		if (sum > most) {
 			most = sum;
 			from = first_s;
@@ -183,7 +183,7 @@ static void narrow(const struct fragment_process *p, double *from_s, double *to_
 }
 
 /* Returns the increase of a counter; 0 if a value is unknown. */
-static double more_of(const struct snapshot *before, const struct snapshot *after, enum account a)
+static double counter_growth(const struct snapshot *before, const struct snapshot *after, enum usage_counter a)
 {
 	double more = after->value[a] - before->value[a];
 
@@ -196,20 +196,21 @@ static void readings_add(const struct variance *v, const struct snapshot *before
 			 bool *joined)
 {
 	const struct fragment_process *p = &v->fragments.processes[before->process];
-	double from_s = before->at_s, to_s = after->at_s, throttled = more_of(before, after, ACCOUNT_THROTTLED);
-	bool known = !isnan(after->value[ACCOUNT_THROTTLED] - before->value[ACCOUNT_THROTTLED]);
+	double from_s = before->at_s, to_s = after->at_s, throttled = counter_growth(before, after, USAGE_THROTTLED);
+	bool known = !isnan(after->value[USAGE_THROTTLED] - before->value[USAGE_THROTTLED]);
 
-	if (isnan(after->value[ACCOUNT_QUEUE] - before->value[ACCOUNT_QUEUE] + after->value[ACCOUNT_CPU] - before->value[ACCOUNT_CPU]))
+	if (isnan(after->value[USAGE_QUEUE] - before->value[USAGE_QUEUE] + after->value[USAGE_CPU] - before->value[USAGE_CPU]))
 		return;
-	spread_seen(v, p, of, CPU, ACCOUNT_CPU, from_s, to_s, more_of(before, after, ACCOUNT_CPU));
-	spread_seen(v, p, of, QUEUE, ACCOUNT_QUEUE, from_s, to_s, more_of(before, after, ACCOUNT_QUEUE));
-	spread(v, of, STEAL, from_s, to_s, more_of(before, after, ACCOUNT_STEAL));
-	spread_seen(v, p, of, THROTTLED, ACCOUNT_QUEUE, fmax(fmin(from_s, to_s - throttled), 0), to_s, throttled);
-	spread(v, of, WALL, from_s, to_s, to_s - from_s);
-	spread(v, of, KNOWN, from_s, to_s, known ? to_s - from_s : 0);
+	spread_by_readings(v, p, of, CPU, USAGE_CPU, from_s, to_s, counter_growth(before, after, USAGE_CPU));
+	spread_by_readings(v, p, of, QUEUE, USAGE_QUEUE, from_s, to_s, counter_growth(before, after, USAGE_QUEUE));
+	spread_amount(v, of, STEAL, from_s, to_s, counter_growth(before, after, USAGE_STEAL));
+	spread_by_readings(v, p, of, THROTTLED, USAGE_QUEUE, fmax(fmin(from_s, to_s - throttled), 0), to_s, throttled);
+	spread_amount(v, of, WALL, from_s, to_s, to_s - from_s);
+	spread_amount(v, of, KNOWN, from_s, to_s, known ? to_s - from_s : 0);
 	for (double at_s = from_s, end_s; to_s - from_s > v->column_s && at_s < to_s; at_s = end_s) {
 		end_s = piece_end(p, at_s, to_s);
-		for (size_t c = variance_column(v, at_s + MOST * v->column_s); c < variance_column(v, end_s - MOST * v->column_s); c++)
+		for (size_t c = variance_column(v, at_s + MOST_SHARE * v->column_s);
+		     c < variance_column(v, end_s - MOST_SHARE * v->column_s); c++)
 			joined[c + 1] = true;
 	}
 }
@@ -223,9 +224,9 @@ static double row_sum(const struct mat *of, size_t row)
 	return sum;
 }
 
-/* Fills RAN and WANTED. Some kernels do not count throttled and stolen time as run-queue delay. Delay during polling for messages counts as
- * waiting for others. */
-static void requested_fill(const struct variance *v, const bool *taken, struct mat *of)
+/* Fills RAN and WANTED_TO_RUN. Some kernels do not count throttled and stolen time as run-queue delay. Delay during polling for messages
+ * counts as waiting for others. */
+static void fill_requested_columns(const struct variance *v, const bool *taken, struct mat *of)
 {
 	for (size_t c = 0; c < v->columns; c++) {
 		double outside = fmax(mat_get(of, WALL, c) - mat_get(of, POLLS, c), 0);
@@ -234,12 +235,12 @@ static void requested_fill(const struct variance *v, const bool *taken, struct m
 		double unknown = mat_get(of, WALL, c) - mat_get(of, ASLEEP, c) - ran;
 
 		if (taken[c]) {
-			*cell(of, THROTTLED, c) = 0;
+			*cell_at(of, THROTTLED, c) = 0;
 			continue;
 		}
 		queue = fmax(queue, fmin(withheld, unknown));
-		*cell(of, RAN, c) = ran;
-		*cell(of, WANTED, c) = ran + fmin(queue, outside);
+		*cell_at(of, RAN, c) = ran;
+		*cell_at(of, WANTED_TO_RUN, c) = ran + fmin(queue, outside);
 	}
 }
 
@@ -259,12 +260,12 @@ static void process_columns(const struct variance *v, size_t process, struct mat
 		double end_s = f->start_s + f->time_s;
 
 		if (polls || row != WORK)
-			spread(v, of, polls ? POLLS : ASLEEP, f->start_s, end_s, f->weight * f->time_s);
+			spread_amount(v, of, polls ? POLLS : ASLEEP, f->start_s, end_s, f->weight * f->time_s);
 		if (!cluster->repeated)
 			continue;
-		spread(v, of, row, f->start_s, end_s, f->weight * f->time_s);
-		spread(v, of, row + 1, f->start_s, end_s, f->weight * cluster->usual_s);
-		spread(v, of, ERROR, f->start_s, end_s, f->weight * (f->weight - 1.0) * pow(f->time_s - cluster->usual_s, 2));
+		spread_amount(v, of, row, f->start_s, end_s, f->weight * f->time_s);
+		spread_amount(v, of, row + 1, f->start_s, end_s, f->weight * cluster->usual_s);
+		spread_amount(v, of, ERROR, f->start_s, end_s, f->weight * (f->weight - 1.0) * pow(f->time_s - cluster->usual_s, 2));
 	}
 }
 
@@ -279,54 +280,57 @@ static double sum_in(const struct variance *v, const struct mat *of, size_t row,
 	return sum;
 }
 
-/* Time of all threads beyond the usual time, by kind, s. told_s is the part of wall_s that can be compared. */
-struct longer {
-	double work_s, messages_s, waits_s, wall_s, told_s;
+/* Time of all threads beyond the usual time, by kind, s. messages_expected_s is the part of wall_s that can be compared. */
+struct duration_excess {
+	double work_s, messages_s, waits_s, wall_s, messages_expected_s;
 	double error_s; /* standard error, s: a record may represent several calls */
 };
 
 /* Sums the time beyond the usual time. without[columns] marks columns to exclude; NULL excludes none. */
-static struct longer longer_in(const struct variance *v, const struct mat *of, const struct region_member *m, const bool *without)
+static struct duration_excess sum_excess_time(const struct variance *v, const struct mat *of, const struct region_member *m,
+					      const bool *without)
 {
-	double time[3], longer[3], wall_s = sum_in(v, of, WALL, m, without);
+	double time[3], duration_excess[3], wall_s = sum_in(v, of, WALL, m, without);
 
 	for (size_t i = 0; i < 3; i++) {
 		time[i] = sum_in(v, of, WORK + 2 * i, m, without);
-		longer[i] = time[i] - sum_in(v, of, WORK_USUAL + 2 * i, m, without);
+		duration_excess[i] = time[i] - sum_in(v, of, WORK_USUAL + 2 * i, m, without);
 	}
 	if (!(wall_s > 0)) /* the kernel has no run-queue delay: use the time of one thread */
 		wall_s = m->to_s - m->from_s;
-	return (
-	    struct longer){ longer[0], longer[1], longer[2], wall_s, time[0] + time[1] + time[2], sqrt(sum_in(v, of, ERROR, m, without)) };
+	return (struct duration_excess){ duration_excess[0],	      duration_excess[1],
+					 duration_excess[2],	      wall_s,
+					 time[0] + time[1] + time[2], sqrt(sum_in(v, of, ERROR, m, without)) };
 }
 
 /* Returns the loss of all threads, s: lost_s, plus `errors` standard errors, extrapolated from comparable time. Returns INFINITY if less
- * than MOST of the time can be compared. */
-static double lost_of(const struct longer *l, double lost_s, double errors)
+ * than MOST_SHARE of the time can be compared. */
+static double condition_loss(const struct duration_excess *l, double lost_s, double errors)
 {
-	return l->told_s >= MOST * l->wall_s ? fmax(lost_s + errors * l->error_s, 0) * l->wall_s / l->told_s : (double)INFINITY;
+	return l->messages_expected_s >= MOST_SHARE * l->wall_s ? fmax(lost_s + errors * l->error_s, 0) * l->wall_s / l->messages_expected_s
+								: (double)INFINITY;
 }
 
 /* Returns the upper limit of the loss, s. A wait that only shortened a later wait is no loss. Longer waiting for messages is a loss of
  * other processes, except for the time after the messages arrived. */
-static double lost_most(const struct variance *v, struct waits *known, const struct mat *of, const struct region_member *m,
-			const bool *without)
+static double condition_max_loss(const struct variance *v, struct waits *known, const struct mat *of, const struct region_member *m,
+				 const bool *without)
 {
 	struct region_member own = { .process = m->process, .from_s = m->from_s, .to_s = m->to_s, .loss_s = (double)INFINITY };
-	struct longer l = longer_in(v, of, m, without);
+	struct duration_excess l = sum_excess_time(v, of, m, without);
 
-	return lost_of(&l, l.work_s + fmin(l.messages_s, 0) + waits_own_loss(v, known, &own, true) + l.waits_s, SURE);
+	return condition_loss(&l, l.work_s + fmin(l.messages_s, 0) + waits_own_loss(v, known, &own, true) + l.waits_s, SURE_SIGMAS);
 }
 
 /* Reports whether another process of the run waited for a CPU at the same time. If so, waiting for that process has the same cause. */
-static bool waited_together(const struct variance *v, const struct region_member *m)
+static bool is_wait_simultaneous(const struct variance *v, const struct region_member *m)
 {
 	const struct fragment_process *all = v->fragments.processes, *own = &all[m->process];
-	double queue = seen_at(own, ACCOUNT_QUEUE, m->to_s) - seen_at(own, ACCOUNT_QUEUE, m->from_s);
+	double queue = reading_at(own, USAGE_QUEUE, m->to_s) - reading_at(own, USAGE_QUEUE, m->from_s);
 
 	for (size_t p = 0; queue > 0 && p < v->fragments.n_processes; p++)
 		if (p != m->process && processors_same_host(&v->fragments, m->process, p) &&
-		    seen_at(&all[p], ACCOUNT_QUEUE, m->to_s) - seen_at(&all[p], ACCOUNT_QUEUE, m->from_s) >= MOST * queue)
+		    reading_at(&all[p], USAGE_QUEUE, m->to_s) - reading_at(&all[p], USAGE_QUEUE, m->from_s) >= MOST_SHARE * queue)
 			return true;
 	return false;
 }
@@ -338,7 +342,7 @@ static void interval_end(struct variance *v, struct waits *known, const struct m
 			 struct stretches *all)
 {
 	double queue = 0, ran = 0, idle = 0, lost;
-	struct longer l;
+	struct duration_excess l;
 
 	if (!(m.loss_s > 0))
 		return;
@@ -347,14 +351,16 @@ static void interval_end(struct variance *v, struct waits *known, const struct m
 		ran += mat_get(of, CPU, c);
 		idle += fmax(mat_get(of, WALL, c) - mat_get(of, ASLEEP, c) - mat_get(of, CPU, c), 0);
 	}
-	l = longer_in(v, of, &m, NULL);
-	lost = lost_of(&l, l.work_s + l.messages_s + l.waits_s, SURE);
+	l = sum_excess_time(v, of, &m, NULL);
+	lost = condition_loss(&l, l.work_s + l.messages_s + l.waits_s, SURE_SIGMAS);
 	if (cause == LOSS_STOPPED) {
 		m.loss_s = fmin(m.loss_s, lost / fmax(l.wall_s / (m.to_s - m.from_s), 1));
 	} else {
-		double out = queue >= MOST * fmin(m.loss_s, idle) ? queue : idle; /* some kernels count throttled time as run-queue delay */
+		double out =
+		    queue >= MOST_SHARE * fmin(m.loss_s, idle) ? queue : idle; /* some kernels count throttled time as run-queue delay */
 
-		out = fmin(m.loss_s >= MOST * out ? out : m.loss_s, waited_together(v, &m) ? lost : lost_most(v, known, of, &m, NULL));
+		out = fmin(m.loss_s >= MOST_SHARE * out ? out : m.loss_s,
+			   is_wait_simultaneous(v, &m) ? lost : condition_max_loss(v, known, of, &m, NULL));
 		m.loss_s = out / fmax((ran + out) / (m.to_s - m.from_s), 1);
 	}
 	condition_add(v, all, cause, m, true);
@@ -364,13 +370,13 @@ struct moment {
 	double at_s, value;
 };
 
-ORDER_BY(moments_order, struct moment, BY_UP(at_s) BY_UP(value))
+ORDER_BY(moments_order, struct moment, BY_ASC(at_s) BY_ASC(value))
 
 /* Lists the total stopped or throttled time at each reading, from outside or by threads. Returns the count; the caller frees *out. */
-static size_t moments_find(const struct variance *v, const struct fragment_process *p, enum account a, struct moment **out)
+static size_t moments_find(const struct variance *v, const struct fragment_process *p, enum usage_counter a, struct moment **out)
 {
 	struct fragment_reading before = { .at_s = p->start_s };
-	bool outside = a == ACCOUNT_STOPPED && p->n_readings;
+	bool outside = a == USAGE_STOPPED && p->n_readings;
 	double stopped_s = 0;
 	size_t n = 0;
 
@@ -393,7 +399,7 @@ static size_t moments_find(const struct variance *v, const struct fragment_proce
 
 /* Adds the intervals in which a counter grew. Throttled time ended by the reading, and may have started before the previous one. Two
  * intervals become one if the gap between them is shorter than the first, or than a column. */
-static void intervals_add(struct variance *v, struct waits *known, size_t process, const struct mat *of, enum account a,
+static void intervals_add(struct variance *v, struct waits *known, size_t process, const struct mat *of, enum usage_counter a,
 			  enum loss_cause cause, struct stretches *all)
 {
 	const struct fragment_process *p = &v->fragments.processes[process];
@@ -410,7 +416,7 @@ static void intervals_add(struct variance *v, struct waits *known, size_t proces
 			double to_s = at[i].at_s;
 
 			if (cause == LOSS_THROTTLED && to_s - from_s > v->column_s)
-				narrow(p, &from_s, &to_s);
+				narrow_to_readings(p, &from_s, &to_s);
 			if (m.loss_s > 0 && from_s - m.to_s > fmax(m.to_s - m.from_s, v->column_s)) {
 				interval_end(v, known, of, cause, m, all);
 				m.loss_s = 0;
@@ -434,30 +440,33 @@ static enum loss_cause cause_of_wait(const struct mat *of, size_t from, size_t t
 	for (size_t c = from; c < to; c++) {
 		double wall = mat_get(of, WALL, c), known = wall > 0 ? mat_get(of, KNOWN, c) / wall : 0;
 
-		waited += known * (mat_get(of, WANTED, c) - mat_get(of, RAN, c));
+		waited += known * (mat_get(of, WANTED_TO_RUN, c) - mat_get(of, RAN, c));
 		throttled += mat_get(of, THROTTLED, c);
 		stolen += mat_get(of, STEAL, c);
 	}
-	return fmax(throttled, stolen) < MOST * waited || !(waited > 0) ? LOSS_UNKNOWN : throttled >= stolen ? LOSS_THROTTLED : LOSS_STEAL;
+	return fmax(throttled, stolen) < MOST_SHARE * waited || !(waited > 0) ? LOSS_UNKNOWN
+	       : throttled >= stolen					      ? LOSS_THROTTLED
+									      : LOSS_STEAL;
 }
 
 /* Measures run-queue delay outside the columns with found[c], which belong to conditions. */
-static void rest_measure(const struct variance *v, struct waits *known, const struct mat *of, const bool *found, struct rest *out)
+static void measure_remaining_delay(const struct variance *v, struct waits *known, const struct mat *of, const bool *found,
+				    struct remaining_delay *out)
 {
 	const struct fragment_process *p = &v->fragments.processes[out->when.process];
-	struct longer l;
+	struct duration_excess l;
 
 	for (size_t c = 0; c < v->columns; c++) {
-		out->waited_s += found[c] ? 0 : mat_get(of, WANTED, c) - mat_get(of, RAN, c);
+		out->waited_s += found[c] ? 0 : mat_get(of, WANTED_TO_RUN, c) - mat_get(of, RAN, c);
 		out->ran_s += found[c] ? 0 : mat_get(of, RAN, c);
 	}
 	out->when.from_s = p->start_s;
 	out->when.to_s = p->end_s;
 	out->when.throughout = true;
 	out->when.loss_s = (double)INFINITY;
-	l = longer_in(v, of, &out->when, found);
-	out->most_s = lost_of(&l, l.work_s + waits_own_loss(v, known, &out->when, true) + fmin(l.waits_s, 0), SURE);
-	out->when.time_s = row_sum(of, WANTED);
+	l = sum_excess_time(v, of, &out->when, found);
+	out->most_s = condition_loss(&l, l.work_s + waits_own_loss(v, known, &out->when, true) + fmin(l.waits_s, 0), SURE_SIGMAS);
+	out->when.time_s = row_sum(of, WANTED_TO_RUN);
 	out->polls = row_sum(of, POLLS) > 0;
 	out->cause = cause_of_wait(of, 0, v->columns);
 }
@@ -465,29 +474,29 @@ static void rest_measure(const struct variance *v, struct waits *known, const st
 /* Adds a condition for a wait that stands out, without the usual wait for the same amount of work. The condition excludes its time from
  * other regions only if it is most of the loss. */
 static void wait_add(struct variance *v, struct waits *known, const struct mat *of, const struct stretch *high, const bool *taken,
-		     const struct rest *rest, struct stretches *all)
+		     const struct remaining_delay *rest, struct stretches *all)
 {
 	struct region_member m = high->member;
 	double usual = rest->ran_s > 0 ? m.expected_s * rest->waited_s / rest->ran_s : 0, lost;
 	enum loss_cause cause = cause_of_wait(of, high->first, high->end);
-	struct longer l = longer_in(v, of, &m, taken);
+	struct duration_excess l = sum_excess_time(v, of, &m, taken);
 	bool most;
 
 	if (cause == LOSS_UNKNOWN)
 		cause = breakdown_queue_cause(v, m.process, m.from_s, m.to_s, m.loss_s - usual);
-	lost = lost_of(&l, l.work_s + l.messages_s + l.waits_s, 0);
-	if (cause == LOSS_QUEUE && waited_together(v, &m))
+	lost = condition_loss(&l, l.work_s + l.messages_s + l.waits_s, 0);
+	if (cause == LOSS_QUEUE && is_wait_simultaneous(v, &m))
 		m.loss_s = fmin(fmax(m.loss_s, sum_in(v, of, QUEUE, &m, taken)) - usual, lost);
 	else
-		m.loss_s = fmin(m.loss_s - usual, lost_most(v, known, of, &m, taken));
-	most = isinf(lost) || m.loss_s >= MOST * lost;
+		m.loss_s = fmin(m.loss_s - usual, condition_max_loss(v, known, of, &m, taken));
+	most = isinf(lost) || m.loss_s >= MOST_SHARE * lost;
 	m.loss_s /= fmax(m.time_s / (m.to_s - m.from_s), 1); /* several threads waited in parallel */
-	if (cause != LOSS_CROWDED || !rest->polls)
+	if (cause != LOSS_OWN_QUEUE || !rest->polls)
 		condition_add(v, all, cause, m, most);
 }
 
 /* Adds the conditions of a process, and measures the rest of its run-queue delay. */
-static void waits_add(struct variance *v, struct waits *known, size_t process, struct stretches *all, struct rest *rest)
+static void waits_add(struct variance *v, struct waits *known, size_t process, struct stretches *all, struct remaining_delay *rest)
 {
 	struct mat of = mat_new(ROWS, v->columns);
 	bool *joined = mem_new(v->columns, sizeof(*joined)), *found = mem_new(v->columns, sizeof(*found));
@@ -495,17 +504,17 @@ static void waits_add(struct variance *v, struct waits *known, size_t process, s
 	struct stretches high = { .n = 0 };
 
 	process_columns(v, process, &of, joined);
-	intervals_add(v, known, process, &of, ACCOUNT_STOPPED, LOSS_STOPPED, all);
-	intervals_add(v, known, process, &of, ACCOUNT_THROTTLED, LOSS_THROTTLED, all);
+	intervals_add(v, known, process, &of, USAGE_STOPPED, LOSS_STOPPED, all);
+	intervals_add(v, known, process, &of, USAGE_THROTTLED, LOSS_THROTTLED, all);
 	for (size_t c = 0; c < v->columns; c++)
 		taken[c] = conditions_overlap(v, process, (double)c * v->column_s, (double)(c + 1) * v->column_s) > v->column_s / 2;
-	requested_fill(v, taken, &of);
-	stretches_of_row(v, process, &of.at[WANTED * v->columns], &of.at[RAN * v->columns], joined, &high);
+	fill_requested_columns(v, taken, &of);
+	stretches_find_in_row(v, process, &of.at[WANTED_TO_RUN * v->columns], &of.at[RAN * v->columns], joined, &high);
 	for (size_t i = 0; i < high.n; i++)
 		for (size_t c = high.items[i].first; c < high.items[i].end; c++)
 			found[c] = true;
 	rest->when.process = process;
-	rest_measure(v, known, &of, found, rest);
+	measure_remaining_delay(v, known, &of, found, rest);
 	for (size_t i = 0; i < high.n; i++)
 		wait_add(v, known, &of, &high.items[i], taken, rest, all);
 	mat_release(&of);
@@ -515,16 +524,16 @@ static void waits_add(struct variance *v, struct waits *known, size_t process, s
 /* Adds a condition for a process that waits evenly from start to end. The usual wait is the longest wait of another process on the host for
  * as much work. Other programs must have used the CPUs for as long as the loss; half as long if the run itself cannot have delayed the
  * process. */
-static void rest_add(struct variance *v, size_t process, const struct rest *rests, struct stretches *all)
+static void add_remaining_condition(struct variance *v, size_t process, const struct remaining_delay *rests, struct stretches *all)
 {
-	struct rest r = rests[process];
+	struct remaining_delay r = rests[process];
 	double most = 0;
 	bool alone = true; /* no other process shows the usual wait */
 
 	if (!(r.waited_s >= v->least_s))
 		return;
 	for (size_t p = 0; p < v->fragments.n_processes; p++)
-		if (p != process && processors_same_host(&v->fragments, process, p) && rests[p].ran_s >= MOST * r.ran_s) {
+		if (p != process && processors_same_host(&v->fragments, process, p) && rests[p].ran_s >= MOST_SHARE * r.ran_s) {
 			most = fmax(most, rests[p].waited_s / rests[p].ran_s);
 			alone = false;
 		}
@@ -533,12 +542,12 @@ static void rest_add(struct variance *v, size_t process, const struct rest *rest
 	if (r.cause == LOSS_UNKNOWN && r.polls && !alone)
 		return;
 	if (r.cause == LOSS_UNKNOWN) {
-		struct processors_used used = processors_used(&v->fragments, process, r.when.from_s, r.when.to_s);
+		struct processors_usage used = processors_usage(&v->fragments, process, r.when.from_s, r.when.to_s);
 		double others = used.busy_s - used.own_s;
 
 		r.when.loss_s =
 		    v->threshold * (r.ran_s + r.waited_s) > (1 + most) * r.ran_s ? fmin(r.waited_s - most * r.ran_s, r.most_s) : 0;
-		if (!(others >= (used.beside_s < MOST * r.when.loss_s ? MOST : 1) * r.when.loss_s))
+		if (!(others >= (used.other_threads_s < MOST_SHARE * r.when.loss_s ? MOST_SHARE : 1) * r.when.loss_s))
 			return;
 		r.cause = LOSS_QUEUE;
 	}
@@ -548,11 +557,11 @@ static void rest_add(struct variance *v, size_t process, const struct rest *rest
 
 void conditions_find(struct variance *v, struct waits *known, struct stretches *all)
 {
-	struct rest *rests = mem_new(v->fragments.n_processes, sizeof(*rests));
+	struct remaining_delay *rests = mem_new(v->fragments.n_processes, sizeof(*rests));
 
 	for (size_t p = 0; p < v->fragments.n_processes; p++)
 		waits_add(v, known, p, all, &rests[p]);
 	for (size_t p = 0; p < v->fragments.n_processes; p++)
-		rest_add(v, p, rests, all);
+		add_remaining_condition(v, p, rests, all);
 	free(rests);
 }

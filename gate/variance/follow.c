@@ -21,10 +21,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PAGE_BYTES 4096u
-#define LOOK_S	   .5	/* interval between two checks of growing files, s */
-#define SET_S	   3600 /* largest tolerated error of real time, s */
-#define ELSEWHERE  4	/* number of windows without a call after which a process on another host counts as ended */
+#define PAGE_BYTES	  4096u
+#define POLL_S		  .5   /* interval between two checks of growing files, s */
+#define CLOCK_ERROR_MAX_S 3600 /* largest tolerated error of real time, s */
+#define IDLE_WINDOWS_MAX  4    /* number of windows without a call after which a process on another host counts as ended */
 
 /* A chunk of a record file that the current window or a later one needs. */
 struct place {
@@ -33,13 +33,13 @@ struct place {
 	double begun_s; /* end of its first call, s since the file's start; NaN if there is no call yet */
 };
 
-struct followed {
+struct followed_file {
 	char *path, *clock;	     /* `clock` is the id of the kernel; "" if unknown */
 	struct record_header header; /* the header that was read last */
 	bool known;		     /* the header was checked: this is a record file */
 	bool refused;		     /* the reason for excluding the file was reported */
-	bool here;		     /* the process runs on this host */
-	bool ended;
+	bool on_this_host;	     /* the process runs on this host */
+	bool has_ended;
 	struct timespec written; /* modification time at the last check */
 	double written_s;	 /* monotonic time of the first check that saw this modification time, s */
 	uint64_t process_ticks;	 /* start of the process by this host's kernel; 0 if there is no such process */
@@ -48,20 +48,20 @@ struct followed {
 	uint64_t seen; /* number of chunks found so far */
 };
 
-struct follow {
+struct follow_state {
 	const char *const *names; /* [n_names], files and directories */
 	size_t n_names;
 	double window_s;
-	struct followed *files; /* [n], sorted by path */
+	struct followed_file *files; /* [n], sorted by path */
 	size_t n, capacity;
-	struct fragments_moment first; /* start of the first process, if a process is known */
-	double first_s;		       /* the same start by the monotonic clock, s, because real time can be set */
-	bool began;
-	bool waits;	     /* the note about waiting for records was reported */
-	uint64_t windows;    /* number of windows so far */
-	bool ran;	     /* a process was running at the end of the last window */
-	double first_late_s; /* start of the first call after the last window, s; INFINITY if there is none */
-	double next_s;	     /* latest end of the next window, by the monotonic clock, s */
+	struct fragments_clock first; /* start of the first process, if a process is known */
+	double first_s;		      /* the same start by the monotonic clock, s, because real time can be set */
+	bool has_started;
+	bool waits;	      /* the note about waiting for records was reported */
+	uint64_t windows;     /* number of windows so far */
+	bool ran;	      /* a process was running at the end of the last window */
+	double first_later_s; /* start of the first call after the last window, s; INFINITY if there is none */
+	double next_s;	      /* latest end of the next window, by the monotonic clock, s */
 	char host[65], *clock;
 };
 
@@ -86,7 +86,7 @@ static void sleep_s(double s)
 }
 
 /* Returns the id of this host's kernel as in record files; NULL if unknown. */
-static char *own_clock(void)
+static char *get_kernel_id(void)
 {
 	struct buf id = BUF_INIT;
 	struct assay_error ignored;
@@ -98,21 +98,21 @@ static char *own_clock(void)
 	return clock;
 }
 
-struct follow *follow_new(const char *const *names, size_t n, double window_s)
+struct follow_state *follow_new(const char *const *names, size_t n, double window_s)
 {
-	struct follow *f = mem_new(1, sizeof(*f));
+	struct follow_state *f = mem_new(1, sizeof(*f));
 	struct utsname host;
 
 	f->names = names;
 	f->n_names = n;
 	f->window_s = window_s;
-	f->clock = own_clock();
+	f->clock = get_kernel_id();
 	if (uname(&host) == 0)
 		memcpy(f->host, host.nodename, sizeof(f->host) - 1);
 	return f;
 }
 
-void follow_free(struct follow *f)
+void follow_free(struct follow_state *f)
 {
 	for (size_t i = 0; f && i < f->n; i++)
 		mem_free(f->files[i].path, f->files[i].clock, f->files[i].places);
@@ -121,23 +121,23 @@ void follow_free(struct follow *f)
 	free(f);
 }
 
-double follow_lag(const struct follow *f, const struct follow_window *w)
+double follow_lag(const struct follow_state *f, const struct follow_window *w)
 {
 	return monotonic_s() - f->first_s - w->to_s;
 }
 
-static struct fragments_moment begin_of(const struct followed *f)
+static struct fragments_clock process_start(const struct followed_file *f)
 {
-	return (struct fragments_moment){ f->header.started_ns, f->header.started_ticks, 1 / (double)f->header.ticks_per_s, f->clock };
+	return (struct fragments_clock){ f->header.started_ns, f->header.started_ticks, 1 / (double)f->header.ticks_per_s, f->clock };
 }
 
 /* Sets the start of the first process, which is the origin of windows, unless a window was already read. */
-static void first_find(struct follow *all, const struct followed *f)
+static void first_find(struct follow_state *all, const struct followed_file *f)
 {
-	const struct fragments_moment now = { (uint64_t)(now_s(CLOCK_REALTIME) * 1e9), record_ticks(), 0, all->clock };
-	const struct fragments_moment began = begin_of(f);
+	const struct fragments_clock now = { (uint64_t)(now_s(CLOCK_REALTIME) * 1e9), record_ticks(), 0, all->clock };
+	const struct fragments_clock began = process_start(f);
 
-	if (all->windows || (all->began && fragments_since(&all->first, &began) >= 0))
+	if (all->windows || (all->has_started && fragments_since(&all->first, &began) >= 0))
 		return;
 	all->first = began;
 	all->first_s = monotonic_s() - fragments_since(&began, &now);
@@ -160,11 +160,11 @@ static uint64_t process_begin(const struct record_header *h)
 	if (!process_find(h->pid, &now))
 		return 0;
 	began_s = machine_s + (double)now.start_ticks / (double)sysconf(_SC_CLK_TCK);
-	return began_s > (double)h->started_ns / 1e9 + SET_S ? 0 : now.start_ticks;
+	return began_s > (double)h->started_ns / 1e9 + CLOCK_ERROR_MAX_S ? 0 : now.start_ticks;
 }
 
 /* Reports whether the process has ended. Valid only in the name space of the process. */
-static bool has_ended(const struct followed *f)
+static bool has_ended(const struct followed_file *f)
 {
 	struct process now;
 
@@ -188,13 +188,13 @@ static void part_add(int file, uint64_t offset, size_t n, struct buf *out)
 	free(bytes);
 }
 
-static uint64_t place_of(const struct followed *f, uint64_t chunk)
+static uint64_t chunk_offset(const struct followed_file *f, uint64_t chunk)
 {
 	return (uint64_t)f->header.header_bytes + f->header.names_bytes_max + chunk * f->header.chunk_bytes;
 }
 
 /* Makes a record file from the given chunks only. Reads the names after the chunks, so that all names used in chunks are included. */
-static void bytes_make(const struct followed *f, int file, const struct buf *chunks, size_t n, struct buf *out)
+static void bytes_make(const struct followed_file *f, int file, const struct buf *chunks, size_t n, struct buf *out)
 {
 	struct record_header h = f->header;
 	uint64_t names, damage;
@@ -228,7 +228,7 @@ static int file_open(const char *path, bool *regular)
 }
 
 /* Checks header and names in the same way as samples_parse() does for whole files. */
-static bool is_known(struct follow *all, struct followed *f, int file, struct assay_error *err)
+static bool is_known(struct follow_state *all, struct followed_file *f, int file, struct assay_error *err)
 {
 	struct buf none = BUF_INIT, bytes = BUF_INIT;
 	struct samples s;
@@ -246,8 +246,8 @@ static bool is_known(struct follow *all, struct followed *f, int file, struct as
 		host = samples_info(&s, "host");
 		clock = samples_info(&s, "boot");
 		f->clock = mem_string(clock ? clock : host ? host : "");
-		f->here = !host || strcmp(host, all->host) == 0;
-		f->process_ticks = f->here ? process_begin(&f->header) : 0;
+		f->on_this_host = !host || strcmp(host, all->host) == 0;
+		f->process_ticks = f->on_this_host ? process_begin(&f->header) : 0;
 		f->known = true;
 		samples_release(&s);
 	}
@@ -255,7 +255,7 @@ static bool is_known(struct follow *all, struct followed *f, int file, struct as
 	return f->known;
 }
 
-static void place_inspect(const struct followed *f, int file, struct place *p)
+static void place_inspect(const struct followed_file *f, int file, struct place *p)
 {
 	unsigned char bytes[sizeof(struct record_chunk) + RECORD_PACKED_BYTES(RECORD_COUNTERS_MAX)] = { 0 };
 	uint64_t state[RECORD_PACK_STATE(RECORD_COUNTERS_MAX)];
@@ -264,12 +264,12 @@ static void place_inspect(const struct followed *f, int file, struct place *p)
 		uint64_t words[sizeof(struct record_sample) / sizeof(uint64_t) + RECORD_COUNTERS_MAX];
 	} first;
 	struct record_chunk chunk;
-	ssize_t n = pread(file, bytes, sizeof(bytes), (off_t)place_of(f, p->index));
+	ssize_t n = pread(file, bytes, sizeof(bytes), (off_t)chunk_offset(f, p->index));
 
 	memcpy(&chunk, bytes, sizeof(chunk));
 	if (n < (ssize_t)sizeof(chunk) || chunk.magic != RECORD_CHUNK_MAGIC || !chunk.samples)
 		return;
-	record_pack_forget(state, chunk.thread);
+	record_pack_reset(state, chunk.thread);
 	if (!record_unpack(bytes + sizeof(chunk), (size_t)n - sizeof(chunk), f->header.n_counters, state, &first.sample))
 		return;
 	p->thread = chunk.thread;
@@ -278,7 +278,7 @@ static void place_inspect(const struct followed *f, int file, struct place *p)
 }
 
 /* Returns the time since the file last changed, s. */
-static double quiet_s(struct followed *f, const struct stat *info)
+static double seconds_since_change(struct followed_file *f, const struct stat *info)
 {
 	if (f->written.tv_sec != info->st_mtim.tv_sec || f->written.tv_nsec != info->st_mtim.tv_nsec) {
 		f->written = info->st_mtim;
@@ -288,8 +288,8 @@ static double quiet_s(struct followed *f, const struct stat *info)
 		    monotonic_s() - f->written_s);
 }
 
-/* Adds new chunks and updates `ended`. Returns false if another file has replaced this one. */
-static bool file_inspect(struct follow *all, struct followed *f, int file)
+/* Adds new chunks and updates `has_ended`. Returns false if another file has replaced this one. */
+static bool file_inspect(struct follow_state *all, struct followed_file *f, int file)
 {
 	struct record_header h;
 	struct stat info;
@@ -300,37 +300,38 @@ static bool file_inspect(struct follow *all, struct followed *f, int file)
 	    memcmp(&h, &f->header, RECORD_CHECKED_BYTES) != 0)
 		return false;
 	end = info.st_size < (off_t)SAMPLES_FILE_BYTES_MAX ? (uint64_t)info.st_size : SAMPLES_FILE_BYTES_MAX;
-	if (f->seen && place_of(f, f->seen - 1) >= end)
+	if (f->seen && chunk_offset(f, f->seen - 1) >= end)
 		return false;
 	f->header.chunks = h.chunks;
 	f->header.ticks_per_s = h.ticks_per_s;
 	f->header.level = h.level;
-	for (; f->seen < h.chunks && place_of(f, f->seen) < end; f->seen++)
+	for (; f->seen < h.chunks && chunk_offset(f, f->seen) < end; f->seen++)
 		mem_append(f->places, f->n, &f->capacity, (struct place){ .index = f->seen, .begun_s = (double)NAN });
 	for (size_t i = 0; i < f->n; i++)
 		if (isnan(f->places[i].begun_s))
 			place_inspect(f, file, &f->places[i]);
-	quiet = quiet_s(f, &info);
-	f->ended = h.finished == 1 || (f->here ? quiet > all->window_s && has_ended(f) : quiet > ELSEWHERE * all->window_s);
+	quiet = seconds_since_change(f, &info);
+	f->has_ended =
+	    h.finished == 1 || (f->on_this_host ? quiet > all->window_s && has_ended(f) : quiet > IDLE_WINDOWS_MAX * all->window_s);
 	return true;
 }
 
 /* ---- all files ---- */
 
-ORDER_BY(files_order, struct followed, BY_TEXT(path))
+ORDER_BY(files_order, struct followed_file, BY_TEXT(path))
 
-static enum assay_status files_find(struct follow *f, struct assay_error *err)
+static enum assay_status files_find(struct follow_state *f, struct assay_error *err)
 {
 	char **paths;
 	size_t n, before = f->n;
 	enum assay_status st = record_files_list(f->names, f->n_names, &paths, &n, err);
 
 	for (size_t i = 0; !st && i < n; i++) {
-		const struct followed key = { .path = paths[i] };
+		const struct followed_file key = { .path = paths[i] };
 
 		if (before && bsearch(&key, f->files, before, sizeof(key), files_order))
 			continue;
-		mem_append(f->files, f->n, &f->capacity, (struct followed){ .path = mem_string(paths[i]) });
+		mem_append(f->files, f->n, &f->capacity, (struct followed_file){ .path = mem_string(paths[i]) });
 	}
 	if (f->n > before)
 		qsort(f->files, f->n, sizeof(*f->files), files_order);
@@ -339,7 +340,7 @@ static enum assay_status files_find(struct follow *f, struct assay_error *err)
 }
 
 /* Reports the reason for not reading a file, once per file. */
-static void file_refuse(struct followed *f, const char *why, follow_remark *remark)
+static void file_refuse(struct followed_file *f, const char *why, follow_note *remark)
 {
 	if (!f->refused)
 		remark("cannot read '%s': %s", f->path, why);
@@ -347,14 +348,14 @@ static void file_refuse(struct followed *f, const char *why, follow_remark *rema
 }
 
 /* Stops following a file that is no record file or was replaced. Unread chunks are lost. */
-static void file_leave(struct followed *f, const char *why, follow_remark *remark)
+static void drop_file(struct followed_file *f, const char *why, follow_note *remark)
 {
 	file_refuse(f, why, remark);
-	f->ended = true;
+	f->has_ended = true;
 	f->known = false;
 }
 
-static void file_follow(struct follow *all, struct followed *f, follow_remark *remark)
+static void file_follow(struct follow_state *all, struct followed_file *f, follow_note *remark)
 {
 	struct assay_error err = { .text = "" };
 	struct stat info = { .st_size = 0 };
@@ -362,50 +363,50 @@ static void file_follow(struct follow *all, struct followed *f, follow_remark *r
 	int file = file_open(f->path, &regular);
 
 	if (file < 0 && f->known && errno != EMFILE && errno != ENFILE)
-		file_leave(f, errno == ENOENT ? "it is gone" : strerror(errno), remark);
+		drop_file(f, errno == ENOENT ? "it is gone" : strerror(errno), remark);
 	else if (file < 0 && errno != ENOENT)
 		file_refuse(f, strerror(errno), remark);
 	else if (!regular)
-		file_leave(f, "it is not a regular file", remark);
+		drop_file(f, "it is not a regular file", remark);
 	else if (file >= 0 && !f->known && !is_known(all, f, file, &err) && !f->refused) {
 		/* A new file can be incomplete. */
-		f->refused = fstat(file, &info) == 0 && quiet_s(f, &info) > all->window_s;
+		f->refused = fstat(file, &info) == 0 && seconds_since_change(f, &info) > all->window_s;
 		if (f->refused)
 			remark("%s", err.text);
 	}
 	if (file >= 0 && f->known && !file_inspect(all, f, file))
-		file_leave(f, "it was truncated or replaced", remark);
+		drop_file(f, "it was truncated or replaced", remark);
 	if (file >= 0)
 		close(file);
 }
 
 /* Updates all files. Returns the number of processes that have not ended. */
-static size_t files_inspect(struct follow *f, follow_remark *remark)
+static size_t files_inspect(struct follow_state *f, follow_note *remark)
 {
 	size_t running = 0;
 
 	for (size_t i = 0; i < f->n; i++) {
-		struct followed *one = &f->files[i];
+		struct followed_file *one = &f->files[i];
 
-		if (!one->ended)
+		if (!one->has_ended)
 			file_follow(f, one, remark);
 		if (!one->known)
 			continue;
-		running += !one->ended;
+		running += !one->has_ended;
 		first_find(f, one);
-		if (!f->began)
+		if (!f->has_started)
 			f->next_s = monotonic_s() + f->window_s;
-		f->began = true;
+		f->has_started = true;
 	}
 	return running;
 }
 
 /* ---- a window ---- */
 
-ORDER_BY(places_order, struct place, BY_UP(thread) BY_UP(index))
+ORDER_BY(places_order, struct place, BY_ASC(thread) BY_ASC(index))
 
 /* Removes chunks whose calls all ended before from_s: the thread's next chunk starts by then. Chunks without calls have thread 0. */
-static void places_forget(struct followed *f, double from_s)
+static void places_forget(struct followed_file *f, double from_s)
 {
 	size_t n = 0;
 
@@ -416,7 +417,7 @@ static void places_forget(struct followed *f, double from_s)
 		while (next < f->n && isnan(f->places[next].begun_s))
 			next++;
 		if (isnan(f->places[i].begun_s)
-			? f->ended
+			? f->has_ended
 			: next < f->n && f->places[next].thread == f->places[i].thread && f->places[next].begun_s <= from_s)
 			continue;
 		f->places[n++] = f->places[i];
@@ -425,9 +426,9 @@ static void places_forget(struct followed *f, double from_s)
 }
 
 /* Appends a record file with the calls that ended before the end of the window. Returns its number of records. */
-static size_t file_take(struct follow *all, struct followed *f, const struct follow_window *w, struct buf *out)
+static size_t file_take(struct follow_state *all, struct followed_file *f, const struct follow_window *w, struct buf *out)
 {
-	const struct fragments_moment began = begin_of(f);
+	const struct fragments_clock began = process_start(f);
 	double began_s = fragments_since(&all->first, &began);
 	bool regular;
 	int file = file_open(f->path, &regular);
@@ -441,10 +442,10 @@ static size_t file_take(struct follow *all, struct followed *f, const struct fol
 		if (isnan(f->places[i].begun_s))
 			continue;
 		if (f->places[i].begun_s + began_s > w->to_s) {
-			all->first_late_s = fmin(all->first_late_s, f->places[i].begun_s + began_s);
+			all->first_later_s = fmin(all->first_later_s, f->places[i].begun_s + began_s);
 			continue;
 		}
-		part_add(file, place_of(f, f->places[i].index), f->header.chunk_bytes, &chunks);
+		part_add(file, chunk_offset(f, f->places[i].index), f->header.chunk_bytes, &chunks);
 		memcpy(&chunk, chunks.bytes + chunks.size - f->header.chunk_bytes, sizeof(chunk));
 		records += chunk.samples < f->header.chunk_bytes ? (size_t)chunk.samples : 0;
 		n++;
@@ -458,25 +459,25 @@ static size_t file_take(struct follow *all, struct followed *f, const struct fol
 }
 
 /* Reports and excludes files that are no longer record files. */
-static void damaged_leave(struct follow *f, const struct fragments_file *files, size_t n, follow_remark *remark)
+static void drop_damaged(struct follow_state *f, const struct fragments_file *files, size_t n, follow_note *remark)
 {
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; files[i].st && k < f->n; k++)
 			if (f->files[k].path == files[i].name) {
 				f->files[k].known = false;
-				f->files[k].ended = true;
-				remark("%s", files[i].why);
+				f->files[k].has_ended = true;
+				remark("%s", files[i].reason);
 			}
 }
 
-static enum assay_status window_take(struct follow *f, struct follow_window *w, follow_remark *remark, struct assay_error *err)
+static enum assay_status window_take(struct follow_state *f, struct follow_window *w, follow_note *remark, struct assay_error *err)
 {
 	struct fragments_file *files = mem_new(f->n, sizeof(*files));
-	struct fragments_window window = { .began = f->first, .from_s = w->from_s, .to_s = w->to_s };
+	struct fragments_window window = { .run_start = f->first, .from_s = w->from_s, .to_s = w->to_s };
 	enum assay_status st = ASSAY_OK;
 	size_t n = 0, records = 0;
 
-	f->first_late_s = (double)INFINITY;
+	f->first_later_s = (double)INFINITY;
 	for (size_t i = 0; i < f->n; i++) {
 		struct buf bytes = BUF_INIT;
 
@@ -491,21 +492,21 @@ static enum assay_status window_take(struct follow *f, struct follow_window *w, 
 	while (records >> window.thin_log2 > FOLLOW_RECORDS_MAX)
 		window.thin_log2++;
 	st = n ? fragments_parse(files, n, &window, &w->fragments, err) : ASSAY_OK;
-	damaged_leave(f, files, n, remark);
+	drop_damaged(f, files, n, remark);
 	for (size_t i = 0; i < n; i++) {
 		free((void *)(uintptr_t)files[i].bytes);
-		free(files[i].why);
+		free(files[i].reason);
 	}
 	free(files);
 	if (!st && n)
-		f->first_late_s = fmin(f->first_late_s, w->fragments.next_s);
+		f->first_later_s = fmin(f->first_later_s, w->fragments.next_s);
 	return st;
 }
 
 /* If the run has ended, skips windows without calls up to the next call. */
-static void gap_skip(struct follow *f)
+static void gap_skip(struct follow_state *f)
 {
-	double next = floor(f->first_late_s / (f->window_s / 2)) - 1;
+	double next = floor(f->first_later_s / (f->window_s / 2)) - 1;
 
 	if (f->windows && !f->ran && isfinite(next) && next > (double)f->windows)
 		f->windows = (uint64_t)next;
@@ -513,16 +514,17 @@ static void gap_skip(struct follow *f)
 
 /* Returns the remaining time of the window, s. Without a known later call, the window ends half a window after the last: clocks can be
  * set. */
-static double remaining_s(const struct follow *f, const struct follow_window *w)
+static double remaining_s(const struct follow_state *f, const struct follow_window *w)
 {
 	double left = f->next_s - monotonic_s();
 
-	if (!f->began)
-		return LOOK_S;
-	return f->windows && isinf(f->first_late_s) ? left : fmin(left, -follow_lag(f, w));
+	if (!f->has_started)
+		return POLL_S;
+	return f->windows && isinf(f->first_later_s) ? left : fmin(left, -follow_lag(f, w));
 }
 
-enum assay_status follow_next(struct follow *f, follow_remark *remark, struct follow_window *out, bool *more, struct assay_error *err)
+enum assay_status follow_next_window(struct follow_state *f, follow_note *remark, struct follow_window *out, bool *more,
+				     struct assay_error *err)
 {
 	double from_s, left, late, step_s = f->window_s / 2;
 	enum assay_status st;
@@ -534,17 +536,17 @@ enum assay_status follow_next(struct follow *f, follow_remark *remark, struct fo
 	for (;;) {
 		st = files_find(f, err);
 		if (st)
-			return f->began ? err->status = ASSAY_E_IO : st; /* the directory existed before */
+			return f->has_started ? err->status = ASSAY_E_IO : st; /* the directory existed before */
 		out->running = files_inspect(f, remark);
-		if (!f->began && !f->waits)
+		if (!f->has_started && !f->waits)
 			remark("waiting for records in '%s'", f->names[0]);
 		f->waits = true;
 		left = remaining_s(f, out);
-		if (left <= 0 || (f->began && !out->running))
+		if (left <= 0 || (f->has_started && !out->running))
 			break;
-		sleep_s(fmin(LOOK_S, fmax(left, .01)));
+		sleep_s(fmin(POLL_S, fmax(left, .01)));
 	}
-	if (f->windows && !f->ran && isinf(f->first_late_s)) {
+	if (f->windows && !f->ran && isinf(f->first_later_s)) {
 		*out = (struct follow_window){ .running = 0 };
 		return ASSAY_OK;
 	}
@@ -559,39 +561,39 @@ enum assay_status follow_next(struct follow *f, follow_remark *remark, struct fo
 /* ---- next level of counters ---- */
 
 /* Returns the level of counters that divides the cause further; RECORD_LEVEL_ALL if there is none. */
-static enum record_level level_of(enum loss_cause cause)
+static enum record_level level_for_cause(enum loss_cause cause)
 {
-	static const enum record_level levels[CAUSES] = { [LOSS_WAITING] = RECORD_LEVEL_CAUSES,
-							  [LOSS_STOPPED] = RECORD_LEVEL_CAUSES,
-							  [LOSS_PAGES] = RECORD_LEVEL_RESOURCES,
-							  [LOSS_CALLS] = RECORD_LEVEL_RESOURCES,
-							  [LOSS_PROCESSOR] = RECORD_LEVEL_RESOURCES };
+	static const enum record_level levels[LOSS_CAUSES] = { [LOSS_WAITING] = RECORD_LEVEL_CAUSES,
+							       [LOSS_STOPPED] = RECORD_LEVEL_CAUSES,
+							       [LOSS_PAGES] = RECORD_LEVEL_RESOURCES,
+							       [LOSS_CALLS] = RECORD_LEVEL_RESOURCES,
+							       [LOSS_PROCESSOR] = RECORD_LEVEL_RESOURCES };
 
 	return levels[cause];
 }
 
 /* Returns the next level of counters of a process. The level rises if finer counters would divide a cause of much of its loss. It stays
  * while the process is slow, and falls after a window in which the process was not slow. */
-static uint64_t level_next(const struct variance *v, size_t process, uint64_t level)
+static uint64_t choose_counter_level(const struct variance *v, size_t process, uint64_t level)
 {
 	bool slow = false;
 
 	for (size_t r = 0; r < v->n_regions; r++) {
 		const struct region *region = &v->regions[r];
-		bool here = false;
+		bool on_this_host = false;
 
 		for (size_t i = 0; i < region->n; i++)
-			here |= region->members[i].process == process;
-		slow |= here;
-		for (size_t i = 0; here && i < region->why.n; i++)
-			if (region->why.parts[i].impact_s > BREAKDOWN_MAJOR * region->why.loss_s &&
-			    level_of(region->why.parts[i].cause) > level)
+			on_this_host |= region->members[i].process == process;
+		slow |= on_this_host;
+		for (size_t i = 0; on_this_host && i < region->breakdown.n; i++)
+			if (region->breakdown.parts[i].impact_s > BREAKDOWN_MAJOR * region->breakdown.loss_s &&
+			    level_for_cause(region->breakdown.parts[i].cause) > level)
 				return level + 1;
 	}
 	return slow || level == RECORD_LEVEL_TIMES ? level : level - 1;
 }
 
-static const struct followed *file_of(const struct follow *f, const struct fragment_process *p)
+static const struct followed_file *find_file(const struct follow_state *f, const struct fragment_process *p)
 {
 	for (size_t i = 0; i < f->n; i++)
 		if (f->files[i].known && f->files[i].header.pid == p->pid && f->files[i].header.started_ns == p->started_ns)
@@ -599,16 +601,16 @@ static const struct followed *file_of(const struct follow *f, const struct fragm
 	return NULL;
 }
 
-size_t follow_ask(struct follow *f, const struct variance *v, struct follow_level *out)
+size_t follow_change_levels(struct follow_state *f, const struct variance *v, struct follow_level *out)
 {
 	size_t n = 0;
 
 	for (size_t p = 0; p < v->fragments.n_processes; p++) {
-		const struct followed *one = file_of(f, &v->fragments.processes[p]);
-		uint64_t level = one && one->here && !one->ended ? one->header.level : RECORD_LEVEL_ALL, next;
+		const struct followed_file *one = find_file(f, &v->fragments.processes[p]);
+		uint64_t level = one && one->on_this_host && !one->has_ended ? one->header.level : RECORD_LEVEL_ALL, next;
 		int file;
 
-		if (level == RECORD_LEVEL_ALL || level > RECORD_LEVEL_RESOURCES || (next = level_next(v, p, level)) == level)
+		if (level == RECORD_LEVEL_ALL || level > RECORD_LEVEL_RESOURCES || (next = choose_counter_level(v, p, level)) == level)
 			continue;
 		file = open(one->path, O_WRONLY | O_CLOEXEC);
 		if (file < 0)

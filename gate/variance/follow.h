@@ -10,7 +10,7 @@
 #define FOLLOW_WINDOW_S	   15	      /* length of a window, s; published value */
 #define FOLLOW_RECORDS_MAX (1u << 20) /* maximum number of records per window; a random sample represents more */
 
-struct follow;
+struct follow_state;
 
 struct follow_window {
 	double from_s, to_s;	    /* s since the start of the run */
@@ -25,17 +25,18 @@ struct follow_level {
 };
 
 /* Starts to follow the record files `names`. A directory represents all files in it, including those created later. `names` is borrowed. */
-struct follow *follow_new(const char *const *names, size_t n, double window_s);
-typedef void follow_remark(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+struct follow_state *follow_new(const char *const *names, size_t n, double window_s);
+typedef void follow_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Waits until the next window is over or all processes have ended. Overwrites *out; the caller releases its fragments. If no window is
  * left, sets *more to false and zeroes *out. Reports each unreadable file once, by `remark`, and excludes it. Returns ASSAY_E_NOTFOUND if a
  * directory does not exist, ASSAY_E_IO if it no longer exists. */
-enum assay_status follow_next(struct follow *follow, follow_remark *remark, struct follow_window *out, bool *more, struct assay_error *err);
+enum assay_status follow_next_window(struct follow_state *follow, follow_note *remark, struct follow_window *out, bool *more,
+				     struct assay_error *err);
 /* Sets new levels of counters, based on the analysis of a window, for processes on this host that were started with --progressive. Fills
  * `out` [processes of the window] with the changed processes. Returns their number. */
-size_t follow_ask(struct follow *follow, const struct variance *v, struct follow_level *out);
+size_t follow_change_levels(struct follow_state *follow, const struct variance *v, struct follow_level *out);
 /* Returns the time since the end of `window`, s. */
-double follow_lag(const struct follow *follow, const struct follow_window *window);
-void follow_free(struct follow *follow); /* Accepts NULL. */
+double follow_lag(const struct follow_state *follow, const struct follow_window *window);
+void follow_free(struct follow_state *follow); /* Accepts NULL. */
 
 #endif

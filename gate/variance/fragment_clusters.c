@@ -8,14 +8,14 @@
 
 #include <stdlib.h>
 
-#define BLOCKS_LEAST 16 /* minimum number of blocks of a cluster that has at least as many fragments */
+#define BLOCKS_MIN 16 /* minimum number of blocks of a cluster that has at least as many fragments */
 
 /* Fragments that are equal in these members did comparable work. The sort keeps the order of such fragments. */
-#define KIND BY_UP(to) BY_UP(from) BY_UP(activity) BY_UP(basis) BY_UP(arguments)
+#define KIND BY_ASC(to) BY_ASC(from) BY_ASC(activity) BY_ASC(basis) BY_ASC(arguments)
 
 ORDER_BY(same_kind, struct fragment, KIND)
 
-ORDER_POINTERS_BY(by_kind, struct fragment, KIND BY_PLACE)
+ORDER_POINTERS_BY(by_kind, struct fragment, KIND BY_ADDRESS)
 
 /* Computes the mean times of blocks of neighbouring fragments in one process. A block is one map column, or smaller if there are few
  * columns. Returns the number of blocks. */
@@ -34,7 +34,7 @@ static size_t blocks_of(const struct variance *v, struct fragment *const *places
 
 			if (run &&
 			    (f->process != places[i]->process || variance_column(v, f->start_s) != variance_column(v, places[i]->start_s) ||
-			     (columns < BLOCKS_LEAST && run >= n / BLOCKS_LEAST)))
+			     (columns < BLOCKS_MIN && run >= n / BLOCKS_MIN)))
 				break;
 			time += f->weight * f->time_s;
 			weight += f->weight;
@@ -55,7 +55,7 @@ static void cluster_add(struct variance *v, struct fragment *const *places, size
 			     .activity = (enum activity)first->activity,
 			     .basis = (enum basis)first->basis,
 			     .n = n,
-			     .repeated = n >= VARIANCE_REPEATED };
+			     .repeated = n >= VARIANCE_REPEATED_MIN };
 	double *mean = mem_new(n, sizeof(*mean)), *weight = mem_new(n, sizeof(*weight));
 
 	for (size_t i = 0; i < n; i++) {
@@ -68,8 +68,8 @@ static void cluster_add(struct variance *v, struct fragment *const *places, size
 	}
 	c.work /= c.weight;
 	if (c.repeated) {
-		struct usual usual =
-		    usual_of(mean, weight, blocks_of(v, places, n, mean, weight), v->threshold, c.activity != ACTIVITY_COMPUTATION);
+		struct usual_time usual =
+		    usual_compute(mean, weight, blocks_of(v, places, n, mean, weight), v->threshold, c.activity != ACTIVITY_COMPUTATION);
 
 		c.usual_s = usual.usual;
 		c.slow_s = usual.slow;
@@ -103,7 +103,7 @@ static void works_divide(struct variance *v, struct fragment *const *places, siz
 	mem_free(sorted, first, cluster, work);
 }
 
-static bool same_work(struct fragment *const *places, size_t n)
+static bool is_same_work(struct fragment *const *places, size_t n)
 {
 	size_t i = 1;
 
@@ -115,7 +115,7 @@ static bool same_work(struct fragment *const *places, size_t n)
 /* Divides places[n], which are of one kind, into clusters by work. Fragments without counted work form one cluster. */
 static void kind_divide(struct variance *v, struct fragment *const *places, size_t n, size_t *capacity)
 {
-	if (same_work(places, n))
+	if (is_same_work(places, n))
 		cluster_add(v, places, n, capacity);
 	else
 		works_divide(v, places, n, capacity);

@@ -12,34 +12,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TAG_MASK      (((UINT64_C(1) << INTERPOSE_TAG_BITS) - 1) << INTERPOSE_PEER_BITS)
-#define ENDS_NUMBERS  256u   /* maximum number of ends of a process, limited by `kind` in runs/inside/interpose/interpose.h */
-#define PARTNERS      0x1p50 /* limit of values that contain the partner of an MPI call */
-#define FEW_STOOD_FOR 8
-#define LEFT_LEAST    .05  /* minimum fraction of a thread's time for fragments that represent many others */
-#define SET_S	      .1   /* difference of two clocks above which one of them was set, s; SET_PART applies, too */
-#define SET_PART      .001 /* the same as a fraction of the time; a smaller difference is a reading error */
-#define TICKS_MOST_S  1e9  /* limit of the difference of ticks on one clock, s */
+#define TAG_MASK	 (((UINT64_C(1) << INTERPOSE_TAG_BITS) - 1) << INTERPOSE_PEER_BITS)
+#define ENDS_NUMBERS	 256u	/* maximum number of ends of a process, limited by `kind` in runs/inside/interpose/interpose.h */
+#define PARTNERS	 0x1p50 /* limit of values that contain the partner of an MPI call */
+#define WEIGHT_BOUND_MIN 8
+#define REMAINING_MIN	 .05  /* minimum fraction of a thread's time for fragments that represent many others */
+#define CLOCK_STEP_S	 .1   /* difference of two clocks above which one of them was set, s; CLOCK_STEP_PART applies, too */
+#define CLOCK_STEP_PART	 .001 /* the same as a fraction of the time; a smaller difference is a reading error */
+#define TICKS_MAX_S	 1e9  /* limit of the difference of ticks on one clock, s */
 
 /* Indices of a file's columns by meaning; SIZE_MAX if the file has no such column. */
 struct columns {
-	size_t size, kind, result, args, from, since, work, from_weight, account[ACCOUNTS];
+	size_t size, kind, result, args, from, since, work, from_weight, usage_counter[USAGE_COUNTERS];
 	enum basis basis; /* unit of `work` */
 };
 
 /* Activities of the calls of a site: [0] on files, [1] on pipes and sockets. */
-struct meaning {
+struct site_activities {
 	enum activity activity[2];
 	bool moves;
 };
 
 /* State of loading: fragments, snapshots and sites of all files so far. */
-struct loading {
+struct fragments_loader {
 	struct fragments out;
 	size_t items_capacity, snapshots_capacity, processes_capacity, sites_capacity;
 	const struct fragments_window *window; /* NULL for the whole run */
 	uint32_t run;			       /* run of the current file */
-	struct meaning *meanings;	       /* [functions], meanings of the functions in the current file */
+	struct site_activities *call_meanings; /* [functions], meanings of the functions in the current file */
 	uint32_t ends[ENDS_NUMBERS];	       /* 1 + index in out.ends of the ends in the current file; 0 if there is none */
 	const char *cut;		       /* first file that ends before its first call; NULL if there is none */
 };
@@ -66,7 +66,7 @@ static bool end_read(const char *value, const struct fragment_process *p, struct
 	char *words = mem_string(value), *rest, *pid = strtok_r(words, " ", &rest), *kind = strtok_r(NULL, " ", &rest);
 	char *one = strtok_r(NULL, " ", &rest), *two = strtok_r(NULL, " ", &rest);
 	int64_t number;
-	bool is = one && text_int64(pid, &number) && number >= 0 && (uint64_t)number == p->pid, found = true;
+	bool is = one && text_parse_int64(pid, &number) && number >= 0 && (uint64_t)number == p->pid, found = true;
 
 	if (is && strcmp(kind, "pipe") == 0 && !two)
 		*out = (struct fragment_end){ .key = mem_format("%u pipe %s %s", p->run, one, p->host), .peer = mem_string("") };
@@ -87,7 +87,7 @@ static void ends_add(struct fragments *f, const struct samples *s, const struct 
 		struct fragment_end end;
 		int64_t number;
 
-		if (strncmp(s->infos[i].key, "end:", 4) != 0 || !text_int64(s->infos[i].key + 4, &number) || number < 1 ||
+		if (strncmp(s->infos[i].key, "end:", 4) != 0 || !text_parse_int64(s->infos[i].key + 4, &number) || number < 1 ||
 		    number >= (int64_t)ENDS_NUMBERS || map[number] || !end_read(s->infos[i].value, p, &end))
 			continue;
 		end.process = (uint32_t)f->n_processes;
@@ -96,7 +96,7 @@ static void ends_add(struct fragments *f, const struct samples *s, const struct 
 	}
 }
 
-ORDER_POINTERS_BY(ends_order, struct fragment_end, BY_TEXT(key) BY_UP(process))
+ORDER_POINTERS_BY(ends_order, struct fragment_end, BY_TEXT(key) BY_ASC(process))
 
 /* Sets the partners of ends[n] of one pipe or connection. If two processes have ends, they are partners. If only one process is known, the
  * partner of a connection was not recorded; the partner of a pipe can also be a thread, or a process without calls. */
@@ -108,7 +108,7 @@ static void partners_report(struct fragment_end **ends, size_t n)
 		processes += ends[i]->process != ends[i - 1]->process;
 	for (size_t i = 0; i < n; i++)
 		ends[i]->partner = processes == 2	      ? ends[ends[i]->process == ends[0]->process ? n - 1 : 0]->process
-				   : n == 1 && *ends[i]->peer ? END_NOBODY
+				   : n == 1 && *ends[i]->peer ? END_NOT_RECORDED
 							      : END_UNKNOWN;
 }
 
@@ -137,40 +137,41 @@ static void ends_release(struct fragments *f)
 
 /* ---- starts of processes ---- */
 
-static double less_s(uint64_t to, uint64_t from, double unit_s)
+static double difference_s(uint64_t to, uint64_t from, double unit_s)
 {
 	return (double)(int64_t)(to - from) * unit_s;
 }
 
-double fragments_since(const struct fragments_moment *from, const struct fragments_moment *to)
+double fragments_since(const struct fragments_clock *from, const struct fragments_clock *to)
 {
-	double real_s = less_s(to->ns, from->ns, 1e-9), ticks_s = less_s(to->ticks, from->ticks, from->tick_s);
+	double real_s = difference_s(to->ns, from->ns, 1e-9), ticks_s = difference_s(to->ticks, from->ticks, from->tick_s);
 	bool same = from->clock && to->clock && from->ticks && to->ticks && strcmp(from->clock, to->clock) == 0;
 
-	return same && fabs(ticks_s) < TICKS_MOST_S && fabs(real_s - ticks_s) > SET_S + SET_PART * fabs(ticks_s) ? ticks_s : real_s;
+	return same && fabs(ticks_s) < TICKS_MAX_S && fabs(real_s - ticks_s) > CLOCK_STEP_S + CLOCK_STEP_PART * fabs(ticks_s) ? ticks_s
+															      : real_s;
 }
 
-static struct fragments_moment start_of(const struct fragment_process *p)
+static struct fragments_clock process_clock(const struct fragment_process *p)
 {
-	return (struct fragments_moment){ p->started_ns, p->started_ticks, p->tick_s, p->clock };
+	return (struct fragments_clock){ p->started_ns, p->started_ticks, p->tick_s, p->clock };
 }
 
 /* Fills start_s of the processes [first, end), which are of one run. Processes of one kernel are placed relative to the first of them,
  * whose real time counts. */
 static void starts_find(struct fragments *f, size_t first, size_t end)
 {
-	const struct fragments_moment zero = start_of(&f->processes[first]);
+	const struct fragments_clock zero = process_clock(&f->processes[first]);
 	double began_s = 0;
 
 	for (size_t p = first; p < end; p++) {
-		const struct fragments_moment one = start_of(&f->processes[p]);
-		struct fragments_moment leader;
+		const struct fragments_clock one = process_clock(&f->processes[p]);
+		struct fragments_clock leader;
 		size_t k = first;
 
 		while (strcmp(f->processes[k].clock, f->processes[p].clock) != 0)
 			k++;
-		leader = start_of(&f->processes[k]);
-		f->processes[p].start_s = less_s(leader.ns, zero.ns, 1e-9) + fragments_since(&leader, &one);
+		leader = process_clock(&f->processes[k]);
+		f->processes[p].start_s = difference_s(leader.ns, zero.ns, 1e-9) + fragments_since(&leader, &one);
 		began_s = fmin(began_s, f->processes[p].start_s);
 	}
 	for (size_t p = first; p < end; p++)
@@ -180,9 +181,9 @@ static void starts_find(struct fragments *f, size_t first, size_t end)
 static void all_starts_find(struct fragments *f, const struct fragments_window *window)
 {
 	for (size_t p = 0; window && p < f->n_processes; p++) {
-		const struct fragments_moment one = start_of(&f->processes[p]);
+		const struct fragments_clock one = process_clock(&f->processes[p]);
 
-		f->processes[p].start_s = fmax(fragments_since(&window->began, &one), 0);
+		f->processes[p].start_s = fmax(fragments_since(&window->run_start, &one), 0);
 	}
 	for (size_t first = 0, end; !window && first < f->n_processes; first = end) {
 		for (end = first; end < f->n_processes && f->processes[end].run == f->processes[first].run;)
@@ -193,14 +194,14 @@ static void all_starts_find(struct fragments *f, const struct fragments_window *
 
 /* ---- weights ---- */
 
-ORDER_POINTERS_BY(places_order, struct fragment, BY_UP(thread) BY_UP(from) BY_UP(to) BY_PLACE)
+ORDER_POINTERS_BY(places_order, struct fragment, BY_ASC(thread) BY_ASC(from) BY_ASC(to) BY_ADDRESS)
 
 static bool same_place(const struct fragment *x, const struct fragment *y)
 {
 	return x->thread == y->thread && x->from == y->from && x->to == y->to;
 }
 
-static bool stand_alone(const struct fragment *items, size_t n)
+static bool is_separate(const struct fragment *items, size_t n)
 {
 	size_t i = 0;
 
@@ -211,15 +212,15 @@ static bool stand_alone(const struct fragment *items, size_t n)
 
 /* Returns the number of neighbours on either side that limit the weight of a fragment. Small weights use some dozens of neighbours,
  * because random choice evens out only over so many. Fewer would take away the weight of a long fragment among short ones. */
-static size_t neighbours_of(uint32_t weight)
+static size_t neighbour_count(uint32_t weight)
 {
-	return weight <= FEW_STOOD_FOR ? FEW_STOOD_FOR * (size_t)weight : 1;
+	return weight <= WEIGHT_BOUND_MIN ? WEIGHT_BOUND_MIN * (size_t)weight : 1;
 }
 
 /* Returns the longest time that at[i] can represent. at[n] are the fragments at one place. */
-static double most_of_place(const struct fragment_process *p, struct fragment *const *at, size_t n, size_t i)
+static double largest_nearby(const struct fragment_process *p, struct fragment *const *at, size_t n, size_t i)
 {
-	size_t k = neighbours_of(at[i]->weight);
+	size_t k = neighbour_count(at[i]->weight);
 	double from = i >= k ? at[i - k]->start_s : p->start_s, to = i + k < n ? at[i + k]->start_s : p->end_s;
 
 	return fmax(to - from, 0) / 2;
@@ -230,7 +231,7 @@ static double most_of_place(const struct fragment_process *p, struct fragment *c
 static void place_bound(const struct fragment_process *p, struct fragment *const *at, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		double most = most_of_place(p, at, n, i);
+		double most = largest_nearby(p, at, n, i);
 
 		if (at[i]->weight * at[i]->time_s > most)
 			at[i]->weight = (uint32_t)fmax(most / at[i]->time_s, 1);
@@ -239,27 +240,27 @@ static void place_bound(const struct fragment_process *p, struct fragment *const
 
 /* Reduces the weights of a thread's sampled fragments at[n], so that their total time does not much exceed the thread's lifetime. Random
  * choice makes sums inexact, and timing lengthens very short calls. */
-static void thread_bound(struct fragment *const *at, size_t n)
+static void limit_thread_weights(struct fragment *const *at, size_t n)
 {
 	double from = (double)INFINITY, to = 0, few = 0, many = 0, part;
 
 	for (size_t i = 0; i < n; i++) {
 		double time = at[i]->weight * at[i]->time_s;
 
-		*(at[i]->weight <= FEW_STOOD_FOR ? &few : &many) += time;
+		*(at[i]->weight <= WEIGHT_BOUND_MIN ? &few : &many) += time;
 		from = fmin(from, at[i]->start_s);
 		to = fmax(to, at[i]->start_s + at[i]->time_s);
 	}
-	part = fmax(to - from - few, LEFT_LEAST * (to - from)) / many;
+	part = fmax(to - from - few, REMAINING_MIN * (to - from)) / many;
 	for (size_t i = 0; many > 0 && part < 1 && i < n; i++)
-		if (at[i]->weight > FEW_STOOD_FOR)
+		if (at[i]->weight > WEIGHT_BOUND_MIN)
 			at[i]->weight = (uint32_t)fmax(at[i]->weight * part, 1);
 }
 
 /* Limits the weights of a process. at[p->n] is scratch memory. */
 static void process_bound(struct fragments *f, const struct fragment_process *p, struct fragment **at)
 {
-	if (stand_alone(f->items + p->first, p->n))
+	if (is_separate(f->items + p->first, p->n))
 		return;
 	for (size_t i = 0; i < p->n; i++)
 		at[i] = &f->items[p->first + i];
@@ -272,13 +273,13 @@ static void process_bound(struct fragments *f, const struct fragment_process *p,
 	for (size_t first = 0, n; first < p->n; first += n) {
 		for (n = 1; first + n < p->n && at[first]->thread == at[first + n]->thread;)
 			n++;
-		thread_bound(at + first, n);
+		limit_thread_weights(at + first, n);
 	}
 }
 
 /* Limits weights by the time between neighbours and by the lifetime of the thread. The fragments of all threads must be complete and
  * sorted. Costs O(n log n). */
-static void weights_bound(struct fragments *f)
+static void limit_weights(struct fragments *f)
 {
 	struct fragment **at = mem_new(f->n, sizeof(struct fragment *));
 
@@ -289,7 +290,7 @@ static void weights_bound(struct fragments *f)
 
 /* ---- windows ---- */
 
-static bool same_thread(const struct snapshot *x, const struct snapshot *y)
+static bool is_same_thread(const struct snapshot *x, const struct snapshot *y)
 {
 	return x->process == y->process && x->thread == y->thread;
 }
@@ -302,8 +303,8 @@ static void snapshots_cut(struct fragments *f, double to_s)
 
 	for (size_t i = 0; i < f->n_snapshots; i++) {
 		const struct snapshot now = s[i];
-		bool early = i + 1 < f->n_snapshots && same_thread(&now, &s[i + 1]) && s[i + 1].at_s <= f->from_s;
-		bool late = same_thread(&now, &before) && before.at_s >= to_s;
+		bool early = i + 1 < f->n_snapshots && is_same_thread(&now, &s[i + 1]) && s[i + 1].at_s <= f->from_s;
+		bool late = is_same_thread(&now, &before) && before.at_s >= to_s;
 
 		before = now;
 		if (early || late)
@@ -352,7 +353,7 @@ static void fragments_cut(struct fragments *f, const struct fragments_window *w)
 
 /* ---- one file ---- */
 
-static enum basis basis_of(const struct samples *s)
+static enum basis find_basis(const struct samples *s)
 {
 	const char *work = samples_info(s, "work");
 
@@ -365,28 +366,28 @@ static enum basis basis_of(const struct samples *s)
 static void columns_find(const struct samples *s, struct columns *c)
 {
 #define ACCOUNT_NAME(id, name, unit) name,
-	static const char *const accounts[] = { ACCOUNT_ROWS(ACCOUNT_NAME) };
+	static const char *const accounts[] = { USAGE_ROWS(ACCOUNT_NAME) };
 
-	c->size = samples_counter(s, "size");
-	c->kind = samples_counter(s, "kind");
-	c->result = samples_counter(s, "result");
-	c->args = samples_counter(s, "args");
-	c->from = samples_counter(s, "from");
-	c->since = samples_counter(s, "since");
-	c->work = samples_counter(s, "work");
-	c->basis = basis_of(s);
-	c->from_weight = samples_counter(s, "from_weight");
-	for (size_t a = 0; a < ACCOUNTS; a++)
-		c->account[a] = samples_counter(s, accounts[a]);
+	c->size = samples_find_counter(s, "size");
+	c->kind = samples_find_counter(s, "kind");
+	c->result = samples_find_counter(s, "result");
+	c->args = samples_find_counter(s, "args");
+	c->from = samples_find_counter(s, "from");
+	c->since = samples_find_counter(s, "since");
+	c->work = samples_find_counter(s, "work");
+	c->basis = find_basis(s);
+	c->from_weight = samples_find_counter(s, "from_weight");
+	for (size_t a = 0; a < USAGE_COUNTERS; a++)
+		c->usage_counter[a] = samples_find_counter(s, accounts[a]);
 }
 
 /* Returns a value of a record; NaN if unknown. */
-static double value_at(const struct samples *s, size_t i, size_t column)
+static double sample_value(const struct samples *s, size_t i, size_t column)
 {
 	return column == SIZE_MAX ? (double)NAN : s->values[i * s->n_counters + column];
 }
 
-static uint64_t mixed(uint64_t hash, double value)
+static uint64_t mix_hash(uint64_t hash, double value)
 {
 	uint64_t bits = UINT64_MAX;
 
@@ -395,7 +396,7 @@ static uint64_t mixed(uint64_t hash, double value)
 	return fragment_hash(hash, bits);
 }
 
-static void fragment_add(struct loading *l, const struct fragment *f, double weight)
+static void fragment_add(struct fragments_loader *l, const struct fragment *f, double weight)
 {
 	unsigned thin = l->window ? l->window->thin_log2 : 0;
 
@@ -418,12 +419,12 @@ static void partner_read(struct fragment *f, uint64_t args, uint64_t kind)
 }
 
 /* Finds the meaning of each function once: there are far more calls than functions. */
-static void meanings_find(struct loading *l, const struct samples *s)
+static void meanings_find(struct fragments_loader *l, const struct samples *s)
 {
-	free(l->meanings);
-	l->meanings = mem_new(s->n_functions, sizeof(*l->meanings));
+	free(l->call_meanings);
+	l->call_meanings = mem_new(s->n_functions, sizeof(*l->call_meanings));
 	for (size_t f = 0; f < s->n_functions; f++) {
-		struct meaning *m = &l->meanings[f];
+		struct site_activities *m = &l->call_meanings[f];
 
 		m->activity[0] = call_activity(s->functions[f].name, INTERPOSE_FILE, &m->moves);
 		m->activity[1] = call_activity(s->functions[f].name, INTERPOSE_PIPE, &m->moves);
@@ -431,10 +432,10 @@ static void meanings_find(struct loading *l, const struct samples *s)
 }
 
 /* Adds the fragment of a call. */
-static void call_add(struct loading *l, const struct samples *s, const struct columns *c, size_t i, uint32_t site)
+static void call_add(struct fragments_loader *l, const struct samples *s, const struct columns *c, size_t i, uint32_t site)
 {
-	double size = value_at(s, i, c->size), kind = value_at(s, i, c->kind), result = value_at(s, i, c->result);
-	double args = value_at(s, i, c->args);
+	double size = sample_value(s, i, c->size), kind = sample_value(s, i, c->kind), result = sample_value(s, i, c->result);
+	double args = sample_value(s, i, c->args);
 	uint64_t descriptor = kind >= 0 && kind < UINT32_MAX ? (uint64_t)kind : 0, end = descriptor >> INTERPOSE_KIND_BITS;
 	struct fragment f = { .start_s = s->items[i].start_s,
 			      .time_s = s->items[i].ns / 1e9,
@@ -445,7 +446,7 @@ static void call_add(struct loading *l, const struct samples *s, const struct co
 			      .basis = BASIS_ARGUMENTS,
 			      .end = end < ENDS_NUMBERS ? l->ends[end] : 0,
 			      .peer = -1 };
-	const struct meaning *m = &l->meanings[s->items[i].function];
+	const struct site_activities *m = &l->call_meanings[s->items[i].function];
 
 	descriptor -= end << INTERPOSE_KIND_BITS;
 	f.activity = (uint16_t)m->activity[descriptor == INTERPOSE_PIPE || descriptor == INTERPOSE_SOCKET];
@@ -454,19 +455,19 @@ static void call_add(struct loading *l, const struct samples *s, const struct co
 		partner_read(&f, (uint64_t)args, descriptor);
 		args -= (double)((uint64_t)args & TAG_MASK);
 	}
-	f.arguments = mixed(mixed(mixed(0, (double)descriptor), args), isnan(result) ? 0 : 1); /* a failed call does other work */
+	f.arguments = mix_hash(mix_hash(mix_hash(0, (double)descriptor), args), isnan(result) ? 0 : 1); /* a failed call does other work */
 	if (f.activity == ACTIVITY_COMMUNICATION && !s->items[i].ordinal) /* the first call waits until its partner starts */
-		f.arguments = mixed(f.arguments, 1);
+		f.arguments = mix_hash(f.arguments, 1);
 	if (s->items[i].weight)
 		fragment_add(l, &f, s->items[i].weight);
 }
 
 /* Adds the fragment of the computation before a call. */
-static void edge_add(struct loading *l, const struct samples *s, const struct columns *c, size_t i, uint32_t first_site)
+static void edge_add(struct fragments_loader *l, const struct samples *s, const struct columns *c, size_t i, uint32_t first_site)
 {
-	double from = value_at(s, i, c->from), since = value_at(s, i, c->since), work = value_at(s, i, c->work),
-	       size = value_at(s, i, c->size);
-	double weight = value_at(s, i, c->from_weight);
+	double from = sample_value(s, i, c->from), since = sample_value(s, i, c->since), work = sample_value(s, i, c->work),
+	       size = sample_value(s, i, c->size);
+	double weight = sample_value(s, i, c->from_weight);
 	struct fragment f = {
 		.process = (uint32_t)l->out.n_processes, .thread = s->items[i].thread, .activity = ACTIVITY_COMPUTATION, .peer = -1
 	};
@@ -480,36 +481,36 @@ static void edge_add(struct loading *l, const struct samples *s, const struct co
 	f.from = first_site + (uint32_t)from;
 	f.to = first_site + s->items[i].function;
 	f.basis = (uint16_t)(isnan(work) ? BASIS_UNVERIFIED : c->basis);
-	if (isnan(work) && value_at(s, i, c->kind) == INTERPOSE_FUNCTION && !isnan(size)) {
+	if (isnan(work) && sample_value(s, i, c->kind) == INTERPOSE_FUNCTION && !isnan(size)) {
 		f.basis = BASIS_ARGUMENTS; /* the user declared that the argument measures the work */
 		work = size;
 	}
 	f.work = f.basis == BASIS_UNVERIFIED ? 0 : work;
 	if (f.basis == BASIS_UNVERIFIED)
-		f.arguments = mixed(0, value_at(s, i, c->args));
+		f.arguments = mix_hash(0, sample_value(s, i, c->args));
 	fragment_add(l, &f, weight);
 }
 
-static void snapshot_add(struct loading *l, const struct samples *s, const struct columns *c, size_t i)
+static void snapshot_add(struct fragments_loader *l, const struct samples *s, const struct columns *c, size_t i)
 {
 #define ACCOUNT_UNIT(id, name, unit) unit,
-	static const double unit[] = { ACCOUNT_ROWS(ACCOUNT_UNIT) };
+	static const double unit[] = { USAGE_ROWS(ACCOUNT_UNIT) };
 	struct snapshot *at;
 
-	if (isnan(value_at(s, i, c->account[ACCOUNT_CPU])) && isnan(value_at(s, i, c->account[ACCOUNT_QUEUE])))
+	if (isnan(sample_value(s, i, c->usage_counter[USAGE_CPU])) && isnan(sample_value(s, i, c->usage_counter[USAGE_QUEUE])))
 		return;
-	at = mem_next(l->out.snapshots, l->out.n_snapshots, &l->snapshots_capacity);
+	at = mem_append_slot(l->out.snapshots, l->out.n_snapshots, &l->snapshots_capacity);
 	*at = (struct snapshot){ .at_s = s->items[i].start_s, .process = (uint32_t)l->out.n_processes, .thread = s->items[i].thread };
-	for (size_t a = 0; a < ACCOUNTS; a++)
-		at->value[a] = value_at(s, i, c->account[a]) * unit[a];
+	for (size_t a = 0; a < USAGE_COUNTERS; a++)
+		at->value[a] = sample_value(s, i, c->usage_counter[a]) * unit[a];
 }
 
-static int64_t rank_of(const struct samples *s)
+static int64_t read_rank(const struct samples *s)
 {
 	const char *text = samples_info(s, "rank");
 	int64_t rank;
 
-	return text && text_int64(text, &rank) && rank >= 0 ? rank : -1;
+	return text && text_parse_int64(text, &rank) && rank >= 0 ? rank : -1;
 }
 
 static void process_describe(const struct samples *s, struct fragment_process *p)
@@ -521,7 +522,7 @@ static void process_describe(const struct samples *s, struct fragment_process *p
 	p->arguments = mem_string(arguments ? arguments : "");
 	p->host = mem_string(host ? host : "");
 	p->clock = mem_string(boot ? boot : p->host);
-	p->rank = rank_of(s);
+	p->rank = read_rank(s);
 	p->ranks = samples_info_number(s, "ranks") <= FRAGMENTS_FILES_MAX ? (size_t)samples_info_number(s, "ranks") : 0;
 	p->recording = samples_info_number(s, "run");
 	p->pid = s->pid;
@@ -529,10 +530,10 @@ static void process_describe(const struct samples *s, struct fragment_process *p
 	p->started_ticks = s->started_ticks;
 	p->tick_s = s->ns_per_tick / 1e9;
 	p->dropped = s->dropped;
-	p->dropped_why = mem_string(samples_info(s, "dropped") ? samples_info(s, "dropped") : "");
+	p->dropped_reason = mem_string(samples_info(s, "dropped") ? samples_info(s, "dropped") : "");
 	p->finished = s->finished;
 	p->truncated = s->truncated;
-	p->children = samples_children(s, &p->n_children);
+	p->children = samples_list_children(s, &p->n_children);
 	p->name = p->rank >= 0 ? mem_format("rank %lld", (long long)p->rank)
 			       : mem_format("process %llu%s%s%s", (unsigned long long)p->pid, *p->program ? " (" : "", p->program,
 					    *p->program ? ")" : "");
@@ -540,11 +541,11 @@ static void process_describe(const struct samples *s, struct fragment_process *p
 
 static void process_release(struct fragment_process *p)
 {
-	mem_free(p->name, p->program, p->arguments, p->host, p->clock, p->children, p->dropped_why, p->readings);
+	mem_free(p->name, p->program, p->arguments, p->host, p->clock, p->children, p->dropped_reason, p->readings);
 }
 
 /* Reports whether the file was added before, as a copy or under another name. */
-static bool is_there(const struct loading *l, const struct fragment_process *one)
+static bool is_already_loaded(const struct fragments_loader *l, const struct fragment_process *one)
 {
 	for (size_t p = 0; p < l->out.n_processes; p++) {
 		const struct fragment_process *other = &l->out.processes[p];
@@ -557,7 +558,7 @@ static bool is_there(const struct loading *l, const struct fragment_process *one
 }
 
 /* Reports whether the file is from another recording than the other files of its run. */
-static bool is_of_another(const struct loading *l, const struct fragment_process *one)
+static bool is_of_other_recording(const struct fragments_loader *l, const struct fragment_process *one)
 {
 	for (size_t p = 0; p < l->out.n_processes; p++) {
 		const struct fragment_process *other = &l->out.processes[p];
@@ -580,7 +581,7 @@ static const char **modules_find(const struct samples *s)
 	int64_t n;
 
 	for (size_t i = 0; i < s->n_infos; i++) {
-		if (strncmp(s->infos[i].key, "module:", 7) != 0 || !text_int64(s->infos[i].key + 7, &n) || n < 0 ||
+		if (strncmp(s->infos[i].key, "module:", 7) != 0 || !text_parse_int64(s->infos[i].key + 7, &n) || n < 0 ||
 		    n >= (int64_t)s->n_functions)
 			continue;
 		for (size_t f = (size_t)n; f < s->n_functions; f++)
@@ -590,7 +591,7 @@ static const char **modules_find(const struct samples *s)
 	return path;
 }
 
-static void sites_add(struct loading *l, const struct samples *s)
+static void sites_add(struct fragments_loader *l, const struct samples *s)
 {
 	const char *program = samples_info(s, "program"), **path = modules_find(s);
 
@@ -611,16 +612,16 @@ static void sites_add(struct loading *l, const struct samples *s)
 static void readings_add(const struct fragments_file *file, struct fragment_process *p)
 {
 	const double unit_s = 1e-4;
-	struct stops_reading one;
+	struct process_monitor_reading one;
 	size_t capacity = 0;
 	double before_s = 0;
 
-	for (size_t at = RECORD_READINGS; at + sizeof(one) <= file->n && at < RECORD_READINGS + STOPS_READINGS * sizeof(one);
-	     at += sizeof(one)) {
+	for (size_t at = RECORD_READINGS_OFFSET;
+	     at + sizeof(one) <= file->n && at < RECORD_READINGS_OFFSET + MONITOR_READINGS * sizeof(one); at += sizeof(one)) {
 		double at_s;
 
 		memcpy(&one, (const char *)file->bytes + at, sizeof(one));
-		at_s = less_s(one.at_ns, p->started_ns, 1e-9);
+		at_s = difference_s(one.at_ns, p->started_ns, 1e-9);
 		if (!one.at_ns || !(at_s >= before_s))
 			return;
 		before_s = at_s;
@@ -629,7 +630,8 @@ static void readings_add(const struct fragments_file *file, struct fragment_proc
 	}
 }
 
-static enum assay_status file_add(struct loading *l, const struct fragments_file *file, const struct samples *s, struct assay_error *err)
+static enum assay_status file_add(struct fragments_loader *l, const struct fragments_file *file, const struct samples *s,
+				  struct assay_error *err)
 {
 	uint32_t first_site = (uint32_t)l->out.n_sites;
 	const char *name = file->name;
@@ -645,14 +647,14 @@ static enum assay_status file_add(struct loading *l, const struct fragments_file
 		    "%s: too many fragments with this file (limit %u): analyse the processes in groups, by naming their files", name,
 		    FRAGMENTS_MAX);
 	process_describe(s, &p);
-	if (is_of_another(l, &p)) {
+	if (is_of_other_recording(l, &p)) {
 		process_release(&p);
 		return assay_fail(err, ASSAY_E_CONFLICT,
 				  "%s: belongs to another run than the files before it: put each run's files into its own directory, and "
 				  "name the directories",
 				  name);
 	}
-	if (is_there(l, &p)) {
+	if (is_already_loaded(l, &p)) {
 		process_release(&p);
 		return ASSAY_OK;
 	}
@@ -676,7 +678,7 @@ static enum assay_status file_add(struct loading *l, const struct fragments_file
 	return ASSAY_OK;
 }
 
-static enum assay_status bytes_add(struct loading *l, const struct fragments_file *file, struct assay_error *err)
+static enum assay_status bytes_add(struct fragments_loader *l, const struct fragments_file *file, struct assay_error *err)
 {
 	struct samples s = { .items = NULL };
 	enum assay_status st = samples_parse_in_order(file->name, file->bytes, file->n, l->window ? l->window->thin_log2 : 0, &s, err);
@@ -689,12 +691,12 @@ static enum assay_status bytes_add(struct loading *l, const struct fragments_fil
 
 /* ---- all files ---- */
 
-ORDER_BY(processes_order, struct fragment_process, BY_UP(run) BY_UP(rank) BY_UP(started_ns) BY_UP(pid) BY_TEXT(host))
+ORDER_BY(processes_order, struct fragment_process, BY_ASC(run) BY_ASC(rank) BY_ASC(started_ns) BY_ASC(pid) BY_TEXT(host))
 
-#define BY_SITE BY_TEXT(module) BY_UP(address) BY_TEXT(name)
+#define BY_SITE BY_TEXT(module) BY_ASC(address) BY_TEXT(name)
 ORDER_BY(sites_order, struct fragment_site, BY_SITE)
 
-ORDER_POINTERS_BY(site_places_order, struct fragment_site, BY_SITE BY_PLACE)
+ORDER_POINTERS_BY(site_places_order, struct fragment_site, BY_SITE BY_ADDRESS)
 
 /* Merges the sites of all files into one sorted list without duplicates. Sets map[] to the new index of each old index. */
 static void sites_join(struct fragments *f, uint32_t *map)
@@ -718,9 +720,9 @@ static void sites_join(struct fragments *f, uint32_t *map)
 	f->n_sites = n;
 }
 
-ORDER_BY(items_order, struct fragment, BY_UP(thread) BY_UP(start_s) BY_UP(time_s) BY_UP(from))
+ORDER_BY(items_order, struct fragment, BY_ASC(thread) BY_ASC(start_s) BY_ASC(time_s) BY_ASC(from))
 
-ORDER_BY(snapshots_order, struct snapshot, BY_UP(process) BY_UP(thread) BY_UP(at_s))
+ORDER_BY(snapshots_order, struct snapshot, BY_ASC(process) BY_ASC(thread) BY_ASC(at_s))
 
 /* Returns numbers of command lines [n_processes], for processes without ranks: the number, from 0, of a process's command line among those
  * of its program in its run. Without other evidence, different command lines may mean different work. The caller frees the array. */
@@ -755,7 +757,7 @@ static void commands_count(struct fragments *f)
 
 		if (number[item->process] > 0 && (item->activity == ACTIVITY_COMMUNICATION ||
 						  (item->activity == ACTIVITY_COMPUTATION && item->basis == BASIS_UNVERIFIED)))
-			item->arguments = mixed(item->arguments, number[item->process]);
+			item->arguments = mix_hash(item->arguments, number[item->process]);
 	}
 	free(number);
 }
@@ -775,15 +777,15 @@ static void readings_finish(const struct fragments *f, struct fragment_process *
 }
 
 /* Makes times relative to the run's start, and renumbers sites and processes. */
-static void number_all(struct fragments *f, const struct fragments_window *window, const uint32_t *map)
+static void renumber_all(struct fragments *f, const struct fragments_window *window, const uint32_t *map)
 {
 	uint32_t *process_now = mem_new(f->n_processes, sizeof(*process_now));
 
 	for (size_t p = 0; p < f->n_processes; p++)
-		f->processes[p].was = (uint32_t)p;
+		f->processes[p].file_index = (uint32_t)p;
 	order_sort(f->processes, f->n_processes, processes_order);
 	for (size_t p = 0; p < f->n_processes; p++)
-		process_now[f->processes[p].was] = (uint32_t)p;
+		process_now[f->processes[p].file_index] = (uint32_t)p;
 	all_starts_find(f, window);
 	for (size_t p = 0; p < f->n_processes; p++)
 		readings_finish(f, &f->processes[p]);
@@ -829,7 +831,7 @@ static void processes_complete(struct fragments *f)
 {
 	size_t at = 0, snapshot = 0;
 
-	f->one_host = true;
+	f->is_one_host = true;
 	for (size_t k = 0; k < f->n_processes; k++) {
 		struct fragment_process *p = &f->processes[k];
 		double from = 0, to = 0;
@@ -855,11 +857,11 @@ static void processes_complete(struct fragments *f)
 			snapshot++;
 		p->n_snapshots = snapshot - p->first_snapshot;
 		f->span_s = fmax(f->span_s, p->end_s);
-		f->one_host &= strcmp(p->host, f->processes[0].host) == 0;
+		f->is_one_host &= strcmp(p->host, f->processes[0].host) == 0;
 	}
 }
 
-static enum assay_status all_complete(struct loading *l, struct assay_error *err)
+static enum assay_status all_complete(struct fragments_loader *l, struct assay_error *err)
 {
 	uint32_t *map;
 
@@ -871,48 +873,48 @@ static enum assay_status all_complete(struct loading *l, struct assay_error *err
 				    sizeof(*l->out.snapshots)); /* avoids NULL if there are no snapshots */
 	map = mem_new(l->out.n_sites, sizeof(*map));
 	sites_join(&l->out, map);
-	number_all(&l->out, l->window, map);
+	renumber_all(&l->out, l->window, map);
 	match_ends(&l->out);
 	order_sort(l->out.snapshots, l->out.n_snapshots, snapshots_order);
 	if (l->window)
 		fragments_cut(&l->out, l->window);
 	items_sort(&l->out);
 	processes_complete(&l->out);
-	weights_bound(&l->out);
+	limit_weights(&l->out);
 	free(map);
 	return ASSAY_OK;
 }
 
-static enum assay_status loading_finish(struct loading *l, enum assay_status st, struct fragments *out, struct assay_error *err)
+static enum assay_status loading_finish(struct fragments_loader *l, enum assay_status st, struct fragments *out, struct assay_error *err)
 {
 	if (!st && !(st = all_complete(l, err))) {
 		*out = l->out;
 		l->out = (struct fragments){ .n = 0 };
 	}
 	fragments_release(&l->out);
-	free(l->meanings);
+	free(l->call_meanings);
 	return st;
 }
 
 /* Adds the file, or counts it as unreadable. Fails if all `n` files are unreadable and there is no window. */
-static enum assay_status file_take(struct loading *l, struct fragments_file *file, size_t n, struct assay_error *err)
+static enum assay_status file_take(struct fragments_loader *l, struct fragments_file *file, size_t n, struct assay_error *err)
 {
 	enum assay_status st = file->st ? file->st : bytes_add(l, file, err);
 
 	if (!file->st && st != ASSAY_E_FORMAT && st != ASSAY_E_VERSION)
 		return st;
 	if (!file->st)
-		file->why = mem_string(err->text);
+		file->reason = mem_string(err->text);
 	file->st = st;
-	if (!l->out.gone_why)
-		l->out.gone_why = mem_string(file->why);
-	return ++l->out.gone == n && !l->window ? assay_fail(err, st, "%s", file->why) : ASSAY_OK;
+	if (!l->out.unreadable_reason)
+		l->out.unreadable_reason = mem_string(file->reason);
+	return ++l->out.n_unreadable_files == n && !l->window ? assay_fail(err, st, "%s", file->reason) : ASSAY_OK;
 }
 
 enum assay_status fragments_parse(struct fragments_file *files, size_t n, const struct fragments_window *window, struct fragments *out,
 				  struct assay_error *err)
 {
-	struct loading l = { .window = window };
+	struct fragments_loader l = { .window = window };
 	enum assay_status st = ASSAY_OK;
 
 	for (size_t i = 0; !st && i < n; i++)
@@ -922,7 +924,7 @@ enum assay_status fragments_parse(struct fragments_file *files, size_t n, const 
 
 enum assay_status fragments_read(const char *const *paths, const uint32_t *run, size_t n, struct fragments *out, struct assay_error *err)
 {
-	struct loading l = { .items_capacity = 0 };
+	struct fragments_loader l = { .items_capacity = 0 };
 	enum assay_status st = ASSAY_OK;
 
 	if (n > FRAGMENTS_FILES_MAX)
@@ -931,12 +933,12 @@ enum assay_status fragments_read(const char *const *paths, const uint32_t *run, 
 		struct buf bytes = BUF_INIT;
 		struct fragments_file file = { .name = paths[i], .st = file_read(paths[i], SAMPLES_FILE_BYTES_MAX, &bytes, err) };
 
-		file.why = file.st ? mem_string(err->text) : NULL;
+		file.reason = file.st ? mem_string(err->text) : NULL;
 		file.bytes = bytes.bytes ? bytes.bytes : "";
 		file.n = bytes.size;
 		l.run = run ? run[i] : 0;
 		st = file_take(&l, &file, n, err);
-		free(file.why);
+		free(file.reason);
 		buf_release(&bytes);
 	}
 	return loading_finish(&l, st, out, err);
@@ -950,7 +952,7 @@ void fragments_release(struct fragments *f)
 		site_release(&f->sites[s]);
 	ends_release(f);
 	mem_free_all(f->runs, f->n_runs);
-	mem_free(f->processes, f->sites, f->items, f->snapshots, f->gone_why);
+	mem_free(f->processes, f->sites, f->items, f->snapshots, f->unreadable_reason);
 	*f = (struct fragments){ .n = 0 };
 }
 

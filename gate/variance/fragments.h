@@ -69,42 +69,42 @@ struct fragment {
 };
 
 /* The end of a pipe or connection that one process uses. */
-#define END_NOBODY  (SIZE_MAX - 1) /* no recorded process has the other end */
-#define END_UNKNOWN SIZE_MAX	   /* the process at the other end is unknown, or there are several */
+#define END_NOT_RECORDED (SIZE_MAX - 1) /* no recorded process has the other end */
+#define END_UNKNOWN	 SIZE_MAX	/* the process at the other end is unknown, or there are several */
 struct fragment_end {
 	char *key, *peer; /* `peer` is "ADDRESS:PORT"; "" for a pipe */
 	uint32_t process;
-	size_t partner; /* index of the process at the other end, END_NOBODY or END_UNKNOWN */
+	size_t partner; /* index of the process at the other end, END_NOT_RECORDED or END_UNKNOWN */
 };
 
 /* Counters of a thread, process or host since its start. Columns: constant, name in the record file, factor to seconds or events. */
-#define ACCOUNT_ROWS(X)                                                                                                                    \
-	X(ACCOUNT_CPU, "cpu_ns", 1e-9)                                                                                                     \
-	X(ACCOUNT_QUEUE, "run_delay_ns", 1e-9)                                                                                             \
-	X(ACCOUNT_MINOR, "minor_faults", 1)                                                                                                \
-	X(ACCOUNT_MAJOR, "major_faults", 1)                                                                                                \
-	X(ACCOUNT_INVOLUNTARY, "involuntary", 1)                                                                                           \
-	X(ACCOUNT_THROTTLED, "throttled_ns", 1e-9)                                                                                         \
-	X(ACCOUNT_STEAL, "steal_ns", 1e-9)                                                                                                 \
-	X(ACCOUNT_BUSY, "busy_ns", 1e-9) /* CPU time of all programs on the host */                                                        \
-	X(ACCOUNT_OWN, "own_ns", 1e-9)	 /* CPU time of all threads of the process */                                                      \
-	X(ACCOUNT_RUN, "run_ns", 1e-9)	 /* CPU time of all processes of the run */                                                        \
-	X(ACCOUNT_STOPPED, "stopped_ns", 1e-9)                                                                                             \
-	X(ACCOUNT_IO_PRESSURE, "io_pressure_ns", 1e-9)	       /* time in which a program of the cgroup or host waited for a disk */       \
-	X(ACCOUNT_MEMORY_PRESSURE, "memory_pressure_ns", 1e-9) /* the same for memory */                                                   \
+#define USAGE_ROWS(X)                                                                                                                      \
+	X(USAGE_CPU, "cpu_ns", 1e-9)                                                                                                       \
+	X(USAGE_QUEUE, "run_delay_ns", 1e-9)                                                                                               \
+	X(USAGE_MINOR, "minor_faults", 1)                                                                                                  \
+	X(USAGE_MAJOR, "major_faults", 1)                                                                                                  \
+	X(USAGE_INVOLUNTARY, "involuntary", 1)                                                                                             \
+	X(USAGE_THROTTLED, "throttled_ns", 1e-9)                                                                                           \
+	X(USAGE_STEAL, "steal_ns", 1e-9)                                                                                                   \
+	X(USAGE_BUSY, "busy_ns", 1e-9) /* CPU time of all programs on the host */                                                          \
+	X(USAGE_OWN, "own_ns", 1e-9)   /* CPU time of all threads of the process */                                                        \
+	X(USAGE_RUN, "run_ns", 1e-9)   /* CPU time of all processes of the run */                                                          \
+	X(USAGE_STOPPED, "stopped_ns", 1e-9)                                                                                               \
+	X(USAGE_IO_PRESSURE, "io_pressure_ns", 1e-9)	     /* time in which a program of the cgroup or host waited for a disk */         \
+	X(USAGE_MEMORY_PRESSURE, "memory_pressure_ns", 1e-9) /* the same for memory */                                                     \
 	/* Pipeline counters of all threads of a process; in segments, seconds of one thread instead (breakdown.c). */                     \
-	X(ACCOUNT_CORE, "slots", 1)                                                                                                        \
-	X(ACCOUNT_L3, "cycles", 1)                                                                                                         \
-	X(ACCOUNT_FRONT_END, "front_slots", 1)                                                                                             \
-	X(ACCOUNT_BACK_END, "back_slots", 1)                                                                                               \
-	X(ACCOUNT_RETIRING, "retired", 1)                                                                                                  \
-	X(ACCOUNT_SPECULATION, "lost_slots", 1)                                                                                            \
-	X(ACCOUNT_DATA, "memory_slots", 1)                                                                                                 \
-	X(ACCOUNT_L1, "l1_miss_cycles", 1)                                                                                                 \
-	X(ACCOUNT_L2, "l2_miss_cycles", 1)                                                                                                 \
-	X(ACCOUNT_DRAM, "l3_miss_cycles", 1)                                                                                               \
-	X(ACCOUNT_LOOP, "loop_ticks", 1) /* duration of a loop of fixed length, ticks; not a sum */
-enum account { ACCOUNT_ROWS(ROWS_ENUM) ACCOUNTS };
+	X(USAGE_CORE, "slots", 1)                                                                                                          \
+	X(USAGE_L3, "cycles", 1)                                                                                                           \
+	X(USAGE_FRONT_END, "front_slots", 1)                                                                                               \
+	X(USAGE_BACK_END, "back_slots", 1)                                                                                                 \
+	X(USAGE_RETIRING, "retired", 1)                                                                                                    \
+	X(USAGE_SPECULATION, "lost_slots", 1)                                                                                              \
+	X(USAGE_DATA, "memory_slots", 1)                                                                                                   \
+	X(USAGE_L1, "l1_miss_cycles", 1)                                                                                                   \
+	X(USAGE_L2, "l2_miss_cycles", 1)                                                                                                   \
+	X(USAGE_DRAM, "l3_miss_cycles", 1)                                                                                                 \
+	X(USAGE_LOOP, "loop_ticks", 1) /* duration of a loop of fixed length, ticks; not a sum */
+enum usage_counter { USAGE_ROWS(ROWS_ENUM) USAGE_COUNTERS };
 
 /* Returns a hash of `hash` and `word`. The first `hash` is 0. */
 static inline uint64_t fragment_hash(uint64_t hash, uint64_t word)
@@ -115,7 +115,7 @@ static inline uint64_t fragment_hash(uint64_t hash, uint64_t word)
 
 struct snapshot {
 	double at_s;
-	double value[ACCOUNTS]; /* times in s; NaN if not in the file */
+	double value[USAGE_COUNTERS]; /* times in s; NaN if not in the file */
 	uint32_t process, thread;
 };
 
@@ -141,10 +141,10 @@ struct fragment_process {
 	size_t first_snapshot, n_snapshots;
 	struct fragment_reading *readings; /* [n_readings], sorted by time */
 	size_t n_readings;
-	uint32_t was; /* index of the process's file in the order of reading */
-	uint32_t run; /* index of the run, if several runs are analysed together */
+	uint32_t file_index; /* index of the process's file in the order of reading */
+	uint32_t run;	     /* index of the run, if several runs are analysed together */
 	uint64_t dropped;
-	char *dropped_why; /* reason for dropped records; "" if unknown, or if none were dropped */
+	char *dropped_reason; /* reason for dropped records; "" if unknown, or if none were dropped */
 	bool finished, truncated;
 };
 
@@ -159,18 +159,18 @@ struct fragments {
 	size_t n_snapshots;
 	struct fragment_end *ends; /* array of n_ends elements */
 	size_t n_ends, ends_capacity;
-	size_t gone;	/* number of files that cannot be read as record files */
-	char *gone_why; /* reason for the first of these files; NULL if there is none */
-	char **runs;	/* [n_runs], names of runs of the same task, each with times since its own start; NULL for one run */
+	size_t n_unreadable_files; /* number of files that cannot be read as record files */
+	char *unreadable_reason;   /* reason for the first of these files; NULL if there is none */
+	char **runs;		   /* [n_runs], names of runs of the same task, each with times since its own start; NULL for one run */
 	size_t n_runs;
-	double span_s; /* time from the first start to the last end of a process, s; for several runs, the longest */
-	double from_s; /* if this is a window: origin of its times, s since the run's start */
-	double next_s; /* end of the first fragment that ends after a window, s since the run's start; INFINITY if there is none */
-	bool one_host; /* all processes ran on one host; if not, clocks may differ */
+	double span_s;	  /* time from the first start to the last end of a process, s; for several runs, the longest */
+	double from_s;	  /* if this is a window: origin of its times, s since the run's start */
+	double next_s;	  /* end of the first fragment that ends after a window, s since the run's start; INFINITY if there is none */
+	bool is_one_host; /* all processes ran on one host; if not, clocks may differ */
 };
 
 /* A moment by real time since 1970 and by ticks of a clock. If `ticks` is 0 or `clock` is NULL, the ticks are unknown. */
-struct fragments_moment {
+struct fragments_clock {
 	uint64_t ns, ticks;
 	double tick_s;
 	const char *clock;
@@ -178,12 +178,12 @@ struct fragments_moment {
 
 /* Returns the time between two moments, s. If ticks of the same clock and real time disagree, uses ticks: real time can be set during a
  * run. */
-double fragments_since(const struct fragments_moment *from, const struct fragments_moment *to);
+double fragments_since(const struct fragments_clock *from, const struct fragments_clock *to);
 
 /* A part of a run: fragments that ended in (from_s, to_s]. Times are relative to from_s, or to the start of the first fragment if this is
  * earlier. The origin is at most one window's length before from_s. */
 struct fragments_window {
-	struct fragments_moment began; /* start of the run */
+	struct fragments_clock run_start; /* start of the run */
 	double from_s, to_s;
 	unsigned thin_log2; /* one of 2^thin_log2 records is used and represents the others */
 };
@@ -199,7 +199,7 @@ struct fragments_file {
 	const void *bytes;
 	size_t n;
 	enum assay_status st; /* not ASSAY_OK if the file cannot be read; fragments_parse() also sets it for other formats */
-	char *why;	      /* reason for `st`; NULL if ASSAY_OK; the caller frees it */
+	char *reason;	      /* reason for `st`; NULL if ASSAY_OK; the caller frees it */
 };
 /* Does the same as fragments_read() for files in memory. `window` is NULL for the whole run. A window without fragments is no error. */
 enum assay_status fragments_parse(struct fragments_file *files, size_t n, const struct fragments_window *window, struct fragments *out,

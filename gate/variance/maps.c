@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CLUSTERS_TOLD 30
+#define CLUSTERS_REPORTED 30
 
-ORDER_POINTERS_BY(clusters_by_time, struct cluster, BY_DOWN(time_s) BY_PLACE)
+ORDER_POINTERS_BY(clusters_by_time, struct cluster, BY_DESC(time_s) BY_ADDRESS)
 
 static void cluster_row(const struct variance *v, const struct cluster *c, struct document *d)
 {
-	char *place = variance_place(&v->fragments, c->from, c->to), *time = variance_seconds(c->time_s);
-	char *usual = c->repeated ? variance_seconds(c->usual_s) : mem_string("-");
+	char *place = variance_format_place(&v->fragments, c->from, c->to), *time = variance_format_seconds(c->time_s);
+	char *usual = c->repeated ? variance_format_seconds(c->usual_s) : mem_string("-");
 
 	doc_row(d);
 	doc_set(d, "activity", activity_name(c->activity));
@@ -23,17 +23,17 @@ static void cluster_row(const struct variance *v, const struct cluster *c, struc
 	doc_set(d, "fragments", c->n);
 	doc_set(d, "stand_for", c->weight);
 	doc_showf(d, "time_s", "time", c->time_s, "%s", time);
-	doc_set(d, "usual_s", c->repeated ? doc_value_real(c->usual_s) : DOC_NOTHING);
+	doc_set(d, "usual_s", c->repeated ? doc_value_real(c->usual_s) : DOC_NULL_VALUE);
 	doc_show(d, NULL, "usual", usual);
 	if (c->basis == BASIS_UNVERIFIED)
-		doc_show(d, "work", "work", DOC_NOTHING);
+		doc_show(d, "work", "work", DOC_NULL_VALUE);
 	else
 		doc_showf(d, "work", "work", c->work, c->work < 1e7 ? "%.0f" : "%.4g", c->work);
 	doc_show(d, "basis", "work known by", basis_name(c->basis));
 	mem_free(place, time, usual);
 }
 
-void variance_graph(const struct variance *v, struct document *d)
+void variance_add_graph(const struct variance *v, struct document *d)
 {
 	const struct cluster **clusters = mem_new(v->n_clusters, sizeof(*clusters));
 
@@ -47,7 +47,7 @@ void variance_graph(const struct variance *v, struct document *d)
 	for (size_t i = 0; i < v->n_clusters; i++)
 		clusters[i] = &v->clusters[i];
 	order_sort(clusters, v->n_clusters, clusters_by_time);
-	for (size_t i = 0; i < v->n_clusters && i < CLUSTERS_TOLD; i++)
+	for (size_t i = 0; i < v->n_clusters && i < CLUSTERS_REPORTED; i++)
 		cluster_row(v, clusters[i], d);
 	doc_end(d);
 	free(clusters);
@@ -98,7 +98,7 @@ static void rows_release(struct rows *rows)
 /* ---- cells ---- */
 
 /* Returns the multiple of the usual time that a row's slowest process took in some columns; NaN if they have no repeated work. */
-static double slowest(const struct heat_map *map, const struct rows *rows, size_t row, size_t column, size_t columns)
+static double slowest_in_cell(const struct heat_map *map, const struct rows *rows, size_t row, size_t column, size_t columns)
 {
 	const struct row *r = &rows->items[row];
 	double most = (double)NAN;
@@ -116,7 +116,7 @@ static double slowest(const struct heat_map *map, const struct rows *rows, size_
 	return most;
 }
 
-static size_t class_of(double times)
+static size_t colour_class(double times)
 {
 	size_t k = 0;
 
@@ -131,9 +131,9 @@ static void class_path(const struct heat_map *map, const struct rows *rows, size
 	for (size_t row = 0; row < rows->n; row++)
 		for (size_t c = 0, n; c < map->time.cols; c += n ? n : 1) {
 			for (n = 0; c + n < map->time.cols; n++) {
-				double times = slowest(map, rows, row, c + n, 1);
+				double times = slowest_in_cell(map, rows, row, c + n, 1);
 
-				if (isnan(times) || class_of(times) != class)
+				if (isnan(times) || colour_class(times) != class)
 					break;
 			}
 			if (n)
@@ -144,7 +144,7 @@ static void class_path(const struct heat_map *map, const struct rows *rows, size
 /* Returns the time of a tick (0 to TICKS - 1) on the axis. The caller frees it. */
 static char *tick_text(const struct variance *v, size_t tick)
 {
-	return variance_seconds(v->fragments.from_s + (double)tick / (TICKS - 1) * (double)v->columns * v->column_s);
+	return variance_format_seconds(v->fragments.from_s + (double)tick / (TICKS - 1) * (double)v->columns * v->column_s);
 }
 
 static void map_svg(const struct variance *v, const struct heat_map *map, const struct rows *rows, struct buf *svg)
@@ -223,9 +223,9 @@ static char *map_text(const struct variance *v, const struct heat_map *map, cons
 	for (size_t row = 0; row < rows->n; row++) {
 		buf_text(&text, row ? "\n  " : "");
 		for (size_t c = 0; c < v->columns; c += columns) {
-			double times = slowest(map, rows, row, c, columns);
+			double times = slowest_in_cell(map, rows, row, c, columns);
 
-			buf_char(&text, isnan(times) ? ' ' : shades[class_of(times)]);
+			buf_char(&text, isnan(times) ? ' ' : shades[colour_class(times)]);
 		}
 		buf_format(&text, "  %s", rows->items[row].name);
 	}
@@ -235,7 +235,7 @@ static char *map_text(const struct variance *v, const struct heat_map *map, cons
 	return buf_take(&text);
 }
 
-void variance_maps(const struct variance *v, struct document *d)
+void variance_add_maps(const struct variance *v, struct document *d)
 {
 	struct rows rows = rows_make(v);
 	bool begun = false;

@@ -10,23 +10,23 @@ struct moment {
 	double at_s, value;
 };
 
-/* For a counter that only grows and that several threads read, before_find() finds the largest value up to at_s. after_find() finds the
+/* For a counter that only grows and that several threads read, find_before() finds the largest value up to at_s. find_after() finds the
  * first later moment with a larger value. */
-static void before_find(const struct snapshot *s, size_t n, enum account a, double at_s, struct moment *low)
+static void find_before(const struct snapshot *s, size_t n, enum usage_counter a, double at_s, struct moment *low)
 {
 	for (size_t i = 0; i < n; i++)
 		if (s[i].at_s <= at_s && s[i].value[a] > low->value)
 			*low = (struct moment){ s[i].at_s, s[i].value[a] };
 }
 
-static void after_find(const struct snapshot *s, size_t n, enum account a, double at_s, double above, struct moment *high)
+static void find_after(const struct snapshot *s, size_t n, enum usage_counter a, double at_s, double above, struct moment *high)
 {
 	for (size_t i = 0; i < n; i++)
 		if (s[i].at_s > at_s && s[i].value[a] > above && s[i].at_s < high->at_s)
 			*high = (struct moment){ s[i].at_s, s[i].value[a] };
 }
 
-static double between(const struct moment *low, const struct moment *high, double at_s)
+static double interpolate(const struct moment *low, const struct moment *high, double at_s)
 {
 	if (low->value < 0)
 		return isinf(high->at_s) ? (double)NAN : high->value;
@@ -39,21 +39,21 @@ static const struct moment none_before = { 0, -1 }, none_after = { (double)INFIN
 
 /* Returns the increase of a counter from from_s to to_s. s[n] are the snapshots of one thread or process. The counter was 0 at began_s,
  * unless its first value shows that it is older. */
-static double rise(const struct snapshot *s, size_t n, enum account a, double began_s, double from_s, double to_s)
+static double counter_rise(const struct snapshot *s, size_t n, enum usage_counter a, double began_s, double from_s, double to_s)
 {
 	struct moment low[2] = { none_before, none_before }, high[2] = { none_after, none_after };
 
 	for (int end = 0; end < 2; end++) {
 		double at_s = fmax(end ? to_s : from_s, began_s);
 
-		before_find(s, n, a, at_s, &low[end]);
-		after_find(s, n, a, at_s, low[end].value, &high[end]);
+		find_before(s, n, a, at_s, &low[end]);
+		find_after(s, n, a, at_s, low[end].value, &high[end]);
 		if (low[end].value < 0 && high[end].value <= high[end].at_s - began_s)
 			low[end] = (struct moment){ began_s, 0 };
 	}
 	from_s = fmax(from_s, began_s);
 	to_s = fmax(to_s, began_s);
-	return between(&low[1], &high[1], to_s) - between(&low[0], &high[0], from_s);
+	return interpolate(&low[1], &high[1], to_s) - interpolate(&low[0], &high[0], from_s);
 }
 
 bool processors_same_host(const struct fragments *f, size_t a, size_t b)
@@ -62,7 +62,7 @@ bool processors_same_host(const struct fragments *f, size_t a, size_t b)
 }
 
 /* Returns the increase of a counter over the run's processes on the host, extrapolated if it is known for only a part of the time. */
-static double host_rise(const struct fragments *f, size_t process, enum account a, double from_s, double to_s)
+static double host_counter_rise(const struct fragments *f, size_t process, enum usage_counter a, double from_s, double to_s)
 {
 	struct moment low[2] = { none_before, none_before }, high[2] = { none_after, none_after };
 	double first = (double)INFINITY, last = -(double)INFINITY, times[2];
@@ -79,18 +79,19 @@ static double host_rise(const struct fragments *f, size_t process, enum account 
 	for (int end = 0; end < 2; end++) {
 		for (size_t p = 0; p < f->n_processes; p++)
 			if (processors_same_host(f, process, p))
-				before_find(f->snapshots + f->processes[p].first_snapshot, f->processes[p].n_snapshots, a, times[end],
+				find_before(f->snapshots + f->processes[p].first_snapshot, f->processes[p].n_snapshots, a, times[end],
 					    &low[end]);
 		for (size_t p = 0; p < f->n_processes; p++)
 			if (processors_same_host(f, process, p))
-				after_find(f->snapshots + f->processes[p].first_snapshot, f->processes[p].n_snapshots, a, times[end],
+				find_after(f->snapshots + f->processes[p].first_snapshot, f->processes[p].n_snapshots, a, times[end],
 					   low[end].value, &high[end]);
 	}
-	return (between(&low[1], &high[1], times[1]) - between(&low[0], &high[0], times[0])) * (to_s - from_s) / (times[1] - times[0]);
+	return (interpolate(&low[1], &high[1], times[1]) - interpolate(&low[0], &high[0], times[0])) * (to_s - from_s) /
+	       (times[1] - times[0]);
 }
 
 /* Returns the CPU time of all threads. Sets *most to that of the busiest thread. */
-static double threads_rise(const struct snapshot *s, size_t n, double began_s, double from_s, double to_s, double *most)
+static double sum_thread_cpu_s(const struct snapshot *s, size_t n, double began_s, double from_s, double to_s, double *most)
 {
 	double sum = 0;
 
@@ -100,7 +101,7 @@ static double threads_rise(const struct snapshot *s, size_t n, double began_s, d
 
 		for (k = 1; i + k < n && s[i + k].thread == s[i].thread;)
 			k++;
-		one = rise(s + i, k, ACCOUNT_CPU, began_s, from_s, to_s);
+		one = counter_rise(s + i, k, USAGE_CPU, began_s, from_s, to_s);
 		one = isnan(one) ? 0 : one;
 		*most = fmax(*most, one);
 		sum += one;
@@ -114,14 +115,14 @@ static double process_rise(const struct fragments *f, size_t process, double fro
 	const struct fragment_process *p = &f->processes[process];
 	const struct snapshot *s = f->snapshots + p->first_snapshot;
 
-	*threads = threads_rise(s, p->n_snapshots, p->start_s, from_s, to_s, most); /* never NaN */
-	return rise(s, p->n_snapshots, ACCOUNT_OWN, p->start_s, from_s, to_s);
+	*threads = sum_thread_cpu_s(s, p->n_snapshots, p->start_s, from_s, to_s, most); /* never NaN */
+	return counter_rise(s, p->n_snapshots, USAGE_OWN, p->start_s, from_s, to_s);
 }
 
-struct processors_used processors_used(const struct fragments *f, size_t process, double from_s, double to_s)
+struct processors_usage processors_usage(const struct fragments *f, size_t process, double from_s, double to_s)
 {
-	struct processors_used out = { .busy_s = host_rise(f, process, ACCOUNT_BUSY, from_s, to_s) };
-	double run = host_rise(f, process, ACCOUNT_RUN, from_s, to_s), first = 0;
+	struct processors_usage out = { .busy_s = host_counter_rise(f, process, USAGE_BUSY, from_s, to_s) };
+	double run = host_counter_rise(f, process, USAGE_RUN, from_s, to_s), first = 0;
 
 	for (size_t p = 0; p < f->n_processes; p++) {
 		double threads, own, most;
@@ -137,6 +138,6 @@ struct processors_used processors_used(const struct fragments *f, size_t process
 	}
 	if (run - LATE_S > out.own_s)
 		out.own_s = run;
-	out.beside_s = out.own_s - first;
+	out.other_threads_s = out.own_s - first;
 	return out;
 }

@@ -7,9 +7,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define TOLD	.05 /* minimum fraction of the losses for which the answer names a cause */
-#define CHANGED .05 /* minimum relative increase of work that counts as more work */
-#define SURE	3   /* number of standard errors; a record may represent calls that were not timed */
+#define CAUSE_SHARE_MIN .05 /* minimum fraction of the losses for which the answer names a cause */
+#define CHANGED_RATIO	.05 /* minimum relative increase of work that counts as more work */
+#define SURE_SIGMAS	3   /* number of standard errors; a record may represent calls that were not timed */
 
 struct work {
 	double sum, variance;
@@ -29,14 +29,14 @@ static void work_add(const struct variance *v, size_t process, struct work *w)
 	}
 }
 
-static double more_than(const struct work *w, double usual)
+static double work_ratio(const struct work *w, double usual)
 {
 	double more = w->sum - usual;
 
-	return usual > 0 && more > CHANGED * usual && more > SURE * sqrt(w->variance) ? more / usual : 0;
+	return usual > 0 && more > CHANGED_RATIO * usual && more > SURE_SIGMAS * sqrt(w->variance) ? more / usual : 0;
 }
 
-double *more_work(const struct variance *v, bool of_runs)
+double *additional_work(const struct variance *v, bool of_runs)
 {
 	size_t n = of_runs ? v->fragments.n_runs : v->fragments.n_processes, counted = 0;
 	struct work *work = mem_new(n, sizeof(*work));
@@ -50,18 +50,18 @@ double *more_work(const struct variance *v, bool of_runs)
 			out[counted++] = work[i].sum;
 	usual = counted > 2 ? stats_median(out, counted) : (double)NAN;
 	for (size_t i = 0; i < n; i++)
-		out[i] = more_than(&work[i], usual);
+		out[i] = work_ratio(&work[i], usual);
 	free(work);
 	return out;
 }
 
 struct run_sum {
-	double span_s;	  /* time until the end of the run's last process, s */
-	double times;	  /* duration relative to the median run */
-	double lost_s;	  /* loss of the process that lost most, s; processes lose time in parallel */
-	double more_work; /* additional work relative to the median run */
+	double span_s;		/* time until the end of the run's last process, s */
+	double times;		/* duration relative to the median run */
+	double lost_s;		/* loss of the process that lost most, s; processes lose time in parallel */
+	double additional_work; /* additional work relative to the median run */
 	size_t process;
-	double cause_s[CAUSES]; /* losses of all regions of the run by cause, s */
+	double cause_s[LOSS_CAUSES]; /* losses of all regions of the run by cause, s */
 	bool slow;
 };
 
@@ -69,7 +69,7 @@ static double cause_sum(const struct run_sum *r)
 {
 	double sum = 0;
 
-	for (size_t c = 0; c < CAUSES; c++)
+	for (size_t c = 0; c < LOSS_CAUSES; c++)
 		sum += r->cause_s[c];
 	return sum;
 }
@@ -82,12 +82,12 @@ static void losses_add(const struct variance *v, struct run_sum *runs)
 		const struct region *g = &v->regions[r];
 		struct run_sum *run = &runs[v->fragments.processes[g->members[0].process].run];
 
-		if (g->caused_by != VARIANCE_NONE || g->marked)
+		if (g->causing_region != VARIANCE_NONE || g->marked)
 			continue;
 		for (size_t i = 0; i < g->n; i++)
 			lost[g->members[i].process] += region_elapsed_s(&g->members[i]);
-		for (size_t i = 0; i < g->why.n; i++)
-			run->cause_s[g->why.parts[i].cause] += g->why.parts[i].impact_s;
+		for (size_t i = 0; i < g->breakdown.n; i++)
+			run->cause_s[g->breakdown.parts[i].cause] += g->breakdown.parts[i].impact_s;
 	}
 	for (size_t p = 0; p < v->fragments.n_processes; p++) {
 		struct run_sum *run = &runs[v->fragments.processes[p].run];
@@ -105,7 +105,7 @@ static size_t main_cause(const struct run_sum *r)
 {
 	size_t most = 0;
 
-	for (size_t c = 1; c < CAUSES; c++)
+	for (size_t c = 1; c < LOSS_CAUSES; c++)
 		if (r->cause_s[c] > r->cause_s[most])
 			most = c;
 	return most;
@@ -113,16 +113,16 @@ static size_t main_cause(const struct run_sum *r)
 
 /* Returns the end of a sentence, such as "; process 3 (solver) of b lost most (2.10 s); of the run's losses, 92 % was throttled"; "" if
  * nothing was lost. The caller frees the text. */
-static char *why_of(const struct variance *v, const struct run_sum *r)
+static char *explain_run(const struct variance *v, const struct run_sum *r)
 {
 	size_t cause = main_cause(r);
 	struct buf text = BUF_INIT;
 	char *lost;
 
-	if (r->more_work > 0)
-		buf_format(&text, "; it did %.0f %% more work, by count; the environment is not the cause", 100 * r->more_work);
-	if (r->process != VARIANCE_NONE && r->cause_s[cause] >= TOLD * cause_sum(r)) {
-		lost = variance_seconds(r->lost_s);
+	if (r->additional_work > 0)
+		buf_format(&text, "; it did %.0f %% more work, by count; the environment is not the cause", 100 * r->additional_work);
+	if (r->process != VARIANCE_NONE && r->cause_s[cause] >= CAUSE_SHARE_MIN * cause_sum(r)) {
+		lost = variance_format_seconds(r->lost_s);
 		buf_format(&text, "; %s lost most (%s); of the run's losses, %.0f %% was %s", v->fragments.processes[r->process].name, lost,
 			   100 * r->cause_s[cause] / cause_sum(r), loss_cause_text((enum loss_cause)cause));
 		free(lost);
@@ -130,10 +130,11 @@ static char *why_of(const struct variance *v, const struct run_sum *r)
 	return buf_take(&text);
 }
 
-static void first_line(const struct variance *v, const struct run_sum *runs, size_t slow, size_t slowest, double usual_s,
-		       struct document *d)
+static void describe_slow_runs(const struct variance *v, const struct run_sum *runs, size_t slow, size_t slowest, double usual_s,
+			       struct document *d)
 {
-	char *usual = variance_seconds(usual_s), *took = variance_seconds(runs[slowest].span_s), *why = why_of(v, &runs[slowest]);
+	char *usual = variance_format_seconds(usual_s), *took = variance_format_seconds(runs[slowest].span_s),
+	     *why = explain_run(v, &runs[slowest]);
 
 	if (!slow)
 		doc_answer(d, DOC_GOOD, "no slow run", "in %zu: the median took %s, the slowest (%s) %.2f times as long",
@@ -158,10 +159,10 @@ static void run_row(const struct variance *v, const struct run_sum *r, const cha
 	doc_showf(d, "times_usual", "times the median", r->times, "%.2f", r->times);
 	doc_set_bool(d, "slow", r->slow);
 	doc_show(d, NULL, "slow", r->slow ? "slow" : "-");
-	if (r->more_work > 0)
-		doc_showf(d, "more_work", "more work", r->more_work, "%+.0f %%", 100 * r->more_work);
+	if (r->additional_work > 0)
+		doc_showf(d, "more_work", "more work", r->additional_work, "%+.0f %%", 100 * r->additional_work);
 	else
-		doc_show(d, "more_work", "more work", DOC_NOTHING);
+		doc_show(d, "more_work", "more work", DOC_NULL_VALUE);
 	doc_showf(d, "lost_s", "lost, s", r->lost_s, "%.3f", r->lost_s);
 	doc_show(d, "process", "by process", r->process == VARIANCE_NONE ? NULL : v->fragments.processes[r->process].name);
 	if (all > 0) {
@@ -169,28 +170,28 @@ static void run_row(const struct variance *v, const struct run_sum *r, const cha
 		doc_set(d, "share", r->cause_s[cause] / all);
 		doc_showf(d, NULL, "main cause", "", "%.0f %% %s", 100 * r->cause_s[cause] / all, loss_cause_text((enum loss_cause)cause));
 	} else {
-		doc_show(d, "cause", "main cause", DOC_NOTHING);
+		doc_show(d, "cause", "main cause", DOC_NULL_VALUE);
 	}
 }
 
-void variance_runs_answer(const struct variance *v, struct document *d)
+void variance_describe_runs(const struct variance *v, struct document *d)
 {
 	size_t n = v->fragments.n_runs, slow = 0, slowest = 0;
 	struct run_sum *runs = mem_new(n, sizeof(*runs));
-	double usual, *times = variance_runs_times(v, &usual), *more = more_work(v, true);
+	double usual, *times = variance_runs_times(v, &usual), *more = additional_work(v, true);
 
 	for (size_t r = 0; r < n; r++)
 		runs[r].process = VARIANCE_NONE;
 	losses_add(v, runs);
 	for (size_t r = 0; r < n; r++) {
-		runs[r].more_work = more[r];
+		runs[r].additional_work = more[r];
 		runs[r].times = times[r];
 		runs[r].slow = stats_round(runs[r].times * v->threshold) > 1;
 		slow += runs[r].slow;
 		if (runs[r].span_s > runs[slowest].span_s)
 			slowest = r;
 	}
-	first_line(v, runs, slow, slowest, usual, d);
+	describe_slow_runs(v, runs, slow, slowest, usual, d);
 	doc_set(d, "slow_runs", slow);
 	doc_section(d, "runs", "Runs", "Which run was slow",
 		    "Work is compared with the same work in all runs. A run is slow if it took more than 1 / 0.85 of the median's time. "

@@ -28,7 +28,7 @@ static enum assay_status directory_add(struct paths *paths, const char *director
 {
 	char **names = NULL;
 	size_t n = 0;
-	enum assay_status st = file_names(directory, SUFFIX, &names, &n, err);
+	enum assay_status st = file_list_names(directory, SUFFIX, &names, &n, err);
 
 	for (size_t i = 0; !st && i < n; i++)
 		paths_add(paths, mem_format("%s/%s", directory, names[i]));
@@ -127,7 +127,7 @@ enum assay_status record_files_read(const char *const *names, size_t n, struct f
 	return st;
 }
 
-static bool same_run(const struct sample_file *a, const struct sample_file *b)
+static bool is_same_run(const struct sample_file *a, const struct sample_file *b)
 {
 	return strcmp(a->machine, b->machine) == 0 && strcmp(a->input, b->input) == 0 && a->repetition == b->repetition;
 }
@@ -153,7 +153,7 @@ static void runs_divide(struct stored_runs *runs)
 
 		if (!f->ok || strcmp(f->plan, runs->plan) != 0)
 			continue;
-		if (last && last->first + last->n == i && same_run(f, &runs->files[last->first])) {
+		if (last && last->first + last->n == i && is_same_run(f, &runs->files[last->first])) {
 			last->n++;
 			continue;
 		}
@@ -202,17 +202,17 @@ enum assay_status stored_run_variance(const struct lab *lab, const struct stored
 		const struct sample_file *f = &runs->files[r->first + i];
 
 		files[i].name = f->hash;
-		files[i].st = sample_files_bytes(lab, f, &bytes[i], err);
-		files[i].why = files[i].st ? mem_string(err->text) : NULL;
+		files[i].st = sample_files_read_bytes(lab, f, &bytes[i], err);
+		files[i].reason = files[i].st ? mem_string(err->text) : NULL;
 		files[i].bytes = bytes[i].bytes ? bytes[i].bytes : "";
 		files[i].n = bytes[i].size;
 	}
 	st = fragments_parse(files, r->n, NULL, &fragments, err);
 	if (!st)
-		st = variance_of(&fragments, options, out, err);
+		st = variance_analyse(&fragments, options, out, err);
 	fragments_release(&fragments);
 	for (size_t i = 0; i < r->n; i++)
-		free(files[i].why);
+		free(files[i].reason);
 	mem_release_all(bytes, r->n, buf_release);
 	free(files);
 	return st;

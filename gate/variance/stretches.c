@@ -7,18 +7,18 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define SURE	      3	  /* a loss must exceed the minimum by this number of standard errors, because there are many candidates */
-#define ORDERS_BETTER 1	  /* maximum number of random orders, of SLOW_SPANS_ORDERS, with a stretch that is as slow */
-#define BESIDE	      1.2 /* a score up to this multiple of the score of one piece can be this piece and others by chance */
-#define MOST	      .5  /* minimum fraction of a stretch in long fragments, and of a column in one fragment */
+#define SURE_SIGMAS		 3 /* a loss must exceed the minimum by this number of standard errors, because there are many candidates */
+#define RANDOM_ORDERS_BETTER_MAX 1 /* maximum number of random orders, of SLOW_SPANS_ORDERS, with a stretch that is as slow */
+#define SINGLE_PIECE_SCORE_MAX	 1.2 /* a score up to this multiple of the score of one piece can be this piece and others by chance */
+#define MOST_SHARE		 .5  /* minimum fraction of a stretch in long fragments, and of a column in one fragment */
 /* Minimum excess over chance of computation, and of calls, in standard deviations for a row of VARIANCE_COLUMNS pieces. It grows with the
  * square root of the number of pieces. It is larger for calls, because consecutive calls often take similar times without a cause. */
-#define BEYOND	     5
-#define BEYOND_CALLS 10
-#define APART_CALLS  1.5 /* minimum ratio of the time of calls to the rest of the row or, for slow processes, to the next process */
+#define BEYOND_SIGMAS	    5
+#define BEYOND_CALLS_SIGMAS 10
+#define CALLS_DISTANCE	    1.5 /* minimum ratio of the time of calls to the rest of the row or, for slow processes, to the next process */
 
 /* Returns the fraction of a fragment's time that is in [from_s, to_s). */
-double stretch_part(const struct fragment *f, double from_s, double to_s)
+double stretch_overlap_share(const struct fragment *f, double from_s, double to_s)
 {
 	double begin = fmax(f->start_s, from_s), end = fmin(f->start_s + f->time_s, to_s);
 
@@ -32,10 +32,10 @@ double stretch_overlap(double a_from, double a_to, double b_from, double b_to)
 	return fmax(fmin(a_to, b_to) - fmax(a_from, b_from), 0);
 }
 
-/* Returns stretch_part() without conditions. */
-static double part_left(const struct variance *v, const struct fragment *f, double from_s, double to_s)
+/* Returns stretch_overlap_share() without conditions. */
+static double share_outside_conditions(const struct variance *v, const struct fragment *f, double from_s, double to_s)
 {
-	double part = stretch_part(f, from_s, to_s), begin = fmax(f->start_s, from_s), end = fmin(f->start_s + f->time_s, to_s);
+	double part = stretch_overlap_share(f, from_s, to_s), begin = fmax(f->start_s, from_s), end = fmin(f->start_s + f->time_s, to_s);
 
 	return part > 0 && v->n_conditions && end > begin ? part * (1 - conditions_overlap(v, f->process, begin, end) / (end - begin))
 							  : part;
@@ -52,7 +52,7 @@ void stretch_measure(const struct variance *v, enum activity activity, struct re
 	m->fragments = 0;
 	for (size_t i = p->first; i < p->first + p->n; i++) {
 		const struct fragment *f = &v->fragments.items[i];
-		double part = part_left(v, f, m->from_s, m->to_s), time = f->weight * f->time_s * part;
+		double part = share_outside_conditions(v, f, m->from_s, m->to_s), time = f->weight * f->time_s * part;
 		const struct cluster *c = &v->clusters[f->cluster];
 
 		if (i == p->first || f->thread != f[-1].thread) {
@@ -81,19 +81,19 @@ void stretch_measure(const struct variance *v, enum activity activity, struct re
 	there = activity == ACTIVITY_COMPUTATION ? fmax(threads - calls, repeated) : m->time_s;
 	if (activity == ACTIVITY_COMPUTATION && repeated > 0)
 		m->estimated_s *= there / repeated;
-	m->beside = fmax(there / fmax(m->to_s - m->from_s, 1e-9), 1);
+	m->n_simultaneous = fmax(there / fmax(m->to_s - m->from_s, 1e-9), 1);
 }
 
 /* Reports whether the loss is large enough for the answer, whichever calls were recorded. */
-static bool stretch_matters(const struct variance *v, const struct region_member *m)
+static bool is_loss_relevant(const struct variance *v, const struct region_member *m)
 {
-	return stats_round(m->loss_s - SURE * m->error_s) >= stats_round(v->least_s) &&
+	return stats_round(m->loss_s - SURE_SIGMAS * m->error_s) >= stats_round(v->least_s) &&
 	       stats_round(m->expected_s) < stats_round(v->threshold * m->time_s);
 }
 
 /* ---- a row of a map ---- */
 
-#define ROW_OF_WAITS ACTIVITY_MAPS /* index for the row of run-queue delay, which has no map */
+#define MAP_RUN_QUEUE_DELAY ACTIVITY_MAPS /* index for the row of run-queue delay, which has no map */
 
 struct row {
 	size_t map, process;
@@ -140,10 +140,10 @@ static void row_fill(const struct variance *v, struct row *row)
 		if (f->activity != row->map || f->time_s < v->column_s)
 			continue;
 		for (size_t c = first, before = last + 1; c <= last; c++) {
-			double part = stretch_part(f, (double)c * v->column_s, (double)(c + 1) * v->column_s);
+			double part = stretch_overlap_share(f, (double)c * v->column_s, (double)(c + 1) * v->column_s);
 
 			row->alone[c] |= slow;
-			if (part * f->time_s < MOST * v->column_s)
+			if (part * f->time_s < MOST_SHARE * v->column_s)
 				continue;
 			row->joined[c] |= before + 1 == c;
 			before = c;
@@ -165,13 +165,13 @@ static double row_times(const struct variance *v, const struct row *row, size_t 
 }
 
 /* Sums the scores of long fragments in a stretch that are slow on their own. Sets *longest to the largest score. */
-static void alone_sum(const struct variance *v, const struct row *row, const struct slow_span *span, double *longest, double *all)
+static void sum_slow_fragments(const struct variance *v, const struct row *row, const struct slow_span *span, double *longest, double *all)
 {
 	*longest = *all = 0;
 	for (size_t c = span->from, to; c < span->to; c = to) {
 		to = c + 1;
 		if (row->alone[c]) {
-			double piece = slow_span_piece(row->x, row->joined, v->columns, span, c, &to);
+			double piece = slow_span_score_piece(row->x, row->joined, v->columns, span, c, &to);
 
 			*longest = fmax(*longest, piece);
 			*all += piece;
@@ -182,19 +182,22 @@ static void alone_sum(const struct variance *v, const struct row *row, const str
 /* Reports whether chance does not explain a stretch: neither another order of the same pieces, nor consecutive similar times. Long
  * fragments that are slow on their own do not count as similar times. If one of them has nearly the whole score, only other orders are
  * tested. */
-static bool beyond_chance(const struct variance *v, const struct row *row, const struct slow_span *span)
+static bool is_beyond_chance(const struct variance *v, const struct row *row, const struct slow_span *span)
 {
 	double longest, all, least;
-	struct slow_chance chance;
+	struct slow_span_test chance;
 
-	alone_sum(v, row, span, &longest, &all);
-	chance = slow_span_chance(row->x, row->joined, v->columns, span, fmax(span->score, BESIDE * longest), row->piece);
-	least = row->map == ACTIVITY_COMPUTATION || row->map == ROW_OF_WAITS || all >= MOST * span->score ? BEYOND : BEYOND_CALLS;
-	return chance.better <= ORDERS_BETTER &&
-	       (BESIDE * longest >= span->score || chance.beyond >= least * sqrt((double)chance.n / VARIANCE_COLUMNS));
+	sum_slow_fragments(v, row, span, &longest, &all);
+	chance =
+	    slow_span_compute_test(row->x, row->joined, v->columns, span, fmax(span->score, SINGLE_PIECE_SCORE_MAX * longest), row->piece);
+	least = row->map == ACTIVITY_COMPUTATION || row->map == MAP_RUN_QUEUE_DELAY || all >= MOST_SHARE * span->score
+		    ? BEYOND_SIGMAS
+		    : BEYOND_CALLS_SIGMAS;
+	return chance.better <= RANDOM_ORDERS_BETTER_MAX &&
+	       (SINGLE_PIECE_SCORE_MAX * longest >= span->score || chance.beyond >= least * sqrt((double)chance.n / VARIANCE_COLUMNS));
 }
 
-static double sum_of(const double *of, size_t n)
+static double sum_values(const double *of, size_t n)
 {
 	double sum = 0;
 
@@ -211,35 +214,35 @@ static struct stretch stretch_at(const struct variance *v, const struct row *row
 			     .member = {
 				 .process = row->process, .from_s = (double)from * v->column_s, .to_s = (double)to * v->column_s } };
 
-	if (row->map == ROW_OF_WAITS) {
-		s.member.time_s = sum_of(row->time + from, to - from);
-		s.member.expected_s = sum_of(row->expected + from, to - from);
+	if (row->map == MAP_RUN_QUEUE_DELAY) {
+		s.member.time_s = sum_values(row->time + from, to - from);
+		s.member.expected_s = sum_values(row->expected + from, to - from);
 		s.member.loss_s = s.member.time_s - s.member.expected_s;
 	} else
 		stretch_measure(v, s.activity, &s.member);
-	s.member.throughout = s.member.expected_s >= STRETCH_THROUGHOUT * sum_of(row->expected, v->columns);
+	s.member.throughout = s.member.expected_s >= STRETCH_THROUGHOUT * sum_values(row->expected, v->columns);
 	return s;
 }
 
 /* Returns the minimum ratio of the times of slow and other work. */
-static double apart(const struct variance *v, size_t map)
+static double typical_distance(const struct variance *v, size_t map)
 {
-	return map == ACTIVITY_COMPUTATION || map == ROW_OF_WAITS ? 1 / v->threshold : fmax(APART_CALLS, 1 / v->threshold);
+	return map == ACTIVITY_COMPUTATION || map == MAP_RUN_QUEUE_DELAY ? 1 / v->threshold : fmax(CALLS_DISTANCE, 1 / v->threshold);
 }
 
 /* Finds the stretch that divides the row best, over all levels. The stretch must be slower than the rest of the row, and not by chance. */
-static bool row_slowest(const struct variance *v, const struct row *row, struct slow_span *out, struct stretch *stretch)
+static bool find_slowest_stretch(const struct variance *v, const struct row *row, struct slow_span *out, struct stretch *stretch)
 {
 	struct slow_span spans[SLOW_SPANS_LEVELS];
-	size_t n = slow_spans(row->x, v->columns, spans);
+	size_t n = slow_spans_find(row->x, v->columns, spans);
 	double most = 0;
 
 	for (size_t k = 0; k < n; k++) {
 		struct stretch s = stretch_at(v, row, spans[k].from, spans[k].to);
 		double rest = row_times(v, row, spans[k].from, spans[k].to);
 
-		if (stats_round(spans[k].between) <= stats_round(most) || !stretch_matters(v, &s.member) || s.member.throughout ||
-		    !(rest * apart(v, row->map) * s.member.expected_s < s.member.time_s) || !beyond_chance(v, row, &spans[k]))
+		if (stats_round(spans[k].between) <= stats_round(most) || !is_loss_relevant(v, &s.member) || s.member.throughout ||
+		    !(rest * typical_distance(v, row->map) * s.member.expected_s < s.member.time_s) || !is_beyond_chance(v, row, &spans[k]))
 			continue;
 		most = spans[k].between;
 		*out = spans[k];
@@ -259,19 +262,19 @@ static void row_scan(const struct variance *v, struct row *row, struct stretches
 	struct slow_span span;
 	struct stretch s;
 
-	while (row_slowest(v, row, &span, &s)) {
+	while (find_slowest_stretch(v, row, &span, &s)) {
 		stretch_add(out, &s);
 		for (size_t c = span.from; c < span.to; c++)
 			row->x[c] = -(double)INFINITY;
 	}
 }
 
-void stretches_of_row(const struct variance *v, size_t process, const double *time, const double *expected, const bool *joined,
-		      struct stretches *out)
+void stretches_find_in_row(const struct variance *v, size_t process, const double *time, const double *expected, const bool *joined,
+			   struct stretches *out)
 {
 	struct row row = row_new(v);
 
-	row.map = ROW_OF_WAITS;
+	row.map = MAP_RUN_QUEUE_DELAY;
 	row.process = process;
 	row.time = time;
 	row.expected = expected;
@@ -289,7 +292,7 @@ void stretches_of_row(const struct variance *v, size_t process, const double *ti
 
 /* Returns the multiple of the usual time above which a process is always slow; INFINITY if no process is. Most processes (for computation,
  * half of them) must be closer to each other than to the next process. Also compares computation with usual times in earlier windows. */
-static double throughout_from(const struct variance *v, size_t map, const double *times)
+static double compute_throughout_limit(const struct variance *v, size_t map, const double *times)
 {
 	size_t processes = v->fragments.n_processes, n = 0, usual;
 	double *sorted = mem_new(processes, sizeof(*sorted));
@@ -298,10 +301,10 @@ static double throughout_from(const struct variance *v, size_t map, const double
 	for (size_t p = 0; p < processes; p++)
 		if (times[p] > 0)
 			sorted[n++] = log(times[p]);
-	qsort(sorted, n, sizeof(*sorted), stats_order);
+	qsort(sorted, n, sizeof(*sorted), stats_compare);
 	usual = map == ACTIVITY_COMPUTATION ? (n + 1) / 2 : n / 2 + 1;
 	for (size_t k = usual; k && k < n; k++)
-		if (sorted[k] - sorted[k - 1] >= fmax(log(apart(v, map)), sorted[k - 1] - sorted[0])) {
+		if (sorted[k] - sorted[k - 1] >= fmax(log(typical_distance(v, map)), sorted[k - 1] - sorted[0])) {
 			from = fmin(from, exp((sorted[k] + sorted[k - 1]) / 2));
 			break;
 		}
@@ -321,7 +324,7 @@ static void throughout_add(const struct variance *v, struct row *row, struct str
 	while (to > from && isnan(row->x[to - 1]))
 		to--;
 	s = stretch_at(v, row, from, to);
-	if (!stretch_matters(v, &s.member))
+	if (!is_loss_relevant(v, &s.member))
 		return;
 	for (size_t i = 0; i < out->n; i++)
 		if (out->items[i].condition || out->items[i].activity != s.activity || out->items[i].member.process != row->process)
@@ -335,7 +338,7 @@ static double run_slow_from(const struct variance *v, const double *runs, const 
 {
 	bool slow = v->fragments.n_runs && stats_round(runs[v->fragments.processes[row->process].run] * v->threshold) > 1;
 
-	return slow ? apart(v, row->map) : (double)INFINITY;
+	return slow ? typical_distance(v, row->map) : (double)INFINITY;
 }
 
 /* Reports whether a condition of the process lasts as long as the process. */
@@ -357,9 +360,9 @@ void stretches_find(const struct variance *v, struct stretches *out)
 		for (row.process = 0; row.process < n; row.process++) {
 			row_fill(v, &row);
 			row_scan(v, &row, out);
-			times[row.process] = sum_of(row.time, v->columns) >= v->least_s ? row_times(v, &row, 0, 0) : (double)NAN;
+			times[row.process] = sum_values(row.time, v->columns) >= v->least_s ? row_times(v, &row, 0, 0) : (double)NAN;
 		}
-		slow = throughout_from(v, row.map, times);
+		slow = compute_throughout_limit(v, row.map, times);
 		for (row.process = 0; row.process < n; row.process++)
 			if (times[row.process] > fmin(slow, run_slow_from(v, runs, &row)) && !has_condition_throughout(v, row.process))
 				throughout_add(v, &row, out);

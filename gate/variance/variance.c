@@ -8,30 +8,30 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define PLACES	  (1u << 16) /* number of places for clusters; if all are in use, new clusters are not stored */
-#define TRIES	  64u
-#define FORGOTTEN 1.01 /* maximum factor by which a usual time grows per window, towards the current time */
+#define CLUSTER_SLOTS	  (1u << 16) /* number of places for clusters; if all are in use, new clusters are not stored */
+#define TRIES		  64u
+#define FORGET_FACTOR_MAX 1.01 /* maximum factor by which a usual time grows per window, towards the current time */
 
-#define TOGETHER  .5  /* minimum common fraction of two intervals that join to one region */
-#define EXPLAINED .5  /* minimum fraction of a loss that a cause must explain */
-#define ALIKE	  1.5 /* maximum ratio of two losses per time that count as equal */
-#define MORE_WORK 4   /* ratio of CPU times that is too large for shared caches, memory or hardware threads as the cause */
-#define FOLLOWED  .5  /* minimum fraction of a region's time in which the process that it waited for was slow */
-#define MOST_LOST .5  /* minimum fraction of the additional time of calls on the main connection */
+#define OVERLAP_MIN	    .5	/* minimum common fraction of two intervals that join to one region */
+#define EXPLAINED_MIN	    .5	/* minimum fraction of a loss that a cause must explain */
+#define SIMILAR_RATIO	    1.5 /* maximum ratio of two losses per time that count as equal */
+#define MORE_WORK_RATIO_MIN 4	/* ratio of CPU times that is too large for shared caches, memory or hardware threads as the cause */
+#define FOLLOWED_SHARE_MIN  .5	/* minimum fraction of a region's time in which the process that it waited for was slow */
+#define LOST_SHARE_MIN	    .5	/* minimum fraction of the additional time of calls on the main connection */
 
 /* ---- usual times in earlier windows ---- */
 
-struct variance_known {
+struct variance_usual_memory {
 	uint64_t windows;
 	struct {
 		uint64_t key; /* 0 if the place is free */
 		double work, usual_s, slow_s;
-	} places[PLACES];
+	} places[CLUSTER_SLOTS];
 };
 
-struct variance_known *variance_known_new(void)
+struct variance_usual_memory *variance_usual_memory_new(void)
 {
-	return mem_new(1, sizeof(struct variance_known));
+	return mem_new(1, sizeof(struct variance_usual_memory));
 }
 
 static uint64_t site_key(const struct fragment_site *s)
@@ -55,9 +55,9 @@ static uint64_t cluster_key(const struct variance *v, const struct cluster *c)
 	return fragment_hash(fragment_hash(key, c->basis), c->arguments) | 1;
 }
 
-static void cluster_apply(struct cluster *c, uint64_t key, struct variance_known *known)
+static void cluster_apply(struct cluster *c, uint64_t key, struct variance_usual_memory *known)
 {
-	for (size_t i = 0, at = key % PLACES; i < TRIES; i++, at = (at + 1) % PLACES) {
+	for (size_t i = 0, at = key % CLUSTER_SLOTS; i < TRIES; i++, at = (at + 1) % CLUSTER_SLOTS) {
 		double times;
 
 		if (!known->places[at].key) {
@@ -67,7 +67,7 @@ static void cluster_apply(struct cluster *c, uint64_t key, struct variance_known
 		} else if (known->places[at].key != key || fabs(known->places[at].work - c->work) > FIXED_WORKLOAD_DISTANCE * c->work) {
 			continue;
 		}
-		times = fmin(FORGOTTEN, c->usual_s / known->places[at].usual_s);
+		times = fmin(FORGET_FACTOR_MAX, c->usual_s / known->places[at].usual_s);
 		if (times <= 1) { /* not slower than before */
 			known->places[at].usual_s = c->usual_s;
 			known->places[at].slow_s = c->slow_s;
@@ -82,7 +82,7 @@ static void cluster_apply(struct cluster *c, uint64_t key, struct variance_known
 }
 
 /* Updates the usual times of computation in `v` and `known`. Returns false for the first window. */
-static bool usual_times_apply(struct variance *v, struct variance_known *known)
+static bool usual_times_apply(struct variance *v, struct variance_usual_memory *known)
 {
 	bool before = known->windows++ > 0;
 
@@ -98,21 +98,21 @@ static void regions_release(struct variance *v)
 {
 	for (size_t r = 0; r < v->n_regions; r++) {
 		free(v->regions[r].members);
-		breakdown_release(&v->regions[r].why);
+		breakdown_release(&v->regions[r].breakdown);
 	}
 	free(v->regions);
 	v->regions = NULL;
 	v->n_regions = 0;
 }
 
-static bool together(const struct region *r, const struct region_member *m)
+static bool is_simultaneous(const struct region *r, const struct region_member *m)
 {
 	for (size_t i = 0; i < r->n; i++) {
 		const struct region_member *o = &r->members[i];
 		double both = stretch_overlap(o->from_s, o->to_s, m->from_s, m->to_s);
 		double either = fmax(o->to_s, m->to_s) - fmin(o->from_s, m->from_s);
 
-		if (o->process != m->process && both >= TOGETHER * either)
+		if (o->process != m->process && both >= OVERLAP_MIN * either)
 			return true;
 	}
 	return false;
@@ -128,7 +128,7 @@ static bool has_process(const struct region *r, size_t process)
 
 double region_elapsed_s(const struct region_member *m)
 {
-	return fmin(fmax(m->estimated_s, 0) / fmax(m->beside, 1), m->to_s - m->from_s);
+	return fmin(fmax(m->estimated_s, 0) / fmax(m->n_simultaneous, 1), m->to_s - m->from_s);
 }
 
 static void region_sum(const struct variance *v, struct region *r)
@@ -152,7 +152,7 @@ static void region_sum(const struct variance *v, struct region *r)
 		r->fragments += m->fragments;
 		for (size_t k = p->first; k < p->first + p->n; k++) {
 			const struct fragment *f = &v->fragments.items[k];
-			double time = f->weight * f->time_s * stretch_part(f, m->from_s, m->to_s);
+			double time = f->weight * f->time_s * stretch_overlap_share(f, m->from_s, m->to_s);
 
 			if (f->activity != r->activity || !v->clusters[f->cluster].repeated)
 				continue;
@@ -167,8 +167,8 @@ static struct region *region_new(struct variance *v, enum activity activity, siz
 {
 	struct region *r;
 
-	r = mem_next(v->regions, v->n_regions, capacity);
-	*r = (struct region){ .activity = activity, .caused_by = VARIANCE_NONE, .waited_for = VARIANCE_NONE };
+	r = mem_append_slot(v->regions, v->n_regions, capacity);
+	*r = (struct region){ .activity = activity, .causing_region = VARIANCE_NONE, .waited_for = VARIANCE_NONE };
 	return r;
 }
 
@@ -179,36 +179,36 @@ static void region_take(struct region *r, const struct region_member *m)
 }
 
 /* Reports whether most of the loss was inside calls, so that another process can be the cause. */
-static bool blocked(const struct region *r)
+static bool is_blocked(const struct region *r)
 {
-	return !r->why.n || r->why.parts[0].cause == LOSS_CALLS || r->why.parts[0].cause == LOSS_UNKNOWN;
+	return !r->breakdown.n || r->breakdown.parts[0].cause == LOSS_CALLS || r->breakdown.parts[0].cause == LOSS_UNKNOWN;
 }
 
 /* Returns a coarser cause: the exact user of a CPU, and the exact reason of a wait in a call, are uncertain. */
-static enum loss_cause roughly(enum loss_cause cause)
+static enum loss_cause cause_group(enum loss_cause cause)
 {
-	return cause == LOSS_CROWDED || cause == LOSS_WAITING ? LOSS_QUEUE
-	       : cause == LOSS_DISK			      ? LOSS_CALLS
-	       : loss_cause_is_pipeline(cause)		      ? LOSS_PROCESSOR
-							      : cause;
+	return cause == LOSS_OWN_QUEUE || cause == LOSS_WAITING ? LOSS_QUEUE
+	       : cause == LOSS_DISK				? LOSS_CALLS
+	       : loss_cause_is_pipeline(cause)			? LOSS_PROCESSOR
+								: cause;
 }
 
 /* Reports whether the region's processes may have polled. A process that yields the CPU until a message arrives has run-queue delay. */
-static bool spun(const struct region *r)
+static bool is_spinning(const struct region *r)
 {
-	return r->why.n && roughly(r->why.parts[0].cause) == LOSS_QUEUE;
+	return r->breakdown.n && cause_group(r->breakdown.parts[0].cause) == LOSS_QUEUE;
 }
 
 /* Reports whether the process itself was slow during most of `waits`. Ignores stretches in which it may only have waited. */
-static bool slow_then(const struct stretches *all, size_t process, const struct stretch *waits)
+static bool is_slow_at_same_time(const struct stretches *all, size_t process, const struct stretch *waits)
 {
 	double from = waits->member.from_s, to = waits->member.to_s;
 
 	for (size_t i = 0; i < all->n; i++) {
 		const struct stretch *s = &all->items[i];
 
-		if (s->member.process == process && !s->waits && !s->spins &&
-		    stretch_overlap(from, to, s->member.from_s, s->member.to_s) >= FOLLOWED * (to - from))
+		if (s->member.process == process && !s->waits && !s->may_be_polling &&
+		    stretch_overlap(from, to, s->member.from_s, s->member.to_s) >= FOLLOWED_SHARE_MIN * (to - from))
 			return true;
 	}
 	return false;
@@ -224,7 +224,7 @@ static size_t stretch_follow(const struct variance *v, const struct stretches *a
 		process = waited_for(v, known, process, s->member.from_s, s->member.to_s, &nobody);
 		if (process == VARIANCE_NONE || process == s->member.process)
 			break;
-		if (slow_then(all, process, s))
+		if (is_slow_at_same_time(all, process, s))
 			return process;
 		first = first == VARIANCE_NONE ? process : first;
 	}
@@ -252,13 +252,13 @@ static void stretches_explain(struct variance *v, struct stretches *all, struct 
 
 		if (s->condition)
 			continue;
-		s->spins = messages && spun(r);
-		s->cause = r->why.n ? r->why.parts[0].cause : LOSS_UNKNOWN;
-		s->waits = messages && blocked(r);
+		s->may_be_polling = messages && is_spinning(r);
+		s->cause = r->breakdown.n ? r->breakdown.parts[0].cause : LOSS_UNKNOWN;
+		s->waits = messages && is_blocked(r);
 		s->own_s = messages ? waits_own_loss(v, known, &s->member, false) : s->member.loss_s;
 		if (s->waits) {
 			waited_for(v, known, s->member.process, s->member.from_s, s->member.to_s, &nobody);
-			s->waits = !nobody || s->own_s < EXPLAINED * s->member.loss_s;
+			s->waits = !nobody || s->own_s < EXPLAINED_MIN * s->member.loss_s;
 		}
 	}
 	regions_release(v);
@@ -270,26 +270,26 @@ static void stretches_follow(const struct variance *v, struct stretches *all, st
 	for (size_t i = 0; i < all->n; i++) {
 		struct stretch *s = &all->items[i];
 
-		s->waited_for = s->waits || s->spins ? stretch_follow(v, all, s, known) : VARIANCE_NONE;
-		if (s->spins && (s->waited_for == VARIANCE_NONE || !slow_then(all, s->waited_for, s))) {
+		s->waited_for = s->waits || s->may_be_polling ? stretch_follow(v, all, s, known) : VARIANCE_NONE;
+		if (s->may_be_polling && (s->waited_for == VARIANCE_NONE || !is_slow_at_same_time(all, s->waited_for, s))) {
 			s->waited_for = VARIANCE_NONE; /* it waited for the CPU */
 			continue;
 		}
-		s->waits |= s->spins;
+		s->waits |= s->may_be_polling;
 	}
 }
 
 /* Reports whether both stretches lost about the same per time. */
-static bool lost_similarly(const struct stretch *a, const struct stretch *b)
+static bool has_similar_loss(const struct stretch *a, const struct stretch *b)
 {
 	double x = a->member.estimated_s / (a->member.to_s - a->member.from_s),
 	       y = b->member.estimated_s / (b->member.to_s - b->member.from_s);
 
-	return fmax(x, y) <= ALIKE * fmin(x, y);
+	return fmax(x, y) <= SIMILAR_RATIO * fmin(x, y);
 }
 
 /* Excludes waits for other processes from losses in communication. */
-static void stretches_own(struct stretches *all)
+static void stretches_separate_own(struct stretches *all)
 {
 	for (size_t i = 0; i < all->n; i++) {
 		struct stretch *s = &all->items[i];
@@ -299,22 +299,23 @@ static void stretches_own(struct stretches *all)
 	}
 }
 
-static uint32_t run_of(const struct variance *v, size_t process)
+static uint32_t run_index(const struct variance *v, size_t process)
 {
 	return v->fragments.processes[process].run;
 }
 
 /* Reports whether the losses can have one cause. Losses of conditions, and of calls without a known cause, must be similar for that. */
-static bool alike(const struct stretch *a, const struct stretch *b)
+static bool is_similar(const struct stretch *a, const struct stretch *b)
 {
-	return (a->waits && a->waited_for != VARIANCE_NONE) || (!a->condition && roughly(a->cause) != LOSS_CALLS) || lost_similarly(a, b);
+	return (a->waits && a->waited_for != VARIANCE_NONE) || (!a->condition && cause_group(a->cause) != LOSS_CALLS) ||
+	       has_similar_loss(a, b);
 }
 
-static bool same_reason(const struct variance *v, const struct stretch *a, const struct stretch *b)
+static bool has_same_reason(const struct variance *v, const struct stretch *a, const struct stretch *b)
 {
-	return run_of(v, a->member.process) == run_of(v, b->member.process) && a->condition == b->condition && a->rest == b->rest &&
-	       (a->condition || a->activity == b->activity) && a->waits == b->waits && a->waited_for == b->waited_for &&
-	       (a->waits || roughly(a->cause) == roughly(b->cause)) && alike(a, b);
+	return run_index(v, a->member.process) == run_index(v, b->member.process) && a->condition == b->condition &&
+	       a->is_remainder == b->is_remainder && (a->condition || a->activity == b->activity) && a->waits == b->waits &&
+	       a->waited_for == b->waited_for && (a->waits || cause_group(a->cause) == cause_group(b->cause)) && is_similar(a, b);
 }
 
 /* Adds each stretch to the first region with the same cause and time, or to a new region. which[] has the first stretch of each region. */
@@ -327,14 +328,14 @@ static void stretches_join(struct variance *v, const struct stretches *all, size
 		struct region *to = NULL;
 
 		for (size_t r = 0; r < v->n_regions && !to; r++)
-			if (which[r] && same_reason(v, which[r], s) && !has_process(&v->regions[r], s->member.process) &&
-			    together(&v->regions[r], &s->member))
+			if (which[r] && has_same_reason(v, which[r], s) && !has_process(&v->regions[r], s->member.process) &&
+			    is_simultaneous(&v->regions[r], &s->member))
 				to = &v->regions[r];
 		if (!to) {
 			to = region_new(v, s->activity, capacity);
 			to->condition = s->condition;
 			to->cause = s->cause;
-			to->rest = s->rest;
+			to->is_remainder = s->is_remainder;
 			to->waited_for = s->waited_for;
 			to->waits = s->waits;
 			which[v->n_regions - 1] = s;
@@ -345,11 +346,11 @@ static void stretches_join(struct variance *v, const struct stretches *all, size
 }
 
 ORDER_BY(regions_order, struct region,
-	 BY_DOWN(marked) BY_UP(rest) BY_DOWN_ROUNDED(estimated_s) BY_UP(from_s) BY_UP(activity) BY_UP(members[0].process))
+	 BY_DESC(marked) BY_ASC(is_remainder) BY_ROUNDED_DESC(estimated_s) BY_ASC(from_s) BY_ASC(activity) BY_ASC(members[0].process))
 
 /* Returns the region that was slow itself for most of the time of `waits`; of several, that with the longest overlap. Considers only
  * regions with `process`. If `process` is VARIANCE_NONE, considers only regions without any process of `waits`. */
-static size_t slow_meanwhile(const struct variance *v, const struct region *waits, size_t process)
+static size_t find_simultaneous_region(const struct variance *v, const struct region *waits, size_t process)
 {
 	double most = 0;
 	size_t found = VARIANCE_NONE;
@@ -357,12 +358,12 @@ static size_t slow_meanwhile(const struct variance *v, const struct region *wait
 	for (size_t c = 0; c < v->n_regions; c++) {
 		const struct region *slow = &v->regions[c];
 		double both = stretch_overlap(waits->from_s, waits->to_s, slow->from_s, slow->to_s);
-		bool others = slow->n > 0 && run_of(v, slow->members[0].process) == run_of(v, waits->members[0].process);
+		bool others = slow->n > 0 && run_index(v, slow->members[0].process) == run_index(v, waits->members[0].process);
 
 		for (size_t i = 0; i < slow->n; i++)
 			others &= !has_process(waits, slow->members[i].process);
 		if (slow->waits || slow->marked || !(process == VARIANCE_NONE ? others : has_process(slow, process)) || both <= most ||
-		    both < FOLLOWED * (waits->to_s - waits->from_s))
+		    both < FOLLOWED_SHARE_MIN * (waits->to_s - waits->from_s))
 			continue;
 		most = both;
 		found = c;
@@ -376,51 +377,51 @@ static void causes_follow(struct variance *v)
 {
 	for (size_t r = 0; r < v->n_regions; r++)
 		if (v->regions[r].waits)
-			v->regions[r].caused_by = slow_meanwhile(v, &v->regions[r], v->regions[r].waited_for);
+			v->regions[r].causing_region = find_simultaneous_region(v, &v->regions[r], v->regions[r].waited_for);
 }
 
 /* Reports whether more work is the likely cause: programs can do different work between the same calls. */
-static bool likely_work(const struct region *r)
+static bool is_likely_work(const struct region *r)
 {
 	double processor_s = 0;
 
-	for (size_t i = 0; i < r->why.n; i++)
-		processor_s += roughly(r->why.parts[i].cause) == LOSS_PROCESSOR ? r->why.parts[i].impact_s : 0;
-	return r->activity == ACTIVITY_COMPUTATION && !r->marked && r->verified < .5 && r->time_s >= MORE_WORK * r->expected_s &&
-	       processor_s >= EXPLAINED * r->why.loss_s;
+	for (size_t i = 0; i < r->breakdown.n; i++)
+		processor_s += cause_group(r->breakdown.parts[i].cause) == LOSS_PROCESSOR ? r->breakdown.parts[i].impact_s : 0;
+	return r->activity == ACTIVITY_COMPUTATION && !r->marked && r->verified < .5 && r->time_s >= MORE_WORK_RATIO_MIN * r->expected_s &&
+	       processor_s >= EXPLAINED_MIN * r->breakdown.loss_s;
 }
 
 /* Reports whether more work, or a later message, explains the region as well. */
-static bool unproved(const struct region *r)
+static bool is_unproved(const struct region *r)
 {
-	enum loss_cause cause = r->why.n ? r->why.parts[0].cause : LOSS_UNKNOWN;
+	enum loss_cause cause = r->breakdown.n ? r->breakdown.parts[0].cause : LOSS_UNKNOWN;
 
 	if (r->condition || r->marked)
 		return false;
 	return r->activity == ACTIVITY_COMPUTATION ? r->verified < .5 && (cause == LOSS_PROCESSOR || cause == LOSS_UNKNOWN)
-						   : r->activity == ACTIVITY_COMMUNICATION && blocked(r) && !r->peer;
+						   : r->activity == ACTIVITY_COMMUNICATION && is_blocked(r) && !r->peer;
 }
 
-static int group_of(const struct region *r)
+static int region_order_group(const struct region *r)
 {
-	return r->caused_by != VARIANCE_NONE ? 3 : r->work ? 2 : r->unproved;
+	return r->causing_region != VARIANCE_NONE ? 3 : r->work ? 2 : r->work_not_excluded;
 }
 
 /* Sorts the regions: certainly slow ones, possible additional work, likely additional work, consequences of other regions. */
-static void causes_first(struct variance *v)
+static void sort_regions_causes_first(struct variance *v)
 {
 	struct region *sorted = mem_new(v->n_regions, sizeof(*sorted));
 	size_t *now = mem_new(v->n_regions, sizeof(*now)), n = 0;
 
 	for (int group = 0; group < 4; group++)
 		for (size_t r = 0; r < v->n_regions; r++)
-			if (group_of(&v->regions[r]) == group) {
+			if (region_order_group(&v->regions[r]) == group) {
 				now[r] = n;
 				sorted[n++] = v->regions[r];
 			}
 	for (size_t r = 0; r < n; r++)
-		if (sorted[r].caused_by != VARIANCE_NONE)
-			sorted[r].caused_by = now[sorted[r].caused_by];
+		if (sorted[r].causing_region != VARIANCE_NONE)
+			sorted[r].causing_region = now[sorted[r].causing_region];
 	mem_free(now, v->regions);
 	v->regions = sorted;
 }
@@ -455,7 +456,7 @@ static enum assay_status marked_add(struct variance *v, const struct variance_op
 }
 
 /* Returns "ADDRESS:PORT" of the connection with most of the loss of a region's calls; NULL if there is none. The fragments own the text. */
-static const char *main_peer(const struct variance *v, const struct region *r)
+static const char *find_main_peer(const struct variance *v, const struct region *r)
 {
 	double *longer = mem_new(v->fragments.n_ends + 1, sizeof(*longer)), all = 0;
 	size_t e = 1;
@@ -466,7 +467,8 @@ static const char *main_peer(const struct variance *v, const struct region *r)
 
 		for (size_t i = p->first; i < p->first + p->n; i++) {
 			const struct fragment *f = &v->fragments.items[i];
-			double more = (f->time_s - v->clusters[f->cluster].usual_s) * f->weight * stretch_part(f, m->from_s, m->to_s);
+			double more =
+			    (f->time_s - v->clusters[f->cluster].usual_s) * f->weight * stretch_overlap_share(f, m->from_s, m->to_s);
 
 			if (f->activity != ACTIVITY_COMMUNICATION || !(more > 0))
 				continue;
@@ -474,7 +476,7 @@ static const char *main_peer(const struct variance *v, const struct region *r)
 			longer[f->end] += more;
 		}
 	}
-	while (e <= v->fragments.n_ends && longer[e] <= MOST_LOST * all)
+	while (e <= v->fragments.n_ends && longer[e] <= LOST_SHARE_MIN * all)
 		e++;
 	free(longer);
 	return e <= v->fragments.n_ends && *v->fragments.ends[e - 1].peer ? v->fragments.ends[e - 1].peer : NULL;
@@ -491,13 +493,13 @@ static enum assay_status regions_find(struct variance *v, const struct variance_
 	stretches_find(v, &all);
 	stretches_explain(v, &all, &known);
 	stretches_follow(v, &all, &known);
-	stretches_own(&all);
+	stretches_separate_own(&all);
 	if (options->marked_from_s < options->marked_to_s)
 		st = marked_add(v, options, &capacity, err);
 	stretches_join(v, &all, &capacity);
 	for (size_t r = 0; r < v->n_regions; r++) {
 		region_sum(v, &v->regions[r]);
-		v->regions[r].peer = main_peer(v, &v->regions[r]);
+		v->regions[r].peer = find_main_peer(v, &v->regions[r]);
 	}
 	order_sort(v->regions, v->n_regions, regions_order);
 	waits_release(&known, v);
@@ -509,11 +511,11 @@ static enum assay_status regions_find(struct variance *v, const struct variance_
 static void regions_follow(struct variance *v)
 {
 	for (size_t r = 0; r < v->n_regions; r++) {
-		v->regions[r].work = likely_work(&v->regions[r]);
-		v->regions[r].unproved = unproved(&v->regions[r]);
+		v->regions[r].work = is_likely_work(&v->regions[r]);
+		v->regions[r].work_not_excluded = is_unproved(&v->regions[r]);
 	}
 	causes_follow(v);
-	causes_first(v);
+	sort_regions_causes_first(v);
 }
 
 /* ---- all steps ---- */
@@ -577,14 +579,14 @@ static void maps_fill(struct variance *v)
 		v->total_s += v->fragments.processes[p].thread_s;
 }
 
-enum assay_status variance_of(struct fragments *fragments, const struct variance_options *options, struct variance *out,
-			      struct assay_error *err)
+enum assay_status variance_analyse(struct fragments *fragments, const struct variance_options *options, struct variance *out,
+				   struct assay_error *err)
 {
 	struct variance v = { .fragments = *fragments, .threshold = options->threshold };
 	enum assay_status st;
 
 	*fragments = (struct fragments){ .n = 0 };
-	v.least_s = isnan(options->least_s) ? VARIANCE_LEAST * v.fragments.span_s : options->least_s;
+	v.least_s = isnan(options->least_s) ? VARIANCE_COST_MIN * v.fragments.span_s : options->least_s;
 	columns_choose(&v);
 	fragment_clusters_find(&v);
 	if (options->known)
@@ -632,7 +634,7 @@ void variance_release(struct variance *v)
 	*v = (struct variance){ .n_clusters = 0 };
 }
 
-char *variance_seconds(double s)
+char *variance_format_seconds(double s)
 {
 	if (s == 0)
 		return mem_string("0 s");

@@ -17,7 +17,7 @@ struct waits {
 		struct waits_call {
 			double begin;
 			int32_t peer;
-			size_t partner; /* index of the process at the other end of a pipe or connection, END_NOBODY or END_UNKNOWN */
+			size_t partner; /* index of the process at the other end of a pipe or connection, END_NOT_RECORDED or END_UNKNOWN */
 		} * items;		/* [n], communicating calls, sorted by time */
 		size_t n;
 		double weight; /* number of calls that the recorded ones represent */

@@ -24,11 +24,11 @@
 #define AUTOENCODER_WIDTH_MAX 1024  /* maximum number of neurons in a layer */
 
 struct autoencoder_shape {
-	size_t columns;			     /* number of columns of the rows, >= 1 */
-	size_t depth;			     /* number of layers in each direction, 1 to AUTOENCODER_DEPTH_MAX */
-	size_t width[AUTOENCODER_DEPTH_MAX]; /* [depth] neurons per layer up to the middle, >= 1; the decoder mirrors these layers */
-	enum lanes_curve hidden, output;     /* activation functions */
-	bool tied;			     /* a layer of the decoder has the transposed weights of its mirror layer, but its own biases */
+	size_t columns;			      /* number of columns of the rows, >= 1 */
+	size_t depth;			      /* number of layers in each direction, 1 to AUTOENCODER_DEPTH_MAX */
+	size_t width[AUTOENCODER_DEPTH_MAX];  /* [depth] neurons per layer up to the middle, >= 1; the decoder mirrors these layers */
+	enum lanes_activation hidden, output; /* activation functions */
+	bool tied; /* a layer of the decoder has the transposed weights of its mirror layer, but its own biases */
 };
 
 /* Parameters of training. */
@@ -71,7 +71,7 @@ struct autoencoder_batch {
 };
 
 /* Derivatives of the error, computed by a training step. */
-struct autoencoder_slopes {
+struct autoencoder_gradients {
 	double *value[LAYERS_MAX + 1]; /* derivatives with respect to the sums of layer l - 1 */
 	double *transposed;	       /* transposed weights of one layer */
 	double *slope;		       /* [n] derivatives with respect to the network's values, in the same layout */
@@ -102,7 +102,7 @@ static void autoencoder_check(const struct autoencoder_shape *shape)
 		ASSAY_BUG_IF(!shape->width[i]);
 }
 
-static void autoencoder_lay_out(struct autoencoder *ae)
+static void autoencoder_set_pointers(struct autoencoder *ae)
 {
 	size_t depth = ae->shape.depth, at = 0;
 	size_t own = ae->shape.tied ? depth : 2 * depth;
@@ -128,7 +128,7 @@ static void autoencoder_lay_out(struct autoencoder *ae)
 }
 
 /* Draws the weights of a layer as in Glorot and Bengio (2010), equation 16: uniformly, with variance 2 / (in + out). */
-static void autoencoder_draw(struct autoencoder *ae, size_t layer, struct rng *rng)
+static void autoencoder_draw_weights(struct autoencoder *ae, size_t layer, struct rng *rng)
 {
 	size_t in = ae->width[layer], out = ae->width[layer + 1];
 	double reach = sqrt(6.0 / (double)(in + out));
@@ -162,11 +162,11 @@ static struct autoencoder *autoencoder_new(const struct autoencoder_shape *shape
 
 	autoencoder_check(shape);
 	ae->shape = *shape;
-	autoencoder_lay_out(ae);
+	autoencoder_set_pointers(ae);
 	ae->values = autoencoder_block_new(ae->n);
 	rng_seed(&rng, seed);
 	for (size_t l = 0; l < (shape->tied ? shape->depth : ae->layers); l++)
-		autoencoder_draw(ae, l, &rng);
+		autoencoder_draw_weights(ae, l, &rng);
 	autoencoder_tie(ae);
 	return ae;
 }
@@ -204,7 +204,7 @@ static void autoencoder_forward(const struct autoencoder *ae, size_t rows, const
 
 		lanes_product(rows, out, ae->width[l], batch->value[l], lanes_padded(ae->width[l]), 1, ae->values.at + ae->weights_at[l],
 			      ae->values.at + ae->biases_at[l], batch->value[l + 1]);
-		lanes_curve(l + 1 == ae->layers ? ae->shape.output : ae->shape.hidden, batch->value[l + 1], rows * out);
+		lanes_activation(l + 1 == ae->layers ? ae->shape.output : ae->shape.hidden, batch->value[l + 1], rows * out);
 	}
 }
 
@@ -237,7 +237,7 @@ static double autoencoder_pass(const struct autoencoder *ae, const struct mat *r
 }
 
 /* Computes the network's output for each row into out [n x columns], which the caller allocates. Thread-safe. */
-static void autoencoder_expect(const struct autoencoder *ae, const struct mat *rows, struct mat *out)
+static void autoencoder_reconstruct(const struct autoencoder *ae, const struct mat *rows, struct mat *out)
 {
 	ASSAY_BUG_IF(out->rows != rows->rows || out->cols != rows->cols);
 	autoencoder_pass(ae, rows, out);
@@ -252,7 +252,7 @@ static double autoencoder_error(const struct autoencoder *ae, const struct mat *
 
 /* ---- training ---- */
 
-static void autoencoder_slopes_init(const struct autoencoder *ae, size_t rows, struct autoencoder_slopes *slopes)
+static void autoencoder_gradients_init(const struct autoencoder *ae, size_t rows, struct autoencoder_gradients *slopes)
 {
 	size_t largest = 0, sums = 0, at;
 
@@ -286,7 +286,7 @@ static void weights_transpose(size_t in, size_t out, const double *weights, doub
 }
 
 /* Adds the derivative of each mirrored copy of a tied weight to that of the weight. */
-static void slopes_add_mirror(const struct autoencoder *ae, size_t layer, const struct autoencoder_slopes *slopes)
+static void gradients_add_tied(const struct autoencoder *ae, size_t layer, const struct autoencoder_gradients *slopes)
 {
 	size_t in = ae->width[layer], out = ae->width[layer + 1];
 	size_t wide = lanes_padded(out), mirror_wide = lanes_padded(in);
@@ -299,7 +299,7 @@ static void slopes_add_mirror(const struct autoencoder *ae, size_t layer, const 
 }
 
 /* Converts derivatives [n] with respect to the outputs y [n] of neurons to derivatives with respect to their sums. */
-static void slopes_by_sums(enum lanes_curve curve, const double *y, double *slope, size_t n)
+static void gradients_apply_activation(enum lanes_activation curve, const double *y, double *slope, size_t n)
 {
 	for (size_t i = 0; i < n && curve == LANES_TANH; i++)
 		slope[i] *= 1.0 - y[i] * y[i];
@@ -307,7 +307,7 @@ static void slopes_by_sums(enum lanes_curve curve, const double *y, double *slop
 		slope[i] *= y[i] * (1.0 - y[i]);
 }
 
-static void slopes_of_biases(size_t rows, size_t columns, const double *above, double *slope)
+static void gradients_of_biases(size_t rows, size_t columns, const double *above, double *slope)
 {
 	memset(slope, 0, columns * sizeof(*slope));
 	for (size_t r = 0; r < rows; r++)
@@ -318,7 +318,7 @@ static void slopes_of_biases(size_t rows, size_t columns, const double *above, d
 /* Computes slopes->slope [trained], the derivatives of the mean squared difference between output and `wanted` [rows x padded columns].
  * Needs the state after autoencoder_forward(). Overwrites the output. */
 static void autoencoder_backward(const struct autoencoder *ae, size_t rows, const struct autoencoder_batch *batch, const double *wanted,
-				 const struct autoencoder_slopes *slopes)
+				 const struct autoencoder_gradients *slopes)
 {
 	size_t last = ae->layers, n = rows * lanes_padded(ae->shape.columns);
 	double factor = 2.0 / (double)(rows * ae->shape.columns);
@@ -330,21 +330,21 @@ static void autoencoder_backward(const struct autoencoder *ae, size_t rows, cons
 	}
 	for (size_t i = 0; i < n; i++)
 		above[i] = (above[i] - wanted[i]) * factor;
-	slopes_by_sums(ae->shape.output, batch->value[last], above, n);
+	gradients_apply_activation(ae->shape.output, batch->value[last], above, n);
 	for (size_t l = last; l-- > 0;) {
 		size_t in = lanes_padded(ae->width[l]), out = lanes_padded(ae->width[l + 1]);
 
 		lanes_product(ae->width[l], out, rows, batch->value[l], 1, in, above, NULL, slopes->slope + ae->weights_at[l]);
-		slopes_of_biases(rows, out, above, slopes->slope + ae->biases_at[l]);
+		gradients_of_biases(rows, out, above, slopes->slope + ae->biases_at[l]);
 		if (!l)
 			break;
 		weights_transpose(ae->width[l], ae->width[l + 1], ae->values.at + ae->weights_at[l], slopes->transposed);
 		lanes_product(rows, in, ae->width[l + 1], above, out, 1, slopes->transposed, NULL, slopes->value[l]);
-		slopes_by_sums(ae->shape.hidden, batch->value[l], slopes->value[l], rows * in);
+		gradients_apply_activation(ae->shape.hidden, batch->value[l], slopes->value[l], rows * in);
 		above = slopes->value[l];
 	}
 	for (size_t l = 0; ae->shape.tied && l < ae->shape.depth; l++)
-		slopes_add_mirror(ae, l, slopes);
+		gradients_add_tied(ae, l, slopes);
 }
 
 /* State of a training. All memory is allocated before the first step. */
@@ -353,7 +353,7 @@ struct autoencoder_run {
 	const struct autoencoder_training *how;
 	const struct mat *rows;
 	struct autoencoder_batch batch;
-	struct autoencoder_slopes slopes;
+	struct autoencoder_gradients slopes;
 	struct autoencoder_block moments; /* Adam's first moments, then its second moments */
 	struct autoencoder_block wanted;  /* the batch before values were swapped, which is the target */
 	size_t *order;			  /* [rows] row indices in random order */
@@ -369,7 +369,7 @@ static void autoencoder_run_init(struct autoencoder_run *t, struct autoencoder *
 	*t = (struct autoencoder_run){ .ae = ae, .how = how, .rows = rows, .power = { 1.0, 1.0 } };
 	t->batches = (rows->rows + batch - 1) / batch;
 	autoencoder_batch_init(ae, batch, &t->batch);
-	autoencoder_slopes_init(ae, batch, &t->slopes);
+	autoencoder_gradients_init(ae, batch, &t->slopes);
 	t->moments = autoencoder_block_new(how->rule == AUTOENCODER_ADAM ? 2 * ae->trained : 0);
 	t->wanted = autoencoder_block_new(how->swapped > 0.0 ? batch * lanes_padded(rows->cols) : 0);
 	t->order = mem_new(rows->rows, sizeof(*t->order));
@@ -481,7 +481,7 @@ static const struct autoencoder_training defaults = {
 
 /* Returns the default shape. A wide layer before the narrow one learns more than only a narrow one, and finds smaller faults
  * (docs/evidence/autoencoder.md). The middle layer has half as many neurons as columns: a wider one would reproduce anomalous rows. */
-static struct autoencoder_shape shape_of(size_t columns)
+static struct autoencoder_shape effect_pattern_classify(size_t columns)
 {
 	const size_t most = AUTOENCODER_WIDTH_MAX, wide = 2 * columns, middle = (columns + 1) / 2;
 
@@ -528,7 +528,7 @@ static void autoencoder_scorer_free(struct scorer *scorer)
 	mem_free(f->center, f);
 }
 
-static double within(double x, double low, double high)
+static double clamp(double x, double low, double high)
 {
 	return x < low ? low : x > high ? high : x;
 }
@@ -541,7 +541,7 @@ static struct mat autoencoder_scorer_input(const struct autoencoder_scorer *f, c
 	for (size_t i = 0; i < rows->rows * rows->cols; i++) {
 		size_t j = i % rows->cols;
 
-		out.at[i] = within((rows->at[i] - f->center[j]) / f->scale, f->low[j], f->high[j]);
+		out.at[i] = clamp((rows->at[i] - f->center[j]) / f->scale, f->low[j], f->high[j]);
 	}
 	return out;
 }
@@ -552,10 +552,10 @@ static void autoencoder_scorer_parts(const struct scorer *scorer, const struct m
 	struct mat made = autoencoder_scorer_input(f, rows);
 
 	ASSAY_BUG_IF(rows->cols != f->columns);
-	autoencoder_expect(f->network, &made, &made);
+	autoencoder_reconstruct(f->network, &made, &made);
 	for (size_t i = 0; i < rows->rows * rows->cols; i++) {
-		double normal = within(f->center[i % rows->cols] + f->scale * made.at[i], -LARGEST, LARGEST);
-		double miss = within(rows->at[i], -LARGEST, LARGEST) - normal;
+		double normal = clamp(f->center[i % rows->cols] + f->scale * made.at[i], -LARGEST, LARGEST);
+		double miss = clamp(rows->at[i], -LARGEST, LARGEST) - normal;
 
 		parts->at[i] = miss * miss;
 		if (expected)
@@ -569,7 +569,7 @@ static void autoencoder_scorer_parts(const struct scorer *scorer, const struct m
 static void scorer_set_center(struct autoencoder_scorer *f, const struct mat *rows)
 {
 	for (size_t i = 0; i < rows->rows * rows->cols; i++)
-		f->center[i % rows->cols] += within(rows->at[i], -LARGEST, LARGEST) / (double)rows->rows;
+		f->center[i % rows->cols] += clamp(rows->at[i], -LARGEST, LARGEST) / (double)rows->rows;
 }
 
 /* Sets the scale to the root mean square distance of values from the centers. */
@@ -578,11 +578,11 @@ static void scorer_set_scale(struct autoencoder_scorer *f, const struct mat *row
 	double largest = 0.0, sum = 0.0;
 
 	for (size_t i = 0; i < rows->rows * rows->cols; i++)
-		largest = fmax(largest, fabs(within(rows->at[i], -LARGEST, LARGEST) - f->center[i % rows->cols]));
+		largest = fmax(largest, fabs(clamp(rows->at[i], -LARGEST, LARGEST) - f->center[i % rows->cols]));
 	if (largest < 1 / LARGEST)
 		return; /* all rows are identical */
 	for (size_t i = 0; i < rows->rows * rows->cols; i++) {
-		double part = (within(rows->at[i], -LARGEST, LARGEST) - f->center[i % rows->cols]) / largest;
+		double part = (clamp(rows->at[i], -LARGEST, LARGEST) - f->center[i % rows->cols]) / largest;
 
 		sum += part * part;
 	}
@@ -597,7 +597,7 @@ static void scorer_set_range(struct autoencoder_scorer *f, const struct mat *row
 		double low = LARGEST, high = -LARGEST, margin;
 
 		for (size_t i = 0; i < rows->rows; i++) {
-			double x = (within(mat_get(rows, i, j), -LARGEST, LARGEST) - f->center[j]) / f->scale;
+			double x = (clamp(mat_get(rows, i, j), -LARGEST, LARGEST) - f->center[j]) / f->scale;
 
 			low = fmin(low, x);
 			high = fmax(high, x);
@@ -608,7 +608,7 @@ static void scorer_set_range(struct autoencoder_scorer *f, const struct mat *row
 	}
 }
 
-static struct autoencoder_training training_of(size_t rows)
+static struct autoencoder_training choose_training(size_t rows)
 {
 	struct autoencoder_training how = defaults;
 	size_t batches = (rows + how.batch - 1) / how.batch;
@@ -620,9 +620,9 @@ static struct autoencoder_training training_of(size_t rows)
 static struct scorer *autoencoder_scorer_fit(const struct mat *rows, const size_t *run, uint64_t seed)
 {
 	struct autoencoder_scorer *f = autoencoder_scorer_new(&scorer_autoencoder, rows->cols);
-	const struct autoencoder_shape shape = shape_of(rows->cols);
+	const struct autoencoder_shape shape = effect_pattern_classify(rows->cols);
 	size_t n = rows->rows < ROWS_MAX ? rows->rows : ROWS_MAX;
-	const struct autoencoder_training how = training_of(n);
+	const struct autoencoder_training how = choose_training(n);
 	struct mat some = mat_new(n, rows->cols), given;
 	struct rng rng;
 
@@ -672,7 +672,7 @@ static const struct autoencoder_training autoperf_training = { .rule = AUTOENCOD
 
 /* Fills out AutoPerf's shapes: sigmoids in all layers, tied weights, one to five layers in each direction, each half as wide as the one
  * before. Returns the number of shapes. */
-static size_t autoperf_shapes(size_t columns, struct autoencoder_shape out[AUTOENCODER_DEPTH_MAX])
+static size_t autoperf_list_shapes(size_t columns, struct autoencoder_shape out[AUTOENCODER_DEPTH_MAX])
 {
 	struct autoencoder_shape shape = { .columns = columns, .hidden = LANES_SIGMOID, .output = LANES_SIGMOID, .tied = true };
 	size_t n = 0, width = columns;
@@ -688,8 +688,8 @@ static size_t autoperf_shapes(size_t columns, struct autoencoder_shape out[AUTOE
 }
 
 /* Trains a network of each shape on all rows. Returns the network with the smallest error on these rows. */
-static struct autoencoder *autoperf_least_error(const struct mat *rows, const struct autoencoder_shape *shapes, size_t n_shapes,
-						const struct autoencoder_training *how, uint64_t seed)
+static struct autoencoder *autoperf_train_best_shape(const struct mat *rows, const struct autoencoder_shape *shapes, size_t n_shapes,
+						     const struct autoencoder_training *how, uint64_t seed)
 {
 	struct autoencoder *best = NULL;
 	double least = DBL_MAX;
@@ -715,7 +715,7 @@ static struct scorer *autoperf_fit(const struct mat *rows, const size_t *run, ui
 {
 	struct autoencoder_scorer *f = autoencoder_scorer_new(&scorer_paper, rows->cols);
 	struct autoencoder_shape shapes[AUTOENCODER_DEPTH_MAX];
-	size_t n_shapes = autoperf_shapes(rows->cols, shapes);
+	size_t n_shapes = autoperf_list_shapes(rows->cols, shapes);
 	struct mat given;
 
 	(void)run;
@@ -723,7 +723,7 @@ static struct scorer *autoperf_fit(const struct mat *rows, const size_t *run, ui
 	for (size_t j = 0; j < f->columns; j++)
 		f->high[j] = 1.0;
 	given = autoencoder_scorer_input(f, rows); /* values are in [0, 1] if the caller scaled them by detector_range */
-	f->network = autoperf_least_error(&given, shapes, n_shapes, &autoperf_training, seed);
+	f->network = autoperf_train_best_shape(&given, shapes, n_shapes, &autoperf_training, seed);
 	for (size_t j = 0; j < f->columns; j++) {
 		f->low[j] = -LARGEST;
 		f->high[j] = LARGEST;

@@ -14,7 +14,7 @@
 #define ITERATIONS_MAX 300
 
 /* One start of k-means. `centers` [p x k] is stored column by column, so that a row is compared with all centers at once. */
-struct start {
+struct kmeans_start {
 	const struct mat *rows;
 	size_t k;
 	struct rng rng;
@@ -27,9 +27,9 @@ struct start {
 	size_t iterations;
 };
 
-static void start_init(struct start *s, const struct mat *rows, size_t k, uint64_t seed)
+static void start_init(struct kmeans_start *s, const struct mat *rows, size_t k, uint64_t seed)
 {
-	*s = (struct start){ .rows = rows, .k = k };
+	*s = (struct kmeans_start){ .rows = rows, .k = k };
 	rng_seed(&s->rng, seed);
 	s->centers = mem_new(rows->cols * k, sizeof(double));
 	s->cluster = mem_new(rows->rows, sizeof(size_t));
@@ -38,18 +38,18 @@ static void start_init(struct start *s, const struct mat *rows, size_t k, uint64
 	s->to = mem_new(k, sizeof(double));
 }
 
-static void start_release(struct start *s)
+static void start_release(struct kmeans_start *s)
 {
 	mem_free(s->centers, s->cluster, s->count, s->distance, s->to);
 }
 
-static void start_set_center(struct start *s, size_t c, size_t row)
+static void start_set_center(struct kmeans_start *s, size_t c, size_t row)
 {
 	for (size_t j = 0; j < s->rows->cols; j++)
 		s->centers[j * s->k + c] = mat_get(s->rows, row, j);
 }
 
-static double start_distance(const struct start *s, size_t row, size_t c)
+static double start_distance(const struct kmeans_start *s, size_t row, size_t c)
 {
 	double sum = 0.0;
 
@@ -62,7 +62,7 @@ static double start_distance(const struct start *s, size_t row, size_t c)
 }
 
 /* Draws a row with a probability proportional to its squared distance from the nearest center. If all distances are 0, returns row 0. */
-static size_t start_draw(struct start *s, double total)
+static size_t start_draw(struct kmeans_start *s, double total)
 {
 	double at = rng_double(&s->rng) * total;
 	size_t last = 0;
@@ -79,7 +79,7 @@ static size_t start_draw(struct start *s, double total)
 }
 
 /* Computes out[n], the squared distance of each row from its nearest center if `row` becomes a center, too. Returns the sum. */
-static double start_distances_with(const struct start *s, size_t row, double *out)
+static double start_distances_with(const struct kmeans_start *s, size_t row, double *out)
 {
 	size_t p = s->rows->cols;
 	const double *center = s->rows->at + row * p;
@@ -99,7 +99,7 @@ static double start_distances_with(const struct start *s, size_t row, double *ou
 
 /* Chooses centers by k-means++: each next center is a row, drawn with a probability proportional to its squared distance. Keeps the best of
  * a few draws, as the authors suggest. */
-static void start_seed(struct start *s)
+static void start_seed(struct kmeans_start *s)
 {
 	size_t n = s->rows->rows, tries = 2 + (size_t)log((double)s->k), row = (size_t)rng_below(&s->rng, n);
 	double *with = mem_new(n, sizeof(*with)), total;
@@ -129,7 +129,7 @@ static void start_seed(struct start *s)
 }
 
 /* Returns the center nearest to a row; of equally near centers, the first. Updates the row's distance. */
-static size_t start_nearest(struct start *s, size_t row)
+static size_t start_nearest(struct kmeans_start *s, size_t row)
 {
 	size_t k = s->k, best = 0;
 
@@ -149,7 +149,7 @@ static size_t start_nearest(struct start *s, size_t row)
 }
 
 /* Assigns each row to its nearest center. Reports whether any row changed its cluster. */
-static bool start_assign(struct start *s)
+static bool start_assign(struct kmeans_start *s)
 {
 	bool changed = false;
 
@@ -166,7 +166,7 @@ static bool start_assign(struct start *s)
 
 /* Makes one row the center of an empty cluster: of the rows in clusters with several rows, the one farthest from its center. Returns false
  * if all such rows are at their centers, because there are fewer distinct rows than clusters. */
-static bool start_refill(struct start *s, size_t empty)
+static bool start_refill(struct kmeans_start *s, size_t empty)
 {
 	size_t far = SIZE_MAX;
 
@@ -183,7 +183,7 @@ static bool start_refill(struct start *s, size_t empty)
 }
 
 /* Moves each center to the mean of its rows. An empty cluster keeps its center. */
-static void start_update(struct start *s)
+static void start_update(struct kmeans_start *s)
 {
 	size_t k = s->k, p = s->rows->cols;
 
@@ -199,7 +199,7 @@ static void start_update(struct start *s)
 }
 
 /* Iterates Lloyd's algorithm, starting at the present centers. */
-static void start_run(struct start *s)
+static void start_run(struct kmeans_start *s)
 {
 	bool changed = true;
 
@@ -218,16 +218,16 @@ static void start_run(struct start *s)
 		s->within += start_distance(s, i, s->cluster[i]);
 }
 
-static void start_both(void *context, size_t i)
+static void start_run_task(void *context, size_t i)
 {
-	struct start *all = context;
+	struct kmeans_start *all = context;
 
 	start_seed(&all[i]);
 	start_run(&all[i]);
 }
 
 /* Moves the result out of *s. */
-static struct kmeans start_result(struct start *s)
+static struct kmeans start_result(struct kmeans_start *s)
 {
 	struct kmeans result = { mat_new(s->k, s->rows->cols), s->rows->rows, s->cluster, s->within, s->iterations };
 
@@ -240,7 +240,7 @@ static struct kmeans start_result(struct start *s)
 
 void kmeans_fit(const struct mat *rows, size_t k, size_t starts, uint64_t seed, size_t threads, struct kmeans *out)
 {
-	struct start *all = mem_new(starts, sizeof(*all));
+	struct kmeans_start *all = mem_new(starts, sizeof(*all));
 	struct rng seeds;
 	size_t best = 0;
 
@@ -248,7 +248,7 @@ void kmeans_fit(const struct mat *rows, size_t k, size_t starts, uint64_t seed, 
 	rng_seed(&seeds, seed);
 	for (size_t i = 0; i < starts; i++)
 		start_init(&all[i], rows, k, rng_next(&seeds));
-	parallel_for(starts, threads, start_both, all);
+	parallel_for(starts, threads, start_run_task, all);
 	for (size_t i = 1; i < starts; i++)
 		if (all[i].within < all[best].within)
 			best = i;
@@ -269,7 +269,7 @@ void kmeans_release(struct kmeans *kmeans)
 /* ---- selection of rows ---- */
 
 /* Selects at most SAMPLES_MAX rows per function, evenly over its runs and values, and groups them. */
-static void clustering_thin(const struct rows *rows, struct rows *out)
+static void clustering_select_samples(const struct rows *rows, struct rows *out)
 {
 	struct rows r = { .z = mat_new(rows->z.rows, rows->z.cols), .groups = mem_new(rows->n_groups, sizeof(*r.groups)) };
 	size_t taken = 0;
@@ -278,7 +278,7 @@ static void clustering_thin(const struct rows *rows, struct rows *out)
 		const struct row_group *groups = &rows->groups[g];
 		size_t total = 0, seen = 0, kept = 0, most;
 
-		n = rows_groups(rows, g);
+		n = rows_count_groups(rows, g);
 		for (size_t i = 0; i < n; i++)
 			total += groups[i].n;
 		most = total < SAMPLES_MAX ? total : SAMPLES_MAX;
@@ -322,7 +322,7 @@ static void clustering_scale(const struct rows *rows, struct mat *out)
 }
 
 /* Renumbers clusters in the same order, without empty ones. Returns the number of clusters that remain. */
-static size_t clusters_close_up(size_t *of, size_t functions, size_t k)
+static size_t renumber_clusters(size_t *of, size_t functions, size_t k)
 {
 	size_t *place = mem_new(k, sizeof(*place)), left = 0;
 
@@ -338,7 +338,7 @@ static size_t clusters_close_up(size_t *of, size_t functions, size_t k)
 
 /* Assigns each function to the cluster with most of its samples, as AutoPerf does; to the first one on a tie, or without samples. function
  * [n] < functions; overwrites of[functions]. Removes clusters without functions, and returns the number of the others. */
-static size_t clusters_of_functions(const struct kmeans *kmeans, const size_t *function, size_t functions, size_t *of)
+static size_t assign_functions(const struct kmeans *kmeans, const size_t *function, size_t functions, size_t *of)
 {
 	size_t k = kmeans->centers.rows, *votes = mem_new(functions * k, sizeof(*votes));
 
@@ -353,7 +353,7 @@ static size_t clusters_of_functions(const struct kmeans *kmeans, const size_t *f
 				of[f] = c;
 	}
 	free(votes);
-	return clusters_close_up(of, functions, k);
+	return renumber_clusters(of, functions, k);
 }
 
 size_t clusters_by_kmeans(const struct clustering *c, size_t k, size_t *of)
@@ -374,7 +374,7 @@ size_t clusters_by_kmeans(const struct clustering *c, size_t k, size_t *of)
 			function[c->rows.groups[g].first + i] = c->rows.groups[g].function;
 	}
 	kmeans_fit(&m, k, STARTS, c->options->seed, c->options->threads, &kmeans);
-	n = clusters_of_functions(&kmeans, function, c->functions, of);
+	n = assign_functions(&kmeans, function, c->functions, of);
 	kmeans_release(&kmeans);
 	mat_release(&m);
 	free(function);
@@ -386,7 +386,7 @@ size_t clusters_choose(const struct rows *rows, size_t functions, size_t runs, c
 	struct clustering c = { .functions = functions, .runs = runs, .options = options };
 	size_t n;
 
-	clustering_thin(rows, &c.rows);
+	clustering_select_samples(rows, &c.rows);
 	if (options->clusters == 0 && options->choose_clusters && functions > 1)
 		n = options->choose_clusters(&c, of);
 	else

@@ -11,7 +11,7 @@
 
 #define TERMINATION_RUNS_MIN 4	 /* minimum number of runs, so that a quarter of these is at least one */
 #define TERMINATION_T	     2.0 /* number of standard deviations above the mean, as in the published threshold */
-#define RUNS_LEAST	     3	 /* minimum number of runs if runs are held out: each is compared with two others */
+#define RUNS_MIN	     3	 /* minimum number of runs if runs are held out: each is compared with two others */
 
 const struct detector_options detector_defaults = {
 	.scorer = &scorer_autoencoder,
@@ -21,13 +21,13 @@ const struct detector_options detector_defaults = {
 	.tolerance = .05,
 	.t = 2,
 	.fixed = .2,
-	.watch_constant = true,
+	.check_constant_columns = true,
 	.folds = 4,
 	.seed = 1,
 	.threads = 1,
 };
 
-double detector_negligible(const struct detector_options *o)
+double detector_negligible_error(const struct detector_options *o)
 {
 	return o->scaling->stretched ? 1.0 : 0.0;
 }
@@ -43,7 +43,7 @@ void detector_free(struct detector *d)
 	mem_free(d->stretch, d->known, d->means, d->threshold, d->share, d->about.cluster, d->about.dropped, d);
 }
 
-const struct detector_about *detector_about(const struct detector *d)
+const struct detector_info *detector_info(const struct detector *d)
 {
 	return &d->about;
 }
@@ -98,13 +98,13 @@ static size_t fit_number_runs(struct fit *f)
 
 static enum assay_status fit_check_runs(const struct fit *f, struct assay_error *err)
 {
-	const struct detector_about *about = &f->d->about;
+	const struct detector_info *about = &f->d->about;
 	const struct detector_options *o = &f->d->options;
-	size_t needed = o->rule->holds_out ? detector_runs_needed(o->rate) : 2, least = o->rule->holds_out ? RUNS_LEAST : 2;
+	size_t needed = o->rule->holds_out ? detector_runs_needed(o->rate) : 2, least = o->rule->holds_out ? RUNS_MIN : 2;
 
 	if (about->runs < least)
 		return assay_fail(err, ASSAY_E_NODATA, "%zu normal run%s with usable samples%s: at least %zu are needed, %zu more",
-				  about->runs, text_plural(about->runs), about->left_out ? " (others lack counters)" : "", least,
+				  about->runs, text_plural(about->runs), about->n_excluded ? " (others lack counters)" : "", least,
 				  least - about->runs);
 	if (about->runs < needed)
 		return assay_fail(err, ASSAY_E_USAGE,
@@ -133,8 +133,8 @@ static enum assay_status fit_rows(struct fit *f, struct assay_error *err)
 		if (d->stretch)
 			d->stretch[j] = detector_stretch(f->normal->min_relevant_delta[f->columns[j]], d->options.tolerance);
 	}
-	rows_of(f->normal, f->columns, p, used, f->functions, d->stretch, &f->rows);
-	d->about.left_out = f->rows.left_out;
+	rows_sort(f->normal, f->columns, p, used, f->functions, d->stretch, &f->rows);
+	d->about.n_excluded = f->rows.n_excluded;
 	d->about.samples = f->rows.z.rows;
 	d->about.runs = fit_number_runs(f);
 	st = fit_check_runs(f, err);
@@ -175,7 +175,7 @@ static void fit_models(struct fit *f)
 	}
 	models_fit(&f->rows, (const bool *const *)use, m);
 	f->error = mem_new(f->rows.z.rows, sizeof(*f->error));
-	models_errors(m, &f->rows, f->fold, f->error);
+	models_compute_errors(m, &f->rows, f->fold, f->error);
 	mem_free_all(use, m->n);
 }
 
@@ -197,9 +197,10 @@ struct termination_options {
 };
 
 struct termination {
-	bool sufficient;  /* also false if `max` runs were not enough */
-	size_t chosen;	  /* number of runs after which the rule stopped; all runs if not sufficient */
-	size_t runs_more; /* estimated number of missing runs; 0 if sufficient, or if `max` runs did not suffice, as more would not help */
+	bool is_sufficient;    /* also false if `max` runs were not enough */
+	size_t chosen;	       /* number of runs after which the rule stopped; all runs if not sufficient */
+	size_t n_runs_missing; /* estimated number of missing runs; 0 if sufficient, or if `max` runs did not suffice, as more would not
+				  help */
 };
 
 static const struct termination_options termination_defaults = { .eps = .02, .goal = 3, .max = 100 };
@@ -231,7 +232,7 @@ static double termination_difference(const double *deviation, const double *mean
 /* Estimates the number of missing runs. The standard deviation of r independent errors changes by about 1 / sqrt(r), so a difference d
  * after n runs falls to eps after n (d / eps)^2 runs. A single difference is noisy, so d is the median over the last quarter of the runs.
  * Returns at least the number of runs that `goal` still needs. */
-static size_t termination_runs_more(const double *difference, size_t n, const struct termination_options *o, size_t reached)
+static size_t termination_missing_runs(const double *difference, size_t n, const struct termination_options *o, size_t reached)
 {
 	size_t last = n / 4 > 0 ? n / 4 : 1, left = o->goal - reached, most = o->max - n;
 	double d, more;
@@ -251,23 +252,23 @@ static size_t termination_runs_more(const double *difference, size_t n, const st
 
 /* Applies the termination. error [n] is the mean error of each run, in the order of the runs, by a model that did not learn the run; >= 0,
  * finite. Uses at most `max` errors, and none after `chosen`, where measuring could have stopped. goal >= 1, eps > 0. */
-static void termination_of(const double *error, size_t n, const struct termination_options *options, struct termination *out)
+static void termination_compute(const double *error, size_t n, const struct termination_options *options, struct termination *out)
 {
 	double *deviation = mem_new(3 * n, sizeof(*deviation)), *mean = deviation + n, *difference = mean + n;
 	size_t reached = 0;
 
 	*out = (struct termination){ .chosen = n < options->max ? n : options->max };
 	termination_deviations(error, n, deviation, mean);
-	for (size_t r = TERMINATION_RUNS_MIN; r <= out->chosen && !out->sufficient; r++) {
+	for (size_t r = TERMINATION_RUNS_MIN; r <= out->chosen && !out->is_sufficient; r++) {
 		difference[r - 1] = termination_difference(deviation, mean, r, options->least);
 		reached = difference[r - 1] <= options->eps ? reached + 1 : 0;
 		if (reached >= options->goal) {
-			out->sufficient = true;
+			out->is_sufficient = true;
 			out->chosen = r;
 		}
 	}
-	if (!out->sufficient && n < options->max)
-		out->runs_more = termination_runs_more(difference, n, options, reached);
+	if (!out->is_sufficient && n < options->max)
+		out->n_runs_missing = termination_missing_runs(difference, n, options, reached);
 	free(deviation);
 }
 
@@ -276,7 +277,7 @@ static void termination_of(const double *error, size_t n, const struct terminati
 /* Decides, from the mean error of each run, whether more runs would change anything. */
 static void fit_termination(struct fit *f)
 {
-	struct detector_about *about = &f->d->about;
+	struct detector_info *about = &f->d->about;
 	double *sum = mem_new(2 * about->runs, sizeof(*sum)), *weight = sum + about->runs;
 	struct termination_options options = termination_defaults;
 	struct termination end;
@@ -291,11 +292,11 @@ static void fit_termination(struct fit *f)
 	}
 	for (size_t r = 0; r < about->runs; r++)
 		sum[r] = weight[r] > 0.0 ? sum[r] / weight[r] : 0.0;
-	options.least = detector_negligible(&f->d->options);
-	termination_of(sum, about->runs, &options, &end);
-	about->sufficient = end.sufficient;
-	about->runs_chosen = end.chosen;
-	about->runs_more = end.runs_more;
+	options.least = detector_negligible_error(&f->d->options);
+	termination_compute(sum, about->runs, &options, &end);
+	about->is_sufficient = end.is_sufficient;
+	about->n_runs_sufficient = end.chosen;
+	about->n_runs_missing = end.n_runs_missing;
 	free(sum);
 }
 
@@ -313,10 +314,10 @@ static void fit_describe(struct detector *d)
 	if (scorer)
 		scorer->kind->describe(scorer, d->about.topology, sizeof(d->about.topology));
 	for (size_t i = 0; i < d->models.n * d->about.clusters; i++) {
-		const struct expert *expert = &d->models.items[i / d->about.clusters].experts[i % d->about.clusters];
+		const struct cluster_scorer *cluster_scorer = &d->models.items[i / d->about.clusters].experts[i % d->about.clusters];
 
-		for (size_t j = 0; j < expert->n_columns; j++)
-			d->about.dropped[expert->columns[j]] = DETECTOR_USED;
+		for (size_t j = 0; j < cluster_scorer->n_columns; j++)
+			d->about.dropped[cluster_scorer->columns[j]] = DETECTOR_USED;
 	}
 	free(members);
 }
@@ -329,7 +330,7 @@ static void fit_learn(struct fit *f)
 	d->known = mem_new(functions, sizeof(*d->known));
 	d->threshold = mem_new(functions, sizeof(*d->threshold));
 	d->share = mem_new(functions, sizeof(*d->share));
-	d->means = run_means_of(f->normal, f->columns, d->about.columns, &f->rows, functions);
+	d->means = run_means_compute(f->normal, f->columns, d->about.columns, &f->rows, functions);
 	d->options.rule->learn(d, &(struct detector_training){ .rows = &f->rows, .error = f->error });
 	fit_termination(f);
 	fit_describe(d);
@@ -347,7 +348,7 @@ enum assay_status detector_fit(const struct observations *normal, const struct d
 	f.d->options = *options;
 	f.columns = mem_new(normal->values.cols + 1, sizeof(*f.columns));
 	f.functions = mem_new(normal->functions + 1, sizeof(*f.functions));
-	st = names_of(normal, &f.d->names, f.columns, f.functions, err);
+	st = names_sort(normal, &f.d->names, f.columns, f.functions, err);
 	f.d->about.columns = f.d->names.p;
 	f.d->about.functions = f.d->names.n;
 	if (!st)

@@ -8,14 +8,14 @@
 #include <math.h>
 #include <string.h>
 
-#define PART_LEAST  .01 /* a column without a vote is reported if it has at least this part of a function's errors */
-#define LEAST_APART .05 /* maximum negligible relative difference of totals */
+#define PART_MIN       .01 /* a column without a vote is reported if it has at least this part of a function's errors */
+#define DIFFERENCE_MIN .05 /* maximum negligible relative difference of totals */
 
 void detection_release(struct detection *d)
 {
 	for (size_t f = 0; f < d->n; f++)
-		mem_free(d->functions[f].columns, d->functions[f].means, d->functions[f].in_run);
-	mem_free(d->functions, d->run_anomalous, d->run_small, d->run_p, d->errors);
+		mem_free(d->functions[f].columns, d->functions[f].means, d->functions[f].anomalous_in_run);
+	mem_free(d->functions, d->run_anomalous, d->run_negligible, d->run_p, d->errors);
 	*d = (struct detection){ 0 };
 }
 
@@ -55,7 +55,7 @@ static void run_mean_add(struct run_mean *mean, double x)
 	mean->squares += from * (x - mean->mean);
 }
 
-struct run_mean *run_means_of(const struct observations *o, const size_t *columns, size_t p, const struct rows *rows, size_t functions)
+struct run_mean *run_means_compute(const struct observations *o, const size_t *columns, size_t p, const struct rows *rows, size_t functions)
 {
 	struct run_mean *means = mem_new(functions * (p + 1) + 1, sizeof(*means));
 	struct run_sums sums = { mem_new(2 * (p + 1), sizeof(double)), NULL };
@@ -76,7 +76,7 @@ struct run_mean *run_means_of(const struct observations *o, const size_t *column
 }
 
 /* Reports whether the means differ by more than chance: equal runs do so with at most probability `chance`. One new run suffices. */
-static bool run_means_apart(const struct run_mean *normal, const struct run_mean *now, double chance)
+static bool run_means_differ(const struct run_mean *normal, const struct run_mean *now, double chance)
 {
 	double apart = fabs(now->mean - normal->mean), error;
 
@@ -88,11 +88,11 @@ static bool run_means_apart(const struct run_mean *normal, const struct run_mean
 	return apart > stats_t_quantile(1.0 - chance / 2.0, normal->n - 1.0) * error;
 }
 
-struct detection_mean detection_mean_of(const struct run_mean *normal, const struct run_mean *now)
+struct detection_mean detection_compare_means(const struct run_mean *normal, const struct run_mean *now)
 {
 	return (struct detection_mean){ .normal = normal->n > 0.0 ? normal->mean : (double)NAN,
 					.now = now->n > 0.0 ? now->mean : (double)NAN,
-					.apart = run_means_apart(normal, now, DETECTION_CHANCE) };
+					.is_significant = run_means_differ(normal, now, DETECTION_CHANCE) };
 }
 
 void detection_judge_totals(const struct observations *seen, const struct run_mean *normal, const struct run_mean *now,
@@ -103,20 +103,20 @@ void detection_judge_totals(const struct observations *seen, const struct run_me
 
 	for (int count = 1; count >= 0; count--)
 		for (size_t j = 0; j <= p; j++) {
-			bool in_all = j == p || (seen->work && (seen->per_call[columns[j]] || out->small));
+			bool in_all = j == p || (seen->work && (seen->per_call[columns[j]] || out->is_negligible));
 
 			tests += count && in_all;
 			if (count || !in_all)
 				continue;
-			apart = apart || (fabs(now[j].mean - normal[j].mean) > LEAST_APART * fabs(normal[j].mean) &&
-					  run_means_apart(&normal[j], &now[j], DETECTION_CHANCE / (double)(tests * n)));
+			apart = apart || (fabs(now[j].mean - normal[j].mean) > DIFFERENCE_MIN * fabs(normal[j].mean) &&
+					  run_means_differ(&normal[j], &now[j], DETECTION_CHANCE / (double)(tests * n)));
 		}
-	if (!apart || (out->anomalous && !out->small))
+	if (!apart || (out->anomalous && !out->is_negligible))
 		return;
-	out->anomalous = out->in_total = true;
-	out->small = false;
+	out->anomalous = out->is_by_total = true;
+	out->is_negligible = false;
 	out->runs_anomalous = out->runs;
-	out->runs_small = 0;
+	out->n_runs_negligible = 0;
 }
 
 /* ---- causes: the columns of a function's anomalous samples ---- */
@@ -194,7 +194,7 @@ static size_t cause_columns(const struct cause_samples *s, struct detection_colu
 						    .normal = s->means[j].normal,
 						    .now = s->means[j].now };
 		all[j].direction = cause_direction(&all[j], s->moved[j], side);
-		if (all[j].votes > 0.0 || all[j].part >= PART_LEAST)
+		if (all[j].votes > 0.0 || all[j].part >= PART_MIN)
 			all[n++] = all[j];
 	}
 	if (n)
@@ -210,9 +210,9 @@ static size_t cause_columns(const struct cause_samples *s, struct detection_colu
 struct judge {
 	const struct detector *d;
 	const struct observations *seen;
-	size_t *columns;   /* [p] index in `seen` of each column of the detector */
-	size_t *functions; /* [functions of `seen`] index in the detector; SIZE_MAX if unknown */
-	size_t *back;	   /* [functions of the detector] index in `seen` */
+	size_t *columns;       /* [p] index in `seen` of each column of the detector */
+	size_t *functions;     /* [functions of `seen`] index in the detector; SIZE_MAX if unknown */
+	size_t *reverse_index; /* [functions of the detector] index in `seen` */
 	struct rows rows;
 	double *error;		  /* [rows] error of each row */
 	struct mat parts, toward; /* [rows x p] results of models_judge() */
@@ -223,7 +223,7 @@ struct judge {
 
 static void judge_release(struct judge *k)
 {
-	mem_free(k->columns, k->functions, k->back);
+	mem_free(k->columns, k->functions, k->reverse_index);
 	rows_release(&k->rows);
 	free(k->error);
 	mat_release(&k->parts);
@@ -256,12 +256,12 @@ static enum assay_status judge_rows(struct judge *k, struct assay_error *err)
 		if (k->functions[i] != SIZE_MAX && !d->known[k->functions[i]])
 			k->functions[i] = SIZE_MAX;
 		if (k->functions[i] != SIZE_MAX)
-			k->back[k->functions[i]] = i;
+			k->reverse_index[k->functions[i]] = i;
 	}
 	if (!st)
 		st = judge_check_counted(k, used, err);
 	if (!st)
-		rows_of(k->seen, k->columns, d->about.columns, used, k->functions, d->stretch, &k->rows);
+		rows_sort(k->seen, k->columns, d->about.columns, used, k->functions, d->stretch, &k->rows);
 	free(used);
 	return st;
 }
@@ -287,7 +287,7 @@ static void judge_run(void *context, size_t run)
 /* ---- one function ---- */
 
 /* Reports whether more of n runs are anomalous than `rate` explains for normal runs. */
-static bool judge_too_many(const struct detector *d, size_t n, size_t anomalous)
+static bool judge_is_too_many(const struct detector *d, size_t n, size_t anomalous)
 {
 	return anomalous > 0 && stats_round(d->options.rule->chance(d, n, anomalous)) <= stats_round(d->options.rate);
 }
@@ -353,15 +353,15 @@ static void judge_function(const struct judge *k, const struct row_group *groups
 	bool *anomalous;
 
 	out->runs = n;
-	out->in_run = mem_new(k->seen->runs + 1, sizeof(*out->in_run));
+	out->anomalous_in_run = mem_new(k->seen->runs + 1, sizeof(*out->anomalous_in_run));
 	out->error_threshold = d->threshold[function];
 	for (size_t g = 0; g < n; g++) {
 		const struct run_score *o = &k->scores[g0 + g];
 
 		out->samples += groups[g].n;
 		out->runs_anomalous += o->anomalous;
-		out->in_run[groups[g].run] = o->anomalous;
-		out->runs_small += o->small;
+		out->anomalous_in_run[groups[g].run] = o->anomalous;
+		out->n_runs_negligible += o->is_negligible;
 		if (g && o->score - o->limit <= out->score - out->threshold)
 			continue;
 		out->score = o->score;
@@ -369,9 +369,9 @@ static void judge_function(const struct judge *k, const struct row_group *groups
 	}
 	out->means = mem_new(p + 1, sizeof(*out->means));
 	for (size_t j = 0; j <= p; j++)
-		out->means[j < p ? k->columns[j] : p] = detection_mean_of(&normal[j], &now[j]);
-	out->anomalous = judge_too_many(d, n, out->runs_anomalous);
-	out->small = out->anomalous && !judge_too_many(d, n, out->runs_anomalous - out->runs_small);
+		out->means[j < p ? k->columns[j] : p] = detection_compare_means(&normal[j], &now[j]);
+	out->anomalous = judge_is_too_many(d, n, out->runs_anomalous);
+	out->is_negligible = out->anomalous && !judge_is_too_many(d, n, out->runs_anomalous - out->n_runs_negligible);
 	judge_sum_errors(k, first, out->samples, out);
 	anomalous = mem_new(out->samples, sizeof(*anomalous));
 	out->samples_anomalous = judge_mark_samples(k, groups, n, out->error_threshold, false, anomalous);
@@ -391,12 +391,12 @@ static void judge_runs(struct judge *k, struct detection *out)
 	parallel_for(k->seen->runs, k->d->options.threads, judge_run, k);
 	for (size_t g = 0; g < k->rows.n_groups; g++) {
 		out->run_anomalous[k->rows.groups[g].run] |= k->scores[g].anomalous;
-		relevant[k->rows.groups[g].run] |= k->scores[g].anomalous && !k->scores[g].small;
+		relevant[k->rows.groups[g].run] |= k->scores[g].anomalous && !k->scores[g].is_negligible;
 	}
 	for (size_t r = 0; r < k->seen->runs; r++) {
-		out->run_small[r] = out->run_anomalous[r] && !relevant[r];
+		out->run_negligible[r] = out->run_anomalous[r] && !relevant[r];
 		out->runs_anomalous += out->run_anomalous[r];
-		out->runs_small += out->run_small[r];
+		out->n_runs_negligible += out->run_negligible[r];
 	}
 	free(relevant);
 }
@@ -409,15 +409,17 @@ static void judge_set(const struct judge *k, struct detection *out)
 	for (size_t f = 0; f < out->n; f++) {
 		struct detection_function *one = &out->functions[f];
 
-		if (one->anomalous && !one->small)
+		if (one->anomalous && !one->is_negligible)
 			return;
-		if (one->known && one->in_run && (!most || one->runs_anomalous - one->runs_small > most->runs_anomalous - most->runs_small))
+		if (one->known && one->anomalous_in_run &&
+		    (!most || one->runs_anomalous - one->n_runs_negligible > most->runs_anomalous - most->n_runs_negligible))
 			most = one;
 	}
-	if (!most || most->runs_anomalous == most->runs_small || !judge_too_many(k->d, out->runs, out->runs_anomalous - out->runs_small))
+	if (!most || most->runs_anomalous == most->n_runs_negligible ||
+	    !judge_is_too_many(k->d, out->runs, out->runs_anomalous - out->n_runs_negligible))
 		return;
 	most->anomalous = true;
-	most->small = false;
+	most->is_negligible = false;
 }
 
 static void judge_all(struct judge *k, struct detection *out)
@@ -432,8 +434,8 @@ static void judge_all(struct judge *k, struct detection *out)
 		out->errors[k->rows.origin[i]] = k->error[i];
 	judge_runs(k, out);
 	for (size_t g = 0, n; g < k->rows.n_groups; g += n) {
-		n = rows_groups(&k->rows, g);
-		judge_function(k, &k->rows.groups[g], n, &out->functions[k->back[k->rows.groups[g].function]]);
+		n = rows_count_groups(&k->rows, g);
+		judge_function(k, &k->rows.groups[g], n, &out->functions[k->reverse_index[k->rows.groups[g].function]]);
 	}
 	judge_set(k, out);
 }
@@ -444,7 +446,7 @@ struct detection detection_new(const struct observations *seen)
 				   .runs = seen->runs,
 				   .functions = mem_new(seen->functions + 1, sizeof(struct detection_function)),
 				   .run_anomalous = mem_new(seen->runs + 1, sizeof(bool)),
-				   .run_small = mem_new(seen->runs + 1, sizeof(bool)),
+				   .run_negligible = mem_new(seen->runs + 1, sizeof(bool)),
 				   .run_p = mem_new(seen->runs + 1, sizeof(double)),
 				   .errors = mem_new(seen->values.rows + 1, sizeof(double)) };
 }
@@ -458,18 +460,18 @@ enum assay_status detector_judge(const struct detector *detector, const struct o
 	*out = (struct detection){ 0 };
 	k.columns = mem_new(detector->about.columns, sizeof(*k.columns));
 	k.functions = mem_new(seen->functions + 1, sizeof(*k.functions));
-	k.back = mem_new(detector->about.functions + 1, sizeof(*k.back));
+	k.reverse_index = mem_new(detector->about.functions + 1, sizeof(*k.reverse_index));
 	st = judge_rows(&k, err);
 	if (st)
 		goto out;
 	k.error = mem_new(k.rows.z.rows + 1, sizeof(*k.error));
-	k.means = run_means_of(seen, k.columns, k.rows.z.cols, &k.rows, detector->about.functions);
+	k.means = run_means_compute(seen, k.columns, k.rows.z.cols, &k.rows, detector->about.functions);
 	k.parts = mat_new(k.rows.z.rows, k.rows.z.cols);
 	k.toward = mat_new(k.rows.z.rows, k.rows.z.cols);
 	k.scores = mem_new(k.rows.n_groups + 1, sizeof(*k.scores));
 	parallel_for(k.rows.n_groups, detector->options.threads, judge_errors, &k);
 	*out = detection_new(seen);
-	out->left_out = k.rows.left_out;
+	out->n_excluded = k.rows.n_excluded;
 	k.p = out->run_p;
 	judge_all(&k, out);
 out:

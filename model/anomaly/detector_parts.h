@@ -6,8 +6,8 @@
 #include "base/mat.h"
 #include <stdint.h>
 
-#define DETECTOR_FARTHEST 1e100 /* limit of the magnitude of values, so that their squares stay finite */
-#define SCALE_UNIT_LEAST  1e-30 /* minimum unit of a scale, so that the squares of far outliers stay finite */
+#define DETECTOR_VALUE_MAX 1e100 /* limit of the magnitude of values, so that their squares stay finite */
+#define SCALE_UNIT_MIN	   1e-30 /* minimum unit of a scale, so that the squares of far outliers stay finite */
 
 /* ---- names: columns and functions in alphabetical order ---- */
 
@@ -18,8 +18,8 @@ struct names {
 
 /* Sorts the names. columns [p] gets the observations' index of each sorted column; functions [n] gets the sorted place of each function of
  * the observations. ASSAY_E_USAGE: a name occurs twice. */
-enum assay_status names_of(const struct observations *observations, struct names *out, size_t *columns, size_t *functions,
-			   struct assay_error *err);
+enum assay_status names_sort(const struct observations *observations, struct names *out, size_t *columns, size_t *functions,
+			     struct assay_error *err);
 /* Does the same for other observations with the same columns. ASSAY_E_USAGE: other columns. A function that `names` lacks gets SIZE_MAX. */
 enum assay_status names_match(const struct names *names, const struct observations *seen, size_t *columns, size_t *functions,
 			      struct assay_error *err);
@@ -38,16 +38,16 @@ struct rows {
 	size_t *origin;		  /* [n] index of each row in the observations */
 	struct row_group *groups; /* [n_groups] sorted by function, then run */
 	size_t n_groups;
-	size_t left_out; /* number of rows excluded because a value is NaN or infinite */
+	size_t n_excluded; /* number of rows excluded because a value is NaN or infinite */
 };
 
-/* Sorts the rows. `columns` and `functions` are from names_of(). Skips rows of functions at SIZE_MAX. used [p]: if false, the column is set
- * to 0. stretch [p]: values become asinh(value / stretch); if NULL, values stay unchanged. */
-void rows_of(const struct observations *observations, const size_t *columns, size_t p, const bool *used, const size_t *functions,
-	     const double *stretch, struct rows *out);
+/* Sorts the rows. `columns` and `functions` are from names_sort(). Skips rows of functions at SIZE_MAX. used [p]: if false, the column is
+ * set to 0. stretch [p]: values become asinh(value / stretch); if NULL, values stay unchanged. */
+void rows_sort(const struct observations *observations, const size_t *columns, size_t p, const bool *used, const size_t *functions,
+	       const double *stretch, struct rows *out);
 void rows_release(struct rows *rows); /* accepts a zeroed struct */
 /* Returns the number of consecutive groups of one function, counted from group `first`. */
-size_t rows_groups(const struct rows *rows, size_t first);
+size_t rows_count_groups(const struct rows *rows, size_t first);
 
 /* ---- scales ---- */
 
@@ -72,7 +72,7 @@ struct detector_scaling {
 /* ---- models: a scale for each function and column, a scorer for each cluster of functions ---- */
 
 /* The scorer of one cluster of functions. */
-struct expert {
+struct cluster_scorer {
 	struct scorer *scorer; /* NULL if no column varies, or if there are too few rows */
 	size_t *columns;       /* [n_columns] indices of the columns that the scorer gets */
 	size_t n_columns;
@@ -80,7 +80,7 @@ struct expert {
 
 struct model {
 	struct scale scale;
-	struct expert *experts; /* [clusters] one expert per cluster */
+	struct cluster_scorer *experts; /* [clusters] one expert per cluster */
 };
 
 struct models {
@@ -102,7 +102,7 @@ void models_judge(const struct models *models, size_t model, size_t function, co
 		  struct mat *toward, double *error);
 
 /* Computes error [rows]; model of_run[run] judges the rows of a run (model 0 if of_run is NULL). NaN if it does not know the function. */
-void models_errors(const struct models *models, const struct rows *rows, const size_t *of_run, double *error);
+void models_compute_errors(const struct models *models, const struct rows *rows, const size_t *of_run, double *error);
 
 /* ---- clusters of functions ---- */
 
@@ -126,16 +126,16 @@ struct run_mean {
 	double n, mean, squares;
 };
 
-/* Returns means over runs, [functions x (p + 1)]: of each column, then of the calls. free() them. columns [p]: as for rows_of(). */
-struct run_mean *run_means_of(const struct observations *observations, const size_t *columns, size_t p, const struct rows *rows,
-			      size_t functions);
+/* Returns means over runs, [functions x (p + 1)]: of each column, then of the calls. free() them. columns [p]: as for rows_sort(). */
+struct run_mean *run_means_compute(const struct observations *observations, const size_t *columns, size_t p, const struct rows *rows,
+				   size_t functions);
 #define DETECTION_CHANCE .01 /* maximum probability, if runs are equal, that their means are called different */
 /* Judges a function by its number of calls and its total work over all runs; no single sample need be unusual. Marks the function as
  * anomalous in all its runs if its calls, or its work per call, differ by more than chance (DETECTION_CHANCE, corrected for n functions).
  * If its samples differ by a negligible amount, any column suffices. seen: the judged runs; normal, now: [p + 1]. */
 void detection_judge_totals(const struct observations *seen, const struct run_mean *normal, const struct run_mean *now,
 			    const size_t *columns, size_t p, size_t n, struct detection_function *out);
-struct detection_mean detection_mean_of(const struct run_mean *normal, const struct run_mean *now);
+struct detection_mean detection_compare_means(const struct run_mean *normal, const struct run_mean *now);
 
 /* ---- the detector ---- */
 
@@ -148,7 +148,7 @@ struct detector {
 	struct models models;	/* one model per fold, fitted to the other folds; one model for all runs if the rule holds none out */
 	size_t folds;
 	double *threshold; /* [functions] error above which a sample is anomalous */
-	struct detector_about about;
+	struct detector_info about;
 
 	/* Data of the rule. */
 	struct calibration *calibration;
@@ -156,7 +156,7 @@ struct detector {
 };
 
 /* Returns the error below which a difference is negligible; 0 if none is. */
-double detector_negligible(const struct detector_options *options);
+double detector_negligible_error(const struct detector_options *options);
 
 /* Data from which a rule learns: errors of the normal samples. */
 struct detector_training {
@@ -167,7 +167,7 @@ struct detector_training {
 /* Verdict on one function in one run. */
 struct run_score {
 	double score, limit;
-	bool anomalous, small; /* the score is above the limit; anomalous, but by a negligible amount */
+	bool anomalous, is_negligible; /* the score is above the limit; anomalous, but by a negligible amount */
 };
 
 /* A rule decides from the errors of samples which runs are anomalous. */

@@ -8,18 +8,18 @@
 #include <math.h>
 #include <string.h>
 
-#define COEFFICIENTS (EXPECT_NUMBERS_USED + 1)
-#define WORTH_MOST   .9	   /* maximum error after an addition, relative to the error before; smaller improvements are chance */
-#define RUNS_EACH    6	   /* minimum number of runs per coefficient */
-#define INPUT_RUNS   2	   /* minimum number of runs of an input for a median */
-#define OUTSIDE	     .5	   /* maximum distance outside the range of a number, relative to the range, for which the line is used */
-#define HUBER	     1.345 /* limit of full weight, in standard deviations: 95 % of the efficiency of least squares with normal errors */
-#define NORMAL_MAD   1.4826
-#define ROUNDS	     8
-#define SAME	     1e-9
+#define COEFFICIENTS	     (EXPECT_NUMBERS_USED + 1)
+#define ERROR_RATIO_MAX	     .9 /* maximum error after an addition, relative to the error before; smaller improvements are chance */
+#define RUNS_PER_COEFFICIENT 6	/* minimum number of runs per coefficient */
+#define INPUT_RUNS	     2	/* minimum number of runs of an input for a median */
+#define EXTRAPOLATION_MAX    .5 /* maximum distance outside the range of a number, relative to the range, for which the line is used */
+#define HUBER		     1.345 /* limit of full weight, in standard deviations: 95 % of the efficiency of least squares with normal errors */
+#define NORMAL_MAD	     1.4826
+#define ROUNDS		     8
+#define SAME_RATIO	     1e-9
 
 /* Runs in use, and buffers of one fit. */
-struct fitting {
+struct fit_state {
 	const struct expect_inputs *runs;
 	const double *y;
 	size_t *run;			  /* [n] index of each used run */
@@ -33,13 +33,13 @@ void expect_release(struct expect *e)
 	*e = (struct expect){ .by = EXPECT_BY_NOTHING };
 }
 
-static double fitting_factor(const struct fitting *f, const struct expect *e, size_t run, size_t k)
+static double fitting_design_value(const struct fit_state *f, const struct expect *e, size_t run, size_t k)
 {
 	return k ? mat_get(&f->runs->numbers, run, e->number[k - 1]) - e->low[k - 1] : 1.0;
 }
 
 /* Fits by weighted least squares; computes residuals. inverse [m x m], m = e->n + 1, gets (X' W X)^-1. Returns false if singular. */
-static bool fitting_weighted(struct fitting *f, struct expect *e, double *inverse)
+static bool fitting_solve_weighted(struct fit_state *f, struct expect *e, double *inverse)
 {
 	double right[COEFFICIENTS] = { 0 }, c[COEFFICIENTS] = { 0 };
 	size_t m = e->n + 1;
@@ -47,14 +47,14 @@ static bool fitting_weighted(struct fitting *f, struct expect *e, double *invers
 	memset(inverse, 0, m * m * sizeof(*inverse));
 	for (size_t i = 0; i < f->n; i++) {
 		for (size_t k = 0; k < m; k++) {
-			double x = f->weight[i] * fitting_factor(f, e, f->run[i], k);
+			double x = f->weight[i] * fitting_design_value(f, e, f->run[i], k);
 
 			right[k] += x * f->y[f->run[i]];
 			for (size_t j = 0; j < m; j++)
-				inverse[k * m + j] += x * fitting_factor(f, e, f->run[i], j);
+				inverse[k * m + j] += x * fitting_design_value(f, e, f->run[i], j);
 		}
 	}
-	if (!lapack_invert(inverse, m, SAME, NULL))
+	if (!lapack_invert(inverse, m, SAME_RATIO, NULL))
 		return false;
 	for (size_t k = 0; k < m; k++) {
 		for (size_t j = 0; j < m; j++)
@@ -63,7 +63,7 @@ static bool fitting_weighted(struct fitting *f, struct expect *e, double *invers
 	for (size_t i = 0; i < f->n; i++) {
 		f->residual[i] = f->y[f->run[i]];
 		for (size_t k = 0; k < m; k++)
-			f->residual[i] -= c[k] * fitting_factor(f, e, f->run[i], k);
+			f->residual[i] -= c[k] * fitting_design_value(f, e, f->run[i], k);
 	}
 	e->intercept = c[0];
 	memcpy(e->slope, &c[1], sizeof(e->slope));
@@ -72,7 +72,7 @@ static bool fitting_weighted(struct fitting *f, struct expect *e, double *invers
 
 /* Returns the mean absolute error of predictions of each run from the other runs. Sets f->work to each run's error: the residual divided by
  * 1 - leverage of the run. */
-static double fitting_excluded(const struct fitting *f, const struct expect *e, const double *inverse)
+static double fitting_leave_one_out_error(const struct fit_state *f, const struct expect *e, const double *inverse)
 {
 	size_t m = e->n + 1;
 	double sum = 0.0;
@@ -82,16 +82,17 @@ static double fitting_excluded(const struct fitting *f, const struct expect *e, 
 
 		for (size_t k = 0; k < m; k++) {
 			for (size_t j = 0; j < m; j++)
-				own += inverse[k * m + j] * fitting_factor(f, e, f->run[i], k) * fitting_factor(f, e, f->run[i], j);
+				own += inverse[k * m + j] * fitting_design_value(f, e, f->run[i], k) *
+				       fitting_design_value(f, e, f->run[i], j);
 		}
-		f->work[i] = fabs(f->residual[i]) / fmax(1.0 - f->weight[i] * own, SAME);
+		f->work[i] = fabs(f->residual[i]) / fmax(1.0 - f->weight[i] * own, SAME_RATIO);
 		sum += f->work[i];
 	}
 	return sum / (double)f->n;
 }
 
 /* Fits a robust line; with `rounds` 1, by least squares. Returns the error on held-out runs; INFINITY if numbers are collinear. */
-static double fitting_line(struct fitting *f, struct expect *e, size_t rounds)
+static double fitting_fit_line(struct fit_state *f, struct expect *e, size_t rounds)
 {
 	double inverse[COEFFICIENTS * COEFFICIENTS];
 
@@ -100,20 +101,20 @@ static double fitting_line(struct fitting *f, struct expect *e, size_t rounds)
 	for (size_t round = 0; round < rounds; round++) {
 		double unit;
 
-		if (!fitting_weighted(f, e, inverse))
+		if (!fitting_solve_weighted(f, e, inverse))
 			return (double)INFINITY;
 		for (size_t i = 0; i < f->n; i++)
 			f->work[i] = fabs(f->residual[i]);
 		unit = HUBER * NORMAL_MAD * stats_median(f->work, f->n);
-		if (!(unit > SAME) || round + 1 == rounds)
+		if (!(unit > SAME_RATIO) || round + 1 == rounds)
 			break;
 		for (size_t i = 0; i < f->n; i++)
 			f->weight[i] = f->work[i] <= unit ? 1.0 : unit / f->work[i];
 	}
-	return fitting_excluded(f, e, inverse);
+	return fitting_leave_one_out_error(f, e, inverse);
 }
 
-static void expect_add_number(const struct fitting *f, struct expect *e, size_t number)
+static void expect_add_number(const struct fit_state *f, struct expect *e, size_t number)
 {
 	size_t k = e->n++;
 
@@ -128,19 +129,19 @@ static void expect_add_number(const struct fitting *f, struct expect *e, size_t 
 
 /* Returns the maximum error after a useful addition, relative to the error before. With few runs, the best of many numbers, such as seeds
  * and dates, helps by chance. The bound lets this happen in 1 of 200 cases (12 to 40 runs of noise, up to 16 numbers). */
-static double fitting_worth(const struct fitting *f)
+static double fitting_min_error(const struct fit_state *f)
 {
-	return fmin(WORTH_MOST, 1.0 - .5 * sqrt(2.0 * log(20.0 * (double)(f->runs->numbers.cols + 1)) / (double)f->n));
+	return fmin(ERROR_RATIO_MAX, 1.0 - .5 * sqrt(2.0 * log(20.0 * (double)(f->runs->numbers.cols + 1)) / (double)f->n));
 }
 
 /* Adds `more` numbers, one or two, with which the error is smallest, if that is at most `worth` * *error. Reports whether it added them. */
-static bool fitting_add(struct fitting *f, size_t more, double worth, struct expect *e, double *error)
+static bool fitting_add(struct fit_state *f, size_t more, double worth, struct expect *e, double *error)
 {
 	size_t numbers = f->runs->numbers.cols;
 	struct expect best = *e;
 	double least = (double)INFINITY;
 
-	if (e->n + more > EXPECT_NUMBERS_USED || f->n < RUNS_EACH * (e->n + more + 1))
+	if (e->n + more > EXPECT_NUMBERS_USED || f->n < RUNS_PER_COEFFICIENT * (e->n + more + 1))
 		return false;
 	for (size_t i = 0; i < numbers; i++) {
 		for (size_t j = i + more - 1; j < (more == 2 ? numbers : i + 1); j++) {
@@ -150,14 +151,14 @@ static bool fitting_add(struct fitting *f, size_t more, double worth, struct exp
 			expect_add_number(f, &trial, i);
 			if (more == 2)
 				expect_add_number(f, &trial, j);
-			own = fitting_line(f, &trial, more == 2 ? 1 : ROUNDS); /* one round, because there are many pairs */
+			own = fitting_fit_line(f, &trial, more == 2 ? 1 : ROUNDS); /* one round, because there are many pairs */
 			if (own < least) {
 				best = trial;
 				least = own;
 			}
 		}
 	}
-	least = isfinite(least) && more == 2 ? fitting_line(f, &best, ROUNDS) : least;
+	least = isfinite(least) && more == 2 ? fitting_fit_line(f, &best, ROUNDS) : least;
 	if (!(least <= worth * *error))
 		return false;
 	*e = best;
@@ -167,12 +168,12 @@ static bool fitting_add(struct fitting *f, size_t more, double worth, struct exp
 
 /* Adds numbers while the error falls and is above rounding errors. Two at once must help as much as two in turn. Example: if larger sizes
  * have more threads, neither number predicts the work per thread, but both together do. *error gets the final error. */
-static void fitting_choose_size_and_threads(struct fitting *f, struct expect *e, double *error)
+static void fitting_choose_size_and_threads(struct fit_state *f, struct expect *e, double *error)
 {
-	double worth = fitting_worth(f);
+	double worth = fitting_min_error(f);
 
-	*error = fitting_line(f, e, ROUNDS);
-	while (*error > SAME && (fitting_add(f, 1, worth, e, error) || fitting_add(f, 2, worth * worth, e, error)))
+	*error = fitting_fit_line(f, e, ROUNDS);
+	while (*error > SAME_RATIO && (fitting_add(f, 1, worth, e, error) || fitting_add(f, 2, worth * worth, e, error)))
 		;
 }
 
@@ -183,7 +184,7 @@ struct value {
 	double y, left_out; /* left_out: error of a constant for all runs that was fitted without this run */
 };
 
-ORDER_BY(compare_values, struct value, BY_UP(input) BY_UP(y))
+ORDER_BY(compare_values, struct value, BY_ASC(input) BY_ASC(y))
 
 /* Returns the median of sorted v[n] without element i, n > 1; of all elements if i is n. */
 static double values_median_without(const struct value *v, size_t n, size_t i)
@@ -193,8 +194,8 @@ static double values_median_without(const struct value *v, size_t n, size_t i)
 	return (v[low + (low >= i)].y + v[high + (high >= i)].y) / 2.0;
 }
 
-/* Fits a median per input. Returns the error on held-out runs. For rare inputs, uses f->work of a fitting_line() without numbers. */
-static double fitting_inputs(const struct fitting *f, struct expect *e)
+/* Fits a median per input. Returns the error on held-out runs. For rare inputs, uses f->work of a fitting_fit_line() without numbers. */
+static double fitting_fit_medians(const struct fit_state *f, struct expect *e)
 {
 	struct value *v = mem_new(f->n, sizeof(*v));
 	double sum = 0.0;
@@ -220,18 +221,18 @@ static double fitting_inputs(const struct fitting *f, struct expect *e)
 
 /* ---- choice ---- */
 
-static void fitting_choose(struct fitting *f, struct expect *out)
+static void fitting_choose(struct fit_state *f, struct expect *out)
 {
 	struct expect line = { .by = EXPECT_BY_NOTHING }, input = { .inputs = f->runs->inputs };
-	double without = fitting_line(f, &line, ROUNDS), by_numbers, by_input;
+	double without = fitting_fit_line(f, &line, ROUNDS), by_numbers, by_input;
 
 	*out = line;
-	if (!(without > SAME)) /* the quantity never varies */
+	if (!(without > SAME_RATIO)) /* the quantity never varies */
 		return;
-	by_input = fitting_inputs(f, &input);
+	by_input = fitting_fit_medians(f, &input);
 	fitting_choose_size_and_threads(f, &line, &by_numbers);
 	line.by = line.n ? EXPECT_BY_NUMBERS : EXPECT_BY_NOTHING;
-	if (by_input <= WORTH_MOST * without && by_input < by_numbers) {
+	if (by_input <= ERROR_RATIO_MAX * without && by_input < by_numbers) {
 		*out = input;
 		return;
 	}
@@ -242,7 +243,7 @@ static void fitting_choose(struct fitting *f, struct expect *out)
 void expect_fit(const struct expect_inputs *runs, const double *y, const bool *use, struct expect *out)
 {
 	size_t all = runs->numbers.rows;
-	struct fitting f = { .runs = runs, .y = y };
+	struct fit_state f = { .runs = runs, .y = y };
 
 	f.run = mem_new(all + 1, sizeof(*f.run));
 	f.weight = mem_new(3 * all + 1, sizeof(*f.weight));
@@ -253,12 +254,12 @@ void expect_fit(const struct expect_inputs *runs, const double *y, const bool *u
 			f.run[f.n++] = r;
 	}
 	*out = (struct expect){ .by = EXPECT_BY_NOTHING };
-	if (f.n >= RUNS_EACH)
+	if (f.n >= RUNS_PER_COEFFICIENT)
 		fitting_choose(&f, out);
 	mem_free(f.run, f.weight);
 }
 
-bool expect_of(const struct expect *e, const struct expect_inputs *runs, size_t run, double *out)
+bool expect_predict(const struct expect *e, const struct expect_inputs *runs, size_t run, double *out)
 {
 	bool known = true;
 
@@ -271,7 +272,7 @@ bool expect_of(const struct expect *e, const struct expect_inputs *runs, size_t 
 		double x = mat_get(&runs->numbers, run, e->number[k]), range = e->high[k] - e->low[k];
 
 		*out += e->slope[k] * (x - e->low[k]);
-		known = known && x >= e->low[k] - OUTSIDE * range && x <= e->high[k] + OUTSIDE * range;
+		known = known && x >= e->low[k] - EXTRAPOLATION_MAX * range && x <= e->high[k] + EXTRAPOLATION_MAX * range;
 	}
 	return known && e->by == EXPECT_BY_NUMBERS;
 }

@@ -24,10 +24,10 @@ struct expect_inputs {
 	size_t inputs;
 };
 
-enum expect_by { EXPECT_BY_NOTHING, EXPECT_BY_NUMBERS, EXPECT_BY_INPUT };
+enum expect_predictor { EXPECT_BY_NOTHING, EXPECT_BY_NUMBERS, EXPECT_BY_INPUT };
 
 struct expect {
-	enum expect_by by;
+	enum expect_predictor by;
 	size_t n;						    /* number of columns in use */
 	size_t number[EXPECT_NUMBERS_USED];			    /* [n] indices of the columns in use */
 	double low[EXPECT_NUMBERS_USED], high[EXPECT_NUMBERS_USED]; /* [n] ranges of the columns in use, over the fitted runs */
@@ -41,6 +41,6 @@ void expect_fit(const struct expect_inputs *runs, const double *y, const bool *u
 void expect_release(struct expect *expect); /* accepts a zeroed struct */
 
 /* Predicts the quantity for a run. False: no predictor, an unknown input, or a number outside its range by over half of the range. */
-bool expect_of(const struct expect *expect, const struct expect_inputs *runs, size_t run, double *out);
+bool expect_predict(const struct expect *expect, const struct expect_inputs *runs, size_t run, double *out);
 
 #endif

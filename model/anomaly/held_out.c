@@ -26,13 +26,13 @@
 #include <math.h>
 #include <string.h>
 
-#define ANOMALOUS_QUANTILE .95	   /* quantile of a function's errors; a sample above it is anomalous */
-#define NOTHING		   (-12.0) /* strangeness of an absent function, below any other */
-#define NEGLIGIBLE	   (-10.0) /* upper limit of strangeness for negligible differences */
-#define RELEVANT	   (-9.0)  /* lower limit of strangeness for relevant differences */
-#define BETWEEN_LEAST	   .0025   /* negligible variance of S between runs: a standard deviation of a twentieth */
-#define BETWEEN_PRIOR	   4.0	   /* weight of the variance of the other functions, in runs */
-#define THRESHOLD_LEAST	   1e-30   /* lower limit of a sample's threshold; smaller errors are rounding errors, and ratios stay finite */
+#define ANOMALOUS_QUANTILE  .95	    /* quantile of a function's errors; a sample above it is anomalous */
+#define STRANGENESS_ABSENT  (-12.0) /* strangeness of an absent function, below any other */
+#define NEGLIGIBLE	    (-10.0) /* upper limit of strangeness for negligible differences */
+#define RELEVANT	    (-9.0)  /* lower limit of strangeness for relevant differences */
+#define BETWEEN_MIN	    .0025   /* negligible variance of S between runs: a standard deviation of a twentieth */
+#define VARIANCE_PRIOR_RUNS 4.0	    /* weight of the variance of the other functions, in runs */
+#define THRESHOLD_MIN	    1e-30   /* lower limit of a sample's threshold; smaller errors are rounding errors, and ratios stay finite */
 
 struct calibrate_options {
 	double rate;	    /* maximum share of normal runs that are called anomalous */
@@ -78,8 +78,8 @@ static void calibration_release(struct calibration *c)
 /* ---- one function in one run ---- */
 
 /* Summarizes the n samples of a known function in one run. */
-static struct calibrate_summary calibrate_summary_of(const struct calibration *c, size_t function, const double *error,
-						     const double *weight, size_t n)
+static struct calibrate_summary calibrate_summarise(const struct calibration *c, size_t function, const double *error, const double *weight,
+						    size_t n)
 {
 	double threshold = c->threshold[function], sum = 0.0, errors = 0.0, weights = 0.0, squared = 0.0, largest = 0.0;
 	struct calibrate_summary s = { .samples = (double)n };
@@ -114,7 +114,7 @@ static void calibrate_thresholds(struct calibration *c, const struct row_group *
 			n += groups[g].n;
 		}
 		if (n)
-			c->threshold[function] = fmax(stats_quantile(work, n, ANOMALOUS_QUANTILE), fmax(c->options.least, THRESHOLD_LEAST));
+			c->threshold[function] = fmax(stats_quantile(work, n, ANOMALOUS_QUANTILE), fmax(c->options.least, THRESHOLD_MIN));
 	}
 }
 
@@ -138,7 +138,7 @@ static void calibrate_fit(const struct rows *rows, const double *error, size_t f
 
 		if (!isnan(error[first]))
 			c.normal[groups[g].function * runs + groups[g].run] =
-			    calibrate_summary_of(&c, groups[g].function, &error[first], &rows->weight[first], groups[g].n);
+			    calibrate_summarise(&c, groups[g].function, &error[first], &rows->weight[first], groups[g].n);
 	}
 	free(work);
 	*out = c;
@@ -147,7 +147,7 @@ static void calibrate_fit(const struct rows *rows, const double *error, size_t f
 /* ---- comparison of runs ---- */
 
 /* The runs to compare: the normal runs, then the new run if there is one. */
-struct crowd {
+struct normal_runs {
 	const struct calibration *c;
 	const struct calibrate_summary *seen; /* [functions] summaries of the new run; NULL without a new run */
 	size_t runs;
@@ -156,44 +156,44 @@ struct crowd {
 	double *strange; /* [runs] strangeness of each run */
 };
 
-static const struct calibrate_summary *crowd_member(const struct crowd *w, size_t function, size_t run)
+static const struct calibrate_summary *crowd_function_summary(const struct normal_runs *w, size_t function, size_t run)
 {
 	return run < w->c->runs ? &w->c->normal[function * w->c->runs + run] : &w->seen[function];
 }
 
-/* Sums over the runs of a function. totals_without() removes one run from these sums. */
+/* Sums over the runs of a function. totals_excluding() removes one run from these sums. */
 struct totals {
-	double runs, mean, squares; /* number of runs; mean of S over runs; sum of squared distances of S from this mean */
-	double within, freedom;	    /* sum of squares of the samples within runs; degrees of freedom of this sum */
-	double inverse, samples;    /* sum of 1 / n; number of samples */
+	double runs, mean, squares;	   /* number of runs; mean of S over runs; sum of squared distances of S from this mean */
+	double within, degrees_of_freedom; /* sum of squares of the samples within runs; degrees of freedom of this sum */
+	double inverse, samples;	   /* sum of 1 / n; number of samples */
 };
 
-static struct totals totals_of(const struct crowd *w, size_t function)
+static struct totals totals_compute(const struct normal_runs *w, size_t function)
 {
 	struct totals t = { 0 };
 
 	for (size_t r = 0; r < w->runs; r++) {
-		const struct calibrate_summary *s = crowd_member(w, function, r);
+		const struct calibrate_summary *s = crowd_function_summary(w, function, r);
 
 		if (!(s->samples > 0.0))
 			continue;
 		t.runs += 1.0;
 		t.mean += s->mean;
 		t.within += s->squares;
-		t.freedom += s->samples - 1.0;
+		t.degrees_of_freedom += s->samples - 1.0;
 		t.inverse += 1.0 / s->n;
 		t.samples += s->samples;
 	}
 	t.mean = t.runs > 0.0 ? t.mean / t.runs : 0.0;
 	for (size_t r = 0; r < w->runs; r++) {
-		const struct calibrate_summary *s = crowd_member(w, function, r);
+		const struct calibrate_summary *s = crowd_function_summary(w, function, r);
 
 		t.squares += s->samples > 0.0 ? pow(s->mean - t.mean, 2) : 0.0;
 	}
 	return t;
 }
 
-static struct totals totals_without(const struct totals *all, const struct calibrate_summary *s)
+static struct totals totals_excluding(const struct totals *all, const struct calibrate_summary *s)
 {
 	struct totals t = *all;
 
@@ -203,26 +203,26 @@ static struct totals totals_without(const struct totals *all, const struct calib
 	t.mean = t.runs > 0.0 ? all->mean - (s->mean - all->mean) / t.runs : 0.0;
 	t.squares = fmax(0.0, all->squares - (s->mean - all->mean) * (s->mean - t.mean));
 	t.within = fmax(0.0, all->within - s->squares);
-	t.freedom -= s->samples - 1.0;
+	t.degrees_of_freedom -= s->samples - 1.0;
 	t.inverse -= 1.0 / s->n;
 	t.samples -= s->samples;
 	return t;
 }
 
-static double totals_within(const struct totals *t)
+static double within_variance(const struct totals *t)
 {
-	return t->freedom > 0.0 ? t->within / t->freedom : 0.0;
+	return t->degrees_of_freedom > 0.0 ? t->within / t->degrees_of_freedom : 0.0;
 }
 
 /* Returns the method-of-moments estimate of the variance between runs, without a lower limit; NaN for a single run. */
-static double totals_between(const struct totals *t)
+static double between_variance(const struct totals *t)
 {
-	return t->runs > 1.0 ? fmax(0.0, t->squares / (t->runs - 1.0) - totals_within(t) * t->inverse / t->runs) : (double)NAN;
+	return t->runs > 1.0 ? fmax(0.0, t->squares / (t->runs - 1.0) - within_variance(t) * t->inverse / t->runs) : (double)NAN;
 }
 
 /* Computes the typical variance over functions. Few runs give poor estimates of the variance between them, so functions share information
  * (as in Smyth, Statistical Applications in Genetics and Molecular Biology 3(1), 2004, with a given prior weight). */
-static void crowd_find_typical(struct crowd *w)
+static void crowd_find_typical(struct normal_runs *w)
 {
 	size_t functions = w->c->functions;
 	double *known = mem_new(functions + 1, sizeof(*known));
@@ -240,47 +240,47 @@ static void crowd_find_typical(struct crowd *w)
 }
 
 /* Returns a strangeness that ranks all negligible differences below all relevant ones. */
-static double strangeness_in_order(bool matters, double strange)
+static double order_strangeness(bool matters, double strange)
 {
 	double s = fmax(strange, RELEVANT);
 
 	return stats_round(matters ? s : NEGLIGIBLE - 1.0 / (1.0 + s - RELEVANT));
 }
 
-static double crowd_strangeness(const struct crowd *w, size_t function, size_t run, const struct totals *all)
+static double crowd_held_out_strangeness(const struct normal_runs *w, size_t function, size_t run, const struct totals *all)
 {
-	const struct calibrate_summary *s = crowd_member(w, function, run);
-	struct totals t = totals_without(all, s);
+	const struct calibrate_summary *s = crowd_function_summary(w, function, run);
+	struct totals t = totals_excluding(all, s);
 	double own = fmax(t.runs - 1.0, 0.0), moments = w->between[function * w->runs + run], between, within;
 
 	if (!(s->samples > 0.0) || !(t.runs > 0.0))
-		return NOTHING;
+		return STRANGENESS_ABSENT;
 	if (w->c->options.single_sample)
-		return strangeness_in_order(s->matters, s->largest + log1p(-exp(-s->largest)));
-	between = ((own > 0.0 ? own * moments : 0.0) + BETWEEN_PRIOR * w->typical[run]) / (own + BETWEEN_PRIOR) + BETWEEN_LEAST;
+		return order_strangeness(s->matters, s->largest + log1p(-exp(-s->largest)));
+	between = ((own > 0.0 ? own * moments : 0.0) + VARIANCE_PRIOR_RUNS * w->typical[run]) / (own + VARIANCE_PRIOR_RUNS) + BETWEEN_MIN;
 	/* One sample may be far off by chance. This is less likely if each run has only one sample, which represents the whole run. */
-	within = totals_within(&t) + s->largest * s->largest / (t.samples + 1.0) / (t.freedom + s->samples > 1.0 ? 1.0 : 4.0);
-	return strangeness_in_order(s->matters, (s->mean - t.mean) / sqrt(between + within / s->n));
+	within = within_variance(&t) + s->largest * s->largest / (t.samples + 1.0) / (t.degrees_of_freedom + s->samples > 1.0 ? 1.0 : 4.0);
+	return order_strangeness(s->matters, (s->mean - t.mean) / sqrt(between + within / s->n));
 }
 
 /* Compares each run with the others. strange [functions] gets the strangeness of each function in the last run; may be NULL. */
-static void crowd_compare(struct crowd *w, double *strange)
+static void crowd_compare(struct normal_runs *w, double *strange)
 {
 	struct totals *all = mem_new(w->c->functions + 1, sizeof(*all));
 
 	for (size_t f = 0; f < w->c->functions; f++) {
-		all[f] = totals_of(w, f);
+		all[f] = totals_compute(w, f);
 		for (size_t r = 0; r < w->runs; r++) {
-			struct totals t = totals_without(&all[f], crowd_member(w, f, r));
+			struct totals t = totals_excluding(&all[f], crowd_function_summary(w, f, r));
 
-			w->between[f * w->runs + r] = totals_between(&t);
+			w->between[f * w->runs + r] = between_variance(&t);
 		}
 	}
 	crowd_find_typical(w);
 	for (size_t r = 0; r < w->runs; r++) {
-		w->strange[r] = NOTHING;
+		w->strange[r] = STRANGENESS_ABSENT;
 		for (size_t f = 0; f < w->c->functions; f++) {
-			double own = crowd_strangeness(w, f, r, &all[f]);
+			double own = crowd_held_out_strangeness(w, f, r, &all[f]);
 
 			w->strange[r] = fmax(w->strange[r], own);
 			if (strange && r + 1 == w->runs)
@@ -290,9 +290,9 @@ static void crowd_compare(struct crowd *w, double *strange)
 	free(all);
 }
 
-static struct crowd crowd_of(const struct calibration *c, const struct calibrate_summary *seen)
+static struct normal_runs crowd_build(const struct calibration *c, const struct calibrate_summary *seen)
 {
-	struct crowd w = { .c = c, .seen = seen, .runs = c->runs + (seen != NULL) };
+	struct normal_runs w = { .c = c, .seen = seen, .runs = c->runs + (seen != NULL) };
 
 	w.between = mem_new(c->functions * w.runs + 1, sizeof(*w.between));
 	w.typical = mem_new(w.runs, sizeof(*w.typical));
@@ -300,18 +300,18 @@ static struct crowd crowd_of(const struct calibration *c, const struct calibrate
 	return w;
 }
 
-static void crowd_release(struct crowd *w)
+static void crowd_release(struct normal_runs *w)
 {
 	mem_free(w->between, w->typical, w->strange);
 }
 
-ORDER_BY(compare_down, double, BY_VALUE_DOWN)
+ORDER_BY(compare_down, double, BY_VALUE_DESC)
 
 /* Judges a new run, seen [functions]. strange [functions] gets each function's strangeness; *p gets (1 + normal runs at least as strange) /
  * (1 + normal runs). Returns the limit above which a function is anomalous; one is anomalous if p <= rate. O(functions * runs). */
 static double calibrate_judge(const struct calibration *c, const struct calibrate_summary *seen, double *strange, double *p)
 {
-	struct crowd w = crowd_of(c, seen);
+	struct normal_runs w = crowd_build(c, seen);
 	double above = 0.0, limit;
 
 	crowd_compare(&w, strange);
@@ -327,7 +327,7 @@ static double calibrate_judge(const struct calibration *c, const struct calibrat
 /* Returns the share of normal runs that are anomalous if each is compared with the others. */
 static double calibrate_measured(const struct calibration *c)
 {
-	struct crowd w = crowd_of(c, NULL);
+	struct normal_runs w = crowd_build(c, NULL);
 	size_t anomalous = 0;
 
 	crowd_compare(&w, NULL);
@@ -368,7 +368,7 @@ static double calibrate_chance(size_t runs, size_t allowed, size_t n, size_t ano
 
 static struct calibrate_options held_out_options(const struct detector_options *o)
 {
-	return (struct calibrate_options){ .rate = o->rate, .least = detector_negligible(o), .single_sample = o->single_sample };
+	return (struct calibrate_options){ .rate = o->rate, .least = detector_negligible_error(o), .single_sample = o->single_sample };
 }
 
 static void held_out_learn(struct detector *d, const struct detector_training *t)
@@ -400,7 +400,7 @@ static void held_out_judge(const struct detector *d, const struct rows *rows, co
 		if (group->run != run)
 			continue;
 		seen[group->function] =
-		    calibrate_summary_of(c, group->function, &error[group->first], &rows->weight[group->first], group->n);
+		    calibrate_summarise(c, group->function, &error[group->first], &rows->weight[group->first], group->n);
 		any = true;
 	}
 	if (any)
@@ -412,12 +412,12 @@ static void held_out_judge(const struct detector *d, const struct rows *rows, co
 			scores[g] = (struct run_score){ .score = strange[f],
 							.limit = limit,
 							.anomalous = strange[f] > limit,
-							.small = strange[f] > limit && !seen[f].matters };
+							.is_negligible = strange[f] > limit && !seen[f].matters };
 	}
 	mem_free(seen, strange);
 }
 
-static double held_out_chance(const struct detector *d, size_t n, size_t anomalous)
+static double held_out_probability(const struct detector *d, size_t n, size_t anomalous)
 {
 	return calibrate_chance(d->calibration->runs, d->calibration->allowed, n, anomalous);
 }
@@ -433,6 +433,6 @@ const struct detector_rule detector_held_out = {
 	.holds_out = true,
 	.learn = held_out_learn,
 	.judge = held_out_judge,
-	.chance = held_out_chance,
+	.chance = held_out_probability,
 	.free = held_out_free,
 };

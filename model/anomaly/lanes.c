@@ -5,9 +5,9 @@
 
 /* Compiles a function for several widths of vector registers. The program selects a version before main(), too early for sanitizers. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
-#define WIDEST __attribute__((target_clones("default", "avx2", "avx512f")))
+#define VECTOR_ATTRIBUTES __attribute__((target_clones("default", "avx2", "avx512f")))
 #else
-#define WIDEST
+#define VECTOR_ATTRIBUTES
 #endif
 
 #define TILE  8 /* number of rows of a product that one step computes */
@@ -16,8 +16,8 @@
 typedef double lane __attribute__((vector_size(8 * WIDTH), aligned(8), may_alias));
 
 /* Computes `rows` by WIDTH elements of a product. `rows` is a constant, at most TILE. */
-static inline __attribute__((always_inline)) void tile(size_t rows, size_t columns, size_t depth, const double *a, size_t a_row,
-						       size_t a_depth, const double *b, const double *start, double *c)
+static inline __attribute__((always_inline)) void product_tile(size_t rows, size_t columns, size_t depth, const double *a, size_t a_row,
+							       size_t a_depth, const double *b, const double *start, double *c)
 {
 	lane sum[TILE];
 
@@ -30,17 +30,17 @@ static inline __attribute__((always_inline)) void tile(size_t rows, size_t colum
 		*(lane *)(c + r * columns) = sum[r];
 }
 
-WIDEST void lanes_product(size_t rows, size_t columns, size_t depth, const double *a, size_t a_row, size_t a_depth, const double *b,
-			  const double *start, double *c)
+VECTOR_ATTRIBUTES void lanes_product(size_t rows, size_t columns, size_t depth, const double *a, size_t a_row, size_t a_depth,
+				     const double *b, const double *start, double *c)
 {
 	for (size_t j = 0; j < columns; j += WIDTH) {
 		const double *from = start ? start + j : NULL;
 		size_t r = 0;
 
 		for (; r + TILE <= rows; r += TILE)
-			tile(TILE, columns, depth, a + r * a_row, a_row, a_depth, b + j, from, c + r * columns + j);
+			product_tile(TILE, columns, depth, a + r * a_row, a_row, a_depth, b + j, from, c + r * columns + j);
 		for (; r < rows; r++)
-			tile(1, columns, depth, a + r * a_row, a_row, a_depth, b + j, from, c + r * columns + j);
+			product_tile(1, columns, depth, a + r * a_row, a_row, a_depth, b + j, from, c + r * columns + j);
 	}
 }
 
@@ -74,7 +74,7 @@ static inline double decay(double x, double factor)
 	return q;
 }
 
-WIDEST void lanes_curve(enum lanes_curve curve, double *x, size_t n)
+VECTOR_ATTRIBUTES void lanes_activation(enum lanes_activation curve, double *x, size_t n)
 {
 	if (curve == LANES_TANH)
 		for (size_t i = 0; i < n; i++) {

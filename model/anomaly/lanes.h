@@ -15,13 +15,13 @@ static inline size_t lanes_padded(size_t n)
 }
 
 /* Activation functions of neurons. */
-enum lanes_curve { LANES_LINEAR, LANES_TANH, LANES_SIGMOID };
+enum lanes_activation { LANES_LINEAR, LANES_TANH, LANES_SIGMOID };
 
 /* Computes c = a b, where c is [rows x columns], a is [rows x depth] and b is [depth x columns]; adds start [columns] to each row unless it
  * is NULL. Element (r, k) of a is a[r * a_row + k * a_depth], so that a can be transposed. b and c are dense. */
 void lanes_product(size_t rows, size_t columns, size_t depth, const double *a, size_t a_row, size_t a_depth, const double *b,
 		   const double *start, double *c);
 
-void lanes_curve(enum lanes_curve curve, double *x, size_t n); /* applies the function in place; absolute error below 5e-16 */
+void lanes_activation(enum lanes_activation curve, double *x, size_t n); /* applies the function in place; absolute error below 5e-16 */
 
 #endif

@@ -12,7 +12,7 @@
 #define CHUNK	     2048   /* number of rows that are judged at once */
 #define NORMAL_MAD   1.4826 /* standard deviations per MAD of a normal distribution */
 #define NORMAL_WIDTH 3.2897 /* width of the middle nine tenths of a normal distribution, in standard deviations */
-#define WITHIN_LEAST 4	  /* minimum number of samples in runs with several samples; with fewer, the unit is the spread over all samples */
+#define WITHIN_MIN   4	  /* minimum number of samples in runs with several samples; with fewer, the unit is the spread over all samples */
 #define ROUNDING     1e-9 /* maximum difference of equal values, in units */
 
 /* ---- names ---- */
@@ -32,7 +32,7 @@ static int names_compare(const void *a, const void *b, void *names)
 }
 
 /* Sorts order[n], indices of the names, by name. ASSAY_E_USAGE if a name occurs twice. */
-static enum assay_status names_order(const char *const *names, size_t n, const char *what, size_t *order, struct assay_error *err)
+static enum assay_status sort_unique_names(const char *const *names, size_t n, const char *what, size_t *order, struct assay_error *err)
 {
 	for (size_t i = 0; i < n; i++)
 		order[i] = i;
@@ -63,13 +63,13 @@ static size_t names_find(char *const *sorted, size_t n, const char *name)
 	return SIZE_MAX;
 }
 
-enum assay_status names_of(const struct observations *o, struct names *out, size_t *columns, size_t *functions, struct assay_error *err)
+enum assay_status names_sort(const struct observations *o, struct names *out, size_t *columns, size_t *functions, struct assay_error *err)
 {
 	size_t *order = mem_new(o->functions, sizeof(*order));
-	enum assay_status st = names_order(o->columns, o->values.cols, "column", columns, err);
+	enum assay_status st = sort_unique_names(o->columns, o->values.cols, "column", columns, err);
 
 	if (!st)
-		st = names_order(o->functions_names, o->functions, "function", order, err);
+		st = sort_unique_names(o->functions_names, o->functions, "function", order, err);
 	*out = (struct names){ .p = st ? 0 : o->values.cols, .n = st ? 0 : o->functions };
 	out->columns = mem_new(out->p, sizeof(*out->columns));
 	out->functions = mem_new(out->n, sizeof(*out->functions));
@@ -87,7 +87,7 @@ static enum assay_status names_match_columns(const struct names *names, const st
 					     struct assay_error *err)
 {
 	size_t *order = mem_new(seen->values.cols, sizeof(*order));
-	enum assay_status st = names_order(seen->columns, seen->values.cols, "column", order, err);
+	enum assay_status st = sort_unique_names(seen->columns, seen->values.cols, "column", order, err);
 
 	for (size_t j = 0; j < names->p; j++)
 		columns[j] = SIZE_MAX;
@@ -116,7 +116,7 @@ enum assay_status names_match(const struct names *names, const struct observatio
 	enum assay_status st = names_match_columns(names, seen, columns, err);
 
 	if (!st)
-		st = names_order(seen->functions_names, seen->functions, "function", order, err);
+		st = sort_unique_names(seen->functions_names, seen->functions, "function", order, err);
 	for (size_t i = 0; i < seen->functions; i++)
 		functions[i] = names_find(names->functions, names->n, seen->functions_names[i]);
 	free(order);
@@ -167,7 +167,7 @@ static int rows_compare(const void *a, const void *b, void *context)
 	return order ? order : sizes_compare(x, y);
 }
 
-static bool row_is_whole(const struct row_ordering *o, size_t row)
+static bool is_complete_row(const struct row_ordering *o, size_t row)
 {
 	for (size_t j = 0; j < o->p; j++) {
 		if (o->used[j] && !isfinite(row_value(o, row, j)))
@@ -192,16 +192,16 @@ static void rows_group(const struct row_ordering *o, struct rows *r)
 	}
 }
 
-void rows_of(const struct observations *observations, const size_t *columns, size_t p, const bool *used, const size_t *functions,
-	     const double *stretch, struct rows *out)
+void rows_sort(const struct observations *observations, const size_t *columns, size_t p, const bool *used, const size_t *functions,
+	       const double *stretch, struct rows *out)
 {
 	struct row_ordering o = { .observations = observations, .columns = columns, .functions = functions, .used = used, .p = p };
 	struct rows r = { .origin = mem_new(observations->values.rows, sizeof(*r.origin)) };
 	size_t n = 0;
 
 	for (size_t i = 0; i < observations->values.rows; i++) {
-		if (!row_is_whole(&o, i))
-			r.left_out++;
+		if (!is_complete_row(&o, i))
+			r.n_excluded++;
 		else if (functions[observations->function[i]] != SIZE_MAX)
 			r.origin[n++] = i;
 	}
@@ -214,14 +214,14 @@ void rows_of(const struct observations *observations, const size_t *columns, siz
 		for (size_t j = 0; j < p; j++) {
 			double x = used[j] ? row_value(&o, r.origin[i], j) : 0.0;
 
-			mat_set(&r.z, i, j, fmax(-DETECTOR_FARTHEST, fmin(DETECTOR_FARTHEST, stretch ? asinh(x / stretch[j]) : x)));
+			mat_set(&r.z, i, j, fmax(-DETECTOR_VALUE_MAX, fmin(DETECTOR_VALUE_MAX, stretch ? asinh(x / stretch[j]) : x)));
 		}
 	}
 	rows_group(&o, &r);
 	*out = r;
 }
 
-size_t rows_groups(const struct rows *rows, size_t first)
+size_t rows_count_groups(const struct rows *rows, size_t first)
 {
 	size_t n = 1;
 
@@ -257,7 +257,7 @@ static void scale_release(struct scale *s)
 }
 
 /* Returns the spread of x [n]: the larger of the scaled MAD and the scaled width of the middle nine tenths. Overwrites x. */
-static double spread_of(double *x, size_t n)
+static double robust_spread(double *x, size_t n)
 {
 	double width, middle;
 
@@ -313,7 +313,7 @@ static void scale_learn_column(const struct mat *z, const struct row_group *grou
 		out->high[at] = fmax(out->high[at], work->all[i]);
 	}
 	out->center[at] = stats_quantile(work->all, samples, .5);
-	spread = within >= WITHIN_LEAST ? spread_of(work->within, within) : spread_of(work->all, samples);
+	spread = within >= WITHIN_MIN ? robust_spread(work->within, within) : robust_spread(work->all, samples);
 	out->unit[at] = fmax(spread, tolerance);
 	out->low[at] = (out->low[at] - out->center[at]) / out->unit[at];
 	out->high[at] = (out->high[at] - out->center[at]) / out->unit[at];
@@ -326,7 +326,7 @@ static void scale_learn(const struct rows *rows, const bool *use, double toleran
 
 	work.within = work.all + rows->z.rows;
 	for (size_t g = 0, n; g < rows->n_groups; g += n) {
-		n = rows_groups(rows, g);
+		n = rows_count_groups(rows, g);
 		for (size_t j = 0; j < rows->z.cols; j++)
 			scale_learn_column(&rows->z, &rows->groups[g], n, use, j, tolerance, &work, scale);
 	}
@@ -371,7 +371,7 @@ void models_release(struct models *models)
 	models->items = NULL;
 }
 
-struct fitting {
+struct fit_job {
 	const struct rows *rows;
 	const bool *const *use;
 	struct models *models;
@@ -379,7 +379,7 @@ struct fitting {
 
 static void model_scale(void *context, size_t i)
 {
-	struct fitting *f = context;
+	struct fit_job *f = context;
 	struct scale *scale = &f->models->items[i].scale;
 
 	*scale = scale_new(f->models->functions, f->rows->z.cols);
@@ -387,41 +387,42 @@ static void model_scale(void *context, size_t i)
 }
 
 /* Chooses the columns that vary in at least one function of the cluster. */
-static void expert_choose_columns(const struct models *models, const struct scale *scale, size_t cluster, struct expert *expert)
+static void cluster_choose_columns(const struct models *models, const struct scale *scale, size_t cluster,
+				   struct cluster_scorer *cluster_scorer)
 {
-	expert->columns = mem_new(scale->columns + 1, sizeof(*expert->columns));
+	cluster_scorer->columns = mem_new(scale->columns + 1, sizeof(*cluster_scorer->columns));
 	for (size_t j = 0; j < scale->columns; j++) {
 		bool varies = false;
 
 		for (size_t function = 0; function < models->functions && !varies; function++)
 			varies = models->cluster[function] == cluster && scale->known[function] && !scale_is_constant(scale, function, j);
 		if (varies)
-			expert->columns[expert->n_columns++] = j;
+			cluster_scorer->columns[cluster_scorer->n_columns++] = j;
 	}
 }
 
-static bool expert_learns_from(const struct fitting *f, size_t model, size_t cluster, const struct row_group *group)
+static bool cluster_learns_from(const struct fit_job *f, size_t model, size_t cluster, const struct row_group *group)
 {
 	return f->use[model][group->run] && f->models->cluster[group->function] == cluster;
 }
 
 /* Gathers X->rows rows in units, evenly from all `total` rows, which are sorted by values within a run. run [X->rows] gets their runs. */
-static void expert_gather(const struct fitting *f, size_t model, size_t cluster, size_t total, struct mat *X, size_t *run)
+static void cluster_gather_rows(const struct fit_job *f, size_t model, size_t cluster, size_t total, struct mat *X, size_t *run)
 {
 	const struct scale *scale = &f->models->items[model].scale;
-	const struct expert *expert = &f->models->items[model].experts[cluster];
+	const struct cluster_scorer *cluster_scorer = &f->models->items[model].experts[cluster];
 	double *units = mem_new(scale->columns, sizeof(*units));
 	size_t seen = 0, taken = 0;
 
 	for (size_t g = 0; g < f->rows->n_groups; g++) {
 		const struct row_group *group = &f->rows->groups[g];
 
-		for (size_t i = 0; expert_learns_from(f, model, cluster, group) && i < group->n; i++, seen++) {
+		for (size_t i = 0; cluster_learns_from(f, model, cluster, group) && i < group->n; i++, seen++) {
 			if (taken == X->rows || seen < taken * total / X->rows)
 				continue;
 			scale_row(scale, group->function, &f->rows->z.at[(group->first + i) * f->rows->z.cols], units);
-			for (size_t j = 0; j < expert->n_columns; j++)
-				mat_set(X, taken, j, units[expert->columns[j]]);
+			for (size_t j = 0; j < cluster_scorer->n_columns; j++)
+				mat_set(X, taken, j, units[cluster_scorer->columns[j]]);
 			run[taken++] = group->run;
 		}
 	}
@@ -429,57 +430,58 @@ static void expert_gather(const struct fitting *f, size_t model, size_t cluster,
 	ASSAY_BUG_IF(taken != X->rows);
 }
 
-static void model_expert(void *context, size_t task)
+static void model_fit_cluster(void *context, size_t task)
 {
-	struct fitting *f = context;
+	struct fit_job *f = context;
 	const struct detector_options *o = f->models->options;
 	size_t model = task / f->models->clusters, cluster = task % f->models->clusters, total = 0, *run;
-	struct expert *expert = &f->models->items[model].experts[cluster];
+	struct cluster_scorer *cluster_scorer = &f->models->items[model].experts[cluster];
 	struct mat X;
 
-	expert_choose_columns(f->models, &f->models->items[model].scale, cluster, expert);
+	cluster_choose_columns(f->models, &f->models->items[model].scale, cluster, cluster_scorer);
 	for (size_t g = 0; g < f->rows->n_groups; g++)
-		total += expert_learns_from(f, model, cluster, &f->rows->groups[g]) ? f->rows->groups[g].n : 0;
-	if (total < 2 || expert->n_columns == 0)
+		total += cluster_learns_from(f, model, cluster, &f->rows->groups[g]) ? f->rows->groups[g].n : 0;
+	if (total < 2 || cluster_scorer->n_columns == 0)
 		return;
-	X = mat_new(total < TRAIN_MAX ? total : TRAIN_MAX, expert->n_columns);
+	X = mat_new(total < TRAIN_MAX ? total : TRAIN_MAX, cluster_scorer->n_columns);
 	run = mem_new(X.rows, sizeof(*run));
-	expert_gather(f, model, cluster, total, &X, run);
-	expert->scorer = o->scorer->fit(&X, run, o->seed + task * UINT64_C(0x9e3779b97f4a7c15));
+	cluster_gather_rows(f, model, cluster, total, &X, run);
+	cluster_scorer->scorer = o->scorer->fit(&X, run, o->seed + task * UINT64_C(0x9e3779b97f4a7c15));
 	free(run);
 	mat_release(&X);
 }
 
 void models_fit(const struct rows *rows, const bool *const *use, struct models *models)
 {
-	struct fitting f = { .rows = rows, .use = use, .models = models };
+	struct fit_job f = { .rows = rows, .use = use, .models = models };
 
 	models->items = mem_new(models->n, sizeof(*models->items));
 	for (size_t i = 0; i < models->n; i++)
-		models->items[i].experts = mem_new(models->clusters, sizeof(struct expert));
+		models->items[i].experts = mem_new(models->clusters, sizeof(struct cluster_scorer));
 	parallel_for(models->n, models->options->threads, model_scale, &f);
-	parallel_for(models->n * models->clusters, models->options->threads, model_expert, &f);
+	parallel_for(models->n * models->clusters, models->options->threads, model_fit_cluster, &f);
 }
 
 /* ---- errors ---- */
 
 /* Computes the parts for the scorer's columns. Fills these columns of `parts` and `toward`. */
-static void expert_parts(const struct expert *expert, const struct mat *units, struct mat *parts, struct mat *toward)
+static void cluster_scorer_parts(const struct cluster_scorer *cluster_scorer, const struct mat *units, struct mat *parts,
+				 struct mat *toward)
 {
-	struct mat x = mat_new(units->rows, expert->n_columns), part = mat_new(units->rows, expert->n_columns);
-	struct mat expected = mat_new(units->rows, expert->n_columns);
+	struct mat x = mat_new(units->rows, cluster_scorer->n_columns), part = mat_new(units->rows, cluster_scorer->n_columns);
+	struct mat expected = mat_new(units->rows, cluster_scorer->n_columns);
 
 	for (size_t i = 0; i < x.rows; i++) {
 		for (size_t j = 0; j < x.cols; j++)
-			mat_set(&x, i, j, mat_get(units, i, expert->columns[j]));
+			mat_set(&x, i, j, mat_get(units, i, cluster_scorer->columns[j]));
 	}
-	expert->scorer->kind->parts(expert->scorer, &x, &part, &expected);
+	cluster_scorer->scorer->kind->parts(cluster_scorer->scorer, &x, &part, &expected);
 	for (size_t i = 0; i < x.rows; i++) {
 		for (size_t j = 0; j < x.cols; j++) {
 			double value = mat_get(&part, i, j), above = mat_get(&x, i, j) - mat_get(&expected, i, j);
 
-			mat_set(parts, i, expert->columns[j], value);
-			mat_set(toward, i, expert->columns[j], copysign(sqrt(value), above));
+			mat_set(parts, i, cluster_scorer->columns[j], value);
+			mat_set(toward, i, cluster_scorer->columns[j], copysign(sqrt(value), above));
 		}
 	}
 	mat_release(&x);
@@ -488,18 +490,18 @@ static void expert_parts(const struct expert *expert, const struct mat *units, s
 }
 
 /* Judges rows that scale_row() has converted to units [n x columns]. */
-static void models_parts(const struct models *models, size_t model, size_t function, const struct mat *units, struct mat *parts,
+static void models_score(const struct models *models, size_t model, size_t function, const struct mat *units, struct mat *parts,
 			 struct mat *toward)
 {
 	const struct scale *scale = &models->items[model].scale;
-	const struct expert *expert = &models->items[model].experts[models->cluster[function]];
+	const struct cluster_scorer *cluster_scorer = &models->items[model].experts[models->cluster[function]];
 	const double *low = &scale->low[function * units->cols], *high = &scale->high[function * units->cols];
 
 	for (size_t i = 0; i < parts->rows * parts->cols; i++)
 		parts->at[i] = toward->at[i] = 0.0;
-	if (expert->scorer)
-		expert_parts(expert, units, parts, toward);
-	for (size_t i = 0; models->options->watch_constant && i < units->rows; i++) {
+	if (cluster_scorer->scorer)
+		cluster_scorer_parts(cluster_scorer, units, parts, toward);
+	for (size_t i = 0; models->options->check_constant_columns && i < units->rows; i++) {
 		for (size_t j = 0; j < units->cols; j++) {
 			double u = mat_get(units, i, j), outside = u < low[j] ? u - low[j] : u > high[j] ? u - high[j] : 0.0;
 
@@ -518,7 +520,7 @@ void models_judge(const struct models *models, size_t model, size_t function, co
 
 	for (size_t i = 0; i < units.rows; i++)
 		scale_row(&models->items[model].scale, function, &rows->z.at[(first + i) * units.cols], &units.at[i * units.cols]);
-	models_parts(models, model, function, &units, parts, toward);
+	models_score(models, model, function, &units, parts, toward);
 	for (size_t i = 0; i < units.rows; i++) {
 		error[i] = 0.0;
 		for (size_t j = 0; j < units.cols; j++)
@@ -527,7 +529,7 @@ void models_judge(const struct models *models, size_t model, size_t function, co
 	mat_release(&units);
 }
 
-struct judging {
+struct score_job {
 	const struct models *models;
 	const struct rows *rows;
 	const size_t *of_run;
@@ -536,7 +538,7 @@ struct judging {
 
 static void group_errors(void *context, size_t g)
 {
-	const struct judging *k = context;
+	const struct score_job *k = context;
 	const struct row_group *group = &k->rows->groups[g];
 	size_t model = k->of_run ? k->of_run[group->run] : 0;
 	bool known = k->models->items[model].scale.known[group->function];
@@ -555,9 +557,9 @@ static void group_errors(void *context, size_t g)
 		k->error[i] = (double)NAN;
 }
 
-void models_errors(const struct models *models, const struct rows *rows, const size_t *of_run, double *error)
+void models_compute_errors(const struct models *models, const struct rows *rows, const size_t *of_run, double *error)
 {
-	struct judging k = { .models = models, .rows = rows, .of_run = of_run, .error = error };
+	struct score_job k = { .models = models, .rows = rows, .of_run = of_run, .error = error };
 
 	parallel_for(rows->n_groups, models->options->threads, group_errors, &k);
 }

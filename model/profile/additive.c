@@ -9,11 +9,11 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define BEAM	   48	/* number of models of each size that the beam search extends by a column */
-#define CLIP	   2.0	/* limit of the |log error| of one type */
-#define FLOOR	   .01	/* added to |log error|, so that models with much smaller errors are equally good */
-#define NEGLIGIBLE 1e-5 /* models with a smaller weight, relative to the largest one, get weight 0 */
-#define SINGULAR   1e-10
+#define BEAM_WIDTH	 48   /* number of models of each size that the beam search extends by a column */
+#define LOG_ERROR_MAX	 2.0  /* limit of the |log error| of one type */
+#define LOG_ERROR_OFFSET .01  /* added to |log error|, so that models with much smaller errors are equally good */
+#define NEGLIGIBLE	 1e-5 /* models with a smaller weight, relative to the largest one, get weight 0 */
+#define SINGULAR	 1e-10
 
 /* ---- sums over the rows of each type ---- */
 
@@ -50,7 +50,7 @@ static void sums_divide(struct additive_sums *s, size_t t, double count)
 		s->G[t].at[a] /= count;
 }
 
-void additive_sums_of(const struct features *f, const double *cost, const size_t *type, struct additive_sums *out)
+void additive_sums_compute(const struct features *f, const double *cost, const size_t *type, struct additive_sums *out)
 {
 	struct additive_sums s = { .types = f->type_logs.rows, .cols = f->n + 1, .groups = f->groups + 1 };
 	double *count = mem_new(s.types, sizeof(*count)), *r = mem_new(s.cols, sizeof(*r));
@@ -79,7 +79,7 @@ void additive_sums_of(const struct features *f, const double *cost, const size_t
 	*out = s;
 }
 
-void additive_sums_add(struct additive_sums *s, const struct mat *differs)
+void additive_sums_add_view(struct additive_sums *s, const struct mat *differs)
 {
 	ASSAY_BUG_IF(differs->rows + 1 != s->cols || s->views.rows > 0);
 	s->views = mat_new(s->cols, s->cols);
@@ -172,8 +172,8 @@ static double model_error_on(const struct additive_sums *s, size_t t, const stru
 	for (size_t i = 0; i < m->size; i++)
 		ratio += w[i] * s->h.at[t * s->cols + m->col[i]];
 	if (s->views.rows > 0)
-		return fmin(hypot(log(ratio), model_view_missed(s, t, m, w)), CLIP);
-	return fmin(fabs(log(ratio)), CLIP);
+		return fmin(hypot(log(ratio), model_view_missed(s, t, m, w)), LOG_ERROR_MAX);
+	return fmin(fabs(log(ratio)), LOG_ERROR_MAX);
 }
 
 /* Fits the model with the columns of m, also with each type held out. False if a weight is not positive: a smaller model is as good. */
@@ -188,7 +188,7 @@ static bool model_fit(const struct search *s, struct additive_model *m)
 			return false;
 		sum += s->count[i] * model_error_on(s->sums, s->type[i], m, w);
 	}
-	m->left_out = sum / s->total;
+	m->held_out_error = sum / s->total;
 	return true;
 }
 
@@ -261,8 +261,8 @@ static int compare_errors(const void *a, const void *b)
 {
 	const struct additive_model *x = a, *y = b;
 
-	if (x->left_out != y->left_out)
-		return x->left_out < y->left_out ? -1 : 1;
+	if (x->held_out_error != y->held_out_error)
+		return x->held_out_error < y->held_out_error ? -1 : 1;
 	return memcmp(x->col, y->col, sizeof(x->col)); /* any order suffices if it is consistent */
 }
 
@@ -278,7 +278,7 @@ static int compare_columns(const void *a, const void *b)
 }
 
 /* Sets *out to model m with one more column; keeps columns in ascending order. Returns false if m has that column. */
-static bool model_grown(const struct additive_model *m, size_t column, struct additive_model *out)
+static bool add_column_to_model(const struct additive_model *m, size_t column, struct additive_model *out)
 {
 	size_t at = 0;
 
@@ -294,19 +294,19 @@ static bool model_grown(const struct additive_model *m, size_t column, struct ad
 	return true;
 }
 
-/* Extends the BEAM best models, from index `from` on, by each column that they lack. */
+/* Extends the BEAM_WIDTH best models, from index `from` on, by each column that they lack. */
 static void search_beam(const struct search *s, size_t from, struct additive *fit)
 {
 	size_t parents = fit->n - from, n = 0;
 	struct additive_model *children;
 
-	if (parents > BEAM)
-		parents = BEAM;
+	if (parents > BEAM_WIDTH)
+		parents = BEAM_WIDTH;
 	qsort(&fit->models[from], fit->n - from, sizeof(*fit->models), compare_errors);
 	children = mem_new(parents * s->sums->cols, sizeof(*children));
 	for (size_t i = 0; i < parents; i++) {
 		for (size_t c = 0; c < s->sums->cols; c++)
-			n += model_grown(&fit->models[from + i], c, &children[n]) ? 1 : 0;
+			n += add_column_to_model(&fit->models[from + i], c, &children[n]) ? 1 : 0;
 	}
 	qsort(children, n, sizeof(*children), compare_columns);
 	for (size_t i = 0; i < n; i++) {
@@ -321,7 +321,7 @@ static void search_beam(const struct search *s, size_t from, struct additive *fi
 static void search_mean_alone(const struct search *s, struct additive *fit)
 {
 	mem_append(fit->models, fit->n, &fit->capacity,
-		   (struct additive_model){ .size = 1, .col = { s->sums->cols - 1 }, .w = { 1.0 }, .left_out = CLIP });
+		   (struct additive_model){ .size = 1, .col = { s->sums->cols - 1 }, .w = { 1.0 }, .held_out_error = LOG_ERROR_MAX });
 }
 
 void additive_fit(const struct additive_sums *sums, const double *count, size_t size, struct additive *out)
@@ -362,7 +362,7 @@ static void additive_weigh_once(struct additive *fit, const struct additive_opti
 	double power = -options->sharpness * (double)fit->types, top = -DBL_MAX, sum = 0.0;
 
 	for (size_t i = 0; i < fit->n; i++) {
-		raw[i] = power * log(fit->models[i].left_out + FLOOR);
+		raw[i] = power * log(fit->models[i].held_out_error + LOG_ERROR_OFFSET);
 		if (fit->models[i].size <= options->size)
 			top = fmax(top, raw[i]);
 	}

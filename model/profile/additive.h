@@ -22,17 +22,17 @@ struct additive_sums {
 	struct mat h;		    /* [types x cols] mean of r over the rows of the type */
 	size_t *group;		    /* [cols] group of each column */
 	double y_scale;		    /* geometric mean over types of the cost */
-	struct mat views;	    /* set by additive_sums_add(); without rows before */
+	struct mat views;	    /* set by additive_sums_add_view(); without rows before */
 };
 
-/* Computes the sums. cost [rows] > 0, where less is better; `type` as for features_of(). */
-void additive_sums_of(const struct features *features, const double *cost, const size_t *type, struct additive_sums *out);
+/* Computes the sums. cost [rows] > 0, where less is better; `type` as for features_select(). */
+void additive_sums_compute(const struct features *features, const double *cost, const size_t *type, struct additive_sums *out);
 
 /* Adds a second source for the same weights: the classes of the application's time. differs [cols - 1 x classes] is the part of a column's
  * time in a class, minus this part of the application's time; 0 if unknown. With column shares s on a type, the sum of s_k differs_k over
  * columns is unexplained in a class. Its square is added to the squared relative error of the cost, in fits and on held-out types. The
  * constant's time has the application's own classes. */
-void additive_sums_add(struct additive_sums *sums, const struct mat *differs);
+void additive_sums_add_view(struct additive_sums *sums, const struct mat *differs);
 void additive_sums_release(struct additive_sums *sums); /* accepts a zeroed struct */
 
 struct additive_options {
@@ -44,7 +44,7 @@ struct additive_model {
 	size_t size;
 	size_t col[ADDITIVE_SIZE_MAX]; /* [size] columns, ascending */
 	double w[ADDITIVE_SIZE_MAX];   /* [size] coefficients > 0, in units of y_scale */
-	double left_out;	       /* mean |log error| on held-out types */
+	double held_out_error;	       /* mean |log error| on held-out types */
 	double weight;		       /* set by additive_weigh(); the weights of all models add up to 1 */
 };
 

@@ -216,19 +216,19 @@ static double stumps_predict(const struct stumps *s, const double *logs)
 
 /* ---- data ---- */
 
-void blend_data_of(const struct mat *rates, const double *cost, const size_t *type, size_t types, struct blend_data *out)
+void blend_data_init(const struct mat *rates, const double *cost, const size_t *type, size_t types, struct blend_data *out)
 {
 	struct blend_data d = { .rows = rates->rows, .types = types };
 	double *rows = mem_new(types, sizeof(*rows));
 
-	features_of(rates, type, types, &d.features);
-	additive_sums_of(&d.features, cost, type, &d.sums);
+	features_select(rates, type, types, &d.features);
+	additive_sums_compute(&d.features, cost, type, &d.sums);
 	d.log_cost = mem_new(d.rows, sizeof(*d.log_cost));
 	d.type_cost = mem_new(types, sizeof(*d.type_cost));
 	d.type = mem_new(d.rows, sizeof(*d.type));
 	memcpy(d.type, type, d.rows * sizeof(*type));
 	for (size_t i = 0; i < d.rows; i++) {
-		/* Rounds as additive_sums_of() does, so that the unit of the cost does not matter. */
+		/* Rounds as additive_sums_compute() does, so that the unit of the cost does not matter. */
 		d.log_cost[i] = stats_round(log(cost[i]) - log(d.sums.y_scale));
 		d.type_cost[type[i]] += d.log_cost[i];
 		rows[type[i]] += 1.0;
@@ -309,7 +309,7 @@ static void candidates_errors(const struct blend_data *d, size_t type, const str
 		sum[c] /= rows;
 }
 
-static void candidates_add(const double *one, double weight, double *error)
+static void add_candidate_error(const double *one, double weight, double *error)
 {
 	for (size_t c = 0; c < BLEND_CANDIDATES; c++)
 		error[c] += weight * one[c];
@@ -358,7 +358,7 @@ void blend_choose(const struct blend_data *d, const double *count, struct blend_
 		predict_excluded(d, without, &predicted);
 		without[t] = count[t];
 		candidates_errors(d, t, &predicted, one);
-		candidates_add(one, count[t] / total, error);
+		add_candidate_error(one, count[t] / total, error);
 	}
 	candidates_weigh(error, types, &choice);
 	free(without);
@@ -394,18 +394,18 @@ double blend_predict(const struct blend *b, const double *logs)
 
 /* State of the nested validation. To judge type `a`, each candidate's weight depends on its errors on each other type `b`, with both types
  * held out. The same fit is used to judge `b`, so that each pair of types is fitted once. */
-struct validating {
+struct validation_state {
 	const struct blend_data *data;
 	struct blend_validation *out;
 	double *errors; /* [types x types x BLEND_CANDIDATES] errors by judged type, then by the type on which the error was measured */
 };
 
-static double *validating_errors(const struct validating *v, size_t judged, size_t beside)
+static double *leave_two_out_errors(const struct validation_state *v, size_t judged, size_t beside)
 {
 	return &v->errors[(judged * v->data->types + beside) * BLEND_CANDIDATES];
 }
 
-static double *counts_without(size_t types, size_t a, size_t b)
+static double *count_weights_excluding(size_t types, size_t a, size_t b)
 {
 	double *count = mem_new(types, sizeof(*count));
 
@@ -417,7 +417,7 @@ static double *counts_without(size_t types, size_t a, size_t b)
 /* Computes the errors of one pair of types (a, b), a < b. The pairs are numbered by b, then by a. */
 static void validating_pair(void *context, size_t pair)
 {
-	const struct validating *v = context;
+	const struct validation_state *v = context;
 	const struct blend_data *d = v->data;
 	struct mat predicted = mat_new(d->rows, BLEND_ADDITIVE + 1);
 	double *count;
@@ -425,25 +425,25 @@ static void validating_pair(void *context, size_t pair)
 
 	while (pair >= b)
 		pair -= b++;
-	count = counts_without(d->types, pair, b);
+	count = count_weights_excluding(d->types, pair, b);
 	predict_excluded(d, count, &predicted);
-	candidates_errors(d, b, &predicted, validating_errors(v, pair, b));
-	candidates_errors(d, pair, &predicted, validating_errors(v, b, pair));
+	candidates_errors(d, b, &predicted, leave_two_out_errors(v, pair, b));
+	candidates_errors(d, pair, &predicted, leave_two_out_errors(v, b, pair));
 	free(count);
 	mat_release(&predicted);
 }
 
-static void validating_without(void *context, size_t left)
+static void validate_excluding_type(void *context, size_t left)
 {
-	struct validating *v = context;
+	struct validation_state *v = context;
 	const struct blend_data *d = v->data;
-	double *count = counts_without(d->types, left, left), error[BLEND_CANDIDATES] = { 0 }, rows = 0.0, sum = 0.0;
+	double *count = count_weights_excluding(d->types, left, left), error[BLEND_CANDIDATES] = { 0 }, rows = 0.0, sum = 0.0;
 	double others = (double)d->types - 1.0;
 	struct blend blend;
 
 	for (size_t t = 0; t < d->types; t++) {
 		if (t != left)
-			candidates_add(validating_errors(v, left, t), 1.0 / others, error);
+			add_candidate_error(leave_two_out_errors(v, left, t), 1.0 / others, error);
 	}
 	candidates_weigh(error, others, &v->out->choices[left]);
 	blend_fit(d, count, &v->out->choices[left], &blend);
@@ -481,12 +481,12 @@ void blend_validate(const struct blend_data *d, size_t threads, struct blend_val
 	struct blend_validation v = { .predicted = mem_new(d->rows, sizeof(double)),
 				      .type_error = mem_new(d->types, sizeof(double)),
 				      .choices = mem_new(d->types, sizeof(struct blend_choice)) };
-	struct validating state = { .data = d, .out = &v };
+	struct validation_state state = { .data = d, .out = &v };
 
 	ASSAY_BUG_IF(d->types < 4);
 	state.errors = mem_new(d->types * d->types * BLEND_CANDIDATES, sizeof(double));
 	parallel_for(d->types * (d->types - 1) / 2, threads, validating_pair, &state);
-	parallel_for(d->types, threads, validating_without, &state);
+	parallel_for(d->types, threads, validate_excluding_type, &state);
 	free(state.errors);
 	v.mape = stats_mean(v.type_error, d->types);
 	v.q2 = grouped_q2(d, v.predicted);

@@ -30,7 +30,7 @@ struct stumps {
 	double tied;	    /* mean number of tied features per split, weighted by gain; 0 without splits */
 };
 
-/* Data of a blend. The data do not change after blend_data_of(), so that threads may share them. */
+/* Data of a blend. The data do not change after blend_data_init(), so that threads may share them. */
 struct blend_data {
 	struct features features;
 	struct additive_sums sums;
@@ -40,8 +40,8 @@ struct blend_data {
 	size_t *type;	   /* [rows] hardware type */
 };
 
-/* Prepares data. rates [rows x p] as for features_of(); cost [rows] > 0, less is better; type [rows] < types; each type has rows. */
-void blend_data_of(const struct mat *rates, const double *cost, const size_t *type, size_t types, struct blend_data *out);
+/* Prepares data. rates [rows x p] as for features_select(); cost [rows] > 0, less is better; type [rows] < types; each type has rows. */
+void blend_data_init(const struct mat *rates, const double *cost, const size_t *type, size_t types, struct blend_data *out);
 void blend_data_release(struct blend_data *data); /* accepts a zeroed struct */
 
 /* Weights of the candidates, which add up to 1, and sums of these weights. */

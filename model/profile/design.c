@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Computes share [groups, including the constant's]: the mean over types of each group's share in one model. `columns` is a buffer. */
-static void shares_in(const struct blend_data *d, const struct additive *one, double *columns, double *share)
+static void shares_by_model(const struct blend_data *d, const struct additive *one, double *columns, double *share)
 {
 	memset(share, 0, d->sums.groups * sizeof(*share));
 	for (size_t t = 0; t < d->types; t++) {
@@ -17,7 +17,7 @@ static void shares_in(const struct blend_data *d, const struct additive *one, do
 	}
 }
 
-static double fallen(double variance, double covariance, double of_time)
+static double relative_decrease(double variance, double covariance, double of_time)
 {
 	double left = variance - covariance * covariance / of_time;
 
@@ -40,7 +40,7 @@ double design_gain(const struct blend_data *d, const struct additive *fit, const
 		if (!(weight > 0))
 			continue;
 		model.weight = 1.0;
-		shares_in(d, &one, columns, share);
+		shares_by_model(d, &one, columns, share);
 		z = additive_predict(&one, logs);
 		time += weight * z;
 		time_square += weight * z * z;
@@ -57,7 +57,7 @@ double design_gain(const struct blend_data *d, const struct additive *fit, const
 		variance += of_share;
 		explained += covariance * covariance / time_square;
 		if (gain)
-			gain[g] = fallen(of_share, covariance, time_square);
+			gain[g] = relative_decrease(of_share, covariance, time_square);
 	}
 	result = variance > 1e-12 ? 1.0 - sqrt(fmax(variance - explained, 0.0) / variance) : 0.0;
 	mem_free(columns, share, cross);

@@ -107,7 +107,7 @@ static void features_columns(struct features *f, const struct mat *rates, const 
 
 /* ---- groups ---- */
 
-static struct mat mat_narrow(struct mat *wide, size_t cols)
+static struct mat mat_keep_columns(struct mat *wide, size_t cols)
 {
 	struct mat m = mat_new(wide->rows, cols);
 
@@ -187,7 +187,7 @@ static void features_find_groups(struct features *f)
 	mat_release(&distance);
 }
 
-void features_of(const struct mat *rates, const size_t *type, size_t types, struct features *out)
+void features_select(const struct mat *rates, const size_t *type, size_t types, struct features *out)
 {
 	struct features f = { .p = rates->cols };
 
@@ -200,7 +200,7 @@ void features_of(const struct mat *rates, const size_t *type, size_t types, stru
 	f.group = mem_new(f.p, sizeof(*f.group));
 	f.logs = mat_new(rates->rows, f.p);
 	features_columns(&f, rates, type, types);
-	f.logs = mat_narrow(&f.logs, f.n);
+	f.logs = mat_keep_columns(&f.logs, f.n);
 	f.type_logs = mat_type_means(&f.logs, type, types);
 	features_find_groups(&f);
 	*out = f;
@@ -215,7 +215,7 @@ void features_release(struct features *f)
 	*f = (struct features){ 0 };
 }
 
-void features_row(const struct features *f, const double *rates, double *out)
+void features_convert_row(const struct features *f, const double *rates, double *out)
 {
 	for (size_t k = 0; k < f->n; k++) {
 		double rate = rates[f->first[k]];

@@ -13,7 +13,7 @@
 	X(FEATURE_USED, "used", "")                                                                                                        \
 	X(FEATURE_MISSING, "missing", "not measured on every machine that ran the application")                                            \
 	X(FEATURE_CONSTANT, "constant", "the same on all hardware types")                                                                  \
-	X(FEATURE_STILL, "still", "differs between hardware types by no more than by its own noise")                                       \
+	X(FEATURE_WITHIN_NOISE, "still", "differs between hardware types by no more than by its own noise")                                \
 	X(FEATURE_EXCLUDED, "excluded", "spends its time where the application spends none")
 
 enum feature_state { FEATURE_ROWS(ROWS_ENUM) FEATURE_STATES };
@@ -43,10 +43,10 @@ struct features {
 /* Selects features and groups them.
  * rates  [rows x p]; a rate is missing if it is NaN or not above 0.
  * type   [rows] hardware type of each row, < types; each type has rows. */
-void features_of(const struct mat *rates, const size_t *type, size_t types, struct features *out);
+void features_select(const struct mat *rates, const size_t *type, size_t types, struct features *out);
 void features_release(struct features *features); /* accepts a zeroed struct */
 
 /* Converts a machine's rates [p] to the form of `logs`, into out [n], one number per distinct column. Missing rates count as average. */
-void features_row(const struct features *features, const double *rates, double *out);
+void features_convert_row(const struct features *features, const double *rates, double *out);
 
 #endif

@@ -212,7 +212,7 @@ static double nnls_objective(const struct mat *G, const double *h, const double 
 
 /* ---- the range over all fits that are nearly as good ---- */
 
-struct ranging {
+struct range_search {
 	const struct mat *least_of, *most_of; /* [cols x parts] limits of each part's share of a column */
 	struct mat G;
 	double *h;
@@ -222,7 +222,7 @@ struct ranging {
 
 /* Returns the share of a part in the fit that minimises the error - `multiplier` * share. The part has the share of[k * stride] of column
  * k. *error gets the mean squared relative error of the fit. */
-static double range_share(const struct ranging *r, const double *of, size_t stride, double multiplier, struct nnls *nnls, double *h,
+static double range_share(const struct range_search *r, const double *of, size_t stride, double multiplier, struct nnls *nnls, double *h,
 			  double *w, double *error)
 {
 	size_t p = r->G.cols;
@@ -238,7 +238,7 @@ static double range_share(const struct ranging *r, const double *of, size_t stri
 }
 
 /* Returns a part's share in the fit whose error is just at the limit; `sign` is -1 for the low end of the range, 1 for the high end. */
-static double range_end(const struct ranging *r, size_t part, double sign)
+static double range_end(const struct range_search *r, size_t part, double sign)
 {
 	const struct mat *parts = sign < 0.0 ? r->least_of : r->most_of;
 	const double *of = parts->at + part;
@@ -274,7 +274,7 @@ static double range_end(const struct ranging *r, size_t part, double sign)
 
 static void range_part(void *context, size_t i)
 {
-	struct ranging *r = context;
+	struct range_search *r = context;
 
 	if (i % 2)
 		r->most[i / 2] = range_end(r, i / 2, 1.0);
@@ -282,7 +282,7 @@ static void range_part(void *context, size_t i)
 		r->least[i / 2] = range_end(r, i / 2, -1.0);
 }
 
-static double range_best_error(const struct ranging *r)
+static double range_best_error(const struct range_search *r)
 {
 	struct nnls *nnls = nnls_new(r->G.cols);
 	double *w = mem_new(r->G.cols, sizeof(*w)), error;
@@ -294,16 +294,16 @@ static double range_best_error(const struct ranging *r)
 	return fmax(error, 0.0);
 }
 
-void range_of(const struct blend_data *d, const struct mat *least_of, const struct mat *most_of, double noise, size_t threads,
-	      double *least, double *most)
+void range_compute(const struct blend_data *d, const struct mat *least_of, const struct mat *most_of, double noise, size_t threads,
+		   double *least, double *most)
 {
 	const struct additive_sums *s = &d->sums;
-	struct ranging r = { .least_of = least_of,
-			     .most_of = most_of,
-			     .G = mat_new(s->cols, s->cols),
-			     .h = mem_new(s->cols, sizeof(double)),
-			     .least = least,
-			     .most = most };
+	struct range_search r = { .least_of = least_of,
+				  .most_of = most_of,
+				  .G = mat_new(s->cols, s->cols),
+				  .h = mem_new(s->cols, sizeof(double)),
+				  .least = least,
+				  .most = most };
 	double types = (double)s->types;
 
 	ASSAY_BUG_IF(least_of->rows != s->cols || most_of->rows != s->cols || least_of->cols != most_of->cols);

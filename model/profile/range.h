@@ -13,7 +13,7 @@
 
 /* Computes the ranges. least_of, most_of [columns with the constant x parts]: limits of each part's share of a column's time, 0 to 1.
  * noise: relative error below which fits are equally good. Fills least and most [parts], within [0, 1]. */
-void range_of(const struct blend_data *data, const struct mat *least_of, const struct mat *most_of, double noise, size_t threads,
-	      double *least, double *most);
+void range_compute(const struct blend_data *data, const struct mat *least_of, const struct mat *most_of, double noise, size_t threads,
+		   double *least, double *most);
 
 #endif

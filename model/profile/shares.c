@@ -10,18 +10,18 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define STAND_INS_MISS .05 /* maximum root mean square relative error of columns that can replace another column */
-#define ITSELF	       .5  /* probability that a column keeps its share although others could replace it */
-#define TERMS_MAX      3   /* maximum number of terms of a model of the ratio: the factor and two resources */
-#define FLOOR	       .01 /* error below which models are equally good */
-#define CLIP	       2.0 /* limit of the |log error| of one type */
-#define SINGULAR       1e-10
-#define NEGLIGIBLE     1e-6
+#define SUBSTITUTE_ERROR_MAX   .05 /* maximum root mean square relative error of columns that can replace another column */
+#define KEEP_SHARE_PROBABILITY .5  /* probability that a column keeps its share although others could replace it */
+#define TERMS_MAX	       3   /* maximum number of terms of a model of the ratio: the factor and two resources */
+#define EQUAL_ERROR_MAX	       .01 /* error below which models are equally good */
+#define LOG_ERROR_MAX	       2.0 /* limit of the |log error| of one type */
+#define SINGULAR	       1e-10
+#define NEGLIGIBLE	       1e-6
 
 /* ---- replacements of a column ---- */
 
 /* Computes the weights of the least-squares fit a x + b y = 1 (a x = 1 if y is NULL). False if a weight is not positive and finite. */
-static bool weights_of(const double *x, const double *y, size_t n, double *a, double *b)
+static bool fit_two_weights(const double *x, const double *y, size_t n, double *a, double *b)
 {
 	double xx = 0.0, xy = 0.0, yy = 0.0, x1 = 0.0, y1 = 0.0, left;
 
@@ -42,12 +42,12 @@ static bool weights_of(const double *x, const double *y, size_t n, double *a, do
 	return *a > 0.0 && isfinite(*a) && (!y || *b > 0.0) && isfinite(*b);
 }
 
-/* Reports whether x and y can replace a column; x and y [n] are times relative to that column's. *part: as in struct stand_in. */
+/* Reports whether x and y can replace a column; x and y [n] are times relative to that column's. *part: as in struct share_alternative. */
 static bool can_substitute(const double *x, const double *y, size_t n, double *part)
 {
 	double a, b, squares = 0.0, free_types = (double)n - (y ? 2.0 : 1.0);
 
-	if (free_types < 1.0 || !weights_of(x, y, n, &a, &b))
+	if (free_types < 1.0 || !fit_two_weights(x, y, n, &a, &b))
 		return false;
 	*part = 0.0;
 	for (size_t t = 0; t < n; t++) {
@@ -56,28 +56,28 @@ static bool can_substitute(const double *x, const double *y, size_t n, double *p
 		squares += (sum - 1.0) * (sum - 1.0);
 		*part += first / sum / (double)n;
 	}
-	return stats_round(sqrt(squares / free_types)) < STAND_INS_MISS;
+	return stats_round(sqrt(squares / free_types)) < SUBSTITUTE_ERROR_MAX;
 }
 
 /* Computes ratio [columns x types]: the time of each column relative to that of column k. */
-static void ratios_of(const struct features *f, size_t k, struct mat *ratio)
+static void column_ratios(const struct features *f, size_t k, struct mat *ratio)
 {
 	for (size_t j = 0; j < f->n; j++)
 		for (size_t t = 0; t < ratio->cols; t++)
 			mat_set(ratio, j, t, exp(mat_get(&f->type_logs, t, k) - mat_get(&f->type_logs, t, j)));
 }
 
-static void find_substitutes(const struct features *f, struct stand_ins *out)
+static void find_substitutes(const struct features *f, struct share_alternatives *out)
 {
-	struct stand_ins s = { .first = mem_new(f->n + 1, sizeof(*s.first)), .n = f->n };
+	struct share_alternatives s = { .first = mem_new(f->n + 1, sizeof(*s.first)), .n = f->n };
 	size_t types = f->type_logs.rows, n = 0, capacity = 0;
 	struct mat ratio = mat_new(f->n, types);
 
 	for (size_t k = 0; k < f->n; k++) {
-		ratios_of(f, k, &ratio);
+		column_ratios(f, k, &ratio);
 		for (size_t i = 0; i < f->n; i++) {
 			for (size_t j = i; i != k && j < f->n; j++) {
-				struct stand_in one = { i, j, 1.0 };
+				struct share_alternative one = { i, j, 1.0 };
 
 				if (j == k || !can_substitute(&ratio.at[i * types], j == i ? NULL : &ratio.at[j * types], types, &one.part))
 					continue;
@@ -90,10 +90,10 @@ static void find_substitutes(const struct features *f, struct stand_ins *out)
 	*out = s;
 }
 
-static void substitutes_release(struct stand_ins *s)
+static void substitutes_release(struct share_alternatives *s)
 {
 	mem_free(s->items, s->first);
-	*s = (struct stand_ins){ 0 };
+	*s = (struct share_alternatives){ 0 };
 }
 
 /* ---- one fit ---- */
@@ -101,7 +101,7 @@ static void substitutes_release(struct stand_ins *s)
 /* Computes the shares of the columns on each type, [types x cols]; the last column is the unexplained part. If a type's time is predicted a
  * fifth too short or too long, a fifth or a sixth of it is unexplained, and the columns share the rest. With `all_explained`, the columns
  * also share this error, because the time may be theirs. */
-static void shares_of_columns(const struct blend_data *d, const struct additive *fit, bool all_explained, struct mat *out)
+static void divide_by_column(const struct blend_data *d, const struct additive *fit, bool all_explained, struct mat *out)
 {
 	size_t n = d->features.n;
 
@@ -119,7 +119,7 @@ static void shares_of_columns(const struct blend_data *d, const struct additive 
 }
 
 /* Computes the shares of the groups, as sums over their columns: out [types x groups + 1]. */
-static void shares_of_groups(const struct blend_data *d, const struct mat *columns, struct mat *out)
+static void divide_by_group(const struct blend_data *d, const struct mat *columns, struct mat *out)
 {
 	memset(out->at, 0, out->rows * out->cols * sizeof(double));
 	for (size_t t = 0; t < out->rows; t++) {
@@ -132,8 +132,8 @@ void shares_by_group(const struct blend_data *d, const struct additive *fit, boo
 {
 	struct mat columns = mat_new(d->types, d->sums.cols);
 
-	shares_of_columns(d, fit, all_explained, &columns);
-	shares_of_groups(d, &columns, out);
+	divide_by_column(d, fit, all_explained, &columns);
+	divide_by_group(d, &columns, out);
 	mat_release(&columns);
 }
 
@@ -148,21 +148,22 @@ static void mat_column_means(const struct mat *m, double *mean)
 
 /* ---- parts of the time: the groups, the unexplained part, and the requested parts ---- */
 
-struct dividing {
-	size_t groups, n;		  /* n: number of parts, which is groups + 1 plus the number of requested parts */
-	struct mat of, least_of, most_of; /* [cols x n] each part's share of a column's time; limits of this share with replacements */
-	size_t *level;			  /* [n] level of each part; 0 for groups and the unexplained part */
+struct division {
+	size_t groups, n; /* n: number of parts, which is groups + 1 plus the number of requested parts */
+	struct mat part_shares, least_of,
+	    most_of;   /* [cols x n] each part's share of a column's time; limits of this share with replacements */
+	size_t *level; /* [n] level of each part; 0 for groups and the unexplained part */
 };
 
-static void apply_substitutes(struct dividing *p, const struct stand_ins *s)
+static void apply_substitutes(struct division *p, const struct share_alternatives *s)
 {
 	for (size_t k = 0; k < s->n; k++) {
 		for (size_t i = s->first[k]; i < s->first[k + 1]; i++) {
-			const struct stand_in *one = &s->items[i];
+			const struct share_alternative *one = &s->items[i];
 
 			for (size_t g = 0; g < p->n; g++) {
-				double part =
-				    one->part * mat_get(&p->of, one->column, g) + (1.0 - one->part) * mat_get(&p->of, one->other, g);
+				double part = one->part * mat_get(&p->part_shares, one->column, g) +
+					      (1.0 - one->part) * mat_get(&p->part_shares, one->other, g);
 
 				mat_set(&p->least_of, k, g, fmin(mat_get(&p->least_of, k, g), part));
 				mat_set(&p->most_of, k, g, fmax(mat_get(&p->most_of, k, g), part));
@@ -171,27 +172,28 @@ static void apply_substitutes(struct dividing *p, const struct stand_ins *s)
 	}
 }
 
-static struct dividing dividing_of(const struct blend_data *d, const struct shares_parts *parts, const struct stand_ins *stand_ins)
+static struct division dividing_build(const struct blend_data *d, const struct shares_parts *parts,
+				      const struct share_alternatives *share_alternatives)
 {
-	size_t cols = d->sums.cols, groups = d->features.groups, others = parts ? parts->of.cols : 0, n = groups + 1 + others;
-	struct dividing p = { groups, n, mat_new(cols, n), mat_new(cols, n), mat_new(cols, n), mem_new(n, sizeof(size_t)) };
+	size_t cols = d->sums.cols, groups = d->features.groups, others = parts ? parts->part_shares.cols : 0, n = groups + 1 + others;
+	struct division p = { groups, n, mat_new(cols, n), mat_new(cols, n), mat_new(cols, n), mem_new(n, sizeof(size_t)) };
 
 	for (size_t k = 0; k < cols; k++)
-		mat_set(&p.of, k, d->sums.group[k], 1.0);
+		mat_set(&p.part_shares, k, d->sums.group[k], 1.0);
 	for (size_t g = 0; g < others; g++) {
 		p.level[groups + 1 + g] = 1 + parts->level[g];
 		for (size_t k = 0; k < d->features.n; k++)
-			mat_set(&p.of, k, groups + 1 + g, mat_get(&parts->of, k, g));
+			mat_set(&p.part_shares, k, groups + 1 + g, mat_get(&parts->part_shares, k, g));
 	}
-	memcpy(p.least_of.at, p.of.at, cols * n * sizeof(double));
-	memcpy(p.most_of.at, p.of.at, cols * n * sizeof(double));
-	apply_substitutes(&p, stand_ins);
+	memcpy(p.least_of.at, p.part_shares.at, cols * n * sizeof(double));
+	memcpy(p.most_of.at, p.part_shares.at, cols * n * sizeof(double));
+	apply_substitutes(&p, share_alternatives);
 	return p;
 }
 
-static void dividing_release(struct dividing *p)
+static void dividing_release(struct division *p)
 {
-	mat_release(&p->of);
+	mat_release(&p->part_shares);
 	mat_release(&p->least_of);
 	mat_release(&p->most_of);
 	free(p->level);
@@ -199,15 +201,15 @@ static void dividing_release(struct dividing *p)
 
 /* ---- resampled types ---- */
 
-struct resampling {
+struct share_resampling {
 	const struct blend_data *data;
 	const struct blend *blend;
-	const struct stand_ins *stand_ins;
+	const struct share_alternatives *share_alternatives;
 	uint64_t seed;
 	struct mat below, above; /* [draws x cols] columns' shares in the drawn models; `above`: the columns share the models' errors */
 };
 
-void shares_draw(size_t types, struct rng *rng, double *count)
+void shares_draw_types(size_t types, struct rng *rng, double *count)
 {
 	size_t distinct = 0;
 
@@ -224,7 +226,7 @@ static void shares_resample(const struct blend_data *d, const struct blend_choic
 			    double *count, struct additive *fit)
 {
 	rng_seed(rng, seed + 0x9e3779b97f4a7c15ull * (i + 1));
-	shares_draw(d->types, rng, count);
+	shares_draw_types(d->types, rng, count);
 	additive_fit(&d->sums, count, ADDITIVE_SIZE_MAX, fit);
 	additive_weigh(fit, blend_grid, choice->additive, BLEND_ADDITIVE);
 }
@@ -243,16 +245,16 @@ static struct additive shares_draw_model(const struct additive *fit, double u, s
 	return (struct additive){ .cols = fit->cols, .models = model, .n = 1, .types = fit->types };
 }
 
-/* Gives the share of each column that has replacements to one of these at random, with probability 1 - ITSELF. */
-static void shares_hand_over(const struct stand_ins *s, struct rng *rng, double *below, double *above)
+/* Gives the share of each column that has replacements to one of these at random, with probability 1 - KEEP_SHARE_PROBABILITY. */
+static void shares_reassign_at_random(const struct share_alternatives *s, struct rng *rng, double *below, double *above)
 {
 	double given[2];
 
 	for (size_t k = 0; k < s->n; k++) {
 		size_t n = s->first[k + 1] - s->first[k];
-		const struct stand_in *one;
+		const struct share_alternative *one;
 
-		if (n == 0 || !(above[k] > 0.0) || rng_double(rng) < ITSELF)
+		if (n == 0 || !(above[k] > 0.0) || rng_double(rng) < KEEP_SHARE_PROBABILITY)
 			continue;
 		one = &s->items[s->first[k] + rng_below(rng, n)];
 		given[0] = below[k];
@@ -269,7 +271,7 @@ static void shares_hand_over(const struct stand_ins *s, struct rng *rng, double 
 
 static void shares_draw_models(void *context, size_t i)
 {
-	struct resampling *r = context;
+	struct share_resampling *r = context;
 	const struct blend_data *d = r->data;
 	struct mat columns = mat_new(d->types, d->sums.cols);
 	double *count = mem_new(d->types, sizeof(*count));
@@ -282,11 +284,11 @@ static void shares_draw_models(void *context, size_t i)
 		double *below = &r->below.at[k * r->below.cols], *above = &r->above.at[k * r->above.cols];
 
 		one = shares_draw_model(&fit, rng_double(&rng), &model);
-		shares_of_columns(d, &one, false, &columns);
+		divide_by_column(d, &one, false, &columns);
 		mat_column_means(&columns, below);
-		shares_of_columns(d, &one, true, &columns);
+		divide_by_column(d, &one, true, &columns);
 		mat_column_means(&columns, above);
-		shares_hand_over(r->stand_ins, &rng, below, above);
+		shares_reassign_at_random(r->share_alternatives, &rng, below, above);
 	}
 	additive_release(&fit);
 	mat_release(&columns);
@@ -294,19 +296,19 @@ static void shares_draw_models(void *context, size_t i)
 }
 
 /* Computes the shares of parts from the drawn shares of columns, [draws x parts]. */
-static struct mat shares_divide(const struct mat *drawn, const struct dividing *parts)
+static struct mat shares_divide(const struct mat *drawn, const struct division *parts)
 {
 	struct mat m = mat_new(drawn->rows, parts->n);
 
 	for (size_t i = 0; i < m.rows; i++)
 		for (size_t k = 0; k < drawn->cols; k++)
 			for (size_t g = 0; mat_get(drawn, i, k) > 0.0 && g < m.cols; g++)
-				m.at[i * m.cols + g] += mat_get(drawn, i, k) * mat_get(&parts->of, k, g);
+				m.at[i * m.cols + g] += mat_get(drawn, i, k) * mat_get(&parts->part_shares, k, g);
 	return m;
 }
 
 /* Adds `weight` to `first` of the part with the largest share of its level. The unexplained part does not compete. */
-static void shares_lead(const struct dividing *parts, const double *share, double weight, struct shares_part *out)
+static void shares_count_leading_part(const struct division *parts, const double *share, double weight, struct shares_part *out)
 {
 	for (size_t g = 0; g < parts->n; g++) {
 		bool leads = g != parts->groups;
@@ -319,7 +321,7 @@ static void shares_lead(const struct dividing *parts, const double *share, doubl
 }
 
 /* Computes low, high and first. The models' error is not in a part's `low`, but in its `high`; for the unexplained part, the reverse. */
-static void shares_summarise(const struct resampling *r, const struct dividing *parts, struct shares_part *out)
+static void shares_summarise(const struct share_resampling *r, const struct division *parts, struct shares_part *out)
 {
 	struct mat below = shares_divide(&r->below, parts), above = shares_divide(&r->above, parts);
 	size_t n = below.rows;
@@ -340,7 +342,7 @@ static void shares_summarise(const struct resampling *r, const struct dividing *
 		out[g].first = n ? 0.0 : (double)NAN;
 	}
 	for (size_t i = 0; i < n; i++)
-		shares_lead(parts, &below.at[i * below.cols], 1.0 / (double)n, out);
+		shares_count_leading_part(parts, &below.at[i * below.cols], 1.0 / (double)n, out);
 	mat_release(&below);
 	mat_release(&above);
 	free(values);
@@ -349,17 +351,17 @@ static void shares_summarise(const struct resampling *r, const struct dividing *
 /* ---- all shares ---- */
 
 /* Computes the shares by the average of the models: of groups from the columns' shares, of other parts after replacements of columns. */
-static void shares_central(const struct dividing *p, const struct stand_ins *s, double *column, struct shares_part *out)
+static void shares_central(const struct division *p, const struct share_alternatives *s, double *column, struct shares_part *out)
 {
-	double *with = mem_new(p->of.rows, sizeof(*with));
+	double *with = mem_new(p->part_shares.rows, sizeof(*with));
 
-	memcpy(with, column, p->of.rows * sizeof(*with));
+	memcpy(with, column, p->part_shares.rows * sizeof(*with));
 	for (size_t k = 0; k < s->n; k++) {
 		size_t n = s->first[k + 1] - s->first[k];
 
 		for (size_t i = s->first[k]; i < s->first[k + 1]; i++) {
-			const struct stand_in *one = &s->items[i];
-			double given = (1.0 - ITSELF) * column[k] / (double)n;
+			const struct share_alternative *one = &s->items[i];
+			double given = (1.0 - KEEP_SHARE_PROBABILITY) * column[k] / (double)n;
 
 			with[k] -= given;
 			with[one->column] += one->part * given;
@@ -367,12 +369,12 @@ static void shares_central(const struct dividing *p, const struct stand_ins *s, 
 		}
 	}
 	for (size_t g = 0; g < p->n; g++)
-		for (size_t k = 0; k < p->of.rows; k++)
-			out[g].share += (g <= p->groups ? column[k] : with[k]) * mat_get(&p->of, k, g);
+		for (size_t k = 0; k < p->part_shares.rows; k++)
+			out[g].share += (g <= p->groups ? column[k] : with[k]) * mat_get(&p->part_shares, k, g);
 	free(with);
 }
 
-static void shares_keep(const struct dividing *p, const struct shares_part *part, struct shares *out)
+static void shares_keep(const struct division *p, const struct shares_part *part, struct shares *out)
 {
 	size_t groups = p->groups;
 
@@ -397,30 +399,30 @@ static void shares_keep(const struct dividing *p, const struct shares_part *part
 		out->part[g - groups - 1] = part[g];
 }
 
-void shares_of(const struct blend_data *d, const struct blend *blend, const struct shares_parts *others, double noise,
-	       const struct shares_options *options, struct shares *out)
+void shares_compute(const struct blend_data *d, const struct blend *blend, const struct shares_parts *others, double noise,
+		    const struct shares_options *options, struct shares *out)
 {
 	size_t draws = options->resamples * SHARES_DRAWS, cols = d->sums.cols;
 	struct shares s = { .groups = d->features.groups, .types = d->types, .by_type = mat_new(d->types, d->features.groups + 1) };
-	struct resampling r = { d, blend, &s.stand_ins, options->seed, mat_new(draws, cols), mat_new(draws, cols) };
+	struct share_resampling r = { d, blend, &s.share_alternatives, options->seed, mat_new(draws, cols), mat_new(draws, cols) };
 	struct mat columns = mat_new(d->types, cols);
 	struct shares_part *part;
-	struct dividing parts;
+	struct division parts;
 	double *ends;
 
 	ASSAY_BUG_IF(d->types < 3);
-	find_substitutes(&d->features, &s.stand_ins);
-	parts = dividing_of(d, others, &s.stand_ins);
+	find_substitutes(&d->features, &s.share_alternatives);
+	parts = dividing_build(d, others, &s.share_alternatives);
 	part = mem_new(parts.n, sizeof(*part));
 	ends = mem_new(2 * parts.n, sizeof(*ends));
 	s.column = mem_new(cols, sizeof(double));
-	shares_of_columns(d, &blend->additive, false, &columns);
-	shares_of_groups(d, &columns, &s.by_type);
+	divide_by_column(d, &blend->additive, false, &columns);
+	divide_by_group(d, &columns, &s.by_type);
 	mat_column_means(&columns, s.column);
-	shares_central(&parts, &s.stand_ins, s.column, part);
+	shares_central(&parts, &s.share_alternatives, s.column, part);
 	parallel_for(options->resamples, options->threads, shares_draw_models, &r);
 	shares_summarise(&r, &parts, part);
-	range_of(d, &parts.least_of, &parts.most_of, noise, options->threads, ends, ends + parts.n);
+	range_compute(d, &parts.least_of, &parts.most_of, noise, options->threads, ends, ends + parts.n);
 	for (size_t g = 0; g < parts.n; g++) { /* the average of the models is one more fit that is nearly as good */
 		part[g].least = fmin(ends[g], part[g].share);
 		part[g].most = fmax(ends[parts.n + g], part[g].share);
@@ -437,14 +439,14 @@ void shares_of(const struct blend_data *d, const struct blend *blend, const stru
 void shares_release(struct shares *s)
 {
 	mat_release(&s->by_type);
-	substitutes_release(&s->stand_ins);
+	substitutes_release(&s->share_alternatives);
 	mem_free(s->share, s->low, s->high, s->least, s->most, s->first, s->column, s->part);
 	*s = (struct shares){ 0 };
 }
 
 /* ---- growth: the additional time of a newer version ---- */
 
-struct growing {
+struct growth_work {
 	const struct blend_data *data;
 	const double *ratio; /* [types] cost of the newer version / cost of the older one */
 	struct blend_choice choice;
@@ -462,12 +464,12 @@ struct change {
 	double weight;
 };
 
-struct changes {
+struct share_changes {
 	struct change *items;
 	size_t n, capacity;
 };
 
-static double change_regressor(const struct growing *g, const struct change *m, size_t i, size_t t)
+static double change_regressor(const struct growth_work *g, const struct change *m, size_t i, size_t t)
 {
 	return i ? g->x[t * g->data->features.n + m->col[i]] : 1.0;
 }
@@ -505,7 +507,7 @@ static bool change_invert(size_t n, double a[TERMS_MAX][TERMS_MAX], double inver
 
 /* Fits by least squares, each type `count` times. *error: mean |log error| on held-out types, without further fits: the residual without a
  * type is residual / (1 - leverage) (Allen, Technometrics 16(1), 1974). Returns false if singular, not finite, or a time is <= 0. */
-static bool change_fit(const struct growing *g, const double *count, struct change *m, double *error)
+static bool change_fit(const struct growth_work *g, const double *count, struct change *m, double *error)
 {
 	double a[TERMS_MAX][TERMS_MAX] = { { 0 } }, inverse[TERMS_MAX][TERMS_MAX], h[TERMS_MAX] = { 0 }, sum = 0, total = 0;
 	size_t types = g->data->types;
@@ -539,25 +541,25 @@ static bool change_fit(const struct growing *g, const double *count, struct chan
 		left_out = g->ratio[t] - (g->ratio[t] - fitted) / fmax(1 - leverage, SINGULAR);
 		if (!(fitted > 0) || isinf(fitted))
 			return false;
-		sum += count[t] * (left_out > 0 ? fmin(fabs(log(left_out / g->ratio[t])), CLIP) : CLIP);
+		sum += count[t] * (left_out > 0 ? fmin(fabs(log(left_out / g->ratio[t])), LOG_ERROR_MAX) : LOG_ERROR_MAX);
 		total += count[t];
 	}
 	*error = sum / total;
 	return true;
 }
 
-static void changes_try(const struct growing *g, const double *count, struct change m, struct changes *out)
+static void changes_try(const struct growth_work *g, const double *count, struct change m, struct share_changes *out)
 {
 	double error;
 
 	if (!change_fit(g, count, &m, &error))
 		return;
-	m.weight = log(error + FLOOR);
+	m.weight = log(error + EQUAL_ERROR_MAX);
 	mem_append(out->items, out->n, &out->capacity, m);
 }
 
 /* Converts the logs of errors to weights, which add up to 1. */
-static void changes_weigh(struct changes *c, size_t types)
+static void changes_weigh(struct share_changes *c, size_t types)
 {
 	double least = HUGE_VAL, sum = 0, of_size[TERMS_MAX + 1] = { 0 };
 
@@ -575,10 +577,10 @@ static void changes_weigh(struct changes *c, size_t types)
 		c->items[i].weight /= sum;
 }
 
-static void changes_fit(const struct growing *g, const double *count, struct changes *out)
+static void changes_fit(const struct growth_work *g, const double *count, struct share_changes *out)
 {
 	size_t n = g->data->features.n, types = 0;
-	struct changes c = { 0 };
+	struct share_changes c = { 0 };
 
 	for (size_t t = 0; t < g->data->types; t++)
 		types += count[t] > 0;
@@ -597,7 +599,7 @@ static void changes_fit(const struct growing *g, const double *count, struct cha
 /* ---- contributions ---- */
 
 /* Adds the model's change of each group's time, times `part`, to `out`. shares [types x groups] are those of the older version. */
-static void change_add(const struct growing *g, const struct change *m, const struct mat *shares, const double *count, double part,
+static void change_add(const struct growth_work *g, const struct change *m, const struct mat *shares, const double *count, double part,
 		       double *out)
 {
 	double total = 0;
@@ -623,7 +625,7 @@ static void change_add(const struct growing *g, const struct change *m, const st
 }
 
 /* Returns the group whose time the model changes most, apart from the factor; if none, g->groups - 1. time [g->groups]: buffer. */
-static size_t change_leading_group(const struct growing *g, const struct change *m, double *time)
+static size_t change_leading_group(const struct growth_work *g, const struct change *m, double *time)
 {
 	size_t lead = g->groups - 1;
 
@@ -637,7 +639,7 @@ static size_t change_leading_group(const struct growing *g, const struct change 
 	return lead;
 }
 
-static const struct change *changes_draw(const struct changes *c, double u)
+static const struct change *changes_draw(const struct share_changes *c, double u)
 {
 	size_t last = 0;
 
@@ -650,14 +652,14 @@ static const struct change *changes_draw(const struct changes *c, double u)
 
 /* Computes out->lead by models of the slower version relative to the faster one, because these add time. A version that needs a tenth of
  * the time probably lacks something, rather than being a tenth of the older one with something more. */
-static void growing_lead(const struct growing *g, struct growth *out)
+static void growing_compute_lead(const struct growth_work *g, struct growth *out)
 {
 	const struct blend_data *d = g->data;
 	size_t p = d->features.n;
 	double *ratio = mem_new(d->types, sizeof(*ratio)), *count = mem_new(d->types, sizeof(*count)), mean = 0;
 	double *time = mem_new(g->groups, sizeof(*time));
-	struct growing costly = *g;
-	struct changes changes;
+	struct growth_work costly = *g;
+	struct share_changes changes;
 
 	costly.ratio = ratio;
 	costly.x = mem_new(d->types * p, sizeof(*costly.x));
@@ -679,12 +681,12 @@ static void growing_lead(const struct growing *g, struct growth *out)
 
 static void growing_resample(void *context, size_t i)
 {
-	struct growing *g = context;
+	struct growth_work *g = context;
 	const struct blend_data *d = g->data;
 	struct mat shares = mat_new(d->types, g->groups);
 	double *count = mem_new(d->types, sizeof(*count));
 	struct additive_model model;
-	struct changes changes;
+	struct share_changes changes;
 	struct additive fit, one;
 	struct rng rng;
 
@@ -706,7 +708,7 @@ static void growing_resample(void *context, size_t i)
 }
 
 /* Computes the intervals, with the models' errors unexplained and with the errors shared by the groups, and takes the wider range. */
-static void growing_summarise(const struct growing *g, size_t resamples, struct growth *out)
+static void growing_summarise(const struct growth_work *g, size_t resamples, struct growth *out)
 {
 	size_t n = resamples * SHARES_DRAWS;
 	double *values = mem_new(n, sizeof(*values)), tail = .5 * (1 - SHARES_LEVEL);
@@ -728,7 +730,7 @@ static void growing_summarise(const struct growing *g, size_t resamples, struct 
 }
 
 /* Computes the total and its interval by Student's t over types, because resampling of a few types gives intervals that are too narrow. */
-static void growing_total(const struct growing *g, struct growth *out)
+static void growing_compute_total(const struct growth_work *g, struct growth *out)
 {
 	size_t n = g->data->types;
 	double squares = 0, half;
@@ -742,12 +744,12 @@ static void growing_total(const struct growing *g, struct growth *out)
 	out->total_high = out->total + half;
 }
 
-static void growing_fit(struct growing *g, struct growth *out)
+static void growing_fit(struct growth_work *g, struct growth *out)
 {
 	const struct blend_data *d = g->data;
 	double *count = mem_new(d->types, sizeof(*count));
 	struct mat shares = mat_new(d->types, g->groups);
-	struct changes changes;
+	struct share_changes changes;
 	struct additive fit;
 
 	for (size_t t = 0; t < d->types; t++)
@@ -772,10 +774,10 @@ static void growing_fit(struct growing *g, struct growth *out)
 	free(count);
 }
 
-void growth_of(const struct blend_data *before, const double *ratio, const struct shares_options *options, struct growth *out)
+void growth_compute(const struct blend_data *before, const double *ratio, const struct shares_options *options, struct growth *out)
 {
 	size_t n = options->resamples, p = before->features.n;
-	struct growing g = { .data = before, .ratio = ratio, .seed = options->seed, .groups = before->features.groups + 1 };
+	struct growth_work g = { .data = before, .ratio = ratio, .seed = options->seed, .groups = before->features.groups + 1 };
 	struct growth r = { .groups = before->features.groups };
 
 	ASSAY_BUG_IF(before->types < 4 || p == 0);
@@ -793,9 +795,9 @@ void growth_of(const struct blend_data *before, const double *ratio, const struc
 	r.high = mem_new(g.groups, sizeof(double));
 	r.lead = mem_new(g.groups, sizeof(double));
 	growing_fit(&g, &r);
-	growing_lead(&g, &r);
+	growing_compute_lead(&g, &r);
 	parallel_for(n, options->threads, growing_resample, &g);
-	growing_total(&g, &r);
+	growing_compute_total(&g, &r);
 	growing_summarise(&g, n, &r);
 	free(g.x);
 	mat_release(&g.change[0]);

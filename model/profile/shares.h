@@ -15,21 +15,21 @@
 
 /* Parts of the columns' time, in addition to the groups. Each part belongs to a level of the answer, whose parts share the time. */
 struct shares_parts {
-	struct mat of; /* [features.n x n] share of each part in a column's time; per level, the sum is at most 1 */
-	size_t *level; /* [n] level of each part */
+	struct mat part_shares; /* [features.n x n] share of each part in a column's time; per level, the sum is at most 1 */
+	size_t *level;		/* [n] level of each part */
 };
 
 /* A column, or the sum of two columns, that varies over the machines like another column, so that this column's share may belong to them.
  * On twelve machines that differ in few ways, vm-splice varied like the sum of file reading and string copying. */
-struct stand_in {
+struct share_alternative {
 	size_t column, other; /* the two columns; equal if one column suffices */
 	double part;	      /* mean share over types of the first column in the sum, 0 to 1 */
 };
 
-struct stand_ins {
-	struct stand_in *items; /* [first[n]] items; those for column k start at first[k] */
-	size_t *first;		/* [n + 1] index of the first item for each column */
-	size_t n;		/* number of distinct columns of the features */
+struct share_alternatives {
+	struct share_alternative *items; /* [first[n]] items; those for column k start at first[k] */
+	size_t *first;			 /* [n + 1] index of the first item for each column */
+	size_t n;			 /* number of distinct columns of the features */
 };
 
 struct shares_options {
@@ -45,24 +45,25 @@ struct shares_part {
 /* Shares of groups of features. Index `groups` is the unexplained part: the constant's time, and the additive model's error on a type. */
 struct shares {
 	size_t groups, types;
-	struct mat by_type;	    /* [types x groups + 1] shares on each type; each row adds up to 1 */
-	double *share;		    /* [groups + 1] mean of by_type over types */
-	double *low, *high;	    /* [groups + 1] quantiles over single models, which are drawn from the fits of resamples */
-	double *least, *most;	    /* [groups] range over all fits that are nearly as good as the best one */
-	double *first;		    /* [groups] share of the drawn models in which this group has the largest share */
-	double *column;		    /* [features.n] shares of the distinct columns; over a group's columns, they add up to its share */
-	struct shares_part *part;   /* [parts->of.cols] shares of the parts, in the order of `parts` */
-	struct stand_ins stand_ins; /* columns that could have another column's share; `share`, `column` and `by_type` ignore these */
+	struct mat by_type;	  /* [types x groups + 1] shares on each type; each row adds up to 1 */
+	double *share;		  /* [groups + 1] mean of by_type over types */
+	double *low, *high;	  /* [groups + 1] quantiles over single models, which are drawn from the fits of resamples */
+	double *least, *most;	  /* [groups] range over all fits that are nearly as good as the best one */
+	double *first;		  /* [groups] share of the drawn models in which this group has the largest share */
+	double *column;		  /* [features.n] shares of the distinct columns; over a group's columns, they add up to its share */
+	struct shares_part *part; /* [parts->of.cols] shares of the parts, in the order of `parts` */
+	struct share_alternatives
+	    share_alternatives; /* columns that could have another column's share; `share`, `column` and `by_type` ignore these */
 };
 
 /* Computes all shares; types >= 3. noise: relative error of one measurement; fits within it are equally good. parts: may be NULL. */
-void shares_of(const struct blend_data *data, const struct blend *blend, const struct shares_parts *parts, double noise,
-	       const struct shares_options *options, struct shares *out);
+void shares_compute(const struct blend_data *data, const struct blend *blend, const struct shares_parts *parts, double noise,
+		    const struct shares_options *options, struct shares *out);
 /* Computes one fit's shares on each type: out [types x groups + 1], rows add up to 1. all_explained: the groups share the fit's error. */
 void shares_by_group(const struct blend_data *data, const struct additive *fit, bool all_explained, struct mat *out);
 
 /* Draws types with replacement until two types are different. count [types] gets the number of draws of each type. */
-void shares_draw(size_t types, struct rng *rng, double *count);
+void shares_draw_types(size_t types, struct rng *rng, double *count);
 
 void shares_release(struct shares *shares); /* accepts a zeroed struct */
 
@@ -94,7 +95,7 @@ struct growth {
  * before  data of the older version, with at least 4 types and one feature.
  * ratio   [types] cost of the newer version / cost of the older one; between 1 / GROWTH_RATIO_MAX and GROWTH_RATIO_MAX.
  * For the intervals of groups, resamples types and draws models of both kinds from the averages. */
-void growth_of(const struct blend_data *before, const double *ratio, const struct shares_options *options, struct growth *out);
+void growth_compute(const struct blend_data *before, const double *ratio, const struct shares_options *options, struct growth *out);
 void growth_release(struct growth *growth); /* accepts a zeroed struct */
 
 #endif

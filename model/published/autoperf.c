@@ -31,7 +31,7 @@ static void range_learn(const struct rows *rows, const bool *use, double toleran
 		}
 		for (size_t f = 0; f < s->functions; f++) {
 			s->center[f * p + j] = low;
-			s->unit[f * p + j] = high > low ? fmax(high - low, SCALE_UNIT_LEAST) : 1.0;
+			s->unit[f * p + j] = high > low ? fmax(high - low, SCALE_UNIT_MIN) : 1.0;
 			s->high[f * p + j] = high > low ? 1.0 : 0.0;
 		}
 	}
@@ -62,7 +62,7 @@ static double deviation_limit(const double *error, size_t n, double t)
 }
 
 /* Returns the share, by weight, of the samples in a group whose errors exceed the threshold. */
-static double share_above(const struct rows *rows, const double *error, const struct row_group *group, double threshold)
+static double anomalous_share(const struct rows *rows, const double *error, const struct row_group *group, double threshold)
 {
 	double above = 0.0, sum = 0.0;
 
@@ -83,7 +83,7 @@ static void threshold_learn(struct detector *d, const struct detector_training *
 		d->threshold[i] = limit[d->about.cluster[i]];
 	for (size_t g = 0; g < t->rows->n_groups; g++) {
 		const struct row_group *group = &t->rows->groups[g];
-		double share = share_above(t->rows, t->error, group, d->threshold[group->function]);
+		double share = anomalous_share(t->rows, t->error, group, d->threshold[group->function]);
 
 		d->known[group->function] = true;
 		d->share[group->function] = fmax(d->share[group->function], share);
@@ -126,7 +126,7 @@ static void threshold_judge(const struct detector *d, const struct rows *rows, c
 
 		if (group->run != run)
 			continue;
-		score.score = share_above(rows, error, group, d->threshold[group->function]);
+		score.score = anomalous_share(rows, error, group, d->threshold[group->function]);
 		score.anomalous = stats_round(score.score) > stats_round(score.limit);
 		if (d->options.single_sample) {
 			score.limit = d->threshold[group->function];
@@ -139,7 +139,7 @@ static void threshold_judge(const struct detector *d, const struct rows *rows, c
 }
 
 /* Returns the binomial probability that at least `anomalous` of n runs are called anomalous, each with probability options.rate. */
-static double threshold_chance(const struct detector *d, size_t n, size_t anomalous)
+static double threshold_probability(const struct detector *d, size_t n, size_t anomalous)
 {
 	return stats_beta_inc(d->options.rate, (double)anomalous, (double)(n - anomalous + 1));
 }
@@ -147,13 +147,13 @@ static double threshold_chance(const struct detector *d, size_t n, size_t anomal
 const struct detector_rule detector_deviation = {
 	.learn = deviation_learn,
 	.judge = threshold_judge,
-	.chance = threshold_chance,
+	.chance = threshold_probability,
 };
 
 const struct detector_rule detector_fixed = {
 	.learn = fixed_learn,
 	.judge = threshold_judge,
-	.chance = threshold_chance,
+	.chance = threshold_probability,
 };
 
 /* ---- clusters ---- */
@@ -168,7 +168,7 @@ static double training_rate(const struct clustering *c, size_t *of, size_t n)
 	for (size_t r = 0; r < c->runs; r++)
 		all[r] = true;
 	models_fit(&c->rows, (const bool *const[]){ all }, &models);
-	models_errors(&models, &c->rows, NULL, error);
+	models_compute_errors(&models, &c->rows, NULL, error);
 	for (size_t cluster = 0; cluster < n; cluster++) {
 		size_t samples = cluster_errors(&c->rows, error, of, cluster, own);
 		double limit = deviation_limit(own, samples, c->options->t);

@@ -13,9 +13,9 @@ const struct gbt_options gbt_paper = { .trees = 1000, .max_depth = 4, .min_sampl
 
 #define LEAF	    UINT32_MAX
 #define NODES_BYTES ((size_t)8 << 20) /* maximum size of the cache of nodes; a larger one is slower at n = 136, p = 43 (page faults) */
-#define NEAR	    1e-7f	      /* feature values closer than this are equal: scikit-learn's FEATURE_THRESHOLD */
+#define NEAR_VALUE  1e-7f	      /* feature values closer than this are equal: scikit-learn's FEATURE_THRESHOLD */
 #define BUCKETS	    4096
-#define NOWHERE	    UINT16_MAX /* marks a row that is not in a child; GBT_ROWS_MAX keeps all row indices below it */
+#define NO_ROW	    UINT16_MAX /* marks a row that is not in a child; GBT_ROWS_MAX keeps all row indices below it */
 
 /* ---- standardising columns ---- */
 
@@ -126,7 +126,7 @@ static uint64_t gbt_hash_rows(const uint16_t *rows, size_t n)
 }
 
 /* Returns the node of a set of rows; makes one if there is none. Takes ownership of `rows`. */
-static struct gbt_node *gbt_node_of(struct gbt_nodes *nodes, struct gbt_node *parent, uint16_t *rows, size_t n)
+static struct gbt_node *gbt_node_find(struct gbt_nodes *nodes, struct gbt_node *parent, uint16_t *rows, size_t n)
 {
 	uint64_t hash = gbt_hash_rows(rows, n);
 	struct gbt_node **bucket = &nodes->buckets[hash % BUCKETS], *node;
@@ -145,7 +145,7 @@ static struct gbt_node *gbt_node_of(struct gbt_nodes *nodes, struct gbt_node *pa
 }
 
 /* Returns the node of the n rows of `node` on the left side of its split if `mark`, else on the right side. */
-static struct gbt_node *gbt_nodes_side(struct gbt_nodes *nodes, struct gbt_node *node, bool mark, size_t n)
+static struct gbt_node *gbt_node_make_child(struct gbt_nodes *nodes, struct gbt_node *node, bool mark, size_t n)
 {
 	uint16_t *rows = mem_new(n, sizeof(*rows));
 
@@ -153,7 +153,7 @@ static struct gbt_node *gbt_nodes_side(struct gbt_nodes *nodes, struct gbt_node 
 		if (node->order->mark[i] == mark)
 			rows[k++] = node->rows[i];
 	}
-	return gbt_node_of(nodes, node, rows, n);
+	return gbt_node_find(nodes, node, rows, n);
 }
 
 static void gbt_order_free(struct gbt_order *order)
@@ -163,7 +163,7 @@ static void gbt_order_free(struct gbt_order *order)
 	mem_free(order->feature, order->row, order->weight, order->best, order->second, order->tied, order->mark, order);
 }
 
-static void gbt_nodes_forget(struct gbt_nodes *nodes, const struct gbt_node *kept)
+static void gbt_nodes_drop(struct gbt_nodes *nodes, const struct gbt_node *kept)
 {
 	for (size_t b = 0; b < BUCKETS; b++) {
 		struct gbt_node **link = &nodes->buckets[b];
@@ -188,7 +188,7 @@ static void gbt_nodes_trim(struct gbt_nodes *nodes, size_t bytes)
 {
 	if (nodes->bytes <= bytes)
 		return;
-	gbt_nodes_forget(nodes, nodes->root);
+	gbt_nodes_drop(nodes, nodes->root);
 	nodes->root->left = nodes->root->right = NULL;
 }
 
@@ -218,7 +218,7 @@ static void gbt_order_add(struct gbt_nodes *nodes, const struct gbt_node *node, 
 	bool varies = false;
 
 	for (size_t i = 0; i < n; i++, at++) {
-		bool cut = i + 1 < n && x[node->rows[nodes->sorted[i + 1]]] > x[node->rows[nodes->sorted[i]]] + NEAR;
+		bool cut = i + 1 < n && x[node->rows[nodes->sorted[i + 1]]] > x[node->rows[nodes->sorted[i]]] + NEAR_VALUE;
 
 		order->row[at] = nodes->sorted[i];
 		order->weight[at] = cut ? (double)n / ((double)(i + 1) * (double)(n - i - 1)) : 0.0;
@@ -229,20 +229,20 @@ static void gbt_order_add(struct gbt_nodes *nodes, const struct gbt_node *node, 
 }
 
 /* Derives the node's order from the order of its parent. Features that are constant there are constant here; sorted rows stay sorted. */
-static void gbt_order_of_child(struct gbt_nodes *nodes, struct gbt_node *node)
+static void gbt_order_make_child(struct gbt_nodes *nodes, struct gbt_node *node)
 {
 	const struct gbt_node *parent = node->parent;
 	const struct gbt_order *from = parent->order;
 
 	for (size_t i = 0, k = 0; i < parent->n; i++)
-		nodes->index[i] = k < node->n && parent->rows[i] == node->rows[k] ? (uint16_t)k++ : NOWHERE;
+		nodes->index[i] = k < node->n && parent->rows[i] == node->rows[k] ? (uint16_t)k++ : NO_ROW;
 	node->order = gbt_order_new(nodes, node->n, from->features);
 	for (size_t f = 0; f < from->features; f++) {
 		const uint16_t *row = from->row + f * parent->n;
 
 		for (size_t i = 0, k = 0; k < node->n; i++) {
 			nodes->sorted[k] = nodes->index[row[i]];
-			k += nodes->sorted[k] != NOWHERE;
+			k += nodes->sorted[k] != NO_ROW;
 		}
 		gbt_order_add(nodes, node, from->feature[f]);
 	}
@@ -256,7 +256,7 @@ static int gbt_compare_values(const void *a, const void *b, void *values)
 	return x[*i] != x[*j] ? (x[*i] > x[*j]) - (x[*i] < x[*j]) : (*i > *j) - (*i < *j);
 }
 
-static void gbt_order_of_root(struct gbt_nodes *nodes, struct gbt_node *node)
+static void gbt_order_make_root(struct gbt_nodes *nodes, struct gbt_node *node)
 {
 	node->order = gbt_order_new(nodes, nodes->n, nodes->p);
 	for (uint32_t f = 0; f < nodes->p; f++) {
@@ -273,9 +273,9 @@ static void gbt_nodes_order(struct gbt_nodes *nodes, struct gbt_node *node)
 	if (node->order)
 		return;
 	if (node->parent)
-		gbt_order_of_child(nodes, node);
+		gbt_order_make_child(nodes, node);
 	else
-		gbt_order_of_root(nodes, node);
+		gbt_order_make_root(nodes, node);
 }
 
 static struct gbt_node *gbt_nodes_make_root(struct gbt_nodes *nodes)
@@ -284,7 +284,7 @@ static struct gbt_node *gbt_nodes_make_root(struct gbt_nodes *nodes)
 
 	for (size_t i = 0; i < nodes->n; i++)
 		rows[i] = (uint16_t)i;
-	return gbt_node_of(nodes, NULL, rows, nodes->n);
+	return gbt_node_find(nodes, NULL, rows, nodes->n);
 }
 
 /* Makes the root node and its order. X is not used after the call. */
@@ -311,7 +311,7 @@ static void gbt_nodes_free(struct gbt_nodes *nodes)
 {
 	if (!nodes)
 		return;
-	gbt_nodes_forget(nodes, NULL);
+	gbt_nodes_drop(nodes, NULL);
 	mem_free(nodes->x, nodes->sorted, nodes->index, nodes);
 }
 
@@ -367,12 +367,12 @@ static void gbt_partition(struct gbt_nodes *nodes, struct gbt_node *node, size_t
 	order->n_left = n_left;
 	/* The middle of two floats is an exact double, so scikit-learn's special case for a threshold equal to `high` is not needed. */
 	node->split.threshold = (double)low / 2.0 + (double)high / 2.0;
-	node->left = gbt_nodes_side(nodes, node, true, n_left);
-	node->right = gbt_nodes_side(nodes, node, false, node->n - n_left);
+	node->left = gbt_node_make_child(nodes, node, true, n_left);
+	node->right = gbt_node_make_child(nodes, node, false, node->n - n_left);
 }
 
 /* Reports whether the first `rows` rows along feature f are exactly the left side, or the right side, of the split. */
-static bool gbt_same_partition(const struct gbt_order *order, size_t n, size_t f, size_t rows)
+static bool gbt_is_same_partition(const struct gbt_order *order, size_t n, size_t f, size_t rows)
 {
 	const uint16_t *row = order->row + f * n;
 	bool mark = order->mark[row[0]];
@@ -396,7 +396,7 @@ static void gbt_add_tied(struct gbt_nodes *nodes, struct gbt_node *node, size_t 
 	if (split->n_tied == 0)
 		gbt_partition(nodes, node, f, rows);
 	else
-		split->ambiguous |= !gbt_same_partition(order, node->n, f, rows);
+		split->ambiguous |= !gbt_is_same_partition(order, node->n, f, rows);
 	order->tied[split->n_tied++] = order->feature[f];
 }
 
@@ -445,8 +445,8 @@ struct gbt {
 	struct gbt_branch *branches;
 	size_t n_branches, capacity;
 	size_t *roots;		/* [trees] index of each root in `branches` */
-	double *mse;		/* [trees + 1] as in struct gbt_about */
-	double *sum, *per_tree; /* [p] importances, as in struct gbt_about */
+	double *mse;		/* [trees + 1] as in struct gbt_info */
+	double *sum, *per_tree; /* [p] importances, as in struct gbt_info */
 	double tied, gain;	/* sum over all splits of gain * number of tied features; sum of gains */
 	size_t ambiguous;
 };
@@ -666,13 +666,13 @@ void gbt_free(struct gbt *gbt)
 
 /* ---- statistics of the fit ---- */
 
-struct gbt_about gbt_about(const struct gbt *gbt)
+struct gbt_info gbt_info(const struct gbt *gbt)
 {
-	return (struct gbt_about){ .mse = gbt->mse,
-				   .importance_sum = gbt->sum,
-				   .importance_per_tree = gbt->per_tree,
-				   .tied_per_split = gbt->gain > 0.0 ? gbt->tied / gbt->gain : 0.0,
-				   .ambiguous_splits = gbt->ambiguous };
+	return (struct gbt_info){ .mse = gbt->mse,
+				  .importance_sum = gbt->sum,
+				  .importance_per_tree = gbt->per_tree,
+				  .tied_per_split = gbt->gain > 0.0 ? gbt->tied / gbt->gain : 0.0,
+				  .ambiguous_splits = gbt->ambiguous };
 }
 
 static double gbt_predict_row(const struct gbt *gbt, const double *x)

@@ -40,14 +40,14 @@ enum assay_status gbt_fit(const struct mat *X, const double *y, const struct gbt
 void gbt_free(struct gbt *gbt); /* accepts NULL */
 
 /* Statistics of a fit, owned by the fit. The importances [p] add up to 1; without splits, all importances are 0. */
-struct gbt_about {
+struct gbt_info {
 	const double *mse; /* [trees + 1] mean squared error on the training rows after each number of trees; [0] without trees */
 	const double *importance_sum;	   /* sum of impurity decreases over all trees (scikit-learn >= 0.20) */
 	const double *importance_per_tree; /* importances normalised within each tree, then averaged (before 0.20, as in the paper) */
 	double tied_per_split;		   /* mean number of tied features per split, weighted by gain: 1 without ties, 0 without splits */
 	size_t ambiguous_splits;	   /* number of splits that the data do not determine, because ties give different partitions */
 };
-struct gbt_about gbt_about(const struct gbt *gbt);
+struct gbt_info gbt_info(const struct gbt *gbt);
 
 /* Predicts the rows of X [m x p] into out[m]; p as in the fit. Only tests call this function, to check the trees. */
 void gbt_predict(const struct gbt *gbt, const struct mat *X, double *out);

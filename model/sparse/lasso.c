@@ -9,9 +9,11 @@
 
 #define DEPENDENT 1e-11 /* a column is a linear combination of the set's columns if they leave at most this part of its square */
 #define STEPS	  10	/* maximum number of steps per column and row; no known data need as many */
-#define NEAR	  1e-6	/* relative distance below lambda within which pulls are computed exactly, if products of columns are imprecise */
-#define ROUNDING  1e-14 /* upper bound of the rounding error of pulls from products of columns, relative to lengths and coefficients */
-#define ENOUGH	  1e-11 /* tolerance by which a pull may exceed lambda, relative to the deviation of y */
+#define NEAR_LAMBDA                                                                                                                        \
+	1e-6 /* relative distance below lambda within which pulls are computed exactly, if products of columns are imprecise               \
+	      */
+#define ROUNDING	 1e-14 /* upper bound of the rounding error of pulls from products of columns, relative to lengths and coefficients */
+#define LAMBDA_TOLERANCE 1e-11 /* tolerance by which a pull may exceed lambda, relative to the deviation of y */
 
 /* ---- the active set ---- */
 
@@ -24,7 +26,7 @@ struct active_problem {
 	const double *z; /* [p x n] matrix, column by column */
 	const double *y; /* [n] dependent variable */
 	size_t n, p;
-	const double *pull;  /* [p] product of each column with y */
+	const double *correlation; /* [p] product of each column with y */
 	double **products;   /* [p] products of a column with all; NULL until needed. Problems with equal z may share them; free() each */
 	const bool *allowed; /* [p] whether a column may enter the set; other columns have coefficient 0 */
 	bool any_sign;	     /* coefficients may be negative */
@@ -32,26 +34,26 @@ struct active_problem {
 };
 
 struct active_set {
-	struct active_problem of;
+	struct active_problem problem_data;
 	double lambda;
-	double *b;    /* [p] coefficients, owned by the caller */
-	double *rest; /* [n] residual of y after the fit by the set's columns */
-	double *near; /* [p] pull of each column, computed from products of columns */
-	bool fresh;   /* `near` is valid for the present coefficients */
-	double *size; /* [p] Euclidean length of each allowed column */
-	double longest;
+	double *b;	  /* [p] coefficients, owned by the caller */
+	double *residual; /* [n] residual of y after the fit by the set's columns */
+	double *near;	  /* [p] pull of each column, computed from products of columns */
+	bool is_current;  /* `near` is valid for the present coefficients */
+	double *size;	  /* [p] Euclidean length of each allowed column */
+	double max_length;
 	size_t *set; /* [k] columns in the set */
 	size_t k, room;
-	double *sign;	/* [k] signs of the coefficients */
-	double *factor; /* [room x room] lower Cholesky factor of the products of the set's columns */
-	double *x;	/* [room] buffer for solutions */
-	double *step;	/* [k] direction in which the coefficients change */
-	bool *barred;	/* [p] columns that left immediately after entering; only rounding errors select these */
+	double *sign;	       /* [k] signs of the coefficients */
+	double *factor;	       /* [room x room] lower Cholesky factor of the products of the set's columns */
+	double *x;	       /* [room] buffer for solutions */
+	double *step;	       /* [k] direction in which the coefficients change */
+	bool *excluded_column; /* [p] columns that left immediately after entering; only rounding errors select these */
 };
 
-static const double *column(const struct active_set *a, size_t j)
+static const double *column_data(const struct active_set *a, size_t j)
 {
-	return a->of.z + j * a->of.n;
+	return a->problem_data.z + j * a->problem_data.n;
 }
 
 /* Returns the scalar product of x and y. Computes four sums in parallel, so that the CPU need not wait for each addition. */
@@ -74,26 +76,26 @@ static double active_set_dot(const double *x, const double *y, size_t n)
 /* Returns the products of column j with all columns. Copies a product if the products of the other column are known. */
 static const double *products(const struct active_set *a, size_t j)
 {
-	double **all = a->of.products, *new;
-	size_t n = a->of.n, p = a->of.p;
+	double **all = a->problem_data.products, *new;
+	size_t n = a->problem_data.n, p = a->problem_data.p;
 
 	if (all[j])
 		return all[j];
 	new = mem_new(p, sizeof(*new));
 	for (size_t i = 0; i < p; i++)
-		new[i] = all[i] ? all[i][j] : active_set_dot(column(a, i), column(a, j), n);
+		new[i] = all[i] ? all[i][j] : active_set_dot(column_data(a, i), column_data(a, j), n);
 	return all[j] = new;
 }
 
 /* ---- the factor ---- */
 
-static void forward(const struct active_set *a, double *x)
+static void forward_substitute(const struct active_set *a, double *x)
 {
 	for (size_t i = 0; i < a->k; i++)
 		x[i] = (x[i] - active_set_dot(a->factor + i * a->room, x, i)) / a->factor[i * a->room + i];
 }
 
-static void backward(const struct active_set *a, double *x)
+static void back_substitute(const struct active_set *a, double *x)
 {
 	for (size_t i = a->k; i-- > 0;) {
 		x[i] /= a->factor[i * a->room + i];
@@ -103,17 +105,17 @@ static void backward(const struct active_set *a, double *x)
 }
 
 /* Appends column j to the set. Returns false if it is a linear combination of the set's columns; a->x then has the coefficients. */
-static bool append(struct active_set *a, size_t j, double sign)
+static bool append_column(struct active_set *a, size_t j, double sign)
 {
 	const double *with = products(a, j);
 	double left;
 
 	for (size_t i = 0; i < a->k; i++)
 		a->x[i] = with[a->set[i]];
-	forward(a, a->x);
+	forward_substitute(a, a->x);
 	left = with[j] - active_set_dot(a->x, a->x, a->k);
 	if (a->k == a->room || left <= DEPENDENT * with[j]) {
-		backward(a, a->x);
+		back_substitute(a, a->x);
 		return false;
 	}
 	memcpy(a->factor + a->k * a->room, a->x, a->k * sizeof(*a->x));
@@ -127,7 +129,7 @@ static bool append(struct active_set *a, size_t j, double sign)
 
 /* Removes column i from the set. Rotates pairs of columns of the factor to make it triangular again (Golub and Van Loan, "Matrix
  * Computations", 6.5.2). */
-static void leave(struct active_set *a, size_t i)
+static void remove_column(struct active_set *a, size_t i)
 {
 	double *cosine = a->x, *sine = a->step;
 
@@ -152,16 +154,16 @@ static void leave(struct active_set *a, size_t i)
 }
 
 /* Removes columns with coefficient 0 from the set. */
-static void thin(struct active_set *a)
+static void remove_zero_columns(struct active_set *a)
 {
 	for (size_t i = a->k; i-- > 0;) {
 		if (a->b[a->set[i]] == 0.0)
-			leave(a, i);
+			remove_column(a, i);
 	}
 }
 
 /* Adds *most * `step` to the coefficients, or stops where the first one becomes 0: then lowers *most and returns true. */
-static bool move(struct active_set *a, double *most)
+static bool step_to_minimum(struct active_set *a, double *most)
 {
 	size_t first = SIZE_MAX;
 
@@ -186,133 +188,135 @@ static bool move(struct active_set *a, double *most)
 }
 
 /* Replaces a column of the set by column j, a linear combination of the set. The fit stays the same, and the penalty falls. */
-static bool exchange(struct active_set *a, size_t j, double sign)
+static bool exchange_column(struct active_set *a, size_t j, double sign)
 {
 	double most = HUGE_VAL;
 
 	for (size_t i = 0; i < a->k; i++)
 		a->step[i] = -sign * a->x[i];
-	if (!move(a, &most))
+	if (!step_to_minimum(a, &most))
 		return false;
-	thin(a);
-	a->fresh = false;
-	if (!append(a, j, sign))
+	remove_zero_columns(a);
+	a->is_current = false;
+	if (!append_column(a, j, sign))
 		return false;
 	a->b[j] = sign * most;
 	return true;
 }
 
-static bool enter(struct active_set *a, size_t j, double sign)
+static bool enter_column(struct active_set *a, size_t j, double sign)
 {
-	return append(a, j, sign) || exchange(a, j, sign);
+	return append_column(a, j, sign) || exchange_column(a, j, sign);
 }
 
 /* ---- solving ---- */
 
-static void measure_rest(struct active_set *a)
+static void compute_residual(struct active_set *a)
 {
-	memcpy(a->rest, a->of.y, a->of.n * sizeof(*a->rest));
+	memcpy(a->residual, a->problem_data.y, a->problem_data.n * sizeof(*a->residual));
 	for (size_t i = 0; i < a->k; i++) {
-		const double *z = column(a, a->set[i]), b = a->b[a->set[i]];
+		const double *z = column_data(a, a->set[i]), b = a->b[a->set[i]];
 
-		for (size_t k = 0; k < a->of.n; k++)
-			a->rest[k] -= b * z[k];
+		for (size_t k = 0; k < a->problem_data.n; k++)
+			a->residual[k] -= b * z[k];
 	}
 }
 
-/* Returns the pulls of all columns, computed from products of columns. Large coefficients reduce their precision; see near_will_do(). */
-static const double *measure_near(struct active_set *a)
+/* Returns the pulls of all columns, computed from products of columns. Large coefficients reduce their precision; see is_near_sufficient().
+ */
+static const double *compute_near_products(struct active_set *a)
 {
-	size_t p = a->of.p;
+	size_t p = a->problem_data.p;
 
-	if (a->fresh)
+	if (a->is_current)
 		return a->near;
-	memcpy(a->near, a->of.pull, p * sizeof(*a->near));
+	memcpy(a->near, a->problem_data.correlation, p * sizeof(*a->near));
 	for (size_t i = 0; i < a->k; i++) {
 		const double *with = products(a, a->set[i]), b = a->b[a->set[i]];
 
 		for (size_t j = 0; j < p; j++)
 			a->near[j] -= b * with[j];
 	}
-	a->fresh = true;
+	a->is_current = true;
 	return a->near;
 }
 
-/* Reports whether the rounding errors of measure_near() are below a->of.enough. */
-static bool near_will_do(const struct active_set *a)
+/* Reports whether the rounding errors of compute_near_products() are below a->of.enough. */
+static bool is_near_sufficient(const struct active_set *a)
 {
 	double all = 0.0;
 
 	for (size_t i = 0; i < a->k; i++)
 		all += fabs(a->b[a->set[i]]) * a->size[a->set[i]];
-	return ROUNDING * a->longest * all <= a->of.enough;
+	return ROUNDING * a->max_length * all <= a->problem_data.enough;
 }
 
 /* Moves to the minimum for the set's columns and signs; on entry, `step` has their pulls. Returns false if a column left the set. */
-static bool descend(struct active_set *a)
+static bool descend_all(struct active_set *a)
 {
 	double most = 1.0;
 	bool whole;
 
 	for (size_t i = 0; i < a->k; i++)
 		a->step[i] -= a->lambda * a->sign[i];
-	forward(a, a->step);
-	backward(a, a->step);
-	whole = !move(a, &most);
-	a->fresh = false;
+	forward_substitute(a, a->step);
+	back_substitute(a, a->step);
+	whole = !step_to_minimum(a, &most);
+	a->is_current = false;
 	if (!whole)
-		thin(a);
+		remove_zero_columns(a);
 	return whole;
 }
 
 static bool descend_near(struct active_set *a)
 {
-	const double *near = measure_near(a);
+	const double *near = compute_near_products(a);
 
 	for (size_t i = 0; i < a->k; i++)
 		a->step[i] = near[a->set[i]];
-	return descend(a);
+	return descend_all(a);
 }
 
 /* Moves as descend_near() does, but computes the pulls from the exact residual. */
 static bool descend_exactly(struct active_set *a)
 {
-	measure_rest(a);
+	compute_residual(a);
 	for (size_t i = 0; i < a->k; i++)
-		a->step[i] = active_set_dot(column(a, a->set[i]), a->rest, a->of.n);
-	return descend(a);
+		a->step[i] = active_set_dot(column_data(a, a->set[i]), a->residual, a->problem_data.n);
+	return descend_all(a);
 }
 
 /* Repeats the last step to remove its rounding errors. Uses products of columns if these are precise enough. */
-static bool polish(struct active_set *a)
+static bool refine_solution(struct active_set *a)
 {
-	bool near = near_will_do(a), whole = near ? descend_near(a) : descend_exactly(a);
+	bool near = is_near_sufficient(a), whole = near ? descend_near(a) : descend_exactly(a);
 
-	a->fresh = near && whole;
+	a->is_current = near && whole;
 	return whole;
 }
 
 /* Returns the column outside the set whose pull exceeds lambda most; SIZE_MAX if there is none. *sign gets the sign of the pull. */
-static size_t next_of(struct active_set *a, double *sign)
+static size_t find_next_column(struct active_set *a, double *sign)
 {
-	double most = a->lambda + a->of.enough, nearly = a->lambda - NEAR * a->lambda;
-	const double *near = measure_near(a);
+	double most = a->lambda + a->problem_data.enough, nearly = a->lambda - NEAR_LAMBDA * a->lambda;
+	const double *near = compute_near_products(a);
 	size_t found = SIZE_MAX;
-	bool measured = false, exactly = !near_will_do(a);
+	bool measured = false, exactly = !is_near_sufficient(a);
 
-	for (size_t j = 0; j < a->of.p; j++) {
-		double pull = near[j];
+	for (size_t j = 0; j < a->problem_data.p; j++) {
+		double correlation = near[j];
 
-		if ((a->of.any_sign ? fabs(pull) : pull) < nearly || a->b[j] != 0.0 || !a->of.allowed[j] || a->barred[j])
+		if ((a->problem_data.any_sign ? fabs(correlation) : correlation) < nearly || a->b[j] != 0.0 ||
+		    !a->problem_data.allowed[j] || a->excluded_column[j])
 			continue;
 		if (exactly && !measured)
-			measure_rest(a);
+			compute_residual(a);
 		measured = exactly;
 		if (exactly)
-			pull = active_set_dot(column(a, j), a->rest, a->of.n);
-		if ((a->of.any_sign ? fabs(pull) : pull) > most) {
-			most = fabs(pull);
-			*sign = copysign(1.0, pull);
+			correlation = active_set_dot(column_data(a, j), a->residual, a->problem_data.n);
+		if ((a->problem_data.any_sign ? fabs(correlation) : correlation) > most) {
+			most = fabs(correlation);
+			*sign = copysign(1.0, correlation);
 			found = j;
 		}
 	}
@@ -328,22 +332,22 @@ static struct active_set *active_set_new(const struct active_problem *problem, d
 
 	for (size_t j = 0; j < problem->p; j++)
 		allowed += problem->allowed[j];
-	*a = (struct active_set){ .of = *problem, .b = b, .room = problem->n < allowed ? problem->n : allowed };
-	a->rest = mem_new(problem->n, sizeof(*a->rest));
+	*a = (struct active_set){ .problem_data = *problem, .b = b, .room = problem->n < allowed ? problem->n : allowed };
+	a->residual = mem_new(problem->n, sizeof(*a->residual));
 	a->near = mem_new(problem->p, sizeof(*a->near));
 	a->size = mem_new(problem->p, sizeof(*a->size));
 	for (size_t j = 0; j < problem->p; j++) {
-		a->size[j] = problem->allowed[j] ? sqrt(active_set_dot(column(a, j), column(a, j), problem->n)) : 0.0;
-		a->longest = fmax(a->longest, a->size[j]);
+		a->size[j] = problem->allowed[j] ? sqrt(active_set_dot(column_data(a, j), column_data(a, j), problem->n)) : 0.0;
+		a->max_length = fmax(a->max_length, a->size[j]);
 	}
 	a->set = mem_new(a->room, sizeof(*a->set));
 	a->sign = mem_new(a->room, sizeof(*a->sign));
 	a->factor = mem_resize(NULL, a->room * a->room, sizeof(*a->factor)); /* not zeroed, because most of the factor is never used */
 	a->x = mem_new(a->room, sizeof(*a->x));
 	a->step = mem_new(a->room, sizeof(*a->step));
-	a->barred = mem_new(problem->p, sizeof(*a->barred));
+	a->excluded_column = mem_new(problem->p, sizeof(*a->excluded_column));
 	for (size_t j = 0; j < problem->p; j++) {
-		if (b[j] != 0.0 && (!problem->allowed[j] || !append(a, j, copysign(1.0, b[j]))))
+		if (b[j] != 0.0 && (!problem->allowed[j] || !append_column(a, j, copysign(1.0, b[j]))))
 			b[j] = 0.0;
 	}
 	return a;
@@ -357,19 +361,19 @@ static void active_set_solve(struct active_set *a, double lambda)
 	double sign = 1.0;
 
 	a->lambda = lambda;
-	memset(a->barred, 0, a->of.p * sizeof(*a->barred));
-	for (size_t step = 0; step < STEPS * (a->of.n + a->of.p); step++) {
+	memset(a->excluded_column, 0, a->problem_data.p * sizeof(*a->excluded_column));
+	for (size_t step = 0; step < STEPS * (a->problem_data.n + a->problem_data.p); step++) {
 		if (!descend_near(a)) {
 			if (last != SIZE_MAX && a->b[last] == 0.0)
-				a->barred[last] = true;
+				a->excluded_column[last] = true;
 			last = SIZE_MAX;
 			continue;
 		}
-		last = next_of(a, &sign);
-		if (last == SIZE_MAX && polish(a) && (near_will_do(a) || (last = next_of(a, &sign)) == SIZE_MAX))
+		last = find_next_column(a, &sign);
+		if (last == SIZE_MAX && refine_solution(a) && (is_near_sufficient(a) || (last = find_next_column(a, &sign)) == SIZE_MAX))
 			break;
 		if (last != SIZE_MAX)
-			a->barred[last] = !enter(a, last, sign);
+			a->excluded_column[last] = !enter_column(a, last, sign);
 	}
 }
 
@@ -378,21 +382,21 @@ static void active_set_free(struct active_set *a)
 {
 	if (!a)
 		return;
-	mem_free(a->rest, a->near, a->size, a->set, a->sign, a->factor, a->x, a->step, a->barred, a);
+	mem_free(a->residual, a->near, a->size, a->set, a->sign, a->factor, a->x, a->step, a->excluded_column, a);
 }
 
 /* ---- the path ---- */
 
 /* Columns and y, multiplied by the square roots of the weights, so that plain products are weighted products. */
-struct scaled {
+struct scaled_problem {
 	size_t n, p;
-	double *z;	   /* [p x n] standardised columns; 0 for a constant column */
-	double *mean, *sd; /* [p] mean and deviation of each column; the mean is 0 if nothing is centred, because there is no intercept */
-	double *root;	   /* [n] square roots of the weights; the sum of the weights is 1 */
-	double *y;	   /* [n] dependent variable */
-	double *pull;	   /* [p] products of y with the columns */
-	double **products; /* [p] as in struct active_problem */
-	double *b;	   /* [p] coefficients */
+	double *z;	     /* [p x n] standardised columns; 0 for a constant column */
+	double *mean, *sd;   /* [p] mean and deviation of each column; the mean is 0 if nothing is centred, because there is no intercept */
+	double *root;	     /* [n] square roots of the weights; the sum of the weights is 1 */
+	double *y;	     /* [n] dependent variable */
+	double *correlation; /* [p] products of y with the columns */
+	double **products;   /* [p] as in struct active_problem */
+	double *b;	     /* [p] coefficients */
 	struct active_set *set;
 	bool *varies; /* [p] false for constant columns */
 	double y_mean, y_sd;
@@ -400,7 +404,7 @@ struct scaled {
 };
 
 /* Subtracts the weighted mean from x, and multiplies x by the square roots of the weights. Returns the weighted standard deviation. */
-static double centre(double *x, const double *root, size_t n, double *mean)
+static double centre_column(double *x, const double *root, size_t n, double *mean)
 {
 	*mean = 0.0;
 	for (size_t i = 0; i < n; i++)
@@ -411,22 +415,22 @@ static double centre(double *x, const double *root, size_t n, double *mean)
 }
 
 /* Makes an active set that only `allowed` columns may enter, starting at coefficients b. */
-static struct active_set *set_of(const struct scaled *d, const bool *allowed, double *b)
+static struct active_set *active_set_prepare(const struct scaled_problem *d, const bool *allowed, double *b)
 {
 	return active_set_new(&(struct active_problem){ .z = d->z,
 							.y = d->y,
 							.n = d->n,
 							.p = d->p,
-							.pull = d->pull,
+							.correlation = d->correlation,
 							.products = d->products,
 							.allowed = allowed,
 							.any_sign = d->any_sign,
-							.enough = ENOUGH * d->y_sd },
+							.enough = LAMBDA_TOLERANCE * d->y_sd },
 			      b);
 }
 
 /* Returns the elements of X column by column; free() them. */
-static double *columns_of(const struct mat *X)
+static double *columns_find_dependent(const struct mat *X)
 {
 	double *z = mem_new(X->rows * X->cols, sizeof(*z));
 
@@ -437,7 +441,7 @@ static double *columns_of(const struct mat *X)
 	return z;
 }
 
-static double largest_of(const double *x, size_t n)
+static double largest_magnitude(const double *x, size_t n)
 {
 	double largest = 0.0;
 
@@ -446,22 +450,23 @@ static double largest_of(const double *x, size_t n)
 	return largest;
 }
 
-/* Scales the data. Divides columns by their deviation, unless how->as_given. `origin`: centres nothing; there is no intercept. */
-static struct scaled scaled_of(const struct mat *X, const double *y, const double *weight, const struct lasso_options *how, bool origin)
+/* Scales the data. Divides columns by their deviation, unless how->is_unscaled. `origin`: centres nothing; there is no intercept. */
+static struct scaled_problem scale_problem(const struct mat *X, const double *y, const double *weight, const struct lasso_options *how,
+					   bool origin)
 {
 	size_t n = X->rows, p = X->cols;
-	struct scaled d = { .n = n,
-			    .p = p,
-			    .z = columns_of(X),
-			    .mean = mem_new(p, sizeof(double)),
-			    .sd = mem_new(p, sizeof(double)),
-			    .root = mem_new(n, sizeof(double)),
-			    .y = mem_new(n, sizeof(double)),
-			    .pull = mem_new(p, sizeof(double)),
-			    .products = mem_new(p, sizeof(double *)),
-			    .b = mem_new(p, sizeof(double)),
-			    .varies = mem_new(p, sizeof(bool)),
-			    .any_sign = how->any_sign };
+	struct scaled_problem d = { .n = n,
+				    .p = p,
+				    .z = columns_find_dependent(X),
+				    .mean = mem_new(p, sizeof(double)),
+				    .sd = mem_new(p, sizeof(double)),
+				    .root = mem_new(n, sizeof(double)),
+				    .y = mem_new(n, sizeof(double)),
+				    .correlation = mem_new(p, sizeof(double)),
+				    .products = mem_new(p, sizeof(double *)),
+				    .b = mem_new(p, sizeof(double)),
+				    .varies = mem_new(p, sizeof(bool)),
+				    .any_sign = how->any_sign };
 	double sum = 0.0;
 
 	for (size_t i = 0; i < n; i++)
@@ -469,48 +474,48 @@ static struct scaled scaled_of(const struct mat *X, const double *y, const doubl
 	for (size_t i = 0; i < n; i++)
 		d.root[i] = sqrt(weight[i] / sum);
 	memcpy(d.y, y, n * sizeof(*y));
-	d.y_sd = centre(d.y, d.root, n, &d.y_mean);
+	d.y_sd = centre_column(d.y, d.root, n, &d.y_mean);
 	for (size_t i = 0; i < n && origin; i++)
 		d.y[i] = d.root[i] * y[i];
 	d.y_mean = origin ? 0.0 : d.y_mean;
 	for (size_t j = 0; j < p; j++) {
-		double *z = d.z + j * n, largest = largest_of(z, n), scale;
+		double *z = d.z + j * n, largest = largest_magnitude(z, n), scale;
 
-		d.sd[j] = centre(z, d.root, n, &d.mean[j]);
+		d.sd[j] = centre_column(z, d.root, n, &d.mean[j]);
 		if (d.sd[j] <= 1e-12 * largest)
 			d.sd[j] = 0.0;
 		d.varies[j] = d.sd[j] > 0.0;
-		if (d.varies[j] && how->as_given)
+		if (d.varies[j] && how->is_unscaled)
 			d.sd[j] = 1.0;
 		scale = d.varies[j] ? 1.0 / d.sd[j] : 0.0;
 		for (size_t i = 0; i < n; i++)
 			z[i] = (z[i] + (origin ? d.root[i] * d.mean[j] : 0.0)) * scale;
 		d.mean[j] = origin ? 0.0 : d.mean[j];
-		d.pull[j] = active_set_dot(z, d.y, n);
+		d.correlation[j] = active_set_dot(z, d.y, n);
 	}
-	d.set = set_of(&d, d.varies, d.b);
+	d.set = active_set_prepare(&d, d.varies, d.b);
 	return d;
 }
 
-static void scaled_release(struct scaled *d)
+static void scaled_release(struct scaled_problem *d)
 {
 	mem_free_all(d->products, d->p);
 	active_set_free(d->set);
-	mem_free(d->z, d->mean, d->sd, d->root, d->y, d->pull, d->b, d->varies);
+	mem_free(d->z, d->mean, d->sd, d->root, d->y, d->correlation, d->b, d->varies);
 }
 
 /* Returns the smallest lambda at which all coefficients are 0. */
-static double largest_pull(const struct scaled *d)
+static double first_lambda(const struct scaled_problem *d)
 {
 	double most = 0.0;
 
 	for (size_t j = 0; j < d->p; j++)
-		most = fmax(most, d->any_sign ? fabs(d->pull[j]) : d->pull[j]);
+		most = fmax(most, d->any_sign ? fabs(d->correlation[j]) : d->correlation[j]);
 	return most;
 }
 
 /* Stores the coefficients of the unscaled columns, and the intercept, in row k. */
-static void keep(const struct scaled *d, const double *coefficients, size_t k, struct mat *beta, double *intercept)
+static void store_coefficients(const struct scaled_problem *d, const double *coefficients, size_t k, struct mat *beta, double *intercept)
 {
 	intercept[k] = d->y_mean;
 	for (size_t j = 0; j < d->p; j++) {
@@ -521,7 +526,7 @@ static void keep(const struct scaled *d, const double *coefficients, size_t k, s
 	}
 }
 
-static bool same_columns(const struct mat *beta, size_t k)
+static bool is_same_columns(const struct mat *beta, size_t k)
 {
 	for (size_t j = 0; k && j < beta->cols; j++) {
 		if ((mat_get(beta, k, j) != 0.0) != (mat_get(beta, k - 1, j) != 0.0))
@@ -531,7 +536,7 @@ static bool same_columns(const struct mat *beta, size_t k)
 }
 
 /* Fits the columns that have a nonzero coefficient in row k of out->beta, without the penalty. */
-static void refit(const struct scaled *d, size_t k, struct lasso_path *out)
+static void refit_columns(const struct scaled_problem *d, size_t k, struct lasso_path *out)
 {
 	double *b = mem_new(d->p, sizeof(*b));
 	bool *has = mem_new(d->p, sizeof(*has));
@@ -541,34 +546,34 @@ static void refit(const struct scaled *d, size_t k, struct lasso_path *out)
 		has[j] = mat_get(&out->beta, k, j) != 0.0;
 		b[j] = d->b[j];
 	}
-	set = set_of(d, has, b);
+	set = active_set_prepare(d, has, b);
 	active_set_solve(set, 0.0);
-	keep(d, b, k, &out->refitted, out->refitted_intercept);
+	store_coefficients(d, b, k, &out->refitted, out->refitted_intercept);
 	active_set_free(set);
 	mem_free(has, b);
 }
 
 /* Refits row k, or copies row k - 1 if it has the same columns. If the intercept may not be negative, the best one is 0 (convexity). */
-static void refit_bounded(const struct scaled *d, const struct scaled *origin, size_t k, struct lasso_path *out)
+static void refit_bounded(const struct scaled_problem *d, const struct scaled_problem *origin, size_t k, struct lasso_path *out)
 {
-	if (same_columns(&out->beta, k)) {
+	if (is_same_columns(&out->beta, k)) {
 		memcpy(out->refitted.at + k * d->p, out->refitted.at + (k - 1) * d->p, d->p * sizeof(double));
 		out->refitted_intercept[k] = out->refitted_intercept[k - 1];
 		return;
 	}
-	refit(d, k, out);
+	refit_columns(d, k, out);
 	if (origin->p && out->refitted_intercept[k] < 0.0)
-		refit(origin, k, out);
+		refit_columns(origin, k, out);
 }
 
-void lasso_path_of(const struct mat *X, const double *y, const double *weight, const struct lasso_options *how, const double *lambdas,
-		   struct lasso_path *out)
+void lasso_path_compute(const struct mat *X, const double *y, const double *weight, const struct lasso_options *how, const double *lambdas,
+			struct lasso_path *out)
 {
-	struct scaled d = scaled_of(X, y, weight, how, false), origin = { .p = 0 };
-	double first = largest_pull(&d);
+	struct scaled_problem d = scale_problem(X, y, weight, how, false), origin = { .p = 0 };
+	double first = first_lambda(&d);
 
-	if (how->bounded)
-		origin = scaled_of(X, y, weight, how, true);
+	if (how->is_intercept_bounded)
+		origin = scale_problem(X, y, weight, how, true);
 	*out = (struct lasso_path){ .beta = mat_new(LASSO_LAMBDAS, X->cols) };
 	if (how->refit)
 		out->refitted = mat_new(LASSO_LAMBDAS, X->cols);
@@ -577,10 +582,10 @@ void lasso_path_of(const struct mat *X, const double *y, const double *weight, c
 
 		out->lambda[k] = lambda;
 		active_set_solve(d.set, lambda);
-		keep(&d, d.b, k, &out->beta, out->intercept);
+		store_coefficients(&d, d.b, k, &out->beta, out->intercept);
 		if (origin.p && out->intercept[k] < 0.0) {
 			active_set_solve(origin.set, lambda);
-			keep(&origin, origin.b, k, &out->beta, out->intercept);
+			store_coefficients(&origin, origin.b, k, &out->beta, out->intercept);
 		}
 		if (how->refit)
 			refit_bounded(&d, &origin, k, out);

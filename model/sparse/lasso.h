@@ -16,11 +16,11 @@
 #define LASSO_LAMBDAS 100
 
 struct lasso_options {
-	bool any_sign;	 /* coefficients may be negative */
-	bool bounded;	 /* the intercept may not be negative */
-	bool as_given;	 /* columns are centred, but not divided by their deviation; the penalty applies to the unscaled coefficients */
-	bool refit;	 /* also fit the selected columns without the penalty */
-	double smallest; /* last lambda divided by the first one, in (0, 1); at the first lambda, all coefficients are zero */
+	bool any_sign;		   /* coefficients may be negative */
+	bool is_intercept_bounded; /* the intercept may not be negative */
+	bool is_unscaled; /* columns are centred, but not divided by their deviation; the penalty applies to the unscaled coefficients */
+	bool refit;	  /* also fit the selected columns without the penalty */
+	double smallest;  /* last lambda divided by the first one, in (0, 1); at the first lambda, all coefficients are zero */
 };
 
 struct lasso_path {
@@ -33,8 +33,8 @@ struct lasso_path {
 
 /* Computes the path. X [n x p], y [n] and weight [n] are finite, weights are positive, n > 0. lambdas [LASSO_LAMBDAS] decrease; NULL:
  * chosen from the data. Overwrites *out; the caller frees it with lasso_path_release(). */
-void lasso_path_of(const struct mat *X, const double *y, const double *weight, const struct lasso_options *how, const double *lambdas,
-		   struct lasso_path *out);
+void lasso_path_compute(const struct mat *X, const double *y, const double *weight, const struct lasso_options *how, const double *lambdas,
+			struct lasso_path *out);
 /* Computes value [X->rows], the fitted values for the rows of X, from row k of `beta` (for unscaled columns) and intercept[k]. */
 void lasso_values(const struct mat *beta, const double *intercept, size_t k, const struct mat *X, double *value);
 void lasso_path_release(struct lasso_path *path); /* accepts a zeroed struct */

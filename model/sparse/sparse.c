@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SEED 19
-#define SAME 1e-9 /* columns that differ by less, relative to their deviation, are equal */
+#define SEED	   19
+#define SAME_RATIO 1e-9 /* columns that differ by less, relative to their deviation, are equal */
 
 /* Reports whether column b is slope * column a + offset. If so, sets the slope and the offset in *column. */
-static bool follows(const struct mat *X, size_t a, size_t b, struct sparse_column *column)
+static bool is_linear_function(const struct mat *X, size_t a, size_t b, struct sparse_column *column)
 {
 	double mean_a = 0.0, mean_b = 0.0, aa = 0.0, ab = 0.0, bb = 0.0, slope, worst = 0.0;
 	size_t n = X->rows;
@@ -38,11 +38,11 @@ static bool follows(const struct mat *X, size_t a, size_t b, struct sparse_colum
 		return false;
 	for (size_t i = 0; i < n; i++)
 		worst = fmax(worst, fabs(mat_get(X, i, b) - mean_b - slope * (mat_get(X, i, a) - mean_a)));
-	if (worst > SAME * sqrt(bb / (double)n))
+	if (worst > SAME_RATIO * sqrt(bb / (double)n))
 		return false;
 	column->slope = slope;
 	column->offset = mean_b - slope * mean_a;
-	if (fabs(column->offset) <= SAME * fmax(fabs(mean_b), fabs(slope * mean_a)))
+	if (fabs(column->offset) <= SAME_RATIO * fmax(fabs(mean_b), fabs(slope * mean_a)))
 		column->offset = 0.0;
 	return true;
 }
@@ -54,7 +54,7 @@ struct column_key {
 	size_t column;
 };
 
-static double key_of(const struct mat *X, size_t j, const double *drawn)
+static double column_key_value(const struct mat *X, size_t j, const double *drawn)
 {
 	double mean = 0.0, variance = 0.0, key = 0.0;
 
@@ -69,9 +69,9 @@ static double key_of(const struct mat *X, size_t j, const double *drawn)
 	return fabs(key) / sqrt(variance);
 }
 
-ORDER_BY(by_key, struct column_key, BY_UP(key) BY_UP(column))
+ORDER_BY(by_key, struct column_key, BY_ASC(key) BY_ASC(column))
 
-ORDER_BY(by_column, struct column_key, BY_UP(column))
+ORDER_BY(by_column, struct column_key, BY_ASC(column))
 
 /* Finds columns that follow another one, among the candidates keys[n]. Sets `same_as` to the first column that each follows. */
 static void look_for_same(const struct mat *X, struct column_key *keys, size_t n, struct sparse_column *column)
@@ -80,13 +80,13 @@ static void look_for_same(const struct mat *X, struct column_key *keys, size_t n
 	for (size_t b = 1; b < n; b++) {
 		for (size_t a = 0; a < b && column[keys[b].column].same_as == SIZE_MAX; a++) {
 			if (column[keys[a].column].same_as == SIZE_MAX &&
-			    follows(X, keys[a].column, keys[b].column, &column[keys[b].column]))
+			    is_linear_function(X, keys[a].column, keys[b].column, &column[keys[b].column]))
 				column[keys[b].column].same_as = keys[a].column;
 		}
 	}
 }
 
-void columns_of(const struct mat *X, struct sparse_column *column)
+void columns_find_dependent(const struct mat *X, struct sparse_column *column)
 {
 	struct column_key *keys = mem_new(X->cols, sizeof(*keys));
 	double *drawn = mem_new(X->rows, sizeof(*drawn));
@@ -105,7 +105,7 @@ void columns_of(const struct mat *X, struct sparse_column *column)
 		if (column[j].high - column[j].low <= 1e-12 * fmax(fabs(column[j].high), fabs(column[j].low)))
 			column[j].same_as = j;
 		else
-			keys[n++] = (struct column_key){ key_of(X, j, drawn), j };
+			keys[n++] = (struct column_key){ column_key_value(X, j, drawn), j };
 	}
 	order_sort(keys, n, by_key);
 	for (size_t first = 0, alike; first < n; first += alike) {
@@ -116,20 +116,20 @@ void columns_of(const struct mat *X, struct sparse_column *column)
 	mem_free(drawn, keys);
 }
 
-#define OUTER_FOLDS 10
-#define INNER_FOLDS 5
-#define SEED	    19
-#define SURVIVORS   12	 /* maximum number of columns whose products are tried: 454 terms up to degree 3 */
-#define BETTER	    .95	 /* maximum ratio of the error of a higher degree to that of a lower one; otherwise the lower degree is used */
-#define OUTSIDE	    .1	 /* margin around the learned range, relative to the range */
-#define LEVERAGE    9.0	 /* maximum leverage of similar rows: a prediction's standard error is then three deviations of one input */
-#define LEAST	    1e-3 /* lower limit of predictions, relative to the smallest learned cost */
+#define OUTER_FOLDS	    10
+#define INNER_FOLDS	    5
+#define SEED		    19
+#define PRODUCT_COLUMNS_MAX 12 /* maximum number of columns whose products are tried: 454 terms up to degree 3 */
+#define BETTER_RATIO	    .95 /* maximum ratio of the error of a higher degree to that of a lower one; otherwise the lower degree is used */
+#define RANGE_MARGIN	    .1	 /* margin around the learned range, relative to the range */
+#define LEVERAGE_MAX	    9.0	 /* maximum leverage of similar rows: a prediction's standard error is then three deviations of one input */
+#define PREDICTION_MIN	    1e-3 /* lower limit of predictions, relative to the smallest learned cost */
 
-#define PAIRS	 24   /* maximum number of pairs of columns whose products are tried: the pairs that correlate most with the residual */
-#define PAIRS_OF 300  /* maximum number of columns searched for pairs: the columns that correlate most with the cost */
-#define SIMPLER	 1.02 /* maximum ratio of the chosen lambda's error to the least error; the largest such lambda is chosen */
+#define PAIRS		  24 /* maximum number of pairs of columns whose products are tried: the pairs that correlate most with the residual */
+#define PAIR_COLUMNS	  300  /* maximum number of columns searched for pairs: the columns that correlate most with the cost */
+#define SIMPLER_TOLERANCE 1.02 /* maximum ratio of the chosen lambda's error to the least error; the largest such lambda is chosen */
 
-static const struct lasso_options fitting = { .bounded = true, .refit = true, .smallest = 1e-3 },
+static const struct lasso_options fitting = { .is_intercept_bounded = true, .refit = true, .smallest = 1e-3 },
 				  as_published = { .any_sign = true, .smallest = 1e-3 };
 
 /* Learned runs, or a subset of them. */
@@ -146,7 +146,7 @@ static void runs_release(struct runs *r)
 }
 
 /* Assigns the inputs to folds at random. fold[n] gets the fold of each run. */
-static void deal(const size_t *group, size_t n, size_t inputs, size_t folds, uint64_t seed, size_t *fold)
+static void assign_folds(const size_t *group, size_t n, size_t inputs, size_t folds, uint64_t seed, size_t *fold)
 {
 	size_t *part = mem_new(inputs, sizeof(*part));
 	struct rng rng;
@@ -159,7 +159,7 @@ static void deal(const size_t *group, size_t n, size_t inputs, size_t folds, uin
 }
 
 /* Returns a copy of the rows in `fold`; if `in` is false, of all other rows. */
-static struct runs runs_part(const struct runs *all, size_t fold, bool in)
+static struct runs select_fold_rows(const struct runs *all, size_t fold, bool in)
 {
 	struct runs r = { .X = mat_new(all->X.rows, all->X.cols) };
 	size_t n = 0;
@@ -204,7 +204,7 @@ double sparse_error(double cost, double prediction)
 
 /* ---- rows unlike the learned ones ---- */
 
-bool sparse_uses(const struct sparse *model, size_t column)
+bool sparse_uses_column(const struct sparse *model, size_t column)
 {
 	for (size_t t = 0; t < model->terms; t++) {
 		for (size_t k = 0; k < model->term[t].degree; k++) {
@@ -216,15 +216,15 @@ bool sparse_uses(const struct sparse *model, size_t column)
 }
 
 /* Returns the distance of a value from the learned range, widened by a tenth of the range; 0 if the value is inside. */
-static double outside(const struct sparse_column *c, double value)
+static double distance_outside(const struct sparse_column *c, double value)
 {
-	double spare = OUTSIDE * (c->high - c->low) + 1e-12 * fmax(fabs(c->high), fabs(c->low));
+	double spare = RANGE_MARGIN * (c->high - c->low) + 1e-12 * fmax(fabs(c->high), fabs(c->low));
 
 	return fmax(0.0, fmax(c->low - spare - value, value - c->high - spare));
 }
 
 /* Returns the distance of column j's value from its learned relation to a term's column; without a relation, from the learned range. */
-static double strange(const struct sparse *model, const bool *used, const double *row, size_t j)
+static double column_strangeness(const struct sparse *model, const bool *used, const double *row, size_t j)
 {
 	const struct sparse_column *c = &model->column[j];
 	double scale = fmax(c->high - c->low, fmax(fabs(c->high), fabs(c->low))), off;
@@ -232,21 +232,21 @@ static double strange(const struct sparse *model, const bool *used, const double
 	if (isnan(row[j])) /* unknown values are permitted for columns without a term */
 		return 0.0;
 	if (c->same_as == SIZE_MAX || c->same_as == j || !used[c->same_as])
-		return outside(c, row[j]);
+		return distance_outside(c, row[j]);
 	off = fabs(row[j] - c->slope * row[c->same_as] - c->offset);
 	return off > 1e-6 * scale ? off : 0.0;
 }
 
 /* Returns the count that is farthest outside its learned range, or SIZE_MAX. Programs have thousands of counts, and some are rare. A single
  * unusual count is normal, and costs little. So all are judged together: executions outside the ranges, relative to all executions. */
-static size_t unlike_count(const struct sparse *model, const bool *used, const double *row, double elsewhere)
+static size_t find_unusual_count(const struct sparse *model, const bool *used, const double *row, double elsewhere)
 {
 	double all = elsewhere, other = elsewhere, most = 0.0;
 	size_t found = elsewhere > 0.0 ? model->columns : SIZE_MAX;
 
 	most = elsewhere;
 	for (size_t j = 0; j < model->columns; j++) {
-		double off = model->column[j].counted && !used[j] ? strange(model, used, row, j) : 0.0;
+		double off = model->column[j].counted && !used[j] ? column_strangeness(model, used, row, j) : 0.0;
 
 		if (!model->column[j].counted || isnan(row[j]))
 			continue;
@@ -257,18 +257,18 @@ static size_t unlike_count(const struct sparse *model, const bool *used, const d
 			found = j;
 		}
 	}
-	return other > SPARSE_ELSEWHERE_MAX * all ? found : SIZE_MAX;
+	return other > SPARSE_UNREACHED_MAX * all ? found : SIZE_MAX;
 }
 
 /* Detects a new combination of terms whose columns are all within their ranges: the row's leverage is far above that of any learned row.
  * Returns a column of the term whose share is largest, relative to its learned shares; SIZE_MAX if the combination is not new. */
-static size_t unlike_together(const struct sparse *model, const double *row)
+static size_t find_new_combination(const struct sparse *model, const double *row)
 {
 	size_t n = model->terms + 1, found = SIZE_MAX;
 	double *z = mem_new(n, sizeof(*z)), most = 0.0;
 
-	leverage_shares(model, row, z);
-	for (size_t t = 1; t < n && leverage_of(&model->factor, z) > LEVERAGE; t++) {
+	leverage_compute_shares(model, row, z);
+	for (size_t t = 1; t < n && leverage_compute(&model->factor, z) > LEVERAGE_MAX; t++) {
 		double learned = 0.0;
 
 		for (size_t k = 0; k <= t; k++)
@@ -282,34 +282,35 @@ static size_t unlike_together(const struct sparse *model, const double *row)
 	return found;
 }
 
-size_t sparse_unlike(const struct sparse *model, const double *row, double elsewhere)
+size_t sparse_find_dissimilar(const struct sparse *model, const double *row, double elsewhere)
 {
 	bool *used = mem_new(model->columns, sizeof(*used));
 	size_t found = SIZE_MAX;
 
 	for (size_t j = 0; j < model->columns; j++)
-		used[j] = sparse_uses(model, j);
+		used[j] = sparse_uses_column(model, j);
 	for (size_t j = 0; j < model->columns && found == SIZE_MAX; j++) {
-		if (used[j] && strange(model, used, row, j) > 0.0)
+		if (used[j] && column_strangeness(model, used, row, j) > 0.0)
 			found = j;
 	}
 	for (size_t j = 0; j < model->columns && found == SIZE_MAX; j++) {
 		size_t same = model->column[j].same_as;
 
-		if (!model->column[j].counted && same != SIZE_MAX && (same == j || used[same]) && strange(model, used, row, j) > 0.0)
+		if (!model->column[j].counted && same != SIZE_MAX && (same == j || used[same]) &&
+		    column_strangeness(model, used, row, j) > 0.0)
 			found = j;
 	}
 	if (found == SIZE_MAX)
-		found = unlike_together(model, row);
+		found = find_new_combination(model, row);
 	if (found == SIZE_MAX)
-		found = unlike_count(model, used, row, elsewhere);
+		found = find_unusual_count(model, used, row, elsewhere);
 	free(used);
 	return found;
 }
 
 /* ---- fitting ---- */
 
-static struct mat values_of(const struct mat *X, const struct sparse_term *term, size_t terms)
+static struct mat term_values(const struct mat *X, const struct sparse_term *term, size_t terms)
 {
 	struct mat Z = mat_new(X->rows, terms);
 
@@ -341,11 +342,11 @@ static void add_errors(const struct runs *out, const struct mat *beta, const dou
 static void try_folds(const struct runs *all, const struct lasso_options *how, const double *lambda, struct trial *t)
 {
 	for (size_t fold = 0; fold < INNER_FOLDS; fold++) {
-		struct runs in = runs_part(all, fold, false), out = runs_part(all, fold, true);
+		struct runs in = select_fold_rows(all, fold, false), out = select_fold_rows(all, fold, true);
 		struct lasso_path part = { 0 };
 
 		if (in.X.rows && out.X.rows) {
-			lasso_path_of(&in.X, in.y, in.weight, how, lambda, &part);
+			lasso_path_compute(&in.X, in.y, in.weight, how, lambda, &part);
 			add_errors(&out, &part.beta, part.intercept, how->any_sign, t->error[0]);
 			if (how->refit)
 				add_errors(&out, &part.refitted, part.refitted_intercept, how->any_sign, t->error[1]);
@@ -358,16 +359,17 @@ static void try_folds(const struct runs *all, const struct lasso_options *how, c
 
 /* Chooses the coefficients of the terms. Takes the largest lambda whose error on held-out folds is nearly the least. Removes terms with
  * coefficient 0. Returns the error. */
-static double choose(const struct runs *r, const struct lasso_options *how, struct sparse_term *term, size_t *terms, double *intercept)
+static double choose_terms(const struct runs *r, const struct lasso_options *how, struct sparse_term *term, size_t *terms,
+			   double *intercept)
 {
-	struct runs all = { .X = values_of(&r->X, term, *terms), .y = r->y, .weight = r->weight, .fold = r->fold };
+	struct runs all = { .X = term_values(&r->X, term, *terms), .y = r->y, .weight = r->weight, .fold = r->fold };
 	struct trial t = { 0 };
 	struct lasso_path path;
 	size_t best = 0, kept = 0;
 	int refit = 0;
 	double least = (double)INFINITY;
 
-	lasso_path_of(&all.X, all.y, all.weight, how, NULL, &path);
+	lasso_path_compute(&all.X, all.y, all.weight, how, NULL, &path);
 	try_folds(&all, how, path.lambda, &t);
 	for (int f = 0; f <= how->refit; f++) {
 		for (size_t k = 0; k < LASSO_LAMBDAS; k++)
@@ -375,7 +377,7 @@ static double choose(const struct runs *r, const struct lasso_options *how, stru
 	}
 	for (size_t k = LASSO_LAMBDAS; k-- > 0;) {
 		for (int f = 0; f <= how->refit; f++) {
-			if (t.error[f][k] <= (how->any_sign ? 1.0 : SIMPLER) * least) {
+			if (t.error[f][k] <= (how->any_sign ? 1.0 : SIMPLER_TOLERANCE) * least) {
 				best = k;
 				refit = f;
 			}
@@ -396,14 +398,14 @@ static double choose(const struct runs *r, const struct lasso_options *how, stru
 	return t.error[refit][best];
 }
 
-struct weighed {
+struct weighed_term {
 	struct sparse_term term;
 	double cost;
 };
 
-static int by_cost(const void *a, const void *b)
+static int compare_term_costs(const void *a, const void *b)
 {
-	const struct weighed *x = a, *y = b;
+	const struct weighed_term *x = a, *y = b;
 
 	return x->cost != y->cost ? (x->cost < y->cost) - (x->cost > y->cost)
 				  : memcmp(x->term.column, y->term.column, sizeof(x->term.column));
@@ -412,21 +414,21 @@ static int by_cost(const void *a, const void *b)
 /* Sorts terms by the sum of their absolute costs over all runs, largest first. */
 static void sort_terms(const struct mat *X, struct sparse_term *term, size_t terms)
 {
-	struct weighed *w = mem_new(terms, sizeof(*w));
+	struct weighed_term *w = mem_new(terms, sizeof(*w));
 
 	for (size_t t = 0; t < terms; t++) {
 		w[t].term = term[t];
 		for (size_t i = 0; i < X->rows; i++)
 			w[t].cost += fabs(sparse_term_cost(&term[t], X->at + i * X->cols));
 	}
-	order_sort(w, terms, by_cost);
+	order_sort(w, terms, compare_term_costs);
 	for (size_t t = 0; t < terms; t++)
 		term[t] = w[t].term;
 	free(w);
 }
 
 /* Returns all products of up to `degree` columns of `linear`. *n gets the number of products; free() them. */
-static struct sparse_term *expand(const struct sparse_term *linear, size_t survivors, size_t degree, size_t *n)
+static struct sparse_term *expand_terms(const struct sparse_term *linear, size_t survivors, size_t degree, size_t *n)
 {
 	size_t capacity = 0, from = 0;
 	struct sparse_term *out = NULL;
@@ -459,7 +461,7 @@ struct pair {
 	double follows; /* correlation of the product with the residual */
 };
 
-ORDER_BY(by_following, struct pair, BY_DOWN(follows) BY_UP(a) BY_UP(b))
+ORDER_BY(by_following, struct pair, BY_DESC(follows) BY_ASC(a) BY_ASC(b))
 
 /* Returns the weighted correlation of a product of columns, or of column a if b is SIZE_MAX, with `left`; 0 if negative. */
 static double following(const struct runs *r, const double *left, size_t a, size_t b)
@@ -497,7 +499,7 @@ static struct pair *find_pairs(const struct runs *r, const struct sparse_column 
 			single[singles++] = (struct pair){ j, SIZE_MAX, following(r, r->y, j, SIZE_MAX) };
 	}
 	order_sort(single, singles, by_following);
-	singles = singles < PAIRS_OF ? singles : PAIRS_OF;
+	singles = singles < PAIR_COLUMNS ? singles : PAIR_COLUMNS;
 	for (size_t i = 0; i < r->X.rows; i++)
 		left[i] = r->y[i] - sparse_predict(linear, r->X.at + i * r->X.cols);
 	for (size_t a = 0; a < singles; a++) {
@@ -555,12 +557,12 @@ static struct sparse_term *linear_terms(const struct sparse *model, size_t *n)
 
 /* Returns the columns whose products are tried. If there are few columns, these are all, because nested loop counts may explain nothing by
  * themselves. Otherwise, they are the columns with the largest cost in the linear model. free() them. */
-static struct sparse_term *multiplied(const struct sparse *linear, bool paper, size_t *n)
+static struct sparse_term *choose_product_columns(const struct sparse *linear, bool paper, size_t *n)
 {
 	struct sparse_term *all = linear_terms(linear, n);
 
-	if (paper || *n > SURVIVORS) {
-		*n = linear->terms < SURVIVORS ? linear->terms : SURVIVORS;
+	if (paper || *n > PRODUCT_COLUMNS_MAX) {
+		*n = linear->terms < PRODUCT_COLUMNS_MAX ? linear->terms : PRODUCT_COLUMNS_MAX;
 		if (*n)
 			memcpy(all, linear->term, *n * sizeof(*all));
 	}
@@ -573,11 +575,11 @@ static void fit_products(const struct runs *r, const struct sparse_options *how,
 {
 	size_t n, survivors;
 	double intercept, now;
-	struct sparse_term *of = multiplied(linear, how->paper, &survivors), *term = expand(of, survivors, degree, &n);
+	struct sparse_term *of = choose_product_columns(linear, how->paper, &survivors), *term = expand_terms(of, survivors, degree, &n);
 
 	term = add_pairs(pairs, n_pairs, term, &n);
-	now = choose(r, how->paper ? &as_published : &fitting, term, &n, &intercept);
-	if (now < BETTER * *error || (how->paper && degree == how->degree)) {
+	now = choose_terms(r, how->paper ? &as_published : &fitting, term, &n, &intercept);
+	if (now < BETTER_RATIO * *error || (how->paper && degree == how->degree)) {
 		*error = now;
 		out->intercept = intercept;
 		out->terms = n;
@@ -592,7 +594,7 @@ static void fit_products(const struct runs *r, const struct sparse_options *how,
 }
 
 /* Fits the model to the runs, but does not compute its errors on held-out runs. */
-static void fit(const struct runs *r, const struct sparse_options *how, struct sparse *out)
+static void fit_model(const struct runs *r, const struct sparse_options *how, struct sparse *out)
 {
 	struct sparse linear = { .columns = r->X.cols, .runs = r->X.rows, .column = mem_new(r->X.cols, sizeof(*out->column)) };
 	struct pair *pairs = NULL;
@@ -601,12 +603,12 @@ static void fit(const struct runs *r, const struct sparse_options *how, struct s
 
 	linear.least = (double)INFINITY;
 	for (size_t i = 0; i < r->X.rows; i++)
-		linear.least = fmin(linear.least, LEAST * r->y[i]);
-	columns_of(&r->X, linear.column);
+		linear.least = fmin(linear.least, PREDICTION_MIN * r->y[i]);
+	columns_find_dependent(&r->X, linear.column);
 	for (size_t j = 0; j < r->X.cols; j++)
 		linear.column[j].counted = how->counted && how->counted[j];
 	linear.term = linear_terms(&linear, &linear.terms);
-	error = choose(r, how->paper ? &as_published : &fitting, linear.term, &linear.terms, &linear.intercept);
+	error = choose_terms(r, how->paper ? &as_published : &fitting, linear.term, &linear.terms, &linear.intercept);
 	sort_terms(&r->X, linear.term, linear.terms);
 	*out = linear;
 	if (how->degree > 1 && !how->paper)
@@ -615,7 +617,7 @@ static void fit(const struct runs *r, const struct sparse_options *how, struct s
 		fit_products(r, how, &linear, pairs, n_pairs, d, &error, out);
 	if (out->term != linear.term)
 		free(linear.term);
-	out->factor = leverage_factor(out, &r->X);
+	out->factor = leverage_cholesky_factor(out, &r->X);
 	free(pairs);
 }
 
@@ -623,50 +625,51 @@ static void fit(const struct runs *r, const struct sparse_options *how, struct s
 static void summarise(const struct runs *all, const double *prediction, struct sparse *out)
 {
 	size_t n = all->X.rows, at = 0, rank;
-	double *apart = mem_new(n, sizeof(*apart)), *off = mem_new(n, sizeof(*off));
+	double *log_errors = mem_new(n, sizeof(*log_errors)), *off = mem_new(n, sizeof(*off));
 
 	for (size_t i = 0; i < n; i++)
-		out->unlike += isnan(out->apart[i]) ? 1 : 0;
+		out->n_dissimilar += isnan(out->log_errors[i]) ? 1 : 0;
 	for (size_t i = 0; i < n; i++) {
-		if (isnan(out->apart[i]) && out->unlike < n)
+		if (isnan(out->log_errors[i]) && out->n_dissimilar < n)
 			continue;
-		apart[at] = fabs(log(all->y[i] / prediction[i]));
+		log_errors[at] = fabs(log(all->y[i] / prediction[i]));
 		off[at++] = sparse_error(all->y[i], prediction[i]);
 	}
 	rank = (size_t)ceil(SPARSE_COVERAGE * (double)(at + 1));
-	qsort(apart, at, sizeof(*apart), stats_order);
+	qsort(log_errors, at, sizeof(*log_errors), stats_compare);
 	out->error_median = stats_median(off, at);
 	out->error_mean = stats_mean(off, at);
-	out->interval = rank <= at ? exp(apart[rank - 1]) : (double)INFINITY;
-	mem_free(apart, off);
+	out->interval = rank <= at ? exp(log_errors[rank - 1]) : (double)INFINITY;
+	mem_free(log_errors, off);
 }
 
 /* Computes the errors for the runs of each outer fold, by a model fitted to the other folds. */
-static void errors_of(const struct runs *all, const struct sparse_options *how, const size_t *inner, const size_t *outer,
-		      struct sparse *out)
+static void cross_validate(const struct runs *all, const struct sparse_options *how, const size_t *inner, const size_t *outer,
+			   struct sparse *out)
 {
 	size_t n = all->X.rows;
 	double *prediction = mem_new(n, sizeof(*prediction));
 	struct runs outside = *all;
 
-	out->left_out = prediction;
-	out->apart = mem_new(n, sizeof(*out->apart));
+	out->held_out_predictions = prediction;
+	out->log_errors = mem_new(n, sizeof(*out->log_errors));
 	for (size_t fold = 0; fold < OUTER_FOLDS; fold++) {
 		struct runs in;
 		struct sparse model = { 0 };
 
 		for (size_t i = 0; i < n; i++) /* rows outside the fold keep their inner folds */
 			all->fold[i] = outer[i] == fold ? SIZE_MAX : inner[i];
-		in = runs_part(&outside, SIZE_MAX, false);
+		in = select_fold_rows(&outside, SIZE_MAX, false);
 		if (in.X.rows && in.X.rows < n)
-			fit(&in, how, &model);
+			fit_model(&in, how, &model);
 		for (size_t i = 0; i < n && model.columns; i++) {
 			const double *row = all->X.at + i * all->X.cols;
 
 			if (outer[i] != fold)
 				continue;
 			prediction[i] = sparse_predict(&model, row);
-			out->apart[i] = sparse_unlike(&model, row, 0.0) == SIZE_MAX ? log(all->y[i] / prediction[i]) : (double)NAN;
+			out->log_errors[i] =
+			    sparse_find_dissimilar(&model, row, 0.0) == SIZE_MAX ? log(all->y[i] / prediction[i]) : (double)NAN;
 		}
 		sparse_release(&model);
 		runs_release(&in);
@@ -689,12 +692,12 @@ void sparse_fit(const struct mat *X, const double *y, const size_t *group, size_
 		all.y[i] = y[i];
 		all.weight[i] = how->paper ? 1.0 : 1.0 / (y[i] * y[i]);
 	}
-	deal(group, n, inputs, INNER_FOLDS, SEED, inner);
-	deal(group, n, inputs, OUTER_FOLDS, SEED + 1, outer);
+	assign_folds(group, n, inputs, INNER_FOLDS, SEED, inner);
+	assign_folds(group, n, inputs, OUTER_FOLDS, SEED + 1, outer);
 	memcpy(all.fold, inner, n * sizeof(*inner));
-	fit(&all, how, out);
+	fit_model(&all, how, out);
 	out->inputs = inputs;
-	errors_of(&all, how, inner, outer, out);
+	cross_validate(&all, how, inner, outer, out);
 	all.X = (struct mat){ 0 }; /* the caller owns X */
 	runs_release(&all);
 	mem_free(inner, outer);
@@ -702,6 +705,6 @@ void sparse_fit(const struct mat *X, const double *y, const size_t *group, size_
 
 void sparse_release(struct sparse *model)
 {
-	mem_free(model->column, model->term, model->apart, model->left_out);
+	mem_free(model->column, model->term, model->log_errors, model->held_out_predictions);
 	mat_release(&model->factor);
 }

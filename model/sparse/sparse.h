@@ -16,7 +16,7 @@
 #define SPARSE_COLUMNS_MAX   20000
 #define SPARSE_DEGREE_MAX    3
 #define SPARSE_COVERAGE	     .9
-#define SPARSE_ELSEWHERE_MAX .01
+#define SPARSE_UNREACHED_MAX .01
 #define SPARSE_INPUTS_MIN    4 /* minimum number of inputs for nested cross-validation */
 
 struct sparse_term {
@@ -48,12 +48,12 @@ struct sparse {
 	double intercept;		 /* >= 0; of any sign with options.paper */
 	double least;			 /* minimum of predictions, > 0; a fixed part of the smallest learned cost */
 	double error_median, error_mean; /* median and mean of sparse_error() over held-out runs with similar inputs */
-	size_t unlike;			 /* number of held-out runs whose inputs are unlike the learned inputs */
-	double *apart;	   /* [runs] log(cost / prediction) by a model that did not learn the input; NaN for an unlike input */
-	double *left_out;  /* [runs] predictions by models that did not learn the run's input */
-	struct mat factor; /* leverage_factor() of the learned runs (excess.h) */
-	double interval;   /* factor, may be infinite: a new run's cost is between prediction / interval and prediction * interval with
-			      probability SPARSE_COVERAGE */
+	size_t n_dissimilar;		 /* number of held-out runs whose inputs are unlike the learned inputs */
+	double *log_errors;	      /* [runs] log(cost / prediction) by a model that did not learn the input; NaN for an unlike input */
+	double *held_out_predictions; /* [runs] predictions by models that did not learn the run's input */
+	struct mat factor;	      /* leverage_cholesky_factor() of the learned runs (excess.h) */
+	double interval; /* factor, may be infinite: a new run's cost is between prediction / interval and prediction * interval with
+			    probability SPARSE_COVERAGE */
 };
 
 /* Fits a model. X [n x columns], finite, columns <= SPARSE_COLUMNS_MAX; y [n] > 0, costs; group [n], the input of each run, < inputs;
@@ -64,21 +64,21 @@ void sparse_release(struct sparse *model); /* accepts a zeroed struct */
 
 /* Returns the cost of a term for a row of column values [columns]. */
 double sparse_term_cost(const struct sparse_term *term, const double *row);
-bool sparse_uses(const struct sparse *model, size_t column); /* reports whether a term has the column */
+bool sparse_uses_column(const struct sparse *model, size_t column); /* reports whether a term has the column */
 double sparse_predict(const struct sparse *model, const double *row);
 /* Returns |prediction / cost - 1|. The fit minimises this error, and all reports show it. */
 double sparse_error(double cost, double prediction);
 /* Returns a column in which `row` is unlike all learned rows; SIZE_MAX if the row is similar. The row has all columns of the terms. The
  * tests find, in this order: a term's column outside its range by more than a tenth of the range; a column that no longer follows a term's
  * column, or no longer is constant; a column of a term, if the combination of the terms is new; of the counts without a term, the one
- * farthest outside its range, if the sum outside exceeds SPARSE_ELSEWHERE_MAX of all counts. `elsewhere` is the sum of counts that are no
+ * farthest outside its range, if the sum outside exceeds SPARSE_UNREACHED_MAX of all counts. `elsewhere` is the sum of counts that are no
  * columns, because they were 0 in all learned runs. Returns the number of columns if `elsewhere` exceeds the distances of all columns. */
-size_t sparse_unlike(const struct sparse *model, const double *row, double elsewhere);
+size_t sparse_find_dissimilar(const struct sparse *model, const double *row, double elsewhere);
 
 /* Columns that never vary, or that follow another column: they are a linear function of that column in all runs. */
 
 /* Overwrites column[X->cols]; sets `counted` to false. Each same_as is the first column that the column follows. O(rows * columns), plus
  * the square of the number of columns that may follow each other. */
-void columns_of(const struct mat *X, struct sparse_column *column);
+void columns_find_dependent(const struct mat *X, struct sparse_column *column);
 
 #endif

@@ -15,15 +15,15 @@
 #define FACTORS_COLLINEAR .8 /* smallest R squared, on the other factors, at which a factor is excluded: a variance inflation of 5 */
 
 struct factor {
-	bool kept;	    /* the factor has its own coefficient in the fit */
+	bool is_in_fit;	    /* the factor has its own coefficient in the fit */
 	double coefficient; /* change of y per unit of the factor; NaN if not kept */
 	double low, high;   /* 95 % interval of the coefficient; NaN if not kept */
 	double p;	    /* two-sided p-value of the hypothesis that the coefficient is 0; 1 if not kept */
 };
 
 struct factors {
-	struct factor of[FACTORS_MAX]; /* [X->cols] result for each column of X */
-	bool fitted;		       /* false if there are too few rows, or if y or all columns are constant */
+	struct factor results[FACTORS_MAX]; /* [X->cols] result for each column of X */
+	bool fitted;			    /* false if there are too few rows, or if y or all columns are constant */
 };
 
 /* Fits y [n] to the columns of X [n x p], all finite; p <= FACTORS_MAX. Excludes constant columns. O(n p^2 + p^4). */

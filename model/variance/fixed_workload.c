@@ -5,20 +5,20 @@
 
 #include <stdlib.h>
 
-struct numbered {
+struct work_of_row {
 	double work;
 	size_t row;
 };
 
-ORDER_BY(works_order, struct numbered, BY_UP(work) BY_UP(row))
+ORDER_BY(works_order, struct work_of_row, BY_ASC(work) BY_ASC(row))
 
 size_t fixed_workload_clusters(const double *work, size_t n, double distance, size_t *cluster)
 {
-	struct numbered *sorted = mem_new(n, sizeof(*sorted));
+	struct work_of_row *sorted = mem_new(n, sizeof(*sorted));
 	size_t clusters = 0;
 
 	for (size_t i = 0; i < n; i++)
-		sorted[i] = (struct numbered){ work[i], i };
+		sorted[i] = (struct work_of_row){ work[i], i };
 	order_sort(sorted, n, works_order);
 	for (size_t i = 0, first = 0; i < n; i++) {
 		if (!i || sorted[i].work - sorted[first].work > distance * sorted[first].work) {

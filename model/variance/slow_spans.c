@@ -8,11 +8,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define FEW   8	  /* minimum number of values that are divided into levels */
-#define ALIKE .05 /* minimum range of the values that are divided */
+#define FEW_VALUES 8   /* minimum number of values that are divided into levels */
+#define RANGE_MIN  .05 /* minimum range of the values that are divided */
 
 /* Divides sorted numbers into the two groups with the largest variance between them. Returns the lower group's size. *low, *high: means. */
-static size_t divide(const double *sorted, size_t n, double *low, double *high)
+static size_t divide_two_groups(const double *sorted, size_t n, double *low, double *high)
 {
 	double all = 0, sum = 0, most = -1;
 	size_t lower = 0;
@@ -36,13 +36,13 @@ static size_t divide(const double *sorted, size_t n, double *low, double *high)
 	return lower;
 }
 
-static double score_of(double x, const struct slow_span *span)
+static double value_score(double x, const struct slow_span *span)
 {
-	return !isfinite(x) ? 0 : fmin(fmax((x - span->level) / span->half, -SLOW_SPANS_MOST), SLOW_SPANS_MOST);
+	return !isfinite(x) ? 0 : fmin(fmax((x - span->level) / span->half, -SLOW_SPANS_WEIGHT_MAX), SLOW_SPANS_WEIGHT_MAX);
 }
 
 /* Finds the span with the largest sum of scores for the level in *span. Sets its ends and its score. */
-static void best_find(const double *x, size_t n, struct slow_span *span)
+static void find_best_span(const double *x, size_t n, struct slow_span *span)
 {
 	double sum = 0;
 	size_t from = 0;
@@ -54,7 +54,7 @@ static void best_find(const double *x, size_t n, struct slow_span *span)
 			sum = 0;
 			from = i;
 		}
-		sum += score_of(x[i], span);
+		sum += value_score(x[i], span);
 		if (sum > span->score) {
 			span->score = sum;
 			span->from = from;
@@ -81,7 +81,7 @@ static double between(const double *x, size_t n, const struct slow_span *span)
 	return count[0] * count[1] * apart * apart / ((count[0] + count[1]) * (count[0] + count[1]));
 }
 
-size_t slow_spans(const double *x, size_t n, struct slow_span out[SLOW_SPANS_LEVELS])
+size_t slow_spans_find(const double *x, size_t n, struct slow_span out[SLOW_SPANS_LEVELS])
 {
 	double *sorted = mem_new(n + 1, sizeof(*sorted));
 	size_t left = 0, found = 0;
@@ -89,15 +89,15 @@ size_t slow_spans(const double *x, size_t n, struct slow_span out[SLOW_SPANS_LEV
 	for (size_t i = 0; i < n; i++)
 		if (isfinite(x[i]))
 			sorted[left++] = x[i];
-	qsort(sorted, left, sizeof(*sorted), stats_order);
-	while (found < SLOW_SPANS_LEVELS && left >= FEW && sorted[left - 1] - sorted[0] >= ALIKE) {
+	qsort(sorted, left, sizeof(*sorted), stats_compare);
+	while (found < SLOW_SPANS_LEVELS && left >= FEW_VALUES && sorted[left - 1] - sorted[0] >= RANGE_MIN) {
 		struct slow_span span = { .from = 0 };
 		double low = 0, high = 0;
 
-		left = divide(sorted, left, &low, &high);
+		left = divide_two_groups(sorted, left, &low, &high);
 		span.level = (low + high) / 2;
 		span.half = (high - low) / 2;
-		best_find(x, n, &span);
+		find_best_span(x, n, &span);
 		span.between = between(x, n, &span);
 		if (span.score > 0)
 			out[found++] = span;
@@ -106,12 +106,12 @@ size_t slow_spans(const double *x, size_t n, struct slow_span out[SLOW_SPANS_LEV
 	return found;
 }
 
-double slow_span_piece(const double *x, const bool *joined, size_t n, const struct slow_span *span, size_t from, size_t *to)
+double slow_span_score_piece(const double *x, const bool *joined, size_t n, const struct slow_span *span, size_t from, size_t *to)
 {
-	double sum = score_of(x[from], span);
+	double sum = value_score(x[from], span);
 
 	for (*to = from + 1; *to < n && joined[*to] && isfinite(x[*to]); ++*to)
-		sum += score_of(x[*to], span);
+		sum += value_score(x[*to], span);
 	return sum;
 }
 
@@ -126,17 +126,17 @@ static double best_sum(const double *x, size_t n)
 	return best;
 }
 
-struct slow_chance slow_span_chance(const double *x, const bool *joined, size_t n, const struct slow_span *span, double least,
-				    double *scratch)
+struct slow_span_test slow_span_compute_test(const double *x, const bool *joined, size_t n, const struct slow_span *span, double least,
+					     double *scratch)
 {
-	struct slow_chance out = { .n = 0 };
+	struct slow_span_test out = { .n = 0 };
 	double *piece = scratch, *best = mem_new(SLOW_SPANS_ORDERS, sizeof(*best)), sd;
 	struct rng rng;
 
 	for (size_t i = 0, to; i < n; i = to) {
 		to = i + 1;
 		if (isfinite(x[i]))
-			piece[out.n++] = slow_span_piece(x, joined, n, span, i, &to);
+			piece[out.n++] = slow_span_score_piece(x, joined, n, span, i, &to);
 	}
 	rng_seed(&rng, 1);
 	for (size_t order = 0; order < SLOW_SPANS_ORDERS; order++) {

@@ -9,10 +9,10 @@
 
 /* Distance from the lower quartile to the fence, in units of q25 - q12.5. In a normal distribution, sigma = (q25 - q12.5) / 0.4759, the
  * mean is q25 + 0.6745 sigma, and the fence is mean + 2.698 sigma. */
-#define FENCE ((.67449 + 2.69796) / .47586)
+#define OUTLIER_FENCE ((.67449 + 2.69796) / .47586)
 
 /* Returns the mean of the blocks whose mean time is at most `slow`, weighted by calls. */
-static double mean_of(const double *mean, const double *weight, size_t n, double slow)
+static double mean_of_usual(const double *mean, const double *weight, size_t n, double slow)
 {
 	double sum = 0, weights = 0;
 
@@ -24,24 +24,24 @@ static double mean_of(const double *mean, const double *weight, size_t n, double
 	return sum / weights;
 }
 
-struct usual usual_of(const double *mean, const double *weight, size_t n, double threshold, bool naturally)
+struct usual_time usual_compute(const double *mean, const double *weight, size_t n, double threshold, bool naturally)
 {
 	double *sorted = mem_new(n, sizeof(*sorted));
 	double octile, quartile, upper;
-	struct usual out;
+	struct usual_time out;
 	size_t usual = 0;
 
 	memcpy(sorted, mean, n * sizeof(*sorted));
-	qsort(sorted, n, sizeof(*sorted), stats_order);
+	qsort(sorted, n, sizeof(*sorted), stats_compare);
 	octile = stats_quantile(sorted, n, .125);
 	quartile = stats_quantile(sorted, n, .25);
 	upper = stats_quantile(sorted, n, .75);
-	out = (struct usual){ .slow = fmax(quartile / threshold, quartile + FENCE * (quartile - octile)) };
+	out = (struct usual_time){ .slow = fmax(quartile / threshold, quartile + OUTLIER_FENCE * (quartile - octile)) };
 	if (naturally)
 		out.slow = fmax(out.slow, upper + 1.5 * (upper - quartile));
 	while (usual < n && sorted[usual] <= out.slow)
 		usual++;
-	out.usual = naturally ? mean_of(mean, weight, n, out.slow) : stats_median(sorted, usual ? usual : 1);
+	out.usual = naturally ? mean_of_usual(mean, weight, n, out.slow) : stats_median(sorted, usual ? usual : 1);
 	free(sorted);
 	return out;
 }

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct usual {
+struct usual_time {
 	double usual; /* median time of the blocks that are not slow; with `naturally`, their weighted mean */
 	double slow;  /* limit of the mean time; a block above this limit is slow */
 };
@@ -21,6 +21,6 @@ struct usual {
 /* Computes both times. O(n log n).
  * mean  [n] mean times of the blocks, >= 0, finite. weight: [n] number of calls that each mean represents, > 0. n > 0.
  * threshold  in (0, 1): work below this part of the usual performance is slow, unless its own variation is larger. */
-struct usual usual_of(const double *mean, const double *weight, size_t n, double threshold, bool naturally);
+struct usual_time usual_compute(const double *mean, const double *weight, size_t n, double threshold, bool naturally);
 
 #endif

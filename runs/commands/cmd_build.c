@@ -29,7 +29,7 @@
 
 static volatile sig_atomic_t cancelled;
 
-int build_as_compiler(int argc, char **argv)
+int build_run_compiler(int argc, char **argv)
 {
 	struct assay_error err;
 	int status;
@@ -46,7 +46,7 @@ struct arguments {
 	struct cli_list words;
 	int kind; /* enum variant_kind - 1, because VARIANT_PLAIN cannot be chosen */
 	const char *output, *sources, *reference, *program;
-	const char *only, *until, *without, *slice; /* options of --for features; NULL if not given */
+	const char *only, *until, *excluded_pieces, *slice; /* options of --for features; NULL if not given */
 	bool pieces, values;
 	double price;
 	int64_t top;
@@ -61,7 +61,7 @@ static void remove_files(const char *directory)
 	char **names = NULL;
 	size_t n = 0;
 
-	if (file_names(directory, "", &names, &n, &ignored))
+	if (file_list_names(directory, "", &names, &n, &ignored))
 		return;
 	for (size_t i = 0; i < n; i++) {
 		char *path = mem_format("%s/%s", directory, names[i]);
@@ -80,10 +80,10 @@ static void remove_files(const char *directory)
  * runs. The program can only read, print and pretend to write (counting/slices.c). The search takes some hundred times as long as the
  * commands. */
 
-#define LONGEST		   5.0 /* time limit of a run, as a multiple of the whole run's time */
-#define LONGEST_MORE	   .2  /* seconds that are added to that limit */
+#define TIME_LIMIT_FACTOR  5.0 /* time limit of a run, as a multiple of the whole run's time */
+#define TIME_LIMIT_EXTRA_S .2  /* seconds that are added to that limit */
 #define MEMORY_KIB	   (4 << 20)
-#define TOGETHER	   16 /* number of pieces that are first excluded together, to see whether any has an effect */
+#define PIECES_PER_TRY	   16 /* number of pieces that are first excluded together, to see whether any has an effect */
 #define COMMANDS_BYTES_MAX ((size_t)1 << 20)
 
 extern char **environ;
@@ -99,7 +99,7 @@ struct slice_request {
 /* Piece of a program, and the effect of its exclusion on the first command. */
 struct piece {
 	char *name;
-	bool *right; /* [features] the count stays right; NULL if the exclusion has no effect */
+	bool *is_correct; /* [features] the count stays right; NULL if the exclusion has no effect */
 	double part;
 };
 
@@ -111,25 +111,25 @@ struct run {
 
 struct slice_feature {
 	char *name;
-	double alone; /* minimum share of the whole run's counts at which this feature is right, if no other one is wanted */
-	bool kept;    /* the slice keeps this feature right */
+	double single_feature_share; /* minimum share of the whole run's counts at which this feature is right, if no other one is wanted */
+	bool kept;		     /* the slice keeps this feature right */
 };
 
 struct search {
 	const struct slice_request *asked;
 	char **commands; /* [commands_n] shell commands that run a program built by `assay build --for features --pieces` */
 	size_t commands_n;
-	struct run_features only;  /* wanted features, from the file of --only */
-	char *directory, *without; /* directory: counts of a run; without: file with the excluded pieces */
-	struct run *whole;	   /* [commands_n] runs of the whole program */
+	struct run_features only;	   /* wanted features, from the file of --only */
+	char *directory, *excluded_pieces; /* directory: counts of a run; without: file with the excluded pieces */
+	struct run *whole;		   /* [commands_n] runs of the whole program */
 	struct slice_feature *features;
 	struct piece *pieces;
-	size_t n, pieces_n, pieces_capacity, runs;
+	size_t n, n_pieces, pieces_capacity, runs;
 };
 
 /* ---- runs ---- */
 
-static double now(void)
+static double clock_seconds(void)
 {
 	struct timespec t;
 
@@ -171,11 +171,11 @@ static enum assay_status run_limited(const char *command, double seconds, int *s
 }
 
 /* Runs command `i` and reads its counts. The counts are empty if the command counted nothing. */
-static enum assay_status run_one(struct search *s, size_t i, double seconds, struct run *out, struct assay_error *err)
+static enum assay_status execute_command(struct search *s, size_t i, double seconds, struct run *out, struct assay_error *err)
 {
 	struct assay_error ignored;
 	enum assay_status st;
-	double began = now();
+	double began = clock_seconds();
 
 	*out = (struct run){ .status = 0 };
 	remove_files(s->directory);
@@ -183,7 +183,7 @@ static enum assay_status run_one(struct search *s, size_t i, double seconds, str
 	st = run_limited(s->commands[i], seconds, &out->status, err);
 	if (!st && cancelled)
 		st = assay_fail(err, ASSAY_E_IO, "interrupted");
-	out->seconds = now() - began;
+	out->seconds = clock_seconds() - began;
 	if (st || run_features_read(s->directory, &out->counts, &ignored))
 		return st;
 	for (size_t k = 0; k < out->counts.n; k++)
@@ -193,8 +193,8 @@ static enum assay_status run_one(struct search *s, size_t i, double seconds, str
 
 /* Runs the first `commands` commands without the given pieces. Sets right[f] if feature f is right in all these runs. *part: mean share of
  * the whole runs' counts. Stops after a run in which no feature is right. */
-static enum assay_status try(struct search *s, const struct piece *const *pieces, size_t n, size_t commands, bool *right, double *part,
-			     struct assay_error *err)
+static enum assay_status try_pieces(struct search *s, const struct piece *const *pieces, size_t n, size_t commands, bool *is_correct,
+				    double *part, struct assay_error *err)
 {
 	struct buf text = BUF_INIT;
 	enum assay_status st;
@@ -202,22 +202,22 @@ static enum assay_status try(struct search *s, const struct piece *const *pieces
 
 	for (size_t k = 0; k < n; k++)
 		buf_format(&text, "%s\n", pieces[k]->name);
-	st = file_replace_unsynced(s->without, text.bytes ? text.bytes : "", text.size, 0600, err);
+	st = file_replace_unsynced(s->excluded_pieces, text.bytes ? text.bytes : "", text.size, 0600, err);
 	buf_release(&text);
-	memset(right, 1, s->n * sizeof(*right));
+	memset(is_correct, 1, s->n * sizeof(*is_correct));
 	*part = 0.0;
 	for (size_t i = 0; i < commands && !st && left; i++) {
 		struct run run;
 
-		st = run_one(s, i, LONGEST * s->whole[i].seconds + LONGEST_MORE, &run, err);
+		st = execute_command(s, i, TIME_LIMIT_FACTOR * s->whole[i].seconds + TIME_LIMIT_EXTRA_S, &run, err);
 		left = 0;
 		for (size_t f = 0; f < s->n; f++) {
 			const struct run_feature *counted = run_features_find(&run.counts, s->features[f].name),
 						 *before = run_features_find(&s->whole[i].counts, s->features[f].name);
 
-			right[f] = right[f] && !run.counts.incomplete && run.status == s->whole[i].status && counted && before &&
-				   counted->value == before->value;
-			left += right[f];
+			is_correct[f] = is_correct[f] && !run.counts.incomplete && run.status == s->whole[i].status && counted && before &&
+					counted->value == before->value;
+			left += is_correct[f];
 		}
 		*part += run.sum / s->whole[i].sum / (double)commands;
 		run_features_release(&run.counts);
@@ -245,7 +245,7 @@ static bool is_requested_item(const struct search *s, const char *name)
 
 static void add_piece(struct search *s, const char *verb, const char *name)
 {
-	mem_append(s->pieces, s->pieces_n, &s->pieces_capacity, (struct piece){ .name = mem_format("%s %s", verb, name), .part = 1.0 });
+	mem_append(s->pieces, s->n_pieces, &s->pieces_capacity, (struct piece){ .name = mem_format("%s %s", verb, name), .part = 1.0 });
 }
 
 ORDER_BY(by_name, struct piece, BY_TEXT(name))
@@ -272,7 +272,7 @@ static bool is_called(const struct search *s, const char *function)
 }
 
 /* Reports whether the exclusion of a piece may have an effect: its function was called, or this is unknown. */
-static bool may_matter(const struct search *s, const char *piece)
+static bool may_have_effect(const struct search *s, const char *piece)
 {
 	const char *name = piece + 2, *of = strchr(name, ' '), *end = strrchr(name, ' ');
 	char *function;
@@ -291,10 +291,10 @@ static void add_pieces(struct search *s, const struct run_features *counts)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < counts->pieces_n; i++) {
+	for (size_t i = 0; i < counts->n_pieces; i++) {
 		const char *name = counts->pieces[i] + 2;
 
-		if (!may_matter(s, counts->pieces[i]))
+		if (!may_have_effect(s, counts->pieces[i]))
 			continue;
 		switch (*counts->pieces[i]) {
 		case FEATURES_SKIP:
@@ -308,23 +308,23 @@ static void add_pieces(struct search *s, const struct run_features *counts)
 			add_piece(s, "end", name);
 		}
 	}
-	order_sort(s->pieces, s->pieces_n, by_name);
-	for (size_t i = 0; i < s->pieces_n; i++)
+	order_sort(s->pieces, s->n_pieces, by_name);
+	for (size_t i = 0; i < s->n_pieces; i++)
 		if (kept && strcmp(s->pieces[kept - 1].name, s->pieces[i].name) == 0)
 			free(s->pieces[i].name);
 		else
 			s->pieces[kept++] = s->pieces[i];
-	s->pieces_n = kept;
+	s->n_pieces = kept;
 }
 
-static enum assay_status run_whole(struct search *s, struct assay_error *err)
+static enum assay_status run_unchanged(struct search *s, struct assay_error *err)
 {
-	enum assay_status st = file_replace_unsynced(s->without, "", 0, 0600, err);
+	enum assay_status st = file_replace_unsynced(s->excluded_pieces, "", 0, 0600, err);
 
 	for (size_t i = 0; i < s->commands_n && !st; i++) {
 		struct run *run = &s->whole[i];
 
-		st = run_one(s, i, 3600.0, run, err);
+		st = execute_command(s, i, 3600.0, run, err);
 		if (!st && run->status != 0)
 			st = assay_fail(err, ASSAY_E_IO, "'%s' fails; a program without some pieces may only read, print and seem to write",
 					s->commands[i]);
@@ -335,14 +335,14 @@ static enum assay_status run_whole(struct search *s, struct assay_error *err)
 	}
 	for (size_t i = 0; i < s->commands_n && !st; i++)
 		add_pieces(s, &s->whole[i].counts);
-	if (!st && !s->pieces_n)
+	if (!st && !s->n_pieces)
 		st = assay_fail(err, ASSAY_E_NODATA, "the program has no pieces: build it with 'assay build --for features --pieces'");
 	s->features = mem_new(s->whole[0].counts.n, sizeof(*s->features));
 	for (size_t k = 0; !st && k < s->whole[0].counts.n; k++) {
 		const char *name = s->whole[0].counts.items[k].name;
 
 		if (is_requested_item(s, name))
-			s->features[s->n++] = (struct slice_feature){ .name = mem_string(name), .alone = 1.0 };
+			s->features[s->n++] = (struct slice_feature){ .name = mem_string(name), .single_feature_share = 1.0 };
 	}
 	if (!st && !s->n)
 		st = assay_fail(err, ASSAY_E_NODATA, "no wanted feature was counted");
@@ -354,22 +354,22 @@ static enum assay_status run_whole(struct search *s, struct assay_error *err)
 /* Tries to exclude each of pieces [from, to) alone in the first command. Excludes all of them first; if this has no effect, stops. */
 static enum assay_status try_each(struct search *s, size_t from, size_t to, struct assay_error *err)
 {
-	const struct piece *together[TOGETHER];
-	bool *right = mem_new(s->n, sizeof(*right)), same = true;
+	const struct piece *together[PIECES_PER_TRY];
+	bool *is_correct = mem_new(s->n, sizeof(*is_correct)), same = true;
 	double part = 1.0;
 	enum assay_status st;
 
 	for (size_t k = from; k < to; k++)
 		together[k - from] = &s->pieces[k];
-	st = try(s, together, to - from, 1, right, &part, err);
+	st = try_pieces(s, together, to - from, 1, is_correct, &part, err);
 	for (size_t f = 0; f < s->n; f++)
-		same = same && right[f];
+		same = same && is_correct[f];
 	if (!st && !(same && part == 1.0) && to - from == 1) {
-		s->pieces[from].right = right;
+		s->pieces[from].is_correct = is_correct;
 		s->pieces[from].part = part;
 		return ASSAY_OK;
 	}
-	free(right);
+	free(is_correct);
 	if (st || (same && part == 1.0))
 		return st;
 	st = try_each(s, from, from + (to - from) / 2, err);
@@ -388,16 +388,16 @@ struct choice {
 static enum assay_status choose(struct search *s, const bool *wanted, const struct piece *const *candidates, size_t n, bool some,
 				struct choice *out, struct assay_error *err)
 {
-	bool *right = mem_new(s->n, sizeof(*right)), all = true;
+	bool *is_correct = mem_new(s->n, sizeof(*is_correct)), all = true;
 	double part = 1.0;
 	enum assay_status st;
 
 	if (n)
 		memcpy(out->pieces + out->n, candidates, n * sizeof(*candidates));
-	st = n ? try(s, out->pieces, out->n + n, s->commands_n, right, &part, err) : ASSAY_OK;
+	st = n ? try_pieces(s, out->pieces, out->n + n, s->commands_n, is_correct, &part, err) : ASSAY_OK;
 	for (size_t f = 0; f < s->n; f++)
-		all = all && (right[f] || !wanted[f]);
-	free(right);
+		all = all && (is_correct[f] || !wanted[f]);
+	free(is_correct);
 	if (st || !n)
 		return st;
 	if (all && part <= out->part) {
@@ -411,24 +411,24 @@ static enum assay_status choose(struct search *s, const bool *wanted, const stru
 	return st ? st : choose(s, wanted, candidates + n / 2, n - n / 2, true, out, err);
 }
 
-ORDER_POINTERS_BY(by_part, struct piece, BY_UP(part) BY_TEXT(name))
+ORDER_POINTERS_BY(by_part, struct piece, BY_ASC(part) BY_TEXT(name))
 
 /* Finds pieces that can be excluded while the wanted features stay right, the largest saving first. If their savings together cannot reach
  * the allowed share, tries only all of them, or else the first; otherwise tries subsets, too. The caller frees out->pieces. */
 static enum assay_status slice_of(struct search *s, const bool *wanted, struct choice *out, struct assay_error *err)
 {
-	const struct piece **candidates = mem_new(s->pieces_n, sizeof(*candidates));
+	const struct piece **candidates = mem_new(s->n_pieces, sizeof(*candidates));
 	size_t n = 0;
 	double saved = 0.0;
 	enum assay_status st;
 
-	*out = (struct choice){ .pieces = mem_new(s->pieces_n, sizeof(*out->pieces)), .part = 1.0 };
-	for (size_t k = 0; k < s->pieces_n; k++) {
+	*out = (struct choice){ .pieces = mem_new(s->n_pieces, sizeof(*out->pieces)), .part = 1.0 };
+	for (size_t k = 0; k < s->n_pieces; k++) {
 		const struct piece *piece = &s->pieces[k];
-		bool fits = piece->right && piece->part <= 1.0;
+		bool fits = piece->is_correct && piece->part <= 1.0;
 
 		for (size_t f = 0; fits && f < s->n; f++)
-			fits = piece->right[f] || !wanted[f];
+			fits = piece->is_correct[f] || !wanted[f];
 		if (!fits)
 			continue;
 		candidates[n++] = piece;
@@ -446,14 +446,14 @@ static enum assay_status slice_of(struct search *s, const bool *wanted, struct c
 
 static bool are_similar(const struct search *s, size_t f, size_t g)
 {
-	for (size_t k = 0; k < s->pieces_n; k++)
-		if (s->pieces[k].right && s->pieces[k].right[f] != s->pieces[k].right[g])
+	for (size_t k = 0; k < s->n_pieces; k++)
+		if (s->pieces[k].is_correct && s->pieces[k].is_correct[f] != s->pieces[k].is_correct[g])
 			return false;
 	return true;
 }
 
 /* Computes the price of each feature as the only wanted one. Features that the same pieces keep right have the same price. */
-static enum assay_status price_each(struct search *s, struct assay_error *err)
+static enum assay_status compute_feature_prices(struct search *s, struct assay_error *err)
 {
 	bool *wanted = mem_new(s->n, sizeof(*wanted));
 	enum assay_status st = ASSAY_OK;
@@ -465,13 +465,13 @@ static enum assay_status price_each(struct search *s, struct assay_error *err)
 		while (g < f && !are_similar(s, f, g))
 			g++;
 		if (g < f) {
-			s->features[f].alone = s->features[g].alone;
+			s->features[f].single_feature_share = s->features[g].single_feature_share;
 			continue;
 		}
 		wanted[f] = true;
 		st = slice_of(s, wanted, &choice, err);
 		wanted[f] = false;
-		s->features[f].alone = choice.part;
+		s->features[f].single_feature_share = choice.part;
 		free(choice.pieces);
 	}
 	free(wanted);
@@ -479,7 +479,7 @@ static enum assay_status price_each(struct search *s, struct assay_error *err)
 }
 
 /* Finds a slice for all features whose own price is allowed. While the slice is too expensive, drops the most expensive features. */
-static enum assay_status slice_cheap(struct search *s, struct choice *out, struct assay_error *err)
+static enum assay_status slice_cheap_features(struct search *s, struct choice *out, struct assay_error *err)
 {
 	bool *wanted = mem_new(s->n, sizeof(*wanted));
 	enum assay_status st = ASSAY_OK;
@@ -487,7 +487,7 @@ static enum assay_status slice_cheap(struct search *s, struct choice *out, struc
 
 	*out = (struct choice){ .part = 1.0 };
 	for (size_t f = 0; f < s->n; f++)
-		n += wanted[f] = s->features[f].alone <= s->asked->allowed;
+		n += wanted[f] = s->features[f].single_feature_share <= s->asked->allowed;
 	while (n && !st) {
 		double most = -1.0;
 
@@ -496,9 +496,9 @@ static enum assay_status slice_cheap(struct search *s, struct choice *out, struc
 		if (out->part <= s->asked->allowed)
 			break;
 		for (size_t f = 0; f < s->n; f++)
-			most = wanted[f] ? fmax(most, s->features[f].alone) : most;
+			most = wanted[f] ? fmax(most, s->features[f].single_feature_share) : most;
 		for (size_t f = 0; f < s->n; f++)
-			if (wanted[f] && s->features[f].alone == most) {
+			if (wanted[f] && s->features[f].single_feature_share == most) {
 				wanted[f] = false;
 				n--;
 			}
@@ -511,7 +511,7 @@ static enum assay_status slice_cheap(struct search *s, struct choice *out, struc
 
 /* ---- search ---- */
 
-ORDER_BY(by_price, struct slice_feature, BY_UP(alone) BY_TEXT(name))
+ORDER_BY(by_price, struct slice_feature, BY_ASC(single_feature_share) BY_TEXT(name))
 
 static void search_release(struct search *s)
 {
@@ -522,33 +522,33 @@ static void search_release(struct search *s)
 	for (size_t f = 0; s->features && f < s->n; f++)
 		free(s->features[f].name);
 	free(s->features);
-	for (size_t k = 0; k < s->pieces_n; k++)
-		mem_free(s->pieces[k].name, s->pieces[k].right);
+	for (size_t k = 0; k < s->n_pieces; k++)
+		mem_free(s->pieces[k].name, s->pieces[k].is_correct);
 	free(s->pieces);
-	if (s->without)
-		unlink(s->without);
+	if (s->excluded_pieces)
+		unlink(s->excluded_pieces);
 	if (s->directory) {
 		remove_files(s->directory);
 		rmdir(s->directory);
 	}
-	mem_free(s->without, s->directory);
+	mem_free(s->excluded_pieces, s->directory);
 }
 
-static enum assay_status search_begin(struct search *s, struct assay_error *err)
+static enum assay_status search_init(struct search *s, struct assay_error *err)
 {
 	const char *parent = getenv("TMPDIR");
 
 	s->directory = mem_format("%s/assay-slice-XXXXXX", parent && *parent ? parent : "/tmp");
 	if (!mkdtemp(s->directory))
 		return assay_fail_errno(err, errno, "cannot make a directory '%s'", s->directory);
-	s->without = mem_format("%s.without", s->directory);
+	s->excluded_pieces = mem_format("%s.without", s->directory);
 	setenv("ASSAY_FEATURES_DIRECTORY", s->directory, 1);
-	setenv("ASSAY_FEATURES_WITHOUT", s->without, 1);
-	return run_whole(s, err);
+	setenv("ASSAY_FEATURES_WITHOUT", s->excluded_pieces, 1);
+	return run_unchanged(s, err);
 }
 
 /* Returns the non-empty lines of a text, in which it replaces line ends by NULs. The caller frees the array. */
-static char **lines_of(struct buf *text, size_t *n)
+static char **split_lines(struct buf *text, size_t *n)
 {
 	char *rest = text->bytes, *line, **lines = mem_new(text->size + 1, sizeof(*lines));
 
@@ -565,7 +565,7 @@ static enum assay_status read_only(const char *path, struct run_features *out, s
 	struct buf text = BUF_INIT, numbered = BUF_INIT;
 	enum assay_status st = file_read(path, ONLY_BYTES_MAX, &text, err);
 	size_t n = 0;
-	char **lines = lines_of(&text, &n);
+	char **lines = split_lines(&text, &n);
 
 	for (size_t i = 0; i < n; i++) {
 		const char *name = lines[i] + strspn(lines[i], "0123456789.+-e");
@@ -592,25 +592,25 @@ static enum assay_status write_pieces(const char *path, const struct choice *sli
 	return st;
 }
 
-static void show(const struct search *s, const struct choice *slice, struct document *d)
+static void show_slice(const struct search *s, const struct choice *slice, struct document *d)
 {
 	const struct slice_request *a = s->asked;
 	size_t kept = 0, shown = 0, reached = 0;
 
 	for (size_t f = 0; f < s->n; f++)
 		kept += s->features[f].kept;
-	for (size_t k = 0; k < s->pieces_n; k++)
-		reached += s->pieces[k].right != NULL;
+	for (size_t k = 0; k < s->n_pieces; k++)
+		reached += s->pieces[k].is_correct != NULL;
 	doc_answer(d, kept ? DOC_GOOD : DOC_DOUBTFUL, "", "%zu of %zu features can be counted for at most %.3g %% of the counts of the run",
 		   kept, s->n, 100 * a->allowed);
 	if (kept)
 		doc_line(d, "together they cost %.3g %% of the run's counts, without %zu of %zu pieces of code", 100 * slice->part,
-			 slice->n, s->pieces_n);
+			 slice->n, s->n_pieces);
 	doc_line(d, "%zu runs tried; leaving out one of %zu pieces of code changes the counts", s->runs, reached);
 	doc_set(d, "wanted", s->n);
 	doc_set(d, "sliced", kept);
 	doc_set(d, "price", kept ? slice->part : (double)NAN);
-	doc_set(d, "pieces", s->pieces_n);
+	doc_set(d, "pieces", s->n_pieces);
 	doc_set(d, "reached", reached);
 	doc_set(d, "left_out", slice->n);
 	doc_set(d, "runs", s->runs);
@@ -618,10 +618,10 @@ static void show(const struct search *s, const struct choice *slice, struct docu
 	for (size_t f = 0; f < s->n; f++) {
 		const struct slice_feature *feature = &s->features[f];
 
-		if (cli_for_people() && shown++ >= (size_t)a->top)
+		if (cli_is_human_format() && shown++ >= (size_t)a->top)
 			break;
 		doc_row(d);
-		doc_showf(d, "alone", "alone", feature->alone, "%.3g %%", 100 * feature->alone);
+		doc_showf(d, "alone", "alone", feature->single_feature_share, "%.3g %%", 100 * feature->single_feature_share);
 		doc_set_bool(d, "sliced", feature->kept);
 		doc_show(d, NULL, "in the slice", feature->kept ? "yes" : "refused: too expensive");
 		doc_show(d, "feature", "feature", feature->name);
@@ -631,25 +631,25 @@ static void show(const struct search *s, const struct choice *slice, struct docu
 		doc_line(d, "(%zu more: --top N)", s->n - (size_t)a->top);
 }
 
-static enum assay_status find(struct search *s, struct choice *choice, struct assay_error *err)
+static enum assay_status find_slice(struct search *s, struct choice *choice, struct assay_error *err)
 {
 	enum assay_status st;
 
 	s->whole = mem_new(s->commands_n, sizeof(*s->whole));
-	st = search_begin(s, err);
-	for (size_t k = 0; k < s->pieces_n && !st; k += TOGETHER)
-		st = try_each(s, k, k + TOGETHER < s->pieces_n ? k + TOGETHER : s->pieces_n, err);
+	st = search_init(s, err);
+	for (size_t k = 0; k < s->n_pieces && !st; k += PIECES_PER_TRY)
+		st = try_each(s, k, k + PIECES_PER_TRY < s->n_pieces ? k + PIECES_PER_TRY : s->n_pieces, err);
 	if (!st)
-		st = price_each(s, err);
+		st = compute_feature_prices(s, err);
 	if (!st)
-		st = slice_cheap(s, choice, err);
+		st = slice_cheap_features(s, choice, err);
 	if (!st)
 		order_sort(s->features, s->n, by_price);
 	return st;
 }
 
 /* Searches for a slice, writes it to request->output, and fills the document. */
-static enum assay_status slice_answer(const struct slice_request *request, struct document *d, struct assay_error *err)
+static enum assay_status slice_describe(const struct slice_request *request, struct document *d, struct assay_error *err)
 {
 	struct search s = { .asked = request };
 	struct choice slice = { .n = 0 };
@@ -657,17 +657,17 @@ static enum assay_status slice_answer(const struct slice_request *request, struc
 	enum assay_status st = file_read(request->commands, COMMANDS_BYTES_MAX, &text, err);
 
 	cancel_on_signals(&cancelled);
-	s.commands = lines_of(&text, &s.commands_n);
+	s.commands = split_lines(&text, &s.commands_n);
 	if (!st && !s.commands_n)
 		st = assay_fail(err, ASSAY_E_FORMAT, "%s: the file has no command", request->commands);
 	if (!st && request->only)
 		st = read_only(request->only, &s.only, err);
 	if (!st)
-		st = find(&s, &slice, err);
+		st = find_slice(&s, &slice, err);
 	if (!st && request->output)
 		st = write_pieces(request->output, &slice, err);
 	if (!st)
-		show(&s, &slice, d);
+		show_slice(&s, &slice, d);
 	free(slice.pieces);
 	search_release(&s);
 	buf_release(&text);
@@ -689,11 +689,11 @@ static enum assay_status only_check(const char *path, struct assay_error *err)
 		char *whole = mem_bytes(at, (size_t)((stop ? stop : end) - at)), *name = whole + strspn(whole, "0123456789.+-e");
 
 		name = *name == ' ' ? name + 1 : whole;
-		if (*whole && feature_kind_of(name) != FEATURE_COUNT && strncmp(name, "value ", strlen("value ")) != 0)
+		if (*whole && feature_find_kind(name) != FEATURE_COUNT && strncmp(name, "value ", strlen("value ")) != 0)
 			st = assay_fail(
 			    err, ASSAY_E_FORMAT,
 			    "%s:%zu: '%s' is not a feature, such as 'loop sort.c:88 sort_range' ('assay inspect --text' prints them)", path,
-			    line + 1, TEXT_SHOWN(whole));
+			    line + 1, TEXT_SANITIZED(whole));
 		free(whole);
 		at = stop ? stop + 1 : end;
 	}
@@ -704,14 +704,15 @@ static enum assay_status only_check(const char *path, struct assay_error *err)
 }
 
 /* Returns the option lines of features_compile() in *out. The caller frees them. */
-static enum assay_status options_of(const struct arguments *a, char **out, struct assay_error *err)
+static enum assay_status build_options(const struct arguments *a, char **out, struct assay_error *err)
 {
-	char *only = a->only ? realpath(a->only, NULL) : NULL, *without = a->without ? realpath(a->without, NULL) : NULL;
+	char *only = a->only ? realpath(a->only, NULL) : NULL,
+	     *excluded_pieces = a->excluded_pieces ? realpath(a->excluded_pieces, NULL) : NULL;
 	struct buf text = BUF_INIT;
 	enum assay_status st = ASSAY_OK;
 
-	if ((a->only && !only) || (a->without && !without))
-		st = assay_fail_errno(err, errno, "cannot read '%s'", a->only && !only ? a->only : a->without);
+	if ((a->only && !only) || (a->excluded_pieces && !excluded_pieces))
+		st = assay_fail_errno(err, errno, "cannot read '%s'", a->only && !only ? a->only : a->excluded_pieces);
 	if (!st && only)
 		st = only_check(a->only, err);
 	if (only)
@@ -722,10 +723,10 @@ static enum assay_status options_of(const struct arguments *a, char **out, struc
 		buf_format(&text, "until=%s\n", a->until);
 	if (a->pieces)
 		buf_text(&text, "pieces\n");
-	if (without)
-		buf_format(&text, "without=%s\n", without);
+	if (excluded_pieces)
+		buf_format(&text, "without=%s\n", excluded_pieces);
 	*out = buf_take(&text);
-	mem_free(only, without);
+	mem_free(only, excluded_pieces);
 	return st;
 }
 
@@ -761,7 +762,7 @@ static void note_record(const char *path)
 }
 
 /* Runs one compiler command. Uses no links, because the command may name the compiler by its path. */
-static enum assay_status compile_here(const struct compiler_wrapper *w, size_t n, char **words, struct assay_error *err)
+static enum assay_status compile_in_place(const struct compiler_wrapper *w, size_t n, char **words, struct assay_error *err)
 {
 	int status = 0;
 	enum assay_status st = compiler_wrapper_write_parts(w->links, w->kind, err);
@@ -785,7 +786,7 @@ static enum assay_status call_builder(const struct compiler_wrapper *w, char **w
 	return st;
 }
 
-static enum assay_status build_here(const struct arguments *a, const char *options, struct assay_error *err)
+static enum assay_status build_in_place(const struct arguments *a, const char *options, struct assay_error *err)
 {
 	const char *temporary = getenv("TMPDIR");
 	char *directory = mem_format("%s/assay-build-XXXXXX", temporary && *temporary ? temporary : "/tmp"), *tree = getcwd(NULL, 0);
@@ -800,14 +801,15 @@ static enum assay_status build_here(const struct arguments *a, const char *optio
 	wrapper.links = compiles ? directory : links;
 	wrapper.record = record = mem_format("%s/commands", directory);
 	if (!st) {
-		words = compiler_wrapper_words(&wrapper, (const char *const *)a->words.items, a->words.n, &n, &n_variables);
+		words = compiler_wrapper_arguments(&wrapper, (const char *const *)a->words.items, a->words.n, &n, &n_variables);
 		for (size_t i = 0; i < n_variables; i++) {
 			char *value = strchr(words[i], '=');
 
 			*value = '\0';
 			setenv(words[i], value + 1, 1);
 		}
-		st = compiles ? compile_here(&wrapper, a->words.n, a->words.items, err) : call_builder(&wrapper, words + n_variables, err);
+		st = compiles ? compile_in_place(&wrapper, a->words.n, a->words.items, err)
+			      : call_builder(&wrapper, words + n_variables, err);
 		remove_files(directory);
 		rmdir(directory);
 	}
@@ -860,10 +862,10 @@ static enum assay_status build_run(struct lab *lab, void *arguments, struct docu
 
 	(void)lab;
 	if (a->slice)
-		return slice_answer(&slice, d, err);
-	st = options_of(a, &options, err);
+		return slice_describe(&slice, d, err);
+	st = build_options(a, &options, err);
 	if (!st)
-		st = a->output ? build_variant(a, options, d, err) : build_here(a, options, err);
+		st = a->output ? build_variant(a, options, d, err) : build_in_place(a, options, err);
 	free(options);
 	return st;
 }
@@ -871,7 +873,7 @@ static enum assay_status build_run(struct lab *lab, void *arguments, struct docu
 static enum assay_status build_check(void *arguments, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
-	bool features = a->only || a->until || a->without || a->slice || a->pieces || a->values;
+	bool features = a->only || a->until || a->excluded_pieces || a->slice || a->pieces || a->values;
 
 	if (features && a->kind + 1 != VARIANT_FEATURES)
 		return assay_fail(err, ASSAY_E_USAGE, "--only, --until, --without, --slice, --pieces and --values need --for features");
@@ -913,12 +915,12 @@ static const struct cli_option options[] = {
 	CLI_REAL("price", "PART", struct arguments, price, 0.0, 1.0,
 		 "With --slice: largest fraction of the whole run's counts that a slice may count (default: 0.05)"),
 	CLI_INTEGER("top", "N", struct arguments, top, 1, 1000000, "With --slice: number of cheapest features to show (default: 40)"),
-	CLI_TEXT("without", "FILE", struct arguments, without,
+	CLI_TEXT("without", "FILE", struct arguments, excluded_pieces,
 		 "Leave out the pieces listed in FILE, one per line, as --slice writes them: the remaining counts cost less"),
 	CLI_END
 };
 
-static const struct cli_option words[] = { CLI_WORDS("-- COMMAND [ARG]", struct arguments, words, 0), CLI_END };
+static const struct cli_option words[] = { CLI_ARGUMENTS("-- COMMAND [ARG]", struct arguments, words, 0), CLI_END };
 
 const struct command build_command = {
 	.name = "build",

@@ -18,7 +18,7 @@ struct arguments {
 	bool all;
 };
 
-static const struct arguments defaults = { .wrapper = CHANGES_WRAPPER };
+static const struct arguments defaults = { .wrapper = CHANGES_WRAPPER_MAX };
 
 /* Parses "OLD..NEW". A reference cannot contain "..". */
 static enum assay_status parse_references(const char *text, void *to, struct assay_error *err)
@@ -54,7 +54,7 @@ static enum assay_status open_side(const struct arguments *a, int side, struct v
 	if (version_is_selector(path))
 		st = version_find(cli_directory(), path, a->object, NULL, object, err);
 	else
-		st = version_is_reported(cli_directory(), path, err);
+		st = version_check_selector(cli_directory(), path, err);
 	return st ? st : build_open(object->path ? object->path : path, IMAGE_EXPORTED, build, err);
 }
 
@@ -72,7 +72,7 @@ static enum assay_status check_details(const struct build *builds, struct assay_
 }
 
 /* Returns the sources to compare: those of --git and --refs or, if both versions were built from one repository, their commits. */
-static struct changes_options options_of(const struct arguments *a, const struct version_object *objects)
+static struct changes_options make_options(const struct arguments *a, const struct version_object *objects)
 {
 	struct changes_options options = { a->repository, a->references.old, a->references.new, (size_t)a->wrapper };
 
@@ -93,7 +93,7 @@ static enum assay_status write_list(const struct changes *changes, bool of_old, 
 
 	if (!path)
 		return ASSAY_OK;
-	n = changes_list(changes, of_old, &out);
+	n = changes_list_entries(changes, of_old, &out);
 	st = file_replace(path, out.bytes, out.size, 0644, err);
 	if (!st)
 		cli_note("%zu function%s in '%s'", n, text_plural(n), path);
@@ -104,7 +104,7 @@ static enum assay_status write_list(const struct changes *changes, bool of_old, 
 static enum assay_status changes_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
-	struct build builds[2] = { { .referred = NULL }, { .referred = NULL } };
+	struct build builds[2] = { { .referenced_addresses = NULL }, { .referenced_addresses = NULL } };
 	struct version_object objects[2] = { { .path = NULL }, { .path = NULL } };
 	struct changes changes = { .items = NULL };
 	struct changes_options options;
@@ -115,11 +115,11 @@ static enum assay_status changes_run(struct lab *lab, void *arguments, struct do
 		st = open_side(a, i, &objects[i], &builds[i], err);
 	if (!st)
 		st = check_details(builds, err);
-	options = options_of(a, objects);
+	options = make_options(a, objects);
 	if (!st)
 		st = changes_find(&builds[0], &builds[1], &options, &changes, err);
 	if (!st)
-		changes_document(&changes, a->all, d);
+		changes_describe(&changes, a->all, d);
 	if (!st)
 		st = write_list(&changes, false, a->list, err);
 	if (!st)
@@ -147,8 +147,8 @@ static const struct cli_option options[] = {
 	CLI_END
 };
 
-static const struct cli_option words[] = { CLI_WORD("OLD", struct arguments, builds[0]), CLI_WORD("NEW", struct arguments, builds[1]),
-					   CLI_END };
+static const struct cli_option words[] = { CLI_ARGUMENT("OLD", struct arguments, builds[0]),
+					   CLI_ARGUMENT("NEW", struct arguments, builds[1]), CLI_END };
 
 const struct command changes_command = {
 	.name = "changes",
@@ -167,5 +167,5 @@ const struct command changes_command = {
 	.options = options,
 	.defaults = &defaults,
 	.check = changes_check,
-	CLI_RUN(struct arguments, CLI_LAB_LATER, changes_run),
+	CLI_RUN(struct arguments, CLI_LAB_DEFERRED, changes_run),
 };

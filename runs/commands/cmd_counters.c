@@ -13,7 +13,7 @@ struct arguments {
 
 static void add_plan(const struct counting_plan *plan, struct document *d)
 {
-	doc_set(d, "micro_architecture", countable_pmu_here());
+	doc_set(d, "micro_architecture", countable_local_pmu());
 	doc_set(d, "no_hardware", plan->none);
 	doc_list(d, "runs");
 	for (size_t i = 0; i < plan->n; i++) {
@@ -28,7 +28,7 @@ static void add_plan(const struct counting_plan *plan, struct document *d)
 		for (size_t k = 0; k < run->events.n; k++) {
 			doc_row(d);
 			doc_show(d, "name", "event", run->events.names[k]);
-			doc_show(d, "kind", "kind", countable_kind_code(countable_kind_of(run->events.names[k])));
+			doc_show(d, "kind", "kind", countable_kind_code(countable_find_kind(run->events.names[k])));
 		}
 		doc_end(d);
 		doc_end(d);
@@ -48,7 +48,7 @@ static void add_plan(const struct counting_plan *plan, struct document *d)
 	doc_end(d);
 }
 
-static void answer_plan(const struct counting_plan *plan, struct document *d)
+static void describe_plan(const struct counting_plan *plan, struct document *d)
 {
 	size_t events = 0;
 
@@ -76,17 +76,17 @@ static enum assay_status counters_run(struct lab *lab, void *arguments, struct d
 	if (a->events)
 		st = counting_events_parse(a->events, &events, err);
 	else
-		countable_default(countable_pmu_here(), &events);
+		countable_add_default_events(countable_local_pmu(), &events);
 	if (!st)
-		st = countable_here_plan(&events, &plan, err);
+		st = countable_plan_local(&events, &plan, err);
 	if (!st)
-		answer_plan(&plan, d);
+		describe_plan(&plan, d);
 	counting_plan_release(&plan);
 	counting_events_release(&events);
 	return st;
 }
 
-static const struct cli_option words[] = { CLI_OPTIONAL_WORD("EVENT,...", struct arguments, events), CLI_END };
+static const struct cli_option words[] = { CLI_OPTIONAL_ARGUMENT("EVENT,...", struct arguments, events), CLI_END };
 
 const struct command counters_command = {
 	.name = "counters",

@@ -15,7 +15,7 @@ struct arguments {
 
 /* ---- entries of lab.yaml ---- */
 
-static const struct host *host_of_node(const struct inventory *inventory, const char *node)
+static const struct host *find_host_of_node(const struct inventory *inventory, const char *node)
 {
 	for (size_t i = 0; i < inventory->n; i++) {
 		const struct host *host = &inventory->hosts[i];
@@ -27,7 +27,7 @@ static const struct host *host_of_node(const struct inventory *inventory, const 
 }
 
 /* Returns the first hardware type in --types that is a feature of the node; NULL if there is none. */
-static const char *type_of(const struct arguments *arguments, const struct slurm_node *node)
+static const char *node_type(const struct arguments *arguments, const struct slurm_node *node)
 {
 	for (const char *type = arguments->types; type && *type; type += strcspn(type, ",") + (type[strcspn(type, ",")] == ',')) {
 		for (size_t i = 0; i < node->n_features; i++) {
@@ -41,9 +41,9 @@ static const char *type_of(const struct arguments *arguments, const struct slurm
 
 /* Returns a node's entry without its name, so that equal entries can be merged. Quotes features, which may look like numbers. The caller
  * frees it. */
-static char *entry_of(const struct arguments *arguments, const struct slurm_node *node)
+static char *format_entry(const struct arguments *arguments, const struct slurm_node *node)
 {
-	const char *type = type_of(arguments, node);
+	const char *type = node_type(arguments, node);
 	struct buf text = BUF_INIT;
 
 	buf_text(&text, "    transport: slurm\n");
@@ -74,10 +74,10 @@ static size_t make_entries(const struct arguments *arguments, const struct inven
 	size_t n = 0;
 
 	for (size_t i = 0; i < nodes->n; i++) {
-		if (host_of_node(inventory, nodes->nodes[i].name))
+		if (find_host_of_node(inventory, nodes->nodes[i].name))
 			continue;
 		names[n] = nodes->nodes[i].name;
-		entries[n++] = entry_of(arguments, &nodes->nodes[i]);
+		entries[n++] = format_entry(arguments, &nodes->nodes[i]);
 	}
 	nodeset_fold_alike(names, entries, n, add_entry, out);
 	mem_free_all(entries, n);
@@ -85,7 +85,7 @@ static size_t make_entries(const struct arguments *arguments, const struct inven
 	return n;
 }
 
-static enum assay_status cannot_add(const char *path, const char *reason, struct assay_error *err)
+static enum assay_status fail_cannot_add(const char *path, const char *reason, struct assay_error *err)
 {
 	char *why = mem_string(reason); /* a copy, because `reason` may be the text of *err */
 	enum assay_status st = assay_fail(err, ASSAY_E_FORMAT,
@@ -113,7 +113,7 @@ static enum assay_status write_entries(const struct inventory *inventory, const 
 		buf_text(&text, entries->bytes);
 		st = lab_config_check(path, text.bytes, text.size, &hosts, err);
 		if (st || hosts != inventory->n + n)
-			st = cannot_add(path, st ? err->text : "", err);
+			st = fail_cannot_add(path, st ? err->text : "", err);
 	}
 	if (!st)
 		st = file_replace(path, text.bytes, text.size, 0644, err);
@@ -145,16 +145,16 @@ static void add_nodes(const struct arguments *arguments, const struct inventory 
 		}
 		doc_end(d);
 		doc_show(d, NULL, "features", features.size ? features.bytes : "-");
-		doc_show(d, "type", "type", type_of(arguments, node));
-		doc_showf(d, "new", "lab.yaml", doc_value_bool(!host_of_node(inventory, node->name)), "%s",
-			  host_of_node(inventory, node->name) ? "there already" : "new");
+		doc_show(d, "type", "type", node_type(arguments, node));
+		doc_showf(d, "new", "lab.yaml", doc_value_bool(!find_host_of_node(inventory, node->name)), "%s",
+			  find_host_of_node(inventory, node->name) ? "there already" : "new");
 		buf_release(&features);
 	}
 	doc_end(d);
 }
 
 /* Lists hosts of lab.yaml that are no longer nodes of the cluster. */
-static void add_gone(const struct inventory *inventory, const struct slurm_nodes *nodes, struct document *d)
+static void add_removed_nodes(const struct inventory *inventory, const struct slurm_nodes *nodes, struct document *d)
 {
 	struct buf names = BUF_INIT;
 
@@ -200,7 +200,7 @@ static enum assay_status import_nodes(struct lab *lab, const struct arguments *a
 	const struct inventory *inventory = &lab->config.inventory;
 	struct slurm_nodes nodes = { 0 };
 	struct buf entries = BUF_INIT;
-	enum assay_status st = host_choice_sinfo(arguments->partition, arguments->login, &nodes, err);
+	enum assay_status st = host_choice_list_slurm_nodes(arguments->partition, arguments->login, &nodes, err);
 	size_t n = 0;
 
 	if (!st)
@@ -211,9 +211,9 @@ static enum assay_status import_nodes(struct lab *lab, const struct arguments *a
 		doc_line(d, "%zu of %zu node%s %s to lab.yaml\n", n, nodes.n, text_plural(nodes.n),
 			 arguments->dry_run ? "would be added" : "added");
 		add_nodes(arguments, inventory, &nodes, d);
-		add_gone(inventory, &nodes, d);
+		add_removed_nodes(inventory, &nodes, d);
 		if (nodes.excluded)
-			doc_line(d, "%zu line%s of sinfo excluded: %s\n", nodes.excluded, text_plural(nodes.excluded), nodes.why);
+			doc_line(d, "%zu line%s of sinfo excluded: %s\n", nodes.excluded, text_plural(nodes.excluded), nodes.error_text);
 		doc_set(d, "excluded", nodes.excluded);
 		doc_set(d, "added", n);
 		doc_set(d, "yaml", n ? entries.bytes : "");
@@ -232,7 +232,7 @@ static enum assay_status host_import_run(struct lab *lab, void *input, struct do
 	return is_slurm(arguments) ? import_nodes(lab, arguments, d, err) : import_machines(lab, arguments->from, d, err);
 }
 
-static const struct cli_option words[] = { CLI_WORD("FILE|slurm", struct arguments, from), CLI_END };
+static const struct cli_option words[] = { CLI_ARGUMENT("FILE|slurm", struct arguments, from), CLI_END };
 
 static const struct cli_option options[] = {
 	CLI_TEXT("partition", "NAME", struct arguments, partition, "Import only nodes of partition NAME, and request allocations in it"),

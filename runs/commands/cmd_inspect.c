@@ -38,7 +38,7 @@ struct arguments {
 
 /* Properties of a function's samples. */
 struct sampled {
-	double unsure_ns; /* mean possible error of the time without nested calls, ns */
+	double error_ns; /* mean possible error of the time without nested calls, ns */
 	size_t unwound;
 	bool estimated;
 	uint32_t max_weight;
@@ -46,32 +46,33 @@ struct sampled {
 
 static struct sampled sampled_find(const struct samples *s, const struct samples_function *f)
 {
-	struct sampled out = { .unwound = f->late };
+	struct sampled out = { .unwound = f->n_late_ends };
 	double weight = 0;
 
 	for (size_t i = f->first; i < f->first + f->n; i++) {
 		const struct sample *sample = &s->items[i];
 
 		weight += sample->weight;
-		out.unsure_ns += sample->weight * sample->alone_unsure_ns;
+		out.error_ns += sample->weight * sample->self_error_ns;
 		out.unwound += sample->unwound;
 		out.estimated = out.estimated || sample->estimated;
 		out.max_weight = sample->weight > out.max_weight ? sample->weight : out.max_weight;
 	}
-	out.unsure_ns = weight > 0 ? out.unsure_ns / weight : (double)NAN;
+	out.error_ns = weight > 0 ? out.error_ns / weight : (double)NAN;
 	return out;
 }
 
 /* Adds the lower limits, or with `high` the upper limits, of the means over all calls. */
 static void add_interval(const struct samples *s, size_t function, bool high, struct document *d)
 {
-	struct samples_mean ns = samples_mean(s, function, SAMPLES_MEAN_NS), alone = samples_mean(s, function, SAMPLES_MEAN_ALONE_NS);
+	struct samples_estimate_mean ns = samples_estimate_mean(s, function, SAMPLES_MEAN_NS),
+				     alone = samples_estimate_mean(s, function, SAMPLES_MEAN_SELF_NS);
 
 	doc_object(d, high ? "high" : "low");
 	doc_set(d, "ns", high ? ns.high : ns.low);
 	doc_set(d, "alone_ns", high ? alone.high : alone.low);
 	for (size_t c = 0; c < s->n_counters; c++) {
-		struct samples_mean mean = samples_mean(s, function, c);
+		struct samples_estimate_mean mean = samples_estimate_mean(s, function, c);
 
 		doc_set(d, s->counters[c], high ? mean.high : mean.low);
 	}
@@ -83,7 +84,7 @@ static void add_total(const struct samples *s, const struct samples_total *total
 	static const char *const shown[][2] = { { "emulated:accesses", "accesses/call" }, { "emulated:blocks", "blocks/call" } };
 
 	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
-		size_t c = samples_counter(s, shown[i][0]);
+		size_t c = samples_find_counter(s, shown[i][0]);
 		double mean = c < s->n_counters && total->calls ? total->sums[c] / (double)total->calls : (double)NAN;
 
 		if (c < s->n_counters)
@@ -98,7 +99,7 @@ static void add_total(const struct samples *s, const struct samples_total *total
 	for (size_t c = 0; c < s->n_counters; c++) {
 		double low, high;
 
-		samples_interval(total->sums[c], total->errors[c], total->bursts, &low, &high);
+		samples_compute_interval(total->sums[c], total->errors[c], total->bursts, &low, &high);
 		doc_set(d, s->counters[c], low);
 	}
 	doc_end(d);
@@ -106,7 +107,7 @@ static void add_total(const struct samples *s, const struct samples_total *total
 	for (size_t c = 0; c < s->n_counters; c++) {
 		double low, high;
 
-		samples_interval(total->sums[c], total->errors[c], total->bursts, &low, &high);
+		samples_compute_interval(total->sums[c], total->errors[c], total->bursts, &low, &high);
 		doc_set(d, s->counters[c], high);
 	}
 	doc_end(d);
@@ -116,7 +117,8 @@ static void add_function(const struct samples *s, size_t function, struct docume
 {
 	const struct samples_function *f = &s->functions[function];
 	struct sampled sampled = sampled_find(s, f);
-	struct samples_mean ns = samples_mean(s, function, SAMPLES_MEAN_NS), alone = samples_mean(s, function, SAMPLES_MEAN_ALONE_NS);
+	struct samples_estimate_mean ns = samples_estimate_mean(s, function, SAMPLES_MEAN_NS),
+				     alone = samples_estimate_mean(s, function, SAMPLES_MEAN_SELF_NS);
 	struct samples_total total;
 	char *name = demangle(f->name);
 	double away;
@@ -127,20 +129,20 @@ static void add_function(const struct samples *s, size_t function, struct docume
 	doc_set(d, "symbol", f->name);
 	doc_set(d, "module", f->module);
 	doc_show(d, "threads", "threads", total.threads);
-	doc_set(d, "calls", total.known ? doc_value_integer((int64_t)total.calls) : DOC_NOTHING);
-	doc_show(d, NULL, "calls", total.known || !f->n ? doc_value_integer((int64_t)total.calls) : DOC_NOTHING);
-	doc_show(d, "samples", "measured", f->n + f->late);
+	doc_set(d, "calls", total.known ? doc_value_integer((int64_t)total.calls) : DOC_NULL_VALUE);
+	doc_show(d, NULL, "calls", total.known || !f->n ? doc_value_integer((int64_t)total.calls) : DOC_NULL_VALUE);
+	doc_show(d, "samples", "measured", f->n + f->n_late_ends);
 	doc_set(d, "max_weight", sampled.max_weight);
 	doc_set(d, "unwound", sampled.unwound);
 	doc_set_bool(d, "estimated", sampled.estimated);
 	doc_showf(d, "ns", "mean ns", ns.mean, "%.1f", ns.mean);
 	doc_showf(d, "alone_ns", "itself ns", alone.mean, "%s%.1f", sampled.estimated ? "~" : "", alone.mean);
-	doc_set(d, "alone_unsure_ns", sampled.unsure_ns);
-	away = sampled.unsure_ns + alone.high - alone.mean;
+	doc_set(d, "alone_unsure_ns", sampled.error_ns);
+	away = sampled.error_ns + alone.high - alone.mean;
 	doc_showf(d, NULL, "+-", away, "%.1f", away);
 	doc_object(d, "counters");
 	for (size_t c = 0; c < s->n_counters; c++)
-		doc_set(d, s->counters[c], samples_mean(s, function, c).mean);
+		doc_set(d, s->counters[c], samples_estimate_mean(s, function, c).mean);
 	doc_end(d);
 	add_interval(s, function, false, d);
 	add_interval(s, function, true, d);
@@ -206,7 +208,7 @@ static enum assay_status read_directory(const char *directory, struct document *
 {
 	char **names;
 	size_t n;
-	enum assay_status st = file_names(directory, ".samples", &names, &n, err);
+	enum assay_status st = file_list_names(directory, ".samples", &names, &n, err);
 
 	if (!st && n == 0)
 		st = assay_fail(err, ASSAY_E_NODATA, "there are no sample files (*.samples) in '%s'; subdirectories are not searched",
@@ -248,7 +250,7 @@ static bool is_selector(const char *text)
 }
 
 /* Appends up to VERSIONS_MAX distinct versions, separated by commas, in the order of `files`. Returns the number of distinct versions. */
-static size_t versions_of(const struct sample_file *files, size_t n, struct buf *out)
+static size_t list_versions(const struct sample_file *files, size_t n, struct buf *out)
 {
 	size_t versions = 0;
 
@@ -267,9 +269,9 @@ static enum assay_status check_version(const struct sample_file *files, size_t n
 				       struct assay_error *err)
 {
 	struct buf versions = BUF_INIT;
-	size_t n_versions = versions_of(files, n, &versions);
+	size_t n_versions = list_versions(files, n, &versions);
 	enum assay_status st = ASSAY_OK;
-	char *command = text_command((const char *const[]){ "run", application, "--probe", NULL });
+	char *command = text_format_command((const char *const[]){ "run", application, "--probe", NULL });
 	bool found = !version;
 
 	for (size_t i = 0; i < n; i++)
@@ -287,8 +289,8 @@ static enum assay_status check_version(const struct sample_file *files, size_t n
 }
 
 /* Lists the files of a version. If `version` is NULL, the application must have only one version. */
-static enum assay_status files_of(struct store *store, const char *application, const char *version, struct sample_file **out, size_t *n,
-				  struct assay_error *err)
+static enum assay_status list_files(struct store *store, const char *application, const char *version, struct sample_file **out, size_t *n,
+				    struct assay_error *err)
 {
 	struct sample_file *all;
 	size_t n_all;
@@ -304,9 +306,9 @@ static enum assay_status files_of(struct store *store, const char *application, 
 
 /* ---- list of files ---- */
 
-static void add_kept(const struct lab *lab, const struct sample_file *file, bool stale, struct document *d)
+static void add_stored_file(const struct lab *lab, const struct sample_file *file, bool stale, struct document *d)
 {
-	char *path = sample_keep_path(lab, file->hash), date[TEXT_DATE_BYTES];
+	char *path = sample_file_path(lab, file->hash), date[TEXT_DATE_BYTES];
 
 	doc_row(d);
 	doc_set(d, "hash", file->hash);
@@ -345,7 +347,7 @@ static enum assay_status list_stored(struct lab *lab, const char *application, c
 	doc_line(d, "%zu sample file%s of %s@%s\n", n, text_plural(n), application, files[0].version);
 	doc_table(d, "files");
 	for (size_t i = 0; i < n; i++)
-		add_kept(lab, &files[i], stale[i], d);
+		add_stored_file(lab, &files[i], stale[i], d);
 	doc_end(d);
 	free(stale);
 	return ASSAY_OK;
@@ -353,8 +355,8 @@ static enum assay_status list_stored(struct lab *lab, const char *application, c
 
 /* ---- contents of files ---- */
 
-static enum assay_status show_kept(const struct lab *lab, const char *prefix, const struct sample_file *files, size_t n, struct document *d,
-				   struct assay_error *err)
+static enum assay_status show_stored_file(const struct lab *lab, const char *prefix, const struct sample_file *files, size_t n,
+					  struct document *d, struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
 	size_t shown = 0;
@@ -367,7 +369,7 @@ static enum assay_status show_kept(const struct lab *lab, const char *prefix, co
 			continue;
 		st = sample_files_read(lab, &files[i], &samples, err);
 		if (!st) {
-			char *path = sample_keep_path(lab, files[i].hash);
+			char *path = sample_file_path(lab, files[i].hash);
 
 			add_file(path, &samples, d);
 			free(path);
@@ -387,16 +389,16 @@ static enum assay_status list_or_show(const char *selector, const char *prefix, 
 	struct lab lab = { .lock_fd = -1 };
 	struct sample_file *files = NULL;
 	size_t n = 0;
-	enum assay_status st = run_selector(selector, &application, &version, err);
+	enum assay_status st = run_parse_selector(selector, &application, &version, err);
 
 	if (!st)
 		st = lab_open(cli_directory(), STORE_READ, &lab, err);
 	if (st)
-		st = assay_context(err, "there is no file '%s'", selector);
+		st = assay_add_context(err, "there is no file '%s'", selector);
 	if (!st)
-		st = files_of(&lab.store, application, version, &files, &n, err);
+		st = list_files(&lab.store, application, version, &files, &n, err);
 	if (!st && prefix)
-		st = show_kept(&lab, prefix, files, n, d, err);
+		st = show_stored_file(&lab, prefix, files, n, d, err);
 	else if (!st)
 		st = list_stored(&lab, application, files, n, d, err);
 	sample_files_free(files, n);
@@ -414,7 +416,7 @@ static enum assay_status inspect_samples(const struct arguments *a, struct docum
 
 /* ---- features ---- */
 
-ORDER_BY(by_size, struct run_feature, BY_UP(kind) BY_DOWN(value) BY_TEXT(name))
+ORDER_BY(by_size, struct run_feature, BY_ASC(kind) BY_DESC(value) BY_TEXT(name))
 
 static void show_features(struct run_features *f, const struct arguments *a, struct document *d)
 {
@@ -426,19 +428,19 @@ static void show_features(struct run_features *f, const struct arguments *a, str
 	doc_answer(d, DOC_PLAIN, "", "%zu features of %zu, in %zu file%s, are not 0", reached, f->n, f->files, text_plural(f->files));
 	if (f->incomplete)
 		doc_line(d, "Some threads or children could not count: these features are too low.");
-	if (f->cut_off)
+	if (f->n_unfinished)
 		doc_line(d,
 			 "%zu of the files %s of a process that did not exit normally (a crash, a signal, _exit, exec): counts end there",
-			 f->cut_off, f->cut_off == 1 ? "is" : "are");
+			 f->n_unfinished, f->n_unfinished == 1 ? "is" : "are");
 	doc_set(d, "features_known", f->n);
 	doc_set(d, "files", f->files);
-	doc_set(d, "cut_off", f->cut_off);
+	doc_set(d, "cut_off", f->n_unfinished);
 	doc_set_bool(d, "incomplete", f->incomplete);
 	doc_table(d, "features");
 	for (size_t i = 0; i < f->n; i++) {
 		const struct run_feature *one = &f->items[i];
 
-		if (!a->all && (one->value == 0 || (cli_for_people() && shown >= (size_t)a->top)))
+		if (!a->all && (one->value == 0 || (cli_is_human_format() && shown >= (size_t)a->top)))
 			continue;
 		doc_row(d);
 		doc_showf(d, "value", "value", one->value, "%.15g", one->value);
@@ -458,7 +460,7 @@ static enum assay_status inspect_features(const char *directory, const struct ar
 	enum assay_status st = run_features_read(directory, &features, err);
 
 	if (!st && a->text) {
-		run_features_text(&features, &text);
+		run_features_print(&features, &text);
 		doc_raw(d, text.bytes ? text.bytes : "");
 	} else if (!st) {
 		show_features(&features, a, d);
@@ -480,7 +482,7 @@ static void add_note(struct document *d, const char *code, const char *text)
 }
 
 /* Adds notes on how well the probe can measure the program's functions. */
-static void add_remarks(const struct site_module *m, struct document *d)
+static void add_notes(const struct site_module *m, struct document *d)
 {
 	char *some = mem_format("%zu of %zu functions have no entry to patch: their files were compiled without "
 				"-fpatchable-function-entry=5 (this is always so for start-up code and static libraries)",
@@ -500,7 +502,7 @@ static void add_remarks(const struct site_module *m, struct document *d)
 			 "-static-libgcc");
 	if (!m->image.build_id[0])
 		add_note(d, "no_build_id", "no build-id: only its file's name identifies it; link with -Wl,--build-id");
-	if (refused_hardware(why, sizeof(why)))
+	if (refusal_explain_hardware(why, sizeof(why)))
 		add_note(d, "no_counters", why);
 	doc_end(d);
 	free(some);
@@ -517,7 +519,7 @@ static void add_module(const struct site_module *m, const char *problem, struct 
 	doc_set(d, "patchable", m->patchable);
 	doc_set_bool(d, "instrumented", m->instrumented);
 	doc_set_bool(d, "linked", m->linked);
-	add_remarks(m, d);
+	add_notes(m, d);
 }
 
 static enum assay_status inspect_program(const char *file, struct document *d, struct assay_error *err)
@@ -529,8 +531,8 @@ static enum assay_status inspect_program(const char *file, struct document *d, s
 		return st;
 	check = site_module_check(&module, err);
 	add_module(&module, check ? err->text : NULL, d);
-	d->exit_status = check ? assay_status_exit(check) : 0;
-	if (check && cli_for_people())
+	d->exit_status = check ? assay_status_exit_code(check) : 0;
+	if (check && cli_is_human_format())
 		st = check;
 	site_module_release(&module);
 	return st;
@@ -556,7 +558,7 @@ static enum assay_status inspect_run(struct lab *lab, void *arguments, struct do
 	const char *first = a->files.items[0];
 
 	(void)lab;
-	if (a->files.n == 1 && run_features_files(first))
+	if (a->files.n == 1 && run_features_count_files(first))
 		return inspect_features(first, a, d, err);
 	if (a->files.n == 1 && is_program(first))
 		return inspect_program(first, d, err);
@@ -579,7 +581,7 @@ static const struct cli_option options[] = {
 	CLI_FLAG("all", struct arguments, all, "Also show features that are 0"),
 	CLI_FLAG("text", struct arguments, text, "Print one feature per line, NUMBER NAME, including those that are 0"), CLI_END
 };
-static const struct cli_option words[] = { CLI_WORDS("FILE|DIRECTORY|APP[@VERSION]", struct arguments, files, 1), CLI_END };
+static const struct cli_option words[] = { CLI_ARGUMENTS("FILE|DIRECTORY|APP[@VERSION]", struct arguments, files, 1), CLI_END };
 
 const struct command inspect_command = {
 	.name = "inspect",
@@ -600,5 +602,5 @@ const struct command inspect_command = {
 	.words = words,
 	.options = options,
 	.defaults = &defaults,
-	CLI_RUN(struct arguments, CLI_LAB_LATER, inspect_run),
+	CLI_RUN(struct arguments, CLI_LAB_DEFERRED, inspect_run),
 };

@@ -27,7 +27,7 @@ static enum assay_status prune_run(struct lab *lab, void *arguments, struct docu
 	if (a->samples && a->days < 0)
 		st = assay_fail(err, ASSAY_E_USAGE, "--samples needs --older-than DAYS");
 	else if (a->samples)
-		st = sample_keep_prune(lab, clock_real_ms() - (int64_t)(a->days * DAY_MS), a->dry_run, &pruned.samples, err);
+		st = sample_file_prune(lab, clock_real_ms() - (int64_t)(a->days * DAY_MS), a->dry_run, &pruned.samples, err);
 	else if (a->days >= 0)
 		st = prune_before(lab, clock_real_ms() - (int64_t)(a->days * DAY_MS), a->dry_run, &pruned, err);
 	else if (quota > 0)
@@ -35,7 +35,7 @@ static enum assay_status prune_run(struct lab *lab, void *arguments, struct docu
 	else
 		st = assay_fail(err, ASSAY_E_USAGE, "give --older-than DAYS, or set quota_gib in lab.yaml");
 	if (!st)
-		st = prune_space(lab, &space, err);
+		st = prune_measure_space(lab, &space, err);
 	if (st)
 		return st;
 	if (!a->samples)
@@ -52,7 +52,7 @@ static enum assay_status prune_run(struct lab *lab, void *arguments, struct docu
 	if (over) {
 		doc_line(d, "the store is still larger than quota_gib in lab.yaml, %.4g: raise the quota, or remove builds (.assay/builds)",
 			 lab->config.quota_gib);
-		d->exit_status = assay_status_exit(ASSAY_E_LIMIT);
+		d->exit_status = assay_status_exit_code(ASSAY_E_LIMIT);
 	}
 	doc_set_bool(d, "dry_run", a->dry_run);
 	doc_set_bool(d, "over_quota", over);

@@ -34,14 +34,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#define RECORD_LEAST_BYTES  (256u << 10) /* disk space that a file needs before its first record, bytes */
+#define RECORD_MIN_BYTES    (256u << 10) /* disk space that a file needs before its first record, bytes */
 #define STATUS_BYTES_MAX    (1u << 20)
-#define WHY_BYTES	    160
+#define REASON_BYTES	    160
 #define FUNCTIONS_MAX	    64u
 #define FUNCTION_NAME_BYTES 60u
 #define PAGE		    4096u
 #define STUB_BYTES	    16u
-#define LEADS_TO	    "assay_interpose_function"
+#define STUB_TARGET	    "assay_interpose_function"
 #define SAMPLES		    ".samples"
 #define ENTRIES		    9u /* number of entries of the dynamic section */
 
@@ -73,7 +73,7 @@ static size_t name_bytes(const char *item)
 	return strcspn(item, ":");
 }
 
-static bool item_is_right(const char *item)
+static bool is_valid_item(const char *item)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
 	size_t n = name_bytes(item);
@@ -93,7 +93,7 @@ static enum assay_status called_functions_check(const char *const *items, size_t
 	if (n > FUNCTIONS_MAX)
 		return assay_fail(err, ASSAY_E_USAGE, "at most %u functions can be named by --call", FUNCTIONS_MAX);
 	for (size_t i = 0; i < n; i++) {
-		if (!item_is_right(items[i]))
+		if (!is_valid_item(items[i]))
 			return assay_fail(err, ASSAY_E_USAGE,
 					  "--call %s: expected a function name, or NAME:N, where argument N (1 to 6) is the amount of work",
 					  items[i]);
@@ -105,13 +105,13 @@ static enum assay_status called_functions_check(const char *const *items, size_t
 }
 
 /* Offsets of the parts, which are equal in the file and in memory. */
-struct places {
+struct elf_layout {
 	size_t hash, symbols, relocation, texts, stubs, dynamic, table, end;
 };
 
-static struct places places_of(size_t n, size_t text_bytes)
+static struct elf_layout elf_layout_compute(size_t n, size_t text_bytes)
 {
-	struct places p = { .hash = sizeof(Elf64_Ehdr) + 4 * sizeof(Elf64_Phdr) };
+	struct elf_layout p = { .hash = sizeof(Elf64_Ehdr) + 4 * sizeof(Elf64_Phdr) };
 
 	p.symbols = p.hash + (n + 6) / 2 * 2 * sizeof(uint32_t);
 	p.relocation = p.symbols + (n + 2) * sizeof(Elf64_Sym);
@@ -123,12 +123,12 @@ static struct places places_of(size_t n, size_t text_bytes)
 	return p;
 }
 
-static void put(struct buf *file, size_t at, const void *what, size_t n)
+static void put_at(struct buf *file, size_t at, const void *what, size_t n)
 {
 	memcpy(file->bytes + at, what, n);
 }
 
-static void headers_put(struct buf *file, const struct places *p)
+static void headers_put(struct buf *file, const struct elf_layout *p)
 {
 	const Elf64_Ehdr elf = { .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
 				 .e_type = ET_DYN,
@@ -161,11 +161,11 @@ static void headers_put(struct buf *file, const struct places *p)
 		{ .p_type = PT_GNU_STACK, .p_flags = PF_R | PF_W, .p_align = 16 }, /* without this entry, stacks become executable */
 	};
 
-	put(file, 0, &elf, sizeof(elf));
-	put(file, sizeof(elf), parts, sizeof(parts));
+	put_at(file, 0, &elf, sizeof(elf));
+	put_at(file, sizeof(elf), parts, sizeof(parts));
 }
 
-static void dynamic_put(struct buf *file, const struct places *p)
+static void dynamic_put(struct buf *file, const struct elf_layout *p)
 {
 	const Elf64_Dyn entries[ENTRIES] = { { DT_HASH, { p->hash } },
 					     { DT_SYMTAB, { p->symbols } },
@@ -178,18 +178,18 @@ static void dynamic_put(struct buf *file, const struct places *p)
 					     { DT_NULL, { 0 } } };
 	const Elf64_Rela leads = { .r_offset = p->table, .r_info = ELF64_R_INFO(1, R_X86_64_GLOB_DAT) };
 
-	put(file, p->dynamic, entries, sizeof(entries));
-	put(file, p->relocation, &leads, sizeof(leads));
+	put_at(file, p->dynamic, entries, sizeof(entries));
+	put_at(file, p->relocation, &leads, sizeof(leads));
 }
 
 /* Writes a hash table with one bucket, whose chain contains all defined symbols. */
-static void hash_put(struct buf *file, const struct places *p, size_t n)
+static void hash_put(struct buf *file, const struct elf_layout *p, size_t n)
 {
 	uint32_t words[2 + 1 + FUNCTIONS_MAX + 2] = { 1, (uint32_t)n + 2, 2 };
 
 	for (size_t i = 2; i + 1 < n + 2; i++)
 		words[3 + i] = (uint32_t)i + 1;
-	put(file, p->hash, words, (3 + n + 2) * sizeof(*words));
+	put_at(file, p->hash, words, (3 + n + 2) * sizeof(*words));
 }
 
 /* Writes "mov $number, %r11d; jmp *table(%rip)". */
@@ -200,7 +200,7 @@ static void stub_put(struct buf *file, size_t at, uint32_t number, size_t table)
 
 	memcpy(code + 2, &number, sizeof(number));
 	memcpy(code + 8, &far, sizeof(far));
-	put(file, at, code, sizeof(code));
+	put_at(file, at, code, sizeof(code));
 }
 
 /* Writes the library for items[n]. */
@@ -209,30 +209,30 @@ static enum assay_status call_library_write(const char *path, const char *const 
 	Elf64_Sym symbol = { .st_name = 1, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_NOTYPE) };
 	struct buf texts = BUF_INIT, file = BUF_INIT;
 	enum assay_status st;
-	struct places p;
+	struct elf_layout p;
 	char *zeros;
 
-	buf_add(&texts, "\0" LEADS_TO, sizeof("\0" LEADS_TO));
+	buf_add(&texts, "\0" STUB_TARGET, sizeof("\0" STUB_TARGET));
 	for (size_t i = 0; i < n; i++) {
 		buf_add(&texts, items[i], name_bytes(items[i]));
 		buf_add(&texts, "", 1);
 	}
-	p = places_of(n, texts.size);
+	p = elf_layout_compute(n, texts.size);
 	zeros = mem_new(p.end, 1);
 	buf_add(&file, zeros, p.end);
 	free(zeros);
 	headers_put(&file, &p);
 	dynamic_put(&file, &p);
 	hash_put(&file, &p, n);
-	put(&file, p.texts, texts.bytes, texts.size);
-	put(&file, p.symbols + sizeof(symbol), &symbol, sizeof(symbol));
-	symbol.st_name += sizeof(LEADS_TO);
+	put_at(&file, p.texts, texts.bytes, texts.size);
+	put_at(&file, p.symbols + sizeof(symbol), &symbol, sizeof(symbol));
+	symbol.st_name += sizeof(STUB_TARGET);
 	for (size_t i = 0; i < n; i++) {
 		symbol.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
 		symbol.st_shndx = 1; /* any nonzero index, which marks a defined symbol; the file has no sections */
 		symbol.st_value = p.stubs + i * STUB_BYTES;
 		symbol.st_size = STUB_BYTES;
-		put(&file, p.symbols + (i + 2) * sizeof(symbol), &symbol, sizeof(symbol));
+		put_at(&file, p.symbols + (i + 2) * sizeof(symbol), &symbol, sizeof(symbol));
 		stub_put(&file, symbol.st_value, (uint32_t)i, p.table);
 		symbol.st_name += (uint32_t)name_bytes(items[i]) + 1;
 	}
@@ -301,7 +301,7 @@ struct watch {
 	pthread_mutex_t lock;
 	pthread_cond_t ending;
 	bool runs, end;
-	struct stops *stops;
+	struct process_monitor *process_monitor;
 };
 
 static void *watch_run(void *of)
@@ -310,7 +310,7 @@ static void *watch_run(void *of)
 
 	pthread_mutex_lock(&w->lock);
 	while (!w->end) {
-		int64_t left = stops_look(w->stops);
+		int64_t left = process_monitor_poll(w->process_monitor);
 		struct timespec at;
 
 		clock_gettime(CLOCK_MONOTONIC, &at);
@@ -327,12 +327,12 @@ static void *watch_run(void *of)
 /* Starts a thread that writes observations into the sample files. If no thread can be started, there are no observations. */
 static void watch_begin(struct watch *w, const char *directory)
 {
-	static const struct stops_words words = RECORD_STOPS;
+	static const struct process_monitor_offsets words = RECORD_MONITOR_OFFSETS;
 
-	*w = (struct watch){ .stops = stops_new(directory, &words) };
+	*w = (struct watch){ .process_monitor = process_monitor_new(directory, &words) };
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->ending, NULL);
-	w->runs = w->stops && pthread_create(&w->thread, NULL, watch_run, w) == 0;
+	w->runs = w->process_monitor && pthread_create(&w->thread, NULL, watch_run, w) == 0;
 }
 
 static void watch_end(struct watch *w)
@@ -343,12 +343,12 @@ static void watch_end(struct watch *w)
 	pthread_mutex_unlock(&w->lock);
 	if (w->runs)
 		pthread_join(w->thread, NULL);
-	stops_free(w->stops);
+	process_monitor_free(w->process_monitor);
 }
 
 /* ---- recorded processes ---- */
 
-struct recorded {
+struct record_summary {
 	size_t processes, killed, records;
 	char **sites; /* [n_sites] call sites of all files; sorted and counted at the end */
 	size_t n_sites, capacity;
@@ -363,17 +363,17 @@ struct recorded {
 };
 
 /* Adds the child processes that a file mentions. */
-static void children_add(const struct samples *file, struct recorded *sum)
+static void children_add(const struct samples *file, struct record_summary *sum)
 {
 	size_t n;
-	uint64_t *children = samples_children(file, &n);
+	uint64_t *children = samples_list_children(file, &n);
 
 	for (size_t i = 0; i < n; i++)
 		mem_append(sum->children, sum->n_children, &sum->children_capacity, children[i]);
 	free(children);
 }
 
-static size_t count_of(const uint64_t *pids, size_t n, uint64_t pid)
+static size_t count_pid(const uint64_t *pids, size_t n, uint64_t pid)
 {
 	size_t count = 0;
 
@@ -383,12 +383,12 @@ static size_t count_of(const uint64_t *pids, size_t n, uint64_t pid)
 }
 
 /* Returns the number of child processes without a file. */
-static size_t children_missing(const struct recorded *sum)
+static size_t count_missing_children(const struct record_summary *sum)
 {
 	size_t missing = 0;
 
 	for (size_t i = 0; i < sum->n_children; i++)
-		missing += !count_of(sum->pids, sum->processes, sum->children[i]);
+		missing += !count_pid(sum->pids, sum->processes, sum->children[i]);
 	return missing;
 }
 
@@ -403,16 +403,16 @@ static bool has_executed(const struct samples *file)
 }
 
 /* Returns the number of executed programs without a file. Returns 0 if processes have ranks, because their launchers have no files. */
-static size_t executed_missing(const struct recorded *sum)
+static size_t count_missing_executed(const struct record_summary *sum)
 {
 	size_t missing = 0;
 
 	for (size_t i = 0; i < sum->n_executed && !sum->ranks; i++)
-		missing += count_of(sum->executed, i + 1, sum->executed[i]) >= count_of(sum->pids, sum->processes, sum->executed[i]);
+		missing += count_pid(sum->executed, i + 1, sum->executed[i]) >= count_pid(sum->pids, sum->processes, sum->executed[i]);
 	return missing;
 }
 
-static void restricted_add(const struct samples *file, struct recorded *sum)
+static void restricted_add(const struct samples *file, struct record_summary *sum)
 {
 	const char *program = samples_info(file, "program");
 
@@ -422,7 +422,7 @@ static void restricted_add(const struct samples *file, struct recorded *sum)
 		sum->restricted_name = mem_string(program);
 }
 
-static void file_add(const char *path, struct recorded *sum)
+static void file_add(const char *path, struct record_summary *sum)
 {
 	struct samples file;
 	struct assay_error err;
@@ -454,7 +454,7 @@ static void file_add(const char *path, struct recorded *sum)
 }
 
 /* Prints a note for each function of --call that was not called. */
-static void functions_missing(const struct arguments *a, const struct recorded *sum)
+static void report_uncalled_functions(const struct arguments *a, const struct record_summary *sum)
 {
 	for (size_t i = 0; i < a->calls.n; i++) {
 		const char *name = a->calls.items[i];
@@ -473,11 +473,11 @@ static void functions_missing(const struct arguments *a, const struct recorded *
 }
 
 /* Returns the number of distinct call sites, and frees the call sites. */
-static size_t sites_count(struct recorded *sum)
+static size_t sites_count(struct record_summary *sum)
 {
 	size_t n = 0;
 
-	order_sort(sum->sites, sum->n_sites, text_order);
+	order_sort(sum->sites, sum->n_sites, text_compare);
 	for (size_t i = 0; i < sum->n_sites; i++)
 		n += i == 0 || strcmp(sum->sites[i - 1], sum->sites[i]) != 0;
 	mem_free_all(sum->sites, sum->n_sites);
@@ -539,7 +539,7 @@ static bool loader_read(int fd, const Elf64_Ehdr *head, char loader[LOADER_BYTES
 }
 
 /* Returns the reason why no library can be preloaded into a program, such as "is linked statically"; NULL if no reason is known. */
-static const char *why_no_preload(const char *file)
+static const char *explain_no_preload(const char *file)
 {
 	Elf64_Ehdr head;
 	char loader[LOADER_BYTES];
@@ -558,7 +558,8 @@ static const char *why_no_preload(const char *file)
 }
 
 /* Returns the most likely reason why there are no records. Long reasons are written to `why`. */
-static const char *nothing_why(const char *program, bool gone, size_t running, const struct recorded *sum, char why[WHY_BYTES])
+static const char *explain_no_records(const char *program, bool gone, size_t running, const struct record_summary *sum,
+				      char why[REASON_BYTES])
 {
 	struct assay_error ignored;
 	struct stat info = { .st_mode = 0 };
@@ -568,14 +569,14 @@ static const char *nothing_why(const char *program, bool gone, size_t running, c
 
 	if (!foreground_find_program(program, &path, &ignored)) {
 		(void)!stat(path, &info);
-		no_preload = why_no_preload(path);
+		no_preload = explain_no_preload(path);
 	}
 	free(path);
 	if (gone)
 		return "there are no records: their directory was removed or moved during the run";
 	if (sum->dropped)
 		return "no call was recorded: no space for records (a limit on the size of files, or a full disk)";
-	if (getrlimit(RLIMIT_FSIZE, &size) == 0 && size.rlim_cur < RECORD_LEAST_BYTES)
+	if (getrlimit(RLIMIT_FSIZE, &size) == 0 && size.rlim_cur < RECORD_MIN_BYTES)
 		return "no call was recorded: the limit on the size of files (ulimit -f) leaves no space for records";
 	if (sum->restricted)
 		return "no call was recorded: the program restricted its system calls (seccomp) before the first call, or by its own "
@@ -584,7 +585,7 @@ static const char *nothing_why(const char *program, bool gone, size_t running, c
 		return "no call was recorded: the program is set-user-ID or set-group-ID, and libraries cannot be preloaded into such "
 		       "programs";
 	if (no_preload) {
-		snprintf(why, WHY_BYTES, "no call was recorded: the program %s, and no library of ours can be preloaded into it",
+		snprintf(why, REASON_BYTES, "no call was recorded: the program %s, and no library of ours can be preloaded into it",
 			 no_preload);
 		return why;
 	}
@@ -615,13 +616,13 @@ static void missing_report(const char *directory, size_t children, size_t execut
 static enum assay_status report_step(const struct arguments *a, bool gone, struct assay_error *err)
 {
 	const char *directory = a->output;
-	struct recorded sum = { 0 };
+	struct record_summary sum = { 0 };
 	size_t n, sites, missing, executed, running = still_running();
-	char why[WHY_BYTES];
+	char why[REASON_BYTES];
 	enum assay_status st = ASSAY_OK;
 	char **names, *next;
 
-	file_names(directory, SAMPLES, &names, &n, err); /* a removed directory has no records */
+	file_list_names(directory, SAMPLES, &names, &n, err); /* a removed directory has no records */
 	for (size_t i = 0; i < n; i++) {
 		char *path = mem_format("%s/%s", directory, names[i]);
 
@@ -629,17 +630,17 @@ static enum assay_status report_step(const struct arguments *a, bool gone, struc
 		free(path);
 	}
 	file_names_free(names, n);
-	functions_missing(a, &sum);
+	report_uncalled_functions(a, &sum);
 	sites = sites_count(&sum);
-	missing = children_missing(&sum);
-	executed = executed_missing(&sum);
+	missing = count_missing_children(&sum);
+	executed = count_missing_executed(&sum);
 	mem_free(sum.pids, sum.children, sum.executed);
 	if (sum.dropped)
 		cli_note("%llu records were dropped: no space for them", (unsigned long long)sum.dropped);
 	if (gone && sum.records)
 		cli_note("the directory was removed or moved during the run, with all earlier records");
 	if (!sum.records)
-		st = foreground_has_no_output(directory, nothing_why(a->words.items[0], gone, running, &sum, why), err);
+		st = foreground_fail_no_output(directory, explain_no_records(a->words.items[0], gone, running, &sum, why), err);
 	missing_report(directory, missing, executed);
 	if (running)
 		cli_note("%zu process%s still running in the background: what %s from now on goes into '%s', too", running,
@@ -657,7 +658,7 @@ static enum assay_status report_step(const struct arguments *a, bool gone, struc
 	if (sum.killed)
 		cli_note("%zu of these processes did not exit normally: they were killed, called _exit(), or executed another program",
 			 sum.killed);
-	next = text_command((const char *const[]){ "timeline", directory, NULL });
+	next = text_format_command((const char *const[]){ "timeline", directory, NULL });
 	cli_note("next: %s", next);
 	free(next);
 	return ASSAY_OK;
@@ -675,11 +676,11 @@ static enum assay_status record_calls(const struct arguments *a, struct assay_er
 	if (!st)
 		st = foreground_find_program(a->words.items[0], &path, err);
 	if (!st)
-		st = instrument_own_library(INSTRUMENT_RECORDER, &library, err);
+		st = instrument_find_library(INSTRUMENT_RECORDER, &library, err);
 	if (!st)
 		st = foreground_make_directory(a->output, 0755, "ASSAY_INTERPOSE_DIRECTORY", err);
 	if (!st) {
-		file_names(a->output, SAMPLES, &before, &n_before, &program);
+		file_list_names(a->output, SAMPLES, &before, &n_before, &program);
 		file_names_free(before, n_before);
 		if (n_before)
 			st = assay_fail(err, ASSAY_E_CONFLICT, "'%s' already has the records of a run: name another directory with -o",
@@ -706,7 +707,7 @@ static enum assay_status record_calls(const struct arguments *a, struct assay_er
 	}
 	if (directory >= 0)
 		close(directory);
-	foreground_end_as_command();
+	foreground_raise_signal();
 	mem_free(library, functions, path);
 	return st;
 }
@@ -717,10 +718,10 @@ struct outcome {
 	size_t files, samples;
 	double bytes;		 /* size of the files on disk */
 	uint64_t dropped, calls; /* calls: number of all calls, sampled or only counted */
-	uint64_t unseen;	 /* number of threads that were not simulated */
+	uint64_t unsimulated;	 /* number of threads that were not simulated */
 	bool unfinished;	 /* an emulated process has not written its samples, because it has not ended normally */
 	bool shares;		 /* the program shares memory with other processes */
-	char *why;		 /* reason for dropped samples, from the first file that has one */
+	char *drop_reason;	 /* reason for dropped samples, from the first file that has one */
 };
 
 static void count_file(const char *directory, const char *name, struct outcome *outcome)
@@ -745,10 +746,10 @@ static void count_file(const char *directory, const char *name, struct outcome *
 	outcome->dropped += samples.dropped;
 	for (size_t i = 0; i < samples.n_calls; i++)
 		outcome->calls += samples.calls[i].calls;
-	if (samples.dropped && !outcome->why && samples_info(&samples, "dropped"))
-		outcome->why = mem_string(samples_info(&samples, "dropped"));
+	if (samples.dropped && !outcome->drop_reason && samples_info(&samples, "dropped"))
+		outcome->drop_reason = mem_string(samples_info(&samples, "dropped"));
 	outcome->shares |= samples_info_number(&samples, SAMPLES_SHARED_BYTES) > 0;
-	outcome->unseen += samples_info_number(&samples, SAMPLES_THREADS_UNSEEN);
+	outcome->unsimulated += samples_info_number(&samples, SAMPLES_THREADS_UNSEEN);
 	samples_release(&samples);
 }
 
@@ -759,7 +760,7 @@ static enum assay_status refuse_samples(const char *directory, struct assay_erro
 	char **names = NULL;
 	size_t n = 0;
 
-	file_names(directory, ".samples", &names, &n, &ignored);
+	file_list_names(directory, ".samples", &names, &n, &ignored);
 	if (n)
 		st = assay_fail(err, ASSAY_E_USAGE,
 				"'%s' has %zu sample file%s of an earlier run: name another directory with -o, or remove the files",
@@ -768,7 +769,7 @@ static enum assay_status refuse_samples(const char *directory, struct assay_erro
 	return st;
 }
 
-static const char *why_nothing(const struct outcome *outcome, const char *no_file, const char *no_call)
+static const char *explain_no_samples(const struct outcome *outcome, const char *no_file, const char *no_call)
 {
 	if (outcome->dropped)
 		return "no sample could be kept";
@@ -786,26 +787,26 @@ static enum assay_status report_samples(const char *directory, const char *no_fi
 	char **names = NULL, *command;
 	size_t n = 0;
 
-	file_names(directory, ".samples", &names, &n, &ignored);
+	file_list_names(directory, ".samples", &names, &n, &ignored);
 	for (size_t i = 0; i < n; i++)
 		count_file(directory, names[i], &outcome);
 	file_names_free(names, n);
 	if (outcome.dropped)
 		cli_note("%llu samples were dropped: %s (docs/probe.md)", (unsigned long long)outcome.dropped,
-			 outcome.why ? outcome.why : "the file gives no reason");
+			 outcome.drop_reason ? outcome.drop_reason : "the file gives no reason");
 	if (outcome.shares)
 		cli_note("the program maps memory that other processes may share: sharing between processes is not simulated");
-	if (outcome.unseen)
+	if (outcome.unsimulated)
 		cli_note("%llu thread%s not simulated or counted: more ran at once than the emulation follows",
-			 (unsigned long long)outcome.unseen, outcome.unseen > 1 ? "s were" : " was");
-	free(outcome.why);
+			 (unsigned long long)outcome.unsimulated, outcome.unsimulated > 1 ? "s were" : " was");
+	free(outcome.drop_reason);
 	if (!outcome.samples && !outcome.dropped && outcome.calls)
 		return assay_fail(err, ASSAY_E_NODATA,
 				  "%llu call%s of selected functions, of which none could be measured (docs/probe.md says which cannot be)",
 				  (unsigned long long)outcome.calls, text_plural(outcome.calls));
 	if (!outcome.samples)
-		return foreground_has_no_output(directory, why_nothing(&outcome, no_file, no_call), err);
-	command = text_command((const char *const[]){ "inspect", directory, NULL });
+		return foreground_fail_no_output(directory, explain_no_samples(&outcome, no_file, no_call), err);
+	command = text_format_command((const char *const[]){ "inspect", directory, NULL });
 	cli_note("%zu sample%s in %zu file%s of '%s', %.1f MiB: %s shows them, 'assay detect OLD NEW' compares those of two builds",
 		 outcome.samples, text_plural(outcome.samples), outcome.files, text_plural(outcome.files), directory,
 		 outcome.bytes / (1 << 20), command);
@@ -848,7 +849,7 @@ static enum assay_status list_make(const struct arguments *a, const char *progra
 	if (!st && !selection.n)
 		st = assay_fail(err, ASSAY_E_NODATA, "no function is selected: the list is empty");
 	if (!st)
-		st = site_list(modules, n, &selection, SITE_FOR_PROBE, list, NULL, err);
+		st = site_list(modules, n, &selection, SITE_USE_PROBE, list, NULL, err);
 	mem_release_all(modules, n, site_module_release);
 	site_selection_release(&selection);
 	return st;
@@ -860,12 +861,12 @@ static enum assay_status plan_make(const struct arguments *a, struct counting_pl
 	enum assay_status st = ASSAY_OK;
 
 	if (strcmp(a->counters, "default") == 0)
-		countable_default(countable_pmu_here(), &events);
+		countable_add_default_events(countable_local_pmu(), &events);
 	else
 		st = counting_events_parse(a->counters, &events, err);
 	if (st)
 		return st;
-	st = countable_here_plan(&events, plan, err);
+	st = countable_plan_local(&events, plan, err);
 	if (!st && plan->none)
 		cli_note("no hardware counters: %s", plan->none);
 	else if (!st && strcmp(a->counters, "default") != 0)
@@ -884,8 +885,8 @@ static enum assay_status find_library(const char *given, char **path, struct ass
 		*path = realpath(given, NULL);
 		return *path ? ASSAY_OK : assay_fail_errno(err, errno, "cannot find the probe's library '%s'", given);
 	}
-	st = instrument_own_library(INSTRUMENT_LIBRARY, path, err);
-	return st ? assay_context(err, "--library takes another") : ASSAY_OK;
+	st = instrument_find_library(INSTRUMENT_LIBRARY, path, err);
+	return st ? assay_add_context(err, "--library takes another") : ASSAY_OK;
 }
 
 static enum assay_status set_preload(const struct arguments *a, struct assay_error *err)
@@ -920,7 +921,7 @@ static enum assay_status run_all(const struct arguments *a, struct assay_error *
 	if (!st)
 		st = set_preload(a, err);
 	for (size_t i = 0; i < (plan.n ? plan.n : 1) && !st; i++) {
-		char *counters = plan.n ? instrument_counters(&plan.runs[i]) : NULL;
+		char *counters = plan.n ? instrument_counters_value(&plan.runs[i]) : NULL;
 
 		foreground_set_variable("ASSAY_PROBE_COUNTERS", counters);
 		st = foreground_run_checked(a->words.items, err);
@@ -1029,16 +1030,16 @@ static enum assay_status record_features(const struct arguments *a, struct assay
 {
 	enum assay_status st = foreground_make_directory(a->output, 0700, "ASSAY_FEATURES_DIRECTORY", err);
 
-	if (!st && run_features_files(a->output))
+	if (!st && run_features_count_files(a->output))
 		st = assay_fail(err, ASSAY_E_CONFLICT, "'%s' already has the features of a run: name another directory with -o", a->output);
 	if (!st) {
 		st = foreground_run_checked(a->words.items, err);
-		if (!st && !run_features_files(a->output))
-			st = foreground_has_no_output(a->output,
-						      "the program counted nothing: it must be built by 'assay build --for features'", err);
+		if (!st && !run_features_count_files(a->output))
+			st = foreground_fail_no_output(
+			    a->output, "the program counted nothing: it must be built by 'assay build --for features'", err);
 	}
 	if (!st) {
-		char *command = text_command((const char *const[]){ "inspect", a->output, NULL });
+		char *command = text_format_command((const char *const[]){ "inspect", a->output, NULL });
 
 		cli_note("%s shows the counts", command);
 		free(command);
@@ -1070,7 +1071,7 @@ static enum assay_status share_parse(const char *text, void *share, struct assay
 	bool percent = n > 0 && text[n - 1] == '%';
 	char *number = mem_format("%.*s", (int)(n - percent), text);
 	double value = -1;
-	bool is = text_double(number, &value);
+	bool is = text_parse_double(number, &value);
 
 	free(number);
 	value = percent ? value / 100 : value;
@@ -1148,7 +1149,7 @@ static const struct cli_option options[] = {
 	CLI_END
 };
 
-static const struct cli_option words[] = { CLI_WORDS("-- PROGRAM [ARG]", struct arguments, words, 1), CLI_END };
+static const struct cli_option words[] = { CLI_ARGUMENTS("-- PROGRAM [ARG]", struct arguments, words, 1), CLI_END };
 
 const struct command record_command = {
 	.name = "record",

@@ -103,7 +103,7 @@ static enum assay_status result_export_run(struct lab *lab, void *arguments, str
 	return st;
 }
 
-static const struct cli_option words[] = { CLI_WORD("DIR", struct arguments, directory), CLI_END };
+static const struct cli_option words[] = { CLI_ARGUMENT("DIR", struct arguments, directory), CLI_END };
 
 const struct command result_export_command = {
 	.name = "result export",

@@ -43,7 +43,7 @@ struct arguments {
 	bool interleaved;
 };
 
-static const struct cli_option words[] = { CLI_WORD("FILE", struct arguments, file), CLI_END };
+static const struct cli_option words[] = { CLI_ARGUMENT("FILE", struct arguments, file), CLI_END };
 
 /* ---- machines ---- */
 
@@ -61,13 +61,13 @@ static void show_machines(const char *file, const struct imported *read, const s
 	doc_set(d, "fingerprints_known", r->fingerprints_known);
 	doc_set(d, "rates_added", r->rates_added);
 	doc_set(d, "rates_known", r->rates_known);
-	doc_set(d, "recorded_zeros", r->recorded_zeros);
+	doc_set(d, "recorded_zeros", r->n_zero_rates);
 	doc_set(d, "results_without_fingerprint", r->runs_without_fingerprint);
 	doc_set(d, "catalog_files_written", r->catalog_written);
 	show_skipped(read, d);
-	if (r->recorded_zeros)
-		doc_line(d, "  recorded 0    %zu rate%s kept as \"recorded 0, not measured\"", r->recorded_zeros,
-			 r->recorded_zeros == 1 ? " is" : "s are");
+	if (r->n_zero_rates)
+		doc_line(d, "  recorded 0    %zu rate%s kept as \"recorded 0, not measured\"", r->n_zero_rates,
+			 r->n_zero_rates == 1 ? " is" : "s are");
 	if (r->runs_without_fingerprint)
 		doc_line(d,
 			 "  unmatched     %zu imported result%s no fingerprint of the same machine, time and repetition: counted for run "
@@ -101,11 +101,11 @@ static const char *const tools[] = { FOREIGN_ROWS(ROWS_CODE) "auto", NULL };
 
 static enum assay_status parse_time(const char *text, void *to, struct assay_error *err)
 {
-	if (!text_time_ms(text, to))
+	if (!text_parse_time_ms(text, to))
 		return assay_fail(err, ASSAY_E_USAGE,
 				  "'%s' is not a time: a date such as 2026-11-23 or 2026-11-23T20:01:23+01:00, or seconds since 1970",
 				  text);
-	if (imported_in_future(*(int64_t *)to))
+	if (imported_is_in_future(*(int64_t *)to))
 		return assay_fail(err, ASSAY_E_USAGE, "'%s' is in the future", text);
 	return ASSAY_OK;
 }
@@ -114,7 +114,8 @@ static enum assay_status parse_time(const char *text, void *to, struct assay_err
 static enum assay_status check_name(const char *what, const char *name, struct assay_error *err)
 {
 	if (run_name_fault(name))
-		return assay_fail(err, ASSAY_E_USAGE, "'%s' cannot be the name of %s: it %s", TEXT_SHOWN(name), what, run_name_fault(name));
+		return assay_fail(err, ASSAY_E_USAGE, "'%s' cannot be the name of %s: it %s", TEXT_SANITIZED(name), what,
+				  run_name_fault(name));
 	return ASSAY_OK;
 }
 
@@ -130,18 +131,18 @@ static enum assay_status import_check(void *arguments, struct assay_error *err)
 static enum assay_status file_times(struct store *store, const char *path, const char *version, const struct buf *text,
 				    struct foreign_options *how, char digest[DIGEST_HEX_BYTES], struct assay_error *err)
 {
-	struct digest_growing growing = { NULL, 0 };
+	struct digest_incremental growing = { NULL, 0 };
 	struct stat about;
 	sqlite3_stmt *stmt = NULL;
 	size_t capacity = 0;
-	enum assay_status st = store_ask(
+	enum assay_status st = store_query(
 	    store, &stmt, err, "SELECT digest, bytes, taken_ms, version FROM imported_file WHERE bytes BETWEEN 0 AND ? ORDER BY bytes", "i",
 	    (int64_t)text->size);
 
 	while (store_next(store, stmt, &st, err)) {
-		struct foreign_start start = { (size_t)sqlite3_column_int64(stmt, 1), sqlite3_column_int64(stmt, 2), "" };
+		struct foreign_earlier_import start = { (size_t)sqlite3_column_int64(stmt, 1), sqlite3_column_int64(stmt, 2), "" };
 
-		digest_grow(&growing, text->bytes, start.bytes, digest);
+		digest_extend(&growing, text->bytes, start.bytes, digest);
 		if (strcmp(digest, store_text(stmt, 0)) != 0)
 			continue;
 		if (start.bytes < text->size && strcmp(store_text(stmt, 3), version) != 0)
@@ -151,9 +152,9 @@ static enum assay_status file_times(struct store *store, const char *path, const
 			start.bytes--;
 		mem_append(how->starts, how->n_starts, &capacity, start);
 	}
-	digest_grow(&growing, text->bytes, text->size, digest);
-	digest_growing_release(&growing);
-	if (!(st = store_finish(stmt, st)) && stat(strcmp(path, "-") == 0 ? "/dev/stdin" : path, &about))
+	digest_extend(&growing, text->bytes, text->size, digest);
+	digest_incremental_release(&growing);
+	if (!(st = store_finalize(stmt, st)) && stat(strcmp(path, "-") == 0 ? "/dev/stdin" : path, &about))
 		st = assay_fail_errno(err, errno, "cannot read '%s'", path);
 	if (!st)
 		how->taken_ms = (int64_t)about.st_mtim.tv_sec * 1000 + about.st_mtim.tv_nsec / 1000000;
@@ -161,57 +162,58 @@ static enum assay_status file_times(struct store *store, const char *path, const
 }
 
 /* Warns if a file that names no version was imported before under another version. The two versions would have equal results. */
-static enum assay_status warn_of_twins(struct lab *lab, const struct arguments *a, const struct foreign_result *f, struct assay_error *err)
+static enum assay_status warn_of_duplicates(struct lab *lab, const struct arguments *a, const struct foreign_result *f,
+					    struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
 	enum assay_status st;
 
 	if (*f->version)
 		return ASSAY_OK;
-	st = store_ask(&lab->store, &stmt, err,
-		       "SELECT b.version FROM run AS a JOIN run AS b USING (application, machine, taken_ms, repetition, ordinal, metric) "
-		       "WHERE application = ? AND a.version = ? AND b.version <> a.version LIMIT 1",
-		       "tt", f->application, a->version);
+	st = store_query(&lab->store, &stmt, err,
+			 "SELECT b.version FROM run AS a JOIN run AS b USING (application, machine, taken_ms, repetition, ordinal, metric) "
+			 "WHERE application = ? AND a.version = ? AND b.version <> a.version LIMIT 1",
+			 "tt", f->application, a->version);
 	if (store_next(&lab->store, stmt, &st, err))
 		cli_note("results of %s@%s are those of %s@%s, measured at the same time: the same file may have been imported under two "
 			 "versions",
 			 f->application, a->version, f->application, store_text(stmt, 0));
-	return store_finish(stmt, st);
+	return store_finalize(stmt, st);
 }
 
-static void show(const struct arguments *a, const struct foreign_result *f, const struct imported_result *r, struct document *d)
+static void show_import(const struct arguments *a, const struct foreign_result *f, const struct imported_result *r, struct document *d)
 {
 	const struct imported *q = &f->imported;
 
 	doc_line(d, "%zu result%s of %s%s@%s%s, read from %s: %zu new, %zu known before.", q->n, text_plural(q->n),
-		 f->several ? "several applications, such as " : "", f->application, *f->version ? f->version : a->version,
+		 f->several_applications ? "several applications, such as " : "", f->application, *f->version ? f->version : a->version,
 		 f->versions ? " and other versions" : "", foreign_text(f->tool), r->runs_added, r->runs_known);
 	doc_set(d, "file", a->file);
 	doc_set(d, "from", foreign_code(f->tool));
 	doc_set(d, "rows", count_rows(q));
-	doc_set(d, "failed", q->said);
+	doc_set(d, "failed", q->n_stated_failures);
 	doc_set(d, "assumed_lower", r->assumed_lower);
 	doc_set(d, "results_added", r->runs_added);
 	doc_set(d, "results_known", r->runs_known);
 	show_skipped(q, d);
 	if (f->aggregates)
 		doc_line(d, "  not used      %zu aggregate%s computed by the tool", f->aggregates, text_plural(f->aggregates));
-	if (f->thinned)
-		doc_line(d, "  not used      %zu sample%s of benchmarks with very many samples: evenly spaced ones are used", f->thinned,
-			 text_plural(f->thinned));
-	if (q->said) {
-		char *place = imported_place_text(&q->failed[q->first_said].place);
+	if (f->n_thinned)
+		doc_line(d, "  not used      %zu sample%s of benchmarks with very many samples: evenly spaced ones are used", f->n_thinned,
+			 text_plural(f->n_thinned));
+	if (q->n_stated_failures) {
+		char *place = imported_place_text(&q->failed[q->first_stated].place);
 
 		doc_line(d, "  failed        %zu run%s without a result (first in %s: %s); 'assay result show APP --failed' lists them",
-			 q->said, text_plural(q->said), place, q->failed[q->first_said].failure);
+			 q->n_stated_failures, text_plural(q->n_stated_failures), place, q->failed[q->first_stated].failure);
 		free(place);
 	}
 	if (r->assumed_lower)
 		doc_line(d, "  direction     not given for %zu application%s; assumed lower is better (set it with a column 'direction')",
 			 r->assumed_lower, text_plural(r->assumed_lower));
-	if (f->ends_unknown)
-		doc_line(d, "  exit codes    missing for %zu run%s: whether they failed is not known", f->ends_unknown,
-			 text_plural(f->ends_unknown));
+	if (f->n_without_exit_code)
+		doc_line(d, "  exit codes    missing for %zu run%s: whether they failed is not known", f->n_without_exit_code,
+			 text_plural(f->n_without_exit_code));
 }
 
 static enum assay_status result_import_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
@@ -225,8 +227,8 @@ static enum assay_status result_import_run(struct lab *lab, void *arguments, str
 				       .columns = (const char *const *)a->columns.items,
 				       .n_columns = a->columns.n,
 				       .taken_ms = a->taken_ms,
-				       .time_given = a->taken_ms >= 0,
-				       .version_given = strcmp(a->version, IMPORTED_NAME) != 0,
+				       .is_time_given = a->taken_ms >= 0,
+				       .is_version_given = strcmp(a->version, IMPORTED_NAME) != 0,
 				       .interleaved = a->interleaved };
 	struct imported_result result = { 0 };
 	struct foreign_result read = { .tool = FOREIGN_TOOLS };
@@ -235,9 +237,9 @@ static enum assay_status result_import_run(struct lab *lab, void *arguments, str
 	struct buf text = BUF_INIT;
 	enum assay_status st = file_read(a->file, IMPORTED_FILE_BYTES_MAX, &text, err);
 
-	if (!st && !how.time_given)
+	if (!st && !how.is_time_given)
 		st = file_times(&lab->store, a->file, a->version, &text, &how, digest, err);
-	import.digest = how.time_given ? NULL : digest;
+	import.digest = how.is_time_given ? NULL : digest;
 	import.bytes = text.size;
 	import.taken_ms = how.taken_ms;
 	if (!st)
@@ -245,9 +247,9 @@ static enum assay_status result_import_run(struct lab *lab, void *arguments, str
 	if (!st)
 		st = imported_store(lab, &read.imported, &import, &result, err);
 	if (!st)
-		st = warn_of_twins(lab, a, &read, err);
+		st = warn_of_duplicates(lab, a, &read, err);
 	if (!st)
-		show(a, &read, &result, d);
+		show_import(a, &read, &result, d);
 	foreign_release(&read);
 	free(how.starts);
 	buf_release(&text);

@@ -18,8 +18,8 @@ static void add_listing(const struct run_listing *item, struct document *d)
 	doc_show(d, "failed", "failed", item->failed);
 	doc_set(d, "machines", item->machines);
 	doc_set(d, "with_fingerprint", item->with_fingerprint);
-	doc_showf(d, "first_ms", "first", item->first_ms, "%.10s", TEXT_MS(item->first_ms));
-	doc_showf(d, "last_ms", "last", item->last_ms, "%.10s", TEXT_MS(item->last_ms));
+	doc_showf(d, "first_ms", "first", item->first_ms, "%.10s", TEXT_DATE(item->first_ms));
+	doc_showf(d, "last_ms", "last", item->last_ms, "%.10s", TEXT_DATE(item->last_ms));
 }
 
 static enum assay_status result_list_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)

@@ -49,7 +49,7 @@ static void run_progress(const struct host *host, const struct execution *e, siz
 		before = done - 1;
 	progress_show(&progress, now_s, done == total, "%zu of %zu runs, last on %s (%s%s), about %s left", done, total, host->name,
 		      execution_outcome_code(e->outcome), e->cell.repetition < 1 ? ", warm-up" : "",
-		      text_duration((now_s - started_s) / (double)(done - before) * (double)(total - done), left));
+		      text_format_duration((now_s - started_s) / (double)(done - before) * (double)(total - done), left));
 }
 
 static void run_note(const char *text)
@@ -57,13 +57,13 @@ static void run_note(const char *text)
 	cli_note("%s", text);
 }
 
-void cmd_run_watch(struct launch_options *options)
+void cmd_run_set_callbacks(struct launch_options *options)
 {
 	cancel_on_signals(&cmd_run_cancelled);
 	options->cancelled = &cmd_run_cancelled;
 	options->note = run_note;
-	options->begin = run_begin;
-	options->end = run_end;
+	options->on_begin = run_begin;
+	options->on_end = run_end;
 	options->progress = run_progress;
 }
 
@@ -123,7 +123,7 @@ static void add_dry_hosts(const struct launch *launch, struct document *d)
 		doc_show(d, NULL, "repetitions", plan->repetitions);
 		doc_show(d, NULL, "warm-ups", plan->warm_ups);
 		doc_show(d, NULL, "runs", e->runs);
-		estimate_answer(e, d);
+		estimate_describe(e, d);
 		doc_show(d, NULL, "time", time);
 		free(time);
 	}
@@ -186,7 +186,7 @@ static void add_dry_run(const struct launch *launch, struct document *d)
 		 text_plural(total.runs), time);
 	add_plan(launch, true, d);
 	add_dry_hosts(launch, d);
-	estimate_answer(&total, d);
+	estimate_describe(&total, d);
 	if (launch->plan.probe)
 		add_dry_probe(launch, d);
 	add_order(launch, d);
@@ -196,7 +196,7 @@ static void add_dry_run(const struct launch *launch, struct document *d)
 /* ---- results ---- */
 
 /* Appends the reason for missing runs: the message of the first host that failed, and the number of other such hosts. */
-static void add_why_missing(const struct launch *launch, struct buf *out)
+static void add_missing_reasons(const struct launch *launch, struct buf *out)
 {
 	size_t n = 0, first = 0;
 
@@ -216,7 +216,7 @@ static void add_why_missing(const struct launch *launch, struct buf *out)
 
 static void add_answer(const struct launch *launch, struct document *d)
 {
-	size_t all = launch->n * launch_each(launch);
+	size_t all = launch->n * launch_runs_per_machine(launch);
 	struct launch_tally t = launch_count(launch, NULL, NULL, NULL);
 	bool complete = t.ok == all;
 	struct buf rest = BUF_INIT;
@@ -225,7 +225,7 @@ static void add_answer(const struct launch *launch, struct document *d)
 		buf_format(&rest, ", %zu failed", t.failed);
 	if (t.ok + t.failed < all) {
 		buf_format(&rest, ", %zu missing (finished runs are kept)", all - t.ok - t.failed);
-		add_why_missing(launch, &rest);
+		add_missing_reasons(launch, &rest);
 	}
 	doc_answer(d,
 		   complete ? DOC_GOOD
@@ -256,7 +256,7 @@ static void add_hosts(const struct launch *launch, struct document *d)
 		doc_set(d, "message", r->fleet.message);
 		doc_show(d, "ok", "ok", t.ok);
 		doc_show(d, "failed", "failed", t.failed);
-		doc_show(d, "missing", "missing", launch_each(launch) - t.ok - t.failed);
+		doc_show(d, "missing", "missing", launch_runs_per_machine(launch) - t.ok - t.failed);
 		doc_set(d, "known", r->known);
 		doc_showf(d, "seconds", "seconds", r->seconds, "%.1f", r->seconds);
 		doc_set(d, "stack", r->stack);
@@ -267,7 +267,7 @@ static void add_hosts(const struct launch *launch, struct document *d)
 }
 
 /* Returns the median over machines of their median results. *noise: median of their median absolute deviations. NaN if no results exist. */
-static double median_of(const struct launch *launch, const char *version, const char *input, double *noise)
+static double stored_median(const struct launch *launch, const char *version, const char *input, double *noise)
 {
 	double *values = mem_new(launch->rows.n, sizeof(double)), *medians = mem_new(launch->n, sizeof(double)), median;
 	double *deviations = mem_new(launch->n, sizeof(double));
@@ -298,7 +298,7 @@ static void add_median(const struct launch *launch, const char *version, const c
 {
 	const char *unit = launch->manifest.metric.unit;
 	char number[TEXT_DOUBLE_BYTES];
-	double noise, median = median_of(launch, version, input, &noise);
+	double noise, median = stored_median(launch, version, input, &noise);
 
 	doc_showf(d, "median", "median", median, "%s%s%s", isnan(median) ? "" : text_from_measured(median, noise, number), unit ? " " : "",
 		  unit ? unit : "");
@@ -310,7 +310,7 @@ static void add_samples(const struct launch *launch, const char *version, const 
 	size_t files = 0;
 	double bytes = 0;
 
-	for (size_t i = 0; i < launch->n_of_plan; i++) {
+	for (size_t i = 0; i < launch->n_samples_of_plan; i++) {
 		if (strcmp(version, launch->samples[i].version) != 0 || strcmp(input, launch->samples[i].input) != 0)
 			continue;
 		files++;
@@ -366,7 +366,7 @@ static void add_failures(const struct execution_rows *rows, struct document *d)
 	doc_end(d);
 }
 
-static bool is_like(const struct execution_row *a, const struct execution_row *b)
+static bool is_same_failure(const struct execution_row *a, const struct execution_row *b)
 {
 	return a->outcome == b->outcome && strcmp(a->version, b->version) == 0 && strcmp(a->input, b->input) == 0 &&
 	       strcmp(a->detail, b->detail) == 0;
@@ -385,7 +385,7 @@ static void add_kinds_of_failures(const struct execution_rows *rows, struct docu
 		if (!*row->detail || told[i])
 			continue;
 		for (size_t k = i; k < rows->n; k++) {
-			if (!is_like(row, &rows->items[k]))
+			if (!is_same_failure(row, &rows->items[k]))
 				continue;
 			told[k] = true;
 			same++;
@@ -412,7 +412,7 @@ static void add_stacks(const struct launch *launch, struct document *d)
 		char *difference;
 
 		first = first && strcmp(first->version, row->version) == 0 ? first : row;
-		difference = stack_difference(first->text, row->text);
+		difference = stack_describe_difference(first->text, row->text);
 		doc_object(d, NULL);
 		doc_set(d, "machine", row->machine);
 		doc_set(d, "version", row->version);
@@ -437,7 +437,7 @@ static void add_stacks(const struct launch *launch, struct document *d)
 
 /* ---- next steps ---- */
 
-static void add_next(struct document *d, const char *remark, const char *const *words)
+static void add_next_command(struct document *d, const char *remark, const char *const *words)
 {
 	char *line = text_shell_line(words);
 
@@ -486,35 +486,35 @@ static void add_analysis(const struct launch *launch, struct document *d)
 			found[n++] = mem_format("%s@%s", plan->probe ? plan->application : name, plan->versions[v]);
 	}
 	for (size_t i = 0; plan->probe && i < n; i++)
-		add_next(d, "", (const char *const[]){ "inspect", found[i], NULL });
+		add_next_command(d, "", (const char *const[]){ "inspect", found[i], NULL });
 	if (n == 2)
-		add_next(d, "", (const char *const[]){ plan->probe ? "detect" : "gate", found[0], found[1], NULL });
+		add_next_command(d, "", (const char *const[]){ plan->probe ? "detect" : "gate", found[0], found[1], NULL });
 	else if (n == 1 && !plan->probe)
-		add_next(d, "", (const char *const[]){ "result", "show", found[0], NULL });
+		add_next_command(d, "", (const char *const[]){ "result", "show", found[0], NULL });
 	mem_free(found[0], found[1], name);
 }
 
 static void add_next_step(const struct launch *launch, const char *selector, struct document *d)
 {
 	const struct plan *plan = &launch->plan;
-	size_t without = launch->without_fingerprint;
+	size_t without = launch->n_without_fingerprint;
 	char *remark;
 
 	doc_line(d, "\nNext:");
 	if (!plan->complete)
-		add_next(d, "",
-			 plan->probe ? (const char *const[]){ "run", selector, "--probe", "--resume", NULL }
-				     : (const char *const[]){ "run", selector, "--resume", NULL });
+		add_next_command(d, "",
+				 plan->probe ? (const char *const[]){ "run", selector, "--probe", "--resume", NULL }
+					     : (const char *const[]){ "run", selector, "--resume", NULL });
 	if (launch_count(launch, NULL, NULL, NULL).failed) {
 		char *name = stored_name(launch, suggested_input(launch, true));
 
-		add_next(d, "", (const char *const[]){ "result", "show", name, "--failed", "--output", NULL });
+		add_next_command(d, "", (const char *const[]){ "result", "show", name, "--failed", "--output", NULL });
 		free(name);
 	}
 	if (without) {
 		remark = mem_format("     # %zu result%s no fingerprint of the machine: profiles need one, taken before the runs", without,
 				    without == 1 ? " has" : "s have");
-		add_next(d, remark, (const char *const[]){ "host", "measure", NULL });
+		add_next_command(d, remark, (const char *const[]){ "host", "measure", NULL });
 		free(remark);
 	}
 	add_analysis(launch, d);
@@ -525,7 +525,7 @@ static void show_runs(const struct launch *launch, const char *selector, struct 
 	add_plan(launch, false, d);
 	doc_set(d, "started_ms", launch->plan.started_ms);
 	doc_set_bool(d, "complete", launch->plan.complete);
-	doc_set(d, "without_fingerprint", launch->without_fingerprint);
+	doc_set(d, "without_fingerprint", launch->n_without_fingerprint);
 	add_answer(launch, d);
 	add_hosts(launch, d);
 	add_results(launch, d);
@@ -545,7 +545,7 @@ static void show_nothing(const struct launch *launch, const char *why, struct do
 
 	doc_line(d, "%s", why);
 	doc_set(d, "application", launch->manifest.application);
-	doc_set(d, "plan", DOC_NOTHING);
+	doc_set(d, "plan", DOC_NULL_VALUE);
 	doc_set_bool(d, "complete", true);
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
 		doc_list(d, lists[i]);
@@ -553,7 +553,7 @@ static void show_nothing(const struct launch *launch, const char *why, struct do
 	}
 }
 
-static enum assay_status run_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
+static enum assay_status run_applications(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {
 	struct arguments *a = arguments;
 	struct launch_options options = a->launch;
@@ -566,9 +566,9 @@ static enum assay_status run_run(struct lab *lab, void *arguments, struct docume
 	options.application = a->application;
 	options.choice.versions = (struct manifest_arguments){ a->versions.items, a->versions.n };
 	options.choice.inputs = (struct manifest_arguments){ a->inputs.items, a->inputs.n };
-	cmd_run_watch(&options);
+	cmd_run_set_callbacks(&options);
 	st = launch_run(&options, &launch, err);
-	if (!st && launch.nothing)
+	if (!st && launch.nothing_to_resume)
 		show_nothing(&launch, err->text, d);
 	else if (!st && options.dry_run)
 		add_dry_run(&launch, d);
@@ -583,16 +583,16 @@ static enum assay_status run_check(void *arguments, struct assay_error *err)
 	struct arguments *a = arguments;
 	int64_t seed = 0;
 
-	if (a->versions.n > MANIFEST_WORDS_MAX || a->inputs.n > MANIFEST_WORDS_MAX)
-		return assay_fail(err, ASSAY_E_USAGE, "more than %d names", MANIFEST_WORDS_MAX);
-	if (a->seed && (!text_int64(a->seed, &seed) || seed < 0))
+	if (a->versions.n > MANIFEST_ARGUMENTS_MAX || a->inputs.n > MANIFEST_ARGUMENTS_MAX)
+		return assay_fail(err, ASSAY_E_USAGE, "more than %d names", MANIFEST_ARGUMENTS_MAX);
+	if (a->seed && (!text_parse_int64(a->seed, &seed) || seed < 0))
 		return assay_fail(err, ASSAY_E_USAGE, "--seed must be a whole number from 0 to %" PRId64 ", not '%s'", INT64_MAX, a->seed);
 	a->launch.choice.has_seed = a->seed != NULL;
 	a->launch.choice.seed = (uint64_t)seed;
 	return ASSAY_OK;
 }
 
-static const struct cli_option words[] = { CLI_WORD("APP", struct arguments, application), CLI_END };
+static const struct cli_option words[] = { CLI_ARGUMENT("APP", struct arguments, application), CLI_END };
 
 static const struct cli_option options[] = {
 	CMD_FLEET_HOSTS(struct arguments, launch.hosts),
@@ -625,5 +625,5 @@ const struct command run_command = {
 	.options = options,
 	.flags = CLI_PROGRESS,
 	.check = run_check,
-	CLI_RUN(struct arguments, CLI_LAB_LATER, run_run),
+	CLI_RUN(struct arguments, CLI_LAB_DEFERRED, run_applications),
 };

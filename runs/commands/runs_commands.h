@@ -11,6 +11,6 @@ extern const struct command changes_command, build_command, inspect_command, cou
 enum assay_status import_machines(struct lab *lab, const char *file, struct document *d, struct assay_error *err);
 
 /* Runs the compiler by whose name this program was called (runs/inside/variants/compiler_wrapper.h). Returns the exit status for main(). */
-int build_as_compiler(int argc, char **argv);
+int build_run_compiler(int argc, char **argv);
 
 #endif

@@ -54,7 +54,7 @@ static enum assay_status artefact_add_file(struct walk *w, const char *path, con
 		return assay_fail(w->err, ASSAY_E_LIMIT, "more than %u MiB of files, of which the last is '%s'", ARTEFACT_BYTES_MAX >> 20,
 				  source);
 	}
-	file = mem_next(a->files, a->n, &w->files_capacity);
+	file = mem_append_slot(a->files, a->n, &w->files_capacity);
 	*file = (struct artefact_file){
 		.path = mem_string(path), .source = mem_string(source), .mode = info->st_mode & S_IXUSR ? 0755 : 0644, .bytes = bytes.size
 	};
@@ -106,7 +106,7 @@ static enum assay_status artefact_check_name(const struct walk *w, const char *d
 		ok = (unsigned char)*c >= ' ' && *c != 0x7f;
 	return ok ? ASSAY_OK
 		  : assay_fail(w->err, ASSAY_E_FORMAT, "'%s' has a file whose name is not one line of text ('%s')", directory,
-			       text_is_utf8(name, strlen(name)) ? TEXT_SHOWN(name) : "not UTF-8");
+			       text_is_utf8(name, strlen(name)) ? TEXT_SANITIZED(name) : "not UTF-8");
 }
 
 static enum assay_status artefact_walk_directory(struct walk *w, const char *directory, const char *path, const struct place *above,
@@ -182,7 +182,7 @@ static enum assay_status artefact_walk_directory(struct walk *w, const char *dir
 /* ---- requested paths ---- */
 
 /* Returns the name of `path` on the hosts: its last component without a trailing '/', or the real directory's name for "." and "..". */
-static char *artefact_name_of(const char *path, const char *real)
+static char *artefact_choose_name(const char *path, const char *real)
 {
 	size_t end = strlen(path), begin;
 
@@ -225,7 +225,7 @@ static void artefact_finish(struct artefact *a)
 	struct buf text = BUF_INIT;
 
 	order_sort(a->files, a->n, artefact_compare_files);
-	order_sort(a->directories, a->n_directories, text_order);
+	order_sort(a->directories, a->n_directories, text_compare);
 	buf_text(&text, "artefact 1\n");
 	for (size_t i = 0; i < a->n_directories; i++)
 		buf_format(&text, "d %zu:%s\n", strlen(a->directories[i]), a->directories[i]);
@@ -254,7 +254,7 @@ static enum assay_status collect_all(const char *base, const char *const *paths,
 		else if (!real)
 			st = assay_fail_errno(err, errno, "cannot deploy '%s'", full);
 		else
-			names[i] = artefact_name_of(paths[i], real);
+			names[i] = artefact_choose_name(paths[i], real);
 		for (size_t k = 0; !st && k < i; k++) {
 			if (strcmp(names[k], names[i]) == 0)
 				st = assay_fail(err, ASSAY_E_FORMAT, "'%s' and '%s' would both be '%s' on the hosts: rename one of them",
@@ -281,17 +281,17 @@ enum assay_status artefact_collect(const char *base, const char *const *paths, s
 	return collect_all(base, paths, n, flat, out, &at, err);
 }
 
-enum assay_status artefact_files(const struct manifest *manifest, struct artefact *out, struct assay_error *err)
+enum assay_status artefact_collect_files(const struct manifest *manifest, struct artefact *out, struct assay_error *err)
 {
 	const struct manifest_arguments *files = &manifest->files;
 	size_t at = 0;
 	enum assay_status st = collect_all(manifest->directory, (const char *const *)files->items, files->n, false, out, &at, err);
 
-	return st && files->n ? assay_context(err, "%s:%zu", manifest->file, manifest->files_lines[at]) : st;
+	return st && files->n ? assay_add_context(err, "%s:%zu", manifest->file, manifest->files_lines[at]) : st;
 }
 
 /* Reports whether `path` is "DIRECTORY/NAME", or below this, for a NAME in names[0..n). */
-static bool is_of_input(const char *path, char *const *names, size_t n)
+static bool is_input_file(const char *path, char *const *names, size_t n)
 {
 	const char *below = strchr(path, '/');
 
@@ -318,7 +318,7 @@ static enum assay_status inputs_check(const struct artefact *files, const char *
 	return ASSAY_OK;
 }
 
-static void *moved(void *array, size_t at, const void *item, size_t size)
+static void *append_item(void *array, size_t at, const void *item, size_t size)
 {
 	char *all = mem_resize(array, at + 1, size);
 
@@ -330,27 +330,27 @@ enum assay_status artefact_add_inputs(const struct manifest *manifest, char *con
 				      struct assay_error *err)
 {
 	struct artefact inputs = { .files = NULL };
-	const char *path = manifest->inputs_of;
+	const char *path = manifest->inputs_directory;
 	enum assay_status st = path ? artefact_collect(manifest->directory, &path, 1, false, &inputs, err) : ASSAY_OK;
 
 	if (!st && path)
 		st = inputs_check(files, inputs.directories[0], err);
 	for (size_t i = 0; !st && i < inputs.n_directories; i++) {
-		if (i && !is_of_input(inputs.directories[i], names, n))
+		if (i && !is_input_file(inputs.directories[i], names, n))
 			continue;
-		files->directories = moved(files->directories, files->n_directories++, &inputs.directories[i], sizeof(char *));
+		files->directories = append_item(files->directories, files->n_directories++, &inputs.directories[i], sizeof(char *));
 		inputs.directories[i] = NULL;
 	}
 	for (size_t i = 0; !st && i < inputs.n; i++) {
-		if (!is_of_input(inputs.files[i].path, names, n))
+		if (!is_input_file(inputs.files[i].path, names, n))
 			continue;
 		files->bytes += inputs.files[i].bytes;
 		inputs.files[i].architecture = NULL; /* an input is only read, so its architecture does not matter */
-		files->files = moved(files->files, files->n++, &inputs.files[i], sizeof(inputs.files[i]));
+		files->files = append_item(files->files, files->n++, &inputs.files[i], sizeof(inputs.files[i]));
 		inputs.files[i] = (struct artefact_file){ .path = NULL };
 	}
 	artefact_release(&inputs);
-	return st ? assay_context(err, "%s:%zu", manifest->file, manifest->inputs[0].line) : ASSAY_OK;
+	return st ? assay_add_context(err, "%s:%zu", manifest->file, manifest->inputs[0].line) : ASSAY_OK;
 }
 
 enum assay_status artefact_add_copy(struct artefact *artefact, const char *path, const char *source, struct assay_error *err)
@@ -372,22 +372,22 @@ enum assay_status artefact_add_copy(struct artefact *artefact, const char *path,
 
 /* ---- versions built from git ---- */
 
-enum assay_status artefact_check(const struct manifest *manifest, size_t version, const volatile sig_atomic_t *cancelled,
-				 char commit[VARIANT_COMMIT_BYTES], struct assay_error *err)
+enum assay_status artefact_resolve_commit(const struct manifest *manifest, size_t version, const volatile sig_atomic_t *cancelled,
+					  char commit[VARIANT_COMMIT_BYTES], struct assay_error *err)
 {
 	const struct manifest_version *v = &manifest->versions[version];
 	char *repository = manifest_repository(manifest, v);
 	enum assay_status st;
 
 	ASSAY_BUG_IF(v->kind != MANIFEST_GIT);
-	st = variant_commit(repository, v->reference, cancelled, commit, err);
+	st = variant_resolve_commit(repository, v->reference, cancelled, commit, err);
 	free(repository);
-	return st ? assay_context(err, "%s:%zu: version '%s'", manifest->file, v->line, v->name) : ASSAY_OK;
+	return st ? assay_add_context(err, "%s:%zu: version '%s'", manifest->file, v->line, v->name) : ASSAY_OK;
 }
 
-enum assay_status artefact_build(const char *laboratory, const struct manifest *manifest, size_t version, const struct manifest_own *own,
-				 enum variant_kind kind, const volatile sig_atomic_t *cancelled, struct variant *out,
-				 struct assay_error *err)
+enum assay_status artefact_build(const char *laboratory, const struct manifest *manifest, size_t version,
+				 const struct manifest_own_files *own, enum variant_kind kind, const volatile sig_atomic_t *cancelled,
+				 struct variant *out, struct assay_error *err)
 {
 	const struct manifest_version *v = &manifest->versions[version];
 	char *repository = manifest_repository(manifest, v), *private = mem_format("%s/.assay", laboratory);
@@ -412,5 +412,5 @@ enum assay_status artefact_build(const char *laboratory, const struct manifest *
 	if (!v->reference)
 		*out->commit = '\0';
 	mem_free(repository, private, builds);
-	return st ? assay_context(err, "%s:%zu: version '%s'", manifest->file, v->line, v->name) : ASSAY_OK;
+	return st ? assay_add_context(err, "%s:%zu: version '%s'", manifest->file, v->line, v->name) : ASSAY_OK;
 }

@@ -40,7 +40,7 @@ struct artefact {
 enum assay_status artefact_collect(const char *base, const char *const *paths, size_t n, bool flat, struct artefact *out,
 				   struct assay_error *err);
 /* Collects the files that the manifest's key `files` lists. There may be none. Errors start with the manifest's line. */
-enum assay_status artefact_files(const struct manifest *manifest, struct artefact *out, struct assay_error *err);
+enum assay_status artefact_collect_files(const struct manifest *manifest, struct artefact *out, struct assay_error *err);
 /* Adds the inputs names[0..n) from the directory of the manifest's `inputs_of` to `files`, as DIRECTORY/NAME. The hash of `files` does not
  * change, because inputs are not part of a version. ASSAY_E_FORMAT: `files` already has this DIRECTORY. */
 enum assay_status artefact_add_inputs(const struct manifest *manifest, char *const *names, size_t n, struct artefact *files,
@@ -53,11 +53,11 @@ void artefact_release(struct artefact *artefact); /* frees the members; accepts 
  * existing variant. Sets out->path to the directory to deploy, and out->commit to the 40 digits of the commit, or "" without git. Setting
  * *cancelled ends the build. Errors name the manifest's line, and the log of a failed build. If this kind of variant cannot be built,
  * returns ASSAY_OK, and *out has the reason. Free *out with variant_release(). */
-enum assay_status artefact_build(const char *laboratory, const struct manifest *manifest, size_t version, const struct manifest_own *own,
-				 enum variant_kind kind, const volatile sig_atomic_t *cancelled, struct variant *out,
-				 struct assay_error *err);
+enum assay_status artefact_build(const char *laboratory, const struct manifest *manifest, size_t version,
+				 const struct manifest_own_files *own, enum variant_kind kind, const volatile sig_atomic_t *cancelled,
+				 struct variant *out, struct assay_error *err);
 /* Resolves the version's git reference to a commit. Builds and writes nothing. Fails like artefact_build(). */
-enum assay_status artefact_check(const struct manifest *manifest, size_t version, const volatile sig_atomic_t *cancelled,
-				 char commit[VARIANT_COMMIT_BYTES], struct assay_error *err);
+enum assay_status artefact_resolve_commit(const struct manifest *manifest, size_t version, const volatile sig_atomic_t *cancelled,
+					  char commit[VARIANT_COMMIT_BYTES], struct assay_error *err);
 
 #endif

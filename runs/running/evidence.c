@@ -14,9 +14,9 @@ enum assay_status evidence_load_until(struct lab *lab, int64_t until_ms, struct 
 	if (!st)
 		st = catalog_load(lab->machines, NULL, &evidence.catalog, err);
 	for (size_t i = 0; !st && i < evidence.catalog.n; i++)
-		machine_forget_after(&evidence.catalog.machines[i], until_ms);
+		machine_restore(&evidence.catalog.machines[i], until_ms);
 	if (!st)
-		types_of(&evidence.catalog, &lab->config, &evidence.types);
+		types_compute(&evidence.catalog, &lab->config, &evidence.types);
 	*out = evidence;
 	if (st)
 		evidence_release(out);
@@ -35,13 +35,13 @@ void evidence_release(struct evidence *evidence)
 	fingerprint_set_release(&evidence->fingerprints);
 }
 
-enum assay_status evidence_runs(struct lab *lab, const char *selector, struct run_set *out, struct assay_error *err)
+enum assay_status evidence_load_runs(struct lab *lab, const char *selector, struct run_set *out, struct assay_error *err)
 {
 	char *application = NULL, *version = NULL, *resolved = NULL;
-	enum assay_status st = run_selector(selector, &application, &version, err);
+	enum assay_status st = run_parse_selector(selector, &application, &version, err);
 
 	if (!st)
-		st = run_resolve(&lab->store, application, version, &resolved, err);
+		st = run_resolve_version(&lab->store, application, version, &resolved, err);
 	if (!st)
 		st = run_load(&lab->store, application, resolved, out, err);
 	mem_free(application, version, resolved);
@@ -62,14 +62,14 @@ const char *evidence_architecture(const struct evidence *evidence, const char *m
 	return strcmp(name, FINGERPRINT_UNKNOWN) == 0 ? NULL : name;
 }
 
-static const char *architecture_of(const struct evidence *evidence, const struct run *run)
+static const char *find_run_architecture(const struct evidence *evidence, const struct run *run)
 {
 	return evidence_architecture(evidence, run->machine, run->architecture, run->fingerprint);
 }
 
-static const char *architecture_on(const struct evidence *evidence, const struct run_executed *on)
+static const char *find_executed_architecture(const struct evidence *evidence, const struct run_execution_counts *executed_on)
 {
-	return evidence_architecture(evidence, on->machine, on->architecture, "");
+	return evidence_architecture(evidence, executed_on->machine, executed_on->architecture, "");
 }
 
 static void add_name(const char *name, const char ***names, size_t *n)
@@ -91,15 +91,15 @@ size_t evidence_architectures(const struct evidence *evidence, const struct run_
 	*out = NULL;
 	for (size_t i = 0; i < n; i++) {
 		for (size_t k = 0; k < sets[i]->n; k++)
-			add_name(architecture_of(evidence, &sets[i]->items[k]), out, &found);
-		for (size_t k = 0; k < sets[i]->n_on; k++)
-			add_name(architecture_on(evidence, &sets[i]->on[k]), out, &found);
+			add_name(find_run_architecture(evidence, &sets[i]->items[k]), out, &found);
+		for (size_t k = 0; k < sets[i]->n_executed_machines; k++)
+			add_name(find_executed_architecture(evidence, &sets[i]->executed_on[k]), out, &found);
 	}
-	order_sort(*out, found, text_order);
+	order_sort(*out, found, text_compare);
 	return found;
 }
 
-static bool is_within(const char *name, const char *architecture)
+static bool is_of_architecture(const char *name, const char *architecture)
 {
 	return !name || strcmp(name, architecture) == 0;
 }
@@ -110,7 +110,7 @@ static size_t keep_runs(const struct evidence *evidence, struct run *runs, size_
 	size_t kept = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (is_within(architecture_of(evidence, &runs[i]), architecture))
+		if (is_of_architecture(find_run_architecture(evidence, &runs[i]), architecture))
 			runs[kept++] = runs[i];
 		else
 			free(runs[i].machine);
@@ -118,24 +118,24 @@ static size_t keep_runs(const struct evidence *evidence, struct run *runs, size_
 	return kept;
 }
 
-void evidence_keep(const struct evidence *evidence, const char *architecture, struct run_set *set)
+void evidence_keep_architecture(const struct evidence *evidence, const char *architecture, struct run_set *set)
 {
 	size_t kept = 0;
 
 	set->n = keep_runs(evidence, set->items, set->n, architecture);
 	set->n_others = keep_runs(evidence, set->others, set->n_others, architecture);
-	for (size_t i = 0; i < set->n_on; i++) {
-		if (!is_within(architecture_on(evidence, &set->on[i]), architecture)) {
-			free(set->on[i].machine);
+	for (size_t i = 0; i < set->n_executed_machines; i++) {
+		if (!is_of_architecture(find_executed_architecture(evidence, &set->executed_on[i]), architecture)) {
+			free(set->executed_on[i].machine);
 			continue;
 		}
-		set->on[kept++] = set->on[i];
+		set->executed_on[kept++] = set->executed_on[i];
 	}
-	set->n_on = kept;
+	set->n_executed_machines = kept;
 	run_set_sum(set);
 }
 
-char *evidence_one_architecture(const struct evidence *evidence, struct run_set *sets, size_t n)
+char *evidence_keep_most_frequent(const struct evidence *evidence, struct run_set *sets, size_t n)
 {
 	const struct run_set *all[] = { &sets[0], &sets[n - 1] };
 	const char **names;
@@ -147,7 +147,7 @@ char *evidence_one_architecture(const struct evidence *evidence, struct run_set 
 
 		for (size_t k = 0; k < n; k++) {
 			for (size_t r = 0; r < sets[k].n; r++) {
-				const char *name = architecture_of(evidence, &sets[k].items[r]);
+				const char *name = find_run_architecture(evidence, &sets[k].items[r]);
 
 				of += name && strcmp(name, names[i]) == 0;
 			}
@@ -159,7 +159,7 @@ char *evidence_one_architecture(const struct evidence *evidence, struct run_set 
 	if (architectures > 1) {
 		architecture = mem_string(names[best]); /* a copy, because the names belong to runs that are freed below */
 		for (size_t k = 0; k < n; k++)
-			evidence_keep(evidence, architecture, &sets[k]);
+			evidence_keep_architecture(evidence, architecture, &sets[k]);
 		text = mem_format("results of %zu architectures are never combined: the %zu of %s are used, the %zu others excluded",
 				  architectures, most, architecture, total - most);
 		free(architecture);
@@ -170,8 +170,8 @@ char *evidence_one_architecture(const struct evidence *evidence, struct run_set 
 
 /* ---- matrices of runs and stressors ---- */
 
-ROWS_FUNCTION(left_out_code, enum left_out, LEFT_OUT_ROWS, ROWS_CODE)
-ROWS_FUNCTION(left_out_text, enum left_out, LEFT_OUT_ROWS, ROWS_TEXT)
+ROWS_FUNCTION(excluded_code, enum exclusion_code, EXCLUDED_ROWS, ROWS_CODE)
+ROWS_FUNCTION(excluded_text, enum exclusion_code, EXCLUDED_ROWS, ROWS_TEXT)
 
 /* Returns a fingerprint whose battery, stress-ng version and architecture are the most frequent among the runs; NULL if no run has one. */
 static const struct fingerprint *dataset_most_common(const struct fingerprint *const *of, size_t n)
@@ -182,10 +182,10 @@ static const struct fingerprint *dataset_most_common(const struct fingerprint *c
 	for (size_t i = 0; i < n; i++) {
 		size_t count = 0;
 
-		if (!of[i] || (best && fingerprint_comparable(of[i], best)))
+		if (!of[i] || (best && fingerprint_is_comparable(of[i], best)))
 			continue;
 		for (size_t j = 0; j < n; j++)
-			count += of[j] && fingerprint_comparable(of[i], of[j]);
+			count += of[j] && fingerprint_is_comparable(of[i], of[j]);
 		if (count > most) {
 			most = count;
 			best = of[i];
@@ -195,7 +195,7 @@ static const struct fingerprint *dataset_most_common(const struct fingerprint *c
 }
 
 /* Sets columns[] to the stressors that have a rate in some fingerprint comparable to `kind`. Returns their number. */
-static size_t dataset_features_of(const struct fingerprint_set *set, const struct fingerprint *kind, size_t *columns)
+static size_t dataset_choose_features(const struct fingerprint_set *set, const struct fingerprint *kind, size_t *columns)
 {
 	size_t n = 0;
 
@@ -203,7 +203,7 @@ static size_t dataset_features_of(const struct fingerprint_set *set, const struc
 		bool occurs = false;
 
 		for (size_t i = 0; !occurs && i < set->n; i++) {
-			for (size_t pass = 0; !occurs && fingerprint_comparable(&set->items[i], kind) && pass < set->items[i].n_passes;
+			for (size_t pass = 0; !occurs && fingerprint_is_comparable(&set->items[i], kind) && pass < set->items[i].n_passes;
 			     pass++)
 				occurs = !isnan(fingerprint_rate(set, &set->items[i], pass, j));
 		}
@@ -256,12 +256,12 @@ static void dataset_fill(const struct evidence *evidence, const struct run_set *
 
 	for (size_t i = 0; i < runs->n; i++) {
 		if (!of[i]) {
-			d->left_out[LEFT_OUT_NO_FINGERPRINT]++;
-		} else if (!fingerprint_comparable(of[i], kind)) {
-			d->left_out[LEFT_OUT_OTHER_BATTERY]++;
+			d->n_excluded[EXCLUDED_NO_FINGERPRINT]++;
+		} else if (!fingerprint_is_comparable(of[i], kind)) {
+			d->n_excluded[EXCLUDED_OTHER_BATTERY]++;
 		} else if (!dataset_fill_row(&evidence->fingerprints, of[i], runs->items[i].pass, columns, cols, may_lack,
 					     &d->X.at[d->X.rows * cols])) {
-			d->left_out[LEFT_OUT_INCOMPLETE]++;
+			d->n_excluded[EXCLUDED_INCOMPLETE]++;
 		} else {
 			d->y[d->X.rows] = runs->items[i].metric;
 			d->run[d->X.rows] = i;
@@ -273,7 +273,7 @@ static void dataset_fill(const struct evidence *evidence, const struct run_set *
 	free(seen);
 }
 
-void dataset_of(const struct evidence *evidence, const struct run_set *runs, bool sparse, struct dataset *out)
+void dataset_build(const struct evidence *evidence, const struct run_set *runs, bool sparse, struct dataset *out)
 {
 	const struct fingerprint_set *set = &evidence->fingerprints;
 	const struct fingerprint **of = mem_new(runs->n, sizeof(struct fingerprint *));
@@ -286,7 +286,7 @@ void dataset_of(const struct evidence *evidence, const struct run_set *runs, boo
 		of[i] = fingerprint_find(set, runs->items[i].fingerprint);
 	kind = dataset_most_common(of, runs->n);
 	if (kind)
-		n = dataset_features_of(set, kind, columns);
+		n = dataset_choose_features(set, kind, columns);
 	d.battery = kind ? kind->battery : NULL;
 	d.features = mem_new(n, sizeof(char *));
 	for (size_t j = 0; j < n; j++)

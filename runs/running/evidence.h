@@ -25,7 +25,7 @@ enum assay_status evidence_load_until(struct lab *lab, int64_t until_ms, struct 
 void evidence_release(struct evidence *evidence);
 
 /* Loads the runs that the selector APP[@VERSION] names. Free them with run_set_release(). */
-enum assay_status evidence_runs(struct lab *lab, const char *selector, struct run_set *out, struct assay_error *err);
+enum assay_status evidence_load_runs(struct lab *lab, const char *selector, struct run_set *out, struct assay_error *err);
 
 /* Returns the architecture of a run: the `recorded` one; else that of the run's fingerprint; else that of the machine's latest fingerprint;
  * NULL if unknown. `fingerprint` is "" for executions without a result. The text belongs to the arguments. Results of different
@@ -36,22 +36,22 @@ const char *evidence_architecture(const struct evidence *evidence, const char *m
 size_t evidence_architectures(const struct evidence *evidence, const struct run_set *const *sets, size_t n, const char ***out);
 
 /* Removes the runs of other known architectures from `set`. Does not change set->planned and set->missing. */
-void evidence_keep(const struct evidence *evidence, const char *architecture, struct run_set *set);
+void evidence_keep_architecture(const struct evidence *evidence, const char *architecture, struct run_set *set);
 
 /* Keeps only results of the most frequent architecture in sets[0..n), where n <= 2. Returns a sentence about the excluded runs; NULL if no
  * run was excluded. The caller frees the result. */
-char *evidence_one_architecture(const struct evidence *evidence, struct run_set *sets, size_t n);
+char *evidence_keep_most_frequent(const struct evidence *evidence, struct run_set *sets, size_t n);
 
 /* Reasons why a run is not in the matrix of a dataset. Columns: constant, code, text. */
-#define LEFT_OUT_ROWS(X)                                                                                                                   \
-	X(LEFT_OUT_NO_FINGERPRINT, "no_fingerprint", "the run has no fingerprint of its machine")                                          \
-	X(LEFT_OUT_OTHER_BATTERY, "other_battery", "its fingerprint has another battery, stress-ng or architecture than most")             \
-	X(LEFT_OUT_INCOMPLETE, "incomplete_fingerprint", "its fingerprint lacks a stressor")
+#define EXCLUDED_ROWS(X)                                                                                                                   \
+	X(EXCLUDED_NO_FINGERPRINT, "no_fingerprint", "the run has no fingerprint of its machine")                                          \
+	X(EXCLUDED_OTHER_BATTERY, "other_battery", "its fingerprint has another battery, stress-ng or architecture than most")             \
+	X(EXCLUDED_INCOMPLETE, "incomplete_fingerprint", "its fingerprint lacks a stressor")
 
-enum left_out { LEFT_OUT_ROWS(ROWS_ENUM) LEFT_OUT_COUNT };
+enum exclusion_code { EXCLUDED_ROWS(ROWS_ENUM) EXCLUDED_REASONS };
 
-const char *left_out_code(enum left_out reason);
-const char *left_out_text(enum left_out reason);
+const char *excluded_code(enum exclusion_code reason);
+const char *excluded_text(enum exclusion_code reason);
 
 /* Data for profiles: a matrix with one row per run and one column per stressor, and the metric of each run. */
 struct dataset {
@@ -60,15 +60,15 @@ struct dataset {
 	double *y;     /* [X.rows], metric of each run */
 	size_t *types; /* [X.rows], hardware type of each run, as index into evidence->types.types */
 	size_t *run;   /* [X.rows], index of each run in run_set.items */
-	const char *battery;		 /* battery of all rows; belongs to the evidence; NULL if there are no rows */
-	size_t machines, hardware_types; /* numbers of different machines and hardware types in the rows */
-	size_t left_out[LEFT_OUT_COUNT]; /* number of excluded runs per reason */
+	const char *battery;		     /* battery of all rows; belongs to the evidence; NULL if there are no rows */
+	size_t machines, hardware_types;     /* numbers of different machines and hardware types in the rows */
+	size_t n_excluded[EXCLUDED_REASONS]; /* number of excluded runs per reason */
 };
 
 /* Fills *out with the runs whose fingerprints have the most frequent battery, stress-ng version and architecture. There may be none. If
  * `sparse`, also keeps fingerprints that lack up to half of the stressors, with NaN for the missing rates. `evidence` and `runs` must
  * outlive *out. Free *out with dataset_release(). */
-void dataset_of(const struct evidence *evidence, const struct run_set *runs, bool sparse, struct dataset *out);
+void dataset_build(const struct evidence *evidence, const struct run_set *runs, bool sparse, struct dataset *out);
 void dataset_release(struct dataset *dataset);
 
 #endif

@@ -24,8 +24,9 @@
 #include <inttypes.h>
 
 #define COMMAND_MS (5 * 60 * 1000) /* time limit for commands that prepare or clean up, ms */
-#define SPARE_MS   (60 * 1000) /* extra time to wait for an answer, beyond the command's time limit, which the host itself enforces, ms */
-#define DAY_MS	   86400000.0
+#define TIMEOUT_MARGIN_MS                                                                                                                  \
+	(60 * 1000) /* extra time to wait for an answer, beyond the command's time limit, which the host itself enforces, ms */
+#define DAY_MS 86400000.0
 
 struct execute {
 	struct lab *lab;
@@ -34,7 +35,7 @@ struct execute {
 	struct execute_host *hosts;	/* [n], hosts with remaining runs */
 	size_t n;
 	struct catalog catalog;
-	bool identified; /* true if a new machine was added to the catalog */
+	bool has_new_machine; /* true if a new machine was added to the catalog */
 	struct sampled_lines lines;
 	bool *hung;		  /* [versions x inputs], true if a version and input reached the time limit on any host */
 	size_t cells_done, cells; /* numbers of done and of all runs, over all hosts */
@@ -50,10 +51,10 @@ struct execute_host {
 	struct plan_cell *cells; /* [n_cells], runs in their order */
 	bool *done;		 /* [n_cells], whether each run is stored */
 	size_t n_cells;
-	bool *hung;			  /* [versions x inputs], true if they reached the time limit on this host; only for hang_once */
+	bool *hung;			  /* [versions x inputs], true if they reached the time limit on this host; only for skip_hung */
 	int64_t block;			  /* latest block that was started */
 	char *directory, *work, *samples; /* absolute paths on the host; NULL until the directories exist */
-	int64_t clock_ahead_ms;
+	int64_t clock_offset_ms;
 	char *architecture;		/* architecture, as `uname -m` prints it on the host; NULL if unknown */
 	char *hardware_type;		/* hardware type of the host; NULL if unknown */
 	char *emulated;			/* profile of an emulated host, of this or another laboratory; else NULL */
@@ -62,24 +63,24 @@ struct execute_host {
 	char **stacks;			/* [n_versions], text of the software stack of each version; NULL if unknown */
 	struct counting_events events;	/* events to count if the plan has a probe; none if n == 0 */
 	struct counting_plan packs;	/* groups of events that can be counted together; each repetition has one run per group */
-	struct own_features own;	/* output of the manifest's `features` on this host */
+	struct printed_features own;	/* output of the manifest's `features` on this host */
 };
 
 /* Returns the index of a cell's version and input in `hung`. */
-static size_t execute_pair(const struct execute_host *h, size_t cell)
+static size_t pair_of_cell(const struct execute_host *h, size_t cell)
 {
 	return h->cells[cell].input * h->x->options->plan->n_versions + h->cells[cell].version;
 }
 
 /* ---- requests to a host ---- */
 
-static bool host_is_well(const struct helper_answer *answer)
+static bool is_answer_ok(const struct helper_answer *answer)
 {
 	return !answer->refusal && answer->result.exit_status == 0;
 }
 
 /* Makes the host fail because of an answer. The reason is `what` and the first line of the error. Returns false. */
-static bool host_complain(struct execute_host *h, const struct helper_answer *answer, const char *what)
+static bool host_fail_command(struct execute_host *h, const struct helper_answer *answer, const char *what)
 {
 	char *said = answer->refusal ? mem_string(answer->refusal) : spool_first_line(&answer->err);
 
@@ -88,10 +89,10 @@ static bool host_complain(struct execute_host *h, const struct helper_answer *an
 	return false;
 }
 
-/* Sends the request and releases it. Waits `timeout_ms` and SPARE_MS. Returns false if the host has failed. */
-static bool host_ask(struct execute_host *h, struct helper_request *request, int64_t timeout_ms, struct helper_answer *answer)
+/* Sends the request and releases it. Waits `timeout_ms` and TIMEOUT_MARGIN_MS. Returns false if the host has failed. */
+static bool host_run_request(struct execute_host *h, struct helper_request *request, int64_t timeout_ms, struct helper_answer *answer)
 {
-	bool ok = session_run(h->session, request, timeout_ms + SPARE_MS, answer);
+	bool ok = session_run(h->session, request, timeout_ms + TIMEOUT_MARGIN_MS, answer);
 
 	helper_request_release(request);
 	return ok;
@@ -106,17 +107,17 @@ static bool host_command(struct execute_host *h, struct manifest_arguments *word
 	measure_request(&request, h->host, (const char *const *)words->items, words->n, COMMAND_MS);
 	measure_request_lock(&request);
 	manifest_arguments_release(words);
-	return host_ask(h, &request, COMMAND_MS, answer);
+	return host_run_request(h, &request, COMMAND_MS, answer);
 }
 
 /* Runs a command like host_command(). If it fails, the host fails with the reason `what`; NULL ignores the failure. */
-static bool host_do(struct execute_host *h, struct manifest_arguments *words, const char *what)
+static bool host_run_checked(struct execute_host *h, struct manifest_arguments *words, const char *what)
 {
 	struct helper_answer answer;
 	bool ok = host_command(h, words, &answer);
 
-	if (ok && what && !host_is_well(&answer))
-		ok = host_complain(h, &answer, what);
+	if (ok && what && !is_answer_ok(&answer))
+		ok = host_fail_command(h, &answer, what);
 	helper_answer_release(&answer);
 	return ok;
 }
@@ -164,8 +165,8 @@ static bool host_identify(struct execute_host *h, const struct facts *facts)
 	fleet_lock(h->session);
 	st = identity_check(catalog, h->host->id, facts, &err);
 	if (!st && !catalog_find(catalog, h->host->id)) {
-		identity_take(&catalog_machine(catalog, h->host->id)->identity, facts);
-		h->x->identified = true;
+		identity_update(&catalog_ensure_machine(catalog, h->host->id)->identity, facts);
+		h->x->has_new_machine = true;
 	}
 	fleet_unlock(h->session);
 	return !st || session_fail(h->session, "%s", err.text);
@@ -176,19 +177,19 @@ static bool host_inspect(struct execute_host *h)
 	const struct execute *x = h->x;
 	struct facts facts;
 	char *refusal = NULL;
-	bool ok = session_facts(h->session, &facts);
+	bool ok = session_read_facts(h->session, &facts);
 
 	ok = ok && host_identify(h, &facts);
 	if (ok && x->options->instrument && (refusal = instrument_refusal(facts.architecture)))
 		ok = session_fail(h->session, "%s", refusal);
 	free(refusal);
 	if (ok) {
-		h->clock_ahead_ms = facts.clock_ms > 0 ? (int64_t)facts.clock_ms - clock_real_ms() : 0;
+		h->clock_offset_ms = facts.clock_ms > 0 ? (int64_t)facts.clock_ms - clock_real_ms() : 0;
 		h->architecture = facts.architecture ? mem_string(facts.architecture) : NULL;
-		h->hardware_type = types_of_host(h->host, &facts);
+		h->hardware_type = types_find_host_type(h->host, &facts);
 		h->emulated = h->host->profile || facts.emulated ? mem_string(h->host->profile ? h->host->profile : facts.emulated) : NULL;
 		if (x->options->instrument)
-			instrument_events(&x->options->manifest->probe, &facts, &h->events);
+			instrument_choose_events(&x->options->manifest->probe, &facts, &h->events);
 	}
 	facts_release(&facts);
 	return ok;
@@ -197,20 +198,20 @@ static bool host_inspect(struct execute_host *h)
 /* Creates a directory for this session. Does not reuse another session's directory, which that session may not have removed yet. */
 static bool host_make_directory(struct execute_host *h)
 {
-	if (!session_work(h->session, h->x->options->manifest->work, h->x->options->plan->id, &h->directory))
-		return session_explain(h->session, "cannot make a directory for the runs");
+	if (!session_make_directory(h->session, h->x->options->manifest->work, h->x->options->plan->id, &h->directory))
+		return session_prefix_reason(h->session, "cannot make a directory for the runs");
 	h->work = mem_format("%s/work", h->directory);
 	h->samples = mem_format("%s/samples", h->directory);
 	return true;
 }
 
 /* Replaces two directories by new, empty ones. `second` may be NULL. The shell script is constant, and gets the paths as arguments. */
-static bool host_renew(struct execute_host *h, const char *path, const char *second, const char *what)
+static bool host_recreate_directory(struct execute_host *h, const char *path, const char *second, const char *what)
 {
 	struct manifest_arguments words = { NULL, 0 };
 
 	add_words(&words, (const char *const[]){ "sh", "-c", "rm -rf -- \"$@\" && mkdir -m 700 -- \"$@\"", "sh", path, second, NULL });
-	return host_do(h, &words, what);
+	return host_run_checked(h, &words, what);
 }
 
 static bool host_clean_up(struct execute_host *h)
@@ -219,13 +220,13 @@ static bool host_clean_up(struct execute_host *h)
 	struct manifest_arguments words = { NULL, 0 };
 
 	add_words(&words, (const char *const[]){ "rm", "-rf", "--", h->directory, NULL });
-	return host_do(h, &words, failed ? NULL : "cannot remove the files that the runs left");
+	return host_run_checked(h, &words, failed ? NULL : "cannot remove the files that the runs left");
 }
 
 /* ---- deployed files ---- */
 
 /* Returns a set of files: 0 for the common files, 1 + i for version i, and the last set for the instrument. */
-static const struct artefact *files_of(const struct execute_host *h, size_t set)
+static const struct artefact *set_files(const struct execute_host *h, size_t set)
 {
 	const struct execute_options *o = h->x->options;
 
@@ -234,7 +235,7 @@ static const struct artefact *files_of(const struct execute_host *h, size_t set)
 	return set == 0 ? o->files : h->builds[set - 1];
 }
 
-static size_t sets_of(const struct execute *x)
+static size_t count_sets(const struct execute *x)
 {
 	return 1 + x->options->plan->n_versions + (x->options->instrument != NULL);
 }
@@ -259,10 +260,10 @@ static bool host_choose_builds(struct execute_host *h)
 
 	for (size_t i = 0; i < o->plan->n_versions; i++) {
 		const struct manifest_version *v = &o->manifest->versions[manifest_find_version(o->manifest, o->plan->versions[i])];
-		const struct manifest_own *own = manifest_own_of(v, h->architecture ? h->architecture : "unknown");
+		const struct manifest_own_files *own = manifest_find_own_files(v, h->architecture ? h->architecture : "unknown");
 
-		if (!own && v->n_own) {
-			char *reason = manifest_own_reason(o->manifest, v, h->architecture ? h->architecture : "an unknown one");
+		if (!own && v->n_own_files) {
+			char *reason = manifest_explain_no_files(o->manifest, v, h->architecture ? h->architecture : "an unknown one");
 
 			session_fail(h->session, "%s", reason);
 			free(reason);
@@ -274,7 +275,7 @@ static bool host_choose_builds(struct execute_host *h)
 }
 
 /* Reports whether a host of architecture `host` runs programs of `architecture`. 64-bit hosts may run 32-bit programs, too. */
-static bool runs_on(const char *architecture, const char *host)
+static bool is_runnable_on(const char *architecture, const char *host)
 {
 	return strcmp(architecture, host) == 0 || (strcmp(architecture, "i686") == 0 && strcmp(host, "x86_64") == 0) ||
 	       (strcmp(architecture, "arm") == 0 && strcmp(host, "aarch64") == 0);
@@ -292,12 +293,12 @@ static bool host_check_files(struct execute_host *h)
 	const struct plan *plan = h->x->options->plan;
 
 	for (size_t set = 0; h->architecture && set <= plan->n_versions; set++) {
-		const struct artefact *files = files_of(h, set);
+		const struct artefact *files = set_files(h, set);
 
 		for (size_t i = 0; i < files->n; i++) {
 			const struct artefact_file *file = &files->files[i];
 
-			if (file->architecture && loads_libraries(file) && !runs_on(file->architecture, h->architecture))
+			if (file->architecture && loads_libraries(file) && !is_runnable_on(file->architecture, h->architecture))
 				return session_fail(h->session,
 						    "'%s' of %s%s%s is for %s, but this host is %s: in %s give each version a directory or "
 						    "a build for each architecture (docs/architectures.md)",
@@ -313,8 +314,8 @@ static bool host_make_tree(struct execute_host *h)
 	struct manifest_arguments words = { NULL, 0 };
 
 	add_words(&words, (const char *const[]){ "mkdir", "-p", "--", h->work, NULL });
-	for (size_t set = 0; set < sets_of(h->x); set++) {
-		const struct artefact *files = files_of(h, set);
+	for (size_t set = 0; set < count_sets(h->x); set++) {
+		const struct artefact *files = set_files(h, set);
 		char *top = set_directory(h, set);
 
 		if (set == 0 || !is_empty(files))
@@ -323,7 +324,7 @@ static bool host_make_tree(struct execute_host *h)
 			add_path(&words, top, files->directories[i]);
 		free(top);
 	}
-	return host_do(h, &words, "cannot make a directory for the runs");
+	return host_run_checked(h, &words, "cannot make a directory for the runs");
 }
 
 /* Deploys a file if its content still has the expected hash. Sets *counts if the file belongs to a counting build. */
@@ -343,8 +344,9 @@ static bool host_put_file(struct execute_host *h, const char *top, const struct 
 	if (ok && strcmp(hash, file->hash) != 0)
 		ok = session_fail(h->session, "'%s' was changed while it was deployed", file->source);
 	if (ok)
-		ok = session_put(h->session, path, file->mode, bytes.bytes ? bytes.bytes : "", bytes.size, COMMAND_MS + SPARE_MS) ||
-		     session_explain(h->session, "cannot deploy the files");
+		ok =
+		    session_put(h->session, path, file->mode, bytes.bytes ? bytes.bytes : "", bytes.size, COMMAND_MS + TIMEOUT_MARGIN_MS) ||
+		    session_prefix_reason(h->session, "cannot deploy the files");
 	buf_release(&bytes);
 	free(path);
 	return ok;
@@ -354,8 +356,8 @@ static bool host_put_files(struct execute_host *h)
 {
 	bool ok = true;
 
-	for (size_t set = 0; ok && set < sets_of(h->x); set++) {
-		const struct artefact *files = files_of(h, set);
+	for (size_t set = 0; ok && set < count_sets(h->x); set++) {
+		const struct artefact *files = set_files(h, set);
 		char *top = set_directory(h, set);
 		bool counts = false;
 
@@ -376,9 +378,9 @@ static void host_expand(const struct execute_host *h, bool features, size_t vers
 	const struct manifest *manifest = h->x->options->manifest;
 	const struct plan *plan = h->x->options->plan;
 	char *files = set_directory(h, 0), *build = set_directory(h, version + 1);
-	const struct manifest_places places = { .files = files,
-						.build = is_empty(files_of(h, version + 1)) ? NULL : build,
-						.work = h->work };
+	const struct manifest_directories places = { .files = files,
+						     .build = is_empty(set_files(h, version + 1)) ? NULL : build,
+						     .work = h->work };
 
 	manifest_command(manifest, features, manifest_find_version(manifest, plan->versions[version]),
 			 manifest_find_input(manifest, plan->inputs[input]), &places, words, environment);
@@ -387,7 +389,7 @@ static void host_expand(const struct execute_host *h, bool features, size_t vers
 
 static void add_candidates(const struct execute_host *h, size_t set, struct manifest_arguments *words)
 {
-	const struct artefact *files = files_of(h, set);
+	const struct artefact *files = set_files(h, set);
 	char *top = set_directory(h, set);
 
 	for (size_t i = 0; i < files->n; i++) {
@@ -411,8 +413,8 @@ static bool host_ask_stack(struct execute_host *h, size_t version, struct helper
 	struct helper_request request;
 
 	host_expand(h, false, version, 0, &command, &environment);
-	for (size_t i = 0; i < STACK_WORDS; i++)
-		manifest_arguments_add(&words, stack_words[i]);
+	for (size_t i = 0; i < STACK_COMMAND_ARGUMENTS; i++)
+		manifest_arguments_add(&words, stack_command[i]);
 	manifest_arguments_add(&words, command.items[0]);
 	add_candidates(h, 0, &words);
 	add_candidates(h, version + 1, &words);
@@ -424,7 +426,7 @@ static bool host_ask_stack(struct execute_host *h, size_t version, struct helper
 	helper_request_text(&request, HELPER_DIRECTORY, h->work);
 	manifest_arguments_release(&words);
 	manifest_arguments_release(&command);
-	return host_ask(h, &request, COMMAND_MS, answer);
+	return host_run_request(h, &request, COMMAND_MS, answer);
 }
 
 /* Reads the software stack from an answer into *out, which stays NULL if the stack cannot be determined. */
@@ -434,7 +436,7 @@ static void read_stack(const struct execute_host *h, const struct helper_answer 
 	char *text = NULL;
 	size_t n = 0;
 
-	if (host_is_well(answer) && spool_text(&answer->out, STACK_BYTES_MAX, &text, &n, &err) == ASSAY_OK)
+	if (is_answer_ok(answer) && spool_text(&answer->out, STACK_BYTES_MAX, &text, &n, &err) == ASSAY_OK)
 		(void)stack_parse(text, n, h->directory, out, &err);
 	free(text);
 }
@@ -476,7 +478,7 @@ static bool host_ask_counters(struct execute_host *h)
 {
 	char *why = NULL;
 	bool ok =
-	    !h->events.n || (counting_plan_ask(h->session, &h->events, &h->packs, &why) && (!why || session_fail(h->session, "%s", why)));
+	    !h->events.n || (counting_plan_query(h->session, &h->events, &h->packs, &why) && (!why || session_fail(h->session, "%s", why)));
 
 	free(why);
 	return ok;
@@ -489,7 +491,9 @@ static bool host_ask_counters(struct execute_host *h)
 static bool host_read_input(struct execute_host *h, const struct plan_cell *cell, struct execution_features *out, const char **why)
 {
 	const struct execution_features *known = &h->x->options->inputs[cell->input];
-	struct own_features_asked asked = { .input = h->x->options->plan->inputs[cell->input], .work = h->work, .known = &known->known };
+	struct printed_features_request asked = { .input = h->x->options->plan->inputs[cell->input],
+						  .work = h->work,
+						  .known = &known->known };
 	bool ok;
 
 	*why = NULL;
@@ -501,7 +505,7 @@ static bool host_read_input(struct execute_host *h, const struct plan_cell *cell
 	if (!h->x->options->manifest->features.n)
 		return true;
 	host_expand(h, true, cell->version, cell->input, &asked.words, &asked.environment);
-	ok = own_features_of(h->session, &asked, &h->own, out, why);
+	ok = printed_features_read(h->session, &asked, &h->own, out, why);
 	manifest_arguments_release(&asked.words);
 	manifest_arguments_release(&asked.environment);
 	return ok;
@@ -509,24 +513,24 @@ static bool host_read_input(struct execute_host *h, const struct plan_cell *cell
 
 /* ---- samples of CPU time ---- */
 
-static void ask_samples(const struct execute_host *h, struct helper_request *request)
+static void add_sampling(const struct execute_host *h, struct helper_request *request)
 {
 	helper_request_number(request, HELPER_SAMPLE, EXECUTE_SAMPLE_NS);
-	helper_request_text(request, HELPER_SAMPLE_BELOW, h->directory);
+	helper_request_text(request, HELPER_SAMPLE_DIRECTORY, h->directory);
 }
 
 /* Adds source lines to the samples. The deployed files must still exist. */
 static void host_find_lines(struct execute_host *h, size_t version, struct helper_answer *answer)
 {
-	const struct sampled_deployed deployed[] = { { set_directory(h, 0), files_of(h, 0) },
-						     { set_directory(h, version + 1), files_of(h, version + 1) } };
+	const struct sampled_directory deployed[] = { { set_directory(h, 0), set_files(h, 0) },
+						      { set_directory(h, version + 1), set_files(h, version + 1) } };
 	struct helper_file *file = answer->n_files == 1 && answer->files->bytes ? answer->files : NULL;
 
 	if (file) {
 		char *text;
 
 		fleet_lock(h->session);
-		text = sampled_lines_of(&h->x->lines, file->bytes, deployed, 2);
+		text = sampled_lines_add(&h->x->lines, file->bytes, deployed, 2);
 		fleet_unlock(h->session);
 		free(file->bytes);
 		file->bytes = text;
@@ -563,20 +567,20 @@ static void add_instrument(const struct execute_host *h, const struct plan_cell 
 }
 
 /* Reports whether calls to outside functions are recorded. If functions are measured, they are not. */
-static bool host_records_calls(const struct execute_host *h)
+static bool is_recording_calls(const struct execute_host *h)
 {
 	return h->x->options->manifest->variance && !h->x->options->instrument;
 }
 
 static void add_recording(const struct execute_host *h, struct helper_request *request)
 {
-	static const struct stops_words words = RECORD_STOPS;
+	static const struct process_monitor_offsets words = RECORD_MONITOR_OFFSETS;
 	char *files = set_directory(h, 0), *library = mem_format("LD_PRELOAD=%s/" INSTRUMENT_RECORDER, files);
 	char *directory = mem_format("ASSAY_INTERPOSE_DIRECTORY=%s", h->samples);
 
 	helper_request_variable(request, library);
 	helper_request_variable(request, directory);
-	helper_request_stops(request, h->samples, &words);
+	helper_request_monitor(request, h->samples, &words);
 	mem_free(directory, library, files);
 }
 
@@ -591,12 +595,13 @@ static void add_counting(const struct execute_host *h, struct helper_request *re
 static void add_injection(const struct execute_host *h, size_t version, struct helper_request *request)
 {
 	const struct manifest *manifest = h->x->options->manifest;
-	const struct plantation *plant = &manifest->versions[manifest_find_version(manifest, h->x->options->plan->versions[version])].plant;
-	char text[PLANT_BYTES];
+	const struct injection *injection =
+	    &manifest->versions[manifest_find_version(manifest, h->x->options->plan->versions[version])].injection;
+	char text[INJECTION_TEXT_BYTES];
 
-	if (plant->percent) {
-		injection_write(plant, text);
-		helper_request_text(request, HELPER_PLANT, text);
+	if (injection->percent) {
+		injection_format(injection, text);
+		helper_request_text(request, HELPER_INJECTION, text);
 	}
 }
 
@@ -605,12 +610,12 @@ static void add_measured(const struct execute_host *h, const struct plan_cell *c
 {
 	if (h->counts[cell->version] && !h->x->options->instrument)
 		add_counting(h, request);
-	if (host_records_calls(h))
+	if (is_recording_calls(h))
 		add_recording(h, request);
 	if (h->x->options->instrument)
 		add_instrument(h, cell, pack, request);
 	if (!h->x->options->instrument && h->x->options->manifest->sampling && cell->repetition >= 1)
-		ask_samples(h, request);
+		add_sampling(h, request);
 }
 
 static bool host_ask_run(struct execute_host *h, const struct plan_cell *cell, size_t pack, struct helper_answer *answer)
@@ -628,18 +633,18 @@ static bool host_ask_run(struct execute_host *h, const struct plan_cell *cell, s
 	add_measured(h, cell, pack, &request);
 	helper_request_text(&request, HELPER_DIRECTORY, h->work);
 	manifest_arguments_release(&words);
-	return host_ask(h, &request, limit_ms, answer);
+	return host_run_request(h, &request, limit_ms, answer);
 }
 
 /* Masks the secrets that the program got in its stored output. */
-static void host_mask(const struct execute_host *h, const struct plan_cell *cell, struct execution *e)
+static void host_mask_secrets(const struct execute_host *h, const struct plan_cell *cell, struct execution *e)
 {
 	struct manifest_arguments words, environment;
 
 	host_expand(h, false, cell->version, cell->input, &words, &environment);
-	secrets_know(environment.items, environment.n); /* includes secrets that only this version and input have */
-	secrets_mask(&e->out, &e->out_bytes);
-	secrets_mask(&e->err, &e->err_bytes);
+	secrets_register(environment.items, environment.n); /* includes secrets that only this version and input have */
+	secrets_mask_buffer(&e->out, &e->out_bytes);
+	secrets_mask_buffer(&e->err, &e->err_bytes);
 	manifest_arguments_release(&words);
 	manifest_arguments_release(&environment);
 }
@@ -666,15 +671,15 @@ static enum host_run host_run_once(struct execute_host *h, const struct plan_cel
 	char *fault = NULL;
 
 	*out = (struct execution){ .detail = NULL };
-	if (!host_renew(h, h->work, counts || h->x->options->instrument || host_records_calls(h) ? h->samples : NULL,
-			"cannot make a new directory for a run"))
+	if (!host_recreate_directory(h, h->work, counts || h->x->options->instrument || is_recording_calls(h) ? h->samples : NULL,
+				     "cannot make a new directory for a run"))
 		return HOST_RUN_NONE;
 	if (host_ask_run(h, cell, pack, &answer)) {
 		host_find_lines(h, cell->version, &answer);
-		if (execution_judge(&h->x->options->manifest->metric, &answer, out, &fault))
+		if (execution_classify(&h->x->options->manifest->metric, &answer, out, &fault))
 			how = answer.result.survivors > 0 ? HOST_RUN_SURVIVED : HOST_RUN_ENDED;
 		if (how != HOST_RUN_NONE)
-			host_mask(h, cell, out);
+			host_mask_secrets(h, cell, out);
 		else
 			session_fail(h->session, "%s", fault);
 	}
@@ -682,7 +687,7 @@ static enum host_run host_run_once(struct execute_host *h, const struct plan_cel
 	free(fault);
 	if (counts && how == HOST_RUN_ENDED && !host_fetch(h, SAMPLES_OF_FEATURES, 0, out))
 		how = HOST_RUN_NONE;
-	if (host_records_calls(h) && how == HOST_RUN_ENDED && cell->repetition >= 1 && !host_fetch(h, SAMPLES_OF_CALLS, 0, out))
+	if (is_recording_calls(h) && how == HOST_RUN_ENDED && cell->repetition >= 1 && !host_fetch(h, SAMPLES_OF_CALLS, 0, out))
 		how = HOST_RUN_NONE;
 	return how;
 }
@@ -718,7 +723,7 @@ static enum host_run host_run_packs(struct execute_host *h, const struct plan_ce
 		join_runs(out, &next);
 	}
 	if (how == HOST_RUN_SURVIVED)
-		samples_spoil(out, "some of its processes could not be stopped, and would continue to write samples");
+		samples_mark_missing(out, "some of its processes could not be stopped, and would continue to write samples");
 	return how;
 }
 
@@ -732,18 +737,18 @@ static bool host_store(struct execute_host *h, size_t i, struct execution *e)
 	const struct plan *plan = x->options->plan;
 	const struct manifest *manifest = x->options->manifest;
 	char *stored_name = manifest_stored_name(manifest, manifest_find_input(manifest, plan->inputs[h->cells[i].input]));
-	const struct execution_place place = { .plan = plan,
-					       .machine = h->host->id,
-					       .profile = h->emulated,
-					       .stored_name = stored_name,
-					       .max_age_ms = (int64_t)(x->lab->config.fingerprint_max_age_days * DAY_MS),
-					       .hardware_type = h->hardware_type,
-					       .architecture = h->architecture };
+	const struct execution_context place = { .plan = plan,
+						 .machine = h->host->id,
+						 .profile = h->emulated,
+						 .stored_name = stored_name,
+						 .max_age_ms = (int64_t)(x->lab->config.fingerprint_max_age_days * DAY_MS),
+						 .hardware_type = h->hardware_type,
+						 .architecture = h->architecture };
 	enum assay_status st = ASSAY_OK;
 	struct assay_error err;
 
 	e->cell = h->cells[i];
-	e->taken_ms = e->taken_ms < 0 ? clock_real_ms() : e->taken_ms - h->clock_ahead_ms;
+	e->taken_ms = e->taken_ms < 0 ? clock_real_ms() : e->taken_ms - h->clock_offset_ms;
 	fleet_lock(h->session);
 	if (e->cell.repetition >= 1) {
 		st = execution_put(&x->lab->store, &place, e, &err);
@@ -762,16 +767,16 @@ static bool host_store(struct execute_host *h, size_t i, struct execution *e)
 /* ---- runs that are skipped ---- */
 
 /* Reports whether to skip a cell, because its version and input hang, or because the time is over. */
-static bool host_skips(struct execute_host *h, size_t i)
+static bool is_cell_skipped(struct execute_host *h, size_t i)
 {
 	const struct execute_options *o = h->x->options;
 	bool over = o->until_ns && clock_monotonic_ns() >= o->until_ns, anywhere;
 	int64_t block = (h->cells[i].repetition + 1) / 2;
 
 	fleet_lock(h->session);
-	anywhere = h->x->hung[execute_pair(h, i)];
+	anywhere = h->x->hung[pair_of_cell(h, i)];
 	fleet_unlock(h->session);
-	if (h->hung[execute_pair(h, i)] || (over && anywhere) || (over && block > EXECUTE_BLOCKS_MIN && block > h->block))
+	if (h->hung[pair_of_cell(h, i)] || (over && anywhere) || (over && block > EXECUTE_BLOCKS_MIN && block > h->block))
 		return true;
 	h->block = block > h->block ? block : h->block;
 	return false;
@@ -779,17 +784,17 @@ static bool host_skips(struct execute_host *h, size_t i)
 
 /* Records that a run has reached its time limit. Returns the index of the cell under which to store this run. For a warm-up, that is the
  * cell of the first repetition, which is then not run. */
-static size_t host_hung(struct execute_host *h, size_t i)
+static size_t host_record_hang(struct execute_host *h, size_t i)
 {
-	size_t pair = execute_pair(h, i), at = i;
+	size_t pair = pair_of_cell(h, i), at = i;
 
-	if (!h->x->options->hang_once)
+	if (!h->x->options->skip_hung)
 		return i;
 	fleet_lock(h->session);
 	h->hung[pair] = h->x->hung[pair] = true;
 	fleet_unlock(h->session);
 	for (size_t k = 0; h->cells[at].repetition < 1 && k < h->n_cells; k++) {
-		if (execute_pair(h, k) == pair && h->cells[k].repetition >= 1 && !h->done[k])
+		if (pair_of_cell(h, k) == pair && h->cells[k].repetition >= 1 && !h->done[k])
 			at = k;
 	}
 	return at;
@@ -815,7 +820,7 @@ static bool host_run_cell(struct execute_host *h, size_t i)
 	known.counted = e.features.counted;
 	e.features = known;
 	if (how != HOST_RUN_NONE && e.outcome == EXECUTION_TIMEOUT)
-		i = host_hung(h, i);
+		i = host_record_hang(h, i);
 	ok = how != HOST_RUN_NONE && host_store(h, i, &e);
 
 	if (ok && how == HOST_RUN_SURVIVED)
@@ -829,7 +834,7 @@ static void host_run_cells(struct execute_host *h)
 	bool ok = true;
 
 	for (size_t i = 0; ok && i < h->n_cells; i++)
-		ok = h->done[i] || host_skips(h, i) || host_run_cell(h, i);
+		ok = h->done[i] || is_cell_skipped(h, i) || host_run_cell(h, i);
 }
 
 /* Handles one host, from the connection to the cleaning up. `context` is the struct execute. */
@@ -856,7 +861,7 @@ static void execute_host_release(struct execute_host *h, size_t n_versions)
 	mem_free(h->directory, h->work, h->samples, h->hardware_type, h->architecture, h->emulated);
 	counting_events_release(&h->events);
 	counting_plan_release(&h->packs);
-	own_features_release(&h->own);
+	printed_features_release(&h->own);
 	mem_free_all(h->stacks, n_versions);
 	mem_free(h->builds, h->counts, h->cells, h->done, h->hung);
 }
@@ -885,11 +890,11 @@ static enum assay_status execute_all(struct execute *x, struct assay_error *err)
 	struct fleet_options options = *x->options->fleet;
 	enum assay_status st;
 
-	options.one_a_box = true;
-	options.ended = execute_ended;
+	options.one_per_physical_host = true;
+	options.on_host_end = execute_ended;
 	for (size_t i = 0; i < x->n; i++)
 		hosts[i] = x->hosts[i].host;
-	st = fleet_each(hosts, x->n, &options, execute_host, x, results, err);
+	st = fleet_run_on_each_host(hosts, x->n, &options, execute_host, x, results, err);
 	for (size_t i = 0; i < x->n; i++) {
 		struct fleet_result *result = &x->results[x->hosts[i].index].fleet;
 
@@ -908,7 +913,7 @@ static enum assay_status execute_all(struct execute *x, struct assay_error *err)
 static enum assay_status load_hung(struct store *store, const struct plan *plan, const char *machine, bool *hung, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = store_ask(
+	enum assay_status st = store_query(
 	    store, &stmt, err, "SELECT DISTINCT version, input FROM execution WHERE plan = ? AND machine = ? AND outcome = 'timeout'", "tt",
 	    plan->id, machine);
 
@@ -919,7 +924,7 @@ static enum assay_status load_hung(struct store *store, const struct plan *plan,
 		if (version < plan->n_versions && input < plan->n_inputs)
 			hung[input * plan->n_versions + version] = true;
 	}
-	return store_finish(stmt, st);
+	return store_finalize(stmt, st);
 }
 
 /* Finds the remaining runs of a machine. A host without remaining runs is not connected. */
@@ -937,13 +942,13 @@ static enum assay_status execute_prepare_host(struct execute *x, const struct ho
 	h->builds = mem_new(plan->n_versions, sizeof(*h->builds));
 	h->counts = mem_new(plan->n_versions, sizeof(*h->counts));
 	h->hung = mem_new(plan->n_versions * plan->n_inputs, sizeof(bool));
-	st = execution_done(&x->lab->store, plan, host->id, h->cells, h->n_cells, h->done, err);
-	if (!st && x->options->hang_once)
+	st = execution_find_done(&x->lab->store, plan, host->id, h->cells, h->n_cells, h->done, err);
+	if (!st && x->options->skip_hung)
 		st = load_hung(&x->lab->store, plan, host->id, h->hung, err);
 	for (size_t i = 0; i < plan->n_versions * plan->n_inputs; i++)
 		x->hung[i] = x->hung[i] || h->hung[i];
 	for (size_t i = 0; i < h->n_cells; i++) {
-		left += !h->done[i] && !h->hung[execute_pair(h, i)];
+		left += !h->done[i] && !h->hung[pair_of_cell(h, i)];
 		x->results[index].known += h->done[i] && h->cells[i].repetition >= 1;
 	}
 	x->cells += h->n_cells;
@@ -1008,7 +1013,7 @@ enum assay_status execute_plan(struct lab *lab, const struct host *const *hosts,
 	st = execute_prepare(&x, hosts, n, err);
 	if (!st && x.n)
 		st = execute_all(&x, err);
-	if (!st && x.identified)
+	if (!st && x.has_new_machine)
 		st = catalog_save(&x.catalog, &written, err);
 	execute_release(&x);
 	return st;

@@ -26,7 +26,7 @@ struct execute_options {
 	struct artefact *const *versions; /* [plan->n_versions], files of each version: [n_own] as in the manifest, or one empty artefact */
 	const struct execution_features *inputs; /* [plan->n_inputs], static features of each input */
 	const struct instrument *instrument;	 /* measurement of functions; NULL if the plan has no probe */
-	bool hang_once;	  /* if set, a version and input that hung on a host is not repeated there, and after `until_ns` on no host */
+	bool skip_hung;	  /* if set, a version and input that hung on a host is not repeated there, and after `until_ns` on no host */
 	int64_t until_ns; /* clock_monotonic_ns() after which a host starts no block beyond EXECUTE_BLOCKS_MIN; 0 if there is no limit */
 	const struct fleet_options *fleet;
 	/* Called after each run; may be NULL. `done` and `total` are numbers of runs on all machines, including warm-ups. */

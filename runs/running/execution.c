@@ -18,7 +18,7 @@ ROWS_FUNCTION(execution_outcome_text, enum execution_outcome, EXECUTION_OUTCOME_
 
 void execution_release(struct execution *execution)
 {
-	mem_free(execution->detail, execution->out, execution->err, execution->samples, execution->signature);
+	mem_free(execution->detail, execution->out, execution->err, execution->samples, execution->run_usage);
 	execution_features_release(&execution->features);
 	*execution = (struct execution){ .detail = NULL };
 }
@@ -28,7 +28,7 @@ void execution_release(struct execution *execution)
 void execution_features_release(struct execution_features *features)
 {
 	run_features_release(&features->known);
-	run_features_release(&features->own);
+	run_features_release(&features->printed);
 	run_features_release(&features->counted);
 	*features = (struct execution_features){ .input = "" };
 }
@@ -48,10 +48,10 @@ void execution_features_text(const struct execution_features *f, struct buf *out
 {
 	if (*f->input)
 		buf_format(out, INPUT_LINE "%s\n", f->input);
-	run_features_text(&f->known, out);
-	if (f->own.n) {
-		buf_format(out, OWN_LINE "%s\n", TEXT_DOUBLE(f->own_seconds));
-		run_features_text(&f->own, out);
+	run_features_print(&f->known, out);
+	if (f->printed.n) {
+		buf_format(out, OWN_LINE "%s\n", TEXT_DOUBLE(f->features_command_s));
+		run_features_print(&f->printed, out);
 	}
 	for (size_t i = 0, written = 0; i < f->counted.n; i++) {
 		const struct run_feature *one = &f->counted.items[i];
@@ -68,14 +68,14 @@ static enum assay_status execution_features_pack(const struct execution_features
 
 	execution_features_text(features, &text);
 	if (text.size)
-		st = sample_pack(text.bytes, text.size, out, err);
+		st = sample_compress(text.bytes, text.size, out, err);
 	buf_release(&text);
 	return st;
 }
 
 /* Returns the first line from `text` on that starts with `head`; `end` if none. Sets *said to the text after `head`, *rest to the next
  * line. */
-static const char *section(const char *text, const char *end, const char *head, const char **said, const char **rest)
+static const char *find_section(const char *text, const char *end, const char *head, const char **said, const char **rest)
 {
 	size_t n = strlen(head);
 
@@ -102,13 +102,13 @@ static enum assay_status read_input(const char *said, const char *rest, struct e
 	return ASSAY_OK;
 }
 
-static enum assay_status read_own(const char *said, const char *rest, struct execution_features *out, struct assay_error *err)
+static enum assay_status read_printed_features(const char *said, const char *rest, struct execution_features *out, struct assay_error *err)
 {
 	char *number = mem_bytes(said, (size_t)(rest - said));
 	bool ok;
 
 	number[strcspn(number, "\n")] = '\0';
-	ok = text_double(number, &out->own_seconds) && out->own_seconds >= 0.0;
+	ok = text_parse_double(number, &out->features_command_s) && out->features_command_s >= 0.0;
 	free(number);
 	return ok ? ASSAY_OK : assay_fail(err, ASSAY_E_FORMAT, "stored features: '# own' without the time that it took");
 }
@@ -119,18 +119,18 @@ enum assay_status execution_features_parse(const char *text, size_t n, struct ex
 	enum assay_status st = ASSAY_OK;
 
 	*out = (struct execution_features){ .input = "" };
-	if (section(text, end, INPUT_LINE, &said, &known) == text && n)
+	if (find_section(text, end, INPUT_LINE, &said, &known) == text && n)
 		st = read_input(said, known, out, err);
 	else
 		known = text;
-	counted = section(known, end, COUNTED_LINE, &said, &counted_from);
-	own = section(known, counted, OWN_LINE, &said, &own_from);
+	counted = find_section(known, end, COUNTED_LINE, &said, &counted_from);
+	own = find_section(known, counted, OWN_LINE, &said, &own_from);
 	if (!st && own < counted)
-		st = read_own(said, own_from, out, err);
+		st = read_printed_features(said, own_from, out, err);
 	if (!st)
 		st = run_features_text_parse(known, (size_t)(own - known), &out->known, err);
 	if (!st && own < counted)
-		st = run_features_text_parse(own_from, (size_t)(counted - own_from), &out->own, err);
+		st = run_features_text_parse(own_from, (size_t)(counted - own_from), &out->printed, err);
 	if (!st && counted < end)
 		st = run_features_text_parse(counted_from, (size_t)(end - counted_from), &out->counted, err);
 	if (st)
@@ -141,7 +141,7 @@ enum assay_status execution_features_parse(const char *text, size_t n, struct ex
 enum assay_status execution_features_unpack(const void *packed, size_t n, struct execution_features *out, struct assay_error *err)
 {
 	struct buf text = BUF_INIT;
-	enum assay_status st = n ? sample_unpack("features of a stored run", packed, n, FEATURES_BYTES_MAX, &text, err) : ASSAY_OK;
+	enum assay_status st = n ? sample_decompress("features of a stored run", packed, n, FEATURES_BYTES_MAX, &text, err) : ASSAY_OK;
 
 	*out = (struct execution_features){ .input = "" };
 	buf_char(&text, '\0'); /* strspn() in read_input() needs a terminator */
@@ -204,7 +204,7 @@ static void execution_read_metric(const struct metric *metric, const struct spoo
 	free(text);
 }
 
-static void execution_judge_end(const struct metric *metric, const struct helper_answer *answer, struct execution *e)
+static void execution_classify_end(const struct metric *metric, const struct helper_answer *answer, struct execution *e)
 {
 	const struct helper_result *result = &answer->result;
 
@@ -229,7 +229,7 @@ static void execution_judge_end(const struct metric *metric, const struct helper
 }
 
 /* Adds the number of processes that a run left behind to `detail`, unless assay killed the run. */
-static void execution_note_left(const struct helper_result *result, struct execution *e)
+static void execution_note_leftovers(const struct helper_result *result, struct execution *e)
 {
 	char *before = e->detail;
 
@@ -241,7 +241,7 @@ static void execution_note_left(const struct helper_result *result, struct execu
 	free(before);
 }
 
-static char *execution_why_not_started(const struct helper_answer *answer)
+static char *execution_start_failure(const struct helper_answer *answer)
 {
 	return mem_format(
 	    "%s%s", answer->refusal,
@@ -259,7 +259,7 @@ void execution_not_started(const char *why, struct execution *out)
 	out->detail = mem_string(why);
 }
 
-bool execution_judge(const struct metric *metric, const struct helper_answer *answer, struct execution *out, char **fault)
+bool execution_classify(const struct metric *metric, const struct helper_answer *answer, struct execution *out, char **fault)
 {
 	struct execution e = nothing;
 
@@ -269,12 +269,12 @@ bool execution_judge(const struct metric *metric, const struct helper_answer *an
 	}
 	if (answer->refusal) {
 		e.outcome = EXECUTION_NOT_STARTED;
-		e.detail = execution_why_not_started(answer);
+		e.detail = execution_start_failure(answer);
 	} else {
 		execution_set_numbers(&answer->result, &e);
-		e.signature = signature_text(answer);
-		execution_judge_end(metric, answer, &e);
-		execution_note_left(&answer->result, &e);
+		e.run_usage = run_usage_to_json(answer);
+		execution_classify_end(metric, answer, &e);
+		execution_note_leftovers(&answer->result, &e);
 	}
 	execution_keep_output(&answer->out, e.outcome, &e.out, &e.out_bytes);
 	execution_keep_output(&answer->err, e.outcome, &e.err, &e.err_bytes);
@@ -286,23 +286,23 @@ bool execution_judge(const struct metric *metric, const struct helper_answer *an
 
 #define KNOWN "nullif(max(?, -1), -1)" /* stores NULL for -1 */
 
-static enum assay_status execution_check_new(struct store *store, const struct execution_place *place, const struct execution *e,
+static enum assay_status execution_check_new(struct store *store, const struct execution_context *place, const struct execution *e,
 					     struct assay_error *err)
 {
 	const struct plan *plan = place->plan;
 	const char *version = plan->versions[e->cell.version], *input = plan->inputs[e->cell.input];
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = store_ask(
+	enum assay_status st = store_query(
 	    store, &stmt, err, "SELECT 1 FROM execution WHERE plan = ? AND machine = ? AND version = ? AND input = ? AND repetition = ?",
 	    "tttti", plan->id, place->machine, version, input, e->cell.repetition);
 
 	if (store_next(store, stmt, &st, err))
 		st = assay_fail(err, ASSAY_E_CONFLICT, "repetition %" PRId64 " of version '%s' on '%s' is stored already",
 				e->cell.repetition, version, place->machine);
-	return store_finish(stmt, st);
+	return store_finalize(stmt, st);
 }
 
-static enum assay_status execution_insert_execution(struct store *store, const struct execution_place *place, const struct execution *e,
+static enum assay_status execution_insert_execution(struct store *store, const struct execution_context *place, const struct execution *e,
 						    struct assay_error *err)
 {
 	const struct plan *plan = place->plan;
@@ -311,50 +311,51 @@ static enum assay_status execution_insert_execution(struct store *store, const s
 
 	st = execution_features_pack(&e->features, &features, err);
 	if (!st)
-		st = store_do(
+		st = store_execute(
 		    store, err,
 		    "INSERT INTO execution (plan, machine, version, input, repetition, application, taken_ms, outcome, detail, metric, "
 		    "out, err, signature, features, architecture, wall_ns, user_us, sys_us, max_rss_bytes, exit_status, signal) VALUES (?, "
 		    "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, " KNOWN ", " KNOWN ", " KNOWN ", " KNOWN ", " KNOWN ", " KNOWN ")",
 		    "ttttitittdbbtbtiiiiii", plan->id, place->machine, plan->versions[e->cell.version], plan->inputs[e->cell.input],
 		    e->cell.repetition, place->stored_name, e->taken_ms, execution_outcome_code(e->outcome), e->detail, e->metric, e->out,
-		    e->out_bytes, e->err, e->err_bytes, e->signature, features.bytes, features.size, place->architecture, e->usage.wall_ns,
+		    e->out_bytes, e->err, e->err_bytes, e->run_usage, features.bytes, features.size, place->architecture, e->usage.wall_ns,
 		    e->usage.user_us, e->usage.sys_us, e->max_rss_bytes, e->exit_status, e->signal);
 	buf_release(&features);
 	return st;
 }
 
 /* Inserts the result for the models, with the fingerprint that applies to it. */
-static enum assay_status execution_insert_result(struct store *store, const struct execution_place *place, const struct execution *e,
+static enum assay_status execution_insert_result(struct store *store, const struct execution_context *place, const struct execution *e,
 						 struct assay_error *err)
 {
 	char fingerprint[FINGERPRINT_ID_BYTES];
 	enum assay_status st =
-	    fingerprint_before(store, place->machine, place->profile, e->taken_ms, e->taken_ms - place->max_age_ms, fingerprint, err);
+	    fingerprint_find_before(store, place->machine, place->profile, e->taken_ms, e->taken_ms - place->max_age_ms, fingerprint, err);
 
 	return st ? st
-		  : store_do(store, err,
-			     "INSERT INTO run (application, version, machine, taken_ms, repetition, ordinal, metric, fingerprint, plan) "
-			     "VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?)",
-			     "tttiidtt", place->stored_name, place->plan->versions[e->cell.version], place->machine, e->taken_ms,
-			     e->cell.repetition, e->metric, *fingerprint ? fingerprint : NULL, place->plan->id);
+		  : store_execute(
+			store, err,
+			"INSERT INTO run (application, version, machine, taken_ms, repetition, ordinal, metric, fingerprint, plan) "
+			"VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?)",
+			"tttiidtt", place->stored_name, place->plan->versions[e->cell.version], place->machine, e->taken_ms,
+			e->cell.repetition, e->metric, *fingerprint ? fingerprint : NULL, place->plan->id);
 }
 
-static enum assay_status execution_insert_samples(struct store *store, const struct execution_place *place, const struct execution *e,
+static enum assay_status execution_insert_samples(struct store *store, const struct execution_context *place, const struct execution *e,
 						  struct assay_error *err)
 {
 	const struct plan *plan = place->plan;
-	const struct sample_keep_place at = { .plan = plan->id,
-					      .machine = place->machine,
-					      .version = plan->versions[e->cell.version],
-					      .input = plan->inputs[e->cell.input],
-					      .repetition = e->cell.repetition,
-					      .hardware_type = place->hardware_type ? place->hardware_type : "" };
+	const struct sample_file_execution at = { .plan = plan->id,
+						  .machine = place->machine,
+						  .version = plan->versions[e->cell.version],
+						  .input = plan->inputs[e->cell.input],
+						  .repetition = e->cell.repetition,
+						  .hardware_type = place->hardware_type ? place->hardware_type : "" };
 
-	return sample_keep_rows(store, &at, e->samples, e->n_samples, err);
+	return sample_file_insert_rows(store, &at, e->samples, e->n_samples, err);
 }
 
-enum assay_status execution_put(struct store *store, const struct execution_place *place, const struct execution *execution,
+enum assay_status execution_put(struct store *store, const struct execution_context *place, const struct execution *execution,
 				struct assay_error *err)
 {
 	bool ok = execution->outcome == EXECUTION_OK;
@@ -380,7 +381,7 @@ static enum assay_status execution_load_stored(struct store *store, const struct
 					       struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = store_ask(
+	enum assay_status st = store_query(
 	    store, &stmt, err, "SELECT version, input, repetition FROM execution WHERE plan = ? AND machine = ?", "tt", plan->id, machine);
 
 	while (store_next(store, stmt, &st, err)) {
@@ -391,11 +392,11 @@ static enum assay_status execution_load_stored(struct store *store, const struct
 		if (version < plan->n_versions && input < plan->n_inputs && repetition <= plan->repetitions)
 			stored[(input * plan->n_versions + version) * (size_t)plan->repetitions + (size_t)(repetition - 1)] = true;
 	}
-	return store_finish(stmt, st);
+	return store_finalize(stmt, st);
 }
 
-enum assay_status execution_done(struct store *store, const struct plan *plan, const char *machine, const struct plan_cell *cells, size_t n,
-				 bool *done, struct assay_error *err)
+enum assay_status execution_find_done(struct store *store, const struct plan *plan, const char *machine, const struct plan_cell *cells,
+				      size_t n, bool *done, struct assay_error *err)
 {
 	size_t pairs = plan->n_inputs * plan->n_versions, repetitions = (size_t)plan->repetitions;
 	bool *stored = mem_new(pairs * repetitions, sizeof(*stored));
@@ -442,12 +443,12 @@ enum {
 	SIGNATURE
 };
 
-static int64_t execution_number(sqlite3_stmt *stmt, int column)
+static int64_t execution_column_number(sqlite3_stmt *stmt, int column)
 {
 	return sqlite3_column_type(stmt, column) == SQLITE_NULL ? -1 : sqlite3_column_int64(stmt, column);
 }
 
-static char *execution_blob(sqlite3_stmt *stmt, int column, size_t *n)
+static char *execution_column_blob(sqlite3_stmt *stmt, int column, size_t *n)
 {
 	const char *bytes = sqlite3_column_blob(stmt, column);
 
@@ -471,20 +472,20 @@ static void execution_read_row(sqlite3_stmt *stmt, struct execution_row *out)
 		.outcome = execution_outcome_of(store_text(stmt, OUTCOME)),
 		.detail = mem_string(store_text(stmt, DETAIL)),
 		.metric = store_double(stmt, METRIC),
-		.wall_ns = execution_number(stmt, WALL),
-		.user_us = execution_number(stmt, USER),
-		.sys_us = execution_number(stmt, SYS),
-		.max_rss_bytes = execution_number(stmt, RSS),
-		.exit_status = execution_number(stmt, EXIT),
-		.signal = execution_number(stmt, SIGNAL),
+		.wall_ns = execution_column_number(stmt, WALL),
+		.user_us = execution_column_number(stmt, USER),
+		.sys_us = execution_column_number(stmt, SYS),
+		.max_rss_bytes = execution_column_number(stmt, RSS),
+		.exit_status = execution_column_number(stmt, EXIT),
+		.signal = execution_column_number(stmt, SIGNAL),
 		.instrumented = sqlite3_column_int(stmt, PROBE) != 0,
 	};
 	if (sqlite3_column_count(stmt) > OUT) {
-		out->out = execution_blob(stmt, OUT, &out->out_bytes);
-		out->err = execution_blob(stmt, ERR, &out->err_bytes);
+		out->out = execution_column_blob(stmt, OUT, &out->out_bytes);
+		out->err = execution_column_blob(stmt, ERR, &out->err_bytes);
 	}
 	if (sqlite3_column_count(stmt) > SIGNATURE)
-		out->signature = mem_string(store_text(stmt, SIGNATURE));
+		out->run_usage = mem_string(store_text(stmt, SIGNATURE));
 }
 
 /* Loads the rows that `sql` selects. Binds `a`, `b` and `c` to its parameters, up to the first NULL. */
@@ -494,10 +495,10 @@ static enum assay_status execution_load_rows(struct store *store, const char *sq
 	struct execution_rows rows = { NULL, 0 };
 	sqlite3_stmt *stmt = NULL;
 	size_t capacity = 0;
-	enum assay_status st = store_ask(store, &stmt, err, sql, c ? "ttt" : b ? "tt" : "t", a, b, c);
+	enum assay_status st = store_query(store, &stmt, err, sql, c ? "ttt" : b ? "tt" : "t", a, b, c);
 
 	while (store_next(store, stmt, &st, err))
-		execution_read_row(stmt, mem_next(rows.items, rows.n, &capacity));
+		execution_read_row(stmt, mem_append_slot(rows.items, rows.n, &capacity));
 	sqlite3_finalize(stmt);
 	*out = rows;
 	if (st)
@@ -505,14 +506,14 @@ static enum assay_status execution_load_rows(struct store *store, const char *sq
 	return st;
 }
 
-enum assay_status execution_of_plan(struct store *store, const struct plan *plan, struct execution_rows *out, struct assay_error *err)
+enum assay_status execution_load_plan(struct store *store, const struct plan *plan, struct execution_rows *out, struct assay_error *err)
 {
 	return execution_load_rows(store, "SELECT " COLUMNS " FROM execution WHERE plan = ? ORDER BY machine, input, version, repetition",
 				   plan->id, NULL, NULL, out, err);
 }
 
-enum assay_status execution_failures(struct store *store, const char *application, const char *version, bool instrumented_too,
-				     struct execution_rows *out, struct assay_error *err)
+enum assay_status execution_load_failures(struct store *store, const char *application, const char *version, bool instrumented_too,
+					  struct execution_rows *out, struct assay_error *err)
 {
 	char *sql = mem_format("SELECT " COLUMNS ", out, err FROM failed_run WHERE application = ? %s %s "
 			       "ORDER BY machine, taken_ms, version, repetition",
@@ -523,21 +524,21 @@ enum assay_status execution_failures(struct store *store, const char *applicatio
 	return st;
 }
 
-enum assay_status execution_first_failure(struct store *store, const char *plan, const char *application, const char *version, char **out,
-					  struct assay_error *err)
+enum assay_status execution_describe_failure(struct store *store, const char *plan, const char *application, const char *version,
+					     char **out, struct assay_error *err)
 {
 	char line[LOCAL_LINE_BYTES];
 	sqlite3_stmt *stmt = NULL;
 	enum assay_status st =
-	    store_ask(store, &stmt, err,
-		      "SELECT machine, ifnull(detail, outcome), err, out FROM execution WHERE plan = ? AND application = ? "
-		      "AND version = ? AND outcome <> 'ok' ORDER BY taken_ms, machine, input, repetition LIMIT 1",
-		      "ttt", plan, application, version);
+	    store_query(store, &stmt, err,
+			"SELECT machine, ifnull(detail, outcome), err, out FROM execution WHERE plan = ? AND application = ? "
+			"AND version = ? AND outcome <> 'ok' ORDER BY taken_ms, machine, input, repetition LIMIT 1",
+			"ttt", plan, application, version);
 
 	*out = NULL;
 	if (store_next(store, stmt, &st, err)) {
 		size_t n;
-		char *said[] = { execution_blob(stmt, 2, &n), execution_blob(stmt, 3, &n) };
+		char *said[] = { execution_column_blob(stmt, 2, &n), execution_column_blob(stmt, 3, &n) };
 
 		local_error_line(said[0], said[1], line);
 		if (strcmp(line, EXECUTION_PRUNED) == 0)
@@ -546,11 +547,11 @@ enum assay_status execution_first_failure(struct store *store, const char *plan,
 		    mem_format("on '%s': %s%s%s%s", store_text(stmt, 0), store_text(stmt, 1), *line ? ": '" : "", line, *line ? "'" : "");
 		mem_free(said[0], said[1]);
 	}
-	return store_finish(stmt, st);
+	return store_finalize(stmt, st);
 }
 
-enum assay_status execution_results(struct store *store, const char *application, const char *version, const char *plan,
-				    struct execution_rows *out, struct assay_error *err)
+enum assay_status execution_load_results(struct store *store, const char *application, const char *version, const char *plan,
+					 struct execution_rows *out, struct assay_error *err)
 {
 	char *sql = mem_format("SELECT " COLUMNS ", NULL, NULL, signature FROM execution WHERE outcome = 'ok' AND application = ? AND "
 			       "version = ? AND plan %s ORDER BY machine, taken_ms",
@@ -570,7 +571,7 @@ static int execution_compare_time(const void *key, const void *item)
 	return order ? order : (run->taken_ms > row->taken_ms) - (run->taken_ms < row->taken_ms);
 }
 
-const struct execution_row *execution_of_run(const struct execution_rows *rows, const struct run *run)
+const struct execution_row *execution_find_run(const struct execution_rows *rows, const struct run *run)
 {
 	const struct execution_row *at = rows->n ? bsearch(run, rows->items, rows->n, sizeof(*rows->items), execution_compare_time) : NULL;
 
@@ -588,7 +589,7 @@ void execution_rows_release(struct execution_rows *rows)
 		struct execution_row *row = &rows->items[i];
 
 		mem_free(row->machine, row->version, row->input, row->application, row->plan, row->detail, row->out, row->err,
-			 row->signature);
+			 row->run_usage);
 	}
 	free(rows->items);
 	*rows = (struct execution_rows){ NULL, 0 };

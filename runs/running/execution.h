@@ -21,8 +21,8 @@
 /* Features of a run: hash of its input, static features, features printed by the manifest's command, and counts from the run. */
 struct execution_features {
 	char input[DIGEST_HEX_BYTES]; /* hash of the input; equal for equal inputs; "" if unknown */
-	struct run_features known, own, counted;
-	double own_seconds; /* CPU time of the manifest's `features` command, s; 0 if there is no such command */
+	struct run_features known, printed, counted;
+	double features_command_s; /* CPU time of the manifest's `features` command, s; 0 if there is no such command */
 };
 void execution_features_release(struct execution_features *features); /* frees the members; accepts a zeroed struct */
 
@@ -68,9 +68,9 @@ struct execution {
 	int64_t max_rss_bytes, exit_status, signal; /* memory maximum in bytes, and end of the process; -1 if unknown */
 	char *out, *err;			    /* standard output and standard error; may contain NUL bytes */
 	size_t out_bytes, err_bytes;
-	char *signature; /* resource usage as text from signature_text(); NULL if the run was not started */
+	char *run_usage; /* resource usage as text from run_usage_to_json(); NULL if the run was not started */
 	struct execution_features features;
-	struct sample_kept *samples; /* [n_samples], stored sample files of all runs of the repetition, if the plan has a probe */
+	struct sample_stored *samples; /* [n_samples], stored sample files of all runs of the repetition, if the plan has a probe */
 	size_t n_samples, samples_capacity;
 };
 void execution_release(struct execution *execution); /* frees the members; accepts a zeroed struct */
@@ -80,10 +80,10 @@ void execution_not_started(const char *why, struct execution *out);
 
 /* Makes an execution from the helper's answer about a run. Returns false and sets *fault if nothing was run and the command is not the
  * cause. The caller frees *fault and releases *out in each case. */
-bool execution_judge(const struct metric *metric, const struct helper_answer *answer, struct execution *out, char **fault);
+bool execution_classify(const struct metric *metric, const struct helper_answer *answer, struct execution *out, char **fault);
 
 /* Facts about an execution that the store needs. All members belong to the caller. */
-struct execution_place {
+struct execution_context {
 	const struct plan *plan;
 	const char *machine;
 	const char *profile;	   /* profile of an emulated host, else NULL; only fingerprints with this profile apply to the run */
@@ -96,13 +96,13 @@ struct execution_place {
 /* Stores an execution. Its result refers to the machine's latest complete fingerprint that was taken before the run and is at most
  * max_age_ms old. Without such a fingerprint, only comparisons use the result, not profiles. ASSAY_E_CONFLICT: the store already has an
  * execution with this plan, machine, version, input and repetition. */
-enum assay_status execution_put(struct store *store, const struct execution_place *place, const struct execution *execution,
+enum assay_status execution_put(struct store *store, const struct execution_context *place, const struct execution *execution,
 				struct assay_error *err);
 
 /* Sets done[i] if the store has the execution of cells[i] (from plan_order()) on `machine`. Warm-ups are not stored. They count as done if
  * all other cells of their version and input are done. */
-enum assay_status execution_done(struct store *store, const struct plan *plan, const char *machine, const struct plan_cell *cells, size_t n,
-				 bool *done, struct assay_error *err);
+enum assay_status execution_find_done(struct store *store, const struct plan *plan, const char *machine, const struct plan_cell *cells,
+				      size_t n, bool *done, struct assay_error *err);
 
 /* An execution from the store. The row owns its texts. */
 struct execution_row {
@@ -115,7 +115,7 @@ struct execution_row {
 	bool instrumented; /* true if the plan has a probe, so that the metric is not a result */
 	char *out, *err;   /* [out_bytes] and [err_bytes], followed by a NUL; NULL unless requested */
 	size_t out_bytes, err_bytes;
-	char *signature; /* resource usage as text for signature_parse(); "" if there is none; NULL unless requested */
+	char *run_usage; /* resource usage as text for run_usage_parse(); "" if there is none; NULL unless requested */
 };
 struct execution_rows {
 	struct execution_row *items; /* [n], executions */
@@ -124,20 +124,20 @@ struct execution_rows {
 
 /* Describes the first failed run of a version in a plan, such as "on 'h1': exit status 127: 'sh: 1: foo: not found'". Sets *out to NULL if
  * no run failed. The caller frees *out. */
-enum assay_status execution_first_failure(struct store *store, const char *plan, const char *application, const char *version, char **out,
-					  struct assay_error *err);
+enum assay_status execution_describe_failure(struct store *store, const char *plan, const char *application, const char *version,
+					     char **out, struct assay_error *err);
 
-/* execution_of_plan() loads all executions of a plan, sorted by machine, input, version, repetition. execution_failures() loads failed
- * executions of an application (its name in the store) with their output, sorted by machine and time. `version` NULL selects all versions.
- * `instrumented_too` includes plans with a probe. Both functions overwrite *out; free it with execution_rows_release(). */
-enum assay_status execution_of_plan(struct store *store, const struct plan *plan, struct execution_rows *out, struct assay_error *err);
-enum assay_status execution_failures(struct store *store, const char *application, const char *version, bool instrumented_too,
-				     struct execution_rows *out, struct assay_error *err);
+/* execution_load_plan() loads all executions of a plan, sorted by machine, input, version, repetition. execution_load_failures() loads
+ * failed executions of an application (its name in the store) with their output, sorted by machine and time. `version` NULL selects all
+ * versions. `instrumented_too` includes plans with a probe. Both functions overwrite *out; free it with execution_rows_release(). */
+enum assay_status execution_load_plan(struct store *store, const struct plan *plan, struct execution_rows *out, struct assay_error *err);
+enum assay_status execution_load_failures(struct store *store, const char *application, const char *version, bool instrumented_too,
+					  struct execution_rows *out, struct assay_error *err);
 /* Loads those executions of a version that have results, with resource usage, sorted by machine and time. `plan` NULL selects all plans. */
-enum assay_status execution_results(struct store *store, const char *application, const char *version, const char *plan,
-				    struct execution_rows *out, struct assay_error *err);
-/* Returns the execution from which the result `run` comes, among rows of execution_results(); NULL if the result was imported. */
-const struct execution_row *execution_of_run(const struct execution_rows *rows, const struct run *run);
+enum assay_status execution_load_results(struct store *store, const char *application, const char *version, const char *plan,
+					 struct execution_rows *out, struct assay_error *err);
+/* Returns the execution from which the result `run` comes, among rows of execution_load_results(); NULL if the result was imported. */
+const struct execution_row *execution_find_run(const struct execution_rows *rows, const struct run *run);
 void execution_rows_release(struct execution_rows *rows); /* frees the members; accepts a zeroed struct */
 
 #endif

@@ -21,13 +21,13 @@ void foreign_release(struct foreign_result *result)
 	*result = (struct foreign_result){ .tool = FOREIGN_TOOLS };
 }
 
-const char *foreign_keep(struct foreign_reader *r, char *text)
+const char *foreign_own_text(struct foreign_reader *r, char *text)
 {
 	mem_append(r->result->texts, r->result->n_texts, &r->result->texts_capacity, text);
 	return text;
 }
 
-struct foreign_row foreign_row_of(struct foreign_reader *r, struct imported_place place, const char *machine)
+struct foreign_row foreign_row_init(struct foreign_reader *r, struct imported_place place, const char *machine)
 {
 	struct foreign_row row = { .to = { .tool = foreign_code(r->result->tool),
 					   .machine = machine,
@@ -45,7 +45,7 @@ struct foreign_row foreign_row_of(struct foreign_reader *r, struct imported_plac
 	while (r->start < r->options->n_starts && r->at >= r->options->starts[r->start].bytes)
 		r->start++;
 	row.to.taken_ms = r->start < r->options->n_starts ? r->options->starts[r->start].taken_ms : r->options->taken_ms;
-	row.to.turns = r->options->interleaved ? RUN_TURNS_SAID : RUN_TURNS_NUMBERED;
+	row.to.turns = r->options->interleaved ? RUN_ORDER_STATED : RUN_ORDER_NUMBERED;
 	row.to.place = place;
 	return row;
 }
@@ -54,10 +54,10 @@ void foreign_row_add(struct foreign_reader *r, struct foreign_row row)
 {
 	struct foreign_result *to = r->result;
 
-	to->several = to->several || (to->n_rows && strcmp(to->rows[0].name, row.name) != 0);
-	r->over = to->n_rows == RESULTS_MAX;
+	to->several_applications = to->several_applications || (to->n_rows && strcmp(to->rows[0].name, row.name) != 0);
+	r->is_truncated = to->n_rows == RESULTS_MAX;
 	row.at = to->n_rows;
-	if (!r->over)
+	if (!r->is_truncated)
 		mem_append(to->rows, to->n_rows, &to->capacity, row);
 }
 
@@ -65,9 +65,9 @@ void foreign_row_fail(struct foreign_reader *r, struct foreign_row *row, enum ex
 {
 	char *text;
 
-	mem_formatted(text, fmt);
+	mem_format_va(text, fmt);
 	row->to.outcome = execution_outcome_code(outcome);
-	row->to.failure = foreign_keep(r, mem_string(TEXT_SHOWN(text)));
+	row->to.failure = foreign_own_text(r, mem_string(TEXT_SANITIZED(text)));
 	free(text);
 }
 
@@ -76,7 +76,7 @@ bool foreign_row_value(struct foreign_reader *r, struct foreign_row *row, const 
 	bool is_number = cJSON_IsNumber(value);
 
 	if (is_number && isfinite(value->valuedouble * unit))
-		row->texts.result = foreign_keep(r, mem_string(TEXT_DOUBLE(value->valuedouble * unit)));
+		row->texts.result = foreign_own_text(r, mem_string(TEXT_DOUBLE(value->valuedouble * unit)));
 	else if (is_number || (cJSON_IsString(value) && !*value->valuestring))
 		foreign_row_fail(r, row, EXECUTION_NO_METRIC, "its result is not a finite number");
 	return *row->texts.result || row->to.failure;
@@ -85,14 +85,14 @@ bool foreign_row_value(struct foreign_reader *r, struct foreign_row *row, const 
 bool foreign_row_time(struct foreign_reader *r, struct foreign_row *row, const char *text)
 {
 	int64_t ms = row->to.taken_ms;
-	bool is_time = !text || text_time_ms(text, &ms);
+	bool is_time = !text || text_parse_time_ms(text, &ms);
 
-	if (is_time && !imported_in_future(ms))
+	if (is_time && !imported_is_in_future(ms))
 		row->to.taken_ms = ms;
-	else if (!r->options->time_given) {
-		imported_leave_out(&r->result->imported, IMPORTED_BAD_TIME, &row->to.place, "'%s' is %s; give the time with --time TIME",
-				   TEXT_SHOWN(text ? text : text_from_ms(ms, (char[TEXT_DATE_BYTES]){ 0 })),
-				   is_time ? "in the future" : "neither a date, such as 2026-11-23T20:01:23+01:00, nor seconds since 1970");
+	else if (!r->options->is_time_given) {
+		imported_exclude(&r->result->imported, IMPORTED_BAD_TIME, &row->to.place, "'%s' is %s; give the time with --time TIME",
+				 TEXT_SANITIZED(text ? text : text_from_ms(ms, (char[TEXT_DATE_BYTES]){ 0 })),
+				 is_time ? "in the future" : "neither a date, such as 2026-11-23T20:01:23+01:00, nor seconds since 1970");
 		return false;
 	}
 	return true;
@@ -114,12 +114,12 @@ const char *foreign_mark(struct foreign_reader *r, char **parts, size_t n)
 {
 	struct buf text = BUF_INIT;
 
-	order_sort(parts, n, text_order);
+	order_sort(parts, n, text_compare);
 	for (size_t i = 0; i < n; i++) {
 		buf_format(&text, "%s%s%s", i ? ", " : " (", parts[i], i + 1 == n ? ")" : "");
 		free(parts[i]);
 	}
-	return foreign_keep(r, buf_take(&text));
+	return foreign_own_text(r, buf_take(&text));
 }
 
 static bool is_word(const char *text, const char *const *words)
@@ -129,7 +129,7 @@ static bool is_word(const char *text, const char *const *words)
 	return *words;
 }
 
-enum foreign_word foreign_word_of(const char *text)
+enum foreign_status foreign_classify_text(const char *text)
 {
 	static const char *const missing[] = { "", "nan", "inf", "infinity", "na", "n/a", "null", "none", "-", NULL };
 	static const char *const failures[] = { "fail",	  "failed", "failure", "error",	  "timeout",
@@ -141,18 +141,18 @@ enum foreign_word foreign_word_of(const char *text)
 		return FOREIGN_MISSING;
 	if (is_word(text, failures))
 		return FOREIGN_FAILURE;
-	return (text_double(text, &number) ? number == 0 : is_word(text, successes)) ? FOREIGN_SUCCESS : FOREIGN_OTHER;
+	return (text_parse_double(text, &number) ? number == 0 : is_word(text, successes)) ? FOREIGN_SUCCESS : FOREIGN_OTHER;
 }
 
 void foreign_row_add_text(struct foreign_reader *r, struct foreign_row row, const char *text)
 {
-	enum foreign_word word = foreign_word_of(text);
+	enum foreign_status word = foreign_classify_text(text);
 	double number;
 
 	if (!row.to.failure && word <= FOREIGN_FAILURE)
 		foreign_row_fail(r, &row, EXECUTION_NO_METRIC, "its result is '%s'", text);
-	if (!row.to.failure && !text_double(text, &number) && word == FOREIGN_SUCCESS)
-		imported_leave_out(&r->result->imported, IMPORTED_PASSED, &row.to.place, "%s: '%s'", TEXT_SHOWN(row.name), text);
+	if (!row.to.failure && !text_parse_double(text, &number) && word == FOREIGN_SUCCESS)
+		imported_exclude(&r->result->imported, IMPORTED_PASSED, &row.to.place, "%s: '%s'", TEXT_SANITIZED(row.name), text);
 	else
 		foreign_row_add(r, row);
 }
@@ -160,10 +160,10 @@ void foreign_row_add_text(struct foreign_reader *r, struct foreign_row row, cons
 /* ---- rows for imported.h ---- */
 
 ORDER_POINTERS_BY(compare_rows, struct foreign_row,
-		  BY_TEXT(name) BY_TEXT(mark) BY_TEXT(to.version) BY_TEXT(to.machine) BY_UP(to.taken_ms) BY_UP(at))
+		  BY_TEXT(name) BY_TEXT(mark) BY_TEXT(to.version) BY_TEXT(to.machine) BY_ASC(to.taken_ms) BY_ASC(at))
 
 /* Numbers the repetitions of a benchmark at one time, also failed ones, in file order. Marks rows that several benchmarks may have. */
-static void rows_count(struct foreign_reader *r)
+static void number_rows(struct foreign_reader *r)
 {
 	struct foreign_result *result = r->result;
 	struct foreign_row **sorted = mem_new(result->n_rows, sizeof(*sorted));
@@ -183,12 +183,12 @@ static void rows_count(struct foreign_reader *r)
 		ordinal = of_machine && before->to.taken_ms == row->to.taken_ms ? ordinal + 1 : 1;
 		first = of_machine ? first : i;
 		if (!row->texts.repetition) {
-			row->texts.repetition = foreign_keep(r, mem_format("%zu", ordinal));
-			row->to.turns = row->to.turns == RUN_TURNS_SAID ? RUN_TURNS_SAID : RUN_TURNS_COUNTED;
+			row->texts.repetition = foreign_own_text(r, mem_format("%zu", ordinal));
+			row->to.turns = row->to.turns == RUN_ORDER_STATED ? RUN_ORDER_STATED : RUN_ORDER_COUNTED;
 		}
-		row->alike = sorted[first]->alike || row->thing != sorted[first]->thing;
-		for (size_t k = i; row->alike && !sorted[first]->alike;)
-			sorted[--k]->alike = true; /* marks all earlier rows with this name, too */
+		row->is_ambiguous = sorted[first]->is_ambiguous || row->benchmark_number != sorted[first]->benchmark_number;
+		for (size_t k = i; row->is_ambiguous && !sorted[first]->is_ambiguous;)
+			sorted[--k]->is_ambiguous = true; /* marks all earlier rows with this name, too */
 	}
 	free(sorted);
 }
@@ -197,33 +197,34 @@ static void rows_count(struct foreign_reader *r)
 static const char *row_name(struct foreign_reader *r, const struct foreign_row *row)
 {
 	const char *prefix = r->options->application;
-	bool one = prefix && !r->result->several;
+	bool one = prefix && !r->result->several_applications;
 
-	return foreign_keep(r, mem_format("%s%s%s%s", prefix ? prefix : "", prefix && !one ? "/" : "", one ? "" : row->name, row->mark));
+	return foreign_own_text(r,
+				mem_format("%s%s%s%s", prefix ? prefix : "", prefix && !one ? "/" : "", one ? "" : row->name, row->mark));
 }
 
-static void rows_give(struct foreign_reader *r)
+static void rows_add_to_import(struct foreign_reader *r)
 {
 	struct foreign_result *result = r->result;
 	struct imported *imported = &result->imported;
 	const struct imported_row *shown;
 
-	rows_count(r);
+	number_rows(r);
 	for (size_t i = 0; i < result->n_rows; i++) {
 		struct foreign_row *row = &result->rows[i];
 
 		row->to.name = row_name(r, row);
-		if (row->alike)
-			imported_leave_out(imported, IMPORTED_ALIKE, &row->to.place, "%s", TEXT_SHOWN(row->to.name));
+		if (row->is_ambiguous)
+			imported_exclude(imported, IMPORTED_AMBIGUOUS, &row->to.place, "%s", TEXT_SANITIZED(row->to.name));
 		else
 			imported_add(imported, row->to, &row->texts);
 	}
 	shown = imported->n ? imported->rows : imported->failed;
 	result->application = shown ? shown->name : "";
 	result->version = shown ? shown->version : "";
-	result->several = false;
-	for (size_t i = 0; i < imported->n && !result->several; i++)
-		result->several = strcmp(imported->rows[i].name, result->application) != 0;
+	result->several_applications = false;
+	for (size_t i = 0; i < imported->n && !result->several_applications; i++)
+		result->several_applications = strcmp(imported->rows[i].name, result->application) != 0;
 }
 
 char *foreign_value_text(const cJSON *value)
@@ -255,7 +256,7 @@ const char *foreign_benchmark_mark(struct foreign_reader *r, char *label, const 
 	return mark;
 }
 
-double foreign_seconds(const char *unit)
+double foreign_unit_seconds(const char *unit)
 {
 	static const struct {
 		const char *name;
@@ -291,7 +292,7 @@ void foreign_samples_add(struct foreign_reader *r, struct foreign_row row, const
 	size_t n = (size_t)cJSON_GetArraySize(values), wanted = n < SAMPLES_MAX ? n : SAMPLES_MAX, taken = 0;
 	const cJSON *value, *count = counts ? counts->child : NULL;
 
-	r->result->thinned += n - wanted;
+	r->result->n_thinned += n - wanted;
 	row.to.place.at = 0;
 	cJSON_ArrayForEach(value, values)
 	{
@@ -303,14 +304,14 @@ void foreign_samples_add(struct foreign_reader *r, struct foreign_row row, const
 			if (divisor > 0 && foreign_row_value(r, &one, value, unit / divisor))
 				foreign_row_add(r, one);
 			else
-				imported_leave_out(&r->result->imported, IMPORTED_BAD_ROW, &one.to.place, "%s: the value %s",
-						   TEXT_SHOWN(row.name), divisor > 0 ? "is not a number" : "has no number of iterations");
+				imported_exclude(&r->result->imported, IMPORTED_BAD_ROW, &one.to.place, "%s: the value %s",
+						 TEXT_SANITIZED(row.name), divisor > 0 ? "is not a number" : "has no number of iterations");
 		}
 		count = count ? count->next : NULL;
 	}
 }
 
-size_t foreign_line(const char *text, size_t n, size_t at, size_t *next)
+size_t foreign_line_length(const char *text, size_t n, size_t at, size_t *next)
 {
 	const char *end = memchr(text + at, '\n', n - at);
 	size_t length = end ? (size_t)(end - text) - at : n - at;
@@ -329,7 +330,7 @@ static enum assay_status parse_json(struct foreign_reader *r, char *text, size_t
 	cJSON *root = NULL;
 
 	for (size_t at = 0, next; at < n; at = next) {
-		size_t length = foreign_line(text, n, at, &next);
+		size_t length = foreign_line_length(text, n, at, &next);
 
 		if (length && text[at] == '{') {
 			if (!is_lines && text[at + length - 1] != '}')
@@ -341,8 +342,8 @@ static enum assay_status parse_json(struct foreign_reader *r, char *text, size_t
 		buf_char(&lines, '\n');
 	}
 	buf_char(&lines, ']');
-	st = is_lines ? json_parse_loosely(r->options->name, lines.bytes, lines.size, &root, r->err)
-		      : json_parse_loosely(r->options->name, text, n, &root, r->err);
+	st = is_lines ? json_parse_lenient(r->options->name, lines.bytes, lines.size, &root, r->err)
+		      : json_parse_lenient(r->options->name, text, n, &root, r->err);
 	buf_release(&lines);
 	r->result->root = root;
 	if (!st && is_lines && !root->child->next) {
@@ -383,7 +384,7 @@ static const struct format {
 #define FORMATS (sizeof(formats) / sizeof(formats[0]))
 
 /* Returns how to parse a text: by the tool that the user names, else by the first character. */
-static enum kind kind_of(const struct foreign_reader *r, const char *text)
+static enum kind kind_classify(const struct foreign_reader *r, const char *text)
 {
 	char first = text[strspn(text, " \t\r\n")];
 
@@ -394,7 +395,7 @@ static enum kind kind_of(const struct foreign_reader *r, const char *text)
 }
 
 /* Finds the format of a parsed document. */
-static enum assay_status format_of(const struct foreign_reader *r, enum kind kind, const char *text, const struct format **out)
+static enum assay_status find_format(const struct foreign_reader *r, enum kind kind, const char *text, const struct format **out)
 {
 	const cJSON *root = r->result->root, *first = cJSON_IsArray(root) ? root->child : root;
 
@@ -441,24 +442,24 @@ enum assay_status foreign_read(char *text, size_t n, const struct foreign_option
 	text += mark;
 	n -= mark;
 	st = check_encoding(&r, text, n);
-	kind = kind_of(&r, text);
+	kind = kind_classify(&r, text);
 	if (!st && kind == JSON)
 		st = parse_json(&r, text, n);
 	if (!st && kind == XML)
 		st = foreign_xml_parse(options->name, text, n, &result->root, err);
 	if (!st)
-		st = format_of(&r, kind, text, &format);
+		st = find_format(&r, kind, text, &format);
 	result->tool = st ? FOREIGN_TOOLS : format->tool;
 	if (!st && options->n_columns && result->tool != FOREIGN_CSV)
 		st = assay_fail(err, ASSAY_E_USAGE, "%s has no columns: it was read as %s", options->name, foreign_text(result->tool));
 	if (!st)
 		st = format->read(&r, text, n);
-	if (!st && options->metric && !r.metric_seen)
-		st = assay_fail(err, ASSAY_E_USAGE, "no benchmark of %s has a metric '%s'", options->name, TEXT_SHOWN(options->metric));
-	if (!st && r.over)
+	if (!st && options->metric && !r.has_metric)
+		st = assay_fail(err, ASSAY_E_USAGE, "no benchmark of %s has a metric '%s'", options->name, TEXT_SANITIZED(options->metric));
+	if (!st && r.is_truncated)
 		st = assay_fail(err, ASSAY_E_LIMIT, "%s has more than %d measurements: divide it", options->name, RESULTS_MAX);
 	if (!st)
-		rows_give(&r);
+		rows_add_to_import(&r);
 	found = result->n_rows;
 	for (int i = 0; i < IMPORTED_SKIPS; i++)
 		found = found || result->imported.skipped[i].count;

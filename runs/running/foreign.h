@@ -26,7 +26,7 @@ const char *foreign_code(enum foreign_tool tool);
 const char *foreign_text(enum foreign_tool tool);
 
 /* An earlier import of the same file, which then had fewer rows. */
-struct foreign_start {
+struct foreign_earlier_import {
 	size_t bytes;			      /* size of the complete rows that the file had at that import */
 	int64_t taken_ms;		      /* time that this import gave to the results that it added */
 	char version[RUN_NAME_BYTES_MAX + 1]; /* version given to these results if they have none and the file has grown; else "" */
@@ -40,12 +40,12 @@ struct foreign_options {
 	const char *machine, *metric;
 	const char *const *columns; /* [n_columns], "MEANING=COLUMN" for CSV; a meaning that is not listed has the column of its own name */
 	size_t n_columns;
-	int64_t taken_ms;	      /* time of results for which the file has none, ms since 1970 */
-	struct foreign_start *starts; /* [n_starts], by `bytes`; results without a time keep the time of their first import */
+	int64_t taken_ms;		       /* time of results for which the file has none, ms since 1970 */
+	struct foreign_earlier_import *starts; /* [n_starts], by `bytes`; results without a time keep the time of their first import */
 	size_t n_starts;
-	bool time_given;    /* the user gave taken_ms, so it also replaces times that cannot be parsed */
-	bool version_given; /* the user gave the version, so versions in files of the Phoronix Test Suite are ignored */
-	bool interleaved;   /* the user states that the versions took turns */
+	bool is_time_given;    /* the user gave taken_ms, so it also replaces times that cannot be parsed */
+	bool is_version_given; /* the user gave the version, so versions in files of the Phoronix Test Suite are ignored */
+	bool interleaved;      /* the user states that the versions took turns */
 };
 
 /* A measurement. Its texts belong to the foreign_result or to the text that was read. */
@@ -53,8 +53,8 @@ struct foreign_row {
 	struct imported_row to; /* row for the store, without `value`; has an outcome if the run failed */
 	struct imported_texts texts;
 	const char *name, *mark; /* name of the benchmark; mark of a benchmark whose name is not unique, such as " (branch=main)", or "" */
-	double thing;		 /* number that identifies the benchmark by its place in the file */
-	bool alike;		 /* true if benchmarks that the file separates have this name and mark */
+	double benchmark_number; /* number that identifies the benchmark by its place in the file */
+	bool is_ambiguous;	 /* true if benchmarks that the file separates have this name and mark */
 	size_t at;
 };
 
@@ -62,13 +62,13 @@ struct foreign_result {
 	enum foreign_tool tool;
 	struct foreign_row *rows; /* [n_rows], in file order, without excluded rows */
 	size_t n_rows, capacity;
-	struct imported imported;	   /* rows for imported_store(), and numbers of excluded rows */
-	size_t aggregates;		   /* number of means and other aggregates, which do not become rows */
-	size_t thinned;			   /* number of samples that were not used, because their benchmark has too many */
-	size_t ends_unknown;		   /* number of runs whose exit code is not in the file */
-	const char *application, *version; /* application and version of the first usable row; `version` is "" if the file has none */
-	bool several, versions;		   /* whether the file has several applications, and several versions of one application */
-	char **texts;			   /* [n_texts], texts of rows that are not in the parsed document */
+	struct imported imported;	     /* rows for imported_store(), and numbers of excluded rows */
+	size_t aggregates;		     /* number of means and other aggregates, which do not become rows */
+	size_t n_thinned;		     /* number of samples that were not used, because their benchmark has too many */
+	size_t n_without_exit_code;	     /* number of runs whose exit code is not in the file */
+	const char *application, *version;   /* application and version of the first usable row; `version` is "" if the file has none */
+	bool several_applications, versions; /* whether the file has several applications, and several versions of one application */
+	char **texts;			     /* [n_texts], texts of rows that are not in the parsed document */
 	size_t n_texts, texts_capacity;
 	cJSON *root;
 };

@@ -1,7 +1,7 @@
 #include "runs/running/foreign_reader.h"
 
 /* Returns the benchmark "GROUP/FUNCTION" of a file ".../criterion/GROUP/FUNCTION/new/sample.json"; NULL if the path has another form. */
-static const char *benchmark_of(struct foreign_reader *r)
+static const char *read_benchmark_name(struct foreign_reader *r)
 {
 	const char *path = r->options->name, *start = strstr(path, "criterion/"), *end = path + strlen(path);
 
@@ -10,13 +10,13 @@ static const char *benchmark_of(struct foreign_reader *r)
 			end--;
 		while (end > start && *end != '/');
 	start += start ? strlen("criterion/") : 0;
-	return start && end > start ? foreign_keep(r, mem_bytes(start, (size_t)(end - start))) : NULL;
+	return start && end > start ? foreign_own_text(r, mem_bytes(start, (size_t)(end - start))) : NULL;
 }
 
 /* Adds the samples of a benchmark. Each value is the sum over several iterations. */
 static void criterion_add(struct foreign_reader *r, struct foreign_row row, const char *unit, const cJSON *values, const cJSON *iterations)
 {
-	double seconds = foreign_seconds(unit);
+	double seconds = foreign_unit_seconds(unit);
 
 	if (seconds <= 0) { /* the benchmark measures something else than time, such as cycles */
 		row.to.metric = unit;
@@ -25,16 +25,16 @@ static void criterion_add(struct foreign_reader *r, struct foreign_row row, cons
 	if (row.name && cJSON_IsArray(values) && cJSON_IsArray(iterations))
 		foreign_samples_add(r, row, values, seconds > 0 ? seconds : 1, iterations);
 	else
-		imported_leave_out(&r->result->imported, IMPORTED_BAD_ROW, &row.to.place,
-				   "it is no benchmark with a name, values and numbers of iterations");
+		imported_exclude(&r->result->imported, IMPORTED_BAD_ROW, &row.to.place,
+				 "it is no benchmark with a name, values and numbers of iterations");
 }
 
 static void message_add(struct foreign_reader *r, const cJSON *item, size_t index, const char *machine)
 {
-	struct foreign_row row = foreign_row_of(r, (struct imported_place){ "messages", "measured_values", index, 0 }, machine);
+	struct foreign_row row = foreign_row_init(r, (struct imported_place){ "messages", "measured_values", index, 0 }, machine);
 
 	row.name = cJSON_GetStringValue(json_get(item, "id"));
-	row.thing = (double)index;
+	row.benchmark_number = (double)index;
 	if (strcmp(json_get_text(item, "reason"), "benchmark-complete") == 0)
 		criterion_add(r, row, json_get_text(item, "unit"), json_get(item, "measured_values"), json_get(item, "iteration_count"));
 }
@@ -48,8 +48,8 @@ enum assay_status foreign_criterion_read(struct foreign_reader *r, char *text, s
 	(void)text, (void)n;
 	if (!times && !estimate)
 		return foreign_list_read(r, NULL, "", message_add);
-	row = foreign_row_of(r, (struct imported_place){ times ? "times" : "point_estimate", NULL, 0, 0 }, foreign_machine(r, ""));
-	row.name = r->options->application ? r->options->application : benchmark_of(r);
+	row = foreign_row_init(r, (struct imported_place){ times ? "times" : "point_estimate", NULL, 0, 0 }, foreign_machine(r, ""));
+	row.name = r->options->application ? r->options->application : read_benchmark_name(r);
 	if (!row.to.machine)
 		return foreign_fail_no_machine(r);
 	if (!row.name)

@@ -51,7 +51,7 @@ static enum assay_status columns_choose(const struct foreign_reader *r, struct c
 static enum assay_status columns_check(const struct foreign_reader *r, const struct columns *c, const struct csv *csv)
 {
 	for (size_t i = 0; i < csv->n_fields; i++) {
-		const char *name = TEXT_SHOWN(csv->fields[i]);
+		const char *name = TEXT_SANITIZED(csv->fields[i]);
 		size_t has = 0;
 
 		for (size_t k = 0; k < c->n; k++)
@@ -83,7 +83,7 @@ static const char *csv_mark(struct foreign_reader *r, const struct columns *c, c
 }
 
 /* Removes the spaces around an exit status in place, because " 0" would count as a failure. Returns the trimmed text. */
-static char *without_blanks(char *text)
+static char *strip_blanks(char *text)
 {
 	size_t n = strlen(text);
 
@@ -99,11 +99,11 @@ static enum assay_status csv_add_row(struct foreign_reader *r, const struct csv 
 	bool ended;
 
 	r->at = (size_t)(csv->fields[0] - r->text);
-	row = foreign_row_of(r, (struct imported_place){ .line = csv->line }, NULL);
+	row = foreign_row_init(r, (struct imported_place){ .line = csv->line }, NULL);
 	for (size_t m = 0; m < MEANINGS; m++)
 		said[m] = c->index[m] == SIZE_MAX ? NULL : csv->fields[c->index[m]];
 	if (said[EXIT_STATUS])
-		said[EXIT_STATUS] = without_blanks(csv->fields[c->index[EXIT_STATUS]]);
+		said[EXIT_STATUS] = strip_blanks(csv->fields[c->index[EXIT_STATUS]]);
 	row.name = said[APPLICATION] ? said[APPLICATION] : r->options->application;
 	row.mark = csv_mark(r, c, csv);
 	row.to.machine = foreign_machine(r, said[MACHINE]);
@@ -112,7 +112,7 @@ static enum assay_status csv_add_row(struct foreign_reader *r, const struct csv 
 	else if (r->start < r->options->n_starts)
 		row.to.version = r->options->starts[r->start].version;
 	row.to.metric = c->names[RESULT];
-	ended = said[EXIT_STATUS] && foreign_word_of(said[EXIT_STATUS]) != FOREIGN_MISSING;
+	ended = said[EXIT_STATUS] && foreign_classify_text(said[EXIT_STATUS]) != FOREIGN_MISSING;
 	row.texts = (struct imported_texts){ said[RESULT], NULL, said[REPETITION], said[DIRECTION] ? said[DIRECTION] : "" };
 	if (!row.name)
 		return assay_fail(r->err, ASSAY_E_USAGE,
@@ -122,12 +122,12 @@ static enum assay_status csv_add_row(struct foreign_reader *r, const struct csv 
 	if (!row.to.machine && !said[MACHINE])
 		return foreign_fail_no_machine(r);
 	if (!row.to.machine)
-		imported_leave_out(&r->result->imported, IMPORTED_BAD_NAME, &row.to.place, FOREIGN_NO_MACHINE);
-	else if (said[EXIT_STATUS] && !ended && foreign_word_of(said[RESULT]) > FOREIGN_FAILURE)
-		imported_leave_out(&r->result->imported, IMPORTED_UNKNOWN_END, &row.to.place, "its exit status is '%s'",
-				   TEXT_SHOWN(said[EXIT_STATUS]));
+		imported_exclude(&r->result->imported, IMPORTED_BAD_NAME, &row.to.place, FOREIGN_NO_MACHINE);
+	else if (said[EXIT_STATUS] && !ended && foreign_classify_text(said[RESULT]) > FOREIGN_FAILURE)
+		imported_exclude(&r->result->imported, IMPORTED_UNKNOWN_END, &row.to.place, "its exit status is '%s'",
+				 TEXT_SANITIZED(said[EXIT_STATUS]));
 	else if (foreign_row_time(r, &row, said[TIME])) {
-		if (ended && foreign_word_of(said[EXIT_STATUS]) != FOREIGN_SUCCESS)
+		if (ended && foreign_classify_text(said[EXIT_STATUS]) != FOREIGN_SUCCESS)
 			foreign_row_fail(r, &row, EXECUTION_FAILED, "exit status %s", said[EXIT_STATUS]);
 		foreign_row_add_text(r, row, said[RESULT]);
 	}
@@ -142,7 +142,7 @@ enum assay_status foreign_csv_read(struct foreign_reader *r, char *text, size_t 
 
 	csv_init(&csv, r->options->name, text, n);
 	if (!st)
-		st = csv_header(&csv, (const char *const *)columns.names, columns.n, columns.index, r->err);
+		st = csv_read_header(&csv, (const char *const *)columns.names, columns.n, columns.index, r->err);
 	if (st && columns.index[RESULT] == SIZE_MAX) {
 		struct assay_error said = *r->err;
 
@@ -153,7 +153,7 @@ enum assay_status foreign_csv_read(struct foreign_reader *r, char *text, size_t 
 	}
 	if (!st)
 		st = columns_check(r, &columns, &csv);
-	while (!st && imported_next(&r->result->imported, &csv))
+	while (!st && imported_read_row(&r->result->imported, &csv))
 		st = csv_add_row(r, &csv, &columns);
 	csv_release(&csv);
 	mem_free(columns.names, columns.distinguish, columns.index);

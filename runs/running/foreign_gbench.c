@@ -7,7 +7,7 @@ static const char *benchmark_name(const cJSON *item)
 	return name ? name : cJSON_GetStringValue(json_get(item, "name"));
 }
 
-static bool ends_in(const char *text, const char *end)
+static bool ends_with(const char *text, const char *end)
 {
 	size_t n = strlen(text), m = strlen(end);
 
@@ -15,12 +15,12 @@ static bool ends_in(const char *text, const char *end)
 }
 
 /* Returns the length of the name without a suffix such as "_mean"; 0 if it has no such suffix. */
-static size_t statistic_stem(const char *name)
+static size_t find_statistic_suffix(const char *name)
 {
 	static const char *const ends[] = { "_mean", "_median", "_stddev", "_cv", "_BigO", "_RMS" };
 
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		if (ends_in(name, ends[i]))
+		if (ends_with(name, ends[i]))
 			return strlen(name) - strlen(ends[i]);
 	return 0;
 }
@@ -31,14 +31,14 @@ static bool is_aggregate(const cJSON *item)
 {
 	const char *type = json_get_text(item, "run_type"), *name = benchmark_name(item);
 	const cJSON *const beside[] = { item->prev, item->next };
-	size_t n = statistic_stem(name);
+	size_t n = find_statistic_suffix(name);
 
 	if (*type || json_get(item, "aggregate_name") || json_get(item, "big_o") || json_get(item, "rms"))
 		return strcmp(type, "iteration") != 0;
 	for (int i = 0; i < 2 && n; i++) {
 		const char *other = benchmark_name(beside[i]);
 
-		if (other && strncmp(other, name, n) == 0 && strcmp(other, name) != 0 && (!other[n] || statistic_stem(other) == n))
+		if (other && strncmp(other, name, n) == 0 && strcmp(other, name) != 0 && (!other[n] || find_statistic_suffix(other) == n))
 			return true;
 	}
 	return false;
@@ -69,31 +69,31 @@ static char *benchmark_label(const cJSON *item)
 static void gbench_add(struct foreign_reader *r, const cJSON *item, size_t index, const char *machine)
 {
 	const char *metric = r->options->metric ? r->options->metric : "real_time", *name = benchmark_name(item);
-	struct foreign_row row = foreign_row_of(r, (struct imported_place){ "benchmarks", NULL, index, 0 }, machine);
+	struct foreign_row row = foreign_row_init(r, (struct imported_place){ "benchmarks", NULL, index, 0 }, machine);
 	bool is_time = strcmp(metric, "real_time") == 0 || strcmp(metric, "cpu_time") == 0;
-	double unit = is_time ? foreign_seconds(json_get_text(item, "time_unit")) : 1;
+	double unit = is_time ? foreign_unit_seconds(json_get_text(item, "time_unit")) : 1;
 	struct imported *imported = &r->result->imported;
 
 	if (name && is_aggregate(item)) {
 		r->result->aggregates++;
 		return;
 	}
-	r->metric_seen = r->metric_seen || json_get(item, metric);
+	r->has_metric = r->has_metric || json_get(item, metric);
 	if (benchmark_failure(item))
 		foreign_row_fail(r, &row, EXECUTION_NO_METRIC, "%s", benchmark_failure(item));
 	if (!name)
-		imported_leave_out(imported, IMPORTED_BAD_ROW, &row.to.place, "it is no object with a name");
+		imported_exclude(imported, IMPORTED_BAD_ROW, &row.to.place, "it is no object with a name");
 	else if (!row.to.failure && !foreign_row_value(r, &row, json_get(item, metric), unit))
-		imported_leave_out(imported, IMPORTED_BAD_ROW, &row.to.place, "%s: '%s' is missing, or no number", TEXT_SHOWN(name),
-				   TEXT_SHOWN(metric));
+		imported_exclude(imported, IMPORTED_BAD_ROW, &row.to.place, "%s: '%s' is missing, or no number", TEXT_SANITIZED(name),
+				 TEXT_SANITIZED(metric));
 	else if (!row.to.failure && unit <= 0)
-		imported_leave_out(imported, IMPORTED_BAD_ROW, &row.to.place, "%s: unknown or missing 'time_unit'", TEXT_SHOWN(name));
+		imported_exclude(imported, IMPORTED_BAD_ROW, &row.to.place, "%s: unknown or missing 'time_unit'", TEXT_SANITIZED(name));
 	else if (foreign_row_time(r, &row, cJSON_GetStringValue(json_get(json_get(r->result->root, "context"), "date")))) {
 		row.name = name;
 		row.mark = foreign_benchmark_mark(r, benchmark_label(item), NULL);
-		row.thing = (double)json_get_count(item, "family_index") * FOREIGN_INSTANCES_MAX +
-			    (double)json_get_count(item, "per_family_instance_index");
-		row.texts.direction = ends_in(metric, "_per_second") ? "higher" : is_time ? "lower" : "";
+		row.benchmark_number = (double)json_get_count(item, "family_index") * FOREIGN_INSTANCES_MAX +
+				       (double)json_get_count(item, "per_family_instance_index");
+		row.texts.direction = ends_with(metric, "_per_second") ? "higher" : is_time ? "lower" : "";
 		row.to.metric = metric;
 		foreign_row_add(r, row);
 	}

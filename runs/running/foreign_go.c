@@ -16,7 +16,7 @@ static char *next_word(char **rest)
 }
 
 /* Returns the suffix "-N" of a benchmark's name, where N is GOMAXPROCS; "" if there is none. */
-static const char *suffix_of(const char *name)
+static const char *find_suffix(const char *name)
 {
 	const char *dash = strrchr(name, '-');
 
@@ -27,7 +27,7 @@ static const char *suffix_of(const char *name)
 struct go_file {
 	const char *package;	    /* package that the file named last; "" if none */
 	struct foreign_row pending; /* benchmark whose name was printed without a result so far; its name is NULL if there is none */
-	bool printed;		    /* true if text follows the name of `pending` */
+	bool has_text;		    /* true if text follows the name of `pending` */
 	bool failed;		    /* true if a benchmark of the package has failed */
 };
 
@@ -44,9 +44,9 @@ static void pending_end(struct foreign_reader *r, struct go_file *file, const ch
 		foreign_row_fail(r, &row, EXECUTION_FAILED, "its program ended: %s", end);
 		foreign_row_add(r, row);
 		file->failed = true;
-	} else if (file->printed) {
-		imported_leave_out(&r->result->imported, IMPORTED_BAD_ROW, &row.to.place,
-				   "%s: its result is missing; a benchmark that prints hides it", TEXT_SHOWN(row.name));
+	} else if (file->has_text) {
+		imported_exclude(&r->result->imported, IMPORTED_BAD_ROW, &row.to.place,
+				 "%s: its result is missing; a benchmark that prints hides it", TEXT_SANITIZED(row.name));
 	}
 }
 
@@ -57,7 +57,7 @@ static bool result_add(struct foreign_reader *r, struct foreign_row row, char *r
 	struct imported *imported = &r->result->imported;
 	double number;
 
-	if (!text_double(next_word(&rest), &number))
+	if (!text_parse_double(next_word(&rest), &number))
 		return false;
 	while (*(value = next_word(&rest)) && strcmp(unit = next_word(&rest), metric) != 0)
 		;
@@ -65,15 +65,17 @@ static bool result_add(struct foreign_reader *r, struct foreign_row row, char *r
 	row.to.metric = metric;
 	if (strcmp(metric, "ns/op") == 0) {
 		row.to.metric = "s/op";
-		row.texts.result = text_double(value, &number) ? foreign_keep(r, mem_string(TEXT_DOUBLE(number * 1e-9))) : value;
+		row.texts.result = text_parse_double(value, &number) ? foreign_own_text(r, mem_string(TEXT_DOUBLE(number * 1e-9))) : value;
 	} else {
 		row.texts.direction = strstr(metric, "/op") ? "lower" : strstr(metric, "/s") ? "higher" : "";
 	}
-	r->metric_seen = r->metric_seen || *value;
+	r->has_metric = r->has_metric || *value;
 	if (!*value)
-		imported_leave_out(imported, IMPORTED_BAD_ROW, &row.to.place, "%s: it has no %s", TEXT_SHOWN(row.name), TEXT_SHOWN(metric));
-	else if (text_double(value, &number) && number == 0)
-		imported_leave_out(imported, IMPORTED_NOT_MEASURED, &row.to.place, "%s: 0 %s", TEXT_SHOWN(row.name), TEXT_SHOWN(metric));
+		imported_exclude(imported, IMPORTED_BAD_ROW, &row.to.place, "%s: it has no %s", TEXT_SANITIZED(row.name),
+				 TEXT_SANITIZED(metric));
+	else if (text_parse_double(value, &number) && number == 0)
+		imported_exclude(imported, IMPORTED_NOT_MEASURED, &row.to.place, "%s: 0 %s", TEXT_SANITIZED(row.name),
+				 TEXT_SANITIZED(metric));
 	else
 		foreign_row_add(r, row);
 	return true;
@@ -94,8 +96,8 @@ static void other_line_read(struct foreign_reader *r, char *line, const struct f
 	} else if (strncmp(line, "FAIL\t", 5) == 0) {
 		pending_end(r, file, "FAIL");
 		if (!file->failed)
-			imported_leave_out(&r->result->imported, IMPORTED_BAD_ROW, &row->to.place,
-					   "package %s failed, but no benchmark is named", TEXT_SHOWN(line + 5));
+			imported_exclude(&r->result->imported, IMPORTED_BAD_ROW, &row->to.place,
+					 "package %s failed, but no benchmark is named", TEXT_SANITIZED(line + 5));
 		file->failed = false;
 	} else if (result && result_add(r, file->pending, line)) {
 		file->pending.name = NULL;
@@ -114,19 +116,19 @@ static void line_read(struct foreign_reader *r, char *line, struct foreign_row r
 		return;
 	}
 	name = next_word(&rest);
-	row.name = foreign_keep(r, mem_format("%s%s%s", file->package, *file->package ? "/" : "", name));
+	row.name = foreign_own_text(r, mem_format("%s%s%s", file->package, *file->package ? "/" : "", name));
 	if (!failed && !skipped)
 		pending_end(r, file, NULL);
 	else
 		file->pending.name = NULL;
 	if (skipped && !failed) {
-		imported_leave_out(&r->result->imported, IMPORTED_NOT_MEASURED, &row.to.place, "%s was skipped", TEXT_SHOWN(name));
+		imported_exclude(&r->result->imported, IMPORTED_NOT_MEASURED, &row.to.place, "%s was skipped", TEXT_SANITIZED(name));
 	} else if (failed) {
 		foreign_row_fail(r, &row, EXECUTION_FAILED, "it failed (--- FAIL)");
 		foreign_row_add(r, row);
 		file->failed = true;
 	} else {
-		file->printed = rest[strspn(rest, " \t\r")];
+		file->has_text = rest[strspn(rest, " \t\r")];
 		if (!result_add(r, row, rest))
 			file->pending = row;
 	}
@@ -142,19 +144,19 @@ enum assay_status foreign_go_read(struct foreign_reader *r, char *text, size_t n
 	if (!machine)
 		return foreign_fail_no_machine(r);
 	for (size_t at = 0, next; at < n; at = next) {
-		size_t length = foreign_line(text, n, at, &next);
+		size_t length = foreign_line_length(text, n, at, &next);
 
 		text[at + length] = '\0';
 		r->at = at;
-		line_read(r, text + at, foreign_row_of(r, (struct imported_place){ .line = ++line }, machine), &file);
+		line_read(r, text + at, foreign_row_init(r, (struct imported_place){ .line = ++line }, machine), &file);
 	}
 	pending_end(r, &file, NULL);
 	/* A benchmark that fails at once is named without the suffix that its results have. */
 	rows = r->result->rows;
 	for (size_t i = 0; i < r->result->n_rows && !*suffix; i++)
-		suffix = rows[i].to.failure ? "" : suffix_of(rows[i].name);
+		suffix = rows[i].to.failure ? "" : find_suffix(rows[i].name);
 	for (size_t i = 0; i < r->result->n_rows; i++)
-		if (rows[i].to.failure && !*suffix_of(rows[i].name))
-			rows[i].name = foreign_keep(r, mem_format("%s%s", rows[i].name, suffix));
+		if (rows[i].to.failure && !*find_suffix(rows[i].name))
+			rows[i].name = foreign_own_text(r, mem_format("%s%s", rows[i].name, suffix));
 	return ASSAY_OK;
 }

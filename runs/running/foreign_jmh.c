@@ -22,7 +22,7 @@ static const cJSON *jmh_metric(const cJSON *item, const char *wanted)
 static double jmh_unit(struct foreign_row *row, const char *unit)
 {
 	bool rate = strncmp(unit, "ops/", 4) == 0, time = strlen(unit) > 3 && strcmp(unit + strlen(unit) - 3, "/op") == 0;
-	double seconds = rate ? foreign_seconds(unit + 4) : time ? foreign_seconds(unit) : 0;
+	double seconds = rate ? foreign_unit_seconds(unit + 4) : time ? foreign_unit_seconds(unit) : 0;
 
 	row->to.metric = seconds <= 0 ? unit : rate ? "ops/s" : "s/op";
 	row->texts.direction = rate ? "higher" : time ? "lower" : "";
@@ -47,22 +47,22 @@ static void jmh_add_iteration(struct foreign_reader *r, struct foreign_row row, 
 	if (foreign_row_value(r, &row, cJSON_IsArray(iteration) && count > 0 ? &mean : iteration, unit))
 		foreign_row_add(r, row);
 	else
-		imported_leave_out(&r->result->imported, IMPORTED_BAD_ROW, &row.to.place, "%s: its score is not a number",
-				   TEXT_SHOWN(row.name));
+		imported_exclude(&r->result->imported, IMPORTED_BAD_ROW, &row.to.place, "%s: its score is not a number",
+				 TEXT_SANITIZED(row.name));
 }
 
 static void jmh_add(struct foreign_reader *r, const cJSON *item, size_t index, const char *machine)
 {
-	struct foreign_row row = foreign_row_of(r, (struct imported_place){ "benchmarks", NULL, index, 0 }, machine);
+	struct foreign_row row = foreign_row_init(r, (struct imported_place){ "benchmarks", NULL, index, 0 }, machine);
 	const cJSON *metric = jmh_metric(item, r->options->metric), *forks = json_get(metric, "rawData"), *fork, *iteration;
 	double threads = json_get_number(item, "threads"), unit = jmh_unit(&row, json_get_text(metric, "scoreUnit"));
 
-	r->metric_seen = r->metric_seen || metric;
+	r->has_metric = r->has_metric || metric;
 	row.name = cJSON_GetStringValue(json_get(item, "benchmark"));
-	row.thing = (double)index;
+	row.benchmark_number = (double)index;
 	if (!row.name || !metric) {
-		imported_leave_out(&r->result->imported, IMPORTED_BAD_ROW, &row.to.place, "it is no object with 'benchmark' and %s",
-				   r->options->metric ? "that metric" : "'primaryMetric'");
+		imported_exclude(&r->result->imported, IMPORTED_BAD_ROW, &row.to.place, "it is no object with 'benchmark' and %s",
+				 r->options->metric ? "that metric" : "'primaryMetric'");
 		return;
 	}
 	row.mark = foreign_benchmark_mark(r, mem_format(threads > 1 ? "%s, %.0f threads" : "%s", json_get_text(item, "mode"), threads),

@@ -7,7 +7,7 @@ struct suite {
 
 static bool has_state(const cJSON *test, const char *const *states, size_t n)
 {
-	return text_among(states, n, foreign_xml_text(test, "@status")) || text_among(states, n, foreign_xml_text(test, "@result"));
+	return text_is_among(states, n, foreign_xml_text(test, "@status")) || text_is_among(states, n, foreign_xml_text(test, "@result"));
 }
 
 /* Reports whether the test was not run. These states are those of CTest and GoogleTest. */
@@ -19,7 +19,7 @@ static bool is_skipped(const cJSON *test)
 }
 
 /* Returns the reason why the test failed; NULL if it did not fail. The text belongs to the test. */
-static const char *failure_of(const cJSON *test)
+static const char *find_failure(const cJSON *test)
 {
 	static const char *const states[] = { "fail", "failed", "failure", "error" };
 	const cJSON *failure = json_get(test, "failure") ? json_get(test, "failure") : json_get(test, "error");
@@ -30,28 +30,28 @@ static const char *failure_of(const cJSON *test)
 
 static void test_add(struct foreign_reader *r, const cJSON *test, const struct suite *suite)
 {
-	const char *failure = failure_of(test);
+	const char *failure = find_failure(test);
 	struct foreign_row row =
-	    foreign_row_of(r, (struct imported_place){ .line = (size_t)test->valueint }, foreign_machine(r, suite->machine));
+	    foreign_row_init(r, (struct imported_place){ .line = (size_t)test->valueint }, foreign_machine(r, suite->machine));
 	const char *class = foreign_xml_text(test, "@classname"), *name = foreign_xml_text(test, "@name"),
 		   *seconds = foreign_xml_text(test, "@time");
 	struct imported *imported = &r->result->imported;
 	double value;
 
-	row.name = strcmp(class, name) == 0 ? name : foreign_keep(r, mem_format("%s%s%s", class, *class ? "/" : "", name));
-	row.thing = (double)r->result->n_rows;
+	row.name = strcmp(class, name) == 0 ? name : foreign_own_text(r, mem_format("%s%s%s", class, *class ? "/" : "", name));
+	row.benchmark_number = (double)r->result->n_rows;
 	if (failure)
 		foreign_row_fail(r, &row, EXECUTION_FAILED, "%s", failure);
 	row.texts.result = seconds;
 	if (!row.to.machine)
-		imported_leave_out(imported, IMPORTED_BAD_NAME, &row.to.place, FOREIGN_NO_MACHINE);
+		imported_exclude(imported, IMPORTED_BAD_NAME, &row.to.place, FOREIGN_NO_MACHINE);
 	else if (is_skipped(test))
-		imported_leave_out(imported, IMPORTED_NOT_MEASURED, &row.to.place, "%s was skipped", TEXT_SHOWN(row.name));
-	else if (!failure && text_double(seconds, &value) && value == 0)
-		imported_leave_out(imported, IMPORTED_NOT_MEASURED, &row.to.place, "%s took less time than the resolution of the file",
-				   TEXT_SHOWN(row.name));
+		imported_exclude(imported, IMPORTED_NOT_MEASURED, &row.to.place, "%s was skipped", TEXT_SANITIZED(row.name));
+	else if (!failure && text_parse_double(seconds, &value) && value == 0)
+		imported_exclude(imported, IMPORTED_NOT_MEASURED, &row.to.place, "%s took less time than the resolution of the file",
+				 TEXT_SANITIZED(row.name));
 	else if (!failure && !*seconds)
-		imported_leave_out(imported, IMPORTED_BAD_ROW, &row.to.place, "%s: it has no 'time'", TEXT_SHOWN(row.name));
+		imported_exclude(imported, IMPORTED_BAD_ROW, &row.to.place, "%s: it has no 'time'", TEXT_SANITIZED(row.name));
 	else if (foreign_row_time(r, &row, *suite->time ? suite->time : NULL))
 		foreign_row_add(r, row);
 }
@@ -64,12 +64,12 @@ static void suite_check(struct foreign_reader *r, const cJSON *suite)
 
 	if (strcmp(suite->string, "testsuite") != 0 || json_get(suite, "testsuite"))
 		return;
-	(void)text_double(foreign_xml_text(suite, "@failures"), &failures);
-	(void)text_double(foreign_xml_text(suite, "@errors"), &errors);
-	cJSON_ArrayForEach(child, suite) found += child->string && strcmp(child->string, "testcase") == 0 && failure_of(child) ? 1 : 0;
-	if (failure_of(suite) || failures + errors > found)
-		imported_leave_out(&r->result->imported, IMPORTED_BAD_ROW, &(struct imported_place){ .line = (size_t)suite->valueint },
-				   "suite '%s' reports failures outside of its test cases", TEXT_SHOWN(foreign_xml_text(suite, "@name")));
+	(void)text_parse_double(foreign_xml_text(suite, "@failures"), &failures);
+	(void)text_parse_double(foreign_xml_text(suite, "@errors"), &errors);
+	cJSON_ArrayForEach(child, suite) found += child->string && strcmp(child->string, "testcase") == 0 && find_failure(child) ? 1 : 0;
+	if (find_failure(suite) || failures + errors > found)
+		imported_exclude(&r->result->imported, IMPORTED_BAD_ROW, &(struct imported_place){ .line = (size_t)suite->valueint },
+				 "suite '%s' reports failures outside of its test cases", TEXT_SANITIZED(foreign_xml_text(suite, "@name")));
 }
 
 /* Adds the tests below an element. */

@@ -14,7 +14,7 @@ static bool is_event(const cJSON *item, const char *name)
 }
 
 /* Returns the name of the event that is the result: the user's, else the run's time or CPU time. Returns NULL if the file has neither. */
-static const char *event_of(const struct foreign_reader *r, const cJSON *first)
+static const char *choose_event(const struct foreign_reader *r, const cJSON *first)
 {
 	static const char *const events[] = { "duration_time", "task-clock", "cpu-clock" };
 
@@ -28,7 +28,7 @@ static const char *event_of(const struct foreign_reader *r, const cJSON *first)
 }
 
 /* Returns the member that shows that a count is only of a part of the run; NULL if it is of the whole run. */
-static const char *part_of(const cJSON *item)
+static const char *counter_part(const cJSON *item)
 {
 	static const char *const parts[] = { "interval", "cpu", "core", "die", "socket", "node", "thread", "cgroup", "cluster", "cache" };
 
@@ -41,17 +41,17 @@ static const char *part_of(const cJSON *item)
 static void perf_add(struct foreign_reader *r, const cJSON *item, struct foreign_row row, const char *started)
 {
 	const char *count = json_get_text(item, "counter-value");
-	double unit = foreign_seconds(json_get_text(item, "unit")), value;
+	double unit = foreign_unit_seconds(json_get_text(item, "unit")), value;
 	struct imported *imported = &r->result->imported;
 
-	r->metric_seen = true;
-	if (part_of(item))
-		imported_leave_out(imported, IMPORTED_BAD_ROW, &row.to.place, "it counts only a part of the run ('%s')", part_of(item));
+	r->has_metric = true;
+	if (counter_part(item))
+		imported_exclude(imported, IMPORTED_BAD_ROW, &row.to.place, "it counts only a part of the run ('%s')", counter_part(item));
 	else if (*count == '<')
-		imported_leave_out(imported, IMPORTED_NOT_MEASURED, &row.to.place, "%s: %s", row.to.metric, TEXT_SHOWN(count));
+		imported_exclude(imported, IMPORTED_NOT_MEASURED, &row.to.place, "%s: %s", row.to.metric, TEXT_SANITIZED(count));
 	else if (foreign_row_time(r, &row, started)) {
 		row.texts.result =
-		    text_double(count, &value) ? foreign_keep(r, mem_string(TEXT_DOUBLE(value * (unit > 0 ? unit : 1)))) : count;
+		    text_parse_double(count, &value) ? foreign_own_text(r, mem_string(TEXT_DOUBLE(value * (unit > 0 ? unit : 1)))) : count;
 		foreign_row_add(r, row);
 	}
 }
@@ -59,7 +59,7 @@ static void perf_add(struct foreign_reader *r, const cJSON *item, struct foreign
 enum assay_status foreign_perf_read(struct foreign_reader *r, char *text, size_t n)
 {
 	const cJSON *item = cJSON_IsArray(r->result->root) ? r->result->root->child : r->result->root;
-	const char *event = event_of(r, item), *machine = foreign_machine(r, ""), *started = NULL;
+	const char *event = choose_event(r, item), *machine = foreign_machine(r, ""), *started = NULL;
 	size_t line = 0;
 
 	if (!machine)
@@ -71,20 +71,20 @@ enum assay_status foreign_perf_read(struct foreign_reader *r, char *text, size_t
 		return assay_fail(r->err, ASSAY_E_USAGE,
 				  "%s has no event duration_time, task-clock or cpu-clock: --metric EVENT names another", r->options->name);
 	for (size_t at = 0, next; at < n; at = next) {
-		size_t length = foreign_line(text, n, at, &next);
+		size_t length = foreign_line_length(text, n, at, &next);
 		struct tm tm = { .tm_year = 0 };
 		char date[TEXT_DATE_BYTES];
 
 		line++;
 		if (strncmp(text + at, STARTED, strlen(STARTED)) == 0 && strptime(text + at + strlen(STARTED), "%a %b %d %H:%M:%S %Y", &tm))
-			started = foreign_keep(r, mem_string(text_from_ms((int64_t)timegm(&tm) * 1000, date)));
+			started = foreign_own_text(r, mem_string(text_from_ms((int64_t)timegm(&tm) * 1000, date)));
 		if (!length || text[at] != '{' || !item)
 			continue;
 		if (is_event(item, event)) {
 			struct foreign_row row;
 
 			r->at = at;
-			row = foreign_row_of(r, (struct imported_place){ .line = line }, machine);
+			row = foreign_row_init(r, (struct imported_place){ .line = line }, machine);
 			row.name = r->options->application;
 			row.to.metric = event;
 			perf_add(r, item, row, started);

@@ -45,19 +45,19 @@ static void phoronix_entry(struct foreign_reader *r, struct foreign_row row, con
 	size_t systems;
 
 	time = phoronix_time(r->result->root, measured, &systems);
-	row.thing = (double)row.to.place.line * FOREIGN_INSTANCES_MAX + (double)row.to.place.at;
+	row.benchmark_number = (double)row.to.place.line * FOREIGN_INSTANCES_MAX + (double)row.to.place.at;
 	row.to.machine = foreign_machine(r, measured);
 	/* One machine for several systems means that the systems are versions: kernels, compilers or settings on that machine. */
-	row.to.version = r->options->machine && systems > 1 ? measured : r->options->version_given ? "" : version;
+	row.to.version = r->options->machine && systems > 1 ? measured : r->options->is_version_given ? "" : version;
 	while ((value = strsep(&rest, between))) {
 		struct foreign_row one = row;
 
-		one.texts.result = foreign_keep(r, mem_string(value));
+		one.texts.result = foreign_own_text(r, mem_string(value));
 		if (!row.to.machine)
-			imported_leave_out(&r->result->imported, IMPORTED_BAD_NAME, &row.to.place, FOREIGN_NO_MACHINE);
+			imported_exclude(&r->result->imported, IMPORTED_BAD_NAME, &row.to.place, FOREIGN_NO_MACHINE);
 		else if (strchr(value, ',')) /* values that a monitor took over time */
-			imported_leave_out(&r->result->imported, IMPORTED_BAD_ROW, &row.to.place, "%s: a series of values",
-					   TEXT_SHOWN(row.name));
+			imported_exclude(&r->result->imported, IMPORTED_BAD_ROW, &row.to.place, "%s: a series of values",
+					 TEXT_SANITIZED(row.name));
 		else if (foreign_row_time(r, &one, time))
 			foreign_row_add_text(r, one, value);
 	}
@@ -68,10 +68,10 @@ static void phoronix_result(struct foreign_reader *r, const cJSON *result, struc
 {
 	const char *identifier = foreign_xml_text(result, "Identifier"), *description = foreign_xml_text(result, "Description"),
 		   *proportion = foreign_xml_text(result, "Proportion");
-	struct foreign_row row = foreign_row_of(r, place, NULL);
+	struct foreign_row row = foreign_row_init(r, place, NULL);
 	const cJSON *data, *entry;
 
-	row.name = foreign_keep(
+	row.name = foreign_own_text(
 	    r, mem_format("%s%s%s", *identifier ? identifier : foreign_xml_text(result, "Title"), *description ? "/" : "", description));
 	row.mark = phoronix_mark(r, result);
 	row.to.version = foreign_xml_text(result, "AppVersion");

@@ -14,10 +14,10 @@
 struct foreign_reader {
 	const struct foreign_options *options;
 	struct foreign_result *result;
-	const char *text; /* content of the whole file */
-	size_t at, start; /* offset of the row's line, 0 if unknown; index of the first of options->starts that contains the row */
-	bool over;	  /* true if the file has more results than can be read */
-	bool metric_seen; /* true if some benchmark has the metric options->metric */
+	const char *text;  /* content of the whole file */
+	size_t at, start;  /* offset of the row's line, 0 if unknown; index of the first of options->starts that contains the row */
+	bool is_truncated; /* true if the file has more results than can be read */
+	bool has_metric;   /* true if some benchmark has the metric options->metric */
 	struct assay_error *err;
 };
 
@@ -43,23 +43,23 @@ enum assay_status foreign_xml_parse(const char *name, const char *text, size_t n
 const char *foreign_xml_text(const cJSON *element, const char *name);
 
 /* Returns the length of the line that starts at text[at], without its end. Sets *next to the start of the next line. */
-size_t foreign_line(const char *text, size_t n, size_t at, size_t *next);
+size_t foreign_line_length(const char *text, size_t n, size_t at, size_t *next);
 /* Gives `text` to the result, whose release frees the text. Returns `text`. */
-const char *foreign_keep(struct foreign_reader *r, char *text);
+const char *foreign_own_text(struct foreign_reader *r, char *text);
 /* Returns a row with default values: lower is better, and the file's time. */
-struct foreign_row foreign_row_of(struct foreign_reader *r, struct imported_place place, const char *machine);
+struct foreign_row foreign_row_init(struct foreign_reader *r, struct imported_place place, const char *machine);
 /* Adds a row, even a failed one: the names and numbers of benchmarks must not depend on how many succeeded. */
 void foreign_row_add(struct foreign_reader *r, struct foreign_row row);
 /* Adds a row whose result is a text. If the text means failure, the row is a failed run. If it only means success, the row is excluded,
  * because nothing was measured. */
 void foreign_row_add_text(struct foreign_reader *r, struct foreign_row row, const char *text);
 /* Meaning of a result or an exit status: no value, failure, success (the number 0 or a word), or something else. */
-enum foreign_word { FOREIGN_MISSING, FOREIGN_FAILURE, FOREIGN_SUCCESS, FOREIGN_OTHER };
-enum foreign_word foreign_word_of(const char *text);
+enum foreign_status { FOREIGN_MISSING, FOREIGN_FAILURE, FOREIGN_SUCCESS, FOREIGN_OTHER };
+enum foreign_status foreign_classify_text(const char *text);
 /* Makes the row a failed run, with the formatted reason. */
 void foreign_row_fail(struct foreign_reader *r, struct foreign_row *row, enum execution_outcome outcome, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-/* Sets the row's result to a JSON number times `unit`. A value that is not finite, which json_parse_loosely() replaced by "", makes the row
+/* Sets the row's result to a JSON number times `unit`. A value that is not finite, which json_parse_lenient() replaced by "", makes the row
  * a failed run. Returns false if the row then has neither a result nor a failure. */
 bool foreign_row_value(struct foreign_reader *r, struct foreign_row *row, const cJSON *value, double unit);
 /* Sets the row's time from a text of the file; keeps the default time if `text` is NULL. Excludes the row and returns false if the time is
@@ -74,7 +74,7 @@ const char *foreign_mark(struct foreign_reader *r, char **parts, size_t n);
 const char *foreign_benchmark_mark(struct foreign_reader *r, char *label, const cJSON *parameters);
 char *foreign_value_text(const cJSON *value); /* returns the value, of any type, as one line of text; the caller frees the result */
 /* Returns the length of a unit of time in seconds ("ns", "us", "ms", "s", longer units, tools' other spellings); 0 for other units. */
-double foreign_seconds(const char *unit);
+double foreign_unit_seconds(const char *unit);
 /* Calls `add` for each item of a list: the document's member `key`, or the document itself if `key` is NULL. Fails if this is no list, or
  * if neither the user nor the file (`machine`) names a machine. */
 typedef void (*foreign_add)(struct foreign_reader *r, const cJSON *item, size_t index, const char *machine);

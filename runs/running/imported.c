@@ -30,12 +30,12 @@ static char *import_name_fault(const struct imported_row *row)
 	struct assay_error err;
 
 	if (machine_check_id(row->machine, &err))
-		return mem_format("%s: '%s'%s", err.text, TEXT_SHOWN(row->machine), row->rate ? "" : "; --machine NAME gives another");
+		return mem_format("%s: '%s'%s", err.text, TEXT_SANITIZED(row->machine), row->rate ? "" : "; --machine NAME gives another");
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		const char *fault = i == 0 || *names[i] ? run_name_fault(names[i]) : NULL;
 
 		if (fault)
-			return mem_format("the %s '%s' %s: %s", what[i], TEXT_SHOWN(names[i]), fault,
+			return mem_format("the %s '%s' %s: %s", what[i], TEXT_SANITIZED(names[i]), fault,
 					  strcmp(row->tool, "hyperfine") == 0
 					      ? "change 'command' in the file, or measure with hyperfine -n NAME"
 					      : "change it in the file");
@@ -43,7 +43,7 @@ static char *import_name_fault(const struct imported_row *row)
 	return NULL;
 }
 
-bool imported_in_future(int64_t ms)
+bool imported_is_in_future(int64_t ms)
 {
 	return ms > clock_real_ms() + INT64_C(86400000);
 }
@@ -65,7 +65,7 @@ static enum imported_skip import_read_result(const char *text, struct imported_r
 {
 	if (row->outcome)
 		return IMPORTED_SKIPS;
-	if (!text_double(text, &row->value))
+	if (!text_parse_double(text, &row->value))
 		return import_is_odd_number(text) ? IMPORTED_BAD_NUMBER : IMPORTED_NOT_A_NUMBER;
 	if (row->value < 0)
 		return IMPORTED_NEGATIVE;
@@ -81,11 +81,11 @@ static enum imported_skip import_read_result(const char *text, struct imported_r
 /* Reads time, repetition and direction. Returns the reason why one of them is invalid; IMPORTED_SKIPS if all are valid. */
 static enum imported_skip import_read_run(const struct imported_texts *texts, struct imported_row *row)
 {
-	if (texts->timestamp && !text_time_ms(texts->timestamp, &row->taken_ms))
+	if (texts->timestamp && !text_parse_time_ms(texts->timestamp, &row->taken_ms))
 		return IMPORTED_BAD_TIME;
-	if (!text_int64(texts->repetition, &row->repetition) || row->repetition < 1 || row->repetition > REPETITION_MAX)
+	if (!text_parse_int64(texts->repetition, &row->repetition) || row->repetition < 1 || row->repetition > REPETITION_MAX)
 		return IMPORTED_BAD_REPETITION;
-	if (imported_in_future(row->taken_ms))
+	if (imported_is_in_future(row->taken_ms))
 		return IMPORTED_BAD_TIME;
 	row->direction = !*texts->direction			   ? IMPORTED_NO_DIRECTION
 			 : strcmp(texts->direction, "higher") == 0 ? IMPORTED_HIGHER
@@ -100,13 +100,13 @@ char *imported_place_text(const struct imported_place *place)
 			      : mem_format("%s[%zu].%s[%zu]", place->list, place->line, place->item, place->at);
 }
 
-void imported_leave_out(struct imported *imported, enum imported_skip why, const struct imported_place *place, const char *fmt, ...)
+void imported_exclude(struct imported *imported, enum imported_skip why, const struct imported_place *place, const char *fmt, ...)
 {
 	char *text, *fault;
 
 	if (imported->skipped[why].count++)
 		return;
-	mem_formatted(fault, fmt);
+	mem_format_va(fault, fmt);
 	text = imported_place_text(place);
 	imported->skipped[why].first = mem_format("%s%s%s", text, *fault ? ": " : "", fault);
 	mem_free(text, fault);
@@ -118,19 +118,19 @@ void imported_add(struct imported *imported, struct imported_row row, const stru
 	char *fault = import_name_fault(&row);
 
 	if (fault)
-		imported_leave_out(imported, run = IMPORTED_BAD_NAME, &row.place, "%s", fault);
+		imported_exclude(imported, run = IMPORTED_BAD_NAME, &row.place, "%s", fault);
 	else if (result == IMPORTED_BAD_NUMBER)
-		imported_leave_out(imported, run = result, &row.place, "'%s'", TEXT_SHOWN(texts->result));
+		imported_exclude(imported, run = result, &row.place, "'%s'", TEXT_SANITIZED(texts->result));
 	else if (result != IMPORTED_SKIPS || run != IMPORTED_SKIPS)
-		imported_leave_out(imported, result != IMPORTED_SKIPS ? result : run, &row.place, "%s",
-				   row.place.list ? TEXT_SHOWN(row.name) : "");
+		imported_exclude(imported, result != IMPORTED_SKIPS ? result : run, &row.place, "%s",
+				 row.place.list ? TEXT_SANITIZED(row.name) : "");
 	free(fault);
 	/* A cost of 0 is excluded, because it has no ratio, but it is no failure: the run may be good. */
 	if (run != IMPORTED_SKIPS || (result != IMPORTED_SKIPS && row.rate) ||
 	    (result == IMPORTED_ZERO && !row.outcome && row.direction != IMPORTED_HIGHER))
 		return;
-	if (row.outcome && !imported->said++)
-		imported->first_said = imported->n_failed;
+	if (row.outcome && !imported->n_stated_failures++)
+		imported->first_stated = imported->n_failed;
 	if (result != IMPORTED_SKIPS) {
 		row.outcome = execution_outcome_code(EXECUTION_NO_METRIC);
 		row.failure = imported_skip_text(result);
@@ -141,16 +141,16 @@ void imported_add(struct imported *imported, struct imported_row row, const stru
 		mem_append(imported->rows, imported->n, &imported->capacity, row);
 }
 
-bool imported_next(struct imported *imported, struct csv *csv)
+bool imported_read_row(struct imported *imported, struct csv *csv)
 {
 	struct assay_error err;
 	bool more;
 
-	while (csv_next(csv, &more, &err)) {
+	while (csv_read_row(csv, &more, &err)) {
 		const char *fault = strstr(err.text + strlen(csv->name), ": ");
 
-		imported_leave_out(imported, IMPORTED_BAD_ROW, &(struct imported_place){ .line = csv->line }, "%s",
-				   fault ? fault + 2 : err.text);
+		imported_exclude(imported, IMPORTED_BAD_ROW, &(struct imported_place){ .line = csv->line }, "%s",
+				 fault ? fault + 2 : err.text);
 	}
 	return more;
 }
@@ -187,10 +187,10 @@ static enum assay_status import_check_columns(const struct csv *csv, const size_
 	for (size_t i = 0, k; i < csv->n_fields; i++) {
 		for (k = 0; k < COLUMNS && index[k] != i;)
 			k++;
-		if (k == COLUMNS && !text_among(ignored, sizeof(ignored) / sizeof(ignored[0]), csv->fields[i]))
+		if (k == COLUMNS && !text_is_among(ignored, sizeof(ignored) / sizeof(ignored[0]), csv->fields[i]))
 			return assay_fail(err, ASSAY_E_USAGE,
 					  "%s:%zu: the column '%s' has no meaning: make its values part of 'stressor', or remove it",
-					  csv->name, csv->line, TEXT_SHOWN(csv->fields[i]));
+					  csv->name, csv->line, TEXT_SANITIZED(csv->fields[i]));
 	}
 	return ASSAY_OK;
 }
@@ -207,10 +207,10 @@ enum assay_status imported_read_machines(const char *name, char *text, size_t n,
 
 	*out = (struct imported){ 0 };
 	csv_init(&csv, name, text, n);
-	st = csv_header(&csv, columns, COLUMNS, index, err);
+	st = csv_read_header(&csv, columns, COLUMNS, index, err);
 	if (!st)
 		st = import_check_columns(&csv, index, err);
-	while (!st && imported_next(out, &csv)) {
+	while (!st && imported_read_row(out, &csv)) {
 		const struct imported_place place = { .line = csv.line };
 		const char *cells[COLUMNS];
 
@@ -218,7 +218,7 @@ enum assay_status imported_read_machines(const char *name, char *text, size_t n,
 			cells[i] =
 			    index[i] == SIZE_MAX || (*columns[i] == '?' && !*csv.fields[index[i]]) ? defaults[i] : csv.fields[index[i]];
 		if (strcmp(cells[COMPLETE], "0") == 0)
-			imported_leave_out(out, IMPORTED_INTERRUPTED, &place, "%s", "");
+			imported_exclude(out, IMPORTED_INTERRUPTED, &place, "%s", "");
 		else
 			imported_add(out,
 				     (struct imported_row){ .tool = "machines",
@@ -291,11 +291,11 @@ static enum assay_status import_run_write(struct import_run_writer *w, const str
 		}
 	}
 	if (!st)
-		st = store_ask(w->store, &stmt, err, "SELECT metric FROM run WHERE " RUN_KEY, "tttiii", row->name, row->version,
-			       row->machine, row->taken_ms, row->repetition, ordinal);
+		st = store_query(w->store, &stmt, err, "SELECT metric FROM run WHERE " RUN_KEY, "tttiii", row->name, row->version,
+				 row->machine, row->taken_ms, row->repetition, ordinal);
 	if (store_next(w->store, stmt, &st, err))
 		stored = store_double(stmt, 0);
-	if ((st = store_finish(stmt, st)))
+	if ((st = store_finalize(stmt, st)))
 		return st;
 	return assay_fail(err, ASSAY_E_CONFLICT,
 			  "the result of '%s' is %s here, but %s is stored for the same version, machine, time and repetition: "
@@ -313,14 +313,14 @@ static enum assay_status import_join_runs(struct store *store, struct assay_erro
 	    "run.repetition) ORDER BY f.id LIMIT 1) WHERE fingerprint IS NULL AND plan IS NULL AND EXISTS (SELECT 1 FROM fingerprint "
 	    "f JOIN rate r ON r.fingerprint = f.id WHERE f.machine = run.machine  AND f.taken_ms = run.taken_ms AND f.origin = 'imported' "
 	    "AND r.pass = run.repetition)";
-	return store_do(store, err, sql, "");
+	return store_execute(store, err, sql, "");
 }
 
 /* ---- storing all rows of an import ---- */
 
 ORDER_BY(import_compare_session, struct imported_row,
-	 BY_DOWN(rate) BY_TEXT(machine) BY_UP(taken_ms) BY_TEXT(battery) BY_TEXT(battery_hash) BY_TEXT(stress_ng) BY_TEXT(architecture))
-ORDER_BY(import_compare_repetition, struct imported_row, BY_UP(repetition) BY_TEXT(name) BY_TEXT(version))
+	 BY_DESC(rate) BY_TEXT(machine) BY_ASC(taken_ms) BY_TEXT(battery) BY_TEXT(battery_hash) BY_TEXT(stress_ng) BY_TEXT(architecture))
+ORDER_BY(import_compare_repetition, struct imported_row, BY_ASC(repetition) BY_TEXT(name) BY_TEXT(version))
 
 static int import_compare_keys(const struct imported_row *a, const struct imported_row *b)
 {
@@ -338,7 +338,7 @@ static int import_compare_rows(const void *x, const void *y)
 	return order ? order : (a->value > b->value) - (a->value < b->value);
 }
 
-struct importing {
+struct import_state {
 	struct store *store;
 	const char *file;
 	struct imported_row *rows; /* [n], in the order in which they are stored; each result has a version */
@@ -348,7 +348,7 @@ struct importing {
 	struct imported_result result;
 };
 
-static enum assay_status import_write_rate(struct importing *im, const struct imported_row *row, bool new_session, int64_t ordinal,
+static enum assay_status import_write_rate(struct import_state *im, const struct imported_row *row, bool new_session, int64_t ordinal,
 					   struct assay_error *err)
 {
 	char id[FINGERPRINT_ID_BYTES], hash[DIGEST_ID_BYTES];
@@ -368,11 +368,11 @@ static enum assay_status import_write_rate(struct importing *im, const struct im
 	fingerprint_id(&key, id);
 	if (new_session)
 		st = fingerprint_write(&im->fingerprints, &key, "imported", err);
-	im->result.recorded_zeros += row->value == 0;
+	im->result.n_zero_rates += row->value == 0;
 	return st ? st : fingerprint_write_rate(&im->fingerprints, id, row->repetition, row->name, ordinal, row->value, (double)NAN, err);
 }
 
-static enum assay_status import_write_rows(struct importing *im, struct assay_error *err)
+static enum assay_status import_write_rows(struct import_state *im, struct assay_error *err)
 {
 	int64_t ordinal = 0;
 	enum assay_status st = ASSAY_OK;
@@ -394,7 +394,7 @@ static enum assay_status import_write_rows(struct importing *im, struct assay_er
 		if (st) {
 			char *place = row->place.list ? imported_place_text(&row->place) : mem_format("%zu", row->place.line);
 
-			assay_context(err, "%s:%s%s", im->file, row->place.list ? " " : "", place);
+			assay_add_context(err, "%s:%s%s", im->file, row->place.list ? " " : "", place);
 			free(place);
 		}
 	}
@@ -402,7 +402,7 @@ static enum assay_status import_write_rows(struct importing *im, struct assay_er
 }
 
 ORDER_POINTERS_BY(import_compare_failures, struct imported_row,
-		  BY_TEXT(name) BY_TEXT(version) BY_TEXT(machine) BY_UP(taken_ms) BY_UP(repetition) BY_UP(place.line) BY_UP(place.at))
+		  BY_TEXT(name) BY_TEXT(version) BY_TEXT(machine) BY_ASC(taken_ms) BY_ASC(repetition) BY_ASC(place.line) BY_ASC(place.at))
 
 static bool is_same_run(const struct imported_row *a, const struct imported_row *b)
 {
@@ -411,7 +411,7 @@ static bool is_same_run(const struct imported_row *a, const struct imported_row 
 }
 
 /* Stores runs without a result. Like failed executions, each counts as a failure of its version, even if repetition numbers are equal. */
-static enum assay_status import_write_failures(struct importing *im, const struct imported *imported, const char *version,
+static enum assay_status import_write_failures(struct import_state *im, const struct imported *imported, const char *version,
 					       struct assay_error *err)
 {
 	const struct imported_row **rows = mem_new(imported->n_failed, sizeof(*rows));
@@ -425,9 +425,9 @@ static enum assay_status import_write_failures(struct importing *im, const struc
 		const struct imported_row *row = rows[i];
 
 		ordinal = i && is_same_run(rows[i - 1], row) ? ordinal + 1 : 0;
-		st = store_do(im->store, err, "INSERT INTO failure VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", "tttiiitt",
-			      row->name, *row->version ? row->version : version, row->machine, row->taken_ms, row->repetition, ordinal,
-			      row->outcome, row->failure);
+		st = store_execute(im->store, err, "INSERT INTO failure VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", "tttiiitt",
+				   row->name, *row->version ? row->version : version, row->machine, row->taken_ms, row->repetition, ordinal,
+				   row->outcome, row->failure);
 	}
 	free(rows);
 	return st;
@@ -435,10 +435,10 @@ static enum assay_status import_write_failures(struct importing *im, const struc
 
 #define DIRECTION_WORD(higher) ((higher) ? "higher" : "lower")
 
-ORDER_POINTERS_BY(import_compare_names, struct imported_row, BY_TEXT(name) BY_DOWN(direction) BY_UP(place.line))
+ORDER_POINTERS_BY(import_compare_names, struct imported_row, BY_TEXT(name) BY_DESC(direction) BY_ASC(place.line))
 
 /* Checks that metric and direction of an application agree with its stored results. Stores the direction. */
-static enum assay_status import_write_metric(struct importing *im, const struct imported_row *row, const struct plan_metrics *plans,
+static enum assay_status import_write_metric(struct import_state *im, const struct imported_row *row, const struct plan_metrics *plans,
 					     struct assay_error *err)
 {
 	bool known = false, stored, higher;
@@ -449,10 +449,11 @@ static enum assay_status import_write_metric(struct importing *im, const struct 
 	im->result.assumed_lower += !row->direction && !known;
 	higher = row->direction ? row->direction == IMPORTED_HIGHER : known;
 	if (!st)
-		st = store_ask(im->store, &stmt, err,
-			       "SELECT ifnull(metric_name, ''), ifnull(plan, '') FROM run WHERE application = ? ORDER BY plan IS NOT NULL, "
-			       "metric_name = '', taken_ms DESC LIMIT 1",
-			       "t", row->name);
+		st = store_query(
+		    im->store, &stmt, err,
+		    "SELECT ifnull(metric_name, ''), ifnull(plan, '') FROM run WHERE application = ? ORDER BY plan IS NOT NULL, "
+		    "metric_name = '', taken_ms DESC LIMIT 1",
+		    "t", row->name);
 	if (store_next(im->store, stmt, &st, err)) {
 		const char *metric = store_text(stmt, 0);
 		const struct plan_metric *plan = plan_metrics_find(plans, store_text(stmt, 1));
@@ -463,18 +464,18 @@ static enum assay_status import_write_metric(struct importing *im, const struct 
 			    err, ASSAY_E_CONFLICT,
 			    "%s: the metric of '%s' is '%s' (%s is better) here, but '%s' (%s is better) in its stored results: nothing "
 			    "was changed (--application NAME stores another metric apart%s)",
-			    im->file, row->name, TEXT_SHOWN(row->metric), DIRECTION_WORD(higher), TEXT_SHOWN(metric),
+			    im->file, row->name, TEXT_SANITIZED(row->metric), DIRECTION_WORD(higher), TEXT_SANITIZED(metric),
 			    DIRECTION_WORD(stored),
 			    stored == higher || row->direction ? "" : "; a column 'direction' says lower or higher");
 	}
-	st = store_finish(stmt, st);
-	return st || known == higher
-		   ? st
-		   : store_do(im->store, err, "INSERT OR REPLACE INTO metric_direction VALUES (?, ?)", "ti", row->name, (int64_t)higher);
+	st = store_finalize(stmt, st);
+	return st || known == higher ? st
+				     : store_execute(im->store, err, "INSERT OR REPLACE INTO metric_direction VALUES (?, ?)", "ti",
+						     row->name, (int64_t)higher);
 }
 
 /* Checks that each application has one direction. If the file gives none, the stored results determine it. */
-static enum assay_status import_write_directions(struct importing *im, struct assay_error *err)
+static enum assay_status import_write_directions(struct import_state *im, struct assay_error *err)
 {
 	const struct imported_row **rows = mem_new(im->n, sizeof(*rows));
 	struct plan_metrics plans = { NULL, 0 };
@@ -500,8 +501,8 @@ static enum assay_status import_write_directions(struct importing *im, struct as
 	return st;
 }
 
-static enum assay_status import_write_store(struct importing *im, const struct imported *imported, const struct imported_options *options,
-					    struct assay_error *err)
+static enum assay_status import_write_store(struct import_state *im, const struct imported *imported,
+					    const struct imported_options *options, struct assay_error *err)
 {
 	enum assay_status st = fingerprint_writer_init(im->store, &im->fingerprints, err);
 
@@ -514,8 +515,8 @@ static enum assay_status import_write_store(struct importing *im, const struct i
 	if (!st)
 		st = import_write_failures(im, imported, options->version, err);
 	if (!st && options->digest)
-		st = store_do(im->store, err, "INSERT INTO imported_file VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", "tiit",
-			      options->digest, (int64_t)options->bytes, options->taken_ms, options->version);
+		st = store_execute(im->store, err, "INSERT INTO imported_file VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", "tiit",
+				   options->digest, (int64_t)options->bytes, options->taken_ms, options->version);
 	if (!st)
 		st = import_join_runs(im->store, err);
 	im->result.fingerprints_added = im->fingerprints.added;
@@ -530,7 +531,7 @@ static enum assay_status import_write_store(struct importing *im, const struct i
 }
 
 /* Sets the hardware types that rows give to fingerprints of the catalog. */
-static void import_give_types(const struct importing *im, struct catalog *catalog)
+static void import_give_types(const struct import_state *im, struct catalog *catalog)
 {
 	const char *by = text_file_name(im->file);
 
@@ -538,7 +539,7 @@ static void import_give_types(const struct importing *im, struct catalog *catalo
 		by = "a file of machines"; /* file names may have any bytes, but JSON must be UTF-8 */
 	for (size_t i = 0; i < im->n; i++) {
 		const struct imported_row *row = &im->rows[i];
-		struct machine *machine = row->rate && *row->type ? catalog_machine(catalog, row->machine) : NULL;
+		struct machine *machine = row->rate && *row->type ? catalog_ensure_machine(catalog, row->machine) : NULL;
 
 		for (size_t k = 0; machine && k < machine->n_fingerprints; k++) {
 			struct machine_fingerprint *f = &machine->fingerprints[k];
@@ -553,7 +554,7 @@ static void import_give_types(const struct importing *im, struct catalog *catalo
 }
 
 /* Adds all fingerprints of the store to the catalog in memory. Counts the imported runs without a fingerprint. */
-static enum assay_status import_update_catalog(struct importing *im, struct catalog *catalog, struct assay_error *err)
+static enum assay_status import_update_catalog(struct import_state *im, struct catalog *catalog, struct assay_error *err)
 {
 	struct fingerprint_set set = { 0 };
 	sqlite3_stmt *stmt = NULL;
@@ -568,7 +569,7 @@ static enum assay_status import_update_catalog(struct importing *im, struct cata
 		st = store_prepare(im->store, "SELECT count(*) FROM run WHERE plan IS NULL AND fingerprint IS NULL", &stmt, err);
 	if (store_next(im->store, stmt, &st, err))
 		im->result.runs_without_fingerprint = (size_t)sqlite3_column_int64(stmt, 0);
-	return store_finish(stmt, st);
+	return store_finalize(stmt, st);
 }
 
 /* Fails with the reasons why no row of the file can be used. */
@@ -593,11 +594,11 @@ static enum assay_status import_fail_nothing_usable(const char *file, const stru
 enum assay_status imported_store(struct lab *lab, const struct imported *imported, const struct imported_options *options,
 				 struct imported_result *out, struct assay_error *err)
 {
-	struct importing im = { .store = &lab->store, .file = options->file, .n = imported->n };
+	struct import_state im = { .store = &lab->store, .file = options->file, .n = imported->n };
 	struct catalog catalog = { 0 };
 	enum assay_status st = catalog_load(lab->machines, NULL, &catalog, err);
 
-	if (imported->n == 0 && imported->said == 0)
+	if (imported->n == 0 && imported->n_stated_failures == 0)
 		st = import_fail_nothing_usable(options->file, imported, err);
 	im.rows = mem_new(im.n, sizeof(*im.rows));
 	for (size_t i = 0; i < im.n; i++) {
@@ -615,7 +616,7 @@ enum assay_status imported_store(struct lab *lab, const struct imported *importe
 		st = store_end(im.store, st, err);
 	}
 	if (!st && catalog_save(&catalog, &im.result.catalog_written, err))
-		st = assay_context(err, "the measurements are stored, but the catalog is not up to date; import again to complete it");
+		st = assay_add_context(err, "the measurements are stored, but the catalog is not up to date; import again to complete it");
 	*out = im.result;
 	free(im.rows);
 	catalog_release(&catalog);

@@ -32,7 +32,7 @@
 	X(IMPORTED_UNKNOWN_END, "unknown_end", "the file does not say how the run ended")                                                  \
 	X(IMPORTED_PASSED, "passed", "it only passed; nothing was measured")                                                               \
 	X(IMPORTED_NOT_MEASURED, "not_measured", "the tool did not measure it")                                                            \
-	X(IMPORTED_ALIKE, "alike", "it cannot be distinguished from another result of the file")                                           \
+	X(IMPORTED_AMBIGUOUS, "alike", "it cannot be distinguished from another result of the file")                                       \
 	X(IMPORTED_INTERRUPTED, "interrupted", "its fingerprint was interrupted")
 
 enum imported_skip { IMPORTED_SKIP_ROWS(ROWS_ENUM) IMPORTED_SKIPS };
@@ -63,7 +63,7 @@ struct imported_row {
 	int64_t taken_ms, repetition;
 	double value;
 	enum imported_direction direction;
-	enum run_turns turns;
+	enum run_order_source turns;
 	struct imported_place place;
 };
 
@@ -77,8 +77,9 @@ struct imported {
 	size_t n, capacity;
 	struct imported_row *failed; /* [n_failed], runs of applications that gave no result */
 	size_t n_failed, failed_capacity;
-	size_t said;	   /* number of runs that the file itself states to have failed; other failed runs are also counted in `skipped` */
-	size_t first_said; /* index in `failed` of the first run that the file states to have failed */
+	size_t n_stated_failures; /* number of runs that the file itself states to have failed; other failed runs are also counted in
+				     `skipped` */
+	size_t first_stated;	  /* index in `failed` of the first run that the file states to have failed */
 	struct {
 		size_t count;
 		char *first; /* place and fault of the first row that is excluded for this reason */
@@ -88,13 +89,13 @@ struct imported {
 /* Adds a row to `rows` or `failed`, or counts it in `skipped`. All formats use this function. */
 void imported_add(struct imported *imported, struct imported_row row, const struct imported_texts *texts);
 /* Reports whether a time is more than a day in the future. Neither time zones nor slightly wrong clocks explain that. */
-bool imported_in_future(int64_t ms);
+bool imported_is_in_future(int64_t ms);
 /* Counts a row that is excluded for the reason `why`. For the first row with this reason, also keeps its place and the formatted details,
  * which may be "". */
-void imported_leave_out(struct imported *imported, enum imported_skip why, const struct imported_place *place, const char *fmt, ...)
+void imported_exclude(struct imported *imported, enum imported_skip why, const struct imported_place *place, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 /* Reads the next row of a CSV file. Excludes rows that cannot be read. Returns false at the end of the file. */
-bool imported_next(struct imported *imported, struct csv *csv);
+bool imported_read_row(struct imported *imported, struct csv *csv);
 
 /* Reads rates of stressors from text[0..n), a CSV file that must suit csv_init() and outlive *out. ASSAY_E_FORMAT: the header is missing.
  * `skipped` counts rows that cannot be used. Free *out with imported_release(). */
@@ -114,8 +115,8 @@ struct imported_options {
 
 struct imported_result {
 	size_t fingerprints_added, fingerprints_known, rates_added, rates_known;
-	size_t recorded_zeros; /* number of rates in this file that are 0 */
-	size_t machines;       /* number of machines with rates in this file */
+	size_t n_zero_rates; /* number of rates in this file that are 0 */
+	size_t machines;     /* number of machines with rates in this file */
 	size_t runs_added, runs_known;
 	size_t assumed_lower;		 /* number of applications of unknown direction, for which lower is assumed to be better */
 	size_t runs_without_fingerprint; /* number of imported results in the whole laboratory that have no fingerprint */

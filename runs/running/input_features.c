@@ -11,21 +11,22 @@
 #include <string.h>
 #include <unistd.h>
 
-#define BETWEEN	       " \t,=:"
-#define WORD_BYTES_MAX 40 /* maximum length of a word that becomes a feature */
-#define NAME_BYTES_MAX 200
-#define NUMBERS_MAX    256 /* maximum number of values of one argument or variable */
-#define FILES	       "{files}/"
-#define ARGUMENT       "argument "
-#define IS	       " is "
-#define LIMIT_MS       (60 * 1000)
-#define SPARE_MS       (60 * 1000) /* extra time to wait for an answer, beyond LIMIT_MS, which the host itself enforces, ms */
+#define NUMBER_SEPARATORS	" \t,=:"
+#define WORD_BYTES_MAX		40 /* maximum length of a word that becomes a feature */
+#define NAME_BYTES_MAX		200
+#define NUMBERS_MAX		256 /* maximum number of values of one argument or variable */
+#define FILES			"{files}/"
+#define ARGUMENT		"argument "
+#define FEATURE_VALUE_SEPARATOR " is "
+#define LIMIT_MS		(60 * 1000)
+#define SPARE_MS		(60 * 1000) /* extra time to wait for an answer, beyond LIMIT_MS, which the host itself enforces, ms */
 
 bool input_feature_is_text(const char *name)
 {
 	size_t head = strlen(ARGUMENT), digits = strspn(name + (strncmp(name, ARGUMENT, head) == 0 ? head : 0), "0123456789");
 
-	return strncmp(name, ARGUMENT, head) == 0 && digits && strncmp(name + head + digits, IS, strlen(IS)) == 0;
+	return strncmp(name, ARGUMENT, head) == 0 && digits &&
+	       strncmp(name + head + digits, FEATURE_VALUE_SEPARATOR, strlen(FEATURE_VALUE_SEPARATOR)) == 0;
 }
 
 /* Reports whether a text is a valid feature name: one line of UTF-8, without a space at either end. */
@@ -35,13 +36,13 @@ static bool is_name(const char *name)
 
 	if (n == 0 || *name == ' ' || name[n - 1] == ' ' || !text_is_utf8(name, n))
 		return false;
-	while (*name && !text_control(name))
+	while (*name && !text_control_char_bytes(name))
 		name++;
 	return !*name;
 }
 
 /* Adds a line with a feature. Does nothing if its name is invalid or too long. */
-__attribute__((format(printf, 3, 4))) static void add(struct buf *list, double value, const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static void add_value(struct buf *list, double value, const char *fmt, ...)
 {
 	char name[NAME_BYTES_MAX];
 	va_list args;
@@ -54,7 +55,7 @@ __attribute__((format(printf, 3, 4))) static void add(struct buf *list, double v
 		buf_format(list, "%s %s\n", TEXT_DOUBLE(value), name);
 }
 
-static size_t lines_of(const struct artefact_file *file)
+static size_t count_lines(const struct artefact_file *file)
 {
 	int fd = file->source ? open(file->source, O_RDONLY | O_CLOEXEC) : -1;
 	char bytes[65536];
@@ -87,29 +88,29 @@ static bool add_files(const struct artefact *files, const char *path, const char
 		whole = !file->path[n];
 		found++;
 		bytes += file->bytes;
-		lines += lines_of(file);
+		lines += count_lines(file);
 		buf_format(hashed, "%s %s\n", file->path + n, file->hash);
 	}
 	if (!found)
 		return false;
-	add(list, (double)bytes, "bytes of %s", of);
-	add(list, (double)lines, "lines of %s", of);
+	add_value(list, (double)bytes, "bytes of %s", of);
+	add_value(list, (double)lines, "lines of %s", of);
 	if (!whole)
-		add(list, (double)found, "files of %s", of);
+		add_value(list, (double)found, "files of %s", of);
 	return true;
 }
 
 /* ---- arguments and variables ---- */
 
-size_t input_feature_numbers(const char *word, double *numbers, size_t room)
+size_t input_feature_parse_numbers(const char *word, double *numbers, size_t room)
 {
 	bool option = word[0] == '-' && word[1] >= '0' && word[1] <= '9' && !strpbrk(word, ".eE");
 	char *parts = mem_string(option ? word + 1 : word), *rest = parts, *part;
 	size_t n = 0;
 	double number;
 
-	while ((part = strsep(&rest, BETWEEN))) {
-		if (text_double(part, &number) && n++ < room)
+	while ((part = strsep(&rest, NUMBER_SEPARATORS))) {
+		if (text_parse_double(part, &number) && n++ < room)
 			numbers[n - 1] = number;
 	}
 	free(parts);
@@ -120,13 +121,13 @@ size_t input_feature_numbers(const char *word, double *numbers, size_t room)
 static size_t add_numbers(const char *word, const char *of, struct buf *list)
 {
 	double numbers[NUMBERS_MAX];
-	size_t n = input_feature_numbers(word, numbers, NUMBERS_MAX);
+	size_t n = input_feature_parse_numbers(word, numbers, NUMBERS_MAX);
 
 	for (size_t k = 0; k < n && k < NUMBERS_MAX; k++) {
-		if (strpbrk(word, BETWEEN))
-			add(list, numbers[k], "%s, number %zu", of, k + 1);
+		if (strpbrk(word, NUMBER_SEPARATORS))
+			add_value(list, numbers[k], "%s, number %zu", of, k + 1);
 		else
-			add(list, numbers[k], "%s", of);
+			add_value(list, numbers[k], "%s", of);
 	}
 	return n;
 }
@@ -137,10 +138,10 @@ static void add_word(const struct artefact *files, const char *word, const char 
 	if (strncmp(word, FILES, strlen(FILES)) == 0 && add_files(files, word + strlen(FILES), of, list, hashed))
 		return;
 	if (add_numbers(word, of, list) == 0 && words && *word && strlen(word) <= WORD_BYTES_MAX && !strchr(word, '{'))
-		add(list, 1.0, "%s" IS "%s", of, word);
+		add_value(list, 1.0, "%s" FEATURE_VALUE_SEPARATOR "%s", of, word);
 }
 
-void input_features_of(const struct manifest *manifest, size_t input, const struct artefact *files, struct execution_features *out)
+void input_features_compute(const struct manifest *manifest, size_t input, const struct artefact *files, struct execution_features *out)
 {
 	struct manifest_arguments arguments, environment;
 	struct buf hashed = BUF_INIT, list = BUF_INIT;
@@ -159,13 +160,13 @@ void input_features_of(const struct manifest *manifest, size_t input, const stru
 		char *name = mem_bytes(environment.items[i], strcspn(environment.items[i], "=")), *of = mem_format("variable %s", name);
 
 		buf_format(&hashed, "%zu:%s\n", strlen(environment.items[i]), environment.items[i]);
-		if (!secret_name(name))
+		if (!secret_is_name(name))
 			add_word(files, environment.items[i] + strlen(name) + 1, of, false, &list, &hashed);
 		mem_free(of, name);
 	}
-	if (manifest->inputs_of) {
-		size_t n = strlen(manifest->inputs_of);
-		char *directory = mem_string(manifest->inputs_of), *path;
+	if (manifest->inputs_directory) {
+		size_t n = strlen(manifest->inputs_directory);
+		char *directory = mem_string(manifest->inputs_directory), *path;
 
 		while (n && directory[n - 1] == '/')
 			directory[--n] = '\0';
@@ -185,26 +186,26 @@ void input_features_of(const struct manifest *manifest, size_t input, const stru
 
 /* ---- features printed by the manifest's command ---- */
 
-struct own_features_printed {
-	char *asked; /* input and command that printed the features */
-	char *why;   /* reason why there are none; NULL if there is no such reason */
+struct printed_features_output {
+	char *asked;		  /* input and command that printed the features */
+	char *no_features_reason; /* reason why there are none; NULL if there is no such reason */
 	struct run_features list;
 	double seconds;
 };
 
-void own_features_release(struct own_features *own)
+void printed_features_release(struct printed_features *own)
 {
 	for (size_t i = 0; i < own->n; i++) {
-		mem_free(own->items[i].asked, own->items[i].why);
+		mem_free(own->items[i].asked, own->items[i].no_features_reason);
 		run_features_release(&own->items[i].list);
 	}
 	free(own->items);
-	*own = (struct own_features){ NULL, 0, 0 };
+	*own = (struct printed_features){ NULL, 0, 0 };
 }
 
 /* Parses the command's output into *out. Names must differ from those of static features and counts. Returns the reason why the output is
  * invalid; NULL if it is valid. The caller frees the result. */
-static char *read_printed(const struct own_features_asked *asked, const char *text, size_t n, struct run_features *out)
+static char *read_printed(const struct printed_features_request *asked, const char *text, size_t n, struct run_features *out)
 {
 	struct assay_error err;
 
@@ -215,49 +216,49 @@ static char *read_printed(const struct own_features_asked *asked, const char *te
 
 		if (is_counted || run_features_find(asked->known, out->items[i].name))
 			return mem_format("output of the command 'features' for input '%s': '%.15g %s' uses a reserved name", asked->input,
-					  out->items[i].value, TEXT_SHOWN(out->items[i].name));
+					  out->items[i].value, TEXT_SANITIZED(out->items[i].name));
 	}
 	return NULL;
 }
 
 /* Returns the reason why the command failed for this input, with the first line of its error output; NULL if it succeeded. The caller frees
  * the result. */
-static char *why_not_well(const struct own_features_asked *asked, const struct execution *e, bool flooded)
+static char *explain_failed_command(const struct printed_features_request *asked, const struct execution *e, bool flooded)
 {
 	size_t n = strcspn(e->err, "\n");
-	char shown[TEXT_SHOWN_BYTES], *line = mem_bytes(e->err, n), *why = NULL;
+	char shown[TEXT_SANITIZED_BYTES], *line = mem_bytes(e->err, n), *why = NULL;
 
 	if (flooded)
-		why =
-		    mem_format("the command 'features' printed more than %u MiB of input '%s'", OWN_FEATURES_BYTES_MAX >> 20, asked->input);
+		why = mem_format("the command 'features' printed more than %u MiB of input '%s'", PRINTED_FEATURES_BYTES_MAX >> 20,
+				 asked->input);
 	else if (e->outcome != EXECUTION_OK)
 		why = mem_format("the command 'features' failed for input '%s': %s%s%s", asked->input, e->detail, n ? ": " : "",
-				 text_shown(line, shown));
+				 text_sanitize(line, shown));
 	free(line);
 	return why;
 }
 
 /* Reads the helper's answer about the command. Masks secrets, also in feature names. Returns false if the host has failed. */
-static bool read_answer(struct session *session, const struct own_features_asked *asked, const struct helper_answer *answer,
-			struct own_features_printed *out)
+static bool read_answer(struct session *session, const struct printed_features_request *asked, const struct helper_answer *answer,
+			struct printed_features_output *out)
 {
 	const struct metric ended_well = { .source = METRIC_WALL };
 	struct execution e = { .detail = NULL };
 	struct assay_error err;
 	char *text = NULL, *fault = NULL;
 	size_t n = 0;
-	bool ok = execution_judge(&ended_well, answer, &e, &fault) || session_fail(session, "the command 'features': %s", fault);
+	bool ok = execution_classify(&ended_well, answer, &e, &fault) || session_fail(session, "the command 'features': %s", fault);
 
 	if (ok) {
-		secrets_know(asked->environment.items, asked->environment.n);
-		secrets_mask(&e.err, &e.err_bytes);
-		out->why = why_not_well(asked, &e, answer->result.flooded > 0);
+		secrets_register(asked->environment.items, asked->environment.n);
+		secrets_mask_buffer(&e.err, &e.err_bytes);
+		out->no_features_reason = explain_failed_command(asked, &e, answer->result.flooded > 0);
 	}
-	if (ok && !out->why && spool_text(&answer->out, OWN_FEATURES_BYTES_MAX, &text, &n, &err))
+	if (ok && !out->no_features_reason && spool_text(&answer->out, PRINTED_FEATURES_BYTES_MAX, &text, &n, &err))
 		ok = session_fail(session, "%s", err.text);
-	if (ok && !out->why) {
-		secrets_mask(&text, &n);
-		out->why = read_printed(asked, text ? text : "", n, &out->list);
+	if (ok && !out->no_features_reason) {
+		secrets_mask_buffer(&text, &n);
+		out->no_features_reason = read_printed(asked, text ? text : "", n, &out->list);
 		out->seconds = 1e-6 * (double)(answer->result.user_us + answer->result.sys_us);
 	}
 	execution_release(&e);
@@ -265,7 +266,7 @@ static bool read_answer(struct session *session, const struct own_features_asked
 	return ok;
 }
 
-static bool ask(struct session *session, const struct own_features_asked *asked, struct own_features_printed *out)
+static bool run_features_command(struct session *session, const struct printed_features_request *asked, struct printed_features_output *out)
 {
 	struct helper_request request;
 	struct helper_answer answer;
@@ -273,7 +274,7 @@ static bool ask(struct session *session, const struct own_features_asked *asked,
 
 	measure_request(&request, session->host, (const char *const *)asked->words.items, asked->words.n, LIMIT_MS);
 	measure_request_lock(&request);
-	helper_request_number(&request, HELPER_OUTPUT, OWN_FEATURES_BYTES_MAX);
+	helper_request_number(&request, HELPER_OUTPUT, PRINTED_FEATURES_BYTES_MAX);
 	for (size_t i = 0; i < asked->environment.n; i++)
 		helper_request_variable(&request, asked->environment.items[i]);
 	helper_request_text(&request, HELPER_DIRECTORY, asked->work);
@@ -284,7 +285,7 @@ static bool ask(struct session *session, const struct own_features_asked *asked,
 }
 
 /* Returns a text that identifies input and command. It contains the input's name, because inputs may differ only in their environment. */
-static char *text_of(const struct own_features_asked *asked)
+static char *request_key(const struct printed_features_request *asked)
 {
 	struct buf out = BUF_INIT;
 
@@ -294,15 +295,15 @@ static char *text_of(const struct own_features_asked *asked)
 	return buf_take(&out);
 }
 
-bool own_features_of(struct session *session, const struct own_features_asked *asked, struct own_features *own,
-		     struct execution_features *out, const char **why)
+bool printed_features_read(struct session *session, const struct printed_features_request *asked, struct printed_features *own,
+			   struct execution_features *out, const char **why)
 {
-	struct own_features_printed one = { .asked = text_of(asked) };
+	struct printed_features_output one = { .asked = request_key(asked) };
 	size_t i = 0;
 
 	while (i < own->n && strcmp(own->items[i].asked, one.asked) != 0)
 		i++;
-	if (i == own->n && !ask(session, asked, &one)) {
+	if (i == own->n && !run_features_command(session, asked, &one)) {
 		free(one.asked);
 		return false;
 	}
@@ -310,10 +311,10 @@ bool own_features_of(struct session *session, const struct own_features_asked *a
 		mem_append(own->items, own->n, &own->capacity, one);
 	else
 		free(one.asked);
-	*why = own->items[i].why;
+	*why = own->items[i].no_features_reason;
 	if (!*why) {
-		run_features_copy(&own->items[i].list, &out->own);
-		out->own_seconds = own->items[i].seconds;
+		run_features_copy(&own->items[i].list, &out->printed);
+		out->features_command_s = own->items[i].seconds;
 	}
 	return true;
 }

@@ -15,7 +15,7 @@
 
 #define EMULATION_LIST_MAX (1u << 20) /* bytes; the same limit as in runs/inside/emulate/emulate_functions.c */
 
-struct maker {
+struct instrument_builder {
 	const struct manifest *manifest;
 	const struct instrument_version *versions; /* [n], versions to measure */
 	size_t n;
@@ -25,12 +25,12 @@ struct maker {
 	struct assay_error *err;
 };
 
-static const struct manifest_probe *probe_of(const struct maker *m)
+static const struct manifest_probe *find_probe(const struct instrument_builder *m)
 {
 	return &m->manifest->probe;
 }
 
-static const char *name_of(const struct maker *m, size_t i)
+static const char *list_name(const struct instrument_builder *m, size_t i)
 {
 	return m->manifest->versions[m->versions[i].version].name;
 }
@@ -48,24 +48,24 @@ static void instrument_add_text(struct artefact *artefact, const char *path, con
 
 /* ---- selection of functions ---- */
 
-static enum assay_status find_files(struct maker *m)
+static enum assay_status find_files(struct instrument_builder *m)
 {
 	enum assay_status st = ASSAY_OK;
 
 	for (size_t i = 0; !st && i < m->n; i++) {
 		const struct version_files all = { m->manifest, m->versions[i].version, m->versions[i].build,
-						   m->files,	name_of(m, i),		"'module' of 'probe'" };
+						   m->files,	list_name(m, i),	"'module' of 'probe'" };
 
-		st = version_file(&all, probe_of(m)->module, &m->paths[i], m->err);
+		st = version_find_file(&all, find_probe(m)->module, &m->paths[i], m->err);
 	}
 	return st;
 }
 
 /* Finds the functions that differ between the two versions. Compares their sources, too, if both are built from the same git repository. */
-static enum assay_status find_changes(struct maker *m)
+static enum assay_status find_changes(struct instrument_builder *m)
 {
-	struct changes_options options = { .wrapper = CHANGES_WRAPPER };
-	struct build builds[2] = { { .referred = NULL }, { .referred = NULL } };
+	struct changes_options options = { .wrapper = CHANGES_WRAPPER_MAX };
+	struct build builds[2] = { { .referenced_addresses = NULL }, { .referenced_addresses = NULL } };
 	struct changes changes = { .items = NULL };
 	enum assay_status st = ASSAY_OK;
 	size_t n = 0;
@@ -81,50 +81,50 @@ static enum assay_status find_changes(struct maker *m)
 		options.new_reference = m->versions[1].commit;
 	}
 	for (int i = 0; !st && i < 2; i++) {
-		st = build_open(m->paths[i], IMAGE_DESCRIBED, &builds[i], m->err);
+		st = build_open(m->paths[i], IMAGE_DEBUG_INFO, &builds[i], m->err);
 		if (st)
-			assay_context(m->err, "version '%s'", name_of(m, (size_t)i));
+			assay_add_context(m->err, "version '%s'", list_name(m, (size_t)i));
 	}
 	if (!st)
 		st = changes_find(&builds[0], &builds[1], &options, &changes, m->err);
 	for (int i = 0; !st && i < 2; i++)
-		n += changes_list(&changes, i == 0, &m->changed[i]);
-	if (!st && n == 0 && !probe_of(m)->slower)
+		n += changes_list_entries(&changes, i == 0, &m->changed[i]);
+	if (!st && n == 0 && !find_probe(m)->slower)
 		st = assay_fail(m->err, ASSAY_E_NODATA,
 				"no function differs between '%s' and '%s' (see 'assay changes'): there is nothing to measure",
-				name_of(m, 0), name_of(m, 1));
+				list_name(m, 0), list_name(m, 1));
 	changes_release(&changes);
 	for (int i = 0; i < 2; i++)
 		build_release(&builds[i]);
 	return st;
 }
 
-static enum assay_status select_functions(const struct maker *m, size_t i, struct site_selection *out)
+static enum assay_status select_functions(const struct instrument_builder *m, size_t i, struct site_selection *out)
 {
-	const struct manifest_probe *probe = probe_of(m);
+	const struct manifest_probe *probe = find_probe(m);
 	enum assay_status st = ASSAY_OK;
 
-	for (size_t k = 0; probe->changed && k < probe->beside.n; k++)
-		site_selection_add_optional(out, probe->beside.items[k]);
+	for (size_t k = 0; probe->changed && k < probe->extra_functions.n; k++)
+		site_selection_add_optional(out, probe->extra_functions.items[k]);
 	if (probe->changed)
-		return site_selection_lines(out, "changes", m->changed[i].bytes ? m->changed[i].bytes : "", m->err);
+		return site_selection_add_lines(out, "changes", m->changed[i].bytes ? m->changed[i].bytes : "", m->err);
 	for (size_t k = 0; !st && k < probe->functions.n; k++)
 		st = site_selection_add(out, probe->functions.items[k], m->err);
 	return st;
 }
 
 /* Checks that the functions in the file can be measured. The emulation need not be in a library: the program that loads it has it. */
-static enum assay_status check_module(const struct maker *m, const struct site_module *module)
+static enum assay_status check_module(const struct instrument_builder *m, const struct site_module *module)
 {
-	if (probe_of(m)->back_end == MANIFEST_PROBED)
+	if (find_probe(m)->back_end == MANIFEST_PROBED)
 		return site_module_check(module, m->err);
-	return probe_of(m)->module ? ASSAY_OK : site_module_check_emulated(module, m->err);
+	return find_probe(m)->module ? ASSAY_OK : site_module_check_emulated(module, m->err);
 }
 
 /* Makes the list of entry points of version i, one per line, with their addresses in this version's file. */
-static enum assay_status make_list(const struct maker *m, size_t i, struct instrument *out)
+static enum assay_status make_list(const struct instrument_builder *m, size_t i, struct instrument *out)
 {
-	enum site_for whom = probe_of(m)->back_end == MANIFEST_PROBED ? SITE_FOR_PROBE : SITE_FOR_EMULATION;
+	enum site_use whom = find_probe(m)->back_end == MANIFEST_PROBED ? SITE_USE_PROBE : SITE_USE_EMULATION;
 	struct site_module module = { .n = 0 };
 	struct site_selection selection = { .items = NULL };
 	struct buf list = BUF_INIT;
@@ -136,7 +136,7 @@ static enum assay_status make_list(const struct maker *m, size_t i, struct instr
 		st = select_functions(m, i, &selection);
 	if (!st)
 		st = site_list(&module, 1, &selection, whom, &list, &out->listed[i], m->err);
-	if (!st && whom == SITE_FOR_EMULATION && list.size > EMULATION_LIST_MAX)
+	if (!st && whom == SITE_USE_EMULATION && list.size > EMULATION_LIST_MAX)
 		st = assay_fail(m->err, ASSAY_E_LIMIT, "%zu functions are too many for the emulation: select fewer", out->listed[i]);
 	if (!st) {
 		out->lists[i] = mem_format("b%03zu.list", i);
@@ -145,16 +145,16 @@ static enum assay_status make_list(const struct maker *m, size_t i, struct instr
 	site_selection_release(&selection);
 	site_module_release(&module);
 	buf_release(&list);
-	return st ? assay_context(m->err, "version '%s'", name_of(m, i)) : ASSAY_OK;
+	return st ? assay_add_context(m->err, "version '%s'", list_name(m, i)) : ASSAY_OK;
 }
 
 static enum assay_status add_library(struct instrument *out, struct assay_error *err)
 {
 	char *path = NULL;
-	enum assay_status st = instrument_own_library(INSTRUMENT_LIBRARY, &path, err);
+	enum assay_status st = instrument_find_library(INSTRUMENT_LIBRARY, &path, err);
 
 	if (st)
-		return assay_context(err, "'assay record --for functions' takes another by --library");
+		return assay_add_context(err, "'assay record --for functions' takes another by --library");
 	st = artefact_add_copy(&out->files, INSTRUMENT_LIBRARY, path, err);
 	free(path);
 	return st;
@@ -164,7 +164,7 @@ enum assay_status instrument_make(const struct manifest *manifest, const struct 
 				  const struct artefact *files, struct instrument *out, struct assay_error *err)
 {
 	struct buf changed[2] = { BUF_INIT, BUF_INIT };
-	struct maker m = { manifest, versions, n, files, mem_new(n, sizeof(char *)), changed, err };
+	struct instrument_builder m = { manifest, versions, n, files, mem_new(n, sizeof(char *)), changed, err };
 	struct instrument made = {
 		.manifest = manifest, .lists = mem_new(n, sizeof(char *)), .listed = mem_new(n, sizeof(size_t)), .n = n
 	};
@@ -221,7 +221,7 @@ char *instrument_refusal(const char *architecture)
 			  architecture);
 }
 
-bool instrument_events(const struct manifest_probe *probe, const struct facts *facts, struct counting_events *out)
+bool instrument_choose_events(const struct manifest_probe *probe, const struct facts *facts, struct counting_events *out)
 {
 	bool known = facts->cpu_vendor && !isnan(facts->cpu_family) && !isnan(facts->cpu_model_number) && !isnan(facts->cpu_stepping);
 
@@ -229,16 +229,17 @@ bool instrument_events(const struct manifest_probe *probe, const struct facts *f
 	if (probe->back_end != MANIFEST_PROBED)
 		return false;
 	if (probe->default_counters)
-		countable_default(known ? countable_pmu(strcmp(facts->cpu_vendor, "AuthenticAMD") == 0, (unsigned)facts->cpu_family,
-							(unsigned)facts->cpu_model_number, (unsigned)facts->cpu_stepping)
-					: NULL,
-				  out);
+		countable_add_default_events(known ? countable_find_pmu(strcmp(facts->cpu_vendor, "AuthenticAMD") == 0,
+									(unsigned)facts->cpu_family, (unsigned)facts->cpu_model_number,
+									(unsigned)facts->cpu_stepping)
+						   : NULL,
+					     out);
 	for (size_t i = 0; !probe->default_counters && i < probe->counters.n; i++)
 		out->names[out->n++] = mem_string(probe->counters.items[i]);
 	return out->n > 0;
 }
 
-char *instrument_counters(const struct counting_run *pack)
+char *instrument_counters_value(const struct counting_run *pack)
 {
 	struct buf text = BUF_INIT;
 
@@ -248,7 +249,7 @@ char *instrument_counters(const struct counting_run *pack)
 	return buf_take(&text);
 }
 
-static void add(struct manifest_arguments *out, char *word)
+static void add_variable(struct manifest_arguments *out, char *word)
 {
 	out->items = mem_resize(out->items, out->n + 1, sizeof(char *));
 	out->items[out->n++] = word;
@@ -256,17 +257,17 @@ static void add(struct manifest_arguments *out, char *word)
 
 static void add_probe(const struct instrument *instrument, const struct instrument_run *run, struct manifest_arguments *out)
 {
-	char budget[TEXT_DOUBLE_BYTES], *counters = run->pack ? instrument_counters(run->pack) : NULL;
+	char budget[TEXT_DOUBLE_BYTES], *counters = run->pack ? instrument_counters_value(run->pack) : NULL;
 
-	add(out, mem_format("LD_PRELOAD=%s/" INSTRUMENT_LIBRARY, run->files));
-	add(out, mem_format("ASSAY_PROBE_LIST=%s/%s", run->files, instrument->lists[run->version]));
-	add(out, mem_format("ASSAY_PROBE_DIRECTORY=%s", run->samples));
-	add(out, mem_string("ASSAY_PROBE_VERSION=" INSTRUMENT_VERSION));
-	add(out, mem_format("ASSAY_PROBE_BUDGET=%s", text_from_double(instrument->manifest->probe.budget, budget)));
-	add(out, mem_format("ASSAY_PROBE_SEED=%" PRIu64, run->seed));
-	add(out, mem_format("ASSAY_PROBE_INPUT=%s", run->input));
+	add_variable(out, mem_format("LD_PRELOAD=%s/" INSTRUMENT_LIBRARY, run->files));
+	add_variable(out, mem_format("ASSAY_PROBE_LIST=%s/%s", run->files, instrument->lists[run->version]));
+	add_variable(out, mem_format("ASSAY_PROBE_DIRECTORY=%s", run->samples));
+	add_variable(out, mem_string("ASSAY_PROBE_VERSION=" INSTRUMENT_VERSION));
+	add_variable(out, mem_format("ASSAY_PROBE_BUDGET=%s", text_from_double(instrument->manifest->probe.budget, budget)));
+	add_variable(out, mem_format("ASSAY_PROBE_SEED=%" PRIu64, run->seed));
+	add_variable(out, mem_format("ASSAY_PROBE_INPUT=%s", run->input));
 	if (counters)
-		add(out, mem_format("ASSAY_PROBE_COUNTERS=%s", counters));
+		add_variable(out, mem_format("ASSAY_PROBE_COUNTERS=%s", counters));
 	free(counters);
 }
 
@@ -277,13 +278,13 @@ void instrument_environment(const struct instrument *instrument, const struct in
 		add_probe(instrument, run, out);
 		return;
 	}
-	add(out, mem_format("ASSAY_EMULATE_DIRECTORY=%s", run->samples));
+	add_variable(out, mem_format("ASSAY_EMULATE_DIRECTORY=%s", run->samples));
 	if (!instrument->manifest->probe.all)
-		add(out, mem_format("ASSAY_EMULATE_FUNCTIONS=@%s/%s", run->files, instrument->lists[run->version]));
-	add(out, mem_format("ASSAY_EMULATE_FULL=%d", instrument->manifest->probe.full));
+		add_variable(out, mem_format("ASSAY_EMULATE_FUNCTIONS=@%s/%s", run->files, instrument->lists[run->version]));
+	add_variable(out, mem_format("ASSAY_EMULATE_FULL=%d", instrument->manifest->probe.full));
 }
 
-enum assay_status instrument_own_library(const char *name, char **path, struct assay_error *err)
+enum assay_status instrument_find_library(const char *name, char **path, struct assay_error *err)
 {
 	static const char *const places[] = { "", "../lib/" };
 	char self[4096];

@@ -32,7 +32,7 @@ struct instrument {
 
 /* Makes the instrument for versions[0..n) of a plan, with the files that they share. `functions: changed` in the manifest selects the
  * functions that differ between versions[0] and versions[1]; n must then be 2 (ASSAY_E_USAGE). ASSAY_E_NODATA: no function changed. Other
- * errors come from site_list(), changes_find() and instrument_own_library(). Overwrites *out; free it with instrument_release(). */
+ * errors come from site_list(), changes_find() and instrument_find_library(). Overwrites *out; free it with instrument_release(). */
 enum assay_status instrument_make(const struct manifest *manifest, const struct instrument_version *versions, size_t n,
 				  const struct artefact *files, struct instrument *out, struct assay_error *err);
 void instrument_release(struct instrument *instrument); /* frees the members; accepts a zeroed struct */
@@ -42,7 +42,7 @@ void instrument_hash(const struct instrument *instrument, size_t version, char h
 
 /* Selects the events to count on a host. Returns false if there are none, so that runs are only timed. Free *out with
  * counting_events_release(). */
-bool instrument_events(const struct manifest_probe *probe, const struct facts *facts, struct counting_events *out);
+bool instrument_choose_events(const struct manifest_probe *probe, const struct facts *facts, struct counting_events *out);
 
 /* Returns the reason why functions cannot be measured on hosts of `architecture`, with a remedy. Returns NULL if they can be measured, or
  * if `architecture` is NULL (unknown). free() the reason. */
@@ -60,8 +60,8 @@ struct instrument_run {
 void instrument_environment(const struct instrument *instrument, const struct instrument_run *run, struct manifest_arguments *out);
 
 /* Finds a library of assay on this machine: in the directory of the assay program, or in ../lib. The caller frees *path. */
-enum assay_status instrument_own_library(const char *name, char **path, struct assay_error *err);
+enum assay_status instrument_find_library(const char *name, char **path, struct assay_error *err);
 /* Returns the value of the variable ASSAY_PROBE_COUNTERS. The caller frees the result. */
-char *instrument_counters(const struct counting_run *pack);
+char *instrument_counters_value(const struct counting_run *pack);
 
 #endif

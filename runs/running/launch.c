@@ -19,7 +19,7 @@
 /* ---- estimated duration ---- */
 
 /* Durations of earlier runs of one input. */
-struct past {
+struct past_runs {
 	char **machines, **versions; /* [n], machine and version of each run */
 	double *seconds;
 	size_t n;
@@ -30,55 +30,56 @@ static enum assay_status execution_without_fingerprint(struct store *store, cons
 {
 	sqlite3_stmt *stmt = NULL;
 	enum assay_status st =
-	    store_ask(store, &stmt, err, "SELECT count(*) FROM run WHERE plan = ? AND fingerprint IS NULL", "t", plan->id);
+	    store_query(store, &stmt, err, "SELECT count(*) FROM run WHERE plan = ? AND fingerprint IS NULL", "t", plan->id);
 
 	*n = store_next(store, stmt, &st, err) ? (size_t)sqlite3_column_int64(stmt, 0) : 0;
-	return store_finish(stmt, st);
+	return store_finalize(stmt, st);
 }
 
-static void estimate_past_release(struct past *past)
+static void estimate_past_release(struct past_runs *past_runs)
 {
-	for (size_t i = 0; i < past->n; i++)
-		mem_free(past->machines[i], past->versions[i]);
-	mem_free(past->machines, past->versions, past->seconds);
-	*past = (struct past){ .n = 0 };
+	for (size_t i = 0; i < past_runs->n; i++)
+		mem_free(past_runs->machines[i], past_runs->versions[i]);
+	mem_free(past_runs->machines, past_runs->versions, past_runs->seconds);
+	*past_runs = (struct past_runs){ .n = 0 };
 }
 
-static enum assay_status estimate_past_load(struct store *store, const char *application, bool probe, struct past *out,
+static enum assay_status estimate_past_load(struct store *store, const char *application, bool probe, struct past_runs *out,
 					    struct assay_error *err)
 {
-	struct past past = { .n = 0 };
+	struct past_runs past_runs = { .n = 0 };
 	sqlite3_stmt *stmt = NULL;
 	size_t capacity[3] = { 0 };
-	enum assay_status st = store_ask(store, &stmt, err,
-					 "SELECT machine, version, wall_ns FROM execution WHERE application = ? AND outcome = 'ok' AND "
-					 "wall_ns IS NOT NULL AND (SELECT probe IS NOT NULL FROM plan WHERE id = plan) = ?",
-					 "ti", application, (int64_t)probe);
+	enum assay_status st = store_query(store, &stmt, err,
+					   "SELECT machine, version, wall_ns FROM execution WHERE application = ? AND outcome = 'ok' AND "
+					   "wall_ns IS NOT NULL AND (SELECT probe IS NOT NULL FROM plan WHERE id = plan) = ?",
+					   "ti", application, (int64_t)probe);
 
 	while (store_next(store, stmt, &st, err)) {
-		past.machines = mem_grow(past.machines, past.n, &capacity[0], sizeof(char *));
-		past.versions = mem_grow(past.versions, past.n, &capacity[1], sizeof(char *));
-		past.seconds = mem_grow(past.seconds, past.n, &capacity[2], sizeof(double));
-		past.machines[past.n] = mem_string(store_text(stmt, 0));
-		past.versions[past.n] = mem_string(store_text(stmt, 1));
-		past.seconds[past.n++] = (double)sqlite3_column_int64(stmt, 2) / 1e9;
+		past_runs.machines = mem_grow(past_runs.machines, past_runs.n, &capacity[0], sizeof(char *));
+		past_runs.versions = mem_grow(past_runs.versions, past_runs.n, &capacity[1], sizeof(char *));
+		past_runs.seconds = mem_grow(past_runs.seconds, past_runs.n, &capacity[2], sizeof(double));
+		past_runs.machines[past_runs.n] = mem_string(store_text(stmt, 0));
+		past_runs.versions[past_runs.n] = mem_string(store_text(stmt, 1));
+		past_runs.seconds[past_runs.n++] = (double)sqlite3_column_int64(stmt, 2) / 1e9;
 	}
 	sqlite3_finalize(stmt);
-	*out = past;
+	*out = past_runs;
 	if (st)
 		estimate_past_release(out);
 	return st;
 }
 
 /* Returns the median duration of runs of a version on a machine, s; NaN if there are none. A NULL `version` or `machine` means any. */
-static double estimate_median_of(const struct past *past, const char *version, const char *machine)
+static double estimate_median_of(const struct past_runs *past_runs, const char *version, const char *machine)
 {
-	double *values = mem_new(past->n, sizeof(double)), median;
+	double *values = mem_new(past_runs->n, sizeof(double)), median;
 	size_t n = 0;
 
-	for (size_t i = 0; i < past->n; i++) {
-		if ((!version || strcmp(past->versions[i], version) == 0) && (!machine || strcmp(past->machines[i], machine) == 0))
-			values[n++] = past->seconds[i];
+	for (size_t i = 0; i < past_runs->n; i++) {
+		if ((!version || strcmp(past_runs->versions[i], version) == 0) &&
+		    (!machine || strcmp(past_runs->machines[i], machine) == 0))
+			values[n++] = past_runs->seconds[i];
 	}
 	median = n ? stats_median(values, n) : (double)NAN;
 	free(values);
@@ -93,21 +94,21 @@ static enum assay_status estimate_load_seconds(struct store *store, const struct
 
 	for (size_t input = 0; !st && input < plan->n_inputs; input++) {
 		char *application = manifest_stored_name(manifest, manifest_find_input(manifest, plan->inputs[input]));
-		struct past past = { .n = 0 };
+		struct past_runs past_runs = { .n = 0 };
 
-		st = estimate_past_load(store, application, plan->probe != NULL, &past, err);
+		st = estimate_past_load(store, application, plan->probe != NULL, &past_runs, err);
 		for (size_t v = 0; !st && v < plan->n_versions; v++) {
-			double others = estimate_median_of(&past, plan->versions[v], NULL);
+			double others = estimate_median_of(&past_runs, plan->versions[v], NULL);
 
-			others = isnan(others) ? estimate_median_of(&past, NULL, NULL) : others; /* estimate for a new version */
+			others = isnan(others) ? estimate_median_of(&past_runs, NULL, NULL) : others; /* estimate for a new version */
 
 			for (size_t m = 0; m < plan->n_machines; m++) {
-				double own = estimate_median_of(&past, plan->versions[v], plan->machines[m]);
+				double own = estimate_median_of(&past_runs, plan->versions[v], plan->machines[m]);
 
 				seconds[(m * plan->n_inputs + input) * plan->n_versions + v] = isnan(own) ? others : own;
 			}
 		}
-		estimate_past_release(&past);
+		estimate_past_release(&past_runs);
 		free(application);
 	}
 	return st;
@@ -124,7 +125,7 @@ static enum assay_status estimate_machine(struct store *store, const struct mani
 	*out = (struct estimate){ .runs = 0 };
 	plan_order(plan, machine, &cells, &n);
 	done = mem_new(n, sizeof(*done));
-	st = execution_done(store, plan, plan->machines[machine], cells, n, done, err);
+	st = execution_find_done(store, plan, plan->machines[machine], cells, n, done, err);
 	for (size_t i = 0; !st && i < n; i++) {
 		double each = seconds[cells[i].input * plan->n_versions + cells[i].version];
 
@@ -180,8 +181,8 @@ char *estimate_text(const struct estimate *e)
 {
 	char known[TEXT_DURATION_BYTES], most[TEXT_DURATION_BYTES];
 
-	text_duration(e->seconds, known);
-	text_duration(e->at_most_s, most);
+	text_format_duration(e->seconds, known);
+	text_format_duration(e->at_most_s, most);
 	if (e->unknown == e->runs && e->runs)
 		return mem_format("expected time not known, limit %s", most);
 	if (e->unknown)
@@ -189,7 +190,7 @@ char *estimate_text(const struct estimate *e)
 	return mem_string(known);
 }
 
-void estimate_answer(const struct estimate *e, struct document *d)
+void estimate_describe(const struct estimate *e, struct document *d)
 {
 	doc_set(d, "runs", e->runs);
 	doc_set(d, "seconds", e->seconds);
@@ -204,9 +205,9 @@ static const struct manifest_version *launch_version(const struct launch *launch
 	return &launch->manifest.versions[manifest_find_version(&launch->manifest, launch->plan.versions[i])];
 }
 
-static size_t launch_n_own(const struct launch *launch, size_t i)
+static size_t launch_count_files(const struct launch *launch, size_t i)
 {
-	size_t n = launch_version(launch, i)->n_own;
+	size_t n = launch_version(launch, i)->n_own_files;
 
 	return n ? n : 1;
 }
@@ -214,9 +215,9 @@ static size_t launch_n_own(const struct launch *launch, size_t i)
 void launch_release(struct launch *launch)
 {
 	for (size_t i = 0; launch->versions && i < launch->plan.n_versions; i++) {
-		mem_release_all(launch->versions[i], launch_n_own(launch, i), artefact_release);
+		mem_release_all(launch->versions[i], launch_count_files(launch, i), artefact_release);
 	}
-	mem_free(launch->versions, launch->commits, launch->no_variants);
+	mem_free(launch->versions, launch->commits, launch->no_variant_text);
 	artefact_release(&launch->files);
 	for (size_t i = 0; launch->inputs && i < launch->plan.n_inputs; i++)
 		execution_features_release(&launch->inputs[i]);
@@ -242,10 +243,10 @@ static enum assay_status plan_fail_unknown(const struct manifest *manifest, cons
 {
 	const char *nearest = n && *all[0] ? text_nearest(name, all, n) : NULL; /* an unnamed input is not suggested */
 	struct buf list = BUF_INIT;
-	char shown[TEXT_SHOWN_BYTES];
+	char shown[TEXT_SANITIZED_BYTES];
 	enum assay_status st;
 
-	text_shown(name, shown);
+	text_sanitize(name, shown);
 	for (size_t i = 0; i < n && i < 20; i++)
 		buf_format(&list, "%s%s", i ? ", " : "", all[i]);
 	if (nearest)
@@ -273,7 +274,7 @@ static enum assay_status plan_choose_list(const struct manifest *manifest, const
 			k++;
 		if (k == n_all)
 			return plan_fail_unknown(manifest, kind, name, all, n_all, err);
-		if (text_among(*out, *n, name))
+		if (text_is_among(*out, *n, name))
 			return assay_fail(err, ASSAY_E_USAGE, "%s '%s' is named twice", kind, name);
 		(*out)[(*n)++] = mem_string(name);
 	}
@@ -339,12 +340,12 @@ static enum assay_status plan_choose(const struct manifest *manifest, const stru
 }
 
 /* Reports whether the requested names are those of the plan, in any order, or whether none are requested. */
-static bool plan_agrees(const struct manifest_arguments *asked, char *const *names, size_t n)
+static bool is_same_choice(const struct manifest_arguments *asked, char *const *names, size_t n)
 {
 	bool same = asked->n == 0 || asked->n == n;
 
 	for (size_t i = 0; same && i < asked->n; i++)
-		same = text_among(names, n, asked->items[i]);
+		same = text_is_among(names, n, asked->items[i]);
 	return same;
 }
 
@@ -368,10 +369,10 @@ static enum assay_status plan_check_choice(const struct plan *plan, const struct
 	bool same_hosts = !hosts || n == plan->n_machines;
 
 	for (size_t i = 0; hosts && same_hosts && i < n; i++)
-		same_hosts = text_among(plan->machines, plan->n_machines, hosts[i]->id);
-	if (!plan_agrees(&choice->versions, plan->versions, plan->n_versions))
+		same_hosts = text_is_among(plan->machines, plan->n_machines, hosts[i]->id);
+	if (!is_same_choice(&choice->versions, plan->versions, plan->n_versions))
 		return plan_fail_contradiction("--versions", plan->versions, plan->n_versions, err);
-	if (!plan_agrees(&choice->inputs, plan->inputs, plan->n_inputs))
+	if (!is_same_choice(&choice->inputs, plan->inputs, plan->n_inputs))
 		return plan_fail_contradiction("--inputs", plan->inputs, plan->n_inputs, err);
 	if (!same_hosts)
 		return plan_fail_contradiction("the choice of hosts", plan->machines, plan->n_machines, err);
@@ -406,7 +407,7 @@ static enum assay_status plan_hosts(const struct plan *plan, const struct invent
 
 /* ---- changes since the start of a plan ---- */
 
-static bool plan_same_arguments(const struct manifest_arguments *a, const struct manifest_arguments *b)
+static bool is_same_arguments(const struct manifest_arguments *a, const struct manifest_arguments *b)
 {
 	bool same = a->n == b->n;
 
@@ -415,33 +416,33 @@ static bool plan_same_arguments(const struct manifest_arguments *a, const struct
 	return same;
 }
 
-static bool plan_same_text(const char *a, const char *b)
+static bool is_same_text(const char *a, const char *b)
 {
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-static bool plan_same_own(const struct manifest_version *a, const struct manifest_version *b)
+static bool is_same_own_files(const struct manifest_version *a, const struct manifest_version *b)
 {
-	for (size_t i = 0; a->n_own == b->n_own && i < a->n_own; i++) {
-		const struct manifest_own *x = &a->own[i], *y = &b->own[i];
+	for (size_t i = 0; a->n_own_files == b->n_own_files && i < a->n_own_files; i++) {
+		const struct manifest_own_files *x = &a->own[i], *y = &b->own[i];
 
-		if (!plan_same_text(x->architecture, y->architecture) || !plan_same_text(x->directory, y->directory) ||
-		    !plan_same_arguments(&x->build, &y->build))
+		if (!is_same_text(x->architecture, y->architecture) || !is_same_text(x->directory, y->directory) ||
+		    !is_same_arguments(&x->build, &y->build))
 			return false;
 	}
-	return a->n_own == b->n_own;
+	return a->n_own_files == b->n_own_files;
 }
 
-static bool plan_same_version(const struct manifest_version *a, const struct manifest_version *b)
+static bool is_same_version(const struct manifest_version *a, const struct manifest_version *b)
 {
-	return a->kind == b->kind && plan_same_own(a, b) && plan_same_text(a->repository, b->repository) &&
-	       plan_same_text(a->reference, b->reference) && plan_same_arguments(&a->command, &b->command) &&
-	       plan_same_arguments(&a->environment, &b->environment);
+	return a->kind == b->kind && is_same_own_files(a, b) && is_same_text(a->repository, b->repository) &&
+	       is_same_text(a->reference, b->reference) && is_same_arguments(&a->command, &b->command) &&
+	       is_same_arguments(&a->environment, &b->environment);
 }
 
-static bool plan_same_metric(const struct metric *a, const struct metric *b)
+static bool is_same_metric(const struct metric *a, const struct metric *b)
 {
-	return a->source == b->source && plan_same_text(a->pattern, b->pattern) && plan_same_text(a->name, b->name) &&
+	return a->source == b->source && is_same_text(a->pattern, b->pattern) && is_same_text(a->name, b->name) &&
 	       a->cpu_time == b->cpu_time && a->higher_is_better == b->higher_is_better;
 }
 
@@ -452,10 +453,10 @@ static void plan_add_difference(struct buf *list, bool same, const char *what, c
 }
 
 /* Reports whether the probe's settings are unchanged. Returns true for plans without a probe. */
-static bool plan_same_probe(const struct plan *plan, const struct manifest *now)
+static bool is_same_probe(const struct plan *plan, const struct manifest *now)
 {
 	char *text = plan->probe ? manifest_probe_text(&now->probe) : NULL;
-	bool same = !plan->probe || plan_same_text(plan->probe, text);
+	bool same = !plan->probe || is_same_text(plan->probe, text);
 
 	free(text);
 	return same;
@@ -464,17 +465,17 @@ static bool plan_same_probe(const struct plan *plan, const struct manifest *now)
 /* Lists the differences between two manifests that concern the plan. */
 static void plan_compare_manifests(const struct plan *plan, const struct manifest *before, const struct manifest *now, struct buf *list)
 {
-	plan_add_difference(list, plan_same_arguments(&before->command, &now->command), "the command", "");
-	plan_add_difference(list, plan_same_arguments(&before->environment, &now->environment), "the environment", "");
-	plan_add_difference(list, plan_same_arguments(&before->files, &now->files), "the list of files", "");
-	plan_add_difference(list, plan_same_metric(&before->metric, &now->metric), "the metric", "");
+	plan_add_difference(list, is_same_arguments(&before->command, &now->command), "the command", "");
+	plan_add_difference(list, is_same_arguments(&before->environment, &now->environment), "the environment", "");
+	plan_add_difference(list, is_same_arguments(&before->files, &now->files), "the list of files", "");
+	plan_add_difference(list, is_same_metric(&before->metric, &now->metric), "the metric", "");
 	plan_add_difference(list, before->time_limit_ms == now->time_limit_ms, "the time limit", "");
-	plan_add_difference(list, plan_same_text(before->work, now->work), "the directory on the hosts", "");
-	plan_add_difference(list, plan_same_probe(plan, now), "the probe", "");
+	plan_add_difference(list, is_same_text(before->work, now->work), "the directory on the hosts", "");
+	plan_add_difference(list, is_same_probe(plan, now), "the probe", "");
 	for (size_t i = 0; i < plan->n_versions; i++) {
 		size_t a = manifest_find_version(before, plan->versions[i]), b = manifest_find_version(now, plan->versions[i]);
 
-		plan_add_difference(list, a != SIZE_MAX && b != SIZE_MAX && plan_same_version(&before->versions[a], &now->versions[b]),
+		plan_add_difference(list, a != SIZE_MAX && b != SIZE_MAX && is_same_version(&before->versions[a], &now->versions[b]),
 				    "version", plan->versions[i]);
 	}
 	for (size_t i = 0; i < plan->n_inputs; i++) {
@@ -482,8 +483,8 @@ static void plan_compare_manifests(const struct plan *plan, const struct manifes
 
 		plan_add_difference(list,
 				    a != SIZE_MAX && b != SIZE_MAX &&
-					plan_same_arguments(&before->inputs[a].arguments, &now->inputs[b].arguments) &&
-					plan_same_arguments(&before->inputs[a].environment, &now->inputs[b].environment),
+					is_same_arguments(&before->inputs[a].arguments, &now->inputs[b].arguments) &&
+					is_same_arguments(&before->inputs[a].environment, &now->inputs[b].environment),
 				    *plan->inputs[i] ? "input" : "the inputs", plan->inputs[i]);
 	}
 }
@@ -491,10 +492,10 @@ static void plan_compare_manifests(const struct plan *plan, const struct manifes
 static enum assay_status plan_load_text(struct store *store, const struct plan *plan, char **out, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = store_ask(store, &stmt, err, "SELECT manifest FROM plan WHERE id = ?", "t", plan->id);
+	enum assay_status st = store_query(store, &stmt, err, "SELECT manifest FROM plan WHERE id = ?", "t", plan->id);
 
 	*out = mem_string(store_next(store, stmt, &st, err) ? store_text(stmt, 0) : "");
-	return store_finish(stmt, st);
+	return store_finalize(stmt, st);
 }
 
 /* Checks that the manifest agrees with the one that is stored with the plan. The error, ASSAY_E_CONFLICT, lists the differences. */
@@ -505,7 +506,7 @@ static enum assay_status plan_check(struct store *store, const struct plan *plan
 	char *text = NULL;
 	enum assay_status st;
 
-	if (strcmp(plan->manifest_hash, manifest->hash) == 0 && plan_same_probe(plan, manifest))
+	if (strcmp(plan->manifest_hash, manifest->hash) == 0 && is_same_probe(plan, manifest))
 		return ASSAY_OK;
 	st = plan_load_text(store, plan, &text, err);
 	if (!st && manifest_parse(manifest->file, text, strlen(text), &before, err) == ASSAY_OK) {
@@ -551,9 +552,9 @@ static enum assay_status launch_resume(const struct launch_options *options, str
 	if (hosts_named)
 		st = host_choice_hosts(inventory, &options->hosts, &launch->hosts, &launch->n, NULL, err);
 	if (!st) {
-		st = plan_find(&launch->lab.store, launch->manifest.application, !options->of_seed && options->choice.probe,
-			       options->of_seed ? &options->choice.seed : NULL, &launch->plan, err);
-		launch->nothing = st == ASSAY_E_NOTFOUND;
+		st = plan_find(&launch->lab.store, launch->manifest.application, !options->by_seed && options->choice.probe,
+			       options->by_seed ? &options->choice.seed : NULL, &launch->plan, err);
+		launch->nothing_to_resume = st == ASSAY_E_NOTFOUND;
 	}
 	for (size_t i = 0; !st && i < launch->plan.n_versions; i++)
 		manifest_derive(&launch->manifest, launch->plan.versions[i]);
@@ -567,29 +568,29 @@ static enum assay_status launch_resume(const struct launch_options *options, str
 	if (!st)
 		st = plan_hosts(&launch->plan, inventory, &launch->hosts, err);
 	for (size_t i = 0; !st && !launch->plan.complete && i < launch->n; i++)
-		if (launch->hosts[i]->aside)
+		if (launch->hosts[i]->exclusion_reason)
 			st = assay_fail(err, ASSAY_E_USAGE, "'%s' is not measured (%s): start again without --resume",
-					launch->hosts[i]->name, launch->hosts[i]->aside);
+					launch->hosts[i]->name, launch->hosts[i]->exclusion_reason);
 	return st;
 }
 
 /* Finds the plan to resume, or makes a new plan, which is not stored yet. */
 static enum assay_status launch_choose(const struct launch_options *options, struct launch *launch, struct assay_error *err)
 {
-	struct buf aside = BUF_INIT;
+	struct buf exclusion_reason = BUF_INIT;
 	enum assay_status st;
 
 	if (options->resume)
 		return launch_resume(options, launch, err);
-	st = host_choice_hosts(&launch->lab.config.inventory, &options->hosts, &launch->hosts, &launch->n, &aside, err);
-	if (!st && aside.size && options->note)
-		options->note(aside.bytes);
-	buf_release(&aside);
+	st = host_choice_hosts(&launch->lab.config.inventory, &options->hosts, &launch->hosts, &launch->n, &exclusion_reason, err);
+	if (!st && exclusion_reason.size && options->note)
+		options->note(exclusion_reason.bytes);
+	buf_release(&exclusion_reason);
 	return st ? st : plan_choose(&launch->manifest, &options->choice, launch->hosts, launch->n, &launch->plan, err);
 }
 
 /* Prints a note if there are interrupted runs. They remain in the store until the user resumes them. */
-static enum assay_status launch_mention_interrupted(const struct launch_options *options, struct launch *launch, struct assay_error *err)
+static enum assay_status launch_note_interrupted(const struct launch_options *options, struct launch *launch, struct assay_error *err)
 {
 	struct plan other = { .application = NULL };
 	char *text;
@@ -597,7 +598,7 @@ static enum assay_status launch_mention_interrupted(const struct launch_options 
 
 	if (!st) {
 		text = mem_format("the runs of %s were interrupted; these are new runs (--resume continues the interrupted ones)",
-				  TEXT_MS(other.started_ms));
+				  TEXT_DATE(other.started_ms));
 		options->note(text);
 		free(text);
 	}
@@ -605,8 +606,8 @@ static enum assay_status launch_mention_interrupted(const struct launch_options 
 	return st == ASSAY_E_NOTFOUND ? ASSAY_OK : st;
 }
 
-static enum assay_status launch_collect_own(const struct launch_options *options, struct launch *launch, size_t i, size_t k,
-					    struct assay_error *err)
+static enum assay_status launch_collect_files(const struct launch_options *options, struct launch *launch, size_t i, size_t k,
+					      struct assay_error *err)
 {
 	const struct manifest *manifest = &launch->manifest;
 	const struct manifest_version *version = launch_version(launch, i);
@@ -621,7 +622,7 @@ static enum assay_status launch_collect_own(const struct launch_options *options
 		path = built.path;
 	}
 	if (!st && artefact_collect(manifest->directory, &path, 1, true, &launch->versions[i][k], err))
-		st = assay_context(err, "%s:%zu: version '%s'", manifest->file, version->line, version->name);
+		st = assay_add_context(err, "%s:%zu: version '%s'", manifest->file, version->line, version->name);
 	variant_release(&built);
 	return st;
 }
@@ -635,9 +636,9 @@ static enum assay_status launch_collect_version(const struct launch_options *opt
 	enum assay_status st = ASSAY_OK;
 
 	if (version->kind == MANIFEST_GIT && options->dry_run)
-		st = artefact_check(manifest, (size_t)(version - manifest->versions), options->cancelled, launch->commits[i], err);
-	for (size_t k = 0; !st && k < version->n_own && !(manifest_is_built(version) && options->dry_run); k++)
-		st = launch_collect_own(options, launch, i, k, err);
+		st = artefact_resolve_commit(manifest, (size_t)(version - manifest->versions), options->cancelled, launch->commits[i], err);
+	for (size_t k = 0; !st && k < version->n_own_files && !(manifest_is_built(version) && options->dry_run); k++)
+		st = launch_collect_files(options, launch, i, k, err);
 	return st;
 }
 
@@ -661,9 +662,9 @@ static enum assay_status launch_make_instrument(struct launch *launch, struct as
 
 	for (size_t i = 0; !st && i < n; i++) {
 		const struct manifest_version *version = launch_version(launch, i);
-		const struct manifest_own *own;
+		const struct manifest_own_files *own;
 
-		st = version_own_here(manifest, (size_t)(version - manifest->versions), &own, err);
+		st = version_find_local_files(manifest, (size_t)(version - manifest->versions), &own, err);
 		if (version->kind == MANIFEST_GIT)
 			repositories[i] = manifest_repository(manifest, version);
 		versions[i] = (struct instrument_version){ .version = (size_t)(version - manifest->versions),
@@ -673,8 +674,8 @@ static enum assay_status launch_make_instrument(struct launch *launch, struct as
 	}
 	if (!st)
 		st = instrument_make(manifest, versions, n, &launch->files, &launch->instrument, err);
-	if (st && launch->no_variants)
-		assay_context(err, "%s", launch->no_variants);
+	if (st && launch->no_variant_text)
+		assay_add_context(err, "%s", launch->no_variant_text);
 	mem_free_all(repositories, n);
 	free(versions);
 	return st;
@@ -688,9 +689,9 @@ static char *launch_hash_version(const struct launch *launch, size_t i)
 	struct buf all = BUF_INIT;
 
 	buf_format(&all, "%s\n%s\n", launch->files.hash, launch->versions[i][0].hash);
-	for (size_t k = 1; k < version->n_own; k++)
+	for (size_t k = 1; k < version->n_own_files; k++)
 		buf_format(&all, "%s\n", launch->versions[i][k].hash);
-	for (size_t k = 0; k < version->n_own && version->own[k].architecture; k++)
+	for (size_t k = 0; k < version->n_own_files && version->own[k].architecture; k++)
 		buf_format(&all, "%s\n", version->own[k].architecture);
 	if (launch->instrument.n) {
 		instrument_hash(&launch->instrument, i, hex);
@@ -703,7 +704,7 @@ static char *launch_hash_version(const struct launch *launch, size_t i)
 
 /* Replaces the plain build of a version by the variant that measures functions. If this variant cannot be built, records the reason and
  * keeps the plain build, which may itself be instrumented. */
-static enum assay_status launch_take_variant(const struct launch_options *options, struct launch *launch, size_t i, struct assay_error *err)
+static enum assay_status launch_use_variant(const struct launch_options *options, struct launch *launch, size_t i, struct assay_error *err)
 {
 	const struct manifest *manifest = &launch->manifest;
 	const struct manifest_version *version = launch_version(launch, i);
@@ -711,7 +712,7 @@ static enum assay_status launch_take_variant(const struct launch_options *option
 	char *plain = launch_hash_version(launch, i);
 	enum assay_status st = ASSAY_OK;
 
-	for (size_t k = 0; !st && manifest_is_built(version) && k < version->n_own; k++) {
+	for (size_t k = 0; !st && manifest_is_built(version) && k < version->n_own_files; k++) {
 		struct artefact files = { .files = NULL };
 		struct variant built;
 
@@ -719,9 +720,9 @@ static enum assay_status launch_take_variant(const struct launch_options *option
 				    options->cancelled, &built, err);
 		if (!st && built.reason) {
 			launch->no_variant = built.reason;
-			free(launch->no_variants);
-			launch->no_variants = mem_format("no build for %s (%s): %s", variant_kind_names[kind],
-							 variant_reason_codes[built.reason], built.text);
+			free(launch->no_variant_text);
+			launch->no_variant_text = mem_format("no build for %s (%s): %s", variant_kind_names[kind],
+							     variant_reason_codes[built.reason], built.text);
 			variant_release(&built);
 			continue;
 		}
@@ -730,8 +731,8 @@ static enum assay_status launch_take_variant(const struct launch_options *option
 		if (!st) {
 			artefact_release(&launch->versions[i][k]);
 			launch->versions[i][k] = files;
-			free(launch->plan.plains[i]);
-			launch->plan.plains[i] = mem_string(plain);
+			free(launch->plan.plain_builds[i]);
+			launch->plan.plain_builds[i] = mem_string(plain);
 		}
 		variant_release(&built);
 	}
@@ -743,7 +744,7 @@ static enum assay_status launch_take_variant(const struct launch_options *option
 static enum assay_status launch_add_recorder(struct artefact *files, struct assay_error *err)
 {
 	char *path = NULL;
-	enum assay_status st = instrument_own_library(INSTRUMENT_RECORDER, &path, err);
+	enum assay_status st = instrument_find_library(INSTRUMENT_RECORDER, &path, err);
 
 	if (!st)
 		st = artefact_add_copy(files, INSTRUMENT_RECORDER, path, err);
@@ -754,18 +755,18 @@ static enum assay_status launch_add_recorder(struct artefact *files, struct assa
 /* Collects the files to deploy. Sets hashes[plan.n_versions] to the hash of each version's files. The caller frees each hash. */
 static enum assay_status launch_collect(const struct launch_options *options, struct launch *launch, char **hashes, struct assay_error *err)
 {
-	enum assay_status st = artefact_files(&launch->manifest, &launch->files, err);
+	enum assay_status st = artefact_collect_files(&launch->manifest, &launch->files, err);
 
 	launch->versions = mem_new(launch->plan.n_versions, sizeof(*launch->versions));
 	for (size_t i = 0; i < launch->plan.n_versions; i++)
-		launch->versions[i] = mem_new(launch_n_own(launch, i), sizeof(**launch->versions));
+		launch->versions[i] = mem_new(launch_count_files(launch, i), sizeof(**launch->versions));
 	launch->commits = mem_new(launch->plan.n_versions, sizeof(*launch->commits));
 	for (size_t i = 0; !st && i < launch->plan.n_versions; i++)
 		st = launch_collect_version(options, launch, i, err);
 	if (launch->plan.probe && launch_is_built(options, launch)) {
-		launch->plan.plains = mem_new(launch->plan.n_versions, sizeof(char *));
+		launch->plan.plain_builds = mem_new(launch->plan.n_versions, sizeof(char *));
 		for (size_t i = 0; !st && i < launch->plan.n_versions; i++)
-			st = launch_take_variant(options, launch, i, err);
+			st = launch_use_variant(options, launch, i, err);
 		if (!st)
 			st = launch_make_instrument(launch, err);
 	}
@@ -782,8 +783,8 @@ static void launch_read_inputs(struct launch *launch)
 {
 	launch->inputs = mem_new(launch->plan.n_inputs, sizeof(*launch->inputs));
 	for (size_t i = 0; i < launch->plan.n_inputs; i++)
-		input_features_of(&launch->manifest, manifest_find_input(&launch->manifest, launch->plan.inputs[i]), &launch->files,
-				  &launch->inputs[i]);
+		input_features_compute(&launch->manifest, manifest_find_input(&launch->manifest, launch->plan.inputs[i]), &launch->files,
+				       &launch->inputs[i]);
 }
 
 /* Stores a new plan, or checks that the deployed files of a resumed plan are unchanged. */
@@ -819,22 +820,22 @@ static enum assay_status launch_execute(const struct launch_options *options, st
 						 .versions = launch->versions,
 						 .inputs = launch->inputs,
 						 .instrument = launch->plan.probe ? &launch->instrument : NULL,
-						 .hang_once = options->hang_once,
+						 .skip_hung = options->skip_hung,
 						 .until_ns = options->until_ns,
 						 .fleet = &fleet,
 						 .progress = options->progress };
 	enum assay_status st = reach_init(&launch->lab, &reach, err);
 
 	if (!st) {
-		fleet = reach_options(&reach);
+		fleet = reach_fleet_options(&reach);
 		fleet.cancelled = options->cancelled;
 		fleet.output_bytes_max = launch->plan.probe ? FETCHED_BYTES_MAX : EXECUTION_STREAM_BYTES_MAX;
-		if (options->begin)
-			options->begin();
+		if (options->on_begin)
+			options->on_begin();
 		launch->results = mem_new(launch->n, sizeof(*launch->results));
 		st = execute_plan(&launch->lab, launch->hosts, launch->n, &execute, launch->results, err);
-		if (options->end)
-			options->end();
+		if (options->on_end)
+			options->on_end();
 	}
 	reach_release(&reach);
 	return st;
@@ -855,7 +856,7 @@ static enum assay_status launch_load_samples(struct launch *launch, struct assay
 		launch->samples[i] = launch->samples[kept];
 		launch->samples[kept++] = file;
 	}
-	launch->n_of_plan = kept;
+	launch->n_samples_of_plan = kept;
 	return st;
 }
 
@@ -864,17 +865,17 @@ static enum assay_status launch_conclude(struct launch *launch, struct assay_err
 {
 	struct store *store = &launch->lab.store;
 	struct plan *plan = &launch->plan;
-	enum assay_status st = execution_of_plan(store, plan, &launch->rows, err);
+	enum assay_status st = execution_load_plan(store, plan, &launch->rows, err);
 
 	if (!st)
 		st = stack_load(store, plan, &launch->stacks, err);
 	if (!st)
-		st = execution_without_fingerprint(store, plan, &launch->without_fingerprint, err);
+		st = execution_without_fingerprint(store, plan, &launch->n_without_fingerprint, err);
 	if (!st && plan->probe)
 		st = launch_load_samples(launch, err);
-	plan->complete = launch->rows.n == plan->n_machines * launch_each(launch);
+	plan->complete = launch->rows.n == plan->n_machines * launch_runs_per_machine(launch);
 	if (!st && plan->complete)
-		st = plan_complete(store, plan, err);
+		st = plan_mark_complete(store, plan, err);
 	return st;
 }
 
@@ -884,32 +885,32 @@ enum assay_status launch_run(const struct launch_options *options, struct launch
 
 	*out = (struct launch){ .lab = { .lock_fd = -1 } };
 	st = manifest_open(options->directory, options->application, &out->manifest, err);
-	if (!st && out->manifest.left_out && options->note)
-		options->note(out->manifest.left_out);
+	if (!st && out->manifest.excluded_inputs && options->note)
+		options->note(out->manifest.excluded_inputs);
 	if (!st && options->choice.emulated && out->manifest.probe.named)
 		st = assay_fail(err, ASSAY_E_USAGE, "'%s' sets how functions are measured", out->manifest.file);
 	else if (!st && options->choice.emulated)
 		out->manifest.probe.back_end = MANIFEST_EMULATED;
 	out->manifest.probe.all = options->choice.emulated;
-	out->manifest.probe.beside = options->choice.beside;
+	out->manifest.probe.extra_functions = options->choice.extra_functions;
 	out->manifest.probe.slower = options->choice.slower;
 	for (size_t i = 0; !st && i < options->choice.versions.n; i++)
 		manifest_derive(&out->manifest, options->choice.versions.items[i]);
 	if (!st)
-		st = lab_open_soon(options->directory, options->dry_run ? STORE_READ : STORE_WRITE, options->wait_s, options->cancelled,
+		st = lab_open_wait(options->directory, options->dry_run ? STORE_READ : STORE_WRITE, options->wait_s, options->cancelled,
 				   &out->lab, err);
 	if (!st) {
-		lab_sign(&out->lab, options->command);
-		st = catalog_set_aside(&out->lab, err);
+		lab_record_command(&out->lab, options->command);
+		st = catalog_exclude_retired(&out->lab, err);
 	}
 	if (!st)
 		st = launch_choose(options, out, err);
-	if (out->nothing)
+	if (out->nothing_to_resume)
 		return ASSAY_OK;
 	if (!st && !options->dry_run)
-		st = sample_keep_sweep(&out->lab, NULL, err);		       /* removes files that killed sessions left */
-	if (!st && !options->resume && !options->of_seed && !options->dry_run) /* commands with of_seed resume only their own plans */
-		st = launch_mention_interrupted(options, out, err);
+		st = sample_file_remove_orphans(&out->lab, NULL, err);	       /* removes files that killed sessions left */
+	if (!st && !options->resume && !options->by_seed && !options->dry_run) /* commands with by_seed resume only their own plans */
+		st = launch_note_interrupted(options, out, err);
 	if (!st)
 		st = launch_store_plan(options, out, err);
 	if (!st && options->dry_run) {
@@ -924,7 +925,7 @@ enum assay_status launch_run(const struct launch_options *options, struct launch
 	return st;
 }
 
-static bool launch_matches(const char *asked, const char *name)
+static bool is_match_or_any(const char *asked, const char *name)
 {
 	return !asked || strcmp(asked, name) == 0;
 }
@@ -936,7 +937,8 @@ struct launch_tally launch_count(const struct launch *launch, const char *machin
 	for (size_t i = 0; i < launch->rows.n; i++) {
 		const struct execution_row *row = &launch->rows.items[i];
 
-		if (!launch_matches(machine, row->machine) || !launch_matches(version, row->version) || !launch_matches(input, row->input))
+		if (!is_match_or_any(machine, row->machine) || !is_match_or_any(version, row->version) ||
+		    !is_match_or_any(input, row->input))
 			continue;
 		t.ok += row->outcome == EXECUTION_OK;
 		t.failed += row->outcome != EXECUTION_OK;
@@ -947,7 +949,7 @@ struct launch_tally launch_count(const struct launch *launch, const char *machin
 enum launch_outcome launch_outcome(const struct launch *launch)
 {
 	struct launch_tally t = launch_count(launch, NULL, NULL, NULL);
-	bool all = t.failed == 0 && t.ok == launch->n * launch_each(launch);
+	bool all = t.failed == 0 && t.ok == launch->n * launch_runs_per_machine(launch);
 
 	for (size_t i = 0; i < launch->n; i++)
 		all = all && launch->results[i].fleet.outcome == FLEET_OK;

@@ -23,7 +23,7 @@ struct plan_choice {
 	uint64_t seed; /* seed if has_seed is set; else a random seed is drawn */
 	bool probe;    /* true to measure functions as the manifest's `probe` describes */
 	bool emulated; /* true to measure all functions with emulated counters; ASSAY_E_USAGE if manifest_probe.named is set */
-	struct manifest_arguments beside; /* `beside` and `slower` are those of manifest_probe */
+	struct manifest_arguments extra_functions; /* `extra_functions` and `slower` are those of manifest_probe */
 	size_t slower;
 };
 
@@ -34,14 +34,14 @@ struct launch_options {
 	struct host_choice hosts;
 	struct plan_choice choice;
 	bool dry_run, resume;
-	bool of_seed;	/* selects the latest plan with the choice's seed, complete or not; only with `resume` */
+	bool by_seed;	/* selects the latest plan with the choice's seed, complete or not; only with `resume` */
 	double wait_s;	/* longest wait for the laboratory's lock, s */
-	bool hang_once; /* `hang_once` and `until_ns` are those of execute_options */
+	bool skip_hung; /* `skip_hung` and `until_ns` are those of execute_options */
 	int64_t until_ns;
 	const volatile sig_atomic_t *cancelled;
 	void (*note)(const char *text); /* prints a note before the first run; may be NULL */
-	void (*begin)(void);		/* called before the first run, and `end` after the last; may be NULL */
-	void (*end)(void);
+	void (*on_begin)(void);		/* called before the first run, and `on_end` after the last; may be NULL */
+	void (*on_end)(void);
 	void (*progress)(const struct host *host, const struct execution *execution, size_t done, size_t total); /* called after each run */
 };
 
@@ -56,16 +56,16 @@ struct launch {
 	struct execution_features *inputs;     /* [plan.n_inputs], static features of each input */
 	char (*commits)[VARIANT_COMMIT_BYTES]; /* [plan.n_versions], git commit of each version; "" if not built from git */
 	enum variant_reason no_variant;	       /* reason why runs do not use the variant that they need; VARIANT_BUILT if there is none */
-	char *no_variants;		       /* the same reason as one line of text; NULL if there is none */
+	char *no_variant_text;		       /* the same reason as one line of text; NULL if there is none */
 	struct instrument instrument;	/* instrument of a plan with a probe; instrument.n is 0 after a dry run, which builds nothing */
 	struct execute_result *results; /* [n], result of each host; NULL after a dry run */
 	struct execution_rows rows;	/* all stored executions of the plan */
 	struct stack_rows stacks;
-	size_t without_fingerprint;  /* number of results without a fingerprint */
-	struct sample_file *samples; /* [n_samples], sample files of the application; the first n_of_plan belong to the plan */
-	size_t n_samples, n_of_plan;
+	size_t n_without_fingerprint; /* number of results without a fingerprint */
+	struct sample_file *samples;  /* [n_samples], sample files of the application; the first n_samples_of_plan belong to the plan */
+	size_t n_samples, n_samples_of_plan;
 	struct estimate *estimates; /* [n], estimate for each machine; only set by a dry run */
-	bool nothing;		    /* true if nothing was left to resume; `err` then has the message, and only `manifest` is set */
+	bool nothing_to_resume;	    /* true if nothing was left to resume; `err` then has the message, and only `manifest` is set */
 };
 
 /* Makes the runs of a plan. Returns ASSAY_OK even if runs failed, or if nothing was left to resume. Overwrites *out; the caller always
@@ -81,7 +81,7 @@ struct launch_tally {
 };
 struct launch_tally launch_count(const struct launch *launch, const char *machine, const char *version, const char *input);
 /* Returns the planned number of runs per machine, without warm-ups. */
-static inline size_t launch_each(const struct launch *launch)
+static inline size_t launch_runs_per_machine(const struct launch *launch)
 {
 	return launch->plan.n_versions * launch->plan.n_inputs * (size_t)launch->plan.repetitions;
 }
@@ -106,6 +106,6 @@ struct estimate estimate_total(const struct estimate *each, const struct host *c
 /* Returns text such as "3 min 20 s, and 4 unknown, limit 40 min 00 s". The caller frees the result. */
 char *estimate_text(const struct estimate *e);
 /* Adds the estimate's JSON members to the open object or row of `d`. */
-void estimate_answer(const struct estimate *e, struct document *d);
+void estimate_describe(const struct estimate *e, struct document *d);
 
 #endif

@@ -35,8 +35,8 @@ static void manifest_probe_release(struct manifest_probe *probe)
 
 static void manifest_version_release(struct manifest_version *version)
 {
-	mem_free(version->name, version->stem);
-	for (size_t i = 0; i < version->n_own; i++) {
+	mem_free(version->name, version->derived_from);
+	for (size_t i = 0; i < version->n_own_files; i++) {
 		mem_free(version->own[i].architecture, version->own[i].directory);
 		manifest_arguments_release(&version->own[i].build);
 	}
@@ -59,7 +59,7 @@ void manifest_release(struct manifest *manifest)
 	for (size_t i = 0; i < manifest->n_inputs; i++)
 		manifest_input_release(&manifest->inputs[i]);
 	mem_free(manifest->versions, manifest->inputs, manifest->file, manifest->directory, manifest->text, manifest->application,
-		 manifest->description, manifest->work, manifest->inputs_of, manifest->left_out);
+		 manifest->description, manifest->work, manifest->inputs_directory, manifest->excluded_inputs);
 	manifest_arguments_release(&manifest->features);
 	manifest_arguments_release(&manifest->files);
 	free(manifest->files_lines);
@@ -90,9 +90,9 @@ static void manifest_add_derived(struct manifest *manifest, size_t of, const cha
 	to = &manifest->versions[manifest->n_versions++];
 	*to = from;
 	to->name = mem_string(name);
-	to->stem = mem_string(from.stem ? from.stem : from.name);
-	to->own = mem_new(from.n_own, sizeof(*to->own));
-	for (size_t i = 0; i < from.n_own; i++) {
+	to->derived_from = mem_string(from.derived_from ? from.derived_from : from.name);
+	to->own = mem_new(from.n_own_files, sizeof(*to->own));
+	for (size_t i = 0; i < from.n_own_files; i++) {
 		to->own[i].architecture = manifest_copy_text(from.own[i].architecture);
 		to->own[i].directory = manifest_copy_text(from.own[i].directory);
 		manifest_copy_arguments(&from.own[i].build, &to->own[i].build);
@@ -103,17 +103,17 @@ static void manifest_add_derived(struct manifest *manifest, size_t of, const cha
 	manifest_copy_arguments(&from.environment, &to->environment);
 }
 
-size_t manifest_addition(const char *name)
+size_t manifest_suffix_length(const char *name)
 {
 	const char *plus = strrchr(name, '+');
-	struct plantation ignored;
+	struct injection ignored;
 
-	return plus && plus > name && (strcmp(plus, MANIFEST_AGAIN) == 0 || injection_read(plus + 1, &ignored)) ? strlen(plus) : 0;
+	return plus && plus > name && (strcmp(plus, MANIFEST_COPY_SUFFIX) == 0 || injection_parse(plus + 1, &ignored)) ? strlen(plus) : 0;
 }
 
 void manifest_derive(struct manifest *manifest, const char *name)
 {
-	size_t n = strlen(name), added = manifest_addition(name), of;
+	size_t n = strlen(name), added = manifest_suffix_length(name), of;
 	bool is_commit = n > MANIFEST_COMMIT_DIGITS + 1 && name[n - MANIFEST_COMMIT_DIGITS - 1] == '-' &&
 			 strspn(name + n - MANIFEST_COMMIT_DIGITS, "0123456789abcdef") == MANIFEST_COMMIT_DIGITS;
 	char *stem;
@@ -124,10 +124,10 @@ void manifest_derive(struct manifest *manifest, const char *name)
 	if (added)
 		manifest_derive(manifest, stem);
 	of = manifest_find_version(manifest, stem);
-	if (of != SIZE_MAX && (added || (manifest->versions[of].kind == MANIFEST_GIT && !manifest->versions[of].stem)))
+	if (of != SIZE_MAX && (added || (manifest->versions[of].kind == MANIFEST_GIT && !manifest->versions[of].derived_from)))
 		manifest_add_derived(manifest, of, name, added ? NULL : name + n - MANIFEST_COMMIT_DIGITS);
 	if (of != SIZE_MAX && added)
-		(void)injection_read(name + n - added + 1, &manifest->versions[manifest->n_versions - 1].plant);
+		(void)injection_parse(name + n - added + 1, &manifest->versions[manifest->n_versions - 1].injection);
 	free(stem);
 }
 
@@ -139,9 +139,9 @@ size_t manifest_find_version(const struct manifest *manifest, const char *name)
 	return SIZE_MAX;
 }
 
-const struct manifest_own *manifest_own_of(const struct manifest_version *version, const char *architecture)
+const struct manifest_own_files *manifest_find_own_files(const struct manifest_version *version, const char *architecture)
 {
-	for (size_t i = 0; i < version->n_own; i++) {
+	for (size_t i = 0; i < version->n_own_files; i++) {
 		const char *of = version->own[i].architecture;
 
 		if (!of || strcmp(of, architecture) == 0)
@@ -150,12 +150,12 @@ const struct manifest_own *manifest_own_of(const struct manifest_version *versio
 	return NULL;
 }
 
-char *manifest_own_reason(const struct manifest *manifest, const struct manifest_version *version, const char *architecture)
+char *manifest_explain_no_files(const struct manifest *manifest, const struct manifest_version *version, const char *architecture)
 {
 	struct buf text = BUF_INIT;
 
 	buf_format(&text, "version '%s' is for ", version->name);
-	for (size_t i = 0; i < version->n_own; i++)
+	for (size_t i = 0; i < version->n_own_files; i++)
 		buf_format(&text, "%s%s", i ? ", " : "", version->own[i].architecture);
 	buf_format(&text, " only, not for %s: add it to its '%s' (%s, line %zu)", architecture,
 		   manifest_is_built(version) ? "build" : "directory", manifest->file, version->line);
@@ -167,7 +167,7 @@ size_t manifest_find_input(const struct manifest *manifest, const char *name)
 	for (size_t i = 0; i < manifest->n_inputs; i++)
 		if (strcmp(manifest->inputs[i].name, name) == 0)
 			return i;
-	return manifest->inputs_of && !*manifest->inputs[0].name ? 0 : SIZE_MAX;
+	return manifest->inputs_directory && !*manifest->inputs[0].name ? 0 : SIZE_MAX;
 }
 
 bool manifest_is_built(const struct manifest_version *version)
@@ -192,17 +192,17 @@ char *manifest_stored_name(const struct manifest *manifest, size_t input)
 /* ---- expansion of placeholders ---- */
 
 struct words_expansion {
-	const char *values[PLACES];
+	const char *values[PLACEHOLDERS];
 };
 
 static char *arguments_expand(const struct words_expansion *e, const char *word)
 {
 	struct buf out = BUF_INIT;
-	struct words_piece piece;
+	struct argument_piece piece;
 
 	while (manifest_next_piece(&word, &piece)) {
-		ASSAY_BUG_IF(piece.place == PLACE_UNKNOWN || (piece.place < PLACES && !e->values[piece.place]));
-		if (piece.place == PLACE_NONE)
+		ASSAY_BUG_IF(piece.place == PLACEHOLDER_UNKNOWN || (piece.place < PLACEHOLDERS && !e->values[piece.place]));
+		if (piece.place == PLACEHOLDER_NONE)
 			buf_add(&out, piece.text, piece.n);
 		else
 			buf_text(&out, e->values[piece.place]);
@@ -255,15 +255,16 @@ static void arguments_add_command(const struct words_expansion *e, const struct 
 		arguments_add_expanded(e, &input->arguments, out);
 }
 
-void manifest_command(const struct manifest *manifest, bool features, size_t version, size_t input, const struct manifest_places *places,
-		      struct manifest_arguments *command, struct manifest_arguments *environment)
+void manifest_command(const struct manifest *manifest, bool features, size_t version, size_t input,
+		      const struct manifest_directories *places, struct manifest_arguments *command, struct manifest_arguments *environment)
 {
 	const struct manifest_version *v = &manifest->versions[version];
 	const struct manifest_input *in = &manifest->inputs[input];
-	const struct words_expansion e = { { places->files, places->build, places->work, in->name, v->stem ? v->stem : v->name, NULL } };
+	const struct words_expansion e = { { places->files, places->build, places->work, in->name,
+					     v->derived_from ? v->derived_from : v->name, NULL } };
 
 	*command = *environment = (struct manifest_arguments){ NULL, 0 };
-	arguments_add_command(&e, features ? &manifest->features : manifest_command_of(manifest, v), in, command);
+	arguments_add_command(&e, features ? &manifest->features : manifest_find_command(manifest, v), in, command);
 	arguments_add_variables(&e, &manifest->environment, environment);
 	arguments_add_variables(&e, &v->environment, environment);
 	arguments_add_variables(&e, &in->environment, environment);
@@ -291,35 +292,37 @@ static enum assay_status manifest_check_listed(const struct manifest_reader *r, 
 	return st;
 }
 
-/* Replaces the unnamed input by the entries of the directory `inputs_of`. Excludes entries whose names cannot be inputs. */
+/* Replaces the unnamed input by the entries of the directory `inputs_directory`. Excludes entries whose names cannot be inputs. */
 static enum assay_status manifest_list_inputs(struct manifest *m, struct assay_error *err)
 {
 	struct assay_error why;
 	const struct manifest_reader r = { m->file, err }, one = { m->file, &why };
-	char *directory = *m->inputs_of == '/' ? mem_string(m->inputs_of) : mem_format("%s/%s", m->directory, m->inputs_of), **names;
+	char *directory =
+		 *m->inputs_directory == '/' ? mem_string(m->inputs_directory) : mem_format("%s/%s", m->directory, m->inputs_directory),
+	     **names;
 	size_t n, line = m->inputs[0].line;
-	enum assay_status st = file_names(directory, "", &names, &n, err);
+	enum assay_status st = file_list_names(directory, "", &names, &n, err);
 
 	if (st)
-		assay_context(err, "%s:%zu: 'inputs_of'", m->file, line);
+		assay_add_context(err, "%s:%zu: 'inputs_of'", m->file, line);
 	manifest_input_release(&m->inputs[0]);
 	m->inputs = mem_resize(m->inputs, n + 1, sizeof(*m->inputs));
 	m->n_inputs = 0;
 	for (size_t i = 0; i < n; i++) {
 		if (!manifest_check_listed(&one, m, line, names[i]))
 			m->inputs[m->n_inputs++] = (struct manifest_input){ .name = mem_string(names[i]), .line = line };
-		else if (!m->left_out)
-			m->left_out = mem_string(why.text);
+		else if (!m->excluded_inputs)
+			m->excluded_inputs = mem_string(why.text);
 	}
 	if (!st && (m->n_inputs == 0 || m->n_inputs > MANIFEST_INPUTS_MAX))
 		st = manifest_fail(&r, m->n_inputs ? ASSAY_E_LIMIT : ASSAY_E_NODATA, line,
 				   "'inputs_of': there are %zu inputs in '%s', of 1 to %d%s%s", m->n_inputs, directory, MANIFEST_INPUTS_MAX,
-				   m->left_out ? "; " : "", m->left_out ? m->left_out : "");
-	if (m->left_out) {
-		char *text = mem_format("%zu of %zu names in '%s' excluded: %s", n - m->n_inputs, n, directory, m->left_out);
+				   m->excluded_inputs ? "; " : "", m->excluded_inputs ? m->excluded_inputs : "");
+	if (m->excluded_inputs) {
+		char *text = mem_format("%zu of %zu names in '%s' excluded: %s", n - m->n_inputs, n, directory, m->excluded_inputs);
 
-		free(m->left_out);
-		m->left_out = text;
+		free(m->excluded_inputs);
+		m->excluded_inputs = text;
 	}
 	if (!st)
 		manifest_hash_all(m);
@@ -338,7 +341,7 @@ static bool manifest_ends_with_yaml(const char *name)
 /* Fails with the existing names and the most similar one. */
 static enum assay_status manifest_fail_unknown(const char *laboratory, const char *name, struct assay_error *err)
 {
-	char *directory = mem_format("%s/apps", laboratory), shown[TEXT_SHOWN_BYTES];
+	char *directory = mem_format("%s/apps", laboratory), shown[TEXT_SANITIZED_BYTES];
 	const char *at = strchr(name, '@'), *nearest;
 	struct buf list = BUF_INIT;
 	bool has_version = false;
@@ -346,7 +349,7 @@ static enum assay_status manifest_fail_unknown(const char *laboratory, const cha
 	enum assay_status st;
 	size_t n;
 
-	(void)file_names(directory, ".yaml", &names, &n, err); /* fails if there is no such directory; then there are no names */
+	(void)file_list_names(directory, ".yaml", &names, &n, err); /* fails if there is no such directory; then there are no names */
 	for (size_t i = 0; i < n; i++) {
 		size_t length = strlen(names[i]) - 5;
 
@@ -357,9 +360,9 @@ static enum assay_status manifest_fail_unknown(const char *laboratory, const cha
 	nearest = n ? text_nearest(name, (const char *const *)names, n) : NULL;
 	if (has_version)
 		st = assay_fail(err, ASSAY_E_NOTFOUND, "no application '%s': it is called '%.*s', and --versions %s chooses its version",
-				text_shown(name, shown), (int)(at - name), name, at + 1);
+				text_sanitize(name, shown), (int)(at - name), name, at + 1);
 	else
-		st = assay_fail(err, ASSAY_E_NOTFOUND, "no application '%s'%s%s%s: '%s' has %s%s", text_shown(name, shown),
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "no application '%s'%s%s%s: '%s' has %s%s", text_sanitize(name, shown),
 				nearest ? " (did you mean '" : "", nearest ? nearest : "", nearest ? "'?)" : "", directory,
 				n > 0 ? "" : "no manifest; write one as NAME.yaml, or name a laboratory with -C DIR",
 				n > 0 ? list.bytes : "");
@@ -369,13 +372,13 @@ static enum assay_status manifest_fail_unknown(const char *laboratory, const cha
 	return st;
 }
 
-static void manifest_know_secrets(const struct manifest *m)
+static void manifest_register_secrets(const struct manifest *m)
 {
-	secrets_know(m->environment.items, m->environment.n);
+	secrets_register(m->environment.items, m->environment.n);
 	for (size_t i = 0; i < m->n_versions; i++)
-		secrets_know(m->versions[i].environment.items, m->versions[i].environment.n);
+		secrets_register(m->versions[i].environment.items, m->versions[i].environment.n);
 	for (size_t i = 0; i < m->n_inputs; i++)
-		secrets_know(m->inputs[i].environment.items, m->inputs[i].environment.n);
+		secrets_register(m->inputs[i].environment.items, m->inputs[i].environment.n);
 }
 
 enum assay_status manifest_open(const char *laboratory, const char *what, struct manifest *out, struct assay_error *err)
@@ -383,15 +386,15 @@ enum assay_status manifest_open(const char *laboratory, const char *what, struct
 	bool is_path = strchr(what, '/') || manifest_ends_with_yaml(what);
 	char *path = is_path ? mem_string(what) : mem_format("%s/apps/%s.yaml", laboratory, what);
 	struct buf text = BUF_INIT;
-	enum assay_status st = file_read_stored(path, YAML_BYTES_MAX, &text, err);
+	enum assay_status st = file_read_cached(path, YAML_BYTES_MAX, &text, err);
 
 	*out = (struct manifest){ .file = NULL };
 	if (st == ASSAY_E_NOTFOUND && !is_path)
 		st = manifest_fail_unknown(laboratory, what, err);
 	if (!st)
 		st = manifest_parse(path, text.bytes, text.size, out, err);
-	manifest_know_secrets(out);
-	if (!st && out->inputs_of)
+	manifest_register_secrets(out);
+	if (!st && out->inputs_directory)
 		st = manifest_list_inputs(out, err);
 	buf_release(&text);
 	free(path);

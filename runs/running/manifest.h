@@ -17,7 +17,7 @@
 #define MANIFEST_REPETITIONS_MAX 10000
 #define MANIFEST_DIRECTORY	 "/dev/shm" /* default directory for runs on a host */
 
-#define MANIFEST_WORDS_MAX 1000 /* maximum number of arguments of a command, and of items of other lists */
+#define MANIFEST_ARGUMENTS_MAX 1000 /* maximum number of arguments of a command, and of items of other lists */
 
 /* A list of texts: arguments of a command, paths, or variables "NAME=value". */
 struct manifest_arguments {
@@ -43,10 +43,10 @@ struct manifest_probe {
 	double budget;			     /* limit on the probe's share of the run time, from 0 to 1; default 0.03 */
 	char *module;			     /* deployed file that contains the functions; NULL for the program of the command */
 	bool full;			     /* true if the emulation simulates all windows; else it simulates a sample of them */
-	/* Set by commands, not by the manifest. `beside`: functions to measure in addition to changed ones; it belongs to the command. Its
-	 * first `slower` functions became slower, so they are measured even if no function changed. `all`: the emulation counts in all
-	 * functions. */
-	struct manifest_arguments beside;
+	/* Set by commands, not by the manifest. `extra_functions`: functions to measure in addition to changed ones; it belongs to the
+	 * command. Its first `slower` functions became slower, so they are measured even if no function changed. `all`: the emulation
+	 * counts in all functions. */
+	struct manifest_arguments extra_functions;
 	size_t slower;
 	bool all;
 };
@@ -56,14 +56,14 @@ char *manifest_probe_text(const struct manifest_probe *probe);
 
 /* Origin of a version's own files. */
 enum manifest_build {
-	MANIFEST_SAME,	  /* no own files: the common files, with another command or environment */
-	MANIFEST_DIR,	  /* existing directory or file */
-	MANIFEST_GIT,	  /* reference in a git repository, with a build command */
-	MANIFEST_SOURCES, /* source directory, with a build command */
+	MANIFEST_NO_FILES, /* no own files: the common files, with another command or environment */
+	MANIFEST_DIR,	   /* existing directory or file */
+	MANIFEST_GIT,	   /* reference in a git repository, with a build command */
+	MANIFEST_SOURCES,  /* source directory, with a build command */
 };
 
 /* Files of a version for hosts of one architecture. */
-struct manifest_own {
+struct manifest_own_files {
 	char *architecture; /* `uname -m` of the hosts; NULL for any architecture */
 	char *directory;    /* directory to deploy. MANIFEST_DIR: absolute, or relative to the manifest. MANIFEST_GIT, MANIFEST_SOURCES:
 			       relative to the work tree; NULL for the whole tree */
@@ -72,12 +72,13 @@ struct manifest_own {
 
 struct manifest_version {
 	char *name;
-	char *stem; /* version from which manifest_derive() made this one, to which {version} expands; NULL if not derived */
+	char *derived_from; /* version from which manifest_derive() made this one, to which {version} expands; NULL if not derived */
 	enum manifest_build kind;
-	struct manifest_own *own; /* [n_own], one for any architecture, or one for each in name order; none for MANIFEST_SAME */
-	size_t n_own;
+	struct manifest_own_files
+	    *own; /* [n_own_files], one for any architecture, or one for each in name order; none for MANIFEST_NO_FILES */
+	size_t n_own_files;
 	char *repository, *reference;	   /* git repository, relative to the manifest, and reference; or directory of sources, and NULL */
-	struct plantation plant;	   /* injected slowdown of a version that manifest_derive() added */
+	struct injection injection;	   /* injected slowdown of a version that manifest_derive() added */
 	struct manifest_arguments command; /* n == 0 if the version uses the manifest's command */
 	struct manifest_arguments environment; /* variables in addition to those of the manifest */
 	size_t line;
@@ -107,10 +108,11 @@ struct manifest {
 	size_t n_versions;
 	struct manifest_input *inputs; /* [n_inputs], inputs; at least one */
 	size_t n_inputs;
-	char *inputs_of; /* directory whose entries are the inputs, deployed as {files}/DIRECTORY/NAME; absolute or relative to the
+	char *inputs_directory; /* directory whose entries are the inputs, deployed as {files}/DIRECTORY/NAME; absolute or relative to the
 			    manifest; NULL if none. manifest_open() lists the entries. manifest_parse() reads no files, and makes one
 			    unnamed input instead */
-	char *left_out;	 /* one line about names in `inputs_of` that cannot be inputs, with the reason; NULL if there are none */
+	char *
+	    excluded_inputs; /* one line about names in `inputs_directory` that cannot be inputs, with the reason; NULL if there are none */
 	struct manifest_arguments features; /* command that prints features of an input; n == 0 if there is none */
 	char *work;			    /* absolute path of the directory on the hosts for all files of runs */
 	int64_t time_limit_ms;		    /* time limit per run, ms; default 10 minutes */
@@ -131,18 +133,18 @@ enum assay_status manifest_parse(const char *file, const char *text, size_t n, s
 void manifest_release(struct manifest *manifest); /* frees the members; accepts a zeroed struct */
 
 size_t manifest_find_version(const struct manifest *manifest, const char *name); /* returns SIZE_MAX if there is none */
-/* manifest_own_of() returns the version's entry for an architecture; NULL if there is none. manifest_own_reason() tells users, in one line
- * with a remedy, that the version has entries only for other architectures. The caller frees this line. */
-const struct manifest_own *manifest_own_of(const struct manifest_version *version, const char *architecture);
-char *manifest_own_reason(const struct manifest *manifest, const struct manifest_version *version, const char *architecture);
+/* manifest_find_own_files() returns the version's entry for an architecture; NULL if there is none. manifest_explain_no_files() tells
+ * users, in one line with a remedy, that the version has entries only for other architectures. The caller frees this line. */
+const struct manifest_own_files *manifest_find_own_files(const struct manifest_version *version, const char *architecture);
+char *manifest_explain_no_files(const struct manifest *manifest, const struct manifest_version *version, const char *architecture);
 /* Adds the version `name` to the manifest if it is the name of a derived version, and not in the manifest yet. Derived names are:
  * NAME-COMMIT, the git version NAME at COMMIT (12 digits); NAME+again, a second copy of NAME; NAME+cpu5, NAME with an injected slowdown
  * (fleet/emulate/plant.h). Does not change the manifest's hash. */
 void manifest_derive(struct manifest *manifest, const char *name);
 #define MANIFEST_COMMIT_DIGITS 12
-#define MANIFEST_AGAIN	       "+again"
+#define MANIFEST_COPY_SUFFIX   "+again"
 /* Returns the length of the derived part of a version's name, such as "+cpu5"; 0 if there is none. */
-size_t manifest_addition(const char *name);
+size_t manifest_suffix_length(const char *name);
 size_t manifest_find_input(const struct manifest *manifest, const char *name);
 
 /* Computes the hash of everything that determines a run of a version with an input, except files: command, environment, arguments,
@@ -150,13 +152,13 @@ size_t manifest_find_input(const struct manifest *manifest, const char *name);
 void manifest_hash_run(const struct manifest *manifest, size_t version, size_t input, bool with_metric, char hex[DIGEST_HEX_BYTES]);
 
 /* Hashes of everything but the version. They must be equal before results are compared. */
-struct manifest_terms {
+struct manifest_hashes {
 	char metric[DIGEST_HEX_BYTES];	/* metric with its direction; "" if unknown */
 	char shared[DIGEST_HEX_BYTES];	/* environment and directory of the application, arguments and environment of the input */
 	char command[DIGEST_HEX_BYTES]; /* command of the application; "" if the version has its own command */
 	bool higher_is_better;
 };
-void manifest_terms_of(const struct manifest *manifest, size_t version, size_t input, struct manifest_terms *out);
+void manifest_hash_terms(const struct manifest *manifest, size_t version, size_t input, struct manifest_hashes *out);
 
 /* Reports whether the version's deployed files are built from sources. */
 bool manifest_is_built(const struct manifest_version *version);
@@ -172,11 +174,12 @@ char *manifest_stored_name(const struct manifest *manifest, size_t input);
  * {input} by the input's name, {version} by the version's name, and "{{" by "{".
  * The input's arguments replace an argument {arguments}; without one, they are appended. A program with a '/' in its name is relative to
  * {work}, as usual. Free both with manifest_arguments_release(). */
-struct manifest_places {
+struct manifest_directories {
 	const char *files, *build, *work; /* absolute paths on the host; `build` is NULL if the version has no own files */
 };
-void manifest_command(const struct manifest *manifest, bool features, size_t version, size_t input, const struct manifest_places *places,
-		      struct manifest_arguments *command, struct manifest_arguments *environment);
+void manifest_command(const struct manifest *manifest, bool features, size_t version, size_t input,
+		      const struct manifest_directories *places, struct manifest_arguments *command,
+		      struct manifest_arguments *environment);
 /* Returns an input's arguments and environment. Placeholders such as {files} are not replaced. */
 void manifest_input_arguments(const struct manifest *manifest, size_t input, struct manifest_arguments *arguments,
 			      struct manifest_arguments *environment);

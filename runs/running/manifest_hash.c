@@ -30,7 +30,7 @@ static void manifest_add_set(struct buf *out, const struct manifest_arguments *w
 
 	for (size_t i = 0; i < words->n; i++)
 		sorted.items[i] = words->items[i];
-	qsort(sorted.items, sorted.n, sizeof(char *), text_order);
+	qsort(sorted.items, sorted.n, sizeof(char *), text_compare);
 	manifest_add_arguments(out, &sorted);
 	free(sorted.items);
 }
@@ -41,8 +41,8 @@ static void manifest_add_own(struct buf *out, const struct manifest_version *v)
 {
 	manifest_add_text(out, v->repository);
 	manifest_add_text(out, v->reference);
-	buf_format(out, "%zu own\n", v->n_own);
-	for (size_t i = 0; i < v->n_own; i++) {
+	buf_format(out, "%zu own\n", v->n_own_files);
+	for (size_t i = 0; i < v->n_own_files; i++) {
 		manifest_add_text(out, v->own[i].architecture);
 		manifest_add_text(out, v->own[i].directory);
 		manifest_add_arguments(out, &v->own[i].build);
@@ -85,7 +85,7 @@ static void manifest_add_inputs(struct buf *out, const struct manifest *manifest
 
 static void manifest_add_metric(struct buf *out, const struct metric *metric)
 {
-	manifest_add_text(out, metric_source_word(metric->source));
+	manifest_add_text(out, metric_source_name(metric->source));
 	manifest_add_text(out, metric->pattern);
 	manifest_add_text(out, metric->name);
 	buf_format(out, "%s %s\n", metric->cpu_time ? "cpu" : "real", metric->higher_is_better ? "higher" : "lower");
@@ -104,8 +104,8 @@ void manifest_hash_all(struct manifest *manifest)
 	manifest_add_versions(&text, manifest);
 	buf_format(&text, "%zu inputs\n", manifest->n_inputs);
 	manifest_add_inputs(&text, manifest);
-	if (manifest->inputs_of)
-		manifest_add_text(&text, manifest->inputs_of);
+	if (manifest->inputs_directory)
+		manifest_add_text(&text, manifest->inputs_directory);
 	manifest_add_text(&text, manifest->work);
 	buf_format(&text, "%" PRId64 " ms\n", manifest->time_limit_ms);
 	manifest_add_metric(&text, &manifest->metric);
@@ -131,11 +131,11 @@ void manifest_hash_run(const struct manifest *manifest, size_t version, size_t i
 	if (with_metric)
 		manifest_add_metric(&text, &manifest->metric);
 	if (strstr(text.bytes, "{version}")) /* commands with equal arguments then differ between versions */
-		manifest_add_text(&text, v->stem ? v->stem : v->name);
-	if (v->plant.percent) {
-		char planted[PLANT_BYTES];
+		manifest_add_text(&text, v->derived_from ? v->derived_from : v->name);
+	if (v->injection.percent) {
+		char planted[INJECTION_TEXT_BYTES];
 
-		injection_write(&v->plant, planted);
+		injection_format(&v->injection, planted);
 		manifest_add_text(&text, planted);
 	}
 	digest_sha256(text.bytes, text.size, hex);
@@ -148,12 +148,12 @@ static void manifest_hash_end(struct buf *text, char hex[DIGEST_HEX_BYTES])
 	buf_release(text);
 }
 
-void manifest_terms_of(const struct manifest *manifest, size_t version, size_t input, struct manifest_terms *out)
+void manifest_hash_terms(const struct manifest *manifest, size_t version, size_t input, struct manifest_hashes *out)
 {
 	const struct manifest_input *i = &manifest->inputs[input];
 	struct buf metric = BUF_INIT, shared = BUF_INIT, command = BUF_INIT;
 
-	*out = (struct manifest_terms){ .higher_is_better = manifest->metric.higher_is_better };
+	*out = (struct manifest_hashes){ .higher_is_better = manifest->metric.higher_is_better };
 	manifest_add_metric(&metric, &manifest->metric);
 	manifest_hash_end(&metric, out->metric);
 	manifest_add_set(&shared, &manifest->files);

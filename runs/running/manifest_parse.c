@@ -34,16 +34,16 @@ enum assay_status manifest_fail(const struct manifest_reader *r, enum assay_stat
 	va_list args;
 
 	va_start(args, fmt);
-	text_fit(text, sizeof(text), fmt, args);
+	text_vformat_elided(text, sizeof(text), fmt, args);
 	va_end(args);
 	return assay_fail(r->err, status, "%s:%zu: %s", r->file, line, text);
 }
 
-/* Checks keys like yaml_keys(), and also that each key has a value. A default in place of an empty value might surprise the user. */
-static enum assay_status manifest_keys(const struct manifest_reader *r, const struct yaml_node *map, const char *what,
-				       const char *const *keys, size_t n)
+/* Checks keys like yaml_check_keys(), and also that each key has a value. A default in place of an empty value might surprise the user. */
+static enum assay_status manifest_check_keys(const struct manifest_reader *r, const struct yaml_node *map, const char *what,
+					     const char *const *keys, size_t n)
 {
-	enum assay_status st = yaml_keys(r->file, map, what, keys, n, r->err);
+	enum assay_status st = yaml_check_keys(r->file, map, what, keys, n, r->err);
 
 	for (size_t i = 0; !st && i < map->n_items; i++)
 		if (!yaml_get(map, map->items[i].key))
@@ -64,7 +64,7 @@ static bool manifest_is_line(const char *text)
 }
 
 /* Reports whether a path has a component "..". */
-static bool manifest_leads_up(const char *path)
+static bool manifest_is_outside_path(const char *path)
 {
 	for (const char *at = path; at; at = strchr(at, '/')) {
 		at += *at == '/';
@@ -74,24 +74,24 @@ static bool manifest_leads_up(const char *path)
 	return false;
 }
 
-static const char *const names[PLACES] = { "{files}", "{build}", "{work}", "{input}", "{version}", "{arguments}" };
+static const char *const names[PLACEHOLDERS] = { "{files}", "{build}", "{work}", "{input}", "{version}", "{arguments}" };
 
-static enum words_place arguments_find_placeholder(const char *at, size_t *n)
+static enum placeholder_kind arguments_find_placeholder(const char *at, size_t *n)
 {
 	const char *end = strchr(at, '}');
 
-	for (int i = 0; i < PLACES; i++) {
+	for (int i = 0; i < PLACEHOLDERS; i++) {
 		*n = strlen(names[i]);
 		if (strncmp(at, names[i], *n) == 0)
-			return (enum words_place)i;
+			return (enum placeholder_kind)i;
 	}
 	*n = end ? (size_t)(end - at) + 1 : strlen(at);
-	return PLACE_UNKNOWN;
+	return PLACEHOLDER_UNKNOWN;
 }
 
-bool manifest_next_piece(const char **at, struct words_piece *out)
+bool manifest_next_piece(const char **at, struct argument_piece *out)
 {
-	out->place = PLACE_NONE;
+	out->place = PLACEHOLDER_NONE;
 	out->text = *at;
 	if ((*at)[0] == '{' && (*at)[1] == '{') {
 		out->n = 1;
@@ -109,20 +109,21 @@ bool manifest_next_piece(const char **at, struct words_piece *out)
 static enum assay_status arguments_check(const struct manifest_reader *r, size_t line, const char *word, enum manifest_braces braces)
 {
 	const char *at = word;
-	struct words_piece piece;
+	struct argument_piece piece;
 
 	while (braces != MANIFEST_LITERAL && manifest_next_piece(&at, &piece)) {
-		if (piece.place == PLACE_UNKNOWN) {
-			char shown[TEXT_SHOWN_BYTES], *text = mem_bytes(piece.text, piece.n);
-			const char *nearest = text_nearest(text, names, PLACES);
+		if (piece.place == PLACEHOLDER_UNKNOWN) {
+			char shown[TEXT_SANITIZED_BYTES], *text = mem_bytes(piece.text, piece.n);
+			const char *nearest = text_nearest(text, names, PLACEHOLDERS);
 			enum assay_status st = manifest_fail(
-			    r, ASSAY_E_FORMAT, line, "'%s' is not a placeholder%s%s%s; write a brace as '{{'", text_shown(text, shown),
+			    r, ASSAY_E_FORMAT, line, "'%s' is not a placeholder%s%s%s; write a brace as '{{'", text_sanitize(text, shown),
 			    nearest ? " (did you mean '" : "", nearest ? nearest : "", nearest ? "'?)" : "");
 
 			free(text);
 			return st;
 		}
-		if (piece.place == PLACE_ARGUMENTS && (braces != MANIFEST_ARGUMENTS || strcmp(word, names[PLACE_ARGUMENTS]) != 0))
+		if (piece.place == PLACEHOLDER_ARGUMENTS &&
+		    (braces != MANIFEST_ARGUMENTS || strcmp(word, names[PLACEHOLDER_ARGUMENTS]) != 0))
 			return manifest_fail(r, ASSAY_E_FORMAT, line, "'{arguments}' must be a separate argument of a command");
 	}
 	return ASSAY_OK;
@@ -140,7 +141,7 @@ static enum assay_status arguments_fail_map(const struct manifest_reader *r, con
 {
 	if (node->n_items == 1 && node->items[0].kind == YAML_SCALAR && !*node->items[0].scalar)
 		return manifest_fail(r, ASSAY_E_FORMAT, node->line, "a string with braces needs quotes: '{%s}'",
-				     TEXT_SHOWN(node->items[0].key));
+				     TEXT_SANITIZED(node->items[0].key));
 	return manifest_fail(r, ASSAY_E_FORMAT, node->line, "expected a string, not a map (a string with braces or ': ' needs quotes)");
 }
 
@@ -211,9 +212,9 @@ static enum assay_status manifest_arguments_parse(const struct manifest_reader *
 
 	if (node->kind == YAML_SCALAR)
 		return arguments_fail_text(r, node);
-	st = yaml_list(r->file, node, r->err);
-	if (!st && node->n_items > MANIFEST_WORDS_MAX)
-		st = manifest_fail(r, ASSAY_E_LIMIT, node->line, "'%s' has more than %d arguments", node->key, MANIFEST_WORDS_MAX);
+	st = yaml_require_list(r->file, node, r->err);
+	if (!st && node->n_items > MANIFEST_ARGUMENTS_MAX)
+		st = manifest_fail(r, ASSAY_E_LIMIT, node->line, "'%s' has more than %d arguments", node->key, MANIFEST_ARGUMENTS_MAX);
 	for (size_t i = 0; !st && i < node->n_items; i++)
 		st = arguments_parse_one(r, &node->items[i], braces, out);
 	return st;
@@ -235,7 +236,7 @@ static enum assay_status manifest_command_parse(const struct manifest_reader *r,
 		return manifest_fail(
 		    r, ASSAY_E_FORMAT, node->line,
 		    "'%s' cannot be a program: put a variable into 'environment', or after env, as in [env, NAME=value, PROGRAM]",
-		    TEXT_SHOWN(out->items[0]));
+		    TEXT_SANITIZED(out->items[0]));
 	return ASSAY_OK;
 }
 
@@ -254,18 +255,18 @@ static enum assay_status manifest_environment_parse(const struct manifest_reader
 
 	if (node->kind != YAML_MAP)
 		return manifest_fail(r, ASSAY_E_FORMAT, node->line, "'environment' is a map of names and values, such as {LANG: C}");
-	if (node->n_items > MANIFEST_WORDS_MAX)
-		return manifest_fail(r, ASSAY_E_LIMIT, node->line, "'environment' has more than %d variables", MANIFEST_WORDS_MAX);
+	if (node->n_items > MANIFEST_ARGUMENTS_MAX)
+		return manifest_fail(r, ASSAY_E_LIMIT, node->line, "'environment' has more than %d variables", MANIFEST_ARGUMENTS_MAX);
 	for (size_t i = 0; i < node->n_items; i++) {
 		const struct yaml_node *item = &node->items[i];
 		const char *value = NULL;
 		enum assay_status st;
 
 		if (!argument_is_variable(item->key)) {
-			char *name = secret_assignment(item->key);
+			char *name = secret_mask_assignment(item->key);
 
 			st = manifest_fail(r, ASSAY_E_FORMAT, item->line, "'%s' cannot be the name of an environment variable",
-					   TEXT_SHOWN(name));
+					   TEXT_SANITIZED(name));
 			free(name);
 			return st;
 		}
@@ -274,7 +275,7 @@ static enum assay_status manifest_environment_parse(const struct manifest_reader
 			st = arguments_check_length(r, item, value);
 		if (!st)
 			st = arguments_check(r, item->line, value, MANIFEST_EXPANDED);
-		if (st == ASSAY_E_FORMAT && value && secret_name(item->key))
+		if (st == ASSAY_E_FORMAT && value && secret_is_name(item->key))
 			st = manifest_fail(r, ASSAY_E_FORMAT, item->line,
 					   "the value of '%s' has a '{' that starts no placeholder; write a brace as '{{'", item->key);
 		if (st)
@@ -289,14 +290,14 @@ static enum assay_status manifest_environment_parse(const struct manifest_reader
 /* Returns the placeholders in a list as a set of bits. */
 static unsigned arguments_placeholders(const struct manifest_arguments *words)
 {
-	struct words_piece piece;
+	struct argument_piece piece;
 	unsigned mask = 0;
 
 	for (size_t i = 0; i < words->n; i++) {
 		const char *at = words->items[i];
 
 		while (manifest_next_piece(&at, &piece)) {
-			if (piece.place < PLACES)
+			if (piece.place < PLACEHOLDERS)
 				mask |= 1u << piece.place;
 		}
 	}
@@ -312,18 +313,18 @@ static enum assay_status manifest_check_places(const struct manifest_reader *r, 
 		common |= arguments_placeholders(&manifest->inputs[i].arguments) | arguments_placeholders(&manifest->inputs[i].environment);
 	for (size_t i = 0; i < manifest->n_versions; i++) {
 		const struct manifest_version *version = &manifest->versions[i];
-		unsigned mask =
-		    common | arguments_placeholders(manifest_command_of(manifest, version)) | arguments_placeholders(&version->environment);
+		unsigned mask = common | arguments_placeholders(manifest_find_command(manifest, version)) |
+				arguments_placeholders(&version->environment);
 
-		if (mask & 1u << PLACE_BUILD && version->kind == MANIFEST_SAME)
+		if (mask & 1u << PLACEHOLDER_BUILD && version->kind == MANIFEST_NO_FILES)
 			return manifest_fail(
 			    r, ASSAY_E_FORMAT, version->line,
 			    "'{build}' has no value in the version '%s': it has neither 'directory' nor 'git' nor 'sources'",
 			    version->name);
-		if (mask & 1u << PLACE_FILES && manifest->files.n == 0 && !manifest->inputs_of)
+		if (mask & 1u << PLACEHOLDER_FILES && manifest->files.n == 0 && !manifest->inputs_directory)
 			return manifest_fail(r, ASSAY_E_FORMAT, version->line,
 					     "'{files}' has no value in the version '%s': the manifest has no 'files'", version->name);
-		if (mask & 1u << PLACE_INPUT && !*manifest->inputs[0].name && !manifest->inputs_of)
+		if (mask & 1u << PLACEHOLDER_INPUT && !*manifest->inputs[0].name && !manifest->inputs_directory)
 			return manifest_fail(r, ASSAY_E_FORMAT, version->line,
 					     "'{input}' has no value in the version '%s': the manifest has no 'inputs'", version->name);
 	}
@@ -340,7 +341,7 @@ static bool manifest_has_bare_placeholder(const char *line, size_t n)
 			quote = '\0';
 		else if (!quote && (line[i] == '"' || line[i] == '\''))
 			quote = line[i];
-		for (int k = 0; !quote && k < PLACES; k++) {
+		for (int k = 0; !quote && k < PLACEHOLDERS; k++) {
 			if (n - i >= strlen(names[k]) && strncmp(line + i, names[k], strlen(names[k])) == 0)
 				return true;
 		}
@@ -366,7 +367,7 @@ static enum assay_status manifest_probe_parse_back_end(const struct manifest_rea
 		  : manifest_fail(r, ASSAY_E_FORMAT, node->line,
 				  "unknown back end '%s': use probe (CPU counters, almost no overhead) or emulated (built by 'assay build "
 				  "--for counters')",
-				  TEXT_SHOWN(text));
+				  TEXT_SANITIZED(text));
 }
 
 /* Parses the word `only`, such as "changed", or a list of names into *out. Sets *word if it is this word. */
@@ -376,7 +377,7 @@ static enum assay_status manifest_probe_parse_names(const struct manifest_reader
 	*word = node->kind == YAML_SCALAR && strcmp(node->scalar, only) == 0;
 	if (node->kind == YAML_SCALAR && !*word) {
 		return manifest_fail(r, ASSAY_E_FORMAT, node->line, "'%s' is %s, or a list of names: write [%s]", node->key, only,
-				     TEXT_SHOWN(node->scalar));
+				     TEXT_SANITIZED(node->scalar));
 	}
 	return *word ? ASSAY_OK : manifest_arguments_parse(r, node, MANIFEST_LITERAL, out);
 }
@@ -394,7 +395,7 @@ static enum assay_status manifest_probe_parse_functions(const struct manifest_re
 		if (!*name || *name == '@' || strchr(name, '\n') || strchr(name, '\t'))
 			st = manifest_fail(r, ASSAY_E_FORMAT, node->line,
 					   "'%s' is not a valid function name: write symbols, or C++ names such as 'ns::f(int)'",
-					   TEXT_SHOWN(name));
+					   TEXT_SANITIZED(name));
 	}
 	return st;
 }
@@ -412,7 +413,7 @@ static enum assay_status manifest_probe_parse_counters(const struct manifest_rea
 		if (!counting_is_name(name, strlen(name)))
 			st = manifest_fail(r, ASSAY_E_FORMAT, node->line,
 					   "'%s' is not the name of an event such as PAPI_TOT_INS ('assay counters' lists them)",
-					   TEXT_SHOWN(name));
+					   TEXT_SANITIZED(name));
 		for (size_t k = 0; !st && k < i; k++)
 			if (strcmp(out->counters.items[k], name) == 0)
 				st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "the event '%s' appears twice", name);
@@ -426,7 +427,7 @@ static enum assay_status manifest_probe_parse_module(const struct manifest_reade
 	const char *text = NULL;
 	enum assay_status st = yaml_string(r->file, node, &text, r->err);
 
-	if (!st && (!manifest_is_line(text) || *text == '/' || manifest_leads_up(text)))
+	if (!st && (!manifest_is_line(text) || *text == '/' || manifest_is_outside_path(text)))
 		st = manifest_fail(
 		    r, ASSAY_E_FORMAT, node->line,
 		    "'module' is a deployed file of the version, such as libmy.so or lib/libmy.so, without leading '/' and '..'");
@@ -458,7 +459,7 @@ static enum assay_status manifest_probe_check(const struct manifest_reader *r, c
 static enum assay_status manifest_probe_parse(const struct manifest_reader *r, const struct yaml_node *node, struct manifest_probe *out)
 {
 	static const char *const keys[] = { "back_end", "functions", "counters", "budget", "module", "full" };
-	enum assay_status st = yaml_keys(r->file, node, "probe", keys, sizeof(keys) / sizeof(keys[0]), r->err);
+	enum assay_status st = yaml_check_keys(r->file, node, "probe", keys, sizeof(keys) / sizeof(keys[0]), r->err);
 	const struct yaml_node *value;
 
 	if (!st && (value = yaml_get(node, "back_end")))
@@ -514,7 +515,7 @@ enum assay_status manifest_check_name(const struct manifest_reader *r, size_t li
 	return manifest_fail(
 	    r, ASSAY_E_FORMAT, line,
 	    "'%s' cannot be the name of %s: 1 to %d bytes of text, without @ / and comma, without leading - and surrounding spaces",
-	    TEXT_SHOWN(name), what, RUN_NAME_BYTES_MAX);
+	    TEXT_SANITIZED(name), what, RUN_NAME_BYTES_MAX);
 }
 
 /* Parses a text that must be one non-empty line. */
@@ -549,16 +550,16 @@ static enum assay_status manifest_parse_architectures(const struct manifest_read
 	for (size_t i = 0; i < PROGRAM_ARCHITECTURES; i++)
 		for (size_t k = 0; k < map->n_items; k++)
 			if (strcmp(map->items[k].key, program_architectures[i]) == 0)
-				v->own[v->n_own++].architecture = mem_string(program_architectures[i]);
-	return v->n_own == map->n_items
+				v->own[v->n_own_files++].architecture = mem_string(program_architectures[i]);
+	return v->n_own_files == map->n_items
 		   ? ASSAY_OK
 		   : manifest_fail(r, ASSAY_E_FORMAT, map->line, "'%s' is a map of architectures as 'uname -m' names them: %s, %s", key,
 				   program_architectures[0], program_architectures[1]);
 }
 
 /* Finds the value for one architecture: an item of `node` if `node` is a map, else `node` itself. `node` may be NULL. */
-static enum assay_status manifest_item_of(const struct manifest_reader *r, const struct yaml_node *node, const char *key,
-					  const char *architecture, const struct yaml_node **out)
+static enum assay_status manifest_find_item(const struct manifest_reader *r, const struct yaml_node *node, const char *key,
+					    const char *architecture, const struct yaml_node **out)
 {
 	*out = node;
 	if (!node || node->kind != YAML_MAP)
@@ -568,7 +569,7 @@ static enum assay_status manifest_item_of(const struct manifest_reader *r, const
 }
 
 /* Parses a version's `directory` and `build`. Each may be a map of architectures; if both are, they must have the same architectures. */
-static enum assay_status manifest_parse_own(const struct manifest_reader *r, const struct yaml_node *node, struct manifest_version *v)
+static enum assay_status manifest_parse_own_files(const struct manifest_reader *r, const struct yaml_node *node, struct manifest_version *v)
 {
 	const struct yaml_node *directory = yaml_get(node, "directory"), *build = yaml_get(node, "build"), *item;
 	const struct yaml_node *map = build && build->kind == YAML_MAP ? build : directory;
@@ -579,17 +580,17 @@ static enum assay_status manifest_parse_own(const struct manifest_reader *r, con
 	if (apart)
 		st = manifest_parse_architectures(r, map, map == build ? "build" : "directory", v);
 	else
-		v->n_own = 1;
-	if (!st && apart && directory && directory != map && directory->kind == YAML_MAP && directory->n_items != v->n_own)
+		v->n_own_files = 1;
+	if (!st && apart && directory && directory != map && directory->kind == YAML_MAP && directory->n_items != v->n_own_files)
 		st = manifest_fail(r, ASSAY_E_FORMAT, directory->line, "'directory' and 'build' are of different architectures");
-	for (size_t i = 0; !st && i < v->n_own; i++) {
-		struct manifest_own *own = &v->own[i];
+	for (size_t i = 0; !st && i < v->n_own_files; i++) {
+		struct manifest_own_files *own = &v->own[i];
 
-		st = manifest_item_of(r, directory, "directory", own->architecture, &item);
+		st = manifest_find_item(r, directory, "directory", own->architecture, &item);
 		if (!st && item)
 			st = manifest_parse_text(r, item, "directory", &own->directory);
 		if (!st)
-			st = manifest_item_of(r, build, "build", own->architecture, &item);
+			st = manifest_find_item(r, build, "build", own->architecture, &item);
 		if (!st && item)
 			st = manifest_command_parse(r, item, MANIFEST_LITERAL, &own->build);
 	}
@@ -599,10 +600,10 @@ static enum assay_status manifest_parse_own(const struct manifest_reader *r, con
 static enum assay_status manifest_check_below(const struct manifest_reader *r, const struct yaml_node *node,
 					      const struct manifest_version *v)
 {
-	for (size_t i = 0; i < v->n_own; i++) {
+	for (size_t i = 0; i < v->n_own_files; i++) {
 		const char *directory = v->own[i].directory;
 
-		if (directory && (*directory == '/' || manifest_leads_up(directory)))
+		if (directory && (*directory == '/' || manifest_is_outside_path(directory)))
 			return manifest_fail(r, ASSAY_E_FORMAT, node->line,
 					     "the directory of '%s' must be inside the work tree, without leading '/' and '..'",
 					     v->kind == MANIFEST_GIT ? "git" : "sources");
@@ -627,7 +628,7 @@ static enum assay_status manifest_check_git(const struct manifest_reader *r, con
 static enum assay_status manifest_parse_git(const struct manifest_reader *r, const struct yaml_node *node, struct manifest_version *v)
 {
 	static const char *const keys[] = { "repository", "reference", "build", "directory" };
-	enum assay_status st = manifest_keys(r, node, "git", keys, sizeof(keys) / sizeof(keys[0]));
+	enum assay_status st = manifest_check_keys(r, node, "git", keys, sizeof(keys) / sizeof(keys[0]));
 
 	v->kind = MANIFEST_GIT;
 	if (st)
@@ -637,7 +638,7 @@ static enum assay_status manifest_parse_git(const struct manifest_reader *r, con
 	if (!st)
 		st = manifest_parse_line(r, node, "reference", &v->reference);
 	if (!st)
-		st = manifest_parse_own(r, node, v);
+		st = manifest_parse_own_files(r, node, v);
 	return st ? st : manifest_check_git(r, node, v);
 }
 
@@ -652,7 +653,7 @@ static enum assay_status manifest_parse_version(const struct manifest_reader *r,
 	v->line = node->line;
 	if (st || !yaml_get(map, node->key))
 		return st; /* a version without own files */
-	st = manifest_keys(r, node, "a version", keys, sizeof(keys) / sizeof(keys[0]));
+	st = manifest_check_keys(r, node, "a version", keys, sizeof(keys) / sizeof(keys[0]));
 	sources = st ? NULL : yaml_get(node, "sources");
 	if (!st && yaml_get(node, "git") && (sources || yaml_get(node, "directory")))
 		st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "the version '%s' has both '%s' and 'git': remove one of them", v->name,
@@ -662,7 +663,7 @@ static enum assay_status manifest_parse_version(const struct manifest_reader *r,
 				   "'build' needs 'sources', the directory to build, or must be inside 'git'");
 	if (!st && (sources || yaml_get(node, "directory"))) {
 		v->kind = sources ? MANIFEST_SOURCES : MANIFEST_DIR;
-		st = manifest_parse_own(r, node, v);
+		st = manifest_parse_own_files(r, node, v);
 	}
 	if (!st && sources)
 		st = manifest_parse_text(r, sources, "sources", &v->repository);
@@ -702,7 +703,7 @@ static enum assay_status manifest_parse_versions(const struct manifest_reader *r
 static enum assay_status manifest_parse_input(const struct manifest_reader *r, const struct yaml_node *node, const char *const *keys,
 					      size_t n_keys, struct manifest_input *in)
 {
-	enum assay_status st = yaml_keys(r->file, node, "an input", keys, n_keys, r->err);
+	enum assay_status st = yaml_check_keys(r->file, node, "an input", keys, n_keys, r->err);
 	const struct yaml_node *value;
 
 	in->line = node->line;
@@ -769,7 +770,7 @@ static void manifest_add_default_input(struct manifest *m)
 	m->n_inputs = 1;
 }
 
-static char *manifest_stem_of(const char *file)
+static char *manifest_file_stem(const char *file)
 {
 	const char *name = text_file_name(file);
 	size_t n = strlen(name);
@@ -777,7 +778,7 @@ static char *manifest_stem_of(const char *file)
 	return mem_bytes(name, n > 5 && strcmp(name + n - 5, ".yaml") == 0 ? n - 5 : n);
 }
 
-static char *manifest_directory_of(const char *file)
+static char *manifest_file_directory(const char *file)
 {
 	const char *slash = strrchr(file, '/');
 
@@ -794,7 +795,7 @@ static enum assay_status manifest_parse_numbers(const struct manifest_reader *r,
 	m->warm_ups = 1;
 	m->probe = (struct manifest_probe){ .changed = true, .default_counters = true, .budget = BUDGET };
 	if ((node = yaml_get(root, "time_limit")) &&
-	    (node->kind != YAML_SCALAR || !text_span(node->scalar, &seconds) || seconds < SECONDS_MIN || seconds > SECONDS_MAX))
+	    (node->kind != YAML_SCALAR || !text_parse_duration(node->scalar, &seconds) || seconds < SECONDS_MIN || seconds > SECONDS_MAX))
 		st = manifest_fail(r, ASSAY_E_FORMAT, node->line,
 				   "'time_limit' must be a time from %g s to a week, such as 90s, 20m or 8h (a number is seconds)",
 				   SECONDS_MIN);
@@ -818,7 +819,7 @@ static enum assay_status manifest_parse_texts(const struct manifest_reader *r, c
 	const char *text = NULL;
 	enum assay_status st;
 
-	m->application = manifest_stem_of(r->file);
+	m->application = manifest_file_stem(r->file);
 	m->work = mem_string(MANIFEST_DIRECTORY);
 	st = manifest_parse_line(r, root, "application", &m->application);
 	if (!st)
@@ -829,7 +830,7 @@ static enum assay_status manifest_parse_texts(const struct manifest_reader *r, c
 		m->description = mem_string(text);
 	if (!st)
 		st = manifest_parse_line(r, root, "work", &m->work);
-	if (!st && (*m->work != '/' || manifest_leads_up(m->work)))
+	if (!st && (*m->work != '/' || manifest_is_outside_path(m->work)))
 		st = manifest_fail(r, ASSAY_E_FORMAT, yaml_get(root, "work")->line,
 				   "'work' is a directory of the hosts: an absolute path without '..', such as " MANIFEST_DIRECTORY);
 	if (!st && (node = yaml_get(root, "files")))
@@ -848,7 +849,7 @@ static enum assay_status manifest_parse_root(const struct manifest_reader *r, co
 	static const char *const keys[] = { "application", "description", "files",     "command",     "environment", "inputs",
 					    "versions",	   "time_limit",  "metric",    "repetitions", "warm_ups",    "work",
 					    "probe",	   "sampling",	  "inputs_of", "features",    "variance" };
-	enum assay_status st = manifest_keys(r, root, "a manifest", keys, sizeof(keys) / sizeof(keys[0]));
+	enum assay_status st = manifest_check_keys(r, root, "a manifest", keys, sizeof(keys) / sizeof(keys[0]));
 	const struct yaml_node *node;
 
 	if (!st)
@@ -864,7 +865,7 @@ static enum assay_status manifest_parse_root(const struct manifest_reader *r, co
 	if (!st && yaml_get(root, "inputs") && (node = yaml_get(root, "inputs_of")))
 		st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "use either 'inputs' or 'inputs_of'");
 	if (!st)
-		st = manifest_parse_line(r, root, "inputs_of", &m->inputs_of);
+		st = manifest_parse_line(r, root, "inputs_of", &m->inputs_directory);
 	if (!st && (node = yaml_get(root, "inputs")))
 		st = manifest_parse_inputs(r, node, m);
 	else if (!st)
@@ -904,9 +905,10 @@ enum assay_status manifest_parse(const char *file, const char *text, size_t n, s
 {
 	struct assay_error local;
 	const struct manifest_reader r = { file, err ? err : &local };
-	struct manifest m = {
-		.file = mem_string(file), .directory = manifest_directory_of(file), .text = mem_bytes(text ? text : "", n), .text_bytes = n
-	};
+	struct manifest m = { .file = mem_string(file),
+			      .directory = manifest_file_directory(file),
+			      .text = mem_bytes(text ? text : "", n),
+			      .text_bytes = n };
 	struct yaml_node root = { .kind = YAML_SCALAR };
 	enum assay_status st = yaml_parse(file, text, n, &root, r.err);
 

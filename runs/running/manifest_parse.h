@@ -19,11 +19,21 @@ struct manifest_reader {
 enum assay_status manifest_fail(const struct manifest_reader *r, enum assay_status status, size_t line, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
-enum words_place { PLACE_FILES, PLACE_BUILD, PLACE_WORK, PLACE_INPUT, PLACE_VERSION, PLACE_ARGUMENTS, PLACES, PLACE_UNKNOWN, PLACE_NONE };
+enum placeholder_kind {
+	PLACEHOLDER_FILES,
+	PLACEHOLDER_BUILD,
+	PLACEHOLDER_WORK,
+	PLACEHOLDER_INPUT,
+	PLACEHOLDER_VERSION,
+	PLACEHOLDER_ARGUMENTS,
+	PLACEHOLDERS,
+	PLACEHOLDER_UNKNOWN,
+	PLACEHOLDER_NONE
+};
 
-/* A piece of an argument: a placeholder, or literal text (PLACE_NONE). */
-struct words_piece {
-	enum words_place place;
+/* A piece of an argument: a placeholder, or literal text (PLACEHOLDER_NONE). */
+struct argument_piece {
+	enum placeholder_kind place;
 	const char *text;
 	size_t n;
 };
@@ -32,9 +42,10 @@ struct words_piece {
 enum assay_status manifest_check_name(const struct manifest_reader *r, size_t line, const char *what, const char *name);
 
 /* Writes the next piece of an argument to *out, and moves *at past it. Returns false at the end. */
-bool manifest_next_piece(const char **at, struct words_piece *out);
+bool manifest_next_piece(const char **at, struct argument_piece *out);
 
-static inline const struct manifest_arguments *manifest_command_of(const struct manifest *manifest, const struct manifest_version *version)
+static inline const struct manifest_arguments *manifest_find_command(const struct manifest *manifest,
+								     const struct manifest_version *version)
 {
 	return version->command.n ? &version->command : &manifest->command;
 }

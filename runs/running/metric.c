@@ -29,7 +29,7 @@ struct metric_values {
 	size_t n, capacity;
 };
 
-ROWS_FUNCTION(metric_source_word, enum metric_source, METRIC_SOURCE_ROWS, ROWS_WORD)
+ROWS_FUNCTION(metric_source_name, enum metric_source, METRIC_SOURCE_ROWS, ROWS_WORD)
 
 /* ---- search for a pattern ---- */
 
@@ -195,7 +195,7 @@ static enum assay_status metric_parse_source(const struct manifest_reader *r, co
 	enum assay_status st = yaml_string(r->file, node, &text, r->err);
 
 	for (int i = 0; !st && i < METRIC_SOURCES; i++) {
-		words[i] = metric_source_word((enum metric_source)i);
+		words[i] = metric_source_name((enum metric_source)i);
 		if (strcmp(words[i], text) == 0) {
 			out->source = (enum metric_source)i;
 			return ASSAY_OK;
@@ -205,7 +205,7 @@ static enum assay_status metric_parse_source(const struct manifest_reader *r, co
 		return st;
 	nearest = text_nearest(text, words, METRIC_SOURCES);
 	return manifest_fail(r, ASSAY_E_FORMAT, node->line,
-			     "unknown metric '%s': use wall, cpu, regex, google-benchmark or hyperfine%s%s%s", TEXT_SHOWN(text),
+			     "unknown metric '%s': use wall, cpu, regex, google-benchmark or hyperfine%s%s%s", TEXT_SANITIZED(text),
 			     nearest ? " (did you mean " : "", nearest ? nearest : "", nearest ? "?)" : "");
 }
 
@@ -217,7 +217,7 @@ static enum assay_status metric_parse_choice(const struct manifest_reader *r, co
 	enum assay_status st = yaml_string(r->file, node, &text, r->err);
 
 	if (!st && strcmp(text, no) && strcmp(text, yes))
-		st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "'%s' is %s or %s, not '%s'", node->key, no, yes, TEXT_SHOWN(text));
+		st = manifest_fail(r, ASSAY_E_FORMAT, node->line, "'%s' is %s or %s, not '%s'", node->key, no, yes, TEXT_SANITIZED(text));
 	if (!st)
 		*out = strcmp(text, yes) == 0;
 	return st;
@@ -260,14 +260,14 @@ static enum assay_status metric_check_keys(const struct manifest_reader *r, cons
 		{ "name", 1u << METRIC_GOOGLE_BENCHMARK | 1u << METRIC_HYPERFINE },
 		{ "time", 1u << METRIC_GOOGLE_BENCHMARK },
 	};
-	enum assay_status st = yaml_keys(r->file, node, "a metric", keys, sizeof(keys) / sizeof(keys[0]), r->err);
+	enum assay_status st = yaml_check_keys(r->file, node, "a metric", keys, sizeof(keys) / sizeof(keys[0]), r->err);
 
 	for (size_t i = 0; !st && i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct yaml_node *value = yaml_get(node, rows[i].key);
 
 		if (value && !(rows[i].sources & 1u << metric->source))
 			st = manifest_fail(r, ASSAY_E_FORMAT, value->line, "'%s' is not a key of the metric '%s'", rows[i].key,
-					   metric_source_word(metric->source));
+					   metric_source_name(metric->source));
 	}
 	return st;
 }
@@ -356,8 +356,8 @@ static enum assay_status metric_read_group(const char *line, const regmatch_t *g
 	if (group->rm_so < 0)
 		return assay_fail(err, ASSAY_E_NODATA, "%s matches, but the pattern's group is not part of the match", where);
 	text = mem_bytes(line + group->rm_so, (size_t)(group->rm_eo - group->rm_so));
-	if (!text_double(text, &value))
-		st = assay_fail(err, ASSAY_E_NODATA, "%s: '%s' is not a number", where, TEXT_SHOWN(text));
+	if (!text_parse_double(text, &value))
+		st = assay_fail(err, ASSAY_E_NODATA, "%s: '%s' is not a number", where, TEXT_SANITIZED(text));
 	free(text);
 	return st ? st : metric_add(out, value, where, err);
 }
@@ -403,7 +403,7 @@ static enum assay_status metric_read_lines(const struct metric *metric, const ch
 	buf_release(&line);
 	if (!st && out->n == 0)
 		st = assay_fail(err, ASSAY_E_NODATA, "none of the %zu line%s that it printed matches '%s'", number, text_plural(number),
-				TEXT_SHOWN(metric->pattern));
+				TEXT_SANITIZED(metric->pattern));
 	if (!st)
 		*warning = metric_warn_lines(out->n, first_double, doubles);
 	return st;
@@ -448,14 +448,15 @@ static enum assay_status metric_read_row(const struct foreign_row *row, const st
 
 	if (before && (strcmp(before->name, row->name) != 0 || strcmp(before->mark, row->mark) != 0))
 		return assay_fail(err, ASSAY_E_NODATA, "the output has several results ('%s%s', '%s%s'): name one in 'metric'",
-				  TEXT_SHOWN(before->name), TEXT_SHOWN(before->mark), TEXT_SHOWN(row->name), TEXT_SHOWN(row->mark));
-	snprintf(where, sizeof(where), "the result '%s'", TEXT_SHOWN(row->name));
+				  TEXT_SANITIZED(before->name), TEXT_SANITIZED(before->mark), TEXT_SANITIZED(row->name),
+				  TEXT_SANITIZED(row->mark));
+	snprintf(where, sizeof(where), "the result '%s'", TEXT_SANITIZED(row->name));
 	if (row->to.failure)
 		return assay_fail(err, ASSAY_E_NODATA, "%s was not measured: %s", where, row->to.failure);
-	if (row->alike)
+	if (row->is_ambiguous)
 		return assay_fail(err, ASSAY_E_NODATA, "%s is in the output twice, and the two cannot be distinguished", where);
-	return text_double(row->texts.result, &value) ? metric_add(out, value, where, err)
-						      : assay_fail(err, ASSAY_E_NODATA, "%s is not a number", where);
+	return text_parse_double(row->texts.result, &value) ? metric_add(out, value, where, err)
+							    : assay_fail(err, ASSAY_E_NODATA, "%s is not a number", where);
 }
 
 /* Reads the rows that belong to metric->name. Any excluded row is an error, because it may belong to this name, too. */
@@ -478,8 +479,8 @@ static enum assay_status metric_read_rows(const struct metric *metric, const str
 		before = &read->rows[i];
 	}
 	if (!st && !before)
-		st = assay_fail(err, ASSAY_E_NODATA, "the output has no result '%s'; its first result is '%s'", TEXT_SHOWN(metric->name),
-				TEXT_SHOWN(read->rows[0].name));
+		st = assay_fail(err, ASSAY_E_NODATA, "the output has no result '%s'; its first result is '%s'",
+				TEXT_SANITIZED(metric->name), TEXT_SANITIZED(read->rows[0].name));
 	return st;
 }
 
@@ -492,7 +493,7 @@ static enum assay_status metric_read_json(const struct metric *metric, const cha
 					     .tool = google ? FOREIGN_GBENCH : FOREIGN_HYPERFINE,
 					     .machine = "here",
 					     .metric = google && metric->cpu_time ? "cpu_time" : NULL,
-					     .time_given = true };
+					     .is_time_given = true };
 	char *text = metric_find_document(output, n, err);
 	struct foreign_result read;
 	struct assay_error why;

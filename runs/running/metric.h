@@ -20,7 +20,7 @@
 	X(METRIC_HYPERFINE, "hyperfine")	       /* times in hyperfine's JSON (--export-json), s */
 
 enum metric_source { METRIC_SOURCE_ROWS(ROWS_ENUM) METRIC_SOURCES };
-const char *metric_source_word(enum metric_source source);
+const char *metric_source_name(enum metric_source source);
 
 struct metric {
 	enum metric_source source;

@@ -12,7 +12,7 @@
 #include <time.h>
 
 /* Returns a random number generator seeded by the plan and the machine's id, so that other machines do not affect the order. */
-static struct rng plan_rng_of(const struct plan *plan, size_t machine)
+static struct rng plan_machine_rng(const struct plan *plan, size_t machine)
 {
 	char *text = mem_format("%" PRIu64 "\n%s", plan->seed, plan->machines[machine]);
 	char id[DIGEST_ID_BYTES];
@@ -54,7 +54,7 @@ void plan_order(const struct plan *plan, size_t machine, struct plan_cell **out,
 	size_t rounds = (size_t)(plan->warm_ups + plan->repetitions);
 	struct plan_cell *cells, *to;
 	size_t *order = mem_new(plan->n_versions, sizeof(*order));
-	struct rng rng = plan_rng_of(plan, machine);
+	struct rng rng = plan_machine_rng(plan, machine);
 
 	*n = plan->n_inputs * rounds * plan->n_versions;
 	*out = to = cells = mem_new(*n, sizeof(*cells));
@@ -71,15 +71,15 @@ struct plan_list {
 	const char *kind;
 	char ***names;
 	size_t *n;
-	char ***artefacts; /* artefact of each name; NULL if the list has none */
-	char **plains;	   /* plain build of each name; NULL if the list has none */
+	char ***artefacts;   /* artefact of each name; NULL if the list has none */
+	char **plain_builds; /* plain build of each name; NULL if the list has none */
 };
 
 #define LISTS 3
 
-static void plan_lists_of(struct plan *plan, struct plan_list lists[LISTS])
+static void plan_get_lists(struct plan *plan, struct plan_list lists[LISTS])
 {
-	lists[0] = (struct plan_list){ "version", &plan->versions, &plan->n_versions, &plan->artefacts, plan->plains };
+	lists[0] = (struct plan_list){ "version", &plan->versions, &plan->n_versions, &plan->artefacts, plan->plain_builds };
 	lists[1] = (struct plan_list){ "input", &plan->inputs, &plan->n_inputs, NULL, NULL };
 	lists[2] = (struct plan_list){ "machine", &plan->machines, &plan->n_machines, NULL, NULL };
 }
@@ -90,15 +90,15 @@ static void plan_lists_of(struct plan *plan, struct plan_list lists[LISTS])
 static enum assay_status plan_find_start(struct store *store, struct plan *plan, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = store_ask(store, &stmt, err,
-					 "SELECT max(p.started_ms, coalesce((SELECT max(e.taken_ms) FROM execution AS e WHERE e.plan = "
-					 "p.id), 0)) AS last FROM plan AS p WHERE p.application = ? ORDER BY last DESC LIMIT 1",
-					 "t", plan->application);
+	enum assay_status st = store_query(store, &stmt, err,
+					   "SELECT max(p.started_ms, coalesce((SELECT max(e.taken_ms) FROM execution AS e WHERE e.plan = "
+					   "p.id), 0)) AS last FROM plan AS p WHERE p.application = ? ORDER BY last DESC LIMIT 1",
+					   "t", plan->application);
 
 	plan->started_ms = clock_real_ms();
 	if (store_next(store, stmt, &st, err) && sqlite3_column_int64(stmt, 0) >= plan->started_ms)
 		plan->started_ms = sqlite3_column_int64(stmt, 0) + 1;
-	return store_finish(stmt, st);
+	return store_finalize(stmt, st);
 }
 
 /* Computes the plan's id. Includes nanoseconds: the id names a directory on hosts, and plans of two laboratories must differ in it. */
@@ -111,7 +111,7 @@ static void plan_identify(struct plan *plan)
 	clock_gettime(CLOCK_REALTIME, &now);
 	buf_format(&text, "%s\n%s\n%" PRId64 "\n%" PRId64 "\n%" PRIu64 "\n%" PRId64 ".%09ld\n", plan->application, plan->manifest_hash,
 		   plan->repetitions, plan->warm_ups, plan->seed, (int64_t)now.tv_sec, now.tv_nsec);
-	plan_lists_of(plan, lists);
+	plan_get_lists(plan, lists);
 	for (int k = 0; k < LISTS; k++) {
 		for (size_t i = 0; i < *lists[k].n; i++)
 			buf_format(&text, "%s\n%s\n%s\n", lists[k].kind, (*lists[k].names)[i],
@@ -126,11 +126,11 @@ static void plan_identify(struct plan *plan)
 static enum assay_status plan_insert_plan(struct store *store, const struct manifest *manifest, const struct plan *plan,
 					  struct assay_error *err)
 {
-	return store_do(store, err,
-			"INSERT INTO plan (id, application, manifest, manifest_hash, repetitions, warm_ups, seed, started_ms, probe) "
-			"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			"ttttiiiit", plan->id, plan->application, manifest->text, plan->manifest_hash, plan->repetitions, plan->warm_ups,
-			(int64_t)plan->seed, plan->started_ms, plan->probe);
+	return store_execute(store, err,
+			     "INSERT INTO plan (id, application, manifest, manifest_hash, repetitions, warm_ups, seed, started_ms, probe) "
+			     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			     "ttttiiiit", plan->id, plan->application, manifest->text, plan->manifest_hash, plan->repetitions,
+			     plan->warm_ups, (int64_t)plan->seed, plan->started_ms, plan->probe);
 }
 
 static enum assay_status plan_insert_list(struct store *store, const struct plan *plan, const struct plan_list *list,
@@ -139,9 +139,10 @@ static enum assay_status plan_insert_list(struct store *store, const struct plan
 	enum assay_status st = ASSAY_OK;
 
 	for (size_t i = 0; !st && i < *list->n; i++)
-		st = store_do(store, err, "INSERT INTO plan_item (plan, kind, ordinal, name, artefact, plain) VALUES (?, ?, ?, ?, ?, ?)",
-			      "ttittt", plan->id, list->kind, (int64_t)i, (*list->names)[i], list->artefacts ? (*list->artefacts)[i] : NULL,
-			      list->plains ? list->plains[i] : NULL);
+		st = store_execute(store, err,
+				   "INSERT INTO plan_item (plan, kind, ordinal, name, artefact, plain) VALUES (?, ?, ?, ?, ?, ?)", "ttittt",
+				   plan->id, list->kind, (int64_t)i, (*list->names)[i], list->artefacts ? (*list->artefacts)[i] : NULL,
+				   list->plain_builds ? list->plain_builds[i] : NULL);
 	return st;
 }
 
@@ -157,7 +158,7 @@ enum assay_status plan_new(struct store *store, const struct manifest *manifest,
 	if (!st)
 		st = plan_find_start(store, plan, err);
 	plan_identify(plan);
-	plan_lists_of(plan, lists);
+	plan_get_lists(plan, lists);
 	if (!st)
 		st = plan_insert_plan(store, manifest, plan, err);
 	for (int k = 0; !st && k < LISTS; k++)
@@ -182,8 +183,8 @@ static enum assay_status plan_load_list(struct store *store, const struct plan *
 	sqlite3_stmt *stmt = NULL;
 	size_t capacity = 0;
 	enum assay_status st =
-	    store_ask(store, &stmt, err, "SELECT name, artefact FROM plan_item WHERE plan = ? AND kind = ? ORDER BY ordinal", "tt",
-		      plan->id, list->kind);
+	    store_query(store, &stmt, err, "SELECT name, artefact FROM plan_item WHERE plan = ? AND kind = ? ORDER BY ordinal", "tt",
+			plan->id, list->kind);
 
 	while (store_next(store, stmt, &st, err)) {
 		plan_add_item(list, &capacity, stmt);
@@ -222,7 +223,7 @@ static enum assay_status plan_load_first(struct store *store, sqlite3_stmt *stmt
 	else if (!st)
 		st = assay_fail(err, ASSAY_E_NOTFOUND, "%s", missing);
 	sqlite3_finalize(stmt);
-	plan_lists_of(&plan, lists);
+	plan_get_lists(&plan, lists);
 	for (int k = 0; !st && k < LISTS; k++)
 		st = plan_load_list(store, &plan, &lists[k], err);
 	*out = plan;
@@ -239,24 +240,24 @@ enum assay_status plan_find(struct store *store, const char *application, bool p
 		 : mem_format("no %srun of '%s' was interrupted: there is nothing to resume", probe ? "instrumented " : "", application);
 	sqlite3_stmt *stmt = NULL;
 	enum assay_status st =
-	    store_ask(store, &stmt, err,
-		      PLAN_COLUMNS "WHERE application = ? AND (probe IS NOT NULL) = ? AND CASE WHEN ? THEN seed = ? ELSE "
-				   "complete = 0 END ORDER BY started_ms DESC, id LIMIT 1",
-		      "tiii", application, (int64_t)probe, (int64_t)(seed != NULL), seed ? (int64_t)*seed : 0);
+	    store_query(store, &stmt, err,
+			PLAN_COLUMNS "WHERE application = ? AND (probe IS NOT NULL) = ? AND CASE WHEN ? THEN seed = ? ELSE "
+				     "complete = 0 END ORDER BY started_ms DESC, id LIMIT 1",
+			"tiii", application, (int64_t)probe, (int64_t)(seed != NULL), seed ? (int64_t)*seed : 0);
 
 	st = plan_load_first(store, stmt, st, application, missing, out, err);
 	free(missing);
 	return st;
 }
 
-enum assay_status plan_complete(struct store *store, const struct plan *plan, struct assay_error *err)
+enum assay_status plan_mark_complete(struct store *store, const struct plan *plan, struct assay_error *err)
 {
-	return store_do(store, err, "UPDATE plan SET complete = 1 WHERE id = ?", "t", plan->id);
+	return store_execute(store, err, "UPDATE plan SET complete = 1 WHERE id = ?", "t", plan->id);
 }
 
-enum assay_status plan_grow(struct store *store, const char *id, int64_t repetitions, double level, struct assay_error *err)
+enum assay_status plan_add_repetitions(struct store *store, const char *id, int64_t repetitions, double level, struct assay_error *err)
 {
-	return store_do(
+	return store_execute(
 	    store, err,
 	    "UPDATE plan SET complete = complete AND repetitions >= ?1, repetitions = max(repetitions, ?1), level = ?2 WHERE id = ?3",
 	    "idt", repetitions, level, id);
@@ -266,7 +267,7 @@ void plan_release(struct plan *plan)
 {
 	struct plan_list lists[LISTS];
 
-	plan_lists_of(plan, lists);
+	plan_get_lists(plan, lists);
 	for (int k = 0; k < LISTS; k++) {
 		for (size_t i = 0; i < *lists[k].n; i++) {
 			free((*lists[k].names)[i]);
@@ -275,7 +276,7 @@ void plan_release(struct plan *plan)
 		}
 		free(*lists[k].names);
 	}
-	mem_free_all(plan->plains, plan->plains ? plan->n_versions : 0);
+	mem_free_all(plan->plain_builds, plan->plain_builds ? plan->n_versions : 0);
 	mem_free(plan->artefacts, plan->application, plan->probe);
 	*plan = (struct plan){ .application = NULL };
 }
@@ -284,12 +285,12 @@ void plan_release(struct plan *plan)
 static void direction_read_manifest(const char *text, struct plan_metric *out)
 {
 	struct manifest manifest = { .file = NULL };
-	struct manifest_terms terms;
+	struct manifest_hashes terms;
 	struct assay_error ignored;
 
 	*out->hash = '\0';
 	if (manifest_parse("plan", text, strlen(text), &manifest, &ignored) == ASSAY_OK) {
-		manifest_terms_of(&manifest, 0, 0, &terms);
+		manifest_hash_terms(&manifest, 0, 0, &terms);
 		memcpy(out->hash, terms.metric, sizeof(out->hash));
 		out->higher_is_better = terms.higher_is_better;
 	}
@@ -311,7 +312,7 @@ enum assay_status plan_metrics_load(struct store *store, struct plan_metrics *ou
 	while (store_next(store, stmt, &st, err)) {
 		struct plan_metric *metric;
 
-		metric = mem_next(metrics.items, metrics.n, &capacity);
+		metric = mem_append_slot(metrics.items, metrics.n, &capacity);
 		*metric = metrics.n > 1 ? metrics.items[metrics.n - 2] : (struct plan_metric){ .plan = "" };
 		if (strcmp(manifest_hash, store_text(stmt, 2)) != 0)
 			direction_read_manifest(store_text(stmt, 3), metric);

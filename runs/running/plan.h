@@ -15,9 +15,10 @@ struct plan {
 	char id[DIGEST_ID_BYTES]; /* hash over application, manifest hash, artefacts, versions, inputs, machines, repetitions, seed, time */
 	char *application;
 	char manifest_hash[DIGEST_HEX_BYTES];
-	char **versions;  /* [n_versions], names in the order in which the user chose them */
-	char **artefacts; /* [n_versions], hash over all files that are deployed for each version */
-	char **plains; /* [n_versions], hash of the plain build if a variant is deployed, else NULL; the array is NULL after plan_find() */
+	char **versions;     /* [n_versions], names in the order in which the user chose them */
+	char **artefacts;    /* [n_versions], hash over all files that are deployed for each version */
+	char **plain_builds; /* [n_versions], hash of the plain build if a variant is deployed, else NULL; the array is NULL after
+				plan_find() */
 	size_t n_versions;
 	char **inputs; /* [n_inputs], names of the inputs */
 	size_t n_inputs;
@@ -48,10 +49,10 @@ enum assay_status plan_new(struct store *store, const struct manifest *manifest,
  * complete or not. ASSAY_E_NOTFOUND: there is none. Free *out with plan_release(). */
 enum assay_status plan_find(struct store *store, const char *application, bool probe, const uint64_t *seed, struct plan *out,
 			    struct assay_error *err);
-enum assay_status plan_complete(struct store *store, const struct plan *plan, struct assay_error *err);
+enum assay_status plan_mark_complete(struct store *store, const struct plan *plan, struct assay_error *err);
 /* Records an interim analysis with its confidence level. May raise the number of repetitions, which makes the plan incomplete, but never
  * lowers this number. */
-enum assay_status plan_grow(struct store *store, const char *id, int64_t repetitions, double level, struct assay_error *err);
+enum assay_status plan_add_repetitions(struct store *store, const char *id, int64_t repetitions, double level, struct assay_error *err);
 void plan_release(struct plan *plan); /* frees the members; accepts a zeroed struct */
 
 /* ---- metrics of stored plans ---- */

@@ -11,9 +11,9 @@
 
 #include <math.h>
 
-#define SESSION	 "  {session}/" /* start of a path in the session's directory, in the column stack.text */
-#define HEX_SIZE (DIGEST_HEX_BYTES - 1)
-#define MEASURED "(SELECT id FROM plan WHERE probe IS NULL)" /* plans without a probe; plans with one give no results */
+#define SESSION_PREFIX "  {session}/" /* start of a path in the session's directory, in the column stack.text */
+#define HEX_SIZE       (DIGEST_HEX_BYTES - 1)
+#define MEASURED_SQL   "(SELECT id FROM plan WHERE probe IS NULL)" /* plans without a probe; plans with one give no results */
 
 const char *run_name_fault(const char *name)
 {
@@ -28,7 +28,7 @@ const char *run_name_fault(const char *name)
 	if (strchr(name, JSON_UNREADABLE))
 		return "has characters that cannot be read (is the file UTF-8?)";
 	for (const char *c = name; *c; c++) {
-		if (text_control(c))
+		if (text_control_char_bytes(c))
 			return "has a line break or another control character";
 	}
 	return n > RUN_NAME_BYTES_MAX ? "is longer than 200 bytes" : NULL;
@@ -38,10 +38,10 @@ enum assay_status run_imported_direction(struct store *store, const char *applic
 {
 	sqlite3_stmt *stmt = NULL;
 	enum assay_status st =
-	    store_ask(store, &stmt, err, "SELECT higher_is_better FROM metric_direction WHERE application = ?", "t", application);
+	    store_query(store, &stmt, err, "SELECT higher_is_better FROM metric_direction WHERE application = ?", "t", application);
 
 	*higher_is_better = store_next(store, stmt, &st, err) && sqlite3_column_int(stmt, 0);
-	return store_finish(stmt, st);
+	return store_finalize(stmt, st);
 }
 
 /* ---- builds of a version ---- */
@@ -53,7 +53,7 @@ struct run_build {
 	int64_t last_ms;	  /* start of the plan; or the time of the version's last run if it is later (run_load()) */
 	size_t planned;		  /* number of the version's runs in the plan */
 	double level;		  /* confidence level of the plan; NaN without interim analyses */
-	struct manifest_terms terms; /* terms from the plan's manifest */
+	struct manifest_hashes terms; /* terms from the plan's manifest */
 };
 
 struct run_builds {
@@ -71,7 +71,7 @@ static const char select_plans[] =
 
 /* Computes the hash of a version's run from a stored manifest. If `terms` is not NULL, sets *terms, and includes the metric in the hash. If
  * the manifest cannot be read, leaves *terms and `hex`. */
-static void run_hash_manifest(const char *text, const char *version, const char *input, struct manifest_terms *terms,
+static void run_hash_manifest(const char *text, const char *version, const char *input, struct manifest_hashes *terms,
 			      char hex[DIGEST_HEX_BYTES])
 {
 	struct manifest manifest = { .file = NULL };
@@ -86,7 +86,7 @@ static void run_hash_manifest(const char *text, const char *version, const char 
 	if (v != SIZE_MAX && i != SIZE_MAX) {
 		manifest_hash_run(&manifest, v, i, terms != NULL, hex);
 		if (terms)
-			manifest_terms_of(&manifest, v, i, terms);
+			manifest_hash_terms(&manifest, v, i, terms);
 	}
 	manifest_release(&manifest);
 }
@@ -113,11 +113,11 @@ static enum assay_status run_builds_load(struct store *store, const char *applic
 					 struct assay_error *err)
 {
 	struct run_builds builds = { NULL, 0 };
-	struct manifest_terms terms = { .metric = "" };
+	struct manifest_hashes terms = { .metric = "" };
 	char manifest[DIGEST_HEX_BYTES] = "", run_hash[DIGEST_HEX_BYTES] = "";
 	sqlite3_stmt *stmt = NULL;
 	size_t capacity = 0;
-	enum assay_status st = store_ask(store, &stmt, err, select_plans, "tt", application, version);
+	enum assay_status st = store_query(store, &stmt, err, select_plans, "tt", application, version);
 
 	while (store_next(store, stmt, &st, err)) {
 		struct run_build *build;
@@ -125,10 +125,10 @@ static enum assay_status run_builds_load(struct store *store, const char *applic
 		if (strcmp(manifest, store_text(stmt, HASH)) != 0) {
 			snprintf(manifest, sizeof(manifest), "%s", store_text(stmt, HASH));
 			snprintf(run_hash, sizeof(run_hash), "%s", manifest); /* used if the manifest cannot be read */
-			terms = (struct manifest_terms){ .metric = "" };
+			terms = (struct manifest_hashes){ .metric = "" };
 			run_hash_manifest(store_text(stmt, TEXT), version, store_text(stmt, INPUT), &terms, run_hash);
 		}
-		build = mem_next(builds.items, builds.n, &capacity);
+		build = mem_append_slot(builds.items, builds.n, &capacity);
 		*build = (struct run_build){ .last_ms = sqlite3_column_int64(stmt, STARTED),
 					     .planned = (size_t)sqlite3_column_int64(stmt, PLANNED),
 					     .level = store_double(stmt, LEVEL),
@@ -183,9 +183,9 @@ enum assay_status run_latest_build(struct store *store, const char *application,
 /* Appends the line of a deployed file, without "{session}/files/" or "{session}/b003/", where 3 is the version's index in its plan. */
 static void add_deployed(const char *line, size_t n, struct buf *out)
 {
-	const char *path = line + HEX_SIZE + strlen(SESSION), *end = line + n;
+	const char *path = line + HEX_SIZE + strlen(SESSION_PREFIX), *end = line + n;
 
-	if (n <= HEX_SIZE + strlen(SESSION) || strncmp(line + HEX_SIZE, SESSION, strlen(SESSION)) != 0)
+	if (n <= HEX_SIZE + strlen(SESSION_PREFIX) || strncmp(line + HEX_SIZE, SESSION_PREFIX, strlen(SESSION_PREFIX)) != 0)
 		return;
 	path = memchr(path, '/', (size_t)(end - path));
 	if (path)
@@ -199,9 +199,9 @@ static enum assay_status deployed_load(struct store *store, const char *plan, co
 	struct buf lines = BUF_INIT;
 	sqlite3_stmt *stmt = NULL;
 	enum assay_status st =
-	    store_ask(store, &stmt, err,
-		      "SELECT text FROM plan_stack JOIN stack ON hash = stack WHERE plan = ? AND version = ? ORDER BY machine LIMIT 1",
-		      "tt", plan, version);
+	    store_query(store, &stmt, err,
+			"SELECT text FROM plan_stack JOIN stack ON hash = stack WHERE plan = ? AND version = ? ORDER BY machine LIMIT 1",
+			"tt", plan, version);
 
 	if (store_next(store, stmt, &st, err)) {
 		for (const char *line = store_text(stmt, 0), *end; *line; line = *end ? end + 1 : end) {
@@ -215,26 +215,26 @@ static enum assay_status deployed_load(struct store *store, const char *plan, co
 }
 
 /* Deployed files of a version, and hashes of the way in which they were run; "" if unknown. */
-struct ran {
+struct executed_build {
 	char *deployed;
 	char build[DIGEST_HEX_BYTES]; /* hash of all deployed files; for a variant, hash of the plain build */
 	bool is_variant;
 	char hash[DIGEST_HEX_BYTES];
 };
 
-static enum assay_status ran_load(struct store *store, const char *plan, const char *version, const char *input, struct ran *out,
-				  struct assay_error *err)
+static enum assay_status executed_build_load(struct store *store, const char *plan, const char *version, const char *input,
+					     struct executed_build *out, struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = store_ask(store, &stmt, err, "SELECT manifest FROM plan WHERE id = ?", "t", plan);
+	enum assay_status st = store_query(store, &stmt, err, "SELECT manifest FROM plan WHERE id = ?", "t", plan);
 
-	*out = (struct ran){ .deployed = NULL };
+	*out = (struct executed_build){ .deployed = NULL };
 	if (store_next(store, stmt, &st, err))
 		run_hash_manifest(store_text(stmt, 0), version, input, NULL, out->hash);
 	sqlite3_finalize(stmt);
 	stmt = NULL;
 	if (!st)
-		st = store_ask(
+		st = store_query(
 		    store, &stmt, err,
 		    "SELECT coalesce(plain, artefact), plain IS NOT NULL FROM plan_item WHERE plan = ? AND kind = 'version' AND name = ?",
 		    "tt", plan, version);
@@ -251,26 +251,27 @@ static enum assay_status ran_load(struct store *store, const char *plan, const c
 static enum assay_status run_plans_differ(struct store *store, const char *const plans[2], const char *version, const char *input,
 					  bool *out, struct assay_error *err)
 {
-	struct ran ran[2] = { { .deployed = NULL }, { .deployed = NULL } };
+	struct executed_build executed_build[2] = { { .deployed = NULL }, { .deployed = NULL } };
 	enum assay_status st = ASSAY_OK;
 
 	*out = false;
 	if (strcmp(plans[0], plans[1]) == 0)
 		return ASSAY_OK;
 	for (int i = 0; i < 2 && !st; i++)
-		st = ran_load(store, plans[i], version, input, &ran[i], err);
+		st = executed_build_load(store, plans[i], version, input, &executed_build[i], err);
 	if (!st)
-		*out = (ran[0].is_variant || ran[1].is_variant
-			    ? strcmp(ran[0].build, ran[1].build) != 0
-			    : *ran[0].deployed && *ran[1].deployed && strcmp(ran[0].deployed, ran[1].deployed) != 0) ||
-		       (*ran[0].hash && *ran[1].hash && strcmp(ran[0].hash, ran[1].hash) != 0);
-	mem_free(ran[0].deployed, ran[1].deployed);
+		*out = (executed_build[0].is_variant || executed_build[1].is_variant
+			    ? strcmp(executed_build[0].build, executed_build[1].build) != 0
+			    : *executed_build[0].deployed && *executed_build[1].deployed &&
+				  strcmp(executed_build[0].deployed, executed_build[1].deployed) != 0) ||
+		       (*executed_build[0].hash && *executed_build[1].hash && strcmp(executed_build[0].hash, executed_build[1].hash) != 0);
+	mem_free(executed_build[0].deployed, executed_build[1].deployed);
 	return st;
 }
 
 /* ---- builds of sample files ---- */
 
-static bool build_same_plan(const struct sample_file *a, const struct sample_file *b)
+static bool is_same_plan(const struct sample_file *a, const struct sample_file *b)
 {
 	return strcmp(a->plan, b->plan) == 0 && strcmp(a->input, b->input) == 0 && strcmp(a->version, b->version) == 0;
 }
@@ -304,7 +305,7 @@ static enum assay_status build_find_others(struct store *store, const char *plan
 		const char *const plans[2] = { plan, files[i].plan };
 		size_t k = i;
 
-		while (k > 0 && !build_same_plan(&files[k - 1], &files[i]))
+		while (k > 0 && !is_same_plan(&files[k - 1], &files[i]))
 			k--;
 		if (k > 0)
 			other[i] = other[k - 1];
@@ -359,11 +360,11 @@ enum assay_status run_build_stale_samples(struct store *store, const struct samp
 
 static void run_set_forget_executions(struct run_set *set)
 {
-	for (size_t i = 0; i < set->n_on; i++)
-		free(set->on[i].machine);
-	free(set->on);
-	set->on = NULL;
-	set->n_on = 0;
+	for (size_t i = 0; i < set->n_executed_machines; i++)
+		free(set->executed_on[i].machine);
+	free(set->executed_on);
+	set->executed_on = NULL;
+	set->n_executed_machines = 0;
 	run_set_sum(set);
 }
 
@@ -373,29 +374,29 @@ static enum assay_status run_set_count_imported(struct store *store, struct run_
 {
 	size_t capacity = 0;
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st =
-	    store_ask(store, &stmt, err,
-		      "SELECT machine, count(*), sum(failed), sum(crashed), max(taken_ms) FROM (SELECT machine, taken_ms, 0 AS failed, 0 "
-		      "AS crashed FROM run WHERE application = ?1 AND version = ?2 AND plan IS NULL UNION ALL SELECT "
-		      "machine, taken_ms, 1, outcome IN ('failed', 'killed', 'timeout') FROM failure WHERE application = ?1 AND version = "
-		      "?2) GROUP BY machine ORDER BY machine",
-		      "tt", set->application, set->version);
+	enum assay_status st = store_query(
+	    store, &stmt, err,
+	    "SELECT machine, count(*), sum(failed), sum(crashed), max(taken_ms) FROM (SELECT machine, taken_ms, 0 AS failed, 0 "
+	    "AS crashed FROM run WHERE application = ?1 AND version = ?2 AND plan IS NULL UNION ALL SELECT "
+	    "machine, taken_ms, 1, outcome IN ('failed', 'killed', 'timeout') FROM failure WHERE application = ?1 AND version = "
+	    "?2) GROUP BY machine ORDER BY machine",
+	    "tt", set->application, set->version);
 
 	*last_ms = -1;
 	while (store_next(store, stmt, &st, err)) {
-		struct run_executed *on = mem_next(set->on, set->n_on, &capacity);
+		struct run_execution_counts *executed_on = mem_append_slot(set->executed_on, set->n_executed_machines, &capacity);
 		int64_t taken_ms = sqlite3_column_int64(stmt, 4);
 
-		*on = (struct run_executed){ .machine = mem_string(store_text(stmt, 0)),
-					     .executed = (size_t)sqlite3_column_int64(stmt, 1),
-					     .failed = (size_t)sqlite3_column_int64(stmt, 2),
-					     .crashed = (size_t)sqlite3_column_int64(stmt, 3) };
+		*executed_on = (struct run_execution_counts){ .machine = mem_string(store_text(stmt, 0)),
+							      .n_executed = (size_t)sqlite3_column_int64(stmt, 1),
+							      .failed = (size_t)sqlite3_column_int64(stmt, 2),
+							      .n_crashed = (size_t)sqlite3_column_int64(stmt, 3) };
 		*last_ms = taken_ms > *last_ms ? taken_ms : *last_ms;
 	}
 	run_set_sum(set);
 	if (!set->failed)
 		run_set_forget_executions(set);
-	return store_finish(stmt, st);
+	return store_finalize(stmt, st);
 }
 
 /* Counts executions per machine, in the build's latest plan on it. When a build runs again, its earlier failures no longer count. */
@@ -403,15 +404,15 @@ static enum assay_status run_set_count_executions(struct store *store, const str
 						  struct run_set *set, struct assay_error *err)
 {
 	const struct run_build *last = NULL; /* build of the row of the current machine */
-	struct run_executed *at = NULL;
+	struct run_execution_counts *at = NULL;
 	size_t of_latest = 0, capacity = 0;
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = store_ask(store, &stmt, err,
-					 "SELECT machine, plan, count(*), sum(outcome <> 'ok'), max(architecture), sum(outcome IN "
-					 "('failed', 'killed', 'timeout')), sum(outcome = 'not_started'), ifnull(min(CASE outcome WHEN "
-					 "'timeout' THEN wall_ns END), 0) FROM execution WHERE application = ? AND version = ? GROUP BY "
-					 "machine, plan ORDER BY machine",
-					 "tt", set->application, set->version);
+	enum assay_status st = store_query(store, &stmt, err,
+					   "SELECT machine, plan, count(*), sum(outcome <> 'ok'), max(architecture), sum(outcome IN "
+					   "('failed', 'killed', 'timeout')), sum(outcome = 'not_started'), ifnull(min(CASE outcome WHEN "
+					   "'timeout' THEN wall_ns END), 0) FROM execution WHERE application = ? AND version = ? GROUP BY "
+					   "machine, plan ORDER BY machine",
+					   "tt", set->application, set->version);
 
 	while (store_next(store, stmt, &st, err)) {
 		const struct run_build *build = run_builds_find(builds, store_text(stmt, 1));
@@ -419,38 +420,38 @@ static enum assay_status run_set_count_executions(struct store *store, const str
 		if (!build || strcmp(build->id, latest->id) != 0)
 			continue;
 		if (!at || strcmp(at->machine, store_text(stmt, 0)) != 0) {
-			at = mem_next(set->on, set->n_on, &capacity);
-			*at = (struct run_executed){ .machine = mem_string(store_text(stmt, 0)) };
+			at = mem_append_slot(set->executed_on, set->n_executed_machines, &capacity);
+			*at = (struct run_execution_counts){ .machine = mem_string(store_text(stmt, 0)) };
 		} else if (last->last_ms > build->last_ms) {
 			continue;
 		}
 		last = build;
 		snprintf(at->plan, sizeof(at->plan), "%s", build->plan);
-		at->executed = (size_t)sqlite3_column_int64(stmt, 2);
+		at->n_executed = (size_t)sqlite3_column_int64(stmt, 2);
 		at->failed = (size_t)sqlite3_column_int64(stmt, 3);
 		snprintf(at->architecture, sizeof(at->architecture), "%s", store_text(stmt, 4));
-		at->crashed = (size_t)sqlite3_column_int64(stmt, 5);
+		at->n_crashed = (size_t)sqlite3_column_int64(stmt, 5);
 		at->not_started = (size_t)sqlite3_column_int64(stmt, 6);
 		at->hung_ns = sqlite3_column_int64(stmt, 7);
-		of_latest += build == latest ? at->executed : 0;
+		of_latest += build == latest ? at->n_executed : 0;
 	}
 	run_set_sum(set);
 	set->planned = latest->planned;
 	set->missing = latest->planned > of_latest ? latest->planned - of_latest : 0;
-	return store_finish(stmt, st);
+	return store_finalize(stmt, st);
 }
 
 void run_set_sum(struct run_set *set)
 {
-	set->executed = set->failed = set->crashed = set->not_started = 0;
+	set->n_executed = set->failed = set->n_crashed = set->not_started = 0;
 	set->hung_ns = 0;
-	for (size_t i = 0; i < set->n_on; i++) {
-		set->executed += set->on[i].executed;
-		set->failed += set->on[i].failed;
-		set->crashed += set->on[i].crashed;
-		set->not_started += set->on[i].not_started;
-		if (set->on[i].hung_ns && (!set->hung_ns || set->on[i].hung_ns < set->hung_ns))
-			set->hung_ns = set->on[i].hung_ns;
+	for (size_t i = 0; i < set->n_executed_machines; i++) {
+		set->n_executed += set->executed_on[i].n_executed;
+		set->failed += set->executed_on[i].failed;
+		set->n_crashed += set->executed_on[i].n_crashed;
+		set->not_started += set->executed_on[i].not_started;
+		if (set->executed_on[i].hung_ns && (!set->hung_ns || set->executed_on[i].hung_ns < set->hung_ns))
+			set->hung_ns = set->executed_on[i].hung_ns;
 	}
 }
 
@@ -476,14 +477,14 @@ static bool run_set_keep_latest_build(struct run_set *set, const struct run_buil
 
 #define FOREIGN_TICK_NS 10000000 /* length of a clock tick in /proc, 1 / USER_HZ, ns */
 
-double run_withheld_of(int64_t ns, int64_t wall_ns)
+double run_withheld_share(int64_t ns, int64_t wall_ns)
 {
 	return wall_ns > 0 && ns >= 0 ? (double)ns / (double)wall_ns : (double)NAN;
 }
 
 /* Returns the run-queue delay of a run, ns; -1 if unknown. `first_ns` is a sum over processes that may wait at the same time, so it is
  * limited by the mean over them. Other threads and processes wait independently. */
-static int64_t queued_ns(const struct metric_usage *usage, int64_t first_ns, int64_t others_ns)
+static int64_t run_queue_delay_ns(const struct metric_usage *usage, int64_t first_ns, int64_t others_ns)
 {
 	double wall = (double)usage->wall_ns, cpu = 1e3 * ((double)usage->user_us + (double)usage->sys_us), first = (double)first_ns;
 	double others = fmin(fmax((double)others_ns, 0) / wall, 1);
@@ -496,7 +497,7 @@ static int64_t queued_ns(const struct metric_usage *usage, int64_t first_ns, int
 void run_set_withheld(struct run *run, const struct helper_result *r)
 {
 	int64_t throttled_ns = r->throttled_ns > 0 ? r->throttled_ns : 0; /* the run-queue delay contains this time */
-	int64_t queued = queued_ns(&run->usage, r->run_delay_ns, r->others_delay_ns), waited = queued - throttled_ns;
+	int64_t queued = run_queue_delay_ns(&run->usage, r->run_delay_ns, r->others_delay_ns), waited = queued - throttled_ns;
 	int64_t foreign = r->busy_ns - 1000 * (run->usage.user_us + run->usage.sys_us) + FOREIGN_TICK_NS; /* CPU time of other processes */
 
 	run->queued_ns = queued;
@@ -566,7 +567,7 @@ static void run_set_add_row(struct run_set *set, size_t *capacity, sqlite3_stmt 
 	int column = 10;
 
 	if (!last || strcmp(last->machine, store_text(stmt, 0)) != 0 || last->repetition != repetition || last->taken_ms != taken_ms) {
-		last = mem_next(set->items, set->n, capacity);
+		last = mem_append_slot(set->items, set->n, capacity);
 		*last = (struct run){ .machine = mem_string(store_text(stmt, 0)),
 				      .taken_ms = taken_ms,
 				      .repetition = repetition,
@@ -579,13 +580,13 @@ static void run_set_add_row(struct run_set *set, size_t *capacity, sqlite3_stmt 
 		snprintf(last->fingerprint, sizeof(last->fingerprint), "%s", store_text(stmt, 4));
 		snprintf(last->plan, sizeof(last->plan), "%s", store_text(stmt, 6));
 		snprintf(last->architecture, sizeof(last->architecture), "%s", store_text(stmt, column));
-		last->turns = (enum run_turns)sqlite3_column_int(stmt, column + 1);
+		last->order_source = (enum run_order_source)sqlite3_column_int(stmt, column + 1);
 	}
 	last->metric += store_double(stmt, 3); /* sum of the values, which run_load_plan() divides by their number */
 	last->recorded++;
 }
 
-ORDER_BY(run_compare_runs, struct run, BY_TEXT(machine) BY_UP(repetition) BY_UP(taken_ms))
+ORDER_BY(run_compare_runs, struct run, BY_TEXT(machine) BY_ASC(repetition) BY_ASC(taken_ms))
 
 /* Sorts by machine, repetition and time. Rows come by machine and time, mostly the same order. Sorting in SQLite would copy all rows. */
 static void run_set_order(struct run_set *set)
@@ -613,10 +614,10 @@ enum assay_status run_load_plan(struct store *store, const char *application, co
 	struct run_set set = { .application = mem_string(application), .version = mem_string(version) };
 	sqlite3_stmt *stmt = NULL;
 	size_t capacity = 0;
-	enum assay_status st = store_ask(
+	enum assay_status st = store_query(
 	    store, &stmt, err,
 	    "SELECT machine, repetition, taken_ms, run.metric, fingerprint, pass, plan, wall_ns, user_us, sys_us" RUN_COUNTER_ROWS(
-		COUNTER_COLUMN) ", architecture, turns FROM run LEFT JOIN (SELECT * FROM execution WHERE input = " RUN_INPUT
+		COUNTER_COLUMN) ", architecture, turns FROM run LEFT JOIN (SELECT * FROM execution WHERE input = " RUN_INPUT_SQL
 				") USING (plan, machine, version, repetition, application, taken_ms) WHERE application = ?1 AND "
 				"version = ?2 AND (?3 IS NULL OR plan = ?3) ORDER BY machine, taken_ms, repetition, ordinal",
 	    "ttt", application, version, plan);
@@ -655,10 +656,10 @@ void run_set_copy(const struct run_set *set, struct run_set *out)
 	out->version = mem_string(set->version);
 	out->items = copy_runs(set->items, set->n);
 	out->others = copy_runs(set->others, set->n_others);
-	out->on = mem_new(set->n_on, sizeof(*out->on));
-	for (size_t i = 0; i < set->n_on; i++) {
-		out->on[i] = set->on[i];
-		out->on[i].machine = mem_string(set->on[i].machine);
+	out->executed_on = mem_new(set->n_executed_machines, sizeof(*out->executed_on));
+	for (size_t i = 0; i < set->n_executed_machines; i++) {
+		out->executed_on[i] = set->executed_on[i];
+		out->executed_on[i].machine = mem_string(set->executed_on[i].machine);
 	}
 }
 
@@ -673,11 +674,11 @@ void run_set_release(struct run_set *set)
 	*set = (struct run_set){ 0 };
 }
 
-void run_set_join(struct run_set *set)
+void run_set_add_others(struct run_set *set)
 {
 	if (!set->n_others)
 		return;
-	set->terms = (struct manifest_terms){ .metric = "" };
+	set->terms = (struct manifest_hashes){ .metric = "" };
 	set->items = mem_resize(set->items, set->n + set->n_others, sizeof(*set->items));
 	memcpy(set->items + set->n, set->others, set->n_others * sizeof(*set->others));
 	set->n += set->n_others;
@@ -700,7 +701,7 @@ static enum assay_status run_list_rows(struct store *store, struct run_listing *
 	while (store_next(store, stmt, &st, err)) {
 		struct run_listing *item;
 
-		item = mem_next(*list, *n, &capacity);
+		item = mem_append_slot(*list, *n, &capacity);
 		*item = (struct run_listing){ .application = mem_string(store_text(stmt, 0)),
 					      .version = mem_string(store_text(stmt, 1)),
 					      .runs = sqlite3_column_int64(stmt, 2),
@@ -732,7 +733,7 @@ static enum assay_status run_list_directions(struct store *store, struct run_lis
 
 	if (!st)
 		st = store_prepare(store,
-				   "SELECT application, version, plan, max(taken_ms) FROM execution WHERE plan IN " MEASURED
+				   "SELECT application, version, plan, max(taken_ms) FROM execution WHERE plan IN " MEASURED_SQL
 				   " GROUP BY application, version",
 				   &stmt, err);
 	while (n && store_next(store, stmt, &st, err)) {
@@ -784,14 +785,14 @@ void run_list_free(struct run_listing *list, size_t n)
 
 #define NAMES_SHOWN 20
 
-enum assay_status run_selector(const char *text, char **application, char **version, struct assay_error *err)
+enum assay_status run_parse_selector(const char *text, char **application, char **version, struct assay_error *err)
 {
 	const char *at = strrchr(text, '@');
 	char *name = mem_bytes(text, at ? (size_t)(at - text) : strlen(text));
 
 	if (run_name_fault(name) || (at && run_name_fault(at + 1))) {
 		free(name);
-		return assay_fail(err, ASSAY_E_USAGE, "'%s' is not APP or APP@VERSION", TEXT_SHOWN(text));
+		return assay_fail(err, ASSAY_E_USAGE, "'%s' is not APP or APP@VERSION", TEXT_SANITIZED(text));
 	}
 	*application = name;
 	*version = at ? mem_string(at + 1) : NULL;
@@ -800,7 +801,7 @@ enum assay_status run_selector(const char *text, char **application, char **vers
 
 /* Returns a list such as "a, b and 3 more"; "" if it is empty. It has the application's versions, or, if `inputs`, the stored names that
  * start with the application's name, such as NAME/INPUT or NAME (SIZE=4). The caller frees the result. */
-static char *run_names_of(const struct run_listing *list, size_t n, const char *application, bool inputs)
+static char *run_join_names(const struct run_listing *list, size_t n, const char *application, bool inputs)
 {
 	struct buf text = BUF_INIT;
 	size_t length = strlen(application), found = 0;
@@ -819,9 +820,9 @@ static char *run_names_of(const struct run_listing *list, size_t n, const char *
 	return buf_take(&text);
 }
 
-static enum assay_status run_no_application(const struct run_listing *list, size_t n, const char *application, struct assay_error *err)
+static enum assay_status run_fail_no_application(const struct run_listing *list, size_t n, const char *application, struct assay_error *err)
 {
-	char *inputs = run_names_of(list, n, application, true);
+	char *inputs = run_join_names(list, n, application, true);
 	const char **names = mem_new(n, sizeof(char *));
 	enum assay_status st = ASSAY_OK;
 	const char *nearest;
@@ -862,12 +863,12 @@ static enum assay_status run_resolve_in_list(const struct run_listing *list, siz
 			found = &list[i];
 	}
 	if (versions == 0)
-		return run_no_application(list, n, application, err);
+		return run_fail_no_application(list, n, application, err);
 	if (found && (version || versions == 1)) {
 		*out = mem_string(found->version);
 		return ASSAY_OK;
 	}
-	all = run_names_of(list, n, application, false);
+	all = run_join_names(list, n, application, false);
 	if (version)
 		st = assay_fail(err, ASSAY_E_NOTFOUND, "'%s' has no version '%s': it has %s", application, version, all);
 	else
@@ -885,7 +886,7 @@ static enum assay_status run_resolve_directly(struct store *store, const char *a
 	    "application = ?1 AND version = coalesce(?2, version) AND NOT probed LIMIT 2";
 	sqlite3_stmt *stmt = NULL;
 	size_t n = 0;
-	enum assay_status st = store_ask(store, &stmt, err, sql, "tt", application, version);
+	enum assay_status st = store_query(store, &stmt, err, sql, "tt", application, version);
 
 	*out = NULL;
 	while (store_next(store, stmt, &st, err)) {
@@ -900,7 +901,8 @@ static enum assay_status run_resolve_directly(struct store *store, const char *a
 	return st;
 }
 
-enum assay_status run_resolve(struct store *store, const char *application, const char *version, char **out, struct assay_error *err)
+enum assay_status run_resolve_version(struct store *store, const char *application, const char *version, char **out,
+				      struct assay_error *err)
 {
 	struct run_listing *list = NULL;
 	size_t n = 0;
@@ -922,7 +924,7 @@ static bool run_others_is_first_of_machine(const struct run_set *set, size_t i)
 	return i == 0 || strcmp(set->others[i - 1].machine, set->others[i].machine) != 0;
 }
 
-static bool run_others_is_used(const struct run_set *set, const char *machine)
+static bool run_machine_is_used(const struct run_set *set, const char *machine)
 {
 	for (size_t i = 0; i < set->n; i++) {
 		if (strcmp(set->items[i].machine, machine) == 0)
@@ -942,7 +944,7 @@ char *run_others_text(const struct run_set *set)
 		   text_plural(set->n_others), set->application, set->version, set->n_others > 1 ? "are" : "is",
 		   set->n_others > 1 ? "do" : "does");
 	for (size_t i = 0; i < set->n_others; i++) {
-		if (!run_others_is_first_of_machine(set, i) || run_others_is_used(set, set->others[i].machine))
+		if (!run_others_is_first_of_machine(set, i) || run_machine_is_used(set, set->others[i].machine))
 			continue;
 		if (without < MACHINES_SHOWN)
 			buf_format(&text, "%s%s", without ? ", " : "; its latest build has no result on ", set->others[i].machine);

@@ -23,19 +23,19 @@ enum run_withheld {
 	RUN_IO_STALLED,	    /* a task on the host waited for I/O */
 	RUN_MEMORY_STALLED, /* a task on the host waited for memory */
 	RUN_STOLEN,	    /* a hypervisor gave the CPUs to another guest */
-	RUN_WITHHELD
+	RUN_WITHHELD_KINDS
 };
 
 /* Returns `ns` as a share of the run's wall-clock time; NaN if either is unknown. */
-double run_withheld_of(int64_t ns, int64_t wall_ns);
+double run_withheld_share(int64_t ns, int64_t wall_ns);
 
 #define RUN_ARCHITECTURE_BYTES 32
 
 /* Evidence that versions took turns, if neither plan nor times show it. These values are stored: do not renumber them. */
-enum run_turns {
-	RUN_TURNS_NUMBERED, /* repetition numbers in the imported file */
-	RUN_TURNS_COUNTED,  /* none, because assay itself numbered the imported repetitions */
-	RUN_TURNS_SAID	    /* statement of the user that the versions took turns */
+enum run_order_source {
+	RUN_ORDER_NUMBERED, /* repetition numbers in the imported file */
+	RUN_ORDER_COUNTED,  /* none, because assay itself numbered the imported repetitions */
+	RUN_ORDER_STATED    /* statement of the user that the versions took turns */
 };
 
 /* Result of one repetition on one machine. */
@@ -50,20 +50,21 @@ struct run {
 	char build[DIGEST_ID_BYTES];		/* build of the version; "" if imported */
 	struct metric_usage usage;		/* resource usage of the run's execution; 0 or less if unknown */
 	int64_t queued_ns;			/* run-queue delay, at most the wall-clock time, ns; -1 if unknown */
-	int64_t withheld_ns[RUN_WITHHELD]; /* time per cause, ns; -1 if unknown; RUN_WAITED excludes delay that others cannot explain */
+	int64_t
+	    withheld_ns[RUN_WITHHELD_KINDS]; /* time per cause, ns; -1 if unknown; RUN_WAITED excludes delay that others cannot explain */
 	char architecture[RUN_ARCHITECTURE_BYTES]; /* architecture of the machine, recorded with the execution; "" if unknown */
-	enum run_turns turns;
+	enum run_order_source order_source;
 	bool disturbed; /* true if the run was moved to `others`, because other work disturbed it */
 };
 
 /* Numbers of executions of a build on one machine: those of the build's latest plan on this machine, or those of all imports. */
-struct run_executed {
+struct run_execution_counts {
 	char *machine, plan[DIGEST_ID_BYTES];	   /* machine's id; plan's id, "" if imported */
 	char architecture[RUN_ARCHITECTURE_BYTES]; /* architecture of the machine; "" if unknown */
-	size_t executed, failed;
-	size_t crashed, not_started; /* parts of `failed`. crashed: ended by a signal, the time limit or another exit status than 0.
+	size_t n_executed, failed;
+	size_t n_crashed, not_started; /* parts of `failed`. crashed: ended by a signal, the time limit or another exit status than 0.
 					not_started: the program could not be executed */
-	int64_t hung_ns;	     /* wall-clock time of the shortest run that the time limit ended, ns; 0 if there is none */
+	int64_t hung_ns;	       /* wall-clock time of the shortest run that the time limit ended, ns; 0 if there is none */
 };
 
 /* Sets queued_ns and withheld_ns from run->usage and the resource usage counters. When several threads wait for a CPU at the same time,
@@ -74,29 +75,31 @@ void run_set_withheld(struct run *run, const struct helper_result *counters);
  * count: of the build that the latest plan deployed, even if it has no result yet, or of all imports if these are later. */
 struct run_set {
 	char *application, *version;
-	bool higher_is_better;	     /* direction, from the manifest of the latest plan or from the imports */
-	struct manifest_terms terms; /* terms of the selected build; all "" if the build was imported or builds are joined */
-	struct run *items;	     /* [n], sorted by machine, repetition, time */
+	bool higher_is_better;	      /* direction, from the manifest of the latest plan or from the imports */
+	struct manifest_hashes terms; /* terms of the selected build; all "" if the build was imported or builds are joined */
+	struct run *items;	      /* [n], sorted by machine, repetition, time */
 	size_t n;
 	struct run *others; /* [n_others], excluded runs in the same order: of other builds, or disturbed */
 	size_t n_others;
 	double level;		    /* confidence level of intervals if there were interim analyses; else 0 */
 	char plan[DIGEST_ID_BYTES]; /* latest plan of the selected build; "" if imported */
-	struct run_executed *on;    /* [n_on], machines of the selected build, sorted; for imports, empty unless some runs failed */
-	size_t n_on;
-	size_t executed, failed, crashed, not_started; /* sums over `on`; hung_ns is the minimum */
+	struct run_execution_counts
+	    *executed_on; /* [n_executed_machines], machines of the selected build, sorted; for imports, empty unless some runs failed */
+	size_t n_executed_machines;
+	size_t n_executed, failed, n_crashed, not_started; /* sums over `executed_on`; hung_ns is the minimum */
 	int64_t hung_ns;
 	size_t planned, missing; /* number of this version's runs in the latest plan, and number of those that are not stored yet */
 };
 
 /* Splits a selector APP[@VERSION]. *version is NULL if the selector has none. The caller frees *application and *version. */
-enum assay_status run_selector(const char *text, char **application, char **version, struct assay_error *err);
+enum assay_status run_parse_selector(const char *text, char **application, char **version, struct assay_error *err);
 
 /* Finds the version with this name, or the only version if `version` is NULL. If there is none, or more than one, the error lists the
  * versions or suggests the nearest name. The caller frees *out. */
-enum assay_status run_resolve(struct store *store, const char *application, const char *version, char **out, struct assay_error *err);
+enum assay_status run_resolve_version(struct store *store, const char *application, const char *version, char **out,
+				      struct assay_error *err);
 
-/* Loads the results of an existing version (see run_resolve()). Overwrites *out; free it with run_set_release(). */
+/* Loads the results of an existing version (see run_resolve_version()). Overwrites *out; free it with run_set_release(). */
 enum assay_status run_load(struct store *store, const char *application, const char *version, struct run_set *out, struct assay_error *err);
 /* Loads only the results of one plan, or of any plan if `plan` is NULL. */
 enum assay_status run_load_plan(struct store *store, const char *application, const char *version, const char *plan, struct run_set *out,
@@ -108,7 +111,7 @@ void run_set_release(struct run_set *set);
 void run_set_sum(struct run_set *set);
 
 /* Moves the runs in `others` back to the results, for callers that select runs themselves. */
-void run_set_join(struct run_set *set);
+void run_set_add_others(struct run_set *set);
 
 /* Summary of the results of one version. */
 struct run_listing {
@@ -141,7 +144,7 @@ cJSON *run_others_json(const struct run_set *set);
 
 /* SQL expression for the name of the input in ?1, which is an application's name in the store. It lets SQLite find an execution by its
  * whole key, not only by the start of the key. */
-#define RUN_INPUT "substr(?1, instr(?1 || '/', '/') + 1)"
+#define RUN_INPUT_SQL "substr(?1, instr(?1 || '/', '/') + 1)"
 
 /* ---- builds: the deployed files of a version, and the way to run them ---- */
 

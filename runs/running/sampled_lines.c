@@ -56,7 +56,7 @@ static struct sampled_file *file_open(const struct artefact_file *of)
 	return file;
 }
 
-static struct sampled_file *file_of(struct sampled_lines *lines, const struct artefact_file *of)
+static struct sampled_file *file_find(struct sampled_lines *lines, const struct artefact_file *of)
 {
 	for (size_t i = 0; i < lines->n; i++) {
 		if (strcmp(lines->files[i]->source, of->source) == 0 && strcmp(lines->files[i]->hash, of->hash) == 0)
@@ -69,7 +69,8 @@ static struct sampled_file *file_of(struct sampled_lines *lines, const struct ar
 }
 
 /* Returns the open file for a path on the host; NULL if the file was not deployed or its functions are unknown. */
-static struct sampled_file *file_at(struct sampled_lines *lines, const char *path, const struct sampled_deployed *deployed, size_t n)
+static struct sampled_file *file_find_by_path(struct sampled_lines *lines, const char *path, const struct sampled_directory *deployed,
+					      size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		size_t length = strlen(deployed[i].directory);
@@ -79,7 +80,7 @@ static struct sampled_file *file_at(struct sampled_lines *lines, const char *pat
 			continue;
 		for (size_t k = 0; k < files->n; k++) {
 			const struct artefact_file *of = &files->files[k];
-			struct sampled_file *file = of->source && strcmp(of->path, path + length + 1) == 0 ? file_of(lines, of) : NULL;
+			struct sampled_file *file = of->source && strcmp(of->path, path + length + 1) == 0 ? file_find(lines, of) : NULL;
 
 			if (file)
 				return file->known ? file : NULL;
@@ -90,7 +91,7 @@ static struct sampled_file *file_at(struct sampled_lines *lines, const char *pat
 
 /* ---- sampled places ---- */
 
-struct seen {
+struct sampled_name {
 	char *name;
 	unsigned long long count;
 	size_t file; /* number of the object file: the number of `user` lines up to its own */
@@ -98,24 +99,24 @@ struct seen {
 };
 
 struct seen_list {
-	struct seen *items; /* [n], places */
+	struct sampled_name *items; /* [n], places */
 	size_t n, capacity;
 };
 
 /* Returns the place at `offset` as "FILE:LINE:BEGIN FUNCTION"; NULL if no function contains it. The caller frees the result. */
-static char *name_of(const struct sampled_file *file, uint64_t offset)
+static char *line_name(const struct sampled_file *file, uint64_t offset)
 {
-	struct functions_place place;
+	struct functions_location place;
 	uint64_t address;
 	const struct function *of;
-	char *function, *name, of_file[TEXT_SHOWN_BYTES];
+	char *function, *name, of_file[TEXT_SANITIZED_BYTES];
 
-	if (!image_address_of(&file->image, offset, &address) || !functions_place_of(&file->image, &file->functions, address, &place))
+	if (!image_find_address(&file->image, offset, &address) || !functions_locate(&file->image, &file->functions, address, &place))
 		return NULL;
 	of = &file->functions.items[place.function];
 	function = demangle(of->symbol);
-	name = mem_format("%s:%u:%u %s", place.file ? text_shown(text_file_name(place.file), of_file) : "-", place.file ? place.line : 0,
-			  place.file ? of->line : 0, TEXT_SHOWN(function));
+	name = mem_format("%s:%u:%u %s", place.file ? text_sanitize(text_file_name(place.file), of_file) : "-", place.file ? place.line : 0,
+			  place.file ? of->line : 0, TEXT_SANITIZED(function));
 	for (char *c = of_file; place.file && *c; c++)
 		name[c - of_file] = *c == ' ' ? '?' : *c;
 	free(function);
@@ -123,7 +124,7 @@ static char *name_of(const struct sampled_file *file, uint64_t offset)
 }
 
 /* Adds `count` samples to a place. Takes ownership of `name`. */
-static void seen_add(struct seen_list *list, char *name, size_t file, unsigned long long count)
+static void add_sampled_count(struct seen_list *list, char *name, size_t file, unsigned long long count)
 {
 	for (size_t i = list->n; i-- > 0 && list->items[i].file == file;) {
 		if (strcmp(list->items[i].name, name) == 0) {
@@ -132,10 +133,10 @@ static void seen_add(struct seen_list *list, char *name, size_t file, unsigned l
 			return;
 		}
 	}
-	mem_append(list->items, list->n, &list->capacity, (struct seen){ .name = name, .count = count, .file = file });
+	mem_append(list->items, list->n, &list->capacity, (struct sampled_name){ .name = name, .count = count, .file = file });
 }
 
-ORDER_BY(by_count, struct seen, BY_DOWN(count) BY_TEXT(name))
+ORDER_BY(by_count, struct sampled_name, BY_DESC(count) BY_TEXT(name))
 
 static void keep_most(struct seen_list *list)
 {
@@ -165,7 +166,7 @@ static size_t next_line(const char **text, const char **line)
 }
 
 /* Reports whether the line has the form "COUNT WHERE NAME". Sets *count, and *name to the start of NAME. */
-static bool is_of(const char *line, size_t n, const char *where, unsigned long long *count, const char **name)
+static bool is_line_of_kind(const char *line, size_t n, const char *where, unsigned long long *count, const char **name)
 {
 	char *end;
 	size_t length = strlen(where);
@@ -178,7 +179,7 @@ static bool is_of(const char *line, size_t n, const char *where, unsigned long l
 	return true;
 }
 
-static void read_places(struct sampled_lines *lines, const char *text, const struct sampled_deployed *deployed, size_t n,
+static void read_places(struct sampled_lines *lines, const char *text, const struct sampled_directory *deployed, size_t n,
 			struct seen_list *out)
 {
 	struct sampled_file *file = NULL;
@@ -189,17 +190,17 @@ static void read_places(struct sampled_lines *lines, const char *text, const str
 		size_t bytes = next_line(&text, &line);
 		unsigned long long count;
 
-		if (is_of(line, bytes, "user", &count, &name)) {
+		if (is_line_of_kind(line, bytes, "user", &count, &name)) {
 			char *path = mem_bytes(name, (size_t)(line + bytes - name));
 
-			file = file_at(lines, path, deployed, n);
+			file = file_find_by_path(lines, path, deployed, n);
 			number++;
 			free(path);
-		} else if (file && is_of(line, bytes, "at", &count, &name)) {
-			char *where = name_of(file, strtoull(name, NULL, 16));
+		} else if (file && is_line_of_kind(line, bytes, "at", &count, &name)) {
+			char *where = line_name(file, strtoull(name, NULL, 16));
 
 			if (where)
-				seen_add(out, where, number, count);
+				add_sampled_count(out, where, number, count);
 		}
 	}
 }
@@ -214,7 +215,7 @@ static void write_lines(struct seen_list *seen, size_t file, struct buf *out)
 	}
 }
 
-char *sampled_lines_of(struct sampled_lines *lines, const char *samples, const struct sampled_deployed *deployed, size_t n)
+char *sampled_lines_add(struct sampled_lines *lines, const char *samples, const struct sampled_directory *deployed, size_t n)
 {
 	struct seen_list seen = { .items = NULL };
 	struct buf out = BUF_INIT;
@@ -226,11 +227,11 @@ char *sampled_lines_of(struct sampled_lines *lines, const char *samples, const s
 	while (*text) {
 		size_t bytes = next_line(&text, &line);
 		unsigned long long count;
-		bool user = is_of(line, bytes, "user", &count, &name);
+		bool user = is_line_of_kind(line, bytes, "user", &count, &name);
 
-		if (is_of(line, bytes, "at", &count, &name))
+		if (is_line_of_kind(line, bytes, "at", &count, &name))
 			continue;
-		if (user || is_of(line, bytes, "kernel", &count, &name)) {
+		if (user || is_line_of_kind(line, bytes, "kernel", &count, &name)) {
 			write_lines(&seen, number, &out);
 			number += user;
 		}
@@ -252,7 +253,7 @@ bool sampled_lines_next(const char **text, struct sampled_line *out)
 		size_t bytes = next_line(text, &line);
 		const char *first, *second;
 
-		if (!is_of(line, bytes, "line", &out->count, &name))
+		if (!is_line_of_kind(line, bytes, "line", &out->count, &name))
 			continue;
 		out->file = name;
 		out->file_bytes = strcspn(name, " \n");
@@ -264,7 +265,7 @@ bool sampled_lines_next(const char **text, struct sampled_line *out)
 		out->function_bytes = (size_t)(line + bytes - out->function);
 		out->file_bytes = (size_t)(first - name);
 		out->line = (unsigned)strtoul(first + 1, NULL, 10);
-		out->begins = (unsigned)strtoul(second + 1, NULL, 10);
+		out->function_line = (unsigned)strtoul(second + 1, NULL, 10);
 		return true;
 	}
 	return false;

@@ -17,7 +17,7 @@ struct sampled_lines {
 void sampled_lines_release(struct sampled_lines *lines);
 
 /* A directory on the host, named as the host's kernel does, and the files deployed to it. */
-struct sampled_deployed {
+struct sampled_directory {
 	char *directory;
 	const struct artefact *files;
 };
@@ -26,16 +26,16 @@ struct sampled_deployed {
  * Keeps the most frequent lines within SAMPLED_LINES_BYTES. FILE has no directory. FUNCTION is the source function, inlined or not, that
  * starts at line BEGIN. Without debug information, the place is "-:0:0". Object files that have changed since they were deployed get no
  * lines. The caller frees the result. */
-char *sampled_lines_of(struct sampled_lines *lines, const char *samples, const struct sampled_deployed *deployed, size_t n);
+char *sampled_lines_add(struct sampled_lines *lines, const char *samples, const struct sampled_directory *deployed, size_t n);
 
-/* A line that sampled_lines_of() added. The texts are parts of the samples. */
+/* A line that sampled_lines_add() added. The texts are parts of the samples. */
 struct sampled_line {
 	unsigned long long count;
 	const char *file, *function;
 	size_t file_bytes, function_bytes;
-	unsigned line, begins; /* line in the file, and line where the function starts; 0 if unknown */
+	unsigned line, function_line; /* line in the file, and line where the function starts; 0 if unknown */
 };
-/* Reads the next line that sampled_lines_of() added into *out, and moves *text past this line. Returns false if there is none. */
+/* Reads the next line that sampled_lines_add() added into *out, and moves *text past this line. Returns false if there is none. */
 bool sampled_lines_next(const char **text, struct sampled_line *out);
 
 #endif

@@ -8,11 +8,11 @@
 
 #include <math.h>
 
-#define LIST_BYTES_MAX	(1u << 20)
-#define LIST_MS		(5 * 60 * 1000)
-#define FETCH_MS	(60 * 60 * 1000) /* time limit per file, ms */
-#define CALLS_FILES_MAX 8192		 /* maximum number of files that `assay variance` reads */
-#define SPARE_MS	(60 * 1000)	 /* extra time to wait for an answer, beyond the limit that the host itself enforces, ms */
+#define LIST_BYTES_MAX	  (1u << 20)
+#define LIST_MS		  (5 * 60 * 1000)
+#define FETCH_MS	  (60 * 60 * 1000) /* time limit per file, ms */
+#define CALLS_FILES_MAX	  8192		   /* maximum number of files that `assay variance` reads */
+#define TIMEOUT_MARGIN_MS (60 * 1000)	   /* extra time to wait for an answer, beyond the limit that the host itself enforces, ms */
 
 /* List of files on a host. */
 struct samples_found {
@@ -58,7 +58,7 @@ static void samples_found_parse(char *text, const char *suffix, struct samples_f
 	}
 }
 
-ORDER_BY(largest_first, struct samples_found_file, BY_DOWN(bytes) BY_TEXT(name))
+ORDER_BY(largest_first, struct samples_found_file, BY_DESC(bytes) BY_TEXT(name))
 
 /* Keeps the largest files within the limits. Returns the number of excluded files. */
 static size_t samples_found_limit(struct samples_found *found, size_t files_max, uint64_t bytes_max)
@@ -78,7 +78,7 @@ static size_t samples_found_limit(struct samples_found *found, size_t files_max,
 	return all - kept;
 }
 
-void samples_spoil(struct execution *e, const char *why)
+void samples_mark_missing(struct execution *e, const char *why)
 {
 	if (e->outcome != EXECUTION_OK)
 		return; /* the execution has already failed for another reason */
@@ -99,7 +99,7 @@ static void limit_all(struct samples_found *found, const char *what, const char 
 }
 
 /* output of the script below if the directory is missing */
-#define GONE "gone\n"
+#define FILE_MISSING_REPLY "gone\n"
 
 /* Lists the files in `directory` that end with the suffix. If there is no list, sets *why to the reason, and *out stays empty. The caller
  * frees *why. Returns false if the host has failed. */
@@ -118,12 +118,12 @@ static bool files_list(struct session *session, const char *directory, const cha
 
 	measure_request(&request, session->host, words, 6, LIST_MS);
 	measure_request_lock(&request);
-	ok = session_run(session, &request, LIST_MS + SPARE_MS, &answer) && session_judge(session, &answer);
+	ok = session_run(session, &request, LIST_MS + TIMEOUT_MARGIN_MS, &answer) && session_check_exit(session, &answer);
 	if (!ok)
-		session_explain(session, "cannot list the files that runs left");
+		session_prefix_reason(session, "cannot list the files that runs left");
 	else if (spool_text(&answer.out, LIST_BYTES_MAX, &text, &n, &err))
 		*why = mem_string(err.text);
-	else if (strcmp(text, GONE) == 0)
+	else if (strcmp(text, FILE_MISSING_REPLY) == 0)
 		*why = mem_string("its records are missing: their directory was removed during the run");
 	else
 		samples_found_parse(text, suffix, out);
@@ -139,8 +139,8 @@ static bool file_get(struct session *session, const char *directory, const char 
 	char *path = mem_format("%s/%s", directory, name);
 	struct assay_error err;
 	struct spool spool;
-	bool ok =
-	    session_get(session, path, FETCH_MS + SPARE_MS, &spool) || session_explain(session, "cannot fetch a file that a run left");
+	bool ok = session_get(session, path, FETCH_MS + TIMEOUT_MARGIN_MS, &spool) ||
+		  session_prefix_reason(session, "cannot fetch a file that a run left");
 
 	if (ok && spool_text(&spool, SAMPLES_FETCH_BYTES_MAX, bytes, n, &err))
 		ok = session_fail(session, "%s", err.text);
@@ -168,22 +168,22 @@ static enum assay_status samples_check(const struct samples_source *source, cons
 }
 
 /* Stores a sample file, unless it is empty. If the file is faulty, the execution fails. */
-static enum assay_status samples_keep(const struct samples_source *source, const char *name, size_t pack, const char *bytes, size_t n,
-				      struct execution *e, struct assay_error *fault)
+static enum assay_status samples_store(const struct samples_source *source, const char *name, size_t pack, const char *bytes, size_t n,
+				       struct execution *e, struct assay_error *fault)
 {
 	enum record_back_end back_end = RECORD_TIME;
-	struct sample_kept kept;
+	struct sample_stored kept;
 	enum assay_status st;
 	struct assay_error err;
 	bool empty = false;
 
 	if (samples_check(source, name, bytes, n, &back_end, &empty, &err)) {
-		samples_spoil(e, err.text);
+		samples_mark_missing(e, err.text);
 		return ASSAY_OK;
 	}
 	if (empty)
 		return ASSAY_OK;
-	st = sample_keep_file(source->lab, bytes, n, back_end, &kept, fault); /* without the fleet's lock: 256 MiB may take seconds */
+	st = sample_file_store(source->lab, bytes, n, back_end, &kept, fault); /* without the fleet's lock: 256 MiB may take seconds */
 	if (st)
 		return st;
 	kept.pack = (int64_t)pack;
@@ -197,7 +197,7 @@ static bool samples_get(struct session *session, const struct samples_source *so
 	char *bytes = NULL;
 	size_t n = 0;
 	bool ok =
-	    file_get(session, source->directory, name, &bytes, &n) && samples_keep(source, name, pack, bytes, n, e, fault) == ASSAY_OK;
+	    file_get(session, source->directory, name, &bytes, &n) && samples_store(source, name, pack, bytes, n, e, fault) == ASSAY_OK;
 
 	free(bytes);
 	return ok;
@@ -214,22 +214,22 @@ static bool functions_fetch(struct session *session, const struct samples_source
 
 	limit_all(&files, "samples", "select fewer functions", &why);
 	if (why)
-		samples_spoil(e, why);
+		samples_mark_missing(e, why);
 	for (size_t i = 0; ok && i < files.n; i++)
 		ok = samples_get(session, source, files.items[i].name, pack, e, fault);
 	if (ok && e->n_samples == before)
-		samples_spoil(e, "no selected function was called, or its process wrote no sample file");
+		samples_mark_missing(e, "no selected function was called, or its process wrote no sample file");
 	samples_found_release(&files);
 	free(why);
 	return ok;
 }
 
 /* Stores the records of one process, unless it made no recorded call. Sets *why to the fault of the first faulty file. */
-static enum assay_status calls_keep(const struct samples_source *source, const char *name, const char *bytes, size_t n, struct execution *e,
-				    char **why, struct assay_error *fault)
+static enum assay_status calls_store(const struct samples_source *source, const char *name, const char *bytes, size_t n,
+				     struct execution *e, char **why, struct assay_error *fault)
 {
 	struct samples samples;
-	struct sample_kept kept;
+	struct sample_stored kept;
 	struct assay_error err;
 	enum assay_status st = samples_parse(name, bytes, n, &samples, &err);
 	bool empty = !st && !samples.n;
@@ -240,7 +240,7 @@ static enum assay_status calls_keep(const struct samples_source *source, const c
 		return ASSAY_OK;
 	}
 	samples_release(&samples);
-	st = empty ? ASSAY_OK : sample_keep_file(source->lab, bytes, n, RECORD_CALLS, &kept, fault);
+	st = empty ? ASSAY_OK : sample_file_store(source->lab, bytes, n, RECORD_CALLS, &kept, fault);
 	if (!st && !empty)
 		mem_append(e->samples, e->n_samples, &e->samples_capacity, kept);
 	return st;
@@ -263,7 +263,7 @@ static bool calls_fetch(struct session *session, const struct samples_source *so
 		size_t n = 0;
 
 		ok = file_get(session, source->directory, files.items[i].name, &bytes, &n) &&
-		     calls_keep(source, files.items[i].name, bytes, n, e, &why, fault) == ASSAY_OK;
+		     calls_store(source, files.items[i].name, bytes, n, e, &why, fault) == ASSAY_OK;
 		free(bytes);
 	}
 	if (why && !e->detail) {

@@ -25,13 +25,13 @@ struct samples_source {
 };
 
 /* Adds the files of one run to the execution. If samples of functions are missing, wrong or too many, the execution fails
- * (samples_spoil()). Faults of other files are only noted in its `detail`. `pack` is the index of the run among those of its repetition.
- * Returns false if the host has failed, or if a file cannot be stored; *fault, which must be ASSAY_OK before, is set only in the latter
- * case. */
+ * (samples_mark_missing()). Faults of other files are only noted in its `detail`. `pack` is the index of the run among those of its
+ * repetition. Returns false if the host has failed, or if a file cannot be stored; *fault, which must be ASSAY_OK before, is set only in
+ * the latter case. */
 bool samples_fetch(struct session *session, const struct samples_source *source, size_t pack, struct execution *e,
 		   struct assay_error *fault);
 
 /* Sets the outcome to EXECUTION_NO_SAMPLES for the reason `why`, unless the execution has already failed. */
-void samples_spoil(struct execution *e, const char *why);
+void samples_mark_missing(struct execution *e, const char *why);
 
 #endif

@@ -54,7 +54,7 @@ static const char script[] =
     "done\n"
     "for file; do libraries \"$file\"; done\n";
 
-const char *const stack_words[STACK_WORDS] = { "sh", "-c", script, "sh" };
+const char *const stack_command[STACK_COMMAND_ARGUMENTS] = { "sh", "-c", script, "sh" };
 
 /* Compares lines by path, then by hash. */
 static int stack_compare_lines(const void *a, const void *b)
@@ -65,7 +65,7 @@ static int stack_compare_lines(const void *a, const void *b)
 	return order ? order : strcmp(*x, *y);
 }
 
-static bool stack_line_ok(const char *line)
+static bool stack_is_valid_line(const char *line)
 {
 	size_t digits = strspn(line, "0123456789abcdef");
 
@@ -74,7 +74,7 @@ static bool stack_line_ok(const char *line)
 }
 
 /* Returns the line as "SHA256 PATH", without sha256sum's mark for binary files. The caller frees the result. */
-static char *stack_normal_line(const char *line, const char *directory)
+static char *stack_normalise_line(const char *line, const char *directory)
 {
 	const char *path = line + DIGEST_HEX_BYTES + 1;
 	size_t n = strlen(directory);
@@ -121,10 +121,10 @@ enum assay_status stack_parse(const char *text, size_t n, const char *directory,
 	if (has_nul)
 		st = assay_fail(err, ASSAY_E_FORMAT, "the list of libraries has a NUL byte in it");
 	while (!st && taken < n_lines) {
-		if (!stack_line_ok(lines[taken])) {
+		if (!stack_is_valid_line(lines[taken])) {
 			st = assay_fail(err, ASSAY_E_FORMAT, "the list of libraries has a line '%.80s'", lines[taken]);
 		} else {
-			lines[taken] = stack_normal_line(lines[taken], directory);
+			lines[taken] = stack_normalise_line(lines[taken], directory);
 			taken++;
 		}
 	}
@@ -148,7 +148,7 @@ static void stack_add_names(struct names *names, char *const *lines, size_t n, c
 		const char *name = text_file_name(lines[i] + DIGEST_HEX_BYTES + 1);
 		size_t k = 0;
 
-		if (text_among(others, n_others, lines[i]))
+		if (text_is_among(others, n_others, lines[i]))
 			continue;
 		while (k < names->n && strcmp(names->items[k], name) != 0)
 			k++;
@@ -158,7 +158,7 @@ static void stack_add_names(struct names *names, char *const *lines, size_t n, c
 	}
 }
 
-char *stack_difference(const char *a, const char *b)
+char *stack_describe_difference(const char *a, const char *b)
 {
 	char *texts[2] = { mem_string(a), mem_string(b) }, **lines[2] = { NULL, NULL };
 	size_t n[2] = { stack_split_lines(texts[0], &lines[0]), stack_split_lines(texts[1], &lines[1]) };
@@ -184,12 +184,12 @@ static enum assay_status stack_find(struct store *store, const struct plan *plan
 				    struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = store_ask(
+	enum assay_status st = store_query(
 	    store, &stmt, err, "SELECT text FROM plan_stack JOIN stack ON hash = stack WHERE plan = ? AND machine = ? AND version = ?",
 	    "ttt", plan->id, machine, version);
 
 	*out = store_next(store, stmt, &st, err) ? mem_string(store_text(stmt, 0)) : NULL;
-	return store_finish(stmt, st);
+	return store_finalize(stmt, st);
 }
 
 static enum assay_status stack_insert(struct store *store, const struct plan *plan, const char *machine, const char *version,
@@ -200,10 +200,10 @@ static enum assay_status stack_insert(struct store *store, const struct plan *pl
 
 	digest_sha256(text, strlen(text), hash);
 	if (!st)
-		st = store_do(store, err, "INSERT INTO stack (hash, text) VALUES (?, ?) ON CONFLICT DO NOTHING", "tt", hash, text);
+		st = store_execute(store, err, "INSERT INTO stack (hash, text) VALUES (?, ?) ON CONFLICT DO NOTHING", "tt", hash, text);
 	if (!st)
-		st = store_do(store, err, "INSERT INTO plan_stack (plan, machine, version, stack) VALUES (?, ?, ?, ?)", "tttt", plan->id,
-			      machine, version, hash);
+		st = store_execute(store, err, "INSERT INTO plan_stack (plan, machine, version, stack) VALUES (?, ?, ?, ?)", "tttt",
+				   plan->id, machine, version, hash);
 	return store_end(store, st, err);
 }
 
@@ -216,7 +216,7 @@ enum assay_status stack_put(struct store *store, const struct plan *plan, const 
 	if (!st && !before) {
 		st = stack_insert(store, plan, machine, version, text, err);
 	} else if (!st && strcmp(before, text) != 0) {
-		difference = stack_difference(before, text);
+		difference = stack_describe_difference(before, text);
 		st = assay_fail(err, ASSAY_E_CONFLICT,
 				"what version '%s' loads there has changed since these runs started (%s): start again without --resume",
 				version, difference);
@@ -231,7 +231,7 @@ enum assay_status stack_load(struct store *store, const struct plan *plan, struc
 	struct stack_rows rows = { NULL, 0 };
 	sqlite3_stmt *stmt = NULL;
 	size_t capacity = 0;
-	enum assay_status st = store_ask(
+	enum assay_status st = store_query(
 	    store, &stmt, err,
 	    "SELECT machine, version, text, hash FROM plan_stack JOIN stack ON hash = stack WHERE plan = ? ORDER BY version, machine", "t",
 	    plan->id);
@@ -239,7 +239,7 @@ enum assay_status stack_load(struct store *store, const struct plan *plan, struc
 	while (store_next(store, stmt, &st, err)) {
 		struct stack_row *item;
 
-		item = mem_next(rows.items, rows.n, &capacity);
+		item = mem_append_slot(rows.items, rows.n, &capacity);
 		*item = (struct stack_row){ .machine = mem_string(store_text(stmt, 0)),
 					    .version = mem_string(store_text(stmt, 1)),
 					    .text = mem_string(store_text(stmt, 2)) };

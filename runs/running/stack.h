@@ -15,9 +15,10 @@
 #define STACK_BYTES_MAX (1u << 20)
 
 /* Shell command that prints a program and all libraries that it and further files load, as lines "SHA256 PATH". It searches PATH like
- * execvp(3). For a script, it continues with the interpreter. Its arguments: stack_words[STACK_WORDS], the program, and paths of files. */
-#define STACK_WORDS 4
-extern const char *const stack_words[STACK_WORDS];
+ * execvp(3). For a script, it continues with the interpreter. Its arguments: stack_command[STACK_COMMAND_ARGUMENTS], the program, and paths
+ * of files. */
+#define STACK_COMMAND_ARGUMENTS 4
+extern const char *const stack_command[STACK_COMMAND_ARGUMENTS];
 
 /* Parses the command's output into sorted lines without duplicates. In paths, "{session}" replaces `directory`, the session's directory on
  * the host. ASSAY_E_FORMAT: a line is wrong. ASSAY_E_NODATA: there are no lines. The caller frees *out. */
@@ -25,7 +26,7 @@ enum assay_status stack_parse(const char *text, size_t n, const char *directory,
 
 /* Returns the names of the files that differ between two stacks, such as "libc.so.6, libm.so.6 and 3 more"; "" if none does. The caller
  * frees the result. */
-char *stack_difference(const char *a, const char *b);
+char *stack_describe_difference(const char *a, const char *b);
 
 /* The stored software stack of a version on a machine, in a plan. */
 struct stack_row {

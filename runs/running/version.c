@@ -17,9 +17,9 @@ bool version_is_selector(const char *what)
 }
 
 /* Returns the program of the version's command. If the program is deployed, its path starts with BUILD or FILES. */
-static char *program_of(const struct manifest *manifest, size_t version)
+static char *command_program(const struct manifest *manifest, size_t version)
 {
-	static const struct manifest_places places = { .files = "/files", .build = "/build", .work = "/work" };
+	static const struct manifest_directories places = { .files = "/files", .build = "/build", .work = "/work" };
 	struct manifest_arguments command, environment;
 	char *program;
 
@@ -50,15 +50,15 @@ static enum assay_status fail_object(const struct version_files *version, const 
 		if (file->mode & 0100 || strstr(file->path, ".so"))
 			buf_format(&list, "%s%s", n++ ? ", " : "", file->path);
 	}
-	assay_fail(err, ASSAY_E_NOTFOUND, "'%s' is not a file of '%s': name one with %s (programs and libraries: %s)", TEXT_SHOWN(object),
-		   version->what, version->remedy, n ? list.bytes : "none");
+	assay_fail(err, ASSAY_E_NOTFOUND, "'%s' is not a file of '%s': name one with %s (programs and libraries: %s)",
+		   TEXT_SANITIZED(object), version->what, version->remedy, n ? list.bytes : "none");
 	buf_release(&list);
 	return ASSAY_E_NOTFOUND;
 }
 
-enum assay_status version_file(const struct version_files *version, const char *object, char **path, struct assay_error *err)
+enum assay_status version_find_file(const struct version_files *version, const char *object, char **path, struct assay_error *err)
 {
-	char *program = object ? mem_string(object) : program_of(version->manifest, version->version);
+	char *program = object ? mem_string(object) : command_program(version->manifest, version->version);
 	bool in_files = !strncmp(program, FILES, strlen(FILES)), in_build = !strncmp(program, BUILD, strlen(BUILD));
 	enum assay_status st = ASSAY_OK;
 	const char *found = NULL;
@@ -86,15 +86,15 @@ static enum assay_status find_object(const struct manifest *manifest, size_t ver
 
 	st = artefact_collect(manifest->directory, paths, directory ? 1 : 0, true, &build, err);
 	if (!st)
-		st = artefact_files(manifest, &files, err);
+		st = artefact_collect_files(manifest, &files, err);
 	if (!st)
-		st = version_file(&all, object, &out->path, err);
+		st = version_find_file(&all, object, &out->path, err);
 	artefact_release(&build);
 	artefact_release(&files);
 	return st;
 }
 
-static char *versions_of(const struct manifest *manifest)
+static char *list_versions(const struct manifest *manifest)
 {
 	struct buf list = BUF_INIT;
 
@@ -103,14 +103,14 @@ static char *versions_of(const struct manifest *manifest)
 	return buf_take(&list);
 }
 
-enum assay_status version_is_reported(const char *laboratory, const char *what, struct assay_error *err)
+enum assay_status version_check_selector(const char *laboratory, const char *what, struct assay_error *err)
 {
 	struct manifest manifest = { .file = NULL };
 	struct assay_error ignored;
 	enum assay_status st = ASSAY_OK;
 
 	if (access(what, F_OK) != 0 && !strpbrk(what, "/@") && manifest_open(laboratory, what, &manifest, &ignored) == ASSAY_OK) {
-		char *versions = versions_of(&manifest);
+		char *versions = list_versions(&manifest);
 
 		st = assay_fail(err, ASSAY_E_USAGE, "which version of '%s'? Say it as %s@VERSION: it has %s", what, what, versions);
 		free(versions);
@@ -126,25 +126,25 @@ static enum assay_status find_version(struct manifest *manifest, const char *nam
 	manifest_derive(manifest, name);
 	*version = manifest_find_version(manifest, name);
 	if (*version == SIZE_MAX) {
-		char *versions = versions_of(manifest);
+		char *versions = list_versions(manifest);
 
-		st = assay_fail(err, ASSAY_E_NOTFOUND, "%s has no version '%s': it has %s", manifest->file, TEXT_SHOWN(name), versions);
+		st = assay_fail(err, ASSAY_E_NOTFOUND, "%s has no version '%s': it has %s", manifest->file, TEXT_SANITIZED(name), versions);
 		free(versions);
 	}
 	return st;
 }
 
-enum assay_status version_own_here(const struct manifest *manifest, size_t version, const struct manifest_own **own,
-				   struct assay_error *err)
+enum assay_status version_find_local_files(const struct manifest *manifest, size_t version, const struct manifest_own_files **own,
+					   struct assay_error *err)
 {
 	const struct manifest_version *v = &manifest->versions[version];
 	enum assay_status st = ASSAY_OK;
 	char *reason;
 
-	*own = manifest_own_of(v, PROGRAM_ARCHITECTURE);
-	if (*own || !v->n_own)
+	*own = manifest_find_own_files(v, PROGRAM_ARCHITECTURE);
+	if (*own || !v->n_own_files)
 		return ASSAY_OK;
-	reason = manifest_own_reason(manifest, v, PROGRAM_ARCHITECTURE);
+	reason = manifest_explain_no_files(manifest, v, PROGRAM_ARCHITECTURE);
 	st = assay_fail(err, ASSAY_E_NOTFOUND, "%s", reason);
 	free(reason);
 	return st;
@@ -158,14 +158,14 @@ enum assay_status version_find(const char *laboratory, const char *selector, con
 	char *application = mem_bytes(selector, (size_t)(at - selector)), *directory = NULL;
 	struct variant built = { .path = NULL };
 	struct manifest manifest = { .file = NULL };
-	const struct manifest_own *own = NULL;
+	const struct manifest_own_files *own = NULL;
 	enum assay_status st = manifest_open(laboratory, application, &manifest, err);
 	size_t version = SIZE_MAX;
 
 	if (!st)
 		st = find_version(&manifest, at + 1, &version, err);
 	if (!st)
-		st = version_own_here(&manifest, version, &own, err);
+		st = version_find_local_files(&manifest, version, &own, err);
 	if (!st && manifest_is_built(&manifest.versions[version])) {
 		if (manifest.versions[version].kind == MANIFEST_GIT)
 			found.repository = manifest_repository(&manifest, &manifest.versions[version]);

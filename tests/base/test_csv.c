@@ -19,7 +19,7 @@ static char *read_rows(const char *text, size_t n, enum assay_status *status)
 	bool more = true;
 
 	csv_init(&csv, "f.csv", bytes, n);
-	while (!(*status = csv_next(&csv, &more, &err)) && more) {
+	while (!(*status = csv_read_row(&csv, &more, &err)) && more) {
 		for (size_t i = 0; i < csv.n_fields; i++)
 			buf_format(&out, "<%s>", csv.fields[i]);
 		buf_char(&out, '|');
@@ -128,11 +128,11 @@ static void test_lines(void **state)
 	(void)state;
 	csv_init(&csv, "f.csv", bytes, sizeof(bytes) - 1);
 	for (size_t i = 0; i < 3; i++) {
-		assert_int_equal(csv_next(&csv, &more, &err), ASSAY_OK);
+		assert_int_equal(csv_read_row(&csv, &more, &err), ASSAY_OK);
 		assert_true(more);
 		assert_int_equal(csv.line, lines[i]);
 	}
-	assert_int_equal(csv_next(&csv, &more, &err), ASSAY_OK);
+	assert_int_equal(csv_read_row(&csv, &more, &err), ASSAY_OK);
 	assert_false(more);
 	csv_release(&csv);
 }
@@ -145,7 +145,7 @@ static enum assay_status read_header(const char *text, const char *const *column
 	struct csv csv;
 
 	csv_init(&csv, "f.csv", copy, bytes);
-	st = csv_header(&csv, columns, n, index, err);
+	st = csv_read_header(&csv, columns, n, index, err);
 	csv_release(&csv);
 	free(copy);
 	return st;
@@ -181,10 +181,10 @@ static void test_width(void **state)
 
 	(void)state;
 	csv_init(&csv, "f.csv", bytes, sizeof(bytes) - 1);
-	assert_int_equal(csv_header(&csv, NULL, 0, NULL, &err), ASSAY_OK);
-	assert_int_equal(csv_next(&csv, &more, &err), ASSAY_OK);
+	assert_int_equal(csv_read_header(&csv, NULL, 0, NULL, &err), ASSAY_OK);
+	assert_int_equal(csv_read_row(&csv, &more, &err), ASSAY_OK);
 	assert_true(more);
-	assert_int_equal(csv_next(&csv, &more, &err), ASSAY_E_FORMAT);
+	assert_int_equal(csv_read_row(&csv, &more, &err), ASSAY_E_FORMAT);
 	assert_false(more);
 	assert_string_equal(err.text, "f.csv:3: 1 field where the header has 2");
 	csv_release(&csv);
@@ -215,12 +215,12 @@ static void test_after_bad(void **state)
 
 		buf_format(&bytes, "a,b\n%s3,4\n", rows[i].bad);
 		csv_init(&csv, "f.csv", bytes.bytes, bytes.size);
-		assert_int_equal(csv_header(&csv, NULL, 0, NULL, &err), ASSAY_OK);
-		if (csv_next(&csv, &more, &err) != ASSAY_E_FORMAT || strncmp(err.text, rows[i].said, strlen(rows[i].said)) != 0)
+		assert_int_equal(csv_read_header(&csv, NULL, 0, NULL, &err), ASSAY_OK);
+		if (csv_read_row(&csv, &more, &err) != ASSAY_E_FORMAT || strncmp(err.text, rows[i].said, strlen(rows[i].said)) != 0)
 			fail_msg("row %zu: '%s'", i, err.text);
-		if (csv_next(&csv, &more, &err) || !more || csv.line != 3 || strcmp(csv.fields[1], "4") != 0)
+		if (csv_read_row(&csv, &more, &err) || !more || csv.line != 3 || strcmp(csv.fields[1], "4") != 0)
 			fail_msg("after row %zu: '%s'", i, err.text);
-		assert_int_equal(csv_next(&csv, &more, &err), ASSAY_OK);
+		assert_int_equal(csv_read_row(&csv, &more, &err), ASSAY_OK);
 		assert_false(more);
 		csv_release(&csv);
 		buf_release(&bytes);
@@ -264,7 +264,7 @@ static void test_add(void **state)
 		csv_add(&out, rows[i].field, false);
 		assert_string_equal(out.bytes, rows[i].later);
 		csv_init(&csv, "f.csv", out.bytes, out.size);
-		assert_int_equal(csv_next(&csv, &more, &err), ASSAY_OK);
+		assert_int_equal(csv_read_row(&csv, &more, &err), ASSAY_OK);
 		assert_string_equal(csv.fields[1], rows[i].field);
 		csv_release(&csv);
 		buf_release(&out);

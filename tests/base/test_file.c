@@ -402,21 +402,21 @@ static void test_names(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++)
 		put(made[i], "");
-	assert_int_equal(file_names(".", ".x", &names, &n, &err), ASSAY_OK);
+	assert_int_equal(file_list_names(".", ".x", &names, &n, &err), ASSAY_OK);
 	assert_int_equal(n, 3);
 	assert_string_equal(names[0], "B.x"); /* sorted by bytes, not by locale */
 	assert_string_equal(names[1], "a.x");
 	assert_string_equal(names[2], "b.x");
 	file_names_free(names, n);
-	assert_int_equal(file_names(".", "", &names, &n, &err), ASSAY_OK);
+	assert_int_equal(file_list_names(".", "", &names, &n, &err), ASSAY_OK);
 	assert_int_equal(n, 4);
 	file_names_free(names, n);
-	assert_int_equal(file_names(".", ".none", &names, &n, &err), ASSAY_OK);
+	assert_int_equal(file_list_names(".", ".none", &names, &n, &err), ASSAY_OK);
 	assert_int_equal(n, 0);
 	file_names_free(names, n);
-	assert_int_equal(file_names("none", "", &names, &n, &err), ASSAY_E_NOTFOUND);
+	assert_int_equal(file_list_names("none", "", &names, &n, &err), ASSAY_E_NOTFOUND);
 	file_names_free(names, n);
-	assert_int_equal(file_names("a.x", "", &names, &n, &err), ASSAY_E_NOTFOUND);
+	assert_int_equal(file_list_names("a.x", "", &names, &n, &err), ASSAY_E_NOTFOUND);
 	assert_string_equal(err.text, "there is no directory 'a.x'");
 }
 
@@ -433,20 +433,20 @@ static void test_links_to_nothing(void **state)
 	assert_int_equal(symlink("away", "link"), 0);
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
 		assert_int_equal(file_read(paths[i], 5, &bytes, &err), ASSAY_E_IO);
-		assert_int_equal(file_names(paths[i], "", &names, &n, &err), ASSAY_E_IO);
-		assert_int_equal(file_replaceable(paths[i], &err), ASSAY_E_IO);
+		assert_int_equal(file_list_names(paths[i], "", &names, &n, &err), ASSAY_E_IO);
+		assert_int_equal(file_check_replaceable(paths[i], &err), ASSAY_E_IO);
 		assert_non_null(strstr(err.text, "': 'link' is a dangling symbolic link"));
 	}
 	assert_int_equal(file_make_directory("link", 0700, &err), ASSAY_E_IO);
 	assert_int_equal(mkdir("away", 0700), 0);
 	assert_int_equal(file_read("link", 5, &bytes, &err), ASSAY_E_IO); /* a directory */
 	assert_int_equal(file_read("link/a", 5, &bytes, &err), ASSAY_E_NOTFOUND);
-	assert_int_equal(file_names("link", "", &names, &n, &err), ASSAY_OK);
+	assert_int_equal(file_list_names("link", "", &names, &n, &err), ASSAY_OK);
 	file_names_free(names, n);
-	assert_int_equal(file_replaceable("link/a", &err), ASSAY_OK);
-	assert_int_equal(file_absent("away/b", &err), ASSAY_E_NOTFOUND);
-	assert_int_equal(file_absent("", &err), ASSAY_E_NOTFOUND);
-	assert_int_equal(file_absent("/none", &err), ASSAY_E_NOTFOUND);
+	assert_int_equal(file_check_replaceable("link/a", &err), ASSAY_OK);
+	assert_int_equal(file_fail_absent("away/b", &err), ASSAY_E_NOTFOUND);
+	assert_int_equal(file_fail_absent("", &err), ASSAY_E_NOTFOUND);
+	assert_int_equal(file_fail_absent("/none", &err), ASSAY_E_NOTFOUND);
 	assert_int_equal(unlink("link"), 0);
 	assert_int_equal(rmdir("away"), 0);
 }

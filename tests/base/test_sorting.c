@@ -12,10 +12,10 @@ struct thing {
 	double cost;
 };
 
-ORDER_BY(by_all, struct thing, BY_TEXT(name) BY_UP(size) BY_DOWN(cost))
-ORDER_POINTERS_BY(by_size, struct thing, BY_DOWN(size) BY_PLACE)
+ORDER_BY(by_all, struct thing, BY_TEXT(name) BY_ASC(size) BY_DESC(cost))
+ORDER_POINTERS_BY(by_size, struct thing, BY_DESC(size) BY_ADDRESS)
 ORDER_BY(by_number, double, BY_VALUE)
-ORDER_BY(by_number_down, double, BY_VALUE_DOWN)
+ORDER_BY(by_number_down, double, BY_VALUE_DESC)
 
 static void test_members(void **state)
 {
@@ -53,9 +53,9 @@ static void test_numbers(void **state)
 	assert_true(x[0] > x[1] && x[1] > x[2]);
 }
 
-ORDER_FIRST(size_at, struct thing, x->size < size, int64_t size)
-ORDER_FIRST(pointer_after, struct thing *const, (*x)->size <= size, int64_t size)
-ORDER_FIRST(both_at, struct thing, x->size < size || (x->size == size && strcmp(x->name, name) < 0), int64_t size, const char *name)
+ORDER_LOWER_BOUND(size_at, struct thing, x->size < size, int64_t size)
+ORDER_LOWER_BOUND(pointer_after, struct thing *const, (*x)->size <= size, int64_t size)
+ORDER_LOWER_BOUND(both_at, struct thing, x->size < size || (x->size == size && strcmp(x->name, name) < 0), int64_t size, const char *name)
 
 /* Checks the search against a linear search. */
 static void test_first(void **state)

@@ -47,7 +47,7 @@ static void test_double(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		double value = 42;
 
-		if (text_double(rows[i].text, &value) != rows[i].good)
+		if (text_parse_double(rows[i].text, &value) != rows[i].good)
 			fail_msg("'%s' is %staken", rows[i].text, rows[i].good ? "not " : "");
 		assert_true(value == (rows[i].good ? rows[i].value : 42));
 	}
@@ -63,7 +63,7 @@ static void test_span(void **state)
 		     { "90s", 90 },
 		     { "1.5m", 90 },
 		     { "8h", 28800 },
-		     { "8784h", TEXT_SPAN_SECONDS_MAX },
+		     { "8784h", TEXT_DURATION_S_MAX },
 		     { "31622400", 31622400 },
 		     { "8785h", 0 },
 		     { "0s", 0 },
@@ -79,7 +79,7 @@ static void test_span(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		double seconds = 0;
 
-		if (text_span(rows[i].text, &seconds) != (rows[i].seconds > 0))
+		if (text_parse_duration(rows[i].text, &seconds) != (rows[i].seconds > 0))
 			fail_msg("'%s' is %staken", rows[i].text, rows[i].seconds > 0 ? "not " : "");
 		assert_true(rows[i].seconds <= 0 || seconds == rows[i].seconds);
 	}
@@ -110,7 +110,7 @@ static void test_int64(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		int64_t value = 42;
 
-		if (text_int64(rows[i].text, &value) != rows[i].good)
+		if (text_parse_int64(rows[i].text, &value) != rows[i].good)
 			fail_msg("'%s' is %staken", rows[i].text, rows[i].good ? "not " : "");
 		assert_int_equal(value, rows[i].good ? rows[i].value : 42);
 	}
@@ -157,7 +157,7 @@ static void check_shortest(double value)
 	size_t n = 0;
 
 	text_from_double(value, text);
-	if (!text_double(text, &back) || memcmp(&back, &value, sizeof(value)) != 0)
+	if (!text_parse_double(text, &back) || memcmp(&back, &value, sizeof(value)) != 0)
 		fail_msg("%.17g became '%s'", value, text);
 	for (const char *s = text; *s && *s != 'e'; s++)
 		n += *s >= '0' && *s <= '9' && (n || *s != '0');
@@ -358,7 +358,7 @@ static void test_times(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		int64_t ms = -1;
-		bool taken = text_time_ms(rows[i].text, &ms);
+		bool taken = text_parse_time_ms(rows[i].text, &ms);
 
 		if (taken != (rows[i].ms >= 0) || ms != rows[i].ms)
 			fail_msg("'%s' is %lld", rows[i].text, (long long)ms);
@@ -434,11 +434,11 @@ static void test_messages_fit(void **state)
 		assay_fail(&err, ASSAY_E_USAGE, "a %s", text);
 		is_reported(&err, n);
 		assay_fail(&err, ASSAY_E_USAGE, "remedy");
-		assay_context(&err, "%s", text);
+		assay_add_context(&err, "%s", text);
 		is_reported(&err, n + 6);
 		fill(text, n - 4, "remedy");
 		assay_fail(&err, ASSAY_E_USAGE, "%s", text);
-		assay_context(&err, "bb");
+		assay_add_context(&err, "bb");
 		assert_memory_equal(err.text, "bb: ", 4);
 		is_reported(&err, n - 2);
 	}
@@ -449,28 +449,28 @@ static void test_messages_fit(void **state)
 
 static void test_shown(void **state)
 {
-	char out[TEXT_SHOWN_BYTES], text[200];
+	char out[TEXT_SANITIZED_BYTES], text[200];
 
 	(void)state;
-	assert_string_equal(text_shown("port", out), "port");
-	assert_string_equal(text_shown("a\nb\033[31m\x7f", out), "a?b?[31m?");
-	assert_string_equal(text_shown("a\xc2\x9b"
-				       "31m\xc2\xa0\xc3\x9b",
-				       out),
+	assert_string_equal(text_sanitize("port", out), "port");
+	assert_string_equal(text_sanitize("a\nb\033[31m\x7f", out), "a?b?[31m?");
+	assert_string_equal(text_sanitize("a\xc2\x9b"
+					  "31m\xc2\xa0\xc3\x9b",
+					  out),
 			    "a?31m\xc2\xa0\xc3\x9b"); /* a terminal's CSI, replaced; a no-break space and a letter, kept */
-	assert_string_equal(text_shown("a\u202egnp.exe\u2028b\u2066c\u2069\u200b\ufeff\u061c\U000e0041", out), "a?gnp.exe?b?c?????");
-	assert_string_equal(text_shown("\u200d\u2010\u2030\u2027\ufb01\ufffd\U0001f600", out),
+	assert_string_equal(text_sanitize("a\u202egnp.exe\u2028b\u2066c\u2069\u200b\ufeff\u061c\U000e0041", out), "a?gnp.exe?b?c?????");
+	assert_string_equal(text_sanitize("\u200d\u2010\u2030\u2027\ufb01\ufffd\U0001f600", out),
 			    "\u200d\u2010\u2030\u2027\ufb01\ufffd\U0001f600");
-	assert_string_equal(text_shown("a\xe2\x80", out), "a\xe2\x80"); /* cut in the middle */
+	assert_string_equal(text_sanitize("a\xe2\x80", out), "a\xe2\x80"); /* cut in the middle */
 	for (size_t i = 0; i < 80; i++)
 		memcpy(text + 2 * i, "\xc3\xa9", 2);
 	text[160] = '\0';
-	text_shown(text, out);
+	text_sanitize(text, out);
 	assert_true(text_is_utf8(out, strlen(out)));
 	assert_non_null(strstr(out, "\xc3\xa9 ... \xc3\xa9"));
-	memset(text, 'x', TEXT_SHOWN_BYTES - 1);
-	text[TEXT_SHOWN_BYTES - 1] = '\0';
-	assert_string_equal(text_shown(text, out), text);
+	memset(text, 'x', TEXT_SANITIZED_BYTES - 1);
+	text[TEXT_SANITIZED_BYTES - 1] = '\0';
+	assert_string_equal(text_sanitize(text, out), text);
 }
 
 static void test_file_name(void **state)

@@ -175,16 +175,16 @@ static void test_keys(void **state)
 	struct assay_error err;
 
 	(void)state;
-	assert_int_equal(yaml_keys("lab.yaml", &root, "host", keys, 3, &err), ASSAY_E_FORMAT);
+	assert_int_equal(yaml_check_keys("lab.yaml", &root, "host", keys, 3, &err), ASSAY_E_FORMAT);
 	assert_string_equal(err.text, "lab.yaml:3: unknown key 'prot' in host (did you mean 'port'?)");
-	assert_int_equal(yaml_keys("lab.yaml", &far, "host", keys, 3, &err), ASSAY_E_FORMAT);
+	assert_int_equal(yaml_check_keys("lab.yaml", &far, "host", keys, 3, &err), ASSAY_E_FORMAT);
 	assert_string_equal(err.text, "lab.yaml:2: unknown key 'banana' in host (known: name, port, user)");
-	assert_int_equal(yaml_keys("lab.yaml", &list, "host", keys, 3, &err), ASSAY_E_FORMAT);
+	assert_int_equal(yaml_check_keys("lab.yaml", &list, "host", keys, 3, &err), ASSAY_E_FORMAT);
 	assert_string_equal(err.text, "lab.yaml:1: host must be a map of keys and values, not a list");
 	yaml_release(&root);
 	yaml_release(&far);
 	root = parse("user: a\nname: b\n");
-	assert_int_equal(yaml_keys("lab.yaml", &root, "host", keys, 3, &err), ASSAY_OK);
+	assert_int_equal(yaml_check_keys("lab.yaml", &root, "host", keys, 3, &err), ASSAY_OK);
 	yaml_release(&root);
 	yaml_release(&list);
 }
@@ -239,9 +239,9 @@ static void test_values(void **state)
 	assert_string_equal(text, "m1");
 	assert_int_equal(yaml_string("f", list, &text, &err), ASSAY_E_FORMAT);
 	assert_string_equal(err.text, "f:4: 'list' must be a text, not a list");
-	assert_int_equal(yaml_list("f", list, &err), ASSAY_OK);
+	assert_int_equal(yaml_require_list("f", list, &err), ASSAY_OK);
 	assert_int_equal(list->n_items, 1);
-	assert_int_equal(yaml_list("f", name, &err), ASSAY_E_FORMAT);
+	assert_int_equal(yaml_require_list("f", name, &err), ASSAY_E_FORMAT);
 	assert_string_equal(err.text, "f:3: 'name' must be a list, not 'm1'");
 	assert_int_equal(yaml_int("f", &list->items[0], 0, 9, &i, &err), ASSAY_E_FORMAT);
 	assert_string_equal(err.text, "f:4: the value must be an integer from 0 to 9, not 'x'");

@@ -80,7 +80,7 @@ static bool run_by_helper(char *const *words, size_t n, struct cost *out)
 {
 	const struct local_command command = { .words = (const char *const *)words, .n = n, .timeout_ms = 600 * 1000 };
 	struct rusage before, after;
-	struct local_said said;
+	struct local_report said;
 	struct assay_error err;
 	bool ok;
 

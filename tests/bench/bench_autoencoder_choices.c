@@ -122,7 +122,7 @@ static double standardise(const struct world *w, struct mat *train, struct mat *
 
 struct variant {
 	bool curved; /* true: world B, false: world A */
-	enum lanes_curve hidden;
+	enum lanes_activation hidden;
 	size_t depth, width[AUTOENCODER_DEPTH_MAX];
 	double swapped;
 };
@@ -146,7 +146,7 @@ static void errors_of(const struct autoencoder *ae, const struct mat *rows, doub
 {
 	struct mat made = mat_new(rows->rows, rows->cols);
 
-	autoencoder_expect(ae, rows, &made);
+	autoencoder_reconstruct(ae, rows, &made);
 	for (size_t i = 0; i < rows->rows; i++) {
 		double most = -1.0;
 

@@ -1,12 +1,11 @@
 /* Measures on recorded machines how often the analysis identifies an injected cause: a uniform slowdown or the use of another resource.
  * The costs are those of the recorded applications per machine. Both versions get repetitions with new random noise, and the candidate
  * the injected change. Each line of output is a JSON object.
- *    bench_cause LAB ROUNDS SEED          how often shape_of() returns the right kind: kind, size, repetitions, noise, result
- *    bench_cause LAB ROUNDS SEED growth   contributions (model/profile/shares.h) if nothing, everything, or one resource changed: whether
- *                                         the right group grew, how many others changed, how many intervals contain the truth
- *    bench_cause LAB ROUNDS SEED lead     the group that changed most, with the injected stressor in the fingerprint or excluded from it;
- *                                         then, a group with a correlated stressor is right. Prints the right group's rank and
- *                                         probability, the size of the reported set (0: none), and whether the set contains the right
+ *    bench_cause LAB ROUNDS SEED          how often effect_pattern_classify() returns the right kind: kind, size, repetitions, noise,
+ * result bench_cause LAB ROUNDS SEED growth   contributions (model/profile/shares.h) if nothing, everything, or one resource changed:
+ * whether the right group grew, how many others changed, how many intervals contain the truth bench_cause LAB ROUNDS SEED lead     the
+ * group that changed most, with the injected stressor in the fingerprint or excluded from it; then, a group with a correlated stressor is
+ * right. Prints the right group's rank and probability, the size of the reported set (0: none), and whether the set contains the right
  * group; `oracle`: the set if the amount of work and the noise are known; `oracle_right`: its leader is right */
 #include "base/mem.h"
 #include "base/rng.h"
@@ -19,7 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct effect_asked asked = { .03, EFFECT_LEVEL };
+static const struct effect_request asked = { .03, EFFECT_LEVEL };
 
 #define REPETITIONS_MAX 5
 #define TYPES_MIN	4 /* minimum number of types to identify the group that changed */
@@ -139,9 +138,9 @@ static void one(const char *name, const struct ground *g, int kind, double size,
 		log_ratio[t] = log(ratio[t]) + median_of(rng, noise, repetitions, &variance) - baseline;
 		pairs[t] = (struct effect_pair){ t, log_ratio[t], sqrt(variance), (double)(2 * (repetitions - 1)), false };
 	}
-	e = effect_of(pairs, n, n, &asked, NULL);
+	e = effect_compute(pairs, n, n, &asked, NULL);
 	printf("{\"name\":\"%s\",\"kind\":\"%s\",\"size\":%g,\"repetitions\":%zu,\"noise\":%g,\"types\":%zu,\"word\":\"%s\"}\n", name,
-	       kinds[kind], size, repetitions, noise, n, shape_code(shape_of(&e)));
+	       kinds[kind], size, repetitions, noise, n, effect_pattern_code(effect_pattern_classify(&e)));
 	free(ratio);
 	free(log_ratio);
 	free(pairs);
@@ -179,7 +178,7 @@ static void one_growth(const char *name, const struct ground *g, int kind, doubl
 		for (size_t j = 0; j < p; j++)
 			mat_set(&rates, t, j, exp(mat_get(&g->log_rate, t, j)));
 	}
-	blend_data_of(&rates, cost, type, n, &data);
+	blend_data_init(&rates, cost, type, n, &data);
 	do
 		resource = rng_below(rng, p);
 	while (data.features.distinct[resource] == FEATURES_NONE);
@@ -189,7 +188,7 @@ static void one_growth(const char *name, const struct ground *g, int kind, doubl
 		truth += kind == NONE ? 0 : (ratio[t] - 1) / (double)n;
 		ratio[t] *= exp(g->log_cost[t] + median_of(rng, noise, 3, &ignored)) / cost[t];
 	}
-	growth_of(&data, ratio, &options, &growth);
+	growth_compute(&data, ratio, &options, &growth);
 	count_growth(&growth, &growth, group, truth, kind, counts);
 	printf("{\"name\":\"%s\",\"kind\":\"%s\",\"size\":%g,\"noise\":%g,\"truth\":%g,\"groups\":%zu,\"within\":%zu,\"grew\":%zu,"
 	       "\"others\":%zu,"
@@ -303,7 +302,7 @@ static void mark_right(const struct features *whole, const struct features *f, s
 }
 
 /* Returns the kind of change, for three repetitions per version. */
-static enum shape kind_of(const struct ground *g, const double *ratio, double variance)
+static enum effect_pattern kind_classify(const struct ground *g, const double *ratio, double variance)
 {
 	size_t n = g->log_rate.rows;
 	struct effect_pair *pairs = mem_new(n, sizeof(*pairs));
@@ -311,9 +310,9 @@ static enum shape kind_of(const struct ground *g, const double *ratio, double va
 
 	for (size_t t = 0; t < n; t++)
 		pairs[t] = (struct effect_pair){ t, log(ratio[t]), sqrt(variance / (double)n), 4, false };
-	e = effect_of(pairs, n, n, &asked, NULL);
+	e = effect_compute(pairs, n, n, &asked, NULL);
 	free(pairs);
-	return shape_of(&e);
+	return effect_pattern_classify(&e);
 }
 
 static void one_lead(const char *name, const struct ground *g, int kind, double size, double noise, bool left_out, bool removed,
@@ -327,7 +326,7 @@ static void one_lead(const char *name, const struct ground *g, int kind, double 
 	struct mat rates = mat_new(n, p);
 	struct blend_data whole, data;
 	struct growth growth;
-	enum shape shape;
+	enum effect_pattern effect_pattern;
 	size_t in_set, in_oracle;
 	bool covers;
 
@@ -337,7 +336,7 @@ static void one_lead(const char *name, const struct ground *g, int kind, double 
 		for (size_t j = 0; j < p; j++)
 			mat_set(&rates, t, j, exp(mat_get(&g->log_rate, t, j)));
 	}
-	blend_data_of(&rates, cost, type, n, &whole);
+	blend_data_init(&rates, cost, type, n, &whole);
 	if (left_out)
 		resource = with_relatives(&whole.features, rng);
 	else
@@ -348,7 +347,7 @@ static void one_lead(const char *name, const struct ground *g, int kind, double 
 		for (size_t t = 0; whole.features.distinct[j] == whole.features.distinct[resource] && t < n; t++)
 			mat_set(&rates, t, j, 1);
 	}
-	blend_data_of(&rates, cost, type, n, &data);
+	blend_data_init(&rates, cost, type, n, &data);
 	if (resource < p) {
 		mark_right(&whole.features, &data.features, resource, right);
 		plant(g, kind, size, resource, ratio);
@@ -361,12 +360,12 @@ static void one_lead(const char *name, const struct ground *g, int kind, double 
 		}
 		if (removed) {
 			blend_data_release(&data);
-			blend_data_of(&rates, cost, type, n, &data);
+			blend_data_init(&rates, cost, type, n, &data);
 		}
-		growth_of(&data, ratio, &options, &growth);
-		shape = kind_of(g, ratio, ignored);
+		growth_compute(&data, ratio, &options, &growth);
+		effect_pattern = kind_classify(g, ratio, ignored);
 		in_set = set_of(growth.lead, growth.groups, in);
-		in_set = shape == SHAPE_BY_TYPE ? in_set : 0;
+		in_set = effect_pattern == PATTERN_OTHER_RESOURCE ? in_set : 0;
 		covers = any(in, right, growth.groups);
 		in_oracle = set_of(oracle, growth.groups, in);
 		printf("{\"name\":\"%s\",\"kind\":\"%s\",\"size\":%g,\"noise\":%g,\"types\":%zu,\"left_out\":%s,\"set\":%zu,\"covers\":%s,"
@@ -412,9 +411,9 @@ static void application(const char *name, size_t rounds, const char *mode, struc
 	struct assay_error err;
 	struct ground g;
 
-	if (evidence_runs(&lab, name, &runs, &err))
+	if (evidence_load_runs(&lab, name, &runs, &err))
 		die(&err);
-	dataset_of(&evidence, &runs, false, &dataset);
+	dataset_build(&evidence, &runs, false, &dataset);
 	g = ground_of(&runs, &dataset);
 	if (!strcmp(mode, "growth") && g.log_rate.rows >= TYPES_MIN)
 		growths(name, &g, rounds, rng);

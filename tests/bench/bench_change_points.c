@@ -210,7 +210,7 @@ static size_t ours_of(const double *x, size_t n, double min_effect, size_t *at)
 
 	change_points_find(x, n, &options, &found);
 	for (k = 0; k < found.n; k++)
-		at[k] = found.items[k].at;
+		at[k] = found.items[k].first_after;
 	change_points_release(&found);
 	return k;
 }
@@ -424,7 +424,7 @@ static bool changes_at(const double *x, size_t n, double penalty)
 	bool any;
 
 	change_points_find(x, n, &options, &found);
-	any = found.n || found.open;
+	any = found.n || found.last_is_spike;
 	change_points_release(&found);
 	return any;
 }

@@ -82,7 +82,7 @@ static void try(const size_t *order, size_t n, size_t features, const struct spa
 		       error = sparse_error(data[order[i]][0], value);
 
 		off += error;
-		if (sparse_unlike(&model, row, 0.0) == SIZE_MAX) {
+		if (sparse_find_dissimilar(&model, row, 0.0) == SIZE_MAX) {
 			off_answered += error;
 			inside += ratio < model.interval && ratio > 1.0 / model.interval;
 			answered++;
@@ -136,7 +136,7 @@ static enum decision decide(const struct sparse_excess *excess, double times)
 {
 	struct effect_pair pair = { .log_ratio = excess->log_ratio + log(times), .noise = excess->noise, .noise_df = excess->df };
 
-	return effect_of(&pair, 1, 1, &(struct effect_asked){ MIN_EFFECT, EFFECT_LEVEL }, NULL).decision;
+	return effect_compute(&pair, 1, 1, &(struct effect_request){ MIN_EFFECT, EFFECT_LEVEL }, NULL).decision;
 }
 
 /* Judges a candidate that ran order[from..to) with costs `slower` times as high. Adds the result to the first element of `out` whose
@@ -149,7 +149,7 @@ static void call(const struct sparse *model, const size_t *order, size_t from, s
 	size_t n = 0;
 
 	for (size_t i = 0; i < X.rows; i++) {
-		if (sparse_unlike(model, X.at + i * X.cols, 0.0) != SIZE_MAX)
+		if (sparse_find_dissimilar(model, X.at + i * X.cols, 0.0) != SIZE_MAX)
 			continue;
 		memmove(X.at + n * X.cols, X.at + i * X.cols, X.cols * sizeof(double));
 		y[n++] = y[i];
@@ -163,7 +163,7 @@ static void call(const struct sparse *model, const size_t *order, size_t from, s
 	out->inputs += X.rows;
 	X.rows = n;
 	if (n >= INPUTS_MIN) {
-		excess = sparse_excess_of(model, &X, y, ratio);
+		excess = sparse_excess_compute(model, &X, y, ratio);
 		out->holds += fabs(excess.log_ratio) < stats_t_quantile(.975, excess.df) * excess.noise;
 		for (size_t s = 0; s < SLOWER; s++)
 			out->decided[s][decide(&excess, slower[s])]++;
@@ -228,20 +228,20 @@ static void call_planted(const struct sparse *model, const size_t *order, size_t
 	size_t n = 0, most = 0;
 
 	for (size_t i = 0; i < X.rows; i++) {
-		if (sparse_unlike(model, X.at + i * X.cols, 0.0) != SIZE_MAX)
+		if (sparse_find_dissimilar(model, X.at + i * X.cols, 0.0) != SIZE_MAX)
 			continue;
 		memmove(X.at + n * X.cols, X.at + i * X.cols, X.cols * sizeof(double));
 		y[n] = y[i] + each * mat_get(&X, n, loop - 1);
 		n++;
 	}
 	X.rows = n;
-	excess = sparse_excess_of(model, &X, y, ratio);
+	excess = sparse_excess_compute(model, &X, y, ratio);
 	out->called += decide(&excess, 1.0) == DECISION_REGRESSION;
 	for (size_t i = 0; i < n; i++)
 		ratio[i] = exp(ratio[i] - excess.usual) - 1.0;
-	sparse_terms_of(model, &X, ratio, 1.2533 * model->error_mean, parts);
+	sparse_terms_compute(model, &X, ratio, 1.2533 * model->error_mean, parts);
 	for (size_t t = 0; t < model->terms; t++)
-		most = parts[t + 1].adds > parts[most + 1].adds ? t : most;
+		most = parts[t + 1].added_share > parts[most + 1].added_share ? t : most;
 	out->first += has_line(model, &model->term[most], loop);
 	free(parts);
 	mat_release(&X);
@@ -400,14 +400,14 @@ struct at_lambda {
 /* Adds the errors of the LASSO of single columns, fitted to order[0..n), on all other rows, at each of STEPS lambdas. */
 static void add_lambdas(const size_t *order, size_t n, struct at_lambda *out)
 {
-	static const struct lasso_options how = { .bounded = true, .refit = true, .smallest = 1e-3 };
+	static const struct lasso_options how = { .is_intercept_bounded = true, .refit = true, .smallest = 1e-3 };
 	double y[ROWS_MAX], weight[ROWS_MAX];
 	struct mat X = rows_of(order, 0, n, y);
 	struct lasso_path path;
 
 	for (size_t i = 0; i < n; i++)
 		weight[i] = 1.0 / (y[i] * y[i]);
-	lasso_path_of(&X, y, weight, &how, NULL, &path);
+	lasso_path_compute(&X, y, weight, &how, NULL, &path);
 	for (size_t s = 0; s < STEPS; s++) {
 		size_t k = s * (LASSO_LAMBDAS - 1) / (STEPS - 1);
 
@@ -464,7 +464,7 @@ static void add_kept(const size_t *order, size_t n, size_t draw, const struct sp
 	for (size_t j = 0; j < columns - 1; j++) {
 		out->never += model.column[j].same_as == j;
 		out->same += model.column[j].same_as != j && model.column[j].same_as != SIZE_MAX;
-		if (sparse_uses(&model, j))
+		if (sparse_uses_column(&model, j))
 			out->has[draw][all[j].same_as == SIZE_MAX ? j : all[j].same_as] = true;
 	}
 	for (size_t t = 0; t < model.terms; t++)
@@ -520,7 +520,7 @@ static void sensitivity(void)
 	for (size_t i = 0; i < rows; i++)
 		all[i] = i;
 	X = rows_of(all, 0, rows, y);
-	columns_of(&X, column);
+	columns_find_dependent(&X, column);
 	printf("| inputs learned | columns | never vary | follow another | terms of single columns | terms | of them products | columns "
 	       "used | in 9 "
 	       "of 10 draws | in any | shared |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
@@ -563,7 +563,7 @@ static void selected(void)
 	X = rows_of(all, 0, rows, y);
 	sparse_fit(&X, y, all, rows, &(struct sparse_options){ .degree = 2, .counted = counted }, &model);
 	for (size_t j = known - 1; j < columns - 1; j++)
-		if (sparse_uses(&model, j))
+		if (sparse_uses_column(&model, j))
 			printf("%s\n", names[j + 1]);
 	sparse_release(&model);
 	mat_release(&X);

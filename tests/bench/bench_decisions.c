@@ -160,14 +160,14 @@ static enum decision decide_compared(struct run_set sides[2], int repetitions, s
 	struct assay_error err;
 	enum decision decision;
 
-	if (comparison_of(NULL,
-			  &(struct comparison_asked){ .evidence = &evidence,
-						      .baseline = &sides[0],
-						      .candidate = &sides[1],
-						      .min_effect = .03,
-						      .last = COMPARISON_MEASURED,
-						      .sides = measured },
-			  &c, &err))
+	if (comparison_compute(NULL,
+			       &(struct comparison_request){ .evidence = &evidence,
+							     .baseline = &sides[0],
+							     .candidate = &sides[1],
+							     .min_effect = .03,
+							     .last = COMPARISON_MEASURED,
+							     .sides = measured },
+			       &c, &err))
 		abort();
 	decision = c.verdict.effect.decision;
 	confirmed += c.confirmed;
@@ -195,7 +195,7 @@ static enum decision decide(struct rng *rng, double cost[2][MACHINES_MAX][REPETI
 	if (way == PLAN_FUNCTIONS) {
 		decision = decide_compared(sides, repetitions, rng);
 	} else {
-		if (verdict_of(&evidence, &config, &sides[0], &sides[1], .03, &v, &err))
+		if (verdict_compute(&evidence, &config, &sides[0], &sides[1], .03, &v, &err))
 			abort();
 		decision = v.effect.decision;
 		verdict_release(&v);
@@ -223,7 +223,7 @@ static enum decision draw(const struct noise *kind, int machines, int repetition
 {
 	static double cost[2][MACHINES_MAX][REPETITIONS_MAX], cpu[2][MACHINES_MAX][REPETITIONS_MAX];
 	int first = way >= PLAN_TIMES ? EFFECT_PAIRS_MIN : LOOK_FIRST;
-	int all = repetitions ? repetitions : (int)looks_repetitions(first, LOOKS_MAX);
+	int all = repetitions ? repetitions : (int)analysis_repetitions(first, ANALYSES_MAX);
 	enum decision decision = DECISION_INCONCLUSIVE;
 
 	for (int m = 0; m < machines; m++) {
@@ -244,9 +244,9 @@ static enum decision draw(const struct noise *kind, int machines, int repetition
 	}
 	if (repetitions)
 		return decide(rng, cost, cpu, machines, repetitions, way, 0);
-	for (int look = 1; look <= LOOKS_MAX && decision == DECISION_INCONCLUSIVE; look++)
-		decision =
-		    decide(rng, cost, cpu, machines, (int)looks_repetitions(first, look), way, analysis_level(look, look == LOOKS_MAX));
+	for (int look = 1; look <= ANALYSES_MAX && decision == DECISION_INCONCLUSIVE; look++)
+		decision = decide(rng, cost, cpu, machines, (int)analysis_repetitions(first, look), way,
+				  analysis_level(look, look == ANALYSES_MAX));
 	return decision;
 }
 

@@ -42,7 +42,7 @@ static const struct method {
 	{ .name = "default-3", .how = BY_DEFAULT, .clusters = 3 },
 	{ .name = "default-4", .how = BY_DEFAULT, .clusters = 4 },
 	{ .name = "default-5", .how = BY_DEFAULT, .clusters = 5 },
-	{ .name = "default-each", .how = BY_DEFAULT, .clusters = DETECTOR_ONE_EACH },
+	{ .name = "default-each", .how = BY_DEFAULT, .clusters = DETECTOR_ONE_PER_FUNCTION },
 	{ .name = "default-strict", .how = BY_DEFAULT, .strict = true },
 	{ .name = "mahalanobis-strict", .how = BY_DEFAULT, .scorer = &scorer_mahalanobis, .strict = true },
 	{ .name = "autoencoder", .how = BY_DEFAULT, .scorer = &scorer_autoencoder },
@@ -62,7 +62,7 @@ static const struct method {
 	{ .name = "paper-40%", .how = BY_PAPER, .fixed = .4 },
 	{ .name = "paper-1", .how = BY_PAPER, .clusters = 1 },
 	{ .name = "paper-3", .how = BY_PAPER, .clusters = 3 },
-	{ .name = "paper-each", .how = BY_PAPER, .clusters = DETECTOR_ONE_EACH },
+	{ .name = "paper-each", .how = BY_PAPER, .clusters = DETECTOR_ONE_PER_FUNCTION },
 	{ .name = "mannwhitney", .how = BY_RANKS },
 	{ .name = "mannwhitney-as-is", .how = BY_RANKS, .as_is = true },
 };
@@ -121,13 +121,13 @@ static void print_function(const char *head, const struct observed *seen, const 
 	const struct observations *o = &seen->observations;
 
 	printf("function\t%s\t%s\t%d\t%d\t%zu\t%zu\t%g\t%g\t%g\t%g\t%s%s\t", head, o->functions_names[f->function], f->known,
-	       f->anomalous && !f->small, f->runs_anomalous - f->runs_small, f->runs, f->score, f->threshold,
-	       fabs(kind->more_ns) * observed_calls(seen, f->function) / (kind->calls > 0 ? kind->calls : 1),
+	       f->anomalous && !f->is_negligible, f->runs_anomalous - f->n_runs_negligible, f->runs, f->score, f->threshold,
+	       fabs(kind->added_cost_ns) * observed_count_calls(seen, f->function) / (kind->calls > 0 ? kind->calls : 1),
 	       seen->facts[f->function].remarks[OBSERVE_INCLUSIVE] ? 0.0 : 1.0, kind->improved ? "-" : "", trouble_code(kind->trouble));
 	for (size_t i = 0; i < f->n_columns; i++)
 		printf("%s%s:%.3f:%.3f:%+d:%.4g:%.4g", i ? "," : "", strrchr(o->columns[f->columns[i].column], ':') + 1,
 		       f->columns[i].votes, f->columns[i].part, f->columns[i].direction, f->columns[i].normal, f->columns[i].now);
-	printf("\t%d\t%s\n", kind->small, cause ? cause : "");
+	printf("\t%d\t%s\n", kind->is_negligible, cause ? cause : "");
 }
 
 /* Prints each function as `assay detect` reports it. Includes functions that are anomalous only in single runs. */
@@ -141,11 +141,12 @@ static void print_functions(const char *head, const struct side *side, const str
 	for (size_t i = 0; i < d->n; i++) {
 		const struct detection_function *f = &d->functions[i];
 
-		kinds[i] = kind_of(side->back_end, &seen->observations, f, (const double[]){ 0, 0 }, 0);
-		if (!f->runs_anomalous || kinds[i].small || kinds[i].improved)
+		kinds[i] = kind_classify(side->back_end, &seen->observations, f, (const double[]){ 0, 0 }, 0);
+		if (!f->runs_anomalous || kinds[i].is_negligible || kinds[i].improved)
 			continue;
 		at[n] = i;
-		rows[n++] = (struct side_effect_row){ seen->functions[f->function], kinds[i], true, observed_calls(seen, f->function) };
+		rows[n++] =
+		    (struct side_effect_row){ seen->functions[f->function], kinds[i], true, observed_count_calls(seen, f->function) };
 	}
 	side_effects_find(side, rows, n, cause);
 	for (size_t i = 0; i < n; i++)
@@ -251,11 +252,11 @@ static void judge(const struct method *m, double rate, uint64_t seed, const char
 		printf("error\t%s\t%s\n", head, err.text);
 	} else {
 		if (fitted.detector) {
-			const struct detector_about *a = detector_about(fitted.detector);
+			const struct detector_info *a = detector_info(fitted.detector);
 
 			printf("fit\t%s\t%zu\t%zu\t%zu\t%zu\t%zu\t%s\t%g\t%d\t%zu\t%.3f\t%.3f\n", head, a->runs, a->samples, a->functions,
-			       a->columns, a->clusters, a->topology, a->rate_measured, a->sufficient, a->runs_chosen, fitted.seconds,
-			       now_s() - begin);
+			       a->columns, a->clusters, a->topology, a->rate_measured, a->is_sufficient, a->n_runs_sufficient,
+			       fitted.seconds, now_s() - begin);
 		}
 		print_detection(head, side, seen, &found);
 	}
@@ -279,7 +280,7 @@ static void observe_both(const struct side *a, const struct side *b, bool at_lik
 		fail(&err);
 	observed_keep_common(of_a, of_b);
 	if (at_like_inputs)
-		(void)like_inputs_bring(a, of_a, b, of_b);
+		(void)like_inputs_scale(a, of_a, b, of_b);
 }
 
 static void judge_all(char **argv)

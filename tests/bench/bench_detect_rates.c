@@ -132,8 +132,9 @@ int main(int argc, char **argv)
 	struct sums sums = { .asked = 0 };
 	int64_t blocks = 300, folds = (int64_t)options.folds, first = 0;
 
-	if ((argc > 1 && (!text_int64(argv[1], &blocks) || blocks < 1)) || (argc > 3 && (!text_int64(argv[3], &folds) || folds < 2)) ||
-	    (argc > 4 && (!text_int64(argv[4], &first) || first < 0)))
+	if ((argc > 1 && (!text_parse_int64(argv[1], &blocks) || blocks < 1)) ||
+	    (argc > 3 && (!text_parse_int64(argv[3], &folds) || folds < 2)) ||
+	    (argc > 4 && (!text_parse_int64(argv[4], &first) || first < 0)))
 		return 2;
 	options.folds = (size_t)folds;
 	options.scorer = argc > 2 && !strcmp(argv[2], "autoencoder") ? &scorer_autoencoder : &scorer_mahalanobis;

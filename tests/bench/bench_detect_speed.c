@@ -109,12 +109,12 @@ static int detect(const struct side *normal, const struct side *seen, size_t thr
 	end = now_s();
 	cpu_s = (double)(clock() - cpu) / CLOCKS_PER_SEC;
 	failed = !detection.functions[FAULTY].anomalous || detection.functions[FAULTY].columns[0].column != 0 ||
-		 !strchr(detector_about(detector)->topology, '-');
+		 !strchr(detector_info(detector)->topology, '-');
 	printf("{\"sample\": %zu, \"threads\": %zu, \"fit_s\": %.3f, \"judge_s\": %.3f, \"total_s\": %.3f, \"cpu_s\": %.3f, \"topology\": "
 	       "\"%s\", \"clusters\": %zu, "
 	       "\"samples\": %zu, \"found\": %s}\n",
-	       i, threads, fitted - start, end - fitted, end - start, cpu_s, detector_about(detector)->topology,
-	       detector_about(detector)->clusters, detector_about(detector)->samples, failed ? "false" : "true");
+	       i, threads, fitted - start, end - fitted, end - start, cpu_s, detector_info(detector)->topology,
+	       detector_info(detector)->clusters, detector_info(detector)->samples, failed ? "false" : "true");
 	fflush(stdout);
 	detection_release(&detection);
 	detector_free(detector);

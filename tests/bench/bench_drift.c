@@ -225,21 +225,21 @@ static void look(size_t slow, struct outcome *o, double weight)
 	size_t unchanged = 0;
 
 	for (size_t i = 0; i < HOSTS * WEEKS; i++)
-		machine_put(catalog_machine(&catalog, items[i].machine), &set, &items[i]);
+		machine_put_fingerprint(catalog_ensure_machine(&catalog, items[i].machine), &set, &items[i]);
 	for (size_t i = 0; i < catalog.n; i++) {
 		for (size_t k = 0; k < WEEKS; k++) {
 			catalog.machines[i].fingerprints[k].type = mem_string("t");
 			catalog.machines[i].fingerprints[k].type_given_by = mem_string("bench");
 		}
 	}
-	types_of(&catalog, &config, &types);
+	types_compute(&catalog, &config, &types);
 	for (size_t week = 1; week < WEEKS; week++) {
 		struct drift drift;
 		size_t differ = 0;
 
-		drift_of(&catalog, &set, &types, (int64_t)week + 1, &drift);
+		drift_find(&catalog, &set, &types, (int64_t)week + 1, &drift);
 		for (size_t i = 0; i < drift.n; i++) {
-			bool flagged = drift.past[i].compare.differing > 0 || drift.peers[i].n > 0;
+			bool flagged = drift.past[i].compare.n_differing > 0 || drift.peers[i].n > 0;
 
 			if (i == 2 && week >= slow) {
 				found = flagged && week < slow + WITHIN ? 1 : found;

@@ -37,11 +37,11 @@ static enum assay_status data_read(const char *path, const char *application, st
 	if (st)
 		goto out;
 	csv_init(&csv, path, text.bytes, text.size);
-	st = csv_header(&csv, &application, 1, &column, err);
+	st = csv_read_header(&csv, &application, 1, &column, err);
 	if (st)
 		goto out;
 	for (;;) {
-		st = csv_next(&csv, &more, err);
+		st = csv_read_row(&csv, &more, err);
 		if (st || !more)
 			break;
 		if (csv.fields[column][0])
@@ -77,7 +77,7 @@ static enum assay_status run(const struct data *d, long repeats, struct assay_er
 		if (st)
 			return st;
 		printf("%s%.6f", i ? "," : "", seconds);
-		mse = gbt_about(gbt).mse[gbt_paper.trees];
+		mse = gbt_info(gbt).mse[gbt_paper.trees];
 		gbt_free(gbt);
 	}
 	printf("],\"train_mse\":%.17g}\n", mse);
@@ -107,5 +107,5 @@ int main(int argc, char **argv)
 		fprintf(stderr, "bench_gbt: %s\n", err.text);
 	mat_release(&d.X);
 	free(d.y);
-	return assay_status_exit(st);
+	return assay_status_exit_code(st);
 }

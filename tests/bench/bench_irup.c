@@ -52,7 +52,7 @@ static cJSON *summary(const struct profile *p, const char *name)
 	cJSON_AddNumberToObject(o, "groups", (double)p->n_groups);
 	cJSON_AddNumberToObject(o, "effective_rank", p->data.features.effective_rank);
 	cJSON_AddStringToObject(o, "verdict", profile_verdict_text(p->verdict));
-	cJSON_AddBoolToObject(o, "sound", p->inferred.sound);
+	cJSON_AddBoolToObject(o, "sound", p->inferred.is_sound);
 	list = cJSON_AddArrayToObject(o, "reasons");
 	for (size_t i = 0; i < p->n_reasons; i++)
 		cJSON_AddItemToArray(list, cJSON_CreateString(p->reasons[i].code));
@@ -80,7 +80,7 @@ static cJSON *add_levels(cJSON *o, const struct profile *p)
 	cJSON *levels = cJSON_AddArrayToObject(o, "levels");
 
 	for (size_t depth = 0; depth < INFERRED_LEVELS; depth++) {
-		const struct inferred_part *lead = inferred_lead(&p->inferred, depth);
+		const struct inferred_part *lead = inferred_find_largest(&p->inferred, depth);
 		cJSON *level = cJSON_CreateObject();
 
 		cJSON_AddBoolToObject(level, "trusted", p->inferred.trusted[depth]);
@@ -97,7 +97,7 @@ static cJSON *add_levels(cJSON *o, const struct profile *p)
 /* Returns the kernel class or kind of computing that takes most of a stressor's time (NULL if unknown). Sets *of to its level. */
 static const char *mostly(const char *stressor, enum level *of)
 {
-	struct made_of m = composition_of_stressor(stressor);
+	struct composition m = composition_find(stressor);
 	const char *name = m.kind;
 	double best = m.computing, left = 1.0 - m.computing;
 
@@ -121,8 +121,8 @@ static const char *mostly(const char *stressor, enum level *of)
 static void add_levels_left_out(cJSON *o, const struct profile *p, const char *stressor)
 {
 	cJSON *levels = add_levels(o, p);
-	double computing = composition_of_stressor(stressor).computing;
-	const struct inferred_part *lead = inferred_lead(&p->inferred, 1);
+	double computing = composition_find(stressor).computing;
+	const struct inferred_part *lead = inferred_find_largest(&p->inferred, 1);
 	bool there = false, in = false;
 	enum level of, other;
 	const char *name = mostly(stressor, &of);
@@ -130,17 +130,17 @@ static void add_levels_left_out(cJSON *o, const struct profile *p, const char *s
 	if (!name)
 		return;
 	cJSON_AddBoolToObject(cJSON_GetArrayItem(levels, 0), "right",
-			      inferred_lead(&p->inferred, 0)->of == (computing > .5 ? LEVEL_COMPUTE : LEVEL_KERNEL));
+			      inferred_find_largest(&p->inferred, 0)->level == (computing > .5 ? LEVEL_COMPUTE : LEVEL_KERNEL));
 	for (size_t k = 0; k < p->data.features.n; k++) {
 		const char *its = mostly(p->rows->features[p->data.features.first[k]], &other);
 
 		if (!its || of != other || strcmp(its, name) != 0)
 			continue;
 		there = true;
-		in = in || mat_get(&p->inferred.parts.of, k, (size_t)(lead - p->inferred.items)) > .3;
+		in = in || mat_get(&p->inferred.parts.part_shares, k, (size_t)(lead - p->inferred.items)) > .3;
 	}
 	if (there)
-		cJSON_AddBoolToObject(cJSON_GetArrayItem(levels, 1), "right", in && lead->of == of);
+		cJSON_AddBoolToObject(cJSON_GetArrayItem(levels, 1), "right", in && lead->level == of);
 }
 
 /* Adds, for a mixture: whether the leading part also leads in truth[features]; per part the true share, the share, limits and ranges. */
@@ -152,10 +152,10 @@ static void add_levels_planted(cJSON *o, const struct profile *p, const double *
 
 	for (size_t j = 0; j < f->p; j++)
 		for (size_t g = 0; f->distinct[j] != FEATURES_NONE && g < p->inferred.n; g++)
-			share[g] += truth[j] * mat_get(&p->inferred.parts.of, f->distinct[j], g);
+			share[g] += truth[j] * mat_get(&p->inferred.parts.part_shares, f->distinct[j], g);
 	for (size_t depth = 0; depth < INFERRED_LEVELS; depth++) {
 		cJSON *level = cJSON_GetArrayItem(levels, (int)depth), *list = cJSON_AddArrayToObject(level, "shares");
-		const struct inferred_part *lead = inferred_lead(&p->inferred, depth);
+		const struct inferred_part *lead = inferred_find_largest(&p->inferred, depth);
 		bool right = true;
 
 		for (size_t g = 0; g < p->inferred.n; g++) {
@@ -221,12 +221,12 @@ static void rows_of(const char *name, struct run_set *runs, struct dataset *data
 {
 	struct assay_error err;
 
-	if (evidence_runs(&lab, name, runs, &err))
+	if (evidence_load_runs(&lab, name, runs, &err))
 		die(&err);
 	if (strncmp(name, "stream/", 7) == 0)
 		keep_sound(runs);
-	dataset_of(&evidence, runs, true, dataset);
-	profile_rows_of(&evidence, runs, dataset, rows);
+	dataset_build(&evidence, runs, true, dataset);
+	profile_rows_build(&evidence, runs, dataset, rows);
 }
 
 static void application(const char *name)
@@ -238,7 +238,7 @@ static void application(const char *name)
 	cJSON *o;
 
 	rows_of(name, &runs, &dataset, &rows);
-	profile_of(&rows, &profile_defaults, &profile);
+	profile_compute(&rows, &profile_defaults, &profile);
 	if (profile.fitted) {
 		o = summary(&profile, name);
 		add_held_out(o, &profile);
@@ -303,7 +303,7 @@ static void few_one(const char *name, const struct profile_rows *all, const bool
 		rows += 1.0;
 	}
 	rows_of_types(all, in, &some);
-	if (prediction_of(&some, rates, &p)) {
+	if (prediction_compute(&some, rates, &p)) {
 		cJSON *o = cJSON_CreateObject();
 
 		cJSON_AddStringToObject(o, "name", name);
@@ -447,7 +447,7 @@ static void left_out_one(const struct profile_rows *all, size_t column, int64_t 
 	}
 	for (size_t i = 0; i < r.rates.rows; i++)
 		r.type[i] = index[r.type[i]];
-	profile_of(&r, &profile_defaults, &profile);
+	profile_compute(&r, &profile_defaults, &profile);
 	if (profile.fitted) {
 		o = summary(&profile, all->features[column]);
 		cJSON_AddNumberToObject(o, "taken_ms", (double)taken_ms);
@@ -485,7 +485,7 @@ static void planted_one(struct profile_rows *r, const struct features *f, size_t
 
 	grow(&plant, f, rng, r, truth);
 	r->noise = plant.noise;
-	profile_of(r, &profile_defaults, &profile);
+	profile_compute(r, &profile_defaults, &profile);
 	o = summary(&profile, "planted");
 	cJSON_AddNumberToObject(o, "resources", (double)n);
 	cJSON_AddNumberToObject(o, "noise", plant.noise);
@@ -524,7 +524,7 @@ static void planted(size_t count, uint64_t seed)
 		struct features f;
 
 		fingerprints(&evidence, times[k], &rows);
-		features_of(&rows.rates, rows.type, rows.types, &f);
+		features_select(&rows.rates, rows.type, rows.types, &f);
 		for (size_t i = 0; i < count; i++)
 			planted_one(&rows, &f, 1 + i % 4, &rng);
 		features_release(&f);
@@ -555,10 +555,10 @@ static void measure(size_t rounds)
 	struct profile_rows rows;
 	struct assay_error err;
 
-	if (evidence_runs(&lab, "stream/add-1", &runs, &err))
+	if (evidence_load_runs(&lab, "stream/add-1", &runs, &err))
 		die(&err);
-	dataset_of(&evidence, &runs, true, &dataset);
-	profile_rows_of(&evidence, &runs, &dataset, &rows);
+	dataset_build(&evidence, &runs, true, &dataset);
+	profile_rows_build(&evidence, &runs, &dataset, &rows);
 	for (size_t i = 0; i < 2 * rounds; i++) {
 		struct profile_options options = profile_defaults;
 		double wall = seconds(CLOCK_MONOTONIC), cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
@@ -566,7 +566,7 @@ static void measure(size_t rounds)
 		cJSON *o;
 
 		options.threads = i % 2;
-		profile_of(&rows, &options, &profile);
+		profile_compute(&rows, &options, &profile);
 		wall = seconds(CLOCK_MONOTONIC) - wall;
 		cpu = seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu;
 		o = summary(&profile, "time");

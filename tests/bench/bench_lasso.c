@@ -13,7 +13,7 @@
 
 #define FOLDS 5
 
-static const struct lasso_options how = { .any_sign = true, .as_given = true, .smallest = 1e-3 };
+static const struct lasso_options how = { .any_sign = true, .is_unscaled = true, .smallest = 1e-3 };
 
 static size_t count_columns(char *line)
 {
@@ -78,7 +78,7 @@ static void try_fold(const struct mat *X, const double *y, size_t from, size_t t
 		weight[n] = 1.0;
 		of[n++] = y[i];
 	}
-	lasso_path_of(&in, of, weight, &how, lambda, &path);
+	lasso_path_compute(&in, of, weight, &how, lambda, &path);
 	for (size_t k = 0; k < LASSO_LAMBDAS; k++) {
 		lasso_values(&path.beta, path.intercept, k, &out, value);
 		for (size_t i = from; i < to; i++)
@@ -107,7 +107,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < X.rows; i++)
 		weight[i] = 1.0;
 	began = clock();
-	lasso_path_of(&X, y, weight, &how, NULL, &path);
+	lasso_path_compute(&X, y, weight, &how, NULL, &path);
 	for (size_t fold = 0, from = 0; fold < FOLDS; fold++) {
 		size_t to = from + X.rows / FOLDS + (fold < X.rows % FOLDS);
 

@@ -13,7 +13,7 @@
 
 static const struct way {
 	const char *name;
-	double spend[LOOKS_MAX]; /* share of the error rate per interim analysis; 0: no analysis */
+	double spend[ANALYSES_MAX]; /* share of the error rate per interim analysis; 0: no analysis */
 } ways[] = {
 	{ "one look at the end", { 0, 0, 0, 0, .05 } },
 	{ "five looks, not corrected", { .05, .05, .05, .05, .05 } },
@@ -36,8 +36,8 @@ static void night(const struct way *way, int types, double effect, struct rng *r
 
 	for (int t = 0; t < types; t++)
 		type[t] = effect + .005 * rng_normal(rng);
-	for (int look = 1; look <= LOOKS_MAX && !done; look++) {
-		for (; n < looks_repetitions(4, look); n++)
+	for (int look = 1; look <= ANALYSES_MAX && !done; look++) {
+		for (; n < analysis_repetitions(4, look); n++)
 			for (int t = 0; t < types; t++)
 				sum[t] += .08 * (rng_normal(rng) - rng_normal(rng));
 		if (!(way->spend[look - 1] > 0))

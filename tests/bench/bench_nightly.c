@@ -46,7 +46,7 @@ static void load(const char *path)
 		record[n_record++] = r;
 	}
 	fclose(file);
-	if (n_record < 4 * (size_t)looks_repetitions(FIRST, LOOKS_MAX)) {
+	if (n_record < 4 * (size_t)analysis_repetitions(FIRST, ANALYSES_MAX)) {
 		fprintf(stderr, "bench_nightly: too few runs in '%s'\n", path);
 		exit(1);
 	}
@@ -132,13 +132,13 @@ static struct replay_counts replayed(double effect, size_t pairs, int64_t at_onc
 
 static void print_counts(double effect, size_t pairs, bool at_once, struct rng *rng)
 {
-	struct replay_counts c = replayed(effect, pairs, at_once ? looks_repetitions(FIRST, LOOKS_MAX) : 0, rng);
+	struct replay_counts c = replayed(effect, pairs, at_once ? analysis_repetitions(FIRST, ANALYSES_MAX) : 0, rng);
 
 	printf("| %s | %+.0f %% | %zu |", at_once ? "all at once" : "looks", 100 * effect, pairs);
 	for (int d = 0; d <= DECISION_ENVIRONMENT; d++)
 		printf(" %zu |", c.decision[d]);
-	printf(" %zu | %zu, %zu | %.1f |\n", c.seen_again[DECISION_REGRESSION], c.by_wall[DECISION_REGRESSION],
-	       c.by_wall[DECISION_INCONCLUSIVE], c.looked_at);
+	printf(" %zu | %zu, %zu | %.1f |\n", c.confirmed[DECISION_REGRESSION], c.by_wall_time[DECISION_REGRESSION],
+	       c.by_wall_time[DECISION_INCONCLUSIVE], c.mean_repetitions);
 	fflush(stdout);
 }
 
@@ -157,7 +157,7 @@ static void print_design(int64_t at_once, const double *effects, size_t n, size_
 		struct replay_counts c = replayed(effects[i], pairs, at_once, &rng);
 
 		printf(" %zu |", c.decision[effects[i] > 0 ? DECISION_REGRESSION : DECISION_PASS]);
-		repetitions[i] = c.looked_at;
+		repetitions[i] = c.mean_repetitions;
 	}
 	for (size_t i = 0; i < n; i++)
 		printf(" %.1f%s", repetitions[i], i + 1 < n ? "," : " |\n");
@@ -185,9 +185,9 @@ static void print_improved(const double *effects, size_t n, size_t pairs)
 		c = replayed(effects[i % n], pairs, 0, &rng);
 		printf("| %s | %s | %+.0f %% | %zu | %zu | %zu | %zu | %zu | %zu | %zu | %zu | %.1f |\n",
 		       together ? "of one computer" : "apart", own_metric ? "its own" : "wall-clock", 100 * effects[i % n], pairs,
-		       c.decision[DECISION_IMPROVED], c.seen_again[DECISION_IMPROVED], c.decision[DECISION_REGRESSION],
-		       c.seen_again[DECISION_REGRESSION], c.decision[DECISION_PASS], c.decision[DECISION_INCONCLUSIVE],
-		       c.decision[DECISION_ENVIRONMENT], c.looked_at);
+		       c.decision[DECISION_IMPROVED], c.confirmed[DECISION_IMPROVED], c.decision[DECISION_REGRESSION],
+		       c.confirmed[DECISION_REGRESSION], c.decision[DECISION_PASS], c.decision[DECISION_INCONCLUSIVE],
+		       c.decision[DECISION_ENVIRONMENT], c.mean_repetitions);
 		fflush(stdout);
 	}
 }
@@ -225,10 +225,10 @@ int main(int argc, char **argv)
 
 	argc -= *how != 0;
 	argv += *how != 0;
-	if (argc < 3 || argc > 11 || !text_int64(argv[2], &pairs) || pairs < 1)
+	if (argc < 3 || argc > 11 || !text_parse_int64(argv[2], &pairs) || pairs < 1)
 		return 2;
 	for (int i = 3; i < argc; i++)
-		if (!text_double(argv[i], &effects[n++]))
+		if (!text_parse_double(argv[i], &effects[n++]))
 			return 2;
 	load(argv[1]);
 	rng_seed(&rng, 17);
@@ -238,8 +238,8 @@ int main(int argc, char **argv)
 	} else if (strcmp(how, "--designs") == 0) {
 		print_designs(effects, n, (size_t)pairs);
 	} else if (strcmp(how, "--detectable") == 0) {
-		for (int look = 1; look <= LOOKS_MAX; look++)
-			print_detectable(looks_repetitions(FIRST, look), (size_t)pairs);
+		for (int look = 1; look <= ANALYSES_MAX; look++)
+			print_detectable(analysis_repetitions(FIRST, look), (size_t)pairs);
 		print_detectable(0, (size_t)pairs);
 	} else {
 		for (size_t i = 0; i < n; i++) {

@@ -24,7 +24,7 @@ static int run(const char *const *words, size_t n, int round, int way)
 					       .sample_ns = way == AS_RUNS ? EXECUTE_SAMPLE_NS : 0,
 					       .timeout_ms = 600 * 1000 };
 	static struct sampled sampled;
-	struct local_said said;
+	struct local_report said;
 	struct assay_error err;
 
 	sampled = (struct sampled){ .n = 0 };

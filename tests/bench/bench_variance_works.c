@@ -49,7 +49,7 @@ int main(int argc, char **argv)
 
 	if (!wanted)
 		return 2;
-	if (record_files_read(&name, 1, &fragments, &err) != ASSAY_OK || variance_of(&fragments, &options, &v, &err) != ASSAY_OK) {
+	if (record_files_read(&name, 1, &fragments, &err) != ASSAY_OK || variance_analyse(&fragments, &options, &v, &err) != ASSAY_OK) {
 		fprintf(stderr, "%s\n", err.text);
 		return 1;
 	}

@@ -29,7 +29,7 @@ static void restrict_runs(const struct evaluate_side *side, struct run_set *set)
 	size_t n = 0;
 
 	if (side->timestamps.n)
-		run_set_join(set);
+		run_set_add_others(set);
 	for (size_t i = 0; i < set->n; i++) {
 		if (list_allows(&side->repetitions, set->items[i].repetition) && list_allows(&side->timestamps, set->items[i].taken_ms))
 			set->items[n++] = set->items[i];
@@ -39,7 +39,7 @@ static void restrict_runs(const struct evaluate_side *side, struct run_set *set)
 	set->n = n;
 }
 
-/* Loads the runs of a version. If a named version is not found, run_resolve() searches all versions for a good error message. */
+/* Loads the runs of a version. If a named version is not found, run_resolve_version() searches all versions for a good error message. */
 static enum assay_status load_version(struct lab *lab, const struct evaluate_side *side, struct run_set *out, struct assay_error *err)
 {
 	char *version = NULL;
@@ -51,7 +51,7 @@ static enum assay_status load_version(struct lab *lab, const struct evaluate_sid
 			return st;
 		run_set_release(out);
 	}
-	st = run_resolve(&lab->store, side->application, side->version, &version, err);
+	st = run_resolve_version(&lab->store, side->application, side->version, &version, err);
 	if (!st)
 		st = run_load(&lab->store, side->application, version, out, err);
 	free(version);
@@ -138,7 +138,7 @@ static enum assay_status evaluation_load(struct lab *lab, struct evaluation *e, 
 
 		st = load_once(lab, side, known, &e->runs, err);
 		if (st)
-			st = assay_context(err, "pair %zu, %s", pair->number, i % 2 ? "candidate" : "baseline");
+			st = assay_add_context(err, "pair %zu, %s", pair->number, i % 2 ? "candidate" : "baseline");
 		else if (known[side->runs].missing && !pair->left_out)
 			pair->left_out = mem_string(known[side->runs].missing);
 	}
@@ -174,7 +174,7 @@ static double mean_score(const struct pairing *pairing)
 
 static double shape_score(const struct effect *e)
 {
-	return isnan(e->shape_p) ? e->shape_p : -log10(fmax(e->shape_p, SHAPE_P_LEAST));
+	return isnan(e->pattern_p) ? e->pattern_p : -log10(fmax(e->pattern_p, SHAPE_P_LEAST));
 }
 
 static void judge_verdict(const struct verdict *v, struct evaluate_outcome *o)
@@ -185,10 +185,10 @@ static void judge_verdict(const struct verdict *v, struct evaluate_outcome *o)
 	score[METHOD_GATE] = gate_score(&v->effect, v->min_effect);
 	score[METHOD_MEAN] = mean_score(&v->pairing);
 	score[METHOD_SHAPE] = shape_score(&v->effect);
-	score[METHOD_EITHER] = fmax(score[METHOD_GATE], score[METHOD_SHAPE] / -log10(SHAPE_LEVEL)); /* fmax() ignores one NaN */
+	score[METHOD_EITHER] = fmax(score[METHOD_GATE], score[METHOD_SHAPE] / -log10(PATTERN_LEVEL)); /* fmax() ignores one NaN */
 	o->flagged[METHOD_GATE] = v->effect.decision == DECISION_REGRESSION || v->effect.decision == DECISION_IMPROVED;
 	o->flagged[METHOD_MEAN] = stats_round(score[METHOD_MEAN]) >= stats_round(log1p(v->min_effect));
-	o->flagged[METHOD_SHAPE] = stats_round(v->effect.shape_p) < SHAPE_LEVEL; /* false if shape_p is NaN */
+	o->flagged[METHOD_SHAPE] = stats_round(v->effect.pattern_p) < PATTERN_LEVEL; /* false if pattern_p is NaN */
 	o->flagged[METHOD_EITHER] = o->flagged[METHOD_GATE] || o->flagged[METHOD_SHAPE];
 }
 
@@ -206,7 +206,7 @@ static void judge_walk(const struct walk_profile *baseline, const struct walk_pr
 	walk_release(&walk);
 }
 
-ORDER_BY(compare_runs, struct run, BY_TEXT(machine) BY_UP(repetition) BY_UP(taken_ms))
+ORDER_BY(compare_runs, struct run, BY_TEXT(machine) BY_ASC(repetition) BY_ASC(taken_ms))
 
 /* Counts the results that both sets have, if both are the same version. */
 static size_t count_shared(const struct run_set *a, const struct run_set *b)
@@ -252,8 +252,8 @@ static enum assay_status pair_verdict(const struct job *job, size_t i, struct ve
 	const struct evaluation *e = job->evaluation;
 	const struct evaluate_side *sides = e->pairs.items[i].sides;
 
-	return verdict_of(job->evidence, job->config, &e->runs.sets[sides[0].runs], &e->runs.sets[sides[1].runs], e->options.min_effect,
-			  out, err);
+	return verdict_compute(job->evidence, job->config, &e->runs.sets[sides[0].runs], &e->runs.sets[sides[1].runs],
+			       e->options.min_effect, out, err);
 }
 
 static void judge_pair(void *context, size_t i)
@@ -290,7 +290,7 @@ static enum assay_status judge_all(struct job *job, struct assay_error *err)
 		st = job->status[i] ? pair_verdict(job, i, &verdict, err) : ASSAY_OK;
 		ASSAY_BUG_IF(st != job->status[i]);
 		if (st)
-			st = assay_context(err, "pair %zu", e->pairs.items[i].number);
+			st = assay_add_context(err, "pair %zu", e->pairs.items[i].number);
 	}
 	mem_release_all(job->profiles, e->runs.n, walk_profile_release);
 	free(job->status);
@@ -308,7 +308,7 @@ struct ties {
 
 static size_t name_find(const struct ties *t, const char *name)
 {
-	const char *const *found = bsearch(&name, t->names, t->n, sizeof(char *), text_order);
+	const char *const *found = bsearch(&name, t->names, t->n, sizeof(char *), text_compare);
 
 	return (size_t)(found - (const char *const *)t->names);
 }
@@ -344,7 +344,7 @@ static struct ties collect_ties(const struct evaluation *e)
 		if (e->pairs.items[i].cluster)
 			t.names[t.n++] = e->pairs.items[i].cluster;
 	}
-	qsort(t.names, t.n, sizeof(char *), text_order);
+	qsort(t.names, t.n, sizeof(char *), text_compare);
 	for (size_t i = 0; i < t.n; i++) {
 		if (i == 0 || strcmp(t.names[i], t.names[n - 1]) != 0)
 			t.names[n++] = t.names[i];

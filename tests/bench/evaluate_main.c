@@ -114,7 +114,7 @@ static void answer_outcome(const struct evaluate_outcome *o, struct document *d)
 	doc_set(d, "ratio", e->types ? e->ratio : (double)NAN);
 	doc_set(d, "low", e->low);
 	doc_set(d, "high", e->high);
-	doc_set(d, "shape_p", e->shape_p);
+	doc_set(d, "shape_p", e->pattern_p);
 	doc_set(d, "minimum_detectable_effect", e->minimum_detectable);
 	doc_set(d, "hardware_types", e->types);
 	doc_set(d, "shared_results", o->shared);
@@ -238,13 +238,13 @@ static enum assay_status evaluate_run(struct lab *lab, void *arguments, struct d
 	if (!st) {
 		evaluate_remark_shared(&evaluation);
 		evaluation_answer(&evaluation, d);
-		d->exit_status = evaluation.pairs.n_left_out ? decision_exit(DECISION_NOTHING_MEASURED) : 0;
+		d->exit_status = evaluation.pairs.n_left_out ? decision_exit_status(DECISION_NOTHING_MEASURED) : 0;
 	}
 	evaluation_release(&evaluation);
 	return st;
 }
 
-static const struct cli_option words[] = { CLI_WORD("PAIRS.json", struct arguments, path), CLI_END };
+static const struct cli_option words[] = { CLI_ARGUMENT("PAIRS.json", struct arguments, path), CLI_END };
 static const struct cli_option options[] = {
 	CMD_MIN_EFFECT(struct arguments, min_effect),
 	CLI_REAL("epsilon", "POINTS", struct arguments, epsilon, 0, 100,

@@ -62,7 +62,7 @@ static void pairs_parse_list(struct json_reader *r, const cJSON *object, const c
 	sort_list(out);
 }
 
-/* Reads "timestamps", in seconds or milliseconds as text_time_ms() accepts them. */
+/* Reads "timestamps", in seconds or milliseconds as text_parse_time_ms() accepts them. */
 static void pairs_parse_timestamps(struct json_reader *r, const cJSON *object, struct evaluate_list *out)
 {
 	pairs_parse_list(r, object, "timestamps", out);
@@ -70,7 +70,7 @@ static void pairs_parse_timestamps(struct json_reader *r, const cJSON *object, s
 		char text[32];
 
 		snprintf(text, sizeof(text), "%" PRId64, out->items[i]);
-		if (!text_time_ms(text, &out->items[i]))
+		if (!text_parse_time_ms(text, &out->items[i]))
 			json_reader_fail(r, "'%s' in 'timestamps' is past the year 9999", text);
 	}
 	sort_list(out);
@@ -79,9 +79,9 @@ static void pairs_parse_timestamps(struct json_reader *r, const cJSON *object, s
 static void pairs_parse_selector(struct json_reader *r, const char *text, struct evaluate_side *out)
 {
 	if (!r->st)
-		r->st = run_selector(text, &out->application, &out->version, r->err);
+		r->st = run_parse_selector(text, &out->application, &out->version, r->err);
 	if (r->st == ASSAY_E_USAGE)
-		r->st = assay_context(r->err, "%s", r->name);
+		r->st = assay_add_context(r->err, "%s", r->name);
 }
 
 static void pairs_parse_object(struct json_reader *r, const cJSON *object, struct evaluate_side *out)
@@ -89,7 +89,7 @@ static void pairs_parse_object(struct json_reader *r, const cJSON *object, struc
 	static const char *const keys[] = { "application", "version", "repetitions", "timestamps" };
 	const char *version;
 
-	json_reader_keys(r, object, "a side", keys, sizeof(keys) / sizeof(keys[0]));
+	json_reader_check_keys(r, object, "a side", keys, sizeof(keys) / sizeof(keys[0]));
 	pairs_parse_selector(r, json_reader_text(r, object, "application"), out);
 	if (pairs_has(object, "version")) {
 		version = json_reader_text(r, object, "version");
@@ -143,7 +143,7 @@ static void pairs_parse_pair(struct json_reader *r, const cJSON *object, struct 
 {
 	static const char *const keys[] = { "baseline", "candidate", "changed", "label", "cluster" };
 
-	json_reader_keys(r, object, "a pair", keys, sizeof(keys) / sizeof(keys[0]));
+	json_reader_check_keys(r, object, "a pair", keys, sizeof(keys) / sizeof(keys[0]));
 	pairs_parse_side(r, object, "baseline", &out->sides[0]);
 	pairs_parse_side(r, object, "candidate", &out->sides[1]);
 	out->changed = pairs_parse_bool(r, object, "changed");

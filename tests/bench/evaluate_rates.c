@@ -134,7 +134,7 @@ struct scored {
 	bool changed;
 };
 
-ORDER_BY(compare_scores, struct scored, BY_UP(score))
+ORDER_BY(compare_scores, struct scored, BY_ASC(score))
 
 /* Returns the area with weight[c] for cluster c; NaN without a changed or an unchanged pair. `items` are sorted by score. */
 static double weighted_area(const struct scored *items, size_t n, const double *weight)

@@ -23,7 +23,7 @@ static const struct ranking {
 	enum key key;
 	double from;
 } rankings[] = {
-	{ "share, below .10 tied (in use)", BY_SHARE, PROFILE_RANKED },
+	{ "share, below .10 tied (in use)", BY_SHARE, PROFILE_RANKED_SHARE_MIN },
 	{ "share", BY_SHARE, -DBL_MAX },
 	{ "share, below .02 tied", BY_SHARE, .02 },
 	{ "share, below .05 tied", BY_SHARE, .05 },
@@ -213,7 +213,7 @@ static void add_stability(cJSON *o, const struct profile *p)
 		struct mat keys;
 
 		rng_seed(&rng, PROFILE_SEED + 0x9e3779b97f4a7c15ull * (i + 1));
-		shares_draw(p->data.types, &rng, count);
+		shares_draw_types(p->data.types, &rng, count);
 		keys = keys_of(p, count);
 		for (size_t r = 0; r < RANKINGS; r++) {
 			tie(&rankings[r], &keys, key);

@@ -53,7 +53,7 @@ static double ranktest_ties(const double *all, size_t n)
 	double *sorted = mem_new(n, sizeof(*sorted)), ties = 0.0;
 
 	memcpy(sorted, all, n * sizeof(*sorted));
-	qsort(sorted, n, sizeof(*sorted), stats_order);
+	qsort(sorted, n, sizeof(*sorted), stats_compare);
 	for (size_t i = 0, next; i < n; i = next) {
 		double t;
 
@@ -109,7 +109,7 @@ static double ranktest_discoveries(const double *p, size_t n, double rate)
 	double *sorted = mem_new(n, sizeof(*sorted)), limit = 0.0;
 
 	memcpy(sorted, p, n * sizeof(*sorted));
-	qsort(sorted, n, sizeof(*sorted), stats_order);
+	qsort(sorted, n, sizeof(*sorted), stats_compare);
 	for (size_t i = 0; i < n; i++)
 		if (stats_round(sorted[i]) <= stats_round(rate * (double)(i + 1) / (double)n))
 			limit = sorted[i];
@@ -175,10 +175,10 @@ static void side_fill(struct ranked_side *s, const struct ranking *g)
 {
 	size_t runs = s->from->runs;
 
-	rows_of(s->from, s->columns, g->p, g->used, s->functions, NULL, &s->rows);
+	rows_sort(s->from, s->columns, g->p, g->used, s->functions, NULL, &s->rows);
 	s->mean = mat_new(g->n * runs, g->p);
 	s->cells = mem_new(g->n * runs, sizeof(*s->cells));
-	s->means = run_means_of(s->from, s->columns, g->p, &s->rows, g->n);
+	s->means = run_means_compute(s->from, s->columns, g->p, &s->rows, g->n);
 	for (size_t k = 0; k < s->mean.rows * g->p; k++)
 		s->mean.at[k] = (double)NAN;
 	for (size_t k = 0; k < s->rows.n_groups; k++) {
@@ -303,7 +303,7 @@ static void ranking_means(const struct ranking *g, size_t f, struct detection_fu
 
 	d->means = mem_new(g->p + 1, sizeof(*d->means));
 	for (size_t j = 0; j <= g->p; j++)
-		d->means[j < g->p ? g->seen.columns[j] : g->p] = detection_mean_of(&normal[j], &seen[j]);
+		d->means[j < g->p ? g->seen.columns[j] : g->p] = detection_compare_means(&normal[j], &seen[j]);
 }
 
 /* Lists the columns that are discoveries. votes [p]. */
@@ -335,7 +335,7 @@ static void ranking_runs(struct ranking *g, size_t f, struct detection_function 
 {
 	double *votes = mem_new(g->p, sizeof(*votes)), weight = 0.0;
 
-	d->in_run = mem_new(g->seen.from->runs + 1, sizeof(*d->in_run));
+	d->anomalous_in_run = mem_new(g->seen.from->runs + 1, sizeof(*d->anomalous_in_run));
 	for (size_t r = 0; r < g->seen.from->runs; r++) {
 		struct run_cell *cell = &g->seen.cells[f * g->seen.from->runs + r];
 
@@ -351,7 +351,7 @@ static void ranking_runs(struct ranking *g, size_t f, struct detection_function 
 		d->runs_anomalous++;
 		d->samples_anomalous += cell->samples;
 		votes[cell->leading] += (double)cell->samples;
-		d->in_run[r] = true;
+		d->anomalous_in_run[r] = true;
 		out->run_anomalous[r] = true;
 	}
 	d->excess = weight > 0.0 ? d->excess / weight : 0.0;
@@ -412,7 +412,7 @@ static void ranking_fill(struct ranking *g, struct detection *out)
 	size_t functions = g->seen.from->functions, runs = g->seen.from->runs;
 
 	*out = detection_new(g->seen.from);
-	out->left_out = g->seen.rows.left_out;
+	out->n_excluded = g->seen.rows.n_excluded;
 	for (size_t f = 0; f < functions; f++) {
 		out->functions[f].function = f;
 		if (g->seen.functions[f] != SIZE_MAX)
@@ -460,7 +460,7 @@ enum assay_status mannwhitney_judge(const struct observations *normal, const str
 				    struct assay_error *err)
 {
 	struct ranking g = ranking_of(normal, seen, rate);
-	enum assay_status st = names_of(normal, &g.names, g.normal.columns, g.normal.functions, err);
+	enum assay_status st = names_sort(normal, &g.names, g.normal.columns, g.normal.functions, err);
 
 	if (!st)
 		st = names_match(&g.names, seen, g.seen.columns, g.seen.functions, err);

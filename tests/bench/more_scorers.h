@@ -25,7 +25,7 @@ static struct scorer *components_fit(const struct mat *rows, const size_t *run, 
 	(void)run;
 	(void)seed;
 	c->scorer.kind = &scorer_components;
-	pca_of(rows, &c->pca);
+	pca_compute(rows, &c->pca);
 	for (size_t k = 0; k < c->pca.n; k++)
 		all += c->pca.eigenvalue[k];
 	while (c->kept < c->pca.n && sum < .9 * all)

@@ -13,7 +13,7 @@ enum assay_status walk_profile_of(const struct evidence *evidence, const struct 
 	struct paper_profile paper;
 	const double *importance;
 	double most = 0;
-	enum assay_status st = paper_profile_of(evidence, runs, &paper, err);
+	enum assay_status st = paper_profile_fit(evidence, runs, &paper, err);
 
 	*out = profile;
 	if (st)
@@ -21,7 +21,7 @@ enum assay_status walk_profile_of(const struct evidence *evidence, const struct 
 	profile.n = paper.dataset.X.cols;
 	profile.features = mem_new(profile.n, sizeof(char *));
 	profile.points = mem_new(profile.n, sizeof(double));
-	importance = gbt_about(paper.gbt).importance_per_tree;
+	importance = gbt_info(paper.gbt).importance_per_tree;
 	for (size_t j = 0; j < profile.n; j++)
 		most = fmax(most, importance[j]);
 	for (size_t j = 0; j < profile.n; j++) {

@@ -17,7 +17,7 @@ struct walk_profile {
 	size_t n;
 };
 
-/* Computes the profile of `runs` in 50 ms. `*out` borrows from the evidence. Returns ASSAY_E_NODATA as paper_profile_of() does. */
+/* Computes the profile of `runs` in 50 ms. `*out` borrows from the evidence. Returns ASSAY_E_NODATA as paper_profile_fit() does. */
 enum assay_status walk_profile_of(const struct evidence *evidence, const struct run_set *runs, struct walk_profile *out,
 				  struct assay_error *err);
 void walk_profile_release(struct walk_profile *profile);

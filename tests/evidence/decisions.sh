@@ -30,7 +30,7 @@ done
 	evidence_head 'How often decisions are wrong, by simulation'
 	cat <<'END'
 Versions that take turns in one plan (A B B A; which comes first is drawn for each machine), decided by the code of the gate
-(`verdict_of`, smallest effect that matters 3 %). Noise of a run: *normal*, 3 %; *ticks*, 5 % on a clock of 10 %; *heavy tails*, Student's t
+(`verdict_compute`, smallest effect that matters 3 %). Noise of a run: *normal*, 3 %; *ticks*, 5 % on a clock of 10 %; *heavy tails*, Student's t
 with two degrees of freedom, times 1 %; *two groups*, half of the runs take 0.015 of the others' time; *drift*, 20 % over the session; *busy*,
 for some runs in a row most take four times as long. The promise is 0.025 at most for either decision about an unchanged version; of 10,000
 draws the standard error there is 0.0016. Power: 2,000 draws of a version that is 10 % slower.
@@ -45,7 +45,7 @@ END
 
 ## With samples of functions
 
-The same with CPU time and samples (one each ms) of runs of a second, decided by `comparison_of`. Of five functions the first takes 0.3 s with noise of 1 %, the
+The same with CPU time and samples (one each ms) of runs of a second, decided by `comparison_compute`. Of five functions the first takes 0.3 s with noise of 1 %, the
 others 0.5 s, each half to one and a half times as much as usual, drawn for each run; the program waits for 0.2 s with the noise of a row. Slower: the first
 function takes 0.06 s more. By functions: functions that half of the runs chose decided (`function_confirms`).
 

@@ -10,10 +10,11 @@ static inline void begin_fingerprint(struct store *store, const struct fingerpri
 	struct assay_error err;
 
 	fingerprint_id(key, id);
-	check(store_do(store, &err,
-		       "INSERT INTO fingerprint (id, machine, battery, battery_hash, stress_ng, taken_ms, architecture, origin, profile, "
-		       "conditions, complete) VALUES (?, ?, ?, ?, ?, ?, ?, 'measured', NULL, '{}', 0)",
-		       "tttttit", id, key->machine, key->battery, key->battery_hash, key->stress_ng, key->taken_ms, key->architecture),
+	check(store_execute(
+		  store, &err,
+		  "INSERT INTO fingerprint (id, machine, battery, battery_hash, stress_ng, taken_ms, architecture, origin, profile, "
+		  "conditions, complete) VALUES (?, ?, ?, ?, ?, ?, ?, 'measured', NULL, '{}', 0)",
+		  "tttttit", id, key->machine, key->battery, key->battery_hash, key->stress_ng, key->taken_ms, key->architecture),
 	      &err);
 }
 

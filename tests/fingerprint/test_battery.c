@@ -270,13 +270,13 @@ static void test_trust(void **state)
 	const char *text;
 
 	(void)state;
-	assert_int_equal(stressng_trust_of(0, &text), STRESSNG_MEASURED);
-	assert_int_equal(stressng_trust_of(2, &text), STRESSNG_FAILED);
-	assert_int_equal(stressng_trust_of(3, &text), STRESSNG_MISSING);
-	assert_int_equal(stressng_trust_of(4, &text), STRESSNG_MISSING);
-	assert_int_equal(stressng_trust_of(7, &text), STRESSNG_DISCARDED);
-	assert_int_equal(stressng_trust_of(-1, &text), STRESSNG_FAILED);
-	assert_int_equal(stressng_trust_of(200, &text), STRESSNG_FAILED);
+	assert_int_equal(stressng_classify_exit(0, &text), STRESSNG_MEASURED);
+	assert_int_equal(stressng_classify_exit(2, &text), STRESSNG_FAILED);
+	assert_int_equal(stressng_classify_exit(3, &text), STRESSNG_MISSING);
+	assert_int_equal(stressng_classify_exit(4, &text), STRESSNG_MISSING);
+	assert_int_equal(stressng_classify_exit(7, &text), STRESSNG_DISCARDED);
+	assert_int_equal(stressng_classify_exit(-1, &text), STRESSNG_FAILED);
+	assert_int_equal(stressng_classify_exit(200, &text), STRESSNG_FAILED);
 }
 
 int suite_battery(void)

@@ -116,8 +116,8 @@ static void test_save_what_changed(void **state)
 	assert_int_equal(stat("lab/machines/m1.json", &before), 0);
 	check(catalog_save(&catalog, &written, &err), &err);
 	assert_int_equal(written, 0);
-	free(catalog_machine(&catalog, "m/2")->notes);
-	catalog_machine(&catalog, "m/2")->notes = mem_string("moved to rack 4");
+	free(catalog_ensure_machine(&catalog, "m/2")->notes);
+	catalog_ensure_machine(&catalog, "m/2")->notes = mem_string("moved to rack 4");
 	check(catalog_save(&catalog, &written, &err), &err);
 	assert_int_equal(written, 1);
 	assert_int_equal(stat("lab/machines/m1.json", &after), 0);
@@ -289,7 +289,7 @@ static void test_machines_in_order(void **state)
 	assert_int_equal(mkdir("machines", 0755), 0);
 	check(catalog_load("machines", NULL, &catalog, &err), &err);
 	for (size_t i = 0; i < 2 * COUNT(ids); i++)
-		assert_string_equal(catalog_machine(&catalog, ids[i % COUNT(ids)])->id, ids[i % COUNT(ids)]);
+		assert_string_equal(catalog_ensure_machine(&catalog, ids[i % COUNT(ids)])->id, ids[i % COUNT(ids)]);
 	check(catalog_save(&catalog, &written, &err), &err);
 	assert_int_equal(written, COUNT(ids));
 	check(catalog_load("machines", NULL, &loaded, &err), &err);

@@ -81,7 +81,7 @@ static void test_refused(void **state)
 
 	(void)state;
 	make(&m, 2, 3, 3);
-	assert_int_equal(compare_allowed(&m.items[0], &m.items[1], &err), ASSAY_OK);
+	assert_int_equal(compare_check_allowed(&m.items[0], &m.items[1], &err), ASSAY_OK);
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		changed = m.items[1];
 		*rows[i].text = other;
@@ -135,10 +135,10 @@ static void inspect(struct made *m, size_t sessions, size_t looks, struct compar
 
 		for (size_t t = 0; t < sessions; t++)
 			of[t] = &m->items[i * sessions + t];
-		compare_series_of(&m->set, of, sessions, &series[i]);
+		compare_series_init(&m->set, of, sessions, &series[i]);
 		all[i] = &series[i];
 	}
-	compare_noise_of(&m->set, all, 3, &noise);
+	compare_noise_estimate(&m->set, all, 3, &noise);
 	compare_sessions(&series[0], &noise, looks, c);
 	compare_noise_release(&noise);
 	for (size_t i = 0; i < 3; i++)
@@ -155,7 +155,7 @@ static void test_sessions(void **state)
 		size_t slow;  /* number of last sessions that are slower */
 		double all;   /* factor of all stressors in these sessions */
 		double third; /* factor of the third stressor */
-		size_t looks, differing;
+		size_t looks, n_differing;
 		bool whole, single;
 	} rows[] = {
 		{ "nothing, little noise", 12, .01, 0, 1, 1, 1, 0, false, false },
@@ -186,8 +186,8 @@ static void test_sessions(void **state)
 		inspect(&m, n, rows[i].looks, &c);
 		assert_true(c.has_noise);
 		if (rows[i].whole != c.rows[8].differs || (rows[i].single && !c.rows[2].differs) ||
-		    (c.differing > 0) != (rows[i].differing > 0))
-			fail_msg("%s: %zu differ, all by %g +- %g, the third by %g +- %g", rows[i].what, c.differing, c.rows[8].ratio,
+		    (c.n_differing > 0) != (rows[i].n_differing > 0))
+			fail_msg("%s: %zu differ, all by %g +- %g, the third by %g +- %g", rows[i].what, c.n_differing, c.rows[8].ratio,
 				 c.rows[8].noise, c.rows[2].ratio, c.rows[2].noise);
 		if (rows[i].whole)
 			if (c.rows[8].since_ms < (int64_t)(n - 2) || fabs(log(c.rows[8].ratio / rows[i].all)) > .05)
@@ -214,7 +214,7 @@ static void test_long_ago(void **state)
 	for (size_t t = 8; t < 12; t++)
 		scale_all(&m, t, .9);
 	inspect(&m, 20, 6, &c);
-	assert_int_equal(c.differing, 0);
+	assert_int_equal(c.n_differing, 0);
 	free(c.rows);
 }
 
@@ -257,9 +257,9 @@ static void test_one_pass(void **state)
 			for (size_t t = n - n / 3; slow && t < n; t++)
 				scale(&m, t, 5, .5);
 			inspect(&m, n, 1, &c);
-			if (c.rows[2].differs || (n >= 9 && c.rows[5].differs != (slow > 0)) || (!slow && c.differing))
+			if (c.rows[2].differs || (n >= 9 && c.rows[5].differs != (slow > 0)) || (!slow && c.n_differing))
 				fail_msg("%zu sessions, slow %d: noisy %g +- %g, slow %g +- %g, %zu differ", n, slow, c.rows[2].ratio,
-					 c.rows[2].noise, c.rows[5].ratio, c.rows[5].noise, c.differing);
+					 c.rows[2].noise, c.rows[5].ratio, c.rows[5].noise, c.n_differing);
 			free(c.rows);
 		}
 	}
@@ -281,7 +281,7 @@ static void test_two(void **state)
 		check(compare_fingerprints(&m.set, &m.items[0], &m.items[1], &c, &err), &err);
 		assert_int_equal(c.has_noise, passes > 1);
 		assert_int_equal(c.compared, 8);
-		assert_int_equal(c.differing, passes > 1);
+		assert_int_equal(c.n_differing, passes > 1);
 		assert_true(passes == 1 || c.rows[2].differs);
 		assert_true(isnan(c.rows[8].low) && isnan(c.rows[0].low) == (passes == 1));
 		assert_int_equal(c.rows[2].since_ms, 0);
@@ -307,7 +307,7 @@ static struct catalog catalog_of(struct made *m, const size_t *machine_of)
 		char id[24];
 
 		snprintf(id, sizeof(id), "m%zu", machine_of[i]);
-		machine_put(catalog_machine(&catalog, id), &m->set, &m->items[i]);
+		machine_put_fingerprint(catalog_ensure_machine(&catalog, id), &m->set, &m->items[i]);
 	}
 	return catalog;
 }
@@ -336,14 +336,14 @@ static void test_drift(void **state)
 			catalog.machines[i].fingerprints[k].type_given_by = mem_string("test");
 		}
 	}
-	types_of(&catalog, &config, &types);
-	drift_of(&catalog, &m.set, &types, INT64_MAX, &drift);
+	types_compute(&catalog, &config, &types);
+	drift_find(&catalog, &m.set, &types, INT64_MAX, &drift);
 	assert_int_equal(drift.n, 4);
 	assert_int_equal(drift.past[0].state, DRIFT_COMPARED);
-	assert_int_equal(drift.past[0].compare.differing, 1);
+	assert_int_equal(drift.past[0].compare.n_differing, 1);
 	assert_true(drift.past[0].compare.rows[4].differs && drift.past[0].compare.rows[4].ratio < .3);
-	assert_int_equal(drift.past[1].compare.differing, 0);
-	assert_int_equal(drift.past[2].state, DRIFT_ALONE);
+	assert_int_equal(drift.past[1].compare.n_differing, 0);
+	assert_int_equal(drift.past[2].state, DRIFT_NOTHING_TO_COMPARE);
 	assert_int_equal(drift.peers[0].n, 0); /* like two of the three others */
 	assert_int_equal(drift.peers[2].n, 1);
 	assert_string_equal(drift.peers[2].stressors[0].name, "s07");
@@ -354,10 +354,10 @@ static void test_drift(void **state)
 	/* An accepted fingerprint has no newer one. A retired machine is excluded. */
 	machine_accept(&catalog.machines[0], catalog.machines[0].fingerprints[1].id, 7, "new memory");
 	machine_retire(&catalog.machines[2], true, 8, NULL);
-	drift_of(&catalog, &m.set, &types, INT64_MAX, &drift);
+	drift_find(&catalog, &m.set, &types, INT64_MAX, &drift);
 	assert_int_equal(drift.n, 3);
 	assert_int_equal(drift.retired, 1);
-	assert_int_equal(drift.past[0].state, DRIFT_REFERENCE);
+	assert_int_equal(drift.past[0].state, DRIFT_IS_REFERENCE);
 	for (size_t i = 0; i < drift.n; i++)
 		assert_int_equal(drift.peers[i].n, 0);
 	drift_release(&drift);
@@ -387,8 +387,8 @@ static void test_drift_future(void **state)
 		draw(&m, i, &rng, .01, .03, 0);
 	catalog = catalog_of(&m, machine_of); /* in order of time: 0, 2, and the one in the future */
 	machine = &catalog.machines[0];
-	types_of(&catalog, &config, &types);
-	drift_of(&catalog, &m.set, &types, 999, &drift);
+	types_compute(&catalog, &config, &types);
+	drift_find(&catalog, &m.set, &types, 999, &drift);
 	assert_int_equal(drift.n, 1);
 	assert_string_equal(drift.past[0].latest->id, m.items[2].id);
 	assert_string_equal(drift.past[0].reference->id, m.items[0].id);
@@ -399,7 +399,7 @@ static void test_drift_future(void **state)
 	machine_accept(machine, m.items[1].id, 2000, "under the wrong clock");
 	machine_accept(machine, m.items[2].id, 500, "after it");
 	assert_string_equal(drift_reference(machine, &machine->fingerprints[1], &acceptance)->id, m.items[2].id);
-	drift_of(&catalog, &m.set, &types, 1000, &drift);
+	drift_find(&catalog, &m.set, &types, 1000, &drift);
 	assert_int_equal(drift.n_ahead, 0);
 	assert_string_equal(drift.past[0].latest->id, m.items[1].id);
 	drift_release(&drift);
@@ -431,23 +431,23 @@ static void test_drift_history(void **state)
 	for (size_t n = 26; n <= 28; n++) {
 		m.set.n = n;
 		catalog = catalog_of(&m, machine_of);
-		types_of(&catalog, &config, &types);
-		drift_of(&catalog, &m.set, &types, INT64_MAX, &drift);
+		types_compute(&catalog, &config, &types);
+		drift_find(&catalog, &m.set, &types, INT64_MAX, &drift);
 		assert_int_equal(drift.n, 1);
 		assert_string_equal(drift.past[0].latest->id, m.items[n - 1].id);
 		assert_int_equal(drift.past[0].series.n, n == 26 ? 26 : n == 27 ? 1 : 2);
-		assert_int_equal(drift.past[0].compare.differing, n == 26 ? 2 : 0);
+		assert_int_equal(drift.past[0].compare.n_differing, n == 26 ? 2 : 0);
 		if (n == 26 && llabs(drift.past[0].compare.rows[1].since_ms - 18) > 2)
 			fail_msg("since %d", (int)drift.past[0].compare.rows[1].since_ms);
 		if (n == 27)
-			assert_string_equal(drift_version_before(drift.past[0].machine, drift.past[0].latest), version);
+			assert_string_equal(drift_previous_version(drift.past[0].machine, drift.past[0].latest), version);
 		else
-			assert_null(drift_version_before(drift.past[0].machine, drift.past[0].latest));
+			assert_null(drift_previous_version(drift.past[0].machine, drift.past[0].latest));
 		drift_release(&drift);
 		/* Accepted after the change: the remaining history shows none. */
 		machine_accept(&catalog.machines[0], m.items[20].id, 30, "known");
-		drift_of(&catalog, &m.set, &types, INT64_MAX, &drift);
-		assert_int_equal(drift.past[0].compare.differing, 0);
+		drift_find(&catalog, &m.set, &types, INT64_MAX, &drift);
+		assert_int_equal(drift.past[0].compare.n_differing, 0);
 		assert_true(n != 26 || drift.past[0].series.n == 6);
 		drift_release(&drift);
 		types_release(&types);
@@ -467,7 +467,7 @@ static void test_drift_busy(void **state)
 		{ { "0.1", "0.2", "0.1", "7.5" }, "a load of 7.5 on 4 CPUs at its start, usually 0.1", DRIFT_COMPARED, 3 },
 		{ { "7.1", "7.2", "7.4", "7.3" }, NULL, DRIFT_COMPARED, 4 },
 		{ { "2", "9", "4", "8" }, NULL, DRIFT_COMPARED, 4 },
-		{ { NULL, NULL, NULL, "7.5" }, "a load of 7.5", DRIFT_ALONE, 1 },
+		{ { NULL, NULL, NULL, "7.5" }, "a load of 7.5", DRIFT_NOTHING_TO_COMPARE, 1 },
 		{ { NULL, NULL, "0.1", "7.5" }, "usually 0.1", DRIFT_BUSY, 1 },
 		{ { NULL, NULL, "7.5", "0.1" }, NULL, DRIFT_BUSY, 1 },
 	};
@@ -495,13 +495,13 @@ static void test_drift_busy(void **state)
 				m.rates[k][j] = (k + 1 == m.set.n && rows[i / 2].latest ? 200 : 1000) * exp(.01 * (double)((k + j) % 3));
 		}
 		catalog = catalog_of(&m, machine_of);
-		types_of(&catalog, &config, &types);
-		drift_of(&catalog, &m.set, &types, INT64_MAX, &drift);
+		types_compute(&catalog, &config, &types);
+		drift_find(&catalog, &m.set, &types, INT64_MAX, &drift);
 		busy = drift_other_work_at(&drift.past[0], drift.past[0].latest);
 		if (drift.past[0].state != rows[i / 2].state || drift.past[0].series.n != rows[i / 2].history ||
-		    drift.past[0].compare.differing > 0 || !busy != !says || (busy && !strstr(busy, rows[i / 2].latest)))
+		    drift.past[0].compare.n_differing > 0 || !busy != !says || (busy && !strstr(busy, rows[i / 2].latest)))
 			fail_msg("row %zu: state %s, %zu in the history, %zu differ, busy: %s", i / 2,
-				 drift_state_code(drift.past[0].state), drift.past[0].series.n, drift.past[0].compare.differing,
+				 drift_state_code(drift.past[0].state), drift.past[0].series.n, drift.past[0].compare.n_differing,
 				 busy ? busy : "no");
 		drift_release(&drift);
 		types_release(&types);
@@ -537,16 +537,16 @@ static void test_marks(void **state)
 	machine_retire(&machine, true, 30, "sold");
 	assert_string_equal(machine.accepted[1].reason, "by an earlier clock");
 	assert_int_equal(machine.accepted[1].accepted_ms, 20);
-	text = machine_text(&machine);
+	text = machine_to_json(&machine);
 	check(machine_parse("m", text, strlen(text), &again, &err), &err);
 	assert_int_equal(again.n_accepted, 2);
 	assert_true(again.retired);
 	assert_string_equal(again.retired_reason, "sold");
-	second = machine_text(&again);
+	second = machine_to_json(&again);
 	assert_string_equal(text, second);
 	machine_retire(&again, false, 40, NULL);
 	free(second);
-	second = machine_text(&again);
+	second = machine_to_json(&again);
 	assert_null(strstr(second, "retired"));
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		char *bad = mem_format("{\"format\":\"assay machine\",\"version\":1,\"id\":\"m\",%s,\"fingerprints\":[]}", rows[i].key);

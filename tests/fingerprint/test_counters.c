@@ -51,12 +51,12 @@ static void test_plan(void **state)
 	bool found = true;
 
 	(void)state;
-	check(stressor_counters_plan(&lab.store, session, &again, &found, &err), &err);
+	check(stressor_counters_read_plan(&lab.store, session, &again, &found, &err), &err);
 	assert_false(found);
 	counting_plan_release(&again);
 	check(stressor_counters_put_plan(&lab.store, session, &plan, &err), &err);
 	check_fails("a second plan", stressor_counters_put_plan(&lab.store, session, &plan, &err), ASSAY_E_IO, &err, "");
-	check(stressor_counters_plan(&lab.store, session, &again, &found, &err), &err);
+	check(stressor_counters_read_plan(&lab.store, session, &again, &found, &err), &err);
 	assert_true(found);
 	assert_int_equal(again.n, 3);
 	assert_int_equal(again.runs[1].events.n, 2);
@@ -79,7 +79,7 @@ static void test_no_counters_at_all(void **state)
 
 	(void)state;
 	check(stressor_counters_put_plan(&lab.store, session, &plan, &err), &err);
-	check(stressor_counters_plan(&lab.store, session, &again, &found, &err), &err);
+	check(stressor_counters_read_plan(&lab.store, session, &again, &found, &err), &err);
 	assert_true(found);
 	assert_int_equal(again.n, 0);
 	assert_string_equal(again.none, "no such thing");
@@ -92,7 +92,7 @@ static void test_runs(void **state)
 {
 	struct counting_plan plan = plan_of(PLAN);
 	const int64_t values[] = { 5000000000, 7 };
-	const struct counted good = { 1, "str", NULL, 100, 200000, values }, bad = { 2, "cpu", "it hung", 0, 0, NULL };
+	const struct stressor_count good = { 1, "str", NULL, 100, 200000, values }, bad = { 2, "cpu", "it hung", 0, 0, NULL };
 	struct counter_cell *cells;
 	struct assay_error err;
 	bool done[6] = { false };
@@ -105,11 +105,11 @@ static void test_runs(void **state)
 	check_fails("a run twice", stressor_counters_put(&lab.store, session, &plan.runs[0].events, &good, &err), ASSAY_E_IO, &err, "");
 	check_select(&lab.store, "SELECT count(*) FROM counter", "2\n");
 
-	check(stressor_counters_done(&lab.store, session, &battery, plan.n, done, &err), &err);
+	check(stressor_counters_read_done(&lab.store, session, &battery, plan.n, done, &err), &err);
 	for (size_t i = 0; i < 6; i++)
 		assert_int_equal(done[i], i == 1 || i == 2); /* run 1 of str, run 2 of cpu */
 
-	check(stressor_counters_cells(&lab.store, session, &cells, &n, &err), &err);
+	check(stressor_counters_read_cells(&lab.store, session, &cells, &n, &err), &err);
 	assert_int_equal(n, 3);
 	assert_string_equal(cells[0].event, "PAPI_TOT_CYC");
 	assert_int_equal(cells[0].value, 7);
@@ -135,7 +135,7 @@ static void test_runs_that_are_not_counted_from_1(void **state)
 
 	(void)state;
 	assert_int_equal(sqlite3_exec(lab.store.db, sql, NULL, NULL, NULL), SQLITE_OK);
-	check_fails("run 2 first", stressor_counters_plan(&lab.store, session, &plan, &found, &err), ASSAY_E_CORRUPT, &err,
+	check_fails("run 2 first", stressor_counters_read_plan(&lab.store, session, &plan, &found, &err), ASSAY_E_CORRUPT, &err,
 		    "counted from 1");
 	counting_plan_release(&plan);
 	free(sql);

@@ -9,12 +9,12 @@
 static struct catalog two_machines(void)
 {
 	struct catalog catalog = { .directory = mem_string("lab/machines") };
-	struct machine *m = catalog_machine(&catalog, "a");
+	struct machine *m = catalog_ensure_machine(&catalog, "a");
 
 	m->identity.machine_id = mem_string("id-a");
 	m->identity.board_serial = mem_string("serial-a");
 	m->identity.cpu_model = mem_string("cpu");
-	m = catalog_machine(&catalog, "b");
+	m = catalog_ensure_machine(&catalog, "b");
 	m->identity.board_uuid = mem_string("uuid-b");
 	m->identity.cpu_model = mem_string("cpu");
 	for (size_t i = 0; i < catalog.n; i++) {
@@ -64,13 +64,13 @@ static void test_take(void **state)
 {
 	static const char text[] = "machine_id id-b\ncpu_model newer\nmemory_bytes 4096\n";
 	struct catalog catalog = two_machines();
-	struct machine_identity *identity = &catalog_machine(&catalog, "b")->identity;
+	struct machine_identity *identity = &catalog_ensure_machine(&catalog, "b")->identity;
 	struct assay_error err;
 	struct facts facts;
 
 	(void)state;
 	check(facts_parse(text, strlen(text), &facts, &err), &err);
-	identity_take(identity, &facts);
+	identity_update(identity, &facts);
 	assert_string_equal(identity->machine_id, "id-b");
 	assert_string_equal(identity->board_uuid, "uuid-b"); /* values that the facts lack are kept */
 	assert_int_equal(identity->memory_bytes, 4096);
@@ -114,8 +114,8 @@ static struct lab lab_with_old(void)
 	catalog = load(&lab);
 	check(fingerprint_load(&lab.store, &set, &err), &err);
 	catalog_put(&catalog, &set);
-	catalog_machine(&catalog, "old")->notes = mem_string("under the window");
-	catalog_machine(&catalog, "old")->identity.machine_id = mem_string("id-1");
+	catalog_ensure_machine(&catalog, "old")->notes = mem_string("under the window");
+	catalog_ensure_machine(&catalog, "old")->identity.machine_id = mem_string("id-1");
 	check(catalog_save(&catalog, &written, &err), &err);
 	fingerprint_set_release(&set);
 	catalog_release(&catalog);
@@ -241,7 +241,7 @@ static void add_new(struct lab *lab, const char *machine_id)
 	check(fingerprint_load(&lab->store, &set, &err), &err);
 	catalog_put(&catalog, &set);
 	if (machine_id)
-		catalog_machine(&catalog, "new")->identity.machine_id = mem_string(machine_id);
+		catalog_ensure_machine(&catalog, "new")->identity.machine_id = mem_string(machine_id);
 	check(catalog_save(&catalog, &written, &err), &err);
 	fingerprint_set_release(&set);
 	catalog_release(&catalog);

@@ -170,13 +170,13 @@ static void test_identity_of_text(void **state)
 	assert_int_equal(machine.fingerprints[0].n_rates, 3);
 	assert_true(isnan(machine.fingerprints[0].rates[1].median));
 	assert_true(machine.fingerprints[0].rates[2].mad == .1 + .2);
-	text = machine_text(&machine);
+	text = machine_to_json(&machine);
 	machine_release(&machine);
 	a = squeeze(whole);
 	b = squeeze(text);
 	assert_string_equal(a, b);
 	check(machine_parse("f", text, strlen(text), &machine, &err), &err);
-	again = machine_text(&machine);
+	again = machine_to_json(&machine);
 	assert_string_equal(text, again);
 	machine_release(&machine);
 	free(again);

@@ -23,33 +23,35 @@ static struct fingerprint_key key_of(const struct battery *battery, const char *
 	return (struct fingerprint_key){ machine, battery->name, battery->hash, "0.15.06", "x86_64", taken_ms };
 }
 
-static struct taking open_it(struct lab *lab, const struct fingerprint_key *key, const struct battery *battery, bool resume)
+static struct fingerprint_run open_it(struct lab *lab, const struct fingerprint_key *key, const struct battery *battery, bool resume)
 {
-	struct taking session;
+	struct fingerprint_run session;
 	struct assay_error err;
 
-	check(taking_open(&lab->store, key, battery, "measured", NULL, "{}", resume ? TAKING_RESUME : TAKING_NEW, &session, &err), &err);
+	check(fingerprint_run_open(&lab->store, key, battery, "measured", NULL, "{}", resume ? TAKING_RESUME : TAKING_NEW, &session, &err),
+	      &err);
 	return session;
 }
 
-static enum assay_status measure(struct lab *lab, struct taking *session, const struct battery *battery, int64_t pass, size_t entry,
-				 struct assay_error *err)
+static enum assay_status measure(struct lab *lab, struct fingerprint_run *session, const struct battery *battery, int64_t pass,
+				 size_t entry, struct assay_error *err)
 {
 	const struct stressng_metrics metrics = {
 		.version = "0.15.06", .bogo_ops = 5, .per_s = (double)(100 * pass) + (double)entry, .real_per_s = 50, .measured = true
 	};
 
-	return taking_keep(&lab->store, session, pass, entry, battery->entries[entry].name, &metrics, "raw", "{\"sys_us\":1}", err);
+	return fingerprint_run_store_cell(&lab->store, session, pass, entry, battery->entries[entry].name, &metrics, "raw",
+					  "{\"sys_us\":1}", err);
 }
 
 /* Measures until `stop` cells are done. Returns the number of cells that it measured. */
-static size_t measure_some(struct lab *lab, struct taking *session, const struct battery *battery, size_t stop)
+static size_t measure_some(struct lab *lab, struct fingerprint_run *session, const struct battery *battery, size_t stop)
 {
 	struct assay_error err;
 	size_t n = 0, entry;
 	int64_t pass;
 
-	while (n < stop && taking_next(session, &pass, &entry)) {
+	while (n < stop && fingerprint_run_next_cell(session, &pass, &entry)) {
 		check(measure(lab, session, battery, pass, entry, &err), &err);
 		n++;
 	}
@@ -63,7 +65,7 @@ static void test_whole(void **state)
 	struct lab lab = scratch_lab("lab");
 	struct battery battery = tiny(TEXT);
 	struct fingerprint_key key = key_of(&battery, "m", 1000);
-	struct taking session = open_it(&lab, &key, &battery, false);
+	struct fingerprint_run session = open_it(&lab, &key, &battery, false);
 	struct fingerprint_set set;
 	struct assay_error err;
 	size_t entry;
@@ -75,13 +77,13 @@ static void test_whole(void **state)
 	check_select(&lab.store, CELLS, "1|cpu|1\n1|memcpy|1\n1|str|1\n");
 	check_fails("a cell twice", measure(&lab, &session, &battery, 1, 0, &err), ASSAY_E_IO, &err, "");
 	check_select(&lab.store, "SELECT count(*) FROM raw", "3\n"); /* the whole transaction was rolled back */
-	check(taking_keep(&lab.store, &session, 2, 0, "cpu", NULL, "it hung", NULL, &err), &err);
+	check(fingerprint_run_store_cell(&lab.store, &session, 2, 0, "cpu", NULL, "it hung", NULL, &err), &err);
 	assert_int_equal(measure_some(&lab, &session, &battery, 9), 2);
-	assert_false(taking_next(&session, &pass, &entry));
+	assert_false(fingerprint_run_next_cell(&session, &pass, &entry));
 	check(fingerprint_load(&lab.store, &set, &err), &err);
 	assert_int_equal(set.n, 0); /* a fingerprint is not loaded before it is complete */
 	fingerprint_set_release(&set);
-	check(taking_complete(&lab.store, &session, "{\"load1\":1}", &err), &err);
+	check(fingerprint_run_complete(&lab.store, &session, "{\"load1\":1}", &err), &err);
 	check(fingerprint_load(&lab.store, &set, &err), &err);
 	assert_int_equal(set.n, 1);
 	assert_int_equal(set.items[0].n_passes, 2);
@@ -90,7 +92,7 @@ static void test_whole(void **state)
 	assert_true(fingerprint_rate(&set, &set.items[0], 1, 1) == 201);
 	assert_string_equal(set.items[0].conditions, "{\"load1\":1}");
 	fingerprint_set_release(&set);
-	taking_release(&session);
+	fingerprint_run_release(&session);
 	battery_release(&battery);
 	lab_close(&lab);
 }
@@ -100,17 +102,20 @@ static void test_nothing_measured(void **state)
 	struct lab lab = scratch_lab("lab");
 	struct battery battery = tiny(TEXT);
 	struct fingerprint_key key = key_of(&battery, "m", 1000);
-	struct taking session = open_it(&lab, &key, &battery, false);
+	struct fingerprint_run session = open_it(&lab, &key, &battery, false);
 	struct assay_error err;
 
 	(void)state;
 	for (int64_t pass = 1; pass <= 2; pass++) {
 		for (size_t i = 0; i < 3; i++)
-			check(taking_keep(&lab.store, &session, pass, i, battery.entries[i].name, NULL, "no such thing", NULL, &err), &err);
+			check(fingerprint_run_store_cell(&lab.store, &session, pass, i, battery.entries[i].name, NULL, "no such thing",
+							 NULL, &err),
+			      &err);
 	}
-	check_fails("no rate", taking_complete(&lab.store, &session, NULL, &err), ASSAY_E_NODATA, &err, "no stressor of the battery");
+	check_fails("no rate", fingerprint_run_complete(&lab.store, &session, NULL, &err), ASSAY_E_NODATA, &err,
+		    "no stressor of the battery");
 	check_select(&lab.store, "SELECT complete FROM fingerprint", "0\n");
-	taking_release(&session);
+	fingerprint_run_release(&session);
 	battery_release(&battery);
 	lab_close(&lab);
 }
@@ -122,40 +127,40 @@ static void test_resume_complete(void **state)
 	struct lab lab = scratch_lab("lab");
 	struct battery battery = tiny(TEXT);
 	struct fingerprint_key key = key_of(&battery, "m", DAY), later = key_of(&battery, "m", DAY + 1000);
-	struct taking first = open_it(&lab, &key, &battery, false), session;
+	struct fingerprint_run first = open_it(&lab, &key, &battery, false), session;
 	struct assay_error err;
 
 	(void)state;
 	assert_int_equal(measure_some(&lab, &first, &battery, 9), 6);
-	check(taking_complete(&lab.store, &first, NULL, &err), &err);
+	check(fingerprint_run_complete(&lab.store, &first, NULL, &err), &err);
 	session = open_it(&lab, &later, &battery, true);
 	assert_true(session.complete);
 	assert_string_equal(session.id, first.id);
-	taking_release(&session);
+	fingerprint_run_release(&session);
 	check_select(&lab.store, "SELECT count(*) FROM fingerprint", "1\n");
-	check(taking_open(&lab.store, &later, &battery, "measured", NULL, "{}", TAKING_RESUME_COUNTED, &session, &err), &err);
+	check(fingerprint_run_open(&lab.store, &later, &battery, "measured", NULL, "{}", TAKING_RESUME_COUNTED, &session, &err), &err);
 	assert_false(session.complete);
 	assert_string_not_equal(session.id, first.id);
-	taking_release(&session);
+	fingerprint_run_release(&session);
 	later.taken_ms++; /* the fingerprint with counters was interrupted, and is resumed */
 	session = open_it(&lab, &later, &battery, true);
 	assert_false(session.complete);
-	taking_release(&session);
+	fingerprint_run_release(&session);
 	check_select(&lab.store, "SELECT count(*) FROM fingerprint", "2\n");
-	check(taking_open(&lab.store, &later, &battery, "emulated", "slow", "{}", TAKING_RESUME_COUNTED, &session, &err), &err);
-	taking_release(&session);
+	check(fingerprint_run_open(&lab.store, &later, &battery, "emulated", "slow", "{}", TAKING_RESUME_COUNTED, &session, &err), &err);
+	fingerprint_run_release(&session);
 	check_select(&lab.store, "SELECT count(*) FROM fingerprint", "3\n");
 	/* A later one could not measure anything, so the complete one no longer satisfies the request. */
 	later.taken_ms++;
 	session = open_it(&lab, &later, &battery, false);
-	check(taking_keep(&lab.store, &session, 1, 0, battery.entries[0].name, NULL, "no room", NULL, &err), &err);
-	taking_release(&session);
+	check(fingerprint_run_store_cell(&lab.store, &session, 1, 0, battery.entries[0].name, NULL, "no room", NULL, &err), &err);
+	fingerprint_run_release(&session);
 	later.taken_ms++;
 	session = open_it(&lab, &later, &battery, true);
 	assert_false(session.complete);
 	check_select(&lab.store, "SELECT count(*) FROM fingerprint", "5\n");
-	taking_release(&session);
-	taking_release(&first);
+	fingerprint_run_release(&session);
+	fingerprint_run_release(&first);
 	battery_release(&battery);
 	lab_close(&lab);
 }
@@ -184,7 +189,7 @@ static void test_busy(void **state)
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		char *text;
 
-		conditions_busy(&rows[i].conditions, 1, rows[i].emulated, &text);
+		conditions_find_other_work(&rows[i].conditions, 1, rows[i].emulated, &text);
 
 		if (rows[i].text)
 			assert_string_equal(text, rows[i].text);
@@ -201,7 +206,7 @@ static void test_resume(void **state)
 	struct lab lab = scratch_lab("lab");
 	struct battery battery = tiny(TEXT), other = tiny(longer);
 	struct fingerprint_key key = key_of(&battery, "m", DAY), rows[6];
-	struct taking first = open_it(&lab, &key, &battery, false), session;
+	struct fingerprint_run first = open_it(&lab, &key, &battery, false), session;
 	static const struct {
 		const char *what;
 		bool same, resume;
@@ -227,14 +232,14 @@ static void test_resume(void **state)
 						      "DELETE FROM fingerprint WHERE id NOT IN (SELECT fingerprint FROM rate)", NULL, NULL,
 						      NULL),
 					 0);
-		taking_release(&session);
+		fingerprint_run_release(&session);
 	}
 	check_select(&lab.store, CELLS, "1|cpu|1\n1|memcpy|1\n1|str|1\n2|cpu|1\n2|memcpy|1\n2|str|1\n");
 	key = key_of(&other, "m", DAY + 5);
 	session = open_it(&lab, &key, &other, true);
 	assert_string_not_equal(session.id, first.id);
-	taking_release(&session);
-	taking_release(&first);
+	fingerprint_run_release(&session);
+	fingerprint_run_release(&first);
 	battery_release(&battery);
 	battery_release(&other);
 	lab_close(&lab);
@@ -246,7 +251,7 @@ static void test_latest(void **state)
 	struct lab lab = scratch_lab("lab");
 	struct battery battery = tiny(TEXT);
 	struct fingerprint_key key = key_of(&battery, "m", 1000);
-	struct taking a = open_it(&lab, &key, &battery, false), b, c, ahead;
+	struct fingerprint_run a = open_it(&lab, &key, &battery, false), b, c, ahead;
 
 	(void)state;
 	key.taken_ms = 2000;
@@ -257,10 +262,10 @@ static void test_latest(void **state)
 	c = open_it(&lab, &key, &battery, true);
 	assert_string_equal(c.id, b.id);
 	assert_string_not_equal(c.id, a.id);
-	taking_release(&ahead);
-	taking_release(&a);
-	taking_release(&b);
-	taking_release(&c);
+	fingerprint_run_release(&ahead);
+	fingerprint_run_release(&a);
+	fingerprint_run_release(&b);
+	fingerprint_run_release(&c);
 	battery_release(&battery);
 	lab_close(&lab);
 }
@@ -270,7 +275,7 @@ static void killed(int ready)
 	struct battery battery = tiny(TEXT);
 	struct fingerprint_key key = key_of(&battery, "m", 1000);
 	struct assay_error err;
-	struct taking session;
+	struct fingerprint_run session;
 	struct lab lab;
 
 	if (lab_open("lab", STORE_WRITE, &lab, &err))
@@ -289,7 +294,7 @@ static void test_killed(void **state)
 {
 	struct battery battery = tiny(TEXT);
 	struct fingerprint_key key = key_of(&battery, "m", 2000);
-	struct taking session;
+	struct fingerprint_run session;
 	struct assay_error err;
 	struct lab lab;
 
@@ -300,10 +305,10 @@ static void test_killed(void **state)
 	check_select(&lab.store, CELLS, "1|cpu|1\n1|memcpy|1\n1|str|1\n2|cpu|1\n");
 	session = open_it(&lab, &key, &battery, true);
 	assert_int_equal(measure_some(&lab, &session, &battery, 9), 2);
-	check(taking_complete(&lab.store, &session, NULL, &err), &err);
+	check(fingerprint_run_complete(&lab.store, &session, NULL, &err), &err);
 	check_select(&lab.store, CELLS, "1|cpu|1\n1|memcpy|1\n1|str|1\n2|cpu|1\n2|memcpy|1\n2|str|1\n");
 	check_select(&lab.store, "SELECT taken_ms, complete FROM fingerprint", "1000|1\n");
-	taking_release(&session);
+	fingerprint_run_release(&session);
 	battery_release(&battery);
 	lab_close(&lab);
 }

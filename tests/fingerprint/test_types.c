@@ -12,7 +12,7 @@
 static struct machine_fingerprint *add(struct catalog *catalog, const char *machine, int64_t taken_ms, const char *hash, double speed)
 {
 	static const char *const names[] = { "cpu", "crypt", "matrix", "qsort", "vecmath", "vm" };
-	struct machine *m = catalog_machine(catalog, machine);
+	struct machine *m = catalog_ensure_machine(catalog, machine);
 	struct machine_fingerprint *f;
 
 	m->fingerprints = mem_resize(m->fingerprints, m->n_fingerprints + 1, sizeof(*f));
@@ -42,7 +42,7 @@ static void give(struct machine_fingerprint *f, const char *type, const char *by
 
 static void describe(struct catalog *catalog, const char *machine, const char *model, int64_t memory_bytes)
 {
-	struct machine_identity *identity = &catalog_machine(catalog, machine)->identity;
+	struct machine_identity *identity = &catalog_ensure_machine(catalog, machine)->identity;
 
 	identity->cpu_model = mem_string(model);
 	identity->sockets = 2;
@@ -61,7 +61,7 @@ static const char *type_of(const struct types *types, const char *fingerprint)
 
 static const char *why_of(const struct types *types, const char *fingerprint)
 {
-	return types->types[types_find(types, fingerprint)].why;
+	return types->types[types_find(types, fingerprint)].reason;
 }
 
 /* Checks the order of rules: each machine also satisfies all later rules, so only the order decides. */
@@ -86,7 +86,7 @@ static void test_order_of_rules(void **state)
 	add(&catalog, "m5", 1, "h", 1);	    /* in lab.yaml without a type */
 	add(&catalog, "m6", 1, "h", 1)->profile = mem_string("vm+str");
 	describe(&catalog, "m6", "CPU", 1 << 30);
-	types_of(&catalog, &config, &types);
+	types_compute(&catalog, &config, &types);
 
 	assert_string_equal(type_of(&types, "m1 1"), "rule1");
 	assert_string_equal(type_of(&types, "m6 1"), "vm+str");
@@ -144,7 +144,7 @@ static void test_clusters_without_order(void **state)
 			add(&catalog, name, 1, "h", speeds[i]);
 			free(name);
 		}
-		types_of(&catalog, &config, &types);
+		types_compute(&catalog, &config, &types);
 		assert_int_equal(types.n, 4);
 		for (size_t i = 0; i < 24; i++) {
 			char *name = mem_format("m%02zu", names[i]);
@@ -183,7 +183,7 @@ static void test_not_comparable(void **state)
 	free(f->architecture);
 	f->architecture = mem_string("arm64");
 	add(&catalog, "e", 1, "h", 1.01);
-	types_of(&catalog, &config, &types);
+	types_compute(&catalog, &config, &types);
 	assert_int_equal(types.n, 4);
 	assert_string_equal(type_of(&types, "a 1"), "auto-01");
 	assert_string_equal(type_of(&types, "e 1"), "auto-01");
@@ -203,7 +203,7 @@ static void test_nothing_steady(void **state)
 	add(&catalog, "a", 1, "h", 0);
 	add(&catalog, "a", 2, "h", 0);
 	add(&catalog, "b", 1, "h", 0);
-	types_of(&catalog, &config, &types);
+	types_compute(&catalog, &config, &types);
 	assert_int_equal(types.n, 2);
 	assert_string_equal(type_of(&types, "a 2"), type_of(&types, "a 1"));
 	assert_string_not_equal(type_of(&types, "b 1"), type_of(&types, "a 1"));
@@ -226,9 +226,9 @@ static void test_common_stressors(void **state)
 	f->rates[0].median = (double)NAN; /* rate of cpu: recorded 0 */
 	f = add(&catalog, "c", 1, "h", 1);
 	f->rates[0].median = 1000;
-	types_of(&catalog, &config, &types);
+	types_compute(&catalog, &config, &types);
 	assert_int_equal(types.n, 1);
-	assert_non_null(strstr(types.types[0].why, "alike in 4 steady CPU stressors"));
+	assert_non_null(strstr(types.types[0].reason, "alike in 4 steady CPU stressors"));
 	types_release(&types);
 	catalog_release(&catalog);
 }
@@ -244,19 +244,19 @@ static void test_of_host(void **state)
 	char *text;
 
 	(void)state;
-	text = types_of_host(&host, &facts);
+	text = types_find_host_type(&host, &facts);
 	assert_string_equal(text, "given");
 	free(text);
 	host.type = NULL;
-	text = types_of_host(&host, &facts);
+	text = types_find_host_type(&host, &facts);
 	assert_string_equal(text, "slow");
 	free(text);
 	host.profile = NULL;
-	text = types_of_host(&host, &facts);
+	text = types_find_host_type(&host, &facts);
 	assert_string_equal(text, "Fast CPU 2x8x2 64GiB");
 	free(text);
 	facts.sockets = (double)NAN;
-	assert_null(types_of_host(&host, &facts));
+	assert_null(types_find_host_type(&host, &facts));
 }
 
 /* Checks that a name that a user gave is not used for a cluster as well, since that would merge different machines. */
@@ -270,7 +270,7 @@ static void test_names_taken(void **state)
 	add(&catalog, "a", 1, "h", 1);
 	add(&catalog, "b", 1, "h", 9);
 	give(add(&catalog, "c", 1, "h", 100), "auto-02", "hand");
-	types_of(&catalog, &config, &types);
+	types_compute(&catalog, &config, &types);
 	assert_int_equal(types.n, 3);
 	assert_string_equal(type_of(&types, "a 1"), "auto-01");
 	assert_string_equal(type_of(&types, "c 1"), "auto-02");
@@ -286,7 +286,7 @@ static void test_empty(void **state)
 	struct types types;
 
 	(void)state;
-	types_of(&catalog, &config, &types);
+	types_compute(&catalog, &config, &types);
 	assert_int_equal(types.n, 0);
 	assert_int_equal(types_find(&types, "x"), SIZE_MAX);
 	types_release(&types);

@@ -109,7 +109,7 @@ static inline void once_run(struct session *session, void *context)
 	const struct once *once = context;
 
 	if (session_open(session))
-		session_shell(session, &once->command, &session->result->out, &session->result->err);
+		session_run_shell(session, &once->command, &session->result->out, &session->result->err);
 }
 
 static inline void once_ended(size_t host, const struct fleet_result *result, size_t n_done, size_t n, void *context)
@@ -132,8 +132,8 @@ static inline void run_hosts(const struct host *const *hosts, size_t n, struct o
 	struct fleet_options with_end = *options;
 	struct assay_error err;
 
-	with_end.ended = once_ended;
-	check(fleet_each(hosts, n, &with_end, once_run, what, results, &err), &err);
+	with_end.on_host_end = once_ended;
+	check(fleet_run_on_each_host(hosts, n, &with_end, once_run, what, results, &err), &err);
 	assert_int_equal(what->done, n);
 	what->done = 0;
 }

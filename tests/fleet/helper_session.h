@@ -190,7 +190,7 @@ static inline void session_send(struct session *s, struct helper_request *reques
 {
 	struct assay_error err;
 
-	check(helper_request_go(request, &err), &err);
+	check(helper_request_complete(request, &err), &err);
 	for (uint64_t at = 0, end = helper_request_size(request) - without; at < end;) {
 		char head[HELPER_FRAME_HEAD];
 		const char *bytes;
@@ -239,7 +239,7 @@ static inline bool session_read(struct session *s)
 
 static inline void session_begun(struct session *s)
 {
-	while (!s->answer.begun)
+	while (!s->answer.command_started)
 		assert_true(session_read(s));
 }
 
@@ -320,7 +320,7 @@ static inline int session_enter(void **state)
 	size_t n;
 
 	signal(SIGPIPE, SIG_IGN);
-	helper_program(PROGRAM_ARCHITECTURE, &bytes, &n, NULL);
+	helper_find_program(PROGRAM_ARCHITECTURE, &bytes, &n, NULL);
 	return scratch_enter(state) || file_replace(SESSION_PROGRAM, bytes, n, 0755, &err);
 }
 

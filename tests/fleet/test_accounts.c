@@ -144,7 +144,7 @@ static void test_temperature(void **state)
 		struct played_file files[6];
 		int64_t expected;
 	} rows[] = {
-		{ "a host that says nothing", { { NULL, NULL } }, CLIMATE_UNKNOWN },
+		{ "a host that says nothing", { { NULL, NULL } }, SENSOR_UNKNOWN },
 		{ "the warmest zone, of which one is missing",
 		  { { ZONE "0/temp", "41000\n" },
 		    { ZONE "2/temp", "57500\n" },
@@ -155,7 +155,7 @@ static void test_temperature(void **state)
 		{ "below zero", { { ZONE "0/temp", "-5000\n" } }, -5000 },
 		{ "sensors at fault",
 		  { { ZONE "0/temp", "-273000\n" }, { ZONE "1/temp", "none\n" }, { ZONE "2/temp", "" }, { ZONE "3/temp", "1000000\n" } },
-		  CLIMATE_UNKNOWN },
+		  SENSOR_UNKNOWN },
 		{ "processors, not disks",
 		  { { CHIP "0/name", "nvme\n" },
 		    { CHIP "0/temp1_input", "70000\n" },
@@ -163,7 +163,7 @@ static void test_temperature(void **state)
 		    { CHIP "3/temp1_input", "48125\n" },
 		    { CHIP "3/temp3_input", "51000\n" } },
 		  51000 },
-		{ "disks alone", { { CHIP "0/name", "nvme\n" }, { CHIP "0/temp1_input", "70000\n" } }, CLIMATE_UNKNOWN },
+		{ "disks alone", { { CHIP "0/name", "nvme\n" }, { CHIP "0/temp1_input", "70000\n" } }, SENSOR_UNKNOWN },
 	};
 
 	(void)state;
@@ -171,7 +171,7 @@ static void test_temperature(void **state)
 		int64_t is;
 
 		play(rows[i].files);
-		is = climate_temperature_mc("tree");
+		is = sensor_temperature_mc("tree");
 		if (is != rows[i].expected)
 			fail_msg("%s: %lld", rows[i].what, (long long)is);
 	}
@@ -188,11 +188,11 @@ static void test_frequency(void **state)
 
 	(void)state;
 	play(none);
-	assert_true(climate_frequency_khz("tree") == CLIMATE_UNKNOWN);
+	assert_true(climate_frequency_khz("tree") == SENSOR_UNKNOWN);
 	play(two);
 	assert_int_equal(climate_frequency_khz("tree"), 3000000);
 	play(silent);
-	assert_true(climate_frequency_khz("tree") == CLIMATE_UNKNOWN);
+	assert_true(climate_frequency_khz("tree") == SENSOR_UNKNOWN);
 }
 
 int suite_accounts(void)

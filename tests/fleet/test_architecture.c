@@ -73,7 +73,7 @@ static void test_hypervisors(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		assert_string_equal(hypervisor_by_signs(&rows[i].signs), rows[i].expected);
+		assert_string_equal(detect_hypervisor_by_signs(&rows[i].signs), rows[i].expected);
 }
 
 /* Checks that the output of uname selects the program for a host, and that no program runs on an unsupported machine. */
@@ -95,10 +95,10 @@ static void test_script(void **state)
 	assert_string_not_equal(one.bytes, two.bytes);
 	assert_null(strchr(run.bytes, '\''));
 	assert_null(program_find(&program, "riscv64"));
-	reason = program_reason(&program, "riscv64");
+	reason = program_explain_missing(&program, "riscv64");
 	assert_string_equal(reason, "hosts of the architecture 'riscv64' are not supported, only x86_64 and aarch64");
 	free(reason);
-	reason = program_reason(&program, "aarch64");
+	reason = program_explain_missing(&program, "aarch64");
 	assert_non_null(strstr(reason, "without its toy program for hosts of aarch64"));
 	free(reason);
 	buf_release(&run);

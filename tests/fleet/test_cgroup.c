@@ -50,15 +50,15 @@ static void play(const char *directory, const char *controllers, const char *han
 	}
 }
 
-static struct cgroup_places find(const char *type, const char *options, const char *mount, const char *self)
+static struct cgroup_parents find(const char *type, const char *options, const char *mount, const char *self)
 {
 	char *directory = here(mount), *mounts = mem_format("%s %s %s rw%s 0 0\n", type, directory, type, options);
-	struct cgroup_places places;
+	struct cgroup_parents places;
 
 	scratch_put("mounts", mounts);
 	if (self)
 		scratch_put("self", self);
-	cgroup_places_find(&(struct cgroup_sources){ "mounts", self ? "self" : NULL }, &places);
+	cgroup_parents_find(&(struct cgroup_sources){ "mounts", self ? "self" : NULL }, &places);
 	free(directory);
 	free(mounts);
 	return places;
@@ -104,26 +104,26 @@ static void test_places_of_version_2(void **state)
 	play("v2/closed.slice", BOTH, BOTH, false);
 	play("v2/closed.slice/x.service", BOTH, "", true);
 	for (size_t i = 0; i < COUNT(rows); i++) {
-		struct cgroup_places places = find("cgroup2", "", "v2", rows[i].self);
+		struct cgroup_parents places = find("cgroup2", "", "v2", rows[i].self);
 
 		check_place(rows[i].what, places.memory, rows[i].memory);
 		check_place(rows[i].what, places.pids, rows[i].pids);
 		assert_int_equal(places.version, 2);
-		cgroup_places_release(&places);
+		cgroup_parents_release(&places);
 	}
 }
 
 /* Checks that a controller that is available but not enabled for child groups gets enabled. */
 static void test_handing_on(void **state)
 {
-	struct cgroup_places places;
+	struct cgroup_parents places;
 	char *text;
 
 	(void)state;
 	play("v2", BOTH, "", true);
 	places = find("cgroup2", "", "v2", "0::/\n");
 	check_place("asked for", places.memory, "v2");
-	cgroup_places_release(&places);
+	cgroup_parents_release(&places);
 	text = scratch_text("v2/cgroup.subtree_control");
 	assert_memory_equal(text, "+pids", 5); /* only the last write is visible in a regular file */
 	free(text);
@@ -133,12 +133,12 @@ static void test_handing_on(void **state)
 	assert_null(places.memory);
 	assert_null(places.pids);
 	assert_int_equal(places.version, 0);
-	cgroup_places_release(&places);
+	cgroup_parents_release(&places);
 }
 
 static void test_places_of_version_1(void **state)
 {
-	struct cgroup_places places;
+	struct cgroup_parents places;
 
 	(void)state;
 	play("v1", NULL, NULL, true);
@@ -148,31 +148,31 @@ static void test_places_of_version_1(void **state)
 	check_place("below our own", places.memory, "v1/own/group");
 	assert_null(places.pids);
 	assert_int_equal(places.version, 1);
-	cgroup_places_release(&places);
+	cgroup_parents_release(&places);
 	places = find("cgroup", ",cpu,memory,pids", "v1", "4:cpu,memory,pids:/own/group\n");
 	check_place("together", places.memory, "v1/own/group");
 	check_place("together", places.pids, "v1/own/group");
-	cgroup_places_release(&places);
+	cgroup_parents_release(&places);
 	places = find("cgroup", ",memory", "v1", "4:memory:/closed\n");
 	check_place("not elsewhere", places.memory, NULL);
-	cgroup_places_release(&places);
+	cgroup_parents_release(&places);
 	places = find("cgroup", ",memory", "v1", NULL);
 	check_place("at the root", places.memory, "v1");
-	cgroup_places_release(&places);
+	cgroup_parents_release(&places);
 }
 
 /* Simulates a subtree that systemd delegates to a user. A service of the user finds it, a login session does not. */
 static void delegated(void)
 {
 	static const char own[] = "0::/user.slice/user-9.slice/user@9.service/app.slice/x.service\n";
-	struct cgroup_places places;
+	struct cgroup_parents places;
 
 	places = find("cgroup2", "", "v2", own);
 	check_place("delegated", places.memory, "v2/user.slice/user-9.slice/user@9.service/app.slice");
-	cgroup_places_release(&places);
+	cgroup_parents_release(&places);
 	places = find("cgroup2", "", "v2", "0::/user.slice/user-9.slice/session-3.scope\n");
 	check_place("a session", places.memory, NULL);
-	cgroup_places_release(&places);
+	cgroup_parents_release(&places);
 }
 
 static void test_delegated_to_a_user(void **state)
@@ -241,7 +241,7 @@ static void test_limits(void **state)
 	assert_int_equal(cgroup_join("g", 17), ENOENT);
 	assert_int_equal(cgroup_oom_kills("g"), -1);
 	assert_int_equal(cgroup_refused_processes("g"), -1);
-	cgroup_members("g", &pids, &n);
+	cgroup_list_processes("g", &pids, &n);
 	assert_int_equal(n, 0);
 	free(pids);
 
@@ -315,22 +315,22 @@ static void test_claim_and_sweep(void **state)
 	(void)state;
 	assert_int_equal(mkdir("place", 0755), 0);
 	assert_int_equal(mkdir("place/x-other", 0755), 0);
-	assert_int_equal(cgroup_claim("place", "g-", &first, &fd), 0);
-	assert_int_equal(cgroup_claim("place", "g-", &second, &fd2), 0);
+	assert_int_equal(cgroup_create_owned("place", "g-", &first, &fd), 0);
+	assert_int_equal(cgroup_create_owned("place", "g-", &second, &fd2), 0);
 	assert_string_not_equal(first, second);
-	assert_int_equal(cgroup_sweep("place", "g-"), 0); /* both groups have an owner */
+	assert_int_equal(cgroup_remove_orphans("place", "g-"), 0); /* both groups have an owner */
 	close(fd);
-	assert_int_equal(cgroup_sweep("place", "g-"), 1);
+	assert_int_equal(cgroup_remove_orphans("place", "g-"), 1);
 	assert_int_equal(access(first, F_OK), -1);
 	assert_int_equal(access(second, F_OK), 0);
 	close(fd2);
-	assert_int_equal(cgroup_sweep("place", "g-"), 1);
+	assert_int_equal(cgroup_remove_orphans("place", "g-"), 1);
 	assert_int_equal(access("place/x-other", F_OK), 0);
-	assert_int_equal(cgroup_sweep("nowhere", "g-"), 0);
+	assert_int_equal(cgroup_remove_orphans("nowhere", "g-"), 0);
 	assert_int_equal(cgroup_remove(first, 0), 0); /* a missing group is not an error */
 	free(first);
 	free(second);
-	assert_int_equal(cgroup_claim("nowhere", "g-", &first, &fd), ENOENT);
+	assert_int_equal(cgroup_create_owned("nowhere", "g-", &first, &fd), ENOENT);
 }
 
 /* ---- a real hierarchy of version 2 ---- */
@@ -363,7 +363,7 @@ static int kill_for_real(void)
 	int fd;
 
 	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) || mkdir("real", 0755) ||
-	    mount("cgroup2", "real", "cgroup2", 0, NULL) || cgroup_claim("real", "assay-test-", &group, &fd))
+	    mount("cgroup2", "real", "cgroup2", 0, NULL) || cgroup_create_owned("real", "assay-test-", &group, &fd))
 		return 77;
 	below = mem_format("%s/below", group);
 	if (mkdir(below, 0755))
@@ -372,13 +372,13 @@ static int kill_for_real(void)
 	spawn_in(below, true, fd);
 	for (int i = 0; i < 2000 && n < 8; i++) {
 		usleep(1000);
-		cgroup_members(group, &pids, &n);
+		cgroup_list_processes(group, &pids, &n);
 		free(pids);
 	}
 	assert_int_equal(n, 8);
 	assert_int_equal(cgroup_remove(group, 10), EBUSY);
 	close(fd); /* the owner is gone, so that another sweep removes the group */
-	assert_int_equal(cgroup_sweep("real", "assay-test-"), 1);
+	assert_int_equal(cgroup_remove_orphans("real", "assay-test-"), 1);
 	assert_int_equal(access(group, F_OK), -1);
 	free(group);
 	free(below);

@@ -148,7 +148,7 @@ static void test_events(void **state)
 			    &err, rows[i].fault ? rows[i].fault : "");
 		counting_events_release(&events);
 	}
-	countable_default_of_stressors(&events);
+	countable_stressor_defaults(&events);
 	assert_int_equal(events.n, 15);
 	assert_string_equal(events.names[0], COUNTING_INSTRUCTIONS);
 	for (size_t i = 0; i < events.n; i++) {

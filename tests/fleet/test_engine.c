@@ -247,7 +247,7 @@ static void script_run(struct session *session, void *context)
 		spool_init(&err, 100);
 		snprintf(text, sizeof(text), "echo %zu; exit %zu", script->asked, script->asked % 2);
 		snprintf(said, sizeof(said), "%zu\n", script->asked);
-		ok = session_shell(session, &command, &out, &err);
+		ok = session_run_shell(session, &command, &out, &err);
 		assert_int_equal(ok, script->asked % 2 == 0);
 		expect_text(&out, said);
 		spool_release(&out);
@@ -268,7 +268,7 @@ static void test_several_commands(void **state)
 		struct fleet_result result;
 		struct assay_error err;
 
-		check(fleet_each(hosts, 1, &options, script_run, &script, &result, &err), &err);
+		check(fleet_run_on_each_host(hosts, 1, &options, script_run, &script, &result, &err), &err);
 		assert_int_equal(script.asked, script.n);
 		expect(&result, hold ? FLEET_OK : FLEET_FAILED, hold ? "" : "exit status 1");
 		fleet_result_release(&result);
@@ -291,13 +291,13 @@ static void test_no_command(void **state)
 	struct assay_error err;
 
 	(void)state;
-	check(fleet_each(hosts, 2, &options, nothing_run, NULL, results, &err), &err);
+	check(fleet_run_on_each_host(hosts, 2, &options, nothing_run, NULL, results, &err), &err);
 	for (size_t i = 0; i < 2; i++) {
 		expect(&results[i], FLEET_OK, "");
 		assert_int_equal(results[i].exit_status, -1);
 		fleet_result_release(&results[i]);
 	}
-	check(fleet_each(hosts, 0, &options, nothing_run, NULL, NULL, &err), &err); /* no hosts: nothing to do */
+	check(fleet_run_on_each_host(hosts, 0, &options, nothing_run, NULL, NULL, &err), &err); /* no hosts: nothing to do */
 }
 
 /* ---- several hosts ---- */
@@ -321,7 +321,7 @@ static void crowd_run(struct session *session, void *context)
 	crowd->most = crowd->running > crowd->most ? crowd->running : crowd->most;
 	fleet_unlock(session);
 	if (session_open(session))
-		session_shell(session, &command, &session->result->out, &session->result->err);
+		session_run_shell(session, &command, &session->result->out, &session->result->err);
 	fleet_lock(session);
 	crowd->running--;
 	fleet_unlock(session);
@@ -344,8 +344,8 @@ static void run_crowd(struct crowd *crowd, const struct host *host, struct fleet
 
 	for (size_t i = 0; i < MANY; i++)
 		hosts[i] = host;
-	options->ended = crowd_ended;
-	check(fleet_each(hosts, MANY, options, crowd_run, crowd, results, &err), &err);
+	options->on_host_end = crowd_ended;
+	check(fleet_run_on_each_host(hosts, MANY, options, crowd_run, crowd, results, &err), &err);
 	assert_int_equal(crowd->done, MANY);
 }
 
@@ -381,7 +381,7 @@ static void test_one_a_box(void **state)
 	struct fleet_result results[MANY];
 
 	(void)state;
-	options.one_a_box = true;
+	options.one_per_physical_host = true;
 	run_crowd(&crowd, &here, &options, results);
 	assert_int_equal(crowd.most, 1);
 	for (size_t i = 0; i < MANY; i++) {
@@ -398,7 +398,7 @@ static void stop_run(struct session *session, void *context)
 	if (session->index == 0)
 		fleet_stop(session);
 	else if (session_open(session))
-		session_shell(session, &command, &session->result->out, &session->result->err);
+		session_run_shell(session, &command, &session->result->out, &session->result->err);
 	(void)context;
 }
 
@@ -414,7 +414,7 @@ static void test_stop(void **state)
 	for (size_t i = 0; i < MANY; i++)
 		hosts[i] = &here;
 	options.fanout = 4;
-	check(fleet_each(hosts, MANY, &options, stop_run, NULL, results, &err), &err);
+	check(fleet_run_on_each_host(hosts, MANY, &options, stop_run, NULL, results, &err), &err);
 	for (size_t i = 0; i < MANY; i++) {
 		expect(&results[i], i ? FLEET_FAILED : FLEET_OK, i ? "cancelled" : "");
 		fleet_result_release(&results[i]);
@@ -533,7 +533,7 @@ static void run_locked(struct session *session, const char *command)
 	helper_request_number(&request, HELPER_TIMEOUT, 60000);
 	helper_request_lock(&request, lock, 60000);
 	if (session_run(session, &request, 70000, &answer))
-		session_judge(session, &answer);
+		session_check_exit(session, &answer);
 	helper_request_release(&request);
 	helper_answer_release(&answer);
 	free(lock);
@@ -553,7 +553,7 @@ static void patient_run(struct session *session, void *context)
 						       .silence_ms = patient->silence_ms,
 						       .timeout_ms = patient->timeout_ms };
 
-		session_shell(session, &command, &session->result->out, &session->result->err);
+		session_run_shell(session, &command, &session->result->out, &session->result->err);
 	} else if (opened && session->index == 2 * PATIENTS) {
 		run_locked(session, holds);
 	} else if (opened) {
@@ -609,7 +609,7 @@ static void test_patience(void **state)
 	hosts[2 * PATIENTS] = hosts[2 * PATIENTS + 1] = &here;
 	options.note = keep_note;
 	assert_int_equal(mkdir("box", 0755), 0);
-	check(fleet_each(hosts, 2 * PATIENTS + 2, &options, patient_run, NULL, results, &err), &err);
+	check(fleet_run_on_each_host(hosts, 2 * PATIENTS + 2, &options, patient_run, NULL, results, &err), &err);
 	for (size_t i = 0; i < 2 * PATIENTS; i++) {
 		expect(&results[i], patients[i / 2].outcome, patients[i / 2].message);
 		expect_text(&results[i].out, patients[i / 2].out);

@@ -69,7 +69,7 @@ static void test_kind_of_host_key(void **state)
 
 static void ask_for_key(struct session *session, void *context)
 {
-	session_host_key(session, &((char **)context)[session->index]);
+	session_read_host_key(session, &((char **)context)[session->index]);
 }
 
 static void test_ask_for_host_keys(void **state)
@@ -82,7 +82,7 @@ static void test_ask_for_host_keys(void **state)
 	struct assay_error err;
 
 	(void)state;
-	check(fleet_each(hosts, 3, &options, ask_for_key, keys, results, &err), &err);
+	check(fleet_run_on_each_host(hosts, 3, &options, ask_for_key, keys, results, &err), &err);
 	assert_string_equal(keys[0], line);
 	assert_null(keys[1]);
 	expect(&results[1], FLEET_UNREACHABLE, "Connection refused");
@@ -431,7 +431,7 @@ static void test_jump(void **state)
 
 static void ask_for_jumps(struct session *session, void *context)
 {
-	session_jumps(session, context);
+	session_read_jumps(session, context);
 }
 
 static void expect_jumps(const char *way, const char *lines, const char *expected)
@@ -445,7 +445,7 @@ static void expect_jumps(const char *way, const char *lines, const char *expecte
 
 	options.config = "config";
 	configure_way(way, lines);
-	check(fleet_each(hosts, 1, &options, ask_for_jumps, &jumps, &result, &err), &err);
+	check(fleet_run_on_each_host(hosts, 1, &options, ask_for_jumps, &jumps, &result, &err), &err);
 	assert_string_equal(jumps ? jumps : result.message, expected);
 	free(jumps);
 	fleet_result_release(&result);
@@ -613,7 +613,7 @@ static void well_or_hung(struct session *session, void *context)
 		kill(getpid(), SIGUSR1); /* the user cancels */
 	}
 	if (session_open(session))
-		session_shell(session, &command, &session->result->out, &session->result->err);
+		session_run_shell(session, &command, &session->result->out, &session->result->err);
 	if (session->host == hung->well) {
 		hung->ended = hung_fd >= 0;
 		end_hanging();
@@ -641,7 +641,7 @@ static void test_hung_keys(void **state)
 	signal(SIGUSR1, on_alarm);
 	signal(SIGALRM, on_late); /* a failure would hang */
 	setitimer(ITIMER_REAL, &late, NULL);
-	check(fleet_each(hosts, 2, &options, well_or_hung, &hung, results, &err), &err);
+	check(fleet_run_on_each_host(hosts, 2, &options, well_or_hung, &hung, results, &err), &err);
 	setitimer(ITIMER_REAL, &(struct itimerval){ 0 }, NULL);
 	assert_true(hung.ended);
 	expect(&results[1], FLEET_FAILED, "cancelled");

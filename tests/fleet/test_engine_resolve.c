@@ -60,7 +60,7 @@ static void run_names(const char *const *names, size_t n, int64_t timeout_ms, co
 		items[i] = (struct host){ .name = name, .id = name, .address = name, .box = name, .port = 1 };
 		hosts[i] = &items[i];
 	}
-	check(fleet_each(hosts, n, &options, just_open, NULL, results, &err), &err);
+	check(fleet_run_on_each_host(hosts, n, &options, just_open, NULL, results, &err), &err);
 	for (size_t i = 0; i < n; i++)
 		fleet_result_release(&results[i]);
 	free(hosts);

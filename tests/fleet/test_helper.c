@@ -93,12 +93,12 @@ static void test_joined(void **state)
 	setenv("ASSAY_HOST", "host", 1);
 	setenv("ASSAY_EMPTY", "", 1);
 	shell_request(&request, "echo \"$ASSAY_HOST|$ASSAY_EMPTY|$ASSAY_NEW|$ASSAY_CLEARED\"");
-	helper_request_text(&request, HELPER_JOIN, "ASSAY_HOST=a:b");
-	helper_request_text(&request, HELPER_JOIN, "ASSAY_HOST=");
-	helper_request_text(&request, HELPER_JOIN, "ASSAY_HOST=c");
-	helper_request_text(&request, HELPER_JOIN, "ASSAY_EMPTY=d");
-	helper_request_text(&request, HELPER_JOIN, "ASSAY_NEW=e");
-	helper_request_text(&request, HELPER_JOIN, "ASSAY_CLEARED=f");
+	helper_request_text(&request, HELPER_ENVIRON_PREPEND, "ASSAY_HOST=a:b");
+	helper_request_text(&request, HELPER_ENVIRON_PREPEND, "ASSAY_HOST=");
+	helper_request_text(&request, HELPER_ENVIRON_PREPEND, "ASSAY_HOST=c");
+	helper_request_text(&request, HELPER_ENVIRON_PREPEND, "ASSAY_EMPTY=d");
+	helper_request_text(&request, HELPER_ENVIRON_PREPEND, "ASSAY_NEW=e");
+	helper_request_text(&request, HELPER_ENVIRON_PREPEND, "ASSAY_CLEARED=f");
 	helper_request_text(&request, HELPER_ENVIRON, "ASSAY_CLEARED=");
 	check_output(&request, "c:a:b:host|d|e|f\n");
 	unsetenv("ASSAY_HOST");
@@ -384,7 +384,7 @@ static void test_sampled_below(void **state)
 	(void)state;
 	shell_request(&request, script);
 	helper_request_number(&request, HELPER_SAMPLE, 1000000);
-	helper_request_text(&request, HELPER_SAMPLE_BELOW, asked);
+	helper_request_text(&request, HELPER_SAMPLE_DIRECTORY, asked);
 	session_run(&s, &request);
 	assert_int_equal(s.answer.n_files, 1);
 	assert_in_range(s.answer.files[0].n, 1, 8192 + 7680);
@@ -642,7 +642,7 @@ static void test_files(void **state)
 /* Checks that the helper writes into a process's file how long it was stopped and how much CPU time all of the command used. */
 static void test_told(void **state)
 {
-	static const struct stops_words words = { 0, 8, 16, 24, 256 };
+	static const struct process_monitor_offsets words = { 0, 8, 16, 24, 256 };
 	struct helper_request request;
 	uint64_t told[4] = { 0 };
 	struct session s;
@@ -655,7 +655,7 @@ static void test_told(void **state)
 				"head -c 24 /dev/zero >>new; mv new told/1.samples;"
 				"(sleep .3; kill -CONT $$) & kill -STOP $$; wait;"
 				"sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done'; sleep .3");
-	helper_request_stops(&request, "told", &words);
+	helper_request_monitor(&request, "told", &words);
 	session_run(&s, &request);
 	assert_int_equal(s.answer.result.exit_status, 0);
 	used_ns = 1e3 * (double)(s.answer.result.user_us + s.answer.result.sys_us);
@@ -668,8 +668,8 @@ static void test_told(void **state)
 	assert_true((double)told[3] > .5 * used_ns && (double)told[3] < 1.1 * used_ns + 30e6); /* the kernel's clock ticks every 10 ms */
 
 	shell_request(&request, "true");
-	helper_request_text(&request, HELPER_STOPS, "told");
-	helper_request_number(&request, HELPER_STOPS_PID, 8);
+	helper_request_text(&request, HELPER_MONITOR, "told");
+	helper_request_number(&request, HELPER_MONITOR_PID, 8);
 	session_refused(&s, &request, "five offsets");
 }
 

@@ -139,7 +139,7 @@ static void test_by_launcher(void **state)
 		enum assay_status st = ASSAY_OK;
 
 		helper_answer_init(&answer, 1 << 20);
-		answer.by_launcher = true;
+		answer.is_via_launcher = true;
 		for (size_t at = 0; !st && at < sizeof(answered) - 1; at += piece)
 			st = helper_answer_add(&answer, answered + at, at + piece < sizeof(answered) ? piece : sizeof(answered) - 1 - at,
 					       &err);
@@ -164,12 +164,12 @@ static void test_made_and_kept(void **state)
 		struct assay_error err;
 
 		helper_answer_init(&answer, 1000);
-		answer.wants_made = true;
+		answer.expects_directory = true;
 		for (size_t at = 0; at < sizeof(kept) - 1; at += piece)
 			check(helper_answer_add(&answer, kept + at, sizeof(kept) - 1 - at < piece ? sizeof(kept) - 1 - at : piece, &err),
 			      &err);
 		check(helper_answer_finish(&answer, &err), &err);
-		assert_string_equal(answer.made, "/x");
+		assert_string_equal(answer.directory_path, "/x");
 		helper_answer_release(&answer);
 	}
 }
@@ -192,7 +192,7 @@ static void test_what_an_answer_holds(void **state)
 	check(feed(&answer, bytes, sizeof(bytes) - 1, 9, &err), &err);
 	check_spool(&answer.out, "a\0bd", 4);
 	check_spool(&answer.err, "c", 1);
-	assert_true(answer.begun && answer.ended);
+	assert_true(answer.command_started && answer.ended);
 	assert_int_equal(answer.result.signal, 9);
 	assert_int_equal(answer.result.exit_status, -1);
 	assert_int_equal(answer.result.wall_ns, 5000000000);
@@ -272,13 +272,13 @@ static void test_missing(void **state)
 
 	(void)state;
 	feed(&answer, "noise", 5, 5, &err);
-	assert_int_equal(helper_there(&answer, 127), HELPER_MISSING);
-	assert_int_equal(helper_there(&answer, 126), HELPER_DAMAGED);
-	assert_int_equal(helper_there(&answer, 139), HELPER_DAMAGED);
-	assert_int_equal(helper_there(&answer, 1), HELPER_THERE);
+	assert_int_equal(helper_installation(&answer, 127), HELPER_MISSING);
+	assert_int_equal(helper_installation(&answer, 126), HELPER_DAMAGED);
+	assert_int_equal(helper_installation(&answer, 139), HELPER_DAMAGED);
+	assert_int_equal(helper_installation(&answer, 1), HELPER_INSTALLED);
 	helper_answer_release(&answer);
 	feed(&answer, M, 16, 5, &err);
-	assert_int_equal(helper_there(&answer, 127), HELPER_THERE);
+	assert_int_equal(helper_installation(&answer, 127), HELPER_INSTALLED);
 	helper_answer_release(&answer);
 }
 
@@ -294,22 +294,22 @@ static void test_request_limits(void **state)
 	helper_request_init(&request, "run");
 	helper_request_text(&request, HELPER_ARGUMENT, text);
 	helper_request_text(&request, HELPER_ARGUMENT, "x");
-	check_fails("one", helper_request_go(&request, &err), ASSAY_E_LIMIT, &err, "too long");
+	check_fails("one", helper_request_complete(&request, &err), ASSAY_E_LIMIT, &err, "too long");
 	helper_request_release(&request);
 
 	text[HELPER_FRAME_BYTES_MAX - strlen(HELPER_ARGUMENT " ")] = 0;
 	helper_request_init(&request, "run");
 	for (int i = 0; i < 7; i++)
 		helper_request_text(&request, HELPER_ARGUMENT, text);
-	check(helper_request_go(&request, &err), &err);
+	check(helper_request_complete(&request, &err), &err);
 	once = helper_request_size(&request);
-	check(helper_request_go(&request, &err), &err);
+	check(helper_request_complete(&request, &err), &err);
 	assert_int_equal(helper_request_size(&request), once); /* the request is sent again without changes */
 	helper_request_release(&request);
 	helper_request_init(&request, "run");
 	for (int i = 0; i < 8; i++)
 		helper_request_text(&request, HELPER_ARGUMENT, text);
-	check_fails("all", helper_request_go(&request, &err), ASSAY_E_LIMIT, &err, "too long");
+	check_fails("all", helper_request_complete(&request, &err), ASSAY_E_LIMIT, &err, "too long");
 	helper_request_release(&request);
 	free(text);
 }
@@ -362,7 +362,7 @@ static int ask(const char *shell, struct helper_answer *answer, struct assay_err
 	int status;
 
 	helper_request_init(&request, "facts");
-	check(helper_request_go(&request, err), err);
+	check(helper_request_complete(&request, err), err);
 	status = shell_run(shell, helper_command_run(), request.bytes.bytes, request.bytes.size, true, &out);
 	helper_answer_init(answer, 1000);
 	err->status = helper_answer_add(answer, out.bytes, out.size, err);
@@ -390,7 +390,7 @@ static void test_deploy(void **state)
 	const char *program;
 	size_t n, tried = 0;
 
-	helper_program(PROGRAM_ARCHITECTURE, &program, &n, NULL);
+	helper_find_program(PROGRAM_ARCHITECTURE, &program, &n, NULL);
 	setenv("HOME", *state, 1); /* a home directory without start-up files */
 	for (size_t i = 0; i < COUNT(shells); i++) {
 		char *cache = mem_format("%s/cache of %zu", (char *)*state, i), *place = mem_format("%s/assay", cache);
@@ -399,7 +399,7 @@ static void test_deploy(void **state)
 		setenv("XDG_CACHE_HOME", cache, 1);
 		if (shell_run(shells[i], "exit 3", "", 0, false, &out) == 3) {
 			tried++;
-			assert_int_equal(helper_there(&answer, ask(shells[i], &answer, &err)), HELPER_MISSING);
+			assert_int_equal(helper_installation(&answer, ask(shells[i], &answer, &err)), HELPER_MISSING);
 			helper_answer_release(&answer);
 			buf_clear(&out);
 			/* Half of the program is refused and leaves no file. */
@@ -438,12 +438,12 @@ static void test_places(void **state)
 	size_t n;
 	char hex[DIGEST_HEX_BYTES], *path;
 
-	helper_program(PROGRAM_ARCHITECTURE, &program, &n, NULL);
+	helper_find_program(PROGRAM_ARCHITECTURE, &program, &n, NULL);
 	digest_sha256(program, n, hex);
 	path = mem_format("%s/.cache/assay/helper-%s", (char *)*state, hex);
 	setenv("HOME", *state, 1);
 	setenv("XDG_CACHE_HOME", "relative", 1);
-	assert_int_equal(helper_there(&answer, ask("sh", &answer, &err)), HELPER_MISSING);
+	assert_int_equal(helper_installation(&answer, ask("sh", &answer, &err)), HELPER_MISSING);
 	helper_answer_release(&answer);
 	assert_int_equal(shell_run("sh", helper_command_deploy(PROGRAM_ARCHITECTURE), program, n, false, &out), 0);
 	assert_int_equal(access(path, X_OK), 0);
@@ -466,7 +466,7 @@ static void test_damaged(void **state)
 	char hex[DIGEST_HEX_BYTES], *path, *bytes, *cache;
 
 	(void)state;
-	helper_program(PROGRAM_ARCHITECTURE, &program, &n, NULL);
+	helper_find_program(PROGRAM_ARCHITECTURE, &program, &n, NULL);
 	digest_sha256(program, n, hex);
 	path = mem_format("%s/cache/assay/helper-%s", (char *)*state, hex);
 	assert_int_equal(mkdir("cache", 0700) | mkdir("cache/assay", 0700), 0);
@@ -488,7 +488,7 @@ static void test_damaged(void **state)
 			bytes[(i - 7) * n / 17] ^= (char)(1 << i % 8);
 		check(file_replace(path, bytes, size, 0700, &err), &err);
 		free(bytes);
-		if (helper_there(&answer, ask(shell, &answer, &err)) != HELPER_DAMAGED)
+		if (helper_installation(&answer, ask(shell, &answer, &err)) != HELPER_DAMAGED)
 			fail_msg("damage %zu is not seen", i);
 		helper_answer_release(&answer);
 		assert_int_equal(access("pwned", F_OK), -1);
@@ -513,7 +513,7 @@ static void test_deploy_changed(void **state)
 	size_t n;
 
 	(void)state;
-	helper_program(PROGRAM_ARCHITECTURE, &program, &n, NULL);
+	helper_find_program(PROGRAM_ARCHITECTURE, &program, &n, NULL);
 	bytes = mem_bytes(program, n);
 	bytes[n / 2] ^= 1;
 	setenv("XDG_CACHE_HOME", *state, 1);
@@ -539,7 +539,7 @@ static void test_deploy_cut_off(void **state)
 	pid_t child;
 	size_t n;
 
-	helper_program(PROGRAM_ARCHITECTURE, &program, &n, NULL);
+	helper_find_program(PROGRAM_ARCHITECTURE, &program, &n, NULL);
 	setenv("XDG_CACHE_HOME", *state, 1);
 	assert_int_equal(pipe2(in, O_CLOEXEC) | pipe2(said, O_CLOEXEC), 0);
 	child = fork();
@@ -606,7 +606,7 @@ static void test_deploy_sweeps(void **state)
 		_exit(0);
 	assert_int_equal(waitpid(child, NULL, 0), child);
 	assert_int_equal(uname(&name), 0);
-	helper_program(PROGRAM_ARCHITECTURE, &program, &n, NULL);
+	helper_find_program(PROGRAM_ARCHITECTURE, &program, &n, NULL);
 	setenv("XDG_CACHE_HOME", *state, 1);
 	assert_int_equal(mkdir("assay", 0700), 0);
 	shell = deploying_shell(&input);
@@ -645,7 +645,7 @@ static void test_deploy_directory(void **state)
 	const char *program;
 	size_t n;
 
-	helper_program(PROGRAM_ARCHITECTURE, &program, &n, NULL);
+	helper_find_program(PROGRAM_ARCHITECTURE, &program, &n, NULL);
 	digest_sha256(program, n, hex);
 	path = mem_format("assay/helper-%s", hex);
 	setenv("XDG_CACHE_HOME", *state, 1);
@@ -669,7 +669,7 @@ static void test_deploy_cannot_write(void **state)
 	int status;
 
 	(void)state;
-	helper_program(PROGRAM_ARCHITECTURE, &program, &n, NULL);
+	helper_find_program(PROGRAM_ARCHITECTURE, &program, &n, NULL);
 	setenv("XDG_CACHE_HOME", *state, 1);
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
 	small = (struct rlimit){ n / 2, old.rlim_max };
@@ -701,7 +701,7 @@ static int deploy_elsewhere(void)
 	size_t n;
 	int status;
 
-	helper_program(PROGRAM_ARCHITECTURE, &program, &n, NULL);
+	helper_find_program(PROGRAM_ARCHITECTURE, &program, &n, NULL);
 	setenv("HOME", home, 1);
 	free(home);
 	unsetenv("XDG_CACHE_HOME");
@@ -754,7 +754,7 @@ static void test_program(void **state)
 	size_t n;
 
 	(void)state;
-	helper_program(PROGRAM_ARCHITECTURE, &bytes, &n, NULL);
+	helper_find_program(PROGRAM_ARCHITECTURE, &bytes, &n, NULL);
 	assert_in_range(n, 10000, 2 << 20);
 	assert_memory_equal(bytes, "\177ELF", 4);
 	digest_sha256(bytes, n, hex);

@@ -9,19 +9,19 @@
 #define MEMORY	(64u << 20)
 #define GONE_MS SESSION_PATIENCE_MS
 
-static struct cgroup_places places_here(void)
+static struct cgroup_parents places_here(void)
 {
 	static const struct cgroup_sources sources = { "/proc/mounts", "/proc/self/cgroup" };
-	struct cgroup_places places;
+	struct cgroup_parents places;
 
-	cgroup_places_find(&sources, &places);
+	cgroup_parents_find(&sources, &places);
 	return places;
 }
 
 /* Returns the number of cgroups of this helper in the usual places. Their names contain its process id, as others may run here. */
 static size_t groups_of(pid_t helper)
 {
-	struct cgroup_places places = places_here();
+	struct cgroup_parents places = places_here();
 	const char *const both[] = { places.memory, places.pids };
 	char name[64];
 	size_t n = 0;
@@ -36,16 +36,16 @@ static size_t groups_of(pid_t helper)
 		if (dir)
 			closedir(dir);
 	}
-	cgroup_places_release(&places);
+	cgroup_parents_release(&places);
 	return n;
 }
 
 static bool have_groups(void)
 {
-	struct cgroup_places places = places_here();
+	struct cgroup_parents places = places_here();
 	bool any = places.memory || places.pids;
 
-	cgroup_places_release(&places);
+	cgroup_parents_release(&places);
 	if (!any)
 		print_message("this user can have no control groups here: not tested\n");
 	return any;

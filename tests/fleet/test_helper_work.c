@@ -13,7 +13,7 @@ static void work_request(struct helper_request *request)
 {
 	char *where = here(), *lock = mem_format("%s/lock", where);
 
-	helper_request_work(request, where, "label", false);
+	helper_request_directory(request, where, "label", false);
 	helper_request_lock(request, lock, 100000);
 	free(lock);
 	free(where);
@@ -27,14 +27,14 @@ static void work_start(struct session *s)
 
 	work_request(&request);
 	session_start(s, &request);
-	s->answer.wants_made = true;
-	while (!s->answer.made)
+	s->answer.expects_directory = true;
+	while (!s->answer.directory_path)
 		assert_true(session_read(s));
 	assert_null(s->answer.refusal);
-	path = mem_format("%s/deep", s->answer.made);
+	path = mem_format("%s/deep", s->answer.directory_path);
 	assert_int_equal(mkdir(path, 0700), 0);
 	free(path);
-	path = mem_format("%s/deep/file", s->answer.made);
+	path = mem_format("%s/deep/file", s->answer.directory_path);
 	scratch_put(path, "x");
 	free(path);
 }
@@ -53,18 +53,19 @@ static void test_own_directory(void **state)
 	(void)state;
 	work_start(&first);
 	work_start(&second);
-	assert_string_not_equal(first.answer.made, second.answer.made);
-	assert_int_equal(strlen(first.answer.made), strlen(second.answer.made)); /* the length of a path can change a program's speed */
-	assert_int_equal(strncmp(first.answer.made, start, strlen(start)), 0);
-	assert_int_equal(stat(first.answer.made, &info), 0);
+	assert_string_not_equal(first.answer.directory_path, second.answer.directory_path);
+	assert_int_equal(strlen(first.answer.directory_path),
+			 strlen(second.answer.directory_path)); /* the length of a path can change a program's speed */
+	assert_int_equal(strncmp(first.answer.directory_path, start, strlen(start)), 0);
+	assert_int_equal(stat(first.answer.directory_path, &info), 0);
 	assert_int_equal(info.st_mode & 07777, 0700);
 	session_close(&first.in);
 	wait_helper(&first);
-	assert_int_equal(access(first.answer.made, F_OK), -1);
-	assert_int_equal(access(second.answer.made, F_OK), 0);
+	assert_int_equal(access(first.answer.directory_path, F_OK), -1);
+	assert_int_equal(access(second.answer.directory_path, F_OK), 0);
 	session_close(&second.in);
 	wait_helper(&second);
-	assert_int_equal(access(second.answer.made, F_OK), -1);
+	assert_int_equal(access(second.answer.directory_path, F_OK), -1);
 	session_release(&first);
 	session_release(&second);
 	free(start);
@@ -85,7 +86,7 @@ static void test_every_end(void **state)
 		if (!signals[i])
 			session_close(&s.in);
 		wait_helper(&s);
-		assert_int_equal(access(s.answer.made, F_OK), -1);
+		assert_int_equal(access(s.answer.directory_path, F_OK), -1);
 		session_release(&s);
 	}
 }
@@ -100,10 +101,10 @@ static void test_killed(void **state)
 	work_start(&alive);
 	kill(killed.helper, SIGKILL);
 	wait_helper(&killed);
-	assert_int_equal(access(killed.answer.made, F_OK), 0);
+	assert_int_equal(access(killed.answer.directory_path, F_OK), 0);
 	work_start(&next);
-	assert_int_equal(access(killed.answer.made, F_OK), -1);
-	assert_int_equal(access(alive.answer.made, F_OK), 0);
+	assert_int_equal(access(killed.answer.directory_path, F_OK), -1);
+	assert_int_equal(access(alive.answer.directory_path, F_OK), 0);
 	session_close(&alive.in);
 	wait_helper(&alive);
 	session_close(&next.in);
@@ -122,13 +123,13 @@ static void test_removed(void **state)
 
 	(void)state;
 	work_start(&s);
-	script = mem_format("rm -rf '%s' && mkdir '%s'", s.answer.made, s.answer.made);
+	script = mem_format("rm -rf '%s' && mkdir '%s'", s.answer.directory_path, s.answer.directory_path);
 	shell_request(&request, script);
 	session_run(&other, &request);
 	assert_int_equal(other.answer.result.exit_status, 0);
 	session_close(&s.in);
 	wait_helper(&s);
-	assert_int_equal(access(s.answer.made, F_OK), 0);
+	assert_int_equal(access(s.answer.directory_path, F_OK), 0);
 	session_release(&s);
 	session_release(&other);
 	free(script);
@@ -150,11 +151,11 @@ static void test_not_under_a_command(void **state)
 	session_begun(&command);
 	session_close(&work.in);
 	sleep_ms(100);
-	assert_int_equal(access(work.answer.made, F_OK), 0);
+	assert_int_equal(access(work.answer.directory_path, F_OK), 0);
 	let_go("pipe");
 	session_end(&command);
 	wait_helper(&work);
-	assert_int_equal(access(work.answer.made, F_OK), -1);
+	assert_int_equal(access(work.answer.directory_path, F_OK), -1);
 	session_release(&work);
 	session_release(&command);
 	free(lock);
@@ -209,7 +210,7 @@ static void test_refused(void **state)
 		struct helper_request request;
 		struct session s;
 
-		helper_request_work(&request, rows[i].where, rows[i].label, false);
+		helper_request_directory(&request, rows[i].where, rows[i].label, false);
 		session_refused(&s, &request, rows[i].part);
 	}
 }

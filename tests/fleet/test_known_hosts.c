@@ -82,12 +82,12 @@ static struct hostkey hostkey_of(const struct key *key)
 	return out;
 }
 
-static enum known_hosts_answer ask(const struct known_hosts *known, const char *host, int port, const struct key *key, const char **file,
+static enum known_hosts_result ask(const struct known_hosts *known, const char *host, int port, const struct key *key, const char **file,
 				   size_t *line)
 {
 	struct hostkey shown = hostkey_of(key);
-	enum known_hosts_answer answer =
-	    known_hosts_ask(known, &(struct known_hosts_subject){ .host = host, .port = port }, &shown, file, line);
+	enum known_hosts_result answer =
+	    known_hosts_check(known, &(struct known_hosts_query){ .host = host, .port = port }, &shown, file, line);
 
 	hostkey_release(&shown);
 	return answer;
@@ -97,11 +97,11 @@ static const char *const answers[] = { "ok", "unknown", "changed", "revoked", "o
 
 /* Checks the answer for a host, and the line that decided it. */
 static void check_answer(const struct known_hosts *known, const char *host, int port, const struct key *key,
-			 enum known_hosts_answer expected, size_t expected_line)
+			 enum known_hosts_result expected, size_t expected_line)
 {
 	size_t line = 77;
 	const char *file = "x";
-	enum known_hosts_answer got = ask(known, host, port, key, &file, &line);
+	enum known_hosts_result got = ask(known, host, port, key, &file, &line);
 
 	if (got != expected || line != expected_line)
 		fail_msg("%s:%d, %s: %s (line %zu), not %s (line %zu)", host, port, key->text + 20, answers[got], line, answers[expected],
@@ -118,7 +118,7 @@ static void test_answers(void **state)
 		const char *text, *host;
 		int port;
 		const struct key *key;
-		enum known_hosts_answer answer;
+		enum known_hosts_result answer;
 		size_t line;
 	} rows[] = {
 		{ "", "a", 22, &ed25519, KNOWN_HOSTS_UNKNOWN, 0 },
@@ -203,7 +203,7 @@ static void test_hashed(void **state)
 static void test_several_files(void **state)
 {
 	static const char *const first[] = { "one" };
-	const struct known_hosts_subject a_of_one = { "a", 22, first, 1 };
+	const struct known_hosts_query a_of_one = { "a", 22, first, 1 };
 	struct known_hosts *known = known_hosts_new();
 	struct hostkey shown = hostkey_of(&ed25519);
 	struct assay_error err;
@@ -225,7 +225,7 @@ static void test_several_files(void **state)
 	assert_string_equal(file, "one");
 	assert_int_equal(line, 2);
 	/* A file counts only for hosts that name it, and is read once. */
-	assert_int_equal(known_hosts_ask(known, &a_of_one, &shown, &file, &line), KNOWN_HOSTS_UNKNOWN);
+	assert_int_equal(known_hosts_check(known, &a_of_one, &shown, &file, &line), KNOWN_HOSTS_UNKNOWN);
 	scratch_put("two", "a " OTHER);
 	check(known_hosts_read(known, "two", &err), &err);
 	assert_int_equal(ask(known, "a", 22, &ed25519, &file, &line), KNOWN_HOSTS_OK);
@@ -308,7 +308,7 @@ static void test_algorithms(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		struct known_hosts *known = parse(rows[i].text);
-		char *got = known_hosts_algorithms(known, &(struct known_hosts_subject){ .host = "a", .port = rows[i].port }, OFFERED);
+		char *got = known_hosts_algorithms(known, &(struct known_hosts_query){ .host = "a", .port = rows[i].port }, OFFERED);
 
 		assert_string_equal(got, rows[i].algorithms);
 		free(got);
@@ -364,7 +364,7 @@ static double ask_many(const struct known_hosts *known)
 
 	for (int i = 0; i < MANY; i++) {
 		char *host = mem_format("host%03d", i * 37 % MANY);
-		char *algorithms = known_hosts_algorithms(known, &(struct known_hosts_subject){ .host = host, .port = 22 }, OFFERED);
+		char *algorithms = known_hosts_algorithms(known, &(struct known_hosts_query){ .host = host, .port = 22 }, OFFERED);
 
 		check_answer(known, host, 22, &ed25519, KNOWN_HOSTS_UNKNOWN, 0);
 		free(algorithms);

@@ -119,9 +119,9 @@ static void test_out_of_use(void **state)
 	check(lab_config_parse("f", text, sizeof(text) - 1, &config, &err), &err);
 	for (size_t i = 0; i < COUNT(why); i++)
 		if (why[i])
-			assert_string_equal(config.inventory.hosts[i].aside, why[i]);
+			assert_string_equal(config.inventory.hosts[i].exclusion_reason, why[i]);
 		else
-			assert_null(config.inventory.hosts[i].aside);
+			assert_null(config.inventory.hosts[i].exclusion_reason);
 	lab_config_release(&config);
 }
 
@@ -249,7 +249,7 @@ static void test_lock(void **state)
 	(void)state;
 	check_fails("second", lab_open("lab", STORE_WRITE, &second, &err), ASSAY_E_BUSY, &err,
 		    "another assay is writing to the laboratory 'lab' ('assay', process ");
-	lab_sign(&first, "assay host rename");
+	lab_record_command(&first, "assay host rename");
 	snprintf(part, sizeof(part), "('assay host rename', process %d, since 2", (int)getpid());
 	check_fails("signed", lab_open("lab", STORE_WRITE, &second, &err), ASSAY_E_BUSY, &err, part);
 	for (size_t i = 0; i < COUNT(lines); i++) {
@@ -329,7 +329,7 @@ static void test_private(void **state)
 	umask(0);
 	lab = scratch_lab("lab");
 	assert_int_equal(open_to_others("lab/.assay"), 0);
-	assert_false(lab.tightened);
+	assert_false(lab.permissions_tightened);
 	lab_close(&lab);
 	scratch_put("outside", "x");
 	assert_int_equal(chmod("outside", 0666) || chmod("lab/.assay", 0755) || chmod("lab/.assay/runs.db", 0644), 0);
@@ -341,13 +341,13 @@ static void test_private(void **state)
 	lab_close(&lab);
 	assert_true(open_to_others("lab/.assay") >= 4); /* a reader changes no modes */
 	check(lab_open("lab", STORE_WRITE, &lab, &err), &err);
-	assert_true(lab.tightened);
+	assert_true(lab.permissions_tightened);
 	lab_close(&lab);
 	assert_int_equal(open_to_others("lab/.assay"), 0);
 	assert_int_equal(stat("lab/.assay/samples/a", &info) || (info.st_mode & 07777) != 0700, 0);
 	assert_int_equal(stat("outside", &info) || (info.st_mode & 07777) != 0666, 0);
 	check(lab_open("lab", STORE_WRITE, &lab, &err), &err);
-	assert_false(lab.tightened);
+	assert_false(lab.permissions_tightened);
 	lab_close(&lab);
 }
 

@@ -54,10 +54,10 @@ static void launched_run(struct session *session, void *context)
 	char *path = NULL;
 	size_t n = 0, m = 0;
 
-	if (!session_open(session) || (run->work && !session_work(session, directory, "test", &path)))
+	if (!session_open(session) || (run->work && !session_make_directory(session, directory, "test", &path)))
 		return;
 	measure_request(&request, session->host, words, 3, run->timeout_ms);
-	run->ok = session_run(session, &request, run->timeout_ms, &answer) && session_judge(session, &answer);
+	run->ok = session_run(session, &request, run->timeout_ms, &answer) && session_check_exit(session, &answer);
 	check(spool_read(&answer.out, 0, run->out, sizeof(run->out) - 1, &n, &err), &err);
 	check(spool_read(&answer.err, 0, run->err, sizeof(run->err) - 1, &m, &err), &err);
 	run->out[n] = run->err[m] = '\0';
@@ -82,7 +82,7 @@ static struct fleet_result launched_through(char *login, const char *mode, struc
 
 	snprintf(word, sizeof(word), "%s", mode);
 	setenv("XDG_CACHE_HOME", directory, 1);
-	check(fleet_each(hosts, 1, &options, launched_run, run, &result, &err), &err);
+	check(fleet_run_on_each_host(hosts, 1, &options, launched_run, run, &result, &err), &err);
 	return result;
 }
 
@@ -259,7 +259,7 @@ static struct fleet_result slurm_run(const char *holds, const char *said, struct
 	put_program("scancel", "#!/bin/sh\n");
 	setenv("PATH", ours, 1);
 	setenv("XDG_CACHE_HOME", directory, 1);
-	check(fleet_each(hosts, 1, &options, launched_run, run, &result, &err), &err);
+	check(fleet_run_on_each_host(hosts, 1, &options, launched_run, run, &result, &err), &err);
 	setenv("PATH", path, 1);
 	free(path);
 	free(ours);
@@ -317,11 +317,17 @@ static void test_said(void **state)
 		size_t before;
 		int status; /* -1: no exit status found */
 	} rows[] = {
-		{ LAUNCHED_ENDED "0", 0, 0 },	    { LAUNCHED_ENDED "255", 0, 255 }, { "no end of line" LAUNCHED_ENDED "7", 14, 7 },
-		{ LAUNCHED_ENDED "7\r", 0, 7 },	    { LAUNCHED_ENDED "256", 0, -1 },  { LAUNCHED_ENDED, 0, -1 },
-		{ LAUNCHED_ENDED "7 more", 0, -1 }, { "srun: error", 0, -1 },	      { "", 0, -1 },
+		{ LAUNCH_ENDED_PREFIX "0", 0, 0 },
+		{ LAUNCH_ENDED_PREFIX "255", 0, 255 },
+		{ "no end of line" LAUNCH_ENDED_PREFIX "7", 14, 7 },
+		{ LAUNCH_ENDED_PREFIX "7\r", 0, 7 },
+		{ LAUNCH_ENDED_PREFIX "256", 0, -1 },
+		{ LAUNCH_ENDED_PREFIX, 0, -1 },
+		{ LAUNCH_ENDED_PREFIX "7 more", 0, -1 },
+		{ "srun: error", 0, -1 },
+		{ "", 0, -1 },
 	};
-	struct slurm_said said;
+	struct slurm_job_state said;
 	char job[24];
 
 	(void)state;
@@ -329,13 +335,13 @@ static void test_said(void **state)
 		size_t before = 0;
 		int status = -1;
 
-		assert_int_equal(launched_end(rows[i].line, strlen(rows[i].line), &before, &status), rows[i].status >= 0);
+		assert_int_equal(parse_end_line(rows[i].line, strlen(rows[i].line), &before, &status), rows[i].status >= 0);
 		assert_int_equal(status, rows[i].status);
 		assert_int_equal(before, rows[i].before);
 	}
-	assert_true(slurm_held("motd\n" SLURM_HELD "12\n", 5 + sizeof(SLURM_HELD) + 2, job));
+	assert_true(parse_allocation("motd\n" SLURM_HELD "12\n", 5 + sizeof(SLURM_HELD) + 2, job));
 	assert_string_equal(job, "12");
-	assert_false(slurm_held(SLURM_HELD "12", sizeof(SLURM_HELD) + 1, job)); /* more digits may follow */
+	assert_false(parse_allocation(SLURM_HELD "12", sizeof(SLURM_HELD) + 1, job)); /* more digits may follow */
 	slurm_parse("motd\n11|COMPLETED|None\n12|PENDING|Resources\nnode|drained*|bad | disk\n", &said);
 	assert_string_equal(said.job, "12");
 	assert_string_equal(said.state, "PENDING");

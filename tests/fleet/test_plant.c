@@ -21,23 +21,25 @@ static void test_names(void **state)
 	static const struct {
 		const char *text;
 		bool good;
-		struct plantation is;
+		struct injection is;
 	} rows[] = {
-		{ "cpu5", true, { PLANT_CPU, 5 } },    { "memory100", true, { PLANT_MEMORY, 100 } }, { "calls1", true, { PLANT_CALLS, 1 } },
-		{ "cpu", false, { PLANT_CPU, 0 } },    { "cpu0", false, { PLANT_CPU, 0 } },	     { "cpu05", false, { PLANT_CPU, 0 } },
-		{ "cpu101", false, { PLANT_CPU, 0 } }, { "cpu5%", false, { PLANT_CPU, 0 } },	     { "", false, { PLANT_CPU, 0 } },
-		{ "again", false, { PLANT_CPU, 0 } },  { "cpu9999", false, { PLANT_CPU, 0 } },
+		{ "cpu5", true, { INJECTION_CPU, 5 } },	    { "memory100", true, { INJECTION_MEMORY, 100 } },
+		{ "calls1", true, { INJECTION_CALLS, 1 } }, { "cpu", false, { INJECTION_CPU, 0 } },
+		{ "cpu0", false, { INJECTION_CPU, 0 } },    { "cpu05", false, { INJECTION_CPU, 0 } },
+		{ "cpu101", false, { INJECTION_CPU, 0 } },  { "cpu5%", false, { INJECTION_CPU, 0 } },
+		{ "", false, { INJECTION_CPU, 0 } },	    { "again", false, { INJECTION_CPU, 0 } },
+		{ "cpu9999", false, { INJECTION_CPU, 0 } },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct plantation read = { PLANT_CPU, 0 };
-		char text[PLANT_BYTES];
+		struct injection read = { INJECTION_CPU, 0 };
+		char text[INJECTION_TEXT_BYTES];
 
-		assert_true(injection_read(rows[i].text, &read) == rows[i].good);
+		assert_true(injection_parse(rows[i].text, &read) == rows[i].good);
 		assert_true(read.kind == rows[i].is.kind && read.percent == rows[i].is.percent);
 		if (rows[i].good) {
-			injection_write(&read, text);
+			injection_format(&read, text);
 			assert_string_equal(text, rows[i].text);
 		}
 	}
@@ -49,7 +51,7 @@ static double cpu_s(const struct rusage *u)
 }
 
 /* Runs a command that uses `seconds` of CPU time and then exits or kills itself by a signal. Returns the wait status. */
-static int run(const struct plantation *plant, double seconds, int exit_status, int by_signal, double *cost_s)
+static int run(const struct injection *plant, double seconds, int exit_status, int by_signal, double *cost_s)
 {
 	uint64_t *delay_ns = mmap(NULL, sizeof(*delay_ns), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	struct rusage usage;
@@ -59,7 +61,7 @@ static int run(const struct plantation *plant, double seconds, int exit_status, 
 	if (id == 0) {
 		struct timespec now = { 0, 0 };
 
-		if (plant->percent && injection_begin(plant, open("/dev/null", O_RDONLY), delay_ns))
+		if (plant->percent && injection_fork(plant, open("/dev/null", O_RDONLY), delay_ns))
 			_exit(99);
 		while ((double)now.tv_sec + (double)now.tv_nsec / 1e9 < seconds)
 			clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
@@ -76,8 +78,8 @@ static int run(const struct plantation *plant, double seconds, int exit_status, 
 static void test_cost(void **state)
 {
 	(void)state;
-	for (int kind = 0; kind < PLANT_KINDS; kind++) {
-		const struct plantation plant = { (enum plant_kind)kind, 100 };
+	for (int kind = 0; kind < INJECTION_KINDS; kind++) {
+		const struct injection plant = { (enum injection_kind)kind, 100 };
 		double cost_s;
 		int status = run(&plant, .1, 7, 0, &cost_s);
 
@@ -88,7 +90,7 @@ static void test_cost(void **state)
 
 static void test_signal(void **state)
 {
-	const struct plantation plant = { PLANT_CPU, 50 };
+	const struct injection plant = { INJECTION_CPU, 50 };
 	double cost_s;
 	int status = run(&plant, 0, 0, SIGUSR1, &cost_s);
 

@@ -9,7 +9,7 @@
 static void test_who_refuses(void **state)
 {
 	static const struct {
-		struct refused_facts facts;
+		struct refusal_facts facts;
 		int errnum, most;
 		const char *said;
 	} rows[] = {
@@ -50,7 +50,7 @@ static void test_who_refuses(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
-		refused_say(&rows[i].facts, rows[i].errnum, rows[i].most, why, sizeof(why));
+		refusal_explain(&rows[i].facts, rows[i].errnum, rows[i].most, why, sizeof(why));
 		assert_string_equal(why, rows[i].said);
 	}
 }
@@ -61,9 +61,9 @@ static void test_here(void **state)
 	char why[COUNTING_REASON_BYTES];
 
 	(void)state;
-	refused_here(EPERM, REFUSED_KERNEL, why, sizeof(why));
+	refusal_explain_process(EPERM, PARANOID_MAX_KERNEL_EVENTS, why, sizeof(why));
 	assert_non_null(strstr(why, "forbids it"));
-	refused_here(EACCES, -9, why, sizeof(why)); /* root is allowed with any setting */
+	refusal_explain_process(EACCES, -9, why, sizeof(why)); /* root is allowed with any setting */
 	assert_non_null(strstr(why, "kernel.perf_event_paranoid"));
 	assert_true(strlen(why) < sizeof(why) - 1);
 }

@@ -18,7 +18,7 @@ static void add(struct sampler_maps *maps, uint32_t pid, uint64_t begin, uint64_
 
 static void assert_place(const struct sampler_maps *maps, uint32_t pid, uint64_t address, uint32_t place, uint64_t offset)
 {
-	const struct sampler_map *map = sampler_maps_at(maps, pid, address);
+	const struct sampler_map *map = sampler_maps_find(maps, pid, address);
 
 	assert_non_null(map);
 	assert_int_equal(map->place, place);
@@ -44,8 +44,8 @@ static void test_overlapping(void **state)
 	assert_place(maps, 1, 250, 5, 250);
 	add(maps, 1, 400, 300, 0, 6); /* an empty range */
 	assert_place(maps, 1, 350, 5, 350);
-	assert_null(sampler_maps_at(maps, 1, 1000));
-	assert_null(sampler_maps_at(maps, 2, 100));
+	assert_null(sampler_maps_find(maps, 1, 1000));
+	assert_null(sampler_maps_find(maps, 2, 100));
 	sampler_maps_free(maps);
 }
 
@@ -61,20 +61,20 @@ static void test_history(void **state)
 	assert_place(maps, 1, 150, 2, 50);
 	assert_place(maps, 2, 150, 1, 50);
 	sampler_maps_exec(maps, 1);
-	assert_null(sampler_maps_at(maps, 1, 150));
+	assert_null(sampler_maps_find(maps, 1, 150));
 	assert_place(maps, 2, 150, 1, 50);
 	sampler_maps_fork(maps, 2, 2); /* a new thread, not a process */
 	sampler_maps_exit(maps, 2);
 	assert_place(maps, 2, 150, 1, 50);
 	sampler_maps_exit(maps, 2);
-	assert_null(sampler_maps_at(maps, 2, 150));
+	assert_null(sampler_maps_find(maps, 2, 150));
 	assert_true(sampler_maps_has(maps, 2)); /* while the kernel ends the process */
 	sampler_maps_forget(maps, 2);
 	sampler_maps_forget(maps, 2);
 	assert_false(sampler_maps_has(maps, 2));
 	sampler_maps_fork(maps, 2, 1);
 	assert_true(sampler_maps_has(maps, 2));
-	assert_null(sampler_maps_at(maps, 2, 150));
+	assert_null(sampler_maps_find(maps, 2, 150));
 	sampler_maps_free(maps);
 }
 
@@ -118,7 +118,7 @@ static void test_many(void **state)
 	}
 	assert_true(added <= MAPS_MAX && added >= MAPS_MAX - 2);
 	assert_place(maps, 1, 45, 9, 5);
-	assert_null(sampler_maps_at(maps, 1, 20 * (MAPS_MAX + 50) + 5));
+	assert_null(sampler_maps_find(maps, 1, 20 * (MAPS_MAX + 50) + 5));
 	map = (struct sampler_map){ 0, 20 * MAPS_MAX, 0, 8 };
 	assert_true(sampler_maps_add(maps, 1, &map));
 	assert_place(maps, 1, 45, 8, 45);
@@ -135,17 +135,17 @@ static void test_programs(void **state)
 
 	(void)state;
 	sampler_maps_fork(maps, 10, 0);
-	assert_int_equal(sampler_maps_program(maps, 10), 0);
+	assert_int_equal(sampler_maps_find_program(maps, 10), 0);
 	sampler_maps_name(maps, 10, 3);
 	sampler_maps_fork(maps, 11, 10);
 	sampler_maps_fork(maps, 11, 11); /* a new thread, not a process */
-	assert_int_equal(sampler_maps_program(maps, 11), 3);
+	assert_int_equal(sampler_maps_find_program(maps, 11), 3);
 	sampler_maps_name(maps, 11, 4);
-	assert_true(sampler_maps_program(maps, 10) == 3 && sampler_maps_program(maps, 11) == 4);
+	assert_true(sampler_maps_find_program(maps, 10) == 3 && sampler_maps_find_program(maps, 11) == 4);
 	sampler_maps_exit(maps, 10);
-	assert_int_equal(sampler_maps_program(maps, 10), 3); /* while the kernel ends the process */
+	assert_int_equal(sampler_maps_find_program(maps, 10), 3); /* while the kernel ends the process */
 	sampler_maps_fork(maps, 10, 11);
-	assert_true(sampler_maps_program(maps, 10) == 4 && sampler_maps_program(maps, 12) == 0);
+	assert_true(sampler_maps_find_program(maps, 10) == 4 && sampler_maps_find_program(maps, 12) == 0);
 	sampler_maps_free(maps);
 }
 
@@ -153,12 +153,12 @@ static void test_programs(void **state)
 static void test_kept_pipe(void **state)
 {
 	struct sampler_entries *e = calloc(1, sizeof(*e));
-	char name[KEPT_BYTES];
-	struct kept now;
+	char name[CACHE_PATH_BYTES];
+	struct cache_header now;
 
 	(void)state;
 	assert_non_null(e);
-	kept_name(name);
+	cache_path(name);
 	assert_true(switch_file(&now));
 	unlink(name);
 	assert_int_equal(mkfifo(name, 0600), 0);
@@ -186,7 +186,7 @@ static void assert_entered(const char *callers, const char *by)
 		e->items[e->n] = (struct entry){ .begin = 16 * n, .end = 16 * n + 16 };
 		snprintf(e->items[e->n++].name, NAME_BYTES, "%s", name);
 	}
-	assert_string_equal(sampler_entries_of(e, chain, n), by);
+	assert_string_equal(sampler_entries_find(e, chain, n), by);
 	free(copy);
 	free(e);
 }

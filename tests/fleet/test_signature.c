@@ -22,7 +22,7 @@ static void add_file(struct helper_answer *answer, const char *bytes, size_t n)
 
 static void expect_text(struct helper_answer *answer, const char *expected)
 {
-	char *text = signature_text(answer);
+	char *text = run_usage_to_json(answer);
 
 	if (expected)
 		assert_string_equal(text, expected);
@@ -35,7 +35,7 @@ static void expect_text(struct helper_answer *answer, const char *expected)
 static void test_text(void **state)
 {
 	struct helper_answer answer;
-	char *large = mem_format("%*d user /x\n", (int)SIGNATURE_SAMPLES_BYTES_MAX, 1);
+	char *large = mem_format("%*d user /x\n", (int)RUN_USAGE_SAMPLES_BYTES_MAX, 1);
 
 	(void)state;
 	answered(&answer);
@@ -63,24 +63,24 @@ static void test_parse(void **state)
 		{ "a fraction", "{\"sys_us\":.5}", "signature" },
 		{ "samples", "{\"samples\":1}", "samples" },
 	};
-	struct signature signature;
+	struct run_usage run_usage;
 	struct assay_error err;
 
 	(void)state;
-	check(signature_parse("{\"wall_ns\":7,\"new\":[1],\"samples\":\"1 lost -\\n\"}", &signature, &err), &err);
-	assert_true(signature.of.wall_ns == 7 && signature.of.user_us == -1);
-	assert_string_equal(signature.samples, "1 lost -\n");
-	signature_release(&signature);
-	check(signature_parse("", &signature, &err), &err);
-	assert_true(signature.of.wall_ns == -1 && !signature.samples);
+	check(run_usage_parse("{\"wall_ns\":7,\"new\":[1],\"samples\":\"1 lost -\\n\"}", &run_usage, &err), &err);
+	assert_true(run_usage.counters.wall_ns == 7 && run_usage.counters.user_us == -1);
+	assert_string_equal(run_usage.samples, "1 lost -\n");
+	run_usage_release(&run_usage);
+	check(run_usage_parse("", &run_usage, &err), &err);
+	assert_true(run_usage.counters.wall_ns == -1 && !run_usage.samples);
 	for (size_t i = 0; i < COUNT(rows); i++)
-		check_fails(rows[i].what, signature_parse(rows[i].text, &signature, &err), ASSAY_E_FORMAT, &err, rows[i].fault);
+		check_fails(rows[i].what, run_usage_parse(rows[i].text, &run_usage, &err), ASSAY_E_FORMAT, &err, rows[i].fault);
 }
 
 /* Returns the text that users see under this label, or NULL if there is none. */
 static const char *shown_in(const struct doc_node *node, const char *label)
 {
-	const char *found = node->label && strcmp(node->label, label) == 0 ? node->shown : NULL;
+	const char *found = node->label && strcmp(node->label, label) == 0 ? node->human_text : NULL;
 
 	for (const struct doc_node *in = node->first; in && !found; in = in->next)
 		found = shown_in(in, label);
@@ -97,7 +97,7 @@ static void test_pmu_counts(void **state)
 	(void)state;
 	memset(runs, 0xff, sizeof(runs));
 	document_init(&d);
-	signature_medians(&d, "counts", all, 3);
+	run_usage_add_medians(&d, "counts", all, 3);
 	assert_null(shown_in(&d.root, "instructions per cycle"));
 	document_release(&d);
 	for (size_t i = 0; i < 2; i++) {
@@ -105,7 +105,7 @@ static void test_pmu_counts(void **state)
 		runs[i].cycles = 2000;
 	}
 	document_init(&d);
-	signature_medians(&d, "counts", all, 3);
+	run_usage_add_medians(&d, "counts", all, 3);
 	assert_string_equal(shown_in(&d.root, "instructions per cycle"), "1.30");
 	document_release(&d);
 }

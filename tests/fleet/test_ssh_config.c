@@ -88,7 +88,7 @@ static char *look_up(const char *config, const char *host)
 	check(parse(config, host, &s, &err), &err);
 	buf_format(&out, "%s %s %d %s %s |", s.host_name, strcmp(s.user, me) == 0 ? "-" : s.user, s.port, s.proxy_jump ? s.proxy_jump : "-",
 		   s.host_key_alias ? s.host_key_alias : "-");
-	for (size_t i = 0; s.identities_named && i < s.n_identity_files; i++)
+	for (size_t i = 0; s.identities_are_user_given && i < s.n_identity_files; i++)
 		buf_format(&out, " %s", s.identity_files[i]);
 	buf_text(&out, " |");
 	for (size_t i = 0; i < s.n_known_hosts_files; i++) {

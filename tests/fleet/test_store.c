@@ -385,7 +385,7 @@ static void test_damaged_values(void **state)
 		commit_rules("v.db", "a", 1, 5);
 		raw_sql("v.db", sql);
 		store = open_store("v.db", STORE_READ);
-		check(store_ask(&store, &stmt, &err, "SELECT pass, per_s FROM rate", ""), &err);
+		check(store_query(&store, &stmt, &err, "SELECT pass, per_s FROM rate", ""), &err);
 		check_fails(values[i], store_step(&store, stmt, &row, &err), ASSAY_E_CORRUPT, &err,
 			    "'v.db' is damaged (the stored value of 'per_s'");
 		sqlite3_finalize(stmt);

@@ -24,11 +24,11 @@ static int file_of(const uint8_t *data, size_t size, char path[64])
 static void check_pairs(const struct changes *c)
 {
 	for (size_t i = 0; i < c->old.functions.n; i++)
-		ASSAY_BUG_IF(c->new_of_old[i] != FUNCTIONS_NONE &&
-			     (c->new_of_old[i] >= c->new.functions.n || c->old_of_new[c->new_of_old[i]] != i));
+		ASSAY_BUG_IF(c->old_to_new[i] != FUNCTIONS_NONE &&
+			     (c->old_to_new[i] >= c->new.functions.n || c->new_to_old[c->old_to_new[i]] != i));
 	for (size_t i = 0; i < c->new.functions.n; i++)
-		ASSAY_BUG_IF(c->old_of_new[i] != FUNCTIONS_NONE &&
-			     (c->old_of_new[i] >= c->old.functions.n || c->new_of_old[c->old_of_new[i]] != i));
+		ASSAY_BUG_IF(c->new_to_old[i] != FUNCTIONS_NONE &&
+			     (c->new_to_old[i] >= c->old.functions.n || c->old_to_new[c->new_to_old[i]] != i));
 }
 
 static void check_changes(const struct changes *c)
@@ -58,19 +58,19 @@ static void add_answer(const struct changes *c, struct buf *out)
 	struct document d;
 
 	document_init(&d);
-	changes_document(c, true, &d);
+	changes_describe(c, true, &d);
 	document_human(&d, &style, out);
 	document_release(&d);
-	changes_list(c, true, out);
-	changes_list(c, false, out);
+	changes_list_entries(c, true, out);
+	changes_list_entries(c, false, out);
 }
 
 /* Compares the two builds and appends the result to `out`. Returns false if one of the files is not a build. */
 static bool answer_of(const char *old_path, const char *new_path, struct buf *out)
 {
-	static const struct changes_options options = { .wrapper = CHANGES_WRAPPER };
+	static const struct changes_options options = { .wrapper = CHANGES_WRAPPER_MAX };
 	struct assay_error err = { .text = "" };
-	struct build old = { .referred = NULL }, new = { .referred = NULL };
+	struct build old = { .referenced_addresses = NULL }, new = { .referenced_addresses = NULL };
 	struct changes changes;
 	bool both = !build_open(old_path, IMAGE_EXPORTED, &old, &err) && !build_open(new_path, IMAGE_EXPORTED, &new, &err);
 

@@ -16,11 +16,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	ASSAY_BUG_IF((st != ASSAY_OK) != (*err.text != '\0'));
 	if (st)
 		return 0;
-	text = calibration_text(&first);
+	text = calibration_to_json(&first);
 	ASSAY_BUG_IF(calibration_parse("c", text, strlen(text), &second, &err));
-	again = calibration_text(&second);
+	again = calibration_to_json(&second);
 	ASSAY_BUG_IF(strcmp(text, again) != 0);
-	free(calibration_quote_of(&first, first.n ? first.items[0].application : "", NULL, 0, 0, 30).stale);
+	free(calibration_quote_make(&first, first.n ? first.items[0].application : "", NULL, 0, 0, 30).stale);
 	free(again);
 	free(text);
 	calibration_release(&second);

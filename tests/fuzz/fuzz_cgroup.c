@@ -28,7 +28,7 @@ static void check_place(const char *place)
 
 	if (!place)
 		return;
-	procs = path_in(place, "cgroup.procs");
+	procs = join_path(place, "cgroup.procs");
 	ASSAY_BUG_IF(!is_mounted(place) || !small_files_find(place) || !small_files_find(procs));
 	free(procs);
 }
@@ -41,17 +41,17 @@ static void check_same(const char *a, const char *b)
 static void places_with(const char *self)
 {
 	const struct cgroup_sources sources = { "/proc/mounts", self };
-	struct cgroup_places places, again;
+	struct cgroup_parents places, again;
 
-	cgroup_places_find(&sources, &places);
-	cgroup_places_find(&sources, &again);
+	cgroup_parents_find(&sources, &places);
+	cgroup_parents_find(&sources, &again);
 	ASSAY_BUG_IF(places.version < 0 || places.version > 2 || (places.version == 0) != (!places.memory && !places.pids));
 	check_place(places.memory);
 	check_place(places.pids);
 	check_same(places.memory, again.memory);
 	check_same(places.pids, again.pids);
-	cgroup_places_release(&places);
-	cgroup_places_release(&again);
+	cgroup_parents_release(&places);
+	cgroup_parents_release(&again);
 }
 
 static void one_process(void)
@@ -59,7 +59,7 @@ static void one_process(void)
 	struct process p = { .id = 0 };
 
 	if (process_read(77, &p))
-		ASSAY_BUG_IF(p.id != 77 || p.ours);
+		ASSAY_BUG_IF(p.id != 77 || p.is_marked);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -75,7 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	cgroup_limit_memory("/a", 1 << 20);
 	cgroup_limit_processes("/a", 5);
 	/* "/a" is no directory of this machine, so there are no cgroups below it */
-	cgroup_members("/a", &pids, &n);
+	cgroup_list_processes("/a", &pids, &n);
 	ASSAY_BUG_IF(n > size);
 	free(pids);
 	one_process();

@@ -21,7 +21,7 @@ static enum assay_status read_rows(const char *text, size_t n, bool stop, struct
 	bool more;
 
 	csv_init(&csv, "fuzz", bytes, n);
-	while ((st = csv_next(&csv, &more, &err)) || more) {
+	while ((st = csv_read_row(&csv, &more, &err)) || more) {
 		ASSAY_BUG_IF(csv.line <= line && line); /* each call advances, also after a malformed row */
 		line = csv.line;
 		ASSAY_BUG_IF(st && strncmp(err.text, "fuzz:", 5) != 0);

@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (const char *c = name; *c; c++)
 		ASSAY_BUG_IF((unsigned char)*c < 0x20 || *c == 0x7f);
 	label = functions_label(&names, symbol);
-	ASSAY_BUG_IF(functions_stem(symbol) > n || (*label && *label != '.') || strlen(label) > n - functions_stem(symbol));
+	ASSAY_BUG_IF(functions_stem_length(symbol) > n || (*label && *label != '.') || strlen(label) > n - functions_stem_length(symbol));
 	intern_release(&names);
 	free(name);
 	free(again);

@@ -21,7 +21,7 @@ static void check_bodies(const struct build *build)
 		ASSAY_BUG_IF(body->function >= f->n || !body->n_ranges);
 		for (size_t j = 0; j < body->n_ranges; j++) {
 			const struct range *range = &f->ranges[body->first_range + j];
-			const struct image_section *section = image_section_at(&build->image, range->low);
+			const struct image_section *section = image_find_section(&build->image, range->low);
 
 			ASSAY_BUG_IF(!section || !image_is_code(section) || range->high <= range->low);
 			ASSAY_BUG_IF(range->high - section->address > section->size);
@@ -44,17 +44,17 @@ static void check_pieces(const char *path)
 	uint64_t address;
 	size_t n;
 
-	if (image_open(path, IMAGE_NAMELESS, &image, &err))
+	if (image_open(path, IMAGE_NO_SYMBOLS, &image, &err))
 		return;
-	image_address_of(&image, 64, &address);
-	pieces_of(&image, &pieces);
+	image_find_address(&image, 64, &address);
+	pieces_find(&image, &pieces);
 	for (size_t i = 0; i < pieces.n; i++) {
 		const struct piece *piece = &pieces.items[i];
 
 		ASSAY_BUG_IF(piece->end <= piece->begin || (i && piece->begin < piece[-1].end));
-		ASSAY_BUG_IF(piece->first_symbol + piece->n_symbols > image.n_symbols || pieces_at(&pieces, piece->begin) != i);
+		ASSAY_BUG_IF(piece->first_symbol + piece->n_symbols > image.n_symbols || pieces_find_index(&pieces, piece->begin) != i);
 	}
-	n = pieces_uses(&image, &pieces, &uses);
+	n = pieces_find_uses(&image, &pieces, &uses);
 	for (size_t i = 0; i < n; i++)
 		ASSAY_BUG_IF(uses[i].to >= pieces.n || uses[i].from >= pieces.n || uses[i].to == uses[i].from);
 	free(uses);
@@ -64,7 +64,7 @@ static void check_pieces(const char *path)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct changes_options options = { .wrapper = CHANGES_WRAPPER };
+	static const struct changes_options options = { .wrapper = CHANGES_WRAPPER_MAX };
 	struct build old, new;
 	struct changes changes;
 	const struct doc_style style = { .columns = 80 };
@@ -88,12 +88,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		ASSAY_BUG_IF(build_open(path, IMAGE_EXPORTED, &new, &err));
 		ASSAY_BUG_IF(strcmp(image_architecture(data, size), "x86_64") != 0);
 		check_bodies(&old);
-		functions_extents(&old.image, &old.functions);
+		functions_set_last_lines(&old.image, &old.functions);
 		for (size_t i = 0; i < old.functions.n; i++)
 			ASSAY_BUG_IF(old.functions.items[i].last_line < old.functions.items[i].line);
 		ASSAY_BUG_IF(changes_find(&old, &new, &options, &changes, &err));
 		document_init(&d);
-		changes_document(&changes, true, &d);
+		changes_describe(&changes, true, &d);
 		document_human(&d, &style, &out);
 		document_release(&d);
 		if (changes.n)

@@ -32,7 +32,7 @@ static void symbols(const char *file, size_t size)
 		for (uint64_t address = 0; address < 64; address += 4) {
 			struct symbol found;
 
-			if (!symbol_in(file, size, types[i], address, &found))
+			if (!find_symbol_in_file(file, size, types[i], address, &found))
 				continue;
 			ASSAY_BUG_IF(found.start > address || found.name < file || found.name + strlen(found.name) >= file + size);
 		}

@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct execution_features f, again;
 
 	if (execution_features_parse(text, size, &f, &err)) {
-		ASSAY_BUG_IF(!*err.text || f.known.n || f.own.n || f.counted.n);
+		ASSAY_BUG_IF(!*err.text || f.known.n || f.printed.n || f.counted.n);
 	} else {
 		execution_features_text(&f, &once);
 		ASSAY_BUG_IF(execution_features_pack(&f, &packed, &err));

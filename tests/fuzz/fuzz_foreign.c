@@ -16,13 +16,13 @@ static void check_row(const struct imported_row *row)
 static void check_rows(const struct foreign_result *result)
 {
 	const struct imported *imported = &result->imported;
-	size_t n = imported->n + imported->said;
+	size_t n = imported->n + imported->n_stated_failures;
 
 	for (int i = 0; i < IMPORTED_SKIPS; i++) {
 		ASSAY_BUG_IF(!imported->skipped[i].count != !imported->skipped[i].first);
 		n += imported->skipped[i].count;
 	}
-	ASSAY_BUG_IF(n == 0 || n < result->n_rows || imported->said > imported->n_failed);
+	ASSAY_BUG_IF(n == 0 || n < result->n_rows || imported->n_stated_failures > imported->n_failed);
 	for (size_t i = 0; i < imported->n; i++) {
 		check_row(&imported->rows[i]);
 		ASSAY_BUG_IF(!(imported->rows[i].value > 0 && imported->rows[i].value <= RUN_METRIC_MAX) || imported->rows[i].outcome);
@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static const char *const columns[] = { "result=value", "name=threads", "ignore=*" };
 	struct assay_error err = { .text = "" };
 	struct foreign_options options = { .name = "fuzz", .tool = FOREIGN_TOOLS, .taken_ms = INT64_C(1700000000000) };
-	struct foreign_start start = { size / 2, INT64_C(1600000000000), "old" };
+	struct foreign_earlier_import start = { size / 2, INT64_C(1600000000000), "old" };
 	struct foreign_result result;
 	char *text;
 
@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	options.metric = data[1] & 64 ? data[0] & 128 ? "B/op" : "cpu_time" : NULL;
 	options.columns = columns;
 	options.n_columns = data[1] & 128 ? 3 : 0;
-	options.time_given = data[1] & 32;
+	options.is_time_given = data[1] & 32;
 	options.starts = &start;
 	options.n_starts = data[1] & 8 ? 1 : 0;
 	text = mem_bytes((const char *)data + 2, size - 2);

@@ -44,7 +44,8 @@ static void check_equal_text(const char *a, const char *b)
 
 static void check_equal(const struct helper_answer *a, const struct helper_answer *b)
 {
-	ASSAY_BUG_IF(a->greeted != b->greeted || a->begun != b->begun || a->ended != b->ended || a->n_files != b->n_files);
+	ASSAY_BUG_IF(a->greeting_received != b->greeting_received || a->command_started != b->command_started || a->ended != b->ended ||
+		     a->n_files != b->n_files);
 	ASSAY_BUG_IF(a->out.size != b->out.size || a->err.size != b->err.size || a->out.size > LIMIT_BYTES);
 	ASSAY_BUG_IF(memcmp(&a->result, &b->result, sizeof(a->result)) != 0);
 	check_equal_text(a->refusal, b->refusal);
@@ -68,7 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	ASSAY_BUG_IF(read_in_pieces(&pieces, (const char *)data + 1, size - 1, (size_t)data[0] % 40 + 1, data[0] / 40u, &second) != st);
 	check_equal(&whole, &pieces);
 	/* If the input is not an answer, the excerpts in the two messages may differ in length. For a frame they are equal. */
-	ASSAY_BUG_IF(st && whole.greeted && strcmp(first.text, second.text) != 0);
+	ASSAY_BUG_IF(st && whole.greeting_received && strcmp(first.text, second.text) != 0);
 	ASSAY_BUG_IF(!st && (!whole.ended || (whole.result_text != NULL) == (whole.refusal != NULL)));
 	ASSAY_BUG_IF(st && !*first.text);
 	check_line(first.text);

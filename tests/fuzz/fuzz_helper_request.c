@@ -28,16 +28,16 @@ static void request_release(struct request *request)
 {
 	release_texts(&request->arguments);
 	release_texts(&request->variables);
-	release_texts(&request->joined);
+	release_texts(&request->prepended);
 	release_texts(&request->paths);
 	free(request->directory);
 	free(request->lock);
 	free(request->holder);
 	free(request->input_path);
-	free(request->input_of);
-	free(request->sample_below);
-	free(request->stops_below);
-	free(request->planted);
+	free(request->input_file_path);
+	free(request->sample_directory);
+	free(request->monitor_directory);
+	free(request->injection_text);
 	request_init(request, request->input);
 }
 
@@ -79,7 +79,7 @@ static void check_texts(const struct request_texts *list)
 
 static void check_whole(const struct request *request)
 {
-	ASSAY_BUG_IF(request->operation == REQUEST_NONE || !request->greeted || request->bytes > HELPER_REQUEST_BYTES_MAX);
+	ASSAY_BUG_IF(request->operation == REQUEST_NONE || !request->greeting_received || request->bytes > HELPER_REQUEST_BYTES_MAX);
 	ASSAY_BUG_IF(request->operation == REQUEST_RUN && request->arguments.n == 0);
 	ASSAY_BUG_IF((request->operation == REQUEST_PUT || request->operation == REQUEST_GET) && request->paths.n != 1);
 	ASSAY_BUG_IF(request->mode < 0 || request->mode > 07777);
@@ -90,8 +90,8 @@ static void check_whole(const struct request *request)
 		ASSAY_BUG_IF(request->limits[i] < -1);
 	for (size_t i = 0; i < request->variables.n; i++)
 		ASSAY_BUG_IF(!strchr(request->variables.texts[i], '=') || request->variables.texts[i][0] == '=');
-	for (size_t i = 0; i < request->joined.n; i++)
-		ASSAY_BUG_IF(!strchr(request->joined.texts[i], '=') || request->joined.texts[i][0] == '=');
+	for (size_t i = 0; i < request->prepended.n; i++)
+		ASSAY_BUG_IF(!strchr(request->prepended.texts[i], '=') || request->prepended.texts[i][0] == '=');
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

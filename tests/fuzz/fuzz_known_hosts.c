@@ -26,13 +26,13 @@ static void check_error(const struct assay_error *err, const char *text, size_t 
 	ASSAY_BUG_IF(*end != ':' || line < 1 || line > lines);
 }
 
-static enum known_hosts_answer ask(const struct known_hosts *known, const char *host, int port, size_t lines)
+static enum known_hosts_result ask(const struct known_hosts *known, const char *host, int port, size_t lines)
 {
 	const char *file;
 	size_t line;
-	const struct known_hosts_subject who = { .host = host, .port = port };
+	const struct known_hosts_query who = { .host = host, .port = port };
 	const struct hostkey key = { .blob = blob, .n = sizeof(blob), .type = TYPE };
-	enum known_hosts_answer answer = known_hosts_ask(known, &who, &key, &file, &line);
+	enum known_hosts_result answer = known_hosts_check(known, &who, &key, &file, &line);
 
 	ASSAY_BUG_IF((answer == KNOWN_HOSTS_UNKNOWN) != (file == NULL) || (line == 0) != (file == NULL) || line > lines);
 	return answer;
@@ -42,7 +42,7 @@ static enum known_hosts_answer ask(const struct known_hosts *known, const char *
 static void check_algorithms(const struct known_hosts *known, const char *host, int port)
 {
 	static const char *const each[] = { "ssh-ed25519", "ecdsa-sha2-nistp256", "rsa-sha2-512", "rsa-sha2-256" };
-	char *list = known_hosts_algorithms(known, &(struct known_hosts_subject){ .host = host, .port = port }, OFFERED),
+	char *list = known_hosts_algorithms(known, &(struct known_hosts_query){ .host = host, .port = port }, OFFERED),
 	     *framed = mem_format(",%s,", list);
 
 	ASSAY_BUG_IF(strlen(list) != strlen(OFFERED));

@@ -16,13 +16,13 @@ static void check_text(const char *text, size_t room)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = mem_bytes((const char *)data, size), job[24];
-	struct slurm_said said;
+	struct slurm_job_state said;
 	size_t before = 0;
 	int status = -1;
 
-	if (launched_end(text, size, &before, &status))
+	if (parse_end_line(text, size, &before, &status))
 		ASSAY_BUG_IF(status < 0 || status > 255 || before >= size);
-	if (slurm_held(text, size, job))
+	if (parse_allocation(text, size, job))
 		ASSAY_BUG_IF(!*job || strspn(job, "0123456789") != strlen(job));
 	slurm_parse(text, &said);
 	check_text(said.job, sizeof(said.job));

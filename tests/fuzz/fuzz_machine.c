@@ -24,13 +24,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	ASSAY_BUG_IF(machine_check_id(machine.id, NULL));
 	check_file_name(machine.id);
-	text = machine_text(&machine);
+	text = machine_to_json(&machine);
 	machine_release(&machine);
 	if (machine_parse("fuzz", text, strlen(text), &machine, &err)) {
 		fprintf(stderr, "%s\n%s\n", err.text, text);
 		ASSAY_BUG_IF("what was written cannot be read" != NULL);
 	}
-	again = machine_text(&machine);
+	again = machine_to_json(&machine);
 	ASSAY_BUG_IF(strcmp(text, again) != 0);
 	machine_release(&machine);
 	free(again);

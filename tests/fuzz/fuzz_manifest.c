@@ -25,7 +25,7 @@ static void add_quoted(struct buf *out, const char *text, bool *plain)
 
 static void add_words(struct buf *out, const char *key, const struct manifest_arguments *words, bool *plain)
 {
-	ASSAY_BUG_IF(words->n > MANIFEST_WORDS_MAX);
+	ASSAY_BUG_IF(words->n > MANIFEST_ARGUMENTS_MAX);
 	if (words->n == 0)
 		return;
 	buf_format(out, "%s: [", key);
@@ -63,27 +63,28 @@ static void add_pair(struct buf *out, const char *key, const char *value, bool *
 /* Appends a version's own settings as a map: for all architectures, or for each one. */
 static void add_own(struct buf *out, const struct manifest_version *v, bool *plain)
 {
-	bool apart = v->n_own && v->own[0].architecture, builds = false, directories = false;
+	bool apart = v->n_own_files && v->own[0].architecture, builds = false, directories = false;
 
-	for (size_t i = 0; i < v->n_own; i++) {
-		ASSAY_BUG_IF(!v->own[i].architecture == apart || manifest_own_of(v, apart ? v->own[i].architecture : "any") != &v->own[i]);
+	for (size_t i = 0; i < v->n_own_files; i++) {
+		ASSAY_BUG_IF(!v->own[i].architecture == apart ||
+			     manifest_find_own_files(v, apart ? v->own[i].architecture : "any") != &v->own[i]);
 		ASSAY_BUG_IF(v->kind == MANIFEST_DIR && !v->own[i].directory);
 		builds = builds || v->own[i].build.n;
 		directories = directories || v->own[i].directory;
 	}
-	for (size_t i = 0; !apart && i < v->n_own; i++) {
+	for (size_t i = 0; !apart && i < v->n_own_files; i++) {
 		add_words(out, "build", &v->own[i].build, plain);
 		add_pair(out, "directory", v->own[i].directory, plain);
 	}
 	if (apart && builds) {
 		buf_text(out, "build: {");
-		for (size_t i = 0; i < v->n_own; i++)
+		for (size_t i = 0; i < v->n_own_files; i++)
 			add_words(out, v->own[i].architecture, &v->own[i].build, plain);
 		buf_text(out, "}, ");
 	}
 	if (apart && directories) {
 		buf_text(out, "directory: {");
-		for (size_t i = 0; i < v->n_own; i++)
+		for (size_t i = 0; i < v->n_own_files; i++)
 			add_pair(out, v->own[i].architecture, v->own[i].directory, plain);
 		buf_text(out, "}, ");
 	}
@@ -131,7 +132,7 @@ static void add_inputs(struct buf *out, const struct manifest *m, bool *plain)
 
 static void add_metric(struct buf *out, const struct metric *metric, bool *plain)
 {
-	buf_format(out, "metric: {source: %s, ", metric_source_word(metric->source));
+	buf_format(out, "metric: {source: %s, ", metric_source_name(metric->source));
 	add_pair(out, "pattern", metric->pattern, plain);
 	add_pair(out, "name", metric->name, plain);
 	if (metric->source == METRIC_REGEX)
@@ -201,14 +202,14 @@ static void check_again(const struct manifest *m)
 
 static void check_commands(const struct manifest *m)
 {
-	const struct manifest_places places = { "/files", "/build", "/work" };
+	const struct manifest_directories places = { "/files", "/build", "/work" };
 	size_t last_version = m->n_versions - 1, last_input = m->n_inputs - 1;
 
 	for (size_t i = 0; i < m->n_versions; i++) {
-		struct manifest_places own = places;
+		struct manifest_directories own = places;
 		struct manifest_arguments command, environment;
 
-		if (m->versions[i].kind == MANIFEST_SAME)
+		if (m->versions[i].kind == MANIFEST_NO_FILES)
 			own.build = NULL; /* must not be used in this case */
 		manifest_command(m, false, i, i % m->n_inputs, &own, &command, &environment);
 		ASSAY_BUG_IF(command.n == 0 || !*command.items[0]);

@@ -19,7 +19,7 @@ static void check(const struct run_features *f)
 		ASSAY_BUG_IF(!isfinite(f->items[i].value) || !f->items[i].name[0] || strchr(f->items[i].name, '\n'));
 		ASSAY_BUG_IF(run_features_find(f, f->items[i].name) != &f->items[i]);
 	}
-	run_features_text(f, &text);
+	run_features_print(f, &text);
 	ASSAY_BUG_IF(run_features_text_parse(text.bytes ? text.bytes : "", text.size, &again, &err));
 	ASSAY_BUG_IF(again.n != f->n);
 	for (size_t i = 0; i < f->n; i++)

@@ -16,11 +16,11 @@ static void check_again(const struct buf *bytes)
 	struct buf packed = BUF_INIT, back = BUF_INIT;
 	struct assay_error err;
 
-	ASSAY_BUG_IF(sample_pack(bytes->bytes ? bytes->bytes : "", bytes->size, &packed, &err));
-	ASSAY_BUG_IF(sample_unpack("again", packed.bytes, packed.size, bytes->size, &back, &err));
+	ASSAY_BUG_IF(sample_compress(bytes->bytes ? bytes->bytes : "", bytes->size, &packed, &err));
+	ASSAY_BUG_IF(sample_decompress("again", packed.bytes, packed.size, bytes->size, &back, &err));
 	ASSAY_BUG_IF(back.size != bytes->size || (back.size && memcmp(back.bytes, bytes->bytes, back.size) != 0));
 	buf_clear(&back);
-	ASSAY_BUG_IF(sample_unpack("cut", packed.bytes, packed.size - 1, bytes->size, &back, &err) != ASSAY_E_CORRUPT);
+	ASSAY_BUG_IF(sample_decompress("cut", packed.bytes, packed.size - 1, bytes->size, &back, &err) != ASSAY_E_CORRUPT);
 	buf_release(&packed);
 	buf_release(&back);
 }
@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	buf_add(&raw, (const char *)data, size);
 	check_again(&raw);
-	if (sample_unpack("fuzz", data, size, LIMIT, &out, &err)) {
+	if (sample_decompress("fuzz", data, size, LIMIT, &out, &err)) {
 		ASSAY_BUG_IF(err.status != ASSAY_E_CORRUPT || !err.text[0]);
 	} else {
 		check_again(&out);

@@ -11,9 +11,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static char directory[] = "/home/b000", path[] = "program", source[] = "/nonexistent/program";
 	struct artefact_file file = { .path = path, .source = source };
 	const struct artefact files = { .files = &file, .n = 1 };
-	const struct sampled_deployed deployed = { directory, &files };
+	const struct sampled_directory deployed = { directory, &files };
 	struct sampled_lines lines = { .n = 0 };
-	char *text = mem_bytes((const char *)data, size), *out = sampled_lines_of(&lines, text, &deployed, 1);
+	char *text = mem_bytes((const char *)data, size), *out = sampled_lines_add(&lines, text, &deployed, 1);
 	const char *rest = out;
 	struct sampled_line line;
 

@@ -20,7 +20,7 @@ static void check(const struct samples *s)
 
 		ASSAY_BUG_IF(a->function >= s->n_functions || a->function < b->function);
 		ASSAY_BUG_IF(a->function == b->function && (a->thread < b->thread || (a->thread == b->thread && a->ordinal < b->ordinal)));
-		ASSAY_BUG_IF(a->alone_ns < 0 || a->alone_ns > a->ns);
+		ASSAY_BUG_IF(a->self_ns < 0 || a->self_ns > a->ns);
 	}
 }
 
@@ -32,10 +32,10 @@ static void check_vectors(const struct samples *s)
 	struct assay_error err;
 
 	for (size_t i = 0; i < s->n; i++)
-		samples_vector(s, i, true, vector);
+		samples_fill_vector(s, i, true, vector);
 	ASSAY_BUG_IF(samples_join(runs, 2, &join, &err)); /* a run joins itself */
 	for (size_t f = 0; f < join.n; f++)
-		for (size_t i = 0; join.functions[f].apart == SAMPLES_JOINED && i < join.functions[f].n; i++)
+		for (size_t i = 0; join.functions[f].outcome == SAMPLES_JOINED && i < join.functions[f].n; i++)
 			samples_join_vector(&join, f, i, false, vector);
 	samples_join_release(&join);
 }

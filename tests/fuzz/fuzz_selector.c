@@ -9,7 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char *text = mem_bytes((const char *)data, size), *application = NULL, *version = NULL, *again;
 	struct assay_error err = { .text = "" };
 
-	if (run_selector(text, &application, &version, &err)) {
+	if (run_parse_selector(text, &application, &version, &err)) {
 		ASSAY_BUG_IF(application || version || !*err.text || strchr(err.text, '\n'));
 		ASSAY_BUG_IF(!run_name_fault(text)); /* a valid name is a selector, too */
 	} else {

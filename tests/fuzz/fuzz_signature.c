@@ -10,12 +10,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct assay_error err = { .text = "" };
 	char *text = mem_bytes((const char *)data, size);
-	struct signature signature;
-	enum assay_status st = signature_parse(text, &signature, &err);
+	struct run_usage run_usage;
+	enum assay_status st = run_usage_parse(text, &run_usage, &err);
 
 	ASSAY_BUG_IF((st != ASSAY_OK) != (*err.text != '\0'));
-	ASSAY_BUG_IF(!st && (signature.of.wall_ns < -1 || signature.of.tick_ns < -1));
-	signature_release(&signature);
+	ASSAY_BUG_IF(!st && (run_usage.counters.wall_ns < -1 || run_usage.counters.tick_ns < -1));
+	run_usage_release(&run_usage);
 	free(text);
 	return 0;
 }

@@ -14,15 +14,15 @@ static void check_messages(const unsigned char *bytes, size_t n, bool filter)
 {
 	for (size_t at = 0, size; at < n; at += size) {
 		ASSAY_BUG_IF(n - at < 4);
-		size = number_at(bytes + at);
+		size = read_uint32(bytes + at);
 		at += 4;
 		ASSAY_BUG_IF(size > n - at);
 		if (!filter || size < 5 || bytes[at] != AGENT_IDENTITIES_ANSWER)
 			continue;
-		for (size_t i = 0, keys = number_at(bytes + at + 1), key = at + 5; i <= keys; i++) {
+		for (size_t i = 0, keys = read_uint32(bytes + at + 1), key = at + 5; i <= keys; i++) {
 			ASSAY_BUG_IF(i == keys ? key != at + size : memcmp(bytes + key, "\0\0\0\3key", 7) != 0);
 			if (i < keys)
-				key += 7 + 4 + number_at(bytes + key + 7);
+				key += 7 + 4 + read_uint32(bytes + key + 7);
 			ASSAY_BUG_IF(key > at + size);
 		}
 	}
@@ -46,7 +46,7 @@ static size_t pass_pieces(struct agent_guard *guard, int from, int to, const uin
 	for (size_t at = 0; at < n; at += piece)
 		ASSAY_BUG_IF(!send_all(from, data + at, n - at < piece ? n - at : piece));
 	shutdown(from, SHUT_WR);
-	while (pass_on(guard, guard->agent, guard->ours, 0))
+	while (forward_message(guard, guard->agent, guard->client_fd, 0))
 		got += drain(to, out + got, INPUT_MAX - got);
 	return got + drain(to, out + got, INPUT_MAX - got);
 }
@@ -70,22 +70,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static unsigned char out[INPUT_MAX];
 	const struct hostkey only = { .blob = named, .n = sizeof(named) };
 	struct agent_guard guard = { .cancel_fd = -1, .only = &only, .n_only = 1 };
-	int agent[2], ours[2];
+	int agent[2], client_fd[2];
 	size_t n;
 
 	if (size < 1 || size > INPUT_MAX)
 		return 0;
 	ASSAY_BUG_IF(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, agent));
-	ASSAY_BUG_IF(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ours));
+	ASSAY_BUG_IF(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, client_fd));
 	guard.filter = data[0] % 2;
 	guard.agent = agent[1];
-	guard.ours = ours[1];
-	n = pass_pieces(&guard, agent[0], ours[0], data + 1, size - 1, (size_t)data[0] / 2 * 50 + 200, out);
+	guard.client_fd = client_fd[1];
+	n = pass_pieces(&guard, agent[0], client_fd[0], data + 1, size - 1, (size_t)data[0] / 2 * 50 + 200, out);
 	check_messages(out, n, guard.filter);
 	ASSAY_BUG_IF(!guard.filter && memcmp(out, data + 1, n) != 0);
 	for (int i = 0; i < 2; i++) {
 		close(agent[i]);
-		close(ours[i]);
+		close(client_fd[i]);
 	}
 	count_keys(data + 1, size - 1);
 	return 0;

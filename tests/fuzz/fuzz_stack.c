@@ -15,10 +15,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	ASSAY_BUG_IF(!*once || stack_parse(once, strlen(once), "/dev/shm/s", &twice, &err));
 	ASSAY_BUG_IF(strcmp(once, twice) != 0);
-	difference = stack_difference(once, twice);
+	difference = stack_describe_difference(once, twice);
 	ASSAY_BUG_IF(*difference);
 	free(difference);
-	difference = stack_difference(once, "");
+	difference = stack_describe_difference(once, "");
 	ASSAY_BUG_IF(!*difference);
 	free(difference);
 	free(once);

@@ -16,7 +16,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < s.n; i++) {
 		const struct suite_entry *e = &s.entries[i];
 
-		ASSAY_BUG_IF(!*e->application || e->against.n < 1 || !(e->min_effect >= 0 && e->min_effect <= 1) || !(e->budget_s >= 0));
+		ASSAY_BUG_IF(!*e->application || e->baseline_kind.n < 1 || !(e->min_effect >= 0 && e->min_effect <= 1) ||
+			     !(e->budget_s >= 0));
 	}
 	ASSAY_BUG_IF(s.deadline_minute >= 0 && suite_deadline_ms(&s, 1000) <= 1000);
 	suite_release(&s);

@@ -41,7 +41,7 @@ static void check_processors(const char *data, size_t size)
 		ASSAY_BUG_IF(!*vendor || strlen(model) >= ARM_NAME_BYTES);
 	memset(&signs, 0, sizeof(signs));
 	snprintf(signs.product, sizeof(signs.product), "%s", text);
-	ASSAY_BUG_IF(!hypervisor_by_signs(&signs));
+	ASSAY_BUG_IF(!detect_hypervisor_by_signs(&signs));
 	free(text);
 }
 

@@ -14,7 +14,7 @@ static void check_double(double value)
 	double back;
 
 	text_from_double(value, text);
-	ASSAY_BUG_IF(!text_double(text, &back) || memcmp(&back, &value, sizeof(value)) != 0);
+	ASSAY_BUG_IF(!text_parse_double(text, &back) || memcmp(&back, &value, sizeof(value)) != 0);
 	for (const char *s = text; *s && *s != 'e'; s++)
 		digits += *s >= '0' && *s <= '9' && (digits || *s != '0');
 	ASSAY_BUG_IF(digits > 17);
@@ -24,24 +24,24 @@ static void check_double(double value)
 	ASSAY_BUG_IF(strtod(shorter, NULL) == value);
 }
 
-/* Checks that text_double() accepts only whole texts that strtod() accepts, too, and only finite numbers. */
+/* Checks that text_parse_double() accepts only whole texts that strtod() accepts, too, and only finite numbers. */
 static void check_number(const char *text)
 {
 	char *end, date[TEXT_DATE_BYTES];
 	double value, expected;
 	int64_t integer, ms;
 
-	if (text_double(text, &value)) {
+	if (text_parse_double(text, &value)) {
 		expected = strtod(text, &end);
 		ASSAY_BUG_IF(*end || !isfinite(value) || memcmp(&value, &expected, sizeof(value)) != 0);
 		check_double(value);
 	}
-	if (text_int64(text, &integer)) {
-		ASSAY_BUG_IF(!text_double(text, &value));
+	if (text_parse_int64(text, &integer)) {
+		ASSAY_BUG_IF(!text_parse_double(text, &value));
 		text_from_ms(integer, date);
 		ASSAY_BUG_IF(date[strlen(date) - 1] != 'Z');
 	}
-	if (text_time_ms(text, &ms)) {
+	if (text_parse_time_ms(text, &ms)) {
 		ASSAY_BUG_IF(ms > INT64_C(253402300799999));
 		text_from_ms(ms, date);
 		ASSAY_BUG_IF(ms < 0 || strlen(date) < 20 || date[4] != '-' || date[10] != 'T');
@@ -78,12 +78,12 @@ static void check_words(const char *text, size_t size)
 	const char *second = text + strlen(text) < text + size ? text + strlen(text) + 1 : text;
 	const char *const words[] = { "port", second, "architecture" };
 	const char *found = text_nearest(text, words, 3), *own = text_nearest(second, words, 3);
-	char shown[TEXT_SHOWN_BYTES];
+	char shown[TEXT_SANITIZED_BYTES];
 
 	ASSAY_BUG_IF(found && found != words[0] && found != words[1] && found != words[2]);
 	ASSAY_BUG_IF(own ? strcmp(own, second) != 0 : strlen(second) < 32);
-	text_shown(text, shown);
-	ASSAY_BUG_IF(strlen(shown) >= TEXT_SHOWN_BYTES || strpbrk(shown, "\n\r\t\033"));
+	text_sanitize(text, shown);
+	ASSAY_BUG_IF(strlen(shown) >= TEXT_SANITIZED_BYTES || strpbrk(shown, "\n\r\t\033"));
 	ASSAY_BUG_IF(text_is_utf8(text, strlen(text)) && !text_is_utf8(shown, strlen(shown)));
 }
 

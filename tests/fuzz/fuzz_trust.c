@@ -18,7 +18,7 @@ static void check_key(const char *text)
 		return;
 	ASSAY_BUG_IF(key.n < 5 || strlen(key.type) == 0 || strlen(key.type) > key.n - 4);
 	ASSAY_BUG_IF(memcmp(key.blob + 4, key.type, strlen(key.type)) != 0);
-	ASSAY_BUG_IF(strncmp(key.shown, "SHA256:", 7) != 0 || strlen(key.shown) != 7 + 43);
+	ASSAY_BUG_IF(strncmp(key.fingerprint_text, "SHA256:", 7) != 0 || strlen(key.fingerprint_text) != 7 + 43);
 	hostkey_release(&key);
 }
 
@@ -34,9 +34,9 @@ static struct known_hosts *read_text(const struct buf *text)
 	return known;
 }
 
-static enum known_hosts_answer ask(const struct known_hosts *known)
+static enum known_hosts_result ask(const struct known_hosts *known)
 {
-	enum known_hosts_answer answer;
+	enum known_hosts_result answer;
 	const char *file;
 	struct hostkey key;
 	char *host;
@@ -44,7 +44,7 @@ static enum known_hosts_answer ask(const struct known_hosts *known)
 	int port;
 
 	ASSAY_BUG_IF(!trust_parse(SHOWN, &host, &port, &key) || port != 2201 || strcmp(host, "127.0.0.1") != 0);
-	answer = known_hosts_ask(known, &(struct known_hosts_subject){ .host = host, .port = port }, &key, &file, &line);
+	answer = known_hosts_check(known, &(struct known_hosts_query){ .host = host, .port = port }, &key, &file, &line);
 	hostkey_release(&key);
 	free(host);
 	return answer;

@@ -63,9 +63,9 @@ static void chunk_change(uint8_t *bytes, size_t n, uint32_t n_counters, struct r
 	struct record_chunk head;
 
 	memcpy(&head, bytes, sizeof(head));
-	record_pack_forget(from, head.thread);
+	record_pack_reset(from, head.thread);
 	head.thread = rng_below(rng, 8) ? head.thread : (uint32_t)rng_below(rng, 3);
-	record_pack_forget(to, head.thread);
+	record_pack_reset(to, head.thread);
 	head.samples = 0;
 	while ((took = record_unpack(bytes + at, n - at, n_counters, from, sample)) > 0) {
 		at += took;
@@ -99,7 +99,7 @@ static void names_mend(uint8_t *at, size_t n)
 		if (end - at < 4)
 			continue;
 		snprintf(digits, sizeof(digits), "%02x",
-			 record_check_byte(record_check(record_check(0, at, 1), at + 3, (size_t)(end - at) - 3)));
+			 record_check_byte(record_hash(record_hash(0, at, 1), at + 3, (size_t)(end - at) - 3)));
 		memcpy(at + 1, digits, 2);
 	}
 }
@@ -155,10 +155,10 @@ static void check(const struct variance *v)
 	for (size_t r = 0; r < v->n_regions; r++) {
 		double sum = 0;
 
-		ASSAY_BUG_IF(!(v->regions[r].from_s < v->regions[r].to_s) || v->regions[r].caused_by == r);
-		for (size_t k = 0; k < v->regions[r].why.n; k++)
-			sum += v->regions[r].why.parts[k].impact_s;
-		ASSAY_BUG_IF(!(sum <= v->regions[r].why.loss_s * (1 + 1e-9) + 1e-9));
+		ASSAY_BUG_IF(!(v->regions[r].from_s < v->regions[r].to_s) || v->regions[r].causing_region == r);
+		for (size_t k = 0; k < v->regions[r].breakdown.n; k++)
+			sum += v->regions[r].breakdown.parts[k].impact_s;
+		ASSAY_BUG_IF(!(sum <= v->regions[r].breakdown.loss_s * (1 + 1e-9) + 1e-9));
 	}
 }
 
@@ -176,8 +176,8 @@ static char *answer_of(struct fragments_file *files, size_t n, const struct frag
 
 	st = fragments_parse(files, n, window, &f, &err);
 	for (size_t i = 0; i < n; i++) {
-		free(files[i].why);
-		files[i].why = NULL;
+		free(files[i].reason);
+		files[i].reason = NULL;
 		files[i].st = ASSAY_OK;
 	}
 	if (st) {
@@ -188,10 +188,10 @@ static char *answer_of(struct fragments_file *files, size_t n, const struct frag
 		fragments_release(&f);
 		return NULL;
 	}
-	ASSAY_BUG_IF(variance_of(&f, &options, &v, &err));
+	ASSAY_BUG_IF(variance_analyse(&f, &options, &v, &err));
 	check(&v);
 	document_init(&d);
-	variance_answer(&v, &d);
+	variance_describe(&v, &d);
 	document_json(&d, &style, &out);
 	document_human(&d, &style, &out);
 	document_release(&d);
@@ -204,7 +204,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t half = size / 2;
 	char *other = mem_bytes((const char *)data, half);
 	struct fragments_file files[] = { { .name = "one", .bytes = data, .n = size }, { .name = "half", .bytes = other, .n = half } };
-	const struct fragments_window window = { .began = { .ns = 1700000000000000000u }, .from_s = .1, .to_s = .3, .thin_log2 = 1 };
+	const struct fragments_window window = { .run_start = { .ns = 1700000000000000000u }, .from_s = .1, .to_s = .3, .thin_log2 = 1 };
 	char *one = answer_of(files, 1, NULL), *again = answer_of(files, 1, NULL);
 
 	if (half >= sizeof(struct record_header))

@@ -22,8 +22,8 @@ static inline struct catalog small_catalog(void)
 	struct catalog catalog = { 0 };
 	struct machine *m;
 
-	catalog_machine(&catalog, "m 2");
-	m = catalog_machine(&catalog, "m1");
+	catalog_ensure_machine(&catalog, "m 2");
+	m = catalog_ensure_machine(&catalog, "m1");
 	m->fingerprints = mem_new(2, sizeof(*m->fingerprints));
 	m->fingerprints[0] = small_fingerprint("a", 1000);
 	m->fingerprints[1] = small_fingerprint("b", INT64_C(1500000000000));
@@ -35,7 +35,7 @@ static inline struct catalog small_catalog(void)
 static inline void small_catalog_check(const struct catalog *catalog)
 {
 	for (size_t i = 0; i < catalog->n; i++) {
-		char *text = machine_text(&catalog->machines[i]), *again;
+		char *text = machine_to_json(&catalog->machines[i]), *again;
 		struct assay_error err = { .text = "" };
 		struct machine machine;
 
@@ -43,7 +43,7 @@ static inline void small_catalog_check(const struct catalog *catalog)
 			fprintf(stderr, "%s\n%s\n", err.text, text);
 			ASSAY_BUG_IF("what was written cannot be read" != NULL);
 		}
-		again = machine_text(&machine);
+		again = machine_to_json(&machine);
 		ASSAY_BUG_IF(strcmp(text, again) != 0);
 		machine_release(&machine);
 		free(again);

@@ -66,7 +66,7 @@ struct made_options {
 	uint32_t bursts; /* a step is three short fragments and one of 12 ms; of these, one of `bursts` is recorded; 0: ordinary steps */
 	bool overstated; /* weights of `bursts` are twice too large, and the fragments end at two call sites by turns */
 	const char *const *commands; /* [ranks] command lines of processes without ranks; NULL: processes have ranks */
-	bool one_host;		     /* all ranks run on one host */
+	bool is_one_host;	     /* all ranks run on one host */
 	bool files;		     /* the first call of a step writes a file; if slow, it waits for the disk */
 	bool queued;		     /* slow calls wait in the run queue */
 	double finer_from_s;	     /* time from which other counters than CPU time and run-queue delay are recorded, s */
@@ -119,12 +119,12 @@ static inline void made_ends(struct made_process *p, int rank)
 	const int pid = (int)p->w.header->pid;
 	char text[128];
 
-	record_info(&p->w, "end:1", "7 inet 10.0.0.1:7 10.0.0.2:7");
-	record_info(&p->w, "end:2", "7 pipe 14:7");
+	record_add_info(&p->w, "end:1", "7 inet 10.0.0.1:7 10.0.0.2:7");
+	record_add_info(&p->w, "end:2", "7 pipe 14:7");
 	snprintf(text, sizeof(text), "%d inet 10.0.0.%d:6 10.9.9.9:7777", pid, rank);
-	record_info(&p->w, "end:1", text);
+	record_add_info(&p->w, "end:1", text);
 	snprintf(text, sizeof(text), "%d inet 10.0.0.%d:5 10.0.0.%d:5", pid, rank, 1 - rank);
-	record_info(&p->w, "end:2", text);
+	record_add_info(&p->w, "end:2", text);
 }
 
 static inline int made_begin(struct made_process *p, const char *directory, int rank, const struct made_options *o)
@@ -150,26 +150,26 @@ static inline int made_begin(struct made_process *p, const char *directory, int 
 	p->w.header->started_ticks = MADE_TICKS + o->ticks_apart * (uint64_t)rank;
 	p->w.header->pid = (o->killed ? o->killed : 1000) + (uint64_t)rank;
 	p->w.header->check = record_header_check(p->w.header);
-	record_info(&p->w, "program", "/usr/bin/solver");
-	record_info(&p->w, "calls", "outside");
-	record_info(&p->w, "work", o->counted ? "instructions" : "none");
-	snprintf(host, sizeof(host), "%s%d", o->host ? o->host : "node", o->one_host ? 0 : rank);
+	record_add_info(&p->w, "program", "/usr/bin/solver");
+	record_add_info(&p->w, "calls", "outside");
+	record_add_info(&p->w, "work", o->counted ? "instructions" : "none");
+	snprintf(host, sizeof(host), "%s%d", o->host ? o->host : "node", o->is_one_host ? 0 : rank);
 	if (!o->killed)
-		record_info(&p->w, "host", host);
+		record_add_info(&p->w, "host", host);
 	if (o->boots)
-		record_info(&p->w, "boot", o->boots[rank]);
+		record_add_info(&p->w, "boot", o->boots[rank]);
 	if (o->commands)
-		record_info(&p->w, "arguments", o->commands[rank]);
+		record_add_info(&p->w, "arguments", o->commands[rank]);
 	else
-		record_info_number(&p->w, "rank", (uint64_t)rank);
+		record_add_info_number(&p->w, "rank", (uint64_t)rank);
 	if (!o->commands)
-		record_info_number(&p->w, "ranks", (uint64_t)o->ranks);
-	record_info_number(&p->w, "run", o->recording);
+		record_add_info_number(&p->w, "ranks", (uint64_t)o->ranks);
+	record_add_info_number(&p->w, "run", o->recording);
 	if (o->ends)
 		made_ends(p, rank);
-	p->sites[0] = record_function(&p->w, 0x1000, "c0ffee", o->files ? "write" : o->ends ? "send" : "MPI_Send");
-	p->sites[1] = record_function(&p->w, 0x1080, "c0ffee", o->halves ? "MPI_Allreduce" : o->ends ? "recv" : "MPI_Recv");
-	p->sites[2] = record_function(&p->w, 0x1100, "c0ffee", "write");
+	p->sites[0] = record_add_function(&p->w, 0x1000, "c0ffee", o->files ? "write" : o->ends ? "send" : "MPI_Send");
+	p->sites[1] = record_add_function(&p->w, 0x1080, "c0ffee", o->halves ? "MPI_Allreduce" : o->ends ? "recv" : "MPI_Recv");
+	p->sites[2] = record_add_function(&p->w, 0x1100, "c0ffee", "write");
 	rng_seed(&p->rng, o->seed + (uint64_t)rank);
 	p->read_at = -1;
 	return 0;

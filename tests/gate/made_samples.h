@@ -42,7 +42,7 @@ static inline struct samples made_samples(enum record_back_end back_end, const c
 	s.functions = mem_new(s.n_functions, sizeof(s.functions[0]));
 	s.items = mem_new(n, sizeof(s.items[0]));
 	s.values = mem_new(n * s.n_counters, sizeof(double));
-	s.alone = mem_new(n * s.n_counters, sizeof(double));
+	s.self_counts = mem_new(n * s.n_counters, sizeof(double));
 	s.calls = mem_new(n, sizeof(s.calls[0]));
 	for (size_t f = 0; f < s.n_functions; f++)
 		s.functions[f] = (struct samples_function){ .module = mem_string("m"), .name = names[f], .address = 16 * (f + 1) };
@@ -59,11 +59,11 @@ static inline struct samples made_samples(enum record_back_end back_end, const c
 					      .estimated = rows[i].estimated,
 					      .caller = rows[i].caller,
 					      .ns = rows[i].ns,
-					      .alone_ns = rows[i].ns - rows[i].nested_ns,
+					      .self_ns = rows[i].ns - rows[i].nested_ns,
 					      .ordinal = first ? 0 : s.items[i - 1].ordinal + 1 };
 		for (size_t c = 0; c < s.n_counters; c++) {
 			s.values[i * s.n_counters + c] = rows[i].values[c];
-			s.alone[i * s.n_counters + c] = rows[i].values[c] - rows[i].nested[c];
+			s.self_counts[i * s.n_counters + c] = rows[i].values[c] - rows[i].nested[c];
 		}
 		if (first)
 			s.calls[s.n_calls++] = (struct samples_calls){ .function = rows[i].function, .thread = rows[i].thread };
@@ -75,7 +75,7 @@ static inline struct samples made_samples(enum record_back_end back_end, const c
 
 static inline struct side made_side(const char *what)
 {
-	return (struct side){ .what = mem_string(what), .hardware_type = mem_string("") };
+	return (struct side){ .label = mem_string(what), .hardware_type = mem_string("") };
 }
 
 /* Adds a run that consists of one sample file. */

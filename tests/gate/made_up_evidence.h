@@ -52,9 +52,9 @@ static inline struct fingerprint *made_fingerprint(struct evidence *evidence, co
 /* Puts a fingerprint into the catalog, with the hardware type PREFIXtype. */
 static inline void made_type(struct evidence *evidence, const struct fingerprint *f, const char *prefix, const char *type)
 {
-	struct machine *machine = catalog_machine(&evidence->catalog, f->machine);
+	struct machine *machine = catalog_ensure_machine(&evidence->catalog, f->machine);
 
-	machine_put(machine, &evidence->fingerprints, f);
+	machine_put_fingerprint(machine, &evidence->fingerprints, f);
 	for (size_t i = 0; i < machine->n_fingerprints; i++) {
 		if (strcmp(machine->fingerprints[i].id, f->id) == 0 && type) {
 			machine->fingerprints[i].type = mem_format("%s%s", prefix, type);

@@ -106,13 +106,14 @@ static void found(int part, const char *cause)
 	assert_int_equal(made_run(name, &o), 0);
 	interpose_topdown_end();
 	check(record_files_read(&name, 1, &f, &err), &err);
-	check(variance_of(&f, &options, &v, &err), &err);
+	check(variance_analyse(&f, &options, &v, &err), &err);
 	assert_int_equal(v.n_regions, 1);
-	first = &v.regions[0].why.parts[0];
+	first = &v.regions[0].breakdown.parts[0];
 	if (strcmp(loss_cause_name(first->cause), cause) != 0)
-		fail_msg("%s, not %s: %.3f of %.3f s", loss_cause_name(first->cause), cause, first->impact_s, v.regions[0].why.loss_s);
-	if (fabs(first->impact_s / LOST_S - 1) > .1 || fabs(first->lasted_s / 2 - 1) > .1)
-		fail_msg("%s: %.3f s, for %.3f s", cause, first->impact_s, first->lasted_s);
+		fail_msg("%s, not %s: %.3f of %.3f s", loss_cause_name(first->cause), cause, first->impact_s,
+			 v.regions[0].breakdown.loss_s);
+	if (fabs(first->impact_s / LOST_S - 1) > .1 || fabs(first->duration_s / 2 - 1) > .1)
+		fail_msg("%s: %.3f s, for %.3f s", cause, first->impact_s, first->duration_s);
 	variance_release(&v);
 	free(directory);
 }

@@ -11,7 +11,7 @@ static inline char *said(const struct variance *v)
 	struct buf text = BUF_INIT;
 
 	document_init(&d);
-	variance_answer(v, &d);
+	variance_describe(v, &d);
 	document_human(&d, &(struct doc_style){ .columns = 400 }, &text);
 	document_release(&d);
 	return buf_take(&text);

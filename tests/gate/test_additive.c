@@ -16,7 +16,7 @@ static struct blend_data data_of(struct profile_rows *r)
 {
 	struct blend_data d;
 
-	blend_data_of(&r->rates, r->cost, r->type, r->types, &d);
+	blend_data_init(&r->rates, r->cost, r->type, r->types, &d);
 	return d;
 }
 
@@ -33,7 +33,7 @@ static void test_models_are_minima(void **state)
 	for (size_t i = 0; i < fit.n; i++) {
 		const struct additive_model *m = &fit.models[i];
 
-		assert_true(m->left_out > 0.0 && m->left_out < 2.0);
+		assert_true(m->held_out_error > 0.0 && m->held_out_error < 2.0);
 		for (size_t a = 0; a < m->size; a++) {
 			double gradient = 0.0, scale = 0.0;
 
@@ -61,7 +61,7 @@ static bool has_both(const struct additive_model *m, const struct additive_model
 	return found == 2;
 }
 
-/* Checks that models of three columns are grown from the BEAM models of two columns with the smallest errors, and from no others. */
+/* Checks that models of three columns are grown from the BEAM_WIDTH models of two columns with the smallest errors, and from no others. */
 static void test_best_are_grown(void **state)
 {
 	static const double all[MADE_FEATURES] = { .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1, .1 };
@@ -77,13 +77,13 @@ static void test_best_are_grown(void **state)
 		pairs += fit.models[i].size == 2;
 		threes += fit.models[i].size == 3;
 	}
-	assert_true(pairs > BEAM + 5 && threes > BEAM);
+	assert_true(pairs > BEAM_WIDTH + 5 && threes > BEAM_WIDTH);
 	for (size_t i = from; i + 1 < from + pairs; i++)
-		assert_true(fit.models[i].left_out <= fit.models[i + 1].left_out);
+		assert_true(fit.models[i].held_out_error <= fit.models[i + 1].held_out_error);
 	for (size_t k = from + pairs; k < fit.n; k++) {
 		bool of_a_best = false;
 
-		for (size_t i = from; i < from + BEAM; i++)
+		for (size_t i = from; i < from + BEAM_WIDTH; i++)
 			of_a_best = of_a_best || has_both(&fit.models[k], &fit.models[i]);
 		assert_true(of_a_best);
 	}
@@ -115,7 +115,7 @@ static void test_left_out(void **state)
 			}
 			sum += fmin(fabs(log(h / g * mat_get(&d.sums.h, left, k))), 2.0) / 7.0;
 		}
-		assert_true(fabs(fit.models[i].left_out - sum) < 1e-9);
+		assert_true(fabs(fit.models[i].held_out_error - sum) < 1e-9);
 	}
 	additive_release(&fit);
 	blend_data_release(&d);
@@ -192,7 +192,7 @@ static void test_finds_the_truth(void **state)
 	assert_true(v.q2 > .98);
 	blend_choose(&d, ones, &choice);
 	blend_fit(&d, ones, &choice, &blend);
-	shares_of(&d, &blend, NULL, .01, &options, &s);
+	shares_compute(&d, &blend, NULL, .01, &options, &s);
 	assert_true(s.share[0] > s.share[2] && s.share[2] > .15);
 	assert_true(s.share[0] + s.share[2] > .9);
 	assert_true(s.least[0] > .3 && s.most[2] < .6);
@@ -214,7 +214,7 @@ static void test_stumps(void **state)
 	struct stumps s;
 
 	(void)state;
-	features_of(&X, type, 4, &f);
+	features_select(&X, type, 4, &f);
 	assert_int_equal(f.groups, 3);
 	stumps_fit(&f, y, ones, &s);
 	assert_true(fabs(s.importance[0] - .5) < 1e-12 && fabs(s.importance[1] - .5) < 1e-12);
@@ -238,7 +238,7 @@ static void test_credit_by_group(void **state)
 	struct stumps s;
 
 	(void)state;
-	features_of(&X, type, 6, &f);
+	features_select(&X, type, 6, &f);
 	assert_int_equal(f.groups, 2);
 	stumps_fit(&f, y, ones, &s);
 	assert_true(fabs(s.tied - 3.0) < 1e-12);
@@ -260,8 +260,8 @@ static void test_range(void **state)
 	groups = mat_new(d.sums.cols, 6);
 	for (size_t k = 0; k < d.features.n; k++)
 		mat_set(&groups, k, d.features.group[k], 1.0);
-	range_of(&d, &groups, &groups, .01, 2, least, most);
-	range_of(&d, &groups, &groups, .2, 1, once, twice);
+	range_compute(&d, &groups, &groups, .01, 2, least, most);
+	range_compute(&d, &groups, &groups, .2, 1, once, twice);
 	mat_release(&groups);
 	for (size_t g = 0; g < 6; g++) {
 		assert_true(least[g] >= 0.0 && least[g] <= most[g] && most[g] <= 1.0);

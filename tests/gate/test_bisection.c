@@ -15,8 +15,9 @@ struct outcome {
 	size_t from, to;
 };
 
-/* Searches for `truth`. `wrong`: probability of wrong answers beyond the assumed one. `skip`: probability that a build is untestable. */
-static struct outcome search_for(size_t truth, double wrong, double skip, struct rng *rng)
+/* Searches for `truth`. `error_rate`: probability of wrong answers beyond the assumed one. `skip`: probability that a build is untestable.
+ */
+static struct outcome search_for(size_t truth, double error_rate, double skip, struct rng *rng)
 {
 	struct outcome o = { 0 };
 	struct bisection b;
@@ -25,14 +26,14 @@ static struct outcome search_for(size_t truth, double wrong, double skip, struct
 	for (size_t i = 0; i + 1 < N; i++)
 		if (rng_double(rng) < skip)
 			b.skipped[i] = true;
-	while (bisection_found(&b, &o.from, &o.to) < .95 && o.questions < 100) {
+	while (bisection_best_range(&b, &o.from, &o.to) < .95 && o.questions < 100) {
 		size_t at = bisection_next(&b);
 
 		if (at == SIZE_MAX)
 			break;
-		o.things += !b.asked[at];
+		o.things += !b.n_answers[at];
 		o.questions++;
-		bisection_update(&b, at, (at >= truth) != (rng_double(rng) < wrong) ? 1 : 0);
+		bisection_update(&b, at, (at >= truth) != (rng_double(rng) < error_rate) ? 1 : 0);
 	}
 	bisection_release(&b);
 	return o;
@@ -95,7 +96,7 @@ static void test_one(void **state)
 
 	(void)state;
 	bisection_init(&b, 1, .05);
-	assert_true(bisection_next(&b) == SIZE_MAX && bisection_found(&b, &from, &to) > .99 && from == 0 && to == 0);
+	assert_true(bisection_next(&b) == SIZE_MAX && bisection_best_range(&b, &from, &to) > .99 && from == 0 && to == 0);
 	bisection_release(&b);
 }
 
@@ -121,15 +122,15 @@ static void test_undecided(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		double chance = slower_by(&cases[i].step, .14);
+		double chance = probability_slower(&cases[i].step, .14);
 
 		if (isnan(chance) ? cases[i].low >= 0 : !(chance >= cases[i].low && chance <= cases[i].high))
 			fail_msg("%zu: %g", i, chance);
 	}
 	bisection_init(&b, 2, .05);
 	for (int i = 0; i < 3; i++) /* three comparisons whose interval is above the threshold */
-		bisection_update(&b, 0, slower_by(&cases[2].step, .14));
-	assert_true(bisection_found(&b, &from, &to) > .95 && from == 0 && to == 0);
+		bisection_update(&b, 0, probability_slower(&cases[2].step, .14));
+	assert_true(bisection_best_range(&b, &from, &to) > .95 && from == 0 && to == 0);
 	bisection_release(&b);
 }
 

@@ -68,11 +68,11 @@ static void test_replay(void **state)
 	assert_true(same.pairs == 40 && same.distinct == REPETITIONS / 32);
 	assert_int_equal(same.decision[DECISION_PASS], 40);
 	assert_int_equal(slower.decision[DECISION_REGRESSION], 40);
-	assert_int_equal(slower.seen_again[DECISION_REGRESSION], 40);
-	assert_true(slower.looked_at >= 4 && slower.looked_at <= 32);
+	assert_int_equal(slower.confirmed[DECISION_REGRESSION], 40);
+	assert_true(slower.mean_repetitions >= 4 && slower.mean_repetitions <= 32);
 	assert_int_equal(faster.decision[DECISION_IMPROVED], 40);
-	assert_int_equal(faster.seen_again[DECISION_IMPROVED], 40);
-	assert_int_equal(faster.seen_again[DECISION_REGRESSION], 0);
+	assert_int_equal(faster.confirmed[DECISION_IMPROVED], 40);
+	assert_int_equal(faster.confirmed[DECISION_REGRESSION], 0);
 }
 
 /* Checks a slowdown below the smallest effect that matters. Intervals of early interim analyses are wide, but none of them reports it. */
@@ -82,7 +82,7 @@ static void test_early_looks(void **state)
 
 	(void)state;
 	assert_int_equal(slower.decision[DECISION_REGRESSION], 0);
-	assert_true(slower.looked_at > 8);
+	assert_true(slower.mean_repetitions > 8);
 	assert_int_equal(faster.decision[DECISION_IMPROVED], 0);
 }
 
@@ -120,10 +120,10 @@ static void test_text(void **state)
 
 	(void)state;
 	assert_int_equal(calibration_parse("c", text, strlen(text), &c, &err), ASSAY_OK);
-	assert_true(c.n == 2 && c.items[0].identical.distinct == 10 && isnan(c.items[0].waited) && c.items[1].n_machines == 2);
-	first = calibration_text(&c);
+	assert_true(c.n == 2 && c.items[0].identical.distinct == 10 && isnan(c.items[0].run_delay_share) && c.items[1].n_machines == 2);
+	first = calibration_to_json(&c);
 	assert_int_equal(calibration_parse("c", first, strlen(first), &again, &err), ASSAY_OK);
-	second = calibration_text(&again);
+	second = calibration_to_json(&again);
 	assert_string_equal(first, second);
 	free(first);
 	free(second);
@@ -135,11 +135,12 @@ static void test_text(void **state)
 static void expect_quote(const struct calibration *c, const char *application, char *machine, double days, int64_t entries,
 			 const char *stale)
 {
-	struct calibration_quote q = calibration_quote_of(c, application, &machine, 1, (int64_t)((1 + days) * 86400000), 30);
+	struct calibration_quote q = calibration_quote_make(c, application, &machine, 1, (int64_t)((1 + days) * 86400000), 30);
 	bool own = entries == 1;
 
-	assert_true(q.own == own && q.taken_ms == 86400000 && q.identical == 120 * entries && q.distinct == 10 * entries);
-	assert_true(q.slower == 1 && q.percent == 5 && q.planted == 120 * entries);
+	assert_true(q.is_application_specific == own && q.taken_ms == 86400000 && q.identical == 120 * entries &&
+		    q.distinct == 10 * entries);
+	assert_true(q.slower == 1 && q.percent == 5 && q.injected == 120 * entries);
 	assert_true(!own || (q.faster == 2 && q.found == 117));
 	assert_non_null(*stale ? strstr(q.stale, stale) : *q.stale ? NULL : q.stale);
 	free(q.stale);
@@ -151,7 +152,7 @@ static void test_quote(void **state)
 	char m1[] = "m1", m3[] = "m3";
 	struct calibration c, none = { NULL, 0 };
 	struct assay_error err;
-	struct calibration_quote quote = calibration_quote_of(&none, "a", NULL, 0, 0, 30);
+	struct calibration_quote quote = calibration_quote_make(&none, "a", NULL, 0, 0, 30);
 
 	(void)state;
 	assert_true(!quote.identical && !quote.stale);

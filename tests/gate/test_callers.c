@@ -26,7 +26,7 @@ static struct samples made_all(const char *const *names, const struct made *rows
 			if (s.calls[i].function == rows[k].function && s.calls[i].thread == rows[k].thread) {
 				s.calls[i].calls += s.items[k].weight;
 				for (size_t c = 0; c < s.n_counters; c++)
-					s.calls[i].sums[c] += s.items[k].weight * s.alone[k * s.n_counters + c];
+					s.calls[i].sums[c] += s.items[k].weight * s.self_counts[k * s.n_counters + c];
 			}
 	return s;
 }
@@ -87,7 +87,7 @@ static void test_chain(void **state)
 
 	(void)state;
 	find(rows, COUNT(rows), sides, &callers);
-	assert_true(callers.there);
+	assert_true(callers.is_known);
 	assert_int_equal(callers.moved[0].n, 0);
 	assert_int_equal(callers.moved[1].n, 2);
 	assert_string_equal(callers.moved[1].items[0], "a");
@@ -100,9 +100,9 @@ static void test_chain(void **state)
 	assert_int_equal(callers.sides[1].runs[0].files[0].functions[A].n, 0);
 	assert_int_equal(sides[1].runs[0].files[0].functions[A].n, 1); /* unchanged */
 	near("as it was", sides[1].runs[0].files[0].calls[1].sums[0], 200);
-	assert_string_equal(callers_part_of(&callers, "f", &gained)->part, "a"); /* including the work that b did for a */
-	assert_string_equal(callers_part_of(&callers, "g", &gained)->part, "b");
-	assert_null(callers_part_of(&callers, "main", &gained));
+	assert_string_equal(callers_find_part(&callers, "f", &gained)->part, "a"); /* including the work that b did for a */
+	assert_string_equal(callers_find_part(&callers, "g", &gained)->part, "b");
+	assert_null(callers_find_part(&callers, "main", &gained));
 	release(sides, &callers);
 }
 
@@ -122,7 +122,7 @@ static void test_circle(void **state)
 
 	(void)state;
 	find(rows, COUNT(rows), sides, &callers);
-	assert_true(callers.there);
+	assert_true(callers.is_known);
 	assert_int_equal(callers.moved[0].n, 1); /* g moved */
 	near("old main", sum_of(&callers, 0, "main", 0), 100 + 300 - 3);
 	near("f", sum_of(&callers, 1, "f", 0), 200 + 141 * (10 - 3) + 100 * (20 - 3));
@@ -146,16 +146,16 @@ static void test_divided(void **state)
 
 	(void)state;
 	find(rows, COUNT(rows), sides, &callers);
-	assert_true(callers.there);
+	assert_true(callers.is_known);
 	near("blocks", sum_of(&callers, 1, "f", 1), 200 + 100 * (5 - 2) + 10 * (4 - 2));
 	near("accesses", sum_of(&callers, 1, "f", 0), 500);
 	near("copied bytes", sum_of(&callers, 1, "f", 2), 70);
-	near("calling takes more", callers_calling_ns(&callers, "f"), .5 * (110 * 2 + 10) + 110);
-	near("where nothing is called", callers_calling_ns(&callers, "main"), 0);
-	near("what is not there", callers_calling_ns(&callers, "a"), 0);
+	near("calling takes more", callers_call_cost_change_ns(&callers, "f"), .5 * (110 * 2 + 10) + 110);
+	near("where nothing is called", callers_call_cost_change_ns(&callers, "main"), 0);
+	near("what is not there", callers_call_cost_change_ns(&callers, "a"), 0);
 	callers_release(&callers);
 	callers_find(&sides[1], &sides[0], &callers);
-	near("calling takes less", callers_calling_ns(&callers, "f"), -.5 * (110 * 2 + 10) - 110);
+	near("calling takes less", callers_call_cost_change_ns(&callers, "f"), -.5 * (110 * 2 + 10) - 110);
 	release(sides, &callers);
 }
 
@@ -173,10 +173,10 @@ static void test_joined(void **state)
 
 	(void)state;
 	find(rows, COUNT(rows), sides, &callers);
-	near("calls that are made", callers_calling_ns(&callers, "f"), 100);
+	near("calls that are made", callers_call_cost_change_ns(&callers, "f"), 100);
 	callers_release(&callers);
 	callers_find(&sides[1], &sides[0], &callers);
-	near("calls that are no longer made", callers_calling_ns(&callers, "f"), -100);
+	near("calls that are no longer made", callers_call_cost_change_ns(&callers, "f"), -100);
 	release(sides, &callers);
 }
 
@@ -194,10 +194,10 @@ static void test_returned_to(void **state)
 
 	(void)state;
 	find(rows, COUNT(rows), sides, &callers);
-	assert_true(callers.there);
+	assert_true(callers.is_known);
 	near("blocks", sum_of(&callers, 1, "f", 1), 2 * (650 + 100 - 200));
 	near("accesses", sum_of(&callers, 1, "f", 0), 2 * 500);
-	near("calling takes more a call", callers_calling_ns(&callers, "f"), .5 * (200 + 10) + 100);
+	near("calling takes more a call", callers_call_cost_change_ns(&callers, "f"), .5 * (200 + 10) + 100);
 	release(sides, &callers);
 }
 
@@ -215,17 +215,17 @@ static void test_roots(void **state)
 
 	(void)state;
 	find(rows, COUNT(rows), sides, &callers);
-	assert_true(callers.there);
+	assert_true(callers.is_known);
 	near("main", sum_of(&callers, 1, "main", 0), 140 - 3);
 	release(sides, &callers);
 
 	rows[3].caller = 0;
 	find(rows, COUNT(rows), sides, &callers);
-	assert_false(callers.there);
+	assert_false(callers.is_known);
 	release(sides, &callers);
 
 	find(rows, 3, sides, &callers); /* both sides have the same functions */
-	assert_false(callers.there);
+	assert_false(callers.is_known);
 	release(sides, &callers);
 }
 
@@ -244,7 +244,7 @@ static void test_differ(void **state)
 
 	(void)state;
 	find(rows, COUNT(rows), sides, &callers);
-	assert_true(callers.there);
+	assert_true(callers.is_known);
 	near("copied in f", sum_of(&callers, 1, "f", 2), 0);
 	near("copied in g", sum_of(&callers, 1, "g.isra.0", 2), 80);
 	near("accesses of g", sum_of(&callers, 1, "g.isra.0", 0), 300 + 1500 - 10 * 3); /* minus the cost of calling at most */
@@ -271,11 +271,11 @@ static void test_library(void **state)
 		sides[s].back_end = RECORD_EMULATED;
 	}
 	callers_find(&sides[0], &sides[1], &callers);
-	assert_true(callers.there);
+	assert_true(callers.is_known);
 	near("old join", sum_of(&callers, 0, "_Z4joinv", 0), 100 + 10 * 50);
 	near("join", sum_of(&callers, 1, "_Z4joinv", 0), 100 + 20 * 50); /* nothing is subtracted for calls that both versions make */
 	near("copied in join", sum_of(&callers, 1, "_Z4joinv", 2), 20 * 80);
-	assert_null(callers_part_of(&callers, "_Z4joinv", &(double){ 0 }));
+	assert_null(callers_find_part(&callers, "_Z4joinv", &(double){ 0 }));
 	release(sides, &callers);
 	assert_true(record_is_library("_ZNKSt7__cxx1112basic_stringIcE4sizeEv"));
 	assert_true(record_is_library("_ZN9__gnu_cxx13new_allocatorIcE8allocateEm"));

@@ -80,7 +80,7 @@ static void find_address(struct code *code, const void *address, struct code_pla
 	assert_non_null(wanted.path);
 	wanted.path = *wanted.path ? wanted.path : "/proc/self/exe";
 	assert_int_equal(stat(wanted.path, &info), 0);
-	code_at(code, wanted.path, info.st_ino, wanted.offset, out);
+	code_find_place(code, wanted.path, info.st_ino, wanted.offset, out);
 }
 
 static void find_of_libc(struct code *code, const char *symbol, struct code_place *out)
@@ -126,8 +126,8 @@ static void test_behind_call(void **state)
 		struct code_place place;
 
 		find_address(code, rows[i].at, &place);
-		if (place.behind_call != rows[i].behind)
-			fail_msg("row %zu: %d", i, place.behind_call);
+		if (place.after_system_call != rows[i].behind)
+			fail_msg("row %zu: %d", i, place.after_system_call);
 	}
 	code_free(code);
 }
@@ -168,7 +168,7 @@ static void test_other_functions(void **state)
 	assert_int_equal(place.class, CODE_SORTING);
 	find_of_libc(code, "ptsname", &place);
 	assert_int_equal(place.class, CODE_C);
-	assert_false(place.by_callers);
+	assert_false(place.is_class_from_callers);
 	code_free(code);
 }
 
@@ -183,7 +183,7 @@ static void test_stubs(void **state)
 	size_t named = 0;
 
 	(void)state;
-	assert_int_equal(image_open(path, IMAGE_NAMELESS, &image, &err), ASSAY_OK);
+	assert_int_equal(image_open(path, IMAGE_NO_SYMBOLS, &image, &err), ASSAY_OK);
 	assert_int_equal(stat(path, &info), 0);
 	for (size_t i = 0; i < image.n_sections; i++) {
 		const struct image_section *section = &image.sections[i];
@@ -192,7 +192,7 @@ static void test_stubs(void **state)
 			struct code_place place;
 			const char *end;
 
-			code_at(code, path, info.st_ino, section->offset + at, &place);
+			code_find_place(code, path, info.st_ino, section->offset + at, &place);
 			end = strrchr(place.name, '@');
 			if (place.nameless || (strcmp(place.name, section->name) != 0 && (!end || strcmp(end, "@plt") != 0)))
 				fail_msg("%s+%llu is '%s'", section->name, (unsigned long long)at, place.name);
@@ -214,13 +214,13 @@ static void test_not_known(void **state)
 	struct stat info;
 	char *path = mem_format("%s/libz.so.1", (const char *)*state);
 
-	code_at(code, path, 1, 4096, &place);
+	code_find_place(code, path, 1, 4096, &place);
 	assert_true(place.class == CODE_COMPRESSION && !*place.name);
 	assert_int_equal(symlink("/etc/passwd", path), 0);
 	assert_int_equal(stat(path, &info), 0);
 	for (int other = 0; other < 2; other++) {
-		code_at(code, path, info.st_ino + (uint64_t)other, 0, &place);
-		assert_true(place.class == CODE_COMPRESSION && !*place.name && !place.behind_call);
+		code_find_place(code, path, info.st_ino + (uint64_t)other, 0, &place);
+		assert_true(place.class == CODE_COMPRESSION && !*place.name && !place.after_system_call);
 	}
 	free(path);
 	code_free(code);

@@ -23,10 +23,10 @@ static void made_enter(struct made *made, enum decision decision)
 {
 	static char names[][8] = { "walk", "sum" };
 
-	*made = (struct made){ .parts = { { .depth = PART_TIME, .of = LEVEL_COMPUTE, .name = "compute" },
-					  { .depth = PART_FUNCTION, .of = LEVEL_COMPUTE, .name = names[0] },
-					  { .depth = PART_FUNCTION, .of = LEVEL_COMPUTE, .name = names[1] },
-					  { .depth = PART_TIME, .of = LEVEL_KERNEL, .name = "kernel" } } };
+	*made = (struct made){ .parts = { { .depth = PART_TIME, .level = LEVEL_COMPUTE, .name = "compute" },
+					  { .depth = PART_FUNCTION, .level = LEVEL_COMPUTE, .name = names[0] },
+					  { .depth = PART_FUNCTION, .level = LEVEL_COMPUTE, .name = names[1] },
+					  { .depth = PART_TIME, .level = LEVEL_KERNEL, .name = "kernel" } } };
 	for (size_t i = 0; i < 2; i++)
 		made->functions[i] =
 		    (struct detected_function){ .name = names[i], .kind.column = SIZE_MAX, .kind.trouble = TROUBLE_MORE_WORK };
@@ -41,10 +41,10 @@ static void made_enter(struct made *made, enum decision decision)
 			     .min_effect = .03,
 			     .effect = { .decision = decision, .low = .99, .high = 1.1, .level = .95, .types = 1 },
 			     .rule = RULES,
-			     .times.metric_is_wall = true },
+			     .times.is_metric_wall_time = true },
 		.measured = { .parts = made->parts, .n = PARTS, .counts = &made->count, .n_counts = 1, .seconds = { 1, 1 } },
-		.functions = { .there = true,
-			       .detected = { .functions = made->functions, .n = 2, .n_worse = 2, .rate_asked = .05, .rate_used = .05 } }
+		.functions = { .has_result = true,
+			       .detected = { .functions = made->functions, .n = 2, .n_worse = 2, .rate_requested = .05, .rate_used = .05 } }
 	};
 }
 
@@ -95,9 +95,9 @@ static void test_confirms(void **state)
 		made.parts[2].difference = rows[i].sum;
 		made.c.verdict.effect.level = rows[i].level;
 		made.c.verdict.rule = rows[i].rule;
-		made.c.verdict.times.metric_is_wall = !rows[i].other_metric;
+		made.c.verdict.times.is_metric_wall_time = !rows[i].other_metric;
 		made.c.functions.detected.rate_used = rows[i].rate_used;
-		functions_confirm(&made.c);
+		confirm_by_functions(&made.c);
 		if (made.c.confirmed != rows[i].confirms || has(&made, "function_confirms", true) != rows[i].confirms ||
 		    made.c.verdict.effect.decision != (rows[i].confirms ? DECISION_REGRESSION : rows[i].decision))
 			fail_msg("%s: %s", rows[i].what, decision_text(made.c.verdict.effect.decision));
@@ -135,7 +135,7 @@ static void test_chosen(void **state)
 		made.c.verdict.effect.level = rows[i].level;
 		made.c.verdict.rule = rows[i].rule;
 		made.c.verdict.input.same_build = rows[i].same_build;
-		chosen_confirm(&made.c);
+		confirm_by_chosen_functions(&made.c);
 		if (made.c.confirmed != rows[i].confirms || has(&made, "function_confirms", true) != rows[i].confirms ||
 		    made.c.verdict.effect.decision != (rows[i].confirms ? DECISION_REGRESSION : rows[i].decision))
 			fail_msg("%s: %s", rows[i].what, decision_text(made.c.verdict.effect.decision));
@@ -228,7 +228,7 @@ static void test_withdraw(void **state)
 	made.c.verdict.rule = RULE_COMPUTES_MORE;
 	verdict_add_reason(&made.c.verdict, true, rule_code(RULE_COMPUTES_MORE), mem_string("it takes more CPU time"));
 	verdict_add_reason(&made.c.verdict, false, "looked_at", mem_string("it was looked at"));
-	comparison_withdraw(&made.c, "layout", mem_string("it does not hold"));
+	comparison_set_inconclusive(&made.c, "layout", mem_string("it does not hold"));
 	assert_int_equal(made.c.verdict.effect.decision, DECISION_INCONCLUSIVE);
 	assert_true(has(&made, "layout", true) && has(&made, "looked_at", false));
 	assert_false(has(&made, "computes_more", false));

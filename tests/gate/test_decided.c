@@ -18,15 +18,15 @@ static void test_cause(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		char *text = decided_text(&(struct decided){ .application = "app",
-							     .baseline = "old",
-							     .candidate = "new",
-							     .decision = rows[i].decision,
-							     .ratio = 1.2,
-							     .low = 1.1,
-							     .high = 1.3,
-							     .by_processor = true,
-							     .cause = "+0.2 s computing" });
+		char *text = decided_text(&(struct decision_record){ .application = "app",
+								     .baseline = "old",
+								     .candidate = "new",
+								     .decision = rows[i].decision,
+								     .ratio = 1.2,
+								     .low = 1.1,
+								     .high = 1.3,
+								     .by_processor = true,
+								     .cause = "+0.2 s computing" });
 
 		assert_string_equal(text, rows[i].text);
 		free(text);

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-static const struct effect_asked asked = { .03, EFFECT_LEVEL };
+static const struct effect_request asked = { .03, EFFECT_LEVEL };
 
 #define SEEDS	  400
 #define TYPES_MAX 9
@@ -75,10 +75,10 @@ static void test_changes(void **state)
 			pairs[i] =
 			    (struct effect_pair){ t, log_ratio[t], known ? .01 : .01 * (double)rng_below(&rng, 2), known ? 4 : 0, false };
 		}
-		e = effect_of(pairs, machines, types, &asked, NULL);
+		e = effect_compute(pairs, machines, types, &asked, NULL);
 		assert_true(!isnan(e.ratio) && (isnan(e.low) ? isnan(e.high) : within(e.low, e.ratio, e.high)));
-		assert_true(isnan(e.shape_p) || (e.shape_p >= 0 && e.shape_p <= 1));
-		assert_true(shape_of(&e) != SHAPE_BY_TYPE || types > 1);
+		assert_true(isnan(e.pattern_p) || (e.pattern_p >= 0 && e.pattern_p <= 1));
+		assert_true(effect_pattern_classify(&e) != PATTERN_OTHER_RESOURCE || types > 1);
 	}
 }
 
@@ -119,7 +119,7 @@ static struct made made_of(uint64_t seed)
 	}
 	for (size_t t = 0; t < types; t++)
 		m.ratio[t] = fmin(fmax(number(&rng, ratio), 2 / GROWTH_RATIO_MAX), GROWTH_RATIO_MAX / 2);
-	blend_data_of(&rates, costs, type, types, &m.data);
+	blend_data_init(&rates, costs, type, types, &m.data);
 	mat_release(&rates);
 	free(costs);
 	free(type);
@@ -137,7 +137,7 @@ static void check_shares(const struct blend_data *d, const struct shares_options
 		count[t] = 1;
 	blend_choose(d, count, &choice);
 	blend_fit(d, count, &choice, &blend);
-	shares_of(d, &blend, NULL, 0, options, &s);
+	shares_compute(d, &blend, NULL, 0, options, &s);
 	for (size_t k = 0; k <= s.groups; k++) {
 		sum += s.share[k];
 		assert_true(s.share[k] >= -NEAR && within(s.low[k], s.share[k], s.high[k]) && s.low[k] >= -NEAR && s.high[k] <= 1 + NEAR);
@@ -164,7 +164,7 @@ static void check_growth(const struct made *m, const struct shares_options *opti
 	double before = 0, after = 0, lead = 0;
 	struct growth g;
 
-	growth_of(&m->data, m->ratio, options, &g);
+	growth_compute(&m->data, m->ratio, options, &g);
 	for (size_t k = 0; k <= g.groups; k++) {
 		before += g.before[k];
 		after += g.after[k];
@@ -241,7 +241,7 @@ static void test_components(void **state)
 		kind = any_kind(&rng);
 		for (size_t i = 0; i < X.rows * X.cols; i++)
 			X.at[i] = log(number(&rng, kind));
-		pca_of(&X, &pca);
+		pca_compute(&X, &pca);
 		for (size_t k = 0; k < pca.n; k++) {
 			variance += pca.eigenvalue[k];
 			assert_true(k == 0 || pca.eigenvalue[k] <= pca.eigenvalue[k - 1]);

@@ -16,13 +16,13 @@ static char *text_of(enum decision decision, size_t worse, size_t improved, size
 	struct detection_function found = { .runs = 3, .runs_anomalous = 2 };
 	struct detected_function functions[MOST];
 	char what[2][8] = { "old", "new" }, type[] = "big";
-	struct function_evidence e = { .there = true, .types = types };
+	struct function_evidence e = { .has_result = true, .types = types };
 	struct document d;
 	struct buf text = BUF_INIT;
 
 	for (size_t i = 0; i < MOST; i++)
 		functions[i] = (struct detected_function){
-			.found = &found, .name = names[i], .side_effect_of = "f0", .kind.improved = true, .kind.column = SIZE_MAX
+			.found = &found, .name = names[i], .side_effect_cause = "f0", .kind.improved = true, .kind.column = SIZE_MAX
 		};
 	e.detected = (struct detected){ .functions = functions,
 					.n = MOST,
@@ -30,12 +30,12 @@ static char *text_of(enum decision decision, size_t worse, size_t improved, size
 					.n_improved = improved,
 					.n_side_effects = side_effects,
 					.back_end = RECORD_TIME,
-					.rate_asked = .01,
+					.rate_requested = .01,
 					.rate_used = rate_used };
 	for (size_t i = 0; i < 2; i++)
-		e.sides[i] = (struct side){ .what = what[i], .hardware_type = type, .n = 3 + i, .others = i };
+		e.sides[i] = (struct side){ .label = what[i], .hardware_type = type, .n = 3 + i, .others = i };
 	document_init(&d);
-	function_evidence_report(&e, decision, &d);
+	function_evidence_add_lines(&e, decision, &d);
 	document_human(&d, &(struct doc_style){ .columns = 200 }, &text);
 	document_release(&d);
 	return buf_take(&text);

@@ -47,7 +47,7 @@ static void test_quiet(void **state)
 
 	(void)state;
 	make(sides);
-	disturbed_take(sides, .03, &d);
+	disturbed_exclude_runs(sides, .03, &d);
 	assert_true(d.n == 0 && d.known == 2 * REPETITIONS && !d.too_many && sides[0].n == REPETITIONS);
 	finish(sides, &d);
 }
@@ -67,9 +67,9 @@ static void test_causes(void **state)
 	disturb(&sides[1], 6, RUN_WAITED, 4900000); /* less than the threshold */
 	for (int64_t r = 1; r <= REPETITIONS; r++)
 		disturb(&sides[1], r, RUN_STOLEN, r == 8 ? 6000000 : 0);
-	disturbed_take(sides, .03, &d);
+	disturbed_exclude_runs(sides, .03, &d);
 	assert_int_equal(d.n, 4);
-	assert_int_equal(d.left_out, 3 + 1);
+	assert_int_equal(d.n_excluded, 3 + 1);
 	assert_true(d.items[0].repetition == 3 && d.items[0].cause == DISTURBED_WAITED);
 	assert_true(d.items[1].repetition == 7 && d.items[1].cause == DISTURBED_THROTTLED);
 	assert_true(d.items[2].repetition == 5 && d.items[2].cause == DISTURBED_IO);
@@ -89,8 +89,8 @@ static void test_too_many(void **state)
 	for (int side = 0; side < 2; side++)
 		for (int64_t r = 4; r <= REPETITIONS; r++)
 			disturb(&sides[side], r, RUN_WAITED, r == 4 ? 1000000 : 50000000);
-	disturbed_take(sides, .03, &d);
-	assert_true(d.too_many && d.left_out == 0 && !d.own_making && sides[0].n == REPETITIONS);
+	disturbed_exclude_runs(sides, .03, &d);
+	assert_true(d.too_many && d.n_excluded == 0 && !d.caused_by_version && sides[0].n == REPETITIONS);
 	finish(sides, &d);
 }
 
@@ -104,8 +104,8 @@ static void test_own_making(void **state)
 	/* All six disturbed runs are the candidate's: the probability by chance is 1 in 64. */
 	for (int64_t r = 1; r <= 6; r++)
 		disturb(&sides[1], r, RUN_WAITED, 50000000);
-	disturbed_take(sides, .03, &d);
-	assert_true(d.n == 6 && d.own_making && d.left_out == 0 && sides[1].n == REPETITIONS);
+	disturbed_exclude_runs(sides, .03, &d);
+	assert_true(d.n == 6 && d.caused_by_version && d.n_excluded == 0 && sides[1].n == REPETITIONS);
 	finish(sides, &d);
 }
 

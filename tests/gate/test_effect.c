@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-static const struct effect_asked asked = { .03, EFFECT_LEVEL };
+static const struct effect_request asked = { .03, EFFECT_LEVEL };
 
 #define UNKNOWN	    ((double)NAN)
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
@@ -77,7 +77,7 @@ static void test_decision_words(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		assert_string_equal(decision_text(rows[i].decision), rows[i].text);
-		assert_int_equal(decision_exit(rows[i].decision), rows[i].exit_status);
+		assert_int_equal(decision_exit_status(rows[i].decision), rows[i].exit_status);
 	}
 }
 
@@ -87,7 +87,7 @@ static void test_interval(void **state)
 	static const struct effect_pair pairs[] = {
 		{ 0, .02, 0, 0, false }, { 1, .05, 0, 0, false }, { 3, .04, 0, 0, false }, { 4, .09, 0, 0, false }
 	};
-	struct effect e = effect_of(pairs, 4, 5, &asked, NULL);
+	struct effect e = effect_compute(pairs, 4, 5, &asked, NULL);
 
 	(void)state;
 	assert_int_equal(e.types, 4);
@@ -95,7 +95,7 @@ static void test_interval(void **state)
 	assert_near("low", e.low, 1.0031606431023754, 1e-10);
 	assert_near("high", e.high, 1.1016888727390612, 1e-10);
 	assert_int_equal(e.decision, DECISION_REGRESSION);
-	assert_true(isnan(e.shape_p)); /* the noise is unknown */
+	assert_true(isnan(e.pattern_p)); /* the noise is unknown */
 }
 
 /* Checks against numpy and scipy, by the formulas in docs/evidence/statistics.md. Types have equal weights, whatever the number of their
@@ -106,17 +106,17 @@ static void test_machines_within_types(void **state)
 		{ 0, .02, .01, 4, false }, { 0, .04, .02, 4, false }, { 1, .10, .015, 4, false },
 		{ 2, .01, .03, 4, false }, { 2, .03, 0, 0, false },   { 2, .05, .02, 4, false },
 	};
-	struct effect e = effect_of(pairs, 6, 3, &asked, NULL);
+	struct effect e = effect_compute(pairs, 6, 3, &asked, NULL);
 
 	(void)state;
 	assert_int_equal(e.types, 3);
 	assert_near("ratio", e.ratio, 1.054781180253663, 1e-14);
 	assert_near("low", e.low, 0.9540283442405272, 1e-10);
 	assert_near("high", e.high, 1.166174301774009, 1e-10);
-	assert_near("shape_p", e.shape_p, 0.0125415041884257, 1e-12);
+	assert_near("shape_p", e.pattern_p, 0.0125415041884257, 1e-12);
 	assert_int_equal(e.decision, DECISION_INCONCLUSIVE);
 	assert_near("minimum detectable", e.minimum_detectable,
-		    effect_minimum_detectable(sqrt(.0049 / 3) / sqrt(3), 2, &(struct effect_asked){ .03, EFFECT_LEVEL }),
+		    effect_minimum_detectable(sqrt(.0049 / 3) / sqrt(3), 2, &(struct effect_request){ .03, EFFECT_LEVEL }),
 		    1e-12); /* the logs are .03, .10 and .03 */
 }
 
@@ -133,7 +133,7 @@ static void test_ranks(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct effect_common common = { .ranks = { rows[i].above - 9, 9, 10.5 } };
-		struct effect e = effect_of(pairs, 2, 2, &(struct effect_asked){ .03, rows[i].level }, &common);
+		struct effect e = effect_compute(pairs, 2, 2, &(struct effect_request){ .03, rows[i].level }, &common);
 
 		assert_true(e.within && e.high > 1.08);
 		assert_int_equal(e.low > 1, rows[i].decides);
@@ -145,16 +145,16 @@ static void test_too_little(void **state)
 {
 	static const struct effect_pair pairs[] = { { 1, .02, .01, 4, false }, { 1, .06, 0, 0, false } },
 					few[] = { { 0, .08, .01, 3, false } };
-	struct effect none = effect_of(NULL, 0, 3, &asked, NULL), one = effect_of(pairs, 2, 3, &asked, NULL);
+	struct effect none = effect_compute(NULL, 0, 3, &asked, NULL), one = effect_compute(pairs, 2, 3, &asked, NULL);
 
 	(void)state;
 	assert_int_equal(none.decision, DECISION_NOTHING_MEASURED);
 	assert_int_equal(none.types, 0);
 	assert_int_equal(one.types, 1);
 	assert_near("ratio of one type", one.ratio, exp(.04), 1e-15);
-	assert_true(isnan(one.low) && isnan(one.high) && isnan(one.minimum_detectable) && isnan(one.shape_p));
+	assert_true(isnan(one.low) && isnan(one.high) && isnan(one.minimum_detectable) && isnan(one.pattern_p));
 	assert_int_equal(one.decision, DECISION_INCONCLUSIVE);
-	assert_true(isnan(effect_of(few, 1, 1, &asked, NULL).low)); /* two repetitions and three are too few to estimate the noise */
+	assert_true(isnan(effect_compute(few, 1, 1, &asked, NULL).low)); /* two repetitions and three are too few to estimate the noise */
 }
 
 /* Checks against numpy and scipy, by the formulas in docs/evidence/statistics.md. */
@@ -163,7 +163,7 @@ static void test_within_machines(void **state)
 	static const struct effect_pair pairs[] = { { 0, .02, .01, 4, false }, { 0, .04, .02, 4, false }, { 1, .10, .015, 6, false } },
 					three[] = { { 0, .02, .01, 4, false }, { 1, .04, .02, 4, false }, { 2, .10, .015, 6, false } },
 					one[] = { { 0, .08, .01, 4, false } };
-	struct effect e = effect_of(pairs, 3, 2, &asked, NULL), single = effect_of(one, 1, 1, &asked, NULL);
+	struct effect e = effect_compute(pairs, 3, 2, &asked, NULL), single = effect_compute(one, 1, 1, &asked, NULL);
 
 	(void)state;
 	assert_true(e.within);
@@ -171,12 +171,12 @@ static void test_within_machines(void **state)
 	assert_near("low", e.low, 1.0427331354575406, 1e-10);
 	assert_near("high", e.high, 1.0921570866019479, 1e-10);
 	assert_int_equal(e.decision, DECISION_REGRESSION);
-	assert_true(single.within && isnan(single.shape_p));
+	assert_true(single.within && isnan(single.pattern_p));
 	assert_near("low", single.low, 1.0512921343597863, 1e-10);
 	assert_near("high", single.high, 1.1162557320058828, 1e-10);
 	assert_near("minimum detectable", single.minimum_detectable,
-		    effect_minimum_detectable(sqrt(2e-4), 16, &(struct effect_asked){ .03, EFFECT_LEVEL }), 1e-12);
-	assert_false(effect_of(three, 3, 3, &asked, NULL).within);
+		    effect_minimum_detectable(sqrt(2e-4), 16, &(struct effect_request){ .03, EFFECT_LEVEL }), 1e-12);
+	assert_false(effect_compute(three, 3, 3, &asked, NULL).within);
 }
 
 /* Checks that exchanging the versions inverts the ratio and its interval, and does not change the shape test. */
@@ -185,15 +185,15 @@ static void test_mirror(void **state)
 	struct effect_pair pairs[] = {
 		{ 0, .21, .01, 4, false }, { 1, .25, .01, 4, false }, { 2, .2, .01, 4, false }, { 3, .23, .01, 4, false }
 	};
-	struct effect e = effect_of(pairs, 4, 4, &asked, NULL), back;
+	struct effect e = effect_compute(pairs, 4, 4, &asked, NULL), back;
 
 	(void)state;
 	for (size_t i = 0; i < 4; i++)
 		pairs[i].log_ratio = -pairs[i].log_ratio;
-	back = effect_of(pairs, 4, 4, &asked, NULL);
+	back = effect_compute(pairs, 4, 4, &asked, NULL);
 	assert_near("ratio", back.ratio * e.ratio, 1, 1e-14);
 	assert_near("interval", back.low * e.high, 1, 1e-14);
-	assert_near("shape", back.shape_p, e.shape_p, 1e-12);
+	assert_near("shape", back.pattern_p, e.pattern_p, 1e-12);
 	assert_int_equal(e.decision, DECISION_REGRESSION);
 	assert_int_equal(back.decision, DECISION_IMPROVED);
 }
@@ -242,7 +242,7 @@ static struct effect simulate(struct rng *rng, const struct world *w)
 			pairs[n++] = (struct effect_pair){ t, truth + candidate - baseline, sqrt(variance), 4, false };
 		}
 	}
-	return effect_of(pairs, n, w->types, &asked, NULL);
+	return effect_compute(pairs, n, w->types, &asked, NULL);
 }
 
 static struct rates rates_of(const struct world *w, size_t runs, uint64_t seed)
@@ -257,7 +257,7 @@ static struct rates rates_of(const struct world *w, size_t runs, uint64_t seed)
 		r.covered += (e.low <= exp(w->effect) && exp(w->effect) <= e.high) / (double)runs;
 		r.regression += (e.decision == DECISION_REGRESSION) / (double)runs;
 		r.improved += (e.decision == DECISION_IMPROVED) / (double)runs;
-		r.uniform_rejected += (stats_round(e.shape_p) < .05) / (double)runs;
+		r.uniform_rejected += (stats_round(e.pattern_p) < .05) / (double)runs;
 	}
 	return r;
 }
@@ -379,7 +379,7 @@ static void test_minimum_detectable(void **state)
 	for (size_t i = 0; i < COUNT(rows); i++)
 		assert_near("minimum detectable",
 			    effect_minimum_detectable(rows[i].sd / sqrt((double)rows[i].types), (double)rows[i].types - 1,
-						      &(struct effect_asked){ rows[i].min_effect, EFFECT_LEVEL }),
+						      &(struct effect_request){ rows[i].min_effect, EFFECT_LEVEL }),
 			    rows[i].expected, 1e-7);
 }
 
@@ -397,7 +397,7 @@ static void test_power_by_simulation(void **state)
 	rng_seed(&rng, 8);
 	for (size_t r = 0; r < COUNT(rows); r++) {
 		double truth = log1p(effect_minimum_detectable(rows[r].sd / sqrt((double)rows[r].types), (double)rows[r].types - 1,
-							       &(struct effect_asked){ .03, EFFECT_LEVEL })),
+							       &(struct effect_request){ .03, EFFECT_LEVEL })),
 		       found = 0;
 		double root = sqrt((double)rows[r].types), t = stats_t_quantile(.975, (double)rows[r].types - 1);
 

@@ -33,8 +33,8 @@ static struct fingerprint *add(struct world *w, const char *machine, const char 
 
 static void explore(struct world *w)
 {
-	types_of(&w->evidence.catalog, &w->config, &w->evidence.types);
-	explore_of(&w->evidence, &w->explore);
+	types_compute(&w->evidence.catalog, &w->config, &w->evidence.types);
+	explore_compute(&w->evidence, &w->explore);
 }
 
 static char *page_of(struct world *w)
@@ -66,7 +66,7 @@ static bool omitted(const struct omissions *list, const char *what, const char *
 	for (size_t i = 0; i < list->n; i++) {
 		const struct omission *o = &list->items[i];
 
-		if (strcmp(o->what, what) != 0 || !strstr(o->why, why))
+		if (strcmp(o->items_text, what) != 0 || !strstr(o->reason, why))
 			continue;
 		for (size_t k = 0; k < o->n; k++) {
 			if (name && strstr(o->names[k], name))
@@ -170,7 +170,7 @@ static void test_choice(void **state)
 		add(&w, "c", "t", day, "quick", 1, rates); /* many fingerprints of one machine */
 	add(&w, "d", "t", 0, "b", 1, rates);
 	add(&w, "e", "t", 0, "b", 1, few);
-	machine_retire(catalog_machine(&w.evidence.catalog, "d"), true, 0, "sold");
+	machine_retire(catalog_ensure_machine(&w.evidence.catalog, "d"), true, 0, "sold");
 	explore(&w);
 	assert_int_equal(w.explore.machines, 2);
 	assert_int_equal(w.explore.n, 3);

@@ -14,7 +14,7 @@ static void test_groups(void **state)
 	struct features f;
 
 	(void)state;
-	features_of(&r.rates, r.type, r.types, &f);
+	features_select(&r.rates, r.type, r.types, &f);
 	assert_int_equal(f.n, MADE_FEATURES);
 	assert_int_equal(f.groups, 6);
 	for (size_t j = 0; j < MADE_FEATURES; j++) {
@@ -38,7 +38,7 @@ static void test_states(void **state)
 		mat_set(&r.rates, i, 9, 42);				  /* a constant column */
 		mat_set(&r.rates, i, 10, 1000 * mat_get(&r.rates, i, 3)); /* a duplicate in another unit */
 	}
-	features_of(&r.rates, r.type, r.types, &f);
+	features_select(&r.rates, r.type, r.types, &f);
 	assert_int_equal(f.state[2], FEATURE_MISSING);
 	assert_int_equal(f.state[5], FEATURE_MISSING);
 	assert_int_equal(f.state[9], FEATURE_CONSTANT);
@@ -61,12 +61,12 @@ static void test_centre(void **state)
 	double row;
 
 	(void)state;
-	features_of(&X, type, 2, &f);
+	features_select(&X, type, 2, &f);
 	assert_true(fabs(f.centre[0] - .5 * log(8)) < 1e-12);
 	assert_true(fabs(mat_get(&f.type_logs, 0, 0) + mat_get(&f.type_logs, 1, 0)) < 2e-9);
-	features_row(&f, &(double){ 8 }, &row);
+	features_convert_row(&f, &(double){ 8 }, &row);
 	assert_true(row == mat_get(&f.logs, 4, 0));
-	features_row(&f, &(double){ 0 }, &row);
+	features_convert_row(&f, &(double){ 0 }, &row);
 	assert_true(row == 0.0);
 	features_release(&f);
 }

@@ -29,8 +29,8 @@ static struct growth growth_with(const struct profile_rows *r, const double *rat
 	struct blend_data d;
 	struct growth g;
 
-	blend_data_of(&r->rates, r->cost, r->type, r->types, &d);
-	growth_of(&d, ratio, options, &g);
+	blend_data_init(&r->rates, r->cost, r->type, r->types, &d);
+	growth_compute(&d, ratio, options, &g);
 	*group = d.features.group[d.features.distinct[9]];
 	blend_data_release(&d);
 	return g;

@@ -17,13 +17,13 @@ struct made {
 
 static int64_t ended_with[SIDES]; /* exit status of each side's runs */
 
-static struct here *here_made(const char *const *word, const struct made *made, size_t n)
+static struct adhoc_command *here_made(const char *const *word, const struct made *made, size_t n)
 {
-	struct here *here = here_new(&(struct here_side){ .words = word, .n = 1 });
+	struct adhoc_command *adhoc_command = adhoc_command_new(&(struct adhoc_side){ .words = word, .n = 1 });
 
-	for (; here->n < n; here->n++) {
-		struct helper_result *r = &here->results[here->n];
-		const struct made *m = &made[here->n];
+	for (; adhoc_command->n < n; adhoc_command->n++) {
+		struct helper_result *r = &adhoc_command->results[adhoc_command->n];
+		const struct made *m = &made[adhoc_command->n];
 
 		memset(r, 0xff, sizeof(*r)); /* every number is -1: unknown */
 		r->wall_ns = llround(1e9 * m->wall);
@@ -33,30 +33,30 @@ static struct here *here_made(const char *const *word, const struct made *made, 
 		r->others_delay_ns = 0;
 		r->exit_status = ended_with[strcmp(*word, "new") == 0];
 		r->crowded_ns = 0;
-		here->runs[here->n] = level_run_of(KEEP_MACHINE, r, 1, 1);
+		adhoc_command->runs[adhoc_command->n] = level_run_make(STORED_MACHINE, r, 1, 1);
 	}
-	here_end(here);
-	return here;
+	adhoc_finish(adhoc_command);
+	return adhoc_command;
 }
 
 /* Returns the answer about two commands whose runs took a[i] and b[i]. The caller frees it with cJSON_Delete(). */
 static cJSON *answer_of(const char *const words[SIDES], const struct made *a, const struct made *b, size_t n)
 {
-	static const struct here_how how = { .budget_s = 20, .min_effect = LAB_MIN_EFFECT };
-	struct here *sides[] = { here_made(&words[A], a, n), here_made(&words[B], b, n) };
+	static const struct adhoc_options how = { .budget_s = 20, .min_effect = LAB_MIN_EFFECT };
+	struct adhoc_command *sides[] = { here_made(&words[A], a, n), here_made(&words[B], b, n) };
 	struct code *code = code_new();
 	struct document d = { 0 };
 	struct assay_error err;
 	cJSON *json;
 
 	document_init(&d);
-	assert_int_equal(here_decide(sides, &(struct comparing){ &how, NULL, "", code }, &d, &err), ASSAY_OK);
+	assert_int_equal(adhoc_decide(sides, &(struct adhoc_comparison){ &how, NULL, "", code }, &d, &err), ASSAY_OK);
 	json = document_cjson(&d);
 	cJSON_AddNumberToObject(json, "status", d.exit_status);
 	document_release(&d);
 	code_free(code);
-	here_free(sides[A]);
-	here_free(sides[B]);
+	adhoc_command_free(sides[A]);
+	adhoc_command_free(sides[B]);
 	return json;
 }
 
@@ -287,11 +287,11 @@ static void work_where_time_is_open(void **state)
 static void when_it_looks(void **state)
 {
 	static const char *const words[] = { "old", "new" };
-	static const struct here_how how = { .budget_s = 160, .min_effect = LAB_MIN_EFFECT };
+	static const struct adhoc_options how = { .budget_s = 160, .min_effect = LAB_MIN_EFFECT };
 	static const size_t expected[] = { 10, 20, 40, 80 };
 	struct made made[SIDES][160];
-	struct here *sides[SIDES];
-	struct looking l = { .looks = 0 };
+	struct adhoc_command *sides[SIDES];
+	struct adhoc_analysis l = { .looks = 0 };
 	size_t looks = 0;
 
 	(void)state;
@@ -305,24 +305,24 @@ static void when_it_looks(void **state)
 		int before = l.looks;
 
 		sides[A]->n = sides[B]->n = n;
-		assert_false(look(&l, sides, &how, 1, n == 160));
+		assert_false(analyse_runs(&l, sides, &how, 1, n == 160));
 		if (l.looks == before)
 			continue;
-		assert_int_equal(n, looks < LOOKS_MAX - 1 ? expected[looks] : 160);
+		assert_int_equal(n, looks < ANALYSES_MAX - 1 ? expected[looks] : 160);
 		assert_true(sides[B]->level == analysis_level((int)++looks, n == 160));
 	}
-	assert_int_equal(looks, LOOKS_MAX);
-	l = (struct looking){ .looks = 0 };
+	assert_int_equal(looks, ANALYSES_MAX);
+	l = (struct adhoc_analysis){ .looks = 0 };
 	for (size_t n = 1; n < EFFECT_PAIRS_MIN; n++) {
 		sides[A]->n = sides[B]->n = n;
-		assert_false(look(&l, sides, &how, 100, false));
+		assert_false(analyse_runs(&l, sides, &how, 100, false));
 	}
 	assert_int_equal(l.looks, 0);
-	(void)look(&l, sides, &how, 100, true);
+	(void)analyse_runs(&l, sides, &how, 100, true);
 	assert_int_equal(l.looks, 1);
 	assert_true(sides[A]->level == EFFECT_LEVEL);
-	here_free(sides[A]);
-	here_free(sides[B]);
+	adhoc_command_free(sides[A]);
+	adhoc_command_free(sides[B]);
 }
 
 int suite_here_compare(void)

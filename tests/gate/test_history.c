@@ -13,10 +13,10 @@ static void put(struct store *store, const char *sql)
 {
 	struct assay_error err;
 
-	check(store_do(store, &err, sql, ""), &err);
+	check(store_execute(store, &err, sql, ""), &err);
 }
 
-static struct history load_with(struct lab *lab, const char *application, enum history_by by, double min_effect)
+static struct history load_with(struct lab *lab, const char *application, enum history_cost_source by, double min_effect)
 {
 	struct evidence evidence;
 	struct history history;
@@ -28,7 +28,7 @@ static struct history load_with(struct lab *lab, const char *application, enum h
 	return history;
 }
 
-static struct history load(struct lab *lab, const char *application, enum history_by by)
+static struct history load(struct lab *lab, const char *application, enum history_cost_source by)
 {
 	return load_with(lab, application, by, .03);
 }
@@ -39,7 +39,7 @@ static char *words_of(const struct history *h)
 	char *words;
 
 	document_init(&d);
-	words = history_answer(h, &d);
+	words = history_describe(h, &d);
 	document_release(&d);
 	return words;
 }
@@ -73,7 +73,8 @@ static void test_points(void **state)
 	check_point(&h, 0, "1", 4000, 3, 4);
 	check_point(&h, 1, "2", 86405000, 1, 1);
 	check_point(&h, 2, "2", 172805000, 1, 1);
-	assert_true(fabs(h.points[0].on[0] - log(4)) < 1e-12 && fabs(h.points[0].on[1] - log(8)) < 1e-12 && isnan(h.points[1].on[1]));
+	assert_true(fabs(h.points[0].machine_costs[0] - log(4)) < 1e-12 && fabs(h.points[0].machine_costs[1] - log(8)) < 1e-12 &&
+		    isnan(h.points[1].machine_costs[1]));
 	assert_true(fabs(h.points[2].cost - h.points[0].cost - log(2)) < 1e-9);
 	history_release(&h);
 	lab_close(&lab);
@@ -136,7 +137,7 @@ static void test_by_processor(void **state)
 	assert_int_equal(h.by, HISTORY_METRIC);
 	assert_int_equal(h.n, 13);
 	assert_int_equal(h.changes.n, 0);
-	assert_int_equal(h.without, 0);
+	assert_int_equal(h.n_without_cpu_time, 0);
 	history_release(&h);
 	put(&lab.store, DECISION("d1", "1", "0", "1"));
 	put(&lab.store, DECISION("d2", "2", "1", "1.1"));
@@ -144,14 +145,14 @@ static void test_by_processor(void **state)
 	h = load(&lab, "sort", HISTORY_DECIDED);
 	assert_int_equal(h.by, HISTORY_PROCESSOR);
 	assert_int_equal(h.n, 12);
-	assert_int_equal(h.without, 1);
+	assert_int_equal(h.n_without_cpu_time, 1);
 	assert_int_equal(h.changes.n, 1);
-	assert_string_equal(h.points[h.changes.items[0].at].version, "v07");
-	assert_true(fabs(exp(h.points[0].on[0]) - 501e3 - 150) < 1); /* the median of both repetitions, us */
+	assert_string_equal(h.points[h.changes.items[0].first_after].version, "v07");
+	assert_true(fabs(exp(h.points[0].machine_costs[0]) - 501e3 - 150) < 1); /* the median of both repetitions, us */
 	history_release(&h);
 	put(&lab.store, "UPDATE execution SET user_us = NULL");
 	h = load(&lab, "sort", HISTORY_DECIDED);
-	assert_true(h.by == HISTORY_METRIC && h.n == 13 && h.without == 0);
+	assert_true(h.by == HISTORY_METRIC && h.n == 13 && h.n_without_cpu_time == 0);
 	history_release(&h);
 	lab_close(&lab);
 }
@@ -213,9 +214,9 @@ static void test_by_version(void **state)
 	assert_int_equal(h.points[8].decision->judged.decision, DECISION_PASS);
 	assert_null(h.points[9].decision);
 	assert_int_equal(h.changes.n, 1);
-	assert_int_equal(h.n_told, 1);
-	assert_string_equal(h.points[h.changes.items[0].at].version, "v07");
-	assert_null(h.denied);
+	assert_int_equal(h.n_reported, 1);
+	assert_string_equal(h.points[h.changes.items[0].first_after].version, "v07");
+	assert_null(h.unconfirmed);
 	history_release(&h);
 	lab_close(&lab);
 }
@@ -232,15 +233,15 @@ static void test_decided(void **state)
 	put_plans(&lab);
 	put_nights(&lab, slower);
 	h = load(&lab, "sort", HISTORY_METRIC);
-	assert_true(h.changes.n == 0 && h.changes.open);
+	assert_true(h.changes.n == 0 && h.changes.last_is_spike);
 	text = words_of(&h);
 	assert_string_equal(text, "cannot tell");
 	free(text);
 	history_release(&h);
 	put_decision(&lab, 1, "v09", "regression", 1.2);
 	h = load(&lab, "sort", HISTORY_METRIC);
-	assert_true(h.changes.n == 1 && !h.changes.open && !h.denied);
-	assert_string_equal(h.points[h.changes.items[0].at].version, "v09");
+	assert_true(h.changes.n == 1 && !h.changes.last_is_spike && !h.unconfirmed);
+	assert_string_equal(h.points[h.changes.items[0].first_after].version, "v09");
 	text = words_of(&h);
 	assert_string_equal(text, "changed at v09");
 	free(text);
@@ -248,14 +249,14 @@ static void test_decided(void **state)
 	put(&lab.store, "DELETE FROM run");
 	put_nights(&lab, same);
 	h = load(&lab, "sort", HISTORY_METRIC);
-	assert_non_null(h.denied);
+	assert_non_null(h.unconfirmed);
 	text = words_of(&h);
 	assert_string_equal(text, "cannot tell");
 	free(text);
 	history_release(&h);
 	put_decision(&lab, 2, "v09", "pass", 1.001); /* the same versions again */
 	h = load(&lab, "sort", HISTORY_METRIC);
-	assert_true(!h.denied && h.changes.n == 0);
+	assert_true(!h.unconfirmed && h.changes.n == 0);
 	history_release(&h);
 	lab_close(&lab);
 }
@@ -283,7 +284,7 @@ static void test_time_of_findings(void **state)
 	put(&lab.store, "UPDATE decision SET by_processor = 1 WHERE id = 'd3'");
 	h = load(&lab, "sort", HISTORY_METRIC);
 	document_init(&d);
-	text = history_answer(&h, &d);
+	text = history_describe(&h, &d);
 	json = document_cjson(&d);
 	assert_string_equal(json_get_text(cJSON_GetArrayItem(json_get(json, "elsewhere"), 0), "candidate"), "v07");
 	assert_int_equal(cJSON_GetArraySize(json_get(json, "elsewhere")), 1);
@@ -313,7 +314,7 @@ static void test_undecided(void **state)
 		h = load_with(&lab, "sort", HISTORY_DECIDED, 0);
 		assert_true(h.by == HISTORY_METRIC && fabs(h.min_effect - .05) < 1e-12);
 		assert_int_equal(h.changes.n, 1);
-		assert_string_equal(h.points[h.changes.items[0].at].version, "v09");
+		assert_string_equal(h.points[h.changes.items[0].first_after].version, "v09");
 		assert_int_equal(h.points[h.n - 1].decision->judged.decision, DECISION_REGRESSION);
 		history_release(&h);
 	}
@@ -348,14 +349,14 @@ static void test_until(void **state)
 	assert_string_equal(h.points[h.n - 1].version, "v08");
 	assert_int_equal(h.points[h.n - 1].decision->judged.decision, DECISION_PASS);
 	assert_int_equal(h.decisions.n, 1);
-	assert_true(h.changes.n == 0 && !h.changes.open && h.tried[h.n_tried - 1].since == SIZE_MAX);
+	assert_true(h.changes.n == 0 && !h.changes.last_is_spike && h.run_counts[h.n_run_counts - 1].since == SIZE_MAX);
 	history_release(&h);
 	evidence_release(&evidence);
 	h = load(&lab, "sort", HISTORY_DECIDED);
 	assert_string_equal(h.points[h.n - 1].version, "v09");
 	assert_int_equal(h.decisions.n, 2);
-	assert_string_equal(h.tried[h.n_tried - 1].version, "v10");
-	assert_int_equal(h.tried[h.n_tried - 1].since, h.n_tried - 1);
+	assert_string_equal(h.run_counts[h.n_run_counts - 1].version, "v10");
+	assert_int_equal(h.run_counts[h.n_run_counts - 1].since, h.n_run_counts - 1);
 	history_release(&h);
 	lab_close(&lab);
 }
@@ -373,8 +374,8 @@ static void test_decided_and_fixed(void **state)
 	put_decision(&lab, 1, "v05", "regression", 1.045);
 	h = load(&lab, "sort", HISTORY_METRIC);
 	assert_int_equal(h.changes.n, 2);
-	assert_string_equal(h.points[h.changes.items[0].at].version, "v05");
-	assert_string_equal(h.points[h.changes.items[1].at].version, "v06");
+	assert_string_equal(h.points[h.changes.items[0].first_after].version, "v05");
+	assert_string_equal(h.points[h.changes.items[1].first_after].version, "v06");
 	assert_true(fabs(exp(h.changes.items[0].after - h.changes.items[0].before) - 1.045) < .01);
 	history_release(&h);
 	lab_close(&lab);
@@ -419,10 +420,10 @@ static void test_aside(void **state)
 	    "11)) FROM n, m");
 	h = load(&lab, "sort", HISTORY_METRIC);
 	assert_int_equal(h.changes.n, 0);
-	assert_int_equal(h.n_told, 1);
-	assert_string_equal(h.points[h.told[0].at].version, "v12");
-	assert_string_equal(h.machines[h.told[0].machine], "m2");
-	assert_true(fabs(exp(h.told[0].after - h.told[0].before) - 1.2) < .01);
+	assert_int_equal(h.n_reported, 1);
+	assert_string_equal(h.points[h.reported[0].at].version, "v12");
+	assert_string_equal(h.machines[h.reported[0].machine], "m2");
+	assert_true(fabs(exp(h.reported[0].after - h.reported[0].before) - 1.2) < .01);
 	text = words_of(&h);
 	assert_string_equal(text, "changed at v12");
 	free(text);
@@ -432,8 +433,8 @@ static void test_aside(void **state)
 	    ">= 12000 THEN 1.2 ELSE 1 END");
 	h = load(&lab, "sort", HISTORY_METRIC);
 	assert_int_equal(h.changes.n, 0);
-	assert_int_equal(h.n_told, 1);
-	assert_true(h.told[0].machine == SIZE_MAX && h.told[0].at == 11);
+	assert_int_equal(h.n_reported, 1);
+	assert_true(h.reported[0].machine == SIZE_MAX && h.reported[0].at == 11);
 	history_release(&h);
 	lab_close(&lab);
 }

@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
-#define REPLACED    "\xef\xbf\xbd"
+#define COUNT(rows)    (sizeof(rows) / sizeof((rows)[0]))
+#define REPLACED_NAMES "\xef\xbf\xbd"
 
 static void test_text(void **state)
 {
@@ -30,29 +30,29 @@ static void test_text(void **state)
 		{ "control characters",
 		  "a\x01"
 		  "b\x1b[31mc\x7f",
-		  "a" REPLACED "b" REPLACED "[31mc" REPLACED },
+		  "a" REPLACED_NAMES "b" REPLACED_NAMES "[31mc" REPLACED_NAMES },
 		{ "other alphabets", "größe ノード 🜁", "größe ノード 🜁" },
 		{ "C1 controls",
 		  "a\xc2\x9b"
 		  "b\xc2\xa0",
-		  "a" REPLACED "b\xc2\xa0" },
+		  "a" REPLACED_NAMES "b\xc2\xa0" },
 		{ "direction overrides",
 		  "a\xe2\x80\xae"
 		  "b\xe2\x81\xa6"
 		  "c\xe2\x80\x8f",
-		  "a" REPLACED "b" REPLACED "c" REPLACED },
+		  "a" REPLACED_NAMES "b" REPLACED_NAMES "c" REPLACED_NAMES },
 		{ "a zero width joiner is text",
 		  "a\xe2\x80\x8d"
 		  "b",
 		  "a\xe2\x80\x8d"
 		  "b" },
-		{ "not characters", "\xef\xbf\xbe\xef\xbf\xbf", REPLACED REPLACED },
-		{ "a lone byte of more", "a\x80<", "a" REPLACED "&lt;" },
-		{ "a start without its rest", "a\xe2\x82<b", "a" REPLACED REPLACED "&lt;b" },
-		{ "a start at the end", "a\xf0\x9f", "a" REPLACED REPLACED },
-		{ "an overlong <", "\xc0\xbc", REPLACED REPLACED },
-		{ "a surrogate", "\xed\xa0\x80", REPLACED REPLACED REPLACED },
-		{ "no byte of UTF-8", "\xff<", REPLACED "&lt;" },
+		{ "not characters", "\xef\xbf\xbe\xef\xbf\xbf", REPLACED_NAMES REPLACED_NAMES },
+		{ "a lone byte of more", "a\x80<", "a" REPLACED_NAMES "&lt;" },
+		{ "a start without its rest", "a\xe2\x82<b", "a" REPLACED_NAMES REPLACED_NAMES "&lt;b" },
+		{ "a start at the end", "a\xf0\x9f", "a" REPLACED_NAMES REPLACED_NAMES },
+		{ "an overlong <", "\xc0\xbc", REPLACED_NAMES REPLACED_NAMES },
+		{ "a surrogate", "\xed\xa0\x80", REPLACED_NAMES REPLACED_NAMES REPLACED_NAMES },
+		{ "no byte of UTF-8", "\xff<", REPLACED_NAMES "&lt;" },
 	};
 
 	(void)state;
@@ -120,12 +120,13 @@ static void test_axis(void **state)
 		for (size_t k = 0; k < axis.n_ticks; k++) {
 			ones += fabs(axis.ticks[k] - 1) < 1e-9;
 			assert_true(axis.ticks[k] > axis.low * .999999 && axis.ticks[k] < axis.high * 1.000001);
-			assert_true(k == 0 || svg_x(&axis, axis.ticks[k]) > svg_x(&axis, axis.ticks[k - 1]));
+			assert_true(k == 0 || svg_position(&axis, axis.ticks[k]) > svg_position(&axis, axis.ticks[k - 1]));
 		}
 		if (ones != 1)
 			fail_msg("%g to %g: %zu ticks at 1", rows[i].low, rows[i].high, ones);
-		assert_true(svg_x(&axis, rows[i].low) >= 0 && svg_x(&axis, rows[i].high) <= 100);
-		assert_true(svg_x(&axis, axis.low / 2) == svg_x(&axis, axis.low) && svg_x(&axis, axis.high * 2) == svg_x(&axis, axis.high));
+		assert_true(svg_position(&axis, rows[i].low) >= 0 && svg_position(&axis, rows[i].high) <= 100);
+		assert_true(svg_position(&axis, axis.low / 2) == svg_position(&axis, axis.low) &&
+			    svg_position(&axis, axis.high * 2) == svg_position(&axis, axis.high));
 	}
 }
 
@@ -139,7 +140,7 @@ static void fill_table(struct document *d)
 
 		doc_row(d);
 		doc_show(d, NULL, "machine", i ? "node" : EVIL);
-		doc_data(d, "code", "%s", EVIL);
+		doc_attribute(d, "code", "%s", EVIL);
 		doc_showf(d, NULL, "change", i - 1, "%+d", i - 1);
 		doc_show(d, NULL, "noise", i == 1 ? (double)NAN : .5);
 		if (i)

@@ -78,7 +78,7 @@ static const double three[KNOBS] = { [STILL] = .38, [DATA] = .34, [STRINGS] = .2
 static bool stands_in_for(const struct profile *p, const char *name, const char *a, const char *b)
 {
 	const struct features *f = &p->data.features;
-	const struct stand_ins *s = &p->shares.stand_ins;
+	const struct share_alternatives *s = &p->shares.share_alternatives;
 
 	for (size_t k = 0; k < f->n; k++) {
 		for (size_t i = s->first[k]; i < s->first[k + 1]; i++)
@@ -102,14 +102,14 @@ static void test_never_vm_splice(void **state)
 			struct profile p;
 			bool leads;
 
-			profile_of(&r, &options, &p);
+			profile_compute(&r, &options, &p);
 			leads = strstr(p.groups[0].name, "vm-splice") != NULL;
 			traps += leads;
 			assert_true(stands_in_for(&p, "vm-splice", "hdd", "str"));
 			if (leads) /* without stand-ins the profile would be indicative, at 33 to 93 % */
 				assert_int_equal(p.verdict, PROFILE_NOT_IDENTIFIABLE);
 			if (p.inferred.trusted[0]) /* more than half of both programs is computing */
-				assert_int_equal(inferred_lead(&p.inferred, 0)->of, LEVEL_COMPUTE);
+				assert_int_equal(inferred_find_largest(&p.inferred, 0)->level, LEVEL_COMPUTE);
 			profile_release(&p);
 			profile_rows_release(&r);
 		}
@@ -137,7 +137,7 @@ static enum feature_state state_of(const struct profile *p, const char *name)
 }
 
 /* The time of `three` by samples: two thirds are computing, the rest reads files. */
-static const struct made_of seen = { .kind = "", .computing = .66, .kernel = { { "file data", .34 } }, .n = 1 };
+static const struct composition seen = { .kind = "", .computing = .66, .kernel = { { "file data", .34 } }, .n = 1 };
 
 /* Checks that vm-splice, which works mostly in the kernel, gets a smaller share if samples of the program are known. */
 static void test_signature_decides(void **state)
@@ -149,14 +149,14 @@ static void test_signature_decides(void **state)
 		struct profile_rows r = knobbed_rows(three, seed);
 		struct profile alone, both;
 
-		profile_of(&r, &options, &alone);
-		r.own = seen;
-		profile_of(&r, &options, &both);
+		profile_compute(&r, &options, &alone);
+		r.application_composition = seen;
+		profile_compute(&r, &options, &both);
 		assert_true(group_of(&both, "vm-splice")->share < .7 * group_of(&alone, "vm-splice")->share);
 		assert_true(group_of(&both, "vm-splice")->share < .4);
-		assert_int_equal(inferred_lead(&both.inferred, 0)->of, LEVEL_COMPUTE);
-		assert_true(inferred_lead(&both.inferred, 0)->share.first > .9);
-		assert_true(!alone.inferred.trusted[0] || alone.inferred.items[0].of == LEVEL_COMPUTE);
+		assert_int_equal(inferred_find_largest(&both.inferred, 0)->level, LEVEL_COMPUTE);
+		assert_true(inferred_find_largest(&both.inferred, 0)->share.first > .9);
+		assert_true(!alone.inferred.trusted[0] || alone.inferred.items[0].level == LEVEL_COMPUTE);
 		better += both.inferred.trusted[0] && !alone.inferred.trusted[0];
 		profile_release(&alone);
 		profile_release(&both);
@@ -168,13 +168,13 @@ static void test_signature_decides(void **state)
 /* Checks a program that never reads or maps: stressors that do little else are excluded. Groups that the cost excludes stay excluded. */
 static void test_neither_view_alone(void **state)
 {
-	static const struct made_of computes = { .kind = "", .computing = .99, .kernel = { { "page faults", .01 } }, .n = 1 };
+	static const struct composition computes = { .kind = "", .computing = .99, .kernel = { { "page faults", .01 } }, .n = 1 };
 	struct profile_rows r = knobbed_rows(three, 2);
 	struct profile p;
 
 	(void)state;
-	r.own = computes;
-	profile_of(&r, &options, &p);
+	r.application_composition = computes;
+	profile_compute(&r, &options, &p);
 	assert_int_equal(state_of(&p, "vm-splice"), FEATURE_EXCLUDED);
 	assert_int_equal(state_of(&p, "mmap"), FEATURE_EXCLUDED);
 	assert_int_equal(state_of(&p, "str"), FEATURE_USED);
@@ -191,12 +191,12 @@ static void test_still(void **state)
 	struct profile p;
 
 	(void)state;
-	r.wobble = mem_new(STRESSORS, sizeof(*r.wobble));
+	r.rate_noise = mem_new(STRESSORS, sizeof(*r.rate_noise));
 	for (size_t j = 0; j < STRESSORS; j++)
-		r.wobble[j] = .01;
-	profile_of(&r, &options, &p);
-	assert_int_equal(state_of(&p, "cpu"), FEATURE_STILL);
-	assert_int_equal(state_of(&p, "vecmath"), FEATURE_STILL);
+		r.rate_noise[j] = .01;
+	profile_compute(&r, &options, &p);
+	assert_int_equal(state_of(&p, "cpu"), FEATURE_WITHIN_NOISE);
+	assert_int_equal(state_of(&p, "vecmath"), FEATURE_WITHIN_NOISE);
 	assert_int_equal(state_of(&p, "tsearch"), FEATURE_USED);
 	assert_null(group_of(&p, "cpu"));
 	assert_int_equal(p.data.features.n, STRESSORS - 4);

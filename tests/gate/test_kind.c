@@ -17,7 +17,7 @@ static const struct {
 	enum record_back_end back_end;
 	struct moved moved[COLUMNS]; /* changes; the function's work stays 300 unless it is given */
 	enum trouble trouble;
-	bool improved, small;
+	bool improved, is_negligible;
 } rows[] = {
 	{ "false sharing brings misses with it",
 	  RECORD_EMULATED,
@@ -207,10 +207,10 @@ static void test_rows(void **state)
 
 		made_of(&m, emulated ? work : instructions, emulated ? (const double[]){ 150, 150 } : (const double[]){ 300 },
 			emulated ? 2 : 1, rows[r].moved, often);
-		kind = kind_of(rows[r].back_end, &m.seen, &m.f, sure, 0);
-		if (kind.trouble != rows[r].trouble || kind.improved != rows[r].improved || kind.small != rows[r].small)
+		kind = kind_classify(rows[r].back_end, &m.seen, &m.f, sure, 0);
+		if (kind.trouble != rows[r].trouble || kind.improved != rows[r].improved || kind.is_negligible != rows[r].is_negligible)
 			fail_msg("%s: %s%s%s", rows[r].what, trouble_code(kind.trouble), kind.improved ? ", improved" : "",
-				 kind.small ? ", small" : "");
+				 kind.is_negligible ? ", small" : "");
 	}
 }
 
@@ -313,7 +313,7 @@ static void test_all_calls(void **state)
 		struct kind kind;
 
 		made_of(&m, work, (const double[]){ 150, 150 }, 2, cases[r].moved, cases[r].calls);
-		kind = kind_of(RECORD_EMULATED, &m.seen, &m.f, sure, 0);
+		kind = kind_classify(RECORD_EMULATED, &m.seen, &m.f, sure, 0);
 		buf_format(&got, "%s%s", kind.spread ? "spread" : trouble_code(kind.trouble), kind.improved ? " improved" : "");
 		if (strcmp(got.bytes, cases[r].text) != 0)
 			fail_msg("%s: %s", cases[r].what, got.bytes);
@@ -378,10 +378,10 @@ static void test_further(void **state)
 		struct kind kind;
 
 		made_of(&m, work, (const double[]){ 200, 0 }, 1, cases[r].moved, often);
-		kind = kind_of(RECORD_EMULATED, &m.seen, &m.f, sure, 0);
+		kind = kind_classify(RECORD_EMULATED, &m.seen, &m.f, sure, 0);
 		buf_format(&got, "%s%s", kind.improved ? "less: " : "", trouble_code(kind.trouble));
-		for (size_t i = 0; i < kind.n_further; i++)
-			buf_format(&got, " %s", trouble_code(kind.further[i]));
+		for (size_t i = 0; i < kind.n_further_kinds; i++)
+			buf_format(&got, " %s", trouble_code(kind.further_kinds[i]));
 		if (strcmp(got.bytes, cases[r].text) != 0)
 			fail_msg("%s: %s", cases[r].what, got.bytes);
 		buf_release(&got);
@@ -407,8 +407,8 @@ static void test_by_chance(void **state)
 
 		made_of(&m, work, (const double[]){ 150, 150 }, 2, cases[r].moved, often);
 		for (size_t c = 0; c < COLUMNS; c++)
-			m.means[c].apart = false;
-		kind = kind_of(RECORD_EMULATED, &m.seen, &m.f, sure, 0);
+			m.means[c].is_significant = false;
+		kind = kind_classify(RECORD_EMULATED, &m.seen, &m.f, sure, 0);
 		if (kind.spread != cases[r].spread)
 			fail_msg("%zu: %s%s", r, kind.improved ? "less: " : "", trouble_code(kind.trouble));
 	}
@@ -421,14 +421,18 @@ static void test_text(void **state)
 		struct kind kind;
 		const char *text;
 	} cases[] = {
-		{ { .trouble = TROUBLE_COPYING, .further = { TROUBLE_SYSTEM_CALLS, TROUBLE_PAGE_FAULTS }, .n_further = 2 },
+		{ { .trouble = TROUBLE_COPYING, .further_kinds = { TROUBLE_SYSTEM_CALLS, TROUBLE_PAGE_FAULTS }, .n_further_kinds = 2 },
 		  "copying of memory; also system calls; also page faults" },
 		{ { .trouble = TROUBLE_COPYING, .improved = true }, "less: copying of memory" },
-		{ { .trouble = TROUBLE_ALLOCATION, .further = { TROUBLE_MORE_WORK }, .n_further = 1, .improved = true, .each = .5 },
+		{ { .trouble = TROUBLE_ALLOCATION,
+		    .further_kinds = { TROUBLE_MORE_WORK },
+		    .n_further_kinds = 1,
+		    .improved = true,
+		    .each = .5 },
 		  "less: allocation of memory; also less work at each call" },
 		{ { .trouble = TROUBLE_CALLS, .calls = 34, .each = 1 }, "called 34 times as often, each call the same" },
 		{ { .trouble = TROUBLE_CALLS, .calls = 15, .each = 2 }, "called 15 times as often, and each call takes 2 times as much" },
-		{ { .trouble = TROUBLE_TLB, .further = { TROUBLE_MORE_WORK }, .n_further = 1, .calls = 1.2, .each = 1 },
+		{ { .trouble = TROUBLE_TLB, .further_kinds = { TROUBLE_MORE_WORK }, .n_further_kinds = 1, .calls = 1.2, .each = 1 },
 		  "TLB: it uses more pages than the TLB holds; also called 1.2 times as often" },
 		{ { .trouble = TROUBLE_UNKNOWN, .improved = true, .column = SIZE_MAX }, "takes less time" },
 		{ { .trouble = TROUBLE_UNKNOWN, .column = SIZE_MAX }, "unknown" },
@@ -454,15 +458,15 @@ static void test_cost(void **state)
 
 	(void)state;
 	made_of(&m, work, (const double[]){ 200, 100 }, 2, misses, often);
-	kind = kind_of(RECORD_EMULATED, &m.seen, &m.f, sure, 0);
+	kind = kind_classify(RECORD_EMULATED, &m.seen, &m.f, sure, 0);
 	assert_int_equal(kind.column, 2);
-	assert_true(fabs(kind.more_ns - 300 * .1 * 30) < 1e-9);
-	assert_true(fabs(kind.misses_ns - kind.more_ns) < 1e-9 && kind.only_misses);
+	assert_true(fabs(kind.added_cost_ns - 300 * .1 * 30) < 1e-9);
+	assert_true(fabs(kind.misses_ns - kind.added_cost_ns) < 1e-9 && kind.has_only_misses);
 	made_of(&m, work, (const double[]){ 200, 100 }, 2, and_work, often);
-	kind = kind_of(RECORD_EMULATED, &m.seen, &m.f, sure, 0);
-	assert_true(kind.misses_ns > 0 && !kind.only_misses); /* its work grew as well */
+	kind = kind_classify(RECORD_EMULATED, &m.seen, &m.f, sure, 0);
+	assert_true(kind.misses_ns > 0 && !kind.has_only_misses); /* its work grew as well */
 	m.f.means = NULL;
-	kind = kind_of(RECORD_EMULATED, &m.seen, &m.f, sure, 0);
+	kind = kind_classify(RECORD_EMULATED, &m.seen, &m.f, sure, 0);
 	assert_int_equal(kind.trouble, TROUBLE_UNKNOWN);
 }
 
@@ -473,14 +477,14 @@ static void test_table(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(names); i++) {
-		struct counter_about about = counter_about(RECORD_PAPI, names[i]);
+		struct counter_info about = counter_info(RECORD_PAPI, names[i]);
 
 		assert_true(about.min_relevant_delta > 0 && about.scale > 0 && about.unit && about.text);
 	}
 	for (int t = 0; t < TROUBLES; t++)
 		assert_true(strlen(trouble_code((enum trouble)t)) > 2 && strlen(trouble_text((enum trouble)t)) > 2);
-	assert_int_equal(counter_about(RECORD_EMULATED, "emulated:hitm_seen").role, COUNTER_BASIS);
-	assert_int_equal(counter_about(RECORD_EMULATED, "emulated:atomics").role, COUNTER_EVENT);
+	assert_int_equal(counter_info(RECORD_EMULATED, "emulated:hitm_seen").role, COUNTER_BASIS);
+	assert_int_equal(counter_info(RECORD_EMULATED, "emulated:atomics").role, COUNTER_EVENT);
 }
 
 int suite_kind(void)

@@ -27,24 +27,24 @@ static void test_one_run(void **state)
 	struct levels levels;
 
 	(void)state;
-	levels_of(&waits, 1, &levels);
+	levels_compute(&waits, 1, &levels);
 	assert_shares(&levels, .2, .3, .5);
 	assert_true(levels.runs == 1 && levels.machines == 1 && levels.certain && isnan(levels.of[0].low) && isnan(levels.of[0].high));
-	levels_of(&parallel, 1, &levels);
+	levels_compute(&parallel, 1, &levels);
 	assert_shares(&levels, .75, .25, 0);
-	levels_of(&delayed, 1, &levels); /* others used the CPU for half of the time, which does not count as the program's own */
+	levels_compute(&delayed, 1, &levels); /* others used the CPU for half of the time, which does not count as the program's own */
 	assert_shares(&levels, .4, .4, .2);
-	assert_near(levels.delay, .5);
+	assert_near(levels.run_delay_share, .5);
 	assert_true(levels.certain);
-	levels_of(&crowded, 1, &levels); /* it may have waited for a CPU for four tenths of its time */
+	levels_compute(&crowded, 1, &levels); /* it may have waited for a CPU for four tenths of its time */
 	assert_shares(&levels, .2, .3, .5);
 	assert_near(levels.doubt, .4);
 	assert_false(levels.certain);
-	levels_of(&unknown, 1, &levels);
+	levels_compute(&unknown, 1, &levels);
 	assert_true(isnan(levels.doubt) && !levels.certain);
-	levels_of(&nothing, 1, &levels);
+	levels_compute(&nothing, 1, &levels);
 	assert_true(levels.runs == 0);
-	levels_of(NULL, 0, &levels);
+	levels_compute(NULL, 0, &levels);
 	assert_true(levels.runs == 0);
 }
 
@@ -60,13 +60,13 @@ static void test_machines(void **state)
 	struct levels levels, again;
 
 	(void)state;
-	levels_of(runs, COUNT(runs), &levels);
+	levels_compute(runs, COUNT(runs), &levels);
 	assert_int_equal(levels.runs, 4);
 	assert_int_equal(levels.machines, 2);
 	assert_shares(&levels, 2.5 / 3 / 2, .5, .5 / 3 / 2);
 	for (size_t i = 0; i < COUNT(runs); i++)
 		other[i] = runs[COUNT(runs) - 1 - i];
-	levels_of(other, COUNT(runs), &again);
+	levels_compute(other, COUNT(runs), &again);
 	for (size_t level = 0; level < LEVELS; level++) {
 		assert_near(again.of[level].share, levels.of[level].share);
 		assert_true(levels.of[level].low <= levels.of[level].share && levels.of[level].share <= levels.of[level].high);
@@ -80,15 +80,15 @@ static void test_others_delay(void **state)
 			     parallel = serial, unknown = serial;
 
 	(void)state;
-	assert_near(level_run_of("a", &serial, 1, 0).delay, .1 + .15 * .9); /* for a tenth of that time, the first thread waited, too */
-	assert_near(level_run_of("a", &serial, 1, 0).crowded, .25);
+	assert_near(level_run_make("a", &serial, 1, 0).delay, .1 + .15 * .9); /* for a tenth of that time, the first thread waited, too */
+	assert_near(level_run_make("a", &serial, 1, 0).max_delay, .25);
 	parallel.user_us = 850000;
-	assert_near(level_run_of("a", &parallel, 1, 0).delay, .1);
-	assert_near(level_run_of("a", &parallel, 1, 0).crowded, .15);
+	assert_near(level_run_make("a", &parallel, 1, 0).delay, .1);
+	assert_near(level_run_make("a", &parallel, 1, 0).max_delay, .15);
 	parallel.user_us = 1900000;
-	assert_near(level_run_of("a", &parallel, 1, 0).delay, .1);
+	assert_near(level_run_make("a", &parallel, 1, 0).delay, .1);
 	unknown.others_delay_ns = -1;
-	assert_near(level_run_of("a", &unknown, 1, 0).delay, .1);
+	assert_near(level_run_make("a", &unknown, 1, 0).delay, .1);
 }
 
 /* Checks that other programs on the host cause no doubt about a single thread, whose delays the kernel measures exactly. */
@@ -99,18 +99,18 @@ static void test_single(void **state)
 	};
 
 	(void)state;
-	assert_near(level_run_of("a", &result, 1, 0).delay, .1);
-	assert_near(level_run_of("a", &result, 1, 0).crowded, .1);
-	assert_near(level_run_of("a", &result, 2, 0).crowded, .4);
+	assert_near(level_run_make("a", &result, 1, 0).delay, .1);
+	assert_near(level_run_make("a", &result, 1, 0).max_delay, .1);
+	assert_near(level_run_make("a", &result, 2, 0).max_delay, .4);
 	result.busy_ns = 550000000; /* other programs ran for 0.05 s: the rest of the crowding is the program's own threads */
-	assert_near(level_run_of("a", &result, 2, 0).crowded, .1 + .05 + .01);
+	assert_near(level_run_make("a", &result, 2, 0).max_delay, .1 + .05 + .01);
 	result.busy_ns = 1900000000;
-	assert_near(level_run_of("a", &result, 2, 0).crowded, .4);
+	assert_near(level_run_make("a", &result, 2, 0).max_delay, .4);
 	result.crowded_ns = -1; /* without /proc, both are unknown */
-	assert_true(isnan(level_run_of("a", &result, 1, 0).crowded));
+	assert_true(isnan(level_run_make("a", &result, 1, 0).max_delay));
 	result.crowded_ns = 400000000;
 	result.others_delay_ns = -1; /* it is unknown whether there is only one thread */
-	assert_near(level_run_of("a", &result, 1, 0).crowded, .4);
+	assert_near(level_run_make("a", &result, 1, 0).max_delay, .4);
 }
 
 /* Checks that waiting that may have been run-queue delay is uncertain. The other shares change only in proportion to their size. */
@@ -121,10 +121,10 @@ static void test_doubt_by_level(void **state)
 	struct levels levels;
 
 	(void)state;
-	levels_of(runs, 2, &levels);
+	levels_compute(runs, 2, &levels);
 	assert_near(levels.doubt, .07);
-	assert_false(levels.certain || level_trusted(&levels, LEVEL_WAITING));
-	assert_true(level_trusted(&levels, LEVEL_COMPUTE) && level_trusted(&levels, LEVEL_KERNEL)); /* .65 of .07 is .0455 */
+	assert_false(levels.certain || level_is_trusted(&levels, LEVEL_WAITING));
+	assert_true(level_is_trusted(&levels, LEVEL_COMPUTE) && level_is_trusted(&levels, LEVEL_KERNEL)); /* .65 of .07 is .0455 */
 }
 
 /* Checks that several threads can hide waiting: one of two ran for at least half of the CPU time, so waiting is at most the rest. */
@@ -135,18 +135,18 @@ static void test_several(void **state)
 	struct levels levels;
 
 	(void)state;
-	levels_of(singles, 2, &levels);
+	levels_compute(singles, 2, &levels);
 	assert_shares(&levels, .6, .2, .2);
-	assert_true(levels.single && level_trusted(&levels, LEVEL_WAITING));
+	assert_true(levels.single && level_is_trusted(&levels, LEVEL_WAITING));
 	assert_near(levels.of[LEVEL_WAITING].high, .2);
-	levels_of(pairs, 2, &levels);
+	levels_compute(pairs, 2, &levels);
 	assert_shares(&levels, .6, .2, .2);
 	assert_near(levels.hidden, .6 / 1.4 - .2);
 	assert_near(levels.of[LEVEL_WAITING].high, .6 / 1.4);
 	assert_near(levels.of[LEVEL_COMPUTE].low, .6 / 1.4);
 	assert_near(levels.of[LEVEL_COMPUTE].high, .6 + (.6 - .6 / 1.4)); /* the shares of their work are also uncertain */
-	assert_false(levels.single || level_trusted(&levels, LEVEL_WAITING));
-	assert_true(level_trusted(&levels, LEVEL_COMPUTE));
+	assert_false(levels.single || level_is_trusted(&levels, LEVEL_WAITING));
+	assert_true(level_is_trusted(&levels, LEVEL_COMPUTE));
 }
 
 /* Checks that the interval covers the mean of the distribution of runs, for many runs and for three. */
@@ -166,7 +166,7 @@ static void test_interval(void **state)
 
 			for (size_t i = 0; i < sizes[size]; i++)
 				runs[i] = (struct level_run){ "a", 1, .6 + .05 * rng_normal(&rng), .2, 0, 0, 0, 0 };
-			levels_of(runs, sizes[size], &levels);
+			levels_compute(runs, sizes[size], &levels);
 			covered += levels.of[LEVEL_COMPUTE].low <= .6 && .6 <= levels.of[LEVEL_COMPUTE].high;
 			assert_near(levels.of[0].share + levels.of[1].share + levels.of[2].share, 1);
 		}
@@ -182,7 +182,7 @@ static void test_doubt(void **state)
 	struct levels levels;
 
 	(void)state;
-	levels_of(runs, 2, &levels);
+	levels_compute(runs, 2, &levels);
 	assert_shares(&levels, .3, .2, .5);
 	assert_near(levels.of[LEVEL_WAITING].low, .5 - .04);
 	assert_near(levels.of[LEVEL_WAITING].high, .5);
@@ -198,13 +198,13 @@ static void test_ticks(void **state)
 	char *text;
 
 	(void)state;
-	assert_near(level_blurred(.001, 1, .004), .001);
-	assert_near(level_blurred(.004, 1, .004), 0);
-	assert_near(level_blurred(1, 100, .004), .4);
-	assert_near(level_blurred(.1, 100, .004), .1);
-	levels_of(short_runs, COUNT(short_runs), &levels);
+	assert_near(level_uncertain_time(.001, 1, .004), .001);
+	assert_near(level_uncertain_time(.004, 1, .004), 0);
+	assert_near(level_uncertain_time(1, 100, .004), .4);
+	assert_near(level_uncertain_time(.1, 100, .004), .1);
+	levels_compute(short_runs, COUNT(short_runs), &levels);
 	assert_shares(&levels, .5, 0, .5);
-	assert_near(levels.blurred, .5);
+	assert_near(levels.uncertain_time, .5);
 	assert_true(levels.certain && !levels.divided);
 	assert_near(levels.of[LEVEL_COMPUTE].low, 0);
 	assert_near(levels.of[LEVEL_KERNEL].high, .5);
@@ -212,9 +212,9 @@ static void test_ticks(void **state)
 	text = levels_text(&levels, NULL);
 	assert_string_equal(text, "50 % of its time computing or in the kernel and 50 % waiting");
 	free(text);
-	levels_of(&one_tick, 1, &levels); /* the tick hit the kernel, which does not prove that the time before it was the kernel's */
+	levels_compute(&one_tick, 1, &levels); /* the tick hit the kernel, which does not prove that the time before it was the kernel's */
 	assert_true(!levels.divided);
-	levels_of(&waits, 1, &levels);
+	levels_compute(&waits, 1, &levels);
 	assert_true(levels.divided);
 }
 
@@ -225,7 +225,7 @@ static void test_text(void **state)
 	char *text;
 
 	(void)state;
-	levels_of(&run, 1, &levels);
+	levels_compute(&run, 1, &levels);
 	text = levels_text(&levels, NULL);
 	assert_string_equal(text, "50 % of its time waiting, 30 % in the kernel and 20 % computing");
 	free(text);

@@ -45,7 +45,7 @@ static struct evidence evidence;
 static void put_run(const struct counting_plan *plan, size_t run, size_t stressor, double factor)
 {
 	const struct counting_events *events = &plan->runs[run].events;
-	struct counted counted = { (int64_t)run + 1, names[stressor], NULL, 1000 * factor, 300000000, NULL };
+	struct stressor_count counted = { (int64_t)run + 1, names[stressor], NULL, 1000 * factor, 300000000, NULL };
 	int64_t values[COUNTING_EVENTS_MAX];
 	struct assay_error err;
 
@@ -214,7 +214,7 @@ static struct observed observed_of(bool bad)
 /* Makes evidence about functions that became worse, or better if `improved`, in this order. */
 static struct function_evidence evidence_of(bool improved)
 {
-	struct function_evidence e = { .there = true };
+	struct function_evidence e = { .has_result = true };
 	struct detected *d = &e.detected;
 
 	d->back_end = RECORD_PAPI;
@@ -276,11 +276,11 @@ static void test_match(void **state)
 	assert_int_equal(l.members, 3);
 	assert_int_equal(l.n_counters, 3); /* cycles are the unit */
 	assert_int_equal(l.n, FUNCTIONS);
-	assert_true(l.functions[MISSES].matches && l.functions[MISSES].group.similarity > .95 && l.functions[MISSES].group.p < .02);
-	assert_true(!l.functions[BRANCHES].matches && l.functions[BRANCHES].group.similarity < .1);
-	assert_true(strcmp(l.functions[BRANCHES].most_like, "qsort") == 0 || strcmp(l.functions[BRANCHES].most_like, "hsearch") == 0);
+	assert_true(l.functions[MISSES].is_match && l.functions[MISSES].group.similarity > .95 && l.functions[MISSES].group.p < .02);
+	assert_true(!l.functions[BRANCHES].is_match && l.functions[BRANCHES].group.similarity < .1);
+	assert_true(strcmp(l.functions[BRANCHES].most_similar, "qsort") == 0 || strcmp(l.functions[BRANCHES].most_similar, "hsearch") == 0);
 	assert_non_null(strstr(l.functions[SAME].missing, "hardly higher"));
-	likeness_add(&l, &d);
+	likeness_describe(&l, &d);
 	document_human(&d, &(struct doc_style){ .columns = 80 }, &text);
 	document_release(&d);
 	assert_non_null(strstr(text.bytes, "misses looks like the group that grew: missing"));
@@ -288,7 +288,7 @@ static void test_match(void **state)
 	assert_null(strstr(text.bytes, "cosine"));
 	buf_clear(&text);
 	document_init(&d);
-	likeness_add(&l, &d);
+	likeness_describe(&l, &d);
 	html_page(&page, &d, &text);
 	document_release(&d);
 	assert_non_null(strstr(text.bytes, "<tr role=\"row\" data-matches=\"true\">"));
@@ -300,16 +300,16 @@ static void test_match(void **state)
 	groups[0].change = groups[0].low = -.1; /* no group certainly grew */
 	likeness_compare(&rates, DECISION_REGRESSION, &contributions, &e, &l);
 	assert_null(l.group);
-	assert_non_null(strstr(l.no_group, "certainly grew"));
-	assert_true(isnan(l.functions[MISSES].group.p) && !l.functions[MISSES].matches);
+	assert_non_null(strstr(l.no_group_reason, "certainly grew"));
+	assert_true(isnan(l.functions[MISSES].group.p) && !l.functions[MISSES].is_match);
 	assert_true(l.functions[MISSES].most_similarity > .95);
 	likeness_release(&l);
 	groups[0] = group_of(first, others, 1, .5); /* a group without counters */
 	likeness_compare(&rates, DECISION_REGRESSION, &contributions, &e, &l);
-	assert_non_null(strstr(l.no_group, "no counters"));
+	assert_non_null(strstr(l.no_group_reason, "no counters"));
 	likeness_release(&l);
 	likeness_compare(&rates, DECISION_INCONCLUSIVE, &contributions, &e, &l);
-	assert_non_null(strstr(l.no_group, "decision"));
+	assert_non_null(strstr(l.no_group_reason, "decision"));
 	likeness_release(&l);
 	buf_release(&text);
 	stressor_rates_release(&rates);
@@ -334,14 +334,14 @@ static void test_improved(void **state)
 	likeness_compare(&rates, DECISION_IMPROVED, &contributions, &e, &l);
 	assert_ptr_equal(l.group, &groups[1]);
 	assert_true(l.functions[BRANCHES].group.similarity > .95 && l.functions[MISSES].group.similarity < .1);
-	assert_true(l.functions[BRANCHES].matches); /* p = 1/45, for two functions that were compared */
+	assert_true(l.functions[BRANCHES].is_match); /* p = 1/45, for two functions that were compared */
 	assert_non_null(strstr(l.functions[SAME].missing, "hardly lower"));
 	likeness_release(&l);
 	e.detected.functions[SAME].symbol = functions[MISSES]; /* p = 1/45 does not suffice for one of three functions */
 	likeness_compare(&rates, DECISION_IMPROVED, &contributions, &e, &l);
-	assert_true(!l.functions[BRANCHES].matches && l.functions[BRANCHES].group.similarity > .95);
+	assert_true(!l.functions[BRANCHES].is_match && l.functions[BRANCHES].group.similarity > .95);
 	document_init(&d);
-	likeness_add(&l, &d);
+	likeness_describe(&l, &d);
 	json = document_cjson(&d);
 	document_release(&d);
 	assert_string_equal(cJSON_GetObjectItem(cJSON_GetObjectItem(json, "signatures"), "group")->valuestring, "branching");
@@ -413,7 +413,7 @@ static struct likeness_match match(const struct space *s, const double *rates, s
 	space_similarities(s, rates, similarity);
 	for (size_t i = 0; i < s->n; i++)
 		member[i] = s->row[i] >= first && s->row[i] <= last;
-	return match_of(similarity, member, s->n);
+	return match_compute(similarity, member, s->n);
 }
 
 static void test_groups(void **state)
@@ -425,15 +425,15 @@ static void test_groups(void **state)
 	struct likeness_match found;
 
 	(void)state;
-	space_of(&m, &s);
+	space_build(&m, &s);
 	assert_int_equal(s.n, POINTS);
 	assert_int_equal(s.p, RATES - 1); /* a counter that is equal for all distinguishes nothing */
 	found = match(&s, like_first, 0, 3);
-	assert_true(found.similarity > .8 && found.p < .002 && found.as_similar == 0);
+	assert_true(found.similarity > .8 && found.p < .002 && found.n_as_similar == 0);
 	found = match(&s, beyond, 0, 3);
 	assert_true(found.similarity > .8 && found.p < .002);
 	found = match(&s, like_first, 4, 6);
-	assert_true(found.similarity < .3 && found.p > .3 && found.as_similar >= 4);
+	assert_true(found.similarity < .3 && found.p > .3 && found.n_as_similar >= 4);
 	found = match(&s, like_second, 4, 6);
 	assert_true(found.similarity > .8 && found.p < .005);
 	found = match(&s, like_second, 4, 4); /* one stressor of three that are similar */
@@ -455,8 +455,8 @@ static void test_invariants(void **state)
 		for (size_t i = 0; i < POINTS; i++)
 			mat_set(&t, POINTS - 1 - i, RATES - 1 - c, mat_get(&m, i, c) + (double)c);
 	}
-	space_of(&m, &a);
-	space_of(&t, &b);
+	space_build(&m, &a);
+	space_build(&t, &b);
 	space_similarities(&a, rates, one);
 	space_similarities(&b, turned, other);
 	for (size_t i = 0; i < POINTS; i++)
@@ -482,7 +482,7 @@ static void test_what_is_missing(void **state)
 			mat_set(&empty, i, c, nan);
 	}
 	mat_set(&m, 9, 1, nan); /* one stressor lacks this counter, so the stressor is dropped */
-	space_of(&m, &s);
+	space_build(&m, &s);
 	assert_int_equal(s.p, 3);
 	assert_int_equal(s.column[0], 1);
 	assert_int_equal(s.n, POINTS - 1);
@@ -492,7 +492,7 @@ static void test_what_is_missing(void **state)
 	space_similarities(&s, nothing, similarity);
 	assert_true(similarity[0] == 0);
 	space_release(&s);
-	space_of(&empty, &s);
+	space_build(&empty, &s);
 	assert_int_equal(s.n, 0);
 	assert_int_equal(s.p, 0);
 	space_release(&s);
@@ -515,7 +515,7 @@ static void test_chance(void **state)
 
 		for (size_t i = 0; i < POINTS; i++)
 			similarity[i] = 2 * rng_double(&rng) - 1;
-		small += match_of(similarity, member, POINTS).p <= .05;
+		small += match_compute(similarity, member, POINTS).p <= .05;
 	}
 	assert_in_range(small, 8, 34); /* 20 are expected, with a standard deviation of 4.4 */
 }

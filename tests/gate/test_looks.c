@@ -19,16 +19,16 @@ static void test_spending(void **state)
 {
 	(void)state;
 	/* The total error that was spent is 5 %, whichever analysis is the last. */
-	for (int last = 1; last <= LOOKS_MAX; last++) {
+	for (int last = 1; last <= ANALYSES_MAX; last++) {
 		double spent = 0;
 
 		for (int look = 1; look < last; look++)
 			spent += 1 - analysis_level(look, false);
 		assert_true(fabs(spent + 1 - analysis_level(last, true) - (1 - EFFECT_LEVEL)) < 1e-12);
 	}
-	assert_true(analysis_level(LOOKS_MAX, false) == analysis_level(LOOKS_MAX, true));
-	assert_int_equal(looks_repetitions(3, 1), 3);
-	assert_int_equal(looks_repetitions(3, LOOKS_MAX), 48);
+	assert_true(analysis_level(ANALYSES_MAX, false) == analysis_level(ANALYSES_MAX, true));
+	assert_int_equal(analysis_repetitions(3, 1), 3);
+	assert_int_equal(analysis_repetitions(3, ANALYSES_MAX), 48);
 }
 
 struct rates {
@@ -50,16 +50,16 @@ static struct rates simulate(double effect, int looks, bool corrected, uint64_t 
 
 		for (int t = 0; t < TYPES; t++)
 			type[t] = log1p(effect) + .005 * rng_normal(&rng);
-		for (int look = looks > 1 ? 1 : LOOKS_MAX; look <= LOOKS_MAX && e.decision == DECISION_INCONCLUSIVE; look++) {
-			struct effect_asked asked = { .03, corrected ? analysis_level(look, false) : EFFECT_LEVEL };
+		for (int look = looks > 1 ? 1 : ANALYSES_MAX; look <= ANALYSES_MAX && e.decision == DECISION_INCONCLUSIVE; look++) {
+			struct effect_request asked = { .03, corrected ? analysis_level(look, false) : EFFECT_LEVEL };
 			struct effect_pair pairs[TYPES];
 
-			for (; n < looks_repetitions(4, look); n++)
+			for (; n < analysis_repetitions(4, look); n++)
 				for (int t = 0; t < TYPES; t++)
 					sum[t] += NOISE * (rng_normal(&rng) - rng_normal(&rng));
 			for (int t = 0; t < TYPES; t++)
 				pairs[t] = (struct effect_pair){ (size_t)t, type[t] + sum[t] / (double)n, 0, 0, false };
-			e = effect_of(pairs, TYPES, TYPES, &asked, NULL);
+			e = effect_compute(pairs, TYPES, TYPES, &asked, NULL);
 		}
 		r.regression += e.decision == DECISION_REGRESSION;
 		r.pass += e.decision == DECISION_PASS;
@@ -80,8 +80,8 @@ static void test_error_rates(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(effects) / sizeof(effects[0]); i++) {
-		struct rates fixed = simulate(effects[i], 1, false, 1), naive = simulate(effects[i], LOOKS_MAX, false, 1),
-			     r = simulate(effects[i], LOOKS_MAX, true, 1);
+		struct rates fixed = simulate(effects[i], 1, false, 1), naive = simulate(effects[i], ANALYSES_MAX, false, 1),
+			     r = simulate(effects[i], ANALYSES_MAX, true, 1);
 
 		print_message(
 		    "%+.0f %%: regression %.4f (once %.4f, uncorrected %.4f), missed %.4f (%.4f, %.4f), repetitions %.1f of %.0f\n",

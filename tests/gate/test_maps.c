@@ -16,7 +16,7 @@ struct made {
 static char *map_of(const struct made *made, size_t n)
 {
 	const struct variance_options options = { .threshold = VARIANCE_THRESHOLD, .least_s = (double)NAN };
-	struct fragments f = { .n_sites = 1, .n_processes = n, .one_host = true };
+	struct fragments f = { .n_sites = 1, .n_processes = n, .is_one_host = true };
 	struct variance v;
 	struct assay_error err;
 	size_t capacity = 0;
@@ -47,7 +47,7 @@ static char *map_of(const struct made *made, size_t n)
 		out->n = f.n - out->first;
 		f.span_s = fmax(f.span_s, m->to_s);
 	}
-	check(variance_of(&f, &options, &v, &err), &err);
+	check(variance_analyse(&f, &options, &v, &err), &err);
 	text = said(&v);
 	variance_release(&v);
 	map = strstr(text, "\nComputation\n");

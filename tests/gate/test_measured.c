@@ -92,11 +92,11 @@ static void side_make(struct made *made, int side, struct made_side *out)
 	}
 	out->counts.minor_faults = side ? 30 : 20;
 	out->side.n = n;
-	parts_divide(&out->sampled, out->met, out->times, n);
+	parts_divide_cpu_time(&out->sampled, out->met, out->times, n);
 	for (size_t i = 0; i < n; i++)
 		out->runs[i].time = out->times[i];
-	levels_of(out->times, n, &out->levels);
-	parts_of(&out->levels, &out->sampled, cpu_s, &out->parts);
+	levels_compute(out->times, n, &out->levels);
+	parts_compute(&out->levels, &out->sampled, cpu_s, &out->parts);
 }
 
 static void measure(struct made *made, struct measured *out)
@@ -106,7 +106,7 @@ static void measure(struct made *made, struct measured *out)
 
 	side_make(made, 0, sides[0]);
 	side_make(made, 1, sides[1]);
-	check(measured_of((struct measured_side[]){ sides[0]->side, sides[1]->side }, made->types, NULL, out, &err), &err);
+	check(measured_compare((struct measured_side[]){ sides[0]->side, sides[1]->side }, made->types, NULL, out, &err), &err);
 	for (int side = 0; side < 2; side++) {
 		parts_release(&sides[side]->parts);
 		free(sides[side]);
@@ -196,7 +196,7 @@ static void test_named(void **state)
 	assert_string_equal(m.parts[0].name, "kernel");
 	assert_string_equal(m.parts[1].name, "file metadata");
 	assert_true(m.parts[0].certain && m.parts[1].certain && fabs(m.parts[1].difference - .125) < .02);
-	text = measured_text(&m, MEASURED_TOLD * (m.seconds[1] - m.seconds[0]));
+	text = measured_text(&m, MEASURED_REPORTED_SHARE * (m.seconds[1] - m.seconds[0]));
 	assert_true(strncmp(text, "+0.1", 4) == 0 && strstr(text, " s in the kernel, of which +0.1") && strstr(text, " s file metadata"));
 	free(text);
 	assert_non_null(part_named(&m, "own code of run, walk")); /* one program with two names */
@@ -219,7 +219,7 @@ static void test_exchanged(void **state)
 	made.of[1][0] = .1;
 	made.of[1][1] = .15;
 	measure(&made, &m);
-	text = measured_text(&m, MEASURED_TOLD * m.seconds[1]);
+	text = measured_text(&m, MEASURED_REPORTED_SHARE * m.seconds[1]);
 	assert_true(strstr(text, " s own code of run") && strstr(text, " s compression") && !strstr(text, "computing"));
 	free(text);
 	measured_release(&m);
@@ -301,9 +301,10 @@ static void test_folded(void **state)
 	struct measured m;
 
 	(void)state;
-	check(measured_of((struct measured_side[]){ { "run", &runs[0], 1, &parts }, { "run", &runs[1], 1, &parts } }, 1, NULL, &m, &err),
-	      &err);
-	measured_folded(&m, "app", &text);
+	check(
+	    measured_compare((struct measured_side[]){ { "run", &runs[0], 1, &parts }, { "run", &runs[1], 1, &parts } }, 1, NULL, &m, &err),
+	    &err);
+	measured_add_folded_stacks(&m, "app", &text);
 	assert_string_equal(text.bytes, "app;computing;own code of run 40000 0\n"
 					"app;computing;own code of run;work 300000 480000\n"
 					"app;computing;own code of run;a_b(int, char) 60000 0\n"
@@ -343,8 +344,8 @@ static struct measured_chosen chosen_of(const int work_more[2], const int other_
 			runs[side][i] = (struct measured_run){ "m", 0, i + 1, { .wall = 1, .user = .001 * all }, texts[side][i], NULL };
 		}
 	}
-	check(measured_of((struct measured_side[]){ { "run", runs[0], CHOOSING, &parts }, { "run", runs[1], CHOOSING, &parts } }, 1, NULL,
-			  &m, &err),
+	check(measured_compare((struct measured_side[]){ { "run", runs[0], CHOOSING, &parts }, { "run", runs[1], CHOOSING, &parts } }, 1,
+			       NULL, &m, &err),
 	      &err);
 	chosen = m.chosen;
 	chosen.first = !chosen.first ? NULL : strcmp(chosen.first, "work") == 0 ? "work" : "other";

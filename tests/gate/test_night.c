@@ -13,15 +13,15 @@ static const struct judge_request request = { .rules = 3,
 					      .baseline = (char[]){ "v1" },
 					      .candidate = (char[]){ "v2" },
 					      .plan = "0123456789abcdef",
-					      .fresh_plan = "fedcba9876543210",
+					      .confirmation_plan = "fedcba9876543210",
 					      .min_effect = .1 + .2,
 					      .min_gain = .4,
 					      .confirm = true,
 					      .control = true,
 					      .machines = 2,
-					      .chance = true,
-					      .alike = true,
-					      .why = (char[]){ "why" },
+					      .may_be_chance = true,
+					      .follows_night_trend = true,
+					      .no_comparison_reason = (char[]){ "why" },
 					      .accepted = (char[]){ "accepted" } };
 
 /* Values that need the full precision of a double. */
@@ -39,7 +39,7 @@ static const struct judgement j = { .decision = DECISION_REGRESSION,
 				    .high = (double)NAN,
 				    .level = .975,
 				    .p = 1e-9 / 3,
-				    .input = { .fresh = FRESH_NOT_SEEN, .control_moved = true },
+				    .input = { .confirmation = CONFIRMATION_NOT_SEEN, .has_control_moved = true },
 				    .recorded = 6,
 				    .cause = (char[]){ "cause" },
 				    .reasons = { reasons, 2, 2 },
@@ -65,7 +65,7 @@ static struct lab begin(const char *directory, struct night *night, struct night
 					.input = (char[]){ "" },
 					.candidate = request.candidate,
 					.baseline = request.baseline,
-					.against = (char[]){ "version" },
+					.baseline_kind = (char[]){ "version" },
 					.hosts = (char[]){ "" },
 					.detail = (char[]){ "" },
 					.state = NIGHT_CONFIRMING };
@@ -96,7 +96,7 @@ static void test_renamed_machines(void **state)
 	(void)state;
 	check(night_decide(&lab.store, &night, &c, &request, &j, &err), &err);
 	for (size_t i = 0; i < sizeof(renamed) / sizeof(renamed[0]); i += 2) {
-		check(store_do(&lab.store, &err, renamed[i], ""), &err);
+		check(store_execute(&lab.store, &err, renamed[i], ""), &err);
 		check(night_decision_find(&lab.store, c.decision, &found, &err), &err);
 		assert_string_equal(found.items[0].judged.machines[0].machine, renamed[i + 1]);
 		assert_string_equal(found.items[0].judged.disturbed.items[0].machine, renamed[i + 1]);
@@ -120,7 +120,7 @@ static void test_back(void **state)
 	check(night_decide(&lab.store, &night, &c, &request, &j, &err), &err);
 	check(night_decision_find(&lab.store, c.decision, &found, &err), &err);
 	d = &found.items[0];
-	check(night_identify(&lab.store, d->id, id, &err), &err);
+	check(night_compute_digest(&lab.store, d->id, id, &err), &err);
 	assert_string_equal(id, c.decision);
 	assert_string_equal(d->night, night.id);
 	assert_true(d->number == 1 && d->judged.decision == j.decision && is_same(d->judged.ratio, j.ratio) &&
@@ -129,17 +129,17 @@ static void test_back(void **state)
 	assert_string_equal(d->request.baseline, request.baseline);
 	assert_string_equal(d->request.candidate, request.candidate);
 
-	assert_true(d->request.rules == 3 && d->request.machines == 2 && d->request.confirm && d->request.control && d->request.chance &&
-		    d->request.alike);
+	assert_true(d->request.rules == 3 && d->request.machines == 2 && d->request.confirm && d->request.control &&
+		    d->request.may_be_chance && d->request.follows_night_trend);
 	assert_true(is_same(d->request.min_effect, .1 + .2) && is_same(d->request.min_gain, .4));
 	assert_string_equal(d->request.plan, request.plan);
-	assert_string_equal(d->request.fresh_plan, request.fresh_plan);
-	assert_string_equal(d->request.why, request.why);
+	assert_string_equal(d->request.confirmation_plan, request.confirmation_plan);
+	assert_string_equal(d->request.no_comparison_reason, request.no_comparison_reason);
 	assert_string_equal(d->request.accepted, request.accepted);
 	assert_ptr_equal(d->request.calibration, &d->judged.calibration);
 
 	assert_true(d->judged.by_processor && is_same(d->judged.level, .975) && is_same(d->judged.p, j.p));
-	assert_true(d->judged.input.fresh == FRESH_NOT_SEEN && d->judged.input.control_moved && d->judged.recorded == 6);
+	assert_true(d->judged.input.confirmation == CONFIRMATION_NOT_SEEN && d->judged.input.has_control_moved && d->judged.recorded == 6);
 	assert_string_equal(d->judged.cause, j.cause);
 	assert_string_equal(d->judged.document, j.document);
 	assert_int_equal(d->judged.reasons.n, 2);
@@ -148,7 +148,7 @@ static void test_back(void **state)
 		assert_string_equal(d->judged.reasons.items[i].text, j.reasons.items[i].text);
 	}
 	assert_int_equal(d->judged.n_machines, 2);
-	assert_int_equal(judgement_machines(&d->judged), 1);
+	assert_int_equal(judgement_count_machines(&d->judged), 1);
 	for (size_t i = 0; i < 2; i++) {
 		assert_string_equal(d->judged.machines[i].machine, j.machines[i].machine);
 		assert_true(is_same(d->judged.machines[i].log_ratio, j.machines[i].log_ratio));
@@ -160,18 +160,19 @@ static void test_back(void **state)
 	assert_string_equal(d->judged.functions[0].counter, "emulated:blocks");
 	assert_true(d->judged.functions[0].line == 7 && is_same(d->judged.functions[0].normal, 1. / 3) &&
 		    is_same(d->judged.functions[0].now, 2) && is_same(d->judged.functions[0].part, .5));
-	assert_true(d->judged.disturbed.n == 2 && d->judged.disturbed.left_out == 1);
+	assert_true(d->judged.disturbed.n == 2 && d->judged.disturbed.n_excluded == 1);
 	for (size_t i = 0; i < 2; i++) {
 		const struct disturbed_run *a = &d->judged.disturbed.items[i], *b = &j.disturbed.items[i];
 
 		assert_string_equal(a->machine, b->machine);
 		assert_string_equal(a->version, b->version);
 		assert_true(a->repetition == b->repetition && a->cause == b->cause && is_same(a->share, b->share) &&
-			    is_same(a->usual, b->usual) && a->left_out == b->left_out);
+			    is_same(a->usual, b->usual) && a->is_excluded == b->is_excluded);
 	}
-	assert_true(d->judged.calibration.own && d->judged.calibration.taken_ms == 1 && d->judged.calibration.identical == 2 &&
-		    d->judged.calibration.distinct == 3 && d->judged.calibration.slower == 4 && d->judged.calibration.faster == 5 &&
-		    d->judged.calibration.percent == 6 && d->judged.calibration.planted == 7 && d->judged.calibration.found == 8);
+	assert_true(d->judged.calibration.is_application_specific && d->judged.calibration.taken_ms == 1 &&
+		    d->judged.calibration.identical == 2 && d->judged.calibration.distinct == 3 && d->judged.calibration.slower == 4 &&
+		    d->judged.calibration.faster == 5 && d->judged.calibration.percent == 6 && d->judged.calibration.injected == 7 &&
+		    d->judged.calibration.found == 8);
 	assert_string_equal(d->judged.calibration.stale, "stale");
 	night_decisions_release(&found);
 	night_release(&night);
@@ -205,13 +206,13 @@ static void test_changes_show(void **state)
 
 	(void)state;
 	check(night_decide(&lab.store, &night, &c, &request, &j, &err), &err);
-	check(
-	    store_ask(&lab.store, &columns, &err,
-		      "SELECT m.name, p.name, p.type FROM sqlite_schema m JOIN pragma_table_info(m.name) p WHERE m.type = 'table' AND "
-		      "(m.name = 'decision' OR m.name LIKE 'decision\\_%' ESCAPE '\\') AND p.name NOT IN ('id', 'decision', 'made_ms') OR "
-		      "(m.name = 'decision' AND p.name = 'decision')",
-		      ""),
-	    &err);
+	check(store_query(
+		  &lab.store, &columns, &err,
+		  "SELECT m.name, p.name, p.type FROM sqlite_schema m JOIN pragma_table_info(m.name) p WHERE m.type = 'table' AND "
+		  "(m.name = 'decision' OR m.name LIKE 'decision\\_%' ESCAPE '\\') AND p.name NOT IN ('id', 'decision', 'made_ms') OR "
+		  "(m.name = 'decision' AND p.name = 'decision')",
+		  ""),
+	      &err);
 	while (store_next(&lab.store, columns, &st, &err)) {
 		bool text = strcmp(store_text(columns, 2), "TEXT") == 0;
 		char *sql = mem_format("SAVEPOINT s; PRAGMA ignore_check_constraints = ON; UPDATE %s SET %s = %s%s", store_text(columns, 0),
@@ -219,7 +220,7 @@ static void test_changes_show(void **state)
 
 		if (sqlite3_exec(lab.store.db, sql, NULL, NULL, NULL))
 			fail_msg("%s: %s", sql, sqlite3_errmsg(lab.store.db));
-		check(night_identify(&lab.store, c.decision, id, &err), &err);
+		check(night_compute_digest(&lab.store, c.decision, id, &err), &err);
 		/* Numbers that order rows do not affect the identifier, and a null stays null. */
 		if (strcmp(id, c.decision) == 0 && !strstr(sql, "SET number") && !strstr(sql, "SET high"))
 			fail_msg("'%s' does not show", sql);
@@ -233,13 +234,13 @@ static void test_changes_show(void **state)
 		assert_int_equal(sqlite3_exec(lab.store.db, "SAVEPOINT s", NULL, NULL, NULL), 0);
 		if (sqlite3_exec(lab.store.db, changes[i], NULL, NULL, NULL))
 			fail_msg("%s: %s", changes[i], sqlite3_errmsg(lab.store.db));
-		check(night_identify(&lab.store, c.decision, id, &err), &err);
+		check(night_compute_digest(&lab.store, c.decision, id, &err), &err);
 		if (strcmp(id, c.decision) == 0)
 			fail_msg("'%s' does not show", changes[i]);
 		sqlite3_exec(lab.store.db, "ROLLBACK TO s; RELEASE s", NULL, NULL, NULL);
 	}
 	sqlite3_exec(lab.store.db, "UPDATE decision SET made_ms = 1", NULL, NULL, NULL);
-	check(night_identify(&lab.store, c.decision, id, &err), &err);
+	check(night_compute_digest(&lab.store, c.decision, id, &err), &err);
 	assert_string_equal(id, c.decision);
 	night_release(&night);
 	lab_close(&lab);

@@ -61,7 +61,7 @@ static uint64_t steps_of(int applications, const char *pages)
 		fail_msg("%s", message);
 	check(night_find(&lab.store, NULL, &night, &err), &err);
 	sqlite3_trace_v2(lab.store.db, SQLITE_TRACE_PROFILE, count_steps, &steps);
-	check(night_pages(&lab, &night, pages, &n, &err), &err);
+	check(night_write_pages(&lab, &night, pages, &n, &err), &err);
 	assert_int_equal(n, PAGES_EACH * applications + 3);
 	night_release(&night);
 	lab_close(&lab);
@@ -124,10 +124,11 @@ static void test_machines(void **state)
 	check(fingerprint_load(&lab.store, &set, &err), &err);
 	check(catalog_load(lab.machines, NULL, &catalog, &err), &err);
 	catalog_put(&catalog, &set);
-	machine_accept(catalog_machine(&catalog, "node0"), "000000000000000f", 1600000000000, "later"); /* the fingerprint of week 5 */
+	machine_accept(catalog_ensure_machine(&catalog, "node0"), "000000000000000f", 1600000000000,
+		       "later"); /* the fingerprint of week 5 */
 	check(catalog_save(&catalog, &n, &err), &err);
 	check(night_find(&lab.store, NULL, &night, &err), &err);
-	check(night_pages(&lab, &night, "machines-pages", &n, &err), &err);
+	check(night_write_pages(&lab, &night, "machines-pages", &n, &err), &err);
 	file = mem_format("machines-pages/night-%s.html", night.id);
 	check(file_read(file, 1 << 24, &page, &err), &err);
 	for (size_t i = 0; i < COUNT(parts); i++) {

@@ -25,42 +25,74 @@ static void test_rules(void **state)
 		enum decision_rule rule;
 		enum decision decision;
 	} rows[] = {
-		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_DUE, .crashes = true }, RULE_CRASHES, DECISION_REGRESSION },
-		{ { .verdict = DECISION_REGRESSION, .control_moved = true, .alike = true, .crashes = true },
+		{ { .verdict = DECISION_REGRESSION, .confirmation = CONFIRMATION_MISSING, .crashes = true },
 		  RULE_CRASHES,
 		  DECISION_REGRESSION },
-		{ { .verdict = DECISION_INCONCLUSIVE, .left_out = true }, RULE_LEFT_OUT, DECISION_ENVIRONMENT },
-		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_SEEN, .control_moved = true }, RULE_CONTROL, DECISION_ENVIRONMENT },
-		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_NOT_SEEN, .control_moved = true }, RULE_CONTROL, DECISION_ENVIRONMENT },
-		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_SEEN, .alike = true }, RULE_ALIKE, DECISION_ENVIRONMENT },
-		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_DISTURBED, .control_moved = true }, RULE_CONTROL, DECISION_ENVIRONMENT },
-		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_DISTURBED }, RULE_FRESH_DISTURBED, DECISION_ENVIRONMENT },
-		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_NOT_SEEN }, RULE_NOT_SEEN, DECISION_INCONCLUSIVE },
-		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_DUE }, RULE_NOT_CONFIRMED, DECISION_INCONCLUSIVE },
-		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_NONE, .chance = true }, RULE_CHANCE, DECISION_INCONCLUSIVE },
+		{ { .verdict = DECISION_REGRESSION, .has_control_moved = true, .follows_night_trend = true, .crashes = true },
+		  RULE_CRASHES,
+		  DECISION_REGRESSION },
+		{ { .verdict = DECISION_INCONCLUSIVE, .too_many_disturbed = true }, RULE_TOO_MANY_EXCLUDED, DECISION_ENVIRONMENT },
+		{ { .verdict = DECISION_REGRESSION, .confirmation = CONFIRMATION_SEEN, .has_control_moved = true },
+		  RULE_CONTROL,
+		  DECISION_ENVIRONMENT },
+		{ { .verdict = DECISION_REGRESSION, .confirmation = CONFIRMATION_NOT_SEEN, .has_control_moved = true },
+		  RULE_CONTROL,
+		  DECISION_ENVIRONMENT },
+		{ { .verdict = DECISION_REGRESSION, .confirmation = CONFIRMATION_SEEN, .follows_night_trend = true },
+		  RULE_FINDINGS_ALIKE,
+		  DECISION_ENVIRONMENT },
+		{ { .verdict = DECISION_REGRESSION, .confirmation = CONFIRMATION_DISTURBED, .has_control_moved = true },
+		  RULE_CONTROL,
+		  DECISION_ENVIRONMENT },
+		{ { .verdict = DECISION_REGRESSION, .confirmation = CONFIRMATION_DISTURBED },
+		  RULE_CONFIRMATION_DISTURBED,
+		  DECISION_ENVIRONMENT },
+		{ { .verdict = DECISION_REGRESSION, .confirmation = CONFIRMATION_NOT_SEEN }, RULE_NOT_REPRODUCED, DECISION_INCONCLUSIVE },
+		{ { .verdict = DECISION_REGRESSION, .confirmation = CONFIRMATION_MISSING }, RULE_NO_CONFIRMATION, DECISION_INCONCLUSIVE },
+		{ { .verdict = DECISION_REGRESSION, .confirmation = CONFIRMATION_NONE, .may_be_chance = true },
+		  RULE_CHANCE,
+		  DECISION_INCONCLUSIVE },
 		/* The same for improvements. */
-		{ { .verdict = DECISION_IMPROVED, .fresh = FRESH_SEEN, .control_moved = true }, RULE_CONTROL, DECISION_ENVIRONMENT },
-		{ { .verdict = DECISION_IMPROVED, .fresh = FRESH_DUE, .alike = true }, RULE_ALIKE, DECISION_ENVIRONMENT },
-		{ { .verdict = DECISION_IMPROVED, .fresh = FRESH_DISTURBED }, RULE_FRESH_DISTURBED, DECISION_ENVIRONMENT },
-		{ { .verdict = DECISION_IMPROVED, .fresh = FRESH_NOT_SEEN }, RULE_NOT_SEEN, DECISION_INCONCLUSIVE },
-		{ { .verdict = DECISION_IMPROVED, .fresh = FRESH_DUE }, RULE_NOT_CONFIRMED, DECISION_INCONCLUSIVE },
-		{ { .verdict = DECISION_IMPROVED, .fresh = FRESH_NONE, .chance = true }, RULE_CHANCE, DECISION_INCONCLUSIVE },
+		{ { .verdict = DECISION_IMPROVED, .confirmation = CONFIRMATION_SEEN, .has_control_moved = true },
+		  RULE_CONTROL,
+		  DECISION_ENVIRONMENT },
+		{ { .verdict = DECISION_IMPROVED, .confirmation = CONFIRMATION_MISSING, .follows_night_trend = true },
+		  RULE_FINDINGS_ALIKE,
+		  DECISION_ENVIRONMENT },
+		{ { .verdict = DECISION_IMPROVED, .confirmation = CONFIRMATION_DISTURBED },
+		  RULE_CONFIRMATION_DISTURBED,
+		  DECISION_ENVIRONMENT },
+		{ { .verdict = DECISION_IMPROVED, .confirmation = CONFIRMATION_NOT_SEEN }, RULE_NOT_REPRODUCED, DECISION_INCONCLUSIVE },
+		{ { .verdict = DECISION_IMPROVED, .confirmation = CONFIRMATION_MISSING }, RULE_NO_CONFIRMATION, DECISION_INCONCLUSIVE },
+		{ { .verdict = DECISION_IMPROVED, .confirmation = CONFIRMATION_NONE, .may_be_chance = true },
+		  RULE_CHANCE,
+		  DECISION_INCONCLUSIVE },
 		/* No rule applies. */
-		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_SEEN }, DECISION_RULES, DECISION_REGRESSION },
-		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_SEEN, .chance = true }, DECISION_RULES, DECISION_REGRESSION },
-		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_SEEN, .left_out = true }, DECISION_RULES, DECISION_REGRESSION },
-		{ { .verdict = DECISION_REGRESSION, .fresh = FRESH_NONE }, DECISION_RULES, DECISION_REGRESSION },
-		{ { .verdict = DECISION_PASS, .left_out = true, .alike = true, .chance = true }, DECISION_RULES, DECISION_PASS },
-		{ { .verdict = DECISION_IMPROVED, .fresh = FRESH_SEEN, .chance = true }, DECISION_RULES, DECISION_IMPROVED },
-		{ { .verdict = DECISION_IMPROVED, .fresh = FRESH_NONE, .left_out = true }, DECISION_RULES, DECISION_IMPROVED },
-		{ { .verdict = DECISION_INCONCLUSIVE, .alike = true }, DECISION_RULES, DECISION_INCONCLUSIVE },
-		{ { .verdict = DECISION_NOTHING_MEASURED, .left_out = true }, DECISION_RULES, DECISION_NOTHING_MEASURED },
+		{ { .verdict = DECISION_REGRESSION, .confirmation = CONFIRMATION_SEEN }, DECISION_RULES, DECISION_REGRESSION },
+		{ { .verdict = DECISION_REGRESSION, .confirmation = CONFIRMATION_SEEN, .may_be_chance = true },
+		  DECISION_RULES,
+		  DECISION_REGRESSION },
+		{ { .verdict = DECISION_REGRESSION, .confirmation = CONFIRMATION_SEEN, .too_many_disturbed = true },
+		  DECISION_RULES,
+		  DECISION_REGRESSION },
+		{ { .verdict = DECISION_REGRESSION, .confirmation = CONFIRMATION_NONE }, DECISION_RULES, DECISION_REGRESSION },
+		{ { .verdict = DECISION_PASS, .too_many_disturbed = true, .follows_night_trend = true, .may_be_chance = true },
+		  DECISION_RULES,
+		  DECISION_PASS },
+		{ { .verdict = DECISION_IMPROVED, .confirmation = CONFIRMATION_SEEN, .may_be_chance = true },
+		  DECISION_RULES,
+		  DECISION_IMPROVED },
+		{ { .verdict = DECISION_IMPROVED, .confirmation = CONFIRMATION_NONE, .too_many_disturbed = true },
+		  DECISION_RULES,
+		  DECISION_IMPROVED },
+		{ { .verdict = DECISION_INCONCLUSIVE, .follows_night_trend = true }, DECISION_RULES, DECISION_INCONCLUSIVE },
+		{ { .verdict = DECISION_NOTHING_MEASURED, .too_many_disturbed = true }, DECISION_RULES, DECISION_NOTHING_MEASURED },
 	};
 	unsigned seen = 0;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		enum decision_rule rule = decision_rule_of(&rows[i].in);
+		enum decision_rule rule = decision_rule_find(&rows[i].in);
 
 		assert_int_equal(rule, rows[i].rule);
 		assert_int_equal(rule < DECISION_RULES ? rule_decisions[rule] : rows[i].in.verdict, rows[i].decision);
@@ -75,9 +107,9 @@ static void test_never_worse(void **state)
 	(void)state;
 	for (unsigned i = 0; i < DECISIONS * 5 * 32; i++) {
 		struct decision_input in = {
-			(enum decision)(i % DECISIONS), i & 1, (enum decision_fresh)(i / DECISIONS % 5), i & 2, i & 4, i & 8, i & 16
+			(enum decision)(i % DECISIONS), i & 1, (enum confirmation_result)(i / DECISIONS % 5), i & 2, i & 4, i & 8, i & 16
 		};
-		enum decision_rule rule = decision_rule_of(&in);
+		enum decision_rule rule = decision_rule_find(&in);
 
 		if (rule < DECISION_RULES)
 			assert_true(rule_decisions[rule] == in.verdict || rule_decisions[rule] == DECISION_ENVIRONMENT ||
@@ -131,11 +163,12 @@ static void test_fresh_runs(void **state)
 			for (int k = 0; k < 3; k++)
 				ratios[k] = way ? 1 / rows[i].ratios[k] : rows[i].ratios[k];
 			v = shown(machines, ratios, low, high);
-			assert_int_equal(judge_settled(&v), rows[i].settled);
-			assert_int_equal(judge_seen_again(&v, ways[way], false, (size_t)rows[i].machines), rows[i].seen);
-			assert_false(judge_seen_again(&v, ways[1 - way], false, 1));
+			assert_int_equal(judge_is_settled(&v), rows[i].settled);
+			assert_int_equal(judge_is_confirmed(&v, ways[way], false, (size_t)rows[i].machines), rows[i].seen);
+			assert_false(judge_is_confirmed(&v, ways[1 - way], false, 1));
 			if (decision_is_finding(v.effect.decision))
-				assert_string_equal(machine_after(&v) ? machine_after(&v) : "", rows[i].behind ? rows[i].behind : "");
+				assert_string_equal(find_decisive_machine(&v) ? find_decisive_machine(&v) : "",
+						    rows[i].behind ? rows[i].behind : "");
 		}
 	}
 }
@@ -191,11 +224,11 @@ static void test_suite(void **state)
 	    ASSAY_OK);
 	assert_int_equal(s.n, 2);
 	assert_int_equal(s.entries[0].candidates.n, 2);
-	assert_string_equal(s.entries[0].against.items[0], "release");
+	assert_string_equal(s.entries[0].baseline_kind.items[0], "release");
 	assert_string_equal(s.entries[0].hosts, "@big");
 	assert_true(s.entries[0].budget_s == 90 && s.entries[1].budget_s == 300 && s.entries[0].min_effect == .05);
 	assert_true(s.entries[0].min_gain == 0 && s.entries[1].min_effect == 0 && s.entries[1].min_gain == .2);
-	assert_int_equal(s.entries[1].against.n, 2);
+	assert_int_equal(s.entries[1].baseline_kind.n, 2);
 	assert_int_equal(s.deadline_minute, 390);
 	assert_true(!s.confirm && s.machines == 3 && s.max_age_days == 7 && s.wait_s == 60);
 	suite_release(&s);
@@ -283,16 +316,16 @@ static void test_exit(void **state)
 		struct night_comparisons left = { c, (size_t)(N - i) }, one = { &c[N - 1 - i], 1 };
 		struct night_decisions all = { d, N };
 
-		assert_int_equal(night_exit(&left, &all, NIGHT_FAILS_USUALLY), rows[i].status);
-		assert_int_equal(night_exit(&one, &all, NIGHT_FAILS_USUALLY), rows[i].status);
-		assert_int_equal(night_exit(&left, &all, 0), 0);
+		assert_int_equal(night_exit_status(&left, &all, NIGHT_FAILS_DEFAULT), rows[i].status);
+		assert_int_equal(night_exit_status(&one, &all, NIGHT_FAILS_DEFAULT), rows[i].status);
+		assert_int_equal(night_exit_status(&left, &all, 0), 0);
 		for (int k = 0; k < NIGHT_FAILS_LATENT; k++) {
 			static const int statuses[] = { 3, 6, 5, 4, 7 };
 			bool there = false;
 
 			for (int j = i; j < N; j++)
 				there = there || rows[j].status == statuses[k];
-			assert_int_equal(night_exit(&left, &all, 1u << k), there ? statuses[k] : 0);
+			assert_int_equal(night_exit_status(&left, &all, 1u << k), there ? statuses[k] : 0);
 		}
 	}
 	for (int i = 0; i < N; i++)
@@ -309,9 +342,9 @@ static void test_exit_latent(void **state)
 		unsigned fail_on;
 		int expected;
 	} rows[] = {
-		{ 0, true, NIGHT_FAILS_USUALLY, 0 },	       { 0, true, 1u << NIGHT_FAILS_LATENT, 3 },
-		{ 0, false, 1u << NIGHT_FAILS_LATENT, 0 },     { 3, false, NIGHT_FAILS_USUALLY, 3 },
-		{ 3, false, 1u << NIGHT_FAILS_LATENT, 0 },     { 4, false, NIGHT_FAILS_USUALLY, 4 },
+		{ 0, true, NIGHT_FAILS_DEFAULT, 0 },	       { 0, true, 1u << NIGHT_FAILS_LATENT, 3 },
+		{ 0, false, 1u << NIGHT_FAILS_LATENT, 0 },     { 3, false, NIGHT_FAILS_DEFAULT, 3 },
+		{ 3, false, 1u << NIGHT_FAILS_LATENT, 0 },     { 4, false, NIGHT_FAILS_DEFAULT, 4 },
 		{ 4, false, 1u << NIGHT_FAILS_REGRESSION, 0 },
 	};
 	struct night_comparison c = { .plan = "p", .detail = mem_string(""), .decision = "a" };
@@ -321,11 +354,11 @@ static void test_exit_latent(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		assert_int_equal(night_status(rows[i].status, rows[i].latent, rows[i].fail_on), rows[i].expected);
-	assert_int_equal(night_exit(&one, &all, latent), 0);
+		assert_int_equal(night_decision_exit_status(rows[i].status, rows[i].latent, rows[i].fail_on), rows[i].expected);
+	assert_int_equal(night_exit_status(&one, &all, latent), 0);
 	reasons_add(&d.judged.reasons, COMPARISON_LATENT, "it costs almost nothing here");
-	assert_int_equal(night_exit(&one, &all, latent | regression), 3);
-	assert_int_equal(night_exit(&one, &all, NIGHT_FAILS_USUALLY), 0);
+	assert_int_equal(night_exit_status(&one, &all, latent | regression), 3);
+	assert_int_equal(night_exit_status(&one, &all, NIGHT_FAILS_DEFAULT), 0);
 	reasons_release(&d.judged.reasons);
 	free(c.detail);
 }
@@ -338,9 +371,9 @@ static void test_say(void **state)
 	struct manifest_arguments note = { NULL, 0 };
 
 	(void)state;
-	say(&note, "toogood@v1 is not used");
-	say(&note, "good@v1 is not used");
-	say(&note, "good@v1 is not used");
+	add_note(&note, "toogood@v1 is not used");
+	add_note(&note, "good@v1 is not used");
+	add_note(&note, "good@v1 is not used");
 	assert_int_equal(note.n, 2);
 	assert_string_equal(note.items[1], "good@v1 is not used");
 	manifest_arguments_release(&note);
@@ -374,9 +407,9 @@ static void test_accepted(void **state)
 		const struct baseline *counts, *expired;
 		int64_t ms;
 
-		assert_int_equal(text_day(rows[i].day, &ms, &err), ASSAY_OK);
+		assert_int_equal(text_parse_day(rows[i].day, &ms, &err), ASSAY_OK);
 		counts = baselines_find(&all, rows[i].application, ms + BASELINES_DAY_MS - 1);
-		expired = baselines_expired(&all, rows[i].application, ms + BASELINES_DAY_MS - 1);
+		expired = baselines_find_expired(&all, rows[i].application, ms + BASELINES_DAY_MS - 1);
 		assert_string_equal(counts ? counts->version : "none", rows[i].counts ? rows[i].counts : "none");
 		assert_string_equal(expired ? expired->version : "none", rows[i].expired ? rows[i].expired : "none");
 	}

@@ -42,7 +42,7 @@ static struct observe_options plain(void)
 {
 	struct observe_options options = observe_defaults;
 
-	options.least_share = 0;
+	options.share_min = 0;
 	return options;
 }
 
@@ -120,7 +120,7 @@ static void test_pooling(void **state)
 	near("threads together", value(&o, 2, "emulated:hitm_false_milli"), (1 * 8 + 2 * 9 + 1 * 10 + 2 * 11) / (40. * 6));
 	observed_release(&o);
 
-	options.least_work = 0;
+	options.pool_work_min = 0;
 	look(&side, &options, &o);
 	assert_int_equal(o.observations.values.rows, 11); /* an incomplete row is merged with the next one */
 	observed_release(&o);
@@ -147,7 +147,7 @@ static void test_left_out(void **state)
 	assert_int_equal(o.observations.functions, 1);
 	assert_string_equal(o.functions[0], "g");
 	assert_int_equal(o.n_aside, 1);
-	assert_int_equal(o.aside[0].why, OBSERVE_NOT_COUNTED);
+	assert_int_equal(o.excluded[0].kind, OBSERVE_NOT_COUNTED);
 	observed_release(&o);
 	side_release(&side);
 
@@ -155,7 +155,7 @@ static void test_left_out(void **state)
 	rows[0].values[2] = rows[1].values[2] = 0x1p63;
 	made_run(&side, "1", emulated(rows, COUNT(rows)));
 	look(&side, &options, &o);
-	assert_int_equal(o.aside[0].why, OBSERVE_OVERFLOW);
+	assert_int_equal(o.excluded[0].kind, OBSERVE_OVERFLOW);
 	observed_release(&o);
 	side_release(&side);
 }
@@ -179,11 +179,11 @@ static void test_limit(void **state)
 	for (size_t i = 0; i < 40; i++)
 		weight += o.run[i] == 0 && o.function[i] == 0 ? o.weight[i] : 0;
 	near("all calls are stood for", weight, 20 * (1 + 2 + 3));
-	options.only = (const char *const[]){ "f" };
-	options.n_only = 1;
+	options.selected_functions = (const char *const[]){ "f" };
+	options.n_selected_functions = 1;
 	look(&side, &options, &again);
 	assert_int_equal(again.observations.values.rows, 20);
-	assert_int_equal(again.aside[0].why, OBSERVE_UNASKED);
+	assert_int_equal(again.excluded[0].kind, OBSERVE_UNASKED);
 	for (size_t i = 0; i < 10; i++)
 		near("the same choice, whatever else is there", mat_get(&again.observations.values, i, 2),
 		     mat_get(&o.observations.values, i, 2));
@@ -224,10 +224,10 @@ static void test_inclusive(void **state)
 	near("with nested calls", value(&o, 0, "emulated:accesses"), 300);
 	assert_int_equal(o.facts[0].remarks[OBSERVE_INCLUSIVE], 1);
 	observed_release(&o);
-	options.least_share = .001; /* now a function with almost no work of its own is excluded */
+	options.share_min = .001; /* now a function with almost no work of its own is excluded */
 	look(&sides[0], &options, &o);
 	assert_int_equal(o.observations.functions, 1);
-	assert_int_equal(o.aside[0].why, OBSERVE_NESTED);
+	assert_int_equal(o.excluded[0].kind, OBSERVE_NESTED);
 	observed_release(&o);
 	side_release(&sides[0]);
 	side_release(&sides[1]);
@@ -249,7 +249,7 @@ static void test_small(void **state)
 	made_run(&sides[1], "1", emulated(rows, COUNT(rows)));
 	look(&sides[0], &options, &o);
 	assert_int_equal(o.observations.functions, 1);
-	assert_int_equal(o.aside[0].why, OBSERVE_LITTLE_WORK);
+	assert_int_equal(o.excluded[0].kind, OBSERVE_LITTLE_WORK);
 	observed_release(&o);
 	options.other = &sides[1]; /* the other side does more */
 	look(&sides[0], &options, &o);
@@ -305,7 +305,7 @@ static void test_join(void **state)
 	near("by the work of its own execution", value(&o, 1, "PAPI_L3_TCM"), 40 / 4000.);
 	near("and that of the other", value(&o, 1, "PAPI_BR_MSP"), 40 / 2000.);
 	assert_int_equal(o.n_aside, 1);
-	assert_int_equal(o.aside[0].why, OBSERVE_APART);
+	assert_int_equal(o.excluded[0].kind, OBSERVE_APART);
 	observed_release(&o);
 
 	s = made_samples(RECORD_PAPI, second, functions, rows, 2);
@@ -359,8 +359,8 @@ static void test_refused(void **state)
 	side_release(&side);
 	side = made_side("here");
 	made_run(&side, "one", emulated(rows, 1));
-	options.only = (const char *const[]){ "h" };
-	options.n_only = 1;
+	options.selected_functions = (const char *const[]){ "h" };
+	options.n_selected_functions = 1;
 	check_fails("not there", observe(&side, &options, &o, &err), ASSAY_E_NODATA, &err,
 		    "none of the functions that changed or were selected");
 	side_release(&side);

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-static const struct effect_asked asked = { .03, EFFECT_LEVEL };
+static const struct effect_request asked = { .03, EFFECT_LEVEL };
 
 #define TYPES 8
 #define MANY  5
@@ -41,7 +41,7 @@ static struct order order_with(const struct sides *s, size_t types, bool turns, 
 		}
 		order_add(&list, t, turns, s->n, numbers, costs, false);
 	}
-	order = order_of(&list, types);
+	order = order_estimate(&list, types);
 	order_release(&list);
 	return order;
 }
@@ -54,7 +54,7 @@ static void test_places(void **state)
 	static const struct {
 		const char *what;
 		struct sides sides;
-		bool turns, apart;
+		bool turns, n_unpaired;
 	} rows[] = {
 		{ "the same repetitions", { { 3, 3 }, { { 1, 2, 3 }, { 1, 2, 3 } } }, false, false },
 		{ "the same ones, otherwise ordered", { { 3, 3 }, { { 1, 2, 3 }, { 3, 1, 2 } } }, false, false },
@@ -70,8 +70,8 @@ static void test_places(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct order o = order_with(&rows[i].sides, TYPES, rows[i].turns, none, 0, 4);
 
-		if (o.apart != (rows[i].apart ? TYPES : 0))
-			fail_msg("%s: apart %zu", rows[i].what, o.apart);
+		if (o.n_unpaired != (rows[i].n_unpaired ? TYPES : 0))
+			fail_msg("%s: apart %zu", rows[i].what, o.n_unpaired);
 		assert_true(o.error == 0 && o.spread == 0);
 	}
 }
@@ -124,8 +124,8 @@ static void test_many(void **state)
 			costs[i] = exp(.1 * rng_normal(&rng));
 		order_add(&list, t, false, n, repetition, cost, false);
 	}
-	order = order_of(&list, 3);
-	assert_true(order.apart == 3 && order.spread < .05);
+	order = order_estimate(&list, 3);
+	assert_true(order.n_unpaired == 3 && order.spread < .05);
 	order_release(&list);
 }
 
@@ -136,8 +136,8 @@ static void test_interval(void **state)
 		{ 0, .10, 0, 0, false }, { 1, .12, 0, 0, false }, { 2, .08, 0, 0, false }, { 3, .11, 0, 0, false }
 	};
 	const struct effect_common more = { .error = .02, .df = 2 };
-	struct effect plain = effect_of(pairs, 4, 4, &asked, NULL), wider = effect_of(pairs, 4, 4, &asked, &more),
-		      few = effect_of(pairs, 2, 4, &asked, &more);
+	struct effect plain = effect_compute(pairs, 4, 4, &asked, NULL), wider = effect_compute(pairs, 4, 4, &asked, &more),
+		      few = effect_compute(pairs, 2, 4, &asked, &more);
 
 	(void)state;
 	assert_true(wider.ratio == plain.ratio);

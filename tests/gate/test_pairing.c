@@ -18,7 +18,7 @@ struct world {
 static void enter(struct world *w, const char *baseline, const char *candidate)
 {
 	*w = (struct world){ .config = { .min_effect = .03 } };
-	types_of(&w->evidence.catalog, &w->config, &w->evidence.types);
+	types_compute(&w->evidence.catalog, &w->config, &w->evidence.types);
 	w->sides[0].application = mem_string(baseline);
 	w->sides[1].application = mem_string(candidate);
 	w->sides[0].version = mem_string("old");
@@ -75,14 +75,14 @@ static void expect(struct world *w, size_t machine, double ratio, size_t runs, e
 	struct pairing pairing;
 	const struct pairing_machine *m;
 
-	pairing_of(&w->evidence, &w->config, &w->sides[0], &w->sides[1], &pairing);
+	pairing_compute(&w->evidence, &w->config, &w->sides[0], &w->sides[1], &pairing);
 	assert_true(machine < pairing.n);
 	m = &pairing.machines[machine];
 	assert_int_equal(m->reason, PAIRING_USED);
 	assert_true(fabs(exp(m->log_ratio) - ratio) < 1e-9);
 	assert_int_equal(m->baseline_runs, runs);
 	assert_int_equal(m->candidate_runs, runs);
-	assert_int_equal(m->turns, turns);
+	assert_int_equal(m->alternation, turns);
 	pairing_release(&pairing);
 }
 
@@ -90,9 +90,9 @@ static void expect_left_out(struct world *w, size_t machine, enum pairing_reason
 {
 	struct pairing pairing;
 
-	pairing_of(&w->evidence, &w->config, &w->sides[0], &w->sides[1], &pairing);
+	pairing_compute(&w->evidence, &w->config, &w->sides[0], &w->sides[1], &pairing);
 	assert_int_equal(pairing.machines[machine].reason, reason);
-	assert_int_equal(pairing.turns, PAIRING_TURNS_TAKEN);
+	assert_int_equal(pairing.alternation, PAIRING_TURNS_TAKEN);
 	pairing_release(&pairing);
 }
 
@@ -102,7 +102,7 @@ static bool has_reason(struct world *w, const char *code)
 	struct assay_error err;
 	bool found = false;
 
-	assert_int_equal(verdict_of(&w->evidence, &w->config, &w->sides[0], &w->sides[1], .03, &verdict, &err), ASSAY_OK);
+	assert_int_equal(verdict_compute(&w->evidence, &w->config, &w->sides[0], &w->sides[1], .03, &verdict, &err), ASSAY_OK);
 	for (size_t i = 0; i < verdict.n_reasons; i++)
 		found = found || strcmp(verdict.reasons[i].code, code) == 0;
 	verdict_release(&verdict);
@@ -187,7 +187,7 @@ static void add_one(struct world *w, int side, const char *machine, const char *
 
 /* Adds results in their order, one minute apart: A is the old version, B the new one. A space is a day; '=' means the same time.
  * Repetitions are numbered within each version, or start at a digit before the letter. */
-static void add_order(struct world *w, const char *machine, const char *order, enum run_turns turns, double slower)
+static void add_order(struct world *w, const char *machine, const char *order, enum run_order_source turns, double slower)
 {
 	int64_t at = 0, number[2] = { 0 };
 
@@ -203,7 +203,7 @@ static void add_order(struct world *w, const char *machine, const char *order, e
 			struct run run = { .machine = mem_string(machine),
 					   .taken_ms = at += 60000,
 					   .repetition = ++number[side],
-					   .turns = turns,
+					   .order_source = turns,
 					   .metric = (side ? slower : 1) * (1 + .001 * (double)(number[side] % 3)),
 					   .recorded = 1 };
 
@@ -220,34 +220,34 @@ static void test_turns(void **state)
 {
 	static const struct {
 		const char *order;
-		enum run_turns turns;
+		enum run_order_source turns;
 		enum pairing_turns expected;
 	} rows[] = {
-		{ "ABABABABABAB", RUN_TURNS_COUNTED, PAIRING_TURNS_TAKEN },
-		{ "ABBAABBAABBA", RUN_TURNS_COUNTED, PAIRING_TURNS_TAKEN },
-		{ "AAAAAABBBBBB", RUN_TURNS_NUMBERED, PAIRING_TURNS_NOT_TAKEN }, /* times override numbers */
-		{ "AAAAAABBBBBB", RUN_TURNS_SAID, PAIRING_TURNS_NOT_TAKEN },
-		{ "BBBBBBAAAAAA", RUN_TURNS_COUNTED, PAIRING_TURNS_NOT_TAKEN },
-		{ "AAAAABBBBBBA", RUN_TURNS_COUNTED, PAIRING_TURNS_NOT_TAKEN }, /* only the last run breaks the blocks */
-		{ "AAABBBAAABBBAAABBB", RUN_TURNS_COUNTED, PAIRING_TURNS_TAKEN },
-		{ "AB", RUN_TURNS_COUNTED, PAIRING_TURNS_NOT_TAKEN },
-		{ "A=A=A=A=A=A B=B=B=B=B=B", RUN_TURNS_NUMBERED, PAIRING_TURNS_NOT_TAKEN }, /* two files with one time each */
-		{ "A=A=A=A=A=A B=B=B=B=B=B", RUN_TURNS_SAID, PAIRING_TURNS_TAKEN },
-		{ "A=A=A=A=A=A=B=B=B=B=B=B", RUN_TURNS_NUMBERED, PAIRING_TURNS_TAKEN }, /* a data set with one time */
-		{ "A=B", RUN_TURNS_NUMBERED, PAIRING_TURNS_TAKEN },
-		{ "A=A=A=A=A=A=B=B=B=B=B=B", RUN_TURNS_COUNTED, PAIRING_TURNS_UNKNOWN }, /* a file of hyperfine, without an order */
-		{ "A=A=A=A=A=A=B=B=B=B=B=B", RUN_TURNS_SAID, PAIRING_TURNS_TAKEN },
-		{ "A=A=A=A=A=A=B=B", RUN_TURNS_NUMBERED, PAIRING_TURNS_TAKEN },	  /* all numbers of B are in A */
-		{ "1A=A=A=4B=B=B", RUN_TURNS_NUMBERED, PAIRING_TURNS_NOT_TAKEN }, /* consecutive numbers */
-		{ "1A=2B=3A=4B=5A=6B", RUN_TURNS_NUMBERED, PAIRING_TURNS_TAKEN },
-		{ "1A=3A=2B", RUN_TURNS_NUMBERED, PAIRING_TURNS_TAKEN },
-		{ "1A=A=A=3B=B=B", RUN_TURNS_NUMBERED, PAIRING_TURNS_NOT_TAKEN }, /* only one number is shared */
-		{ "AA AA AA AA AA BB BB BB BB BB", RUN_TURNS_COUNTED, PAIRING_TURNS_TAKEN },
-		{ "AA AA AA AA BB BB BB BB", RUN_TURNS_COUNTED, PAIRING_TURNS_NOT_TAKEN },
-		{ "A=A A=A A=A A=A A=A B=B B=B B=B B=B B=B", RUN_TURNS_NUMBERED, PAIRING_TURNS_TAKEN },
-		{ "A=A=B=B A=A=B=B A=A=B=B A=A=B=B A=A=B=B", RUN_TURNS_COUNTED, PAIRING_TURNS_TAKEN },
-		{ "A=A=B=B A=A=B=B A=A=B=B A=A=B=B", RUN_TURNS_COUNTED, PAIRING_TURNS_UNKNOWN },
-		{ "A A A A A B B B B B", RUN_TURNS_COUNTED, PAIRING_TURNS_NOT_TAKEN }, /* days are treated like minutes */
+		{ "ABABABABABAB", RUN_ORDER_COUNTED, PAIRING_TURNS_TAKEN },
+		{ "ABBAABBAABBA", RUN_ORDER_COUNTED, PAIRING_TURNS_TAKEN },
+		{ "AAAAAABBBBBB", RUN_ORDER_NUMBERED, PAIRING_TURNS_NOT_TAKEN }, /* times override numbers */
+		{ "AAAAAABBBBBB", RUN_ORDER_STATED, PAIRING_TURNS_NOT_TAKEN },
+		{ "BBBBBBAAAAAA", RUN_ORDER_COUNTED, PAIRING_TURNS_NOT_TAKEN },
+		{ "AAAAABBBBBBA", RUN_ORDER_COUNTED, PAIRING_TURNS_NOT_TAKEN }, /* only the last run breaks the blocks */
+		{ "AAABBBAAABBBAAABBB", RUN_ORDER_COUNTED, PAIRING_TURNS_TAKEN },
+		{ "AB", RUN_ORDER_COUNTED, PAIRING_TURNS_NOT_TAKEN },
+		{ "A=A=A=A=A=A B=B=B=B=B=B", RUN_ORDER_NUMBERED, PAIRING_TURNS_NOT_TAKEN }, /* two files with one time each */
+		{ "A=A=A=A=A=A B=B=B=B=B=B", RUN_ORDER_STATED, PAIRING_TURNS_TAKEN },
+		{ "A=A=A=A=A=A=B=B=B=B=B=B", RUN_ORDER_NUMBERED, PAIRING_TURNS_TAKEN }, /* a data set with one time */
+		{ "A=B", RUN_ORDER_NUMBERED, PAIRING_TURNS_TAKEN },
+		{ "A=A=A=A=A=A=B=B=B=B=B=B", RUN_ORDER_COUNTED, PAIRING_TURNS_UNKNOWN }, /* a file of hyperfine, without an order */
+		{ "A=A=A=A=A=A=B=B=B=B=B=B", RUN_ORDER_STATED, PAIRING_TURNS_TAKEN },
+		{ "A=A=A=A=A=A=B=B", RUN_ORDER_NUMBERED, PAIRING_TURNS_TAKEN },	  /* all numbers of B are in A */
+		{ "1A=A=A=4B=B=B", RUN_ORDER_NUMBERED, PAIRING_TURNS_NOT_TAKEN }, /* consecutive numbers */
+		{ "1A=2B=3A=4B=5A=6B", RUN_ORDER_NUMBERED, PAIRING_TURNS_TAKEN },
+		{ "1A=3A=2B", RUN_ORDER_NUMBERED, PAIRING_TURNS_TAKEN },
+		{ "1A=A=A=3B=B=B", RUN_ORDER_NUMBERED, PAIRING_TURNS_NOT_TAKEN }, /* only one number is shared */
+		{ "AA AA AA AA AA BB BB BB BB BB", RUN_ORDER_COUNTED, PAIRING_TURNS_TAKEN },
+		{ "AA AA AA AA BB BB BB BB", RUN_ORDER_COUNTED, PAIRING_TURNS_NOT_TAKEN },
+		{ "A=A A=A A=A A=A A=A B=B B=B B=B B=B B=B", RUN_ORDER_NUMBERED, PAIRING_TURNS_TAKEN },
+		{ "A=A=B=B A=A=B=B A=A=B=B A=A=B=B A=A=B=B", RUN_ORDER_COUNTED, PAIRING_TURNS_TAKEN },
+		{ "A=A=B=B A=A=B=B A=A=B=B A=A=B=B", RUN_ORDER_COUNTED, PAIRING_TURNS_UNKNOWN },
+		{ "A A A A A B B B B B", RUN_ORDER_COUNTED, PAIRING_TURNS_NOT_TAKEN }, /* days are treated like minutes */
 	};
 
 	(void)state;
@@ -260,11 +260,11 @@ static void test_turns(void **state)
 		enter(&w, "app", "app");
 		for (int m = 0; m < 3; m++)
 			add_order(&w, (const char *[]){ "m0", "m1", "m2" }[m], rows[i].order, rows[i].turns, 1.2);
-		pairing_of(&w.evidence, &w.config, &w.sides[0], &w.sides[1], &pairing);
-		assert_int_equal(verdict_of(&w.evidence, &w.config, &w.sides[0], &w.sides[1], .03, &v, &err), ASSAY_OK);
-		if (pairing.turns != rows[i].expected ||
+		pairing_compute(&w.evidence, &w.config, &w.sides[0], &w.sides[1], &pairing);
+		assert_int_equal(verdict_compute(&w.evidence, &w.config, &w.sides[0], &w.sides[1], .03, &v, &err), ASSAY_OK);
+		if (pairing.alternation != rows[i].expected ||
 		    v.effect.decision != (rows[i].expected == PAIRING_TURNS_TAKEN ? DECISION_REGRESSION : DECISION_INCONCLUSIVE))
-			fail_msg("%s (%d): %d, %s", rows[i].order, rows[i].turns, pairing.turns, decision_text(v.effect.decision));
+			fail_msg("%s (%d): %d, %s", rows[i].order, rows[i].turns, pairing.alternation, decision_text(v.effect.decision));
 		if (rows[i].expected != PAIRING_TURNS_TAKEN)
 			assert_string_equal(v.reasons[0].code,
 					    rows[i].expected == PAIRING_TURNS_UNKNOWN ? "order_unknown" : "order_confounded");
@@ -282,12 +282,12 @@ static void test_sessions(void **state)
 
 	(void)state;
 	enter(&w, "app", "app");
-	add_order(&w, "m", "AAA AAA AAA AAA AAA BBB BBB BBB BBB BBB", RUN_TURNS_COUNTED, 1);
+	add_order(&w, "m", "AAA AAA AAA AAA AAA BBB BBB BBB BBB BBB", RUN_ORDER_COUNTED, 1);
 	for (int side = 0; side < 2; side++) {
 		for (size_t i = 0; i < w.sides[side].n; i++)
 			w.sides[side].items[i].metric *= exp(.1 * (double)(i / 3)); /* sessions 0, .1, .2, .3, .4 apart */
 	}
-	pairing_of(&w.evidence, &w.config, &w.sides[0], &w.sides[1], &pairing);
+	pairing_compute(&w.evidence, &w.config, &w.sides[0], &w.sides[1], &pairing);
 	assert_int_equal(pairing.n, 1);
 	assert_int_equal(pairing.machines[0].baseline_runs, 15);
 	assert_true(fabs(pairing.machines[0].noise - sqrt(2 * .025 * 1.198 * 1.198 / 5)) < 1e-9);
@@ -311,7 +311,7 @@ static void test_session_of_one(void **state)
 	}
 	add_one(&w, 0, "m", "s2", 4, 1);
 	add_one(&w, 1, "m", "s2", 4, exp(.1));
-	pairing_of(&w.evidence, &w.config, &w.sides[0], &w.sides[1], &pairing);
+	pairing_compute(&w.evidence, &w.config, &w.sides[0], &w.sides[1], &pairing);
 	assert_int_equal(pairing.n, 1);
 	assert_true(fabs(pairing.machines[0].log_ratio - .1) < 1e-12);
 	assert_true(fabs(pairing.machines[0].noise - s * sqrt(both + one) / 2) < 1e-12);
@@ -333,7 +333,7 @@ static void test_exactly_alike(void **state)
 		add_one(&w, 0, "m", "", r, 10);
 		add_one(&w, 1, "m", "", r, 10);
 	}
-	assert_int_equal(verdict_of(&w.evidence, &w.config, &w.sides[0], &w.sides[1], .03, &verdict, &err), ASSAY_OK);
+	assert_int_equal(verdict_compute(&w.evidence, &w.config, &w.sides[0], &w.sides[1], .03, &verdict, &err), ASSAY_OK);
 	assert_int_equal(verdict.effect.decision, DECISION_INCONCLUSIVE);
 	assert_string_equal(verdict.reasons[0].code, "too_few_types");
 	assert_non_null(strstr(verdict.reasons[0].text, "are equal"));
@@ -370,7 +370,7 @@ static void test_ticks(void **state)
 				add_one(&w, 1, name, "", r, rows[i].new);
 			}
 		}
-		assert_int_equal(verdict_of(&w.evidence, &w.config, &w.sides[0], &w.sides[1], .03, &v, &err), ASSAY_OK);
+		assert_int_equal(verdict_compute(&w.evidence, &w.config, &w.sides[0], &w.sides[1], .03, &v, &err), ASSAY_OK);
 		if (v.effect.decision != rows[i].decision || isnan(v.effect.low) == rows[i].interval)
 			fail_msg("%d machines, %g to %g: %s (%g to %g)", rows[i].machines, rows[i].old, rows[i].new,
 				 decision_text(v.effect.decision), v.effect.low, v.effect.high);
@@ -409,7 +409,7 @@ static void test_few_machines(void **state)
 				add_one(&w, 1, name, "", r, 1.1 + .0013 * (double)(r + m));
 			}
 		}
-		assert_int_equal(verdict_of(&w.evidence, &w.config, &w.sides[0], &w.sides[1], .03, &v, &err), ASSAY_OK);
+		assert_int_equal(verdict_compute(&w.evidence, &w.config, &w.sides[0], &w.sides[1], .03, &v, &err), ASSAY_OK);
 		if (v.effect.decision != rows[i].decision)
 			fail_msg("%d machines, %d runs: %s", rows[i].machines, (int)rows[i].runs, decision_text(v.effect.decision));
 		verdict_release(&v);
@@ -449,7 +449,7 @@ static void test_groups(void **state)
 				}
 			}
 		}
-		assert_int_equal(verdict_of(&w.evidence, &w.config, &w.sides[0], &w.sides[1], .03, &v, &err), ASSAY_OK);
+		assert_int_equal(verdict_compute(&w.evidence, &w.config, &w.sides[0], &w.sides[1], .03, &v, &err), ASSAY_OK);
 		if (v.effect.decision != rows[i].decision || strcmp(v.reasons[0].code, rows[i].reason) != 0)
 			fail_msg("%d to %d, %g: %s, %s (%g to %g)", rows[i].nothing[0], rows[i].nothing[1], rows[i].slower,
 				 decision_text(v.effect.decision), v.reasons[0].text, v.effect.low, v.effect.high);
@@ -476,7 +476,7 @@ static void test_no_groups(void **state)
 					ticks ? 10 + other : (10 + .01 * (double)(r % 4)) * (other ? 5 : 1));
 			}
 		}
-		pairing_of(&w.evidence, &w.config, &w.sides[0], &w.sides[1], &pairing);
+		pairing_compute(&w.evidence, &w.config, &w.sides[0], &w.sides[1], &pairing);
 		assert_int_equal(pairing.groups.machines, !ticks);
 		assert_false(pairing.groups.differ);
 		pairing_release(&pairing);
@@ -498,7 +498,7 @@ static void test_ratio_limit(void **state)
 			add_one(&w, down, "m", "", r, 5e-324);
 			add_one(&w, !down, "m", "", r, 1e100);
 		}
-		assert_int_equal(verdict_of(&w.evidence, &w.config, &w.sides[0], &w.sides[1], .03, &v, &err), ASSAY_OK);
+		assert_int_equal(verdict_compute(&w.evidence, &w.config, &w.sides[0], &w.sides[1], .03, &v, &err), ASSAY_OK);
 		assert_int_equal(v.effect.decision, DECISION_NOTHING_MEASURED);
 		assert_int_equal(v.pairing.machines[0].reason, PAIRING_RATIO);
 		assert_true(isnan(v.effect.ratio));
@@ -536,7 +536,7 @@ static void test_left_out(void **state)
 	enter(&w, "app", "app");
 	add(&w, 0, "m1", "p1", 1000, 1);
 	add(&w, 1, "m2", "p1", 1000, 1);
-	pairing_of(&w.evidence, &w.config, &w.sides[0], &w.sides[1], &pairing);
+	pairing_compute(&w.evidence, &w.config, &w.sides[0], &w.sides[1], &pairing);
 	assert_int_equal(pairing.n, 2);
 	assert_int_equal(pairing.machines[0].reason, PAIRING_ONLY_BASELINE);
 	assert_int_equal(pairing.machines[1].reason, PAIRING_ONLY_CANDIDATE);
@@ -590,7 +590,7 @@ static void test_other_build(void **state)
 				make_others(&w, side, rows[i].machine);
 		}
 	}
-	pairing_of(&w.evidence, &w.config, &w.sides[0], &w.sides[1], &pairing);
+	pairing_compute(&w.evidence, &w.config, &w.sides[0], &w.sides[1], &pairing);
 	assert_int_equal(pairing.n, 6);
 	for (size_t i = 0; i < 6; i++) {
 		assert_string_equal(pairing.machines[i].machine, rows[i].machine);
@@ -627,7 +627,7 @@ static void test_terms(void **state)
 
 		enter(&w, rows[i].application[0], rows[i].application[1]);
 		for (int side = 0; side < 2; side++) {
-			struct manifest_terms *terms = &w.sides[side].terms;
+			struct manifest_hashes *terms = &w.sides[side].terms;
 
 			add(&w, side, "m1", "p1", 1000, 1);
 			snprintf(terms->metric, sizeof(terms->metric), "%s", rows[i].metric[side]);
@@ -635,7 +635,7 @@ static void test_terms(void **state)
 			snprintf(terms->command, sizeof(terms->command), "%s", rows[i].command[side]);
 		}
 		w.sides[1].higher_is_better = higher;
-		pairing_of(&w.evidence, &w.config, &w.sides[0], &w.sides[1], &pairing);
+		pairing_compute(&w.evidence, &w.config, &w.sides[0], &w.sides[1], &pairing);
 		assert_int_equal(pairing.n, 1);
 		if (pairing.machines[0].reason != rows[i].reason)
 			fail_msg("row %zu: %s", i, pairing_code(pairing.machines[0].reason));

@@ -28,7 +28,7 @@ static void slices_are_spread(void **state)
 		sum += s.sliced[0].count[k];
 	assert_true(fabs(sum - 40) < 1e-9);
 	assert_true(s.sliced[0].count[0] > 4 && fabs(s.sliced[0].count[10]) < 1e-12 && s.sliced[0].count[31] > 9);
-	s.slices_over = true;
+	s.no_more_slices = true;
 	take("4000000 period ns\n10000000 slice 75000000\n40 user /bin/prog\n0 slices 40\n");
 	assert_int_equal(s.sliced_runs, 1);
 	assert_int_equal(s.user, 80);
@@ -64,7 +64,7 @@ static void phases_of_two_runs(void **state)
 	     "0 slices 1,,23,23,23,23,23,24\n");
 	take("4000000 period ns\n200000000 slice 1600000000\n50 user /bin/prog\n0 slices 24,24,,1,,,,1\n140 kernel pread64\n"
 	     "0 slices 1,,23,23,23,23,23,24\n");
-	assert_int_equal(phases_of(&s, phases), 2);
+	assert_int_equal(phases_find(&s, phases), 2);
 	assert_int_equal(phases[0].from, 0);
 	assert_int_equal(phases[0].to, 8);
 	assert_int_equal(phases[1].to, SAMPLED_SLICES);
@@ -81,7 +81,7 @@ static void borders_are_no_phases(void **state)
 	take("4000000 period ns\n25000000 slice 800000000\n397 user /bin/prog\n"
 	     "0 slices 29,28,29,30,29,28,29,30,29,28,29,30,20,10,1,2,1,,1,2,1,,1,2,1,,1,2,1,,1,2\n563 kernel pread64\n"
 	     "0 slices 1,2,1,,1,2,1,,1,2,1,,10,20,29,28,29,30,29,28,29,30,29,28,29,30,29,28,29,30,29,28\n");
-	assert_int_equal(phases_of(&s, phases), 2);
+	assert_int_equal(phases_find(&s, phases), 2);
 	assert_int_equal(phases[0].to, 13);
 	assert_int_equal(phases[1].from, 13);
 	assert_true(fabs(phases[0].share + phases[1].share - 1) < 1e-9);
@@ -90,12 +90,12 @@ static void borders_are_no_phases(void **state)
 	     "0 slices 29,28,29,30,29,28,29,30,29,28,29,30,1,,1,2,1,,1,2,1,,1,2,1,,1,2,1,,1,2\n534 kernel pread64\n"
 	     "0 slices 1,2,1,,1,2,1,,1,2,1,,,1,29,28,29,30,29,28,29,30,29,28,29,30,29,28,29,30,29,28\n60 kernel futex\n"
 	     "0 slices ,,,,,,,,,,,,30,30,,,,,,,,,,,,,,,,,,\n");
-	assert_int_equal(phases_of(&s, phases), 3);
+	assert_int_equal(phases_find(&s, phases), 3);
 	s = (struct sampled){ .n = 0 };
 	take("4000000 period ns\n25000000 slice 800000000\n480 user /bin/prog\n"
 	     "0 slices 29,28,29,30,29,28,29,30,29,28,29,30,15,14,16,15,15,14,16,15,1,2,1,,1,2,1,,1,2,1,\n480 kernel pread64\n"
 	     "0 slices 1,2,1,,1,2,1,,1,2,1,,15,16,14,15,15,16,14,15,29,28,29,30,29,28,29,30,29,28,29,30\n");
-	assert_int_equal(phases_of(&s, phases), 3);
+	assert_int_equal(phases_find(&s, phases), 3);
 }
 
 /* Checks activity that is constant, and too few samples. */
@@ -105,13 +105,13 @@ static void no_phases(void **state)
 
 	(void)state;
 	s = (struct sampled){ .n = 0 };
-	assert_int_equal(phases_of(&s, phases), 0);
+	assert_int_equal(phases_find(&s, phases), 0);
 	take("4000000 period ns\n100000000 slice 800000000\n80 user /bin/prog\n0 slices 9,11,10,10,10,12,8,10\n85 kernel read\n"
 	     "0 slices 10,11,9,12,11,10,12,10\n");
-	assert_int_equal(phases_of(&s, phases), 1);
+	assert_int_equal(phases_find(&s, phases), 1);
 	s = (struct sampled){ .n = 0 };
 	take("4000000 period ns\n100000000 slice 200000000\n20 user /bin/prog\n0 slices 20\n20 kernel read\n0 slices ,20\n");
-	assert_int_equal(phases_of(&s, phases), 0);
+	assert_int_equal(phases_find(&s, phases), 0);
 }
 
 /* Checks that program numbers belong to a run: two runs of a pipeline list its programs in different orders. */

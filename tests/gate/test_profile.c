@@ -50,7 +50,7 @@ static void test_sums_to_one(void **state)
 	double sum, importance = 0.0, first = 0.0;
 
 	(void)state;
-	profile_of(&r, &options, &p);
+	profile_compute(&r, &options, &p);
 	sum = p.shares.share[p.shares.groups];
 	for (size_t g = 0; g < p.n_groups; g++) {
 		const struct profile_group *group = &p.groups[g];
@@ -85,7 +85,7 @@ static void test_small_share(void **state)
 	struct profile p;
 
 	(void)state;
-	profile_of(&r, &options, &p);
+	profile_compute(&r, &options, &p);
 	assert_true(p.groups[2].share > .03 && p.groups[2].share < .1);
 	assert_ranks(&p, 2);
 	profile_release(&p);
@@ -101,7 +101,7 @@ static void test_nothing_ranked(void **state)
 	(void)state;
 	for (size_t i = 0; i < r.rates.rows; i++)
 		r.cost[i] = 1.0;
-	profile_of(&r, &options, &p);
+	profile_compute(&r, &options, &p);
 	assert_ranks(&p, 0);
 	assert_int_equal(p.groups[p.n_groups - 1].rank, 1);
 	profile_release(&p);
@@ -130,8 +130,8 @@ static void test_threads(void **state)
 	struct profile one, many;
 
 	(void)state;
-	profile_of(&r, &options, &one);
-	profile_of(&r, &(struct profile_options){ 40, 1, 7 }, &many);
+	profile_compute(&r, &options, &one);
+	profile_compute(&r, &(struct profile_options){ 40, 1, 7 }, &many);
 	assert_same(&one, &many);
 	profile_release(&one);
 	profile_release(&many);
@@ -149,8 +149,8 @@ static void test_units(void **state)
 		scaled.cost[i] *= 3600.0;
 		mat_set(&scaled.rates, i, 1, mat_get(&r.rates, i, 1) / 1024.0);
 	}
-	profile_of(&r, &options, &a);
-	profile_of(&scaled, &options, &b);
+	profile_compute(&r, &options, &a);
+	profile_compute(&scaled, &options, &b);
 	for (size_t g = 0; g <= a.n_groups; g++)
 		assert_true(fabs(a.shares.share[g] - b.shares.share[g]) < 1e-7);
 	assert_true(fabs(a.validation.mape - b.validation.mape) < 1e-7);
@@ -177,8 +177,8 @@ static void test_twice(void **state)
 			mat_set(&wide.rates, i, j, mat_get(&r.rates, i, j));
 		mat_set(&wide.rates, i, MADE_FEATURES, mat_get(&r.rates, i, 1));
 	}
-	profile_of(&r, &options, &a);
-	profile_of(&wide, &options, &b);
+	profile_compute(&r, &options, &a);
+	profile_compute(&wide, &options, &b);
 	assert_int_equal(a.n_groups, b.n_groups);
 	assert_ptr_equal(group_of(&b, "zero"), group_of(&b, "cpu"));
 	for (size_t j = 0; j < MADE_FEATURES; j++) {
@@ -212,8 +212,8 @@ static void test_types_weigh_equally(void **state)
 		more.type[rows + i] = 0;
 	}
 	more.rates.rows = rows + extra;
-	profile_of(&r, &options, &a);
-	profile_of(&more, &options, &b);
+	profile_compute(&r, &options, &a);
+	profile_compute(&more, &options, &b);
 	for (size_t g = 0; g <= a.n_groups; g++)
 		assert_true(fabs(a.shares.share[g] - b.shares.share[g]) < 1e-6);
 	profile_release(&a);
@@ -239,7 +239,7 @@ static void test_refusals(void **state)
 		struct profile_rows r = made_rows(rows[i].types, two, .02, 16);
 		struct profile p;
 
-		profile_of(&r, &options, &p);
+		profile_compute(&r, &options, &p);
 		assert_true(p.verdict >= rows[i].at_least);
 		assert_int_equal(p.fitted, rows[i].fitted);
 		assert_true(has_reason(&p, "too_few_types"));
@@ -265,8 +265,8 @@ static void test_nothing_to_infer(void **state)
 		for (size_t k = 0; k < MADE_REPEATS; k++)
 			random.cost[t * MADE_REPEATS + k] = cost;
 	}
-	profile_of(&flat, &options, &a);
-	profile_of(&random, &options, &b);
+	profile_compute(&flat, &options, &a);
+	profile_compute(&random, &options, &b);
 	assert_int_equal(a.verdict, PROFILE_NOT_IDENTIFIABLE);
 	assert_true(has_reason(&a, "range_below_noise"));
 	assert_true(b.verdict != PROFILE_TRUSTED);

@@ -62,9 +62,9 @@ static void test_pairs(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		struct side old = made("old", rows[i].old, 1e6), new = made("new", rows[i].new, 1e6);
-		char *text = renamed_match(&old, &new), *name = old.runs[7].files[0].functions[0].name,
+		char *text = match_renamed_functions(&old, &new), *name = old.runs[7].files[0].functions[0].name,
 		     *expected = mem_format("%s%s", rows[i].same ? rows[i].new[0] : rows[i].old[0],
-					    rows[i].same ? rows[i].old[0] + functions_stem(rows[i].old[0]) : "");
+					    rows[i].same ? rows[i].old[0] + functions_stem_length(rows[i].old[0]) : "");
 
 		if (!text == rows[i].same || strcmp(name, expected) != 0)
 			fail_msg("%s: %s, %s", rows[i].what, name, text ? text : "-");

@@ -56,7 +56,7 @@ static void world_init(struct world *w, const char *prefix, bool emulated)
 	made_stressors(&w->evidence, prefix, STRESSORS);
 	for (size_t i = 0; i < MACHINES; i++)
 		add_fingerprint(w, i, emulated);
-	types_of(&w->evidence.catalog, &w->config, &w->evidence.types);
+	types_compute(&w->evidence.catalog, &w->config, &w->evidence.types);
 	for (int side = 0; side < 2; side++) {
 		w->sides[side].application = mem_format("%sapp", prefix);
 		w->sides[side].version = mem_format("%s%s", prefix, side ? "new" : "old");
@@ -84,8 +84,9 @@ static char *page_of(struct world *w)
 	struct buf out = BUF_INIT;
 	struct assay_error err;
 
-	assert_int_equal(verdict_of(&w->evidence, &w->config, &w->sides[0], &w->sides[1], .03, &w->comparison.verdict, &err), ASSAY_OK);
-	contributions_of(&w->evidence, &w->comparison.verdict, 1, &w->comparison.contributions);
+	assert_int_equal(verdict_compute(&w->evidence, &w->config, &w->sides[0], &w->sides[1], .03, &w->comparison.verdict, &err),
+			 ASSAY_OK);
+	contributions_compute(&w->evidence, &w->comparison.verdict, 1, &w->comparison.contributions);
 	omit_machines(&w->comparison.verdict.pairing, &w->omissions);
 	report_page(&(struct report){ .comparison = &w->comparison }, &w->evidence, w->config.name, &w->omissions, &out);
 	return buf_take(&out);
@@ -243,7 +244,7 @@ static void test_hostile_names(void **state)
 	world_init(&w, EVIL, true);
 	run_side(&w, 0, 0, MACHINES, 1, true);
 	run_side(&w, 1, 0, MACHINES - 1, 1.2, true);
-	omission_name(omissions_add(&w.omissions, EVIL "why", "%swhat", EVIL), "%swhich", EVIL);
+	omission_add_name(omissions_add(&w.omissions, EVIL "why", "%swhat", EVIL), "%swhich", EVIL);
 	page = page_of(&w);
 	check_page("hostile", page, sections, parts);
 	assert_null(strstr(page, "<b onload"));

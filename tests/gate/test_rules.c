@@ -33,8 +33,8 @@ static const struct row {
 	{ "the same among others that do", { R, R, U, false, true, T, false }, RULE_COMPUTES_MORE, R },
 	{ "the wall is too noisy to tell, CPU time is not", { U, R, U, false, true, T, false }, RULE_COMPUTES_MORE, R },
 	{ "on quiet machines likewise", { U, R, U, false, false, T, false }, RULE_COMPUTES_MORE, R },
-	{ "hogs take so long that more work is a small part", { P, R, U, false, true, T, false }, RULE_HIDDEN, R },
-	{ "the same, and the hogs were at the baseline", { I, R, R, false, true, T, false }, RULE_HIDDEN, R },
+	{ "hogs take so long that more work is a small part", { P, R, U, false, true, T, false }, RULE_HIDDEN_BY_BUSY, R },
+	{ "the same, and the hogs were at the baseline", { I, R, R, false, true, T, false }, RULE_HIDDEN_BY_BUSY, R },
 	{ "locks, input and output", { R, P, R, false, false, T, false }, RULE_WAITS_MORE, R },
 	{ "the same among others", { R, P, R, false, true, T, false }, RULE_WAITS_MORE, R },
 	{ "where CPU time cannot tell", { R, U, R, false, true, T, false }, RULE_WAITS_MORE, R },
@@ -48,9 +48,9 @@ static const struct row {
 	{ "faster in itself among hogs", { I, I, U, false, true, T, false }, ALONE, I },
 	{ "waits less for itself among hogs", { I, P, I, false, true, T, false }, ALONE, I },
 	{ "a metric of its own that is better among hogs", { I, N, N, false, true, T, false }, ALONE, I },
-	{ "hogs hide that nothing changed", { U, P, P, false, true, T, false }, RULE_ALIKE_BUT_BUSY, P },
-	{ "hogs during the baseline", { I, P, P, false, true, T, false }, RULE_ALIKE_BUT_BUSY, P },
-	{ "hogs hide that it is better", { U, I, I, false, true, T, false }, RULE_BETTER_BUT_BUSY, I },
+	{ "hogs hide that nothing changed", { U, P, P, false, true, T, false }, RULE_SAME_CPU_TIME, P },
+	{ "hogs during the baseline", { I, P, P, false, true, T, false }, RULE_SAME_CPU_TIME, P },
+	{ "hogs hide that it is better", { U, I, I, false, true, T, false }, RULE_LESS_CPU_TIME, I },
 	{ "hogs, and waiting of its own is not settled", { U, P, U, false, true, T, false }, RULE_DISTURBED, E },
 	{ "hogs, and nothing is known of the times", { U, N, N, false, true, T, false }, RULE_DISTURBED, E },
 	{ "one build is slower than itself", { R, R, R, true, false, T, false }, RULE_SAME_BUILD, E },
@@ -87,7 +87,7 @@ static void test_rows(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ROWS; i++) {
-		enum rule rule = rule_of(&rows[i].in);
+		enum rule rule = rule_find(&rows[i].in);
 		enum decision decision = rule == RULES ? rows[i].in.performance : rule_decision(rule);
 
 		if (rule != rows[i].rule || decision != rows[i].decision)
@@ -111,12 +111,12 @@ static void test_whole(void **state)
 					       (enum pairing_turns)(code / 4 / DECISIONS / (DECISIONS + 1) / (DECISIONS + 1) %
 								    PAIRING_TURNS),
 					       code / 4 / DECISIONS / (DECISIONS + 1) / (DECISIONS + 1) >= PAIRING_TURNS };
-		enum rule rule = rule_of(&in);
+		enum rule rule = rule_find(&in);
 		enum decision d = rule == RULES ? in.performance : rule_decision(rule);
 
-		if (in.turns != PAIRING_TURNS_TAKEN || in.two_groups) /* whatever the intervals are */
+		if (in.alternation != PAIRING_TURNS_TAKEN || in.has_two_groups) /* whatever the intervals are */
 			assert_true(d == U || d == in.performance || (d == E && in.same_build));
-		if (in.turns != PAIRING_TURNS_TAKEN || in.two_groups)
+		if (in.alternation != PAIRING_TURNS_TAKEN || in.has_two_groups)
 			assert_true(d != R && d != I && d != P);
 		if (d == R) { /* one time is slower and the builds differ; on busy machines, not only the wall-clock time is slower */
 			assert_false(in.same_build && in.performance == R);
@@ -126,8 +126,8 @@ static void test_whole(void **state)
 		}
 		if (d == E && in.performance != E)
 			assert_true(in.disturbed || in.same_build);
-		if (in.performance == P && in.turns == PAIRING_TURNS_TAKEN &&
-		    !in.two_groups) /* a pass remains, unless busy machines hide more computing */
+		if (in.performance == P && in.alternation == PAIRING_TURNS_TAKEN &&
+		    !in.has_two_groups) /* a pass remains, unless busy machines hide more computing */
 			assert_true(d == P || (d == R && in.processor == R && in.disturbed));
 	}
 }
@@ -216,7 +216,7 @@ static void expect_excused(struct verdict *v, bool believed)
 {
 	enum decision before = v->effect.decision;
 
-	assert_int_equal(verdict_excuse(v, "others", mem_string("others did it")), believed);
+	assert_int_equal(verdict_blame_environment(v, "others", mem_string("others did it")), believed);
 	assert_int_equal(v->effect.decision, believed ? DECISION_ENVIRONMENT : before);
 	assert_int_equal(has_reason(v, "others"), believed);
 	assert_false(believed && has_reason(v, "waits_for_itself"));
@@ -227,9 +227,9 @@ static void test_runs(void **state)
 	static const struct {
 		const char *what;
 		struct made made;
-		enum decision by_interval, decision;
+		enum decision interval_decision, decision;
 		const char *reason;
-		bool excused;
+		bool is_excused;
 	} runs[] = {
 		{ "nothing changed", { 1, 1, 0, 0, true, false }, P, P, NULL, false },
 		{ "nothing changed among hogs", { 1, 1, 0, 1, true, false }, U, P, "computes_alike", false },
@@ -255,13 +255,13 @@ static void test_runs(void **state)
 
 		make(&sides[0], &runs[i].made, 0);
 		make(&sides[1], &runs[i].made, 1);
-		assert_int_equal(verdict_of(&evidence, &config, &sides[0], &sides[1], .03, &v, &err), ASSAY_OK);
-		if (v.by_interval != runs[i].by_interval || v.effect.decision != runs[i].decision ||
+		assert_int_equal(verdict_compute(&evidence, &config, &sides[0], &sides[1], .03, &v, &err), ASSAY_OK);
+		if (v.interval_decision != runs[i].interval_decision || v.effect.decision != runs[i].decision ||
 		    (runs[i].reason && !has_reason(&v, runs[i].reason)))
-			fail_msg("%s: %s by the interval, %s (%.4f, %.4f to %.4f)", runs[i].what, decision_text(v.by_interval),
+			fail_msg("%s: %s by the interval, %s (%.4f, %.4f to %.4f)", runs[i].what, decision_text(v.interval_decision),
 				 decision_text(v.effect.decision), v.effect.ratio, v.effect.low, v.effect.high);
 		assert_int_equal(v.times.disturbed, runs[i].made.busy > 0);
-		expect_excused(&v, runs[i].excused);
+		expect_excused(&v, runs[i].is_excused);
 		verdict_release(&v);
 		run_set_release(&sides[0]);
 		run_set_release(&sides[1]);
@@ -311,8 +311,8 @@ static void test_threads_on_a_busy_machine(void **state)
 			run_set_withheld(run, &counters);
 		}
 	}
-	assert_int_equal(verdict_of(&evidence, &config, &sides[0], &sides[1], .03, &v, &err), ASSAY_OK);
-	assert_int_equal(v.by_interval, R);
+	assert_int_equal(verdict_compute(&evidence, &config, &sides[0], &sides[1], .03, &v, &err), ASSAY_OK);
+	assert_int_equal(v.interval_decision, R);
 	assert_int_equal(v.effect.decision, E);
 	assert_true(v.times.disturbed && has_reason(&v, "machines_busy"));
 	verdict_release(&v);
@@ -336,10 +336,10 @@ static void test_gain(void **state)
 
 			for (int side = 0; side < 2; side++)
 				make(&sides[side], &made, side);
-			assert_int_equal(verdict_of(&evidence, &config, &sides[0], &sides[1], .03, &v, &err), ASSAY_OK);
+			assert_int_equal(verdict_compute(&evidence, &config, &sides[0], &sides[1], .03, &v, &err), ASSAY_OK);
 			assert_int_equal(v.effect.decision, I);
-			assert_int_equal(verdict_by_processor(&v), busy);
-			verdict_gain(&v, least ? .2 : .03);
+			assert_int_equal(verdict_is_by_cpu_time(&v), busy);
+			verdict_apply_min_gain(&v, least ? .2 : .03);
 			assert_int_equal(v.effect.decision, least ? P : I);
 			assert_int_equal(has_reason(&v, "min_gain"), least);
 			verdict_release(&v);
@@ -368,15 +368,15 @@ static void test_detectable(void **state)
 		document_init(&d);
 		for (int side = 0; side < 2; side++)
 			make(&sides[side], &made, side);
-		assert_int_equal(verdict_of(&evidence, &config, &sides[0], &sides[1], .03, &v, &err), ASSAY_OK);
-		assert_int_equal(verdict_by_processor(&v), busy);
-		assert_int_equal(v.shape == SHAPE_PROCESSOR, busy); /* the metric shows no kind of change */
-		verdict_answer(&v, "", &d);
-		verdict_answer_details(&v, true, true, &d);
+		assert_int_equal(verdict_compute(&evidence, &config, &sides[0], &sides[1], .03, &v, &err), ASSAY_OK);
+		assert_int_equal(verdict_is_by_cpu_time(&v), busy);
+		assert_int_equal(v.effect_pattern == PATTERN_CPU_TIME, busy); /* the metric shows no kind of change */
+		verdict_describe(&v, "", &d);
+		verdict_describe_details(&v, true, true, &d);
 		json = document_cjson(&d);
 		said = json_get_number(json, "minimum_detectable_effect");
 		of[0] = v.effect.minimum_detectable;
-		of[1] = v.times.of[TIME_PROCESSOR].minimum_detectable;
+		of[1] = v.times.effects[TIME_PROCESSOR].minimum_detectable;
 		assert_true(said == of[busy] && of[0] != of[1]);
 		assert_true(v.times.share > .85 && v.times.share < .95);
 		assert_true(of[1] >= .03 / v.times.share && of[1] < .04);

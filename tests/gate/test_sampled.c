@@ -59,7 +59,7 @@ static void test_classes(void **state)
 	assert_class(&s, "switching between processes", true, 20);
 	assert_class(&s, "system call filters", true, 6);
 	assert_true(s.lost == 2 && s.processes == 3 && s.threads == 5 && s.user == 39 && s.kernel == 161 && !s.kernel_hidden &&
-		    !s.kernel_unnamed);
+		    !s.kernel_names_hidden);
 	check(sampled_add(&s, "1 user /usr/bin/my program\n0 kernel not_allowed\n", "./my program", NULL, &err), &err);
 	assert_class(&s, "own code of my program", false, 11);
 	assert_true(s.kernel_hidden);
@@ -73,7 +73,7 @@ static void test_own_code_of_two(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < 2; i++) {
-		struct sampled s = { .own = "lua, renamed" }, alone = { .n = 0 };
+		struct sampled s = { .program_name = "lua, renamed" }, alone = { .n = 0 };
 		char text[64];
 
 		snprintf(text, sizeof(text), "10 user %s\n", programs[i]);
@@ -132,11 +132,11 @@ static void test_refused_and_malformed(void **state)
 	(void)state;
 	check(sampled_add(&s, "0 forbidden perf_event_open: Permission denied\n", "a", NULL, &err), &err);
 	assert_string_equal(s.refused, "perf_event_open: Permission denied");
-	assert_true(s.forbidden);
+	assert_true(s.needs_more_rights);
 	check(sampled_add(&s, "0 refused perf_event_open: Function not implemented\n", "a", NULL, &err), &err);
-	assert_false(s.forbidden); /* no permission would help */
+	assert_false(s.needs_more_rights); /* no permission would help */
 	check(sampled_add(&s, "0 kernel not_named\n", "a", NULL, &err), &err);
-	assert_true(s.kernel_unnamed && s.n == 0);
+	assert_true(s.kernel_names_hidden && s.n == 0);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		check_fails(rows[i], sampled_add(&s, rows[i], "a", NULL, &err), ASSAY_E_FORMAT, &err, "");
 }
@@ -173,13 +173,13 @@ static void test_shares(void **state)
 
 	(void)state;
 	check(sampled_add(&s, "2000000 period ns\n1500 user /bin/a\n500 user /x/libc.so.6\n500 kernel read\n", "a", NULL, &err), &err);
-	levels_of(runs, 2, &levels);
+	levels_compute(runs, 2, &levels);
 	for (int half = 0; half < 2; half++) {
-		parts_of(&levels, &s, half ? 10.0 : 5.0, &parts);
+		parts_compute(&levels, &s, half ? 10.0 : 5.0, &parts);
 		assert_int_equal(parts.n, LEVELS + 3);
 		assert_string_equal(parts.items[LEVELS].name, "own code of a");
 		assert_true(fabs(parts.items[LEVELS].share - .45 / (1 + half)) < 1e-12);
-		assert_true(fabs(parts.left - (half ? .4 : 0)) < 1e-12);
+		assert_true(fabs(parts.unsampled_share - (half ? .4 : 0)) < 1e-12);
 		assert_int_equal(parts.items[LEVELS].trusted, !half);
 		parts_release(&parts);
 	}
@@ -211,8 +211,8 @@ static size_t intervals_right(size_t n)
 			runs[r] = (struct level_run){ "a", .4, (double)user * .002, .4 - (double)user * .002, 0, 0, 0, 0 };
 		}
 		s.kernel = n * 200 - s.user;
-		levels_of(runs, n, &levels);
-		parts_of(&levels, &s, .4 * (double)n, &parts);
+		levels_compute(runs, n, &levels);
+		parts_compute(&levels, &s, .4 * (double)n, &parts);
 		covered += parts.items[LEVELS].low <= .3 && .3 <= parts.items[LEVELS].high;
 		parts_release(&parts);
 	}
@@ -238,10 +238,10 @@ static void test_kernel_hidden(void **state)
 	(void)state;
 	check(sampled_add(&s, "2000000 period ns\n1500 user /bin/a\n1500 user /x/libc.so.6\n0 kernel not_allowed\n", "a", NULL, &err),
 	      &err);
-	levels_of(runs, 2, &levels);
-	parts_of(&levels, &s, 8.0, &parts);
+	levels_compute(runs, 2, &levels);
+	parts_compute(&levels, &s, 8.0, &parts);
 	assert_int_equal(parts.n, LEVELS + 2);
-	assert_true(fabs(parts.items[LEVELS].share - .3) < 1e-12 && parts.left < 1e-12);
+	assert_true(fabs(parts.items[LEVELS].share - .3) < 1e-12 && parts.unsampled_share < 1e-12);
 	assert_true(parts.items[LEVELS].trusted && parts.n_reasons == 1);
 	assert_string_equal(parts.reasons[0].code, "kernel_hidden");
 	parts_release(&parts);
@@ -252,7 +252,7 @@ static void assert_text(const struct levels *levels, const struct sampled *s, co
 	struct parts parts;
 	char *text;
 
-	parts_of(levels, s, 5, &parts);
+	parts_compute(levels, s, 5, &parts);
 	text = parts_text(&parts);
 	assert_string_equal(text, expected);
 	free(text);
@@ -271,17 +271,17 @@ static void test_sentence(void **state)
 	(void)state;
 	check(sampled_add(&s, "2000000 period ns\n1500 user /bin/a\n500 user /x/libcrypto.so.3\n500 kernel read\n", "a", NULL, &err), &err);
 	check(sampled_add(&none, "0 forbidden perf_event_open: Permission denied\n", "a", NULL, &err), &err);
-	levels_of(runs, 2, &levels);
+	levels_compute(runs, 2, &levels);
 	assert_text(&levels, &none, "60 % of its time computing, 20 % in the kernel and 20 % waiting; trusted, but not its parts");
 	assert_text(
 	    &levels, &s,
 	    "60 % of its time computing (own code of a 45 %, cryptography 15 %), 20 % in the kernel (file data 20 %) and 20 % waiting; "
 	    "trusted");
-	levels_of(runs, 1, &levels); /* whatever the number of samples */
-	assert_false(level_trusted(&levels, LEVEL_COMPUTE) || level_trusted(&levels, LEVEL_WAITING));
+	levels_compute(runs, 1, &levels); /* whatever the number of samples */
+	assert_false(level_is_trusted(&levels, LEVEL_COMPUTE) || level_is_trusted(&levels, LEVEL_WAITING));
 	assert_text(&levels, &none,
 		    "60 % of its time computing, 20 % in the kernel and 20 % waiting; indicative because it is a single run");
-	levels_of(&busy, 1, &levels);
+	levels_compute(&busy, 1, &levels);
 	assert_text(
 	    &levels, &s,
 	    "60 % of its time computing (own code of a 45 %, cryptography 15 %), 20 % in the kernel (file data 20 %) and 20 % waiting; "
@@ -294,7 +294,7 @@ static void divide(struct sampled *s, const uint64_t *user, const uint64_t *kern
 
 	for (size_t i = 0; i < n; i++)
 		met[i] = (struct parts_run){ user[i], kernel[i] };
-	parts_divide(s, met, runs, n);
+	parts_divide_cpu_time(s, met, runs, n);
 }
 
 /* Checks that the samples of a run divide its time if they cover nearly all of it. */
@@ -309,20 +309,20 @@ static void test_divide(void **state)
 	(void)state;
 	check(sampled_add(&s, "2000000 period ns\n12 user /bin/a\n", "a", NULL, &err), &err);
 	divide(&s, user, kernel, &few, 1);
-	assert_true(few.sys == .02 && few.blurred == .1);
+	assert_true(few.sys == .02 && few.uncertain_time == .1);
 	s = (struct sampled){ .n = 0 }; /* thirty samples are too few; few ticks are as uncertain as few samples */
 	few = (struct level_run){ "a", 1, .04, .02, 0, 0, 0, 0 };
 	check(sampled_add(&s, "2000000 period ns\n10 user /bin/a\n20 kernel read\n1 processes -\n", "a", NULL, &err), &err);
 	divide(&s, &ten, &twenty, &few, 1);
-	assert_true(few.user == .04 && few.blurred > .01 && few.blurred < .015);
+	assert_true(few.user == .04 && few.uncertain_time > .01 && few.uncertain_time < .015);
 	few = (struct level_run){ "a", 1, .4, .2, 0, 0, 0, 0 }; /* many ticks are reliable */
 	divide(&s, &ten, &twenty, &few, 1);
-	assert_true(few.user == .4 && few.blurred == 0);
+	assert_true(few.user == .4 && few.uncertain_time == 0);
 	s = (struct sampled){ .n = 0 }; /* half was sampled: better than ticks, which are uninformative here, but less certain */
 	few = (struct level_run){ "a", 1, .4, .4, 0, 0, .8, 0 };
 	check(sampled_add(&s, "2000000 period ns\n150 user /bin/a\n50 kernel read\n1 processes -\n", "a", NULL, &err), &err);
 	divide(&s, user + 1, kernel + 1, &few, 1);
-	assert_true(fabs(few.user - .6) < 1e-12 && fabs(few.sys - .2) < 1e-12 && fabs(few.blurred - .4) < 1e-12);
+	assert_true(fabs(few.user - .6) < 1e-12 && fabs(few.sys - .2) < 1e-12 && fabs(few.uncertain_time - .4) < 1e-12);
 	s = (struct sampled){ .n = 0 };
 	for (int i = 0; i < 4; i++) { /* not sampled, half, all, hidden */
 		struct level_run runs[2] = { ticks[0], ticks[1] };
@@ -330,10 +330,10 @@ static void test_divide(void **state)
 		s.kernel_hidden = i == 3;
 		divide(&s, user, kernel, runs, 2);
 		if (i == 2) {
-			assert_true(fabs(runs[0].user - .6) < 1e-12 && fabs(runs[0].sys - .2) < 1e-12 && runs[0].blurred == 0);
-			assert_true(fabs(runs[1].user - .03) < 1e-12 && fabs(runs[1].sys - .01) < 1e-12 && runs[1].blurred == 0);
+			assert_true(fabs(runs[0].user - .6) < 1e-12 && fabs(runs[0].sys - .2) < 1e-12 && runs[0].uncertain_time == 0);
+			assert_true(fabs(runs[1].user - .03) < 1e-12 && fabs(runs[1].sys - .01) < 1e-12 && runs[1].uncertain_time == 0);
 		} else {
-			assert_true(runs[0].user == .8 && runs[0].sys == 0 && runs[1].user == .02 && runs[0].blurred == .1);
+			assert_true(runs[0].user == .8 && runs[0].sys == 0 && runs[1].user == .02 && runs[0].uncertain_time == .1);
 		}
 		if (i < 2)
 			check(sampled_add(&s, "2000000 period ns\n150 user /bin/a\n50 kernel read\n1 processes -\n", "a", NULL, &err),

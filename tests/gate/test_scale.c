@@ -20,14 +20,14 @@ static void clocks(void **state)
 		struct made_options o;
 		double begin_s[3];
 	} rows[] = {
-		{ { .one_host = true }, { 0, 0, 0 } },
-		{ { .one_host = true, .set = 3, .set_s = 3600 }, { 0, 0, 0 } },
-		{ { .one_host = true, .set = 3, .set_s = -3600 }, { 0, 0, 0 } },
-		{ { .one_host = true, .set = 1, .set_s = -2 }, { 0, 0, 0 } },
-		{ { .one_host = true, .set = 1, .set_s = 2, .commands = commands }, { 0, 0, 0 } },
-		{ { .one_host = true, .set = 3, .set_s = .05 }, { 0, 0, .05 } },
-		{ { .boots = one, .set = 2, .set_s = 3600 }, { 0, 0, 0 } },			     /* one kernel, different host names */
-		{ { .one_host = true, .boots = three, .ticks_apart = 7200000000000 }, { 0, 0, 0 } }, /* three kernels, one host name */
+		{ { .is_one_host = true }, { 0, 0, 0 } },
+		{ { .is_one_host = true, .set = 3, .set_s = 3600 }, { 0, 0, 0 } },
+		{ { .is_one_host = true, .set = 3, .set_s = -3600 }, { 0, 0, 0 } },
+		{ { .is_one_host = true, .set = 1, .set_s = -2 }, { 0, 0, 0 } },
+		{ { .is_one_host = true, .set = 1, .set_s = 2, .commands = commands }, { 0, 0, 0 } },
+		{ { .is_one_host = true, .set = 3, .set_s = .05 }, { 0, 0, .05 } },
+		{ { .boots = one, .set = 2, .set_s = 3600 }, { 0, 0, 0 } }, /* one kernel, different host names */
+		{ { .is_one_host = true, .boots = three, .ticks_apart = 7200000000000 }, { 0, 0, 0 } }, /* three kernels, one host name */
 		{ { .set = 2, .set_s = 1.5 }, { 0, 1.5, 0 } },
 	};
 

@@ -11,13 +11,13 @@
 
 #include <cmocka.h>
 
-static const struct effect_asked asked = { .03, EFFECT_LEVEL };
+static const struct effect_request asked = { .03, EFFECT_LEVEL };
 
 #define TYPES  10
 #define ROUNDS 200
 
 /* Returns the shape of ratio = 1 + all + extra * (time on a resource that differs between types). Noise 0 means that it is unknown. */
-static enum shape say(struct rng *rng, double all, double extra, double noise, size_t types)
+static enum effect_pattern say(struct rng *rng, double all, double extra, double noise, size_t types)
 {
 	struct effect_pair pairs[TYPES];
 	struct effect e;
@@ -25,18 +25,18 @@ static enum shape say(struct rng *rng, double all, double extra, double noise, s
 	for (size_t t = 0; t < types; t++)
 		pairs[t] = (struct effect_pair){ t, log(1 + all + extra * exp(.5 * rng_normal(rng))) + noise * rng_normal(rng), noise,
 						 noise > 0 ? 4 : 0, false };
-	e = effect_of(pairs, types, types, &asked, NULL);
-	return shape_of(&e);
+	e = effect_compute(pairs, types, types, &asked, NULL);
+	return effect_pattern_classify(&e);
 }
 
 static const struct {
 	double all, extra;
-	enum shape shape;
+	enum effect_pattern effect_pattern;
 	size_t least;
 } rows[] = {
-	{ 0, 0, SHAPE_NEITHER, ROUNDS * 85 / 100 },   { .2, 0, SHAPE_UNIFORM, ROUNDS * 88 / 100 },
-	{ -.2, 0, SHAPE_UNIFORM, ROUNDS * 88 / 100 }, { 0, .5, SHAPE_BY_TYPE, ROUNDS * 98 / 100 },
-	{ .3, .5, SHAPE_BY_TYPE, ROUNDS * 95 / 100 },
+	{ 0, 0, PATTERN_NO_CHANGE, ROUNDS * 85 / 100 },	       { .2, 0, PATTERN_UNIFORM, ROUNDS * 88 / 100 },
+	{ -.2, 0, PATTERN_UNIFORM, ROUNDS * 88 / 100 },	       { 0, .5, PATTERN_OTHER_RESOURCE, ROUNDS * 98 / 100 },
+	{ .3, .5, PATTERN_OTHER_RESOURCE, ROUNDS * 95 / 100 },
 };
 
 static void test_without_doubt(void **state)
@@ -46,9 +46,10 @@ static void test_without_doubt(void **state)
 	(void)state;
 	rng_seed(&rng, 11);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		assert_string_equal(shape_code(say(&rng, rows[i].all, rows[i].extra, 1e-3, TYPES)), shape_code(rows[i].shape));
-		assert_int_equal(say(&rng, rows[i].all, rows[i].extra, 0, TYPES), SHAPE_NOT_TESTED); /* the noise is unknown */
-		assert_int_equal(say(&rng, rows[i].all, rows[i].extra, 1e-3, 1), SHAPE_NOT_TESTED);
+		assert_string_equal(effect_pattern_code(say(&rng, rows[i].all, rows[i].extra, 1e-3, TYPES)),
+				    effect_pattern_code(rows[i].effect_pattern));
+		assert_int_equal(say(&rng, rows[i].all, rows[i].extra, 0, TYPES), PATTERN_NOT_TESTED); /* the noise is unknown */
+		assert_int_equal(say(&rng, rows[i].all, rows[i].extra, 1e-3, 1), PATTERN_NOT_TESTED);
 	}
 }
 
@@ -63,8 +64,8 @@ static void test_rates(void **state)
 		size_t right = 0;
 
 		for (size_t k = 0; k < ROUNDS; k++)
-			right += say(&rng, rows[i].all, rows[i].extra, .02, TYPES) == rows[i].shape;
-		print_message("%s: %zu of %d\n", shape_code(rows[i].shape), right, ROUNDS);
+			right += say(&rng, rows[i].all, rows[i].extra, .02, TYPES) == rows[i].effect_pattern;
+		print_message("%s: %zu of %d\n", effect_pattern_code(rows[i].effect_pattern), right, ROUNDS);
 		assert_true(right >= rows[i].least);
 	}
 }

@@ -14,7 +14,7 @@ static const char *const counters[] = { "emulated:accesses", NULL };
 	}
 #define ROW(symbol_, ns, only, n)                                                                                                          \
 	{                                                                                                                                  \
-		.symbol = symbol_, .kind = { .misses_ns = ns, .only_misses = only }, .worse = true, .calls = n                             \
+		.symbol = symbol_, .kind = { .misses_ns = ns, .has_only_misses = only }, .worse = true, .calls = n                         \
 	}
 
 /* Makes samples of walk, scan and rest in threads 1 and 2, and of main in thread 0. */
@@ -96,8 +96,8 @@ static void test_brought(void **state)
 	{                                                                                                                                  \
 		.symbol = symbol_, .kind = { .calls = 1, __VA_ARGS__ }, .worse = worse_, .calls = 10                                       \
 	}
-#define TLB(ns) .missed_ns = { [TROUBLE_TLB] = ns }
-#define MISSES	.only_misses = true, .misses_ns = 90
+#define TLB(ns) .misses_by_kind_ns = { [TROUBLE_TLB] = ns }
+#define MISSES	.has_only_misses = true, .misses_ns = 90
 	static const struct {
 		const char *what;
 		struct side_effect_row rows[3];
@@ -116,35 +116,37 @@ static void test_brought(void **state)
 		  { OF("walk", false, TLB(-100)), OF("scan", true, MISSES, TLB(90)), OF("rest", false, TLB(50)) },
 		  SIZE_MAX },
 		{ "as many, of another kind",
-		  { OF("walk", false, .missed_ns = { [TROUBLE_CACHE] = -100 }), OF("scan", true, MISSES, TLB(90)),
+		  { OF("walk", false, .misses_by_kind_ns = { [TROUBLE_CACHE] = -100 }), OF("scan", true, MISSES, TLB(90)),
 		    OF("rest", false, TLB(0)) },
 		  SIZE_MAX },
 		{ "memory is new each time",
-		  { OF("walk", true, .trouble = TROUBLE_ALLOCATION, .fresh_bytes = 640), OF("scan", true, MISSES, .lines = 9),
+		  { OF("walk", true, .trouble = TROUBLE_ALLOCATION, .allocated_bytes = 640), OF("scan", true, MISSES, .lines = 9),
 		    OF("rest", false, TLB(0)) },
 		  0 },
 		{ "misses more than there is new memory",
-		  { OF("walk", true, .trouble = TROUBLE_ALLOCATION, .fresh_bytes = 640), OF("scan", true, MISSES, .lines = 11),
+		  { OF("walk", true, .trouble = TROUBLE_ALLOCATION, .allocated_bytes = 640), OF("scan", true, MISSES, .lines = 11),
 		    OF("rest", false, TLB(0)) },
 		  SIZE_MAX },
 		{ "the branch of the caller",
 		  { { .symbol = "walk", .kind = { .calls = 9 }, .worse = true, .calls = 10 },
-		    OF("scan", true, .only_branches = true, .branches = 7),
+		    OF("scan", true, .has_only_branches = true, .branches = 7),
 		    OF("rest", false, TLB(0)) },
 		  0 },
 		{ "the path to it is another one",
-		  { OF("walk", true, .branches = 5), OF("scan", true, .only_branches = true, .branches = 4), OF("rest", false, TLB(0)) },
+		  { OF("walk", true, .branches = 5), OF("scan", true, .has_only_branches = true, .branches = 4),
+		    OF("rest", false, TLB(0)) },
 		  0 },
 		{ "more of them than of those that the path itself has",
-		  { OF("walk", true, .branches = 5), OF("scan", true, .only_branches = true, .branches = 6), OF("rest", false, TLB(0)) },
+		  { OF("walk", true, .branches = 5), OF("scan", true, .has_only_branches = true, .branches = 6),
+		    OF("rest", false, TLB(0)) },
 		  SIZE_MAX },
 		{ "both have nothing else",
-		  { OF("walk", true, .only_branches = true, .branches = 5), OF("scan", true, .only_branches = true, .branches = 4),
+		  { OF("walk", true, .has_only_branches = true, .branches = 5), OF("scan", true, .has_only_branches = true, .branches = 4),
 		    OF("rest", false, TLB(0)) },
 		  SIZE_MAX },
 		{ "more branches than calls",
 		  { { .symbol = "walk", .kind = { .calls = 9 }, .worse = true, .calls = 10 },
-		    OF("scan", true, .only_branches = true, .branches = 9),
+		    OF("scan", true, .has_only_branches = true, .branches = 9),
 		    OF("rest", false, TLB(0)) },
 		  SIZE_MAX },
 	};

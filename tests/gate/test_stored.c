@@ -54,16 +54,16 @@ static void stored_leave(struct stored *s)
 }
 
 /* Stores a run of one second, of which `user_us` is user time and 0.1 s system time. */
-static void stored_put(struct stored *s, const char *machine, int64_t repetition, int64_t user_us, const char *signature)
+static void stored_put(struct stored *s, const char *machine, int64_t repetition, int64_t user_us, const char *run_usage)
 {
-	const struct execution_place place = { &s->plan, machine, NULL, "app", 1, NULL, NULL };
+	const struct execution_context place = { &s->plan, machine, NULL, "app", 1, NULL, NULL };
 	struct execution e = { .cell = { 0, 0, repetition },
 			       .metric = 1,
 			       .taken_ms = 1000 * repetition,
 			       .usage = { 1000000000, user_us, 100000 },
 			       .max_rss_bytes = -1,
 			       .signal = -1,
-			       .signature = signature ? mem_string(signature) : NULL };
+			       .run_usage = run_usage ? mem_string(run_usage) : NULL };
 	struct assay_error err;
 
 	check(execution_put(&s->lab.store, &place, &e, &err), &err);
@@ -105,7 +105,7 @@ static void test_accounts(void **state)
 	levels = &time->levels; /* every machine counts once */
 	assert_shares(levels, .6, .1, .3);
 	assert_true(levels->runs == 3 && levels->machines == 2);
-	assert_near(levels->blurred, .036 / 3);
+	assert_near(levels->uncertain_time, .036 / 3);
 	assert_int_equal(sqlite3_exec(s.lab.store.db, "UPDATE execution SET signature = '{\"crowded_ns\":20000000}'", NULL, NULL, NULL),
 			 SQLITE_OK);
 	stored_time(&s, &time);
@@ -134,7 +134,7 @@ static void test_samples(void **state)
 	stored_enter(&s);
 	stored_put(&s, "m1", 2, 500000, refused);
 	stored_time(&s, &time);
-	assert_true(time->sampled_runs == 0 && time->sampled.forbidden && time->sampled.period_ns == 0);
+	assert_true(time->sampled_runs == 0 && time->sampled.needs_more_rights && time->sampled.period_ns == 0);
 	stored_put(&s, "m1", 1, 500000, sampled);
 	stored_put(&s, "m2", 1, 500000, sampled);
 	stored_put(&s, "m2", 2, 500000, other);
@@ -142,8 +142,8 @@ static void test_samples(void **state)
 	assert_true(time->sampled_runs == 2 && !*time->sampled.refused && time->sampled.user == 100 && time->sampled.kernel == 20 &&
 		    time->sampled.n == 3);
 	assert_string_equal(time->sampled.classes[0].name, "own code of run");
-	assert_near(time->parts.left, 0);
-	assert_near(time->levels.blurred, 0);
+	assert_near(time->parts.unsampled_share, 0);
+	assert_near(time->levels.uncertain_time, 0);
 	assert_shares(&time->levels, .5, .1, .4);
 	stored_time_free(time);
 	stored_leave(&s);
@@ -244,21 +244,21 @@ static void test_views(void **state)
 	assert_int_equal(sqlite3_exec(s.lab.store.db, fingerprints, NULL, NULL, NULL), SQLITE_OK);
 	stored_time(&s, &time);
 	check(views_load(&s.lab.store, time, &dataset, &rows, &err), &err);
-	assert_null(rows.own.kind); /* the application has not run */
-	assert_near(rows.made_of[0].computing, .25);
-	assert_string_equal(rows.made_of[0].kernel[0].class, "mapping memory");
-	assert_near(rows.made_of[0].kernel[0].part, .75);
-	assert_near(rows.made_of[1].computing, .98); /* too few samples: by the table */
-	assert_null(rows.made_of[2].kind);
-	assert_true(rows.made_of[3].computing > .9); /* another battery's samples do not count */
-	free(rows.made_of);
+	assert_null(rows.application_composition.kind); /* the application has not run */
+	assert_near(rows.composition[0].computing, .25);
+	assert_string_equal(rows.composition[0].kernel[0].class, "mapping memory");
+	assert_near(rows.composition[0].kernel[0].part, .75);
+	assert_near(rows.composition[1].computing, .98); /* too few samples: by the table */
+	assert_null(rows.composition[2].kind);
+	assert_true(rows.composition[3].computing > .9); /* another battery's samples do not count */
+	free(rows.composition);
 	stored_put(&s, "m1", 1, 300000, "{\"crowded_ns\":0,\"processes\":1,\"tick_ns\":4000000}");
 	stored_time(&s, &time);
 	check(views_load(&s.lab.store, time, &dataset, &rows, &err), &err);
-	assert_near(rows.own.computing, .75); /* from .3 s and .1 s */
-	assert_int_equal(rows.own.n, 0);
-	assert_true(!views_exclude(&rows, 1) && !views_exclude(&rows, 2));
-	free(rows.made_of);
+	assert_near(rows.application_composition.computing, .75); /* from .3 s and .1 s */
+	assert_int_equal(rows.application_composition.n, 0);
+	assert_true(!views_is_excluded(&rows, 1) && !views_is_excluded(&rows, 2));
+	free(rows.composition);
 	stored_time_free(time);
 	stored_leave(&s);
 }

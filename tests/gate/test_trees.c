@@ -59,10 +59,10 @@ static void test_first(void **state)
 	const struct measured measured = { .parts = parts, .n = sizeof(parts) / sizeof(parts[0]) };
 
 	(void)state;
-	assert_string_equal(changed_first(&measured, .01, true)->name, "slowed");
-	assert_string_equal(changed_first(&measured, .26, true)->name, "unsure");
-	assert_string_equal(changed_first(&measured, .01, false)->name, "less");
-	assert_null(changed_first(&measured, .5, false));
+	assert_string_equal(changed_find_largest(&measured, .01, true)->name, "slowed");
+	assert_string_equal(changed_find_largest(&measured, .26, true)->name, "unsure");
+	assert_string_equal(changed_find_largest(&measured, .01, false)->name, "less");
+	assert_null(changed_find_largest(&measured, .5, false));
 }
 
 int suite_trees(void)

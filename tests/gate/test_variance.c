@@ -21,7 +21,7 @@ static void analyse(const struct made_options *o, const struct variance_options 
 	assert_int_equal(mkdir(directory, 0755), 0);
 	assert_int_equal(made_run(directory, o), 0);
 	check(record_files_read(&name, 1, &f, &err), &err);
-	check(variance_of(&f, options, v, &err), &err);
+	check(variance_analyse(&f, options, v, &err), &err);
 	free(directory);
 }
 
@@ -36,9 +36,9 @@ static void analyse_one(int ranks, bool counted, struct made_disturbance d, stru
 
 static double share_of(const struct region *r, enum loss_cause cause)
 {
-	for (size_t i = 0; i < r->why.n; i++)
-		if (r->why.parts[i].cause == cause)
-			return r->why.parts[i].impact_s / r->why.loss_s;
+	for (size_t i = 0; i < r->breakdown.n; i++)
+		if (r->breakdown.parts[i].cause == cause)
+			return r->breakdown.parts[i].impact_s / r->breakdown.loss_s;
 	return 0;
 }
 
@@ -51,12 +51,12 @@ static void disturbed(void **state)
 		enum loss_cause cause;
 		double loss_s;
 	} rows[] = {
-		{ { 1, 1, 2.5, 2, MADE_QUEUE }, LOSS_QUEUE, .715 },	 { { 2, 1, 2.5, 1.5, MADE_SLOW }, LOSS_PROCESSOR, .475 },
-		{ { 0, 1, 2.5, 2, MADE_FAULTS }, LOSS_MINOR, .715 },	 { { 3, 1, 1, .8, MADE_STOP }, LOSS_STOPPED, .8 },
-		{ { 2, 1, 2.5, 2, MADE_NOBODY }, LOSS_WAITING, .715 },	 { { 1, 1, 2.5, 2, MADE_THROTTLED }, LOSS_THROTTLED, .715 },
-		{ { 0, 1, 2.5, 2, MADE_STEAL }, LOSS_STEAL, .715 },	 { { 3, 1, 2.5, 1.5, MADE_CLOCK }, LOSS_CLOCK, .475 },
-		{ { 1, 1, 2.5, 2, MADE_MEMORY }, LOSS_MEMORY, .715 },	 { { 0, 1, 2.5, 2, MADE_THREADS }, LOSS_CROWDED, .715 },
-		{ { 2, 1, 2.5, 2, MADE_CHILDREN }, LOSS_CROWDED, .715 },
+		{ { 1, 1, 2.5, 2, MADE_QUEUE }, LOSS_QUEUE, .715 },	   { { 2, 1, 2.5, 1.5, MADE_SLOW }, LOSS_PROCESSOR, .475 },
+		{ { 0, 1, 2.5, 2, MADE_FAULTS }, LOSS_MINOR, .715 },	   { { 3, 1, 1, .8, MADE_STOP }, LOSS_STOPPED, .8 },
+		{ { 2, 1, 2.5, 2, MADE_NOBODY }, LOSS_WAITING, .715 },	   { { 1, 1, 2.5, 2, MADE_THROTTLED }, LOSS_THROTTLED, .715 },
+		{ { 0, 1, 2.5, 2, MADE_STEAL }, LOSS_STEAL, .715 },	   { { 3, 1, 2.5, 1.5, MADE_CLOCK }, LOSS_CLOCK, .475 },
+		{ { 1, 1, 2.5, 2, MADE_MEMORY }, LOSS_MEMORY, .715 },	   { { 0, 1, 2.5, 2, MADE_THREADS }, LOSS_OWN_QUEUE, .715 },
+		{ { 2, 1, 2.5, 2, MADE_CHILDREN }, LOSS_OWN_QUEUE, .715 },
 	};
 
 	(void)state;
@@ -77,9 +77,9 @@ static void disturbed(void **state)
 		if (fabs(r->estimated_s / rows[i].loss_s - 1) >= .1)
 			fail_msg("row %zu: lost %.3f s instead of %.3f s", i, r->estimated_s, rows[i].loss_s);
 		assert_true(share_of(r, rows[i].cause) > .8);
-		for (size_t k = 0; k < r->why.n; k++)
-			sum += r->why.parts[k].impact_s;
-		assert_float_equal(sum, r->why.loss_s, 1e-4);
+		for (size_t k = 0; k < r->breakdown.n; k++)
+			sum += r->breakdown.parts[k].impact_s;
+		assert_float_equal(sum, r->breakdown.loss_s, 1e-4);
 		assert_float_equal(r->verified, 1, 1e-9);
 		variance_release(&v);
 	}
@@ -105,11 +105,11 @@ static void intervals(void **state)
 		analyse(&o, &usual_options, &v);
 		assert_true(v.n_regions > 0);
 		for (size_t r = 0; r < v.n_regions; r++)
-			for (size_t k = 0; k < v.regions[r].why.n; k++) {
-				const struct breakdown_part *p = &v.regions[r].why.parts[k];
+			for (size_t k = 0; k < v.regions[r].breakdown.n; k++) {
+				const struct breakdown_part *p = &v.regions[r].breakdown.parts[k];
 
 				assert_true(p->low_s <= p->impact_s + 1e-9 && p->impact_s <= p->high_s + 1e-9);
-				assert_true(p->low_s >= -1e-9 && p->high_s <= v.regions[r].why.loss_s + 1e-9);
+				assert_true(p->low_s >= -1e-9 && p->high_s <= v.regions[r].breakdown.loss_s + 1e-9);
 			}
 		variance_release(&v);
 	}
@@ -142,9 +142,9 @@ static void finer(void **state)
 		double from_s;
 		enum loss_cause cause;
 		size_t regions; /* a quota becomes a region of its own once counters show it */
-	} rows[] = { { MADE_QUEUE, 99, LOSS_WAITING, 1 },     { MADE_THROTTLED, 99, LOSS_WAITING, 1 },
-		     { MADE_QUEUE, 1.8, LOSS_QUEUE, 1 },      { MADE_THROTTLED, 1.8, LOSS_THROTTLED, 2 },
-		     { MADE_CHILDREN, 1.8, LOSS_CROWDED, 1 }, { MADE_SLOW, 99, LOSS_PROCESSOR, 1 },
+	} rows[] = { { MADE_QUEUE, 99, LOSS_WAITING, 1 },	{ MADE_THROTTLED, 99, LOSS_WAITING, 1 },
+		     { MADE_QUEUE, 1.8, LOSS_QUEUE, 1 },	{ MADE_THROTTLED, 1.8, LOSS_THROTTLED, 2 },
+		     { MADE_CHILDREN, 1.8, LOSS_OWN_QUEUE, 1 }, { MADE_SLOW, 99, LOSS_PROCESSOR, 1 },
 		     { MADE_MEMORY, 1.8, LOSS_MEMORY, 1 } };
 
 	(void)state;
@@ -182,7 +182,7 @@ static void disk(void **state)
 						.noise = .01,
 						.seed = 3,
 						.counted = true,
-						.one_host = true,
+						.is_one_host = true,
 						.files = true,
 						.finer_from_s = counted ? 0 : 99,
 						.slow_calls = 2,
@@ -287,7 +287,7 @@ static void places(void **state)
 	assert_int_equal(v.regions[0].members[0].process, 1);
 	assert_true(v.regions[0].members[0].throughout);
 	for (size_t part = 0; part < 2; part++) {
-		char *text = variance_sentence(&v, &v.regions[0]);
+		char *text = variance_region_sentence(&v, &v.regions[0]);
 
 		assert_non_null(strstr(text, part ? " for as long as it ran, from 0 s to " : " throughout the run ("));
 		free(text);
@@ -306,7 +306,7 @@ static void places(void **state)
 	assert_int_equal(v.n_regions, 2);
 	assert_int_equal(v.regions[1].activity, ACTIVITY_COMMUNICATION);
 	assert_int_equal(v.regions[1].n, 3);
-	assert_int_equal(v.regions[1].caused_by, 0);
+	assert_int_equal(v.regions[1].causing_region, 0);
 	assert_int_equal(v.regions[0].members[0].process, 2);
 	variance_release(&v);
 }
@@ -315,7 +315,7 @@ static void places(void **state)
 static void unnamed(void **state)
 {
 	const struct made_options o = {
-		.ranks = 4, .seconds = 6, .noise = .01, .seed = 3, .counted = true, .one_host = true, .slow_calls = 2, .slow_to_s = 99
+		.ranks = 4, .seconds = 6, .noise = .01, .seed = 3, .counted = true, .is_one_host = true, .slow_calls = 2, .slow_to_s = 99
 	};
 	struct variance v;
 
@@ -325,7 +325,7 @@ static void unnamed(void **state)
 	assert_int_equal(v.regions[0].activity, ACTIVITY_COMMUNICATION);
 	assert_int_equal(v.regions[0].n, 1);
 	assert_int_equal(v.regions[0].members[0].process, 1);
-	assert_int_equal(v.regions[0].caused_by, VARIANCE_NONE);
+	assert_int_equal(v.regions[0].causing_region, VARIANCE_NONE);
 	assert_true(v.regions[0].members[0].throughout);
 	variance_release(&v);
 }
@@ -345,7 +345,7 @@ static void alike(void **state)
 						.noise = .01,
 						.seed = 3,
 						.counted = true,
-						.one_host = true,
+						.is_one_host = true,
 						.slow_calls = 2,
 						.slow_from_s = 2,
 						.slow_to_s = 4,
@@ -375,8 +375,8 @@ static void partners(void **state)
 	for (size_t r = 0; r < v.n_regions; r++)
 		if (v.regions[r].activity == ACTIVITY_COMMUNICATION && v.regions[r].members[0].process == 0) {
 			assert_int_equal(v.regions[r].waited_for, 2);
-			assert_true(v.regions[r].caused_by != VARIANCE_NONE);
-			assert_int_equal(v.regions[v.regions[r].caused_by].members[0].process, 2);
+			assert_true(v.regions[r].causing_region != VARIANCE_NONE);
+			assert_int_equal(v.regions[v.regions[r].causing_region].members[0].process, 2);
 			followed++;
 		}
 	assert_int_equal(followed, 1);
@@ -405,17 +405,17 @@ static void other_ends(void **state)
 	assert_int_equal(v.n_regions, 2);
 	assert_int_equal(v.regions[0].n, 1);
 	assert_int_equal(v.regions[0].members[0].process, 1);
-	assert_int_equal(v.regions[0].caused_by, VARIANCE_NONE);
+	assert_int_equal(v.regions[0].causing_region, VARIANCE_NONE);
 	assert_string_equal(v.regions[0].peer, "10.9.9.9:7777");
 	assert_true(fabs(v.regions[0].from_s - 2) < .1 && fabs(v.regions[0].to_s - 4) < .1);
 	assert_int_equal(v.regions[1].members[0].process, 0);
 	assert_int_equal(v.regions[1].waited_for, 1);
-	assert_int_equal(v.regions[1].caused_by, 0);
+	assert_int_equal(v.regions[1].causing_region, 0);
 	assert_string_equal(v.regions[1].peer, "10.0.0.1:5");
-	assert_non_null(strstr(said = variance_sentence(&v, &v.regions[1]), "inside the calls, waiting for rank 1: rank 0 lost "));
+	assert_non_null(strstr(said = variance_region_sentence(&v, &v.regions[1]), "inside the calls, waiting for rank 1: rank 0 lost "));
 	free(said);
-	assert_non_null(
-	    strstr(said = variance_sentence(&v, &v.regions[0]), "inside the calls, waiting for 10.9.9.9:7777 or the network in between"));
+	assert_non_null(strstr(said = variance_region_sentence(&v, &v.regions[0]),
+			       "inside the calls, waiting for 10.9.9.9:7777 or the network in between"));
 	free(said);
 	variance_release(&v);
 }
@@ -425,9 +425,9 @@ static void window_edge(void **state)
 {
 	const struct made_disturbance d = { 0, 1.9, 3, .4, MADE_STOP };
 	const struct made_options o = {
-		.ranks = 1, .seconds = 4, .noise = .01, .seed = 3, .counted = true, .one_host = true, .disturbances = &d, .n = 1
+		.ranks = 1, .seconds = 4, .noise = .01, .seed = 3, .counted = true, .is_one_host = true, .disturbances = &d, .n = 1
 	};
-	const struct fragments_window window = { .began = { .ns = 1700000000000000000u }, .from_s = 2, .to_s = 4 };
+	const struct fragments_window window = { .run_start = { .ns = 1700000000000000000u }, .from_s = 2, .to_s = 4 };
 	char *name = mem_format("edge/%d-0.samples", (int)getpid());
 	struct buf bytes = BUF_INIT;
 	struct assay_error err;
@@ -441,7 +441,7 @@ static void window_edge(void **state)
 	free(name);
 	check(fragments_parse(&(struct fragments_file){ .name = "edge", .bytes = bytes.bytes, .n = bytes.size }, 1, &window, &f, &err),
 	      &err);
-	check(variance_of(&f, &usual_options, &v, &err), &err);
+	check(variance_analyse(&f, &usual_options, &v, &err), &err);
 	assert_int_equal(v.n_regions, 1);
 	assert_true(share_of(&v.regions[0], LOSS_STOPPED) > .9);
 	variance_release(&v);
@@ -486,9 +486,9 @@ static void collectives(void **state)
 			const struct region *waits = &v.regions[r];
 
 			assert_int_equal(waits->waited_for, slow[waits->members[i].process]);
-			assert_true(waits->caused_by != VARIANCE_NONE);
-			for (size_t k = 0; k < v.regions[waits->caused_by].n; k++)
-				followed += v.regions[waits->caused_by].members[k].process == waits->waited_for;
+			assert_true(waits->causing_region != VARIANCE_NONE);
+			for (size_t k = 0; k < v.regions[waits->causing_region].n; k++)
+				followed += v.regions[waits->causing_region].members[k].process == waits->waited_for;
 		}
 	assert_int_equal(followed, 4);
 	variance_release(&v);
@@ -570,14 +570,14 @@ static void marked(void **state)
 	assert_int_equal(v.n_regions, 2);
 	assert_true(v.regions[0].marked && v.regions[0].members[0].process == 0);
 	assert_float_equal(v.regions[0].loss_s, 0, .02);
-	assert_int_equal(v.regions[1].why.parts[0].cause, LOSS_UNKNOWN);
+	assert_int_equal(v.regions[1].breakdown.parts[0].cause, LOSS_UNKNOWN);
 	variance_release(&v);
 
 	options.marked_rank = 7;
 	assert_int_equal(mkdir(name, 0755), 0);
 	assert_int_equal(made_run(name, &silent), 0);
 	check(record_files_read(&name, 1, &f, &err), &err);
-	check_fails("no such rank", variance_of(&f, &options, &v, &err), ASSAY_E_NOTFOUND, &err, "no process 7");
+	check_fails("no such rank", variance_analyse(&f, &options, &v, &err), ASSAY_E_NOTFOUND, &err, "no process 7");
 }
 
 /* Checks that a rank with more work than the others is named, although it is not slower; and so is one of several runs. */
@@ -594,7 +594,7 @@ static void named_work(void **state)
 
 	(void)state;
 	analyse(&o, &usual_options, &v);
-	more = more_work(&v, false);
+	more = additional_work(&v, false);
 	for (size_t p = 0; p < 4; p++)
 		assert_true(fabs(more[p] - (p == 2 ? .3 : 0)) < .02);
 	free(more);
@@ -608,8 +608,8 @@ static void named_work(void **state)
 	}
 	check(record_files_read(paths, 3, &f, &err), &err);
 	assert_int_equal(f.n_runs, 3);
-	check(variance_of(&f, &usual_options, &v, &err), &err);
-	more = more_work(&v, true);
+	check(variance_analyse(&f, &usual_options, &v, &err), &err);
+	more = additional_work(&v, true);
 	for (size_t r = 0; r < 3; r++)
 		assert_true(fabs(more[r] - (r == 1 ? .3 : 0)) < .02);
 	free(more);
@@ -626,9 +626,9 @@ static char *answer_text(const char *const *paths, size_t n)
 	struct document d;
 
 	check(fragments_read(paths, NULL, n, &f, &err), &err);
-	check(variance_of(&f, &usual_options, &v, &err), &err);
+	check(variance_analyse(&f, &usual_options, &v, &err), &err);
 	document_init(&d);
-	variance_answer(&v, &d);
+	variance_describe(&v, &d);
 	document_json(&d, &style, &out);
 	document_human(&d, &style, &out);
 	document_release(&d);
@@ -648,7 +648,7 @@ static void order(void **state)
 
 	(void)state;
 	assert_int_equal(made_run(".", &o), 0);
-	check(file_names(".", ".samples", &names, &n, &err), &err);
+	check(file_list_names(".", ".samples", &names, &n, &err), &err);
 	assert_int_equal(n, 3);
 	for (size_t i = 0; i < n; i++)
 		paths[i] = turned[n - 1 - i] = names[i];
@@ -729,7 +729,7 @@ static void own_run(struct variance *v, bool named, double late_s, uint32_t two_
 	static struct fragment items[2 * OWN_CALLS];
 
 	*v = (struct variance){
-		.fragments = { .processes = processes, .n_processes = 2, .items = items, .n = COUNT(items), .one_host = true },
+		.fragments = { .processes = processes, .n_processes = 2, .items = items, .n = COUNT(items), .is_one_host = true },
 		.clusters = clusters,
 		.n_clusters = 3
 	};
@@ -783,7 +783,7 @@ static void own_loss(void **state)
 
 		own_run(&v, rows[i].named, rows[i].late_s, rows[i].two_of);
 		assert_true(fabs(waits_own_loss(&v, &known, &m, false) / rows[i].own_s - 1) < .02);
-		v.fragments.one_host = false; /* clocks may differ */
+		v.fragments.is_one_host = false; /* clocks may differ */
 		assert_float_equal(waits_own_loss(&v, &known, &m, false), m.loss_s, 1e-9);
 		waits_release(&known, &v);
 	}
@@ -801,17 +801,17 @@ static void hidden(void **state)
 }
 
 /* Writes readings from outside the process, one every 50 ms, into the record file of the process of `rank`. */
-static void readings_put(const char *directory, size_t rank, const struct stops_reading *readings, size_t n)
+static void readings_put(const char *directory, size_t rank, const struct process_monitor_reading *readings, size_t n)
 {
 	struct assay_error err;
 	char **names, *path;
 	size_t n_names;
 	FILE *file;
 
-	check(file_names(directory, ".samples", &names, &n_names, &err), &err);
+	check(file_list_names(directory, ".samples", &names, &n_names, &err), &err);
 	path = mem_format("%s/%s", directory, names[rank]);
 	file = fopen(path, "r+b");
-	assert_int_equal(fseek(file, RECORD_READINGS, SEEK_SET), 0);
+	assert_int_equal(fseek(file, RECORD_READINGS_OFFSET, SEEK_SET), 0);
 	assert_int_equal(fwrite(readings, sizeof(*readings), n, file), n);
 	fclose(file);
 	free(path);
@@ -825,7 +825,7 @@ static void analyse_again(const char *directory, struct variance *v)
 	struct fragments f;
 
 	check(record_files_read(&directory, 1, &f, &err), &err);
-	check(variance_of(&f, &usual_options, v, &err), &err);
+	check(variance_analyse(&f, &usual_options, v, &err), &err);
 }
 
 static uint64_t reading_at(double s)
@@ -841,7 +841,7 @@ static void proved(void **state)
 		struct variance v;
 
 		analyse_one(4, counted, (struct made_disturbance){ 1, 1, 2.5, 1.5, MADE_SLOW }, &v);
-		assert_true(v.n_regions == 1 && v.regions[0].unproved == !counted);
+		assert_true(v.n_regions == 1 && v.regions[0].work_not_excluded == !counted);
 		variance_release(&v);
 	}
 }
@@ -851,17 +851,17 @@ static void outside(void **state)
 {
 	const struct made_disturbance d = { 0, 1, 9, .8, MADE_STOP };
 	const struct made_options o = { .ranks = 1, .seconds = 4, .noise = .01, .seed = 3, .counted = true, .disturbances = &d, .n = 1 };
-	struct stops_reading readings[80] = { { 0 } };
+	struct process_monitor_reading readings[80] = { { 0 } };
 	struct variance v;
 
 	(void)state;
 	assert_int_equal(mkdir("outside", 0755), 0);
 	assert_int_equal(made_run("outside", &o), 0);
 	for (uint32_t i = 0; i < COUNT(readings); i++)
-		readings[i] = (struct stops_reading){ .at_ns = reading_at(.05 * (i + 1)),
-						      .stopped = i < 19	  ? 0
-								 : i > 35 ? 8000
-									  : (i - 19) * 500 };
+		readings[i] = (struct process_monitor_reading){ .at_ns = reading_at(.05 * (i + 1)),
+								.stopped = i < 19   ? 0
+									   : i > 35 ? 8000
+										    : (i - 19) * 500 };
 	readings_put("outside", 0, readings, COUNT(readings));
 	analyse_again("outside", &v);
 	assert_int_equal(v.n_regions, 1);
@@ -887,8 +887,10 @@ static void outside(void **state)
 static void executed(void **state)
 {
 	const struct made_disturbance d = { 1, 2, 9, .8, MADE_STOP };
-	const struct made_options o = { .ranks = 2, .seconds = 4, .noise = .01, .seed = 3, .one_host = true, .disturbances = &d, .n = 1 };
-	struct stops_reading readings[80];
+	const struct made_options o = {
+		.ranks = 2, .seconds = 4, .noise = .01, .seed = 3, .is_one_host = true, .disturbances = &d, .n = 1
+	};
+	struct process_monitor_reading readings[80];
 	struct record_header h;
 	struct variance v;
 	char **names, *path;
@@ -899,7 +901,7 @@ static void executed(void **state)
 	(void)state;
 	assert_int_equal(mkdir("executed", 0755), 0);
 	assert_int_equal(made_run("executed", &o), 0);
-	check(file_names("executed", ".samples", &names, &n, &err), &err);
+	check(file_list_names("executed", ".samples", &names, &n, &err), &err);
 	path = mem_format("executed/%s", names[1]);
 	file_names_free(names, n);
 	file = fopen(path, "r+b");
@@ -913,13 +915,13 @@ static void executed(void **state)
 	fclose(file);
 	free(path);
 	for (uint32_t i = 0; i < COUNT(readings); i++)
-		readings[i] = (struct stops_reading){ .at_ns = reading_at(1 + .05 * (i + 1)),
-						      .stopped = i < 39	  ? 0
-								 : i > 55 ? 8000
-									  : (i - 39) * 500 };
+		readings[i] = (struct process_monitor_reading){ .at_ns = reading_at(1 + .05 * (i + 1)),
+								.stopped = i < 39   ? 0
+									   : i > 55 ? 8000
+										    : (i - 39) * 500 };
 	readings_put("executed", 1, readings, COUNT(readings));
 	for (uint32_t i = 0; i < COUNT(readings); i++)
-		readings[i] = (struct stops_reading){ .at_ns = reading_at(.05 * (i + 1)) };
+		readings[i] = (struct process_monitor_reading){ .at_ns = reading_at(.05 * (i + 1)) };
 	readings_put("executed", 0, readings, COUNT(readings));
 	analyse_again("executed", &v);
 	assert_in_range(v.fragments.processes[0].n_readings, 19, 20);
@@ -964,7 +966,7 @@ static void both_wait(void **state)
 					.noise = .01,
 					.seed = 3,
 					.counted = true,
-					.one_host = true,
+					.is_one_host = true,
 					.queued = true,
 					.slow_calls = 1,
 					.slow_from_s = 1,
@@ -973,7 +975,7 @@ static void both_wait(void **state)
 					.disturbances = &d,
 					.n = 1 };
 	const double lost_s = .8 * .005 / (.002 + 2 * MADE_CALL_S + .005);
-	struct stops_reading readings[80];
+	struct process_monitor_reading readings[80];
 	struct variance v;
 
 	(void)state;
@@ -982,9 +984,9 @@ static void both_wait(void **state)
 	for (uint32_t i = 0; i < COUNT(readings); i++) {
 		double at_s = .05 * (i + 1), queue = fmin(fmax(at_s - 1, 0), .8) * lost_s / .8;
 
-		readings[i] = (struct stops_reading){ .at_ns = reading_at(at_s),
-						      .cpu = (uint32_t)((at_s - queue) * 1e4),
-						      .run_delay = (uint32_t)(queue * 1e4) };
+		readings[i] = (struct process_monitor_reading){ .at_ns = reading_at(at_s),
+								.cpu = (uint32_t)((at_s - queue) * 1e4),
+								.run_delay = (uint32_t)(queue * 1e4) };
 	}
 	readings_put("both", 0, readings, COUNT(readings));
 	readings_put("both", 1, readings, COUNT(readings));

@@ -53,8 +53,8 @@ static void analyse(struct made *m, struct variance *v)
 	m->f.processes = p;
 	m->f.n_processes = 1;
 	m->f.span_s = p->end_s;
-	m->f.one_host = true;
-	check(variance_of(&m->f, &options, v, &err), &err);
+	m->f.is_one_host = true;
+	check(variance_analyse(&m->f, &options, v, &err), &err);
 }
 
 /* Checks two threads that are slow at the same time: together they lost more than the run did. */
@@ -133,13 +133,13 @@ static void stand_for_more(void **state)
 /* Adds a snapshot with the total time for which the process was stopped. */
 static void stopped_told(struct made *m, size_t *capacity, double stopped_s)
 {
-	struct snapshot *at = mem_next(m->f.snapshots, m->f.n_snapshots, capacity);
+	struct snapshot *at = mem_append_slot(m->f.snapshots, m->f.n_snapshots, capacity);
 
 	*at = (struct snapshot){ .at_s = m->now[0] };
-	for (size_t a = 0; a < ACCOUNTS; a++)
+	for (size_t a = 0; a < USAGE_COUNTERS; a++)
 		at->value[a] = (double)NAN;
-	at->value[ACCOUNT_CPU] = .01 * m->now[0];
-	at->value[ACCOUNT_STOPPED] = stopped_s;
+	at->value[USAGE_CPU] = .01 * m->now[0];
+	at->value[USAGE_STOPPED] = stopped_s;
 }
 
 /* Checks that a stop that the kernel reports is named wherever it happened: in a wait, in a longer wait, or without any records. */
@@ -185,7 +185,7 @@ static void stopped_in_wait(void **state)
 			free(text);
 			assert_true(one->condition && fabs(one->estimated_s - stopped) < .02 * stopped);
 			assert_true(fabs(one->from_s - began) < .01 && fabs(one->to_s - ended) < .01);
-			assert_true(one->why.n == 1 && one->why.parts[0].cause == LOSS_STOPPED);
+			assert_true(one->breakdown.n == 1 && one->breakdown.parts[0].cause == LOSS_STOPPED);
 		}
 		variance_release(&v);
 	}

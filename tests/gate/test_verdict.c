@@ -64,12 +64,12 @@ static void world_init(struct world *w, int types)
 		/* Each stressor j has its own pattern over the types; s0 grows with the type. */
 		for (int j = 0; j < STRESSORS; j++)
 			f->rates[j] = j == 0 ? exp(.3 * (i % types)) : exp(sin((i % types) * 1.7 + j * 2.3));
-		machine = catalog_machine(&w->evidence.catalog, f->machine);
-		machine_put(machine, set, f);
+		machine = catalog_ensure_machine(&w->evidence.catalog, f->machine);
+		machine_put_fingerprint(machine, set, f);
 		machine->fingerprints[0].type = mem_format("t%d", i % types);
 		machine->fingerprints[0].type_given_by = mem_string("the test");
 	}
-	types_of(&w->evidence.catalog, &w->config, &w->evidence.types);
+	types_compute(&w->evidence.catalog, &w->config, &w->evidence.types);
 	for (int side = 0; side < 2; side++) {
 		w->sides[side].application = mem_string("app");
 		w->sides[side].version = mem_string(side ? "new" : "old");
@@ -121,7 +121,7 @@ static struct verdict decide(struct world *w)
 	struct assay_error err;
 	struct verdict v;
 
-	assert_int_equal(verdict_of(&w->evidence, &w->config, &w->sides[0], &w->sides[1], .03, &v, &err), ASSAY_OK);
+	assert_int_equal(verdict_compute(&w->evidence, &w->config, &w->sides[0], &w->sides[1], .03, &v, &err), ASSAY_OK);
 	return v;
 }
 
@@ -157,7 +157,7 @@ static void test_architectures(void **state)
 	other_architecture(&w, 8, "y");
 	v = decide(&w);
 	assert_int_equal(v.effect.decision, DECISION_PASS);
-	assert_int_equal(v.n_within, 2);
+	assert_int_equal(v.n_architectures, 2);
 	assert_int_equal(v.pairing.used, 8); /* if decisions are equal, the architecture with more machines counts */
 	assert_int_equal(v.pairing.n, 8);    /* machines of the other architecture are not included */
 	verdict_release(&v);
@@ -194,7 +194,7 @@ static void test_architecture_unknown(void **state)
 	run_all(&w, 4, slower);
 	other_architecture(&w, 6, FINGERPRINT_UNKNOWN);
 	v = decide(&w);
-	assert_int_equal(v.n_within, 0);
+	assert_int_equal(v.n_architectures, 0);
 	assert_int_equal(v.pairing.used, MACHINES);
 	assert_false(has_reason(&v, "architectures_apart"));
 	verdict_release(&v);
@@ -221,7 +221,7 @@ static void test_architecture_recorded(void **state)
 	}
 	v = decide(&w);
 	assert_int_equal(v.effect.decision, DECISION_REGRESSION);
-	assert_int_equal(v.n_within, 2);
+	assert_int_equal(v.n_architectures, 2);
 	assert_string_equal(v.architecture, "recorded");
 	assert_int_equal(v.within[0].machines, 5);
 	assert_int_equal(v.within[1].machines, MACHINES - 5);
@@ -232,13 +232,13 @@ static void test_architecture_recorded(void **state)
 
 static void ran_on(struct run_set *set, int machine, const char *architecture, size_t failed)
 {
-	struct run_executed *on;
+	struct run_execution_counts *executed_on;
 
-	set->on = mem_resize(set->on, set->n_on + 1, sizeof(*set->on));
-	on = &set->on[set->n_on++];
-	*on = (struct run_executed){ .machine = mem_format("m%02d", machine), .executed = 3, .failed = failed };
-	snprintf(on->architecture, sizeof(on->architecture), "%s", architecture);
-	set->executed += 3;
+	set->executed_on = mem_resize(set->executed_on, set->n_executed_machines + 1, sizeof(*set->executed_on));
+	executed_on = &set->executed_on[set->n_executed_machines++];
+	*executed_on = (struct run_execution_counts){ .machine = mem_format("m%02d", machine), .n_executed = 3, .failed = failed };
+	snprintf(executed_on->architecture, sizeof(executed_on->architecture), "%s", architecture);
+	set->n_executed += 3;
 	set->failed += failed;
 }
 
@@ -268,7 +268,7 @@ static void test_architectures_fail_apart(void **state)
 	assert_int_equal(v.effect.decision, DECISION_REGRESSION);
 	assert_string_equal(v.architecture, "y");
 	assert_int_equal(v.candidate->failed, 12);
-	assert_int_equal(v.baseline->executed, 12);
+	assert_int_equal(v.baseline->n_executed, 12);
 	assert_true(has_reason(&v, "candidate_always_fails"));
 	assert_int_equal(v.within[0].effect.decision, DECISION_PASS);
 	assert_int_equal(v.within[1].machines, 0);
@@ -304,7 +304,7 @@ static void test_decisions(void **state)
 		double (*factor)(int type);
 		bool higher_is_better;
 		enum decision decision;
-		const char *reason, *shape;
+		const char *reason, *effect_pattern;
 		double ratio;
 	} rows[] = {
 		{ "nothing changed", same, false, DECISION_PASS, "below_min_effect", NULL, 1 },
@@ -325,7 +325,7 @@ static void test_decisions(void **state)
 		print_message("%s\n", rows[i].what);
 		assert_int_equal(v.effect.decision, rows[i].decision);
 		assert_true(has_reason(&v, rows[i].reason));
-		assert_true(!rows[i].shape || has_reason(&v, rows[i].shape));
+		assert_true(!rows[i].effect_pattern || has_reason(&v, rows[i].effect_pattern));
 		assert_true(fabs(v.effect.ratio - rows[i].ratio) < 1e-12);
 		assert_int_equal(v.effect.types, 6);
 		verdict_release(&v);
@@ -375,10 +375,10 @@ static void test_times(void **state)
 			if (has_reason(&v, all[k]) != (rows[i].reason && strcmp(rows[i].reason, all[k]) == 0))
 				fail_msg("row %zu: %s", i, all[k]);
 		if (rows[i].work > 0)
-			assert_true(fabs(v.times.of[TIME_PROCESSOR].ratio - rows[i].work) < 1e-5);
+			assert_true(fabs(v.times.effects[TIME_PROCESSOR].ratio - rows[i].work) < 1e-5);
 		else
-			assert_int_equal(v.times.of[TIME_PROCESSOR].types, 0);
-		assert_true(fabs(v.times.of[TIME_WALL].ratio - rows[i].wall) < 1e-5);
+			assert_int_equal(v.times.effects[TIME_PROCESSOR].types, 0);
+		assert_true(fabs(v.times.effects[TIME_WALL].ratio - rows[i].wall) < 1e-5);
 		assert_int_equal(v.effect.decision, rows[i].noisy ? DECISION_INCONCLUSIVE : DECISION_PASS); /* the times do not decide */
 		verdict_release(&v);
 		world_release(&w);
@@ -412,7 +412,7 @@ static void test_failures_on_busy_machines(void **state)
 
 		world_init(&w, 6);
 		run_busy(&w, .9);
-		w.sides[0].executed = w.sides[1].executed = 40;
+		w.sides[0].n_executed = w.sides[1].n_executed = 40;
 		w.sides[0].failed = 1;
 		w.sides[1].failed = failed;
 		v = decide(&w);
@@ -435,7 +435,7 @@ static void test_busy_machines(void **state)
 	world_init(&w, 6);
 	run_busy(&w, .1);
 	v = decide(&w);
-	assert_int_equal(v.by_interval, DECISION_INCONCLUSIVE);
+	assert_int_equal(v.interval_decision, DECISION_INCONCLUSIVE);
 	assert_int_equal(v.effect.decision, DECISION_PASS);
 	for (size_t i = 0; i < v.n_reasons; i++) {
 		rule = strcmp(v.reasons[i].code, "computes_alike") ? rule : v.reasons[i].text;
@@ -543,7 +543,7 @@ static void test_types_weigh_equally(void **state)
 	free(w.evidence.catalog.machines[0].fingerprints[0].type);
 	w.evidence.catalog.machines[0].fingerprints[0].type = mem_string("other");
 	types_release(&w.evidence.types);
-	types_of(&w.evidence.catalog, &w.config, &w.evidence.types);
+	types_compute(&w.evidence.catalog, &w.config, &w.evidence.types);
 	run_all(&w, 1, same);
 	for (size_t i = 0; i < 3; i++)
 		w.sides[1].items[i].metric *= 4;
@@ -667,12 +667,12 @@ static void test_one_statement(void **state)
 		world_init(&w, 6);
 		run_all(&w, 6, by_spread);
 		v = decide(&w);
-		other = v.shape == SHAPE_BY_TYPE;
+		other = v.effect_pattern == PATTERN_OTHER_RESOURCE;
 		assert_int_equal(has_reason(&v, "shape_changed"), other);
 		assert_false(other && has_reason(&v, "uniform_change"));
 		document_init(&d);
-		verdict_answer(&v, "", &d);
-		verdict_answer_details(&v, false, true, &d);
+		verdict_describe(&v, "", &d);
+		verdict_describe_details(&v, false, true, &d);
 		json = document_cjson(&d);
 		uniform = cJSON_GetObjectItem(cJSON_GetObjectItem(json, "effect"), "uniform");
 		assert_true(other ? cJSON_IsFalse(uniform) : cJSON_IsTrue(uniform));
@@ -712,7 +712,7 @@ static void test_contributions_cancel(void **state)
 		world_init(&w, 4);
 		run_all(&w, 4, by_chance);
 		v = decide(&w);
-		contributions_of(&w.evidence, &v, 1, &c);
+		contributions_compute(&w.evidence, &v, 1, &c);
 		parts = fabs(c.unexplained.after);
 		for (size_t k = 0; k < c.n_groups; k++)
 			parts += fabs(c.groups[k].after);
@@ -730,7 +730,7 @@ static void test_contributions_cancel(void **state)
 static void test_always_fails(void **state)
 {
 	static const struct {
-		size_t executed, failed; /* executions and failures of the baseline */
+		size_t n_executed, failed; /* executions and failures of the baseline */
 		bool results;
 		enum decision decision;
 		const char *reason;
@@ -756,16 +756,16 @@ static void test_always_fails(void **state)
 				free(w.sides[side].items[k].machine);
 			w.sides[side].n = 0;
 		}
-		w.sides[0].executed = rows[i].executed;
+		w.sides[0].n_executed = rows[i].n_executed;
 		w.sides[0].failed = rows[i].failed;
-		w.sides[1].executed = w.sides[1].failed = 36;
+		w.sides[1].n_executed = w.sides[1].failed = 36;
 		w.sides[1].not_started = rows[i].not_started;
 		v = decide(&w);
 		assert_int_equal(v.effect.decision, rows[i].decision);
 		assert_int_equal(verdict_never_starts(&v), rows[i].not_started == 36);
 		assert_false(verdict_crashes(&v));
 		assert_string_equal(v.reasons[0].code, rows[i].reason);
-		assert_int_equal(verdict_of_cost(&v), DECISION_NOTHING_MEASURED);
+		assert_int_equal(verdict_cost_decision(&v), DECISION_NOTHING_MEASURED);
 		assert_true(has_reason(&v, "runs_failed"));
 		assert_false(has_reason(&v, "candidate_fails"));
 		verdict_release(&v);
@@ -795,8 +795,8 @@ static void test_failures(void **state)
 
 		world_init(&w, 6);
 		run_all(&w, 6, rows[i].slow ? slower : same);
-		w.sides[0].executed = rows[i].imported ? 0 : 20;
-		w.sides[1].executed = 20;
+		w.sides[0].n_executed = rows[i].imported ? 0 : 20;
+		w.sides[1].n_executed = 20;
 		w.sides[0].failed = rows[i].baseline;
 		w.sides[1].failed = rows[i].candidate;
 		v = decide(&w);
@@ -913,7 +913,7 @@ static void test_without_fingerprints(void **state)
 	v = decide(&w);
 	assert_int_equal(v.effect.decision, DECISION_REGRESSION);
 	assert_int_equal(v.effect.types, MACHINES - 1);
-	assert_int_equal(v.pairing.untyped, MACHINES - 2);
+	assert_int_equal(v.pairing.n_untyped, MACHINES - 2);
 	assert_true(has_reason(&v, "hardware_type_unknown"));
 	verdict_release(&v);
 	world_release(&w);
@@ -949,7 +949,7 @@ static void test_directions_must_agree(void **state)
 	world_init(&w, 6);
 	run_all(&w, 6, same);
 	w.sides[1].higher_is_better = true;
-	assert_int_equal(verdict_of(&w.evidence, &w.config, &w.sides[0], &w.sides[1], .03, &v, &err), ASSAY_E_USAGE);
+	assert_int_equal(verdict_compute(&w.evidence, &w.config, &w.sides[0], &w.sides[1], .03, &v, &err), ASSAY_E_USAGE);
 	assert_non_null(strstr(err.text, "column 'direction'"));
 	world_release(&w);
 }
@@ -967,11 +967,11 @@ static void test_hangs(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct run one = { .usage = { .wall_ns = rows[i].baseline_ns } };
 		char application[] = "p";
-		struct run_set baseline = { .application = application, .items = &one, .n = 1, .executed = 1 };
+		struct run_set baseline = { .application = application, .items = &one, .n = 1, .n_executed = 1 };
 		struct run_set candidate = { .application = application,
-					     .executed = rows[i].runs,
+					     .n_executed = rows[i].runs,
 					     .failed = rows[i].runs,
-					     .crashed = rows[i].runs,
+					     .n_crashed = rows[i].runs,
 					     .hung_ns = 1000 };
 		struct verdict v = { .baseline = &baseline, .candidate = &candidate };
 

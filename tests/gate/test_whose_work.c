@@ -14,7 +14,7 @@ static void analyse(const char *directory, const struct made_options *o, struct 
 	assert_int_equal(mkdir(directory, 0755), 0);
 	assert_int_equal(made_run(directory, o), 0);
 	check(record_files_read(&directory, 1, &f, &err), &err);
-	check(variance_of(&f, &options, v, &err), &err);
+	check(variance_analyse(&f, &options, v, &err), &err);
 }
 
 /* Checks two processes of one program, of which one takes three times as long per fragment. It is slow if both have the same command line;
@@ -100,7 +100,7 @@ static void another_processor(void **state)
 	static const struct {
 		double factor;
 		enum loss_cause cause;
-	} rows[] = { { 1.25, LOSS_CROWDED }, { 2.5, LOSS_WAITING } };
+	} rows[] = { { 1.25, LOSS_OWN_QUEUE }, { 2.5, LOSS_WAITING } };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -112,7 +112,7 @@ static void another_processor(void **state)
 
 		analyse(i ? "longer" : "less", &o, &v);
 		assert_int_equal(v.n_regions, 1);
-		assert_int_equal(v.regions[0].why.parts[0].cause, rows[i].cause);
+		assert_int_equal(v.regions[0].breakdown.parts[0].cause, rows[i].cause);
 		variance_release(&v);
 	}
 }
@@ -137,7 +137,7 @@ static void slow_run(void **state)
 		assert_int_equal(made_run(names[r], &o), 0);
 	}
 	check(record_files_read(names, 5, &f, &err), &err);
-	check(variance_of(&f, &options, &v, &err), &err);
+	check(variance_analyse(&f, &options, &v, &err), &err);
 	assert_true(v.n_regions > 0);
 	assert_int_equal(v.fragments.processes[v.regions[0].members[0].process].run, 4);
 	assert_true(v.regions[0].members[0].throughout);
@@ -179,17 +179,17 @@ static void looked(struct fragments *f, double hog, double from_s, double to_s)
 			struct snapshot *s = &f->snapshots[p * LOOKS + (size_t)k];
 
 			*s = (struct snapshot){ .at_s = at, .process = (uint32_t)p };
-			for (size_t a = 0; a < ACCOUNTS; a++)
-				s->value[a] = a == ACCOUNT_MINOR ? 0 : (double)NAN;
+			for (size_t a = 0; a < USAGE_COUNTERS; a++)
+				s->value[a] = a == USAGE_MINOR ? 0 : (double)NAN;
 			used[p] += more;
 			busy += more;
-			s->value[ACCOUNT_CPU] = s->value[ACCOUNT_OWN] = used[p];
+			s->value[USAGE_CPU] = s->value[USAGE_OWN] = used[p];
 		}
 		queue += then ? .05 : 0;
 		busy += then ? hog : 0;
 		for (size_t p = 0; p < 3; p++) {
-			f->snapshots[p * LOOKS + (size_t)k].value[ACCOUNT_QUEUE] = p ? 0 : queue;
-			f->snapshots[p * LOOKS + (size_t)k].value[ACCOUNT_BUSY] = busy;
+			f->snapshots[p * LOOKS + (size_t)k].value[USAGE_QUEUE] = p ? 0 : queue;
+			f->snapshots[p * LOOKS + (size_t)k].value[USAGE_BUSY] = busy;
 		}
 	}
 }
@@ -203,14 +203,14 @@ static void who_ended(void **state)
 	} rows[] = {
 		{ .05, 0, 4, LOSS_QUEUE },   /* the other process uses the CPU equally at all times */
 		{ .05, 1, 2, LOSS_WAITING }, /* the other process ran only in that time: either may be the cause */
-		{ 0, 1, 2, LOSS_CROWDED },
+		{ 0, 1, 2, LOSS_OWN_QUEUE },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct fragment_process processes[3];
 		struct snapshot snapshots[3 * LOOKS];
-		struct region_member member = { .process = 0, .from_s = 1, .to_s = 2, .estimated_s = .5, .beside = 1 };
+		struct region_member member = { .process = 0, .from_s = 1, .to_s = 2, .estimated_s = .5, .n_simultaneous = 1 };
 		struct region region = { .activity = ACTIVITY_IO, .members = &member, .n = 1 };
 		struct variance v = { .fragments = { .processes = processes,
 						     .n_processes = 3,
@@ -228,8 +228,8 @@ static void who_ended(void **state)
 								  .n_snapshots = LOOKS };
 		looked(&v.fragments, rows[i].hog, rows[i].from_s, rows[i].to_s);
 		breakdowns_find(&v);
-		assert_int_equal(region.why.parts[0].cause, rows[i].cause);
-		breakdown_release(&region.why);
+		assert_int_equal(region.breakdown.parts[0].cause, rows[i].cause);
+		breakdown_release(&region.breakdown);
 	}
 }
 

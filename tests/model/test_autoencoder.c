@@ -148,14 +148,14 @@ static void test_slopes(void **state)
 		struct autoencoder *ae = autoencoder_new(&sloped[s].shape, 7 + s);
 		struct mat rows = noise(sloped[s].rows, sloped[s].shape.columns, s);
 		struct autoencoder_batch batch;
-		struct autoencoder_slopes slopes;
+		struct autoencoder_gradients slopes;
 		size_t real = 0;
 
 		for (size_t l = 0; l < ae->layers; l++) /* biases of 0 would hide a wrong gradient */
 			for (size_t j = 0; j < ae->width[l + 1]; j++)
 				ae->values.at[ae->biases_at[l] + j] = .1 * (double)(j + 1) - .05 * (double)l;
 		autoencoder_batch_init(ae, rows.rows, &batch);
-		autoencoder_slopes_init(ae, rows.rows, &slopes);
+		autoencoder_gradients_init(ae, rows.rows, &slopes);
 		for (size_t i = 0; i < rows.rows; i++)
 			memcpy(batch.value[0] + i * lanes_padded(rows.cols), rows.at + i * rows.cols, rows.cols * sizeof(double));
 		autoencoder_forward(ae, rows.rows, &batch);
@@ -220,7 +220,7 @@ static void test_linear_is_pca(void **state)
 	double left = 0.0;
 
 	(void)state;
-	pca_of(&rows, &pca);
+	pca_compute(&rows, &pca);
 	for (size_t i = 0; i < rows.rows * rows.cols; i++)
 		rows.at[i] = (rows.at[i] - pca.mean[i % rows.cols]) / pca.sd[i % rows.cols];
 	for (size_t i = 2; i < pca.n; i++)
@@ -300,10 +300,10 @@ static void test_row_alone(void **state)
 	struct autoencoder *ae = trained(&rows, 1, 1);
 
 	(void)state;
-	autoencoder_expect(ae, &rows, &all);
+	autoencoder_reconstruct(ae, &rows, &all);
 	for (size_t i = 0; i < rows.rows; i++) {
 		memcpy(one.at, rows.at + i * 7, 7 * sizeof(double));
-		autoencoder_expect(ae, &one, &out);
+		autoencoder_reconstruct(ae, &one, &out);
 		assert_memory_equal(out.at, all.at + i * 7, 7 * sizeof(double));
 	}
 	autoencoder_free(ae);
@@ -333,7 +333,7 @@ static void test_shape(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) { /* columns, width of each layer */
-		struct autoencoder_shape shape = shape_of(rows[i][0]);
+		struct autoencoder_shape shape = effect_pattern_classify(rows[i][0]);
 
 		assert_int_equal(shape.columns, rows[i][0]);
 		assert_int_equal(shape.depth, 2);
@@ -348,14 +348,14 @@ static void test_shapes_published(void **state)
 	struct autoencoder_shape shapes[8];
 
 	(void)state;
-	assert_int_equal(autoperf_shapes(20, shapes), 5);
+	assert_int_equal(autoperf_list_shapes(20, shapes), 5);
 	for (size_t s = 0; s < 5; s++) {
 		assert_true(shapes[s].tied && shapes[s].hidden == LANES_SIGMOID && shapes[s].output == LANES_SIGMOID);
 		assert_int_equal(shapes[s].depth, s + 1);
 		assert_memory_equal(shapes[s].width, halves, (s + 1) * sizeof(size_t));
 	}
-	assert_int_equal(autoperf_shapes(4, shapes), 2);
-	assert_int_equal(autoperf_shapes(1, shapes), 1);
+	assert_int_equal(autoperf_list_shapes(4, shapes), 2);
+	assert_int_equal(autoperf_list_shapes(1, shapes), 1);
 }
 
 /* ---- scorers: parts ---- */
@@ -392,14 +392,14 @@ static size_t *runs_of(size_t n, size_t each)
 static void test_least_error(void **state)
 {
 	struct autoencoder_shape shapes[8];
-	size_t n_shapes = autoperf_shapes(6, shapes);
+	size_t n_shapes = autoperf_list_shapes(6, shapes);
 	struct mat rows = follows(100, 6, 3);
 	struct autoencoder_training how = quick_scorer;
 	struct autoencoder *best;
 	double least;
 
 	(void)state;
-	best = autoperf_least_error(&rows, shapes, n_shapes, &how, 4);
+	best = autoperf_train_best_shape(&rows, shapes, n_shapes, &how, 4);
 	least = autoencoder_error(best, &rows);
 	for (size_t s = 0; s < n_shapes; s++) {
 		struct autoencoder *ae = autoencoder_new(&shapes[s], 4);

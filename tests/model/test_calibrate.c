@@ -235,7 +235,7 @@ static struct verdict verdict_on_last(const struct row_group *groups, size_t run
 		size_t first = groups[g].first;
 
 		if (groups[g].run + 1 == runs)
-			seen[groups[g].function] = calibrate_summary_of(&c, groups[g].function, &error[first], &weight[first], groups[g].n);
+			seen[groups[g].function] = calibrate_summarise(&c, groups[g].function, &error[first], &weight[first], groups[g].n);
 	}
 	limit = calibrate_judge(&c, seen, strange, &verdict.p);
 	most = fmax(strange[0], fmax(strange[1], strange[2]));
@@ -323,7 +323,7 @@ static void one_sample_is_bounded(void **state)
 		size_t n = made_up_errors(NOISE, runs, &rng, groups, error, weight);
 		double *one = &error[groups[runs - 1].first]; /* in the new run; the next two are in the run before it */
 		double *hidden = &error[groups[runs - 2].first], *of_five = &error[groups[2 * runs - 2].first];
-		double before = NOTHING, root = sqrt((double)runs);
+		double before = STRANGENESS_ABSENT, root = sqrt((double)runs);
 		struct verdict v;
 
 		for (size_t k = 0; k < n; k++)
@@ -391,7 +391,7 @@ static void the_new_run_is_one_of_all(void **state)
 			weight[r] = 1;
 		}
 		calibrate_fit(&(struct rows){ .groups = groups, .n_groups = 19, .weight = weight }, error, 1, 19, &options, &c);
-		seen = calibrate_summary_of(&c, 0, &error[19], &weight[19], 1);
+		seen = calibrate_summarise(&c, 0, &error[19], &weight[19], 1);
 		limit = calibrate_judge(&c, &seen, &strange, &p);
 		found += strange > limit;
 		calibration_release(&c);

@@ -15,7 +15,7 @@
 
 static const struct change_points_options options = { .min_effect = .01 };
 
-/* Draws x[POINTS] around 0 with 1 % noise, plus `step` from `at` on. */
+/* Draws x[POINTS] around 0 with 1 % noise, plus `step` from `first_after` on. */
 static void draw(double *x, size_t at, double step, struct rng *rng)
 {
 	for (size_t i = 0; i < POINTS; i++)
@@ -52,8 +52,9 @@ static void test_best(void **state)
 		change_points_find(x, POINTS, &options, &changes);
 		if (changes.n == 2 && !changes.n_spikes) {
 			two++;
-			found = squares(x, 0, changes.items[0].at) + squares(x, changes.items[0].at, changes.items[1].at) +
-				squares(x, changes.items[1].at, POINTS);
+			found = squares(x, 0, changes.items[0].first_after) +
+				squares(x, changes.items[0].first_after, changes.items[1].first_after) +
+				squares(x, changes.items[1].first_after, POINTS);
 			for (size_t i = 1; i < POINTS; i++)
 				for (size_t j = i + 1; j < POINTS; j++)
 					assert_true(found < squares(x, 0, i) + squares(x, i, j) + squares(x, j, POINTS) + 1e-12);
@@ -84,7 +85,8 @@ static void test_known_changes(void **state)
 			draw(x, rows[r].at, rows[r].step, &rng);
 			change_points_find(x, POINTS, &options, &changes);
 			found += changes.n >= 1;
-			near += changes.n == 1 && changes.items[0].at + 2 >= rows[r].at && changes.items[0].at <= rows[r].at + 2;
+			near += changes.n == 1 && changes.items[0].first_after + 2 >= rows[r].at &&
+				changes.items[0].first_after <= rows[r].at + 2;
 			change_points_release(&changes);
 		}
 		if (100 * found < rows[r].found_min * SERIES || 100 * near < rows[r].near_min * SERIES)
@@ -177,18 +179,19 @@ static void test_several(void **state)
 		x[i] = .0005 * rng_normal(&rng) + (i >= 20 ? .1 : 0) + (i >= 40 ? .005 : 0);
 	change_points_find(x, POINTS, &options, &changes);
 	assert_int_equal(changes.n, 1);
-	assert_int_equal(changes.items[0].at, 20);
+	assert_int_equal(changes.items[0].first_after, 20);
 	assert_true(fabs(changes.items[0].after - changes.items[0].before - .1) < .006);
 	change_points_find(x, POINTS, &options, &again);
 	assert_memory_equal(changes.items, again.items, sizeof(*again.items));
 	change_points_release(&again);
 	change_points_release(&changes);
 	change_points_find(x, POINTS, &(struct change_points_options){ .min_effect = 0 }, &changes);
-	assert_true(changes.n == 2 && changes.items[1].at == 40 && changes.segments[2].begin == 40 && changes.segments[2].end == POINTS);
+	assert_true(changes.n == 2 && changes.items[1].first_after == 40 && changes.segments[2].begin == 40 &&
+		    changes.segments[2].end == POINTS);
 	change_points_release(&changes);
 	for (size_t n = 0; n < CHANGE_POINTS_MIN; n++) {
 		change_points_find(x + 17, n, &options, &changes);
-		assert_true(changes.n == 0 && changes.segments[0].end == n && isinf(changes.least));
+		assert_true(changes.n == 0 && changes.segments[0].end == n && isinf(changes.detectable_difference));
 		change_points_release(&changes);
 	}
 }
@@ -237,7 +240,7 @@ static void test_places(void **state)
 			change_points_find(x, POINTS, &options, &changes);
 			same = changes.n == n;
 			for (size_t i = 0; same && i < n; i++)
-				same = changes.items[i].at == rows[r].ends[i];
+				same = changes.items[i].first_after == rows[r].ends[i];
 			exact += same;
 			change_points_release(&changes);
 		}
@@ -257,10 +260,10 @@ static void test_open(void **state)
 	rng_seed(&rng, 13);
 	put_levels(x, (const double[]){ 0, .2 }, (const size_t[]){ 59, 0 }, &rng);
 	change_points_find(x, POINTS, &options, &changes);
-	assert_true(changes.n == 0 && changes.open && changes.n_spikes == 1 && changes.spikes[0] == 59);
+	assert_true(changes.n == 0 && changes.last_is_spike && changes.n_spikes == 1 && changes.spikes[0] == 59);
 	change_points_release(&changes);
 	change_points_find(x, POINTS - 1, &options, &changes);
-	assert_true(changes.n == 0 && !changes.open && changes.least < .02);
+	assert_true(changes.n == 0 && !changes.last_is_spike && changes.detectable_difference < .02);
 	change_points_release(&changes);
 }
 
@@ -302,8 +305,8 @@ static void test_groups(void **state)
 		draw(x, 30, .03, &rng);
 		change_points_find(x, POINTS, &o, &changes);
 		for (size_t i = 0; i < changes.n; i++)
-			assert_int_equal(changes.items[i].at % 5, 0);
-		exact += changes.n == 1 && changes.items[0].at == 30;
+			assert_int_equal(changes.items[i].first_after % 5, 0);
+		exact += changes.n == 1 && changes.items[0].first_after == 30;
 		change_points_release(&changes);
 	}
 	assert_in_range(exact, 97, SERIES);
@@ -311,10 +314,10 @@ static void test_groups(void **state)
 	o.known = known;
 	put_levels(x, (const double[]){ 0, .012, 0 }, (const size_t[]){ 50, 55, 0 }, &rng);
 	change_points_find(x, POINTS, &o, &changes);
-	assert_true(changes.n >= 1 && changes.items[0].at == 50);
+	assert_true(changes.n >= 1 && changes.items[0].first_after == 50);
 	change_points_release(&changes);
 	change_points_find(x, 51, &o, &changes); /* even as the last point */
-	assert_true(changes.n == 1 && changes.items[0].at == 50 && !changes.open);
+	assert_true(changes.n == 1 && changes.items[0].first_after == 50 && !changes.last_is_spike);
 	change_points_release(&changes);
 }
 
@@ -356,7 +359,7 @@ static void test_long(void **state)
 		x[i] = i >= n - 50 ? 1 : 0;
 	change_points_find(x, n, &options, &changes);
 	assert_int_equal(changes.n, 1);
-	assert_int_equal(changes.items[0].at, n - 50);
+	assert_int_equal(changes.items[0].first_after, n - 50);
 	assert_int_equal(changes.segments[0].begin, 10);
 	assert_int_equal(changes.segments[1].end, n);
 	change_points_release(&changes);

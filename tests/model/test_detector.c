@@ -103,7 +103,7 @@ static void faults_are_found_and_named(void **state)
 }
 
 /* Checks that an irrelevant difference is reported as small, however certain it is. A jump of a constant column is reported only with
- * the option watch_constant. */
+ * the option check_constant_columns. */
 static void what_is_immaterial_is_small(void **state)
 {
 	struct world w = { .kind = EXACT, .functions = 3, .runs = 20, .fault = SIZE_MAX, .seed = 1 };
@@ -116,11 +116,11 @@ static void what_is_immaterial_is_small(void **state)
 	w = (struct world){ .kind = EXACT, .functions = 3, .runs = 4, .fault = 1, .column = 0, .factor = 1.03, .part = 1, .seed = 2 };
 	seen = make(&w);
 	got = judge(d, &seen.o);
-	print_message("a counter 3 %% more: %zu of 4 runs, %zu small\n", got.runs_anomalous, got.runs_small);
-	assert_int_equal(got.functions[1].runs_anomalous, got.functions[1].runs_small);
-	assert_int_equal(got.functions[1].small, got.functions[1].anomalous);
+	print_message("a counter 3 %% more: %zu of 4 runs, %zu small\n", got.runs_anomalous, got.n_runs_negligible);
+	assert_int_equal(got.functions[1].runs_anomalous, got.functions[1].n_runs_negligible);
+	assert_int_equal(got.functions[1].is_negligible, got.functions[1].anomalous);
 	for (size_t r = 0; r < 4; r++)
-		assert_true(got.run_anomalous[r] || !got.run_small[r]);
+		assert_true(got.run_anomalous[r] || !got.run_negligible[r]);
 	detection_release(&got);
 	detector_free(d);
 
@@ -129,10 +129,10 @@ static void what_is_immaterial_is_small(void **state)
 	};
 	jump = make(&w);
 	for (int watch = 0; watch < 2; watch++) {
-		o.watch_constant = watch;
+		o.check_constant_columns = watch;
 		d = fit(&normal.o, &o);
-		assert_int_equal(detector_about(d)->dropped[2], DETECTOR_CONSTANT);
-		assert_int_equal(detector_about(d)->dropped[4], DETECTOR_USED);
+		assert_int_equal(detector_info(d)->dropped[2], DETECTOR_CONSTANT);
+		assert_int_equal(detector_info(d)->dropped[4], DETECTOR_USED);
 		got = judge(d, &jump.o);
 		assert_int_equal(got.functions[1].runs_anomalous, watch ? 4 : 0);
 		detection_release(&got);
@@ -170,7 +170,7 @@ static void constant_data_are_watched(void **state)
 		values[2 * i] = 7;
 	}
 	d = fit(&o, &options);
-	assert_true(detector_about(d)->sufficient);
+	assert_true(detector_info(d)->is_sufficient);
 	got = judge(d, &o);
 	assert_int_equal(got.runs_anomalous, 0);
 	detection_release(&got);
@@ -375,7 +375,7 @@ static void published_thresholds(void **state)
 		flagged[0] = own.runs_anomalous;
 		assert_true(isnan(got.run_p[0]));
 		assert_int_equal(got.runs_anomalous, 5);
-		assert_true(fabs(detector_about(d)->rate_measured - (double)own.runs_anomalous / 10) < 1e-12);
+		assert_true(fabs(detector_info(d)->rate_measured - (double)own.runs_anomalous / 10) < 1e-12);
 		detection_release(&got);
 		detection_release(&own);
 		detector_free(d);
@@ -405,7 +405,7 @@ static void functions_that_look_alike_share_a_scorer(void **state)
 	struct world w = { .kind = NOISE, .functions = 6, .runs = 20, .fault = SIZE_MAX, .seed = 41 };
 	struct made normal = make(&w);
 	struct detector_options o = quick();
-	const struct detector_about *about;
+	const struct detector_info *about;
 	struct detector *d;
 
 	(void)state;
@@ -415,20 +415,20 @@ static void functions_that_look_alike_share_a_scorer(void **state)
 	}
 	o.clusters = 2;
 	d = fit(&normal.o, &o);
-	about = detector_about(d);
+	about = detector_info(d);
 	assert_int_equal(about->clusters, 2);
 	for (size_t f = 0; f < 6; f++)
 		assert_int_equal(about->cluster[f] == about->cluster[0], f % 2 == 0);
 	detector_free(d);
-	o.clusters = DETECTOR_ONE_EACH;
+	o.clusters = DETECTOR_ONE_PER_FUNCTION;
 	d = fit(&normal.o, &o);
-	assert_int_equal(detector_about(d)->clusters, 6);
+	assert_int_equal(detector_info(d)->clusters, 6);
 	detector_free(d);
 	for (int paper = 0; paper < 2; paper++) {
 		o.clusters = 0;
 		o.choose_clusters = paper ? detector_paper.choose_clusters : NULL;
 		d = fit(&normal.o, &o);
-		assert_true(detector_about(d)->clusters >= 1 && detector_about(d)->clusters <= 6);
+		assert_true(detector_info(d)->clusters >= 1 && detector_info(d)->clusters <= 6);
 		detector_free(d);
 	}
 	made_release(&normal);
@@ -489,9 +489,9 @@ static void bad_training_data_are_refused(void **state)
 			mat_set(&m.o.values, i, 0, (double)NAN);
 	}
 	d = fit(&m.o, &options);
-	assert_true(detector_about(d)->left_out > 19 * 2 && detector_about(d)->left_out <= 19 * 2 + 798 / 50 + 1);
-	assert_int_equal(detector_about(d)->left_out + detector_about(d)->samples, 798);
-	assert_int_equal(detector_about(d)->dropped[5], DETECTOR_NOT_COUNTED);
+	assert_true(detector_info(d)->n_excluded > 19 * 2 && detector_info(d)->n_excluded <= 19 * 2 + 798 / 50 + 1);
+	assert_int_equal(detector_info(d)->n_excluded + detector_info(d)->samples, 798);
+	assert_int_equal(detector_info(d)->dropped[5], DETECTOR_NOT_COUNTED);
 	detector_free(d);
 	made_release(&m);
 }
@@ -532,7 +532,7 @@ static void bad_samples_are_refused_or_left_out(void **state)
 	got = judge(d, &o);
 	assert_true(isnan(got.errors[0]) && isnan(got.run_p[2]) && !got.run_anomalous[2]);
 	assert_int_equal(got.functions[1].runs, 2);
-	assert_true(got.left_out > 40);
+	assert_true(got.n_excluded > 40);
 	detection_release(&got);
 	for (size_t i = 0; i < o.values.rows; i++)
 		mat_set(&o.values, i, 1, (double)NAN);

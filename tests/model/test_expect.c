@@ -60,7 +60,7 @@ static bool ask(const struct planted *p, const struct expect *e, double threads,
 
 	numbers->at[RUNS * 3] = threads;
 	numbers->at[RUNS * 3 + 1] = size;
-	return expect_of(e, &p->inputs, RUNS, out);
+	return expect_predict(e, &p->inputs, RUNS, out);
 }
 
 /* Checks that the fit is exact without noise, although a few runs took ten times as long: the fit is robust. */

@@ -27,11 +27,11 @@ static void published(void **state)
 	for (size_t i = 0; i < 50; i++)
 		X.at[i] = speed[i];
 	factors_fit(&X, dist, &f);
-	assert_true(f.fitted && f.of[0].kept);
-	assert_float_equal(f.of[0].coefficient, 3.932409, 1e-6);
-	assert_float_equal(f.of[0].low, 3.096964, 1e-6);
-	assert_float_equal(f.of[0].high, 4.767853, 1e-6);
-	assert_true(f.of[0].p > 1.4e-12 && f.of[0].p < 1.6e-12);
+	assert_true(f.fitted && f.results[0].is_in_fit);
+	assert_float_equal(f.results[0].coefficient, 3.932409, 1e-6);
+	assert_float_equal(f.results[0].low, 3.096964, 1e-6);
+	assert_float_equal(f.results[0].high, 4.767853, 1e-6);
+	assert_true(f.results[0].p > 1.4e-12 && f.results[0].p < 1.6e-12);
 	mat_release(&X);
 }
 
@@ -68,7 +68,7 @@ static void as_lapack(void **state)
 	}
 	assert_int_equal(LAPACKE_dgels(LAPACK_ROW_MAJOR, 'N', ROWS, 5, 1, a, 5, b, 1), 0);
 	for (size_t j = 0; j < 4; j++)
-		assert_float_equal(f.of[j].coefficient, b[j], 1e-9);
+		assert_float_equal(f.results[j].coefficient, b[j], 1e-9);
 	mat_release(&X);
 }
 
@@ -84,18 +84,18 @@ static void collinear(void **state)
 	drawn(&X, y, 8);
 	factors_fit(&X, y, &f);
 	for (size_t j = 0; j < 4; j++)
-		assert_true(f.of[j].kept);
+		assert_true(f.results[j].is_in_fit);
 	rng_seed(&rng, 2);
 	for (size_t i = 0; i < X.rows; i++) {
 		mat_set(&X, i, 2, 3 * mat_get(&X, i, 0) + .1 * rng_normal(&rng));
 		mat_set(&X, i, 3, 7);
 	}
 	factors_fit(&X, y, &f);
-	assert_true(f.of[0].kept && f.of[1].kept && !f.of[2].kept && !f.of[3].kept);
+	assert_true(f.results[0].is_in_fit && f.results[1].is_in_fit && !f.results[2].is_in_fit && !f.results[3].is_in_fit);
 	for (size_t i = 0; i < X.rows; i++)
 		mat_set(&X, i, 2, 3 * mat_get(&X, i, 0)); /* exactly collinear */
 	factors_fit(&X, y, &f);
-	assert_true(f.fitted && f.of[0].kept && !f.of[2].kept);
+	assert_true(f.fitted && f.results[0].is_in_fit && !f.results[2].is_in_fit);
 	mat_release(&X);
 	free(y);
 }
@@ -109,7 +109,7 @@ static void too_little(void **state)
 	(void)state;
 	drawn(&X, y, 1);
 	factors_fit(&X, y, &f);
-	assert_false(f.fitted || f.of[0].kept);
+	assert_false(f.fitted || f.results[0].is_in_fit);
 	factors_fit(&none, y, &f);
 	assert_false(f.fitted);
 	mat_release(&X);

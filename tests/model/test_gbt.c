@@ -74,13 +74,13 @@ static void test_by_hand(void **state)
 		memcpy(X.at, by_hand[i].x, X.rows * X.cols * sizeof(*X.at));
 		gbt = fit(&X, by_hand[i].y, &opts);
 		for (size_t t = 0; t <= opts.trees; t++)
-			assert_near(by_hand[i].what, gbt_about(gbt).mse[t], by_hand[i].mse[t], 1e-14);
+			assert_near(by_hand[i].what, gbt_info(gbt).mse[t], by_hand[i].mse[t], 1e-14);
 		for (size_t j = 0; j < X.cols; j++) {
-			assert_near(by_hand[i].what, gbt_about(gbt).importance_sum[j], by_hand[i].importance[j], 1e-14);
-			assert_near(by_hand[i].what, gbt_about(gbt).importance_per_tree[j], by_hand[i].importance[j], 1e-14);
+			assert_near(by_hand[i].what, gbt_info(gbt).importance_sum[j], by_hand[i].importance[j], 1e-14);
+			assert_near(by_hand[i].what, gbt_info(gbt).importance_per_tree[j], by_hand[i].importance[j], 1e-14);
 		}
-		assert_near(by_hand[i].what, gbt_about(gbt).tied_per_split, by_hand[i].tied, 1e-14);
-		assert_int_equal(gbt_about(gbt).ambiguous_splits, by_hand[i].ambiguous);
+		assert_near(by_hand[i].what, gbt_info(gbt).tied_per_split, by_hand[i].tied, 1e-14);
+		assert_int_equal(gbt_info(gbt).ambiguous_splits, by_hand[i].ambiguous);
 		gbt_free(gbt);
 		mat_release(&X);
 	}
@@ -95,10 +95,10 @@ static void test_two_importances(void **state)
 	struct gbt *gbt = fit(&X, y, &(struct gbt_options){ 2, 1, 2, 1.0 });
 
 	(void)state;
-	assert_near("sum", gbt_about(gbt).importance_sum[0], 16.0 / 17.0, 1e-14);
-	assert_near("sum", gbt_about(gbt).importance_sum[1], 1.0 / 17.0, 1e-14);
-	assert_near("per tree", gbt_about(gbt).importance_per_tree[0], .5, 1e-14);
-	assert_near("per tree", gbt_about(gbt).importance_per_tree[1], .5, 1e-14);
+	assert_near("sum", gbt_info(gbt).importance_sum[0], 16.0 / 17.0, 1e-14);
+	assert_near("sum", gbt_info(gbt).importance_sum[1], 1.0 / 17.0, 1e-14);
+	assert_near("per tree", gbt_info(gbt).importance_per_tree[0], .5, 1e-14);
+	assert_near("per tree", gbt_info(gbt).importance_per_tree[1], .5, 1e-14);
 	gbt_free(gbt);
 }
 
@@ -109,7 +109,7 @@ static void test_min_samples_split(void **state)
 	struct gbt *gbt = fit(&X, y, &(struct gbt_options){ 1, 2, 3, 1.0 });
 
 	(void)state;
-	assert_near("the two rows on the left stay together", gbt_about(gbt).mse[1], 2.0, 1e-14);
+	assert_near("the two rows on the left stay together", gbt_info(gbt).mse[1], 2.0, 1e-14);
 	gbt_free(gbt);
 }
 
@@ -302,12 +302,12 @@ static void compare_with_plain(const struct sample *s, const struct gbt_options 
 
 		plain_grow(&p, rows, s->X.rows, 0);
 		mse = plain_residuals(&p, s->y);
-		assert_near("training error", gbt_about(gbt).mse[t], mse, 1e-9 * mse);
+		assert_near("training error", gbt_info(gbt).mse[t], mse, 1e-9 * mse);
 	}
 	for (size_t j = 0; j < s->X.cols; j++)
 		total += p.credit[j];
 	for (size_t j = 0; j < s->X.cols; j++)
-		assert_near("importance", gbt_about(gbt).importance_sum[j], p.credit[j] / total, 1e-9);
+		assert_near("importance", gbt_info(gbt).importance_sum[j], p.credit[j] / total, 1e-9);
 	gbt_free(gbt);
 }
 
@@ -342,10 +342,10 @@ static const struct gbt_options small = { .trees = 200, .max_depth = 4, .min_sam
 static void assert_same_fit(const struct gbt *a, const struct gbt *b, size_t cols)
 {
 	for (size_t t = 0; t <= small.trees; t++)
-		assert_near("training error", gbt_about(a).mse[t], gbt_about(b).mse[t], 1e-9 * gbt_about(b).mse[t]);
+		assert_near("training error", gbt_info(a).mse[t], gbt_info(b).mse[t], 1e-9 * gbt_info(b).mse[t]);
 	for (size_t j = 0; j < cols; j++) {
-		assert_near("sum", gbt_about(a).importance_sum[j], gbt_about(b).importance_sum[j], 1e-9);
-		assert_near("per tree", gbt_about(a).importance_per_tree[j], gbt_about(b).importance_per_tree[j], 1e-9);
+		assert_near("sum", gbt_info(a).importance_sum[j], gbt_info(b).importance_sum[j], 1e-9);
+		assert_near("per tree", gbt_info(a).importance_per_tree[j], gbt_info(b).importance_per_tree[j], 1e-9);
 	}
 }
 
@@ -368,7 +368,7 @@ static void test_rows_permuted(void **state)
 	a = fit(&s.X, s.y, &small);
 	b = fit(&shuffled.X, shuffled.y, &small);
 	assert_same_fit(a, b, 9);
-	assert_near("tied", gbt_about(a).tied_per_split, gbt_about(b).tied_per_split, 1e-9);
+	assert_near("tied", gbt_info(a).tied_per_split, gbt_info(b).tied_per_split, 1e-9);
 	gbt_free(a);
 	gbt_free(b);
 	mat_release(&s.X);
@@ -384,7 +384,7 @@ static void test_column_negated(void **state)
 	for (size_t i = 0; i < 70; i++)
 		mat_set(&s.X, i, 0, -mat_get(&s.X, i, 0));
 	b = fit(&s.X, s.y, &small);
-	assert_true(gbt_about(a).importance_sum[0] > .01);
+	assert_true(gbt_info(a).importance_sum[0] > .01);
 	assert_same_fit(a, b, 9);
 	gbt_free(a);
 	gbt_free(b);
@@ -403,12 +403,12 @@ static void test_column_duplicated(void **state)
 		mat_set(&twice.X, i, 6, -mat_get(&s.X, i, 0));
 	}
 	b = fit(&twice.X, s.y, &small);
-	assert_true(gbt_about(a).importance_sum[0] > .01);
-	assert_near("shared equally", gbt_about(b).importance_sum[0], gbt_about(b).importance_sum[6], 1e-15);
-	assert_near("shared equally", gbt_about(b).importance_per_tree[0], gbt_about(b).importance_per_tree[6], 1e-15);
+	assert_true(gbt_info(a).importance_sum[0] > .01);
+	assert_near("shared equally", gbt_info(b).importance_sum[0], gbt_info(b).importance_sum[6], 1e-15);
+	assert_near("shared equally", gbt_info(b).importance_per_tree[0], gbt_info(b).importance_per_tree[6], 1e-15);
 	for (size_t t = 0; t <= small.trees; t++)
-		assert_near("training error", gbt_about(b).mse[t], gbt_about(a).mse[t], 1e-9 * gbt_about(a).mse[t]);
-	assert_true(gbt_about(b).tied_per_split > gbt_about(a).tied_per_split);
+		assert_near("training error", gbt_info(b).mse[t], gbt_info(a).mse[t], 1e-9 * gbt_info(a).mse[t]);
+	assert_true(gbt_info(b).tied_per_split > gbt_info(a).tied_per_split);
 	gbt_free(a);
 	gbt_free(b);
 	mat_release(&s.X);
@@ -425,9 +425,9 @@ static void test_training_rows_predicted(void **state)
 	gbt_predict(gbt, &s.X, out);
 	for (size_t i = 0; i < 60; i++)
 		squares += (s.y[i] - out[i]) * (s.y[i] - out[i]);
-	assert_near("training error", squares / 60.0, gbt_about(gbt).mse[small.trees], 1e-9 * squares);
+	assert_near("training error", squares / 60.0, gbt_info(gbt).mse[small.trees], 1e-9 * squares);
 	for (size_t t = 1; t <= small.trees; t++)
-		assert_true(gbt_about(gbt).mse[t] < gbt_about(gbt).mse[t - 1]);
+		assert_true(gbt_info(gbt).mse[t] < gbt_info(gbt).mse[t - 1]);
 	gbt_free(gbt);
 	mat_release(&s.X);
 }
@@ -441,13 +441,13 @@ static void test_importance_sums_to_one(void **state)
 		double sum = 0.0, per_tree = 0.0;
 
 		for (size_t j = 0; j < 8; j++) {
-			assert_true(gbt_about(gbt).importance_sum[j] >= 0.0 && gbt_about(gbt).importance_per_tree[j] >= 0.0);
-			sum += gbt_about(gbt).importance_sum[j];
-			per_tree += gbt_about(gbt).importance_per_tree[j];
+			assert_true(gbt_info(gbt).importance_sum[j] >= 0.0 && gbt_info(gbt).importance_per_tree[j] >= 0.0);
+			sum += gbt_info(gbt).importance_sum[j];
+			per_tree += gbt_info(gbt).importance_per_tree[j];
 		}
 		assert_near("sum", sum, 1.0, 1e-14);
 		assert_near("per tree", per_tree, 1.0, 1e-14);
-		assert_true(gbt_about(gbt).tied_per_split >= 1.0 && gbt_about(gbt).tied_per_split <= 8.0);
+		assert_true(gbt_info(gbt).tied_per_split >= 1.0 && gbt_info(gbt).tied_per_split <= 8.0);
 		gbt_free(gbt);
 		mat_release(&s.X);
 	}
@@ -472,8 +472,8 @@ static void test_ties_far_from_mean(void **state)
 		y[i] = (i < 20 ? 0.0 : 1e6) + 1e-3 * x;
 	}
 	gbt = fit(&X, y, &small);
-	assert_true(gbt_about(gbt).importance_sum[1] > 0.0);
-	assert_near("shared equally", gbt_about(gbt).importance_sum[1] / gbt_about(gbt).importance_sum[2], 1.0, 1e-12);
+	assert_true(gbt_info(gbt).importance_sum[1] > 0.0);
+	assert_near("shared equally", gbt_info(gbt).importance_sum[1] / gbt_info(gbt).importance_sum[2], 1.0, 1e-12);
 	gbt_free(gbt);
 	mat_release(&X);
 }

@@ -58,7 +58,7 @@ static enum assay_status read_matrix(const char *path, struct assay_error *err)
 		return st;
 	csv_init(&csv, path, oracle.text.bytes, oracle.text.size);
 	for (;;) {
-		st = csv_next(&csv, &more, err);
+		st = csv_read_row(&csv, &more, err);
 		if (st || !more)
 			break;
 		if (csv.n_fields != COLUMNS) {
@@ -166,7 +166,7 @@ static double mse_distance(const struct column *c)
 		char *key = mem_format("%zu", stages[i]);
 		double expected = member(at, key);
 
-		worst = fmax(worst, fabs(gbt_about(c->gbt).mse[stages[i]] / expected - 1.0));
+		worst = fmax(worst, fabs(gbt_info(c->gbt).mse[stages[i]] / expected - 1.0));
 		free(key);
 	}
 	return worst;
@@ -201,13 +201,13 @@ static void test_training_error(void **state)
 		assert_true((double)c.X.rows == member(c.expected, "n"));
 		if (!(distance <= (parts ? .1 : 1e-9)))
 			fail_msg("%s: training error off by %.3g", c.name, distance);
-		if (is_in(c.name, ambiguous, COUNT(ambiguous)) && gbt_about(c.gbt).ambiguous_splits == 0)
+		if (is_in(c.name, ambiguous, COUNT(ambiguous)) && gbt_info(c.gbt).ambiguous_splits == 0)
 			fail_msg("%s: partitions tie, and nothing is said of it", c.name);
 		if (!parts)
 			worst = fmax(worst, distance);
-		if (gbt_about(c.gbt).ambiguous_splits)
+		if (gbt_info(c.gbt).ambiguous_splits)
 			print_message("%s: %zu splits where partitions tie, training error off by %.1e\n", c.name,
-				      gbt_about(c.gbt).ambiguous_splits, distance);
+				      gbt_info(c.gbt).ambiguous_splits, distance);
 		column_release(&c);
 	}
 	print_message("training errors of %zu applications: off by %.1e at most\n", APPLICATIONS - COUNT(partings), worst);
@@ -224,13 +224,13 @@ static void test_importance(void **state)
 		double distance;
 
 		column_init(&c, i);
-		distance = list_distance(&c, "imp_per_tree_norm_mean20", gbt_about(c.gbt).importance_per_tree);
+		distance = list_distance(&c, "imp_per_tree_norm_mean20", gbt_info(c.gbt).importance_per_tree);
 		if (distance > .2)
 			fail_msg("%s: importances off by %.3f", c.name, distance);
 		if (distance >= 0.0) {
 			seen++;
 			print_message("%s: importances per tree off by %.3f, %.1f features a split\n", c.name, distance,
-				      gbt_about(c.gbt).tied_per_split);
+				      gbt_info(c.gbt).tied_per_split);
 		}
 		column_release(&c);
 	}
@@ -260,9 +260,9 @@ static void test_ties(void **state)
 			i++;
 		assert_true(i < COLUMNS);
 		column_init(&c, i);
-		assert_true(fabs(gbt_about(c.gbt).tied_per_split - rows[k].tied) < .6);
-		assert_true(list_distance(&c, "imp_per_tree_norm_mean20", gbt_about(c.gbt).importance_per_tree) < rows[k].per_tree);
-		assert_true(list_distance(&c, "imp_sklearn12_mean20", gbt_about(c.gbt).importance_sum) < rows[k].sum);
+		assert_true(fabs(gbt_info(c.gbt).tied_per_split - rows[k].tied) < .6);
+		assert_true(list_distance(&c, "imp_per_tree_norm_mean20", gbt_info(c.gbt).importance_per_tree) < rows[k].per_tree);
+		assert_true(list_distance(&c, "imp_sklearn12_mean20", gbt_info(c.gbt).importance_sum) < rows[k].sum);
 		column_release(&c);
 	}
 }

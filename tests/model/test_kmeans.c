@@ -16,7 +16,7 @@
 /* Runs k-means only from the given centers [k x p]; tests use it for cases such as a cluster that becomes empty. */
 static void kmeans_from(const struct mat *rows, const struct mat *centers, struct kmeans *out)
 {
-	struct start s;
+	struct kmeans_start s;
 
 	ASSAY_BUG_IF(centers->rows == 0 || centers->rows > rows->rows || centers->cols != rows->cols);
 	start_init(&s, rows, centers->rows, 0);
@@ -211,14 +211,14 @@ static void test_functions(void **state)
 	size_t of[5];
 
 	(void)state;
-	assert_int_equal(clusters_of_functions(&kmeans, function, 4, of), 2); /* clusters 2 and 4 remain */
+	assert_int_equal(assign_functions(&kmeans, function, 4, of), 2); /* clusters 2 and 4 remain */
 	assert_int_equal(of[0], 0);
 	assert_int_equal(of[1], 1);
 	assert_int_equal(of[2], 0);
 	assert_int_equal(of[3], 0);
 	cluster[0] = 0; /* now the other cluster has two of three samples */
 	cluster[4] = 3; /* three clusters with one sample each: the first wins */
-	assert_int_equal(clusters_of_functions(&kmeans, function, 5, of), 2);
+	assert_int_equal(assign_functions(&kmeans, function, 5, of), 2);
 	assert_int_equal(of[0], 0);
 	assert_int_equal(of[1], 0);
 	assert_int_equal(of[2], 1);

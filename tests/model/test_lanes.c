@@ -66,7 +66,7 @@ static void test_products(void **state)
 	}
 }
 
-static double curve_of(enum lanes_curve curve, double x)
+static double curve_of(enum lanes_activation curve, double x)
 {
 	return curve == LANES_TANH ? tanh(x) : curve == LANES_SIGMOID ? 1.0 / (1.0 + exp(-x)) : x;
 }
@@ -80,10 +80,10 @@ static void test_curves(void **state)
 	for (int curve = LANES_LINEAR; curve <= LANES_SIGMOID; curve++) {
 		for (size_t i = 0; i < N; i++)
 			c[i] = a[i] = i < 16 ? odd[i] : ((double)i - 2000.3) * (i % 2 ? .02 : 1e-5);
-		lanes_curve((enum lanes_curve)curve, c, N);
+		lanes_activation((enum lanes_activation)curve, c, N);
 		for (size_t i = 0; i < N; i++)
 			if (isfinite(a[i]) || curve != LANES_LINEAR)
-				assert_true(fabs(c[i] - curve_of((enum lanes_curve)curve, a[i])) < 5e-16);
+				assert_true(fabs(c[i] - curve_of((enum lanes_activation)curve, a[i])) < 5e-16);
 	}
 	assert_true(c[0] == .5); /* the sigmoid at 0 is exact; padding relies on it */
 }

@@ -19,7 +19,7 @@
 static const struct lasso_options ways[WAYS] = {
 	{ .smallest = 1e-3 },
 	{ .any_sign = true, .smallest = 1e-3 },
-	{ .bounded = true, .smallest = 1e-3 },
+	{ .is_intercept_bounded = true, .smallest = 1e-3 },
 };
 
 static double drawn(uint32_t *state)
@@ -94,7 +94,7 @@ static void test_oracle(void **state)
 
 		for (size_t i = 0; i < N; i++)
 			weight[i] = oracle[c].relative ? 1.0 / (y[i] * y[i]) : 5.0;
-		lasso_path_of(&X, y, weight, &ways[oracle[c].any_sign], NULL, &path);
+		lasso_path_compute(&X, y, weight, &ways[oracle[c].any_sign], NULL, &path);
 		assert_true(fabs(path.intercept[k] - oracle[c].intercept) <= 1e-6);
 		for (size_t j = 0; j < P; j++)
 			assert_true(fabs(mat_get(&path.beta, k, j) - oracle[c].beta[j]) <= 1e-6 * fmax(1e-3, fabs(oracle[c].beta[j])));
@@ -110,7 +110,7 @@ static bool assert_minimum(const struct mat *X, const double *y, const double *w
 			   const struct lasso_path *path, size_t k, double enough)
 {
 	double sum = 0.0, left = 0.0, slack = enough * path->lambda[0];
-	bool any_sign = how->any_sign, origin = how->bounded && path->intercept[k] == 0.0;
+	bool any_sign = how->any_sign, origin = how->is_intercept_bounded && path->intercept[k] == 0.0;
 
 	for (size_t i = 0; i < X->rows; i++)
 		sum += weight[i];
@@ -120,29 +120,29 @@ static bool assert_minimum(const struct mat *X, const double *y, const double *w
 			left -= weight[i] / sum * mat_get(&path->beta, k, l) * mat_get(X, i, l);
 	}
 	assert_true(left <= slack + 1e-12 && (origin || left >= -slack - 1e-12));
-	assert_true(!how->bounded || path->intercept[k] >= 0.0);
+	assert_true(!how->is_intercept_bounded || path->intercept[k] >= 0.0);
 	for (size_t j = 0; j < X->cols; j++) {
-		double mean = 0.0, variance = 0.0, pull = 0.0, beta = mat_get(&path->beta, k, j), lambda = path->lambda[k];
+		double mean = 0.0, variance = 0.0, correlation = 0.0, beta = mat_get(&path->beta, k, j), lambda = path->lambda[k];
 
 		for (size_t i = 0; i < X->rows; i++)
 			mean += weight[i] / sum * mat_get(X, i, j);
 		for (size_t i = 0; i < X->rows; i++) {
-			double rest = y[i] - path->intercept[k], x = mat_get(X, i, j) - mean;
+			double residual = y[i] - path->intercept[k], x = mat_get(X, i, j) - mean;
 
 			for (size_t l = 0; l < X->cols; l++)
-				rest -= mat_get(&path->beta, k, l) * mat_get(X, i, l);
-			pull += weight[i] / sum * (origin ? mat_get(X, i, j) : x) * rest;
+				residual -= mat_get(&path->beta, k, l) * mat_get(X, i, l);
+			correlation += weight[i] / sum * (origin ? mat_get(X, i, j) : x) * residual;
 			variance += weight[i] / sum * x * x;
 		}
 		if (variance <= 0.0) {
 			assert_true(beta == 0.0);
 			continue;
 		}
-		pull /= sqrt(variance);
+		correlation /= sqrt(variance);
 		if (beta != 0.0)
-			assert_true(fabs(pull - copysign(lambda, beta)) <= slack);
+			assert_true(fabs(correlation - copysign(lambda, beta)) <= slack);
 		else
-			assert_true(pull <= lambda + slack && (!any_sign || pull >= -lambda - slack));
+			assert_true(correlation <= lambda + slack && (!any_sign || correlation >= -lambda - slack));
 		assert_true(any_sign || beta >= 0.0);
 	}
 	return origin;
@@ -170,9 +170,9 @@ static void test_minimum(void **state)
 			}
 			y[i] += rng_double(&rng);
 		}
-		lasso_path_of(&X, y, weight, &ways[c % WAYS], NULL, &path);
+		lasso_path_compute(&X, y, weight, &ways[c % WAYS], NULL, &path);
 		for (size_t k = 0; k < LASSO_LAMBDAS; k += 11) {
-			paths += ways[c % WAYS].bounded;
+			paths += ways[c % WAYS].is_intercept_bounded;
 			at_origin += assert_minimum(&X, y, weight, &ways[c % WAYS], &path, k, 1e-8);
 		}
 		lasso_path_release(&path);
@@ -209,7 +209,7 @@ static void test_together(void **state)
 			}
 			y[i] += .01 * rng_normal(&rng);
 		}
-		lasso_path_of(&X, y, weight, &ways[c % WAYS], NULL, &path);
+		lasso_path_compute(&X, y, weight, &ways[c % WAYS], NULL, &path);
 		for (size_t k = 0; k < LASSO_LAMBDAS; k++)
 			(void)assert_minimum(&X, y, weight, &ways[c % WAYS], &path, k, 1e-9);
 		lasso_path_release(&path);
@@ -222,11 +222,17 @@ static void test_together(void **state)
 /* Checks that a column that is the sum of two active columns replaces them, because it has a smaller penalty. */
 static void test_exchanged(void **state)
 {
-	double z[4 * N], y[N], b[4] = { .5, .7, 0.0, 0.0 }, pull[4], *products[4] = { NULL };
+	double z[4 * N], y[N], b[4] = { .5, .7, 0.0, 0.0 }, correlation[4], *products[4] = { NULL };
 	const bool allowed[4] = { true, true, true, true };
-	const struct active_problem problem = {
-		.z = z, .y = y, .n = N, .p = 4, .pull = pull, .products = products, .allowed = allowed, .any_sign = true, .enough = 1e-11
-	};
+	const struct active_problem problem = { .z = z,
+						.y = y,
+						.n = N,
+						.p = 4,
+						.correlation = correlation,
+						.products = products,
+						.allowed = allowed,
+						.any_sign = true,
+						.enough = 1e-11 };
 	struct active_set *set;
 	struct rng rng;
 
@@ -240,7 +246,7 @@ static void test_exchanged(void **state)
 		y[i] = .1 * rng_normal(&rng) / sqrt(N) + .5 * z[i] + 1.1 * z[N + i];
 	}
 	for (size_t j = 0; j < 4; j++)
-		pull[j] = active_set_dot(z + j * N, y, N);
+		correlation[j] = active_set_dot(z + j * N, y, N);
 	set = active_set_new(&problem, b);
 	active_set_solve(set, .1);
 	active_set_free(set);

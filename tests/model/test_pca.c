@@ -30,7 +30,7 @@ static void two_columns(void **state)
 		mat_set(&X, i, 0, 100 * values[0][i]);
 		mat_set(&X, i, 1, values[1][i] - 7);
 	}
-	pca_of(&X, &pca);
+	pca_compute(&X, &pca);
 	assert_int_equal(pca.n, 2);
 	assert_near(pca.eigenvalue[0], 1 - r, 1e-12);
 	assert_near(pca.eigenvalue[1], 1 + r, 1e-12);
@@ -68,7 +68,7 @@ static void components_are_right(void **state)
 		struct pca pca;
 		double sum = 0;
 
-		pca_of(&X, &pca);
+		pca_compute(&X, &pca);
 		assert_int_equal(pca.n, rows - 1 < cols - 1 ? rows - 1 : cols - 1);
 		scores = mat_new(pca.n, rows);
 		for (size_t k = 0; k < pca.n; k++) {
@@ -107,14 +107,14 @@ static void nothing_to_tell(void **state)
 	for (size_t s = 0; s < 3; s++) {
 		struct mat X = mat_new(sizes[s][0], sizes[s][1]);
 
-		pca_of(&X, &pca);
+		pca_compute(&X, &pca);
 		assert_int_equal(pca.n, 0);
 		pca_release(&pca);
 		mat_release(&X);
 	}
 	for (size_t i = 0; i < 4; i++)
 		mat_set(&same, i, 0, i % 2 ? .1 + .2 : .3); /* differs only by rounding */
-	pca_of(&same, &pca);
+	pca_compute(&same, &pca);
 	assert_int_equal(pca.n, 0);
 	pca_release(&pca);
 	mat_release(&same);
@@ -131,7 +131,7 @@ static void things_are_counted(void **state)
 		for (size_t j = 0; j < 9; j++)
 			mat_set(&copies, i, j, (double)(i * i) * (j % 2 ? -3 : 1));
 	}
-	pca_of(&copies, &pca);
+	pca_compute(&copies, &pca);
 	assert_int_equal(pca.n, 1);
 	assert_near(pca.eigenvalue[0], 9, 1e-12);
 	pca_release(&pca);
@@ -140,7 +140,7 @@ static void things_are_counted(void **state)
 			mat_set(&apart, i, j, 1);
 		mat_set(&apart, j + 1, j, -(double)(j + 1));
 	}
-	pca_of(&apart, &pca);
+	pca_compute(&apart, &pca);
 	assert_int_equal(pca.n, 4);
 	for (size_t k = 0; k < 4; k++)
 		assert_near(pca.eigenvalue[k], 1, 1e-12);

@@ -137,7 +137,7 @@ static void test_judge(void **state)
 	assert_int_equal(d.n, 3);
 	assert_int_equal(d.runs, 8);
 	assert_int_equal(d.runs_anomalous, 8);
-	assert_int_equal(d.left_out, 0);
+	assert_int_equal(d.n_excluded, 0);
 	for (size_t f = 0; f < 3; f++) {
 		const struct detection_function *g = &d.functions[f];
 
@@ -245,7 +245,7 @@ static void test_judge_gaps(void **state)
 		mat_set(&normal.o.values, i, 1, (double)NAN); /* not counted in the normal runs, therefore ignored */
 	mat_set(&seen.o.values, 0, 0, (double)NAN);
 	assert_int_equal(mannwhitney_judge(&normal.o, &seen.o, .05, &d, &err), ASSAY_OK);
-	assert_int_equal(d.left_out, 1);
+	assert_int_equal(d.n_excluded, 1);
 	assert_true(isnan(d.errors[0]));
 	assert_int_equal(d.functions[0].samples, 9 * SAMPLES - 1);
 	assert_false(d.functions[2].known);

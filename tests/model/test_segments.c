@@ -62,7 +62,7 @@ static void best_partition(void **state)
 		rng_seed(&rng, seed);
 		draw(&counts, 0, seed % 11, (const double[]){ .7, .2, .1 }, 12, &rng);
 		draw(&counts, seed % 11, 11, (const double[]){ .2, .2, .6 }, 12, &rng);
-		n = segments_of(&counts, ends);
+		n = segments_find(&counts, ends);
 		assert_int_equal(ends[n - 1], 11);
 		for (size_t i = 0; i < n; from = ends[i++])
 			total += segments_cost(&counts, from, ends[i]) + segments_penalty(&counts);
@@ -88,8 +88,8 @@ static void planted_phases(void **state)
 		draw(&three, 8, 20, (const double[]){ .1, .8, 0, .1 }, 15, &rng);
 		draw(&three, 20, 32, (const double[]){ .1, .2, .6, .1 }, 15, &rng);
 		draw(&one, 0, 32, (const double[]){ .4, .3, .2, .1 }, 15, &rng);
-		right += segments_of(&three, ends) == 3 && ends[0] == 8 && ends[1] == 20;
-		quiet += segments_of(&one, ends) == 1;
+		right += segments_find(&three, ends) == 3 && ends[0] == 8 && ends[1] == 20;
+		quiet += segments_find(&one, ends) == 1;
 		mat_release(&three);
 		mat_release(&one);
 	}
@@ -114,7 +114,7 @@ static void bursts_are_no_phases(void **state)
 
 			draw(&counts, i, i + 1, (const double[]){ a, .9 - a, .1 }, 60, &rng);
 		}
-		quiet += segments_of(&counts, ends) == 1;
+		quiet += segments_find(&counts, ends) == 1;
 		mat_release(&counts);
 	}
 	assert_in_range(quiet, 90, 100);
@@ -129,7 +129,7 @@ static void pure_phases(void **state)
 	(void)state;
 	for (size_t i = 0; i < 24; i++)
 		mat_set(&counts, i, i >= 10, 30);
-	assert_int_equal(segments_of(&counts, ends), 2);
+	assert_int_equal(segments_find(&counts, ends), 2);
 	assert_int_equal(ends[0], 10);
 	mat_release(&counts);
 }
@@ -140,8 +140,8 @@ static void nothing(void **state)
 	size_t ends[5];
 
 	(void)state;
-	assert_int_equal(segments_of(&none, ends), 0);
-	assert_int_equal(segments_of(&empty, ends), 1);
+	assert_int_equal(segments_find(&none, ends), 0);
+	assert_int_equal(segments_find(&empty, ends), 1);
 	mat_release(&none);
 	mat_release(&empty);
 }

@@ -16,7 +16,7 @@
 
 static double score_of(double x, const struct slow_span *s)
 {
-	return isfinite(x) ? fmin(fmax((x - s->level) / s->half, -SLOW_SPANS_MOST), SLOW_SPANS_MOST) : 0;
+	return isfinite(x) ? fmin(fmax((x - s->level) / s->half, -SLOW_SPANS_WEIGHT_MAX), SLOW_SPANS_WEIGHT_MAX) : 0;
 }
 
 /* Returns the best score of consecutive values without a border, by trying all. */
@@ -63,7 +63,7 @@ static void definition(void **state)
 			x[i] = rng_normal(&rng) + (i / 10 == 2 ? 3 : 0);
 		x[25] = round % 2 ? -(double)INFINITY : x[25];
 		x[3] = (double)NAN;
-		n = slow_spans(x, N, found);
+		n = slow_spans_find(x, N, found);
 		assert_true(n > 0);
 		for (size_t i = 0; i < N; i++)
 			assert_true(!isfinite(x[i]) || explained(x, N, x[i]) <= explained(x, N, found[0].level) * (1 + 1e-12));
@@ -89,28 +89,28 @@ static void nothing(void **state)
 	(void)state;
 	for (size_t i = 0; i < N; i++)
 		x[i] = .001 * (double)(i % 7);
-	assert_int_equal(slow_spans(x, N, found), 0);
+	assert_int_equal(slow_spans_find(x, N, found), 0);
 	for (size_t i = 0; i < N; i++)
 		x[i] = (double)i;
-	assert_int_equal(slow_spans(x, 7, found), 0);
-	assert_int_equal(slow_spans(x, 0, found), 0);
+	assert_int_equal(slow_spans_find(x, 7, found), 0);
+	assert_int_equal(slow_spans_find(x, 0, found), 0);
 }
 
-static struct slow_chance chance_of(const double *x, const bool *joined, struct slow_span *span)
+static struct slow_span_test chance_of(const double *x, const bool *joined, struct slow_span *span)
 {
 	struct slow_span found[SLOW_SPANS_LEVELS];
 	double scratch[N];
 
-	assert_true(slow_spans(x, N, found) > 0);
+	assert_true(slow_spans_find(x, N, found) > 0);
 	*span = found[0];
-	return slow_span_chance(x, joined, N, span, found[0].score, scratch);
+	return slow_span_compute_test(x, joined, N, span, found[0].score, scratch);
 }
 
 /* Checks that ten high values in a row are not chance, ten scattered ones are, and one piece of ten scores the same in any order. */
 static void chance(void **state)
 {
 	bool joined[N] = { false };
-	struct slow_chance row, spread, piece;
+	struct slow_span_test row, spread, piece;
 	struct slow_span span;
 	double x[N], y[N];
 

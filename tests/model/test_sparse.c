@@ -170,13 +170,13 @@ static void test_unlike(void **state)
 	make_runs(3, 0.0, .01, &X, y, group);
 	sparse_fit(&X, y, group, INPUTS, &(struct sparse_options){ .degree = 1 }, &model);
 	for (size_t i = 0; i < N; i++)
-		assert_true(sparse_unlike(&model, X.at + i * P, 0.0) == SIZE_MAX);
+		assert_true(sparse_find_dissimilar(&model, X.at + i * P, 0.0) == SIZE_MAX);
 #define UNLIKE(at_, value)                                                                                                                 \
 	do {                                                                                                                               \
 		for (size_t j = 0; j < P; j++)                                                                                             \
 			row[j] = X.at[j];                                                                                                  \
 		row[at_] = (value);                                                                                                        \
-		assert_int_equal(sparse_unlike(&model, row, 0.0), at_);                                                                    \
+		assert_int_equal(sparse_find_dissimilar(&model, row, 0.0), at_);                                                           \
 	} while (0)
 	UNLIKE(NEVER, 5.0);
 	UNLIKE(BYTES, 2e7);
@@ -204,8 +204,8 @@ static void test_unlike_left_out(void **state)
 		y[i] = (1e-6 * mat_get(&X, i, 0) + 2e-4 * fmin(mat_get(&X, i, 1), 8.0)) * exp(.01 * rng_normal(&rng));
 	}
 	sparse_fit(&X, y, group, INPUTS, &(struct sparse_options){ .degree = 2 }, &model);
-	assert_true(model.unlike >= 2 && model.unlike < N / 10);
-	assert_true(isnan(model.apart[14]) && isnan(model.apart[15]) && !isnan(model.apart[16]));
+	assert_true(model.n_dissimilar >= 2 && model.n_dissimilar < N / 10);
+	assert_true(isnan(model.log_errors[14]) && isnan(model.log_errors[15]) && !isnan(model.log_errors[16]));
 	assert_true(model.error_mean < .2);
 	sparse_release(&model);
 	mat_release(&X);
@@ -227,15 +227,15 @@ static void test_unlike_counts(void **state)
 	all = row[NEVER] + row[BLOCKS] + row[FROM_BLOCKS];
 	assert_true(all > 1000.0);
 	row[NEVER] += 1.0;
-	assert_true(sparse_unlike(&model, row, 0.0) == SIZE_MAX);
+	assert_true(sparse_find_dissimilar(&model, row, 0.0) == SIZE_MAX);
 	row[FROM_BLOCKS] += 1.0;
-	assert_true(sparse_unlike(&model, row, 0.0) == SIZE_MAX);
+	assert_true(sparse_find_dissimilar(&model, row, 0.0) == SIZE_MAX);
 	row[NEVER] = X.at[NEVER] + .009 * all;
-	assert_true(sparse_unlike(&model, row, 0.0) == SIZE_MAX);
-	assert_int_equal(sparse_unlike(&model, row, .005 * all), NEVER);
-	assert_int_equal(sparse_unlike(&model, row, .02 * all), P);
+	assert_true(sparse_find_dissimilar(&model, row, 0.0) == SIZE_MAX);
+	assert_int_equal(sparse_find_dissimilar(&model, row, .005 * all), NEVER);
+	assert_int_equal(sparse_find_dissimilar(&model, row, .02 * all), P);
 	row[FROM_BLOCKS] += .009 * all;
-	assert_true(sparse_unlike(&model, row, 0.0) < P);
+	assert_true(sparse_find_dissimilar(&model, row, 0.0) < P);
 	sparse_release(&model);
 	mat_release(&X);
 }
@@ -263,10 +263,10 @@ static void test_unlike_together(void **state)
 	assert_int_equal(model.terms, 2);
 	row[0] = 4000.0;
 	row[1] = 4100.0;
-	assert_true(sparse_unlike(&model, row, 0.0) == SIZE_MAX);
+	assert_true(sparse_find_dissimilar(&model, row, 0.0) == SIZE_MAX);
 	row[0] = 1000.0;
 	row[1] = 9000.0;
-	assert_true(sparse_unlike(&model, row, 0.0) < 2);
+	assert_true(sparse_find_dissimilar(&model, row, 0.0) < 2);
 	sparse_release(&model);
 	mat_release(&X);
 }
@@ -293,7 +293,7 @@ static size_t excesses_that_hold(uint64_t seeds, double large)
 			y[n++] = 1.1 * y[i];
 		}
 		X.rows = n;
-		excess = sparse_excess_of(&model, &X, y, ratio);
+		excess = sparse_excess_compute(&model, &X, y, ratio);
 		holds += fabs(excess.log_ratio - log(1.1)) < stats_t_quantile(.975, excess.df) * excess.noise;
 		sparse_release(&model);
 		mat_release(&learned);
@@ -331,7 +331,7 @@ static void test_usual_of_small_ones(void **state)
 			group[i % INPUTS] = i % INPUTS;
 		}
 		sparse_fit(&X[0], y[0], group, INPUTS, &(struct sparse_options){ .degree = 1 }, &model);
-		excess = sparse_excess_of(&model, &X[1], y[1], ratio);
+		excess = sparse_excess_compute(&model, &X[1], y[1], ratio);
 		holds += fabs(excess.log_ratio) < stats_t_quantile(.975, excess.df) * excess.noise;
 		sparse_release(&model);
 		mat_release(&X[0]);
@@ -359,14 +359,15 @@ static void test_terms(void **state)
 		excess[i] = y[i] / sparse_predict(&model, X.at + i * P) - 1.0;
 	}
 	assert_true(model.terms >= 2 && model.terms <= P);
-	sparse_terms_of(&model, &X, excess, .01, parts);
+	sparse_terms_compute(&model, &X, excess, .01, parts);
 	for (size_t t = 0; t < model.terms; t++) {
 		const struct sparse_part *part = &parts[t + 1];
 		size_t column = model.term[t].column[0];
 		double slower = column == BLOCKS ? .2 : column == BYTES ? .1 : 0.0;
 
-		if (fabs(part->adds - slower * part->was) > 3.0 * part->error || part->error > .02)
-			fail_msg("term %zu: slower by %.3f, with an error of %.3f", t, part->adds / part->was, part->error / part->was);
+		if (fabs(part->added_share - slower * part->was) > 3.0 * part->error || part->error > .02)
+			fail_msg("term %zu: slower by %.3f, with an error of %.3f", t, part->added_share / part->was,
+				 part->error / part->was);
 	}
 	sparse_release(&model);
 	mat_release(&X);
@@ -425,12 +426,12 @@ static void test_parts(void **state)
 			new[0] = 2e-6 * mat_get(&other, i, BLOCKS) * exp(.02 * rng_normal(&rng));
 			new[1] = 1.5 * 3e-9 * mat_get(&other, i, BYTES) * exp(.02 * rng_normal(&rng));
 		}
-		sparse_parts_of(&model, &(struct sparse_parts){ &X, &was }, &(struct sparse_parts){ &other, &is }, NULL, parts);
-		within += fabs(parts[0].adds) < 2.0 * parts[0].error;
-		within += fabs(parts[1].adds - .5 * parts[1].was) < 2.0 * parts[1].error;
+		sparse_parts_compute(&model, &(struct sparse_parts){ &X, &was }, &(struct sparse_parts){ &other, &is }, NULL, parts);
+		within += fabs(parts[0].added_share) < 2.0 * parts[0].error;
+		within += fabs(parts[1].added_share - .5 * parts[1].was) < 2.0 * parts[1].error;
 		all += 2;
-		assert_true(parts[1].adds > 5.0 * parts[1].error);
-		assert_true(fabs(parts[1].is - parts[1].was - parts[1].adds) < 1e-12);
+		assert_true(parts[1].added_share > 5.0 * parts[1].error);
+		assert_true(fabs(parts[1].is - parts[1].was - parts[1].added_share) < 1e-12);
 		mat_release(&was);
 		mat_release(&is);
 		mat_release(&X);
@@ -493,8 +494,8 @@ static void several(uint64_t seed, const double more[3], struct sparse_part part
 		}
 		excess[i] = y[i] / expects[i] - 1.0;
 	}
-	sparse_parts_of(&model, &(struct sparse_parts){ &X, &was }, &(struct sparse_parts){ &other, &is },
-			&(struct sparse_costs){ column, excess, .02, 1.0 / 400.0 }, parts);
+	sparse_parts_compute(&model, &(struct sparse_parts){ &X, &was }, &(struct sparse_parts){ &other, &is },
+			     &(struct sparse_costs){ column, excess, .02, 1.0 / 400.0 }, parts);
 	mat_release(&X);
 	mat_release(&other);
 	mat_release(&was);
@@ -515,10 +516,10 @@ static void test_several(void **state)
 
 			several(8 * c + seed, cases[c], parts);
 			for (size_t j = 0; j < 3; j++) {
-				within += fabs(parts[j].adds - cases[c][j]) < 2.0 * parts[j].error;
+				within += fabs(parts[j].added_share - cases[c][j]) < 2.0 * parts[j].error;
 				all++;
-				if (cases[c][j] > .05 && parts[j].adds < 3.0 * parts[j].error)
-					fail_msg("case %zu: place %zu adds %.3f with an error of %.3f", c, j, parts[j].adds,
+				if (cases[c][j] > .05 && parts[j].added_share < 3.0 * parts[j].error)
+					fail_msg("case %zu: place %zu adds %.3f with an error of %.3f", c, j, parts[j].added_share,
 						 parts[j].error);
 			}
 		}

@@ -18,7 +18,7 @@ static struct termination after(const double *error, size_t n)
 {
 	struct termination t;
 
-	termination_of(error, n, &termination_defaults, &t);
+	termination_compute(error, n, &termination_defaults, &t);
 	return t;
 }
 
@@ -36,29 +36,29 @@ static void test_by_hand(void **state)
 	struct termination t;
 
 	(void)state;
-	termination_of(same, 4, &o, &t);
-	assert_true(t.sufficient && t.chosen == 4 && t.runs_more == 0);
+	termination_compute(same, 4, &o, &t);
+	assert_true(t.is_sufficient && t.chosen == 4 && t.n_runs_missing == 0);
 	o.eps = .0195;
-	termination_of(early, 5, &o, &t);
-	assert_false(t.sufficient);
-	assert_int_equal(t.runs_more, 1); /* 5 (0.0196 / 0.0195)^2 = 5.07 */
+	termination_compute(early, 5, &o, &t);
+	assert_false(t.is_sufficient);
+	assert_int_equal(t.n_runs_missing, 1); /* 5 (0.0196 / 0.0195)^2 = 5.07 */
 	o.eps = .01;
-	termination_of(early, 5, &o, &t);
-	assert_int_equal(t.runs_more, 15); /* 5 (0.0196 / 0.01)^2 = 19.27 */
+	termination_compute(early, 5, &o, &t);
+	assert_int_equal(t.n_runs_missing, 15); /* 5 (0.0196 / 0.01)^2 = 19.27 */
 	o.eps = .0197;
-	termination_of(early, 5, &o, &t);
-	assert_true(t.sufficient && t.chosen == 5);
+	termination_compute(early, 5, &o, &t);
+	assert_true(t.is_sufficient && t.chosen == 5);
 	o.goal = 5; /* runs 4 to 8 have to be below eps */
 	o.eps = .0074;
-	termination_of(same, 8, &o, &t);
-	assert_false(t.sufficient); /* only three are below: after 5 runs, 1.0954 and 1.1251, scale 3.9909: 0.00743 */
+	termination_compute(same, 8, &o, &t);
+	assert_false(t.is_sufficient); /* only three are below: after 5 runs, 1.0954 and 1.1251, scale 3.9909: 0.00743 */
 	o.eps = .0075;
-	termination_of(same, 8, &o, &t);
-	assert_true(t.sufficient && t.chosen == 8);
+	termination_compute(same, 8, &o, &t);
+	assert_true(t.is_sufficient && t.chosen == 8);
 	o.goal = 2; /* the sequence of values: 0, 0.0184, 0.0032, 0.0212, 0.0207 */
 	o.eps = .01;
-	termination_of(apart, 8, &o, &t);
-	assert_false(t.sufficient);
+	termination_compute(apart, 8, &o, &t);
+	assert_false(t.is_sufficient);
 }
 
 static void test_sequences(void **state)
@@ -75,27 +75,27 @@ static void test_sequences(void **state)
 		jump[i] = i < 5 ? 1.0 : 2.0;
 		growing[i] = pow(1.1, (double)i);
 	}
-	assert_true(after(same, RUNS).sufficient);
+	assert_true(after(same, RUNS).is_sufficient);
 	assert_int_equal(after(same, RUNS).chosen, 6); /* the fourth run is the first that can count */
-	assert_true(after(none, 6).sufficient);
-	assert_false(after(same, 5).sufficient);
+	assert_true(after(none, 6).is_sufficient);
+	assert_false(after(same, 5).is_sufficient);
 	for (size_t n = 0; n < 6; n++)
-		assert_int_equal(after(same, n).runs_more, 6 - n);
-	assert_false(after(drift, 99).sufficient);
-	assert_int_equal(after(drift, 99).runs_more, 1);
-	assert_int_equal(after(drift, 50).runs_more, 50); /* limited by the maximum number of runs */
-	assert_false(after(drift, RUNS).sufficient);
+		assert_int_equal(after(same, n).n_runs_missing, 6 - n);
+	assert_false(after(drift, 99).is_sufficient);
+	assert_int_equal(after(drift, 99).n_runs_missing, 1);
+	assert_int_equal(after(drift, 50).n_runs_missing, 50); /* limited by the maximum number of runs */
+	assert_false(after(drift, RUNS).is_sufficient);
 	assert_int_equal(after(drift, RUNS).chosen, 100);
-	assert_int_equal(after(drift, RUNS).runs_more, 0);
-	assert_false(after(growing, 99).sufficient);
+	assert_int_equal(after(drift, RUNS).n_runs_missing, 0);
+	assert_false(after(growing, 99).is_sufficient);
 	o.least = 1e6; /* errors of up to 12,500 count as small */
-	termination_of(growing, 99, &o, &t);
-	assert_true(t.sufficient && t.chosen == 6);
+	termination_compute(growing, 99, &o, &t);
+	assert_true(t.is_sufficient && t.chosen == 6);
 	o.least = 1e-6;
-	termination_of(growing, 99, &o, &t);
-	assert_false(t.sufficient);
-	assert_false(after(jump, 6).sufficient); /* the count starts again after the jump */
-	assert_true(after(jump, RUNS).sufficient);
+	termination_compute(growing, 99, &o, &t);
+	assert_false(t.is_sufficient);
+	assert_false(after(jump, 6).is_sufficient); /* the count starts again after the jump */
+	assert_true(after(jump, RUNS).is_sufficient);
 	assert_true(after(jump, RUNS).chosen > 10);
 }
 
@@ -122,15 +122,15 @@ static void test_properties(void **state)
 		for (size_t k = 0; k < RUNS; k++)
 			other[k] = error[k] * 1024.0; /* the unit does not affect the result */
 		u = after(other, RUNS);
-		assert_true(t.sufficient == u.sufficient && t.chosen == u.chosen);
+		assert_true(t.is_sufficient == u.is_sufficient && t.chosen == u.chosen);
 		for (size_t k = t.chosen; k < RUNS; k++)
 			other[k] *= (double)k; /* errors after the chosen run do not affect the result */
 		u = after(other, RUNS);
-		assert_true(t.sufficient == u.sufficient && t.chosen == u.chosen);
-		if (t.sufficient) { /* one run less is not sufficient, and the estimate of missing runs is at least 1 */
-			assert_false(after(error, t.chosen - 1).sufficient);
-			assert_true(after(error, t.chosen - 1).runs_more >= 1);
-			assert_true(after(error, t.chosen).sufficient);
+		assert_true(t.is_sufficient == u.is_sufficient && t.chosen == u.chosen);
+		if (t.is_sufficient) { /* one run less is not sufficient, and the estimate of missing runs is at least 1 */
+			assert_false(after(error, t.chosen - 1).is_sufficient);
+			assert_true(after(error, t.chosen - 1).n_runs_missing >= 1);
+			assert_true(after(error, t.chosen).is_sufficient);
 		}
 		chosen[i % 3][i / 3] = (double)t.chosen;
 	}
@@ -155,8 +155,8 @@ static void test_estimate(void **state)
 		random_errors(&rng, .6, error);
 		early = after(error, 8);
 		end = after(error, RUNS);
-		if (!early.sufficient && end.sufficient)
-			ratio[n++] = (double)(8 + early.runs_more) / (double)end.chosen;
+		if (!early.is_sufficient && end.is_sufficient)
+			ratio[n++] = (double)(8 + early.n_runs_missing) / (double)end.chosen;
 	}
 	assert_true(n > 150);
 	print_message("said / needed, of %zu: lower quartile %.2f, median %.2f, upper quartile %.2f\n", n, stats_quantile(ratio, n, .25),

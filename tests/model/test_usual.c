@@ -21,20 +21,20 @@ static void draw(double *x, size_t n, double noise, uint64_t seed)
 }
 
 /* Returns the result for blocks of equal weight. */
-static struct usual usual(const double *x, size_t n, bool naturally)
+static struct usual_time usual(const double *x, size_t n, bool naturally)
 {
 	double weight[N];
 
 	for (size_t i = 0; i < n; i++)
 		weight[i] = 3;
-	return usual_of(x, weight, n, .85, naturally);
+	return usual_compute(x, weight, n, .85, naturally);
 }
 
 /* Checks that steady work is slow from 1 / 0.85 on, and that neither an outlier nor a half of slow blocks changes the usual value. */
 static void steady(void **state)
 {
 	double x[N];
-	struct usual u;
+	struct usual_time u;
 
 	(void)state;
 	draw(x, N, .01, 1);
@@ -58,7 +58,7 @@ static void varying(void **state)
 	(void)state;
 	for (uint64_t seed = 1; seed <= 100; seed++) {
 		double x[N];
-		struct usual u;
+		struct usual_time u;
 
 		draw(x, N, .2, seed);
 		u = usual(x, N, false);
@@ -92,9 +92,9 @@ static void few_records(void **state)
 		sum += weight[i] * x[i];
 		weights += weight[i];
 	}
-	assert_float_equal(usual_of(x, weight, N, .85, true).usual, (float)(sum / weights), 1e-9);
+	assert_float_equal(usual_compute(x, weight, N, .85, true).usual, (float)(sum / weights), 1e-9);
 	x[N / 2] = 100;
-	assert_float_equal(usual_of(x, weight, N, .85, true).usual, (float)(sum / weights), .01);
+	assert_float_equal(usual_compute(x, weight, N, .85, true).usual, (float)(sum / weights), .01);
 }
 
 int suite_usual(void)

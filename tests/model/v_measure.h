@@ -13,7 +13,7 @@ struct label {
 	size_t a, b;
 };
 
-ORDER_BY(labels_order, struct label, BY_UP(a) BY_UP(b))
+ORDER_BY(labels_order, struct label, BY_ASC(a) BY_ASC(b))
 
 static double plogp(size_t count, size_t n)
 {

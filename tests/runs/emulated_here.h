@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define TIMES	60000
-#define THREADS 4
+#define TIMES		     60000
+#define EMULATED_THREADS_MAX 4
 
 /* Hooks of runs/inside/emulate/emulation.h, declared as compiled programs see them. */
 void __tsan_func_entry(void *caller);
@@ -93,12 +93,12 @@ static inline const struct samples_function *find(const struct samples *s, const
 static inline double sum(const struct samples *s, const char *function, const char *counter)
 {
 	const struct samples_function *f = find(s, function);
-	size_t c = samples_counter(s, counter);
+	size_t c = samples_find_counter(s, counter);
 	double total = 0;
 
 	assert_true(c < s->n_counters);
 	for (size_t i = 0; i < f->n; i++)
-		total += s->alone[(f->first + i) * s->n_counters + c];
+		total += s->self_counts[(f->first + i) * s->n_counters + c];
 	return total;
 }
 
@@ -120,7 +120,7 @@ static inline double all_calls(const struct samples *s, const char *function, co
 
 	samples_total_find(s, (size_t)(find(s, function) - s->functions), &total);
 	assert_true(total.known && total.complete);
-	sum = total.sums[samples_counter(s, counter)];
+	sum = total.sums[samples_find_counter(s, counter)];
 	samples_total_release(&total);
 	return sum;
 }

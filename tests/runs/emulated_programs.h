@@ -112,7 +112,7 @@ static inline size_t function_of(const struct samples *samples, const char *name
 /* Returns the sum of a counter over the samples of a function. */
 static inline double samples_sum(const struct samples *s, const char *function, const char *counter)
 {
-	size_t f = function_of(s, function), c = samples_counter(s, counter);
+	size_t f = function_of(s, function), c = samples_find_counter(s, counter);
 	double sum = 0;
 
 	for (size_t k = s->functions[f].first; k < s->functions[f].first + s->functions[f].n; k++)

@@ -23,7 +23,7 @@ void probe_report(const char *text, const char *more, int errnum)
 	fail_msg("%s%s", text, more);
 }
 
-void *probe_library(const char *file, int mode)
+void *probe_load_library(const char *file, int mode)
 {
 	return dlopen(file, mode);
 }
@@ -74,7 +74,7 @@ static inline uintptr_t *begin(uint64_t budget_ppm, uint64_t file_bytes_max)
 		char name[16];
 
 		snprintf(name, sizeof(name), "f%u", i);
-		assert_int_equal(record_function(&probe.writer, i, "m", name), i);
+		assert_int_equal(record_add_function(&probe.writer, i, "m", name), i);
 		probe.functions[i].seed = (i + 1) * 0x9e3779b97f4a7c15u;
 	}
 	probe_saved_init();
@@ -86,7 +86,7 @@ static inline void enter(uint32_t function, uintptr_t *slot)
 {
 	uintptr_t back = *slot;
 
-	if (--*(function < PROBE_NEAR ? &probe_near[function] : &probe_far[function]) >= 0)
+	if (--*(function < PROBE_TLS_FUNCTIONS ? &probe_near[function] : &probe_far[function]) >= 0)
 		return;
 	*slot = (uintptr_t)probe_return;
 	if (!probe_enter(function, slot, back))

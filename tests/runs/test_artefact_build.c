@@ -6,7 +6,7 @@
 #include <poll.h>
 #include <pthread.h>
 
-#define PATIENCE_MS 20000
+#define KILL_WAIT_MS 20000
 
 /* Runs a program and checks that it succeeds. */
 #define RUN(...) run_words((const char *const[]){ __VA_ARGS__, NULL })
@@ -267,7 +267,7 @@ static void test_failures(void **state)
 
 static bool wait_for_file(const char *path)
 {
-	for (int i = 0; i < PATIENCE_MS / 10; i++) {
+	for (int i = 0; i < KILL_WAIT_MS / 10; i++) {
 		if (access(path, F_OK) == 0)
 			return true;
 		poll(NULL, 0, 10);
@@ -288,7 +288,7 @@ static void check_gone(void)
 		if (end == at)
 			break;
 		n++;
-		while (kill(pid, 0) == 0 && i++ < PATIENCE_MS / 10)
+		while (kill(pid, 0) == 0 && i++ < KILL_WAIT_MS / 10)
 			poll(NULL, 0, 10);
 		assert_true(kill(pid, 0) < 0 && errno == ESRCH);
 	}

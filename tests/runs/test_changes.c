@@ -32,7 +32,7 @@ static void test_labels(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
-		assert_int_equal(functions_stem(rows[i].symbol), strlen(rows[i].stem));
+		assert_int_equal(functions_stem_length(rows[i].symbol), strlen(rows[i].stem));
 		assert_string_equal(functions_label(&names, rows[i].symbol), rows[i].label);
 	}
 	intern_release(&names);
@@ -101,7 +101,7 @@ static void test_build_release(void **state)
 	struct build build;
 
 	(void)state;
-	if (IMAGE_MACHINE_HERE != EM_X86_64) {
+	if (IMAGE_NATIVE_MACHINE != EM_X86_64) {
 		assert_int_equal(build_open("/proc/self/exe", IMAGE_EXPORTED, &build, &err), ASSAY_E_FORMAT);
 		assert_non_null(strstr(err.text, "only x86-64 is supported"));
 		return;
@@ -110,7 +110,7 @@ static void test_build_release(void **state)
 	assert_true(build.n_referred > 0);
 	for (int i = 0; i < 2; i++) {
 		build_release(&build);
-		assert_true(!build.referred && build.n_referred == 0);
+		assert_true(!build.referenced_addresses && build.n_referred == 0);
 	}
 }
 
@@ -184,12 +184,12 @@ static void test_sorted(void **state)
 	map_sort(NULL, 0, 8);
 	assert_true(numbers[0] == 1 && numbers[1] == 2);
 	assert_true(items[0][0] == 0 && items[1][1] == 2 && items[2][1] == 9 && items[4][0] == UINT64_MAX);
-	assert_int_equal(map_below(items, COUNT(items), sizeof(items[0]), 3), 1);
-	assert_int_equal(map_below(items, COUNT(items), sizeof(items[0]), 8), 4);
-	assert_int_equal(map_last(items, COUNT(items), sizeof(items[0]), 3), 2);
-	assert_int_equal(map_last(items, COUNT(items), sizeof(items[0]), UINT64_MAX), 4);
-	assert_int_equal(map_last(items + 1, COUNT(items) - 1, sizeof(items[0]), 2), SIZE_MAX);
-	assert_int_equal(map_below(NULL, 0, 8, 5), 0);
+	assert_int_equal(map_count_below(items, COUNT(items), sizeof(items[0]), 3), 1);
+	assert_int_equal(map_count_below(items, COUNT(items), sizeof(items[0]), 8), 4);
+	assert_int_equal(map_find_last(items, COUNT(items), sizeof(items[0]), 3), 2);
+	assert_int_equal(map_find_last(items, COUNT(items), sizeof(items[0]), UINT64_MAX), 4);
+	assert_int_equal(map_find_last(items + 1, COUNT(items) - 1, sizeof(items[0]), 2), SIZE_MAX);
+	assert_int_equal(map_count_below(NULL, 0, 8, 5), 0);
 }
 
 static void test_demangle(void **state)
@@ -356,25 +356,25 @@ static void test_starts(void **state)
 {
 	static const struct {
 		const char *symbol;
-		enum functions_start start;
+		enum functions_init_kind start;
 	} rows[] = {
-		{ "_GLOBAL__sub_I_one", FUNCTIONS_START_CALLS },
-		{ "_GLOBAL__sub_I.00150_one", FUNCTIONS_START_CALLS },
-		{ "_GLOBAL__sub_D_one", FUNCTIONS_START_CALLS },
-		{ "_GLOBAL__I_000150", FUNCTIONS_START_CALLS },
-		{ "_sub_I_00099_0", FUNCTIONS_START_REGISTERS },
-		{ "_sub_D_00099_12", FUNCTIONS_START_REGISTERS },
-		{ "_sub_I_rt_number", FUNCTIONS_START_NONE },
-		{ "_sub_I_00099", FUNCTIONS_START_NONE },
-		{ "_sub_I_00099_", FUNCTIONS_START_NONE },
-		{ "__cxx_global_var_init.1", FUNCTIONS_START_OF },
-		{ "__static_initialization_and_destruction_0", FUNCTIONS_START_OF },
-		{ "main", FUNCTIONS_START_NONE },
+		{ "_GLOBAL__sub_I_one", FUNCTIONS_INIT_CALLS },
+		{ "_GLOBAL__sub_I.00150_one", FUNCTIONS_INIT_CALLS },
+		{ "_GLOBAL__sub_D_one", FUNCTIONS_INIT_CALLS },
+		{ "_GLOBAL__I_000150", FUNCTIONS_INIT_CALLS },
+		{ "_sub_I_00099_0", FUNCTIONS_INIT_REGISTERS },
+		{ "_sub_D_00099_12", FUNCTIONS_INIT_REGISTERS },
+		{ "_sub_I_rt_number", FUNCTIONS_INIT_NONE },
+		{ "_sub_I_00099", FUNCTIONS_INIT_NONE },
+		{ "_sub_I_00099_", FUNCTIONS_INIT_NONE },
+		{ "__cxx_global_var_init.1", FUNCTIONS_INIT_VARIABLES },
+		{ "__static_initialization_and_destruction_0", FUNCTIONS_INIT_VARIABLES },
+		{ "main", FUNCTIONS_INIT_NONE },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++)
-		assert_int_equal(functions_start_of(rows[i].symbol), rows[i].start);
+		assert_int_equal(functions_classify_init(rows[i].symbol), rows[i].start);
 }
 
 #define HEAD "diff --git a/x.c b/x.c\nindex 1..2 100644\n--- a/x.c\n+++ b/x.c\n"
@@ -449,7 +449,7 @@ static void test_files_of_a_tree(void **state)
 	for (size_t i = 0; i < COUNT(files); i++)
 		intern_text(&tree.files, files[i]);
 	for (size_t i = 0; i < COUNT(rows); i++) {
-		const char *file = source_file(&tree, rows[i].path);
+		const char *file = source_find_file(&tree, rows[i].path);
 
 		assert_true(!file == !rows[i].file);
 		if (file)
@@ -484,7 +484,7 @@ static void test_headers(void **state)
 
 		bytes[rows[i].at] = rows[i].byte;
 		check(file_replace("x", (const char *)bytes, sizeof(bytes), 0644, &err), &err);
-		check_fails(rows[i].what, image_open("x", IMAGE_DESCRIBED, &image, &err), ASSAY_E_FORMAT, &err, rows[i].part);
+		check_fails(rows[i].what, image_open("x", IMAGE_DEBUG_INFO, &image, &err), ASSAY_E_FORMAT, &err, rows[i].part);
 	}
 }
 
@@ -512,7 +512,7 @@ static enum assay_status open_relocations(size_t n, size_t each, struct assay_er
 			.sh_type = SHT_RELA, .sh_flags = SHF_ALLOC, .sh_size = each * sizeof(Elf64_Rela), .sh_entsize = sizeof(Elf64_Rela)
 		};
 	check(file_replace("x", (const char *)&file, sizeof(file), 0644, err), err);
-	st = image_open("x", IMAGE_DESCRIBED, &image, err);
+	st = image_open("x", IMAGE_DEBUG_INFO, &image, err);
 	image_release(&image);
 	return st;
 }

@@ -92,7 +92,7 @@ static void test_processors(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		const char *pmu = countable_pmu(rows[i].amd, rows[i].family, rows[i].model, rows[i].stepping);
+		const char *pmu = countable_find_pmu(rows[i].amd, rows[i].family, rows[i].model, rows[i].stepping);
 
 		if (rows[i].pmu)
 			assert_string_equal(pmu, rows[i].pmu);
@@ -104,7 +104,7 @@ static void test_processors(void **state)
 static bool list_has(const struct counting_events *events, enum countable_kind kind)
 {
 	for (size_t i = 0; i < events->n; i++)
-		if (countable_kind_of(events->names[i]) == kind)
+		if (countable_find_kind(events->names[i]) == kind)
 			return true;
 	return false;
 }
@@ -120,7 +120,7 @@ static void test_default_list(void **state)
 	for (size_t p = 0; p < sizeof(pmus) / sizeof(pmus[0]); p++) {
 		struct counting_events events;
 
-		countable_default(pmus[p], &events);
+		countable_add_default_events(pmus[p], &events);
 		assert_true(events.n <= COUNTING_EVENTS_MAX);
 		for (int kind = 0; kind < COUNTABLE_OTHER; kind++)
 			if (!list_has(&events, (enum countable_kind)kind))
@@ -165,7 +165,7 @@ static void test_packing(void **state)
 	struct pack pack;
 
 	(void)state;
-	countable_default("skx", &events);
+	countable_add_default_events("skx", &events);
 	assert_string_equal(events.names[0], "PAPI_TOT_INS");
 	pack_events(&fake.table, events.n, 0, &pack);
 	for (size_t i = 1; i < events.n; i++) {

@@ -74,11 +74,11 @@ static struct matrix_row matrix_row(char **fields)
 	char *dash = strrchr(row.machine, '-');
 
 	assert_non_null(dash);
-	assert_true(text_time_ms(dash + 1, &row.taken_ms));
+	assert_true(text_parse_time_ms(dash + 1, &row.taken_ms));
 	*dash = '\0';
 	dash = strrchr(row.machine, '-');
 	assert_non_null(dash);
-	assert_true(text_int64(dash + 1, &row.repetition));
+	assert_true(text_parse_int64(dash + 1, &row.repetition));
 	*dash = '\0';
 	return row;
 }
@@ -104,11 +104,11 @@ static struct matrix matrix_read(const char *path)
 	bool more;
 
 	csv_init(&csv, path, text, strlen(text));
-	check(csv_header(&csv, NULL, 0, NULL, &err), &err);
+	check(csv_read_header(&csv, NULL, 0, NULL, &err), &err);
 	m.names = copy_fields(&csv);
 	m.n_names = csv.n_fields;
 	for (;;) {
-		check(csv_next(&csv, &more, &err), &err);
+		check(csv_read_row(&csv, &more, &err), &err);
 		if (!more)
 			break;
 		m.rows = mem_grow(m.rows, m.n, &m.capacity, sizeof(*m.rows));
@@ -154,7 +154,7 @@ static void check_value(const char *application, const struct matrix *m, size_t 
 {
 	double expected;
 
-	assert_true(text_double(m->rows[row].fields[column], &expected));
+	assert_true(text_parse_double(m->rows[row].fields[column], &expected));
 	if (got != expected)
 		fail_msg("%s: row %s, %s is %.17g, not %.17g", application, m->rows[row].fields[0], m->names[column], got, expected);
 }
@@ -168,8 +168,8 @@ static size_t compare_application(struct lab *lab, const struct evidence *eviden
 	struct dataset d;
 	size_t row = 0;
 
-	check(evidence_runs(lab, application, &runs, &err), &err);
-	dataset_of(evidence, &runs, false, &d);
+	check(evidence_load_runs(lab, application, &runs, &err), &err);
+	dataset_build(evidence, &runs, false, &d);
 	assert_int_equal(d.X.cols, FEATURES);
 	for (size_t j = 0; j < FEATURES; j++)
 		assert_string_equal(d.features[j], m->names[1 + j]);
@@ -183,7 +183,7 @@ static size_t compare_application(struct lab *lab, const struct evidence *eviden
 		row++;
 	}
 	assert_int_equal(row, d.X.rows);
-	assert_int_equal(d.X.rows + d.left_out[LEFT_OUT_NO_FINGERPRINT] + d.left_out[LEFT_OUT_INCOMPLETE], runs.n);
+	assert_int_equal(d.X.rows + d.n_excluded[EXCLUDED_NO_FINGERPRINT] + d.n_excluded[EXCLUDED_INCOMPLETE], runs.n);
 	dataset_release(&d);
 	run_set_release(&runs);
 	free(application);
@@ -229,8 +229,8 @@ static struct dataset dataset_for(struct lab *lab, const char *selector, struct 
 	struct dataset d;
 
 	check(evidence_load(lab, evidence, &err), &err);
-	check(evidence_runs(lab, selector, runs, &err), &err);
-	dataset_of(evidence, runs, false, &d);
+	check(evidence_load_runs(lab, selector, runs, &err), &err);
+	dataset_build(evidence, runs, false, &d);
 	return d;
 }
 
@@ -287,9 +287,9 @@ static void test_left_out(void **state)
 	d = dataset_for(&lab, "a@imported", &evidence, &runs);
 	assert_int_equal(d.X.rows, 2);
 	assert_true(d.y[0] == 1 && d.y[1] == 2);
-	assert_int_equal(d.left_out[LEFT_OUT_INCOMPLETE], 2);
-	assert_int_equal(d.left_out[LEFT_OUT_NO_FINGERPRINT], 2);
-	assert_int_equal(d.left_out[LEFT_OUT_OTHER_BATTERY], 0);
+	assert_int_equal(d.n_excluded[EXCLUDED_INCOMPLETE], 2);
+	assert_int_equal(d.n_excluded[EXCLUDED_NO_FINGERPRINT], 2);
+	assert_int_equal(d.n_excluded[EXCLUDED_OTHER_BATTERY], 0);
 	release(&d, &runs, &evidence);
 	lab_close(&lab);
 }
@@ -325,8 +325,8 @@ static void test_mixed_batteries(void **state)
 		assert_int_equal(d.X.rows, 2);
 		assert_int_equal(d.X.cols, 2); /* without brk, which only the other battery has */
 		assert_true(d.y[0] == 2 && d.y[1] == 3);
-		assert_int_equal(d.left_out[LEFT_OUT_OTHER_BATTERY], 1);
-		assert_int_equal(d.left_out[LEFT_OUT_INCOMPLETE], 0);
+		assert_int_equal(d.n_excluded[EXCLUDED_OTHER_BATTERY], 1);
+		assert_int_equal(d.n_excluded[EXCLUDED_INCOMPLETE], 0);
 		release(&d, &runs, &evidence);
 		lab_close(&lab);
 		free(name);
@@ -362,20 +362,21 @@ static void test_nothing(void **state)
 	struct dataset d;
 
 	(void)state;
-	check_fails("empty", evidence_runs(&lab, "a", &runs, &err), ASSAY_E_NOTFOUND, &err,
+	check_fails("empty", evidence_load_runs(&lab, "a", &runs, &err), ASSAY_E_NOTFOUND, &err,
 		    "no application 'a': the laboratory has no runs yet");
 	import(&lab, NULL, RESULTS RUN("m1", "1", "1") "bench/mark,m1,1500000000,1,1\n");
 	d = dataset_for(&lab, "a", &evidence, &runs);
 	assert_int_equal(d.X.rows, 0);
 	assert_int_equal(d.X.cols, 0);
 	assert_null(d.battery);
-	assert_int_equal(d.left_out[LEFT_OUT_NO_FINGERPRINT], 1);
+	assert_int_equal(d.n_excluded[EXCLUDED_NO_FINGERPRINT], 1);
 	release(&d, &runs, &evidence);
-	check_fails("nearest", evidence_runs(&lab, "bench/mrak", &runs, &err), ASSAY_E_NOTFOUND, &err, "did you mean 'bench/mark'?");
-	check_fails("version", evidence_runs(&lab, "a@2", &runs, &err), ASSAY_E_NOTFOUND, &err, "'a' has no version '2': it has imported");
-	check_fails("no selector", evidence_runs(&lab, "@2", &runs, &err), ASSAY_E_USAGE, &err, "'@2' is not APP or APP@VERSION");
+	check_fails("nearest", evidence_load_runs(&lab, "bench/mrak", &runs, &err), ASSAY_E_NOTFOUND, &err, "did you mean 'bench/mark'?");
+	check_fails("version", evidence_load_runs(&lab, "a@2", &runs, &err), ASSAY_E_NOTFOUND, &err,
+		    "'a' has no version '2': it has imported");
+	check_fails("no selector", evidence_load_runs(&lab, "@2", &runs, &err), ASSAY_E_USAGE, &err, "'@2' is not APP or APP@VERSION");
 	import(&lab, NULL, "application,machine,time,repetition,result,version\na,m1,1500000000,1,1,2.0\n");
-	check_fails("several", evidence_runs(&lab, "a", &runs, &err), ASSAY_E_USAGE, &err,
+	check_fails("several", evidence_load_runs(&lab, "a", &runs, &err), ASSAY_E_USAGE, &err,
 		    "'a' has several versions, name one as a@VERSION: 2.0, imported");
 	lab_close(&lab);
 }

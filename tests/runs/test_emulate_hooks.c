@@ -8,7 +8,7 @@
 #define CALLS 500
 #define STACK 65536
 
-static _Alignas(64) int cells[64], padded[16 * THREADS], overlapped[16];
+static _Alignas(64) int cells[64], padded[16 * EMULATED_THREADS_MAX], overlapped[16];
 static volatile int shared;
 static char bytes[1 << 16];
 
@@ -325,7 +325,7 @@ static void interrupt(void)
 
 static void emulated(void)
 {
-	pthread_t threads[THREADS];
+	pthread_t threads[EMULATED_THREADS_MAX];
 	pid_t forked;
 	int status;
 
@@ -337,10 +337,10 @@ static void emulated(void)
 	}
 	wide();
 	leaf(TIMES);
-	for (size_t i = 0; i < THREADS; i++)
+	for (size_t i = 0; i < EMULATED_THREADS_MAX; i++)
 		if (pthread_create(&threads[i], NULL, thread, (void *)(uintptr_t)i)) /* NOLINT: a number */
 			abort();
-	for (size_t i = 0; i < THREADS; i++)
+	for (size_t i = 0; i < EMULATED_THREADS_MAX; i++)
 		pthread_join(threads[i], NULL);
 	forked = fork();
 	if (forked == 0) {
@@ -360,16 +360,16 @@ static void test_exact(void **state)
 	assert_int_equal(calls(&parent, "outer"), 4 * CALLS);
 	assert_int_equal(calls(&parent, "jumper"), CALLS);
 	assert_int_equal(calls(&parent, "leaf"), CALLS + 1);
-	assert_int_equal(calls(&parent, "side_by_side"), THREADS);
-	assert_true(sum(&parent, "side_by_side", "emulated:accesses") == THREADS * TIMES);
-	assert_true(sum(&parent, "together", "emulated:atomics") == THREADS * TIMES);
+	assert_int_equal(calls(&parent, "side_by_side"), EMULATED_THREADS_MAX);
+	assert_true(sum(&parent, "side_by_side", "emulated:accesses") == EMULATED_THREADS_MAX * TIMES);
+	assert_true(sum(&parent, "together", "emulated:atomics") == EMULATED_THREADS_MAX * TIMES);
 	assert_string_equal(samples_info(&parent, "touches-dropped"), "0");
 	assert_string_equal(samples_info(&parent, "threads-not-simulated"), "0");
 }
 
 static void test_sharing(void **state)
 {
-	double per_access = THREADS * TIMES;
+	double per_access = EMULATED_THREADS_MAX * TIMES;
 
 	(void)state;
 	assert_true(sum(&parent, "side_by_side", "emulated:hitm_false_milli") / per_access > 100);
@@ -409,11 +409,11 @@ static void test_totals(void **state)
 	assert_true(all_calls(&parent, "leaf", "emulated:accesses") == 10 * CALLS + TIMES);
 	assert_true(all_calls(&parent, "leaf", "emulated:blocks") == 10 * CALLS + TIMES);
 	assert_true(all_calls(&parent, "jumper", "emulated:accesses") == CALLS);
-	assert_true(all_calls(&parent, "side_by_side", "emulated:accesses") == THREADS * TIMES);
-	assert_true(all_calls(&parent, "together", "emulated:atomics") == THREADS * TIMES);
-	assert_true(all_calls(&parent, "side_by_side", "emulated:hitm_false_milli") / (THREADS * TIMES) > 100);
+	assert_true(all_calls(&parent, "side_by_side", "emulated:accesses") == EMULATED_THREADS_MAX * TIMES);
+	assert_true(all_calls(&parent, "together", "emulated:atomics") == EMULATED_THREADS_MAX * TIMES);
+	assert_true(all_calls(&parent, "side_by_side", "emulated:hitm_false_milli") / (EMULATED_THREADS_MAX * TIMES) > 100);
 	assert_true(all_calls(&child, "leaf", "emulated:accesses") == 1000);
-	for (size_t c = 0; c <= samples_counter(&parent, "emulated:simulated"); c++) {
+	for (size_t c = 0; c <= samples_find_counter(&parent, "emulated:simulated"); c++) {
 		check_sums(&parent, c);
 		check_sums(&child, c);
 	}

@@ -124,7 +124,7 @@ static void *share_run(void *argument)
 static void team_run(void (*run)(void *), void *data, unsigned n)
 {
 	struct share share = { run, data };
-	pthread_t threads[THREADS];
+	pthread_t threads[EMULATED_THREADS_MAX];
 
 	team_size = n;
 	for (unsigned i = 1; i < n; i++)
@@ -209,8 +209,9 @@ static void tool(void)
 
 	if (!start || !start->initialize(callback_lookup, 0, NULL))
 		abort();
-	((void (*)(void *, const void *, void *, unsigned, int, const void *))callbacks[3])(&task, NULL, &parallel, THREADS, 0, NULL);
-	team_run(tool_region, &parallel, THREADS);
+	((void (*)(void *, const void *, void *, unsigned, int, const void *))callbacks[3])(&task, NULL, &parallel, EMULATED_THREADS_MAX, 0,
+											    NULL);
+	team_run(tool_region, &parallel, EMULATED_THREADS_MAX);
 	((void (*)(void *, void *, int, const void *))callbacks[4])(&parallel, &task, 0, NULL);
 	start->finalize(NULL);
 }
@@ -221,7 +222,7 @@ static void emulated(void)
 
 	memory();
 	heap();
-	__wrap_GOMP_parallel(region, &next, THREADS, 0);
+	__wrap_GOMP_parallel(region, &next, EMULATED_THREADS_MAX, 0);
 	tool();
 }
 
@@ -238,13 +239,13 @@ static void test_libraries(void **state)
 
 static void test_openmp(void **state)
 {
-	double accesses = THREADS * TIMES * 3;
+	double accesses = EMULATED_THREADS_MAX * TIMES * 3;
 
 	(void)state;
-	assert_int_equal(calls(&parent, "region"), THREADS);
+	assert_int_equal(calls(&parent, "region"), EMULATED_THREADS_MAX);
 	assert_true(sum(&parent, "region", "emulated:accesses") == accesses);
 	assert_true(sum(&parent, "region", "emulated:hitm_false_milli") / accesses > 100);
-	assert_int_equal(calls(&parent, "tool_writes"), THREADS);
+	assert_int_equal(calls(&parent, "tool_writes"), EMULATED_THREADS_MAX);
 	assert_true(sum(&parent, "tool_writes", "emulated:hitm_false_milli") / accesses > 100);
 }
 

@@ -33,9 +33,9 @@ static void test_potential(void **state)
 		for (size_t k = s.functions[f].first; k < s.functions[f].first + s.functions[f].n; k++) {
 			const double *v = s.values + k * s.n_counters;
 
-			work += v[samples_counter(&s, "emulated:accesses")] + v[samples_counter(&s, "emulated:blocks")];
-			sharing[0] += v[samples_counter(&s, "emulated:hitm_true_milli")];
-			sharing[1] += v[samples_counter(&s, "emulated:hitm_false_milli")];
+			work += v[samples_find_counter(&s, "emulated:accesses")] + v[samples_find_counter(&s, "emulated:blocks")];
+			sharing[0] += v[samples_find_counter(&s, "emulated:hitm_true_milli")];
+			sharing[1] += v[samples_find_counter(&s, "emulated:hitm_false_milli")];
 		}
 		check_near(rows[i].what, sharing[0] / work, rows[i].hitm_true, .01 * rows[i].hitm_true + .05);
 		check_near(rows[i].what, sharing[1] / work, rows[i].hitm_false, .01 * rows[i].hitm_false + .05);

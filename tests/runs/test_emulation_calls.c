@@ -53,7 +53,7 @@ static void check_calls(const struct samples *s, const char *function, size_t sa
 /* Returns the sum of a counter over all calls of a function. */
 static double all_of(const struct samples *s, const char *function, const char *counter)
 {
-	size_t f = function_of(s, function), c = samples_counter(s, counter);
+	size_t f = function_of(s, function), c = samples_find_counter(s, counter);
 	double sum = 0;
 
 	for (size_t i = 0; i < s->n_calls; i++)
@@ -211,8 +211,8 @@ static void test_forks(void **state)
 	check_near("the parent's", total(&s[0], "accesses"), 6005, 100);
 	check_near("the child's own", total(&s[1], "accesses"), 6000, 100);
 	check_near("its sample",
-		   s[1].values[s[1].functions[function_of(&s[1], "work")].first * s[1].n_counters + samples_counter(&s[1], work)], 6000,
-		   100);
+		   s[1].values[s[1].functions[function_of(&s[1], "work")].first * s[1].n_counters + samples_find_counter(&s[1], work)],
+		   6000, 100);
 	assert_true(s[0].finished && s[1].finished && !s[2].finished);
 	assert_true(s[2].n > 10); /* the process was killed */
 	for (size_t i = 0; i < 3; i++)
@@ -296,7 +296,7 @@ static double a_call(const struct samples *s, const char *part, const char *coun
 		fail_msg("no samples of %s", part);
 	samples_total_find(s, f, &all);
 	assert_true(all.complete);
-	n = all.sums[samples_counter(s, counter)] / (double)all.calls;
+	n = all.sums[samples_find_counter(s, counter)] / (double)all.calls;
 	samples_total_release(&all);
 	return n;
 }
@@ -388,7 +388,7 @@ static void test_library(void **state)
 		run(options, "./program", &s, 1);
 		assert_int_equal(s.n_functions, 1);
 		check_calls(&s, "library_count", 1, 1);
-		assert_true(s.values[samples_counter(&s, "emulated:accesses")] >= 5000);
+		assert_true(s.values[samples_find_counter(&s, "emulated:accesses")] >= 5000);
 		samples_release(&s);
 		free(options);
 	}

@@ -18,7 +18,7 @@ struct fixture {
 	struct lab lab;
 	struct manifest manifest;
 	struct plan plan;
-	struct execution_place place;
+	struct execution_context place;
 };
 
 static char texts[][48] = { "a", "b", "", "m1", "m2", "one", "two", "app", "because", "o\0ut", SIGNATURE };
@@ -41,7 +41,7 @@ static void enter(struct fixture *f)
 				 .repetitions = 3,
 				 .warm_ups = 1 };
 	check(plan_new(&f->lab.store, &f->manifest, &f->plan, &err), &err);
-	f->place = (struct execution_place){ &f->plan, "m1", NULL, "app", 30 * DAY, NULL, "x86_64" };
+	f->place = (struct execution_context){ &f->plan, "m1", NULL, "app", 30 * DAY, NULL, "x86_64" };
 }
 
 static void leave(struct fixture *f)
@@ -65,7 +65,7 @@ static struct execution execution_of(size_t version, int64_t repetition, enum ex
 				   .out_bytes = 4,
 				   .err = NULL,
 				   .err_bytes = 0,
-				   .signature = outcome ? NULL : texts[10] };
+				   .run_usage = outcome ? NULL : texts[10] };
 }
 
 static void put(struct fixture *f, size_t version, int64_t repetition, enum execution_outcome outcome, int64_t taken_ms)
@@ -97,19 +97,19 @@ static void test_put(void **state)
 	check_select(&f.lab.store, "SELECT outcome, metric IS NULL, detail FROM execution ORDER BY taken_ms",
 		     "ok|0|\nfailed|1|because\nkilled|1|because\ntimeout|1|because\nno_metric|1|because\nnot_started|1|because\nno_samples|"
 		     "1|because\n");
-	check(execution_of_plan(&f.lab.store, &f.plan, &rows, &err), &err);
+	check(execution_load_plan(&f.lab.store, &f.plan, &rows, &err), &err);
 	assert_int_equal(rows.n, EXECUTION_OUTCOMES);
 	assert_int_equal(rows.items[0].outcome, EXECUTION_OK);
 	assert_true(rows.items[0].metric == 1.5 && rows.items[0].wall_ns == 1500000000 && rows.items[0].signal == -1);
 	assert_null(rows.items[0].out);
 	execution_rows_release(&rows);
-	check(execution_failures(&f.lab.store, "app", "b", false, &rows, &err), &err);
+	check(execution_load_failures(&f.lab.store, "app", "b", false, &rows, &err), &err);
 	assert_int_equal(rows.n, EXECUTION_OUTCOMES - 1);
 	assert_int_equal(rows.items[0].outcome, EXECUTION_FAILED);
 	assert_int_equal(rows.items[0].out_bytes, 4);
 	assert_memory_equal(rows.items[0].out, "o\0ut", 4);
 	execution_rows_release(&rows);
-	check(execution_failures(&f.lab.store, "app", "a", false, &rows, &err), &err);
+	check(execution_load_failures(&f.lab.store, "app", "a", false, &rows, &err), &err);
 	assert_int_equal(rows.n, 0);
 	f.place.machine = "m1";
 	e = execution_of(0, 1, EXECUTION_OK, 5000);
@@ -136,22 +136,22 @@ static void test_signature(void **state)
 	put(&f, 0, 2, EXECUTION_OK, 1500);
 	put(&f, 1, 1, EXECUTION_OK, 1000);
 	check(run_load(&f.lab.store, "app", "a", &runs, &err), &err);
-	check(execution_results(&f.lab.store, "app", "a", NULL, &rows, &err), &err);
+	check(execution_load_results(&f.lab.store, "app", "a", NULL, &rows, &err), &err);
 	assert_int_equal(runs.n, 3);
 	for (size_t i = 0; i < runs.n; i++) {
-		const struct execution_row *row = execution_of_run(&rows, &runs.items[i]);
+		const struct execution_row *row = execution_find_run(&rows, &runs.items[i]);
 
 		assert_non_null(row);
 		assert_int_equal(row->repetition, runs.items[i].repetition);
-		assert_string_equal(row->signature, SIGNATURE);
+		assert_string_equal(row->run_usage, SIGNATURE);
 	}
 	*runs.items[0].plan = 'x';
-	assert_null(execution_of_run(&rows, &runs.items[0]));
+	assert_null(execution_find_run(&rows, &runs.items[0]));
 	execution_rows_release(&rows);
-	check(execution_results(&f.lab.store, "app", "a", runs.items[1].plan, &rows, &err), &err);
+	check(execution_load_results(&f.lab.store, "app", "a", runs.items[1].plan, &rows, &err), &err);
 	assert_int_equal(rows.n, 3);
 	execution_rows_release(&rows);
-	check(execution_results(&f.lab.store, "app", "a", "another", &rows, &err), &err);
+	check(execution_load_results(&f.lab.store, "app", "a", "another", &rows, &err), &err);
 	assert_int_equal(rows.n, 0);
 	execution_rows_release(&rows);
 	run_set_release(&runs);
@@ -179,9 +179,9 @@ static void test_architecture(void **state)
 	assert_int_equal(runs.n, 2);
 	assert_string_equal(runs.items[0].architecture, "x86_64");
 	assert_string_equal(runs.items[1].architecture, "");
-	assert_int_equal(runs.n_on, 2);
-	assert_string_equal(runs.on[0].architecture, "x86_64");
-	assert_string_equal(runs.on[1].architecture, "aarch64");
+	assert_int_equal(runs.n_executed_machines, 2);
+	assert_string_equal(runs.executed_on[0].architecture, "x86_64");
+	assert_string_equal(runs.executed_on[1].architecture, "aarch64");
 	run_set_release(&runs);
 	leave(&f);
 }
@@ -211,7 +211,7 @@ static void expect_done(struct fixture *f, const char *machine, size_t warm, siz
 
 	plan_order(&f->plan, 0, &cells, &n);
 	flags = mem_new(n, sizeof(*flags));
-	check(execution_done(&f->lab.store, &f->plan, machine, cells, n, flags, &err), &err);
+	check(execution_find_done(&f->lab.store, &f->plan, machine, cells, n, flags, &err), &err);
 	for (size_t i = 0; i < n; i++) {
 		found_warm += flags[i] && cells[i].repetition < 1;
 		found += flags[i] && cells[i].repetition >= 1;
@@ -291,9 +291,9 @@ static void test_fingerprint(void **state)
 	assert_int_equal(runs.items[1].usage.wall_ns, 1500000000);
 	assert_int_equal(runs.items[1].usage.user_us, 7);
 	assert_int_equal(runs.items[1].usage.sys_us, 8);
-	dataset_of(&evidence, &runs, false, &dataset);
+	dataset_build(&evidence, &runs, false, &dataset);
 	assert_int_equal(dataset.X.rows, 3);
-	assert_int_equal(dataset.left_out[LEFT_OUT_NO_FINGERPRINT], 1);
+	assert_int_equal(dataset.n_excluded[EXCLUDED_NO_FINGERPRINT], 1);
 	assert_true(dataset.X.at[0] == 20 && dataset.X.at[1] == 20);
 	dataset_release(&dataset);
 	evidence_release(&evidence);
@@ -409,7 +409,7 @@ static void test_stack_difference(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
-		char *text = stack_difference(rows[i].a, rows[i].b);
+		char *text = stack_describe_difference(rows[i].a, rows[i].b);
 
 		assert_string_equal(text, rows[i].expected);
 		free(text);

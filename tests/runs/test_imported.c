@@ -187,7 +187,7 @@ static void test_import(void **state)
 	(void)state;
 	assert_int_equal(result.fingerprints_added, 2);
 	assert_int_equal(result.rates_added, COUNT(rate_rows));
-	assert_int_equal(result.recorded_zeros, 1);
+	assert_int_equal(result.n_zero_rates, 1);
 	assert_int_equal(result.machines, 2);
 	assert_int_equal(result.catalog_written, 2);
 	result = take_results(&lab, results);
@@ -339,7 +339,7 @@ static char *catalog_texts(const char *directory)
 
 	check(catalog_load(directory, NULL, &catalog, &err), &err);
 	for (size_t i = 0; i < catalog.n; i++) {
-		char *text = machine_text(&catalog.machines[i]);
+		char *text = machine_to_json(&catalog.machines[i]);
 
 		buf_text(&out, text);
 		free(text);

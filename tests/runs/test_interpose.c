@@ -62,7 +62,7 @@ static void recorded(const char *words)
 
 static double counter(const struct samples *s, size_t item, const char *name)
 {
-	return s->values[item * s->n_counters + samples_counter(s, name)];
+	return s->values[item * s->n_counters + samples_find_counter(s, name)];
 }
 
 static void test_same_output(void **state)

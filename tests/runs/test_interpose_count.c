@@ -12,10 +12,10 @@ static void pages(void **state)
 	(void)state;
 	memset(&page, 0, sizeof(page));
 	page.offset = 42;
-	assert_int_equal(interpose_counter_of(&page), UINT64_MAX); /* only the kernel may read the counter */
+	assert_int_equal(read_counter(&page), UINT64_MAX); /* only the kernel may read the counter */
 	page.cap_user_rdpmc = 1;
 	page.pmc_width = 48;
-	assert_int_equal(interpose_counter_of(&page), 42); /* the event has no counter at the moment */
+	assert_int_equal(read_counter(&page), 42); /* the event has no counter at the moment */
 }
 
 /* Checks the counters that this machine has, if any. */

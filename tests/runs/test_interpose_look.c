@@ -3,12 +3,12 @@
 
 #include "tests/scratch.h"
 
-/* Checks that two threads can reach a new site at once. The second one gets INTERPOSE_LATER, which differs from a full table. */
+/* Checks that two threads can reach a new site at once. The second one gets INTERPOSE_SITE_PENDING, which differs from a full table. */
 static void numbered(void **state)
 {
 	static const struct {
 		uint32_t number_and_2, expected;
-	} rows[] = { { 0, INTERPOSE_LATER }, { 1, INTERPOSE_NO_SITE }, { 9, 7 } };
+	} rows[] = { { 0, INTERPOSE_SITE_PENDING }, { 1, INTERPOSE_NO_SITE }, { 9, 7 } };
 	const uint64_t key = 0x1234;
 	struct shared_site *s = &shared_sites[(uint32_t)((key * 0x9e3779b97f4a7c15u) >> (64 - SITES_LOG2))];
 
@@ -44,8 +44,8 @@ static void numbers(void **state)
 			       "88\nSeccomp:\t2\nSeccomp_filters:\t12\n"
 			       "last 18446744073709551614\nopen 5");
 	for (size_t i = 0; i < COUNT(rows); i++)
-		assert_int_equal(number_in("numbers", rows[i].line, rows[i].words), rows[i].expected);
-	assert_int_equal(number_in("nowhere", NULL, 1), UINT64_MAX);
+		assert_int_equal(read_status_number("numbers", rows[i].line, rows[i].words), rows[i].expected);
+	assert_int_equal(read_status_number("nowhere", NULL, 1), UINT64_MAX);
 }
 
 /* Checks that rows of one file are found in order. */
@@ -65,12 +65,12 @@ static void rows_in_order(void **state)
 /* Checks that the run-queue delay of a thread is read again only after a context switch. */
 static void turns(void **state)
 {
-	struct interpose_accounts a;
+	struct interpose_usage a;
 	uint64_t n = UINT64_MAX, left;
 
 	(void)state;
 	memset(&a, 0xff, sizeof(a));
-	assert_true(accounts_read(&a, &n, RECORD_LEVEL_RESOURCES));
+	assert_true(usage_read(&a, &n, RECORD_LEVEL_RESOURCES));
 	assert_int_equal(n, a.voluntary + a.involuntary);
 	for (size_t i = 0; i < 100; i++) {
 		uint64_t delay = a.run_delay_ns;
@@ -78,7 +78,7 @@ static void turns(void **state)
 		left = n;
 		if (i % 10 == 9)
 			usleep(1000);
-		if (accounts_read(&a, &n, RECORD_LEVEL_TIMES))
+		if (usage_read(&a, &n, RECORD_LEVEL_TIMES))
 			assert_true(n > left);
 		else
 			assert_true(n == left && a.run_delay_ns == delay);
@@ -103,7 +103,7 @@ static void groups(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		size_t bytes = 0;
-		const char *group = group_of(rows[i].groups, rows[i].controller, &bytes);
+		const char *group = find_group(rows[i].groups, rows[i].controller, &bytes);
 
 		assert_int_equal(!group, !rows[i].expected);
 		if (group) {
@@ -122,29 +122,30 @@ static void quotas(void **state)
 	} rows[] = { { "/a/b", 35000 }, { "/a", 30000 }, { "/", 10000 }, { "/elsewhere/deep", 10000 }, { "/a/b/", 35000 } };
 
 	(void)state;
-	assert_int_equal(throttled_below("root", "/a", 2, "throttled_usec", 1000), UINT64_MAX);
+	assert_int_equal(throttled_ns_with_ancestors("root", "/a", 2, "throttled_usec", 1000), UINT64_MAX);
 	assert_int_equal(mkdir("root", 0755) | mkdir("root/a", 0755) | mkdir("root/a/b", 0755), 0);
 	scratch_put("root/cpu.stat", "nr_throttled 3\nthrottled_usec 10\n");
 	scratch_put("root/a/cpu.stat", "throttled_usec 20\n");
 	scratch_put("root/a/b/cpu.stat", "usage_usec 77\nthrottled_usec 5\n");
 	for (size_t i = 0; i < COUNT(rows); i++)
-		assert_int_equal(throttled_below("root", rows[i].group, strlen(rows[i].group), "throttled_usec", 1000), rows[i].expected);
+		assert_int_equal(throttled_ns_with_ancestors("root", rows[i].group, strlen(rows[i].group), "throttled_usec", 1000),
+				 rows[i].expected);
 }
 
 /* Checks a process that moves to another cgroup: the earlier throttling of the new group does not count, that in the old group does. */
 static void moved(void **state)
 {
 	static const struct {
-		uint64_t told;
+		uint64_t reported_value;
 		bool same_group;
 		uint64_t expected;
 	} rows[] = { { 700, false, 0 },	       { 750, true, 50 },    { 600000, false, 50 }, { 600000, true, 50 },
 		     { UINT64_MAX, true, 50 }, { 600020, true, 70 }, { 755, false, 70 },    { 756, true, 71 } };
-	struct grown g = { .ns = UINT64_MAX };
+	struct growing_counter g = { .ns = UINT64_MAX };
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
-		grow(&g, rows[i].told, rows[i].same_group);
+		add_growth(&g, rows[i].reported_value, rows[i].same_group);
 		assert_int_equal(g.ns, rows[i].expected);
 	}
 }
@@ -181,8 +182,8 @@ static void work_between_ticks(size_t ticks)
 /* Checks that the CPU time of a thread counts as busy time even if the kernel's tick never meets the thread. */
 static void busy_between_ticks(void **state)
 {
-	struct interpose_accounts a;
-	struct interpose_withheld w = { .processor = 0 };
+	struct interpose_usage a;
+	struct interpose_withheld_time w = { .processor = 0 };
 	uint64_t busy, used;
 
 	(void)state;

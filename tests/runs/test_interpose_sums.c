@@ -39,7 +39,7 @@ static void happens(uint32_t site, uint64_t between, uint64_t takes)
 	bool timed;
 
 	clock_now += between;
-	timed = !interpose_skips(key) && interpose_enter(&call, key, "f");
+	timed = !interpose_skip_timing(key) && interpose_enter(&call, key, "f");
 	clock_now += takes;
 	if (timed)
 		interpose_leave(&call, -1, 0, 0, 0);
@@ -91,7 +91,7 @@ static size_t records_take(void)
 		uint64_t state[RECORD_PACK_STATE(COUNTERS - INTERPOSE_TOPDOWN)], memory[PACK_WORDS];
 		struct record_sample *s = (void *)memory;
 
-		record_pack_forget(state, head->thread);
+		record_pack_reset(state, head->thread);
 		for (uint64_t i = 0; i < head->samples; i++, n++) {
 			uint32_t site;
 			size_t bytes = record_unpack(at, (size_t)(chunk + CHUNK_BYTES - at), COUNTERS - INTERPOSE_TOPDOWN, state, s);
@@ -110,16 +110,16 @@ static size_t records_take(void)
 		memset(head, 0, CHUNK_BYTES);
 	}
 	writer.header->chunks = writer.chunks_in_use = 0;
-	memset(&mine.record, 0, sizeof(mine.record));
+	memset(&own_thread.record, 0, sizeof(own_thread.record));
 	return n;
 }
 
 static void sites_forget(void)
 {
-	if (mine.sites)
-		memset(mine.sites, 0, THREAD_SITES * sizeof(*mine.sites));
-	mine.n_sites = 0;
-	interpose_hot.from = INTERPOSE_NO_SITE;
+	if (own_thread.sites)
+		memset(own_thread.sites, 0, THREAD_SITES * sizeof(*own_thread.sites));
+	own_thread.n_sites = 0;
+	interpose_thread_state.from = INTERPOSE_NO_SITE;
 	volume_begin();
 }
 
@@ -157,8 +157,8 @@ static void sums_are_right(uint64_t overhead_ppm, uint64_t bytes_per_s, size_t r
 		const double *value = (const double *)&estimate;
 
 		sites_forget();
-		mine.random = 1 + run * 0x9e3779b97f4a7c15u;
-		mine.gap = overhead_ppm ? GAP_TICKS : 0;
+		own_thread.random = 1 + run * 0x9e3779b97f4a7c15u;
+		own_thread.gap = overhead_ppm ? GAP_TICKS : 0;
 		memset(&truth, 0, sizeof(truth));
 		memset(&estimate, 0, sizeof(estimate));
 		program();
@@ -208,7 +208,7 @@ static void test_budget(void **state)
 	volume.bytes_per_s = BYTES_PER_S;
 	volume.burst = BURST_BYTES;
 	sites_forget();
-	mine.gap = GAP_TICKS;
+	own_thread.gap = GAP_TICKS;
 	for (unsigned s = 0; s < 5; s++) {
 		uint64_t until = clock_now + second, already = volume.bytes;
 
@@ -254,7 +254,7 @@ static int open_records(void **state)
 						.chunk_bytes = CHUNK_BYTES,
 						.ticks_per_s = 2500000000u };
 
-	interpose_off = false; /* it was loaded without a directory */
+	interpose_disabled = false; /* it was loaded without a directory */
 	return scratch_enter(state) || record_open(&writer, &options);
 }
 

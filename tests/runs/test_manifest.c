@@ -193,7 +193,7 @@ static void test_limits(void **state)
 	check_fails("inputs", manifest_parse("a.yaml", text.bytes, text.size, &m, &err), ASSAY_E_LIMIT, &err, "5000 inputs");
 	buf_clear(&text);
 	buf_text(&text, "versions: {a: }\ncommand:\n");
-	for (int i = 0; i <= MANIFEST_WORDS_MAX; i++)
+	for (int i = 0; i <= MANIFEST_ARGUMENTS_MAX; i++)
 		buf_text(&text, "  - x\n");
 	check_fails("words", manifest_parse("a.yaml", text.bytes, text.size, &m, &err), ASSAY_E_LIMIT, &err, "1000 arguments");
 	buf_clear(&text);
@@ -231,7 +231,7 @@ static void test_defaults(void **state)
 	assert_string_equal(m.metric.unit, "s");
 	assert_int_equal(m.n_inputs, 1);
 	assert_string_equal(m.inputs[0].name, "");
-	assert_int_equal(m.versions[0].kind, MANIFEST_SAME);
+	assert_int_equal(m.versions[0].kind, MANIFEST_NO_FILES);
 	assert_string_equal(m.text, SMALLEST);
 	manifest_release(&m);
 }
@@ -327,26 +327,26 @@ static void test_architectures(void **state)
 				      "  both: {git: {reference: v1, build: {aarch64: [b]}, directory: {aarch64: c}}}\n"
 				      "  all: {directory: d}\n"
 				      "  none: {command: [y]}\n");
-	const struct manifest_own *own;
+	const struct manifest_own_files *own;
 	char *reason;
 
 	(void)state;
 	assert_string_equal(m.hash, same.hash);
-	assert_string_equal(manifest_own_of(&m.versions[0], "x86_64")->directory, "x");
-	assert_string_equal(manifest_own_of(&m.versions[0], "aarch64")->directory, "a");
-	own = manifest_own_of(&m.versions[1], "aarch64");
+	assert_string_equal(manifest_find_own_files(&m.versions[0], "x86_64")->directory, "x");
+	assert_string_equal(manifest_find_own_files(&m.versions[0], "aarch64")->directory, "a");
+	own = manifest_find_own_files(&m.versions[1], "aarch64");
 	check_words(&own->build, "make|arm");
 	assert_string_equal(own->directory, "out");
-	assert_null(manifest_own_of(&m.versions[2], "x86_64"));
-	reason = manifest_own_reason(&m, &m.versions[2], "x86_64");
+	assert_null(manifest_find_own_files(&m.versions[2], "x86_64"));
+	reason = manifest_explain_no_files(&m, &m.versions[2], "x86_64");
 	assert_non_null(strstr(reason, "version 'both' is for aarch64 only, not for x86_64: add it to its 'build' ("));
 	free(reason);
-	assert_string_equal(manifest_own_of(&m.versions[3], "riscv64")->directory, "d");
-	assert_null(manifest_own_of(&m.versions[4], "x86_64"));
-	assert_int_equal(m.versions[4].n_own, 0);
+	assert_string_equal(manifest_find_own_files(&m.versions[3], "riscv64")->directory, "d");
+	assert_null(manifest_find_own_files(&m.versions[4], "x86_64"));
+	assert_int_equal(m.versions[4].n_own_files, 0);
 	manifest_derive(&m, "build-0123456789ab");
-	assert_int_equal(m.versions[5].n_own, 2);
-	own = manifest_own_of(&m.versions[5], "x86_64");
+	assert_int_equal(m.versions[5].n_own_files, 2);
+	own = manifest_find_own_files(&m.versions[5], "x86_64");
 	check_words(&own->build, "make");
 	manifest_release(&m);
 	manifest_release(&same);
@@ -354,7 +354,7 @@ static void test_architectures(void **state)
 
 static void test_words_on_a_host(void **state)
 {
-	static const struct manifest_places places = { "/shm/files", "/shm/build", "/shm/work" };
+	static const struct manifest_directories places = { "/shm/files", "/shm/build", "/shm/work" };
 	struct manifest m = parsed("files: [f]\n"
 				   "command: ['{build}/prog', '{{work}', 'x{work}/{version}', '}', '{arguments}', last]\n"
 				   "environment: {A: common, B: '{files}'}\n"
@@ -567,7 +567,7 @@ static void test_open(void **state)
 /* Checks that the manifest of `assay init` is valid without changes. */
 static void test_example(void **state)
 {
-	static const struct manifest_places places = { "/f", NULL, "/w" };
+	static const struct manifest_directories places = { "/f", NULL, "/w" };
 	struct manifest_arguments command, environment;
 	struct assay_error err;
 	struct manifest m;

@@ -22,8 +22,8 @@ static void test_same_symbols(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
-		assert_int_equal(same_symbol_text(rows[i].a, rows[i].b), rows[i].same);
-		assert_int_equal(same_symbol_text(rows[i].b, rows[i].a), rows[i].same);
+		assert_int_equal(is_same_symbol_text(rows[i].a, rows[i].b), rows[i].same);
+		assert_int_equal(is_same_symbol_text(rows[i].b, rows[i].a), rows[i].same);
 	}
 }
 

@@ -36,23 +36,23 @@ static void test_common_tails(void **state)
 }
 
 /* Pairs the files and checks that each is in at most one pair and that both sides agree. Returns the number of pairs. */
-static size_t pair_up(const char *const *old_files, size_t n, const char *const *new_files, size_t m, size_t *new_of_old)
+static size_t pair_up(const char *const *old_files, size_t n, const char *const *new_files, size_t m, size_t *old_to_new)
 {
 	struct functions f = of_files(old_files, n), g = of_files(new_files, m);
-	size_t old[MANY], new[MANY], old_of_new[MANY], pairs = 0, back = 0;
+	size_t old[MANY], new[MANY], new_to_old[MANY], pairs = 0, back = 0;
 
 	for (size_t i = 0; i < MANY; i++) {
 		old[i] = new[i] = i;
-		new_of_old[i] = old_of_new[i] = FUNCTIONS_NONE;
+		old_to_new[i] = new_to_old[i] = FUNCTIONS_NONE;
 	}
-	pair_group(&f, &g, old, n, new, m, new_of_old, old_of_new);
+	pair_group(&f, &g, old, n, new, m, old_to_new, new_to_old);
 	for (size_t i = 0; i < n; i++) {
-		pairs += new_of_old[i] != FUNCTIONS_NONE;
-		if (new_of_old[i] != FUNCTIONS_NONE)
-			assert_int_equal(old_of_new[new_of_old[i]], i);
+		pairs += old_to_new[i] != FUNCTIONS_NONE;
+		if (old_to_new[i] != FUNCTIONS_NONE)
+			assert_int_equal(new_to_old[old_to_new[i]], i);
 	}
 	for (size_t j = 0; j < m; j++)
-		back += old_of_new[j] != FUNCTIONS_NONE;
+		back += new_to_old[j] != FUNCTIONS_NONE;
 	assert_int_equal(pairs, back);
 	free(f.items);
 	free(g.items);

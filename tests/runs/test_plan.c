@@ -196,7 +196,7 @@ static void test_round_trip(void **state)
 	assert_true(back.started_ms == plan.started_ms);
 	assert_false(back.complete);
 	plan_release(&back);
-	check(plan_complete(&lab.store, &plan, &err), &err);
+	check(plan_mark_complete(&lab.store, &plan, &err), &err);
 	check_fails("complete", plan_find(&lab.store, "app", false, NULL, &back, &err), ASSAY_E_NOTFOUND, &err, "nothing to resume");
 	plan_release(&plan);
 	plan_release(&plan);

@@ -12,16 +12,16 @@ extern "C" {
 
 #include "runs/inside/features/counting/potentials.h"
 
-typedef std::vector<potential_way> graph;
+typedef std::vector<potential_edge> graph;
 
 /* What is added on each way. */
 static std::vector<long> added(size_t nodes, const graph &ways)
 {
-	std::vector<long> potential = potentials(nodes, ways), out;
+	std::vector<long> potential = compute_potentials(nodes, ways), out;
 
 	assert_int_equal(potential.size(), nodes);
 	assert_int_equal(potential[0], 0);
-	for (const potential_way &way : ways)
+	for (const potential_edge &way : ways)
 		out.push_back(potential[way.from] + way.counted - potential[way.to]);
 	return out;
 }
@@ -38,7 +38,7 @@ static void test_nothing(void **)
 {
 	expect(1, {}, {});
 	expect(1, { { 0, 0, 5, 1 } }, { 5 });
-	assert_int_equal(potentials(3, { { 1, 2, 5, 1 } })[0], 0);
+	assert_int_equal(compute_potentials(3, { { 1, 2, 5, 1 } })[0], 0);
 }
 
 /* From the ground through two nodes and back: once, on the most seldom way. */
@@ -75,7 +75,7 @@ static void test_balanced(void **)
 /* From the ground on, whatever way is gone: what was added and what is owed are together what was counted. */
 static void walk(size_t nodes, const graph &ways, std::mt19937 *dice)
 {
-	std::vector<long> potential = potentials(nodes, ways), more = added(nodes, ways);
+	std::vector<long> potential = compute_potentials(nodes, ways), more = added(nodes, ways);
 	size_t at = 0;
 	long sum = 0, counted = 0;
 

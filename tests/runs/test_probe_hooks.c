@@ -54,7 +54,7 @@ static void test_nested(void **state)
 		assert_int_equal(sample->depth, which == 0 ? 0 : 1 + sample->ordinal % 2);
 		assert_int_equal(sample->weight, 1);
 		assert_false(sample->unwound || sample->estimated);
-		assert_true(sample->alone_ns <= sample->ns);
+		assert_true(sample->self_ns <= sample->ns);
 	}
 	assert_int_equal(calls_of(&s, 0), 2000);
 	assert_int_equal(calls_of(&s, 1), 4000);
@@ -86,7 +86,7 @@ static void test_jump(void **state)
 		assert_int_equal(s.items[i].depth, s.items[i].function == 3 ? 2 : 0); /* f2 was no longer on the stack */
 	}
 	for (size_t i = 0; i < 4; i++)
-		assert_int_equal(s.functions[i].late, i == 1 || i == 2 ? 1000 : 0);
+		assert_int_equal(s.functions[i].n_late_ends, i == 1 || i == 2 ? 1000 : 0);
 	assert_int_equal(calls_of(&s, 1), 1000);
 	samples_release(&s);
 }
@@ -203,7 +203,7 @@ static void test_instrumented(void **state)
 	}
 	end(&s, slots);
 	assert_int_equal(s.n, 300);
-	assert_int_equal(s.functions[2].late, 100);
+	assert_int_equal(s.functions[2].n_late_ends, 100);
 	assert_int_equal(calls_of(&s, 1), 200);
 	assert_int_equal(calls_of(&s, 2), 100);
 	samples_release(&s);

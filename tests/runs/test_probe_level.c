@@ -12,7 +12,7 @@ static void sampled(uint64_t seed, uint32_t level, bool *marks)
 {
 	for (uint32_t i = 0; i < CALLS; i++)
 		marks[i] = false;
-	for (uint64_t at = probe_level_next(seed, level, 0); at < CALLS; at = probe_level_next(seed, level, at + 1))
+	for (uint64_t at = probe_next_sampled(seed, level, 0); at < CALLS; at = probe_next_sampled(seed, level, at + 1))
 		marks[at] = true;
 }
 
@@ -78,7 +78,7 @@ static uint64_t length_of(const struct periodic *p, uint64_t ordinal)
 static void measure(const struct periodic *p, uint64_t seed, uint64_t calls, double mean, double sums[3])
 {
 	struct probe_state state = { .level = 0 };
-	int32_t near[PROBE_NEAR] = { 0 };
+	int32_t near[PROBE_TLS_FUNCTIONS] = { 0 };
 	struct probe_function function = { .seed = seed };
 	struct probe_thread t = { .states = &state, .near = near };
 
@@ -95,8 +95,8 @@ static void measure(const struct periodic *p, uint64_t seed, uint64_t calls, dou
 		sums[0] += (double)(1u << level);
 		sums[1] += weighted;
 		sums[2] += weighted * weighted;
-		if (level_adapt(&t, &state, length_of(p, ordinal) + 40))
-			call_schedule(&t, 0, ordinal, level_from(&state, level, ordinal));
+		if (level_update(&t, &state, length_of(p, ordinal) + 40))
+			call_schedule(&t, 0, ordinal, level_first_call(&state, level, ordinal));
 	}
 }
 
@@ -126,12 +126,12 @@ static void test_periodic(void **state)
 /* Returns the level after 100 samples of a function that always takes `ticks`. */
 static uint32_t level_of(uint64_t ticks)
 {
-	struct probe_thread t = { .sparse = 0 };
+	struct probe_thread t = { .n_sampled_functions = 0 };
 	struct probe_state s = { .level = 0 };
 
 	for (int i = 0; i < 100; i++)
-		level_adapt(&t, &s, ticks);
-	assert_int_equal(t.sparse, s.level > 0);
+		level_update(&t, &s, ticks);
+	assert_int_equal(t.n_sampled_functions, s.level > 0);
 	return s.level;
 }
 
@@ -156,7 +156,7 @@ static void test_budget(void **state)
 /* Checks the stored range in which the mean does not change the level: for any lengths, the level is that of the mean. */
 static void test_level_is_the_means(void **state)
 {
-	struct probe_thread t = { .sparse = 0 };
+	struct probe_thread t = { .n_sampled_functions = 0 };
 	struct probe_state s = { .level = 0 };
 	unsigned changes = 0;
 	uint64_t x = 1;
@@ -165,8 +165,8 @@ static void test_level_is_the_means(void **state)
 	probe = (struct probe){ .budget_ppm = 30000, .cost_sampled = 310, .cost_counted = 2, .cost_inside = 40 };
 	for (unsigned i = 0; i < 20000; i++) {
 		x = hash_mix(x + i);
-		changes += level_adapt(&t, &s, 1 + (x >> 44) / (1 + i % 700));
-		assert_int_equal(s.level, level_for(s.mean));
+		changes += level_update(&t, &s, 1 + (x >> 44) / (1 + i % 700));
+		assert_int_equal(s.level, level_for_mean(s.mean));
 	}
 	assert_in_range(changes, 10, 19000);
 }
@@ -174,19 +174,19 @@ static void test_level_is_the_means(void **state)
 /* Checks that one interrupted call does not make a function count as long. */
 static void test_outlier(void **state)
 {
-	struct probe_thread t = { .sparse = 0 };
+	struct probe_thread t = { .n_sampled_functions = 0 };
 	struct probe_state s = { .level = 0 };
 	uint64_t mean;
 
 	(void)state;
 	probe = (struct probe){ .budget_ppm = 30000, .cost_sampled = 160, .cost_counted = 8 };
 	for (int i = 0; i < 100; i++)
-		level_adapt(&t, &s, 1000);
+		level_update(&t, &s, 1000);
 	mean = s.mean;
-	level_adapt(&t, &s, 100000000);
+	level_update(&t, &s, 100000000);
 	assert_true(s.mean <= 2 * mean + 64);
 	for (int i = 0; i < 60; i++)
-		level_adapt(&t, &s, 1000);
+		level_update(&t, &s, 1000);
 	assert_in_range(s.mean, 990, 1050);
 }
 
@@ -211,7 +211,7 @@ static void test_bound(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		/* The probe's own time between calls is not the program's time. */
 		struct probe_frame frame = { .start = rows[i].start + 5000 * i, .paused = 5000 * i, .ordinal = rows[i].ordinal };
-		uint64_t got = level_bound(&s, &frame, rows[i].alone);
+		uint64_t got = limit_call_duration(&s, &frame, rows[i].alone);
 
 		if (got != rows[i].expected)
 			fail_msg("%s: %llu", rows[i].what, (unsigned long long)got);

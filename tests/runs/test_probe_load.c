@@ -32,12 +32,12 @@ void probe_report(const char *text, const char *more, int errnum)
 	n_said++;
 }
 
-void probe_loaded(void)
+void probe_scan_loaded(void)
 {
 	probe_modules_scan(&later);
 }
 
-bool probe_begin(void)
+bool probe_open_file(void)
 {
 	const struct record_options options = {
 		.directory = ".",
@@ -75,7 +75,7 @@ static void end(struct samples *samples)
 	check(samples_read(probe.writer.path, samples, &err), &err);
 	probe_self = NULL;
 	probe_threads = NULL;
-	probe_far = probe_far_none;
+	probe_far = probe_far_empty;
 	memset(probe_near, 0, sizeof(probe_near));
 	munmap(probe.functions, RECORD_FUNCTIONS_MAX * sizeof(probe.functions[0]));
 	memset(&probe, 0, sizeof(probe));
@@ -249,7 +249,7 @@ static void test_patch(void **state)
 		function_put(m.code + at, begins[i / 8 % 4].bytes, begins[i / 8 % 4].n);
 	}
 	make_executable(&m);
-	assert_true(probe_begin());
+	assert_true(probe_open_file());
 	for (int twice = 0; twice < 2; twice++) {
 		char *before = mem_bytes((const char *)m.code, m.code_bytes);
 
@@ -322,7 +322,7 @@ static void calibrated_once(struct samples *s)
 	}
 	memcpy(at, "\x5b\xc3", 2); /* pop %rbx; ret */
 	make_executable(&m);
-	assert_true(probe_begin());
+	assert_true(probe_open_file());
 	probe_thread_begin(probe_stack());
 	calibrate_once(false);
 	assert_in_range(probe.cost_inside, 5, 5000);
@@ -351,12 +351,12 @@ static void test_calibrated(void **state)
 		assert_int_equal(s.n, 500 + 500 + 500 + 5000);
 		assert_int_equal(s.n_calls, 3);
 		assert_int_equal(s.calls[0].calls, 5500);
-		assert_true(s.items[0].unsure_ns > 0 && s.items[0].unsure_ns <= s.items[0].alone_unsure_ns);
+		assert_true(s.items[0].error_ns > 0 && s.items[0].error_ns <= s.items[0].self_error_ns);
 		little = median_of(&s, 0);
 		much = median_of(&s, 1);
 		ten = median_of(&s, 2);
 		around = strtod(samples_info(&s, "cost_around"), NULL);
-		good = little <= s.items[0].unsure_ns && much > 100 && much > 10 * little && around > 20 && ten < 3 * around;
+		good = little <= s.items[0].error_ns && much > 100 && much > 10 * little && around > 20 && ten < 3 * around;
 		samples_release(&s);
 	}
 	assert_true(good);
@@ -381,7 +381,7 @@ static void test_addresses_of_another_build(void **state)
 	memcpy(m.code + 64, "\xe9\xff\xff\xff\x7f", 5);
 	function_put(m.code + PAGE - 16, "\x90\x90\x90\x90\x90", 5);
 	make_executable(&m);
-	assert_true(probe_begin());
+	assert_true(probe_open_file());
 	for (int twice = 0; twice < 2; twice++)
 		module_scan(&m.info, sizeof(m.info), &list);
 	for (size_t i = 0; i < list.n; i++)
@@ -414,7 +414,7 @@ static void test_more_than_fit(void **state)
 		function_put(m.code + 16 * i, "\x90\x90\x90\x90\x90", 5);
 	}
 	make_executable(&m);
-	assert_true(probe_begin());
+	assert_true(probe_open_file());
 	for (int twice = 0; twice < 2; twice++)
 		module_scan(&m.info, sizeof(m.info), &list);
 	if (n_said != 1 || !strstr(said, "no room"))
@@ -506,13 +506,13 @@ static void test_seeds(void **state)
 
 		for (unsigned k = 0; k < 3; k++) {
 			probe.seed = seed + k % 2;
-			one[k] = seed_of(0x1530 + 16 * (k / 2));
+			one[k] = function_seed(0x1530 + 16 * (k / 2));
 		}
 		for (uint64_t block = 0; block < 64; block++, n += 2)
 			for (unsigned k = 1; k < 3; k++)
-				same += probe_level_next(one[0], 4, 16 * block) == probe_level_next(one[k], 4, 16 * block);
+				same += probe_next_sampled(one[0], 4, 16 * block) == probe_next_sampled(one[k], 4, 16 * block);
 		probe.seed = seed;
-		assert_int_equal(one[0], seed_of(0x1530));
+		assert_int_equal(one[0], function_seed(0x1530));
 	}
 	probe.seed = 0;
 	assert_in_range(same, n / 16 - 130, n / 16 + 130); /* within five standard deviations */

@@ -16,9 +16,9 @@ static void test_what_is_written_is_read(void **state)
 
 	(void)state;
 	assert_int_equal(record_open(&w, &options), 0);
-	assert_int_equal(record_function(&w, 0x1234, "abcdef", "f(int, long)"), 0);
-	assert_int_equal(record_function(&w, 0x99, "", "new\nline"), 1);
-	assert_true(record_info(&w, "input", "a b\nc"));
+	assert_int_equal(record_add_function(&w, 0x1234, "abcdef", "f(int, long)"), 0);
+	assert_int_equal(record_add_function(&w, 0x99, "", "new\nline"), 1);
+	assert_true(record_add_info(&w, "input", "a b\nc"));
 	for (uint64_t i = 0; i < 20000; i++) /* enough for several chunks */
 		assert_true(put(&w, &t, i & 1, i / 2, i));
 	record_close(&w);
@@ -101,7 +101,7 @@ static void test_replaced(void **state)
 
 	(void)state;
 	assert_int_equal(record_open(&w, &options), 0);
-	record_function(&w, 1, "m", "f");
+	record_add_function(&w, 1, "m", "f");
 	assert_true(put(&w, &t, 0, 0, 0));
 	assert_int_equal(rename(w.path, "elsewhere"), 0);
 	f = fopen(w.path, "w");
@@ -129,7 +129,7 @@ static void *work(void *argument)
 	struct worker *worker = argument;
 	struct record_thread t = { 0 };
 
-	worker->function = record_function(worker->w, 1, "m", "f");
+	worker->function = record_add_function(worker->w, 1, "m", "f");
 	for (uint64_t i = 0; i < 10000; i++)
 		put(worker->w, &t, worker->function, i, i);
 	return NULL;
@@ -181,7 +181,7 @@ static void test_killed(void **state)
 		struct record_thread t = { 0 };
 
 		record_open(&w, &options);
-		record_function(&w, 1, "m", "f");
+		record_add_function(&w, 1, "m", "f");
 		for (uint64_t i = 0; i < 7777; i++)
 			put(&w, &t, 0, i, i);
 		raise(SIGKILL);
@@ -205,13 +205,14 @@ static void test_fork(void **state)
 
 	(void)state;
 	assert_int_equal(record_open(&w, &options), 0);
-	record_function(&w, 1, "m", "f");
+	record_add_function(&w, 1, "m", "f");
 	put(&w, &t, 0, 0, 5);
 	child = fork();
 	if (child == 0) {
-		if (put(&w, &t, 0, 1, 6)) /* before record_fork(), the child must not write to the parent's file */
+		if (put(&w, &t, 0, 1, 6)) /* before record_reopen_in_child(), the child must not write to the parent's file */
 			_exit(1);
-		if (record_fork(&w, &t) || record_function(&w, 2, "m", "g") != 1 || !put(&w, &t, 0, 1, 7) || !put(&w, &t, 1, 0, 8))
+		if (record_reopen_in_child(&w, &t) || record_add_function(&w, 2, "m", "g") != 1 || !put(&w, &t, 0, 1, 7) ||
+		    !put(&w, &t, 1, 0, 8))
 			_exit(2);
 		record_close(&w);
 		_exit(0);
@@ -295,7 +296,7 @@ static void test_brief(void **state)
 	assert_int_equal(record_open(&w, &brief), EINVAL);
 	brief.n_counters = 0;
 	assert_int_equal(record_open(&w, &brief), 0);
-	record_function(&w, 1, "m", "f");
+	record_add_function(&w, 1, "m", "f");
 	for (uint64_t i = 0; i < 40000; i++) { /* enough for several chunks */
 		const struct record_sample head = {
 			.weight = 1u << i % 17, .ordinal = i, .duration = 3 * i, .flags = i & 1 ? RECORD_ESTIMATED : 0
@@ -305,7 +306,7 @@ static void test_brief(void **state)
 		if (!sample)
 			fail_msg("sample %zu was dropped", (size_t)i);
 		else
-			record_shorten(&head, sample);
+			record_to_brief(&head, sample);
 		record_commit(&w, &t);
 	}
 	record_close(&w);
@@ -331,7 +332,7 @@ static void test_packed(void **state)
 	(void)state;
 	packed.chunk_bytes = 4096;
 	assert_int_equal(record_open(&w, &packed), 0);
-	record_function(&w, 1, "m", "f");
+	record_add_function(&w, 1, "m", "f");
 	for (uint64_t i = 0; i < 20000; i++) {
 		struct record_sample *sample = record_pack_begin(&w, &t, memory);
 
@@ -372,7 +373,7 @@ static void test_packed_by_function(void **state)
 	packed.chunk_bytes = 4096;
 	assert_int_equal(record_open(&w, &packed), 0);
 	for (uint64_t f = 0; f < 2 + RECORD_PACK_SLOTS; f++)
-		record_function(&w, f, "m", "f");
+		record_add_function(&w, f, "m", "f");
 	for (uint64_t i = 0; i < 20000; i++) {
 		struct record_sample *sample = record_pack_begin(&w, &t, memory);
 		uint64_t function = i % 1000 == 999 ? RECORD_PACK_SLOTS + 1 : i % 2; /* shares the slot of function 1 */
@@ -411,11 +412,11 @@ static void test_modules(void **state)
 
 	(void)state;
 	assert_int_equal(record_open(&w, &options), 0);
-	record_function(&w, 1, "c0ffee", "f");
-	record_function(&w, 2, "~0", "g");
-	record_function(&w, 3, "~1", "h");
-	record_function(&w, 4, "~4", "i");
-	record_function(&w, 5, "c0ffee", "j");
+	record_add_function(&w, 1, "c0ffee", "f");
+	record_add_function(&w, 2, "~0", "g");
+	record_add_function(&w, 3, "~1", "h");
+	record_add_function(&w, 4, "~4", "i");
+	record_add_function(&w, 5, "c0ffee", "j");
 	record_close(&w);
 	read_file(w.path, &s);
 	assert_int_equal(s.n_functions, 3);
@@ -433,8 +434,8 @@ static void test_packed_extremes(void **state)
 	struct record_sample *in = (void *)memory, *out = (void *)back;
 
 	(void)state;
-	record_pack_forget(there, 7);
-	record_pack_forget(here, 7);
+	record_pack_reset(there, 7);
+	record_pack_reset(here, 7);
 	for (size_t i = 0; i < 49; i++) {
 		uint64_t a = values[i % 7], b = values[i / 7];
 		size_t n;
@@ -450,7 +451,7 @@ static void test_packed_extremes(void **state)
 					      .caller = (uint32_t)b };
 		in->counters[0] = b;
 		n = record_pack(in, 1, here, bytes);
-		assert_in_range(n, RECORD_PACKED_LEAST, RECORD_PACKED_BYTES(1));
+		assert_in_range(n, RECORD_PACKED_MIN_BYTES, RECORD_PACKED_BYTES(1));
 		for (size_t cut = 0; cut < n; cut++) {
 			uint64_t tried[RECORD_PACK_STATE(1)];
 
@@ -475,8 +476,8 @@ static void test_damaged(void **state)
 
 	(void)state;
 	assert_int_equal(record_open(&w, &packed), 0);
-	record_function(&w, 1, "m", "f");
-	record_info(&w, "rank", "3");
+	record_add_function(&w, 1, "m", "f");
+	record_add_info(&w, "rank", "3");
 	for (uint64_t i = 0; i < 500; i++) {
 		struct record_sample *sample = record_pack_begin(&w, &t, memory);
 
@@ -524,7 +525,7 @@ static void test_killed_within(void **state)
 
 	(void)state;
 	assert_int_equal(record_open(&w, &packed), 0);
-	record_function(&w, 1, "m", "f");
+	record_add_function(&w, 1, "m", "f");
 	for (uint64_t i = 0; i < 5; i++) {
 		*record_pack_begin(&w, &t, memory) = (struct record_sample){ .weight = 1, .ordinal = i, .start = 1000 * i, .duration = 7 };
 		record_pack_commit(&w, &t, memory);
@@ -548,8 +549,8 @@ static void test_refused(void **state)
 	(void)state;
 	bad.directory = "not/there";
 	assert_int_equal(record_open(&w, &bad), ENOENT);
-	assert_false(record_info(&w, "k", "v"));
-	assert_int_equal(record_function(&w, 1, "m", "f"), UINT32_MAX);
+	assert_false(record_add_info(&w, "k", "v"));
+	assert_int_equal(record_add_function(&w, 1, "m", "f"), UINT32_MAX);
 	bad = options;
 	bad.n_counters = RECORD_COUNTERS_MAX + 1;
 	assert_int_equal(record_open(&w, &bad), E2BIG);

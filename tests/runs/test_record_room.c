@@ -19,7 +19,7 @@ static void test_full(void **state)
 	small.names_bytes_max = 4096;
 	small.file_bytes_max = 5 * 4096;
 	assert_int_equal(record_open(&w, &small), 0);
-	record_function(&w, 1, "m", "f");
+	record_add_function(&w, 1, "m", "f");
 	for (uint64_t i = 0; i < 1000; i++)
 		written += put(&w, &t, 0, i, i);
 	assert_int_equal(written, 3 * ((4096 - sizeof(struct record_chunk)) / (sizeof(struct record_sample) + 16)));
@@ -42,7 +42,7 @@ static void test_closed(void **state)
 
 	(void)state;
 	assert_int_equal(record_open(&w, &options), 0);
-	record_function(&w, 1, "m", "f");
+	record_add_function(&w, 1, "m", "f");
 	assert_true(put(&w, &t, 0, 0, 1));
 	record_close(&w);
 	for (uint64_t i = 1; i < 10000; i++)
@@ -63,7 +63,7 @@ static void test_many_threads(void **state)
 
 	(void)state;
 	assert_int_equal(record_open(&w, &options), 0);
-	record_function(&w, 1, "m", "f");
+	record_add_function(&w, 1, "m", "f");
 	for (uint64_t i = 0; i < 3000; i++)
 		assert_true(put(&w, &much, 0, i, i));
 	for (uint64_t i = 0; i < 4000; i++) {
@@ -91,7 +91,7 @@ static void test_names_full(void **state)
 	(void)state;
 	small.names_bytes_max = 4096;
 	assert_int_equal(record_open(&w, &small), 0);
-	while (record_function(&w, functions, "m", "a name of some length") != UINT32_MAX)
+	while (record_add_function(&w, functions, "m", "a name of some length") != UINT32_MAX)
 		functions++;
 	assert_in_range(functions, 100, 200);
 	put(&w, &t, functions - 1, 0, 1);
@@ -118,7 +118,7 @@ static void test_full_disk(void **state)
 		setrlimit(RLIMIT_FSIZE, &limit); /* as on a full disk, the file cannot grow; a write would end the process */
 		if (record_open(&w, &options))
 			_exit(1);
-		record_function(&w, 1, "m", "f");
+		record_add_function(&w, 1, "m", "f");
 		for (uint64_t i = 0; i < 100000; i++)
 			written += put(&w, &t, 0, i, i);
 		_exit(written > 1000 && written < 100000 ? 0 : 2);
@@ -136,7 +136,7 @@ static void test_descriptors_closed(void **state)
 
 	(void)state;
 	assert_int_equal(record_open(&w, &options), 0);
-	record_function(&w, 1, "m", "f");
+	record_add_function(&w, 1, "m", "f");
 	for (int i = 3; i < 100; i++)
 		close(i);
 	assert_int_equal(mkdir("elsewhere", 0755), 0);
@@ -183,14 +183,14 @@ static void test_no_descriptors(void **state)
 
 	(void)state;
 	assert_int_equal(record_open(&w, &options), 0);
-	assert_int_equal(record_function(&w, 1, "m", "f"), 0);
-	close(w.kept);
+	assert_int_equal(record_add_function(&w, 1, "m", "f"), 0);
+	close(w.kept_fd);
 	while (kept < 100)
 		kept += put(&w, &t, 0, kept, kept);
 	descriptors_take(&before, &last);
 	for (; n < 20000; n++)
 		kept += put(&w, &t, 0, 100 + n, n);
-	assert_in_range(t.skips, 8191, 32767); /* about 13 attempts */
+	assert_in_range(t.last_skip, 8191, 32767); /* about 13 attempts */
 	descriptors_give(&before, last);
 	for (; n < 60000; n++)
 		kept += put(&w, &t, 0, 100 + n, n);
@@ -222,9 +222,9 @@ static void test_cannot_be_opened(void **state)
 
 		assert_int_equal(mkdir("there", 0700), 0);
 		assert_int_equal(record_open(&w, &there), 0);
-		assert_int_equal(record_function(&w, 1, "m", "f"), 0);
+		assert_int_equal(record_add_function(&w, 1, "m", "f"), 0);
 		own = open("own", O_RDWR | O_CREAT | O_TRUNC, 0600);
-		assert_true(!closed || dup2(own, w.kept) == w.kept);
+		assert_true(!closed || dup2(own, w.kept_fd) == w.kept_fd);
 		if (!closed)
 			descriptors_take(&before, &last);
 		assert_int_equal(rename("there", closed ? "two" : "one"), 0);
@@ -234,7 +234,7 @@ static void test_cannot_be_opened(void **state)
 			descriptors_give(&before, last);
 		record_close(&w);
 		assert_int_equal(kept, closed ? 0 : 20000);
-		assert_int_equal(fcntl(w.kept, F_GETFD), -1);
+		assert_int_equal(fcntl(w.kept_fd, F_GETFD), -1);
 		assert_true(!closed || lseek(own, 0, SEEK_END) == 0);
 		assert_int_equal(rename(closed ? "two" : "one", "there"), 0);
 		read_file(w.path, &s);

@@ -75,7 +75,7 @@ static void plan(struct fixture *f, char *main_hash, char *branch_hash, char *pr
 
 static void put(struct fixture *f, size_t version, const char *machine, enum execution_outcome outcome)
 {
-	const struct execution_place place = { &f->plan, machine, NULL, "app/x", HOUR, "", NULL };
+	const struct execution_context place = { &f->plan, machine, NULL, "app/x", HOUR, "", NULL };
 	struct assay_error err;
 
 	for (int64_t repetition = 1; repetition <= 2; repetition++) {
@@ -105,7 +105,7 @@ static void expect(struct fixture *f, const char *what, size_t n, size_t n_other
 	check(run_load(&f->lab.store, "app/x", "branch", &set, &err), &err);
 	if (set.n != n || set.n_others != n_others || set.failed != failed || set.missing != missing)
 		fail_msg("%s: %zu count, %zu do not, %zu failed, %zu are missing", what, set.n, set.n_others, set.failed, set.missing);
-	run_set_join(&set);
+	run_set_add_others(&set);
 	assert_int_equal(set.n, n + n_others);
 	assert_int_equal(set.n_others, 0);
 	for (size_t i = 1; i < set.n; i++)
@@ -260,7 +260,7 @@ static void test_order(void **state)
 	assert_string_equal(list[1].version, "v2");
 	assert_string_equal(list[29].version, "v30");
 	run_list_free(list, n);
-	assert_int_equal(run_resolve(&f.lab.store, "app", NULL, &found, &err), ASSAY_E_USAGE);
+	assert_int_equal(run_resolve_version(&f.lab.store, "app", NULL, &found, &err), ASSAY_E_USAGE);
 	assert_non_null(strstr(err.text, ": v1, v2, "));
 	assert_non_null(strstr(err.text, ", v20 and 10 more"));
 	leave(&f);

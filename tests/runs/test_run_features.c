@@ -174,7 +174,7 @@ static void test_text(void **state)
 			check_fails(rows[i].text, st, ASSAY_E_FORMAT, &err, rows[i].error);
 		} else {
 			check(st, &err);
-			run_features_text(&f, &text);
+			run_features_print(&f, &text);
 			assert_string_equal(text.bytes ? text.bytes : "", rows[i].again);
 		}
 		buf_release(&text);

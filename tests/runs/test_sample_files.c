@@ -20,7 +20,7 @@ struct fixture {
 	struct lab lab;
 	struct manifest manifest;
 	struct plan plan;
-	struct execution_place place;
+	struct execution_context place;
 };
 
 static char texts[][8] = { "a", "b", "x", "m1", "app", "probe" };
@@ -43,7 +43,7 @@ static void enter(struct fixture *f)
 				 .repetitions = 9,
 				 .probe = texts[5] };
 	check(plan_new(&f->lab.store, &f->manifest, &f->plan, &err), &err);
-	f->place = (struct execution_place){ &f->plan, "m1", NULL, "app/x", 0, "type", NULL };
+	f->place = (struct execution_context){ &f->plan, "m1", NULL, "app/x", 0, "type", NULL };
 }
 
 static void leave(struct fixture *f)
@@ -64,7 +64,7 @@ static void samples_make(size_t n, struct buf *out)
 	struct assay_error err;
 
 	assert_int_equal(record_open(&w, &options), 0);
-	assert_int_equal(record_function(&w, 0x1000, "module", "work"), 0);
+	assert_int_equal(record_add_function(&w, 0x1000, "module", "work"), 0);
 	for (size_t i = 0; i < n; i++) {
 		struct record_sample *s = record_begin(&w, &t);
 
@@ -81,14 +81,14 @@ static void samples_make(size_t n, struct buf *out)
 	unlink(w.path);
 }
 
-static struct sample_kept keep(struct fixture *f, size_t n, int64_t pack)
+static struct sample_stored keep(struct fixture *f, size_t n, int64_t pack)
 {
 	struct buf bytes = BUF_INIT;
-	struct sample_kept kept;
+	struct sample_stored kept;
 	struct assay_error err;
 
 	samples_make(n, &bytes);
-	check(sample_keep_file(&f->lab, bytes.bytes, bytes.size, RECORD_EMULATED, &kept, &err), &err);
+	check(sample_file_store(&f->lab, bytes.bytes, bytes.size, RECORD_EMULATED, &kept, &err), &err);
 	assert_int_equal(kept.bytes, bytes.size);
 	kept.pack = pack;
 	buf_release(&bytes);
@@ -103,7 +103,7 @@ struct keeper {
 	const struct lab *lab;
 	const struct buf *files; /* [FILES] */
 	pthread_t thread;
-	struct sample_kept kept[FILES];
+	struct sample_stored kept[FILES];
 };
 
 static void *keep_all(void *context)
@@ -112,7 +112,7 @@ static void *keep_all(void *context)
 	struct assay_error err;
 
 	for (size_t i = 0; i < FILES; i++)
-		if (sample_keep_file(keeper->lab, keeper->files[i].bytes, keeper->files[i].size, RECORD_EMULATED, &keeper->kept[i], &err))
+		if (sample_file_store(keeper->lab, keeper->files[i].bytes, keeper->files[i].size, RECORD_EMULATED, &keeper->kept[i], &err))
 			abort();
 	return NULL;
 }
@@ -136,14 +136,14 @@ static void test_threads(void **state)
 	for (size_t i = 0; i < COUNT(keepers); i++)
 		pthread_join(keepers[i].thread, NULL);
 	for (size_t i = 0; i < FILES; i++) {
-		char *path = sample_keep_path(&f.lab, keepers[0].kept[i].hash);
+		char *path = sample_file_path(&f.lab, keepers[0].kept[i].hash);
 		struct buf packed = BUF_INIT;
 
 		for (size_t k = 0; k < COUNT(keepers); k++)
 			assert_string_equal(keepers[k].kept[i].hash, keepers[0].kept[i].hash);
 		buf_clear(&again);
 		check(file_read(path, 16u << 20, &packed, &err), &err);
-		check(sample_unpack(path, packed.bytes, packed.size, 16u << 20, &again, &err), &err);
+		check(sample_decompress(path, packed.bytes, packed.size, 16u << 20, &again, &err), &err);
 		assert_true(again.size == files[i].size && memcmp(again.bytes, files[i].bytes, again.size) == 0);
 		buf_release(&packed);
 		buf_release(&files[i]);
@@ -153,7 +153,7 @@ static void test_threads(void **state)
 	leave(&f);
 }
 
-static void execute(struct fixture *f, size_t version, int64_t repetition, bool ok, int64_t taken_ms, struct sample_kept *kept, size_t n)
+static void execute(struct fixture *f, size_t version, int64_t repetition, bool ok, int64_t taken_ms, struct sample_stored *kept, size_t n)
 {
 	const struct execution e = { .cell = { 0, version, repetition },
 				     .outcome = ok ? EXECUTION_OK : EXECUTION_KILLED,
@@ -184,7 +184,7 @@ static size_t list(struct fixture *f, const char *application, const char *versi
 static void test_kept(void **state)
 {
 	struct fixture f;
-	struct sample_kept first[2], second;
+	struct sample_stored first[2], second;
 	struct sample_file *files;
 	struct samples samples;
 	struct assay_error err;
@@ -215,7 +215,7 @@ static void test_kept(void **state)
 	assert_int_equal(samples.n, 70000);
 	assert_true(samples.values[69999] == 69999);
 	samples_release(&samples);
-	path = sample_keep_path(&f.lab, files[2].hash);
+	path = sample_file_path(&f.lab, files[2].hash);
 	assert_int_equal(stat(path, &info), 0);
 	assert_int_equal(info.st_mode & 0777, 0600);
 	assert_true(info.st_size < files[2].bytes / 3);
@@ -236,7 +236,7 @@ static void test_which(void **state)
 	} rows[] = { { "app", NULL, 2 },   { "app", "a", 1 },	 { "app/x", "b", 1 },
 		     { "app/x", NULL, 2 }, { "app/y", NULL, 0 }, { "ap", NULL, 0 } };
 	struct fixture f;
-	struct sample_kept kept[2];
+	struct sample_stored kept[2];
 	struct sample_file *files;
 
 	(void)state;
@@ -275,10 +275,10 @@ static void test_no_result(void **state)
 	check(run_list(&f.lab.store, &runs, &n, &err), &err);
 	assert_int_equal(n, 0);
 	run_list_free(runs, n);
-	check(execution_failures(&f.lab.store, "app/x", NULL, false, &rows, &err), &err);
+	check(execution_load_failures(&f.lab.store, "app/x", NULL, false, &rows, &err), &err);
 	assert_int_equal(rows.n, 0);
 	execution_rows_release(&rows);
-	check(execution_failures(&f.lab.store, "app/x", "b", true, &rows, &err), &err);
+	check(execution_load_failures(&f.lab.store, "app/x", "b", true, &rows, &err), &err);
 	assert_int_equal(rows.n, 1);
 	assert_true(rows.items[0].instrumented);
 	execution_rows_release(&rows);
@@ -291,7 +291,7 @@ static void test_no_result(void **state)
 	f.place.plan = &results;
 	execute(&f, 1, 1, true, 0, NULL, 0);
 	check(run_load(&f.lab.store, "app/x", "b", &set, &err), &err);
-	assert_true(set.n == 1 && set.executed == 1 && set.failed == 0);
+	assert_true(set.n == 1 && set.n_executed == 1 && set.failed == 0);
 	run_set_release(&set);
 	for (int probe = 0; probe < 2; probe++) {
 		check(plan_find(&f.lab.store, "app", probe, NULL, &plan, &err), &err);
@@ -335,7 +335,7 @@ static void test_builds(void **state)
 		const char *texts_of[2] = { rows[i].first, rows[i].second };
 		char plans[2][DIGEST_ID_BYTES];
 		struct sample_file *files;
-		struct sample_kept kept;
+		struct sample_stored kept;
 		struct assay_error err;
 		struct fixture f;
 		size_t all;
@@ -375,7 +375,7 @@ static void test_builds(void **state)
 static void test_all_or_nothing(void **state)
 {
 	struct fixture f;
-	struct sample_kept kept[2];
+	struct sample_stored kept[2];
 	struct assay_error err;
 	struct execution e = { .cell = { 0, 0, 1 }, .outcome = EXECUTION_OK, .metric = 1, .n_samples = 1 };
 	char *paths[2];
@@ -390,13 +390,13 @@ static void test_all_or_nothing(void **state)
 	check_fails("twice", execution_put(&f.lab.store, &f.place, &e, &err), ASSAY_E_CONFLICT, &err, "stored already");
 	check_select(&f.lab.store, "SELECT count(*) FROM sample_file", "1\n");
 	for (int i = 0; i < 2; i++)
-		paths[i] = sample_keep_path(&f.lab, kept[i].hash);
+		paths[i] = sample_file_path(&f.lab, kept[i].hash);
 	assert_int_equal(access(paths[1], F_OK), 0);
 	scratch_put("lab/.assay/samples/README", "not ours");
 	assert_int_equal(mkdir("lab/.assay/samples/00", 0700) && errno != EEXIST, 0);
 	scratch_put("lab/.assay/samples/00/.assay-killed", "half a file");
 	scratch_put("lab/.assay/samples/00/other", "not ours");
-	check(sample_keep_sweep(&f.lab, &n, &err), &err);
+	check(sample_file_remove_orphans(&f.lab, &n, &err), &err);
 	assert_int_equal(n, 1);
 	assert_int_equal(access(paths[0], F_OK), 0);
 	assert_int_equal(access(paths[1], F_OK), -1);
@@ -414,7 +414,7 @@ static void test_nothing_there(void **state)
 	size_t n;
 
 	(void)state;
-	check(sample_keep_sweep(&lab, &n, &err), &err);
+	check(sample_file_remove_orphans(&lab, &n, &err), &err);
 	assert_int_equal(n, 0);
 	lab_close(&lab);
 }
@@ -422,7 +422,7 @@ static void test_nothing_there(void **state)
 static void test_prune(void **state)
 {
 	struct fixture f;
-	struct sample_kept kept[3];
+	struct sample_stored kept[3];
 	struct sample_pruned pruned;
 	struct sample_file *files;
 	struct samples samples;
@@ -437,7 +437,7 @@ static void test_prune(void **state)
 	execute(&f, 0, 3, true, 300, &kept[2], 1);
 	execute(&f, 1, 1, true, 300, &kept[0], 1);   /* the same content, needed for longer */
 	for (int really = 0; really < 2; really++) { /* a dry run counts the same files, but removes none */
-		check(sample_keep_prune(&f.lab, 250, !really, &pruned, &err), &err);
+		check(sample_file_prune(&f.lab, 250, !really, &pruned, &err), &err);
 		assert_int_equal(pruned.files, 2);
 		assert_int_equal(list(&f, "app", "a", &files), 3);
 		assert_int_equal(files[0].pruned, really);
@@ -447,7 +447,7 @@ static void test_prune(void **state)
 	assert_int_equal(list(&f, "app", "a", &files), 3);
 	assert_true(files[0].pruned && files[1].pruned && !files[2].pruned);
 	for (int i = 0; i < 3; i++) {
-		char *path = sample_keep_path(&f.lab, kept[i].hash);
+		char *path = sample_file_path(&f.lab, kept[i].hash);
 
 		assert_int_equal(access(path, F_OK), i == 1 ? -1 : 0);
 		free(path);
@@ -460,7 +460,7 @@ static void test_prune(void **state)
 	check(sample_files_read(&f.lab, &files[0], &samples, &err), &err);
 	samples_release(&samples);
 	sample_files_free(files, 1);
-	check(sample_keep_prune(&f.lab, 250, false, &pruned, &err), &err);
+	check(sample_file_prune(&f.lab, 250, false, &pruned, &err), &err);
 	assert_int_equal(pruned.files, 0);
 	leave(&f);
 }
@@ -488,7 +488,7 @@ static void test_damaged(void **state)
 {
 	struct buf bytes = BUF_INIT, other = BUF_INIT, packed = BUF_INIT;
 	struct fixture f;
-	struct sample_kept kept;
+	struct sample_stored kept;
 	struct sample_file *files;
 	struct assay_error err;
 	char *path;
@@ -498,7 +498,7 @@ static void test_damaged(void **state)
 	kept = keep(&f, 5, 0);
 	execute(&f, 0, 1, true, 1, &kept, 1);
 	assert_int_equal(list(&f, "app", "a", &files), 1);
-	path = sample_keep_path(&f.lab, kept.hash);
+	path = sample_file_path(&f.lab, kept.hash);
 	check(file_read(path, 1 << 20, &bytes, &err), &err);
 
 	replace(path, bytes.bytes, bytes.size / 2);
@@ -517,7 +517,7 @@ static void test_damaged(void **state)
 	bytes.size--;
 
 	buf_text(&other, "quite another content");
-	check(sample_pack(other.bytes, other.size, &packed, &err), &err);
+	check(sample_compress(other.bytes, other.size, &packed, &err), &err);
 	replace(path, packed.bytes, packed.size);
 	expect_corrupt(&f, files, "another content", "is not the hash in its name");
 
@@ -541,7 +541,7 @@ static void test_damaged_rows(void **state)
 {
 	static const char *const changes[] = { "hash = '../../../etc/passwd'", "bytes = -1", "bytes = 1 << 40", "back_end = 'guess'" };
 	struct fixture f;
-	struct sample_kept kept;
+	struct sample_stored kept;
 	struct assay_error err;
 
 	(void)state;
@@ -573,17 +573,17 @@ static void test_bounded(void **state)
 	(void)state;
 	zeros.bytes = mem_new(32u << 20, 1);
 	zeros.size = 32u << 20;
-	check(sample_pack(zeros.bytes, zeros.size, &packed, &err), &err);
+	check(sample_compress(zeros.bytes, zeros.size, &packed, &err), &err);
 	assert_true(packed.size < 8192);
-	check_fails("one less", sample_unpack("bomb", packed.bytes, packed.size, zeros.size - 1, &out, &err), ASSAY_E_CORRUPT, &err,
+	check_fails("one less", sample_decompress("bomb", packed.bytes, packed.size, zeros.size - 1, &out, &err), ASSAY_E_CORRUPT, &err,
 		    "more than 33554431");
 	buf_release(&out);
-	check_fails("much less", sample_unpack("bomb", packed.bytes, packed.size, 1000, &out, &err), ASSAY_E_CORRUPT, &err,
+	check_fails("much less", sample_decompress("bomb", packed.bytes, packed.size, 1000, &out, &err), ASSAY_E_CORRUPT, &err,
 		    "more than 1000");
 	assert_true(out.capacity < 8192);
-	check(sample_unpack("all", packed.bytes, packed.size, zeros.size, &out, &err), &err);
+	check(sample_decompress("all", packed.bytes, packed.size, zeros.size, &out, &err), &err);
 	assert_true(out.size == zeros.size && out.bytes[out.size - 1] == '\0');
-	check_fails("window", sample_unpack("window", window, sizeof(window), 1000, &out, &err), ASSAY_E_CORRUPT, &err, "memory");
+	check_fails("window", sample_decompress("window", window, sizeof(window), 1000, &out, &err), ASSAY_E_CORRUPT, &err, "memory");
 	buf_release(&zeros);
 	buf_release(&packed);
 	buf_release(&out);

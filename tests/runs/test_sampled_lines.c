@@ -51,12 +51,12 @@ static char *lines_of(const char *where, struct artefact_file file)
 {
 	static char directory[] = "/host/b000";
 	const struct artefact files = { .files = &file, .n = 1 };
-	const struct sampled_deployed deployed = { directory, &files };
+	const struct sampled_directory deployed = { directory, &files };
 	struct sampled_lines lines = { .n = 0 };
 	uint64_t at = offset_of((uint64_t)(uintptr_t)&sampled_lines_here);
 	char *text = mem_format("1000000 period ns\n9 user %s\n4 at %" PRIx64 "\n3 at %" PRIx64 "\n1 at ffffffff\n2 kernel read\n", where,
 				at, at + 1),
-	     *out = sampled_lines_of(&lines, text, &deployed, 1);
+	     *out = sampled_lines_add(&lines, text, &deployed, 1);
 
 	sampled_lines_release(&lines);
 	free(text);
@@ -66,9 +66,9 @@ static char *lines_of(const char *where, struct artefact_file file)
 static void test_lines(void **state)
 {
 	struct artefact_file file = this_program();
-	char *text = lines_of("/host/b000/bin/runner", file), *signature;
+	char *text = lines_of("/host/b000/bin/runner", file), *run_usage;
 	const char *rest = text;
-	struct cost_places places = { .items = NULL };
+	struct cost_source_lines places = { .items = NULL };
 	struct sampled_line line;
 	struct assay_error err;
 	unsigned long long all = 0;
@@ -83,9 +83,9 @@ static void test_lines(void **state)
 	assert_int_equal(all, 7);
 	assert_null(strstr(text, " at "));
 	assert_non_null(strstr(text, "\n2 kernel read\n"));
-	signature = mem_format("{\"samples\":\"1000000 period ns\\n7 line a.c:3:1 f\\n2 line a.c:9:1 f\\n1 line -:0:0 g\\n\"}");
+	run_usage = mem_format("{\"samples\":\"1000000 period ns\\n7 line a.c:3:1 f\\n2 line a.c:9:1 f\\n1 line -:0:0 g\\n\"}");
 	for (int run = 0; run < 2; run++)
-		check(cost_places_add(&places, signature, &err), &err);
+		check(cost_places_add(&places, run_usage, &err), &err);
 	check(cost_places_add(&places, "{\"samples\":\"0 refused because\\n\"}", &err), &err);
 	check(cost_places_add(&places, "", &err), &err);
 	cost_places_end(&places);
@@ -94,10 +94,10 @@ static void test_lines(void **state)
 	assert_string_equal(places.items[0].function, "f");
 	assert_string_equal(places.items[0].file, "a.c");
 	assert_int_equal(places.items[0].line, 3);
-	assert_int_equal(places.items[0].begins, 1);
+	assert_int_equal(places.items[0].function_line, 1);
 	assert_true(fabs(places.items[0].seconds - 7e-3) < 1e-12);
 	cost_places_release(&places);
-	free(signature);
+	free(run_usage);
 	free(text);
 }
 

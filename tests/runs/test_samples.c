@@ -39,7 +39,7 @@ static void add(struct file *f, uint32_t thread, const struct record_sample *hea
 	if (f->brief) {
 		struct record_brief brief;
 
-		record_shorten(head, &brief);
+		record_to_brief(head, &brief);
 		buf_add(&f->chunks[i].bytes, (const char *)&brief, sizeof(brief));
 	} else {
 		buf_add(&f->chunks[i].bytes, (const char *)head, sizeof(*head));
@@ -134,11 +134,11 @@ static void test_alone(void **state)
 	finish(&f, &bytes);
 	parse(&bytes, &s);
 	assert_int_equal(s.n, 5);
-	assert_true(find(&s, "a", 0, &at)->alone_ns == 200);
-	assert_true(s.alone[at] == 20);
-	assert_true(find(&s, "main", 0, &at)->alone_ns == 600);
-	assert_true(s.alone[at] == 60 && s.values[at] == 100);
-	assert_true(find(&s, "b", 2, &at)->alone_ns == 100);
+	assert_true(find(&s, "a", 0, &at)->self_ns == 200);
+	assert_true(s.self_counts[at] == 20);
+	assert_true(find(&s, "main", 0, &at)->self_ns == 600);
+	assert_true(s.self_counts[at] == 60 && s.values[at] == 100);
+	assert_true(find(&s, "b", 2, &at)->self_ns == 100);
 	assert_int_equal(s.functions[2].n, 3);
 	samples_release(&s);
 	buf_release(&bytes);
@@ -164,9 +164,9 @@ static void test_alone_is_estimated(void **state)
 	add(&f, 0, &(struct record_sample){ .function = 0, .weight = 1, .ordinal = 1, .start = 600, .duration = 300 }, NULL);
 	finish(&f, &bytes);
 	parse(&bytes, &s);
-	assert_true(find(&s, "a", 0, &at)->alone_ns == 220);
+	assert_true(find(&s, "a", 0, &at)->self_ns == 220);
 	assert_true(s.items[at].estimated);
-	assert_true(find(&s, "a", 1, &at)->alone_ns == 300);
+	assert_true(find(&s, "a", 1, &at)->self_ns == 300);
 	samples_release(&s);
 	buf_release(&bytes);
 }
@@ -195,9 +195,10 @@ static void test_alone_beside_unsimulated(void **state)
 	finish(&f, &bytes);
 	parse(&bytes, &s);
 	find(&s, "a", 0, &at);
-	assert_true(s.alone[3 * at] == 200 && isnan(s.alone[3 * at + 2]));
+	assert_true(s.self_counts[3 * at] == 200 && isnan(s.self_counts[3 * at + 2]));
 	find(&s, "main", 0, &at);
-	assert_true(s.alone[3 * at] == 800 && fabs(s.alone[3 * at + 2] - 80) < 1e-9); /* 130 - 30 of b, times 800 / (800 + 200) */
+	assert_true(s.self_counts[3 * at] == 800 &&
+		    fabs(s.self_counts[3 * at + 2] - 80) < 1e-9); /* 130 - 30 of b, times 800 / (800 + 200) */
 	samples_release(&s);
 	buf_release(&bytes);
 }
@@ -218,11 +219,11 @@ static void test_vector(void **state)
 	add(&f, 0, &(struct record_sample){ .weight = 1, .ordinal = 1 }, (uint64_t[]){ 100, 0, 1 });
 	finish(&f, &bytes);
 	parse(&bytes, &s);
-	samples_vector(&s, 0, false, vector);
+	samples_fill_vector(&s, 0, false, vector);
 	assert_true(vector[0] == .1 / 4 && vector[1] == 250 && isnan(vector[2]));
-	samples_vector(&s, 0, true, vector);
+	samples_fill_vector(&s, 0, true, vector);
 	assert_true(vector[1] == 250 && isnan(vector[2])); /* an uncounted value is not counted without nested calls either */
-	samples_vector(&s, 1, false, vector);
+	samples_fill_vector(&s, 1, false, vector);
 	assert_true(isnan(vector[0]) && vector[1] == 0); /* no work was done */
 	samples_release(&s);
 	buf_release(&bytes);
@@ -336,7 +337,7 @@ static void test_costs(void **state)
 	static const struct {
 		const char *function;
 		uint64_t ordinal;
-		double ns, alone_ns, value, alone, unsure_ns, alone_unsure_ns;
+		double ns, self_ns, value, alone, error_ns, self_error_ns;
 	} rows[] = {
 		{ "b", 0, 40, 40, 3, 3, 5, 5 },
 		{ "b", 2, 90, 90, 8, 8, 5, 5 },
@@ -359,11 +360,11 @@ static void test_costs(void **state)
 		const struct sample *sample = find(&s, rows[i].function, rows[i].ordinal, &at);
 
 		assert_true(fabs(sample->ns - (rows[i].ns)) < 1e-9);
-		assert_true(fabs(sample->alone_ns - (rows[i].alone_ns)) < 1e-9);
+		assert_true(fabs(sample->self_ns - (rows[i].self_ns)) < 1e-9);
 		assert_true(fabs(s.values[at] - (rows[i].value)) < 1e-9);
-		assert_true(fabs(s.alone[at] - (rows[i].alone)) < 1e-9);
-		assert_true(fabs(sample->unsure_ns - (rows[i].unsure_ns)) < 1e-6);
-		assert_true(fabs(sample->alone_unsure_ns - (rows[i].alone_unsure_ns)) < 1e-6);
+		assert_true(fabs(s.self_counts[at] - (rows[i].alone)) < 1e-9);
+		assert_true(fabs(sample->error_ns - (rows[i].error_ns)) < 1e-6);
+		assert_true(fabs(sample->self_error_ns - (rows[i].self_error_ns)) < 1e-6);
 	}
 	samples_release(&s);
 	buf_release(&bytes);
@@ -397,9 +398,9 @@ static void test_costs_of_few(void **state)
 		finish(&f, &bytes);
 		parse(&bytes, &s);
 		assert_int_equal(s.n, 2);
-		assert_true(fabs(s.items[1].alone_ns - (rows[i].inner)) < 1e-9);
-		assert_true(fabs(s.items[0].alone_ns - (rows[i].outer)) < 1e-9);
-		assert_true(fabs(s.items[1].unsure_ns - (rows[i].unsure)) < 1e-6);
+		assert_true(fabs(s.items[1].self_ns - (rows[i].inner)) < 1e-9);
+		assert_true(fabs(s.items[0].self_ns - (rows[i].outer)) < 1e-9);
+		assert_true(fabs(s.items[1].error_ns - (rows[i].unsure)) < 1e-6);
 		samples_release(&s);
 		buf_release(&bytes);
 	}
@@ -481,7 +482,7 @@ static void test_brief(void **state)
 		assert_int_equal(a->depth, b->depth);
 		assert_int_equal(a->ordinal, b->ordinal);
 		assert_true(a->unwound == b->unwound && a->estimated == b->estimated);
-		assert_true(a->start_s == b->start_s && a->ns == b->ns && a->alone_ns == b->alone_ns);
+		assert_true(a->start_s == b->start_s && a->ns == b->ns && a->self_ns == b->self_ns);
 	}
 	assert_int_equal(read[1].n_calls, 1);
 	assert_int_equal(read[1].calls[0].calls, 70000);
@@ -601,13 +602,13 @@ static void test_join(void **state)
 	static const struct {
 		const char *what;
 		struct run a, b;
-		enum samples_apart apart;
+		enum samples_join_outcome outcome;
 		size_t rows;
 		enum assay_status status;
 	} rows[] = {
 		{ "all of both", { "A", NULL, 20, 0, 1, 1 }, { "B", NULL, 20, 0, 1, 1 }, SAMPLES_JOINED, 20, ASSAY_OK },
 		{ "sampled more seldom in one", { "A", NULL, 20, 0, 1, 1 }, { "B", NULL, 20, 0, 4, 1 }, SAMPLES_JOINED, 5, ASSAY_OK },
-		{ "never the same ones", { "A", NULL, 20, 0, 2, 1 }, { "B", NULL, 20, 1, 2, 1 }, SAMPLES_NONE_COMMON, 0, ASSAY_OK },
+		{ "never the same ones", { "A", NULL, 20, 0, 2, 1 }, { "B", NULL, 20, 1, 2, 1 }, SAMPLES_NO_COMMON_CALL, 0, ASSAY_OK },
 		{ "called more often in one", { "A", NULL, 20, 0, 1, 1 }, { "B", NULL, 21, 0, 1, 1 }, SAMPLES_CALLS_DIFFER, 0, ASSAY_OK },
 		{ "one was killed", { "A", NULL, 20, 0, 1, 1 }, { "B", NULL, 0, 0, 1, 1 }, SAMPLES_CALLS_UNKNOWN, 0, ASSAY_OK },
 		{ "other inputs", { "A", "x", 20, 0, 1, 1 }, { "B", "y", 20, 0, 1, 1 }, SAMPLES_JOINED, 0, ASSAY_E_USAGE },
@@ -629,9 +630,9 @@ static void test_join(void **state)
 		if (!rows[i].status) {
 			assert_int_equal(join.n_columns, 3); /* the common instructions only once */
 			assert_int_equal(join.n, 1);
-			if (join.functions[0].apart != rows[i].apart || join.functions[0].n != rows[i].rows)
-				fail_msg("%s: %d, %zu rows", rows[i].what, (int)join.functions[0].apart, join.functions[0].n);
-			for (size_t k = 0; k < join.functions[0].n && join.functions[0].apart == SAMPLES_JOINED; k++) {
+			if (join.functions[0].outcome != rows[i].outcome || join.functions[0].n != rows[i].rows)
+				fail_msg("%s: %d, %zu rows", rows[i].what, (int)join.functions[0].outcome, join.functions[0].n);
+			for (size_t k = 0; k < join.functions[0].n && join.functions[0].outcome == SAMPLES_JOINED; k++) {
 				samples_join_vector(&join, 0, k, false, vector);
 				assert_true(vector[0] == 1000 && vector[1] == vector[2]);
 			}
@@ -684,17 +685,17 @@ static void test_means_cover(void **state)
 
 		function.n = s.n = rows[r].n;
 		for (unsigned k = 0; k < trials; k++) {
-			struct samples_mean mean;
+			struct samples_estimate_mean mean;
 			double truth = length_mean(&rows[r]);
 
 			for (size_t i = 0; i < s.n; i++)
 				items[i] = (struct sample){ .weight = 64, .ns = length_drawn(&rows[r], &rng) };
-			mean = samples_mean(&s, 0, SAMPLES_MEAN_NS);
+			mean = samples_estimate_mean(&s, 0, SAMPLES_MEAN_NS);
 			held += isnan(mean.low) ? 0 : mean.low <= truth && truth <= mean.high;
-			if (isnan(mean.low) != (s.n < SAMPLES_MEAN_LEAST) || isnan(mean.high) != isnan(mean.low))
+			if (isnan(mean.low) != (s.n < SAMPLES_MEAN_MIN) || isnan(mean.high) != isnan(mean.low))
 				fail_msg("%s: %g to %g", rows[r].what, mean.low, mean.high);
 		}
-		if (s.n >= SAMPLES_MEAN_LEAST && held < trials * 9 / 10)
+		if (s.n >= SAMPLES_MEAN_MIN && held < trials * 9 / 10)
 			fail_msg("%s: %u of %u means lie in their intervals", rows[r].what, held, trials);
 	}
 }
@@ -705,7 +706,7 @@ static void test_mean_of_all(void **state)
 	struct sample items[] = { { .weight = 1, .ns = 10 }, { .weight = 1, .ns = 1000 }, { .weight = 1, .ns = 40 } };
 	struct samples_function function = { .n = COUNT(items) };
 	struct samples s = { .functions = &function, .n_functions = 1, .items = items, .n = COUNT(items) };
-	struct samples_mean mean = samples_mean(&s, 0, SAMPLES_MEAN_NS);
+	struct samples_estimate_mean mean = samples_estimate_mean(&s, 0, SAMPLES_MEAN_NS);
 
 	(void)state;
 	assert_true(mean.mean == 350 && mean.low == 350 && mean.high == 350);

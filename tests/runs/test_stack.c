@@ -11,11 +11,11 @@ static int look_up(const char *path)
 	int status;
 
 	if (!child) {
-		char *words[STACK_WORDS + 2] = { NULL };
+		char *words[STACK_COMMAND_ARGUMENTS + 2] = { NULL };
 
-		for (size_t i = 0; i < STACK_WORDS; i++)
-			words[i] = mem_string(stack_words[i]);
-		words[STACK_WORDS] = mem_string("./program");
+		for (size_t i = 0; i < STACK_COMMAND_ARGUMENTS; i++)
+			words[i] = mem_string(stack_command[i]);
+		words[STACK_COMMAND_ARGUMENTS] = mem_string("./program");
 		if (!freopen("said", "w", stdout) || !freopen("why", "w", stderr) || setenv("PATH", path, 1))
 			_exit(99);
 		execv("/bin/sh", words);

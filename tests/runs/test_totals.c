@@ -18,7 +18,7 @@ static double sum_of(const struct samples *s, const char *function, const char *
 	double sum;
 
 	total_of(s, function, &total);
-	sum = total.sums[samples_counter(s, counter)];
+	sum = total.sums[samples_find_counter(s, counter)];
 	samples_total_release(&total);
 	return sum;
 }
@@ -26,7 +26,7 @@ static double sum_of(const struct samples *s, const char *function, const char *
 /* Checks that the sums of all functions and the rest add up to the total of the process. */
 static void check_sums(const struct samples *s, const char *what)
 {
-	for (size_t c = 0; c <= samples_counter(s, EXACT); c++) {
+	for (size_t c = 0; c <= samples_find_counter(s, EXACT); c++) {
 		char *rest = mem_format("rest:%s", s->counters[c]);
 		double sum = strtod(samples_info(s, rest), NULL);
 
@@ -42,7 +42,7 @@ static void check_same(const struct samples *a, const struct samples *b)
 {
 	assert_int_equal(a->n_functions, b->n_functions);
 	for (size_t f = 0; f < a->n_functions; f++)
-		for (size_t c = 0; c < samples_counter(a, EXACT); c++)
+		for (size_t c = 0; c < samples_find_counter(a, EXACT); c++)
 			check_near(a->functions[f].name, sum_of(a, a->functions[f].name, a->counters[c]),
 				   sum_of(b, a->functions[f].name, a->counters[c]), 0);
 }
@@ -57,7 +57,7 @@ struct periodic {
 /* Reports whether the interval around the mean of f's samples contains the true mean. Checks the total and the shown mean. */
 static bool periodic_covers(const struct periodic *p, const struct samples *s)
 {
-	size_t f = function_of(s, "f"), accesses = samples_counter(s, "emulated:accesses");
+	size_t f = function_of(s, "f"), accesses = samples_find_counter(s, "emulated:accesses");
 	double mean = 0, weight = 0, squares = 0, truth = 0;
 
 	for (unsigned i = 0; i < p->calls; i++)
@@ -74,7 +74,7 @@ static bool periodic_covers(const struct periodic *p, const struct samples *s)
 
 		squares += w * (w - 1) * away * away;
 	}
-	check_near("what is shown", samples_mean(s, f, accesses).mean, truth, 1e-6 * truth);
+	check_near("what is shown", samples_estimate_mean(s, f, accesses).mean, truth, 1e-6 * truth);
 	return fabs(mean - truth) <= 2 * sqrt(squares) / weight;
 }
 
@@ -126,10 +126,10 @@ static void test_tiny_callee(void **state)
 
 		run("", command, &s, 1);
 		f = function_of(&s, "work");
-		l1 = samples_counter(&s, "emulated:l1_misses");
+		l1 = samples_find_counter(&s, "emulated:l1_misses");
 		assert_true(isnan(s.values[s.functions[function_of(&s, "note")].first * s.n_counters + l1]));
 		assert_int_equal(s.functions[f].n, 1);
-		misses[i] = s.alone[s.functions[f].first * s.n_counters + l1];
+		misses[i] = s.self_counts[s.functions[f].first * s.n_counters + l1];
 		check_near("its total", sum_of(&s, "work", "emulated:l1_misses"), misses[i], .1 * misses[i]);
 		samples_release(&s);
 		free(command);
@@ -148,16 +148,16 @@ static void test_unsimulated(void **state)
 	for (size_t i = 0; i < COUNT(before); i++) {
 		char *command = mem_format("./program %s", before[i]);
 		struct samples s;
-		struct samples_mean mean;
+		struct samples_estimate_mean mean;
 		size_t f;
 
 		run("", command, &s, 1);
 		f = function_of(&s, "f");
-		mean = samples_mean(&s, f, samples_counter(&s, "emulated:accesses"));
+		mean = samples_estimate_mean(&s, f, samples_find_counter(&s, "emulated:accesses"));
 		first = i ? first : mean.mean;
 		check_near(command, mean.mean, first, 0);
 		assert_true(s.functions[f].n > 150);
-		mean = samples_mean(&s, f, samples_counter(&s, "emulated:l1_misses"));
+		mean = samples_estimate_mean(&s, f, samples_find_counter(&s, "emulated:l1_misses"));
 		truth = first / 32 - 64; /* one per 16 elements, read and written; the first 1024 are cached */
 		assert_true(mean.low > 0 && mean.low <= truth && mean.high >= truth);
 		samples_release(&s);
@@ -203,12 +203,12 @@ static void check_means(const struct samples *s, const struct samples *full, str
 		size_t same = function_of(full, s->functions[f].name);
 
 		for (size_t c = 0; c < s->n_counters; c++) {
-			struct samples_mean mean = samples_mean(s, f, c), truth = samples_mean(full, same, c);
+			struct samples_estimate_mean mean = samples_estimate_mean(s, f, c), truth = samples_estimate_mean(full, same, c);
 
-			if (c < samples_counter(s, EXACT)) {
+			if (c < samples_find_counter(s, EXACT)) {
 				check_near(s->functions[f].name, mean.mean, truth.mean, 0);
 				check_near(s->counters[c], mean.low, mean.high, 0);
-			} else if (c != samples_counter(s, EXACT) && !isnan(mean.low) && mean.low < mean.high) {
+			} else if (c != samples_find_counter(s, EXACT) && !isnan(mean.low) && mean.low < mean.high) {
 				held->n++;
 				held->held += truth.mean >= mean.low && truth.mean <= mean.high;
 			}
@@ -253,10 +253,11 @@ static void test_meetings(void **state)
 	build("gcc", "-DBAD", "spin_pool.c", "program");
 	run("", "./program 2", &s, 1);
 	run("--full", "./program 2", &full, 1);
-	c = samples_counter(&s, "emulated:hitm_false_milli");
+	c = samples_find_counter(&s, "emulated:hitm_false_milli");
 	f = function_of(&s, "use_lock");
 	if (strcmp(samples_info(&s, "windows-forced"), "0") == 0 && strcmp(samples_info(&full, "windows-forced"), "0") == 0) {
-		struct samples_mean mean = samples_mean(&s, f, c), truth = samples_mean(&full, function_of(&full, "use_lock"), c);
+		struct samples_estimate_mean mean = samples_estimate_mean(&s, f, c),
+					     truth = samples_estimate_mean(&full, function_of(&full, "use_lock"), c);
 
 		if (!(mean.low <= truth.mean && truth.mean <= mean.high && mean.high - mean.low < .001 * truth.mean))
 			fail_msg("%.0f to %.0f, and it is %.0f", mean.low, mean.high, truth.mean);

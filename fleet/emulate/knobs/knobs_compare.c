@@ -9,7 +9,7 @@ typedef int comparison(const void *a, const void *b); /* the C standard has no n
 EXPORT void qsort(void *items, size_t n, size_t size, comparison *compare);
 EXPORT void *repeated_bsearch(const void *key, const void *items, size_t n, size_t size, comparison *compare) __asm__("bsearch");
 
-static unsigned times = 1;
+static unsigned repetitions = 1;
 
 struct wrapped {
 	comparison *compare;
@@ -20,7 +20,7 @@ static int compare_repeated(const void *a, const void *b, void *arg)
 	const struct wrapped *w = arg;
 	int order = 0;
 
-	for (unsigned i = 0; i < times; i++)
+	for (unsigned i = 0; i < repetitions; i++)
 		order = w->compare(a, b);
 	return order;
 }
@@ -62,5 +62,5 @@ __attribute__((constructor)) static void start(void)
 
 	for (; level && *level >= '0' && *level <= '9' && value < 1000000; level++)
 		value = value * 10 + (unsigned)(*level - '0');
-	times = value ? value : 1;
+	repetitions = value ? value : 1;
 }

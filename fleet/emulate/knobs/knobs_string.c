@@ -27,8 +27,8 @@
 static struct {
 	FUNCTIONS(REAL_MEMBER)
 	MEMMOVE(REAL_MEMBER)
-} real;			 /* NULL until they are found: constructors of other libraries may run before this library's */
-static unsigned further; /* number of additional repetitions */
+} real;				   /* NULL until they are found: constructors of other libraries may run before this library's */
+static unsigned extra_repetitions; /* number of additional repetitions */
 
 /* Finds a function and stores its address bytewise, because ISO C does not allow a cast from `void *` to a function pointer. */
 static void find(void *pointer, const char *name, size_t n)
@@ -55,7 +55,7 @@ __attribute__((constructor)) static void start(void)
 	for (; level && *level >= '0' && *level <= '9' && times < 1000; level++)
 		times = times * 10 + (unsigned)(*level - '0');
 	find_all();
-	further = times;
+	extra_repetitions = times;
 }
 
 #define DEFINE(name, type, parameters, arguments)                                                                                          \
@@ -64,7 +64,7 @@ __attribute__((constructor)) static void start(void)
 	{                                                                                                                                  \
 		if (!real.name)                                                                                                            \
 			find_all();                                                                                                        \
-		for (unsigned pass = 0; pass < further; pass++)                                                                            \
+		for (unsigned pass = 0; pass < extra_repetitions; pass++)                                                                  \
 			real.name arguments;                                                                                               \
 		return real.name arguments;                                                                                                \
 	}
@@ -84,7 +84,7 @@ void *memmove(void *to, const void *from, size_t n)
 {
 	if (!real.memmove)
 		find_all();
-	for (unsigned pass = 0; pass < further; pass++)
+	for (unsigned pass = 0; pass < extra_repetitions; pass++)
 		real.memcmp(from, from, n);
 	return real.memmove(to, from, n);
 }

@@ -41,11 +41,11 @@ static bool is_absolute(const ZydisDecodedInstruction *decoded)
 /* Reports whether a number may be an address, which is possible only in programs with fixed addresses. */
 static bool may_be_address(const struct image *image, int64_t value)
 {
-	return image->fixed && value > 0 && image_section_at(image, (uint64_t)value);
+	return image->fixed && value > 0 && image_find_section(image, (uint64_t)value);
 }
 
-static void refer_memory(const struct image *image, const ZydisDecoder *decoder, const ZydisDecoderContext *context,
-			 const ZydisDecodedInstruction *decoded, struct instruction *to)
+static void add_memory_reference(const struct image *image, const ZydisDecoder *decoder, const ZydisDecoderContext *context,
+				 const ZydisDecodedInstruction *decoded, struct instruction *to)
 {
 	int64_t displacement = decoded->raw.disp.value, thread = (int64_t)image->thread_bytes + displacement;
 	uint8_t at = decoded->raw.disp.offset, bits = decoded->raw.disp.size;
@@ -65,7 +65,7 @@ static void refer_memory(const struct image *image, const ZydisDecoder *decoder,
 	}
 }
 
-static void refer_immediate(const struct image *image, const ZydisDecodedInstruction *decoded, struct instruction *to)
+static void add_immediate_reference(const struct image *image, const ZydisDecodedInstruction *decoded, struct instruction *to)
 {
 	int64_t value = decoded->raw.imm[0].value.s;
 
@@ -90,15 +90,15 @@ static bool decode_one(const struct image *image, const ZydisDecoder *decoder, u
 	if (decoded.mnemonic == ZYDIS_MNEMONIC_NOP || (decoded.length == 2 && !memcmp(to->bytes, ALIGN_NOP, 2)))
 		return false;
 	to->mnemonic = (uint16_t)decoded.mnemonic;
-	refer_memory(image, decoder, &context, &decoded, to);
-	refer_immediate(image, &decoded, to);
+	add_memory_reference(image, decoder, &context, &decoded, to);
+	add_immediate_reference(image, &decoded, to);
 	return true;
 }
 
 static void decode_range(const struct image *image, const ZydisDecoder *decoder, const struct range *range, struct code *code)
 {
 	uint64_t room, address = range->low;
-	const uint8_t *bytes = image_at(image, range->low, &room);
+	const uint8_t *bytes = image_bytes_at(image, range->low, &room);
 
 	ASSAY_BUG_IF(!bytes || room < range->high - range->low); /* functions_read() has checked the range */
 	while (address < range->high) {
@@ -123,7 +123,7 @@ void code_decode(const struct image *image, const struct functions *f, size_t bo
 		struct instruction *one = &code->items[i];
 
 		if (!one->n_references || one->references[one->n_references - 1].kind != CODE_BRANCH ||
-		    !functions_in_body(f, body, one->references[one->n_references - 1].target))
+		    !functions_is_in_body(f, body, one->references[one->n_references - 1].target))
 			continue;
 		one->local = true;
 		one->local_target = code_index(code, one->references[one->n_references - 1].target);
@@ -131,32 +131,32 @@ void code_decode(const struct image *image, const struct functions *f, size_t bo
 	}
 }
 
-size_t build_callee(const struct build *build, uint64_t address)
+size_t build_find_callee(const struct build *build, uint64_t address)
 {
-	size_t body = functions_body_at(&build->functions, address);
+	size_t body = functions_find_body(&build->functions, address);
 	const char *import;
 
 	if (body != FUNCTIONS_NONE)
 		return build->functions.bodies[body].function;
 	import = image_import_at(&build->image, address);
-	return import ? functions_named(&build->functions, import) : FUNCTIONS_NONE;
+	return import ? functions_find_symbol(&build->functions, import) : FUNCTIONS_NONE;
 }
 
 /* ---- all references of a build ---- */
 
 static void add_referred(struct build *build, uint64_t address)
 {
-	const struct image_section *section = image_section_at(&build->image, address);
+	const struct image_section *section = image_find_section(&build->image, address);
 
 	if (!section || image_is_code(section))
 		return;
-	mem_append(build->referred, build->n_referred, &build->referred_capacity, address);
+	mem_append(build->referenced_addresses, build->n_referred, &build->referenced_capacity, address);
 }
 
 static void add_call(struct build *build, size_t body, uint64_t address)
 {
 	struct functions *f = &build->functions;
-	size_t callee = build_callee(build, address);
+	size_t callee = build_find_callee(build, address);
 
 	if (callee == FUNCTIONS_NONE || callee == f->bodies[body].function)
 		return;
@@ -183,16 +183,16 @@ static void read_references(struct build *build)
 	for (size_t i = 0; i < build->image.n_relocations; i++)
 		if (!build->image.relocations[i].symbol)
 			add_referred(build, (uint64_t)build->image.relocations[i].addend);
-	map_sort(build->referred, build->n_referred, sizeof(*build->referred));
+	map_sort(build->referenced_addresses, build->n_referred, sizeof(*build->referenced_addresses));
 }
 
 enum assay_status build_open(const char *path, enum image_detail least, struct build *out, struct assay_error *err)
 {
-	struct build build = { .referred = NULL };
+	struct build build = { .referenced_addresses = NULL };
 	enum assay_status st = image_open(path, least, &build.image, err);
 
 	if (!st)
-		st = image_check_decoded(&build.image, err);
+		st = image_check_decodable(&build.image, err);
 	if (!st)
 		st = functions_read(&build.image, &build.functions, err);
 	if (!st)
@@ -207,6 +207,6 @@ void build_release(struct build *build)
 {
 	functions_release(&build->functions);
 	image_release(&build->image);
-	free(build->referred);
-	*build = (struct build){ .referred = NULL };
+	free(build->referenced_addresses);
+	*build = (struct build){ .referenced_addresses = NULL };
 }

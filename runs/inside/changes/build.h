@@ -6,9 +6,9 @@
 
 struct build {
 	struct image image;
-	struct functions functions; /* including calls that only the machine code shows */
-	uint64_t *referred;	    /* [n_referred] addresses of data that code refers to, ascending */
-	size_t n_referred, referred_capacity;
+	struct functions functions;	/* including calls that only the machine code shows */
+	uint64_t *referenced_addresses; /* [n_referred] addresses of data that code refers to, ascending */
+	size_t n_referred, referenced_capacity;
 };
 
 /* Opens a build. Overwrites *out; call build_release(). `least` and the errors are those of image_open() and functions_read(). */
@@ -16,7 +16,7 @@ enum assay_status build_open(const char *path, enum image_detail least, struct b
 void build_release(struct build *build); /* accepts a zeroed struct */
 
 /* Returns the function that a call of this address reaches, directly or by the linkage table; FUNCTIONS_NONE if the build has none. */
-size_t build_callee(const struct build *build, uint64_t address);
+size_t build_find_callee(const struct build *build, uint64_t address);
 
 /* The machine code of a body as instructions, decoded by Zydis, with address-dependent parts separated. A branch inside the body has the
  * index of the target instruction; other references to addresses are kept next to the bytes. Padding is excluded. */
@@ -59,7 +59,7 @@ void code_decode(const struct image *image, const struct functions *functions, s
 /* Returns the index of the first instruction at or after an address; n if there is none. */
 static inline size_t code_index(const struct code *code, uint64_t address)
 {
-	return map_below(code->items, code->n, sizeof(*code->items), address);
+	return map_count_below(code->items, code->n, sizeof(*code->items), address);
 }
 
 #endif

@@ -13,10 +13,10 @@ struct finding {
 	bool compared;
 	bool other_clones;
 	bool renamed;
-	bool touched;				 /* true if a hunk of the source difference touches the function */
-	bool own_differs;			 /* true if the function's code differs outside of inlined functions */
-	bool same_somewhere;			 /* true if the function is inlined into some host with the same code */
-	size_t hosts, hosts_differ, hosts_alone; /* hosts in both builds; those where it differs; those where only it differs */
+	bool touched;				   /* true if a hunk of the source difference touches the function */
+	bool own_code_differs;			   /* true if the function's code differs outside of inlined functions */
+	bool has_equal_copy;			   /* true if the function is inlined into some host with the same code */
+	size_t hosts, hosts_differ, only_in_hosts; /* hosts in both builds; those where it differs; those where only it differs */
 };
 
 struct search {
@@ -42,7 +42,7 @@ static const struct hunk_side *hunk_side(const struct source *source, size_t i, 
 }
 
 /* Returns a map from the address of a file's interned name to the file's first hunk, on one side. */
-static struct map first_hunks(const struct source *source, bool is_old)
+static struct map map_first_hunks(const struct source *source, bool is_old)
 {
 	struct map first = { .slots = NULL };
 
@@ -52,7 +52,7 @@ static struct map first_hunks(const struct source *source, bool is_old)
 }
 
 /* Reports whether hunks of the function's file touch the function, and marks these hunks in in_hunk. `i` is the file's first hunk. */
-static bool touch_function(const struct source *source, const struct function *function, size_t i, bool is_old, bool *in_hunk)
+static bool mark_touched_function(const struct source *source, const struct function *function, size_t i, bool is_old, bool *in_hunk)
 {
 	const char *file = hunk_side(source, i, is_old)->file;
 	bool touched = false;
@@ -66,11 +66,11 @@ static bool touch_function(const struct source *source, const struct function *f
 	return touched;
 }
 
-static enum assay_status touch_side(const struct source *source, const struct functions *functions, bool is_old, bool *touched,
-				    bool *in_hunk, struct assay_error *err)
+static enum assay_status mark_touched_side(const struct source *source, const struct functions *functions, bool is_old, bool *touched,
+					   bool *in_hunk, struct assay_error *err)
 {
 	const struct source_tree *tree = is_old ? &source->old : &source->new;
-	struct map first = first_hunks(source, is_old);
+	struct map first = map_first_hunks(source, is_old);
 	const char *last = NULL, *file = NULL;
 	bool any = false;
 	size_t hunk;
@@ -82,11 +82,11 @@ static enum assay_status touch_side(const struct source *source, const struct fu
 			continue;
 		if (function->file != last) {
 			last = function->file;
-			file = source_file(tree, last);
+			file = source_find_file(tree, last);
 		}
 		any = any || file;
 		if (file && map_get(&first, (uintptr_t)file, &hunk))
-			touched[i] = touch_function(source, function, hunk, is_old, in_hunk);
+			touched[i] = mark_touched_function(source, function, hunk, is_old, in_hunk);
 	}
 	map_release(&first);
 	if (!any)
@@ -97,24 +97,24 @@ static enum assay_status touch_side(const struct source *source, const struct fu
 }
 
 /* Sets touched_old[old->n] and touched_new[new->n] for functions with a hunk between their first and last line. Also sets source->outside.
- * Requires functions_extents(). Returns ASSAY_E_NODATA if no file of a build's functions is in its tree. */
-static enum assay_status source_touched(struct source *source, const struct functions *old, const struct functions *new, bool *touched_old,
-					bool *touched_new, struct assay_error *err)
+ * Requires functions_set_last_lines(). Returns ASSAY_E_NODATA if no file of a build's functions is in its tree. */
+static enum assay_status mark_touched_functions(struct source *source, const struct functions *old, const struct functions *new,
+						bool *touched_old, bool *touched_new, struct assay_error *err)
 {
 	bool *in_function = mem_new(source->n_hunks, sizeof(*in_function));
-	enum assay_status st = touch_side(source, old, true, touched_old, in_function, err);
+	enum assay_status st = mark_touched_side(source, old, true, touched_old, in_function, err);
 
 	if (!st)
-		st = touch_side(source, new, false, touched_new, in_function, err);
+		st = mark_touched_side(source, new, false, touched_new, in_function, err);
 	for (size_t i = 0; i < source->n_hunks; i++)
-		source->outside += !in_function[i];
+		source->n_hunks_outside += !in_function[i];
 	free(in_function);
 	return st;
 }
 
-static size_t key_of_old(const struct changes *changes, size_t old)
+static size_t find_key_of_old(const struct changes *changes, size_t old)
 {
-	size_t new = changes->new_of_old[old];
+	size_t new = changes->old_to_new[old];
 
 	return new == FUNCTIONS_NONE ? changes->new.functions.n + old : new;
 }
@@ -145,14 +145,14 @@ static void add_cause(struct finding *finding, enum change_reason reason, size_t
 
 /* ---- preparation ---- */
 
-static void search_begin(struct search *search, struct changes *c)
+static void search_init(struct search *search, struct changes *c)
 {
 	bool *renamed = mem_new(c->old.functions.n, sizeof(*renamed));
 
 	search->changes = c;
-	pair_functions(&search->match, &c->old, &c->new, CHANGES_FEW, renamed);
-	c->new_of_old = search->match.new_of_old;
-	c->old_of_new = search->match.old_of_new;
+	pair_functions(&search->match, &c->old, &c->new, CHANGES_RENAMED_MIN, renamed);
+	c->old_to_new = search->match.old_to_new;
+	c->new_to_old = search->match.new_to_old;
 	search->n = c->new.functions.n + c->old.functions.n;
 	search->findings = mem_new(search->n, sizeof(*search->findings));
 	for (size_t i = 0; i < search->n; i++)
@@ -161,7 +161,7 @@ static void search_begin(struct search *search, struct changes *c)
 		if (c->new.functions.items[i].present)
 			search->findings[i].change.new = i;
 	for (size_t i = 0; i < c->old.functions.n; i++) {
-		struct finding *finding = &search->findings[key_of_old(c, i)];
+		struct finding *finding = &search->findings[find_key_of_old(c, i)];
 
 		finding->renamed = renamed[i];
 		if (c->old.functions.items[i].present)
@@ -180,9 +180,9 @@ static enum assay_status read_source(struct search *search, struct assay_error *
 
 	c->has_source = true;
 	if (!st) {
-		functions_extents(&c->old.image, &c->old.functions);
-		functions_extents(&c->new.image, &c->new.functions);
-		st = source_touched(&c->source, &c->old.functions, &c->new.functions, old, new, err);
+		functions_set_last_lines(&c->old.image, &c->old.functions);
+		functions_set_last_lines(&c->new.image, &c->new.functions);
+		st = mark_touched_functions(&c->source, &c->old.functions, &c->new.functions, old, new, err);
 	}
 	for (size_t i = 0; !st && i < search->n; i++) {
 		const struct change *change = &search->findings[i].change;
@@ -196,24 +196,24 @@ static enum assay_status read_source(struct search *search, struct assay_error *
 
 /* ---- comparison of code ---- */
 
-/* Records whether a part of the code of two bodies differs. Called by match_parts(). */
+/* Records whether a part of the code of two bodies differs. Called by match_report_parts(). */
 static void record_part(void *context, const struct match_part *part)
 {
 	struct search *search = context;
 	struct finding *finding = &search->findings[part->key];
 
 	if (part->key == part->host) {
-		finding->own_differs = finding->own_differs || part->differs;
+		finding->own_code_differs = finding->own_code_differs || part->differs;
 		return;
 	}
 	finding->hosts++;
 	finding->hosts_differ += part->differs;
-	finding->hosts_alone += part->differs && !part->host_differs;
-	finding->same_somewhere = finding->same_somewhere || !part->differs;
+	finding->only_in_hosts += part->differs && !part->host_differs;
+	finding->has_equal_copy = finding->has_equal_copy || !part->differs;
 }
 
 /* Marks the functions that are inlined into a function with equal code, because their code is then equal, too. */
-static void mark_same(struct search *search, size_t new)
+static void mark_equal_inlined(struct search *search, size_t new)
 {
 	const struct functions *g = &search->changes->new.functions;
 	const struct function *function = &g->items[new];
@@ -222,7 +222,7 @@ static void mark_same(struct search *search, size_t new)
 		const struct body *body = &g->bodies[g->body_order[function->first_body + i]];
 
 		for (size_t j = 0; j < body->n_inlined; j++)
-			search->findings[g->inlines[body->first_inlined + j].function].same_somewhere = true;
+			search->findings[g->inlines[body->first_inlined + j].function].has_equal_copy = true;
 	}
 }
 
@@ -239,13 +239,13 @@ static void compare_pairs(struct search *search)
 		if (!c->old.functions.items[change->old].n_bodies || !c->new.functions.items[change->new].n_bodies)
 			continue;
 		finding->compared = true;
-		finding->result = match_functions(&search->match, change->old, change->new);
+		finding->result = match_compare_functions(&search->match, change->old, change->new);
 		change->constant = search->match.constant;
-		finding->other_clones = !match_same_clones(&search->match, change->old, change->new);
+		finding->other_clones = !match_has_same_clones(&search->match, change->old, change->new);
 		if (finding->result == MATCH_DIFFERENT)
-			match_parts(&search->match, change->old, change->new, record_part, search);
+			match_report_parts(&search->match, change->old, change->new, record_part, search);
 		else
-			mark_same(search, i);
+			mark_equal_inlined(search, i);
 	}
 }
 
@@ -261,10 +261,10 @@ static bool is_in_system_header(const struct search *search, const struct findin
 }
 
 /* Reports whether a function that one of the builds always inlines differs where it is inlined. */
-static bool differs_inlined(const struct search *search, const struct finding *finding)
+static bool is_inlined_code_different(const struct search *search, const struct finding *finding)
 {
 	return !is_in_system_header(search, finding) && finding->hosts && finding->hosts_differ == finding->hosts &&
-	       !finding->same_somewhere && (finding->hosts_alone || finding->hosts > 1);
+	       !finding->has_equal_copy && (finding->only_in_hosts || finding->hosts > 1);
 }
 
 static void judge_inlined(const struct search *search, struct finding *finding)
@@ -272,8 +272,8 @@ static void judge_inlined(const struct search *search, struct finding *finding)
 	const struct changes *c = search->changes;
 	struct change *change = &finding->change;
 	bool before = c->old.functions.items[change->old].n_bodies, now = c->new.functions.items[change->new].n_bodies;
-	bool changed =
-	    c->has_source ? finding->touched && (!finding->same_somewhere || finding->hosts_differ) : differs_inlined(search, finding);
+	bool changed = c->has_source ? finding->touched && (!finding->has_equal_copy || finding->hosts_differ)
+				     : is_inlined_code_different(search, finding);
 
 	if (before)
 		add_reason(change, CHANGE_NOW_INLINED);
@@ -281,7 +281,7 @@ static void judge_inlined(const struct search *search, struct finding *finding)
 		add_reason(change, CHANGE_NOW_CALLED);
 	if (finding->touched)
 		add_reason(change, CHANGE_IN_SOURCE);
-	if (changed && differs_inlined(search, finding))
+	if (changed && is_inlined_code_different(search, finding))
 		add_reason(change, CHANGE_INLINED_CODE);
 	if (changed)
 		change->kind = CHANGE_MODIFIED;
@@ -343,7 +343,7 @@ static void find_causes(struct search *search, struct finding *finding, const st
 
 		for (size_t j = 0; j < body->n_inlined; j++) {
 			size_t inlined = f->inlines[body->first_inlined + j].function;
-			size_t key = of_old ? key_of_old(search->changes, inlined) : inlined;
+			size_t key = of_old ? find_key_of_old(search->changes, inlined) : inlined;
 			enum change_kind kind = search->findings[key].change.kind;
 
 			if (key == finding->change.key)
@@ -359,16 +359,16 @@ static bool is_host_only(const struct search *search, const struct finding *find
 {
 	if (!finding->compared || !(finding->change.reasons & 1u << CHANGE_INLINES) || finding->result != MATCH_DIFFERENT)
 		return false;
-	return search->changes->has_source ? !finding->touched : !finding->own_differs;
+	return search->changes->has_source ? !finding->touched : !finding->own_code_differs;
 }
 
 /* Removes causes that are hosts themselves, because the functions that these hosts inline are also causes. */
-static void drop_hosts(const struct search *search, struct change *change)
+static void drop_inline_hosts(const struct search *search, struct change *change)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < change->n_causes; i++)
-		if (search->findings[change->causes[i].key].change.kind != CHANGE_HOST)
+		if (search->findings[change->causes[i].key].change.kind != CHANGE_INLINE_HOST)
 			change->causes[n++] = change->causes[i];
 	change->n_causes = n;
 	if (!n)
@@ -392,9 +392,9 @@ static void judge_all(struct search *search)
 	}
 	for (size_t i = 0; i < c->new.functions.n; i++)
 		if (is_host_only(search, &search->findings[i]))
-			search->findings[i].change.kind = CHANGE_HOST;
+			search->findings[i].change.kind = CHANGE_INLINE_HOST;
 	for (size_t i = 0; i < c->new.functions.n; i++)
-		drop_hosts(search, &search->findings[i].change);
+		drop_inline_hosts(search, &search->findings[i].change);
 }
 
 /* ---- callers of functions that cannot be measured on their own ---- */
@@ -405,7 +405,7 @@ struct callers {
 	size_t *hosts; /* functions that make the calls */
 };
 
-static struct callers callers_of(const struct functions *f)
+static struct callers callers_collect(const struct functions *f)
 {
 	struct callers callers = { mem_new(f->n + 2, sizeof(size_t)), mem_new(f->n_calls, sizeof(size_t)) };
 
@@ -437,13 +437,13 @@ static bool is_wrapper(struct search *search, size_t function)
 }
 
 /* Returns the reason for which the callers of a changed function are measured; CHANGE_REASONS if they are not. */
-static enum change_reason reason_of(struct search *search, const struct change *change)
+static enum change_reason choose_reason(struct search *search, const struct change *change)
 {
 	if (change->new == FUNCTIONS_NONE)
 		return CHANGE_REASONS;
 	if (change->kind == CHANGE_ADDED)
 		return CHANGE_CALLS_ADDED;
-	if (change->kind != CHANGE_MODIFIED && change->kind != CHANGE_HOST && change->kind != CHANGE_CALLER)
+	if (change->kind != CHANGE_MODIFIED && change->kind != CHANGE_INLINE_HOST && change->kind != CHANGE_CALLER)
 		return CHANGE_REASONS;
 	return is_wrapper(search, change->new) ? CHANGE_CALLS_WRAPPER : CHANGE_REASONS;
 }
@@ -465,7 +465,7 @@ static bool add_caller(struct finding *finding, enum change_reason reason, size_
 static void add_callers(struct search *search)
 {
 	const struct functions *g = &search->changes->new.functions;
-	struct callers callers = callers_of(g);
+	struct callers callers = callers_collect(g);
 	size_t *stack = mem_new(2 * g->n, sizeof(*stack)), n = 0; /* each function at the start, and again if added as a caller */
 
 	for (size_t i = 0; i < g->n; i++)
@@ -473,7 +473,7 @@ static void add_callers(struct search *search)
 			stack[n++] = i;
 	while (n) {
 		size_t key = stack[--n];
-		enum change_reason reason = reason_of(search, &search->findings[key].change);
+		enum change_reason reason = choose_reason(search, &search->findings[key].change);
 
 		for (size_t i = callers.first[key]; reason != CHANGE_REASONS && i < callers.first[key + 1]; i++)
 			if (add_caller(&search->findings[callers.hosts[i]], reason, key))
@@ -496,7 +496,7 @@ static void find_hosts(const struct changes *c, struct change *change)
 		size_t host = f->bodies[f->inlines[f->inline_order[function->first_inline + i]].body].function;
 
 		if (gone)
-			host = key_of_old(c, host);
+			host = find_key_of_old(c, host);
 		if (host != change->key) /* otherwise `host` is a part of the function itself that was split off and inlined again */
 			keys[n++] = host;
 	}
@@ -529,11 +529,11 @@ static int compare_changes(const void *a, const void *b, void *context)
 static bool is_redundant_start(const struct changes *c, const struct change *change)
 {
 	const struct function *function = changes_function(c, change->key);
-	enum functions_start start = functions_start_of(function->symbol);
+	enum functions_init_kind start = functions_classify_init(function->symbol);
 
-	if (start == FUNCTIONS_START_CALLS)
+	if (start == FUNCTIONS_INIT_CALLS)
 		return function->file && change->kind != CHANGE_MODIFIED;
-	return start == FUNCTIONS_START_REGISTERS;
+	return start == FUNCTIONS_INIT_REGISTERS;
 }
 
 static void collect_changes(struct search *search, struct changes *c)
@@ -561,7 +561,7 @@ static void collect_changes(struct search *search, struct changes *c)
 		qsort_r(c->items, c->n, sizeof(*c->items), compare_changes, c);
 }
 
-static bool same_producers(const struct functions *f, const struct functions *g)
+static bool is_same_producers(const struct functions *f, const struct functions *g)
 {
 	if (f->n_producers != g->n_producers)
 		return false;
@@ -578,8 +578,8 @@ enum assay_status changes_find(struct build *old, struct build *new, const struc
 	struct search search = { .options = options };
 	enum assay_status st = ASSAY_OK;
 
-	*old = *new = (struct build){ .referred = NULL };
-	search_begin(&search, &changes);
+	*old = *new = (struct build){ .referenced_addresses = NULL };
+	search_init(&search, &changes);
 	if (options->repository)
 		st = read_source(&search, err);
 	if (!st) {
@@ -587,7 +587,7 @@ enum assay_status changes_find(struct build *old, struct build *new, const struc
 		judge_all(&search);
 		add_callers(&search);
 		collect_changes(&search, &changes);
-		changes.other_compiler = !same_producers(&changes.old.functions, &changes.new.functions);
+		changes.other_compiler = !is_same_producers(&changes.old.functions, &changes.new.functions);
 		changes.many_differ =
 		    2 * (changes.count[CHANGE_MODIFIED] + changes.count[CHANGE_RECOMPILED]) > changes.compared && changes.compared > 10;
 	}
@@ -605,7 +605,7 @@ void changes_release(struct changes *changes)
 {
 	for (size_t i = 0; i < changes->n; i++)
 		mem_free(changes->items[i].inlined_into, changes->items[i].causes);
-	mem_free(changes->items, changes->new_of_old, changes->old_of_new);
+	mem_free(changes->items, changes->old_to_new, changes->new_to_old);
 	source_release(&changes->source);
 	build_release(&changes->old);
 	build_release(&changes->new);
@@ -615,20 +615,20 @@ void changes_release(struct changes *changes)
 /* ---- files and lines ---- */
 
 /* Returns a file's name in the repository or, if unknown, a name as short as possible; NULL if the file itself is unknown. */
-static const char *file_of(const struct changes *c, bool of_old, const struct function *function)
+static const char *function_file(const struct changes *c, bool of_old, const struct function *function)
 {
 	const char *file = function->file, *found = NULL;
 	size_t n = function->directory ? strlen(function->directory) : 0;
 
 	if (file && c->has_source)
-		found = source_file(of_old ? &c->source.old : &c->source.new, file);
+		found = source_find_file(of_old ? &c->source.old : &c->source.new, file);
 	if (found || !file)
 		return found;
 	return n && !strncmp(file, function->directory, n) && file[n] == '/' ? file + n + 1 : file;
 }
 
 /* Returns "a.c:12", or "" if the build lacks the function. The caller frees the text. */
-static char *place_of(const struct changes *c, bool of_old, size_t index)
+static char *format_place(const struct changes *c, bool of_old, size_t index)
 {
 	const struct function *function;
 	const char *file;
@@ -636,13 +636,13 @@ static char *place_of(const struct changes *c, bool of_old, size_t index)
 	if (index == FUNCTIONS_NONE)
 		return mem_string("");
 	function = &(of_old ? &c->old : &c->new)->functions.items[index];
-	file = file_of(c, of_old, function);
+	file = function_file(c, of_old, function);
 	if (file && function->line)
 		return mem_format("%s:%u", file, function->line);
 	return mem_string(file ? file : "?");
 }
 
-static uint64_t entry_of(const struct functions *f, const struct function *function, size_t body)
+static uint64_t body_entry(const struct functions *f, const struct function *function, size_t body)
 {
 	return f->bodies[f->body_order[function->first_body + body]].entry;
 }
@@ -654,7 +654,7 @@ static void add_line(const struct changes *c, const struct change *change, struc
 {
 	char *name = demangle(changes_function(c, change->key)->symbol);
 	char *before = change->kind == CHANGE_RENAMED ? demangle(c->old.functions.items[change->old].symbol) : NULL;
-	char *place = place_of(c, true, change->old), *place_now = place_of(c, false, change->new);
+	char *place = format_place(c, true, change->old), *place_now = format_place(c, false, change->new);
 	bool both = *place && *place_now && strcmp(place, place_now) != 0;
 
 	doc_line(d, "  %s%s%s  %s%s%s", before ? before : "", before ? " -> " : "", name, both || !*place_now ? place : "",
@@ -737,17 +737,17 @@ static void set_side(const struct changes *c, bool of_old, size_t index, struct 
 	const struct function *function;
 
 	if (index == FUNCTIONS_NONE) {
-		doc_set(d, key, DOC_NOTHING);
+		doc_set(d, key, DOC_NULL_VALUE);
 		return;
 	}
 	function = &f->items[index];
 	doc_object(d, key);
 	doc_set(d, "symbol", function->symbol);
-	doc_set(d, "file", file_of(c, of_old, function));
-	doc_set(d, "line", function->line ? doc_value_integer(function->line) : DOC_NOTHING);
+	doc_set(d, "file", function_file(c, of_old, function));
+	doc_set(d, "line", function->line ? doc_value_integer(function->line) : DOC_NULL_VALUE);
 	doc_list(d, "bodies");
 	for (size_t i = 0; i < function->n_bodies; i++) {
-		char *address = mem_format("0x%llx", (unsigned long long)entry_of(f, function, i));
+		char *address = mem_format("0x%llx", (unsigned long long)body_entry(f, function, i));
 
 		doc_object(d, NULL);
 		doc_set(d, "symbol", f->bodies[f->body_order[function->first_body + i]].symbol);
@@ -793,7 +793,7 @@ static void set_members(const struct changes *c, const struct change *change, st
 static void add_answer(const struct changes *c, struct document *d)
 {
 	size_t changed = c->count[CHANGE_MODIFIED] + c->count[CHANGE_ADDED] + c->count[CHANGE_REMOVED] + c->count[CHANGE_RENAMED];
-	size_t all = c->n_new + c->count[CHANGE_REMOVED], brought_in = c->count[CHANGE_HOST] + c->count[CHANGE_CALLER];
+	size_t all = c->n_new + c->count[CHANGE_REMOVED], brought_in = c->count[CHANGE_INLINE_HOST] + c->count[CHANGE_CALLER];
 
 	if (!c->n)
 		doc_line(d, "%s", c->new.image.detail == IMAGE_EXPORTED ? "No exported function changed." : "Nothing changed.");
@@ -833,16 +833,16 @@ static void add_source(const struct changes *c, struct document *d)
 	const struct source *source = &c->source;
 
 	if (!c->has_source) {
-		doc_set(d, "source", DOC_NOTHING);
+		doc_set(d, "source", DOC_NULL_VALUE);
 		return;
 	}
 	doc_object(d, "source");
 	doc_set(d, "old_commit", source->old.commit);
 	doc_set(d, "new_commit", source->new.commit);
 	doc_set(d, "hunks", source->n_hunks);
-	doc_set(d, "hunks_in_no_function", source->outside);
+	doc_set(d, "hunks_in_no_function", source->n_hunks_outside);
 	doc_line(d, "source  %.12s..%.12s, %zu hunk%s, %zu of them outside functions of the builds", source->old.commit, source->new.commit,
-		 source->n_hunks, text_plural(source->n_hunks), source->outside);
+		 source->n_hunks, text_plural(source->n_hunks), source->n_hunks_outside);
 	doc_end(d);
 }
 
@@ -866,7 +866,7 @@ static void add_changes(const struct changes *c, bool all, struct document *d)
 	doc_end(d);
 }
 
-void changes_document(const struct changes *c, bool all, struct document *d)
+void changes_describe(const struct changes *c, bool all, struct document *d)
 {
 	add_answer(c, d);
 	add_build("old", &c->old, c->n_old, d);
@@ -899,7 +899,7 @@ static void add_field(struct buf *out, const char *text)
 		buf_char(out, (unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text);
 }
 
-size_t changes_list(const struct changes *c, bool of_old, struct buf *out)
+size_t changes_list_entries(const struct changes *c, bool of_old, struct buf *out)
 {
 	const struct build *build = of_old ? &c->old : &c->new;
 	const struct functions *f = &build->functions;
@@ -910,11 +910,11 @@ size_t changes_list(const struct changes *c, bool of_old, struct buf *out)
 		const struct change *change = &c->items[i];
 		bool both = change->old != FUNCTIONS_NONE && change->new != FUNCTIONS_NONE;
 		const struct function *function = both ? &f->items[of_old ? change->old : change->new] : NULL;
-		const char *file = both ? file_of(c, of_old, function) : NULL;
+		const char *file = both ? function_file(c, of_old, function) : NULL;
 
 		for (size_t j = 0; both && change_kind_is_listed(change->kind) && j < function->n_bodies; j++) {
 			add_field(out, function->symbol);
-			buf_format(out, "\t0x%llx\t", (unsigned long long)entry_of(f, function, j));
+			buf_format(out, "\t0x%llx\t", (unsigned long long)body_entry(f, function, j));
 			add_field(out, file ? file : "?");
 			buf_format(out, "\t%u\n", function->line);
 			listed++;

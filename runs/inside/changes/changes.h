@@ -16,7 +16,7 @@
 	X(CHANGE_ADDED, "added", "Added")                                                                                                  \
 	X(CHANGE_REMOVED, "removed", "Removed")                                                                                            \
 	X(CHANGE_RENAMED, "renamed", "Renamed, with the same code")                                                                        \
-	X(CHANGE_HOST, "inline_host", "Changed because they inline changed functions")                                                     \
+	X(CHANGE_INLINE_HOST, "inline_host", "Changed because they inline changed functions")                                              \
 	X(CHANGE_RECOMPILED, "compiled_differently", "Compiled differently")                                                               \
 	X(CHANGE_CALLER, "caller", "Unchanged, but call changed functions")                                                                \
 	X(CHANGE_LINES, "line_numbers", "Differ in line numbers only")                                                                     \
@@ -27,7 +27,7 @@ const char *change_kind_code(enum change_kind kind);
 /* Reports whether functions with this kind of change are to be measured if both builds have them. */
 static inline bool change_kind_is_listed(enum change_kind kind)
 {
-	return kind == CHANGE_MODIFIED || kind == CHANGE_HOST || kind == CHANGE_RECOMPILED || kind == CHANGE_CALLER;
+	return kind == CHANGE_MODIFIED || kind == CHANGE_INLINE_HOST || kind == CHANGE_RECOMPILED || kind == CHANGE_CALLER;
 }
 
 /* Reasons of a change: constant, code, human-readable text. */
@@ -65,14 +65,14 @@ struct changes_options {
 	    *new_reference; /* git repository and references; without a repository (NULL), only machine code is compared */
 	size_t wrapper;	    /* maximum number of instructions of a small wrapper */
 };
-#define CHANGES_WRAPPER 16
-#define CHANGES_FEW	8 /* functions with fewer instructions count as renamed only within one file */
+#define CHANGES_WRAPPER_MAX 16
+#define CHANGES_RENAMED_MIN 8 /* functions with fewer instructions count as renamed only within one file */
 
 struct changes {
 	struct build old, new;
 	struct source source; /* difference of the sources; zeroed if there is no repository */
 	bool has_source;
-	size_t *new_of_old, *old_of_new;
+	size_t *old_to_new, *new_to_old;
 	size_t compared;      /* number of functions in both builds */
 	size_t n_old, n_new;  /* number of functions in each build */
 	struct change *items; /* [n] changes by kind, file and line, without unchanged functions */
@@ -89,8 +89,8 @@ enum assay_status changes_find(struct build *old, struct build *new, const struc
 void changes_release(struct changes *changes); /* accepts a zeroed struct */
 
 /* Describes the changes in a document. With `all`, its text for users also lists functions that differ only in line numbers or source. */
-void changes_document(const struct changes *changes, bool all, struct document *d);
+void changes_describe(const struct changes *changes, bool all, struct document *d);
 /* Lists the entry points, in one of the builds, of the functions to be measured that both builds have. Returns their number. */
-size_t changes_list(const struct changes *changes, bool of_old, struct buf *out);
+size_t changes_list_entries(const struct changes *changes, bool of_old, struct buf *out);
 
 #endif

@@ -27,7 +27,7 @@ struct parts {
 };
 
 /* Sets members[] to the two members of a part. A member that the part's type does not have, or that is not a part, becomes NULL. */
-static void parts_members(const struct demangle_component *part, const struct demangle_component *members[2])
+static void get_part_members(const struct demangle_component *part, const struct demangle_component *members[2])
 {
 	bool left = true, right = true;
 
@@ -73,7 +73,7 @@ static size_t parts_count(struct parts *parts, const struct demangle_component *
 	if (parts->below[index])
 		return parts->below[index];
 	parts->below[index] = PARTS_MAX;
-	parts_members(part, members);
+	get_part_members(part, members);
 	n += parts_count(parts, members[0]) + parts_count(parts, members[1]);
 	if (part->type == DEMANGLE_COMPONENT_PACK_EXPANSION)
 		n *= PACK_WEIGHT;
@@ -91,7 +91,7 @@ static bool is_of_few_parts(const struct demangle_component *root, const void *a
 
 /* ---- output ---- */
 
-struct writing {
+struct name_writer {
 	struct buf name;
 	jmp_buf too_long;
 };
@@ -108,7 +108,7 @@ static bool is_ascii(const char *bytes, size_t n)
  * the stack, and it owns no other memory except names that are not ASCII. It frees these after this function returns. */
 static void demangle_add(const char *bytes, size_t n, void *context)
 {
-	struct writing *writing = context;
+	struct name_writer *writing = context;
 
 	if (writing->name.size + n <= NAME_BYTES_MAX)
 		buf_add(&writing->name, bytes, n);
@@ -116,14 +116,14 @@ static void demangle_add(const char *bytes, size_t n, void *context)
 		longjmp(writing->too_long, 1);
 }
 
-static bool demangle_write(struct demangle_component *root, struct writing *writing)
+static bool demangle_write(struct demangle_component *root, struct name_writer *writing)
 {
 	return !setjmp(writing->too_long) && cplus_demangle_print_callback(DMGL_PARAMS | DMGL_ANSI, root, demangle_add, writing);
 }
 
 /* Returns the maximum number of conversions ("operator T()") in the symbol. libiberty parses each of them with and without template
  * arguments. After a digit, the letters "cv" are the start of a name instead. */
-static size_t conversions_in(const char *symbol)
+static size_t count_conversions(const char *symbol)
 {
 	size_t n = 0;
 
@@ -132,14 +132,14 @@ static size_t conversions_in(const char *symbol)
 	return n;
 }
 
-static bool demangle_cxx(const char *symbol, struct writing *writing)
+static bool demangle_cxx(const char *symbol, struct name_writer *writing)
 {
 	size_t length = strlen(symbol);
 	struct demangle_component *root;
 	void *all = NULL;
 	bool ok;
 
-	if (strncmp(symbol, "_Z", 2) != 0 || length > SYMBOL_BYTES_MAX || conversions_in(symbol) > CONVERSIONS_MAX)
+	if (strncmp(symbol, "_Z", 2) != 0 || length > SYMBOL_BYTES_MAX || count_conversions(symbol) > CONVERSIONS_MAX)
 		return false;
 	root = cplus_demangle_v3_components(symbol, DMGL_PARAMS | DMGL_ANSI, &all);
 	ok = root && is_of_few_parts(root, all, 2 * length) && demangle_write(root, writing);
@@ -148,7 +148,7 @@ static bool demangle_cxx(const char *symbol, struct writing *writing)
 }
 
 /* Reports whether a number of lifetimes (after "for", of a function or a dynamic type) is large. libiberty would count up to it. */
-static bool binds_many(const char *symbol)
+static bool has_many_binders(const char *symbol)
 {
 	for (const char *at = symbol; (at = strchr(at, 'G')); at++) {
 		size_t digits = 0;
@@ -164,16 +164,16 @@ static bool binds_many(const char *symbol)
 	return false;
 }
 
-static bool rust_write(const char *symbol, struct writing *writing)
+static bool rust_write(const char *symbol, struct name_writer *writing)
 {
 	return !setjmp(writing->too_long) && rust_demangle_callback(symbol, 0, demangle_add, writing);
 }
 
-static bool demangle_rust(const char *symbol, struct writing *writing)
+static bool demangle_rust(const char *symbol, struct name_writer *writing)
 {
 	if (strncmp(symbol, "_R", 2) != 0 && strncmp(symbol, "_ZN", 3) != 0)
 		return false;
-	if (strlen(symbol) > RUST_BYTES_MAX || binds_many(symbol))
+	if (strlen(symbol) > RUST_BYTES_MAX || has_many_binders(symbol))
 		return false;
 	if (rust_write(symbol, writing))
 		return true;
@@ -183,7 +183,7 @@ static bool demangle_rust(const char *symbol, struct writing *writing)
 
 char *demangle_without_hash(const char *symbol)
 {
-	struct writing writing = { .name = BUF_INIT };
+	struct name_writer writing = { .name = BUF_INIT };
 	bool is_rust = demangle_rust(symbol, &writing);
 	char *text = buf_take(&writing.name);
 
@@ -195,7 +195,7 @@ char *demangle_without_hash(const char *symbol)
 
 char *demangle(const char *symbol)
 {
-	struct writing writing = { .name = BUF_INIT };
+	struct name_writer writing = { .name = BUF_INIT };
 	char *text;
 
 	if (!demangle_rust(symbol, &writing) && !demangle_cxx(symbol, &writing)) {

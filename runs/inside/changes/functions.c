@@ -35,7 +35,7 @@ static size_t rust_stem(const char *symbol)
 	return 0;
 }
 
-size_t functions_stem(const char *symbol)
+size_t functions_stem_length(const char *symbol)
 {
 	size_t n = rust_stem(symbol);
 
@@ -55,7 +55,7 @@ static bool is_renaming(const char *part, size_t n)
 
 const char *functions_label(struct intern *names, const char *symbol)
 {
-	const char *part = symbol + functions_stem(symbol), *result;
+	const char *part = symbol + functions_stem_length(symbol), *result;
 	char *label = mem_new(strlen(part) + 1, 1);
 	size_t used = 0;
 
@@ -84,22 +84,26 @@ static bool starts_with(const char *symbol, const char *prefix)
 	return !strncmp(symbol, prefix, strlen(prefix));
 }
 
-enum functions_start functions_start_of(const char *symbol)
+enum functions_init_kind functions_classify_init(const char *symbol)
 {
 	static const struct {
 		const char *prefix;
-		enum functions_start start;
+		enum functions_init_kind start;
 	} rows[] = {
-		{ "_GLOBAL__sub_I", FUNCTIONS_START_CALLS },	 { "_GLOBAL__sub_D", FUNCTIONS_START_CALLS },
-		{ "_GLOBAL__I_", FUNCTIONS_START_CALLS },	 { "_GLOBAL__D_", FUNCTIONS_START_CALLS },
-		{ "_sub_I_", FUNCTIONS_START_REGISTERS },	 { "_sub_D_", FUNCTIONS_START_REGISTERS },
-		{ "__cxx_global_var_init", FUNCTIONS_START_OF }, { "__static_initialization_and_destruction_", FUNCTIONS_START_OF },
+		{ "_GLOBAL__sub_I", FUNCTIONS_INIT_CALLS },
+		{ "_GLOBAL__sub_D", FUNCTIONS_INIT_CALLS },
+		{ "_GLOBAL__I_", FUNCTIONS_INIT_CALLS },
+		{ "_GLOBAL__D_", FUNCTIONS_INIT_CALLS },
+		{ "_sub_I_", FUNCTIONS_INIT_REGISTERS },
+		{ "_sub_D_", FUNCTIONS_INIT_REGISTERS },
+		{ "__cxx_global_var_init", FUNCTIONS_INIT_VARIABLES },
+		{ "__static_initialization_and_destruction_", FUNCTIONS_INIT_VARIABLES },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (starts_with(symbol, rows[i].prefix) && (rows[i].start != FUNCTIONS_START_REGISTERS || is_numbered(symbol + 7)))
+		if (starts_with(symbol, rows[i].prefix) && (rows[i].start != FUNCTIONS_INIT_REGISTERS || is_numbered(symbol + 7)))
 			return rows[i].start;
-	return FUNCTIONS_START_NONE;
+	return FUNCTIONS_INIT_NONE;
 }
 
 /* ---- reading ---- */
@@ -117,14 +121,14 @@ struct reader {
 
 static enum assay_status read_children(struct reader *reader, Dwarf_Die *parent, size_t body, int depth, struct assay_error *err);
 
-static enum assay_status functions_damaged(const struct reader *reader, const char *what, struct assay_error *err)
+static enum assay_status fail_damaged_debug_info(const struct reader *reader, const char *what, struct assay_error *err)
 {
 	return assay_fail(err, ASSAY_E_FORMAT, "the debug information of '%s' is damaged: %s", reader->image->path, what);
 }
 
 /* ---- names ---- */
 
-size_t functions_named(const struct functions *functions, const char *symbol)
+size_t functions_find_symbol(const struct functions *functions, const char *symbol)
 {
 	size_t found = FUNCTIONS_NONE;
 	const char *key = intern_find(&functions->names, symbol);
@@ -154,14 +158,14 @@ static void collect_owners(struct functions *f)
 	map_sort(f->owners, f->n_owners, sizeof(*f->owners));
 }
 
-size_t functions_body_at(const struct functions *f, uint64_t address)
+size_t functions_find_body(const struct functions *f, uint64_t address)
 {
-	size_t i = map_last(f->owners, f->n_owners, sizeof(*f->owners), address);
+	size_t i = map_find_last(f->owners, f->n_owners, sizeof(*f->owners), address);
 
 	return i != SIZE_MAX && address < f->owners[i].high ? f->owners[i].body : FUNCTIONS_NONE;
 }
 
-bool functions_in_body(const struct functions *f, size_t body, uint64_t address)
+bool functions_is_in_body(const struct functions *f, size_t body, uint64_t address)
 {
 	const struct body *b = &f->bodies[body];
 
@@ -174,7 +178,7 @@ bool functions_in_body(const struct functions *f, size_t body, uint64_t address)
 	return false;
 }
 
-void functions_paint(const struct functions *f, size_t body, const uint64_t *addresses, size_t n, size_t *owners)
+void functions_find_owners(const struct functions *f, size_t body, const uint64_t *addresses, size_t n, size_t *owners)
 {
 	const struct body *b = &f->bodies[body];
 
@@ -185,7 +189,7 @@ void functions_paint(const struct functions *f, size_t body, const uint64_t *add
 
 		for (size_t j = 0; j < inlined->n_ranges; j++) {
 			const struct range *range = &f->ranges[inlined->first_range + j];
-			size_t k = map_below(addresses, n, sizeof(*addresses), range->low);
+			size_t k = map_count_below(addresses, n, sizeof(*addresses), range->low);
 
 			for (; k < n && addresses[k] < range->high; k++)
 				owners[k] = inlined->function;
@@ -212,7 +216,7 @@ static size_t add_function(struct functions *functions, const char *symbol, cons
 }
 
 /* Follows an entry's abstract origins and specifications to the last one. */
-static Dwarf_Die root_of(Dwarf_Die die)
+static Dwarf_Die find_root_entry(Dwarf_Die die)
 {
 	for (int i = 0; i < HOPS_MAX; i++) {
 		Dwarf_Attribute attribute;
@@ -238,7 +242,7 @@ static const char *linkage_name(Dwarf_Die *die)
 }
 
 /* Returns an entry's symbol; NULL if it has none. Prefers the root's linkage name, where g++ calls a constructor C4 instead of C1 or C2. */
-static const char *symbol_of(Dwarf_Die *die, Dwarf_Die *root, bool *nameless)
+static const char *find_symbol(Dwarf_Die *die, Dwarf_Die *root, bool *nameless)
 {
 	const char *name = linkage_name(root);
 
@@ -251,7 +255,7 @@ static const char *symbol_of(Dwarf_Die *die, Dwarf_Die *root, bool *nameless)
 }
 
 /* Returns the file of an entry; NULL if unknown. DWARF 5 numbers files from 0, and clang uses 0, but libdw takes 0 to mean no file. */
-static const char *file_of_entry(Dwarf_Die *die)
+static const char *find_entry_file(Dwarf_Die *die)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Files *files;
@@ -277,11 +281,11 @@ static const char *clean_path(struct reader *reader, const char *raw)
 }
 
 /* Returns the file of an entry's declaration. Functions that start a file have no declaration, so they get the unit's file. */
-static const char *file_of(struct reader *reader, Dwarf_Die *die, const char *symbol)
+static const char *find_file(struct reader *reader, Dwarf_Die *die, const char *symbol)
 {
-	const char *raw = file_of_entry(die);
+	const char *raw = find_entry_file(die);
 
-	return clean_path(reader, raw || functions_start_of(symbol) == FUNCTIONS_START_NONE ? raw : dwarf_diename(&reader->unit));
+	return clean_path(reader, raw || functions_classify_init(symbol) == FUNCTIONS_INIT_NONE ? raw : dwarf_diename(&reader->unit));
 }
 
 static void function_from_die(struct reader *reader, struct function *function, Dwarf_Die *die)
@@ -289,7 +293,7 @@ static void function_from_die(struct reader *reader, struct function *function, 
 	int line = 0;
 
 	function->present = true;
-	function->file = file_of(reader, die, function->symbol);
+	function->file = find_file(reader, die, function->symbol);
 	function->directory = reader->directory;
 	if (!dwarf_decl_line(die, &line) && line > 0)
 		function->line = (unsigned)line;
@@ -305,9 +309,9 @@ static bool is_external(Dwarf_Die *die)
 
 /* Returns a text that distinguishes functions with the same name; NULL if other files see the function. The text has the file. For static
  * C++ overloads, which have no linkage name, it also has the line. The caller frees it. */
-static char *place_of(struct reader *reader, Dwarf_Die *die, const char *symbol, bool nameless)
+static char *format_place(struct reader *reader, Dwarf_Die *die, const char *symbol, bool nameless)
 {
-	const char *file = file_of(reader, die, symbol);
+	const char *file = find_file(reader, die, symbol);
 	int line = 0;
 
 	if (is_external(die))
@@ -326,11 +330,11 @@ static size_t add_entry(struct reader *reader, Dwarf_Die *die, Dwarf_Die *root)
 	size_t index;
 	char *place;
 
-	symbol = symbol_of(die, root, &nameless);
+	symbol = find_symbol(die, root, &nameless);
 	if (!symbol)
 		return FUNCTIONS_NONE;
-	stem = intern_bytes(&functions->names, symbol, functions_stem(symbol));
-	place = place_of(reader, die, symbol, nameless);
+	stem = intern_bytes(&functions->names, symbol, functions_stem_length(symbol));
+	place = format_place(reader, die, symbol, nameless);
 	index = add_function(functions, stem, place);
 	free(place);
 	function = &functions->items[index];
@@ -339,10 +343,10 @@ static size_t add_entry(struct reader *reader, Dwarf_Die *die, Dwarf_Die *root)
 	return index;
 }
 
-static size_t function_of_entry(struct reader *reader, Dwarf_Die *die, bool defines)
+static size_t find_function_of_entry(struct reader *reader, Dwarf_Die *die, bool defines)
 {
 	struct functions *functions = reader->functions;
-	Dwarf_Die root = root_of(*die);
+	Dwarf_Die root = find_root_entry(*die);
 	/* offsets in the common file of dwz are separate */
 	uint64_t other = dwarf_cu_getdwarf(root.cu) != reader->image->dwarf ? (uint64_t)1 << 63 : 0;
 	uint64_t key = dwarf_dieoffset(&root) | other;
@@ -364,7 +368,7 @@ static size_t function_of_entry(struct reader *reader, Dwarf_Die *die, bool defi
 /* Reports whether [low, high) is machine code in the file. */
 static bool has_code(const struct image *image, uint64_t low, uint64_t high)
 {
-	const struct image_section *section = image_section_at(image, low);
+	const struct image_section *section = image_find_section(image, low);
 
 	return section && image_is_code(section) && section->bytes && high - section->address <= section->size;
 }
@@ -419,7 +423,7 @@ static const char *symbol_at(const struct image *image, uint64_t address, const 
 			continue;
 		if (!found)
 			found = symbol->name;
-		if (!strncmp(symbol->name, name, strlen(name)) && functions_stem(symbol->name) == strlen(name))
+		if (!strncmp(symbol->name, name, strlen(name)) && functions_stem_length(symbol->name) == strlen(name))
 			return symbol->name;
 	}
 	return found;
@@ -436,7 +440,7 @@ static size_t add_body(struct functions *f, struct body body)
 /* ---- entries of the debug information ---- */
 
 /* Returns the address at which the body is entered, and sets *symbol. The body's .cold part, which may come first, is not the entry. */
-static uint64_t entry_of(const struct reader *reader, size_t first, size_t n, const char *name, const char **symbol)
+static uint64_t find_body_entry(const struct reader *reader, size_t first, size_t n, const char *name, const char **symbol)
 {
 	const struct range *ranges = reader->functions->ranges + first;
 
@@ -457,21 +461,21 @@ static enum assay_status read_subprogram(struct reader *reader, Dwarf_Die *die, 
 	if (dwarf_hasattr(die, DW_AT_low_pc) || dwarf_hasattr(die, DW_AT_ranges))
 		n = read_ranges(reader, die);
 	if (n)
-		function = function_of_entry(reader, die, true);
+		function = find_function_of_entry(reader, die, true);
 	if (function != FUNCTIONS_NONE) {
 		struct body body = { .function = function,
 				     .first_range = first,
 				     .unit = dwarf_dieoffset(&reader->unit),
 				     .directory = reader->directory,
-				     .described = true };
+				     .has_debug_info = true };
 
-		body.entry = entry_of(reader, first, n, f->items[function].symbol, &body.symbol);
+		body.entry = find_body_entry(reader, first, n, f->items[function].symbol, &body.symbol);
 		body.label = functions_label(&f->names, body.symbol);
 		join_ranges(f, first);
 		body.n_ranges = f->n_ranges - first;
 		index = add_body(f, body);
 		if (f->items[function].nameless && !strncmp(body.symbol, "_Z", 2))
-			f->items[function].symbol = intern_bytes(&f->names, body.symbol, functions_stem(body.symbol));
+			f->items[function].symbol = intern_bytes(&f->names, body.symbol, functions_stem_length(body.symbol));
 	}
 	return read_children(reader, die, index, depth, err);
 }
@@ -486,7 +490,7 @@ static enum assay_status read_inlined(struct reader *reader, Dwarf_Die *die, siz
 	if (body == FUNCTIONS_NONE)
 		return ASSAY_OK;
 	if (dwarf_attr(die, DW_AT_abstract_origin, &attribute) && dwarf_formref_die(&attribute, &origin))
-		function = function_of_entry(reader, &origin, true);
+		function = find_function_of_entry(reader, &origin, true);
 	if (function != FUNCTIONS_NONE) {
 		Dwarf_Word line = 0;
 
@@ -513,7 +517,7 @@ static void read_call(struct reader *reader, Dwarf_Die *die, size_t body)
 		return; /* the call is through a pointer */
 	if (!dwarf_formref_die(&attribute, &origin))
 		return;
-	callee = function_of_entry(reader, &origin, false);
+	callee = find_function_of_entry(reader, &origin, false);
 	if (callee == FUNCTIONS_NONE)
 		return;
 	mem_append(f->calls, f->n_calls, &f->calls_capacity, (struct call){ body, callee });
@@ -537,7 +541,7 @@ static enum assay_status read_entry(struct reader *reader, Dwarf_Die *die, size_
 	case DW_TAG_module:
 		return read_children(reader, die, body, depth, err);
 	case DW_TAG_invalid:
-		return functions_damaged(reader, dwarf_errmsg(-1), err);
+		return fail_damaged_debug_info(reader, dwarf_errmsg(-1), err);
 	default:
 		return ASSAY_OK;
 	}
@@ -554,19 +558,19 @@ static enum assay_status read_children(struct reader *reader, Dwarf_Die *parent,
 				  reader->image->path, DEPTH_MAX);
 	for (more = dwarf_child(parent, &die); more == 0; more = dwarf_siblingof(&die, &die)) {
 		if (++reader->entries > reader->entries_max)
-			return functions_damaged(reader, "its entries form a cycle", err);
+			return fail_damaged_debug_info(reader, "its entries form a cycle", err);
 		st = read_entry(reader, &die, body, depth + 1, err);
 		if (st)
 			return st;
 	}
-	return more < 0 ? functions_damaged(reader, dwarf_errmsg(-1), err) : ASSAY_OK;
+	return more < 0 ? fail_damaged_debug_info(reader, dwarf_errmsg(-1), err) : ASSAY_OK;
 }
 
 /* ---- functions without debug information ---- */
 
 static size_t add_undescribed(struct functions *f, const struct image_symbol *symbol, const char *stem, bool part)
 {
-	size_t function = part ? functions_named(f, stem) : FUNCTIONS_NONE;
+	size_t function = part ? functions_find_symbol(f, stem) : FUNCTIONS_NONE;
 	struct body body = { .symbol = symbol->name, .entry = symbol->address, .first_range = f->n_ranges, .n_ranges = 1 };
 
 	if (function == FUNCTIONS_NONE) /* the symbol's file is unknown; only its visibility to other files is known */
@@ -584,7 +588,7 @@ static void add_symbols(const struct image *image, struct functions *f, bool par
 
 	for (size_t i = image->n_symbols; i-- > 0;) { /* the last of several symbols at one address is the best */
 		const struct image_symbol *symbol = &image->symbols[i];
-		size_t n = functions_stem(symbol->name), body = FUNCTIONS_NONE;
+		size_t n = functions_stem_length(symbol->name), body = FUNCTIONS_NONE;
 		const char *stem;
 
 		if (!symbol->name[n] == part || symbol->kind != IMAGE_CODE ||
@@ -594,11 +598,11 @@ static void add_symbols(const struct image *image, struct functions *f, bool par
 		if (last != FUNCTIONS_NONE && f->bodies[last].entry == symbol->address)
 			body = last;
 		else
-			body = functions_body_at(f, symbol->address);
+			body = functions_find_body(f, symbol->address);
 		if (body == FUNCTIONS_NONE && symbol->size)
 			last = add_undescribed(f, symbol, stem, part);
 		else if (body != FUNCTIONS_NONE && f->bodies[body].entry == symbol->address && symbol->global &&
-			 functions_named(f, stem) == FUNCTIONS_NONE)
+			 functions_find_symbol(f, stem) == FUNCTIONS_NONE)
 			map_set(&f->by_key, (uintptr_t)stem, f->bodies[body].function);
 	}
 }
@@ -614,7 +618,7 @@ static void add_all_symbols(const struct image *image, struct functions *f)
 /* ---- order ---- */
 
 /* Orders instances as they were read: an outer instance comes before the instances inside it. */
-ORDER_BY(compare_inlines, struct inlined, BY_UP(body) BY_UP(first_range))
+ORDER_BY(compare_inlines, struct inlined, BY_ASC(body) BY_ASC(first_range))
 
 /* Returns the numbers 0 to n - 1 sorted by function (counting sort). Sets first_* and n_* of the functions. */
 static size_t *order_by_function(struct functions *f, size_t n, bool inlines)
@@ -671,7 +675,7 @@ static void add_producer(struct functions *f, Dwarf_Die *unit)
 		if (f->producers[i] == text)
 			return;
 	f->producers[f->n_producers++] = text;
-	qsort(f->producers, f->n_producers, sizeof(*f->producers), text_order);
+	qsort(f->producers, f->n_producers, sizeof(*f->producers), text_compare);
 }
 
 static enum assay_status read_unit(struct reader *reader, Dwarf_CU *unit, struct assay_error *err)
@@ -683,7 +687,7 @@ static enum assay_status read_unit(struct reader *reader, Dwarf_CU *unit, struct
 	Dwarf_Half version;
 
 	if (dwarf_cu_info(unit, &version, &type, &reader->unit, NULL, NULL, NULL, NULL))
-		return functions_damaged(reader, dwarf_errmsg(-1), err);
+		return fail_damaged_debug_info(reader, dwarf_errmsg(-1), err);
 	if (type == DW_UT_skeleton || dwarf_hasattr(&reader->unit, DW_AT_GNU_dwo_name))
 		return assay_fail(err, ASSAY_E_FORMAT, "'%s' was built with -gsplit-dwarf, which is not supported: omit that option",
 				  reader->image->path);
@@ -708,7 +712,7 @@ static enum assay_status read_units(struct reader *reader, struct assay_error *e
 		return ASSAY_OK;
 	while (!st && (more = dwarf_get_units(reader->image->dwarf, unit, &unit, NULL, NULL, NULL, NULL)) == 0)
 		st = read_unit(reader, unit, err);
-	return !st && more < 0 ? functions_damaged(reader, dwarf_errmsg(-1), err) : st;
+	return !st && more < 0 ? fail_damaged_debug_info(reader, dwarf_errmsg(-1), err) : st;
 }
 
 /* Returns the uncompressed size of the debug information, bytes. */
@@ -734,7 +738,8 @@ static enum assay_status check_overlap(const struct reader *reader, struct assay
 	for (size_t i = 0; i < f->n_bodies; i++)
 		for (size_t j = 0; j < f->bodies[i].n_ranges; j++)
 			claimed += f->ranges[f->bodies[i].first_range + j].high - f->ranges[f->bodies[i].first_range + j].low;
-	return claimed / OVERLAP_MAX > code ? functions_damaged(reader, "its functions claim the same code many times", err) : ASSAY_OK;
+	return claimed / OVERLAP_MAX > code ? fail_damaged_debug_info(reader, "its functions claim the same code many times", err)
+					    : ASSAY_OK;
 }
 
 enum assay_status functions_read(const struct image *image, struct functions *out, struct assay_error *err)

@@ -24,7 +24,7 @@ struct function {
 	const char *file; /* file of the definition, absolute if known, owned by `names`; NULL without debug information */
 	const char *directory;		/* working directory of the compiler; NULL if unknown */
 	unsigned line;			/* line of the name in the definition; 0 if unknown */
-	unsigned last_line;		/* last line that has code; set by functions_extents() */
+	unsigned last_line;		/* last line that has code; set by functions_set_last_lines() */
 	bool present;			/* true if the function has code or is inlined somewhere; false if it is only declared */
 	size_t first_body, n_bodies;	/* range of the function's elements in body_order */
 	size_t first_inline, n_inlines; /* range of the function's elements in inline_order */
@@ -38,9 +38,9 @@ struct body {
 	uint64_t entry;
 	size_t first_range, n_ranges;	 /* ranges of the body including its .cold part, sorted by address; none is empty */
 	size_t first_inlined, n_inlined; /* elements of `inlines` inside this body; an outer instance comes before those in it */
-	Dwarf_Off unit;			 /* debug information entry of the compilation unit; valid only if `described` */
+	Dwarf_Off unit;			 /* debug information entry of the compilation unit; valid only if `has_debug_info` */
 	const char *directory;		 /* working directory of the compiler; NULL if unknown */
-	bool described;			 /* false if the body is only in the symbol table */
+	bool has_debug_info;		 /* false if the body is only in the symbol table */
 };
 
 /* An instance of a function that is inlined into a body. */
@@ -80,43 +80,43 @@ enum assay_status functions_read(const struct image *image, struct functions *ou
 void functions_release(struct functions *functions); /* accepts a zeroed struct */
 
 /* Returns the body that has this address in one of its ranges; SIZE_MAX if none has. O(log n). */
-size_t functions_body_at(const struct functions *functions, uint64_t address);
-bool functions_in_body(const struct functions *functions, size_t body, uint64_t address);
+size_t functions_find_body(const struct functions *functions, uint64_t address);
+bool functions_is_in_body(const struct functions *functions, size_t body, uint64_t address);
 /* Returns the function with this symbol that other files can call; SIZE_MAX if there is none. */
-size_t functions_named(const struct functions *functions, const char *symbol);
+size_t functions_find_symbol(const struct functions *functions, const char *symbol);
 
 /* Sets owners[n] to the functions to which the code at addresses[n] belongs. The addresses ascend and are inside the body. An owner is the
  * innermost function inlined there, or else the body's own function. */
-void functions_paint(const struct functions *functions, size_t body, const uint64_t *addresses, size_t n, size_t *owners);
+void functions_find_owners(const struct functions *functions, size_t body, const uint64_t *addresses, size_t n, size_t *owners);
 
 /* Sets last_line of all functions from the line tables. */
-void functions_extents(const struct image *image, struct functions *functions);
+void functions_set_last_lines(const struct image *image, struct functions *functions);
 
 /* Finds the source lines of an address of a body: that of its statement, and that of each call inlined there. Returns their number. */
-size_t functions_lines(const struct image *image, const struct functions *functions, size_t body, uint64_t address,
-		       unsigned lines[FUNCTIONS_LINES_MAX]);
+size_t functions_find_lines(const struct image *image, const struct functions *functions, size_t body, uint64_t address,
+			    unsigned lines[FUNCTIONS_LINES_MAX]);
 
 /* Source of an address: the innermost function inlined there or else the body's own, with line and file. `file` is the path that the
- * compiler got, owned by the image; NULL if unknown. functions_place_of() returns false if no function has the address. */
-struct functions_place {
+ * compiler got, owned by the image; NULL if unknown. functions_locate() returns false if no function has the address. */
+struct functions_location {
 	size_t function;
 	const char *file;
 	unsigned line;
 };
-bool functions_place_of(const struct image *image, const struct functions *functions, uint64_t address, struct functions_place *out);
+bool functions_locate(const struct image *image, const struct functions *functions, uint64_t address, struct functions_location *out);
 
 /* Returns the length of a symbol without the compiler's suffixes, which start with '.'. functions_label() returns these suffixes, without
  * numbers, and without suffixes that only mean that the symbol was moved. */
-size_t functions_stem(const char *symbol);
+size_t functions_stem_length(const char *symbol);
 const char *functions_label(struct intern *names, const char *symbol);
 
 /* Kinds of functions that compilers add for the start and end of each source file. */
-enum functions_start {
-	FUNCTIONS_START_NONE,
-	FUNCTIONS_START_OF,	   /* sets the file's variables to their initial values */
-	FUNCTIONS_START_CALLS,	   /* calls or inlines functions of kind FUNCTIONS_START_OF: "_GLOBAL__sub_I_one" */
-	FUNCTIONS_START_REGISTERS, /* registers the file with a sanitizer or profiler; has no source: "_sub_I_00099_0" */
+enum functions_init_kind {
+	FUNCTIONS_INIT_NONE,
+	FUNCTIONS_INIT_VARIABLES, /* sets the file's variables to their initial values */
+	FUNCTIONS_INIT_CALLS,	  /* calls or inlines functions of kind FUNCTIONS_INIT_VARIABLES: "_GLOBAL__sub_I_one" */
+	FUNCTIONS_INIT_REGISTERS, /* registers the file with a sanitizer or profiler; has no source: "_sub_I_00099_0" */
 };
-enum functions_start functions_start_of(const char *symbol);
+enum functions_init_kind functions_classify_init(const char *symbol);
 
 #endif

@@ -13,7 +13,7 @@ struct rows {
 	size_t n, capacity;
 };
 
-static size_t row_from(Dwarf_Lines *lines, size_t n, uint64_t address)
+static size_t find_row_index(Dwarf_Lines *lines, size_t n, uint64_t address)
 {
 	size_t low = 0, high = n;
 
@@ -48,12 +48,12 @@ static void collect_rows(const struct image *image, const struct functions *f, s
 	size_t n;
 
 	rows->n = 0;
-	if (!b->described || !dwarf_offdie(image->dwarf, b->unit, &unit) || dwarf_getsrclines(&unit, &lines, &n))
+	if (!b->has_debug_info || !dwarf_offdie(image->dwarf, b->unit, &unit) || dwarf_getsrclines(&unit, &lines, &n))
 		return;
 	for (size_t i = 0; i < b->n_ranges; i++) {
 		const struct range *range = &f->ranges[b->first_range + i];
 
-		for (size_t j = row_from(lines, n, range->low); j < n; j++) {
+		for (size_t j = find_row_index(lines, n, range->low); j < n; j++) {
 			Dwarf_Line *line = dwarf_onesrcline(lines, j);
 			Dwarf_Addr at = 0;
 
@@ -68,12 +68,12 @@ static void collect_rows(const struct image *image, const struct functions *f, s
 }
 
 /* A line for which a function has code. */
-struct seen {
+struct seen_line {
 	uint64_t function, line;
 };
 
 struct seen_list {
-	struct seen *items; /* [n] */
+	struct seen_line *items; /* [n] */
 	size_t n, capacity;
 };
 
@@ -96,7 +96,7 @@ static void note_lines(struct functions *f, const struct body *body, const struc
 		}
 		if (path != function->file)
 			continue;
-		mem_append(seen->items, seen->n, &seen->capacity, (struct seen){ rows->owners[i], (uint64_t)line });
+		mem_append(seen->items, seen->n, &seen->capacity, (struct seen_line){ rows->owners[i], (uint64_t)line });
 	}
 }
 
@@ -149,7 +149,7 @@ static void cut_functions(struct functions *f)
 	free(order);
 }
 
-void functions_extents(const struct image *image, struct functions *f)
+void functions_set_last_lines(const struct image *image, struct functions *f)
 {
 	struct seen_list seen = { .items = NULL };
 	struct rows rows = { .n = 0 };
@@ -158,7 +158,7 @@ void functions_extents(const struct image *image, struct functions *f)
 		f->items[i].last_line = f->items[i].line;
 	for (size_t i = 0; i < f->n_bodies; i++) {
 		collect_rows(image, f, i, &rows);
-		functions_paint(f, i, rows.addresses, rows.n, rows.owners);
+		functions_find_owners(f, i, rows.addresses, rows.n, rows.owners);
 		note_lines(f, &f->bodies[i], &rows, &seen);
 	}
 	extend_functions(f, &seen);
@@ -168,13 +168,13 @@ void functions_extents(const struct image *image, struct functions *f)
 }
 
 /* Returns the source line of an address; 0 if unknown. Otherwise sets *file, unless `file` is NULL, to the line's file. */
-static unsigned line_of_row(const struct image *image, const struct body *body, uint64_t address, const char **file)
+static unsigned find_source_line(const struct image *image, const struct body *body, uint64_t address, const char **file)
 {
 	Dwarf_Line *line;
 	Dwarf_Die unit;
 	int number = 0;
 
-	if (!body->described || !dwarf_offdie(image->dwarf, body->unit, &unit))
+	if (!body->has_debug_info || !dwarf_offdie(image->dwarf, body->unit, &unit))
 		return 0;
 	line = dwarf_getsrc_die(&unit, address);
 	if (!line || dwarf_lineno(line, &number) || number < 0)
@@ -184,19 +184,19 @@ static unsigned line_of_row(const struct image *image, const struct body *body, 
 	return (unsigned)number;
 }
 
-bool functions_place_of(const struct image *image, const struct functions *f, uint64_t address, struct functions_place *out)
+bool functions_locate(const struct image *image, const struct functions *f, uint64_t address, struct functions_location *out)
 {
-	size_t body = functions_body_at(f, address);
+	size_t body = functions_find_body(f, address);
 
-	*out = (struct functions_place){ .function = FUNCTIONS_NONE };
+	*out = (struct functions_location){ .function = FUNCTIONS_NONE };
 	if (body == SIZE_MAX)
 		return false;
-	functions_paint(f, body, &address, 1, &out->function);
-	out->line = line_of_row(image, &f->bodies[body], address, &out->file);
+	functions_find_owners(f, body, &address, 1, &out->function);
+	out->line = find_source_line(image, &f->bodies[body], address, &out->file);
 	return true;
 }
 
-static bool in_ranges(const struct functions *f, const struct inlined *inlined, uint64_t address)
+static bool is_in_ranges(const struct functions *f, const struct inlined *inlined, uint64_t address)
 {
 	for (size_t i = 0; i < inlined->n_ranges; i++) {
 		const struct range *range = &f->ranges[inlined->first_range + i];
@@ -207,15 +207,15 @@ static bool in_ranges(const struct functions *f, const struct inlined *inlined, 
 	return false;
 }
 
-size_t functions_lines(const struct image *image, const struct functions *f, size_t body, uint64_t address,
-		       unsigned lines[FUNCTIONS_LINES_MAX])
+size_t functions_find_lines(const struct image *image, const struct functions *f, size_t body, uint64_t address,
+			    unsigned lines[FUNCTIONS_LINES_MAX])
 {
 	const struct body *b = &f->bodies[body];
 	size_t n = 0;
 
-	lines[n++] = line_of_row(image, b, address, NULL);
+	lines[n++] = find_source_line(image, b, address, NULL);
 	for (size_t i = 0; i < b->n_inlined && n < FUNCTIONS_LINES_MAX; i++)
-		if (in_ranges(f, &f->inlines[b->first_inlined + i], address))
+		if (is_in_ranges(f, &f->inlines[b->first_inlined + i], address))
 			lines[n++] = f->inlines[b->first_inlined + i].line;
 	return n;
 }

@@ -15,7 +15,7 @@
 
 #define DEBUG_ROOT "/usr/lib/debug"
 
-static enum assay_status image_damaged(const struct image *image, const char *what, struct assay_error *err)
+static enum assay_status fail_damaged(const struct image *image, const char *what, struct assay_error *err)
 {
 	return assay_fail(err, ASSAY_E_FORMAT, "'%s' is damaged: %s", image->path, what);
 }
@@ -44,7 +44,7 @@ static enum assay_status open_file(const char *path, struct image *image, int *f
 
 /* ---- kind of file ---- */
 
-static enum assay_status not_elf(const struct image *image, const char *bytes, struct assay_error *err)
+static enum assay_status fail_not_elf(const struct image *image, const char *bytes, struct assay_error *err)
 {
 	const char *what = "not an ELF file";
 
@@ -72,7 +72,7 @@ static const char *machine_name(unsigned machine)
 	return NULL;
 }
 
-static unsigned half_of(const Elf64_Ehdr *header, Elf64_Half half)
+static unsigned read_half(const Elf64_Ehdr *header, Elf64_Half half)
 {
 	return header->e_ident[EI_DATA] == ELFDATA2MSB ? be16toh(half) : le16toh(half);
 }
@@ -85,11 +85,11 @@ const char *image_architecture(const void *bytes, size_t n)
 	if (n < EI_NIDENT + 4 || memcmp(bytes, ELFMAG, SELFMAG) != 0)
 		return NULL;
 	memcpy(&header, bytes, n < sizeof(header) ? n : sizeof(header));
-	type = half_of(&header, header.e_type);
-	return type == ET_EXEC || type == ET_DYN ? machine_name(half_of(&header, header.e_machine)) : NULL;
+	type = read_half(&header, header.e_type);
+	return type == ET_EXEC || type == ET_DYN ? machine_name(read_half(&header, header.e_machine)) : NULL;
 }
 
-static enum assay_status other_machine(const struct image *image, unsigned machine, struct assay_error *err)
+static enum assay_status fail_other_machine(const struct image *image, unsigned machine, struct assay_error *err)
 {
 	const char *name = machine == EM_X86_64 ? "the x32 ABI" : machine_name(machine);
 
@@ -97,9 +97,9 @@ static enum assay_status other_machine(const struct image *image, unsigned machi
 		    : assay_fail(err, ASSAY_E_FORMAT, "'%s' is for ELF machine %u; only x86-64 is supported", image->path, machine);
 }
 
-enum assay_status image_check_decoded(const struct image *image, struct assay_error *err)
+enum assay_status image_check_decodable(const struct image *image, struct assay_error *err)
 {
-	return image->machine == EM_X86_64 ? ASSAY_OK : other_machine(image, image->machine, err);
+	return image->machine == EM_X86_64 ? ASSAY_OK : fail_other_machine(image, image->machine, err);
 }
 
 static enum assay_status check_kind(struct image *image, int fd, struct assay_error *err)
@@ -110,11 +110,11 @@ static enum assay_status check_kind(struct image *image, int fd, struct assay_er
 	if (pread(fd, &header, sizeof(header), 0) < 0)
 		return assay_fail_errno(err, errno, "cannot read '%s'", image->path);
 	if (image->size < EI_NIDENT + 4 || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
-		return not_elf(image, (const char *)header.e_ident, err);
-	machine = half_of(&header, header.e_machine);
-	if ((machine != EM_X86_64 && machine != IMAGE_MACHINE_HERE) || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+		return fail_not_elf(image, (const char *)header.e_ident, err);
+	machine = read_half(&header, header.e_machine);
+	if ((machine != EM_X86_64 && machine != IMAGE_NATIVE_MACHINE) || header.e_ident[EI_CLASS] != ELFCLASS64 ||
 	    header.e_ident[EI_DATA] != ELFDATA2LSB)
-		return other_machine(image, machine, err);
+		return fail_other_machine(image, machine, err);
 	image->machine = machine;
 	if (image->size < sizeof(header))
 		return assay_fail(err, ASSAY_E_FORMAT, "'%s' is truncated: its header is incomplete", image->path);
@@ -135,7 +135,7 @@ static enum assay_status check_kind(struct image *image, int fd, struct assay_er
 
 /* ---- sections ---- */
 
-static const struct image_section *section_named(const struct image *image, const char *name)
+static const struct image_section *find_section_by_name(const struct image *image, const char *name)
 {
 	for (size_t i = 1; i < image->n_sections; i++)
 		if (!strcmp(image->sections[i].name, name))
@@ -165,16 +165,16 @@ static enum assay_status read_section(struct image *image, Elf_Scn *scn, size_t 
 	Elf_Data *data;
 
 	if (!gelf_getshdr(scn, &header))
-		return image_damaged(image, elf_errmsg(-1), err);
+		return fail_damaged(image, elf_errmsg(-1), err);
 	*section = (struct image_section){ .name = elf_strptr(image->elf, names, header.sh_name),
 					   .address = header.sh_flags & SHF_ALLOC ? header.sh_addr : 0,
 					   .size = header.sh_size,
 					   .flags = header.sh_flags,
 					   .offset = header.sh_offset };
 	if (!section->name)
-		return image_damaged(image, "the name of a section lies outside the table of names", err);
+		return fail_damaged(image, "the name of a section lies outside the table of names", err);
 	if (header.sh_addr + header.sh_size < header.sh_addr)
-		return image_damaged(image, "a section is larger than the address space", err);
+		return fail_damaged(image, "a section is larger than the address space", err);
 	if (header.sh_type == SHT_NOBITS || header.sh_type == SHT_NULL)
 		return ASSAY_OK;
 	data = elf_rawdata(scn, NULL);
@@ -184,7 +184,7 @@ static enum assay_status read_section(struct image *image, Elf_Scn *scn, size_t 
 		return assay_fail(err, ASSAY_E_FORMAT, "'%s' is truncated: section %zu should end at byte %llu of %llu", image->path, index,
 				  (unsigned long long)(header.sh_offset + header.sh_size), (unsigned long long)image->size);
 	if (!data)
-		return image_damaged(image, elf_errmsg(-1), err);
+		return fail_damaged(image, elf_errmsg(-1), err);
 	section->bytes = data->d_buf;
 	*unpacked += section->bytes ? unpacked_bytes(scn, section) : 0;
 	if (*unpacked > IMAGE_UNPACKED_MAX)
@@ -200,7 +200,7 @@ static enum assay_status read_sections(struct image *image, bool debug, struct a
 	size_t names;
 
 	if (elf_getshdrnum(image->elf, &image->n_sections) || elf_getshdrstrndx(image->elf, &names) || !image->n_sections)
-		return image_damaged(image, "its section headers contradict each other", err);
+		return fail_damaged(image, "its section headers contradict each other", err);
 	image->sections = mem_new(image->n_sections, sizeof(*image->sections));
 	image->places = mem_new(image->n_sections, sizeof(*image->places));
 	image->sections[0].name = "";
@@ -210,7 +210,7 @@ static enum assay_status read_sections(struct image *image, bool debug, struct a
 		st = read_section(image, scn, names, debug, &unpacked, err);
 		/* thread-local data without bytes shares its addresses with other sections */
 		if (section->flags & SHF_ALLOC && section->size && (section->bytes || !(section->flags & SHF_TLS)))
-			image->places[image->n_places++] = (struct image_place){ section->address, section };
+			image->places[image->n_places++] = (struct image_address_entry){ section->address, section };
 	}
 	map_sort(image->places, image->n_places, sizeof(*image->places));
 	return st;
@@ -224,10 +224,10 @@ static enum assay_status read_threads(struct image *image, struct assay_error *e
 	size_t n;
 
 	if (elf_getphdrnum(image->elf, &n))
-		return image_damaged(image, "program headers lie outside of the file", err);
+		return fail_damaged(image, "program headers lie outside of the file", err);
 	for (size_t i = 0; i < n; i++) {
 		if (!gelf_getphdr(image->elf, (int)i, &segment))
-			return image_damaged(image, "program headers lie outside of the file", err);
+			return fail_damaged(image, "program headers lie outside of the file", err);
 		if (segment.p_type == PT_TLS && segment.p_memsz < UINT32_MAX && segment.p_align < 1 << 20) {
 			uint64_t align = segment.p_align ? segment.p_align : 1;
 
@@ -258,7 +258,7 @@ static enum assay_status read_file(const char *path, bool debug, struct image *i
 		elf_version(EV_CURRENT);
 		image->elf = elf_begin(fd, ELF_C_READ_MMAP_PRIVATE, NULL);
 		if (!image->elf || elf_cntl(image->elf, ELF_C_FDREAD))
-			st = image_damaged(image, elf_errmsg(-1), err);
+			st = fail_damaged(image, elf_errmsg(-1), err);
 	}
 	if (fd >= 0)
 		close(fd);
@@ -308,7 +308,7 @@ static bool symbol_kind(const GElf_Sym *raw, enum image_symbol_kind *kind)
 	}
 }
 
-static Elf_Scn *section_of_type(Elf *elf, uint32_t type, GElf_Shdr *header)
+static Elf_Scn *find_section_of_type(Elf *elf, uint32_t type, GElf_Shdr *header)
 {
 	Elf_Scn *scn = NULL;
 
@@ -324,7 +324,7 @@ static void add_symbol(struct image *image, const GElf_Sym *raw, const char *nam
 				       .address = raw->st_value,
 				       .size = raw->st_size,
 				       .global = GELF_ST_BIND(raw->st_info) != STB_LOCAL,
-				       .chooses = GELF_ST_TYPE(raw->st_info) == STT_GNU_IFUNC };
+				       .is_ifunc = GELF_ST_TYPE(raw->st_info) == STT_GNU_IFUNC };
 
 	if (!name || !name[0] || !symbol_kind(raw, &symbol.kind) || symbol.address + symbol.size < symbol.address)
 		return;
@@ -338,18 +338,18 @@ static void add_symbol(struct image *image, const GElf_Sym *raw, const char *nam
 static enum assay_status read_symbols(struct image *image, const struct image *from, struct assay_error *err)
 {
 	GElf_Shdr header;
-	Elf_Scn *table = section_of_type(from->elf, SHT_SYMTAB, &header);
+	Elf_Scn *table = find_section_of_type(from->elf, SHT_SYMTAB, &header);
 	Elf_Data *data;
 	GElf_Sym raw;
 	size_t n;
 
 	if (!table)
-		table = section_of_type(from->elf, SHT_DYNSYM, &header);
+		table = find_section_of_type(from->elf, SHT_DYNSYM, &header);
 	if (!table)
 		return ASSAY_OK;
 	data = elf_getdata(table, NULL);
 	if (!data || !elf_strptr(from->elf, header.sh_link, 0))
-		return image_damaged(from, "its symbols have no names", err);
+		return fail_damaged(from, "its symbols have no names", err);
 	n = data->d_size / sizeof(Elf64_Sym);
 	image->symbols = mem_new(n, sizeof(*image->symbols));
 	image->threads = mem_new(n, sizeof(*image->threads));
@@ -362,7 +362,7 @@ static enum assay_status read_symbols(struct image *image, const struct image *f
 
 /* ---- relocations ---- */
 
-ORDER_BY(compare_relocations, struct image_relocation, BY_UP(address))
+ORDER_BY(compare_relocations, struct image_relocation, BY_ASC(address))
 
 static void add_relocations(struct image *image, Elf_Scn *scn, size_t symbols)
 {
@@ -398,7 +398,7 @@ static enum assay_status read_relocations(struct image *image, struct assay_erro
 			continue;
 		/* overlapping sections could claim more relocations than fit into memory */
 		if (header.sh_size / sizeof(Elf64_Rela) > image->size / sizeof(Elf64_Rela) - image->n_relocations)
-			return image_damaged(image, "it has more relocations than fit into the file", err);
+			return fail_damaged(image, "it has more relocations than fit into the file", err);
 		add_relocations(image, scn, header.sh_link);
 	}
 	order_sort(image->relocations, image->n_relocations, compare_relocations);
@@ -409,7 +409,7 @@ static enum assay_status read_relocations(struct image *image, struct assay_erro
 
 static bool has_debug(const struct image *image)
 {
-	return section_named(image, ".debug_info") || section_named(image, ".zdebug_info");
+	return find_section_by_name(image, ".debug_info") || find_section_by_name(image, ".zdebug_info");
 }
 
 static enum assay_status begin_dwarf(struct image *image, struct assay_error *err)
@@ -442,13 +442,13 @@ static bool find_debug(const struct image *image, struct image *out)
 	return found;
 }
 
-static enum assay_status no_debug(const struct image *image, struct assay_error *err)
+static enum assay_status fail_no_debug(const struct image *image, struct assay_error *err)
 {
-	if (section_named(image, ".gnu_debuglink"))
+	if (find_section_by_name(image, ".gnu_debuglink"))
 		return assay_fail(err, ASSAY_E_FORMAT,
 				  "'%s' is stripped, and the file with its debug information is neither next to it nor under " DEBUG_ROOT,
 				  image->path);
-	if (!section_named(image, ".symtab"))
+	if (!find_section_by_name(image, ".symtab"))
 		return assay_fail(err, ASSAY_E_FORMAT, "'%s' is stripped: compare the files before 'strip', built with -g", image->path);
 	return assay_fail(err, ASSAY_E_FORMAT, "'%s' has no debug information: build it with -g", image->path);
 }
@@ -467,8 +467,8 @@ static enum assay_status read_debug(struct image *image, enum image_detail least
 		image->dwarf = debug.dwarf;
 		return ASSAY_OK;
 	}
-	image->detail = section_named(image, ".symtab") ? IMAGE_SYMBOLS : IMAGE_EXPORTED;
-	return image->detail > least ? no_debug(image, err) : ASSAY_OK;
+	image->detail = find_section_by_name(image, ".symtab") ? IMAGE_SYMBOLS : IMAGE_EXPORTED;
+	return image->detail > least ? fail_no_debug(image, err) : ASSAY_OK;
 }
 
 static bool has_functions(const struct image *image)
@@ -489,9 +489,9 @@ enum assay_status image_open(const char *path, enum image_detail least, struct i
 	if (!st)
 		st = read_debug(&image, least, err);
 	if (!st)
-		st = read_symbols(&image, section_named(&image, ".symtab") || !image.debug ? &image : image.debug, err);
-	if (!st && least < IMAGE_NAMELESS && image.detail != IMAGE_DESCRIBED && !has_functions(&image))
-		st = no_debug(&image, err);
+		st = read_symbols(&image, find_section_by_name(&image, ".symtab") || !image.debug ? &image : image.debug, err);
+	if (!st && least < IMAGE_NO_SYMBOLS && image.detail != IMAGE_DEBUG_INFO && !has_functions(&image))
+		st = fail_no_debug(&image, err);
 	if (st)
 		image_release(&image);
 	*out = image;
@@ -513,7 +513,7 @@ void image_release(struct image *image)
 
 /* ---- lookup by address ---- */
 
-bool image_address_of(const struct image *image, uint64_t offset, uint64_t *address)
+bool image_find_address(const struct image *image, uint64_t offset, uint64_t *address)
 {
 	for (size_t i = 0; i < image->n_places; i++) {
 		const struct image_section *section = image->places[i].section;
@@ -526,9 +526,9 @@ bool image_address_of(const struct image *image, uint64_t offset, uint64_t *addr
 	return false;
 }
 
-const struct image_section *image_section_at(const struct image *image, uint64_t address)
+const struct image_section *image_find_section(const struct image *image, uint64_t address)
 {
-	size_t i = map_last(image->places, image->n_places, sizeof(*image->places), address);
+	size_t i = map_find_last(image->places, image->n_places, sizeof(*image->places), address);
 	const struct image_section *section = i == SIZE_MAX ? NULL : image->places[i].section;
 
 	return section && address - section->address < section->size ? section : NULL;
@@ -539,9 +539,9 @@ bool image_is_code(const struct image_section *section)
 	return section->flags & SHF_EXECINSTR;
 }
 
-const uint8_t *image_at(const struct image *image, uint64_t address, uint64_t *n)
+const uint8_t *image_bytes_at(const struct image *image, uint64_t address, uint64_t *n)
 {
-	const struct image_section *section = image_section_at(image, address);
+	const struct image_section *section = image_find_section(image, address);
 
 	if (!section || !section->bytes)
 		return NULL;
@@ -551,12 +551,12 @@ const uint8_t *image_at(const struct image *image, uint64_t address, uint64_t *n
 
 size_t image_symbol_before(const struct image *image, uint64_t address)
 {
-	return map_last(image->symbols, image->n_symbols, sizeof(*image->symbols), address);
+	return map_find_last(image->symbols, image->n_symbols, sizeof(*image->symbols), address);
 }
 
 const struct image_relocation *image_relocation_at(const struct image *image, uint64_t address)
 {
-	size_t i = map_below(image->relocations, image->n_relocations, sizeof(*image->relocations), address);
+	size_t i = map_count_below(image->relocations, image->n_relocations, sizeof(*image->relocations), address);
 
 	return i < image->n_relocations && image->relocations[i].address == address ? &image->relocations[i] : NULL;
 }
@@ -564,7 +564,7 @@ const struct image_relocation *image_relocation_at(const struct image *image, ui
 /* Decodes an entry of the linkage table: "jmp *slot(%rip)", with endbr64 and a bnd prefix if it uses the CPU's control-flow protection. */
 const char *image_import_at(const struct image *image, uint64_t address)
 {
-	const struct image_section *section = image_section_at(image, address);
+	const struct image_section *section = image_find_section(image, address);
 	const struct image_relocation *relocation;
 	const uint8_t *bytes;
 	uint64_t n, at = 0;
@@ -572,7 +572,7 @@ const char *image_import_at(const struct image *image, uint64_t address)
 
 	if (!section || strncmp(section->name, ".plt", 4) != 0)
 		return NULL;
-	bytes = image_at(image, address, &n);
+	bytes = image_bytes_at(image, address, &n);
 	if (!bytes)
 		return NULL;
 	if (n >= 4 && !memcmp(bytes, "\xf3\x0f\x1e\xfa", 4))

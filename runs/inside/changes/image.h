@@ -14,9 +14,9 @@
 #define IMAGE_UNPACKED_MAX   ((uint64_t)4 << 30) /* maximum total uncompressed size of all compressed sections */
 #define IMAGE_BUILD_ID_BYTES 130		 /* size of the hexadecimal build-id with its NUL */
 #if defined(__aarch64__)
-#define IMAGE_MACHINE_HERE EM_AARCH64
+#define IMAGE_NATIVE_MACHINE EM_AARCH64
 #else
-#define IMAGE_MACHINE_HERE EM_X86_64
+#define IMAGE_NATIVE_MACHINE EM_X86_64
 #endif
 
 struct image_section {
@@ -27,7 +27,7 @@ struct image_section {
 };
 
 /* Source of information about a file's functions, the best first: debug information, symbols, exported symbols, none. */
-enum image_detail { IMAGE_DESCRIBED, IMAGE_SYMBOLS, IMAGE_EXPORTED, IMAGE_NAMELESS };
+enum image_detail { IMAGE_DEBUG_INFO, IMAGE_SYMBOLS, IMAGE_EXPORTED, IMAGE_NO_SYMBOLS };
 
 enum image_symbol_kind { IMAGE_CODE, IMAGE_DATA, IMAGE_THREAD, IMAGE_LABEL };
 
@@ -36,7 +36,7 @@ struct image_symbol {
 	const char *name;
 	enum image_symbol_kind kind;
 	bool global;
-	bool chooses; /* true for an IFUNC: code that selects the function of this name for the CPU */
+	bool is_ifunc; /* true for an IFUNC: code that selects the function of this name for the CPU */
 };
 
 struct image_relocation {
@@ -47,7 +47,7 @@ struct image_relocation {
 };
 
 /* Element of the index of sections that have an address. */
-struct image_place {
+struct image_address_entry {
 	uint64_t address;
 	const struct image_section *section;
 };
@@ -55,11 +55,11 @@ struct image_place {
 struct image {
 	char *path;			/* path for error messages */
 	uint64_t size;			/* size of the file, bytes */
-	unsigned machine;		/* EM_X86_64 or IMAGE_MACHINE_HERE */
+	unsigned machine;		/* EM_X86_64 or IMAGE_NATIVE_MACHINE */
 	bool fixed;			/* true if the file is linked to fixed addresses, so neither position-independent nor a library */
 	struct image_section *sections; /* [n_sections] sections, by their index in the file */
 	size_t n_sections;
-	struct image_place *places; /* [n_places] sections, by address */
+	struct image_address_entry *places; /* [n_places] sections, by address */
 	size_t n_places;
 	struct image_symbol *symbols; /* [n_symbols] symbols, by address, without those of kind IMAGE_THREAD */
 	size_t n_symbols;
@@ -70,7 +70,7 @@ struct image {
 	uint64_t thread_bytes;		     /* size of the thread-local block, bytes; the block ends at the address in register fs */
 	char build_id[IMAGE_BUILD_ID_BYTES]; /* "" if the file has none */
 	Elf *elf;
-	Dwarf *dwarf; /* NULL unless `detail` is IMAGE_DESCRIBED */
+	Dwarf *dwarf; /* NULL unless `detail` is IMAGE_DEBUG_INFO */
 	enum image_detail detail;
 	struct image *debug; /* separate file with the debug information; NULL if this file contains it */
 };
@@ -79,23 +79,23 @@ struct image {
 const char *image_architecture(const void *bytes, size_t n);
 
 /* Opens a program or shared library with its debug information. `least` is the least information that is accepted, such as only symbols of
- * functions, or none (IMAGE_NAMELESS). Overwrites *out; call image_release(). Returns ASSAY_E_FORMAT with fault and remedy if the file is
+ * functions, or none (IMAGE_NO_SYMBOLS). Overwrites *out; call image_release(). Returns ASSAY_E_FORMAT with fault and remedy if the file is
  * not ELF, for another machine, an object file, damaged, stripped or built without -g. */
 enum assay_status image_open(const char *path, enum image_detail least, struct image *out, struct assay_error *err);
 void image_release(struct image *image); /* accepts a zeroed struct */
 
 /* Checks that the image's instructions can be decoded. Returns ASSAY_E_FORMAT if not. */
-enum assay_status image_check_decoded(const struct image *image, struct assay_error *err);
+enum assay_status image_check_decodable(const struct image *image, struct assay_error *err);
 
 /* Finds the memory address of the byte of code at `offset` in the file. Returns false if there is no code. */
-bool image_address_of(const struct image *image, uint64_t offset, uint64_t *address);
+bool image_find_address(const struct image *image, uint64_t offset, uint64_t *address);
 
 /* Returns the section that contains the address; NULL if none does. */
-const struct image_section *image_section_at(const struct image *image, uint64_t address);
+const struct image_section *image_find_section(const struct image *image, uint64_t address);
 bool image_is_code(const struct image_section *section);
 
 /* Returns the bytes at an address, and sets *n to their number up to the end of the section. Returns NULL if the file has none there. */
-const uint8_t *image_at(const struct image *image, uint64_t address, uint64_t *n);
+const uint8_t *image_bytes_at(const struct image *image, uint64_t address, uint64_t *n);
 
 /* Returns the index of the last symbol at or before the address; SIZE_MAX if there is none. */
 size_t image_symbol_before(const struct image *image, uint64_t address);

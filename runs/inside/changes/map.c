@@ -12,7 +12,7 @@ struct map_slot {
 };
 
 /* Returns a hash of two numbers, by the finalizer of splitmix64 (Steele, Lea, Flood 2014). */
-uint64_t map_mix(uint64_t a, uint64_t b)
+uint64_t map_combine(uint64_t a, uint64_t b)
 {
 	uint64_t x = a * 0x9e3779b97f4a7c15u + b;
 
@@ -38,11 +38,11 @@ uint64_t map_hash(const char *bytes, size_t n)
 	uint64_t hash, word;
 
 	pthread_once(&once, draw_secret);
-	hash = map_mix(secret, n);
+	hash = map_combine(secret, n);
 	for (size_t at = 0; at < n; at += sizeof(word)) {
 		word = 0;
 		memcpy(&word, bytes + at, n - at < sizeof(word) ? n - at : sizeof(word));
-		hash = map_mix(hash, word);
+		hash = map_combine(hash, word);
 	}
 	return hash;
 }
@@ -52,7 +52,7 @@ uint64_t map_hash(const char *bytes, size_t n)
 /* Returns the slot of the key, or a free slot for it. */
 static struct map_slot *map_find(const struct map *map, uint64_t key)
 {
-	size_t i = (size_t)map_mix(key, 0) & (map->capacity - 1);
+	size_t i = (size_t)map_combine(key, 0) & (map->capacity - 1);
 
 	while (map->slots[i].used && map->slots[i].key != key)
 		i = (i + 1) & (map->capacity - 1);
@@ -141,12 +141,12 @@ static size_t map_count(const void *items, size_t n, size_t size, uint64_t key, 
 	return low;
 }
 
-size_t map_below(const void *items, size_t n, size_t size, uint64_t key)
+size_t map_count_below(const void *items, size_t n, size_t size, uint64_t key)
 {
 	return map_count(items, n, size, key, false);
 }
 
-size_t map_last(const void *items, size_t n, size_t size, uint64_t key)
+size_t map_find_last(const void *items, size_t n, size_t size, uint64_t key)
 {
 	return map_count(items, n, size, key, true) - 1; /* 0 - 1 is SIZE_MAX */
 }
@@ -162,7 +162,7 @@ static void intern_grow(struct intern *intern)
 		intern->previous = mem_resize(intern->previous, intern->capacity, sizeof(*intern->previous));
 }
 
-static const char *intern_among(const struct intern *intern, const char *bytes, size_t n, size_t last)
+static const char *intern_find_in_chain(const struct intern *intern, const char *bytes, size_t n, size_t last)
 {
 	for (size_t i = last; i != SIZE_MAX; i = intern->previous[i])
 		if (!strncmp(intern->texts[i], bytes, n) && !intern->texts[i][n])
@@ -175,7 +175,7 @@ const char *intern_find(const struct intern *intern, const char *text)
 	size_t n = strlen(text), last = SIZE_MAX;
 
 	map_get(&intern->by_hash, map_hash(text, n), &last);
-	return intern_among(intern, text, n, last);
+	return intern_find_in_chain(intern, text, n, last);
 }
 
 const char *intern_bytes(struct intern *intern, const char *bytes, size_t n)
@@ -185,7 +185,7 @@ const char *intern_bytes(struct intern *intern, const char *bytes, size_t n)
 	size_t last = SIZE_MAX;
 
 	map_get(&intern->by_hash, hash, &last);
-	found = intern_among(intern, bytes, n, last);
+	found = intern_find_in_chain(intern, bytes, n, last);
 	if (found)
 		return found;
 	intern_grow(intern);
@@ -201,7 +201,7 @@ const char *intern_text(struct intern *intern, const char *text)
 }
 
 /* Removes the last component of clean[0..n) and returns the new length. Returns SIZE_MAX if there is no component, or it is "..". */
-static size_t path_up(const char *clean, size_t n, bool absolute)
+static size_t remove_last_component(const char *clean, size_t n, bool absolute)
 {
 	size_t start = n;
 
@@ -221,7 +221,7 @@ static void path_add(char *clean, size_t *n, const char *part, size_t length, bo
 	if (!length || (length == 1 && part[0] == '.'))
 		return;
 	if (length == 2 && !memcmp(part, "..", 2)) {
-		shorter = path_up(clean, *n, absolute);
+		shorter = remove_last_component(clean, *n, absolute);
 		if (shorter != SIZE_MAX) {
 			*n = shorter;
 			return;

@@ -16,15 +16,15 @@ bool map_get(const struct map *map, uint64_t key, size_t *value); /* if the key 
 void map_set(struct map *map, uint64_t key, size_t value);	  /* adds or replaces an element; O(1) */
 void map_release(struct map *map);				  /* accepts a zeroed struct */
 
-uint64_t map_mix(uint64_t a, uint64_t b);	/* combines two numbers into one, for keys and hashes */
+uint64_t map_combine(uint64_t a, uint64_t b);	/* combines two numbers into one, for keys and hashes */
 uint64_t map_hash(const char *bytes, size_t n); /* returns the hash of a text; it differs between processes */
 
 /* Sorts items of `size` bytes by the uint64_t at their start, and by a second uint64_t if one follows. The next functions search them. */
 void map_sort(void *items, size_t n, size_t size);
 /* Returns the number of the sorted items[n] that are below `key`. O(log n). */
-size_t map_below(const void *items, size_t n, size_t size, uint64_t key);
+size_t map_count_below(const void *items, size_t n, size_t size, uint64_t key);
 /* Returns the index of the last item at or below `key`; SIZE_MAX if there is none. */
-size_t map_last(const void *items, size_t n, size_t size, uint64_t key);
+size_t map_find_last(const void *items, size_t n, size_t size, uint64_t key);
 
 struct intern {
 	char **texts; /* [n] texts, owned by the set */

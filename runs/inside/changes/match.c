@@ -8,14 +8,14 @@
 #include <elf.h>
 #include <stdlib.h>
 
-#define TEXT_BYTES_MAX 65536u
-#define TABLE_MAX      65536u /* maximum number of entries of a switch table */
-#define POINTERS_DEEP  6      /* maximum number of pointers followed from constant to constant */
-#define ANONYMOUS_MAX  4096u  /* maximum number of bytes compared of an unnamed constant */
-#define LINE_REACH     200    /* maximum distance in one statement, in lines, from an instruction's line to the value of __LINE__ */
-#define FUNCTION_LINES 10000  /* maximum number of lines of one function, used if the statement is unknown */
-#define COPIES_MAX     256    /* maximum number of bodies of one function that are compared with each other */
-#define LINE_MIN       16     /* smaller numbers are rarely line numbers */
+#define TEXT_BYTES_MAX	  65536u
+#define TABLE_MAX	  65536u /* maximum number of entries of a switch table */
+#define POINTER_DEPTH_MAX 6	 /* maximum number of pointers followed from constant to constant */
+#define ANONYMOUS_MAX	  4096u	 /* maximum number of bytes compared of an unnamed constant */
+#define LINE_DISTANCE_MAX 200	 /* maximum distance in one statement, in lines, from an instruction's line to the value of __LINE__ */
+#define FUNCTION_LINES	  10000	 /* maximum number of lines of one function, used if the statement is unknown */
+#define COPIES_MAX	  256	 /* maximum number of bodies of one function that are compared with each other */
+#define LINE_MIN	  16	 /* smaller numbers are rarely line numbers */
 
 /* ---- operands ---- */
 
@@ -27,7 +27,7 @@ static bool decode_full(const struct instruction *one, ZydisDecodedInstruction *
 	return ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, one->bytes, one->length, decoded, operands));
 }
 
-static bool same_operand(const ZydisDecodedOperand *a, const ZydisDecodedOperand *b)
+static bool is_same_operand(const ZydisDecodedOperand *a, const ZydisDecodedOperand *b)
 {
 	if (a->type != b->type || a->size != b->size)
 		return false;
@@ -51,7 +51,7 @@ static bool immediate_differs(const struct instruction *a, const struct instruct
 	if (p.mnemonic != q.mnemonic || p.attributes != q.attributes || p.operand_count != q.operand_count)
 		return false;
 	for (size_t i = 0; i < p.operand_count; i++) {
-		if (!same_operand(&x[i], &y[i]))
+		if (!is_same_operand(&x[i], &y[i]))
 			return false;
 		if (x[i].type != ZYDIS_OPERAND_TYPE_IMMEDIATE || x[i].imm.value.s == y[i].imm.value.s)
 			continue;
@@ -66,7 +66,7 @@ static bool immediate_differs(const struct instruction *a, const struct instruct
 
 /* Returns a number for an instruction's operation, without registers, stack slots and references to addresses. Sets *value to its immediate
  * value, which is not part of the number; 0 if there is none. */
-static uint64_t meaning_of_operands(const struct instruction *instruction, int64_t *value)
+static uint64_t hash_operands(const struct instruction *instruction, int64_t *value)
 {
 	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
 	uint64_t meaning = instruction->mnemonic;
@@ -74,37 +74,38 @@ static uint64_t meaning_of_operands(const struct instruction *instruction, int64
 
 	*value = 0;
 	if (!decode_full(instruction, &decoded, operands))
-		return map_mix(instruction->bytes[0], 1);
+		return map_combine(instruction->bytes[0], 1);
 	for (size_t i = 0; i < decoded.operand_count_visible; i++) {
 		const ZydisDecodedOperand *operand = &operands[i];
 		bool refers = instruction->local || instruction->n_references;
 
-		meaning = map_mix(meaning, (uint64_t)operand->type << 16 | operand->size);
+		meaning = map_combine(meaning, (uint64_t)operand->type << 16 | operand->size);
 		if (operand->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && !refers)
 			*value = operand->imm.value.s;
 		if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY && !refers && operand->mem.base != ZYDIS_REGISTER_RSP &&
 		    operand->mem.base != ZYDIS_REGISTER_RBP)
-			meaning = map_mix(meaning, (uint64_t)operand->mem.disp.value);
+			meaning = map_combine(meaning, (uint64_t)operand->mem.disp.value);
 	}
 	return meaning;
 }
 
-static bool same_place(struct match *match, uint64_t a, uint64_t b, uint16_t width, int depth); /* `depth`: pointers followed so far */
-static bool same_contents(struct match *match, uint64_t a, uint64_t b, uint64_t n, int depth);
+static bool is_same_target(struct match *match, uint64_t a, uint64_t b, uint16_t width, int depth); /* `depth`: pointers followed so far */
+static bool is_same_contents(struct match *match, uint64_t a, uint64_t b, uint64_t n, int depth);
 
 /* Returns the end of the data at an address: the next referenced or named address, or the end of the section. */
-static uint64_t build_end_of(const struct build *build, uint64_t address)
+static uint64_t find_data_end(const struct build *build, uint64_t address)
 {
-	const struct image_section *section = image_section_at(&build->image, address);
+	const struct image_section *section = image_find_section(&build->image, address);
 	size_t symbol = image_symbol_before(&build->image, address);
-	size_t next = map_last(build->referred, build->n_referred, sizeof(*build->referred), address) + 1; /* SIZE_MAX + 1 is 0 */
+	size_t next = map_find_last(build->referenced_addresses, build->n_referred, sizeof(*build->referenced_addresses), address) +
+		      1; /* SIZE_MAX + 1 is 0 */
 	uint64_t end;
 
 	if (!section)
 		return address;
 	end = section->address + section->size;
-	if (next < build->n_referred && build->referred[next] < end)
-		end = build->referred[next];
+	if (next < build->n_referred && build->referenced_addresses[next] < end)
+		end = build->referenced_addresses[next];
 	symbol++;
 	if (symbol < build->image.n_symbols && build->image.symbols[symbol].address < end)
 		end = build->image.symbols[symbol].address;
@@ -120,19 +121,19 @@ void match_release(struct match *match)
 /* Reports whether n more bytes may be compared, and subtracts them from the limit. */
 static bool may_compare(struct match *match, uint64_t n)
 {
-	if (n > match->left)
+	if (n > match->bytes_remaining)
 		return false;
-	match->left -= n;
+	match->bytes_remaining -= n;
 	return true;
 }
 
 /* ---- texts ---- */
 
 /* Returns the length of the printable text at an address, up to its NUL; 0 if there is none. */
-static size_t text_at(const struct image *image, uint64_t address)
+static size_t text_length_at(const struct image *image, uint64_t address)
 {
 	uint64_t room = 0;
-	const uint8_t *bytes = image_at(image, address, &room);
+	const uint8_t *bytes = image_bytes_at(image, address, &room);
 	size_t n = 0;
 
 	room = room < TEXT_BYTES_MAX ? room : TEXT_BYTES_MAX;
@@ -156,7 +157,7 @@ static bool has_form(const char *text, const char *form)
 }
 
 /* Returns the length of __DATE__ or __TIME__ if both texts have one at this place, otherwise 0. */
-static size_t same_moment(const char *a, const char *b)
+static size_t skip_same_time(const char *a, const char *b)
 {
 	static const char *const forms[] = { "aaa _0 0000", "00:00:00" };
 
@@ -167,7 +168,7 @@ static size_t same_moment(const char *a, const char *b)
 }
 
 /* Skips a source directory of the old build at *a and the corresponding one at *b. Returns false if there is none. */
-static bool same_root(const struct match *match, const char **a, const char **b)
+static bool skip_same_root(const struct match *match, const char **a, const char **b)
 {
 	for (size_t i = 0; i < match->n_roots; i++) {
 		const struct match_root *root = &match->roots[i];
@@ -181,15 +182,15 @@ static bool same_root(const struct match *match, const char **a, const char **b)
 	return false;
 }
 
-static bool same_text(const struct match *match, const char *a, const char *b)
+static bool is_same_text(const struct match *match, const char *a, const char *b)
 {
 	while (*a || *b) {
-		size_t moment = same_moment(a, b);
+		size_t moment = skip_same_time(a, b);
 
 		if (moment) {
 			a += moment;
 			b += moment;
-		} else if (!same_root(match, &a, &b)) {
+		} else if (!skip_same_root(match, &a, &b)) {
 			if (*a != *b)
 				return false;
 			a++;
@@ -200,9 +201,9 @@ static bool same_text(const struct match *match, const char *a, const char *b)
 }
 
 /* Compares texts at two addresses. Returns 1 if they are equal, 0 if not, and -1 if neither address has a text. */
-static int same_texts(struct match *match, uint64_t a, uint64_t b)
+static int compare_texts(struct match *match, uint64_t a, uint64_t b)
 {
-	size_t n = text_at(&match->old->image, a), m = text_at(&match->new->image, b);
+	size_t n = text_length_at(&match->old->image, a), m = text_length_at(&match->new->image, b);
 	const uint8_t *x, *y;
 	uint64_t room;
 
@@ -210,11 +211,11 @@ static int same_texts(struct match *match, uint64_t a, uint64_t b)
 		return n == m ? -1 : 0;
 	if (!may_compare(match, n + m))
 		return 0;
-	x = image_at(&match->old->image, a, &room);
-	y = image_at(&match->new->image, b, &room);
+	x = image_bytes_at(&match->old->image, a, &room);
+	y = image_bytes_at(&match->new->image, b, &room);
 	if (n == m && !memcmp(x, y, n))
 		return 1;
-	return same_text(match, (const char *)x, (const char *)y);
+	return is_same_text(match, (const char *)x, (const char *)y);
 }
 
 /* ---- switch tables ---- */
@@ -223,7 +224,7 @@ static int same_texts(struct match *match, uint64_t a, uint64_t b)
 static size_t entry_target(const struct build *build, const struct code *code, size_t body, uint64_t table, size_t i)
 {
 	uint64_t room = 0;
-	const uint8_t *bytes = image_at(&build->image, table + 4 * i, &room);
+	const uint8_t *bytes = image_bytes_at(&build->image, table + 4 * i, &room);
 	int32_t distance;
 	uint64_t target;
 
@@ -231,21 +232,21 @@ static size_t entry_target(const struct build *build, const struct code *code, s
 		return SIZE_MAX;
 	memcpy(&distance, bytes, sizeof(distance));
 	target = table + (uint64_t)(int64_t)distance;
-	return functions_in_body(&build->functions, body, target) ? code_index(code, target) : SIZE_MAX;
+	return functions_is_in_body(&build->functions, body, target) ? code_index(code, target) : SIZE_MAX;
 }
 
 /* Returns the maximum number of entries that fit into the table. */
-static size_t table_room(const struct build *build, uint64_t table)
+static size_t table_max_entries(const struct build *build, uint64_t table)
 {
-	uint64_t n = (build_end_of(build, table) - table) / 4;
+	uint64_t n = (find_data_end(build, table) - table) / 4;
 
 	return n < TABLE_MAX ? (size_t)n : TABLE_MAX;
 }
 
 /* Compares switch tables, whose entries are relative to the table. Returns 1 if they are equal, 0 if not, and -1 if neither is a table. */
-static int same_tables(struct match *match, uint64_t a, uint64_t b)
+static int compare_tables(struct match *match, uint64_t a, uint64_t b)
 {
-	size_t n = table_room(match->old, a), m = table_room(match->new, b), i;
+	size_t n = table_max_entries(match->old, a), m = table_max_entries(match->new, b), i;
 
 	for (i = 0; i < n && i < m; i++) {
 		size_t x = entry_target(match->old, &match->old_code, match->old_body, a, i);
@@ -272,7 +273,7 @@ static size_t name_length(const char *name)
 }
 
 /* Reports whether the symbols are equal, or are Rust symbols that differ only in crate hashes, which change with each build. */
-static bool same_symbol_text(const char *a, const char *b)
+static bool is_same_symbol_text(const char *a, const char *b)
 {
 	char *x, *y;
 	bool same;
@@ -288,32 +289,32 @@ static bool same_symbol_text(const char *a, const char *b)
 	return same;
 }
 
-static bool same_name(const char *a, const char *b)
+static bool is_same_name(const char *a, const char *b)
 {
 	size_t n = name_length(a);
 
-	return (n == name_length(b) && !memcmp(a, b, n)) || same_symbol_text(a, b);
+	return (n == name_length(b) && !memcmp(a, b, n)) || is_same_symbol_text(a, b);
 }
 
 static bool is_function_pair(const struct match *match, size_t a, size_t b)
 {
 	if (a == FUNCTIONS_NONE || b == FUNCTIONS_NONE)
 		return false;
-	return match->new_of_old[a] == b || (a == match->old_function && b == match->new_function);
+	return match->old_to_new[a] == b || (a == match->old_function && b == match->new_function);
 }
 
 /* Reports whether symbols that other files could define are the same: their functions are a pair, or the symbols are equal. */
-static bool same_symbol(const struct match *match, const char *a, const char *b)
+static bool is_same_symbol(const struct match *match, const char *a, const char *b)
 {
-	size_t f = functions_named(&match->old->functions, a), g = functions_named(&match->new->functions, b);
+	size_t f = functions_find_symbol(&match->old->functions, a), g = functions_find_symbol(&match->new->functions, b);
 
-	return is_function_pair(match, f, g) || same_symbol_text(a, b);
+	return is_function_pair(match, f, g) || is_same_symbol_text(a, b);
 }
 
 /* ---- code ---- */
 
 /* Compares addresses in code outside of functions, by the nearest label and the distance from it. */
-static bool same_label_of_code(const struct match *match, uint64_t a, uint64_t b)
+static bool is_same_code_label(const struct match *match, uint64_t a, uint64_t b)
 {
 	size_t i = image_symbol_before(&match->old->image, a), j = image_symbol_before(&match->new->image, b);
 	const struct image_symbol *x, *y;
@@ -322,43 +323,43 @@ static bool same_label_of_code(const struct match *match, uint64_t a, uint64_t b
 		return i == j;
 	x = &match->old->image.symbols[i];
 	y = &match->new->image.symbols[j];
-	return a - x->address == b - y->address && same_name(x->name, y->name);
+	return a - x->address == b - y->address && is_same_name(x->name, y->name);
 }
 
-static bool same_code(const struct match *match, uint64_t a, uint64_t b)
+static bool is_same_code(const struct match *match, uint64_t a, uint64_t b)
 {
 	const struct functions *f = &match->old->functions, *g = &match->new->functions;
-	size_t x = functions_body_at(f, a), y = functions_body_at(g, b);
+	size_t x = functions_find_body(f, a), y = functions_find_body(g, b);
 	const char *p = image_import_at(&match->old->image, a), *q = image_import_at(&match->new->image, b);
 
-	if (functions_in_body(f, match->old_body, a) && functions_in_body(g, match->new_body, b))
+	if (functions_is_in_body(f, match->old_body, a) && functions_is_in_body(g, match->new_body, b))
 		return code_index(&match->old_code, a) == code_index(&match->new_code, b);
 	if (x != FUNCTIONS_NONE && y != FUNCTIONS_NONE)
 		return is_function_pair(match, f->bodies[x].function, g->bodies[y].function) &&
 		       a - f->bodies[x].entry == b - g->bodies[y].entry && !strcmp(f->bodies[x].label, g->bodies[y].label);
 	if (p && q)
-		return same_symbol(match, p, q);
+		return is_same_symbol(match, p, q);
 	if (x != FUNCTIONS_NONE || y != FUNCTIONS_NONE) /* one build calls it by the linkage table */
-		return (p || q) && is_function_pair(match, build_callee(match->old, a), build_callee(match->new, b));
-	return !p && !q && (match->nameless || same_label_of_code(match, a, b));
+		return (p || q) && is_function_pair(match, build_find_callee(match->old, a), build_find_callee(match->new, b));
+	return !p && !q && (match->nameless || is_same_code_label(match, a, b));
 }
 
 /* ---- thread-local data ---- */
 
 static const struct image_symbol *thread_symbol(const struct image *image, uint64_t offset)
 {
-	size_t i = map_last(image->threads, image->n_threads, sizeof(*image->threads), offset);
+	size_t i = map_find_last(image->threads, image->n_threads, sizeof(*image->threads), offset);
 
 	return i == SIZE_MAX ? NULL : &image->threads[i];
 }
 
-static bool same_thread_data(const struct match *match, uint64_t a, uint64_t b)
+static bool is_same_thread_data(const struct match *match, uint64_t a, uint64_t b)
 {
 	const struct image_symbol *x = thread_symbol(&match->old->image, a), *y = thread_symbol(&match->new->image, b);
 
 	if (!x || !y)
 		return !x && !y && a == b;
-	return a - x->address == b - y->address && same_name(x->name, y->name);
+	return a - x->address == b - y->address && is_same_name(x->name, y->name);
 }
 
 /* ---- the linker's tables ---- */
@@ -371,7 +372,7 @@ static bool is_thread_relocation(uint32_t type)
 static bool word_at(const struct image *image, uint64_t address, uint64_t *word)
 {
 	uint64_t n = 0;
-	const uint8_t *bytes = image_at(image, address, &n);
+	const uint8_t *bytes = image_bytes_at(image, address, &n);
 
 	if (!bytes || n < sizeof(*word))
 		return false;
@@ -390,7 +391,7 @@ static uint64_t thread_target(const struct image *image, const struct image_relo
 }
 
 /* Compares the pointers that the linker, or at the start the dynamic linker, stores at two addresses. */
-static bool same_slot(struct match *match, uint64_t a, uint64_t b, int depth)
+static bool is_same_slot(struct match *match, uint64_t a, uint64_t b, int depth)
 {
 	const struct image_relocation *r = image_relocation_at(&match->old->image, a), *s = image_relocation_at(&match->new->image, b);
 	uint64_t x, y;
@@ -399,16 +400,16 @@ static bool same_slot(struct match *match, uint64_t a, uint64_t b, int depth)
 		if (is_thread_relocation(r->type) != is_thread_relocation(s->type) || !r->symbol != !s->symbol)
 			return false;
 		if (r->symbol)
-			return r->addend == s->addend && same_symbol(match, r->symbol, s->symbol);
+			return r->addend == s->addend && is_same_symbol(match, r->symbol, s->symbol);
 		if (is_thread_relocation(r->type))
-			return same_thread_data(match, thread_target(&match->old->image, r), thread_target(&match->new->image, s));
-		return same_place(match, (uint64_t)r->addend, (uint64_t)s->addend, 0, depth + 1);
+			return is_same_thread_data(match, thread_target(&match->old->image, r), thread_target(&match->new->image, s));
+		return is_same_target(match, (uint64_t)r->addend, (uint64_t)s->addend, 0, depth + 1);
 	}
 	if (r || s || !word_at(&match->old->image, a, &x) || !word_at(&match->new->image, b, &y))
 		return !r && !s;
 	if (x == y && (!x || !match->old->image.fixed))
 		return true;
-	return same_place(match, x, y, 0, depth + 1);
+	return is_same_target(match, x, y, 0, depth + 1);
 }
 
 /* ---- data ---- */
@@ -437,7 +438,7 @@ static const struct image_symbol *object_at(const struct image *image, uint64_t 
 
 /* Reports whether both addresses have a symbol of the same name at the same distance. Neighboring symbols count too, because an address
  * past an array's end, or before its start, lies in another variable. */
-static bool same_neighbour(const struct match *match, uint64_t a, uint64_t b)
+static bool is_same_neighbour(const struct match *match, uint64_t a, uint64_t b)
 {
 	const struct image *f = &match->old->image, *g = &match->new->image;
 	size_t first_a = image_symbol_before(f, a), first_b = image_symbol_before(g, b);
@@ -447,7 +448,7 @@ static bool same_neighbour(const struct match *match, uint64_t a, uint64_t b)
 			size_t x = first_a + 1 - i, y = first_b + 1 - j; /* SIZE_MAX + 1 is 0 */
 
 			if (x < f->n_symbols && y < g->n_symbols && a - f->symbols[x].address == b - g->symbols[y].address &&
-			    same_name(f->symbols[x].name, g->symbols[y].name))
+			    is_same_name(f->symbols[x].name, g->symbols[y].name))
 				return true;
 		}
 	return false;
@@ -459,37 +460,37 @@ static bool has_virtual_functions(const char *name)
 	return !strncmp(name, "_ZT", 3) && strchr("VITSC", name[3]) && name[3];
 }
 
-static bool same_object(struct match *match, const struct image_symbol *x, const struct image_symbol *y, int depth)
+static bool is_same_object(struct match *match, const struct image_symbol *x, const struct image_symbol *y, int depth)
 {
 	if (has_virtual_functions(x->name) || has_virtual_functions(y->name))
-		return same_symbol_text(x->name, y->name);
-	if (x->size == y->size && same_contents(match, x->address, y->address, x->size, depth))
+		return is_same_symbol_text(x->name, y->name);
+	if (x->size == y->size && is_same_contents(match, x->address, y->address, x->size, depth))
 		return true;
-	if (text_at(&match->old->image, x->address) + 1 == x->size && same_texts(match, x->address, y->address) == 1)
+	if (text_length_at(&match->old->image, x->address) + 1 == x->size && compare_texts(match, x->address, y->address) == 1)
 		return true;
-	if (same_name(x->name, y->name) && !match->constant)
+	if (is_same_name(x->name, y->name) && !match->constant)
 		match->constant = y->name;
 	return false;
 }
 
 /* Compares unnamed constants: literals, switch tables, initial values. Returns 1 if equal, 0 if not, -1 if their bytes differ otherwise. */
-static int same_anonymous(struct match *match, uint64_t a, uint64_t b, uint16_t width, int depth)
+static int compare_anonymous(struct match *match, uint64_t a, uint64_t b, uint16_t width, int depth)
 {
 	uint64_t n_a, n_b, n = width;
 	int same;
 
 	if (width)
-		return same_contents(match, a, b, width, depth);
-	same = same_tables(match, a, b); /* before texts, because the bytes of negative distances could be letters */
+		return is_same_contents(match, a, b, width, depth);
+	same = compare_tables(match, a, b); /* before texts, because the bytes of negative distances could be letters */
 	if (same >= 0)
 		return same;
-	same = same_texts(match, a, b);
+	same = compare_texts(match, a, b);
 	if (same >= 0)
 		return same;
-	n_a = build_end_of(match->old, a) - a;
-	n_b = build_end_of(match->new, b) - b;
+	n_a = find_data_end(match->old, a) - a;
+	n_b = find_data_end(match->new, b) - b;
 	n = n_a < n_b ? n_a : n_b;
-	return same_contents(match, a, b, n < ANONYMOUS_MAX ? n : ANONYMOUS_MAX, depth) ? 1 : -1;
+	return is_same_contents(match, a, b, n < ANONYMOUS_MAX ? n : ANONYMOUS_MAX, depth) ? 1 : -1;
 }
 
 /* Returns the data symbol that ends at the address; NULL if none does. */
@@ -501,89 +502,89 @@ static const struct image_symbol *object_before(const struct image *image, uint6
 }
 
 /* Reports whether both addresses are the end of the same array, where a loop over the array ends. */
-static bool same_end(const struct match *match, uint64_t a, uint64_t b)
+static bool is_same_end(const struct match *match, uint64_t a, uint64_t b)
 {
 	const struct image_symbol *x = object_before(&match->old->image, a), *y = object_before(&match->new->image, b);
 
-	return x && y && x->size == y->size && same_name(x->name, y->name);
+	return x && y && x->size == y->size && is_same_name(x->name, y->name);
 }
 
-static bool same_constant(struct match *match, uint64_t a, uint64_t b, uint16_t width, int depth)
+static bool is_same_constant(struct match *match, uint64_t a, uint64_t b, uint16_t width, int depth)
 {
 	const struct image_symbol *x = object_at(&match->old->image, a), *y = object_at(&match->new->image, b);
 	int same = 0;
 
 	if (x && y && a - x->address == b - y->address) {
-		bool equal = same_object(match, x, y, depth);
+		bool equal = is_same_object(match, x, y, depth);
 
-		if (equal || same_name(x->name, y->name))
+		if (equal || is_same_name(x->name, y->name))
 			return equal;
 	}
 	if (!x && !y)
-		same = same_anonymous(match, a, b, width, depth);
-	else if (same_texts(match, a, b) < 0)
+		same = compare_anonymous(match, a, b, width, depth);
+	else if (compare_texts(match, a, b) < 0)
 		same = -1;
-	return same > 0 || (same < 0 && !width && same_end(match, a, b));
+	return same > 0 || (same < 0 && !width && is_same_end(match, a, b));
 }
 
-static bool same_data(struct match *match, uint64_t a, uint64_t b, uint16_t width, int depth)
+static bool is_same_data(struct match *match, uint64_t a, uint64_t b, uint16_t width, int depth)
 {
-	const struct image_section *s = image_section_at(&match->old->image, a), *t = image_section_at(&match->new->image, b);
+	const struct image_section *s = image_find_section(&match->old->image, a), *t = image_find_section(&match->new->image, b);
 
 	if (s && t && is_got(s) && is_got(t))
-		return same_slot(match, a, b, depth);
+		return is_same_slot(match, a, b, depth);
 	if (s && t && is_constant(s) && is_constant(t))
-		return same_constant(match, a, b, width, depth);
-	if (same_neighbour(match, a, b))
+		return is_same_constant(match, a, b, width, depth);
+	if (is_same_neighbour(match, a, b))
 		return true;
 	/* neither side has a name: data of the linker, or of a stripped file */
 	return s && t && match->nameless && !object_at(&match->old->image, a) && !object_at(&match->new->image, b) &&
 	       !strcmp(s->name, t->name);
 }
 
-static bool same_place(struct match *match, uint64_t a, uint64_t b, uint16_t width, int depth)
+static bool is_same_target(struct match *match, uint64_t a, uint64_t b, uint16_t width, int depth)
 {
-	const struct image_section *s = image_section_at(&match->old->image, a), *t = image_section_at(&match->new->image, b);
+	const struct image_section *s = image_find_section(&match->old->image, a), *t = image_find_section(&match->new->image, b);
 
-	if (depth > POINTERS_DEEP)
+	if (depth > POINTER_DEPTH_MAX)
 		return true;
 	if (!s && !t)
 		return true;
 	if (s && t && image_is_code(s) && image_is_code(t))
-		return same_code(match, a, b);
-	return same_data(match, a, b, width, depth);
+		return is_same_code(match, a, b);
+	return is_same_data(match, a, b, width, depth);
 }
 
 /* Reports whether two references have the same target. */
-static bool same_reference(struct match *match, const struct code_reference *a, const struct code_reference *b)
+static bool is_same_reference(struct match *match, const struct code_reference *a, const struct code_reference *b)
 {
 	if (a->kind != b->kind || a->width != b->width)
 		return false;
 	if (a->kind == CODE_THREAD)
-		return same_thread_data(match, a->target, b->target);
-	return same_place(match, a->target, b->target, a->width, 0);
+		return is_same_thread_data(match, a->target, b->target);
+	return is_same_target(match, a->target, b->target, a->width, 0);
 }
 
 /* ---- contents ---- */
 
-static bool same_word(struct match *match, uint64_t a, uint64_t b, const uint8_t *x, const uint8_t *y, int depth)
+static bool is_same_word(struct match *match, uint64_t a, uint64_t b, const uint8_t *x, const uint8_t *y, int depth)
 {
 	const struct image *f = &match->old->image, *g = &match->new->image;
 	uint64_t p, q;
 
 	if (image_relocation_at(f, a) || image_relocation_at(g, b))
-		return same_slot(match, a, b, depth);
+		return is_same_slot(match, a, b, depth);
 	if (!memcmp(x, y, 8))
 		return true;
 	memcpy(&p, x, 8);
 	memcpy(&q, y, 8);
-	return image_section_at(f, p) && image_section_at(g, q) && same_place(match, p, q, 0, depth + 1);
+	return image_find_section(f, p) && image_find_section(g, q) && is_same_target(match, p, q, 0, depth + 1);
 }
 
 static bool compare_contents(struct match *match, uint64_t a, uint64_t b, uint64_t n, int depth)
 {
 	uint64_t room_a = 0, room_b = 0;
-	const uint8_t *x = image_at(&match->old->image, a, &room_a), *y = image_at(&match->new->image, b, &room_b);
+	const uint8_t *x = image_bytes_at(&match->old->image, a, &room_a), *y = image_bytes_at(&match->new->image, b, &room_b);
 
 	if (!x || !y)
 		return !x && !y;
@@ -597,16 +598,16 @@ static bool compare_contents(struct match *match, uint64_t a, uint64_t b, uint64
 	for (uint64_t i = 0; i < n;) {
 		bool word = n - i >= 8 && (a + i) % 8 == 0 && (b + i) % 8 == 0;
 
-		if (word ? !same_word(match, a + i, b + i, x + i, y + i, depth) : x[i] != y[i])
+		if (word ? !is_same_word(match, a + i, b + i, x + i, y + i, depth) : x[i] != y[i])
 			return false;
 		i += word ? 8 : 1;
 	}
 	return true;
 }
 
-static bool same_contents(struct match *match, uint64_t a, uint64_t b, uint64_t n, int depth)
+static bool is_same_contents(struct match *match, uint64_t a, uint64_t b, uint64_t n, int depth)
 {
-	uint64_t key = map_mix(map_mix(a, b), n);
+	uint64_t key = map_combine(map_combine(a, b), n);
 	size_t known;
 
 	if (map_get(&match->contents, key, &known))
@@ -620,7 +621,7 @@ static bool same_contents(struct match *match, uint64_t a, uint64_t b, uint64_t 
 /* ---- instructions ---- */
 
 /* Compares the bytes of two instructions, except those that refer to an address. */
-static bool same_bytes(const struct instruction *a, const struct instruction *b)
+static bool is_same_bytes(const struct instruction *a, const struct instruction *b)
 {
 	size_t at = 0;
 
@@ -638,16 +639,16 @@ static bool same_bytes(const struct instruction *a, const struct instruction *b)
 	return at <= a->length && !memcmp(a->bytes + at, b->bytes + at, a->length - at);
 }
 
-static bool same_instruction(struct match *match, const struct instruction *a, const struct instruction *b)
+static bool is_same_instruction(struct match *match, const struct instruction *a, const struct instruction *b)
 {
 	if (a->mnemonic != b->mnemonic || a->local != b->local || a->n_references != b->n_references)
 		return false;
 	if (a->local) /* short and near branches are equivalent */
 		return a->local_target == b->local_target;
-	if (!(a->n_references && a->references[0].kind == CODE_BRANCH) && !same_bytes(a, b))
+	if (!(a->n_references && a->references[0].kind == CODE_BRANCH) && !is_same_bytes(a, b))
 		return false;
 	for (size_t i = 0; i < a->n_references; i++)
-		if (!same_reference(match, &a->references[i], &b->references[i]))
+		if (!is_same_reference(match, &a->references[i], &b->references[i]))
 			return false;
 	return true;
 }
@@ -656,24 +657,24 @@ static bool same_instruction(struct match *match, const struct instruction *a, c
 static int64_t line_distance(const struct build *build, size_t body, uint64_t address, int64_t value)
 {
 	unsigned lines[FUNCTIONS_LINES_MAX];
-	size_t n = functions_lines(&build->image, &build->functions, body, address, lines);
+	size_t n = functions_find_lines(&build->image, &build->functions, body, address, lines);
 	int64_t nearest = INT64_MAX;
 
 	for (size_t i = 0; i < n; i++)
-		if (lines[i] && llabs(value - (int64_t)lines[i]) <= LINE_REACH && llabs(value - (int64_t)lines[i]) < llabs(nearest))
+		if (lines[i] && llabs(value - (int64_t)lines[i]) <= LINE_DISTANCE_MAX && llabs(value - (int64_t)lines[i]) < llabs(nearest))
 			nearest = value - (int64_t)lines[i];
 	return nearest;
 }
 
 /* Reports whether the value moved by as many lines as a function in the body. This recognizes code that was moved out of its statement. */
-static bool moved_with_function(const struct match *match, int64_t value, int64_t moved)
+static bool is_moved_with_function(const struct match *match, int64_t value, int64_t moved)
 {
 	const struct functions *f = &match->old->functions, *g = &match->new->functions;
 	const struct body *body = &f->bodies[match->old_body];
 
 	for (size_t i = 0; i <= body->n_inlined; i++) {
 		size_t before = i ? f->inlines[body->first_inlined + i - 1].function : body->function;
-		size_t now = i ? match->new_of_old[before] : match->new_function;
+		size_t now = i ? match->old_to_new[before] : match->new_function;
 		int64_t line = f->items[before].line;
 
 		if (line && value >= line && value < line + FUNCTION_LINES && now != FUNCTIONS_NONE && moved == g->items[now].line - line)
@@ -691,13 +692,13 @@ static bool is_line(const struct match *match, const struct instruction *a, cons
 	distance = line_distance(match->old, match->old_body, a->address, value_a);
 	if (distance != INT64_MAX && distance == line_distance(match->new, match->new_body, b->address, value_b))
 		return true;
-	return moved_with_function(match, value_a, value_b - value_a);
+	return is_moved_with_function(match, value_a, value_b - value_a);
 }
 
-static enum match_result same_instructions(struct match *match, const struct instruction *a, const struct instruction *b)
+static enum match_result compare_instructions(struct match *match, const struct instruction *a, const struct instruction *b)
 {
 	match->constant = NULL;
-	if (same_instruction(match, a, b))
+	if (is_same_instruction(match, a, b))
 		return MATCH_EQUAL;
 	return match->constant ? MATCH_CONSTANTS : is_line(match, a, b) ? MATCH_LINES : MATCH_DIFFERENT;
 }
@@ -718,7 +719,7 @@ static enum match_result match_bodies(struct match *match, size_t old_body, size
 	if (match->old_code.n != match->new_code.n)
 		return MATCH_DIFFERENT;
 	for (size_t i = 0; i < match->old_code.n; i++) {
-		enum match_result one = same_instructions(match, &match->old_code.items[i], &match->new_code.items[i]);
+		enum match_result one = compare_instructions(match, &match->old_code.items[i], &match->new_code.items[i]);
 
 		if (one == MATCH_CONSTANTS && !constant)
 			constant = match->constant;
@@ -733,7 +734,7 @@ static enum match_result match_bodies(struct match *match, size_t old_body, size
 
 /* ---- functions ---- */
 
-static bool same_label(const struct match *match, size_t a, size_t b)
+static bool is_same_label(const struct match *match, size_t a, size_t b)
 {
 	return !strcmp(match->old->functions.bodies[a].label, match->new->functions.bodies[b].label);
 }
@@ -748,7 +749,7 @@ static bool best_match(struct match *match, size_t body, bool is_old, const size
 		size_t old = is_old ? body : bodies[i], new = is_old ? bodies[i] : body;
 		enum match_result one;
 
-		if (!same_label(match, old, new))
+		if (!is_same_label(match, old, new))
 			continue;
 		found = true;
 		one = match_bodies(match, old, new);
@@ -759,8 +760,8 @@ static bool best_match(struct match *match, size_t body, bool is_old, const size
 }
 
 /* Reports whether each label of bodies[n] is also a label of others[m]. */
-static bool all_have_match(const struct functions *f, const size_t *bodies, size_t n, const struct functions *g, const size_t *others,
-			   size_t m)
+static bool has_match_for_all(const struct functions *f, const size_t *bodies, size_t n, const struct functions *g, const size_t *others,
+			      size_t m)
 {
 	for (size_t i = 0; i < n; i++) {
 		size_t j = 0;
@@ -773,16 +774,16 @@ static bool all_have_match(const struct functions *f, const size_t *bodies, size
 	return true;
 }
 
-bool match_same_clones(const struct match *match, size_t old_function, size_t new_function)
+bool match_has_same_clones(const struct match *match, size_t old_function, size_t new_function)
 {
 	const struct functions *f = &match->old->functions, *g = &match->new->functions;
 	const struct function *a = &f->items[old_function], *b = &g->items[new_function];
 	const size_t *old = f->body_order + a->first_body, *new = g->body_order + b->first_body;
 
-	return all_have_match(f, old, a->n_bodies, g, new, b->n_bodies) && all_have_match(g, new, b->n_bodies, f, old, a->n_bodies);
+	return has_match_for_all(f, old, a->n_bodies, g, new, b->n_bodies) && has_match_for_all(g, new, b->n_bodies, f, old, a->n_bodies);
 }
 
-enum match_result match_functions(struct match *match, size_t old_function, size_t new_function)
+enum match_result match_compare_functions(struct match *match, size_t old_function, size_t new_function)
 {
 	const struct functions *f = &match->old->functions, *g = &match->new->functions;
 	const struct function *a = &f->items[old_function], *b = &g->items[new_function];
@@ -819,7 +820,7 @@ struct shares {
 	struct map by_key;
 };
 
-static struct share *share_of(struct shares *shares, size_t key)
+static struct share *share_find(struct shares *shares, size_t key)
 {
 	size_t index;
 
@@ -831,59 +832,59 @@ static struct share *share_of(struct shares *shares, size_t key)
 	return &shares->items[index];
 }
 
-static size_t key_of(const struct match *match, bool of_old, size_t function)
+static size_t function_key(const struct match *match, bool of_old, size_t function)
 {
-	size_t new = of_old ? match->new_of_old[function] : function;
+	size_t new = of_old ? match->old_to_new[function] : function;
 
 	return new == FUNCTIONS_NONE ? match->new->functions.n + function : new;
 }
 
 /* Returns a number for the code to which an instruction refers. The number is the same in both builds. */
-static uint64_t meaning_of_code(const struct match *match, bool of_old, uint64_t target)
+static uint64_t hash_code_target(const struct match *match, bool of_old, uint64_t target)
 {
 	const struct build *build = of_old ? match->old : match->new;
-	size_t callee = build_callee(build, target);
+	size_t callee = build_find_callee(build, target);
 	const char *import = image_import_at(&build->image, target);
 
 	if (callee != FUNCTIONS_NONE)
-		return map_mix(1, key_of(match, of_old, callee));
+		return map_combine(1, function_key(match, of_old, callee));
 	return import ? map_hash(import, strlen(import)) : 2;
 }
 
-static uint64_t meaning_of_data(const struct build *build, uint64_t target)
+static uint64_t hash_data_target(const struct build *build, uint64_t target)
 {
-	size_t n = text_at(&build->image, target), symbol = image_symbol_before(&build->image, target);
+	size_t n = text_length_at(&build->image, target), symbol = image_symbol_before(&build->image, target);
 	uint64_t room;
 
 	if (n) {
-		const char *text = (const char *)image_at(&build->image, target, &room), *slash = memrchr(text, '/', n);
+		const char *text = (const char *)image_bytes_at(&build->image, target, &room), *slash = memrchr(text, '/', n);
 
 		return slash ? map_hash(slash, n - (size_t)(slash - text)) : map_hash(text, n);
 	}
 	if (symbol == SIZE_MAX || target - build->image.symbols[symbol].address >= build->image.symbols[symbol].size)
 		return 3;
 	n = strcspn(build->image.symbols[symbol].name, ".");
-	return map_mix(map_hash(build->image.symbols[symbol].name, n), target - build->image.symbols[symbol].address);
+	return map_combine(map_hash(build->image.symbols[symbol].name, n), target - build->image.symbols[symbol].address);
 }
 
 /* Returns a number for an instruction. If its immediate value may be a line number, the value relative to the instruction's line counts. */
-static uint64_t meaning_of(const struct match *match, bool of_old, size_t body, const struct instruction *one)
+static uint64_t hash_instruction(const struct match *match, bool of_old, size_t body, const struct instruction *one)
 {
 	const struct build *build = of_old ? match->old : match->new;
 	int64_t immediate, distance = INT64_MAX;
-	uint64_t value = meaning_of_operands(one, &immediate);
+	uint64_t value = hash_operands(one, &immediate);
 
 	if (immediate > LINE_MIN)
 		distance = line_distance(build, body, one->address, immediate);
-	value = map_mix(value, (uint64_t)(distance == INT64_MAX ? immediate : distance));
+	value = map_combine(value, (uint64_t)(distance == INT64_MAX ? immediate : distance));
 	for (size_t i = 0; i < one->n_references; i++) {
 		const struct code_reference *r = &one->references[i];
-		const struct image_section *section = image_section_at(&build->image, r->target);
+		const struct image_section *section = image_find_section(&build->image, r->target);
 
 		if (r->kind == CODE_BRANCH || (section && image_is_code(section)))
-			value = map_mix(value, meaning_of_code(match, of_old, r->target));
+			value = map_combine(value, hash_code_target(match, of_old, r->target));
 		else if (r->kind != CODE_THREAD)
-			value = map_mix(value, meaning_of_data(build, r->target));
+			value = map_combine(value, hash_data_target(build, r->target));
 	}
 	return value;
 }
@@ -897,19 +898,19 @@ static void add_side(const struct match *match, bool of_old, size_t body, const 
 
 	for (size_t i = 0; i < code->n; i++)
 		addresses[i] = code->items[i].address;
-	functions_paint(f, body, addresses, code->n, owners);
+	functions_find_owners(f, body, addresses, code->n, owners);
 	for (size_t i = 0; i < code->n; i++) {
-		struct share *share = share_of(shares, key_of(match, of_old, owners[i]));
+		struct share *share = share_find(shares, function_key(match, of_old, owners[i]));
 
 		*(of_old ? &share->old_n : &share->new_n) += 1;
 		if (!same || !same[i])
-			*(of_old ? &share->old_sum : &share->new_sum) += meaning_of(match, of_old, body, &code->items[i]);
+			*(of_old ? &share->old_sum : &share->new_sum) += hash_instruction(match, of_old, body, &code->items[i]);
 	}
 	mem_free(addresses, owners);
 }
 
 /* Returns for each instruction whether it is equal in both builds; NULL if their numbers differ. The caller frees the result. */
-static bool *find_same(struct match *match)
+static bool *find_equal_instructions(struct match *match)
 {
 	const struct code *old = &match->old_code, *new = &match->new_code;
 	bool *same;
@@ -918,7 +919,7 @@ static bool *find_same(struct match *match)
 		return NULL;
 	same = mem_new(old->n, sizeof(*same));
 	for (size_t i = 0; i < old->n; i++)
-		same[i] = same_instructions(match, &old->items[i], &new->items[i]) != MATCH_DIFFERENT;
+		same[i] = compare_instructions(match, &old->items[i], &new->items[i]) != MATCH_DIFFERENT;
 	return same;
 }
 
@@ -932,12 +933,12 @@ static void report_parts(struct match *match, size_t old_body, size_t new_body, 
 {
 	struct match_part part = { .host = match->new->functions.bodies[new_body].function };
 	struct shares shares = { .items = NULL };
-	bool *same = find_same(match);
+	bool *same = find_equal_instructions(match);
 
 	add_side(match, true, old_body, &match->old_code, same, &shares);
 	add_side(match, false, new_body, &match->new_code, same, &shares);
 	free(same);
-	part.host_differs = share_differs(share_of(&shares, part.host));
+	part.host_differs = share_differs(share_find(&shares, part.host));
 	for (size_t i = 0; i < shares.n; i++) {
 		const struct share *share = &shares.items[i];
 
@@ -950,7 +951,7 @@ static void report_parts(struct match *match, size_t old_body, size_t new_body, 
 	map_release(&shares.by_key);
 }
 
-void match_parts(struct match *match, size_t old_function, size_t new_function, match_part_function *report_step, void *context)
+void match_report_parts(struct match *match, size_t old_function, size_t new_function, match_part_function *report_step, void *context)
 {
 	const struct functions *f = &match->old->functions, *g = &match->new->functions;
 	const struct function *a = &f->items[old_function], *b = &g->items[new_function];
@@ -958,7 +959,7 @@ void match_parts(struct match *match, size_t old_function, size_t new_function, 
 	for (size_t i = 0; i < a->n_bodies && i < b->n_bodies; i++) {
 		size_t x = f->body_order[a->first_body + i], y = g->body_order[b->first_body + i];
 
-		if (same_label(match, x, y) && match_bodies(match, x, y) != MATCH_EQUAL)
+		if (is_same_label(match, x, y) && match_bodies(match, x, y) != MATCH_EQUAL)
 			report_parts(match, x, y, report_step, context);
 	}
 }

@@ -40,7 +40,7 @@ struct candidate {
 	size_t old, new, likeness;
 };
 
-ORDER_BY(compare_candidates, struct candidate, BY_DOWN(likeness) BY_UP(old) BY_UP(new))
+ORDER_BY(compare_candidates, struct candidate, BY_DESC(likeness) BY_ASC(old) BY_ASC(new))
 
 static size_t file_likeness(const struct function *a, const struct function *b)
 {
@@ -52,7 +52,7 @@ static size_t file_likeness(const struct function *a, const struct function *b)
 /* Pairs functions of the same name, old[n] and new[m], whose files have equal names; the most similar paths come first. If then only one
  * function is left on each side, pairs these two, because the function has moved to another file. */
 static void pair_group(const struct functions *f, const struct functions *g, const size_t *old, size_t n, const size_t *new, size_t m,
-		       size_t *new_of_old, size_t *old_of_new)
+		       size_t *old_to_new, size_t *new_to_old)
 {
 	struct candidate *candidates = mem_new(n * m, sizeof(*candidates));
 	size_t left = n < m ? n : m, left_old = n, left_new = m;
@@ -64,12 +64,12 @@ static void pair_group(const struct functions *f, const struct functions *g, con
 	for (size_t i = 0; i < n * m && left; i++) {
 		const struct candidate *c = &candidates[i];
 
-		if (new_of_old[c->old] != FUNCTIONS_NONE || old_of_new[c->new] != FUNCTIONS_NONE)
+		if (old_to_new[c->old] != FUNCTIONS_NONE || new_to_old[c->new] != FUNCTIONS_NONE)
 			continue;
 		if (!c->likeness && (left_old != 1 || left_new != 1))
 			continue;
-		new_of_old[c->old] = c->new;
-		old_of_new[c->new] = c->old;
+		old_to_new[c->old] = c->new;
+		new_to_old[c->new] = c->old;
 		left--;
 		left_old--;
 		left_new--;
@@ -86,7 +86,7 @@ enum likeness {
 };
 
 /* Returns the property as text, which the caller frees; NULL if the function does not have it. */
-static char *key_of(const struct function *function, enum likeness like)
+static char *likeness_key(const struct function *function, enum likeness like)
 {
 	char *rust, *key = NULL;
 
@@ -102,7 +102,7 @@ static char *key_of(const struct function *function, enum likeness like)
 		free(rust);
 		return key;
 	default:
-		return functions_start_of(function->symbol) == FUNCTIONS_START_CALLS ? mem_format("%.14s", function->symbol) : NULL;
+		return functions_classify_init(function->symbol) == FUNCTIONS_INIT_CALLS ? mem_format("%.14s", function->symbol) : NULL;
 	}
 }
 
@@ -111,7 +111,7 @@ static void chain_functions(const struct functions *f, const size_t *pairs, enum
 			    size_t *next)
 {
 	for (size_t i = f->n; i-- > 0;) {
-		char *key = f->items[i].present && pairs[i] == FUNCTIONS_NONE ? key_of(&f->items[i], like) : NULL;
+		char *key = f->items[i].present && pairs[i] == FUNCTIONS_NONE ? likeness_key(&f->items[i], like) : NULL;
 
 		next[i] = FUNCTIONS_NONE;
 		if (key) {
@@ -133,23 +133,23 @@ static size_t list_chain(const size_t *next, size_t first, size_t *out)
 	return n;
 }
 
-static void pair_chains(const struct functions *old, const struct functions *new, enum likeness like, size_t *new_of_old,
-			size_t *old_of_new)
+static void pair_chains(const struct functions *old, const struct functions *new, enum likeness like, size_t *old_to_new,
+			size_t *new_to_old)
 {
 	size_t *next_old = mem_new(old->n, sizeof(*next_old)), *next_new = mem_new(new->n, sizeof(*next_new));
 	size_t *group_old = mem_new(GROUP_MAX, sizeof(*group_old)), *group_new = mem_new(GROUP_MAX, sizeof(*group_new));
 	struct map first_old = { .slots = NULL }, first_new = { .slots = NULL };
 	struct intern names = { .texts = NULL };
 
-	chain_functions(old, new_of_old, like, &names, &first_old, next_old);
-	chain_functions(new, old_of_new, like, &names, &first_new, next_new);
+	chain_functions(old, old_to_new, like, &names, &first_old, next_old);
+	chain_functions(new, new_to_old, like, &names, &first_new, next_new);
 	for (size_t i = 0; i < names.n; i++) {
 		size_t a = FUNCTIONS_NONE, b = FUNCTIONS_NONE;
 
 		if (!map_get(&first_old, (uintptr_t)names.texts[i], &a) || !map_get(&first_new, (uintptr_t)names.texts[i], &b))
 			continue;
 		pair_group(old, new, group_old, list_chain(next_old, a, group_old), group_new, list_chain(next_new, b, group_new),
-			   new_of_old, old_of_new);
+			   old_to_new, new_to_old);
 	}
 	map_release(&first_old);
 	map_release(&first_new);
@@ -160,7 +160,7 @@ static void pair_chains(const struct functions *old, const struct functions *new
 /* ---- pairs by code ---- */
 
 /* Returns a number that is equal for equal code, whatever targets the code refers to. Sets *instructions to the number of instructions. */
-static uint64_t shape_of(const struct build *build, size_t function, struct code *code, size_t *instructions)
+static uint64_t effect_pattern_classify(const struct build *build, size_t function, struct code *code, size_t *instructions)
 {
 	const struct functions *f = &build->functions;
 	const struct function *item = &f->items[function];
@@ -172,20 +172,20 @@ static uint64_t shape_of(const struct build *build, size_t function, struct code
 		for (size_t j = 0; j < code->n; j++) {
 			const struct instruction *one = &code->items[j];
 
-			shape = map_mix(shape, (uint64_t)one->mnemonic << 32 | (one->local ? one->local_target : one->n_references));
+			shape = map_combine(shape, (uint64_t)one->mnemonic << 32 | (one->local ? one->local_target : one->n_references));
 		}
 		*instructions += code->n;
 	}
 	return shape;
 }
 
-static bool may_be_renamed(const struct functions *f, size_t i, const size_t *pairs)
+static bool is_rename_candidate(const struct functions *f, size_t i, const size_t *pairs)
 {
 	return f->items[i].present && f->items[i].n_bodies && pairs[i] == FUNCTIONS_NONE;
 }
 
-/* Links new functions without a pair into chains by the result of shape_of(). */
-static void chain_shapes(struct match *match, struct map *first, size_t *next)
+/* Links new functions without a pair into chains by the result of effect_pattern_classify(). */
+static void chain_by_code_hash(struct match *match, struct map *first, size_t *next)
 {
 	const struct functions *g = &match->new->functions;
 	size_t instructions;
@@ -194,9 +194,9 @@ static void chain_shapes(struct match *match, struct map *first, size_t *next)
 		uint64_t shape;
 
 		next[i] = FUNCTIONS_NONE;
-		if (!may_be_renamed(g, i, match->old_of_new))
+		if (!is_rename_candidate(g, i, match->new_to_old))
 			continue;
-		shape = shape_of(match->new, i, &match->new_code, &instructions);
+		shape = effect_pattern_classify(match->new, i, &match->new_code, &instructions);
 		map_get(first, shape, &next[i]);
 		map_set(first, shape, i);
 	}
@@ -211,9 +211,9 @@ static size_t find_renamed(struct match *match, size_t old, size_t chain, const 
 	for (size_t i = chain; i != FUNCTIONS_NONE; i = next[i]) {
 		size_t like = file_likeness(&f->items[old], &g->items[i]);
 
-		if (!may_be_renamed(g, i, match->old_of_new) || (small && !like) || (best != FUNCTIONS_NONE && like <= best_likeness))
+		if (!is_rename_candidate(g, i, match->new_to_old) || (small && !like) || (best != FUNCTIONS_NONE && like <= best_likeness))
 			continue;
-		if (!match_same_clones(match, old, i) || match_functions(match, old, i) > MATCH_LINES)
+		if (!match_has_same_clones(match, old, i) || match_compare_functions(match, old, i) > MATCH_LINES)
 			continue;
 		best = i;
 		best_likeness = like;
@@ -228,18 +228,18 @@ static bool rename_round(struct match *match, size_t few, bool *renamed)
 	struct map first = { .slots = NULL };
 	bool found = false;
 
-	chain_shapes(match, &first, next);
+	chain_by_code_hash(match, &first, next);
 	for (size_t i = 0; first.n && i < f->n; i++) {
 		size_t new = FUNCTIONS_NONE;
 
-		if (!may_be_renamed(f, i, match->new_of_old))
+		if (!is_rename_candidate(f, i, match->old_to_new))
 			continue;
-		if (map_get(&first, shape_of(match->old, i, &match->old_code, &instructions), &chain))
+		if (map_get(&first, effect_pattern_classify(match->old, i, &match->old_code, &instructions), &chain))
 			new = find_renamed(match, i, chain, next, instructions < few);
 		if (new == FUNCTIONS_NONE)
 			continue;
-		match->new_of_old[i] = new;
-		match->old_of_new[new] = i;
+		match->old_to_new[i] = new;
+		match->new_to_old[new] = i;
 		renamed[i] = found = true;
 	}
 	map_release(&first);
@@ -271,14 +271,14 @@ static void match_find_roots(struct match *match)
 
 	for (size_t i = 0; i < f->n; i++) {
 		const struct function *a = &f->items[i];
-		const struct function *b = match->new_of_old[i] == FUNCTIONS_NONE ? NULL : &g->items[match->new_of_old[i]];
+		const struct function *b = match->old_to_new[i] == FUNCTIONS_NONE ? NULL : &g->items[match->old_to_new[i]];
 
 		if (b && a->file && b->file)
 			add_root(match, a->file, b->file);
 	}
 }
 
-static void match_forget(struct match *match)
+static void match_drop_results(struct match *match)
 {
 	map_release(&match->contents);
 }
@@ -295,19 +295,19 @@ void pair_functions(struct match *match, const struct build *of_old, const struc
 
 	*match = (struct match){ .old = of_old,
 				 .new = of_new,
-				 .new_of_old = mem_new(old->n, sizeof(size_t)),
-				 .old_of_new = mem_new(new->n, sizeof(size_t)),
+				 .old_to_new = mem_new(old->n, sizeof(size_t)),
+				 .new_to_old = mem_new(new->n, sizeof(size_t)),
 				 .nameless = is_nameless(&of_old->image) && is_nameless(&of_new->image),
 				 .old_function = FUNCTIONS_NONE,
 				 .new_function = FUNCTIONS_NONE,
-				 .left = FILES_READ *(of_old->image.size + of_new->image.size) };
+				 .bytes_remaining = FILES_READ *(of_old->image.size + of_new->image.size) };
 	for (size_t i = 0; i < old->n; i++)
-		match->new_of_old[i] = FUNCTIONS_NONE;
+		match->old_to_new[i] = FUNCTIONS_NONE;
 	for (size_t i = 0; i < new->n; i++)
-		match->old_of_new[i] = FUNCTIONS_NONE;
+		match->new_to_old[i] = FUNCTIONS_NONE;
 	for (int like = LIKE_SYMBOL; like <= LIKE_START; like++)
-		pair_chains(old, new, (enum likeness)like, match->new_of_old, match->old_of_new);
+		pair_chains(old, new, (enum likeness)like, match->old_to_new, match->new_to_old);
 	match_find_roots(match);
 	for (int i = 0; i < ROUNDS_MAX && rename_round(match, few, renamed); i++)
-		match_forget(match);
+		match_drop_results(match);
 }

@@ -24,7 +24,7 @@ static uint64_t target_after(uint64_t address, const uint8_t *distance)
 
 static void piece_add(const struct image *image, uint64_t begin, uint64_t size, struct pieces *out)
 {
-	const struct image_section *section = image_section_at(image, begin);
+	const struct image_section *section = image_find_section(image, begin);
 
 	if (!section || !image_is_code(section))
 		return;
@@ -33,7 +33,7 @@ static void piece_add(const struct image *image, uint64_t begin, uint64_t size, 
 	out->items[out->n++] = (struct piece){ .begin = begin, .end = begin + size };
 }
 
-static const struct image_section *table_of(const struct image *image, uint32_t *n)
+static const struct image_section *find_unwind_table(const struct image *image, uint32_t *n)
 {
 	for (size_t i = 1; i < image->n_sections; i++) {
 		const struct image_section *section = &image->sections[i];
@@ -57,7 +57,7 @@ static void add_unwound(const struct image *image, const struct image_section *t
 		uint64_t begin = target_after(table->address, row), at = target_after(table->address, row + 4), left;
 		uint32_t size;
 
-		fde = image_at(image, at, &left);
+		fde = image_bytes_at(image, at, &left);
 		if (!fde || left < FDE_BYTES || target_after(at + 8, fde + 8) != begin)
 			continue;
 		memcpy(&size, fde + 12, sizeof(size));
@@ -66,7 +66,7 @@ static void add_unwound(const struct image *image, const struct image_section *t
 }
 
 /* Orders pieces by start. The longest of several pieces with the same start comes first. */
-ORDER_BY(compare_pieces, struct piece, BY_UP(begin) BY_DOWN(end))
+ORDER_BY(compare_pieces, struct piece, BY_ASC(begin) BY_DESC(end))
 
 /* Keeps one piece per start, and ends it at the next start at the latest. A piece of size 0, which means unknown, ends there. */
 static void pieces_separate(const struct image *image, struct pieces *pieces)
@@ -80,7 +80,7 @@ static void pieces_separate(const struct image *image, struct pieces *pieces)
 	pieces->n = n;
 	for (size_t i = 0; i < n; i++) {
 		struct piece *piece = &pieces->items[i];
-		const struct image_section *section = image_section_at(image, piece->begin);
+		const struct image_section *section = image_find_section(image, piece->begin);
 		uint64_t limit = section->address + section->size;
 
 		if (i + 1 < n && pieces->items[i + 1].begin < limit)
@@ -90,9 +90,9 @@ static void pieces_separate(const struct image *image, struct pieces *pieces)
 	}
 }
 
-size_t pieces_at(const struct pieces *pieces, uint64_t address)
+size_t pieces_find_index(const struct pieces *pieces, uint64_t address)
 {
-	size_t i = map_last(pieces->items, pieces->n, sizeof(*pieces->items), address);
+	size_t i = map_find_last(pieces->items, pieces->n, sizeof(*pieces->items), address);
 
 	return i != SIZE_MAX && address < pieces->items[i].end ? i : SIZE_MAX;
 }
@@ -100,7 +100,7 @@ size_t pieces_at(const struct pieces *pieces, uint64_t address)
 /* ---- uses of pieces ---- */
 
 /* Returns the target of an instruction at bytes[n] that is relative to its own address: a call, jump or address. 0 if there is none. */
-static uint64_t target_of(const struct image *image, const uint8_t *bytes, uint64_t n, uint64_t address)
+static uint64_t decode_target(const struct image *image, const uint8_t *bytes, uint64_t n, uint64_t address)
 {
 	if (image->machine != EM_X86_64)
 		return 0;
@@ -114,9 +114,9 @@ static uint64_t target_of(const struct image *image, const uint8_t *bytes, uint6
 }
 
 /* Returns the piece that starts at the address; SIZE_MAX if none does. */
-static size_t piece_at(const struct pieces *pieces, uint64_t address)
+static size_t find_piece_start(const struct pieces *pieces, uint64_t address)
 {
-	size_t i = address ? pieces_at(pieces, address) : SIZE_MAX;
+	size_t i = address ? pieces_find_index(pieces, address) : SIZE_MAX;
 
 	return i != SIZE_MAX && pieces->items[i].begin == address ? i : SIZE_MAX;
 }
@@ -127,16 +127,16 @@ static void find_variants(const struct image *image, struct pieces *pieces)
 	for (size_t i = 0; i < image->n_symbols; i++) {
 		const struct image_symbol *symbol = &image->symbols[i];
 		uint64_t n = 0;
-		const uint8_t *bytes = symbol->chooses ? image_at(image, symbol->address, &n) : NULL;
+		const uint8_t *bytes = symbol->is_ifunc ? image_bytes_at(image, symbol->address, &n) : NULL;
 
 		n = n < symbol->size ? n : symbol->size;
 		for (uint64_t k = 0; bytes && k < n; k++) {
 			uint64_t target =
-			    bytes[k] == 0xe8 || bytes[k] == 0xe9 ? 0 : target_of(image, bytes + k, n - k, symbol->address + k);
-			size_t piece = piece_at(pieces, target);
+			    bytes[k] == 0xe8 || bytes[k] == 0xe9 ? 0 : decode_target(image, bytes + k, n - k, symbol->address + k);
+			size_t piece = find_piece_start(pieces, target);
 
-			if (piece != SIZE_MAX && !pieces->items[piece].variant_of)
-				pieces->items[piece].variant_of = symbol->name;
+			if (piece != SIZE_MAX && !pieces->items[piece].ifunc_name)
+				pieces->items[piece].ifunc_name = symbol->name;
 		}
 	}
 }
@@ -144,7 +144,7 @@ static void find_variants(const struct image *image, struct pieces *pieces)
 static void find_names(const struct image *image, struct pieces *pieces)
 {
 	for (size_t i = 0; i < image->n_symbols; i++) {
-		size_t at = image->symbols[i].kind == IMAGE_CODE ? piece_at(pieces, image->symbols[i].address) : SIZE_MAX;
+		size_t at = image->symbols[i].kind == IMAGE_CODE ? find_piece_start(pieces, image->symbols[i].address) : SIZE_MAX;
 		struct piece *piece = at == SIZE_MAX ? NULL : &pieces->items[at];
 
 		if (piece && piece->n_symbols == 0)
@@ -154,10 +154,10 @@ static void find_names(const struct image *image, struct pieces *pieces)
 	}
 }
 
-void pieces_of(const struct image *image, struct pieces *out)
+void pieces_find(const struct image *image, struct pieces *out)
 {
 	uint32_t n;
-	const struct image_section *table = table_of(image, &n);
+	const struct image_section *table = find_unwind_table(image, &n);
 
 	*out = (struct pieces){ .items = mem_new(image->n_symbols + n, sizeof(*out->items)) };
 	add_unwound(image, table, n, out);
@@ -169,7 +169,7 @@ void pieces_of(const struct image *image, struct pieces *out)
 	find_variants(image, out);
 }
 
-size_t pieces_uses(const struct image *image, const struct pieces *pieces, struct piece_use **out)
+size_t pieces_find_uses(const struct image *image, const struct pieces *pieces, struct piece_use **out)
 {
 	size_t n = 0, capacity = 0;
 
@@ -177,13 +177,13 @@ size_t pieces_uses(const struct image *image, const struct pieces *pieces, struc
 	for (size_t from = 0; from < pieces->n; from++) {
 		const struct piece *piece = &pieces->items[from];
 		uint64_t left = 0;
-		const uint8_t *bytes = image_at(image, piece->begin, &left);
+		const uint8_t *bytes = image_bytes_at(image, piece->begin, &left);
 
 		left = left < piece->end - piece->begin ? left : piece->end - piece->begin;
 		for (uint64_t k = 0; bytes && k < left; k++) {
-			size_t to = piece_at(pieces, target_of(image, bytes + k, left - k, piece->begin + k));
+			size_t to = find_piece_start(pieces, decode_target(image, bytes + k, left - k, piece->begin + k));
 
-			if (to == SIZE_MAX || to == from || pieces->items[to].n_symbols || pieces->items[to].variant_of)
+			if (to == SIZE_MAX || to == from || pieces->items[to].n_symbols || pieces->items[to].ifunc_name)
 				continue;
 			mem_append(*out, n, &capacity, (struct piece_use){ to, from });
 		}

@@ -8,7 +8,7 @@
 struct piece {
 	uint64_t begin, end;
 	size_t first_symbol, n_symbols; /* range of the piece's names in the image's symbols; n_symbols is 0 if it has none */
-	const char *variant_of; /* name of the function that this piece implements on some CPUs, according to an IFUNC; NULL if none */
+	const char *ifunc_name; /* name of the function that this piece implements on some CPUs, according to an IFUNC; NULL if none */
 };
 
 /* A use: piece `from` calls piece `to`, jumps to it or takes its address. */
@@ -22,14 +22,14 @@ struct pieces {
 };
 
 /* Finds the pieces. Overwrites *out; call pieces_release() before image_release(). Damaged tables yield fewer. O(symbols + pieces). */
-void pieces_of(const struct image *image, struct pieces *out);
+void pieces_find(const struct image *image, struct pieces *out);
 void pieces_release(struct pieces *pieces);
 
 /* Returns the piece that contains the address; SIZE_MAX if there is none. O(log n). */
-size_t pieces_at(const struct pieces *pieces, uint64_t address);
+size_t pieces_find_index(const struct pieces *pieces, uint64_t address);
 
 /* Finds the uses of pieces that have no name and are no variant; some uses appear twice. The caller frees *out. O(bytes of code). Searches
  * for encoded uses at every byte, so a number that equals the start of a function is mistaken for a use. */
-size_t pieces_uses(const struct image *image, const struct pieces *pieces, struct piece_use **out);
+size_t pieces_find_uses(const struct image *image, const struct pieces *pieces, struct piece_use **out);
 
 #endif

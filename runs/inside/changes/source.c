@@ -157,7 +157,7 @@ static enum assay_status find_commit(const char *repository, const char *referen
 	size_t n = st ? 0 : strspn(output.bytes, "0123456789abcdef");
 
 	if (st == ASSAY_E_NOTFOUND)
-		assay_context(err, "reference '%s'", reference);
+		assay_add_context(err, "reference '%s'", reference);
 	else if (!st && (n < 40 || n >= sizeof(tree->commit)))
 		st = assay_fail(err, ASSAY_E_FORMAT, "git in '%s' printed no commit for '%s'", repository, reference);
 	else if (!st)
@@ -220,7 +220,8 @@ enum assay_status source_read_tree(const char *repository, const char *commit, s
 	return st;
 }
 
-enum assay_status source_content(const char *repository, const char *commit, const char *file, struct buf *text, struct assay_error *err)
+enum assay_status source_read_content(const char *repository, const char *commit, const char *file, struct buf *text,
+				      struct assay_error *err)
 {
 	char *object = mem_format("%s:%s", commit, file);
 	enum assay_status st = LOCAL_GIT(repository, NULL, text, err, "cat-file", "blob", object);
@@ -231,7 +232,7 @@ enum assay_status source_content(const char *repository, const char *commit, con
 
 /* ---- names of files ---- */
 
-const char *source_file(const struct source_tree *tree, const char *path)
+const char *source_find_file(const struct source_tree *tree, const char *path)
 {
 	const char *found = NULL;
 

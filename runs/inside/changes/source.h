@@ -25,7 +25,7 @@ struct source {
 	struct hunk *hunks; /* [n_hunks] */
 	size_t n_hunks, capacity;
 	struct source_tree old, new;
-	size_t outside; /* number of hunks outside the functions of both builds; set by changes_find() */
+	size_t n_hunks_outside; /* number of hunks outside the functions of both builds; set by changes_find() */
 };
 
 /* Reads the difference from git. Overwrites *out; call source_release(). Returns ASSAY_E_NOTFOUND, with git's message, if the repository or
@@ -37,11 +37,13 @@ void source_release(struct source *source); /* accepts a zeroed struct */
 /* Parses the output of `git diff -U0` with the prefixes a/ and b/. Returns ASSAY_E_FORMAT, with the line, if the output is malformed. */
 enum assay_status source_parse(const char *text, size_t n, struct source *source, struct assay_error *err);
 
-/* Reads the names of a commit's files into out->new. source_content() appends one file's content to *text. Both fail like source_read(). */
+/* Reads the names of a commit's files into out->new. source_read_content() appends one file's content to *text. Both fail like
+ * source_read(). */
 enum assay_status source_read_tree(const char *repository, const char *commit, struct source *out, struct assay_error *err);
-enum assay_status source_content(const char *repository, const char *commit, const char *file, struct buf *text, struct assay_error *err);
+enum assay_status source_read_content(const char *repository, const char *commit, const char *file, struct buf *text,
+				      struct assay_error *err);
 
 /* Returns the tree's file to which a path in debug information refers: the longest name that ends the path. NULL if there is none. */
-const char *source_file(const struct source_tree *tree, const char *path);
+const char *source_find_file(const struct source_tree *tree, const char *path);
 
 #endif

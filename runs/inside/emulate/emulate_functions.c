@@ -138,7 +138,7 @@ struct symbol {
 };
 
 /* Finds the function symbol that contains `address`, in the symbol tables of type `type`. Returns false if there is none. */
-static bool symbol_in(const char *file, size_t bytes, uint32_t type, uint64_t address, struct symbol *out)
+static bool find_symbol_in_file(const char *file, size_t bytes, uint32_t type, uint64_t address, struct symbol *out)
 {
 	const ElfW(Ehdr) *header = (const void *)file;
 	const ElfW(Shdr) * sections;
@@ -186,8 +186,8 @@ static struct symbol symbol_open(const struct module *m)
 	if (file >= 0)
 		syscall(SYS_close, (int)file);
 	if (symbol.file != MAP_FAILED && memcmp(symbol.file, ELFMAG, SELFMAG) == 0 &&
-	    !symbol_in(symbol.file, symbol.file_bytes, SHT_SYMTAB, address, &symbol))
-		symbol_in(symbol.file, symbol.file_bytes, SHT_DYNSYM, address, &symbol);
+	    !find_symbol_in_file(symbol.file, symbol.file_bytes, SHT_SYMTAB, address, &symbol))
+		find_symbol_in_file(symbol.file, symbol.file_bytes, SHT_DYNSYM, address, &symbol);
 	return symbol;
 }
 
@@ -203,12 +203,12 @@ static struct function function_new(const struct module *m)
 	struct function function = { NONE, record_is_library(symbol.name) };
 
 	if (is_selected(symbol.name) && !is_registration(symbol.name))
-		function.number = record_function(&runtime.writer, symbol.start, m->build_id, symbol.name);
+		function.number = record_add_function(&runtime.writer, symbol.start, m->build_id, symbol.name);
 	symbol_close(&symbol);
 	return function;
 }
 
-struct code function_code(uintptr_t pc)
+struct code function_find_code(uintptr_t pc)
 {
 	struct module m = { .address = pc };
 	struct code code = { .start = 0, .end = 0 };
@@ -226,7 +226,7 @@ struct code function_code(uintptr_t pc)
 	return code;
 }
 
-struct function function_at(uintptr_t site)
+struct function function_find_at(uintptr_t site)
 {
 	struct module m = { .address = site };
 	struct function function = { .number = NONE };

@@ -29,25 +29,26 @@
 #define LIKELY(x)   __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-#define LINE_BITS	    6
-#define PAGE_BITS	    12
-#define ADDRESS_BITS	    47
-#define BESIDE_BITS	    3
-#define WAYS		    8u /* number of entries in each set of a cache or TLB */
-#define PATH_BLOCKS	    8u /* number of blocks in the path that predicts the next block */
-#define RECENT		    32u
-#define BLOCKS_GRANTED	    (INT64_C(1) << 62) /* basic blocks granted while windows are skipped: more than a program can execute */
-#define WINDOW_ACCESSES	    1024u /* number of accesses in a window; in a longer one, threads would seem to meet that never do */
-#define WINDOWS_A_SIMULATED 16u	  /* in long runs, one window in 16 is simulated and has weight 16 */
-#define GROUP_WINDOWS	    128u  /* number of windows in a group; in long runs, one burst of consecutive windows per group is simulated */
-#define THREADS		    256u /* maximum number of threads that are simulated at a time; further threads are reported as not simulated */
-#define INVOCATIONS	    1024u /* maximum number of a thread's invocations that are active or have windows to be evaluated */
-#define NONE		    UINT32_MAX
+#define LINE_BITS	      6
+#define PAGE_BITS	      12
+#define ADDRESS_BITS	      47
+#define NEIGHBOUR_BITS	      3
+#define CACHE_WAYS	      8u /* number of entries in each set of a cache or TLB */
+#define PATH_BLOCKS	      8u /* number of blocks in the path that predicts the next block */
+#define RECENT_ENTRIES	      32u
+#define BLOCKS_GRANTED	      (INT64_C(1) << 62) /* basic blocks granted while windows are skipped: more than a program can execute */
+#define WINDOW_ACCESSES	      1024u /* number of accesses in a window; in a longer one, threads would seem to meet that never do */
+#define WINDOWS_PER_SIMULATED 16u   /* in long runs, one window in 16 is simulated and has weight 16 */
+#define GROUP_WINDOWS	      128u /* number of windows in a group; in long runs, one burst of consecutive windows per group is simulated */
+#define EMULATED_THREADS_MAX                                                                                                               \
+	256u		      /* maximum number of threads that are simulated at a time; further threads are reported as not simulated */
+#define INVOCATIONS_MAX 1024u /* maximum number of a thread's invocations that are active or have windows to be evaluated */
+#define NONE		UINT32_MAX
 
-#define GRANULES 4u /* number of 16-byte granules in a line; two memory blocks never share a granule */
-#define GAPS	 7u /* number of kinds of gaps, which are distances between two accesses of a thread to one line */
-#define BASES	 2u /* number of denominators of rates: accesses, and basic blocks */
-#define SPREADS	 (COUNTERS - COUNT_HITM_SEEN)
+#define GRANULES_PER_LINE 4u /* number of 16-byte granules in a line; two memory blocks never share a granule */
+#define GAP_KINDS	  7u /* number of kinds of gaps, which are distances between two accesses of a thread to one line */
+#define DENOMINATORS	  2u /* number of denominators of rates: accesses, and basic blocks */
+#define SPREAD_COUNTERS	  (COUNTERS - COUNT_HITM_SEEN)
 
 /* Defines real_NAME(), which returns the library's function NAME. The emulation has its own function of that name. Requires dlfcn.h. */
 #define REAL(name)                                                                                                                         \
@@ -87,7 +88,12 @@ enum counter { COUNTER_ROWS(COUNTER_ENUM) COUNTERS };
 
 /* Slots of counts.weighed[] that no event uses. Each level of caches and TLBs has two: uncertain hits, then uncertain misses. An uncertain
  * hit would perhaps be a miss if skipped windows were simulated, and an uncertain miss a hit. */
-enum unknown { UNKNOWN_L1 = COUNT_ATOMICS, UNKNOWN_L2 = UNKNOWN_L1 + 2, UNKNOWN_TLB = UNKNOWN_L2 + 2, UNKNOWN_STLB = UNKNOWN_TLB + 2 };
+enum uncertain_slot {
+	UNKNOWN_L1 = COUNT_ATOMICS,
+	UNKNOWN_L2 = UNKNOWN_L1 + 2,
+	UNKNOWN_TLB = UNKNOWN_L2 + 2,
+	UNKNOWN_STLB = UNKNOWN_TLB + 2
+};
 
 /* Counts of a thread so far. An event in a simulated window counts with the window's weight: the number of windows that it represents. */
 struct counts {
@@ -124,26 +130,26 @@ struct touch {
 	uint16_t first, last;	    /* values of window_left at the first and at the last access to the line */
 	uint64_t lives;		    /* lives of the line's granules (simulate.c) */
 	uint16_t n[2], words[2];    /* [enum access] number of accesses, and bit mask of the 4-byte words touched in ended visits */
-	uint16_t gaps[GAPS];	    /* [kind of gap] number of accesses, by the gap since the thread's previous access to the line */
+	uint16_t gaps[GAP_KINDS];   /* [kind of gap] number of accesses, by the gap since the thread's previous access to the line */
 	uint16_t visits, spread[2]; /* number of visits; sums over all visits of the words touched, and of the words written */
 	uint16_t now[2];	    /* [enum access] bit mask of the words touched in the current visit */
 };
 _Static_assert(sizeof(struct touch) == 64, "sizes of logs assume this");
 
 /* Reference to a touch. It is valid only if `stamp` is that of the current window. */
-struct touch_at {
+struct touch_index {
 	uint32_t stamp, touch;
 };
 
 /* Returns the bit mask of the granules that contain the words in the bit mask `words`. */
-static inline uint32_t granules_of(uint32_t words)
+static inline uint32_t granules_touched(uint32_t words)
 {
 	uint32_t any = (words | words >> 1 | words >> 2 | words >> 3) & 0x1111; /* lowest bit of each touched granule */
 
 	return (any | any >> 3 | any >> 6 | any >> 9) & 15;
 }
 
-static inline uint32_t words_number(uint32_t words)
+static inline uint32_t words_count(uint32_t words)
 {
 	words -= words >> 1 & 0x5555;
 	words = (words & 0x3333) + (words >> 2 & 0x3333);
@@ -153,26 +159,26 @@ static inline uint32_t words_number(uint32_t words)
 /* Returns the index in a hash table at which the search for a line starts. Lines in an aligned group of 8 get adjacent indexes. */
 static inline uint32_t line_hash(uint64_t line, uint64_t salt)
 {
-	uint64_t x = ((line >> BESIDE_BITS) * 0x9e3779b97f4a7c15u ^ salt) * 0xff51afd7ed558ccdu;
+	uint64_t x = ((line >> NEIGHBOUR_BITS) * 0x9e3779b97f4a7c15u ^ salt) * 0xff51afd7ed558ccdu;
 
-	return (uint32_t)(x >> 40) << BESIDE_BITS | ((uint32_t)line + (uint32_t)(x >> 32)) % (1u << BESIDE_BITS);
+	return (uint32_t)(x >> 40) << NEIGHBOUR_BITS | ((uint32_t)line + (uint32_t)(x >> 32)) % (1u << NEIGHBOUR_BITS);
 }
 
 /* Last touch of a line in the current window. */
-struct latest {
+struct latest_touch {
 	uint64_t line;
-	uint32_t stamp,
-	    births; /* value of the thread's `births` then; if unchanged, the thread has neither allocated nor freed memory since */
+	uint32_t stamp, n_block_changes; /* value of the thread's `n_block_changes` then; if unchanged, the thread has neither allocated nor
+					    freed memory since */
 	struct touch *touch;
 	uint32_t last; /* value of window_left at the last access to the line */
 };
 
 /* A line that the same invocation has just read, or written, in the same window. The line is in the first-level cache. So another access of
  * the same kind changes only the touch. */
-struct recent {
+struct recent_access {
 	uint64_t key; /* result of recent_key() in simulate.c; 0 if the entry is empty */
 	struct touch *touch;
-	struct latest *latest;
+	struct latest_touch *latest_touch;
 };
 
 /* Positions in a ring buffer that has one writer and one reader. */
@@ -194,17 +200,18 @@ static inline bool queue_is_empty(const struct queue *q)
  * if the loop goes on after it. The struct keeps counts of the last failed look, and the calls of each callee in it. */
 struct waiting_loop {
 	uintptr_t site;
-	bool polls;		   /* true if the loop has no sched_yield() */
-	uint32_t in_vain, skipped; /* polling loop: number of consecutive waits that turned out to be work, and iterations since then */
-	bool failed;		   /* true after the first failed look, from which usual and usual_calls are known */
-	uint32_t owed; /* number of successful waits before any known failed look; in each, a first failed look was counted, too */
+	bool polls; /* true if the loop has no sched_yield() */
+	uint32_t n_failed_waits,
+	    skipped;	       /* polling loop: number of consecutive waits that turned out to be work, and iterations since then */
+	bool failed;	       /* true after the first failed look, from which usual and usual_calls are known */
+	uint32_t n_owed_polls; /* number of successful waits before any known failed look; in each, a first failed look was counted, too */
 	uint64_t usual[COUNT_SIMULATED];
 	uint32_t callees[WAITING_CALLEES], usual_calls[WAITING_CALLEES], n;
 	uint64_t calls; /* sum of the calls of these callees when the loop last ended */
 };
 
 /* The value that an atomic operation at `site` found at address `at`, and the value of hot.changes at that time. */
-struct look {
+struct atomic_read {
 	uintptr_t site, at;
 	uint64_t value, changes;
 };
@@ -214,22 +221,22 @@ struct waiting {
 	int64_t left, blocks_left;
 	uint64_t library;
 	uint64_t held[COUNT_SIMULATED - COUNT_ATOMICS];
-	uint64_t look[COUNT_SIMULATED], less[COUNT_SIMULATED],
+	uint64_t look[COUNT_SIMULATED], counts_to_subtract[COUNT_SIMULATED],
 	    waited;			  /* counts of the look; counts to subtract; accesses and blocks of failed looks */
 	uint64_t failed[COUNT_SIMULATED]; /* sums over all failed looks of this wait */
 	uint32_t calls[WAITING_CALLEES], failed_calls[WAITING_CALLEES];
-	struct look looks[WAITING_LOOKS]; /* hash table, by site */
-	bool in_place;			  /* true if the first, failed look is counted instead of the successful one */
-	bool learns;			  /* true if a callee of the loop has just become known, but not yet the addresses that it reads */
-	bool seen;			  /* true if another thread has changed the polled value, or a waiting call followed */
-	bool interrupted;		  /* true while a signal handler runs; the struct does not change until the handler ends */
-	uint64_t changes;		  /* value of hot.changes when the handler started */
-	uint32_t lowest, n_failed;	  /* minimum number of active frames during the first look; number of failed looks */
-	uint32_t owner;			  /* the thread's owner when the wait started */
+	struct atomic_read polled_values[WAITING_LOOKS]; /* hash table, by site */
+	bool counts_first_poll;				 /* true if the first, failed look is counted instead of the successful one */
+	bool is_learning_callee;   /* true if a callee of the loop has just become known, but not yet the addresses that it reads */
+	bool seen;		   /* true if another thread has changed the polled value, or a waiting call followed */
+	bool interrupted;	   /* true while a signal handler runs; the struct does not change until the handler ends */
+	uint64_t changes;	   /* value of hot.changes when the handler started */
+	uint32_t lowest, n_failed; /* minimum number of active frames during the first look; number of failed looks */
+	uint32_t owner;		   /* the thread's owner when the wait started */
 	struct waiting_loop loops[WAITING_LOOPS], *loop;
-	uint32_t n_loops, went_on_in;	  /* number of loops added so far; callee whose call ended the last wait, 0 if none */
-	uint64_t went_on_at;		  /* number of basic blocks counted when that call started */
-	uint64_t went_on_calls;		  /* number of calls of that callee before that call */
+	uint32_t n_loops, resumed_callee; /* number of loops added so far; callee whose call ended the last wait, 0 if none */
+	uint64_t resumed_at_block;	  /* number of basic blocks counted when that call started */
+	uint64_t resumed_calls;		  /* number of calls of that callee before that call */
 	uintptr_t places[WAITING_PLACES]; /* ring buffer of addresses accessed while waiting */
 	uint32_t n_places, bytes;	  /* number of addresses recorded so far; size of the last write, bytes, 0 if none */
 	uintptr_t written;		  /* address of the last write; `value` is the value before that write */
@@ -256,7 +263,7 @@ struct thread {
 	void *argument;
 	uint32_t rounds;       /* number of rounds of destructors that were run at the end of the thread */
 	uint32_t id;	       /* the kernel's thread id; 0 until the thread starts */
-	bool pauses;	       /* true while the thread waits until slower threads catch up */
+	bool is_paused;	       /* true while the thread waits until slower threads catch up */
 	bool waits;	       /* true while the thread waits for another thread (waiting.c); read by other threads */
 	const struct hot *hot; /* the thread's `hot`, in its thread-local storage; valid while the thread lives */
 	const uint64_t *system_calls;
@@ -274,43 +281,44 @@ struct thread {
 
 	/* Functions (frames.c). */
 	uintptr_t stack_low, stack_high;
-	uint32_t n_frames, lost_frames, depth, invocation;
+	uint32_t n_frames, n_lost_frames, depth, invocation;
 	struct frame *frames;
 	struct invocation *invocations;
-	uint32_t *free_ones, *ended_ones; /* indexes of free invocations, and of ended invocations */
+	uint32_t *free_invocations, *ended_invocations; /* indexes of free invocations, and of ended invocations */
 	struct queue free_queue, ended_queue;
 
 	/* Events by function (frames.c). */
 	struct place *places;
 	struct callee *callees;
-	uint32_t n_callees, owner; /* `owner`: callee to which the next events are attributed; 0 if no selected function is active */
-	uint32_t changing;	   /* callee whose call is just starting or ending; 0 if none */
-	uint32_t samples;	   /* number of calls chosen as samples so far */
-	struct counts accounted;   /* counts that have been added to callees */
-	uint64_t accounted_rare;   /* result of rare_number() when the rare counts were last added */
-	uint32_t accounted_events; /* value of `events` when the simulated counts were last added */
-	uint32_t changes;	   /* number of changes of `accounted` in counters other than accesses and blocks */
-	uint32_t burst;		   /* latest burst of simulated windows that also represent skipped ones; 0 if none */
+	uint32_t n_callees, owner;  /* `owner`: callee to which the next events are attributed; 0 if no selected function is active */
+	uint32_t changing;	    /* callee whose call is just starting or ending; 0 if none */
+	uint32_t samples;	    /* number of calls chosen as samples so far */
+	struct counts counts_added; /* counts that have been added to callees */
+	uint64_t rare_counts_added; /* result of rare_number() when the rare counts were last added */
+	uint32_t events_added;	    /* value of `events` when the simulated counts were last added */
+	uint32_t changes;	    /* number of changes of `counts_added` in counters other than accesses and blocks */
+	uint32_t burst;		    /* latest burst of simulated windows that also represent skipped ones; 0 if none */
 
 	/* Simulation (simulate.c). */
 	struct counts counts;
 	uint32_t events; /* number of changes of simulated counters */
-	struct recent recent[RECENT];
+	struct recent_access recent[RECENT_ENTRIES];
 	struct touch ignored;			/* touch for accesses that are not recorded */
-	struct latest nowhere;			/* entry of `latest` that refers to `ignored` */
+	struct latest_touch ignored_index;	/* entry of `latest_touch` that refers to `ignored` */
 	uint32_t block, path;			/* last basic block, and hash of the last PATH_BLOCKS blocks, also across functions */
 	uint32_t blocks[PATH_BLOCKS], n_blocks; /* ring buffer of the last PATH_BLOCKS blocks; number of blocks added so far */
-	uintptr_t turn;		    /* address of the only block in the ring, 0 if it has several; repeating this block changes nothing */
-	uint32_t turn_block, turns; /* number of the block at `turn`, and of its consecutive repetitions with full trust */
+	uintptr_t ring_block; /* address of the only block in the ring, 0 if it has several; repeating this block changes nothing */
+	uint32_t turn_block,
+	    block_repetitions; /* number of the block at `ring_block`, and of its consecutive repetitions with full trust */
 	uint32_t n_touches;
-	uint32_t (*sets)[WAYS]; /* sets of all caches and TLBs */
-	uint8_t *fresh;		/* [set] number of entries used since the burst started */
-	uint32_t fresh_burst;	/* burst for which `fresh` is valid */
+	uint32_t (*sets)[CACHE_WAYS]; /* sets of all caches and TLBs */
+	uint8_t *used_entries;	      /* [set] number of entries used since the burst started */
+	uint32_t used_burst;	      /* burst for which `used_entries` is valid */
 	struct prediction *predictions;
-	struct touch *touches;	    /* [n_touches] touches of this window, in the order of first access */
-	struct latest *latest;	    /* hash table by line of each line's last touch */
-	uint32_t births;	    /* number of memory blocks that this thread has allocated or freed */
-	struct touch_at *touch_ats; /* hash table by line, invocation and owner of indexes of touches */
+	struct touch *touches;		   /* [n_touches] touches of this window, in the order of first access */
+	struct latest_touch *latest_touch; /* hash table by line of each line's last touch */
+	uint32_t n_block_changes;	   /* number of memory blocks that this thread has allocated or freed */
+	struct touch_index *touch_indexes; /* hash table by line, invocation and owner of indexes of touches */
 
 	struct waiting waiting;
 
@@ -359,9 +367,9 @@ static inline void busy_begin(uint64_t at)
 	__atomic_store_n(&hot.busy, busy ? busy + BUSY_ONCE : BUSY_ONCE | at, __ATOMIC_RELAXED);
 	__asm__ volatile("" ::: "memory");
 }
-#define BUSY_HERE() busy_begin((uintptr_t)__builtin_frame_address(0))
+#define BUSY_BEGIN() busy_begin((uintptr_t)__builtin_frame_address(0))
 
-static inline uintptr_t busy_at(void)
+static inline uintptr_t busy_stack_address(void)
 {
 	return hot.busy & BUSY_ALWAYS;
 }
@@ -376,13 +384,14 @@ static inline void busy_end(void)
 }
 extern __thread uint64_t system_calls;
 
-/* Returns a thread's number of basic blocks; counts_accesses() that of accesses. `of` is its `hot`. Exact only for the calling thread. */
-static inline uint64_t counts_blocks(const struct thread *t, const struct hot *of)
+/* Returns a thread's number of basic blocks; counts_read_accesses() that of accesses. `of` is its `hot`. Exact only for the calling thread.
+ */
+static inline uint64_t counts_read_blocks(const struct thread *t, const struct hot *of)
 {
 	return t->counts.exact[COUNT_BLOCKS] + (uint64_t)(t->blocks_granted - of->blocks_left) + of->library;
 }
 
-static inline uint64_t counts_accesses(const struct thread *t, const struct hot *of)
+static inline uint64_t counts_read_accesses(const struct thread *t, const struct hot *of)
 {
 	return t->counts.exact[COUNT_ACCESSES] + t->granted - (of->simulating ? 0 : (uint64_t)of->left) - (uint64_t)(int64_t)t->window_left;
 }
@@ -391,20 +400,21 @@ struct runtime {
 	struct record_writer writer;
 	uint8_t *owners; /* [page] 1 + node of the first write; 0 if the page was never written */
 	uint64_t *directory;
-	uint32_t nodes, alive;	      /* number of nodes; number of live threads */
-	bool on, full;		      /* the emulation is on; every window is simulated */
-	bool several;		      /* true once a second thread has been created */
-	uint64_t shared_bytes;	      /* size of mappings that are writable and shared with other processes, bytes */
-	uint32_t not_simulated;	      /* number of threads that are not simulated */
-	uint64_t forced, dropped;     /* number of evaluations that did not wait for slow threads, and of dropped touches */
-	double hitm[2], rest_hitm[2]; /* [true, false sharing] potential HITM of ended threads; potential HITM outside selected functions */
+	uint32_t nodes, alive;	  /* number of nodes; number of live threads */
+	bool is_active, full;	  /* the emulation is on; every window is simulated */
+	bool is_multithreaded;	  /* true once a second thread has been created */
+	uint64_t shared_bytes;	  /* size of mappings that are writable and shared with other processes, bytes */
+	uint32_t not_simulated;	  /* number of threads that are not simulated */
+	uint64_t forced, dropped; /* number of evaluations that did not wait for slow threads, and of dropped touches */
+	double hitm[2],
+	    other_hitm[2]; /* [true, false sharing] potential HITM of ended threads; potential HITM outside selected functions */
 	struct counts counts, rest;
 	uint64_t last_end; /* last window in which a thread ended */
-	struct thread *threads[THREADS];
+	struct thread *threads[EMULATED_THREADS_MAX];
 };
 extern struct runtime runtime;
 
-/* Returns the thread in slot i < THREADS; NULL if the slot was never used. */
+/* Returns the thread in slot i < EMULATED_THREADS_MAX; NULL if the slot was never used. */
 static inline struct thread *thread_at(size_t i)
 {
 	return __atomic_load_n(&runtime.threads[i], __ATOMIC_ACQUIRE);
@@ -420,24 +430,24 @@ bool simulate_init(struct thread *t); /* returns false if memory is exhausted */
 /* Simulates an atomic access that hot.left already counts. `elsewhere`: a write to another page than the last write, not yet counted. */
 void simulate_atomic(uintptr_t address, size_t bytes, enum access access, bool elsewhere);
 void simulate_range(uintptr_t address, size_t bytes, enum access access);
-void simulate_again(struct thread *t);	 /* clears the recent lines, because the window or the invocation has changed */
-void touch_visited(struct touch *touch); /* ends the current visit */
+void simulate_clear_recent(struct thread *t); /* clears the recent lines, because the window or the invocation has changed */
+void touch_end_visit(struct touch *touch);    /* ends the current visit */
 
 /* Functions of simulate.c: start and end of memory blocks. */
-void memory_start(uintptr_t address, size_t bytes); /* records that a memory block starts or ends here */
+void memory_record_boundary(uintptr_t address, size_t bytes); /* records that a memory block starts or ends here */
 
 /* Functions of emulate_functions.c. */
 struct function {
 	uint32_t number; /* NONE if the function is not selected */
 	bool library;	 /* result of record_is_library() */
 };
-struct function function_at(uintptr_t site);
+struct function function_find_at(uintptr_t site);
 /* Address range of a function's code, and a hash of its name. Without a symbol, the range is empty and lies at the module's base. */
 struct code {
 	uintptr_t start, end;
 	uint64_t name;
 };
-struct code function_code(uintptr_t pc);
+struct code function_find_code(uintptr_t pc);
 int functions_select(const char *list); /* list: "name,name", "@FILE", or NULL for all; must stay valid. Returns 0 or an errno */
 
 /* Sampling of calls, separate for calls that start in simulated windows. A hash chooses one sample among each `step` calls. */
@@ -449,13 +459,13 @@ struct stratum {
 /* Variation of simulated counters between bursts: sums of squared counts, and of counts times accesses or blocks (`base`). */
 struct spread {
 	uint32_t bursts, burst; /* number of ended bursts; active burst, 0 if none */
-	double square[SPREADS], product[SPREADS], base[BASES];
-	uint64_t begun[SPREADS], base_begun[BASES]; /* values of counts.weighed[] when the active burst started */
+	double square[SPREAD_COUNTERS], product[SPREAD_COUNTERS], base[DENOMINATORS];
+	uint64_t begun[SPREAD_COUNTERS], base_begun[DENOMINATORS]; /* values of counts.weighed[] when the active burst started */
 };
 
 /* Counts of a function and of all functions that it called, summed over its calls. For accesses and blocks, the sum is the end minus the
  * start of each call; the ends of active calls are missing. For other counters, it is their growth times the number of active calls. */
-struct nested {
+struct callee_totals {
 	uint32_t active, changes; /* number of active calls; the thread's `changes` when other counters were last added */
 	bool lost;		  /* true if a handler jumped away while a call started or ended, so that the sums are unknown */
 	uint64_t calls;		  /* number of calls when a burst last ended */
@@ -464,7 +474,7 @@ struct nested {
 };
 
 /* Potential HITM of a function (true sharing, false sharing), added when windows are evaluated. */
-struct callee_meetings {
+struct callee_sharing {
 	uint32_t bursts, burst;
 	double all[2], sum[2], square[2], now[2]; /* total; sum, and sum of squares, over ended bursts; value in the active burst */
 };
@@ -477,34 +487,35 @@ struct callee {
 	struct stratum strata[2];
 	struct counts own; /* counts of the function without those of selected functions that it called */
 	struct spread spread;
-	struct nested nested;
-	struct callee_meetings meetings;
+	struct callee_totals nested;
+	struct callee_sharing meetings;
 };
 
 /* Functions of frames.c. Callees are numbered per thread, from 1. */
-bool frames_init(struct thread *t);	  /* returns false if memory is exhausted */
-void frames_unwind_all(struct thread *t); /* ends all active calls and the thread's first invocation */
-void frames_forget(struct thread *t);	  /* after fork(): drops invocations that started in the parent */
-void callees_account(struct thread *t);	  /* adds new counts to the current owner; only for the calling thread */
+bool frames_init(struct thread *t);	      /* returns false if memory is exhausted */
+void frames_unwind_all(struct thread *t);     /* ends all active calls and the thread's first invocation */
+void frames_drop_inherited(struct thread *t); /* after fork(): drops invocations that started in the parent */
+void callees_add_counts(struct thread *t);    /* adds new counts to the current owner; only for the calling thread */
 /* Ends a burst of simulated windows. All counts must have been added to callees. Pass `last` if the thread or the process ends as well. */
 void callees_burst_end(struct thread *t, bool last);
-/* Computes a callee's counts: `own` without the functions that it called, `nested` (may be NULL) with them. `now`: the thread's counts. */
+/* Computes a callee's counts: `own` without the functions that it called, `callee_totals` (may be NULL) with them. `now`: the thread's
+ * counts. */
 void callee_sum(struct thread *t, uint32_t callee, const struct counts *now, struct counts *own, struct counts *nested);
-void callee_pretend(struct thread *t, uint32_t callee, void (*happens)(struct thread *t)); /* calls happens() as if the callee did so */
-void counts_end(const struct thread *t, struct counts *c); /* replaces `c`, the counts at a start, by the growth since then */
+void callee_run_as(struct thread *t, uint32_t callee, void (*happens)(struct thread *t)); /* calls happens() as if the callee did so */
+void counts_subtract_start(const struct thread *t, struct counts *c); /* replaces `c`, the counts at a start, by the growth since then */
 
 /* Functions of windows.c. */
 void threads_lock(void); /* hooks in signal handlers do nothing while the lock is held */
 void threads_unlock(void);
-uint64_t window_next_simulated(uint64_t window); /* returns `window` if it is simulated, else the next simulated one */
-uint64_t window_after(const struct thread *t);	 /* returns the first window that is wholly in the thread's future */
+uint64_t window_next_simulated(uint64_t window);      /* returns `window` if it is simulated, else the next simulated one */
+uint64_t window_first_future(const struct thread *t); /* returns the first window that is wholly in the thread's future */
 /* Reports whether the calling thread's window has just started and other threads may touch lines in it. Stores that window in *window. */
 bool window_is_shared(const struct thread *t, uint64_t *window);
 void window_begin(struct thread *t, uint64_t window);
-void window_close(struct thread *t);			     /* ends the simulated window or skipped stretch; window_begin() must follow */
-void counts_now(const struct thread *t, struct counts *out); /* reads a thread's counts; those of other threads are approximate */
+void window_close(struct thread *t); /* ends the simulated window or skipped stretch; window_begin() must follow */
+void counts_snapshot(const struct thread *t, struct counts *out); /* reads a thread's counts; those of other threads are approximate */
 void evaluate_init(void);
-bool evaluate_now(void); /* evaluates windows that no thread can touch any more; returns false if another thread is doing so */
+bool evaluate_windows(void); /* evaluates windows that no thread can touch any more; returns false if another thread is doing so */
 void evaluate_wait(struct thread *t, uint64_t touches); /* waits for space in the log for `touches`, and for a free invocation */
 /* Evaluates all remaining windows. Writes the current counts of threads that have not ended, and totals. `names` has COUNTERS elements. */
 void evaluate_all(const char *const *names);
@@ -513,18 +524,18 @@ void evaluate_all(const char *const *names);
 void threads_init(void);
 void threads_finish(void);
 void threads_stop(void);
-uint64_t threads_horizon(void);	    /* returns the earliest window that a thread can still touch */
-struct thread *thread_attach(void); /* attaches the calling thread; returns NULL if it cannot be simulated */
+uint64_t threads_earliest_window(void); /* returns the earliest window that a thread can still touch */
+struct thread *thread_attach(void);	/* attaches the calling thread; returns NULL if it cannot be simulated */
 
 /* Functions of waiting.c. The first three return true while the wait continues; otherwise, the access, block or call counts as work. */
-bool waiting_goes_on(uintptr_t address, size_t bytes, enum access access);
+bool waiting_continues_in_access(uintptr_t address, size_t bytes, enum access access);
 bool waiting_continues_in_block(void);
 bool waiting_continues_in_call(struct thread *t, uint32_t callee);
-bool waiting_is_interrupted(struct thread *t); /* a signal handler starts; if true, call waiting_continues() at its end */
-void waiting_continues(struct thread *t);
-void waiting_hold(struct thread *t);				       /* moves the counts since the start of the wait into the look */
-void waiting_leaves(struct thread *t);				       /* a waiting thread has left a function's frame */
-void waiting_polls(uintptr_t site, uintptr_t address, uint64_t value); /* an atomic operation has found `value` */
-void waiting_stop(void);					       /* ends the calling thread's wait, if any */
+bool waiting_is_interrupted(struct thread *t); /* a signal handler starts; if true, call waiting_resume() at its end */
+void waiting_resume(struct thread *t);
+void waiting_move_counts(struct thread *t);				  /* moves the counts since the start of the wait into the look */
+void waiting_leave_frame(struct thread *t);				  /* a waiting thread has left a function's frame */
+void waiting_add_poll(uintptr_t site, uintptr_t address, uint64_t value); /* an atomic operation has found `value` */
+void waiting_stop(void);						  /* ends the calling thread's wait, if any */
 
 #endif

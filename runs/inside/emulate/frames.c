@@ -13,17 +13,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define FRAMES	       (1u << 18)
-#define HANDLED	       (_NSIG - 1) /* any signal; its disposition is not changed */
-#define PLACES_BITS    14
-#define PLACES	       (1u << PLACES_BITS)
-#define CALLEES	       (PLACES / 2) /* maximum number of functions that one thread calls; events of others are attributed to their callers */
-#define CALLEES_SPARE  16	    /* number of spare callees for handlers that interrupt the allocation of the last callee */
-#define STEP_SIMULATED 512u	    /* number of samples in simulated windows after which half as many calls are sampled */
-#define STEP_SKIPPED   128u	    /* number of samples in skipped windows after which half as many calls are sampled */
-#define STEP_MOST      (1u << 30)
+#define FRAMES		(1u << 18)
+#define SIGNALS_HANDLED (_NSIG - 1) /* any signal; its disposition is not changed */
+#define PLACES_BITS	14
+#define PLACES		(1u << PLACES_BITS)
+#define CALLEES		(PLACES / 2) /* maximum number of functions that one thread calls; events of others are attributed to their callers */
+#define CALLEES_SPARE	16	     /* number of spare callees for handlers that interrupt the allocation of the last callee */
+#define STEP_SIMULATED	512u	     /* number of samples in simulated windows after which half as many calls are sampled */
+#define STEP_SKIPPED	128u	     /* number of samples in skipped windows after which half as many calls are sampled */
+#define STEP_MAX	(1u << 30)
 /* Number of samples of the first thread after which these two limits halve; 1/n of it for the n-th thread. This keeps files small. */
-#define SAMPLES_HALVED 256u
+#define SAMPLES_BEFORE_HALVING 256u
 
 /* An active function call. */
 struct frame {
@@ -47,11 +47,11 @@ struct place {
 
 /* ---- counts ---- */
 
-void counts_end(const struct thread *t, struct counts *c)
+void counts_subtract_start(const struct thread *t, struct counts *c)
 {
 	struct counts now;
 
-	counts_now(t, &now);
+	counts_snapshot(t, &now);
 	for (size_t i = 0; i < sizeof(now.exact) / sizeof(now.exact[0]); i++)
 		c->exact[i] = now.exact[i] - c->exact[i];
 	for (size_t i = 0; i < COUNTERS; i++)
@@ -60,7 +60,7 @@ void counts_end(const struct thread *t, struct counts *c)
 
 /* ---- callees ---- */
 
-static void callees_forget(struct thread *t)
+static void callees_clear(struct thread *t)
 {
 	t->n_callees = t->n_callees ? t->n_callees : 1; /* callee 0 represents the thread itself and is no function */
 	t->callees[0].function.number = NONE;
@@ -80,15 +80,15 @@ static bool callees_init(struct thread *t)
 		t->callees = pages_map(CALLEES * sizeof(*t->callees));
 	if (!t->places || !t->callees)
 		return false;
-	callees_forget(t);
+	callees_clear(t);
 	return true;
 }
 
 static void callees_fork(struct thread *t)
 {
-	callees_forget(t);
-	counts_now(t, &t->accounted);
-	t->accounted_rare = UINT64_MAX;
+	callees_clear(t);
+	counts_snapshot(t, &t->counts_added);
+	t->rare_counts_added = UINT64_MAX;
 }
 
 static inline uint32_t place_hash(uintptr_t site)
@@ -108,10 +108,10 @@ static __attribute__((noinline)) uint32_t callee_new(struct thread *t, uintptr_t
 		return t->places[i].callee;
 	if (t->n_callees >= CALLEES - CALLEES_SPARE)
 		return NONE;
-	BUSY_HERE();
+	BUSY_BEGIN();
 	n = __atomic_fetch_add(&t->n_callees, 1, __ATOMIC_RELAXED);
 	t->callees[n] = (struct callee){
-		.function = function_at(site),
+		.function = function_find_at(site),
 		.salt = site % (1u << PAGE_BITS),
 		.strata = { { .step = 1 }, { .step = 1 } },
 	};
@@ -123,7 +123,7 @@ static __attribute__((noinline)) uint32_t callee_new(struct thread *t, uintptr_t
 	return n;
 }
 
-static inline uint32_t callee_at(struct thread *t, uintptr_t site)
+static inline uint32_t callee_find(struct thread *t, uintptr_t site)
 {
 	const struct place *place = &t->places[place_hash(site)];
 
@@ -131,7 +131,7 @@ static inline uint32_t callee_at(struct thread *t, uintptr_t site)
 }
 
 /* Reports whether the callee owns its events: it is selected, and is not a C++ library function that a selected function called. */
-static inline bool callee_owns(const struct thread *t, const struct callee *c)
+static inline bool callee_is_owner(const struct thread *t, const struct callee *c)
 {
 	return c->function.number != NONE && !(c->function.library && t->owner);
 }
@@ -141,15 +141,15 @@ static inline bool callee_owns(const struct thread *t, const struct callee *c)
 /* Ends the active burst of simulated windows in `s` and starts `burst`. `counts` has the counts at that time. */
 static void spread_end(struct spread *s, const struct counts *counts, uint32_t burst)
 {
-	const uint64_t now[BASES] = { counts->weighed[COUNT_ACCESSES], counts->weighed[COUNT_BLOCKS] };
-	double base[BASES];
+	const uint64_t now[DENOMINATORS] = { counts->weighed[COUNT_ACCESSES], counts->weighed[COUNT_BLOCKS] };
+	double base[DENOMINATORS];
 
-	for (size_t i = 0; i < BASES; i++) {
+	for (size_t i = 0; i < DENOMINATORS; i++) {
 		base[i] = (double)(now[i] - s->base_begun[i]);
 		s->base[i] += s->burst ? base[i] * base[i] : 0;
 		s->base_begun[i] = now[i];
 	}
-	for (size_t i = 0; i < SPREADS; i++) {
+	for (size_t i = 0; i < SPREAD_COUNTERS; i++) {
 		uint64_t count = counts->weighed[COUNT_HITM_SEEN + i];
 		double n = (double)(count - s->begun[i]);
 
@@ -161,15 +161,15 @@ static void spread_end(struct spread *s, const struct counts *counts, uint32_t b
 	s->burst = burst;
 }
 
-static void own_burst(struct thread *t, struct callee *c)
+static void begin_own_burst(struct thread *t, struct callee *c)
 {
-	BUSY_HERE();
+	BUSY_BEGIN();
 	if (c->spread.burst != t->burst)
 		spread_end(&c->spread, &c->own, t->burst);
 	busy_end();
 }
 
-static uint64_t used_now(const struct thread *t)
+static uint64_t window_accesses_used(const struct thread *t)
 {
 	return hot.simulating ? (uint64_t)(int64_t)((int32_t)WINDOW_ACCESSES - t->window_left)
 			      : 0; /* a handler may have ended the window */
@@ -191,21 +191,21 @@ static inline bool replace_once(uint64_t *at, uint64_t before, uint64_t now)
 
 /* Adds the growth of the expression `now` since the last accounting to the owner's count `own`. A handler may meanwhile have accounted for
  * a part of it, or started another window, whose numbers do not match those read before. The macro then reads again. */
-#define ACCOUNT(t, now, accounted, own)                                                                                                    \
+#define ACCOUNT(t, now, counts_added, own)                                                                                                 \
 	do {                                                                                                                               \
 		uint64_t window_, before_, now_;                                                                                           \
                                                                                                                                            \
 		do {                                                                                                                       \
 			window_ = __atomic_load_n(&(t)->window, __ATOMIC_ACQUIRE);                                                         \
-			before_ = __atomic_load_n(accounted, __ATOMIC_ACQUIRE);                                                            \
+			before_ = __atomic_load_n(counts_added, __ATOMIC_ACQUIRE);                                                         \
 			now_ = (now);                                                                                                      \
 			__asm__ volatile("" ::: "memory");                                                                                 \
-		} while (UNLIKELY((t)->window != window_) || UNLIKELY(!replace_once(accounted, before_, now_)));                           \
+		} while (UNLIKELY((t)->window != window_) || UNLIKELY(!replace_once(counts_added, before_, now_)));                        \
 		add_once(own, now_ - before_);                                                                                             \
 	} while (0)
 
 /* Returns a number that changes at each rare event. */
-static inline uint64_t rare_number(void)
+static inline uint64_t count_rare_events(void)
 {
 	return hot.atomics + system_calls + hot.allocations + hot.copied_bytes;
 }
@@ -213,22 +213,23 @@ static inline uint64_t rare_number(void)
 /* Accounts for the counts of simulated windows. */
 static __attribute__((noinline)) void callees_account_simulated(struct thread *t, struct callee *c)
 {
-	struct counts *own = &c->own, *accounted = &t->accounted;
+	struct counts *own = &c->own, *counts_added = &t->counts_added;
 
 	if (UNLIKELY(c->spread.burst != t->burst))
-		own_burst(t, c);
-	ACCOUNT(t, t->counts.exact[COUNT_SIMULATED] + (t->weight ? used_now(t) : 0), &accounted->exact[COUNT_SIMULATED],
+		begin_own_burst(t, c);
+	ACCOUNT(t, t->counts.exact[COUNT_SIMULATED] + (t->weight ? window_accesses_used(t) : 0), &counts_added->exact[COUNT_SIMULATED],
 		&own->exact[COUNT_SIMULATED]);
-	ACCOUNT(t, t->counts.weighed[COUNT_ACCESSES] + used_now(t) * t->weight, &accounted->weighed[COUNT_ACCESSES],
+	ACCOUNT(t, t->counts.weighed[COUNT_ACCESSES] + window_accesses_used(t) * t->weight, &counts_added->weighed[COUNT_ACCESSES],
 		&own->weighed[COUNT_ACCESSES]);
-	ACCOUNT(t, t->counts.weighed[COUNT_BLOCKS] + (hot.simulating ? accounted->exact[COUNT_BLOCKS] - t->window_blocks : 0) * t->weight,
-		&accounted->weighed[COUNT_BLOCKS], &own->weighed[COUNT_BLOCKS]);
-	if (LIKELY(t->accounted_events == t->events))
+	ACCOUNT(t,
+		t->counts.weighed[COUNT_BLOCKS] + (hot.simulating ? counts_added->exact[COUNT_BLOCKS] - t->window_blocks : 0) * t->weight,
+		&counts_added->weighed[COUNT_BLOCKS], &own->weighed[COUNT_BLOCKS]);
+	if (LIKELY(t->events_added == t->events))
 		return;
-	t->accounted_events = t->events;
+	t->events_added = t->events;
 	t->changes++;
 	for (size_t i = UNKNOWN_L1; i < COUNTERS; i++)
-		ACCOUNT(t, t->counts.weighed[i], &accounted->weighed[i], &own->weighed[i]);
+		ACCOUNT(t, t->counts.weighed[i], &counts_added->weighed[i], &own->weighed[i]);
 }
 
 static __attribute__((noinline)) void callees_account_rare(struct thread *t, struct callee *c)
@@ -236,24 +237,24 @@ static __attribute__((noinline)) void callees_account_rare(struct thread *t, str
 	const uint64_t *now[] = { &hot.atomics, &system_calls, &hot.allocations, &hot.allocated_bytes, &hot.copied_bytes, &hot.waited };
 
 	if (hot.waits) {
-		waiting_hold(t);
+		waiting_move_counts(t);
 		return;
 	}
 	for (size_t i = 0; i < sizeof(now) / sizeof(now[0]); i++)
-		ACCOUNT(t, *now[i], &t->accounted.exact[COUNT_ATOMICS + i], &c->own.exact[COUNT_ATOMICS + i]);
-	t->accounted_rare = rare_number();
+		ACCOUNT(t, *now[i], &t->counts_added.exact[COUNT_ATOMICS + i], &c->own.exact[COUNT_ATOMICS + i]);
+	t->rare_counts_added = count_rare_events();
 	t->changes++;
 }
 
 _Static_assert(COUNT_ATOMICS + 6 == COUNT_SIMULATED, "now[] has all rare counters");
 
 /* Adds new accesses and blocks to the owner. Skipped windows without rare events have no other counts. Only for the calling thread. */
-static inline void callees_account_plain(struct thread *t)
+static inline void callees_add_accesses(struct thread *t)
 {
 	struct callee *c = &t->callees[t->owner];
 
-	ACCOUNT(t, counts_accesses(t, &hot), &t->accounted.exact[COUNT_ACCESSES], &c->own.exact[COUNT_ACCESSES]);
-	ACCOUNT(t, counts_blocks(t, &hot), &t->accounted.exact[COUNT_BLOCKS], &c->own.exact[COUNT_BLOCKS]);
+	ACCOUNT(t, counts_read_accesses(t, &hot), &t->counts_added.exact[COUNT_ACCESSES], &c->own.exact[COUNT_ACCESSES]);
+	ACCOUNT(t, counts_read_blocks(t, &hot), &t->counts_added.exact[COUNT_BLOCKS], &c->own.exact[COUNT_BLOCKS]);
 }
 
 /* Adds all new counts to the owner. Called whenever the owner changes, and at the end of a window. */
@@ -261,25 +262,25 @@ static inline void callees_account_all(struct thread *t)
 {
 	struct callee *c = &t->callees[t->owner];
 
-	callees_account_plain(t);
-	if (UNLIKELY(rare_number() != t->accounted_rare))
+	callees_add_accesses(t);
+	if (UNLIKELY(count_rare_events() != t->rare_counts_added))
 		callees_account_rare(t, c);
 	if (hot.simulating)
 		callees_account_simulated(t, c);
 }
 
-void callees_account(struct thread *t)
+void callees_add_counts(struct thread *t)
 {
 	callees_account_all(t);
 }
 
 /* ---- counts that include called functions ---- */
 
-static __attribute__((noinline)) void callee_nested_changed(struct callee *c, const struct thread *t, const struct counts *now)
+static __attribute__((noinline)) void callee_update_nested(struct callee *c, const struct thread *t, const struct counts *now)
 {
-	struct nested *n = &c->nested;
+	struct callee_totals *n = &c->nested;
 
-	BUSY_HERE();
+	BUSY_BEGIN();
 	for (size_t i = COUNT_ATOMICS; i < COUNT_SIMULATED; i++)
 		n->sum.exact[i] += n->active * (now->exact[i] - n->seen.exact[i]);
 	for (size_t i = UNKNOWN_L1; i < COUNTERS; i++)
@@ -297,16 +298,16 @@ static void callee_lose_sums(struct thread *t)
 }
 
 /* Returns the nested sums that would result if all active calls ended now. */
-static struct counts nested_now(struct callee *c, const struct thread *t, const struct counts *now)
+static struct counts nested_counts(struct callee *c, const struct thread *t, const struct counts *now)
 {
 	static const enum counter exact[] = { COUNT_ACCESSES, COUNT_BLOCKS, COUNT_SIMULATED };
 	struct counts sum;
 
-	callee_nested_changed(c, t, now);
+	callee_update_nested(c, t, now);
 	sum = c->nested.sum;
 	for (size_t i = 0; i < sizeof(exact) / sizeof(exact[0]); i++)
 		sum.exact[exact[i]] += c->nested.active * now->exact[exact[i]];
-	for (size_t i = 0; i < BASES; i++)
+	for (size_t i = 0; i < DENOMINATORS; i++)
 		sum.weighed[i] += c->nested.active * now->weighed[i];
 	return sum;
 }
@@ -317,12 +318,12 @@ void callees_burst_end(struct thread *t, bool last)
 		callee_lose_sums(t);
 	for (uint32_t i = 1; i < t->n_callees; i++) {
 		struct callee *c = &t->callees[i];
-		struct nested *n = &c->nested;
+		struct callee_totals *n = &c->nested;
 		struct counts now;
 
 		if ((!n->active && n->calls == c->calls) || i == t->changing)
 			continue;
-		now = nested_now(c, t, &t->accounted);
+		now = nested_counts(c, t, &t->counts_added);
 		n->calls = c->calls;
 		n->spread.burst =
 		    now.weighed[COUNT_ACCESSES] + now.weighed[COUNT_BLOCKS] != n->spread.base_begun[0] + n->spread.base_begun[1] ? t->burst
@@ -332,16 +333,16 @@ void callees_burst_end(struct thread *t, bool last)
 }
 
 /* Returns the callee's own counts. For the current owner, these include the counts since the last accounting. */
-static struct counts own_now(const struct thread *t, uint32_t callee, const struct counts *now)
+static struct counts own_counts(const struct thread *t, uint32_t callee, const struct counts *now)
 {
 	struct counts own = t->callees[callee].own;
 
 	if (callee != t->owner)
 		return own;
 	for (size_t i = 0; i <= COUNT_SIMULATED; i++)
-		own.exact[i] += now->exact[i] - t->accounted.exact[i];
+		own.exact[i] += now->exact[i] - t->counts_added.exact[i];
 	for (size_t i = 0; i < COUNTERS; i++)
-		own.weighed[i] += now->weighed[i] - t->accounted.weighed[i];
+		own.weighed[i] += now->weighed[i] - t->counts_added.weighed[i];
 	return own;
 }
 
@@ -349,10 +350,10 @@ void callee_sum(struct thread *t, uint32_t callee, const struct counts *now, str
 {
 	struct callee *c = &t->callees[callee];
 
-	*own = own_now(t, callee, now);
+	*own = own_counts(t, callee, now);
 	if (!nested)
 		return;
-	*nested = nested_now(c, t, now);
+	*nested = nested_counts(c, t, now);
 	spread_end(&c->spread, own, 0);
 }
 
@@ -360,7 +361,7 @@ void callee_sum(struct thread *t, uint32_t callee, const struct counts *now, str
 static inline void nested_add(struct callee *c, const struct thread *t, int64_t sign)
 {
 	struct counts *sum = &c->nested.sum;
-	const struct counts *now = &t->accounted;
+	const struct counts *now = &t->counts_added;
 
 	sum->exact[COUNT_ACCESSES] += (uint64_t)sign * now->exact[COUNT_ACCESSES];
 	sum->exact[COUNT_BLOCKS] += (uint64_t)sign * now->exact[COUNT_BLOCKS];
@@ -372,7 +373,7 @@ static inline void nested_add(struct callee *c, const struct thread *t, int64_t 
 static inline void callee_begin(struct callee *c, const struct thread *t)
 {
 	if (UNLIKELY(c->nested.changes != t->changes))
-		callee_nested_changed(c, t, &t->accounted);
+		callee_update_nested(c, t, &t->counts_added);
 	nested_add(c, t, -1);
 	__asm__ volatile("" ::: "memory");
 	c->nested.active++;
@@ -381,13 +382,13 @@ static inline void callee_begin(struct callee *c, const struct thread *t)
 static inline void callee_end(struct callee *c, const struct thread *t)
 {
 	if (UNLIKELY(c->nested.changes != t->changes))
-		callee_nested_changed(c, t, &t->accounted);
+		callee_update_nested(c, t, &t->counts_added);
 	c->nested.active--;
 	__asm__ volatile("" ::: "memory");
 	nested_add(c, t, 1);
 }
 
-void callee_pretend(struct thread *t, uint32_t callee, void (*happens)(struct thread *t))
+void callee_run_as(struct thread *t, uint32_t callee, void (*happens)(struct thread *t))
 {
 	uint32_t owner = t->owner;
 
@@ -398,15 +399,15 @@ void callee_pretend(struct thread *t, uint32_t callee, void (*happens)(struct th
 	callee_end(&t->callees[callee], t);
 }
 
-/* Marks that a call of the callee starts or ends, so that handlers do not read its nested sums. Pass *before to callee_changed(). */
-static inline void callee_changes(struct thread *t, uint32_t callee, uint32_t *before)
+/* Marks that a call of the callee starts or ends, so that handlers do not read its nested sums. Pass *before to callee_change_end(). */
+static inline void callee_change_begin(struct thread *t, uint32_t callee, uint32_t *before)
 {
 	*before = t->changing;
 	t->changing = callee;
 	__asm__ volatile("" ::: "memory");
 }
 
-static inline void callee_changed(struct thread *t, uint32_t before)
+static inline void callee_change_end(struct thread *t, uint32_t before)
 {
 	__asm__ volatile("" ::: "memory");
 	t->changing = before;
@@ -415,7 +416,7 @@ static inline void callee_changed(struct thread *t, uint32_t before)
 /* ---- sampling of calls ---- */
 
 /* Returns the result of splitmix64's finalizer for x. */
-static uint64_t hash_of(uint64_t x)
+static uint64_t mix_hash(uint64_t x)
 {
 	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
 	x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
@@ -426,18 +427,18 @@ static uint64_t hash_of(uint64_t x)
 static void stratum_next(struct stratum *s, uint32_t salt, uint32_t samples_a_step)
 {
 	s->begin += s->step;
-	if (++s->sampled >= samples_a_step && s->step < STEP_MOST) {
+	if (++s->sampled >= samples_a_step && s->step < STEP_MAX) {
 		s->sampled = 0;
 		s->step *= 2;
 	}
-	s->next = s->begin + (hash_of(s->begin ^ (uint64_t)salt << 52) & (s->step - 1));
+	s->next = s->begin + (mix_hash(s->begin ^ (uint64_t)salt << 52) & (s->step - 1));
 }
 
 /* Returns the number of calls that this sample represents, and chooses the next sample. */
 static __attribute__((noinline)) uint32_t callee_sample(struct thread *t, struct callee *c, bool simulating)
 {
 	struct stratum *s = &c->strata[simulating];
-	uint32_t weight = s->step, halved = t->samples++ * (t->number + 1) / SAMPLES_HALVED,
+	uint32_t weight = s->step, halved = t->samples++ * (t->number + 1) / SAMPLES_BEFORE_HALVING,
 		 most = simulating ? STEP_SIMULATED : STEP_SKIPPED;
 
 	stratum_next(s, c->salt, halved < 32 ? most >> halved : 0);
@@ -461,7 +462,7 @@ static bool window_has_all(const struct thread *t)
 	const struct queue *ended = &t->ended_queue;
 	uint64_t oldest = __atomic_load_n(&ended->head, __ATOMIC_ACQUIRE);
 
-	return oldest == ended->tail || t->invocations[t->ended_ones[oldest % INVOCATIONS]].last_window >= t->window;
+	return oldest == ended->tail || t->invocations[t->ended_invocations[oldest % INVOCATIONS_MAX]].last_window >= t->window;
 }
 
 static uint32_t invocation_new(struct thread *t)
@@ -473,7 +474,7 @@ static uint32_t invocation_new(struct thread *t)
 		evaluate_wait(t, 0); /* otherwise the choice of samples would depend on which thread is slow */
 	if (queue_is_empty(q))
 		return NONE;
-	i = t->free_ones[q->head % INVOCATIONS];
+	i = t->free_invocations[q->head % INVOCATIONS_MAX];
 	__atomic_store_n(&q->head, q->head + 1, __ATOMIC_RELEASE);
 	return i;
 }
@@ -484,16 +485,16 @@ static void invocation_end(struct thread *t, struct invocation *invocation)
 	invocation->threads = __atomic_load_n(&runtime.alive, __ATOMIC_RELAXED);
 	invocation->last_window =
 	    !hot.simulating && t->granted > 0 ? t->window - 1 : t->window; /* in a skipped stretch, t->window is the next simulated one */
-	counts_end(t, &invocation->counts);
+	counts_subtract_start(t, &invocation->counts);
 }
 
 /* Passes an ended invocation to the evaluation. */
-static void invocation_give(struct thread *t, uint32_t i)
+static void invocation_hand_over(struct thread *t, uint32_t i)
 {
 	struct queue *q = &t->ended_queue;
 
-	BUSY_HERE(); /* otherwise a handler's call could take the same place */
-	t->ended_ones[q->tail % INVOCATIONS] = i;
+	BUSY_BEGIN(); /* otherwise a handler's call could take the same place */
+	t->ended_invocations[q->tail % INVOCATIONS_MAX] = i;
 	__atomic_store_n(&q->tail, q->tail + 1, __ATOMIC_RELEASE); /* the ring has space for every invocation */
 	busy_end();
 }
@@ -503,7 +504,7 @@ static void sample_begin(struct thread *t, struct frame *f, uint64_t ordinal, ui
 	struct invocation *invocation;
 	uint32_t i;
 
-	BUSY_HERE();
+	BUSY_BEGIN();
 	i = invocation_new(t);
 	busy_end();
 	if (i == NONE)
@@ -519,8 +520,8 @@ static void sample_begin(struct thread *t, struct frame *f, uint64_t ordinal, ui
 	};
 	f->kind |= FRAME_SAMPLED;
 	t->invocation = i;
-	simulate_again(t);
-	counts_now(t, &invocation->counts);
+	simulate_clear_recent(t);
+	counts_snapshot(t, &invocation->counts);
 	invocation->start = record_ticks();
 }
 
@@ -530,7 +531,7 @@ static void sample_end(struct thread *t, uint32_t flags)
 
 	invocation_end(t, invocation);
 	invocation->flags |= flags;
-	invocation_give(t, t->invocation);
+	invocation_hand_over(t, t->invocation);
 }
 
 /* ---- frames ---- */
@@ -541,7 +542,7 @@ static inline bool on_own_stack(const struct thread *t, uintptr_t stack)
 }
 
 /* Returns the number of frames, by one read. A handler, or a coroutine that it switches to, may change the number at any moment. */
-static inline uint32_t frames_number(const struct thread *t)
+static inline uint32_t frames_read_count(const struct thread *t)
 {
 	return __atomic_load_n(&t->n_frames, __ATOMIC_RELAXED);
 }
@@ -562,38 +563,38 @@ static inline void frame_add(struct thread *t, uint32_t n, struct frame frame)
 
 static inline void frame_drop(struct thread *t, uint32_t flags)
 {
-	uint32_t n = frames_number(t), before = 0;
+	uint32_t n = frames_read_count(t), before = 0;
 	struct frame f;
 
 	if (n == 0)
 		return;
 	f = t->frames[n - 1];
 	if (f.kind & FRAME_SELECTED)
-		callee_changes(t, f.callee, &before);
+		callee_change_begin(t, f.callee, &before);
 	t->n_frames = n - 1; /* from here on, a handler's frames overwrite this frame */
 	if (UNLIKELY(hot.waits))
-		waiting_leaves(t);
+		waiting_leave_frame(t);
 	if (f.kind & FRAME_SAMPLED) {
 		t->depth--;
 		sample_end(t, flags);
-		simulate_again(t);
+		simulate_clear_recent(t);
 	}
 	if (f.kind & FRAME_SELECTED) {
 		callees_account_all(t);
 		callee_end(&t->callees[f.callee], t);
 		t->owner = f.owner;
-		callee_changed(t, before);
+		callee_change_end(t, before);
 	}
 	t->invocation = f.invocation;
 	t->block = f.block;
 	if (UNLIKELY(f.kind & FRAME_INTERRUPTS))
-		waiting_continues(t);
+		waiting_resume(t);
 }
 
 /* Reports whether longjmp() has left the top frame. This is so if that frame is below `stack`. */
 static inline bool top_is_below(const struct thread *t, uintptr_t stack)
 {
-	uint32_t n = frames_number(t);
+	uint32_t n = frames_read_count(t);
 	uintptr_t top = n > 0 ? t->frames[n - 1].stack : UINTPTR_MAX;
 
 	return top < stack && on_own_stack(t, stack) && on_own_stack(t, top);
@@ -606,7 +607,7 @@ static __attribute__((noinline, cold)) uint32_t frames_unwind(struct thread *t, 
 		callee_lose_sums(t);
 	while (top_is_below(t, stack + 1))
 		frame_drop(t, RECORD_UNWOUND);
-	return frames_number(t);
+	return frames_read_count(t);
 }
 
 /* Reports whether a handler runs on an alternate stack, which may lie in the thread's stack, above the interrupted frames. */
@@ -620,10 +621,10 @@ static bool on_alternate_stack(void)
 /* Reports whether the emulation's own work is active. If `stack` is above that work, a handler has jumped out of it; then ends the work. */
 static __attribute__((noinline, cold)) bool is_busy(struct thread *t, uintptr_t stack)
 {
-	if (!on_own_stack(t, stack) || !on_own_stack(t, busy_at()) || stack <= busy_at() || on_alternate_stack())
+	if (!on_own_stack(t, stack) || !on_own_stack(t, busy_stack_address()) || stack <= busy_stack_address() || on_alternate_stack())
 		return true;
 	hot.busy = 0;
-	__atomic_store_n(&t->pauses, false, __ATOMIC_RELAXED);
+	__atomic_store_n(&t->is_paused, false, __ATOMIC_RELAXED);
 	return false;
 }
 
@@ -636,21 +637,21 @@ static __attribute__((noinline)) void frames_enter(struct thread *t, uintptr_t s
 
 	if (UNLIKELY(hot.busy) && is_busy(t, stack))
 		return;
-	n = frames_number(t);
+	n = frames_read_count(t);
 	if (UNLIKELY(n > 0 && t->frames[n - 1].stack <= stack))
 		n = frames_unwind(t, stack);
 	if (UNLIKELY(n == FRAMES)) {
-		t->lost_frames++;
+		t->n_lost_frames++;
 		return;
 	}
-	callee = callee_at(t, site);
+	callee = callee_find(t, site);
 	f = &t->frames[n];
 	if (UNLIKELY(hot.waits) && caller == handlers_return && waiting_is_interrupted(t))
 		kind |= FRAME_INTERRUPTS;
-	if (callee != NONE && callee_owns(t, &t->callees[callee]))
+	if (callee != NONE && callee_is_owner(t, &t->callees[callee]))
 		kind |= FRAME_SELECTED;
 	if (kind & FRAME_SELECTED)
-		callee_changes(t, callee, &before);
+		callee_change_begin(t, callee, &before);
 	frame_add(t, n, (struct frame){ stack, t->invocation, t->block, t->owner, callee, kind });
 	if (!(kind & FRAME_SELECTED))
 		return;
@@ -658,7 +659,7 @@ static __attribute__((noinline)) void frames_enter(struct thread *t, uintptr_t s
 	callees_account_all(t);
 	t->owner = callee;
 	callee_begin(&t->callees[callee], t);
-	callee_changed(t, before);
+	callee_change_end(t, before);
 	weight = waits ? 0 : callee_call(t, &t->callees[callee], &ordinal);
 	if (UNLIKELY(weight))
 		sample_begin(t, f, ordinal, weight);
@@ -669,7 +670,7 @@ static __attribute__((noinline)) void frames_enter(struct thread *t, uintptr_t s
 /* Reports whether the fast path is possible: windows are skipped, no rare event has happened, and the thread neither works nor waits. */
 static inline bool is_fast_path(const struct thread *t)
 {
-	return t && !(hot.busy | hot.simulating | hot.waits) && rare_number() == t->accounted_rare;
+	return t && !(hot.busy | hot.simulating | hot.waits) && count_rare_events() == t->rare_counts_added;
 }
 
 /* Enters a function. The return address of this hook identifies the function. `caller` is the function's own return address, which
@@ -681,7 +682,7 @@ void __tsan_func_entry(void *caller)
 	struct thread *t = hot.thread;
 	uint32_t n, before;
 
-	if (LIKELY(is_fast_path(t) && (n = frames_number(t)) - 1 < FRAMES - 1 && t->frames[n - 1].stack > stack)) {
+	if (LIKELY(is_fast_path(t) && (n = frames_read_count(t)) - 1 < FRAMES - 1 && t->frames[n - 1].stack > stack)) {
 		const struct place *place = &t->places[place_hash(site)];
 		struct callee *c = &t->callees[place->callee];
 
@@ -689,13 +690,13 @@ void __tsan_func_entry(void *caller)
 			frame_add(t, n, (struct frame){ stack, t->invocation, t->block, t->owner, place->callee, 0 });
 			return;
 		}
-		if (LIKELY(place->site == site && callee_owns(t, c) && c->strata[0].seen < c->strata[0].next)) {
-			callee_changes(t, place->callee, &before);
+		if (LIKELY(place->site == site && callee_is_owner(t, c) && c->strata[0].seen < c->strata[0].next)) {
+			callee_change_begin(t, place->callee, &before);
 			frame_add(t, n, (struct frame){ stack, t->invocation, t->block, t->owner, place->callee, FRAME_SELECTED });
-			callees_account_plain(t);
+			callees_add_accesses(t);
 			t->owner = place->callee;
 			callee_begin(c, t);
-			callee_changed(t, before);
+			callee_change_end(t, before);
 			c->calls++;
 			c->strata[0].seen++;
 			t->invocations[t->invocation].flags |= RECORD_ESTIMATED;
@@ -732,7 +733,7 @@ static __attribute__((noinline, cold)) void frames_leave_several(struct thread *
 	if (t->changing)
 		callee_lose_sums(t);
 	while (top_is_below(t, stack)) {
-		uint32_t n = frames_number(t);
+		uint32_t n = frames_read_count(t);
 		ended = (n < 2 || t->frames[n - 2].stack >= stack) && !called;
 		frame_drop(t, ended ? 0 : RECORD_UNWOUND);
 	}
@@ -744,11 +745,11 @@ static __attribute__((noinline)) void frames_leave(struct thread *t, uintptr_t s
 {
 	if (UNLIKELY(hot.busy) && is_busy(t, stack))
 		return;
-	if (UNLIKELY(t->lost_frames > 0)) {
-		t->lost_frames--;
+	if (UNLIKELY(t->n_lost_frames > 0)) {
+		t->n_lost_frames--;
 		return;
 	}
-	if (LIKELY(is_last(t, frames_number(t), stack, back, hook)))
+	if (LIKELY(is_last(t, frames_read_count(t), stack, back, hook)))
 		frame_drop(t, 0);
 	else
 		frames_leave_several(t, stack, back, hook);
@@ -761,16 +762,17 @@ void __tsan_func_exit(void)
 	struct thread *t = hot.thread;
 	uint32_t n, before;
 
-	if (LIKELY(is_fast_path(t) && t->lost_frames == 0 && is_last(t, n = frames_number(t), stack, back, (uintptr_t)__tsan_func_exit))) {
+	if (LIKELY(is_fast_path(t) && t->n_lost_frames == 0 &&
+		   is_last(t, n = frames_read_count(t), stack, back, (uintptr_t)__tsan_func_exit))) {
 		const struct frame f = t->frames[n - 1];
 
 		if (LIKELY(f.kind == FRAME_SELECTED)) {
-			callee_changes(t, f.callee, &before);
+			callee_change_begin(t, f.callee, &before);
 			t->n_frames = n - 1; /* from here on, a handler's frames overwrite this frame */
-			callees_account_plain(t);
+			callees_add_accesses(t);
 			callee_end(&t->callees[f.callee], t);
 			t->owner = f.owner;
-			callee_changed(t, before);
+			callee_change_end(t, before);
 			t->invocation = f.invocation;
 			t->block = f.block;
 			return;
@@ -794,8 +796,8 @@ static void handlers_find(void)
 	} kept;
 	struct sigaction same;
 
-	if (sigaction(HANDLED, NULL, &same) == 0 && sigaction(HANDLED, &same, NULL) == 0 &&
-	    record_system_call(SYS_rt_sigaction, HANDLED, 0, (long)&kept, sizeof(kept.mask), 0, 0) == 0)
+	if (sigaction(SIGNALS_HANDLED, NULL, &same) == 0 && sigaction(SIGNALS_HANDLED, &same, NULL) == 0 &&
+	    record_system_call(SYS_rt_sigaction, SIGNALS_HANDLED, 0, (long)&kept, sizeof(kept.mask), 0, 0) == 0)
 		handlers_return = kept.restorer;
 }
 
@@ -803,9 +805,9 @@ static void handlers_find(void)
 
 static void invocations_reset(struct thread *t)
 {
-	for (uint32_t i = 0; i < INVOCATIONS - 1; i++)
-		t->free_ones[i] = i + 1; /* invocation 0 represents the thread itself */
-	t->free_queue = (struct queue){ 0, INVOCATIONS - 1 };
+	for (uint32_t i = 0; i < INVOCATIONS_MAX - 1; i++)
+		t->free_invocations[i] = i + 1; /* invocation 0 represents the thread itself */
+	t->free_queue = (struct queue){ 0, INVOCATIONS_MAX - 1 };
 	t->ended_queue = (struct queue){ 0, 0 };
 	t->invocation = 0;
 	t->invocations[0] = (struct invocation){ .function = NONE, .parent = NONE };
@@ -818,12 +820,12 @@ bool frames_init(struct thread *t)
 	if (!t->frames)
 		t->frames = pages_map(FRAMES * sizeof(*t->frames));
 	if (!t->invocations)
-		t->invocations = pages_map(INVOCATIONS * (sizeof(*t->invocations) + 2 * sizeof(uint32_t)));
+		t->invocations = pages_map(INVOCATIONS_MAX * (sizeof(*t->invocations) + 2 * sizeof(uint32_t)));
 	if (!t->frames || !t->invocations || !callees_init(t))
 		return false;
-	t->free_ones = (uint32_t *)(void *)(t->invocations + INVOCATIONS);
-	t->ended_ones = t->free_ones + INVOCATIONS;
-	t->n_frames = t->lost_frames = t->depth = 0;
+	t->free_invocations = (uint32_t *)(void *)(t->invocations + INVOCATIONS_MAX);
+	t->ended_invocations = t->free_invocations + INVOCATIONS_MAX;
+	t->n_frames = t->n_lost_frames = t->depth = 0;
 	invocations_reset(t);
 	return true;
 }
@@ -832,14 +834,14 @@ void frames_unwind_all(struct thread *t)
 {
 	while (t->n_frames > 0)
 		frame_drop(t, RECORD_UNWOUND);
-	t->lost_frames = 0;
-	callees_account(t);
+	t->n_lost_frames = 0;
+	callees_add_counts(t);
 	invocation_end(t, &t->invocations[0]);
-	invocation_give(t, 0);
+	invocation_hand_over(t, 0);
 }
 
 /* Drops the invocations of active calls in a child of fork(), because they started in the parent. */
-void frames_forget(struct thread *t)
+void frames_drop_inherited(struct thread *t)
 {
 	for (uint32_t i = 0; i < t->n_frames; i++) {
 		t->frames[i].kind &= FRAME_INTERRUPTS;
@@ -847,7 +849,7 @@ void frames_forget(struct thread *t)
 	}
 	t->depth = 0;
 	callees_fork(t);
-	simulate_again(t);
+	simulate_clear_recent(t);
 	invocations_reset(t);
-	counts_now(t, &t->invocations[0].counts);
+	counts_snapshot(t, &t->invocations[0].counts);
 }

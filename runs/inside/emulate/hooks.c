@@ -35,10 +35,10 @@ static inline void on_atomic(const volatile void *at, size_t bytes, enum access 
 /* Passes the value that an atomic operation found to waiting.c, because the thread may be waiting for this value to change. */
 static inline void on_look(const volatile void *at, size_t bytes, uint64_t found, uintptr_t site)
 {
-	if (bytes <= sizeof(found) && runtime.several)
-		waiting_polls(site, (uintptr_t)at, found);
+	if (bytes <= sizeof(found) && runtime.is_multithreaded)
+		waiting_add_poll(site, (uintptr_t)at, found);
 }
-#define LOOK(at, found) on_look(at, sizeof(*(at)), (uint64_t)(found), (uintptr_t)__builtin_return_address(0))
+#define RECORD_ATOMIC_READ(at, found) on_look(at, sizeof(*(at)), (uint64_t)(found), (uintptr_t)__builtin_return_address(0))
 
 /* Loads 16 bytes atomically. An AVX load also works on read-only pages. Without AVX, uses cmpxchg16b, which writes to the page. */
 static a128 wide_load(const volatile a128 *at)
@@ -130,7 +130,7 @@ static void do_store_128(volatile a128 *at, a128 value, int order)
                                                                                                                                            \
 		on_atomic(at, sizeof(*at), ACCESS_WRITE);                                                                                  \
 		same = compare(at, expected, value);                                                                                       \
-		LOOK(at, same ? wanted : *expected);                                                                                       \
+		RECORD_ATOMIC_READ(at, same ? wanted : *expected);                                                                         \
 		hot.changes += same;                                                                                                       \
 		return same;                                                                                                               \
 	}
@@ -142,7 +142,7 @@ static void do_store_128(volatile a128 *at, a128 value, int order)
                                                                                                                                            \
 		on_atomic(at, sizeof(*at), ACCESS_READ);                                                                                   \
 		found = load(bits, at);                                                                                                    \
-		LOOK(at, found);                                                                                                           \
+		RECORD_ATOMIC_READ(at, found);                                                                                             \
 		return found;                                                                                                              \
 	}                                                                                                                                  \
 	EXPORT void __tsan_atomic##bits##_store(volatile a##bits *at, a##bits value, int order)                                            \
@@ -157,7 +157,7 @@ static void do_store_128(volatile a128 *at, a128 value, int order)
                                                                                                                                            \
 		on_atomic(at, sizeof(*at), ACCESS_WRITE);                                                                                  \
 		found = exchange(bits, at, value);                                                                                         \
-		LOOK(at, found);                                                                                                           \
+		RECORD_ATOMIC_READ(at, found);                                                                                             \
 		hot.changes += found != value;                                                                                             \
 		return found;                                                                                                              \
 	}                                                                                                                                  \
@@ -166,7 +166,7 @@ static void do_store_128(volatile a128 *at, a128 value, int order)
 	{                                                                                                                                  \
 		on_atomic(at, sizeof(*at), ACCESS_WRITE);                                                                                  \
 		hot.changes += compare(at, &expected, value);                                                                              \
-		LOOK(at, expected);                                                                                                        \
+		RECORD_ATOMIC_READ(at, expected);                                                                                          \
 		return expected;                                                                                                           \
 	}                                                                                                                                  \
 	ATOMIC_COMPARE(bits, strong, compare)                                                                                              \
@@ -198,32 +198,32 @@ EXPORT void __tsan_atomic_signal_fence(int order)
 /* ---- functions that programs built with -fsanitize=thread may call themselves (sanitizer/tsan_interface.h) ---- */
 
 /* Functions by which a program informs a race detector about the order of its threads. The emulation ignores them. */
-#define IGNORES(name, ...)                                                                                                                 \
+#define IGNORED_HOOK(name, ...)                                                                                                            \
 	EXPORT void name(__VA_ARGS__)                                                                                                      \
 	{                                                                                                                                  \
 	}
 
-IGNORES(__tsan_acquire, void *at)
-IGNORES(__tsan_release, void *at)
-IGNORES(__tsan_ignore_thread_begin, void)
-IGNORES(__tsan_ignore_thread_end, void)
-IGNORES(__tsan_flush_memory, void)
-IGNORES(__tsan_mutex_create, void *at, unsigned flags)
-IGNORES(__tsan_mutex_destroy, void *at, unsigned flags)
-IGNORES(__tsan_mutex_pre_lock, void *at, unsigned flags)
-IGNORES(__tsan_mutex_post_lock, void *at, unsigned flags, int recursion)
-IGNORES(__tsan_mutex_post_unlock, void *at, unsigned flags)
-IGNORES(__tsan_mutex_pre_signal, void *at, unsigned flags)
-IGNORES(__tsan_mutex_post_signal, void *at, unsigned flags)
-IGNORES(__tsan_mutex_pre_divert, void *at, unsigned flags)
-IGNORES(__tsan_mutex_post_divert, void *at, unsigned flags)
-IGNORES(__tsan_destroy_fiber, void *fiber)
-IGNORES(__tsan_switch_to_fiber, void *fiber, unsigned flags)
-IGNORES(__tsan_set_fiber_name, void *fiber, const char *name)
-IGNORES(__tsan_external_register_header, void *tag, const char *header)
-IGNORES(__tsan_external_assign_tag, void *at, void *tag)
-IGNORES(__tsan_external_read, void *at, void *pc, void *tag)
-IGNORES(__tsan_external_write, void *at, void *pc, void *tag)
+IGNORED_HOOK(__tsan_acquire, void *at)
+IGNORED_HOOK(__tsan_release, void *at)
+IGNORED_HOOK(__tsan_ignore_thread_begin, void)
+IGNORED_HOOK(__tsan_ignore_thread_end, void)
+IGNORED_HOOK(__tsan_flush_memory, void)
+IGNORED_HOOK(__tsan_mutex_create, void *at, unsigned flags)
+IGNORED_HOOK(__tsan_mutex_destroy, void *at, unsigned flags)
+IGNORED_HOOK(__tsan_mutex_pre_lock, void *at, unsigned flags)
+IGNORED_HOOK(__tsan_mutex_post_lock, void *at, unsigned flags, int recursion)
+IGNORED_HOOK(__tsan_mutex_post_unlock, void *at, unsigned flags)
+IGNORED_HOOK(__tsan_mutex_pre_signal, void *at, unsigned flags)
+IGNORED_HOOK(__tsan_mutex_post_signal, void *at, unsigned flags)
+IGNORED_HOOK(__tsan_mutex_pre_divert, void *at, unsigned flags)
+IGNORED_HOOK(__tsan_mutex_post_divert, void *at, unsigned flags)
+IGNORED_HOOK(__tsan_destroy_fiber, void *fiber)
+IGNORED_HOOK(__tsan_switch_to_fiber, void *fiber, unsigned flags)
+IGNORED_HOOK(__tsan_set_fiber_name, void *fiber, const char *name)
+IGNORED_HOOK(__tsan_external_register_header, void *tag, const char *header)
+IGNORED_HOOK(__tsan_external_assign_tag, void *at, void *tag)
+IGNORED_HOOK(__tsan_external_read, void *at, void *pc, void *tag)
+IGNORED_HOOK(__tsan_external_write, void *at, void *pc, void *tag)
 
 EXPORT int __tsan_mutex_pre_unlock(void *at, unsigned flags)
 {

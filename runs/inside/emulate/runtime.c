@@ -50,7 +50,7 @@ static void print_error(const char *text, const char *what, const char *why)
 	syscall(SYS_write, STDERR_FILENO, line, n);
 }
 
-static uint32_t nodes_of(const char *text)
+static uint32_t parse_nodes(const char *text)
 {
 	uint32_t n = 0;
 
@@ -76,13 +76,13 @@ static bool open_file(const char *directory)
 	return !failed;
 }
 
-static void describe(void)
+static void write_description(void)
 {
-	record_program(&runtime.writer);
-	record_info(&runtime.writer, "windows", runtime.full ? "all" : "sampled");
-	record_info_number(&runtime.writer, "nodes", runtime.nodes);
-	record_info(&runtime.writer, "totals", "nested");
-	record_info_number(&runtime.writer, "counting", COUNTING);
+	record_add_program(&runtime.writer);
+	record_add_info(&runtime.writer, "windows", runtime.full ? "all" : "sampled");
+	record_add_info_number(&runtime.writer, "nodes", runtime.nodes);
+	record_add_info(&runtime.writer, "totals", "nested");
+	record_add_info_number(&runtime.writer, "counting", COUNTING);
 }
 
 /* ---- fork ---- */
@@ -98,15 +98,15 @@ static void after_fork(void)
 }
 
 /* Resets the state in the child, after the fork handlers of the other files. */
-static void in_child(void)
+static void reset_in_child(void)
 {
 	struct record_thread none = { 0 };
 	struct thread *t = hot.thread;
 
 	runtime.counts = runtime.rest = (struct counts){ 0 };
-	runtime.hitm[0] = runtime.hitm[1] = runtime.rest_hitm[0] = runtime.rest_hitm[1] = 0;
-	if (runtime.on) /* otherwise the program may have restricted its system calls */
-		record_fork(&runtime.writer, t ? &t->record : &none);
+	runtime.hitm[0] = runtime.hitm[1] = runtime.other_hitm[0] = runtime.other_hitm[1] = 0;
+	if (runtime.is_active) /* otherwise the program may have restricted its system calls */
+		record_reopen_in_child(&runtime.writer, t ? &t->record : &none);
 	busy_end();
 }
 
@@ -126,38 +126,39 @@ static void runtime_start(void)
 		return;
 	busy_begin(BUSY_ALWAYS);
 	runtime.full = full && *full == '1';
-	runtime.nodes = nodes_of(secure_getenv("ASSAY_EMULATE_NODES"));
+	runtime.nodes = parse_nodes(secure_getenv("ASSAY_EMULATE_NODES"));
 	runtime.directory = pages_map(DIRECTORY_ENTRIES * sizeof(*runtime.directory));
 	failed = functions_select(list);
-	runtime.on = !failed && runtime.directory && open_file(directory);
+	runtime.is_active = !failed && runtime.directory && open_file(directory);
 	if (failed)
 		print_error("cannot read the list of functions ", list, strerror(failed));
 	else if (!runtime.directory)
 		print_error("not enough memory for ", "the emulation", NULL);
 	busy_end();
-	if (!runtime.on)
+	if (!runtime.is_active)
 		return;
-	describe();
+	write_description();
 	threads_init();
 	evaluate_init();
 	at_quick_exit(runtime_finish);
-	pthread_atfork(before_fork, after_fork, in_child); /* registered last, so before_fork() runs first and in_child() runs last */
+	pthread_atfork(before_fork, after_fork,
+		       reset_in_child); /* registered last, so before_fork() runs first and reset_in_child() runs last */
 	thread_attach();
 }
 
 void runtime_finish(void)
 {
-	if (!runtime.on || !runtime.writer.header || runtime.writer.header->pid != (uint64_t)syscall(SYS_getpid))
+	if (!runtime.is_active || !runtime.writer.header || runtime.writer.header->pid != (uint64_t)syscall(SYS_getpid))
 		return; /* a child of vfork() shares its parent's memory and must not end the parent's emulation */
-	runtime.on = false;
+	runtime.is_active = false;
 	threads_finish();
 	busy_begin(BUSY_ALWAYS);
 	evaluate_all(names);
-	record_info_number(&runtime.writer, "threads-running", runtime.alive);
-	record_info_number(&runtime.writer, "threads-not-simulated", runtime.not_simulated);
-	record_info_number(&runtime.writer, "shared-bytes", runtime.shared_bytes);
-	record_info_number(&runtime.writer, "windows-forced", runtime.forced);
-	record_info_number(&runtime.writer, "touches-dropped", runtime.dropped);
+	record_add_info_number(&runtime.writer, "threads-running", runtime.alive);
+	record_add_info_number(&runtime.writer, "threads-not-simulated", runtime.not_simulated);
+	record_add_info_number(&runtime.writer, "shared-bytes", runtime.shared_bytes);
+	record_add_info_number(&runtime.writer, "windows-forced", runtime.forced);
+	record_add_info_number(&runtime.writer, "touches-dropped", runtime.dropped);
 	record_close(&runtime.writer);
 	busy_end();
 }
@@ -178,10 +179,10 @@ static long system_call(long number, long a, long b, long c, long d, long e, lon
 /* Ends the emulation before the program installs a seccomp filter, which would kill the program for the emulation's system calls. */
 static void stop_emulation(void)
 {
-	if (!runtime.on || !runtime.writer.header ||
+	if (!runtime.is_active || !runtime.writer.header ||
 	    runtime.writer.header->pid != (uint64_t)record_system_call(SYS_getpid, 0, 0, 0, 0, 0, 0))
 		return;
-	record_info(&runtime.writer, "stopped", "the program restricts its system calls");
+	record_add_info(&runtime.writer, "stopped", "the program restricts its system calls");
 	threads_stop();
 	runtime_finish();
 }

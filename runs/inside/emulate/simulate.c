@@ -20,14 +20,16 @@
 #define TOUCHES		 4096u /* maximum number of touches in a window; an access makes at most two */
 #define BLOCK_BITS	 18
 #define BLOCKS		 (1u << BLOCK_BITS) /* three quarters are used; further blocks get numbers that depend on their addresses */
-#define CODES		 (1u << 16) /* maximum number of functions kept, sorted by address; further ones are looked up again for each block */
-#define CHUNK_BITS	 21	    /* memory whose lives are allocated together: 2 MiB */
-#define CHUNK_PAGES	 (1u << (CHUNK_BITS - PAGE_BITS))
-#define CHUNK_LINES	 (1u << (CHUNK_BITS - LINE_BITS))
-#define GRANULE_BITS	 4
-#define EACH_GRANULE	 0x0001000100010001u /* factor that copies a value to each granule of a line */
-#define PAGE_LINES	 (1u << (PAGE_BITS - LINE_BITS))
-#define RECENT_FORGETS	 8u /* maximum number of recent lines that are forgotten one by one; above it, all are forgotten */
+#define CODE_CACHE_MAX                                                                                                                     \
+	(1u << 16)	  /* maximum number of functions kept, sorted by address; further ones are looked up again for each block          \
+			   */
+#define CHUNK_BITS     21 /* memory whose lives are allocated together: 2 MiB */
+#define CHUNK_PAGES    (1u << (CHUNK_BITS - PAGE_BITS))
+#define CHUNK_LINES    (1u << (CHUNK_BITS - LINE_BITS))
+#define GRANULE_BITS   4
+#define EACH_GRANULE   0x0001000100010001u /* factor that copies a value to each granule of a line */
+#define PAGE_LINES     (1u << (PAGE_BITS - LINE_BITS))
+#define RECENT_FORGETS 8u /* maximum number of recent lines that are forgotten one by one; above it, all are forgotten */
 
 /* An entry of the directory has the line's tag, its owner, the granules that the owner has changed, and the threads that have a copy. A
  * line that maps to an entry in use replaces the entry's line, as in a real directory. */
@@ -41,7 +43,7 @@
 /* Kinds of gaps since the thread's previous access to the line, in accesses. windows.c has a representative length for each kind. */
 #define GAP_FIRST (WINDOW_ACCESSES + 1) /* gap of the first access to a line in a window */
 #define GAP_VISIT 3u			/* first kind of gap that starts a new visit */
-static const uint16_t gap_ends[GAPS] = { 1, 2, 4, 16, 128, WINDOW_ACCESSES, GAP_FIRST };
+static const uint16_t gap_ends[GAP_KINDS] = { 1, 2, 4, 16, 128, WINDOW_ACCESSES, GAP_FIRST };
 static uint8_t gap_kinds[2 * WINDOW_ACCESSES]; /* [gap] its kind; twice a window's length: a handler may have ended the window meanwhile */
 
 /* The basic block that last followed a path of blocks. */
@@ -49,7 +51,7 @@ struct prediction {
 	uint32_t path;	   /* hash of the path; 0 if the entry is free */
 	uint32_t followed; /* number of that block without its top bits, above two bits of trust */
 };
-#define TRUST 3u
+#define TRUSTED_REPEATS_MIN 3u
 
 /* ---- numbers of basic blocks: made from the function's name and the offset in it, so independent of the link ---- */
 
@@ -63,7 +65,7 @@ static struct code *codes;
 static uint32_t n_blocks, n_codes;
 
 /* Returns the code of the function that contains `pc`. The caller holds threads_lock(). */
-static struct code code_at(uintptr_t pc)
+static struct code code_find_place(uintptr_t pc)
 {
 	uint32_t from = 0, to = n_codes;
 	struct code code;
@@ -78,17 +80,17 @@ static struct code code_at(uintptr_t pc)
 	}
 	if (from < n_codes && codes[from].start <= pc)
 		return codes[from];
-	code = function_code(pc);
-	if (n_codes < CODES && code.end > code.start) {
+	code = function_find_code(pc);
+	if (n_codes < CODE_CACHE_MAX && code.end > code.start) {
 		memmove(&codes[from + 1], &codes[from], (n_codes++ - from) * sizeof(*codes));
 		codes[from] = code;
 	}
 	return code;
 }
 
-static uint32_t number_of(uintptr_t pc)
+static uint32_t find_block_number(uintptr_t pc)
 {
-	struct code code = code_at(pc);
+	struct code code = code_find_place(pc);
 	uint64_t x = (pc - code.start) * 0x9e3779b97f4a7c15u ^ code.name;
 
 	x = (x ^ (x >> 29)) * 0xbf58476d1ce4e5b9u;
@@ -99,16 +101,16 @@ static __attribute__((noinline)) uint32_t block_new(uintptr_t pc, uint32_t i)
 {
 	uint32_t number = (uint32_t)pc | 1;
 
-	BUSY_HERE();
+	BUSY_BEGIN();
 	threads_lock();
 	if (!blocks)
-		codes = pages_map(CODES * sizeof(*codes));
+		codes = pages_map(CODE_CACHE_MAX * sizeof(*codes));
 	if (codes && !blocks)
 		__atomic_store_n(&blocks, pages_map(BLOCKS * sizeof(*blocks)), __ATOMIC_RELEASE);
 	while (blocks && blocks[i].pc != 0 && blocks[i].pc != pc)
 		i = (i + 1) % BLOCKS;
 	if (blocks && n_blocks < BLOCKS / 4 * 3 && blocks[i].pc == 0) {
-		blocks[i].number = number_of(pc);
+		blocks[i].number = find_block_number(pc);
 		__atomic_store_n(&blocks[i].pc, pc, __ATOMIC_RELEASE);
 		n_blocks++;
 	}
@@ -146,7 +148,8 @@ static uint32_t block_number(uintptr_t pc)
 struct chunk {
 	uint16_t pages[CHUNK_PAGES]; /* lives of pages, changed where a memory block covers a whole page */
 	union {
-		uint16_t granules[CHUNK_LINES * GRANULES]; /* lives of granules, changed where a memory block covers part of a page */
+		uint16_t
+		    granules[CHUNK_LINES * GRANULES_PER_LINE]; /* lives of granules, changed where a memory block covers part of a page */
 		uint64_t lines[CHUNK_LINES];
 	};
 };
@@ -155,7 +158,7 @@ static struct chunk **chunks; /* indexed by address / chunk size; NULL while no 
 static __thread uint64_t n_lives;
 
 /* Returns the lives of a line's granules, 16 bits each. The values are only meant to be compared for equality. */
-static uint64_t memory_lives(uint64_t line)
+static uint64_t get_line_lives(uint64_t line)
 {
 	const struct chunk *chunk = chunks ? __atomic_load_n(&chunks[line / CHUNK_LINES], __ATOMIC_ACQUIRE) : NULL;
 
@@ -171,22 +174,22 @@ bool simulate_init(struct thread *t)
 	if (!chunks)
 		chunks = pages_map(sizeof(*chunks) << (ADDRESS_BITS - CHUNK_BITS));
 	if (!t->sets)
-		t->sets = pages_map(SETS * (sizeof(*t->sets) + sizeof(*t->fresh)));
+		t->sets = pages_map(SETS * (sizeof(*t->sets) + sizeof(*t->used_entries)));
 	if (!t->predictions)
 		t->predictions = pages_map(PREDICTIONS * sizeof(*t->predictions));
 	if (!t->touches)
-		t->touches = pages_map(TOUCHES * (sizeof(*t->touches) + sizeof(*t->latest) + sizeof(*t->touch_ats)));
+		t->touches = pages_map(TOUCHES * (sizeof(*t->touches) + sizeof(*t->latest_touch) + sizeof(*t->touch_indexes)));
 	if (!t->sets || !t->predictions || !t->touches)
 		return false;
-	t->fresh = (uint8_t *)(t->sets + SETS);
-	t->latest = (struct latest *)(void *)(t->touches + TOUCHES);
-	t->touch_ats = (struct touch_at *)(void *)(t->latest + TOUCHES);
-	memset(t->sets, 0, SETS * (sizeof(*t->sets) + sizeof(*t->fresh)));
+	t->used_entries = (uint8_t *)(t->sets + SETS);
+	t->latest_touch = (struct latest_touch *)(void *)(t->touches + TOUCHES);
+	t->touch_indexes = (struct touch_index *)(void *)(t->latest_touch + TOUCHES);
+	memset(t->sets, 0, SETS * (sizeof(*t->sets) + sizeof(*t->used_entries)));
 	memset(t->predictions, 0, PREDICTIONS * sizeof(*t->predictions));
-	memset(t->touch_ats, 0, TOUCHES * sizeof(*t->touch_ats));
-	memset(t->latest, 0, TOUCHES * sizeof(*t->latest));
+	memset(t->touch_indexes, 0, TOUCHES * sizeof(*t->touch_indexes));
+	memset(t->latest_touch, 0, TOUCHES * sizeof(*t->latest_touch));
 	for (uint32_t gap = 0, kind = 0; gap < 2 * WINDOW_ACCESSES; gap_kinds[gap++] = (uint8_t)kind)
-		kind += kind < GAPS - 1 && gap > gap_ends[kind];
+		kind += kind < GAP_KINDS - 1 && gap > gap_ends[kind];
 	return true;
 }
 
@@ -201,31 +204,31 @@ static bool is_remote(const struct thread *t, uint64_t line)
 	return owner != 0 && owner != t->number % runtime.nodes + 1;
 }
 
-/* Accesses a set of a cache. The most recently used tag is first. The first *fresh tags were used since the burst started. Returns true for
- * a hit. Sets *unknown if the result depends on accesses in skipped windows. */
-static inline bool cache_touch(uint32_t set[WAYS], uint8_t *fresh, uint32_t tag, bool *unknown)
+/* Accesses a set of a cache. The most recently used tag is first. The first *used_entries tags were used since the burst started. Returns
+ * true for a hit. Sets *unknown if the result depends on accesses in skipped windows. */
+static inline bool cache_touch(uint32_t set[CACHE_WAYS], uint8_t *used_entries, uint32_t tag, bool *unknown)
 {
 	uint32_t before = set[0];
 	unsigned i;
 
 	*unknown = false;
-	if (LIKELY(before == tag && *fresh))
+	if (LIKELY(before == tag && *used_entries))
 		return true;
-	for (i = 1; before != tag && i < WAYS; i++) {
+	for (i = 1; before != tag && i < CACHE_WAYS; i++) {
 		uint32_t here = set[i];
 
 		set[i] = before;
 		before = here;
 	}
 	set[0] = tag;
-	*unknown = before == tag ? i > *fresh : *fresh < WAYS;
-	*fresh = (uint8_t)(*fresh + *unknown);
+	*unknown = before == tag ? i > *used_entries : *used_entries < CACHE_WAYS;
+	*used_entries = (uint8_t)(*used_entries + *unknown);
 	return before == tag;
 }
 
 struct level {
 	uint32_t first, n_sets; /* index of the level's first set in the thread's sets; number of sets */
-	enum unknown unknown;
+	enum uncertain_slot unknown;
 };
 static const struct level level_l1 = { 0, L1_SETS, UNKNOWN_L1 };
 static const struct level level_l2 = { L1_SETS, L2_SETS, UNKNOWN_L2 };
@@ -235,7 +238,7 @@ static const struct level level_stlb = { L1_SETS + L2_SETS + TLB_SETS, STLB_SETS
 static inline bool cache_has(struct thread *t, const struct level *level, uint64_t key)
 {
 	uint32_t set = level->first + (uint32_t)(key % level->n_sets);
-	bool unknown, hit = cache_touch(t->sets[set], &t->fresh[set], (uint32_t)(key / level->n_sets) + 1, &unknown);
+	bool unknown, hit = cache_touch(t->sets[set], &t->used_entries[set], (uint32_t)(key / level->n_sets) + 1, &unknown);
 
 	if (UNLIKELY(unknown)) {
 		t->counts.weighed[level->unknown + !hit] += t->burst ? t->weight : 0;
@@ -282,7 +285,7 @@ static bool directory_access(struct thread *t, uint64_t line, uint32_t words, bo
 	had = (old & me) != 0;
 	mine = (old & OWNER_MASK) == owner;
 	if (write)
-		changed = (uint64_t)granules_of(words) << CHANGED_SHIFT;
+		changed = (uint64_t)granules_touched(words) << CHANGED_SHIFT;
 	if (had && (!write || (mine && (old & changed) == changed)))
 		return false;
 	if ((old & CHANGED) && !mine) {
@@ -305,13 +308,13 @@ static void directory_forget(uint64_t line, uint32_t granules)
 /* ---- touches: accesses by line, invocation and owner ---- */
 
 /* Returns the touch of this line by the current invocation and owner. Adds it if missing. Returns &t->ignored if the table is full. */
-static struct touch *touch_of(struct thread *t, uint64_t line, uint64_t lives)
+static struct touch *touch_find(struct thread *t, uint64_t line, uint64_t lives)
 {
 	uint32_t i = line_hash(line, (uint64_t)t->owner << 32 | t->invocation) % TOUCHES;
 	struct touch *touch;
 
-	for (; t->touch_ats[i].stamp == t->stamp; i = (i + 1) % TOUCHES) {
-		touch = &t->touches[t->touch_ats[i].touch];
+	for (; t->touch_indexes[i].stamp == t->stamp; i = (i + 1) % TOUCHES) {
+		touch = &t->touches[t->touch_indexes[i].touch];
 		if (touch->line == line && touch->invocation == t->invocation && touch->owner == t->owner && touch->lives == lives)
 			return touch;
 	}
@@ -324,44 +327,44 @@ static struct touch *touch_of(struct thread *t, uint64_t line, uint64_t lives)
 				 .stamp = t->stamp,
 				 .lives = lives,
 				 .first = (uint16_t)t->window_left };
-	t->touch_ats[i] = (struct touch_at){ t->stamp, t->n_touches++ };
+	t->touch_indexes[i] = (struct touch_index){ t->stamp, t->n_touches++ };
 	return touch;
 }
 
-/* Makes `latest` refer to the touch by the current invocation and owner, in the line's current lives. */
-static __attribute__((noinline)) void latest_update(struct thread *t, struct latest *latest, uint64_t line)
+/* Makes `latest_touch` refer to the touch by the current invocation and owner, in the line's current lives. */
+static __attribute__((noinline)) void latest_update(struct thread *t, struct latest_touch *latest_touch, uint64_t line)
 {
-	uint32_t last = latest->stamp == t->stamp ? latest->last : (uint32_t)t->window_left + GAP_FIRST;
-	struct touch *touch = touch_of(t, line, memory_lives(line));
+	uint32_t last = latest_touch->stamp == t->stamp ? latest_touch->last : (uint32_t)t->window_left + GAP_FIRST;
+	struct touch *touch = touch_find(t, line, get_line_lives(line));
 
-	latest->touch = touch;
-	__asm__ volatile("" ::: "memory"); /* the touch is complete before `latest` becomes valid, because a handler may jump away */
-	*latest = (struct latest){ line, t->stamp, t->births, touch, last };
+	latest_touch->touch = touch;
+	__asm__ volatile("" ::: "memory"); /* the touch is complete before `latest_touch` becomes valid, because a handler may jump away */
+	*latest_touch = (struct latest_touch){ line, t->stamp, t->n_block_changes, touch, last };
 }
 
-static inline struct latest *touch_begin(struct thread *t, uint64_t line)
+static inline struct latest_touch *touch_begin(struct thread *t, uint64_t line)
 {
 	uint32_t i = line_hash(line, 0) % TOUCHES;
-	struct latest *latest = &t->latest[i];
+	struct latest_touch *latest_touch = &t->latest_touch[i];
 
 	if (!t->records) {
-		t->nowhere.touch = &t->ignored;
-		return &t->nowhere;
+		t->ignored_index.touch = &t->ignored;
+		return &t->ignored_index;
 	}
-	while (latest->stamp == t->stamp && latest->line != line)
-		latest = &t->latest[++i % TOUCHES];
-	if (UNLIKELY(latest->stamp != t->stamp || latest->births != t->births || latest->touch->invocation != t->invocation ||
-		     latest->touch->owner != t->owner))
-		latest_update(t, latest, line);
-	return latest;
+	while (latest_touch->stamp == t->stamp && latest_touch->line != line)
+		latest_touch = &t->latest_touch[++i % TOUCHES];
+	if (UNLIKELY(latest_touch->stamp != t->stamp || latest_touch->n_block_changes != t->n_block_changes ||
+		     latest_touch->touch->invocation != t->invocation || latest_touch->touch->owner != t->owner))
+		latest_update(t, latest_touch, line);
+	return latest_touch;
 }
 
-void touch_visited(struct touch *touch)
+void touch_end_visit(struct touch *touch)
 {
 	uint32_t reads = touch->now[ACCESS_READ], writes = touch->now[ACCESS_WRITE], both = reads | writes;
 
-	touch->spread[0] = (uint16_t)(touch->spread[0] + words_number(both));
-	touch->spread[1] = (uint16_t)(touch->spread[1] + words_number(writes));
+	touch->spread[0] = (uint16_t)(touch->spread[0] + words_count(both));
+	touch->spread[1] = (uint16_t)(touch->spread[1] + words_count(writes));
 	touch->words[ACCESS_READ] = (uint16_t)(touch->words[ACCESS_READ] | reads);
 	touch->words[ACCESS_WRITE] = (uint16_t)(touch->words[ACCESS_WRITE] | writes);
 	touch->now[ACCESS_READ] = touch->now[ACCESS_WRITE] = 0;
@@ -371,17 +374,17 @@ static void touch_visit(struct touch *touch)
 {
 	touch->visits++;
 	if (touch->visits > 1)
-		touch_visited(touch);
+		touch_end_visit(touch);
 }
 
 /* Clears only the keys of recent lines. A handler may add lines meanwhile; each is either complete or has no key. */
-void simulate_again(struct thread *t)
+void simulate_clear_recent(struct thread *t)
 {
-	for (size_t i = 0; i < RECENT; i++)
+	for (size_t i = 0; i < RECENT_ENTRIES; i++)
 		__atomic_store_n(&t->recent[i].key, 0, __ATOMIC_RELAXED);
-	if (t->fresh_burst != t->burst)
-		memset(t->fresh, 0, SETS); /* windows have been skipped since the last call */
-	t->fresh_burst = t->burst;
+	if (t->used_burst != t->burst)
+		memset(t->used_entries, 0, SETS); /* windows have been skipped since the last call */
+	t->used_burst = t->burst;
 }
 
 /* Returns the key of a recent line. It includes the owner if touches are recorded. */
@@ -393,19 +396,19 @@ static inline uint64_t recent_key(const struct thread *t, uint64_t line, enum ac
 static void recent_forget_line(struct thread *t, uint64_t line)
 {
 	for (enum access access = ACCESS_READ; access <= ACCESS_WRITE; access++)
-		t->recent[recent_key(t, line, access) % RECENT].key = 0;
+		t->recent[recent_key(t, line, access) % RECENT_ENTRIES].key = 0;
 }
 
-static inline uint32_t gap_kind(const struct thread *t, const struct latest *latest)
+static inline uint32_t gap_kind(const struct thread *t, const struct latest_touch *latest_touch)
 {
-	return gap_kinds[(latest->last - (uint32_t)t->window_left) % (2 * WINDOW_ACCESSES)];
+	return gap_kinds[(latest_touch->last - (uint32_t)t->window_left) % (2 * WINDOW_ACCESSES)];
 }
 
-static inline void touch_add(const struct thread *t, struct touch *touch, struct latest *latest, uint32_t words, uint32_t n,
+static inline void touch_add(const struct thread *t, struct touch *touch, struct latest_touch *latest_touch, uint32_t words, uint32_t n,
 			     enum access access)
 {
-	touch->gaps[gap_kind(t, latest)]++;
-	latest->last = (uint32_t)t->window_left;
+	touch->gaps[gap_kind(t, latest_touch)]++;
+	latest_touch->last = (uint32_t)t->window_left;
 	touch->last = (uint16_t)t->window_left;
 	touch->n[access] = (uint16_t)(touch->n[access] + n);
 	touch->now[access] = (uint16_t)(touch->now[access] | words);
@@ -415,21 +418,21 @@ static inline void touch_add(const struct thread *t, struct touch *touch, struct
 static void line_access(struct thread *t, uint64_t line, uint32_t words, uint32_t n, enum access access)
 {
 	uint64_t key = recent_key(t, line, access);
-	struct latest *latest = touch_begin(t, line);
-	struct touch *touch = latest->touch;
-	struct recent *recent;
+	struct latest_touch *latest_touch = touch_begin(t, line);
+	struct touch *touch = latest_touch->touch;
+	struct recent_access *recent;
 
 	caches_touch(t, line, directory_access(t, line, words, access == ACCESS_WRITE));
-	if (gap_kind(t, latest) >= GAP_VISIT)
+	if (gap_kind(t, latest_touch) >= GAP_VISIT)
 		touch_visit(touch);
-	touch_add(t, touch, latest, words, n, access);
+	touch_add(t, touch, latest_touch, words, n, access);
 	if (n > 1) {
 		touch->gaps[0] = (uint16_t)(touch->gaps[0] + n - 1);
-		latest->last = (int32_t)n - 1 < t->window_left ? (uint32_t)t->window_left - (n - 1) : 0;
+		latest_touch->last = (int32_t)n - 1 < t->window_left ? (uint32_t)t->window_left - (n - 1) : 0;
 	}
-	recent = &t->recent[key % RECENT];
+	recent = &t->recent[key % RECENT_ENTRIES];
 	recent->touch = touch;
-	recent->latest = latest;
+	recent->latest_touch = latest_touch;
 	__asm__ volatile(
 	    "" ::
 		: "memory"); /* complete before the key makes the entry valid, because a handler's accesses may come in between */
@@ -443,7 +446,7 @@ static inline uint32_t word_mask(uint32_t from, uint32_t to)
 }
 
 /* Undoes a decrement of hot.left, because the access counts elsewhere. One instruction: a handler may have started to skip windows. */
-static inline void left_restore(void)
+static inline void restore_window_count(void)
 {
 	__asm__ volatile("incq %0" : "+m"(hot.left) : : "cc");
 }
@@ -465,13 +468,13 @@ static inline bool simulate_begin(uintptr_t at, bool counted)
 	}
 	if (hot.busy) {
 		if (counted)
-			left_restore();
+			restore_window_count();
 		return false;
 	}
 	busy_begin(at);
 	if (hot.simulating || hot.left <= 0) {
 		if (counted)
-			left_restore();
+			restore_window_count();
 		if (!hot.simulating) {
 			window_close(t);
 			window_begin(t, t->window);
@@ -487,7 +490,7 @@ static void simulate_next_window(struct thread *t)
 {
 	uint32_t beyond;
 
-	BUSY_HERE();
+	BUSY_BEGIN();
 	if (hot.simulating && t->window_left <= 0) { /* otherwise a handler has ended the window */
 		beyond = (uint32_t)-t->window_left;
 		t->counts.exact[COUNT_ACCESSES] += beyond;
@@ -511,11 +514,11 @@ static inline void simulate_tick(struct thread *t, uint32_t n)
 }
 
 /* Counts an access to a recent line that starts a new visit. */
-static __attribute__((noinline)) void simulate_visit(struct thread *t, struct touch *touch, struct latest *latest, uint32_t words,
-						     enum access access)
+static __attribute__((noinline)) void simulate_visit(struct thread *t, struct touch *touch, struct latest_touch *latest_touch,
+						     uint32_t words, enum access access)
 {
 	touch_visit(touch);
-	touch_add(t, touch, latest, words, 1, access);
+	touch_add(t, touch, latest_touch, words, 1, access);
 	simulate_tick(t, 1);
 }
 
@@ -525,11 +528,11 @@ static __attribute__((noinline)) void simulate_slowly(uintptr_t address, uint32_
 	struct thread *t;
 
 	if (UNLIKELY(hot.waits)) {
-		if (waiting_goes_on(address, to - (address & 63) + 1, access) || !count_down(&hot.left))
+		if (waiting_continues_in_access(address, to - (address & 63) + 1, access) || !count_down(&hot.left))
 			return;
 	}
 	if (address >> ADDRESS_BITS != 0) {
-		left_restore();
+		restore_window_count();
 		return;
 	}
 	if (!simulate_begin((uintptr_t)__builtin_frame_address(0), true))
@@ -543,24 +546,24 @@ static __attribute__((noinline)) void simulate_slowly(uintptr_t address, uint32_
 }
 
 /* Simulates an access, fast if the line is recent. Rarer cases are separate functions, so that this one needs no stack frame. */
-static inline __attribute__((always_inline)) void simulate_one(uintptr_t address, size_t bytes, enum access access)
+static inline __attribute__((always_inline)) void simulate_access(uintptr_t address, size_t bytes, enum access access)
 {
 	uint32_t from = address & 63, to = from + (uint32_t)bytes - 1;
 
 	if (LIKELY(hot.simulating && !(hot.busy | hot.waits) && to <= 63)) { /* hot.simulating implies t != NULL */
 		struct thread *t = hot.thread;
 		uint64_t key = recent_key(t, address >> LINE_BITS, access);
-		const struct recent *recent = &t->recent[key % RECENT];
+		const struct recent_access *recent = &t->recent[key % RECENT_ENTRIES];
 		struct touch *touch = recent->touch;
-		struct latest *latest = recent->latest;
+		struct latest_touch *latest_touch = recent->latest_touch;
 
 		__asm__ volatile("" ::: "memory"); /* if a handler starts another window here, it sets the key to 0 */
 		if (LIKELY(recent->key == key)) {
-			if (UNLIKELY(gap_kind(t, latest) >= GAP_VISIT)) {
-				simulate_visit(t, touch, latest, word_mask(from, to), access);
+			if (UNLIKELY(gap_kind(t, latest_touch) >= GAP_VISIT)) {
+				simulate_visit(t, touch, latest_touch, word_mask(from, to), access);
 				return;
 			}
-			touch_add(t, touch, latest, word_mask(from, to), 1, access);
+			touch_add(t, touch, latest_touch, word_mask(from, to), 1, access);
 			simulate_tick(t, 1);
 			return;
 		}
@@ -570,15 +573,15 @@ static inline __attribute__((always_inline)) void simulate_one(uintptr_t address
 
 static __attribute__((noinline)) void simulate_read(uintptr_t address, size_t bytes)
 {
-	simulate_one(address, bytes, ACCESS_READ);
+	simulate_access(address, bytes, ACCESS_READ);
 }
 
 static __attribute__((noinline)) void simulate_write(uintptr_t address, size_t bytes)
 {
-	simulate_one(address, bytes, ACCESS_WRITE);
+	simulate_access(address, bytes, ACCESS_WRITE);
 }
 
-static __attribute__((noinline)) void page_written(uintptr_t page)
+static __attribute__((noinline)) void record_page_write(uintptr_t page)
 {
 	uint8_t *owner;
 
@@ -593,7 +596,7 @@ static __attribute__((noinline)) void page_written(uintptr_t page)
 void simulate_atomic(uintptr_t address, size_t bytes, enum access access, bool elsewhere)
 {
 	if (elsewhere) {
-		page_written(address >> PAGE_BITS);
+		record_page_write(address >> PAGE_BITS);
 		if (!count_down(&hot.left))
 			return;
 	}
@@ -647,10 +650,10 @@ void simulate_range(uintptr_t address, size_t bytes, enum access access)
 	uintptr_t end = address + bytes;
 
 	if (bytes == 0 || address >> ADDRESS_BITS != 0 || end >> ADDRESS_BITS != 0 ||
-	    (UNLIKELY(hot.waits) && waiting_goes_on(address, bytes, access)))
+	    (UNLIKELY(hot.waits) && waiting_continues_in_access(address, bytes, access)))
 		return;
 	for (uintptr_t page = address >> PAGE_BITS; access == ACCESS_WRITE && page <= (end - 1) >> PAGE_BITS; page++)
-		page_written(page);
+		record_page_write(page);
 	while (address < end) {
 		size_t part = hot.left > 0 ? 0 : range_line(address, end - address, access);
 
@@ -669,7 +672,7 @@ _Static_assert(PATH_BLOCKS == 8, "path_add() subtracts the block after 8 multipl
 
 /* Returns the prediction of a path and moves it to the front of its set. If there is none, returns a free entry or the least recently used
  * one. Compares whole paths, because a change of a function's code changes which paths share a set. */
-static struct prediction *prediction_of(struct thread *t, uint32_t path)
+static struct prediction *prediction_compute(struct thread *t, uint32_t path)
 {
 	struct prediction *set = &t->predictions[(path >> 8) % (PREDICTIONS / PREDICTION_WAYS) * PREDICTION_WAYS], found;
 	uint32_t way = 0;
@@ -689,13 +692,14 @@ static struct prediction *prediction_of(struct thread *t, uint32_t path)
  * follower with some trust. The first visit of a path is never a miss. A path that other paths have displaced is a miss. */
 static bool prediction_is_right(struct thread *t, struct prediction *p, uint32_t path, uint32_t block)
 {
-	bool first = p->path == 0, right = p->path == path && (p->followed & ~TRUST) == block << 2;
+	bool first = p->path == 0, right = p->path == path && (p->followed & ~TRUSTED_REPEATS_MIN) == block << 2;
 
-	t->turns = right && (p->followed & TRUST) == TRUST && block == t->block ? t->turns + 1 : 0;
+	t->block_repetitions =
+	    right && (p->followed & TRUSTED_REPEATS_MIN) == TRUSTED_REPEATS_MIN && block == t->block ? t->block_repetitions + 1 : 0;
 	/* Writes fields whole, and only if they change, because the next block on this path reads them at once. */
 	if (right)
-		p->followed += (p->followed & TRUST) < TRUST;
-	else if (p->path == path && (p->followed & TRUST) > 0)
+		p->followed += (p->followed & TRUSTED_REPEATS_MIN) < TRUSTED_REPEATS_MIN;
+	else if (p->path == path && (p->followed & TRUSTED_REPEATS_MIN) > 0)
 		p->followed--;
 	else
 		*p = (struct prediction){ .path = path, .followed = block << 2 };
@@ -726,21 +730,21 @@ static __attribute__((noinline)) void simulate_block_slowly(uintptr_t pc)
 		__asm__ volatile("incq %0" : "+m"(hot.blocks_left) : : "cc"); /* blocks in the emulation's own work do not count */
 	if (hot.busy || !hot.simulating)
 		return;
-	t->turn = 0;
+	t->ring_block = 0;
 	block = block_number(pc);
 	if (t->block) {
 		path = (t->block ^ t->path * PATH_FACTOR) * 0x85ebca6bu | 1;
-		if (!prediction_is_right(t, prediction_of(t, path), path, block)) {
+		if (!prediction_is_right(t, prediction_compute(t, path), path, block)) {
 			t->counts.weighed[COUNT_BRANCH_MISSES] += t->weight;
 			t->events++;
 		}
 		path_add(t, block);
-		if (t->turns > PATH_BLOCKS) {
+		if (t->block_repetitions > PATH_BLOCKS) {
 			t->turn_block = block;
-			t->turn = pc;
+			t->ring_block = pc;
 		}
 	} else {
-		t->turns = 0;
+		t->block_repetitions = 0;
 	}
 	t->block = block;
 }
@@ -750,14 +754,14 @@ static __attribute__((noinline)) void simulate_block(uintptr_t pc)
 {
 	const struct thread *t = hot.thread;
 
-	if (!hot.simulating || (hot.busy | hot.waits) || pc != t->turn || t->block != t->turn_block)
+	if (!hot.simulating || (hot.busy | hot.waits) || pc != t->ring_block || t->block != t->turn_block)
 		simulate_block_slowly(pc);
 }
 
 /* ---- start and end of memory blocks ---- */
 
 /* Returns the chunk of an address. Allocates it if necessary; returns NULL if memory is exhausted. */
-static struct chunk *chunk_of(uintptr_t address)
+static struct chunk *chunk_find(uintptr_t address)
 {
 	struct chunk **at = &chunks[address >> CHUNK_BITS], *there = __atomic_load_n(at, __ATOMIC_ACQUIRE), *made;
 
@@ -772,7 +776,7 @@ static struct chunk *chunk_of(uintptr_t address)
 }
 
 /* Returns a number that is almost unique among the lives of all threads. */
-static uint16_t life_new(void)
+static uint16_t create_life_number(void)
 {
 	static uint64_t n_threads;
 	uint64_t x;
@@ -785,17 +789,17 @@ static uint16_t life_new(void)
 }
 
 /* Starts a new life of the bytes [from, to), which lie in one page. */
-static void part_starts(struct chunk *chunk, uintptr_t from, uintptr_t to, uint16_t life)
+static void start_part_life(struct chunk *chunk, uintptr_t from, uintptr_t to, uint16_t life)
 {
 	uintptr_t last = (to - 1) >> GRANULE_BITS;
 
 	for (uintptr_t g = from >> GRANULE_BITS; g <= last;) {
-		uint64_t line = g / GRANULES;
+		uint64_t line = g / GRANULES_PER_LINE;
 		uint32_t granules = 0;
 
-		for (; g <= last && g / GRANULES == line; g++) {
-			chunk->granules[g % (CHUNK_LINES * GRANULES)] = life;
-			granules |= 1u << g % GRANULES;
+		for (; g <= last && g / GRANULES_PER_LINE == line; g++) {
+			chunk->granules[g % (CHUNK_LINES * GRANULES_PER_LINE)] = life;
+			granules |= 1u << g % GRANULES_PER_LINE;
 		}
 		directory_forget(line, granules);
 	}
@@ -806,7 +810,7 @@ static void page_start(struct chunk *chunk, uintptr_t page, uint16_t life)
 	chunk->pages[page % CHUNK_PAGES] = life;
 	runtime.owners[page] = 0;
 	for (uint64_t line = 0; line < PAGE_LINES; line++)
-		directory_forget(page * PAGE_LINES + line, (1u << GRANULES) - 1);
+		directory_forget(page * PAGE_LINES + line, (1u << GRANULES_PER_LINE) - 1);
 }
 
 /* Forgets recent lines in [from, to), because their touches belong to the previous life. */
@@ -814,33 +818,33 @@ static void recent_forget(struct thread *t, uintptr_t from, uintptr_t to)
 {
 	uint64_t first = from >> LINE_BITS, last = (to - 1) >> LINE_BITS;
 
-	t->births++;
+	t->n_block_changes++;
 	if (last - first >= RECENT_FORGETS)
-		simulate_again(t);
+		simulate_clear_recent(t);
 	for (uint64_t line = first; line <= last && last - first < RECENT_FORGETS; line++)
 		recent_forget_line(t, line);
 }
 
-void memory_start(uintptr_t address, size_t bytes)
+void memory_record_boundary(uintptr_t address, size_t bytes)
 {
 	const uintptr_t page_bytes = (uintptr_t)1 << PAGE_BITS;
 	uintptr_t end = address + bytes;
 	uint16_t life;
 
-	if (!runtime.several || !runtime.owners || !chunks || bytes == 0 || end < address || end >> ADDRESS_BITS != 0)
+	if (!runtime.is_multithreaded || !runtime.owners || !chunks || bytes == 0 || end < address || end >> ADDRESS_BITS != 0)
 		return;
-	life = life_new();
+	life = create_life_number();
 	for (uintptr_t at = address, next; at < end; at = next) {
 		struct chunk *chunk;
 
 		next = (at | (page_bytes - 1)) + 1 < end ? (at | (page_bytes - 1)) + 1 : end;
 		if (__atomic_load_n(&runtime.owners[at >> PAGE_BITS], __ATOMIC_RELAXED) == 0)
 			continue; /* the page was never written, so there are no changes to forget */
-		chunk = chunk_of(at);
+		chunk = chunk_find(at);
 		if (chunk && next - at == page_bytes)
 			page_start(chunk, at >> PAGE_BITS, life);
 		else if (chunk)
-			part_starts(chunk, at, next, life);
+			start_part_life(chunk, at, next, life);
 	}
 	if (bytes >= page_bytes)
 		hot.written_page = 0;
@@ -863,7 +867,7 @@ static inline void on_read(const void *at, size_t bytes)
 /* Handles a write to another page than the last one. This is a separate function so that the fast path needs no stack frame. */
 static __attribute__((noinline)) void on_write_elsewhere(uintptr_t at, size_t bytes)
 {
-	page_written(at >> PAGE_BITS);
+	record_page_write(at >> PAGE_BITS);
 	if (UNLIKELY(count_down(&hot.left)))
 		simulate_write(at, bytes);
 }

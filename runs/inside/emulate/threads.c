@@ -14,46 +14,46 @@
 #include <time.h>
 #include <unistd.h>
 
-#define OBITUARIES    1024u	 /* maximum number of ended threads whose last window is kept, until other threads join them */
-#define STACK_BYTES   (8u << 20) /* size of a stack that no limit defines */
-#define THREAD_BYTES  0x900u	 /* approximate size of glibc's struct pthread */
-#define MAIN_ABOVE    (1u << 20) /* size of the first thread's stack above the frame in which the emulation starts */
-#define STOP_PAUSE_NS 100000	 /* pause between two checks whether the other threads have stopped */
-#define STOP_TRIES    1000u
-#define STOP_QUIET    3u
-#define BARRIERS      1024u /* maximum number of barriers at the same time; threads exchange no clocks at further barriers */
+#define ENDED_THREADS_MAX      1024u	  /* maximum number of ended threads whose last window is kept, until other threads join them */
+#define STACK_BYTES	       (8u << 20) /* size of a stack that no limit defines */
+#define THREAD_BYTES	       0x900u	  /* approximate size of glibc's struct pthread */
+#define MAIN_STACK_ABOVE_BYTES (1u << 20) /* size of the first thread's stack above the frame in which the emulation starts */
+#define STOP_PAUSE_NS	       100000	  /* pause between two checks whether the other threads have stopped */
+#define STOP_TRIES	       1000u
+#define STOP_QUIET_TRIES       3u
+#define BARRIERS	       1024u /* maximum number of barriers at the same time; threads exchange no clocks at further barriers */
 
-struct obituary {
+struct ended_thread_record {
 	pthread_t handle;
 	uint64_t window;
 };
 
 /* A point at which threads wait for each other. `window` is the latest clock of the threads that have arrived. */
-struct meeting {
+struct thread_barrier {
 	uint64_t window;
 	uint32_t n;
-	struct thread *waiting[THREADS];
+	struct thread *waiting[EMULATED_THREADS_MAX];
 };
 
 /* Threads of a pool that work together for a time. They start with the master's clock. The master resumes with the team's latest clock. */
 struct team {
 	struct thread *master;
-	uint64_t begin, end;	/* first window of the team; latest window in which a thread left the team */
-	uint32_t size, started; /* number of threads, 0 if not known yet; number of threads that have entered */
-	struct team *next;	/* next element of `teams`; NULL at the end */
-	struct meeting meeting;
+	uint64_t begin, end;	  /* first window of the team; latest window in which a thread left the team */
+	uint32_t size, n_entered; /* number of threads, 0 if not known yet; number of threads that have entered */
+	struct team *next;	  /* next element of `teams`; NULL at the end */
+	struct thread_barrier thread_barrier;
 };
 
 struct barrier {
 	const pthread_barrier_t *at;
 	uint32_t count;
-	struct meeting *meeting;
+	struct thread_barrier *thread_barrier;
 };
 
 static pthread_key_t at_end;
 /* Variables protected by threads_lock(): */
-static struct obituary obituaries[OBITUARIES];
-static uint32_t n_obituaries, n_created;
+static struct ended_thread_record ended_threads[ENDED_THREADS_MAX];
+static uint32_t n_ended_threads, n_created;
 static struct team *teams; /* teams that some threads have not entered yet; the windows of these threads are not evaluated */
 static struct barrier barriers[BARRIERS];
 
@@ -66,7 +66,7 @@ static uint64_t threads_earliest(void)
 
 	for (const struct team *team = teams; team; team = team->next)
 		first = team->begin < first ? team->begin : first;
-	for (size_t i = 0; i < THREADS; i++) {
+	for (size_t i = 0; i < EMULATED_THREADS_MAX; i++) {
 		const struct thread *t = runtime.threads[i];
 		uint64_t at;
 
@@ -79,7 +79,7 @@ static uint64_t threads_earliest(void)
 	return first;
 }
 
-uint64_t threads_horizon(void)
+uint64_t threads_earliest_window(void)
 {
 	uint64_t first;
 
@@ -110,7 +110,7 @@ static void thread_clear(struct thread *t)
 		.sets = old.sets,
 		.predictions = old.predictions,
 		.touches = old.touches,
-		.latest = old.latest,
+		.latest_touch = old.latest_touch,
 		.log = old.log,
 		.log_mask = old.log_mask,
 	};
@@ -122,9 +122,10 @@ static struct thread *thread_new(uint64_t window)
 	struct thread *t = NULL;
 	size_t i;
 
-	for (i = 0; i < THREADS && thread_at(i) && thread_at(i)->state != THREAD_FREE && !thread_is_evaluated(thread_at(i)); i++)
+	for (i = 0; i < EMULATED_THREADS_MAX && thread_at(i) && thread_at(i)->state != THREAD_FREE && !thread_is_evaluated(thread_at(i));
+	     i++)
 		;
-	if (i < THREADS)
+	if (i < EMULATED_THREADS_MAX)
 		t = thread_at(i) ? thread_at(i) : pages_map(sizeof(*t));
 	if (!t)
 		return NULL;
@@ -132,7 +133,7 @@ static struct thread *thread_new(uint64_t window)
 	if (!simulate_init(t) || !frames_init(t))
 		return NULL;
 	t->number = n_created++;
-	runtime.several = n_created > 1;
+	runtime.is_multithreaded = n_created > 1;
 	t->resume = window;
 	t->at = window_next_simulated(window);
 	t->state = THREAD_LIVE;
@@ -176,9 +177,9 @@ static void thread_resume(struct thread *t, uint64_t window)
 }
 
 /* Records that `joiner` no longer waits for the end of any thread. The caller holds the lock. */
-static void joins_forget(const struct thread *joiner)
+static void clear_join_waits(const struct thread *joiner)
 {
-	for (size_t i = 0; i < THREADS; i++) {
+	for (size_t i = 0; i < EMULATED_THREADS_MAX; i++) {
 		struct thread *t = thread_at(i);
 
 		if (t && t->joiner == joiner)
@@ -192,7 +193,7 @@ static void stack_start_lives(const struct thread *t)
 	uintptr_t page = 1u << PAGE_BITS, end = ((uintptr_t)pthread_self() + THREAD_BYTES + page - 1) / page * page;
 
 	if (t->stack_bytes)
-		memory_start(end - t->stack_bytes, t->stack_bytes);
+		memory_record_boundary(end - t->stack_bytes, t->stack_bytes);
 }
 
 /* Ends the simulation of the calling thread. */
@@ -202,7 +203,7 @@ static void thread_leave(struct thread *t)
 
 	waiting_stop();
 	busy_begin(BUSY_ALWAYS);
-	window = window_after(t);
+	window = window_first_future(t);
 	window_close(t);
 	frames_unwind_all(t);
 	hot = (struct hot){ .left = INT64_MAX, .blocks_left = BLOCKS_GRANTED };
@@ -212,13 +213,13 @@ static void thread_leave(struct thread *t)
 	if (window > runtime.last_end)
 		__atomic_store_n(&runtime.last_end, window, __ATOMIC_RELAXED);
 	__atomic_fetch_sub(&runtime.alive, 1, __ATOMIC_RELAXED);
-	obituaries[n_obituaries++ % OBITUARIES] = (struct obituary){ pthread_self(), window };
-	joins_forget(t);
+	ended_threads[n_ended_threads++ % ENDED_THREADS_MAX] = (struct ended_thread_record){ pthread_self(), window };
+	clear_join_waits(t);
 	if (t->joiner)
 		thread_resume(t->joiner, window);
 	t->joiner = NULL;
 	threads_unlock();
-	evaluate_now();
+	evaluate_windows();
 }
 
 /* Ends the thread in the last round of destructors, because destructors of other keys may still run code of the program. */
@@ -226,7 +227,7 @@ static void thread_on_end(void *thread)
 {
 	struct thread *t = thread;
 
-	if (hot.thread != t || !runtime.on)
+	if (hot.thread != t || !runtime.is_active)
 		return;
 	if (++t->rounds < PTHREAD_DESTRUCTOR_ITERATIONS)
 		pthread_setspecific(at_end, t);
@@ -240,7 +241,7 @@ struct thread *thread_attach(void)
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
 	struct thread *t;
 
-	if (!runtime.on)
+	if (!runtime.is_active)
 		return NULL;
 	threads_lock();
 	t = thread_new(n_created == 0 ? 0 : threads_earliest());
@@ -248,7 +249,7 @@ struct thread *thread_attach(void)
 		runtime.not_simulated++;
 	threads_unlock();
 	if (t)
-		thread_enter(t, here - stack_limit(), here + MAIN_ABOVE);
+		thread_enter(t, here - stack_limit(), here + MAIN_STACK_ABOVE_BYTES);
 	return t;
 }
 
@@ -260,7 +261,7 @@ static uint64_t thread_advance(struct thread *t, uint64_t window)
 	uint64_t own, next;
 
 	waiting_stop();
-	own = window_after(t);
+	own = window_first_future(t);
 	next = own > window ? own : window;
 	busy_begin(BUSY_ALWAYS);
 	window_close(t);
@@ -274,7 +275,7 @@ static void thread_wait_begin(struct thread *t)
 {
 	waiting_stop();
 	busy_begin(BUSY_ALWAYS);
-	t->resume = window_after(t);
+	t->resume = window_first_future(t);
 	window_close(t);
 }
 
@@ -300,7 +301,7 @@ static struct thread *thread_create_begin(size_t stack_bytes)
 	busy_begin(BUSY_ALWAYS);
 	stays = window_is_shared(self, &window);
 	if (!stays) {
-		window = window_after(self);
+		window = window_first_future(self);
 		window_close(self);
 	}
 	threads_lock();
@@ -349,15 +350,15 @@ static void thread_created(struct thread *t)
 /* Returns the window in which the thread with this handle ended; 0 if unknown. The caller holds the lock. */
 static uint64_t thread_ended_in(pthread_t handle)
 {
-	for (uint32_t i = n_obituaries; i > 0 && i + OBITUARIES > n_obituaries; i--)
-		if (pthread_equal(obituaries[(i - 1) % OBITUARIES].handle, handle))
-			return obituaries[(i - 1) % OBITUARIES].window;
+	for (uint32_t i = n_ended_threads; i > 0 && i + ENDED_THREADS_MAX > n_ended_threads; i--)
+		if (pthread_equal(ended_threads[(i - 1) % ENDED_THREADS_MAX].handle, handle))
+			return ended_threads[(i - 1) % ENDED_THREADS_MAX].window;
 	return 0;
 }
 
 static struct thread *thread_find_live(pthread_t handle)
 {
-	for (size_t i = 0; i < THREADS; i++) {
+	for (size_t i = 0; i < EMULATED_THREADS_MAX; i++) {
 		struct thread *t = thread_at(i);
 
 		if (t && t->has_handle && (t->state == THREAD_LIVE || t->state == THREAD_WAITING) && pthread_equal(t->handle, handle))
@@ -389,7 +390,7 @@ static void thread_join_end(pthread_t handle, bool joined)
 	struct thread *self = hot.thread;
 
 	threads_lock();
-	joins_forget(self);
+	clear_join_waits(self);
 	thread_resume(self, joined ? thread_ended_in(handle) : 0);
 	threads_unlock();
 	thread_wait_end(self);
@@ -487,11 +488,11 @@ static void threads_fork(void)
 	struct thread *self = hot.thread;
 
 	threads_unlock(); /* this thread locked it before fork() */
-	n_obituaries = 0;
+	n_ended_threads = 0;
 	runtime.last_end = 0;
 	if (self)
 		self->handle = pthread_self();
-	for (size_t i = 0; i < THREADS; i++) {
+	for (size_t i = 0; i < EMULATED_THREADS_MAX; i++) {
 		if (runtime.threads[i] && runtime.threads[i] != self)
 			runtime.threads[i]->state = THREAD_FREE;
 	}
@@ -511,10 +512,10 @@ void threads_stop(void)
 {
 	const struct timespec pause = { 0, STOP_PAUSE_NS };
 
-	for (unsigned tries = 0, quiet = 0; tries < STOP_TRIES && quiet < STOP_QUIET; tries++) {
+	for (unsigned tries = 0, quiet = 0; tries < STOP_TRIES && quiet < STOP_QUIET_TRIES; tries++) {
 		quiet++;
 		threads_lock();
-		for (size_t i = 0; i < THREADS; i++) {
+		for (size_t i = 0; i < EMULATED_THREADS_MAX; i++) {
 			struct thread *t = thread_at(i);
 
 			if (!t || t == hot.thread || !t->hot || t->state == THREAD_ENDED || t->hot->busy >= BUSY_FOREVER / 2)
@@ -536,8 +537,8 @@ void threads_finish(void)
 
 /* ---- meetings ---- */
 
-/* Adds the calling thread to a meeting of `count` threads before its wait. Returns false if meeting_leave() must not follow. */
-static bool meeting_arrive(struct meeting *m, uint32_t count)
+/* Adds the calling thread to a meeting of `count` threads before its wait. Returns false if thread_barrier_leave() must not follow. */
+static bool thread_barrier_arrive(struct thread_barrier *m, uint32_t count)
 {
 	struct thread *t = hot.thread;
 
@@ -547,7 +548,7 @@ static bool meeting_arrive(struct meeting *m, uint32_t count)
 	threads_lock();
 	t->state = THREAD_WAITING;
 	m->window = t->resume > m->window ? t->resume : m->window;
-	if (m->n < THREADS)
+	if (m->n < EMULATED_THREADS_MAX)
 		m->waiting[m->n++] = t;
 	if (m->n == count) {
 		for (uint32_t i = 0; i < count; i++)
@@ -560,7 +561,7 @@ static bool meeting_arrive(struct meeting *m, uint32_t count)
 }
 
 /* Resumes the calling thread after its wait. If some threads of the meeting are not simulated, each thread resumes by itself. */
-static void meeting_leave(struct meeting *m)
+static void thread_barrier_leave(struct thread_barrier *m)
 {
 	struct thread *t = hot.thread;
 
@@ -579,7 +580,7 @@ REAL(pthread_barrier_init)
 REAL(pthread_barrier_wait)
 
 /* Returns the barrier's entry. If there is none, adds one if the last argument is true, otherwise returns NULL. */
-static struct barrier *barrier_at(const pthread_barrier_t *at, bool anew)
+static struct barrier *barrier_at(const pthread_barrier_t *at, bool start_new)
 {
 	size_t first = ((uintptr_t)at >> 4) % BARRIERS;
 	struct barrier *found = NULL;
@@ -588,17 +589,17 @@ static struct barrier *barrier_at(const pthread_barrier_t *at, bool anew)
 	for (size_t i = 0; i < BARRIERS && !found; i++) {
 		struct barrier *b = &barriers[(first + i) % BARRIERS];
 
-		if (b->at == at || (anew && !b->at))
+		if (b->at == at || (start_new && !b->at))
 			found = b;
 		else if (!b->at)
 			break;
 	}
-	if (found && anew)
+	if (found && start_new)
 		found->at = at;
-	if (found && !found->meeting)
-		found->meeting = pages_map(sizeof(*found->meeting));
+	if (found && !found->thread_barrier)
+		found->thread_barrier = pages_map(sizeof(*found->thread_barrier));
 	threads_unlock();
-	return found && found->meeting ? found : NULL;
+	return found && found->thread_barrier ? found : NULL;
 }
 
 EXPORT int pthread_barrier_init(pthread_barrier_t *restrict barrier, const pthread_barrierattr_t *restrict attributes, unsigned count)
@@ -607,7 +608,7 @@ EXPORT int pthread_barrier_init(pthread_barrier_t *restrict barrier, const pthre
 
 	if (b) {
 		b->count = count;
-		*b->meeting = (struct meeting){ 0 };
+		*b->thread_barrier = (struct thread_barrier){ 0 };
 	}
 	return real_pthread_barrier_init()(barrier, attributes, count);
 }
@@ -615,11 +616,11 @@ EXPORT int pthread_barrier_init(pthread_barrier_t *restrict barrier, const pthre
 EXPORT int pthread_barrier_wait(pthread_barrier_t *barrier)
 {
 	struct barrier *b = hot.thread ? barrier_at(barrier, false) : NULL;
-	bool met = b && meeting_arrive(b->meeting, b->count);
+	bool met = b && thread_barrier_arrive(b->thread_barrier, b->count);
 	int result = real_pthread_barrier_wait()(barrier);
 
 	if (met)
-		meeting_leave(b->meeting);
+		thread_barrier_leave(b->thread_barrier);
 	return result;
 }
 
@@ -668,7 +669,7 @@ static void team_enter(struct team *team, uint32_t size)
 		t->resume = 0;
 		thread_resume(t, team->begin);
 	}
-	if (++team->started == size)
+	if (++team->n_entered == size)
 		team_unlink(team);
 	threads_unlock();
 	if (t && t != team->master)
@@ -682,7 +683,7 @@ static void team_leave(struct team *team)
 
 	if (!team->master || !t)
 		return;
-	window = window_after(t);
+	window = window_first_future(t);
 	if (t != team->master) {
 		busy_begin(BUSY_ALWAYS);
 		window_close(t);
@@ -736,7 +737,7 @@ static void run_region(void *argument)
 }
 
 /* Defines a wrapper of an OpenMP function that starts a parallel region. It passes run_region() and the struct region to the library. */
-#define REGION(name, parameters, arguments)                                                                                                \
+#define PARALLEL_REGION(name, parameters, arguments)                                                                                       \
 	void __real_##name parameters __attribute__((weak));                                                                               \
 	EXPORT void __wrap_##name parameters                                                                                               \
 	{                                                                                                                                  \
@@ -747,14 +748,14 @@ static void run_region(void *argument)
 		team_close(&region.team);                                                                                                  \
 	}
 #define LOOP_CHUNKED(name)                                                                                                                 \
-	REGION(name, (body * run, void *data, unsigned threads, long from, long to, long step, long chunk, unsigned flags),                \
-	       (run_region, &region, threads, from, to, step, chunk, flags))
+	PARALLEL_REGION(name, (body * run, void *data, unsigned threads, long from, long to, long step, long chunk, unsigned flags),       \
+			(run_region, &region, threads, from, to, step, chunk, flags))
 #define LOOP_RUNTIME(name)                                                                                                                 \
-	REGION(name, (body * run, void *data, unsigned threads, long from, long to, long step, unsigned flags),                            \
-	       (run_region, &region, threads, from, to, step, flags))
-REGION(GOMP_parallel, (body * run, void *data, unsigned threads, unsigned flags), (run_region, &region, threads, flags))
-REGION(GOMP_parallel_sections, (body * run, void *data, unsigned threads, unsigned n, unsigned flags),
-       (run_region, &region, threads, n, flags))
+	PARALLEL_REGION(name, (body * run, void *data, unsigned threads, long from, long to, long step, unsigned flags),                   \
+			(run_region, &region, threads, from, to, step, flags))
+PARALLEL_REGION(GOMP_parallel, (body * run, void *data, unsigned threads, unsigned flags), (run_region, &region, threads, flags))
+PARALLEL_REGION(GOMP_parallel_sections, (body * run, void *data, unsigned threads, unsigned n, unsigned flags),
+		(run_region, &region, threads, n, flags))
 LOOP_CHUNKED(GOMP_parallel_loop_static)
 LOOP_CHUNKED(GOMP_parallel_loop_dynamic)
 LOOP_CHUNKED(GOMP_parallel_loop_guided)
@@ -769,11 +770,11 @@ LOOP_RUNTIME(GOMP_parallel_loop_maybe_nonmonotonic_runtime)
 	EXPORT void __wrap_##name(void)                                                                                                    \
 	{                                                                                                                                  \
 		struct team *team = here;                                                                                                  \
-		bool met = team && team->master && meeting_arrive(&team->meeting, team->size);                                             \
+		bool met = team && team->master && thread_barrier_arrive(&team->thread_barrier, team->size);                               \
                                                                                                                                            \
 		__real_##name();                                                                                                           \
 		if (met)                                                                                                                   \
-			meeting_leave(&team->meeting);                                                                                     \
+			thread_barrier_leave(&team->thread_barrier);                                                                       \
 	}
 BARRIER(GOMP_barrier)
 BARRIER(GOMP_loop_end)
@@ -794,7 +795,7 @@ enum { EVENT_PARALLEL_BEGIN = 3, EVENT_PARALLEL_END = 4, EVENT_IMPLICIT_TASK = 7
 enum { ENDPOINT_BEGIN = 1, ENDPOINT_END = 2 };
 enum { SYNC_BARRIER = 1, SYNC_IMPLICIT = 2, SYNC_EXPLICIT = 3, SYNC_IMPLEMENTATION = 4, SYNC_WORKSHARE = 8, SYNC_PARALLEL = 9 };
 
-static __thread bool meets;
+static __thread bool is_in_barrier;
 
 static void on_parallel_begin(union ompt_data *task, const void *frame, union ompt_data *parallel, unsigned threads, int flags,
 			      const void *code)
@@ -837,10 +838,10 @@ static void on_sync_region(int kind, int endpoint, union ompt_data *parallel, un
 		team_leave(team);
 		here = task ? task->pointer : NULL;
 	} else if (endpoint == ENDPOINT_BEGIN) {
-		meets = team->master && meeting_arrive(&team->meeting, team->size);
-	} else if (meets) {
-		meeting_leave(&team->meeting);
-		meets = false;
+		is_in_barrier = team->master && thread_barrier_arrive(&team->thread_barrier, team->size);
+	} else if (is_in_barrier) {
+		thread_barrier_leave(&team->thread_barrier);
+		is_in_barrier = false;
 	}
 }
 
@@ -874,5 +875,5 @@ EXPORT struct ompt_start *ompt_start_tool(unsigned version, const char *library)
 {
 	static struct ompt_start start = { on_initialize, on_finalize, { 0 } };
 
-	return runtime.on ? &start : NULL;
+	return runtime.is_active ? &start : NULL;
 }

@@ -19,13 +19,13 @@
 #include <string.h>
 #include <threads.h>
 
-#define BLOCKS_MOST  256u /* maximum number of basic blocks of a look; a longer one is work */
-#define VAIN_MOST    8u	  /* number of consecutive polling waits that turned out to be work, after which... */
-#define VAIN_SKIPPED 64u  /* ...only one look in 64 may start a wait */
+#define BLOCKS_MAX	   256u /* maximum number of basic blocks of a look; a longer one is work */
+#define VAIN_WAITS_MAX	   8u	/* number of consecutive polling waits that turned out to be work, after which... */
+#define VAIN_WAITS_SKIPPED 64u	/* ...only one look in 64 may start a wait */
 
 /* Number of counters that hooks increment even while the thread waits. rare_addresses() stores the addresses of these counters in `at`. */
-#define RARE (COUNT_SIMULATED - COUNT_ATOMICS)
-static void rare_addresses(uint64_t *at[RARE])
+#define RARE_COUNTERS (COUNT_SIMULATED - COUNT_ATOMICS)
+static void rare_addresses(uint64_t *at[RARE_COUNTERS])
 {
 	at[0] = &hot.atomics;
 	at[1] = &system_calls;
@@ -34,14 +34,14 @@ static void rare_addresses(uint64_t *at[RARE])
 	at[4] = &hot.copied_bytes;
 	at[5] = &hot.waited;
 }
-_Static_assert(RARE == 6, "rare_addresses() stores all rare counters");
+_Static_assert(RARE_COUNTERS == 6, "rare_addresses() stores all rare counters");
 
-static void hold_counts(struct waiting *w)
+static void hide_waiting_counts(struct waiting *w)
 {
-	uint64_t *at[RARE];
+	uint64_t *at[RARE_COUNTERS];
 
 	rare_addresses(at);
-	for (size_t i = 0; i < RARE; i++) {
+	for (size_t i = 0; i < RARE_COUNTERS; i++) {
 		w->look[COUNT_ATOMICS + i] += *at[i] - w->held[i];
 		*at[i] = w->held[i];
 	}
@@ -49,21 +49,21 @@ static void hold_counts(struct waiting *w)
 	hot.library = w->library;
 }
 
-void waiting_hold(struct thread *t)
+void waiting_move_counts(struct thread *t)
 {
-	BUSY_HERE();
+	BUSY_BEGIN();
 	if (hot.waits)
-		hold_counts(&t->waiting);
+		hide_waiting_counts(&t->waiting);
 	busy_end();
 }
 
 /* Adds the changes `more`, which may be negative, to the thread's counts. */
 static void counts_add_signed(struct thread *t, const uint64_t *more)
 {
-	uint64_t *at[RARE];
+	uint64_t *at[RARE_COUNTERS];
 
 	rare_addresses(at);
-	for (size_t i = 0; i < RARE; i++)
+	for (size_t i = 0; i < RARE_COUNTERS; i++)
 		*at[i] += more[COUNT_ATOMICS + i];
 	t->counts.exact[COUNT_ACCESSES] += more[COUNT_ACCESSES];
 	t->counts.exact[COUNT_BLOCKS] += more[COUNT_BLOCKS];
@@ -83,16 +83,16 @@ static void counts_subtract_excess(struct thread *t)
 		uint64_t most =
 		    weight && i <= COUNT_BLOCKS && own->weighed[i] / weight < own->exact[i] ? own->weighed[i] / weight : own->exact[i];
 
-		more[i] = -(t->waiting.less[i] < most ? t->waiting.less[i] : most);
-		t->waiting.less[i] = 0;
+		more[i] = -(t->waiting.counts_to_subtract[i] < most ? t->waiting.counts_to_subtract[i] : most);
+		t->waiting.counts_to_subtract[i] = 0;
 	}
 	counts_add_signed(t, more);
-	t->accounted_rare = UINT64_MAX;
-	callees_account(t);
+	t->rare_counts_added = UINT64_MAX;
+	callees_add_counts(t);
 }
 
 /* Returns the loop at this site. If it is unknown, it replaces the loop that was added first. */
-static struct waiting_loop *loop_at(struct waiting *w, uintptr_t site, bool polls)
+static struct waiting_loop *loop_find(struct waiting *w, uintptr_t site, bool polls)
 {
 	struct waiting_loop *loop;
 
@@ -109,21 +109,22 @@ static void callee_learn(struct thread *t, struct waiting_loop *loop)
 {
 	struct waiting *w = &t->waiting;
 
-	w->learns = false;
-	if (w->went_on_in && loop == w->loop && loop->n < WAITING_CALLEES && counts_blocks(t, &hot) - w->went_on_at < BLOCKS_MOST) {
-		struct callee *c = &t->callees[w->went_on_in];
+	w->is_learning_callee = false;
+	if (w->resumed_callee && loop == w->loop && loop->n < WAITING_CALLEES &&
+	    counts_read_blocks(t, &hot) - w->resumed_at_block < BLOCKS_MAX) {
+		struct callee *c = &t->callees[w->resumed_callee];
 
-		loop->callees[loop->n++] = w->went_on_in;
-		w->learns = true;
-		if (c->calls == w->went_on_calls + 1) { /* the call belongs to a failed look */
+		loop->callees[loop->n++] = w->resumed_callee;
+		w->is_learning_callee = true;
+		if (c->calls == w->resumed_calls + 1) { /* the call belongs to a failed look */
 			c->calls--;
-			loop->owed -= loop->owed != 0;
+			loop->n_owed_polls -= loop->n_owed_polls != 0;
 		}
 	}
-	w->went_on_in = 0;
+	w->resumed_callee = 0;
 }
 
-static uint64_t loop_calls(const struct thread *t, const struct waiting_loop *loop)
+static uint64_t count_loop_calls(const struct thread *t, const struct waiting_loop *loop)
 {
 	uint64_t calls = 0;
 
@@ -142,22 +143,22 @@ static void calls_subtract(struct callee *c, uint64_t n)
 static void subtract_polls(struct thread *t, struct waiting_loop *loop)
 {
 	for (size_t i = 0; i < loop->n; i++)
-		calls_subtract(&t->callees[loop->callees[i]], (uint64_t)loop->owed * loop->usual_calls[i]);
+		calls_subtract(&t->callees[loop->callees[i]], (uint64_t)loop->n_owed_polls * loop->usual_calls[i]);
 	if (loop->n == 1) {
 		for (size_t i = 0; i < COUNT_SIMULATED; i++)
-			t->waiting.less[i] = loop->owed * loop->usual[i];
-		callee_pretend(t, loop->callees[0], counts_subtract_excess);
+			t->waiting.counts_to_subtract[i] = loop->n_owed_polls * loop->usual[i];
+		callee_run_as(t, loop->callees[0], counts_subtract_excess);
 	}
-	loop->owed = 0;
+	loop->n_owed_polls = 0;
 }
 
-static void counting_ends(struct thread *t)
+static void pause_counting(struct thread *t)
 {
 	struct waiting *w = &t->waiting;
-	uint64_t *at[RARE];
+	uint64_t *at[RARE_COUNTERS];
 
 	rare_addresses(at);
-	for (size_t i = 0; i < RARE; i++)
+	for (size_t i = 0; i < RARE_COUNTERS; i++)
 		w->held[i] = *at[i];
 	w->left = hot.simulating ? 0 : hot.left;
 	w->blocks_left = hot.blocks_left;
@@ -169,7 +170,7 @@ static void counting_ends(struct thread *t)
 	hot.waits = 1;
 }
 
-static void counting_starts(struct thread *t)
+static void resume_counting(struct thread *t)
 {
 	struct waiting *w = &t->waiting;
 
@@ -179,18 +180,18 @@ static void counting_starts(struct thread *t)
 	hot.blocks_left = w->blocks_left;
 	t->granted += (uint64_t)w->left;
 	t->blocks_granted += w->blocks_left;
-	hold_counts(w);
+	hide_waiting_counts(w);
 }
 
 static void waiting_begin(struct thread *t, struct waiting_loop *loop)
 {
 	struct waiting *w = &t->waiting;
 
-	callees_account(t);
+	callees_add_counts(t);
 	counts_subtract_excess(t);
-	w->in_place = loop->polls || loop->n == 0 || loop_calls(t, loop) != loop->calls;
+	w->counts_first_poll = loop->polls || loop->n == 0 || count_loop_calls(t, loop) != loop->calls;
 	callee_learn(t, loop);
-	if (loop->failed && loop->owed && loop->n)
+	if (loop->failed && loop->n_owed_polls && loop->n)
 		subtract_polls(t, loop);
 	w->loop = loop;
 	w->owner = t->owner;
@@ -202,7 +203,7 @@ static void waiting_begin(struct thread *t, struct waiting_loop *loop)
 	w->lowest = t->n_frames;
 	w->n_failed = 0;
 	w->bytes = 0;
-	counting_ends(t);
+	pause_counting(t);
 }
 
 /* Adds the counts of failed looks, because the loop turned out to be work. */
@@ -221,17 +222,17 @@ static void waiting_end(struct thread *t, bool looked)
 {
 	struct waiting *w = &t->waiting;
 	struct waiting_loop *loop = w->loop;
-	uint64_t times = loop->polls ? 2 : w->in_place;
+	uint64_t times = loop->polls ? 2 : w->counts_first_poll;
 
-	counting_starts(t);
+	resume_counting(t);
 	looked = looked && (!loop->polls || w->seen);
-	loop->in_vain = looked ? 0 : loop->in_vain + 1;
+	loop->n_failed_waits = looked ? 0 : loop->n_failed_waits + 1;
 	if (loop->polls && !looked)
 		failed_polls_add(w);
 	for (size_t i = 0; i < COUNT_SIMULATED && looked; i++) {
 		uint64_t usual = times * loop->usual[i];
 
-		w->less[i] += w->look[i] < usual ? usual - w->look[i] : 0;
+		w->counts_to_subtract[i] += w->look[i] < usual ? usual - w->look[i] : 0;
 		w->look[i] -= w->look[i] < usual ? w->look[i] : usual;
 	}
 	for (size_t i = 0; i < loop->n; i++) {
@@ -240,28 +241,28 @@ static void waiting_end(struct thread *t, bool looked)
 		c->calls += w->calls[i];
 		calls_subtract(c, looked ? times * loop->usual_calls[i] : 0);
 	}
-	loop->owed += looked && !loop->polls && !loop->failed && w->in_place;
-	loop->calls = loop_calls(t, loop);
+	loop->n_owed_polls += looked && !loop->polls && !loop->failed && w->counts_first_poll;
+	loop->calls = count_loop_calls(t, loop);
 	w->look[COUNT_WAITED] = w->waited;
 	w->waited = 0;
 	counts_add_signed(t, w->look);
-	t->accounted_rare = UINT64_MAX;
+	t->rare_counts_added = UINT64_MAX;
 	if (looked && t->owner == w->owner) {
-		callees_account(t);
+		callees_add_counts(t);
 		counts_subtract_excess(t);
 	}
 }
 
 /* Ends the wait of a polling loop if the function that returns now contained the whole loop. */
-void waiting_leaves(struct thread *t)
+void waiting_leave_frame(struct thread *t)
 {
 	struct waiting *w = &t->waiting;
 
-	BUSY_HERE();
+	BUSY_BEGIN();
 	if (hot.waits && w->loop->polls && w->n_failed && t->n_frames < w->lowest)
 		waiting_end(t, true);
 	else if (hot.waits)
-		hold_counts(w);
+		hide_waiting_counts(w);
 	if (!w->n_failed && t->n_frames < w->lowest)
 		w->lowest = t->n_frames;
 	busy_end();
@@ -287,7 +288,7 @@ void waiting_stop(void)
 {
 	if (LIKELY(!hot.waits || hot.busy))
 		return; /* a handler that interrupts the emulation's own work does not end the wait */
-	BUSY_HERE();
+	BUSY_BEGIN();
 	if (hot.waits) {
 		hot.thread->waiting.seen = true;
 		waiting_end(hot.thread, true);
@@ -299,7 +300,7 @@ static bool is_same_loop(uintptr_t address, size_t bytes, enum access access)
 {
 	struct waiting *w = &hot.thread->waiting;
 
-	if (has_changed(w) || !(place_is_known(w, address) || (w->learns && access == ACCESS_READ)) ||
+	if (has_changed(w) || !(place_is_known(w, address) || (w->is_learning_callee && access == ACCESS_READ)) ||
 	    (access == ACCESS_WRITE && bytes > sizeof(w->value))) {
 		waiting_end(hot.thread, true);
 		return false;
@@ -311,7 +312,7 @@ static bool is_same_loop(uintptr_t address, size_t bytes, enum access access)
 	return true;
 }
 
-bool waiting_goes_on(uintptr_t address, size_t bytes, enum access access)
+bool waiting_continues_in_access(uintptr_t address, size_t bytes, enum access access)
 {
 	bool waits;
 
@@ -319,7 +320,7 @@ bool waiting_goes_on(uintptr_t address, size_t bytes, enum access access)
 		hot.left = 0;
 		return true;
 	}
-	BUSY_HERE();
+	BUSY_BEGIN();
 	hot.left = hot.waits ? 0 : hot.left;
 	waits = hot.waits && is_same_loop(address, bytes, access);
 	busy_end();
@@ -337,9 +338,9 @@ static bool is_same_loop_in_call(struct thread *t, uint32_t callee)
 		}
 	}
 	waiting_end(t, true);
-	w->went_on_in = callee;
-	w->went_on_calls = t->callees[callee].calls;
-	w->went_on_at = counts_blocks(t, &hot);
+	w->resumed_callee = callee;
+	w->resumed_calls = t->callees[callee].calls;
+	w->resumed_at_block = counts_read_blocks(t, &hot);
 	return false;
 }
 
@@ -347,7 +348,7 @@ bool waiting_continues_in_call(struct thread *t, uint32_t callee)
 {
 	bool waits;
 
-	BUSY_HERE();
+	BUSY_BEGIN();
 	waits = hot.waits && is_same_loop_in_call(t, callee);
 	busy_end();
 	return waits;
@@ -357,9 +358,9 @@ bool waiting_is_interrupted(struct thread *t)
 {
 	struct waiting *w = &t->waiting;
 
-	BUSY_HERE();
+	BUSY_BEGIN();
 	if (hot.waits) {
-		counting_starts(t);
+		resume_counting(t);
 		w->interrupted = true;
 		w->changes = hot.changes;
 	}
@@ -367,15 +368,15 @@ bool waiting_is_interrupted(struct thread *t)
 	return w->interrupted;
 }
 
-void waiting_continues(struct thread *t)
+void waiting_resume(struct thread *t)
 {
 	struct waiting *w = &t->waiting;
 
-	BUSY_HERE();
+	BUSY_BEGIN();
 	if (w->interrupted) {
 		hot.changes = w->changes;
 		w->interrupted = false;
-		counting_ends(t);
+		pause_counting(t);
 	}
 	busy_end();
 }
@@ -388,7 +389,7 @@ static bool is_same_loop_in_block(void)
 		waiting_end(hot.thread, true);
 		return false;
 	}
-	if (++w->look[COUNT_BLOCKS] >= BLOCKS_MOST)
+	if (++w->look[COUNT_BLOCKS] >= BLOCKS_MAX)
 		waiting_end(hot.thread, false);
 	return true;
 }
@@ -401,7 +402,7 @@ bool waiting_continues_in_block(void)
 		hot.blocks_left = 0;
 		return true;
 	}
-	BUSY_HERE();
+	BUSY_BEGIN();
 	hot.blocks_left = hot.waits ? 0 : hot.blocks_left;
 	waits = hot.waits && is_same_loop_in_block();
 	busy_end();
@@ -410,7 +411,7 @@ bool waiting_continues_in_block(void)
 
 static void poll_failed(struct waiting *w)
 {
-	hold_counts(w);
+	hide_waiting_counts(w);
 	w->n_failed++;
 	w->loop->failed = true;
 	for (size_t i = 0; i < COUNT_SIMULATED; i++)
@@ -435,7 +436,7 @@ static void on_failed_poll(struct thread *t, uintptr_t site)
 		waiting_end(t, true);
 	}
 	if (!hot.waits) {
-		waiting_begin(t, loop_at(w, site, false));
+		waiting_begin(t, loop_find(w, site, false));
 		return;
 	}
 	poll_failed(w);
@@ -445,9 +446,9 @@ static void on_yield(uintptr_t site)
 {
 	struct thread *t = hot.thread;
 
-	if (!t || hot.busy || !runtime.several || t->waiting.interrupted)
+	if (!t || hot.busy || !runtime.is_multithreaded || t->waiting.interrupted)
 		return;
-	BUSY_HERE();
+	BUSY_BEGIN();
 	hot.changes++; /* looks before and after sched_yield() belong to different polling loops */
 	on_failed_poll(t, site);
 	busy_end();
@@ -455,7 +456,7 @@ static void on_yield(uintptr_t site)
 
 /* ---- loops without sched_yield() ---- */
 
-static void on_poll_again(struct thread *t, uintptr_t site)
+static void on_repeated_poll(struct thread *t, uintptr_t site)
 {
 	struct waiting *w = &t->waiting;
 	struct waiting_loop *loop;
@@ -465,24 +466,24 @@ static void on_poll_again(struct thread *t, uintptr_t site)
 			poll_failed(w);
 		return;
 	}
-	loop = loop_at(w, site, true);
-	if (loop->in_vain < VAIN_MOST || ++loop->skipped % VAIN_SKIPPED == 0)
+	loop = loop_find(w, site, true);
+	if (loop->n_failed_waits < VAIN_WAITS_MAX || ++loop->skipped % VAIN_WAITS_SKIPPED == 0)
 		waiting_begin(t, loop);
 }
 
 static void on_poll(struct thread *t, uintptr_t site, uintptr_t address, uint64_t value)
 {
 	struct waiting *w = &t->waiting;
-	struct look *look = &w->looks[(site * 0x9e3779b97f4a7c15u) >> 61];
+	struct atomic_read *look = &w->polled_values[(site * 0x9e3779b97f4a7c15u) >> 61];
 	bool known = look->site == site && look->at == address && look->changes == hot.changes, same = known && look->value == value;
 
-	*look = (struct look){ site, address, value, hot.changes };
+	*look = (struct atomic_read){ site, address, value, hot.changes };
 	if (hot.waits && !w->loop->polls)
 		return;
 	if (hot.waits && w->written == address)
 		w->bytes = 0; /* the thread wrote the same value back, or has changed it before */
 	if (same) {
-		on_poll_again(t, site);
+		on_repeated_poll(t, site);
 	} else if (hot.waits && known) {
 		w->seen = !has_changed(w);
 		waiting_end(t, true);
@@ -491,13 +492,13 @@ static void on_poll(struct thread *t, uintptr_t site, uintptr_t address, uint64_
 
 _Static_assert(WAITING_LOOKS == 1 << (64 - 61), "the hash shift fits WAITING_LOOKS");
 
-void waiting_polls(uintptr_t site, uintptr_t address, uint64_t value)
+void waiting_add_poll(uintptr_t site, uintptr_t address, uint64_t value)
 {
 	struct thread *t = hot.thread;
 
 	if (!t || hot.busy || t->waiting.interrupted)
 		return;
-	BUSY_HERE();
+	BUSY_BEGIN();
 	on_poll(t, site, address, value);
 	busy_end();
 }

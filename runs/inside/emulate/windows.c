@@ -23,21 +23,23 @@
 
 #define ALIGNED_ACCESSES 256u  /* a thread created in the first 256 accesses of a window starts in this window, else in the next */
 #define ALL_WINDOWS	 8192u /* number of windows at the start that are all simulated (about 0.25 s), so that short runs are exact */
-#define BURST_WINDOWS	 (GROUP_WINDOWS / WINDOWS_A_SIMULATED) /* long enough to fill caches; a hash places it, out of step with any loop */
-#define LOG_TOUCHES	 (1u << 17)			       /* capacity of a thread's log, touches; 8 MiB */
-#define LOG_TOUCHES_LESS (1u << 14)			       /* capacity of the logs after the first LARGE_LOGS threads, touches; 1 MiB */
-#define LARGE_LOGS	 32u
-#define DUE_WINDOWS	 64u	    /* number of windows that a thread closes between two evaluations */
-#define WAIT_NS		 1000000    /* pause between two checks for slow threads when the log is full, ns */
-#define WAITS_MAX	 20000u	    /* maximum number of such checks */
-#define WAITS_IDLE	 20u	    /* maximum number of consecutive checks in which no slow thread is running */
-#define SHARERS		 (1u << 18) /* number of entries in the table of lines: twice the number of (line, thread) pairs in a window */
-#define FEW_ACCESSES	 100u	    /* minimum number of simulated accesses; with fewer, simulated counters are unknown */
-#define VALUE_MAX	 1e18
-#define UNTRAINED	 .02 /* relative error of branch misses, because skipped windows do not train the table */
+#define BURST_WINDOWS                                                                                                                      \
+	(GROUP_WINDOWS / WINDOWS_PER_SIMULATED) /* long enough to fill caches; a hash places it, out of step with any loop                 \
+						 */
+#define LOG_TOUCHES	       (1u << 17)	/* capacity of a thread's log, touches; 8 MiB */
+#define LOG_TOUCHES_SMALL      (1u << 14)	/* capacity of the logs after the first LARGE_LOGS threads, touches; 1 MiB */
+#define LARGE_LOGS	       32u
+#define DUE_WINDOWS	       64u	  /* number of windows that a thread closes between two evaluations */
+#define WAIT_NS		       1000000	  /* pause between two checks for slow threads when the log is full, ns */
+#define WAITS_MAX	       20000u	  /* maximum number of such checks */
+#define WAITS_IDLE	       20u	  /* maximum number of consecutive checks in which no slow thread is running */
+#define SHARER_TABLE_SIZE      (1u << 18) /* number of entries in the table of lines: twice the number of (line, thread) pairs in a window */
+#define SIMULATED_ACCESSES_MIN 100u	  /* minimum number of simulated accesses; with fewer, simulated counters are unknown */
+#define VALUE_MAX	       1e18
+#define UNTRAINED_ACCESSES     .02 /* relative error of branch misses, because skipped windows do not train the table */
 
 /* A lock that is held only briefly, with signals blocked: a handler that jumps away would never release it. A zeroed lock is free. */
-struct spin {
+struct held_lock {
 	uint32_t held;
 	uint64_t signals; /* the holder's signal mask before locking */
 };
@@ -58,16 +60,16 @@ struct line {
 };
 
 /* Representative length of each kind of gap (simulate.c): its middle. The last kind represents the whole time of the line's use. */
-static const double gaps[GAPS] = { 1, 2, 3.5, 8, 45, 350, WINDOW_ACCESSES };
+static const double gaps[GAP_KINDS] = { 1, 2, 3.5, 8, 45, 350, WINDOW_ACCESSES };
 
-static struct line *lines;     /* [SHARERS] hash table by line */
-static struct sharer *sharers; /* [SHARERS / 2] */
+static struct line *lines;     /* [SHARER_TABLE_SIZE] hash table by line */
+static struct sharer *sharers; /* [SHARER_TABLE_SIZE / 2] */
 static uint32_t n_sharers, stamp, lines_mask;
-static struct spin threads_held, evaluation; /* lock of threads_lock(); lock of the evaluation */
+static struct held_lock threads_held, evaluation; /* lock of threads_lock(); lock of the evaluation */
 
 /* ---- locks ---- */
 
-static bool spin_try(struct spin *s)
+static bool spin_try(struct held_lock *s)
 {
 	uint64_t signals = record_signals_block();
 
@@ -79,13 +81,13 @@ static bool spin_try(struct spin *s)
 	return false;
 }
 
-static void spin_lock(struct spin *s)
+static void spin_lock(struct held_lock *s)
 {
 	while (!spin_try(s))
 		syscall(SYS_sched_yield);
 }
 
-static void spin_unlock(struct spin *s)
+static void spin_unlock(struct held_lock *s)
 {
 	uint64_t signals = s->signals;
 
@@ -115,7 +117,8 @@ static uint64_t burst_begin(uint64_t group)
 	return group * GROUP_WINDOWS + (x >> 60) * BURST_WINDOWS;
 }
 
-_Static_assert(GROUP_WINDOWS / BURST_WINDOWS == WINDOWS_A_SIMULATED && WINDOWS_A_SIMULATED == 1u << (64 - 60), "4 bits select the burst");
+_Static_assert(GROUP_WINDOWS / BURST_WINDOWS == WINDOWS_PER_SIMULATED && WINDOWS_PER_SIMULATED == 1u << (64 - 60),
+	       "4 bits select the burst");
 
 /* Reports whether events in the window count. They do in the first windows, and later only in bursts. */
 static bool window_counts(uint64_t window)
@@ -143,19 +146,19 @@ static uint32_t window_burst(uint64_t window)
 
 /* ---- progress of a thread ---- */
 
-static uint32_t window_used(const struct thread *t)
+static uint32_t window_accesses_done(const struct thread *t)
 {
 	return t->hot->simulating ? WINDOW_ACCESSES - (uint32_t)t->window_left : 0;
 }
 
 static void counts_read(const struct thread *t, struct counts *out)
 {
-	uint64_t blocks = counts_blocks(t, t->hot);
+	uint64_t blocks = counts_read_blocks(t, t->hot);
 
 	*out = t->counts;
-	out->exact[COUNT_ACCESSES] = counts_accesses(t, t->hot);
-	out->exact[COUNT_SIMULATED] += t->weight ? window_used(t) : 0;
-	out->weighed[COUNT_ACCESSES] += (uint64_t)window_used(t) * t->weight;
+	out->exact[COUNT_ACCESSES] = counts_read_accesses(t, t->hot);
+	out->exact[COUNT_SIMULATED] += t->weight ? window_accesses_done(t) : 0;
+	out->weighed[COUNT_ACCESSES] += (uint64_t)window_accesses_done(t) * t->weight;
 	out->weighed[COUNT_BLOCKS] += t->hot->simulating ? (blocks - t->window_blocks) * t->weight : 0;
 	out->exact[COUNT_BLOCKS] = blocks;
 	out->exact[COUNT_ATOMICS] = t->hot->atomics;
@@ -167,7 +170,7 @@ static void counts_read(const struct thread *t, struct counts *out)
 	__asm__ volatile("" ::: "memory");
 }
 
-void counts_now(const struct thread *t, struct counts *out)
+void counts_snapshot(const struct thread *t, struct counts *out)
 {
 	uint64_t window;
 
@@ -178,14 +181,14 @@ void counts_now(const struct thread *t, struct counts *out)
 }
 
 /* Returns the number of accesses that remain in the skipped stretch; 0 while simulating. */
-static uint64_t skipped_left(void)
+static uint64_t remaining_skipped_accesses(void)
 {
 	return hot.simulating || hot.left < 0 ? 0 : (uint64_t)hot.left;
 }
 
-uint64_t window_after(const struct thread *t)
+uint64_t window_first_future(const struct thread *t)
 {
-	return hot.simulating ? t->window + 1 : t->window - skipped_left() / WINDOW_ACCESSES;
+	return hot.simulating ? t->window + 1 : t->window - remaining_skipped_accesses() / WINDOW_ACCESSES;
 }
 
 /* ---- logs ---- */
@@ -197,7 +200,7 @@ static uint64_t log_room(const struct thread *t)
 
 static bool log_ready(struct thread *t)
 {
-	uint64_t touches = t->number < LARGE_LOGS ? LOG_TOUCHES : LOG_TOUCHES_LESS;
+	uint64_t touches = t->number < LARGE_LOGS ? LOG_TOUCHES : LOG_TOUCHES_SMALL;
 
 	if (t->log)
 		return true;
@@ -231,7 +234,7 @@ static void line_add(uint32_t thread, const struct touch *touch)
 	struct line *line = line_at(touch->line);
 	struct sharer *s;
 
-	if (n_sharers == SHARERS / 2) {
+	if (n_sharers == SHARER_TABLE_SIZE / 2) {
 		runtime.dropped++;
 		return;
 	}
@@ -258,38 +261,38 @@ static void line_add(uint32_t thread, const struct touch *touch)
 }
 
 /* Reports whether a granule touched by `s`, or in `words`, has the same life in both. Its memory block then existed for both. */
-static bool lives_meet(const struct sharer *s, uint64_t lives, uint32_t words)
+static bool has_common_life(const struct sharer *s, uint64_t lives, uint32_t words)
 {
 	uint64_t differ = s->lives ^ lives;
-	uint32_t granules = granules_of(words | s->words);
+	uint32_t granules = granules_touched(words | s->words);
 
 	if (LIKELY(differ == 0))
 		return true;
-	for (uint32_t i = 0; i < GRANULES; i++) {
+	for (uint32_t i = 0; i < GRANULES_PER_LINE; i++) {
 		if ((granules >> i & 1) && !(differ >> 16 * i & 0xffff))
 			return true;
 	}
 	return false;
 }
 
-static double true_part(const struct sharer *s, const struct touch *touch, uint32_t words)
+static double true_sharing_part(const struct sharer *s, const struct touch *touch, uint32_t words)
 {
 	double own = touch->visits ? (double)touch->spread[0] / touch->visits : touch->spread[0];
 	double other = s->visits ? (double)s->written / s->visits : s->written, larger = own > other ? own : other;
-	double part = larger * words_number(words & s->write_words) / (words_number(words) * words_number(s->write_words));
+	double part = larger * words_count(words & s->write_words) / (words_count(words) * words_count(s->write_words));
 
 	return part < 1 ? part : 1;
 }
 
 /* Returns the number of accesses to the line by other threads that matter for this touch. */
-static uint32_t others_accesses(const struct line *line, uint32_t thread, const struct touch *touch, uint32_t words)
+static uint32_t count_other_accesses(const struct line *line, uint32_t thread, const struct touch *touch, uint32_t words)
 {
 	uint32_t others = line->accesses;
 
 	for (uint32_t i = line->first; i != NONE; i = sharers[i].next) {
 		const struct sharer *s = &sharers[i];
 
-		if (s->thread == thread || (line->lives && !lives_meet(s, touch->lives, words)))
+		if (s->thread == thread || (line->lives && !has_common_life(s, touch->lives, words)))
 			others -= s->reads + s->writes;
 	}
 	return others;
@@ -300,7 +303,7 @@ static double paces_sum(const struct touch *touch, double length, double rest)
 {
 	double sum = 0;
 
-	for (size_t k = 0; k < GAPS; k++) {
+	for (size_t k = 0; k < GAP_KINDS; k++) {
 		if (touch->gaps[k])
 			sum += touch->gaps[k] / ((gaps[k] < length ? length / gaps[k] : 1) + rest);
 	}
@@ -308,7 +311,7 @@ static double paces_sum(const struct touch *touch, double length, double rest)
 }
 
 /* Ends the active burst and starts `burst`. */
-static void meeting_end(struct callee_meetings *m, uint32_t burst)
+static void meeting_end(struct callee_sharing *m, uint32_t burst)
 {
 	for (size_t i = 0; i < 2; i++) {
 		m->sum[i] += m->now[i];
@@ -318,9 +321,9 @@ static void meeting_end(struct callee_meetings *m, uint32_t burst)
 	m->burst = burst;
 }
 
-static void callee_meet(struct thread *t, uint32_t callee, unsigned kind, double hitm, uint32_t burst)
+static void callee_add_overlap(struct thread *t, uint32_t callee, unsigned kind, double hitm, uint32_t burst)
 {
-	struct callee_meetings *m = &t->callees[callee].meetings;
+	struct callee_sharing *m = &t->callees[callee].meetings;
 
 	m->all[kind] += hitm;
 	if (!burst)
@@ -339,41 +342,41 @@ static void touch_evaluate(struct thread *t, uint32_t thread, const struct touch
 
 	if (line->stamp != stamp || line->n_sharers < 2 || line->writes == 0)
 		return;
-	others = others_accesses(line, thread, touch, words);
+	others = count_other_accesses(line, thread, touch, words);
 	for (uint32_t i = line->first; i != NONE; i = sharers[i].next) {
 		const struct sharer *s = &sharers[i];
 		double cost, part;
 
-		if (s->thread == thread || s->writes == 0 || (line->lives && !lives_meet(s, touch->lives, words)))
+		if (s->thread == thread || s->writes == 0 || (line->lives && !has_common_life(s, touch->lives, words)))
 			continue;
 		rest = others - s->reads;
 		if (rest != before)
 			sum = paces_sum(touch, line->from - line->to + 1, rest);
 		before = rest;
 		cost = sum * weight * s->writes;
-		part = words & s->write_words ? true_part(s, touch, words) : 0;
+		part = words & s->write_words ? true_sharing_part(s, touch, words) : 0;
 		hitm[0] += cost * part;
 		hitm[1] += cost * (1 - part);
 	}
 	for (unsigned kind = 0; kind < 2; kind++) {
 		t->invocations[touch->invocation].hitm[kind] += hitm[kind];
 		if (hitm[kind] > 0)
-			callee_meet(t, touch->owner, kind, hitm[kind], burst);
+			callee_add_overlap(t, touch->owner, kind, hitm[kind], burst);
 	}
 }
 
 /* The earliest window in any log, and the slots of the threads with touches in it. */
-struct next {
+struct earliest_window {
 	uint64_t window, touches;
-	uint32_t n, threads[THREADS];
+	uint32_t n, threads[EMULATED_THREADS_MAX];
 };
 
-static void next_find(struct next *next)
+static void next_find(struct earliest_window *next)
 {
 	struct thread *t;
 
 	next->window = UINT64_MAX;
-	for (uint32_t i = 0; i < THREADS && (t = thread_at(i)); i++) { /* slots are used in order */
+	for (uint32_t i = 0; i < EMULATED_THREADS_MAX && (t = thread_at(i)); i++) { /* slots are used in order */
 		uint64_t window = log_window(t);
 
 		if (window > next->window || window == UINT64_MAX)
@@ -391,14 +394,14 @@ static void next_find(struct next *next)
 static void lines_clear(uint64_t touches)
 {
 	lines_mask = 1023;
-	while (lines_mask < 2 * touches && lines_mask < SHARERS - 1)
+	while (lines_mask < 2 * touches && lines_mask < SHARER_TABLE_SIZE - 1)
 		lines_mask = 2 * lines_mask + 1;
 	stamp++;
 	n_sharers = 0;
 }
 
 /* Evaluates the touches of all threads in a window: first sums per line, then potential HITM. Skips windows with only one thread. */
-static void window_evaluate(const struct next *next)
+static void window_evaluate(const struct earliest_window *next)
 {
 	lines_clear(next->touches);
 	for (int pass = 0; pass < 2; pass++) {
@@ -442,7 +445,7 @@ static void counts_values(const struct counts *c, const double hitm[2], uint64_t
 	double accesses = (double)c->exact[COUNT_ACCESSES], blocks = (double)c->exact[COUNT_BLOCKS];
 	double per_access = c->weighed[COUNT_ACCESSES] ? accesses / (double)c->weighed[COUNT_ACCESSES] : 0;
 	double per_block = c->weighed[COUNT_BLOCKS] ? blocks / (double)c->weighed[COUNT_BLOCKS] : 0;
-	bool counted = c->exact[COUNT_SIMULATED] >= FEW_ACCESSES || c->exact[COUNT_SIMULATED] == c->exact[COUNT_ACCESSES];
+	bool counted = c->exact[COUNT_SIMULATED] >= SIMULATED_ACCESSES_MIN || c->exact[COUNT_SIMULATED] == c->exact[COUNT_ACCESSES];
 
 	memcpy(values, c->exact, sizeof(c->exact));
 	for (size_t i = COUNT_HITM_SEEN; i < COUNTERS; i++)
@@ -467,7 +470,7 @@ static double square_root(double x)
  * no burst saw, and half of the possible error `unknown`, which is not random. Returns UINT64_MAX if n < 2. */
 static uint64_t standard_error(double squares, double unknown, double n, double scale)
 {
-	double part = 1 - 1. / WINDOWS_A_SIMULATED, unseen = (double)WINDOWS_A_SIMULATED * WINDOWS_A_SIMULATED;
+	double part = 1 - 1. / WINDOWS_PER_SIMULATED, unseen = (double)WINDOWS_PER_SIMULATED * WINDOWS_PER_SIMULATED;
 
 	if (n < 2)
 		return UINT64_MAX;
@@ -477,29 +480,29 @@ static uint64_t standard_error(double squares, double unknown, double n, double 
 /* Returns the largest error that skipped windows may cause: the uncertain hits, also of the level above, or the uncertain misses. */
 static double largest_error(const struct counts *counts, size_t counter)
 {
-	static const enum unknown levels[COUNTERS][2] = { [COUNT_L1_MISSES] = { UNKNOWN_L1 },
-							  [COUNT_L2_MISSES] = { UNKNOWN_L2, UNKNOWN_L1 },
-							  [COUNT_REMOTE] = { UNKNOWN_L2, UNKNOWN_L1 },
-							  [COUNT_TLB_MISSES] = { UNKNOWN_STLB, UNKNOWN_TLB } };
-	const enum unknown *level = levels[counter];
+	static const enum uncertain_slot levels[COUNTERS][2] = { [COUNT_L1_MISSES] = { UNKNOWN_L1 },
+								 [COUNT_L2_MISSES] = { UNKNOWN_L2, UNKNOWN_L1 },
+								 [COUNT_REMOTE] = { UNKNOWN_L2, UNKNOWN_L1 },
+								 [COUNT_TLB_MISSES] = { UNKNOWN_STLB, UNKNOWN_TLB } };
+	const enum uncertain_slot *level = levels[counter];
 	uint64_t hits = counts->weighed[level[0]] + (level[1] ? counts->weighed[level[1]] : 0), misses = counts->weighed[level[0] + 1];
 
 	if (counter == COUNT_BRANCH_MISSES)
-		return UNTRAINED * (double)counts->weighed[counter];
+		return UNTRAINED_ACCESSES * (double)counts->weighed[counter];
 	return level[0] ? (double)(hits > misses ? hits : misses) : 0;
 }
 
 /* Computes the standard errors of the estimates of counts_values(). These are ratio estimates with known sums of accesses or blocks
  * (Cochran, Sampling Techniques, 3rd ed., 6.4), with bursts as clusters. Potential HITM is a sum. */
-static void standard_errors(const struct spread *s, const struct callee_meetings *m, const struct counts *counts, uint64_t *values)
+static void standard_errors(const struct spread *s, const struct callee_sharing *m, const struct counts *counts, uint64_t *values)
 {
-	static const enum counter bases[BASES] = { COUNT_ACCESSES, COUNT_BLOCKS };
-	double n = s->bursts, scale[BASES];
+	static const enum counter bases[DENOMINATORS] = { COUNT_ACCESSES, COUNT_BLOCKS };
+	double n = s->bursts, scale[DENOMINATORS];
 
 	memset(values, 0, COUNTERS * sizeof(values[0]));
-	for (size_t b = 0; b < BASES; b++)
+	for (size_t b = 0; b < DENOMINATORS; b++)
 		scale[b] = counts->weighed[bases[b]] ? (double)counts->exact[bases[b]] / (double)counts->weighed[bases[b]] : 0;
-	for (size_t i = 0; i < SPREADS; i++) {
+	for (size_t i = 0; i < SPREAD_COUNTERS; i++) {
 		size_t counter = COUNT_HITM_SEEN + i, b = counter == COUNT_BRANCH_MISSES;
 		double all = (double)counts->weighed[bases[b]], ratio = all > 0 ? (double)counts->weighed[counter] / all : 0;
 
@@ -524,7 +527,7 @@ static bool is_exact(const struct spread *s, const struct counts *counts)
 /* Writes a total with these counts. The row with an estimate's standard errors comes first: if space runs out, no estimate lacks them.
  * Returns false if there is no space. If `meetings` is NULL, potential HITM is unknown. */
 static bool total_write(struct thread *t, const struct callee *c, const struct counts *counts, const struct spread *spread,
-			const struct callee_meetings *meetings)
+			const struct callee_sharing *meetings)
 {
 	static const double none[2];
 	bool exact = is_exact(spread, counts);
@@ -565,14 +568,14 @@ static bool callee_write(struct thread *t, uint32_t i, const struct counts *now)
 
 static void callees_write(struct thread *t)
 {
-	struct counts now = t->accounted, rest;
+	struct counts now = t->counts_added, rest;
 
 	if (t->state != THREAD_ENDED)
-		counts_now(t, &now);
+		counts_snapshot(t, &now);
 	callee_sum(t, 0, &now, &rest, NULL);
 	counts_add(&runtime.rest, &rest);
 	for (size_t i = 0; i < 2; i++)
-		runtime.rest_hitm[i] += t->callees[0].meetings.all[i];
+		runtime.other_hitm[i] += t->callees[0].meetings.all[i];
 	t->record.final = true;
 	callees_burst_end(t, true);
 	for (uint32_t i = 1; i < t->n_callees; i++)
@@ -619,10 +622,10 @@ static void totals_add(const struct invocation *root)
 /* Writes the samples whose windows are all before the horizon, in the order in which they ended. The caller holds the evaluation's lock. */
 static void samples_write(struct thread *t, uint64_t horizon)
 {
-	struct queue *ended = &t->ended_queue, *free_ones = &t->free_queue;
+	struct queue *ended = &t->ended_queue, *free_invocations = &t->free_queue;
 
 	while (!queue_is_empty(ended)) {
-		uint32_t i = t->ended_ones[ended->head % INVOCATIONS];
+		uint32_t i = t->ended_invocations[ended->head % INVOCATIONS_MAX];
 		struct invocation *invocation = &t->invocations[i];
 
 		if (invocation->last_window >= horizon)
@@ -640,8 +643,8 @@ static void samples_write(struct thread *t, uint64_t horizon)
 		ended->head++;
 		if (i == 0)
 			return;
-		t->free_ones[free_ones->tail % INVOCATIONS] = i;
-		__atomic_store_n(&free_ones->tail, free_ones->tail + 1, __ATOMIC_RELEASE);
+		t->free_invocations[free_invocations->tail % INVOCATIONS_MAX] = i;
+		__atomic_store_n(&free_invocations->tail, free_invocations->tail + 1, __ATOMIC_RELEASE);
 	}
 }
 
@@ -650,8 +653,8 @@ static void unfinished_write(struct thread *t)
 {
 	struct invocation sum = t->invocations[0];
 
-	counts_end(t, &sum.counts);
-	for (uint32_t i = t->invocation, n = 0; i != 0 && n < INVOCATIONS; i = t->invocations[i].parent, n++)
+	counts_subtract_start(t, &sum.counts);
+	for (uint32_t i = t->invocation, n = 0; i != 0 && n < INVOCATIONS_MAX; i = t->invocations[i].parent, n++)
 		hitm_add(sum.hitm, t->invocations[i].hitm);
 	totals_add(&sum);
 	callees_write(t);
@@ -661,30 +664,30 @@ static void unfinished_write(struct thread *t)
 
 static void evaluate_to(uint64_t horizon)
 {
-	struct next next;
+	struct earliest_window next;
 	struct thread *t;
 
 	for (next_find(&next); next.window < horizon; next_find(&next))
 		window_evaluate(&next);
-	for (size_t i = 0; i < THREADS && (t = thread_at(i)); i++)
+	for (size_t i = 0; i < EMULATED_THREADS_MAX && (t = thread_at(i)); i++)
 		samples_write(t, horizon);
 }
 
 static bool tables_ready(void)
 {
 	if (!lines)
-		lines = pages_map(SHARERS * sizeof(*lines));
+		lines = pages_map(SHARER_TABLE_SIZE * sizeof(*lines));
 	if (!sharers)
-		sharers = pages_map(SHARERS / 2 * sizeof(*sharers));
+		sharers = pages_map(SHARER_TABLE_SIZE / 2 * sizeof(*sharers));
 	return lines && sharers;
 }
 
-bool evaluate_now(void)
+bool evaluate_windows(void)
 {
 	if (!spin_try(&evaluation))
 		return false;
 	if (tables_ready())
-		evaluate_to(threads_horizon());
+		evaluate_to(threads_earliest_window());
 	spin_unlock(&evaluation);
 	return true;
 }
@@ -700,7 +703,7 @@ static void sums_write(const char *prefix, const char *const *names, const struc
 	memcpy(key, prefix, n);
 	for (size_t i = 0; i < COUNTERS; i++) {
 		memcpy(key + n, names[i], strlen(names[i]) + 1);
-		record_info_number(&runtime.writer, key, values[i]);
+		record_add_info_number(&runtime.writer, key, values[i]);
 	}
 }
 
@@ -709,7 +712,7 @@ void evaluate_all(const char *const *names)
 	spin_lock(&evaluation);
 	if (tables_ready())
 		evaluate_to(UINT64_MAX);
-	for (size_t i = 0; i < THREADS; i++) {
+	for (size_t i = 0; i < EMULATED_THREADS_MAX; i++) {
 		struct thread *t = thread_at(i);
 
 		if (t && (t->state == THREAD_LIVE || t->state == THREAD_WAITING) && t->hot)
@@ -717,7 +720,7 @@ void evaluate_all(const char *const *names)
 	}
 	spin_unlock(&evaluation);
 	sums_write("total:", names, &runtime.counts, runtime.hitm);
-	sums_write("rest:", names, &runtime.rest, runtime.rest_hitm);
+	sums_write("rest:", names, &runtime.rest, runtime.other_hitm);
 }
 
 /* ---- slow threads ---- */
@@ -749,7 +752,7 @@ static bool has_slow_threads(const struct thread *self, bool at_work)
 {
 	bool any = false;
 
-	for (size_t i = 0; i < THREADS && !any; i++) {
+	for (size_t i = 0; i < EMULATED_THREADS_MAX && !any; i++) {
 		const struct thread *t = thread_at(i);
 		uint64_t at;
 
@@ -759,16 +762,16 @@ static bool has_slow_threads(const struct thread *self, bool at_work)
 		if (at < self->at && t->stalled_at != at + 1)
 			any = !at_work ||
 			      (!__atomic_load_n(&t->waits, __ATOMIC_RELAXED) &&
-			       (t->id == 0 || __atomic_load_n(&t->pauses, __ATOMIC_RELAXED) || thread_kernel_state(t->id) == 'R'));
+			       (t->id == 0 || __atomic_load_n(&t->is_paused, __ATOMIC_RELAXED) || thread_kernel_state(t->id) == 'R'));
 	}
 	return any;
 }
 
 /* Marks the threads that are behind `self`. Other threads do not wait for them until they move. */
-static void threads_give_up(const struct thread *self)
+static void mark_late_threads(const struct thread *self)
 {
 	threads_lock();
-	for (size_t i = 0; i < THREADS; i++) {
+	for (size_t i = 0; i < EMULATED_THREADS_MAX; i++) {
 		struct thread *t = runtime.threads[i];
 
 		if (t && t != self && t->state == THREAD_LIVE && __atomic_load_n(&t->at, __ATOMIC_ACQUIRE) < self->at)
@@ -789,22 +792,22 @@ void evaluate_wait(struct thread *t, uint64_t touches)
 	static const struct timespec pause = { 0, WAIT_NS };
 	unsigned idle = 0;
 
-	__atomic_store_n(&t->pauses, true, __ATOMIC_RELAXED);
+	__atomic_store_n(&t->is_paused, true, __ATOMIC_RELAXED);
 	for (unsigned i = 0; i < WAITS_MAX && idle < WAITS_IDLE; i++) {
-		bool evaluated = evaluate_now();
+		bool evaluated = evaluate_windows();
 
 		if (has_room(t, touches) || (evaluated && !has_slow_threads(t, false)))
 			break;
 		idle = !evaluated || has_slow_threads(t, true) ? 0 : idle + 1;
 		syscall(SYS_nanosleep, &pause, NULL);
 	}
-	__atomic_store_n(&t->pauses, false, __ATOMIC_RELAXED);
+	__atomic_store_n(&t->is_paused, false, __ATOMIC_RELAXED);
 	if (has_room(t, touches))
 		return;
-	threads_give_up(t);
+	mark_late_threads(t);
 	spin_lock(&evaluation);
 	if (tables_ready())
-		evaluate_to(threads_horizon());
+		evaluate_to(threads_earliest_window());
 	runtime.forced++;
 	spin_unlock(&evaluation);
 }
@@ -827,7 +830,7 @@ static void log_window_end(struct thread *t)
 	}
 	t->log[t->log_queue.tail & t->log_mask] = head;
 	for (uint64_t i = 0; i < n; i++) {
-		touch_visited(&t->touches[i]);
+		touch_end_visit(&t->touches[i]);
 		t->log[(t->log_queue.tail + 1 + i) & t->log_mask] = t->touches[i];
 	}
 	__atomic_store_n(&t->log_queue.tail, t->log_queue.tail + 1 + n, __ATOMIC_RELEASE);
@@ -839,22 +842,22 @@ static void evaluate_append(struct thread *t)
 	if (t->n_touches > 0)
 		log_window_end(t);
 	if (t->stamp % DUE_WINDOWS == 0)
-		evaluate_now();
+		evaluate_windows();
 }
 
 /* Reports whether other threads may touch lines in the window. Threads that have ended count, too, because they may have been ahead. */
-static bool threads_meet_in(uint64_t window)
+static bool may_threads_overlap(uint64_t window)
 {
 	return __atomic_load_n(&runtime.alive, __ATOMIC_ACQUIRE) > 1 || window < __atomic_load_n(&runtime.last_end, __ATOMIC_RELAXED);
 }
 
 bool window_is_shared(const struct thread *t, uint64_t *window)
 {
-	uint64_t left = skipped_left();
-	uint32_t used = hot.simulating ? window_used(t) : (uint32_t)(-left % WINDOW_ACCESSES);
+	uint64_t left = remaining_skipped_accesses();
+	uint32_t used = hot.simulating ? window_accesses_done(t) : (uint32_t)(-left % WINDOW_ACCESSES);
 
 	*window = hot.simulating ? t->window : t->window - (left + WINDOW_ACCESSES - 1) / WINDOW_ACCESSES;
-	return used <= ALIGNED_ACCESSES && threads_meet_in(*window);
+	return used <= ALIGNED_ACCESSES && may_threads_overlap(*window);
 }
 
 static void burst_enter(struct thread *t, uint32_t burst)
@@ -877,10 +880,10 @@ void window_begin(struct thread *t, uint64_t window)
 		t->granted = WINDOW_ACCESSES;
 		t->blocks_granted = 0;
 		t->window_blocks = t->counts.exact[COUNT_BLOCKS];
-		t->weight = !window_counts(window) ? 0 : t->burst ? WINDOWS_A_SIMULATED : 1;
+		t->weight = !window_counts(window) ? 0 : t->burst ? WINDOWS_PER_SIMULATED : 1;
 		t->stamp++;
-		t->records = t->weight > 0 && threads_meet_in(window);
-		simulate_again(t);
+		t->records = t->weight > 0 && may_threads_overlap(window);
+		simulate_clear_recent(t);
 		hot.left = 0;
 		hot.blocks_left = 0;
 		hot.simulating = 1;
@@ -897,13 +900,13 @@ void window_close(struct thread *t)
 	bool simulated = hot.simulating;
 
 	if (simulated) {
-		callees_account(t);
-		t->counts.exact[COUNT_SIMULATED] += t->weight ? window_used(t) : 0;
-		t->counts.weighed[COUNT_ACCESSES] += (uint64_t)window_used(t) * t->weight;
-		t->counts.weighed[COUNT_BLOCKS] += (counts_blocks(t, &hot) - t->window_blocks) * t->weight;
+		callees_add_counts(t);
+		t->counts.exact[COUNT_SIMULATED] += t->weight ? window_accesses_done(t) : 0;
+		t->counts.weighed[COUNT_ACCESSES] += (uint64_t)window_accesses_done(t) * t->weight;
+		t->counts.weighed[COUNT_BLOCKS] += (counts_read_blocks(t, &hot) - t->window_blocks) * t->weight;
 	}
-	t->counts.exact[COUNT_ACCESSES] = counts_accesses(t, &hot);
-	t->counts.exact[COUNT_BLOCKS] = counts_blocks(t, &hot);
+	t->counts.exact[COUNT_ACCESSES] = counts_read_accesses(t, &hot);
+	t->counts.exact[COUNT_BLOCKS] = counts_read_blocks(t, &hot);
 	hot.library = 0;
 	hot.simulating = 0;
 	t->granted = 0;
@@ -930,7 +933,7 @@ static void evaluate_unlock(void)
 static void evaluate_fork(void)
 {
 	evaluate_unlock();
-	for (size_t i = 0; i < THREADS; i++) {
+	for (size_t i = 0; i < EMULATED_THREADS_MAX; i++) {
 		struct thread *t = thread_at(i);
 
 		if (!t)
@@ -941,7 +944,7 @@ static void evaluate_fork(void)
 		t->record = (struct record_thread){ 0 }; /* its chunk is in the parent's file */
 	}
 	if (hot.thread)
-		frames_forget(hot.thread);
+		frames_drop_inherited(hot.thread);
 }
 
 void evaluate_init(void)

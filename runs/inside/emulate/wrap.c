@@ -98,13 +98,13 @@ WRAP(int, __wrap_strcmp, __real_strcmp, (const char *a, const char *b), (a, b), 
 WRAP(int, __wrap_strncmp, __real_strncmp, (const char *a, const char *b, size_t n), (a, b, n), compare_ranges(a, b, n, true))
 
 /* Defines a wrapper of a search function. The result of the search determines how many bytes were read. */
-#define WRAP_SEARCH(result, wrap, real, parameters, arguments, looked_at)                                                                  \
+#define WRAP_SEARCH(result, wrap, real, parameters, arguments, mean_repetitions)                                                           \
 	result real parameters;                                                                                                            \
 	EXPORT result wrap parameters                                                                                                      \
 	{                                                                                                                                  \
 		result found = real arguments;                                                                                             \
                                                                                                                                            \
-		read_range(s, looked_at);                                                                                                  \
+		read_range(s, mean_repetitions);                                                                                           \
 		return found;                                                                                                              \
 	}
 
@@ -166,15 +166,15 @@ static void count_allocation(size_t bytes)
 static void *start_block(void *at, size_t bytes)
 {
 	if (at)
-		memory_start((uintptr_t)at, bytes);
+		memory_record_boundary((uintptr_t)at, bytes);
 	return at;
 }
 
 static void end_block(void *at)
 {
 	waiting_stop();
-	if (at && runtime.several)
-		memory_start((uintptr_t)at, malloc_usable_size(at));
+	if (at && runtime.is_multithreaded)
+		memory_record_boundary((uintptr_t)at, malloc_usable_size(at));
 }
 
 #define WRAP_HEAP(result, name, parameters, arguments, bytes)                                                                              \
@@ -335,16 +335,16 @@ WRAP_DELETE(_ZdaPvmSt11align_val_t, (void *at, size_t n, size_t alignment), (at,
 
 /* ---- locks: taking or releasing a lock is an atomic write to its address ---- */
 
-static void touch_lock(const volatile void *lock)
+static void record_lock_write(const volatile void *lock)
 {
 	hot.atomics++;
 	if (UNLIKELY(hot.waits) &&
-	    waiting_goes_on((uintptr_t)lock, sizeof(int), ACCESS_READ)) /* a read: waiting loops also release the lock */
+	    waiting_continues_in_access((uintptr_t)lock, sizeof(int), ACCESS_READ)) /* a read: waiting loops also release the lock */
 		return;
 	simulate_range((uintptr_t)lock, sizeof(int), ACCESS_WRITE);
 }
 
-#define WRAP_LOCK(name, type) WRAP(int, __wrap_##name, __real_##name, (type * lock), (lock), touch_lock(lock))
+#define WRAP_LOCK(name, type) WRAP(int, __wrap_##name, __real_##name, (type * lock), (lock), record_lock_write(lock))
 
 WRAP_LOCK(pthread_mutex_lock, pthread_mutex_t)
 WRAP_LOCK(pthread_mutex_trylock, pthread_mutex_t)

@@ -89,13 +89,13 @@
 	X("GOMP_sections_end")
 
 /* Wrapped in runtime.c: functions that end the process without running destructors. */
-#define WRAPPED_ENDS(X) \
+#define WRAPPED_EXITS(X) \
 	X("_exit") X("_Exit")
 
-#define WRAPPED(X) WRAPPED_CALLS(X) WRAPPED_WORK(X) WRAPPED_SORTS(X) WRAPPED_MEMORY(X) WRAPPED_HEAP(X) WRAPPED_LOCKS(X) WRAPPED_WAITS(X) WRAPPED_OPENMP(X) WRAPPED_ENDS(X)
+#define WRAPPED_NAMES(X) WRAPPED_CALLS(X) WRAPPED_WORK(X) WRAPPED_SORTS(X) WRAPPED_MEMORY(X) WRAPPED_HEAP(X) WRAPPED_LOCKS(X) WRAPPED_WAITS(X) WRAPPED_OPENMP(X) WRAPPED_EXITS(X)
 
 /* Names that the emulation defines for the program and all its libraries, also those loaded later. The dynamic linker must see them. */
-#define REPLACED(X) \
+#define REPLACED_NAMES(X) \
 	X("pthread_create") X("pthread_join") X("thrd_create") X("thrd_join") X("pthread_barrier_init") \
 	X("pthread_barrier_wait") X("ompt_start_tool") \
 	X("prctl") X("syscall") X("mlockall") \

@@ -89,7 +89,7 @@ struct source {
 	struct counting_header header;
 };
 
-static size_t to_page(uint64_t bytes)
+static size_t round_up_to_page(uint64_t bytes)
 {
 	return (size_t)((bytes + FEATURES_PAGE - 1) / FEATURES_PAGE * FEATURES_PAGE);
 }
@@ -110,13 +110,13 @@ static enum assay_status source_check(struct source *s, size_t size, struct assa
 	    h->names_bytes > FEATURES_NAMES_MAX || h->slots > FEATURES_SLOTS_MAX || h->block_bytes % FEATURES_PAGE ||
 	    h->block_bytes < h->slots * 8 || h->block_bytes > FILE_BYTES_MAX || h->blocks > FEATURES_BLOCKS_MAX)
 		return assay_fail(err, ASSAY_E_FORMAT, "%s: the header is damaged", s->name);
-	if (size < h->header_bytes + to_page(h->names_bytes) + h->blocks * h->block_bytes)
+	if (size < h->header_bytes + round_up_to_page(h->names_bytes) + h->blocks * h->block_bytes)
 		return assay_fail(err, ASSAY_E_FORMAT, "%s: the file is truncated", s->name);
-	s->blocks = s->bytes + h->header_bytes + to_page(h->names_bytes);
+	s->blocks = s->bytes + h->header_bytes + round_up_to_page(h->names_bytes);
 	return ASSAY_OK;
 }
 
-static uint64_t slot_of(const struct source *s, size_t block, size_t slot)
+static uint64_t read_slot(const struct source *s, size_t block, size_t slot)
 {
 	uint64_t word;
 
@@ -129,7 +129,7 @@ static void add_count(const struct source *s, char *name, size_t slot, struct pa
 	uint64_t sum = 0;
 
 	for (size_t b = 0; b < s->header.blocks; b++)
-		sum += slot_of(s, b, slot);
+		sum += read_slot(s, b, slot);
 	parts_add(out, name, (double)sum, 0, FEATURE_COUNT);
 }
 
@@ -141,10 +141,10 @@ static void add_values(const struct source *s, const char *name, size_t n, char 
 		uint64_t of = 0;
 
 		for (size_t b = 0; b < s->header.blocks; b++) {
-			uint64_t word = slot_of(s, b, slot + k);
+			uint64_t word = read_slot(s, b, slot + k);
 			double real;
 
-			if (slot_of(s, b, slot) < k)
+			if (read_slot(s, b, slot) < k)
 				continue;
 			memcpy(&real, &word, sizeof(real));
 			if (kind == 'v')
@@ -180,7 +180,7 @@ static bool line_slots(const char *at, size_t n, size_t *slots)
 
 static void add_piece(struct run_features *out, const char *at, size_t n)
 {
-	mem_append(out->pieces, out->pieces_n, &out->pieces_capacity, mem_bytes(at, n));
+	mem_append(out->pieces, out->n_pieces, &out->pieces_capacity, mem_bytes(at, n));
 }
 
 /* Adds the features of all lines of names, with the counts in their slots. */
@@ -219,7 +219,7 @@ static enum assay_status file_add(const char *name, const unsigned char *bytes, 
 		st = source_add(&s, parts, out, err);
 	out->files++;
 	out->incomplete |= s.header.lost > 0;
-	out->cut_off += !st && !s.header.finished;
+	out->n_unfinished += !st && !s.header.finished;
 	if (parts->n > ROOM_MIN && parts->n > 2 * parts->unique)
 		parts_join(parts);
 	return st;
@@ -242,13 +242,13 @@ enum assay_status run_features_parse(const struct run_features_file *files, size
 	return st;
 }
 
-size_t run_features_files(const char *directory)
+size_t run_features_count_files(const char *directory)
 {
 	struct assay_error ignored;
 	char **names = NULL;
 	size_t n = 0;
 
-	if (file_names(directory, FEATURES_SUFFIX, &names, &n, &ignored))
+	if (file_list_names(directory, FEATURES_SUFFIX, &names, &n, &ignored))
 		return 0;
 	file_names_free(names, n);
 	return n;
@@ -260,7 +260,7 @@ enum assay_status run_features_read(const char *directory, struct run_features *
 	struct parts parts = { .n = 0 };
 	char **names = NULL;
 	size_t n = 0;
-	enum assay_status st = file_names(directory, FEATURES_SUFFIX, &names, &n, err);
+	enum assay_status st = file_list_names(directory, FEATURES_SUFFIX, &names, &n, err);
 
 	if (!st && !n)
 		st = assay_fail(err, ASSAY_E_NODATA, "'%s' has no feature file: build the program with 'assay build --for features'",
@@ -283,7 +283,7 @@ enum assay_status run_features_read(const char *directory, struct run_features *
 	return st;
 }
 
-ORDER_FIRST(feature_at, struct run_feature, strcmp(x->name, name) < 0, const char *name)
+ORDER_LOWER_BOUND(feature_at, struct run_feature, strcmp(x->name, name) < 0, const char *name)
 
 const struct run_feature *run_features_find(const struct run_features *f, const char *name)
 {
@@ -297,13 +297,13 @@ void run_features_release(struct run_features *f)
 	for (size_t i = 0; i < f->n; i++)
 		free(f->items[i].name);
 	free(f->items);
-	mem_free_all(f->pieces, f->pieces_n);
+	mem_free_all(f->pieces, f->n_pieces);
 	*f = (struct run_features){ 0 };
 }
 
 /* ---- text form ---- */
 
-enum feature_kind feature_kind_of(const char *name)
+enum feature_kind feature_find_kind(const char *name)
 {
 	static const char *const counts[] = { "loop ", "branch ", "call ", "exception " };
 
@@ -321,14 +321,14 @@ static enum assay_status line_add(const char *text, size_t n, size_t line, struc
 	double value = 0;
 	enum assay_status st = ASSAY_OK;
 
-	if (memchr(text, '\0', n) || !text_double(number, &value))
-		st = assay_fail(err, ASSAY_E_FORMAT, "line %zu: '%s' is not a number; a line is NUMBER NAME", line, TEXT_SHOWN(number));
+	if (memchr(text, '\0', n) || !text_parse_double(number, &value))
+		st = assay_fail(err, ASSAY_E_FORMAT, "line %zu: '%s' is not a number; a line is NUMBER NAME", line, TEXT_SANITIZED(number));
 	else if (!is_name(name, strlen(name)))
 		st = assay_fail(err, ASSAY_E_FORMAT, "line %zu: the name after the number is missing or invalid", line);
 	else if (out->n >= RUN_FEATURES_MAX)
 		st = assay_fail(err, ASSAY_E_LIMIT, "line %zu: more than %u features", line, RUN_FEATURES_MAX);
 	else
-		parts_add(out, mem_string(name), value, 1, feature_kind_of(name));
+		parts_add(out, mem_string(name), value, 1, feature_find_kind(name));
 	mem_free(number, name);
 	return st;
 }
@@ -353,7 +353,7 @@ enum assay_status run_features_text_parse(const char *text, size_t n, struct run
 	parts_join(&parts);
 	for (size_t i = 0; i < parts.n && !st; i++)
 		if (parts.items[i].kind == FEATURE_VALUE && parts.items[i].of > 1)
-			st = assay_fail(err, ASSAY_E_FORMAT, "'%s' occurs twice", TEXT_SHOWN(parts.items[i].name));
+			st = assay_fail(err, ASSAY_E_FORMAT, "'%s' occurs twice", TEXT_SANITIZED(parts.items[i].name));
 	if (!st)
 		parts_take(&parts, &f);
 	parts_release(&parts);
@@ -361,7 +361,7 @@ enum assay_status run_features_text_parse(const char *text, size_t n, struct run
 	return st;
 }
 
-void run_features_text(const struct run_features *f, struct buf *out)
+void run_features_print(const struct run_features *f, struct buf *out)
 {
 	for (size_t i = 0; i < f->n; i++)
 		buf_format(out, "%s %s\n", TEXT_DOUBLE(f->items[i].value), f->items[i].name);

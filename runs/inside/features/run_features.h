@@ -31,18 +31,18 @@ struct run_feature {
 struct run_features {
 	struct run_feature *items; /* [n] features sorted by name, without duplicates */
 	size_t n, capacity;
-	char **pieces; /* [pieces_n] pieces that a run can exclude, as lines of format.h, in the order of the files */
-	size_t pieces_n, pieces_capacity;
-	size_t files;	 /* number of files read */
-	size_t cut_off;	 /* number of files whose process did not end in order */
-	bool incomplete; /* true if counts of a thread or child process are missing, because there was no space for them */
+	char **pieces; /* [n_pieces] pieces that a run can exclude, as lines of format.h, in the order of the files */
+	size_t n_pieces, pieces_capacity;
+	size_t files;	     /* number of files read */
+	size_t n_unfinished; /* number of files whose process did not end in order */
+	bool incomplete;     /* true if counts of a thread or child process are missing, because there was no space for them */
 };
 
 /* Reads all files *.features of a directory. A count is the sum over threads, processes, modules and places with the same name; 0 if never
  * reached. A value is the mean over threads and processes; absent if never assigned. Overwrites *out; call run_features_release(). Returns
  * ASSAY_E_NODATA if there is no such file. O(n log n) for n counters in all files. */
 enum assay_status run_features_read(const char *directory, struct run_features *out, struct assay_error *err);
-size_t run_features_files(const char *directory); /* returns the number of such files; 0 if the directory cannot be read */
+size_t run_features_count_files(const char *directory); /* returns the number of such files; 0 if the directory cannot be read */
 /* The content of a feature file. */
 struct run_features_file {
 	char *name; /* name for error messages */
@@ -53,11 +53,11 @@ struct run_features_file {
 enum assay_status run_features_parse(const struct run_features_file *files, size_t n, struct run_features *out, struct assay_error *err);
 
 /* Returns the kind of a feature by the first word of its name. Loop, branch, call and exception are counts, all others are values. */
-enum feature_kind feature_kind_of(const char *name);
+enum feature_kind feature_find_kind(const char *name);
 
 /* Reads the text form. Sums counts with the same name, but refuses repeated values. Ignores empty lines. ASSAY_E_FORMAT names the line. */
 enum assay_status run_features_text_parse(const char *text, size_t n, struct run_features *out, struct assay_error *err);
-void run_features_text(const struct run_features *f, struct buf *out);
+void run_features_print(const struct run_features *f, struct buf *out);
 
 /* Returns the feature with this name; NULL if there is none. */
 const struct run_feature *run_features_find(const struct run_features *f, const char *name);

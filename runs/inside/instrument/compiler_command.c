@@ -33,7 +33,7 @@ static bool takes_argument(const char *word)
 			 "-Xlinker -Xclang -Xpreprocessor -Xassembler -T -u -z -e --param -arch -target -aux-info -mllvm -B");
 }
 
-static bool is_of_linking(const char *word)
+static bool is_link_option(const char *word)
 {
 	return is_one_of(word, "-shared -rdynamic -pie -no-pie -s -static-libgcc -static-libstdc++ -nostartfiles -nodefaultlibs -Xlinker "
 			       "-T -u -z -e") ||
@@ -48,19 +48,19 @@ static bool is_source_name(const char *word)
 }
 
 /* Returns the kind of an argument. `language` is the value of the last option -x; "none" if there was no such option. */
-static enum compiler_word_kind kind_of(const char *word, const char *language)
+static enum compiler_argument_kind kind_classify(const char *word, const char *language)
 {
 	if (word_starts(word, "-o"))
-		return COMPILER_WORD_OUTPUT;
+		return COMPILER_ARGUMENT_OUTPUT;
 	if (word_starts(word, "-x"))
-		return COMPILER_WORD_LANGUAGE;
-	if (is_of_linking(word))
-		return COMPILER_WORD_LINK;
+		return COMPILER_ARGUMENT_LANGUAGE;
+	if (is_link_option(word))
+		return COMPILER_ARGUMENT_LINK;
 	if (*word == '-' && word[1])
-		return COMPILER_WORD_PLAIN;
+		return COMPILER_ARGUMENT_PLAIN;
 	if (*word == '@')
-		return COMPILER_WORD_PLAIN;
-	return strcmp(language, "none") != 0 || is_source_name(word) ? COMPILER_WORD_SOURCE : COMPILER_WORD_OBJECT;
+		return COMPILER_ARGUMENT_PLAIN;
+	return strcmp(language, "none") != 0 || is_source_name(word) ? COMPILER_ARGUMENT_SOURCE : COMPILER_ARGUMENT_OBJECT;
 }
 
 /* ---- the command ---- */
@@ -71,7 +71,7 @@ static void target_set(struct compiler_command *c, const char *triplet)
 }
 
 /* Finds the compiler's kind and target from the file to which a name such as cc leads. Cross compilers are named after their target. */
-static void judge_compiler(struct compiler_command *c)
+static void detect_compiler(struct compiler_command *c)
 {
 	const char *compiler = c->compiler[c->n_compiler - 1];
 	struct assay_error ignored;
@@ -84,7 +84,7 @@ static void judge_compiler(struct compiler_command *c)
 	mem_free(path, program);
 }
 
-static void judge_target(struct compiler_command *c, const char *word, const char *next)
+static void detect_target(struct compiler_command *c, const char *word, const char *next)
 {
 	if (word_starts(word, "--target="))
 		target_set(c, strchr(word, '=') + 1);
@@ -92,31 +92,31 @@ static void judge_target(struct compiler_command *c, const char *word, const cha
 		target_set(c, next);
 }
 
-bool compiler_command_launches(const char *word)
+bool compiler_command_is_launcher(const char *word)
 {
 	return is_one_of(text_file_name(word), "ccache sccache distcc icecc");
 }
 
 void compiler_command_parse(const char *const *words, size_t n, struct compiler_command *out)
 {
-	size_t first = n > 1 && compiler_command_launches(words[0]) ? 2 : 1;
+	size_t first = n > 1 && compiler_command_is_launcher(words[0]) ? 2 : 1;
 	struct compiler_command c = { .compiler = words, .n_compiler = first };
 	const char *language = "none";
 
-	judge_compiler(&c);
+	detect_compiler(&c);
 	c.words = mem_new(n, sizeof(*c.words));
 	for (size_t i = first; i < n; i += c.words[c.n++].n) {
 		bool another = takes_argument(words[i]) && i + 1 < n;
-		enum compiler_word_kind kind = kind_of(words[i], language);
+		enum compiler_argument_kind kind = kind_classify(words[i], language);
 
-		c.words[c.n] = (struct compiler_word){ words + i, another ? 2 : 1, kind };
+		c.words[c.n] = (struct compiler_argument){ words + i, another ? 2 : 1, kind };
 		c.compiles_only |= is_one_of(words[i], "-c -S -E -M -MM -fsyntax-only");
-		judge_target(&c, words[i], another ? words[i + 1] : NULL);
+		detect_target(&c, words[i], another ? words[i + 1] : NULL);
 		c.is_library |= strcmp(words[i], "-shared") == 0;
 		c.is_relocatable |= strcmp(words[i], "-r") == 0;
-		c.sources += kind == COMPILER_WORD_SOURCE;
-		c.objects += kind == COMPILER_WORD_OBJECT;
-		if (kind == COMPILER_WORD_LANGUAGE)
+		c.sources += kind == COMPILER_ARGUMENT_SOURCE;
+		c.objects += kind == COMPILER_ARGUMENT_OBJECT;
+		if (kind == COMPILER_ARGUMENT_LANGUAGE)
 			language = words[i][2] ? words[i] + 2 : another ? words[i + 1] : "none";
 	}
 	*out = c;

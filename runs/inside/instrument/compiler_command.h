@@ -11,25 +11,25 @@
 
 enum compiler_kind { COMPILER_GCC, COMPILER_CLANG, COMPILER_OTHER };
 
-enum compiler_word_kind {
-	COMPILER_WORD_PLAIN, /* argument for compiling and linking */
-	COMPILER_WORD_SOURCE,
-	COMPILER_WORD_OBJECT, /* object, library, or another argument that only the linker understands */
-	COMPILER_WORD_LINK,   /* linker option */
-	COMPILER_WORD_OUTPUT,
-	COMPILER_WORD_LANGUAGE, /* option -x */
+enum compiler_argument_kind {
+	COMPILER_ARGUMENT_PLAIN, /* argument for compiling and linking */
+	COMPILER_ARGUMENT_SOURCE,
+	COMPILER_ARGUMENT_OBJECT, /* object, library, or another argument that only the linker understands */
+	COMPILER_ARGUMENT_LINK,	  /* linker option */
+	COMPILER_ARGUMENT_OUTPUT,
+	COMPILER_ARGUMENT_LANGUAGE, /* option -x */
 };
 
-struct compiler_word {
+struct compiler_argument {
 	const char *const *words; /* [n] arguments of the command: an option and, if it is a separate argument, its value */
 	size_t n;
-	enum compiler_word_kind kind;
+	enum compiler_argument_kind kind;
 };
 
 struct compiler_command {
 	const char *const *compiler; /* [n_compiler] the compiler, after its launcher, such as ccache; borrowed */
 	size_t n_compiler;
-	struct compiler_word *words; /* [n] arguments; owned, but their texts are borrowed */
+	struct compiler_argument *words; /* [n] arguments; owned, but their texts are borrowed */
 	size_t n, sources, objects;
 	bool compiles_only, is_library, is_relocatable;
 	enum compiler_kind kind;
@@ -52,6 +52,6 @@ void compiler_arguments_add(struct compiler_arguments *command, char *word); /* 
 void compiler_arguments_release(struct compiler_arguments *command);	     /* accepts a zeroed struct */
 
 /* Reports whether the program is a compiler launcher, such as ccache. */
-bool compiler_command_launches(const char *word);
+bool compiler_command_is_launcher(const char *word);
 
 #endif

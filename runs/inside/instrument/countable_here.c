@@ -13,7 +13,7 @@
 #define REPORT_BYTES_MAX 65536u
 
 /* Returns the descriptor of a file in memory that contains the bytes; -1 on failure. */
-static int file_of_bytes(const char *name, const char *bytes, size_t n)
+static int make_memory_file(const char *name, const char *bytes, size_t n)
 {
 	int file = memfd_create(name, MFD_CLOEXEC);
 
@@ -41,8 +41,8 @@ static enum assay_status run_counting(const char **words, int out, int *status, 
 	enum assay_status st;
 	char path[64];
 
-	counting_program(PROGRAM_ARCHITECTURE, &bytes, &n);
-	program = file_of_bytes("counting", bytes, n);
+	counting_find_program(PROGRAM_ARCHITECTURE, &bytes, &n);
+	program = make_memory_file("counting", bytes, n);
 	if (program < 0)
 		return assay_fail_errno(err, errno, "cannot put the counting program into memory");
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)getpid(), program);
@@ -52,10 +52,10 @@ static enum assay_status run_counting(const char **words, int out, int *status, 
 	return st;
 }
 
-enum assay_status countable_here_plan(const struct counting_events *events, struct counting_plan *out, struct assay_error *err)
+enum assay_status countable_plan_local(const struct counting_events *events, struct counting_plan *out, struct assay_error *err)
 {
 	const char *words[3 + COUNTING_EVENTS_MAX] = { NULL, "plan" };
-	int file = file_of_bytes("plan", "", 0), status = 0;
+	int file = make_memory_file("plan", "", 0), status = 0;
 	struct buf answer = BUF_INIT;
 	enum assay_status st;
 	char path[64];

@@ -6,6 +6,6 @@
 #include "fleet/counters/countable.h"
 
 /* Plans runs that count the events here. *out has counted and absent events; counting_plan_release() frees it. Takes some milliseconds. */
-enum assay_status countable_here_plan(const struct counting_events *events, struct counting_plan *out, struct assay_error *err);
+enum assay_status countable_plan_local(const struct counting_events *events, struct counting_plan *out, struct assay_error *err);
 
 #endif

@@ -25,8 +25,8 @@ static const char *const compile_flags[] = { "-fsanitize=thread",     "-fsanitiz
 static const char *const gcc_flags[] = { "-mmemcpy-strategy=libcall:-1:noalign", "-mmemset-strategy=libcall:-1:noalign" };
 #define WRAP_FLAG(name)	  "-Wl,--wrap=" name,
 #define EXPORT_FLAG(name) "-Wl,--export-dynamic-symbol=" name,
-static const char *const wrap_flags[] = { WRAPPED(WRAP_FLAG) };
-static const char *const program_flags[] = { REPLACED(EXPORT_FLAG) "-pthread", "-ldl", "-lm", "-fno-lto" };
+static const char *const wrap_flags[] = { WRAPPED_NAMES(WRAP_FLAG) };
+static const char *const program_flags[] = { REPLACED_NAMES(EXPORT_FLAG) "-pthread", "-ldl", "-lm", "-fno-lto" };
 
 /* ---- unsupported options ---- */
 
@@ -75,10 +75,10 @@ static void compile_steps(const struct compiler_command *c, const char *director
 		step_add_arguments(step, c->compiler, c->n_compiler);
 		compiler_arguments_add(step, mem_string(DEBUG));
 		for (size_t w = 0, source = 0; w < c->n; w++) {
-			enum compiler_word_kind kind = c->words[w].kind;
+			enum compiler_argument_kind kind = c->words[w].kind;
 
-			if (kind == COMPILER_WORD_PLAIN || kind == COMPILER_WORD_LANGUAGE ||
-			    (kind == COMPILER_WORD_SOURCE && source++ == i))
+			if (kind == COMPILER_ARGUMENT_PLAIN || kind == COMPILER_ARGUMENT_LANGUAGE ||
+			    (kind == COMPILER_ARGUMENT_SOURCE && source++ == i))
 				step_add_arguments(step, c->words[w].words, c->words[w].n);
 		}
 		add_compile_flags(c, step);
@@ -94,9 +94,9 @@ static void link_step(const struct compiler_command *c, const char *directory, c
 
 	step_add_arguments(step, c->compiler, c->n_compiler);
 	for (size_t w = 0, source = 0; w < c->n; w++) {
-		if (c->words[w].kind == COMPILER_WORD_SOURCE)
+		if (c->words[w].kind == COMPILER_ARGUMENT_SOURCE)
 			step_add_object(step, directory, source++);
-		else if (c->words[w].kind != COMPILER_WORD_LANGUAGE)
+		else if (c->words[w].kind != COMPILER_ARGUMENT_LANGUAGE)
 			step_add_arguments(step, c->words[w].words, c->words[w].n);
 	}
 	if (!c->is_relocatable)

@@ -21,7 +21,7 @@ extern char **environ;
 
 static volatile sig_atomic_t forward_to, forwarded;
 
-static void forward(int number)
+static void forward_signal(int number)
 {
 	forwarded = number;
 	if (forward_to > 0)
@@ -31,7 +31,7 @@ static void forward(int number)
 /* Starts passing SIGTERM and SIGHUP on to the program. Blocks them until its process id is known. Ignored signals stay ignored. */
 static void forward_begin(struct sigaction before[2], sigset_t *mask)
 {
-	struct sigaction on = { .sa_handler = forward };
+	struct sigaction on = { .sa_handler = forward_signal };
 	sigset_t both;
 
 	forward_to = forwarded = 0;
@@ -53,7 +53,7 @@ static void forward_end(const struct sigaction before[2])
 	sigaction(SIGHUP, &before[1], NULL);
 }
 
-void foreground_end_as_command(void)
+void foreground_raise_signal(void)
 {
 	if (!forwarded)
 		return;
@@ -126,7 +126,7 @@ void foreground_set_variable(const char *name, const char *value)
 }
 
 /* Puts `text` and ':' before the variable's value. */
-static void put_before(const char *name, const char *text)
+static void prepend_variable(const char *name, const char *text)
 {
 	const char *old = getenv(name);
 	char *value = mem_format("%s%s%s", text, old && *old ? ":" : "", old ? old : "");
@@ -137,8 +137,8 @@ static void put_before(const char *name, const char *text)
 
 void foreground_preload(const char *libraries)
 {
-	put_before("LD_PRELOAD", libraries);
-	put_before("ASAN_OPTIONS", "verify_asan_link_order=0");
+	prepend_variable("LD_PRELOAD", libraries);
+	prepend_variable("ASAN_OPTIONS", "verify_asan_link_order=0");
 }
 
 enum assay_status foreground_make_directory(const char *path, unsigned mode, const char *variable, struct assay_error *err)
@@ -164,7 +164,7 @@ enum assay_status foreground_make_directory(const char *path, unsigned mode, con
 /* Free space that the libraries in a program need, with a margin. They reserve up to 160 KiB first, and print nothing if they cannot. */
 #define ROOM_BYTES ((int64_t)256 << 10)
 
-enum assay_status foreground_has_no_output(const char *directory, const char *why, struct assay_error *err)
+enum assay_status foreground_fail_no_output(const char *directory, const char *why, struct assay_error *err)
 {
 	struct statvfs fs;
 

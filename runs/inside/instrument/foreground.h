@@ -9,7 +9,7 @@
  * waitpid(). */
 enum assay_status foreground_run(char *const *words, int out, int *status, struct assay_error *err);
 /* Ends this process by the signal that foreground_run() passed on, if any. */
-void foreground_end_as_command(void);
+void foreground_raise_signal(void);
 /* Returns ASSAY_E_IO, with a text about how the program ended, unless `status` is 0. */
 enum assay_status foreground_check_end(const char *program, int status, struct assay_error *err);
 /* Runs a program with this process's standard output, and checks how it ended. */
@@ -26,7 +26,7 @@ void foreground_preload(const char *libraries);
 enum assay_status foreground_make_directory(const char *path, unsigned mode, const char *variable, struct assay_error *err);
 
 /* Fails because a program left no file in the directory. Returns ASSAY_E_IO if the disk is full, otherwise ASSAY_E_NODATA with `why`. */
-enum assay_status foreground_has_no_output(const char *directory, const char *why, struct assay_error *err);
+enum assay_status foreground_fail_no_output(const char *directory, const char *why, struct assay_error *err);
 
 /* Finds a program's file: `program` itself if it contains a '/', otherwise the first executable in PATH. The caller frees *path. */
 enum assay_status foreground_find_program(const char *program, char **path, struct assay_error *err);

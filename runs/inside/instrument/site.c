@@ -33,7 +33,7 @@ static bool is_patchable(const struct image *image, uint64_t address)
 	static const unsigned char endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
 	static const unsigned char by_gcc[] = { 0x90, 0x90, 0x90, 0x90, 0x90 }, by_clang[] = { 0x0f, 0x1f, 0x44, 0x00, 0x08 };
 	uint64_t n = 0;
-	const unsigned char *at = image->machine == EM_X86_64 ? image_at(image, address, &n) : NULL;
+	const unsigned char *at = image->machine == EM_X86_64 ? image_bytes_at(image, address, &n) : NULL;
 
 	if (at && n >= sizeof(endbr) && memcmp(at, endbr, sizeof(endbr)) == 0) {
 		at += sizeof(endbr);
@@ -50,7 +50,7 @@ static bool is_part(const char *name)
 	return cold && (cold[5] == '\0' || cold[5] == '.');
 }
 
-ORDER_BY(by_name, struct site, BY_TEXT(name) BY_UP(address))
+ORDER_BY(by_name, struct site, BY_TEXT(name) BY_ASC(address))
 
 static void read_functions(struct site_module *m)
 {
@@ -119,7 +119,7 @@ enum assay_status site_module_open(const char *path, struct site_module *out, st
 	enum assay_status st;
 
 	*out = (struct site_module){ .n = 0 };
-	st = image_open(path, IMAGE_DESCRIBED, &out->image, err);
+	st = image_open(path, IMAGE_DEBUG_INFO, &out->image, err);
 	if (st)
 		return st;
 	if (out->image.build_id[0])
@@ -133,7 +133,7 @@ enum assay_status site_module_open(const char *path, struct site_module *out, st
 
 enum assay_status site_module_check(const struct site_module *module, struct assay_error *err)
 {
-	if (module->image.machine != IMAGE_MACHINE_HERE)
+	if (module->image.machine != IMAGE_NATIVE_MACHINE)
 		return assay_fail(err, ASSAY_E_USAGE,
 				  "'%s' is for x86_64, and this machine is of " PROGRAM_ARCHITECTURE
 				  ": it can be probed by an assay of its own architecture",
@@ -167,7 +167,7 @@ void site_module_release(struct site_module *module)
 static enum assay_status selection_add(struct site_selection *selection, const char *text, size_t n, const char *address,
 				       struct assay_error *err)
 {
-	struct site_wanted wanted = { .has_address = address };
+	struct site_pattern wanted = { .has_address = address };
 	char *end;
 
 	while (n && (text[n - 1] == ' ' || text[n - 1] == '\r'))
@@ -212,7 +212,7 @@ static enum assay_status selection_add_line(struct site_selection *selection, ch
 	return selection_add(selection, line, (size_t)(tab - line), tab + 1, err);
 }
 
-enum assay_status site_selection_lines(struct site_selection *selection, const char *name, const char *text, struct assay_error *err)
+enum assay_status site_selection_add_lines(struct site_selection *selection, const char *name, const char *text, struct assay_error *err)
 {
 	char *copy = mem_string(text);
 	enum assay_status st = ASSAY_OK;
@@ -224,7 +224,7 @@ enum assay_status site_selection_lines(struct site_selection *selection, const c
 			*next++ = '\0';
 		st = selection_add_line(selection, line, err);
 		if (st)
-			assay_context(err, "%s:%zu", name, number);
+			assay_add_context(err, "%s:%zu", name, number);
 	}
 	free(copy);
 	return st;
@@ -236,7 +236,7 @@ static enum assay_status selection_add_file(struct site_selection *selection, co
 	enum assay_status st = file_read(path, SITE_LIST_BYTES_MAX, &text, err);
 
 	if (!st)
-		st = site_selection_lines(selection, path, text.bytes ? text.bytes : "", err);
+		st = site_selection_add_lines(selection, path, text.bytes ? text.bytes : "", err);
 	buf_release(&text);
 	return st;
 }
@@ -263,7 +263,7 @@ enum assay_status site_selection_add(struct site_selection *selection, const cha
 void site_selection_add_optional(struct site_selection *selection, const char *name)
 {
 	mem_append(selection->items, selection->n, &selection->capacity,
-		   (struct site_wanted){ .name = mem_string(name), .optional = true });
+		   (struct site_pattern){ .name = mem_string(name), .optional = true });
 }
 
 void site_selection_release(struct site_selection *selection)
@@ -306,10 +306,10 @@ struct places {
 	} * items;
 	size_t n, capacity, unpatchable;
 	const struct site_module *module; /* module of the last place that cannot be patched */
-	enum site_for whom;
+	enum site_use whom;
 };
 
-static bool places_have(const struct places *p, const struct site_module *module, const struct site *site)
+static bool places_has(const struct places *p, const struct site_module *module, const struct site *site)
 {
 	for (size_t i = 0; i < p->n; i++)
 		if (p->items[i].module == module && p->items[i].site->address == site->address)
@@ -317,16 +317,16 @@ static bool places_have(const struct places *p, const struct site_module *module
 	return false;
 }
 
-static void places_add(struct places *p, const struct site_module *module, const struct site_wanted *wanted, bool by_address, bool shown)
+static void places_add(struct places *p, const struct site_module *module, const struct site_pattern *wanted, bool by_address, bool shown)
 {
 	for (size_t i = 0; i < module->n; i++) {
 		const struct site *site = &module->items[i];
 
 		if (by_address ? site->address != wanted->address : !(shown ? is_shown_as : is_clone_of)(site->name, wanted->name))
 			continue;
-		if (places_have(p, module, site))
+		if (places_has(p, module, site))
 			continue; /* the site is another name of code that was already added */
-		if (p->whom == SITE_FOR_PROBE && !site->patchable && !module->instrumented) {
+		if (p->whom == SITE_USE_PROBE && !site->patchable && !module->instrumented) {
 			p->unpatchable++;
 			p->module = module;
 			continue;
@@ -338,7 +338,7 @@ static void places_add(struct places *p, const struct site_module *module, const
 }
 
 static void places_search(struct places *p, const struct site_module *modules, size_t n, const struct site_selection *selection,
-			  const struct site_wanted *wanted)
+			  const struct site_pattern *wanted)
 {
 	p->n = p->unpatchable = 0;
 	for (int shown = 0; shown < 2 && !p->n && !p->unpatchable; shown++)
@@ -349,7 +349,8 @@ static void places_search(struct places *p, const struct site_module *modules, s
 		}
 }
 
-static enum assay_status not_found(const struct site_module *modules, size_t n, const struct site_wanted *wanted, struct assay_error *err)
+static enum assay_status fail_not_found(const struct site_module *modules, size_t n, const struct site_pattern *wanted,
+					struct assay_error *err)
 {
 	const char **names = NULL, *nearest;
 	size_t n_names = 0, capacity = 0;
@@ -367,7 +368,7 @@ static enum assay_status not_found(const struct site_module *modules, size_t n, 
 }
 
 /* Fails if several functions have the same symbol, as static functions of different files can. Clones and overloads have other symbols. */
-static enum assay_status check_alone(const struct places *p, const struct site_wanted *wanted, struct assay_error *err)
+static enum assay_status check_unambiguous(const struct places *p, const struct site_pattern *wanted, struct assay_error *err)
 {
 	struct buf where = BUF_INIT;
 	enum assay_status st = ASSAY_OK;
@@ -402,7 +403,7 @@ static bool write_line(const struct site_module *module, const struct site *site
 	return new;
 }
 
-enum assay_status site_list(const struct site_module *modules, size_t n, const struct site_selection *selection, enum site_for whom,
+enum assay_status site_list(const struct site_module *modules, size_t n, const struct site_selection *selection, enum site_use whom,
 			    struct buf *out, size_t *listed, struct assay_error *err)
 {
 	struct places p = { .whom = whom };
@@ -411,16 +412,16 @@ enum assay_status site_list(const struct site_module *modules, size_t n, const s
 
 	ASSAY_BUG_IF(n == 0);
 	for (size_t w = 0; w < selection->n && !st; w++) {
-		const struct site_wanted *wanted = &selection->items[w];
+		const struct site_pattern *wanted = &selection->items[w];
 
 		places_search(&p, modules, n, selection, wanted);
 		if (!p.n && p.unpatchable)
 			st = assay_fail(err, ASSAY_E_USAGE, "'%s' of '%s' cannot be probed: build all of it with " FLAGS, wanted->name,
 					p.module->image.path);
 		else if (!p.n)
-			st = not_found(modules, n, wanted, err);
-		else if (whom == SITE_FOR_PROBE)
-			st = check_alone(&p, wanted, err);
+			st = fail_not_found(modules, n, wanted, err);
+		else if (whom == SITE_USE_PROBE)
+			st = check_unambiguous(&p, wanted, err);
 		if (st && wanted->optional) {
 			st = ASSAY_OK;
 			continue;

@@ -43,7 +43,7 @@ void site_module_release(struct site_module *module); /* accepts a zeroed struct
 
 /* Selected functions: symbols or readable C++ names, each with an optional "@0xADDRESS". */
 struct site_selection {
-	struct site_wanted {
+	struct site_pattern {
 		char *name;
 		uint64_t address; /* address in the file with `build_id` */
 		bool has_address;
@@ -57,7 +57,7 @@ struct site_selection {
  * lines "NAME", "NAME<tab>0xADDRESS..." of `assay changes --list`, or "#..." (a comment). site_selection_release() frees the selection. */
 enum assay_status site_selection_add(struct site_selection *selection, const char *text, struct assay_error *err);
 /* Adds the lines of such a file. Error messages call the file `name`. */
-enum assay_status site_selection_lines(struct site_selection *selection, const char *name, const char *text, struct assay_error *err);
+enum assay_status site_selection_add_lines(struct site_selection *selection, const char *name, const char *text, struct assay_error *err);
 /* Adds a function that site_list() skips if it does not exist or cannot be probed. */
 void site_selection_add_optional(struct site_selection *selection, const char *name);
 void site_selection_release(struct site_selection *selection); /* accepts a zeroed struct */
@@ -65,8 +65,8 @@ void site_selection_release(struct site_selection *selection); /* accepts a zero
 /* Appends the list for the probe to *out: all places of each selected function in modules[n], including its clones (.constprop, .isra,
  * .part). Fails, with alternatives, if a name does not exist, if several functions have it, or if it cannot be probed. The emulation
  * selects functions by name, so for it only existence is checked. Sets *listed, unless `listed` is NULL, to the number of lines. */
-enum site_for { SITE_FOR_PROBE, SITE_FOR_EMULATION };
-enum assay_status site_list(const struct site_module *modules, size_t n, const struct site_selection *selection, enum site_for whom,
+enum site_use { SITE_USE_PROBE, SITE_USE_EMULATION };
+enum assay_status site_list(const struct site_module *modules, size_t n, const struct site_selection *selection, enum site_use whom,
 			    struct buf *out, size_t *listed, struct assay_error *err);
 
 #endif

@@ -42,7 +42,7 @@
 #define NO_SIZE INTERPOSE_NO_SIZE
 #define NO_FILE INTERPOSE_NO_FILE
 #define NO_ARGS 0
-#define ARG(a)	interpose_mix(0, (uint64_t)(a))
+#define ARG(a)	interpose_hash_argument(0, (uint64_t)(a))
 
 /* Returns -1 if a call that returns a pointer failed, otherwise 0. Addresses differ from run to run, so they are not recorded. */
 static inline int64_t result_pointer(const void *r)
@@ -63,7 +63,7 @@ static inline int64_t result_number(int64_t r)
 	_Generic((r), void * : result_pointer, char * : result_pointer, FILE * : result_pointer, size_t : result_count, default : result_number)(r)
 
 /* Finds the real function at its first call, maybe before this library's constructors. `version`: preferred version, or NULL for any. */
-__attribute__((cold)) static void look_up(void **kept, const char *name, const char *version)
+__attribute__((cold)) static void find_symbol(void **kept, const char *name, const char *version)
 {
 	int before = errno;
 	void *found = version ? dlvsym(RTLD_NEXT, name, version) : NULL;
@@ -86,7 +86,7 @@ __attribute__((cold)) static void look_up(void **kept, const char *name, const c
 		result r;                                                                                                                  \
                                                                                                                                            \
 		if (!next_##name)                                                                                                          \
-			look_up((void **)(void *)&next_##name, symbol, version);                                                           \
+			find_symbol((void **)(void *)&next_##name, symbol, version);                                                       \
 		if (!ENTER(&call, key, label))                                                                                             \
 			return next_##name arguments;                                                                                      \
 		r = next_##name arguments;                                                                                                 \
@@ -102,14 +102,14 @@ __attribute__((cold)) static void look_up(void **kept, const char *name, const c
 	{                                                                                                                                  \
 		const uint64_t key = KEY();                                                                                                \
                                                                                                                                            \
-		return INTERPOSE_JUMPS(key, next_##name) ? next_##name arguments : slow_##name(key, WORDS arguments);                      \
+		return INTERPOSE_CAN_JUMP(key, next_##name) ? next_##name arguments : slow_##name(key, WORDS arguments);                   \
 	}
 #define CALL(result, name, parameters, arguments, file, size, args)                                                                        \
 	CALL_OF(NULL, result, name, #name, parameters, arguments, file, size, args)
 
 /* ---- descriptors, waiting, threads ---- */
 
-static uint64_t ns_of(const struct timespec *t)
+static uint64_t to_ns(const struct timespec *t)
 {
 	return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec;
 }
@@ -173,9 +173,9 @@ CALL(int, epoll_pwait, (int fd, struct epoll_event *events, int n, int ms, const
      (uint64_t)n, ARG(ms))
 
 /* If a signal interrupts one of the next two calls, its size is NO_SIZE instead of the requested time. */
-CALL(int, nanosleep, (const struct timespec *t, struct timespec *left), (t, left), NO_FILE, r ? NO_SIZE : ns_of(t), NO_ARGS)
+CALL(int, nanosleep, (const struct timespec *t, struct timespec *left), (t, left), NO_FILE, r ? NO_SIZE : to_ns(t), NO_ARGS)
 CALL(int, clock_nanosleep, (clockid_t clock, int flags, const struct timespec *t, struct timespec *left), (clock, flags, t, left), NO_FILE,
-     r || flags ? NO_SIZE : ns_of(t), interpose_mix(ARG(clock), (uint64_t)flags))
+     r || flags ? NO_SIZE : to_ns(t), interpose_hash_argument(ARG(clock), (uint64_t)flags))
 CALL(int, usleep, (useconds_t us), (us), NO_FILE, (uint64_t)us * 1000u, NO_ARGS)
 CALL(unsigned, sleep, (unsigned s), (s), NO_FILE, (uint64_t)s * 1000000000u, NO_ARGS)
 
@@ -203,7 +203,7 @@ CALL(pid_t, wait4, (pid_t child, int *status, int options, struct rusage *usage)
      ARG(options))
 
 CALL(int, waitid, (idtype_t which, id_t child, siginfo_t *info, int options), (which, child, info, options), NO_FILE, NO_SIZE,
-     interpose_mix(ARG(which), (uint64_t)options))
+     interpose_hash_argument(ARG(which), (uint64_t)options))
 CALL(int, pselect, (int n, fd_set *in, fd_set *out, fd_set *other, const struct timespec *t, const sigset_t *mask),
      (n, in, out, other, t, mask), NO_FILE, (uint64_t)n, NO_ARGS)
 CALL(int, sigsuspend, (const sigset_t *mask), (mask), NO_FILE, NO_SIZE, NO_ARGS)
@@ -219,7 +219,7 @@ CALL(int, pthread_cond_clockwait, (pthread_cond_t * condition, pthread_mutex_t *
      (condition, mutex, clock, t), NO_FILE, NO_SIZE, NO_ARGS)
 CALL(int, pthread_mutex_clocklock, (pthread_mutex_t * mutex, clockid_t clock, const struct timespec *t), (mutex, clock, t), NO_FILE,
      NO_SIZE, NO_ARGS)
-CALL(int, thrd_sleep, (const struct timespec *t, struct timespec *left), (t, left), NO_FILE, r ? NO_SIZE : ns_of(t), NO_ARGS)
+CALL(int, thrd_sleep, (const struct timespec *t, struct timespec *left), (t, left), NO_FILE, r ? NO_SIZE : to_ns(t), NO_ARGS)
 CALL(int, mtx_lock, (mtx_t * mutex), (mutex), NO_FILE, NO_SIZE, NO_ARGS)
 CALL(int, cnd_wait, (cnd_t * condition, mtx_t *mutex), (condition, mutex), NO_FILE, NO_SIZE, NO_ARGS)
 CALL(int, cnd_timedwait, (cnd_t *restrict condition, mtx_t *restrict mutex, const struct timespec *restrict t), (condition, mutex, t),
@@ -246,7 +246,7 @@ __attribute__((noinline)) static long slow_by_number(uint64_t key, const char *n
 	long r;
 
 	if (!next_by_number)
-		look_up((void **)(void *)&next_by_number, "syscall", NULL);
+		find_symbol((void **)(void *)&next_by_number, "syscall", NULL);
 	if (!interpose_enter(&call, key, name))
 		return next_by_number(number, a, b, c, d, e, f);
 	r = next_by_number(number, a, b, c, d, e, f);
@@ -257,7 +257,7 @@ __attribute__((noinline)) static long slow_by_number(uint64_t key, const char *n
 	return r;
 }
 
-static bool futex_waits(long operation)
+static bool is_futex_wait(long operation)
 {
 	switch (operation & FUTEX_CMD_MASK) {
 	case FUTEX_WAIT:
@@ -276,15 +276,15 @@ static bool futex_waits(long operation)
 	do {                                                                                                                               \
 		const uint64_t key = KEY();                                                                                                \
                                                                                                                                            \
-		return INTERPOSE_JUMPS(key, next_by_number) ? next_by_number(number, a, b, c, d, e, f)                                     \
-							    : slow_by_number(key, name, number, a, b, c, d, e, f);                         \
+		return INTERPOSE_CAN_JUMP(key, next_by_number) ? next_by_number(number, a, b, c, d, e, f)                                  \
+							       : slow_by_number(key, name, number, a, b, c, d, e, f);                      \
 	} while (0)
 
 long by_number(long number, long a, long b, long c, long d, long e, long f)
 {
 	switch (number) {
 	case SYS_futex:
-		if (futex_waits(b))
+		if (is_futex_wait(b))
 			BY_NUMBER("futex");
 		break;
 	case SYS_read:
@@ -303,10 +303,10 @@ long by_number(long number, long a, long b, long c, long d, long e, long f)
 			interpose_stop(RESTRICTED);
 		break;
 	case SYS_clone:
-		interpose_share((uint64_t)a);
+		interpose_prepare_clone((uint64_t)a);
 		break;
 	case SYS_clone3:
-		interpose_share(a && b >= (long)sizeof(uint64_t) ? *(const uint64_t *)a : 0);
+		interpose_prepare_clone(a && b >= (long)sizeof(uint64_t) ? *(const uint64_t *)a : 0);
 		break;
 	case SYS_mlockall:
 		return mlockall((int)a);
@@ -314,7 +314,7 @@ long by_number(long number, long a, long b, long c, long d, long e, long f)
 		break;
 	}
 	if (!next_by_number)
-		look_up((void **)(void *)&next_by_number, "syscall", NULL);
+		find_symbol((void **)(void *)&next_by_number, "syscall", NULL);
 	return next_by_number(number, a, b, c, d, e, f);
 }
 
@@ -326,7 +326,7 @@ EXPORT int assay_mark(unsigned long which)
 	const uint64_t key = KEY();
 	struct interpose_call call;
 
-	if (!interpose_skips(key) && interpose_enter(&call, key, "mark"))
+	if (!interpose_skip_timing(key) && interpose_enter(&call, key, "mark"))
 		interpose_leave(&call, NO_FILE, NO_SIZE, ARG(which), 0);
 	return 0;
 }
@@ -336,50 +336,52 @@ EXPORT int assay_mark(unsigned long which)
 /* System calls that streams make are not recorded. Functions for single characters are not recorded, because recording takes longer. */
 
 /* Returns the descriptor of a stream. Does not call fileno(), which may change errno. */
-static int file_of(const FILE *stream)
+static int stream_descriptor(const FILE *stream)
 {
 	return stream ? stream->_fileno : NO_FILE;
 }
 
 #define LINE_SIZE (r < 0 ? NO_SIZE : (uint64_t)r)
 
-CALL(size_t, fread, (void *to, size_t size, size_t n, FILE *f), (to, size, n, f), file_of(f), size *n, NO_ARGS)
-CALL_OF(NULL, size_t, fread_unlocked, "fread", (void *to, size_t size, size_t n, FILE *f), (to, size, n, f), file_of(f), size *n, NO_ARGS)
+CALL(size_t, fread, (void *to, size_t size, size_t n, FILE *f), (to, size, n, f), stream_descriptor(f), size *n, NO_ARGS)
+CALL_OF(NULL, size_t, fread_unlocked, "fread", (void *to, size_t size, size_t n, FILE *f), (to, size, n, f), stream_descriptor(f), size *n,
+	NO_ARGS)
 size_t __fread_chk(void *to, size_t room, size_t size, size_t n, FILE *f); /* the form of fread() under _FORTIFY_SOURCE */
-CALL_OF(NULL, size_t, __fread_chk, "fread", (void *to, size_t room, size_t size, size_t n, FILE *f), (to, room, size, n, f), file_of(f),
-	size *n, NO_ARGS)
-CALL(size_t, fwrite, (const void *from, size_t size, size_t n, FILE *f), (from, size, n, f), file_of(f), size *n, NO_ARGS)
-CALL_OF(NULL, size_t, fwrite_unlocked, "fwrite", (const void *from, size_t size, size_t n, FILE *f), (from, size, n, f), file_of(f),
-	size *n, NO_ARGS)
-CALL(char *, fgets, (char *to, int n, FILE *f), (to, n, f), file_of(f), (uint64_t)n, NO_ARGS)
-CALL_OF(NULL, char *, fgets_unlocked, "fgets", (char *to, int n, FILE *f), (to, n, f), file_of(f), (uint64_t)n, NO_ARGS)
+CALL_OF(NULL, size_t, __fread_chk, "fread", (void *to, size_t room, size_t size, size_t n, FILE *f), (to, room, size, n, f),
+	stream_descriptor(f), size *n, NO_ARGS)
+CALL(size_t, fwrite, (const void *from, size_t size, size_t n, FILE *f), (from, size, n, f), stream_descriptor(f), size *n, NO_ARGS)
+CALL_OF(NULL, size_t, fwrite_unlocked, "fwrite", (const void *from, size_t size, size_t n, FILE *f), (from, size, n, f),
+	stream_descriptor(f), size *n, NO_ARGS)
+CALL(char *, fgets, (char *to, int n, FILE *f), (to, n, f), stream_descriptor(f), (uint64_t)n, NO_ARGS)
+CALL_OF(NULL, char *, fgets_unlocked, "fgets", (char *to, int n, FILE *f), (to, n, f), stream_descriptor(f), (uint64_t)n, NO_ARGS)
 char *__fgets_chk(char *to, size_t room, int n, FILE *f);
-CALL_OF(NULL, char *, __fgets_chk, "fgets", (char *to, size_t room, int n, FILE *f), (to, room, n, f), file_of(f), (uint64_t)n, NO_ARGS)
-CALL(ssize_t, getline, (char **line, size_t *room, FILE *f), (line, room, f), file_of(f), LINE_SIZE, NO_ARGS)
-CALL(ssize_t, getdelim, (char **line, size_t *room, int end, FILE *f), (line, room, end, f), file_of(f), LINE_SIZE, ARG(end))
+CALL_OF(NULL, char *, __fgets_chk, "fgets", (char *to, size_t room, int n, FILE *f), (to, room, n, f), stream_descriptor(f), (uint64_t)n,
+	NO_ARGS)
+CALL(ssize_t, getline, (char **line, size_t *room, FILE *f), (line, room, f), stream_descriptor(f), LINE_SIZE, NO_ARGS)
+CALL(ssize_t, getdelim, (char **line, size_t *room, int end, FILE *f), (line, room, end, f), stream_descriptor(f), LINE_SIZE, ARG(end))
 ssize_t __getdelim(char **line, size_t *room, int end, FILE *f); /* function that the inline form of getline() calls */
-CALL_OF(NULL, ssize_t, __getdelim, "getdelim", (char **line, size_t *room, int end, FILE *f), (line, room, end, f), file_of(f), LINE_SIZE,
-	ARG(end))
-CALL(int, fputs, (const char *text, FILE *f), (text, f), file_of(f), NO_SIZE, NO_ARGS)
-CALL_OF(NULL, int, fputs_unlocked, "fputs", (const char *text, FILE *f), (text, f), file_of(f), NO_SIZE, NO_ARGS)
-CALL(int, puts, (const char *text), (text), file_of(stdout), LINE_SIZE, NO_ARGS)
-CALL(int, fflush, (FILE * f), (f), file_of(f), NO_SIZE, NO_ARGS)
-CALL_OF(NULL, int, fflush_unlocked, "fflush", (FILE * f), (f), file_of(f), NO_SIZE, NO_ARGS)
-CALL(FILE *, fopen, (const char *path, const char *mode), (path, mode), file_of(r), NO_SIZE, NO_ARGS)
-CALL(FILE *, fopen64, (const char *path, const char *mode), (path, mode), file_of(r), NO_SIZE, NO_ARGS)
+CALL_OF(NULL, ssize_t, __getdelim, "getdelim", (char **line, size_t *room, int end, FILE *f), (line, room, end, f), stream_descriptor(f),
+	LINE_SIZE, ARG(end))
+CALL(int, fputs, (const char *text, FILE *f), (text, f), stream_descriptor(f), NO_SIZE, NO_ARGS)
+CALL_OF(NULL, int, fputs_unlocked, "fputs", (const char *text, FILE *f), (text, f), stream_descriptor(f), NO_SIZE, NO_ARGS)
+CALL(int, puts, (const char *text), (text), stream_descriptor(stdout), LINE_SIZE, NO_ARGS)
+CALL(int, fflush, (FILE * f), (f), stream_descriptor(f), NO_SIZE, NO_ARGS)
+CALL_OF(NULL, int, fflush_unlocked, "fflush", (FILE * f), (f), stream_descriptor(f), NO_SIZE, NO_ARGS)
+CALL(FILE *, fopen, (const char *path, const char *mode), (path, mode), stream_descriptor(r), NO_SIZE, NO_ARGS)
+CALL(FILE *, fopen64, (const char *path, const char *mode), (path, mode), stream_descriptor(r), NO_SIZE, NO_ARGS)
 CALL(int, fclose, (FILE * f), (f), NO_FILE, NO_SIZE, NO_ARGS)
 
 /* ---- formatted output ---- */
 
-CALL(int, vprintf, (const char *format, va_list list), (format, list), file_of(stdout), LINE_SIZE, NO_ARGS)
-CALL(int, vfprintf, (FILE * f, const char *format, va_list list), (f, format, list), file_of(f), LINE_SIZE, NO_ARGS)
+CALL(int, vprintf, (const char *format, va_list list), (format, list), stream_descriptor(stdout), LINE_SIZE, NO_ARGS)
+CALL(int, vfprintf, (FILE * f, const char *format, va_list list), (f, format, list), stream_descriptor(f), LINE_SIZE, NO_ARGS)
 CALL(int, vdprintf, (int fd, const char *format, va_list list), (fd, format, list), fd, LINE_SIZE, NO_ARGS)
 int __vprintf_chk(int flag, const char *format, va_list list);
-CALL_OF(NULL, int, __vprintf_chk, "vprintf", (int flag, const char *format, va_list list), (flag, format, list), file_of(stdout), LINE_SIZE,
-	NO_ARGS)
-int __vfprintf_chk(FILE *f, int flag, const char *format, va_list list);
-CALL_OF(NULL, int, __vfprintf_chk, "vfprintf", (FILE * f, int flag, const char *format, va_list list), (f, flag, format, list), file_of(f),
+CALL_OF(NULL, int, __vprintf_chk, "vprintf", (int flag, const char *format, va_list list), (flag, format, list), stream_descriptor(stdout),
 	LINE_SIZE, NO_ARGS)
+int __vfprintf_chk(FILE *f, int flag, const char *format, va_list list);
+CALL_OF(NULL, int, __vfprintf_chk, "vfprintf", (FILE * f, int flag, const char *format, va_list list), (f, flag, format, list),
+	stream_descriptor(f), LINE_SIZE, NO_ARGS)
 int __vdprintf_chk(int fd, int flag, const char *format, va_list list);
 CALL_OF(NULL, int, __vdprintf_chk, "vdprintf", (int fd, int flag, const char *format, va_list list), (fd, flag, format, list), fd,
 	LINE_SIZE, NO_ARGS)
@@ -394,22 +396,23 @@ CALL_OF(NULL, int, __vdprintf_chk, "vdprintf", (int fd, int flag, const char *fo
 		int r;                                                                                                                     \
                                                                                                                                            \
 		va_start(list, format);                                                                                                    \
-		r = INTERPOSE_JUMPS(key, next_##name) ? next_##name arguments : slow_##name(key, WORDS arguments);                         \
+		r = INTERPOSE_CAN_JUMP(key, next_##name) ? next_##name arguments : slow_##name(key, WORDS arguments);                      \
 		va_end(list);                                                                                                              \
 		return r;                                                                                                                  \
 	}
 
-FORMAT(printf, "vprintf", "printf", (const char *format, ...), (const char *format, va_list list), (format, list), file_of(stdout))
+FORMAT(printf, "vprintf", "printf", (const char *format, ...), (const char *format, va_list list), (format, list),
+       stream_descriptor(stdout))
 FORMAT(fprintf, "vfprintf", "fprintf", (FILE * f, const char *format, ...), (FILE * f, const char *format, va_list list), (f, format, list),
-       file_of(f))
+       stream_descriptor(f))
 FORMAT(dprintf, "vdprintf", "dprintf", (int fd, const char *format, ...), (int fd, const char *format, va_list list), (fd, format, list),
        fd)
 int __printf_chk(int flag, const char *format, ...);
 FORMAT(__printf_chk, "__vprintf_chk", "printf", (int flag, const char *format, ...), (int flag, const char *format, va_list list),
-       (flag, format, list), file_of(stdout))
+       (flag, format, list), stream_descriptor(stdout))
 int __fprintf_chk(FILE *f, int flag, const char *format, ...);
 FORMAT(__fprintf_chk, "__vfprintf_chk", "fprintf", (FILE * f, int flag, const char *format, ...),
-       (FILE * f, int flag, const char *format, va_list list), (f, flag, format, list), file_of(f))
+       (FILE * f, int flag, const char *format, va_list list), (f, flag, format, list), stream_descriptor(f))
 int __dprintf_chk(int fd, int flag, const char *format, ...);
 FORMAT(__dprintf_chk, "__vdprintf_chk", "dprintf", (int fd, int flag, const char *format, ...),
        (int fd, int flag, const char *format, va_list list), (fd, flag, format, list), fd)
@@ -419,7 +422,7 @@ FORMAT(__dprintf_chk, "__vdprintf_chk", "dprintf", (int fd, int flag, const char
 /* The following wrappers do not create a child process's file. Most children close and open files and then execute another program. */
 #undef ENTER
 #define ENTER(call, key, name) (interpose_has_file() && interpose_enter(call, key, name))
-#define MAPPING		       interpose_mix(ARG(protection), (uint64_t)flags)
+#define MAPPING		       interpose_hash_argument(ARG(protection), (uint64_t)flags)
 
 CALL(int, close, (int fd), (fd), NO_FILE, NO_SIZE, NO_ARGS)
 CALL(int, creat, (const char *path, mode_t mode), (path, mode), r, NO_SIZE, NO_ARGS)
@@ -444,7 +447,7 @@ CALL(int, munmap, (void *at, size_t n), (at, n), NO_FILE, n, NO_ARGS)
 			mode = va_arg(list, mode_t);                                                                                       \
 			va_end(list);                                                                                                      \
 		}                                                                                                                          \
-		return INTERPOSE_JUMPS(key, next_##name) ? next_##name(__VA_ARGS__, mode) : slow_##name(key, __VA_ARGS__, mode);           \
+		return INTERPOSE_CAN_JUMP(key, next_##name) ? next_##name(__VA_ARGS__, mode) : slow_##name(key, __VA_ARGS__, mode);        \
 	}
 OPEN(open, (const char *path, int flags, ...), (const char *path, int flags), path, flags)
 OPEN(open64, (const char *path, int flags, ...), (const char *path, int flags), path, flags)
@@ -468,11 +471,11 @@ EXPORT pid_t fork(void)
 {
 	const uint64_t key = KEY();
 	struct interpose_call call;
-	bool timed = !interpose_skips(key) && ENTER(&call, key, "fork");
+	bool timed = !interpose_skip_timing(key) && ENTER(&call, key, "fork");
 	pid_t child;
 
 	if (!next_fork)
-		look_up((void **)(void *)&next_fork, "fork", NULL);
+		find_symbol((void **)(void *)&next_fork, "fork", NULL);
 	child = next_fork();
 	if (timed)
 		interpose_leave(&call, NO_FILE, NO_SIZE, NO_ARGS, child);
@@ -493,8 +496,8 @@ CALL(int, posix_spawnp, SPAWN_PARAMETERS, (child, path, actions, attributes, wor
 		struct interpose_call call;                                                                                                \
                                                                                                                                            \
 		if (!next_##name)                                                                                                          \
-			look_up((void **)(void *)&next_##name, #name, NULL);                                                               \
-		if (!interpose_skips(key) && ENTER(&call, key, #name)) {                                                                   \
+			find_symbol((void **)(void *)&next_##name, #name, NULL);                                                           \
+		if (!interpose_skip_timing(key) && ENTER(&call, key, #name)) {                                                             \
 			call.accounts = call.accounts ? call.accounts : 1;                                                                 \
 			interpose_leave(&call, NO_FILE, NO_SIZE, NO_ARGS, 0);                                                              \
 		}                                                                                                                          \
@@ -539,7 +542,7 @@ EXPORT int prctl(int option, ...)
 	va_list list;
 
 	if (!next_prctl)
-		look_up((void **)(void *)&next_prctl, "prctl", NULL);
+		find_symbol((void **)(void *)&next_prctl, "prctl", NULL);
 	va_start(list, option);
 	for (size_t i = 0; i < 4; i++)
 		word[i] = va_arg(list, unsigned long);
@@ -556,8 +559,8 @@ EXPORT int clone_as(int (*run)(void *), void *stack, int flags, void *argument, 
 int clone_as(int (*run)(void *), void *stack, int flags, void *argument, void *a, void *b, void *c)
 {
 	if (!next_clone)
-		look_up((void **)(void *)&next_clone, "clone", NULL);
-	interpose_share((uint32_t)flags);
+		find_symbol((void **)(void *)&next_clone, "clone", NULL);
+	interpose_prepare_clone((uint32_t)flags);
 	return next_clone(run, stack, flags, argument, a, b, c);
 }
 
@@ -566,7 +569,7 @@ int clone_as(int (*run)(void *), void *stack, int flags, void *argument, void *a
 static inline void limit_read(int which, const struct rlimit *limit)
 {
 	if (which == RLIMIT_AS && limit)
-		interpose_limit(limit->rlim_cur);
+		interpose_prepare_limit(limit->rlim_cur);
 }
 
 /* Defines a wrapper of setrlimit() or of setrlimit64(), which is the same function under another name. */
@@ -575,7 +578,7 @@ static inline void limit_read(int which, const struct rlimit *limit)
 	EXPORT int name(__rlimit_resource_t which, const struct type *limit)                                                               \
 	{                                                                                                                                  \
 		if (!next_##name)                                                                                                          \
-			look_up((void **)(void *)&next_##name, #name, NULL);                                                               \
+			find_symbol((void **)(void *)&next_##name, #name, NULL);                                                           \
 		limit_read((int)which, (const struct rlimit *)limit);                                                                      \
 		return next_##name((int)which, limit);                                                                                     \
 	}
@@ -587,7 +590,7 @@ LIMITS(setrlimit64, rlimit64)
 	EXPORT int name(pid_t process, __rlimit_resource_t which, const struct type *limit, struct type *before)                           \
 	{                                                                                                                                  \
 		if (!next_##name)                                                                                                          \
-			look_up((void **)(void *)&next_##name, #name, NULL);                                                               \
+			find_symbol((void **)(void *)&next_##name, #name, NULL);                                                           \
 		if (interpose_has_file() && (!process || process == getpid()))                                                             \
 			limit_read((int)which, (const struct rlimit *)limit);                                                              \
 		return next_##name(process, (int)which, limit, before);                                                                    \

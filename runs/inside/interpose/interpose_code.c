@@ -9,10 +9,11 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#define NEAR	128u /* length of code that is searched after a number, bytes */
-#define DEPTH	3u   /* maximum depth of nested calls, because a wrapper may call another wrapper */
-#define NUMBER	((uint32_t)sizeof(uint32_t))
-#define NOWHERE 0x56u /* bit mask of registers that hold neither a system call's number nor its first argument: ecx, edx, esp, esi */
+#define NEAR_BYTES 128u /* length of code that is searched after a number, bytes */
+#define DEPTH	   3u	/* maximum depth of nested calls, because a wrapper may call another wrapper */
+#define NUMBER	   ((uint32_t)sizeof(uint32_t))
+#define UNUSED_REGISTERS                                                                                                                   \
+	0x56u /* bit mask of registers that hold neither a system call's number nor its first argument: ecx, edx, esp, esi */
 
 struct code {
 	const unsigned char *at;
@@ -25,7 +26,7 @@ static size_t code_next(const struct code *c, size_t from, uint32_t number)
 	const unsigned char *b;
 
 	while (from < c->n && (b = memmem(c->at + from, c->n - from, &number, NUMBER))) {
-		if ((b[-1] & 0xf8) == 0xb8 ? b[-2] == 0x41 || !(NOWHERE >> (b[-1] & 7) & 1)
+		if ((b[-1] & 0xf8) == 0xb8 ? b[-2] == 0x41 || !(UNUSED_REGISTERS >> (b[-1] & 7) & 1)
 					   : b[-2] == 0xc7 || b[-3] == 0xc7 || b[-4] == 0xc7)
 			return (size_t)(b - c->at);
 		from = (size_t)(b - c->at) + 1;
@@ -53,7 +54,7 @@ static size_t code_target(const unsigned char *b, size_t at)
 /* Reports whether the code after `from`, or a callee, enters the kernel. With `prctl`, it must also load the number of prctl(). */
 static bool code_enters_kernel(const struct code *c, size_t from, unsigned depth, bool prctl)
 {
-	const struct code near = { c->at, from + NEAR + NUMBER < c->n ? from + NEAR + NUMBER : c->n };
+	const struct code near = { c->at, from + NEAR_BYTES + NUMBER < c->n ? from + NEAR_BYTES + NUMBER : c->n };
 	size_t number = prctl ? code_next(&near, from, SYS_prctl) : near.n;
 
 	if (number < near.n)
@@ -67,7 +68,7 @@ static bool code_enters_kernel(const struct code *c, size_t from, unsigned depth
 	return false;
 }
 
-static bool code_restricts(const struct code *c)
+static bool code_sets_filters(const struct code *c)
 {
 	bool by_prctl = false;
 
@@ -77,7 +78,8 @@ static bool code_restricts(const struct code *c)
 	for (size_t i = NUMBER; !by_prctl && (i = code_next(c, i, SYS_prctl)) < c->n; i++)
 		by_prctl = code_enters_kernel(c, i, DEPTH, false);
 	for (size_t i = NUMBER; by_prctl && (i = code_next(c, i, PR_SET_SECCOMP)) < c->n; i++)
-		if (code_enters_kernel(c, i, DEPTH, true) || (i > NEAR + NUMBER && code_enters_kernel(c, i - NEAR, DEPTH, true)))
+		if (code_enters_kernel(c, i, DEPTH, true) ||
+		    (i > NEAR_BYTES + NUMBER && code_enters_kernel(c, i - NEAR_BYTES, DEPTH, true)))
 			return true;
 	return false;
 }
@@ -94,12 +96,12 @@ static int module_inspect(struct dl_phdr_info *module, size_t size, void *found)
 
 		if (part->p_type == PT_LOAD && (part->p_flags & (PF_R | PF_X)) == (PF_R | PF_X) &&
 		    (uintptr_t)&module_inspect - (uintptr_t)code.at >= code.n)
-			*(bool *)found = *(bool *)found || code_restricts(&code);
+			*(bool *)found = *(bool *)found || code_sets_filters(&code);
 	}
 	return 0;
 }
 
-bool interpose_restricts_itself(void)
+bool interpose_has_own_seccomp_filter(void)
 {
 	bool found = false;
 

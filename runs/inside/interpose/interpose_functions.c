@@ -33,7 +33,7 @@ static struct function {
 	unsigned argument; /* number of the argument with the amount of work, from 1; 0 if none */
 } functions[FUNCTIONS_MAX];
 static char names[NAMES_BYTES];
-static bool taken;
+static bool functions_parsed;
 
 /* Parses "NAME:N" or "NAME". Stores the two recorded names in `names`, from `at` on, and returns the end of the stored text. */
 static char *function_take(struct function *f, const char *text, size_t n, char *at)
@@ -59,13 +59,13 @@ __attribute__((constructor)) static void functions_take(void)
 	const char *text = getenv("ASSAY_INTERPOSE_FUNCTIONS");
 	char *at = names;
 
-	for (size_t i = 0; !taken && text && *text && i < FUNCTIONS_MAX; i++) {
+	for (size_t i = 0; !functions_parsed && text && *text && i < FUNCTIONS_MAX; i++) {
 		size_t n = strcspn(text, ",");
 
 		at = function_take(&functions[i], text, n, at);
 		text += n + (text[n] == ',');
 	}
-	taken = true;
+	functions_parsed = true;
 }
 
 /* Finds the real function. If no library has it, ends the process, as the dynamic linker does for a missing function. */
@@ -82,16 +82,16 @@ static void *function_inspect(struct function *f, uintptr_t caller)
 	return next;
 }
 
-static void mark(uintptr_t caller, uint64_t number, const char *name, uint64_t size)
+static void record_mark(uintptr_t caller, uint64_t number, const char *name, uint64_t size)
 {
 	const uint64_t key = interpose_key((const void *)caller, number);
 	struct interpose_call call;
 
-	if (!interpose_skips(key) && interpose_enter(&call, key, name))
+	if (!interpose_skip_timing(key) && interpose_enter(&call, key, name))
 		interpose_leave(&call, -INTERPOSE_FUNCTION, size, 0, 0);
 }
 
-static uint64_t size_of(const struct function *f, const struct registers *r)
+static uint64_t read_size_argument(const struct function *f, const struct registers *r)
 {
 	const uint64_t arguments[] = { INTERPOSE_NO_SIZE, r->rdi, r->rsi, r->rdx, r->rcx, r->r8, r->r9 };
 
@@ -110,7 +110,7 @@ HIDDEN void *interpose_function_begins(const struct registers *r, uintptr_t call
 	next = __atomic_load_n(&f->next, __ATOMIC_RELAXED);
 	if (!next)
 		next = function_inspect(f, caller);
-	mark(caller, NUMBERS + 2 * r->number, f->name, size_of(f, r));
+	record_mark(caller, NUMBERS + 2 * r->number, f->name, read_size_argument(f, r));
 	errno = before;
 	return next;
 }
@@ -120,7 +120,7 @@ HIDDEN void interpose_function_ends(const struct registers *r, uintptr_t caller)
 {
 	const struct function *f = &functions[r->number % FUNCTIONS_MAX];
 
-	mark(caller, NUMBERS + 2 * r->number + 1, f->end, size_of(f, r));
+	record_mark(caller, NUMBERS + 2 * r->number + 1, f->end, read_size_argument(f, r));
 }
 
 #if defined(__x86_64__) /* assay refuses --call on other architectures */

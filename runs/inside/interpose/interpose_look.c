@@ -15,31 +15,32 @@
 #include <sys/sysinfo.h>
 #include <time.h>
 
-#define SITES_LOG2     12 /* log2 of the maximum number of sites per process */
-#define SITES_MAX      (1u << SITES_LOG2)
-#define MODULES_MAX    32u
-#define NAME_BYTES     (64u + INTERPOSE_PATH * 17u)
-#define FILES_MAX      1024u
-#define FILE_BYTES     512u /* maximum length of a path */
-#define ENDS_MAX       63u
-#define END_BYTES      128u
-#define LOOK_TICKS     2000000u /* age at which a descriptor is read again, ticks; libc opens and closes some descriptors without a wrapper */
-#define LOOK_MASK      UINT64_C(0xffff)
-#define WITHHELD_TICKS 50000000u /* minimum time between two readings of withheld time, ticks; about 20 ms */
-#define STAT_PART      4000u	 /* reading /proc/stat takes at most 1/4000 of a thread's time */
-#define GROUP_PART     2000u	 /* reading cgroups takes at most 1/2000 of the time of all threads... */
-#define WAITED_PART    200u /* ...or 1/200 of their run-queue delay since the last reading, because a quota may have caused the delay */
-#define TICK_NS	       10000000u		     /* unit of /proc/stat on x86-64 and aarch64, ns */
-#define IDLE_WORDS     (1u << 4 | 1u << 5 | 1u << 8) /* columns of /proc/stat with idle time: idle, iowait, steal */
-#define LOOP_TURNS     500
-#define LOOP_TRIES     2 /* the shorter of two tries is rarely interrupted */
-#define GROUPS_BYTES   4096
-#define PATH_BYTES     1024
-#define THREAD_TICKS   50000000u /* age of a thread at its first reading of withheld time, ticks */
-#define PERIOD_PART    1000u	 /* readings take at most 1/1000 of the time... */
-#define PERIOD_MOST    50000000u /* ...but happen at least every 20 ms; value in ticks */
-#define IDLE_LOG2_MOST 2u
-#define LOOP_PERIOD    12500000u /* time between two readings of the CPU's clock rate, ticks; about 5 ms */
+#define SITES_LOG2		  12 /* log2 of the maximum number of sites per process */
+#define SITES_MAX		  (1u << SITES_LOG2)
+#define MODULES_MAX		  32u
+#define NAME_BYTES		  (64u + INTERPOSE_PATH_MAX * 17u)
+#define FILES_MAX		  1024u
+#define FILE_BYTES		  512u /* maximum length of a path */
+#define ENDS_MAX		  63u
+#define END_BYTES		  128u
+#define LOOK_TICKS		  2000000u /* age at which a descriptor is read again, ticks; libc opens and closes some descriptors without a wrapper */
+#define LOOK_MASK		  UINT64_C(0xffff)
+#define WITHHELD_READ_TICKS_MIN	  50000000u /* minimum time between two readings of withheld time, ticks; about 20 ms */
+#define STAT_TIME_SHARE_INVERSE	  4000u	    /* reading /proc/stat takes at most 1/4000 of a thread's time */
+#define CGROUP_TIME_SHARE_INVERSE 2000u	    /* reading cgroups takes at most 1/2000 of the time of all threads... */
+#define RUN_DELAY_SHARE_INVERSE                                                                                                            \
+	200u /* ...or 1/200 of their run-queue delay since the last reading, because a quota may have caused the delay */
+#define TICK_NS			   10000000u			 /* unit of /proc/stat on x86-64 and aarch64, ns */
+#define IDLE_WORDS		   (1u << 4 | 1u << 5 | 1u << 8) /* columns of /proc/stat with idle time: idle, iowait, steal */
+#define LOOP_ITERATIONS		   500
+#define LOOP_TRIES		   2 /* the shorter of two tries is rarely interrupted */
+#define GROUPS_BYTES		   4096
+#define PATH_BYTES		   1024
+#define THREAD_TICKS		   50000000u /* age of a thread at its first reading of withheld time, ticks */
+#define READING_TIME_SHARE_INVERSE 1000u     /* readings take at most 1/1000 of the time... */
+#define PERIOD_MAX		   50000000u /* ...but happen at least every 20 ms; value in ticks */
+#define IDLE_LOG2_MAX		   2u
+#define LOOP_PERIOD		   12500000u /* time between two readings of the CPU's clock rate, ticks; about 5 ms */
 
 void *interpose_find(const char *name, uintptr_t caller)
 {
@@ -55,7 +56,7 @@ void *interpose_find(const char *name, uintptr_t caller)
 static char *number_text(char *at, uint64_t number, unsigned base, char behind)
 {
 	char digits[24];
-	const char *text = record_number(number, base, digits);
+	const char *text = record_format_number(number, base, digits);
 	size_t n = strlen(text);
 
 	memcpy(at, text, n);
@@ -71,7 +72,7 @@ static void interpose_report(struct record_writer *writer, const char *beginning
 
 	memcpy(key, beginning, n);
 	number_text(key + n, number, 10, '\0');
-	record_info(writer, key, value);
+	record_add_info(writer, key, value);
 }
 
 /* ---- numbers of sites, shared by all threads ---- */
@@ -91,7 +92,7 @@ static struct named_module {
 } modules[MODULES_MAX];
 
 /* Adds a function to the file and returns its number. `file` is the path of the function's library, which is written once per library. */
-static uint32_t function_of(struct record_writer *writer, uintptr_t address, const char *id, const char *name, const char *file)
+static uint32_t find_function(struct record_writer *writer, uintptr_t address, const char *id, const char *name, const char *file)
 {
 	uint64_t hash = interpose_text_hash(id), none = 0;
 	char digits[24], short_id[26] = "~";
@@ -102,12 +103,12 @@ static uint32_t function_of(struct record_writer *writer, uintptr_t address, con
 		m++;
 	number = m < modules + MODULES_MAX ? __atomic_load_n(&m->number_and_1, __ATOMIC_ACQUIRE) : 0;
 	if (number && m->id == hash) {
-		const char *text = record_number(number - 1, 10, digits);
+		const char *text = record_format_number(number - 1, 10, digits);
 
 		memcpy(short_id + 1, text, strlen(text) + 1);
-		return record_function(writer, address, short_id, name);
+		return record_add_function(writer, address, short_id, name);
 	}
-	number = record_function(writer, address, id, name);
+	number = record_add_function(writer, address, id, name);
 	if (number != UINT32_MAX && m < modules + MODULES_MAX &&
 	    __atomic_compare_exchange_n(&m->id, &none, hash, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
 		__atomic_store_n(&m->number_and_1, number + 1, __ATOMIC_RELEASE);
@@ -127,7 +128,7 @@ __attribute__((noinline)) static void path_name(const char *name, const struct i
 		struct dl_find_object found;
 		uintptr_t base = _dl_find_object((void *)path->at[i], &found) == 0 ? found.dlfo_link_map->l_addr : 0;
 		char digits[24];
-		const char *text = record_number(path->at[i] - base, 16, digits);
+		const char *text = record_format_number(path->at[i] - base, 16, digits);
 		size_t n = strlen(text);
 
 		out[at++] = '<';
@@ -145,7 +146,7 @@ __attribute__((noinline)) static void file_id(const char *path, char out[RECORD_
 	size_t n;
 
 	if (!*path) {
-		long length = interpose_ask(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)self, sizeof(self) - 1);
+		long length = interpose_system_call(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)self, sizeof(self) - 1);
 
 		self[length > 0 && length < (long)sizeof(self) - 1 ? length : 0] = '\0';
 		path = self;
@@ -175,8 +176,8 @@ static uint32_t site_name(struct record_writer *writer, uint64_t key, const char
 		if (!*id)
 			file_id(found.dlfo_link_map->l_name, id);
 	}
-	return *id ? function_of(writer, address - base, id, name, found.dlfo_link_map->l_name)
-		   : record_function(writer, address - base, "-", name);
+	return *id ? find_function(writer, address - base, id, name, found.dlfo_link_map->l_name)
+		   : record_add_function(writer, address - base, "-", name);
 }
 
 uint32_t interpose_site_number(struct record_writer *writer, uint64_t key, const char *name, const struct interpose_path *path)
@@ -205,7 +206,7 @@ uint32_t interpose_site_number(struct record_writer *writer, uint64_t key, const
 /* ---- descriptors ---- */
 
 /* Cached reading per descriptor: the counter `kind` in the bits of LOOK_MASK, the ticks of the reading in the others; 0 if never read. */
-static uint64_t known_files[FILES_MAX];
+static uint64_t classified_files[FILES_MAX];
 
 /* Hashes of the device and inode of known pipes and connections. The number of an end is its index + 1. */
 static struct {
@@ -213,7 +214,7 @@ static struct {
 	uint32_t n; /* number of entries in use */
 } known_ends;
 
-static enum interpose_kind kind_of(uint32_t mode)
+static enum interpose_kind kind_classify(uint32_t mode)
 {
 	switch (mode & S_IFMT) {
 	case S_IFREG:
@@ -256,9 +257,9 @@ static char *address_text(char *at, const struct sockaddr_in6 *six)
 
 /* Writes "PID pipe DEVICE:INODE" or "PID inet LOCAL PEER", from which the two ends can be matched. The PID is needed because a child
  * process inherits its parent's lines but numbers its own ends. Returns false if the other end is unknown. */
-static bool end_text(int file, const struct stat *now, char out[END_BYTES])
+static bool format_end(int file, const struct stat *now, char out[END_BYTES])
 {
-	char *at = number_text(out, (uint64_t)interpose_ask(SYS_getpid, 0, 0, 0, 0), 10, ' ');
+	char *at = number_text(out, (uint64_t)interpose_system_call(SYS_getpid, 0, 0, 0, 0), 10, ' ');
 
 	if (S_ISFIFO(now->st_mode)) {
 		memcpy(at, "pipe ", 5);
@@ -272,7 +273,7 @@ static bool end_text(int file, const struct stat *now, char out[END_BYTES])
 		struct sockaddr_in6 address = { .sin6_family = AF_UNSPEC };
 		socklen_t n = sizeof(address);
 
-		if (interpose_ask(peer ? SYS_getpeername : SYS_getsockname, file, (long)&address, (long)&n, 0) != 0)
+		if (interpose_system_call(peer ? SYS_getpeername : SYS_getsockname, file, (long)&address, (long)&n, 0) != 0)
 			return false;
 		at = address_text(at, &address);
 	}
@@ -281,13 +282,13 @@ static bool end_text(int file, const struct stat *now, char out[END_BYTES])
 
 static uint32_t end_number(struct record_writer *writer, int file, const struct stat *now)
 {
-	uint64_t key = interpose_mix(interpose_mix(1, now->st_dev), now->st_ino) | 1;
+	uint64_t key = interpose_hash_argument(interpose_hash_argument(1, now->st_dev), now->st_ino) | 1;
 	uint32_t n = __atomic_load_n(&known_ends.n, __ATOMIC_ACQUIRE), at = 0;
 	char text[END_BYTES];
 
 	while (at < n && __atomic_load_n(&known_ends.keys[at], __ATOMIC_RELAXED) != key)
 		at++;
-	if (at < n || n == ENDS_MAX || !end_text(file, now, text))
+	if (at < n || n == ENDS_MAX || !format_end(file, now, text))
 		return at < n ? at + 1 : 0;
 	at = __atomic_fetch_add(&known_ends.n, 1, __ATOMIC_ACQ_REL); /* another thread may give the same end a second number */
 	if (at >= ENDS_MAX) {
@@ -304,13 +305,13 @@ static uint32_t file_inspect(struct record_writer *writer, int file)
 	struct stat now;
 	enum interpose_kind kind;
 
-	if (interpose_ask(SYS_fstat, file, (long)&now, 0, 0) != 0)
+	if (interpose_system_call(SYS_fstat, file, (long)&now, 0, 0) != 0)
 		return INTERPOSE_OTHER;
-	kind = kind_of(now.st_mode);
+	kind = kind_classify(now.st_mode);
 	return kind | (kind == INTERPOSE_PIPE || kind == INTERPOSE_SOCKET ? end_number(writer, file, &now) << INTERPOSE_KIND_BITS : 0);
 }
 
-uint32_t interpose_kind_of(struct record_writer *writer, int file, uint64_t now)
+uint32_t interpose_find_kind(struct record_writer *writer, int file, uint64_t now)
 {
 	uint64_t known;
 
@@ -318,10 +319,10 @@ uint32_t interpose_kind_of(struct record_writer *writer, int file, uint64_t now)
 		return (uint32_t)(file == INTERPOSE_NO_FILE ? INTERPOSE_NONE : (enum interpose_kind) - file);
 	if ((uint32_t)file >= FILES_MAX)
 		return file_inspect(writer, file);
-	known = __atomic_load_n(&known_files[file], __ATOMIC_RELAXED);
+	known = __atomic_load_n(&classified_files[file], __ATOMIC_RELAXED);
 	if (!known || now - (known & ~LOOK_MASK) > LOOK_TICKS) {
 		known = (now & ~LOOK_MASK) | file_inspect(writer, file);
-		__atomic_store_n(&known_files[file], known, __ATOMIC_RELAXED);
+		__atomic_store_n(&classified_files[file], known, __ATOMIC_RELAXED);
 	}
 	return known & LOOK_MASK;
 }
@@ -339,20 +340,20 @@ static struct text text_open(const char *path)
 	struct text t;
 
 	t.at = t.bytes = 0;
-	t.file = interpose_ask(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0);
+	t.file = interpose_system_call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0);
 	return t;
 }
 
 static void text_close(const struct text *t)
 {
 	if (t->file >= 0)
-		interpose_ask(SYS_close, t->file, 0, 0, 0);
+		interpose_system_call(SYS_close, t->file, 0, 0, 0);
 }
 
 static bool text_next(struct text *t, char *c)
 {
 	if (t->at == t->bytes) {
-		t->bytes = t->file >= 0 ? interpose_ask(SYS_read, t->file, (long)t->part, sizeof(t->part), 0) : 0;
+		t->bytes = t->file >= 0 ? interpose_system_call(SYS_read, t->file, (long)t->part, sizeof(t->part), 0) : 0;
 		t->at = 0;
 	}
 	if (t->bytes <= 0)
@@ -397,7 +398,7 @@ static uint64_t number_next(struct text *t, const char *line, uint64_t wanted)
 	return UINT64_MAX;
 }
 
-static uint64_t number_in(const char *path, const char *line, uint64_t wanted)
+static uint64_t read_status_number(const char *path, const char *line, uint64_t wanted)
 {
 	struct text t = text_open(path);
 	uint64_t number = number_next(&t, line, wanted);
@@ -407,24 +408,24 @@ static uint64_t number_in(const char *path, const char *line, uint64_t wanted)
 }
 
 /* Returns the number of seccomp filters. Kernels before 5.9 do not report the number; then returns 2 if there is any filter. */
-static uint64_t filters_of(const char *status)
+static uint64_t count_filters(const char *status)
 {
-	uint64_t n = number_in(status, "Seccomp_filters:", 1 << 1);
+	uint64_t n = read_status_number(status, "Seccomp_filters:", 1 << 1);
 
-	return n == UINT64_MAX ? number_in(status, "Seccomp:", 1 << 1) : n;
+	return n == UINT64_MAX ? read_status_number(status, "Seccomp:", 1 << 1) : n;
 }
 
 static int processors; /* number of CPUs; read at the start, because get_nprocs() needs more stack than some threads have */
 
 /* Uses only system calls that libc makes at its start. A stricter filter would kill the program at the first other call. */
-bool interpose_is_free(uint64_t filters)
+bool interpose_may_call(uint64_t filters)
 {
-	uint64_t own = filters_of("/proc/self/status"), usual;
+	uint64_t own = count_filters("/proc/self/status"), usual;
 
 	processors = get_nprocs();
 	if (!own || own == UINT64_MAX)
 		return !own;
-	usual = filters == UINT64_MAX ? filters_of("/proc/1/status") : filters;
+	usual = filters == UINT64_MAX ? count_filters("/proc/1/status") : filters;
 	return usual != UINT64_MAX && own <= usual;
 }
 
@@ -433,20 +434,20 @@ static uint64_t cpu_time(clockid_t clock)
 {
 	struct timespec t = { 0, 0 };
 
-	return interpose_ask(SYS_clock_gettime, clock, (long)&t, 0, 0) == 0 ? (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec
-									    : UINT64_MAX;
+	return interpose_system_call(SYS_clock_gettime, clock, (long)&t, 0, 0) == 0 ? (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec
+										    : UINT64_MAX;
 }
 
 /* Reads the members up to `involuntary` by system calls. Updates *turns, the thread's number of context switches. If that number is
  * unchanged, run-queue delay is unchanged too: then skips its reading, which takes 6 of 7 microseconds, and returns false. */
-static bool accounts_read(struct interpose_accounts *out, uint64_t *turns, enum record_level level)
+static bool usage_read(struct interpose_usage *out, uint64_t *turns, enum record_level level)
 {
 	struct rusage usage = { .ru_nvcsw = -1 };
 	uint64_t before = *turns;
 
 	out->minor_faults = out->major_faults = out->voluntary = out->involuntary = UINT64_MAX;
 	out->cpu_ns = cpu_time(CLOCK_THREAD_CPUTIME_ID);
-	interpose_ask(SYS_getrusage, RUSAGE_THREAD, (long)&usage, 0, 0);
+	interpose_system_call(SYS_getrusage, RUSAGE_THREAD, (long)&usage, 0, 0);
 	*turns = (uint64_t)(usage.ru_nvcsw + usage.ru_nivcsw);
 	if (level >= RECORD_LEVEL_CAUSES && usage.ru_nvcsw >= 0) {
 		out->minor_faults = (uint64_t)usage.ru_minflt;
@@ -456,12 +457,12 @@ static bool accounts_read(struct interpose_accounts *out, uint64_t *turns, enum 
 	}
 	if (out->run_delay_ns != UINT64_MAX && *turns == before && usage.ru_nvcsw >= 0)
 		return false; /* no context switch, so no run-queue delay */
-	out->run_delay_ns = number_in("/proc/thread-self/schedstat", NULL,
-				      1 << 1); /* the first number, CPU time, is not used because it changes only at timer ticks */
+	out->run_delay_ns = read_status_number("/proc/thread-self/schedstat", NULL,
+					       1 << 1); /* the first number, CPU time, is not used because it changes only at timer ticks */
 	return true;
 }
 
-/* Returns the duration of LOOP_TURNS dependent operations, which take about 2000 CPU cycles, in ticks. */
+/* Returns the duration of LOOP_ITERATIONS dependent operations, which take about 2000 CPU cycles, in ticks. */
 static uint64_t loop_ticks(void)
 {
 	uint64_t least = UINT64_MAX;
@@ -470,7 +471,7 @@ static uint64_t loop_ticks(void)
 		uint64_t start = record_ticks(), took;
 		uint32_t x = (uint32_t)start;
 
-		for (int k = 0; k < LOOP_TURNS; k++)
+		for (int k = 0; k < LOOP_ITERATIONS; k++)
 			x = x * 1664525u + 1013904223u;
 		__asm__ volatile("" ::"r"(x));
 		took = record_ticks() - start;
@@ -484,11 +485,11 @@ static uint64_t loop_ticks(void)
 /* Values of the process's cgroups, shared by all its threads. */
 static struct {
 	bool busy; /* true while a thread reads them */
-	struct interpose_pace pace;
+	struct interpose_schedule pace;
 	uint64_t waited_ns; /* run-queue delay of all threads since the last reading, ns */
-	struct grown {
-		uint64_t ns;   /* increase while the process was in the cgroup; UINT64_MAX if unknown */
-		uint64_t told; /* last value that the cgroup reported */
+	struct growing_counter {
+		uint64_t ns;		 /* increase while the process was in the cgroup; UINT64_MAX if unknown */
+		uint64_t reported_value; /* last value that the cgroup reported */
 	} throttled, io, memory;
 	uint64_t topdown[INTERPOSE_TOPDOWN];
 	uint64_t id; /* hash of the process's list of cgroups */
@@ -496,19 +497,19 @@ static struct {
 } own_group = { .throttled = { .ns = UINT64_MAX }, .io = { .ns = UINT64_MAX }, .memory = { .ns = UINT64_MAX } };
 
 /* Adds the increase of a cgroup's value since the last reading, unless the process has joined the cgroup meanwhile. */
-static void grow(struct grown *g, uint64_t told, bool same_group)
+static void add_growth(struct growing_counter *g, uint64_t reported_value, bool same_group)
 {
-	if (told == UINT64_MAX)
+	if (reported_value == UINT64_MAX)
 		return;
 	if (g->ns == UINT64_MAX)
 		__atomic_store_n(&g->ns, 0, __ATOMIC_RELAXED);
-	else if (same_group && told > g->told)
-		__atomic_store_n(&g->ns, g->ns + (told - g->told), __ATOMIC_RELAXED);
-	g->told = told;
+	else if (same_group && reported_value > g->reported_value)
+		__atomic_store_n(&g->ns, g->ns + (reported_value - g->reported_value), __ATOMIC_RELAXED);
+	g->reported_value = reported_value;
 }
 
 /* Returns the process's path, of length *bytes, in a controller's hierarchy ("": version 2), from /proc/self/cgroup; NULL if none. */
-static const char *group_of(const char *groups, const char *controller, size_t *bytes)
+static const char *find_group(const char *groups, const char *controller, size_t *bytes)
 {
 	size_t n = strlen(controller);
 
@@ -530,7 +531,7 @@ static const char *group_of(const char *groups, const char *controller, size_t *
 }
 
 /* Returns the total throttled time of the cgroup and its ancestors, ns; UINT64_MAX if unknown. */
-static uint64_t throttled_below(const char *root, const char *of, size_t bytes, const char *name, uint64_t unit_ns)
+static uint64_t throttled_ns_with_ancestors(const char *root, const char *of, size_t bytes, const char *name, uint64_t unit_ns)
 {
 	uint64_t sum = UINT64_MAX;
 	size_t start = strlen(root), n = start + bytes;
@@ -545,7 +546,7 @@ static uint64_t throttled_below(const char *root, const char *of, size_t bytes, 
 		while (n > start && own_group.path[n - 1] == '/')
 			n--;
 		memcpy(own_group.path + n, "/cpu.stat", sizeof("/cpu.stat"));
-		one = number_in(own_group.path, name, 1 << 1);
+		one = read_status_number(own_group.path, name, 1 << 1);
 		if (one != UINT64_MAX)
 			sum = (sum == UINT64_MAX ? 0 : sum) + one * unit_ns;
 		while (n > start && own_group.path[n - 1] != '/')
@@ -556,7 +557,7 @@ static uint64_t throttled_below(const char *root, const char *of, size_t bytes, 
 }
 
 /* Returns the pressure of the cgroup or, if that is unknown, of the machine, ns; UINT64_MAX if both are unknown. */
-static uint64_t pressure_of(const char *root, const char *name, size_t bytes, const char *file, const char *machine)
+static uint64_t read_pressure(const char *root, const char *name, size_t bytes, const char *file, const char *machine)
 {
 	size_t start = strlen(root), n = start + bytes;
 	uint64_t us = UINT64_MAX;
@@ -565,16 +566,16 @@ static uint64_t pressure_of(const char *root, const char *name, size_t bytes, co
 		memcpy(own_group.path, root, start);
 		memcpy(own_group.path + start, name, bytes);
 		memcpy(own_group.path + n, file, strlen(file) + 1);
-		us = number_in(own_group.path, "some", 1 << 4);
+		us = read_status_number(own_group.path, "some", 1 << 4);
 	}
 	if (us == UINT64_MAX)
-		us = number_in(machine, "some", 1 << 4);
+		us = read_status_number(machine, "some", 1 << 4);
 	return us == UINT64_MAX ? us : us * 1000;
 }
 
 static void group_read(enum record_level level)
 {
-	long file = interpose_ask(SYS_openat, AT_FDCWD, (long)"/proc/thread-self/cgroup", O_RDONLY | O_CLOEXEC, 0), n = 0;
+	long file = interpose_system_call(SYS_openat, AT_FDCWD, (long)"/proc/thread-self/cgroup", O_RDONLY | O_CLOEXEC, 0), n = 0;
 	size_t bytes = 0, cpu_bytes;
 	const char *name, *cpu;
 	uint64_t id;
@@ -582,23 +583,25 @@ static void group_read(enum record_level level)
 
 	if (file < 0)
 		return;
-	n = interpose_ask(SYS_read, file, (long)own_group.groups, GROUPS_BYTES - 1, 0);
-	interpose_ask(SYS_close, file, 0, 0, 0);
+	n = interpose_system_call(SYS_read, file, (long)own_group.groups, GROUPS_BYTES - 1, 0);
+	interpose_system_call(SYS_close, file, 0, 0, 0);
 	own_group.groups[n > 0 ? n : 0] = '\0';
-	name = group_of(own_group.groups, "", &bytes);
-	cpu = group_of(own_group.groups, "cpu", &cpu_bytes);
+	name = find_group(own_group.groups, "", &bytes);
+	cpu = find_group(own_group.groups, "cpu", &cpu_bytes);
 	id = interpose_text_hash(own_group.groups);
 	same = id == own_group.id;
 	own_group.id = id;
 	if (cpu)
-		grow(&own_group.throttled, throttled_below("/sys/fs/cgroup/cpu", cpu, cpu_bytes, "throttled_time", 1), same);
+		add_growth(&own_group.throttled, throttled_ns_with_ancestors("/sys/fs/cgroup/cpu", cpu, cpu_bytes, "throttled_time", 1),
+			   same);
 	else if (name)
-		grow(&own_group.throttled, throttled_below("/sys/fs/cgroup", name, bytes, "throttled_usec", 1000), same);
+		add_growth(&own_group.throttled, throttled_ns_with_ancestors("/sys/fs/cgroup", name, bytes, "throttled_usec", 1000), same);
 	if (level < RECORD_LEVEL_RESOURCES)
 		return;
 	interpose_topdown_read(own_group.topdown);
-	grow(&own_group.io, pressure_of("/sys/fs/cgroup", name ? name : "", bytes, "/io.pressure", "/proc/pressure/io"), same);
-	grow(&own_group.memory, pressure_of("/sys/fs/cgroup", name ? name : "", bytes, "/memory.pressure", "/proc/pressure/memory"), same);
+	add_growth(&own_group.io, read_pressure("/sys/fs/cgroup", name ? name : "", bytes, "/io.pressure", "/proc/pressure/io"), same);
+	add_growth(&own_group.memory, read_pressure("/sys/fs/cgroup", name ? name : "", bytes, "/memory.pressure", "/proc/pressure/memory"),
+		   same);
 }
 
 /* Returns the total time of all CPUs minus their idle time, ns; UINT64_MAX if unknown at the moment. The kernel measures idle time exactly,
@@ -607,14 +610,14 @@ static uint64_t busy_read(struct text *stat)
 {
 	uint64_t now = cpu_time(CLOCK_MONOTONIC), start = record_ticks(), idle = number_next(stat, "cpu", IDLE_WORDS);
 
-	if (idle == UINT64_MAX || now == UINT64_MAX || record_ticks() - start > INTERPOSE_LONG)
+	if (idle == UINT64_MAX || now == UINT64_MAX || record_ticks() - start > INTERPOSE_WITHHELD_MAX_TICKS)
 		return UINT64_MAX;
 	now *= (uint64_t)processors;
 	return now > idle * TICK_NS ? now - idle * TICK_NS : UINT64_MAX; /* a container may have its own clock */
 }
 
 /* Reads the machine's busy time. Adds the current CPU's steal time since the last reading, if the thread was on the same CPU then. */
-__attribute__((noinline)) static void stat_read(struct interpose_accounts *out, struct interpose_withheld *w)
+__attribute__((noinline)) static void stat_read(struct interpose_usage *out, struct interpose_withheld_time *w)
 {
 	struct text stat = text_open("/proc/stat");
 	uint64_t busy = busy_read(&stat), ticks;
@@ -624,8 +627,8 @@ __attribute__((noinline)) static void stat_read(struct interpose_accounts *out, 
 
 	if (busy != UINT64_MAX)
 		out->busy_ns = busy;
-	interpose_ask(SYS_getcpu, (long)&processor, 0, 0, 0);
-	number = record_number(processor, 10, digits);
+	interpose_system_call(SYS_getcpu, (long)&processor, 0, 0, 0);
+	number = record_format_number(processor, 10, digits);
 	memcpy(name + 3, number, strlen(number) + 1);
 	ticks = number_next(&stat, name, 1 << 8);
 	text_close(&stat);
@@ -641,7 +644,7 @@ __attribute__((noinline)) static void stat_read(struct interpose_accounts *out, 
 
 /* Returns the updated moving average of durations; `before` is 0 for the first one. A duration above `most`, or above four times the
  * average, was interrupted and is cut to that limit. A minimum would be too short, because the caches rarely hold this code. */
-static uint64_t usual_follow(uint64_t before, uint64_t took, uint64_t most)
+static uint64_t update_usual_duration(uint64_t before, uint64_t took, uint64_t most)
 {
 	if (!before)
 		return took < most ? took : most;
@@ -650,31 +653,32 @@ static uint64_t usual_follow(uint64_t before, uint64_t took, uint64_t most)
 }
 
 /* Schedules the next reading after a reading that started at `start`. Readings may take 1 / `part` of the time. */
-static void pace_follow(struct interpose_pace *pace, uint64_t start, uint32_t part)
+static void update_schedule(struct interpose_schedule *pace, uint64_t start, uint32_t part)
 {
-	uint64_t usual = usual_follow(pace->usual, record_ticks() - start, INTERPOSE_LONG), pause = usual * part;
+	uint64_t usual = update_usual_duration(pace->usual, record_ticks() - start, INTERPOSE_WITHHELD_MAX_TICKS), pause = usual * part;
 
 	pace->usual = usual;
-	__atomic_store_n(&pace->due, start + (pause > WITHHELD_TICKS ? pause : WITHHELD_TICKS), __ATOMIC_RELAXED);
+	__atomic_store_n(&pace->due, start + (pause > WITHHELD_READ_TICKS_MIN ? pause : WITHHELD_READ_TICKS_MIN), __ATOMIC_RELAXED);
 }
 
 /* Reads the cgroups if that is due, unless another thread is reading them. */
-static void group_look(enum record_level level, uint64_t now)
+static void group_poll(enum record_level level, uint64_t now)
 {
 	if (now < __atomic_load_n(&own_group.pace.due, __ATOMIC_RELAXED) || __atomic_exchange_n(&own_group.busy, true, __ATOMIC_ACQUIRE))
 		return;
 	now = record_ticks();
 	__atomic_store_n(&own_group.waited_ns, 0, __ATOMIC_RELAXED);
 	group_read(level);
-	pace_follow(&own_group.pace, now, GROUP_PART);
+	update_schedule(&own_group.pace, now, CGROUP_TIME_SHARE_INVERSE);
 	__atomic_store_n(&own_group.busy, false, __ATOMIC_RELEASE);
 }
 
 /* Adds run-queue delay. If it is large enough to justify reading the cgroups, makes that reading due and returns true. */
-static bool group_due(const struct record_writer *writer, uint64_t more_ns, uint64_t now)
+static bool group_is_due(const struct record_writer *writer, uint64_t more_ns, uint64_t now)
 {
 	uint64_t waited = __atomic_add_fetch(&own_group.waited_ns, more_ns, __ATOMIC_RELAXED) / 1000u;
-	bool due = own_group.pace.usual && waited * (writer->options.ticks_per_s / 1000000u) > own_group.pace.usual * WAITED_PART;
+	bool due =
+	    own_group.pace.usual && waited * (writer->options.ticks_per_s / 1000000u) > own_group.pace.usual * RUN_DELAY_SHARE_INVERSE;
 
 	if (due)
 		__atomic_store_n(&own_group.pace.due, now, __ATOMIC_RELAXED);
@@ -682,11 +686,11 @@ static bool group_due(const struct record_writer *writer, uint64_t more_ns, uint
 }
 
 /* Reads withheld time and pressure. Takes about 20 microseconds, or more on large machines. Reading the cgroups adds about 50 sometimes. */
-static void withheld_read(struct interpose_accounts *out, struct interpose_withheld *w, enum record_level level, uint64_t now)
+static void withheld_read(struct interpose_usage *out, struct interpose_withheld_time *w, enum record_level level, uint64_t now)
 {
 	stat_read(out, w);
-	pace_follow(&w->pace, now, STAT_PART);
-	group_look(level, now);
+	update_schedule(&w->pace, now, STAT_TIME_SHARE_INVERSE);
+	group_poll(level, now);
 	out->throttled_ns = __atomic_load_n(&own_group.throttled.ns, __ATOMIC_RELAXED);
 	out->own_ns = cpu_time(CLOCK_PROCESS_CPUTIME_ID);
 	if (level < RECORD_LEVEL_RESOURCES)
@@ -699,7 +703,7 @@ static void withheld_read(struct interpose_accounts *out, struct interpose_withh
 /* ---- resource usage ---- */
 
 /* Returns the requested level. If the level has changed, all values become unknown, and their next reading becomes due. */
-static enum record_level level_follow(const struct record_writer *writer, struct interpose_looks *l)
+static enum record_level update_level(const struct record_writer *writer, struct interpose_readings *l)
 {
 	uint64_t level = __atomic_load_n(&writer->header->level, __ATOMIC_RELAXED);
 
@@ -707,60 +711,60 @@ static enum record_level level_follow(const struct record_writer *writer, struct
 		level = RECORD_LEVEL_RESOURCES;
 	if (level != l->level) {
 		memset(&l->accounts, 0xff, sizeof(l->accounts));
-		l->withheld.pace.due = l->looped = 0;
+		l->withheld.pace.due = l->loop_read_ticks = 0;
 		l->level = (enum record_level)level;
 	}
 	return l->level;
 }
 
 /* Returns idle_log2 for `ticks` since the previous reading, which read `cpu_ns`. It scales the share for readings to CPU time. */
-static uint32_t idle_of(const struct record_writer *writer, const struct interpose_looks *l, uint64_t ticks, uint64_t cpu_ns)
+static uint32_t idle_log2_of_thread(const struct record_writer *writer, const struct interpose_readings *l, uint64_t ticks, uint64_t cpu_ns)
 {
 	uint64_t used = (l->accounts.cpu_ns - cpu_ns) * (writer->options.ticks_per_s / 1000000u) / 1000u;
 	uint32_t log2 = 0;
 
-	if (cpu_ns != UINT64_MAX && l->accounts.cpu_ns != UINT64_MAX && l->looked)
-		while (log2 < IDLE_LOG2_MOST && ticks > used << (log2 + 1))
+	if (cpu_ns != UINT64_MAX && l->accounts.cpu_ns != UINT64_MAX && l->usage_read_ticks)
+		while (log2 < IDLE_LOG2_MAX && ticks > used << (log2 + 1))
 			log2++;
 	return log2;
 }
 
-uint64_t interpose_accounts_look(const struct record_writer *writer, struct interpose_looks *l, uint64_t now)
+uint64_t interpose_read_usage(const struct record_writer *writer, struct interpose_readings *l, uint64_t now)
 {
-	uint64_t stopped_ns = __atomic_load_n(&writer->header->stopped_ns, __ATOMIC_RELAXED), most = INTERPOSE_LOOK, took;
-	enum record_level level = level_follow(writer, l);
+	uint64_t stopped_ns = __atomic_load_n(&writer->header->stopped_ns, __ATOMIC_RELAXED), most = INTERPOSE_READING_MAX_TICKS, took;
+	enum record_level level = update_level(writer, l);
 	uint64_t cpu_ns = l->accounts.cpu_ns, delay_ns = l->accounts.run_delay_ns;
 	bool left;
 
 	l->accounts.stopped_ns = stopped_ns - 1; /* UINT64_MAX if no other process observes stops */
 	l->accounts.run_ns = level < RECORD_LEVEL_CAUSES ? UINT64_MAX : __atomic_load_n(&writer->header->run_ns, __ATOMIC_RELAXED) - 1;
-	if (level >= RECORD_LEVEL_RESOURCES && now - l->looped > LOOP_PERIOD) {
+	if (level >= RECORD_LEVEL_RESOURCES && now - l->loop_read_ticks > LOOP_PERIOD) {
 		l->accounts.loop_ticks = loop_ticks();
-		l->looped = now;
+		l->loop_read_ticks = now;
 	}
 	if (!l->withheld.pace.due) /* skips this reading in threads that end soon */
 		l->withheld.pace.due = now + THREAD_TICKS;
 	if (level >= RECORD_LEVEL_CAUSES && now >= l->withheld.pace.due) {
 		withheld_read(&l->accounts, &l->withheld, level, now);
-		most = INTERPOSE_LONG;
+		most = INTERPOSE_WITHHELD_MAX_TICKS;
 		now = record_ticks();
 	}
-	left = accounts_read(&l->accounts, &l->turns, level);
+	left = usage_read(&l->accounts, &l->turns, level);
 	took = record_ticks() - now;
 	if (left)
-		l->usual = usual_follow(l->usual, took, INTERPOSE_LOOK);
+		l->usual = update_usual_duration(l->usual, took, INTERPOSE_READING_MAX_TICKS);
 	if (level >= RECORD_LEVEL_CAUSES && delay_ns != UINT64_MAX && l->accounts.run_delay_ns != UINT64_MAX &&
-	    group_due(writer, l->accounts.run_delay_ns - delay_ns, now)) {
-		group_look(level, record_ticks());
+	    group_is_due(writer, l->accounts.run_delay_ns - delay_ns, now)) {
+		group_poll(level, record_ticks());
 		l->accounts.throttled_ns = __atomic_load_n(&own_group.throttled.ns, __ATOMIC_RELAXED);
-		most = INTERPOSE_LONG;
+		most = INTERPOSE_WITHHELD_MAX_TICKS;
 	}
-	l->idle_log2 = idle_of(writer, l, now - l->looked, cpu_ns);
-	l->period = l->usual * PERIOD_PART << l->idle_log2;
-	if (l->period > PERIOD_MOST)
-		l->period = PERIOD_MOST;
-	if (l->period < INTERPOSE_LOOK_PERIOD)
-		l->period = INTERPOSE_LOOK_PERIOD;
+	l->idle_log2 = idle_log2_of_thread(writer, l, now - l->usage_read_ticks, cpu_ns);
+	l->period = l->usual * READING_TIME_SHARE_INVERSE << l->idle_log2;
+	if (l->period > PERIOD_MAX)
+		l->period = PERIOD_MAX;
+	if (l->period < INTERPOSE_READING_PERIOD_TICKS)
+		l->period = INTERPOSE_READING_PERIOD_TICKS;
 	return most;
 }
 
@@ -768,6 +772,6 @@ void interpose_after_fork(void)
 {
 	own_group.busy = false;
 	own_group.pace.due = 0;
-	memset(known_files, 0, sizeof(known_files));
+	memset(classified_files, 0, sizeof(classified_files));
 	memset(&known_ends, 0, sizeof(known_ends));
 }

@@ -25,14 +25,14 @@ typedef uintptr_t word;
 typedef int function(word, word, word, word, word, word, word, word, word, word, word, word, word);
 
 /* The real functions of one call. */
-struct found {
+struct real_functions {
 	function *next[2]; /* [0] for C, [1] for Fortran; NULL until the first call */
 };
 
 /* Description of a call. Numbers are positions of arguments, from 1; 0 if the call has no such argument. */
 struct row {
 	const char *name, *fortran;
-	struct found *found;
+	struct real_functions *found;
 	uint8_t count, type, in_place, peer, tag, comm, status;
 	uint8_t makes;		      /* new request */
 	uint8_t requests, listed;     /* requests, and their number; listed is 0 if the call has one request */
@@ -51,7 +51,7 @@ static struct {
 	word (*comm_f2c)(int), (*type_f2c)(int);
 } mpi;
 
-static function *look_function(const char *name, uintptr_t caller)
+static function *find_function(const char *name, uintptr_t caller)
 {
 	void *at = interpose_find(name, caller);
 	function *f;
@@ -68,12 +68,12 @@ static void mpi_find(uintptr_t caller)
 		world = interpose_find("ompi_mpi_comm_world", caller);
 	mpi.open_mpi = world != NULL;
 	mpi.world = world ? (word)world : COMM_WORLD;
-	mpi.type_size = look_function("PMPI_Type_size", caller);
-	mpi.comm_size = look_function("PMPI_Comm_size", caller);
-	mpi.comm_group = look_function("PMPI_Comm_group", caller);
-	mpi.comm_test_inter = look_function("PMPI_Comm_test_inter", caller);
-	mpi.group_translate_ranks = look_function("PMPI_Group_translate_ranks", caller);
-	mpi.group_free = look_function("PMPI_Group_free", caller);
+	mpi.type_size = find_function("PMPI_Type_size", caller);
+	mpi.comm_size = find_function("PMPI_Comm_size", caller);
+	mpi.comm_group = find_function("PMPI_Comm_group", caller);
+	mpi.comm_test_inter = find_function("PMPI_Comm_test_inter", caller);
+	mpi.group_translate_ranks = find_function("PMPI_Group_translate_ranks", caller);
+	mpi.group_free = find_function("PMPI_Group_free", caller);
 	if (world) {
 		*(void **)&mpi.comm_f2c = interpose_find("PMPI_Comm_f2c", caller);
 		*(void **)&mpi.type_f2c = interpose_find("PMPI_Type_f2c", caller);
@@ -84,7 +84,7 @@ static void mpi_find(uintptr_t caller)
 __attribute__((noinline, cold)) static function *next_find(const struct row *row, bool fortran, uintptr_t caller)
 {
 	int before = errno;
-	function *next = look_function(fortran ? row->fortran : row->name, caller);
+	function *next = find_function(fortran ? row->fortran : row->name, caller);
 
 	if (!next)
 		abort(); /* unreachable, because the program was linked with this function */
@@ -123,7 +123,7 @@ struct arguments {
 	bool fortran;
 };
 
-static int number(const struct arguments *a, uint8_t place)
+static int read_int_argument(const struct arguments *a, uint8_t place)
 {
 	return a->fortran ? *(const int *)a->at[place - 1] : (int)a->at[place - 1];
 }
@@ -147,9 +147,9 @@ static word handle_at(const struct arguments *a, uint8_t place, int i)
 
 /* Returns the message size, bytes; INTERPOSE_NO_SIZE if unknown. With MPI_IN_PLACE, the type may be invalid. From Fortran, calls that allow
  * MPI_IN_PLACE have an unknown size, because its address differs between Fortran libraries. */
-static uint64_t bytes_of(const struct row *row, const struct arguments *a)
+static uint64_t message_bytes(const struct row *row, const struct arguments *a)
 {
-	int size = 0, count = row->count ? number(a, row->count) : 0;
+	int size = 0, count = row->count ? read_int_argument(a, row->count) : 0;
 	word buffer = row->in_place ? a->at[row->in_place - 1] : 0;
 
 	if (!row->count)
@@ -174,7 +174,7 @@ struct comm {
 
 static struct comm comms[COMMS_MAX];
 static unsigned comms_next;
-static bool comms_taken;
+static bool comms_locked;
 
 static void comm_inspect(struct comm *c)
 {
@@ -196,7 +196,7 @@ static void comm_inspect(struct comm *c)
 		uint64_t hash = 0;
 
 		for (int i = 0; i < n; i++)
-			hash = interpose_mix(hash, (uint64_t)ranks[i] + 1);
+			hash = interpose_hash_argument(hash, (uint64_t)ranks[i] + 1);
 		c->id = (uint32_t)(hash >> (64 - INTERPOSE_COMM_BITS));
 		c->n = n;
 		c->world = ranks;
@@ -209,13 +209,13 @@ static void comm_inspect(struct comm *c)
 
 static void comms_take(void)
 {
-	while (__atomic_test_and_set(&comms_taken, __ATOMIC_ACQUIRE))
+	while (__atomic_test_and_set(&comms_locked, __ATOMIC_ACQUIRE))
 		record_pause();
 }
 
 static void comms_leave(void)
 {
-	__atomic_clear(&comms_taken, __ATOMIC_RELEASE);
+	__atomic_clear(&comms_locked, __ATOMIC_RELEASE);
 }
 
 static struct comm *comm_find(word h)
@@ -240,7 +240,7 @@ static void comm_forget(word h)
 }
 
 /* Returns the entry of a communicator. Adds the entry if it is missing. The caller has called comms_take(). */
-static struct comm *comm_known(word h)
+static struct comm *comm_get(word h)
 {
 	struct comm *c = comm_find(h);
 
@@ -253,7 +253,7 @@ static struct comm *comm_known(word h)
 	return c;
 }
 
-static uint64_t partner_in(const struct comm *c, int peer)
+static uint64_t world_rank(const struct comm *c, int peer)
 {
 	uint64_t args = (uint64_t)c->id << (INTERPOSE_PEER_BITS + INTERPOSE_TAG_BITS);
 
@@ -263,12 +263,12 @@ static uint64_t partner_in(const struct comm *c, int peer)
 }
 
 /* Returns the counter `args` for a partner, communicator and tag. A negative tag means none. */
-static uint64_t partner(word h, int peer, int tag)
+static uint64_t hash_partner(word h, int peer, int tag)
 {
 	uint64_t args;
 
 	comms_take();
-	args = partner_in(comm_known(h), peer);
+	args = world_rank(comm_get(h), peer);
 	comms_leave();
 	return args | ((uint64_t)(tag < 0 ? 0 : tag) & ((1u << INTERPOSE_TAG_BITS) - 1)) << INTERPOSE_PEER_BITS;
 }
@@ -280,7 +280,7 @@ static void window_remember(word window, word comm)
 	struct comm *c;
 
 	comms_take();
-	of = comm_known(comm);
+	of = comm_get(comm);
 	c = &comms[comms_next++ % COMMS_MAX];
 	if (c == of)
 		c = &comms[comms_next++ % COMMS_MAX];
@@ -301,7 +301,7 @@ static uint64_t window_partner(word window, int peer)
 
 	comms_take();
 	c = comm_find(window);
-	args = c ? partner_in(c, peer) : 0;
+	args = c ? world_rank(c, peer) : 0;
 	comms_leave();
 	return args;
 }
@@ -329,7 +329,7 @@ static void request_remember(word h, uint64_t args)
 /* Returns `args` of the first known request of a call; 0 if none is known, or if known requests have different partners. */
 static uint64_t requests_args(const struct row *row, const struct arguments *a)
 {
-	int n = row->listed ? number(a, row->listed) : 1;
+	int n = row->listed ? read_int_argument(a, row->listed) : 1;
 	uint64_t args = 0;
 
 	for (int i = 0; i < n && i < LISTED_MAX; i++) {
@@ -348,32 +348,33 @@ static uint64_t requests_args(const struct row *row, const struct arguments *a)
 
 /* ---- calls ---- */
 
-static uint64_t args_of(const struct row *row, const struct arguments *a)
+static uint64_t hash_arguments(const struct row *row, const struct arguments *a)
 {
 	if (row->requests)
 		return requests_args(row, a);
 	if (row->window)
-		return window_partner(handle(a, row->window, NULL), row->peer ? number(a, row->peer) : -1);
+		return window_partner(handle(a, row->window, NULL), row->peer ? read_int_argument(a, row->peer) : -1);
 	if (!row->comm)
 		return 0;
-	return partner(handle(a, row->comm, mpi.comm_f2c), row->peer ? number(a, row->peer) : -1, row->tag ? number(a, row->tag) : -1);
+	return hash_partner(handle(a, row->comm, mpi.comm_f2c), row->peer ? read_int_argument(a, row->peer) : -1,
+			    row->tag ? read_int_argument(a, row->tag) : -1);
 }
 
 /* Returns `args` with the actual sender if the call accepted any. Unchanged for Fortran and for MPI_STATUS_IGNORE, which is 0 or 1. */
-static uint64_t args_after(const struct row *row, const struct arguments *a, uint64_t args)
+static uint64_t hash_arguments_after(const struct row *row, const struct arguments *a, uint64_t args)
 {
 	const int *status = row->status && !a->fortran ? (const int *)a->at[row->status - 1] : NULL;
 
-	if (!row->comm || number(a, row->peer) >= 0 || (word)status <= 1)
+	if (!row->comm || read_int_argument(a, row->peer) >= 0 || (word)status <= 1)
 		return args;
-	return partner(handle(a, row->comm, NULL), status[mpi.open_mpi ? 0 : 2], row->tag ? number(a, row->tag) : -1);
+	return hash_partner(handle(a, row->comm, NULL), status[mpi.open_mpi ? 0 : 2], row->tag ? read_int_argument(a, row->tag) : -1);
 }
 
 /* Returns the bits of a key for the message's size class. Calls are chosen for timing per class, because longer messages take more time. */
-static inline uint64_t class_of(const struct row *row, const word *words, bool fortran)
+static inline uint64_t call_class(const struct row *row, const word *words, bool fortran)
 {
 	const struct arguments a = { words, fortran };
-	int count = row->count ? number(&a, row->count) : 0;
+	int count = row->count ? read_int_argument(&a, row->count) : 0;
 
 	return count > 0 ? (uint64_t)(32 - __builtin_clz((unsigned)count)) / 2 << CLASS_BITS : 0;
 }
@@ -385,7 +386,7 @@ static inline bool is_quick(const struct row *row)
 }
 
 /* Makes and records a call. Excludes calls that the MPI library makes within it, and threads that it creates in calls with `starts`. */
-static int call_of(const struct row *row, uint64_t key, const word *words, bool fortran)
+static int call_wrapped(const struct row *row, uint64_t key, const word *words, bool fortran)
 {
 	struct arguments a = { words, fortran };
 	function *next = row->found->next[fortran];
@@ -396,14 +397,14 @@ static int call_of(const struct row *row, uint64_t key, const word *words, bool 
 
 	if (!next)
 		next = next_find(row, fortran, key & ((1ull << INTERPOSE_ADDRESS_BITS) - 1));
-	timed = !interpose_skips(key) && interpose_enter(&call, key, row->name + 1) && mpi.known;
+	timed = !interpose_skip_timing(key) && interpose_enter(&call, key, row->name + 1) && mpi.known;
 	hidden = interpose_hide(true);
 	if (row->starts)
 		__atomic_store_n(&interpose_threads_hidden, true, __ATOMIC_RELAXED);
 	if (timed || row->makes)
-		args = args_of(row, &a);
+		args = hash_arguments(row, &a);
 	if (timed)
-		size = bytes_of(row, &a);
+		size = message_bytes(row, &a);
 	if (row->frees)
 		comm_forget(fortran ? (mpi.comm_f2c ? mpi.comm_f2c(*(const int *)words[0]) : (uint32_t) * (const int *)words[0])
 				    : handle_at(&a, 1, 0));
@@ -418,7 +419,7 @@ static int call_of(const struct row *row, uint64_t key, const word *words, bool 
 	if (row->makes_window && mpi.known && (fortran || r == 0))
 		window_remember(handle_at(&a, row->makes_window, 0), handle(&a, row->comm, mpi.comm_f2c));
 	if (timed && row->status)
-		args = args_after(row, &a, args);
+		args = hash_arguments_after(row, &a, args);
 	interpose_hide(hidden);
 	if (timed)
 		interpose_leave(&call, row->kind ? -(int)row->kind : INTERPOSE_NO_FILE, size, args, fortran || r == 0 ? 0 : -1);
@@ -456,21 +457,21 @@ static int call_of(const struct row *row, uint64_t key, const word *words, bool 
 #define KEY	   interpose_key(__builtin_return_address(0), MPI_NUMBERS + __COUNTER__)
 
 #define ROW(NAME, name, KIND, ...)                                                                                                         \
-	static struct found found_##NAME;                                                                                                  \
+	static struct real_functions found_##NAME;                                                                                         \
 	static const struct row row_##NAME = { "PMPI_" #NAME, "pmpi_" #name "_", &found_##NAME, .kind = INTERPOSE_##KIND, __VA_ARGS__ };
 /* Defines a C wrapper. It jumps to the real function if the call is not timed, as in interpose_calls.c. The jump keeps polling loops so
  * short that the CPU can fetch several iterations at once. interpose_is_mpi() excludes calls that the MPI library itself makes. */
 #define IN_C(NAME, parameters, ...)                                                                                                        \
 	__attribute__((noinline)) static int slow_##NAME(uint64_t key, WORDS parameters)                                                   \
 	{                                                                                                                                  \
-		return call_of(&row_##NAME, key, (const word[WORDS_MAX]){ __VA_ARGS__ }, false);                                           \
+		return call_wrapped(&row_##NAME, key, (const word[WORDS_MAX]){ __VA_ARGS__ }, false);                                      \
 	}                                                                                                                                  \
 	EXPORT int MPI_##NAME parameters;                                                                                                  \
 	EXPORT int MPI_##NAME parameters                                                                                                   \
 	{                                                                                                                                  \
-		const uint64_t key = KEY | class_of(&row_##NAME, (const word[]){ __VA_ARGS__ }, false);                                    \
+		const uint64_t key = KEY | call_class(&row_##NAME, (const word[]){ __VA_ARGS__ }, false);                                  \
                                                                                                                                            \
-		if (!(is_quick(&row_##NAME) && interpose_skips(key)) && !(interpose_off && found_##NAME.next[0]))                          \
+		if (!(is_quick(&row_##NAME) && interpose_skip_timing(key)) && !(interpose_disabled && found_##NAME.next[0]))               \
 			return slow_##NAME(key, __VA_ARGS__);                                                                              \
 		return ((int(*) parameters)(void (*)(void))found_##NAME.next[0])(__VA_ARGS__);                                             \
 	}
@@ -480,10 +481,10 @@ static int call_of(const struct row *row, uint64_t key, const word *words, bool 
 	{                                                                                                                                  \
 		const word words[WORDS_MAX] = { __VA_ARGS__ };                                                                             \
                                                                                                                                            \
-		if (interpose_off && found_##NAME.next[1])                                                                                 \
+		if (interpose_disabled && found_##NAME.next[1])                                                                            \
 			((void(*) parameters)(void (*)(void))found_##NAME.next[1])(__VA_ARGS__);                                           \
 		else                                                                                                                       \
-			call_of(&row_##NAME, KEY | class_of(&row_##NAME, words, true), words, true);                                       \
+			call_wrapped(&row_##NAME, KEY | call_class(&row_##NAME, words, true), words, true);                                \
 	}
 /* Defines the C and Fortran wrappers of a call with N arguments. In Fortran, an argument for the error code is added. */
 #define CALL(NAME, name, N, KIND, ...)                                                                                                     \
@@ -499,7 +500,7 @@ ROW(Finalize, finalize, NONE, .starts = true)
 EXPORT int MPI_Finalize(void);
 EXPORT int MPI_Finalize(void)
 {
-	return call_of(&row_Finalize, KEY, (const word[WORDS_MAX]){ 0 }, false);
+	return call_wrapped(&row_Finalize, KEY, (const word[WORDS_MAX]){ 0 }, false);
 }
 IN_FORTRAN(Finalize, finalize, (word error), error)
 
@@ -575,21 +576,21 @@ CALL(Comm_free, comm_free, 1, COLLECTIVE, .frees = true)
 CALL(Comm_disconnect, comm_disconnect, 1, COLLECTIVE, .frees = true)
 
 /* One-sided communication: windows, accesses to windows of other ranks, synchronization. */
-#define REACHES .count = 2, .type = 3, .peer = 4
+#define RMA_CALLS .count = 2, .type = 3, .peer = 4
 CALL(Win_create, win_create, 6, COLLECTIVE, .comm = 5, .makes_window = 6)
 CALL(Win_create_dynamic, win_create_dynamic, 3, COLLECTIVE, .comm = 2, .makes_window = 3)
 CALL(Win_allocate, win_allocate, 6, COLLECTIVE, .comm = 4, .makes_window = 6)
 CALL(Win_allocate_shared, win_allocate_shared, 6, COLLECTIVE, .comm = 4, .makes_window = 6)
 CALL(Win_free, win_free, 1, COLLECTIVE, .frees_window = true)
-CALL(Put, put, 8, MESSAGE, REACHES, .window = 8)
-CALL(Get, get, 8, MESSAGE, REACHES, .window = 8)
-CALL(Accumulate, accumulate, 9, MESSAGE, REACHES, .window = 9)
+CALL(Put, put, 8, MESSAGE, RMA_CALLS, .window = 8)
+CALL(Get, get, 8, MESSAGE, RMA_CALLS, .window = 8)
+CALL(Accumulate, accumulate, 9, MESSAGE, RMA_CALLS, .window = 9)
 CALL(Get_accumulate, get_accumulate, 12, MESSAGE, .count = 2, .type = 3, .peer = 7, .window = 12)
 CALL(Fetch_and_op, fetch_and_op, 7, MESSAGE, .peer = 4, .window = 7)
 CALL(Compare_and_swap, compare_and_swap, 7, MESSAGE, .peer = 5, .window = 7)
-CALL(Rput, rput, 9, MESSAGE, REACHES, .window = 8, .makes = 9)
-CALL(Rget, rget, 9, MESSAGE, REACHES, .window = 8, .makes = 9)
-CALL(Raccumulate, raccumulate, 10, MESSAGE, REACHES, .window = 9, .makes = 10)
+CALL(Rput, rput, 9, MESSAGE, RMA_CALLS, .window = 8, .makes = 9)
+CALL(Rget, rget, 9, MESSAGE, RMA_CALLS, .window = 8, .makes = 9)
+CALL(Raccumulate, raccumulate, 10, MESSAGE, RMA_CALLS, .window = 9, .makes = 10)
 CALL(Win_fence, win_fence, 2, COLLECTIVE, .window = 2)
 CALL(Win_start, win_start, 3, MESSAGE, .window = 3)
 CALL(Win_complete, win_complete, 1, MESSAGE, .window = 1)
@@ -613,7 +614,7 @@ CALL(File_sync, file_sync, 1, FILE, .count = 0)
 CALL(File_set_size, file_set_size, 2, FILE, .count = 0)
 CALL(File_preallocate, file_preallocate, 2, FILE, .count = 0)
 CALL(File_set_view, file_set_view, 6, FILE, .count = 0)
-#define ACCESSES(way)                                                                                                                      \
+#define RMA_ACCESSES(way)                                                                                                                  \
 	CALL(File_##way, file_##way, 5, FILE, .count = 3, .type = 4)                                                                       \
 	CALL(File_##way##_all, file_##way##_all, 5, FILE, .count = 3, .type = 4)                                                           \
 	CALL(File_##way##_shared, file_##way##_shared, 5, FILE, .count = 3, .type = 4)                                                     \
@@ -631,5 +632,5 @@ CALL(File_set_view, file_set_view, 6, FILE, .count = 0)
 	CALL(File_##way##_ordered_end, file_##way##_ordered_end, 3, FILE, .count = 0)                                                      \
 	CALL(File_##way##_at_all_begin, file_##way##_at_all_begin, 5, FILE, .count = 4, .type = 5)                                         \
 	CALL(File_##way##_at_all_end, file_##way##_at_all_end, 3, FILE, .count = 0)
-ACCESSES(read)
-ACCESSES(write)
+RMA_ACCESSES(read)
+RMA_ACCESSES(write)

@@ -13,15 +13,15 @@
 /* Arm's architectural events: CPU_CYCLES (also for the slots), STALL_FRONTEND, STALL_BACKEND, INST_RETIRED, INST_SPEC,
  * STALL_BACKEND_MEMBOUND, and the stalls by misses in three cache levels: STALL_BACKEND_L1D, STALL_BACKEND_L2D, STALL_BACKEND_MEM. */
 static const uint32_t codes[INTERPOSE_TOPDOWN] = { 0x11, 0x11, 0x23, 0x24, 0x08, 0x1b, 0x8164, 0x8165, 0x8166, 0x4005 };
-#define SPECULATED true /* the sixth event counts all issued instructions, including those whose results were discarded */
-#define KNOWN_BY   NULL
+#define COUNTS_LOST_STARTS true /* the sixth event counts all issued instructions, including those whose results were discarded */
+#define KNOWN_BY	   NULL
 #else
 /* Intel's events, used if the kernel has a `slots` event: TOPDOWN.SLOTS, CPU cycles, five metrics of the group of TOPDOWN.SLOTS, and
  * CYCLE_ACTIVITY.STALLS_L1D_MISS, _L2_MISS and _L3_MISS. */
 static const uint32_t codes[INTERPOSE_TOPDOWN] = { 0x0400, 0x003c, 0x8200,     0x8300,	   0x8000,
 						   0x8100, 0x8700, 0x0c000ca3, 0x050005a3, 0x060006a3 };
-#define SPECULATED false
-#define KNOWN_BY   "/sys/bus/event_source/devices/cpu/events/slots"
+#define COUNTS_LOST_STARTS false
+#define KNOWN_BY	   "/sys/bus/event_source/devices/cpu/events/slots"
 #endif
 
 static struct event {
@@ -43,7 +43,7 @@ static int event_open(uint32_t code, int leader)
 
 	if (file < 0)
 		return -1;
-	far = (int)syscall(SYS_fcntl, file, F_DUPFD_CLOEXEC, RECORD_DESCRIPTOR_LEAST);
+	far = (int)syscall(SYS_fcntl, file, F_DUPFD_CLOEXEC, RECORD_DESCRIPTOR_MIN);
 	syscall(SYS_close, file);
 	return far;
 }
@@ -57,7 +57,7 @@ bool interpose_topdown_begin(void)
 	if (known > 0)
 		syscall(SYS_close, known);
 	for (size_t i = 0; i < INTERPOSE_TOPDOWN; i++) {
-		bool metric = !SPECULATED && (codes[i] & 0xff) == 0 && i > 0;
+		bool metric = !COUNTS_LOST_STARTS && (codes[i] & 0xff) == 0 && i > 0;
 
 		events[i].file = known < 0 || (i > 0 && events[0].file < 0) ? -1 : event_open(codes[i], metric ? events[0].file : -1);
 		if (events[i].file >= 0 && syscall(SYS_ioctl, events[i].file, PERF_EVENT_IOC_ID, &events[i].id) != 0)
@@ -93,7 +93,7 @@ void interpose_topdown_read(uint64_t out[INTERPOSE_TOPDOWN])
 	for (size_t i = 0; i < INTERPOSE_TOPDOWN; i++)
 		out[i] = event_read(&events[i]);
 	retired = out[4];
-	if (SPECULATED && *lost != UINT64_MAX)
+	if (COUNTS_LOST_STARTS && *lost != UINT64_MAX)
 		*lost = retired == UINT64_MAX ? UINT64_MAX : *lost > retired ? *lost - retired : 0;
 	errno = before;
 }

@@ -17,22 +17,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PROBE_VERSION	   "1" /* version of the environment variables and the list, which must match the command that loads the library */
-#define PROBE_DEPTH_MAX	   16384u /* maximum number of frames of a thread; calls nested deeper are not measured */
-#define PROBE_LEVEL_MAX	   16u	  /* maximum sampling level: at least one call in 2^16 is sampled */
-#define PROBE_SOFTWARE_MAX 8u
-#define PROBE_NEAR	   256u /* number of functions whose countdown is in thread-local storage, where it takes one instruction */
-#define PROBE_EXPORT	   __attribute__((visibility("default")))
-#define PROBE_TLS	   __attribute__((tls_model("initial-exec")))
+#define PROBE_VERSION	    "1" /* version of the environment variables and the list, which must match the command that loads the library */
+#define PROBE_DEPTH_MAX	    16384u /* maximum number of frames of a thread; calls nested deeper are not measured */
+#define PROBE_LEVEL_MAX	    16u	   /* maximum sampling level: at least one call in 2^16 is sampled */
+#define PROBE_SOFTWARE_MAX  8u
+#define PROBE_TLS_FUNCTIONS 256u /* number of functions whose countdown is in thread-local storage, where it takes one instruction */
+#define PROBE_EXPORT	    __attribute__((visibility("default")))
+#define PROBE_TLS	    __attribute__((tls_model("initial-exec")))
 
 /* Frame of the shadow stack: an invocation that is being measured. */
 struct probe_frame {
 	uintptr_t *slot; /* stack slot with the return address; with -finstrument-functions, an address below the function's frame */
-	uintptr_t back;	 /* original return address; 0 if the slot is not changed */
+	uintptr_t return_address; /* original return address; 0 if the slot is not changed */
 	uint32_t function;
-	uint32_t level;	       /* log2 of the number of calls that the invocation represents */
-	bool bare;	       /* the slot holds the original return address for now, because an unwinder may read it */
-	bool silent;	       /* no sample is written, because the invocation started before a fork() or its end was not measured */
+	uint32_t level;		   /* log2 of the number of calls that the invocation represents */
+	bool shows_return_address; /* the slot holds the original return address for now, because an unwinder may read it */
+	bool is_unrecorded;	   /* no sample is written, because the invocation started before a fork() or its end was not measured */
 	uint32_t inner, outer; /* -finstrument-functions: number of active recursive calls without a frame; 1 + index of the outer frame */
 	uint64_t ordinal, start;
 	uint64_t paused;     /* value of the thread's `paused` at the start */
@@ -64,14 +64,14 @@ struct probe_stack {
 struct probe_thread {
 	volatile uintptr_t busy; /* slot of the active hook, or of one that longjmp() left; 0 if none; UINTPTR_MAX if hooks only count */
 	uint32_t depth;
-	uint32_t begun;		    /* 1 + highest number of the functions that the thread has called */
-	struct probe_stack stack;   /* the thread's own stack; calls on other stacks are counted, not measured */
-	struct probe_state *states; /* [RECORD_FUNCTIONS_MAX] states, by number of the function */
-	unsigned char *frames;	    /* [PROBE_DEPTH_MAX] frames of probe.frame_bytes bytes each */
-	uint64_t paused;	    /* ticks that the probe spent on long work; excluded from all invocations */
-	int32_t *near, *far;	    /* [PROBE_NEAR], [RECORD_FUNCTIONS_MAX]: countdown to the sampled call, by number */
+	uint32_t n_functions_called; /* 1 + highest number of the functions that the thread has called */
+	struct probe_stack stack;    /* the thread's own stack; calls on other stacks are counted, not measured */
+	struct probe_state *states;  /* [RECORD_FUNCTIONS_MAX] states, by number of the function */
+	unsigned char *frames;	     /* [PROBE_DEPTH_MAX] frames of probe.frame_bytes bytes each */
+	uint64_t paused;	     /* ticks that the probe spent on long work; excluded from all invocations */
+	int32_t *near, *far;	     /* [PROBE_TLS_FUNCTIONS], [RECORD_FUNCTIONS_MAX]: countdown to the sampled call, by number */
 	struct record_thread record;
-	uint32_t sparse;		/* number of functions with a level above 0 */
+	uint32_t n_sampled_functions;	/* number of functions with a level above 0 */
 	uint32_t unused;		/* 1 if the thread has ended, so that another thread may use the struct */
 	uint32_t ended_rounds;		/* number of rounds of destructors of thread-specific data so far */
 	struct probe_thread *next;	/* next element of probe_threads */
@@ -106,14 +106,14 @@ struct probe {
 extern struct probe probe;
 extern struct probe_thread *probe_threads;
 extern __thread struct probe_thread *probe_self PROBE_TLS;
-extern __thread int32_t probe_near[PROBE_NEAR] PROBE_TLS;
+extern __thread int32_t probe_near[PROBE_TLS_FUNCTIONS] PROBE_TLS;
 extern __thread int32_t *probe_far PROBE_TLS;
-extern int32_t probe_far_none[RECORD_FUNCTIONS_MAX]; /* table for threads that do not have their own */
+extern int32_t probe_far_empty[RECORD_FUNCTIONS_MAX]; /* table for threads that do not have their own */
 
 /* Returns the thread's countdown for a function: the number of calls before the sampled one. */
 static inline int32_t *probe_countdown(const struct probe_thread *t, uint32_t function)
 {
-	return function < PROBE_NEAR ? &t->near[function] : &t->far[function];
+	return function < PROBE_TLS_FUNCTIONS ? &t->near[function] : &t->far[function];
 }
 
 static inline struct probe_frame *probe_frame_at(const struct probe_thread *t, uint32_t depth)
@@ -140,34 +140,35 @@ void probe_saved_init(void);
 
 /* Corrects the slot of a call that is starting. A signal handler may have run after the call stored probe_return there. The handler may
  * have ended an older, dead frame at the same slot, and restored that frame's return address. */
-static inline void probe_slot_check(uintptr_t *slot, uintptr_t back)
+static inline void probe_slot_check(uintptr_t *slot, uintptr_t return_address)
 {
-	if (*(volatile uintptr_t *)slot != (uintptr_t)probe_return && back != (uintptr_t)probe_return)
-		*slot = back;
+	if (*(volatile uintptr_t *)slot != (uintptr_t)probe_return && return_address != (uintptr_t)probe_return)
+		*slot = return_address;
 }
 
 /* Attribute of functions that call no others: they save all registers that they use, except %rax. */
 #if defined(__x86_64__)
-#define PROBE_KEEPS __attribute__((no_caller_saved_registers))
+#define PROBE_SAVE_REGISTERS __attribute__((no_caller_saved_registers))
 #else
-#define PROBE_KEEPS
+#define PROBE_SAVE_REGISTERS
 #endif
 /* probe_hook.c: fast hooks, which use only general registers. If one fails, it has changed nothing, and the slow hook does the work. */
-PROBE_KEEPS bool probe_enter(uint32_t function, uintptr_t *slot, uintptr_t back); /* *slot is probe_return, not `back`; false on failure */
-PROBE_KEEPS uint64_t probe_leave(uintptr_t *slot);				  /* returns 0 if *slot was restored, else the ticks now */
+PROBE_SAVE_REGISTERS bool probe_enter(uint32_t function, uintptr_t *slot,
+				      uintptr_t return_address); /* *slot is probe_return, not `return_address`; false on failure */
+PROBE_SAVE_REGISTERS uint64_t probe_leave(uintptr_t *slot);	 /* returns 0 if *slot was restored, else the ticks now */
 
 /* probe_frames.c: slow hooks for all cases, which use only general registers. */
-void probe_enter_slowly(uint32_t function, uintptr_t *slot, uintptr_t back);
+void probe_enter_slowly(uint32_t function, uintptr_t *slot, uintptr_t return_address);
 void probe_leave_slowly(uintptr_t *slot, uint64_t now);
 /* Ends frames that seem dead if the stack has reached `slot`: frames below `slot`, with `inclusive` the frame at `slot`, and overwritten
  * frames. Restores return addresses that still are probe_return. Functions on a stack within this stack then return without the probe. */
-void probe_prune(struct probe_thread *t, const uintptr_t *slot, bool inclusive);
-bool probe_overwritten(const struct probe_frame *frame); /* reports whether the slot was overwritten, because longjmp() left the frame */
+void probe_end_dead_frames(struct probe_thread *t, const uintptr_t *slot, bool inclusive);
+bool probe_is_overwritten(const struct probe_frame *frame); /* reports whether the slot was overwritten, because longjmp() left the frame */
 /* Returns the original return address of the invocation with this slot, in any thread; 0 if unknown. */
-uintptr_t probe_address_at(const struct probe_thread *t, const uintptr_t *slot);
+uintptr_t probe_find_return_address(const struct probe_thread *t, const uintptr_t *slot);
 /* Reports whether the hook at t->busy is still active, judged by its stack. If so, this call interrupted it, or came after a longjmp() out
  * of it. The shadow stack must then not change: calls are only counted, and return addresses only looked up. */
-bool probe_hook_lives(const struct probe_thread *t, const uintptr_t *slot);
+bool probe_is_hook_active(const struct probe_thread *t, const uintptr_t *slot);
 
 /* Work on the shadow stack that is done outside the trampolines, on the thread's own stack. Other hooks take it for an active hook. */
 struct probe_work {
@@ -190,10 +191,10 @@ static inline void probe_work_end(struct probe_thread *t, const struct probe_wor
 
 bool probe_instrumented_add(uintptr_t address, uint32_t number); /* adds to the table of -finstrument-functions; false if full */
 
-uint64_t probe_level_next(uint64_t seed, uint32_t level, uint64_t from); /* returns the lowest sampled ordinal that is not below `from` */
+uint64_t probe_next_sampled(uint64_t seed, uint32_t level, uint64_t from); /* returns the lowest sampled ordinal that is not below `from` */
 
 /* Returns the moving mean after one more invocation of `alone` ticks. A long, interrupted invocation counts as at most eight usual ones. */
-static inline uint64_t probe_mean(uint64_t mean, uint64_t alone)
+static inline uint64_t probe_update_mean(uint64_t mean, uint64_t alone)
 {
 	uint64_t most = 8 * mean + 64;
 
@@ -211,7 +212,7 @@ void probe_child_begin(void); /* starts a new file in a child of fork(); does no
 /* Chooses the counters of all threads from `wanted`, "KIND:NAME,NAME...". Stores their names in names[*n]. Returns their back end. */
 enum record_back_end probe_counters_init(const char *wanted, const char **names, uint32_t *n);
 void probe_counters_read(struct probe_thread *t, uint64_t *values);
-void probe_counters_why(void); /* records the reason why there are no counters */
+void probe_report_no_counters(void); /* records the reason why there are no counters */
 
 /* probe_list.c: the list of selected functions. */
 struct probe_entry {
@@ -232,11 +233,11 @@ bool probe_list_read(const char *path, struct probe_list *out); /* prints the re
 void probe_modules_scan(const struct probe_list *list);
 
 /* In probe_interpose.c or probe_dlopen.c. */
-void *probe_library(const char *file, int mode); /* dlopen() for the probe's own libraries, which are not searched for functions */
+void *probe_load_library(const char *file, int mode); /* dlopen() for the probe's own libraries, which are not searched for functions */
 
 /* probe_start.c: start and end. */
-bool probe_begin(void);	 /* opens the sample file when the first function is found; false on failure */
-void probe_loaded(void); /* searches modules that were loaded since the last call */
+bool probe_open_file(void);   /* opens the sample file when the first function is found; false on failure */
+void probe_scan_loaded(void); /* searches modules that were loaded since the last call */
 void probe_report(const char *text, const char *more, int errnum);
 
 #endif

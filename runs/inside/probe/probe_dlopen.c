@@ -17,7 +17,7 @@ static __typeof__(dlopen) *real_dlopen(void)
 	return (__typeof__(dlopen) *)(uintptr_t)real;
 }
 
-void *probe_library(const char *file, int mode)
+void *probe_load_library(const char *file, int mode)
 {
 	return real_dlopen()(file, mode);
 }
@@ -33,6 +33,6 @@ PROBE_EXPORT void *dlopen(const char *file, int mode)
 		return real(file, mode);
 	library = real(file, mode);
 	if (library)
-		probe_loaded();
+		probe_scan_loaded();
 	return library;
 }

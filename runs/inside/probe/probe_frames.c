@@ -25,7 +25,7 @@ static uint64_t hash_mix(uint64_t x)
 }
 
 /* Returns the sampled ordinal in a block of 2^level calls. A hash chooses one half of the block, one half of that half, and so on. */
-static uint64_t level_chosen(uint64_t seed, uint32_t level, uint64_t block)
+static uint64_t level_choose_call(uint64_t seed, uint32_t level, uint64_t block)
 {
 	while (level) {
 		block = 2 * block + (hash_mix(seed + level * 0x9e3779b97f4a7c15u + block) & 1);
@@ -34,16 +34,16 @@ static uint64_t level_chosen(uint64_t seed, uint32_t level, uint64_t block)
 	return block;
 }
 
-uint64_t probe_level_next(uint64_t seed, uint32_t level, uint64_t from)
+uint64_t probe_next_sampled(uint64_t seed, uint32_t level, uint64_t from)
 {
-	uint64_t block = from >> level, ordinal = level_chosen(seed, level, block);
+	uint64_t block = from >> level, ordinal = level_choose_call(seed, level, block);
 
-	return ordinal >= from ? ordinal : level_chosen(seed, level, block + 1);
+	return ordinal >= from ? ordinal : level_choose_call(seed, level, block + 1);
 }
 
 /* Returns the lowest level at which measuring stays within the budget minus the cost of counting. If a function is too short for that,
  * measuring may cost a sixteenth of the budget. `mean` includes the apparent duration of an empty function. */
-static uint32_t level_for(uint64_t mean)
+static uint32_t level_for_mean(uint64_t mean)
 {
 	uint64_t itself = mean > probe.cost_inside ? mean - probe.cost_inside : 1;
 	uint64_t budget = itself * probe.budget_ppm * FRACTIONS / 1000000, counted = probe.cost_counted * FRACTIONS;
@@ -55,7 +55,7 @@ static uint32_t level_for(uint64_t mean)
 	return level;
 }
 
-/* Returns the lowest mean for which level_for() returns at most `level`. */
+/* Returns the lowest mean for which level_for_mean() returns at most `level`. */
 static uint64_t least_mean(uint32_t level)
 {
 	uint64_t low = 0, high = 1ull << 40; /* ticks, some minutes */
@@ -63,7 +63,7 @@ static uint64_t least_mean(uint32_t level)
 	while (low < high) {
 		uint64_t middle = low + (high - low) / 2;
 
-		if (level_for(middle) <= level)
+		if (level_for_mean(middle) <= level)
 			high = middle;
 		else
 			low = middle + 1;
@@ -73,7 +73,7 @@ static uint64_t least_mean(uint32_t level)
 
 /* Returns the duration of an invocation, but at most the mean time between calls. A measured call waits for the clock and disturbs the
  * CPU's predictions, so a call of 8 ns seems to take 60 ns. */
-static uint64_t level_bound(struct probe_state *s, const struct probe_frame *frame, uint64_t alone)
+static uint64_t limit_call_duration(struct probe_state *s, const struct probe_frame *frame, uint64_t alone)
 {
 	uint64_t began = frame->start - frame->paused, since = began - s->last, most;
 
@@ -91,7 +91,7 @@ static uint64_t level_bound(struct probe_state *s, const struct probe_frame *fra
 /* Returns the ordinal from which a changed level applies, after a call that was measured at level `before`. A lower level starts after the
  * block of that call. The call represents the whole block, so more samples in the block would count twice. Levels fall after long calls, so
  * these would get too much weight (with periodic durations, the weights added up to 1.04 times the calls). */
-static uint64_t level_from(const struct probe_state *s, uint32_t before, uint64_t ordinal)
+static uint64_t level_first_call(const struct probe_state *s, uint32_t before, uint64_t ordinal)
 {
 	uint64_t block = s->next >> before << before;
 
@@ -99,21 +99,21 @@ static uint64_t level_from(const struct probe_state *s, uint32_t before, uint64_
 }
 
 /* Updates the mean and the level after an invocation of `alone` ticks, without nested ones. Returns true if the level changed. */
-static bool level_adapt(struct probe_thread *t, struct probe_state *s, uint64_t alone)
+static bool level_update(struct probe_thread *t, struct probe_state *s, uint64_t alone)
 {
 	bool first = !s->mean_high;
 	uint32_t level, old = s->level;
 
-	s->mean = first ? alone : probe_mean(s->mean, alone);
+	s->mean = first ? alone : probe_update_mean(s->mean, alone);
 	if (!first && s->mean >= s->mean_low && s->mean < s->mean_high)
 		return false;
-	level = probe.budget_ppm ? level_for(s->mean) : 0;
+	level = probe.budget_ppm ? level_for_mean(s->mean) : 0;
 	s->mean_low = probe.budget_ppm && level < PROBE_LEVEL_MAX ? least_mean(level) : 0;
 	s->mean_high = probe.budget_ppm && level ? least_mean(level - 1) : UINT64_MAX;
 	if (level == old)
 		return false;
 	if (!old || !level)
-		t->sparse += level ? 1u : -1u;
+		t->n_sampled_functions += level ? 1u : -1u;
 	s->level = level;
 	return true;
 }
@@ -145,7 +145,7 @@ static uint64_t call_child(void *t, void *unused)
 static uint64_t call_take(void *t, void *unused)
 {
 	(void)unused;
-	return record_chunk_take(&probe.writer, &((struct probe_thread *)t)->record);
+	return record_extend_chunk(&probe.writer, &((struct probe_thread *)t)->record);
 }
 
 static uint64_t call_read(void *t, void *values)
@@ -180,7 +180,7 @@ static void call_schedule(struct probe_thread *t, uint32_t function, uint64_t or
 {
 	struct probe_state *s = &t->states[function];
 
-	s->next = probe_level_next(probe.functions[function].seed, s->level, from);
+	s->next = probe_next_sampled(probe.functions[function].seed, s->level, from);
 	*probe_countdown(t, function) = (int32_t)(s->next - ordinal - 1);
 }
 
@@ -195,7 +195,7 @@ static uint64_t call_ordinal(const struct probe_thread *t, uint32_t function)
 static struct record_sample *sample_room(struct probe_thread *t)
 {
 	if ((size_t)(t->record.end - t->record.next) < probe.writer.sample_bytes &&
-	    (record_drops(&probe.writer, &t->record) || !call_paused(t, call_take, NULL)))
+	    (record_must_drop(&probe.writer, &t->record) || !call_paused(t, call_take, NULL)))
 		return NULL;
 	return record_begin(&probe.writer, &t->record);
 }
@@ -224,14 +224,14 @@ static void sample_store(struct probe_thread *t, const struct probe_frame *frame
 		.duration = duration,
 		.depth = t->depth,
 		.threads = __atomic_load_n(&probe.threads, __ATOMIC_RELAXED),
-		.flags = flags | (t->sparse ? RECORD_ESTIMATED : 0),
+		.flags = flags | (t->n_sampled_functions ? RECORD_ESTIMATED : 0),
 	};
 	struct record_sample *sample = sample_room(t);
 
 	if (!sample)
 		return;
 	if (probe.writer.options.brief) {
-		record_shorten(&head, (struct record_brief *)sample);
+		record_to_brief(&head, (struct record_brief *)sample);
 	} else {
 		*sample = head;
 		counters_store(t, frame, sample);
@@ -250,70 +250,71 @@ static void frame_pop(struct probe_thread *t, uint64_t now, uint32_t flags)
 	t->depth--;
 	probe_barrier();
 	s->open = frame->outer;
-	if (frame->silent)
+	if (frame->is_unrecorded)
 		return;
 	sample_store(t, frame, duration, flags);
 	if (t->depth && !(flags & RECORD_LATE))
 		probe_frame_at(t, t->depth - 1)->nested += (alone << frame->level) + frame->nested;
 	level = s->level;
-	if (level_adapt(t, s, level_bound(s, frame, alone)))
-		call_schedule(t, frame->function, call_ordinal(t, frame->function), level_from(s, level, call_ordinal(t, frame->function)));
+	if (level_update(t, s, limit_call_duration(s, frame, alone)))
+		call_schedule(t, frame->function, call_ordinal(t, frame->function),
+			      level_first_call(s, level, call_ordinal(t, frame->function)));
 }
 
-bool probe_overwritten(const struct probe_frame *frame)
+bool probe_is_overwritten(const struct probe_frame *frame)
 {
-	return frame->back && *frame->slot != (frame->bare ? frame->back : (uintptr_t)probe_return);
+	return frame->return_address && *frame->slot != (frame->shows_return_address ? frame->return_address : (uintptr_t)probe_return);
 }
 
-static void prune(struct probe_thread *t, const uintptr_t *slot, bool inclusive, uint32_t flags)
+static void end_frames_below(struct probe_thread *t, const uintptr_t *slot, bool inclusive, uint32_t flags)
 {
 	while (t->depth) {
 		const struct probe_frame *top = probe_frame_at(t, t->depth - 1);
-		bool overwritten = probe_overwritten(top);
+		bool overwritten = probe_is_overwritten(top);
 
 		if ((top->slot > slot || (top->slot == slot && !inclusive)) && !overwritten)
 			return;
-		if (top->back && !overwritten && top->slot != slot)
-			*top->slot = top->back;
+		if (top->return_address && !overwritten && top->slot != slot)
+			*top->slot = top->return_address;
 		probe_barrier();
 		frame_pop(t, record_ticks(), flags);
 	}
 }
 
-void probe_prune(struct probe_thread *t, const uintptr_t *slot, bool inclusive)
+void probe_end_dead_frames(struct probe_thread *t, const uintptr_t *slot, bool inclusive)
 {
-	prune(t, slot, inclusive, RECORD_UNWOUND);
+	end_frames_below(t, slot, inclusive, RECORD_UNWOUND);
 }
 
 /* Ends frames whose functions were left some time ago. */
-static void prune_late(struct probe_thread *t, const uintptr_t *slot, bool inclusive)
+static void end_frames_late(struct probe_thread *t, const uintptr_t *slot, bool inclusive)
 {
-	prune(t, slot, inclusive, RECORD_UNWOUND | RECORD_LATE);
+	end_frames_below(t, slot, inclusive, RECORD_UNWOUND | RECORD_LATE);
 }
 
 /* ---- return addresses ---- */
 
 /* Searches the thread's frames at `slot`, the latest first, because only the latest can be alive. The frame of a tail call has probe_return
  * as its address; then the frame of the call before it is used. */
-static uintptr_t address_in(const struct probe_thread *t, const uintptr_t *slot)
+static uintptr_t find_return_address(const struct probe_thread *t, const uintptr_t *slot)
 {
 	for (uint32_t i = t->depth; i-- > 0;) {
 		const struct probe_frame *frame = probe_frame_at(t, i);
 
-		if (frame->slot == slot && frame->back && frame->back != (uintptr_t)probe_return)
-			return frame->back;
+		if (frame->slot == slot && frame->return_address && frame->return_address != (uintptr_t)probe_return)
+			return frame->return_address;
 	}
 	return 0;
 }
 
 /* Also searches other threads, because a coroutine may continue in a thread that does not own its stack. */
-uintptr_t probe_address_at(const struct probe_thread *t, const uintptr_t *slot)
+uintptr_t probe_find_return_address(const struct probe_thread *t, const uintptr_t *slot)
 {
-	uintptr_t found = t ? address_in(t, slot) : 0;
+	uintptr_t found = t ? find_return_address(t, slot) : 0;
 
 	for (t = __atomic_load_n(&probe_threads, __ATOMIC_ACQUIRE); t && !found; t = t->next)
 		if (!t->unused && probe_on_stack(t, slot))
-			found = address_in(t, slot);
+			found = find_return_address(t, slot);
 	return found;
 }
 
@@ -321,7 +322,7 @@ uintptr_t probe_address_at(const struct probe_thread *t, const uintptr_t *slot)
 
 /* Reads the return address that a trampoline's call of a hook leaves at a fixed distance below the slot. A hook that longjmp() left seems
  * active until the program overwrites that address, or another function runs at the same slot. */
-NO_SANITIZER bool probe_hook_lives(const struct probe_thread *t, const uintptr_t *slot)
+NO_SANITIZER bool probe_is_hook_active(const struct probe_thread *t, const uintptr_t *slot)
 {
 	const uintptr_t *busy = (const uintptr_t *)t->busy;
 
@@ -332,17 +333,17 @@ NO_SANITIZER bool probe_hook_lives(const struct probe_thread *t, const uintptr_t
 }
 
 /* Starts to measure a call of the function. */
-static void frame_push(struct probe_thread *t, uint32_t function, uintptr_t *slot, uintptr_t back)
+static void frame_push(struct probe_thread *t, uint32_t function, uintptr_t *slot, uintptr_t return_address)
 {
 	struct probe_state *s = &t->states[function];
 	struct probe_frame *frame;
 
 	frame = probe_frame_at(t, t->depth);
 	frame->slot = slot;
-	frame->back = back;
+	frame->return_address = return_address;
 	frame->function = function;
 	frame->level = s->level;
-	frame->bare = frame->silent = false;
+	frame->shows_return_address = frame->is_unrecorded = false;
 	frame->nested = 0;
 	frame->ordinal = call_ordinal(t, function);
 	frame->inner = 0;
@@ -355,27 +356,27 @@ static void frame_push(struct probe_thread *t, uint32_t function, uintptr_t *slo
 	probe_barrier(); /* if a signal handler leaves the hook by longjmp() at any point, the frame is either complete or not in use */
 	t->depth++;
 	probe_barrier();
-	if (!back)
+	if (!return_address)
 		s->open = t->depth;
 }
 
 /* Counts a sampled call that cannot be measured, and chooses the next sampled call. */
-static void call_pass(struct probe_thread *t, uint32_t function)
+static void skip_call(struct probe_thread *t, uint32_t function)
 {
 	if (!t->states)
 		return; /* the thread has ended */
-	if (function >= t->begun)
-		t->begun = function + 1;
+	if (function >= t->n_functions_called)
+		t->n_functions_called = function + 1;
 	call_schedule(t, function, call_ordinal(t, function), call_ordinal(t, function) + 1);
 }
 
-/* Starts a thread at its first call. That call was counted in probe_far_none, so it is now counted in the thread's own table. */
+/* Starts a thread at its first call. That call was counted in probe_far_empty, so it is now counted in the thread's own table. */
 static struct probe_thread *thread_first_call(uint32_t function)
 {
 	struct probe_thread *t =
 	    (struct probe_thread *)(uintptr_t)probe_saved(call_begin, NULL, NULL); /* NOLINT: the trampoline passes the thread on */
 
-	if (t->far && function >= PROBE_NEAR)
+	if (t->far && function >= PROBE_TLS_FUNCTIONS)
 		--*probe_countdown(t, function);
 	return t;
 }
@@ -385,18 +386,18 @@ static struct probe_thread *thread_first_call(uint32_t function)
 static struct probe_thread *hook_begin(uint32_t function, uintptr_t *slot)
 {
 	struct probe_thread *t = probe_self ? probe_self : thread_first_call(function);
-	bool passes = probe_hook_lives(t, slot);
+	bool passes = probe_is_hook_active(t, slot);
 
 	if (!passes && !*probe.writer.alive)
 		probe_saved(call_child, t, NULL);
 	if (passes || !probe_on_stack(t, slot) || t->depth >= PROBE_DEPTH_MAX) {
-		call_pass(t, function);
+		skip_call(t, function);
 		return NULL;
 	}
 	t->busy = (uintptr_t)slot;
 	probe_barrier();
-	if (function >= t->begun)
-		t->begun = function + 1;
+	if (function >= t->n_functions_called)
+		t->n_functions_called = function + 1;
 	return t;
 }
 
@@ -406,19 +407,19 @@ static void hook_end(struct probe_thread *t)
 	t->busy = 0;
 }
 
-void probe_enter_slowly(uint32_t function, uintptr_t *slot, uintptr_t back)
+void probe_enter_slowly(uint32_t function, uintptr_t *slot, uintptr_t return_address)
 {
 	struct probe_thread *t = hook_begin(function, slot);
 
 	if (!t) {
-		if (back != (uintptr_t)probe_return) /* otherwise the slot may hold an address that a handler restored */
-			*slot = back;
+		if (return_address != (uintptr_t)probe_return) /* otherwise the slot may hold an address that a handler restored */
+			*slot = return_address;
 		return;
 	}
 	/* A tail call finds probe_return in its slot, and is nested in the frame there. For other calls, the frame at the slot is dead. */
-	prune_late(t, slot, back != (uintptr_t)probe_return);
-	frame_push(t, function, slot, back);
-	probe_slot_check(slot, back);
+	end_frames_late(t, slot, return_address != (uintptr_t)probe_return);
+	frame_push(t, function, slot, return_address);
+	probe_slot_check(slot, return_address);
 	hook_end(t);
 }
 
@@ -433,18 +434,18 @@ static _Noreturn void abort_lost(void)
 
 /* Only restores the return address, because another hook is active, or the uppermost frame is on a stack within this stack. The frame ends
  * when it is the uppermost one. */
-static void leave_only(struct probe_thread *t, uintptr_t *slot)
+static void leave_unmeasured(struct probe_thread *t, uintptr_t *slot)
 {
-	uintptr_t back = *slot;
+	uintptr_t return_address = *slot;
 
-	if (back == (uintptr_t)probe_return) /* otherwise a handler has restored the address since the call */
-		back = probe_address_at(t, slot);
-	if (!back)
+	if (return_address == (uintptr_t)probe_return) /* otherwise a handler has restored the address since the call */
+		return_address = probe_find_return_address(t, slot);
+	if (!return_address)
 		abort_lost();
 	for (uint32_t i = 0; t && i < t->depth; i++)
 		if (probe_frame_at(t, i)->slot == slot)
-			probe_frame_at(t, i)->silent = true;
-	*slot = back;
+			probe_frame_at(t, i)->is_unrecorded = true;
+	*slot = return_address;
 }
 
 void probe_leave_slowly(uintptr_t *slot, uint64_t now)
@@ -453,10 +454,10 @@ void probe_leave_slowly(uintptr_t *slot, uint64_t now)
 	const struct probe_frame *top;
 	uint64_t paused;
 
-	if (!t || !probe_on_stack(t, slot) || probe_hook_lives(t, slot)) {
+	if (!t || !probe_on_stack(t, slot) || probe_is_hook_active(t, slot)) {
 		uint64_t signals = record_signals_block(); /* because signal handlers may change the shadow stack */
 
-		leave_only(t, slot);
+		leave_unmeasured(t, slot);
 		record_signals_restore(signals);
 		return;
 	}
@@ -465,15 +466,15 @@ void probe_leave_slowly(uintptr_t *slot, uint64_t now)
 	if (!*probe.writer.alive)
 		probe_saved(call_child, t, NULL);
 	paused = t->paused;
-	prune_late(t, slot, false);
-	now += t->paused - paused; /* excludes the time of prune_late() */
+	end_frames_late(t, slot, false);
+	now += t->paused - paused; /* excludes the time of end_frames_late() */
 	top = t->depth ? probe_frame_at(t, t->depth - 1) : NULL;
 	if (top && top->slot == slot) {
-		*slot = top->back;
+		*slot = top->return_address;
 		probe_barrier();
 		frame_pop(t, now, 0);
 	} else {
-		leave_only(t, slot);
+		leave_unmeasured(t, slot);
 	}
 	hook_end(t);
 }
@@ -525,7 +526,7 @@ static void instrumented_enter(uint32_t function, uintptr_t *slot)
 	struct probe_thread *t;
 	struct probe_work work;
 
-	if (--*(function < PROBE_NEAR ? &probe_near[function] : &probe_far[function]) >= 0) {
+	if (--*(function < PROBE_TLS_FUNCTIONS ? &probe_near[function] : &probe_far[function]) >= 0) {
 		instrumented_inner(probe_self, function);
 		return;
 	}
@@ -535,7 +536,7 @@ static void instrumented_enter(uint32_t function, uintptr_t *slot)
 		return;
 	}
 	probe_work_begin(t, &work);
-	prune_late(t, slot, true);
+	end_frames_late(t, slot, true);
 	frame_push(t, function, slot, 0);
 	hook_end(t);
 }
@@ -554,7 +555,7 @@ static void instrumented_leave(uint32_t function, uintptr_t *slot)
 		frame->inner--;
 		return;
 	}
-	if (!probe_on_stack(t, slot) || probe_hook_lives(t, slot))
+	if (!probe_on_stack(t, slot) || probe_is_hook_active(t, slot))
 		return;
 	probe_work_begin(t, &work);
 	if (!*probe.writer.alive)

@@ -92,13 +92,13 @@ static __typeof__(dlopen) *real_dlopen(void)
 	return (__typeof__(dlopen) *)(uintptr_t)real;
 }
 
-void *probe_library(const char *file, int mode)
+void *probe_load_library(const char *file, int mode)
 {
 	return real_dlopen()(file, mode);
 }
 
 /* Returns the caller's address. If the caller's function is measured and ended by a jump to this one, ends its invocation first. */
-static uintptr_t caller_of(uintptr_t *slot)
+static uintptr_t find_caller(uintptr_t *slot)
 {
 	while (*(volatile uintptr_t *)slot == (uintptr_t)probe_return)
 		probe_leave_slowly(slot, record_ticks_done());
@@ -107,16 +107,16 @@ static uintptr_t caller_of(uintptr_t *slot)
 
 PROBE_EXPORT void *dlopen(const char *file, int mode)
 {
-	struct search search = { .caller = caller_of((uintptr_t *)__builtin_dwarf_cfa() - 1) };
+	struct search search = { .caller = find_caller((uintptr_t *)__builtin_dwarf_cfa() - 1) };
 	void *library;
 
 	dl_iterate_phdr(gadget_find, &search);
 	if (search.gadget)
 		library = probe_call_as((void *)(uintptr_t)real_dlopen(), file, mode, search.gadget);
 	else
-		library = probe_library(file, mode);
+		library = probe_load_library(file, mode);
 	if (library)
-		probe_loaded();
+		probe_scan_loaded();
 	return library;
 }
 
@@ -128,7 +128,7 @@ void *probe_context_function(bool swap, uintptr_t *slot)
 {
 	static void *real[2];
 
-	caller_of(slot);
+	find_caller(slot);
 	if (!real[swap])
 		real[swap] = next_definition(swap ? "swapcontext" : "getcontext");
 	return real[swap];
@@ -154,7 +154,7 @@ CONTEXT_FUNCTION("getcontext", "0");
 CONTEXT_FUNCTION("swapcontext", "1");
 
 /* Returns the original return address for probe_return, so that a function that looks up its return address finds its caller. */
-static void *translated(const void *address)
+static void *translate_address(const void *address)
 {
 	const struct probe_thread *t = probe_self;
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0), found = 0;
@@ -162,8 +162,8 @@ static void *translated(const void *address)
 	for (uint32_t i = t && address == (const void *)(uintptr_t)probe_return ? t->depth : 0; i-- > 0 && !found;) {
 		const struct probe_frame *frame = probe_frame_at(t, i);
 
-		if ((uintptr_t)frame->slot > here && frame->back && !frame->bare && !probe_overwritten(frame))
-			found = probe_address_at(t, frame->slot);
+		if ((uintptr_t)frame->slot > here && frame->return_address && !frame->shows_return_address && !probe_is_overwritten(frame))
+			found = probe_find_return_address(t, frame->slot);
 	}
 	return found ? (void *)found : (void *)(uintptr_t)address;
 }
@@ -174,20 +174,20 @@ PROBE_EXPORT int dladdr(const void *address, Dl_info *info)
 
 	if (!real)
 		*(void **)&real = next_definition("dladdr");
-	return real(translated(address), info);
+	return real(translate_address(address), info);
 }
 
 /* ---- unwinding ---- */
 
 /* Returns the function that the program would have without the probe. Also searches libgcc and libstdc++, which only a plugin may use. */
-static void *next_of(const char *name)
+static void *find_next_symbol(const char *name)
 {
 	uint64_t signals = record_signals_block();
 	void *found = dlsym(RTLD_NEXT, name), *library;
 
-	if (!found && (library = probe_library("libgcc_s.so.1", RTLD_LAZY | RTLD_NOLOAD)))
+	if (!found && (library = probe_load_library("libgcc_s.so.1", RTLD_LAZY | RTLD_NOLOAD)))
 		found = dlsym(library, name);
-	if (!found && (library = probe_library("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD)))
+	if (!found && (library = probe_load_library("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD)))
 		found = dlsym(library, name);
 	record_signals_restore(signals);
 	if (!found) {
@@ -210,10 +210,10 @@ static void addresses_change(bool restore)
 	for (uint32_t i = 0; i < t->depth; i++) {
 		struct probe_frame *frame = probe_frame_at(t, restore ? t->depth - 1 - i : i);
 
-		if (!frame->back || frame->bare == restore || probe_overwritten(frame))
+		if (!frame->return_address || frame->shows_return_address == restore || probe_is_overwritten(frame))
 			continue;
-		*frame->slot = restore ? frame->back : (uintptr_t)probe_return;
-		frame->bare = restore;
+		*frame->slot = restore ? frame->return_address : (uintptr_t)probe_return;
+		frame->shows_return_address = restore;
 	}
 	probe_work_end(t, &work);
 }
@@ -224,10 +224,10 @@ static void prune_below(void *here)
 	struct probe_thread *t = probe_self;
 	struct probe_work work;
 
-	if (!t || !probe_on_stack(t, &work) || probe_hook_lives(t, here))
+	if (!t || !probe_on_stack(t, &work) || probe_is_hook_active(t, here))
 		return;
 	probe_work_begin(t, &work);
-	probe_prune(t, here, false);
+	probe_end_dead_frames(t, here, false);
 	work.before = 0;
 	probe_work_end(t, &work);
 }
@@ -239,7 +239,7 @@ static void prune_below(void *here)
 		static void *found;                                                                                                        \
                                                                                                                                            \
 		if (!found)                                                                                                                \
-			found = next_of(#name);                                                                                            \
+			found = find_next_symbol(#name);                                                                                   \
 		return (__typeof__(name) *)(uintptr_t)found;                                                                               \
 	}
 
@@ -323,30 +323,30 @@ PROBE_EXPORT int backtrace(void **array, int size)
 	return n;
 }
 
-struct look {
-	_Unwind_Trace_Fn with;
+struct backtrace_call {
+	_Unwind_Trace_Fn callback;
 	void *argument;
-	bool begun; /* the first frame, which is _Unwind_Backtrace() below, was skipped */
+	bool skipped_first; /* the first frame, which is _Unwind_Backtrace() below, was skipped */
 };
 
-static _Unwind_Reason_Code look_further(struct _Unwind_Context *context, void *argument)
+static _Unwind_Reason_Code continue_unwinding(struct _Unwind_Context *context, void *argument)
 {
-	struct look *look = argument;
+	struct backtrace_call *look = argument;
 
-	if (look->begun)
-		return look->with(context, look->argument);
-	look->begun = true;
+	if (look->skipped_first)
+		return look->callback(context, look->argument);
+	look->skipped_first = true;
 	return _URC_NO_REASON;
 }
 
 PROBE_EXPORT _Unwind_Reason_Code _Unwind_Backtrace(_Unwind_Trace_Fn with, void *argument)
 {
 	__typeof__(_Unwind_Backtrace) *real = real__Unwind_Backtrace();
-	struct look look = { with, argument, false };
+	struct backtrace_call look = { with, argument, false };
 	_Unwind_Reason_Code code;
 
 	addresses_change(true);
-	code = real(look_further, &look);
+	code = real(continue_unwinding, &look);
 	addresses_change(false);
 	return code;
 }

@@ -112,6 +112,6 @@ bool probe_list_read(const char *path, struct probe_list *out)
 		probe_report(
 		    "the file of ASSAY_PROBE_LIST has lines that are not as 'assay record --for functions --list' writes them; the "
 		    "first is line ",
-		    record_number(bad, 10, digits), 0);
+		    record_format_number(bad, 10, digits), 0);
 	return true;
 }

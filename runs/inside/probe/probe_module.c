@@ -35,12 +35,12 @@ struct probe_stubs {
 };
 
 #if defined(__x86_64__)
-#define SITE_BYTES 5u
-#define STUB_BYTES 64u
-#define PAGE_BYTES 4096u
-#define JUMP	   0xe9u
-#define NEAR_STEP  (1u << 20)
-#define NEAR_LIMIT (2000u << 20) /* maximum distance of a relative jump, less a margin */
+#define SITE_BYTES	 5u
+#define STUB_BYTES	 64u
+#define PAGE_BYTES	 4096u
+#define JUMP		 0xe9u
+#define NEAR_SEARCH_STEP (1u << 20)
+#define NEAR_LIMIT	 (2000u << 20) /* maximum distance of a relative jump, less a margin */
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
@@ -90,7 +90,7 @@ static int32_t thread_offset(const void *variable)
 
 static unsigned char *stub_put_countdown(unsigned char *at, uint32_t number)
 {
-	if (number < PROBE_NEAR) {
+	if (number < PROBE_TLS_FUNCTIONS) {
 		at = stub_put(at, "\x64\xff\x0c\x25", 4); /* decl %fs:OFFSET */
 		return stub_put_value(at, thread_offset(&probe_near[number]));
 	}
@@ -132,16 +132,16 @@ static void *map_at(uintptr_t at, size_t bytes)
 
 /* Maps writable memory within reach of a jump from all of the module; NULL if there is none. Prefers memory below the module, because the
  * heap grows above it. Prefers memory next to the last such mapping, because large mappings may leave little free space near a module. */
-static void *map_near(struct probe_range module, size_t bytes)
+static void *map_memory_near(struct probe_range module, size_t bytes)
 {
 	static uintptr_t last;
 	uintptr_t reach = NEAR_LIMIT > module.high - module.low + bytes ? NEAR_LIMIT - (module.high - module.low) - bytes : 0;
 	uintptr_t next = last - bytes;
 	void *got = next + reach > module.low && next < module.high + reach ? map_at(next, bytes) : NULL;
 
-	for (uintptr_t away = 0; !got && away < reach && module.low > away + bytes; away += NEAR_STEP)
+	for (uintptr_t away = 0; !got && away < reach && module.low > away + bytes; away += NEAR_SEARCH_STEP)
 		got = map_at(module.low - away - bytes, bytes);
-	for (uintptr_t away = NEAR_STEP; !got && away < reach; away += NEAR_STEP)
+	for (uintptr_t away = NEAR_SEARCH_STEP; !got && away < reach; away += NEAR_SEARCH_STEP)
 		got = map_at(module.high + away, bytes);
 	last = got ? (uintptr_t)got : last;
 	return got;
@@ -183,13 +183,13 @@ static unsigned char *stub_at(unsigned char *memory, size_t i)
 }
 
 /* Makes executable stubs near `module`. *memory, *bytes: their mapping. Returns 0 or an errno. */
-static int stubs_make(const struct probe_patch *patches, size_t n, struct probe_range module, unsigned char **memory, size_t *bytes)
+static int stubs_create(const struct probe_patch *patches, size_t n, struct probe_range module, unsigned char **memory, size_t *bytes)
 {
 	const uintptr_t entry = (uintptr_t)probe_entry;
 	int failed;
 
 	*bytes = (STUB_BYTES * (n + 1) + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
-	*memory = map_near(module, *bytes);
+	*memory = map_memory_near(module, *bytes);
 	if (!*memory)
 		return ENOMEM;
 	memcpy(*memory, &entry, sizeof(entry));
@@ -209,7 +209,7 @@ static bool stubs_at(const uintptr_t places[PROBE_STUBS], struct probe_stubs *ou
 
 	for (uint32_t i = 0; i < PROBE_STUBS; i++)
 		patches[i] = (struct probe_patch){ places[i] - SITE_BYTES, i };
-	if (stubs_make(patches, PROBE_STUBS, module, &out->memory, &out->bytes))
+	if (stubs_create(patches, PROBE_STUBS, module, &out->memory, &out->bytes))
 		return false;
 	for (uint32_t i = 0; i < PROBE_STUBS; i++)
 		out->at[i] = (void (*)(void))(uintptr_t)stub_at(out->memory, i);
@@ -221,7 +221,7 @@ static int sites_patch(const struct probe_patch *patches, size_t n, struct probe
 {
 	unsigned char *memory;
 	size_t bytes;
-	int failed = stubs_make(patches, n, module, &memory, &bytes);
+	int failed = stubs_create(patches, n, module, &memory, &bytes);
 
 	if (failed)
 		return failed;
@@ -258,16 +258,16 @@ static bool stubs_at(const uintptr_t places[PROBE_STUBS], struct probe_stubs *ou
 
 /* ---- cost of measuring ---- */
 
-#define ROUNDS	    17u
-#define WARM	    2u /* number of first rounds whose results are not used; they fill caches and predictors */
-#define NESTED	    4u /* number of measured calls that the calling function makes */
-#define BETWEEN	    64 /* number of calls that are only counted before the measured one of many */
-#define COLUMNS_MAX (1 + RECORD_COUNTERS_MAX)
-#define INNER	    0u /* numbers of the functions whose state the calibration borrows */
-#define OUTER	    1u
+#define ROUNDS	      17u
+#define WARM_ROUNDS   2u /* number of first rounds whose results are not used; they fill caches and predictors */
+#define NESTED	      4u /* number of measured calls that the calling function makes */
+#define CALLS_BETWEEN 64 /* number of calls that are only counted before the measured one of many */
+#define COLUMNS_MAX   (1 + RECORD_COUNTERS_MAX)
+#define INNER	      0u /* numbers of the functions whose state the calibration borrows */
+#define OUTER	      1u
 
 /* Functions that are measured like the program's functions. */
-struct calibrated {
+struct calibration_functions {
 	void (*inner)(void);
 	void (*outer)(void); /* calls `inner` NESTED times */
 };
@@ -279,11 +279,11 @@ struct rounds {
 };
 
 /* Parts of the thread's state that the calibration changes and then restores. */
-struct borrowed {
+struct saved_thread_state {
 	struct record_thread record;
 	struct probe_state states[2];
 	int32_t near[2];
-	uint32_t begun;
+	uint32_t n_functions_called;
 	uint64_t nested, before, signals;
 };
 
@@ -293,13 +293,13 @@ struct scratch {
 	_Alignas(8) unsigned char samples[(1 + NESTED) * (sizeof(struct record_sample) + RECORD_COUNTERS_MAX * sizeof(uint64_t))];
 };
 
-static struct calibrated called;
+static struct calibration_functions called;
 
-static void empty(void)
+static void empty_function(void)
 {
 }
 
-static void calls(void)
+static void call_empty_functions(void)
 {
 	for (unsigned i = 0; i < NESTED; i++)
 		called.inner();
@@ -308,49 +308,49 @@ static void calls(void)
 void __cyg_profile_func_enter(void *function, void *site);
 void __cyg_profile_func_exit(void *function, void *site);
 
-static __attribute__((noinline)) void empty_instrumented(void)
+static __attribute__((noinline)) void empty_instrumented_function(void)
 {
-	__cyg_profile_func_enter((void *)(uintptr_t)empty, NULL);
-	__cyg_profile_func_exit((void *)(uintptr_t)empty, NULL);
+	__cyg_profile_func_enter((void *)(uintptr_t)empty_function, NULL);
+	__cyg_profile_func_exit((void *)(uintptr_t)empty_function, NULL);
 }
 
-static __attribute__((noinline)) void calls_instrumented(void)
+static __attribute__((noinline)) void call_instrumented_functions(void)
 {
-	__cyg_profile_func_enter((void *)(uintptr_t)calls, NULL);
-	calls();
-	__cyg_profile_func_exit((void *)(uintptr_t)calls, NULL);
+	__cyg_profile_func_enter((void *)(uintptr_t)call_empty_functions, NULL);
+	call_empty_functions();
+	__cyg_profile_func_exit((void *)(uintptr_t)call_empty_functions, NULL);
 }
 
-static struct probe_frame *frame_around(const struct probe_thread *t)
+static struct probe_frame *find_current_frame(const struct probe_thread *t)
 {
 	return t->depth ? probe_frame_at(t, t->depth - 1) : NULL;
 }
 
-static void borrow(struct probe_thread *t, struct borrowed *b)
+static void borrow_thread_state(struct probe_thread *t, struct saved_thread_state *b)
 {
 	b->signals = record_signals_block();
 	b->before = record_ticks();
 	b->record = t->record;
-	b->begun = t->begun;
-	b->nested = t->depth ? frame_around(t)->nested : 0;
+	b->n_functions_called = t->n_functions_called;
+	b->nested = t->depth ? find_current_frame(t)->nested : 0;
 	for (uint32_t i = 0; i < 2; i++) {
 		b->states[i] = t->states[i];
 		b->near[i] = t->near[i];
 	}
-	if (t->begun < 2)
-		t->begun = 2;
+	if (t->n_functions_called < 2)
+		t->n_functions_called = 2;
 }
 
-static void give_back(struct probe_thread *t, const struct borrowed *b)
+static void return_thread_state(struct probe_thread *t, const struct saved_thread_state *b)
 {
 	t->record = b->record;
-	t->begun = b->begun;
+	t->n_functions_called = b->n_functions_called;
 	for (uint32_t i = 0; i < 2; i++) {
 		t->states[i] = b->states[i];
 		t->near[i] = b->near[i];
 	}
 	if (t->depth)
-		frame_around(t)->nested = b->nested;
+		find_current_frame(t)->nested = b->nested;
 	t->paused += record_ticks() - b->before;
 	record_signals_restore(b->signals);
 }
@@ -369,7 +369,7 @@ static void round_begin(struct probe_thread *t, struct scratch *scratch, bool ra
 }
 
 /* Returns a column of sample i; INT64_MAX if it was not counted. */
-static int64_t column_of(const struct scratch *scratch, size_t i, size_t column)
+static int64_t counter_difference(const struct scratch *scratch, size_t i, size_t column)
 {
 	const unsigned char *at = scratch->samples + i * probe.writer.sample_bytes;
 	uint64_t value;
@@ -381,21 +381,21 @@ static int64_t column_of(const struct scratch *scratch, size_t i, size_t column)
 	return value <= INT64_MAX ? (int64_t)value : INT64_MAX;
 }
 
-static bool round_inside(struct probe_thread *t, struct scratch *scratch, bool rare, int64_t *inside)
+static bool measure_inside(struct probe_thread *t, struct scratch *scratch, bool rare, int64_t *inside)
 {
 	round_begin(t, scratch, rare);
 	if (rare) {
-		t->near[INNER] = BETWEEN;
-		for (unsigned i = 0; i < BETWEEN; i++)
+		t->near[INNER] = CALLS_BETWEEN;
+		for (unsigned i = 0; i < CALLS_BETWEEN; i++)
 			called.inner();
 	}
 	called.inner();
 	for (size_t c = 0; c < 1 + probe.n_counters && scratch->chunk.samples == 1; c++)
-		inside[c] = column_of(scratch, 0, c);
+		inside[c] = counter_difference(scratch, 0, c);
 	return scratch->chunk.samples == 1;
 }
 
-static bool round_around(struct probe_thread *t, struct scratch *scratch, bool rare, int64_t *around)
+static bool measure_around(struct probe_thread *t, struct scratch *scratch, bool rare, int64_t *around)
 {
 	int64_t without[COLUMNS_MAX];
 	size_t measured;
@@ -404,7 +404,7 @@ static bool round_around(struct probe_thread *t, struct scratch *scratch, bool r
 	t->near[INNER] = INT32_MAX; /* calls of `inner` are only counted */
 	called.outer();
 	for (size_t c = 0; c < 1 + probe.n_counters && scratch->chunk.samples == 1; c++)
-		without[c] = column_of(scratch, 0, c);
+		without[c] = counter_difference(scratch, 0, c);
 	if (scratch->chunk.samples != 1)
 		return false;
 	round_begin(t, scratch, rare);
@@ -414,7 +414,7 @@ static bool round_around(struct probe_thread *t, struct scratch *scratch, bool r
 	called.outer();
 	measured = scratch->chunk.samples - 1;
 	for (size_t c = 0; c < 1 + probe.n_counters && measured; c++) {
-		int64_t with = column_of(scratch, measured, c);
+		int64_t with = counter_difference(scratch, measured, c);
 
 		around[c] = with == INT64_MAX || without[c] == INT64_MAX ? INT64_MAX : (with - without[c]) / (int64_t)measured;
 	}
@@ -438,7 +438,7 @@ static bool column_median(int64_t (*rows)[COLUMNS_MAX], size_t n, size_t column,
 	return sorted[n - 1] != INT64_MAX;
 }
 
-static char *text_put(char *at, const char *text)
+static char *text_print_sanitized(char *at, const char *text)
 {
 	while (*text)
 		*at++ = *text++;
@@ -456,22 +456,22 @@ static void columns_write(const char *key, int64_t (*rows)[COLUMNS_MAX], size_t 
 
 		if (!column_median(rows, n, c, &median, &spread))
 			median = spread = 0;
-		at = text_put(text_put(at, c ? " " : ""), record_number((uint64_t)median, 10, number));
-		at = text_put(text_put(at, " "), record_number((uint64_t)spread, 10, number));
+		at = text_print_sanitized(text_print_sanitized(at, c ? " " : ""), record_format_number((uint64_t)median, 10, number));
+		at = text_print_sanitized(text_print_sanitized(at, " "), record_format_number((uint64_t)spread, 10, number));
 	}
-	record_info(&probe.writer, key, text);
+	record_add_info(&probe.writer, key, text);
 }
 
 static void rounds_run(struct probe_thread *t, struct rounds *rounds, struct scratch *scratch)
 {
 	int64_t median, spread;
 
-	for (size_t i = 0; i < ROUNDS + WARM; i++) {
-		size_t row = i < WARM ? 0 : i - WARM;
+	for (size_t i = 0; i < ROUNDS + WARM_ROUNDS; i++) {
+		size_t row = i < WARM_ROUNDS ? 0 : i - WARM_ROUNDS;
 
 		for (size_t rare = 0; rare < 2; rare++)
-			if (!round_inside(t, scratch, rare, rounds->inside[2 * row + rare]) ||
-			    !round_around(t, scratch, rare, rounds->around[rare][row]))
+			if (!measure_inside(t, scratch, rare, rounds->inside[2 * row + rare]) ||
+			    !measure_around(t, scratch, rare, rounds->around[rare][row]))
 				return;
 	}
 	columns_write("cost_inside", rounds->inside, 2 * ROUNDS);
@@ -481,18 +481,18 @@ static void rounds_run(struct probe_thread *t, struct rounds *rounds, struct scr
 		probe.cost_inside = (uint64_t)median;
 }
 
-static void calibrate(struct probe_thread *t, struct calibrated functions)
+static void calibrate(struct probe_thread *t, struct calibration_functions functions)
 {
 	size_t bytes = sizeof(struct rounds) + sizeof(struct scratch);
 	struct rounds *rounds = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	struct borrowed borrowed;
+	struct saved_thread_state saved_thread_state;
 
 	if (rounds == MAP_FAILED)
 		return;
 	called = functions;
-	borrow(t, &borrowed);
+	borrow_thread_state(t, &saved_thread_state);
 	rounds_run(t, rounds, (struct scratch *)(void *)(rounds + 1));
-	give_back(t, &borrowed);
+	return_thread_state(t, &saved_thread_state);
 	munmap(rounds, bytes);
 }
 
@@ -500,21 +500,22 @@ static void calibrate(struct probe_thread *t, struct calibrated functions)
 static void calibrate_once(bool instrumented)
 {
 	struct probe_thread *t = probe_self;
-	struct calibrated functions = { empty_instrumented, calls_instrumented };
+	struct calibration_functions functions = { empty_instrumented_function, call_instrumented_functions };
 	struct probe_stubs stubs = { .bytes = 0 };
 
 	if (probe.calibrated || !t || t->busy || !t->states)
 		return;
 	probe.calibrated = true;
 	if (instrumented) {
-		if (!probe_instrumented_add((uintptr_t)empty, INNER) || !probe_instrumented_add((uintptr_t)calls, OUTER))
+		if (!probe_instrumented_add((uintptr_t)empty_function, INNER) ||
+		    !probe_instrumented_add((uintptr_t)call_empty_functions, OUTER))
 			return;
 	} else {
-		const uintptr_t places[PROBE_STUBS] = { (uintptr_t)empty, (uintptr_t)calls };
+		const uintptr_t places[PROBE_STUBS] = { (uintptr_t)empty_function, (uintptr_t)call_empty_functions };
 
 		if (!stubs_at(places, &stubs))
 			return;
-		functions = (struct calibrated){ stubs.at[INNER], stubs.at[OUTER] };
+		functions = (struct calibration_functions){ stubs.at[INNER], stubs.at[OUTER] };
 	}
 	calibrate(t, functions);
 	if (stubs.bytes)
@@ -589,12 +590,12 @@ static void module_inspect(const struct dl_phdr_info *info, struct module *m)
 
 static bool any_patched, any_instrumented;
 
-static bool belongs(const struct module *m, const struct probe_entry *e)
+static bool is_entry_of_module(const struct module *m, const struct probe_entry *e)
 {
 	return (m->id[0] && strcmp(e->module, m->id) == 0) || (m->name[0] && strcmp(e->module, m->name) == 0);
 }
 
-static const struct probe_range *code_of(const struct module *m, uintptr_t address)
+static const struct probe_range *find_code_range(const struct module *m, uintptr_t address)
 {
 	for (size_t i = 0; i < m->n_code; i++)
 		if (address >= m->code[i].low && address < m->code[i].high && m->code[i].high - address >= 16)
@@ -602,19 +603,19 @@ static const struct probe_range *code_of(const struct module *m, uintptr_t addre
 	return NULL;
 }
 
-static uint64_t seed_of(uint64_t address)
+static uint64_t function_seed(uint64_t address)
 {
 	return (address + 1) * 0x9e3779b97f4a7c15u + probe.seed * 0xd1342543de82ef95u;
 }
 
 /* Returns the function's number, and assigns it if needed; UINT32_MAX if there is no number left or no file. */
-static uint32_t number_of(struct probe_entry *e, uintptr_t address)
+static uint32_t function_number(struct probe_entry *e, uintptr_t address)
 {
 	if (e->number == UINT32_MAX && probe.writer.header) {
-		uint32_t number = record_function(&probe.writer, e->address, e->module, e->name);
+		uint32_t number = record_add_function(&probe.writer, e->address, e->module, e->name);
 
 		if (number != UINT32_MAX) {
-			probe.functions[number] = (struct probe_function){ seed_of(e->address), address };
+			probe.functions[number] = (struct probe_function){ function_seed(e->address), address };
 			e->number = number;
 		}
 	}
@@ -640,7 +641,7 @@ static void module_patch(const struct module *m, const struct probe_range *code,
 		probe.patching_refused = failed;
 		probe_report("the system refuses to let this program's code be changed (build it with -finstrument-functions instead): ",
 			     m->name + 1, failed);
-		record_info(&probe.writer, "patching", "refused");
+		record_add_info(&probe.writer, "patching", "refused");
 	}
 }
 
@@ -655,12 +656,12 @@ static void segment_scan(const struct module *m, const struct probe_range *code,
 		uintptr_t address = m->base + e->address, site;
 		enum probe_site found;
 
-		if (!belongs(m, e) || code_of(m, address) != code)
+		if (!is_entry_of_module(m, e) || find_code_range(m, address) != code)
 			continue;
 		found = site_at(address, &site);
 		if (found == PROBE_SITE_JUMP && e->number != UINT32_MAX)
 			continue; /* the jump was written by an earlier search */
-		if (number_of(e, address) == UINT32_MAX)
+		if (function_number(e, address) == UINT32_MAX)
 			report_full_list(e);
 		else if (found == PROBE_SITE_FREE)
 			patches[n++] = (struct probe_patch){ site, e->number };
@@ -696,17 +697,17 @@ static int module_has(struct dl_phdr_info *info, size_t size, void *data)
 	(void)size;
 	module_inspect(info, &m);
 	for (size_t i = 0; i < list->n; i++)
-		if (belongs(&m, &list->items[i]) && code_of(&m, m.base + list->items[i].address))
+		if (is_entry_of_module(&m, &list->items[i]) && find_code_range(&m, m.base + list->items[i].address))
 			return 1;
 	return 0;
 }
 
-/* Searches twice. probe_begin() may load libraries, so it must not run while dl_iterate_phdr() holds the loader's lock. */
+/* Searches twice. probe_open_file() may load libraries, so it must not run while dl_iterate_phdr() holds the loader's lock. */
 void probe_modules_scan(const struct probe_list *list)
 {
 	struct probe_list copy = *list;
 
-	if (dl_iterate_phdr(module_has, &copy) && probe_begin())
+	if (dl_iterate_phdr(module_has, &copy) && probe_open_file())
 		dl_iterate_phdr(module_scan, &copy);
 	if (any_patched || any_instrumented)
 		calibrate_once(!any_patched);

@@ -90,14 +90,14 @@ static void costs_measure(uint64_t ticks_per_s)
 
 static void program_write(void)
 {
-	record_program(&probe.writer);
-	record_info(&probe.writer, "probe", PROBE_VERSION);
-	record_info_number(&probe.writer, "budget_ppm", probe.budget_ppm);
-	record_info_number(&probe.writer, "seed", probe.seed);
-	record_info_number(&probe.writer, "cost_sampled_ticks", probe.cost_sampled);
+	record_add_program(&probe.writer);
+	record_add_info(&probe.writer, "probe", PROBE_VERSION);
+	record_add_info_number(&probe.writer, "budget_ppm", probe.budget_ppm);
+	record_add_info_number(&probe.writer, "seed", probe.seed);
+	record_add_info_number(&probe.writer, "cost_sampled_ticks", probe.cost_sampled);
 	if (secure_getenv("ASSAY_PROBE_INPUT"))
-		record_info(&probe.writer, "input", secure_getenv("ASSAY_PROBE_INPUT"));
-	probe_counters_why();
+		record_add_info(&probe.writer, "input", secure_getenv("ASSAY_PROBE_INPUT"));
+	probe_report_no_counters();
 }
 
 /* Returns the space for the names of the listed functions and a little more, bytes. More space would cost time at the start. */
@@ -111,7 +111,7 @@ static uint32_t names_bytes(void)
 	return bytes < RECORD_NAMES_BYTES_MAX ? (uint32_t)bytes : RECORD_NAMES_BYTES_MAX;
 }
 
-bool probe_begin(void)
+bool probe_open_file(void)
 {
 	static bool tried;
 	struct record_options options = {
@@ -154,7 +154,7 @@ static void loading_free(void)
 	loading = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 }
 
-void probe_loaded(void)
+void probe_scan_loaded(void)
 {
 	static __thread bool at_work PROBE_TLS; /* prevents a search of libraries that PAPI loads */
 
@@ -191,7 +191,7 @@ __attribute__((constructor)) static void probe_start(void)
 	probe.first_thread = (uintptr_t)__builtin_thread_pointer();
 	probe.stack_limit = getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < STACK_BYTES_MAX ? stack.rlim_cur : STACK_BYTES_MAX;
 	pthread_atfork(NULL, NULL, loading_free);
-	probe_loaded();
+	probe_scan_loaded();
 }
 
 __attribute__((destructor)) static void probe_end(void)

@@ -22,16 +22,16 @@
 #define ROUNDS		3     /* number of rounds of thread-specific destructors to wait, so that destructors of the program run first */
 #define NAMES_BYTES_MAX 8192
 
-int32_t probe_far_none[RECORD_FUNCTIONS_MAX];
+int32_t probe_far_empty[RECORD_FUNCTIONS_MAX];
 struct probe_thread *probe_threads;
 __thread struct probe_thread *probe_self PROBE_TLS;
-__thread int32_t probe_near[PROBE_NEAR] PROBE_TLS;
-__thread int32_t *probe_far PROBE_TLS = probe_far_none;
+__thread int32_t probe_near[PROBE_TLS_FUNCTIONS] PROBE_TLS;
+__thread int32_t *probe_far PROBE_TLS = probe_far_empty;
 
 static struct probe_thread ended = { .busy = UINTPTR_MAX }; /* state of threads that are not measured; a hook seems active */
 static pthread_key_t key;
-static bool key_made;
-static bool untold; /* threads were created before the file existed */
+static bool is_key_created;
+static bool totals_pending; /* threads were created before the file existed */
 
 /* ---- counters ---- */
 
@@ -39,11 +39,11 @@ static bool untold; /* threads were created before the file existed */
  * PAPI has none on unknown CPUs. PAPI is loaded only if its counters are requested, so that other programs do not need it. */
 
 static char names_text[NAMES_BYTES_MAX];
-static const char **wanted;
-static uint32_t n_wanted;
+static const char **requested_counters;
+static uint32_t n_requested_counters;
 static bool of_kernel;
-static const char *why; /* reason why nothing is counted; NULL if none */
-static char why_text[256];
+static const char *not_counted_reason; /* reason why nothing is counted; NULL if none */
+static char not_counted_text[256];
 
 /* ---- kernel events ---- */
 
@@ -53,10 +53,10 @@ static int software_allowed(const char *const *names, uint32_t n)
 	for (uint32_t i = 0; i < n; i++) {
 		size_t row = software_event(names[i]);
 
-		if (row < SOFTWARE_EVENTS && software_events[row].in_kernel_only)
-			return REFUSED_KERNEL;
+		if (row < SOFTWARE_EVENTS && software_events[row].is_kernel_only)
+			return PARANOID_MAX_KERNEL_EVENTS;
 	}
-	return REFUSED_USER;
+	return PARANOID_MAX_USER_EVENTS;
 }
 
 static int software_open(const char *name, int group)
@@ -73,11 +73,11 @@ static int software_open(const char *name, int group)
 	}
 	event.config = software_events[row].config;
 	file = (int)syscall(SYS_perf_event_open, &event, 0, -1, group, PERF_FLAG_FD_CLOEXEC);
-	if (file < 0 && (errno == EACCES || errno == EPERM) && !software_events[row].in_kernel_only) {
+	if (file < 0 && (errno == EACCES || errno == EPERM) && !software_events[row].is_kernel_only) {
 		event.exclude_kernel = 1;
 		file = (int)syscall(SYS_perf_event_open, &event, 0, -1, group, PERF_FLAG_FD_CLOEXEC);
 	}
-	high = file < 0 ? -1 : fcntl(file, F_DUPFD_CLOEXEC, RECORD_DESCRIPTOR_LEAST);
+	high = file < 0 ? -1 : fcntl(file, F_DUPFD_CLOEXEC, RECORD_DESCRIPTOR_MIN);
 	if (high < 0)
 		return file;
 	close(file);
@@ -89,7 +89,7 @@ static bool software_id(int file, uint64_t *id)
 	return syscall(SYS_ioctl, file, PERF_EVENT_IOC_ID, id) == 0;
 }
 
-static bool software_is_ours(const struct probe_software *software, uint32_t i)
+static bool software_is_own_event(const struct probe_software *software, uint32_t i)
 {
 	uint64_t id;
 
@@ -99,7 +99,7 @@ static bool software_is_ours(const struct probe_software *software, uint32_t i)
 static void software_end(const struct probe_software *software, uint32_t n)
 {
 	while (n-- > 0)
-		if (software_is_ours(software, n))
+		if (software_is_own_event(software, n))
 			close(software->files[n]);
 }
 
@@ -128,7 +128,7 @@ static bool software_read(const struct probe_software *software, uint32_t n, uin
 	uint64_t group[1 + PROBE_SOFTWARE_MAX];
 	long got;
 
-	if (!software_is_ours(software, 0))
+	if (!software_is_own_event(software, 0))
 		return false;
 	got = syscall(SYS_read, software->files[0], group, (1 + n) * sizeof(group[0]));
 	if (got != (long)((1 + n) * sizeof(group[0])) || group[0] != n)
@@ -143,15 +143,16 @@ static const char *software_try(void)
 	struct probe_software events;
 	int failed;
 
-	if (n_wanted > PROBE_SOFTWARE_MAX)
+	if (n_requested_counters > PROBE_SOFTWARE_MAX)
 		return "too many events of the kernel";
-	failed = software_start(wanted, n_wanted, &events);
+	failed = software_start(requested_counters, n_requested_counters, &events);
 	if (!failed) {
-		software_end(&events, n_wanted);
+		software_end(&events, n_requested_counters);
 		return NULL;
 	}
-	refused_here(failed, software_allowed(wanted, n_wanted), why_text, sizeof(why_text));
-	return why_text;
+	refusal_explain_process(failed, software_allowed(requested_counters, n_requested_counters), not_counted_text,
+				sizeof(not_counted_text));
+	return not_counted_text;
 }
 
 /* ---- PAPI ---- */
@@ -190,7 +191,7 @@ static bool papi_find(void)
 		const char *name;
 		void *at;
 	} rows[] = { PAPI_FUNCTIONS(PAPI_ROW) };
-	void *library = probe_library("libpapi.so.7.0", RTLD_NOW | RTLD_LOCAL);
+	void *library = probe_load_library("libpapi.so.7.0", RTLD_NOW | RTLD_LOCAL);
 
 	if (!library)
 		return false;
@@ -209,7 +210,7 @@ static int event_add(int event_set, const char *name)
 	const char *native;
 	size_t at = 0;
 
-	while (code != PAPI_OK && (native = native_next(name, &at)))
+	while (code != PAPI_OK && (native = native_event_next(name, &at)))
 		if (papi.add_named_event(event_set, native) == PAPI_OK)
 			code = PAPI_OK;
 	return code;
@@ -222,8 +223,8 @@ static int event_set_start(int *event_set)
 
 	*event_set = PAPI_NULL;
 	code = papi.create_eventset(event_set);
-	for (uint32_t i = 0; code == PAPI_OK && i < n_wanted; i++)
-		code = event_add(*event_set, wanted[i]);
+	for (uint32_t i = 0; code == PAPI_OK && i < n_requested_counters; i++)
+		code = event_add(*event_set, requested_counters[i]);
 	if (code == PAPI_OK)
 		code = papi.start(*event_set);
 	return code;
@@ -248,8 +249,8 @@ static const char *papi_begin(int *event_set)
 	code = papi.thread_init(thread_id);
 	if (code == PAPI_OK)
 		code = event_set_start(event_set);
-	if (code != PAPI_OK && refused_hardware(why_text, sizeof(why_text)))
-		return why_text;
+	if (code != PAPI_OK && refusal_explain_hardware(not_counted_text, sizeof(not_counted_text)))
+		return not_counted_text;
 	return code == PAPI_OK ? NULL : papi.strerror(code);
 }
 
@@ -295,33 +296,33 @@ enum record_back_end probe_counters_init(const char *text, const char **names, u
 	*n = 0;
 	if (!text || !*text)
 		return RECORD_TIME;
-	wanted = names;
-	if (!names_split(text, names, &n_wanted, &back_end))
-		why = "ASSAY_PROBE_COUNTERS is not KIND:NAME,NAME...";
+	requested_counters = names;
+	if (!names_split(text, names, &n_requested_counters, &back_end))
+		not_counted_reason = "ASSAY_PROBE_COUNTERS is not KIND:NAME,NAME...";
 	else
-		why = back_end == RECORD_SOFTWARE ? software_try() : papi_try();
-	if (why) {
-		probe_report("counters are not available, only times are measured: ", why, 0);
-		n_wanted = 0;
+		not_counted_reason = back_end == RECORD_SOFTWARE ? software_try() : papi_try();
+	if (not_counted_reason) {
+		probe_report("counters are not available, only times are measured: ", not_counted_reason, 0);
+		n_requested_counters = 0;
 		return RECORD_TIME;
 	}
 	of_kernel = back_end == RECORD_SOFTWARE;
-	*n = n_wanted;
+	*n = n_requested_counters;
 	return back_end;
 }
 
-void probe_counters_why(void)
+void probe_report_no_counters(void)
 {
-	if (why)
-		record_info(&probe.writer, "not_counted", why);
+	if (not_counted_reason)
+		record_add_info(&probe.writer, "not_counted", not_counted_reason);
 }
 
-static void probe_counters_thread(struct probe_thread *t)
+static void probe_init_thread_counters(struct probe_thread *t)
 {
-	if (!n_wanted || why)
+	if (!n_requested_counters || not_counted_reason)
 		return;
 	if (of_kernel) {
-		t->counting = software_start(wanted, n_wanted, &t->software) == 0;
+		t->counting = software_start(requested_counters, n_requested_counters, &t->software) == 0;
 		return;
 	}
 	papi.register_thread();
@@ -334,7 +335,7 @@ static void probe_counters_thread_end(struct probe_thread *t)
 		return;
 	t->counting = false;
 	if (of_kernel) {
-		software_end(&t->software, n_wanted);
+		software_end(&t->software, n_requested_counters);
 		return;
 	}
 	event_set_end(&t->event_set);
@@ -344,29 +345,29 @@ static void probe_counters_thread_end(struct probe_thread *t)
 /* Restarts counting in a child of fork(), because the parent's events belong to the parent. `alone`: the parent had no other thread. Runs
  * at the first measured call, so that children that only execute another program have no cost. PAPI takes locks, of malloc() and of the
  * loader. If another thread of the parent held one at the fork, it is never released. So PAPI is used only if `alone`. */
-static void probe_counters_child(struct probe_thread *t, bool alone)
+static void probe_restart_child_counters(struct probe_thread *t, bool alone)
 {
 	bool counted = t->counting;
 
 	t->counting = false;
-	if (!n_wanted || why)
+	if (!n_requested_counters || not_counted_reason)
 		return;
 	if (of_kernel) {
 		if (counted)
-			software_end(&t->software, n_wanted);
-		t->counting = counted && software_start(wanted, n_wanted, &t->software) == 0;
+			software_end(&t->software, n_requested_counters);
+		t->counting = counted && software_start(requested_counters, n_requested_counters, &t->software) == 0;
 		return;
 	}
-	why = alone ? papi_begin(&t->event_set) : "the child of a process with several threads";
-	t->counting = !why;
+	not_counted_reason = alone ? papi_begin(&t->event_set) : "the child of a process with several threads";
+	t->counting = !not_counted_reason;
 }
 
 void probe_counters_read(struct probe_thread *t, uint64_t *values)
 {
 	long long now[RECORD_COUNTERS_MAX];
-	bool read = of_kernel ? software_read(&t->software, n_wanted, values) : papi.read(t->event_set, now) == PAPI_OK;
+	bool read = of_kernel ? software_read(&t->software, n_requested_counters, values) : papi.read(t->event_set, now) == PAPI_OK;
 
-	for (uint32_t i = 0; i < n_wanted; i++)
+	for (uint32_t i = 0; i < n_requested_counters; i++)
 		if (!read)
 			values[i] = UINT64_MAX;
 		else if (!of_kernel)
@@ -397,7 +398,7 @@ static struct probe_thread *thread_map(void)
 	return t;
 }
 
-static bool is_ours(uintptr_t start, uintptr_t end)
+static bool is_probe_memory(uintptr_t start, uintptr_t end)
 {
 	uintptr_t functions = (uintptr_t)probe.functions;
 	bool ours = start < functions + RECORD_FUNCTIONS_MAX * sizeof(probe.functions[0]) && end > functions;
@@ -409,21 +410,21 @@ static bool is_ours(uintptr_t start, uintptr_t end)
 
 PROBE_EXPORT int mlockall(int flags)
 {
-	return record_lock_all(&probe.writer, flags, is_ours);
+	return record_lock_all(&probe.writer, flags, is_probe_memory);
 }
 
 /* Returns the cleared state of a thread that has ended; NULL if there is none. */
-static struct probe_thread *thread_again(void)
+static struct probe_thread *thread_reuse(void)
 {
 	for (struct probe_thread *t = __atomic_load_n(&probe_threads, __ATOMIC_ACQUIRE); t; t = t->next) {
 		uint32_t one = 1;
 
 		if (!t->unused || !__atomic_compare_exchange_n(&t->unused, &one, 0, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 			continue;
-		memset(t->states, 0, t->begun * sizeof(t->states[0]));
-		memset(t->far, 0, t->begun * sizeof(t->far[0]));
+		memset(t->states, 0, t->n_functions_called * sizeof(t->states[0]));
+		memset(t->far, 0, t->n_functions_called * sizeof(t->far[0]));
 		memset(&t->record, 0, sizeof(t->record));
-		t->begun = t->ended_rounds = t->sparse = t->depth = 0;
+		t->n_functions_called = t->ended_rounds = t->n_sampled_functions = t->depth = 0;
 		return t;
 	}
 	return NULL;
@@ -449,7 +450,7 @@ static struct probe_thread *thread_begin(struct probe_stack stack)
 	if (probe_self)
 		return NULL;
 	probe_self = &ended;
-	t = probe.writer.header ? thread_again() : NULL;
+	t = probe.writer.header ? thread_reuse() : NULL;
 	if (!t && probe.writer.header)
 		t = thread_new();
 	if (!t)
@@ -458,9 +459,9 @@ static struct probe_thread *thread_begin(struct probe_stack stack)
 	t->near = probe_near;
 	t->busy = UINTPTR_MAX;
 	probe_self = t;
-	if (key_made)
+	if (is_key_created)
 		pthread_setspecific(key, t);
-	probe_counters_thread(t);
+	probe_init_thread_counters(t);
 	t->busy = 0;
 	probe_far = t->far;
 	return t;
@@ -476,20 +477,20 @@ struct probe_thread *probe_thread_begin(struct probe_stack stack)
 }
 
 /* Copies another thread's near table. Returns false if the table is gone. A thread that ended by a system call has run no destructors. */
-static bool near_copy(const struct probe_thread *t, int32_t near[PROBE_NEAR])
+static bool copy_near_table(const struct probe_thread *t, int32_t near[PROBE_TLS_FUNCTIONS])
 {
-	struct iovec to = { near, PROBE_NEAR * sizeof(near[0]) }, from = { t->near, PROBE_NEAR * sizeof(near[0]) };
+	struct iovec to = { near, PROBE_TLS_FUNCTIONS * sizeof(near[0]) }, from = { t->near, PROBE_TLS_FUNCTIONS * sizeof(near[0]) };
 
 	return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)to.iov_len;
 }
 
 /* Writes a total (RECORD_TOTAL) with the number of calls of each function to the chunk of `record`. */
-static void totals(struct probe_thread t, struct record_thread *record)
+static void write_totals(struct probe_thread t, struct record_thread *record)
 {
 	struct record_sample head = { .flags = RECORD_TOTAL };
 
-	record_settle(&probe.writer, record);
-	for (uint32_t i = 0; i < t.begun; i++) {
+	record_repair_count(&probe.writer, record);
+	for (uint32_t i = 0; i < t.n_functions_called; i++) {
 		uint64_t calls = t.states[i].next - (uint64_t)(int64_t)*probe_countdown(&t, i);
 		struct record_sample *sample = calls ? record_begin(&probe.writer, record) : NULL;
 
@@ -499,7 +500,7 @@ static void totals(struct probe_thread t, struct record_thread *record)
 		head.ordinal = calls;
 		head.start = record_ticks();
 		if (probe.writer.options.brief) {
-			record_shorten(&head, (struct record_brief *)sample);
+			record_to_brief(&head, (struct record_brief *)sample);
 		} else {
 			*sample = head;
 			memset(sample->counters, 0xff, probe.n_counters * sizeof(sample->counters[0]));
@@ -509,15 +510,15 @@ static void totals(struct probe_thread t, struct record_thread *record)
 }
 
 /* Writes the totals of another thread, which still runs, to a chunk of the calling thread. Does nothing if its table cannot be read. */
-static void totals_of_another(struct probe_thread t)
+static void write_totals_of_other(struct probe_thread t)
 {
-	struct record_thread record = { .number = t.record.number, .numbered = t.record.numbered, .final = true };
-	int32_t near[PROBE_NEAR];
+	struct record_thread record = { .number = t.record.number, .has_number = t.record.has_number, .final = true };
+	int32_t near[PROBE_TLS_FUNCTIONS];
 
-	if (!near_copy(&t, near))
+	if (!copy_near_table(&t, near))
 		return;
 	t.near = near;
-	totals(t, &record);
+	write_totals(t, &record);
 }
 
 /* Writes all totals at the end of the process. Other threads still run and write to their own chunks. */
@@ -529,9 +530,9 @@ void probe_threads_end(void)
 		if (t == probe_self) {
 			t->busy = UINTPTR_MAX;
 			t->record.final = true;
-			totals(*t, &t->record);
-		} else if (t->record.numbered) {
-			totals_of_another(*t);
+			write_totals(*t, &t->record);
+		} else if (t->record.has_number) {
+			write_totals_of_other(*t);
 		}
 	}
 }
@@ -546,13 +547,13 @@ static void thread_end(void *value)
 	if (++t->ended_rounds < ROUNDS && pthread_setspecific(key, t) == 0)
 		return;
 	t->busy = UINTPTR_MAX;
-	probe_prune(t, (const uintptr_t *)UINTPTR_MAX, true);
+	probe_end_dead_frames(t, (const uintptr_t *)UINTPTR_MAX, true);
 	t->record.final = true;
-	totals(*t, &t->record);
+	write_totals(*t, &t->record);
 	probe_counters_thread_end(t);
 	__atomic_fetch_sub(&probe.threads, 1, __ATOMIC_RELAXED);
-	probe_far = probe_far_none;
-	for (uint32_t i = 0; i < PROBE_NEAR; i++)
+	probe_far = probe_far_empty;
+	for (uint32_t i = 0; i < PROBE_TLS_FUNCTIONS; i++)
 		probe_near[i] = INT32_MAX;
 	probe_self = &ended;
 	__atomic_store_n(&t->unused, 1, __ATOMIC_RELEASE);
@@ -614,7 +615,7 @@ static bool mapping_read(struct mapping *m, char c)
 
 /* Returns the part of the stack below `at`. glibc keeps a thread's data at the upper end of its stack, and an unreadable page below the
  * stack. Without such a page, returns an unknown stack. */
-static struct probe_stack stack_around(uintptr_t at, int maps)
+static struct probe_stack find_stack_bounds(uintptr_t at, int maps)
 {
 	struct mapping before = { 0 }, now = { 0 };
 	char text[MAPS_BYTES];
@@ -651,7 +652,7 @@ struct probe_stack probe_stack(void)
 	signals = record_signals_block();
 	maps = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
 	if (maps >= 0) {
-		found = stack_around(own, maps);
+		found = find_stack_bounds(own, maps);
 		syscall(SYS_close, maps);
 	}
 	record_signals_restore(signals);
@@ -662,7 +663,7 @@ struct probe_stack probe_stack(void)
 static bool threads_are_measured(void)
 {
 	if (!probe.writer.header)
-		untold = true;
+		totals_pending = true;
 	probe_child_begin();
 	return probe.writer.header;
 }
@@ -751,10 +752,10 @@ static void calls_forget(void)
 {
 	struct probe_thread *t = probe_self;
 
-	for (uint32_t i = 0; t && !t->busy && i < t->begun; i++) {
+	for (uint32_t i = 0; t && !t->busy && i < t->n_functions_called; i++) {
 		struct probe_state *s = &t->states[i];
 
-		s->next = probe_level_next(probe.functions[i].seed, s->level, 0);
+		s->next = probe_next_sampled(probe.functions[i].seed, s->level, 0);
 		s->last = 0;
 		*probe_countdown(t, i) = (int32_t)s->next;
 	}
@@ -765,7 +766,7 @@ static void calls_forget(void)
 static void child_begin(void)
 {
 	struct probe_thread *self = probe_self, *t = self ? self : &ended; /* &ended: a thread that has no state */
-	bool alone = probe.threads == 1 && !untold && t != &ended;
+	bool alone = probe.threads == 1 && !totals_pending && t != &ended;
 	uintptr_t busy = t->busy;
 
 	probe_self = t;
@@ -773,12 +774,12 @@ static void child_begin(void)
 	probe_barrier();
 	probe.threads = t != &ended;
 	for (uint32_t i = 0; i < t->depth; i++)
-		probe_frame_at(t, i)->silent = true;
+		probe_frame_at(t, i)->is_unrecorded = true;
 	probe_threads = t;
 	t->next = NULL;
-	probe_counters_child(t, alone);
-	if (record_fork(&probe.writer, &t->record) == 0)
-		probe_counters_why();
+	probe_restart_child_counters(t, alone);
+	if (record_reopen_in_child(&probe.writer, &t->record) == 0)
+		probe_report_no_counters();
 	probe_barrier();
 	t->busy = busy;
 	probe_self = self;
@@ -797,6 +798,6 @@ void probe_child_begin(void)
 
 void probe_thread_init(void)
 {
-	key_made = pthread_key_create(&key, thread_end) == 0;
+	is_key_created = pthread_key_create(&key, thread_end) == 0;
 	pthread_atfork(NULL, NULL, calls_forget);
 }

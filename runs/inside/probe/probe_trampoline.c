@@ -8,7 +8,7 @@ uint64_t probe_save_mask __attribute__((visibility("hidden")));
 uint64_t probe_save_bytes __attribute__((visibility("hidden")));
 
 /* The labels probe_in_... are return addresses of the hooks in C. If one of them is on the stack, the hook may be active
- * (probe_hook_lives()).
+ * (probe_is_hook_active()).
  *
  * probe_entry: the stub has put the function's number in %edi. The stack has the saved %rsi and %rdi, the address in the function at which
  * to continue, and the slot. A call instruction puts probe_return in the slot, so that the CPU predicts the function's return correctly. A

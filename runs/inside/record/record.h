@@ -66,12 +66,12 @@ struct record_header {
 	uint64_t ticks_per_s_first, check;
 };
 
-#define RECORD_READINGS 256u /* offset in the header's first 4096 bytes at which another process writes its readings */
-/* Initializer of struct stops_words (fleet/cgroup/stops.h): offsets of the fields that the other process reads and writes. */
-#define RECORD_STOPS                                                                                                                       \
+#define RECORD_READINGS_OFFSET 256u /* offset in the header's first 4096 bytes at which another process writes its readings */
+/* Initializer of struct process_monitor_offsets (fleet/cgroup/stops.h): offsets of the fields that the other process reads and writes. */
+#define RECORD_MONITOR_OFFSETS                                                                                                             \
 	{                                                                                                                                  \
 		offsetof(struct record_header, pid), offsetof(struct record_header, finished), offsetof(struct record_header, stopped_ns), \
-		    offsetof(struct record_header, run_ns), RECORD_READINGS                                                                \
+		    offsetof(struct record_header, run_ns), RECORD_READINGS_OFFSET                                                         \
 	}
 
 /* Head of a chunk, which contains samples of one thread. If it is full, the thread takes another. `magic` is 0 if the chunk is unused. */
@@ -132,7 +132,7 @@ static inline bool record_is_library(const char *symbol)
 }
 
 /* Returns the FNV-1a hash (Fowler, Noll and Vo) of bytes[n], continued from `hash`. `hash` is 0 at the start. */
-static inline uint64_t record_check(uint64_t hash, const void *bytes, size_t n)
+static inline uint64_t record_hash(uint64_t hash, const void *bytes, size_t n)
 {
 	const unsigned char *at = (const unsigned char *)bytes;
 
@@ -149,7 +149,7 @@ static inline unsigned char record_check_byte(uint64_t hash)
 
 static inline uint64_t record_header_check(const struct record_header *h)
 {
-	return record_check(record_check(0, h, RECORD_CHECKED_BYTES), &h->ticks_per_s_first, sizeof(h->ticks_per_s_first));
+	return record_hash(record_hash(0, h, RECORD_CHECKED_BYTES), &h->ticks_per_s_first, sizeof(h->ticks_per_s_first));
 }
 
 _Static_assert(offsetof(struct record_header, ticks_per_s) == RECORD_CHECKED_BYTES, "what may change comes after what is checked");

@@ -3,9 +3,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define FREQUENT 6u	    /* number of fields whose bits are in the first byte */
-#define SECOND	 (1u << 6u) /* bit in the first byte: a byte with the bits of eight other fields follows */
-#define OTHERS	 (1u << 7u) /* bit in the first byte: bytes with the bits of all other fields follow */
+#define FREQUENT_FIELDS	 6u	    /* number of fields whose bits are in the first byte */
+#define HAS_SECOND_BYTE	 (1u << 6u) /* bit in the first byte: a byte with the bits of eight other fields follows */
+#define HAS_OTHER_FIELDS (1u << 7u) /* bit in the first byte: bytes with the bits of all other fields follow */
 
 enum { UNKNOWN, FUNCTION, WEIGHT, ORDINAL, START, DURATION, DEPTH, THREADS, FLAGS, CALLER, COUNTER };
 
@@ -13,11 +13,11 @@ enum { UNKNOWN, FUNCTION, WEIGHT, ORDINAL, START, DURATION, DEPTH, THREADS, FLAG
 static const uint8_t order[] = { FUNCTION,    START,   DURATION,    ORDINAL,	 COUNTER + 5, COUNTER + 2,
 				 WEIGHT,      COUNTER, COUNTER + 1, COUNTER + 3, COUNTER + 4, COUNTER + 7,
 				 COUNTER + 6, UNKNOWN, DEPTH,	    THREADS,	 FLAGS,	      CALLER };
-#define ORDERED sizeof(order)
+#define N_ORDERED_FIELDS sizeof(order)
 
-static inline size_t field_at(size_t i)
+static inline size_t field_offset(size_t i)
 {
-	return i < ORDERED ? order[i] : i;
+	return i < N_ORDERED_FIELDS ? order[i] : i;
 }
 
 static size_t number_put(unsigned char *out, uint64_t value)
@@ -43,7 +43,7 @@ static size_t number_get(const unsigned char *bytes, size_t n, uint64_t *value)
 }
 
 /* Returns the expected values of all fields for a sample of `function`. */
-static inline uint64_t *expected(uint64_t *state, uint64_t function, uint32_t n_counters)
+static inline uint64_t *expected_values(uint64_t *state, uint64_t function, uint32_t n_counters)
 {
 	uint64_t slot = function % RECORD_PACK_SLOTS, *at = state + 4 + slot * RECORD_PACK_FIELDS(n_counters);
 
@@ -56,7 +56,7 @@ static inline uint64_t *expected(uint64_t *state, uint64_t function, uint32_t n_
 }
 
 /* Sets the expected function and start of the next sample. */
-static inline void expect_next(uint64_t *state, const uint64_t *now)
+static inline void set_expected_sample(uint64_t *state, const uint64_t *now)
 {
 	state[1] = now[FUNCTION];
 	state[2] = now[START] + now[DURATION];
@@ -70,13 +70,13 @@ static size_t packed_put(const unsigned char *bits, size_t n_bits, size_t n, uns
 
 	out[0] = bits[0];
 	if (bits[1]) {
-		out[0] |= SECOND;
+		out[0] |= HAS_SECOND_BYTE;
 		out[at++] = bits[1];
 	}
 	for (size_t i = 2; i < n_bits; i++)
 		if (bits[i])
-			out[0] |= OTHERS;
-	if (out[0] & OTHERS) {
+			out[0] |= HAS_OTHER_FIELDS;
+	if (out[0] & HAS_OTHER_FIELDS) {
 		memcpy(out + at, bits + 2, n_bits - 2);
 		at += n_bits - 2;
 	}
@@ -90,14 +90,14 @@ size_t record_pack(const struct record_sample *s, uint32_t n_counters, uint64_t 
 	uint64_t head[COUNTER] = {
 		0, s->function, s->weight, s->ordinal, s->start, s->duration, s->depth, s->threads, s->flags, s->caller
 	};
-	uint64_t *last = expected(state, s->function, n_counters);
+	uint64_t *last = expected_values(state, s->function, n_counters);
 	unsigned char bits[RECORD_PACK_BITS(RECORD_COUNTERS_MAX)] = { 0 }, *numbers = out + RECORD_PACK_BITS(n_counters);
 	size_t fields = RECORD_PACK_FIELDS(n_counters), n = 0;
 
 	for (uint32_t c = 0; c < n_counters; c++)
 		head[UNKNOWN] |= (uint64_t)(s->counters[c] == UINT64_MAX) << c;
-	for (size_t i = 0; i < ORDERED || i < fields; i++) {
-		size_t f = field_at(i), bit = i < FREQUENT ? i : i + 2;
+	for (size_t i = 0; i < N_ORDERED_FIELDS || i < fields; i++) {
+		size_t f = field_offset(i), bit = i < FREQUENT_FIELDS ? i : i + 2;
 		uint64_t value, more;
 
 		if (f >= fields || (f >= COUNTER && s->counters[f - COUNTER] == UINT64_MAX))
@@ -110,25 +110,25 @@ size_t record_pack(const struct record_sample *s, uint32_t n_counters, uint64_t 
 		bits[bit / 8] |= (unsigned char)(1u << bit % 8);
 		n += number_put(numbers + n, more << 1 ^ -(more >> 63));
 	}
-	expect_next(state, last);
+	set_expected_sample(state, last);
 	n = packed_put(bits, RECORD_PACK_BITS(n_counters), n, out);
-	state[3] = record_check(state[3], out, n);
+	state[3] = record_hash(state[3], out, n);
 	out[n] = record_check_byte(state[3]);
 	return n + 1;
 }
 
 /* Reads the bytes with bits. Returns how many there are, or 0 if bytes[n] ends too early. */
-static size_t bits_get(const unsigned char *bytes, size_t n, size_t n_bits, unsigned char *bits)
+static size_t read_bits(const unsigned char *bytes, size_t n, size_t n_bits, unsigned char *bits)
 {
 	size_t at = 1, second, others;
 
 	if (n < 1)
 		return 0;
-	second = bytes[0] & SECOND ? 1 : 0;
-	others = bytes[0] & OTHERS ? n_bits - 2 : 0;
+	second = bytes[0] & HAS_SECOND_BYTE ? 1 : 0;
+	others = bytes[0] & HAS_OTHER_FIELDS ? n_bits - 2 : 0;
 	if (n < at + second + others)
 		return 0;
-	bits[0] = bytes[0] & (SECOND - 1);
+	bits[0] = bytes[0] & (HAS_SECOND_BYTE - 1);
 	memcpy(bits + 1, bytes + at, second);
 	memcpy(bits + 2, bytes + at + second, others);
 	return at + second + others;
@@ -151,7 +151,7 @@ static void sample_fill(struct record_sample *s, const uint64_t *last, uint32_t 
 		s->counters[c] = last[UNKNOWN] >> c & 1 ? UINT64_MAX : last[COUNTER + c];
 }
 
-static inline uint64_t unfolded(uint64_t more)
+static inline uint64_t decode_zigzag(uint64_t more)
 {
 	return more >> 1 ^ -(more & 1);
 }
@@ -160,33 +160,33 @@ static inline uint64_t unfolded(uint64_t more)
 size_t record_unpack(const unsigned char *bytes, size_t n, uint32_t n_counters, uint64_t *state, struct record_sample *s)
 {
 	unsigned char bits[RECORD_PACK_BITS(RECORD_COUNTERS_MAX)] = { 0 };
-	size_t at = bits_get(bytes, n, RECORD_PACK_BITS(n_counters), bits), fields = RECORD_PACK_FIELDS(n_counters), size = 0;
-	size_t all = fields > ORDERED ? fields : ORDERED;
+	size_t at = read_bits(bytes, n, RECORD_PACK_BITS(n_counters), bits), fields = RECORD_PACK_FIELDS(n_counters), size = 0;
+	size_t all = fields > N_ORDERED_FIELDS ? fields : N_ORDERED_FIELDS;
 	uint64_t *last, more = 0;
 
 	if (!at || (bits[0] & 1 && !(size = number_get(bytes + at, n - at, &more))))
 		return 0;
 	at += size;
-	last = expected(state, state[1] + unfolded(more), n_counters);
-	last[FUNCTION] += unfolded(more);
+	last = expected_values(state, state[1] + decode_zigzag(more), n_counters);
+	last[FUNCTION] += decode_zigzag(more);
 	bits[0] &= (unsigned char)~1u;
 	for (size_t byte = 0; byte < RECORD_PACK_BITS(n_counters); byte++)
 		for (unsigned left = bits[byte]; left; left &= left - 1) {
-			size_t bit = 8 * byte + (size_t)__builtin_ctz(left), i = bit < FREQUENT ? bit : bit - 2, f;
+			size_t bit = 8 * byte + (size_t)__builtin_ctz(left), i = bit < FREQUENT_FIELDS ? bit : bit - 2, f;
 
 			if (i >= all)
 				break;
-			f = field_at(i);
+			f = field_offset(i);
 			size = number_get(bytes + at, n - at, &more);
 			if (!size || f >= fields)
 				return 0;
-			last[f] += unfolded(more);
+			last[f] += decode_zigzag(more);
 			at += size;
 		}
-	expect_next(state, last);
+	set_expected_sample(state, last);
 	sample_fill(s, last, n_counters);
 	if (at == n)
 		return 0;
-	state[3] = record_check(state[3], bytes, at);
+	state[3] = record_hash(state[3], bytes, at);
 	return bytes[at] == record_check_byte(state[3]) ? at + 1 : 0;
 }

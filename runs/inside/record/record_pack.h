@@ -23,9 +23,9 @@
 #define RECORD_PACK_SLOTS     64u
 #define RECORD_PACK_FIELDS(n) (RECORD_PACK_HEAD + (n)) /* n: number of counters */
 /* Maximum number of bytes that hold bits; maximum and minimum size of a packed sample, bytes. */
-#define RECORD_PACK_BITS(n)    (2 + (4 + ((n) > 8 ? (n)-8 : 0) + 7) / 8)
-#define RECORD_PACKED_BYTES(n) (RECORD_PACK_BITS(n) + 10 * RECORD_PACK_FIELDS(n) + 1)
-#define RECORD_PACKED_LEAST    2u
+#define RECORD_PACK_BITS(n)	(2 + (4 + ((n) > 8 ? (n)-8 : 0) + 7) / 8)
+#define RECORD_PACKED_BYTES(n)	(RECORD_PACK_BITS(n) + 10 * RECORD_PACK_FIELDS(n) + 1)
+#define RECORD_PACKED_MIN_BYTES 2u
 /* Size of the state in 64-bit words: set of slots in use, function of the previous sample, its end, hash so far, and the slots. */
 #define RECORD_PACK_STATE(n) (4 + RECORD_PACK_SLOTS * RECORD_PACK_FIELDS(n))
 /* Size of an unpacked sample and the state, 64-bit words. */
@@ -37,10 +37,10 @@ static inline uint64_t *record_pack_state(uint64_t *memory, uint32_t n_counters)
 }
 
 /* Resets state[RECORD_PACK_STATE(n_counters)]. Call it before the first sample of each chunk of thread number `thread`. */
-static inline void record_pack_forget(uint64_t *state, uint32_t thread)
+static inline void record_pack_reset(uint64_t *state, uint32_t thread)
 {
 	state[0] = state[1] = state[2] = 0;
-	state[3] = record_check(0, &thread, sizeof(thread));
+	state[3] = record_hash(0, &thread, sizeof(thread));
 }
 
 /* Packs a sample and updates the state. `out` has space for RECORD_PACKED_BYTES(n_counters) bytes. Returns the packed size, bytes. */

@@ -18,22 +18,22 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NAMES_WAIT	    10000u /* maximum number of times that a child of fork() yields to wait for names that its parent was writing */
-#define CALIBRATION_NS	    50000u /* duration of the clock's first calibration, ns */
-#define MOMENT_LOOKS	    3u
-#define CLOCK_STEP_NS	    10000000u /* minimum time after the first calibration at which another measurement is more precise, ns */
-#define LIMIT_PART	    16u	      /* the default file uses at most 1 / LIMIT_PART of a limited address space */
-#define FEW_CHUNKS	    64u	      /* minimum number of chunks in a file */
-#define FIRST_PIECE	    16384u /* size of the first piece of a thread's first chunk, bytes; reserved when the thread takes the chunk */
-#define CHUNKS_AT_ONCE	    8u	   /* number of chunks reserved at once after a thread's first chunk; cheaper than single chunks */
-#define ARGUMENTS_BYTES	    1024u
-#define RECORD_PAGE_BYTES   4096u
-#define RECORD_NAMES_BITS   40
-#define RECORD_FINAL_CHUNKS 64u /* number of chunks beyond the file's maximum size, for totals at the end of threads */
-#define PAGES_AT_ONCE	    64u
-#define FILES_MAX	    100000u /* maximum number of files per process id and directory */
-#define POPULATE_WRITE	    23	    /* MADV_POPULATE_WRITE of Linux 5.14; older kernels refuse it, which does no harm */
-#define NAMES_PIECE_BYTES   4096u
+#define NAME_YIELDS_MAX	      10000u /* maximum number of times that a child of fork() yields to wait for names that its parent was writing */
+#define CALIBRATION_NS	      50000u /* duration of the clock's first calibration, ns */
+#define CLOCK_READS	      3u
+#define CLOCK_STEP_NS	      10000000u /* minimum time after the first calibration at which another measurement is more precise, ns */
+#define ADDRESS_SHARE_INVERSE 16u	/* the default file uses at most 1 / ADDRESS_SHARE_INVERSE of a limited address space */
+#define CHUNKS_MIN	      64u	/* minimum number of chunks in a file */
+#define FIRST_PIECE_BYTES     16384u /* size of the first piece of a thread's first chunk, bytes; reserved when the thread takes the chunk */
+#define CHUNKS_AT_ONCE	      8u     /* number of chunks reserved at once after a thread's first chunk; cheaper than single chunks */
+#define ARGUMENTS_BYTES	      1024u
+#define RECORD_PAGE_BYTES     4096u
+#define RECORD_NAMES_BITS     40
+#define RECORD_FINAL_CHUNKS   64u /* number of chunks beyond the file's maximum size, for totals at the end of threads */
+#define PAGES_AT_ONCE	      64u
+#define FILES_MAX	      100000u /* maximum number of files per process id and directory */
+#define POPULATE_WRITE	      23      /* MADV_POPULATE_WRITE of Linux 5.14; older kernels refuse it, which does no harm */
+#define NAMES_PIECE_BYTES     4096u
 
 uint64_t record_signals_block(void)
 {
@@ -49,7 +49,7 @@ void record_signals_restore(uint64_t before)
 	record_system_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof(before), 0, 0);
 }
 
-static inline void grow_to(uint64_t *value, uint64_t new)
+static inline void raise_to(uint64_t *value, uint64_t new)
 {
 	uint64_t old = __atomic_load_n(value, __ATOMIC_RELAXED);
 
@@ -57,7 +57,7 @@ static inline void grow_to(uint64_t *value, uint64_t new)
 		;
 }
 
-const char *record_number(uint64_t value, unsigned base, char out[24])
+const char *record_format_number(uint64_t value, unsigned base, char out[24])
 {
 	char *at = out + 23;
 
@@ -117,10 +117,11 @@ static bool record_directory_set(struct record_writer *w, const char *directory)
 	return text_append(w->directory, sizeof(w->directory), &at, directory);
 }
 
-static bool path_of(struct record_writer *w, uint64_t pid, uint64_t n)
+static bool make_path(struct record_writer *w, uint64_t pid, uint64_t n)
 {
 	char first[24], second[24];
-	const char *const parts[] = { w->directory, "/", record_number(pid, 10, first), "-", record_number(n, 10, second), ".samples" };
+	const char *const parts[] = { w->directory, "/", record_format_number(pid, 10, first), "-", record_format_number(n, 10, second),
+				      ".samples" };
 	size_t at = 0, i = 0;
 
 	while (i < 6 && text_append(w->path, sizeof(w->path), &at, parts[i]))
@@ -134,7 +135,7 @@ static int file_create(struct record_writer *w, uint64_t pid)
 	for (uint64_t n = 0; n < FILES_MAX; n++) {
 		long file;
 
-		if (!path_of(w, pid, n))
+		if (!make_path(w, pid, n))
 			return -ENAMETOOLONG;
 		file = record_system_call(SYS_openat, AT_FDCWD, (long)w->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600, 0,
 					  0); /* readable only by its owner, because the file contains the program's arguments */
@@ -193,7 +194,7 @@ static uint64_t record_file_bytes(const struct record_writer *w)
 
 /* ---- kept descriptor, for a file that can no longer be opened by its name ---- */
 
-static bool is_own(const struct record_writer *w, long file)
+static bool is_own_descriptor(const struct record_writer *w, long file)
 {
 	struct stat now;
 
@@ -203,7 +204,7 @@ static bool is_own(const struct record_writer *w, long file)
 
 static bool file_is_stored(const struct record_writer *w)
 {
-	return is_own(w, w->kept);
+	return is_own_descriptor(w, w->kept_fd);
 }
 
 /* Opens the file by its name. Returns a descriptor or -errno; -ESTALE if the name refers to another file now. */
@@ -211,30 +212,30 @@ static long file_open(const struct record_writer *w)
 {
 	long file = record_system_call(SYS_openat, AT_FDCWD, (long)w->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0, 0, 0);
 
-	if (file < 0 || is_own(w, file))
+	if (file < 0 || is_own_descriptor(w, file))
 		return file;
 	record_system_call(SYS_close, file, 0, 0, 0, 0, 0);
 	return -ESTALE;
 }
 
 /* Keeps a descriptor at a high number, which programs do not use. Sets w->kept to -1 if RLIMIT_NOFILE is too low for that. */
-static void file_keep(struct record_writer *w, int file)
+static void file_cache_enable(struct record_writer *w, int file)
 {
 	struct stat now = { 0 };
 
-	w->kept = -1;
+	w->kept_fd = -1;
 	if (record_system_call(SYS_fstat, file, (long)&now, 0, 0, 0, 0) == 0)
-		w->kept = (int)record_system_call(SYS_fcntl, file, F_DUPFD_CLOEXEC, RECORD_DESCRIPTOR_LEAST, 0, 0, 0);
+		w->kept_fd = (int)record_system_call(SYS_fcntl, file, F_DUPFD_CLOEXEC, RECORD_DESCRIPTOR_MIN, 0, 0, 0);
 	w->device = now.st_dev;
 	w->inode = now.st_ino;
 }
 
 /* Closes the kept descriptor. */
-static void record_file_let_go(struct record_writer *w)
+static void record_file_close_descriptor(struct record_writer *w)
 {
 	if (file_is_stored(w))
-		record_system_call(SYS_close, w->kept, 0, 0, 0, 0, 0);
-	w->kept = -1;
+		record_system_call(SYS_close, w->kept_fd, 0, 0, 0, 0, 0);
+	w->kept_fd = -1;
 }
 
 /* Writes the header, the magic number last. Concurrent readers therefore see either no magic number or the whole header. */
@@ -306,7 +307,7 @@ static int record_file_begin(struct record_writer *w)
 				    MAP_NORESERVE | (w->in_memory ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED), w->in_memory ? -1 : file);
 	alive = header ? pages_map(RECORD_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1) : NULL;
 	if (alive)
-		file_keep(w, file);
+		file_cache_enable(w, file);
 	record_system_call(SYS_close, file, 0, 0, 0, 0, 0);
 	if (!alive) {
 		record_system_call(SYS_unlinkat, AT_FDCWD, (long)w->path, 0, 0, 0, 0);
@@ -322,7 +323,7 @@ static int record_file_begin(struct record_writer *w)
 	w->names_in_use = 0;
 	w->threads = 0;
 	w->full = 0;
-	w->said = false;
+	w->reason_reported = false;
 	w->header = header;
 	return 0;
 }
@@ -338,7 +339,7 @@ static int record_file_reserve(struct record_writer *w, uint64_t offset, uint32_
 		return 0;
 	if (opened < 0 && !file_is_stored(w))
 		return (int)-opened;
-	failed = (fresh ? disk_reserve : disk_keep)(opened < 0 ? w->kept : (int)opened, offset, bytes);
+	failed = (fresh ? disk_reserve : disk_keep)(opened < 0 ? w->kept_fd : (int)opened, offset, bytes);
 	if (opened >= 0)
 		record_system_call(SYS_close, opened, 0, 0, 0, 0, 0);
 	/* Loads all pages now. Separate page faults later would cost more, and would fall into measurements. */
@@ -358,7 +359,7 @@ static int record_file_write(const struct record_writer *w, uint64_t offset, uin
 	else if (opened < 0 && !file_is_stored(w))
 		n = opened;
 	while (n >= 0 && offset < end) {
-		n = record_system_call(SYS_pwrite64, opened < 0 ? w->kept : opened, (long)w->header + (long)offset, (long)(end - offset),
+		n = record_system_call(SYS_pwrite64, opened < 0 ? w->kept_fd : opened, (long)w->header + (long)offset, (long)(end - offset),
 				       (long)offset, 0, 0);
 		offset += n > 0 ? (uint64_t)n : 0;
 		n = n == 0 ? -ENOSPC : n;
@@ -397,7 +398,7 @@ static bool names_extend(struct record_writer *w, uint64_t end)
 		__atomic_store_n(&w->full, 1, __ATOMIC_RELAXED);
 		return false;
 	}
-	grow_to(&w->names_reserved, to);
+	raise_to(&w->names_reserved, to);
 	return true;
 }
 
@@ -420,7 +421,7 @@ struct word {
 /* Writes the two check digits of a line of `n` bytes. */
 static void line_check(char *line, char kind, size_t n)
 {
-	unsigned char check = record_check_byte(record_check(record_check(0, &kind, 1), line + 3, n - 3));
+	unsigned char check = record_check_byte(record_hash(record_hash(0, &kind, 1), line + 3, n - 3));
 
 	line[1] = "0123456789abcdef"[check >> 4];
 	line[2] = "0123456789abcdef"[check & 15];
@@ -449,15 +450,15 @@ static uint32_t line_add(struct record_writer *w, char kind, const struct word *
 		line_check(line, kind, (size_t)(at - line));
 	*at = '\n';
 	__atomic_store_n(line, kind, __ATOMIC_RELEASE); /* written last: a line is complete if its first byte is not NUL */
-	grow_to(&w->header->names_bytes, (uint64_t)(line + n - names_of(w->header)));
+	raise_to(&w->header->names_bytes, (uint64_t)(line + n - names_of(w->header)));
 	return before;
 }
 
-uint32_t record_function(struct record_writer *w, uint64_t address, const char *module, const char *name)
+uint32_t record_add_function(struct record_writer *w, uint64_t address, const char *module, const char *name)
 {
 	char digits[24];
 	const struct word words[] = {
-		{ record_number(address, 16, digits), false },
+		{ record_format_number(address, 16, digits), false },
 		{ *module ? module : "-", false },
 		{ *name ? name : "?", true },
 	};
@@ -465,18 +466,18 @@ uint32_t record_function(struct record_writer *w, uint64_t address, const char *
 	return line_add(w, 'f', words, 3);
 }
 
-bool record_info(struct record_writer *w, const char *key, const char *value)
+bool record_add_info(struct record_writer *w, const char *key, const char *value)
 {
 	const struct word words[] = { { key, false }, { value, true } };
 
 	return line_add(w, 'i', words, 2) != UINT32_MAX;
 }
 
-void record_info_number(struct record_writer *w, const char *key, uint64_t number)
+void record_add_info_number(struct record_writer *w, const char *key, uint64_t number)
 {
 	char digits[24];
 
-	record_info(w, key, record_number(number, 10, digits));
+	record_add_info(w, key, record_format_number(number, 10, digits));
 }
 
 static const char *path_end(const char *path)
@@ -499,7 +500,7 @@ static void record_arguments(struct record_writer *w, const char *path)
 	}
 	name = (long)strlen(words);
 	if (*path_end(words) && strcmp(path_end(words), path_end(path)) != 0)
-		record_info(w, "name", path_end(words));
+		record_add_info(w, "name", path_end(words));
 	if (n == (long)sizeof(words) - 1) {
 		while (n > name && words[n - 1])
 			n--; /* removes an incomplete last argument */
@@ -508,16 +509,16 @@ static void record_arguments(struct record_writer *w, const char *path)
 		words[i] = words[i] ? words[i] : ' ';
 	words[n > 0 ? n : 0] = '\0';
 	if (n > name + 1)
-		record_info(w, "arguments", words + name + 1);
+		record_add_info(w, "arguments", words + name + 1);
 }
 
-void record_program(struct record_writer *w)
+void record_add_program(struct record_writer *w)
 {
 	char path[RECORD_PATH_BYTES];
 	long n = record_system_call(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)path, sizeof(path) - 1, 0, 0);
 
 	path[n > 0 ? n : 0] = '\0';
-	record_info(w, "program", path);
+	record_add_info(w, "program", path);
 	record_arguments(w, path);
 }
 
@@ -529,9 +530,9 @@ static bool record_counter(struct record_writer *w, const char *name)
 }
 
 /* Waits until the threads of the parent have written all names for which space is reserved. Returns false if they do not. */
-static bool record_names_whole(const struct record_header *old, uint64_t bytes)
+static bool record_names_are_complete(const struct record_header *old, uint64_t bytes)
 {
-	for (unsigned tries = 0; tries < NAMES_WAIT; tries++) {
+	for (unsigned tries = 0; tries < NAME_YIELDS_MAX; tries++) {
 		if (!bytes || (names_of(old)[bytes - 1] == '\n' && !memchr(names_of(old), '\0', bytes)))
 			return true;
 		record_system_call(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
@@ -543,36 +544,36 @@ static bool record_names_whole(const struct record_header *old, uint64_t bytes)
 
 /* Returns ticks and time (CLOCK_MONOTONIC_RAW) of the same moment. Takes the fastest of several readings, because the others may include
  * time in which another program used the CPU. */
-static struct record_moment moment_now(void)
+static struct record_clock_reading read_clocks(void)
 {
-	struct record_moment moment = { 0, 0 };
+	struct record_clock_reading moment = { 0, 0 };
 	uint64_t shortest = UINT64_MAX;
 
-	for (unsigned i = 0; i < MOMENT_LOOKS; i++) {
+	for (unsigned i = 0; i < CLOCK_READS; i++) {
 		uint64_t before = record_ticks(), ns = record_clock_ns(CLOCK_MONOTONIC_RAW), took = record_ticks() - before;
 
 		if (took < shortest || i == 0)
-			moment = (struct record_moment){ before + took / 2, ns };
+			moment = (struct record_clock_reading){ before + took / 2, ns };
 		shortest = took < shortest ? took : shortest;
 	}
 	return moment;
 }
 
 /* Returns the clock rate between w->first and `now`, ticks per second. */
-static uint64_t ticks_per_s(const struct record_writer *w, struct record_moment now)
+static uint64_t ticks_per_s(const struct record_writer *w, struct record_clock_reading now)
 {
 	return (uint64_t)((double)(now.ticks - w->first.ticks) * 1e9 / (double)(now.ns - w->first.ns));
 }
 
 static void clock_start(struct record_writer *w)
 {
-	struct record_moment now;
+	struct record_clock_reading now;
 
 	if (!w->own_clock)
 		return;
-	w->first = moment_now();
+	w->first = read_clocks();
 	do
-		now = moment_now();
+		now = read_clocks();
 	while (now.ns < w->first.ns + CALIBRATION_NS);
 	w->options.ticks_per_s = ticks_per_s(w, now);
 }
@@ -580,26 +581,26 @@ static void clock_start(struct record_writer *w)
 /* Measures the clock rate again, because the result becomes more precise with time. */
 static void clock_refine(struct record_writer *w)
 {
-	struct record_moment now;
+	struct record_clock_reading now;
 
 	if (!w->own_clock)
 		return;
-	now = moment_now();
+	now = read_clocks();
 	if (now.ns > w->first.ns + CLOCK_STEP_NS && now.ticks > w->first.ticks) /* a VM migration may set clocks back */
 		__atomic_store_n(&w->header->ticks_per_s, ticks_per_s(w, now), __ATOMIC_RELAXED);
 }
 
 /* ---- chunks ---- */
 
-static uint64_t place_of(const struct record_writer *w, uint64_t chunk)
+static uint64_t chunk_offset(const struct record_writer *w, uint64_t chunk)
 {
 	return RECORD_PAGE_BYTES + w->options.names_bytes_max + chunk * w->options.chunk_bytes;
 }
 
 void record_report_reason(struct record_writer *w, const char *why)
 {
-	if (!__atomic_exchange_n(&w->said, true, __ATOMIC_RELAXED))
-		record_info(w, "dropped", why);
+	if (!__atomic_exchange_n(&w->reason_reported, true, __ATOMIC_RELAXED))
+		record_add_info(w, "dropped", why);
 }
 
 /* Reserves space for samples. Returns false on failure. All failures are permanent, except a temporary lack of file descriptors. */
@@ -614,7 +615,7 @@ static bool record_reserve(struct record_writer *w, uint64_t offset, uint32_t by
 	return !failed;
 }
 
-static uint32_t left_of_chunk(const struct record_writer *w, const struct record_thread *t)
+static uint32_t chunk_bytes_left(const struct record_writer *w, const struct record_thread *t)
 {
 	return w->options.chunk_bytes - (uint32_t)(t->end - (unsigned char *)t->chunk);
 }
@@ -623,7 +624,7 @@ static uint32_t left_of_chunk(const struct record_writer *w, const struct record
  * reserved as a whole, several at once. */
 static bool chunk_extend(struct record_writer *w, struct record_thread *t)
 {
-	uint32_t left = left_of_chunk(w, t), piece = w->options.chunk_bytes - left;
+	uint32_t left = chunk_bytes_left(w, t), piece = w->options.chunk_bytes - left;
 
 	if (piece > left)
 		piece = left;
@@ -634,7 +635,7 @@ static bool chunk_extend(struct record_writer *w, struct record_thread *t)
 }
 
 /* Claims one chunk for the thread, or several if the thread has filled its first one. Returns false if the file has its maximum size. */
-static bool places_claim(struct record_writer *w, struct record_thread *t)
+static bool claim_chunks(struct record_writer *w, struct record_thread *t)
 {
 	uint64_t limit = __atomic_load_n(&w->chunks_max, __ATOMIC_RELAXED) + (t->final ? RECORD_FINAL_CHUNKS : 0),
 		 wanted = !t->chunk || w->options.packed ? 1 : CHUNKS_AT_ONCE;
@@ -649,24 +650,25 @@ static bool places_claim(struct record_writer *w, struct record_thread *t)
 		taken = limit - n < wanted ? limit - n : wanted;
 	} while (!__atomic_compare_exchange_n(&w->chunks_in_use, &n, n + taken, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 	t->spare = n;
-	t->spares = taken;
+	t->n_spare_chunks = taken;
 	return true;
 }
 
 /* Claims chunks and reserves their disk space. Reserves only `first` bytes if it claims one chunk. Returns false on failure. */
-static bool places_reserve(struct record_writer *w, struct record_thread *t, uint32_t first)
+static bool reserve_chunks(struct record_writer *w, struct record_thread *t, uint32_t first)
 {
 	uint64_t end;
 
-	if (!places_claim(w, t))
+	if (!claim_chunks(w, t))
 		return false;
 	clock_refine(w);
-	if (record_reserve(w, place_of(w, t->spare), t->spares > 1 ? (uint32_t)t->spares * w->options.chunk_bytes : first))
+	if (record_reserve(w, chunk_offset(w, t->spare),
+			   t->n_spare_chunks > 1 ? (uint32_t)t->n_spare_chunks * w->options.chunk_bytes : first))
 		return true;
 	/* Gives the chunks back, unless other threads have claimed later ones. */
-	end = t->spare + t->spares;
+	end = t->spare + t->n_spare_chunks;
 	__atomic_compare_exchange_n(&w->chunks_in_use, &end, t->spare, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-	t->spares = 0;
+	t->n_spare_chunks = 0;
 	return false;
 }
 
@@ -689,7 +691,7 @@ static void chunks_write(struct record_writer *w)
 	uint64_t signals = record_signals_block();
 
 	for (uint64_t i = 0; i < w->header->chunks; i++) {
-		struct record_chunk *chunk = (struct record_chunk *)(void *)((unsigned char *)w->header + place_of(w, i));
+		struct record_chunk *chunk = (struct record_chunk *)(void *)((unsigned char *)w->header + chunk_offset(w, i));
 
 		if (chunk->magic == RECORD_CHUNK_MAGIC)
 			chunk_write(w, chunk);
@@ -700,58 +702,58 @@ static void chunks_write(struct record_writer *w)
 
 static bool chunk_begin(struct record_writer *w, struct record_thread *t)
 {
-	uint32_t piece = w->options.chunk_bytes < FIRST_PIECE || t->chunk ? w->options.chunk_bytes : FIRST_PIECE;
+	uint32_t piece = w->options.chunk_bytes < FIRST_PIECE_BYTES || t->chunk ? w->options.chunk_bytes : FIRST_PIECE_BYTES;
 	struct record_chunk *chunk;
 
-	if (!t->spares && !places_reserve(w, t, piece))
+	if (!t->n_spare_chunks && !reserve_chunks(w, t, piece))
 		return false;
 	if (w->in_memory && t->chunk) {
 		chunk_write(w, t->chunk);
 		record_system_call(SYS_madvise, (long)t->chunk, w->options.chunk_bytes, MADV_DONTNEED, 0, 0,
 				   0); /* clears the chunk after it was written */
 	}
-	if (!t->numbered) {
+	if (!t->has_number) {
 		t->number = __atomic_fetch_add(&w->threads, 1, __ATOMIC_RELAXED);
-		t->numbered = true;
+		t->has_number = true;
 	}
-	chunk = (struct record_chunk *)(void *)((unsigned char *)w->header + place_of(w, t->spare));
+	chunk = (struct record_chunk *)(void *)((unsigned char *)w->header + chunk_offset(w, t->spare));
 	chunk->thread = t->number;
 	__atomic_store_n(&chunk->magic, RECORD_CHUNK_MAGIC, __ATOMIC_RELEASE);
-	grow_to(&w->header->chunks, t->spare + 1);
+	raise_to(&w->header->chunks, t->spare + 1);
 	t->spare++;
-	t->spares--;
+	t->n_spare_chunks--;
 	t->chunk = chunk;
 	t->next = (unsigned char *)(chunk + 1);
 	t->end = (unsigned char *)chunk + piece;
 	return true;
 }
 
-void record_settle(const struct record_writer *w, struct record_thread *t)
+void record_repair_count(const struct record_writer *w, struct record_thread *t)
 {
 	if (t->chunk && !w->options.packed)
 		__atomic_store_n(&t->chunk->samples, (uint64_t)(t->next - (unsigned char *)(t->chunk + 1)) / w->sample_bytes,
 				 __ATOMIC_RELEASE);
 }
 
-bool record_chunk_take(struct record_writer *w, struct record_thread *t)
+bool record_extend_chunk(struct record_writer *w, struct record_thread *t)
 {
 	uint64_t signals;
 	bool got;
 
-	if (record_drops(w, t))
+	if (record_must_drop(w, t))
 		return false;
 	signals = record_signals_block();
-	record_settle(w, t);
+	record_repair_count(w, t);
 	/* Each piece is large enough for at least one sample with the maximum number of counters. */
-	got = t->chunk && left_of_chunk(w, t) >= w->sample_bytes ? chunk_extend(w, t) : chunk_begin(w, t);
+	got = t->chunk && chunk_bytes_left(w, t) >= w->sample_bytes ? chunk_extend(w, t) : chunk_begin(w, t);
 	record_signals_restore(signals);
 	if (got) {
-		t->skips = 0;
+		t->last_skip = 0;
 		return true;
 	}
 	/* Each failure doubles the number of samples to drop before the next search. This loses at most as many samples again. */
-	t->skips = t->skips < RECORD_SKIPS_MAX ? 2 * t->skips + 1 : RECORD_SKIPS_MAX;
-	t->skip = t->skips;
+	t->last_skip = t->last_skip < RECORD_SKIPS_MAX ? 2 * t->last_skip + 1 : RECORD_SKIPS_MAX;
+	t->skip = t->last_skip;
 	record_drop(w, t);
 	return false;
 }
@@ -761,7 +763,7 @@ struct record_sample *record_pack_begin(struct record_writer *w, struct record_t
 	if (!record_begin(w, t))
 		return NULL;
 	if (t->next == (unsigned char *)(t->chunk + 1)) /* resets the state, so that each chunk can be read without earlier chunks */
-		record_pack_forget(record_pack_state(memory, w->options.n_counters), t->number);
+		record_pack_reset(record_pack_state(memory, w->options.n_counters), t->number);
 	return (struct record_sample *)(void *)memory;
 }
 
@@ -793,10 +795,10 @@ static int options_check(const struct record_options *o)
 }
 
 /* Returns the file size for a limited address space, bytes. It is a small part of that, because the program needs the rest. */
-static uint64_t file_bytes_within(const struct record_options *o, uint64_t address_space)
+static uint64_t file_size_for_address_space(const struct record_options *o, uint64_t address_space)
 {
-	uint64_t least = RECORD_PAGE_BYTES + (uint64_t)o->names_bytes_max + FEW_CHUNKS * (uint64_t)o->chunk_bytes;
-	uint64_t part = address_space / LIMIT_PART / RECORD_PAGE_BYTES * RECORD_PAGE_BYTES;
+	uint64_t least = RECORD_PAGE_BYTES + (uint64_t)o->names_bytes_max + CHUNKS_MIN * (uint64_t)o->chunk_bytes;
+	uint64_t part = address_space / ADDRESS_SHARE_INVERSE / RECORD_PAGE_BYTES * RECORD_PAGE_BYTES;
 
 	part = part > least ? part : least;
 	return part < RECORD_FILE_BYTES ? part : RECORD_FILE_BYTES;
@@ -807,24 +809,24 @@ static uint64_t file_bytes_default(const struct record_options *o)
 	struct rlimit limit = { .rlim_cur = RLIM_INFINITY };
 
 	record_system_call(SYS_prlimit64, 0, RLIMIT_AS, 0, (long)&limit, 0, 0);
-	return file_bytes_within(o, limit.rlim_cur);
+	return file_size_for_address_space(o, limit.rlim_cur);
 }
 
-static uint64_t chunks_within(const struct record_options *o, uint64_t file_bytes)
+static uint64_t max_chunks_for_file_size(const struct record_options *o, uint64_t file_bytes)
 {
 	return (file_bytes - RECORD_PAGE_BYTES - o->names_bytes_max) / o->chunk_bytes;
 }
 
-/* Keeps FEW_CHUNKS more chunks mapped, because other threads that have read the old limit may still take some. */
-void record_limit(struct record_writer *w, uint64_t address_space)
+/* Keeps CHUNKS_MIN more chunks mapped, because other threads that have read the old limit may still take some. */
+void record_prepare_limit(struct record_writer *w, uint64_t address_space)
 {
 	uint64_t old = w->header && *w->alive ? record_file_bytes(w) : 0, signals, chunks, in_use;
 
 	if (!old)
 		return;
 	signals = record_signals_block();
-	chunks = chunks_within(&w->options, file_bytes_within(&w->options, address_space));
-	in_use = __atomic_load_n(&w->chunks_in_use, __ATOMIC_RELAXED) + FEW_CHUNKS;
+	chunks = max_chunks_for_file_size(&w->options, file_size_for_address_space(&w->options, address_space));
+	in_use = __atomic_load_n(&w->chunks_in_use, __ATOMIC_RELAXED) + CHUNKS_MIN;
 	chunks = chunks > in_use ? chunks : in_use;
 	if (chunks < w->chunks_max) {
 		__atomic_store_n(&w->chunks_max, chunks, __ATOMIC_RELAXED);
@@ -901,7 +903,7 @@ int record_open(struct record_writer *w, const struct record_options *options)
 		w->sample_bytes = sizeof(struct record_brief);
 	else if (options->packed)
 		w->sample_bytes = RECORD_PACKED_BYTES(options->n_counters);
-	w->chunks_max = chunks_within(&w->options, w->options.file_bytes_max);
+	w->chunks_max = max_chunks_for_file_size(&w->options, w->options.file_bytes_max);
 	w->own_clock = !options->ticks_per_s;
 	clock_start(w);
 	failed = record_file_begin(w);
@@ -923,12 +925,12 @@ void record_close(struct record_writer *w)
 	__atomic_store_n(&w->header->finished, 1, __ATOMIC_RELEASE);
 	if (w->in_memory)
 		chunks_write(w);
-	record_file_let_go(w);
+	record_file_close_descriptor(w);
 }
 
-int record_fork(struct record_writer *w, struct record_thread *t)
+int record_reopen_in_child(struct record_writer *w, struct record_thread *t)
 {
-	static const uint32_t closed = 1; /* makes the writer look alive, so that no hook calls record_fork() again */
+	static const uint32_t closed = 1; /* makes the writer look alive, so that no hook calls record_reopen_in_child() again */
 	struct record_header *old = w->header;
 	const volatile uint32_t *alive = w->alive;
 	uint64_t in_use = w->names_in_use, bytes = in_use & ((1ull << RECORD_NAMES_BITS) - 1), old_bytes = record_file_bytes(w);
@@ -940,8 +942,8 @@ int record_fork(struct record_writer *w, struct record_thread *t)
 	w->header = NULL;
 	w->alive = &closed;
 	record_system_call(SYS_munmap, (long)alive, RECORD_PAGE_BYTES, 0, 0, 0, 0);
-	record_file_let_go(w);
-	failed = record_names_whole(old, bytes) ? record_file_begin(w) : EAGAIN;
+	record_file_close_descriptor(w);
+	failed = record_names_are_complete(old, bytes) ? record_file_begin(w) : EAGAIN;
 	if (!failed) {
 		memcpy(names_of(w->header), names_of(old), bytes);
 		w->names_in_use = in_use;

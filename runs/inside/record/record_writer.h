@@ -17,14 +17,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define RECORD_PATH_BYTES	1024
-#define RECORD_CHUNK_BYTES	(64u << 10)  /* default size of a chunk, bytes */
-#define RECORD_FILE_BYTES	(1ull << 30) /* default maximum size of a file, bytes */
-#define RECORD_FILE_BYTES_MAX	(64ull << 30)
-#define RECORD_NAMES_BYTES	(1u << 20) /* default maximum size of the names, bytes */
-#define RECORD_BUILD_ID_BYTES	129	   /* size of a build-id as text, with the NUL; an id has at most 64 bytes, usually 20 */
-#define RECORD_DESCRIPTOR_LEAST 700	   /* lowest descriptor of the writer; programs rarely use such high numbers */
-#define RECORD_SKIPS_MAX	65535u
+#define RECORD_PATH_BYTES     1024
+#define RECORD_CHUNK_BYTES    (64u << 10)  /* default size of a chunk, bytes */
+#define RECORD_FILE_BYTES     (1ull << 30) /* default maximum size of a file, bytes */
+#define RECORD_FILE_BYTES_MAX (64ull << 30)
+#define RECORD_NAMES_BYTES    (1u << 20) /* default maximum size of the names, bytes */
+#define RECORD_BUILD_ID_BYTES 129	 /* size of a build-id as text, with the NUL; an id has at most 64 bytes, usually 20 */
+#define RECORD_DESCRIPTOR_MIN 700	 /* lowest descriptor of the writer; programs rarely use such high numbers */
+#define RECORD_SKIPS_MAX      65535u
 
 struct record_options {
 	const char *directory; /* existing directory of the file */
@@ -40,7 +40,7 @@ struct record_options {
 	uint64_t ticks_per_s;	     /* rate of the caller's clock; 0 if the clock is record_ticks(), whose rate the writer measures */
 };
 
-struct record_moment {
+struct record_clock_reading {
 	uint64_t ticks, ns;
 };
 
@@ -55,11 +55,11 @@ struct record_writer {
 	uint32_t threads;      /* number of threads that have taken a chunk */
 	uint32_t full;	       /* 1 if no more chunks are given out, because the file has its maximum size or the disk is full */
 	bool own_clock;
-	bool said;		/* the reason for dropped samples is in the file */
+	bool reason_reported;	/* the reason for dropped samples is in the file */
 	bool in_memory;		/* the file is kept in memory and written, because it cannot be mapped */
-	int kept;		/* open descriptor, for a file that can no longer be opened by its name; -1 if none */
-	uint64_t device, inode; /* identity of the file, to detect that the program closed `kept` and reused its number */
-	struct record_moment first;
+	int kept_fd;		/* open descriptor, for a file that can no longer be opened by its name; -1 if none */
+	uint64_t device, inode; /* identity of the file, to detect that the program closed `kept_fd` and reused its number */
+	struct record_clock_reading first;
 	struct record_options options; /* options of record_open() with the defaults filled in, without pointers */
 	char path[RECORD_PATH_BYTES];
 	char directory[RECORD_PATH_BYTES];
@@ -70,10 +70,10 @@ struct record_thread {
 	struct record_chunk *chunk;
 	unsigned char *next, *end; /* place of the next sample; end of the part of the chunk that has disk space */
 	uint32_t number;
-	bool numbered;
-	bool final;		/* set by the caller before the thread's last samples, which may exceed the maximum size of the file */
-	uint64_t spare, spares; /* spare: index of the first chunk reserved for this thread; spares: number of such chunks */
-	uint32_t skip, skips;	/* number of samples to drop before the next search for space; its value after the last failed search */
+	bool has_number;
+	bool final; /* set by the caller before the thread's last samples, which may exceed the maximum size of the file */
+	uint64_t spare, n_spare_chunks; /* spare: index of the first chunk reserved for this thread; spares: number of such chunks */
+	uint32_t skip, last_skip; /* number of samples to drop before the next search for space; its value after the last failed search */
 };
 
 /* Creates DIRECTORY/PID-N.samples with the lowest free N and overwrites *w. Call record_close() at the end. Returns 0 or an errno; E2BIG if
@@ -84,7 +84,7 @@ int record_open(struct record_writer *w, const struct record_options *options);
 void record_close(struct record_writer *w);
 
 /* Unmaps a part of the file, so that the program has enough addresses left after it limits its address space to `address_space` bytes. */
-void record_limit(struct record_writer *w, uint64_t address_space);
+void record_prepare_limit(struct record_writer *w, uint64_t address_space);
 
 /* Locks the program's memory as mlockall(2) does, except the sample file and mappings for which `is_ours` returns true. These are large,
  * and locking would make them resident and count them against the limit. `is_ours` may be NULL. Returns 0, or -1 and sets errno. */
@@ -92,11 +92,11 @@ int record_lock_all(const struct record_writer *w, int flags, bool (*is_ours)(ui
 
 /* Starts a new file with the same names in a child of fork(), before the child calls any other function of the writer. Resets `t`, the
  * state of the only thread. Returns 0, or an errno and closes *w. A child that does not call this (_Fork(), clone()) records nothing. */
-int record_fork(struct record_writer *w, struct record_thread *t);
+int record_reopen_in_child(struct record_writer *w, struct record_thread *t);
 
 /* Appends a selected function: its address in the module's file, the module's build-id or "-", and its name. Writes '?' for control
  * characters, and for spaces in `module`. Returns the function's number; UINT32_MAX if there is no space. Safe for concurrent threads. */
-uint32_t record_function(struct record_writer *w, uint64_t address, const char *module, const char *name);
+uint32_t record_add_function(struct record_writer *w, uint64_t address, const char *module, const char *name);
 
 /* Finds a module's build-id in ELF notes (notes[n], from memory or from the file). Stores it in hexadecimal, or "" if there is none. */
 void record_build_id(const void *notes, size_t n, char out[RECORD_BUILD_ID_BYTES]);
@@ -105,12 +105,12 @@ void record_build_id(const void *notes, size_t n, char out[RECORD_BUILD_ID_BYTES
 void record_module_id(uintptr_t base, const Elf64_Phdr *parts, size_t n, char out[RECORD_BUILD_ID_BYTES]);
 
 /* Appends a fact about the process. `key` has no spaces; control characters in `value` become '?'. Returns false if there is no space. */
-bool record_info(struct record_writer *w, const char *key, const char *value);
-void record_info_number(struct record_writer *w, const char *key, uint64_t number);
-void record_program(struct record_writer *w); /* appends the program's path as "program", and its arguments as "arguments" */
+bool record_add_info(struct record_writer *w, const char *key, const char *value);
+void record_add_info_number(struct record_writer *w, const char *key, uint64_t number);
+void record_add_program(struct record_writer *w); /* appends the program's path as "program", and its arguments as "arguments" */
 
 /* Returns `value` as text, which is stored in `out`. `base` is 10 or 16. */
-const char *record_number(uint64_t value, unsigned base, char out[24]);
+const char *record_format_number(uint64_t value, unsigned base, char out[24]);
 
 /* Blocks all signals of the calling thread. Use it for work that a handler must not leave by longjmp(): it holds files or locks, or has
  * half-made changes. */
@@ -131,7 +131,7 @@ static inline void record_drop(struct record_writer *w, struct record_thread *t)
 
 /* Reports whether the next sample must be dropped. This is so if there is no space, or if a search for space failed a short time ago,
  * because another search is expensive. Counts the sample as dropped, unless the file is closed. */
-static inline bool record_drops(struct record_writer *w, struct record_thread *t)
+static inline bool record_must_drop(struct record_writer *w, struct record_thread *t)
 {
 	if (!w->header || !*w->alive) /* the writer belongs to the parent process, because this child of fork() has no file yet */
 		return true;
@@ -144,10 +144,10 @@ static inline bool record_drops(struct record_writer *w, struct record_thread *t
 }
 
 /* Corrects the number of samples if a signal handler left record_commit() by longjmp(). Call it before the thread's last samples. */
-void record_settle(const struct record_writer *w, struct record_thread *t);
+void record_repair_count(const struct record_writer *w, struct record_thread *t);
 
 /* Extends the thread's chunk or takes a new one, for record_begin(). If there is no space, counts a dropped sample and returns false. */
-bool record_chunk_take(struct record_writer *w, struct record_thread *t);
+bool record_extend_chunk(struct record_writer *w, struct record_thread *t);
 
 /* Returns the place of the thread's next sample, which is a struct record_brief with options.brief. The caller fills the sample and calls
  * record_commit(), which adds it to the file. Returns NULL if there is no space or no open file; without space, counts a dropped sample. */
@@ -155,7 +155,7 @@ static inline struct record_sample *record_begin(struct record_writer *w, struct
 {
 	if (!w->header || !*w->alive)
 		return NULL;
-	if ((size_t)(t->end - t->next) < w->sample_bytes && !record_chunk_take(w, t))
+	if ((size_t)(t->end - t->next) < w->sample_bytes && !record_extend_chunk(w, t))
 		return NULL;
 	return (struct record_sample *)(void *)t->next;
 }
@@ -166,7 +166,7 @@ struct record_sample *record_pack_begin(struct record_writer *w, struct record_t
 uint32_t record_pack_commit(struct record_writer *w, struct record_thread *t, uint64_t *memory);
 
 /* Converts a sample to struct record_brief. */
-static inline void record_shorten(const struct record_sample *from, struct record_brief *to)
+static inline void record_to_brief(const struct record_sample *from, struct record_brief *to)
 {
 	*to = (struct record_brief){
 		.function = (uint16_t)from->function,

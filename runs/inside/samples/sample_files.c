@@ -16,7 +16,7 @@
 #define WINDOW_LOG_MAX 23 /* maximum window when reading; LEVEL needs 21; limits the memory for a frame to 8 MiB */
 #define PIECE_BYTES    ((size_t)1 << 20)
 
-enum assay_status sample_pack(const void *bytes, size_t n, struct buf *out, struct assay_error *err)
+enum assay_status sample_compress(const void *bytes, size_t n, struct buf *out, struct assay_error *err)
 {
 	size_t bound = ZSTD_compressBound(n), size;
 	ZSTD_CCtx *context = ZSTD_createCCtx();
@@ -64,7 +64,7 @@ static enum assay_status unpack_frame(ZSTD_DCtx *context, const char *name, ZSTD
 	return st;
 }
 
-enum assay_status sample_unpack(const char *name, const void *packed, size_t n, size_t limit, struct buf *out, struct assay_error *err)
+enum assay_status sample_decompress(const char *name, const void *packed, size_t n, size_t limit, struct buf *out, struct assay_error *err)
 {
 	ZSTD_DCtx *context = ZSTD_createDCtx();
 	ZSTD_inBuffer in = { packed, n, 0 };
@@ -86,12 +86,12 @@ enum assay_status sample_unpack(const char *name, const void *packed, size_t n, 
 /* ---- writing ---- */
 
 /* Returns LABORATORY/.assay/samples if `hash` is NULL, otherwise the subdirectory that is named by the hash's first two digits. */
-static char *directory_of(const struct lab *lab, const char *hash)
+static char *sample_directory(const struct lab *lab, const char *hash)
 {
 	return mem_format("%s/.assay/samples%s%.2s", lab->directory, hash ? "/" : "", hash ? hash : "");
 }
 
-char *sample_keep_path(const struct lab *lab, const char *hash)
+char *sample_file_path(const struct lab *lab, const char *hash)
 {
 	return mem_format("%s/.assay/samples/%.2s/%s" SUFFIX, lab->directory, hash, hash);
 }
@@ -113,7 +113,7 @@ static enum assay_status make_directory(const char *path, struct assay_error *er
 
 static enum assay_status make_directories(const struct lab *lab, const char *hash, struct assay_error *err)
 {
-	char *all = directory_of(lab, NULL), *own = directory_of(lab, hash);
+	char *all = sample_directory(lab, NULL), *own = sample_directory(lab, hash);
 	enum assay_status st = make_directory(all, err);
 
 	if (!st)
@@ -122,21 +122,21 @@ static enum assay_status make_directories(const struct lab *lab, const char *has
 	return st;
 }
 
-enum assay_status sample_keep_file(const struct lab *lab, const void *bytes, size_t n, enum record_back_end back_end,
-				   struct sample_kept *out, struct assay_error *err)
+enum assay_status sample_file_store(const struct lab *lab, const void *bytes, size_t n, enum record_back_end back_end,
+				    struct sample_stored *out, struct assay_error *err)
 {
-	struct sample_kept kept = { .bytes = (int64_t)n, .back_end = back_end };
+	struct sample_stored kept = { .bytes = (int64_t)n, .back_end = back_end };
 	struct buf packed = BUF_INIT;
 	enum assay_status st = ASSAY_OK;
 	char *path;
 
 	ASSAY_BUG_IF(lab->lock_fd < 0);
 	digest_sha256(bytes, n, kept.hash);
-	path = sample_keep_path(lab, kept.hash);
+	path = sample_file_path(lab, kept.hash);
 	if (access(path, F_OK) != 0) {
 		st = make_directories(lab, kept.hash, err);
 		if (!st)
-			st = sample_pack(bytes, n, &packed, err);
+			st = sample_compress(bytes, n, &packed, err);
 		if (!st)
 			st = file_replace(path, packed.bytes, packed.size, 0600, err);
 	}
@@ -146,17 +146,18 @@ enum assay_status sample_keep_file(const struct lab *lab, const void *bytes, siz
 	return st;
 }
 
-enum assay_status sample_keep_rows(struct store *store, const struct sample_keep_place *place, const struct sample_kept *kept, size_t n,
-				   struct assay_error *err)
+enum assay_status sample_file_insert_rows(struct store *store, const struct sample_file_execution *place, const struct sample_stored *kept,
+					  size_t n, struct assay_error *err)
 {
 	enum assay_status st = ASSAY_OK;
 
 	for (size_t i = 0; !st && i < n; i++)
-		st = store_do(store, err,
-			      "INSERT OR IGNORE INTO sample_file (plan, machine, version, input, repetition, pack, hash, bytes, back_end, "
-			      "hardware_type) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			      "ttttiititt", place->plan, place->machine, place->version, place->input, place->repetition, kept[i].pack,
-			      kept[i].hash, kept[i].bytes, samples_back_end_name(kept[i].back_end), place->hardware_type);
+		st = store_execute(
+		    store, err,
+		    "INSERT OR IGNORE INTO sample_file (plan, machine, version, input, repetition, pack, hash, bytes, back_end, "
+		    "hardware_type) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		    "ttttiititt", place->plan, place->machine, place->version, place->input, place->repetition, kept[i].pack, kept[i].hash,
+		    kept[i].bytes, samples_back_end_name(kept[i].back_end), place->hardware_type);
 	return st;
 }
 
@@ -222,16 +223,16 @@ static enum assay_status sweep_folder(struct sweep *s, const char *name)
 	if (strlen(name) != 2 || strspn(name, HEX_DIGITS) != 2)
 		return ASSAY_OK;
 	s->directory = mem_format("%s/%s", all, name);
-	file_sweep(s->directory);
+	file_remove_temporary(s->directory);
 	st = each_entry(s->directory, sweep_file, s);
 	free(s->directory);
 	s->directory = all;
 	return st;
 }
 
-enum assay_status sample_keep_sweep(struct lab *lab, size_t *n, struct assay_error *err)
+enum assay_status sample_file_remove_orphans(struct lab *lab, size_t *n, struct assay_error *err)
 {
-	struct sweep s = { .store = &lab->store, .directory = directory_of(lab, NULL), .err = err };
+	struct sweep s = { .store = &lab->store, .directory = sample_directory(lab, NULL), .err = err };
 	enum assay_status st = store_prepare(&lab->store, "SELECT 1 FROM sample_file WHERE hash = ? AND pruned = 0 LIMIT 1", &s.find, err);
 
 	ASSAY_BUG_IF(lab->lock_fd < 0);
@@ -254,20 +255,20 @@ static enum assay_status mark_before(struct store *store, int64_t before_ms, boo
 				     struct assay_error *err)
 {
 	sqlite3_stmt *stmt = NULL;
-	enum assay_status st = store_ask(store, &stmt, err,
-					 dry_run ? "SELECT bytes FROM sample_file " OF_OLD_RUNS
-						 : "UPDATE sample_file SET pruned = 1 " OF_OLD_RUNS " RETURNING bytes",
-					 "i", before_ms);
+	enum assay_status st = store_query(store, &stmt, err,
+					   dry_run ? "SELECT bytes FROM sample_file " OF_OLD_RUNS
+						   : "UPDATE sample_file SET pruned = 1 " OF_OLD_RUNS " RETURNING bytes",
+					   "i", before_ms);
 
 	while (store_next(store, stmt, &st, err)) {
 		out->files++;
 		out->bytes += sqlite3_column_int64(stmt, 0);
 	}
-	return store_finish(stmt, st);
+	return store_finalize(stmt, st);
 }
 
 /* Commits before it removes files. If the process is killed in between, the next session removes them. */
-enum assay_status sample_keep_prune(struct lab *lab, int64_t before_ms, bool dry_run, struct sample_pruned *out, struct assay_error *err)
+enum assay_status sample_file_prune(struct lab *lab, int64_t before_ms, bool dry_run, struct sample_pruned *out, struct assay_error *err)
 {
 	enum assay_status st = dry_run ? ASSAY_OK : store_begin(&lab->store, err);
 
@@ -277,14 +278,14 @@ enum assay_status sample_keep_prune(struct lab *lab, int64_t before_ms, bool dry
 	if (dry_run)
 		return st;
 	st = store_end(&lab->store, st, err);
-	return st ? st : sample_keep_sweep(lab, NULL, err);
+	return st ? st : sample_file_remove_orphans(lab, NULL, err);
 }
 
 /* ---- reading ---- */
 
 enum { HASH, PLAN, MACHINE, VERSION, INPUT, APPLICATION, REPETITION, PACK, BYTES, TYPE, BACK_END, TAKEN, OUTCOME, PRUNED };
 
-static bool back_end_of(const char *name, enum record_back_end *out)
+static bool parse_back_end(const char *name, enum record_back_end *out)
 {
 	for (int i = RECORD_TIME; i <= RECORD_CALLS; i++) {
 		*out = (enum record_back_end)i;
@@ -302,7 +303,7 @@ static enum assay_status row_check(const struct store *store, sqlite3_stmt *stmt
 	enum record_back_end back_end;
 
 	if (strlen(hash) == DIGEST_HEX_BYTES - 1 && hash[strspn(hash, HEX_DIGITS)] == '\0' && bytes >= 0 &&
-	    (uint64_t)bytes <= SAMPLES_FILE_BYTES_MAX && back_end_of(store_text(stmt, BACK_END), &back_end))
+	    (uint64_t)bytes <= SAMPLES_FILE_BYTES_MAX && parse_back_end(store_text(stmt, BACK_END), &back_end))
 		return ASSAY_OK;
 	return assay_fail(err, ASSAY_E_CORRUPT, "'%s' has an invalid row of a sample file: hash, size or back end", store->path);
 }
@@ -324,7 +325,7 @@ static void row_read(sqlite3_stmt *stmt, struct sample_file *out)
 	};
 	snprintf(out->hash, sizeof(out->hash), "%s", store_text(stmt, HASH));
 	snprintf(out->plan, sizeof(out->plan), "%s", store_text(stmt, PLAN));
-	(void)back_end_of(store_text(stmt, BACK_END), &out->back_end);
+	(void)parse_back_end(store_text(stmt, BACK_END), &out->back_end);
 }
 
 static const char select_rows[] =
@@ -339,13 +340,13 @@ static enum assay_status files_list(struct store *store, const char *application
 	struct sample_file *files = NULL;
 	sqlite3_stmt *stmt = NULL;
 	size_t capacity = 0, count = 0;
-	enum assay_status st = store_ask(store, &stmt, err, select_rows, "tti", application, version, (int64_t)calls);
+	enum assay_status st = store_query(store, &stmt, err, select_rows, "tti", application, version, (int64_t)calls);
 
 	while (store_next(store, stmt, &st, err)) {
 		st = row_check(store, stmt, err);
 		if (st)
 			break;
-		row_read(stmt, mem_next(files, count, &capacity));
+		row_read(stmt, mem_append_slot(files, count, &capacity));
 	}
 	sqlite3_finalize(stmt);
 	if (st) {
@@ -387,9 +388,9 @@ static enum assay_status hash_check(const char *path, const struct buf *bytes, c
 	return ASSAY_OK;
 }
 
-enum assay_status sample_files_bytes(const struct lab *lab, const struct sample_file *file, struct buf *out, struct assay_error *err)
+enum assay_status sample_files_read_bytes(const struct lab *lab, const struct sample_file *file, struct buf *out, struct assay_error *err)
 {
-	char *path = sample_keep_path(lab, file->hash);
+	char *path = sample_file_path(lab, file->hash);
 	struct buf packed = BUF_INIT;
 	enum assay_status st;
 
@@ -400,7 +401,7 @@ enum assay_status sample_files_bytes(const struct lab *lab, const struct sample_
 	if (st == ASSAY_E_NOTFOUND)
 		st = assay_fail(err, ASSAY_E_CORRUPT, "the sample file '%s' is missing: restore it from a copy, or measure again", path);
 	if (!st)
-		st = sample_unpack(path, packed.bytes, packed.size, (size_t)file->bytes, out, err);
+		st = sample_decompress(path, packed.bytes, packed.size, (size_t)file->bytes, out, err);
 	buf_release(&packed);
 	if (!st)
 		st = hash_check(path, out, file, err);
@@ -411,8 +412,8 @@ enum assay_status sample_files_bytes(const struct lab *lab, const struct sample_
 enum assay_status sample_files_read(const struct lab *lab, const struct sample_file *file, struct samples *out, struct assay_error *err)
 {
 	struct buf bytes = BUF_INIT;
-	enum assay_status st = sample_files_bytes(lab, file, &bytes, err);
-	char *path = sample_keep_path(lab, file->hash);
+	enum assay_status st = sample_files_read_bytes(lab, file, &bytes, err);
+	char *path = sample_file_path(lab, file->hash);
 
 	*out = (struct samples){ .items = NULL };
 	if (!st)

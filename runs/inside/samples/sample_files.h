@@ -13,40 +13,40 @@
 
 /* ---- writing ---- */
 
-struct sample_kept {
+struct sample_stored {
 	char hash[DIGEST_HEX_BYTES];
 	int64_t pack, bytes;
 	enum record_back_end back_end;
 };
 
 /* Returns the file's path, which is absolute if the laboratory's path is. The caller frees it. */
-char *sample_keep_path(const struct lab *lab, const char *hash);
+char *sample_file_path(const struct lab *lab, const char *hash);
 
 /* Writes bytes[n], the samples of one process, to a file that is named by their hash. Keeps the file if it exists. Only its owner can read
  * it. Sets all fields of *out except `pack`. Safe for concurrent threads. */
-enum assay_status sample_keep_file(const struct lab *lab, const void *bytes, size_t n, enum record_back_end back_end,
-				   struct sample_kept *out, struct assay_error *err);
+enum assay_status sample_file_store(const struct lab *lab, const void *bytes, size_t n, enum record_back_end back_end,
+				    struct sample_stored *out, struct assay_error *err);
 
 /* The execution to which sample files belong. The caller owns all texts. */
-struct sample_keep_place {
+struct sample_file_execution {
 	const char *plan, *machine, *version, *input;
 	int64_t repetition;
 	const char *hardware_type; /* hardware type of the machine; "" if unknown */
 };
 /* Inserts rows for kept[n] in the caller's transaction. The row of the execution must exist. */
-enum assay_status sample_keep_rows(struct store *store, const struct sample_keep_place *place, const struct sample_kept *kept, size_t n,
-				   struct assay_error *err);
+enum assay_status sample_file_insert_rows(struct store *store, const struct sample_file_execution *place, const struct sample_stored *kept,
+					  size_t n, struct assay_error *err);
 
 /* Removes files that have no row, or only pruned rows. The laboratory must be open for writing. Ignores files that cannot be removed. *n:
  * number of removed files; `n` may be NULL. */
-enum assay_status sample_keep_sweep(struct lab *lab, size_t *n, struct assay_error *err);
+enum assay_status sample_file_remove_orphans(struct lab *lab, size_t *n, struct assay_error *err);
 
 /* Marks files of executions before `before_ms` (ms since 1970) as pruned, and removes those without other rows. `dry_run`: only counts. */
 struct sample_pruned {
 	size_t files;
 	int64_t bytes; /* sum of the uncompressed sizes, bytes */
 };
-enum assay_status sample_keep_prune(struct lab *lab, int64_t before_ms, bool dry_run, struct sample_pruned *out, struct assay_error *err);
+enum assay_status sample_file_prune(struct lab *lab, int64_t before_ms, bool dry_run, struct sample_pruned *out, struct assay_error *err);
 
 /* ---- reading ---- */
 
@@ -75,14 +75,14 @@ enum assay_status sample_files_list_calls(struct store *store, const char *appli
 void sample_files_free(struct sample_file *files, size_t n);
 
 /* Reads and uncompresses a file. ASSAY_E_CORRUPT: missing, or with another hash. ASSAY_E_NODATA: pruned. */
-enum assay_status sample_files_bytes(const struct lab *lab, const struct sample_file *file, struct buf *out, struct assay_error *err);
+enum assay_status sample_files_read_bytes(const struct lab *lab, const struct sample_file *file, struct buf *out, struct assay_error *err);
 enum assay_status sample_files_read(const struct lab *lab, const struct sample_file *file, struct samples *out, struct assay_error *err);
 
 /* ---- compression into one frame of Zstandard (RFC 8878), with a checksum ---- */
 /* Compresses bytes[n] and appends them to *out; n <= SAMPLES_FILE_BYTES_MAX. Takes 2.4 ms of CPU time per MiB; 21 MiB became 2.5 MiB. */
-enum assay_status sample_pack(const void *bytes, size_t n, struct buf *out, struct assay_error *err);
+enum assay_status sample_compress(const void *bytes, size_t n, struct buf *out, struct assay_error *err);
 /* Uncompresses an untrusted frame and appends the bytes to *out, at most `limit` bytes. ASSAY_E_CORRUPT: the frame is damaged, truncated,
  * larger than `limit`, or followed by other bytes; the message contains `name`. */
-enum assay_status sample_unpack(const char *name, const void *packed, size_t n, size_t limit, struct buf *out, struct assay_error *err);
+enum assay_status sample_decompress(const char *name, const void *packed, size_t n, size_t limit, struct buf *out, struct assay_error *err);
 
 #endif

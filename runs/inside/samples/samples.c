@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAGE_BYTES  4096u
-#define CLOCK_MOVES .02 /* maximum relative difference between the first and the last measurement of the clock rate */
+#define PAGE_BYTES	 4096u
+#define CLOCK_CHANGE_MAX .02 /* maximum relative difference between the first and the last measurement of the clock rate */
 
 /* Names of counters of work, the preferred ones first. The emulation does not count instructions; accesses and blocks replace them. */
 static const char *const work_names[][SAMPLES_WORK_MAX] = {
@@ -69,7 +69,7 @@ struct costs {
 /* Pending samples of one thread: the sample around them comes later in the file, and will subtract them. Each has a vector of 2 * width + 3
  * elements. The first `width` are values of nested samples (measured or estimated), the next `width` are their costs of measuring. Then
  * follow possible errors of the costs and of the values, ns, and the number of accesses that no simulated window covers. */
-struct alone {
+struct nested_samples {
 	struct {
 		uint64_t start;
 		uint32_t depth;
@@ -82,8 +82,8 @@ struct alone {
 };
 
 /* Possible error of an invocation's time, with and without nested samples, ns. */
-struct unsure {
-	double ns, alone_ns;
+struct time_error {
+	double ns, self_ns;
 };
 
 /* ---- cost of measuring ---- */
@@ -91,10 +91,10 @@ struct unsure {
 /* Assumed errors for files without a calibration, from which no cost is subtracted. Not used for the emulation. */
 #define UNCALIBRATED_INSIDE_NS 60.0
 #define UNCALIBRATED_AROUND_NS 150.0
-#define UNSURE_LEAST	       .5 /* minimum error / apparent time of an empty function, whose calls CPUs predict too well */
+#define ERROR_MIN	       .5 /* minimum error / apparent time of an empty function, whose calls CPUs predict too well */
 
 /* Parses "MEDIAN SPREAD MEDIAN SPREAD...", the ticks first. Returns false if the text is missing or malformed. */
-static bool cost_parse(const struct samples *s, const char *key, double *columns, double *unsure_ns)
+static bool cost_parse(const struct samples *s, const char *key, double *columns, double *error_ns)
 {
 	const char *text = samples_info(s, key);
 	char *end;
@@ -109,7 +109,7 @@ static bool cost_parse(const struct samples *s, const char *key, double *columns
 		}
 		columns[c] = c ? median : median * s->ns_per_tick;
 		if (!c)
-			*unsure_ns = spread * s->ns_per_tick;
+			*error_ns = spread * s->ns_per_tick;
 	}
 	return text && !*text;
 }
@@ -122,7 +122,7 @@ static void costs_find(const struct samples *s, struct costs *out)
 	if (cost_parse(s, "cost_inside", out->inside, &out->inside_unsure_ns) &&
 	    cost_parse(s, "cost_around", out->around[0], &out->around_unsure_ns[0]) &&
 	    cost_parse(s, "cost_around_rare", out->around[1], &out->around_unsure_ns[1])) {
-		out->inside_unsure_ns = fmax(out->inside_unsure_ns, UNSURE_LEAST * out->inside[0]);
+		out->inside_unsure_ns = fmax(out->inside_unsure_ns, ERROR_MIN * out->inside[0]);
 		return;
 	}
 	*out = (struct costs){ .inside_unsure_ns = UNCALIBRATED_INSIDE_NS,
@@ -133,14 +133,14 @@ static void costs_find(const struct samples *s, struct costs *out)
 
 #define PENDING_MAX (2 * (1 + RECORD_COUNTERS_MAX) + 3)
 
-static size_t pending_length(const struct alone *p)
+static size_t pending_length(const struct nested_samples *p)
 {
 	return 2 * p->width + 3;
 }
 
 /* Removes the pending samples that are deeper than `sample`, and stores the sum of their vectors in nested[]. Samples that started before
  * `sample` are not nested in it. They belonged to a sample that was dropped, so they are ignored. */
-static void pending_take(struct alone *p, const struct record_sample *sample, double *nested)
+static void pending_take(struct nested_samples *p, const struct record_sample *sample, double *nested)
 {
 	size_t length = pending_length(p);
 
@@ -155,7 +155,7 @@ static void pending_take(struct alone *p, const struct record_sample *sample, do
 	}
 }
 
-static void pending_put(struct alone *p, const struct record_sample *sample, const double *sums)
+static void pending_put(struct nested_samples *p, const struct record_sample *sample, const double *sums)
 {
 	size_t length = pending_length(p);
 
@@ -174,7 +174,8 @@ static void pending_put(struct alone *p, const struct record_sample *sample, con
 
 /* Computes the simulated counters of the function itself, from the counts in the sample's simulated windows. Subtracts nested samples that
  * had windows of their own. Divides the rest in proportion to accesses among the function itself and the nested samples without windows. */
-static void simulated_find(const struct alone *p, const struct record_sample *sample, const double *values, double *nested, double *out)
+static void simulated_find(const struct nested_samples *p, const struct record_sample *sample, const double *values, double *nested,
+			   double *out)
 {
 	double *unknown = nested + pending_length(p) - 1, own = p->simulated < p->width ? out[p->accesses] : 0, part = *unknown;
 	bool counted = p->simulated < p->width && !isnan(values[p->simulated]);
@@ -192,12 +193,12 @@ static void simulated_find(const struct alone *p, const struct record_sample *sa
 /* Processes the next invocation of a thread, in the order of the file; p->n must be 0 at the first one. Subtracts the cost of measuring
  * from values[width] (time and counters). Sets out[width] to the values without nested samples, which count with their weights. Stores the
  * vector for the sample around this one. A value is NaN if this sample, or one nested in it, did not count it. */
-static struct unsure alone_find(struct alone *p, const struct record_sample *sample, double *values, double *out)
+static struct time_error self_find(struct nested_samples *p, const struct record_sample *sample, double *values, double *out)
 {
 	double nested[PENDING_MAX], *cost = nested + p->width, *unsure_cost = nested + 2 * p->width, *unsure_nested = unsure_cost + 1;
 	const struct costs *costs = &p->costs;
 	size_t rare = sample->weight > 1;
-	struct unsure unsure;
+	struct time_error time_error;
 
 	pending_take(p, sample, nested);
 	for (size_t k = 0; k < p->width; k++) {
@@ -208,27 +209,28 @@ static struct unsure alone_find(struct alone *p, const struct record_sample *sam
 		cost[k] += costs->around[rare][k];
 	}
 	simulated_find(p, sample, values, nested, out);
-	unsure.ns = costs->inside_unsure_ns + *unsure_cost;
-	unsure.alone_ns = unsure.ns + *unsure_nested;
-	*unsure_nested = sample->weight * unsure.ns + (sample->weight ? sample->weight - 1 : 0) * *unsure_nested;
+	time_error.ns = costs->inside_unsure_ns + *unsure_cost;
+	time_error.self_ns = time_error.ns + *unsure_nested;
+	*unsure_nested = sample->weight * time_error.ns + (sample->weight ? sample->weight - 1 : 0) * *unsure_nested;
 	*unsure_cost += costs->around_unsure_ns[rare];
 	pending_put(p, sample, nested);
-	return unsure;
+	return time_error;
 }
 
-/* Initializes *a. The counters and infos of `samples` must be set. Call alone_release() at the end. */
-static void alone_init(struct alone *a, const struct samples *samples)
+/* Initializes *a. The counters and infos of `samples` must be set. Call self_release() at the end. */
+static void self_init(struct nested_samples *a, const struct samples *samples)
 {
-	size_t accesses = samples_counter(samples, "emulated:accesses"), simulated = samples_counter(samples, "emulated:simulated");
+	size_t accesses = samples_find_counter(samples, "emulated:accesses"),
+	       simulated = samples_find_counter(samples, "emulated:simulated");
 	bool emulated = accesses < samples->n_counters && simulated < samples->n_counters;
 
-	*a = (struct alone){ .width = 1 + samples->n_counters };
+	*a = (struct nested_samples){ .width = 1 + samples->n_counters };
 	a->accesses = emulated ? accesses + 1 : a->width;
 	a->simulated = emulated ? simulated + 2 : a->width;
 	costs_find(samples, &a->costs);
 }
 
-static void alone_release(struct alone *a)
+static void self_release(struct nested_samples *a)
 {
 	mem_free(a->items, a->sums);
 }
@@ -242,11 +244,11 @@ static bool is_packed(const struct source *s)
 }
 
 /* Reports whether the header is undamaged. The clock rate may differ a little from its first value, because it is measured repeatedly. */
-static bool header_is_whole(const struct record_header *h)
+static bool is_valid_header(const struct record_header *h)
 {
 	double clock = (double)h->ticks_per_s / (double)h->ticks_per_s_first;
 
-	return h->check == record_header_check(h) && clock > 1 - CLOCK_MOVES && clock < 1 + CLOCK_MOVES;
+	return h->check == record_header_check(h) && clock > 1 - CLOCK_CHANGE_MAX && clock < 1 + CLOCK_CHANGE_MAX;
 }
 
 /* Fails for a file of zeros, whose process ended before its first chunk. */
@@ -274,7 +276,7 @@ static enum assay_status header_check(const char *name, struct source *s, struct
 	    h->header_bytes > RECORD_NAMES_BYTES_MAX || h->names_bytes_max % PAGE_BYTES || h->names_bytes_max > RECORD_NAMES_BYTES_MAX ||
 	    h->names_bytes > h->names_bytes_max || h->n_counters > RECORD_COUNTERS_MAX || h->ticks_per_s == 0)
 		return assay_fail(err, ASSAY_E_FORMAT, "%s: the header is damaged", name);
-	if ((h->version == RECORD_VERSION_BRIEF && h->n_counters) || (is_packed(s) && !header_is_whole(h)))
+	if ((h->version == RECORD_VERSION_BRIEF && h->n_counters) || (is_packed(s) && !is_valid_header(h)))
 		return assay_fail(err, ASSAY_E_FORMAT, "%s: the header is damaged", name);
 	s->sample_bytes = h->version == RECORD_VERSION_BRIEF ? sizeof(struct record_brief)
 							     : sizeof(struct record_sample) + h->n_counters * sizeof(uint64_t);
@@ -339,13 +341,13 @@ static void info_add(struct samples *out, const char *text, size_t n, size_t *ca
 	mem_append(out->infos, out->n_infos, capacity, info);
 }
 
-static bool line_is_whole(const char *line, size_t n)
+static bool is_complete_line(const char *line, size_t n)
 {
 	char digits[3] = "";
 
 	if (n < 3)
 		return false;
-	snprintf(digits, sizeof(digits), "%02x", record_check_byte(record_check(record_check(0, line, 1), line + 3, n - 3)));
+	snprintf(digits, sizeof(digits), "%02x", record_check_byte(record_hash(record_hash(0, line, 1), line + 3, n - 3)));
 	return memcmp(line + 1, digits, 2) == 0;
 }
 
@@ -361,7 +363,7 @@ static enum assay_status names_parse(const char *name, const struct source *s, s
 	for (; (end = n ? memchr(at, '\n', n) : NULL); n -= (size_t)(end - at) + 1, at = end + 1) {
 		size_t length = (size_t)(end - at), text = blank + 1;
 
-		if (!*at || (is_packed(s) && !line_is_whole(at, length)))
+		if (!*at || (is_packed(s) && !is_complete_line(at, length)))
 			break;
 		if (length <= text || at[blank] != ' ' || memchr(at, '\0', length))
 			break;
@@ -421,7 +423,7 @@ static void chunk_unpack(struct source *s, struct chunk *chunk, size_t there)
 	} one;
 	size_t bytes, room = SAMPLES_FILE_BYTES_MAX / s->sample_bytes - s->unpacked, capacity = 0;
 
-	record_pack_forget(state, chunk->thread);
+	record_pack_reset(state, chunk->thread);
 	for (; chunk->n < room; chunk->n++, chunk->samples += bytes, there -= bytes) {
 		bytes = record_unpack(chunk->samples, there, s->header.n_counters, state, &one.sample);
 		if (!bytes)
@@ -442,7 +444,7 @@ static void note_damage(struct source *s, size_t offset)
 
 static void chunk_read(struct source *s, size_t offset, struct samples *out)
 {
-	size_t least = is_packed(s) ? RECORD_PACKED_LEAST : s->sample_bytes;
+	size_t least = is_packed(s) ? RECORD_PACKED_MIN_BYTES : s->sample_bytes;
 	struct record_chunk chunk;
 	size_t there = s->size - offset, whole;
 	struct chunk found;
@@ -502,7 +504,7 @@ static void values_read(const unsigned char *bytes, const struct record_sample *
 }
 
 static void sample_add(uint64_t start_ticks, uint32_t thread, const struct record_sample *head, const double *values, const double *alone,
-		       struct unsure unsure, struct samples *out)
+		       struct time_error time_error, struct samples *out)
 {
 	size_t width = out->n_counters * sizeof(double);
 
@@ -518,14 +520,14 @@ static void sample_add(uint64_t start_ticks, uint32_t thread, const struct recor
 		.ordinal = head->ordinal,
 		.start_s = ((double)head->start - (double)start_ticks) * out->ns_per_tick / 1e9,
 		.ns = values[0],
-		.alone_ns = alone[0],
-		.unsure_ns = unsure.ns,
-		.alone_unsure_ns = unsure.alone_ns,
+		.self_ns = alone[0],
+		.error_ns = time_error.ns,
+		.self_error_ns = time_error.self_ns,
 	};
 	if (width)
 		memcpy(out->values + out->n * out->n_counters, values + 1, width);
-	if (width && out->alone)
-		memcpy(out->alone + out->n * out->n_counters, alone + 1, width);
+	if (width && out->self_counts)
+		memcpy(out->self_counts + out->n * out->n_counters, alone + 1, width);
 	out->n++;
 }
 
@@ -541,22 +543,22 @@ static void total_add(struct source *s, const struct record_sample *head, uint32
 }
 
 /* Sorts by thread. Chunks of a thread stay in the order of the file. */
-ORDER_BY(chunks_by_thread, struct chunk, BY_UP(thread) BY_UP(offset))
+ORDER_BY(chunks_by_thread, struct chunk, BY_ASC(thread) BY_ASC(offset))
 
 static void samples_add(struct source *s, struct samples *out)
 {
-	struct alone pending;
+	struct nested_samples pending;
 	double values[1 + RECORD_COUNTERS_MAX], alone[1 + RECORD_COUNTERS_MAX];
 	size_t n = 0;
-	struct unsure unsure;
+	struct time_error time_error;
 
-	alone_init(&pending, out);
+	self_init(&pending, out);
 	order_sort(s->chunks, s->n_chunks, chunks_by_thread);
 	for (size_t i = 0; i < s->n_chunks; i++)
 		n += s->chunks[i].n;
 	out->items = mem_new(n, sizeof(out->items[0]));
 	out->values = mem_new(n * out->n_counters, sizeof(double));
-	out->alone = s->in_order ? NULL : mem_new(n * out->n_counters, sizeof(double));
+	out->self_counts = s->in_order ? NULL : mem_new(n * out->n_counters, sizeof(double));
 	for (size_t i = 0; i < s->n_chunks; i++) {
 		const struct chunk *chunk = &s->chunks[i];
 
@@ -572,20 +574,20 @@ static void samples_add(struct source *s, struct samples *out)
 			} else if (head.flags & RECORD_TOTAL) {
 				total_add(s, &head, chunk->thread, bytes);
 			} else if (head.flags & RECORD_LATE) {
-				out->functions[head.function].late++;
+				out->functions[head.function].n_late_ends++;
 			} else if (s->in_order) {
-				if (map_mix(head.start, chunk->thread) & ((UINT64_C(1) << s->thin_log2) - 1))
+				if (map_combine(head.start, chunk->thread) & ((UINT64_C(1) << s->thin_log2) - 1))
 					continue; /* skips most samples, by a hash of thread and start */
 				values_read(bytes, &head, out, values);
-				sample_add(s->header.started_ticks, chunk->thread, &head, values, values, (struct unsure){ 0, 0 }, out);
+				sample_add(s->header.started_ticks, chunk->thread, &head, values, values, (struct time_error){ 0, 0 }, out);
 			} else {
 				values_read(bytes, &head, out, values);
-				unsure = alone_find(&pending, &head, values, alone);
-				sample_add(s->header.started_ticks, chunk->thread, &head, values, alone, unsure, out);
+				time_error = self_find(&pending, &head, values, alone);
+				sample_add(s->header.started_ticks, chunk->thread, &head, values, alone, time_error, out);
 			}
 		}
 	}
-	alone_release(&pending);
+	self_release(&pending);
 }
 
 /* ---- order ---- */
@@ -595,7 +597,7 @@ struct place {
 	size_t at;
 };
 
-ORDER_BY(places_by_function, struct place, BY_UP(sample->function) BY_UP(sample->thread) BY_UP(sample->ordinal) BY_UP(at))
+ORDER_BY(places_by_function, struct place, BY_ASC(sample->function) BY_ASC(sample->thread) BY_ASC(sample->ordinal) BY_ASC(at))
 
 static void *places_copy(const void *from, size_t size, const struct place *places, size_t n)
 {
@@ -616,18 +618,18 @@ static void samples_sort(struct samples *out)
 	order_sort(places, out->n, places_by_function);
 	out->items = places_copy(old.items, sizeof(old.items[0]), places, out->n);
 	out->values = places_copy(old.values, out->n_counters * sizeof(double), places, out->n);
-	out->alone = places_copy(old.alone, out->n_counters * sizeof(double), places, out->n);
+	out->self_counts = places_copy(old.self_counts, out->n_counters * sizeof(double), places, out->n);
 	for (size_t i = out->n; i-- > 0;) {
 		out->functions[out->items[i].function].first = i;
 		out->functions[out->items[i].function].n++;
 	}
-	mem_free(old.items, old.values, old.alone, places);
+	mem_free(old.items, old.values, old.self_counts, places);
 }
 
 /* ---- totals ---- */
 
 /* Sorts so that errors come after the total to which they belong. */
-ORDER_BY(totals_by_function, struct total, BY_UP(function) BY_UP(thread) BY_UP(kind) BY_UP(bytes))
+ORDER_BY(totals_by_function, struct total, BY_ASC(function) BY_ASC(thread) BY_ASC(kind) BY_ASC(bytes))
 
 static void totals_values(const struct total *total, const struct samples *out, double *to)
 {
@@ -764,7 +766,7 @@ void samples_release(struct samples *samples)
 		mem_free(samples->functions[i].module, samples->functions[i].name);
 	for (size_t i = 0; i < samples->n_infos; i++)
 		mem_free(samples->infos[i].key, samples->infos[i].value);
-	mem_free(samples->functions, samples->infos, samples->items, samples->values, samples->alone, samples->calls, samples->sums);
+	mem_free(samples->functions, samples->infos, samples->items, samples->values, samples->self_counts, samples->calls, samples->sums);
 	*samples = (struct samples){ .items = NULL };
 }
 
@@ -783,17 +785,18 @@ uint64_t samples_info_number(const struct samples *samples, const char *key)
 	return text ? strtoull(text, NULL, 10) : 0;
 }
 
-size_t samples_counter(const struct samples *samples, const char *name)
+size_t samples_find_counter(const struct samples *samples, const char *name)
 {
 	return text_index((const char *const *)samples->counters, samples->n_counters, name);
 }
 
-size_t samples_work(const struct samples *samples, size_t counters[SAMPLES_WORK_MAX])
+size_t samples_find_work_counters(const struct samples *samples, size_t counters[SAMPLES_WORK_MAX])
 {
 	for (size_t i = 0; i < sizeof(work_names) / sizeof(work_names[0]); i++) {
 		size_t n = 0;
 
-		while (n < SAMPLES_WORK_MAX && work_names[i][n] && (counters[n] = samples_counter(samples, work_names[i][n])) != SIZE_MAX)
+		while (n < SAMPLES_WORK_MAX && work_names[i][n] &&
+		       (counters[n] = samples_find_counter(samples, work_names[i][n])) != SIZE_MAX)
 			n++;
 		if (n == SAMPLES_WORK_MAX || (n && !work_names[i][n]))
 			return n;
@@ -801,11 +804,11 @@ size_t samples_work(const struct samples *samples, size_t counters[SAMPLES_WORK_
 	return 0;
 }
 
-void samples_vector(const struct samples *samples, size_t i, bool alone, double *vector)
+void samples_fill_vector(const struct samples *samples, size_t i, bool alone, double *vector)
 {
-	const double *values = (alone ? samples->alone : samples->values) + i * samples->n_counters;
+	const double *values = (alone ? samples->self_counts : samples->values) + i * samples->n_counters;
 	double threads = samples->items[i].threads ? samples->items[i].threads : 1, work = 0;
-	size_t counters[SAMPLES_WORK_MAX], n = samples_work(samples, counters);
+	size_t counters[SAMPLES_WORK_MAX], n = samples_find_work_counters(samples, counters);
 
 	for (size_t k = 0; k < n; k++)
 		work += values[counters[k]];
@@ -821,7 +824,7 @@ void samples_vector(const struct samples *samples, size_t i, bool alone, double 
 /* ---- child processes ---- */
 
 /* Reports whether the call's result is the id of a child process. `name` may have a call path after "<". */
-static bool returns_child(const char *name)
+static bool is_child_call(const char *name)
 {
 	static const char *const calls[] = { "fork", "wait", "wait3", "wait4", "waitpid" };
 	size_t n = strcspn(name, "<");
@@ -834,15 +837,15 @@ static bool returns_child(const char *name)
 
 ORDER_BY(pids_order, uint64_t, BY_VALUE)
 
-uint64_t *samples_children(const struct samples *samples, size_t *n)
+uint64_t *samples_list_children(const struct samples *samples, size_t *n)
 {
-	size_t result = samples_counter(samples, "result"), all = 0, capacity = 0;
+	size_t result = samples_find_counter(samples, "result"), all = 0, capacity = 0;
 	uint64_t *pids = NULL;
 
 	for (size_t i = 0; i < samples->n && result != SIZE_MAX; i++) {
 		double child = samples->values[i * samples->n_counters + result];
 
-		if (child > 0 && child <= INT32_MAX && returns_child(samples->functions[samples->items[i].function].name))
+		if (child > 0 && child <= INT32_MAX && is_child_call(samples->functions[samples->items[i].function].name))
 			mem_append(pids, all, &capacity, (uint64_t)child);
 	}
 	order_sort(pids, all, pids_order);

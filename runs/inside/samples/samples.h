@@ -26,8 +26,8 @@ struct sample {
 	uint64_t ordinal; /* number of the call among the thread's calls of the function, from 0 */
 	double start_s;	  /* start of the call, seconds after the process started to record; negative if before */
 	/* Time with and without nested selected functions, ns. The known cost of measuring (`cost_...` in the file) is subtracted. */
-	double ns, alone_ns;
-	double unsure_ns, alone_unsure_ns; /* possible remaining error of each time, ns; the same in all samples, so it stays in means */
+	double ns, self_ns;
+	double error_ns, self_error_ns; /* possible remaining error of each time, ns; the same in all samples, so it stays in means */
 };
 
 /* Calls of a function in one thread. Known only for threads that ended normally, or that still ran when the process ended. */
@@ -46,7 +46,7 @@ struct samples_function {
 	char *module, *name; /* module: build-id, "=FILE" or "-"; name: symbol */
 	uint64_t address;    /* address in the module's file */
 	size_t first, n;     /* range of the function's elements in samples.items */
-	size_t late;	     /* number of measured calls without an item: longjmp() ended the call, and this was noticed too late */
+	size_t n_late_ends;  /* number of measured calls without an item: longjmp() ended the call, and this was noticed too late */
 };
 
 struct samples_info {
@@ -66,7 +66,7 @@ struct samples {
 	struct sample *items; /* [n] samples, ordered by function, thread and ordinal */
 	size_t n;
 	double *values;		     /* [n x n_counters] counts, including nested calls; NaN if not counted */
-	double *alone;		     /* [n x n_counters] counts without nested selected functions */
+	double *self_counts;	     /* [n x n_counters] counts without nested selected functions */
 	struct samples_calls *calls; /* [n_calls] totals, ordered by function and thread */
 	size_t n_calls;
 	double *sums;	     /* memory of the sums and errors in `calls` */
@@ -85,7 +85,7 @@ enum assay_status samples_read(const char *path, struct samples *out, struct ass
 /* Parses a sample file in memory. `name` is for messages. Otherwise like samples_read(). O(n log n). */
 enum assay_status samples_parse(const char *name, const void *bytes, size_t n, struct samples *out, struct assay_error *err);
 /* Does the same as samples_parse(), but keeps each thread's samples in the order of recording and takes a third of the time. Sets neither
- * `alone` nor the functions' `first` and `n`. Keeps one of 1 << thin_log2 samples, chosen by a hash of thread and start. O(n). */
+ * `self_counts` nor the functions' `first` and `n`. Keeps one of 1 << thin_log2 samples, chosen by a hash of thread and start. O(n). */
 enum assay_status samples_parse_in_order(const char *name, const void *bytes, size_t n, unsigned thin_log2, struct samples *out,
 					 struct assay_error *err);
 void samples_release(struct samples *samples); /* accepts a zeroed struct */
@@ -95,12 +95,12 @@ const char *samples_info(const struct samples *samples, const char *key); /* ret
 #define SAMPLES_SHARED_BYTES   "shared-bytes"	       /* bytes that are mapped for writing and that other processes may share */
 #define SAMPLES_THREADS_UNSEEN "threads-not-simulated" /* number of threads above the limit, in which nothing is counted */
 uint64_t samples_info_number(const struct samples *samples, const char *key);
-size_t samples_counter(const struct samples *samples, const char *name); /* returns a counter's index; SIZE_MAX if there is none */
-size_t samples_calls_at(const struct samples *samples, size_t function, uint32_t thread); /* returns an index in `calls`, or SIZE_MAX */
+size_t samples_find_counter(const struct samples *samples, const char *name); /* returns a counter's index; SIZE_MAX if there is none */
+size_t samples_find_calls(const struct samples *samples, size_t function, uint32_t thread); /* returns an index in `calls`, or SIZE_MAX */
 
 /* Returns the ids of the children of a process, from the results of its recorded calls such as fork() and waitpid(). Each id occurs once,
  * in ascending order. *n: their number. The caller frees the array. */
-uint64_t *samples_children(const struct samples *samples, size_t *n);
+uint64_t *samples_list_children(const struct samples *samples, size_t *n);
 
 /* Totals of all calls of a function in all threads, sampled or not. */
 struct samples_total {
@@ -119,40 +119,40 @@ struct samples_total {
 void samples_total_find(const struct samples *samples, size_t function, struct samples_total *out);
 void samples_total_release(struct samples_total *total); /* accepts a zeroed struct */
 
-/* Finds the counters whose sum is the amount of work: instructions, or their substitute in the back end. samples_vector() divides other
- * counters by it. Returns the number of these counters; 0 if there are none. */
+/* Finds the counters whose sum is the amount of work: instructions, or their substitute in the back end. samples_fill_vector() divides
+ * other counters by it. Returns the number of these counters; 0 if there are none. */
 #define SAMPLES_WORK_MAX 2
-size_t samples_work(const struct samples *samples, size_t counters[SAMPLES_WORK_MAX]);
+size_t samples_find_work_counters(const struct samples *samples, size_t counters[SAMPLES_WORK_MAX]);
 /* Fills vector[n_counters] for item i: each counter per unit of work and per living thread, as in AutoPerf (Alam and others, NeurIPS 2019).
- * Counters of work are only divided by the threads. NaN if not counted, or if there was no work. `alone`: excludes nested calls. */
-void samples_vector(const struct samples *samples, size_t i, bool alone, double *vector);
+ * Counters of work are only divided by the threads. NaN if not counted, or if there was no work. `self_counts`: excludes nested calls. */
+void samples_fill_vector(const struct samples *samples, size_t i, bool alone, double *vector);
 
 /* ---- means over all calls of a function, estimated from its samples, with intervals ---- */
 
-#define SAMPLES_MEAN_NS	      SIZE_MAX	     /* selects the time instead of a counter */
-#define SAMPLES_MEAN_ALONE_NS (SIZE_MAX - 1) /* selects the time without nested selected functions */
+#define SAMPLES_MEAN_NS	     SIZE_MAX	    /* selects the time instead of a counter */
+#define SAMPLES_MEAN_SELF_NS (SIZE_MAX - 1) /* selects the time without nested selected functions */
 
-struct samples_mean {
+struct samples_estimate_mean {
 	double mean;	  /* weighted mean per call; NaN if no call was measured */
 	double low, high; /* 95 % interval of the mean; the mean itself if all calls were sampled; NaN if unknown (too few samples) */
 };
-#define SAMPLES_MEAN_LEAST 100 /* minimum number of samples for an interval; fewer often miss the long calls that determine the mean */
+#define SAMPLES_MEAN_MIN 100 /* minimum number of samples for an interval; fewer often miss the long calls that determine the mean */
 
 /* Estimates the mean of a counter per call, including nested calls. Uses the totals if they are known, otherwise the samples. A sample is
  * one call chosen at random from `weight` calls (Cochran, Sampling Techniques, 3rd ed., 2). Durations are skewed. So the upper limit
  * assumes that a share of 3 / n calls (rule of three) is as long as the longest sampled call. Some counters are simulated for only a part
  * of the accesses and have no nested totals (potential HITM). For these, estimates the ratio to accesses and multiplies it by the mean of
  * accesses; the interval is then unknown. O(samples). */
-struct samples_mean samples_mean(const struct samples *samples, size_t function, size_t counter);
+struct samples_estimate_mean samples_estimate_mean(const struct samples *samples, size_t function, size_t counter);
 
 /* Returns the effective number of samples of a weighted estimate. A sample that represents w calls adds the variance w(w - 1). `weight`:
  * sum of w. `variance`: sum of w(w - 1). Returns INFINITY if each call is a sample. */
-static inline double samples_effective(double weight, double variance)
+static inline double samples_effective_number(double weight, double variance)
 {
 	return variance > 0 ? weight * weight / variance : (double)INFINITY;
 }
 
 /* Computes the 95 % interval of an estimate from its standard error and the number of bursts. The interval is not below 0. */
-void samples_interval(double estimate, double error, double bursts, double *low, double *high);
+void samples_compute_interval(double estimate, double error, double bursts, double *low, double *high);
 
 #endif

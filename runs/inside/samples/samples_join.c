@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-ORDER_FIRST(calls_at, struct samples_calls, x->function < function || (x->function == function && x->thread < thread), size_t function,
-	    uint32_t thread)
+ORDER_LOWER_BOUND(calls_at, struct samples_calls, x->function < function || (x->function == function && x->thread < thread),
+		  size_t function, uint32_t thread)
 
 /* Returns calls[n] of a function, ordered by thread; NULL if there are none. O(log(calls)). */
-static const struct samples_calls *samples_calls_of(const struct samples *samples, size_t function, size_t *n)
+static const struct samples_calls *samples_find_calls_range(const struct samples *samples, size_t function, size_t *n)
 {
 	size_t first = calls_at(samples->calls, samples->n_calls, function, 0);
 
@@ -20,7 +20,7 @@ static const struct samples_calls *samples_calls_of(const struct samples *sample
 	return *n ? samples->calls + first : NULL;
 }
 
-size_t samples_calls_at(const struct samples *samples, size_t function, uint32_t thread)
+size_t samples_find_calls(const struct samples *samples, size_t function, uint32_t thread)
 {
 	size_t i = calls_at(samples->calls, samples->n_calls, function, thread);
 
@@ -45,13 +45,13 @@ static size_t thread_end(const struct samples *samples, size_t i, size_t end)
 }
 
 /* Returns the number of threads that have samples of the function but have not reported their number of calls. */
-static size_t threads_unknown(const struct samples *samples, size_t function)
+static size_t count_unknown_threads(const struct samples *samples, size_t function)
 {
 	const struct samples_function *f = &samples->functions[function];
 	size_t unknown = 0, end = f->first + f->n;
 
 	for (size_t i = f->first; i < end; i = thread_end(samples, i, end))
-		unknown += samples_calls_at(samples, function, samples->items[i].thread) == SIZE_MAX;
+		unknown += samples_find_calls(samples, function, samples->items[i].thread) == SIZE_MAX;
 	return unknown;
 }
 
@@ -66,8 +66,8 @@ static void sums_add(const double *sums, const double *errors, size_t width, dou
 void samples_total_find(const struct samples *samples, size_t function, struct samples_total *out)
 {
 	const char *running = samples_info(samples, "threads-running");
-	size_t width = samples->n_counters, unknown = threads_unknown(samples, function), n;
-	const struct samples_calls *calls = samples_calls_of(samples, function, &n);
+	size_t width = samples->n_counters, unknown = count_unknown_threads(samples, function), n;
+	const struct samples_calls *calls = samples_find_calls_range(samples, function, &n);
 
 	*out = (struct samples_total){ .sums = mem_new(4 * width, sizeof(double)) };
 	out->errors = out->sums + width;
@@ -96,7 +96,7 @@ void samples_total_release(struct samples_total *total)
 
 /* ---- several runs ---- */
 
-static bool same_text(const char *a, const char *b)
+static bool is_same_text(const char *a, const char *b)
 {
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
@@ -107,7 +107,7 @@ static enum assay_status runs_check(const struct samples *const *runs, size_t n,
 		if (runs[r]->back_end != runs[0]->back_end)
 			return assay_fail(err, ASSAY_E_USAGE, "cannot join samples of different back ends: %s and %s",
 					  samples_back_end_name(runs[0]->back_end), samples_back_end_name(runs[r]->back_end));
-		if (!same_text(samples_info(runs[r], "input"), samples_info(runs[0], "input")))
+		if (!is_same_text(samples_info(runs[r], "input"), samples_info(runs[0], "input")))
 			return assay_fail(err, ASSAY_E_USAGE, "cannot join samples of different inputs");
 	}
 	return ASSAY_OK;
@@ -148,7 +148,7 @@ static void functions_find(struct samples_join *join)
 
 	for (size_t r = 0; r < join->n_runs; r++) {
 		for (size_t f = 0; f < join->runs[r]->n_functions; f++) {
-			struct samples_joined joined = { .apart = SAMPLES_JOINED };
+			struct samples_joined joined = { .outcome = SAMPLES_JOINED };
 			bool earlier = false;
 
 			for (size_t k = 0; k < join->n_runs; k++) {
@@ -164,29 +164,29 @@ static void functions_find(struct samples_join *join)
 
 /* ---- alignment of invocations ---- */
 
-static bool calls_known(const struct samples *run, size_t function)
+static bool has_known_calls(const struct samples *run, size_t function)
 {
 	const struct samples_function *f = &run->functions[function];
 
 	for (size_t i = f->first; i < f->first + f->n; i++)
-		if (samples_calls_at(run, function, run->items[i].thread) == SIZE_MAX)
+		if (samples_find_calls(run, function, run->items[i].thread) == SIZE_MAX)
 			return false;
 	return true;
 }
 
-static enum samples_apart calls_align(const struct samples_join *join, const struct samples_joined *joined)
+static enum samples_join_outcome calls_align(const struct samples_join *join, const struct samples_joined *joined)
 {
 	const struct samples_calls *first = NULL, *other;
 	size_t n_first = 0, n;
 
 	for (size_t r = 0; r < join->n_runs; r++)
 		if (joined->functions[r] == SIZE_MAX || !join->runs[r]->functions[joined->functions[r]].n)
-			return SAMPLES_NOT_THERE;
+			return SAMPLES_FUNCTION_MISSING;
 	for (size_t r = 0; r < join->n_runs; r++)
-		if (!calls_known(join->runs[r], joined->functions[r]))
+		if (!has_known_calls(join->runs[r], joined->functions[r]))
 			return SAMPLES_CALLS_UNKNOWN;
 	for (size_t r = 0; r < join->n_runs; r++) {
-		other = samples_calls_of(join->runs[r], joined->functions[r], &n);
+		other = samples_find_calls_range(join->runs[r], joined->functions[r], &n);
 		if (r == 0) {
 			first = other;
 			n_first = n;
@@ -240,7 +240,7 @@ static void rows_find(const struct samples_join *join, struct samples_joined *jo
 		joined->n++;
 	}
 	if (!joined->n)
-		joined->apart = SAMPLES_NONE_COMMON;
+		joined->outcome = SAMPLES_NO_COMMON_CALL;
 }
 
 enum assay_status samples_join(const struct samples *const *runs, size_t n, struct samples_join *out, struct assay_error *err)
@@ -255,8 +255,8 @@ enum assay_status samples_join(const struct samples *const *runs, size_t n, stru
 	columns_find(&join);
 	functions_find(&join);
 	for (size_t f = 0; f < join.n; f++) {
-		join.functions[f].apart = calls_align(&join, &join.functions[f]);
-		if (join.functions[f].apart == SAMPLES_JOINED)
+		join.functions[f].outcome = calls_align(&join, &join.functions[f]);
+		if (join.functions[f].outcome == SAMPLES_JOINED)
 			rows_find(&join, &join.functions[f]);
 	}
 	*out = join;
@@ -277,12 +277,12 @@ void samples_join_vector(const struct samples_join *join, size_t function, size_
 	double of_run[RECORD_COUNTERS_MAX];
 	size_t computed = SIZE_MAX;
 
-	ASSAY_BUG_IF(joined->apart != SAMPLES_JOINED || i >= joined->n);
+	ASSAY_BUG_IF(joined->outcome != SAMPLES_JOINED || i >= joined->n);
 	for (size_t c = 0; c < join->n_columns; c++) {
 		const struct samples_column *column = &join->columns[c];
 
 		if (column->run != computed)
-			samples_vector(join->runs[column->run], joined->items[i * join->n_runs + column->run], alone, of_run);
+			samples_fill_vector(join->runs[column->run], joined->items[i * join->n_runs + column->run], alone, of_run);
 		computed = column->run;
 		vector[c] = of_run[column->counter];
 	}

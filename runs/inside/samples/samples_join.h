@@ -9,12 +9,12 @@
 #define SAMPLES_RUNS_MAX 64
 
 /* Reason why the invocations of a function cannot be joined. */
-enum samples_apart {
-	SAMPLES_JOINED,	       /* no reason: the invocations of all runs align */
-	SAMPLES_NOT_THERE,     /* a run has no sample of the function */
-	SAMPLES_CALLS_UNKNOWN, /* a run did not report its number of calls, because it did not end normally */
-	SAMPLES_CALLS_DIFFER,  /* the runs called the function in different threads, or a different number of times */
-	SAMPLES_NONE_COMMON,   /* no invocation was sampled in all runs */
+enum samples_join_outcome {
+	SAMPLES_JOINED,		  /* no reason: the invocations of all runs align */
+	SAMPLES_FUNCTION_MISSING, /* a run has no sample of the function */
+	SAMPLES_CALLS_UNKNOWN,	  /* a run did not report its number of calls, because it did not end normally */
+	SAMPLES_CALLS_DIFFER,	  /* the runs called the function in different threads, or a different number of times */
+	SAMPLES_NO_COMMON_CALL,	  /* no invocation was sampled in all runs */
 };
 
 /* A counter of the joined vector. Its values come from the first run that has the counter. */
@@ -25,7 +25,7 @@ struct samples_column {
 
 /* A function in all runs. */
 struct samples_joined {
-	enum samples_apart apart;	    /* SAMPLES_JOINED, or the reason why there are no rows */
+	enum samples_join_outcome outcome;  /* SAMPLES_JOINED, or the reason why there are no rows */
 	size_t functions[SAMPLES_RUNS_MAX]; /* index of the function in each run; SIZE_MAX if the run does not have it */
 	size_t *items;			    /* [n x runs] index of the invocation's sample in each run; a row per invocation */
 	size_t n;
@@ -45,7 +45,8 @@ struct samples_join {
 enum assay_status samples_join(const struct samples *const *runs, size_t n, struct samples_join *out, struct assay_error *err);
 void samples_join_release(struct samples_join *join); /* accepts a zeroed struct */
 
-/* Fills vector[n_columns] for row `i` of a joined function, as samples_vector() does. Divides each counter by the work of its own run. */
+/* Fills vector[n_columns] for row `i` of a joined function, as samples_fill_vector() does. Divides each counter by the work of its own run.
+ */
 void samples_join_vector(const struct samples_join *join, size_t function, size_t i, bool alone, double *vector);
 
 #endif

@@ -67,7 +67,7 @@ static bool is_compiler(const char *name)
 
 static bool is_wrapped(const char *name)
 {
-	return is_compiler(name) || compiler_command_launches(name);
+	return is_compiler(name) || compiler_command_is_launcher(name);
 }
 
 bool compiler_wrapper_is_called(const char *argv0)
@@ -92,7 +92,7 @@ static enum assay_status check_compiler(const struct compiler_command *c, struct
 }
 
 /* Reads the first line of a command's output into `out`; "" if the command fails. */
-static void first_line(char *const *words, char out[VERSION_BYTES])
+static void read_first_output_line(char *const *words, char out[VERSION_BYTES])
 {
 	int fd = memfd_create("assay", MFD_CLOEXEC), status = 0;
 	struct assay_error ignored;
@@ -112,19 +112,19 @@ static enum assay_status check_version(const char *compiler, struct assay_error 
 	char version[VERSION_BYTES];
 	enum assay_status st = ASSAY_OK;
 
-	first_line(words, version);
+	read_first_output_line(words, version);
 	if ((uintptr_t)features_gcc_bytes_end == (uintptr_t)features_gcc_bytes)
 		st = assay_fail(err, ASSAY_E_VERSION,
 				"assay was built without the plugin for gcc: install gcc-12-plugin-dev and build assay again");
 	else if (*version && strcmp(version, ASSAY_FEATURES_GCC) != 0)
 		st = assay_fail(err, ASSAY_E_VERSION,
 				"'%s' is gcc %s, but assay's plugin is for gcc %s: use that version, or build assay with this one",
-				compiler, TEXT_SHOWN(version), ASSAY_FEATURES_GCC);
+				compiler, TEXT_SANITIZED(version), ASSAY_FEATURES_GCC);
 	mem_free(words[0], words[1]);
 	return st;
 }
 
-static void add(struct compiler_arguments *command, const char *word)
+static void add_argument(struct compiler_arguments *command, const char *word)
 {
 	compiler_arguments_add(command, mem_string(word));
 }
@@ -137,7 +137,7 @@ static void add_plugin(struct compiler_arguments *command, const struct compiler
 
 	compiler_arguments_add(command, mem_format("-fplugin=%s/" FEATURES_PLUGIN, directory));
 	if (what == FEATURES_STATEMENTS)
-		add(command, c->is_library ? PLUGIN_ARGUMENT "statements=library" : PLUGIN_ARGUMENT "statements");
+		add_argument(command, c->is_library ? PLUGIN_ARGUMENT "statements=library" : PLUGIN_ARGUMENT "statements");
 	while ((line = strsep(&rest, "\n")))
 		if (*line)
 			compiler_arguments_add(command, mem_format(PLUGIN_ARGUMENT "%s", line));
@@ -157,18 +157,18 @@ static enum assay_status features_command_make(const char *const *words, size_t 
 	compiler_command_parse(words, n, &c);
 	st = check_compiler(&c, err);
 	for (size_t i = 0; i < n; i++)
-		add(&command, words[i]);
+		add_argument(&command, words[i]);
 	compiles = c.sources > 0;
 	links = !c.compiles_only && !c.is_relocatable && c.sources + c.objects > 0;
 	if (compiles)
 		add_plugin(&command, &c, what, options, directory);
 	if (compiles || links)
-		add(&command, "-fno-lto");
+		add_argument(&command, "-fno-lto");
 	if (links)
-		add(&command, "-xnone");
+		add_argument(&command, "-xnone");
 	if (links && what == FEATURES_STATEMENTS) { /* libraries and the recorder use the program's definition of assay_statements */
 		compiler_arguments_add(&command, mem_format("%s/" FEATURES_OBJECT, directory));
-		add(&command, "-Wl,--export-dynamic-symbol=assay_statements");
+		add_argument(&command, "-Wl,--export-dynamic-symbol=assay_statements");
 	} else if (links) {
 		compiler_arguments_add(&command, mem_format("%s/" FEATURES_ARCHIVE, directory));
 	}
@@ -256,7 +256,8 @@ static void add_identity(const char *path, struct buf *out)
 	free(real);
 }
 
-static enum assay_status link_one(const char *self, const char *links, const char *name, struct buf *compilers, struct assay_error *err)
+static enum assay_status create_compiler_link(const char *self, const char *links, const char *name, struct buf *compilers,
+					      struct assay_error *err)
 {
 	char *link = links ? mem_format("%s/%s", links, name) : NULL, *path = NULL;
 	enum assay_status st = ASSAY_OK;
@@ -313,7 +314,7 @@ enum assay_status compiler_wrapper_link(const char *links, enum variant_kind kin
 		char **names;
 		size_t n_names;
 
-		if (file_names(*directory ? directory : ".", "", &names, &n_names, &ignored))
+		if (file_list_names(*directory ? directory : ".", "", &names, &n_names, &ignored))
 			continue;
 		for (size_t i = 0; i < n_names; i++) {
 			char *file = mem_format("%s/%s", *directory ? directory : ".", names[i]);
@@ -327,11 +328,11 @@ enum assay_status compiler_wrapper_link(const char *links, enum variant_kind kin
 		}
 		free(names);
 	}
-	order_sort(all, n_all, text_order);
+	order_sort(all, n_all, text_compare);
 	for (size_t i = 0; !st && i < n_all; i++) {
 		if (i && strcmp(all[i - 1], all[i]) == 0)
 			continue;
-		st = link_one(self, links, all[i], compilers, err);
+		st = create_compiler_link(self, links, all[i], compilers, err);
 		*n += is_compiler(all[i]);
 	}
 	for (size_t i = 0; i < n_all; i++)
@@ -377,7 +378,7 @@ static char *replace_compilers(const char *links, const char *text)
 	return buf_take(&out);
 }
 
-char **compiler_wrapper_words(const struct compiler_wrapper *w, const char *const *words, size_t n, size_t *n_out, size_t *n_variables)
+char **compiler_wrapper_arguments(const struct compiler_wrapper *w, const char *const *words, size_t n, size_t *n_out, size_t *n_variables)
 {
 	static const char *const compilers[] = { "CC", "CXX" };
 	const char *path = getenv("PATH"), *hashed = getenv("CCACHE_EXTRAFILES");
@@ -411,7 +412,7 @@ char **compiler_wrapper_words(const struct compiler_wrapper *w, const char *cons
 /* ---- record ---- */
 
 /* Appends a line by one write, because several compilers write concurrently. */
-static enum assay_status append(const char *path, const struct buf *line, struct assay_error *err)
+static enum assay_status append_line(const char *path, const struct buf *line, struct assay_error *err)
 {
 	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
 	bool ok = fd >= 0 && write(fd, line->bytes, line->size) == (ssize_t)line->size;
@@ -437,7 +438,8 @@ static void add_word(const char *word, const char *tree, struct buf *out)
 	}
 }
 
-static enum assay_status record(const char *compiler, const char *directory, const char *const *words, size_t n, struct assay_error *err)
+static enum assay_status record_command(const char *compiler, const char *directory, const char *const *words, size_t n,
+					struct assay_error *err)
 {
 	const char *tree = getenv(TREE);
 	struct buf line = BUF_INIT;
@@ -454,7 +456,7 @@ static enum assay_status record(const char *compiler, const char *directory, con
 		add_word(i ? words[i] : text_file_name(words[i]), tree, &line);
 	}
 	buf_char(&line, '\n');
-	st = append(getenv(RECORD), &line, err);
+	st = append_line(getenv(RECORD), &line, err);
 	buf_release(&line);
 	free(found);
 	return st;
@@ -466,7 +468,7 @@ static void record_refusal(const struct assay_error *why)
 	struct assay_error ignored;
 
 	buf_format(&line, "%c%s\n", COMPILER_WRAPPER_REFUSED, why->text);
-	append(getenv(RECORD), &line, &ignored);
+	append_line(getenv(RECORD), &line, &ignored);
 	buf_release(&line);
 }
 
@@ -484,12 +486,12 @@ static bool is_check(const struct compiler_command *c, const char *directory)
 	bool is = c->sources + c->objects == 0 || is_check_file(directory);
 
 	for (size_t i = 0; i < c->n && !is; i++) {
-		const struct compiler_word *word = &c->words[i];
-		bool is_file =
-		    word->kind == COMPILER_WORD_SOURCE || word->kind == COMPILER_WORD_OBJECT || word->kind == COMPILER_WORD_OUTPUT;
+		const struct compiler_argument *word = &c->words[i];
+		bool is_file = word->kind == COMPILER_ARGUMENT_SOURCE || word->kind == COMPILER_ARGUMENT_OBJECT ||
+			       word->kind == COMPILER_ARGUMENT_OUTPUT;
 
 		is = is_file && is_check_file(word->words[word->n - 1]);
-		is |= word->kind == COMPILER_WORD_OUTPUT && strcmp(word->words[word->n - 1], "/dev/null") == 0;
+		is |= word->kind == COMPILER_ARGUMENT_OUTPUT && strcmp(word->words[word->n - 1], "/dev/null") == 0;
 	}
 	return is;
 }
@@ -513,21 +515,21 @@ static void remove_from_path(const char *name)
 }
 
 /* Returns the command with the options of the kind. These come first, so that options of the command override them. */
-static struct compiler_arguments arguments_of_kind(enum variant_kind kind, const struct compiler_command *c, const char *const *words,
-						   size_t n)
+static struct compiler_arguments make_arguments(enum variant_kind kind, const struct compiler_command *c, const char *const *words,
+						size_t n)
 {
 	bool cxx = strstr(text_file_name(c->compiler[c->n_compiler - 1]), "++"), linker = kind == VARIANT_ALIGNED;
 	struct compiler_arguments all = { .n = 0 };
 
 	for (size_t i = 0; i < n; i++) {
 		if (i == c->n_compiler && kind == VARIANT_ALIGNED) {
-			add(&all, "-falign-functions=64"); /* size of a cache line on most CPUs, bytes */
+			add_argument(&all, "-falign-functions=64"); /* size of a cache line on most CPUs, bytes */
 		} else if (i == c->n_compiler) {
-			add(&all, "-g");
-			add(&all, "-fpatchable-function-entry=5");
+			add_argument(&all, "-g");
+			add_argument(&all, "-fpatchable-function-entry=5");
 		}
 		if (strcmp(words[i], "-s") != 0) /* drops -s, because measured programs need their symbols */
-			add(&all, words[i]);
+			add_argument(&all, words[i]);
 		linker |= strncmp(words[i], "-fuse-ld=", 9) == 0;
 	}
 	if (cxx && c->kind == COMPILER_GCC && !c->compiles_only && !c->is_relocatable && !linker)
@@ -536,8 +538,8 @@ static struct compiler_arguments arguments_of_kind(enum variant_kind kind, const
 }
 
 /* Runs the compiler command words[n] with the additions of the kind. */
-static enum assay_status compile(enum variant_kind kind, const char *const *words, size_t n, const struct compiler_command *c, int *status,
-				 struct assay_error *err)
+static enum assay_status compile_variant(enum variant_kind kind, const char *const *words, size_t n, const struct compiler_command *c,
+					 int *status, struct assay_error *err)
 {
 	const char *links = getenv(LINKS), *options = getenv(OPTIONS);
 	struct compiler_arguments with;
@@ -546,7 +548,7 @@ static enum assay_status compile(enum variant_kind kind, const char *const *word
 	switch (kind) {
 	case VARIANT_FUNCTIONS:
 	case VARIANT_ALIGNED:
-		with = arguments_of_kind(kind, c, words, n);
+		with = make_arguments(kind, c, words, n);
 		st = kind == VARIANT_FUNCTIONS ? compiler_command_check(c, err) : ASSAY_OK;
 		if (!st)
 			st = foreground_run(with.words, -1, status, err);
@@ -565,7 +567,7 @@ static enum assay_status compile(enum variant_kind kind, const char *const *word
 
 /* Returns words[n] with each response file (@FILE) replaced by its arguments, as gcc and clang do, then NULL. Updates *n. The caller frees
  * the result with freeargv() of libiberty. */
-static char **words_expanded(const char *const *words, size_t *n)
+static char **expand_response_files(const char *const *words, size_t *n)
 {
 	char **given = mem_new(*n + 1, sizeof(*given)), **all = given;
 	int count = (int)*n;
@@ -583,7 +585,7 @@ static char **words_expanded(const char *const *words, size_t *n)
 static enum assay_status record_and_compile(enum variant_kind kind, const char *const *words, size_t n, int *status,
 					    struct assay_error *err)
 {
-	char **all = words_expanded(words, &n), *directory = getcwd(NULL, 0);
+	char **all = expand_response_files(words, &n), *directory = getcwd(NULL, 0);
 	const char *const *expanded = (const char *const *)all;
 	struct compiler_command c;
 	enum assay_status st = ASSAY_OK;
@@ -591,12 +593,12 @@ static enum assay_status record_and_compile(enum variant_kind kind, const char *
 	compiler_command_parse(expanded, n, &c);
 	if (is_check(&c, directory ? directory : "")) {
 		kind = VARIANT_PLAIN;
-		st = append(getenv(RECORD), &(const struct buf)BUF_INIT, err); /* checks that the record can be written */
+		st = append_line(getenv(RECORD), &(const struct buf)BUF_INIT, err); /* checks that the record can be written */
 	} else {
-		st = record(c.compiler[c.n_compiler - 1], directory ? directory : "", expanded, n, err);
+		st = record_command(c.compiler[c.n_compiler - 1], directory ? directory : "", expanded, n, err);
 	}
 	if (!st)
-		st = compile(kind, kind ? expanded : words, n, &c, status, err);
+		st = compile_variant(kind, kind ? expanded : words, n, &c, status, err);
 	if (st == ASSAY_E_USAGE || st == ASSAY_E_VERSION)
 		record_refusal(err);
 	compiler_command_release(&c);
@@ -620,7 +622,7 @@ enum assay_status compiler_wrapper_run(int argc, char **argv, int *status, struc
 	if (!name || !variant_kind_names[kind] || !getenv(LINKS) || !getenv(OPTIONS) || !getenv(RECORD) || !getenv(TREE))
 		st = assay_fail(err, ASSAY_E_USAGE,
 				"'%s' is assay in place of a compiler: run 'assay build' again, or configure the program again", argv[0]);
-	else if (compiler_command_launches(words[0]) && (n < 2 || !is_compiler(text_file_name(words[1]))))
+	else if (compiler_command_is_launcher(words[0]) && (n < 2 || !is_compiler(text_file_name(words[1]))))
 		st = foreground_run((char *const *)(uintptr_t)words, -1, status, err);
 	else
 		st = record_and_compile((enum variant_kind)kind, words, n, status, err);

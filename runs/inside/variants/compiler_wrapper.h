@@ -27,18 +27,18 @@ enum assay_status compiler_wrapper_write_parts(const char *links, enum variant_k
 
 /* Returns *n arguments of env(1), then NULL. They run the build command with the links in PATH. The first *n_variables arguments are
  * "NAME=value". The caller frees them with mem_free_all(). */
-char **compiler_wrapper_words(const struct compiler_wrapper *wrapper, const char *const *words, size_t n_words, size_t *n,
-			      size_t *n_variables);
+char **compiler_wrapper_arguments(const struct compiler_wrapper *wrapper, const char *const *words, size_t n_words, size_t *n,
+				  size_t *n_variables);
 
 /* First character of a record line that gives the reason why a command was refused. All other lines are commands. Their fields are
  * separated by tabs: the compiler's file, the directory in the tree, and the arguments. */
 #define COMPILER_WRAPPER_REFUSED '!'
-#define COMPILER_WRAPPER_WORDS	 2 /* number of fields before the arguments */
+#define COMPILER_WRAPPER_FIELDS	 2 /* number of fields before the arguments */
 #define COMPILER_WRAPPER_TREE	 "{tree}"
 
 /* Reports whether argv0 is the name of a compiler. If so, this program was called in place of that compiler. */
 bool compiler_wrapper_is_called(const char *argv0);
-/* Runs the compiler, in an environment made by compiler_wrapper_words(). Removes the links from PATH. *status: as from waitpid().
+/* Runs the compiler, in an environment made by compiler_wrapper_arguments(). Removes the links from PATH. *status: as from waitpid().
  * ASSAY_E_USAGE, ASSAY_E_VERSION: the command was refused. */
 enum assay_status compiler_wrapper_run(int argc, char **argv, int *status, struct assay_error *err);
 

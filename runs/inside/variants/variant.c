@@ -26,7 +26,7 @@
 #define GIT_MS		  (10 * 60 * 1000)
 #define REMOVE_MS	  (10 * 60 * 1000)
 #define BUILD_MS	  (2 * 60 * 60 * 1000)
-#define LOCK_LOOK_US	  100000
+#define LOCK_POLL_US	  100000
 #define HASH_DIGITS	  32
 #define RECORD_BYTES_MAX  (256u << 20)
 #define PROGRAM_BYTES_MAX (1u << 30)
@@ -35,7 +35,7 @@
 
 const char *const variant_reason_codes[] = { "built", "no_compiler", "build_failed", "build_differs", "not_probed" };
 
-struct building {
+struct build_state {
 	const struct variant_request *request;
 	const volatile sig_atomic_t *cancelled;
 	const char *repository, *reference; /* source of the files if request->directory is NULL */
@@ -51,15 +51,15 @@ struct building {
 	struct assay_error *err;
 };
 
-static bool is_cancelled(const struct building *b)
+static bool is_cancelled(const struct build_state *b)
 {
 	return b->cancelled && *b->cancelled;
 }
 
 /* ---- commands ---- */
 
-static enum assay_status run(struct building *b, const char *const *words, size_t n, int64_t timeout_ms, const char *directory,
-			     struct local_said *out)
+static enum assay_status run_program(struct build_state *b, const char *const *words, size_t n, int64_t timeout_ms, const char *directory,
+				     struct local_report *out)
 {
 	const struct local_command command = { .words = words,
 					       .n = n,
@@ -89,19 +89,19 @@ static enum assay_status run(struct building *b, const char *const *words, size_
 }
 
 /* Returns "WHAT failed: ...", with the line of the output that gives the reason. The caller frees it. */
-static char *failure_text(const struct building *b, const char *what, const struct local_said *said)
+static char *failure_text(const struct build_state *b, const char *what, const struct local_report *said)
 {
 	char shown[LOCAL_LINE_BYTES];
 
 	local_error_line(said->err, said->out, shown);
 	return mem_format("%s failed: %s%s%s%s%s%s%s", what, said->fault, *shown ? ": '" : "", shown, *shown ? "'" : "",
-			  b->log ? VARIANT_LOG : "", b->log ? b->log : "", b->log ? "'" : "");
+			  b->log ? VARIANT_LOG_PREFIX : "", b->log ? b->log : "", b->log ? "'" : "");
 }
 
-static enum assay_status run_checked(struct building *b, const char *what, const char *const *words, size_t n, int64_t timeout_ms)
+static enum assay_status run_checked(struct build_state *b, const char *what, const char *const *words, size_t n, int64_t timeout_ms)
 {
-	struct local_said said = { .ok = false };
-	enum assay_status st = run(b, words, n, timeout_ms, NULL, &said);
+	struct local_report said = { .ok = false };
+	enum assay_status st = run_program(b, words, n, timeout_ms, NULL, &said);
 
 	if (!st && !said.ok) {
 		char *text = failure_text(b, what, &said);
@@ -127,12 +127,12 @@ struct repository {
  * hooks and configuration have no effect, and commits that are on no branch are available, too. The original is not cloned, because git
  * 2.39.4 and later require a permission (safe.directory) to clone another user's repository, even if it is readable. */
 
-#define WORDS(...)	       (const char *const[]){ __VA_ARGS__ }, sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *)
-#define RUN(b, said, ...)      run(b, WORDS(__VA_ARGS__), GIT_MS, NULL, said)
-#define MUST(b, what, ms, ...) run_checked(b, what, WORDS(__VA_ARGS__), ms)
+#define WORDS(...)		      (const char *const[]){ __VA_ARGS__ }, sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *)
+#define RUN_COMMAND(b, said, ...)     run_program(b, WORDS(__VA_ARGS__), GIT_MS, NULL, said)
+#define RUN_CHECKED(b, what, ms, ...) run_checked(b, what, WORDS(__VA_ARGS__), ms)
 
 /* Returns git's output without its last line end; NULL if git failed. The caller frees it. */
-static char *answer_of(const struct local_said *said)
+static char *copy_first_line(const struct local_report *said)
 {
 	size_t end = said->out_bytes;
 
@@ -144,15 +144,15 @@ static char *answer_of(const struct local_said *said)
 }
 
 /* Finds the directory of objects, and the list of commits without parents (shallow). A linked work tree uses those of its main one. */
-static enum assay_status find_objects(struct building *b, struct repository *out)
+static enum assay_status find_objects(struct build_state *b, struct repository *out)
 {
-	struct local_said said = { .ok = false };
+	struct local_report said = { .ok = false };
 	char shown[LOCAL_LINE_BYTES], *answer = NULL, *shallow;
-	enum assay_status st = RUN(b, &said, "git", "-C", b->repository, "rev-parse", "--path-format=absolute", "--git-path", "objects",
-				   "--git-path", "shallow");
+	enum assay_status st = RUN_COMMAND(b, &said, "git", "-C", b->repository, "rev-parse", "--path-format=absolute", "--git-path",
+					   "objects", "--git-path", "shallow");
 
 	if (!st)
-		answer = answer_of(&said);
+		answer = copy_first_line(&said);
 	shallow = answer ? strchr(answer, '\n') : NULL;
 	if (!st && !answer) {
 		local_report_line(&said, LOCAL_FIRST_LINE, shown);
@@ -169,14 +169,15 @@ static enum assay_status find_objects(struct building *b, struct repository *out
 	return st;
 }
 
-static enum assay_status find_commit(struct building *b, struct repository *out)
+static enum assay_status find_commit(struct build_state *b, struct repository *out)
 {
 	char *name = mem_format("%s^{commit}", b->reference), *found = NULL, shown[LOCAL_LINE_BYTES];
-	struct local_said said = { .ok = false };
-	enum assay_status st = RUN(b, &said, "git", "-C", b->repository, "rev-parse", "--verify", "--quiet", "--end-of-options", name);
+	struct local_report said = { .ok = false };
+	enum assay_status st =
+	    RUN_COMMAND(b, &said, "git", "-C", b->repository, "rev-parse", "--verify", "--quiet", "--end-of-options", name);
 
 	if (!st)
-		found = answer_of(&said);
+		found = copy_first_line(&said);
 	if (!st && !found) {
 		local_report_line(&said, LOCAL_FIRST_LINE, shown);
 		st = assay_fail(b->err, ASSAY_E_NOTFOUND, "the repository '%s' has no commit '%s'%s%s", b->repository, b->reference,
@@ -191,7 +192,7 @@ static enum assay_status find_commit(struct building *b, struct repository *out)
 	return st;
 }
 
-static enum assay_status find_commit_of(struct building *b, struct repository *out)
+static enum assay_status find_objects_and_commit(struct build_state *b, struct repository *out)
 {
 	enum assay_status st = find_objects(b, out);
 
@@ -206,7 +207,7 @@ static void repository_release(struct repository *repository)
 
 /* ---- sources ---- */
 
-static enum assay_status put_git_file(struct building *b, const char *name, const char *bytes, size_t n)
+static enum assay_status write_git_file(struct build_state *b, const char *name, const char *bytes, size_t n)
 {
 	char *path = mem_format("%s/.git/%s", b->whole, name);
 	enum assay_status st = file_replace(path, bytes, n, 0600, b->err);
@@ -215,49 +216,50 @@ static enum assay_status put_git_file(struct building *b, const char *name, cons
 	return st;
 }
 
-static enum assay_status borrow_objects(struct building *b, const struct repository *repository)
+static enum assay_status share_objects(struct build_state *b, const struct repository *repository)
 {
 	char *line = mem_format("%s\n", repository->objects);
 	struct buf commits = BUF_INIT;
 	struct assay_error missing;
-	enum assay_status st = put_git_file(b, "objects/info/alternates", line, strlen(line));
+	enum assay_status st = write_git_file(b, "objects/info/alternates", line, strlen(line));
 
 	if (!st && !file_read(repository->shallow, LOCAL_OUTPUT_BYTES_MAX, &commits, &missing))
-		st = put_git_file(b, "shallow", commits.bytes, commits.size);
+		st = write_git_file(b, "shallow", commits.bytes, commits.size);
 	buf_release(&commits);
 	free(line);
 	return st;
 }
 
 /* Copies the tags, for builds that call `git describe`. */
-static enum assay_status copy_tags(struct building *b)
+static enum assay_status copy_tags(struct build_state *b)
 {
-	struct local_said said = { .ok = false };
-	enum assay_status st = RUN(b, &said, "git", "-C", b->repository, "for-each-ref", "--format=%(objectname) %(refname)", "refs/tags");
+	struct local_report said = { .ok = false };
+	enum assay_status st =
+	    RUN_COMMAND(b, &said, "git", "-C", b->repository, "for-each-ref", "--format=%(objectname) %(refname)", "refs/tags");
 
 	if (!st && said.ok && said.out_bytes)
-		st = put_git_file(b, "packed-refs", said.out, said.out_bytes);
+		st = write_git_file(b, "packed-refs", said.out, said.out_bytes);
 	local_report_release(&said);
 	return st;
 }
 
-static enum assay_status git_init(struct building *b, const char *directory)
+static enum assay_status git_init(struct build_state *b, const char *directory)
 {
-	return MUST(b, "git init", GIT_MS, "git", "init", "--quiet", "--template=", "--object-format=sha1", "--initial-branch=none", "--",
-		    directory);
+	return RUN_CHECKED(b, "git init", GIT_MS, "git", "init", "--quiet", "--template=", "--object-format=sha1", "--initial-branch=none",
+			   "--", directory);
 }
 
-static enum assay_status remove_tree(struct building *b, const char *path)
+static enum assay_status remove_tree(struct build_state *b, const char *path)
 {
-	return MUST(b, "removing an earlier build", REMOVE_MS, "rm", "-rf", "--", path);
+	return RUN_CHECKED(b, "removing an earlier build", REMOVE_MS, "rm", "-rf", "--", path);
 }
 
 /* Adds the files of the directory to a temporary repository, and sets the commit to their hash, as git computes it. Excludes files that
  * .gitignore excludes, because they may be objects of another build. */
-static enum assay_status import_directory(struct building *b)
+static enum assay_status import_directory(struct build_state *b)
 {
 	char *sources = mem_format("%s/sources", b->folder), *real = realpath(b->request->directory, NULL), *tree = NULL;
-	struct local_said said = { .ok = false };
+	struct local_report said = { .ok = false };
 	enum assay_status st =
 	    real ? remove_tree(b, sources) : assay_fail_errno(b->err, errno, "cannot read the directory '%s'", b->request->directory);
 
@@ -267,13 +269,13 @@ static enum assay_status import_directory(struct building *b)
 	if (!st) {
 		char *work = mem_format("--work-tree=%s", real);
 
-		st = MUST(b, "git add", GIT_MS, "git", "-C", real, b->git_directory, work, "-c", "core.looseCompression=0", "-c",
-			  "core.autocrlf=false", "add", "--all", "--", ".", ":(exclude,top).assay");
+		st = RUN_CHECKED(b, "git add", GIT_MS, "git", "-C", real, b->git_directory, work, "-c", "core.looseCompression=0", "-c",
+				 "core.autocrlf=false", "add", "--all", "--", ".", ":(exclude,top).assay");
 		free(work);
 	}
 	if (!st)
-		st = RUN(b, &said, "git", b->git_directory, "write-tree");
-	if (!st && !(tree = answer_of(&said)))
+		st = RUN_COMMAND(b, &said, "git", b->git_directory, "write-tree");
+	if (!st && !(tree = copy_first_line(&said)))
 		st = assay_fail(b->err, ASSAY_E_IO, "git write-tree failed: %s", said.fault);
 	else if (!st)
 		snprintf(b->out->commit, sizeof(b->out->commit), "%s", tree);
@@ -283,7 +285,7 @@ static enum assay_status import_directory(struct building *b)
 }
 
 /* Writes the sources to b->whole, which must not exist. */
-static enum assay_status lay_out(struct building *b, const struct repository *repository)
+static enum assay_status check_out_sources(struct build_state *b, const struct repository *repository)
 {
 	char *work = mem_format("--work-tree=%s", b->whole);
 	enum assay_status st;
@@ -291,17 +293,17 @@ static enum assay_status lay_out(struct building *b, const struct repository *re
 	if (b->git_directory) {
 		st = file_make_directory(b->whole, 0755, b->err);
 		if (!st)
-			st = MUST(b, "git checkout-index", GIT_MS, "git", "-C", b->whole, b->git_directory, work, "checkout-index", "--all",
-				  "--force", "--quiet");
+			st = RUN_CHECKED(b, "git checkout-index", GIT_MS, "git", "-C", b->whole, b->git_directory, work, "checkout-index",
+					 "--all", "--force", "--quiet");
 	} else {
 		st = git_init(b, b->whole);
 		if (!st)
-			st = borrow_objects(b, repository);
+			st = share_objects(b, repository);
 		if (!st)
 			st = copy_tags(b);
 		if (!st)
-			st = MUST(b, "git checkout", GIT_MS, "git", "-C", b->whole, "-c", "core.hooksPath=/dev/null", "-c",
-				  "advice.detachedHead=false", "checkout", "--quiet", "--detach", repository->commit);
+			st = RUN_CHECKED(b, "git checkout", GIT_MS, "git", "-C", b->whole, "-c", "core.hooksPath=/dev/null", "-c",
+					 "advice.detachedHead=false", "checkout", "--quiet", "--detach", repository->commit);
 	}
 	free(work);
 	return st;
@@ -309,7 +311,7 @@ static enum assay_status lay_out(struct building *b, const struct repository *re
 
 /* ---- file names of a build ---- */
 
-static void leave_places(struct building *b)
+static void release_paths(struct build_state *b)
 {
 	mem_free(b->whole, b->partial, b->log, b->record);
 	b->whole = b->partial = b->log = b->record = NULL;
@@ -337,13 +339,13 @@ static void add_additions(const struct variant_request *r, struct buf *text)
 }
 
 /* Sets the file names of a build, which contain a hash. Arguments are hashed with their lengths, so that different commands differ. */
-static void name_places(struct building *b, enum variant_kind kind)
+static void set_paths(struct build_state *b, enum variant_kind kind)
 {
 	const struct variant_request *r = b->request;
 	struct buf text = BUF_INIT;
 	char hex[DIGEST_HEX_BYTES];
 
-	leave_places(b);
+	release_paths(b);
 	buf_format(&text, "build 1\n%s\n%s\n%s\n", b->out->commit, variant_kind_names[kind], b->compilers);
 	for (size_t i = 0; i < r->n_build; i++)
 		buf_format(&text, "%zu:%s\n", strlen(r->build[i]), r->build[i]);
@@ -357,12 +359,12 @@ static void name_places(struct building *b, enum variant_kind kind)
 	b->record = mem_format("%s" RECORD_SUFFIX, b->whole);
 }
 
-static enum assay_status wait_for_lock(struct building *b, int *fd)
+static enum assay_status wait_for_lock(struct build_state *b, int *fd)
 {
 	char *path = mem_format("%s/lock", b->folder);
 	enum assay_status st = ASSAY_OK;
 
-	*fd = file_open_own(path, O_RDWR | O_CREAT, 0644);
+	*fd = file_open_nofollow(path, O_RDWR | O_CREAT, 0644);
 	if (*fd < 0)
 		st = assay_fail_errno(b->err, errno, "cannot write '%s'", path);
 	while (!st && flock(*fd, LOCK_EX | LOCK_NB)) {
@@ -371,7 +373,7 @@ static enum assay_status wait_for_lock(struct building *b, int *fd)
 		else if (errno != EWOULDBLOCK && errno != EINTR)
 			st = assay_fail_errno(b->err, errno, "cannot lock '%s'", path);
 		else
-			usleep(LOCK_LOOK_US);
+			usleep(LOCK_POLL_US);
 	}
 	if (!st)
 		b->running = mem_format("%s/running", b->folder);
@@ -379,7 +381,7 @@ static enum assay_status wait_for_lock(struct building *b, int *fd)
 	return st;
 }
 
-static bool is_complete(const struct building *b)
+static bool is_complete(const struct build_state *b)
 {
 	struct stat info;
 
@@ -387,11 +389,11 @@ static bool is_complete(const struct building *b)
 }
 
 /* Removes the remains of builds that failed or were killed. The caller holds the lock, so no other process builds. */
-static enum assay_status remove_leftovers(struct building *b)
+static enum assay_status remove_leftovers(struct build_state *b)
 {
 	char **names;
 	size_t n;
-	enum assay_status st = file_names(b->folder, ".partial", &names, &n, b->err);
+	enum assay_status st = file_list_names(b->folder, ".partial", &names, &n, b->err);
 
 	for (size_t i = 0; i < n && !st; i++) {
 		char *path = mem_format("%s/%.*s", b->folder, (int)(strlen(names[i]) - strlen(".partial")), names[i]);
@@ -409,7 +411,7 @@ static enum assay_status remove_leftovers(struct building *b)
 /* ---- build ---- */
 
 /* Syncs the build before removing its marker. So a build without a marker is complete even after a power failure. */
-static enum assay_status mark_complete(struct building *b)
+static enum assay_status mark_complete(struct build_state *b)
 {
 	int folder = open(b->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	enum assay_status st = ASSAY_OK;
@@ -422,7 +424,7 @@ static enum assay_status mark_complete(struct building *b)
 }
 
 /* Finds request->path in a new or existing build. Refuses a symbolic link that leads out of the build. */
-static enum assay_status find_path(struct building *b, char **out)
+static enum assay_status find_path(struct build_state *b, char **out)
 {
 	const char *name = b->request->path;
 	char *path = name ? mem_format("%s/%s", b->whole, name) : mem_string(b->whole), *real = realpath(path, NULL);
@@ -430,7 +432,7 @@ static enum assay_status find_path(struct building *b, char **out)
 	enum assay_status st = ASSAY_OK;
 
 	if (!real)
-		st = assay_fail(b->err, ASSAY_E_NOTFOUND, "the build has no '%s'%s" VARIANT_LOG "%s'", name,
+		st = assay_fail(b->err, ASSAY_E_NOTFOUND, "the build has no '%s'%s" VARIANT_LOG_PREFIX "%s'", name,
 				b->request->n_build ? "" : ": no build command was given", b->log);
 	else if (strncmp(real, b->whole, n) != 0 || (real[n] && real[n] != '/'))
 		st = assay_fail(b->err, ASSAY_E_FORMAT, "'%s' is outside the build's tree", name);
@@ -442,7 +444,7 @@ static enum assay_status find_path(struct building *b, char **out)
 	return st;
 }
 
-static enum assay_status refuse(struct building *b, enum variant_reason reason, char *text)
+static enum assay_status refuse(struct build_state *b, enum variant_reason reason, char *text)
 {
 	free(b->out->text);
 	b->out->reason = reason;
@@ -450,16 +452,16 @@ static enum assay_status refuse(struct building *b, enum variant_reason reason, 
 	return ASSAY_OK;
 }
 
-static enum assay_status run_command(struct building *b, enum variant_kind kind)
+static enum assay_status run_command(struct build_state *b, enum variant_kind kind)
 {
 	const struct variant_request *r = b->request;
 	const struct compiler_wrapper wrapper = {
 		.kind = kind, .options = r->options, .links = b->links, .record = b->record, .tree = b->whole
 	};
-	struct local_said said = { .ok = false };
+	struct local_report said = { .ok = false };
 	struct buf what = BUF_INIT;
 	size_t n, n_variables;
-	char **words = compiler_wrapper_words(&wrapper, r->build, r->n_build, &n, &n_variables);
+	char **words = compiler_wrapper_arguments(&wrapper, r->build, r->n_build, &n, &n_variables);
 	const char **all = mem_new(n + 1, sizeof(*all));
 	enum assay_status st;
 
@@ -469,10 +471,10 @@ static enum assay_status run_command(struct building *b, enum variant_kind kind)
 	}
 	all[0] = "env";
 	memcpy(all + 1, words, n * sizeof(*words));
-	st = run(b, all, n + 1, r->timeout_ms ? r->timeout_ms : BUILD_MS, b->whole, &said);
+	st = run_program(b, all, n + 1, r->timeout_ms ? r->timeout_ms : BUILD_MS, b->whole, &said);
 	if (!st && !said.ok) {
 		char *name = mem_format("%sthe build command %s", b->n_compilers ? "" : "there is no C or C++ compiler in PATH; ",
-					TEXT_SHOWN(what.bytes));
+					TEXT_SANITIZED(what.bytes));
 
 		st = refuse(b, b->n_compilers ? VARIANT_BUILD_FAILED : VARIANT_NO_COMPILER, failure_text(b, name, &said));
 		free(name);
@@ -484,7 +486,7 @@ static enum assay_status run_command(struct building *b, enum variant_kind kind)
 	return st;
 }
 
-static enum assay_status build_kind(struct building *b, enum variant_kind kind, const struct repository *repository)
+static enum assay_status build_kind(struct build_state *b, enum variant_kind kind, const struct repository *repository)
 {
 	struct buf ignored = BUF_INIT;
 	size_t n;
@@ -494,7 +496,7 @@ static enum assay_status build_kind(struct building *b, enum variant_kind kind, 
 	if (!st)
 		st = file_replace(b->partial, "", 0, 0600, b->err);
 	if (!st)
-		st = lay_out(b, repository);
+		st = check_out_sources(b, repository);
 	if (!st)
 		st = compiler_wrapper_link(b->links, kind, &ignored, &n, b->err);
 	if (!st)
@@ -511,7 +513,7 @@ static enum assay_status build_kind(struct building *b, enum variant_kind kind, 
 }
 
 /* Writes the log, which users read. Ignores a failure, because its message would replace a more important one. */
-static void keep_log(struct building *b)
+static void keep_log(struct build_state *b)
 {
 	struct assay_error ignored;
 
@@ -521,11 +523,11 @@ static void keep_log(struct building *b)
 }
 
 /* Finds the build of this kind, or makes it. *lock: descriptor of the lock, or -1; takes the lock if it is needed. */
-static enum assay_status find_or_make(struct building *b, enum variant_kind kind, const struct repository *repository, int *lock)
+static enum assay_status find_or_make(struct build_state *b, enum variant_kind kind, const struct repository *repository, int *lock)
 {
 	enum assay_status st = ASSAY_OK;
 
-	name_places(b, kind);
+	set_paths(b, kind);
 	if (!is_complete(b) && *lock < 0)
 		st = wait_for_lock(b, lock);
 	if (!st && !is_complete(b)) { /* another process may have made it while this one waited */
@@ -560,7 +562,7 @@ static enum assay_status commands_read(const char *tree, struct commands *out, s
 		else if (*line)
 			mem_append(out->lines, n, &capacity, line);
 	}
-	order_sort(out->lines, n, text_order);
+	order_sort(out->lines, n, text_compare);
 	for (size_t i = 0; i < n; i++)
 		if (!i || strcmp(out->lines[out->n - 1], out->lines[i]) != 0)
 			out->lines[out->n++] = out->lines[i];
@@ -574,7 +576,7 @@ static void commands_release(struct commands *commands)
 
 /* Reports whether all input files of a command have been removed. Scripts that examine a compiler run such commands. The names of their
  * files contain a process id, so they differ from build to build. */
-static bool is_of_removed(const char *tree, const char *line)
+static bool is_for_removed_files(const char *tree, const char *line)
 {
 	struct buf text = BUF_INIT;
 	struct compiler_command c = { .n = 0 };
@@ -588,12 +590,12 @@ static bool is_of_removed(const char *tree, const char *line)
 	buf_text(&text, line);
 	for (rest = text.bytes; (word = strsep(&rest, "\t"));)
 		mem_append(words, n, &capacity, word);
-	if (n > COMPILER_WRAPPER_WORDS)
-		compiler_command_parse(words + COMPILER_WRAPPER_WORDS, n - COMPILER_WRAPPER_WORDS, &c);
-	directory = c.n ? open(words[COMPILER_WRAPPER_WORDS - 1], O_PATH | O_CLOEXEC) : -1;
+	if (n > COMPILER_WRAPPER_FIELDS)
+		compiler_command_parse(words + COMPILER_WRAPPER_FIELDS, n - COMPILER_WRAPPER_FIELDS, &c);
+	directory = c.n ? open(words[COMPILER_WRAPPER_FIELDS - 1], O_PATH | O_CLOEXEC) : -1;
 	for (size_t i = 0; i < c.n; i++) {
 		const char *file = *c.words[i].words;
-		bool is_input = c.words[i].kind == COMPILER_WORD_SOURCE || c.words[i].kind == COMPILER_WORD_OBJECT;
+		bool is_input = c.words[i].kind == COMPILER_ARGUMENT_SOURCE || c.words[i].kind == COMPILER_ARGUMENT_OBJECT;
 
 		there += is_input && (strcmp(file, "-") == 0 || faccessat(directory, file, F_OK, 0) == 0);
 	}
@@ -606,17 +608,17 @@ static bool is_of_removed(const char *tree, const char *line)
 }
 
 /* Returns the first command of `a` that `b` does not have; NULL if there is none. */
-static const char *only_in(const struct commands *a, const struct commands *b)
+static const char *find_missing_command(const struct commands *a, const struct commands *b)
 {
 	for (size_t i = 0; i < a->n; i++)
-		if ((!b->n || !bsearch(&a->lines[i], b->lines, b->n, sizeof(*b->lines), text_order)) &&
-		    !is_of_removed(a->tree, a->lines[i]))
+		if ((!b->n || !bsearch(&a->lines[i], b->lines, b->n, sizeof(*b->lines), text_compare)) &&
+		    !is_for_removed_files(a->tree, a->lines[i]))
 			return a->lines[i];
 	return NULL;
 }
 
 /* Returns a command for a message. Shows the compiler's file only if it differs from the one in `other`. The caller frees the text. */
-static char *shown_command(const char *line, const char *other)
+static char *format_command(const char *line, const char *other)
 {
 	size_t n = line ? strcspn(line, "\t") : 0;
 	bool same_file = other && strncmp(line ? line : "", other, n + 1) == 0;
@@ -628,10 +630,10 @@ static char *shown_command(const char *line, const char *other)
 	return text;
 }
 
-static void compare(struct building *b, const struct commands *plain, const struct commands *now)
+static void compare_commands(struct build_state *b, const struct commands *plain, const struct commands *now)
 {
-	const char *before = only_in(plain, now), *after = only_in(now, plain);
-	char *texts[] = { shown_command(before, after), shown_command(after, before) };
+	const char *before = find_missing_command(plain, now), *after = find_missing_command(now, plain);
+	char *texts[] = { format_command(before, after), format_command(after, before) };
 
 	if (before || after)
 		refuse(b, VARIANT_BUILD_DIFFERS,
@@ -641,7 +643,7 @@ static void compare(struct building *b, const struct commands *plain, const stru
 }
 
 /* Checks whether the program can be measured. Accepts directories, and scripts made by libtool. */
-static enum assay_status check_program(struct building *b, const char *path)
+static enum assay_status check_program(struct build_state *b, const char *path)
 {
 	enum variant_kind kind = b->request->kind;
 	struct site_module module = { .n = 0 };
@@ -657,7 +659,7 @@ static enum assay_status check_program(struct building *b, const char *path)
 	return st ? refuse(b, VARIANT_NOT_PROBED, mem_string(why.text)) : ASSAY_OK;
 }
 
-static enum assay_status check(struct building *b, const char *plain_tree)
+static enum assay_status check_result(struct build_state *b, const char *plain_tree)
 {
 	struct commands plain = { .n = 0 }, now = { .n = 0 };
 	enum assay_status st = commands_read(plain_tree, &plain, b->err);
@@ -670,7 +672,7 @@ static enum assay_status check(struct building *b, const char *plain_tree)
 		st = refuse(b, VARIANT_NOT_PROBED,
 			    mem_string("the build called no compiler of PATH: it uses an absolute path, or everything was built before"));
 	else if (!st && !b->out->reason)
-		compare(b, &plain, &now);
+		compare_commands(b, &plain, &now);
 	commands_release(&plain);
 	commands_release(&now);
 	return st;
@@ -678,7 +680,7 @@ static enum assay_status check(struct building *b, const char *plain_tree)
 
 /* ---- plain build and variant ---- */
 
-static enum assay_status make_folder(struct building *b)
+static enum assay_status make_folder(struct build_state *b)
 {
 	struct buf compilers = BUF_INIT;
 	enum assay_status st = file_make_directory(b->request->cache, 0700, b->err);
@@ -693,7 +695,7 @@ static enum assay_status make_folder(struct building *b)
 }
 
 /* Makes the plain build, then the variant. */
-static enum assay_status build_both(struct building *b, const struct repository *repository, int *lock)
+static enum assay_status build_both(struct build_state *b, const struct repository *repository, int *lock)
 {
 	enum variant_kind kind = b->request->kind;
 	char *plain = NULL;
@@ -706,12 +708,12 @@ static enum assay_status build_both(struct building *b, const struct repository 
 	plain = mem_string(b->whole);
 	st = find_or_make(b, kind, repository, lock);
 	if (!st)
-		st = check(b, plain);
+		st = check_result(b, plain);
 	free(plain);
 	return st;
 }
 
-static enum assay_status find_result(struct building *b)
+static enum assay_status find_result(struct build_state *b)
 {
 	struct variant *out = b->out;
 	struct buf program = BUF_INIT;
@@ -737,12 +739,12 @@ static enum assay_status find_result(struct building *b)
 
 enum assay_status variant_build(const struct variant_request *request, struct variant *out, struct assay_error *err)
 {
-	struct building b = { .request = request,
-			      .cancelled = request->cancelled,
-			      .repository = request->repository,
-			      .reference = request->reference,
-			      .out = out,
-			      .err = err };
+	struct build_state b = { .request = request,
+				 .cancelled = request->cancelled,
+				 .repository = request->repository,
+				 .reference = request->reference,
+				 .out = out,
+				 .err = err };
 	struct repository repository = { .objects = NULL };
 	enum assay_status st;
 	int lock = -1;
@@ -752,7 +754,7 @@ enum assay_status variant_build(const struct variant_request *request, struct va
 	if (!st && request->directory)
 		st = wait_for_lock(&b, &lock);
 	if (!st)
-		st = request->directory ? import_directory(&b) : find_commit_of(&b, &repository);
+		st = request->directory ? import_directory(&b) : find_objects_and_commit(&b, &repository);
 	if (!st && !request->directory)
 		memcpy(out->commit, repository.commit, sizeof(out->commit));
 	if (!st)
@@ -772,7 +774,7 @@ enum assay_status variant_build(const struct variant_request *request, struct va
 	if (lock >= 0)
 		close(lock);
 	repository_release(&repository);
-	leave_places(&b);
+	release_paths(&b);
 	mem_free(b.folder, b.running, b.links, b.compilers, b.git_directory);
 	buf_release(&b.log_text);
 	return st;
@@ -784,12 +786,12 @@ void variant_release(struct variant *variant)
 	*variant = (struct variant){ .reason = VARIANT_BUILT };
 }
 
-enum assay_status variant_commit(const char *repository, const char *reference, const volatile sig_atomic_t *cancelled,
-				 char commit[VARIANT_COMMIT_BYTES], struct assay_error *err)
+enum assay_status variant_resolve_commit(const char *repository, const char *reference, const volatile sig_atomic_t *cancelled,
+					 char commit[VARIANT_COMMIT_BYTES], struct assay_error *err)
 {
-	struct building b = { .cancelled = cancelled, .repository = repository, .reference = reference, .err = err };
+	struct build_state b = { .cancelled = cancelled, .repository = repository, .reference = reference, .err = err };
 	struct repository found = { .objects = NULL };
-	enum assay_status st = find_commit_of(&b, &found);
+	enum assay_status st = find_objects_and_commit(&b, &found);
 
 	memcpy(commit, found.commit, sizeof(found.commit));
 	repository_release(&found);

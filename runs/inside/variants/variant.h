@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 #define VARIANT_COMMIT_BYTES 41	       /* size of 40 hexadecimal digits and a NUL */
-#define VARIANT_LOG	     "; see '" /* text before the log's path in the message of a failed build; a quote follows the path */
+#define VARIANT_LOG_PREFIX   "; see '" /* text before the log's path in the message of a failed build; a quote follows the path */
 
 enum variant_kind {
 	VARIANT_PLAIN,	   /* the plain build, with no additions */
@@ -67,7 +67,7 @@ enum assay_status variant_build(const struct variant_request *request, struct va
 void variant_release(struct variant *variant); /* accepts a zeroed struct */
 
 /* Finds the commit of a reference in a repository. Builds and writes nothing. Fails as variant_build() does. */
-enum assay_status variant_commit(const char *repository, const char *reference, const volatile sig_atomic_t *cancelled,
-				 char commit[VARIANT_COMMIT_BYTES], struct assay_error *err);
+enum assay_status variant_resolve_commit(const char *repository, const char *reference, const volatile sig_atomic_t *cancelled,
+					 char commit[VARIANT_COMMIT_BYTES], struct assay_error *err);
 
 #endif

@@ -49,7 +49,7 @@ int plugin_is_GPL_compatible;
 namespace
 {
 
-wishes wished;
+feature_selection wished;
 
 /* ---- names ---- */
 
@@ -103,7 +103,7 @@ struct value {
 struct plan {
 	std::vector<anchor> anchors;
 	std::vector<value> values;
-	std::vector<held_loop> held;
+	std::vector<register_loop> held;
 };
 
 /* Reports whether code can be put at the start of a block. It cannot be put before a call that returns twice. */
@@ -117,7 +117,7 @@ bool begins_well(basic_block block)
 
 void count(plan *p, basic_block block, edge way, const std::string &name)
 {
-	if (!wishes_count(wished, name))
+	if (!feature_selection_has_count(wished, name))
 		return;
 	if (way && single_pred_p(way->dest) && way->dest != EXIT_BLOCK_PTR_FOR_FN(cfun) && begins_well(way->dest)) {
 		block = way->dest;
@@ -161,11 +161,11 @@ edge way_in(const class loop *loop)
 
 	if (!condition_of(loop->header))
 		return NULL;
-	FOR_EACH_EDGE (way, i, loop->header->succs)
-		if (!flow_bb_inside_loop_p(loop, way->dest))
-			leaves = true;
-		else if (way->dest != loop->header && !(way->dest == loop->latch && empty_block_p(way->dest)))
-			inside = way;
+	FOR_EACH_EDGE(way, i, loop->header->succs)
+	if (!flow_bb_inside_loop_p(loop, way->dest))
+		leaves = true;
+	else if (way->dest != loop->header && !(way->dest == loop->latch && empty_block_p(way->dest)))
+		inside = way;
 	return leaves ? inside : NULL;
 }
 
@@ -234,7 +234,7 @@ void count_switch(plan *p, gswitch *choice)
 void count_exception(plan *p, gcall *call, basic_block block)
 {
 	tree callee = gimple_call_fndecl(call);
-	const char *what = callee && DECL_NAME(callee) ? exception_of(IDENTIFIER_POINTER(DECL_NAME(callee))) : NULL;
+	const char *what = callee && DECL_NAME(callee) ? exception_event(IDENTIFIER_POINTER(DECL_NAME(callee))) : NULL;
 	location_t where = gimple_location(call);
 
 	if (what && !is_known(where))
@@ -268,8 +268,7 @@ std::string expression_name(tree what)
 
 bool is_scalar(tree type)
 {
-	return (INTEGRAL_TYPE_P(type) && TYPE_PRECISION(type) <= 64) ||
-	       (SCALAR_FLOAT_TYPE_P(type) && TYPE_PRECISION(type) <= 64);
+	return (INTEGRAL_TYPE_P(type) && TYPE_PRECISION(type) <= 64) || (SCALAR_FLOAT_TYPE_P(type) && TYPE_PRECISION(type) <= 64);
 }
 
 void keep_value(plan *p, gimple *behind, tree what, const std::string &of, location_t where, tree function)
@@ -277,7 +276,7 @@ void keep_value(plan *p, gimple *behind, tree what, const std::string &of, locat
 	bool real = SCALAR_FLOAT_TYPE_P(TREE_TYPE(what));
 	std::string name = value_name(place(where), function_name(function), of);
 
-	if (wishes_value(wished, name))
+	if (feature_selection_has_value(wished, name))
 		p->values.push_back({ behind, what, value_new(&made.counted, name, real), real });
 }
 
@@ -331,9 +330,9 @@ void hold_counters(plan *p)
 	std::vector<class loop *> where;
 
 	for (const anchor &a : p->anchors)
-		where.push_back(loop_of(a.block, a.way));
-	p->held = held_loops(where);
-	for (const held_loop &loop : p->held)
+		where.push_back(find_innermost_loop(a.block, a.way));
+	p->held = find_register_loops(where);
+	for (const register_loop &loop : p->held)
 		for (size_t i : loop.counters)
 			p->anchors[i].held = create_tmp_reg(made.counter, "counted");
 }
@@ -349,8 +348,8 @@ void plan_function(plan *p)
 	if (wished.values)
 		keep_parameters(p);
 	count_loops(p);
-	FOR_EACH_BB_FN (block, cfun)
-		plan_block(p, block);
+	FOR_EACH_BB_FN(block, cfun)
+	plan_block(p, block);
 	for (anchor &a : p->anchors)
 		a.slot = counter_new(&made.counted, a.names);
 	if (optimize)
@@ -371,7 +370,7 @@ gimple_seq increment(tree base, const anchor &a)
 }
 
 /* Sets the loop's register to 0 where the loop is entered, and adds it to the counter in memory where the loop is left. */
-void hold(tree base, const held_loop &loop, const anchor &a)
+void hold(tree base, const register_loop &loop, const anchor &a)
 {
 	for (edge way : loop.entries)
 		gsi_insert_on_edge(way, gimple_build_assign(a.held, build_zero_cst(made.counter)));
@@ -465,7 +464,7 @@ void change_function(const plan &p, bool stops)
 			insert_before(a.block, increment(base, a));
 		else
 			gimple_seq_add_seq(&first, increment(base, a));
-	for (const held_loop &loop : p.held)
+	for (const register_loop &loop : p.held)
 		for (size_t i : loop.counters)
 			hold(base, loop, p.anchors[i]);
 	if (stops)
@@ -496,7 +495,7 @@ void count_function(cgraph_node *node)
 	if (!p.anchors.empty() || !p.values.empty() || stops)
 		change_function(p, stops);
 	slices_change();
-	if (!p.anchors.empty() || !p.values.empty() || stops || slices_wanted()) {
+	if (!p.anchors.empty() || !p.values.empty() || stops || slices_are_wanted()) {
 		update_ssa(TODO_update_ssa);
 		node->set_const_flag(false, false);
 		node->set_pure_flag(false, false);
@@ -513,7 +512,8 @@ std::set<std::string> resolvers()
 	std::set<std::string> out;
 	cgraph_node *node;
 
-	FOR_EACH_FUNCTION (node) {
+	FOR_EACH_FUNCTION(node)
+	{
 		tree attribute = lookup_attribute("ifunc", DECL_ATTRIBUTES(node->decl));
 
 		if (attribute && TREE_VALUE(attribute))
@@ -538,10 +538,10 @@ void update_calls(cgraph_node *node)
 	basic_block block;
 
 	push_cfun(DECL_STRUCT_FUNCTION(node->decl));
-	FOR_EACH_BB_FN (block, cfun)
-		for (gimple_stmt_iterator at = gsi_start_bb(block); !gsi_end_p(at); gsi_next(&at))
-			if (is_gimple_call(gsi_stmt(at)))
-				update_stmt(gsi_stmt(at));
+	FOR_EACH_BB_FN(block, cfun)
+	for (gimple_stmt_iterator at = gsi_start_bb(block); !gsi_end_p(at); gsi_next(&at))
+		if (is_gimple_call(gsi_stmt(at)))
+			update_stmt(gsi_stmt(at));
 	update_ssa(TODO_update_ssa);
 	cgraph_edge::rebuild_edges();
 	pop_cfun();
@@ -551,8 +551,10 @@ const pass_data counting_data = { SIMPLE_IPA_PASS, "assay_features", OPTGROUP_NO
 
 class counting : public simple_ipa_opt_pass
 {
-public:
-	counting() : simple_ipa_opt_pass(counting_data, g) {}
+      public:
+	counting() : simple_ipa_opt_pass(counting_data, g)
+	{
+	}
 
 	unsigned execute(function *) final override
 	{
@@ -562,12 +564,12 @@ public:
 		if (seen_error())
 			return 0;
 		unit_begin();
-		FOR_EACH_DEFINED_FUNCTION (node)
-			if (is_counted(node, chosen_by))
-				count_function(node);
-		FOR_EACH_DEFINED_FUNCTION (node)
-			if (gimple_has_body_p(node->decl) && !node->thunk && !node->clone_of)
-				update_calls(node);
+		FOR_EACH_DEFINED_FUNCTION(node)
+		if (is_counted(node, chosen_by))
+			count_function(node);
+		FOR_EACH_DEFINED_FUNCTION(node)
+		if (gimple_has_body_p(node->decl) && !node->thunk && !node->clone_of)
+			update_calls(node);
 		made.counted.names += slices_names();
 		unit_end();
 		slices_end();
@@ -613,7 +615,7 @@ int plugin_init(struct plugin_name_args *info, struct plugin_gcc_version *versio
 			error("cannot read the list of pieces %qs", text);
 			return 1;
 		}
-		if (!wishes_take(&wished, key, text)) {
+		if (!feature_selection_set(&wished, key, text)) {
 			error("cannot read the list of features %qs", text);
 			return 1;
 		}

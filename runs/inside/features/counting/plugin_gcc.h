@@ -16,7 +16,7 @@ struct counters_unit {
 extern counters_unit made;
 
 /* Returns a constant array in its own section, in which the linker places the arrays of all units one after the other. */
-tree hidden_array(const char *name, const char *section, tree type, tree value);
+tree make_section_array(const char *name, const char *section, tree type, tree value);
 /* Returns an array of the unit in section `section`, of at most n elements. The array's size is set at the end of the unit. */
 tree section_array(const char *name, tree element, int n, unsigned align, const char *section);
 
@@ -31,16 +31,16 @@ bool is_base(const gimple *statement);
 bool is_counting(const gimple *statement);
 
 /* Returns the innermost loop of `block`, or of `way` if `block` is NULL. Call this function while loops are initialized. */
-class loop *loop_of(basic_block block, edge way);
+class loop *find_innermost_loop(basic_block block, edge way);
 
-struct held_loop {
+struct register_loop {
 	std::vector<edge> entries, exits;
 	std::vector<size_t> counters;
 };
 
 /* Returns loops that can keep their counters in registers. These are innermost loops with few counters that call nothing, and so end in
  * order. where[i] is the innermost loop of counter i. Call this function while loops are initialized. */
-std::vector<held_loop> held_loops(const std::vector<class loop *> &where);
+std::vector<register_loop> find_register_loops(const std::vector<class loop *> &where);
 
 /* ---- inlined functions (plugin_gcc_inlined.cc) ---- */
 
@@ -49,7 +49,7 @@ void inlined_register(const char *plugin);
 
 /* ---- pieces that a run may exclude (slices.cc) ---- */
 
-bool slices_wanted();
+bool slices_are_wanted();
 void slices_have_switches();
 bool slices_read(const char *path); /* reads the names of pieces to exclude, one per line */
 void slices_enter();		    /* call this before planning a function */

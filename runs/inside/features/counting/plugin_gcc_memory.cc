@@ -40,7 +40,8 @@ tree names_decl()
 	tree text = build_string(n, made.counted.names.data());
 
 	TREE_TYPE(text) = type;
-	return hidden_array("assay_features_text", "assay_features_names", type, text); /* the linker joins the texts of several units */
+	return make_section_array("assay_features_text", "assay_features_names", type,
+				  text); /* the linker joins the texts of several units */
 }
 
 void base_decl()
@@ -157,12 +158,12 @@ bool is_quiet(basic_block block)
 	edge way;
 	edge_iterator i;
 
-	FOR_EACH_EDGE (way, i, block->succs)
-		if (way->flags & (EDGE_ABNORMAL | EDGE_EH))
-			return false;
-	FOR_EACH_EDGE (way, i, block->preds)
-		if (way->flags & (EDGE_ABNORMAL | EDGE_EH))
-			return false;
+	FOR_EACH_EDGE(way, i, block->succs)
+	if (way->flags & (EDGE_ABNORMAL | EDGE_EH))
+		return false;
+	FOR_EACH_EDGE(way, i, block->preds)
+	if (way->flags & (EDGE_ABNORMAL | EDGE_EH))
+		return false;
 	for (gimple_stmt_iterator at = gsi_start_nondebug_bb(block); !gsi_end_p(at); gsi_next_nondebug(&at))
 		if (!is_quiet(gsi_stmt(at)))
 			return false;
@@ -180,15 +181,15 @@ bool is_quiet(const class loop *loop)
 	return quiet;
 }
 
-held_loop held_loop_of(const class loop *loop)
+register_loop held_loop_of(const class loop *loop)
 {
-	held_loop out;
+	register_loop out;
 	edge way;
 	edge_iterator i;
 
-	FOR_EACH_EDGE (way, i, loop->header->preds)
-		if (!flow_bb_inside_loop_p(loop, way->src))
-			out.entries.push_back(way);
+	FOR_EACH_EDGE(way, i, loop->header->preds)
+	if (!flow_bb_inside_loop_p(loop, way->src))
+		out.entries.push_back(way);
 	for (edge exit : get_loop_exit_edges(loop))
 		out.exits.push_back(exit);
 	return out;
@@ -196,7 +197,7 @@ held_loop held_loop_of(const class loop *loop)
 
 } // namespace
 
-tree hidden_array(const char *name, const char *section, tree type, tree value)
+tree make_section_array(const char *name, const char *section, tree type, tree value)
 {
 	tree decl = build_decl(UNKNOWN_LOCATION, VAR_DECL, get_identifier(name), type);
 
@@ -215,8 +216,7 @@ tree hidden_array(const char *name, const char *section, tree type, tree value)
 
 tree section_array(const char *name, tree element, int n, unsigned align, const char *section)
 {
-	tree array =
-	    build_decl(UNKNOWN_LOCATION, VAR_DECL, get_identifier(name), build_array_type(element, build_index_type(size_int(n))));
+	tree array = build_decl(UNKNOWN_LOCATION, VAR_DECL, get_identifier(name), build_array_type(element, build_index_type(size_int(n))));
 
 	TREE_STATIC(array) = 1;
 	TREE_ADDRESSABLE(array) = 1;
@@ -298,17 +298,17 @@ bool is_counting(const gimple *statement)
 		    : is_base(statement) || is_assembly(statement, add_assembly);
 }
 
-class loop *loop_of(basic_block block, edge way)
+class loop *find_innermost_loop(basic_block block, edge way)
 {
 	return block ? block->loop_father : find_common_loop(way->src->loop_father, way->dest->loop_father);
 }
 
-std::vector<held_loop> held_loops(const std::vector<class loop *> &where)
+std::vector<register_loop> find_register_loops(const std::vector<class loop *> &where)
 {
-	std::vector<held_loop> out;
+	std::vector<register_loop> out;
 
 	for (auto loop : loops_list(cfun, LI_ONLY_INNERMOST)) {
-		held_loop one = held_loop_of(loop);
+		register_loop one = held_loop_of(loop);
 
 		for (size_t i = 0; i < where.size(); i++)
 			if (where[i] == loop)

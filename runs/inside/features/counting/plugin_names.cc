@@ -8,7 +8,7 @@
 
 /* ---- selection of features ---- */
 
-bool lines_read(const char *path, std::set<std::string> *out)
+bool read_lines(const char *path, std::set<std::string> *out)
 {
 	FILE *file = fopen(path, "r");
 	char *line = NULL;
@@ -27,11 +27,11 @@ bool lines_read(const char *path, std::set<std::string> *out)
 	return true;
 }
 
-static bool read_only(wishes *wished, const char *path)
+static bool read_only(feature_selection *wished, const char *path)
 {
 	std::set<std::string> lines;
 
-	wished->some = lines_read(path, &lines);
+	wished->some = read_lines(path, &lines);
 	for (const std::string &line : lines) {
 		size_t digits = strspn(line.c_str(), "0123456789.+-e");
 
@@ -40,7 +40,7 @@ static bool read_only(wishes *wished, const char *path)
 	return wished->some;
 }
 
-bool wishes_take(wishes *wished, const char *key, const char *value)
+bool feature_selection_set(feature_selection *wished, const char *key, const char *value)
 {
 	if (strcmp(key, "values") == 0)
 		wished->values = true;
@@ -51,12 +51,12 @@ bool wishes_take(wishes *wished, const char *key, const char *value)
 	return true;
 }
 
-bool wishes_count(const wishes &wished, const std::string &name)
+bool feature_selection_has_count(const feature_selection &wished, const std::string &name)
 {
 	return !wished.some || wished.only.count(name);
 }
 
-bool wishes_value(const wishes &wished, const std::string &name)
+bool feature_selection_has_value(const feature_selection &wished, const std::string &name)
 {
 	bool is = !wished.some;
 
@@ -112,7 +112,7 @@ std::string value_name(const source_place &at, const std::string &function, cons
 	return "value " + variable + ' ' + place_line(at) + ' ' + function;
 }
 
-const char *exception_of(const char *symbol)
+const char *exception_event(const char *symbol)
 {
 	static const struct {
 		const char *symbol, *what;

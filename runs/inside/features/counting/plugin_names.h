@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-struct wishes {
+struct feature_selection {
 	bool some; /* true if only the features in `only` are counted */
 	std::set<std::string> only;
 	bool values;
@@ -16,13 +16,13 @@ struct wishes {
 };
 
 /* Adds the lines of a file to *out. Returns false if the file cannot be read. */
-bool lines_read(const char *path, std::set<std::string> *out);
+bool read_lines(const char *path, std::set<std::string> *out);
 
 /* Applies a plugin argument: only (a file with one name per line), values, until. `value` may be NULL. Returns false if reading fails. */
-bool wishes_take(wishes *wished, const char *key, const char *value);
-bool wishes_count(const wishes &wished, const std::string &name);
+bool feature_selection_set(feature_selection *wished, const char *key, const char *value);
+bool feature_selection_has_count(const feature_selection &wished, const std::string &name);
 /* Reports whether any of the first values of the variable is wanted. */
-bool wishes_value(const wishes &wished, const std::string &name);
+bool feature_selection_has_value(const feature_selection &wished, const std::string &name);
 
 struct source_place {
 	std::string file; /* base name */
@@ -42,7 +42,7 @@ std::string exception_name(const source_place &at, const std::string &function, 
 std::string value_name(const source_place &at, const std::string &function, const std::string &variable);
 
 /* Returns the event that a call of the function means: "thrown", "caught" or "longjmp"; NULL if none. */
-const char *exception_of(const char *symbol);
+const char *exception_event(const char *symbol);
 
 /* Counters of a translation unit: their names as lines of format.h, and the number of slots. */
 struct counted_unit {

@@ -28,7 +28,7 @@ size_t root_of(forest *trees, size_t node)
 }
 
 /* Joins the trees of both ends of an edge. Does nothing if both ends are in the same tree. */
-void join(forest *trees, const potential_way &way)
+void join(forest *trees, const potential_edge &way)
 {
 	size_t from = root_of(trees, way.from), to = root_of(trees, way.to);
 
@@ -40,7 +40,7 @@ void join(forest *trees, const potential_way &way)
 
 } // namespace
 
-std::vector<long> potentials(size_t nodes, const std::vector<potential_way> &ways)
+std::vector<long> compute_potentials(size_t nodes, const std::vector<potential_edge> &ways)
 {
 	forest trees = { std::vector<size_t>(nodes), std::vector<long>(nodes, 0) };
 	std::vector<size_t> order(ways.size());

@@ -47,7 +47,7 @@ static const struct {
 	      { "end ", FEATURES_LOOP_NEVER, 2 } };
 #define VERBS (sizeof(verbs) / sizeof(verbs[0]))
 
-static uint64_t hash_of(uint64_t hash, const char *text, const char *end)
+static uint64_t hash_text(uint64_t hash, const char *text, const char *end)
 {
 	for (; text < end; text++)
 		hash = (hash ^ (unsigned char)*text) * 0x100000001b3;
@@ -69,7 +69,7 @@ static bool is_piece(char kind)
 	return false;
 }
 
-static unsigned char switch_of(const char *line, const char *end, const uint64_t *hashes, size_t n)
+static unsigned char find_switch(const char *line, const char *end, const uint64_t *hashes, size_t n)
 {
 	for (size_t v = 0; v < VERBS; v++) {
 		const char *verb_end = verbs[v].verb;
@@ -79,7 +79,7 @@ static unsigned char switch_of(const char *line, const char *end, const uint64_t
 			continue;
 		while (*verb_end)
 			verb_end++;
-		hash = hash_of(hash_of(0xcbf29ce484222325, verbs[v].verb, verb_end), line + 2, end);
+		hash = hash_text(hash_text(0xcbf29ce484222325, verbs[v].verb, verb_end), line + 2, end);
 		for (size_t i = 0; i < n; i++)
 			if (hashes[i] == hash)
 				return verbs[v].value;
@@ -94,10 +94,10 @@ static void switches_set(const char *text, size_t bytes)
 	size_t n = 0, k = 0;
 
 	for (const char *at = text; at < end && n < LINES; at = line_end(at, end) + 1)
-		hashes[n++] = hash_of(0xcbf29ce484222325, at, line_end(at, end));
+		hashes[n++] = hash_text(0xcbf29ce484222325, at, line_end(at, end));
 	for (const char *at = names_begin; at < names_end; at = line_end(at, names_end) + 1)
 		if (is_piece(*at))
-			switches_begin[k++] = switch_of(at, line_end(at, names_end), hashes, n);
+			switches_begin[k++] = find_switch(at, line_end(at, names_end), hashes, n);
 }
 
 static void switches_read(const char *path)
@@ -120,7 +120,7 @@ static void switches_read(const char *path)
 
 /* ---- files opened for writing ---- */
 
-static const char nowhere[] = "/dev/null";
+static const char null_device[] = "/dev/null";
 
 /* Handles an open() for writing that the kernel has refused: opens /dev/null instead. */
 static void on_open(int number, siginfo_t *info, void *context)
@@ -129,7 +129,7 @@ static void on_open(int number, siginfo_t *info, void *context)
 
 	(void)number;
 	registers[REG_RAX] =
-	    info->si_code == SECCOMP_STOPPED ? record_system_call(SYS_openat, AT_FDCWD, (long)nowhere, O_RDWR, 0, 0, 0) : -EPERM;
+	    info->si_code == SECCOMP_STOPPED ? record_system_call(SYS_openat, AT_FDCWD, (long)null_device, O_RDWR, 0, 0, 0) : -EPERM;
 }
 
 /* ---- limits ---- */
@@ -151,73 +151,73 @@ static const unsigned allowed[] = {
 
 /* System calls that are reported as done, but are not executed. */
 /* clang-format off */
-static const unsigned pretended[] = {
+static const unsigned pretended_calls[] = {
 	SYS_unlink, SYS_unlinkat, SYS_rename, SYS_renameat, SYS_renameat2, SYS_mkdir, SYS_mkdirat, SYS_rmdir, SYS_ftruncate, SYS_fsync,
 	SYS_fdatasync, SYS_fallocate, SYS_chmod, SYS_fchmod, SYS_fchmodat, SYS_chown, SYS_fchown, SYS_lchown, SYS_fchownat, SYS_utimensat,
 	SYS_utime, SYS_utimes
 };
 /* clang-format on */
-#define PRETENDED (sizeof(pretended) / sizeof(pretended[0]))
+#define N_PRETENDED (sizeof(pretended_calls) / sizeof(pretended_calls[0]))
 
-#define ANSWER_ALLOW	       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
-#define ANSWER_REFUSE	       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
-#define ANSWER_TRAP	       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP)
-#define ANSWER_DONE	       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO) /* success, because the error number is 0 */
-#define ANSWER_NOSYS	       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS)
-#define LOAD(field)	       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
-#define UNLESS(value, skipped) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), 0, (skipped))
-#define IF(value, skipped)     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), (skipped), 0)
-#define IF_ANY(bits, skipped)  BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (bits), (skipped), 0)
+#define ANSWER_ALLOW		     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+#define ANSWER_REFUSE		     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
+#define ANSWER_TRAP		     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP)
+#define ANSWER_DONE		     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO) /* success, because the error number is 0 */
+#define ANSWER_NOSYS		     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS)
+#define BPF_LOAD_FIELD(field)	     BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define JUMP_UNLESS(value, skipped)  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), 0, (skipped))
+#define BPF_IF_EQUAL(value, skipped) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), (skipped), 0)
+#define IF_ANY(bits, skipped)	     BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (bits), (skipped), 0)
 
-#define WRITES (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | O_APPEND | (O_TMPFILE & ~O_DIRECTORY))
+#define WRITE_OPEN_FLAGS (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | O_APPEND | (O_TMPFILE & ~O_DIRECTORY))
 
-static long limit(void)
+static long descriptor_limit(void)
 {
-	struct sock_filter program[64 + 2 * (ALLOWED + PRETENDED)] = {
-		LOAD(arch),
-		IF(AUDIT_ARCH_X86_64, 1),
+	struct sock_filter program[64 + 2 * (ALLOWED + N_PRETENDED)] = {
+		BPF_LOAD_FIELD(arch),
+		BPF_IF_EQUAL(AUDIT_ARCH_X86_64, 1),
 		ANSWER_REFUSE,
-		LOAD(nr),
+		BPF_LOAD_FIELD(nr),
 		/* open: only for reading; on_open() handles the rest */
-		UNLESS(SYS_open, 4),
-		LOAD(args[1]),
-		IF_ANY(WRITES, 1),
+		JUMP_UNLESS(SYS_open, 4),
+		BPF_LOAD_FIELD(args[1]),
+		IF_ANY(WRITE_OPEN_FLAGS, 1),
 		ANSWER_ALLOW,
 		ANSWER_TRAP,
-		UNLESS(SYS_openat, 9),
-		LOAD(args[2]),
-		IF_ANY(WRITES, 1),
+		JUMP_UNLESS(SYS_openat, 9),
+		BPF_LOAD_FIELD(args[2]),
+		IF_ANY(WRITE_OPEN_FLAGS, 1),
 		ANSWER_ALLOW,
-		LOAD(args[1]),
-		UNLESS((uint32_t)(uintptr_t)nowhere, 3),
+		BPF_LOAD_FIELD(args[1]),
+		JUMP_UNLESS((uint32_t)(uintptr_t)null_device, 3),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1]) + 4),
-		UNLESS((uint32_t)((uintptr_t)nowhere >> 32), 1),
+		JUMP_UNLESS((uint32_t)((uintptr_t)null_device >> 32), 1),
 		ANSWER_ALLOW,
 		ANSWER_TRAP,
 		/* clone: only threads, no processes */
-		UNLESS(SYS_clone, 4),
-		LOAD(args[0]),
+		JUMP_UNLESS(SYS_clone, 4),
+		BPF_LOAD_FIELD(args[0]),
 		IF_ANY(CLONE_THREAD, 1),
 		ANSWER_REFUSE,
 		ANSWER_ALLOW,
-		UNLESS(SYS_clone3, 1),
+		JUMP_UNLESS(SYS_clone3, 1),
 		ANSWER_NOSYS,
 		/* tgkill: only signals to the process itself */
-		UNLESS(SYS_tgkill, 4),
-		LOAD(args[0]),
-		IF((unsigned)record_system_call(SYS_getpid, 0, 0, 0, 0, 0, 0), 1),
+		JUMP_UNLESS(SYS_tgkill, 4),
+		BPF_LOAD_FIELD(args[0]),
+		BPF_IF_EQUAL((unsigned)record_system_call(SYS_getpid, 0, 0, 0, 0, 0, 0), 1),
 		ANSWER_REFUSE,
 		ANSWER_ALLOW,
 		/* prlimit: only the process's own limits */
-		UNLESS(SYS_prlimit64, 4),
-		LOAD(args[0]),
-		IF(0, 1),
+		JUMP_UNLESS(SYS_prlimit64, 4),
+		BPF_LOAD_FIELD(args[0]),
+		BPF_IF_EQUAL(0, 1),
 		ANSWER_REFUSE,
 		ANSWER_ALLOW,
 		/* ioctl: only TCGETS, by which programs ask whether a file is a terminal */
-		UNLESS(SYS_ioctl, 4),
-		LOAD(args[1]),
-		IF(TCGETS, 1),
+		JUMP_UNLESS(SYS_ioctl, 4),
+		BPF_LOAD_FIELD(args[1]),
+		BPF_IF_EQUAL(TCGETS, 1),
 		ANSWER_REFUSE,
 		ANSWER_ALLOW,
 	};
@@ -227,11 +227,11 @@ static long limit(void)
 	while (program[n].code)
 		n++;
 	for (size_t i = 0; i < ALLOWED; i++) {
-		program[n++] = (struct sock_filter)UNLESS(allowed[i], 1);
+		program[n++] = (struct sock_filter)JUMP_UNLESS(allowed[i], 1);
 		program[n++] = (struct sock_filter)ANSWER_ALLOW;
 	}
-	for (size_t i = 0; i < PRETENDED; i++) {
-		program[n++] = (struct sock_filter)UNLESS(pretended[i], 1);
+	for (size_t i = 0; i < N_PRETENDED; i++) {
+		program[n++] = (struct sock_filter)JUMP_UNLESS(pretended_calls[i], 1);
 		program[n++] = (struct sock_filter)ANSWER_DONE;
 	}
 	program[n++] = (struct sock_filter)ANSWER_REFUSE;
@@ -250,7 +250,7 @@ void assay_features_without(void)
 	if (path)
 		switches_read(path);
 	/* Closes all other descriptors that the program inherited, because it is not meant to write to them. */
-	if (sigaction(SIGSYS, &opens, NULL) == 0 && record_system_call(SYS_close_range, 3, ~0U, 0, 0, 0, 0) == 0 && limit() == 0)
+	if (sigaction(SIGSYS, &opens, NULL) == 0 && record_system_call(SYS_close_range, 3, ~0U, 0, 0, 0, 0) == 0 && descriptor_limit() == 0)
 		return;
 	record_system_call(SYS_write, 2, (long)why, sizeof(why) - 1, 0, 0, 0);
 	record_system_call(SYS_exit_group, 126, 0, 0, 0, 0, 0);

@@ -214,7 +214,7 @@ void force_branch(gcond *condition)
 
 } // namespace
 
-bool slices_wanted()
+bool slices_are_wanted()
 {
 	return has_switches || excludes;
 }
@@ -226,13 +226,14 @@ void slices_have_switches()
 
 bool slices_read(const char *path)
 {
-	excludes = lines_read(path, &excluded);
+	excludes = read_lines(path, &excluded);
 	return excludes;
 }
 
 void slices_enter()
 {
-	if (slices_wanted() && slices_is_known(DECL_SOURCE_LOCATION(current_function_decl)) && !TREE_THIS_VOLATILE(current_function_decl))
+	if (slices_are_wanted() && slices_is_known(DECL_SOURCE_LOCATION(current_function_decl)) &&
+	    !TREE_THIS_VOLATILE(current_function_decl))
 		skip_function(slices_function());
 }
 
@@ -242,7 +243,7 @@ void slices_change()
 	std::vector<gcall *> calls;
 	basic_block block;
 
-	if (!slices_wanted())
+	if (!slices_are_wanted())
 		return;
 	FOR_EACH_BB_FN(block, cfun)
 	for (gimple_stmt_iterator at = gsi_start_bb(block); !gsi_end_p(at); gsi_next(&at)) {
@@ -264,12 +265,13 @@ void slices_end()
 {
 	tree type, begin;
 
-	if (!slices_wanted())
+	if (!slices_are_wanted())
 		return;
 	/* Links the code that limits such runs. */
 	begin = build_fn_decl("assay_features_without", build_function_type_list(void_type_node, NULL_TREE));
 	type = build_pointer_type(TREE_TYPE(begin));
-	varpool_node::finalize_decl(hidden_array("assay_features_limit", "assay_features_limits", type, build1(ADDR_EXPR, type, begin)));
+	varpool_node::finalize_decl(
+	    make_section_array("assay_features_limit", "assay_features_limits", type, build1(ADDR_EXPR, type, begin)));
 	if (!pieces.n)
 		return;
 	type = build_array_type(unsigned_char_type_node, build_index_type(size_int(pieces.n - 1)));

@@ -161,7 +161,7 @@ class plan
 	std::vector<block_work> work;	/* [block index] */
 	std::vector<class loop *> held; /* [block index] the loop whose register has the sum; NULL if none */
 	std::vector<tree> sum;		/* [loop number] register with the loop's sum */
-	std::vector<potential_way> ways;
+	std::vector<potential_edge> ways;
 	std::vector<place> places;
 
 	size_t before(basic_block block) const;
@@ -317,7 +317,7 @@ void plan::make()
 		FOR_EACH_EDGE(way, i, block->succs)
 		add_way(way);
 	}
-	owed = potentials(1 + 2 * work.size(), ways);
+	owed = compute_potentials(1 + 2 * work.size(), ways);
 	for (size_t k = 0; k < ways.size(); k++) {
 		long n = owed[ways[k].from] + ways[k].counted - owed[ways[k].to];
 

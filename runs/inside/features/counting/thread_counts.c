@@ -54,7 +54,7 @@ static bool forks_known;
 
 /* ---- system calls ---- */
 
-static void *map(void *at, size_t bytes, int fd, size_t offset)
+static void *map_memory(void *at, size_t bytes, int fd, size_t offset)
 {
 	int flags = (fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED) | (at ? MAP_FIXED : 0);
 	long answer = record_system_call(SYS_mmap, (long)at, (long)bytes, PROT_READ | PROT_WRITE, flags, fd, (long)offset);
@@ -63,7 +63,7 @@ static void *map(void *at, size_t bytes, int fd, size_t offset)
 }
 
 /* Reserves space in the file, so that later writes to its mapping cannot fail. */
-static bool allocate(int fd, size_t offset, size_t bytes)
+static bool allocate_file_space(int fd, size_t offset, size_t bytes)
 {
 	long failed = record_system_call(SYS_fallocate, fd, 0, (long)offset, (long)bytes, 0, 0);
 
@@ -74,7 +74,7 @@ static bool allocate(int fd, size_t offset, size_t bytes)
 
 /* ---- sizes ---- */
 
-static size_t to_page(size_t bytes)
+static size_t round_up_to_page(size_t bytes)
 {
 	return (bytes + FEATURES_PAGE - 1) / FEATURES_PAGE * FEATURES_PAGE;
 }
@@ -86,12 +86,12 @@ static size_t counters_bytes(void)
 
 static size_t block_bytes(void)
 {
-	return to_page(counters_bytes() + !counters_bytes());
+	return round_up_to_page(counters_bytes() + !counters_bytes());
 }
 
 static size_t blocks_offset(void)
 {
-	return FEATURES_PAGE + to_page((size_t)(names_end - names_begin));
+	return FEATURES_PAGE + round_up_to_page((size_t)(names_end - names_begin));
 }
 
 /* ---- the file ---- */
@@ -177,8 +177,8 @@ static void file_begin(int fd, unsigned long pid)
 {
 	struct counting_header *h = NULL;
 
-	if (allocate(fd, 0, blocks_offset()) && names_write(fd))
-		h = map(header, FEATURES_PAGE, fd, 0);
+	if (allocate_file_space(fd, 0, blocks_offset()) && names_write(fd))
+		h = map_memory(header, FEATURES_PAGE, fd, 0);
 	if (h) {
 		h->version = FEATURES_VERSION;
 		h->header_bytes = FEATURES_PAGE;
@@ -225,7 +225,7 @@ static void count_blocks(uint64_t n)
 static bool block_map(uint32_t i, void *at, int fd)
 {
 	size_t offset = blocks_offset() + i * block_bytes();
-	unsigned char *mapped = fd < 0 || allocate(fd, offset, block_bytes()) ? map(at, block_bytes(), fd, offset) : NULL;
+	unsigned char *mapped = fd < 0 || allocate_file_space(fd, offset, block_bytes()) ? map_memory(at, block_bytes(), fd, offset) : NULL;
 
 	if (!mapped)
 		return false;
@@ -278,7 +278,7 @@ static uint32_t block_new(int self, int fd)
 	return made ? i : BLOCKS;
 }
 
-static void start(int self)
+static void thread_start(int self)
 {
 	int fd = file_open();
 
@@ -288,7 +288,7 @@ static void start(int self)
 	__atomic_store_n(&state, READY, __ATOMIC_RELEASE);
 }
 
-static void count_lost(struct counting_header *of)
+static void record_lost_counts(struct counting_header *of)
 {
 	__atomic_add_fetch(&of->lost, 1, __ATOMIC_RELAXED);
 }
@@ -300,7 +300,7 @@ void assay_features_take(void)
 	uint32_t i = BLOCKS;
 
 	if (__atomic_compare_exchange_n((int *)&state, &before, STARTING, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-		start(self);
+		thread_start(self);
 		i = 0;
 	} else if (before == READY) {
 		i = block_reuse(self);
@@ -308,7 +308,7 @@ void assay_features_take(void)
 			i = block_new(self, -1);
 	}
 	if ((i == BLOCKS || !block[i]) && header)
-		count_lost(header);
+		record_lost_counts(header);
 	if (i == BLOCKS || !block[i])
 		i = 0;
 	if (block[i])
@@ -339,7 +339,7 @@ __asm__(".pushsection .text\n"
 
 /* Makes a child of fork() count in its own file, at the same addresses, because active functions have stored these. If the child gets no
  * file, it records in the header of its parent's file, which is still mapped, that counts are missing. */
-static void in_child(void)
+static void reset_in_child(void)
 {
 	uint32_t n = blocks < BLOCKS ? blocks : BLOCKS;
 	int self = (int)record_system_call(SYS_gettid, 0, 0, 0, 0, 0, 0), fd;
@@ -350,14 +350,14 @@ static void in_child(void)
 		return;
 	fd = file_open();
 	if (fd < 0)
-		count_lost(parents);
+		record_lost_counts(parents);
 	for (uint32_t i = 0; i < n; i++) {
 		bool own = assay_features_delta && (uintptr_t)block[i] == mine;
 
 		if (block[i] && !block_map(i, block[i], fd)) {
-			map(block[i], block_bytes(), -1, 0);
+			map_memory(block[i], block_bytes(), -1, 0);
 			if (own && fd >= 0)
-				count_lost(header);
+				record_lost_counts(header);
 		}
 		owner[i] = own ? self : 0;
 	}
@@ -365,17 +365,17 @@ static void in_child(void)
 		record_system_call(SYS_close, fd, 0, 0, 0, 0, 0);
 }
 
-__attribute__((constructor(101))) static void begin(void)
+__attribute__((constructor(101))) static void process_begin(void)
 {
 	if (!assay_features_delta)
 		assay_features_take();
 	if (!forks_known)
-		forks_known = pthread_atfork(NULL, NULL, in_child) == 0;
+		forks_known = pthread_atfork(NULL, NULL, reset_in_child) == 0;
 	if (assay_features_without)
 		assay_features_without();
 }
 
-__attribute__((destructor(101))) static void end(void)
+__attribute__((destructor(101))) static void process_end(void)
 {
 	if (header)
 		header->finished = 1;
@@ -386,6 +386,6 @@ void assay_features_until(void)
 {
 	if (!assay_features_variable(UNTIL))
 		return;
-	end();
+	process_end();
 	record_system_call(SYS_exit_group, 0, 0, 0, 0, 0, 0);
 }
