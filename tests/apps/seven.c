@@ -11,7 +11,7 @@
 #define FAULTY(n) (FAULT / 10 == (n) || FAULT % 10 == (n))
 
 #define ITEMS 4096
-#define PAGE  1024 /* numbers of 4 bytes per page */
+#define PAGE  1024 /* numbers per page; a number has 4 bytes */
 
 /* Data of the threads, each on its own cache line, except with fault 1. */
 static struct {

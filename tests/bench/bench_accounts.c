@@ -4,8 +4,8 @@
  *    bench_accounts ROUNDS COMMAND [ARG]...
  *
  * Prints one line per run: round, way (0: bare, 1: with counters), user and system time of the command in us, its wall-clock time in ns,
- * user and system time of the helper in us (0 for a bare run). Fails if a counter is missing. The number of started processes may be
- * missing, because process numbers may wrap around. */
+ * user and system time of the helper in us (0 for a bare run). Fails if a counter is missing, except for the number of started
+ * processes, which is unknown after process ids have wrapped around. */
 #include "base/clock.h"
 #include "fleet/engine/local_command.h"
 

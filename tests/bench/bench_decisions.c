@@ -45,7 +45,7 @@ static double noise_drift(struct rng *rng, double place)
 	return (1.2 - .2 * exp(-3 * place)) * exp(.005 * rng_normal(rng));
 }
 
-/* Simulates a machine that other users load for several runs in a row; then, many runs take four times as long. */
+/* Simulates a machine that other users load for several runs in a row. 70 % of the runs then take 4 times as long, otherwise 30 %. */
 static double noise_busy(struct rng *rng, double place)
 {
 	static bool busy;

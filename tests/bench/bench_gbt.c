@@ -1,6 +1,6 @@
-/* Measures the CPU time of one fit with the paper's parameters, s: bench_gbt MATRIX.csv APPLICATION REPEATS MATRIX.csv has a column of
- * names, 43 features, then applications; rows with an empty APPLICATION are ignored. Prints one line of JSON with all samples and the
- * training error, which shows the caller that the fit was made. */
+/* Measures the CPU time of one fit with the paper's parameters, s: bench_gbt MATRIX.csv APPLICATION REPEATS
+ * MATRIX.csv has a column of names, 43 features, then applications; rows with an empty APPLICATION are ignored. Prints one line of JSON
+ * with all samples and the training error, which shows the caller that the fit was made. */
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/mem.h"

@@ -10,7 +10,7 @@
 #endif
 #define FAULTY(n) (FAULTS / 10 == (n) || FAULTS % 10 == (n))
 #define ITEMS	  4096
-#define PAGE	  1024 /* in numbers of 4 bytes */
+#define PAGE	  1024 /* numbers per page; a number has 4 bytes */
 
 static struct {
 	volatile uint64_t value;

@@ -156,7 +156,7 @@ static void mahalanobis_free(struct scorer *scorer)
 	mem_free(m->share, m);
 }
 
-/* Computes pull = Pd and returns d'Pd. */
+/* Computes pull = Pd, where P is the precision matrix, and returns d'Pd. */
 static double mahalanobis_pull(const struct mahalanobis *m, const double *d, double *pull)
 {
 	size_t p = m->p;

@@ -106,7 +106,7 @@ static void test_nothing_changes(void **state)
 		double x[POINTS];
 
 		draw(x, POINTS, 0, &rng);
-		if (s % 5 == 0) /* constant */
+		if (s % 5 == 0) /* every fifth series is constant */
 			memset(x, 0, sizeof(x));
 		change_points_find(x, POINTS, &options, &changes);
 		series += changes.n > 0;
@@ -114,7 +114,7 @@ static void test_nothing_changes(void **state)
 		assert_true(isnan(changes.segments[0].modes[0]) || changes.n > 0);
 		change_points_release(&changes);
 	}
-	assert_in_range(series, 0, 12); /* the expected number is 0.01 of 400 */
+	assert_in_range(series, 0, 12); /* expected: 0.01 of 400 series, that is 4 */
 	assert_in_range(spikes, 0, 15);
 }
 

@@ -13,7 +13,7 @@
 
 #define RUNS 40
 
-/* Runs with three numbers each: threads, size, seed. Row RUNS is for the question. */
+/* Runs with three numbers each: threads, size, seed. Row RUNS holds the input to predict. */
 struct planted {
 	struct expect_inputs inputs;
 	size_t input[RUNS + 1];
@@ -42,7 +42,7 @@ static struct expect fit(struct planted *p)
 	struct expect e;
 	size_t rows = p->inputs.numbers.rows;
 
-	p->inputs.numbers.rows = RUNS; /* the last row is for the question */
+	p->inputs.numbers.rows = RUNS; /* the last row holds the input to predict */
 	expect_fit(&p->inputs, p->y, p->use, &e);
 	p->inputs.numbers.rows = rows;
 	return e;
@@ -63,7 +63,7 @@ static bool ask(const struct planted *p, const struct expect *e, double threads,
 	return expect_predict(e, &p->inputs, RUNS, out);
 }
 
-/* Checks that the fit is exact without noise, although a few runs took ten times as long: the fit is robust. */
+/* Checks that the fit is exact without noise, although one run took ten times as long: the fit is robust. */
 static void numbers_that_matter_are_found(void **state)
 {
 	struct planted p;
@@ -202,7 +202,7 @@ static void runs_of_no_input_are_not_alike(void **state)
 	mat_release(&p.inputs.numbers);
 }
 
-/* Checks that an input with several runs gets its median cost, for a nonlinear cost unrelated to the order of names. */
+/* Checks that an input with several runs gets its median cost. Costs are nonlinear and unrelated to the order of the inputs. */
 static void runs_of_one_input_have_its_median(void **state)
 {
 	static const double costs[] = { 3, 9, 1, 7 };
@@ -226,7 +226,7 @@ static void runs_of_one_input_have_its_median(void **state)
 		assert_true(ask(&p, &e, 1, 11, &should));
 		assert_near(should, costs[i], .2);
 	}
-	p.input[RUNS] = 4; /* an input with one run */
+	p.input[RUNS] = 4; /* an input with only one run */
 	assert_false(ask(&p, &e, 1, 11, &should));
 	p.input[RUNS] = SIZE_MAX;
 	assert_false(ask(&p, &e, 1, 11, &should));

@@ -18,7 +18,7 @@ static void assert_near(double a, double b, double within)
 		fail_msg("%.17g is not %.17g within %g", a, b, within);
 }
 
-/* Checks 2 on the diagonal, -1 next to it: eigenvalues 2 - 2 cos(k pi / (n + 1)), sines as vectors (Golub and Van Loan, 4.8). */
+/* Checks a matrix with 2 on the diagonal, -1 next to it: eigenvalues 2 - 2 cos(k pi / (n + 1)), sines as vectors (Golub, Van Loan, 4.8). */
 static void tridiagonal_matrix(void **state)
 {
 	(void)state;

@@ -152,7 +152,7 @@ static void test_judge(void **state)
 		assert_true((g->error > g->error_threshold) == g->anomalous);
 		assert_int_equal(g->n_columns, f == 1 ? 2 : 0);
 	}
-	assert_near(d.functions[1].score, -log10(2.0 / 43758.0)); /* number of ways to choose 8 of 18: 43758 */
+	assert_near(d.functions[1].score, -log10(2.0 / 43758.0)); /* 43758 is the number of ways to choose 8 runs of 18 */
 	assert_int_equal(d.functions[1].columns[0].column, 1);
 	assert_int_equal(d.functions[1].columns[0].direction, 1);
 	assert_true(d.functions[1].columns[0].votes > .99 && d.functions[1].columns[0].part > .9);

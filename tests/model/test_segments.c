@@ -1,4 +1,4 @@
-/* Checks change points: the partition is optimal, injected change points are found, and constant data have none. */
+/* Checks change points: the partition is optimal, injected change points are found, and data without phases have none. */
 #include "base/mem.h"
 #include "base/rng.h"
 #include "model/segments.h"

@@ -240,7 +240,7 @@ static void test_unlike_counts(void **state)
 	mat_release(&X);
 }
 
-/* Checks two correlated columns that no longer correlate, each within its earlier range. */
+/* Checks two correlated columns whose values are each in the learned range but no longer go together. */
 static void test_unlike_together(void **state)
 {
 	double y[N], row[2];

@@ -1,6 +1,6 @@
 /* Four processes, two per CPU, that take turns: each computes, writes and reads a file without the page cache, and passes a token
- * through a pipe. Other processes do not share a process's slowdown. They log how long each piece took by their own clock; the log is the
- * truth for tests of `assay variance`.
+ * through a pipe. A comparison with the other processes shows the cause of a slowdown. Each logs how long its pieces took by its own
+ * clock; the log is the truth for tests of `assay variance`.
  *
  *   four DIRECTORY TURNS       writes pid.I at once, starts when its input has a line, and writes log.I: kind, start and duration (ns) of
  *                              each piece

@@ -1,4 +1,4 @@
-/* Calls functions of the C library's mathematics, a known number of times in each function. */
+/* Calls mathematical functions of the C library, a known number of times in each function of this program. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* A pool of locks with a number each. Every thread uses all locks in random order. -DAPART puts each lock on its own cache line. Nothing
- * waits, because the number of waits would be random. */
+/* A pool of locks with a number each. Every thread uses all locks in random order, without waiting if a lock is held, because the number
+ * of waits would be random. -DAPART puts each lock on its own cache line. */
 #include "../app.h"
 
 #include <stdatomic.h>

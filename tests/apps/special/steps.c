@@ -80,7 +80,7 @@ FUNCTION void changes(long n)
 		numbers[i] += adds(i & 3);
 }
 
-/* Puts three items; two attempts fail for each item, except for the first one. */
+/* Puts three items. If the box is full, two attempts fail before empties() makes space. */
 static inline void waits(void)
 {
 	for (int i = 0; i < 3; i++) {

@@ -1,4 +1,4 @@
-/* Checks every atomic operation at every width against plain arithmetic. Only this program has these variants. */
+/* Checks every atomic operation at every width against plain arithmetic, as the emulation instruments it. */
 #include <stdint.h>
 #include <stdio.h>
 
