@@ -25,13 +25,13 @@ from profile_composed import KERNEL, OWN, SEVERAL, USER, covered, held, is_sharp
 
 RUNS = 25  # of each command on this machine
 PACE_S = .2
-RUN_S = {"here": .3, "hosts": .2}
+RUN_S = {"here": .3, "hosts": .5}
 RAISES = (5, 10, 30, 100)
 UNCHANGED = 20
 SEED = int(os.environ.get("COMPARISON_SEED", "17"))
 MORE_TO_DO = 75
 PROFILES = ("base", "vm", "str", "clock", "io", "meta")
-REPETITIONS = 3
+REPETITIONS = 6  # as many samples as on this machine: runs of a laboratory are sampled every 10 ms, here every 4.6 ms
 JUDGED = .02  # rows that are judged: either version spends as much of its time there
 FILTERS = "system call filters"  # on the hosts: the time belongs to the call that was raised
 STANDS = {"arithmetic": ("cpu", "branch"), "vectors": ("cpu",), "branches": ("branch", "cpu"), "caches": ("stream",), "memory": ("stream",),
