@@ -14,8 +14,6 @@
 
 #include <string.h>
 
-/* ---- baseline accept ---- */
-
 struct accept_arguments {
 	const char *selector, *reason;
 	int64_t until_ms; /* end of the last valid day, ms since 1970; 0 for no end */
@@ -208,8 +206,6 @@ const struct command baseline_accept_command = {
 	.options = accept_options,
 	CLI_RUN(struct accept_arguments, CLI_LAB_WRITE, accept_run),
 };
-
-/* ---- baseline list ---- */
 
 static void list_row(const struct baselines *all, const struct baseline *b, const char *unused, int64_t now_ms, struct document *d)
 {

@@ -23,8 +23,6 @@
 #define SAME_EFFECT_SHARE                                                                                                                  \
 	.2 /* a commit that is already built is preferred if it splits the posterior less evenly by at most this difference */
 
-/* ---- bisection ---- */
-
 /* Probabilistic bisection: finds the first bad item among n items by tests whose answers may be wrong (Horstein, IEEE Transactions on
  * Information Theory 9(3), 1963; Waeber, Frazier and Henderson, SIAM Journal on Control and Optimization 51(3), 2013). */
 struct bisection {
@@ -112,8 +110,6 @@ static double bisection_best_range(const struct bisection *b, size_t *from, size
 	}
 	return best;
 }
-
-/* ---- state of the command ---- */
 
 struct arguments {
 	const char *selector, *good, *bad;
@@ -255,8 +251,6 @@ static enum assay_status measure_commit(struct bisect *b, size_t commit, double 
 	return st;
 }
 
-/* ---- search ---- */
-
 static void report_step(const struct bisect *b, const struct step *step)
 {
 	if (!cli_is_quiet())
@@ -318,8 +312,6 @@ static enum assay_status search(struct bisect *b, double min_effect)
 	}
 	return st;
 }
-
-/* ---- document ---- */
 
 static size_t count_builds(const struct bisect *b)
 {

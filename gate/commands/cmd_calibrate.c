@@ -39,8 +39,6 @@ struct calibration_work {
 	char *application;	      /* name of the application in the store */
 };
 
-/* ---- measurement ---- */
-
 static enum assay_status name_versions(struct calibration_work *c, struct assay_error *err)
 {
 	struct manifest manifest;
@@ -178,8 +176,6 @@ static enum assay_status measure_versions(struct calibration_work *c, struct ass
 	return st;
 }
 
-/* ---- replayed comparisons ---- */
-
 static int64_t fewest_repetitions(const struct run_set *set)
 {
 	int64_t fewest = 0, last = 0;
@@ -308,8 +304,6 @@ static enum assay_status store_calibration(struct calibration_work *c, struct as
 	lab_close(&lab);
 	return st;
 }
-
-/* ---- document ---- */
 
 static void describe_row(const char *what, const struct calibration_injected *p, const struct replay_counts *c, struct document *d)
 {

@@ -15,8 +15,6 @@ struct arguments {
 
 static const struct cli_option words[] = { CLI_ARGUMENT("DECISION", struct arguments, id), CLI_END };
 
-/* ---- explain ---- */
-
 /* Describes the runs that the decision depends on, and the excluded runs. */
 static void explain_runs(const struct night_decision *decision, struct document *d)
 {
@@ -179,8 +177,6 @@ const struct command explain_command = {
 	.words = words,
 	CLI_RUN(struct arguments, CLI_LAB_READ, explain_run),
 };
-
-/* ---- verify ---- */
 
 /* Compares two JSON documents. Sets *path to the first difference, such as "runs.effect.ratio". Returns false if they are equal. */
 static bool find_first_difference(const cJSON *a, const cJSON *b, struct buf *path)

@@ -53,8 +53,6 @@ struct explore {
 	struct omissions omissions;	    /* excluded machines, fingerprints and stressors */
 };
 
-/* ---- selection of fingerprints ---- */
-
 struct candidate {
 	const struct fingerprint *f;
 	size_t type; /* index into the evidence's types */
@@ -166,8 +164,6 @@ static void explore_types(struct explore *e, const struct dataset *rates)
 			e->types[e->n_types++] = types->types[t].name;
 	}
 }
-
-/* ---- stressors ---- */
 
 /* Returns the coefficient of variation; NaN for fewer than two values. */
 static double coefficient_of_variation(const double *x, size_t n)
@@ -314,8 +310,6 @@ static void explore_release(struct explore *e)
 	*e = (struct explore){ 0 };
 }
 
-/* ---- page: overview first, excluded data last ---- */
-
 /* Marks of the hardware types. The first types have the first mark in all colours, the next types the second mark, and so on. */
 #define COLOURS 12
 static const char *const marks[] = { "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0", "M-4.5-4.5h9v9h-9z", "M0-6.5L6.5 0L0 6.5L-6.5 0z",
@@ -341,8 +335,6 @@ static void add_overview(const struct explore *e, struct document *d)
 	page_add_fact(d, "Effective rank", e->pca.n ? text_fixed(e->features.effective_rank, 1).text : "\u2013",
 		      "directions in which they differ");
 }
-
-/* ---- variation over hardware types, compared with that of repetitions ---- */
 
 /* Sorts by coefficient of variation, the largest first; then stressors without this number, then stressors without a rate. */
 static int compare_stressors(const void *a, const void *b)
@@ -425,8 +417,6 @@ static void add_variability(const struct explore *e, struct document *d)
 	free(sorted);
 }
 
-/* ---- correlation of stressors over hardware types ---- */
-
 static const char *distinct_name(const struct explore *e, size_t distinct)
 {
 	return e->stressors[e->features.first[distinct]].name;
@@ -474,8 +464,6 @@ static void add_correlation(const struct explore *e, struct document *d)
 	}
 	doc_end(d);
 }
-
-/* ---- principal components ---- */
 
 /* Returns the stressors with the largest loadings, with their signs. free() it. */
 static char *loadings_text(const struct explore *e, size_t component)
@@ -532,8 +520,6 @@ static void component_table(const struct explore *e, struct document *d)
 		doc_styled_line(d, "muted", "The other %zu of %zu hold %.1f\u00a0%% together.", e->pca.n - shown, e->pca.n,
 				100 * (1 - sum));
 }
-
-/* ---- machines in the plane of the first two components ---- */
 
 static double component_score(const struct explore *e, size_t machine, size_t component)
 {

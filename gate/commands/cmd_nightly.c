@@ -41,8 +41,6 @@ static enum assay_status describe_night(struct lab *lab, const struct arguments 
 	return st;
 }
 
-/* ---- nightly run ---- */
-
 static void note(const char *text)
 {
 	cli_note("%s", text);
@@ -119,8 +117,6 @@ const struct command nightly_run_command = {
 	CLI_RUN(struct arguments, CLI_LAB_DEFERRED, nightly_command_run),
 };
 
-/* ---- nightly show ---- */
-
 static enum assay_status list(struct lab *lab, struct document *d, struct assay_error *err)
 {
 	struct night *nights = NULL;
@@ -173,8 +169,6 @@ const struct command nightly_show_command = {
 	.check = nightly_check,
 	CLI_RUN(struct arguments, CLI_LAB_READ, show_run),
 };
-
-/* ---- nightly pages ---- */
 
 static enum assay_status pages_run(struct lab *lab, void *arguments, struct document *d, struct assay_error *err)
 {

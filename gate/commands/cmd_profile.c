@@ -17,8 +17,6 @@ struct arguments {
 	int model;
 };
 
-/* ---- first line and trust ---- */
-
 /* Returns the reasons that limit the trust in the profile: "A, B and C". free() it. */
 static char *join_reasons_text(const struct profile *p)
 {
@@ -140,8 +138,6 @@ static void describe_model_choice(const struct profile *p, struct document *d)
 	doc_end(d);
 }
 
-/* ---- groups ---- */
-
 static void describe_group(const struct profile *p, size_t i, struct document *d)
 {
 	const struct profile_group *g = &p->groups[i];
@@ -256,8 +252,6 @@ static void describe_features(const struct profile *p, struct document *d)
 	doc_end(d);
 }
 
-/* ---- excluded data ---- */
-
 static void excluded_add(const char *code, const char *why, size_t n, struct document *d)
 {
 	doc_set(d, code, n);
@@ -296,8 +290,6 @@ static void describe_excluded(const struct profile *p, const struct dataset *dat
 		buf_release(&names);
 	}
 }
-
-/* ---- whole answers ---- */
 
 /* Adds the measured parts, if there are any, and the table of measured and inferred levels. */
 static void describe_measured(const struct stored_time *time, const struct inferred_profile *inferred, struct document *d)
@@ -358,8 +350,6 @@ static void profile_describe(const struct profile *p, const struct stored_time *
 	describe_excluded(p, data, d);
 	doc_set_json(d, "other_builds", run_others_json(runs));
 }
-
-/* ---- answer of the published method ---- */
 
 struct stressor_bar {
 	const char *name;

@@ -122,8 +122,6 @@ static enum assay_status show_stored(const char *selector, const struct variance
 	return st;
 }
 
-/* ---- run in progress ---- */
-
 /* Converts times since the start of the window to times since the start of the run. */
 static void shift_times(struct variance *v)
 {
@@ -246,8 +244,6 @@ static enum assay_status follow_run(const struct arguments *a, struct assay_erro
 	follow_free(follow);
 	return st;
 }
-
-/* ---- finished run ---- */
 
 /* Returns the place of a call that returns to `after_system_call`: "main, sort.c:88", or "main+2f of sort" without line information.
  * Returns NULL if there is no function there. free() it. */

@@ -7,8 +7,6 @@
 
 #include <math.h>
 
-/* ---- stages: each stage fills one part, or returns the reason why the part is absent ---- */
-
 static struct comparison_absent stage_variance(struct lab *lab, struct comparison *c)
 {
 	const struct variance_effect_side *sides = c->weighed.sides;
@@ -28,8 +26,6 @@ double comparison_report_threshold_s(const struct verdict *v, const struct measu
 			difference += m->parts[i].difference;
 	return decision_is_finding(v->effect.decision) ? MEASURED_REPORTED_SHARE * fabs(difference) : open;
 }
-
-/* ---- imported results ---- */
 
 static bool is_imported(const struct run_set *set)
 {
@@ -381,8 +377,6 @@ void comparison_release(struct comparison *c)
 	verdict_release(&c->verdict);
 	*c = (struct comparison){ .last = COMPARISON_VERDICT };
 }
-
-/* ---- document ---- */
 
 static void describe_absent(const struct comparison *c, struct document *d)
 {

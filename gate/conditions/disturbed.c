@@ -12,8 +12,6 @@
 
 ROWS_FUNCTION(disturbed_code, enum disturbed_cause, DISTURBED_ROWS, ROWS_CODE)
 
-/* ---- resource usage counters ---- */
-
 static double share_of(const struct run *run, int cause)
 {
 	return run_withheld_share(run->withheld_ns[cause], run->usage.wall_ns);
@@ -27,8 +25,6 @@ static size_t machine_end(const struct run_set *set, size_t from)
 		to++;
 	return to;
 }
-
-/* ---- machines of one decision ---- */
 
 /* Returns the fraction of a run's wall-clock time in which it waited for a CPU or its cgroup was throttled; NaN if unknown. */
 static double withheld_share(const struct run *run)
@@ -84,8 +80,6 @@ bool disturbed_is_baseline_busy(const struct run_set *const sides[2], double min
 	}
 	return disturbed > 0 && (double)disturbed > BUSY_SHARE * (double)runs;
 }
-
-/* ---- runs of one night ---- */
 
 /* Fractions of a run's wall-clock time that the machine withheld; NaN if the host did not report a kind. */
 struct account {
@@ -167,8 +161,6 @@ static void list_machine(const struct run_set *set, const struct accounts *a, si
 						   .is_excluded = exceptions });
 	}
 }
-
-/* ---- whether the candidate itself causes the disturbance ---- */
 
 /* Returns the probability that at least `of_one` of n disturbed runs are of one side, if both sides are equally likely. */
 static double binomial_tail(size_t n, size_t of_one)

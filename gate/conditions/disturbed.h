@@ -18,8 +18,6 @@
 enum disturbed_cause { DISTURBED_ROWS(ROWS_ENUM) DISTURBED_CAUSES };
 const char *disturbed_code(enum disturbed_cause cause);
 
-/* ---- machines of one decision ---- */
-
 /* Fraction of the wall-clock time of runs on a machine in which they waited for a CPU or were throttled. */
 struct disturbed_machine {
 	const char *machine;  /* name; borrowed from the runs */
@@ -31,8 +29,6 @@ struct disturbed_machine {
 /* Reports whether more than a quarter of the baseline's runs were disturbed. The sides must be sorted by machine. Sets (*machines)[*n] to
  * the machines with known waits, sorted by name; the caller frees the array. */
 bool disturbed_is_baseline_busy(const struct run_set *const sides[2], double min_effect, struct disturbed_machine **machines, size_t *n);
-
-/* ---- runs of one night ---- */
 
 struct disturbed_run {
 	char *machine, *version;

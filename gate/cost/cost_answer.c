@@ -11,8 +11,6 @@
 
 #define EXCLUDED_SHOWN 12 /* maximum number of duplicate features that the text output lists */
 
-/* ---- prediction for another machine ---- */
-
 ORDER_BY(compare_machines, struct run, BY_TEXT(machine))
 
 /* Adds to the set a run on this machine whose metric is the machine's cost ratio of the same work. Adds nothing if too few inputs count. */
@@ -175,8 +173,6 @@ static void cost_machine_answer(const struct cost_machine *m, const struct cost_
 	doc_line(d, "(from %zu machines of %zu hardware types that ran it; on held-out types the error is %.1f %%, Q2 %.2f)", m->machines,
 		 m->types, 100 * m->relative_cost.mape, m->relative_cost.q2);
 }
-
-/* ---- document of a model ---- */
 
 /* Adds the list of inputs that were run under several names. */
 static void add_names(const struct costs *c, struct document *d)
@@ -437,8 +433,6 @@ void cost_model_describe(const struct cost_model *model, double max_error, const
 	d->exit_status = usable ? 0 : 4;
 	buf_release(&sentence);
 }
-
-/* ---- document of a prediction ---- */
 
 static enum assay_status fail_unknown(const struct cost_model *model, const double *row, struct assay_error *err)
 {

@@ -50,8 +50,6 @@ const char *cost_fit_column_name(
     const struct cost_model *model, const struct cost_fit *fit,
     size_t column); /* returns the name of the column; column fit->n is the sum of counts in places that no input reached */
 
-/* ---- text for users ---- */
-
 /* Formats a cost as "1.2 us" or "0.34 s", and a metric as a number without unit. */
 #define COST_QUANTITY_BYTES 40
 struct cost_quantity {

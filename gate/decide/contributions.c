@@ -207,8 +207,6 @@ void contributions_release(struct contributions *c)
 	*c = (struct contributions){ 0 };
 }
 
-/* ---- document ---- */
-
 /* Returns a share in per cent, rounded as it is printed. A value that rounds to 0 has no sign. */
 static double to_percent(double part)
 {

@@ -75,8 +75,6 @@ enum decision effect_decide(double ratio, double low, double high, double min_ef
 	return high < matters ? DECISION_PASS : DECISION_INCONCLUSIVE;
 }
 
-/* ---- the minimum detectable effect ---- */
-
 /* Positive nodes and their weights of the Gauss-Legendre rule with 10 points on [-1, 1]: Abramowitz and Stegun, table 25.4. */
 static const struct {
 	double node, weight;
@@ -181,8 +179,6 @@ static double effect_minimum_detectable(double error, double df, const struct ef
 	return expm1(effect_with_power(&design, EFFECT_POWER) * error);
 }
 
-/* ---- pairs of measurements ---- */
-
 #define PAIRS_RANKED_MAX 1000 /* maximum number of pairs for ranks; with more, the mean is as good, and ranks take too much memory */
 
 void effect_estimate_pair(const double *logs, size_t n, struct effect_pair *out)
@@ -206,8 +202,6 @@ void effect_estimate_pair(const double *logs, size_t n, struct effect_pair *out)
 		     stats_t_quantile((1 + EFFECT_LEVEL) / 2, out->noise_df);
 	free(means);
 }
-
-/* ---- effect over hardware types ---- */
 
 /* One hardware type, averaged over its machines. */
 struct type_mean {
@@ -456,8 +450,6 @@ struct effect_text effect_format_interval(double low, double high, double level,
 		 text_fixed(high, decimals).text, effect_format_level(level).text);
 	return out;
 }
-
-/* ---- interim analyses ---- */
 
 int64_t analysis_repetitions(int64_t first, int look)
 {

@@ -98,8 +98,6 @@ struct effect_request {
 struct effect effect_compute(const struct effect_pair *pairs, size_t n, size_t n_types, const struct effect_request *asked,
 			     const struct effect_common *common);
 
-/* ---- many comparisons at once ---- */
-
 /* The result of one comparison. */
 struct effect_finding {
 	double ratio;	       /* ratio of costs; NaN if nothing was measured */
@@ -109,8 +107,6 @@ struct effect_finding {
 /* Returns regression or improved if nearly all comparisons changed in that direction, and enough of them are findings. The machines are
  * then the likely cause. Otherwise returns DECISIONS. Ignores comparisons without a ratio, for example with failed runs. */
 enum decision effects_find_common_direction(const struct effect_finding *all, size_t n, double min_effect);
-
-/* ---- kind of change ---- */
 
 #define PATTERN_LEVEL .05 /* significance level: if pattern_p is smaller, the ratio differs between hardware types */
 

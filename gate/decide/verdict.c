@@ -53,8 +53,6 @@ static double *run_times(const struct run_set *const sides[2], int side, enum ti
 	return times;
 }
 
-/* ---- effects on the times ---- */
-
 /* Returns the runs of a version with known `time` as their metric. The caller frees only `items`; the set borrows the rest. */
 static struct run_set runs_with_time(const struct run_set *const sides[2], int side, enum time time)
 {
@@ -153,8 +151,6 @@ static struct rule_input make_rule_input(const struct times *t, enum decision pe
 		in.own = own->decision;
 	return in;
 }
-
-/* ---- decision ---- */
 
 /* Returns the first rule that applies. Returns RULES if none applies, so that the interval of the metric decides. */
 static enum rule rule_find(const struct rule_input *in)
@@ -277,8 +273,6 @@ const struct fingerprint *verdict_first_fingerprint(const struct verdict *v)
 		kind = v->pairing.machines[i].reason == PAIRING_USED ? v->pairing.machines[i].fingerprint : NULL;
 	return kind;
 }
-
-/* ---- architectures ---- */
 
 /* Reports whether only one of wall-clock time and CPU time finds a change, if both may decide. */
 static bool is_found_by_one_time(const struct verdict *v)

@@ -11,8 +11,6 @@
 
 #define MACHINES_SHOWN 8 /* maximum number of machines in the table; must be even */
 
-/* ---- first line ---- */
-
 /* Returns the name of a version for users: "application@version", or "'command'" if there is no application. free() it. */
 static char *side_name(const struct run_set *side)
 {
@@ -45,8 +43,6 @@ void verdict_describe_decision(const struct verdict *v, const char *cause, struc
 	doc_answer(d, decision_tone(decision), decision_text(decision), "%s", text);
 	mem_free(interval, why, text, names[0], names[1]);
 }
-
-/* ---- reasons, versions, effect ---- */
 
 /* Adds the object `key` with application and version of the baseline or the candidate. */
 static void side_describe(const char *key, const struct run_set *set, struct document *d)
@@ -175,8 +171,6 @@ void verdict_describe_architectures(const struct verdict_architecture *within, s
 	}
 	doc_end(d);
 }
-
-/* ---- machines ---- */
 
 static int compare_ratios(const void *a, const void *b)
 {
@@ -314,8 +308,6 @@ void verdict_describe_machines(const struct verdict *v, bool excluded, size_t mo
 		doc_end(d);
 	}
 }
-
-/* ---- kind of change ---- */
 
 void verdict_describe_pattern(const struct verdict *v, bool guesses, struct document *d)
 {

@@ -48,8 +48,6 @@ static bool is_one_sided(const struct count_propagation *p, size_t function)
 	return p->s->functions[function].n > 0 && (stems_find(p->names[0], name) == SIZE_MAX || stems_find(p->names[1], name) == SIZE_MAX);
 }
 
-/* ---- callers of each function ---- */
-
 /* Returns the index of main() in s->calls, which started all threads; SIZE_MAX if there is none, as in a child of fork(). */
 static size_t count_main_calls(const struct samples *s)
 {
@@ -147,8 +145,6 @@ static void edges_divide(struct count_propagation *p)
 	}
 	free(all);
 }
-
-/* ---- passing counts to callers ---- */
 
 /* Stores the upper limit of the cost of calling a function after the function's sums. Callers receive it like the sums. */
 static void calls_find_calling(const struct samples *s, struct samples_calls *calls)
@@ -272,8 +268,6 @@ static bool file_pass(struct samples *s, const struct stems names[2], double sca
 	return known;
 }
 
-/* ---- copies of the sides ---- */
-
 static struct samples samples_view(const struct samples *from)
 {
 	struct samples s = *from;
@@ -310,8 +304,6 @@ static bool side_pass(const struct side *side, const struct stems names[2], doub
 	}
 	return known;
 }
-
-/* ---- cost of calling ---- */
 
 /* Sums over the calls of a function on one side. */
 struct called {

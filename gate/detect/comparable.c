@@ -12,8 +12,6 @@
 #define OTHER_WORK_SHARE    .5 /* minimum fraction of each side's work without counterpart, for different programs */
 #define OTHER_FUNCTIONS_MIN 3  /* minimum number of functions without counterpart; one or two may have been renamed */
 
-/* ---- inputs ---- */
-
 static double run_number(const struct side *side, size_t run, size_t k)
 {
 	double numbers[INPUT_NUMBERS_MAX];
@@ -86,8 +84,6 @@ static char *explain_different_inputs(const struct side *old, const struct side 
 				new->label)
 		   : NULL;
 }
-
-/* ---- programs ---- */
 
 /* Returns the fraction of the side's work that these functions do, without nested calls. */
 static double work_share(const struct side *side, const struct stems *names)
@@ -162,8 +158,6 @@ static char *explain_missing_names(const struct side *side)
 				"executable before 'strip'",
 				side->label, 100 * share);
 }
-
-/* ---- all notes ---- */
 
 static void add(struct comparable_note *out, size_t *n, const char *code, char *text, bool apart)
 {
@@ -268,8 +262,6 @@ size_t comparable_find_notes(const struct side *old, const struct side *new, str
 	}
 	return n;
 }
-
-/* ---- C++ functions whose symbols changed ---- */
 
 #define ANONYMOUS_NAMESPACE "(anonymous namespace)"
 #define OPERATOR_KEYWORD    "operator"

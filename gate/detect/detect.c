@@ -52,8 +52,6 @@ static __attribute__((format(printf, 3, 4))) void detected_add_reason(struct det
 	d->reasons[d->n_reasons++] = (struct detect_reason){ mem_string(code), text };
 }
 
-/* ---- functions that are not judged ---- */
-
 static void detected_skip(struct detected *d, const char *symbol, const char *code, const char *text, double share)
 {
 	d->skipped = mem_resize(d->skipped, d->n_skipped + 1, sizeof(d->skipped[0]));
@@ -116,8 +114,6 @@ static int compare_skipped(const void *a, const void *b)
 
 	return more != 0 ? (more > 0 ? 1 : -1) : strcmp(x->name, y->name);
 }
-
-/* ---- detection ---- */
 
 static enum assay_status detected_observe(const struct detect_options *options, struct detected *d, struct assay_error *err)
 {
@@ -219,8 +215,6 @@ static enum assay_status detected_learn_and_judge(const struct detect_options *o
 	mat_release(&seen.values);
 	return st;
 }
-
-/* ---- judged functions, by cost ---- */
 
 static int function_rank(const struct detected_function *f)
 {
@@ -494,8 +488,6 @@ static void detected_fill_functions(const struct detect_options *options, struct
 	detected_count(d);
 	order_sort(d->functions, d->n, compare_functions);
 }
-
-/* ---- the decision and its reasons ---- */
 
 /* Returns a function with a large share of the time whose possible measurement error is at least half of its mean duration; NULL if
  * there is none. */

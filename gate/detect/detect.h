@@ -100,8 +100,6 @@ void detected_release(struct detected *detected); /* Accepts a zeroed struct. */
 /* Adds the answer to the document: one screen for users (with all functions if `all`), and members for programs. */
 void detect_describe(const struct detected *detected, bool all, struct document *d);
 
-/* ---- comparable.c: notes on comparability and on excluded runs ---- */
-
 #define COMPARABLE_NOTES_MAX 14
 
 struct comparable_note {

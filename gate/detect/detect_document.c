@@ -11,8 +11,6 @@
 #define SKIPPED_SHOWN	   6
 #define SIDE_EFFECTS_SHOWN 6
 
-/* ---- the answer ---- */
-
 static void add_answer(const struct detected *d, struct document *out)
 {
 	const char *old = d->input->old->label, *new = d->input->new->label;
@@ -68,8 +66,6 @@ static void add_side(const struct side *side, struct document *out)
 	doc_set_bool(out, "stale", side->stale);
 	doc_end(out);
 }
-
-/* ---- functions ---- */
 
 /* Adds the relative change as text: "new" if the normal value is 0, "gone", "x 3.2", or "+12 %". */
 static void add_change(double normal, double now, struct document *out)
@@ -276,8 +272,6 @@ static void add_functions(const struct detected *d, bool all, struct document *o
 	if (!all && d->n_side_effects > SIDE_EFFECTS_SHOWN)
 		doc_line(out, "\n%zu more side effects (--all shows them)", d->n_side_effects - SIDE_EFFECTS_SHOWN);
 }
-
-/* ---- functions that were not judged, and basis of the detection ---- */
 
 /* Reports whether users see only the number of such functions, because they do almost nothing. */
 static bool is_small_skip(const struct detected_skip *s)

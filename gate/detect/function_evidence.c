@@ -20,8 +20,6 @@ void function_evidence_release(struct function_evidence *e)
 	*e = (struct function_evidence){ .has_result = false };
 }
 
-/* ---- samples ---- */
-
 /* Stored samples of one version. files[0..n) are of the build whose results count; the others follow up to files[all]. */
 struct stored_samples {
 	struct sample_file *files;

@@ -12,8 +12,6 @@
 #define FOLDS_MAX 40  /* maximum number of parts to hold out; if there are more normal runs, a part has several runs */
 #define TOLERANCE .05 /* as in detector_defaults: smaller differences count by their amount, larger ones by their ratio */
 
-/* ---- inputs of runs ---- */
-
 static const char *run_arguments(const struct side_run *run)
 {
 	const char *arguments = samples_info(side_run_first_process(run), "arguments");
@@ -106,8 +104,6 @@ static bool has_varying_inputs(const struct side *side)
 			return true;
 	return false;
 }
-
-/* ---- one column of one function ---- */
 
 struct cell {
 	struct observed *observed;
@@ -252,8 +248,6 @@ static void cell_apply(const struct cell *c, const struct expect_inputs *inputs,
 			drop[c->rows[i]] = true;
 	}
 }
-
-/* ---- all functions and columns ---- */
 
 /* Rows of the observations, sorted by function. The rows of a function keep their order, which is by run. */
 struct by_function {

@@ -143,8 +143,6 @@ void observed_drop_rows(struct observed *o, const bool *drop)
 	free(has_rows);
 }
 
-/* ---- fraction of each function in the work of a side ---- */
-
 /* Returns the costs of events, ns (counters.h), in costs[2 * n_counters]. The second half has the costs of all counters. The first half has
  * only the costs of work, of waiting for cache lines that other threads changed, and of system calls, which determine the size of a
  * function. Its other costs are 0, because a thread's first misses and allocations would count too much in short runs. */

@@ -151,8 +151,6 @@ const struct place *places_find(const struct places *places, const char *symbol)
 	return found;
 }
 
-/* ---- text of source files that debug information names ---- */
-
 static bool is_source(const char *path)
 {
 	static const char *const suffixes[] = {

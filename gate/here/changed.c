@@ -76,8 +76,6 @@ static const struct change *find_change(const struct changes *c, size_t old, siz
 	return NULL;
 }
 
-/* ---- samples per source line ---- */
-
 struct line_count {
 	const char *file; /* owned by the image */
 	unsigned line;
@@ -119,8 +117,6 @@ static void line_samples_count(const struct build *build, size_t function, const
 	}
 	free(text);
 }
-
-/* ---- description of a function ---- */
 
 /* Returns the name of a source file as in git, otherwise relative to the tree `directory`, otherwise as in the debug information. free()
  * it. */
@@ -267,8 +263,6 @@ const struct measured_part *changed_find_largest(const struct measured *measured
 	}
 	return first;
 }
-
-/* ---- counting events in functions ---- */
 
 static volatile sig_atomic_t counted_cancelled;
 

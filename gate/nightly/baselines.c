@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- reading baselines.yaml ---- */
-
 static enum assay_status read_string(const char *name, const struct yaml_node *map, const char *key, char **out, struct assay_error *err)
 {
 	const struct yaml_node *node = yaml_get(map, key);
@@ -109,8 +107,6 @@ void baselines_release(struct baselines *baselines)
 	free(baselines->items);
 	*baselines = (struct baselines){ 0 };
 }
-
-/* ---- finding the valid entry ---- */
 
 const struct baseline *baselines_find(const struct baselines *baselines, const char *application, int64_t now_ms)
 {

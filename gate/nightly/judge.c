@@ -7,8 +7,6 @@
 
 #include <math.h>
 
-/* ---- decision rules of a night ---- */
-
 /* Returns the first rule that applies; DECISION_RULES if no rule applies, so that the verdict decides. */
 static enum decision_rule decision_rule_find(const struct decision_input *in)
 {
@@ -64,8 +62,6 @@ enum assay_status judge_compare(struct lab *lab, const struct evidence *evidence
 								.calibration = q->calibration },
 				  &out->comparison, err);
 }
-
-/* ---- certainty of a finding ---- */
 
 static const struct effect *choose_effect(const struct verdict *v, bool processor)
 {

@@ -53,8 +53,6 @@ enum assay_status judge_compare(struct lab *lab, const struct evidence *evidence
 				struct judge_comparison *out, struct assay_error *err);
 void judge_comparison_release(struct judge_comparison *compared); /* Accepts a zeroed struct. */
 
-/* ---- decision rules of a night ---- */
-
 /* A table of rules decides a comparison of a night. Its inputs are the verdict on the comparison's runs (gate/decide/rules.h), the
  * confirmation runs with their A/A control, and the night's other comparisons. The first rule that applies decides; see
  * docs/design/decisions.md. */
@@ -106,8 +104,6 @@ struct decision_input {
 /* clang-format on */
 
 enum decision_rule { DECISION_RULE_ROWS(ROWS_ENUM) DECISION_RULES };
-
-/* ---- the decision ---- */
 
 /* A machine that ran both versions. */
 struct judge_machine {

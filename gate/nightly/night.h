@@ -31,8 +31,6 @@ void night_list_free(struct night *nights, size_t n);
 enum assay_status night_find(struct store *store, const char *id, struct night *out, struct assay_error *err);
 void night_release(struct night *night); /* Accepts a zeroed struct. */
 
-/* ---- comparisons of a night ---- */
-
 #define NIGHT_STATE_ROWS(X)                                                                                                                \
 	X(NIGHT_WAITING, "waiting", "not started yet")                                                                                     \
 	X(NIGHT_MEASURING, "measuring", "begun")                                                                                           \
@@ -73,8 +71,6 @@ struct night_comparisons {
 enum assay_status night_comparisons_load(struct store *store, const char *night, struct night_comparisons *out, struct assay_error *err);
 void night_comparisons_release(struct night_comparisons *comparisons); /* Accepts a zeroed struct. */
 
-/* ---- decisions ---- */
-
 struct night_decision {
 	char id[DIGEST_ID_BYTES], night[DIGEST_ID_BYTES];
 	int64_t number, made_ms;
@@ -97,8 +93,6 @@ enum assay_status night_compute_digest(struct store *store, const char *id, char
 
 /* Finds the only decision whose id starts with `id`. Returns ASSAY_E_NOTFOUND if there is none, ASSAY_E_USAGE if there are several. */
 enum assay_status night_decision_find(struct store *store, const char *id, struct night_decisions *out, struct assay_error *err);
-
-/* ---- storing a night in progress ---- */
 
 /* Stores a new night with its comparisons in one transaction. Sets the night's id and the numbers of the comparisons. */
 enum assay_status night_begin(struct store *store, struct night *night, struct night_comparisons *comparisons, struct assay_error *err);

@@ -26,8 +26,6 @@ enum assay_status nightly_run(const struct nightly_options *options, char id[DIG
 /* Fills *d with the comparisons of a night, and with the time until the first interim analysis of each. Runs and stores nothing. */
 enum assay_status nightly_describe_plan(const struct nightly_options *options, struct document *d, struct assay_error *err);
 
-/* ---- start of a night ---- */
-
 /* Texts of the notes at the start of a night, without duplicates. */
 struct nightly_start_notes {
 	struct manifest_arguments unchanged, expired, missing_baselines, unknown_names, unused, exclusion_reason;

@@ -35,8 +35,6 @@ struct listing_state {
 	struct assay_error *err;
 };
 
-/* ---- git ---- */
-
 /* Runs git in a version's repository. `words` ends with NULL. Returns the first line of output; NULL if git fails. The caller frees it. */
 static char *git_line(const struct listing_state *f, const struct manifest_version *version, const char *const *words)
 {
@@ -99,8 +97,6 @@ static enum assay_status fail_unknown_name(struct listing_state *f, bool input, 
 	return ASSAY_E_USAGE;
 }
 
-/* ---- candidates ---- */
-
 /* Sets *out to the name of a version for this night: NAME-COMMIT if its git reference can move, else NAME. The caller frees *out. */
 static enum assay_status resolve_version(struct listing_state *f, const char *name, char **out)
 {
@@ -126,8 +122,6 @@ static enum assay_status resolve_version(struct listing_state *f, const char *na
 	manifest_derive(&f->manifest, *out);
 	return ASSAY_OK;
 }
-
-/* ---- baselines ---- */
 
 static const struct manifest_version *find_version(struct listing_state *f, const char *candidate)
 {
@@ -317,8 +311,6 @@ static enum assay_status find_baseline(struct listing_state *f, const char *cand
 	return st;
 }
 
-/* ---- comparisons ---- */
-
 /* Reports whether an error affects only one application, so that the night can measure the others. */
 static bool is_fault_of_application(const struct listing_state *f, enum assay_status st)
 {
@@ -459,8 +451,6 @@ static enum assay_status add_application(struct listing_state *f, const char *na
 	manifest_release(&f->manifest);
 	return st;
 }
-
-/* ---- entries ---- */
 
 /* Reports whether an entry applies to an application: it has the exact name, or it is the first entry whose pattern matches. */
 static bool is_entry_of_application(const struct suite *suite, const struct suite_entry *entry, const char *name)

@@ -67,8 +67,6 @@ void explanation_plan(const struct comparison *c, bool left, const struct invent
 	}
 }
 
-/* ---- running ---- */
-
 size_t explanation_runs_needed(void)
 {
 	return (size_t)ceil(1 / detector_defaults.rate - 1);

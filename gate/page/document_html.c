@@ -21,8 +21,6 @@ struct writer {
 	bool in_entry;	   /* true inside a list entry, where lines are not paragraphs */
 };
 
-/* ---- text ---- */
-
 /* Opens the HTML element for the mark at `at`, which has n bytes. Returns the end tag. Sets *name to whether the mark starts a name. */
 static const char *write_mark(const char *at, size_t n, bool *name, struct buf *out)
 {
@@ -94,8 +92,6 @@ static void write_text(const char *text, bool number, struct buf *out)
 	buf_text(out, close);
 }
 
-/* ---- elements ---- */
-
 static bool has_word(const char *words, const char *word)
 {
 	size_t n = strlen(word);
@@ -140,8 +136,6 @@ static void list_open(struct writer *w, const char *list, const char *style)
 	w->list = list;
 }
 
-/* ---- values ---- */
-
 static bool is_number(const struct doc_node *node)
 {
 	return node->value.type == DOC_REAL || node->value.type == DOC_INTEGER;
@@ -180,8 +174,6 @@ static void write_value(const struct doc_node *node, struct buf *out)
 		free(human_text);
 	}
 }
-
-/* ---- tables ---- */
 
 struct column {
 	const char *label, *style;
@@ -338,8 +330,6 @@ static void write_table(const struct doc_node *table, struct buf *out)
 	free(columns.items);
 }
 
-/* ---- answer ---- */
-
 /* Returns the SVG path of the symbol that shows a decision without colour. The symbol depends on the node's style, or else on its tone. */
 static const char *answer_icon_path(const struct doc_node *node)
 {
@@ -394,8 +384,6 @@ static void write_answer(const struct doc_node *node, const struct doc_node *sub
 	}
 	free(headline);
 }
-
-/* ---- nodes ---- */
 
 static void write_element(const char *element, const char *style, const struct doc_node *node, struct buf *out)
 {
@@ -560,8 +548,6 @@ static void write_children(struct writer *w, const struct doc_node *node)
 		}
 	}
 }
-
-/* ---- page ---- */
 
 static void write_page_head(const struct html_page *page, struct buf *out)
 {

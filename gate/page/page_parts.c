@@ -50,8 +50,6 @@ void page_add_legend(struct document *d, const char *low, const char *high, doub
 	doc_end(d);
 }
 
-/* ---- data excluded from a page ---- */
-
 static struct omission *omissions_append(struct omissions *list, const char *why, char *what)
 {
 	list->items = mem_grow(list->items, list->n, &list->capacity, sizeof(*list->items));
@@ -148,8 +146,6 @@ void omissions_section(struct document *d, const struct omissions *list)
 	if (!list->n)
 		doc_line(d, "Nothing: every machine and every result is used.");
 }
-
-/* ---- fingerprints ---- */
 
 static void add_machine(const struct evidence *evidence, const struct fingerprint *f, bool used, struct document *d)
 {

@@ -17,8 +17,6 @@ void page_set_cell_colour(struct document *d, double value, double most, const c
 /* Returns the value with a sign and `decimals` decimals. A value that rounds to 0 has no sign. */
 struct text_number page_format_signed(double value, int decimals);
 
-/* ---- data excluded from a page ---- */
-
 struct omission {
 	char *items_text; /* number and kind of the excluded items: "3 machines", "2 runs of the candidate" */
 	char *reason;	  /* reason for the exclusion: "the candidate has no result there" */
@@ -42,8 +40,6 @@ void omissions_release(struct omissions *list);
 
 /* Adds a section that lists all omissions, or states that nothing is excluded. */
 void omissions_section(struct document *d, const struct omissions *list);
-
-/* ---- fingerprints ---- */
 
 /* The fingerprints that a page describes. */
 struct page_machines {

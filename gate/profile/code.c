@@ -20,8 +20,6 @@
 #define MAJORITY(n) ((n) / 2 + 1)
 #define UNKNOWN	    CODE_CLASSES /* class of a function without a name, until it is determined */
 
-/* ---- tables: kinds of work ---- */
-
 /* The first matching row is used. `files` NULL matches any file. The symbols have no leading underscores. */
 static const struct symbol_row {
 	enum code_class class;
@@ -117,8 +115,6 @@ static const struct file_row {
 	{ CODE_GENERATED, "//anon anon_inode* memfd:*" },
 };
 
-/* ---- classes ---- */
-
 ROWS_FUNCTION(code_class_text, enum code_class, CODE_ROWS, ROWS_WORD)
 
 static bool is_variant(const char *rest)
@@ -177,8 +173,6 @@ enum code_class code_class_of_file(const char *file)
 			return file_rows[i].class;
 	return CODE_NONE;
 }
-
-/* ---- program files ---- */
 
 struct parsed_file {
 	char *path;
@@ -274,8 +268,6 @@ const char *code_find_path(const struct code *code, const char *file, const char
 	}
 	return NULL;
 }
-
-/* ---- functions: a piece is the code of one function ---- */
 
 /* Returns a name of the piece and sets *class. Prefers a name with a known class, then the last name, which is visible to other files. */
 static const char *piece_name(const struct parsed_file *file, const struct piece *piece, enum code_class *class)

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- classes of the kernel's work ---- */
-
 struct class_row { /* `names` is in the format of code_name_matches() */
 	const char *class, *names;
 };
@@ -57,8 +55,6 @@ static const char *base_name(const char *path)
 	return strcmp(path, "//anon") == 0 ? path : text_file_name(path);
 }
 
-/* ---- counts ---- */
-
 /* Adds samples to a class, which is added if necessary. Returns the index of the class. */
 static size_t class_add(struct sampled *s, const char *name, bool kernel, uint64_t count)
 {
@@ -99,8 +95,6 @@ static bool function_add(struct sampled *s, const struct code_place *place, cons
 	f->count += count;
 	return true;
 }
-
-/* ---- input lines ---- */
 
 /* The state of the parser. */
 struct lines {
@@ -143,8 +137,6 @@ static void find_class_of_code(const struct lines *l, enum code_class class, con
 					       : "",
 			 TEXT_SANITIZED(name));
 }
-
-/* ---- slices of time ---- */
 
 static struct sampled_sliced_class *find_sliced(struct sampled *s, const char *name, bool kernel)
 {
@@ -200,8 +192,6 @@ static enum assay_status line_add_slice(struct lines *l, const char *name, int64
 	}
 	return ASSAY_OK;
 }
-
-/* ---- programs ---- */
 
 static enum assay_status line_add_program_samples(struct lines *l, const char *name, uint64_t count, struct assay_error *err)
 {

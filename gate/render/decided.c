@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- reading the members that --format json has, too ---- */
-
 static bool is_data(const struct doc_node *node)
 {
 	return node->kind <= DOC_VALUE && !node->hidden_from_programs;
@@ -98,8 +96,6 @@ static void add_rows(const struct doc_node *table, bool undecided, size_t *capac
 		mem_append(out->items, out->n, capacity, one);
 	}
 }
-
-/* ---- keys ---- */
 
 /* Returns the length of NAME in NAME-COMMIT, a commit of a branch. If the version has another form, returns its whole length. */
 static int stem_length(const char *version)

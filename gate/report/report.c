@@ -119,8 +119,6 @@ static void machines_release(struct page_machines *machines)
 	*machines = (struct page_machines){ 0 };
 }
 
-/* ---- chart of the interval ---- */
-
 #define CHART_HEIGHT 92u
 #define CHART_TOP    18u /* below the labels of the zones */
 #define CHART_FLOOR  66u /* y position of the axis */
@@ -179,8 +177,6 @@ static void add_interval(const struct verdict *v, struct document *d)
 	doc_style(d, "interval");
 }
 
-/* ---- key numbers ---- */
-
 static void add_ratio(const struct verdict *v, struct document *d)
 {
 	const struct effect *e = verdict_effect(v);
@@ -222,8 +218,6 @@ static void add_detectable(const struct verdict *v, struct document *d)
 		      v->effect.within ? "with power 0.8, on these machines" : "with power 0.8, given the spread of the ratios");
 	free(value);
 }
-
-/* ---- reasons and dates ---- */
 
 static void add_reasons(const struct verdict *v, struct document *d)
 {
@@ -289,8 +283,6 @@ static void add_decision(const struct verdict *v, const char *cause, struct docu
 	doc_end(d);
 }
 
-/* ---- change of the cost ---- */
-
 #define GROUPS_SHOWN 10 /* maximum number of contributions in the table */
 
 static void add_ratios(const struct verdict *v, struct document *d)
@@ -323,8 +315,6 @@ static void add_change(const struct comparison *comparison, struct document *d)
 #define LINES_BEFORE   2
 #define LINES_AFTER    12
 
-/* ---- counters of a function ---- */
-
 static void counter_row(const struct detected *detected, const struct detection_column *c, struct document *d)
 {
 	struct counter_info about = counter_info(detected->back_end, detected->seen.columns[c->column]);
@@ -351,8 +341,6 @@ static void add_counters(const struct detected *detected, const struct detected_
 		counter_row(detected, &f->found->columns[i], d);
 	doc_end(d);
 }
-
-/* ---- functions ---- */
 
 static void add_source(const struct place *place, struct document *d)
 {
@@ -402,8 +390,6 @@ static void add_functions(const struct function_evidence *e, enum decision decis
 	for (size_t i = 0; i < anomalous && i < REPORT_FUNCTIONS; i++)
 		add_function(&e->detected, &e->detected.functions[i], i, d);
 }
-
-/* ---- excluded data ---- */
 
 static void omit_machines(const struct pairing *p, struct omissions *list)
 {
@@ -476,8 +462,6 @@ static void omit_samples(const struct function_evidence *functions, struct omiss
 				      functions->sides[i].others, text_plural(functions->sides[i].others), functions->sides[i].label);
 }
 
-/* ---- commands that repeat the analysis ---- */
-
 /* Returns "application@version", quoted for a shell. free() it. */
 static char *shell_argument(const struct run_set *runs)
 {
@@ -499,8 +483,6 @@ static void add_method(const struct verdict *v, struct document *d)
 	doc_raw(d, commands);
 	mem_free(commands, words[0], words[1]);
 }
-
-/* ---- the page ---- */
 
 static void report_fill(const struct report *report, const struct evidence *evidence, const struct report_names *names,
 			const struct omissions *omissions, struct document *d)

@@ -195,8 +195,6 @@ static void add_missing_notes(const struct variance *v, struct document *d)
 	doc_set(d, "missing_ranks", ranks);
 }
 
-/* ---- texts ---- */
-
 char *variance_region_processes(const struct variance *v, const struct region *r)
 {
 	struct buf text = BUF_INIT;
@@ -333,8 +331,6 @@ static bool is_throughout(const struct region *r)
 	return true;
 }
 
-/* ---- the first line ---- */
-
 /* Adds the coverage. If it is low, recommends a comparison of several runs, in which even work that a run does only once is repeated. */
 static void describe_coverage(const struct variance *v, struct document *d)
 {
@@ -442,8 +438,6 @@ static void describe_work(const struct variance *v, struct document *d)
 			    v->fragments.processes[p].name, 100 * more[p]);
 	free(more);
 }
-
-/* ---- regions ---- */
 
 static void region_members(const struct variance *v, const struct region *r, struct document *d)
 {
@@ -594,8 +588,6 @@ static void parts_section(const struct variance *v, struct document *d)
 		parts_table(v, r, d);
 	}
 }
-
-/* ---- coverage and places ---- */
 
 static void variance_notes(const struct variance *v, struct document *d)
 {

@@ -41,8 +41,6 @@ struct sums {
 	double loop_weight_s;		      /* CPU time in which the duration of the timing loop is known, s */
 };
 
-/* ---- segments ---- */
-
 /* Finds the first segment of a thread, in order of time, that ends after at_s. */
 ORDER_LOWER_BOUND(segment_at, struct segment, x->to_s <= at_s, double at_s)
 
@@ -194,8 +192,6 @@ static void segments_find(const struct variance *v, struct segments *out)
 	loops_find(v, out);
 }
 
-/* ---- sums ---- */
-
 static void sums_add(struct sums *to, const struct segment *s, double part)
 {
 	to->wall_s += part * (s->to_s - s->from_s);
@@ -247,8 +243,6 @@ static struct sums *usual_sums(const struct variance *v, const struct segments *
 		}
 	return out;
 }
-
-/* ---- parts of a loss ---- */
 
 static struct breakdown_part *part_add(struct breakdown *b, enum loss_cause cause, double impact, bool is_measured)
 {

@@ -103,8 +103,6 @@ static void condition_add(struct variance *v, struct stretches *all, enum loss_c
 			*cell_at(&v->maps[map].time, m.process, c) = *cell_at(&v->maps[map].expected, m.process, c) = 0;
 }
 
-/* ---- run-queue delay ---- */
-
 /* Spreads `amount` evenly over the columns from from_s to to_s. */
 static void spread_amount(const struct variance *v, struct mat *of, size_t row, double from_s, double to_s, double amount)
 {
@@ -334,8 +332,6 @@ static bool is_wait_simultaneous(const struct variance *v, const struct region_m
 			return true;
 	return false;
 }
-
-/* ---- stops and quotas ---- */
 
 /* Adds an interval in which a counter of the whole process grew. Its cost is at most its time and, for a quota, the time off the CPU. */
 static void interval_end(struct variance *v, struct waits *known, const struct mat *of, enum loss_cause cause, struct region_member m,

@@ -143,8 +143,6 @@ static void first_find(struct follow_state *all, const struct followed_file *f)
 	all->first_s = monotonic_s() - fragments_since(&began, &now);
 }
 
-/* ---- a process ---- */
-
 static bool process_find(uint64_t pid, struct process *out)
 {
 	return pid <= INT32_MAX && process_read((long)pid, out);
@@ -172,8 +170,6 @@ static bool has_ended(const struct followed_file *f)
 		return true;
 	return process_find(f->header.pid, &now) && (!now.alive || now.start_ticks != f->process_ticks);
 }
-
-/* ---- a file ---- */
 
 /* Appends n bytes of the file from `offset` on. Bytes after the end of the file are zeros. */
 static void part_add(int file, uint64_t offset, size_t n, struct buf *out)
@@ -316,8 +312,6 @@ static bool file_inspect(struct follow_state *all, struct followed_file *f, int 
 	return true;
 }
 
-/* ---- all files ---- */
-
 ORDER_BY(files_order, struct followed_file, BY_TEXT(path))
 
 static enum assay_status files_find(struct follow_state *f, struct assay_error *err)
@@ -400,8 +394,6 @@ static size_t files_inspect(struct follow_state *f, follow_note *remark)
 	}
 	return running;
 }
-
-/* ---- a window ---- */
 
 ORDER_BY(places_order, struct place, BY_ASC(thread) BY_ASC(index))
 
@@ -557,8 +549,6 @@ enum assay_status follow_next_window(struct follow_state *f, follow_note *remark
 	f->next_s = monotonic_s() + step_s - (late > 0 && late < step_s ? late : 0);
 	return window_take(f, out, remark, err);
 }
-
-/* ---- next level of counters ---- */
 
 /* Returns the level of counters that divides the cause further; RECORD_LEVEL_ALL if there is none. */
 static enum record_level level_for_cause(enum loss_cause cause)

@@ -95,8 +95,6 @@ static void rows_release(struct rows *rows)
 	free(rows->items);
 }
 
-/* ---- cells ---- */
-
 /* Returns the multiple of the usual time that a row's slowest process took in some columns; NaN if they have no repeated work. */
 static double slowest_in_cell(const struct heat_map *map, const struct rows *rows, size_t row, size_t column, size_t columns)
 {

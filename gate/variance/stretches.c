@@ -91,8 +91,6 @@ static bool is_loss_relevant(const struct variance *v, const struct region_membe
 	       stats_round(m->expected_s) < stats_round(v->threshold * m->time_s);
 }
 
-/* ---- a row of a map ---- */
-
 #define MAP_RUN_QUEUE_DELAY ACTIVITY_MAPS /* index for the row of run-queue delay, which has no map */
 
 struct row {
@@ -287,8 +285,6 @@ void stretches_find_in_row(const struct variance *v, size_t process, const doubl
 	row_scan(v, &row, out);
 	row_release(&row);
 }
-
-/* ---- processes that are always slow ---- */
 
 /* Returns the multiple of the usual time above which a process is always slow; INFINITY if no process is. Most processes (for computation,
  * half of them) must be closer to each other than to the next process. Also compares computation with usual times in earlier windows. */

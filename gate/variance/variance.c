@@ -19,8 +19,6 @@
 #define FOLLOWED_SHARE_MIN  .5	/* minimum fraction of a region's time in which the process that it waited for was slow */
 #define LOST_SHARE_MIN	    .5	/* minimum fraction of the additional time of calls on the main connection */
 
-/* ---- usual times in earlier windows ---- */
-
 struct variance_usual_memory {
 	uint64_t windows;
 	struct {
@@ -91,8 +89,6 @@ static bool usual_times_apply(struct variance *v, struct variance_usual_memory *
 			cluster_apply(&v->clusters[i], cluster_key(v, &v->clusters[i]), known);
 	return before;
 }
-
-/* ---- regions: simultaneous stretches of one or more processes ---- */
 
 static void regions_release(struct variance *v)
 {
@@ -517,8 +513,6 @@ static void regions_follow(struct variance *v)
 	causes_follow(v);
 	sort_regions_causes_first(v);
 }
-
-/* ---- all steps ---- */
 
 size_t variance_column(const struct variance *v, double at_s)
 {

@@ -172,8 +172,6 @@ size_t waited_for(const struct variance *v, struct waits *known, size_t process,
 	return most;
 }
 
-/* ---- waits and own losses ---- */
-
 /* Returns how long a call waited until `other` started its first call with this process, s. `peer` is the rank of this process; -1 means
  * any call of `other`. Returns 0 if `other` came earlier. */
 static double wait_until_start(const struct waits_calls *other, const struct fragment *f, int64_t peer)
