@@ -42,8 +42,10 @@ static enum assay_status stat_check(void *arguments, struct assay_error *err)
 {
 	const struct arguments *a = arguments;
 
-	if (!a->words.n == !a->pids.n)
-		return assay_fail(err, ASSAY_E_USAGE, "expected -- COMMAND [ARG...], or --pid PID");
+	if (a->words.n && a->pids.n)
+		return assay_fail(err, ASSAY_E_USAGE, "--pid and a command exclude each other");
+	if (!a->words.n && !a->pids.n)
+		return assay_fail(err, ASSAY_E_USAGE, "missing argument: -- COMMAND [ARG]..., or --pid PID");
 	return ASSAY_OK;
 }
 

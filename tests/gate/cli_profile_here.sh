@@ -35,7 +35,7 @@ refused 6 "there is no process '$busy'"
 run stat --pid 1x
 refused 6 "there is no process '1x'"
 run stat --pid 1 -- true
-refused 2 'expected -- COMMAND'
+refused 2 'exclude each other'
 sleep 0.5 &
 run stat --pid "$!" --for 2s
 refused 6 "process $! ended while it was watched"
