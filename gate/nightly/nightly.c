@@ -27,6 +27,8 @@
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -930,11 +932,27 @@ static enum assay_status nightly_open(struct nightly *n, struct lab *lab, struct
 	return st;
 }
 
+/* Makes paths of the laboratory in the text relative to it: pages of a night may be published. */
+static void shorten_paths(const char *directory, char *text)
+{
+	char *path = realpath(directory, NULL);
+	size_t n = path ? strlen(path) : 0;
+
+	for (char *at = text; n > 1 && (at = strstr(at, path));) {
+		if (at[n] == '/')
+			memmove(at, at + n + 1, strlen(at + n + 1) + 1);
+		else
+			at += n;
+	}
+	free(path);
+}
+
 static void nightly_note(struct nightly *n, const char *code, const char *fmt, ...)
 {
 	char *text;
 
 	mem_format_va(text, fmt);
+	shorten_paths(n->options->directory, text);
 	reasons_add(&n->night.notes, code, text);
 	if (!n->options->dry_run) /* the answer of a dry run contains the notes */
 		n->options->note(text);

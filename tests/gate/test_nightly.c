@@ -419,13 +419,25 @@ static void test_accepted(void **state)
 	baselines_release(&all);
 }
 
+/* Checks that notes name files of the laboratory by paths relative to it, and leave other paths as they are. */
+static void test_shorten_paths(void **state)
+{
+	char *here = realpath(".", NULL), *text = mem_format("'%s/apps/a' and '%s/b', not '%s-x/c'", here, here, here);
+	char *expected = mem_format("'apps/a' and 'b', not '%s-x/c'", here);
+
+	(void)state;
+	shorten_paths(".", text);
+	assert_string_equal(text, expected);
+	mem_free(here, text, expected);
+}
+
 int suite_nightly(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fresh_runs),  cmocka_unit_test(test_lean),     cmocka_unit_test(test_rules),
-		cmocka_unit_test(test_never_worse), cmocka_unit_test(test_suite),    cmocka_unit_test(test_suite_refused),
-		cmocka_unit_test(test_deadline),    cmocka_unit_test(test_accepted), cmocka_unit_test(test_exit),
-		cmocka_unit_test(test_exit_latent), cmocka_unit_test(test_say),
+		cmocka_unit_test(test_shorten_paths), cmocka_unit_test(test_fresh_runs),  cmocka_unit_test(test_lean),
+		cmocka_unit_test(test_rules),	      cmocka_unit_test(test_never_worse), cmocka_unit_test(test_suite),
+		cmocka_unit_test(test_suite_refused), cmocka_unit_test(test_deadline),	  cmocka_unit_test(test_accepted),
+		cmocka_unit_test(test_exit),	      cmocka_unit_test(test_exit_latent), cmocka_unit_test(test_say),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
